@@ -1,0 +1,194 @@
+package memory_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/memory"
+)
+
+func TestARecordIsKeptInTheInstantOfItsExpiryAndMayGoAfterIt(t *testing.T) {
+	t.Parallel()
+	for _, status := range []idempotent.Status{
+		idempotent.StatusInProgress, idempotent.StatusCompleted, idempotent.StatusUnknown,
+	} {
+		s, expiry := memory.New(), time.Unix(1_800_000_000, 0)
+		r := record("charge#1", expiry)
+		r.Status = status
+		claims(t, s, r, r.CreatedAt)
+		claims(t, s, record("charge#2", expiry.Add(time.Hour)), expiry)
+		assert.Equal(t, 2, s.Len(), status)
+		claims(t, s, record("charge#3", expiry.Add(time.Hour)), expiry.Add(time.Nanosecond))
+		assert.Equal(t, 2, s.Len(), status)
+	}
+}
+
+func TestAClaimDoesNotDropTheRecordThatRefusesIt(t *testing.T) {
+	t.Parallel()
+	s, expiry := memory.New(), time.Unix(1_800_000_000, 0)
+	r := record("charge#1", expiry)
+	claims(t, s, r, r.CreatedAt)
+	_, claimed, err := s.Claim(t.Context(), r, expiry.Add(time.Hour))
+	require.NoError(t, err)
+	assert.False(t, claimed)
+}
+
+func TestOldRecordsGoFasterThanNewOnesCome(t *testing.T) {
+	t.Parallel()
+	const burst = 10_000
+	s, expiry := memory.New(), time.Unix(1_800_000_000, 0)
+	for n := range burst {
+		r := record(fmt.Sprint("burst#", n), expiry)
+		claims(t, s, r, r.CreatedAt)
+	}
+	for n := range burst / 2 {
+		claims(t, s, record(fmt.Sprint("later#", n), expiry.Add(2*time.Hour)), expiry.Add(time.Hour))
+	}
+	assert.Equal(t, burst/2, s.Len())
+}
+
+func TestAClaimDoesNotDropItsOwnRecord(t *testing.T) {
+	t.Parallel()
+	s, expiry := memory.New(), time.Unix(1_800_000_000, 0)
+	claims(t, s, record("charge#1", expiry), expiry.Add(time.Hour))
+	assert.Equal(t, 1, s.Len())
+}
+
+func TestARecordThatWasRenewedDoesNotKeepOthers(t *testing.T) {
+	t.Parallel()
+	s, expiry := memory.New(), time.Unix(1_800_000_000, 0)
+	renewed := record("renewed#1", expiry.Add(-time.Minute))
+	claims(t, s, renewed, renewed.CreatedAt)
+	for n := range 10 {
+		r := record(fmt.Sprint("charge#", n), expiry)
+		claims(t, s, r, r.CreatedAt)
+	}
+	_, swapped, err := s.Swap(t.Context(), renewed, record(renewed.Key, expiry.Add(48*time.Hour)))
+	require.NoError(t, err)
+	require.True(t, swapped)
+	for n := range 10 {
+		claims(t, s, record(fmt.Sprint("later#", n), expiry.Add(24*time.Hour)), expiry.Add(time.Hour))
+	}
+	assert.Equal(t, 1+10, s.Len())
+}
+
+// TestWhatWasDroppedIsCollected is not parallel because it measures the heap.
+func TestWhatWasDroppedIsCollected(t *testing.T) {
+	const records, size = 200, 100_000
+	s, expiry := memory.New(), time.Unix(1_800_000_000, 0)
+	before := heap()
+	for n := range records {
+		r := record(fmt.Sprint("charge#", n), expiry)
+		r.Result = make([]byte, size)
+		claims(t, s, r, r.CreatedAt)
+	}
+	require.Greater(t, heap(), before+records*size/2)
+	for n := range records {
+		deleted, err := s.Delete(t.Context(), record(fmt.Sprint("charge#", n), expiry))
+		require.NoError(t, err)
+		require.True(t, deleted)
+	}
+	assert.Less(t, heap(), before+records*size/2)
+	runtime.KeepAlive(s)
+}
+
+// TestAProcessThatRunsForLongDoesNotGrow lives through a day with a claim in every second and a retention of an
+// hour. It is not parallel because it measures the heap.
+func TestAProcessThatRunsForLongDoesNotGrow(t *testing.T) {
+	const (
+		retention = time.Hour
+		live      = int(retention/time.Second) + 1
+		lifetime  = 24 * 60 * 60
+	)
+	ctx, s, now := t.Context(), memory.New(), time.Unix(1_800_000_000, 0)
+	var early uint64
+	for n := range lifetime {
+		now = now.Add(time.Second)
+		r := record(fmt.Sprint("charge#", n), now.Add(retention))
+		claims(t, s, r, now)
+		require.LessOrEqual(t, s.Len(), live)
+		if n == lifetime/10 {
+			early = heap()
+		}
+		next := r
+		switch n % 4 {
+		case 0: // crashed
+			continue
+		case 1:
+			next.Status, next.Result = idempotent.StatusCompleted, make([]byte, 100)
+		case 2:
+			next.Status = idempotent.StatusUnknown
+		case 3:
+			_, err := s.Delete(ctx, r)
+			require.NoError(t, err)
+			continue
+		}
+		_, swapped, err := s.Swap(ctx, r, next)
+		require.NoError(t, err)
+		require.True(t, swapped)
+	}
+	assert.Less(t, heap(), early+1<<20, "bytes on the heap; after a tenth of the time it was %d", early)
+	runtime.KeepAlive(s)
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// TestNothingIsDroppedEarly claims, renews and removes records at instants that only go forward, and looks for those
+// whose expiry has not passed.
+func TestNothingIsDroppedEarly(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s, now := memory.New(), time.Unix(1_800_000_000, 0)
+		held := make(map[string]idempotent.Record)
+		for n := range rapid.IntRange(1, 60).Draw(t, "calls") {
+			key := fmt.Sprint("charge#", rapid.IntRange(0, 20).Draw(t, "key"))
+			r := record(key, now.Add(time.Duration(rapid.IntRange(0, 9).Draw(t, "retention"))*time.Second))
+			r.Attempt = n
+			seen := held[key]
+			seen.Key, seen.Lease = key, time.Time{}
+			switch rapid.SampledFrom([]string{"claim", "claim", "claim", "swap", "delete", "wait"}).Draw(t, "call") {
+			case "claim":
+				_, claimed, err := s.Claim(t.Context(), r, now)
+				require.NoError(t, err)
+				if claimed {
+					held[key] = r
+				}
+			case "swap":
+				_, swapped, err := s.Swap(t.Context(), seen, r)
+				require.NoError(t, err)
+				if swapped {
+					held[key] = r
+				}
+			case "delete":
+				_, err := s.Delete(t.Context(), seen)
+				require.NoError(t, err)
+				delete(held, key)
+			case "wait":
+				now = now.Add(time.Second)
+			}
+			for key, want := range held {
+				got, found, err := s.Get(t.Context(), key)
+				require.NoError(t, err)
+				if !found && now.After(want.Expiry) {
+					delete(held, key)
+					continue
+				}
+				require.True(t, found, "dropped %s early", want.Expiry.Sub(now))
+				require.Equal(t, want, got)
+			}
+			require.Equal(t, len(held), s.Len())
+		}
+	})
+}

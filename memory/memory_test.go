@@ -1,0 +1,120 @@
+package memory_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/storetest"
+)
+
+func TestStoreKeepsTheContract(t *testing.T) {
+	storetest.Run(t, storetest.Features{}, func(testing.TB) idempotent.Store { return memory.New() })
+}
+
+func TestZeroValueIsReadyToUse(t *testing.T) {
+	t.Parallel()
+	var s memory.Store
+	now := time.Unix(1_800_000_000, 0)
+	r := record("charge#1", now.Add(time.Hour))
+
+	_, found, err := s.Get(t.Context(), r.Key)
+	require.NoError(t, err)
+	require.False(t, found)
+	_, swapped, err := s.Swap(t.Context(), r, r)
+	require.NoError(t, err)
+	require.False(t, swapped)
+	deleted, err := s.Delete(t.Context(), r)
+	require.NoError(t, err)
+	require.False(t, deleted)
+	_, claimed, err := s.Claim(t.Context(), r, now)
+	require.NoError(t, err)
+	require.True(t, claimed)
+	assert.Equal(t, 1, s.Len())
+}
+
+func TestEndedContextIsATimeoutThatAppliedNothing(t *testing.T) {
+	t.Parallel()
+	s := memory.New()
+	r := record("charge#1", time.Unix(1_800_000_000, 0))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+
+	_, _, claim := s.Claim(ctx, r, r.Expiry)
+	_, _, swap := s.Swap(ctx, r, r)
+	_, remove := s.Delete(ctx, r)
+	_, _, get := s.Get(ctx, r.Key)
+	for op, err := range map[string]error{"claim": claim, "swap": swap, "delete": remove, "get": get} {
+		var failure *idempotent.StoreError
+		require.ErrorAs(t, err, &failure)
+		assert.Equal(t, op, failure.Op)
+		assert.Equal(t, idempotent.FailureTimeout, failure.Kind)
+		assert.True(t, failure.NotApplied)
+		assert.ErrorIs(t, err, context.Canceled)
+	}
+	assert.Zero(t, s.Len())
+}
+
+func TestARecordIsNeverHeldUnderAnotherKeyThanItsOwn(t *testing.T) {
+	t.Parallel()
+	s := memory.New()
+	r := record("charge#1", time.Unix(1_800_000_000, 0))
+	claims(t, s, r, r.CreatedAt)
+	next := r
+	next.Key = "charge#2"
+	_, swapped, err := s.Swap(t.Context(), r, next)
+	require.NoError(t, err)
+	require.True(t, swapped)
+
+	held, found, err := s.Get(t.Context(), "charge#1")
+	require.NoError(t, err)
+	require.True(t, found)
+	assert.Equal(t, "charge#1", held.Key)
+	assert.Equal(t, 1, s.Len())
+}
+
+// TestCallsAllocateLittle pins down that a claim costs the entry of its record, and other calls the bytes they return.
+func TestCallsAllocateLittle(t *testing.T) {
+	ctx, s, now := t.Context(), memory.New(), time.Unix(1_800_000_000, 0)
+	r := record("charge#1", now.Add(time.Hour))
+	claims(t, s, r, now)
+	done := r
+	done.Result = []byte(`{"id":"ch_1"}`)
+	var failed error
+	for _, c := range []struct {
+		name string
+		most float64
+		call func() error
+	}{
+		{"a refused claim", 0, func() error { _, _, err := s.Claim(ctx, r, now); return err }},
+		{"a renewal", 0, func() error { _, _, err := s.Swap(ctx, r, r); return err }},
+		{"a read", 0, func() error { _, _, err := s.Get(ctx, r.Key); return err }},
+		{"a result in", 1, func() error { _, _, err := s.Swap(ctx, r, done); return err }},
+		{"a result out", 1, func() error { _, _, err := s.Get(ctx, r.Key); return err }},
+	} {
+		allocs := testing.AllocsPerRun(100, func() { failed = errors.Join(failed, c.call()) })
+		assert.LessOrEqual(t, allocs, c.most, c.name)
+	}
+	require.NoError(t, failed)
+}
+
+// record returns a record in progress that was claimed in the hour before its expiry.
+func record(key string, expiry time.Time) idempotent.Record {
+	return idempotent.Record{
+		Key: key, Status: idempotent.StatusInProgress, Owner: "A", Attempt: 1,
+		Lease: expiry.Add(-59 * time.Minute), Expiry: expiry, CreatedAt: expiry.Add(-time.Hour),
+	}
+}
+
+func claims(t *testing.T, s *memory.Store, r idempotent.Record, now time.Time) {
+	t.Helper()
+	_, claimed, err := s.Claim(t.Context(), r, now)
+	require.NoError(t, err)
+	require.True(t, claimed)
+}

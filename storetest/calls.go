@@ -1,0 +1,136 @@
+package storetest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/go-idempotent/idempotent"
+)
+
+// caller invents calls for one key out of what it has seen there. Each call writes values that no other call writes, so
+// that an answer tells which one it saw.
+type caller struct {
+	name string
+	key  string
+	now  time.Time
+	// pick returns a number from zero up to, but not including, n.
+	pick func(n int) int
+	// seen is the last record that the caller wrote or was shown. It may have been replaced since.
+	seen idempotent.Record
+	// count numbers the calls.
+	count int
+}
+
+// step is the unit of the few instants at which leases and records end.
+const step = 10 * time.Second
+
+// call returns the next call.
+func (c *caller) call() call {
+	c.count++
+	switch n := c.pick(10); {
+	case n < 3 || c.seen.Key == "":
+		return call{op: opClaim, key: c.key, next: c.claim(), now: c.now.Add(time.Duration(c.pick(2)) * step)}
+	case n < 7:
+		return call{op: opSwap, key: c.key, seen: c.sight(), next: c.next()}
+	case n < 8:
+		return call{op: opDelete, key: c.key, seen: c.sight()}
+	default:
+		return call{op: opGet, key: c.key}
+	}
+}
+
+// learn takes note of an answer.
+func (c *caller) learn(made call, a answer) {
+	switch {
+	case a.record.Key != "":
+		c.seen = a.record
+	case !a.done || made.op == opDelete:
+		c.seen = idempotent.Record{}
+	case !made.next.Lease.IsZero():
+		c.seen = made.next
+	default:
+		kept := c.seen.Lease
+		c.seen = made.next
+		c.seen.Lease = kept
+	}
+}
+
+// claim returns a record to claim the key with; one in ten is as AWS Powertools writes it.
+func (c *caller) claim() idempotent.Record {
+	r := c.fill(idempotent.Record{Key: c.key, Status: idempotent.StatusInProgress})
+	if c.pick(10) == 0 {
+		r.Owner = ""
+	}
+	return r
+}
+
+// next returns a record to swap for: a takeover, a renewal, a completion, a mark, or anything else that the core might
+// come to write one day.
+func (c *caller) next() idempotent.Record {
+	r := c.fill(c.seen)
+	switch c.pick(4) {
+	case 0:
+		r.Status = idempotent.StatusInProgress
+	case 1:
+		r.Status = idempotent.StatusUnknown
+	case 2:
+		r.Status = idempotent.StatusCompleted
+	}
+	if c.seen.Owner != "" && c.pick(3) > 0 {
+		r.Owner = c.seen.Owner
+	}
+	r.Result, r.Parts, r.Commit = nil, "", ""
+	if r.Status == idempotent.StatusCompleted {
+		r.Result = fmt.Appendf(nil, `"%s.%d"`, c.name, c.count)
+		r.Commit = idempotent.Commit(r.Owner, r.Result)
+	}
+	if c.pick(4) == 0 {
+		r.Lease = time.Time{}
+	}
+	return r
+}
+
+// fill gives r new values. No record expires before the last instant at which a claim is made, so that none may be
+// dropped; some expire in that very instant.
+func (c *caller) fill(r idempotent.Record) idempotent.Record {
+	mark := fmt.Sprintf("%s.%d", c.name, c.count)
+	r.Owner, r.Fingerprint, r.Reason = mark, "fingerprint "+mark, "reason "+mark
+	r.Attempt++
+	r.Lease = c.now.Add(time.Duration(c.pick(3)) * time.Millisecond)
+	r.Expiry = c.now.Add(step + time.Duration(c.pick(2))*step)
+	r.CreatedAt = c.now.Add(time.Duration(-c.count) * time.Millisecond)
+	return r
+}
+
+// sight returns what the caller saw last, or what it might mistake it for.
+func (c *caller) sight() idempotent.Record {
+	seen := c.seen
+	switch c.pick(12) {
+	case 0, 1:
+		seen.Lease = time.Time{}
+	case 2:
+		seen.Lease = seen.Lease.Add(time.Millisecond)
+	case 3:
+		seen.Status = idempotent.StatusUnknown
+	case 4:
+		seen.Owner = ""
+	case 5:
+		seen.Owner = "nobody"
+	case 6:
+		seen.Expiry = seen.Expiry.Add(time.Second)
+	}
+	return blur(seen)
+}
+
+// blur changes the fields that do not tell which record was seen. A store may leave alone what seen and next
+// agree in; now they agree in nothing that the held record might have otherwise.
+func blur(seen idempotent.Record) idempotent.Record {
+	const blurred = "blurred"
+	seen.Fingerprint, seen.Reason, seen.Commit = blurred, blurred, blurred
+	seen.Attempt, seen.CreatedAt = 1<<20, time.UnixMilli(1)
+	seen.Result, seen.Parts = []byte("0"), ""
+	if seen.Owner != "" {
+		seen.Expiry = seen.Expiry.Add(time.Hour)
+	}
+	return seen
+}

@@ -1,0 +1,237 @@
+package storetest_test
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-idempotent/idempotent"
+)
+
+func claimFaults() []fault {
+	return []fault{
+		{
+			"claims over any record", "Claim/is refused by a record in progress whose lease is live",
+			claimsOver(func(record, time.Time) bool { return true }),
+		},
+		{
+			"claims over a completed record that has not expired", "Claim/is refused by a completed record",
+			claimsOver(func(held record, _ time.Time) bool { return held.Status == idempotent.StatusCompleted }),
+		},
+		{
+			"claims over a completed record whose lease has lapsed",
+			"Claim/is refused by a completed record whose lease ended long before its expiry",
+			claimsOver(func(held record, now time.Time) bool {
+				return held.Status == idempotent.StatusCompleted && !now.Before(held.Lease)
+			}),
+		},
+		{
+			"claims over a record in progress whose lease has lapsed",
+			"Claim/is refused by a record in progress whose lease has lapsed, which is not the store's to judge",
+			claimsOver(func(held record, now time.Time) bool {
+				return held.Status == idempotent.StatusInProgress && !held.Lease.IsZero() && !now.Before(held.Lease)
+			}),
+		},
+		{
+			"claims over a record in progress without a lease",
+			"Claim/is refused by a record in progress without a lease",
+			claimsOver(func(held record, _ time.Time) bool {
+				return held.Status == idempotent.StatusInProgress && held.Lease.IsZero()
+			}),
+		},
+		{
+			"claims over a record in progress whose expiry has come",
+			"Claim/is refused by a record in progress whose expiry has come",
+			claimsOver(func(held record, now time.Time) bool {
+				return held.Status == idempotent.StatusInProgress && !now.Before(held.Expiry)
+			}),
+		},
+		{
+			"claims over a record without an owner",
+			"Claim/is refused by a record in progress that AWS Powertools wrote",
+			claimsOver(func(held record, _ time.Time) bool { return held.Owner == "" }),
+		},
+		{
+			"claims over a record without an owner whose expiry has come",
+			"Claim/is refused by a record in progress that AWS Powertools wrote, whose expiry has come",
+			claimsOver(func(held record, now time.Time) bool {
+				return held.Owner == "" && !now.Before(held.Expiry)
+			}),
+		},
+		{
+			"claims over an UNKNOWN record", "Claim/is refused by an UNKNOWN record",
+			claimsOver(func(held record, _ time.Time) bool { return held.Status == idempotent.StatusUnknown }),
+		},
+		{
+			"claims over an UNKNOWN record whose expiry has come",
+			"Claim/is refused by an UNKNOWN record whose expiry has come",
+			claimsOver(func(held record, now time.Time) bool {
+				return held.Status == idempotent.StatusUnknown && !now.Before(held.Expiry)
+			}),
+		},
+		{
+			"lets records expire a second early", "Claim/is refused by a completed record one second before its expiry",
+			claimsAt(func(now time.Time) time.Time { return now.Add(time.Second) }),
+		},
+		{
+			"rounds now up to the second", "Claim/is refused by a completed record one millisecond before its expiry",
+			claimsAt(func(now time.Time) time.Time { return now.Add(time.Second - time.Nanosecond).Truncate(time.Second) }),
+		},
+		{
+			"rounds now to the nearest second",
+			"Claim/is refused by a completed record one nanosecond before its expiry",
+			claimsAt(func(now time.Time) time.Time { return now.Round(time.Second) }),
+		},
+		{
+			"lets records expire only after their expiry",
+			"Claim/replaces a completed record in the instant of its expiry",
+			claimsAt(func(now time.Time) time.Time { return now.Add(-time.Nanosecond) }),
+		},
+		{
+			"lets records expire a second late", "Claim/replaces a completed record one millisecond after its expiry",
+			claimsAt(func(now time.Time) time.Time { return now.Add(-time.Second) }),
+		},
+		{
+			"never lets records expire", "Claim/replaces a completed record half an hour after its expiry",
+			claimsAt(func(time.Time) time.Time { return time.Time{} }),
+		},
+		{
+			"grants a claim to the owner that has it", "Claim/repeated by its own owner is refused with its own record",
+			func(s *parted) idempotent.Store {
+				return &faulty{parted: s, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
+					held, claimed, err := s.Claim(ctx, r, now)
+					return held, claimed || held.Owner == r.Owner, err
+				}}
+			},
+		},
+		{
+			"keeps what the claimed record had", "Claim/replaces the held record completely",
+			func(s *parted) idempotent.Store {
+				return &faulty{parted: s, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
+					held, _, _ := s.Get(ctx, r.Key)
+					if r.Fingerprint == "" {
+						r.Fingerprint = held.Fingerprint
+					}
+					return s.Claim(ctx, r, now)
+				}}
+			},
+		},
+		{
+			"keeps the lease of the claimed record", "Claim/replaces the held record completely",
+			func(s *parted) idempotent.Store {
+				return &faulty{parted: s, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
+					held, _, _ := s.Get(ctx, r.Key)
+					if r.Lease.IsZero() {
+						r.Lease = held.Lease
+					}
+					return s.Claim(ctx, r, now)
+				}}
+			},
+		},
+		{
+			"drops records whose lease has lapsed", "Claim/of another key drops no record before its expiry has passed",
+			drops(func(r record, now time.Time) bool { return now.After(r.Lease) }),
+		},
+		{
+			"drops UNKNOWN records in the instant of their expiry",
+			"Claim/of another key drops no record before its expiry has passed",
+			drops(func(r record, now time.Time) bool {
+				return r.Status == idempotent.StatusUnknown && !now.Before(r.Expiry)
+			}),
+		},
+		{
+			"drops records of other keys that are claimable",
+			"Claim/of another key drops no record before its expiry has passed",
+			drops(record.Claimable),
+		},
+		{
+			"refuses a claim without saying why", "Claim/is refused by a completed record",
+			refusesClaimWith(func(_, _ record) record { return record{} }),
+		},
+		{
+			"refuses a claim with the claim", "Claim/is refused by a completed record",
+			refusesClaimWith(func(r, _ record) record { return r }),
+		},
+		{
+			"refuses a claim without the result", "Claim/repeated after its own completion is refused with the result",
+			refusesClaimWith(func(_, held record) record {
+				held.Result = nil
+				return held
+			}),
+		},
+		{
+			"refuses a claim with what was held first",
+			"Claim/repeated after its own completion is refused with the result",
+			stale,
+		},
+	}
+}
+
+// claimsOver removes a held record for which the condition is true, and then claims.
+func claimsOver(condition func(held record, now time.Time) bool) func(*parted) idempotent.Store {
+	return func(s *parted) idempotent.Store {
+		return &faulty{parted: s, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
+			held, found, _ := s.Get(ctx, r.Key)
+			if found && condition(held, now) {
+				if _, err := s.Delete(ctx, held); err != nil {
+					return record{}, false, err
+				}
+			}
+			return s.Claim(ctx, r, now)
+		}}
+	}
+}
+
+// drops removes records of other keys that a claim finds to be over.
+func drops(over func(r record, now time.Time) bool) func(*parted) idempotent.Store {
+	return func(s *parted) idempotent.Store {
+		var keys []string
+		return &faulty{parted: s, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
+			for _, key := range keys {
+				held, found, _ := s.Get(ctx, key)
+				if !found || key == r.Key || !over(held, now) {
+					continue
+				}
+				if _, err := s.Delete(ctx, held); err != nil {
+					return record{}, false, err
+				}
+			}
+			keys = append(keys, r.Key)
+			return s.Claim(ctx, r, now)
+		}}
+	}
+}
+
+// claimsAt claims at another instant.
+func claimsAt(change func(time.Time) time.Time) func(*parted) idempotent.Store {
+	return func(s *parted) idempotent.Store {
+		return &faulty{parted: s, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
+			return s.Claim(ctx, r, change(now))
+		}}
+	}
+}
+
+func refusesClaimWith(report func(r, held record) record) func(*parted) idempotent.Store {
+	return func(s *parted) idempotent.Store {
+		return &faulty{parted: s, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
+			held, claimed, err := s.Claim(ctx, r, now)
+			if !claimed && err == nil {
+				held = report(r, held)
+			}
+			return held, claimed, err
+		}}
+	}
+}
+
+// stale reports what was claimed, whatever has become of it since.
+func stale(s *parted) idempotent.Store {
+	first := make(map[string]record)
+	return &faulty{parted: s, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
+		held, claimed, err := s.Claim(ctx, r, now)
+		if claimed {
+			first[r.Key] = r
+		} else if err == nil {
+			held = first[r.Key]
+		}
+		return held, claimed, err
+	}}
+}

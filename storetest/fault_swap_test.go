@@ -1,0 +1,253 @@
+package storetest_test
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-idempotent/idempotent"
+)
+
+func swapFaults() []fault {
+	return []fault{
+		{"Swap clears the lease if next has none", "Swap/keeps the held lease if next has none", swapClearsLease},
+		{
+			"Swap keeps the lease that was seen if next has none", "Swap/keeps the held lease if next has none",
+			swapsFor(func(_, seen, next record) record {
+				if next.Lease.IsZero() && !seen.Lease.IsZero() {
+					next.Lease = seen.Lease
+				}
+				if next.Lease.IsZero() {
+					next.Lease = time.Unix(0, 0)
+				}
+				return next
+			}),
+		},
+		{
+			"Swap leaves the lease alone", "Swap/renews a lease, again and again",
+			swapsFor(func(held, _, next record) record {
+				next.Lease = held.Lease
+				return next
+			}),
+		},
+		{
+			"Swap leaves the lease alone where there was none", "Swap/gives a lease to a record that had none",
+			swapsFor(func(held, _, next record) record {
+				if held.Lease.IsZero() {
+					next.Lease = held.Lease
+				}
+				return next
+			}),
+		},
+		{
+			"Swap leaves the owner alone", "Swap/takes over a record whose lease lapsed",
+			swapsFor(func(held, _, next record) record {
+				next.Owner = held.Owner
+				return next
+			}),
+		},
+		{
+			"Swap does not give an owner to a record without one", "Swap/takes over a record that AWS Powertools wrote",
+			swapsFor(func(held, _, next record) record {
+				if held.Owner == "" {
+					next.Owner = ""
+				}
+				return next
+			}),
+		},
+		{
+			"Swap drops the fields that stay equal", "Swap/keeps the fields that stay equal",
+			swapsFor(func(_, seen, next record) record {
+				if next.Fingerprint == seen.Fingerprint {
+					next.Fingerprint = ""
+				}
+				return next
+			}),
+		},
+		{
+			"Swap completes only what is in progress",
+			"Swap/marks a record UNKNOWN, and lets its owner complete it later",
+			func(s *parted) idempotent.Store {
+				return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
+					if next.Status == idempotent.StatusCompleted && seen.Status != idempotent.StatusInProgress {
+						held, _, err := s.Get(ctx, seen.Key)
+						return held, false, err
+					}
+					return s.Swap(ctx, seen, next)
+				}}
+			},
+		},
+		{
+			"Swap writes a record that is not held",
+			"Swap/of a key without a record is refused with a zero record, and writes nothing", func(s *parted) idempotent.Store {
+				return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
+					if _, found, _ := s.Get(ctx, seen.Key); !found {
+						return s.Claim(ctx, next, time.Time{})
+					}
+					return s.Swap(ctx, seen, next)
+				}}
+			},
+		},
+		{
+			"Swap of an absent record reports what was seen",
+			"Swap/of a key without a record is refused with a zero record, and writes nothing",
+			refusesSwapWith(func(seen, _, held record) record {
+				if held.Key == "" {
+					return seen
+				}
+				return held
+			}),
+		},
+		{
+			"Swap accepts a repeated completion", "Swap/repeated is refused with its own record",
+			func(s *parted) idempotent.Store {
+				return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
+					held, swapped, err := s.Swap(ctx, seen, next)
+					return held, swapped || (held.Commit != "" && held.Commit == next.Commit), err
+				}}
+			},
+		},
+		{
+			"Swap refuses without saying why", "Swap/repeated is refused with its own record",
+			refusesSwapWith(func(_, _, _ record) record { return record{} }),
+		},
+		{
+			"Swap refuses with what was seen",
+			"Swap/by an owner that was taken over is refused with the record of the new owner",
+			refusesSwapWith(func(seen, _, _ record) record { return seen }),
+		},
+		{
+			"Swap refuses with next", "Swap/by an owner that was taken over is refused with the record of the new owner",
+			refusesSwapWith(func(_, next, _ record) record { return next }),
+		},
+		{
+			"Swap changes a record although it refuses",
+			"Swap/by an owner that was taken over is refused with the record of the new owner",
+			func(s *parted) idempotent.Store {
+				return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
+					held, swapped, err := s.Swap(ctx, seen, next)
+					if !swapped && held.Key != "" {
+						counted := held
+						counted.Attempt++
+						if _, _, err := s.Swap(ctx, held, counted); err != nil {
+							return held, false, err
+						}
+					}
+					return held, swapped, err
+				}}
+			},
+		},
+		{
+			"Swap loses every seventh write", "Sequence/of calls is answered as a register answers it",
+			func(s *parted) idempotent.Store {
+				written := 0
+				return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
+					if written++; written%7 == 0 {
+						return record{}, true, nil
+					}
+					return s.Swap(ctx, seen, next)
+				}}
+			},
+		},
+	}
+}
+
+func leftoverFaults() []fault {
+	fields := leftovers()
+	all := make([]fault, len(fields))
+	for i, f := range fields {
+		all[i] = fault{
+			"Swap does not clear " + f.field, "Swap/clears the fields that become zero",
+			swapsFor(func(held, _, next record) record { return f.keep(held, next) }),
+		}
+	}
+	return all
+}
+
+// leftover keeps what a field had if it becomes zero.
+type leftover struct {
+	field string
+	keep  func(held, next record) record
+}
+
+func leftovers() []leftover {
+	return []leftover{
+		{"the fingerprint", func(held, next record) record {
+			if next.Fingerprint == "" {
+				next.Fingerprint = held.Fingerprint
+			}
+			return next
+		}},
+		{"the result", func(held, next record) record {
+			if next.Result == nil {
+				next.Result = held.Result
+			}
+			return next
+		}},
+		{"the commit", func(held, next record) record {
+			if next.Commit == "" {
+				next.Commit = held.Commit
+			}
+			return next
+		}},
+		{"the attempt", func(held, next record) record {
+			if next.Attempt == 0 {
+				next.Attempt = held.Attempt
+			}
+			return next
+		}},
+		{"the creation", func(held, next record) record {
+			if next.CreatedAt.IsZero() {
+				next.CreatedAt = held.CreatedAt
+			}
+			return next
+		}},
+		{"the reason", func(held, next record) record {
+			if next.Reason == "" {
+				next.Reason = held.Reason
+			}
+			return next
+		}},
+	}
+}
+
+// swapsFor swaps for another record than it was told to.
+func swapsFor(change func(held, seen, next record) record) func(*parted) idempotent.Store {
+	return func(s *parted) idempotent.Store {
+		return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
+			if held, found, _ := s.Get(ctx, seen.Key); found {
+				next = change(held, seen, next)
+			}
+			return s.Swap(ctx, seen, next)
+		}}
+	}
+}
+
+func refusesSwapWith(report func(seen, next, held record) record) func(*parted) idempotent.Store {
+	return func(s *parted) idempotent.Store {
+		return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
+			held, swapped, err := s.Swap(ctx, seen, next)
+			if !swapped && err == nil {
+				held = report(seen, next, held)
+			}
+			return held, swapped, err
+		}}
+	}
+}
+
+// swapClearsLease writes next anew where the lease should have stayed.
+func swapClearsLease(s *parted) idempotent.Store {
+	return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
+		held, swapped, err := s.Swap(ctx, seen, next)
+		if !swapped || !next.Lease.IsZero() {
+			return held, swapped, err
+		}
+		written, _, err := s.Get(ctx, next.Key)
+		if err != nil {
+			return written, false, err
+		}
+		if _, err := s.Delete(ctx, written); err != nil {
+			return written, false, err
+		}
+		return s.Claim(ctx, next, time.Time{})
+	}}
+}

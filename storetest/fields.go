@@ -1,0 +1,143 @@
+package storetest
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/go-idempotent/idempotent"
+)
+
+func fieldChecks() []check {
+	return []check{
+		{"of any legal record come back exactly", func(p *probe) {
+			rapid.Check(p.t, func(t *rapid.T) { roundTrip(p.in(t), t) })
+		}},
+		{"keep odd texts", func(p *probe) {
+			for _, text := range oddTexts() {
+				r := p.completed()
+				r.Owner, r.Fingerprint, r.Reason = text+"o", text, text
+				r.Commit = idempotent.Commit(r.Owner, r.Result)
+				p.writtenTwice(r)
+			}
+		}},
+		{"keep odd instants and numbers", func(p *probe) {
+			for _, change := range oddInstants(p.now) {
+				r := p.inProgress()
+				change(&r)
+				p.writtenTwice(r)
+			}
+		}},
+	}
+}
+
+// writtenTwice writes r by Claim, and under another key by Swap. It leaves neither behind: some expire in a century.
+func (p *probe) writtenTwice(r idempotent.Record) {
+	p.t.Helper()
+	p.claims(r, p.now)
+	p.deletes(r)
+	seen := p.plant(p.completed())
+	r.Key = seen.Key
+	p.swaps(seen, r)
+	p.deletes(r)
+}
+
+func oddTexts() []string {
+	return []string{
+		"", " ", " a ", "\n", "\t", "\x00", "0", "1e3", "true", "null", "{}", `"`, `\`, "'", ":", "#", "%41", "<&>",
+		"é", "e\u0301", "日本", "😀", "\ufeff", "\ufffd", "\u2028", strings.Repeat("long ", 200),
+	}
+}
+
+func oddInstants(now time.Time) []func(*idempotent.Record) {
+	lease := func(t time.Time) func(*idempotent.Record) { return func(r *idempotent.Record) { r.Lease = t } }
+	expiry := func(t time.Time) func(*idempotent.Record) { return func(r *idempotent.Record) { r.Expiry = t } }
+	created := func(t time.Time) func(*idempotent.Record) { return func(r *idempotent.Record) { r.CreatedAt = t } }
+	attempt := func(n int) func(*idempotent.Record) { return func(r *idempotent.Record) { r.Attempt = n } }
+	return []func(*idempotent.Record){
+		lease(now), lease(now.Add(time.Millisecond)), lease(now.Add(999 * time.Millisecond)), lease(now.AddDate(-1, 0, 0)),
+		lease(time.Unix(1<<31, 0)), lease(time.Unix(1<<32, 0)),
+		expiry(now.Add(time.Second)), expiry(time.Unix(1<<31, 0)), expiry(time.Unix(1<<32, 0)),
+		created(now), created(now.Add(-time.Millisecond)), created(now.AddDate(-1, 0, 0)), created(time.Time{}),
+		attempt(0), attempt(1), attempt(10), attempt(1<<31 - 1),
+	}
+}
+
+// roundTrip writes a legal record by Claim and another one by Swap, and reads both on every way there is.
+func roundTrip(p *probe, t *rapid.T) {
+	key := "storetest#" + rand.Text()
+	first := legal(p.now, key).Draw(t, "first")
+	p.claims(first, p.now)
+	p.claimRefused(p.rival(first), p.now, first)
+
+	seen := first
+	if rapid.Bool().Draw(t, "seen as the store returned it") {
+		seen = p.get(key)
+	}
+	second := legal(p.now, key).Filter(func(r idempotent.Record) bool { return r.Owner != "" }).Draw(t, "second")
+	p.swaps(seen, second)
+	if second.Lease.IsZero() {
+		second.Lease = first.Lease
+	}
+	p.holds(second)
+	other := p.rival(second)
+	p.swapRefused(other, takeover(other), second)
+	p.deletes(second)
+}
+
+// legal generates the records that the core and AWS Powertools write. None of them has expired at now.
+func legal(now time.Time, key string) *rapid.Generator[idempotent.Record] {
+	return rapid.Custom(func(t *rapid.T) idempotent.Record {
+		text := rapid.StringN(0, 40, 120)
+		r := idempotent.Record{
+			Key: key,
+			Status: rapid.SampledFrom([]idempotent.Status{
+				idempotent.StatusInProgress, idempotent.StatusCompleted, idempotent.StatusUnknown,
+			}).Draw(t, "status"),
+			Owner:       text.Draw(t, "owner"),
+			Lease:       moment(now.AddDate(-2, 0, 0), now.AddDate(200, 0, 0), time.Millisecond).Draw(t, "lease"),
+			Expiry:      moment(now.Add(time.Second), now.AddDate(200, 0, 0), time.Second).Draw(t, "expiry"),
+			Fingerprint: text.Draw(t, "fingerprint"),
+			Attempt:     rapid.IntRange(0, 1<<31-1).Draw(t, "attempt"),
+			CreatedAt:   moment(now.AddDate(-2, 0, 0), now, time.Millisecond).Draw(t, "created at"),
+			Reason:      text.Draw(t, "reason"),
+		}
+		if rapid.Bool().Draw(t, "without lease") {
+			r.Lease = time.Time{}
+		}
+		if rapid.Bool().Draw(t, "without creation") {
+			r.CreatedAt = time.Time{}
+		}
+		if r.Status == idempotent.StatusCompleted {
+			r.Result = result().Draw(t, "result")
+			if r.Owner != "" {
+				r.Commit = idempotent.Commit(r.Owner, r.Result)
+			}
+		}
+		return r
+	})
+}
+
+// moment generates instants in whole units, told in any time zone.
+func moment(from, to time.Time, unit time.Duration) *rapid.Generator[time.Time] {
+	return rapid.Custom(func(t *rapid.T) time.Time {
+		// A Duration spans 292 years.
+		units := rapid.Int64Range(0, int64(to.Sub(from)/unit)).Draw(t, "units")
+		hours := rapid.IntRange(-12, 14).Draw(t, "zone")
+		return from.Add(time.Duration(units) * unit).In(time.FixedZone("", hours*60*60))
+	})
+}
+
+// result generates JSON texts.
+func result() *rapid.Generator[[]byte] {
+	return rapid.Custom(func(t *rapid.T) []byte {
+		text, err := json.Marshal(rapid.MapOfN(rapid.String(), rapid.String(), 0, 5).Draw(t, "result"))
+		if err != nil {
+			t.Fatalf("encode: %v", err)
+		}
+		return text
+	})
+}

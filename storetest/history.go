@@ -1,0 +1,151 @@
+package storetest
+
+import (
+	"cmp"
+	"crypto/rand"
+	"fmt"
+	mathrand "math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/go-idempotent/idempotent"
+)
+
+func historyChecks() []check {
+	return []check{
+		{"of concurrent calls is linearizable", func(p *probe) {
+			begin := time.Now()
+			for n := 0; n < histories && time.Since(begin) < historiesTime; n++ {
+				linearizable(p, mathrand.Uint64())
+			}
+		}},
+	}
+}
+
+const (
+	// A fast store gets through all histories, a slow one through as many as fit into the time.
+	histories     = 100
+	historiesTime = 2 * time.Second
+
+	historyKeys    = 2
+	historyCallers = 5 // for each key
+	historyCalls   = 12
+	// searchTime is how long the search for an order may take. A history of this size needs milliseconds.
+	searchTime = 30 * time.Second
+)
+
+// linearizable records one history of real concurrent calls and looks for an order of them that a register explains.
+func linearizable(p *probe, seed uint64) {
+	history, errs := record(p, seed)
+	for _, err := range errs {
+		p.t.Errorf("seed %d: %v", seed, err)
+	}
+	if len(errs) > 0 {
+		p.t.FailNow()
+	}
+	switch porcupine.CheckOperationsTimeout(model(), history, searchTime) {
+	case porcupine.Ok:
+	case porcupine.Unknown:
+		p.t.Fatalf("seed %d: no order of the history was found in %s, and not excluded either", seed, searchTime)
+	case porcupine.Illegal:
+		p.t.Fatalf("seed %d: no order of the calls explains their answers:\n%s", seed, chronicle(history))
+	}
+}
+
+// record lets callers loose on the store at the same time.
+func record(p *probe, seed uint64) (history []porcupine.Operation, errs []error) {
+	var (
+		mu    sync.Mutex
+		group sync.WaitGroup
+		start = make(chan struct{})
+		begin = time.Now()
+		ctx   = p.t.Context()
+	)
+	for k := range historyKeys {
+		key := "storetest#" + rand.Text()
+		for n := range historyCallers {
+			id := k*historyCallers + n
+			random := mathrand.New(mathrand.NewPCG(seed, uint64(id)))
+			who := &caller{name: fmt.Sprint("C", id), key: key, now: p.now, pick: random.IntN}
+			group.Go(func() {
+				<-start
+				for range historyCalls {
+					made := who.call()
+					called := time.Since(begin)
+					got, err := made.make(ctx, p.store)
+					returned := time.Since(begin)
+					mu.Lock()
+					if err != nil {
+						errs = append(errs, fmt.Errorf("%s: %w", made.op, err))
+					}
+					history = append(history, porcupine.Operation{
+						ClientId: id, Input: made, Call: int64(called), Output: got, Return: int64(returned),
+					})
+					mu.Unlock()
+					who.learn(made, got)
+				}
+			})
+		}
+	}
+	close(start)
+	group.Wait()
+	return history, errs
+}
+
+// model is the register as porcupine takes it.
+func model() porcupine.Model {
+	return porcupine.Model{
+		Partition: byKey,
+		Init:      func() any { return register{} },
+		Step: func(state, input, output any) (bool, any) {
+			made, got := as[call](input), as[answer](output)
+			next, want := as[register](state).apply(made)
+			if got.record.Parts != "" { // the commit names a result that is kept elsewhere
+				got.record.Parts, want.record.Result = "", nil
+			}
+			return got.equal(want) || gone(made, got, want), next
+		},
+		Equal: func(a, b any) bool {
+			x, y := as[register](a), as[register](b)
+			return x.held == y.held && equal(x.record, y.record)
+		},
+	}
+}
+
+// as returns v as what it was put into a history.
+//
+//nolint:forcetypeassert // anything else is a mistake of this file
+func as[T any](v any) T { return v.(T) }
+
+// gone reports whether a claim was refused by a record that it could not show any more, as the contract allows.
+func gone(made call, got, want answer) bool {
+	return made.op == opClaim && !got.done && !want.done && equal(got.record, idempotent.Record{})
+}
+
+func byKey(history []porcupine.Operation) [][]porcupine.Operation {
+	byKey := make(map[string][]porcupine.Operation)
+	for _, o := range history {
+		key := as[call](o.Input).key
+		byKey[key] = append(byKey[key], o)
+	}
+	parts := make([][]porcupine.Operation, 0, len(byKey))
+	for _, part := range byKey {
+		parts = append(parts, part)
+	}
+	return parts
+}
+
+// chronicle tells a history in the order of its calls.
+func chronicle(history []porcupine.Operation) string {
+	slices.SortFunc(history, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
+	var b strings.Builder
+	for _, o := range history {
+		from, to := time.Duration(o.Call), time.Duration(o.Return)
+		fmt.Fprintf(&b, "[%s, %s] C%d: %v\n= %v\n", from, to, o.ClientId, o.Input, o.Output)
+	}
+	return b.String()
+}

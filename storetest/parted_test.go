@@ -1,0 +1,202 @@
+package storetest_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/storetest"
+)
+
+type record = idempotent.Record
+
+// parted is a store that has all that a store can have: it keeps large results beside their records, and attributes
+// that it does not know.
+type parted struct {
+	*memory.Store
+
+	mu      sync.Mutex
+	parts   map[string][]byte
+	foreign map[string]bool
+	// name names the part of a result.
+	name func(key, owner string, result []byte) string
+}
+
+func newParted() *parted {
+	return &parted{
+		Store: memory.New(), parts: make(map[string][]byte), foreign: make(map[string]bool),
+		name: func(key, owner string, result []byte) string {
+			return fmt.Sprintf("%s#%s#%x", key, owner, sha256.Sum256(result))
+		},
+	}
+}
+
+func partedFeatures() storetest.Features {
+	return storetest.Features{Foreign: &storetest.Foreign{
+		Put: func(_ context.Context, s idempotent.Store, key string) error {
+			p := partedOf(s)
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.foreign[key] = true
+			return nil
+		},
+		Has: func(_ context.Context, s idempotent.Store, key string) (bool, error) {
+			p := partedOf(s)
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return p.foreign[key], nil
+		},
+	}}
+}
+
+func partedOf(s idempotent.Store) *parted {
+	if f, ok := s.(*faulty); ok {
+		return f.parted
+	}
+	return s.(*parted)
+}
+
+func (p *parted) Claim(ctx context.Context, r record, now time.Time) (record, bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	held, claimed, err := p.Store.Claim(ctx, p.split(r), now)
+	if claimed {
+		delete(p.foreign, r.Key)
+	}
+	return held, claimed, err
+}
+
+func (p *parted) Swap(ctx context.Context, seen, next record) (record, bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.Store.Swap(ctx, seen, p.split(next))
+}
+
+func (p *parted) Delete(ctx context.Context, seen record) (bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	deleted, err := p.Store.Delete(ctx, seen)
+	if deleted {
+		delete(p.foreign, seen.Key)
+	}
+	return deleted, err
+}
+
+func (p *parted) ReadResult(ctx context.Context, r record) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, &idempotent.StoreError{Op: "read result", Kind: idempotent.FailureTimeout, Err: err}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	part, found := p.parts[r.Parts]
+	if !found {
+		return nil, &idempotent.UnreadableError{Reason: "the part is missing"}
+	}
+	return bytes.Clone(part), nil
+}
+
+// split writes a large result beside the record, before the record itself.
+func (p *parted) split(r record) record {
+	if len(r.Result) > 4096 {
+		r.Parts = p.name(r.Key, r.Owner, r.Result)
+		p.parts[r.Parts] = bytes.Clone(r.Result)
+		r.Result = nil
+	}
+	return r
+}
+
+// faulty is a parted store some of whose methods are broken. Unless it is torn, each of them is still atomic.
+type faulty struct {
+	*parted
+
+	torn bool
+	one  sync.Mutex
+
+	claim func(ctx context.Context, r record, now time.Time) (record, bool, error)
+	swap  func(ctx context.Context, seen, next record) (record, bool, error)
+	del   func(ctx context.Context, seen record) (bool, error)
+	get   func(ctx context.Context, key string) (record, bool, error)
+	read  func(ctx context.Context, r record) ([]byte, error)
+}
+
+func (f *faulty) lock() (unlock func()) {
+	if f.torn {
+		return func() {}
+	}
+	f.one.Lock()
+	return f.one.Unlock
+}
+
+func (f *faulty) Claim(ctx context.Context, r record, now time.Time) (record, bool, error) {
+	defer f.lock()()
+	if f.claim != nil {
+		return f.claim(ctx, r, now)
+	}
+	return f.parted.Claim(ctx, r, now)
+}
+
+func (f *faulty) Swap(ctx context.Context, seen, next record) (record, bool, error) {
+	defer f.lock()()
+	if f.swap != nil {
+		return f.swap(ctx, seen, next)
+	}
+	return f.parted.Swap(ctx, seen, next)
+}
+
+func (f *faulty) Delete(ctx context.Context, seen record) (bool, error) {
+	defer f.lock()()
+	if f.del != nil {
+		return f.del(ctx, seen)
+	}
+	return f.parted.Delete(ctx, seen)
+}
+
+func (f *faulty) Get(ctx context.Context, key string) (record, bool, error) {
+	defer f.lock()()
+	if f.get != nil {
+		return f.get(ctx, key)
+	}
+	return f.parted.Get(ctx, key)
+}
+
+func (f *faulty) ReadResult(ctx context.Context, r record) ([]byte, error) {
+	defer f.lock()()
+	if f.read != nil {
+		return f.read(ctx, r)
+	}
+	return f.parted.ReadResult(ctx, r)
+}
+
+// fault breaks a store in one way.
+type fault struct {
+	name   string
+	caught string // the check that catches it
+	inject func(*parted) idempotent.Store
+}
+
+func faults() []fault {
+	return slices.Concat(
+		claimFaults(), seenFaults(), swapFaults(), leftoverFaults(), deleteFaults(), getFaults(),
+		fieldFaults(), partsFaults(), bytesFaults(), contextFaults(), tornFaults(),
+	)
+}
+
+func faultNamed(t *testing.T, name string) fault {
+	t.Helper()
+	for _, f := range faults() {
+		if f.name == name {
+			return f
+		}
+	}
+	require.Fail(t, "no such fault", name)
+	return fault{}
+}

@@ -1,0 +1,129 @@
+package storetest
+
+import (
+	"bytes"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-idempotent/idempotent"
+)
+
+// inProgress returns a record as a first claim writes it, under a key of its own.
+func (p *probe) inProgress() idempotent.Record {
+	return idempotent.Record{
+		Key:         "storetest#" + rand.Text(),
+		Status:      idempotent.StatusInProgress,
+		Owner:       rand.Text(),
+		Lease:       p.now.Add(30*time.Second + 123*time.Millisecond),
+		Expiry:      p.now.Add(time.Hour),
+		Fingerprint: "1:" + rand.Text(),
+		Attempt:     1,
+		CreatedAt:   p.now.Add(-7 * time.Millisecond),
+	}
+}
+
+// completed returns a completed record that has a value in every field.
+func (p *probe) completed() idempotent.Record {
+	return completion(p.inProgress(), []byte(`{"id":"ch_1"}`))
+}
+
+// unknown returns a record of unknown outcome.
+func (p *probe) unknown() idempotent.Record {
+	r := p.inProgress()
+	r.Status, r.Reason = idempotent.StatusUnknown, "result-lost"
+	return r
+}
+
+// ownerless returns a record in progress as AWS Powertools writes it.
+func (p *probe) ownerless() idempotent.Record {
+	r := p.inProgress()
+	return idempotent.Record{Key: r.Key, Status: r.Status, Lease: r.Lease, Expiry: r.Expiry}
+}
+
+// completion returns r as its owner completes it. Every field has a value, and all that may change does.
+func completion(r idempotent.Record, result []byte) idempotent.Record {
+	r.Status = idempotent.StatusCompleted
+	r.Lease = r.Lease.Add(time.Second)
+	r.Expiry = r.Expiry.Add(24 * time.Hour)
+	r.Result = result
+	r.Commit = idempotent.Commit(r.Owner, result)
+	r.Reason = "error"
+	return r
+}
+
+// takeover returns the record with which another owner takes r over.
+func takeover(r idempotent.Record) idempotent.Record {
+	next := renewal(r)
+	next.Status, next.Owner = idempotent.StatusInProgress, rand.Text()
+	next.Result, next.Commit, next.Reason = nil, "", ""
+	next.Attempt++
+	return next
+}
+
+// renewal returns r with a later lease and expiry. It has a lease also if r has none.
+func renewal(r idempotent.Record) idempotent.Record {
+	r.Expiry = r.Expiry.Add(30 * time.Second)
+	r.Lease = r.Expiry.Add(-59*time.Minute + 123*time.Millisecond)
+	return r
+}
+
+// rival returns a first claim by another owner of the key of r.
+func (p *probe) rival(r idempotent.Record) idempotent.Record {
+	next := p.inProgress()
+	next.Key = r.Key
+	return next
+}
+
+// equal reports whether two records are the same in every field.
+func equal(a, b idempotent.Record) bool { return difference(a, b) == "" }
+
+// difference names the fields in which got is not want; it is empty if there are none. No result and an empty one are
+// the same, instants are the same in every time zone.
+func difference(want, got idempotent.Record) string {
+	var b strings.Builder
+	field(&b, "Key", want.Key, got.Key)
+	field(&b, "Status", want.Status, got.Status)
+	field(&b, "Owner", want.Owner, got.Owner)
+	instant(&b, "Lease", want.Lease, got.Lease)
+	instant(&b, "Expiry", want.Expiry, got.Expiry)
+	field(&b, "Fingerprint", want.Fingerprint, got.Fingerprint)
+	if !bytes.Equal(want.Result, got.Result) {
+		fmt.Fprintf(&b, "Result: want %s, got %s\n", excerpt(want.Result), excerpt(got.Result))
+	}
+	field(&b, "Parts", want.Parts, got.Parts)
+	field(&b, "Commit", want.Commit, got.Commit)
+	field(&b, "Attempt", want.Attempt, got.Attempt)
+	instant(&b, "CreatedAt", want.CreatedAt, got.CreatedAt)
+	field(&b, "Reason", want.Reason, got.Reason)
+	return b.String()
+}
+
+func field[V comparable](b *strings.Builder, name string, want, got V) {
+	if want != got {
+		fmt.Fprintf(b, "%s: want %#v, got %#v\n", name, want, got)
+	}
+}
+
+func instant(b *strings.Builder, name string, want, got time.Time) {
+	if !want.Equal(got) {
+		fmt.Fprintf(b, "%s: want %s, got %s\n", name, want.Format(time.RFC3339Nano), got.Format(time.RFC3339Nano))
+	}
+}
+
+// describe returns a record for a message, with the beginning of its result.
+func describe(r idempotent.Record) string {
+	result := excerpt(r.Result)
+	r.Result = nil
+	return fmt.Sprintf("\t%+v result %s", r, result)
+}
+
+// excerpt shows the beginning of a result, which may have megabytes.
+func excerpt(result []byte) string {
+	const enough = 100
+	if len(result) <= enough {
+		return fmt.Sprintf("%q", result)
+	}
+	return fmt.Sprintf("%q… (%d bytes)", result[:enough], len(result))
+}

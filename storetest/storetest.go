@@ -1,0 +1,95 @@
+// Package storetest is the conformance suite of [idempotent.Store]: every store, of this module or of others, has to
+// pass it. A store adopts it with one test:
+//
+//	func TestStore(t *testing.T) {
+//		storetest.Run(t, storetest.Features{}, func(testing.TB) idempotent.Store { return memory.New() })
+//	}
+//
+// It is test code: programs never import it.
+package storetest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/go-idempotent/idempotent"
+)
+
+// Features tells the suite what a store lacks, and how to look behind its interface. The zero value is a store that
+// lacks nothing and is tested through its interface alone. A check that needs more is skipped, with the reason.
+type Features struct {
+	_ struct{} // literals name their fields: more may come
+
+	// MaxResult is the size in bytes of the largest result that the store keeps. Zero means that it keeps every
+	// result that Lambda can return.
+	MaxResult int
+
+	// Foreign writes into records what another version of the store would write. Nil means that the suite cannot do so:
+	// it then leaves unchecked that such attributes survive.
+	Foreign *Foreign
+}
+
+// Foreign is access to attributes of a record that [idempotent.Record] does not show.
+type Foreign struct {
+	_ struct{} // literals name their fields: more may come
+
+	// Put adds an attribute that the store does not know to the record held under key.
+	Put func(ctx context.Context, s idempotent.Store, key string) error
+	// Has reports whether the record held under key still has that attribute.
+	Has func(ctx context.Context, s idempotent.Store, key string) (bool, error)
+}
+
+// Run checks that the stores which factory returns keep the contract of [idempotent.Store]. Each sentence of the
+// contract is a subtest with a store of its own, and one runs at a time.
+//
+// The stores may share one table, also with other runs: every key is random. The suite leaves records behind; factory
+// may register a cleanup with tb. The instants that a store is handed lie about an hour ahead of the clock, so that one
+// which drops records by a clock of its own does not drop them during the test.
+//
+// A store whose calls take 2 ms passes in less than 20 s. The flags of pgregory.net/rapid apply, and -short leaves out
+// results of more than 1 MiB.
+func Run(t *testing.T, f Features, factory func(tb testing.TB) idempotent.Store) {
+	t.Helper()
+	now := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
+	for _, g := range groups() {
+		t.Run(g.name, func(t *testing.T) {
+			for _, c := range g.checks {
+				t.Run(c.sentence, func(t *testing.T) {
+					c.run(&probe{t: t, store: factory(t), features: f, now: now})
+				})
+			}
+		})
+	}
+}
+
+// check is one sentence of the contract and how to see that a store keeps it.
+type check struct {
+	sentence string
+	run      func(p *probe)
+}
+
+type group struct {
+	name   string
+	checks []check
+}
+
+func groups() []group {
+	return []group{
+		{"Claim", claimChecks()},
+		{"Swap", swapChecks()},
+		{"Delete", deleteChecks()},
+		{"Seen", seenChecks()},
+		{"Get", getChecks()},
+		{"Fields", fieldChecks()},
+		{"Result", resultChecks()},
+		{"Parts", partsChecks()},
+		{"Bytes", bytesChecks()},
+		{"Foreign", foreignChecks()},
+		{"Context", contextChecks()},
+		{"Sequence", sequenceChecks()},
+		{"Race", raceChecks()},
+		{"History", historyChecks()},
+		{"Goroutines", goroutineChecks()},
+	}
+}
