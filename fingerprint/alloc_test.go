@@ -1,0 +1,83 @@
+//go:build !race
+
+package fingerprint_test
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/fingerprint"
+)
+
+// These tests count allocations of the whole process: none of them runs in parallel with another test. The race
+// detector adds its own.
+
+func TestAllocationsOfCanonical(t *testing.T) {
+	src := []byte(order)
+	room := make([]byte, 0, 2*len(src))
+	for name, tc := range map[string]struct {
+		dst  []byte
+		want float64
+	}{
+		"with room":    {room, 1},
+		"without room": {nil, 2},
+	} {
+		require.LessOrEqual(t, testing.AllocsPerRun(100, func() {
+			_, err := fingerprint.Canonical(tc.dst, src)
+			require.NoError(t, err)
+		}), tc.want, name)
+	}
+}
+
+func TestAllocationsOfHash(t *testing.T) {
+	doc := []byte(order)
+	require.LessOrEqual(t, testing.AllocsPerRun(100, func() {
+		h := fingerprint.New("allocations")
+		h.String("POST")
+		h.String("/charges")
+		require.NoError(t, h.JSON(doc))
+		_ = h.Text()
+	}), 4.0, "fields, canonicaliser, Hash, text")
+
+	require.LessOrEqual(t, testing.AllocsPerRun(100, func() {
+		h := fingerprint.New("allocations")
+		require.NoError(t, h.JSON(doc))
+		_ = h.Sum()
+	}), 3.0, "fields, canonicaliser, Hash")
+}
+
+// allocated returns how many bytes f allocates, garbage included.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+func TestAllocatedMemoryForLargeBodies(t *testing.T) {
+	const size = 6 * megabyte
+	for name, tc := range map[string]struct {
+		doc   string
+		times uint64 // the length of the document
+	}{
+		"ordered":            {orders(canonical(t, order), size), 2},
+		"unordered":          {orders(order, size), 2},
+		"one long string":    {`"` + strings.Repeat("x", size) + `"`, 2},
+		"one long number":    {strings.Repeat("9", size), 3},
+		"escapes":            {`"` + strings.Repeat(`\u0041`, size/6) + `"`, 2},
+		"tiny objects":       {orders(`{"b":0,"a":0}`, size), 2},
+		"one object":         {`{"b":` + orders(order, size) + `,"a":0}`, 3},
+		"numbers that grow":  {orders("1e20", size), 30},
+		"nested and ordered": {orders(strings.Repeat(`{"":[`, 400)+strings.Repeat("]}", 400), size), 2},
+	} {
+		src := []byte(tc.doc)
+		require.Less(t, allocated(func() {
+			_, err := fingerprint.Canonical(nil, src)
+			require.NoError(t, err)
+		}), tc.times*size, name)
+	}
+}

@@ -1,0 +1,193 @@
+package fingerprint
+
+import "slices"
+
+const (
+	// MaxDepth is the number of arrays and objects that may enclose one another. Opening one more is a [*SyntaxError].
+	MaxDepth = 1000
+	// MaxSize is the length in bytes of the longest accepted document, 256 MiB: far beyond what Lambda transports, and
+	// small enough for positions to fit in 32 bits.
+	MaxSize = 256 << 20
+)
+
+// Canonical appends the canonical form of the JSON text src to dst and returns the extended slice. Two texts have the
+// same canonical form exactly if they stand for the same value.
+//
+// The form is that of RFC 8785, the JSON Canonicalization Scheme, except that numbers keep their exact decimal value
+// (RFC 8785 section 3.2.2.3 rounds them to doubles): 1.0 and 1e0 are 1, but 9007199254740993 does not become
+// 9007199254740992. In detail: no white space; object members sorted by the UTF-16 code units of their keys; strings
+// with the shortest escapes and otherwise plain UTF-8, not normalised; numbers laid out as by ECMAScript's
+// Number.prototype.toString, from their exact digits instead of the nearest double's.
+//
+// The grammar is that of RFC 8259 without its options. A document with duplicate keys (compared after unescaping), lone
+// surrogates, invalid UTF-8, a byte order mark or trailing data, larger than [MaxSize], nested deeper than [MaxDepth],
+// or with a number beyond [MaxExponent] is refused with a [*SyntaxError]; dst is then returned with its length and
+// content unchanged.
+//
+// A canonical form is its own canonical form, and at most six times as long as src. Time is linear in the length of
+// src, plus the sorting of keys. dst may be nil and must not overlap src. Canonical is safe for concurrent use.
+func Canonical(dst, src []byte) ([]byte, error) {
+	return canonical(dst, src, false)
+}
+
+// CanonicalRFC8785 is [Canonical] in strict accordance with RFC 8785: numbers are rounded to IEEE 754 doubles, a number
+// that overflows to infinity is a [*SyntaxError], one too small for a double becomes 0. Use it to agree with other
+// implementations of the RFC, not to tell requests apart: it takes 9007199254740993 and 9007199254740992 for one
+// amount.
+func CanonicalRFC8785(dst, src []byte) ([]byte, error) {
+	return canonical(dst, src, true)
+}
+
+func canonical(dst, src []byte, doubles bool) ([]byte, error) {
+	if len(src) > MaxSize {
+		return dst, &SyntaxError{Offset: MaxSize, Reason: reasonSize}
+	}
+	p := parser{scanner: scanner{src: src}, base: len(dst), doubles: doubles, order: newOrder()}
+	out, err := p.document(slices.Grow(dst, len(src)))
+	if err != nil {
+		return dst, err
+	}
+	return out, nil
+}
+
+// parser checks a JSON text and appends its tokens to a slice, each in canonical form, in the order of the text.
+// [order] then moves the members of objects to where they belong.
+type parser struct {
+	scanner
+
+	base    int // length of the output before the document; positions in order count from here
+	depth   int // arrays and objects that are open
+	doubles bool
+	order   *order
+}
+
+func (p *parser) document(dst []byte) ([]byte, error) {
+	dst, err := p.value(dst)
+	if err != nil {
+		return nil, err
+	}
+	if p.space(); p.pos < len(p.src) {
+		return nil, p.unexpected(reasonTrailing)
+	}
+	return dst, nil
+}
+
+func (p *parser) value(dst []byte) ([]byte, error) {
+	p.space()
+	switch p.peek() {
+	case '{':
+		return p.object(dst)
+	case '[':
+		return p.array(dst)
+	case '"':
+		return p.string(dst)
+	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+		if p.doubles {
+			return p.double(dst)
+		}
+		return p.number(dst)
+	case 't':
+		return p.literal(dst, "true")
+	case 'f':
+		return p.literal(dst, "false")
+	case 'n':
+		return p.literal(dst, "null")
+	default:
+		return nil, p.unexpected(reasonValue)
+	}
+}
+
+func (p *parser) object(dst []byte) ([]byte, error) {
+	if err := p.descend(); err != nil {
+		return nil, err
+	}
+	start := p.order.begin(p.position(dst))
+	dst = append(dst, '{')
+	if p.accept('}') {
+		return p.endObject(dst, start)
+	}
+	for {
+		var err error
+		if dst, err = p.member(dst); err != nil {
+			return nil, err
+		}
+		switch {
+		case p.accept(','):
+			dst = append(dst, ',')
+		case p.accept('}'):
+			return p.endObject(dst, start)
+		default:
+			return nil, p.unexpected(reasonMember)
+		}
+	}
+}
+
+func (p *parser) member(dst []byte) ([]byte, error) {
+	if p.space(); p.peek() != '"' {
+		return nil, p.unexpected(reasonKey)
+	}
+	m := member{start: p.position(dst), source: offset(p.pos), next: p.order.next()}
+	dst, err := p.string(dst)
+	if err != nil {
+		return nil, err
+	}
+	if !p.accept(':') {
+		return nil, p.unexpected(reasonColon)
+	}
+	if dst, err = p.value(append(dst, ':')); err != nil {
+		return nil, err
+	}
+	m.end = p.position(dst)
+	p.order.add(m)
+	return dst, nil
+}
+
+func (p *parser) endObject(dst []byte, start scope) ([]byte, error) {
+	dst = append(dst, '}')
+	if duplicate, found := p.order.end(start, dst[p.base:]); found {
+		return nil, &SyntaxError{Offset: int(duplicate), Reason: reasonDuplicate}
+	}
+	p.depth--
+	return dst, nil
+}
+
+func (p *parser) array(dst []byte) ([]byte, error) {
+	if err := p.descend(); err != nil {
+		return nil, err
+	}
+	dst = append(dst, '[')
+	if p.accept(']') {
+		p.depth--
+		return append(dst, ']'), nil
+	}
+	for {
+		var err error
+		if dst, err = p.value(dst); err != nil {
+			return nil, err
+		}
+		switch {
+		case p.accept(','):
+			dst = append(dst, ',')
+		case p.accept(']'):
+			p.depth--
+			return append(dst, ']'), nil
+		default:
+			return nil, p.unexpected(reasonElement)
+		}
+	}
+}
+
+// descend consumes an opening brace or bracket.
+func (p *parser) descend() error {
+	if p.depth == MaxDepth {
+		return p.unexpected(reasonDepth)
+	}
+	p.depth++
+	p.pos++
+	return nil
+}
+
+// position is where the next token goes in the output, counted from the beginning of the document.
+func (p *parser) position(dst []byte) uint32 {
+	return offset(len(dst) - p.base)
+}

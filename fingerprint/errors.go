@@ -1,0 +1,44 @@
+package fingerprint
+
+import "strconv"
+
+// SyntaxError reports why a JSON text has no canonical form. It names a place and a rule, never content of the
+// document, so it may be logged and returned to a client. Every error of [Canonical] and [CanonicalRFC8785] is a
+// *SyntaxError.
+type SyntaxError struct {
+	// Offset is the position of the offending byte, counted in bytes from 0; the length of the document when it ends
+	// too early. It is the opening quote of the second of two equal keys, the backslash of a lone surrogate, the first
+	// byte of a number that is out of range, and the first byte of an invalid UTF-8 sequence. Equal keys are found when
+	// their object ends; whatever is wrong before that is reported instead.
+	Offset int
+	// Reason is a lower-case phrase for people. Its wording may change: compare offsets, not reasons.
+	Reason string
+}
+
+// Error returns the offset and the reason in one line.
+func (e *SyntaxError) Error() string {
+	return "fingerprint: JSON text, byte " + strconv.Itoa(e.Offset) + ": " + e.Reason
+}
+
+const (
+	reasonEnd       = "unexpected end of the document"
+	reasonTrailing  = "data after the end of the document"
+	reasonSize      = "document larger than the limit"
+	reasonDepth     = "nested deeper than the limit"
+	reasonValue     = "expected a value"
+	reasonKey       = "expected a key in quotes"
+	reasonColon     = "expected a colon"
+	reasonMember    = "expected a comma or a closing brace"
+	reasonElement   = "expected a comma or a closing bracket"
+	reasonDuplicate = "duplicate key"
+	reasonDigit     = "expected a digit"
+	reasonZero      = "digit after a leading zero"
+	reasonExponent  = "exponent beyond the limit"
+	reasonOverflow  = "number beyond the range of a double"
+	reasonControl   = "control character in a string"
+	reasonUTF8      = "invalid UTF-8"
+	reasonEscape    = "unknown escape sequence"
+	reasonHex       = "expected a hexadecimal digit"
+	reasonSurrogate = "surrogate without its other half"
+	reasonLiteral   = "expected true, false or null"
+)

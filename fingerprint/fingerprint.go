@@ -1,0 +1,172 @@
+// Package fingerprint tells requests apart: it reduces JSON texts to a canonical form in which only the value counts,
+// and lists of fields to a digest that can be stored and compared.
+//
+// [Canonical] gives two JSON texts the same form exactly if they stand for the same value: white space, the order of
+// members, escapes and the spelling of numbers do not count, while every digit of a number does. [CanonicalRFC8785] is
+// the interoperable form of RFC 8785, whose numbers are doubles.
+//
+// A [Hash] digests fields, and [Hash.Text] writes the digest with the version of its algorithm, which [VersionOf]
+// recognises. What a version computes never changes:
+//
+//	"1"   SHA-256 of the purpose and the fields, each preceded by its length in bytes as a big-endian 64-bit integer
+//	"1h"  HMAC-SHA-256 of the same
+//
+// A plain digest hides what it was made of only as long as that cannot be guessed: of an amount, a telephone number or
+// a date of birth it is as good as the original. Use [NewKeyed] where personal data must not be stored.
+package fingerprint
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// The versions of the algorithm, as they begin a text.
+const (
+	versionPlain = "1"
+	versionKeyed = "1h"
+)
+
+// MinKeySize is the length in bytes of the shortest key that [NewKeyed] accepts.
+const MinKeySize = 16
+
+// Hash digests a purpose and a sequence of fields. Equal sequences with an equal purpose have equal digests; different
+// ones, also those that are equal when written in a row, do not (short of a collision of SHA-256).
+//
+// A field is a sequence of bytes and nothing else: the same bytes given as [Hash.Bytes], as [Hash.String] and as
+// canonical form by [Hash.JSON] are the same field, an absent field and an empty one are told apart only by the number
+// of fields, and JSON's null is the field "null". Where several kinds can occur in one place, add a field that says
+// which one it is.
+//
+// A Hash comes from [New] or [NewKeyed]; methods of the zero Hash panic. It keeps a copy of its fields until it is
+// garbage: canonical forms have to be complete before their length can precede them. It is not safe for concurrent use.
+type Hash struct {
+	fields []byte // each with its length in front, the purpose first
+	key    []byte // nil for a plain digest
+}
+
+// New returns a Hash of version 1, the SHA-256 of its fields. The purpose separates digests of one kind from those of
+// another: they differ although all fields are equal. Use a constant of the calling code.
+func New(purpose string) *Hash {
+	fields := appendLength(make([]byte, 0, 512), len(purpose)) // enough for a small request
+	return &Hash{fields: append(fields, purpose...)}
+}
+
+// NewKeyed is [New] with a secret: it returns a Hash of version 1h, the HMAC-SHA-256 (RFC 2104) of its fields. Without
+// the key nobody can guess the fields and compare. The key must be random, at least [MinKeySize] bytes long (32 are
+// advised) and must not change afterwards; NewKeyed panics on a shorter one, lest an unset variable go unnoticed.
+func NewKeyed(key []byte, purpose string) *Hash {
+	if len(key) < MinKeySize {
+		panic(fmt.Sprintf("fingerprint: key of %d bytes, want at least %d", len(key), MinKeySize))
+	}
+	h := New(purpose)
+	h.key = key
+	return h
+}
+
+// Bytes adds one field, the bytes of b, which may be empty or nil: both are the empty field.
+func (h *Hash) Bytes(b []byte) {
+	h.fields = append(h.lengthened(len(b)), b...)
+}
+
+// String adds one field, the bytes of s, whether or not they are valid UTF-8.
+func (h *Hash) String(s string) {
+	h.fields = append(h.lengthened(len(s)), s...)
+}
+
+// JSON adds one field, the exact canonical form of a JSON text as [Canonical] writes it. It returns a [*SyntaxError] if
+// there is none; the Hash is then as it was before.
+func (h *Hash) JSON(doc []byte) error {
+	start := len(h.fields)
+	fields, err := Canonical(h.lengthened(0), doc)
+	if err != nil {
+		return err
+	}
+	appendLength(fields[:start], len(fields)-start-lengthSize) // in place of the 0
+	h.fields = fields
+	return nil
+}
+
+// Value encodes v with [json.Marshal] and adds one field, the canonical form of the encoding. A nil v is the field
+// "null". Invalid UTF-8 in strings is not told apart, because encoding/json replaces it by U+FFFD; a float64 counts as
+// the shortest decimal that identifies it.
+//
+// It returns an error that wraps the one of encoding/json for what cannot be encoded (a channel, NaN), or a
+// [*SyntaxError], with an offset in the encoding, if that has no canonical form (a [json.RawMessage] with duplicate
+// keys). The Hash is then as it was before.
+func (h *Hash) Value(v any) error {
+	doc, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("fingerprint: encode %T: %w", v, err)
+	}
+	if err := h.JSON(doc); err != nil {
+		return fmt.Errorf("%w, in the encoding of %T", err, v)
+	}
+	return nil
+}
+
+// Sum returns the digest of the fields added so far. It does not change the Hash: it may be called again, and more
+// fields may follow. Each call digests all fields anew.
+func (h *Hash) Sum() [sha256.Size]byte {
+	h.check()
+	if h.key == nil {
+		return sha256.Sum256(h.fields)
+	}
+	mac := hmac.New(sha256.New, h.key)
+	mac.Write(h.fields)
+	return [sha256.Size]byte(mac.Sum(nil))
+}
+
+// Text returns the version and the digest of the fields added so far, as printable ASCII without white space: the
+// version, a colon and the 43 characters of the digest in unpadded base64url (RFC 4648 section 5). Like [Hash.Sum] it
+// does not change the Hash.
+func (h *Hash) Text() string {
+	version := versionPlain
+	if h.key != nil {
+		version = versionKeyed
+	}
+	sum := h.Sum()
+	text := append(make([]byte, 0, 64), version...)
+	return string(digestEncoding.AppendEncode(append(text, ':'), sum[:]))
+}
+
+// VersionOf returns the version that text begins with. ok reports that [Hash.Text] of this package could have written
+// the text, so that a digest of the same version can be computed and compared; otherwise version is empty. Version "1"
+// is computed by [New], "1h" by [NewKeyed].
+func VersionOf(text string) (version string, ok bool) {
+	version, digest, _ := strings.Cut(text, ":")
+	if version != versionPlain && version != versionKeyed {
+		return "", false
+	}
+	// The length is compared because the decoder ignores line breaks.
+	sum, err := digestEncoding.DecodeString(digest)
+	if err != nil || len(sum) != sha256.Size || len(digest) != digestEncoding.EncodedLen(sha256.Size) {
+		return "", false
+	}
+	return version, true
+}
+
+// digestEncoding is strict: each digest has one text.
+var digestEncoding = base64.RawURLEncoding.Strict()
+
+const lengthSize = 8
+
+func appendLength(dst []byte, n int) []byte {
+	return binary.BigEndian.AppendUint64(dst, uint64(n)) //nolint:gosec // lengths are not negative
+}
+
+// lengthened returns the fields followed by the length of the next one.
+func (h *Hash) lengthened(n int) []byte {
+	h.check()
+	return appendLength(h.fields, n)
+}
+
+func (h *Hash) check() {
+	if len(h.fields) == 0 {
+		panic("fingerprint: Hash without a purpose: use New or NewKeyed")
+	}
+}

@@ -1,0 +1,156 @@
+package fingerprint
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+)
+
+// MaxExponent bounds the size of numbers. A number other than 0 is ±d.ddd × 10^e with a first digit that is not 0; e
+// lies between -MaxExponent and MaxExponent, or the number is a [*SyntaxError]. The exponent as it is spelled may be
+// larger: 0.001e1000000000000002 is within the limit, and 0 always is.
+const MaxExponent = 1_000_000_000_000_000
+
+// number appends the exact value of the number at the current position.
+func (s *scanner) number(dst []byte) ([]byte, error) {
+	start := s.pos
+	n, err := s.decimal()
+	if err != nil {
+		return nil, err
+	}
+	if e := n.point - 1; e < -MaxExponent || e > MaxExponent {
+		return nil, &SyntaxError{Offset: start, Reason: reasonExponent}
+	}
+	return n.append(dst), nil
+}
+
+// double appends the number at the current position rounded to an IEEE 754 double. The exact form goes to strconv
+// instead of the source because strconv ignores the rest of very long exponents, which a mantissa as long may
+// compensate. The shortest digits that identify the double are those of ECMAScript, so laying them out exactly gives
+// its notation.
+func (s *scanner) double(dst []byte) ([]byte, error) {
+	start := s.pos
+	exact, err := s.number(dst)
+	if err != nil {
+		return nil, err
+	}
+	f, err := strconv.ParseFloat(string(exact[len(dst):]), 64)
+	if err != nil {
+		return nil, &SyntaxError{Offset: start, Reason: reasonOverflow}
+	}
+	var longest [len("-1.2345678901234567e-308")]byte
+	shortest := scanner{src: strconv.AppendFloat(longest[:0], f, 'e', -1, 64)}
+	return shortest.number(exact[:len(dst)])
+}
+
+// A decimal is ±0.digits × 10^point. The digits are those of whole and fraction in a row; the first and the last are
+// not 0, and there are none if the number is 0.
+type decimal struct {
+	negative        bool
+	whole, fraction []byte
+	point           int64
+}
+
+// decimal reads a number by the grammar of RFC 8259 section 6.
+func (s *scanner) decimal() (n decimal, err error) {
+	n.negative = s.skip('-')
+	if n.whole, err = s.digits(); err != nil {
+		return n, err
+	}
+	if len(n.whole) > 1 && n.whole[0] == '0' {
+		return n, &SyntaxError{Offset: s.pos - len(n.whole) + 1, Reason: reasonZero}
+	}
+	if s.skip('.') {
+		if n.fraction, err = s.digits(); err != nil {
+			return n, err
+		}
+	}
+	var exponent int64
+	if s.skip('e') || s.skip('E') {
+		if exponent, err = s.exponent(); err != nil {
+			return n, err
+		}
+	}
+	return normalise(n.negative, n.whole, n.fraction, exponent), nil
+}
+
+func (s *scanner) digits() ([]byte, error) {
+	start := s.pos
+	for c := s.peek(); '0' <= c && c <= '9'; c = s.peek() {
+		s.pos++
+	}
+	if s.pos == start {
+		return nil, s.unexpected(reasonDigit)
+	}
+	return s.src[start:s.pos], nil
+}
+
+// exponent reads what follows the letter. Digits are ignored once 10 × MaxExponent is reached: a mantissa of at most
+// [MaxSize] digits cannot bring the number back within the limit.
+func (s *scanner) exponent() (int64, error) {
+	negative := s.skip('-')
+	if !negative {
+		s.skip('+')
+	}
+	digits, err := s.digits()
+	if err != nil {
+		return 0, err
+	}
+	var e int64
+	for _, d := range digits {
+		if e < 10*MaxExponent {
+			e = e*10 + int64(d-'0')
+		}
+	}
+	if negative {
+		e = -e
+	}
+	return e, nil
+}
+
+// normalise returns ±whole.fraction × 10^exponent.
+func normalise(negative bool, whole, fraction []byte, exponent int64) decimal {
+	point := exponent + int64(len(whole))
+	if whole[0] == '0' { // the only digit, by the grammar
+		digits := bytes.TrimLeft(fraction, "0")
+		point = exponent - int64(len(fraction)-len(digits))
+		whole, fraction = nil, digits
+	}
+	if fraction = bytes.TrimRight(fraction, "0"); len(fraction) == 0 {
+		whole = bytes.TrimRight(whole, "0")
+	}
+	if len(whole)+len(fraction) == 0 {
+		return decimal{}
+	}
+	return decimal{negative, whole, fraction, point}
+}
+
+// append writes n by the steps of ECMAScript's Number::toString, with as many digits as there are.
+func (n decimal) append(dst []byte) []byte {
+	if n.negative {
+		dst = append(dst, '-')
+	}
+	first := len(dst)
+	dst = append(append(dst, n.whole...), n.fraction...)
+	digits := int64(len(dst) - first)
+	switch {
+	case digits == 0:
+		return append(dst, '0')
+	case digits <= n.point && n.point <= 21:
+		const zeros = "00000000000000000000"
+		return append(dst, zeros[:n.point-digits]...)
+	case 0 < n.point && n.point <= 21:
+		return slices.Insert(dst, first+int(n.point), '.')
+	case -6 < n.point && n.point <= 0:
+		const zeros = "0.00000"
+		return slices.Insert(dst, first, []byte(zeros[:2-n.point])...)
+	}
+	if digits > 1 {
+		dst = slices.Insert(dst, first+1, '.')
+	}
+	dst = append(dst, 'e')
+	if n.point > 0 {
+		dst = append(dst, '+')
+	}
+	return strconv.AppendInt(dst, n.point-1, 10)
+}

@@ -1,0 +1,155 @@
+package fingerprint
+
+import (
+	"cmp"
+	"slices"
+)
+
+// order puts the members of objects in order while a document is being written.
+//
+// An object that lies in few others is put in order as soon as it ends, so that little has to be remembered of a long
+// document. A deeper one is only noted and moves together with an outer one: sorting at each closing brace would
+// move the core of a deep document once per level.
+type order struct {
+	open    []member // of the objects that have not ended, outermost first
+	objects []object // noted because they cannot stay as they are, by start
+	moved   []member // of noted objects, each one's in the order of their keys
+	depth   int      // number of objects that have not ended
+	text    []byte   // room for the one being put in order
+}
+
+// immediate is the number of levels of objects that are put in order as soon as they end, hence how often a byte may
+// move.
+const immediate = 8
+
+// A member is a key and its value. Positions are those in the output.
+type member struct {
+	start, end uint32 // from the opening quote of the key to the end of the value
+	source     uint32 // position of the key in the source
+	next       uint32 // index of the first noted object, if any, that starts after start
+}
+
+// An object lists its members in the order in which they belong between its braces.
+type object struct {
+	start, end  uint32 // from the opening to the closing brace
+	first, last uint32 // moved[first:last] are its members
+	next        uint32 // index of the first noted object that starts after end
+}
+
+// offset narrows a position or an index, of which [MaxSize] bytes leave fewer than 2^32. Long documents have many.
+func offset(n int) uint32 {
+	return uint32(n) //nolint:gosec // see above
+}
+
+// A scope is how much order remembered when an object began.
+type scope struct{ open, objects, moved int }
+
+// newOrder returns an order with room for a small document: one allocation instead of several.
+func newOrder() *order {
+	small := new(struct {
+		order
+
+		members [2][16]member
+		objects [8]object
+		text    [256]byte
+	})
+	small.open, small.moved = small.members[0][:0], small.members[1][:0]
+	small.order.objects, small.order.text = small.objects[:0], small.text[:0]
+	return &small.order
+}
+
+func (o *order) begin(position uint32) scope {
+	s := scope{open: len(o.open), objects: len(o.objects), moved: len(o.moved)}
+	o.objects = append(o.objects, object{start: position})
+	o.depth++
+	return s
+}
+
+// next is the index of the object that would be noted next.
+func (o *order) next() uint32 {
+	return offset(len(o.objects))
+}
+
+func (o *order) add(m member) {
+	o.open = append(o.open, m)
+}
+
+// end tells that the object that began with s ends with text, the output so far. It returns the position in the source
+// of the first key that occurred before in the object, if there is one.
+func (o *order) end(s scope, text []byte) (duplicate uint32, found bool) {
+	o.depth--
+	members := o.open[s.open:]
+	o.open = o.open[:s.open]
+	if ascending(members, text) {
+		if len(o.objects) == s.objects+1 { // nothing noted within
+			o.objects = o.objects[:s.objects]
+			return 0, false
+		}
+	} else {
+		slices.SortFunc(members, func(a, b member) int {
+			return cmp.Or(compareKeys(text[a.start:], text[b.start:]), cmp.Compare(a.start, b.start))
+		})
+		if duplicate, found = firstDuplicate(members, text); found {
+			return duplicate, true
+		}
+	}
+	o.note(s, members, offset(len(text)-1))
+	if o.depth < immediate {
+		o.arrange(s, text)
+	}
+	return 0, false
+}
+
+func ascending(members []member, text []byte) bool {
+	for i := 1; i < len(members); i++ {
+		if compareKeys(text[members[i-1].start:], text[members[i].start:]) >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func firstDuplicate(sorted []member, text []byte) (source uint32, found bool) {
+	for i := 1; i < len(sorted); i++ {
+		if compareKeys(text[sorted[i-1].start:], text[sorted[i].start:]) != 0 {
+			continue
+		}
+		if !found || sorted[i].source < source {
+			source, found = sorted[i].source, true
+		}
+	}
+	return source, found
+}
+
+func (o *order) note(s scope, sorted []member, end uint32) {
+	first := len(o.moved)
+	o.moved = append(o.moved, sorted...)
+	ended := &o.objects[s.objects]
+	ended.end, ended.next = end, o.next()
+	ended.first, ended.last = offset(first), offset(len(o.moved))
+}
+
+// arrange puts the noted object that began with s, and all within it, in order at the end of text, and forgets them.
+func (o *order) arrange(s scope, text []byte) {
+	start := o.objects[s.objects].start
+	o.text = o.appendOrdered(o.text[:0], text, start, offset(len(text)), offset(s.objects))
+	copy(text[start:], o.text)
+	o.objects, o.moved = o.objects[:s.objects], o.moved[:s.moved]
+}
+
+// appendOrdered appends text[start:end] to dst with noted objects in order; next is the index of the first that does
+// not start before start. It calls itself once per level of nesting, at most [MaxDepth] deep.
+func (o *order) appendOrdered(dst, text []byte, start, end, next uint32) []byte {
+	for int(next) < len(o.objects) && o.objects[next].start < end {
+		noted := o.objects[next]
+		dst = append(dst, text[start:noted.start]...)
+		separator := byte('{')
+		for _, m := range o.moved[noted.first:noted.last] {
+			dst = append(dst, separator)
+			dst = o.appendOrdered(dst, text, m.start, m.end, m.next)
+			separator = ','
+		}
+		start, next = noted.end, noted.next
+	}
+	return append(dst, text[start:end]...)
+}
