@@ -1,0 +1,113 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/go-idempotent/idempotent"
+)
+
+// Describer is what [Store.Check] needs of a client beyond [Client]; [*dynamodb.Client] implements it.
+type Describer interface {
+	DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput, optFns ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
+	DescribeTimeToLive(ctx context.Context, in *dynamodb.DescribeTimeToLiveInput, optFns ...func(*dynamodb.Options)) (*dynamodb.DescribeTimeToLiveOutput, error)
+}
+
+// Check compares the table with what the store needs. It is meant for deployments and for the start of a process, not for
+// the request path, and needs the IAM actions dynamodb:DescribeTable and dynamodb:DescribeTimeToLive.
+//
+// What is wrong with the table is an [*idempotent.ConfigError] with all problems. A table that cannot be looked at
+// is an [*idempotent.StoreError] with Op "check": Kind is FailureMissingTable if there is none, FailureAccessDenied if
+// one of the two actions is not allowed, in which case nothing is said about the request path.
+func (s *Store) Check(ctx context.Context) error {
+	d, ok := s.client.(Describer)
+	if !ok {
+		return &idempotent.ConfigError{Problems: []string{
+			fmt.Sprintf("table %q cannot be checked: client %T has no DescribeTable and DescribeTimeToLive", s.table, s.client),
+		}}
+	}
+	return checkTable(ctx, d, s.table, s.attr)
+}
+
+func checkTable(ctx context.Context, d Describer, table string, a attributes) error {
+	out, err := d.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(table)})
+	if err != nil {
+		return checkError("DescribeTable", table, err)
+	}
+	problems := append(statusProblems(out.Table), keyProblems(out.Table, a)...)
+
+	ttl, err := d.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(table)})
+	if err == nil {
+		problems = append(problems, timeToLiveProblems(ttl.TimeToLiveDescription, a)...)
+	} else {
+		err = checkError("DescribeTimeToLive", table, err)
+	}
+	if len(problems) == 0 {
+		return err
+	}
+	for i, p := range problems {
+		problems[i] = fmt.Sprintf("table %q: %s", table, p)
+	}
+	return errors.Join(&idempotent.ConfigError{Problems: problems}, err)
+}
+
+func checkError(call, table string, err error) error {
+	kind := kindOf(err)
+	return &idempotent.StoreError{
+		Op: "check", Kind: kind, NotApplied: nothingWritten,
+		Err: fmt.Errorf("%s of table %q: %w", call, table, speakable(err, kind)),
+	}
+}
+
+func statusProblems(t *types.TableDescription) []string {
+	if slices.Contains([]types.TableStatus{types.TableStatusActive, types.TableStatusUpdating}, t.TableStatus) {
+		return nil
+	}
+	return []string{fmt.Sprintf("status is %s, not %s", t.TableStatus, types.TableStatusActive)}
+}
+
+func keyProblems(t *types.TableDescription, a attributes) (problems []string) {
+	for _, k := range t.KeySchema {
+		name := aws.ToString(k.AttributeName)
+		switch {
+		case k.KeyType == types.KeyTypeRange:
+			problems = append(problems, fmt.Sprintf("sort key is %q, expected none", name))
+		case name != a.id.name:
+			problems = append(problems, fmt.Sprintf("partition key is %q, expected %q", name, a.id.name))
+		default:
+			problems = append(problems, keyTypeProblems(t, name)...)
+		}
+	}
+	return problems
+}
+
+func keyTypeProblems(t *types.TableDescription, name string) (problems []string) {
+	for _, d := range t.AttributeDefinitions {
+		if aws.ToString(d.AttributeName) == name && d.AttributeType != types.ScalarAttributeTypeS {
+			problems = append(problems, fmt.Sprintf("partition key %q has type %s, expected S", name, d.AttributeType))
+		}
+	}
+	return problems
+}
+
+func timeToLiveProblems(ttl *types.TimeToLiveDescription, a attributes) []string {
+	var status types.TimeToLiveStatus
+	var name string
+	if ttl != nil {
+		status, name = ttl.TimeToLiveStatus, aws.ToString(ttl.AttributeName)
+	}
+	switch {
+	case status != types.TimeToLiveStatusEnabled && status != types.TimeToLiveStatusEnabling:
+		return []string{fmt.Sprintf("time to live is %s, expected %s on %q",
+			status, types.TimeToLiveStatusEnabled, a.expiration.name)}
+	case name != a.expiration.name:
+		return []string{fmt.Sprintf("time to live is on %q, expected on %q", name, a.expiration.name)}
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package dynamo_test
+
+import (
+	"context"
+	"crypto/rand"
+	"net/http"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+)
+
+func TestCheckOfTheTableThatCreateTableMakes(t *testing.T) {
+	t.Parallel()
+	s, client, table := local(t)
+	require.NoError(t, s.Check(t.Context()))
+	require.NoError(t, dynamo.CreateTable(t.Context(), client, table), "again")
+
+	out, err := client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String(table)})
+	require.NoError(t, err)
+	require.Equal(t, types.BillingModePayPerRequest, out.Table.BillingModeSummary.BillingMode)
+}
+
+func TestCheckNamesEveryProblem(t *testing.T) {
+	t.Parallel()
+	client := dynamolocal.Client(dynamolocal.Endpoint(t))
+	keys := func(in *dynamodb.CreateTableInput, partition, sort string, kind types.ScalarAttributeType) {
+		in.AttributeDefinitions = []types.AttributeDefinition{{AttributeName: aws.String(partition), AttributeType: kind}}
+		in.KeySchema = []types.KeySchemaElement{{AttributeName: aws.String(partition), KeyType: types.KeyTypeHash}}
+		if sort == "" {
+			return
+		}
+		in.AttributeDefinitions = append(in.AttributeDefinitions,
+			types.AttributeDefinition{AttributeName: aws.String(sort), AttributeType: types.ScalarAttributeTypeS})
+		in.KeySchema = append(in.KeySchema, types.KeySchemaElement{AttributeName: aws.String(sort), KeyType: types.KeyTypeRange})
+	}
+	const noTTL = `time to live is DISABLED, expected ENABLED on "expiration"`
+	for name, c := range map[string]struct {
+		change   func(in *dynamodb.CreateTableInput)
+		ttl      string
+		problems []string
+	}{
+		"no time to live": {func(*dynamodb.CreateTableInput) {}, "", []string{noTTL}},
+		"time to live on another attribute": {
+			func(*dynamodb.CreateTableInput) {}, "ttl",
+			[]string{`time to live is on "ttl", expected on "expiration"`},
+		},
+		"another key": {
+			func(in *dynamodb.CreateTableInput) { keys(in, "pk", "", types.ScalarAttributeTypeS) }, "expiration",
+			[]string{`partition key is "pk", expected "id"`},
+		},
+		"another type": {
+			func(in *dynamodb.CreateTableInput) { keys(in, "id", "", types.ScalarAttributeTypeN) }, "expiration",
+			[]string{`partition key "id" has type N, expected S`},
+		},
+		"everything": {
+			func(in *dynamodb.CreateTableInput) { keys(in, "pk", "sk", types.ScalarAttributeTypeS) }, "",
+			[]string{`partition key is "pk", expected "id"`, `sort key is "sk", expected none`, noTTL},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in := dynamo.TableDefinition("dynamo-test-" + rand.Text())
+			c.change(in)
+			makeTable(t, client, in, c.ttl)
+			err := dynamo.New(client, *in.TableName).Check(t.Context())
+			var ce *idempotent.ConfigError
+			require.ErrorAs(t, err, &ce)
+			for i, p := range c.problems {
+				c.problems[i] = `table "` + *in.TableName + `": ` + p
+			}
+			require.Equal(t, c.problems, ce.Problems)
+			if c.ttl != "" {
+				require.ErrorAs(t, dynamo.CreateTable(t.Context(), client, *in.TableName), &ce, "a wrong table is not taken for the right one")
+			}
+		})
+	}
+}
+
+func makeTable(t *testing.T, client *dynamodb.Client, in *dynamodb.CreateTableInput, ttl string) {
+	t.Helper()
+	_, err := client.CreateTable(t.Context(), in)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		_, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: in.TableName})
+		require.NoError(t, err)
+	})
+	if ttl == "" {
+		return
+	}
+	spec := dynamo.TimeToLiveDefinition(*in.TableName)
+	spec.TimeToLiveSpecification.AttributeName = aws.String(ttl)
+	_, err = client.UpdateTimeToLive(t.Context(), spec)
+	require.NoError(t, err)
+}
+
+func TestCheckOfAMissingTable(t *testing.T) {
+	t.Parallel()
+	client := dynamolocal.Client(dynamolocal.Endpoint(t))
+	err := dynamo.New(client, "dynamo-test-missing").Check(t.Context())
+	requireStoreError(t, err, "check", idempotent.FailureMissingTable, true)
+	require.ErrorContains(t, err, `DescribeTable of table "dynamo-test-missing"`)
+}
+
+func TestCheckThatIsNotAllowed(t *testing.T) {
+	t.Parallel()
+	denied := failure(http.StatusBadRequest, "AccessDeniedException", "User: arn:aws:iam::1:role/x is not authorized")
+	s, _ := scripted(denied)
+	err := s.Check(t.Context())
+	requireStoreError(t, err, "check", idempotent.FailureAccessDenied, true)
+	require.ErrorContains(t, err, `DescribeTable of table "idempotency"`)
+
+	described := reply{status: http.StatusOK, body: `{"Table":{"TableStatus":"DELETING",
+		"KeySchema":[{"AttributeName":"id","KeyType":"HASH"}]}}`}
+	s, _ = scripted(described, denied)
+	err = s.Check(t.Context())
+	requireStoreError(t, err, "check", idempotent.FailureAccessDenied, true)
+	require.ErrorContains(t, err, `DescribeTimeToLive of table "idempotency"`)
+	var ce *idempotent.ConfigError
+	require.ErrorAs(t, err, &ce, "what was seen before is still told")
+	require.Equal(t, []string{`table "idempotency": status is DELETING, not ACTIVE`}, ce.Problems)
+}
+
+func TestCheckWithAClientThatCannotDescribe(t *testing.T) {
+	t.Parallel()
+	var ce *idempotent.ConfigError
+	require.ErrorAs(t, dynamo.New(shelf{}, table).Check(t.Context()), &ce)
+	require.Contains(t, ce.Problems[0], `table "idempotency" cannot be checked: client dynamo_test.shelf has no DescribeTable`)
+}

@@ -1,0 +1,167 @@
+package dynamo
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/go-idempotent/idempotent"
+)
+
+const (
+	// maxSeconds and maxMillis are the end of the year 9999; what lies beyond was meant in another unit.
+	maxSeconds = 253402300799
+	maxMillis  = maxSeconds*1000 + 999
+)
+
+// decode reads the record of a key from its item, which anyone may have written: what it does not understand is an
+// [*idempotent.UnreadableError]. The status is not judged.
+func (a attributes) decode(key string, it item) (idempotent.Record, error) {
+	d := decoder{it: it}
+	r := idempotent.Record{
+		Key:         key,
+		Status:      idempotent.Status(d.required(a.status)),
+		Owner:       d.notEmpty(a.owner),
+		Fingerprint: d.text(a.validation),
+		Commit:      d.text(a.commit),
+		Reason:      d.text(a.reason),
+		Expiry:      d.seconds(a.expiration),
+		Lease:       d.millis(a.lease),
+		CreatedAt:   d.millis(a.createdAt),
+		Attempt:     int(d.whole(a.attempt, math.MaxInt32)),
+	}
+	d.content(a, &r)
+	if d.err != nil {
+		return idempotent.Record{}, d.err
+	}
+	return r, nil
+}
+
+// decoder reads attributes and keeps the first problem.
+type decoder struct {
+	it  item
+	err error
+}
+
+func (d *decoder) fail(at attribute, problem string) {
+	if d.err == nil {
+		d.err = unreadable("attribute %q %s", at.name, problem)
+	}
+}
+
+func unreadable(format string, args ...any) error {
+	return &idempotent.UnreadableError{Reason: fmt.Sprintf(format, args...)}
+}
+
+// text reads an attribute of type S, "" if it is absent.
+func (d *decoder) text(at attribute) string {
+	v, ok := d.it[at.name]
+	if !ok {
+		return ""
+	}
+	s, ok := v.(*types.AttributeValueMemberS)
+	if !ok {
+		d.fail(at, "has type "+typeName(v)+", not S")
+		return ""
+	}
+	return s.Value
+}
+
+// notEmpty reads an attribute that is absent or has a text.
+func (d *decoder) notEmpty(at attribute) string {
+	s := d.text(at)
+	if _, ok := d.it[at.name]; ok && s == "" {
+		d.fail(at, "of type S is empty")
+	}
+	return s
+}
+
+func (d *decoder) required(at attribute) string {
+	if _, ok := d.it[at.name]; !ok {
+		d.fail(at, "is missing")
+	}
+	return d.notEmpty(at)
+}
+
+// seconds reads an instant that is always there. Writers that compute with floating point may leave a fraction, which is
+// rounded up: a period is over at its end, not before.
+func (d *decoder) seconds(at attribute) time.Time {
+	if _, ok := d.it[at.name]; !ok {
+		d.fail(at, "is missing")
+		return time.Time{}
+	}
+	n, fraction := d.number(at, maxSeconds)
+	if fraction {
+		n++
+	}
+	return time.Unix(n, 0).UTC()
+}
+
+// millis reads an instant, the zero time if it is absent.
+func (d *decoder) millis(at attribute) time.Time {
+	if _, ok := d.it[at.name]; !ok {
+		return time.Time{}
+	}
+	return time.UnixMilli(d.whole(at, maxMillis)).UTC()
+}
+
+func (d *decoder) whole(at attribute, most int64) int64 {
+	n, fraction := d.number(at, most)
+	if fraction {
+		d.fail(at, "of type N is not a whole number")
+	}
+	return n
+}
+
+// number reads an attribute of type N that lies between 0 and most, 0 if it is absent, rounded down. DynamoDB returns
+// numbers of this size as plain decimals.
+func (d *decoder) number(at attribute, most int64) (n int64, fraction bool) {
+	v, ok := d.it[at.name]
+	if !ok {
+		return 0, false
+	}
+	t, ok := v.(*types.AttributeValueMemberN)
+	if !ok {
+		d.fail(at, "has type "+typeName(v)+", not N")
+		return 0, false
+	}
+	whole, decimals, _ := strings.Cut(t.Value, ".")
+	n, err := strconv.ParseInt(whole, 10, 64)
+	if err != nil || strings.HasPrefix(whole, "-") || n > most || strings.Trim(decimals, "0123456789") != "" {
+		d.fail(at, "of type N is not a number in the range of this attribute")
+		return 0, false
+	}
+	return n, strings.Trim(decimals, "0") != ""
+}
+
+// typeName names the type of a value as DynamoDB does.
+func typeName(v types.AttributeValue) string {
+	switch v.(type) {
+	case *types.AttributeValueMemberS:
+		return "S"
+	case *types.AttributeValueMemberN:
+		return "N"
+	case *types.AttributeValueMemberB:
+		return "B"
+	case *types.AttributeValueMemberBOOL:
+		return "BOOL"
+	case *types.AttributeValueMemberNULL:
+		return "NULL"
+	case *types.AttributeValueMemberM:
+		return "M"
+	case *types.AttributeValueMemberL:
+		return "L"
+	case *types.AttributeValueMemberSS:
+		return "SS"
+	case *types.AttributeValueMemberNS:
+		return "NS"
+	case *types.AttributeValueMemberBS:
+		return "BS"
+	default:
+		return "unknown"
+	}
+}

@@ -1,0 +1,251 @@
+package dynamo_test
+
+import (
+	"context"
+	"encoding/binary"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/dynamo"
+)
+
+// shelf is a client that holds one item.
+type shelf struct {
+	dynamo.Client
+	item item
+}
+
+func (s shelf) GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	return &dynamodb.GetItemOutput{Item: s.item}, nil
+}
+
+func (s shelf) PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	return nil, &types.ConditionalCheckFailedException{Item: s.item}
+}
+
+func read(it item) (idempotent.Record, error) {
+	r, _, err := dynamo.New(shelf{item: it}, table).Get(context.Background(), "k")
+	return r, err
+}
+
+// native is a completed record of this module.
+func native() item {
+	r := completion(record("k"), []byte(`{"id":"ch_1"}`))
+	return item{
+		"id": S("k"), "status": S("COMPLETED"), "expiration": N("1800086400"), "in_progress_expiration": N("1800000030123"),
+		"data": S(string(r.Result)), "validation": S("1:print"), "owner": S(r.Owner), "commit": S(r.Commit),
+		"attempt": N("1"), "created_at": N("1800000000007"), "reason": S("error"),
+	}
+}
+
+// with returns the item with other attributes; a nil value takes one away.
+func (it items) with(changes item) item {
+	out := maps.Clone(item(it))
+	maps.Copy(out, changes)
+	maps.DeleteFunc(out, func(_ string, v types.AttributeValue) bool { return v == nil })
+	return out
+}
+
+type items item
+
+func TestNativeRecord(t *testing.T) {
+	t.Parallel()
+	want := completion(record("k"), []byte(`{"id":"ch_1"}`))
+	want.Reason = "error"
+	got, err := read(items(native()).with(item{"steps": &types.AttributeValueMemberM{}, "of another version": N("1")}))
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+}
+
+func TestWhatCannotBeUnderstood(t *testing.T) {
+	t.Parallel()
+	m := &types.AttributeValueMemberM{Value: item{"secret": S(secret)}}
+	null := &types.AttributeValueMemberNULL{Value: true}
+	huge := N(strings.Repeat("9", 38))
+	binaryData := item{"data": B(secret), "encoding": S("identity")}
+	for name, c := range map[string]struct {
+		changes item
+		reason  string
+	}{
+		"no status":               {item{"status": nil}, `attribute "status" is missing`},
+		"empty status":            {item{"status": S("")}, `attribute "status" of type S is empty`},
+		"status N":                {item{"status": N("1")}, `attribute "status" has type N, not S`},
+		"status null":             {item{"status": null}, `attribute "status" has type NULL, not S`},
+		"no expiration":           {item{"expiration": nil}, `attribute "expiration" is missing`},
+		"expiration S":            {item{"expiration": S(secret)}, `attribute "expiration" has type S, not N`},
+		"expiration not a number": {item{"expiration": N(secret + "x")}, `attribute "expiration" of type N is not a number`},
+		"expiration empty":        {item{"expiration": N("")}, `attribute "expiration" of type N`},
+		"expiration huge":         {item{"expiration": huge}, `attribute "expiration" of type N`},
+		"expiration in ms":        {item{"expiration": N("1800086400000")}, `attribute "expiration" of type N`},
+		"expiration negative":     {item{"expiration": N("-1")}, `attribute "expiration" of type N`},
+		"expiration below zero":   {item{"expiration": N("-0.5")}, `attribute "expiration" of type N`},
+		"expiration exponent":     {item{"expiration": N("1E400000000")}, `attribute "expiration" of type N`},
+		"expiration infinite":     {item{"expiration": N("Inf")}, `attribute "expiration" of type N`},
+		"expiration two points":   {item{"expiration": N("1.2.3")}, `attribute "expiration" of type N`},
+		"lease M":                 {item{"in_progress_expiration": m}, `attribute "in_progress_expiration" has type M, not N`},
+		"lease fraction":          {item{"in_progress_expiration": N("1800000030123.5")}, `attribute "in_progress_expiration" of type N is not a whole number`},
+		"lease huge":              {item{"in_progress_expiration": huge}, `attribute "in_progress_expiration" of type N`},
+		"created_at L":            {item{"created_at": &types.AttributeValueMemberL{}}, `attribute "created_at" has type L, not N`},
+		"attempt negative":        {item{"attempt": N("-3")}, `attribute "attempt" of type N`},
+		"attempt huge":            {item{"attempt": N("2147483648")}, `attribute "attempt" of type N`},
+		"attempt NS":              {item{"attempt": &types.AttributeValueMemberNS{}}, `attribute "attempt" has type NS, not N`},
+		"owner empty":             {item{"owner": S("")}, `attribute "owner" of type S is empty`},
+		"owner B":                 {item{"owner": B(secret)}, `attribute "owner" has type B, not S`},
+		"validation SS":           {item{"validation": &types.AttributeValueMemberSS{}}, `attribute "validation" has type SS, not S`},
+		"commit BS":               {item{"commit": &types.AttributeValueMemberBS{}}, `attribute "commit" has type BS, not S`},
+		"reason unknown type":     {item{"reason": &types.UnknownUnionMember{}}, `attribute "reason" has type unknown, not S`},
+		"data M":                  {item{"data": m}, `attribute "data" has type M, not S`},
+		"data BOOL":               {item{"data": &types.AttributeValueMemberBOOL{}}, `attribute "data" has type BOOL, not S`},
+		"data B, no encoding":     {item{"data": B(secret)}, `attribute "data" has type B, not S`},
+		"data B, new encoding":    {item{"data": B(secret), "encoding": S("zstd")}, `attribute "encoding" of type S names an encoding`},
+		"data B, encoding N":      {item{"data": B(secret), "encoding": N("1")}, `attribute "encoding" has type N, not S`},
+		"data B, altered":         {binaryData, `attribute "data" of type B does not match the commit`},
+		"data B, no commit":       {items(binaryData).with(item{"commit": S("")}), `attribute "data" of type B does not match the commit`},
+		"parts N":                 {item{"data": nil, "parts": N("1")}, `attribute "parts" has type N, not S`},
+		"parts malformed":         {item{"data": nil, "parts": S("two")}, `attribute "parts" of type S is malformed`},
+		"parts, new encoding":     {item{"data": nil, "parts": S("1:13"), "encoding": S("zstd")}, `attribute "encoding" of type S names an encoding`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			it := items(native()).with(c.changes)
+			_, err := read(it)
+			requireUnreadable(t, err, c.reason)
+			_, claimed, err := dynamo.New(shelf{item: it}, table).Claim(t.Context(), record("k"), claimTime)
+			require.False(t, claimed)
+			requireUnreadable(t, err, c.reason)
+		})
+	}
+}
+
+func requireUnreadable(t *testing.T, err error, reason string) {
+	t.Helper()
+	var ue *idempotent.UnreadableError
+	require.ErrorAs(t, err, &ue)
+	require.Contains(t, ue.Reason, reason)
+	require.NotContains(t, err.Error(), secret)
+	require.NotContains(t, err.Error(), "zstd")
+}
+
+func TestPartListsThatAreMalformed(t *testing.T) {
+	t.Parallel()
+	for _, parts := range []string{
+		"1", "1:", ":1", "0:0", "1:0", "-1:5", "2:1", "1:393217", "101:101", "1000000000:1000000000", "01:1", "1:1 ", "1:1:1",
+		"+1:1", "1:99999999999999999999",
+	} {
+		_, err := read(items(native()).with(item{"data": nil, "parts": S(parts)}))
+		requireUnreadable(t, err, `attribute "parts" of type S is malformed`)
+		r := completion(record("k"), []byte("x"))
+		r.Result, r.Parts = nil, parts
+		_, err = dynamo.New(shelf{}, table).ReadResult(t.Context(), r)
+		requireUnreadable(t, err, `attribute "parts" of type S is malformed`)
+	}
+}
+
+func TestStatusIsNotJudged(t *testing.T) {
+	t.Parallel()
+	got, err := read(items(native()).with(item{"status": S("EXPIRED")}))
+	require.NoError(t, err)
+	require.Equal(t, idempotent.Status("EXPIRED"), got.Status)
+}
+
+func TestExpiryIsRoundedUp(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int64{
+		"1800086400": 1800086400, "1800086400.0": 1800086400, "1800086400.000": 1800086400, "1800086400.5": 1800086401,
+		"1800086400.00000000000000000000000001": 1800086401, "0": 0, "253402300799": 253402300799,
+	} {
+		got, err := read(items(native()).with(item{"expiration": N(text)}))
+		require.NoError(t, err, text)
+		require.Equal(t, time.Unix(want, 0).UTC(), got.Expiry, text)
+	}
+}
+
+// TestDataThatIsMissing: nobody but an operator takes the data away, so the commit stays to tell of it.
+func TestDataThatIsMissing(t *testing.T) {
+	t.Parallel()
+	got, err := read(items(native()).with(item{"data": nil}))
+	require.NoError(t, err)
+	require.Nil(t, got.Result)
+	require.NotEmpty(t, got.Commit)
+	require.False(t, got.Committed(got.Result))
+}
+
+// FuzzDecode: whatever an item holds, it is a record or unreadable.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte("\x00\x0aCOMPLETED.\x01\x0a1800086400"))
+	f.Add([]byte(strings.Repeat("\x02\x05abcde", 13)))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		it := arbitrary(in)
+		r, err := read(it)
+		if err != nil {
+			require.ErrorIs(t, err, idempotent.ErrUnreadable)
+			require.Equal(t, idempotent.Record{}, r)
+			return
+		}
+		if len(it) == 0 {
+			return
+		}
+		require.Equal(t, "k", r.Key)
+		require.NotEmpty(t, r.Status)
+		require.False(t, r.Parts != "" && r.Result != nil)
+		require.False(t, r.Expiry.Before(time.Unix(0, 0)))
+		require.GreaterOrEqual(t, r.Attempt, 0)
+	})
+}
+
+// arbitrary builds an item: for each attribute a byte for its type, one for its length, and its content.
+func arbitrary(in []byte) item {
+	names := slices.Sorted(maps.Keys(native()))
+	names = append(names, "parts", "encoding")
+	it := item{}
+	for _, name := range names {
+		if len(in) < 2 {
+			break
+		}
+		kind, n := in[0]%13, min(int(in[1]), len(in)-2)
+		content := string(in[2 : 2+n])
+		in = in[2+n:]
+		if v := valueOf(kind, content); v != nil || kind == 11 {
+			it[name] = v
+		}
+	}
+	return it
+}
+
+func valueOf(kind byte, content string) types.AttributeValue {
+	switch kind {
+	case 0, 10:
+		return S(content)
+	case 1:
+		return N(content)
+	case 2:
+		return B(content)
+	case 3:
+		return &types.AttributeValueMemberBOOL{}
+	case 4:
+		return &types.AttributeValueMemberNULL{}
+	case 5:
+		return &types.AttributeValueMemberM{Value: item{content: S(content)}}
+	case 6:
+		return &types.AttributeValueMemberL{Value: []types.AttributeValue{S(content)}}
+	case 7:
+		return &types.AttributeValueMemberSS{Value: []string{content}}
+	case 8:
+		return &types.AttributeValueMemberBS{}
+	case 9:
+		return &types.UnknownUnionMember{Tag: content}
+	case 12:
+		return N(strconv.FormatUint(binary.BigEndian.Uint64(append([]byte(content), make([]byte, 8)...)), 10))
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,65 @@
+// Package dynamo keeps idempotency records in an Amazon DynamoDB table.
+//
+//	store := dynamo.New(dynamodb.NewFromConfig(cfg), os.Getenv("IDEMPOTENCY_TABLE"))
+//
+// # The table
+//
+// A partition key "id" of type S, no sort key, and time to live enabled on "expiration". [TableDefinition] is that table
+// as the input of CreateTable, [CreateTable] makes it, [Store.Check] compares an existing one with it. The layout is a
+// superset of that of AWS Powertools, so that one table can serve both. Attributes that this version does not know are
+// ignored when a record is read and survive when it is changed.
+//
+// # Permissions
+//
+// The request path needs these IAM actions on the table, and no others:
+//
+//	dynamodb:PutItem  dynamodb:UpdateItem  dynamodb:DeleteItem  dynamodb:GetItem
+//	dynamodb:BatchWriteItem  dynamodb:BatchGetItem
+//
+// The last two serve results larger than the inline limit only. [Store.Check] needs dynamodb:DescribeTable and
+// dynamodb:DescribeTimeToLive, [CreateTable] these and dynamodb:CreateTable and dynamodb:UpdateTimeToLive.
+//
+// # Calls
+//
+//	a first execution            PutItem, UpdateItem
+//	a replay                     PutItem, refused: DynamoDB returns the record with the refusal
+//	a takeover                   PutItem, refused; UpdateItem, UpdateItem
+//	a release                    PutItem, DeleteItem
+//	a result beyond the limit    one BatchWriteItem per 25 parts of 384 KB, before the completing UpdateItem
+//	its replay                   one BatchGetItem per 40 parts, after the refused PutItem
+//
+// A refused write consumes write capacity for the item as it is, at least one unit and one for every KB begun. Many
+// duplicates of one key therefore cost what its record weighs: a large result is kept in items of its own (parts) so that
+// the record stays small and a retry storm does not exhaust the 1,000 write units a second of its partition. See
+// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html and [WithInlineLimit].
+//
+// Parts are written before the update that names them and expire a day after the record. What an execution that died
+// in between, or a deleted record, leaves behind is removed by time to live. They cost a write unit for every KB, all at
+// once: 6 MB are more than a new on-demand table takes in a second (4,000 units), and the rest waits for the next one. Where
+// such results are common, raise the table's warm throughput. See
+// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/warm-throughput.html.
+//
+// # The client
+//
+// The store sends every call once; what is retried inside a call, and how often, is the client's business. The defaults of
+// the SDK fit, but its HTTP client waits without limit for an answer. Bound each attempt, so that a lost reply leaves time
+// for another one within the claim budget:
+//
+//	dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
+//		o.HTTPClient = awshttp.NewBuildableClient().WithTimeout(time.Second)
+//		o.RetryMaxAttempts = 2
+//	})
+//
+// A result of several megabytes needs a longer timeout than that. A failed write is reported as not applied only if every
+// attempt the client made was answered, or never left. The store sees the attempts through the options it passes
+// with each call; with a client that ignores them, no failed write counts as not applied. An HTTP client that repeats
+// requests by itself hides attempts from the SDK and from the store: do not use one.
+//
+// # Global tables
+//
+// Conditions are decided by the Region that is asked. In a global table with eventual consistency two Regions can both
+// accept a claim of one key within the replication delay: send all requests of a key to one Region, or use a table with
+// multi-Region strong consistency. Parts may also reach another Region after the record that names them, which is
+// reported as an unreadable record until they are there. See
+// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GlobalTables.html.
+package dynamo

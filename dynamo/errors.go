@@ -1,0 +1,159 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/go-idempotent/idempotent"
+)
+
+// refusal reports whether err is a refused condition, and returns the item that refused it if the server sent it.
+func refusal(err error) (old item, refused bool) {
+	ccf, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
+	if !refused {
+		return nil, false
+	}
+	return ccf.Item, true
+}
+
+func storeError(op string, err error, notApplied bool) error {
+	kind := kindOf(err)
+	return &idempotent.StoreError{Op: op, Kind: kind, NotApplied: notApplied, Err: speakable(err, kind)}
+}
+
+// kindOf tells failures apart by what DynamoDB answered; without an answer by how the call ended.
+func kindOf(err error) idempotent.StoreFailure {
+	if kind, known := kindOfCode(errorCode(err)); known {
+		if kind == idempotent.FailureRejected && tooLarge(err) {
+			return idempotent.FailureTooLarge
+		}
+		return kind
+	}
+	var timeout net.Error
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled),
+		errors.As(err, &timeout) && timeout.Timeout():
+		return idempotent.FailureTimeout
+	case status(err) != 0:
+		return kindOfStatus(status(err))
+	case strings.Contains(err.Error(), "get identity: "):
+		// The SDK marks a failure of the credentials by nothing but these words.
+		return idempotent.FailureAccessDenied
+	default:
+		return idempotent.FailureUnavailable
+	}
+}
+
+// kindOfCode knows the client errors of DynamoDB and those that all AWS services share. See
+// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html and
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/CommonErrors.html.
+func kindOfCode(code string) (kind idempotent.StoreFailure, known bool) {
+	switch code {
+	case "ProvisionedThroughputExceededException", "ThrottlingException", "Throttling", "ThrottledException",
+		"RequestLimitExceeded", "RequestThrottled", "RequestThrottledException", "TooManyRequestsException",
+		"LimitExceededException":
+		return idempotent.FailureThrottled, true
+	case "TransactionConflictException", "TransactionInProgressException", "ReplicatedWriteConflictException":
+		return idempotent.FailureConflict, true
+	case "AccessDeniedException", "AccessDenied", "NotAuthorized", "OptInRequired", "UnrecognizedClientException",
+		"InvalidClientTokenId", "MissingAuthenticationToken", "MissingAuthenticationTokenException",
+		"ExpiredToken", "ExpiredTokenException", "RequestExpired", "RequestTimeTooSkewed",
+		"InvalidSignatureException", "SignatureDoesNotMatch", "IncompleteSignature", "IncompleteSignatureException":
+		return idempotent.FailureAccessDenied, true
+	case "ResourceNotFoundException", "TableNotFoundException":
+		return idempotent.FailureMissingTable, true
+	case "ItemCollectionSizeLimitExceededException":
+		return idempotent.FailureTooLarge, true
+	case "ValidationException", "ValidationError", "SerializationException":
+		return idempotent.FailureRejected, true
+	default:
+		return "", false
+	}
+}
+
+// kindOfStatus judges an answer by its status alone.
+func kindOfStatus(status int) idempotent.StoreFailure {
+	switch {
+	case status == http.StatusTooManyRequests:
+		return idempotent.FailureThrottled
+	case status == http.StatusRequestTimeout:
+		return idempotent.FailureTimeout
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return idempotent.FailureAccessDenied
+	case status == http.StatusRequestEntityTooLarge:
+		return idempotent.FailureTooLarge
+	case status >= http.StatusBadRequest && status < http.StatusInternalServerError:
+		return idempotent.FailureRejected
+	default:
+		return idempotent.FailureUnavailable
+	}
+}
+
+// tooLarge finds the rejection of an item beyond 400 KB, which has no code of its own.
+func tooLarge(err error) bool { return strings.HasPrefix(errorMessage(err), "Item size ") }
+
+// quotesNothing knows rejections whose messages name attributes and types, but no values: those that tell an operator
+// that the table has another key.
+func quotesNothing(message string) bool {
+	return slices.ContainsFunc([]string{
+		"The provided key element does not match the schema",
+		"One or more parameter values were invalid: Missing the key ",
+		"One or more parameter values were invalid: Type mismatch for key ",
+	}, func(prefix string) bool { return strings.HasPrefix(message, prefix) })
+}
+
+// errorCode returns the code of DynamoDB's answer, "" if there was none.
+func errorCode(err error) string {
+	ae, ok := errors.AsType[smithy.APIError](err)
+	if !ok {
+		return ""
+	}
+	return ae.ErrorCode()
+}
+
+func errorMessage(err error) string {
+	ae, ok := errors.AsType[smithy.APIError](err)
+	if !ok {
+		return ""
+	}
+	return ae.ErrorMessage()
+}
+
+// status returns the HTTP status of the answer, 0 if there was none.
+func status(err error) int {
+	re, ok := errors.AsType[*awshttp.ResponseError](err)
+	if !ok {
+		return 0
+	}
+	return re.HTTPStatusCode()
+}
+
+// speakable returns err if its text is known to hold nothing of what was written or read. The message of a rejection may
+// quote values, and so may that of an unknown error and an answer that cannot be decoded: of these it keeps the call, the
+// status, the code and the request id.
+func speakable(err error, kind idempotent.StoreFailure) error {
+	code := errorCode(err)
+	_, known := kindOfCode(code)
+	switch {
+	case known && kind != idempotent.FailureRejected, quotesNothing(errorMessage(err)), code == "" && status(err) == 0:
+		return err
+	case code == "":
+		code = "unreadable answer"
+	}
+	withheld := &smithy.GenericAPIError{Code: code, Message: "(message withheld)"}
+	oe, isOperation := errors.AsType[*smithy.OperationError](err)
+	re, isResponse := errors.AsType[*awshttp.ResponseError](err)
+	if !isOperation || !isResponse {
+		return withheld
+	}
+	return fmt.Errorf("%s: status %d, request id %q: %w", oe.OperationName, re.HTTPStatusCode(), re.RequestID, withheld)
+}

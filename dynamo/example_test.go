@@ -1,0 +1,48 @@
+package dynamo_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/go-idempotent/idempotent/dynamo"
+)
+
+// A function makes one store when it starts and shares it among its handlers.
+func ExampleNew() { //nolint:testableexamples // it needs a table
+	var cfg aws.Config // of config.LoadDefaultConfig
+
+	client := dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
+		o.HTTPClient = awshttp.NewBuildableClient().WithTimeout(time.Second)
+		o.RetryMaxAttempts = 2
+	})
+	store := dynamo.New(client, os.Getenv("IDEMPOTENCY_TABLE"))
+
+	_ = store // goes to idempotent.Wrap
+}
+
+// A deployment checks the table before the first request does.
+func ExampleStore_Check() { //nolint:testableexamples // it needs a table
+	var cfg aws.Config // of config.LoadDefaultConfig
+
+	store := dynamo.New(dynamodb.NewFromConfig(cfg), "idempotency", dynamo.WithInlineLimit(16<<10))
+	if err := store.Check(context.Background()); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+}
+
+// A tool or a local run makes the table itself.
+func ExampleCreateTable() { //nolint:testableexamples // it needs a table
+	var cfg aws.Config // of config.LoadDefaultConfig
+
+	if err := dynamo.CreateTable(context.Background(), dynamodb.NewFromConfig(cfg), "idempotency"); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,131 @@
+package dynamo
+
+import (
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/go-idempotent/idempotent"
+)
+
+// expression collects the condition and the changes of one write with the names and values they refer to. DynamoDB
+// rejects names and values that are not referred to.
+type expression struct {
+	condition string
+	sets      []string
+	removes   []string
+	names     map[string]string
+	values    item
+}
+
+func newExpression() *expression {
+	return &expression{names: make(map[string]string), values: make(item)}
+}
+
+// claimable is the condition of a claim. Expiries are whole seconds, so now rounded down decides like now itself.
+func (e *expression) claimable(a attributes, now time.Time) {
+	e.use(a.id, a.status, a.expiration)
+	e.values[":completed"] = textValue(string(idempotent.StatusCompleted))
+	e.values[":now"] = numberValue(now.Unix())
+	e.condition = "attribute_not_exists(#id) OR (#status = :completed AND #expiration <= :now)"
+}
+
+// sameAs is the condition that the held record is the one that was seen, as [idempotent.Store] defines it.
+func (e *expression) sameAs(a attributes, seen idempotent.Record) {
+	e.use(a.status, a.owner)
+	e.values[":seen_status"] = textValue(string(seen.Status))
+	e.condition = "#status = :seen_status AND "
+	if seen.Owner != "" {
+		e.values[":seen_owner"] = textValue(seen.Owner)
+		e.condition += "#owner = :seen_owner"
+	} else {
+		// The expiry was rounded up to the second when it was read.
+		e.use(a.expiration)
+		e.values[":seen_expiration"] = numberValue(seen.Expiry.Unix())
+		e.values[":second_before"] = numberValue(seen.Expiry.Unix() - 1)
+		e.condition += "attribute_not_exists(#owner) AND #expiration > :second_before AND #expiration <= :seen_expiration"
+	}
+	switch {
+	case !seen.Lease.IsZero():
+		e.use(a.lease)
+		e.values[":seen_lease"] = numberValue(seen.Lease.UnixMilli())
+		e.condition += " AND #lease = :seen_lease"
+	case seen.Owner == "":
+		e.use(a.lease)
+		e.condition += " AND attribute_not_exists(#lease)"
+	}
+}
+
+// setFields changes what differs between seen and next, except the result and the reason, which says of what kind it is. A
+// zero lease of next keeps the held one.
+func (e *expression) setFields(a attributes, seen, next idempotent.Record) {
+	e.setText(a.status, string(seen.Status), string(next.Status))
+	e.setText(a.owner, seen.Owner, next.Owner)
+	e.setText(a.validation, seen.Fingerprint, next.Fingerprint)
+	e.setText(a.commit, seen.Commit, next.Commit)
+	if !next.Lease.IsZero() && !next.Lease.Equal(seen.Lease) {
+		e.set(a.lease, numberValue(next.Lease.UnixMilli()))
+	}
+	if !next.Expiry.Equal(seen.Expiry) {
+		e.set(a.expiration, numberValue(next.Expiry.Unix()))
+	}
+	if next.Attempt != seen.Attempt {
+		e.setOrRemove(a.attempt, next.Attempt != 0, numberValue(int64(next.Attempt)))
+	}
+	if !next.CreatedAt.Equal(seen.CreatedAt) {
+		e.setOrRemove(a.createdAt, !next.CreatedAt.IsZero(), numberValue(next.CreatedAt.UnixMilli()))
+	}
+}
+
+// setContent replaces the result, wherever the old one was kept, and the reason. What the new one does not need goes even if
+// it was not seen: a leftover that reading hides must not count again under a new commit.
+func (e *expression) setContent(a attributes, c content, reason string) {
+	e.setOrRemove(a.data, c.data != nil, c.data)
+	e.setOrRemove(a.parts, c.parts != "", textValue(c.parts))
+	e.setOrRemove(a.encoding, c.encoding != "", textValue(c.encoding))
+	e.setOrRemove(a.reason, reason != "", textValue(reason))
+}
+
+func (e *expression) setText(at attribute, seen, next string) {
+	if seen != next {
+		e.setOrRemove(at, next != "", textValue(next))
+	}
+}
+
+func (e *expression) setOrRemove(at attribute, set bool, v types.AttributeValue) {
+	if set {
+		e.set(at, v)
+		return
+	}
+	e.use(at)
+	e.removes = append(e.removes, at.ref())
+}
+
+func (e *expression) set(at attribute, v types.AttributeValue) {
+	e.use(at)
+	e.values[at.value()] = v
+	e.sets = append(e.sets, at.ref()+" = "+at.value())
+}
+
+func (e *expression) use(ats ...attribute) {
+	for _, at := range ats {
+		e.names[at.ref()] = at.name
+	}
+}
+
+// update returns the update expression, nil if there is nothing to change.
+func (e *expression) update() *string {
+	var clauses []string
+	if len(e.sets) > 0 {
+		clauses = append(clauses, "SET "+strings.Join(e.sets, ", "))
+	}
+	if len(e.removes) > 0 {
+		clauses = append(clauses, "REMOVE "+strings.Join(e.removes, ", "))
+	}
+	if clauses == nil {
+		return nil
+	}
+	return aws.String(strings.Join(clauses, " "))
+}

@@ -1,0 +1,119 @@
+package dynamo_test
+
+import (
+	"encoding/json"
+	"flag"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/dynamo"
+)
+
+var update = flag.Bool("update", false, "write the golden requests")
+
+// TestRequests compares everything that is sent with testdata: the wire is what other versions and AWS Powertools see.
+func TestRequests(t *testing.T) {
+	t.Parallel()
+	var (
+		live      = record("charge#key")
+		small     = completion(live, []byte(`{"id":"ch_1"}`))
+		large     = completion(live, []byte(`"`+strings.Repeat("x", 20)+`"`))
+		binary    = completion(live, []byte("\"\xff\""))
+		taken     = live
+		renewed   = live
+		blind     = live
+		unknown   = live
+		ownerless = idempotent.Record{Key: live.Key, Status: live.Status, Lease: live.Lease, Expiry: live.Expiry}
+		leaseless = idempotent.Record{Key: live.Key, Status: live.Status, Expiry: live.Expiry}
+		adopted   = ownerless
+		parted    = small
+		emptied   = small
+		foreign   = leaseless
+		replaced  = leaseless
+	)
+	taken.Owner, taken.Lease, taken.Attempt = "owner-2", live.Lease.Add(time.Minute), 2
+	renewed.Lease, renewed.Expiry = live.Lease.Add(time.Minute), live.Expiry.Add(time.Minute)
+	blind.Lease = time.Time{}
+	unknown.Status, unknown.Reason = idempotent.StatusUnknown, "result-lost"
+	small.Lease, small.Expiry = time.Time{}, small.Expiry.Add(time.Hour)
+	adopted.Owner, adopted.Fingerprint, adopted.Attempt = "owner-2", "1:print", 1
+	parted.Result, parted.Parts = nil, "2:1000"
+	emptied.Result = nil
+	foreign.Status, foreign.Result = idempotent.StatusCompleted, []byte(`"a"`)
+	replaced.Status, replaced.Result = idempotent.StatusCompleted, []byte(`"b"`)
+
+	for name, do := range map[string]func(s *dynamo.Store) (any, bool, error){
+		"claim":            func(s *dynamo.Store) (any, bool, error) { return s.Claim(t.Context(), live, claimTime) },
+		"claim-completed":  func(s *dynamo.Store) (any, bool, error) { return s.Claim(t.Context(), small, claimTime) },
+		"claim-large":      func(s *dynamo.Store) (any, bool, error) { return s.Claim(t.Context(), large, claimTime) },
+		"complete":         func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), live, small) },
+		"complete-renewed": func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), blind, small) },
+		"complete-large":   func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), live, large) },
+		"complete-binary":  func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), live, binary) },
+		"takeover":         func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), live, taken) },
+		"takeover-foreign": func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), ownerless, adopted) },
+		"renew":            func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), live, renewed) },
+		"mark-unknown":     func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), live, unknown) },
+		"clear":            func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), parted, ownerless) },
+		"drop-parts":       func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), parted, emptied) },
+		"replace-result":   func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), foreign, replaced) },
+		"nothing-changed":  func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), parted, parted) },
+		"release": func(s *dynamo.Store) (any, bool, error) {
+			deleted, err := s.Delete(t.Context(), live)
+			return nil, deleted, err
+		},
+		"release-foreign": func(s *dynamo.Store) (any, bool, error) {
+			deleted, err := s.Delete(t.Context(), leaseless)
+			return nil, deleted, err
+		},
+		"get": func(s *dynamo.Store) (any, bool, error) {
+			_, found, err := s.Get(t.Context(), live.Key)
+			return nil, !found, err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tr := &transport{answer: func(int, *http.Request, request) (*http.Response, error) { return done.send() }}
+			_, ok, err := do(dynamo.New(scriptedClient(tr), table, dynamo.WithInlineLimit(16)))
+			require.NoError(t, err)
+			require.True(t, ok)
+			golden(t, name, tr.requests)
+		})
+	}
+	t.Run("read-result", func(t *testing.T) {
+		s, tr := scripted(done)
+		_, err := s.ReadResult(t.Context(), parted)
+		requireUnreadable(t, err, "part 1 of 2 is missing")
+		golden(t, "read-result", tr.requests)
+	})
+}
+
+func golden(t *testing.T, name string, requests []request) {
+	t.Helper()
+	got, err := json.MarshalIndent(requests, "", "  ")
+	require.NoError(t, err)
+	file := filepath.Join("testdata", "requests", name+".json")
+	if *update {
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, normalized(t, got), 0o600))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.JSONEq(t, string(want), string(got))
+}
+
+// normalized orders the members of objects.
+func normalized(t *testing.T, text []byte) []byte {
+	t.Helper()
+	var v any
+	require.NoError(t, json.Unmarshal(text, &v))
+	out, err := json.MarshalIndent(v, "", "  ")
+	require.NoError(t, err)
+	return append(out, '\n')
+}

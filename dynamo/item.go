@@ -1,0 +1,106 @@
+package dynamo
+
+import (
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/go-idempotent/idempotent"
+)
+
+type item = map[string]types.AttributeValue
+
+// attribute is one attribute of a record: its role, which names it in expressions, and its name in the table. Expressions
+// never hold names themselves, because many are reserved words of DynamoDB.
+type attribute struct{ role, name string }
+
+func (a attribute) ref() string   { return "#" + a.role }
+func (a attribute) value() string { return ":" + a.role }
+
+// attributes is the layout of an item. The first six are those of AWS Powertools.
+type attributes struct {
+	id         attribute // S: the record key
+	status     attribute // S
+	expiration attribute // N: epoch seconds, the table's time to live attribute
+	lease      attribute // N: epoch milliseconds
+	data       attribute // S: the JSON text of the result; B: its bytes in the encoding that is named
+	validation attribute // S: the fingerprint
+
+	owner     attribute // S
+	commit    attribute // S: owner and digest of the result
+	attempt   attribute // N
+	createdAt attribute // N: epoch milliseconds
+	reason    attribute // S
+	parts     attribute // S: where the result is if there is no data
+	encoding  attribute // S: of data that is B
+}
+
+func defaultAttributes() attributes {
+	return attributes{
+		id:         attribute{"id", "id"},
+		status:     attribute{"status", "status"},
+		expiration: attribute{"expiration", "expiration"},
+		lease:      attribute{"lease", "in_progress_expiration"},
+		data:       attribute{"data", "data"},
+		validation: attribute{"validation", "validation"},
+		owner:      attribute{"owner", "owner"},
+		commit:     attribute{"commit", "commit"},
+		attempt:    attribute{"attempt", "attempt"},
+		createdAt:  attribute{"created_at", "created_at"},
+		reason:     attribute{"reason", "reason"},
+		parts:      attribute{"parts", "parts"},
+		encoding:   attribute{"encoding", "encoding"},
+	}
+}
+
+// key returns the primary key of the item of a record or a part.
+func (a attributes) key(k string) item { return item{a.id.name: textValue(k)} }
+
+// encode returns the item of a record whose result is kept as c says. Attributes that would be empty are left out.
+func (a attributes) encode(r idempotent.Record, c content) item {
+	it := a.key(r.Key)
+	it[a.status.name] = textValue(string(r.Status))
+	it[a.expiration.name] = numberValue(r.Expiry.Unix())
+	if !r.Lease.IsZero() {
+		it[a.lease.name] = numberValue(r.Lease.UnixMilli())
+	}
+	if !r.CreatedAt.IsZero() {
+		it[a.createdAt.name] = numberValue(r.CreatedAt.UnixMilli())
+	}
+	if r.Attempt != 0 {
+		it[a.attempt.name] = numberValue(int64(r.Attempt))
+	}
+	if c.data != nil {
+		it[a.data.name] = c.data
+	}
+	for _, f := range []struct {
+		at   attribute
+		text string
+	}{
+		{a.owner, r.Owner},
+		{a.validation, r.Fingerprint},
+		{a.commit, r.Commit},
+		{a.reason, r.Reason},
+		{a.parts, c.parts},
+		{a.encoding, c.encoding},
+	} {
+		if f.text != "" {
+			it[f.at.name] = textValue(f.text)
+		}
+	}
+	return it
+}
+
+// encodePart returns the item of a part: the bytes and the time to live.
+func (a attributes) encodePart(key string, p []byte, expiration int64) item {
+	it := a.key(key)
+	it[a.data.name] = &types.AttributeValueMemberB{Value: p}
+	it[a.expiration.name] = numberValue(expiration)
+	return it
+}
+
+func textValue(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+func numberValue(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}

@@ -1,0 +1,107 @@
+package dynamo_test
+
+import (
+	"context"
+	"crypto/rand"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+	"github.com/go-idempotent/idempotent/storetest"
+)
+
+type item = map[string]types.AttributeValue
+
+// local returns a store on a table of its own on DynamoDB Local, whose client the functions adjust.
+func local(t *testing.T, optFns ...func(*dynamodb.Options)) (s *dynamo.Store, client *dynamodb.Client, table string) {
+	t.Helper()
+	client = dynamolocal.Client(dynamolocal.Endpoint(t), optFns...)
+	table = newTable(t)
+	return dynamo.New(client, table), client, table
+}
+
+// newTable makes a table with a name that no other test uses, and removes it after the test.
+func newTable(t *testing.T) string {
+	t.Helper()
+	client := dynamolocal.Client(dynamolocal.Endpoint(t))
+	table := "dynamo-test-" + rand.Text()
+	require.NoError(t, dynamo.CreateTable(t.Context(), client, table))
+	t.Cleanup(func() {
+		_, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: aws.String(table)})
+		require.NoError(t, err)
+	})
+	return table
+}
+
+func S(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+func N(n string) types.AttributeValue { return &types.AttributeValueMemberN{Value: n} }
+func B(b string) types.AttributeValue { return &types.AttributeValueMemberB{Value: []byte(b)} }
+
+// record is a record in progress with a value in every field that one has.
+func record(key string) idempotent.Record {
+	return idempotent.Record{
+		Key:         key,
+		Status:      idempotent.StatusInProgress,
+		Owner:       "owner-1",
+		Lease:       time.UnixMilli(1_800_000_030_123).UTC(),
+		Expiry:      time.Unix(1_800_086_400, 0).UTC(),
+		Fingerprint: "1:print",
+		Attempt:     1,
+		CreatedAt:   time.UnixMilli(1_800_000_000_007).UTC(),
+	}
+}
+
+// completion is the record as its owner completes it.
+func completion(r idempotent.Record, result []byte) idempotent.Record {
+	r.Status, r.Result, r.Commit = idempotent.StatusCompleted, result, idempotent.Commit(r.Owner, result)
+	return r
+}
+
+// claimTime is a time at which the records of these tests are live.
+var claimTime = time.UnixMilli(1_800_000_000_999)
+
+func putItem(t *testing.T, client *dynamodb.Client, table string, it item) {
+	t.Helper()
+	_, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(table), Item: it})
+	require.NoError(t, err)
+}
+
+func getItem(t *testing.T, client *dynamodb.Client, table, id string) item {
+	t.Helper()
+	out, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{
+		TableName: aws.String(table), Key: item{"id": S(id)}, ConsistentRead: aws.Bool(true),
+	})
+	require.NoError(t, err)
+	return out.Item
+}
+
+// foreign lets the conformance suite write an attribute that no version knows.
+func foreign(client *dynamodb.Client, table string) *storetest.Foreign {
+	return &storetest.Foreign{
+		Put: func(ctx context.Context, _ idempotent.Store, key string) error {
+			_, err := client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+				TableName: aws.String(table), Key: item{"id": S(key)},
+				UpdateExpression:          aws.String("SET foreign_attribute = :v"),
+				ExpressionAttributeValues: item{":v": S("v")},
+			})
+			return err
+		},
+		Has: func(ctx context.Context, _ idempotent.Store, key string) (bool, error) {
+			out, err := client.GetItem(ctx, &dynamodb.GetItemInput{
+				TableName: aws.String(table), Key: item{"id": S(key)}, ConsistentRead: aws.Bool(true),
+			})
+			if err != nil {
+				return false, err
+			}
+			_, has := out.Item["foreign_attribute"]
+			return has, nil
+		},
+	}
+}

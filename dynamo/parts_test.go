@@ -1,0 +1,304 @@
+package dynamo_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/dynamo"
+)
+
+const partSize = 384 << 10
+
+// pattern is a result in which no two parts are equal.
+func pattern(size int) []byte {
+	var b bytes.Buffer
+	for i := 0; b.Len() < size; i++ {
+		fmt.Fprintf(&b, "%d,", i)
+	}
+	return b.Bytes()[:size]
+}
+
+func TestResultsComeBack(t *testing.T) {
+	t.Parallel()
+	s, client, table := local(t)
+	for name, c := range map[string]struct {
+		result []byte
+		parts  int
+	}{
+		"empty":             {[]byte{}, 0},
+		"one byte":          {pattern(1), 0},
+		"the inline limit":  {pattern(4 << 10), 0},
+		"a byte more":       {pattern(4<<10 + 1), 1},
+		"5 KB":              {pattern(5 << 10), 1},
+		"one part":          {pattern(partSize), 1},
+		"a part and a byte": {pattern(partSize + 1), 2},
+		"400 KB":            {pattern(400 << 10), 2},
+		"1 MB":              {pattern(1 << 20), 3},
+		"6 MB":              {pattern(6 << 20), 16},
+		"12 MB":             {pattern(12 << 20), 32},
+		"no UTF-8":          {[]byte("\"\xff\xfe\x00\""), 0},
+		"large, no UTF-8":   {bytes.Repeat([]byte{0xff}, 5<<10), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			first := record("charge#" + name)
+			_, _, err := s.Claim(t.Context(), first, claimTime)
+			require.NoError(t, err)
+			want := completion(first, c.result)
+			_, swapped, err := s.Swap(t.Context(), first, want)
+			require.NoError(t, err)
+			require.True(t, swapped)
+
+			held, found, err := s.Get(t.Context(), first.Key)
+			require.NoError(t, err)
+			require.True(t, found)
+			require.Equal(t, want.Commit, held.Commit)
+			if c.parts == 0 {
+				require.True(t, bytes.Equal(c.result, held.Result))
+				return
+			}
+			require.Nil(t, held.Result)
+			require.Equal(t, fmt.Sprintf("%d:%d", c.parts, len(c.result)), held.Parts)
+			got, err := s.ReadResult(t.Context(), held)
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(c.result, got))
+
+			last := getItem(t, client, table, fmt.Sprintf("%s#%s#%d", first.Key, want.Commit, c.parts))
+			require.Equal(t, N(fmt.Sprint(want.Expiry.Add(24*time.Hour).Unix())), last["expiration"])
+		})
+	}
+}
+
+func TestClaimOfACompletedRecordWithALargeResult(t *testing.T) {
+	t.Parallel()
+	s, _, _ := local(t)
+	want := completion(record("charge#key"), pattern(1<<20))
+	_, claimed, err := s.Claim(t.Context(), want, claimTime)
+	require.NoError(t, err)
+	require.True(t, claimed)
+	held, _, err := s.Get(t.Context(), want.Key)
+	require.NoError(t, err)
+	got, err := s.ReadResult(t.Context(), held)
+	require.NoError(t, err)
+	require.Equal(t, want.Result, got)
+}
+
+func TestInlineLimit(t *testing.T) {
+	t.Parallel()
+	for limit, calls := range map[int][]string{
+		0: {"BatchWriteItem", "PutItem"}, 9: {"BatchWriteItem", "PutItem"}, 10: {"PutItem"}, 384 << 10: {"PutItem"},
+	} {
+		_, tr := scripted(done)
+		tr.answer = func(int, *http.Request, request) (*http.Response, error) { return done.send() }
+		s := dynamo.New(scriptedClient(tr), table, dynamo.WithInlineLimit(limit))
+		_, _, err := s.Claim(t.Context(), completion(record("k"), pattern(10)), claimTime)
+		require.NoError(t, err)
+		require.Equal(t, calls, tr.calls(), limit)
+	}
+}
+
+// TestResultWithoutACommitStaysInTheRecord: in parts nobody could verify it.
+func TestResultWithoutACommitStaysInTheRecord(t *testing.T) {
+	t.Parallel()
+	s, tr := scripted(done)
+	r := completion(record("k"), pattern(5<<10))
+	r.Commit = "owner-1.of another result"
+	_, _, err := s.Claim(t.Context(), r, claimTime)
+	require.NoError(t, err)
+	require.Equal(t, []string{"PutItem"}, tr.calls())
+}
+
+func TestPartsThatAreMissingOrAltered(t *testing.T) {
+	t.Parallel()
+	s, client, table := local(t)
+	part := func(r idempotent.Record, n int) string { return fmt.Sprintf("%s#%s#%d", r.Key, r.Commit, n) }
+	change := func(t *testing.T, id string, changes item) {
+		it := getItem(t, client, table, id)
+		maps.Copy(it, changes)
+		putItem(t, client, table, it)
+	}
+	for name, c := range map[string]struct {
+		spoil  func(t *testing.T, r idempotent.Record)
+		reason string
+	}{
+		"missing": {func(t *testing.T, r idempotent.Record) {
+			_, err := client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: aws.String(table), Key: item{"id": S(part(r, 2))}})
+			require.NoError(t, err)
+		}, "part 2 of 3 is missing"},
+		"altered": {func(t *testing.T, r idempotent.Record) {
+			data := getItem(t, client, table, part(r, 2))["data"].(*types.AttributeValueMemberB).Value
+			data[100]++
+			change(t, part(r, 2), item{"data": B(string(data))})
+		}, "the 3 parts do not match the commit"},
+		"swapped": {func(t *testing.T, r idempotent.Record) {
+			one, two := getItem(t, client, table, part(r, 1)), getItem(t, client, table, part(r, 2))
+			change(t, part(r, 1), item{"data": two["data"]})
+			change(t, part(r, 2), item{"data": one["data"]})
+		}, "the 3 parts do not match the commit"},
+		"shortened": {func(t *testing.T, r idempotent.Record) { change(t, part(r, 3), item{"data": B("x")}) }, "do not match the commit"},
+		"of another type": {
+			func(t *testing.T, r idempotent.Record) { change(t, part(r, 3), item{"data": S(secret)}) },
+			`attribute "data" of a part has type S, not B`,
+		},
+		"fewer by the record": {func(t *testing.T, r idempotent.Record) {
+			change(t, r.Key, item{"parts": S(fmt.Sprintf("2:%d", 2*partSize))})
+		}, "the 2 parts do not match the commit"},
+		"of another commit": {func(t *testing.T, r idempotent.Record) {
+			change(t, r.Key, item{"commit": S(idempotent.Commit(r.Owner, []byte("x")))})
+		}, "part 1 of 3 is missing"},
+		"of another owner": {
+			func(t *testing.T, r idempotent.Record) { change(t, r.Key, item{"owner": S("owner-2")}) },
+			"the 3 parts do not match the commit",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := completion(record("charge#"+name), pattern(1<<20))
+			_, _, err := s.Claim(t.Context(), r, claimTime)
+			require.NoError(t, err)
+			c.spoil(t, r)
+			held, found, err := s.Get(t.Context(), r.Key)
+			require.NoError(t, err)
+			require.True(t, found)
+			_, err = s.ReadResult(t.Context(), held)
+			requireUnreadable(t, err, c.reason)
+		})
+	}
+}
+
+func TestResultBeyondWhatPartsHold(t *testing.T) {
+	t.Parallel()
+	s, tr := scripted(done)
+	r := record("k")
+	_, swapped, err := s.Swap(t.Context(), r, completion(r, make([]byte, 100*partSize+1)))
+	require.False(t, swapped)
+	requireStoreError(t, err, "swap", idempotent.FailureTooLarge, true)
+	require.Empty(t, tr.calls())
+
+	_, swapped, err = s.Swap(t.Context(), r, completion(r, make([]byte, 100*partSize)))
+	require.NoError(t, err)
+	require.True(t, swapped)
+	require.Len(t, tr.calls(), 4+1)
+}
+
+// scarce is a client that processes a few items of each batch, and says no more if it has no capacity at all.
+type scarce struct {
+	dynamo.Client
+	perRound int
+	rounds   int
+	items    map[string]item
+}
+
+func (s *scarce) UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	return &dynamodb.UpdateItemOutput{}, nil
+}
+
+func (s *scarce) BatchWriteItem(_ context.Context, in *dynamodb.BatchWriteItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
+	s.rounds++
+	writes := in.RequestItems[table]
+	n := min(s.perRound, len(writes))
+	for _, w := range writes[:n] {
+		it := w.PutRequest.Item
+		s.items[it["id"].(*types.AttributeValueMemberS).Value] = it
+	}
+	out := &dynamodb.BatchWriteItemOutput{}
+	if n < len(writes) {
+		out.UnprocessedItems = map[string][]types.WriteRequest{table: writes[n:]}
+	}
+	return out, nil
+}
+
+func (s *scarce) BatchGetItem(_ context.Context, in *dynamodb.BatchGetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	s.rounds++
+	keys := in.RequestItems[table].Keys
+	n := min(s.perRound, len(keys))
+	out := &dynamodb.BatchGetItemOutput{Responses: map[string][]item{}}
+	for _, k := range keys[:n] {
+		// The answer is in no particular order.
+		out.Responses[table] = append([]item{s.items[k["id"].(*types.AttributeValueMemberS).Value]}, out.Responses[table]...)
+	}
+	if n < len(keys) {
+		out.UnprocessedKeys = map[string]types.KeysAndAttributes{table: {Keys: keys[n:]}}
+	}
+	return out, nil
+}
+
+func TestBatchesAreRepeatedUntilAllIsProcessed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := &scarce{perRound: 3, items: map[string]item{}}
+		s := dynamo.New(client, table)
+		r := record("k")
+		want := completion(r, pattern(26*partSize)) // two batches to write, one to read
+		_, swapped, err := s.Swap(t.Context(), r, want)
+		require.NoError(t, err)
+		require.True(t, swapped)
+		require.Equal(t, 9+1, client.rounds)
+
+		client.rounds = 0
+		want.Parts = fmt.Sprintf("26:%d", 26*partSize)
+		begin := time.Now()
+		got, err := s.ReadResult(t.Context(), want)
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(want.Result, got))
+		require.Equal(t, 9, client.rounds)
+		require.Less(t, time.Since(begin), 8*25*time.Millisecond, "the pauses do not grow while there is progress")
+	})
+}
+
+func TestBatchesWithoutProgressAreGivenUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := &scarce{items: map[string]item{}}
+		s := dynamo.New(client, table)
+		r := record("k")
+		done := completion(r, pattern(5<<10))
+		begin := time.Now()
+		_, swapped, err := s.Swap(t.Context(), r, done)
+		require.False(t, swapped)
+		requireStoreError(t, err, "swap", idempotent.FailureThrottled, true)
+		require.Equal(t, 11, client.rounds)
+		require.WithinDuration(t, begin.Add(4*time.Second), time.Now(), 2*time.Second)
+
+		done.Parts = "1:5120"
+		_, err = s.ReadResult(t.Context(), done)
+		requireStoreError(t, err, "read result", idempotent.FailureThrottled, true)
+	})
+}
+
+func TestBatchesEndWithTheContext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		r := record("k")
+		_, _, err := dynamo.New(&scarce{items: map[string]item{}}, table).Swap(ctx, r, completion(r, pattern(5<<10)))
+		requireStoreError(t, err, "swap", idempotent.FailureThrottled, true)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	})
+}
+
+// TestPartsPrecedeTheUpdate: what fails before the update has changed nothing, however it failed.
+func TestPartsPrecedeTheUpdate(t *testing.T) {
+	t.Parallel()
+	for _, r := range []reply{lost, broken, throttled} {
+		s, tr := scripted(r)
+		_, swapped, err := s.Swap(t.Context(), record("k"), completion(record("k"), pattern(5<<10)))
+		require.False(t, swapped)
+		var se *idempotent.StoreError
+		require.ErrorAs(t, err, &se)
+		require.True(t, se.NotApplied)
+		require.NotContains(t, strings.Join(tr.calls(), " "), "UpdateItem")
+	}
+}

@@ -1,0 +1,131 @@
+package dynamo_test
+
+import (
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/dynamo"
+)
+
+// complete does what AWS Powertools does at the end of an execution: an update without a condition.
+func complete(t *testing.T, client *dynamodb.Client, table, key string) {
+	t.Helper()
+	_, err := client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+		TableName:                aws.String(table),
+		Key:                      item{"id": S(key)},
+		UpdateExpression:         aws.String("SET #data = :data, #expiration = :expiration, #status = :status"),
+		ExpressionAttributeNames: map[string]string{"#data": "data", "#expiration": "expiration", "#status": "status"},
+		ExpressionAttributeValues: item{
+			":data": S(`{"ok": true}`), ":expiration": N("1800090000"), ":status": S("COMPLETED"),
+		},
+	})
+	require.NoError(t, err)
+}
+
+// TestLeftovers lets AWS Powertools complete a record that this module has written, in each of its states.
+func TestLeftovers(t *testing.T) {
+	t.Parallel()
+	s, client, table := local(t)
+	live := record("")
+	unknown := live
+	unknown.Status, unknown.Reason = idempotent.StatusUnknown, "result-lost"
+	failed := completion(live, []byte(`"no"`))
+	failed.Reason = "error"
+	for name, held := range map[string]idempotent.Record{
+		"in progress":        live,
+		"unknown":            unknown,
+		"completed":          completion(live, []byte(`{"id":"ch_1"}`)),
+		"terminal error":     failed,
+		"completed in parts": completion(live, pattern(1<<20)),
+		"completed binary":   completion(live, []byte("\"\xff\"")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			held.Key = "charge#" + name
+			_, claimed, err := s.Claim(t.Context(), held, claimTime)
+			require.NoError(t, err)
+			require.True(t, claimed)
+			complete(t, client, table, held.Key)
+
+			got, found, err := s.Get(t.Context(), held.Key)
+			require.NoError(t, err)
+			require.True(t, found)
+			require.Equal(t, idempotent.StatusCompleted, got.Status)
+			require.Equal(t, `{"ok": true}`, string(got.Result))
+			require.Empty(t, got.Commit)
+			require.Empty(t, got.Parts)
+			require.Empty(t, got.Reason)
+			require.Equal(t, held.Owner, got.Owner, "the conditions of a later write need it")
+
+			for _, result := range [][]byte{got.Result, []byte("\"\xfe\"")} {
+				next := completion(got, result)
+				_, swapped, err := s.Swap(t.Context(), got, next)
+				require.NoError(t, err)
+				require.True(t, swapped)
+				got, _, err = s.Get(t.Context(), held.Key)
+				require.NoError(t, err)
+				require.Equal(t, next, got, "no leftover counts under the new commit")
+			}
+		})
+	}
+}
+
+// TestRecordsOfPowertools reads items as each of its versions writes them.
+func TestRecordsOfPowertools(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		item   item
+		result string
+	}{
+		"in progress":     {item{"id": S("p#1"), "status": S("INPROGRESS"), "expiration": N("1795265229"), "in_progress_expiration": N("1795261659803")}, ""},
+		"without a lease": {item{"id": S("p#1"), "status": S("INPROGRESS"), "expiration": N("1795265229")}, ""},
+		"completed": {item{
+			"id": S("p#1"), "status": S("COMPLETED"), "expiration": N("1795265229"), "in_progress_expiration": N("1795261659803"),
+			"data": S(`{"ok": true}`), "validation": S("09lEaAKkQll1XTjm0WPoIA=="),
+		}, `{"ok": true}`},
+		"completed without a value": {item{"id": S("p#1"), "status": S("COMPLETED"), "expiration": N("1795265229")}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := read(c.item)
+			require.NoError(t, err)
+			require.Empty(t, got.Owner)
+			require.Empty(t, got.Commit)
+			require.Equal(t, c.result, string(got.Result))
+		})
+	}
+}
+
+// TestTakeoverOfAFractionalExpiry: the comparison with what was seen holds although reading rounded it.
+func TestTakeoverOfAFractionalExpiry(t *testing.T) {
+	t.Parallel()
+	s, client, table := local(t)
+	for _, expiration := range []string{"1800000000", "1800000000.5", "1799999999.001"} {
+		putItem(t, client, table, item{"id": S("p#1"), "status": S("INPROGRESS"), "expiration": N(expiration)})
+		seen, found, err := s.Get(t.Context(), "p#1")
+		require.NoError(t, err)
+		require.True(t, found)
+		for _, off := range []int{-1, 1} {
+			other := seen
+			other.Expiry = other.Expiry.AddDate(0, 0, off)
+			_, swapped, err := s.Swap(t.Context(), other, record("p#1"))
+			require.NoError(t, err)
+			require.False(t, swapped)
+		}
+		_, swapped, err := s.Swap(t.Context(), seen, record("p#1"))
+		require.NoError(t, err)
+		require.True(t, swapped, expiration)
+	}
+}
+
+// TestLaterVersionsAreNotMisread: an encoding says nothing about text.
+func TestLaterVersionsAreNotMisread(t *testing.T) {
+	t.Parallel()
+	s := dynamo.New(shelf{item: items(native()).with(item{"encoding": S("zstd")})}, table)
+	r, _, err := s.Get(t.Context(), "k")
+	require.NoError(t, err, "the commit covers the text, whatever else is left over")
+	require.True(t, r.Committed(r.Result))
+}

@@ -1,0 +1,73 @@
+package dynamo
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/go-idempotent/idempotent"
+)
+
+// Swap is one UpdateItem, which writes the fields in which next differs from seen and leaves everything else in the item
+// alone; parts of a large result precede it, so that the update is the point at which a completion becomes visible. A refusal
+// brings the held record with it, else a GetItem reads it.
+//
+// See https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html.
+func (s *Store) Swap(ctx context.Context, seen, next idempotent.Record) (held idempotent.Record, swapped bool, err error) {
+	const op = "swap"
+	e := newExpression()
+	e.sameAs(s.attr, seen)
+	e.setFields(s.attr, seen, next)
+	if sameContent(seen, next) {
+		e.setText(s.attr.reason, seen.Reason, next.Reason)
+	} else {
+		c, err := s.place(ctx, op, next)
+		if err != nil {
+			return idempotent.Record{}, false, err
+		}
+		e.setContent(s.attr, c, next.Reason)
+	}
+	var a attempts
+	_, err = s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName:                           aws.String(s.table),
+		Key:                                 s.attr.key(seen.Key),
+		ConditionExpression:                 aws.String(e.condition),
+		UpdateExpression:                    e.update(),
+		ExpressionAttributeNames:            e.names,
+		ExpressionAttributeValues:           e.values,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}, a.observe)
+	return s.written(ctx, op, seen.Key, &a, err)
+}
+
+// sameContent reports whether seen and next hold the same result, in the same place and by the same commit.
+func sameContent(seen, next idempotent.Record) bool {
+	return seen.Parts == next.Parts && seen.Commit == next.Commit &&
+		(seen.Result == nil) == (next.Result == nil) && bytes.Equal(seen.Result, next.Result)
+}
+
+// Delete is one DeleteItem. Parts that the record names stay until their time to live.
+//
+// See https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteItem.html.
+func (s *Store) Delete(ctx context.Context, seen idempotent.Record) (deleted bool, err error) {
+	e := newExpression()
+	e.sameAs(s.attr, seen)
+	var a attempts
+	_, err = s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+		TableName:                 aws.String(s.table),
+		Key:                       s.attr.key(seen.Key),
+		ConditionExpression:       aws.String(e.condition),
+		ExpressionAttributeNames:  e.names,
+		ExpressionAttributeValues: e.values,
+	}, a.observe)
+	if err == nil {
+		return true, nil
+	}
+	if _, refused := refusal(err); refused {
+		return false, nil
+	}
+	return false, storeError("delete", err, a.notApplied())
+}

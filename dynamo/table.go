@@ -1,0 +1,107 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+const (
+	createLimit = 5 * time.Minute
+	createPoll  = 200 * time.Millisecond
+)
+
+// TableCreator is what [CreateTable] needs of a client; [*dynamodb.Client] implements it.
+type TableCreator interface {
+	Describer
+	CreateTable(ctx context.Context, in *dynamodb.CreateTableInput, optFns ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error)
+	UpdateTimeToLive(ctx context.Context, in *dynamodb.UpdateTimeToLiveInput, optFns ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error)
+}
+
+// TableDefinition returns the table that a store needs, billed on demand. Time to live has a call of its own, see
+// [TimeToLiveDefinition].
+func TableDefinition(name string) *dynamodb.CreateTableInput {
+	id := defaultAttributes().id.name
+	return &dynamodb.CreateTableInput{
+		TableName:   aws.String(name),
+		BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{
+			{AttributeName: aws.String(id), AttributeType: types.ScalarAttributeTypeS},
+		},
+		KeySchema: []types.KeySchemaElement{
+			{AttributeName: aws.String(id), KeyType: types.KeyTypeHash},
+		},
+	}
+}
+
+// TimeToLiveDefinition returns the time to live setting that belongs to [TableDefinition].
+func TimeToLiveDefinition(name string) *dynamodb.UpdateTimeToLiveInput {
+	return &dynamodb.UpdateTimeToLiveInput{
+		TableName: aws.String(name),
+		TimeToLiveSpecification: &types.TimeToLiveSpecification{
+			AttributeName: aws.String(defaultAttributes().expiration.name),
+			Enabled:       aws.Bool(true),
+		},
+	}
+}
+
+// CreateTable creates the table, enables its time to live and returns when it is ready for use, after five minutes at
+// most. A table that exists is left as it is, except that time to live is enabled if it has none. What is then wrong
+// with the table is reported as by [Store.Check].
+//
+// It is meant for tests, local use and tools; deployments define the table in their template.
+func CreateTable(ctx context.Context, client TableCreator, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, createLimit)
+	defer cancel()
+	_, err := client.CreateTable(ctx, TableDefinition(name))
+	if _, exists := errors.AsType[*types.ResourceInUseException](err); err != nil && !exists {
+		return fmt.Errorf("create table %q: %w", name, err)
+	}
+	if err := waitUntilActive(ctx, client, name); err != nil {
+		return err
+	}
+	if err := enableTimeToLive(ctx, client, name); err != nil {
+		return err
+	}
+	return checkTable(ctx, client, name, defaultAttributes())
+}
+
+func waitUntilActive(ctx context.Context, d Describer, name string) error {
+	tick := time.NewTicker(createPoll)
+	defer tick.Stop()
+	for {
+		out, err := d.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(name)})
+		_, missing := errors.AsType[*types.ResourceNotFoundException](err)
+		switch {
+		case err != nil && !missing: // a new table may not be visible at once
+			return fmt.Errorf("describe table %q: %w", name, err)
+		case err == nil && len(statusProblems(out.Table)) == 0:
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("table %q is not ready: %w", name, ctx.Err())
+		}
+	}
+}
+
+// enableTimeToLive leaves a table alone that has time to live already: DynamoDB rejects enabling it again.
+func enableTimeToLive(ctx context.Context, client TableCreator, name string) error {
+	out, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(name)})
+	if err != nil {
+		return fmt.Errorf("describe time to live of table %q: %w", name, err)
+	}
+	if ttl := out.TimeToLiveDescription; ttl != nil && ttl.TimeToLiveStatus != types.TimeToLiveStatusDisabled {
+		return nil
+	}
+	if _, err := client.UpdateTimeToLive(ctx, TimeToLiveDefinition(name)); err != nil {
+		return fmt.Errorf("enable time to live of table %q: %w", name, err)
+	}
+	return nil
+}

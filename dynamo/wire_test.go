@@ -1,0 +1,128 @@
+package dynamo_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/dynamo"
+)
+
+// recorded returns a store on DynamoDB Local whose requests are kept.
+func recorded(t *testing.T) (*dynamo.Store, *transport) {
+	t.Helper()
+	tr := recorder()
+	s, _, _ := local(t, func(o *dynamodb.Options) { o.HTTPClient = tr })
+	tr.reset()
+	return s, tr
+}
+
+func TestCallsOfAnExecutionAndItsReplay(t *testing.T) {
+	t.Parallel()
+	s, tr := recorded(t)
+	first := record("charge#key")
+
+	_, claimed, err := s.Claim(t.Context(), first, claimTime)
+	require.NoError(t, err)
+	require.True(t, claimed)
+	want := completion(first, []byte(`{"id":"ch_1"}`))
+	_, swapped, err := s.Swap(t.Context(), first, want)
+	require.NoError(t, err)
+	require.True(t, swapped)
+	require.Equal(t, []string{"PutItem", "UpdateItem"}, tr.calls())
+
+	tr.reset()
+	duplicate := record("charge#key")
+	duplicate.Owner = "owner-2"
+	held, claimed, err := s.Claim(t.Context(), duplicate, claimTime)
+	require.NoError(t, err)
+	require.False(t, claimed)
+	require.Equal(t, want, held)
+	require.Equal(t, []string{"PutItem"}, tr.calls())
+}
+
+func TestCallsOfATakeoverAndARelease(t *testing.T) {
+	t.Parallel()
+	s, tr := recorded(t)
+	dead := record("charge#key")
+	_, _, err := s.Claim(t.Context(), dead, claimTime)
+	require.NoError(t, err)
+
+	tr.reset()
+	next := dead
+	next.Owner, next.Attempt = "owner-2", 2
+	held, claimed, err := s.Claim(t.Context(), next, claimTime.Add(time.Hour))
+	require.NoError(t, err)
+	require.False(t, claimed)
+	_, swapped, err := s.Swap(t.Context(), held, next)
+	require.NoError(t, err)
+	require.True(t, swapped)
+	deleted, err := s.Delete(t.Context(), next)
+	require.NoError(t, err)
+	require.True(t, deleted)
+	require.Equal(t, []string{"PutItem", "UpdateItem", "DeleteItem"}, tr.calls())
+}
+
+func TestCallsOfALargeResultAndItsReplay(t *testing.T) {
+	t.Parallel()
+	s, tr := recorded(t)
+	first := record("charge#key")
+	_, _, err := s.Claim(t.Context(), first, claimTime)
+	require.NoError(t, err)
+	result := []byte(`"` + strings.Repeat("x", 6<<20) + `"`)
+	_, swapped, err := s.Swap(t.Context(), first, completion(first, result))
+	require.NoError(t, err)
+	require.True(t, swapped)
+
+	held, _, err := s.Claim(t.Context(), first, claimTime)
+	require.NoError(t, err)
+	got, err := s.ReadResult(t.Context(), held)
+	require.NoError(t, err)
+	require.Equal(t, result, got)
+	require.Equal(t, []string{"PutItem", "BatchWriteItem", "UpdateItem", "PutItem", "BatchGetItem"}, tr.calls())
+}
+
+// TestServerThatSendsNoOldItem reads the record that refused, or finds it gone.
+func TestServerThatSendsNoOldItem(t *testing.T) {
+	t.Parallel()
+	found := reply{status: http.StatusOK, body: `{"Item":{"id":{"S":"k"},"status":{"S":"COMPLETED"},
+		"expiration":{"N":"1800086400"},"data":{"S":"1"}}}`}
+	want := idempotent.Record{
+		Key: "k", Status: idempotent.StatusCompleted, Expiry: time.Unix(1_800_086_400, 0).UTC(), Result: []byte("1"),
+	}
+	for name, c := range map[string]struct {
+		look reply
+		held idempotent.Record
+	}{
+		"held": {found, want},
+		"gone": {done, idempotent.Record{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, tr := scripted(refused, c.look)
+			held, claimed, err := s.Claim(t.Context(), record("k"), claimTime)
+			require.NoError(t, err)
+			require.False(t, claimed)
+			require.Equal(t, c.held, held)
+			require.Equal(t, []string{"PutItem", "GetItem"}, tr.calls())
+			require.JSONEq(t, `{"TableName":"idempotency","Key":{"id":{"S":"k"}},"ConsistentRead":true}`, string(tr.requests[1].Body))
+
+			s, tr = scripted(refused, c.look)
+			held, swapped, err := s.Swap(t.Context(), record("k"), record("k"))
+			require.NoError(t, err)
+			require.False(t, swapped)
+			require.Equal(t, c.held, held)
+			require.Equal(t, []string{"UpdateItem", "GetItem"}, tr.calls())
+		})
+	}
+	s, tr := scripted(refused)
+	deleted, err := s.Delete(t.Context(), record("k"))
+	require.NoError(t, err)
+	require.False(t, deleted)
+	require.Equal(t, []string{"DeleteItem"}, tr.calls())
+}

@@ -1,0 +1,26 @@
+package dynamolocal
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+)
+
+// Region and AccessKey are what clients of a local endpoint use; the secret key is the same text. DynamoDB Local accepts
+// any letters and digits.
+const (
+	Region    = "us-east-1"
+	AccessKey = "local"
+)
+
+// Client returns a client of the endpoint with credentials that mean nothing. The functions adjust its options.
+func Client(endpoint string, optFns ...func(*dynamodb.Options)) *dynamodb.Client {
+	return dynamodb.New(dynamodb.Options{
+		Region:       Region,
+		BaseEndpoint: aws.String(endpoint),
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: AccessKey, SecretAccessKey: AccessKey, Source: "dynamolocal"}, nil
+		}),
+	}, optFns...)
+}

@@ -1,0 +1,172 @@
+package dynamolocal
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/stretchr/testify/require"
+)
+
+func TestServerAnswersUntilItIsStopped(t *testing.T) {
+	t.Parallel()
+	s, err := Start(t.Context())
+	if errors.Is(err, ErrUnavailable) && !Strict() {
+		t.Skipf("!!! SKIPPED: %v", err)
+	}
+	require.NoError(t, err)
+	require.True(t, answers(t.Context(), Client(s.Endpoint)))
+	require.NoError(t, s.Stop())
+	require.NoError(t, s.Stop())
+	require.False(t, answers(t.Context(), Client(s.Endpoint, func(o *dynamodb.Options) { o.RetryMaxAttempts = 1 })))
+}
+
+func TestServerThatDoesNotStart(t *testing.T) {
+	t.Parallel()
+	tries := 0
+	_, err := startOnFreePort(t.Context(), func(int) ([]string, func() error) {
+		tries++
+		return []string{"sh", "-c", "echo no such option >&2; exit 3"}, func() error { return nil }
+	})
+	require.ErrorIs(t, err, errExited)
+	require.ErrorContains(t, err, "no such option")
+}
+
+func TestServerThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	cleaned := false
+	_, err := startOnFreePort(ctx, func(int) ([]string, func() error) {
+		return []string{"sh", "-c", "echo still thinking; exec sleep 60"}, func() error { cleaned = true; return nil }
+	})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorContains(t, err, "still thinking")
+	require.True(t, cleaned)
+}
+
+func TestNothingAvailable(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	_, err := Start(t.Context())
+	require.ErrorIs(t, err, ErrUnavailable)
+	require.ErrorContains(t, err, `with Java: exec: "java"`)
+	require.ErrorContains(t, err, `with Docker: exec: "docker"`)
+}
+
+// script puts an executable into the folder.
+func script(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	file := filepath.Join(dir, name)
+	require.NoError(t, os.WriteFile(file, []byte("#!/bin/sh\n"+text), 0o700))
+	return file
+}
+
+func TestJarsAreFetchedOnce(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cache", "jars")
+	log := filepath.Join(t.TempDir(), "log")
+	mvn := script(t, t.TempDir(), "mvn", `
+		echo run >>"`+log+`"
+		for a in "$@"; do case $a in -DoutputDirectory=*) out=${a#*=}; esac; done
+		mkdir -p "$out" && : >"$out/`+mainJar+`"
+	`)
+	require.NoError(t, fetch(t.Context(), mvn, dir))
+	require.True(t, complete(dir))
+	require.NoError(t, fetch(t.Context(), mvn, dir), "another process was faster")
+	left, err := os.ReadDir(filepath.Dir(dir))
+	require.NoError(t, err)
+	require.Len(t, left, 1, "nothing but the jars stays")
+}
+
+func TestFetchThatFails(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ script, problem string }{
+		"Maven fails":     {"echo cannot resolve; exit 1", "cannot resolve"},
+		"the jar is none": {"exit 0", mainJar + " is missing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "cache", "jars")
+			err := fetch(t.Context(), script(t, t.TempDir(), "mvn", c.script), dir)
+			require.ErrorContains(t, err, c.problem)
+			require.False(t, complete(dir))
+			left, err := os.ReadDir(filepath.Dir(dir))
+			require.NoError(t, err)
+			require.Empty(t, left)
+		})
+	}
+}
+
+// TestDockerCommands runs the Docker launcher against a program that only writes down what it is asked.
+func TestDockerCommands(t *testing.T) {
+	bin := t.TempDir()
+	log := filepath.Join(bin, "log")
+	script(t, bin, "docker", `
+		echo "$*" >>"`+log+`"
+		case $1 in image) exit 1;; ps) echo 0123;; esac
+	`)
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+"/usr/bin"+string(os.PathListSeparator)+"/bin")
+	l, err := dockerLauncher(t.Context())
+	require.NoError(t, err)
+	args, cleanup := l(4567)
+	require.Equal(t, "run --rm --init --name go-idempotent-dynamodb-4567 --publish 127.0.0.1:4567:8000 "+
+		"amazon/dynamodb-local:3.1.0 -jar DynamoDBLocal.jar -inMemory -sharedDb -disableTelemetry", strings.Join(args[1:], " "))
+	require.NoError(t, cleanup())
+	asked, err := os.ReadFile(log)
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		"version --format {{.Server.Version}}",
+		"image inspect amazon/dynamodb-local:3.1.0",
+		"pull --quiet amazon/dynamodb-local:3.1.0",
+		"ps --all --quiet --filter name=^go-idempotent-dynamodb-4567$",
+		"rm --force go-idempotent-dynamodb-4567",
+	}, strings.Split(strings.TrimSpace(string(asked)), "\n"))
+}
+
+func TestDockerWithoutAnEngine(t *testing.T) {
+	bin := t.TempDir()
+	script(t, bin, "docker", "echo cannot connect >&2; exit 1")
+	t.Setenv("PATH", bin)
+	_, err := dockerLauncher(t.Context())
+	require.ErrorContains(t, err, "no engine answers")
+	require.ErrorContains(t, err, "cannot connect")
+}
+
+func TestEndpointOfTheEnvironment(t *testing.T) {
+	t.Setenv(EndpointVariable, "http://somewhere:8000")
+	require.Equal(t, "http://somewhere:8000", Endpoint(t))
+}
+
+// TestEndpointThatIsNotThere runs a test that needs an endpoint in a process without Java and Docker.
+func TestEndpointThatIsNotThere(t *testing.T) {
+	if os.Getenv("DYNAMOLOCAL_ROLE") == "needs an endpoint" {
+		Endpoint(t)
+		t.Fatal("there is none")
+	}
+	t.Parallel()
+	for strict, want := range map[string]struct {
+		passes bool
+		line   string
+	}{
+		"":  {true, "!!! SKIPPED TestEndpointThatIsNotThere: DynamoDB Local is not available"},
+		"1": {false, "DynamoDB Local is not available"},
+	} {
+		t.Run("strict "+strict, func(t *testing.T) {
+			t.Parallel()
+			empty := t.TempDir()
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestEndpointThatIsNotThere$")
+			cmd.Env = append(os.Environ(), "DYNAMOLOCAL_ROLE=needs an endpoint", "PATH="+empty, "HOME="+empty,
+				"XDG_CACHE_HOME="+empty, EndpointVariable+"=", StrictVariable+"="+strict)
+			out, err := cmd.CombinedOutput()
+			require.Equal(t, want.passes, err == nil, "%s", out)
+			require.Contains(t, string(out), want.line)
+		})
+	}
+}
