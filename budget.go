@@ -1,0 +1,49 @@
+package idempotent
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// The waits between tries grow from the first to the last, with full jitter.
+const (
+	firstPause = 25 * time.Millisecond
+	lastPause  = 400 * time.Millisecond
+)
+
+// pause waits before a call is repeated. It reports false at once if the context would end first: then there is no
+// point in waiting.
+func pause(ctx context.Context, failures int) bool {
+	longest := min(firstPause<<min(failures-1, 10), lastPause)
+	wait := time.Duration(rand.Int64N(int64(longest))) + time.Millisecond //nolint:gosec // jitter, not a secret
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
+		return false
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// budgetEnd is when a budget that starts now ends: never beyond the context's own deadline.
+func budgetEnd(ctx context.Context, budget time.Duration) time.Time {
+	end := time.Now().Add(budget)
+	if deadline, ok := ctx.Deadline(); ok && deadline.Before(end) {
+		return deadline
+	}
+	return end
+}
+
+// halfOf gives one try half of the time that is left, so that a reply that never comes leaves room for another.
+func halfOf(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, time.Until(deadline)/2)
+}

@@ -1,0 +1,280 @@
+package idempotent_test
+
+import (
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// callerKeyV2 is the record key of a golden event after a change, empty if the request was refused.
+func callerKeyV2(t *testing.T, golden string, change func(a *events.APIGatewayV2HTTPRequestContextAuthorizerDescription)) string {
+	t.Helper()
+	e := load[requestV2](t, golden)
+	if change != nil {
+		change(e.RequestContext.Authorizer)
+	}
+	id, _, err := identify[requestV2, responseV2](t.Context(), e, true)
+	require.NoError(t, err)
+	return id.key
+}
+
+func callerKeyV1(t *testing.T, golden string, change func(c *events.APIGatewayProxyRequestContext)) string {
+	t.Helper()
+	e := load[requestV1](t, golden)
+	if change != nil {
+		change(&e.RequestContext)
+	}
+	id, _, err := identify[requestV1, responseV1](t.Context(), e, true)
+	require.NoError(t, err)
+	return id.key
+}
+
+type authorizerV2 = events.APIGatewayV2HTTPRequestContextAuthorizerDescription
+
+func TestCallersOfAnHTTPAPI(t *testing.T) {
+	t.Parallel()
+	changes := map[string]struct {
+		golden string
+		same   []func(a *authorizerV2) // the same caller
+		others []func(a *authorizerV2)
+	}{
+		"JWT": {
+			golden: "v2-jwt",
+			same: []func(a *authorizerV2){
+				func(a *authorizerV2) { a.JWT.Claims["exp"], a.JWT.Claims["jti"] = "1", "renewed" },
+				func(a *authorizerV2) { a.JWT.Claims["client_id"], a.JWT.Scopes = "other app", nil },
+			},
+			others: []func(a *authorizerV2){
+				func(a *authorizerV2) { a.JWT.Claims["sub"] = "ada" },
+				func(a *authorizerV2) { a.JWT.Claims["iss"] = "https://elsewhere.example.com/" },
+				func(a *authorizerV2) { delete(a.JWT.Claims, "iss") },
+			},
+		},
+		"Lambda authorizer": {
+			golden: "v2-lambda-principal",
+			same: []func(a *authorizerV2){
+				func(a *authorizerV2) { a.Lambda["plan"], a.Lambda["issued"] = "silver", 12.5 },
+			},
+			others: []func(a *authorizerV2){
+				func(a *authorizerV2) { a.Lambda["principalId"] = "customer-18" },
+			},
+		},
+		"IAM role": {
+			golden: "v2-iam",
+			same: []func(a *authorizerV2){
+				func(a *authorizerV2) {
+					a.IAM.UserID, a.IAM.CallerID = "AROACKCEVSQ6C2EXAMPLE:i-0abc", "AROACKCEVSQ6C2EXAMPLE:i-0abc"
+				},
+				func(a *authorizerV2) { a.IAM.AccessKey = "ASIAOTHER" },
+				func(a *authorizerV2) { a.IAM.UserARN = "arn:aws:sts::123456789012:assumed-role/orders/i-0abc" },
+			},
+			others: []func(a *authorizerV2){
+				func(a *authorizerV2) { a.IAM.UserID = "AROACKCEVSQ6C3EXAMPLE:orders-7f9c" },
+				func(a *authorizerV2) { a.IAM.UserID = "AIDACKCEVSQ6C2EXAMPLE" },
+				func(a *authorizerV2) { a.IAM.AccountID = "210987654321" },
+			},
+		},
+		"Cognito identity": {
+			golden: "v2-iam-cognito",
+			same: []func(a *authorizerV2){
+				func(a *authorizerV2) { a.IAM.CognitoIdentity.AMR = nil },
+			},
+			others: []func(a *authorizerV2){
+				func(a *authorizerV2) { a.IAM.CognitoIdentity.IdentityID = "eu-central-1:other" },
+			},
+		},
+	}
+	for name, c := range changes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			first := callerKeyV2(t, c.golden, nil)
+			require.NotEmpty(t, first)
+			for i, change := range c.same {
+				assert.Equal(t, first, callerKeyV2(t, c.golden, change), "same %d", i)
+			}
+			for i, change := range c.others {
+				other := callerKeyV2(t, c.golden, change)
+				assert.NotEmpty(t, other)
+				assert.NotEqual(t, first, other, "other %d", i)
+			}
+		})
+	}
+}
+
+func TestCallersOfARESTAPI(t *testing.T) {
+	t.Parallel()
+	type requestContext = events.APIGatewayProxyRequestContext
+	claims := func(c *requestContext) map[string]any { return c.Authorizer["claims"].(map[string]any) }
+	changes := map[string]struct {
+		golden string
+		same   []func(c *requestContext)
+		others []func(c *requestContext)
+	}{
+		"Cognito user pool": {
+			golden: "v1-cognito",
+			same:   []func(c *requestContext){func(c *requestContext) { claims(c)["exp"], claims(c)["event_id"] = "later", "e" }},
+			others: []func(c *requestContext){
+				func(c *requestContext) { claims(c)["sub"] = "bob" },
+				func(c *requestContext) { claims(c)["iss"] = "https://elsewhere.example.com/" },
+			},
+		},
+		"Lambda authorizer": {
+			golden: "v1-lambda-principal",
+			same:   []func(c *requestContext){func(c *requestContext) { c.Authorizer["integrationLatency"], c.Authorizer["plan"] = 1.0, nil }},
+			others: []func(c *requestContext){func(c *requestContext) { c.Authorizer["principalId"] = "customer-18" }},
+		},
+		"IAM role": {
+			golden: "v1-iam-role",
+			same: []func(c *requestContext){
+				func(c *requestContext) {
+					c.Identity.Caller, c.Identity.User = "AROACKCEVSQ6C2EXAMPLE:b", "AROACKCEVSQ6C2EXAMPLE:b"
+				},
+				func(c *requestContext) { c.Identity.AccessKey, c.Identity.UserArn = "ASIAOTHER", "arn:b" },
+			},
+			others: []func(c *requestContext){
+				func(c *requestContext) { c.Identity.Caller = "AROAOTHER:orders-7f9c" },
+				func(c *requestContext) { c.Identity.AccountID = "210987654321" },
+			},
+		},
+		"Cognito identity": {
+			golden: "v1-iam-cognito",
+			same:   []func(c *requestContext){func(c *requestContext) { c.Identity.CognitoAuthenticationProvider = "other" }},
+			others: []func(c *requestContext){func(c *requestContext) { c.Identity.CognitoIdentityID = "eu-central-1:other" }},
+		},
+		"API key": {
+			golden: "v1-api-key",
+			same:   []func(c *requestContext){func(c *requestContext) { c.Identity.APIKey = "rotated in place" }},
+			others: []func(c *requestContext){func(c *requestContext) { c.Identity.APIKeyID = "other" }},
+		},
+	}
+	for name, c := range changes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			first := callerKeyV1(t, c.golden, nil)
+			require.NotEmpty(t, first)
+			for i, change := range c.same {
+				assert.Equal(t, first, callerKeyV1(t, c.golden, change), "same %d", i)
+			}
+			for i, change := range c.others {
+				other := callerKeyV1(t, c.golden, change)
+				assert.NotEmpty(t, other)
+				assert.NotEqual(t, first, other, "other %d", i)
+			}
+		})
+	}
+}
+
+func TestOneTextFromTwoSourcesIsTwoCallers(t *testing.T) {
+	t.Parallel()
+	var keys []string
+	for _, set := range []func(c *events.APIGatewayProxyRequestContext){
+		func(*events.APIGatewayProxyRequestContext) {},
+		func(c *events.APIGatewayProxyRequestContext) { c.Authorizer = map[string]any{"principalId": "x"} },
+		func(c *events.APIGatewayProxyRequestContext) {
+			c.Authorizer = map[string]any{"claims": map[string]any{"sub": "x"}}
+		},
+		func(c *events.APIGatewayProxyRequestContext) { c.Identity.CognitoIdentityID = "x" },
+		func(c *events.APIGatewayProxyRequestContext) { c.Identity.Caller = "x" },
+		func(c *events.APIGatewayProxyRequestContext) { c.Identity.APIKeyID = "x" },
+	} {
+		key := callerKeyV1(t, "v1-rest", set)
+		assert.NotEmpty(t, key)
+		assert.NotContains(t, keys, key)
+		keys = append(keys, key)
+	}
+}
+
+func TestTheStrongerSourceNamesTheCaller(t *testing.T) {
+	t.Parallel()
+	type requestContext = events.APIGatewayProxyRequestContext
+	// From the strongest to the weakest: each one keeps the caller, whatever the later ones say.
+	sources := []func(c *requestContext, v string){
+		func(c *requestContext, v string) { c.Authorizer["claims"] = map[string]any{"sub": v} },
+		func(c *requestContext, v string) { c.Authorizer["principalId"] = v },
+		func(c *requestContext, v string) { c.Identity.CognitoIdentityID = v },
+		func(c *requestContext, v string) { c.Identity.Caller = v },
+		func(c *requestContext, v string) { c.Identity.APIKeyID = v },
+	}
+	for strongest := range sources {
+		of := func(weaker string) string {
+			return callerKeyV1(t, "v1-rest", func(c *requestContext) {
+				c.Authorizer = map[string]any{}
+				for _, set := range sources[strongest+1:] {
+					set(c, weaker)
+				}
+				sources[strongest](c, "strong")
+			})
+		}
+		assert.NotEmpty(t, of("a"))
+		assert.Equal(t, of("a"), of("b"), "source %d", strongest)
+	}
+}
+
+func TestCallerThatAnAuthorizerDoesNotNameIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, golden := range []string{"v2-jwt-without-sub", "v2-lambda-context", "v2-lambda-null"} {
+		assert.Empty(t, callerKeyV2(t, golden, nil), golden)
+	}
+	assert.Empty(t, callerKeyV1(t, "v1-lambda-context", nil))
+	for i, principal := range []any{"", nil, 17.0, true, []any{"a"}, map[string]any{"id": "a"}} {
+		assert.Empty(t, callerKeyV2(t, "v2-lambda-principal", func(a *authorizerV2) { a.Lambda["principalId"] = principal }), i)
+		assert.Empty(t, callerKeyV1(t, "v1-lambda-principal", func(c *events.APIGatewayProxyRequestContext) {
+			c.Authorizer["principalId"] = principal
+			c.Identity.APIKeyID = "an API key names no user of it"
+		}), i)
+	}
+	assert.Empty(t, callerKeyV2(t, "v2-iam", func(a *authorizerV2) { a.IAM.UserID = "" }))
+	assert.Empty(t, callerKeyV2(t, "v2-jwt", func(a *authorizerV2) { *a = authorizerV2{} }))
+	assert.Empty(t, callerKeyV1(t, "v1-cognito", func(c *events.APIGatewayProxyRequestContext) {
+		delete(c.Authorizer["claims"].(map[string]any), "sub")
+	}))
+
+	_, out, err := identify[requestV2, responseV2](t.Context(), load[requestV2](t, "v2-lambda-null"), true)
+	require.NoError(t, err)
+	assertProblem(t, ofV2(out), 500, "refused")
+}
+
+func TestRouteWithoutAnAuthorizerIsAnonymous(t *testing.T) {
+	t.Parallel()
+	assert.NotEmpty(t, callerKeyV2(t, "v2-full", nil))
+	assert.NotEmpty(t, callerKeyV1(t, "v1-rest", nil))
+	anonymous := callerKeyV1(t, "v1-http-api", nil)
+	assert.NotEmpty(t, anonymous, "nulls are no authorizer")
+	for _, authorizer := range []map[string]any{nil, {}, {"principalId": nil}} {
+		assert.Equal(t, anonymous, callerKeyV1(t, "v1-http-api", func(c *events.APIGatewayProxyRequestContext) { c.Authorizer = authorizer }))
+	}
+}
+
+func TestFederatedUsersOfAnAccountAreCallersOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	of := func(id string) string {
+		return callerKeyV1(t, "v1-iam-role", func(c *events.APIGatewayProxyRequestContext) { c.Identity.Caller = id })
+	}
+	assert.NotEqual(t, of("123456789012:ada"), of("123456789012:bob"))
+	assert.NotEqual(t, of("123456789012:ada"), of("123456789012"))
+	assert.Equal(t, of("AROAX:ada"), of("AROAX"))
+}
+
+func TestNoHeaderNamesACaller(t *testing.T) {
+	t.Parallel()
+	names := []string{
+		"authorization", "x-api-key", "x-amz-tenant-id", "x-amzn-oidc-identity", "x-amzn-oidc-data", "x-user-id", "x-forwarded-user",
+		"x-amz-security-token", "x-amz-cognito-identity-id", "principalid", "sub", "cookie", "from", "host", "forwarded", "tenant-id",
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		e := ask{key: "k"}.v2()
+		first := identifyV2(t, e)
+		old := ask{key: "k"}.v1()
+		firstV1 := identifyV1(t, old)
+		for name, value := range rapid.MapOf(rapid.SampledFrom(names), rapid.SampledFrom([]string{"customer-17", "a", "Bearer x.y.z"})).Draw(t, "headers") {
+			e.Headers[name] = value
+			old.Headers[name] = value
+			old.MultiValueHeaders[name] = []string{value, "b"}
+		}
+		assert.Equal(t, first, identifyV2(t, e))
+		assert.Equal(t, firstV1, identifyV1(t, old))
+	})
+}

@@ -1,0 +1,277 @@
+package idempotent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/go-idempotent/idempotent/fingerprint"
+)
+
+// undoBudget is the part of the claim budget that is kept for undoing a claim of unknown outcome; of a short budget, or
+// with a deadline that is near, a third.
+const undoBudget = 500 * time.Millisecond
+
+// maxMoves bounds how often a claim follows a record that changes under its eyes.
+const maxMoves = 10
+
+// move is one conditional write of a claim.
+type move struct {
+	kind moveKind
+	// seen and next are the arguments of Swap; a claim has only next.
+	seen, next Record
+}
+
+type moveKind int
+
+const (
+	moveClaim    moveKind = iota // take a key that nobody holds
+	moveTakeOver                 // take a record that lapsed, or that a resolver is to settle
+	moveRefuse                   // turn a lapsed record into UNKNOWN
+)
+
+// claim takes the record, or says why not. Every record that is held goes through judge.
+//
+// A write whose outcome is unknown is repeated with the same token: if it had been applied after all, the record that
+// refuses the repetition is our own. If the budget ends before that is known, the write is undone, and the token never
+// executes, whatever the undo finds.
+func (v *invocation) claim(ctx context.Context) (answer, bool) {
+	end := budgetEnd(ctx, v.timing.ClaimBudget)
+	tries, cancel := context.WithDeadline(ctx, end.Add(-min(undoBudget, time.Until(end)/3)))
+	defer cancel()
+
+	m := move{kind: moveClaim, next: v.fresh()}
+	var unresolved *move // the last write of our token that may have been applied unseen
+	for failures, moves := 0, 0; moves < maxMoves; {
+		now := v.now()
+		held, won, err := v.send(tries, m, now)
+		if err != nil {
+			if m.kind != moveRefuse && mayBeApplied(err) {
+				sent := m
+				unresolved = &sent
+			}
+			failures++
+			if mayPass(err) && pause(tries, failures) {
+				continue
+			}
+			if unresolved != nil {
+				v.undo(ctx, *unresolved, end)
+			}
+			return v.failed(err), false
+		}
+		if won && m.kind == moveRefuse {
+			return v.unknown(m.next.Reason), false
+		}
+		if won {
+			v.mine = m.next
+			return answer{}, true
+		}
+
+		moves++
+		d := v.judge(tries, held, now)
+		if d.mine {
+			v.mine = held
+			return answer{}, true
+		}
+		if d.move == nil {
+			return d.answer, false
+		}
+		m = *d.move
+	}
+	return v.unavailable(errors.New("the record changed at every look")), false
+}
+
+// send tries a move once, within half of the time that is left: a lost reply must leave time to ask again.
+func (v *invocation) send(ctx context.Context, m move, now time.Time) (Record, bool, error) {
+	ctx, cancel := halfOf(ctx)
+	defer cancel()
+	if m.kind == moveClaim {
+		return v.store.Claim(ctx, m.next, now)
+	}
+	return v.store.Swap(ctx, m.seen, m.next)
+}
+
+// fresh is the record of a first claim.
+func (v *invocation) fresh() Record {
+	now := v.now()
+	return v.claimed(Record{
+		Key:         v.recordKey,
+		Fingerprint: v.fingerprint,
+		CreatedAt:   now.Truncate(time.Millisecond),
+	})
+}
+
+// claimed is r as this invocation claims it. What it does not name survives a takeover.
+func (v *invocation) claimed(r Record) Record {
+	r.Status, r.Owner, r.Reason = StatusInProgress, v.owner, ""
+	r.Lease = v.lease
+	r.Expiry = v.expiryInProgress(r.Lease)
+	r.Attempt++
+	return r
+}
+
+// expiryInProgress keeps a crashed record for its settlement where the policy wants one.
+func (v *invocation) expiryInProgress(lease time.Time) time.Time {
+	keep := v.retention
+	if v.crash == Refuse {
+		keep = v.timing.UnknownRetention
+	}
+	return expiryAt(v.now().Add(keep), lease)
+}
+
+// decision is what follows from a record that is held: the claim is ours, another move is due, or the answer stands.
+type decision struct {
+	mine   bool
+	move   *move
+	answer answer
+}
+
+// judge is the one place where a held record is interpreted before the handler runs. The zero record says that the one
+// that refused is gone.
+func (v *invocation) judge(ctx context.Context, held Record, now time.Time) decision {
+	switch {
+	case held.Key == "" || held.Claimable(now):
+		return decision{move: &move{kind: moveClaim, next: v.fresh()}}
+	case held.Owner == v.owner && held.Status == StatusInProgress:
+		return decision{mine: true}
+	}
+	if a, same := v.sameRequest(held); !same {
+		return decision{answer: a}
+	}
+	switch held.Status {
+	case StatusCompleted:
+		return decision{answer: v.replay(ctx, held)}
+	case StatusInProgress:
+		return v.judgeInProgress(held, now)
+	case StatusUnknown:
+		if v.user.resolver != nil {
+			return decision{move: v.takeOver(held)}
+		}
+		return decision{answer: v.unknown(held.Reason)}
+	default:
+		return decision{answer: v.unreadable("its status is none of INPROGRESS, COMPLETED, UNKNOWN", nil)}
+	}
+}
+
+func (v *invocation) judgeInProgress(held Record, now time.Time) decision {
+	switch {
+	case !held.lapsed(now):
+		return decision{answer: v.inProgress(held, now)}
+	case v.crash == Reexecute || v.user.resolver != nil:
+		return decision{move: v.takeOver(held)}
+	default:
+		next := held
+		next.Status, next.Reason = StatusUnknown, reasonCrashed
+		next.Expiry = expiryAt(now.Add(v.timing.UnknownRetention), time.Time{})
+		// The owner stays: it may still bring the result.
+		return decision{move: &move{kind: moveRefuse, seen: held, next: next}}
+	}
+}
+
+func (v *invocation) takeOver(held Record) *move {
+	if held.Attempt == 0 {
+		held.Attempt = 1 // a record of AWS Powertools counts none, but one execution there was
+	}
+	return &move{kind: moveTakeOver, seen: held, next: v.claimed(held)}
+}
+
+// sameRequest compares fingerprints. A handler without fingerprints takes any record of the key.
+func (v *invocation) sameRequest(held Record) (answer, bool) {
+	switch {
+	case v.fingerprint == "" || held.Fingerprint == v.fingerprint:
+		return answer{}, true
+	case held.Fingerprint != "" && versionOf(held.Fingerprint) != versionOf(v.fingerprint):
+		return v.unreadable("its fingerprint has an algorithm version that this handler does not compute", nil), false
+	default:
+		return v.mismatch(), false
+	}
+}
+
+// versionOf is the algorithm version of a fingerprint, empty if this build does not know it.
+func versionOf(text string) string {
+	version, _ := fingerprint.VersionOf(text)
+	return version
+}
+
+// replay answers with a stored result, after checking that it is the one that was stored.
+func (v *invocation) replay(ctx context.Context, held Record) answer {
+	result := held.Result
+	if held.Parts != "" {
+		var err error
+		if result, err = v.readResult(ctx, held); err != nil {
+			return v.failed(err)
+		}
+	}
+	switch {
+	case held.Commit != "" && !held.Committed(result):
+		return v.unreadable("its result is not the one that was committed", nil)
+	case held.Commit == "" && !json.Valid(result): // AWS Powertools writes no digest
+		return v.unreadable("its result is no JSON", nil)
+	}
+	v.event.ResultBytes = len(result)
+	return answer{outcome: OutcomeReplayed, result: result, terminal: held.Reason == reasonTerminal}
+}
+
+func (v *invocation) readResult(ctx context.Context, held Record) ([]byte, error) {
+	reader, ok := v.store.(ResultReader)
+	if !ok {
+		return nil, &UnreadableError{Reason: "its result is kept in parts, which this store cannot read"}
+	}
+	for failures := 1; ; failures++ {
+		result, err := reader.ReadResult(ctx, held)
+		if err == nil || !mayPass(err) || !pause(ctx, failures) {
+			return result, err
+		}
+	}
+}
+
+// failed is the answer to a call that the store could not answer.
+func (v *invocation) failed(err error) answer {
+	if unreadable, ok := errors.AsType[*UnreadableError](err); ok {
+		return v.unreadable(unreadable.Reason, unreadable.Err)
+	}
+	return v.unavailable(err)
+}
+
+// undo takes back a write of our token that may have been applied. It works on a context of its own: the caller's may
+// have ended. If it fails, the lease bounds how long the key stays blocked.
+func (v *invocation) undo(ctx context.Context, m move, end time.Time) {
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), end)
+	defer cancel()
+	for failures := 1; ; failures++ {
+		err := v.takeBack(ctx, m)
+		if err == nil {
+			return
+		}
+		v.event.StoreErr = err
+		if !mayPass(err) || !pause(ctx, failures) {
+			return
+		}
+	}
+}
+
+func (v *invocation) takeBack(ctx context.Context, m move) error {
+	ctx, cancel := halfOf(ctx)
+	defer cancel()
+	ours := unleased(m.next)
+	if m.kind == moveClaim {
+		_, err := v.store.Delete(ctx, ours)
+		return err
+	}
+	// What was seen comes back, but under our token: a repetition of our takeover, still on its way, must not match.
+	restored := m.seen
+	restored.Owner = v.owner
+	if restored.Lease.IsZero() {
+		restored.Lease = leaseEnd(v.now())
+	}
+	_, _, err := v.store.Swap(ctx, ours, restored)
+	return err
+}
+
+// unleased is a record of our own as Swap and Delete are to compare it: by its token, not by its lease, which a renewal
+// whose reply was lost may have moved; and with an expiry that is always written anew.
+func unleased(mine Record) Record {
+	mine.Lease, mine.Expiry = time.Time{}, time.Time{}
+	return mine
+}

@@ -1,0 +1,565 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/faultstore"
+	"github.com/go-idempotent/idempotent/memory"
+)
+
+func TestFirstExecutionIsOneClaimAndOneSwapAndAReplayIsOneClaim(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		first, err := s.handle(1999)
+		require.NoError(t, err)
+		assert.Equal(t, []faultstore.Op{faultstore.Claim, faultstore.Swap}, s.store.Ops())
+
+		again, err := s.handle(1999)
+		require.NoError(t, err)
+		assert.Equal(t, first, again)
+		assert.Equal(t, []faultstore.Op{faultstore.Claim, faultstore.Swap, faultstore.Claim}, s.store.Ops())
+		assertExecuted(t, s, 1)
+	})
+}
+
+// Every fault of the claiming write, after which the same invocation must still execute exactly once and answer.
+func TestClaimWhoseReplyIsLostIsRecognisedAsOurs(t *testing.T) {
+	for name, fault := range map[string]faultstore.Fault{
+		"reply lost": faultstore.LoseReply, "request lost": faultstore.LoseRequest,
+		"applied, never answered": faultstore.HangAfter, "never answered": faultstore.HangBefore,
+		"throttled": faultstore.Refuse,
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s := newShopOn(t, memory.New(), faultstore.OnCall(1, fault))
+				got, err := s.handle(1999)
+				require.NoError(t, err)
+				assert.Equal(t, receipt{Charge: 1, Amount: 1999}, got)
+				assertExecuted(t, s, 1)
+				assert.Equal(t, 1, s.store.Fired())
+				assert.Equal(t, idempotent.StatusCompleted, s.mustRecord().Status)
+				assert.Equal(t, 1, s.event().Attempt, "it is one claim, however often it was sent")
+			})
+		})
+	}
+}
+
+func TestClaimThatStaysUnknownIsUndoneAndNeverExecutes(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		// The first claim is applied, but no reply to a claim ever arrives; the undo does.
+		s := newShopOn(t, memory.New(), func(c faultstore.Call) faultstore.Fault {
+			switch {
+			case c.Op != faultstore.Claim:
+				return faultstore.Slow
+			case c.N == 1:
+				return faultstore.HangAfter
+			default:
+				return faultstore.LoseRequest
+			}
+		})
+		started := time.Now()
+		_, err := s.handle(1999)
+		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+		assert.LessOrEqual(t, time.Since(started), idempotent.DefaultClaimBudget)
+		assertExecuted(t, s, 0)
+		_, found := s.record()
+		assert.False(t, found, "the claim was undone")
+
+		_, err = s.sandbox(nil).handle(1999)
+		require.NoError(t, err, "the key is not blocked by the claim that was undone")
+		assertExecuted(t, s, 1)
+	})
+}
+
+func TestUndoWhoseReplyIsLostStillNeverExecutes(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, memory.New(), func(c faultstore.Call) faultstore.Fault {
+			if c.Op == faultstore.Claim {
+				return faultstore.LoseReply // applied the first time, ours ever after, and no reply says so
+			}
+			return faultstore.HangBefore
+		})
+		started := time.Now()
+		_, err := s.handle(1999)
+		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+		assert.LessOrEqual(t, time.Since(started), idempotent.DefaultClaimBudget)
+		assertExecuted(t, s, 0)
+		require.Error(t, s.event().StoreErr, "the observer learns that the undo failed")
+
+		_, err = s.sandbox(nil).handle(1999)
+		require.ErrorIs(t, err, idempotent.ErrInProgress)
+		time.Sleep(12 * time.Second)
+		_, err = s.sandbox(nil).handle(1999)
+		require.NoError(t, err, "the lease bounds what a failed undo costs")
+	})
+}
+
+func TestStoreThatDeniesAccessIsAnsweredAtOnceWithoutAnUndo(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, memory.New(), faultstore.OnCall(1, faultstore.Deny))
+		started := time.Now()
+		_, err := s.handle(1999)
+		var se *idempotent.StoreError
+		require.ErrorAs(t, err, &se)
+		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+		assert.Equal(t, idempotent.FailureAccessDenied, se.Kind)
+		assert.Zero(t, time.Since(started))
+		assert.Equal(t, []faultstore.Op{faultstore.Claim}, s.store.Ops())
+		assertExecuted(t, s, 0)
+	})
+}
+
+func TestOutageIsAnsweredWithinTheClaimBudgetAndTheDeadline(t *testing.T) {
+	for name, tc := range map[string]struct{ timeout, most time.Duration }{
+		"budget":   {time.Minute, idempotent.DefaultClaimBudget},
+		"deadline": {time.Second, time.Second},
+	} {
+		for fault, f := range map[string]faultstore.Fault{"silent": faultstore.HangBefore, "refusing": faultstore.Refuse} {
+			t.Run(name+" "+fault, func(t *testing.T) {
+				inBubble(t, func(t *testing.T) {
+					s := newShopOn(t, memory.New(), func(faultstore.Call) faultstore.Fault { return f })
+					started := time.Now()
+					_, err := s.handleFor(tc.timeout, 1999)
+					require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+					assert.LessOrEqual(t, time.Since(started), tc.most)
+					assert.Equal(t, idempotent.OutcomeStoreUnavailable, s.event().Outcome)
+					assertExecuted(t, s, 0)
+				})
+			})
+		}
+	}
+}
+
+func TestInvocationThatIsShortOfTimeStillClaims(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, memory.New(), faultstore.OnCall(1, faultstore.Slow))
+		_, err := s.handleFor(2*faultstore.SlowFor, 1999)
+		require.NoError(t, err)
+		assertExecuted(t, s, 1)
+	})
+}
+
+func TestCallerThatGivesUpDuringTheClaimLeavesNoClaimBehind(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, memory.New(), faultstore.OnOp(faultstore.Claim, faultstore.HangAfter))
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(10*time.Millisecond, cancel)
+		_, err := s.handler.Handle(ctx, order{ID: "o-1"})
+		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+		_, found := s.record()
+		assert.False(t, found)
+	})
+}
+
+func TestAnotherFingerprintIsAMismatchInEveryState(t *testing.T) {
+	for name, change := range map[string]func(r *idempotent.Record){
+		"in progress": func(*idempotent.Record) {},
+		"lapsed":      func(r *idempotent.Record) { r.Lease = r.Lease.Add(-time.Hour) },
+		"completed":   func(r *idempotent.Record) { completed(r, `{"charge":7,"amount":1}`) },
+		"unknown":     func(r *idempotent.Record) { r.Status = idempotent.StatusUnknown },
+		"strange":     func(r *idempotent.Record) { r.Status = "STRANGE" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s := newShop(t, amountFingerprint())
+				other := s.sandbox(nil, amountFingerprint())
+				_, err := other.handle(1)
+				require.NoError(t, err)
+				fingerprint := other.mustRecord().Fingerprint
+				require.NotEmpty(t, fingerprint)
+
+				fresh := newShop(t, amountFingerprint())
+				before := fresh.put(func(r *idempotent.Record) {
+					r.Fingerprint = fingerprint
+					change(r)
+				})
+				_, err = fresh.handle(2)
+				var mismatch *idempotent.MismatchError
+				require.ErrorAs(t, err, &mismatch)
+				require.ErrorIs(t, err, idempotent.ErrMismatch)
+				assert.Equal(t, before, fresh.mustRecord(), "the record is left alone")
+				assertExecuted(t, fresh, 0)
+			})
+		})
+	}
+}
+
+func TestFingerprintOfAnUnknownVersionIsUnreadable(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t, amountFingerprint())
+		s.put(func(r *idempotent.Record) { r.Fingerprint = "99:abc"; r.Lease = r.Lease.Add(-time.Hour) })
+		_, err := s.handle(2)
+		require.ErrorIs(t, err, idempotent.ErrUnreadable)
+		assertExecuted(t, s, 0)
+	})
+}
+
+func TestRecordWithoutAFingerprintMatchesNoRequestThatHasOne(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t, amountFingerprint())
+		s.put(func(r *idempotent.Record) { completed(r, `{"charge":7}`) })
+		_, err := s.handle(2)
+		require.ErrorIs(t, err, idempotent.ErrMismatch)
+	})
+}
+
+func TestCompletedRecordExecutesAgainFromItsExpiryOn(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t, idempotent.WithRetention(time.Hour))
+		_, err := s.handle(1)
+		require.NoError(t, err)
+		expiry := s.mustRecord().Expiry
+		time.Sleep(time.Until(expiry) - time.Nanosecond)
+		again, err := s.handle(1)
+		require.NoError(t, err)
+		assert.Equal(t, int64(1), again.Charge, "just before the expiry it is a replay")
+		time.Sleep(time.Nanosecond)
+		again, err = s.handle(1)
+		require.NoError(t, err)
+		assert.Equal(t, int64(2), again.Charge, "at the expiry it is a new request")
+		assert.Equal(t, 1, s.mustRecord().Attempt)
+	})
+}
+
+func TestExpiredRecordOfAnotherRequestIsNoMismatch(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t, amountFingerprint(), idempotent.WithRetention(time.Hour))
+		_, err := s.handle(1)
+		require.NoError(t, err)
+		time.Sleep(2 * time.Hour)
+		_, err = s.handle(2)
+		require.NoError(t, err)
+		assertExecuted(t, s, 2)
+	})
+}
+
+func TestLiveLeaseIsInProgressAndSaysHowLong(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.put(func(r *idempotent.Record) { r.Expiry = r.Expiry.Add(-48 * time.Hour) })
+		_, err := s.handle(1)
+		var running *idempotent.InProgressError
+		require.ErrorAs(t, err, &running, "the lease outranks the expiry")
+		assert.Equal(t, 10*time.Second, running.RetryAfter)
+		assertExecuted(t, s, 0)
+	})
+}
+
+func TestLapsedLeaseIsTakenOverFromItsEndOn(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		seen := s.put(func(*idempotent.Record) {})
+		time.Sleep(time.Until(seen.Lease) - time.Nanosecond)
+		_, err := s.handle(1)
+		require.ErrorIs(t, err, idempotent.ErrInProgress)
+		time.Sleep(time.Nanosecond)
+		_, err = s.handle(1)
+		require.NoError(t, err)
+		r := s.mustRecord()
+		assert.Equal(t, 2, r.Attempt)
+		assert.True(t, r.CreatedAt.Equal(seen.CreatedAt), "what a takeover does not change survives it")
+		e := s.event()
+		assert.True(t, e.Recovered)
+		assert.Equal(t, 2, e.Attempt)
+		assert.Equal(t, []faultstore.Op{faultstore.Claim, faultstore.Claim, faultstore.Swap, faultstore.Swap}, s.store.Ops())
+	})
+}
+
+func TestRecordOfPowertoolsIsProtectedByItsLeaseOrElseItsExpiry(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(r *idempotent.Record)
+		free   bool
+	}{
+		"lease live":                {func(*idempotent.Record) {}, false},
+		"lease lapsed":              {func(r *idempotent.Record) { r.Lease = r.Lease.Add(-time.Hour) }, true},
+		"no lease, expiry to come":  {func(r *idempotent.Record) { r.Lease = time.Time{} }, false},
+		"no lease, expiry has come": {func(r *idempotent.Record) { r.Lease, r.Expiry = time.Time{}, time.Now() }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s := newShop(t)
+				s.put(func(r *idempotent.Record) {
+					r.Owner, r.Attempt, r.CreatedAt = "", 0, time.Time{}
+					tc.change(r)
+				})
+				_, err := s.handle(1)
+				if !tc.free {
+					require.ErrorIs(t, err, idempotent.ErrInProgress)
+					assertExecuted(t, s, 0)
+					return
+				}
+				require.NoError(t, err)
+				assert.Equal(t, 2, s.mustRecord().Attempt, "there was one execution before")
+			})
+		})
+	}
+}
+
+func TestOneOfManyTakesOver(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.put(func(r *idempotent.Record) { r.Lease = r.Lease.Add(-time.Hour) })
+		s.do = func(_ context.Context, o order) (receipt, error) {
+			time.Sleep(time.Second)
+			return receipt{Amount: o.Amount}, nil
+		}
+		var wg sync.WaitGroup
+		for range 20 {
+			wg.Go(func() {
+				if _, err := s.handle(1); err != nil {
+					assert.ErrorIs(t, err, idempotent.ErrInProgress)
+				}
+			})
+		}
+		wg.Wait()
+		assertExecuted(t, s, 1)
+	})
+}
+
+func TestTakeoverWhoseReplyIsLostIsRecognisedAsOurs(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, memory.New(), faultstore.OnCall(2, faultstore.LoseReply))
+		s.put(func(r *idempotent.Record) { r.Lease = r.Lease.Add(-time.Hour) })
+		_, err := s.handle(1)
+		require.NoError(t, err)
+		assertExecuted(t, s, 1)
+		assert.Equal(t, 2, s.event().Attempt)
+	})
+}
+
+func TestTakeoverThatIsUndoneLeavesWhatWasSeen(t *testing.T) {
+	for name, status := range map[string]idempotent.Status{
+		"lapsed": idempotent.StatusInProgress, "unknown": idempotent.StatusUnknown,
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				asked := 0
+				resolver := idempotent.WithResolver(
+					func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
+						asked++
+						return idempotent.StillUnknown[receipt](), nil
+					})
+				rule := func(c faultstore.Call) faultstore.Fault {
+					switch {
+					case c.Op == faultstore.Swap && c.N == 2:
+						return faultstore.HangAfter
+					case c.Op == faultstore.Swap && c.Next.Owner == c.Seen.Owner:
+						return faultstore.Pass // the undo
+					case c.Op == faultstore.Swap:
+						return faultstore.LoseRequest
+					default:
+						return faultstore.Pass
+					}
+				}
+				s := newShopOn(t, memory.New(), rule, resolver)
+				seen := s.put(func(r *idempotent.Record) {
+					r.Status, r.Reason, r.Lease = status, "", r.Lease.Add(-time.Hour)
+				})
+				_, err := s.handle(1)
+				require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+				assert.Zero(t, asked)
+				r := s.mustRecord()
+				assert.Equal(t, seen.Status, r.Status)
+				assert.True(t, r.Lease.Equal(seen.Lease), "nobody has to wait for a lease that never ran")
+				assert.NotEqual(t, seen.Owner, r.Owner, "a takeover still on its way must not match")
+				assertExecuted(t, s, 0)
+			})
+		})
+	}
+}
+
+func TestUnknownIsAConflictOfItsOwn(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.put(func(r *idempotent.Record) {
+			r.Status, r.Reason, r.Lease = idempotent.StatusUnknown, "uncertain", r.Lease.Add(-time.Hour)
+		})
+		_, err := s.handle(1)
+		var unknown *idempotent.UnknownOutcomeError
+		require.ErrorAs(t, err, &unknown)
+		assert.Equal(t, "uncertain", unknown.Reason)
+		assertExecuted(t, s, 0)
+	})
+}
+
+func TestWhatCannotBeUnderstoodIsNeverExecutedOver(t *testing.T) {
+	for name, change := range map[string]func(r *idempotent.Record){
+		"unknown status":    func(r *idempotent.Record) { r.Status = "STRANGE" },
+		"no status":         func(r *idempotent.Record) { r.Status = "" },
+		"result altered":    func(r *idempotent.Record) { completed(r, `{"charge":7}`); r.Result = []byte(`{"charge":8}`) },
+		"result of another": func(r *idempotent.Record) { completed(r, `{"charge":7}`); r.Owner = "another" },
+		"no JSON":           func(r *idempotent.Record) { completed(r, `{"charge":`); r.Commit = "" },
+		"no result":         func(r *idempotent.Record) { completed(r, ``); r.Commit, r.Result = "", nil },
+		"other JSON":        func(r *idempotent.Record) { completed(r, `["charge"]`) },
+		"parts, no reader":  func(r *idempotent.Record) { completed(r, `{"charge":7}`); r.Result, r.Parts = nil, "3" },
+		"strange failure":   func(r *idempotent.Record) { completed(r, `[]`); r.Reason = "terminal" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s := newShop(t)
+				s.put(func(r *idempotent.Record) {
+					r.Lease = r.Lease.Add(-time.Hour)
+					change(r)
+				})
+				_, err := s.handle(1)
+				var unreadable *idempotent.UnreadableError
+				require.ErrorAs(t, err, &unreadable)
+				assert.NotContains(t, err.Error(), "charge")
+				assert.Equal(t, idempotent.OutcomeUnreadable, s.event().Outcome)
+				assertExecuted(t, s, 0)
+			})
+		})
+	}
+}
+
+// vanishing reports a record that is gone by the time it is looked at, as often as told.
+type vanishing struct {
+	idempotent.Store
+	times int
+}
+
+func (v *vanishing) Claim(ctx context.Context, r idempotent.Record, now time.Time) (idempotent.Record, bool, error) {
+	if v.times > 0 {
+		v.times--
+		return idempotent.Record{}, false, nil
+	}
+	return v.Store.Claim(ctx, r, now)
+}
+
+func TestRecordThatIsGoneWhenLookedAtIsClaimedAgainButNotForEver(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, &vanishing{Store: memory.New(), times: 3}, nil)
+		_, err := s.handle(1)
+		require.NoError(t, err)
+		assertExecuted(t, s, 1)
+
+		s = newShopOn(t, &vanishing{Store: memory.New(), times: 1 << 30}, nil)
+		_, err = s.handler.Handle(t.Context(), order{ID: "o-1"})
+		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+		assertExecuted(t, s, 0)
+		assert.LessOrEqual(t, len(s.store.Ops()), 20)
+	})
+}
+
+// rewrite changes the record of order "o-1" as another process would, whatever it holds.
+func (s *shop) rewrite(key string, change func(r *idempotent.Record)) {
+	held, _, err := s.inner.Get(s.t.Context(), key)
+	require.NoError(s.t, err)
+	next := held
+	change(&next)
+	_, swapped, err := s.inner.Swap(s.t.Context(), held, next)
+	require.NoError(s.t, err)
+	require.True(s.t, swapped)
+}
+
+func TestOwnClaimThatSomeoneMadeUnknownIsUnknown(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var s *shop
+		s = newShopOn(t, memory.New(), func(c faultstore.Call) faultstore.Fault {
+			if c.N == 1 {
+				return faultstore.LoseReply
+			}
+			s.rewrite(c.Next.Key, func(r *idempotent.Record) { r.Status = idempotent.StatusUnknown })
+			return faultstore.Pass
+		})
+		_, err := s.handle(1)
+		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+		assertExecuted(t, s, 0)
+	})
+}
+
+func TestRecordThatCompletedAndExpiredBeforeTheTakeoverIsClaimed(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var s *shop
+		s = newShopOn(t, memory.New(), func(c faultstore.Call) faultstore.Fault {
+			if c.N == 2 {
+				s.rewrite(c.Next.Key, func(r *idempotent.Record) {
+					completed(r, `{}`)
+					r.Fingerprint, r.Expiry = "1:of another request", time.Now()
+				})
+			}
+			return faultstore.Pass
+		})
+		s.put(func(r *idempotent.Record) { r.Lease = r.Lease.Add(-time.Hour) })
+		_, err := s.handle(1)
+		require.NoError(t, err)
+		assertExecuted(t, s, 1)
+		assert.Equal(t, []faultstore.Op{faultstore.Claim, faultstore.Swap, faultstore.Claim, faultstore.Swap}, s.store.Ops())
+	})
+}
+
+func TestStoreErrorOfNoKnownKindIsRetriedAsOneOfUnknownOutcome(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		failing := &failingClaims{Store: memory.New(), err: errors.New("odd"), times: 2}
+		s := newShopOn(t, failing, nil)
+		_, err := s.handle(1)
+		require.NoError(t, err)
+		assertExecuted(t, s, 1)
+	})
+}
+
+func TestRecordThatTheStoreCannotReadIsReportedAndLeftAlone(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		failing := &failingClaims{Store: memory.New(), err: &idempotent.UnreadableError{Reason: "attribute odd"}, times: 1}
+		s := newShopOn(t, failing, nil)
+		_, err := s.handle(1)
+		var unreadable *idempotent.UnreadableError
+		require.ErrorAs(t, err, &unreadable)
+		assert.Equal(t, "shop", unreadable.Operation)
+		assert.Equal(t, "attribute odd", unreadable.Reason)
+		assert.Equal(t, []faultstore.Op{faultstore.Claim}, s.store.Ops(), "neither repeated nor undone")
+		assertExecuted(t, s, 0)
+	})
+}
+
+type failingClaims struct {
+	idempotent.Store
+	err   error
+	times int
+}
+
+func (f *failingClaims) Claim(ctx context.Context, r idempotent.Record, now time.Time) (idempotent.Record, bool, error) {
+	if f.times > 0 {
+		f.times--
+		return idempotent.Record{}, false, f.err
+	}
+	return f.Store.Claim(ctx, r, now)
+}
+
+func TestManyDeliveriesAtOnceExecuteOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.do = func(_ context.Context, o order) (receipt, error) {
+			time.Sleep(time.Second)
+			return receipt{Charge: 1, Amount: o.Amount}, nil
+		}
+		var wg sync.WaitGroup
+		for range 100 {
+			wg.Go(func() {
+				for {
+					got, err := s.handle(5)
+					if err == nil {
+						assert.Equal(t, receipt{Charge: 1, Amount: 5}, got)
+						return
+					}
+					if !assert.ErrorIs(t, err, idempotent.ErrInProgress) {
+						return
+					}
+					time.Sleep(100 * time.Millisecond)
+				}
+			})
+		}
+		wg.Wait()
+		synctest.Wait()
+		assertExecuted(t, s, 1)
+	})
+}

@@ -1,0 +1,282 @@
+package idempotent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"github.com/aws/aws-lambda-go/lambda/handlertrace"
+	"github.com/aws/aws-lambda-go/lambda/messages"
+)
+
+// delivery is one event on its way through a handler: the typed side of an invocation. It belongs to one goroutine.
+type delivery[In, Out any] struct {
+	*Handler[In, Out]
+	source[In]
+	// wire is true if the caller wants bytes.
+	wire bool
+
+	// out and err are the answer: what the handler returned, or a replay. encoded is out as JSON for the wire, or
+	// encodeErr the reason why there is none. answered says that out counts, although err stands beside it.
+	out       Out
+	err       error
+	encoded   []byte
+	encodeErr error
+	answered  bool
+}
+
+// source is an event, decoded when it is first asked for.
+type source[In any] struct {
+	payload []byte
+	in      In
+	decoded bool
+}
+
+// event decodes the payload, once. Like lambda.NewHandler it ignores what follows the first JSON value.
+func (s *source[In]) event() (In, error) {
+	if s.decoded {
+		return s.in, nil
+	}
+	if err := json.NewDecoder(bytes.NewReader(s.payload)).Decode(&s.in); err != nil {
+		return s.in, err
+	}
+	s.decoded = true
+	return s.in, nil
+}
+
+// json is the event as the caller sent it; of an event by value it is the JSON that encodes it.
+func (s *source[In]) json() ([]byte, error) {
+	if s.payload == nil && s.decoded {
+		return encodeJSON(s.in)
+	}
+	return s.payload, nil
+}
+
+// run takes the delivery through the protocol and reports it to the observer.
+func (d *delivery[In, Out]) run(ctx context.Context) error {
+	event := Event{Operation: d.operation, Outcome: OutcomeExecuted}
+	if d.observe != nil {
+		// Deferred, so that an execution that panics is reported too.
+		defer func() { d.observe(ctx, event) }()
+	}
+	a := d.protect(ctx, &event)
+	if a.outcome == OutcomeReplayed || a.outcome == OutcomeResolved {
+		a = d.receive(a)
+	}
+	event.Outcome, event.Err = a.outcome, a.err
+	if a.err == nil {
+		event.Err = d.err
+	}
+	return a.err
+}
+
+func (d *delivery[In, Out]) protect(ctx context.Context, event *Event) answer {
+	if d.disabled {
+		return d.unprotected(ctx, OutcomeDisabled)
+	}
+	req, err := d.shape.prepare(ctx, &d.source)
+	switch {
+	case err != nil:
+		return answer{outcome: outcomeOf(err), err: err}
+	case req == nil:
+		return d.unprotected(ctx, OutcomeUnprotected)
+	default:
+		return d.invoke(ctx, *req, d, event)
+	}
+}
+
+// unprotected runs the handler as lambda.NewHandler would.
+func (d *delivery[In, Out]) unprotected(ctx context.Context, outcome Outcome) answer {
+	if err := d.call(ctx); err != nil {
+		return answer{outcome: OutcomeRefused, err: err}
+	}
+	d.encode()
+	return answer{outcome: outcome}
+}
+
+// call runs the handler. The error says that it did not run, because the payload is no event of it.
+func (d *delivery[In, Out]) call(ctx context.Context) error {
+	in, err := d.event()
+	if err != nil {
+		return err
+	}
+	trace := handlertrace.FromContext(ctx)
+	if trace.RequestEvent != nil {
+		trace.RequestEvent(ctx, in)
+	}
+	d.out, d.err = d.handler(ctx, in)
+	d.answered = d.err == nil || markOf(d.err) != unmarked && d.shape.answers(d.out)
+	if d.err == nil && trace.ResponseEvent != nil {
+		trace.ResponseEvent(ctx, d.out)
+	}
+	return nil
+}
+
+// encode brings the answer into its wire form.
+func (d *delivery[In, Out]) encode() {
+	if d.answered && d.wire {
+		d.encoded, d.encodeErr = encodeJSON(d.out)
+	}
+}
+
+// execute implements work.
+func (d *delivery[In, Out]) execute(ctx context.Context, returned *bool) ending {
+	if err := d.call(ctx); err != nil {
+		d.err = err
+		return ending{fate: fateRelease}
+	}
+	*returned = true
+
+	d.encode()
+	e := d.endingOf(ctx, d.err, func() bool { return d.stored(d.out) })
+	if e.fate != fateComplete {
+		return e
+	}
+	result, err := d.result()
+	if err != nil {
+		return ending{fate: fateUnknown, reason: reasonResultLost}
+	}
+	e.result = result
+	if !d.answered {
+		e.reason = reasonTerminal
+	}
+	return e
+}
+
+func (d *delivery[In, Out]) stored(out Out) bool {
+	if d.functions.storeIf != nil {
+		return d.functions.storeIf(out)
+	}
+	return d.shape.stores(out)
+}
+
+// result is what a completed record keeps of the answer.
+func (d *delivery[In, Out]) result() ([]byte, error) {
+	if !d.answered {
+		return encodeJSON(failureOf(d.err))
+	}
+	out, changed := d.shape.storedForm(d.out)
+	if d.wire && !changed {
+		return d.encoded, d.encodeErr
+	}
+	return encodeJSON(out)
+}
+
+// resolve implements work.
+func (d *delivery[In, Out]) resolve(ctx context.Context, x Execution) (verdict, ending) {
+	unclear := ending{fate: fateUnknown, reason: reasonCrashed}
+	in, err := d.event()
+	if err != nil {
+		return stillUnknown, unclear
+	}
+	r, err := d.functions.resolver(ctx, x, in)
+	switch {
+	case err == nil && r.verdict == touchedNothing:
+		return touchedNothing, ending{}
+	case err != nil || r.verdict != hasExecuted:
+		d.err = err // for the observer
+		return stillUnknown, unclear
+	}
+	out, _ := d.shape.storedForm(r.out)
+	result, err := encodeJSON(out)
+	if err != nil {
+		d.err = err
+		return stillUnknown, unclear
+	}
+	return hasExecuted, ending{fate: fateComplete, result: result}
+}
+
+// receive takes a stored result as the answer. One that cannot be decoded is unreadable.
+func (d *delivery[In, Out]) receive(a answer) answer {
+	d.err, d.encodeErr, d.answered = nil, nil, true
+	if a.terminal {
+		return d.receiveFailure(a)
+	}
+	if d.wire && d.shape.replaysBytes() {
+		d.encoded = a.result
+		return a
+	}
+	var out Out
+	if err := json.Unmarshal(a.result, &out); err != nil {
+		return d.undecodable()
+	}
+	d.out = d.shape.replayedForm(out)
+	d.encode()
+	return a
+}
+
+func (d *delivery[In, Out]) receiveFailure(a answer) answer {
+	var f failure
+	if err := json.Unmarshal(a.result, &f); err != nil {
+		return d.undecodable()
+	}
+	d.answered = false
+	d.err = &ReplayedError{Type: f.Type, Message: f.Message}
+	if d.wire {
+		d.err = messages.InvokeResponse_Error{Type: f.Type, Message: f.Message}
+	}
+	return a
+}
+
+func (d *delivery[In, Out]) undecodable() answer {
+	return answer{outcome: OutcomeUnreadable, err: &UnreadableError{
+		Operation: d.operation, Reason: "its result does not decode into what this handler returns",
+	}}
+}
+
+// bytes is the answer on the wire. refused is the error of this package that run returned.
+func (d *delivery[In, Out]) bytes(refused error) ([]byte, error) {
+	switch {
+	case refused != nil:
+		if out, ok := d.shape.problem(&d.source, refused); ok {
+			return encodeJSON(out)
+		}
+		return nil, refused
+	case d.answered:
+		return d.encoded, d.encodeErr
+	default:
+		return nil, stripped(d.err)
+	}
+}
+
+// value is the answer by value.
+func (d *delivery[In, Out]) value(refused error) (Out, error) {
+	switch {
+	case refused != nil:
+		if out, ok := d.shape.problem(&d.source, refused); ok {
+			return out, nil
+		}
+		var none Out
+		return none, refused
+	case d.answered:
+		return d.out, nil
+	default:
+		return d.out, stripped(d.err)
+	}
+}
+
+// failure is a stored error, in the form of Lambda's own error payload.
+type failure struct {
+	Type    string `json:"errorType"`
+	Message string `json:"errorMessage"`
+}
+
+var errStream = errors.New("idempotent: the result is a stream, which cannot be stored and replayed")
+
+// encodeJSON encodes as lambda.NewHandler does: without escaping HTML, without a newline at the end.
+func encodeJSON(v any) ([]byte, error) {
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(v)
+	// What lambda.NewHandler sends as a stream.
+	if _, ok := v.(io.Reader); ok && (err != nil || bytes.HasPrefix(buffer.Bytes(), []byte("{}"))) {
+		return nil, errStream
+	}
+	if err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n")), nil
+}

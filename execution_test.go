@@ -1,0 +1,135 @@
+package idempotent_test
+
+import (
+	"context"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+)
+
+var uuidText = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+
+// recording is a handler that remembers its derived keys and ends as told.
+func recording(keys *[]string, end func() error) func(context.Context, order) (receipt, error) {
+	return func(ctx context.Context, o order) (receipt, error) {
+		*keys = append(*keys, idempotent.DerivedKey(ctx, "charge"))
+		return receipt{Amount: o.Amount}, end()
+	}
+}
+
+func TestDerivedKeyIsTheSameForEveryAttemptOfARequest(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var keys []string
+		s := newShop(t, amountFingerprint(), idempotent.WithRetention(time.Hour))
+		s.do = recording(&keys, func() error { return errCard })
+		_, err := s.handle(5) // released
+		require.ErrorIs(t, err, errCard)
+		fingerprint := ""
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			keys = append(keys, idempotent.DerivedKey(ctx, "charge"))
+			fingerprint = s.mustRecord().Fingerprint
+			return receipt{}, errCard
+		}
+		_, err = s.handle(5) // executed again
+		require.ErrorIs(t, err, errCard)
+		s.put(func(r *idempotent.Record) { r.Lease, r.Fingerprint = r.Lease.Add(-time.Hour), fingerprint })
+		s.do = recording(&keys, func() error { return nil })
+		_, err = s.handle(5) // taken over
+		require.NoError(t, err)
+		time.Sleep(2 * time.Hour)
+		_, err = s.handle(5) // after the retention
+		require.NoError(t, err)
+
+		require.Len(t, keys, 4)
+		for _, key := range keys {
+			assert.Equal(t, keys[0], key)
+			assert.Regexp(t, uuidText, key)
+		}
+		time.Sleep(2 * time.Hour)
+		_, err = s.handle(6)
+		require.NoError(t, err)
+		assert.NotEqual(t, keys[0], keys[4], "another request is another effect")
+	})
+}
+
+func TestDerivedKeysOfNamesKeysAndOperationsDiffer(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		seen := map[string]string{}
+		for _, operation := range []string{"a", "b"} {
+			for _, id := range []string{"1", "2"} {
+				s := newShop(t, idempotent.WithOperation(operation))
+				s.do = func(ctx context.Context, _ order) (receipt, error) {
+					for _, name := range []string{"", "charge", "refund"} {
+						key := idempotent.DerivedKey(ctx, name)
+						assert.Equal(t, key, idempotent.DerivedKey(ctx, name))
+						where := operation + "/" + id + "/" + name
+						assert.Empty(t, seen[key], "%s and %s", where, seen[key])
+						seen[key] = where
+					}
+					return receipt{}, nil
+				}
+				_, err := s.handler.Handle(t.Context(), order{ID: id})
+				require.NoError(t, err)
+			}
+		}
+		assert.Len(t, seen, 12)
+	})
+}
+
+// The digest behind derived keys is a promise over releases of this module: a change would charge twice.
+func TestDerivedKeyNeverChanges(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var keys []string
+		s := newShop(t, amountFingerprint())
+		s.do = recording(&keys, func() error { return nil })
+		_, err := s.handle(1999)
+		require.NoError(t, err)
+		r := s.mustRecord()
+		assert.Equal(t, "shop#ELWcoIly7Z_u_D4N7qMjBQ4-nxoIzf5B1DtEJ-baNF8", r.Key)
+		assert.Equal(t, "1:AH7CU3TQePKvbabri5MtzjYwdBZorchn7fOO-GPRwpw", r.Fingerprint)
+		assert.Equal(t, []string{"8df077f8-f7f1-8ec2-9923-b3ba9fc8d7d4"}, keys)
+	})
+}
+
+func TestOutsideAProtectedExecutionKeysAreRandom(t *testing.T) {
+	t.Parallel()
+	a, b := idempotent.DerivedKey(t.Context(), "charge"), idempotent.DerivedKey(t.Context(), "charge")
+	assert.Regexp(t, uuidText, a)
+	assert.NotEqual(t, a, b)
+	_, ok := idempotent.FromContext(t.Context())
+	assert.False(t, ok)
+
+	s := newShop(t, idempotent.WithDisabled(true))
+	s.do = func(ctx context.Context, _ order) (receipt, error) {
+		_, ok := idempotent.FromContext(ctx)
+		assert.False(t, ok)
+		assert.NotEmpty(t, idempotent.DerivedKey(ctx, "charge"))
+		return receipt{}, nil
+	}
+	_, err := s.handle(5)
+	require.NoError(t, err)
+}
+
+func TestHandlerCanSeeItsExecution(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			x, ok := idempotent.FromContext(ctx)
+			assert.True(t, ok)
+			assert.Equal(t, "shop", x.Operation)
+			assert.Equal(t, s.mustRecord().Key, x.RecordKey)
+			assert.Equal(t, 1, x.Attempt)
+			assert.False(t, x.Recovered)
+			assert.Equal(t, idempotent.DerivedKey(ctx, "n"), x.DerivedKey("n"))
+			return receipt{}, nil
+		}
+		_, err := s.handle(5)
+		require.NoError(t, err)
+		assertExecuted(t, s, 1)
+	})
+}

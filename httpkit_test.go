@@ -1,0 +1,366 @@
+package idempotent_test
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/faultstore"
+	"github.com/go-idempotent/idempotent/memory"
+)
+
+// The four kinds of event and response.
+type (
+	requestV2  = events.APIGatewayV2HTTPRequest
+	responseV2 = events.APIGatewayV2HTTPResponse
+	requestV1  = events.APIGatewayProxyRequest
+	responseV1 = events.APIGatewayProxyResponse
+)
+
+// ask is a request as a client sends it. Its zero fields are those of a POST to /charges.
+type ask struct {
+	method, route, path string
+	query               string // of one value per name
+	key                 string // the header as it is sent; empty for none
+	header              map[string]string
+	body                string
+	base64              bool
+	formless            bool // an event without a method
+}
+
+func (a ask) withDefaults() ask {
+	if !a.formless {
+		a.method = orElse(a.method, "POST")
+	}
+	a.route = orElse(a.route, "/charges")
+	a.path = orElse(a.path, "/charges")
+	header := map[string]string{"content-type": "application/json"}
+	for name, value := range a.header {
+		header[name] = value
+	}
+	if a.key != "" {
+		header["idempotency-key"] = a.key
+	}
+	a.header = header
+	return a
+}
+
+func orElse(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+func (a ask) v2() requestV2 {
+	a = a.withDefaults()
+	e := requestV2{
+		Version: "2.0", RouteKey: a.method + " " + a.route, RawPath: a.path, RawQueryString: a.query,
+		Headers: a.header, Body: a.body, IsBase64Encoded: a.base64,
+	}
+	e.RequestContext.APIID, e.RequestContext.Stage, e.RequestContext.RequestID = "api", "prod", "request-1"
+	e.RequestContext.HTTP.Method = a.method
+	return e
+}
+
+func (a ask) v1() requestV1 {
+	a = a.withDefaults()
+	e := requestV1{
+		Resource: a.route, Path: a.path, HTTPMethod: a.method,
+		Headers: a.header, MultiValueHeaders: map[string][]string{}, Body: a.body, IsBase64Encoded: a.base64,
+	}
+	for name, value := range a.header {
+		e.MultiValueHeaders[name] = []string{value}
+	}
+	for pair := range strings.SplitSeq(a.query, "&") {
+		name, value, ok := strings.Cut(pair, "=")
+		if ok && e.QueryStringParameters == nil {
+			e.QueryStringParameters = map[string]string{}
+		}
+		if ok {
+			e.QueryStringParameters[name] = value
+		}
+	}
+	e.RequestContext.APIID, e.RequestContext.Stage, e.RequestContext.RequestID = "api", "prod", "request-1"
+	return e
+}
+
+// reply is a response as the gateway gets it.
+type reply struct {
+	Status  int
+	Headers map[string]string
+	Multi   map[string][]string
+	Cookies []string
+	Body    string
+	Base64  bool
+}
+
+func (r reply) v2() responseV2 {
+	return responseV2{
+		StatusCode: r.Status, Headers: r.Headers, MultiValueHeaders: r.Multi, Cookies: r.Cookies, Body: r.Body,
+		IsBase64Encoded: r.Base64,
+	}
+}
+
+func (r reply) v1() responseV1 {
+	return responseV1{StatusCode: r.Status, Headers: r.Headers, MultiValueHeaders: r.Multi, Body: r.Body, IsBase64Encoded: r.Base64}
+}
+
+func ofV2(r responseV2) reply {
+	return reply{r.StatusCode, r.Headers, r.MultiValueHeaders, r.Cookies, r.Body, r.IsBase64Encoded}
+}
+
+func ofV1(r responseV1) reply {
+	return reply{r.StatusCode, r.Headers, r.MultiValueHeaders, nil, r.Body, r.IsBase64Encoded}
+}
+
+func (r reply) replayed() bool { return r.Headers["Idempotent-Replayed"] == "true" }
+
+// unmarked is r without the mark of a replay.
+func (r reply) unmarked() reply {
+	headers := map[string]string{}
+	for name, value := range r.Headers {
+		if name != "Idempotent-Replayed" {
+			headers[name] = value
+		}
+	}
+	r.Headers = headers
+	return r
+}
+
+// problem is the document in a reply.
+func (r reply) problem(t *testing.T) map[string]any {
+	t.Helper()
+	assert.Equal(t, "application/problem+json", r.Headers["Content-Type"])
+	var document map[string]any
+	require.NoError(t, json.Unmarshal([]byte(r.Body), &document), r.Body)
+	return document
+}
+
+// assertProblem checks that r is the problem document of a kind.
+func assertProblem(t *testing.T, r reply, status int, kind string) {
+	t.Helper()
+	assert.Equal(t, status, r.Status)
+	document := r.problem(t)
+	assert.Equal(t, "https://github.com/go-idempotent/idempotent/blob/main/docs/problems.md#"+kind, document["type"])
+	assert.InDelta(t, status, document["status"], 0)
+}
+
+// door is one way into an HTTP handler: the types of a family, by value or by pointer, through Invoke or Handle.
+type door struct {
+	name string
+	v1   bool
+	wire bool
+	// wrap returns what sends a request to the handler.
+	wrap func(do func(context.Context) (reply, error), store idempotent.Store, opts ...idempotent.Option) send
+}
+
+type send func(context.Context, ask) (reply, error)
+
+func doors() []door {
+	var all []door
+	for _, wire := range []bool{false, true} {
+		all = append(all,
+			newDoor("V2", wire, ask.v2, reply.v2, ofV2),
+			newDoor("*V2", wire, pointer(ask.v2), pointer(reply.v2), pointed(ofV2)),
+			newDoor("V2 with *response", wire, ask.v2, pointer(reply.v2), pointed(ofV2)),
+			newDoor("V1", wire, ask.v1, reply.v1, ofV1),
+			newDoor("*V1", wire, pointer(ask.v1), pointer(reply.v1), pointed(ofV1)),
+		)
+	}
+	return all
+}
+
+func newDoor[In, Out any](name string, wire bool, event func(ask) In, respond func(reply) Out, read func(Out) reply) door {
+	d := door{name: name + " Handle", v1: strings.HasSuffix(name, "V1"), wire: wire}
+	if wire {
+		d.name = name + " Invoke"
+	}
+	d.wrap = func(do func(context.Context) (reply, error), store idempotent.Store, opts ...idempotent.Option) send {
+		h := idempotent.Wrap(func(ctx context.Context, _ In) (Out, error) {
+			r, err := do(ctx)
+			return respond(r), err
+		}, store, opts...)
+		return func(ctx context.Context, a ask) (reply, error) {
+			out, err := deliver(ctx, h, event(a), wire)
+			return read(out), err
+		}
+	}
+	return d
+}
+
+// deliver sends an event by value, or in its wire form.
+func deliver[In, Out any](ctx context.Context, h *idempotent.Handler[In, Out], in In, wire bool) (Out, error) {
+	if !wire {
+		return h.Handle(ctx, in)
+	}
+	var out Out
+	payload, err := json.Marshal(in)
+	if err != nil {
+		return out, err
+	}
+	result, err := h.Invoke(ctx, payload)
+	if err != nil {
+		return out, err
+	}
+	return out, json.Unmarshal(result, &out)
+}
+
+func pointer[A, B any](f func(A) B) func(A) *B {
+	return func(a A) *B { b := f(a); return &b }
+}
+
+func pointed[A any](f func(A) reply) func(*A) reply {
+	return func(a *A) reply {
+		if a == nil {
+			return reply{}
+		}
+		return f(*a)
+	}
+}
+
+// everyDoor runs a test through every door.
+func everyDoor(t *testing.T, test func(t *testing.T, d door)) {
+	t.Helper()
+	t.Parallel()
+	for _, d := range doors() {
+		t.Run(d.name, func(t *testing.T) { test(t, d) })
+	}
+}
+
+// api is an HTTP handler behind a door. It counts its executions, and answers with their number unless do is set.
+type api struct {
+	t        *testing.T
+	store    *faultstore.Store
+	inner    *memory.Store
+	fault    faultstore.Fault // done to every call
+	executed atomic.Int64
+	do       func(ctx context.Context) (reply, error)
+	through  send
+
+	mu     sync.Mutex
+	events []idempotent.Event
+}
+
+func (d door) open(t *testing.T, opts ...idempotent.Option) *api {
+	t.Helper()
+	a := &api{t: t, inner: memory.New()}
+	a.store = faultstore.New(a.inner, func(faultstore.Call) faultstore.Fault { return a.fault })
+	observed := idempotent.WithObserver(func(_ context.Context, e idempotent.Event) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.events = append(a.events, e)
+	})
+	a.through = d.wrap(func(ctx context.Context) (reply, error) {
+		n := a.executed.Add(1)
+		if a.do != nil {
+			return a.do(ctx)
+		}
+		return reply{Status: 201, Body: "charge " + strconv.FormatInt(n, 10)}, nil
+	}, a.store, append([]idempotent.Option{idempotent.WithOperation("charge"), observed}, opts...)...)
+	return a
+}
+
+// answers makes the handler return r.
+func (a *api) answers(r reply) { a.do = func(context.Context) (reply, error) { return r, nil } }
+
+// try delivers a request as Lambda does: with a deadline.
+func (a *api) try(q ask) (reply, error) {
+	ctx, cancel := context.WithTimeout(a.t.Context(), 10*time.Second)
+	defer cancel()
+	return a.through(ctx, q)
+}
+
+func (a *api) send(q ask) reply {
+	a.t.Helper()
+	r, err := a.try(q)
+	require.NoError(a.t, err)
+	return r
+}
+
+// event is what the observer saw last.
+func (a *api) event() idempotent.Event {
+	a.t.Helper()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	require.NotEmpty(a.t, a.events, "the observer saw nothing")
+	return a.events[len(a.events)-1]
+}
+
+// record is the record that the first claim wrote, as it is now.
+func (a *api) record() (idempotent.Record, bool) {
+	a.t.Helper()
+	calls := a.store.Calls()
+	require.NotEmpty(a.t, calls, "nothing was claimed")
+	r, found, err := a.inner.Get(a.t.Context(), calls[0].Next.Key)
+	require.NoError(a.t, err)
+	return r, found
+}
+
+// plant makes the record of a request be what change makes of a live claim.
+func (a *api) plant(q ask, change func(r *idempotent.Record)) idempotent.Record {
+	a.t.Helper()
+	a.fault = faultstore.Deny
+	a.send(q)
+	a.fault = faultstore.Pass
+	calls := a.store.Calls()
+	r := calls[len(calls)-1].Next
+	r.Owner = "the-owner-token-of-someone-else"
+	change(&r)
+	_, claimed, err := a.inner.Claim(a.t.Context(), r, time.Now())
+	require.NoError(a.t, err)
+	require.True(a.t, claimed)
+	return r
+}
+
+func (a *api) assertExecuted(times int64) {
+	a.t.Helper()
+	assert.Equal(a.t, times, a.executed.Load(), "executions")
+}
+
+func (a *api) assertNoIO() {
+	a.t.Helper()
+	assert.Empty(a.t, a.store.Ops(), "calls of the store")
+}
+
+// identity is what the store sees of a request: where it is recorded and what for.
+type identity struct{ key, fingerprint string }
+
+// identify finds the identity of an event without letting it claim anything. It is empty if the event never got to
+// the store; the response tells why.
+func identify[In, Out any](ctx context.Context, in In, wire bool, opts ...idempotent.Option) (identity, Out, error) {
+	store := faultstore.New(memory.New(), faultstore.OnOp(faultstore.Claim, faultstore.Deny))
+	h := idempotent.Wrap(func(context.Context, In) (Out, error) {
+		var none Out
+		return none, nil
+	}, store, append([]idempotent.Option{idempotent.WithOperation("charge")}, opts...)...)
+	out, err := deliver(ctx, h, in, wire)
+	if calls := store.Calls(); len(calls) > 0 {
+		return identity{calls[0].Next.Key, calls[0].Next.Fingerprint}, out, err
+	}
+	return identity{}, out, err
+}
+
+func identifyV2(t require.TestingT, e requestV2, opts ...idempotent.Option) identity {
+	id, out, err := identify[requestV2, responseV2](context.Background(), e, false, opts...)
+	require.NoError(t, err)
+	require.NotEmpty(t, id.key, "refused: %s", out.Body)
+	return id
+}
+
+func identifyV1(t require.TestingT, e requestV1, opts ...idempotent.Option) identity {
+	id, out, err := identify[requestV1, responseV1](context.Background(), e, false, opts...)
+	require.NoError(t, err)
+	require.NotEmpty(t, id.key, "refused: %s", out.Body)
+	return id
+}

@@ -1,0 +1,82 @@
+package jmespath
+
+import (
+	"slices"
+	"strings"
+)
+
+// equal compares two values by content: numbers by their exact values, strings by
+// their characters, objects without regard to the order of their members.
+func (s *search) equal(a, b Value) (bool, error) {
+	if err := s.spend(len(a.text) + len(b.text) + workPerNode); err != nil {
+		return false, err
+	}
+	kind := a.Kind()
+	if kind != b.Kind() {
+		return false, nil
+	}
+	if a.text == b.text || kind == Null {
+		return true, nil
+	}
+	switch kind {
+	case Number:
+		return compareNumbers(a, b) == 0, nil
+	case String:
+		return a.str() == b.str(), nil
+	case Array:
+		return s.equalArrays(a, b)
+	case Object:
+		return s.equalObjects(a, b)
+	}
+	return false, nil // true and false
+}
+
+func (s *search) equalArrays(a, b Value) (bool, error) {
+	left, right := a.elements(), b.elements()
+	for {
+		l, more := left.next()
+		r, moreRight := right.next()
+		if !more || !moreRight {
+			return more == moreRight, nil
+		}
+		if equal, err := s.equal(l, r); err != nil || !equal {
+			return false, err
+		}
+	}
+}
+
+func (s *search) equalObjects(a, b Value) (bool, error) {
+	left, err := s.sortedMembers(a)
+	if err != nil {
+		return false, err
+	}
+	right, err := s.sortedMembers(b)
+	if err != nil || len(left) != len(right) {
+		return false, err
+	}
+	for i := range left {
+		if left[i].raw != right[i].raw {
+			return false, nil
+		}
+	}
+	for i := range left {
+		if equal, err := s.equal(left[i].value, right[i].value); err != nil || !equal {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// sortedMembers returns the members of an object by name, with the content of the
+// names in place of their spelling.
+func (s *search) sortedMembers(object Value) ([]member, error) {
+	members, err := s.membersOf(object)
+	if err != nil {
+		return nil, err
+	}
+	for i := range members {
+		members[i].raw = unquote(members[i].raw)
+	}
+	slices.SortFunc(members, func(a, b member) int { return strings.Compare(a.raw, b.raw) })
+	return members, nil
+}

@@ -1,0 +1,159 @@
+package jmespath
+
+import (
+	"strconv"
+	"strings"
+)
+
+// A function has a signature, which apply checks, and a body, which relies on it.
+type function struct {
+	parameters []types
+	further    types // of arguments behind the parameters; empty if there may be none
+	body       func(s *search, arguments []argument) (Value, error)
+}
+
+// An argument of a function: a value, or an expression for a parameter of that
+// type.
+type argument struct {
+	Value
+	expression node
+}
+
+// types is a set of JMESPath types.
+type types uint16
+
+const (
+	typeNull types = 1 << iota
+	typeBoolean
+	typeNumber
+	typeString
+	typeArray
+	typeObject
+	typeNumbers // array of numbers
+	typeStrings // array of strings
+	typeExpression
+
+	typeAny = typeNull | typeBoolean | typeNumber | typeString | typeArray | typeObject
+)
+
+// String lists the types for error messages.
+func (t types) String() string {
+	if t == typeAny {
+		return "any value, not an expression reference"
+	}
+	names := [...]string{
+		"null", "boolean", "number", "string", "array", "object",
+		"array of numbers", "array of strings", "expression reference",
+	}
+	var listed []string
+	for i, name := range names {
+		if t&(1<<i) != 0 {
+			listed = append(listed, name)
+		}
+	}
+	return strings.Join(listed, " or ")
+}
+
+// accept reports whether a value is of one of the types.
+func (t types) accept(s *search, v Value) (bool, error) {
+	kind := v.Kind()
+	if t&(1<<kind) != 0 {
+		return true, nil
+	}
+	if kind != Array || t&(typeNumbers|typeStrings) == 0 {
+		return false, nil
+	}
+	if err := s.spend(len(v.text)); err != nil {
+		return false, err
+	}
+	shared := t & (typeNumbers | typeStrings)
+	for e := v.elements(); ; {
+		element, ok := e.next()
+		if !ok {
+			return shared != 0, nil
+		}
+		switch element.Kind() {
+		case Number:
+			shared &= typeNumbers
+		case String:
+			shared &= typeStrings
+		default:
+			shared = 0
+		}
+	}
+}
+
+// parameter returns the type of the i-th argument, and none if there may be no such
+// argument.
+func (f function) parameter(i int) types {
+	if i < len(f.parameters) {
+		return f.parameters[i]
+	}
+	return f.further
+}
+
+// arityError describes what is wrong with a number of arguments, or is empty.
+func (f function) arityError(arguments int) string {
+	wanted := len(f.parameters)
+	switch {
+	case arguments < wanted && f.further != 0:
+		return "needs at least " + strconv.Itoa(wanted) + " and gets " + strconv.Itoa(arguments)
+	case arguments < wanted, arguments > wanted && f.further == 0:
+		return "needs " + strconv.Itoa(wanted) + " and gets " + strconv.Itoa(arguments)
+	}
+	return ""
+}
+
+// apply evaluates the arguments, checks their types and runs the body.
+func (f function) apply(s *search, nodes []node, on Value) (Value, error) {
+	arguments := make([]argument, len(nodes))
+	for i, n := range nodes {
+		wanted := f.parameter(i)
+		if wanted == typeExpression {
+			arguments[i].expression = n
+			continue
+		}
+		value, err := s.eval(n, on)
+		if err != nil {
+			return Value{}, err
+		}
+		ok, err := wanted.accept(s, value)
+		if err != nil {
+			return Value{}, err
+		}
+		if !ok {
+			return Value{}, typeError("argument "+strconv.Itoa(i+1), value, wanted)
+		}
+		arguments[i].Value = value
+	}
+	return f.body(s, arguments)
+}
+
+func typeError(subject string, value Value, wanted types) error {
+	return fail(ErrInvalidType, subject+" is "+value.Kind().String()+", want "+wanted.String())
+}
+
+// customFunction adapts a function given by WithFunction.
+func customFunction(arity int, call func([]Value) (Value, error)) function {
+	var f function
+	if arity == Variadic {
+		f.further = typeAny
+	}
+	for range arity {
+		f.parameters = append(f.parameters, typeAny)
+	}
+	f.body = func(s *search, arguments []argument) (Value, error) {
+		values := make([]Value, len(arguments))
+		for i, a := range arguments {
+			values[i] = a.Value
+		}
+		result, err := call(values)
+		if err != nil {
+			failure := fail(ErrFunction, "")
+			failure.Err = err
+			return Value{}, failure
+		}
+		return result, s.spend(len(result.text))
+	}
+	return f
+}

@@ -1,0 +1,104 @@
+package jmespath
+
+import "strings"
+
+// contains looks for an equal element, or for a substring. A string contains
+// nothing but strings.
+func contains(s *search, arguments []argument) (Value, error) {
+	subject, wanted := arguments[0].Value, arguments[1].Value
+	if subject.Kind() == String {
+		if err := s.spend(len(subject.text) + len(wanted.text)); err != nil || wanted.Kind() != String {
+			return booleanValue(false), err
+		}
+		return booleanValue(strings.Contains(subject.str(), wanted.str())), nil
+	}
+	elements, err := s.elementsOf(subject)
+	if err != nil {
+		return Value{}, err
+	}
+	for _, element := range elements {
+		if equal, err := s.equal(element, wanted); err != nil || equal {
+			return booleanValue(equal), err
+		}
+	}
+	return booleanValue(false), nil
+}
+
+// keys returns the names of an object in the order of the document.
+func keys(s *search, arguments []argument) (Value, error) {
+	members, err := s.membersOf(arguments[0].Value)
+	if err != nil {
+		return Value{}, err
+	}
+	names := make([]Value, len(members))
+	for i, m := range members {
+		names[i] = Value{m.raw}
+	}
+	return s.array(names)
+}
+
+func values(s *search, arguments []argument) (Value, error) {
+	members, err := s.membersOf(arguments[0].Value)
+	if err != nil {
+		return Value{}, err
+	}
+	all := make([]Value, len(members))
+	for i, m := range members {
+		all[i] = m.value
+	}
+	return s.array(all)
+}
+
+// merge takes the last value of each name, in the place of the first.
+func merge(s *search, arguments []argument) (Value, error) {
+	var merged []member
+	places := map[string]int{}
+	for _, a := range arguments {
+		members, err := s.membersOf(a.Value)
+		if err != nil {
+			return Value{}, err
+		}
+		for _, m := range members {
+			name := unquote(m.raw)
+			place, known := places[name]
+			if !known {
+				place = len(merged)
+				places[name] = place
+				merged = append(merged, m)
+			}
+			merged[place].value = m.value
+		}
+	}
+	return s.object(merged)
+}
+
+func notNull(_ *search, arguments []argument) (Value, error) {
+	for _, a := range arguments {
+		if a.Kind() != Null {
+			return a.Value, nil
+		}
+	}
+	return Value{}, nil
+}
+
+func toArray(s *search, arguments []argument) (Value, error) {
+	v := arguments[0].Value
+	if v.Kind() == Array {
+		return v, nil
+	}
+	return s.array([]Value{v})
+}
+
+// mapEach is map. Other than a projection it keeps what is null.
+func mapEach(s *search, arguments []argument) (Value, error) {
+	elements, err := s.elementsOf(arguments[1].Value)
+	if err != nil {
+		return Value{}, err
+	}
+	for i, element := range elements {
+		if elements[i], err = s.eval(arguments[0].expression, element); err != nil {
+			return Value{}, err
+		}
+	}
+	return s.array(elements)
+}

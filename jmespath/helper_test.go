@@ -1,0 +1,23 @@
+package jmespath
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// selectJSON compiles and searches, and returns the selection as JSON text.
+func selectJSON(t testing.TB, source, payload string, options ...Option) string {
+	t.Helper()
+	selected, err := trySelect(source, payload, options...)
+	require.NoError(t, err, "%s on %s", source, payload)
+	return string(selected.JSON())
+}
+
+func trySelect(source, payload string, options ...Option) (Value, error) {
+	expression, err := Compile(source, options...)
+	if err != nil {
+		return Value{}, err
+	}
+	return expression.Search([]byte(payload))
+}

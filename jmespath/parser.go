@@ -1,0 +1,216 @@
+package jmespath
+
+// Binding powers: an operator takes over an operand to its left if its power is
+// above that of the operator on the other side.
+const (
+	powerPipe       = 1
+	powerOr         = 2
+	powerAnd        = 3
+	powerComparison = 5
+	powerFlatten    = 9
+	powerProjection = 10 // below it, an operator ends a projection
+	powerStar       = 20
+	powerFilter     = 21
+	powerDot        = 40
+	powerNot        = 45
+	powerBracket    = 55
+)
+
+// power returns the binding power of an operator between two operands, or 0 for a
+// token that ends an expression.
+func power(kind string) int {
+	switch kind {
+	case "|":
+		return powerPipe
+	case "||":
+		return powerOr
+	case "&&":
+		return powerAnd
+	case "==", "!=", "<", "<=", ">", ">=":
+		return powerComparison
+	case "[]":
+		return powerFlatten
+	case "[?":
+		return powerFilter
+	case ".":
+		return powerDot
+	case "[":
+		return powerBracket
+	}
+	return 0
+}
+
+// A parser builds the tree of an expression by operator precedence (Pratt).
+type parser struct {
+	tokens    []token
+	at        int
+	depth     int
+	functions map[string]function
+}
+
+func parse(expression string, functions map[string]function) (node, error) {
+	tokens, err := tokenize(expression)
+	if err != nil {
+		return nil, err
+	}
+	p := parser{tokens: tokens, functions: functions}
+	root, err := p.expression(0)
+	if err != nil {
+		return nil, err
+	}
+	return root, p.expect(tokenEnd)
+}
+
+// peek returns the next token. There always is one: nothing moves behind the end.
+func (p *parser) peek() token { return p.tokens[p.at] }
+
+// peekSecond returns the kind of the token behind the next one.
+func (p *parser) peekSecond() string {
+	return p.tokens[min(p.at+1, len(p.tokens)-1)].kind
+}
+
+func (p *parser) advance() token {
+	next := p.peek()
+	if next.kind != tokenEnd {
+		p.at++
+	}
+	return next
+}
+
+// accept moves behind the next token if it is of that kind.
+func (p *parser) accept(kind string) bool {
+	if p.peek().kind != kind {
+		return false
+	}
+	p.at++
+	return true
+}
+
+func (p *parser) expect(kind string) error {
+	if next := p.peek(); next.kind != kind {
+		return unexpected(next)
+	}
+	p.advance()
+	return nil
+}
+
+func unexpected(t token) error {
+	if t.kind == tokenEnd {
+		return syntaxError(t.offset, "expression is incomplete")
+	}
+	return syntaxError(t.offset, "unexpected "+t.kind)
+}
+
+// expression reads operands as long as the operators between them bind stronger
+// than the given power.
+func (p *parser) expression(above int) (node, error) {
+	if p.depth == MaxExpressionDepth {
+		return nil, &CompileError{Kind: ErrLimit, Offset: p.peek().offset, Detail: "expression is nested too deep"}
+	}
+	p.depth++
+	defer func() { p.depth-- }()
+	left, err := p.prefix()
+	for err == nil && power(p.peek().kind) > above {
+		left, err = p.infix(left)
+	}
+	return left, err
+}
+
+// prefix reads what an expression can begin with.
+func (p *parser) prefix() (node, error) {
+	t := p.advance()
+	switch t.kind {
+	case tokenIdentifier:
+		if p.accept("(") {
+			return p.call(t)
+		}
+		return field{t.text}, nil
+	case tokenQuoted:
+		if p.peek().kind == "(" {
+			return nil, syntaxError(t.offset, "function name in quotes")
+		}
+		return field{t.text}, nil
+	case tokenLiteral:
+		return literal{t.value}, nil
+	case "@":
+		return current{}, nil
+	case "!":
+		operand, err := p.expression(powerNot)
+		return not{operand}, err
+	case "(":
+		inner, err := p.expression(0)
+		if err != nil {
+			return nil, err
+		}
+		return inner, p.expect(")")
+	case "{":
+		return p.multiSelectHash()
+	case "[":
+		if p.beginsBracketSpecifier() {
+			return p.bracketSpecifier(current{})
+		}
+		return p.multiSelectList()
+	case "*":
+		item, err := p.projected(powerStar)
+		return valuesProjection{current{}, item}, err
+	case "[?":
+		return p.filter(current{})
+	case "[]":
+		return p.flatten(current{})
+	}
+	return nil, unexpected(t)
+}
+
+// infix reads an operator behind left and its right operand.
+func (p *parser) infix(left node) (node, error) {
+	t := p.advance()
+	switch t.kind {
+	case ".":
+		if p.accept("*") {
+			// With the power of the dot this one ends after one step, so that
+			// "a.*.b.c" means "(a.*.b).c", unlike "*.b.c" and "a[*].b.c".
+			item, err := p.projected(powerDot)
+			return valuesProjection{left, item}, err
+		}
+		right, err := p.member(powerDot)
+		return chain{left, right}, err
+	case "|":
+		right, err := p.expression(powerPipe)
+		return chain{left, right}, err
+	case "||":
+		right, err := p.expression(powerOr)
+		return or{left, right}, err
+	case "&&":
+		right, err := p.expression(powerAnd)
+		return and{left, right}, err
+	case "[?":
+		return p.filter(left)
+	case "[]":
+		return p.flatten(left)
+	case "[":
+		if !p.beginsBracketSpecifier() {
+			return nil, unexpected(p.peek())
+		}
+		return p.bracketSpecifier(left)
+	}
+	right, err := p.expression(powerComparison)
+	return comparison{t.kind, left, right}, err
+}
+
+// member reads what may follow a dot. A multi-select ends a projection that it
+// belongs to, as in the official implementations: what follows it applies to the
+// whole result.
+func (p *parser) member(above int) (node, error) {
+	switch next := p.peek(); next.kind {
+	case tokenIdentifier, tokenQuoted, "*":
+		return p.expression(above)
+	case "[":
+		p.advance()
+		return p.multiSelectList()
+	case "{":
+		p.advance()
+		return p.multiSelectHash()
+	default:
+		return nil, unexpected(next)
+	}
+}

@@ -1,0 +1,173 @@
+package jmespath
+
+// filter reads a condition and what applies to each element that meets it.
+func (p *parser) filter(left node) (node, error) {
+	condition, err := p.expression(0)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.expect("]"); err != nil {
+		return nil, err
+	}
+	item, err := p.projected(powerFilter)
+	return listProjection{left, condition, item}, err
+}
+
+// flatten reads what applies to each element of the flattened list.
+func (p *parser) flatten(left node) (node, error) {
+	item, err := p.projected(powerFlatten)
+	return listProjection{source: chain{left, flatten{}}, item: item}, err
+}
+
+// projected reads what a projection applies to each of its elements.
+func (p *parser) projected(above int) (node, error) {
+	switch next := p.peek(); {
+	case power(next.kind) < powerProjection:
+		return current{}, nil
+	case next.kind == ".":
+		p.advance()
+		return p.member(above)
+	default: // "[" or "[?"
+		return p.expression(above)
+	}
+}
+
+// beginsBracketSpecifier tells an index, a slice or "*" from a multi-select.
+func (p *parser) beginsBracketSpecifier() bool {
+	switch p.peek().kind {
+	case tokenNumber, ":":
+		return true
+	case "*":
+		return p.peekSecond() == "]"
+	}
+	return false
+}
+
+// bracketSpecifier reads an index, a slice or "*" behind an opening bracket.
+func (p *parser) bracketSpecifier(left node) (node, error) {
+	if p.accept("*") {
+		p.advance() // the bracket that beginsBracketSpecifier has seen
+		item, err := p.projected(powerStar)
+		return listProjection{source: left, item: item}, err
+	}
+	if p.peek().kind == tokenNumber && p.peekSecond() != ":" {
+		i := p.advance().number
+		return chain{left, index{i}}, p.expect("]")
+	}
+	part, err := p.slice()
+	if err != nil {
+		return nil, err
+	}
+	item, err := p.projected(powerStar)
+	return listProjection{source: chain{left, part}, item: item}, err
+}
+
+// slice reads [start]:[stop][:[step]] and the closing bracket.
+func (p *parser) slice() (node, error) {
+	var parts [3]*int
+	step := p.peek().offset
+	for i := range parts {
+		if p.peek().kind == tokenNumber {
+			number := p.advance()
+			step = number.offset
+			parts[i] = &number.number
+		}
+		if i == len(parts)-1 || !p.accept(":") {
+			break
+		}
+	}
+	if err := p.expect("]"); err != nil {
+		return nil, err
+	}
+	if parts[2] != nil && *parts[2] == 0 {
+		return nil, &CompileError{Kind: ErrInvalidValue, Offset: step, Detail: "slice with step 0"}
+	}
+	return slice{parts[0], parts[1], parts[2]}, nil
+}
+
+// multiSelectList reads a multi-select list behind its opening bracket.
+func (p *parser) multiSelectList() (node, error) {
+	var items multiList
+	for {
+		item, err := p.expression(0)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, item)
+		if !p.accept(",") {
+			return items, p.expect("]")
+		}
+	}
+}
+
+// multiSelectHash reads a multi-select hash behind its opening brace.
+func (p *parser) multiSelectHash() (node, error) {
+	var hash multiHash
+	known := map[string]bool{}
+	for {
+		name := p.advance()
+		if name.kind != tokenIdentifier && name.kind != tokenQuoted {
+			return nil, unexpected(name)
+		}
+		if known[name.text] {
+			return nil, syntaxError(name.offset, "member name repeated in a multi-select")
+		}
+		known[name.text] = true
+		if err := p.expect(":"); err != nil {
+			return nil, err
+		}
+		item, err := p.expression(0)
+		if err != nil {
+			return nil, err
+		}
+		hash.names = append(hash.names, stringValue(name.text).text)
+		hash.items = append(hash.items, item)
+		if !p.accept(",") {
+			return hash, p.expect("}")
+		}
+	}
+}
+
+// call reads the arguments of a function behind the opening parenthesis.
+func (p *parser) call(name token) (node, error) {
+	f, ok := lookup(name.text, p.functions)
+	if !ok {
+		return nil, &CompileError{Kind: ErrUnknownFunction, Offset: name.offset, Detail: name.text}
+	}
+	c := call{name: name.text, offset: name.offset, function: f}
+	if !p.accept(")") {
+		for {
+			argument, err := p.argument(&c)
+			if err != nil {
+				return nil, err
+			}
+			c.arguments = append(c.arguments, argument)
+			if !p.accept(",") {
+				break
+			}
+		}
+		if err := p.expect(")"); err != nil {
+			return nil, err
+		}
+	}
+	if wrong := f.arityError(len(c.arguments)); wrong != "" {
+		return nil, &CompileError{Kind: ErrInvalidArity, Offset: name.offset, Detail: "function " + name.text + " " + wrong}
+	}
+	return c, nil
+}
+
+// argument reads the next argument of a function. Expression references exist only
+// here, so that they never become values.
+func (p *parser) argument(c *call) (node, error) {
+	start := p.peek().offset
+	isReference := p.accept("&")
+	argument, err := p.expression(0)
+	if err != nil {
+		return nil, err
+	}
+	wanted := c.function.parameter(len(c.arguments))
+	if wanted != 0 && isReference != (wanted == typeExpression) {
+		return nil, &CompileError{Kind: ErrInvalidType, Offset: start, Detail: "argument of " + c.name + " must be " + wanted.String()}
+	}
+	return argument, nil
+}

@@ -1,0 +1,184 @@
+package jmespath
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"math"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func packed(t testing.TB, content string) string {
+	t.Helper()
+	var buffer bytes.Buffer
+	w := gzip.NewWriter(&buffer)
+	_, err := w.Write([]byte(content))
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return base64.StdEncoding.EncodeToString(buffer.Bytes())
+}
+
+func TestPowertoolsFunctionsDecode(t *testing.T) {
+	t.Parallel()
+	encoded := base64.StdEncoding.EncodeToString([]byte(`{"n": 9007199254740993, "s": "é\n"}`))
+	event := `{
+		"body": "{\"n\": 0.10000000000000000001, \"s\": \"\\u00e9\"}",
+		"plain": "` + encoded + `",
+		"packed": "` + packed(t, `{"logEvents":[{"id":"1","timestamp":1e3},{"id":"2"}]}`) + `",
+		"records": [{"body": "{\"order\":1}"}, {"body": "{\"order\":2}"}],
+		"lines": "` + encoded[:4] + `\r\n` + encoded[4:] + `"
+	}`
+	for source, want := range map[string]string{
+		"powertools_json(body).n":                                              "0.10000000000000000001",
+		"powertools_json(body).s":                                              `"\u00e9"`,
+		"powertools_base64(plain)":                                             `"{\"n\": 9007199254740993, \"s\": \"é\\n\"}"`,
+		"powertools_json(powertools_base64(plain)).n":                          "9007199254740993",
+		"powertools_json(powertools_base64(lines)).n":                          "9007199254740993",
+		"powertools_base64_gzip(packed) | powertools_json(@).logEvents[*]":     `[{"id":"1","timestamp":1e3},{"id":"2"}]`,
+		"packed.powertools_base64_gzip(@) | powertools_json(@).logEvents[].id": `["1","2"]`,
+		"records[*].powertools_json(body).order":                               "[1,2]",
+		"powertools_json('null')":                                              "null",
+		"powertools_json(' [ 1 ] ')":                                           "[ 1 ]",
+		"powertools_json('\"a\"')":                                             `"a"`,
+		"powertools_base64('')":                                                `""`,
+	} {
+		assert.Equal(t, want, selectJSON(t, source, event), source)
+	}
+}
+
+func TestPowertoolsFunctionsRefuseWhatTheyCannotDecode(t *testing.T) {
+	t.Parallel()
+	encode := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
+	damaged, err := base64.StdEncoding.DecodeString(packed(t, "some text that is packed"))
+	require.NoError(t, err)
+	damaged[len(damaged)-8] ^= 1 // in the checksum
+	for _, c := range []struct{ function, argument, want string }{
+		{"powertools_json", "", "the string is not acceptable JSON: unexpected end at its offset 0"},
+		{"powertools_json", "{", "the string is not acceptable JSON: expected a member name at its offset 1"},
+		{"powertools_json", "{}{}", "the string is not acceptable JSON: data after the value at its offset 2"},
+		{"powertools_json", `{"a":1,"a":1}`, "the string is not acceptable JSON: member name repeated in one object at its offset 7"},
+		{"powertools_json", `"\ud800"`, "the string is not acceptable JSON: lone surrogate at its offset 1"},
+		{"powertools_json", strings.Repeat("[", 1000), "the string is not acceptable JSON: nested too deep at its offset 512"},
+		{"powertools_base64", "a", "the string is not base64"},
+		{"powertools_base64", "YQ", "the string is not base64"},
+		{"powertools_base64", "-_8=", "the string is not base64"},
+		{"powertools_base64", "é", "the string is not base64"},
+		{"powertools_base64", encode("a\xff"), "the decoded string is not UTF-8"},
+		{"powertools_base64_gzip", "!", "the string is not base64"},
+		{"powertools_base64_gzip", "", "the decoded string is not gzip"},
+		{"powertools_base64_gzip", encode("text"), "the decoded string is not gzip"},
+		{"powertools_base64_gzip", packed(t, "some text")[:24], "the decoded string is not gzip"},
+		{"powertools_base64_gzip", encode(string(damaged)), "the decoded string is not gzip"},
+		{"powertools_base64_gzip", packed(t, "a\xff"), "the decoded string is not UTF-8"},
+	} {
+		payload := `{"a":` + string(stringValue(c.argument).JSON()) + `}`
+		_, err := trySelect("a."+c.function+"(@)", payload)
+		var failure *SearchError
+		require.ErrorAs(t, err, &failure, "%s on %s", c.function, payload)
+		assert.Equal(t, c.want, failure.Detail)
+		assert.Equal(t, c.function, failure.Function)
+		assert.Equal(t, 2, failure.Offset)
+		assert.ErrorIs(t, err, ErrInvalidValue)
+		assert.Equal(t, c.function == "powertools_json", failure.Err != nil)
+		if failure.Err != nil {
+			assert.ErrorIs(t, err, ErrInvalidJSON)
+		}
+	}
+}
+
+func TestUnpackedBytesAreLimitedPerSearch(t *testing.T) {
+	t.Parallel()
+	const source = "[*].powertools_base64_gzip(@) | length(@)"
+	events := func(sizes ...int) string {
+		var texts []string
+		for _, size := range sizes {
+			texts = append(texts, strconv.Quote(packed(t, strings.Repeat("x", size))))
+		}
+		return "[" + strings.Join(texts, ",") + "]"
+	}
+	for _, c := range []struct {
+		limit int
+		sizes []int
+		ok    bool
+	}{
+		{0, []int{0}, true},
+		{0, []int{1}, false},
+		{1000, []int{1000}, true},
+		{1000, []int{1001}, false},
+		{1000, []int{400, 600}, true},
+		{1000, []int{400, 601}, false},
+		{math.MaxInt, []int{2 << 20}, true},
+		{DefaultMaxUnpacked, []int{DefaultMaxUnpacked}, true},
+		{DefaultMaxUnpacked, []int{DefaultMaxUnpacked + 1}, false},
+	} {
+		expression, err := Compile(source, WithMaxUnpacked(c.limit))
+		require.NoError(t, err)
+		for range 2 { // the limit is for each search
+			_, err = expression.Search([]byte(events(c.sizes...)))
+			if c.ok {
+				assert.NoError(t, err, "%v", c)
+			} else {
+				assert.ErrorIs(t, err, ErrLimit, "%v", c)
+			}
+		}
+	}
+	_, err := trySelect(source, events(DefaultMaxUnpacked+1))
+	assert.ErrorIs(t, err, ErrLimit, "the default")
+}
+
+// 1 GB of zeros packs to about 1 MB, which unpacks to no more than the limit.
+func TestPackedBombsStayPacked(t *testing.T) {
+	var buffer bytes.Buffer
+	w, err := gzip.NewWriterLevel(&buffer, gzip.BestSpeed)
+	require.NoError(t, err)
+	zeros := make([]byte, 1<<20)
+	for range 1 << 10 {
+		_, err = w.Write(zeros)
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	payload := []byte(`"` + base64.StdEncoding.EncodeToString(buffer.Bytes()) + `"`)
+	expression, err := Compile("powertools_base64_gzip(@)")
+	require.NoError(t, err)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err = expression.Search(payload)
+	runtime.ReadMemStats(&after)
+	assert.ErrorIs(t, err, ErrLimit)
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(128<<20))
+}
+
+func TestDecodingUndoesEncoding(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		document := generator{T: t}.document(4)
+		want, err := parseText(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var buffer bytes.Buffer
+		w := gzip.NewWriter(&buffer)
+		if _, err := w.Write([]byte(document)); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for source, text := range map[string]string{
+			"powertools_json(@)":                         document,
+			"powertools_json(powertools_base64(@))":      base64.StdEncoding.EncodeToString([]byte(document)),
+			"powertools_json(powertools_base64_gzip(@))": base64.StdEncoding.EncodeToString(buffer.Bytes()),
+		} {
+			if got, err := trySelect(source, stringValue(text).text); err != nil || got != want {
+				t.Fatalf("%s: %s, %v, want %s", source, got.text, err, want.text)
+			}
+		}
+	})
+}

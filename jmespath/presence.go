@@ -1,0 +1,80 @@
+package jmespath
+
+// A Presence tells whether a selection has everything that a key needs.
+type Presence uint8
+
+const (
+	// Missing is a selection without content: null, an empty string, array or
+	// object, and an array or object that holds nothing but those, such as the
+	// [null, null] of "[a, b]" on a document that has neither.
+	Missing Presence = iota
+
+	// Partial is an array or object with content that has, at any depth, a
+	// member without: [null, "x"], or {"id": 7, "tags": []}. Two different
+	// requests can easily share such a key.
+	Partial
+
+	// Present is every other value. The number 0 and false are values.
+	Present
+)
+
+// String returns the name of the constant in lower case.
+func (p Presence) String() string {
+	switch p {
+	case Missing:
+		return "missing"
+	case Partial:
+		return "partial"
+	case Present:
+		return "present"
+	}
+	return "unknown"
+}
+
+// Presence tells whether the value can serve as a key: only Present should.
+// It takes time in proportion to the length of the value's text.
+func (v Value) Presence() Presence {
+	presence, _ := presenceAt(v.json(), 0)
+	return presence
+}
+
+// presenceAt looks at the value at i and returns the position behind it. Going
+// over nested values once, instead of cutting each one out first, keeps deep
+// documents linear.
+func presenceAt(text string, i int) (Presence, int) {
+	switch text[i] {
+	case '[', '{':
+		return membersPresence(text, i)
+	case '"':
+		end := skipString(text, i)
+		if end-i == len(`""`) {
+			return Missing, end
+		}
+		return Present, end
+	case 'n':
+		return Missing, i + len("null")
+	}
+	return Present, skipValue(text, i)
+}
+
+func membersPresence(text string, i int) (Presence, int) {
+	isObject := text[i] == '{'
+	some, all := false, true
+	for i = skipSpace(text, i+1); text[i] != ']' && text[i] != '}'; i = skipSpace(text, skipComma(text, i)) {
+		if isObject {
+			i = skipSpace(text, skipString(text, i)) + len(":")
+			i = skipSpace(text, i)
+		}
+		var member Presence
+		member, i = presenceAt(text, i)
+		some = some || member != Missing
+		all = all && member == Present
+	}
+	switch {
+	case !some:
+		return Missing, i + 1
+	case all:
+		return Present, i + 1
+	}
+	return Partial, i + 1
+}

@@ -1,0 +1,109 @@
+package jmespath
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestPresence(t *testing.T) {
+	t.Parallel()
+	for want, payloads := range map[Presence][]string{
+		Missing: {
+			`null`, `""`, `[]`, `{}`, `[ ]`, `{ }`, `[null]`, `[null, null]`, `[[], {}, ""]`, `{"a":null}`, `{"a":{"b":[null,""]}}`,
+			`[[[[]]]]`, "[\n null ,\t\"\" ]", `{ "a" : null , "b" : [ ] }`,
+		},
+		Partial: {
+			`[null,"x"]`, `["x",null]`, `[0,""]`, `[1,[]]`, `{"a":1,"b":null}`, `{"a":{"b":null},"c":false}`, `[["x",null],"y"]`,
+			`["x",{"a":[{"b":""}]}]`, `{"a":"x","b":{}}`, `[ "]" , null ]`, `{"\"": null, "b": 1}`,
+		},
+		Present: {
+			`0`, `-0`, `0.0`, `false`, `true`, `" "`, `"null"`, `"\u0000"`, `[0]`, `[false]`, `{"a":0}`, `{"":"x"}`, `[[0],{"a":"x"}]`,
+			`"[null]"`, `["null","[]"]`, `[ 0 , { "a" : [ false ] } ]`, `{"a]":"}","b":1}`, `"\""`, `1e5`,
+		},
+	} {
+		for _, payload := range payloads {
+			value, err := Parse([]byte(payload))
+			require.NoError(t, err)
+			assert.Equal(t, want, value.Presence(), payload)
+		}
+	}
+	assert.Equal(t, Missing, Value{}.Presence())
+	assert.Equal(t, "missing partial present unknown", strings.Join([]string{Missing.String(), Partial.String(), Present.String(), Presence(9).String()}, " "))
+}
+
+func TestPresenceOfSelections(t *testing.T) {
+	t.Parallel()
+	const payload = `{"a":null,"b":"x","c":0,"d":false,"e":"","f":[],"g":{"h":null}}`
+	for source, want := range map[string]Presence{
+		"nothing": Missing, "a": Missing, "e": Missing, "f": Missing, "g": Missing, "[a, b]": Partial, "[a, nothing]": Missing,
+		"b": Present, "c": Present, "d": Present, "[c, d]": Present, "{x: a, y: b}": Partial, "[b, e]": Partial, "[b, f]": Partial,
+		"[b, g]": Partial, "@": Partial, "not_null(a, b)": Present, "[a, b][?@]": Present, "f[*].x": Missing,
+	} {
+		selected, err := trySelect(source, payload)
+		require.NoError(t, err)
+		assert.Equal(t, want, selected.Presence(), source)
+	}
+}
+
+func TestPresenceAgreesWithItsDefinition(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		value, err := parseText(generator{T: t}.document(4))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := value.Presence(), definedPresence(value); got != want {
+			t.Fatalf("%s: %s, want %s", value.text, got, want)
+		}
+	})
+}
+
+func definedPresence(v Value) Presence {
+	var members []Value
+	switch v.Kind() {
+	case Null:
+		return Missing
+	case String:
+		if text, _ := v.Text(); text == "" {
+			return Missing
+		}
+		return Present
+	case Array:
+		members, _ = newSearch(v, 0).elementsOf(v)
+	case Object:
+		named, _ := newSearch(v, 0).membersOf(v)
+		for _, m := range named {
+			members = append(members, m.value)
+		}
+	default:
+		return Present
+	}
+	counts := map[Presence]int{}
+	for _, member := range members {
+		counts[definedPresence(member)]++
+	}
+	switch len(members) {
+	case counts[Missing]:
+		return Missing
+	case counts[Present]:
+		return Present
+	}
+	return Partial
+}
+
+// A walk that cut out each nested value before looking into it would take
+// minutes here.
+func TestPresenceOfDeepDocumentsTakesLinearTime(t *testing.T) {
+	t.Parallel()
+	const depth = MaxDepth - 2
+	value, err := Parse([]byte(strings.Repeat("[", depth) + "[0" + strings.Repeat(",0", 2_000_000) + "]" + strings.Repeat("]", depth)))
+	require.NoError(t, err)
+	start := time.Now()
+	assert.Equal(t, Present, value.Presence())
+	assert.Less(t, time.Since(start), 10*time.Second)
+}

@@ -1,0 +1,179 @@
+package jmespath
+
+import "unicode/utf8"
+
+// A Kind is a JSON type.
+type Kind uint8
+
+// The JSON types.
+const (
+	Null Kind = iota
+	Boolean
+	Number
+	String
+	Array
+	Object
+)
+
+// String returns the name that the JMESPath function type uses.
+func (k Kind) String() string {
+	switch k {
+	case Null:
+		return "null"
+	case Boolean:
+		return "boolean"
+	case Number:
+		return "number"
+	case String:
+		return "string"
+	case Array:
+		return "array"
+	case Object:
+		return "object"
+	}
+	return "unknown"
+}
+
+// A Value is a JSON value, held as its text. It is immutable and safe for
+// concurrent use. The zero value is null. Two Values with the same content may
+// differ in spelling, so compare what you make of them, not the Values.
+type Value struct {
+	// text has passed parseText, without space around it, or is empty for null.
+	// Everything in this package that makes a Value upholds that, and everything
+	// that reads one relies on it.
+	text string
+}
+
+// Parse reads one JSON text and copies it. The error is a *JSONError; the package
+// comment tells what is refused.
+func Parse(text []byte) (Value, error) { return parseText(string(text)) }
+
+// FromString makes a string. The error is ErrInvalidValue if s is not UTF-8.
+func FromString(s string) (Value, error) {
+	if !utf8.ValidString(s) {
+		return Value{}, ErrInvalidValue
+	}
+	return stringValue(s), nil
+}
+
+// Kind returns the type of the value.
+func (v Value) Kind() Kind {
+	if v.text == "" {
+		return Null
+	}
+	switch v.text[0] {
+	case 'n':
+		return Null
+	case 't', 'f':
+		return Boolean
+	case '"':
+		return String
+	case '[':
+		return Array
+	case '{':
+		return Object
+	}
+	return Number
+}
+
+// JSON returns the value as JSON text that satisfies the rules for payloads,
+// except that a multi-select or a custom function can have nested it deeper than
+// MaxDepth. What came out of the payload is spelled as it was there, with its
+// numbers, escapes and inner space. The caller owns the slice.
+func (v Value) JSON() []byte { return []byte(v.json()) }
+
+func (v Value) json() string {
+	if v.text == "" {
+		return "null"
+	}
+	return v.text
+}
+
+// Text returns the content of a string, and false for any other kind.
+func (v Value) Text() (text string, ok bool) {
+	if v.Kind() != String {
+		return "", false
+	}
+	return v.str(), true
+}
+
+// str returns the content of a value that is known to be a string.
+func (v Value) str() string { return unquote(v.text) }
+
+// field returns the member of that name, or null if v is no object or has none.
+func (v Value) field(name string) Value {
+	if v.Kind() != Object {
+		return Value{}
+	}
+	for m := v.members(); ; {
+		raw, member, ok := m.next()
+		if !ok {
+			return Value{}
+		}
+		if rawEquals(raw, name) {
+			return member
+		}
+	}
+}
+
+// index returns the i-th element, counted from the end if i is negative, or null
+// if v is no array or has no such element.
+func (v Value) index(i int) Value {
+	if v.Kind() != Array {
+		return Value{}
+	}
+	if i < 0 {
+		if i += v.length(); i < 0 {
+			return Value{}
+		}
+	}
+	for e := v.elements(); ; i-- {
+		element, ok := e.next()
+		if !ok || i == 0 {
+			return element
+		}
+	}
+}
+
+// length counts the elements of an array.
+func (v Value) length() int {
+	count := 0
+	for e := v.elements(); ; count++ {
+		if _, ok := e.next(); !ok {
+			return count
+		}
+	}
+}
+
+// truthy tells what "&&", "||", "!" and filters make of a value: null, false and
+// whatever is empty are false, and the number 0 is true (JMESPath specification,
+// section Or Expressions).
+func (v Value) truthy() bool {
+	switch v.Kind() {
+	case Null:
+		return false
+	case Boolean:
+		return v.text == "true"
+	case Number:
+		return true
+	default:
+		return !v.empty()
+	}
+}
+
+// empty reports whether a string, an array or an object has no content.
+func (v Value) empty() bool {
+	if v.text[0] == '"' {
+		return len(v.text) == len(`""`)
+	}
+	return skipSpace(v.text, 1) == len(v.text)-1
+}
+
+func booleanValue(b bool) Value {
+	if b {
+		return Value{"true"}
+	}
+	return Value{"false"}
+}
+
+func stringValue(s string) Value { return Value{string(appendQuoted(make([]byte, 0, len(s)+2), s))} }

@@ -1,0 +1,202 @@
+package idempotent_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/faultstore"
+	"github.com/go-idempotent/idempotent/memory"
+)
+
+func TestLeaseIsTheDeadlineAndAMarginAndTheHandlerEndsBefore(t *testing.T) {
+	for name, tc := range map[string]struct{ timeout, reserve time.Duration }{
+		"reserve":               {10 * time.Second, 500 * time.Millisecond},
+		"tenth of what is left": {2 * time.Second, 200 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s := newShop(t)
+				deadline := time.Now().Add(tc.timeout)
+				s.do = func(ctx context.Context, _ order) (receipt, error) {
+					own, ok := ctx.Deadline()
+					assert.True(t, ok)
+					assert.Equal(t, deadline.Add(-tc.reserve), own)
+					r := s.mustRecord()
+					assert.True(t, r.Lease.Equal(deadline.Add(idempotent.DefaultMargin)), "lease %v", r.Lease)
+					assert.False(t, r.Expiry.Before(r.Lease))
+					return receipt{}, nil
+				}
+				_, err := s.handleFor(tc.timeout, 1)
+				require.NoError(t, err)
+				assertExecuted(t, s, 1)
+			})
+		})
+	}
+}
+
+func TestExpiryNeverComesBeforeTheEndOfTheLease(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t, idempotent.WithRetention(time.Second))
+		s.do = func(context.Context, order) (receipt, error) {
+			r := s.mustRecord()
+			assert.False(t, r.Expiry.Before(r.Lease), "TTL must not delete what protects an execution")
+			return receipt{}, nil
+		}
+		_, err := s.handleFor(time.Minute, 1)
+		require.NoError(t, err)
+		assertExecuted(t, s, 1)
+	})
+}
+
+func TestCrashedRecordIsKeptForItsSettlement(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t, idempotent.WithCrashPolicy(idempotent.Refuse))
+		s.do = func(context.Context, order) (receipt, error) {
+			assert.GreaterOrEqual(t, time.Until(s.mustRecord().Expiry), idempotent.DefaultUnknownRetention)
+			return receipt{}, nil
+		}
+		_, err := s.handle(1)
+		require.NoError(t, err)
+		assert.LessOrEqual(t, time.Until(s.mustRecord().Expiry), idempotent.DefaultRetention+time.Second,
+			"once it is completed, the usual retention counts")
+	})
+}
+
+func TestWithoutADeadlineTheLeaseIsRenewedWhileTheHandlerRuns(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			for range 295 { // almost ten leases
+				time.Sleep(time.Second)
+				require.NoError(t, ctx.Err())
+				require.True(t, s.mustRecord().Lease.After(time.Now()), "never unprotected")
+			}
+			_, err := s.sandbox(nil).handle(1)
+			require.ErrorIs(t, err, idempotent.ErrInProgress)
+			return receipt{1, o.Amount}, nil
+		}
+		_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 1})
+		require.NoError(t, err)
+		assertExecuted(t, s, 1)
+		assert.Equal(t, idempotent.StatusCompleted, s.mustRecord().Status)
+		assert.Len(t, s.store.Ops(), 1+29+1, "a claim, a renewal each third of a lease, a completion")
+	})
+}
+
+func TestRenewalWhoseReplyIsLostLosesNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, memory.New(), func(c faultstore.Call) faultstore.Fault {
+			if c.Next.Status == idempotent.StatusInProgress && c.Op == faultstore.Swap && c.N%2 == 0 {
+				return faultstore.LoseReply
+			}
+			return faultstore.Pass
+		})
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			time.Sleep(time.Minute)
+			return receipt{1, o.Amount}, ctx.Err()
+		}
+		_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
+		require.NoError(t, err)
+		assert.Positive(t, s.store.Fired())
+		assert.Equal(t, idempotent.StatusCompleted, s.mustRecord().Status)
+	})
+}
+
+func TestHandlerIsCancelledAMarginBeforeALeaseThatCannotBeRenewedEnds(t *testing.T) {
+	for name, fault := range map[string]faultstore.Fault{
+		"silent": faultstore.HangBefore, "refusing": faultstore.Refuse, "denying": faultstore.Deny,
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s := newShopOn(t, memory.New(), faultstore.OnOp(faultstore.Swap, fault))
+				s.do = func(ctx context.Context, _ order) (receipt, error) {
+					lease := s.mustRecord().Lease
+					<-ctx.Done()
+					require.ErrorIs(t, context.Cause(ctx), idempotent.ErrLeaseLost)
+					assert.Equal(t, idempotent.DefaultMargin, time.Until(lease), "neither later nor earlier than needed")
+					return receipt{}, ctx.Err()
+				}
+				_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
+				require.ErrorIs(t, err, context.Canceled)
+				_, found := s.record()
+				assert.False(t, found, "it said that it was interrupted, and was released")
+				require.Error(t, s.event().StoreErr)
+			})
+		})
+	}
+}
+
+func TestHandlerIsCancelledAtOnceWhenSomeoneElseHasTheRecord(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			mine := s.mustRecord()
+			stolen := mine
+			stolen.Owner = "thief"
+			_, swapped, err := s.inner.Swap(t.Context(), mine, stolen)
+			require.NoError(t, err)
+			require.True(t, swapped)
+			<-ctx.Done()
+			require.ErrorIs(t, context.Cause(ctx), idempotent.ErrLeaseLost)
+			return receipt{}, ctx.Err()
+		}
+		started := time.Now()
+		_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
+		require.ErrorIs(t, err, context.Canceled)
+		assert.LessOrEqual(t, time.Since(started), idempotent.DefaultLease/2)
+		assert.Equal(t, "thief", s.mustRecord().Owner)
+	})
+}
+
+func TestClockOfRecordsIsIndependentOfTheClockOfContexts(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		ahead := 1000 * time.Hour
+		s := newShop(t, idempotent.WithClock(func() time.Time { return time.Now().Add(ahead) }))
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			assert.True(t, s.mustRecord().Lease.Equal(time.Now().Add(ahead+12*time.Second)))
+			return receipt{}, ctx.Err()
+		}
+		_, err := s.handle(1)
+		require.NoError(t, err)
+		assertExecuted(t, s, 1)
+	})
+}
+
+func TestTimesOfRecordsAreRoundedUpToWhatStoresKeep(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		odd := 123456789 * time.Nanosecond
+		s := newShop(t, idempotent.WithClock(func() time.Time { return time.Now().Add(odd) }))
+		want := time.Now().Add(odd)
+		s.do = func(context.Context, order) (receipt, error) {
+			r := s.mustRecord()
+			assert.Zero(t, r.Lease.Nanosecond()%int(time.Millisecond))
+			assert.Zero(t, r.Expiry.Nanosecond())
+			assert.False(t, r.Lease.Before(want.Add(12*time.Second)))
+			assert.False(t, r.Expiry.Before(want.Add(idempotent.DefaultRetention)))
+			return receipt{}, nil
+		}
+		_, err := s.handle(1)
+		require.NoError(t, err)
+		assert.False(t, s.mustRecord().Expiry.Before(want.Add(idempotent.DefaultRetention)))
+		assert.Zero(t, s.mustRecord().Expiry.Nanosecond())
+	})
+}
+
+func TestHeartbeatIsJoinedBeforeTheRecordIsSettled(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, memory.New(), faultstore.OnCall(2, faultstore.Slow))
+		started := time.Now()
+		s.do = func(_ context.Context, o order) (receipt, error) {
+			time.Sleep(idempotent.DefaultLease/3 + time.Millisecond) // a renewal is on its way
+			return receipt{1, o.Amount}, nil
+		}
+		_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, time.Since(started), idempotent.DefaultLease/3+faultstore.SlowFor)
+	})
+}

@@ -1,0 +1,233 @@
+package idempotent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/faultstore"
+)
+
+// What must never be seen in an answer.
+const (
+	secretBody  = "the-stored-answer-of-another-request"
+	secretOwner = "the-owner-token-of-someone-else"
+	secretKey   = "the-key-itself"
+)
+
+// trouble makes each kind of problem at a door.
+var trouble = map[string]func(t *testing.T, d door, q ask) (*api, reply){
+	"missing-key": func(t *testing.T, d door, q ask) (*api, reply) {
+		q.key = ""
+		a := d.open(t)
+		return a, a.send(q)
+	},
+	"invalid-key": func(t *testing.T, d door, q ask) (*api, reply) {
+		q.key = secretKey + "," + secretKey
+		a := d.open(t)
+		return a, a.send(q)
+	},
+	"mismatch": func(t *testing.T, d door, q ask) (*api, reply) {
+		a := d.open(t)
+		a.answers(reply{Status: 200, Body: secretBody})
+		a.send(q)
+		q.body += "other"
+		return a, a.send(q)
+	},
+	"in-progress":     planted(func(*idempotent.Record) {}),
+	"unknown-outcome": planted(func(r *idempotent.Record) { r.Status = idempotent.StatusUnknown }),
+	"unreadable-record": planted(func(r *idempotent.Record) {
+		completed(r, `{"statusCode":200,"body":"`+secretBody+`"}`)
+		r.Commit = "damaged"
+	}),
+	"store-unavailable": func(t *testing.T, d door, q ask) (*api, reply) {
+		a := d.open(t)
+		a.fault = faultstore.Deny
+		return a, a.send(q)
+	},
+	"refused": func(t *testing.T, d door, q ask) (*api, reply) {
+		a := d.open(t)
+		q.formless = true
+		return a, a.send(q)
+	},
+}
+
+func planted(change func(r *idempotent.Record)) func(t *testing.T, d door, q ask) (*api, reply) {
+	return func(t *testing.T, d door, q ask) (*api, reply) {
+		a := d.open(t)
+		a.plant(q, func(r *idempotent.Record) {
+			r.Lease = time.Now().Add(time.Minute)
+			change(r)
+		})
+		return a, a.send(q)
+	}
+}
+
+func everyTrouble(t *testing.T, test func(t *testing.T, kind string, a *api, r reply)) {
+	t.Helper()
+	everyDoor(t, func(t *testing.T, d door) {
+		for kind, make := range trouble {
+			a, r := make(t, d, ask{key: secretKey, path: "/charges/<1>&co", body: `{"card":"` + secretBody + `"}`})
+			test(t, kind, a, r)
+		}
+	})
+}
+
+func TestEveryProblemIsADocumentOfItsOwn(t *testing.T) {
+	statuses := map[string]int{
+		"missing-key": 400, "invalid-key": 400, "mismatch": 422, "in-progress": 409, "unknown-outcome": 409,
+		"unreadable-record": 500, "store-unavailable": 503, "refused": 500,
+	}
+	waits := []string{"in-progress", "store-unavailable"}
+	members := regexp.MustCompile(`^{"type":"[^"]+","title":"[^"]+","status":\d+,"detail":"[^"]+","instance":"([^"]+)"}$`)
+	everyTrouble(t, func(t *testing.T, kind string, a *api, r reply) {
+		assertProblem(t, r, statuses[kind], kind)
+		m := members.FindStringSubmatch(r.Body)
+		require.NotNil(t, m, "members, order, and nothing escaped: %s", r.Body)
+		assert.Equal(t, "/charges/%3C1%3E&co#request-1", m[1])
+		assert.Equal(t, "no-store", r.Headers["Cache-Control"])
+		assert.Equal(t, slices.Contains(waits, kind), r.Headers["Retry-After"] != "", kind)
+		for name := range r.Headers {
+			assert.Contains(t, []string{"Content-Type", "Cache-Control", "Retry-After"}, name)
+		}
+		assert.Equal(t, reply{Status: r.Status, Headers: r.Headers, Body: r.Body}, r, "nothing else")
+		assert.False(t, r.replayed())
+		if kind != "mismatch" {
+			a.assertExecuted(0)
+		}
+	})
+}
+
+func TestProblemsRevealNothingOfTheRecordOrTheRequest(t *testing.T) {
+	everyTrouble(t, func(t *testing.T, kind string, a *api, r reply) {
+		answer := r.Body
+		for name, value := range r.Headers {
+			answer += name + value
+		}
+		secrets := []string{secretBody, secretOwner, secretKey, faultstore.ErrInjected.Error()}
+		for _, c := range a.store.Calls() {
+			_, hash, _ := strings.Cut(c.Next.Key, "#")
+			_, digest, _ := strings.Cut(c.Next.Fingerprint, ":")
+			secrets = append(secrets, hash, digest, c.Next.Owner)
+		}
+		for _, secret := range secrets {
+			if secret != "" {
+				assert.NotContains(t, answer, secret, kind)
+			}
+		}
+	})
+}
+
+func TestTitlesAndDetailsTellProblemsApart(t *testing.T) {
+	t.Parallel()
+	titles, details := map[any]bool{}, map[any]bool{}
+	for _, make := range trouble {
+		_, r := make(t, doors()[0], ask{key: "k"})
+		document := r.problem(t)
+		titles[document["title"]], details[document["detail"]] = true, true
+	}
+	assert.Len(t, titles, len(trouble))
+	assert.Len(t, details, len(trouble))
+}
+
+func TestEveryProblemTypeHasItsSection(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("docs/problems.md")
+	require.NoError(t, err)
+	var sections, kinds []string
+	for _, m := range regexp.MustCompile(`(?m)^## (.+)$`).FindAllStringSubmatch(string(page), -1) {
+		sections = append(sections, m[1])
+	}
+	for kind := range trouble {
+		kinds = append(kinds, kind)
+	}
+	assert.ElementsMatch(t, kinds, sections)
+}
+
+func TestInvalidKeyIsToldWhatIsWrongWithIt(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]string{
+		"k,k": "more than once", "k k": "space", `"k`: "structured string", strings.Repeat("k", 256): "longer than 255",
+	} {
+		a := doors()[0].open(t)
+		assert.Contains(t, a.send(ask{key: key}).problem(t)["detail"], want)
+	}
+}
+
+func TestInstanceIsTheRequestAndNeverAnotherHost(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		"/charges":                "/charges#request-1",
+		"/a b":                    "/a%20b#request-1",
+		"/a%20b":                  "/a%20b#request-1",
+		"/a%2Fb":                  "/a%2Fb#request-1",
+		"/100%":                   "/100%25#request-1",
+		"/ü":                      "/%C3%BC#request-1",
+		"/<script>'\"\\</script>": `/%3Cscript%3E%27%22%5C%3C/script%3E#request-1`,
+		"/a?b#c":                  "/a%3Fb%23c#request-1",
+		"/a\r\nX: y":              "/a%0D%0AX:%20y#request-1",
+		"//evil.example/x":        "/.//evil.example/x#request-1",
+		"javascript:alert(1)":     "./javascript:alert(1)#request-1",
+	} {
+		a := doors()[0].open(t)
+		assert.Equal(t, want, a.send(ask{path: path}).problem(t)["instance"], path)
+	}
+}
+
+func TestInstanceIsAlwaysARelativeReference(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		e := ask{}.v2()
+		e.RawPath = rapid.OneOf(rapid.String(), rapid.StringMatching(`[/a:%2@?#\\.]{0,8}`)).Draw(t, "path")
+		e.RequestContext.RequestID = rapid.String().Draw(t, "id")
+		_, out, err := identify[requestV2, responseV2](context.Background(), e, true)
+		require.NoError(t, err)
+		var document struct{ Instance string }
+		require.NoError(t, json.Unmarshal([]byte(out.Body), &document))
+		instance := document.Instance
+		u, err := url.Parse(instance)
+		require.NoError(t, err, instance)
+		assert.Empty(t, u.Scheme+u.Host+u.Opaque, instance)
+		assert.Regexp(t, `^[!-~]*$`, instance)
+		assert.Equal(t, e.RequestContext.RequestID, u.Fragment)
+	})
+}
+
+func TestRetryAfterOfOddLeases(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	everyDoor(t, func(t *testing.T, d door) {
+		for name, c := range map[string]struct {
+			change func(r *idempotent.Record)
+			want   string
+		}{
+			"no lease, but an expiry": {func(r *idempotent.Record) { r.Lease, r.Expiry = time.Time{}, now.Add(90*time.Second) }, "90"},
+			"in the year 2500":        {func(r *idempotent.Record) { r.Lease = now.AddDate(474, 0, 0) }, "9223372037"},
+		} {
+			a := d.open(t, idempotent.WithClock(func() time.Time { return now }))
+			a.plant(ask{key: "k"}, c.change)
+			assert.Equal(t, c.want, a.send(ask{key: "k"}).Headers["Retry-After"], name)
+		}
+	})
+}
+
+func TestErrorInsideAUsersErrorIsNotTheAnswer(t *testing.T) {
+	t.Parallel()
+	inner := &idempotent.StoreUnavailableError{Operation: "another handler", Err: errors.New("x")}
+	failing := idempotent.WithTenant(func(context.Context, requestV2) (string, error) { return "", inner })
+	_, out, err := identify[requestV2, responseV2](t.Context(), ask{key: "k"}.v2(), false, failing)
+	require.NoError(t, err)
+	assertProblem(t, ofV2(out), 500, "refused")
+	assert.NotContains(t, out.Headers, "Retry-After")
+}

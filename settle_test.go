@@ -1,0 +1,417 @@
+package idempotent_test
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/faultstore"
+	"github.com/go-idempotent/idempotent/memory"
+)
+
+// Faults of the completing write that a retry within the settlement mends.
+func TestCompletionIsRetriedAndRecognisedAsOurs(t *testing.T) {
+	for name, fault := range map[string]faultstore.Fault{
+		"reply lost": faultstore.LoseReply, "request lost": faultstore.LoseRequest,
+		"applied, never answered": faultstore.HangAfter, "never answered": faultstore.HangBefore,
+		"throttled": faultstore.Refuse,
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s := newShopOn(t, memory.New(), faultstore.OnCall(2, fault))
+				first, err := s.handle(5)
+				require.NoError(t, err)
+				assert.Equal(t, idempotent.SettledCompleted, s.event().Settlement)
+				require.NoError(t, s.event().StoreErr)
+
+				again, err := s.sandbox(nil).handle(5)
+				require.NoError(t, err)
+				assert.Equal(t, first, again)
+				assertExecuted(t, s, 1)
+			})
+		})
+	}
+}
+
+func TestStoreThatIsDownAtCompletionHidesNothingAndExecutesNothing(t *testing.T) {
+	for name, fault := range map[string]faultstore.Fault{
+		"silent": faultstore.HangBefore, "refusing": faultstore.Refuse, "denying": faultstore.Deny,
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s := newShopOn(t, memory.New(), faultstore.OnOp(faultstore.Swap, fault))
+				started := time.Now()
+				got, err := s.handle(5)
+				require.NoError(t, err)
+				assert.Equal(t, receipt{Charge: 1, Amount: 5}, got)
+				assert.LessOrEqual(t, time.Since(started), idempotent.DefaultClaimBudget)
+				assert.Equal(t, idempotent.SettledFailed, s.event().Settlement)
+				require.ErrorIs(t, s.event().StoreErr, faultstore.ErrInjected)
+				assert.NotContains(t, s.store.Ops(), faultstore.Delete, "a record is never deleted after an effect")
+				assertExecuted(t, s, 1)
+			})
+		})
+	}
+}
+
+func TestResultThatCannotBeStoredMakesTheRecordUnknown(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		// Completions never pass, a small last write does.
+		s := newShopOn(t, memory.New(), func(c faultstore.Call) faultstore.Fault {
+			switch c.Next.Status {
+			case idempotent.StatusCompleted:
+				return faultstore.HangBefore
+			case idempotent.StatusUnknown:
+				return faultstore.Slow
+			default:
+				return faultstore.Pass
+			}
+		})
+		got, err := s.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, receipt{Charge: 1, Amount: 5}, got)
+		assert.Equal(t, idempotent.SettledUnknown, s.event().Settlement)
+		assert.Equal(t, "result-lost", s.event().Reason)
+
+		time.Sleep(time.Hour)
+		_, err = s.sandbox(nil).handle(5)
+		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome, "the effect happened, it must not happen again")
+		assertExecuted(t, s, 1)
+	})
+}
+
+func TestResultThatWasStoredAfterAllIsNotLost(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		// The completion lands, but no reply to one ever arrives.
+		s := newShopOn(t, memory.New(), func(c faultstore.Call) faultstore.Fault {
+			switch {
+			case c.N == 2:
+				return faultstore.LoseReply
+			case c.Next.Status == idempotent.StatusCompleted:
+				return faultstore.LoseRequest
+			default:
+				return faultstore.Pass
+			}
+		})
+		_, err := s.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, idempotent.SettledCompleted, s.event().Settlement)
+		_, err = s.sandbox(nil).handle(5)
+		require.NoError(t, err)
+		assertExecuted(t, s, 1)
+	})
+}
+
+// While the handler runs, something happens to the record. What becomes of the result?
+func TestLostLeaseAtCompletion(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change  func(r *idempotent.Record)
+		gone    bool
+		want    receipt
+		wantErr error
+		settled idempotent.Settlement
+		after   idempotent.Status
+		ours    bool // the record holds our result afterwards
+	}{
+		"deleted": {
+			gone: true, want: receipt{1, 5}, settled: idempotent.SettledCompleted, after: idempotent.StatusCompleted, ours: true,
+		},
+		"made UNKNOWN by someone who saw the lease lapse": {
+			change: func(r *idempotent.Record) { r.Status, r.Reason = idempotent.StatusUnknown, "crashed" },
+			want:   receipt{1, 5}, settled: idempotent.SettledCompleted, after: idempotent.StatusCompleted, ours: true,
+		},
+		"completed by another owner": {
+			change: func(r *idempotent.Record) { r.Owner = "thief"; completed(r, `{"charge":9,"amount":5}`) },
+			want:   receipt{9, 5}, settled: idempotent.SettledElsewhere, after: idempotent.StatusCompleted,
+		},
+		"completed by a Powertools writer over our owner": {
+			change: func(r *idempotent.Record) { completed(r, `{"charge":9,"amount":5}`); r.Commit = "" },
+			want:   receipt{9, 5}, settled: idempotent.SettledElsewhere, after: idempotent.StatusCompleted,
+		},
+		"completed by another owner for another request": {
+			change: func(r *idempotent.Record) { r.Owner = "thief"; completed(r, `{"charge":9}`); r.Fingerprint = "1:x" },
+			want:   receipt{1, 5}, settled: idempotent.SettledElsewhere, after: idempotent.StatusCompleted,
+		},
+		"completed by another owner, unreadable": {
+			change: func(r *idempotent.Record) { r.Owner = "thief"; completed(r, `{`); r.Commit = "" },
+			want:   receipt{1, 5}, settled: idempotent.SettledElsewhere, after: idempotent.StatusCompleted,
+		},
+		"taken over by someone who runs": {
+			change:  func(r *idempotent.Record) { r.Owner = "thief" },
+			wantErr: idempotent.ErrInProgress, settled: idempotent.SettledElsewhere, after: idempotent.StatusInProgress,
+		},
+		"taken over by someone who runs for another request": {
+			change: func(r *idempotent.Record) { r.Owner, r.Fingerprint = "thief", "1:x" },
+			want:   receipt{1, 5}, settled: idempotent.SettledElsewhere, after: idempotent.StatusInProgress,
+		},
+		"taken over by someone who crashed": {
+			change: func(r *idempotent.Record) { r.Owner, r.Lease = "thief", time.Now().Add(-time.Second) },
+			want:   receipt{1, 5}, settled: idempotent.SettledCompleted, after: idempotent.StatusCompleted, ours: true,
+		},
+		"taken over by someone who crashed, for another request": {
+			change: func(r *idempotent.Record) {
+				r.Owner, r.Fingerprint, r.Lease = "thief", "1:x", time.Now().Add(-time.Second)
+			},
+			want: receipt{1, 5}, settled: idempotent.SettledElsewhere, after: idempotent.StatusInProgress,
+		},
+		"taken over and UNKNOWN": {
+			change: func(r *idempotent.Record) { r.Owner, r.Status = "thief", idempotent.StatusUnknown },
+			want:   receipt{1, 5}, settled: idempotent.SettledElsewhere, after: idempotent.StatusUnknown,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s := newShop(t, amountFingerprint())
+				s.do = func(_ context.Context, o order) (receipt, error) {
+					mine := s.mustRecord()
+					if tc.gone {
+						deleted, err := s.inner.Delete(t.Context(), mine)
+						require.NoError(t, err)
+						require.True(t, deleted)
+						return receipt{1, o.Amount}, nil
+					}
+					next := mine
+					tc.change(&next)
+					_, swapped, err := s.inner.Swap(t.Context(), mine, next)
+					require.NoError(t, err)
+					require.True(t, swapped)
+					return receipt{1, o.Amount}, nil
+				}
+				got, err := s.handle(5)
+				if tc.wantErr != nil {
+					require.ErrorIs(t, err, tc.wantErr)
+				} else {
+					require.NoError(t, err)
+					assert.Equal(t, tc.want, got)
+				}
+				assert.Equal(t, tc.settled, s.event().Settlement)
+				if tc.settled == idempotent.SettledElsewhere {
+					require.Error(t, s.event().StoreErr, "the observer learns of it")
+				}
+				r := s.mustRecord()
+				assert.Equal(t, tc.after, r.Status)
+				assert.Equal(t, tc.ours, r.Committed([]byte(`{"charge":1,"amount":5}`)))
+			})
+		})
+	}
+}
+
+func TestHandlerErrorReleasesAndIsReturnedAsItIs(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.do = func(context.Context, order) (receipt, error) { return receipt{}, errCard }
+		_, err := s.handle(5)
+		assert.Same(t, errCard, err)
+		_, found := s.record()
+		assert.False(t, found)
+		assert.Equal(t, []faultstore.Op{faultstore.Claim, faultstore.Delete}, s.store.Ops())
+		assert.Equal(t, idempotent.SettledReleased, s.event().Settlement)
+		require.ErrorIs(t, s.event().Err, errCard)
+		_, err = s.handle(5)
+		require.ErrorIs(t, err, errCard)
+		assertExecuted(t, s, 2)
+	})
+}
+
+func TestReleaseThatFailsNeverReplacesTheHandlersError(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, memory.New(), faultstore.OnOp(faultstore.Delete, faultstore.HangBefore))
+		s.do = func(context.Context, order) (receipt, error) { return receipt{}, errCard }
+		_, err := s.handle(5)
+		assert.Same(t, errCard, err)
+		assert.Equal(t, idempotent.SettledFailed, s.event().Settlement)
+		require.ErrorIs(t, s.event().StoreErr, faultstore.ErrInjected)
+	})
+}
+
+func TestReleaseWhoseReplyIsLostIsStillARelease(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, memory.New(), faultstore.OnCall(2, faultstore.LoseReply))
+		s.do = func(context.Context, order) (receipt, error) { return receipt{}, errCard }
+		_, err := s.handle(5)
+		assert.Same(t, errCard, err)
+		assert.Equal(t, idempotent.SettledReleased, s.event().Settlement)
+		require.NoError(t, s.event().StoreErr)
+	})
+}
+
+func TestStaleOwnerReleasesNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		var stolen idempotent.Record
+		s.do = func(context.Context, order) (receipt, error) {
+			mine := s.mustRecord()
+			stolen = mine
+			stolen.Owner = "thief"
+			_, swapped, err := s.inner.Swap(t.Context(), mine, stolen)
+			require.NoError(t, err)
+			require.True(t, swapped)
+			return receipt{}, errCard
+		}
+		_, err := s.handle(5)
+		assert.Same(t, errCard, err)
+		assert.Equal(t, stolen, s.mustRecord())
+		assert.Equal(t, idempotent.SettledElsewhere, s.event().Settlement)
+	})
+}
+
+func TestPanicReleasesAndContinues(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.do = func(context.Context, order) (receipt, error) { panic("boom") }
+		assert.PanicsWithValue(t, "boom", func() { _, _ = s.handle(5) })
+		_, found := s.record()
+		assert.False(t, found)
+		assert.Equal(t, idempotent.SettledReleased, s.event().Settlement)
+	})
+}
+
+func TestGoexitReleasesAndContinues(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.do = func(context.Context, order) (receipt, error) {
+			runtime.Goexit()
+			return receipt{}, nil
+		}
+		came, done := false, make(chan struct{})
+		go func() {
+			defer close(done)
+			_, _ = s.handle(5)
+			came = true
+		}()
+		<-done
+		assert.False(t, came, "Goexit is not stopped")
+		_, found := s.record()
+		assert.False(t, found)
+	})
+}
+
+func TestPanicInTheHeartbeatTimeIsSettledAfterTheHeartbeatWasJoined(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, memory.New(), faultstore.OnCall(2, faultstore.Slow))
+		s.do = func(context.Context, order) (receipt, error) {
+			time.Sleep(idempotent.DefaultLease/3 + time.Millisecond) // a renewal is on its way
+			panic("boom")
+		}
+		started := time.Now()
+		assert.PanicsWithValue(t, "boom", func() { _, _ = s.handler.Handle(t.Context(), order{ID: "o-1"}) })
+		_, found := s.record()
+		assert.False(t, found)
+		assert.Equal(t, []faultstore.Op{faultstore.Claim, faultstore.Swap, faultstore.Delete}, s.store.Ops())
+		assert.GreaterOrEqual(t, time.Since(started), idempotent.DefaultLease/3+faultstore.SlowFor)
+	})
+}
+
+func TestCleanupDoesNotDependOnTheCallersContext(t *testing.T) {
+	for name, result := range map[string]error{"complete": nil, "release": errCard} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s := newShop(t)
+				ctx, cancel := context.WithCancel(t.Context())
+				s.do = func(context.Context, order) (receipt, error) {
+					cancel()
+					return receipt{1, 5}, result
+				}
+				_, err := s.handler.Handle(ctx, order{ID: "o-1", Amount: 5})
+				require.ErrorIs(t, err, result)
+				r, found := s.record()
+				assert.Equal(t, result == nil, found)
+				if found {
+					assert.Equal(t, idempotent.StatusCompleted, r.Status)
+				}
+			})
+		})
+	}
+}
+
+func TestHandlerThatOverrunsItsDeadlineStillCompletes(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.do = func(_ context.Context, o order) (receipt, error) {
+			time.Sleep(11 * time.Second)
+			return receipt{1, o.Amount}, nil
+		}
+		_, err := s.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, idempotent.StatusCompleted, s.mustRecord().Status)
+	})
+}
+
+// What goes wrong after the handler has returned must not release the key.
+func TestPanicAfterTheHandlerReturnedMakesTheRecordUnknown(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t, idempotent.WithStoreIf(func(receipt) bool { panic("odd") }))
+		assert.PanicsWithValue(t, "odd", func() { _, _ = s.handle(5) })
+		r := s.mustRecord()
+		assert.Equal(t, idempotent.StatusUnknown, r.Status)
+		assert.Equal(t, "result-lost", r.Reason)
+		_, err := s.sandbox(nil).handle(5)
+		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+	})
+}
+
+func TestResultThatCannotBeEncodedMakesTheRecordUnknown(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		inner := memory.New()
+		executions := 0
+		handler := idempotent.Wrap(func(context.Context, order) (any, error) {
+			executions++
+			return func() {}, nil
+		}, inner, idempotent.WithOperation("odd"), idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
+		got, err := handler.Handle(t.Context(), order{ID: "o-1"})
+		require.NoError(t, err)
+		assert.NotNil(t, got, "by value the result is there")
+		_, err = handler.Handle(t.Context(), order{ID: "o-1"})
+		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+
+		_, err = handler.Invoke(t.Context(), []byte(`{"id":"o-2"}`))
+		require.ErrorContains(t, err, "unsupported type", "on the wire the error is that of the encoder")
+		_, err = handler.Invoke(t.Context(), []byte(`{"id":"o-2"}`))
+		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+		assert.Equal(t, 2, executions)
+	})
+}
+
+func TestSettlementRespectsTheInvocationsDeadline(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, memory.New(), faultstore.OnOp(faultstore.Swap, faultstore.HangBefore))
+		started := time.Now()
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			<-ctx.Done()
+			return receipt{1, o.Amount}, nil
+		}
+		_, err := s.handle(5)
+		require.NoError(t, err)
+		assert.LessOrEqual(t, time.Since(started), 10*time.Second)
+	})
+}
+
+func TestUnknownThatCannotBeWrittenIsReported(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, memory.New(), faultstore.OnOp(faultstore.Swap, faultstore.Deny))
+		s.do = func(context.Context, order) (receipt, error) { return receipt{}, idempotent.Uncertain(errCard) }
+		_, err := s.handle(5)
+		assert.Same(t, errCard, err)
+		assert.Equal(t, idempotent.SettledFailed, s.event().Settlement)
+		assert.NotErrorIs(t, err, idempotent.ErrStoreUnavailable)
+	})
+}
+
+func TestErrorGivesWayToTheResultThatAllCallersAgreeOn(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.do = func(context.Context, order) (receipt, error) {
+			s.rewrite(s.recordKey(), func(r *idempotent.Record) { r.Owner = "thief"; completed(r, `{"charge":9}`) })
+			return receipt{}, idempotent.Terminal(errCard)
+		}
+		got, err := s.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, receipt{Charge: 9}, got)
+		require.NoError(t, s.event().Err)
+	})
+}

@@ -1,0 +1,21 @@
+package idempotent
+
+import "context"
+
+// shape is how the events of a handler name their key, and how its results are stored and replayed.
+type shape[In, Out any] interface {
+	// prepare computes the request before any I/O. A nil request without an error needs no protection.
+	prepare(ctx context.Context, src *source[In]) (*request, error)
+	// answers reports whether out is an answer even if a marked error stands beside it.
+	answers(out Out) bool
+	// stores reports whether out is a result to keep; storedForm is what is kept of it, and whether that is another
+	// value than out.
+	stores(out Out) bool
+	storedForm(out Out) (stored Out, changed bool)
+	// replayedForm marks a stored result as a replay. If replaysBytes, it changes nothing, and the stored JSON can be
+	// returned without decoding it.
+	replayedForm(out Out) Out
+	replaysBytes() bool
+	// problem turns an error of this package into an answer, if the shape has a form for it.
+	problem(src *source[In], err error) (Out, bool)
+}

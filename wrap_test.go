@@ -1,0 +1,189 @@
+package idempotent_test
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/memory"
+)
+
+// problemsOf are what Wrap panics with.
+func problemsOf(t *testing.T, wrap func()) []string {
+	t.Helper()
+	var found *idempotent.ConfigError
+	func() {
+		defer func() {
+			err, ok := recover().(*idempotent.ConfigError)
+			require.True(t, ok, "Wrap panics with a *ConfigError")
+			found = err
+		}()
+		wrap()
+	}()
+	return found.Problems
+}
+
+func plain(context.Context, order) (receipt, error) { return receipt{}, nil }
+
+func TestEveryConfigurationProblemNamesOptionAndValue(t *testing.T) {
+	t.Parallel()
+	var nilStore *memory.Store
+	for name, tc := range map[string]struct {
+		wrap func(opts ...idempotent.Option)
+		opts []idempotent.Option
+		want []string
+	}{
+		"nil store":       {wrap: func(o ...idempotent.Option) { idempotent.Wrap(plain, nil, o...) }, want: []string{"store is nil"}},
+		"typed nil store": {wrap: func(o ...idempotent.Option) { idempotent.Wrap(plain, nilStore, o...) }, want: []string{"store is nil"}},
+		"nil handler": {
+			wrap: func(o ...idempotent.Option) { idempotent.Wrap[order, receipt](nil, memory.New(), o...) },
+			want: []string{"handler is nil"},
+		},
+		"nil option":        {opts: []idempotent.Option{nil}, want: []string{"option 3 is nil"}},
+		"empty operation":   {opts: []idempotent.Option{idempotent.WithOperation("")}, want: []string{"WithOperation", `""`}},
+		"bad operation":     {opts: []idempotent.Option{idempotent.WithOperation("a#b")}, want: []string{"WithOperation", `"a#b"`}},
+		"newline":           {opts: []idempotent.Option{idempotent.WithOperation("a\n")}, want: []string{"WithOperation", `"a\n"`}},
+		"long operation":    {opts: []idempotent.Option{idempotent.WithOperation(strings.Repeat("a", 256))}, want: []string{"WithOperation", "255"}},
+		"nil key":           {opts: []idempotent.Option{idempotent.WithKey[order](nil)}, want: []string{"WithKey", "nil"}},
+		"nil observer":      {opts: []idempotent.Option{idempotent.WithObserver(nil)}, want: []string{"WithObserver", "nil"}},
+		"nil clock":         {opts: []idempotent.Option{idempotent.WithClock(nil)}, want: []string{"WithClock", "nil"}},
+		"key of another":    {opts: []idempotent.Option{idempotent.WithKey(func(receipt) (string, error) { return "", nil })}, want: []string{"WithKey", "receipt", "order"}},
+		"storeIf of other":  {opts: []idempotent.Option{idempotent.WithStoreIf(func(order) bool { return true })}, want: []string{"WithStoreIf", "receipt", "order"}},
+		"tenant of other":   {opts: []idempotent.Option{idempotent.WithTenant(func(context.Context, string) (string, error) { return "", nil })}, want: []string{"WithTenant", "string", "order"}},
+		"short retention":   {opts: []idempotent.Option{idempotent.WithRetention(time.Millisecond)}, want: []string{"WithRetention", "1ms", "1s"}},
+		"negative timing":   {opts: []idempotent.Option{idempotent.WithTiming(idempotent.Timing{Margin: -1, Lease: time.Millisecond})}, want: []string{"Margin", "-1ns", "Lease", "1ms"}},
+		"margin over lease": {opts: []idempotent.Option{idempotent.WithTiming(idempotent.Timing{Margin: time.Minute, Lease: time.Second})}, want: []string{"Margin 1m0s", "Lease 1s"}},
+		"crash policy":      {opts: []idempotent.Option{idempotent.WithCrashPolicy(7)}, want: []string{"WithCrashPolicy", "7"}},
+		"error policy":      {opts: []idempotent.Option{idempotent.WithErrorPolicy(-1)}, want: []string{"WithErrorPolicy", "-1"}},
+		"HTTP on plain":     {opts: []idempotent.Option{idempotent.WithHTTP(idempotent.HTTP{})}, want: []string{"WithHTTP", "order", "receipt"}},
+		"resolver and Reexecute": {
+			opts: []idempotent.Option{
+				idempotent.WithCrashPolicy(idempotent.Reexecute),
+				idempotent.WithResolver(func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
+					return idempotent.Untouched[receipt](), nil
+				}),
+			},
+			want: []string{"WithResolver", "Reexecute"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if tc.wrap == nil {
+				tc.wrap = func(o ...idempotent.Option) { idempotent.Wrap(plain, memory.New(), o...) }
+			}
+			opts := append([]idempotent.Option{
+				idempotent.WithOperation("test"),
+				idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }),
+			}, tc.opts...)
+			text := strings.Join(problemsOf(t, func() { tc.wrap(opts...) }), "; ")
+			for _, want := range tc.want {
+				assert.Contains(t, text, want)
+			}
+		})
+	}
+}
+
+func TestAllProblemsAreReportedAtOnce(t *testing.T) {
+	t.Parallel()
+	problems := problemsOf(t, func() {
+		idempotent.Wrap[order, receipt](nil, nil,
+			idempotent.WithRetention(0), idempotent.WithTiming(idempotent.Timing{Lease: -1, Reserve: -1}))
+	})
+	assert.Len(t, problems, 7, "%v: store, retention, two timings, handler, operation, key", problems)
+}
+
+func TestHandlerThatIsNotHTTPMustNameOperationAndKey(t *testing.T) {
+	t.Parallel()
+	problems := problemsOf(t, func() { idempotent.Wrap(plain, memory.New()) })
+	require.Len(t, problems, 2)
+	assert.Contains(t, problems[0], "WithOperation")
+	assert.Contains(t, problems[1], "WithKey")
+
+	problems = problemsOf(t, func() {
+		idempotent.Wrap(func(context.Context, events.APIGatewayV2HTTPRequest) (string, error) { return "", nil }, memory.New())
+	})
+	assert.Contains(t, strings.Join(problems, "; "), "events.APIGatewayV2HTTPResponse", "the response of another family is no HTTP handler")
+}
+
+func TestStreamsAreRefusedWhenWrapping(t *testing.T) {
+	t.Parallel()
+	refused := func(t *testing.T, wrap func()) {
+		t.Helper()
+		assert.Contains(t, strings.Join(problemsOf(t, wrap), "; "), "stream")
+	}
+	refused(t, func() {
+		idempotent.Wrap(func(context.Context, order) (io.Reader, error) { return nil, nil }, memory.New(), keyed[order]("k")...)
+	})
+	refused(t, func() {
+		idempotent.Wrap(func(context.Context, events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
+			return nil, nil
+		}, memory.New(), keyed[events.LambdaFunctionURLRequest]("k")...)
+	})
+	refused(t, func() {
+		idempotent.Wrap(func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyStreamingResponse, error) {
+			return events.APIGatewayProxyStreamingResponse{}, nil
+		}, memory.New(), keyed[events.APIGatewayProxyRequest]("k")...)
+	})
+}
+
+func httpHandler(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	return events.APIGatewayV2HTTPResponse{StatusCode: 201}, nil
+}
+
+func TestOperationOfAnHTTPHandlerIsTheFunctionName(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "charges-prod")
+	store := memory.New()
+	var key string
+	handler := idempotent.Wrap(httpHandler, store,
+		idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { key = e.RecordKey }))
+	_, err := handler.Handle(t.Context(), post("k-1"))
+	require.NoError(t, err)
+	assert.True(t, strings.HasPrefix(key, "charges-prod#"), key)
+	assert.Len(t, key, len("charges-prod#")+43)
+
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "")
+	handler = idempotent.Wrap(httpHandler, store,
+		idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { key = e.RecordKey }))
+	_, err = handler.Handle(t.Context(), post("k-1"))
+	require.NoError(t, err)
+	assert.True(t, strings.HasPrefix(key, "local#"), key)
+
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "a b")
+	assert.Contains(t, problemsOf(t, func() { idempotent.Wrap(httpHandler, store) })[0], `AWS_LAMBDA_FUNCTION_NAME: "a b"`)
+}
+
+// post is the smallest event of an HTTP API with a key.
+func post(key string) events.APIGatewayV2HTTPRequest {
+	e := events.APIGatewayV2HTTPRequest{
+		Version: "2.0", RouteKey: "POST /charges", RawPath: "/charges",
+		Headers: map[string]string{"idempotency-key": key}, Body: `{"amount":1999}`,
+	}
+	e.RequestContext.HTTP.Method = "POST"
+	return e
+}
+
+func TestEnvironmentSwitchOfPowertoolsIsReadWhenWrapping(t *testing.T) {
+	for value, disabled := range map[string]bool{
+		"": false, "1": true, "true": true, "YES": true, "On": true, "y": true, "0": false, "false": false, "no": false, "off": false,
+	} {
+		t.Setenv("POWERTOOLS_IDEMPOTENCY_DISABLED", value)
+		s := newShop(t)
+		overridden := newShop(t, idempotent.WithDisabled(!disabled))
+		t.Setenv("POWERTOOLS_IDEMPOTENCY_DISABLED", "true") // too late
+		_, err := s.handle(1)
+		require.NoError(t, err)
+		assert.Equal(t, disabled, s.event().Outcome == idempotent.OutcomeDisabled, "%q", value)
+		_, err = overridden.handle(1)
+		require.NoError(t, err)
+		assert.Equal(t, !disabled, overridden.event().Outcome == idempotent.OutcomeDisabled, "%q", value)
+	}
+	t.Setenv("POWERTOOLS_IDEMPOTENCY_DISABLED", "maybe")
+	assert.Contains(t, problemsOf(t, func() { newShop(t) })[0], `POWERTOOLS_IDEMPOTENCY_DISABLED: "maybe"`)
+}
