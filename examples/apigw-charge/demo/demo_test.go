@@ -1,0 +1,70 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+)
+
+// runDemo runs the demo in a process of its own, as a user does.
+func runDemo(t *testing.T, environment ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "demo")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".").CombinedOutput()
+	require.NoError(t, err, string(out))
+	cmd := exec.CommandContext(t.Context(), binary)
+	cmd.Env = append(os.Environ(), environment...)
+	var o, e strings.Builder
+	cmd.Stdout, cmd.Stderr = &o, &e
+	err = cmd.Run()
+	return o.String(), e.String(), err
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return lines[len(lines)-1]
+}
+
+const happyEnd = "OK: 9 requests for 3 orders, one process killed: 3 charges, 6699 cents"
+
+func TestTheStoryEndsWell(t *testing.T) {
+	t.Parallel()
+	stdout, stderr, err := runDemo(t, "STORE=memory")
+	require.NoError(t, err, stdout+stderr)
+	require.Equal(t, happyEnd, lastLine(stdout))
+	require.Empty(t, stderr)
+	require.Contains(t, stdout, "signal: killed")
+	require.Equal(t, 2, strings.Count(stdout, "replayed, same bytes"))
+	require.Equal(t, 1, strings.Count(stdout, "asked 2 times with this key, charged once"))
+}
+
+func TestTheStoryEndsWellOnDynamoDB(t *testing.T) {
+	t.Parallel()
+	stdout, stderr, err := runDemo(t, "STORE=dynamodb", "AWS_ENDPOINT_URL_DYNAMODB="+dynamolocal.Endpoint(t))
+	require.NoError(t, err, stdout+stderr)
+	require.Equal(t, happyEnd, lastLine(stdout))
+}
+
+// Without the protection the story must not end well, or it would prove nothing.
+func TestTheStoryFailsWithoutProtection(t *testing.T) {
+	t.Parallel()
+	stdout, stderr, err := runDemo(t, "STORE=memory", "POWERTOOLS_IDEMPOTENCY_DISABLED=true")
+	var exit *exec.ExitError
+	require.ErrorAs(t, err, &exit)
+	require.Equal(t, 1, exit.ExitCode())
+	require.NotContains(t, stdout, "OK:")
+	require.Contains(t, stderr, "FAILED: step 2: the answer is not marked as a replay")
+}
+
+func TestAStoreThatCannotBeOpenedIsAFailure(t *testing.T) {
+	t.Parallel()
+	_, stderr, err := runDemo(t, "STORE=redis")
+	require.Error(t, err)
+	require.Contains(t, stderr, `FAILED: STORE="redis"`)
+}

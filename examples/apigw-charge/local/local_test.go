@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var address = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
+
+// environment is one with nothing but these variables.
+func environment(values map[string]string) func(string) string {
+	return func(name string) string { return values[name] }
+}
+
+// start runs the front until the test ends and returns its URL. The function ends it and returns how it ended.
+func start(t *testing.T, values map[string]string) (url string, stop func() error) {
+	t.Helper()
+	values["PORT"] = "0"
+	ctx, cancel := context.WithCancel(t.Context())
+	out, in := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- run(ctx, environment(values), in)
+		_ = in.Close()
+	}()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	stop = func() error {
+		cancel()
+		return <-ended
+	}
+	return address.FindString(line), stop
+}
+
+func post(t *testing.T, url, key string) (*http.Response, string) {
+	t.Helper()
+	body := `{"amount":1999,"currency":"usd","source":"tok_visa"}`
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/charges", strings.NewReader(body))
+	require.NoError(t, err)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Idempotency-Key", key)
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	return resp, string(text)
+}
+
+func TestItServesTheFunctionUntilItIsTold(t *testing.T) {
+	t.Parallel()
+	url, stop := start(t, map[string]string{})
+	first, body := post(t, url, "k")
+	require.Equal(t, 201, first.StatusCode)
+	again, sameBody := post(t, url, "k")
+	require.Equal(t, "true", again.Header.Get("Idempotent-Replayed"))
+	require.Equal(t, body, sameBody)
+	require.NoError(t, stop())
+	_, err := http.Get(url) //nolint:noctx // nobody listens
+	require.Error(t, err)
+}
+
+func TestARequestInFlightIsAnsweredBeforeItEnds(t *testing.T) {
+	t.Parallel()
+	charging, mayAnswer := make(chan struct{}), make(chan struct{})
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		close(charging)
+		<-mayAnswer
+		_, _ = io.WriteString(w, `{"id":"ch_1","status":"succeeded"}`)
+	}))
+	t.Cleanup(provider.Close)
+	url, stop := start(t, map[string]string{"PAYMENTS_URL": provider.URL})
+	answered := make(chan int, 1)
+	go func() {
+		resp, _ := post(t, url, "k") //nolint:testifylint // what fails there, fails below
+		answered <- resp.StatusCode
+	}()
+	<-charging
+	ended := make(chan error, 1)
+	go func() { ended <- stop() }()
+	select {
+	case <-ended:
+		close(mayAnswer)
+		t.Fatal("it did not wait")
+	case <-time.After(100 * time.Millisecond):
+	}
+	close(mayAnswer)
+	require.Equal(t, 201, <-answered)
+	require.NoError(t, <-ended)
+}
+
+func TestItSaysWhyItCannotStart(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		values map[string]string
+		says   string
+	}{
+		{map[string]string{"STORE": "redis"}, "STORE"},
+		{map[string]string{"PAYMENTS_URL": "nowhere"}, "PAYMENTS_URL"},
+		{map[string]string{"PORT": "none"}, "none"},
+	} {
+		require.ErrorContains(t, run(t.Context(), environment(c.values), io.Discard), c.says)
+	}
+}
+
+func TestASignalEndsItWell(t *testing.T) {
+	t.Parallel()
+	binary := filepath.Join(t.TempDir(), "local")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".").CombinedOutput()
+	require.NoError(t, err, string(out))
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		cmd := exec.CommandContext(t.Context(), binary)
+		cmd.Env = []string{"PORT=0"}
+		stdout, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		console := bufio.NewReader(stdout)
+		line, err := console.ReadString('\n')
+		require.NoError(t, err)
+		resp, _ := post(t, address.FindString(line), "k")
+		require.Equal(t, 201, resp.StatusCode)
+
+		require.NoError(t, cmd.Process.Signal(signal))
+		_, err = io.Copy(io.Discard, console)
+		require.NoError(t, err)
+		require.NoError(t, cmd.Wait(), signal)
+	}
+}
