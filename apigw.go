@@ -70,9 +70,6 @@ func match[In, Out, Event, Response any](
 func conversion[V, T any]() (read func(V) (T, bool), write func(T) V, ok bool) {
 	var v V
 	switch any(v).(type) {
-	case T:
-		return func(v V) (T, bool) { return any(v).(T), true }, //nolint:forcetypeassert // just checked
-			func(t T) V { return any(t).(V) }, true //nolint:forcetypeassert // just checked
 	case *T:
 		return func(v V) (t T, ok bool) {
 				if p := any(v).(*T); p != nil { //nolint:forcetypeassert // just checked
@@ -81,6 +78,9 @@ func conversion[V, T any]() (read func(V) (T, bool), write func(T) V, ok bool) {
 				return t, false
 			},
 			func(t T) V { return any(&t).(V) }, true //nolint:forcetypeassert // just checked
+	case T:
+		return func(v V) (T, bool) { return any(v).(T), true }, //nolint:forcetypeassert // just checked
+			func(t T) V { return any(t).(V) }, true //nolint:forcetypeassert // just checked
 	default:
 		return nil, nil, false
 	}

@@ -42,23 +42,18 @@ func (v *invocation) claim(ctx context.Context) (answer, bool) {
 	defer cancel()
 
 	m := move{kind: moveClaim, next: v.fresh()}
-	var unresolved *move // the last write of our token that may have been applied unseen
-	for failures, moves := 0, 0; moves < maxMoves; {
+	var f failures
+	for moves := 0; moves < maxMoves; {
 		now := v.now()
 		held, won, err := v.send(tries, m, now)
 		if err != nil {
-			if m.kind != moveRefuse && mayBeApplied(err) {
-				sent := m
-				unresolved = &sent
-			}
-			failures++
-			if mayPass(err) && pause(tries, failures) {
+			if f.repeat(tries, m, err) {
 				continue
 			}
-			if unresolved != nil {
-				v.undo(ctx, *unresolved, end)
+			if f.unresolved != nil {
+				v.undo(ctx, *f.unresolved, end)
 			}
-			return v.failed(err), false
+			return v.failed(f.cause), false
 		}
 		if won && m.kind == moveRefuse {
 			return v.unknown(m.next.Reason), false
@@ -80,6 +75,27 @@ func (v *invocation) claim(ctx context.Context) (answer, bool) {
 		m = *d.move
 	}
 	return v.unavailable(errors.New("the record changed at every look")), false
+}
+
+// failures are those of the writes of one claim.
+type failures struct {
+	count int
+	// cause is why the store could not answer, rather than that time ran out.
+	cause error
+	// unresolved is the last write of our token that may have been applied unseen.
+	unresolved *move
+}
+
+// repeat takes note of a failure, waits, and reports whether the move shall be sent again.
+func (f *failures) repeat(ctx context.Context, m move, err error) bool {
+	if m.kind != moveRefuse && mayBeApplied(err) {
+		f.unresolved = &m
+	}
+	if f.cause == nil || !timedOut(err) {
+		f.cause = err
+	}
+	f.count++
+	return mayPass(err) && pause(ctx, f.count)
 }
 
 // send tries a move once, within half of the time that is left: a lost reply must leave time to ask again.
@@ -172,6 +188,10 @@ func (v *invocation) judgeInProgress(held Record, now time.Time) decision {
 func (v *invocation) takeOver(held Record) *move {
 	if held.Attempt == 0 {
 		held.Attempt = 1 // a record of AWS Powertools counts none, but one execution there was
+	}
+	v.seenReason = held.Reason
+	if held.Status == StatusInProgress {
+		v.seenReason = reasonCrashed
 	}
 	return &move{kind: moveTakeOver, seen: held, next: v.claimed(held)}
 }

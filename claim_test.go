@@ -521,6 +521,19 @@ func TestRecordThatTheStoreCannotReadIsReportedAndLeftAlone(t *testing.T) {
 	})
 }
 
+func TestOutageIsReportedByItsCauseAndNotByTheTimeThatRanOut(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, memory.New(), func(c faultstore.Call) faultstore.Fault {
+			if c.N == 1 {
+				return faultstore.Refuse
+			}
+			return faultstore.HangBefore
+		})
+		_, err := s.handle(1)
+		require.ErrorContains(t, err, "throttled")
+	})
+}
+
 type failingClaims struct {
 	idempotent.Store
 	err   error

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/aws/aws-lambda-go/lambda/handlertrace"
@@ -25,6 +26,8 @@ type delivery[In, Out any] struct {
 	encoded   []byte
 	encodeErr error
 	answered  bool
+	// aside is for the observer: an error that did not become the answer.
+	aside error
 }
 
 // source is an event, decoded when it is first asked for.
@@ -56,7 +59,7 @@ func (s *source[In]) json() ([]byte, error) {
 
 // run takes the delivery through the protocol and reports it to the observer.
 func (d *delivery[In, Out]) run(ctx context.Context) error {
-	event := Event{Operation: d.operation, Outcome: OutcomeExecuted}
+	event := Event{Operation: d.operation, Outcome: OutcomePanicked}
 	if d.observe != nil {
 		// Deferred, so that an execution that panics is reported too.
 		defer func() { d.observe(ctx, event) }()
@@ -68,6 +71,9 @@ func (d *delivery[In, Out]) run(ctx context.Context) error {
 	event.Outcome, event.Err = a.outcome, a.err
 	if a.err == nil {
 		event.Err = d.err
+	}
+	if d.aside != nil {
+		event.Err = errors.Join(event.Err, d.aside)
 	}
 	return a.err
 }
@@ -136,6 +142,7 @@ func (d *delivery[In, Out]) execute(ctx context.Context, returned *bool) ending 
 	}
 	result, err := d.result()
 	if err != nil {
+		d.aside = err
 		return ending{fate: fateUnknown, reason: reasonResultLost}
 	}
 	e.result = result
@@ -166,26 +173,33 @@ func (d *delivery[In, Out]) result() ([]byte, error) {
 
 // resolve implements work.
 func (d *delivery[In, Out]) resolve(ctx context.Context, x Execution) (verdict, ending) {
-	unclear := ending{fate: fateUnknown, reason: reasonCrashed}
-	in, err := d.event()
+	r, err := d.ask(ctx, x)
 	if err != nil {
-		return stillUnknown, unclear
+		d.aside = fmt.Errorf("resolver: %w", err)
+		return stillUnknown, ending{fate: fateUnknown}
 	}
-	r, err := d.functions.resolver(ctx, x, in)
-	switch {
-	case err == nil && r.verdict == touchedNothing:
+	switch r.verdict {
+	case touchedNothing:
 		return touchedNothing, ending{}
-	case err != nil || r.verdict != hasExecuted:
-		d.err = err // for the observer
-		return stillUnknown, unclear
+	case stillUnknown:
+		return stillUnknown, ending{fate: fateUnknown}
+	case hasExecuted:
 	}
 	out, _ := d.shape.storedForm(r.out)
 	result, err := encodeJSON(out)
 	if err != nil {
-		d.err = err
-		return stillUnknown, unclear
+		d.aside = fmt.Errorf("resolver: %w", err)
+		return stillUnknown, ending{fate: fateUnknown}
 	}
 	return hasExecuted, ending{fate: fateComplete, result: result}
+}
+
+func (d *delivery[In, Out]) ask(ctx context.Context, x Execution) (Resolution[Out], error) {
+	in, err := d.event()
+	if err != nil {
+		return Resolution[Out]{}, err
+	}
+	return d.functions.resolver(ctx, x, in)
 }
 
 // receive takes a stored result as the answer. One that cannot be decoded is unreadable.

@@ -7,12 +7,14 @@ import (
 	"time"
 )
 
-// Sentinels for [errors.Is]. Each has a struct that carries its data, returned as a pointer and found by [errors.As].
-// On HTTP handlers these are answered as problem documents and never returned as errors.
+// Sentinels for [errors.Is]. Each but the last has a struct that carries its data, returned as a pointer and found by
+// [errors.As]. On HTTP handlers these are answered as problem documents and never returned as errors; the observer gets
+// them all the same, see [WithObserver].
 var (
 	// ErrMissingKey is returned when a request that needs a key carries none, or only part of one.
 	ErrMissingKey = errors.New("idempotency key is missing")
-	// ErrInvalidKey is returned when a request carries a key that is malformed.
+	// ErrInvalidKey is returned when a request carries a key that is malformed, or something that a key or a fingerprint
+	// cannot be made of.
 	ErrInvalidKey = errors.New("idempotency key is invalid")
 	// ErrMismatch is returned when a key comes back with another fingerprint. The handler did not run.
 	ErrMismatch = errors.New("idempotency key was used for another request")
@@ -25,9 +27,11 @@ var (
 	ErrUnreadable = errors.New("the idempotency record cannot be read")
 	// ErrStoreUnavailable is returned when the store cannot answer. The handler did not run.
 	ErrStoreUnavailable = errors.New("the idempotency store is unavailable")
-	// ErrRefused is returned when a function of the configuration failed on a request. The handler did not run.
+	// ErrRefused is returned when a request cannot be judged: a function of the configuration failed on it, or it is no
+	// event of the handler's kind. The handler did not run.
 	ErrRefused = errors.New("the request cannot be judged")
-	// ErrLeaseLost is never returned. It is the [context.Cause] of a handler's context whose lease could not be renewed.
+	// ErrLeaseLost is never returned. It is the [context.Cause] of a handler's context whose lease could not be renewed, and
+	// the [Event.StoreErr] of an execution that found its record owned by someone else.
 	ErrLeaseLost = errors.New("the lease of the idempotency key was lost")
 )
 
@@ -55,7 +59,7 @@ type InvalidKeyError struct {
 }
 
 func (e *InvalidKeyError) Error() string {
-	return fmt.Sprintf("idempotent: %s: idempotency key in %s %s", e.Operation, e.Source, e.Reason)
+	return fmt.Sprintf("idempotent: %s: %v: %s %s", e.Operation, ErrInvalidKey, e.Source, e.Reason)
 }
 
 // Is reports whether target is [ErrInvalidKey].
@@ -144,20 +148,20 @@ func (e *StoreUnavailableError) Unwrap() error { return e.Err }
 // RefusedError is the data of [ErrRefused].
 type RefusedError struct {
 	Operation string
-	// Option is the one whose function failed.
-	Option string
-	// Err is the error of the function.
+	// Source is the option that could not judge the request.
+	Source string
+	// Err is why, usually the error of the option's function.
 	Err error
 }
 
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("idempotent: %s: %v: %s failed: %v", e.Operation, ErrRefused, e.Option, e.Err)
+	return fmt.Sprintf("idempotent: %s: %v: %s: %v", e.Operation, ErrRefused, e.Source, e.Err)
 }
 
 // Is reports whether target is [ErrRefused].
 func (e *RefusedError) Is(target error) bool { return target == ErrRefused }
 
-// Unwrap returns the error of the function.
+// Unwrap returns Err.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
 var errNoTenant = errors.New("it returned no tenant")
@@ -229,6 +233,12 @@ func mayBeApplied(err error) bool {
 	}
 	se, ok := errors.AsType[*StoreError](err)
 	return !ok || !se.NotApplied
+}
+
+// timedOut reports whether a call ended without an answer.
+func timedOut(err error) bool {
+	se, ok := errors.AsType[*StoreError](err)
+	return ok && se.Kind == FailureTimeout
 }
 
 // ConfigError reports everything that is wrong with the configuration of a handler or a store.

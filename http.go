@@ -48,9 +48,9 @@ type HTTP struct {
 //  5. the API key
 //
 // A request that an authorizer let in without naming one of these is refused, because its callers cannot be
-// told apart: name them with [WithTenant]. The same goes for an authorizer that names everybody alike, which cannot be
-// noticed here. Client certificates are not looked at. In a function with tenant isolation, the tenant of the
-// invocation counts in addition.
+// told apart: name them with [WithTenant]. Do so as well if an authorizer names everybody alike, which cannot be noticed
+// here. Client certificates are not looked at. In a function with tenant isolation, the tenant of the invocation counts
+// in addition.
 //
 // Without an authorizer and without WithTenant all callers share one scope: whoever sends the same key with the same
 // request gets the stored response.
@@ -65,8 +65,9 @@ type HTTP struct {
 //
 // Responses with a status of 200 to 499 are stored, except 401, 403, 408, 409, 423, 425 and 429; all others release the
 // key. Set-Cookie (see StoreCookies), Date and headers of the connection are not stored. Replays carry the header
-// Idempotent-Replayed: true. Everything that keeps the handler from running is answered by a problem document of
-// RFC 9457; docs/problems.md explains each type.
+// Idempotent-Replayed: true. Whatever keeps the handler from running is answered by a problem document of RFC 9457;
+// docs/problems.md explains each type. That includes an event without an HTTP method, which is one of another payload
+// format or none of a gateway.
 func WithHTTP(h HTTP) Option {
 	return optionFunc(func(c *config) error {
 		c.http, c.httpSet = h.withDefaults(), true
@@ -130,7 +131,7 @@ func (s *httpShape[In, Out]) prepare(ctx context.Context, src *source[In]) (*req
 	r := s.family.request(in)
 	switch {
 	case r.method == "":
-		return nil, &RefusedError{Operation: s.operation, Option: "WithHTTP", Err: errNoMethod}
+		return nil, &RefusedError{Operation: s.operation, Source: "WithHTTP", Err: errNoMethod}
 	case neverProtected(r.method):
 		return nil, nil //nolint:nilnil // no request: no protection
 	}

@@ -3,6 +3,7 @@ package idempotent_test
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"strconv"
 	"strings"
 	"sync"
@@ -45,9 +46,7 @@ func (a ask) withDefaults() ask {
 	a.route = orElse(a.route, "/charges")
 	a.path = orElse(a.path, "/charges")
 	header := map[string]string{"content-type": "application/json"}
-	for name, value := range a.header {
-		header[name] = value
-	}
+	maps.Copy(header, a.header)
 	if a.key != "" {
 		header["idempotency-key"] = a.key
 	}

@@ -17,7 +17,7 @@ type request struct {
 type work interface {
 	// execute runs the handler and says how the record is to end. It sets *returned once the handler has returned.
 	execute(ctx context.Context, returned *bool) ending
-	// resolve asks the resolver what became of an earlier execution.
+	// resolve asks the resolver what became of an earlier execution. The ending has no reason.
 	resolve(ctx context.Context, x Execution) (verdict, ending)
 }
 
@@ -73,8 +73,10 @@ type invocation struct {
 	// that a claim takes by the clock of records.
 	started, deadline, lease time.Time
 	// mine is the record as this claim wrote it last, once it is claimed.
-	mine  Record
-	event *Event
+	mine Record
+	// seenReason is why a record that was taken over needs a resolver.
+	seenReason string
+	event      *Event
 }
 
 // invoke runs one delivery: claim, handle, and complete or release. The event is filled in on the way.
@@ -128,6 +130,9 @@ func (v *invocation) handle(ctx context.Context, w work) answer {
 	resolved, e := touchedNothing, ending{}
 	if v.user.resolver != nil && v.recovered() { // an execution that may have had its effect
 		resolved, e = w.resolve(hctx, v.execution())
+		if resolved == stillUnknown {
+			e.reason = v.seenReason
+		}
 	}
 	if resolved == touchedNothing {
 		e = w.execute(hctx, &returned)

@@ -28,6 +28,8 @@ const (
 	// OutcomeRefused: the request could not be judged: a function of the configuration failed, or the payload is no
 	// event of the handler.
 	OutcomeRefused Outcome = "refused"
+	// OutcomePanicked: the handler, or a function of the configuration, panicked or called runtime.Goexit, which goes on.
+	OutcomePanicked Outcome = "panicked"
 	// OutcomeUnprotected: the request needs no key and carries none.
 	OutcomeUnprotected Outcome = "unprotected"
 	// OutcomeDisabled: the protection is turned off.
@@ -51,7 +53,8 @@ const (
 	SettledFailed Settlement = "failed"
 )
 
-// Event reports one invocation to the observer. It holds no key, no payload and no result.
+// Event reports one invocation to the observer. It holds no key, no payload and no result, except for what the handler
+// itself put into its error.
 type Event struct {
 	Operation string
 	// RecordKey is the operation and the hash of scope and key; empty if there was none.
@@ -65,7 +68,7 @@ type Event struct {
 	// Recovered is true if the claim was a takeover.
 	Recovered bool
 	// Err is the error that the invocation ended with: the handler's own with its marks, also where a response stands
-	// beside it, or the library's. Nil if it ended well.
+	// beside it, or the library's, joined with that of a resolver or an encoder that failed. Nil if it ended well.
 	Err error
 	// StoreErr is the last failure of the store that did not decide the answer: a claim that could not be undone, a
 	// renewal, a completion or a release that failed. Nil if there was none.

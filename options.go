@@ -20,7 +20,7 @@ type optionFunc func(*config) error
 
 func (f optionFunc) apply(c *config) error { return f(c) }
 
-// The defaults. Every zero field of [Timing] and [HTTP] takes the value named here.
+// The defaults of [WithRetention] and of the zero fields of [Timing].
 const (
 	DefaultRetention        = 24 * time.Hour
 	DefaultUnknownRetention = 30 * 24 * time.Hour
@@ -28,7 +28,6 @@ const (
 	DefaultMargin           = 2 * time.Second
 	DefaultReserve          = 500 * time.Millisecond
 	DefaultClaimBudget      = 3 * time.Second
-	DefaultRetryAfter       = 2 * time.Second
 
 	// maxOperation keeps record keys and the keys of parts within the 1,024 bytes of a DynamoDB sort key.
 	maxOperation = 255
@@ -55,7 +54,8 @@ type config struct {
 	partialKey               bool
 	digestKey                []byte
 
-	crashSet, disabledSet, httpSet bool
+	// What was given at all, valid or not.
+	operationSet, keyPathSet, crashSet, disabledSet, httpSet bool
 }
 
 // Timing groups the durations of one invocation. A zero field means its default.
@@ -69,8 +69,8 @@ type Timing struct {
 	// Reserve is how long before the invocation's deadline the handler's context ends, so that its result can still be
 	// stored; never more than a tenth of the time that is left. Default 500 ms.
 	Reserve time.Duration
-	// ClaimBudget bounds the whole claim, retries and undo included, and likewise a completion: within it an
-	// outage of the store is answered. Default 3 s, at least 100 ms.
+	// ClaimBudget bounds the whole claim, retries and undo included, and likewise the settlement after the handler: within
+	// it an outage of the store is answered. Default 3 s, at least 100 ms.
 	ClaimBudget time.Duration
 	// UnknownRetention is how long a record of unknown outcome is kept for its settlement. Default 30 days.
 	UnknownRetention time.Duration
@@ -99,12 +99,13 @@ const (
 )
 
 // WithOperation names what the handler does. The name is part of every record key: handlers of one store with
-// the same name share records, and renaming forgets them. It is 1 to 255 characters of [A-Za-z0-9._-].
+// the same name share records. Renaming forgets all records and changes every [DerivedKey], so a request that was under
+// way is executed again, and the downstream takes it for another one. It is 1 to 255 characters of [A-Za-z0-9._-].
 // The default of HTTP handlers is the environment variable AWS_LAMBDA_FUNCTION_NAME, else "local"; any other handler
 // must name its operation.
 func WithOperation(name string) Option {
 	return optionFunc(func(c *config) error {
-		c.operation = name
+		c.operation, c.operationSet = name, true
 		if !validOperation(name) {
 			return fmt.Errorf("WithOperation: %q is not 1 to %d characters of [A-Za-z0-9._-]", name, maxOperation)
 		}
@@ -120,7 +121,8 @@ func validOperation(name string) bool {
 
 // WithKey selects the key with a function of the event. An empty key is a missing one; an error refuses the
 // request as one with an invalid key. The function runs before any I/O and must not modify its argument.
-// On an HTTP handler it replaces the key header; scope and fingerprint stay.
+// On an HTTP handler it replaces the key header; scope and fingerprint stay. Any other handler has no fingerprint of its
+// own: without [WithFingerprint] a key that comes back with other content gets the first result.
 func WithKey[In any](key func(in In) (string, error)) Option {
 	return userFunc("WithKey", key, func(c *config) { c.user.key = key })
 }
@@ -137,7 +139,7 @@ func WithFingerprint[In any](fingerprint func(in In) (any, error)) Option {
 	return userFunc("WithFingerprint", fingerprint, func(c *config) { c.user.fingerprint = fingerprint })
 }
 
-// WithTenant makes the tenant part of the scope of every key. On an HTTP handler it replaces the identity that the
+// WithTenant makes the tenant part of the scope of every key, and so of every [DerivedKey]. On an HTTP handler it replaces the identity that the
 // event's authorizer established. It fails closed: an error or an empty tenant refuses the request.
 func WithTenant[In any](tenant func(ctx context.Context, in In) (string, error)) Option {
 	return userFunc(optionTenant, tenant, func(c *config) { c.user.tenant = tenant })
@@ -160,7 +162,8 @@ func WithTiming(t Timing) Option {
 	})
 }
 
-// WithStoreIf decides which results are stored. A result for which it returns false is handled by the error
+// WithStoreIf decides which results are stored. The default of HTTP handlers goes by status, see [WithHTTP]; any other
+// handler stores every result that it returns without an error. A result for which it returns false is handled by the error
 // policy: released by default, so that the client may retry. It replaces the HTTP rule of which statuses are stored.
 func WithStoreIf[Out any](storeIf func(out Out) bool) Option {
 	return userFunc("WithStoreIf", storeIf, func(c *config) { c.user.storeIf = storeIf })
@@ -198,13 +201,26 @@ func WithUnrepeatable() Option {
 
 // WithResolver settles executions that crashed, and records of unknown outcome, by asking the downstream: on
 // the next delivery the record is taken over first, and the resolver runs under that lease with the handler's context.
-// Its answer is [Executed], [Untouched] or [StillUnknown]; an error or a panic counts as StillUnknown. It implies
-// [Refuse] as the crash policy.
+// Its answer is [Executed], [Untouched] or [StillUnknown]; an error counts as StillUnknown and goes to the observer. After
+// a panic the record is UNKNOWN too, and the panic continues. It implies [Refuse] as the crash policy.
+//
+//	idempotent.WithResolver(func(ctx context.Context, x idempotent.Execution, o Order) (idempotent.Resolution[Receipt], error) {
+//		charge, found, err := provider.Find(ctx, x.DerivedKey("charge"))
+//		switch {
+//		case err != nil:
+//			return idempotent.StillUnknown[Receipt](), err
+//		case found:
+//			return idempotent.Executed(Receipt{Charge: charge.ID}), nil
+//		default:
+//			return idempotent.Untouched[Receipt](), nil // the provider knows that it has not charged and will not
+//		}
+//	})
 func WithResolver[In, Out any](resolver func(ctx context.Context, x Execution, in In) (Resolution[Out], error)) Option {
 	return userFunc("WithResolver", resolver, func(c *config) { c.user.resolver = resolver })
 }
 
-// WithObserver reports every invocation. The function runs on the caller's goroutine after the record was settled, and
+// WithObserver reports every invocation; package observe has an observer that logs. Without one, nobody learns why an HTTP
+// handler answers 503 or 500: the cause is in the event and never in the answer. The function runs on the caller's goroutine after the record was settled, and
 // must be safe for concurrent use. A panic in it is not recovered.
 func WithObserver(observe func(context.Context, Event)) Option {
 	return userFunc("WithObserver", observe, func(c *config) { c.observe = observe })
@@ -225,10 +241,10 @@ func WithDisabled(disabled bool) Option {
 // userFunc is an option whose value is a function; nil is a configuration error rather than a default.
 func userFunc(option string, f any, set func(*config)) Option {
 	return optionFunc(func(c *config) error {
+		set(c)
 		if reflect.ValueOf(f).IsNil() {
 			return fmt.Errorf("%s: the function is nil", option)
 		}
-		set(c)
 		return nil
 	})
 }
@@ -252,8 +268,8 @@ func (t Timing) validate() error {
 		atLeast("WithTiming", "ClaimBudget", d.ClaimBudget, 100*time.Millisecond),
 		atLeast("WithTiming", "UnknownRetention", d.UnknownRetention, time.Second),
 	)
-	if problems == nil && d.Margin >= d.Lease {
-		return fmt.Errorf("WithTiming: Margin %v is not shorter than Lease %v", d.Margin, d.Lease)
+	if d.Margin >= d.Lease {
+		return joinProblems(problems, fmt.Errorf("WithTiming: Margin %v is not shorter than Lease %v", d.Margin, d.Lease))
 	}
 	return problems
 }
@@ -292,16 +308,14 @@ func naming(option string, err error) error {
 
 // joinProblems makes one error of those that are not nil; nil if all are.
 func joinProblems(errs ...error) error {
-	var texts []string
+	var p problems
 	for _, err := range errs {
-		if err != nil {
-			texts = append(texts, err.Error())
-		}
+		p.addError(err)
 	}
-	if texts == nil {
+	if p == nil {
 		return nil
 	}
-	return &ConfigError{Problems: texts}
+	return &ConfigError{Problems: p}
 }
 
 // disabledVariable is the switch of AWS Powertools, with its spellings of true and false.

@@ -94,9 +94,9 @@ func tenantOf[In any](
 	tenant, err := f(ctx, in)
 	switch {
 	case err != nil:
-		return "", &RefusedError{Operation: c.operation, Option: optionTenant, Err: err}
+		return "", &RefusedError{Operation: c.operation, Source: optionTenant, Err: err}
 	case tenant == "":
-		return "", &RefusedError{Operation: c.operation, Option: optionTenant, Err: errNoTenant}
+		return "", &RefusedError{Operation: c.operation, Source: optionTenant, Err: errNoTenant}
 	default:
 		return tenant, nil
 	}
@@ -126,12 +126,12 @@ func chosenFingerprint[In, Out any](c *config, f functions[In, Out], src *source
 func fingerprintOf[In any](c *config, f func(In) (any, error), in In) (string, error) {
 	covered, err := f(in)
 	if err != nil {
-		return "", &RefusedError{Operation: c.operation, Option: "WithFingerprint", Err: err}
+		return "", &RefusedError{Operation: c.operation, Source: "WithFingerprint", Err: err}
 	}
 	h := c.newHash("fingerprint")
 	h.String("value")
 	if err := h.Value(covered); err != nil {
-		return "", &RefusedError{Operation: c.operation, Option: "WithFingerprint", Err: err}
+		return "", &RefusedError{Operation: c.operation, Source: "WithFingerprint", Err: err}
 	}
 	return h.Text(), nil
 }

@@ -189,7 +189,7 @@ func TestResolverSettlesWhatCrashedAndWhatIsUnknown(t *testing.T) {
 		},
 		"zero":   {wantErr: idempotent.ErrUnknownOutcome, status: idempotent.StatusUnknown, outcome: idempotent.OutcomeUnknown},
 		"failed": {err: errors.New("provider down"), wantErr: idempotent.ErrUnknownOutcome, status: idempotent.StatusUnknown, outcome: idempotent.OutcomeUnknown},
-		"panics": {panics: true, status: idempotent.StatusUnknown, outcome: idempotent.OutcomeExecuted},
+		"panics": {panics: true, status: idempotent.StatusUnknown, outcome: idempotent.OutcomePanicked},
 	} {
 		for state, change := range map[string]func(r *idempotent.Record){
 			"crashed": func(r *idempotent.Record) { r.Lease = r.Lease.Add(-time.Minute) },
@@ -226,6 +226,13 @@ func TestResolverSettlesWhatCrashedAndWhatIsUnknown(t *testing.T) {
 					assertExecuted(t, s, tc.executed)
 					assert.Equal(t, tc.status, s.mustRecord().Status)
 					assert.Equal(t, tc.outcome, s.event().Outcome)
+					if tc.err != nil {
+						require.ErrorIs(t, s.event().Err, tc.err, "the observer learns why")
+					}
+					if tc.status == idempotent.StatusUnknown && !tc.panics {
+						want := map[string]string{"crashed": "crashed", "unknown": "uncertain"}[state]
+						assert.Equal(t, want, s.mustRecord().Reason, "the reason that was seen stays")
+					}
 					if tc.status == idempotent.StatusCompleted {
 						again, err := s.handle(5)
 						require.NoError(t, err)

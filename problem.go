@@ -10,6 +10,9 @@ import (
 // problemBase is what the type URIs of problem documents begin with: each resolves to the page that explains it.
 const problemBase = "https://github.com/go-idempotent/idempotent/blob/main/docs/problems.md#"
 
+// outageRetryAfter is when a client may try again after an outage of the store.
+const outageRetryAfter = 2 * time.Second
+
 // problemKind is one row of the answers to misuse and failure.
 type problemKind struct {
 	outcome Outcome
@@ -145,7 +148,7 @@ func problemHeaders(err error) map[string]string {
 	case *InProgressError:
 		headers["Retry-After"] = retryAfter(err.RetryAfter)
 	case *StoreUnavailableError:
-		headers["Retry-After"] = retryAfter(DefaultRetryAfter)
+		headers["Retry-After"] = retryAfter(outageRetryAfter)
 	}
 	return headers
 }

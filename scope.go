@@ -35,7 +35,7 @@ func (s *httpShape[In, Out]) caller(ctx context.Context, src *source[In], r http
 		tenant, err := tenantOf(ctx, s.config, s.functions.tenant, src)
 		return caller{"tenant", []string{tenant}}, err
 	case r.caller.source == unnamed:
-		return caller{}, &RefusedError{Operation: s.operation, Option: optionTenant, Err: errUnnamed}
+		return caller{}, &RefusedError{Operation: s.operation, Source: optionTenant, Err: errUnnamed}
 	default:
 		return r.caller, nil
 	}

@@ -20,6 +20,7 @@ import (
 // its argument.
 func WithKeyPath(expression string) Option {
 	return optionFunc(func(c *config) (err error) {
+		c.keyPathSet = true
 		c.keyPath, err = jmespath.Compile(expression)
 		return naming("WithKeyPath", err)
 	})
@@ -43,7 +44,8 @@ func WithFingerprintPath(expression string) Option {
 
 // WithDigestKey computes record keys and fingerprints with HMAC-SHA-256 and this secret, for teams that must not store
 // plain digests of personal data: who knows the possible values of a key can tell from a plain digest which one it was.
-// The secret is random and at least 16 bytes long (32 are advised). Changing it forgets every record.
+// The secret is random and at least 16 bytes long (32 are advised). Adding or changing it
+// forgets all records and changes every [DerivedKey], as [WithOperation] says of a new name.
 func WithDigestKey(secret []byte) Option {
 	return optionFunc(func(c *config) error {
 		c.digestKey = append([]byte(nil), secret...)
@@ -65,7 +67,7 @@ func (c *config) selectKey(payload []byte) (string, error) {
 	selected, err := c.keyPath.Search(payload)
 	if err != nil {
 		return "", &InvalidKeyError{
-			Operation: c.operation, Source: sourceEvent, Reason: "cannot be selected by the expression of WithKeyPath", Err: err,
+			Operation: c.operation, Source: sourceEvent, Reason: "has no key: " + err.Error(), Err: err,
 		}
 	}
 	missing := &MissingKeyError{Operation: c.operation, Source: "the selection of WithKeyPath"}
@@ -97,7 +99,7 @@ func (c *config) selectFingerprint(payload []byte) (string, error) {
 	}
 	selected, err := c.fingerprintPath.Search(payload)
 	if err != nil {
-		return refused("cannot be made: the expression fails on the event", err)
+		return refused("fails: "+err.Error(), err)
 	}
 	presence := selected.Presence()
 	if presence == jmespath.Missing || presence == jmespath.Partial && !c.partialKey {

@@ -268,6 +268,7 @@ func TestPanicReleasesAndContinues(t *testing.T) {
 		_, found := s.record()
 		assert.False(t, found)
 		assert.Equal(t, idempotent.SettledReleased, s.event().Settlement)
+		assert.Equal(t, idempotent.OutcomePanicked, s.event().Outcome)
 	})
 }
 
@@ -359,10 +360,11 @@ func TestResultThatCannotBeEncodedMakesTheRecordUnknown(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		inner := memory.New()
 		executions := 0
+		seen := new(seenEvents)
 		handler := idempotent.Wrap(func(context.Context, order) (any, error) {
 			executions++
 			return func() {}, nil
-		}, inner, idempotent.WithOperation("odd"), idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
+		}, inner, idempotent.WithOperation("odd"), idempotent.WithObserver(seen.see), idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
 		got, err := handler.Handle(t.Context(), order{ID: "o-1"})
 		require.NoError(t, err)
 		assert.NotNil(t, got, "by value the result is there")
@@ -370,6 +372,7 @@ func TestResultThatCannotBeEncodedMakesTheRecordUnknown(t *testing.T) {
 		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
 
 		_, err = handler.Invoke(t.Context(), []byte(`{"id":"o-2"}`))
+		require.ErrorContains(t, seen.seen[0].Err, "unsupported type", "the observer learns why")
 		require.ErrorContains(t, err, "unsupported type", "on the wire the error is that of the encoder")
 		_, err = handler.Invoke(t.Context(), []byte(`{"id":"o-2"}`))
 		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)

@@ -8,6 +8,8 @@ import (
 	"os"
 	"reflect"
 	"time"
+
+	"github.com/aws/aws-lambda-go/events"
 )
 
 // problems collects what is wrong with a configuration.
@@ -56,8 +58,11 @@ func newConfig(store Store, opts []Option, p *problems) *config {
 		p.addError(err)
 		c.disabled = disabled
 	}
-	if c.user.key != nil && c.keyPath != nil {
+	if c.user.key != nil && c.keyPathSet {
 		p.addf("WithKey and WithKeyPath contradict each other: a handler has one key")
+	}
+	if c.partialKey && !c.keyPathSet && c.fingerprintPath == nil {
+		p.addf("WithPartialKey: there is no selection that it could be about, by WithKeyPath or WithFingerprintPath")
 	}
 	if c.user.fingerprint != nil && c.fingerprintPath != nil {
 		p.addf("WithFingerprint and WithFingerprintPath contradict each other: a handler has one fingerprint")
@@ -107,22 +112,38 @@ func shapeOf[In, Out any](c *config, f functions[In, Out], p *problems) shape[In
 		p.addf("Wrap: the response %v is a stream, which cannot be stored and replayed", out)
 	}
 	family, isHTTP := familyOf[In, Out]()
-	if isHTTP && c.operation == "" {
+	if isHTTP && !c.operationSet {
 		c.operation = defaultOperation(p)
 	}
 	if isHTTP {
 		return &httpShape[In, Out]{config: c, functions: f, family: family}
 	}
-	if c.operation == "" {
+	if !c.operationSet {
 		p.addf("WithOperation: a handler of %v must name its operation", in)
 	}
-	if c.user.key == nil && c.keyPath == nil {
+	if c.user.key == nil && !c.keyPathSet {
 		p.addf("WithKey or WithKeyPath: a handler of %v with response %v has no key of its own: %s", in, out, supportedFamilies)
+	}
+	if c.user.storeIf == nil && hasStatus(out) {
+		p.addf("WithStoreIf: %v has a status, but with %v it belongs to no HTTP handler known here: say which statuses are stored, "+
+			"or server errors are replayed", out, in)
 	}
 	if c.httpSet {
 		p.addf("WithHTTP: a handler of %v with response %v is no HTTP handler: %s", in, out, supportedFamilies)
 	}
 	return &plainShape[In, Out]{config: c, functions: f}
+}
+
+// hasStatus reports whether a response of a gateway is meant.
+func hasStatus(out reflect.Type) bool {
+	if out.Kind() == reflect.Pointer {
+		out = out.Elem()
+	}
+	if out.Kind() != reflect.Struct || out.PkgPath() != reflect.TypeFor[events.APIGatewayProxyResponse]().PkgPath() {
+		return false
+	}
+	_, found := out.FieldByName("StatusCode")
+	return found
 }
 
 // defaultOperation names an HTTP handler after its function; the scope tells its routes apart.

@@ -96,7 +96,35 @@ func TestAllProblemsAreReportedAtOnce(t *testing.T) {
 		idempotent.Wrap[order, receipt](nil, nil,
 			idempotent.WithRetention(0), idempotent.WithTiming(idempotent.Timing{Lease: -1, Reserve: -1}))
 	})
-	assert.Len(t, problems, 7, "%v: store, retention, two timings, handler, operation, key", problems)
+	assert.Len(t, problems, 8, "%v: store, retention, three timings, handler, operation, key", problems)
+}
+
+func TestOneMistakeIsOneProblem(t *testing.T) {
+	t.Parallel()
+	key := idempotent.WithKey(func(order) (string, error) { return "k", nil })
+	operation := idempotent.WithOperation("test")
+	for name, opts := range map[string][]idempotent.Option{
+		"nil key":         {operation, idempotent.WithKey[order](nil)},
+		"bad path":        {operation, idempotent.WithKeyPath("bad(")},
+		"empty operation": {key, idempotent.WithOperation("")},
+		"partial":         {operation, key, idempotent.WithPartialKey()},
+	} {
+		assert.Len(t, problemsOf(t, func() { idempotent.Wrap(plain, memory.New(), opts...) }), 1, name)
+	}
+}
+
+func TestResponseOfAGatewayThatIsNotKnownNeedsARuleForItsStatuses(t *testing.T) {
+	t.Parallel()
+	type in = events.ALBTargetGroupRequest
+	type out = events.ALBTargetGroupResponse
+	handler := func(context.Context, in) (out, error) { return out{StatusCode: 503}, nil }
+	opts := keyed[in]("k")
+	problems := problemsOf(t, func() { idempotent.Wrap(handler, memory.New(), opts...) })
+	require.Len(t, problems, 1)
+	assert.Contains(t, problems[0], "WithStoreIf")
+	assert.NotPanics(t, func() {
+		idempotent.Wrap(handler, memory.New(), append(opts, idempotent.WithStoreIf(func(o out) bool { return o.StatusCode < 500 }))...)
+	})
 }
 
 func TestHandlerThatIsNotHTTPMustNameOperationAndKey(t *testing.T) {

@@ -25,9 +25,16 @@ func refusal(err error) (old item, refused bool) {
 	return ccf.Item, true
 }
 
-func storeError(op string, err error, notApplied bool) error {
+func (s *Store) storeError(op string, err error, notApplied bool) error {
 	kind := kindOf(err)
-	return &idempotent.StoreError{Op: op, Kind: kind, NotApplied: notApplied, Err: speakable(err, kind)}
+	cause := speakable(err, kind)
+	switch kind { //nolint:exhaustive // where the answer does not say which table it is about
+	case idempotent.FailureMissingTable:
+		cause = fmt.Errorf("table %q: %w", s.table, cause)
+	case idempotent.FailureRejected:
+		cause = fmt.Errorf("table %q, whose key Check verifies: %w", s.table, cause)
+	}
+	return &idempotent.StoreError{Op: op, Kind: kind, NotApplied: notApplied, Err: cause}
 }
 
 // kindOf tells failures apart by what DynamoDB answered; without an answer by how the call ended.
@@ -107,6 +114,7 @@ func quotesNothing(message string) bool {
 	return slices.ContainsFunc([]string{
 		"The provided key element does not match the schema",
 		"One or more parameter values were invalid: Missing the key ",
+		"One of the required keys was not given a value",
 		"One or more parameter values were invalid: Type mismatch for key ",
 	}, func(prefix string) bool { return strings.HasPrefix(message, prefix) })
 }

@@ -83,7 +83,7 @@ func (s *Store) writeBatch(ctx context.Context, op string, writes []types.WriteR
 			RequestItems: map[string][]types.WriteRequest{s.table: writes},
 		})
 		if err != nil {
-			return storeError(op, err, nothingWritten)
+			return s.storeError(op, err, nothingWritten)
 		}
 		var left []types.WriteRequest
 		for _, of := range out.UnprocessedItems {

@@ -53,7 +53,7 @@ func (s *Store) readBatch(ctx context.Context, keys []item, found map[string][]b
 			RequestItems: map[string]types.KeysAndAttributes{s.table: {Keys: keys, ConsistentRead: aws.Bool(true)}},
 		})
 		if err != nil {
-			return storeError(op, err, nothingWritten)
+			return s.storeError(op, err, nothingWritten)
 		}
 		for _, items := range out.Responses {
 			if err := s.attr.decodeParts(items, found); err != nil {

@@ -57,7 +57,7 @@ func (s *Store) get(ctx context.Context, op, key string) (r idempotent.Record, f
 		ConsistentRead: aws.Bool(true),
 	})
 	if err != nil {
-		return idempotent.Record{}, false, storeError(op, err, nothingWritten)
+		return idempotent.Record{}, false, s.storeError(op, err, nothingWritten)
 	}
 	if len(out.Item) == 0 {
 		return idempotent.Record{}, false, nil
@@ -74,7 +74,7 @@ func (s *Store) written(ctx context.Context, op, key string, a *attempts, err er
 	}
 	old, refused := refusal(err)
 	if !refused {
-		return idempotent.Record{}, false, storeError(op, err, a.notApplied())
+		return idempotent.Record{}, false, s.storeError(op, err, a.notApplied())
 	}
 	if len(old) > 0 {
 		held, err = s.attr.decode(key, old)

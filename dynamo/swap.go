@@ -69,5 +69,5 @@ func (s *Store) Delete(ctx context.Context, seen idempotent.Record) (deleted boo
 	if _, refused := refusal(err); refused {
 		return false, nil
 	}
-	return false, storeError("delete", err, a.notApplied())
+	return false, s.storeError("delete", err, a.notApplied())
 }

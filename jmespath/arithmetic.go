@@ -1,6 +1,7 @@
 package jmespath
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -8,6 +9,8 @@ import (
 // maxSumDigits bounds how far apart the highest and the lowest digit of the
 // numbers of one sum may be, since the exact sum needs all digits between them.
 const maxSumDigits = 1 << 16
+
+const decimalDigits = "0123456789"
 
 // sumOf adds the elements of an array of numbers exactly. The error is ErrLimit if
 // the sum needs more than maxSumDigits digits.
@@ -41,8 +44,8 @@ func (s *search) sumOf(array Value) (decimal, error) {
 		carry = carryOver(columns) - carry
 	}
 	digits := strconv.AppendInt(make([]byte, 0, len(columns)+20), carry, 10)
-	for i := len(columns) - 1; i >= 0; i-- {
-		digits = append(digits, byte('0'+columns[i]))
+	for _, column := range slices.Backward(columns) {
+		digits = append(digits, decimalDigits[column])
 	}
 	return decimal{negative: negative}.with(string(digits), low), nil
 }
@@ -107,12 +110,12 @@ func (d decimal) dividedBy(n int64) decimal {
 	var rest int64
 	for i := range len(d.digits) {
 		rest = rest*10 + int64(d.digits[i]-'0')
-		quotient = append(quotient, byte('0'+rest/n))
+		quotient = append(quotient, decimalDigits[rest/n])
 		rest %= n
 	}
 	for i := 0; i < more && rest != 0; i++ {
 		rest *= 10
-		quotient = append(quotient, byte('0'+rest/n))
+		quotient = append(quotient, decimalDigits[rest/n])
 		rest %= n
 		exponent--
 	}

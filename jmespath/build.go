@@ -84,14 +84,6 @@ func (s *search) object(members []member) (Value, error) {
 	return Value{text.String()}, nil
 }
 
-// text makes a string.
-func (s *search) text(content string) (Value, error) {
-	if err := s.spend(len(content)); err != nil {
-		return Value{}, err
-	}
-	return stringValue(content), nil
-}
-
 // A listBuilder makes an array of values that come one by one. Unlike a slice of
 // them it takes hardly more memory than the text.
 type listBuilder struct {

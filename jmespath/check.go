@@ -1,6 +1,7 @@
 package jmespath
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -148,10 +149,8 @@ func (c *checker) object(i, depth int) int {
 func (c *checker) remember(name string, outer int, known *map[string]struct{}) bool {
 	const few = 24
 	if *known == nil {
-		for _, other := range c.names[outer:] {
-			if other == name {
-				return false
-			}
+		if slices.Contains(c.names[outer:], name) {
+			return false
 		}
 		c.names = append(c.names, name)
 		if len(c.names)-outer > few {

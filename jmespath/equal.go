@@ -27,8 +27,9 @@ func (s *search) equal(a, b Value) (bool, error) {
 		return s.equalArrays(a, b)
 	case Object:
 		return s.equalObjects(a, b)
+	default:
+		return false, nil // true and false
 	}
-	return false, nil // true and false
 }
 
 func (s *search) equalArrays(a, b Value) (bool, error) {

@@ -29,8 +29,10 @@ var (
 	// powertools_base64 cannot decode.
 	ErrInvalidValue = errors.New("invalid-value")
 
-	// ErrLimit is returned when an expression is too long or too deep, or when
-	// its evaluation takes more work than a sensible expression can need.
+	// ErrLimit is returned when an expression is too long or too deep, when its
+	// evaluation takes more work than a sensible expression can need, when an
+	// exact sum takes too many digits, and when powertools_base64_gzip would
+	// unpack more than WithMaxUnpacked allows.
 	ErrLimit = errors.New("limit")
 
 	// ErrFunction is returned when a function given by WithFunction fails.

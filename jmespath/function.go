@@ -19,7 +19,7 @@ type argument struct {
 	expression node
 }
 
-// types is a set of JMESPath types.
+// types is a set of JMESPath types. The first six bits stand for the Kinds.
 type types uint16
 
 const (
@@ -41,17 +41,22 @@ func (t types) String() string {
 	if t == typeAny {
 		return "any value, not an expression reference"
 	}
-	names := [...]string{
-		"null", "boolean", "number", "string", "array", "object",
-		"array of numbers", "array of strings", "expression reference",
-	}
-	var listed []string
-	for i, name := range names {
-		if t&(1<<i) != 0 {
-			listed = append(listed, name)
+	var names []string
+	for kind := Null; kind <= Object; kind++ {
+		if t&(1<<kind) != 0 {
+			names = append(names, kind.String())
 		}
 	}
-	return strings.Join(listed, " or ")
+	if t&typeNumbers != 0 {
+		names = append(names, "array of numbers")
+	}
+	if t&typeStrings != 0 {
+		names = append(names, "array of strings")
+	}
+	if t&typeExpression != 0 {
+		names = append(names, "expression reference")
+	}
+	return strings.Join(names, " or ")
 }
 
 // accept reports whether a value is of one of the types.

@@ -70,6 +70,8 @@ func toNumber(s *search, arguments []argument) (Value, error) {
 		if err == nil && number.Kind() == Number && len(number.text) == len(text) {
 			return number, nil
 		}
+		return Value{}, nil
+	default:
+		return Value{}, nil
 	}
-	return Value{}, nil
 }

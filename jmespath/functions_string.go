@@ -28,7 +28,7 @@ func join(s *search, arguments []argument) (Value, error) {
 		}
 		parts[i] = element.str()
 	}
-	return s.text(strings.Join(parts, separator))
+	return stringValue(strings.Join(parts, separator)), nil
 }
 
 // toString writes anything but a string as compact JSON, with numbers as they are
@@ -41,7 +41,7 @@ func toString(s *search, arguments []argument) (Value, error) {
 	if err := s.spend(len(v.text)); err != nil {
 		return Value{}, err
 	}
-	return s.text(compact(v.json()))
+	return stringValue(compact(v.json())), nil
 }
 
 func typeOf(_ *search, arguments []argument) (Value, error) {
@@ -59,11 +59,12 @@ func length(s *search, arguments []argument) (Value, error) {
 		return integerValue(utf8.RuneCountInString(v.str())), nil
 	case Array:
 		return integerValue(v.length()), nil
-	}
-	count := 0
-	for m := v.members(); ; count++ {
-		if _, _, ok := m.next(); !ok {
-			return integerValue(count), nil
+	default: // an object
+		count := 0
+		for m := v.members(); ; count++ {
+			if _, _, ok := m.next(); !ok {
+				return integerValue(count), nil
+			}
 		}
 	}
 }
@@ -88,5 +89,5 @@ func reverse(s *search, arguments []argument) (Value, error) {
 		reversed = append(reversed, text[len(text)-size:]...)
 		text = text[:len(text)-size]
 	}
-	return s.text(string(reversed))
+	return stringValue(string(reversed)), nil
 }

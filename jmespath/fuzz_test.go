@@ -76,8 +76,7 @@ func FuzzSearch(f *testing.F) {
 				continue
 			}
 			if searchErr != nil {
-				var failure *SearchError
-				if !errors.As(searchErr, &failure) {
+				if _, ok := errors.AsType[*SearchError](searchErr); !ok {
 					t.Fatalf("%s on %q: %#v", expression, payload, searchErr)
 				}
 				continue

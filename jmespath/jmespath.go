@@ -68,7 +68,8 @@ const (
 	MaxExpressionLength = 16 << 10
 
 	// MaxExpressionDepth is how deep parentheses, brackets, braces, function
-	// calls and "!" may nest in an expression.
+	// calls and "!" may nest in an expression, and how many projections may
+	// continue one another.
 	MaxExpressionDepth = 256
 
 	// MaxDepth is how deep arrays and objects may nest in a payload, in a
@@ -97,8 +98,7 @@ func Compile(expression string, options ...Option) (*Expression, error) {
 			return &Expression{source: expression, root: root, maxUnpacked: settings.maxUnpacked}, nil
 		}
 	}
-	var failure *CompileError
-	if errors.As(err, &failure) {
+	if failure, ok := errors.AsType[*CompileError](err); ok {
 		failure.Expression = expression
 	}
 	return nil, err
@@ -133,8 +133,7 @@ func (x *Expression) Evaluate(document Value) (Value, error) {
 	s := newSearch(document, x.maxUnpacked)
 	selected, err := s.eval(x.root, document)
 	if err != nil {
-		var failure *SearchError
-		if errors.As(err, &failure) {
+		if failure, ok := errors.AsType[*SearchError](err); ok {
 			failure.Expression = x.source
 		}
 		return Value{}, err

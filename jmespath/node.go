@@ -179,8 +179,7 @@ func (n call) eval(s *search, on Value) (Value, error) {
 
 // locate notes in an error which function failed, unless an inner one did.
 func (n call) locate(err error) error {
-	var failure *SearchError
-	if errors.As(err, &failure) && failure.Function == "" {
+	if failure, ok := errors.AsType[*SearchError](err); ok && failure.Function == "" {
 		failure.Function, failure.Offset = n.name, n.offset
 	}
 	return err

@@ -21,8 +21,7 @@ func powertoolsJSON(s *search, arguments []argument) (Value, error) {
 	decoded, err := parseText(arguments[0].str())
 	if err != nil {
 		failure := fail(ErrInvalidValue, "the string is not acceptable JSON")
-		var reason *JSONError
-		if errors.As(err, &reason) {
+		if reason, ok := errors.AsType[*JSONError](err); ok {
 			failure.Detail += fmt.Sprintf(": %s at its offset %d", reason.Detail, reason.Offset)
 		}
 		failure.Err = err
@@ -37,7 +36,7 @@ func powertoolsBase64(s *search, arguments []argument) (Value, error) {
 	if err != nil {
 		return Value{}, err
 	}
-	return s.utf8Text(decoded)
+	return utf8Text(decoded)
 }
 
 // powertoolsBase64Gzip decodes base64 of packed UTF-8 text.
@@ -50,7 +49,7 @@ func powertoolsBase64Gzip(s *search, arguments []argument) (Value, error) {
 	if err != nil {
 		return Value{}, err
 	}
-	return s.utf8Text(unpacked)
+	return utf8Text(unpacked)
 }
 
 // base64 decodes the content of a string in the standard alphabet, with padding.
@@ -85,9 +84,9 @@ func (s *search) gunzip(packed []byte) ([]byte, error) {
 }
 
 // utf8Text makes a string of decoded bytes.
-func (s *search) utf8Text(content []byte) (Value, error) {
+func utf8Text(content []byte) (Value, error) {
 	if !utf8.Valid(content) {
 		return Value{}, fail(ErrInvalidValue, "the decoded string is not UTF-8")
 	}
-	return s.text(string(content))
+	return stringValue(string(content)), nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/base64"
+	"fmt"
 	"math"
 	"runtime"
 	"strconv"
@@ -95,7 +96,7 @@ func TestPowertoolsFunctionsRefuseWhatTheyCannotDecode(t *testing.T) {
 
 func TestUnpackedBytesAreLimitedPerSearch(t *testing.T) {
 	t.Parallel()
-	const source = "[*].powertools_base64_gzip(@) | length(@)"
+	const source = "[*].powertools_base64_gzip(@).length(@)"
 	events := func(sizes ...int) string {
 		var texts []string
 		for _, size := range sizes {
@@ -121,9 +122,10 @@ func TestUnpackedBytesAreLimitedPerSearch(t *testing.T) {
 		expression, err := Compile(source, WithMaxUnpacked(c.limit))
 		require.NoError(t, err)
 		for range 2 { // the limit is for each search
-			_, err = expression.Search([]byte(events(c.sizes...)))
+			selected, err := expression.Search([]byte(events(c.sizes...)))
 			if c.ok {
 				assert.NoError(t, err, "%v", c)
+				assert.Equal(t, strings.ReplaceAll(fmt.Sprint(c.sizes), " ", ","), string(selected.JSON()))
 			} else {
 				assert.ErrorIs(t, err, ErrLimit, "%v", c)
 			}

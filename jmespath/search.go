@@ -11,8 +11,9 @@ const (
 )
 
 // A search is one evaluation of an expression. Its methods evaluate the nodes of
-// the expression and count the work; whoever reads all of a container, or makes a
-// new text, calls spend first.
+// the expression and count the work: whoever reads all of a value calls spend
+// first, and so does whoever makes one that can be more than twice as long as what
+// has been read for it.
 type search struct {
 	work     int64 // left
 	unpacked int   // left

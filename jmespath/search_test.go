@@ -16,7 +16,8 @@ func TestSelections(t *testing.T) {
 	t.Parallel()
 	const payload = `{
 		"b": {"z": 1, "a": 2}, "list": [{"x": 1, "y": 2}, {"x": 3, "y": null}, {"y": 4}],
-		"s": "h\u00e9\"\u00DF", "n": 1, "o": {"e\u0301": {"\"": "\\"}}, "deep": {"x": {"a": {"b": 1}}}, "empty": {"l": [], "o": {}}
+		"s": "h\u00e9\"\u00DF", "n": 1, "o": {"e\u0301": {"\"": "\\"}}, "deep": {"x": {"a": {"b": 1}}}, "empty": {"l": [], "o": {}},
+		"line\nfeed": 1
 	}`
 	for source, want := range map[string]string{
 		// The order of an object is that of the document.
@@ -47,6 +48,10 @@ func TestSelections(t *testing.T) {
 		`ends_with(s, '"ß')`:              "true",
 		`contains(s, n)`:                  "false",
 		`sort(['b', 's', 'ß', '😀', '｡'])`: `["b","s","ß","｡","😀"]`, // by code points, not UTF-16
+
+		`"line\nfeed"`:     "1",
+		`"line\\nfeed"`:    "null",
+		`"line\u000afeed"`: "1",
 
 		// Precedence of the official implementations.
 		"!b.z":                         "null",
@@ -191,7 +196,7 @@ func TestErrorsContainNothingOfThePayload(t *testing.T) {
 
 // unwrapOne goes on to the cause, if there is one.
 func unwrapOne(err error) error {
-	switch wrapper := err.(type) { //nolint:errorlint // it walks the chain itself
+	switch wrapper := err.(type) {
 	case interface{ Unwrap() error }:
 		return wrapper.Unwrap()
 	case interface{ Unwrap() []error }:

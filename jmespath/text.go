@@ -97,7 +97,7 @@ func isLow(unit rune) bool  { return unit >= 0xDC00 && unit <= 0xDFFF }
 func appendQuoted(text []byte, s string) []byte {
 	text = append(text, '"')
 	done := 0
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		b := s[i]
 		if b >= ' ' && b != '"' && b != '\\' {
 			continue

@@ -1,0 +1,63 @@
+// Package observe has observers for [idempotent.WithObserver].
+package observe
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/go-idempotent/idempotent"
+)
+
+// Slog returns an observer that writes one record for each invocation: at level ERROR if the store failed, a
+// record could not be read, or the lease was lost; at WARN if a handler failed, a caller misused a key, or an outcome is
+// unknown; at INFO otherwise. It is safe for concurrent use. A nil logger is [slog.Default], looked up at each record.
+//
+// The attributes are those of [idempotent.Event] that say something: operation, outcome, record (the record key, which
+// holds a digest and no key), settlement, reason, attempt, recovered, claim, handle and settle (durations), bytes (of the
+// result), error, store_error. The errors of this module hold neither keys nor payloads; the handler's own are its own.
+func Slog(logger *slog.Logger) func(context.Context, idempotent.Event) {
+	return func(ctx context.Context, e idempotent.Event) {
+		l := logger
+		if l == nil {
+			l = slog.Default()
+		}
+		level := levelOf(e)
+		if l.Enabled(ctx, level) {
+			l.LogAttrs(ctx, level, "idempotency", attributes(e)...)
+		}
+	}
+}
+
+func levelOf(e idempotent.Event) slog.Level {
+	switch {
+	case e.StoreErr != nil, e.Outcome == idempotent.OutcomeStoreUnavailable, e.Outcome == idempotent.OutcomeUnreadable,
+		e.Outcome == idempotent.OutcomeRefused, e.Outcome == idempotent.OutcomePanicked:
+		return slog.LevelError
+	case e.Err != nil && !errors.Is(e.Err, idempotent.ErrInProgress), e.Settlement == idempotent.SettledUnknown:
+		return slog.LevelWarn
+	default:
+		return slog.LevelInfo
+	}
+}
+
+func attributes(e idempotent.Event) []slog.Attr {
+	attrs := []slog.Attr{slog.String("operation", e.Operation), slog.String("outcome", string(e.Outcome))}
+	add := func(says bool, a slog.Attr) {
+		if says {
+			attrs = append(attrs, a)
+		}
+	}
+	add(e.RecordKey != "", slog.String("record", e.RecordKey))
+	add(e.Settlement != "", slog.String("settlement", string(e.Settlement)))
+	add(e.Reason != "", slog.String("reason", e.Reason))
+	add(e.Attempt > 0, slog.Int("attempt", e.Attempt))
+	add(e.Recovered, slog.Bool("recovered", true))
+	add(e.Claim > 0, slog.Duration("claim", e.Claim))
+	add(e.Handle > 0, slog.Duration("handle", e.Handle))
+	add(e.Settle > 0, slog.Duration("settle", e.Settle))
+	add(e.ResultBytes > 0, slog.Int("bytes", e.ResultBytes))
+	add(e.Err != nil, slog.Any("error", e.Err))
+	add(e.StoreErr != nil, slog.Any("store_error", e.StoreErr))
+	return attrs
+}

@@ -1,0 +1,96 @@
+package observe_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/faultstore"
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/observe"
+)
+
+func TestLevelSaysWhoHasToAct(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		event idempotent.Event
+		want  string
+	}{
+		"executed":    {idempotent.Event{Outcome: idempotent.OutcomeExecuted, Settlement: idempotent.SettledCompleted}, "INFO"},
+		"replayed":    {idempotent.Event{Outcome: idempotent.OutcomeReplayed}, "INFO"},
+		"in progress": {idempotent.Event{Outcome: idempotent.OutcomeInProgress, Err: &idempotent.InProgressError{}}, "INFO"},
+		"mismatch":    {idempotent.Event{Outcome: idempotent.OutcomeMismatch, Err: &idempotent.MismatchError{}}, "WARN"},
+		"failed":      {idempotent.Event{Outcome: idempotent.OutcomeExecuted, Err: errors.New("declined")}, "WARN"},
+		"unknown":     {idempotent.Event{Outcome: idempotent.OutcomeExecuted, Settlement: idempotent.SettledUnknown}, "WARN"},
+		"panicked":    {idempotent.Event{Outcome: idempotent.OutcomePanicked}, "ERROR"},
+		"unavailable": {idempotent.Event{Outcome: idempotent.OutcomeStoreUnavailable, Err: errors.New("down")}, "ERROR"},
+		"unreadable":  {idempotent.Event{Outcome: idempotent.OutcomeUnreadable, Err: errors.New("odd")}, "ERROR"},
+		"refused":     {idempotent.Event{Outcome: idempotent.OutcomeRefused, Err: errors.New("odd")}, "ERROR"},
+		"store":       {idempotent.Event{Outcome: idempotent.OutcomeExecuted, StoreErr: errors.New("down")}, "ERROR"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var out bytes.Buffer
+			observe.Slog(slog.New(slog.NewTextHandler(&out, nil)))(t.Context(), tc.event)
+			assert.Contains(t, out.String(), "level="+tc.want)
+			assert.Contains(t, out.String(), string(tc.event.Outcome))
+		})
+	}
+}
+
+func TestOutageOfTheStoreIsLoggedWithItsCause(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	handler := idempotent.Wrap(func(context.Context, string) (string, error) { return "", nil },
+		faultstore.New(memory.New(), faultstore.OnOp(faultstore.Claim, faultstore.Deny)),
+		idempotent.WithOperation("test"),
+		idempotent.WithKey(func(key string) (string, error) { return key, nil }),
+		idempotent.WithObserver(observe.Slog(slog.New(slog.NewTextHandler(&out, nil)))))
+	_, err := handler.Handle(t.Context(), "secret-key")
+	require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+	assert.Contains(t, out.String(), "access denied")
+	assert.Contains(t, out.String(), "record=test#")
+	assert.NotContains(t, out.String(), "secret-key")
+}
+
+func TestWithoutALoggerTheDefaultIsUsed(t *testing.T) {
+	before := slog.Default()
+	t.Cleanup(func() { slog.SetDefault(before) })
+	var out bytes.Buffer
+	observer := observe.Slog(nil)
+	slog.SetDefault(slog.New(slog.NewTextHandler(&out, nil)))
+	observer(t.Context(), idempotent.Event{Outcome: idempotent.OutcomeReplayed})
+	assert.Contains(t, out.String(), "outcome=replayed")
+}
+
+func ExampleSlog() {
+	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			switch a.Key {
+			case slog.TimeKey, "record", "claim", "handle", "settle":
+				return slog.Attr{} // they differ from run to run
+			}
+			return a
+		},
+	}))
+	handler := idempotent.Wrap(func(context.Context, string) (string, error) { return "charged", nil },
+		memory.New(),
+		idempotent.WithOperation("charge"),
+		idempotent.WithKey(func(key string) (string, error) { return key, nil }),
+		idempotent.WithObserver(observe.Slog(logger)))
+	for range 2 {
+		if _, err := handler.Handle(context.Background(), "order-1"); err != nil {
+			panic(err)
+		}
+	}
+	// Output:
+	// level=INFO msg=idempotency operation=charge outcome=executed settlement=completed attempt=1 bytes=9
+	// level=INFO msg=idempotency operation=charge outcome=replayed bytes=9
+}
