@@ -43,11 +43,7 @@ func load[E any](t *testing.T, name string) E {
 
 // Those of the golden events that are not executed, and why.
 var refusedGolden = map[string]string{
-	"v1-console-test":    "missing-key", // it has no headers at all
-	"v1-lambda-context":  "refused",     // an authorizer that names nobody
-	"v2-jwt-without-sub": "refused",
-	"v2-lambda-context":  "refused",
-	"v2-lambda-null":     "refused",
+	"v1-console-test": "missing-key", // it has no headers at all
 }
 
 func TestGoldenEventsExecuteOnceThroughInvokeAndHandle(t *testing.T) {

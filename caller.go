@@ -21,7 +21,7 @@ func callerV2(a *events.APIGatewayV2HTTPRequestContextAuthorizerDescription) cal
 	case a.IAM != nil && a.IAM.UserID != "":
 		return iamCaller(a.IAM.AccountID, a.IAM.UserID)
 	default:
-		return caller{source: unnamed}
+		return caller{source: anonymous}
 	}
 }
 
@@ -38,8 +38,6 @@ func callerV1(c *events.APIGatewayProxyRequestContext) caller {
 		return caller{"cognito-identity", []string{c.Identity.CognitoIdentityID}}
 	case c.Identity.Caller != "":
 		return iamCaller(c.Identity.AccountID, c.Identity.Caller)
-	case !allNull(c.Authorizer):
-		return caller{source: unnamed}
 	case c.Identity.APIKeyID != "":
 		return caller{"api-key", []string{c.Identity.APIKeyID}}
 	default:
@@ -65,13 +63,4 @@ func iamCaller(account, id string) caller {
 func text(v any) string {
 	s, _ := v.(string)
 	return s
-}
-
-func allNull(m map[string]any) bool {
-	for _, v := range m {
-		if v != nil {
-			return false
-		}
-	}
-	return true
 }

@@ -213,28 +213,23 @@ func TestTheStrongerSourceNamesTheCaller(t *testing.T) {
 	}
 }
 
-func TestCallerThatAnAuthorizerDoesNotNameIsRefused(t *testing.T) {
+func TestCallerWhomNothingNamesIsAnonymous(t *testing.T) {
 	t.Parallel()
-	for _, golden := range []string{"v2-jwt-without-sub", "v2-lambda-context", "v2-lambda-null"} {
-		assert.Empty(t, callerKeyV2(t, golden, nil), golden)
-	}
-	assert.Empty(t, callerKeyV1(t, "v1-lambda-context", nil))
+	anonymous := callerKeyV2(t, "v2-lambda-principal", func(a *authorizerV2) { delete(a.Lambda, "principalId") })
+	assert.NotEmpty(t, anonymous)
 	for i, principal := range []any{"", nil, 17.0, true, []any{"a"}, map[string]any{"id": "a"}} {
-		assert.Empty(t, callerKeyV2(t, "v2-lambda-principal", func(a *authorizerV2) { a.Lambda["principalId"] = principal }), i)
-		assert.Empty(t, callerKeyV1(t, "v1-lambda-principal", func(c *events.APIGatewayProxyRequestContext) {
-			c.Authorizer["principalId"] = principal
-			c.Identity.APIKeyID = "an API key names no user of it"
+		assert.Equal(t, anonymous, callerKeyV2(t, "v2-lambda-principal", func(a *authorizerV2) {
+			a.Lambda["principalId"], a.Lambda["session"] = principal, i
 		}), i)
 	}
-	assert.Empty(t, callerKeyV2(t, "v2-iam", func(a *authorizerV2) { a.IAM.UserID = "" }))
-	assert.Empty(t, callerKeyV2(t, "v2-jwt", func(a *authorizerV2) { *a = authorizerV2{} }))
-	assert.Empty(t, callerKeyV1(t, "v1-cognito", func(c *events.APIGatewayProxyRequestContext) {
-		delete(c.Authorizer["claims"].(map[string]any), "sub")
-	}))
-
-	_, out, err := identify[requestV2, responseV2](t.Context(), load[requestV2](t, "v2-lambda-null"), true)
-	require.NoError(t, err)
-	assertProblem(t, ofV2(out), 500, "refused")
+	assert.NotEqual(t, anonymous, callerKeyV2(t, "v2-lambda-principal", nil))
+	for _, golden := range []string{"v2-jwt-without-sub", "v2-lambda-context", "v2-lambda-null"} {
+		nobody := callerKeyV2(t, golden, func(a *authorizerV2) { *a = authorizerV2{} })
+		assert.Equal(t, nobody, callerKeyV2(t, golden, nil), golden)
+	}
+	withAPIKey := func(c *events.APIGatewayProxyRequestContext) { c.Identity.APIKeyID = "k-1" }
+	assert.NotEqual(t, callerKeyV1(t, "v1-lambda-context", nil), callerKeyV1(t, "v1-lambda-context", withAPIKey),
+		"an API key names whom the authorizer does not")
 }
 
 func TestRouteWithoutAnAuthorizerIsAnonymous(t *testing.T) {

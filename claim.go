@@ -37,7 +37,12 @@ const (
 // refuses the repetition is our own. If the budget ends before that is known, the write is undone, and the token never
 // executes, whatever the undo finds.
 func (v *invocation) claim(ctx context.Context) (answer, bool) {
-	end := budgetEnd(ctx, v.timing.ClaimBudget)
+	budget := v.timing.ClaimBudget
+	if v.deadline.IsZero() {
+		// The lease runs already. What the claim leaves of it must do for the first renewal.
+		budget = min(budget, (v.timing.Lease-v.timing.Margin)/2)
+	}
+	end := budgetEnd(ctx, budget)
 	tries, cancel := context.WithDeadline(ctx, end.Add(-min(undoBudget, time.Until(end)/3)))
 	defer cancel()
 

@@ -26,6 +26,8 @@ type delivery[In, Out any] struct {
 	encoded   []byte
 	encodeErr error
 	answered  bool
+	// ran says that the handler has returned, so that out and err are its own.
+	ran bool
 	// aside is for the observer: an error that did not become the answer.
 	aside error
 }
@@ -66,7 +68,7 @@ func (d *delivery[In, Out]) run(ctx context.Context) error {
 	}
 	a := d.protect(ctx, &event)
 	if a.outcome == OutcomeReplayed || a.outcome == OutcomeResolved {
-		a = d.receive(a)
+		a = d.receive(a, &event)
 	}
 	event.Outcome, event.Err = a.outcome, a.err
 	if a.err == nil {
@@ -95,15 +97,20 @@ func (d *delivery[In, Out]) protect(ctx context.Context, event *Event) answer {
 
 // unprotected runs the handler as lambda.NewHandler would.
 func (d *delivery[In, Out]) unprotected(ctx context.Context, outcome Outcome) answer {
-	if err := d.call(ctx); err != nil {
+	if _, inside := FromContext(ctx); inside {
+		// Called by a protected handler: its execution is not ours, and its derived keys are not for our effects.
+		ctx = context.WithValue(ctx, executionKey{}, nil)
+	}
+	if err := d.call(ctx, new(bool)); err != nil {
 		return answer{outcome: OutcomeRefused, err: err}
 	}
 	d.encode()
 	return answer{outcome: outcome}
 }
 
-// call runs the handler. The error says that it did not run, because the payload is no event of it.
-func (d *delivery[In, Out]) call(ctx context.Context) error {
+// call runs the handler, and sets *returned as soon as it has returned. The error says that it did not run, because the
+// payload is no event of it.
+func (d *delivery[In, Out]) call(ctx context.Context, returned *bool) error {
 	in, err := d.event()
 	if err != nil {
 		return err
@@ -113,6 +120,7 @@ func (d *delivery[In, Out]) call(ctx context.Context) error {
 		trace.RequestEvent(ctx, in)
 	}
 	d.out, d.err = d.handler(ctx, in)
+	*returned, d.ran = true, true
 	d.answered = d.err == nil || markOf(d.err) != unmarked && d.shape.answers(d.out)
 	if d.err == nil && trace.ResponseEvent != nil {
 		trace.ResponseEvent(ctx, d.out)
@@ -129,12 +137,10 @@ func (d *delivery[In, Out]) encode() {
 
 // execute implements work.
 func (d *delivery[In, Out]) execute(ctx context.Context, returned *bool) ending {
-	if err := d.call(ctx); err != nil {
+	if err := d.call(ctx, returned); err != nil {
 		d.err = err
 		return ending{fate: fateRelease}
 	}
-	*returned = true
-
 	d.encode()
 	e := d.endingOf(ctx, d.err, func() bool { return d.stored(d.out) })
 	if e.fate != fateComplete {
@@ -202,31 +208,34 @@ func (d *delivery[In, Out]) ask(ctx context.Context, x Execution) (Resolution[Ou
 	return d.functions.resolver(ctx, x, in)
 }
 
-// receive takes a stored result as the answer. One that cannot be decoded is unreadable.
-func (d *delivery[In, Out]) receive(a answer) answer {
-	d.err, d.encodeErr, d.answered = nil, nil, true
+// receive takes a stored result as the answer. One that cannot be decoded is unreadable; if it is someone else's and the
+// handler has a result of its own, that stays the answer.
+func (d *delivery[In, Out]) receive(a answer, event *Event) answer {
 	if a.terminal {
-		return d.receiveFailure(a)
+		return d.receiveFailure(a, event)
 	}
 	if d.wire && d.shape.replaysBytes() {
+		d.err, d.encodeErr, d.answered = nil, nil, true
 		d.encoded = a.result
 		return a
 	}
 	var out Out
 	if err := json.Unmarshal(a.result, &out); err != nil {
-		return d.undecodable()
+		return d.undecodable(event)
 	}
+	d.err, d.encodeErr, d.answered = nil, nil, true
 	d.out = d.shape.replayedForm(out)
 	d.encode()
 	return a
 }
 
-func (d *delivery[In, Out]) receiveFailure(a answer) answer {
+func (d *delivery[In, Out]) receiveFailure(a answer, event *Event) answer {
 	var f failure
 	if err := json.Unmarshal(a.result, &f); err != nil {
-		return d.undecodable()
+		return d.undecodable(event)
 	}
-	d.answered = false
+	var none Out
+	d.out, d.answered = none, false
 	d.err = &ReplayedError{Type: f.Type, Message: f.Message}
 	if d.wire {
 		d.err = messages.InvokeResponse_Error{Type: f.Type, Message: f.Message}
@@ -234,10 +243,15 @@ func (d *delivery[In, Out]) receiveFailure(a answer) answer {
 	return a
 }
 
-func (d *delivery[In, Out]) undecodable() answer {
-	return answer{outcome: OutcomeUnreadable, err: &UnreadableError{
-		Operation: d.operation, Reason: "its result does not decode into what this handler returns",
-	}}
+func (d *delivery[In, Out]) undecodable(event *Event) answer {
+	err := &UnreadableError{
+		Operation: d.operation, RecordKey: event.RecordKey, Reason: "its result does not decode into what this handler returns",
+	}
+	if d.ran {
+		event.StoreErr = err
+		return executed
+	}
+	return answer{outcome: OutcomeUnreadable, err: err}
 }
 
 // bytes is the answer on the wire. refused is the error of this package that run returned.

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambda/handlertrace"
 	"github.com/aws/aws-lambda-go/lambda/messages"
+	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -231,6 +232,17 @@ func TestTenantIsPartOfTheScopeAndFailsClosed(t *testing.T) {
 	_, err = s.handler.Handle(context.WithValue(t.Context(), tenantKey{}, ""), order{ID: "o-1"})
 	require.ErrorIs(t, err, idempotent.ErrRefused)
 	assertExecuted(t, s, 2)
+}
+
+func TestTenantsOfLambdaShareNoRecord(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	for _, tenant := range []string{"a", "b", "", "a"} {
+		ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{TenantID: tenant})
+		_, err := s.handler.Handle(ctx, order{ID: "o-1"})
+		require.NoError(t, err)
+	}
+	assertExecuted(t, s, 3)
 }
 
 func TestFingerprintFunctionThatFailsRefuses(t *testing.T) {

@@ -54,7 +54,7 @@ type InvalidKeyError struct {
 	Operation string
 	// Source names where the key was found, Reason says what is wrong with it. Neither holds the key.
 	Source, Reason string
-	// Err is the error of the user's function, if one failed.
+	// Err is the cause, if there is one.
 	Err error
 }
 
@@ -65,7 +65,7 @@ func (e *InvalidKeyError) Error() string {
 // Is reports whether target is [ErrInvalidKey].
 func (e *InvalidKeyError) Is(target error) bool { return target == ErrInvalidKey }
 
-// Unwrap returns the error of the user's function.
+// Unwrap returns the cause.
 func (e *InvalidKeyError) Unwrap() error { return e.Err }
 
 // MismatchError is the data of [ErrMismatch].

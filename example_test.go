@@ -212,8 +212,8 @@ func ExampleDerivedKey() {
 	fmt.Println(handler.Handle(context.Background(), "order-1"))
 	fmt.Println(handler.Handle(context.Background(), "order-1"))
 	// Output:
-	// Idempotency-Key: 35a4dd94-7ae1-83b4-b484-8003c6f58f01
+	// Idempotency-Key: 2f3ca994-fd0a-812a-9347-e3a67947e569
 	//  timeout
-	// Idempotency-Key: 35a4dd94-7ae1-83b4-b484-8003c6f58f01
+	// Idempotency-Key: 2f3ca994-fd0a-812a-9347-e3a67947e569
 	// charged <nil>
 }

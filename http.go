@@ -47,13 +47,12 @@ type HTTP struct {
 //  4. IAM account and user or role; all sessions of a role are one caller
 //  5. the API key
 //
-// A request that an authorizer let in without naming one of these is refused, because its callers cannot be
-// told apart: name them with [WithTenant]. Do so as well if an authorizer names everybody alike, which cannot be noticed
-// here. Client certificates are not looked at. In a function with tenant isolation, the tenant of the invocation counts
-// in addition.
+// In a function with tenant isolation, the tenant of the invocation counts in addition. Client certificates are not looked
+// at.
 //
-// Without an authorizer and without WithTenant all callers share one scope: whoever sends the same key with the same
-// request gets the stored response.
+// All callers whom nothing names share one scope: without an authorizer, and with one that names nobody, such as a Lambda
+// authorizer that returns no principalId. Whoever sends the same key with the same request then gets the stored
+// response. Name them with [WithTenant], also where an authorizer names everybody alike.
 //
 // # Fingerprint
 //

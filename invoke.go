@@ -83,7 +83,7 @@ type invocation struct {
 func (c *config) invoke(ctx context.Context, req request, w work, event *Event) answer {
 	v := &invocation{config: c, request: req, event: event}
 	v.owner, v.started, v.lease = rand.Text(), time.Now(), c.leaseFor(ctx)
-	v.deadline, _ = ctx.Deadline()
+	v.deadline = c.nearDeadline(ctx)
 	event.RecordKey = req.recordKey
 
 	a, claimed := v.claim(ctx)

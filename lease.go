@@ -6,11 +6,23 @@ import (
 	"time"
 )
 
+// farDeadline is when a deadline does not tell any more how long an execution takes, four times the longest that Lambda
+// gives. A lease of that length would block the key of a crashed process for as long.
+const farDeadline = time.Hour
+
+// nearDeadline is the context's deadline, zero if it has none or a far one.
+func (c *config) nearDeadline(ctx context.Context) time.Time {
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= farDeadline {
+		return deadline
+	}
+	return time.Time{}
+}
+
 // leaseFor is the end of a lease that is taken now: the invocation's deadline and a margin. The margin covers a process
-// that is killed late and clocks that differ. Without a deadline it is the default lease, which is renewed.
+// that is killed late and clocks that differ. Without a near deadline it is the default lease, which is renewed.
 func (c *config) leaseFor(ctx context.Context) time.Time {
 	left := c.timing.Lease
-	if deadline, ok := ctx.Deadline(); ok {
+	if deadline := c.nearDeadline(ctx); !deadline.IsZero() {
 		left = max(time.Until(deadline), 0) + c.timing.Margin
 	}
 	return leaseEnd(c.now().Add(left))
@@ -20,9 +32,9 @@ func (c *config) leaseFor(ctx context.Context) time.Time {
 // deadline a heartbeat renews the lease beside it. The returned function ends both, and waits for the heartbeat.
 func (v *invocation) handlerContext(ctx context.Context) (context.Context, func()) {
 	ctx = context.WithValue(ctx, executionKey{}, v.execution())
-	if deadline, ok := ctx.Deadline(); ok {
-		reserve := min(v.timing.Reserve, time.Until(deadline)/10)
-		ctx, cancel := context.WithDeadline(ctx, deadline.Add(-reserve))
+	if !v.deadline.IsZero() {
+		reserve := min(v.timing.Reserve, time.Until(v.deadline)/10)
+		ctx, cancel := context.WithDeadline(ctx, v.deadline.Add(-reserve))
 		return ctx, cancel
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -46,12 +58,13 @@ func (v *invocation) handlerContext(ctx context.Context) (context.Context, func(
 // margin before it would end, or at once if someone else has the record.
 func (v *invocation) renewUntil(ctx context.Context) error {
 	lease := v.timing.Lease
-	held := v.started.Add(lease) // until when the record protects us, by the clock of contexts
+	renewed := v.started
 	for {
-		if !sleep(ctx, lease/3) {
+		held := renewed.Add(lease) // until when the record protects us, by the clock of contexts
+		if !sleep(ctx, time.Until(renewed.Add(lease/3))) {
 			return nil
 		}
-		renewed := time.Now()
+		renewed = time.Now()
 		tries, cancel := context.WithDeadline(ctx, held.Add(-v.timing.Margin))
 		err := v.renew(tries)
 		if err != nil && !errors.Is(err, ErrLeaseLost) {
@@ -64,7 +77,6 @@ func (v *invocation) renewUntil(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		held = renewed.Add(lease)
 	}
 }
 

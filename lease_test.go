@@ -200,3 +200,56 @@ func TestHeartbeatIsJoinedBeforeTheRecordIsSettled(t *testing.T) {
 		assert.GreaterOrEqual(t, time.Since(started), idempotent.DefaultLease/3+faultstore.SlowFor)
 	})
 }
+
+func TestClaimWithoutADeadlineEndsWhileItsLeaseStillHolds(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		timing := idempotent.WithTiming(idempotent.Timing{Lease: time.Second, Margin: 100 * time.Millisecond})
+		s := newShopOn(t, memory.New(), faultstore.OnOp(faultstore.Claim, faultstore.Refuse), timing)
+		started := time.Now()
+		_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
+		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+		assert.LessOrEqual(t, time.Since(started), 450*time.Millisecond)
+	})
+}
+
+func TestShortestLeaseCanBeRenewedAfterASlowClaim(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		timing := idempotent.WithTiming(idempotent.Timing{Lease: 3 * time.Second, Margin: time.Second})
+		s := newShopOn(t, memory.New(), func(c faultstore.Call) faultstore.Fault {
+			if c.N <= 2 {
+				return faultstore.Slow
+			}
+			return faultstore.Pass
+		}, timing)
+		started := time.Now()
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			time.Sleep(time.Until(started.Add(time.Second + time.Millisecond)))
+			assert.Len(t, s.store.Ops(), 2, "a third of the lease counts from the claim's beginning")
+			select {
+			case <-ctx.Done():
+				return receipt{}, context.Cause(ctx)
+			case <-time.After(time.Minute):
+				return receipt{1, o.Amount}, nil
+			}
+		}
+		_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
+		require.NoError(t, err)
+	})
+}
+
+func TestFarDeadlineCountsAsNone(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			assert.LessOrEqual(t, time.Until(s.mustRecord().Lease), idempotent.DefaultLease, "a crash does not block for ever")
+			time.Sleep(2 * idempotent.DefaultLease)
+			assert.True(t, s.mustRecord().Lease.After(time.Now()), "it is renewed")
+			return receipt{1, o.Amount}, ctx.Err()
+		}
+		ctx, cancel := context.WithDeadline(t.Context(), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC))
+		defer cancel()
+		_, err := s.handler.Handle(ctx, order{ID: "o-1"})
+		require.NoError(t, err)
+		assertExecuted(t, s, 1)
+	})
+}

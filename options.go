@@ -60,11 +60,11 @@ type config struct {
 
 // Timing groups the durations of one invocation. A zero field means its default.
 type Timing struct {
-	// Lease protects a claim when the invocation's context has no deadline; it is renewed while the handler runs. With a
-	// deadline the lease ends Margin after it. Default 30 s, at least 1 s.
+	// Lease protects a claim when the invocation's context has no deadline, or one more than an hour away; it is renewed
+	// while the handler runs. With a deadline the lease ends Margin after it. Default 30 s, at least 1 s.
 	Lease time.Duration
 	// Margin is how long the lease outlives the invocation's deadline, to cover a late kill and clock skew between
-	// machines. Default 2 s. It must be shorter than Lease.
+	// machines. Default 2 s, at most a third of Lease.
 	Margin time.Duration
 	// Reserve is how long before the invocation's deadline the handler's context ends, so that its result can still be
 	// stored; never more than a tenth of the time that is left. Default 500 ms.
@@ -83,7 +83,8 @@ type CrashPolicy int
 const (
 	// Reexecute lets the next delivery run the handler again. It is the default, and what AWS Powertools does.
 	Reexecute CrashPolicy = iota
-	// Refuse makes the outcome UNKNOWN: nobody executes again until the record is settled.
+	// Refuse makes the outcome UNKNOWN: nobody executes again until the record is settled. Under it, every unmarked error and
+	// every result that is not to be stored counts as a crash once the handler's context has ended.
 	Refuse
 )
 
@@ -268,8 +269,8 @@ func (t Timing) validate() error {
 		atLeast("WithTiming", "ClaimBudget", d.ClaimBudget, 100*time.Millisecond),
 		atLeast("WithTiming", "UnknownRetention", d.UnknownRetention, time.Second),
 	)
-	if d.Margin >= d.Lease {
-		return joinProblems(problems, fmt.Errorf("WithTiming: Margin %v is not shorter than Lease %v", d.Margin, d.Lease))
+	if d.Margin > d.Lease/3 { // a renewal begins after a third of the lease, and may take until Margin before its end
+		return joinProblems(problems, fmt.Errorf("WithTiming: Margin %v is more than a third of Lease %v", d.Margin, d.Lease))
 	}
 	return problems
 }

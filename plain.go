@@ -20,6 +20,7 @@ func (s *plainShape[In, Out]) prepare(ctx context.Context, src *source[In]) (*re
 	}
 	h := s.newHash("record key")
 	h.String("plain")
+	h.String(tenantID(ctx))
 	if s.functions.tenant != nil {
 		tenant, err := tenantOf(ctx, s.config, s.functions.tenant, src)
 		if err != nil {

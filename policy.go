@@ -23,12 +23,13 @@ func (c *config) endingOf(ctx context.Context, err error, stored func() bool) en
 	switch {
 	case err == nil && stored():
 		return ending{fate: fateComplete}
+	case c.crash == Refuse && ctx.Err() != nil:
+		// Whatever it made of it: many clients report the end of a context by an error of their own, and a handler may
+		// answer it with a 504.
+		return ending{fate: fateUnknown, reason: reasonInterrupted}
 	case err == nil:
 		return c.failedWith(reasonNotStored)
 	case interrupted(ctx, err):
-		if c.crash == Refuse {
-			return ending{fate: fateUnknown, reason: reasonInterrupted}
-		}
 		return ending{fate: fateRelease}
 	default:
 		return c.failedWith(reasonError)

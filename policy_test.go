@@ -31,6 +31,14 @@ func TestEndingsByMarkAndPolicy(t *testing.T) {
 		return receipt{}, context.Cause(ctx)
 	}
 	foreign := fails(fmt.Errorf("calling downstream: %w", context.DeadlineExceeded))
+	late := func(ctx context.Context, _ order) (receipt, error) {
+		<-ctx.Done()
+		return receipt{}, errors.New("rpc error: code = DeadlineExceeded")
+	}
+	lateResult := func(ctx context.Context, _ order) (receipt, error) {
+		<-ctx.Done()
+		return receipt{}, nil
+	}
 	panics := func(context.Context, order) (receipt, error) { panic("boom") }
 	skip := idempotent.WithStoreIf(func(receipt) bool { return false })
 	succeeds := func(context.Context, order) (receipt, error) { return receipt{}, nil }
@@ -44,27 +52,32 @@ func TestEndingsByMarkAndPolicy(t *testing.T) {
 		status idempotent.Status
 		reason string
 	}{
-		"error":                             {fails(errCard), nil, free, ""},
-		"error, UnknownOnError":             {fails(errCard), []idempotent.Option{unknownOnError}, idempotent.StatusUnknown, "error"},
-		"error, Refuse":                     {fails(errCard), []idempotent.Option{refuse}, free, ""},
-		"error, unrepeatable":               {fails(errCard), []idempotent.Option{unrepeatable}, idempotent.StatusUnknown, "error"},
-		"NotExecuted, unrepeatable":         {fails(idempotent.NotExecuted(errCard)), []idempotent.Option{unrepeatable}, free, ""},
-		"Terminal":                          {fails(idempotent.Terminal(errCard)), nil, idempotent.StatusCompleted, "terminal"},
-		"Uncertain":                         {fails(idempotent.Uncertain(errCard)), nil, idempotent.StatusUnknown, "uncertain"},
-		"Uncertain, wrapped":                {fails(fmt.Errorf("charge: %w", idempotent.Uncertain(errCard))), nil, idempotent.StatusUnknown, "uncertain"},
-		"outermost mark decides":            {fails(idempotent.NotExecuted(idempotent.Uncertain(errCard))), nil, free, ""},
-		"own deadline":                      {overrun, nil, free, ""},
-		"own deadline, Refuse":              {overrun, []idempotent.Option{refuse}, idempotent.StatusUnknown, "interrupted"},
-		"own deadline, UnknownOnError":      {overrun, []idempotent.Option{unknownOnError}, free, ""},
-		"lost, of another context, Refuse":  {lost, []idempotent.Option{refuse}, free, ""},
-		"another's deadline, Refuse":        {foreign, []idempotent.Option{refuse}, free, ""},
-		"another's deadline, UnknownOnErr.": {foreign, []idempotent.Option{unknownOnError}, idempotent.StatusUnknown, "error"},
-		"panic":                             {panics, nil, free, ""},
-		"panic, Refuse":                     {panics, []idempotent.Option{refuse}, idempotent.StatusUnknown, "panic"},
-		"panic, unrepeatable":               {panics, []idempotent.Option{unrepeatable}, idempotent.StatusUnknown, "panic"},
-		"not stored":                        {succeeds, []idempotent.Option{skip}, free, ""},
-		"not stored, UnknownOnError":        {succeeds, []idempotent.Option{skip, unknownOnError}, idempotent.StatusUnknown, "not-stored"},
-		"stored":                            {succeeds, []idempotent.Option{unrepeatable}, idempotent.StatusCompleted, ""},
+		"error":                                      {fails(errCard), nil, free, ""},
+		"error, UnknownOnError":                      {fails(errCard), []idempotent.Option{unknownOnError}, idempotent.StatusUnknown, "error"},
+		"error, Refuse":                              {fails(errCard), []idempotent.Option{refuse}, free, ""},
+		"error, unrepeatable":                        {fails(errCard), []idempotent.Option{unrepeatable}, idempotent.StatusUnknown, "error"},
+		"NotExecuted, unrepeatable":                  {fails(idempotent.NotExecuted(errCard)), []idempotent.Option{unrepeatable}, free, ""},
+		"Terminal":                                   {fails(idempotent.Terminal(errCard)), nil, idempotent.StatusCompleted, "terminal"},
+		"Uncertain":                                  {fails(idempotent.Uncertain(errCard)), nil, idempotent.StatusUnknown, "uncertain"},
+		"Uncertain, wrapped":                         {fails(fmt.Errorf("charge: %w", idempotent.Uncertain(errCard))), nil, idempotent.StatusUnknown, "uncertain"},
+		"outermost mark decides":                     {fails(idempotent.NotExecuted(idempotent.Uncertain(errCard))), nil, free, ""},
+		"own deadline":                               {overrun, nil, free, ""},
+		"own deadline, Refuse":                       {overrun, []idempotent.Option{refuse}, idempotent.StatusUnknown, "interrupted"},
+		"own deadline, UnknownOnError":               {overrun, []idempotent.Option{unknownOnError}, free, ""},
+		"lost, of another context, Refuse":           {lost, []idempotent.Option{refuse}, free, ""},
+		"another's deadline, Refuse":                 {foreign, []idempotent.Option{refuse}, free, ""},
+		"another's deadline, UnknownOnErr.":          {foreign, []idempotent.Option{unknownOnError}, idempotent.StatusUnknown, "error"},
+		"own deadline, in other words":               {late, nil, free, ""},
+		"own deadline, in other words, Refuse":       {late, []idempotent.Option{refuse}, idempotent.StatusUnknown, "interrupted"},
+		"own deadline, not stored, Refuse":           {lateResult, []idempotent.Option{refuse, skip}, idempotent.StatusUnknown, "interrupted"},
+		"own deadline, stored, Refuse":               {lateResult, []idempotent.Option{refuse}, idempotent.StatusCompleted, ""},
+		"own deadline, in other words, UnknownOnErr": {late, []idempotent.Option{unknownOnError}, idempotent.StatusUnknown, "error"},
+		"panic":                      {panics, nil, free, ""},
+		"panic, Refuse":              {panics, []idempotent.Option{refuse}, idempotent.StatusUnknown, "panic"},
+		"panic, unrepeatable":        {panics, []idempotent.Option{unrepeatable}, idempotent.StatusUnknown, "panic"},
+		"not stored":                 {succeeds, []idempotent.Option{skip}, free, ""},
+		"not stored, UnknownOnError": {succeeds, []idempotent.Option{skip, unknownOnError}, idempotent.StatusUnknown, "not-stored"},
+		"stored":                     {succeeds, []idempotent.Option{unrepeatable}, idempotent.StatusCompleted, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {

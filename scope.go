@@ -2,7 +2,6 @@ package idempotent
 
 import (
 	"context"
-	"errors"
 	"strconv"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
@@ -16,29 +15,18 @@ type caller struct {
 	parts  []string
 }
 
-// The callers that nothing identifies.
-const (
-	// anonymous: nobody asked. All of them share one scope.
-	anonymous = "anonymous"
-	// unnamed: an authorizer let the caller in but did not say who it is. To take them all for one caller would hand the
-	// response of one to another; to guess from the rest of the authorizer's context would make two callers of one whose
-	// token was renewed between two tries, and execute twice. So only WithTenant can tell.
-	unnamed = "unnamed"
-)
-
-var errUnnamed = errors.New("it is not given, and the authorizer let the request in without naming its caller")
+// anonymous is every caller whom nothing identifies: nobody asked, or an authorizer let them in without naming them. To
+// guess from the rest of an authorizer's context would make two callers of one whose token was renewed between two
+// tries, and execute twice.
+const anonymous = "anonymous"
 
 // caller is the user's tenant, else whom the gateway has established.
 func (s *httpShape[In, Out]) caller(ctx context.Context, src *source[In], r httpRequest) (caller, error) {
-	switch {
-	case s.functions.tenant != nil:
-		tenant, err := tenantOf(ctx, s.config, s.functions.tenant, src)
-		return caller{"tenant", []string{tenant}}, err
-	case r.caller.source == unnamed:
-		return caller{}, &RefusedError{Operation: s.operation, Source: optionTenant, Err: errUnnamed}
-	default:
+	if s.functions.tenant == nil {
 		return r.caller, nil
 	}
+	tenant, err := tenantOf(ctx, s.config, s.functions.tenant, src)
+	return caller{"tenant", []string{tenant}}, err
 }
 
 // tenantID is the tenant of an invocation in a function with tenant isolation, else empty. Such tenants never share a

@@ -10,6 +10,10 @@ import (
 // lastWordBudget is the part of a settlement that is kept for marking a record whose result could not be stored.
 const lastWordBudget = 500 * time.Millisecond
 
+// longWrite is the size of a result in bytes whose write is not cut short to try again: a store may write it piece by
+// piece, and would begin anew.
+const longWrite = 256 << 10
+
 // settle ends the claim: it completes the record, makes it UNKNOWN, or releases it. It reports whether the handler's
 // own result is the answer; if not, someone else's is. No failure here hides that result, and none leads to
 // a second execution that the caller could have been spared.
@@ -32,17 +36,19 @@ func (v *invocation) settle(ctx context.Context, e ending) (answer, bool) {
 	}
 }
 
-// settleEnd bounds a settlement: by the invocation's deadline, by the budget that an outage may take, and, for a handler
-// that overran its deadline, by the reserve, which the margin of the lease covers.
+// settleEnd bounds a settlement: by the invocation's deadline, when Lambda kills the process, and by the budget that an
+// outage may take. A handler that has overrun its deadline and still lives gets the reserve, which the margin of the lease
+// covers.
 func (v *invocation) settleEnd(now time.Time) time.Time {
 	end := now.Add(v.timing.ClaimBudget)
-	if !v.deadline.IsZero() && v.deadline.Before(end) {
-		end = v.deadline
+	switch {
+	case v.deadline.IsZero() || v.deadline.After(end):
+		return end
+	case v.deadline.After(now):
+		return v.deadline
+	default:
+		return now.Add(min(v.timing.Reserve, v.timing.ClaimBudget))
 	}
-	if least := now.Add(min(v.timing.Reserve, v.timing.ClaimBudget)); end.Before(least) {
-		end = least
-	}
-	return end
 }
 
 // complete stores the result. If it cannot, a last small write says that the effect happened and its result is
@@ -124,8 +130,11 @@ func (v *invocation) conclude(ctx context.Context, next Record) (answer, bool, e
 }
 
 func (v *invocation) write(ctx context.Context, absent bool, seen, next Record, now time.Time) (Record, bool, error) {
-	ctx, cancel := halfOf(ctx)
-	defer cancel()
+	if len(next.Result) < longWrite {
+		var cancel context.CancelFunc
+		ctx, cancel = halfOf(ctx)
+		defer cancel()
+	}
 	if absent {
 		return v.store.Claim(ctx, next, now)
 	}

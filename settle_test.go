@@ -3,9 +3,11 @@ package idempotent_test
 import (
 	"context"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-lambda-go/lambda/handlertrace"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -416,5 +418,86 @@ func TestErrorGivesWayToTheResultThatAllCallersAgreeOn(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, receipt{Charge: 9}, got)
 		require.NoError(t, s.event().Err)
+	})
+}
+
+func TestLastWordIsSpokenBeforeLambdaKillsTheProcess(t *testing.T) {
+	for _, timeout := range []time.Duration{time.Second, 3 * time.Second, 30 * time.Second} {
+		t.Run(timeout.String(), func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				killed := time.Now().Add(timeout)
+				s := newShopOn(t, memory.New(), func(c faultstore.Call) faultstore.Fault {
+					switch {
+					case !time.Now().Before(killed):
+						return faultstore.HangBefore
+					case c.Next.Status == idempotent.StatusCompleted:
+						return faultstore.HangBefore
+					default:
+						return faultstore.Pass
+					}
+				})
+				s.do = func(ctx context.Context, o order) (receipt, error) {
+					<-ctx.Done()
+					return receipt{1, o.Amount}, nil
+				}
+				_, err := s.handleFor(timeout, 5)
+				require.NoError(t, err)
+				assert.LessOrEqual(t, time.Now(), killed)
+				assert.Equal(t, idempotent.StatusUnknown, s.mustRecord().Status)
+			})
+		})
+	}
+}
+
+func TestPanicOfATracerAfterTheHandlerReturnedDoesNotRelease(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		ctx := handlertrace.NewContext(t.Context(), handlertrace.HandlerTrace{
+			ResponseEvent: func(context.Context, any) { panic("tracer") },
+		})
+		s := newShop(t)
+		assert.PanicsWithValue(t, "tracer", func() { _, _ = s.handler.Handle(ctx, order{ID: "o-1"}) })
+		assert.Equal(t, "result-lost", s.mustRecord().Reason)
+	})
+}
+
+func TestOwnResultStaysTheAnswerWhereTheirsCannotBeDecoded(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.do = func(_ context.Context, o order) (receipt, error) {
+			s.rewrite(s.recordKey(), func(r *idempotent.Record) { r.Owner = "thief"; completed(r, `["of a later version"]`) })
+			return receipt{1, o.Amount}, nil
+		}
+		got, err := s.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, receipt{1, 5}, got)
+		assert.Equal(t, idempotent.OutcomeExecuted, s.event().Outcome)
+		require.ErrorIs(t, s.event().StoreErr, idempotent.ErrUnreadable)
+	})
+}
+
+// steady is a store whose completions take a time of their own, unless their context ends before.
+type steady struct {
+	idempotent.Store
+	takes time.Duration
+}
+
+func (s *steady) Swap(ctx context.Context, seen, next idempotent.Record) (idempotent.Record, bool, error) {
+	select {
+	case <-ctx.Done():
+		return idempotent.Record{}, false, ctx.Err()
+	case <-time.After(s.takes):
+		return s.Store.Swap(ctx, seen, next)
+	}
+}
+
+func TestWriteOfALargeResultIsNotCutShort(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		handler := idempotent.Wrap(func(context.Context, string) (string, error) { return strings.Repeat("x", 6<<20), nil },
+			&steady{memory.New(), 2 * time.Second}, keyed[string]("k")...)
+		for range 2 {
+			out, err := handler.Handle(t.Context(), "")
+			require.NoError(t, err, "stored the first time, replayed the second")
+			assert.Len(t, out, 6<<20)
+		}
 	})
 }

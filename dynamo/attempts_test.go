@@ -99,3 +99,19 @@ func TestClientThatHidesItsAttempts(t *testing.T) {
 	require.False(t, claimed)
 	require.Equal(t, idempotent.StatusCompleted, held.Status)
 }
+
+// TestDeleteRefusedAfterALostAttemptIsUnknown: the attempt that was not answered may have deleted the record.
+func TestDeleteRefusedAfterALostAttemptIsUnknown(t *testing.T) {
+	t.Parallel()
+	s, _ := scripted(lost, refused)
+	deleted, err := s.Delete(t.Context(), record("k"))
+	require.False(t, deleted)
+	var se *idempotent.StoreError
+	require.ErrorAs(t, err, &se)
+	require.False(t, se.NotApplied)
+
+	s, _ = scripted(throttled, refused)
+	deleted, err = s.Delete(t.Context(), record("k"))
+	require.NoError(t, err, "every attempt was answered")
+	require.False(t, deleted)
+}

@@ -3,6 +3,7 @@ package dynamo
 import (
 	"bytes"
 	"context"
+	"errors"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -49,6 +50,8 @@ func sameContent(seen, next idempotent.Record) bool {
 		(seen.Result == nil) == (next.Result == nil) && bytes.Equal(seen.Result, next.Result)
 }
 
+var errEarlierAttempt = errors.New("the record is gone or another one, but an attempt that was not answered may have deleted it")
+
 // Delete is one DeleteItem. Parts that the record names stay until their time to live.
 //
 // See https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteItem.html.
@@ -66,7 +69,10 @@ func (s *Store) Delete(ctx context.Context, seen idempotent.Record) (deleted boo
 	if err == nil {
 		return true, nil
 	}
-	if _, refused := refusal(err); refused {
+	if _, refused := refusal(err); refused && a.seen.Load() && a.open.Load() > 0 {
+		// An earlier attempt of this call may have deleted the record that was seen.
+		return false, s.storeError("delete", errEarlierAttempt, false)
+	} else if refused {
 		return false, nil
 	}
 	return false, s.storeError("delete", err, a.notApplied())
