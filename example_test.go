@@ -104,7 +104,7 @@ func Example_directInvocation() {
 }
 
 // A queue delivers at least once. Each message is handled under its own id; those that failed are reported, so that
-// only they come again.
+// only they come again. The event source mapping has to ask for that, with ReportBatchItemFailures.
 func Example_sqsRecords() {
 	mail := idempotent.Wrap(
 		func(_ context.Context, m events.SQSMessage) (string, error) {
@@ -146,24 +146,24 @@ func Example_router() {
 	store := memory.New()
 	type command struct{ Action, ID string }
 	key := idempotent.WithKey(func(c command) (string, error) { return c.ID, nil })
-	operation := func(name string) func(context.Context, command) (string, error) {
+	handles := func(name string) func(context.Context, command) (string, error) {
 		return idempotent.Wrap(func(_ context.Context, c command) (string, error) {
 			fmt.Println("executing", name, c.ID)
-			return name + "ed " + c.ID, nil
+			return name + " done for " + c.ID, nil
 		}, store, idempotent.WithOperation("account-"+name), key).Handle
 	}
-	actions := map[string]func(context.Context, command) (string, error){"open": operation("open"), "clos": operation("clos")}
+	actions := map[string]func(context.Context, command) (string, error){"open": handles("open"), "close": handles("close")}
 
-	for _, c := range []command{{"open", "a-1"}, {"clos", "a-1"}, {"open", "a-1"}} {
+	for _, c := range []command{{"open", "a-1"}, {"close", "a-1"}, {"open", "a-1"}} {
 		out, err := actions[c.Action](context.Background(), c)
 		fmt.Println(out, err)
 	}
 	// Output:
 	// executing open a-1
-	// opened a-1 <nil>
-	// executing clos a-1
-	// closed a-1 <nil>
-	// opened a-1 <nil>
+	// open done for a-1 <nil>
+	// executing close a-1
+	// close done for a-1 <nil>
+	// open done for a-1 <nil>
 }
 
 // In a test the wrapped handler runs on the embedded store. The observer tells what happened.
@@ -216,4 +216,57 @@ func ExampleDerivedKey() {
 	//  timeout
 	// Idempotency-Key: 2f3ca994-fd0a-812a-9347-e3a67947e569
 	// charged <nil>
+}
+
+// An HTTP handler says beside its response what the failure means for the key. The client sees the response alone.
+func ExampleTerminal() {
+	asked := 0
+	charge := func(_ context.Context, _ events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		asked++
+		// The provider has closed the account: a retry cannot help, although a 503 is not stored otherwise.
+		resp := events.APIGatewayV2HTTPResponse{StatusCode: http.StatusServiceUnavailable, Body: "account closed"}
+		return resp, idempotent.Terminal(errors.New("account closed"))
+	}
+	handler := idempotent.Wrap(charge, memory.New())
+
+	req := events.APIGatewayV2HTTPRequest{
+		RouteKey: "POST /charges", RawPath: "/charges", Headers: map[string]string{"idempotency-key": "order-1"},
+	}
+	req.RequestContext.HTTP.Method = http.MethodPost
+	for range 2 {
+		resp, err := handler.Handle(context.Background(), req)
+		fmt.Println(resp.StatusCode, resp.Body, resp.Headers, err)
+	}
+	fmt.Println("asked", asked, "time")
+	// Output:
+	// 503 account closed map[] <nil>
+	// 503 account closed map[Idempotent-Replayed:true] <nil>
+	// asked 1 time
+}
+
+// After a failure whose outcome nobody knows, the downstream is asked instead of charged again.
+func ExampleWithResolver() {
+	charges := map[string]string{} // the provider's book, by key
+	handler := idempotent.Wrap(
+		func(ctx context.Context, _ string) (string, error) {
+			charges[idempotent.DerivedKey(ctx, "charge")] = "ch_1"
+			return "", idempotent.Uncertain(errors.New("timeout")) // it has charged, but we cannot know
+		},
+		memory.New(),
+		idempotent.WithOperation("charge"),
+		idempotent.WithKey(func(order string) (string, error) { return order, nil }),
+		idempotent.WithResolver(func(_ context.Context, x idempotent.Execution, _ string) (idempotent.Resolution[string], error) {
+			if id, found := charges[x.DerivedKey("charge")]; found {
+				return idempotent.Executed(id), nil
+			}
+			return idempotent.Untouched[string](), nil
+		}))
+
+	for range 3 {
+		fmt.Println(handler.Handle(context.Background(), "order-1"))
+	}
+	// Output:
+	//  timeout
+	// ch_1 <nil>
+	// ch_1 <nil>
 }

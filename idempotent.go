@@ -2,11 +2,12 @@
 //
 //	func main() {
 //		store := dynamo.New(dynamodb.NewFromConfig(cfg), os.Getenv("IDEMPOTENCY_TABLE"))
-//		lambda.Start(idempotent.Wrap(charge, store))
+//		lambda.Start(idempotent.Wrap(charge, store, idempotent.WithObserver(observe.Slog(nil))))
 //	}
 //
 //	func charge(ctx context.Context, req events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error)
 //
+// A delivery is one invocation of the function, with one event; clients retry, so several deliveries may carry one request.
 // The first delivery of a key runs the handler, and its result is stored. A later delivery of the same key gets that
 // result back, byte for byte, without running the handler. A delivery that meets a running one is told to wait. If the
 // process dies, the next delivery takes over as soon as the lease of the dead one has ended.
@@ -20,9 +21,13 @@
 //
 //	idempotent.Wrap(fulfil, store,
 //		idempotent.WithOperation("fulfil-order"),
-//		idempotent.WithKey(func(o Order) (string, error) { return o.ID, nil }))
+//		idempotent.WithKey(func(o Order) (string, error) { return o.ID, nil }),
+//		idempotent.WithFingerprint(func(o Order) (any, error) { return o, nil }))
 //
-// Its caller gets the errors of this package, for example [ErrInProgress].
+// Its caller gets the errors of this package, for example [ErrInProgress]. Without a fingerprint, whatever comes under the
+// key gets the first result.
+//
+// Nothing is logged unless [WithObserver] says so.
 //
 // # What is guaranteed, and what is not
 //
@@ -54,8 +59,9 @@ type Handler[In, Out any] struct {
 //
 // In and Out are what [Handler.Invoke] decodes and encodes, exactly as lambda.NewHandler does. If In is an
 // events.APIGatewayV2HTTPRequest or events.APIGatewayProxyRequest, or a pointer to one, and Out the response that
-// belongs to it, the handler is an HTTP handler; every other one needs WithOperation and WithKey. A response
-// that is an io.Reader (a stream) cannot be replayed and is refused.
+// belongs to it, the handler is an HTTP handler; every other one needs [WithOperation], and [WithKey] or [WithKeyPath]. A
+// response that is an io.Reader (a stream) cannot be replayed and is refused. Function URLs send the events of an HTTP
+// API. Options of lambda.StartWithOptions about JSON have no effect: they are about functions, and this is a handler.
 //
 // One store may serve many handlers. The environment is read here and not again: AWS_LAMBDA_FUNCTION_NAME for the
 // default operation of HTTP handlers, POWERTOOLS_IDEMPOTENCY_DISABLED as the default of [WithDisabled].
@@ -75,8 +81,9 @@ func Wrap[In, Out any](handler func(context.Context, In) (Out, error), store Sto
 // Invoke handles one delivery in its wire form. Payload and result are what lambda.NewHandler would read and write for
 // the same function, and a replay returns the bytes that were stored. It does not keep or modify the payload.
 //
-// The error is the handler's own error value, without its mark, or one of this package; HTTP handlers answer the
-// latter as problem documents instead.
+// The error is the handler's own error value, without its mark, or one of this package, which HTTP handlers answer as
+// problem documents instead, or the decoder's, if the payload is no event of the handler. A replayed [Terminal] error is a
+// messages.InvokeResponse_Error, which Lambda reports by the type and text of the first one.
 func (h *Handler[In, Out]) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	d := &delivery[In, Out]{Handler: h, source: source[In]{payload: payload}, wire: true}
 	return d.bytes(d.run(ctx))

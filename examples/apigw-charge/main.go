@@ -33,6 +33,7 @@ import (
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/charge"
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/payments"
+	"github.com/go-idempotent/idempotent/observe"
 )
 
 func main() {
@@ -60,7 +61,7 @@ func newHandler(ctx context.Context) (lambda.Handler, error) {
 		return nil, fmt.Errorf("load the AWS configuration: %w", err)
 	}
 	store := dynamo.New(dynamodb.NewFromConfig(cfg, impatient), table)
-	return idempotent.Wrap(charge.Handler(provider), store), nil
+	return idempotent.Wrap(charge.Handler(provider), store, idempotent.WithObserver(observe.Slog(nil))), nil
 }
 
 func newProvider(baseURL string) (payments.Provider, error) {
