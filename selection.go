@@ -9,7 +9,8 @@ import (
 //
 //	idempotent.WithKeyPath("powertools_json(body).[tenant, order_id]")
 //
-// Numbers stay exact, and the functions of AWS Powertools are there; see package jmespath. The selection counts by its
+// Numbers stay exact, and the functions of AWS Powertools are there; package jmespath has the language, and options for
+// functions of your own. The selection counts by its
 // value: 1.0 and 1 are one key, 1 and "1" are two.
 //
 // A selection without content (null, or an empty string, array or object) is a missing key. So is one that is
@@ -18,10 +19,10 @@ import (
 //
 // On an HTTP handler it replaces the key header; scope and fingerprint stay. [Handler.Handle] evaluates it on the JSON of
 // its argument.
-func WithKeyPath(expression string) Option {
+func WithKeyPath(expression string, opts ...jmespath.Option) Option {
 	return optionFunc(func(c *config) (err error) {
 		c.keyPathSet = true
-		c.keyPath, err = jmespath.Compile(expression)
+		c.keyPath, err = jmespath.Compile(expression, opts...)
 		return naming("WithKeyPath", err)
 	})
 }
@@ -35,9 +36,9 @@ func WithPartialKey() Option {
 // WithFingerprintPath derives the fingerprint from what a JMESPath expression selects from the event, as [WithKeyPath]
 // selects the key: what AWS Powertools calls payload validation. A missing or partly missing selection refuses the
 // request with [ErrInvalidKey]: there is nothing to tell whether the key stands for it.
-func WithFingerprintPath(expression string) Option {
+func WithFingerprintPath(expression string, opts ...jmespath.Option) Option {
 	return optionFunc(func(c *config) (err error) {
-		c.fingerprintPath, err = jmespath.Compile(expression)
+		c.fingerprintPath, err = jmespath.Compile(expression, opts...)
 		return naming("WithFingerprintPath", err)
 	})
 }
