@@ -20,7 +20,12 @@ func pause(ctx context.Context, failures int) bool {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
 		return false
 	}
-	timer := time.NewTimer(wait)
+	return sleep(ctx, wait)
+}
+
+// sleep waits for d and reports whether ctx lasted that long.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

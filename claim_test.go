@@ -33,11 +33,7 @@ func TestFirstExecutionIsOneClaimAndOneSwapAndAReplayIsOneClaim(t *testing.T) {
 
 // Every fault of the claiming write, after which the same invocation must still execute exactly once and answer.
 func TestClaimWhoseReplyIsLostIsRecognisedAsOurs(t *testing.T) {
-	for name, fault := range map[string]faultstore.Fault{
-		"reply lost": faultstore.LoseReply, "request lost": faultstore.LoseRequest,
-		"applied, never answered": faultstore.HangAfter, "never answered": faultstore.HangBefore,
-		"throttled": faultstore.Refuse,
-	} {
+	for name, fault := range passingFaults {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				s := newShopOn(t, memory.New(), faultstore.OnCall(1, fault))

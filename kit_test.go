@@ -40,6 +40,13 @@ type shop struct {
 	do       func(ctx context.Context, o order) (receipt, error)
 }
 
+// passingFaults are those that a repetition within the budget mends.
+var passingFaults = map[string]faultstore.Fault{
+	"reply lost": faultstore.LoseReply, "request lost": faultstore.LoseRequest,
+	"applied, never answered": faultstore.HangAfter, "never answered": faultstore.HangBefore,
+	"throttled": faultstore.Refuse,
+}
+
 var errCard = errors.New("card declined")
 
 // newShop wraps a handler whose receipts are numbered by execution.

@@ -103,15 +103,3 @@ func (v *invocation) trySwap(ctx context.Context, seen, next Record) (Record, bo
 	defer cancel()
 	return v.store.Swap(ctx, seen, next)
 }
-
-// sleep waits for d and reports whether ctx lasted that long.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
-}

@@ -18,11 +18,7 @@ import (
 
 // Faults of the completing write that a retry within the settlement mends.
 func TestCompletionIsRetriedAndRecognisedAsOurs(t *testing.T) {
-	for name, fault := range map[string]faultstore.Fault{
-		"reply lost": faultstore.LoseReply, "request lost": faultstore.LoseRequest,
-		"applied, never answered": faultstore.HangAfter, "never answered": faultstore.HangBefore,
-		"throttled": faultstore.Refuse,
-	} {
+	for name, fault := range passingFaults {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				s := newShopOn(t, memory.New(), faultstore.OnCall(2, fault))
