@@ -1,0 +1,159 @@
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/internal/lambdaruntime"
+)
+
+// patience is how long a client waits before it asks again, whatever Retry-After says.
+const patience = 100 * time.Millisecond
+
+// order is one purchase: what a client sends until it has an answer. No two orders have the same key or amount.
+type order struct {
+	key    string
+	amount int64
+	// note is a text that comes back in the answer, and decides how large that is.
+	note string
+}
+
+var orders atomic.Int64
+
+func newOrder(t *testing.T) order {
+	t.Helper()
+	n := orders.Add(1)
+	return order{key: fmt.Sprintf("%s-%d", strings.ReplaceAll(t.Name(), " ", "_"), n), amount: 1000 + n, note: "thanks"}
+}
+
+// newLargeOrder is one whose answer has more than this many bytes, and does not look the same everywhere.
+func newLargeOrder(t *testing.T, size int) order {
+	t.Helper()
+	o := newOrder(t)
+	for n := 0; len(o.note) < size; n++ {
+		o.note += fmt.Sprintf("line %d of %s\n", n, o.key)
+	}
+	return o
+}
+
+// request is the event of an order at an HTTP API.
+func (o order) request() events.APIGatewayV2HTTPRequest {
+	body := fmt.Sprintf(`{"amount":%d,"currency":"eur","source":"tok_visa","metadata":{"note":%q}}`, o.amount, o.note)
+	r := request(http.MethodPost, "/charges", body)
+	r.Headers["idempotency-key"] = o.key
+	return r
+}
+
+func request(method, path, body string) events.APIGatewayV2HTTPRequest {
+	r := events.APIGatewayV2HTTPRequest{
+		Version:  "2.0",
+		RouteKey: method + " " + path,
+		RawPath:  path,
+		Headers:  map[string]string{"content-type": "application/json"},
+		Body:     body,
+	}
+	r.RequestContext.APIID, r.RequestContext.Stage, r.RequestContext.RouteKey = "api", "$default", r.RouteKey
+	r.RequestContext.RequestID = strconv.FormatInt(time.Now().UnixNano(), 36)
+	r.RequestContext.HTTP.Method, r.RequestContext.HTTP.Path = method, path
+	return r
+}
+
+// answer is what a client sees.
+type answer struct {
+	status  int
+	headers map[string]string
+	body    string
+	// payload is the response of the function byte for byte.
+	payload []byte
+	// failure is set if there is none; the gateway makes it a 500.
+	failure *lambdaruntime.FunctionError
+}
+
+func (a answer) ok() bool       { return a.status >= 200 && a.status < 300 }
+func (a answer) replayed() bool { return a.headers["Idempotent-Replayed"] == "true" }
+
+// final reports whether a client has no reason to ask again.
+func (a answer) final() bool {
+	return a.ok() || a.status >= 400 && a.status < 500 && a.status != http.StatusConflict
+}
+
+func (a answer) String() string {
+	if a.failure != nil {
+		return a.failure.Error()
+	}
+	return string(a.payload)
+}
+
+// post sends an order once, to a free sandbox.
+func (s *shop) post(o order) answer {
+	s.t.Helper()
+	return s.send(o.request())
+}
+
+// begin sends an order and does not wait for the answer.
+func (s *shop) begin(o order) <-chan answer {
+	result := make(chan answer, 1)
+	go func() { result <- s.post(o) }()
+	return result
+}
+
+func (s *shop) send(r events.APIGatewayV2HTTPRequest) answer {
+	s.t.Helper()
+	event, err := json.Marshal(r)
+	require.NoError(s.t, err)
+	sandbox := <-s.free
+	defer func() { s.free <- sandbox }()
+	payload, err := sandbox.Invoke(context.Background(), event, s.timeout)
+	a := answer{payload: payload}
+	if errors.As(err, &a.failure) {
+		a.status, a.body = http.StatusInternalServerError, `{"message":"Internal Server Error"}`
+		return a
+	}
+	assert.NoError(s.t, err)
+	var response events.APIGatewayV2HTTPResponse
+	assert.NoError(s.t, json.Unmarshal(payload, &response))
+	a.status, a.headers, a.body = response.StatusCode, response.Headers, response.Body
+	return a
+}
+
+// insist sends an order until it has a final answer, and returns all answers. No key may stay blocked longer than the
+// lease of the one who claimed it.
+func (s *shop) insist(o order) []answer {
+	s.t.Helper()
+	return s.insistFor(o, s.lease()+claimBudget+slack)
+}
+
+func (s *shop) insistFor(o order, limit time.Duration) (all []answer) {
+	s.t.Helper()
+	for started := time.Now(); ; time.Sleep(patience) {
+		a := s.post(o)
+		all = append(all, a)
+		if a.final() {
+			return all
+		}
+		if time.Since(started) > limit {
+			assert.Fail(s.t, "the key is blocked", "%s has no final answer after %v, but %v", o.key, limit, a)
+			return all
+		}
+	}
+}
+
+// retryAfter is the time that a client is told to wait.
+func retryAfter(t *testing.T, a answer) time.Duration {
+	t.Helper()
+	seconds, err := strconv.Atoi(a.headers["Retry-After"])
+	require.NoError(t, err, a)
+	return time.Duration(seconds) * time.Second
+}

@@ -1,0 +1,102 @@
+// Package e2e_test runs the deployable example as Lambda does: the real binary, killed and restarted at will, talks over
+// a faulty network to DynamoDB Local and to a payments provider that honours idempotency keys.
+//
+// Every scenario looks at four things: how many distinct charges the provider made, what the clients were answered,
+// what is stored in the table, and which calls went over the wire.
+package e2e_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+)
+
+const (
+	module   = "../.."
+	function = "./examples/apigw-charge"
+
+	// parallel is how many scenarios run at once unless the command line says otherwise. They mostly wait.
+	parallel = "12"
+)
+
+// folder holds the binary.
+var folder string
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) (code int) {
+	flag.Parse()
+	if !isSet("test.parallel") {
+		if err := flag.Set("test.parallel", parallel); err != nil {
+			panic(err)
+		}
+	}
+	var err error
+	if folder, err = os.MkdirTemp("", "e2e-"); err != nil {
+		panic(err)
+	}
+	code = m.Run()
+	for _, err := range []error{os.RemoveAll(folder), platform.leaks()} {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = max(code, 1)
+		}
+	}
+	return code
+}
+
+func isSet(name string) (set bool) {
+	flag.Visit(func(f *flag.Flag) { set = set || f.Name == name })
+	return set
+}
+
+// bootstrap builds the function once, as it is deployed.
+var bootstrap = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(folder, "bootstrap")
+	build := exec.Command("go", "build", "-tags", "lambda.norpc", "-o", path, function)
+	build.Dir, build.Env = module, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build %s: %w\n%s", function, err, out)
+	}
+	return path, nil
+})
+
+// platform is what all scenarios share.
+var platform services
+
+// services are DynamoDB Local, which runs as long as this process, and the goroutines that came with it.
+type services struct {
+	mu      sync.Mutex
+	own     goleak.Option
+	started bool
+}
+
+// endpoint is that of DynamoDB Local.
+func (s *services) endpoint(t *testing.T) string {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	endpoint := dynamolocal.Endpoint(t)
+	if !s.started {
+		s.own, s.started = goleak.IgnoreCurrent(), true
+	}
+	return endpoint
+}
+
+// leaks finds goroutines that outlive the tests.
+func (s *services) leaks() error {
+	if !s.started {
+		return goleak.Find()
+	}
+	return goleak.Find(s.own)
+}

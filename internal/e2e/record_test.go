@@ -1,0 +1,118 @@
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// record is a record in the table, read past the library.
+type record struct {
+	ID         string `dynamodbav:"id"`
+	Status     string `dynamodbav:"status"`
+	Owner      string `dynamodbav:"owner"`
+	Lease      int64  `dynamodbav:"in_progress_expiration"` // epoch milliseconds
+	Expiration int64  `dynamodbav:"expiration"`             // epoch seconds
+	Data       string `dynamodbav:"-"`                      // the result, wherever it is kept
+	Parts      string `dynamodbav:"parts"`
+	Commit     string `dynamodbav:"commit"`
+	Reason     string `dynamodbav:"reason"`
+	Attempt    int    `dynamodbav:"attempt"`
+}
+
+// records are all records of the table, with their results.
+func (s *shop) records() []record {
+	s.t.Helper()
+	items := s.items()
+	results := make(map[string]string) // by the id of the item
+	for _, item := range items {
+		results[text(item["id"])] = text(item["data"])
+	}
+	var all []record
+	for _, item := range items {
+		var r record
+		require.NoError(s.t, attributevalue.UnmarshalMap(item, &r))
+		if r.Status == "" {
+			continue // a part
+		}
+		r.Data = results[r.ID]
+		for n := 1; r.Parts != "" && results[r.part(n)] != ""; n++ {
+			r.Data += results[r.part(n)]
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// part is the id of the nth part of the result.
+func (r record) part(n int) string { return fmt.Sprintf("%s#%s#%d", r.ID, r.Commit, n) }
+
+func (s *shop) items() (all []map[string]types.AttributeValue) {
+	s.t.Helper()
+	for pages := dynamodb.NewScanPaginator(s.dynamo, &dynamodb.ScanInput{
+		TableName: aws.String(s.table), ConsistentRead: aws.Bool(true),
+	}); pages.HasMorePages(); {
+		page, err := pages.NextPage(context.Background())
+		require.NoError(s.t, err)
+		all = append(all, page.Items...)
+	}
+	return all
+}
+
+// text is the content of an attribute, whether text or bytes.
+func text(v types.AttributeValue) string {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return v.Value
+	case *types.AttributeValueMemberB:
+		return string(v.Value)
+	default:
+		return ""
+	}
+}
+
+// record is the only one of the table.
+func (s *shop) record() record {
+	s.t.Helper()
+	all := s.records()
+	require.Len(s.t, all, 1, "records")
+	return all[0]
+}
+
+// response is the stored one.
+func (r record) response(t *testing.T) events.APIGatewayV2HTTPResponse {
+	t.Helper()
+	var response events.APIGatewayV2HTTPResponse
+	require.NoError(t, json.Unmarshal([]byte(r.Data), &response), r.Data)
+	return response
+}
+
+// assertCharged checks what must be true of an order whose client has its answer: one charge under one key, one record
+// that is completed, and no client was ever told anything else.
+func (s *shop) assertCharged(o order, stored record, answers []answer) {
+	s.t.Helper()
+	charges := s.provider.charges(o.amount)
+	require.Len(s.t, charges, 1, "distinct charges of %s", o.key)
+	assert.Equal(s.t, "COMPLETED", stored.Status)
+	response := stored.response(s.t)
+	assert.Contains(s.t, response.Body, charges[0].ID)
+	for _, a := range answers {
+		if !a.ok() {
+			continue
+		}
+		assert.Equal(s.t, response.StatusCode, a.status)
+		assert.Equal(s.t, response.Body, a.body)
+		if !a.replayed() {
+			assert.Equal(s.t, stored.Data, string(a.payload), "the first answer is the one that is stored")
+		}
+	}
+}

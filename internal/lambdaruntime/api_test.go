@@ -1,0 +1,209 @@
+package lambdaruntime
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// client is a process as its API sees it.
+type client struct {
+	t    *testing.T
+	api  *api
+	http *http.Client
+}
+
+func newClient(t *testing.T, f Function) *client {
+	t.Helper()
+	a, err := serveAPI(f)
+	require.NoError(t, err)
+	transport := &http.Transport{}
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		require.NoError(t, a.close())
+	})
+	return &client{t: t, api: a, http: &http.Client{Transport: transport}}
+}
+
+// do sends a request and returns the status, and the type of the error that was answered.
+func (c *client) do(method, path, body string) (status int, kind string, header http.Header) {
+	c.t.Helper()
+	r, err := http.NewRequestWithContext(c.t.Context(), method, "http://"+c.api.address+path, strings.NewReader(body))
+	require.NoError(c.t, err)
+	response, err := c.http.Do(r)
+	require.NoError(c.t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(c.t, err)
+	var d document
+	if json.Unmarshal(text, &d) != nil {
+		d.Type = string(text)
+	}
+	return response.StatusCode, d.Type, response.Header
+}
+
+func (c *client) post(path, body string) (status int, kind string) {
+	c.t.Helper()
+	status, kind, _ = c.do(http.MethodPost, path, body)
+	return status, kind
+}
+
+// next hands the process an event.
+func (c *client) next() *invocation {
+	c.t.Helper()
+	i := newInvocation([]byte(`{"n":1}`), time.Minute)
+	go func() { c.api.next <- i }()
+	status, _, header := c.do(http.MethodGet, version+"/invocation/next", "")
+	require.Equal(c.t, http.StatusOK, status)
+	require.Equal(c.t, i.id, header.Get(headerRequestID))
+	return i
+}
+
+func path(id, what string) string { return version + "/invocation/" + id + "/" + what }
+
+func TestAnEventCarriesItsHeaders(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, Function{Name: "shop", TenantID: "acme"})
+	i := newInvocation([]byte(`{}`), 3*time.Second)
+	go func() { c.api.next <- i }()
+	before := time.Now()
+	status, _, header := c.do(http.MethodGet, version+"/invocation/next", "")
+	require.Equal(t, http.StatusOK, status)
+
+	deadline, err := strconv.ParseInt(header.Get(headerDeadline), 10, 64)
+	require.NoError(t, err)
+	assert.WithinRange(t, time.UnixMilli(deadline), before.Add(2*time.Second), time.Now().Add(3*time.Second))
+	assert.Equal(t, i.id, header.Get(headerRequestID))
+	assert.Equal(t, Function{Name: "shop"}.arn(), header.Get(headerARN))
+	assert.Regexp(t, `^Root=1-[0-9a-f]{8}-[0-9a-f]{24};Parent=[0-9a-f]{16};Sampled=0$`, header.Get(headerTraceID))
+	assert.Equal(t, "acme", header.Get(headerTenantID))
+}
+
+func TestAFunctionWithoutTenantGetsNoTenantHeader(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, Function{})
+	go func() { c.api.next <- newInvocation(nil, time.Second) }()
+	_, _, header := c.do(http.MethodGet, version+"/invocation/next", "")
+	assert.Empty(t, header.Values(headerTenantID))
+}
+
+func TestAResponseAndAnErrorAreAccepted(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, Function{})
+	for _, tc := range []struct{ what, body string }{{"response", `"ok"`}, {"error", `{"errorType":"E","errorMessage":"m"}`}} {
+		i := c.next()
+		status, _ := c.post(path(i.id, tc.what), tc.body)
+		assert.Equal(t, http.StatusAccepted, status)
+		r := <-i.answered
+		if tc.what == "response" {
+			assert.Equal(t, tc.body, string(r.response))
+			continue
+		}
+		assert.Equal(t, &FunctionError{Type: "E", Message: "m", Payload: []byte(tc.body)}, r.err)
+	}
+}
+
+func TestAnErrorInAnotherFormIsPassedOn(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, Function{})
+	i := c.next()
+	status, _ := c.post(path(i.id, "error"), "not JSON")
+	assert.Equal(t, http.StatusAccepted, status)
+	assert.Equal(t, &FunctionError{Payload: []byte("not JSON")}, (<-i.answered).err)
+}
+
+func TestAnotherRequestIDIsABadRequest(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, Function{})
+	for _, what := range []string{"response", "error"} {
+		status, kind := c.post(path("nobody", what), "{}")
+		assert.Equal(t, http.StatusBadRequest, status)
+		assert.Equal(t, invalidRequestID, kind, "before the first event")
+	}
+	first := c.next()
+	_, _ = c.post(path(first.id, "response"), "{}")
+	c.next()
+	status, kind := c.post(path(first.id, "response"), "{}")
+	assert.Equal(t, http.StatusBadRequest, status)
+	assert.Equal(t, invalidRequestID, kind, "that of an earlier event")
+}
+
+func TestStepsOutOfOrderAreForbidden(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, Function{})
+	i := c.next()
+
+	status, kind, _ := c.do(http.MethodGet, version+"/invocation/next", "")
+	assert.Equal(t, http.StatusForbidden, status, "the next event before the answer")
+	assert.Equal(t, invalidTransition, kind)
+
+	status, kind = c.post(version+"/init/error", "{}")
+	assert.Equal(t, http.StatusForbidden, status, "an initialization error after the first event")
+	assert.Equal(t, invalidTransition, kind)
+
+	_, _ = c.post(path(i.id, "response"), `"first"`)
+	for _, what := range []string{"response", "error"} {
+		status, kind = c.post(path(i.id, what), `"second"`)
+		assert.Equal(t, http.StatusForbidden, status, "a second answer")
+		assert.Equal(t, invalidTransition, kind)
+	}
+	assert.Equal(t, `"first"`, string((<-i.answered).response))
+}
+
+func TestAnAnswerBeyondTheLimitIsRefused(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, Function{})
+	i := c.next()
+	status, _ := c.post(path(i.id, "response"), strings.Repeat("x", MaxResponse))
+	assert.Equal(t, http.StatusAccepted, status)
+	<-i.answered
+
+	i = c.next()
+	status, kind := c.post(path(i.id, "response"), strings.Repeat("x", MaxResponse+1))
+	assert.Equal(t, http.StatusRequestEntityTooLarge, status)
+	assert.Equal(t, tooLarge, kind)
+	var e *FunctionError
+	require.ErrorAs(t, (<-i.answered).err, &e)
+	assert.Equal(t, TypeResponseTooLarge, e.Type)
+}
+
+func TestAnInitializationErrorIsKeptForTheFirstInvocation(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, Function{})
+	status, _ := c.post(version+"/init/error", `{"errorType":"Config","errorMessage":"no table"}`)
+	assert.Equal(t, http.StatusAccepted, status)
+	e := <-c.api.initFailed
+	assert.Equal(t, "Config", e.Type)
+
+	status, kind, _ := c.do(http.MethodGet, version+"/invocation/next", "")
+	assert.Equal(t, http.StatusForbidden, status, "a process that cannot start gets no events")
+	assert.Equal(t, invalidTransition, kind)
+}
+
+func TestAProcessMayAskAgainAfterALostConnection(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, Function{})
+	hasty := &http.Client{Transport: c.http.Transport, Timeout: 50 * time.Millisecond}
+	_, err := hasty.Get("http://" + c.api.address + version + "/invocation/next")
+	require.Error(t, err)
+	require.Eventually(t, func() bool {
+		c.api.mu.Lock()
+		defer c.api.mu.Unlock()
+		return c.api.phase != phaseWaiting
+	}, 10*time.Second, time.Millisecond)
+	c.next()
+}
+
+func TestOtherPathsAreNotFound(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, Function{})
+	status, _, _ := c.do(http.MethodGet, "/2015-03-31/functions", "")
+	assert.Equal(t, http.StatusNotFound, status)
+}

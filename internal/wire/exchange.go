@@ -1,0 +1,75 @@
+package wire
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// Request is a request as it arrived.
+type Request struct {
+	// Number counts the requests since the rule was set, from 1, Nth those of the same operation.
+	Number, Nth int
+	// Operation is the name of the API call, for example "PutItem".
+	Operation string
+	// Attempt is how often the SDK has sent this call, from 1; 0 if the client does not tell.
+	Attempt int
+	// Body is the request as it was sent, JSON.
+	Body []byte
+}
+
+// Exchange is a request and what became of it.
+type Exchange struct {
+	Request
+	// Fault is the name of the fault that was chosen.
+	Fault string
+	// Forwarded is how often the request was sent to the server, Status what the server answered the first time; 0 if
+	// it has not.
+	Forwarded, Status int
+	// Reply is the body of that answer.
+	Reply []byte
+	// Answered is the status of the reply that was sent to the client, 0 if none was, or only half of one.
+	Answered int
+	// Err is the failure of the proxy to reach the server.
+	Err error
+}
+
+// Refused reports whether the server refused the condition of the request.
+func (x Exchange) Refused() bool {
+	return x.Status == http.StatusBadRequest && strings.Contains(string(x.Reply), "ConditionalCheckFailedException")
+}
+
+// Key is the string attribute name in the key or the item of the request, empty if there is none.
+func (r Request) Key(name string) string {
+	var body struct{ Key, Item map[string]json.RawMessage }
+	var value struct{ S string }
+	if json.Unmarshal(r.Body, &body) != nil {
+		return ""
+	}
+	for _, attributes := range []map[string]json.RawMessage{body.Key, body.Item} {
+		if raw, ok := attributes[name]; ok && json.Unmarshal(raw, &value) == nil {
+			return value.S
+		}
+	}
+	return ""
+}
+
+func readRequest(r *http.Request, body []byte) Request {
+	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	return Request{Operation: operation, Attempt: attempt(r.Header.Get("Amz-Sdk-Request")), Body: body}
+}
+
+// attempt reads a header like "attempt=2; max=3".
+func attempt(header string) int {
+	for field := range strings.SplitSeq(header, ";") {
+		name, value, _ := strings.Cut(strings.TrimSpace(field), "=")
+		if name != "attempt" {
+			continue
+		}
+		if n, err := strconv.Atoi(value); err == nil {
+			return n
+		}
+	}
+	return 0
+}

@@ -1,0 +1,137 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"hash/crc32"
+	"io"
+	"maps"
+	"net/http"
+	"strconv"
+)
+
+// trip is one request on its way.
+type trip struct {
+	proxy    *Proxy
+	exchange *Exchange
+	w        http.ResponseWriter
+	r        *http.Request
+}
+
+// reply is an answer to a client.
+type reply struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// serve handles one request.
+func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
+	if !p.begin() {
+		panic(http.ErrAbortHandler)
+	}
+	defer p.active.Done()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler) // the client gave up before it had sent the request
+	}
+	x, fault := p.arrive(readRequest(r, body))
+	fault.run(&trip{proxy: p, exchange: x, w: w, r: r})
+}
+
+// forward sends the request to the server and returns its reply, the zero reply if there is none.
+func (t *trip) forward() reply {
+	reply, err := t.send()
+	t.proxy.note(func() {
+		t.exchange.Forwarded++
+		switch {
+		case err != nil:
+			t.exchange.Err = err
+		case t.exchange.Status == 0:
+			t.exchange.Status, t.exchange.Reply = reply.status, reply.body
+		}
+	})
+	return reply
+}
+
+func (t *trip) send() (reply, error) {
+	out := t.r.Clone(t.proxy.lifetime)
+	out.URL.Scheme, out.URL.Host = t.proxy.target.Scheme, t.proxy.target.Host
+	out.RequestURI = "" // as clients must leave it
+	out.Header.Del("Connection")
+	// A body that cannot be rewound keeps the transport from sending it again by itself.
+	out.Body, out.GetBody = io.NopCloser(bytes.NewReader(t.exchange.Body)), nil
+	response, err := t.proxy.client.Do(out)
+	if err != nil {
+		return reply{}, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{status: response.StatusCode, header: response.Header, body: body}, nil
+}
+
+// answer passes a reply on. Where there is none, the client's connection is closed.
+func (t *trip) answer(r reply) {
+	if t.r.Context().Err() == nil {
+		t.proxy.note(func() { t.exchange.Answered = r.status })
+	}
+	t.write(r, len(r.body))
+}
+
+func (t *trip) answerHalf(r reply) {
+	t.write(r, len(r.body)/2)
+	t.hangUp()
+}
+
+// write sends the head of a reply and the first n bytes of its body. It fails only if the client is gone.
+func (t *trip) write(r reply, n int) {
+	if r.status == 0 {
+		t.hangUp()
+	}
+	header := t.w.Header()
+	maps.Copy(header, r.header)
+	header.Del("Connection")
+	header.Set("Content-Length", strconv.Itoa(len(r.body)))
+	t.w.WriteHeader(r.status)
+	_, _ = t.w.Write(r.body[:n])
+	_ = http.NewResponseController(t.w).Flush()
+}
+
+// hangUp closes the client's connection.
+func (t *trip) hangUp() { panic(http.ErrAbortHandler) }
+
+// clientGone waits until the client has closed its connection.
+func (t *trip) clientGone() { <-t.r.Context().Done() }
+
+func (t *trip) wait(until Until) { until(t.proxy.lifetime) }
+
+// later runs f beside the exchange.
+func (t *trip) later(f func()) {
+	if !t.proxy.begin() {
+		return
+	}
+	go func() {
+		defer t.proxy.active.Done()
+		f()
+	}()
+}
+
+// errorReply is an error in the protocol of DynamoDB, see
+// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html.
+func errorReply(status int, code string) reply {
+	body, err := json.Marshal(map[string]string{
+		"__type":  "com.amazonaws.dynamodb.v20120810#" + code,
+		"message": "injected by the proxy",
+	})
+	if err != nil {
+		panic(err) // two strings always have a JSON form
+	}
+	header := make(http.Header)
+	header.Set("Content-Type", "application/x-amz-json-1.0")
+	header.Set("X-Amzn-Requestid", "INJECTED")
+	header.Set("X-Amz-Crc32", strconv.FormatUint(uint64(crc32.ChecksumIEEE(body)), 10))
+	return reply{status: status, header: header, body: body}
+}
