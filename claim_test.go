@@ -572,3 +572,35 @@ func TestManyDeliveriesAtOnceExecuteOnce(t *testing.T) {
 		assertExecuted(t, s, 1)
 	})
 }
+
+// apart is a store that keeps results beside their records, and whose first read of one is never answered.
+type apart struct {
+	idempotent.Store
+	result []byte
+	reads  int
+}
+
+func (a *apart) ReadResult(ctx context.Context, _ idempotent.Record) ([]byte, error) {
+	if a.reads++; a.reads == 1 {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return a.result, nil
+}
+
+func TestReadOfAResultThatIsNeverAnsweredIsRepeated(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		store := &apart{Store: memory.New(), result: []byte(`{"charge":7}`)}
+		s := newShopOn(t, store, nil)
+		s.put(func(r *idempotent.Record) {
+			completed(r, string(store.result))
+			r.Result, r.Parts = nil, "1"
+		})
+		handler := idempotent.Wrap(s.charge, store, idempotent.WithOperation("shop"),
+			idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
+		got, err := handler.Handle(t.Context(), order{ID: "o-1"})
+		require.NoError(t, err)
+		assert.Equal(t, receipt{Charge: 7}, got)
+		assert.Equal(t, 2, store.reads)
+	})
+}

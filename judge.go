@@ -112,11 +112,17 @@ func (v *invocation) readResult(ctx context.Context, held Record) ([]byte, error
 		return nil, &UnreadableError{Reason: "its result is kept in parts, which this store cannot read"}
 	}
 	for failures := 1; ; failures++ {
-		result, err := reader.ReadResult(ctx, held)
+		result, err := tryRead(ctx, reader, held)
 		if err == nil || !mayPass(err) || !pause(ctx, failures) {
 			return result, err
 		}
 	}
+}
+
+func tryRead(ctx context.Context, reader ResultReader, held Record) ([]byte, error) {
+	ctx, cancel := halfOf(ctx)
+	defer cancel()
+	return reader.ReadResult(ctx, held)
 }
 
 // failed is the answer to a call that the store could not answer.

@@ -50,6 +50,9 @@ func kindOf(err error) idempotent.StoreFailure {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled),
 		errors.As(err, &timeout) && timeout.Timeout():
 		return idempotent.FailureTimeout
+	case status(err) == http.StatusBadRequest && errorCode(err) == "":
+		// DynamoDB says what it refuses. An answer that does not was cut short, or comes from something in between.
+		return idempotent.FailureUnavailable
 	case status(err) != 0:
 		return kindOfStatus(status(err))
 	case strings.Contains(err.Error(), "get identity: "):

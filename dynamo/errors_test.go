@@ -69,6 +69,7 @@ func TestFailuresAreToldApart(t *testing.T) {
 		"a proxy's time limit":     {reply{status: http.StatusRequestTimeout, body: secret}, idempotent.FailureTimeout, false, "status 408"},
 		"a proxy's size limit":     {reply{status: http.StatusRequestEntityTooLarge, body: secret}, idempotent.FailureTooLarge, false, "status 413"},
 		"an unreadable answer":     {reply{status: http.StatusOK, body: `{"Item":` + secret + `,"Attributes":7`}, idempotent.FailureUnavailable, false, "unreadable answer"},
+		"an unreadable refusal":    {reply{status: http.StatusBadRequest, body: `{"__type":"com.amazon`}, idempotent.FailureUnavailable, false, "unreadable answer"},
 		"a lost reply":             {lost, idempotent.FailureUnavailable, false, "unexpected EOF"},
 		"a refused connection":     {reply{err: refusedDial}, idempotent.FailureUnavailable, true, "connection refused"},
 		"an unknown host":          {reply{err: &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "h"}}}, idempotent.FailureUnavailable, true, "no such host"},

@@ -20,6 +20,10 @@ func TestAFirstChargeIsMadeAndAReplayIsTheSameAnswer(t *testing.T) {
 	require.Equal(t, http.StatusCreated, first.status, first)
 	assert.False(t, first.replayed())
 	assert.Equal(t, []string{"PutItem", "UpdateItem"}, s.proxy.Operations())
+	for _, x := range s.proxy.Exchanges() {
+		assert.Equal(t, s.record().ID, x.Key("id"))
+		assert.Equal(t, http.StatusOK, x.Status)
+	}
 	s.assertCharged(o, s.record(), []answer{first})
 
 	for range 3 {
