@@ -35,13 +35,18 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// budgetEnd is when a budget that starts now ends: never beyond the context's own deadline.
+// budgetEnd is when a budget that starts now ends: never so late that no time is left to answer before the deadline.
 func budgetEnd(ctx context.Context, budget time.Duration) time.Time {
-	end := time.Now().Add(budget)
-	if deadline, ok := ctx.Deadline(); ok && deadline.Before(end) {
-		return deadline
+	now := time.Now()
+	if deadline, ok := ctx.Deadline(); ok && deadline.Before(now.Add(budget)) {
+		return answerable(deadline, now)
 	}
-	return end
+	return now.Add(budget)
+}
+
+// answerable is the instant before a deadline that leaves time to send the answer: a tenth of what is left, at most 100 ms.
+func answerable(deadline, now time.Time) time.Time {
+	return deadline.Add(-min(deadline.Sub(now)/10, 100*time.Millisecond))
 }
 
 // halfOf gives one try half of the time that is left, so that a reply that never comes leaves room for another.

@@ -117,7 +117,7 @@ func TestStoreThatDeniesAccessIsAnsweredAtOnceWithoutAnUndo(t *testing.T) {
 func TestOutageIsAnsweredWithinTheClaimBudgetAndTheDeadline(t *testing.T) {
 	for name, tc := range map[string]struct{ timeout, most time.Duration }{
 		"budget":   {time.Minute, idempotent.DefaultClaimBudget},
-		"deadline": {time.Second, time.Second},
+		"deadline": {time.Second, 900 * time.Millisecond},
 	} {
 		for fault, f := range map[string]faultstore.Fault{"silent": faultstore.HangBefore, "refusing": faultstore.Refuse} {
 			t.Run(name+" "+fault, func(t *testing.T) {

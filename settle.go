@@ -45,7 +45,7 @@ func (v *invocation) settleEnd(now time.Time) time.Time {
 	case v.deadline.IsZero() || v.deadline.After(end):
 		return end
 	case v.deadline.After(now):
-		return v.deadline
+		return answerable(v.deadline, now)
 	default:
 		return now.Add(min(v.timing.Reserve, v.timing.ClaimBudget))
 	}

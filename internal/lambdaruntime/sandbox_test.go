@@ -24,7 +24,8 @@ func TestAFunctionAnswersOneEventAfterTheOther(t *testing.T) {
 		assert.JSONEq(t, `"`+text+`"`, string(response))
 	}
 	assert.Equal(t, 1, s.Starts(), "one process served them all")
-	assert.Contains(t, s.Logs(), "doing echo two\n", "standard error is collected")
+	assert.Eventually(t, func() bool { return strings.Contains(s.Logs(), "doing echo two\n") },
+		10*time.Second, time.Millisecond, "standard error is collected")
 }
 
 func TestAFunctionSeesWhatLambdaTellsIt(t *testing.T) {
