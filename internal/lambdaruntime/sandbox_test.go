@@ -148,7 +148,7 @@ func TestAProcessThatCannotStartIsAFunctionErrorEachTime(t *testing.T) {
 		assert.Contains(t, functionError(t, err).Message, "exit status 3")
 	}
 	assert.Equal(t, 2, s.Starts())
-	assert.Contains(t, s.Logs(), "cannot start\n")
+	assert.Eventually(t, func() bool { return strings.Contains(s.Logs(), "cannot start\n") }, 10*time.Second, time.Millisecond)
 }
 
 func TestABootstrapThatDoesNotExistIsNoFunctionError(t *testing.T) {
