@@ -14,9 +14,11 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -120,8 +122,7 @@ func (p *Proxy) Accept() error {
 	if p.server != nil || p.closed {
 		return nil
 	}
-	var lc net.ListenConfig
-	listener, err := lc.Listen(p.lifetime, "tcp", p.address)
+	listener, err := p.listen()
 	if err != nil {
 		return fmt.Errorf("wire: %w", err)
 	}
@@ -189,4 +190,31 @@ func (p *Proxy) Faults() []string {
 		}
 	}
 	return names
+}
+
+// listen takes the proxy's address, or a free one if it has none yet. That is below the ports that systems hand out by
+// themselves: after a refusal the proxy wants it back, and nobody else must have been given it meanwhile.
+func (p *Proxy) listen() (net.Listener, error) {
+	var lc net.ListenConfig
+	if p.port() != "0" {
+		return lc.Listen(p.lifetime, "tcp", p.address)
+	}
+	var err error
+	for range 100 {
+		var listener net.Listener
+
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(15000+rand.IntN(15000)))
+		if listener, err = lc.Listen(p.lifetime, "tcp", address); err == nil {
+			return listener, nil
+		}
+	}
+	return nil, err
+}
+
+func (p *Proxy) port() string {
+	_, port, err := net.SplitHostPort(p.address)
+	if err != nil {
+		return "0"
+	}
+	return port
 }
