@@ -41,8 +41,9 @@ import (
 // The conditions bound what it can do; the lease bounds how long.
 type Store interface {
 	// Claim writes r if no record is held under r.Key or if the held one is claimable at now, see [Record.Claimable].
-	// The new record replaces the held one completely. When refused, it returns the held record; a zero
-	// record says that the one that refused was gone when it was looked at, and the caller may claim again.
+	// The new record replaces the held one completely. When refused, it returns the record held then or later
+	// in the call; a zero record says that the one that refused was gone when it was looked at, and the caller may
+	// claim again.
 	Claim(ctx context.Context, r Record, now time.Time) (held Record, claimed bool, err error)
 
 	// Swap replaces the held record by next if it is the one that was seen:
@@ -53,8 +54,8 @@ type Store interface {
 	//
 	// seen is a record as the store returned it or was handed it, except that its Lease and Expiry may be zero; next has
 	// the same Key. A zero next.Lease keeps the held lease; every other field of next replaces that of the held record. A
-	// store may skip fields in which next and seen are equal. When refused, it returns the held record, or a zero record if
-	// there is none; when not, what it returns as held means nothing.
+	// store may skip fields in which next and seen are equal. When refused, it returns the record held then or later in
+	// the call, or a zero record if there is none; when not, what it returns as held means nothing.
 	Swap(ctx context.Context, seen, next Record) (held Record, swapped bool, err error)
 
 	// Delete removes the held record if it is the one that was seen, by the comparison of Swap. A record that

@@ -36,6 +36,8 @@ const (
 	historyCalls   = 12
 	// searchTime is how long the search for an order may take. A history of this size needs milliseconds.
 	searchTime = 30 * time.Second
+	// shownCalls is how many calls of the longest order a failure shows.
+	shownCalls = 8
 )
 
 // linearizable records one history of real concurrent calls and looks for an order of them that a register explains.
@@ -52,8 +54,38 @@ func linearizable(p *probe, seed uint64) {
 	case porcupine.Unknown:
 		p.t.Fatalf("seed %d: no order of the history was found in %s, and not excluded either", seed, searchTime)
 	case porcupine.Illegal:
-		p.t.Fatalf("seed %d: no order of the calls explains their answers:\n%s", seed, chronicle(history))
+		p.t.Fatalf("seed %d: no order of the calls explains their answers:\n%s", seed, chronicle(unexplained(history)))
 	}
+}
+
+// unexplained leaves of a history what a reader needs: for each key that has no order, the calls that the longest
+// order ends with, and those that were under way or came after and do not fit behind it.
+func unexplained(history []porcupine.Operation) (part []porcupine.Operation) {
+	for _, ofKey := range byKey(history) {
+		result, info := porcupine.CheckOperationsVerbose(model(), ofKey, searchTime)
+		if result == porcupine.Ok {
+			continue
+		}
+		var longest []porcupine.Operation
+		for _, order := range info.PartialLinearizationsOperations()[0] {
+			if len(order) > len(longest) {
+				longest = order
+			}
+		}
+		if len(longest) > shownCalls {
+			longest = longest[len(longest)-shownCalls:]
+		}
+		from := ofKey[len(ofKey)-1].Return
+		for _, o := range longest {
+			from = min(from, o.Call)
+		}
+		for _, o := range ofKey {
+			if o.Call >= from {
+				part = append(part, o)
+			}
+		}
+	}
+	return part
 }
 
 // record lets callers loose on the store at the same time.
@@ -82,9 +114,11 @@ func record(p *probe, seed uint64) (history []porcupine.Operation, errs []error)
 					if err != nil {
 						errs = append(errs, fmt.Errorf("%s: %w", made.op, err))
 					}
-					history = append(history, porcupine.Operation{
-						ClientId: id, Input: made, Call: int64(called), Output: got, Return: int64(returned),
-					})
+					op := porcupine.Operation{ClientId: id, Input: made, Call: int64(called), Output: got, Return: int64(returned)}
+					history = append(history, op)
+					if look, ok := shown(op); ok {
+						history = append(history, look)
+					}
 					mu.Unlock()
 					who.learn(made, got)
 				}
@@ -104,10 +138,13 @@ func model() porcupine.Model {
 		Step: func(state, input, output any) (bool, any) {
 			made, got := as[call](input), as[answer](output)
 			next, want := as[register](state).apply(made)
+			if made.op != opGet {
+				return got.done == want.done, next // what a refusal shows is a call of its own, see shown
+			}
 			if got.record.Parts != "" { // the commit names a result that is kept elsewhere
 				got.record.Parts, want.record.Result = "", nil
 			}
-			return got.equal(want) || gone(made, got, want), next
+			return got.equal(want), next
 		},
 		Equal: func(a, b any) bool {
 			x, y := as[register](a), as[register](b)
@@ -121,9 +158,18 @@ func model() porcupine.Model {
 //nolint:forcetypeassert // anything else is a mistake of this file
 func as[T any](v any) T { return v.(T) }
 
-// gone reports whether a claim was refused by a record that it could not show any more, as the contract allows.
-func gone(made call, got, want answer) bool {
-	return made.op == opClaim && !got.done && !want.done && equal(got.record, idempotent.Record{})
+// shown returns the record that a refused Claim or Swap showed, as a read during the same time: a store may refuse at
+// one moment and look at another. A claim may also find that what refused it is gone, and then nothing is said about
+// what is held.
+func shown(op porcupine.Operation) (look porcupine.Operation, ok bool) {
+	made, got := as[call](op.Input), as[answer](op.Output)
+	nothing := equal(got.record, idempotent.Record{})
+	if got.done || made.op != opSwap && (made.op != opClaim || nothing) {
+		return look, false
+	}
+	op.Input = call{op: opGet, key: made.key}
+	op.Output = answer{done: !nothing, record: got.record}
+	return op, true
 }
 
 func byKey(history []porcupine.Operation) [][]porcupine.Operation {
