@@ -16,6 +16,11 @@ var (
 	// ErrInvalidKey is returned when a request carries a key that is malformed, or something that a key or a fingerprint
 	// cannot be made of.
 	ErrInvalidKey = errors.New("idempotency key is invalid")
+	// ErrStaleRequest is returned when a request has no timestamp, a malformed one, or one outside of the limits, see
+	// [HTTP]. The handler did not run.
+	ErrStaleRequest = errors.New("the timestamp of the request is not accepted")
+	// ErrMissingTenant is returned when [HTTP.RequireTenant] is set and nothing names the caller. The handler did not run.
+	ErrMissingTenant = errors.New("the caller is not identified")
 	// ErrMismatch is returned when a key comes back with another fingerprint. The handler did not run.
 	ErrMismatch = errors.New("idempotency key was used for another request")
 	// ErrInProgress is returned when another execution holds the key. The handler did not run.
@@ -67,6 +72,32 @@ func (e *InvalidKeyError) Is(target error) bool { return target == ErrInvalidKey
 
 // Unwrap returns the cause.
 func (e *InvalidKeyError) Unwrap() error { return e.Err }
+
+// StaleRequestError is the data of [ErrStaleRequest].
+type StaleRequestError struct {
+	Operation string
+	// Source names where the timestamp was looked for, Reason says what is wrong with it, without its value.
+	Source, Reason string
+}
+
+func (e *StaleRequestError) Error() string {
+	return fmt.Sprintf("idempotent: %s: %v: %s %s", e.Operation, ErrStaleRequest, e.Source, e.Reason)
+}
+
+// Is reports whether target is [ErrStaleRequest].
+func (e *StaleRequestError) Is(target error) bool { return target == ErrStaleRequest }
+
+// MissingTenantError is the data of [ErrMissingTenant].
+type MissingTenantError struct {
+	Operation string
+}
+
+func (e *MissingTenantError) Error() string {
+	return fmt.Sprintf("idempotent: %s: %v", e.Operation, ErrMissingTenant)
+}
+
+// Is reports whether target is [ErrMissingTenant].
+func (e *MissingTenantError) Is(target error) bool { return target == ErrMissingTenant }
 
 // MismatchError is the data of [ErrMismatch].
 type MismatchError struct {

@@ -17,6 +17,10 @@ const (
 	OutcomeMissingKey Outcome = "missing key"
 	OutcomeInvalidKey Outcome = "invalid key"
 	OutcomeMismatch   Outcome = "mismatch"
+	// OutcomeStale: the timestamp of the request is missing, malformed or too old.
+	OutcomeStale Outcome = "stale"
+	// OutcomeMissingTenant: nothing names the caller, although [HTTP.RequireTenant] asks for it.
+	OutcomeMissingTenant Outcome = "missing tenant"
 	// OutcomeInProgress: another execution holds the key.
 	OutcomeInProgress Outcome = "in progress"
 	// OutcomeUnknown: an earlier execution's outcome is unknown.
@@ -73,8 +77,9 @@ type Event struct {
 	// StoreErr is the last failure of the store that did not decide the answer: a claim that could not be undone, a
 	// renewal, a completion or a release that failed. Nil if there was none.
 	StoreErr error
-	// Claim, Handle and Settle are the durations of the three phases; 0 for one that did not happen.
-	Claim, Handle, Settle time.Duration
+	// Claim, Wait, Handle and Settle are the durations of the phases; 0 for one that did not happen. Wait is that of
+	// [WithWait], with the looks and the claims in it.
+	Claim, Wait, Handle, Settle time.Duration
 	// ResultBytes is the size of the result that was stored or replayed.
 	ResultBytes int
 }

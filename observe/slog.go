@@ -1,4 +1,4 @@
-// Package observe has observers for [idempotent.WithObserver].
+// Package observe has observers for [idempotent.WithObserver]: [EMF] for metrics, [Slog] for a log, [All] for several.
 package observe
 
 import (
@@ -14,7 +14,7 @@ import (
 // unknown; at INFO otherwise. It is safe for concurrent use. A nil logger is [slog.Default], looked up at each record.
 //
 // The attributes are those of [idempotent.Event] that say something: operation, outcome, record (the record key, which
-// holds a digest and no key), settlement, reason, attempt, recovered, claim, handle and settle (durations), bytes (of the
+// holds a digest and no key), settlement, reason, attempt, recovered, claim, wait, handle and settle (durations), bytes (of the
 // result), error, store_error. The errors of this module hold neither keys nor payloads; the handler's own are its own.
 func Slog(logger *slog.Logger) func(context.Context, idempotent.Event) {
 	return func(ctx context.Context, e idempotent.Event) {
@@ -54,6 +54,7 @@ func attributes(e idempotent.Event) []slog.Attr {
 	add(e.Attempt > 0, slog.Int("attempt", e.Attempt))
 	add(e.Recovered, slog.Bool("recovered", true))
 	add(e.Claim > 0, slog.Duration("claim", e.Claim))
+	add(e.Wait > 0, slog.Duration("wait", e.Wait))
 	add(e.Handle > 0, slog.Duration("handle", e.Handle))
 	add(e.Settle > 0, slog.Duration("settle", e.Settle))
 	add(e.ResultBytes > 0, slog.Int("bytes", e.ResultBytes))

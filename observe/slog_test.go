@@ -6,7 +6,9 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"reflect"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -93,4 +95,28 @@ func ExampleSlog() {
 	// Output:
 	// level=INFO msg=idempotency operation=charge outcome=executed settlement=completed attempt=1 bytes=9
 	// level=INFO msg=idempotency operation=charge outcome=replayed bytes=9
+}
+
+// A field that is added to the event is either told or left out on purpose.
+func TestEveryFieldOfAnEventIsLogged(t *testing.T) {
+	t.Parallel()
+	e := idempotent.Event{
+		Operation: "charge", RecordKey: "charge#abc", Outcome: idempotent.OutcomeExecuted, Settlement: idempotent.SettledUnknown,
+		Reason: "uncertain", Attempt: 2, Recovered: true, Err: errors.New("declined"), StoreErr: errors.New("down"),
+		Claim: time.Millisecond, Wait: time.Second, Handle: time.Minute, Settle: time.Hour, ResultBytes: 9,
+	}
+	fields := reflect.ValueOf(e)
+	for i := range fields.NumField() {
+		assert.False(t, fields.Field(i).IsZero(), "%s is not in this test", fields.Type().Field(i).Name)
+	}
+	var out bytes.Buffer
+	withoutTime := &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}
+	observe.Slog(slog.New(slog.NewTextHandler(&out, withoutTime)))(t.Context(), e)
+	assert.Equal(t, `level=ERROR msg=idempotency operation=charge outcome=executed record=charge#abc settlement=unknown reason=uncertain `+
+		`attempt=2 recovered=true claim=1ms wait=1s handle=1m0s settle=1h0m0s bytes=9 error=declined store_error=down`+"\n", out.String())
 }

@@ -1,0 +1,32 @@
+//go:build !race
+
+package observe_test
+
+import (
+	"context"
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/observe"
+)
+
+// Allocations are those of the whole process, so this test does not run in parallel with another one. The race detector
+// adds its own.
+func TestAllocationsOfALine(t *testing.T) {
+	observer := observe.EMF(io.Discard, observe.WithDimension("Stage", "prod"),
+		observe.WithTenant(func(_ context.Context, e idempotent.Event) string { return e.Operation }))
+	ctx := context.Background()
+	require.Zero(t, testing.AllocsPerRun(100, func() { observer(ctx, someEvent) }))
+}
+
+func BenchmarkLine(b *testing.B) {
+	observer := observe.EMF(io.Discard)
+	ctx := context.Background()
+	b.ReportAllocs()
+	for b.Loop() {
+		observer(ctx, someEvent)
+	}
+}

@@ -1,0 +1,295 @@
+package observe_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/observe"
+)
+
+var someEvent = idempotent.Event{
+	Operation: "charge", RecordKey: "charge#abc", Outcome: idempotent.OutcomeExecuted, Settlement: idempotent.SettledCompleted,
+	Attempt: 1, Claim: 5 * time.Millisecond, Handle: time.Second, Settle: 4 * time.Millisecond, ResultBytes: 9,
+}
+
+func TestZeroConfigurationHasANamespaceAndTheOperation(t *testing.T) {
+	t.Parallel()
+	before := time.Now().UnixMilli()
+	d := lineOf(t, someEvent)
+	assert.Equal(t, "Idempotent", d.AWS.CloudWatchMetrics[0].Namespace)
+	assert.Equal(t, [][]string{{"Operation"}}, d.AWS.CloudWatchMetrics[0].Dimensions)
+	assert.Equal(t, "charge", d.members["Operation"])
+	assert.GreaterOrEqual(t, d.AWS.Timestamp, before)
+	assert.LessOrEqual(t, d.AWS.Timestamp, time.Now().UnixMilli())
+}
+
+func TestPropertiesSayWhatToLookFor(t *testing.T) {
+	t.Parallel()
+	e := someEvent
+	e.Settlement, e.Reason, e.Attempt, e.Recovered = idempotent.SettledUnknown, "uncertain", 2, true
+	e.Err = idempotent.Uncertain(&declinedError{})
+	e.StoreErr = fmt.Errorf("renew: %w", &idempotent.StoreError{Kind: idempotent.FailureThrottled, Err: errors.New("slow")})
+	ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r-1"})
+	got := read(t, rawLineOf(ctx, e)).members
+	for _, m := range append(observe.Metrics(), observe.Metric{Name: "_aws"}) {
+		delete(got, m.Name)
+	}
+	assert.Equal(t, map[string]any{
+		"Operation": "charge", "outcome": "executed", "settlement": "unknown", "reason": "uncertain", "recordKey": "charge#abc",
+		"attempt": 2.0, "handleMilliseconds": 1000.0, "errorType": "observe_test.declinedError", "storeFailure": "throttled",
+		"requestId": "r-1",
+	}, got)
+}
+
+func TestWhatAnEventDoesNotSayIsLeftOut(t *testing.T) {
+	t.Parallel()
+	got := lineOf(t, idempotent.Event{Operation: "charge", Outcome: idempotent.OutcomeMissingKey}).members
+	delete(got, "_aws")
+	assert.Equal(t, map[string]any{"Operation": "charge", "outcome": "missing key", "KeyMisuse": 1.0}, got)
+}
+
+// declinedError is unexported, and so is what wraps it: then the innermost type is the one that says most.
+type declinedError struct{}
+
+func (*declinedError) Error() string { return "declined" }
+
+// CardError is the type that a reader looks for.
+type CardError struct{ card string }
+
+func (e CardError) Error() string { return "card " + e.card }
+
+// joinedErrors may hold nils, unlike those of errors.Join.
+type joinedErrors []error
+
+func (e joinedErrors) Error() string   { return fmt.Sprint([]error(e)) }
+func (e joinedErrors) Unwrap() []error { return e }
+
+func TestErrorsAreNamedByTypeAndNeverByText(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		err  error
+		want string
+	}{
+		"its own":           {CardError{"4242"}, "observe_test.CardError"},
+		"pointer":           {&CardError{"4242"}, "observe_test.CardError"},
+		"marked":            {idempotent.Terminal(&CardError{"4242"}), "observe_test.CardError"},
+		"wrapped":           {fmt.Errorf("card 4242: %w", CardError{"4242"}), "observe_test.CardError"},
+		"wrapped twice":     {fmt.Errorf("4242: %w, %w", errors.Join(nil, CardError{"4242"}), errors.ErrUnsupported), "observe_test.CardError"},
+		"joined by others":  {joinedErrors{nil, CardError{"4242"}}, "observe_test.CardError"},
+		"of nothing":        {joinedErrors{nil}, "observe_test.joinedErrors"},
+		"unexported":        {fmt.Errorf("4242: %w", &declinedError{}), "observe_test.declinedError"},
+		"text alone":        {errors.New("card 4242"), "errors.errorString"},
+		"of the library":    {&idempotent.MismatchError{Operation: "charge"}, "idempotent.MismatchError"},
+		"wraps an exported": {&idempotent.RefusedError{Err: CardError{"4242"}}, "idempotent.RefusedError"},
+	} {
+		e := someEvent
+		e.Err = tc.err
+		line := rawLineOf(t.Context(), e)
+		assert.Equal(t, tc.want, read(t, line).members["errorType"], name)
+		assert.NotContains(t, string(line), "4242", name)
+	}
+}
+
+func TestStoreFailureIsNamedByItsKind(t *testing.T) {
+	t.Parallel()
+	denied := &idempotent.StoreError{Kind: idempotent.FailureAccessDenied, Err: errors.New("arn")}
+	for name, tc := range map[string]struct {
+		event idempotent.Event
+		want  any
+	}{
+		"answer":     {idempotent.Event{Outcome: idempotent.OutcomeStoreUnavailable, Err: &idempotent.StoreUnavailableError{Err: denied}}, "access denied"},
+		"aside":      {idempotent.Event{Outcome: idempotent.OutcomeReplayed, StoreErr: denied}, "access denied"},
+		"lease lost": {idempotent.Event{Outcome: idempotent.OutcomeReplayed, StoreErr: idempotent.ErrLeaseLost}, "lease lost"},
+		"other":      {idempotent.Event{Outcome: idempotent.OutcomeReplayed, StoreErr: CardError{}}, "observe_test.CardError"},
+		"none":       {idempotent.Event{Outcome: idempotent.OutcomeReplayed}, nil},
+		"handler's":  {idempotent.Event{Outcome: idempotent.OutcomeReplayed, Err: denied}, nil},
+	} {
+		tc.event.Operation = "charge"
+		assert.Equal(t, tc.want, lineOf(t, tc.event).members["storeFailure"], name)
+	}
+}
+
+func TestDimensionsAreAddedToAllMetrics(t *testing.T) {
+	t.Parallel()
+	d := lineOf(t, someEvent, observe.WithNamespace("Payments"), observe.WithDimension("Stage", "prod"),
+		observe.WithDimension(`Team "A"`, `back\end`))
+	assert.Equal(t, "Payments", d.AWS.CloudWatchMetrics[0].Namespace)
+	assert.Equal(t, [][]string{{"Operation", "Stage", `Team "A"`}}, d.AWS.CloudWatchMetrics[0].Dimensions)
+	assert.Equal(t, "prod", d.members["Stage"])
+	assert.Equal(t, `back\end`, d.members[`Team "A"`])
+}
+
+func TestTenantIsAnotherSetSoThatAlarmsGoOnWorking(t *testing.T) {
+	t.Parallel()
+	type tenantKey struct{}
+	tenant := observe.WithTenant(func(ctx context.Context, e idempotent.Event) string {
+		name, _ := ctx.Value(tenantKey{}).(string)
+		return strings.ReplaceAll(name, "OUTCOME", string(e.Outcome))
+	})
+	for name, want := range map[string]any{
+		"acme":                           "acme",
+		"acme OUTCOME":                   "acme executed",
+		`a "quoted" \ one`:               `a "quoted" \ one`,
+		"":                               nil,
+		" \t":                            nil,
+		"größe\n":                        `gr\u00f6\u00dfe\n`,
+		strings.Repeat("x", 1030):        strings.Repeat("x", 1024),
+		strings.Repeat("\u00f6", 1030):   strings.Repeat(`\u00f6`, 171)[:1024],
+		"\xff" + strings.Repeat("x", 10): `\xffxxxxxxxxxx`,
+	} {
+		d := read(t, rawLineOf(context.WithValue(t.Context(), tenantKey{}, name), someEvent, observe.WithDimension("Stage", "prod"), tenant))
+		assert.Equal(t, want, d.members["Tenant"], name)
+		sets := [][]string{{"Operation", "Stage"}}
+		if want != nil {
+			sets = append(sets, []string{"Operation", "Stage", "Tenant"})
+		}
+		assert.Equal(t, sets, d.AWS.CloudWatchMetrics[0].Dimensions, name)
+	}
+}
+
+func TestWrongOptionsAreNamedAllAtOnce(t *testing.T) {
+	t.Parallel()
+	many := make([]observe.EMFOption, 29)
+	for i := range many {
+		many[i] = observe.WithDimension(fmt.Sprintf("D%d", i), "x")
+	}
+	for name, tc := range map[string]struct {
+		opts []observe.EMFOption
+		want string
+	}{
+		"blank namespace":     {[]observe.EMFOption{observe.WithNamespace(" ")}, `WithNamespace: " " is blank`},
+		"foreign namespace":   {[]observe.EMFOption{observe.WithNamespace("größe")}, "not printable ASCII"},
+		"long namespace":      {[]observe.EMFOption{observe.WithNamespace(strings.Repeat("x", 256))}, "256 characters, more than 255"},
+		"colon":               {[]observe.EMFOption{observe.WithNamespace(":x")}, "WithNamespace: \":x\" begins with"},
+		"reserved":            {[]observe.EMFOption{observe.WithNamespace("AWS/Lambda")}, "begins with a colon or with AWS/"},
+		"blank name":          {[]observe.EMFOption{observe.WithDimension("", "x")}, `the name "" is blank`},
+		"long name":           {[]observe.EMFOption{observe.WithDimension(strings.Repeat("x", 251), "x")}, "251 characters, more than 250"},
+		"control character":   {[]observe.EMFOption{observe.WithDimension("a\nb", "x")}, `the name "a\nb" is not printable`},
+		"name with a colon":   {[]observe.EMFOption{observe.WithDimension(":a", "x")}, "begins with a colon"},
+		"name of a metric":    {[]observe.EMFOption{observe.WithDimension("Created", "x")}, "another member"},
+		"name of a property":  {[]observe.EMFOption{observe.WithDimension("outcome", "x")}, "another member"},
+		"name of metadata":    {[]observe.EMFOption{observe.WithDimension("_aws", "x")}, "another member"},
+		"operation":           {[]observe.EMFOption{observe.WithDimension("Operation", "x")}, "another member"},
+		"tenant":              {[]observe.EMFOption{observe.WithDimension("Tenant", "x")}, "another member"},
+		"twice":               {[]observe.EMFOption{observe.WithDimension("a", "x"), observe.WithDimension("a", "y")}, "another member"},
+		"blank value":         {[]observe.EMFOption{observe.WithDimension("Stage", os.Getenv("IDEMPOTENT_NOT_SET"))}, `Stage: the value "" is blank`},
+		"long value":          {[]observe.EMFOption{observe.WithDimension("Stage", strings.Repeat("x", 1025))}, "more than 1024"},
+		"too many dimensions": {many, "there are 28 others"},
+		"no tenant function":  {[]observe.EMFOption{observe.WithTenant(nil)}, "WithTenant: the function is nil"},
+		"nil":                 {[]observe.EMFOption{nil}, "option 1 is nil"},
+	} {
+		config := configErrorOf(t, func() { observe.EMF(&bytes.Buffer{}, tc.opts...) })
+		require.Len(t, config.Problems, 1, name)
+		assert.Contains(t, config.Problems[0], tc.want, name)
+	}
+	config := configErrorOf(t, func() { observe.EMF(nil, observe.WithNamespace(""), observe.WithTenant(nil)) })
+	assert.Len(t, config.Problems, 3)
+	assert.Contains(t, config.Problems[0], "the writer is nil")
+
+	line := rawLineOf(t.Context(), someEvent, append(many[:28], observe.WithTenant(func(context.Context, idempotent.Event) string { return "t" }))...)
+	assert.Len(t, read(t, line).AWS.CloudWatchMetrics[0].Dimensions[1], 30, "what is allowed fits")
+}
+
+func configErrorOf(t *testing.T, f func()) (config *idempotent.ConfigError) {
+	t.Helper()
+	defer func() {
+		var ok bool
+		config, ok = recover().(*idempotent.ConfigError)
+		require.True(t, ok, "it panicked with a ConfigError")
+	}()
+	f()
+	return nil
+}
+
+// writes is a writer that is not safe for concurrent use, and remembers each call.
+type writes struct {
+	calls [][]byte
+	err   error
+}
+
+func (w *writes) Write(p []byte) (int, error) {
+	w.calls = append(w.calls, bytes.Clone(p))
+	return len(p), w.err
+}
+
+func TestConcurrentInvocationsWriteOneLineEach(t *testing.T) {
+	t.Parallel()
+	var out writes
+	observer := observe.EMF(&out, observe.WithTenant(func(_ context.Context, e idempotent.Event) string { return "of-" + e.RecordKey }))
+	var wg sync.WaitGroup
+	for i := range 100 {
+		wg.Go(func() {
+			e := someEvent
+			e.RecordKey = fmt.Sprintf("charge#%s%d", strings.Repeat("x", i), i)
+			observer(context.Background(), e)
+		})
+	}
+	wg.Wait()
+	seen := map[any]bool{}
+	for _, line := range out.calls {
+		d := read(t, line)
+		assert.Equal(t, fmt.Sprintf("of-%s", d.members["recordKey"]), d.members["Tenant"])
+		seen[d.members["recordKey"]] = true
+	}
+	assert.Len(t, out.calls, 100)
+	assert.Len(t, seen, 100)
+}
+
+func TestWriterThatFailsDoesNoHarm(t *testing.T) {
+	t.Parallel()
+	out := writes{err: errors.New("closed pipe")}
+	observer := observe.EMF(&out)
+	observer(t.Context(), someEvent)
+	observer(t.Context(), someEvent)
+	assert.Len(t, out.calls, 2)
+}
+
+func TestWriterThatPanicsDoesNotBlockTheNext(t *testing.T) {
+	t.Parallel()
+	panics := true
+	observer := observe.EMF(writerFunc(func(p []byte) (int, error) {
+		if panics {
+			panic("closed")
+		}
+		return len(p), nil
+	}))
+	assert.PanicsWithValue(t, "closed", func() { observer(t.Context(), someEvent) })
+	panics = false
+	observer(t.Context(), someEvent)
+}
+
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// A key that comes from somewhere, a reason of a foreign writer of the table, a tenant of a token: none breaks the line.
+func FuzzLineIsValidWhateverTheTextsAre(f *testing.F) {
+	for _, s := range []string{"", "charge", "\x00\n\r\t", `"\`, "größe", "\xff\xfe", "\u2028", "<&>", strings.Repeat("x", 2000)} {
+		f.Add(s, s, s)
+	}
+	f.Fuzz(func(t *testing.T, reason, recordKey, tenant string) {
+		if len(reason)+len(recordKey)+len(tenant) > 10_000 {
+			t.Skip("records are smaller")
+		}
+		e := someEvent
+		e.Reason, e.RecordKey = reason, recordKey
+		e.StoreErr = &idempotent.StoreError{Kind: idempotent.StoreFailure(reason)}
+		d := lineOf(t, e, observe.WithTenant(func(context.Context, idempotent.Event) string { return tenant }))
+		assert.Equal(t, []string{"Created", "StoreError", "ClaimLatency", "CompletionLatency", "ResultBytes"}, d.metrics())
+		if recordKey != "" {
+			assert.Equal(t, strings.ToValidUTF8(recordKey, "\ufffd") == recordKey, d.members["recordKey"] == recordKey)
+		}
+	})
+}

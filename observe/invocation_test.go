@@ -1,0 +1,213 @@
+package observe_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/faultstore"
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/observe"
+)
+
+const secretKey, secretPayload = "key-4711", "payload-4242"
+
+type event struct{ Key, Payload string }
+
+// function is a wrapped handler whose only observer is EMF.
+type function struct {
+	out     writes
+	inner   idempotent.Store
+	handler *idempotent.Handler[event, any]
+	do      func(ctx context.Context) (any, error)
+}
+
+func newFunction(inner idempotent.Store, rule func(faultstore.Call) faultstore.Fault, opts ...idempotent.Option) *function {
+	f := &function{inner: inner}
+	f.do = func(context.Context) (any, error) { return "result of " + secretPayload, nil }
+	f.handler = idempotent.Wrap(func(ctx context.Context, _ event) (any, error) { return f.do(ctx) },
+		faultstore.New(inner, rule), append([]idempotent.Option{
+			idempotent.WithOperation("charge"),
+			idempotent.WithKey(func(e event) (string, error) { return e.Key, nil }),
+			idempotent.WithFingerprint(func(e event) (any, error) { return e.Payload, nil }),
+			idempotent.WithObserver(observe.EMF(&f.out)),
+		}, opts...)...)
+	return f
+}
+
+// deliver invokes the function with 10 s until its deadline, and gives the line about it.
+func (f *function) deliver(t *testing.T, e event) document {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	before := len(f.out.calls)
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = f.handler.Handle(ctx, e)
+	}()
+	require.Len(t, f.out.calls, before+1, "one line for one invocation")
+	line := f.out.calls[before]
+	for _, secret := range []string{secretKey, secretPayload} {
+		assert.NotContains(t, string(line), secret)
+	}
+	return read(t, line)
+}
+
+// onStatus does fault to the writes of records of a status.
+func onStatus(status idempotent.Status, fault faultstore.Fault) func(faultstore.Call) faultstore.Fault {
+	return func(c faultstore.Call) faultstore.Fault {
+		if c.Op == faultstore.Swap && c.Next.Status == status {
+			return fault
+		}
+		return faultstore.Pass
+	}
+}
+
+// What really happens to a function, and what its metrics say.
+func TestInvocationsAndTheirMetrics(t *testing.T) {
+	t.Parallel()
+	good := event{secretKey, secretPayload}
+	failing := func(err error) func(context.Context) (any, error) {
+		return func(context.Context) (any, error) { return nil, err }
+	}
+	dying := func(f *function) { f.do = func(context.Context) (any, error) { panic(secretPayload) } }
+	for name, tc := range map[string]struct {
+		rule   func(faultstore.Call) faultstore.Fault
+		opts   []idempotent.Option
+		first  func(f *function) // prepares the first delivery
+		second func(f *function) // prepares a second one, after an hour
+		event  event
+		want   []string
+	}{
+		"first delivery":    {want: []string{"Created"}},
+		"replay":            {second: func(*function) {}, want: []string{"Replayed"}},
+		"no key":            {event: event{"", secretPayload}, want: []string{"KeyMisuse"}},
+		"other fingerprint": {second: func(*function) {}, event: event{secretKey, "other"}, want: []string{"KeyMisuse", "Mismatch"}},
+		"handler error":     {first: func(f *function) { f.do = failing(errors.New(secretPayload)) }, want: []string{"FailedRetry"}},
+		"terminal error":    {first: func(f *function) { f.do = failing(idempotent.Terminal(errors.New(secretPayload))) }, want: []string{"Created"}},
+		"replayed terminal error": {
+			first:  func(f *function) { f.do = failing(idempotent.Terminal(errors.New(secretPayload))) },
+			second: func(*function) {}, want: []string{"Replayed"},
+		},
+		"uncertain error": {first: func(f *function) { f.do = failing(idempotent.Uncertain(errors.New(secretPayload))) }, want: []string{"Unknown"}},
+		"after an uncertain error": {
+			first:  func(f *function) { f.do = failing(idempotent.Uncertain(errors.New(secretPayload))) },
+			second: func(*function) {}, want: []string{"Unknown"},
+		},
+		"panic": {first: dying, want: []string{"Panicked", "FailedRetry"}},
+		"crash": {
+			rule: faultstore.OnOp(faultstore.Delete, faultstore.Deny), first: dying,
+			want: []string{"Panicked", "CompletionFailed", "StoreError"},
+		},
+		"after a crash": {
+			rule: faultstore.OnOp(faultstore.Delete, faultstore.Deny), first: dying,
+			second: func(f *function) { f.do = func(context.Context) (any, error) { return 1, nil } },
+			want:   []string{"Takeover", "Created"},
+		},
+		"after a crash, failing again": {
+			rule: faultstore.OnCall(2, faultstore.Deny), first: dying, second: func(*function) {},
+			want: []string{"Takeover", "Panicked", "FailedRetry"},
+		},
+		"resolved after a crash": {
+			rule: onStatus(idempotent.StatusUnknown, faultstore.Deny), first: dying, second: func(*function) {},
+			opts: []idempotent.Option{idempotent.WithResolver(
+				func(context.Context, idempotent.Execution, event) (idempotent.Resolution[any], error) {
+					return idempotent.Executed[any](secretPayload), nil
+				})},
+			want: []string{"Takeover", "Resolved", "Created"},
+		},
+		"claim denied":      {rule: faultstore.OnOp(faultstore.Claim, faultstore.Deny), want: []string{"StoreError"}},
+		"completion denied": {rule: faultstore.OnOp(faultstore.Swap, faultstore.Deny), want: []string{"CompletionFailed", "StoreError"}},
+		"completion lost": {
+			rule: onStatus(idempotent.StatusCompleted, faultstore.HangBefore), want: []string{"Unknown", "CompletionFailed", "StoreError"},
+		},
+		"result that cannot be encoded": {
+			first: func(f *function) { f.do = func(context.Context) (any, error) { return func() {}, nil } },
+			want:  []string{"Unknown", "CompletionFailed"},
+		},
+		"lease lost": {
+			first: func(f *function) {
+				f.do = func(ctx context.Context) (any, error) {
+					x, _ := idempotent.FromContext(ctx)
+					mine, _, _ := f.inner.Get(ctx, x.RecordKey)
+					next := mine
+					next.Owner, next.Fingerprint = "thief", "1:other"
+					_, swapped, err := f.inner.Swap(ctx, mine, next)
+					if !swapped {
+						panic(err)
+					}
+					return 1, nil
+				}
+			},
+			want: []string{"LeaseLost"},
+		},
+		"running elsewhere": {
+			first: func(f *function) {
+				f.do = func(ctx context.Context) (any, error) {
+					x, _ := idempotent.FromContext(ctx)
+					mine, _, _ := f.inner.Get(ctx, x.RecordKey)
+					next := mine
+					next.Owner = "thief"
+					_, swapped, err := f.inner.Swap(ctx, mine, next)
+					if !swapped {
+						panic(err)
+					}
+					return 1, nil
+				}
+			},
+			want: []string{"InProgress", "LeaseLost"},
+		},
+		"no key needed": {
+			opts: []idempotent.Option{idempotent.WithOptionalKey()}, event: event{"", secretPayload}, want: []string{"Unprotected"},
+		},
+		"turned off": {opts: []idempotent.Option{idempotent.WithDisabled(true)}, want: []string{"Disabled"}},
+		"no tenant": {
+			opts: []idempotent.Option{idempotent.WithTenant(func(context.Context, event) (string, error) { return "", nil })},
+			want: []string{"Refused"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				if tc.event == (event{}) {
+					tc.event = good
+				}
+				f := newFunction(memory.New(), tc.rule, tc.opts...)
+				if tc.first != nil {
+					tc.first(f)
+				}
+				if tc.second != nil {
+					f.deliver(t, good)
+					time.Sleep(time.Hour)
+					tc.second(f)
+				}
+				assertNames(t, tc.want, f.deliver(t, tc.event).counts())
+			})
+		})
+	}
+}
+
+func TestLatenciesAreThoseOfTheStore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFunction(memory.New(), func(faultstore.Call) faultstore.Fault { return faultstore.Slow })
+		f.do = func(context.Context) (any, error) {
+			time.Sleep(3 * time.Second)
+			return "done", nil
+		}
+		d := f.deliver(t, event{secretKey, secretPayload})
+		slow := float64(faultstore.SlowFor.Milliseconds())
+		assert.InDelta(t, slow, d.members["ClaimLatency"], 0)
+		assert.InDelta(t, slow, d.members["CompletionLatency"], 0)
+		assert.InDelta(t, 3000, d.members["handleMilliseconds"], 0)
+		assert.InDelta(t, len(`"done"`), d.members["ResultBytes"], 0)
+		assert.True(t, strings.HasPrefix(d.members["recordKey"].(string), "charge#"))
+	})
+}

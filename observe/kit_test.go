@@ -1,0 +1,105 @@
+package observe_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/observe"
+)
+
+// document is a line as CloudWatch reads it.
+type document struct {
+	AWS struct {
+		Timestamp         int64
+		CloudWatchMetrics []struct {
+			Namespace  string
+			Dimensions [][]string
+			Metrics    []observe.Metric
+		}
+	} `json:"_aws"`
+	members map[string]any
+}
+
+// read checks a line against the schema and takes it apart.
+func read(t *testing.T, line []byte) document {
+	t.Helper()
+	require.Empty(t, violations(line, time.Now()), "%s", line)
+	var d document
+	require.NoError(t, json.Unmarshal(line, &d))
+	require.NoError(t, json.Unmarshal(line, &d.members))
+	require.Len(t, d.AWS.CloudWatchMetrics, 1)
+	return d
+}
+
+// metrics are the names of the metrics, in their order.
+func (d document) metrics() []string {
+	var names []string
+	for _, m := range d.AWS.CloudWatchMetrics[0].Metrics {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+// counts are those metrics that count something.
+func (d document) counts() []string {
+	var names []string
+	for _, m := range d.AWS.CloudWatchMetrics[0].Metrics {
+		if m.Unit == "Count" {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+// lineOf is what EMF writes about an event.
+func lineOf(t *testing.T, e idempotent.Event, opts ...observe.EMFOption) document {
+	t.Helper()
+	return read(t, rawLineOf(t.Context(), e, opts...))
+}
+
+func rawLineOf(ctx context.Context, e idempotent.Event, opts ...observe.EMFOption) []byte {
+	var out bytes.Buffer
+	observe.EMF(&out, opts...)(ctx, e)
+	return out.Bytes()
+}
+
+// constantsOf lists the constants of a string type as the source of the core declares them.
+func constantsOf(t *testing.T, typeName string) []string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "../observer.go", nil, parser.SkipObjectResolution)
+	require.NoError(t, err)
+	var values []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		if of, ok := spec.Type.(*ast.Ident); ok && of.Name == typeName {
+			for _, v := range spec.Values {
+				value, err := strconv.Unquote(v.(*ast.BasicLit).Value)
+				require.NoError(t, err)
+				values = append(values, value)
+			}
+		}
+		return true
+	})
+	slices.Sort(values)
+	return values
+}
+
+func assertNames(t *testing.T, want, got []string, about ...any) {
+	t.Helper()
+	assert.ElementsMatch(t, want, got, about...)
+}

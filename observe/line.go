@@ -1,0 +1,182 @@
+package observe
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"github.com/go-idempotent/idempotent"
+)
+
+type property int
+
+const (
+	propertyOutcome property = iota
+	propertySettlement
+	propertyReason
+	propertyRecordKey
+	propertyAttempt
+	propertyHandle
+	propertyErrorType
+	propertyStoreFailure
+	propertyRequestID
+)
+
+// properties are the members of a line that are neither dimensions nor metrics.
+var properties = [...]string{
+	propertyOutcome:      "outcome",
+	propertySettlement:   "settlement",
+	propertyReason:       "reason",
+	propertyRecordKey:    "recordKey",
+	propertyAttempt:      "attempt",
+	propertyHandle:       "handleMilliseconds",
+	propertyErrorType:    "errorType",
+	propertyStoreFailure: "storeFailure",
+	propertyRequestID:    "requestId",
+}
+
+// template holds what does not change from line to line, as JSON.
+type template struct {
+	// directive is the namespace and the beginning of the dimension sets; tenantSet is one more of them.
+	directive, tenantSet string
+	// members are the fixed dimensions.
+	members string
+}
+
+func (c *emfConfig) template() template {
+	names := appendString(nil, dimensionOperation)
+	var members []byte
+	for _, d := range c.dimensions {
+		names = appendString(append(names, ','), d.name)
+		members = appendMember(members, d.name, d.value)
+	}
+	set := string(names)
+	return template{
+		directive: `{"Namespace":` + string(appendString(nil, c.namespace)) + `,"Dimensions":[[` + set + `]`,
+		tenantSet: `,[` + set + `,"` + dimensionTenant + `"]`,
+		members:   string(members),
+	}
+}
+
+// appendLine appends the document of e and a newline. It is written by hand because a line has no fixed members, and
+// an invocation should not wait for maps to be sorted.
+func (t template) appendLine(b []byte, ctx context.Context, e *idempotent.Event, tenant string, now time.Time) []byte {
+	happened := metricsOf(e)
+	b = append(b, `{"_aws":{"Timestamp":`...)
+	b = strconv.AppendInt(b, now.UnixMilli(), 10)
+	b = append(b, `,"CloudWatchMetrics":[`...)
+	b = append(b, t.directive...)
+	if tenant != "" {
+		b = append(b, t.tenantSet...)
+	}
+	b = append(b, `],"Metrics":[`...)
+	b = appendDefinitions(b, happened)
+	b = append(b, `]}]}`...)
+
+	b = appendMember(b, dimensionOperation, e.Operation)
+	b = append(b, t.members...)
+	b = appendSaid(b, dimensionTenant, tenant)
+	b = appendProperties(b, ctx, e)
+	for i := range metrics {
+		if m := metric(i); happened.has(m) {
+			b = appendNumber(b, metrics[m].Name, m.value(e))
+		}
+	}
+	return append(b, "}\n"...)
+}
+
+func appendDefinitions(b []byte, happened set) []byte {
+	comma := false
+	for i, m := range metrics {
+		if !happened.has(metric(i)) {
+			continue
+		}
+		if comma {
+			b = append(b, ',')
+		}
+		comma = true
+		b = append(b, `{"Name":"`...)
+		b = append(b, m.Name...)
+		b = append(b, `","Unit":"`...)
+		b = append(b, m.Unit...)
+		b = append(b, `"}`...)
+	}
+	return b
+}
+
+func appendProperties(b []byte, ctx context.Context, e *idempotent.Event) []byte {
+	b = appendSaid(b, properties[propertyOutcome], string(e.Outcome))
+	b = appendSaid(b, properties[propertySettlement], string(e.Settlement))
+	b = appendSaid(b, properties[propertyReason], e.Reason)
+	b = appendSaid(b, properties[propertyRecordKey], e.RecordKey)
+	if e.Attempt > 0 {
+		b = appendNumber(b, properties[propertyAttempt], float64(e.Attempt))
+	}
+	if e.Handle > 0 {
+		b = appendNumber(b, properties[propertyHandle], inMilliseconds(e.Handle))
+	}
+	b = appendSaid(b, properties[propertyErrorType], errorType(e.Err))
+	b = appendSaid(b, properties[propertyStoreFailure], storeFailure(e))
+	if lc, ok := lambdacontext.FromContext(ctx); ok {
+		b = appendSaid(b, properties[propertyRequestID], lc.AwsRequestID)
+	}
+	return b
+}
+
+// appendSaid appends a member, unless it says nothing.
+func appendSaid(b []byte, name, value string) []byte {
+	if value == "" {
+		return b
+	}
+	return appendMember(b, name, value)
+}
+
+// appendMember appends a member that is not the first.
+func appendMember(b []byte, name, value string) []byte {
+	b = appendString(append(b, ','), name)
+	return appendString(append(b, ':'), value)
+}
+
+func appendNumber(b []byte, name string, value float64) []byte {
+	b = appendString(append(b, ','), name)
+	return strconv.AppendFloat(append(b, ':'), value, 'f', -1, 64)
+}
+
+func appendString(b []byte, s string) []byte {
+	if printable(s) && !strings.ContainsAny(s, `"\`) {
+		b = append(b, '"')
+		b = append(b, s...)
+		return append(b, '"')
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // every string has a JSON form
+	}
+	return append(b, text...)
+}
+
+// printable reports whether s is of ASCII characters from the space to the tilde.
+func printable(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// dimensionValue is s as CloudWatch takes it, empty if s is blank.
+func dimensionValue(s string) string {
+	if strings.TrimSpace(s) == "" {
+		return ""
+	}
+	if !printable(s) {
+		s = strconv.QuoteToASCII(s)
+		s = s[1 : len(s)-1]
+	}
+	return s[:min(len(s), maxValue)]
+}
