@@ -8,17 +8,28 @@ PORT ?= 3000
 STRICT ?=
 # FUZZTIME bounds each fuzz target.
 FUZZTIME ?= 20s
+# STACK names the CloudFormation stack, PARAMETERS sets parameters of template.yaml: PARAMETERS='Authorization=AWS_IAM'.
+STACK ?= idempotent
+PARAMETERS ?=
+# ARCHITECTURE is arm64 or x86_64, for the build and the template alike.
+ARCHITECTURE ?= arm64
+# EVENT is a file in examples/apigw-charge/events.
+EVENT ?= charge.json
+# EMULATOR is what local-up starts: dynamodb-local or localstack.
+EMULATOR ?= dynamodb-local
 
 TOOLS := $(CURDIR)/.tools/bin
 GOLANGCI := $(TOOLS)/golangci-lint
 GOLANGCI_VERSION := v2.15.0
+SAM := $(CURDIR)/.tools/sam/bin/sam
+export SAM_CLI_TELEMETRY ?= 0
 
 # Runs a command with DynamoDB Local beside it, or with the endpoint that DYNAMODB_ENDPOINT names.
 WITH_DYNAMODB := go run ./internal/dynamolocal/cmd/with-dynamodb --
 
 .PHONY: help
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: ## the example on 127.0.0.1:3000 (PORT=, STORE=dynamodb); stop it with Ctrl-C
@@ -30,10 +41,6 @@ demo: ## the whole story without a person: charge, replay, misuse, crash, recove
 	@go build -o $(TOOLS)/demo ./examples/apigw-charge/demo
 	@STORE=$(STORE) exec $(TOOLS)/demo
 
-.PHONY: build
-build: ## the Lambda binary of the example
-	CGO_ENABLED=0 GOOS=linux go build -trimpath -tags lambda.norpc -ldflags '-s -w' -o bootstrap ./examples/apigw-charge
-
 .PHONY: test
 test: ## every test, with the race detector and DynamoDB Local (STRICT=1, DYNAMODB_ENDPOINT=)
 	@# The end-to-end tests have deadlines of real seconds, so nothing runs beside them.
@@ -42,13 +49,13 @@ test: ## every test, with the race detector and DynamoDB Local (STRICT=1, DYNAMO
 	@echo 'Allocation counts, which the race detector changes:'
 	go test -run 'Alloc' ./...
 
-.PHONY: torture
-torture: ## random kills of the real binary on the wire, for TORTURE=10m
-	IDEMPOTENT_TORTURE=$(or $(TORTURE),10m) IDEMPOTENT_TEST_STRICT=1 $(WITH_DYNAMODB) go test -timeout 0 -count=1 -run Kill -v ./internal/e2e
+.PHONY: lint
+lint: $(GOLANGCI) ## formatting, linters, and the rules about what may import what
+	go mod tidy -diff
+	$(GOLANGCI) run ./...
 
-.PHONY: bench
-bench: ## benchmarks
-	go test -run '^$$' -bench . -benchmem ./...
+$(GOLANGCI):
+	GOBIN=$(TOOLS) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME
@@ -59,10 +66,82 @@ fuzz: ## every fuzz target for FUZZTIME
 		done; \
 	done
 
-.PHONY: lint
-lint: $(GOLANGCI) ## formatting, linters, and the rules about what may import what
-	go mod tidy -diff
-	$(GOLANGCI) run ./...
+.PHONY: torture
+torture: ## random kills of the real binary on the wire, for TORTURE=10m
+	IDEMPOTENT_TORTURE=$(or $(TORTURE),10m) IDEMPOTENT_TEST_STRICT=1 $(WITH_DYNAMODB) go test -timeout 0 -count=1 -run Kill -v ./internal/e2e
 
-$(GOLANGCI):
-	GOBIN=$(TOOLS) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+.PHONY: bench
+bench: ## benchmarks
+	go test -run '^$$' -bench . -benchmem ./...
+
+# The proof, see docs/guarantees.md.
+
+.PHONY: controls
+controls: ## takes the guards out, one at a time, and requires that a test fails each time
+	IDEMPOTENT_TEST_STRICT=1 $(WITH_DYNAMODB) go run ./internal/controls
+
+.PHONY: model
+model: ## checks the model of the protocol with Spin, with and without its guards
+	model/check
+
+# The deployment, see docs/deployment.md.
+
+.PHONY: template
+template: ## template.yaml: validated, linted, built, run under Lambda's emulator (STRICT=1)
+	@IDEMPOTENT_TEST_STRICT=$(STRICT) .ci/template
+
+.PHONY: build
+build: ## the Lambda binary of the example, as SAM builds it (ARCHITECTURE=x86_64)
+	@$(MAKE) --no-print-directory build-ChargeFunction ARTIFACTS_DIR=$(CURDIR)
+
+# What sam build calls. It gives the same bytes wherever and whenever it runs with one version of Go.
+.PHONY: build-ChargeFunction
+build-ChargeFunction:
+	CGO_ENABLED=0 GOOS=linux GOARCH=$(if $(filter x86_64,$(ARCHITECTURE)),amd64,arm64) GOFLAGS= \
+		go build -trimpath -buildvcs=false -tags lambda.norpc -ldflags '-s -w -buildid=' \
+		-o "$(or $(ARTIFACTS_DIR),$(error ARTIFACTS_DIR is not set))/bootstrap" ./examples/apigw-charge
+
+.PHONY: deploy
+deploy: $(SAM) ## builds and deploys the example (STACK=, PARAMETERS=, ARCHITECTURE=)
+	ARCHITECTURE=$(ARCHITECTURE) $(SAM) build
+	$(SAM) deploy --stack-name $(STACK) --parameter-overrides Architecture=$(ARCHITECTURE) $(PARAMETERS)
+
+.PHONY: invoke
+invoke: $(SAM) ## sends a sample event to the deployed function (EVENT=charge.json)
+	$(SAM) remote invoke ChargeFunction --stack-name $(STACK) --event-file examples/apigw-charge/events/$(EVENT)
+
+.PHONY: logs
+logs: $(SAM) ## follows the logs of the deployed function
+	$(SAM) logs --stack-name $(STACK) --name ChargeFunction --tail
+
+.PHONY: delete
+delete: $(SAM) ## deletes the stack; DeletionProtection=false has to be deployed before
+	$(SAM) delete --stack-name $(STACK)
+
+# Tools in Python, each in an environment of its own: their dependencies do not agree.
+$(SAM): .ci/requirements-sam.txt
+	.ci/venv $(CURDIR)/.tools/sam $<
+
+# DynamoDB in Docker.
+
+# An endpoint that is given to the tests serves run and demo, too.
+ifdef DYNAMODB_ENDPOINT
+export AWS_ENDPOINT_URL_DYNAMODB ?= $(DYNAMODB_ENDPOINT)
+endif
+
+COMPOSE := docker compose --file localstack/compose.yaml --profile localstack
+DYNAMODB_LOCAL_PORT ?= 8000
+LOCALSTACK_PORT ?= 4566
+export DYNAMODB_LOCAL_PORT LOCALSTACK_PORT
+LOCAL_ENDPOINT = http://127.0.0.1:$(if $(filter localstack,$(EMULATOR)),$(LOCALSTACK_PORT),$(DYNAMODB_LOCAL_PORT))
+
+.PHONY: local-up
+local-up: ## DynamoDB Local in Docker with the table of template.yaml (EMULATOR=localstack)
+	$(COMPOSE) up --detach --wait $(EMULATOR)
+	go run ./internal/stack/cmd/create-table -endpoint $(LOCAL_ENDPOINT)
+	@echo 'make run STORE=dynamodb DYNAMODB_ENDPOINT=$(LOCAL_ENDPOINT)'
+	@echo 'make test DYNAMODB_ENDPOINT=$(LOCAL_ENDPOINT)'
+
+.PHONY: local-down
+local-down: ## ends what local-up began
+	$(COMPOSE) down --volumes

@@ -1,4 +1,4 @@
-// Command apigw-charge is a Lambda function that charges payment sources, behind an API Gateway HTTP API:
+// Command apigw-charge is a Lambda function that charges payment sources, behind an API of API Gateway:
 //
 //	POST /charges  {"amount":1999,"currency":"usd","source":"tok_visa","metadata":{"order":"A-1"}}
 //
@@ -10,7 +10,10 @@
 //
 //	IDEMPOTENCY_TABLE          the DynamoDB table of the idempotency records, required
 //	PAYMENTS_URL               the base URL of the payment provider; without it charges are only counted
+//	PAYLOAD_FORMAT             2.0 (default) behind an HTTP API, 1.0 behind a REST API
 //	AWS_ENDPOINT_URL_DYNAMODB  another endpoint, for example DynamoDB Local
+//
+// Logs and metrics go to standard output, from where CloudWatch takes them. template.yaml deploys the function.
 //
 // The command local beside it runs the same handler on your machine, the command demo shows what it survives.
 package main
@@ -61,7 +64,15 @@ func newHandler(ctx context.Context) (lambda.Handler, error) {
 		return nil, fmt.Errorf("load the AWS configuration: %w", err)
 	}
 	store := dynamo.New(dynamodb.NewFromConfig(cfg, impatient), table)
-	return idempotent.Wrap(charge.Handler(provider), store, idempotent.WithObserver(observe.Slog(nil))), nil
+	observer := idempotent.WithObserver(observe.All(observe.EMF(os.Stdout), observe.Slog(nil)))
+	switch format := os.Getenv("PAYLOAD_FORMAT"); format {
+	case "", "2.0":
+		return idempotent.Wrap(charge.Handler(provider), store, observer), nil
+	case "1.0":
+		return idempotent.Wrap(rest(charge.Handler(provider)), store, observer), nil
+	default:
+		return nil, fmt.Errorf("PAYLOAD_FORMAT=%q is neither 1.0 nor 2.0", format)
+	}
 }
 
 func newProvider(baseURL string) (payments.Provider, error) {

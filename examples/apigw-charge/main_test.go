@@ -41,6 +41,7 @@ func TestAConfigurationThatCannotWorkEndsTheProcess(t *testing.T) {
 		{"no table", nil, "IDEMPOTENCY_TABLE is not set"},
 		{"an impossible table", []string{"IDEMPOTENCY_TABLE=a b"}, `table "a b"`},
 		{"an impossible provider", []string{"IDEMPOTENCY_TABLE=table", "PAYMENTS_URL=secret"}, "PAYMENTS_URL: "},
+		{"an impossible format", []string{"IDEMPOTENCY_TABLE=table", "PAYLOAD_FORMAT=3.0"}, "is neither 1.0 nor 2.0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -1,0 +1,32 @@
+package stack_test
+
+import (
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/internal/stack"
+)
+
+func TestTheGuideKnowsWhatTheTemplateHas(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/deployment.md")
+	require.NoError(t, err)
+	guide := string(text)
+	template, err := stack.Read(file)
+	require.NoError(t, err)
+	for name, p := range template.Parameters {
+		require.Contains(t, guide, "`"+name+"`", "a parameter")
+		if number, is := p.Default.(int); is {
+			require.Regexp(t, "`"+name+"`.*\\|.*\\b"+strconv.Itoa(number)+"\\b", guide)
+		}
+	}
+	for name := range deployed(t, nil).Of("AWS::CloudWatch::Alarm") {
+		require.Contains(t, guide, "| `"+name+"` |", "an alarm")
+	}
+	for _, call := range allowed(t) {
+		require.Contains(t, guide, "`"+call+"`", "an action")
+	}
+}

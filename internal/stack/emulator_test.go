@@ -1,0 +1,199 @@
+package stack_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/examples/apigw-charge/payments"
+	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+)
+
+// emulatorsVariable names the folder with Lambda's Runtime Interface Emulators.
+const emulatorsVariable = "IDEMPOTENT_SAM_EMULATORS"
+
+// TestTheBuildServesTheSampleEvents runs the build as Lambda does, on the template's table and with its settings, and looks
+// at answers, logs and metrics.
+func TestTheBuildServesTheSampleEvents(t *testing.T) {
+	t.Parallel()
+	ledger := payments.NewLedger()
+	provider := httptest.NewServer(payments.Serve(ledger))
+	t.Cleanup(provider.Close)
+	table := newTable(t)
+
+	for _, c := range []struct {
+		event     string
+		variant   string
+		status    int
+		replayed  bool
+		metric    string
+		chargesBy int
+	}{
+		{"charge.json", "defaults", 201, false, "Created", 1},
+		{"charge.json", "defaults", 201, true, "Replayed", 0},
+		{"mismatch.json", "defaults", 422, false, "Mismatch", 0},
+		{"no-key.json", "defaults", 400, false, "KeyMisuse", 0},
+		{"declined.json", "defaults", 402, false, "Created", 0},
+		{"jwt.json", "tokens", 201, false, "Created", 1},
+		{"jwt.json", "tokens", 201, true, "Replayed", 0},
+		{"rest.json", "REST", 201, false, "Created", 1},
+		{"rest.json", "REST", 201, true, "Replayed", 0},
+	} {
+		before := ledger.Count()
+		// Each event meets a new process: what it knows is in the table.
+		sandbox := emulate(t, c.variant, table, provider.URL)
+		out := sandbox.invoke(t, c.event)
+		sandbox.stop()
+
+		require.Equal(t, c.status, out.StatusCode, "%s: %s\n%s", c.event, out.Body, sandbox.output.String())
+		require.Equal(t, c.replayed, out.Headers["Idempotent-Replayed"] == "true", c.event)
+		require.Equal(t, before+c.chargesBy, ledger.Count(), c.event)
+		require.Contains(t, metricsIn(t, sandbox.output.String()), c.metric, c.event)
+		for _, secret := range []string{"order-1", "order-2", "tok_"} {
+			require.NotContains(t, sandbox.output.String(), secret, "logs hold no keys and no payloads")
+		}
+	}
+}
+
+// sandbox is one process of the function under an emulator, which takes one invocation at a time.
+type sandbox struct {
+	address string
+	output  *output
+	stop    func()
+}
+
+// emulate starts the function of a variant. What a deployment would fill in comes from here; the rest of the environment is
+// the template's.
+func emulate(t *testing.T, variant, table, provider string) sandbox {
+	t.Helper()
+	architecture := map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH]
+	emulators := os.Getenv(emulatorsVariable)
+	bootstrap := built(t, architecture)
+	require.NotEmpty(t, emulators, "%s is not set", emulatorsVariable)
+
+	function := deployed(t, variants[variant]).Resources["ChargeFunction"]
+	address := freeAddress(t)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(emulators, "aws-lambda-rie-"+architecture),
+		"--runtime-interface-emulator-address", address, "--runtime-api-address", freeAddress(t), bootstrap)
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "AWS_REGION=us-east-1",
+		"AWS_ACCESS_KEY_ID=" + dynamolocal.AccessKey, "AWS_SECRET_ACCESS_KEY=" + dynamolocal.AccessKey,
+		"AWS_ENDPOINT_URL_DYNAMODB=" + dynamolocal.Endpoint(t),
+		fmt.Sprintf("AWS_LAMBDA_FUNCTION_NAME=%v", function.At("FunctionName")),
+		fmt.Sprintf("AWS_LAMBDA_FUNCTION_TIMEOUT=%v", function.At("Timeout")),
+		fmt.Sprintf("AWS_LAMBDA_FUNCTION_MEMORY_SIZE=%v", function.At("MemorySize")),
+		fmt.Sprintf("AWS_LAMBDA_LOG_FORMAT=%v", function.At("LoggingConfig", "LogFormat")),
+	}
+	filled := map[string]string{"IDEMPOTENCY_TABLE": table, "PAYMENTS_URL": provider}
+	for name, value := range function.At("Environment", "Variables").(map[string]any) {
+		if other, is := filled[name]; is {
+			value = other
+			delete(filled, name)
+		}
+		cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%v", name, value))
+	}
+	require.Empty(t, filled, "the template does not set these")
+
+	out := &output{}
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = out, out, 5*time.Second
+	require.NoError(t, cmd.Start())
+	stop := sync.OnceFunc(func() {
+		_ = cmd.Process.Signal(os.Interrupt) // it ends the function with itself
+		_ = cmd.Wait()
+	})
+	t.Cleanup(stop)
+	return sandbox{address: address, output: out, stop: stop}
+}
+
+// response is what the function returns, in either payload format.
+type response struct {
+	StatusCode int
+	Headers    map[string]string
+	Body       string
+}
+
+func (s sandbox) invoke(t *testing.T, event string) response {
+	t.Helper()
+	payload, err := os.ReadFile(filepath.Join("../../examples/apigw-charge/events", event))
+	require.NoError(t, err)
+	var body []byte
+	require.Eventually(t, func() bool {
+		resp, err := http.Post("http://"+s.address+"/2015-03-31/functions/function/invocations", "application/json", bytes.NewReader(payload))
+		if err != nil {
+			return false // it does not listen yet
+		}
+		defer resp.Body.Close()
+		body, err = io.ReadAll(resp.Body)
+		return err == nil
+	}, 30*time.Second, 20*time.Millisecond)
+	var out response
+	require.NoError(t, json.Unmarshal(body, &out), "%s\n%s", body, s.output.String())
+	return out
+}
+
+// metricsIn are the names of the metrics in a log, which are those of this function.
+func metricsIn(t *testing.T, log string) (names []string) {
+	t.Helper()
+	for line := range strings.Lines(log) {
+		var emf struct {
+			Operation string
+			AWS       struct {
+				CloudWatchMetrics []struct {
+					Namespace string
+					Metrics   []struct{ Name string }
+				}
+			} `json:"_aws"`
+		}
+		if json.Unmarshal([]byte(line), &emf) != nil {
+			continue // a line of the emulator
+		}
+		for _, m := range emf.AWS.CloudWatchMetrics {
+			require.Equal(t, namespace, m.Namespace)
+			require.Equal(t, operation, emf.Operation)
+			for _, metric := range m.Metrics {
+				names = append(names, metric.Name)
+			}
+		}
+	}
+	return names
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// output collects what a process writes.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}

@@ -1,0 +1,115 @@
+package stack_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go/middleware"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/internal/stack"
+)
+
+const (
+	file      = "../../template.yaml"
+	stackName = "idempotent"
+	// operation is the function's name in a stack of that name.
+	operation = stackName + "-charge"
+)
+
+// deployed is the stack that parameters make of the template.
+func deployed(t *testing.T, parameters map[string]string) *stack.Stack {
+	t.Helper()
+	template, err := stack.Read(file)
+	require.NoError(t, err)
+	s, err := template.Stack(stackName, parameters)
+	require.NoError(t, err)
+	return s
+}
+
+// variants are stacks that together have every resource of the template.
+var variants = map[string]map[string]string{
+	"defaults": nil,
+	"tokens":   {"Authorization": "JWT", "JwtIssuer": "https://issuer.example", "JwtAudience": "client"},
+	"signed": {
+		"Authorization": "AWS_IAM", "PaymentsUrl": "https://payments.example", "ReservedConcurrency": "-1",
+		"AlarmTopicArn": "arn:aws:sns:us-east-1:123456789012:alarms", "DeletionProtection": "false",
+		"KmsKeyArn": "arn:aws:kms:us-east-1:123456789012:key/1", "Architecture": "x86_64",
+	},
+	"REST": {"ApiType": "REST", "Authorization": "AWS_IAM"},
+}
+
+// recorder notes the calls of a client and the partition keys in them.
+type recorder struct {
+	mu         sync.Mutex
+	operations []string
+	keys       []string
+}
+
+func (r *recorder) observe(o *dynamodb.Options) {
+	o.APIOptions = append(o.APIOptions, func(s *middleware.Stack) error {
+		return s.Initialize.Add(middleware.InitializeMiddlewareFunc("Recorder", func(
+			ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
+		) (middleware.InitializeOutput, middleware.Metadata, error) {
+			r.note(awsmiddleware.GetOperationName(ctx), partitionKeys(in.Parameters))
+			return next.HandleInitialize(ctx, in)
+		}), middleware.After)
+	})
+}
+
+func (r *recorder) note(operation string, keys []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.operations = append(r.operations, operation)
+	r.keys = append(r.keys, keys...)
+}
+
+// called are the names of the calls, each once, in order.
+func (r *recorder) called() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	names := slices.Clone(r.operations)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// partitionKeys are those that a call is about; of a call that is not known it is one that no policy allows.
+func partitionKeys(in any) (keys []string) {
+	add := func(items ...map[string]types.AttributeValue) {
+		for _, it := range items {
+			id, ok := it["id"].(*types.AttributeValueMemberS)
+			if !ok {
+				id = &types.AttributeValueMemberS{Value: "(no id)"}
+			}
+			keys = append(keys, id.Value)
+		}
+	}
+	switch in := in.(type) {
+	case *dynamodb.PutItemInput:
+		add(in.Item)
+	case *dynamodb.UpdateItemInput:
+		add(in.Key)
+	case *dynamodb.DeleteItemInput:
+		add(in.Key)
+	case *dynamodb.GetItemInput:
+		add(in.Key)
+	case *dynamodb.BatchGetItemInput:
+		for _, of := range in.RequestItems {
+			add(of.Keys...)
+		}
+	case *dynamodb.BatchWriteItemInput:
+		for _, writes := range in.RequestItems {
+			for _, w := range writes {
+				add(w.PutRequest.Item)
+			}
+		}
+	default:
+		keys = []string{"(no key)"}
+	}
+	return keys
+}

@@ -1,0 +1,176 @@
+package stack_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"maps"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/stack"
+	"github.com/go-idempotent/idempotent/storetest"
+)
+
+// statement is one of a policy.
+type statement struct {
+	Effect    string
+	Action    any
+	Resource  any
+	Condition map[string]map[string]any
+}
+
+func (s statement) actions() []string {
+	if list, ok := s.Action.([]any); ok {
+		actions := make([]string, len(list))
+		for i, a := range list {
+			actions[i] = a.(string)
+		}
+		return actions
+	}
+	return []string{s.Action.(string)}
+}
+
+// statements are all that the function's role allows, in the role and beside it.
+func statements(t *testing.T, s *stack.Stack) []statement {
+	t.Helper()
+	documents := []any{}
+	require.Len(t, s.Of("AWS::IAM::Role"), 1)
+	role := s.Resources["Role"]
+	require.ElementsMatch(t, []string{"AssumeRolePolicyDocument", "Policies"}, slices.Collect(maps.Keys(role.Properties)),
+		"a managed policy would allow more than is looked at here")
+	for i := range role.At("Policies").([]any) {
+		documents = append(documents, role.At("Policies", i, "PolicyDocument"))
+	}
+	for _, p := range s.Of("AWS::IAM::RolePolicy") {
+		documents = append(documents, p.At("PolicyDocument"))
+	}
+	all := []statement{}
+	for _, d := range documents {
+		text, err := json.Marshal(d)
+		require.NoError(t, err)
+		var document struct{ Statement []statement }
+		decoder := json.NewDecoder(bytes.NewReader(text))
+		require.NoError(t, decoder.Decode(&document))
+		all = append(all, document.Statement...)
+	}
+	return all
+}
+
+// onTable is the statement about the table, the only one that names DynamoDB.
+func onTable(t *testing.T, s *stack.Stack) statement {
+	t.Helper()
+	found := []statement{}
+	for _, st := range statements(t, s) {
+		if slices.ContainsFunc(st.actions(), func(a string) bool { return strings.HasPrefix(a, "dynamodb:") }) {
+			found = append(found, st)
+		}
+	}
+	require.Len(t, found, 1)
+	return found[0]
+}
+
+// allowed are the calls of DynamoDB that the policy allows, in order.
+func allowed(t *testing.T) []string {
+	t.Helper()
+	names := []string{}
+	for _, action := range onTable(t, deployed(t, nil)).actions() {
+		name, ofDynamoDB := strings.CutPrefix(action, "dynamodb:")
+		require.True(t, ofDynamoDB, action)
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func TestThePolicyAllowsTheCallsOfTheStoreAndNoOthers(t *testing.T) {
+	t.Parallel()
+	client := reflect.TypeFor[dynamo.Client]()
+	can := make([]string, client.NumMethod())
+	for i := range can {
+		can[i] = client.Method(i).Name
+	}
+	require.Equal(t, can, allowed(t), "reflection sorts by name")
+}
+
+// TestTheStoreMakesEveryCallThatThePolicyAllows runs the conformance suite on the template's table.
+func TestTheStoreMakesEveryCallThatThePolicyAllows(t *testing.T) {
+	table, calls := newTable(t), &recorder{}
+	store := dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t), calls.observe), table)
+	storetest.Run(t, storetest.Features{}, func(testing.TB) idempotent.Store { return store })
+	require.Equal(t, allowed(t), calls.called())
+}
+
+func TestThePolicyAllowsNothingElse(t *testing.T) {
+	t.Parallel()
+	for name, parameters := range variants {
+		s := deployed(t, parameters)
+		require.Equal(t, []any{map[string]any{
+			"Effect": "Allow", "Principal": map[string]any{"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole",
+		}}, s.Resources["Role"].At("AssumeRolePolicyDocument", "Statement"))
+		for _, st := range statements(t, s) {
+			require.Equal(t, "Allow", st.Effect)
+			switch on := st.Resource; on {
+			case "${Table.Arn}":
+			case "${LogGroup.Arn}":
+				require.Equal(t, []string{"logs:CreateLogStream", "logs:PutLogEvents"}, st.actions())
+			case parameters["KmsKeyArn"]:
+				require.Contains(t, st.Condition["StringEquals"], "kms:ViaService")
+				require.NotContains(t, strings.Join(st.actions(), " "), "kms:*")
+			default:
+				require.Fail(t, "another resource", "%s: %v may %v", name, on, st.Action)
+			}
+		}
+	}
+}
+
+// TestThePolicyAllowsTheKeysOfTheFunctionAndNoOthers plays what a function does, with small and large results, and looks at the
+// keys that it names.
+func TestThePolicyAllowsTheKeysOfTheFunctionAndNoOthers(t *testing.T) {
+	t.Parallel()
+	s := deployed(t, nil)
+	st := onTable(t, s)
+	require.Equal(t, "${Table.Arn}", st.Resource)
+	require.Len(t, st.Condition, 2)
+	pattern := st.Condition["ForAllValues:StringLike"]["dynamodb:LeadingKeys"].(string)
+	require.Equal(t, "false", st.Condition["Null"]["dynamodb:LeadingKeys"], "without keys ForAllValues holds")
+
+	calls := &recorder{}
+	store := dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t), calls.observe), newTable(t))
+	function := s.Resources["ChargeFunction"].At("FunctionName").(string)
+	require.Equal(t, operation, function)
+	handler := idempotent.Wrap(
+		func(_ context.Context, size int) (string, error) { return strings.Repeat("x", size), nil }, store,
+		idempotent.WithOperation(function),
+		idempotent.WithKey(func(size int) (string, error) { return strings.Repeat("k", size%7+1), nil }))
+	for _, size := range []int{10, 1_000_000} {
+		for range 2 {
+			_, err := handler.Handle(t.Context(), size)
+			require.NoError(t, err)
+		}
+	}
+	require.Subset(t, calls.called(), []string{"BatchGetItem", "BatchWriteItem", "PutItem", "UpdateItem"})
+	for _, key := range calls.keys {
+		require.True(t, like(t, pattern, key), "%s is not like %s", key, pattern)
+	}
+	for _, key := range []string{"", operation, operation + "2#x", "other-charge#x", "idempotent#x", "#x", "x" + operation + "#"} {
+		require.False(t, like(t, pattern, key), "%s is like %s", key, pattern)
+	}
+}
+
+// like compares as StringLike does: an asterisk stands for any text.
+func like(t *testing.T, pattern, text string) bool {
+	t.Helper()
+	require.NotContains(t, strings.TrimSuffix(pattern, "*"), "*")
+	matches, err := path.Match(pattern, strings.ReplaceAll(text, "/", "_"))
+	require.NoError(t, err)
+	return matches
+}

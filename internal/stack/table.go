@@ -1,0 +1,106 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+const (
+	pollMin    = 50 * time.Millisecond
+	pollMax    = time.Second
+	readyLimit = time.Minute
+)
+
+// Table is the table of a stack as the calls of DynamoDB's API that make one like it.
+type Table struct {
+	Create     *dynamodb.CreateTableInput
+	TimeToLive *dynamodb.UpdateTimeToLiveInput
+}
+
+// beside are the properties of a table that say nothing about the items it takes.
+var beside = []string{"PointInTimeRecoverySpecification", "DeletionProtectionEnabled", "SSESpecification"}
+
+// Table is the only table of the stack, under another name. A property that it would have to leave out is an error.
+func (s *Stack) Table(name string) (Table, error) {
+	tables := s.Of("AWS::DynamoDB::Table")
+	if len(tables) != 1 {
+		return Table{}, fmt.Errorf("stack: there are %d tables", len(tables))
+	}
+	for _, r := range tables {
+		t, err := tableOf(r, name)
+		if err != nil {
+			return Table{}, fmt.Errorf("stack: table: %w", err)
+		}
+		return t, nil
+	}
+	panic("unreachable")
+}
+
+func tableOf(r Resource, name string) (Table, error) {
+	t := Table{Create: &dynamodb.CreateTableInput{TableName: aws.String(name)}}
+	for _, property := range slices.Sorted(maps.Keys(r.Properties)) {
+		value := r.Properties[property]
+		switch {
+		case property == "BillingMode":
+			t.Create.BillingMode = types.BillingMode(fmt.Sprint(value))
+		case property == "AttributeDefinitions":
+			for _, d := range elements(value) {
+				t.Create.AttributeDefinitions = append(t.Create.AttributeDefinitions, types.AttributeDefinition{
+					AttributeName: text(d, "AttributeName"),
+					AttributeType: types.ScalarAttributeType(fmt.Sprint(member(d, "AttributeType"))),
+				})
+			}
+		case property == "KeySchema":
+			for _, k := range elements(value) {
+				t.Create.KeySchema = append(t.Create.KeySchema, types.KeySchemaElement{
+					AttributeName: text(k, "AttributeName"), KeyType: types.KeyType(fmt.Sprint(member(k, "KeyType"))),
+				})
+			}
+		case property == "TimeToLiveSpecification":
+			t.TimeToLive = &dynamodb.UpdateTimeToLiveInput{
+				TableName: aws.String(name),
+				TimeToLiveSpecification: &types.TimeToLiveSpecification{
+					AttributeName: text(value, "AttributeName"), Enabled: aws.Bool(member(value, "Enabled") == true),
+				},
+			}
+		case !slices.Contains(beside, property):
+			return Table{}, fmt.Errorf("the property %s is not known", property)
+		}
+	}
+	if t.TimeToLive == nil {
+		return Table{}, errors.New("it has no TimeToLiveSpecification")
+	}
+	return t, nil
+}
+
+// Make creates the table. One that exists is an error.
+func (t Table) Make(ctx context.Context, client *dynamodb.Client) error {
+	if _, err := client.CreateTable(ctx, t.Create); err != nil {
+		return fmt.Errorf("create table %q: %w", *t.Create.TableName, err)
+	}
+	ready := dynamodb.NewTableExistsWaiter(client, func(o *dynamodb.TableExistsWaiterOptions) {
+		o.MinDelay, o.MaxDelay = pollMin, pollMax
+	})
+	if err := ready.Wait(ctx, &dynamodb.DescribeTableInput{TableName: t.Create.TableName}, readyLimit); err != nil {
+		return fmt.Errorf("table %q is not ready: %w", *t.Create.TableName, err)
+	}
+	if _, err := client.UpdateTimeToLive(ctx, t.TimeToLive); err != nil {
+		return fmt.Errorf("enable time to live of table %q: %w", *t.Create.TableName, err)
+	}
+	return nil
+}
+
+func elements(value any) []any {
+	list, _ := value.([]any)
+	return list
+}
+
+func text(object any, name string) *string { return aws.String(fmt.Sprint(member(object, name))) }
