@@ -1,0 +1,144 @@
+package powertools
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"strings"
+)
+
+// Language names the implementation of AWS Powertools to agree with.
+type Language string
+
+// The languages. The zero value is none of them.
+const (
+	Python     Language = "python"
+	TypeScript Language = "typescript"
+	// Java agrees with functions on any JDK. It refuses the few doubles that JDK 18 and JDK 19 print differently, such as
+	// 2e23.
+	Java Language = "java"
+	// Java17 agrees with functions on a JDK up to 18, so with the runtimes java11 and java17.
+	Java17 Language = "java17"
+	// Java21 agrees with functions on a JDK from 19, so with the runtimes java21 and java25.
+	Java21 Language = "java21"
+	DotNet Language = "dotnet"
+)
+
+// Codec computes what one language computes. Only New makes one. It is immutable and safe for concurrent use.
+type Codec struct {
+	language Language
+	rules    *rules
+	hash     func() hash.Hash
+	strings  bool
+}
+
+// rules are what the languages differ in.
+type rules struct {
+	keys   *style // of selections
+	data   *style // of results
+	hashed func(*style, value) ([]byte, error)
+	// missing is the check that decides whether there is a key.
+	missing func(value) bool
+	digest  func(sum []byte) string
+	hashes  hashNames
+	// twice is the refusal of equal member names, if the language does not let the last one win.
+	twice error
+	// absent tells that a record without data attribute has the result null.
+	absent    bool
+	functions map[string]function
+}
+
+// New returns the codec of a language. hash is the name of the hash function as that language spells it, for example sha256
+// in Python and TypeScript and SHA-256 in Java; empty is its default, MD5. The error names what is not supported; Java
+// falls back to MD5 for a name it does not know, New does not.
+func New(l Language, hash string) (*Codec, error) {
+	r, ok := languages[l]
+	if !ok {
+		return nil, fmt.Errorf("powertools: language %q is not supported: use python, typescript, java, java17, java21 or dotnet", l)
+	}
+	h, ok := r.hashes.find(hash)
+	if !ok {
+		return nil, fmt.Errorf("powertools: hash function %q of %s is not supported: use %s", hash, l, r.hashes)
+	}
+	return &Codec{language: l, rules: r, hash: h}, nil
+}
+
+var languages = map[Language]*rules{
+	Python: {
+		keys: &pythonStyle, data: pythonData(), hashed: (*style).hashed, missing: pythonMissing, digest: hex.EncodeToString,
+		hashes: pythonHashes, absent: true, functions: pythonFunctions,
+	},
+	TypeScript: {
+		keys: &typescriptStyle, data: typescriptData(), hashed: (*style).hashed, missing: typescriptMissing,
+		digest: base64.StdEncoding.EncodeToString, hashes: nodeHashes, absent: true, functions: typescriptFunctions,
+	},
+	Java:   javaRules(anyJDK),
+	Java17: javaRules(jdk18),
+	Java21: javaRules(jdk19),
+	DotNet: {
+		keys: &dotnetSelected, data: &dotnetStyle, hashed: hashDotNet, missing: dotnetMissing, digest: hex.EncodeToString,
+		hashes: dotnetHashes, twice: ErrDuplicate, functions: dotnetFunctions,
+	},
+}
+
+func javaRules(j jdk) *rules {
+	return &rules{
+		keys: javaStyle(j), data: javaData(j), hashed: hashJava, missing: javaMissing, digest: bigInteger,
+		hashes: javaHashes, functions: javaFunctions(j),
+	}
+}
+
+// bigInteger is String.format("%032x", …) of a digest as a number: zeros that lead more than 32 digits are lost.
+func bigInteger(sum []byte) string {
+	digits := strings.TrimLeft(hex.EncodeToString(sum), "0")
+	return strings.Repeat("0", max(0, 32-len(digits))) + digits
+}
+
+// Language returns the language that New got.
+func (c *Codec) Language() Language { return c.language }
+
+// Hashed returns the bytes that the language gives to its hash function for a selection: JSON text with the numbers as the
+// event has them, or nil, which is null. The error is ErrSyntax or a RefusalError.
+func (c *Codec) Hashed(selected []byte) ([]byte, error) {
+	v, twice, err := parse(selected)
+	if err != nil {
+		return nil, err
+	}
+	if twice && c.rules.twice != nil {
+		return nil, c.rules.twice
+	}
+	return c.rules.hashed(c.rules.keys, v)
+}
+
+func (s *style) hashed(v value) ([]byte, error) { return s.write(nil, v) }
+
+// Key returns the idempotency key: the prefix, #, and the digest of the selection. The error is as for Hashed. Ask Missing
+// first: the key of a selection without content is shared by all such requests.
+func (c *Codec) Key(prefix string, selected []byte) (string, error) {
+	digest, err := c.Digest(selected)
+	if err != nil {
+		return "", err
+	}
+	return prefix + "#" + digest, nil
+}
+
+// Digest returns the value of the validation attribute for the selection of a payload validation. The error is as for
+// Hashed. A missing selection has a digest too, that of null.
+func (c *Codec) Digest(selected []byte) (string, error) {
+	text, err := c.Hashed(selected)
+	if err != nil {
+		return "", err
+	}
+	h := c.hash()
+	h.Write(text)
+	return c.rules.digest(h.Sum(nil)), nil
+}
+
+// Missing reports whether the language takes the selection for no key, where it is told to throw in that case. What it does
+// otherwise differs: Python and Java 2 run the handler unprotected, TypeScript does for null and undefined, and Java 1 and
+// .NET go on with the digest of nothing. A selection that is no JSON text is not missing; Key refuses it.
+func (c *Codec) Missing(selected []byte) bool {
+	v, _, err := parse(selected)
+	return err == nil && c.rules.missing(v)
+}

@@ -1,0 +1,63 @@
+// Package powertools computes idempotency keys, validation digests and stored results as AWS Powertools for AWS Lambda
+// computes them in another language, byte for byte, so that a function in Go and one that uses Powertools can share a
+// table during a migration. It does no I/O and knows nothing of claims.
+//
+// Sources: Python 3.37.0, TypeScript 2.35.0, Java 2.9.0 and 1.15.0 are checked against records that those packages wrote
+// (testdata/interop at the root of the module). .NET is read from the published source of
+// AWS.Lambda.Powertools.Idempotency 1.3.0 and has not been run.
+//
+// # Use
+//
+//	codec, err := powertools.New(powertools.Python, "")
+//	expression, err := codec.Compile("powertools_json(body).[user, order]")
+//	selected, err := expression.Search(event)
+//	if codec.Missing(selected.JSON()) { … } // no key: the language would not protect this call
+//	key, err := codec.Key("orders-fn.app.handler", selected.JSON())
+//
+// Use [Codec.Compile] instead of jmespath.Compile: some functions of JMESPath give other results in each language. Results
+// go through [Codec.EncodeData] and [Codec.DecodeData].
+//
+// # Prefixes
+//
+// The caller names the prefix, because it contains names of the other program. By default it is, with name for the value
+// of AWS_LAMBDA_FUNCTION_NAME:
+//
+//   - Python: name.module.qualname of the decorated function ("test-func" without the variable);
+//   - TypeScript: name alone for makeIdempotent without keyPrefix, name.function where the store was configured with a
+//     function name; a keyPrefix is trimmed;
+//   - Java: name.method of the annotated method ("testFunction" without the variable);
+//   - .NET: name.method ("testFunction" without the variable), or KeyPrefix.
+//
+// # Unsafe rules that are reproduced
+//
+// The keys of Powertools promise less than those of this module:
+//
+//   - All: MD5 unless another hash is configured. Whoever can choose payloads can build two with one key. Of equal member
+//     names the last one counts (.NET: refused).
+//   - Python, Java: numbers with a fraction or an exponent are rounded to doubles, so 0.1 and 0.10000000000000000001
+//     share a key, while 1 and 1.0 do not.
+//   - TypeScript: every number is rounded to a double: 9007199254740993 and 9007199254740992 share a key. Members are
+//     ordered by their lower-cased names; names that differ only in case stay in the order of the event, so
+//     {"a":1,"A":2} and {"A":2,"a":1} do not share one. Lower case is that of Unicode 15; later versions have 55 more
+//     capital letters, of scripts that are hardly in use.
+//   - Java: members stay in the order of the event. A text hashes as its content: "1" and 1 share a key, "true" and true
+//     as well. Zeros that lead a digest of more than 128 bits are dropped.
+//   - .NET: text and order of the event count, "1" and 1 share a key, null and "" as well.
+//
+// # What is refused
+//
+// Constants of the type [RefusalError] list what cannot be reproduced or must not be, each with its reason; no refused
+// selection yields another key. The version of the JDK decides how Java prints some doubles: [Java17] and [Java21] print
+// as one of them, [Java] refuses the doubles on which they differ.
+//
+// # What selecting does not reproduce
+//
+// An expression is evaluated by package jmespath. Comparisons, sort, min and max take numbers exactly and order text by
+// code points, where these languages compare doubles and some order UTF-16; ".*" goes through an object in the order of
+// the event, where TypeScript puts names that look like array indices first. The results differ only for numbers beyond the
+// precision of a double, for text beyond U+FFFF, and for such names. Events with a member name twice are
+// refused by every expression; only a selection without expression takes them.
+//
+// Java and .NET select from the event after their runtime has turned it into an object of their own and back. What that
+// changes (names, order, absent members) is not known here: select members, not whole events.
+package powertools

@@ -1,0 +1,85 @@
+package powertools
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// double rounds a number to an IEEE 754 double, as all of these languages do: to nearest, ties to even.
+func double(written string) (float64, error) {
+	f, err := strconv.ParseFloat(written, 64)
+	if err != nil {
+		return 0, ErrOverflow
+	}
+	return f, nil
+}
+
+// A decimal is ±0.digits × 10^point with the fewest digits that identify a double. Zero has the digit 0 and the point 1.
+type decimal struct {
+	negative bool
+	digits   string
+	point    int
+}
+
+// shortest returns the decimal with the fewest digits that identifies a double, the nearest one if there are several, as
+// ECMAScript (Number::toString) and Python (float.__repr__) choose it. Other values of precision give that many digits.
+func shortest(f float64, precision int) decimal {
+	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(math.Abs(f), 'e', precision, 64), "e")
+	e, _ := strconv.Atoi(exponent) // FormatFloat has written it
+	return decimal{math.Signbit(f), strings.Replace(mantissa, ".", "", 1), e + 1}
+}
+
+// plain appends the decimal without exponent, and with at least so many digits behind the point.
+func (d decimal) plain(dst []byte, fraction int) []byte {
+	dst = d.sign(dst)
+	whole, rest := "0", d.digits
+	switch {
+	case d.point <= 0:
+		rest = strings.Repeat("0", -d.point) + rest
+	case d.point < len(rest):
+		whole, rest = rest[:d.point], rest[d.point:]
+	default:
+		whole, rest = rest+strings.Repeat("0", d.point-len(rest)), ""
+	}
+	dst = append(dst, whole...)
+	if rest += strings.Repeat("0", max(0, fraction-len(rest))); rest != "" {
+		dst = append(append(dst, '.'), rest...)
+	}
+	return dst
+}
+
+// scientific appends one digit, a point with at least so many digits behind it, and then the mark; the exponent is left to
+// the caller.
+func (d decimal) scientific(dst []byte, fraction int, mark byte) []byte {
+	d.point = 1
+	return append(d.plain(dst, fraction), mark)
+}
+
+func (d decimal) sign(dst []byte) []byte {
+	if d.negative {
+		dst = append(dst, '-')
+	}
+	return dst
+}
+
+// exactly reports whether a number, as written, has the value of the decimal.
+func (d decimal) exactly(written string) bool {
+	negative := strings.HasPrefix(written, "-")
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(strings.TrimPrefix(written, "-")), "e")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits := strings.TrimLeft(whole+fraction, "0")
+	point := len(digits) - len(fraction)
+	digits = strings.TrimRight(digits, "0")
+	if digits == "" {
+		return strings.Trim(d.digits, "0") == ""
+	}
+	e := 0
+	if exponent != "" {
+		var err error
+		if e, err = strconv.Atoi(exponent); err != nil {
+			return false // far beyond a double
+		}
+	}
+	return negative == d.negative && digits == strings.TrimRight(d.digits, "0") && point+e == d.point
+}

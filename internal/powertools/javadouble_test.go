@@ -1,0 +1,77 @@
+package powertools
+
+import (
+	"bufio"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// testdata/doubletostring.txt was printed by the two JDKs: all powers of ten and two in steps, subnormal numbers, large
+// integers, doubles on which they differ, and some for which the integers of FloatingDecimal overflow.
+func TestDoublesPrintAsTheJDKPrintsThem(t *testing.T) {
+	t.Parallel()
+	file, err := os.Open("testdata/doubletostring.txt")
+	require.NoError(t, err)
+	defer file.Close()
+	lines, differ := 0, 0
+	for scanner := bufio.NewScanner(file); scanner.Scan(); {
+		fields := strings.Fields(scanner.Text())
+		if fields[0] == "#" {
+			continue
+		}
+		lines++
+		bits, err := strconv.ParseUint(fields[0], 16, 64)
+		require.NoError(t, err)
+		f := math.Float64frombits(bits)
+		requireDouble(t, jdk18, f, fields[1])
+		requireDouble(t, jdk19, f, fields[2])
+		if fields[1] == fields[2] {
+			requireDouble(t, anyJDK, f, fields[1])
+			continue
+		}
+		differ++
+		_, err = anyJDK.appendDouble(nil, f)
+		require.ErrorIs(t, err, ErrJDK, fields[0])
+	}
+	require.Equal(t, 773, lines)
+	require.Greater(t, differ, 100)
+}
+
+func requireDouble(t *testing.T, j jdk, f float64, want string) {
+	t.Helper()
+	got, err := j.appendDouble([]byte("behind "), f)
+	require.NoError(t, err, want)
+	require.Equal(t, "behind "+want, string(got))
+}
+
+// Halfway cases of String.prototype.toLowerCase, as Node.js 20 answers them.
+func TestLowerCaseIsThatOfJavaScript(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"ABC_z9": "abc_z9", "É日😀": "é日😀", "İ": "i̇", "ẞ": "ß", "K": "k", "Ǆǅ": "ǆǆ", "𐐀": "𐐨",
+		"Σ": "σ", "ΑΣ": "ας", "ΑΣΑ": "ασα", "ΣΑ": "σα", "Α.Σ": "α.ς", "Α Σ": "α σ", "ΑΣ.Α": "ασ.α", "ΑΣ Α": "ας α",
+		"Α\u0301Σ\u0301": "α\u0301ς\u0301", "1Σ": "1σ", "ΣΣ": "σς", "aʰΣ": "aʰς", "ʰΣ": "ʰσ",
+	} {
+		require.Equal(t, want, lowerCase(in), in)
+	}
+	require.Equal(t, "a\xed\xa0\x80σ", lowerCase("A\xed\xa0\x80Σ"), "half of a surrogate pair has no case")
+	require.Equal(t, "ς\xed\xa0\x80", lowerCase("AΣ\xed\xa0\x80")[1:])
+}
+
+func TestDecimalIsExactly(t *testing.T) {
+	t.Parallel()
+	for written, want := range map[string]bool{
+		"0.1": true, "1e-1": true, "100e-3": true, "0.10": true, "0.1000000000000000055": false, "0": true, "-0.0": true,
+		"0e99999999999999999999": true, "9007199254740993": false, "9007199254740992": true, "-12.5": true, "5E-324": true,
+		"4.9e-324": false, "1e23": true, "0.000e5": true,
+	} {
+		require.Equal(t, want, isDouble(written), written)
+	}
+	require.False(t, decimal{digits: "1", point: 1}.exactly("1e99999999999999999999"))
+	require.False(t, decimal{digits: "1", point: 1}.exactly("-1"))
+}

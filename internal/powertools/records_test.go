@@ -1,0 +1,248 @@
+package powertools_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/internal/powertools"
+)
+
+type record struct {
+	Name         string               `json:"name"`
+	ResponseJSON *string              `json:"response_json"`
+	Declared     string               `json:"declared_return_type"`
+	Executions   int                  `json:"executions"`
+	StoredItem   map[string]attribute `json:"stored_item"`
+}
+
+// data returns the data attribute under its own or the renamed name of the file.
+func (r record) data() (attribute, bool) {
+	for _, name := range []string{"data", "dt"} {
+		if a, ok := r.StoredItem[name]; ok {
+			return a, true
+		}
+	}
+	return attribute{}, false
+}
+
+// An attribute in DynamoDB JSON.
+type attribute struct {
+	S    *string              `json:"S,omitempty"`
+	N    *string              `json:"N,omitempty"`
+	BOOL *bool                `json:"BOOL,omitempty"`
+	NULL *bool                `json:"NULL,omitempty"`
+	M    map[string]attribute `json:"M,omitempty"`
+	L    []attribute          `json:"L,omitempty"`
+}
+
+// attributeOf is the value that a store makes of the JSON text of a powertools.Value.
+func attributeOf(t *testing.T, text string) attribute {
+	t.Helper()
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	var v any
+	require.NoError(t, decoder.Decode(&v))
+	return attributeOfValue(v)
+}
+
+func attributeOfValue(v any) (a attribute) {
+	yes := true
+	switch v := v.(type) {
+	case nil:
+		a.NULL = &yes
+	case bool:
+		a.BOOL = &v
+	case string:
+		a.S = &v
+	case json.Number:
+		text := v.String()
+		a.N = &text
+	case []any:
+		a.L = []attribute{}
+		for _, e := range v {
+			a.L = append(a.L, attributeOfValue(e))
+		}
+	case map[string]any:
+		a.M = map[string]attribute{}
+		for name, m := range v {
+			a.M[name] = attributeOfValue(m)
+		}
+	}
+	return a
+}
+
+func TestStoredResultsAgreeWithPublishedPackages(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		file     string
+		language powertools.Language
+		results  int // with a JSON form
+		refused  int // of those
+	}{
+		{python3, powertools.Python, 50, 0},
+		{typescript2, powertools.TypeScript, 50, 12},
+		{java2, powertools.Java, 50, 0},
+		{java2, powertools.Java17, 50, 0},
+		{java2, powertools.Java21, 50, 0},
+		{java1, powertools.Java, 50, 0},
+	} {
+		t.Run(tc.file+" "+string(tc.language), func(t *testing.T) {
+			t.Parallel()
+			results, refused := 0, 0
+			for _, r := range readVectors(t, tc.file).Records {
+				if r.ResponseJSON == nil {
+					continue
+				}
+				results++
+				codec := newCodec(t, tc.language, "")
+				if r.Declared == "String" {
+					codec = codec.StringResults()
+				}
+				encoded, err := codec.EncodeData([]byte(*r.ResponseJSON))
+				stored, completed := r.data()
+				if !completed { // the package failed to store the result
+					refused++
+					var refusal powertools.RefusalError
+					require.ErrorAs(t, err, &refusal, r.Name)
+					require.Zero(t, encoded, r.Name)
+					continue
+				}
+				require.NoError(t, err, r.Name)
+				if encoded.Kind == powertools.Value {
+					require.Equal(t, asJSON(t, stored), asJSON(t, attributeOf(t, encoded.Text)), r.Name)
+				} else {
+					require.Equal(t, powertools.Text, encoded.Kind, r.Name)
+					require.Equal(t, *stored.S, encoded.Text, r.Name)
+				}
+				decoded, err := codec.DecodeData(encoded)
+				require.NoError(t, err, r.Name)
+				require.JSONEq(t, *r.ResponseJSON, string(decoded), r.Name)
+			}
+			require.Equal(t, tc.results, results)
+			require.Equal(t, tc.refused, refused)
+		})
+	}
+}
+
+func asJSON(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	require.NoError(t, err)
+	return string(text)
+}
+
+func TestDecodingRefusesWhatHasNoJSONForm(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		file, record string
+		language     powertools.Language
+	}{
+		{python3, "python_nan", powertools.Python},
+		{java2, "java_string_declared_object", powertools.Java},
+	} {
+		var stored *string
+		for _, r := range readVectors(t, tc.file).Records {
+			if r.Name == tc.record {
+				data, _ := r.data()
+				stored = data.S
+			}
+		}
+		require.NotNil(t, stored, tc.record)
+		_, err := newCodec(t, tc.language, "").DecodeData(powertools.Data{Kind: powertools.Text, Text: *stored})
+		require.ErrorIs(t, err, powertools.ErrUnreadable, tc.record)
+	}
+}
+
+func TestRecordsWithoutData(t *testing.T) {
+	t.Parallel()
+	for language, want := range map[powertools.Language]string{
+		powertools.Python: "null", powertools.TypeScript: "null", // undefined
+		powertools.Java: "", powertools.DotNet: "",
+	} {
+		got, err := newCodec(t, language, "").DecodeData(powertools.Data{})
+		require.Equal(t, want, string(got), language)
+		require.Equal(t, want == "", err != nil, language)
+	}
+	_, err := newCodec(t, powertools.Java, "").StringResults().DecodeData(powertools.Data{})
+	require.ErrorIs(t, err, powertools.ErrUnreadable)
+}
+
+func TestDataOfTheWrongKindIsUnreadable(t *testing.T) {
+	t.Parallel()
+	for language, kind := range map[powertools.Language]powertools.Kind{
+		powertools.Python: powertools.Value, powertools.Java: powertools.Value, powertools.DotNet: powertools.Value,
+		powertools.TypeScript: powertools.Text,
+	} {
+		_, err := newCodec(t, language, "").DecodeData(powertools.Data{Kind: kind, Text: "1"})
+		require.ErrorIs(t, err, powertools.ErrUnreadable, language)
+	}
+}
+
+func TestEncodingLosesNothing(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		language     powertools.Language
+		result, want string
+	}{
+		{powertools.Python, "9007199254740993.0", "9007199254740993.0"},
+		{powertools.Python, "0.10000000000000000001", "0.10000000000000000001"},
+		{powertools.Python, "-1.50e1", "-15.0"},
+		{powertools.Python, "1e400", "1e400"},
+		{powertools.Java, "2e23", "2e23"}, // the digits depend on the JDK, the value does not
+		{powertools.Java17, "2e23", "1.9999999999999998E23"},
+		{powertools.Java21, "2e23", "2.0E23"},
+		{powertools.Java21, "0.1000000000000000055", "0.1000000000000000055"},
+		{powertools.TypeScript, "0.12345678901234567890123", "0.12345678901234567890123"},
+		{powertools.TypeScript, "12.50", "12.5"},
+		{powertools.DotNet, `{"b":1.0,"a":"é+<\u001f"}`, `{"b":1.0,"a":"\u00E9\u002B\u003C\u001F"}`},
+	} {
+		got, err := newCodec(t, tc.language, "").EncodeData([]byte(tc.result))
+		require.NoError(t, err, tc.result)
+		require.Equal(t, tc.want, got.Text, tc.result)
+	}
+}
+
+func TestEncodingRefuses(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		language powertools.Language
+		result   string
+		want     error
+	}{
+		{powertools.Python, ``, powertools.ErrSyntax},
+		{powertools.Python, `{"a":1,"a":2}`, powertools.ErrDuplicate},
+		{powertools.Java, `"42"`, powertools.ErrStringResult},
+		{powertools.Java, `"\ud800"`, powertools.ErrStringResult},
+		{powertools.Java, `["\ud800"]`, powertools.ErrSurrogate},
+		{powertools.DotNet, `"\ud800"`, powertools.ErrSurrogate},
+		{powertools.TypeScript, `{"\ud800":1}`, powertools.ErrSurrogate},
+		{powertools.TypeScript, `{"__proto__":1}`, powertools.ErrProto},
+		{powertools.TypeScript, `{"":1}`, powertools.ErrEmptyName},
+		{powertools.TypeScript, `9007199254740992`, powertools.ErrNumberRange},
+		{powertools.TypeScript, `-9007199254740992`, powertools.ErrNumberRange},
+		{powertools.TypeScript, `1e-131`, powertools.ErrNumberRange},
+	} {
+		got, err := newCodec(t, tc.language, "").EncodeData([]byte(tc.result))
+		require.ErrorIs(t, err, tc.want, tc.result)
+		require.Zero(t, got, tc.result)
+	}
+	_, err := newCodec(t, powertools.Java, "").StringResults().EncodeData([]byte("42"))
+	require.ErrorIs(t, err, powertools.ErrStringResult)
+}
+
+func TestStringResultsOfJavaAreRaw(t *testing.T) {
+	t.Parallel()
+	codec := newCodec(t, powertools.Java, "").StringResults()
+	for _, result := range []string{`"42"`, `""`, `"say \"hi\"\n"`, `"{}"`} {
+		encoded, err := codec.EncodeData([]byte(result))
+		require.NoError(t, err)
+		require.False(t, strings.HasPrefix(encoded.Text, `"`))
+		decoded, err := codec.DecodeData(encoded)
+		require.NoError(t, err)
+		require.Equal(t, result, string(bytes.TrimSpace(decoded)))
+	}
+}

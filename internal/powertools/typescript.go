@@ -1,0 +1,120 @@
+package powertools
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+)
+
+// typescriptStyle is JSON.stringify after deepSort.
+var typescriptStyle = style{
+	comma: ",", colon: ":",
+	arrange: deepSorted,
+	number:  javaScriptNumber,
+	text:    withSurrogates(&escapes{hex: lowerHex}),
+}
+
+// javaScriptStyle is JSON.stringify alone.
+var javaScriptStyle = style{
+	comma: ",", colon: ":",
+	arrange: asObject,
+	number:  javaScriptNumber,
+	text:    withSurrogates(&escapes{hex: lowerHex}),
+}
+
+// asObject orders members as a JavaScript object has them: array indices first, by value, then the others as sent
+// (ECMAScript, OrdinaryOwnPropertyKeys).
+func asObject(members []member) ([]member, error) {
+	var indices, names []member
+	for _, m := range members {
+		switch {
+		case m.name == "__proto__":
+			return nil, ErrProto
+		case isIndex(m.name):
+			indices = append(indices, m)
+		default:
+			names = append(names, m)
+		}
+	}
+	slices.SortFunc(indices, func(a, b member) int {
+		return cmp.Or(cmp.Compare(len(a.name), len(b.name)), cmp.Compare(a.name, b.name))
+	})
+	return append(indices, names...), nil
+}
+
+// isIndex reports whether a name is an integer index as V8 sorts them: 0 to 4294967294 in its plain spelling.
+func isIndex(name string) bool {
+	n, err := strconv.ParseUint(name, 10, 32)
+	return err == nil && n < 1<<32-1 && strconv.FormatUint(n, 10) == name
+}
+
+// deepSorted orders members as deepSort of Powertools leaves them in an object. Its comparison never says that two names
+// are equal; the sort of V8 keeps such names in their order all the same.
+func deepSorted(members []member) ([]member, error) {
+	members, err := asObject(members)
+	if err != nil {
+		return nil, err
+	}
+	named := slices.IndexFunc(members, func(m member) bool { return !isIndex(m.name) })
+	if named < 0 {
+		return members, nil
+	}
+	type ranked struct {
+		member
+		lower []uint16
+	}
+	others := make([]ranked, 0, len(members)-named)
+	for _, m := range members[named:] {
+		others = append(others, ranked{m, units(lowerCase(m.name))})
+	}
+	slices.SortStableFunc(others, func(a, b ranked) int { return slices.Compare(a.lower, b.lower) })
+	for i, o := range others {
+		members[named+i] = o.member
+	}
+	return members, nil
+}
+
+// javaScriptNumber writes a number as ECMAScript's Number::toString writes its double.
+func javaScriptNumber(dst []byte, written string) ([]byte, error) {
+	f, err := double(written)
+	if err != nil {
+		return nil, err
+	}
+	return appendJavaScript(dst, f), nil
+}
+
+func appendJavaScript(dst []byte, f float64) []byte {
+	if f == 0 {
+		return append(dst, '0') // -0 as well
+	}
+	d := shortest(f, -1)
+	if -6 < d.point && d.point <= 21 {
+		return d.plain(dst, 0)
+	}
+	dst = d.scientific(dst, 0, 'e')
+	if d.point > 0 {
+		dst = append(dst, '+')
+	}
+	return strconv.AppendInt(dst, int64(d.point-1), 10)
+}
+
+// typescriptMissing is isMissingIdempotencyKey: what is falsy, and an array or object without any truthy value.
+func typescriptMissing(v value) bool {
+	return !truthy(v) || v.isContainer() && v.all(func(v value) bool { return !truthy(v) })
+}
+
+func truthy(v value) bool {
+	switch v.kind {
+	case null:
+		return false
+	case boolean:
+		return v.text == trueWord
+	case number:
+		f, err := double(v.text)
+		return err != nil || f != 0 // what overflows is infinite
+	case text:
+		return v.text != ""
+	case array, object:
+	}
+	return true
+}
