@@ -20,13 +20,28 @@ const (
 	StatusUnknown Status = "UNKNOWN"
 )
 
+// Layout is the form in which a record keeps its result, for others who read the same table.
+type Layout string
+
+// The layouts of a record.
+const (
+	// LayoutNative leaves the form to the store: it may compress the result, or keep it beside the record.
+	LayoutNative Layout = ""
+	// LayoutText is the text of the result inside the record, as AWS Powertools for Python, Java and .NET keep it.
+	LayoutText Layout = "text"
+	// LayoutValue is a value of the store's own kind inside the record, as AWS Powertools for TypeScript keeps it. Such a
+	// value has no spelling: the result is the canonical JSON of package fingerprint, and comes back as that.
+	LayoutValue Layout = "value"
+)
+
 // Record is what a [Store] keeps for one key. It is a plain value: copying it is safe, Result is never modified
 // after the record was handed to or returned by a store.
 //
 // Times are exact to what a store keeps: Lease to the millisecond, Expiry to the second. The core rounds both up
 // before it hands a record to a store.
 type Record struct {
-	// Key is the record key, "<operation>#<hash of scope and key>". It is printable ASCII without spaces.
+	// Key is the record key, "<operation>#<hash of scope and key>": printable ASCII without spaces. With
+	// [WithPowertools] it is theirs, "<prefix>#<digest>", whose prefix may be any text.
 	Key string
 	// Status tells the states apart.
 	Status Status
@@ -41,8 +56,12 @@ type Record struct {
 	Expiry time.Time
 	// Fingerprint is the digest of the request that the key stands for, with its algorithm version; empty for none.
 	Fingerprint string
-	// Result is the JSON text of the result of a completed record; nil when there is none or when Parts is set.
+	// Result is the JSON text of the result of a completed record; nil when there is none or when Parts is set. Of a record
+	// that AWS Powertools wrote it is the text that it kept, which need not be JSON.
 	Result []byte
+	// Layout is the form in which Result is kept. A record that AWS Powertools wrote as a value of the store's kind comes
+	// with LayoutValue, one that it wrote as text with LayoutNative.
+	Layout Layout
 	// Parts is non-empty when the result is kept beside the record. Its content belongs to the store, which must
 	// then implement [ResultReader].
 	Parts string

@@ -24,6 +24,10 @@ import (
 // attributes that another version wrote into a record survive a Swap. A write that is refused changes nothing, also not
 // the result that the held record has.
 //
+// The [Layout] of a record is for a store whose records others read. Such a store keeps a result of another layout than
+// LayoutNative inside the record, in that form, or fails with a [*StoreError] that has NotApplied set and does not pass.
+// Every other store keeps the layout like any other field.
+//
 // # Errors
 //
 // A refused condition is no error. A method returns an error only if it cannot say what it was asked:

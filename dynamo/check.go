@@ -73,24 +73,44 @@ func statusProblems(t *types.TableDescription) []string {
 }
 
 func keyProblems(t *types.TableDescription, a attributes) (problems []string) {
-	for _, k := range t.KeySchema {
-		name := aws.ToString(k.AttributeName)
+	for _, want := range a.primaryKey() {
+		has := keyOf(t, want.kind)
 		switch {
-		case k.KeyType == types.KeyTypeRange:
-			problems = append(problems, fmt.Sprintf("sort key is %q, expected none", name))
-		case name != a.id.name:
-			problems = append(problems, fmt.Sprintf("partition key is %q, expected %q", name, a.id.name))
+		case has == "":
+			problems = append(problems, fmt.Sprintf("there is no %s, expected %q", keyKind(want.kind), want.name))
+		case has != want.name:
+			problems = append(problems, fmt.Sprintf("%s is %q, expected %q", keyKind(want.kind), has, want.name))
 		default:
-			problems = append(problems, keyTypeProblems(t, name)...)
+			problems = append(problems, keyTypeProblems(t, want)...)
 		}
+	}
+	if has := keyOf(t, types.KeyTypeRange); has != "" && !a.composite() {
+		problems = append(problems, fmt.Sprintf("sort key is %q, expected none", has))
 	}
 	return problems
 }
 
-func keyTypeProblems(t *types.TableDescription, name string) (problems []string) {
+// keyOf returns the name of a part of the table's key, "" if it has none.
+func keyOf(t *types.TableDescription, kind types.KeyType) string {
+	for _, k := range t.KeySchema {
+		if k.KeyType == kind {
+			return aws.ToString(k.AttributeName)
+		}
+	}
+	return ""
+}
+
+func keyKind(kind types.KeyType) string {
+	if kind == types.KeyTypeRange {
+		return "sort key"
+	}
+	return "partition key"
+}
+
+func keyTypeProblems(t *types.TableDescription, want keyElement) (problems []string) {
 	for _, d := range t.AttributeDefinitions {
-		if aws.ToString(d.AttributeName) == name && d.AttributeType != types.ScalarAttributeTypeS {
-			problems = append(problems, fmt.Sprintf("partition key %q has type %s, expected S", name, d.AttributeType))
+		if aws.ToString(d.AttributeName) == want.name && d.AttributeType != types.ScalarAttributeTypeS {
+			problems = append(problems, fmt.Sprintf("%s %q has type %s, expected S", keyKind(want.kind), want.name, d.AttributeType))
 		}
 	}
 	return problems

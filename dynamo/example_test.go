@@ -46,3 +46,14 @@ func ExampleCreateTable() { //nolint:testableexamples // it needs a table
 		os.Exit(1)
 	}
 }
+
+// A table that AWS Powertools made, with a sort key and names of its own.
+func ExampleWithCompositeKey() { //nolint:testableexamples // it needs a table
+	var cfg aws.Config // of config.LoadDefaultConfig
+
+	store := dynamo.New(dynamodb.NewFromConfig(cfg), "app-table",
+		dynamo.WithCompositeKey("sk", "idempotency#orders-fn"), // sort_key_attr, static_pk_value
+		dynamo.WithAttributes(dynamo.Attributes{Key: "pk", Expiration: "ttl"}))
+
+	_ = store // goes to idempotent.Wrap, with idempotent.WithPowertools
+}

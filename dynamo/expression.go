@@ -88,6 +88,15 @@ func (e *expression) setContent(a attributes, c content, reason string) {
 	e.setOrRemove(a.reason, reason != "", textValue(reason))
 }
 
+// setLayout names the layout of a result that is replaced: also one that was seen, because reading infers it from a record
+// that names none.
+func (e *expression) setLayout(a attributes, seen, next idempotent.Layout) {
+	if next != "" {
+		seen = ""
+	}
+	e.setText(a.layout, string(seen), string(next))
+}
+
 func (e *expression) setText(at attribute, seen, next string) {
 	if seen != next {
 		e.setOrRemove(at, next != "", textValue(next))

@@ -17,9 +17,9 @@ type attribute struct{ role, name string }
 func (a attribute) ref() string   { return "#" + a.role }
 func (a attribute) value() string { return ":" + a.role }
 
-// attributes is the layout of an item. The first six are those of AWS Powertools.
+// attributes is the shape of an item. The first six are those of AWS Powertools.
 type attributes struct {
-	id         attribute // S: the record key
+	id         attribute // S: the record key, or the partition where there is a sort key
 	status     attribute // S
 	expiration attribute // N: epoch seconds, the table's time to live attribute
 	lease      attribute // N: epoch milliseconds
@@ -33,6 +33,10 @@ type attributes struct {
 	reason    attribute // S
 	parts     attribute // S: where the result is if there is no data
 	encoding  attribute // S: of data that is B
+	layout    attribute // S: idempotent.Layout of the result
+
+	sort      attribute // S: the record key, if the table has a sort key; else without a name
+	partition string    // the one partition of all records, if the table has a sort key
 }
 
 func defaultAttributes() attributes {
@@ -50,11 +54,29 @@ func defaultAttributes() attributes {
 		reason:     attribute{"reason", "reason"},
 		parts:      attribute{"parts", "parts"},
 		encoding:   attribute{"encoding", "encoding"},
+		layout:     attribute{"layout", "layout"},
+		sort:       attribute{role: "sort"},
 	}
 }
 
+// composite reports whether the table has a sort key.
+func (a attributes) composite() bool { return a.sort.name != "" }
+
 // key returns the primary key of the item of a record or a part.
-func (a attributes) key(k string) item { return item{a.id.name: textValue(k)} }
+func (a attributes) key(k string) item {
+	if a.composite() {
+		return item{a.id.name: textValue(a.partition), a.sort.name: textValue(k)}
+	}
+	return item{a.id.name: textValue(k)}
+}
+
+// recordKey is the attribute that holds the record key.
+func (a attributes) recordKey() attribute {
+	if a.composite() {
+		return a.sort
+	}
+	return a.id
+}
 
 // encode returns the item of a record whose result is kept as c says. Attributes that would be empty are left out.
 func (a attributes) encode(r idempotent.Record, c content) item {
@@ -83,6 +105,7 @@ func (a attributes) encode(r idempotent.Record, c content) item {
 		{a.reason, r.Reason},
 		{a.parts, c.parts},
 		{a.encoding, c.encoding},
+		{a.layout, string(r.Layout)},
 	} {
 		if f.text != "" {
 			it[f.at.name] = textValue(f.text)

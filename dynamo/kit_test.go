@@ -27,17 +27,24 @@ func local(t *testing.T, optFns ...func(*dynamodb.Options)) (s *dynamo.Store, cl
 	return dynamo.New(client, table), client, table
 }
 
-// newTable makes a table with a name that no other test uses, and removes it after the test.
 func newTable(t *testing.T) string {
 	t.Helper()
-	client := dynamolocal.Client(dynamolocal.Endpoint(t))
-	table := "dynamo-test-" + rand.Text()
-	require.NoError(t, dynamo.CreateTable(t.Context(), client, table))
+	_, table := newTableOf(t)
+	return table
+}
+
+// newTableOf makes a table with a name that no other test uses, for a store with these options, and removes it after the
+// test.
+func newTableOf(t *testing.T, opts ...dynamo.Option) (client *dynamodb.Client, table string) {
+	t.Helper()
+	client = dynamolocal.Client(dynamolocal.Endpoint(t))
+	table = "dynamo-test-" + rand.Text()
+	require.NoError(t, dynamo.CreateTable(t.Context(), client, table, opts...))
 	t.Cleanup(func() {
 		_, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: aws.String(table)})
 		require.NoError(t, err)
 	})
-	return table
+	return client, table
 }
 
 func S(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }

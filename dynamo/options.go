@@ -19,6 +19,7 @@ type Option func(*config)
 
 type config struct {
 	inlineLimit int
+	attr        attributes
 	problems    []string
 }
 
@@ -26,7 +27,8 @@ type config struct {
 // see the package documentation. The default is 4096, by which a duplicate costs at most 5 write units; 0 keeps no result
 // in the record; at most 393216 (384 KB) are possible.
 //
-// A result that the record's commit does not cover is always kept in the record: parts cannot be verified without it.
+// A result that the record's commit does not cover is always kept in the record: parts cannot be verified without it. So
+// is one of another layout than [idempotent.LayoutNative].
 func WithInlineLimit(bytes int) Option {
 	return func(c *config) {
 		if bytes < 0 || bytes > maxInlineLimit {
@@ -38,24 +40,36 @@ func WithInlineLimit(bytes int) Option {
 }
 
 func configure(client Client, table string, opts []Option) config {
-	c := config{inlineLimit: defaultInlineLimit}
+	c := config{inlineLimit: defaultInlineLimit, attr: defaultAttributes()}
 	if isNil(client) {
 		c.problemf("dynamo.New: the client is nil")
 	}
 	if !tableName.MatchString(table) {
 		c.problemf("dynamo.New: table %q is not the name or ARN of a DynamoDB table", table)
 	}
+	c.apply("dynamo.New", opts)
+	return c
+}
+
+// shapeOf returns the attributes that the options make.
+func shapeOf(opts []Option) attributes {
+	c := config{attr: defaultAttributes()}
+	c.apply("dynamo", opts)
+	return c.attr
+}
+
+func (c *config) apply(by string, opts []Option) {
 	for i, opt := range opts {
 		if opt == nil {
-			c.problemf("dynamo.New: option %d is nil", i+1)
+			c.problemf("%s: option %d is nil", by, i+1)
 			continue
 		}
-		opt(&c)
+		opt(c)
 	}
+	c.checkAttributes()
 	if len(c.problems) > 0 {
 		panic(&idempotent.ConfigError{Problems: c.problems})
 	}
-	return c
 }
 
 func (c *config) problemf(format string, args ...any) {

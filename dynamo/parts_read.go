@@ -78,7 +78,7 @@ func (s *Store) readBatch(ctx context.Context, keys []item, found map[string][]b
 func (a attributes) decodeParts(items []item, found map[string][]byte) error {
 	for _, it := range items {
 		d := decoder{it: it}
-		key := d.required(a.id)
+		key := d.required(a.recordKey())
 		if d.err != nil {
 			return d.err
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
@@ -12,7 +13,7 @@ import (
 )
 
 // complete does what AWS Powertools does at the end of an execution: an update without a condition.
-func complete(t *testing.T, client *dynamodb.Client, table, key string) {
+func complete(t *testing.T, client *dynamodb.Client, table, key string, data types.AttributeValue) {
 	t.Helper()
 	_, err := client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
 		TableName:                aws.String(table),
@@ -20,7 +21,7 @@ func complete(t *testing.T, client *dynamodb.Client, table, key string) {
 		UpdateExpression:         aws.String("SET #data = :data, #expiration = :expiration, #status = :status"),
 		ExpressionAttributeNames: map[string]string{"#data": "data", "#expiration": "expiration", "#status": "status"},
 		ExpressionAttributeValues: item{
-			":data": S(`{"ok": true}`), ":expiration": N("1800090000"), ":status": S("COMPLETED"),
+			":data": data, ":expiration": N("1800090000"), ":status": S("COMPLETED"),
 		},
 	})
 	require.NoError(t, err)
@@ -48,7 +49,7 @@ func TestLeftovers(t *testing.T) {
 			_, claimed, err := s.Claim(t.Context(), held, claimTime)
 			require.NoError(t, err)
 			require.True(t, claimed)
-			complete(t, client, table, held.Key)
+			complete(t, client, table, held.Key, S(`{"ok": true}`))
 
 			got, found, err := s.Get(t.Context(), held.Key)
 			require.NoError(t, err)

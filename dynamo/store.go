@@ -42,7 +42,7 @@ var (
 // It panics with an [*idempotent.ConfigError] that names every problem of the configuration.
 func New(client Client, table string, opts ...Option) *Store {
 	c := configure(client, table, opts)
-	return &Store{client: client, table: table, attr: defaultAttributes(), inlineLimit: c.inlineLimit}
+	return &Store{client: client, table: table, attr: c.attr, inlineLimit: c.inlineLimit}
 }
 
 // Get reads the record with one consistent GetItem.

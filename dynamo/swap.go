@@ -24,12 +24,14 @@ func (s *Store) Swap(ctx context.Context, seen, next idempotent.Record) (held id
 	e.setFields(s.attr, seen, next)
 	if sameContent(seen, next) {
 		e.setText(s.attr.reason, seen.Reason, next.Reason)
+		e.setText(s.attr.layout, string(seen.Layout), string(next.Layout))
 	} else {
 		c, err := s.place(ctx, op, next)
 		if err != nil {
 			return idempotent.Record{}, false, err
 		}
 		e.setContent(s.attr, c, next.Reason)
+		e.setLayout(s.attr, seen.Layout, next.Layout)
 	}
 	var a attempts
 	_, err = s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{

@@ -23,28 +23,40 @@ type TableCreator interface {
 	UpdateTimeToLive(ctx context.Context, in *dynamodb.UpdateTimeToLiveInput, optFns ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error)
 }
 
-// TableDefinition returns the table that a store needs, billed on demand. Time to live has a call of its own, see
-// [TimeToLiveDefinition].
-func TableDefinition(name string) *dynamodb.CreateTableInput {
-	id := defaultAttributes().id.name
-	return &dynamodb.CreateTableInput{
-		TableName:   aws.String(name),
-		BillingMode: types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{
-			{AttributeName: aws.String(id), AttributeType: types.ScalarAttributeTypeS},
-		},
-		KeySchema: []types.KeySchemaElement{
-			{AttributeName: aws.String(id), KeyType: types.KeyTypeHash},
-		},
+// TableDefinition returns the table that a store with these options needs, billed on demand. Time to live has a call of
+// its own, see [TimeToLiveDefinition]. Like [New] it panics with an [*idempotent.ConfigError].
+func TableDefinition(name string, opts ...Option) *dynamodb.CreateTableInput {
+	a := shapeOf(opts)
+	in := &dynamodb.CreateTableInput{TableName: aws.String(name), BillingMode: types.BillingModePayPerRequest}
+	for _, k := range a.primaryKey() {
+		in.AttributeDefinitions = append(in.AttributeDefinitions,
+			types.AttributeDefinition{AttributeName: aws.String(k.name), AttributeType: types.ScalarAttributeTypeS})
+		in.KeySchema = append(in.KeySchema, types.KeySchemaElement{AttributeName: aws.String(k.name), KeyType: k.kind})
 	}
+	return in
+}
+
+// keyElement is an attribute of the primary key.
+type keyElement struct {
+	name string
+	kind types.KeyType
+}
+
+// primaryKey is what the table of these attributes is keyed by.
+func (a attributes) primaryKey() []keyElement {
+	k := []keyElement{{a.id.name, types.KeyTypeHash}}
+	if a.composite() {
+		k = append(k, keyElement{a.sort.name, types.KeyTypeRange})
+	}
+	return k
 }
 
 // TimeToLiveDefinition returns the time to live setting that belongs to [TableDefinition].
-func TimeToLiveDefinition(name string) *dynamodb.UpdateTimeToLiveInput {
+func TimeToLiveDefinition(name string, opts ...Option) *dynamodb.UpdateTimeToLiveInput {
 	return &dynamodb.UpdateTimeToLiveInput{
 		TableName: aws.String(name),
 		TimeToLiveSpecification: &types.TimeToLiveSpecification{
-			AttributeName: aws.String(defaultAttributes().expiration.name),
+			AttributeName: aws.String(shapeOf(opts).expiration.name),
 			Enabled:       aws.Bool(true),
 		},
 	}
@@ -54,21 +66,24 @@ func TimeToLiveDefinition(name string) *dynamodb.UpdateTimeToLiveInput {
 // most. A table that exists is left as it is, except that time to live is enabled if it has none. What is then wrong
 // with the table is reported as by [Store.Check].
 //
+// The options are those of the store, which may change the names of attributes and the key; the others mean nothing here.
+//
 // It is meant for tests, local use and tools; deployments define the table in their template.
-func CreateTable(ctx context.Context, client TableCreator, name string) error {
+func CreateTable(ctx context.Context, client TableCreator, name string, opts ...Option) error {
+	a := shapeOf(opts)
 	ctx, cancel := context.WithTimeout(ctx, createLimit)
 	defer cancel()
-	_, err := client.CreateTable(ctx, TableDefinition(name))
+	_, err := client.CreateTable(ctx, TableDefinition(name, opts...))
 	if _, exists := errors.AsType[*types.ResourceInUseException](err); err != nil && !exists {
 		return fmt.Errorf("create table %q: %w", name, err)
 	}
 	if err := waitUntilActive(ctx, client, name); err != nil {
 		return err
 	}
-	if err := enableTimeToLive(ctx, client, name); err != nil {
+	if err := enableTimeToLive(ctx, client, name, opts); err != nil {
 		return err
 	}
-	return checkTable(ctx, client, name, defaultAttributes())
+	return checkTable(ctx, client, name, a)
 }
 
 func waitUntilActive(ctx context.Context, d Describer, name string) error {
@@ -92,7 +107,7 @@ func waitUntilActive(ctx context.Context, d Describer, name string) error {
 }
 
 // enableTimeToLive leaves a table alone that has time to live already: DynamoDB rejects enabling it again.
-func enableTimeToLive(ctx context.Context, client TableCreator, name string) error {
+func enableTimeToLive(ctx context.Context, client TableCreator, name string, opts []Option) error {
 	out, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(name)})
 	if err != nil {
 		return fmt.Errorf("describe time to live of table %q: %w", name, err)
@@ -100,7 +115,7 @@ func enableTimeToLive(ctx context.Context, client TableCreator, name string) err
 	if ttl := out.TimeToLiveDescription; ttl != nil && ttl.TimeToLiveStatus != types.TimeToLiveStatusDisabled {
 		return nil
 	}
-	if _, err := client.UpdateTimeToLive(ctx, TimeToLiveDefinition(name)); err != nil {
+	if _, err := client.UpdateTimeToLive(ctx, TimeToLiveDefinition(name, opts...)); err != nil {
 		return fmt.Errorf("enable time to live of table %q: %w", name, err)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"time"
 
@@ -87,6 +88,18 @@ func fieldFaults() []fault {
 				r.Fingerprint = "none"
 			}
 		}},
+		{"drops the layout", "Fields/of any legal record come back exactly", func(r *record) { r.Layout = "" }},
+		{"trims text that others read", "Layout/text comes back as it was spelled", func(r *record) {
+			if r.Layout == idempotent.LayoutText {
+				r.Result = bytes.TrimSpace(r.Result)
+			}
+		}},
+		{"reads numbers as doubles", "Layout/values come back in canonical form", func(r *record) {
+			var f float64
+			if r.Layout == idempotent.LayoutValue && json.Unmarshal(r.Result, &f) == nil {
+				r.Result = strconv.AppendFloat(nil, f, 'g', -1, 64)
+			}
+		}},
 		{"drops the result", "Fields/of any legal record come back exactly", func(r *record) { r.Result = nil }},
 		{"returns null for no result", "Result/comes back as it was spelled", func(r *record) {
 			if r.Status == idempotent.StatusCompleted && len(r.Result) == 0 {
@@ -136,6 +149,26 @@ func fieldFaults() []fault {
 				next.Attempt = 0
 				return next
 			}),
+		},
+		fault{
+			"Swap keeps the layout that it saw", "Layout/is replaced with the result",
+			swapsFor(func(_, seen, next record) record {
+				next.Layout = seen.Layout
+				return next
+			}),
+		},
+		fault{
+			"Swap writes the layout with a result only", "Layout/is replaced without the result",
+			swapsFor(func(_, seen, next record) record {
+				if next.Result == nil {
+					next.Layout = seen.Layout
+				}
+				return next
+			}),
+		},
+		fault{
+			"refuses large results of other layouts", "Layout/keeps results of 300000 bytes with the record",
+			refusesResultsAbove(200_000),
 		},
 		fault{
 			"repairs results that are not valid UTF-8", "Result/that is not valid UTF-8 comes back byte for byte",

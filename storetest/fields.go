@@ -104,6 +104,7 @@ func legal(now time.Time, key string) *rapid.Generator[idempotent.Record] {
 			Attempt:     rapid.IntRange(0, 1<<31-1).Draw(t, "attempt"),
 			CreatedAt:   moment(now.AddDate(-2, 0, 0), now, time.Millisecond).Draw(t, "created at"),
 			Reason:      text.Draw(t, "reason"),
+			Layout:      rapid.SampledFrom(layouts()).Draw(t, "layout"),
 		}
 		if rapid.Bool().Draw(t, "without lease") {
 			r.Lease = time.Time{}
@@ -113,6 +114,9 @@ func legal(now time.Time, key string) *rapid.Generator[idempotent.Record] {
 		}
 		if r.Status == idempotent.StatusCompleted {
 			r.Result = result().Draw(t, "result")
+			if r.Layout == idempotent.LayoutValue {
+				r.Result = canonicalJSON(r.Result)
+			}
 			if r.Owner != "" {
 				r.Commit = idempotent.Commit(r.Owner, r.Result)
 			}
@@ -134,7 +138,8 @@ func moment(from, to time.Time, unit time.Duration) *rapid.Generator[time.Time] 
 // result generates JSON texts.
 func result() *rapid.Generator[[]byte] {
 	return rapid.Custom(func(t *rapid.T) []byte {
-		text, err := json.Marshal(rapid.MapOfN(rapid.String(), rapid.String(), 0, 5).Draw(t, "result"))
+		named := rapid.StringN(1, -1, -1) // as a value, a member has a name in DynamoDB
+		text, err := json.Marshal(rapid.MapOfN(named, rapid.String(), 0, 5).Draw(t, "result"))
 		if err != nil {
 			t.Fatalf("encode: %v", err)
 		}

@@ -92,6 +92,7 @@ func difference(want, got idempotent.Record) string {
 	if !bytes.Equal(want.Result, got.Result) {
 		fmt.Fprintf(&b, "Result: want %s, got %s\n", excerpt(want.Result), excerpt(got.Result))
 	}
+	field(&b, "Layout", want.Layout, got.Layout)
 	field(&b, "Parts", want.Parts, got.Parts)
 	field(&b, "Commit", want.Commit, got.Commit)
 	field(&b, "Attempt", want.Attempt, got.Attempt)

@@ -83,6 +83,7 @@ func groups() []group {
 		{"Get", getChecks()},
 		{"Fields", fieldChecks()},
 		{"Result", resultChecks()},
+		{"Layout", layoutChecks()},
 		{"Parts", partsChecks()},
 		{"Bytes", bytesChecks()},
 		{"Foreign", foreignChecks()},

@@ -1,0 +1,187 @@
+package dynamo_test
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/dynamo"
+)
+
+// renamed gives every attribute another name; many are reserved words of DynamoDB, or no names of expressions.
+func renamed() dynamo.Attributes {
+	return dynamo.Attributes{
+		Key: "key", Status: "state", Expiration: "ttl", Lease: "time", Data: "values", Validation: "hash",
+		Owner: "user", Commit: "transaction", Attempt: "count", CreatedAt: "date", Reason: "function", Parts: "partitions",
+		Encoding: "a.b", Layout: "#l",
+	}
+}
+
+// shaped are the options of a store whose every name is another one, on a table with a sort key.
+func shaped() []dynamo.Option {
+	return []dynamo.Option{dynamo.WithAttributes(renamed()), dynamo.WithCompositeKey("range", "tenant-1"), dynamo.WithInlineLimit(16)}
+}
+
+func TestEveryAttributeIsRenamed(t *testing.T) {
+	t.Parallel()
+	client, table := newTableOf(t, shaped()...)
+	s := dynamo.New(client, table, shaped()...)
+	require.NoError(t, s.Check(t.Context()))
+
+	inProgress := record("charge#1")
+	small := completion(record("charge#2"), []byte(`"a"`))
+	small.Reason, small.Layout = "error", idempotent.LayoutText
+	binary := completion(record("charge#3"), []byte("\"\xff\""))
+	large := completion(record("charge#4"), pattern(1<<20))
+	for _, r := range []idempotent.Record{inProgress, small, binary, large} {
+		_, claimed, err := s.Claim(t.Context(), r, claimTime)
+		require.NoError(t, err)
+		require.True(t, claimed)
+	}
+	got, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String(table)})
+	require.NoError(t, err)
+	names := make(map[string]bool)
+	for _, it := range got.Items {
+		assert.Equal(t, S("tenant-1"), it["key"])
+		assert.Contains(t, it, "range")
+		for name := range it {
+			names[name] = true
+		}
+	}
+	assert.ElementsMatch(t, []string{
+		"key", "range", "state", "ttl", "time", "values", "hash", "user", "transaction", "count", "date", "function", "partitions", "a.b", "#l",
+	}, slices.Collect(maps.Keys(names)))
+
+	read, found, err := s.Get(t.Context(), "charge#4")
+	require.NoError(t, err)
+	require.True(t, found)
+	result, err := s.ReadResult(t.Context(), read)
+	require.NoError(t, err)
+	require.Equal(t, large.Result, result)
+}
+
+// TestNamesCollide: two attributes of one name would overwrite each other.
+func TestNamesCollide(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		opts    []dynamo.Option
+		problem string
+	}{
+		"two of Powertools": {
+			[]dynamo.Option{dynamo.WithAttributes(dynamo.Attributes{Status: "data"})},
+			`the attributes status and data have one name, "data"`,
+		},
+		"with one of this module": {
+			[]dynamo.Option{dynamo.WithAttributes(dynamo.Attributes{Key: "owner"})},
+			`the attributes id and owner have one name, "owner"`,
+		},
+		"layout": {
+			[]dynamo.Option{dynamo.WithAttributes(dynamo.Attributes{Layout: "reason"})},
+			`the attributes reason and layout have one name, "reason"`,
+		},
+		"partition and sort key": {
+			[]dynamo.Option{dynamo.WithCompositeKey("id", "")}, `the attributes id and sort have one name, "id"`,
+		},
+		"a default that was renamed away is free": {
+			[]dynamo.Option{dynamo.WithAttributes(dynamo.Attributes{Key: "pk", Data: "id"})}, "",
+		},
+		"no sort key": {[]dynamo.Option{dynamo.WithCompositeKey("", "p")}, "WithCompositeKey: the name of the sort key is empty"},
+		"long partition": {
+			[]dynamo.Option{dynamo.WithCompositeKey("sk", strings.Repeat("x", 2049))},
+			"WithCompositeKey: a partition of 2049 bytes is not UTF-8 of at most 2048",
+		},
+		"long name": {
+			[]dynamo.Option{dynamo.WithAttributes(dynamo.Attributes{Data: strings.Repeat("x", 256)})},
+			`of the attribute data is not UTF-8 of at most 255 bytes`,
+		},
+		"no UTF-8": {
+			[]dynamo.Option{dynamo.WithAttributes(dynamo.Attributes{Data: "\xff"})},
+			`the name "\xff" of the attribute data is not UTF-8`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if c.problem == "" {
+				require.NotPanics(t, func() { dynamo.New(shelf{}, table, c.opts...) })
+				return
+			}
+			for what, do := range map[string]func(){
+				"New":                  func() { dynamo.New(shelf{}, table, c.opts...) },
+				"TableDefinition":      func() { dynamo.TableDefinition(table, c.opts...) },
+				"TimeToLiveDefinition": func() { dynamo.TimeToLiveDefinition(table, c.opts...) },
+			} {
+				func() {
+					defer func() {
+						ce, ok := recover().(*idempotent.ConfigError)
+						require.True(t, ok, what)
+						assert.Contains(t, ce.Error(), c.problem, what)
+					}()
+					do()
+				}()
+			}
+		})
+	}
+}
+
+func TestDefaultPartitionIsThatOfPowertools(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "pay")
+	tr := &transport{answer: func(int, *http.Request, request) (*http.Response, error) { return done.send() }}
+	s := dynamo.New(scriptedClient(tr), table, dynamo.WithCompositeKey("sk", ""))
+	_, _, err := s.Get(t.Context(), "k")
+	require.NoError(t, err)
+	var sent struct{ Key json.RawMessage }
+	require.NoError(t, json.Unmarshal(tr.requests[0].Body, &sent))
+	require.JSONEq(t, `{"id":{"S":"idempotency#pay"},"sk":{"S":"k"}}`, string(sent.Key))
+}
+
+func TestCheckFollowsTheShape(t *testing.T) {
+	t.Parallel()
+	client, plain := newTableOf(t)
+	err := dynamo.New(client, plain, shaped()...).Check(t.Context())
+	var ce *idempotent.ConfigError
+	require.ErrorAs(t, err, &ce)
+	require.Equal(t, []string{
+		`table "` + plain + `": partition key is "id", expected "key"`,
+		`table "` + plain + `": there is no sort key, expected "range"`,
+		`table "` + plain + `": time to live is on "expiration", expected on "ttl"`,
+	}, ce.Problems)
+
+	client, composite := newTableOf(t, shaped()...)
+	require.NoError(t, dynamo.CreateTable(t.Context(), client, composite, shaped()...), "again")
+	err = dynamo.New(client, composite).Check(t.Context())
+	require.ErrorAs(t, err, &ce)
+	require.Contains(t, ce.Problems, `table "`+composite+`": sort key is "range", expected none`)
+}
+
+// TestTheLongestKeysFitASortKey: 1,024 bytes, for the key of a record and those of its parts.
+func TestTheLongestKeysFitASortKey(t *testing.T) {
+	t.Parallel()
+	opts := []dynamo.Option{dynamo.WithCompositeKey("sk", "p")}
+	client, table := newTableOf(t, opts...)
+	s := dynamo.New(client, table, opts...)
+	key := strings.Repeat("o", 255) + "#" + strings.Repeat("h", 43) // the longest name of an operation, and a digest
+	r := completion(record(key), pattern(9<<20))
+	_, claimed, err := s.Claim(t.Context(), r, claimTime)
+	require.NoError(t, err)
+	require.True(t, claimed)
+	held, _, err := s.Get(t.Context(), key)
+	require.NoError(t, err)
+	result, err := s.ReadResult(t.Context(), held)
+	require.NoError(t, err)
+	require.Equal(t, r.Result, result)
+
+	longest := strings.Repeat("k", 1024)
+	_, claimed, err = s.Claim(t.Context(), record(longest), time.Now())
+	require.NoError(t, err)
+	require.True(t, claimed)
+}

@@ -1,0 +1,257 @@
+package dynamo_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/dynamo"
+)
+
+// bill is an event whose handler is counted.
+type bill struct{ ID, Text string }
+
+// till counts the executions of a handler on a store.
+type till struct {
+	*idempotent.Handler[bill, string]
+	executed  int
+	recordKey string
+}
+
+func newTill(store idempotent.Store, opts ...idempotent.Option) *till {
+	u := &till{}
+	defaults := []idempotent.Option{
+		idempotent.WithOperation("garbage"),
+		idempotent.WithKey(func(b bill) (string, error) { return b.ID, nil }),
+		idempotent.WithFingerprint(func(b bill) (any, error) { return b.Text, nil }),
+		idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { u.recordKey = e.RecordKey }),
+	}
+	u.Handler = idempotent.Wrap(func(_ context.Context, b bill) (string, error) {
+		u.executed++
+		return b.Text, nil
+	}, store, append(defaults, opts...)...)
+	return u
+}
+
+// answerable are the errors that a record which nobody wrote may be answered with.
+var answerable = []error{
+	idempotent.ErrUnreadable, idempotent.ErrInProgress, idempotent.ErrUnknownOutcome, idempotent.ErrMismatch,
+}
+
+// requireRefused checks an answer that was given without an execution: a clear error, or what the record says the result is.
+func requireRefused(t *testing.T, store idempotent.Store, key, out string, err error) {
+	t.Helper()
+	if err == nil {
+		r, found, err := store.Get(t.Context(), key)
+		require.NoError(t, err)
+		require.True(t, found)
+		if r.Parts == "" { // what parts hold is vouched for by the commit
+			require.Equal(t, idempotent.StatusCompleted, r.Status)
+			var stored string
+			require.NoError(t, json.Unmarshal(r.Result, &stored))
+			require.Equal(t, stored, out)
+		}
+		return
+	}
+	require.True(t, slices.ContainsFunc(answerable, func(target error) bool { return errors.Is(err, target) }), "%v", err)
+	if unknown, ok := errors.AsType[*idempotent.UnknownOutcomeError](err); ok && unknown.Reason == secret {
+		return // the reason is told, whoever wrote it
+	}
+	require.NotContains(t, err.Error(), secret)
+}
+
+// spoil returns variants of an item in which one attribute is missing, of each wrong type, cut short, or somebody
+// else's. The key stays, and so does what would rightly let the record be taken.
+func spoil(it, other item) map[string]item {
+	variants := map[string]item{}
+	for name := range it {
+		if name == "id" {
+			continue
+		}
+		put := func(how string, v types.AttributeValue) {
+			variants[name+" "+how] = items(it).with(item{name: v})
+		}
+		put("missing", nil)
+		for how, v := range map[string]types.AttributeValue{
+			"S": S(secret), "N": N("7777777777777"), "B": B(secret), "BOOL": &types.AttributeValueMemberBOOL{Value: true},
+			"NULL": &types.AttributeValueMemberNULL{Value: true}, "M": &types.AttributeValueMemberM{Value: item{"a": S(secret)}},
+			"L":  &types.AttributeValueMemberL{Value: []types.AttributeValue{S(secret)}},
+			"SS": &types.AttributeValueMemberSS{Value: []string{secret}}, "NS": &types.AttributeValueMemberNS{Value: []string{"1"}},
+			"BS": &types.AttributeValueMemberBS{Value: [][]byte{{1}}}, "S empty": S(""), "N negative": N("-1"), "N fraction": N("0.5"),
+		} {
+			if name != "expiration" || !strings.HasPrefix(how, "N") || how == "N" { // an expiry that has come is no garbage
+				put(how, v)
+			}
+		}
+		if s, ok := it[name].(*types.AttributeValueMemberS); ok {
+			put("cut short", S(s.Value[:len(s.Value)/2]))
+			put("of another record", other[name])
+		}
+	}
+	return variants
+}
+
+// TestGarbageInTheTableIsAnsweredClearlyAndNeverExecutedOver spoils records of each state, one attribute after the other, in
+// a real table, and delivers the request again.
+func TestGarbageInTheTableIsAnsweredClearlyAndNeverExecutedOver(t *testing.T) {
+	store, client, table := local(t)
+	large := strings.Repeat("x", 10_000) // kept in parts
+	lease := N(strconv.FormatInt(time.Now().Add(time.Hour).UnixMilli(), 10))
+	states := map[string]struct {
+		text    string
+		changes item
+	}{
+		"completed":           {"small", nil},
+		"completed, in parts": {large, nil},
+		"in progress": {"small", item{
+			"status": S("INPROGRESS"), "in_progress_expiration": lease, "data": nil, "commit": nil,
+		}},
+		"unknown": {"small", item{"status": S("UNKNOWN"), "reason": S("panic"), "data": nil, "commit": nil}},
+	}
+	tried := 0
+	for state, c := range states {
+		u := newTill(store)
+		complete := func(b bill) item {
+			_, err := u.Handle(t.Context(), b)
+			require.NoError(t, err)
+			return getItem(t, client, table, u.recordKey)
+		}
+		b := bill{ID: state, Text: c.text}
+		whole := items(complete(b)).with(c.changes)
+		other := complete(bill{ID: state + " of someone else", Text: c.text + "!"})
+		before := u.executed
+		for how, it := range spoil(whole, other) {
+			tried++
+			putItem(t, client, table, it)
+			out, err := u.Handle(t.Context(), b)
+			require.Equal(t, before, u.executed, "%s, %s: executions", state, how)
+			requireRefused(t, store, u.recordKey, out, err)
+			if _, ok := it["parts"]; ok && it["data"] == nil && err == nil {
+				require.Equal(t, c.text, out, "%s, %s", state, how)
+			}
+			assert.Equal(t, it, getItem(t, client, table, it["id"].(*types.AttributeValueMemberS).Value), "%s, %s: is left alone", state, how)
+		}
+	}
+	t.Log(tried, "spoiled records")
+}
+
+// TestGarbageInPartsIsUnreadable spoils the parts of a large result.
+func TestGarbageInPartsIsUnreadable(t *testing.T) {
+	store, client, table := local(t)
+	u := newTill(store)
+	b := bill{ID: "parts", Text: strings.Repeat("0123456789", 90_000)} // three parts
+	_, err := u.Handle(t.Context(), b)
+	require.NoError(t, err)
+	record := getItem(t, client, table, u.recordKey)
+	partID := func(n int) string {
+		return u.recordKey + "#" + record["commit"].(*types.AttributeValueMemberS).Value + "#" + strconv.Itoa(n)
+	}
+	first, second := getItem(t, client, table, partID(1)), getItem(t, client, table, partID(2))
+	require.NotEmpty(t, first)
+	data := first["data"].(*types.AttributeValueMemberB).Value
+	for how, spoiled := range map[string]item{
+		"swapped":         items(first).with(item{"data": second["data"]}),
+		"cut short":       items(first).with(item{"data": B(string(data[1:]))}),
+		"longer":          items(first).with(item{"data": B(string(data) + "x")}),
+		"one bit flipped": items(first).with(item{"data": B(string(append([]byte{data[0] ^ 1}, data[1:]...)))}),
+		"of type S":       items(first).with(item{"data": S(secret)}),
+		"without data":    items(first).with(item{"data": nil}),
+	} {
+		putItem(t, client, table, spoiled)
+		_, err := u.Handle(t.Context(), b)
+		require.ErrorIs(t, err, idempotent.ErrUnreadable, how)
+		require.NotContains(t, err.Error(), secret)
+	}
+	putItem(t, client, table, first)
+	out, err := u.Handle(t.Context(), b)
+	require.NoError(t, err)
+	require.Equal(t, b.Text, out)
+	require.Equal(t, 1, u.executed)
+}
+
+// wall is a client whose every write is refused by one item, and whose parts are those that are given.
+type wall struct {
+	dynamo.Client
+	item  item
+	parts []item
+}
+
+func (w wall) PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	return nil, &types.ConditionalCheckFailedException{Item: w.item}
+}
+
+func (w wall) UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	return nil, &types.ConditionalCheckFailedException{Item: w.item}
+}
+
+func (w wall) GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	return &dynamodb.GetItemOutput{Item: w.item}, nil
+}
+
+func (w wall) BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	return &dynamodb.BatchGetItemOutput{Responses: map[string][]item{table: w.parts}}, nil
+}
+
+// FuzzInvokeOverGarbage: whatever item refuses a claim, the handler does not run, and the answer is a clear error or the
+// result that the item holds.
+func FuzzInvokeOverGarbage(f *testing.F) {
+	f.Add([]byte("\x00\x0aCOMPLETED.\x01\x0a1800086400"))
+	f.Add([]byte(strings.Repeat("\x02\x05abcde", 13)))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		it := arbitrary(in)
+		before := maps.Clone(it)
+		store := dynamo.New(wall{item: it}, table)
+		u := newTill(store, idempotent.WithTiming(idempotent.Timing{ClaimBudget: 200 * time.Millisecond}))
+		out, err := u.Handle(t.Context(), bill{ID: "k", Text: "x"})
+		require.Zero(t, u.executed)
+		if !errors.Is(err, idempotent.ErrStoreUnavailable) { // it would be claimed or taken over, and every attempt is refused
+			requireRefused(t, store, u.recordKey, out, err)
+		}
+		require.Equal(t, before, it)
+	})
+}
+
+// FuzzParts: parts are the result that the commit names, or unreadable.
+func FuzzParts(f *testing.F) {
+	f.Add([]byte("result"), uint8(2), uint8(0), []byte("x"))
+	f.Fuzz(func(t *testing.T, result []byte, count, broken uint8, content []byte) {
+		if len(result) == 0 {
+			return
+		}
+		r := completion(record("k"), result)
+		r.Result, r.Parts = nil, fmt.Sprint(count, ":", len(result))
+		var parts []item
+		for n := range int(count) {
+			from, to := n*len(result)/int(count), (n+1)*len(result)/int(count)
+			parts = append(parts, item{"id": S("k#" + r.Commit + "#" + strconv.Itoa(n+1)), "data": B(string(result[from:to]))})
+		}
+		whole := true
+		if len(parts) > 0 && broken > 0 {
+			n := int(broken) % len(parts)
+			data := parts[n]["data"].(*types.AttributeValueMemberB).Value
+			whole = string(data) == string(content)
+			parts[n]["data"] = B(string(content))
+		}
+		got, err := dynamo.New(wall{parts: parts}, table).ReadResult(t.Context(), r)
+		if err != nil {
+			require.ErrorIs(t, err, idempotent.ErrUnreadable)
+			require.Nil(t, got)
+			return
+		}
+		require.True(t, whole)
+		require.Equal(t, result, got)
+	})
+}
