@@ -1,0 +1,12 @@
+// Package interop lets this library and AWS Powertools share a table: its tests run the newest published packages for
+// Python and TypeScript, and this library, in turn and in every direction, and print which behaviours agree.
+//
+// # Peers
+//
+// Each side is a process that is told on its standard input, line by line, what to run, so that it can be killed like a
+// function in Lambda: peer/peer.py, peer/peer.mjs, and for this library the test binary itself. An invocation is one
+// line of JSON, an [ask]. The answer is {"entered":true} once the handler runs, which then waits for a line that tells
+// how it ends, {"return":value} or {"fail":"text"}; and last {"returned":value}, or {"error":name,"cause":name}.
+//
+// The packages are pinned in peer/requirements.txt and peer/package-lock.json, and installed into .tools at the root.
+package interop

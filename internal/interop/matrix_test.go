@@ -1,0 +1,128 @@
+package interop
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"text/tabwriter"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+)
+
+// runVariable makes the comparison run: it installs packages, which other test runs are spared.
+const runVariable = "IDEMPOTENT_INTEROP"
+
+// direction is who comes first and who comes after.
+type direction struct{ first, second side }
+
+func (d direction) String() string { return d.first.name + " → " + d.second.name }
+
+// TestMatrix runs every scenario in every direction and prints which agree. A cell that is empty is a failure.
+func TestMatrix(t *testing.T) {
+	if os.Getenv(runVariable) != "1" {
+		t.Skipf("make interop runs it: %s is not 1", runVariable)
+	}
+	var directions []direction
+	for _, there := range []side{python(t), typescript(t)} {
+		here := ours(t, there.language)
+		directions = append(directions, direction{here, there}, direction{there, here})
+	}
+	matrix := make(map[string]string)
+	for _, s := range scenarios() {
+		for _, d := range directions {
+			name := s.name + ", " + d.String()
+			played := false // and neither skipped nor left out
+			passed := t.Run(name, func(t *testing.T) {
+				s.run(newStage(t, d))
+				played = true
+			})
+			if passed && played {
+				matrix[s.name+d.String()] = "yes"
+			}
+		}
+	}
+	report(t, directions, matrix)
+}
+
+func report(t *testing.T, directions []direction, matrix map[string]string) {
+	t.Helper()
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	for _, d := range directions {
+		fmt.Fprintf(w, "\t%s", d)
+	}
+	fmt.Fprintln(w)
+	for _, s := range scenarios() {
+		row := []string{s.name}
+		for _, d := range directions {
+			cell := matrix[s.name+d.String()]
+			if cell == "" {
+				cell = "NO"
+				t.Errorf("%s, %s: the cell is empty", s.name, d)
+			}
+			row = append(row, cell)
+		}
+		fmt.Fprintln(w, strings.Join(row, "\t"))
+	}
+	require.NoError(t, w.Flush())
+}
+
+// stage is where one scenario plays: the two sides, and an invocation on a table.
+type stage struct {
+	*testing.T
+	ask
+
+	first, second *peer
+	d             direction
+}
+
+// newStage starts both sides. All scenarios of default shape share a table, so every one has a prefix of its own.
+func newStage(t *testing.T, d direction) *stage {
+	t.Helper()
+	remaining := int64(30_000)
+	return &stage{
+		T: t, d: d, first: d.first.start(t), second: d.second.start(t),
+		ask: ask{
+			Table: table(t, shape{}), KeyPath: "id", Event: event("1", 10), Prefix: "interop-" + rand.Text(), RemainingMS: &remaining,
+		},
+	}
+}
+
+func event(id string, amount int) []byte {
+	return fmt.Appendf(nil, `{"id":%q,"amount":%d}`, id, amount)
+}
+
+// ours is the side that is this library, theirs the other one.
+func (s *stage) ours() (ours, theirs *peer) {
+	if s.first.ours {
+		return s.first, s.second
+	}
+	return s.second, s.first
+}
+
+// table makes a table of this shape, for the time of the test.
+func table(t *testing.T, s shape) string {
+	t.Helper()
+	client := dynamolocal.Client(dynamolocal.Endpoint(t))
+	name := newName(t, client)
+	require.NoError(t, dynamo.CreateTable(t.Context(), client, name, s.options()...))
+	return name
+}
+
+// newName returns the name of a table that is deleted after the test.
+func newName(t *testing.T, client *dynamodb.Client) string {
+	t.Helper()
+	name := "interop-" + rand.Text()
+	t.Cleanup(func() {
+		_, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: aws.String(name)})
+		require.NoError(t, err)
+	})
+	return name
+}

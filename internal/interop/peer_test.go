@@ -1,0 +1,163 @@
+package interop
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// ask is one invocation.
+type ask struct {
+	Table string          `json:"table"`
+	Event json.RawMessage `json:"event"`
+
+	KeyPath        string `json:"key_path,omitempty"`
+	ValidationPath string `json:"validation_path,omitempty"`
+	// Prefix is that of keys; without one the sides compute it from their environment and names.
+	Prefix string `json:"prefix,omitempty"`
+	Hash   string `json:"hash,omitempty"`
+	// ExpiresAfter is the retention in seconds, an hour if zero.
+	ExpiresAfter int `json:"expires_after,omitempty"`
+	// RemainingMS is what is left of the invocation's time, nil for nobody knows.
+	RemainingMS *int64 `json:"remaining_ms,omitempty"`
+	Shape       shape  `json:"shape"`
+
+	// The rest is for this library. Language is the one whose records it shares; Uncertain makes its handler's error one
+	// of unknown outcome.
+	Language  string `json:"language,omitempty"`
+	Uncertain bool   `json:"uncertain,omitempty"`
+	// HTTP makes this library's handler one of an HTTP API.
+	HTTP bool `json:"http,omitempty"`
+}
+
+// shape is that of the table, in which an empty name is the default.
+type shape struct {
+	Key        string `json:"key,omitempty"`
+	Sort       string `json:"sort,omitempty"`
+	Partition  string `json:"partition,omitempty"`
+	Expiration string `json:"expiration,omitempty"`
+	Lease      string `json:"lease,omitempty"`
+	Status     string `json:"status,omitempty"`
+	Data       string `json:"data,omitempty"`
+	Validation string `json:"validation,omitempty"`
+}
+
+// told is how a handler ends.
+type told struct {
+	Return json.RawMessage `json:"return,omitempty"`
+	Fail   string          `json:"fail,omitempty"`
+}
+
+// answer is what a peer says.
+type answer struct {
+	Entered  bool            `json:"entered,omitempty"`
+	Returned json.RawMessage `json:"returned,omitempty"`
+	Error    string          `json:"error,omitempty"`
+	Cause    string          `json:"cause,omitempty"`
+}
+
+// peer is a process that runs handlers, one after another.
+type peer struct {
+	side
+
+	t   *testing.T
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+// start starts a process of this side, which ends with the test.
+func (s side) start(t *testing.T) *peer {
+	t.Helper()
+	p := &peer{side: s, t: t, cmd: exec.Command(s.command[0], s.command[1:]...)}
+	outer := slices.DeleteFunc(os.Environ(), func(variable string) bool { return strings.HasPrefix(variable, "POWERTOOLS_") })
+	p.cmd.Env = slices.Concat(outer, s.env)
+	p.cmd.Stderr = os.Stderr
+	var err error
+	p.in, err = p.cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := p.cmd.StdoutPipe()
+	require.NoError(t, err)
+	p.out = bufio.NewReader(out)
+	require.NoError(t, p.cmd.Start())
+	t.Cleanup(p.kill)
+	return p
+}
+
+// kill ends the process as Lambda does, without a word.
+func (p *peer) kill() {
+	_ = p.cmd.Process.Kill() // it may have ended already
+	_ = p.cmd.Wait()
+}
+
+func (p *peer) say(v any) {
+	p.t.Helper()
+	line, err := json.Marshal(v)
+	require.NoError(p.t, err)
+	_, err = p.in.Write(append(line, '\n'))
+	require.NoError(p.t, err, "%s has ended", p.name)
+}
+
+func (p *peer) hear() answer {
+	p.t.Helper()
+	line, err := p.out.ReadBytes('\n')
+	require.NoError(p.t, err, "%s has ended", p.name)
+	var a answer
+	require.NoError(p.t, json.Unmarshal(line, &a), "%s says %s", p.name, line)
+	return a
+}
+
+// begin sends an invocation and returns what comes first: that the handler runs, or an answer without it.
+func (p *peer) begin(a ask) answer {
+	p.t.Helper()
+	a.Language = p.language
+	p.say(a)
+	return p.hear()
+}
+
+// enters begins an invocation whose handler has to run.
+func (p *peer) enters(a ask) {
+	p.t.Helper()
+	require.True(p.t, p.begin(a).Entered, "%s executes", p.name)
+}
+
+// ends lets the running handler return a value, or fail, and returns the answer.
+func (p *peer) ends(end told) answer {
+	p.t.Helper()
+	p.say(end)
+	return p.hear()
+}
+
+// executes runs a whole invocation whose handler has to run.
+func (p *peer) executes(a ask, result string) {
+	p.t.Helper()
+	p.enters(a)
+	got := p.ends(told{Return: json.RawMessage(result)})
+	require.Empty(p.t, got.Error, "%s: %s", p.name, got.Cause)
+	require.JSONEq(p.t, result, string(got.Returned))
+}
+
+// replays sends an invocation that has to be answered with this result, without an execution.
+func (p *peer) replays(a ask, result string) {
+	p.t.Helper()
+	got := p.begin(a)
+	require.False(p.t, got.Entered, "%s executes instead of replaying", p.name)
+	require.Empty(p.t, got.Error, "%s: %s", p.name, got.Cause)
+	require.JSONEq(p.t, result, string(got.Returned), p.name)
+}
+
+// refuses sends an invocation that has to be refused for this reason, without an execution.
+func (p *peer) refuses(a ask, why refusal) {
+	p.t.Helper()
+	got := p.begin(a)
+	require.False(p.t, got.Entered, "%s executes instead of refusing", p.name)
+	require.Empty(p.t, got.Returned)
+	require.Contains(p.t, []string{got.Error, got.Cause}, p.errors[why], "%s refuses as %s", p.name, why)
+}

@@ -1,0 +1,160 @@
+package interop
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+)
+
+const root = "../.."
+
+// side is a library in a language.
+type side struct {
+	name     string
+	command  []string
+	env      []string
+	language string // whose records this library shares
+	ours     bool
+	errors   map[refusal]string
+}
+
+// disabled is the same library, turned off.
+func (s side) disabled() side {
+	s.env = append(slices.Clone(s.env), "POWERTOOLS_IDEMPOTENCY_DISABLED=true")
+	return s
+}
+
+// refusal is why an invocation is refused.
+type refusal string
+
+const (
+	inProgress refusal = "in progress"
+	mismatch   refusal = "a mismatch"
+	unknown    refusal = "of unknown outcome"
+)
+
+// functionName is what Lambda would call the function on both sides.
+const functionName = "interop-fn"
+
+func environment(t *testing.T) []string {
+	t.Helper()
+	return []string{
+		dynamolocal.EndpointVariable + "=" + dynamolocal.Endpoint(t), "AWS_LAMBDA_FUNCTION_NAME=" + functionName,
+		"AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "AWS_REGION=us-east-1", "AWS_DEFAULT_REGION=us-east-1",
+		"NODE_NO_WARNINGS=1",
+	}
+}
+
+// ours is this library, sharing the records of a language.
+func ours(t *testing.T, language string) side {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	return side{
+		name: "go as " + language, command: []string{self}, env: append(environment(t), peerVariable+"=1"),
+		language: language, ours: true,
+		errors: map[refusal]string{inProgress: "InProgressError", mismatch: "MismatchError", unknown: "UnknownOutcomeError"},
+	}
+}
+
+// powertoolsErrors are the names of the errors that Python and TypeScript share.
+func powertoolsErrors() map[refusal]string {
+	return map[refusal]string{
+		inProgress: "IdempotencyAlreadyInProgressError", mismatch: "IdempotencyValidationError", unknown: "IdempotencyInvalidStatusError",
+	}
+}
+
+func python(t *testing.T) side {
+	t.Helper()
+	folder := tools(t, "interop-venv", "requirements.txt", func(folder string) [][]string {
+		return [][]string{
+			{"python3", "-m", "venv", folder},
+			{
+				filepath.Join(folder, "bin", "pip"), "install", "--quiet", "--disable-pip-version-check",
+				"--requirement", absolute(t, "peer/requirements.txt"),
+			},
+		}
+	})
+	return side{
+		name: "python", command: []string{filepath.Join(folder, "bin", "python"), "peer/peer.py"}, env: environment(t),
+		language: "python", errors: powertoolsErrors(),
+	}
+}
+
+func typescript(t *testing.T) side {
+	t.Helper()
+	needs(t, "node")
+	folder := tools(t, "interop-node", "package-lock.json", func(folder string) [][]string {
+		require.NoError(t, os.MkdirAll(folder, 0o755))
+		copyFile(t, "package.json", folder)
+		copyFile(t, "package-lock.json", folder)
+		return [][]string{{"npm", "ci", "--prefix", folder, "--no-audit", "--no-fund", "--ignore-scripts", "--silent"}}
+	})
+	copyFile(t, "peer.mjs", folder) // Node looks for packages beside the script
+	return side{
+		name: "typescript", command: []string{"node", filepath.Join(folder, "peer.mjs")}, env: environment(t),
+		language: "typescript", errors: powertoolsErrors(),
+	}
+}
+
+// tools returns a folder below .tools in which the commands have installed what the file of this package lists. What is
+// there and was made from the same file stays.
+func tools(t *testing.T, name, list string, commands func(folder string) [][]string) string {
+	t.Helper()
+	folder := filepath.Join(absolute(t, root), ".tools", name)
+	stamp := filepath.Join(folder, "made-from")
+	want, err := os.ReadFile(filepath.Join("peer", list))
+	require.NoError(t, err)
+	if has, err := os.ReadFile(stamp); err == nil && bytes.Equal(has, want) {
+		return folder
+	}
+	require.NoError(t, os.RemoveAll(folder))
+	for _, command := range commands(folder) {
+		needs(t, command[0])
+		if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
+			cannotf(t, "%s: %v\n%s", command[0], err, out)
+		}
+	}
+	require.NoError(t, os.WriteFile(stamp, want, 0o600)) // last, so that a folder with it is complete
+	return folder
+}
+
+// copyFile copies a file of the peers into a folder.
+func copyFile(t *testing.T, name, folder string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("peer", name))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, name), text, 0o600))
+}
+
+func needs(t *testing.T, program string) {
+	t.Helper()
+	if _, err := exec.LookPath(program); err != nil {
+		cannotf(t, "%v", err)
+	}
+}
+
+// cannotf ends a test that cannot run here: loudly, and as a failure where none may be left out.
+func cannotf(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if dynamolocal.Strict() {
+		t.Fatalf("AWS Powertools cannot be run: "+format, args...)
+	}
+	fmt.Fprintf(os.Stderr, "!!! SKIPPED %s: "+format+"\n", append([]any{t.Name()}, args...)...)
+	t.Skipf("!!! SKIPPED: "+format, args...)
+}
+
+func absolute(t *testing.T, path string) string {
+	t.Helper()
+	path, err := filepath.Abs(path)
+	require.NoError(t, err)
+	return path
+}
