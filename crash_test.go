@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -33,133 +36,280 @@ func (p *provider) charge(ctx context.Context, o order) (receipt, error) {
 	return receipt{Charge: p.charges[key], Amount: o.Amount}, nil
 }
 
-var allFaults = map[string]faultstore.Fault{
-	"refused": faultstore.Refuse, "denied": faultstore.Deny, "request lost": faultstore.LoseRequest,
-	"reply lost": faultstore.LoseReply, "never answered": faultstore.HangBefore,
-	"applied, never answered": faultstore.HangAfter, "dies before": faultstore.DieBefore, "dies after": faultstore.DieAfter,
+// crashFaults are what happens from call number n on, in the order of the table.
+var crashFaults = []crashFault{
+	{"throttled", onCall(faultstore.Refuse)},
+	{"request lost", onCall(faultstore.LoseRequest)},
+	{"never answered", onCall(faultstore.HangBefore)},
+	{"reply lost", onCall(faultstore.LoseReply)},
+	{"applied, never answered", onCall(faultstore.HangAfter)},
+	{"denied", onCall(faultstore.Deny)},
+	{"reply lost, then denied", func(n int) func(faultstore.Call) faultstore.Fault {
+		return func(c faultstore.Call) faultstore.Fault {
+			switch c.N {
+			case n:
+				return faultstore.LoseReply
+			case n + 1:
+				return faultstore.Deny
+			default:
+				return faultstore.Pass
+			}
+		}
+	}},
+	{"dies before", onCall(faultstore.DieBefore)},
+	{"dies after", onCall(faultstore.DieAfter)},
 }
 
-// scenario is a first delivery that makes a known number of store calls without faults.
+type crashFault struct {
+	name string
+	rule func(n int) func(faultstore.Call) faultstore.Fault
+}
+
+func (f crashFault) kills() bool { return strings.HasPrefix(f.name, "dies") }
+
+func onCall(fault faultstore.Fault) func(n int) func(faultstore.Call) faultstore.Fault {
+	return func(n int) func(faultstore.Call) faultstore.Fault { return faultstore.OnCall(n, fault) }
+}
+
+// noFault passes everything.
+var noFault = crashFault{rule: onCall(faultstore.Pass)}
+
+// leaseOfCrashes is after every lease: the 10 s that Lambda gives, the margin, and rounding.
+const leaseOfCrashes = 13 * time.Second
+
+// scenario is a first delivery: what it finds, and what its handler does.
 type scenario struct {
-	name  string
-	calls int
-	opts  []idempotent.Option
-	set   func(s *shop)
-	do    func(p *provider) func(context.Context, order) (receipt, error)
+	name string
+	opts []idempotent.Option
+	set  func(s *shop)
+	do   func(s *shop, p *provider) func(context.Context, order) (receipt, error)
+	// final is what every later delivery is answered, if that is an error.
+	final error
 }
 
 func scenarios() []scenario {
-	charge := func(p *provider) func(context.Context, order) (receipt, error) { return p.charge }
 	none := func(*shop) {}
-	fails := func(mark func(error) error) func(p *provider) func(context.Context, order) (receipt, error) {
-		return func(p *provider) func(context.Context, order) (receipt, error) {
+	lapsed := func(s *shop) { s.put(func(r *idempotent.Record) { r.Lease = r.Lease.Add(-time.Hour) }) }
+	charge := func(_ *shop, p *provider) func(context.Context, order) (receipt, error) { return p.charge }
+	// failsFirst fails in the first execution, with a charge or without; later ones charge.
+	failsFirst := func(charges bool, mark func(error) error) func(*shop, *provider) func(context.Context, order) (receipt, error) {
+		return func(_ *shop, p *provider) func(context.Context, order) (receipt, error) {
 			return func(ctx context.Context, o order) (receipt, error) {
 				if p.calls > 0 {
 					return p.charge(ctx, o)
 				}
-				p.calls++
+				if charges {
+					_, _ = p.charge(ctx, o)
+				} else {
+					p.calls++
+				}
 				return receipt{}, mark(errCard)
 			}
 		}
 	}
 	itself := func(err error) error { return err }
+	resolver := idempotent.WithResolver(
+		func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
+			return idempotent.Executed(receipt{Charge: 1, Amount: 5}), nil
+		})
+	refuse := []idempotent.Option{idempotent.WithCrashPolicy(idempotent.Refuse)}
 	return []scenario{
-		{"first execution", 2, nil, none, charge},
-		{"takeover", 3, nil, func(s *shop) {
-			s.put(func(r *idempotent.Record) { r.Lease = r.Lease.Add(-time.Hour) })
-		}, charge},
-		{"expired record", 2, nil, func(s *shop) {
+		{name: "first execution", set: none, do: charge},
+		{name: "takeover", set: lapsed, do: charge},
+		{name: "expired record", set: func(s *shop) {
 			s.put(func(r *idempotent.Record) { completed(r, `{}`); r.Expiry = time.Now() })
-		}, charge},
-		{"handler error", 2, nil, none, fails(itself)},
-		{"terminal error", 2, nil, none, fails(idempotent.Terminal)},
-		{"refuse", 2, []idempotent.Option{idempotent.WithCrashPolicy(idempotent.Refuse)}, none, charge},
+		}, do: charge},
+		{name: "replay", set: func(s *shop) {
+			s.put(func(r *idempotent.Record) { completed(r, `{"charge":1,"amount":5}`) })
+		}, do: charge},
+		{name: "in progress", set: func(s *shop) { s.put(func(*idempotent.Record) {}) }, do: charge},
+		{name: "another request", opts: []idempotent.Option{amountFingerprint()}, set: func(s *shop) {
+			_, err := s.sandbox(nil, amountFingerprint()).handle(6)
+			require.NoError(s.t, err)
+		}, do: charge, final: idempotent.ErrMismatch},
+		{name: "handler error", set: none, do: failsFirst(false, itself)},
+		{name: "terminal error", set: none, do: failsFirst(false, idempotent.Terminal)},
+		{name: "uncertain error", set: none, do: failsFirst(true, idempotent.Uncertain)},
+		{name: "lost lease", set: none, do: func(s *shop, p *provider) func(context.Context, order) (receipt, error) {
+			return func(ctx context.Context, o order) (receipt, error) {
+				if p.calls == 0 { // someone else has completed in the meantime, with the same derived key
+					mine := s.mustRecord()
+					theirs := mine
+					theirs.Owner = "someone"
+					completed(&theirs, `{"charge":1,"amount":5}`)
+					_, swapped, err := s.inner.Swap(ctx, mine, theirs)
+					require.NoError(s.t, err)
+					require.True(s.t, swapped)
+				}
+				return p.charge(ctx, o)
+			}
+		}},
+		{name: "first execution, `Refuse`", opts: refuse, set: none, do: charge},
+		{name: "lapsed record, `Refuse`", opts: refuse, set: lapsed, do: charge, final: idempotent.ErrUnknownOutcome},
+		{name: "takeover, resolver", opts: []idempotent.Option{resolver}, set: lapsed, do: charge},
 	}
 }
 
-// Every store call of every scenario fails in every way; then the request comes again, at once and after the lease, and
-// in the second recovery every call fails as well.
-func TestEverySingleFailureAndEverySecondOne(t *testing.T) {
+// Every store call of every scenario fails in every way; then the request comes again, at once and after the lease. What
+// comes of it is the table of the documentation.
+func TestEverySingleFailure(t *testing.T) {
+	var table crashTable
 	for _, sc := range scenarios() {
-		t.Run(sc.name+" without faults", func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s := newShopOn(t, memory.New(), nil, sc.opts...)
-				sc.set(s)
-				s.do = sc.do(new(provider))
-				_, _ = s.handle(5)
-				assert.Len(t, s.store.Ops(), sc.calls, "the calls below are all of them")
-			})
-		})
-		for call := range sc.calls {
-			for first, fault := range allFaults {
-				t.Run(fmt.Sprintf("%s, call %d %s", sc.name, call+1, first), func(t *testing.T) {
-					inBubble(t, func(t *testing.T) { crash(t, sc, call+1, fault, 0, faultstore.Pass) })
+		for n, op := range callsOf(t, sc) {
+			for _, f := range crashFaults {
+				t.Run(fmt.Sprintf("%s, call %d %s", sc.name, n+1, f.name), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						soon := begin(t, sc, n+1, f)
+						soon.again(0)
+						soon.again(leaseOfCrashes)
+						soon.again(0)
+						soon.end(2)
+						later := begin(t, sc, n+1, f)
+						later.again(leaseOfCrashes)
+						later.again(0)
+						later.end(2)
+						table.add(sc.name, n+1, op, f.name, soon, later)
+					})
 				})
-				for again := range 3 {
-					for second, secondFault := range allFaults {
-						t.Run(fmt.Sprintf("%s, call %d %s, then call %d %s", sc.name, call+1, first, again+1, second), func(t *testing.T) {
-							inBubble(t, func(t *testing.T) { crash(t, sc, call+1, fault, again+1, secondFault) })
-						})
-					}
+			}
+		}
+	}
+	if !t.Failed() {
+		table.compare(t)
+	}
+}
+
+// Every store call of the recovery fails as well.
+func TestEverySecondFailure(t *testing.T) {
+	var schedules atomic.Int64
+	t.Run("all", func(t *testing.T) {
+		for _, sc := range scenarios() {
+			for n := range callsOf(t, sc) {
+				for _, f := range crashFaults {
+					t.Run(fmt.Sprintf("%s, call %d %s", sc.name, n+1, f.name), func(t *testing.T) {
+						inBubble(t, func(t *testing.T) { schedules.Add(failAgain(t, sc, n+1, f)) })
+					})
 				}
 			}
 		}
+	})
+	t.Log(schedules.Load(), "schedules with two failures")
+}
+
+// failAgain plays every second failure after one, and returns how many there are.
+func failAgain(t *testing.T, sc scenario, n int, fault crashFault) (schedules int64) {
+	for _, wait := range []time.Duration{0, leaseOfCrashes} {
+		clean := begin(t, sc, n, fault)
+		clean.again(wait)
+		for m := range clean.last.store.Ops() {
+			for _, second := range crashFaults {
+				schedules++
+				c := begin(t, sc, n, fault)
+				c.against(wait, m+1, second)
+				for _, wait := range []time.Duration{0, leaseOfCrashes, leaseOfCrashes} {
+					c.again(wait)
+				}
+				c.end(3)
+			}
+		}
+	}
+	return schedules
+}
+
+// callsOf returns the store calls of a scenario without faults.
+func callsOf(t *testing.T, sc scenario) (ops []faultstore.Op) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { ops = begin(t, sc, 0, noFault).last.store.Ops() })
+	require.NotEmpty(t, ops, "%s asks the store", sc.name)
+	return ops
+}
+
+// crash is a schedule of failures that is played.
+type crash struct {
+	t        *testing.T
+	scenario scenario
+	provider *provider
+	first    *shop
+	last     *shop // of the last delivery
+	died     bool
+	// got is what a caller got before, if there was anything.
+	got      *receipt
+	answered []string
+}
+
+// begin plays the first delivery, whose call number n (0 for none) meets a fault.
+func begin(t *testing.T, sc scenario, n int, fault crashFault) *crash {
+	t.Helper()
+	c := &crash{t: t, scenario: sc, provider: new(provider)}
+	c.first = newShopOn(t, memory.New(), nil, sc.opts...)
+	sc.set(c.first)
+	c.deliver(n, fault)
+	return c
+}
+
+// again delivers the request after a while without a fault. At once it executes only if nobody may still be at it; after the
+// lease it is always settled (I4).
+func (c *crash) again(wait time.Duration) {
+	c.t.Helper()
+	time.Sleep(wait)
+	err := c.deliver(0, noFault)
+	switch {
+	case err == nil:
+	case c.scenario.final != nil:
+		assert.ErrorIs(c.t, err, c.scenario.final)
+	case errors.Is(err, idempotent.ErrInProgress):
+		assert.Zero(c.t, wait, "I4: no key stays blocked longer than its lease")
+	case errors.Is(err, idempotent.ErrUnknownOutcome):
+		assert.True(c.t, c.provider.calls > 0 || c.died, "only what may have had an effect is unknown")
+	default:
+		var replayed *idempotent.ReplayedError
+		assert.True(c.t, errors.As(err, &replayed) || errors.Is(err, errCard), "%v", err)
 	}
 }
 
-// crash plays one schedule of failures and checks the invariants after it.
-func crash(t *testing.T, sc scenario, call int, fault faultstore.Fault, again int, secondFault faultstore.Fault) {
-	p := new(provider)
-	s := newShopOn(t, memory.New(), faultstore.OnCall(call, fault), sc.opts...)
-	sc.set(s)
-	s.do = sc.do(p)
-	fired := func(s *shop) { assert.Equal(t, 1, s.store.Fired(), "the fault was done") }
+// against is again with a fault of call number n.
+func (c *crash) against(wait time.Duration, n int, fault crashFault) {
+	c.t.Helper()
+	time.Sleep(wait)
+	_ = c.deliver(n, fault)
+}
+
+func (c *crash) deliver(n int, fault crashFault) error {
+	c.t.Helper()
+	s := c.first.sandbox(fault.rule(n), c.scenario.opts...)
+	s.do = c.scenario.do(s, c.provider)
+	c.last = s
 	started := time.Now()
-
-	first, firstErr := s.handle(5)
-	fired(s)
-	assert.LessOrEqual(t, time.Since(started), 12*time.Second)
-	died := fault == faultstore.DieBefore || fault == faultstore.DieAfter
-	lease := 13 * time.Second // of the 10 s that Lambda gives, the margin, and rounding
-
-	if again > 0 {
-		time.Sleep(lease)
-		second := s.sandbox(faultstore.OnCall(again, secondFault), sc.opts...)
-		second.do = sc.do(p)
-		out, err := second.handle(5)
-		died = died || secondFault == faultstore.DieBefore || secondFault == faultstore.DieAfter
-		if firstErr == nil && err == nil {
-			assert.Equal(t, first, out, "I2")
-		}
-		if err == nil {
-			first, firstErr = out, nil
-		}
+	out, err := s.handle(5)
+	assert.LessOrEqual(c.t, time.Since(started), 12*time.Second)
+	if n > 0 {
+		assert.Positive(c.t, s.store.Fired(), "the fault was done")
 	}
+	assert.LessOrEqual(c.t, len(c.provider.charges), 1, "I1: one effect")
 
-	// A delivery at once executes only if nobody may still be at it, and one after the lease is always settled (I4).
-	for _, wait := range []time.Duration{0, lease, lease} {
-		time.Sleep(wait)
-		next := s.sandbox(nil, sc.opts...)
-		next.do = sc.do(p)
-		out, err := next.handle(5)
-		assert.LessOrEqual(t, len(p.charges), 1, "I1: one effect")
-		switch {
-		case err == nil:
-			if firstErr == nil && !died {
-				assert.Equal(t, first, out, "I2: what one caller got, all callers get")
-			}
-			first, firstErr = out, nil
-		case errors.Is(err, idempotent.ErrInProgress):
-			assert.Zero(t, wait, "I4: no key stays blocked longer than its lease")
-		case errors.Is(err, idempotent.ErrUnknownOutcome):
-			assert.True(t, p.calls > 0 || died, "only what may have had an effect is unknown")
-		default:
-			var replayed *idempotent.ReplayedError
-			require.True(t, errors.As(err, &replayed) || errors.Is(err, errCard), "%v", err)
+	c.died = c.died || fault.kills()
+	e := s.event()
+	answered := string(e.Outcome)
+	if e.Settlement != "" {
+		answered += ", " + string(e.Settlement)
+	}
+	switch {
+	case fault.kills():
+		answered = "–"
+	case err == nil:
+		if c.got != nil {
+			assert.Equal(c.t, *c.got, out, "I2: what one caller got, all callers get")
 		}
+		c.got = &out
 	}
-	assert.LessOrEqual(t, p.calls, 3, "I7: executions that the caller could have been spared")
-	if r := s.mustRecord(); r.Status == idempotent.StatusInProgress {
-		t.Errorf("the record is left in progress: %+v", r)
-	}
+	c.answered = append(c.answered, answered)
+	return err
+}
+
+// end checks what holds after every schedule.
+func (c *crash) end(most int) {
+	c.t.Helper()
+	assert.LessOrEqual(c.t, c.provider.calls, most, "I7: executions that the caller could have been spared")
+	r := c.first.mustRecord()
+	assert.NotEqual(c.t, idempotent.StatusInProgress, r.Status, "the record is left in progress: %+v", r)
 }

@@ -323,3 +323,41 @@ func TestCauseOfTheHandlersContextIsAnInterruption(t *testing.T) {
 		})
 	}
 }
+
+func TestResolverThatComesBackAfterItsLeaseWasLostExecutesNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var s *shop
+		s = newShop(t, idempotent.WithResolver(
+			func(ctx context.Context, _ idempotent.Execution, _ order) (idempotent.Resolution[receipt], error) {
+				ours := s.mustRecord()
+				theirs := ours
+				theirs.Owner, theirs.Lease = "someone else", time.Now().Add(time.Hour)
+				_, swapped, err := s.inner.Swap(t.Context(), ours, theirs)
+				assert.NoError(t, err)
+				assert.True(t, swapped)
+				<-ctx.Done()
+				assert.ErrorIs(t, context.Cause(ctx), idempotent.ErrLeaseLost)
+				return idempotent.Untouched[receipt](), nil
+			}))
+		s.put(func(r *idempotent.Record) { r.Lease = time.Now().Add(-time.Second).Truncate(time.Second) })
+		_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 1}) // without a deadline: the lease is renewed
+		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+		assertExecuted(t, s, 0)
+		assert.Equal(t, "someone else", s.mustRecord().Owner)
+	})
+}
+
+func TestResolverThatComesBackAtTheDeadlineExecutesNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t, idempotent.WithResolver(
+			func(ctx context.Context, _ idempotent.Execution, _ order) (idempotent.Resolution[receipt], error) {
+				<-ctx.Done()
+				return idempotent.Untouched[receipt](), nil
+			}))
+		s.put(func(r *idempotent.Record) { r.Lease = time.Now().Add(-time.Second).Truncate(time.Second) })
+		_, err := s.handle(1)
+		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+		assertExecuted(t, s, 0)
+		assert.Equal(t, idempotent.StatusUnknown, s.mustRecord().Status, "the next delivery asks again")
+	})
+}
