@@ -124,6 +124,7 @@ func (v *invocation) fresh() Record {
 func (v *invocation) claimed(r Record) Record {
 	r.Status, r.Owner, r.Reason = StatusInProgress, v.owner, ""
 	r.Lease = v.lease
+	r.Layout = v.layout()
 	r.Expiry = v.expiryInProgress(r.Lease)
 	r.Attempt++
 	return r

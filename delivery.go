@@ -37,6 +37,9 @@ type source[In any] struct {
 	payload []byte
 	in      In
 	decoded bool
+	// http is what prepare found, if the event is one of HTTP. Answers are made from it, not from the event, which the handler
+	// may have changed meanwhile.
+	http httpRequest
 }
 
 // event decodes the payload, once. Like lambda.NewHandler it ignores what follows the first JSON value.
@@ -70,6 +73,7 @@ func (d *delivery[In, Out]) run(ctx context.Context) error {
 	if a.outcome == OutcomeReplayed || a.outcome == OutcomeResolved {
 		a = d.receive(a, &event)
 	}
+	d.announce(a)
 	event.Outcome, event.Err = a.outcome, a.err
 	if a.err == nil {
 		event.Err = d.err
@@ -208,6 +212,18 @@ func (d *delivery[In, Out]) ask(ctx context.Context, x Execution) (Resolution[Ou
 	return d.functions.resolver(ctx, x, in)
 }
 
+// announce tells the caller of an execution until when its answer is replayed. An answer that was not stored says nothing
+// of the kind, whatever the handler passed on.
+func (d *delivery[In, Out]) announce(a answer) {
+	if a.outcome != OutcomeExecuted || !d.answered || d.encodeErr != nil {
+		return
+	}
+	if out, changed := d.shape.answerForm(&d.source, d.out, a.expires, false); changed {
+		d.out = out
+		d.encode()
+	}
+}
+
 // receive takes a stored result as the answer. One that cannot be decoded is unreadable; if it is someone else's and the
 // handler has a result of its own, that stays the answer.
 func (d *delivery[In, Out]) receive(a answer, event *Event) answer {
@@ -224,7 +240,7 @@ func (d *delivery[In, Out]) receive(a answer, event *Event) answer {
 		return d.undecodable(event)
 	}
 	d.err, d.encodeErr, d.answered = nil, nil, true
-	d.out = d.shape.replayedForm(out)
+	d.out, _ = d.shape.answerForm(&d.source, out, a.expires, true)
 	d.encode()
 	return a
 }

@@ -56,6 +56,8 @@ type answer struct {
 	// result is what a replay returns: a value, or an error if terminal is set.
 	result   []byte
 	terminal bool
+	// expires is until when the result is replayed, zero if it is not stored.
+	expires time.Time
 	// err is the library's error, if that is the answer.
 	err error
 }
@@ -82,17 +84,25 @@ type invocation struct {
 // invoke runs one delivery: claim, handle, and complete or release. The event is filled in on the way.
 func (c *config) invoke(ctx context.Context, req request, w work, event *Event) answer {
 	v := &invocation{config: c, request: req, event: event}
-	v.owner, v.started, v.lease = rand.Text(), time.Now(), c.leaseFor(ctx)
-	v.deadline = c.nearDeadline(ctx)
+	v.begin(ctx)
 	event.RecordKey = req.recordKey
 
 	a, claimed := v.claim(ctx)
 	event.Claim = time.Since(v.started)
+	if !claimed && a.outcome == OutcomeInProgress && v.wait > 0 {
+		a, claimed = v.await(ctx, a)
+	}
 	if !claimed {
 		return a
 	}
 	event.Attempt, event.Recovered = v.mine.Attempt, v.recovered()
 	return v.handle(ctx, w)
+}
+
+// begin prepares a claim: a token, and a lease from now.
+func (v *invocation) begin(ctx context.Context) {
+	v.owner, v.started, v.lease = rand.Text(), time.Now(), v.leaseFor(ctx)
+	v.deadline = v.nearDeadline(ctx)
 }
 
 func (v *invocation) recovered() bool { return v.mine.Attempt > 1 }
@@ -130,6 +140,9 @@ func (v *invocation) handle(ctx context.Context, w work) answer {
 	resolved, e := touchedNothing, ending{}
 	if v.user.resolver != nil && v.recovered() { // an execution that may have had its effect
 		resolved, e = w.resolve(hctx, v.execution())
+		if resolved == touchedNothing && hctx.Err() != nil {
+			resolved, e = stillUnknown, ending{fate: fateUnknown} // too late to execute: someone else may own the record
+		}
 		if resolved == stillUnknown {
 			e.reason = v.seenReason
 		}
@@ -146,7 +159,7 @@ func (v *invocation) handle(ctx context.Context, w work) answer {
 		return a
 	case resolved == hasExecuted:
 		v.event.ResultBytes = len(e.result)
-		return answer{outcome: OutcomeResolved, result: e.result}
+		return answer{outcome: OutcomeResolved, result: e.result, expires: a.expires}
 	default:
 		return v.unknown(e.reason)
 	}

@@ -99,11 +99,18 @@ func (v *invocation) replay(ctx context.Context, held Record) answer {
 	switch {
 	case held.Commit != "" && !held.Committed(result):
 		return v.unreadable("its result is not the one that was committed", nil)
+	case v.powertools != nil:
+		var err error
+		if result, err = v.powertools.replayed(held, result); err != nil {
+			return v.unreadable("its result is not what the language writes", err)
+		}
 	case held.Commit == "" && !json.Valid(result): // AWS Powertools writes no digest
 		return v.unreadable("its result is no JSON", nil)
 	}
 	v.event.ResultBytes = len(result)
-	return answer{outcome: OutcomeReplayed, result: result, terminal: held.Reason == reasonTerminal}
+	return answer{
+		outcome: OutcomeReplayed, result: result, terminal: held.Reason == reasonTerminal, expires: held.Expiry,
+	}
 }
 
 func (v *invocation) readResult(ctx context.Context, held Record) ([]byte, error) {

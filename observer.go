@@ -19,7 +19,7 @@ const (
 	OutcomeMismatch   Outcome = "mismatch"
 	// OutcomeStale: the timestamp of the request is missing, malformed or too old.
 	OutcomeStale Outcome = "stale"
-	// OutcomeMissingTenant: nothing names the caller, although [HTTP.RequireTenant] asks for it.
+	// OutcomeMissingTenant: the caller cannot be identified, although [HTTP.RequireTenant] asks for it.
 	OutcomeMissingTenant Outcome = "missing tenant"
 	// OutcomeInProgress: another execution holds the key.
 	OutcomeInProgress Outcome = "in progress"

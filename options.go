@@ -39,6 +39,7 @@ type config struct {
 	operation   string
 	retention   time.Duration
 	timing      Timing
+	wait        time.Duration
 	crash       CrashPolicy
 	onError     ErrorPolicy
 	optionalKey bool
@@ -51,8 +52,11 @@ type config struct {
 	user struct{ key, fingerprint, tenant, storeIf, resolver any }
 
 	keyPath, fingerprintPath *jmespath.Expression
-	partialKey               bool
-	digestKey                []byte
+	// What the expressions were compiled with.
+	keyPathOptions, fingerprintPathOptions []jmespath.Option
+	partialKey                             bool
+	digestKey                              []byte
+	powertools                             *powertoolsMode // nil for records of this module's own
 
 	// What was given at all, valid or not.
 	operationSet, keyPathSet, crashSet, disabledSet, httpSet bool
@@ -163,6 +167,22 @@ func WithTiming(t Timing) Option {
 	})
 }
 
+// WithWait lets a delivery that meets a running execution wait for its result, for at most d, instead of answering at
+// once that it is in progress. Default 0: no wait. It looks at the record in growing intervals of 0.1 to 2 s, and
+// answers with the result when it comes. It never waits beyond the deadline of its own invocation, and leaves time to
+// answer. If the execution failed, crashed or was released, the delivery executes itself, unless less than a quarter of the
+// time that it had is left.
+//
+// A delivery that waits occupies a Lambda environment, and is paid for: mind the concurrency that a storm of retries takes.
+// Behind a gateway, keep it below the gateway's timeout (29 s of a REST API, 30 s of an HTTP API) and that of the clients:
+// nobody gets an answer that comes later.
+func WithWait(d time.Duration) Option {
+	return optionFunc(func(c *config) error {
+		c.wait = d
+		return atLeast("WithWait", "", d, 0)
+	})
+}
+
 // WithStoreIf decides which results are stored. The default of HTTP handlers goes by status, see [WithHTTP]; any other
 // handler stores every result that it returns without an error. A result for which it returns false is handled by the error
 // policy: released by default, so that the client may retry. It replaces the HTTP rule of which statuses are stored.
@@ -192,7 +212,9 @@ func WithErrorPolicy(p ErrorPolicy) Option {
 	})
 }
 
-// WithUnrepeatable is for effects that must never be repeated: [Refuse] and [UnknownOnError] together.
+// WithUnrepeatable is for effects that must never be repeated: [Refuse] and [UnknownOnError] together. A response that is
+// not stored counts as a failure: return one that says that nothing has happened yet, such as a 429 or 503 before the
+// effect was tried, with an error marked [NotExecuted], or the outcome becomes UNKNOWN.
 func WithUnrepeatable() Option {
 	return optionFunc(func(c *config) error {
 		c.crash, c.crashSet, c.onError = Refuse, true, UnknownOnError
@@ -220,7 +242,7 @@ func WithResolver[In, Out any](resolver func(ctx context.Context, x Execution, i
 	return userFunc("WithResolver", resolver, func(c *config) { c.user.resolver = resolver })
 }
 
-// WithObserver reports every invocation; package observe has an observer that logs. Without one, nobody learns why an HTTP
+// WithObserver reports every invocation; package observe has observers for metrics and logs. Without one, nobody learns why an HTTP
 // handler answers 503 or 500: the cause is in the event and never in the answer. The function runs on the caller's goroutine after the record was settled, and
 // must be safe for concurrent use. A panic in it is not recovered.
 func WithObserver(observe func(context.Context, Event)) Option {

@@ -3,6 +3,7 @@ package idempotent
 import (
 	"context"
 	"encoding/base64"
+	"time"
 
 	"github.com/go-idempotent/idempotent/fingerprint"
 )
@@ -17,6 +18,9 @@ func (s *plainShape[In, Out]) prepare(ctx context.Context, src *source[In]) (*re
 	key, err := chosenKey(s.config, s.functions, src)
 	if key == "" || err != nil {
 		return nil, err
+	}
+	if s.powertools != nil {
+		return powertoolsRequest(s.config, key, src)
 	}
 	h := s.newHash("record key")
 	h.String("plain")
@@ -37,14 +41,19 @@ func (s *plainShape[In, Out]) prepare(ctx context.Context, src *source[In]) (*re
 func (*plainShape[In, Out]) answers(Out) bool                       { return false }
 func (*plainShape[In, Out]) stores(Out) bool                        { return true }
 func (*plainShape[In, Out]) storedForm(out Out) (Out, bool)         { return out, false }
-func (*plainShape[In, Out]) replayedForm(out Out) Out               { return out }
 func (*plainShape[In, Out]) replaysBytes() bool                     { return true }
 func (*plainShape[In, Out]) problem(*source[In], error) (Out, bool) { var none Out; return none, false }
+
+func (*plainShape[In, Out]) answerForm(_ *source[In], out Out, _ time.Time, _ bool) (Out, bool) {
+	return out, false
+}
 
 // How errors name what they are about.
 const (
 	sourceEvent  = "the event"
 	optionTenant = "WithTenant"
+	// optionFingerprint is the function, not the path.
+	optionFingerprint = "WithFingerprint"
 )
 
 // recordKey is what the store knows a key by.
@@ -55,12 +64,15 @@ func recordKey(operation string, h *fingerprint.Hash) string {
 
 // chosenKey is what the options make of the event. It is empty without an error if the delivery has none and needs none.
 func chosenKey[In, Out any](c *config, f functions[In, Out], src *source[In]) (string, error) {
-	if c.keyPath == nil {
+	if c.keyPath == nil && c.powertools == nil {
 		return keyOf(c, f.key, src)
 	}
 	payload, err := src.json()
 	if err != nil {
 		return "", err
+	}
+	if c.powertools != nil {
+		return c.powertoolsKey(payload)
 	}
 	return c.selectKey(payload)
 }
@@ -127,12 +139,12 @@ func chosenFingerprint[In, Out any](c *config, f functions[In, Out], src *source
 func fingerprintOf[In any](c *config, f func(In) (any, error), in In) (string, error) {
 	covered, err := f(in)
 	if err != nil {
-		return "", &RefusedError{Operation: c.operation, Source: "WithFingerprint", Err: err}
+		return "", &RefusedError{Operation: c.operation, Source: optionFingerprint, Err: err}
 	}
 	h := c.newHash("fingerprint")
 	h.String("value")
 	if err := h.Value(covered); err != nil {
-		return "", &RefusedError{Operation: c.operation, Source: "WithFingerprint", Err: err}
+		return "", &RefusedError{Operation: c.operation, Source: optionFingerprint, Err: err}
 	}
 	return h.Text(), nil
 }

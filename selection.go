@@ -21,7 +21,7 @@ import (
 // its argument.
 func WithKeyPath(expression string, opts ...jmespath.Option) Option {
 	return optionFunc(func(c *config) (err error) {
-		c.keyPathSet = true
+		c.keyPathSet, c.keyPathOptions = true, opts
 		c.keyPath, err = jmespath.Compile(expression, opts...)
 		return naming("WithKeyPath", err)
 	})
@@ -38,6 +38,7 @@ func WithPartialKey() Option {
 // request with [ErrInvalidKey]: there is nothing to tell whether the key stands for it.
 func WithFingerprintPath(expression string, opts ...jmespath.Option) Option {
 	return optionFunc(func(c *config) (err error) {
+		c.fingerprintPathOptions = opts
 		c.fingerprintPath, err = jmespath.Compile(expression, opts...)
 		return naming("WithFingerprintPath", err)
 	})
@@ -93,23 +94,35 @@ func (c *config) selectKey(payload []byte) (string, error) {
 	return string(key), nil
 }
 
-// selectFingerprint evaluates the fingerprint path.
+// selectFingerprint is the digest of what the fingerprint path selects.
 func (c *config) selectFingerprint(payload []byte) (string, error) {
-	refused := func(reason string, err error) (string, error) {
-		return "", &InvalidKeyError{Operation: c.operation, Source: "the selection of WithFingerprintPath", Reason: reason, Err: err}
-	}
-	selected, err := c.fingerprintPath.Search(payload)
+	selected, err := c.selectedFingerprint(payload)
 	if err != nil {
-		return refused("fails: "+err.Error(), err)
-	}
-	presence := selected.Presence()
-	if presence == jmespath.Missing || presence == jmespath.Partial && !c.partialKey {
-		return refused("is missing or incomplete", nil)
+		return "", err
 	}
 	h := c.newHash("fingerprint")
 	h.String("selection")
 	if err := h.JSON(selected.JSON()); err != nil {
-		return refused("has no canonical form", err)
+		return "", c.invalidSelection(sourceFingerprint, "has no canonical form", err)
 	}
 	return h.Text(), nil
+}
+
+// selectedFingerprint evaluates the fingerprint path.
+func (c *config) selectedFingerprint(payload []byte) (jmespath.Value, error) {
+	selected, err := c.fingerprintPath.Search(payload)
+	if err != nil {
+		return selected, c.invalidSelection(sourceFingerprint, "fails: "+err.Error(), err)
+	}
+	presence := selected.Presence()
+	if presence == jmespath.Missing || presence == jmespath.Partial && !c.partialKey {
+		return selected, c.invalidSelection(sourceFingerprint, "is missing or incomplete", nil)
+	}
+	return selected, nil
+}
+
+const sourceFingerprint = "the selection of WithFingerprintPath"
+
+func (c *config) invalidSelection(source, reason string, err error) error {
+	return &InvalidKeyError{Operation: c.operation, Source: source, Reason: reason, Err: err}
 }

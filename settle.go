@@ -54,9 +54,14 @@ func (v *invocation) settleEnd(now time.Time) time.Time {
 // complete stores the result. If it cannot, a last small write says that the effect happened and its result is
 // lost: nobody must execute again.
 func (v *invocation) complete(ctx context.Context, e ending) (answer, bool) {
+	kept, reason, err := v.kept(e)
+	if err != nil {
+		v.event.StoreErr = err
+		return v.becomeUnknown(ctx, reason)
+	}
 	next := v.mine
-	next.Status, next.Reason, next.Result = StatusCompleted, e.reason, e.result
-	next.Commit = Commit(v.owner, e.result)
+	next.Status, next.Reason, next.Result = StatusCompleted, e.reason, kept
+	next.Commit = Commit(v.owner, kept)
 	next.Expiry = expiryAt(v.now().Add(v.retention), time.Time{})
 	next.Lease = time.Time{}
 
@@ -104,19 +109,19 @@ func (v *invocation) conclude(ctx context.Context, next Record) (answer, bool, e
 			}
 			continue
 		case written:
-			return v.settled(next.Status)
+			return v.settled(next)
 		}
 
 		moves++
 		absent = false
 		switch {
 		case strings.HasPrefix(held.Commit, v.owner+"."):
-			return v.settled(StatusCompleted) // the reply was lost, the write was not
+			return v.settled(held) // the reply was lost, the write was not
 		case held.Key == "" || held.Claimable(now):
 			absent = true // deleted meanwhile: the result is stored if nobody else claims first
 		case held.Owner == v.owner && held.Status != StatusCompleted:
 			if held.Status == next.Status {
-				return v.settled(next.Status)
+				return v.settled(next)
 			}
 			seen = unleased(held) // someone found our lease lapsed; we still bring the result
 		case next.Status == StatusCompleted && v.lapsedElsewhere(held, now):
@@ -141,12 +146,14 @@ func (v *invocation) write(ctx context.Context, absent bool, seen, next Record, 
 	return v.store.Swap(ctx, seen, next)
 }
 
-func (v *invocation) settled(status Status) (answer, bool, error) {
-	v.event.Settlement = SettledCompleted
-	if status == StatusUnknown {
+// settled is the answer once the record is ours in the state that is given.
+func (v *invocation) settled(r Record) (answer, bool, error) {
+	if r.Status == StatusUnknown {
 		v.event.Settlement = SettledUnknown
+		return executed, true, nil
 	}
-	return executed, true, nil
+	v.event.Settlement = SettledCompleted
+	return answer{outcome: OutcomeExecuted, expires: r.Expiry}, true, nil
 }
 
 func (v *invocation) lapsedElsewhere(held Record, now time.Time) bool {

@@ -1,6 +1,9 @@
 package idempotent
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // shape is how the events of a handler name their key, and how its results are stored and replayed.
 type shape[In, Out any] interface {
@@ -12,9 +15,9 @@ type shape[In, Out any] interface {
 	// value than out.
 	stores(out Out) bool
 	storedForm(out Out) (stored Out, changed bool)
-	// replayedForm marks a stored result as a replay. If replaysBytes, it changes nothing, and the stored JSON can be
-	// returned without decoding it.
-	replayedForm(out Out) Out
+	// answerForm is a result as it is answered, and whether that is another value than out. expires is until when it is
+	// replayed, zero if it is not stored. If replaysBytes, it changes nothing, and the stored JSON can be returned without decoding it.
+	answerForm(src *source[In], out Out, expires time.Time, replayed bool) (answer Out, changed bool)
 	replaysBytes() bool
 	// problem turns an error of this package into an answer, if the shape has a form for it.
 	problem(src *source[In], err error) (Out, bool)
