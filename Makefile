@@ -84,6 +84,11 @@ controls: ## takes the guards out, one at a time, and requires that a test fails
 model: ## checks the model of the protocol with Spin, with and without its guards
 	model/check
 
+.PHONY: interop
+interop: ## AWS Powertools for Python and TypeScript and this library on one table, in every direction (STRICT=1)
+	@IDEMPOTENT_INTEROP=1 IDEMPOTENT_TEST_STRICT=$(STRICT) $(WITH_DYNAMODB) $(SHELL) -c '\
+		cd internal/interop && go test -count=1 -timeout 20m -run TestMatrix'
+
 # The deployment, see docs/deployment.md.
 
 .PHONY: template

@@ -6,86 +6,6 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// supportedFamilies says in configuration errors what would have been an HTTP handler.
-const supportedFamilies = "an HTTP handler takes an events.APIGatewayV2HTTPRequest and returns an events.APIGatewayV2HTTPResponse, " +
-	"or takes an events.APIGatewayProxyRequest and returns an events.APIGatewayProxyResponse"
-
-// family translates between the event types of one kind of gateway and what they have in common.
-type family[In, Out any] struct {
-	request  func(In) httpRequest
-	response func(Out) httpResponse
-	// with returns a copy of out with the fields of r. What they do not have in common stays, and so does a nil out.
-	with func(out Out, r httpResponse) Out
-	// make builds a response from nothing.
-	make func(r httpResponse) Out
-}
-
-// familyOf finds the family of a handler's types, by value or by pointer.
-func familyOf[In, Out any]() (family[In, Out], bool) {
-	for _, find := range []func() (family[In, Out], bool){
-		match[In, Out](requestV2, responseV2, withV2),
-		match[In, Out](requestV1, responseV1, withV1),
-	} {
-		if f, ok := find(); ok {
-			return f, true
-		}
-	}
-	return family[In, Out]{}, false
-}
-
-// match reports whether In and Out are the event types of a family or pointers to them. A nil pointer is an empty event.
-func match[In, Out, Event, Response any](
-	request func(Event) httpRequest,
-	response func(Response) httpResponse,
-	with func(Response, httpResponse) Response,
-) func() (family[In, Out], bool) {
-	return func() (family[In, Out], bool) {
-		in, _, fromOK := conversion[In, Event]()
-		out, back, backOK := conversion[Out, Response]()
-		f := family[In, Out]{
-			request: func(v In) httpRequest {
-				event, _ := in(v)
-				return request(event)
-			},
-			response: func(v Out) httpResponse {
-				resp, _ := out(v)
-				return response(resp)
-			},
-			with: func(v Out, r httpResponse) Out {
-				if resp, ok := out(v); ok {
-					return back(with(resp, r))
-				}
-				return v
-			},
-			make: func(r httpResponse) Out {
-				var none Response
-				return back(with(none, r))
-			},
-		}
-		return f, fromOK && backOK
-	}
-}
-
-// conversion reads and writes a T as a V, which is a T or a *T. Reading reports whether there is one behind the pointer.
-func conversion[V, T any]() (read func(V) (T, bool), write func(T) V, ok bool) {
-	var v V
-	switch any(v).(type) {
-	case *T:
-		return func(v V) (t T, ok bool) {
-				if p := any(v).(*T); p != nil { //nolint:forcetypeassert // just checked
-					return *p, true
-				}
-				return t, false
-			},
-			func(t T) V { return any(&t).(V) }, true //nolint:forcetypeassert // just checked
-	case T:
-		return func(v V) (T, bool) { return any(v).(T), true }, //nolint:forcetypeassert // just checked
-			func(t T) V { return any(t).(V) }, true //nolint:forcetypeassert // just checked
-	default:
-		return nil, nil, false
-	}
-}
-
 // requestV2 reads an event of an HTTP API (payload format 2.0). The gateway lower-cases header names and joins repeated
 // ones with commas.
 func requestV2(e events.APIGatewayV2HTTPRequest) httpRequest {
@@ -106,9 +26,10 @@ func requestV2(e events.APIGatewayV2HTTPRequest) httpRequest {
 	}
 }
 
-// template is empty for a route that says less than the path: $default (which has no space), and greedy ones.
+// template is empty for a route that says less than the path: $default (which in payload format 2.0 has no space), and
+// greedy ones.
 func template(route string) string {
-	if strings.Contains(route, "+}") {
+	if route == "$default" || strings.Contains(route, "+}") {
 		return ""
 	}
 	return route
@@ -130,7 +51,7 @@ func withV2(out events.APIGatewayV2HTTPResponse, r httpResponse) events.APIGatew
 // one of two maps.
 func requestV1(e events.APIGatewayProxyRequest) httpRequest {
 	c := &e.RequestContext
-	return httpRequest{
+	r := httpRequest{
 		method:    strings.ToUpper(e.HTTPMethod),
 		path:      e.Path,
 		route:     template(e.Resource),
@@ -143,6 +64,11 @@ func requestV1(e events.APIGatewayProxyRequest) httpRequest {
 		isBase64:  e.IsBase64Encoded,
 		caller:    callerV1(c),
 	}
+	// The event of a load balancer has a method too, but neither API nor resource: two of them would share a scope.
+	if c.APIID == "" && e.Resource == "" && r.forwarded() {
+		r.refusal = errNoAPI
+	}
+	return r
 }
 
 func responseV1(r events.APIGatewayProxyResponse) httpResponse {

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/faultstore"
 	"github.com/go-idempotent/idempotent/memory"
 )
 
@@ -51,26 +52,33 @@ func TestGoldenEventsExecuteOnceThroughInvokeAndHandle(t *testing.T) {
 	for name, payload := range golden(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if strings.HasPrefix(name, "v2-") {
-				executeOnce(t, name, payload, ofV2, reply.v2)
-				executeOnce(t, name, payload, pointed(ofV2), pointer(reply.v2))
-			} else {
-				executeOnce(t, name, payload, ofV1, reply.v1)
-				executeOnce(t, name, payload, pointed(ofV1), pointer(reply.v1))
+			switch kind, _, _ := strings.Cut(name, "-"); kind {
+			case "v2":
+				executeOnce[requestV2](t, name, payload, ofV2, reply.v2)
+			case "v1":
+				executeOnce[requestV1](t, name, payload, ofV1, reply.v1)
+			case "url":
+				executeOnce[requestURL](t, name, payload, ofURL, reply.url)
+				executeOnce[requestV2](t, name, payload, ofV2, reply.v2)
+			case "alb":
+				if strings.HasPrefix(name, "alb-multi") {
+					executeOnce[requestALB](t, name, payload, ofALBMulti, reply.albMulti)
+				} else {
+					executeOnce[requestALB](t, name, payload, ofALB, reply.alb)
+				}
+			default:
+				t.Fatal("of no family")
 			}
 		})
 	}
 }
 
-func executeOnce[Out any](t *testing.T, name string, payload []byte, read func(Out) reply, respond func(reply) Out) {
+func executeOnce[In, Out any](t *testing.T, name string, payload []byte, read func(Out) reply, respond func(reply) Out) {
 	t.Helper()
-	if strings.HasPrefix(name, "v2-") {
-		executeEventOnce[requestV2](t, name, payload, read, respond)
-		executeEventOnce[*requestV2](t, name, payload, read, respond)
-	} else {
-		executeEventOnce[requestV1](t, name, payload, read, respond)
-		executeEventOnce[*requestV1](t, name, payload, read, respond)
-	}
+	executeEventOnce[In](t, name, payload, read, respond)
+	executeEventOnce[*In](t, name, payload, read, respond)
+	executeEventOnce[In](t, name, payload, pointed(read), pointer(respond))
+	executeEventOnce[*In](t, name, payload, pointed(read), pointer(respond))
 }
 
 // executeEventOnce delivers a payload to Invoke and its event to Handle, over one store: the second finds the record of
@@ -78,10 +86,11 @@ func executeOnce[Out any](t *testing.T, name string, payload []byte, read func(O
 func executeEventOnce[In, Out any](t *testing.T, name string, payload []byte, read func(Out) reply, respond func(reply) Out) {
 	t.Helper()
 	executed := 0
+	store := faultstore.New(memory.New(), nil)
 	h := idempotent.Wrap(func(context.Context, In) (Out, error) {
 		executed++
 		return respond(reply{Status: 200, Body: "done"}), nil
-	}, memory.New())
+	}, store)
 
 	result, err := h.Invoke(t.Context(), payload)
 	require.NoError(t, err)
@@ -96,11 +105,17 @@ func executeEventOnce[In, Out any](t *testing.T, name string, payload []byte, re
 		assert.Contains(t, read(first).Body, "problems.md#"+kind)
 		assert.Equal(t, read(first), read(second))
 		assert.Zero(t, executed)
+		assert.Empty(t, store.Calls())
 		return
 	}
 	assert.Equal(t, "done", read(first).Body)
-	assert.True(t, read(second).replayed())
 	assert.Equal(t, read(first).Status, read(second).Status)
+	if name == "alb-health-check" {
+		assert.Equal(t, 2, executed, "a GET")
+		assert.Empty(t, store.Calls())
+		return
+	}
+	assert.True(t, read(second).replayed())
 	assert.Equal(t, 1, executed)
 }
 
@@ -109,12 +124,19 @@ func TestInvokeAndHandleFindTheSameRecord(t *testing.T) {
 	for name, payload := range golden(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if strings.HasPrefix(name, "v2-") {
+			switch kind, _, _ := strings.Cut(name, "-"); kind {
+			case "v2":
 				sameRecord[requestV2, responseV2](t, payload, mutateV2)
 				sameRecord[*requestV2, *responseV2](t, payload, func(t *rapid.T, e **requestV2) { mutateV2(t, *e) })
-			} else {
+			case "v1":
 				sameRecord[requestV1, responseV1](t, payload, mutateV1)
 				sameRecord[*requestV1, *responseV1](t, payload, func(t *rapid.T, e **requestV1) { mutateV1(t, *e) })
+			case "url":
+				sameRecord[requestURL, responseURL](t, payload, mutateURL)
+				sameRecord[*requestURL, *responseURL](t, payload, func(t *rapid.T, e **requestURL) { mutateURL(t, *e) })
+			case "alb":
+				sameRecord[requestALB, responseALB](t, payload, mutateALB)
+				sameRecord[*requestALB, *responseALB](t, payload, func(t *rapid.T, e **requestALB) { mutateALB(t, *e) })
 			}
 		})
 	}
@@ -198,6 +220,41 @@ func mutateV1(t *rapid.T, e *requestV1) {
 			e.RequestContext.Authorizer = map[string]any{"principalId": rapid.String().Draw(t, "principal"), "n": 1.5}
 		},
 		func() { e.RequestContext.Identity.Caller = rapid.String().Draw(t, "caller") },
+	}
+	for _, change := range rapid.SliceOfN(rapid.SampledFrom(changes), 0, 4).Draw(t, "changes") {
+		change()
+	}
+}
+
+func mutateURL(t *rapid.T, e *requestURL) {
+	changes := []func(){
+		func() { e.RequestContext.HTTP.Method = anyMethod.Draw(t, "method") },
+		func() { e.Headers = anyHeader.Draw(t, "headers") },
+		func() { e.RawPath = rapid.String().Draw(t, "path") },
+		func() { e.RawQueryString = rapid.String().Draw(t, "query") },
+		func() { e.Body, e.IsBase64Encoded = anyBody.Draw(t, "body"), rapid.Bool().Draw(t, "base64") },
+		func() { e.RequestContext.APIID = rapid.String().Draw(t, "api") },
+		func() { e.RequestContext.DomainPrefix = rapid.String().Draw(t, "domain prefix") },
+	}
+	for _, change := range rapid.SliceOfN(rapid.SampledFrom(changes), 0, 4).Draw(t, "changes") {
+		change()
+	}
+}
+
+func mutateALB(t *rapid.T, e *requestALB) {
+	several := rapid.MapOf(rapid.SampledFrom([]string{"a", "%61", "%", ""}), rapid.SliceOfN(rapid.String(), 0, 3))
+	changes := []func(){
+		func() { e.HTTPMethod = anyMethod.Draw(t, "method") },
+		func() { e.Headers, e.MultiValueHeaders = anyHeader.Draw(t, "headers"), nil },
+		func() { e.Headers = anyHeader.Draw(t, "headers") },
+		func() {
+			e.MultiValueHeaders = map[string][]string{"idempotency-key": rapid.SliceOfN(anyKey, 0, 2).Draw(t, "keys")}
+		},
+		func() { e.Path = rapid.String().Draw(t, "path") },
+		func() { e.MultiValueQueryStringParameters = several.Draw(t, "multi query") },
+		func() { e.QueryStringParameters = map[string]string{"b": rapid.String().Draw(t, "query")} },
+		func() { e.Body, e.IsBase64Encoded = anyBody.Draw(t, "body"), rapid.Bool().Draw(t, "base64") },
+		func() { e.RequestContext.ELB.TargetGroupArn = rapid.String().Draw(t, "target group") },
 	}
 	for _, change := range rapid.SliceOfN(rapid.SampledFrom(changes), 0, 4).Draw(t, "changes") {
 		change()

@@ -1,12 +1,15 @@
 package idempotent_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/go-idempotent/idempotent"
 )
 
 // callerKeyV2 is the record key of a golden event after a change, empty if the request was refused.
@@ -213,11 +216,13 @@ func TestTheStrongerSourceNamesTheCaller(t *testing.T) {
 	}
 }
 
-func TestCallerWhomNothingNamesIsAnonymous(t *testing.T) {
+func TestCallerWhoCannotBeIdentifiedIsAnonymous(t *testing.T) {
 	t.Parallel()
 	anonymous := callerKeyV2(t, "v2-lambda-principal", func(a *authorizerV2) { delete(a.Lambda, "principalId") })
 	assert.NotEmpty(t, anonymous)
-	for i, principal := range []any{"", nil, 17.0, true, []any{"a"}, map[string]any{"id": "a"}} {
+	for i, principal := range []any{
+		"", nil, 17.5, 1 << 53, -1 << 53, 1e300, true, []any{"a"}, map[string]any{"id": "a"},
+	} {
 		assert.Equal(t, anonymous, callerKeyV2(t, "v2-lambda-principal", func(a *authorizerV2) {
 			a.Lambda["principalId"], a.Lambda["session"] = principal, i
 		}), i)
@@ -229,7 +234,73 @@ func TestCallerWhomNothingNamesIsAnonymous(t *testing.T) {
 	}
 	withAPIKey := func(c *events.APIGatewayProxyRequestContext) { c.Identity.APIKeyID = "k-1" }
 	assert.NotEqual(t, callerKeyV1(t, "v1-lambda-context", nil), callerKeyV1(t, "v1-lambda-context", withAPIKey),
-		"an API key names whom the authorizer does not")
+		"an API key identifies a caller whom the authorizer does not")
+}
+
+// From 2^53 on, two integers may be one number once they are decoded.
+func TestIntegerIsACallerOfItsOwn(t *testing.T) {
+	t.Parallel()
+	of := map[string]func(principal any) string{
+		"v2": func(principal any) string {
+			return callerKeyV2(t, "v2-lambda-principal", func(a *authorizerV2) { a.Lambda["principalId"] = principal })
+		},
+		"v1": func(principal any) string {
+			return callerKeyV1(t, "v1-lambda-principal", func(c *events.APIGatewayProxyRequestContext) { c.Authorizer["principalId"] = principal })
+		},
+	}
+	for name, key := range of {
+		keys := []string{key(nil)}
+		for _, principal := range []any{17, 18, -17, 0, 1<<53 - 1, 1<<53 - 2, 1 - 1<<53, "17", "0"} {
+			assert.NotContains(t, keys, key(principal), "%s: %v", name, principal)
+			keys = append(keys, key(principal))
+		}
+		assert.Equal(t, key(17), key(json.RawMessage("17.0")), name)
+		assert.Equal(t, key(nil), key(json.RawMessage("9007199254740993")), "%s: it would be that of 2^53", name)
+	}
+}
+
+func TestUsersOfAnIdentityPoolThatNothingTellsApartAreAnonymous(t *testing.T) {
+	t.Parallel()
+	const user = "AROACKCEVSQ6C2EXAMPLE:CognitoIdentityCredentials"
+	v2 := func(id, identity string, opts ...idempotent.Option) identityOrStatus {
+		e := load[requestV2](t, "v2-iam")
+		e.RequestContext.Authorizer.IAM.UserID, e.RequestContext.Authorizer.IAM.CognitoIdentity.IdentityID = id, identity
+		found, out, err := identify[requestV2, responseV2](t.Context(), e, true, opts...)
+		require.NoError(t, err)
+		return identityOrStatus{found.key, out.StatusCode}
+	}
+	v1 := func(id, identity string, opts ...idempotent.Option) identityOrStatus {
+		e := load[requestV1](t, "v1-iam-role")
+		e.RequestContext.Identity.Caller, e.RequestContext.Identity.CognitoIdentityID = id, identity
+		found, out, err := identify[requestV1, responseV1](t.Context(), e, true, opts...)
+		require.NoError(t, err)
+		return identityOrStatus{found.key, out.StatusCode}
+	}
+	url := func(id, _ string, opts ...idempotent.Option) identityOrStatus {
+		e := load[requestURL](t, "url-iam")
+		e.RequestContext.Authorizer.IAM.UserID = id
+		found, out, err := identify[requestURL, responseURL](t.Context(), e, true, opts...)
+		require.NoError(t, err)
+		return identityOrStatus{found.key, out.StatusCode}
+	}
+	for name, of := range map[string]func(id, identity string, opts ...idempotent.Option) identityOrStatus{"v2": v2, "v1": v1, "url": url} {
+		assert.Equal(t, of("", ""), of(user, ""), name)
+		assert.Equal(t, identityOrStatus{status: 401}, of(user, "", requireTenant), name)
+		role := of("AROACKCEVSQ6C2EXAMPLE:ada", "", requireTenant)
+		assert.NotEmpty(t, role.key, name)
+		for _, id := range []string{"AROACKCEVSQ6C2EXAMPLE", user + "2", "AROACKCEVSQ6C2EXAMPLE:cognitoidentitycredentials"} {
+			assert.Equal(t, role, of(id, "", requireTenant), "%s: %s is a session of the role", name, id)
+		}
+	}
+	assert.NotEmpty(t, v2(user, "eu-central-1:a", requireTenant).key)
+	assert.NotEqual(t, v2(user, "eu-central-1:a"), v2(user, "eu-central-1:b"))
+	assert.NotEqual(t, v1(user, "eu-central-1:a"), v1(user, "eu-central-1:b"))
+}
+
+// identityOrStatus is where a request is recorded, or how it was refused.
+type identityOrStatus struct {
+	key    string
+	status int
 }
 
 func TestRouteWithoutAnAuthorizerIsAnonymous(t *testing.T) {

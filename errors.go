@@ -19,7 +19,8 @@ var (
 	// ErrStaleRequest is returned when a request has no timestamp, a malformed one, or one outside of the limits, see
 	// [HTTP]. The handler did not run.
 	ErrStaleRequest = errors.New("the timestamp of the request is not accepted")
-	// ErrMissingTenant is returned when [HTTP.RequireTenant] is set and nothing names the caller. The handler did not run.
+	// ErrMissingTenant is returned when [HTTP.RequireTenant] is set and the caller cannot be identified. The handler did not
+	// run.
 	ErrMissingTenant = errors.New("the caller is not identified")
 	// ErrMismatch is returned when a key comes back with another fingerprint. The handler did not run.
 	ErrMismatch = errors.New("idempotency key was used for another request")

@@ -235,12 +235,12 @@ func ExampleTerminal() {
 	req.RequestContext.HTTP.Method = http.MethodPost
 	for range 2 {
 		resp, err := handler.Handle(context.Background(), req)
-		fmt.Println(resp.StatusCode, resp.Body, resp.Headers, err)
+		fmt.Println(resp.StatusCode, resp.Body, "replayed:", resp.Headers["Idempotent-Replayed"] == "true", err)
 	}
 	fmt.Println("asked", asked, "time")
 	// Output:
-	// 503 account closed map[] <nil>
-	// 503 account closed map[Idempotent-Replayed:true] <nil>
+	// 503 account closed replayed: false <nil>
+	// 503 account closed replayed: true <nil>
 	// asked 1 time
 }
 

@@ -2,6 +2,8 @@ package idempotent
 
 import (
 	"encoding/base64"
+	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -10,22 +12,34 @@ import (
 	"github.com/go-idempotent/idempotent/fingerprint"
 )
 
-// fingerprint digests the request itself: never ids, times, or headers that differ between deliveries.
-func (r httpRequest) fingerprint(h *fingerprint.Hash) string {
+// fingerprint digests the request itself: never ids, times, or headers that differ between deliveries. headers are the
+// lower-cased names of those that count.
+func (r httpRequest) fingerprint(h *fingerprint.Hash, headers []string) string {
 	h.String("http")
 	h.String(r.method)
 	h.String(r.path)
 	r.query.digest(h)
+	r.digestBody(h)
+	for _, name := range headers {
+		h.String(name)
+		h.String(strconv.Itoa(len(r.headers[name])))
+		for _, value := range r.headers[name] {
+			h.String(value)
+		}
+	}
+	return h.Text()
+}
+
+// digestBody writes a tag behind the body, because only canonicalising it tells whether it is JSON. Refusing a body that
+// is not is the handler's business; here it counts by its bytes.
+func (r httpRequest) digestBody(h *fingerprint.Hash) {
 	body := r.bodyBytes()
-	// The tag follows the body, because only canonicalising it tells whether it is JSON. Refusing a body that is not is
-	// the handler's business; here it counts by its bytes.
 	if r.mayBeJSON() && h.JSON(body) == nil {
 		h.String("json")
-		return h.Text()
+		return
 	}
 	h.Bytes(body)
 	h.String("bytes")
-	return h.Text()
 }
 
 func (r httpRequest) bodyBytes() []byte {
@@ -56,6 +70,44 @@ func isJSON(media string) bool {
 	default:
 		return strings.HasSuffix(media, "+json")
 	}
+}
+
+// lowered is a sorted copy of header names in lower case: the order in which they are configured does not count.
+func lowered(names []string) []string {
+	all := make([]string, len(names))
+	for i, name := range names {
+		all[i] = strings.ToLower(name)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// unsteady are headers that a retry of one request does not repeat, or a gateway sets itself.
+var unsteady = []string{
+	"authorization", "cookie", dateHeader, "traceparent", "tracestate", "via", "x-amz-cf-id", "x-amz-date", "x-amz-security-token",
+	traceHeader, "x-forwarded-for", "x-request-id",
+}
+
+func (h HTTP) validateFingerprintHeaders() []error {
+	var errs []error
+	addf := func(format string, name string) {
+		errs = append(errs, fmt.Errorf("WithHTTP: FingerprintHeaders: "+format, name))
+	}
+	seen := map[string]bool{}
+	for _, name := range h.FingerprintHeaders {
+		switch lower := strings.ToLower(name); {
+		case !isToken(name):
+			addf("%q is no header name", name)
+		case seen[lower]:
+			addf("%q is there twice", name)
+		case strings.EqualFold(name, h.withDefaults().Header):
+			addf("%q carries the key", name)
+		case slices.Contains(unsteady, lower):
+			addf("%q differs between deliveries of one request", name)
+		}
+		seen[strings.ToLower(name)] = true
+	}
+	return errs
 }
 
 // query is that of a request.
@@ -97,18 +149,18 @@ func parseQuery(raw string) query {
 	return q
 }
 
-// queryOf collects the fields of a query that the gateway has decoded. The multi-value map holds all values of the names
-// that it has at all.
+// queryOf collects the fields of a query that the gateway has taken apart. The multi-value map holds all values of the
+// names that it has at all. The order of names does not count, but two names may turn out to be one when decoded.
 func queryOf(single map[string]string, multi map[string][]string) query {
 	var q query
-	for name, values := range multi {
-		for _, value := range values {
+	for _, name := range slices.Sorted(maps.Keys(multi)) {
+		for _, value := range multi[name] {
 			q.fields = append(q.fields, field{name, value})
 		}
 	}
-	for name, value := range single {
+	for _, name := range slices.Sorted(maps.Keys(single)) {
 		if len(multi[name]) == 0 {
-			q.fields = append(q.fields, field{name, value})
+			q.fields = append(q.fields, field{name, single[name]})
 		}
 	}
 	return q

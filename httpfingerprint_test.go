@@ -12,13 +12,15 @@ import (
 	"github.com/go-idempotent/idempotent"
 )
 
-// sameFingerprint reports whether two requests have one fingerprint, and that both families agree on it.
+// sameFingerprint reports whether two requests have one fingerprint, and that all families agree on it.
 func sameFingerprint(t *testing.T, a, b ask) bool {
 	t.Helper()
 	a.key, b.key = "k", "k"
 	v2 := identifyV2(t, a.v2()).fingerprint == identifyV2(t, b.v2()).fingerprint
 	v1 := identifyV1(t, a.v1()).fingerprint == identifyV1(t, b.v1()).fingerprint
-	assert.Equal(t, v2, v1, "both families")
+	url := identifyURL(t, a.url()).fingerprint == identifyURL(t, b.url()).fingerprint
+	alb := identifyALB(t, a.alb()).fingerprint == identifyALB(t, b.albMulti()).fingerprint
+	assert.Equal(t, []bool{v2, v2, v2}, []bool{v1, url, alb}, "all families")
 	return v2
 }
 
@@ -77,6 +79,21 @@ func TestBodyThatIsNoValidJSONCountsByItsBytes(t *testing.T) {
 	}
 }
 
+func TestFormsAndMultipartBodiesCountByTheirBytes(t *testing.T) {
+	t.Parallel()
+	form := func(body string) ask { return typed("application/x-www-form-urlencoded", body) }
+	assert.True(t, sameFingerprint(t, form("a=1&b=2"), form("a=1&b=2")))
+	assert.False(t, sameFingerprint(t, form("a=1&b=2"), form("b=2&a=1")))
+	assert.False(t, sameFingerprint(t, form("a=%31"), form("a=1")))
+	parts := func(boundary string) ask {
+		return typed("multipart/form-data; boundary="+boundary, "--"+boundary+"\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--"+boundary+"--\r\n")
+	}
+	assert.True(t, sameFingerprint(t, parts("x"), parts("x")))
+	assert.False(t, sameFingerprint(t, parts("x"), parts("y")), "a client that draws a new boundary sends another body")
+	// JSON in one part is not the body.
+	assert.False(t, sameFingerprint(t, typed("multipart/mixed", `{"a":1}`), typed("multipart/mixed", `{"a": 1}`)))
+}
+
 func TestJSONAndBytesAreToldApart(t *testing.T) {
 	t.Parallel()
 	// The bytes of one are the canonical form of the other.
@@ -123,7 +140,17 @@ func TestBase64BodyIsTheBodyItEncodes(t *testing.T) {
 
 func TestMethodAndPathCount(t *testing.T) {
 	t.Parallel()
-	for _, other := range []ask{{path: "/charges/2"}, {path: "/charges/1/"}, {path: "/Charges/1"}, {method: "PUT"}} {
+	for _, other := range []ask{
+		{path: "/charges/2"},
+		{path: "/charges/1/"},
+		{path: "/Charges/1"},
+		{path: "//charges/1"},
+		{path: "/charges//1"},
+		{path: "/charges/%31"},
+		{path: "/charges/./1"},
+		{path: "/prod/charges/1"},
+		{method: "PUT"},
+	} {
 		first := ask{route: "/{x}", path: "/charges/1"}
 		other.route, other.path = "/{x}", orElse(other.path, "/charges/1")
 		assert.False(t, sameFingerprint(t, first, other), other)

@@ -20,12 +20,16 @@ import (
 	"github.com/go-idempotent/idempotent/memory"
 )
 
-// The four kinds of event and response.
+// The kinds of event and response.
 type (
-	requestV2  = events.APIGatewayV2HTTPRequest
-	responseV2 = events.APIGatewayV2HTTPResponse
-	requestV1  = events.APIGatewayProxyRequest
-	responseV1 = events.APIGatewayProxyResponse
+	requestV2   = events.APIGatewayV2HTTPRequest
+	responseV2  = events.APIGatewayV2HTTPResponse
+	requestV1   = events.APIGatewayProxyRequest
+	responseV1  = events.APIGatewayProxyResponse
+	requestURL  = events.LambdaFunctionURLRequest
+	responseURL = events.LambdaFunctionURLResponse
+	requestALB  = events.ALBTargetGroupRequest
+	responseALB = events.ALBTargetGroupResponse
 )
 
 // ask is a request as a client sends it. Its zero fields are those of a POST to /charges.
@@ -94,6 +98,52 @@ func (a ask) v1() requestV1 {
 	return e
 }
 
+func (a ask) url() requestURL {
+	a = a.withDefaults()
+	e := requestURL{
+		Version: "2.0", RawPath: a.path, RawQueryString: a.query, Headers: a.header, Body: a.body, IsBase64Encoded: a.base64,
+	}
+	e.RequestContext.APIID, e.RequestContext.DomainPrefix, e.RequestContext.RequestID = "url", "url", "request-1"
+	e.RequestContext.DomainName = "url.lambda-url.eu-central-1.on.aws"
+	e.RequestContext.HTTP.Method = a.method
+	return e
+}
+
+// alb is the request through a load balancer without multi-value headers, albMulti through one with.
+func (a ask) alb() requestALB {
+	a = a.withDefaults()
+	e := requestALB{
+		HTTPMethod: a.method, Path: a.path, QueryStringParameters: map[string]string{},
+		Headers: maps.Clone(a.header), Body: a.body, IsBase64Encoded: a.base64,
+	}
+	e.Headers["x-amzn-trace-id"] = "request-1"
+	for pair := range strings.SplitSeq(a.query, "&") {
+		if name, value, ok := strings.Cut(pair, "="); ok {
+			e.QueryStringParameters[name] = value
+		}
+	}
+	e.RequestContext.ELB.TargetGroupArn = "target-group"
+	return e
+}
+
+func (a ask) albMulti() requestALB {
+	e := a.alb()
+	e.MultiValueHeaders, e.MultiValueQueryStringParameters = severalOf(e.Headers), severalOf(e.QueryStringParameters)
+	e.Headers, e.QueryStringParameters = nil, nil
+	return e
+}
+
+func severalOf(single map[string]string) map[string][]string {
+	if single == nil {
+		return nil
+	}
+	several := map[string][]string{}
+	for name, value := range single {
+		several[name] = []string{value}
+	}
+	return several
+}
+
 // reply is a response as the gateway gets it.
 type reply struct {
 	Status  int
@@ -123,13 +173,45 @@ func ofV1(r responseV1) reply {
 	return reply{r.StatusCode, r.Headers, r.MultiValueHeaders, nil, r.Body, r.IsBase64Encoded}
 }
 
+func (r reply) url() responseURL {
+	return responseURL{StatusCode: r.Status, Headers: r.Headers, Cookies: r.Cookies, Body: r.Body, IsBase64Encoded: r.Base64}
+}
+
+func ofURL(r responseURL) reply {
+	return reply{r.StatusCode, r.Headers, nil, r.Cookies, r.Body, r.IsBase64Encoded}
+}
+
+func (r reply) alb() responseALB {
+	return responseALB{StatusCode: r.Status, Headers: r.Headers, Body: r.Body, IsBase64Encoded: r.Base64}
+}
+
+func ofALB(r responseALB) reply {
+	return reply{r.StatusCode, r.Headers, r.MultiValueHeaders, nil, r.Body, r.IsBase64Encoded}
+}
+
+func (r reply) albMulti() responseALB {
+	return responseALB{StatusCode: r.Status, MultiValueHeaders: severalOf(r.Headers), Body: r.Body, IsBase64Encoded: r.Base64}
+}
+
+// ofALBMulti is what a load balancer with multi-value headers sends: it ignores the others.
+func ofALBMulti(r responseALB) reply {
+	var headers map[string]string
+	for name, values := range r.MultiValueHeaders {
+		if headers == nil {
+			headers = map[string]string{}
+		}
+		headers[name] = strings.Join(values, ",")
+	}
+	return reply{r.StatusCode, headers, nil, nil, r.Body, r.IsBase64Encoded}
+}
+
 func (r reply) replayed() bool { return r.Headers["Idempotent-Replayed"] == "true" }
 
-// unmarked is r without the mark of a replay.
+// unmarked is r without the headers that are ours: the mark of a replay, and the expiry.
 func (r reply) unmarked() reply {
 	headers := map[string]string{}
 	for name, value := range r.Headers {
-		if name != "Idempotent-Replayed" {
+		if name != "Idempotent-Replayed" && name != "Idempotency-Key-Expires" {
 			headers[name] = value
 		}
 	}
@@ -166,6 +248,7 @@ type door struct {
 
 type send func(context.Context, ask) (reply, error)
 
+// doors are those whose responses have headers in two maps.
 func doors() []door {
 	var all []door
 	for _, wire := range []bool{false, true} {
@@ -175,6 +258,21 @@ func doors() []door {
 			newDoor("V2 with *response", wire, ask.v2, pointer(reply.v2), pointed(ofV2)),
 			newDoor("V1", wire, ask.v1, reply.v1, ofV1),
 			newDoor("*V1", wire, pointer(ask.v1), pointer(reply.v1), pointed(ofV1)),
+		)
+	}
+	return all
+}
+
+// narrowDoors are those whose responses have them in one.
+func narrowDoors() []door {
+	var all []door
+	for _, wire := range []bool{false, true} {
+		all = append(all,
+			newDoor("URL", wire, ask.url, reply.url, ofURL),
+			newDoor("*URL", wire, pointer(ask.url), pointer(reply.url), pointed(ofURL)),
+			newDoor("ALB", wire, ask.alb, reply.alb, ofALB),
+			newDoor("*ALB", wire, pointer(ask.alb), pointer(reply.alb), pointed(ofALB)),
+			newDoor("ALB multi", wire, ask.albMulti, reply.albMulti, ofALBMulti),
 		)
 	}
 	return all
@@ -230,6 +328,15 @@ func pointed[A any](f func(A) reply) func(*A) reply {
 
 // everyDoor runs a test through every door.
 func everyDoor(t *testing.T, test func(t *testing.T, d door)) {
+	t.Helper()
+	t.Parallel()
+	for _, d := range append(doors(), narrowDoors()...) {
+		t.Run(d.name, func(t *testing.T) { test(t, d) })
+	}
+}
+
+// everyWideDoor runs a test that is about both maps of headers.
+func everyWideDoor(t *testing.T, test func(t *testing.T, d door)) {
 	t.Helper()
 	t.Parallel()
 	for _, d := range doors() {
@@ -352,6 +459,20 @@ func identify[In, Out any](ctx context.Context, in In, wire bool, opts ...idempo
 
 func identifyV2(t require.TestingT, e requestV2, opts ...idempotent.Option) identity {
 	id, out, err := identify[requestV2, responseV2](context.Background(), e, false, opts...)
+	require.NoError(t, err)
+	require.NotEmpty(t, id.key, "refused: %s", out.Body)
+	return id
+}
+
+func identifyURL(t require.TestingT, e requestURL, opts ...idempotent.Option) identity {
+	id, out, err := identify[requestURL, responseURL](context.Background(), e, false, opts...)
+	require.NoError(t, err)
+	require.NotEmpty(t, id.key, "refused: %s", out.Body)
+	return id
+}
+
+func identifyALB(t require.TestingT, e requestALB, opts ...idempotent.Option) identity {
+	id, out, err := identify[requestALB, responseALB](context.Background(), e, false, opts...)
 	require.NoError(t, err)
 	require.NotEmpty(t, id.key, "refused: %s", out.Body)
 	return id

@@ -1,27 +1,37 @@
 package idempotent
 
 import (
+	"errors"
+	"fmt"
 	"maps"
+	"net/url"
+	"slices"
 	"strings"
+	"time"
 )
 
 // replayedHeader marks a replay. It is never stored, also not where a handler passes on the response of another service.
 const replayedHeader = "Idempotent-Replayed"
 
+const headerTrue = "true"
+
+// expiresHeader is the default of [HTTP.ExpiresHeader].
+const expiresHeader = "Idempotency-Key-Expires"
+
+// noHeader as the name of a header that we send says that we do not.
+const noHeader = "-"
+
 // answers reports whether the handler made a response at all: an error beside an empty one stands alone.
 func (s *httpShape[In, Out]) answers(out Out) bool { return s.family.response(out).status != 0 }
 
-// stores is the rule for statuses. Not stored is what a client may retry with success: it was not let in, it was too
-// early or too fast, it met a conflict that passes, or the server failed. A response without a status is one of
-// the latter: the gateway makes a server error of it.
+// stores goes by status. A response without a proper one is never stored: the gateway makes a server error of it.
 func (s *httpShape[In, Out]) stores(out Out) bool {
 	status := s.family.response(out).status
-	switch status {
-	case 401, 403, 408, 409, 423, 425, 429:
-		return false
-	default:
-		return status >= 200 && status < 500
+	stores := s.http.Profile.stores
+	if s.http.StoreStatus != nil {
+		stores = s.http.StoreStatus
 	}
+	return status >= 200 && status <= 599 && stores(status)
 }
 
 func (*httpShape[In, Out]) replaysBytes() bool { return false }
@@ -29,8 +39,10 @@ func (*httpShape[In, Out]) replaysBytes() bool { return false }
 // storedForm leaves out what must not be replayed.
 func (s *httpShape[In, Out]) storedForm(out Out) (Out, bool) {
 	r := s.family.response(out)
-	headers, fewer := without(r.headers, s.dropped)
-	multi, fewerMulti := without(r.multi, s.dropped)
+	named := r.connectionOptions()
+	dropped := func(name string) bool { return s.http.drops(name) || slices.Contains(named, strings.ToLower(name)) }
+	headers, fewer := without(r.headers, dropped)
+	multi, fewerMulti := without(r.multi, dropped)
 	cookies := r.cookies
 	if !s.http.StoreCookies {
 		cookies = nil
@@ -42,28 +54,56 @@ func (s *httpShape[In, Out]) storedForm(out Out) (Out, bool) {
 	return s.family.with(out, r), true
 }
 
-// dropped reports whether a header is not stored: it belongs to one connection (RFC 9110, section 7.6.1), to one moment,
-// or to one client.
-func (s *httpShape[In, Out]) dropped(name string) bool {
-	switch strings.ToLower(name) {
-	case "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection",
-		"te", "trailer", "transfer-encoding", "upgrade", "date", strings.ToLower(replayedHeader):
+// drops reports whether a header is not stored: it belongs to one connection, to one moment, to one client, or to us.
+func (h HTTP) drops(name string) bool {
+	switch lower := strings.ToLower(name); {
+	case lower == dateHeader || slices.Contains(connectionHeaders, lower):
 		return true
-	case "set-cookie":
-		return !s.http.StoreCookies
+	case lower == "set-cookie":
+		return !h.StoreCookies
 	default:
-		return false
+		return h.owns(name)
 	}
 }
 
-// replayedForm marks a stored response.
-func (s *httpShape[In, Out]) replayedForm(out Out) Out {
+// owns reports whether a response header is one that only we set, here or in a service whose response the handler may have
+// passed on: there it has the default name.
+func (h HTTP) owns(name string) bool {
+	is := func(own string) bool { return strings.EqualFold(name, own) }
+	return is(replayedHeader) || is(expiresHeader) || is(h.ExpiresHeader)
+}
+
+// connectionOptions are the lower-cased names of the headers that the Connection header names as belonging to it.
+func (r httpResponse) connectionOptions() []string {
+	var names []string
+	for _, value := range headersOf(r.headers, r.multi)["connection"] {
+		for name := range strings.SplitSeq(value, ",") {
+			names = append(names, strings.ToLower(strings.Trim(name, " \t")))
+		}
+	}
+	return names
+}
+
+// answerForm adds to a response until when it is replayed, if it is at all, and marks a replay. What the handler may have
+// passed on under the same names gives way.
+func (s *httpShape[In, Out]) answerForm(src *source[In], out Out, expires time.Time, replayed bool) (Out, bool) {
 	r := s.family.response(out)
-	headers := make(map[string]string, len(r.headers)+1)
-	maps.Copy(headers, r.headers)
-	headers[replayedHeader] = "true"
-	r.headers = headers
-	return s.family.with(out, r)
+	var fewer, fewerMulti bool
+	r.headers, fewer = without(r.headers, s.http.owns)
+	r.multi, fewerMulti = without(r.multi, s.http.owns)
+	ours := make(map[string]string)
+	if replayed {
+		ours[replayedHeader] = headerTrue
+	}
+	if !expires.IsZero() && s.http.ExpiresHeader != noHeader {
+		ours[s.http.ExpiresHeader] = expires.UTC().Format(httpDate)
+	}
+	if len(ours) > 0 {
+		r = r.adding(ours, src.http.form)
+	} else if !fewer && !fewerMulti {
+		return out, false
+	}
+	return s.family.with(out, r), true
 }
 
 // without returns m without the dropped names, and whether there were any. m itself stays as it is: a handler may return
@@ -77,4 +117,54 @@ func without[V any](m map[string]V, dropped func(name string) bool) (kept map[st
 		}
 	}
 	return m, false
+}
+
+func (h HTTP) validateAnswers() error {
+	var errs []error
+	addf := func(format string, args ...any) { errs = append(errs, fmt.Errorf("WithHTTP: "+format, args...)) }
+	if h.Profile != ProfileIETF && h.Profile != ProfileStripe {
+		addf("Profile %d is neither ProfileIETF nor ProfileStripe", h.Profile)
+	}
+	if s := h.InProgressStatus; !slices.Contains([]int{0, 202, 409, 425}, s) {
+		addf("InProgressStatus %d is not 202, 409 or 425", s)
+	}
+	if s := h.MismatchStatus; !slices.Contains([]int{0, 400, 409, 422}, s) {
+		addf("MismatchStatus %d is not 400, 409 or 422", s)
+	}
+	if h.MaxRetryAfter != 0 {
+		errs = append(errs, atLeast("WithHTTP", "MaxRetryAfter", h.MaxRetryAfter, time.Second))
+	}
+	switch name := h.ExpiresHeader; {
+	case name != "" && !isToken(name):
+		addf("ExpiresHeader %q is no header name", name)
+	case hasMeaning(name):
+		addf("ExpiresHeader %q has another meaning", name)
+	case strings.EqualFold(name, h.withDefaults().Header):
+		addf("ExpiresHeader %q is the header of the key", name)
+	}
+	switch scheme, err := schemeOf(h.ProblemBase); {
+	case err != nil:
+		addf("ProblemBase %q is no URI reference: %w", h.ProblemBase, err)
+	case !slices.Contains([]string{"", "http", "https", "urn", "tag"}, scheme):
+		addf("ProblemBase %q has the scheme %q, which is not http, https, urn or tag", h.ProblemBase, scheme)
+	}
+	return joinProblems(errs...)
+}
+
+// schemeOf is the scheme of base, empty if it is relative. The error is what keeps base and a name behind it from being a
+// URI reference (RFC 3986, section 4.1).
+func schemeOf(base string) (string, error) {
+	for _, c := range base {
+		if c <= ' ' || c > '~' || strings.ContainsRune("\"<>\\^`{|}", c) {
+			return "", fmt.Errorf("it holds the character %q", c)
+		}
+	}
+	u, err := url.Parse(base + "mismatch")
+	if cause := errors.Unwrap(err); cause != nil {
+		return "", cause // without the text again
+	}
+	if err != nil {
+		return "", err
+	}
+	return u.Scheme, nil
 }

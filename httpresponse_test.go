@@ -5,14 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/faultstore"
 	"github.com/go-idempotent/idempotent/memory"
 )
 
@@ -31,18 +35,21 @@ func TestReplayEqualsTheFirstAnswerAndIsMarked(t *testing.T) {
 	}
 	for name, response := range responses {
 		t.Run(name, func(t *testing.T) {
-			everyDoor(t, func(t *testing.T, d door) {
+			every := everyDoor
+			if response.Multi != nil {
+				every = everyWideDoor
+			}
+			every(t, func(t *testing.T, d door) {
 				a := d.open(t)
 				a.answers(response)
 				first := a.send(ask{key: "k"})
-				assert.Equal(t, response, first, "the first answer is the handler's own")
+				assert.False(t, first.replayed())
+				assert.Equal(t, response.unmarked(), first.unmarked(), "the first answer is the handler's own")
 				for range 2 {
 					r := a.send(ask{key: "k"})
-					assert.True(t, r.replayed())
-					if first.Headers == nil {
-						first.Headers = map[string]string{}
-					}
-					assert.Equal(t, first, r.unmarked())
+					assert.Equal(t, "true", r.Headers["Idempotent-Replayed"])
+					delete(r.Headers, "Idempotent-Replayed")
+					assert.Equal(t, first, r, "the expiry included")
 				}
 				a.assertExecuted(1)
 				assert.Equal(t, idempotent.OutcomeReplayed, a.event().Outcome)
@@ -55,16 +62,17 @@ func TestReplayOnTheWireIsTheFirstAnswerPlusTheMark(t *testing.T) {
 	t.Parallel()
 	h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) {
 		return responseV2{StatusCode: 201, Headers: map[string]string{"X-B": "<&>", "X-A": "1"}, Body: "<&>"}, nil
-	}, memory.New())
+	}, memory.New(), idempotent.WithClock(func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }))
 	payload, err := json.Marshal(ask{key: "k"}.v2())
 	require.NoError(t, err)
 	first, err := h.Invoke(t.Context(), payload)
 	require.NoError(t, err)
 	assert.Equal(t,
-		`{"statusCode":201,"headers":{"X-A":"1","X-B":"<&>"},"multiValueHeaders":null,"body":"<&>","cookies":null}`, string(first))
+		`{"statusCode":201,"headers":{"Idempotency-Key-Expires":"Sat, 03 Jan 2026 03:04:05 GMT","X-A":"1","X-B":"<&>"},`+
+			`"multiValueHeaders":null,"body":"<&>","cookies":null}`, string(first))
 	replay, err := h.Invoke(t.Context(), payload)
 	require.NoError(t, err)
-	assert.Equal(t, strings.Replace(string(first), `{"X-A"`, `{"Idempotent-Replayed":"true","X-A"`, 1), string(replay))
+	assert.Equal(t, strings.Replace(string(first), `"X-A"`, `"Idempotent-Replayed":"true","X-A"`, 1), string(replay))
 }
 
 func TestStatusDecidesWhetherAResponseIsStored(t *testing.T) {
@@ -134,14 +142,14 @@ func TestCookiesAreStoredOnlyIfAsked(t *testing.T) {
 		Multi:   map[string][]string{"SET-COOKIE": {"c=3", "d=4"}, "X-Kept": {"2"}},
 		Cookies: []string{"e=5"},
 	}
-	everyDoor(t, func(t *testing.T, d door) {
+	everyWideDoor(t, func(t *testing.T, d door) {
 		first := response
 		if d.v1 {
 			first.Cookies = nil
 		}
 		a := d.open(t)
 		a.answers(response)
-		assert.Equal(t, first, a.send(ask{key: "k"}), "the first answer carries its cookies")
+		assert.Equal(t, first, a.send(ask{key: "k"}).unmarked(), "the first answer carries its cookies")
 		record, _ := a.record()
 		assert.NotContains(t, strings.ToLower(string(record.Result)), "set-cookie")
 		assert.NotContains(t, string(record.Result), "e=5")
@@ -159,9 +167,9 @@ func TestCookiesAreStoredOnlyIfAsked(t *testing.T) {
 func TestHeadersOfOneConnectionOrMomentAreNotStored(t *testing.T) {
 	names := []string{
 		"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "TE", "Trailer",
-		"Transfer-Encoding", "Upgrade", "Date", "Idempotent-Replayed",
+		"Transfer-Encoding", "Upgrade", "Date", "Idempotent-Replayed", "Idempotency-Key-Expires",
 	}
-	everyDoor(t, func(t *testing.T, d door) {
+	everyWideDoor(t, func(t *testing.T, d door) {
 		for _, name := range names {
 			for _, spelling := range []string{name, strings.ToLower(name), strings.ToUpper(name)} {
 				response := reply{
@@ -171,7 +179,10 @@ func TestHeadersOfOneConnectionOrMomentAreNotStored(t *testing.T) {
 				}
 				a := d.open(t)
 				a.answers(response)
-				assert.Equal(t, response, a.send(ask{key: "k"}))
+				first := a.send(ask{key: "k"})
+				if !strings.HasPrefix(name, "Idempot") { // what is ours gives way, see below
+					assert.Equal(t, response, first.unmarked())
+				}
 				r := a.send(ask{key: "k"})
 				assert.True(t, r.replayed())
 				assert.Equal(t, map[string]string{"X-" + name: "kept", "ETag": "1"}, r.unmarked().Headers, spelling)
@@ -181,8 +192,197 @@ func TestHeadersOfOneConnectionOrMomentAreNotStored(t *testing.T) {
 	})
 }
 
-func TestResponseOfTheHandlerIsNeverModified(t *testing.T) {
+func TestHeadersThatConnectionNamesAreNotStored(t *testing.T) {
+	everyWideDoor(t, func(t *testing.T, d door) {
+		for _, response := range []reply{
+			{Headers: map[string]string{"Connection": "close, X-Hop ,\tx-other,"}},
+			{Headers: map[string]string{"connection": "X-Hop"}, Multi: map[string][]string{"CONNECTION": {"x-hop", "close,X-OTHER"}}},
+			{Multi: map[string][]string{"Connection": {"X-Hop,X-Other"}}},
+		} {
+			response.Status = 200
+			if response.Headers == nil {
+				response.Headers = map[string]string{}
+			}
+			response.Headers["x-HOP"], response.Headers["X-Hopper"], response.Headers["X"] = "1", "kept", "kept"
+			if response.Multi == nil {
+				response.Multi = map[string][]string{}
+			}
+			response.Multi["X-Other"], response.Multi["Y"] = []string{"2"}, []string{"kept"}
+			a := d.open(t)
+			a.answers(response)
+			assert.Equal(t, response, a.send(ask{key: "k"}).unmarked())
+			r := a.send(ask{key: "k"}).unmarked()
+			assert.Equal(t, map[string]string{"X-Hopper": "kept", "X": "kept"}, r.Headers)
+			assert.Equal(t, map[string][]string{"Y": {"kept"}}, r.Multi)
+		}
+	})
+}
+
+func TestFirstAnswerAndReplaysSayUntilWhenTheyAreReplayed(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
+		now := time.Date(2026, 1, 2, 3, 4, 5, 600_000_000, time.FixedZone("", 3600))
+		for header, name := range map[string]string{"": "Idempotency-Key-Expires", "X-Replayed-Until": "X-Replayed-Until"} {
+			a := d.open(t, idempotent.WithRetention(90*time.Minute), idempotent.WithHTTP(idempotent.HTTP{ExpiresHeader: header}),
+				idempotent.WithClock(func() time.Time { return now }))
+			first := a.send(ask{key: "k"})
+			record, _ := a.record()
+			for _, r := range []reply{first, a.send(ask{key: "k"})} {
+				assert.Equal(t, "Fri, 02 Jan 2026 03:34:06 GMT", r.Headers[name])
+				expires, err := http.ParseTime(r.Headers[name])
+				require.NoError(t, err)
+				assert.True(t, expires.Equal(record.Expiry), "the client is told what the record says")
+			}
+			assert.Len(t, first.Headers, 1)
+		}
+		a := d.open(t, idempotent.WithHTTP(idempotent.HTTP{ExpiresHeader: "-"}))
+		assert.Empty(t, a.send(ask{key: "k"}).Headers)
+		assert.Equal(t, map[string]string{"Idempotent-Replayed": "true"}, a.send(ask{key: "k"}).Headers)
+	})
+}
+
+func TestAnswerThatIsNotStoredPromisesNothing(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		const header = "Idempotency-Key-Expires"
+
+		a := d.open(t)
+		a.answers(reply{Status: 500})
+		assert.NotContains(t, a.send(ask{key: "k"}).Headers, header, "released")
+
+		a = d.open(t)
+		a.do = func(context.Context) (reply, error) {
+			a.fault = faultstore.Deny
+			return reply{Status: 201, Body: "done"}, nil
+		}
+		first := a.send(ask{key: "k"})
+		assert.Equal(t, reply{Status: 201, Body: "done"}, first, "the completion failed")
+
+		a = d.open(t)
+		a.send(ask{method: "PUT"})
+		assert.NotContains(t, a.send(ask{method: "PUT"}).Headers, header, "unprotected")
+
+		for kind, make := range trouble {
+			_, r := make(t, d, ask{key: "k"}, idempotent.HTTP{})
+			assert.NotContains(t, r.Headers, header, kind)
+		}
+	})
+}
+
+// A handler may pass on the response of a service that does the same: its marks say nothing about this answer.
+func TestMarksOfAnotherServiceGiveWay(t *testing.T) {
+	everyWideDoor(t, func(t *testing.T, d door) {
+		for _, header := range []string{"", "X-Until"} {
+			name := orElse(header, "Idempotency-Key-Expires")
+			a := d.open(t, idempotent.WithHTTP(idempotent.HTTP{ExpiresHeader: header}))
+			a.answers(reply{
+				Status:  200,
+				Headers: map[string]string{"idempotent-replayed": "true", strings.ToUpper(name): "never", "X": "1"},
+				Multi:   map[string][]string{"IDEMPOTENT-REPLAYED": {"true"}, strings.ToLower(name): {"never"}, "Y": {"2"}},
+			})
+			first := a.send(ask{key: "k"})
+			assert.Equal(t, map[string]string{"X": "1", name: first.Headers[name]}, first.Headers)
+			assert.Regexp(t, `GMT$`, first.Headers[name])
+			assert.Equal(t, map[string][]string{"Y": {"2"}}, first.Multi)
+			record, _ := a.record()
+			assert.NotContains(t, string(record.Result), "never")
+			assert.NotContains(t, strings.ToLower(string(record.Result)), "replayed")
+			r := a.send(ask{key: "k"})
+			assert.Equal(t, map[string]string{"X": "1", name: first.Headers[name], "Idempotent-Replayed": "true"}, r.Headers)
+			assert.Equal(t, first.Multi, r.Multi)
+		}
+	})
+}
+
+// As above, but nothing was stored: what another service says of its answer is not true of this one.
+func TestMarksOfAnotherServiceAreTakenFromAnswersThatAreNotStored(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		for _, own := range []string{"", "X-Until", "-"} {
+			config := idempotent.WithHTTP(idempotent.HTTP{ExpiresHeader: own})
+			foreign := func(status int) reply {
+				headers := map[string]string{"idempotent-replayed": "true", "Idempotency-Key-Expires": "never", "X": "1"}
+				if own == "X-Until" {
+					headers["x-until"] = "never"
+				}
+				return reply{Status: status, Headers: headers, Body: "b"}
+			}
+			stripped := func(status int) reply { return reply{Status: status, Headers: map[string]string{"X": "1"}, Body: "b"} }
+
+			for _, status := range []int{409, 503} {
+				a := d.open(t, config)
+				a.answers(foreign(status))
+				assert.Equal(t, stripped(status), a.send(ask{key: "k"}), "released")
+			}
+
+			a := d.open(t, config)
+			a.do = func(context.Context) (reply, error) {
+				a.fault = faultstore.Deny
+				return foreign(201), nil
+			}
+			assert.Equal(t, stripped(201), a.send(ask{key: "k"}), "the completion failed")
+
+			a = d.open(t, config)
+			a.do = func(context.Context) (reply, error) { return foreign(502), idempotent.Uncertain(errDownstream) }
+			assert.Equal(t, stripped(502), a.send(ask{key: "k"}), "beside a mark")
+
+			a = d.open(t, config)
+			a.do = func(context.Context) (reply, error) {
+				mine, _ := a.record()
+				stolen := mine
+				stolen.Owner = "someone else"
+				completed(&stolen, `["no response"]`)
+				_, swapped, err := a.inner.Swap(t.Context(), mine, stolen)
+				require.NoError(t, err)
+				require.True(t, swapped)
+				return foreign(201), nil
+			}
+			assert.Equal(t, stripped(201), a.send(ask{key: "k"}), "someone else stored what cannot be read")
+
+			a = d.open(t, config)
+			a.answers(foreign(200))
+			a.send(ask{key: "k"})
+			record, _ := a.record()
+			assert.NotContains(t, string(record.Result), "never")
+			replay := a.send(ask{key: "k"})
+			assert.True(t, replay.replayed())
+			assert.NotContains(t, slices.Collect(maps.Values(replay.Headers)), "never")
+		}
+	})
+}
+
+func TestRequestThatIsNotProtectedGetsWhatTheHandlerReturns(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		foreign := reply{
+			Status: 200, Headers: map[string]string{"Idempotent-Replayed": "true", "Idempotency-Key-Expires": "never"}, Body: "b",
+		}
+		for name, q := range map[string]ask{"no key": {method: "PUT"}, "no effect": {method: "GET", key: "k"}} {
+			a := d.open(t)
+			a.answers(foreign)
+			assert.Equal(t, foreign, a.send(q), name)
+		}
+		a := d.open(t, idempotent.WithDisabled(true))
+		a.answers(foreign)
+		assert.Equal(t, foreign, a.send(ask{key: "k"}), "disabled")
+	})
+}
+
+// An answer that is not the handler's own any more is encoded again; one that is stays as it was encoded.
+func TestAnswerThatIsNotStoredIsThatOfTheHandlerOnTheWire(t *testing.T) {
+	t.Parallel()
+	response := &responseV2{StatusCode: 503, Headers: map[string]string{}, MultiValueHeaders: map[string][]string{}, Cookies: []string{}}
+	handler := func(context.Context, requestV2) (*responseV2, error) { return response, nil }
+	payload, err := json.Marshal(ask{key: "k"}.v2())
+	require.NoError(t, err)
+	want, err := lambda.NewHandler(handler).Invoke(t.Context(), payload)
+	require.NoError(t, err)
+	got, err := idempotent.Wrap(handler, memory.New()).Invoke(t.Context(), payload)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), string(got))
+	out, err := idempotent.Wrap(handler, memory.New()).Handle(t.Context(), ask{key: "k"}.v2())
+	require.NoError(t, err)
+	assert.Same(t, response, out)
+}
+
+func TestResponseOfTheHandlerIsNeverModified(t *testing.T) {
+	everyWideDoor(t, func(t *testing.T, d door) {
 		shared := reply{
 			Status:  200,
 			Headers: map[string]string{"Set-Cookie": "a=1", "Date": "now", "X": "1"},
@@ -201,7 +401,7 @@ func TestResponseOfTheHandlerIsNeverModified(t *testing.T) {
 }
 
 func TestReplaysDoNotShareTheirMaps(t *testing.T) {
-	everyDoor(t, func(t *testing.T, d door) {
+	everyWideDoor(t, func(t *testing.T, d door) {
 		a := d.open(t)
 		a.answers(reply{Status: 200, Headers: map[string]string{"X": "1"}, Multi: map[string][]string{"Y": {"2"}}})
 		a.send(ask{key: "k"})
@@ -229,7 +429,7 @@ func TestMarkBesideAResponseDecidesTheRecordAndTheClientGetsTheResponse(t *testi
 
 		a = d.open(t)
 		a.do = func(context.Context) (reply, error) { return failed, idempotent.Terminal(errDownstream) }
-		assert.Equal(t, failed, a.send(ask{key: "k"}))
+		assert.Equal(t, failed, a.send(ask{key: "k"}).unmarked())
 		require.ErrorIs(t, a.event().Err, errDownstream)
 		r := a.send(ask{key: "k"})
 		assert.True(t, r.replayed(), "whatever its status")

@@ -14,8 +14,9 @@
 //
 // # Handlers
 //
-// A handler of API Gateway events (HTTP API and REST API) needs no option: the key is the header Idempotency-Key,
-// required on POST and PATCH; it counts per caller and route; misuse is answered by problem documents. See [WithHTTP].
+// A handler of HTTP requests (API Gateway, function URL, Application Load Balancer) needs no option: the key is the header
+// Idempotency-Key, required on POST and PATCH; it counts per caller and route; misuse is answered by problem documents. See
+// [WithHTTP].
 //
 // Any other handler names its operation and says where its key is:
 //
@@ -58,10 +59,11 @@ type Handler[In, Out any] struct {
 // configuration, as it runs once, when the function starts.
 //
 // In and Out are what [Handler.Invoke] decodes and encodes, exactly as lambda.NewHandler does. If In is an
-// events.APIGatewayV2HTTPRequest or events.APIGatewayProxyRequest, or a pointer to one, and Out the response that
-// belongs to it, the handler is an HTTP handler; every other one needs [WithOperation], and [WithKey] or [WithKeyPath]. A
-// response that is an io.Reader (a stream) cannot be replayed and is refused. Function URLs send the events of an HTTP
-// API. Options of lambda.StartWithOptions about JSON have no effect: they are about functions, and this is a handler.
+// events.APIGatewayV2HTTPRequest, events.APIGatewayProxyRequest, events.LambdaFunctionURLRequest or
+// events.ALBTargetGroupRequest, or a pointer to one, and Out the response that belongs to it, the handler is an HTTP
+// handler; every other one needs [WithOperation], and [WithKey] or [WithKeyPath]. A response that is an io.Reader (a
+// stream) cannot be replayed and is refused. Options of lambda.StartWithOptions about JSON have no effect: they are about
+// functions, and this is a handler.
 //
 // One store may serve many handlers. The environment is read here and not again: AWS_LAMBDA_FUNCTION_NAME for the
 // default operation of HTTP handlers, POWERTOOLS_IDEMPOTENCY_DISABLED as the default of [WithDisabled].

@@ -42,6 +42,8 @@ func readField(field string) (key string, ok, sure bool) {
 	return key, len(key) >= 1 && len(key) <= 255, sure
 }
 
+var defaultRules = HTTP{}.keyRules()
+
 // FuzzParseKey checks that every header has the key that a reader of the RFC finds in it, and therefore that two headers
 // have the same key only if that reader takes them for the same.
 func FuzzParseKey(f *testing.F) {
@@ -62,10 +64,10 @@ func FuzzParseKey(f *testing.F) {
 		readB, _, _ := readField(b)
 		assert.Equal(t, readA == readB, keyA == keyB, "%q and %q", a, b)
 
-		_, err := parseKey([]string{a, b})
+		_, err := defaultRules.read([]string{a, b})
 		require.Error(t, err, "sent twice")
 		for _, joined := range []string{a + "," + b, a + ", " + b} {
-			_, err := parseKey([]string{joined})
+			_, err := defaultRules.read([]string{joined})
 			require.Error(t, err, "sent twice and joined: %q", joined)
 		}
 	})
@@ -73,7 +75,7 @@ func FuzzParseKey(f *testing.F) {
 
 func checkAgainstReader(t *testing.T, field string) (string, bool) {
 	t.Helper()
-	key, err := parseKey([]string{field})
+	key, err := defaultRules.read([]string{field})
 	want, ok, sure := readField(field)
 	if err != nil {
 		assert.False(t, ok && sure, "%q is refused (%v), but its key is %q", field, err, want)
@@ -81,11 +83,13 @@ func checkAgainstReader(t *testing.T, field string) (string, bool) {
 	}
 	assert.True(t, ok, "%q is taken for %q, but is malformed", field, key)
 	assert.Equal(t, want, key, "the key in %q", field)
-	quoted, err := parseKey([]string{`"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(key) + `"`})
+	quoted, err := defaultRules.read([]string{`"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(key) + `"`})
 	require.NoError(t, err)
 	assert.Equal(t, key, quoted, "the same key as a string")
 	return key, true
 }
+
+const inQuotesIf = " printable ASCII characters, in double quotes if it holds a space, comma, semicolon, double quote or backslash."
 
 func TestParseKeySaysWhatIsWrongWithoutTheKey(t *testing.T) {
 	t.Parallel()
@@ -101,9 +105,90 @@ func TestParseKeySaysWhatIsWrongWithoutTheKey(t *testing.T) {
 		`"hush`:                    "structured string",
 		strings.Repeat("hush", 64): "longer than 255",
 	} {
-		_, err := parseKey([]string{field})
-		require.Error(t, err, field)
-		assert.Contains(t, err.Error(), reason, field)
-		assert.NotContains(t, err.Error(), "hu", field)
+		_, err := defaultRules.read([]string{field})
+		wrong, ok := err.(malformed)
+		require.True(t, ok, field)
+		assert.Contains(t, wrong.reason, reason, field)
+		assert.NotContains(t, wrong.reason+wrong.remedy, "hu", field)
+		assert.Equal(t, "Send the header once, with a key of 1 to 255"+inQuotesIf, wrong.remedy)
+	}
+}
+
+func TestKeyRulesAreThoseOfTheConfiguration(t *testing.T) {
+	t.Parallel()
+	const uuid = "8e03978e-40d5-43e8-bc93-6894a57f9324"
+	for name, c := range map[string]struct {
+		rules   HTTP
+		keys    []string // fields with a key
+		refused map[string]string
+		remedy  string
+	}{
+		"lengths": {
+			HTTP{MinKey: 3, MaxKey: 5},
+			[]string{"abc", "abcde", `"abc"`, `"a\"bc"`, "abc;p=long-parameter"},
+			map[string]string{
+				"ab": "is shorter than 3 characters", `"ab"`: "is shorter than 3 characters", `"a\""`: "is shorter than 3 characters",
+				"abcdef": "is longer than 5 characters", `"abcdef"`: "is longer than 5 characters", `""`: "is empty",
+			},
+			"Send the header once, with a key of 3 to 5" + inQuotesIf,
+		},
+		"one length": {
+			HTTP{MinKey: 2, MaxKey: 2},
+			[]string{"ab"},
+			map[string]string{"a": "shorter than 2", "abc": "longer than 2"},
+			"Send the header once, with a key of 2" + inQuotesIf,
+		},
+		"highest": {
+			HTTP{MinKey: 255},
+			[]string{strings.Repeat("k", 255)},
+			map[string]string{strings.Repeat("k", 254): "shorter", strings.Repeat("k", 256): "longer"},
+			"Send the header once, with a key of 255" + inQuotesIf,
+		},
+		"UUID": {
+			HTTP{KeyFormat: KeyUUID},
+			[]string{uuid, strings.ToUpper(uuid), `"` + uuid + `"`, "00000000-0000-0000-0000-000000000000", "01900000-0000-7000-8000-0123456789aB"},
+			map[string]string{
+				"x" + uuid: "format", uuid + "x": "format", `"` + uuid + ` "`: "format", "{" + uuid + "}": "format", uuid[1:]: "format",
+				strings.ReplaceAll(uuid, "-", ""): "format", strings.Replace(uuid, "8", "g", 1): "format", "urn:uuid:" + uuid: "format",
+			},
+			"Send the header once, with a UUID in its text form.",
+		},
+		"alternatives are anchored as a whole": {
+			HTTP{KeyFormat: "ORD-[0-9]+|INV"},
+			[]string{"ORD-1", "INV"},
+			map[string]string{"INVx": "format", "xINV": "format", "ORD-": "format", "ORD-1x": "format", `"ORD-1 "`: "format"},
+			"Send the header once, with a key of 1 to 255" + inQuotesIf + " It must match the regular expression ORD-[0-9]+|INV.",
+		},
+		"flags stay inside": {
+			HTTP{KeyFormat: "(?i)abc"},
+			[]string{"ABC", "abc"},
+			map[string]string{"abcd": "format"},
+			"Send the header once, with a key of 1 to 255" + inQuotesIf + " It must match the regular expression (?i)abc.",
+		},
+		"anchors inside change nothing": {
+			HTTP{KeyFormat: "a$|b"},
+			[]string{"a", "b"},
+			map[string]string{"ab": "format", "ba": "format"},
+			"Send the header once, with a key of 1 to 255" + inQuotesIf + " It must match the regular expression a$|b.",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Empty(t, c.rules.validateKey())
+			rules := c.rules.keyRules()
+			for _, field := range c.keys {
+				want, _, _ := readField(field)
+				got, err := rules.read([]string{field})
+				require.NoError(t, err, field)
+				assert.Equal(t, want, got)
+			}
+			for field, reason := range c.refused {
+				_, err := rules.read([]string{field})
+				wrong, ok := err.(malformed)
+				require.True(t, ok, field)
+				assert.Contains(t, wrong.reason, reason, field)
+				assert.Equal(t, c.remedy, wrong.remedy)
+			}
+		})
 	}
 }

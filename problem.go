@@ -1,17 +1,22 @@
 package idempotent
 
 import (
+	"encoding/json"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// problemBase is what the type URIs of problem documents begin with: each resolves to the page that explains it.
+// problemBase is the default of [HTTP.ProblemBase]: each type resolves to the page that explains it.
 const problemBase = "https://github.com/go-idempotent/idempotent/blob/main/docs/problems.md#"
+
+const mediaJSON = "application/json"
 
 // outageRetryAfter is when a client may try again after an outage of the store.
 const outageRetryAfter = 2 * time.Second
+
+const freshKey = "Send a new one with each new request, and the same one with each retry."
 
 // problemKind is one row of the answers to misuse and failure.
 type problemKind struct {
@@ -27,11 +32,19 @@ type problemKind struct {
 var problemKinds = []problemKind{
 	{
 		OutcomeMissingKey, ErrMissingKey, 400, "missing-key", "Idempotency key is missing",
-		"This operation requires an idempotency key. Send a new one with each new request, and the same one with each retry.",
+		"This operation requires an idempotency key. " + freshKey,
 	},
 	{
 		OutcomeInvalidKey, ErrInvalidKey, 400, "invalid-key", "Idempotency key is invalid",
 		"The idempotency key cannot be used for this request.",
+	},
+	{
+		OutcomeStale, ErrStaleRequest, 400, "stale-request", "The timestamp of the request is not accepted",
+		"The timestamp of the request is missing, malformed or too old.",
+	},
+	{
+		OutcomeMissingTenant, ErrMissingTenant, 401, "missing-tenant", "The caller is not identified",
+		"This operation keeps the idempotency keys of its callers apart. Nothing in this request identifies the caller.",
 	},
 	{
 		OutcomeMismatch, ErrMismatch, 422, "mismatch", "Idempotency key was used for another request",
@@ -87,6 +100,8 @@ type problemDocument struct {
 	Status   int    `json:"status"`
 	Detail   string `json:"detail"`
 	Instance string `json:"instance,omitempty"`
+	// Error is for clients of [ProfileStripe].
+	Error *stripeError `json:"error,omitempty"`
 }
 
 // problem answers an error of this package. The document holds nothing of the request but its path and id, and nothing
@@ -97,30 +112,55 @@ func (s *httpShape[In, Out]) problem(src *source[In], err error) (Out, bool) {
 	if !ok {
 		return none, false
 	}
-	in, eventErr := src.event()
-	if eventErr != nil {
-		return none, false
+	r := src.http
+	k.status = s.http.statusOf(k)
+	document := problemDocument{
+		Type: s.http.ProblemBase + k.name, Title: k.title, Status: k.status, Detail: detail(k, err),
+		Instance: instance(r),
 	}
-	if k.outcome == OutcomeInProgress {
-		k.status = s.http.InProgressStatus
+	headers := s.http.problemHeaders(err)
+	if k.status < 400 {
+		headers["Content-Type"] = mediaJSON // the request was accepted: no problem
+	} else if s.http.Profile == ProfileStripe {
+		document.Error = stripeErrorOf(k, document)
+		if retry := document.Error.shouldRetry; retry != "" {
+			headers["Stripe-Should-Retry"] = retry
+		}
 	}
-	body, encodeErr := encodeJSON(problemDocument{
-		Type: problemBase + k.name, Title: k.title, Status: k.status, Detail: detail(k, err),
-		Instance: instance(s.family.request(in)),
-	})
+	body, encodeErr := json.Marshal(document) // unlike encodeJSON it escapes HTML, which a path may hold
 	if encodeErr != nil {
 		return none, false
 	}
-	return s.family.make(httpResponse{status: k.status, headers: problemHeaders(err), body: string(body)}), true
+	return s.family.make(httpResponse{status: k.status, body: string(body)}.adding(headers, r.form)), true
 }
 
-// detail tells a client what is wrong with its header. What a user's function or expression made of the request stays
+// statusOf is the status of a problem, which the configuration may have changed.
+func (h HTTP) statusOf(k problemKind) int {
+	switch k.outcome {
+	case OutcomeInProgress:
+		return h.InProgressStatus
+	case OutcomeMismatch:
+		return h.MismatchStatus
+	default:
+		return k.status
+	}
+}
+
+// detail tells a client what is wrong with its header, or that it is missing. What a user's function or expression made of the request stays
 // here.
 func detail(k problemKind, err error) string {
 	if invalid, ok := err.(*InvalidKeyError); ok { //nolint:errorlint // see kindOf
 		if wrong, ok := invalid.Err.(malformed); ok { //nolint:errorlint // nor what a user's function failed with
-			return "The idempotency key " + wrong.Error() + ". Send one of 1 to 255 printable ASCII characters."
+			return "The idempotency key " + wrong.reason + ". " + wrong.remedy
 		}
+	}
+	if missing, ok := err.(*MissingKeyError); ok { //nolint:errorlint // see kindOf
+		if header, ok := strings.CutPrefix(missing.Source, sourceHeader); ok {
+			return "This operation requires an idempotency key in the header " + header + ". " + freshKey
+		}
+	}
+	if stale, ok := err.(*StaleRequestError); ok { //nolint:errorlint // see kindOf
+		return "The timestamp in " + stale.Source + " " + stale.Reason + "."
 	}
 	return k.detail
 }
@@ -132,25 +172,33 @@ func instance(r httpRequest) string {
 	if path, err := url.PathUnescape(r.path); err == nil {
 		u.Path, u.RawPath = path, r.path
 	}
-	reference := u.String()
+	reference := strings.ReplaceAll(u.String(), "'", "%27") // whoever quotes it in HTML may do so with either quote
 	if strings.HasPrefix(reference, "//") {
 		return "/." + reference // or the path would name a host (RFC 3986, section 4.2)
 	}
 	return reference
 }
 
-func problemHeaders(err error) map[string]string {
+func (h HTTP) problemHeaders(err error) map[string]string {
 	headers := map[string]string{
-		"Content-Type":  "application/problem+json",
-		"Cache-Control": "no-store",
+		"Content-Type":     "application/problem+json",
+		"Content-Language": "en",
+		"Cache-Control":    "no-store",
 	}
 	switch err := err.(type) { //nolint:errorlint // see kindOf
 	case *InProgressError:
-		headers["Retry-After"] = retryAfter(err.RetryAfter)
+		headers["Retry-After"] = h.retryAfter(err.RetryAfter)
 	case *StoreUnavailableError:
-		headers["Retry-After"] = retryAfter(outageRetryAfter)
+		headers["Retry-After"] = h.retryAfter(outageRetryAfter)
 	}
 	return headers
+}
+
+func (h HTTP) retryAfter(d time.Duration) string {
+	if h.MaxRetryAfter > 0 {
+		d = min(d, h.MaxRetryAfter.Truncate(time.Second))
+	}
+	return retryAfter(d)
 }
 
 // retryAfter is the value of the header in whole seconds, rounded up, at least one (RFC 9110, section 10.2.3).

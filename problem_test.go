@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/url"
 	"os"
 	"regexp"
@@ -28,19 +29,34 @@ const (
 )
 
 // trouble makes each kind of problem at a door.
-var trouble = map[string]func(t *testing.T, d door, q ask) (*api, reply){
-	"missing-key": func(t *testing.T, d door, q ask) (*api, reply) {
+var trouble = map[string]func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply){
+	"missing-key": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
 		q.key = ""
-		a := d.open(t)
+		a := d.open(t, idempotent.WithHTTP(h))
 		return a, a.send(q)
 	},
-	"invalid-key": func(t *testing.T, d door, q ask) (*api, reply) {
-		q.key = secretKey + "," + secretKey
-		a := d.open(t)
+	"invalid-key": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
+		q.key += "," + q.key
+		a := d.open(t, idempotent.WithHTTP(h))
 		return a, a.send(q)
 	},
-	"mismatch": func(t *testing.T, d door, q ask) (*api, reply) {
-		a := d.open(t)
+	"stale-request": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
+		h.TimestampHeader, h.MaxRequestAge = "X-Timestamp", time.Minute
+		q.header = maps.Clone(q.header)
+		if q.header == nil {
+			q.header = map[string]string{}
+		}
+		q.header["x-timestamp"] = secretBody
+		a := d.open(t, idempotent.WithHTTP(h))
+		return a, a.send(q)
+	},
+	"missing-tenant": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
+		h.RequireTenant = true
+		a := d.open(t, idempotent.WithHTTP(h))
+		return a, a.send(q)
+	},
+	"mismatch": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
+		a := d.open(t, idempotent.WithHTTP(h))
 		a.answers(reply{Status: 200, Body: secretBody})
 		a.send(q)
 		q.body += "other"
@@ -52,21 +68,21 @@ var trouble = map[string]func(t *testing.T, d door, q ask) (*api, reply){
 		completed(r, `{"statusCode":200,"body":"`+secretBody+`"}`)
 		r.Commit = "damaged"
 	}),
-	"store-unavailable": func(t *testing.T, d door, q ask) (*api, reply) {
-		a := d.open(t)
+	"store-unavailable": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
+		a := d.open(t, idempotent.WithHTTP(h))
 		a.fault = faultstore.Deny
 		return a, a.send(q)
 	},
-	"refused": func(t *testing.T, d door, q ask) (*api, reply) {
-		a := d.open(t)
+	"refused": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
+		a := d.open(t, idempotent.WithHTTP(h))
 		q.formless = true
 		return a, a.send(q)
 	},
 }
 
-func planted(change func(r *idempotent.Record)) func(t *testing.T, d door, q ask) (*api, reply) {
-	return func(t *testing.T, d door, q ask) (*api, reply) {
-		a := d.open(t)
+func planted(change func(r *idempotent.Record)) func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
+	return func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
+		a := d.open(t, idempotent.WithHTTP(h))
 		a.plant(q, func(r *idempotent.Record) {
 			r.Lease = time.Now().Add(time.Minute)
 			change(r)
@@ -79,7 +95,8 @@ func everyTrouble(t *testing.T, test func(t *testing.T, kind string, a *api, r r
 	t.Helper()
 	everyDoor(t, func(t *testing.T, d door) {
 		for kind, make := range trouble {
-			a, r := make(t, d, ask{key: secretKey, path: "/charges/<1>&co", body: `{"card":"` + secretBody + `"}`})
+			q := ask{key: secretKey, path: "/charges/<1>&co", body: `{"card":"` + secretBody + `"}`}
+			a, r := make(t, d, q, idempotent.HTTP{})
 			test(t, kind, a, r)
 		}
 	})
@@ -87,7 +104,7 @@ func everyTrouble(t *testing.T, test func(t *testing.T, kind string, a *api, r r
 
 func TestEveryProblemIsADocumentOfItsOwn(t *testing.T) {
 	statuses := map[string]int{
-		"missing-key": 400, "invalid-key": 400, "mismatch": 422, "in-progress": 409, "unknown-outcome": 409,
+		"missing-key": 400, "invalid-key": 400, "stale-request": 400, "missing-tenant": 401, "mismatch": 422, "in-progress": 409, "unknown-outcome": 409,
 		"unreadable-record": 500, "store-unavailable": 503, "refused": 500,
 	}
 	waits := []string{"in-progress", "store-unavailable"}
@@ -95,12 +112,13 @@ func TestEveryProblemIsADocumentOfItsOwn(t *testing.T) {
 	everyTrouble(t, func(t *testing.T, kind string, a *api, r reply) {
 		assertProblem(t, r, statuses[kind], kind)
 		m := members.FindStringSubmatch(r.Body)
-		require.NotNil(t, m, "members, order, and nothing escaped: %s", r.Body)
-		assert.Equal(t, "/charges/%3C1%3E&co#request-1", m[1])
+		require.NotNil(t, m, "members and order: %s", r.Body)
+		assert.Equal(t, `/charges/%3C1%3E\u0026co#request-1`, m[1])
 		assert.Equal(t, "no-store", r.Headers["Cache-Control"])
+		assert.Equal(t, "en", r.Headers["Content-Language"])
 		assert.Equal(t, slices.Contains(waits, kind), r.Headers["Retry-After"] != "", kind)
 		for name := range r.Headers {
-			assert.Contains(t, []string{"Content-Type", "Cache-Control", "Retry-After"}, name)
+			assert.Contains(t, []string{"Content-Type", "Content-Language", "Cache-Control", "Retry-After"}, name)
 		}
 		assert.Equal(t, reply{Status: r.Status, Headers: r.Headers, Body: r.Body}, r, "nothing else")
 		assert.False(t, r.replayed())
@@ -134,7 +152,7 @@ func TestTitlesAndDetailsTellProblemsApart(t *testing.T) {
 	t.Parallel()
 	titles, details := map[any]bool{}, map[any]bool{}
 	for _, make := range trouble {
-		_, r := make(t, doors()[0], ask{key: "k"})
+		_, r := make(t, doors()[0], ask{key: "k"}, idempotent.HTTP{})
 		document := r.problem(t)
 		titles[document["title"]], details[document["detail"]] = true, true
 	}
@@ -156,6 +174,18 @@ func TestEveryProblemTypeHasItsSection(t *testing.T) {
 	assert.ElementsMatch(t, kinds, sections)
 }
 
+func TestMissingKeyIsToldWhereItBelongs(t *testing.T) {
+	t.Parallel()
+	const rest = " Send a new one with each new request, and the same one with each retry."
+	for header, name := range map[string]string{"": "Idempotency-Key", "X-Key": "X-Key", "x&y": "x&y"} {
+		_, r := trouble["missing-key"](t, doors()[0], ask{}, idempotent.HTTP{Header: header})
+		assert.Equal(t, "This operation requires an idempotency key in the header "+name+"."+rest, r.problem(t)["detail"])
+		assert.NotContains(t, r.Body, "&", "escaped")
+	}
+	a := doors()[0].open(t, idempotent.WithKeyPath("powertools_json(body).id"))
+	assert.Equal(t, "This operation requires an idempotency key."+rest, a.send(ask{body: "{}"}).problem(t)["detail"], "the header is not to blame")
+}
+
 func TestInvalidKeyIsToldWhatIsWrongWithIt(t *testing.T) {
 	t.Parallel()
 	for key, want := range map[string]string{
@@ -163,6 +193,59 @@ func TestInvalidKeyIsToldWhatIsWrongWithIt(t *testing.T) {
 	} {
 		a := doors()[0].open(t)
 		assert.Contains(t, a.send(ask{key: key}).problem(t)["detail"], want)
+	}
+}
+
+func TestNothingOfAHostileRequestGetsIntoAnAnswerUnescaped(t *testing.T) {
+	const mark = "reflected"
+	hostile := []string{
+		`"><script>` + mark + `</script>`, "'" + mark + "'", mark + "\r\nSet-Cookie: a=1", `\"},"` + mark + `":{"`, mark + "\x00\u2028\xff", "&" + mark + ";",
+	}
+	dangerous := regexp.MustCompile(`[<>&']|[^ -~]`)
+	value := regexp.MustCompile(`^[A-Za-z0-9+/-]+$`)
+	everyDoor(t, func(t *testing.T, d door) {
+		for kind, make := range trouble {
+			for _, text := range hostile {
+				header := map[string]string{}
+				for _, name := range []string{"host", "origin", "referer", "user-agent", "accept", "x-forwarded-for", "authorization"} {
+					header[name] = text
+				}
+				for _, profile := range []idempotent.Profile{idempotent.ProfileIETF, idempotent.ProfileStripe} {
+					q := ask{key: "k", path: "/" + text, query: "q=" + mark, header: header, body: text}
+					if kind == "invalid-key" {
+						q.key = text
+					}
+					_, r := make(t, d, q, idempotent.HTTP{Profile: profile})
+					assert.NotRegexp(t, dangerous, r.Body, kind)
+					document := r.problem(t)
+					u, err := url.Parse(document["instance"].(string))
+					if assert.NoError(t, err) && !d.wire {
+						assert.Equal(t, "/"+text, u.Path, "%s: only escaped, not lost", kind)
+					}
+					delete(document, "instance")
+					rest, err := json.Marshal(document)
+					require.NoError(t, err)
+					assert.NotContains(t, string(rest), mark, kind)
+					for name, v := range r.Headers {
+						assert.Regexp(t, value, v, name)
+						assert.NotContains(t, v, mark, name)
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestTypesOfProblemsCanHaveAnotherBase(t *testing.T) {
+	t.Parallel()
+	for _, base := range []string{
+		"https://api.example.com/problems#", "/problems/", "urn:example:problem:", "?kind=", "%C3%BC/",
+		"HTTP://api.example.com/", "tag:example.com,2026:", "//api.example.com/",
+	} {
+		for kind, make := range trouble {
+			_, r := make(t, doors()[0], ask{key: "k"}, idempotent.HTTP{ProblemBase: base})
+			assert.Equal(t, base+kind, r.problem(t)["type"])
+		}
 	}
 }
 
@@ -219,6 +302,32 @@ func TestRetryAfterOfOddLeases(t *testing.T) {
 			a.plant(ask{key: "k"}, c.change)
 			assert.Equal(t, c.want, a.send(ask{key: "k"}).Headers["Retry-After"], name)
 		}
+	})
+}
+
+func TestRetryAfterIsCapped(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	clock := idempotent.WithClock(func() time.Time { return now })
+	everyDoor(t, func(t *testing.T, d door) {
+		for _, c := range []struct {
+			left, most time.Duration
+			want       string
+		}{
+			{15 * time.Minute, 5 * time.Second, "5"},
+			{15 * time.Minute, 5999 * time.Millisecond, "5"},
+			{5001 * time.Millisecond, 5 * time.Second, "5"},
+			{4001 * time.Millisecond, 5 * time.Second, "5"},
+			{4 * time.Second, 5 * time.Second, "4"},
+			{time.Millisecond, time.Second, "1"},
+			{15 * time.Minute, time.Hour, "900"},
+		} {
+			a := d.open(t, clock, idempotent.WithHTTP(idempotent.HTTP{MaxRetryAfter: c.most}))
+			a.plant(ask{key: "k"}, func(r *idempotent.Record) { r.Lease = now.Add(c.left) })
+			assert.Equal(t, c.want, a.send(ask{key: "k"}).Headers["Retry-After"], c)
+		}
+		a := d.open(t, idempotent.WithHTTP(idempotent.HTTP{MaxRetryAfter: time.Second}))
+		a.fault = faultstore.Deny
+		assert.Equal(t, "1", a.send(ask{key: "k"}).Headers["Retry-After"], "also after an outage")
 	})
 }
 

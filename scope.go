@@ -15,7 +15,7 @@ type caller struct {
 	parts  []string
 }
 
-// anonymous is every caller whom nothing identifies: nobody asked, or an authorizer let them in without naming them. To
+// anonymous is every caller who cannot be identified: nobody asked, or an authorizer let them in without naming them. To
 // guess from the rest of an authorizer's context would make two callers of one whose token was renewed between two
 // tries, and execute twice.
 const anonymous = "anonymous"
@@ -27,6 +27,16 @@ func (s *httpShape[In, Out]) caller(ctx context.Context, src *source[In], r http
 	}
 	tenant, err := tenantOf(ctx, s.config, s.functions.tenant, src)
 	return caller{"tenant", []string{tenant}}, err
+}
+
+// requireTenant refuses a caller who cannot be identified, if that is asked for. A tenant of the invocation is enough: its
+// records are its own. So is what [WithTenant] finds, which fails by itself.
+func (s *httpShape[In, Out]) requireTenant(ctx context.Context, r httpRequest) error {
+	named := s.functions.tenant != nil || r.caller.source != anonymous || tenantID(ctx) != ""
+	if s.http.RequireTenant && !named {
+		return &MissingTenantError{Operation: s.operation}
+	}
+	return nil
 }
 
 // tenantID is the tenant of an invocation in a function with tenant isolation, else empty. Such tenants never share a

@@ -31,7 +31,7 @@ func scopes() *rapid.Generator[scope] {
 			tenantID:  maybe.Draw(t, "tenant id"),
 			source:    rapid.SampledFrom([]string{"anonymous", "jwt", "lambda", "cognito-identity", "iam"}).Draw(t, "source"),
 			api:       maybe.Draw(t, "api"),
-			stage:     maybe.Draw(t, "stage"),
+			stage:     rapid.OneOf(maybe, rapid.SampledFrom([]string{"", "$default"})).Draw(t, "stage"),
 			method:    rapid.SampledFrom([]string{"POST", "PUT", "PATCH"}).Draw(t, "method"),
 			route:     "/" + maybe.Draw(t, "route"),
 			by:        rapid.SampledFrom([]string{"route", "path"}).Draw(t, "by"),
@@ -47,15 +47,22 @@ func scopes() *rapid.Generator[scope] {
 	})
 }
 
-// event has the scope s, and nothing else in common with other events of that scope.
-func (s scope) event(t *rapid.T) requestV2 {
-	e := ask{method: s.method, key: s.key, path: s.route, body: rapid.String().Draw(t, "body")}.v2()
-	e.RequestContext.APIID, e.RequestContext.Stage = s.api, s.stage
+// path tells a scope that counts for its path from the route of its event.
+func (s scope) path(t *rapid.T) (path, route string) {
 	if s.by == "route" {
-		e.RouteKey = rapid.SampledFrom([]string{s.method, "ANY"}).Draw(t, "route method") + " " + s.route
-		e.RawPath = "/" + rapid.String().Draw(t, "path")
-	} else {
-		e.RouteKey = rapid.SampledFrom([]string{"$default", "ANY /{proxy+}", "POST /x/{rest+}", ""}).Draw(t, "greedy")
+		return "/" + rapid.String().Draw(t, "path"), s.route
+	}
+	return s.route, rapid.SampledFrom([]string{"", "/{proxy+}", "/x/{rest+}"}).Draw(t, "greedy")
+}
+
+// v2 is an event of an HTTP API with the scope s, and nothing else in common with other events of that scope.
+func (s scope) v2(t *rapid.T) requestV2 {
+	path, route := s.path(t)
+	e := ask{method: s.method, key: s.key, path: path, body: rapid.String().Draw(t, "body")}.v2()
+	e.RequestContext.APIID, e.RequestContext.Stage = s.api, s.stage
+	e.RouteKey = rapid.SampledFrom([]string{s.method, "ANY"}).Draw(t, "route method") + " " + route
+	if route == "" {
+		e.RouteKey = "$default"
 	}
 	a := &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{}
 	switch s.source {
@@ -79,14 +86,94 @@ func (s scope) event(t *rapid.T) requestV2 {
 	return e
 }
 
+// v1 is an event of a REST API with the scope s.
+func (s scope) v1(t *rapid.T) requestV1 {
+	path, route := s.path(t)
+	if route == "" && rapid.Bool().Draw(t, "default") {
+		route = "$default"
+	}
+	e := ask{method: s.method, key: s.key, path: path, body: rapid.String().Draw(t, "body")}.v1()
+	e.Resource, e.RequestContext.APIID, e.RequestContext.Stage = route, s.api, s.stage
+	c := &e.RequestContext
+	switch s.source {
+	case "jwt":
+		c.Authorizer = map[string]any{"claims": map[string]any{"iss": s.first, "sub": s.second, "exp": 1.5}}
+	case "lambda":
+		c.Authorizer = map[string]any{"principalId": s.first, "token": rapid.String().Draw(t, "token")}
+	case "cognito-identity":
+		c.Identity.CognitoIdentityID, c.Identity.Caller = s.first, "AROAX:CognitoIdentityCredentials"
+	case "iam":
+		c.Identity.AccountID, c.Identity.Caller = s.first, s.second
+		c.Identity.AccessKey = rapid.String().Draw(t, "access key")
+	}
+	return e
+}
+
+// url is an event of a function URL with the scope s, if there can be one.
+func (s scope) url(t *rapid.T) requestURL {
+	e := ask{method: s.method, key: s.key, path: s.route, body: rapid.String().Draw(t, "body")}.url()
+	e.RequestContext.APIID, e.RequestContext.DomainPrefix = s.api, s.api
+	if s.source == "iam" {
+		e.RequestContext.Authorizer = &events.LambdaFunctionURLRequestContextAuthorizerDescription{
+			IAM: &events.LambdaFunctionURLRequestContextAuthorizerIAMDescription{
+				AccountID: s.first, UserID: s.second, AccessKey: rapid.String().Draw(t, "access key"),
+			},
+		}
+	}
+	return e
+}
+
+func (s scope) inURL() bool {
+	return s.stage == "$default" && s.by == "path" && (s.source == "anonymous" || s.source == "iam")
+}
+
+// alb is an event of a load balancer with the scope s, if there can be one.
+func (s scope) alb(t *rapid.T) requestALB {
+	q := ask{method: s.method, key: s.key, path: s.route, body: rapid.String().Draw(t, "body")}
+	e := q.alb()
+	if rapid.Bool().Draw(t, "multi") {
+		e = q.albMulti()
+	}
+	e.RequestContext.ELB.TargetGroupArn = s.api
+	return e
+}
+
+func (s scope) inALB() bool {
+	return s.api != "" && s.stage == "" && s.by == "path" && s.source == "anonymous"
+}
+
+// recordKey is that of any event with the scope s, of any family.
 func (s scope) recordKey(t *rapid.T) string {
 	ctx := context.Background()
 	if s.tenantID != "" {
 		ctx = lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{TenantID: s.tenantID})
 	}
-	wire := rapid.Bool().Draw(t, "wire")
-	id, _, err := identify[requestV2, responseV2](ctx, s.event(t), wire, idempotent.WithOperation(s.operation))
+	wire, operation := rapid.Bool().Draw(t, "wire"), idempotent.WithOperation(s.operation)
+	through := []func() (identity, error){
+		func() (identity, error) {
+			id, _, err := identify[requestV2, responseV2](ctx, s.v2(t), wire, operation)
+			return id, err
+		},
+		func() (identity, error) {
+			id, _, err := identify[requestV1, responseV1](ctx, s.v1(t), wire, operation)
+			return id, err
+		},
+	}
+	if s.inURL() {
+		through = append(through, func() (identity, error) {
+			id, _, err := identify[requestURL, responseURL](ctx, s.url(t), wire, operation)
+			return id, err
+		})
+	}
+	if s.inALB() {
+		through = append(through, func() (identity, error) {
+			id, _, err := identify[requestALB, responseALB](ctx, s.alb(t), wire, operation)
+			return id, err
+		})
+	}
+	id, err := through[rapid.IntRange(0, len(through)-1).Draw(t, "family")]()
 	require.NoError(t, err)
+	require.NotEmpty(t, id.key)
 	return id.key
 }
 
@@ -171,7 +258,53 @@ func TestDefaultAndGreedyRoutesCountAsThePath(t *testing.T) {
 	}
 	assert.NotEqual(t, ofV1("/{proxy+}", "/shops/1"), ofV1("/{proxy+}", "/shops/2"))
 	assert.Equal(t, ofV1("/{proxy+}", "/shops/1"), ofV1("/shops/{rest+}", "/shops/1"))
+	assert.Equal(t, ofV1("$default", "/shops/1"), ofV1("/{proxy+}", "/shops/1"), "payload format 1.0 of an HTTP API")
 	assert.Equal(t, of("POST /shops/{id}", "/shops/1"), of("ANY /shops/{id}", "/shops/1"), "the method is that of the request")
+}
+
+func TestNeighboursInOneFamilyNeverShareARecord(t *testing.T) {
+	t.Parallel()
+	url, alb := ask{key: "k"}.url(), ask{key: "k"}.alb()
+	urls := map[string]func(e *requestURL){
+		"URL":    func(e *requestURL) { e.RequestContext.APIID, e.RequestContext.DomainPrefix = "other", "other" },
+		"method": func(e *requestURL) { e.RequestContext.HTTP.Method = "PUT" },
+		"path":   func(e *requestURL) { e.RawPath += "/" },
+	}
+	for name, change := range urls {
+		other := url
+		change(&other)
+		assert.NotEqual(t, identifyURL(t, url).key, identifyURL(t, other).key, name)
+	}
+	balancers := map[string]func(e *requestALB){
+		"target group": func(e *requestALB) { e.RequestContext.ELB.TargetGroupArn += "2" },
+		"method":       func(e *requestALB) { e.HTTPMethod = "PATCH" },
+		"path":         func(e *requestALB) { e.Path = "/charges/1" },
+	}
+	for name, change := range balancers {
+		other := alb
+		change(&other)
+		assert.NotEqual(t, identifyALB(t, alb).key, identifyALB(t, other).key, name)
+	}
+}
+
+func TestOneAPIAndStageIsOneScopeUnderAnyDomain(t *testing.T) {
+	t.Parallel()
+	first, mapped := ask{key: "k"}.v2(), ask{key: "k", path: "/payments/charges"}.v2()
+	first.RequestContext.DomainName, mapped.RequestContext.DomainName = "api.execute-api.eu-central-1.amazonaws.com", "api.example.com"
+	first.RequestContext.DomainPrefix, mapped.RequestContext.DomainPrefix = "api", "api"
+	assert.Equal(t, identifyV2(t, first).key, identifyV2(t, mapped).key)
+
+	old, oldMapped := ask{key: "k"}.v1(), ask{key: "k", path: "/payments/charges"}.v1()
+	old.RequestContext.DomainName, oldMapped.RequestContext.DomainName = first.RequestContext.DomainName, "api.example.com"
+	assert.Equal(t, identifyV1(t, old).key, identifyV1(t, oldMapped).key)
+
+	url, cdn := ask{key: "k"}.url(), ask{key: "k"}.url()
+	cdn.RequestContext.DomainName = ""
+	cdn.Headers = map[string]string{"idempotency-key": "k", "host": "shop.example.com", "via": "2.0 abc.cloudfront.net"}
+	assert.Equal(t, identifyURL(t, url), identifyURL(t, cdn))
+
+	alb, host := ask{key: "k"}.alb(), ask{key: "k", header: map[string]string{"host": "two.example.com"}}.alb()
+	assert.Equal(t, identifyALB(t, alb), identifyALB(t, host))
 }
 
 func TestTenantOfTheInvocationCountsBesideTheCaller(t *testing.T) {

@@ -73,6 +73,7 @@ func newConfig(store Store, opts []Option, p *problems) *config {
 		}
 		c.crash = Refuse
 	}
+	c.checkPowertools(p)
 	return c
 }
 
@@ -109,19 +110,23 @@ func shapeOf[In, Out any](c *config, f functions[In, Out], p *problems) shape[In
 	in, out := reflect.TypeFor[In](), reflect.TypeFor[Out]()
 	reader := reflect.TypeFor[io.Reader]()
 	if out.Implements(reader) || reflect.PointerTo(out).Implements(reader) {
-		p.addf("Wrap: the response %v is a stream, which cannot be stored and replayed", out)
+		p.addf("Wrap: the response %v is a stream, which cannot be stored and replayed: return the whole response, "+
+			"and leave the invoke mode of a function URL at BUFFERED", out)
+		return &plainShape[In, Out]{config: c, functions: f} // never used
 	}
 	family, isHTTP := familyOf[In, Out]()
-	if isHTTP && !c.operationSet {
+	if (isHTTP || c.powertools != nil) && !c.operationSet {
 		c.operation = defaultOperation(p)
 	}
+	c.powertools.keeps(out)
 	if isHTTP {
-		return &httpShape[In, Out]{config: c, functions: f, family: family}
+		c.checkHTTP(p)
+		return &httpShape[In, Out]{config: c, functions: f, family: family, keys: c.http.keyRules()}
 	}
-	if !c.operationSet {
+	if !c.operationSet && c.powertools == nil {
 		p.addf("WithOperation: a handler of %v must name its operation", in)
 	}
-	if c.user.key == nil && !c.keyPathSet {
+	if c.user.key == nil && !c.keyPathSet && c.powertools == nil {
 		p.addf("WithKey or WithKeyPath: a handler of %v with response %v has no key of its own: %s", in, out, supportedFamilies)
 	}
 	if c.user.storeIf == nil && hasStatus(out) {
