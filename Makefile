@@ -45,7 +45,7 @@ demo: ## the whole story without a person: charge, replay, misuse, crash, recove
 test: ## every test, with the race detector and DynamoDB Local (STRICT=1, DYNAMODB_ENDPOINT=)
 	@# The end-to-end tests have deadlines of real seconds, so nothing runs beside them.
 	IDEMPOTENT_TEST_STRICT=$(STRICT) $(WITH_DYNAMODB) $(SHELL) -c '\
-		go test -race -shuffle=on $$(go list ./... | grep -v /internal/e2e) && go test -race -shuffle=on ./internal/e2e'
+		go test -race -shuffle=on -timeout 20m $$(go list ./... | grep -v /internal/e2e) && go test -race -shuffle=on ./internal/e2e'
 	@echo 'Allocation counts, which the race detector changes:'
 	go test -run 'Alloc' ./...
 

@@ -1,0 +1,10 @@
+package main
+
+import "slices"
+
+// all returns every control, in the order of an invocation.
+func all() []control {
+	return slices.Concat(
+		scopeControls(), keyControls(), fingerprintControls(), claimControls(), executionControls(), settlementControls(), answerControls(), conditionControls(), contentControls(), memoryControls(),
+	)
+}
