@@ -21,6 +21,8 @@ EMULATOR ?= dynamodb-local
 TOOLS := $(CURDIR)/.tools/bin
 GOLANGCI := $(TOOLS)/golangci-lint
 GOLANGCI_VERSION := v2.15.0
+GREMLINS := $(TOOLS)/gremlins
+GREMLINS_VERSION := v0.6.0
 SAM := $(CURDIR)/.tools/sam/bin/sam
 export SAM_CLI_TELEMETRY ?= 0
 
@@ -79,6 +81,13 @@ bench: ## benchmarks
 .PHONY: controls
 controls: ## takes the guards out, one at a time, and requires that a test fails each time
 	IDEMPOTENT_TEST_STRICT=1 $(WITH_DYNAMODB) go run ./internal/controls
+
+.PHONY: mutants
+mutants: $(GREMLINS) ## mutation testing of the protocol, by the same means
+	go run ./internal/controls -mutants $(GREMLINS) -run '^(claim|judge|settle|lease|invoke|wait|record|budget|policy)\.go$$'
+
+$(GREMLINS):
+	GOBIN=$(TOOLS) go install github.com/go-gremlins/gremlins/cmd/gremlins@$(GREMLINS_VERSION)
 
 .PHONY: model
 model: ## checks the model of the protocol with Spin, with and without its guards

@@ -118,6 +118,7 @@ func claimControls() []control {
 		{
 			name: "undo-only-unknown", without: "a claim that was certainly not applied is undone", file: claim,
 			old: "if m.kind != moveRefuse && mayBeApplied(err) {", new: "if m.kind != moveRefuse {",
+			first: "TestThrottlingIsNotAnsweredWithAFlood",
 		},
 		{
 			name: "undo-unknown", without: "a claim that may have been applied is not undone", file: claim,
