@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -17,7 +18,7 @@ func (s *shop) crash(o order) {
 	s.t.Helper()
 	gate := s.holdReply("PutItem")
 	first := s.begin(o)
-	<-gate.Arrived()
+	arrived(s.t, gate)
 	s.kill()
 	gate.Open()
 	require.NotNil(s.t, (<-first).failure)
@@ -50,6 +51,16 @@ func (s *shop) hold(operation string) *wire.Gate {
 	gate := wire.NewGate()
 	s.proxy.SetRule(wire.On(operation, 1, wire.Hold(gate.Wait, wire.LoseRequest())))
 	return gate
+}
+
+// arrived waits until somebody is at the gate, and gives up where nobody comes: the delivery may have failed before.
+func arrived(t *testing.T, gate *wire.Gate) {
+	t.Helper()
+	select {
+	case <-gate.Arrived():
+	case <-time.After(20 * time.Second):
+		require.FailNow(t, "nobody came to the gate")
+	}
 }
 
 // await waits for an exchange.

@@ -17,7 +17,7 @@ func TestASecondSandboxIsToldToWaitWhileTheFirstOneRuns(t *testing.T) {
 	gate := s.provider.holdBefore(t)
 	began := time.Now()
 	first := s.begin(o)
-	<-gate.Arrived()
+	arrived(t, gate)
 	lease := time.UnixMilli(s.record().Lease)
 	assert.WithinRange(t, lease, began.Add(s.lease()), time.Now().Add(s.lease()), "the deadline and the margin")
 	s.proxy.Forget()

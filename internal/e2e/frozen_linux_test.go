@@ -18,7 +18,7 @@ func TestAFunctionKilledAtItsDeadlineIsRecoveredAfterItsLease(t *testing.T) {
 	o := newOrder(t)
 	gate := s.provider.holdAfter(t)
 	first := s.begin(o)
-	<-gate.Arrived()
+	arrived(t, gate)
 	require.NoError(t, s.sandboxes[0].Freeze(), "so that it cannot end by itself")
 	lost := <-first
 	require.NotNil(t, lost.failure, lost)

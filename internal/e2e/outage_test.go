@@ -62,7 +62,7 @@ func TestAnOutageDuringTheExecutionDoesNotHideItsAnswer(t *testing.T) {
 	o := newOrder(t)
 	gate := s.provider.holdAfter(t)
 	first := s.begin(o)
-	<-gate.Arrived()
+	arrived(t, gate)
 	require.NoError(t, s.proxy.Refuse())
 	gate.Open()
 	a := <-first

@@ -16,7 +16,7 @@ func overtaken(t *testing.T) (s *shop, o order, first <-chan answer, gate *wire.
 	s, o = newShop(t, 2), newOrder(t)
 	gate = s.provider.holdAfter(t)
 	first = s.begin(o)
-	<-gate.Arrived()
+	arrived(t, gate)
 	s.lapse()
 	return s, o, first, gate
 }
@@ -46,7 +46,7 @@ func TestAnOwnerThatWasOvertakenIsToldToWaitWhileTheOtherOneRuns(t *testing.T) {
 	completion := wire.NewGate()
 	s.proxy.SetRule(wire.On("UpdateItem", 2, wire.DelayRequest(completion.Wait))) // the first one takes over
 	second := s.begin(o)
-	<-completion.Arrived()
+	arrived(t, completion)
 
 	gate.Open()
 	a := <-first
@@ -65,7 +65,7 @@ func TestAnOwnerThatWasOvertakenReleasesNothing(t *testing.T) {
 	gate := s.provider.holdAfter(t)
 	s.provider.failOnce()
 	first := s.begin(o)
-	<-gate.Arrived()
+	arrived(t, gate)
 	s.lapse()
 	completion := wire.NewGate()
 	s.proxy.SetRule(wire.On("UpdateItem", 2, wire.DelayRequest(completion.Wait))) // the first one takes over
