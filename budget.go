@@ -49,6 +49,19 @@ func answerable(deadline, now time.Time) time.Time {
 	return deadline.Add(-min(deadline.Sub(now)/10, 100*time.Millisecond))
 }
 
+// budget is a context whose deadline says when the time for all tries of a step is over. It has no timer: only its parent
+// ends it. No call runs under it directly; each try gets a context made from it by halfOf or wholeOf, and pause goes by
+// what is left. That saves four allocations of five.
+type budget struct {
+	context.Context //nolint:containedctx // it is one
+
+	end time.Time
+}
+
+func within(ctx context.Context, end time.Time) context.Context { return budget{ctx, end} }
+
+func (b budget) Deadline() (time.Time, bool) { return b.end, true }
+
 // halfOf gives one try half of the time that is left, so that a reply that never comes leaves room for another.
 func halfOf(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
@@ -56,4 +69,13 @@ func halfOf(ctx context.Context) (context.Context, context.CancelFunc) {
 		return context.WithCancel(ctx)
 	}
 	return context.WithTimeout(ctx, time.Until(deadline)/2)
+}
+
+// wholeOf gives one try all of the time that is left.
+func wholeOf(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, deadline)
 }

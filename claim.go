@@ -34,14 +34,13 @@ const (
 // refuses the repetition is our own. If the budget ends before that is known, the write is undone, and the token never
 // executes, whatever the undo finds.
 func (v *invocation) claim(ctx context.Context) (answer, bool) {
-	budget := v.timing.ClaimBudget
+	longest := v.timing.ClaimBudget
 	if v.deadline.IsZero() {
 		// The lease runs already. What the claim leaves of it must do for the first renewal.
-		budget = min(budget, (v.timing.Lease-v.timing.Margin)/2)
+		longest = min(longest, (v.timing.Lease-v.timing.Margin)/2)
 	}
-	end := budgetEnd(ctx, budget)
-	tries, cancel := context.WithDeadline(ctx, end.Add(-min(undoBudget, time.Until(end)/3)))
-	defer cancel()
+	end := budgetEnd(ctx, longest)
+	tries := within(ctx, end.Add(-min(undoBudget, time.Until(end)/3)))
 
 	m := move{kind: moveClaim, next: v.fresh()}
 	var f failures
@@ -142,8 +141,7 @@ func (v *invocation) expiryInProgress(lease time.Time) time.Time {
 // undo takes back a write of our token that may have been applied. It works on a context of its own: the caller's may
 // have ended. If it fails, the lease bounds how long the key stays blocked.
 func (v *invocation) undo(ctx context.Context, m move, end time.Time) {
-	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), end)
-	defer cancel()
+	ctx = within(context.WithoutCancel(ctx), end)
 	for failures := 1; ; failures++ {
 		err := v.takeBack(ctx, m)
 		if err == nil {

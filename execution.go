@@ -25,6 +25,20 @@ type Execution struct {
 
 type executionKey struct{}
 
+// executionContext is a context.WithValue that holds the execution without boxing it.
+type executionContext struct {
+	context.Context //nolint:containedctx // it is one
+
+	x Execution
+}
+
+func (c *executionContext) Value(key any) any {
+	if key == (executionKey{}) {
+		return c.x
+	}
+	return c.Context.Value(key)
+}
+
 // FromContext returns the execution that a handler's context belongs to. It reports false outside a protected
 // execution: the protection is disabled, or the request needed no key.
 func FromContext(ctx context.Context) (Execution, bool) {

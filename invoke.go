@@ -101,8 +101,8 @@ func (c *config) invoke(ctx context.Context, req request, w work, event *Event) 
 
 // begin prepares a claim: a token, and a lease from now.
 func (v *invocation) begin(ctx context.Context) {
-	v.owner, v.started, v.lease = rand.Text(), time.Now(), v.leaseFor(ctx)
-	v.deadline = v.nearDeadline(ctx)
+	v.owner, v.started, v.deadline = rand.Text(), time.Now(), nearDeadline(ctx)
+	v.lease = v.leaseUntil(v.deadline)
 }
 
 func (v *invocation) recovered() bool { return v.mine.Attempt > 1 }

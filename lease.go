@@ -11,18 +11,18 @@ import (
 const farDeadline = time.Hour
 
 // nearDeadline is the context's deadline, zero if it has none or a far one.
-func (c *config) nearDeadline(ctx context.Context) time.Time {
+func nearDeadline(ctx context.Context) time.Time {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= farDeadline {
 		return deadline
 	}
 	return time.Time{}
 }
 
-// leaseFor is the end of a lease that is taken now: the invocation's deadline and a margin. The margin covers a process
+// leaseUntil is the end of a lease that is taken now: the invocation's deadline and a margin. The margin covers a process
 // that is killed late and clocks that differ. Without a near deadline it is the default lease, which is renewed.
-func (c *config) leaseFor(ctx context.Context) time.Time {
+func (c *config) leaseUntil(deadline time.Time) time.Time {
 	left := c.timing.Lease
-	if deadline := c.nearDeadline(ctx); !deadline.IsZero() {
+	if !deadline.IsZero() {
 		left = max(time.Until(deadline), 0) + c.timing.Margin
 	}
 	return leaseEnd(c.now().Add(left))
@@ -31,7 +31,7 @@ func (c *config) leaseFor(ctx context.Context) time.Time {
 // handlerContext is the context the handler runs with. It ends a little before the invocation's deadline; without a
 // deadline a heartbeat renews the lease beside it. The returned function ends both, and waits for the heartbeat.
 func (v *invocation) handlerContext(ctx context.Context) (context.Context, func()) {
-	ctx = context.WithValue(ctx, executionKey{}, v.execution())
+	ctx = &executionContext{ctx, v.execution()}
 	if !v.deadline.IsZero() {
 		reserve := min(v.timing.Reserve, time.Until(v.deadline)/10)
 		ctx, cancel := context.WithDeadline(ctx, v.deadline.Add(-reserve))

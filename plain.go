@@ -59,7 +59,9 @@ const (
 // recordKey is what the store knows a key by.
 func recordKey(operation string, h *fingerprint.Hash) string {
 	sum := h.Sum()
-	return operation + "#" + base64.RawURLEncoding.EncodeToString(sum[:])
+	key := make([]byte, 0, 128) // enough for most operations
+	key = append(append(key, operation...), '#')
+	return string(base64.RawURLEncoding.AppendEncode(key, sum[:]))
 }
 
 // chosenKey is what the options make of the event. It is empty without an error if the delivery has none and needs none.

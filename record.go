@@ -80,14 +80,22 @@ type Record struct {
 // the unpadded base64url of the result's SHA-256. It decides whether a completion whose reply was lost has landed, and
 // whether a stored result is the one that was written.
 func Commit(owner string, result []byte) string {
+	return string(appendCommit(make([]byte, 0, commitSize), owner, result))
+}
+
+// commitSize is enough for the commit of an owner of 26 characters, which is what a claim has.
+const commitSize = 80
+
+func appendCommit(dst []byte, owner string, result []byte) []byte {
 	sum := sha256.Sum256(result)
-	return owner + "." + base64.RawURLEncoding.EncodeToString(sum[:])
+	dst = append(append(dst, owner...), '.')
+	return base64.RawURLEncoding.AppendEncode(dst, sum[:])
 }
 
 // Committed reports whether result is the one that the record's commit names. It is false for records that carry no
 // commit.
 func (r Record) Committed(result []byte) bool {
-	return r.Commit != "" && r.Commit == Commit(r.Owner, result)
+	return r.Commit != "" && r.Commit == string(appendCommit(make([]byte, 0, commitSize), r.Owner, result))
 }
 
 // Claimable reports whether a claim may replace the record at the instant now: it is completed and its expiry has come.

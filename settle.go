@@ -23,8 +23,7 @@ func (v *invocation) settle(ctx context.Context, e ending) (answer, bool) {
 	started := time.Now()
 	defer func() { v.event.Settle = time.Since(started) }()
 
-	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), v.settleEnd(started))
-	defer cancel()
+	ctx = within(context.WithoutCancel(ctx), v.settleEnd(started))
 	switch e.fate {
 	case fateComplete:
 		return v.complete(ctx, e)
@@ -65,9 +64,7 @@ func (v *invocation) complete(ctx context.Context, e ending) (answer, bool) {
 	next.Expiry = expiryAt(v.now().Add(v.retention), time.Time{})
 	next.Lease = time.Time{}
 
-	tries, cancel := keepForLast(ctx)
-	defer cancel()
-	a, own, err := v.conclude(tries, next)
+	a, own, err := v.conclude(keepForLast(ctx), next)
 	if err != nil {
 		v.event.StoreErr = err
 		return v.becomeUnknown(ctx, reasonResultLost)
@@ -135,11 +132,12 @@ func (v *invocation) conclude(ctx context.Context, next Record) (answer, bool, e
 }
 
 func (v *invocation) write(ctx context.Context, absent bool, seen, next Record, now time.Time) (Record, bool, error) {
-	if len(next.Result) < longWrite {
-		var cancel context.CancelFunc
-		ctx, cancel = halfOf(ctx)
-		defer cancel()
+	part := halfOf
+	if len(next.Result) >= longWrite {
+		part = wholeOf
 	}
+	ctx, cancel := part(ctx)
+	defer cancel()
 	if absent {
 		return v.store.Claim(ctx, next, now)
 	}
@@ -212,10 +210,10 @@ func (v *invocation) tryDelete(ctx context.Context, seen Record) (bool, error) {
 }
 
 // keepForLast ends early enough for the last word on a result that could not be stored.
-func keepForLast(ctx context.Context) (context.Context, context.CancelFunc) {
+func keepForLast(ctx context.Context) context.Context {
 	deadline, ok := ctx.Deadline()
 	if !ok {
-		return context.WithCancel(ctx)
+		return ctx
 	}
-	return context.WithDeadline(ctx, deadline.Add(-min(lastWordBudget, time.Until(deadline)/4)))
+	return within(ctx, deadline.Add(-min(lastWordBudget, time.Until(deadline)/4)))
 }

@@ -471,17 +471,21 @@ func TestOwnResultStaysTheAnswerWhereTheirsCannotBeDecoded(t *testing.T) {
 	})
 }
 
-// steady is a store whose completions take a time of their own, unless their context ends before.
+// steady is a store whose writes of a result take a time of their own, unless their context ends before.
 type steady struct {
 	idempotent.Store
 	takes time.Duration
 }
 
-func (s *steady) Swap(ctx context.Context, seen, next idempotent.Record) (idempotent.Record, bool, error) {
+func (s steady) Swap(ctx context.Context, seen, next idempotent.Record) (idempotent.Record, bool, error) {
+	takes := s.takes
+	if next.Result == nil {
+		takes = 0
+	}
 	select {
 	case <-ctx.Done():
 		return idempotent.Record{}, false, ctx.Err()
-	case <-time.After(s.takes):
+	case <-time.After(takes):
 		return s.Store.Swap(ctx, seen, next)
 	}
 }
@@ -489,11 +493,26 @@ func (s *steady) Swap(ctx context.Context, seen, next idempotent.Record) (idempo
 func TestWriteOfALargeResultIsNotCutShort(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		handler := idempotent.Wrap(func(context.Context, string) (string, error) { return strings.Repeat("x", 6<<20), nil },
-			&steady{memory.New(), 2 * time.Second}, keyed[string]("k")...)
+			steady{memory.New(), 2 * time.Second}, keyed[string]("k")...)
 		for range 2 {
 			out, err := handler.Handle(t.Context(), "")
 			require.NoError(t, err, "stored the first time, replayed the second")
 			assert.Len(t, out, 6<<20)
 		}
+	})
+}
+
+func TestWriteOfALargeResultEndsInTimeToMarkItAsLost(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var event idempotent.Event
+		handler := idempotent.Wrap(func(context.Context, string) (string, error) { return strings.Repeat("x", 6<<20), nil },
+			steady{memory.New(), time.Hour}, append(keyed[string]("k"),
+				idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { event = e }))...)
+		started := time.Now()
+		out, err := handler.Handle(t.Context(), "")
+		require.NoError(t, err)
+		assert.Len(t, out, 6<<20, "the caller gets the result all the same")
+		assert.Less(t, time.Since(started), idempotent.DefaultClaimBudget)
+		assert.Equal(t, idempotent.SettledUnknown, event.Settlement)
 	})
 }

@@ -126,7 +126,7 @@ func claimControls() []control {
 		},
 		{
 			name: "undo-detached", without: "a caller that gives up leaves its claim behind", file: claim,
-			old: "ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), end)", new: "ctx, cancel := context.WithDeadline(ctx, end)",
+			old: "ctx = within(context.WithoutCancel(ctx), end)", new: "ctx = within(ctx, end)",
 		},
 		{
 			name: "undo-restores", model: "NO_UNDO_RESTORE", without: "a takeover that is undone deletes what it took over", file: claim,
@@ -146,7 +146,7 @@ func claimControls() []control {
 		},
 		{
 			name: "claim-budget", without: "an outage is not answered within the budget", file: claim,
-			old: "budget := v.timing.ClaimBudget", new: "budget := time.Minute",
+			old: "longest := v.timing.ClaimBudget", new: "longest := time.Minute",
 		},
 		{
 			name: "attempt", without: "a takeover of a Powertools record counts as a first execution", file: judge,
@@ -256,8 +256,7 @@ func settlementControls() []control {
 	return []control{
 		{
 			name: "settle-detached", without: "a caller that gives up loses the result", file: settle,
-			old: "context.WithDeadline(context.WithoutCancel(ctx), v.settleEnd(started))",
-			new: "context.WithDeadline(ctx, v.settleEnd(started))",
+			old: "within(context.WithoutCancel(ctx), v.settleEnd(started))", new: "within(ctx, v.settleEnd(started))",
 		},
 		{
 			name: "settle-before-kill", without: "a completion is cut off by Lambda's kill", file: settle,
@@ -316,7 +315,7 @@ func settlementControls() []control {
 		},
 		{
 			name: "last-word", without: "no time is kept to mark a result as lost", file: settle,
-			old: "tries, cancel := keepForLast(ctx)", new: "tries, cancel := context.WithCancel(ctx)",
+			old: "v.conclude(keepForLast(ctx), next)", new: "v.conclude(ctx, next)",
 		},
 		{
 			name: "complete-retried", without: "one lost message loses the result", file: settle,
@@ -329,7 +328,11 @@ func settlementControls() []control {
 		},
 		{
 			name: "complete-half-time", without: "a reply that never comes takes the whole settlement", file: settle,
-			old: "if len(next.Result) < longWrite {", new: "if false {",
+			old: "if len(next.Result) >= longWrite {", new: "if true {",
+		},
+		{
+			name: "complete-whole-time", without: "a large result that cannot be written leaves no time to mark it as lost", file: "budget.go",
+			old: "return context.WithDeadline(ctx, deadline)", new: "_ = deadline\n\treturn context.WithCancel(ctx)",
 		},
 	}
 }

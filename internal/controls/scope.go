@@ -14,7 +14,7 @@ func scopeControls() []control {
 	return []control{
 		{
 			name: "scope-operation", without: "two functions on one table share keys", file: plain,
-			old: `return operation + "#" + `, new: `return "#" + `,
+			old: "append(append(key, operation...), '#')", new: "append(key, '#')",
 		},
 		{
 			name: "scope-tenant-id", without: "tenants of a function with tenant isolation share keys", file: scope,
