@@ -31,6 +31,6 @@ func (s *Store) Claim(ctx context.Context, r idempotent.Record, now time.Time) (
 		ExpressionAttributeNames:            e.names,
 		ExpressionAttributeValues:           e.values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}, a.observe)
+	}, a.observe, readQuickly)
 	return s.written(ctx, op, r.Key, &a, err)
 }

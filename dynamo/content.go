@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -15,7 +16,8 @@ import (
 // a later version adds is unreadable for this one.
 const encodingIdentity = "identity"
 
-// content is how a result is kept: as data, with an encoding if that is of type B, or in parts. The zero value is no result.
+// content is how a result is kept: as data, with an encoding if that is of type B, or in parts, with an encoding if
+// they are compressed. The zero value is no result.
 type content struct {
 	data            types.AttributeValue
 	encoding, parts string
@@ -25,14 +27,38 @@ type content struct {
 func (s *Store) place(ctx context.Context, op string, r idempotent.Record) (content, error) {
 	switch {
 	case r.Result == nil:
-		return content{parts: r.Parts}, nil
+		parts, encoding := splitParts(r.Parts)
+		return content{encoding: encoding, parts: parts}, nil
 	case r.Layout != idempotent.LayoutNative:
 		return laidOut(op, r)
-	case len(r.Result) <= s.inlineLimit, !r.Committed(r.Result):
+	case len(r.Result) <= s.plainLimit, !r.Committed(r.Result):
 		return inline(r.Result), nil
+	case len(r.Result) > maxResult:
+		return content{}, tooLargeResult(op, len(r.Result))
 	}
-	parts, err := s.writeParts(ctx, op, r)
-	return content{parts: parts}, err
+	var c content
+	pieces := s.compressed(r.Result)
+	switch {
+	case pieces != nil && len(pieces[0]) <= s.inlineLimit:
+		return content{data: binaryValue(pieces[0]), encoding: encodingGzip}, nil
+	case pieces != nil:
+		c.encoding = encodingGzip
+	case len(r.Result) <= s.inlineLimit:
+		return inline(r.Result), nil
+	default:
+		pieces = slices.Collect(slices.Chunk(r.Result, partSize))
+	}
+	var err error
+	c.parts, err = s.writeParts(ctx, op, r, pieces)
+	return c, err
+}
+
+// compressed returns a result compressed, in pieces of partSize, or nil if that does not pay or is not wanted.
+func (s *Store) compressed(result []byte) [][]byte {
+	if !s.compression {
+		return nil
+	}
+	return s.gzip.compress(result)
 }
 
 // laidOut keeps a result in the form that other readers of the table expect: in the record, however large it is.
@@ -64,7 +90,7 @@ func inline(result []byte) content {
 	if utf8.Valid(result) {
 		return content{data: textValue(string(result))}
 	}
-	return content{data: &types.AttributeValueMemberB{Value: result}, encoding: encodingIdentity}
+	return content{data: binaryValue(result), encoding: encodingIdentity}
 }
 
 // content reads what a record says of its result.
@@ -82,7 +108,11 @@ func (d *decoder) content(a attributes, r *idempotent.Record) {
 			d.value(a, r, v)
 		}
 	case *types.AttributeValueMemberB:
-		d.binary(a, r, v)
+		if d.text(a.encoding) != "" {
+			d.binary(a, r, v.Value)
+			return
+		}
+		d.value(a, r, v)
 	default:
 		if ok {
 			d.value(a, r, v)
@@ -90,10 +120,8 @@ func (d *decoder) content(a attributes, r *idempotent.Record) {
 			d.parts(a, r)
 		}
 	}
-	if r.Result != nil {
-		if !r.Committed(r.Result) {
-			r.Commit = ""
-		}
+	if r.Result != nil && !r.Committed(r.Result) {
+		r.Commit = ""
 	}
 	if r.Status == idempotent.StatusCompleted && r.Owner != "" && r.Commit == "" {
 		r.Reason = ""
@@ -119,17 +147,23 @@ func (d *decoder) value(a attributes, r *idempotent.Record, v types.AttributeVal
 	r.Layout, r.Result = idempotent.LayoutValue, text
 }
 
-// binary reads data of type B. With an encoding only this module writes it: without a matching commit it is not understood.
-func (d *decoder) binary(a attributes, r *idempotent.Record, v *types.AttributeValueMemberB) {
-	switch encoding := d.text(a.encoding); {
-	case encoding == "":
-		d.value(a, r, v)
-	case encoding != encodingIdentity:
-		d.fail(a.encoding, "of type S names an encoding that this version does not know")
-	case !r.Committed(v.Value):
-		d.fail(a.data, "of type B does not match the commit")
+// binary reads data of type B in an encoding. Only this module writes it: without a matching commit it is not understood.
+func (d *decoder) binary(a attributes, r *idempotent.Record, data []byte) {
+	switch d.text(a.encoding) {
+	case encodingIdentity:
+		r.Result = data
+	case encodingGzip:
+		var err error
+		if r.Result, err = d.gzip.expand(data); err != nil {
+			d.fail(a.data, "of type B is no gzip of a result")
+			return
+		}
 	default:
-		r.Result = v.Value
+		d.fail(a.encoding, "of type S names an encoding that this version does not know")
+		return
+	}
+	if !r.Committed(r.Result) {
+		d.fail(a.data, "of type B does not match the commit")
 	}
 }
 
@@ -139,11 +173,15 @@ func (d *decoder) parts(a attributes, r *idempotent.Record) {
 	if parts == "" {
 		return
 	}
-	if d.text(a.encoding) != "" {
-		d.fail(a.encoding, "of type S names an encoding that this version does not know")
-	}
 	if _, ok := parsePartList(parts); !ok {
 		d.fail(a.parts, "of type S is malformed")
 	}
 	r.Parts = parts
+	switch encoding := d.text(a.encoding); encoding {
+	case "":
+	case encodingGzip:
+		r.Parts += gzipParts
+	default:
+		d.fail(a.encoding, "of type S names an encoding that this version does not know")
+	}
 }

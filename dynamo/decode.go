@@ -20,8 +20,9 @@ const (
 
 // decode reads the record of a key from its item, which anyone may have written: what it does not understand is an
 // [*idempotent.UnreadableError]. The status is not judged.
-func (a attributes) decode(key string, it item) (idempotent.Record, error) {
-	d := decoder{it: it}
+func (s *Store) decode(key string, it item) (idempotent.Record, error) {
+	a := s.attr
+	d := decoder{it: it, gzip: &s.gzip}
 	r := idempotent.Record{
 		Key:         key,
 		Status:      idempotent.Status(d.required(a.status)),
@@ -43,8 +44,9 @@ func (a attributes) decode(key string, it item) (idempotent.Record, error) {
 
 // decoder reads attributes and keeps the first problem.
 type decoder struct {
-	it  item
-	err error
+	it   item
+	gzip *compressor
+	err  error
 }
 
 func (d *decoder) fail(at attribute, problem string) {

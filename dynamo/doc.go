@@ -30,18 +30,22 @@
 //	a replay                     PutItem, refused: DynamoDB returns the record with the refusal
 //	a takeover                   PutItem, refused; UpdateItem, UpdateItem
 //	a release                    PutItem, DeleteItem
-//	a result beyond the limit    one BatchWriteItem per 25 parts of 384 KB, before the completing UpdateItem
-//	its replay                   one BatchGetItem per 40 parts, after the refused PutItem
+//	a result beyond the limit    one BatchWriteItem per 3 parts of 384 KB, before the completing UpdateItem
+//	its replay                   one BatchGetItem per 4 parts, after the refused PutItem
 //
 // A refused write consumes write capacity for the item as it is, at least one unit and one for every KB begun. Many
 // duplicates of one key therefore cost what its record weighs: a large result is kept in items of its own (parts) so that
 // the record stays small and a retry storm does not exhaust the 1,000 write units a second of its partition. See
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html and [WithInlineLimit].
 //
+// A result is compressed (gzip) where that saves a write unit, which is from about 700 bytes on; [WithCompression] turns
+// it off. The inline limit counts what is left. What is read back is verified by the commit of the record, over the result
+// as it was before.
+//
 // Parts are written before the update that names them and expire a day after the record. What an execution that died
 // in between, or a deleted record, leaves behind is removed by time to live. They cost a write unit for every KB, all at
-// once: 6 MB are more than a new on-demand table takes in a second (4,000 units), and the rest waits for the next one. Where
-// such results are common, raise the table's warm throughput. See
+// once: 6 MB that cannot be compressed are more than a new on-demand table takes in a second (4,000 units), and the rest
+// waits for the next one. Where such results are common, raise the table's warm throughput. See
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/warm-throughput.html.
 //
 // # The client

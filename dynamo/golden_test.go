@@ -1,11 +1,18 @@
 package dynamo_test
 
 import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"flag"
+	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +41,7 @@ func TestRequests(t *testing.T) {
 		leaseless = idempotent.Record{Key: live.Key, Status: live.Status, Expiry: live.Expiry}
 		adopted   = ownerless
 		parted    = small
+		zipped    = small
 		emptied   = small
 		foreign   = leaseless
 		replaced  = leaseless
@@ -45,6 +53,7 @@ func TestRequests(t *testing.T) {
 	small.Lease, small.Expiry = time.Time{}, small.Expiry.Add(time.Hour)
 	adopted.Owner, adopted.Fingerprint, adopted.Attempt = "owner-2", "1:print", 1
 	parted.Result, parted.Parts = nil, "2:1000"
+	zipped.Result, zipped.Parts = nil, "1:999 gzip"
 	emptied.Result = nil
 	foreign.Status, foreign.Result = idempotent.StatusCompleted, []byte(`"a"`)
 	replaced.Status, replaced.Result = idempotent.StatusCompleted, []byte(`"b"`)
@@ -64,6 +73,10 @@ func TestRequests(t *testing.T) {
 		"clear":            func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), parted, ownerless) },
 		"drop-parts":       func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), parted, emptied) },
 		"replace-result":   func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), foreign, replaced) },
+		"complete-compressed": func(s *dynamo.Store) (any, bool, error) {
+			return s.Swap(t.Context(), live, completion(live, orders(2000)))
+		},
+		"carry-compressed": func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), parted, zipped) },
 		"nothing-changed":  func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), parted, parted) },
 		"release": func(s *dynamo.Store) (any, bool, error) {
 			deleted, err := s.Delete(t.Context(), live)
@@ -86,6 +99,13 @@ func TestRequests(t *testing.T) {
 			golden(t, name, tr.requests)
 		})
 	}
+	t.Run("complete-compressed-inline", func(t *testing.T) {
+		s, tr := scripted(done)
+		_, swapped, err := s.Swap(t.Context(), live, completion(live, orders(2000)))
+		require.NoError(t, err)
+		require.True(t, swapped)
+		golden(t, "complete-compressed-inline", tr.requests)
+	})
 	t.Run("read-result", func(t *testing.T) {
 		s, tr := scripted(done)
 		_, err := s.ReadResult(t.Context(), parted)
@@ -94,10 +114,31 @@ func TestRequests(t *testing.T) {
 	})
 }
 
+// expanded replaces what is compressed by what it stands for: its bytes and their number are the business of Go's version.
+func expanded(t *testing.T, requests []byte) []byte {
+	t.Helper()
+	const begin = "H4sI" // of gzip as base64
+	requests = regexp.MustCompile(`"`+begin+`[^"]*"`).ReplaceAllFunc(requests, func(quoted []byte) []byte {
+		b, err := base64.StdEncoding.DecodeString(string(quoted[1 : len(quoted)-1]))
+		require.NoError(t, err)
+		r, err := gzip.NewReader(bytes.NewReader(b))
+		require.NoError(t, err)
+		text, err := io.ReadAll(r)
+		require.NoError(t, err)
+		require.Less(t, len(b), len(text))
+		return fmt.Appendf(nil, "%q", fmt.Sprintf("gzip of %d bytes, digest %x", len(text), sha256.Sum256(text)))
+	})
+	if bytes.Contains(requests, []byte("gzip of")) {
+		requests = regexp.MustCompile(`"1:\d+"`).ReplaceAll(requests, []byte(`"1:size"`))
+	}
+	return requests
+}
+
 func golden(t *testing.T, name string, requests []request) {
 	t.Helper()
 	got, err := json.MarshalIndent(requests, "", "  ")
 	require.NoError(t, err)
+	got = expanded(t, got)
 	file := filepath.Join("testdata", "requests", name+".json")
 	if *update {
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))

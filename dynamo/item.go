@@ -32,7 +32,7 @@ type attributes struct {
 	createdAt attribute // N: epoch milliseconds
 	reason    attribute // S
 	parts     attribute // S: where the result is if there is no data
-	encoding  attribute // S: of data that is B
+	encoding  attribute // S: of data that is B, or of the parts
 	layout    attribute // S: idempotent.Layout of the result
 
 	sort      attribute // S: the record key, if the table has a sort key; else without a name
@@ -117,12 +117,14 @@ func (a attributes) encode(r idempotent.Record, c content) item {
 // encodePart returns the item of a part: the bytes and the time to live.
 func (a attributes) encodePart(key string, p []byte, expiration int64) item {
 	it := a.key(key)
-	it[a.data.name] = &types.AttributeValueMemberB{Value: p}
+	it[a.data.name] = binaryValue(p)
 	it[a.expiration.name] = numberValue(expiration)
 	return it
 }
 
 func textValue(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+func binaryValue(b []byte) types.AttributeValue { return &types.AttributeValueMemberB{Value: b} }
 
 func numberValue(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}

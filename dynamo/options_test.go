@@ -57,3 +57,24 @@ func TestTablesThatAreAccepted(t *testing.T) {
 		require.NotPanics(t, func() { dynamo.New(shelf{}, name, dynamo.WithInlineLimit(0), dynamo.WithInlineLimit(393216)) }, name)
 	}
 }
+
+func TestTablesThatAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{
+		"", "ab", strings.Repeat("a", 256), "my table", "tab\nle", "täble", "a/b", "a:b:c",
+		"arn:aws:dynamodb:eu-central-1:123456789012:table/",
+		"arn:aws:dynamodb:eu-central-1:123456789012:table/ab",
+		"arn:aws:dynamodb:eu-central-1:123456789012:index/idempotency",
+		"arn:aws:dynamodb:eu-central-1:123456789012:table/idempotency/index/x",
+		"arn:aws:dynamodb:eu-central-1:12345678901:table/idempotency",
+		"arn:aws:dynamodb:eu-central-1:12345678901x:table/idempotency",
+		"arn:aws:s3:eu-central-1:123456789012:table/idempotency",
+		"arn:AWS:dynamodb:eu-central-1:123456789012:table/idempotency",
+		"arn::dynamodb:eu-central-1:123456789012:table/idempotency",
+		"arn:aws:dynamodb::123456789012:table/idempotency",
+		"xrn:aws:dynamodb:eu-central-1:123456789012:table/idempotency",
+		"arn:aws:dynamodb:eu-central-1:123456789012:table/idempotency:x",
+	} {
+		require.Panics(t, func() { dynamo.New(shelf{}, name) }, name)
+	}
+}

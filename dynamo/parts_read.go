@@ -13,34 +13,48 @@ import (
 // ReadResult reads the parts of a record consistently and verifies that together they are the result that its commit
 // names.
 func (s *Store) ReadResult(ctx context.Context, r idempotent.Record) ([]byte, error) {
-	l, ok := parsePartList(r.Parts)
+	list, encoding := splitParts(r.Parts)
+	l, ok := parsePartList(list)
 	if !ok {
 		return nil, unreadable("attribute %q of type S is malformed", s.attr.parts.name)
 	}
-	keys := make([]item, l.count)
-	for i := range keys {
-		keys[i] = s.attr.key(partKey(r, i+1))
+	stored, err := s.readParts(ctx, r, l)
+	if err != nil {
+		return nil, err
 	}
-	found := make(map[string][]byte, l.count)
-	for len(keys) > 0 {
-		n := min(len(keys), readBatch)
-		if err := s.readBatch(ctx, keys[:n], found); err != nil {
-			return nil, err
+	result := stored
+	if encoding == encodingGzip {
+		if result, err = s.gzip.expand(stored); err != nil {
+			return nil, unreadable("the %d parts are no gzip of a result", l.count)
 		}
-		keys = keys[n:]
 	}
-	result := make([]byte, 0, l.size)
-	for n := 1; n <= l.count; n++ {
-		part, ok := found[partKey(r, n)]
-		if !ok {
-			return nil, unreadable("part %d of %d is missing", n, l.count)
-		}
-		result = append(result, part...)
-	}
-	if len(result) != l.size || !r.Committed(result) {
+	if !r.Committed(result) {
 		return nil, unreadable("the %d parts do not match the commit", l.count)
 	}
 	return result, nil
+}
+
+// readParts reads what the parts hold, batch by batch, so that no more than one of them is in memory beside it.
+func (s *Store) readParts(ctx context.Context, r idempotent.Record, l partList) ([]byte, error) {
+	stored := make([]byte, 0, l.size)
+	for first := 1; first <= l.count; first += readBatch {
+		keys := make([]item, min(readBatch, l.count-first+1))
+		for i := range keys {
+			keys[i] = s.attr.key(partKey(r, first+i))
+		}
+		found := make(map[string][]byte, len(keys))
+		if err := s.readBatch(ctx, keys, found); err != nil {
+			return nil, err
+		}
+		for n := first; n < first+len(keys); n++ {
+			part, ok := found[partKey(r, n)]
+			if !ok {
+				return nil, unreadable("part %d of %d is missing", n, l.count)
+			}
+			stored = append(stored, part...)
+		}
+	}
+	return stored, nil
 }
 
 // readBatch reads items until DynamoDB has processed all keys; those that do not exist are not found. See

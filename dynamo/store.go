@@ -30,6 +30,10 @@ type Store struct {
 	table       string
 	attr        attributes
 	inlineLimit int
+	// plainLimit is the size in bytes up to which a result stays in the record as it is, without another look.
+	plainLimit  int
+	compression bool
+	gzip        compressor
 }
 
 var (
@@ -42,7 +46,14 @@ var (
 // It panics with an [*idempotent.ConfigError] that names every problem of the configuration.
 func New(client Client, table string, opts ...Option) *Store {
 	c := configure(client, table, opts)
-	return &Store{client: client, table: table, attr: c.attr, inlineLimit: c.inlineLimit}
+	s := &Store{
+		client: client, table: table, attr: c.attr,
+		inlineLimit: c.inlineLimit, plainLimit: c.inlineLimit, compression: c.compression,
+	}
+	if s.compression {
+		s.plainLimit = min(s.plainLimit, oneUnit)
+	}
+	return s
 }
 
 // Get reads the record with one consistent GetItem.
@@ -62,7 +73,7 @@ func (s *Store) get(ctx context.Context, op, key string) (r idempotent.Record, f
 	if len(out.Item) == 0 {
 		return idempotent.Record{}, false, nil
 	}
-	r, err = s.attr.decode(key, out.Item)
+	r, err = s.decode(key, out.Item)
 	return r, err == nil, err
 }
 
@@ -77,7 +88,7 @@ func (s *Store) written(ctx context.Context, op, key string, a *attempts, err er
 		return idempotent.Record{}, false, s.storeError(op, err, a.notApplied())
 	}
 	if len(old) > 0 {
-		held, err = s.attr.decode(key, old)
+		held, err = s.decode(key, old)
 		return held, false, err
 	}
 	held, _, err = s.get(ctx, op, key)

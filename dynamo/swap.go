@@ -42,7 +42,7 @@ func (s *Store) Swap(ctx context.Context, seen, next idempotent.Record) (held id
 		ExpressionAttributeNames:            e.names,
 		ExpressionAttributeValues:           e.values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}, a.observe)
+	}, a.observe, readQuickly)
 	return s.written(ctx, op, seen.Key, &a, err)
 }
 
@@ -67,7 +67,7 @@ func (s *Store) Delete(ctx context.Context, seen idempotent.Record) (deleted boo
 		ConditionExpression:       aws.String(e.condition),
 		ExpressionAttributeNames:  e.names,
 		ExpressionAttributeValues: e.values,
-	}, a.observe)
+	}, a.observe, readQuickly)
 	if err == nil {
 		return true, nil
 	}

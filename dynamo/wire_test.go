@@ -87,6 +87,18 @@ func TestCallsOfALargeResultAndItsReplay(t *testing.T) {
 	require.Equal(t, []string{"PutItem", "BatchWriteItem", "UpdateItem", "PutItem", "BatchGetItem"}, tr.calls())
 }
 
+// TestWarmUp: what docs/cost.md has a function do while it starts finds nothing, and is no error.
+func TestWarmUp(t *testing.T) {
+	t.Parallel()
+	s, tr := recorded(t)
+	for _, key := range []string{"warm-up", "payments-charge#warm-up"} {
+		_, found, err := s.Get(t.Context(), key)
+		require.NoError(t, err)
+		require.False(t, found)
+	}
+	require.Equal(t, []string{"GetItem", "GetItem"}, tr.calls())
+}
+
 // TestServerThatSendsNoOldItem reads the record that refused, or finds it gone.
 func TestServerThatSendsNoOldItem(t *testing.T) {
 	t.Parallel()

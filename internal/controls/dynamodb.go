@@ -7,6 +7,7 @@ func conditionControls() []control {
 		claim      = "dynamo/claim.go"
 		errors     = "dynamo/errors.go"
 		expression = "dynamo/expression.go"
+		refused    = "dynamo/refused.go"
 		store      = "dynamo/store.go"
 		swap       = "dynamo/swap.go"
 	)
@@ -158,6 +159,21 @@ func conditionControls() []control {
 			name: "attempts-of-read", without: "a refusal that cannot be read counts as not applied", file: store,
 			old: "se.NotApplied = a.notApplied()", new: "_ = se",
 			first: "Look|Attempt",
+		},
+		{
+			name: "refused-type", without: "an error of another kind is read as a refusal", file: refused,
+			old: "if string(begin[:n]) != refusedBegins {", new: "if n == 0 {",
+			first: "Refusals",
+		},
+		{
+			name: "refused-header", without: "an error whose kind the header says is read as what the body says", file: refused,
+			old: ` || resp.Header.Get("X-Amzn-Errortype") != ""`, new: "",
+			first: "Refusals",
+		},
+		{
+			name: "refused-whole", without: "an answer that is read the usual way lacks its beginning", file: refused,
+			old: "io.MultiReader(bytes.NewReader(begin[:n]), resp.Body)", new: "io.MultiReader(bytes.NewReader(nil), resp.Body)",
+			first: "Refusals",
 		},
 		{
 			name: "errors-private", without: "an error carries what was written", file: errors,

@@ -1,10 +1,13 @@
 package e2e_test
 
 import (
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,6 +29,7 @@ type record struct {
 	Expiration int64  `dynamodbav:"expiration"`             // epoch seconds
 	Data       string `dynamodbav:"-"`                      // the result, wherever it is kept
 	Parts      string `dynamodbav:"parts"`
+	Encoding   string `dynamodbav:"encoding"`
 	Commit     string `dynamodbav:"commit"`
 	Reason     string `dynamodbav:"reason"`
 	Attempt    int    `dynamodbav:"attempt"`
@@ -50,9 +54,22 @@ func (s *shop) records() []record {
 		for n := 1; r.Parts != "" && results[r.part(n)] != ""; n++ {
 			r.Data += results[r.part(n)]
 		}
+		if r.Encoding == "gzip" {
+			r.Data = expanded(s.t, r.Data)
+		}
 		all = append(all, r)
 	}
 	return all
+}
+
+// expanded is what was compressed.
+func expanded(t *testing.T, data string) string {
+	t.Helper()
+	r, err := gzip.NewReader(strings.NewReader(data))
+	require.NoError(t, err)
+	text, err := io.ReadAll(r)
+	require.NoError(t, err)
+	return string(text)
 }
 
 // part is the id of the nth part of the result.

@@ -1,0 +1,423 @@
+package dynamo_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	mathrand "math/rand/v2"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/dynamo"
+)
+
+// orders is an answer as an API gives it, of about this size in bytes.
+func orders(size int) []byte {
+	random := mathrand.New(mathrand.NewPCG(1, uint64(size)))
+	var body strings.Builder
+	for body.Len() < size {
+		fmt.Fprintf(&body, `{"id":"ord_%016x","status":"%s","amount":%d,"currency":"EUR","customer":{"email":"user%d@example.com"}},`,
+			random.Uint64(), []string{"paid", "shipped", "returned"}[random.IntN(3)], random.IntN(100_000), random.IntN(10_000))
+	}
+	out, err := json.Marshal(map[string]any{"statusCode": 200, "body": body.String()[:size*4/5]})
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
+// memoryTable is a client that keeps items and knows no conditions.
+type memoryTable struct {
+	dynamo.Client
+	mu    sync.Mutex
+	items map[string]item
+	calls []string
+}
+
+func newMemoryTable() *memoryTable { return &memoryTable{items: map[string]item{}} }
+
+func (m *memoryTable) called(call string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.calls = append(m.calls, call)
+}
+
+func idOf(it item) string { return it["id"].(*types.AttributeValueMemberS).Value }
+
+func (m *memoryTable) PutItem(_ context.Context, in *dynamodb.PutItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	m.called("PutItem")
+	m.items[idOf(in.Item)] = in.Item
+	return &dynamodb.PutItemOutput{}, nil
+}
+
+func (m *memoryTable) GetItem(_ context.Context, in *dynamodb.GetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	m.called("GetItem")
+	return &dynamodb.GetItemOutput{Item: m.items[idOf(in.Key)]}, nil
+}
+
+func (m *memoryTable) BatchWriteItem(_ context.Context, in *dynamodb.BatchWriteItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
+	m.called("BatchWriteItem")
+	for _, w := range in.RequestItems[table] {
+		m.items[idOf(w.PutRequest.Item)] = w.PutRequest.Item
+	}
+	return &dynamodb.BatchWriteItemOutput{}, nil
+}
+
+func (m *memoryTable) BatchGetItem(_ context.Context, in *dynamodb.BatchGetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	m.called("BatchGetItem")
+	out := &dynamodb.BatchGetItemOutput{Responses: map[string][]item{}}
+	for _, k := range in.RequestItems[table].Keys {
+		if it, ok := m.items[idOf(k)]; ok {
+			out.Responses[table] = append(out.Responses[table], it)
+		}
+	}
+	return out, nil
+}
+
+// keep stores a completed record and returns its item.
+func (m *memoryTable) keep(t require.TestingT, s *dynamo.Store, result []byte) item {
+	_, claimed, err := s.Claim(context.Background(), completion(record("k"), result), claimTime)
+	require.NoError(t, err)
+	require.True(t, claimed)
+	return m.items["k"]
+}
+
+// whole reads the record and its result, wherever it is.
+func whole(t require.TestingT, s *dynamo.Store) ([]byte, error) {
+	r, found, err := s.Get(context.Background(), "k")
+	if err != nil {
+		return nil, err
+	}
+	require.True(t, found)
+	if r.Parts == "" {
+		return r.Result, nil
+	}
+	require.Nil(t, r.Result)
+	return s.ReadResult(context.Background(), r)
+}
+
+func textOf(v types.AttributeValue) string {
+	s, _ := v.(*types.AttributeValueMemberS)
+	if s == nil {
+		return ""
+	}
+	return s.Value
+}
+
+// TestWhatIsCompressed: only what saves a write unit, and never what others read.
+func TestWhatIsCompressed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		result   []byte
+		opts     []dynamo.Option
+		encoding string
+		parts    bool
+	}{
+		"one unit":                  {orders(660), nil, "", false},
+		"two units":                 {orders(900), nil, "gzip", false},
+		"4 KB":                      {orders(4 << 10), nil, "gzip", false},
+		"beyond the limit":          {orders(12 << 10), nil, "gzip", false},
+		"beyond it, compressed":     {orders(100 << 10), nil, "gzip", true},
+		"not wanted":                {orders(4 << 10), []dynamo.Option{dynamo.WithCompression(false)}, "", false},
+		"not wanted, large":         {orders(12 << 10), []dynamo.Option{dynamo.WithCompression(false)}, "", true},
+		"wanted after all":          {orders(4 << 10), []dynamo.Option{dynamo.WithCompression(false), dynamo.WithCompression(true)}, "gzip", false},
+		"small, in parts":           {orders(300), []dynamo.Option{dynamo.WithInlineLimit(0)}, "", true},
+		"in parts, compressed":      {orders(4 << 10), []dynamo.Option{dynamo.WithInlineLimit(0)}, "gzip", true},
+		"no smaller":                {pattern(3 << 10), nil, "identity", false},
+		"no smaller, in parts":      {pattern(5 << 10), nil, "", true},
+		"large and all in the item": {orders(100 << 10), []dynamo.Option{dynamo.WithInlineLimit(384 << 10)}, "gzip", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMemoryTable()
+			s := dynamo.New(m, table, c.opts...)
+			it := m.keep(t, s, c.result)
+			require.Equal(t, c.encoding, textOf(it["encoding"]))
+			require.Equal(t, c.parts, it["parts"] != nil)
+			require.Equal(t, c.parts, it["data"] == nil)
+			got, err := whole(t, s)
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(c.result, got))
+		})
+	}
+	for _, layout := range []idempotent.Layout{idempotent.LayoutText, idempotent.LayoutValue} {
+		m := newMemoryTable()
+		r := completion(record("k"), []byte(`"`+strings.Repeat("x", 100_000)+`"`))
+		r.Layout = layout
+		_, _, err := dynamo.New(m, table).Claim(t.Context(), r, claimTime)
+		require.NoError(t, err)
+		require.Empty(t, m.items["k"]["encoding"], layout)
+		require.IsType(t, S(""), m.items["k"]["data"], layout)
+	}
+	m := newMemoryTable()
+	r := completion(record("k"), orders(4<<10))
+	r.Commit = "owner-1.of another result"
+	_, _, err := dynamo.New(m, table).Claim(t.Context(), r, claimTime)
+	require.NoError(t, err)
+	require.Equal(t, S(string(r.Result)), m.items["k"]["data"], "nobody could tell whether it is what was written")
+}
+
+// TestCompressedResultsAreGzip: what an operator finds in the console is what it says.
+func TestCompressedResultsAreGzip(t *testing.T) {
+	t.Parallel()
+	m := newMemoryTable()
+	result := orders(4 << 10)
+	it := m.keep(t, dynamo.New(m, table), result)
+	r, err := gzip.NewReader(bytes.NewReader(it["data"].(*types.AttributeValueMemberB).Value))
+	require.NoError(t, err)
+	got, err := io.ReadAll(r)
+	require.NoError(t, err)
+	require.Equal(t, result, got)
+}
+
+// TestEveryWriterIsReadByEveryReader, whatever their options are.
+func TestEveryWriterIsReadByEveryReader(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		m := newMemoryTable()
+		store := func(name string) *dynamo.Store {
+			return dynamo.New(m, table,
+				dynamo.WithCompression(rapid.Bool().Draw(t, name+" compresses")),
+				dynamo.WithInlineLimit(rapid.SampledFrom([]int{0, 100, 4 << 10, 384 << 10}).Draw(t, name+" limit")))
+		}
+		writer, reader := store("writer"), store("reader")
+		near := rapid.SampledFrom([]int{0, 1, 674, 1024, 1698, 4 << 10, 12 << 10, partSize, 500 << 10})
+		size := max(0, near.Draw(t, "near")+rapid.IntRange(-2, 2).Draw(t, "off"))
+		kinds := map[string]func(int) []byte{"json": orders, "random": pattern, "zeros": func(n int) []byte { return make([]byte, n) }}
+		result := kinds[rapid.SampledFrom([]string{"json", "random", "zeros"}).Draw(t, "kind")](size)
+		m.keep(t, writer, result)
+		got, err := whole(t, reader)
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(result, got))
+	})
+}
+
+// TestCompressionIsRepeatable: a write that is repeated writes the parts of its first attempt, whatever came between.
+func TestCompressionIsRepeatable(t *testing.T) {
+	t.Parallel()
+	m := newMemoryTable()
+	s := dynamo.New(m, table, dynamo.WithInlineLimit(0))
+	fresh := func() map[string]item {
+		m.items = map[string]item{}
+		m.keep(t, s, orders(900<<10))
+		return maps.Clone(m.items)
+	}
+	want := fresh()
+	for _, other := range [][]byte{orders(5000), pattern(900 << 10), orders(900<<10 - 1), make([]byte, 1<<20)} {
+		m.keep(t, s, other)
+		require.Equal(t, want, fresh())
+	}
+}
+
+// TestOneStoreCompressesForMany: it keeps nothing of one result for another.
+func TestOneStoreCompressesForMany(t *testing.T) {
+	t.Parallel()
+	s, _, _ := local(t)
+	var all sync.WaitGroup
+	for n := range 8 {
+		all.Go(func() {
+			for i := range 5 {
+				want := completion(record(fmt.Sprint("charge#", n, ".", i)), orders(1000+n*3000+i))
+				_, _, err := s.Claim(t.Context(), want, claimTime)
+				assert.NoError(t, err)
+				got, _, err := s.Get(t.Context(), want.Key)
+				assert.NoError(t, err)
+				assert.Equal(t, want, got)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// TestCompressedDataThatIsSpoiled is unreadable, never another result, whichever bit of it is spoiled.
+func TestCompressedDataThatIsSpoiled(t *testing.T) {
+	t.Parallel()
+	result := orders(1500)
+	m := newMemoryTable()
+	it := m.keep(t, dynamo.New(m, table), result)
+	data := it["data"].(*types.AttributeValueMemberB).Value
+	spoilt := func(how string, b []byte, reason string) {
+		t.Helper()
+		_, err := read(items(it).with(item{"data": B(string(b))}))
+		requireUnreadable(t, err, reason)
+		require.Contains(t, err.Error(), `attribute "data"`, how)
+	}
+	for n := range data {
+		spoilt("cut short", data[:n], `attribute "data" of type B is no gzip of a result`)
+	}
+	for n := range len(data) * 8 {
+		b := bytes.Clone(data)
+		b[n/8] ^= 1 << (n % 8)
+		r, err := read(items(it).with(item{"data": B(string(b))}))
+		if err == nil { // in the header there are bits that mean nothing
+			require.Less(t, n/8, 10)
+			require.Equal(t, result, r.Result)
+			continue
+		}
+		requireUnreadable(t, err, `attribute "data" of type B`)
+	}
+	spoilt("followed by something", append(bytes.Clone(data), 'x'), "no gzip")
+	spoilt("twice", append(bytes.Clone(data), data...), "no gzip")
+	spoilt("of another result", zipped(t, orders(1501)), "does not match the commit")
+	spoilt("not compressed", result, "no gzip")
+
+	_, err := read(items(it).with(item{"commit": nil}))
+	requireUnreadable(t, err, `attribute "data" of type B does not match the commit`)
+	_, err = read(items(it).with(item{"encoding": S("zstd")}))
+	requireUnreadable(t, err, `attribute "encoding" of type S names an encoding`)
+	_, err = read(items(it).with(item{"encoding": S("identity")}))
+	requireUnreadable(t, err, `attribute "data" of type B does not match the commit`)
+}
+
+func zipped(t *testing.T, result []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err := w.Write(result)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return b.Bytes()
+}
+
+// sized is a gzip whose trailer says that it has another size.
+func sized(t *testing.T, result []byte, size uint32) []byte {
+	t.Helper()
+	b := zipped(t, result)
+	binary.LittleEndian.PutUint32(b[len(b)-4:], size)
+	return b
+}
+
+// TestCompressedDataThatSaysAnotherSize allocates no more than the data can stand for, whatever it says or expands to.
+func TestCompressedDataThatSaysAnotherSize(t *testing.T) {
+	zeros := make([]byte, 40<<20)
+	bomb := zipped(t, zeros)
+	require.Less(t, len(bomb), 384<<10)
+	for name, data := range map[string][]byte{
+		"a byte more":           sized(t, orders(2000), uint32(len(orders(2000)))+1),
+		"a byte less":           sized(t, orders(2000), uint32(len(orders(2000)))-1),
+		"nothing":               sized(t, orders(2000), 0),
+		"4 GB":                  sized(t, orders(2000), 1<<32-1),
+		"more than it can hold": sized(t, orders(2000), 30<<20),
+		"more than is kept":     bomb,
+		"less than it expands":  sized(t, zeros, 1000),
+	} {
+		r := completion(record("k"), zeros)
+		it := items(native()).with(item{"data": B(string(data)), "encoding": S("gzip"), "commit": S(r.Commit)})
+		s := dynamo.New(shelf{item: it}, table)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, _, err := s.Get(t.Context(), "k")
+		runtime.ReadMemStats(&after)
+		requireUnreadable(t, err, `attribute "data" of type B is no gzip of a result`)
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20), name)
+	}
+}
+
+// TestCompressedPartsThatAreSpoiled: parts are the result that the commit names, or unreadable.
+func TestCompressedPartsThatAreSpoiled(t *testing.T) {
+	t.Parallel()
+	m := newMemoryTable()
+	s := dynamo.New(m, table, dynamo.WithInlineLimit(100))
+	r := completion(record("k"), orders(20_000))
+	m.keep(t, s, r.Result)
+	held, _, err := s.Get(t.Context(), "k")
+	require.NoError(t, err)
+	part := "k#" + r.Commit + "#1"
+	data := m.items[part]["data"].(*types.AttributeValueMemberB).Value
+	for n := 0; n < len(data); n += 7 {
+		b := bytes.Clone(data)
+		b[n] ^= 1
+		m.items[part]["data"] = B(string(b))
+		got, err := s.ReadResult(t.Context(), held)
+		if n > 9 || err != nil {
+			requireUnreadable(t, err, "the 1 parts ")
+			require.Nil(t, got)
+		}
+	}
+	m.items[part]["data"] = B(string(data[:len(data)-1]))
+	_, err = s.ReadResult(t.Context(), held)
+	requireUnreadable(t, err, "the 1 parts are no gzip of a result")
+
+	other := zipped(t, orders(20_001))
+	m.items[part]["data"] = B(string(other))
+	held.Parts = fmt.Sprintf("1:%d gzip", len(other))
+	_, err = s.ReadResult(t.Context(), held)
+	requireUnreadable(t, err, "the 1 parts do not match the commit")
+
+	m.items[part]["data"] = B(string(data))
+	for _, encoding := range []types.AttributeValue{S("zstd"), S("identity"), N("1")} {
+		m.items["k"]["encoding"] = encoding
+		_, _, err = s.Get(t.Context(), "k")
+		requireUnreadable(t, err, `attribute "encoding"`)
+	}
+	delete(m.items["k"], "encoding")
+	_, err = whole(t, s)
+	requireUnreadable(t, err, "the 1 parts do not match the commit")
+}
+
+// TestPartsAreKeptAsTheyWereSeen: a write that does not touch the result leaves its encoding alone, and one that carries it
+// over writes it again.
+func TestPartsAreKeptAsTheyWereSeen(t *testing.T) {
+	t.Parallel()
+	s, client, table := local(t)
+	first := record("charge#key")
+	_, _, err := s.Claim(t.Context(), first, claimTime)
+	require.NoError(t, err)
+	want := orders(100 << 10)
+	_, _, err = s.Swap(t.Context(), first, completion(first, want))
+	require.NoError(t, err)
+	held, _, err := s.Get(t.Context(), first.Key)
+	require.NoError(t, err)
+
+	longer := held
+	longer.Expiry = held.Expiry.AddDate(0, 0, 1)
+	_, swapped, err := s.Swap(t.Context(), held, longer)
+	require.NoError(t, err)
+	require.True(t, swapped)
+	forgotten := longer
+	forgotten.Parts, forgotten.Reason = "", "seen by a reader that knew of no parts"
+	_, swapped, err = s.Swap(t.Context(), forgotten, longer)
+	require.NoError(t, err)
+	require.True(t, swapped)
+	require.Equal(t, S("gzip"), getItem(t, client, table, first.Key)["encoding"])
+	held, _, err = s.Get(t.Context(), first.Key)
+	require.NoError(t, err)
+	got, err := s.ReadResult(t.Context(), held)
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(want, got))
+}
+
+// TestCompressionSavesWriteUnits counts them as DynamoDB does.
+func TestCompressionSavesWriteUnits(t *testing.T) {
+	t.Parallel()
+	_, client, table := local(t)
+	units := func(result []byte, compressed bool) float64 {
+		m := newMemoryTable()
+		it := m.keep(t, dynamo.New(m, table, dynamo.WithCompression(compressed), dynamo.WithInlineLimit(384<<10)), result)
+		it["id"] = S(rand.Text()) // an item that is replaced counts, too
+		out, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{
+			TableName: aws.String(table), Item: it, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		})
+		require.NoError(t, err)
+		return *out.ConsumedCapacity.CapacityUnits
+	}
+	for size, saved := range map[int]float64{500: 0, 900: 1, 2000: 1, 4000: 2, 20_000: 13} {
+		require.GreaterOrEqual(t, units(orders(size), false)-units(orders(size), true), saved, size)
+	}
+}

@@ -1,0 +1,238 @@
+package dynamo_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/dynamo"
+)
+
+// Where the tables are.
+const (
+	costFile  = "../docs/cost.md"
+	costBegin = "<!-- units: begin -->\n"
+	costEnd   = "<!-- units: end -->\n"
+)
+
+// Prices in USD for a million units, see docs/cost.md.
+const (
+	writePrice = 0.625
+	readPrice  = 0.125
+)
+
+// meter is a client that adds up what DynamoDB says that calls consume.
+type meter struct {
+	*dynamodb.Client
+	blank         string // a table for trying out
+	writes, reads float64
+}
+
+func units(c ...types.ConsumedCapacity) (sum float64) {
+	for _, c := range c {
+		sum += aws.ToFloat64(c.CapacityUnits)
+	}
+	return sum
+}
+
+// PutItem counts a refused write, too. DynamoDB does not say what that consumes; its documentation does: as much as it takes
+// to write the item that refused it, which therefore is written elsewhere. See
+// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html.
+func (m *meter) PutItem(ctx context.Context, in *dynamodb.PutItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
+	out, err := m.Client.PutItem(ctx, in, optFns...)
+	if refused, is := errors.AsType[*types.ConditionalCheckFailedException](err); is {
+		again, err := m.Client.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: aws.String(m.blank), Item: refused.Item, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		})
+		if err != nil {
+			return nil, err
+		}
+		m.writes += units(*again.ConsumedCapacity)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m.writes += units(*out.ConsumedCapacity)
+	return out, nil
+}
+
+func (m *meter) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
+	out, err := m.Client.UpdateItem(ctx, in, optFns...)
+	if err != nil {
+		return nil, err
+	}
+	m.writes += units(*out.ConsumedCapacity)
+	return out, nil
+}
+
+func (m *meter) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
+	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
+	out, err := m.Client.BatchWriteItem(ctx, in, optFns...)
+	if err != nil {
+		return nil, err
+	}
+	m.writes += units(out.ConsumedCapacity...)
+	return out, nil
+}
+
+func (m *meter) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
+	out, err := m.Client.BatchGetItem(ctx, in, optFns...)
+	if err != nil {
+		return nil, err
+	}
+	m.reads += units(out.ConsumedCapacity...)
+	return out, nil
+}
+
+// cost is what a delivery consumes.
+type cost struct{ writes, reads float64 }
+
+func (c cost) String() string {
+	text := fmt.Sprintf("%.0f W", c.writes)
+	if c.reads > 0 {
+		text += fmt.Sprintf(" + %.0f R", c.reads)
+	}
+	return text
+}
+
+// perMillion is the price of a million of them in USD.
+func (c cost) perMillion() float64 { return c.writes*writePrice + c.reads*readPrice }
+
+// costOf plays a first delivery and a duplicate with a result of this size.
+func costOf(t *testing.T, client *dynamodb.Client, table, blank string, size int, opts ...dynamo.Option) (first, again cost) {
+	t.Helper()
+	m := &meter{Client: client, blank: blank}
+	h := idempotent.Wrap(func(context.Context, json.RawMessage) (json.RawMessage, error) {
+		return exactly(size), nil
+	}, dynamo.New(m, table, opts...), idempotent.WithOperation("charge"), idempotent.WithKeyPath("id"),
+		idempotent.WithFingerprintPath("amount"), idempotent.WithTiming(idempotent.Timing{ClaimBudget: time.Minute}))
+	deliver := func() cost {
+		m.writes, m.reads = 0, 0
+		_, err := h.Invoke(t.Context(), fmt.Appendf(nil, `{"id":"order-%d-%d","amount":1}`, size, len(opts)))
+		require.NoError(t, err)
+		return cost{m.writes, m.reads}
+	}
+	return deliver(), deliver()
+}
+
+// exactly is a text of this size in JSON, of which compression takes what it takes of an answer.
+func exactly(size int) []byte {
+	text := orders(2 * size)
+	b := []byte(strings.NewReplacer(`"`, "'", `\`, "/").Replace(string(text[:size])))
+	b[0], b[size-1] = '"', '"'
+	return b
+}
+
+// costTable is the table of one way to keep results.
+func costTable(t *testing.T, client *dynamodb.Client, table, blank string, opts ...dynamo.Option) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("| result | first execution | duplicate | no duplicates | 1 % | 10 % | 50 % |\n|---|---|---|---|---|---|---|\n")
+	for _, row := range []struct {
+		name string
+		size int
+	}{
+		{"0.3 KB", 300},
+		{"1 KB", 1 << 10},
+		{"4 KB", 4 << 10},
+		{"20 KB", 20 << 10},
+		{"100 KB", 100 << 10},
+		{"1 MB", 1 << 20},
+		{"5 MB", 5 << 20},
+	} {
+		first, again := costOf(t, client, table, blank, row.size, opts...)
+		fmt.Fprintf(&b, "| %s | %v | %v |", row.name, first, again)
+		for _, rate := range []float64{0, 0.01, 0.1, 0.5} {
+			fmt.Fprintf(&b, " %.2f |", (1-rate)*first.perMillion()+rate*again.perMillion())
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// TestCosts holds the documentation to what DynamoDB Local counts, or writes it there if -update is given.
+func TestCosts(t *testing.T) {
+	t.Parallel()
+	client, table := newTableOf(t)
+	blank := newTable(t)
+	got := "\nAs they are kept by default, compressed:\n\n" + costTable(t, client, table, blank) +
+		"\nWithout compression:\n\n" + costTable(t, client, table, blank, dynamo.WithCompression(false)) + "\n"
+
+	text, err := os.ReadFile(costFile)
+	require.NoError(t, err)
+	before, rest, begins := strings.Cut(string(text), costBegin)
+	old, after, ends := strings.Cut(rest, costEnd)
+	require.True(t, begins && ends, "%s has the marks of the tables", costFile)
+	if *update {
+		require.NoError(t, os.WriteFile(costFile, []byte(before+costBegin+got+costEnd+after), 0o600))
+		return
+	}
+	gotLines, oldLines := strings.Split(got, "\n"), strings.Split(old, "\n")
+	require.Len(t, oldLines, len(gotLines))
+	for i, line := range gotLines {
+		assert.True(t, alike(oldLines[i], line), "%s is out of date: go test -run TestCosts -update ./dynamo\nit says %s\nseen was %s",
+			costFile, oldLines[i], line)
+	}
+	for _, price := range []float64{writePrice, readPrice} {
+		assert.Contains(t, string(text), strconv.FormatFloat(price, 'g', -1, 64)+" USD")
+	}
+}
+
+// alike compares word by word, numbers with what the compressors of two versions of Go may differ by.
+func alike(a, b string) bool {
+	as, bs := strings.Fields(a), strings.Fields(b)
+	if len(as) != len(bs) {
+		return false
+	}
+	for i := range as {
+		x, errX := strconv.ParseFloat(as[i], 64)
+		y, errY := strconv.ParseFloat(bs[i], 64)
+		if errX != nil || errY != nil {
+			if as[i] != bs[i] {
+				return false
+			}
+		} else if math.Abs(x-y) > 0.15*max(x, y) {
+			return false
+		}
+	}
+	return true
+}
+
+// TestDynamoDBCountsWhatItsDocumentationSays: the costs above stand on it.
+func TestDynamoDBCountsWhatItsDocumentationSays(t *testing.T) {
+	t.Parallel()
+	client, table := newTableOf(t)
+	m := &meter{Client: client, blank: newTable(t)}
+	for size, writes := range map[int]float64{900: 1, 1100: 2, 50_000: 49} {
+		m.writes = 0
+		it := item{"id": S(fmt.Sprint("charge#", size)), "data": S(strings.Repeat("x", size))}
+		in := &dynamodb.PutItemInput{
+			TableName: aws.String(table), Item: it, ConditionExpression: aws.String("attribute_not_exists(id)"),
+			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		}
+		_, err := m.PutItem(t.Context(), in)
+		require.NoError(t, err)
+		require.InDelta(t, writes, m.writes, 0)
+		in.Item = item{"id": it["id"]}
+		_, err = m.PutItem(t.Context(), in)
+		require.Error(t, err)
+		require.InDelta(t, 2*writes, m.writes, 0, "a refused write counts for the item that is there")
+	}
+}
