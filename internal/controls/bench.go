@@ -104,7 +104,7 @@ func (b *bench) overlay(controls []control) (string, error) {
 }
 
 // raced are the suites that need the race detector: without it a missing mutex shows by chance.
-var raced = map[string]bool{"./memory": true}
+var raced = map[string]bool{"./memory": true, "./cache": true}
 
 // build compiles the test binary of each suite. Symbols are left out: linking is a good part of the time.
 func (b *bench) build(overlay string, controls []control) (output string, err error) {

@@ -5,6 +5,6 @@ import "slices"
 // all returns every control, in the order of an invocation.
 func all() []control {
 	return slices.Concat(
-		scopeControls(), keyControls(), fingerprintControls(), claimControls(), executionControls(), settlementControls(), answerControls(), conditionControls(), contentControls(), memoryControls(),
+		scopeControls(), keyControls(), fingerprintControls(), claimControls(), executionControls(), settlementControls(), answerControls(), conditionControls(), contentControls(), memoryControls(), cacheControls(),
 	)
 }

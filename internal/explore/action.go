@@ -153,7 +153,7 @@ func (w *world) act(a action) {
 	case actDie:
 		w.sayf("  the process of %s dies in the handler", a.d.name)
 		w.faults--
-		a.d.dead = true
+		w.die(a.d)
 	case actResolve:
 		w.sayf("  the resolver of %s says: %s", a.d.name, a.verdict)
 		w.resolved(a.d, a.verdict)
@@ -194,7 +194,7 @@ func (w *world) grantCall(d *delivery, f Fault) {
 		w.messages = append(w.messages, message{by: d, call: c})
 	}
 	if f.kills() {
-		d.dead = true
+		w.die(d)
 		return
 	}
 	if err := f.err(c.op); err != nil {

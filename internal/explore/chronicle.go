@@ -69,11 +69,8 @@ func (w *world) saw(what string) { w.report.Seen[what]++ }
 
 // sent notes a call before it is granted.
 func (w *world) sent(d *delivery, c call) {
-	if c.op == opClaim && c.next.Owner != d.owner {
-		if d.owner != "" { // it waited, and claims anew
-			d.lease = c.next.Lease
-		}
-		d.owner, d.fingerprint = c.next.Owner, c.next.Fingerprint
+	if c.op == opClaim {
+		d.claims(c.next)
 	}
 	if d.began || d.resolved {
 		return
@@ -86,6 +83,17 @@ func (w *world) sent(d *delivery, c call) {
 		d.undone = true
 		w.saw("undo of a takeover")
 	}
+}
+
+// claims notes the token of a claim.
+func (f *facts) claims(r idempotent.Record) {
+	if r.Owner == f.owner {
+		return
+	}
+	if f.owner != "" { // it waited, and claims anew
+		f.lease = r.Lease
+	}
+	f.owner, f.fingerprint = r.Owner, r.Fingerprint
 }
 
 // replied notes what a delivery learns from a call.

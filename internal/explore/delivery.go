@@ -39,15 +39,17 @@ const (
 
 // delivery is one invocation of the handler. Its fields belong to whoever runs: the schedule, or the delivery's goroutine.
 type delivery struct {
-	world  *world
-	client *client
-	name   string
-	order  Order
+	world   *world
+	client  *client
+	process *process
+	name    string
+	order   Order
 	// started is the clock of the world at the beginning.
 	started time.Time
 
 	at     point
 	called call
+	calls  int // so far
 	resume chan grant
 	dead   bool // to the world: nothing it does has an effect any more
 
@@ -110,6 +112,7 @@ func (d *delivery) call(c call) reply {
 		return reply{err: errNoCall}
 	}
 	d.called = c
+	d.calls++
 	g := d.wait(atCall)
 	if d.dead {
 		return reply{err: errNoCall}

@@ -38,6 +38,8 @@ type Scenario struct {
 	Resolver bool
 	// Store makes the store of a schedule. The default is the memory store.
 	Store func() idempotent.Store
+	// Before makes what a process has before the store, such as a cache. Nil is nothing.
+	Before func(idempotent.Store) idempotent.Store
 }
 
 // Client is who sends a request and, as long as it gets no result, sends it again.
@@ -48,6 +50,8 @@ type Client struct {
 	Deliveries int
 	// Skew is how far the clocks of the processes that handle its deliveries are ahead.
 	Skew time.Duration
+	// Process tells apart the processes that handle deliveries. The one that a delivery dies with is replaced by a new one.
+	Process int
 }
 
 // Report is what a search has seen.

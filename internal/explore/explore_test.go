@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/cache"
 	"github.com/go-idempotent/idempotent/internal/explore"
 )
 
@@ -26,6 +27,7 @@ func clients(n, deliveries int) []explore.Client {
 
 var (
 	succeeds = []explore.Ending{explore.Succeeds}
+	declines = []explore.Ending{explore.FailsTerminal} // so that a client sends again what has been completed
 	mayFail  = []explore.Ending{explore.Succeeds, explore.Fails}
 	anyEnd   = []explore.Ending{
 		explore.Succeeds, explore.Fails, explore.FailsNotExecuted, explore.FailsTerminal, explore.FailsUncertain, explore.Panics,
@@ -33,7 +35,15 @@ var (
 	rivals = []explore.Client{{Amount: 5, Deliveries: 1}, {Amount: 6, Deliveries: 1}}
 	// skewed clocks differ by as much as the margin of a lease covers.
 	skewed = []explore.Client{{Amount: 5, Deliveries: 1, Skew: idempotent.DefaultMargin}, {Amount: 5, Deliveries: 1}}
+	// apart are handled by two processes, together by one.
+	apart          = []explore.Client{{Amount: 5, Deliveries: 2, Process: 1}, {Amount: 5, Deliveries: 2, Process: 2}}
+	apartAndSkewed = []explore.Client{
+		{Amount: 5, Deliveries: 2, Process: 1, Skew: idempotent.DefaultMargin}, {Amount: 5, Deliveries: 2, Process: 2},
+	}
+	together = []explore.Client{{Amount: 5, Deliveries: 2}, {Amount: 6, Deliveries: 2}}
 )
+
+func cached(s idempotent.Store) idempotent.Store { return cache.New(s, 1<<20) }
 
 // scenarios are small enough to be played in every test run.
 func scenarios() map[string]explore.Scenario {
@@ -77,6 +87,15 @@ func scenarios() map[string]explore.Scenario {
 		"resolver": {
 			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Faults: faults, MaxFaults: 1, Resolver: true,
 		},
+		"two caches":                        {Clients: apart, Endings: declines, LeaseSteps: 1, ExpirySteps: 1, Before: cached},
+		"two caches and clocks that differ": {Clients: apartAndSkewed, Endings: declines, ExpirySteps: 1, Before: cached},
+		"one cache":                         {Clients: together, Endings: declines, ExpirySteps: 1, Before: cached},
+		"a fault and two caches": {
+			Clients: apart, Endings: succeeds, LeaseSteps: 1, Faults: late, MaxFaults: 1, Before: cached,
+		},
+		"a fault and one cache": {
+			Clients: together, Endings: succeeds, Faults: faults, MaxFaults: 1, Before: cached,
+		},
 	}
 }
 
@@ -113,6 +132,7 @@ var mustBeSeen = []string{
 	"resolver says executed", "resolver says untouched", "resolver says still unknown",
 	"late claim applied", "late claim refused", "late swap applied", "late swap refused",
 	"waited: replayed", "waited: executed", "waited: in progress",
+	"answered from memory",
 	"late delete applied", "late delete refused", "deleted by the table",
 }
 

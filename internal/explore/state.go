@@ -74,6 +74,7 @@ func (w *world) state() uint64 {
 	}
 	for _, c := range w.clients {
 		d.number(int64(len(c.sent)))
+		w.memory(d, w.processOf(c))
 		for _, x := range c.sent {
 			w.delivery(d, x)
 		}
@@ -96,6 +97,7 @@ func (w *world) delivery(d *digest, x *delivery) {
 		d.number(int64(x.at))
 		d.number(int64(x.history))
 		w.record(d, x.shown)
+		w.memory(d, x.process)
 		for _, c := range w.commits {
 			d.flags(c.to == 0 || c.to > x.from)
 		}
@@ -120,6 +122,7 @@ func (w *world) learn(x *delivery, g grant) {
 	}
 	w.record(d, g.reply.held)
 	x.history = d.Sum64()
+	x.process.remember(x)
 }
 
 func (w *world) message(d *digest, c call) {

@@ -32,7 +32,7 @@ func newStage(s *Scenario) *stage {
 			}))
 	}
 	handle := func(ctx context.Context, o Order) (Receipt, error) { return deliveryOf(ctx).execute(o) }
-	st.handler = idempotent.Wrap(handle, gate{}, append(opts, s.Options...)...)
+	st.handler = idempotent.Wrap(handle, entrance{}, append(opts, s.Options...)...)
 	return st
 }
 
@@ -53,6 +53,8 @@ type world struct {
 	store   idempotent.Store
 	now     time.Time
 	clients []*client
+	// processes are those that handle what comes next, by Client.Process.
+	processes map[int]*process
 	// deliveries are all that have started, in that order. running is the one whose turn it is.
 	deliveries []*delivery
 	running    *delivery
@@ -60,8 +62,8 @@ type world struct {
 	// messages are still on their way to the store.
 	messages []message
 
-	faults, leaseSteps, expirySteps int // left
-	expired                         bool
+	faults, leaseSteps, expirySteps int  // left
+	expired, over                   bool // over: only the aftermath is left
 	chronicle
 
 	merged bool
@@ -85,7 +87,8 @@ type message struct {
 func newWorld(st *stage, s *search) *world {
 	w := &world{
 		stage: st, search: s, store: st.newStore(), now: beginning, arrived: make(chan struct{}),
-		faults: st.MaxFaults, leaseSteps: st.LeaseSteps, expirySteps: st.ExpirySteps,
+		processes: make(map[int]*process),
+		faults:    st.MaxFaults, leaseSteps: st.LeaseSteps, expirySteps: st.ExpirySteps,
 	}
 	st.world = w
 	for n, c := range st.Clients {
@@ -128,7 +131,7 @@ func (w *world) aftermath() {
 		w.now = later(w.now, d.lease.Add(2*margin))
 	}
 	w.sayf("the clock goes to %s, after every lease", w.now.Format(clockFormat))
-	w.faults = 0
+	w.faults, w.over = 0, true
 	for range 2 {
 		for _, c := range w.clients {
 			w.deliver(c)
@@ -143,7 +146,6 @@ func (w *world) deliver(c *client) {
 	}
 	w.start(c)
 	d := c.sent[len(c.sent)-1]
-	d.last = true
 	for d.at != atEnd && w.broken == nil {
 		switch d.at {
 		case atCall:
@@ -178,9 +180,10 @@ func (w *world) turn(d *delivery, g grant) {
 func (w *world) start(c *client) {
 	d := &delivery{
 		world: w, client: c, name: fmt.Sprint(c.name, len(c.sent)+1), resume: make(chan grant),
-		order: Order{Key: "k", Amount: c.Amount}, started: w.now,
+		order: Order{Key: "k", Amount: c.Amount}, started: w.now, process: w.processOf(c),
 	}
-	d.lease, d.from = d.clock().Add(timeout+margin), w.moment
+	d.process.remember(d)
+	d.lease, d.from, d.last = d.clock().Add(timeout+margin), w.moment, w.over
 	c.sent = append(c.sent, d)
 	w.deliveries = append(w.deliveries, d)
 	w.running = d

@@ -1,0 +1,117 @@
+package cache_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/cache"
+	"github.com/go-idempotent/idempotent/memory"
+)
+
+// TestTheRecordThatWasNotUsedForLongestMakesRoom has room for three records.
+func TestTheRecordThatWasNotUsedForLongestMakesRoom(t *testing.T) {
+	t.Parallel()
+	const size = 10_000
+	result := `"` + strings.Repeat("x", size-2) + `"`
+	f := newFixture(t, memory.New(), 3*(size+size/8+1000))
+	var done []idempotent.Record
+	for n := range 3 {
+		done = append(done, f.executes(fmt.Sprint("charge#", n), result))
+	}
+	for _, r := range done {
+		f.remembers(r)
+	}
+	f.remembers(done[0])
+	f.executes("charge#3", result)
+	f.forgets(done[1].Key) // which takes the place of done[2]
+	f.remembers(done[0])
+	f.forgets(done[2].Key)
+}
+
+func TestALargeRecordMakesNoMoreRoomThanItNeeds(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, memory.New(), 1<<20)
+	var small []idempotent.Record
+	for n := range 100 {
+		small = append(small, f.executes(fmt.Sprint("charge#", n), `{}`))
+	}
+	large := f.executes("large", `"`+strings.Repeat("x", 900_000)+`"`)
+	f.remembers(large)
+	f.remembers(small[0])
+
+	larger := f.executes("larger", `"`+strings.Repeat("x", 1_000_000)+`"`)
+	f.remembers(larger)
+	f.remembers(small[0])
+	f.forgets(small[1].Key)
+	f.remembers(larger)
+	f.forgets(large.Key)
+}
+
+func TestARecordThatIsLargerThanAllOfItIsNotKept(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, memory.New(), 1<<20)
+	small := f.executes("small", `{}`)
+	f.executes("large", `"`+strings.Repeat("x", 1<<20)+`"`)
+	f.forgets("large")
+	f.forgets("large")
+	f.remembers(small)
+
+	for field, change := range map[string]func(r *idempotent.Record, text string){
+		"key":         func(r *idempotent.Record, text string) { r.Key += text },
+		"owner":       func(r *idempotent.Record, text string) { r.Owner += text },
+		"fingerprint": func(r *idempotent.Record, text string) { r.Fingerprint = text },
+		"commit":      func(r *idempotent.Record, text string) { r.Commit = text },
+		"reason":      func(r *idempotent.Record, text string) { r.Reason = text },
+		"parts":       func(r *idempotent.Record, text string) { r.Parts = text },
+	} {
+		r := completed(running("charge#"+field, "A"), `{}`)
+		change(&r, strings.Repeat("x", 1<<20))
+		f.claims(r, start)
+		f.forgets(r.Key)
+		f.remembers(small)
+	}
+}
+
+// TestNoMoreIsKeptThanWasAllowed fills caches with records of several sizes and weighs them. It is not parallel because it
+// measures the heap.
+func TestNoMoreIsKeptThanWasAllowed(t *testing.T) {
+	const maxBytes = 16 << 20
+	for _, size := range []int{0, 10, 700, 5_000, 33_000, 1_100_000} {
+		before := heap()
+		s := cache.New(nothing{}, maxBytes)
+		for n := range 3 * maxBytes / (size + 500) {
+			// Texts of their own, as a store makes them.
+			first := running(fmt.Sprintf("charge#%043d", n), fmt.Sprintf("%026d", n))
+			first.Fingerprint = fmt.Sprintf("1:%043d", n)
+			_, swapped, err := s.Swap(t.Context(), first, completed(first, strings.Repeat("1", size)))
+			require.NoError(t, err)
+			require.True(t, swapped)
+		}
+		kept := heap() - before
+		assert.LessOrEqual(t, kept, maxBytes, "results of %d bytes", size)
+		assert.Greater(t, kept, maxBytes/2, "results of %d bytes", size)
+		t.Logf("results of %d bytes: %.1f %% of the bytes allowed are in use", size, 100*float64(kept)/maxBytes)
+		runtime.KeepAlive(s)
+	}
+}
+
+// nothing is a store that keeps nothing and accepts every swap.
+type nothing struct{ idempotent.Store }
+
+func (nothing) Swap(context.Context, idempotent.Record, idempotent.Record) (idempotent.Record, bool, error) {
+	return idempotent.Record{}, true, nil
+}
+
+func heap() int {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}

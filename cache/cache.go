@@ -1,0 +1,170 @@
+// Package cache answers replays from the memory of the process. A [Store] stands before another [idempotent.Store] and
+// remembers completed records, as many as fit into a number of bytes.
+//
+//	store := cache.New(dynamo.New(client, table), 16<<20)
+//	lambda.Start(idempotent.Wrap(charge, store))
+//
+// A delivery whose key is remembered is answered without a call of the store, also while the store cannot be reached:
+// a replay, whatever the size of its result, or a mismatch. Everything else goes to the store. Records that are in
+// progress or UNKNOWN are never remembered: claims, takeovers and settlements are decided by the store alone.
+//
+// # What is guaranteed
+//
+// What is remembered is what the store holds. This module replaces a completed record only after its expiry, and a cache
+// answers with it until [idempotent.DefaultMargin] before that: no other process can have replaced it by then, if clocks
+// differ by no more. Within one process no call sees a record that an earlier call has replaced or deleted.
+//
+// The exception is what happens behind the module's back. If a person or another program deletes or alters a completed
+// record, if the table is restored from a backup, or if AWS Powertools overwrites the record, then the processes that remember
+// it go on answering with it: until they end or need the room, at the latest until the expiry that the record had.
+//
+// # When to use it
+//
+// Lambda keeps a sandbox for minutes to hours and gives it one delivery at a time. A retry often reaches the sandbox that has
+// the answer, but not always: of a function that runs in fifty sandboxes, any may get it. So a cache pays where
+// clients retry in bursts and few sandboxes serve them, where results are large, or where one process serves many
+// deliveries at once. It saves what a replay costs; it is no protection by itself.
+//
+// Do without it where operators delete records so that a request executes again, and where functions under AWS Powertools
+// share the table.
+package cache
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"github.com/go-idempotent/idempotent"
+)
+
+// Store is an [idempotent.Store] that remembers the completed records of another one. Make it with [New]; the zero value is
+// not usable. It is safe for concurrent use, and one serves any number of handlers. It has no clock and no goroutine.
+//
+// Its errors are those of the store behind it; a call whose context has ended goes there, too.
+//
+// Bytes are copied on their way in and out, so nobody can change what is remembered.
+type Store struct {
+	inner    idempotent.Store
+	maxBytes int
+
+	mu     sync.Mutex
+	bytes  int // of what is kept
+	kept   *simplelru.LRU[string, idempotent.Record]
+	inside map[string]*traffic
+}
+
+var (
+	_ idempotent.Store        = (*Store)(nil)
+	_ idempotent.ResultReader = (*Store)(nil)
+)
+
+// New returns a store that answers from memory where it can and asks inner where it cannot. It keeps records of up to
+// maxBytes in all and makes room by forgetting those that were not used for longest. A record counts with its texts, its
+// result and what it costs to keep it, some 512 bytes; one that is larger than maxBytes is not kept. Go's garbage collector
+// may need as much again.
+//
+// If inner keeps results in parts, it has to implement [idempotent.ResultReader]. Other methods that it has beside those of
+// [idempotent.Store] are not passed on.
+//
+// It panics with an [*idempotent.ConfigError] if inner is nil or maxBytes is not positive.
+func New(inner idempotent.Store, maxBytes int) *Store {
+	var problems []string
+	if v := reflect.ValueOf(inner); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		problems = append(problems, "cache.New: the store is nil")
+	}
+	if maxBytes <= 0 {
+		problems = append(problems, fmt.Sprintf("cache.New: %d is no number of bytes to keep records in", maxBytes))
+	}
+	if len(problems) > 0 {
+		panic(&idempotent.ConfigError{Problems: problems})
+	}
+	s := &Store{inner: inner, maxBytes: maxBytes, inside: make(map[string]*traffic)}
+	s.kept = newKept(&s.bytes)
+	return s
+}
+
+// Claim implements [idempotent.Store]. A completed record that is kept refuses the claim without a call of the store
+// behind, until a little before its expiry.
+func (s *Store) Claim(ctx context.Context, r idempotent.Record, now time.Time) (idempotent.Record, bool, error) {
+	held, found, c := s.find(ctx, r.Key, now)
+	if found {
+		return copied(held), false, nil
+	}
+	defer s.end(c)
+	held, claimed, err := s.inner.Claim(ctx, r, now)
+	switch {
+	case err != nil:
+	case claimed:
+		s.learn(c, r)
+	default:
+		s.learn(c, held)
+	}
+	return held, claimed, err
+}
+
+// Swap implements [idempotent.Store]. The store behind decides; the record that is held afterwards is kept, if it
+// is completed.
+func (s *Store) Swap(ctx context.Context, seen, next idempotent.Record) (idempotent.Record, bool, error) {
+	c := s.begin(seen.Key, change)
+	defer s.end(c)
+	held, swapped, err := s.inner.Swap(ctx, seen, next)
+	switch {
+	case err != nil:
+	case !swapped:
+		s.learn(c, held)
+	case next.Lease.IsZero() && seen.Lease.IsZero() && seen.Owner != "":
+		// The held lease stays, and nobody has said which that is.
+	default:
+		if next.Lease.IsZero() {
+			next.Lease = seen.Lease
+		}
+		s.learn(c, next)
+	}
+	return held, swapped, err
+}
+
+// Delete implements [idempotent.Store]. The store behind decides.
+func (s *Store) Delete(ctx context.Context, seen idempotent.Record) (bool, error) {
+	defer s.end(s.begin(seen.Key, change))
+	return s.inner.Delete(ctx, seen)
+}
+
+// Get implements [idempotent.Store]. It always asks the store behind: without an instant it could not know whether a
+// record that is kept has expired and was replaced elsewhere.
+func (s *Store) Get(ctx context.Context, key string) (idempotent.Record, bool, error) {
+	c := s.begin(key, look)
+	defer s.end(c)
+	r, found, err := s.inner.Get(ctx, key)
+	if err == nil && found {
+		s.learn(c, r)
+	}
+	return r, found, err
+}
+
+// ReadResult implements [idempotent.ResultReader]. What it reads for a record that is kept is kept with it. If
+// the store behind cannot read results, the answer is that of the module: an [*idempotent.UnreadableError].
+func (s *Store) ReadResult(ctx context.Context, r idempotent.Record) ([]byte, error) {
+	if held, found := s.peek(r); found && held.Parts == "" && ctx.Err() == nil {
+		return bytes.Clone(held.Result), nil
+	}
+	reader, ok := s.inner.(idempotent.ResultReader)
+	if !ok {
+		return nil, &idempotent.UnreadableError{Reason: "its result is kept in parts, which this store cannot read"}
+	}
+	result, err := reader.ReadResult(ctx, r)
+	if err == nil {
+		s.learnResult(r, result)
+	}
+	return result, err
+}
+
+// copied returns r with bytes of its own. Kept bytes are never written again, so they are copied outside the mutex.
+func copied(r idempotent.Record) idempotent.Record {
+	r.Result = bytes.Clone(r.Result)
+	return r
+}

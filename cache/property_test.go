@@ -1,0 +1,184 @@
+package cache_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/cache"
+)
+
+// TestNobodyCanTellACacheFromItsStore makes the same calls to a store and to a cache before another one, of any size, and
+// compares every answer. Whatever is handed in or out is spoiled afterwards.
+func TestNobodyCanTellACacheFromItsStore(t *testing.T) {
+	t.Parallel()
+	spared := 0
+	rapid.Check(t, func(t *rapid.T) {
+		behind := &spy{inner: newParted()}
+		p := &pair{
+			T: t, now: start, plain: newParted(), seen: make(map[string]idempotent.Record),
+			cache: cache.New(behind, rapid.SampledFrom([]int{1, 700, 1500, 4000, 1 << 20}).Draw(t, "bytes")),
+		}
+		for n := range rapid.IntRange(1, 60).Draw(t, "calls") {
+			behind.calls()
+			p.call(n)
+			if len(behind.calls()) == 0 {
+				spared++
+			}
+		}
+	})
+	require.Greater(t, spared, 20, "calls that the store was spared")
+}
+
+// pair is a store, and a cache before another one that holds the same.
+type pair struct {
+	*rapid.T
+
+	now   time.Time
+	plain *parted
+	cache *cache.Store
+	// seen is the last record that was written or shown under a key.
+	seen map[string]idempotent.Record
+}
+
+// call makes one call to both.
+func (p *pair) call(n int) {
+	key := fmt.Sprint("charge#", rapid.IntRange(0, 2).Draw(p.T, "key"))
+	seen, was := p.seen[key]
+	switch op := rapid.SampledFrom([]string{"claim", "claim", "swap", "delete", "get", "wait", "cancelled"}).Draw(p.T, "op"); op {
+	case "claim":
+		p.claim(p.Context(), p.record(key, n))
+	case "cancelled":
+		ctx, cancel := context.WithCancel(p.Context())
+		cancel()
+		p.claim(ctx, p.record(key, n))
+	case "get":
+		p.get(key)
+	case "wait":
+		p.now = p.now.Add(time.Duration(rapid.IntRange(1, 2500).Draw(p.T, "milliseconds")) * time.Millisecond)
+	case "swap", "delete":
+		if !was {
+			return
+		}
+		if rapid.Bool().Draw(p.T, "whatever its lease") {
+			seen.Lease = time.Time{}
+		}
+		if op == "delete" {
+			p.delete(seen)
+			return
+		}
+		p.swap(seen, p.next(seen, n))
+	}
+}
+
+// record is one that nobody else writes.
+func (p *pair) record(key string, n int) idempotent.Record {
+	r := running(key, fmt.Sprint("owner ", n))
+	r.Expiry = p.now.Truncate(time.Second).Add(time.Duration(rapid.IntRange(0, 9).Draw(p.T, "retention")) * time.Second)
+	r.Lease = p.now.Add(time.Duration(n) * time.Millisecond)
+	return p.state(r, n)
+}
+
+func (p *pair) next(seen idempotent.Record, n int) idempotent.Record {
+	r := p.record(seen.Key, n)
+	if seen.Owner != "" && rapid.Bool().Draw(p.T, "same owner") {
+		r.Owner = seen.Owner
+	}
+	if rapid.Bool().Draw(p.T, "lease as it was") {
+		r.Lease = time.Time{}
+	}
+	return p.state(r, n)
+}
+
+func (p *pair) state(r idempotent.Record, n int) idempotent.Record {
+	r.Status = rapid.SampledFrom([]idempotent.Status{
+		idempotent.StatusCompleted, idempotent.StatusCompleted, idempotent.StatusInProgress, idempotent.StatusUnknown,
+	}).Draw(p.T, "status")
+	r.Result, r.Commit = nil, ""
+	if r.Status == idempotent.StatusCompleted {
+		size := rapid.SampledFrom([]int{0, 10, inline - 10, inline + 100, 3 * inline}).Draw(p.T, "size")
+		r = completed(r, fmt.Sprintf(`"%d %0*d"`, n, size, 0))
+	}
+	return r
+}
+
+func (p *pair) claim(ctx context.Context, r idempotent.Record) {
+	want, claimed, wantErr := p.plain.Claim(ctx, spare(r), p.now)
+	handed := spare(r)
+	got, done, err := p.cache.Claim(ctx, handed, p.now)
+	clear(handed.Result)
+	require.Equal(p.T, claimed, done, "claimed")
+	require.Equal(p.T, wantErr, err)
+	switch {
+	case err != nil:
+	case claimed:
+		p.seen[r.Key] = r
+	default:
+		p.same(want, got)
+	}
+}
+
+func (p *pair) swap(seen, next idempotent.Record) {
+	want, swapped, err := p.plain.Swap(p.Context(), seen, spare(next))
+	require.NoError(p.T, err)
+	handed := spare(next)
+	got, done, err := p.cache.Swap(p.Context(), seen, handed)
+	require.NoError(p.T, err)
+	clear(handed.Result)
+	require.Equal(p.T, swapped, done, "swapped")
+	if swapped {
+		p.get(next.Key)
+		return
+	}
+	p.same(want, got)
+}
+
+func (p *pair) delete(seen idempotent.Record) {
+	want, err := p.plain.Delete(p.Context(), seen)
+	require.NoError(p.T, err)
+	got, err := p.cache.Delete(p.Context(), seen)
+	require.NoError(p.T, err)
+	require.Equal(p.T, want, got, "deleted")
+}
+
+func (p *pair) get(key string) {
+	want, found, err := p.plain.Get(p.Context(), key)
+	require.NoError(p.T, err)
+	got, has, err := p.cache.Get(p.Context(), key)
+	require.NoError(p.T, err)
+	require.Equal(p.T, found, has, "found")
+	p.same(want, got)
+}
+
+// same compares what was shown, with the result wherever it is kept, and spoils it.
+func (p *pair) same(want, got idempotent.Record) {
+	if want.Key != "" {
+		p.seen[want.Key] = spare(want)
+	}
+	want, got = p.whole(p.plain, want), p.whole(p.cache, got)
+	require.Equal(p.T, want, got)
+	clear(got.Result)
+}
+
+func (p *pair) whole(s idempotent.ResultReader, r idempotent.Record) idempotent.Record {
+	if r.Parts == "" {
+		return r
+	}
+	result, err := s.ReadResult(p.Context(), r)
+	require.NoError(p.T, err)
+	r.Result, r.Parts = result, ""
+	return r
+}
+
+// spare is a record with bytes of its own.
+func spare(r idempotent.Record) idempotent.Record {
+	if r.Result != nil {
+		r.Result = append([]byte{}, r.Result...)
+	}
+	return r
+}

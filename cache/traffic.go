@@ -1,0 +1,82 @@
+package cache
+
+import (
+	"time"
+
+	"github.com/go-idempotent/idempotent"
+)
+
+// traffic are the calls for one key that are with the store behind. It is remembered while there is one. What one of them learns
+// may be kept only if none of the others can have replaced it meanwhile.
+type traffic struct {
+	calls int
+	// changing are the Swaps and Deletes among the calls, changes counts those that have begun.
+	changing, changes int
+	// latest is the latest instant of a claim.
+	latest time.Time
+}
+
+// kind tells calls apart by what they do to a completed record.
+type kind int
+
+const (
+	// look is a Get, or a Claim: that replaces nothing which has not expired at its instant.
+	look kind = iota
+	// change is a Swap or a Delete.
+	change
+)
+
+// call is one of the calls under way.
+type call struct {
+	*traffic
+
+	key  string
+	kind kind
+	// alone says that no change was under way when the call began, changes is the number with itself.
+	alone bool
+	begun int
+}
+
+// begin notes that a call goes to the store. It has to end. A change takes away what is kept at once: from now on it is
+// unknown what is held.
+func (s *Store) begin(key string, k kind) call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if k == change {
+		s.kept.Remove(key)
+	}
+	return s.enter(key, k)
+}
+
+func (s *Store) enter(key string, k kind) call {
+	t := s.inside[key]
+	if t == nil {
+		t = new(traffic)
+		s.inside[key] = t
+	}
+	alone := t.changing == 0
+	t.calls++
+	if k == change {
+		t.changing++
+		t.changes++
+	}
+	return call{traffic: t, key: key, kind: k, alone: alone, begun: t.changes}
+}
+
+// undisturbed reports whether a completed record that the call has found is still held, as far as this process goes: no
+// Swap and no Delete was under way beside the call, and no claim that may replace the record.
+func (c call) undisturbed(r idempotent.Record) bool {
+	return c.alone && c.begun == c.changes && !r.Claimable(c.latest)
+}
+
+func (s *Store) end(c call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.calls--
+	if c.kind == change {
+		c.changing--
+	}
+	if c.calls == 0 {
+		delete(s.inside, c.key)
+	}
+}
