@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/aws/aws-lambda-go/lambda/handlertrace"
 	"github.com/aws/aws-lambda-go/lambda/messages"
@@ -30,6 +31,8 @@ type delivery[In, Out any] struct {
 	ran bool
 	// aside is for the observer: an error that did not become the answer.
 	aside error
+	// report is what the observer gets.
+	report Event
 }
 
 // source is an event, decoded when it is first asked for.
@@ -47,8 +50,11 @@ func (s *source[In]) event() (In, error) {
 	if s.decoded {
 		return s.in, nil
 	}
-	if err := json.NewDecoder(bytes.NewReader(s.payload)).Decode(&s.in); err != nil {
-		return s.in, err
+	if err := json.Unmarshal(s.payload, &s.in); err != nil {
+		// A decoder copies the payload, but it takes what something follows, and the error has to be its own.
+		if err := json.NewDecoder(bytes.NewReader(s.payload)).Decode(&s.in); err != nil {
+			return s.in, err
+		}
 	}
 	s.decoded = true
 	return s.in, nil
@@ -64,14 +70,15 @@ func (s *source[In]) json() ([]byte, error) {
 
 // run takes the delivery through the protocol and reports it to the observer.
 func (d *delivery[In, Out]) run(ctx context.Context) error {
-	event := Event{Operation: d.operation, Outcome: OutcomePanicked}
+	event := &d.report
+	event.Operation, event.Outcome = d.operation, OutcomePanicked
 	if d.observe != nil {
 		// Deferred, so that an execution that panics is reported too.
-		defer func() { d.observe(ctx, event) }()
+		defer func() { d.observe(ctx, *event) }()
 	}
-	a := d.protect(ctx, &event)
+	a := d.protect(ctx, event)
 	if a.outcome == OutcomeReplayed || a.outcome == OutcomeResolved {
-		a = d.receive(a, &event)
+		a = d.receive(a, event)
 	}
 	d.announce(a)
 	event.Outcome, event.Err = a.outcome, a.err
@@ -218,6 +225,9 @@ func (d *delivery[In, Out]) announce(a answer) {
 	if a.outcome != OutcomeExecuted || !d.answered || d.encodeErr != nil {
 		return
 	}
+	if d.splice(d.encoded, a.expires, false) {
+		return
+	}
 	if out, changed := d.shape.answerForm(&d.source, d.out, a.expires, false); changed {
 		d.out = out
 		d.encode()
@@ -230,9 +240,8 @@ func (d *delivery[In, Out]) receive(a answer, event *Event) answer {
 	if a.terminal {
 		return d.receiveFailure(a, event)
 	}
-	if d.wire && d.shape.replaysBytes() {
+	if d.receiveText(a) {
 		d.err, d.encodeErr, d.answered = nil, nil, true
-		d.encoded = a.result
 		return a
 	}
 	var out Out
@@ -243,6 +252,28 @@ func (d *delivery[In, Out]) receive(a answer, event *Event) answer {
 	d.out, _ = d.shape.answerForm(&d.source, out, a.expires, true)
 	d.encode()
 	return a
+}
+
+// receiveText takes a stored result as the answer on the wire without decoding it, if that can be done.
+func (d *delivery[In, Out]) receiveText(a answer) bool {
+	if d.wire && d.shape.replaysBytes() {
+		d.encoded = a.result
+		return true
+	}
+	return a.committed && d.splice(a.result, a.expires, true)
+}
+
+// splice makes the answer on the wire of a result that is encoded already, and reports whether it could. The text stays
+// as it is: a store, or the client of one that was given up on, may still read it.
+func (d *delivery[In, Out]) splice(text []byte, expires time.Time, replayed bool) bool {
+	if !d.wire {
+		return false
+	}
+	encoded, ok := d.shape.spliced(&d.source, text, expires, replayed)
+	if ok {
+		d.encoded = encoded
+	}
+	return ok
 }
 
 func (d *delivery[In, Out]) receiveFailure(a answer, event *Event) answer {
@@ -311,16 +342,24 @@ var errStream = errors.New("idempotent: the result is a stream, which cannot be 
 
 // encodeJSON encodes as lambda.NewHandler does: without escaping HTML, without a newline at the end.
 func encodeJSON(v any) ([]byte, error) {
-	var buffer bytes.Buffer
-	encoder := json.NewEncoder(&buffer)
+	var text written
+	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	err := encoder.Encode(v)
 	// What lambda.NewHandler sends as a stream.
-	if _, ok := v.(io.Reader); ok && (err != nil || bytes.HasPrefix(buffer.Bytes(), []byte("{}"))) {
+	if _, ok := v.(io.Reader); ok && (err != nil || bytes.HasPrefix(text, []byte("{}"))) {
 		return nil, errStream
 	}
 	if err != nil {
 		return nil, err
 	}
-	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n")), nil
+	return bytes.TrimSuffix(text, []byte("\n")), nil
+}
+
+// written is what was written. A json.Encoder writes once, so it takes no more room than that.
+type written []byte
+
+func (w *written) Write(text []byte) (int, error) {
+	*w = append(*w, text...)
+	return len(text), nil
 }

@@ -28,7 +28,10 @@ type httpRequest struct {
 // traceHeader is what API Gateway and load balancers add to every request, or extend, whatever the client sends.
 const traceHeader = "x-amzn-trace-id"
 
-const dateHeader = "date"
+const (
+	dateHeader       = "date"
+	connectionHeader = "connection"
+)
 
 // forwarded reports whether a gateway or a load balancer has passed the request on: it is no event that a test made up.
 func (r httpRequest) forwarded() bool {
@@ -37,7 +40,7 @@ func (r httpRequest) forwarded() bool {
 
 // connectionHeaders belong to one connection (RFC 9110, section 7.6.1).
 var connectionHeaders = []string{
-	"connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding",
+	connectionHeader, "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding",
 	"upgrade",
 }
 

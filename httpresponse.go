@@ -40,7 +40,7 @@ func (*httpShape[In, Out]) replaysBytes() bool { return false }
 func (s *httpShape[In, Out]) storedForm(out Out) (Out, bool) {
 	r := s.family.response(out)
 	named := r.connectionOptions()
-	dropped := func(name string) bool { return s.http.drops(name) || slices.Contains(named, strings.ToLower(name)) }
+	dropped := func(name string) bool { return s.http.drops(name) || isOneOf(named, name) }
 	headers, fewer := without(r.headers, dropped)
 	multi, fewerMulti := without(r.multi, dropped)
 	cookies := r.cookies
@@ -56,32 +56,66 @@ func (s *httpShape[In, Out]) storedForm(out Out) (Out, bool) {
 
 // drops reports whether a header is not stored: it belongs to one connection, to one moment, to one client, or to us.
 func (h HTTP) drops(name string) bool {
-	switch lower := strings.ToLower(name); {
-	case lower == dateHeader || slices.Contains(connectionHeaders, lower):
+	switch {
+	case strings.EqualFold(name, dateHeader) || isOneOf(connectionHeaders, name):
 		return true
-	case lower == "set-cookie":
+	case strings.EqualFold(name, "set-cookie"):
 		return !h.StoreCookies
 	default:
 		return h.owns(name)
 	}
 }
 
+// isOneOf reports whether names has a name, in any spelling.
+func isOneOf(names []string, name string) bool {
+	for _, n := range names {
+		if strings.EqualFold(n, name) {
+			return true
+		}
+	}
+	return false
+}
+
 // owns reports whether a response header is one that only we set, here or in a service whose response the handler may have
 // passed on: there it has the default name.
 func (h HTTP) owns(name string) bool {
-	is := func(own string) bool { return strings.EqualFold(name, own) }
-	return is(replayedHeader) || is(expiresHeader) || is(h.ExpiresHeader)
+	own := h.ownHeaders()
+	return isOneOf(own[:], name)
 }
 
-// connectionOptions are the lower-cased names of the headers that the Connection header names as belonging to it.
+func (h HTTP) ownHeaders() [3]string {
+	return [...]string{replayedHeader, expiresHeader, h.ExpiresHeader}
+}
+
+// connectionOptions are the names of the headers that the Connection header names as belonging to it.
 func (r httpResponse) connectionOptions() []string {
 	var names []string
-	for _, value := range headersOf(r.headers, r.multi)["connection"] {
+	for _, value := range r.connection() {
 		for name := range strings.SplitSeq(value, ",") {
-			names = append(names, strings.ToLower(strings.Trim(name, " \t")))
+			names = append(names, strings.Trim(name, " \t"))
 		}
 	}
 	return names
+}
+
+// connection are the values of the Connection header, which few responses have. As for headersOf, the multi-value map
+// holds all of them if it has any.
+func (r httpResponse) connection() []string {
+	var values []string
+	for name, several := range r.multi {
+		if strings.EqualFold(name, connectionHeader) {
+			values = append(values, several...)
+		}
+	}
+	if len(values) > 0 {
+		return values
+	}
+	for name, value := range r.headers {
+		if strings.EqualFold(name, connectionHeader) {
+			values = append(values, value)
+		}
+	}
+	return values
 }
 
 // answerForm adds to a response until when it is replayed, if it is at all, and marks a replay. What the handler may have

@@ -195,7 +195,7 @@ func TestHeadersOfOneConnectionOrMomentAreNotStored(t *testing.T) {
 func TestHeadersThatConnectionNamesAreNotStored(t *testing.T) {
 	everyWideDoor(t, func(t *testing.T, d door) {
 		for _, response := range []reply{
-			{Headers: map[string]string{"Connection": "close, X-Hop ,\tx-other,"}},
+			{Headers: map[string]string{"connectioN": "close, X-Hop ,\tx-other,"}},
 			{Headers: map[string]string{"connection": "X-Hop"}, Multi: map[string][]string{"CONNECTION": {"x-hop", "close,X-OTHER"}}},
 			{Multi: map[string][]string{"Connection": {"X-Hop,X-Other"}}},
 		} {
@@ -215,6 +215,20 @@ func TestHeadersThatConnectionNamesAreNotStored(t *testing.T) {
 			assert.Equal(t, map[string]string{"X-Hopper": "kept", "X": "kept"}, r.Headers)
 			assert.Equal(t, map[string][]string{"Y": {"kept"}}, r.Multi)
 		}
+	})
+}
+
+// As for every other header, multiValueHeaders hold all values of Connection if they have any.
+func TestConnectionInHeadersCountsOnlyWithoutOneInMultiValueHeaders(t *testing.T) {
+	everyWideDoor(t, func(t *testing.T, d door) {
+		a := d.open(t)
+		a.answers(reply{
+			Status:  200,
+			Headers: map[string]string{"connection": "X-Kept", "X-Kept": "1", "X-Hop": "2"},
+			Multi:   map[string][]string{"Connection": {"X-Hop"}},
+		})
+		a.send(ask{key: "k"})
+		assert.Equal(t, map[string]string{"X-Kept": "1"}, a.send(ask{key: "k"}).unmarked().Headers)
 	})
 }
 

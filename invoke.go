@@ -56,6 +56,8 @@ type answer struct {
 	// result is what a replay returns: a value, or an error if terminal is set.
 	result   []byte
 	terminal bool
+	// committed says that a commit vouches for the result: it is what a handler with this key encoded here.
+	committed bool
 	// expires is until when the result is replayed, zero if it is not stored.
 	expires time.Time
 	// err is the library's error, if that is the answer.

@@ -110,6 +110,7 @@ func (v *invocation) replay(ctx context.Context, held Record) answer {
 	v.event.ResultBytes = len(result)
 	return answer{
 		outcome: OutcomeReplayed, result: result, terminal: held.Reason == reasonTerminal, expires: held.Expiry,
+		committed: held.Commit != "" && v.powertools == nil,
 	}
 }
 

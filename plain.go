@@ -48,6 +48,10 @@ func (*plainShape[In, Out]) answerForm(_ *source[In], out Out, _ time.Time, _ bo
 	return out, false
 }
 
+func (*plainShape[In, Out]) spliced(*source[In], []byte, time.Time, bool) ([]byte, bool) {
+	return nil, false
+}
+
 // How errors name what they are about.
 const (
 	sourceEvent  = "the event"

@@ -19,6 +19,9 @@ type shape[In, Out any] interface {
 	// replayed, zero if it is not stored. If replaysBytes, it changes nothing, and the stored JSON can be returned without decoding it.
 	answerForm(src *source[In], out Out, expires time.Time, replayed bool) (answer Out, changed bool)
 	replaysBytes() bool
+	// spliced is answerForm of a result for its JSON, as encodeJSON made it, without decoding it. ok is false if that
+	// cannot be done, or if there is nothing to add.
+	spliced(src *source[In], text []byte, expires time.Time, replayed bool) (answer []byte, ok bool)
 	// problem turns an error of this package into an answer, if the shape has a form for it.
 	problem(src *source[In], err error) (Out, bool)
 }

@@ -35,11 +35,11 @@ func answerControls() []control {
 		},
 		{
 			name: "hop-by-hop", without: "headers of a connection are replayed on another", file: response,
-			old: " || slices.Contains(connectionHeaders, lower):", new: ":",
+			old: " || isOneOf(connectionHeaders, name):", new: ":",
 		},
 		{
 			name: "connection-options", without: "so are those that Connection names", file: response,
-			old: "return s.http.drops(name) || slices.Contains(named, strings.ToLower(name))",
+			old: "return s.http.drops(name) || isOneOf(named, name)",
 			new: "return s.http.drops(name) && len(named) >= 0",
 		},
 		{

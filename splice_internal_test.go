@@ -1,0 +1,427 @@
+package idempotent
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// sample is a response of any family, and how it is to be answered.
+type sample struct {
+	status      int
+	description string
+	headers     map[string]string
+	multi       map[string][]string
+	body        string
+	base64      bool
+	cookies     []string
+
+	form     headerForm
+	header   string // HTTP.ExpiresHeader
+	expires  time.Time
+	replayed bool
+}
+
+func (s sample) v1() events.APIGatewayProxyResponse {
+	return events.APIGatewayProxyResponse{
+		StatusCode: s.status, Headers: s.headers, MultiValueHeaders: s.multi, Body: s.body, IsBase64Encoded: s.base64,
+	}
+}
+
+func (s sample) v2() events.APIGatewayV2HTTPResponse {
+	return events.APIGatewayV2HTTPResponse{
+		StatusCode: s.status, Headers: s.headers, MultiValueHeaders: s.multi, Body: s.body, IsBase64Encoded: s.base64, Cookies: s.cookies,
+	}
+}
+
+func (s sample) url() events.LambdaFunctionURLResponse {
+	return events.LambdaFunctionURLResponse{
+		StatusCode: s.status, Headers: s.headers, Body: s.body, IsBase64Encoded: s.base64, Cookies: s.cookies,
+	}
+}
+
+func (s sample) alb() events.ALBTargetGroupResponse {
+	return events.ALBTargetGroupResponse{
+		StatusCode: s.status, StatusDescription: s.description, Headers: s.headers, MultiValueHeaders: s.multi, Body: s.body,
+		IsBase64Encoded: s.base64,
+	}
+}
+
+// splicer is the shape of a family.
+type splicer struct {
+	name   string
+	encode func(s sample) []byte
+	// splice is what the shape makes of a text, and decode the same the long way, nil if the text is no response.
+	splice func(s sample, text []byte) ([]byte, bool)
+	decode func(s sample, text []byte) []byte
+	// again is a text after it was decoded and encoded.
+	again func(text []byte) []byte
+}
+
+func splicers() []splicer {
+	pointer := func(s sample) *events.APIGatewayV2HTTPResponse { r := s.v2(); return &r }
+	return []splicer{
+		splicerOf[events.APIGatewayProxyRequest]("V1", sample.v1),
+		splicerOf[events.APIGatewayV2HTTPRequest]("V2", sample.v2),
+		splicerOf[events.APIGatewayV2HTTPRequest]("*V2", pointer),
+		splicerOf[events.LambdaFunctionURLRequest]("URL", sample.url),
+		splicerOf[events.ALBTargetGroupRequest]("ALB", sample.alb),
+	}
+}
+
+func splicerOf[In, Out any](name string, respond func(sample) Out) splicer {
+	family, _ := familyOf[In, Out]()
+	shapeFor := func(s sample) (*httpShape[In, Out], *source[In]) {
+		src := &source[In]{}
+		src.http.form = s.form
+		return &httpShape[In, Out]{config: &config{http: HTTP{ExpiresHeader: s.header}.withDefaults()}, family: family}, src
+	}
+	encode := func(out Out) []byte {
+		text, err := encodeJSON(out)
+		if err != nil {
+			panic(err)
+		}
+		return text
+	}
+	return splicer{
+		name:   name,
+		encode: func(s sample) []byte { return encode(respond(s)) },
+		splice: func(s sample, text []byte) ([]byte, bool) {
+			shape, src := shapeFor(s)
+			return shape.spliced(src, text, s.expires, s.replayed)
+		},
+		decode: func(s sample, text []byte) []byte {
+			var out Out
+			if json.Unmarshal(text, &out) != nil {
+				return nil
+			}
+			shape, src := shapeFor(s)
+			out, _ = shape.answerForm(src, out, s.expires, s.replayed)
+			return encode(out)
+		},
+		again: func(text []byte) []byte {
+			var out Out
+			if json.Unmarshal(text, &out) != nil {
+				return nil
+			}
+			return encode(out)
+		},
+	}
+}
+
+// spliceable reports whether a response need not be decoded for its answer.
+func (s sample) spliceable(family string) bool {
+	h := HTTP{ExpiresHeader: s.header}.withDefaults()
+	names := slices.Collect(maps.Keys(s.headers))
+	if family != "URL" {
+		names = slices.AppendSeq(names, maps.Keys(s.multi))
+	}
+	for _, name := range names {
+		if h.owns(name) || strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c > '~' || c == '"' || c == '\\' }) {
+			return false
+		}
+	}
+	other := s.form == readsHeaders && len(s.headers) == 0 && len(s.multi) > 0 ||
+		s.form == readsMulti && len(s.multi) == 0 && len(s.headers) > 0
+	added := s.replayed || !s.expires.IsZero() && h.ExpiresHeader != noHeader
+	return added && !other && s.status >= 100 && s.status <= 999
+}
+
+// assertSpliced checks a response of valid UTF-8 in one family.
+func assertSpliced(t require.TestingT, f splicer, s sample) {
+	text := f.encode(s)
+	before := bytes.Clone(text)
+	got, ok := f.splice(s, text)
+	require.Equal(t, s.spliceable(f.name), ok, "%s: %s for %+v", f.name, text, s)
+	require.Equal(t, string(before), string(text), "the text stays as it is")
+	if ok {
+		require.Equal(t, string(f.decode(s, text)), string(got), "%s: %+v", f.name, s)
+		require.NotSame(t, &text[0], &got[0])
+	}
+}
+
+// answered calls with every way in which s can be answered.
+func (s sample) answered(family string, call func(sample)) {
+	forms := []headerForm{0}
+	if family == "ALB" {
+		forms = []headerForm{0, readsHeaders, readsMulti}
+	}
+	for _, s.form = range forms {
+		for _, s.header = range []string{"", "-", "X-Until", "a-until", "Idempotent-Replayed-Until", "Idempotent-A"} {
+			for _, s.expires = range []time.Time{{}, time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600))} {
+				for _, s.replayed = range []bool{false, true} {
+					call(s)
+				}
+			}
+		}
+	}
+}
+
+func TestSplicedHeadersAreThoseOfADecodedResponse(t *testing.T) {
+	t.Parallel()
+	headers := []map[string]string{
+		nil,
+		{},
+		{"X": "1"},
+		{"A": "1"},
+		{"": ""},
+		{"A": "1", "X": "2"},
+		{"A": "", "Idempotency-Key-Expirer": "1", "Idempotency-Key-Expiresx": "2", "Idempotent-Replaye": "3", "Idempotent-Replayed2": "4", "z": "5"},
+		{"Content-Type": "application/json", "Location": "/charges/1?a=b&c=<d>", "Vary": "Accept, Origin", "etag": `W/"1"`},
+		{"X-Text": "a\"b\\\u2028\u0000\t\r\n\\", "X-Text-2": `\`, "X-Text-3": `"`, "x": "schlüssel \U0001F600"},
+		{"IDEMPOTENT-REPLAYED": "true", "X": "1"},
+		{"idempotency-key-expires": "never"},
+		{"x-until": "never", "X": "1"},
+		{"-": "1"},
+		{"schlüssel": "1"},
+		{"a\"b": "1"},
+		{"a\\b": "1"},
+		{"a\tb": "1"},
+		{"a\x7fb": "1"},
+		{"<a&b>": "1", "~": "2", " ": "3", "#{": "4"},
+		{"Idempotency-\u212aey-Expires": "1", "Idempotency-Key-Expire\u017f": "2"},
+	}
+	multi := []map[string][]string{
+		nil,
+		{},
+		{"X": {"1"}},
+		{"A": {"1", "2"}, "X-None": {}, "X-Nil": nil, "Z": {"", "]", `"]`, `\`, "}"}},
+		{"Idempotent-replayed": {"true"}, "X": {"1"}},
+		{"IDEMPOTENCY-KEY-EXPIRES": nil},
+		{"X-UNTIL": {}, "Idempotent-B": {"1"}},
+		{"ä": {"1"}},
+	}
+	for _, f := range splicers() {
+		for _, single := range headers {
+			for _, several := range multi {
+				s := sample{status: 201, description: "201 Created", headers: single, multi: several, body: `{"id":1}`}
+				s.answered(f.name, func(s sample) { assertSpliced(t, f, s) })
+			}
+		}
+	}
+}
+
+func TestSplicedResponsesAreThoseOfADecodedResponse(t *testing.T) {
+	t.Parallel()
+	bodies := []string{"", "x", `{"id":1}`, `"}`, `\`, "<&>\u2028\u0000\U0001F600", `","cookies":null}`, `,"isBase64Encoded":true}`, "AAEC/w=="}
+	cookies := [][]string{nil, {}, {"a=1"}, {"a=1; Path=/", `b="2"`, "]}"}, {""}}
+	descriptions := []string{"", "200 OK", `","headers":{"x":"y"},"body":"`, "\\"}
+	for _, f := range splicers() {
+		for _, status := range []int{0, 1, 99, 100, 200, 599, 999, 1000, -200} {
+			for _, body := range bodies {
+				for _, cookie := range cookies {
+					for _, description := range descriptions {
+						s := sample{status: status, description: description, body: body, cookies: cookie, replayed: true}
+						assertSpliced(t, f, s)
+						s.base64, s.headers, s.multi = true, map[string]string{"A": "1"}, map[string][]string{"B": {"2"}}
+						assertSpliced(t, f, s)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestSplicedResponseIsThatOfADecodedOneWhateverIsInIt(t *testing.T) {
+	t.Parallel()
+	name := rapid.OneOf(
+		rapid.StringMatching(`[A-Za-z-]{0,12}`), rapid.String(),
+		rapid.SampledFrom([]string{"Idempotent-Replayed", "idempotency-key-expires", "Idempotency-Key", "Idempotent-S", "X-Until"}),
+	)
+	single := rapid.OneOf(rapid.Just(map[string]string(nil)), rapid.MapOfN(name, rapid.String(), 0, 6))
+	multi := rapid.OneOf(rapid.Just(map[string][]string(nil)), rapid.MapOfN(name, rapid.SliceOfN(rapid.String(), 0, 3), 0, 6))
+	all := splicers()
+	rapid.Check(t, func(t *rapid.T) {
+		f := rapid.SampledFrom(all).Draw(t, "family")
+		s := sample{
+			status:      rapid.OneOf(rapid.IntRange(200, 599), rapid.Int()).Draw(t, "status"),
+			description: rapid.String().Draw(t, "description"),
+			headers:     single.Draw(t, "headers"),
+			multi:       multi.Draw(t, "multi"),
+			body:        rapid.String().Draw(t, "body"),
+			base64:      rapid.Bool().Draw(t, "base64"),
+			cookies:     rapid.SliceOfN(rapid.String(), 0, 3).Draw(t, "cookies"),
+			header:      rapid.SampledFrom([]string{"", "-", "X-Until", "~"}).Draw(t, "header"),
+			replayed:    rapid.Bool().Draw(t, "replayed"),
+		}
+		if f.name == "ALB" {
+			s.form = rapid.SampledFrom([]headerForm{readsHeaders, readsMulti}).Draw(t, "form")
+		}
+		if rapid.Bool().Draw(t, "expires") {
+			s.expires = time.Unix(rapid.Int64Range(0, 1<<38).Draw(t, "at"), 0)
+		}
+		assertSpliced(t, f, s)
+	})
+}
+
+// What is no UTF-8 has another spelling in JSON once it was decoded. Spliced, a replay spells it as the first answer did.
+func TestSplicedTextThatIsNoUTF8StaysAsItWasEncoded(t *testing.T) {
+	t.Parallel()
+	for _, f := range splicers() {
+		s := sample{
+			status: 200, headers: map[string]string{"X": "\xff", "Y": "2"}, multi: map[string][]string{"X": {"\xff"}}, body: "a\xffb",
+			replayed: true,
+		}
+		text := f.encode(s)
+		got, ok := f.splice(s, text)
+		require.True(t, ok)
+		assert.Contains(t, string(got), `"body":"a\ufffdb"`)
+		assert.Equal(t, string(text), strings.Replace(string(got), `"Idempotent-Replayed":"true",`, "", 1))
+		assert.JSONEq(t, string(f.decode(s, text)), string(got))
+
+		s.headers = map[string]string{"X\xff": "1"}
+		_, ok = f.splice(s, f.encode(s))
+		assert.False(t, ok, "an escape in a name")
+	}
+}
+
+func TestSplicingGivesUpOnATextOfAnotherForm(t *testing.T) {
+	t.Parallel()
+	const v2, url, alb, v1 = "V2", "URL", "ALB", "V1"
+	texts := map[string]map[string]string{
+		v2: {
+			"nothing":              ``,
+			"null":                 `null`,
+			"a list":               `[]`,
+			"an empty object":      `{}`,
+			"a space":              ` {"statusCode":200,"headers":null,"multiValueHeaders":null,"body":"","cookies":null}`,
+			"a space inside":       `{"statusCode": 200,"headers":null,"multiValueHeaders":null,"body":"","cookies":null}`,
+			"another name":         `{"StatusCode":200,"headers":null,"multiValueHeaders":null,"body":"","cookies":null}`,
+			"a text as status":     `{"statusCode":"200","headers":null,"multiValueHeaders":null,"body":"","cookies":null}`,
+			"a fraction":           `{"statusCode":200.5,"headers":null,"multiValueHeaders":null,"body":"","cookies":null}`,
+			"an exponent":          `{"statusCode":200e0,"headers":null,"multiValueHeaders":null,"body":"","cookies":null}`,
+			"two digits":           `{"statusCode":20,"headers":null,"multiValueHeaders":null,"body":"","cookies":null}`,
+			"four digits":          `{"statusCode":2000,"headers":null,"multiValueHeaders":null,"body":"","cookies":null}`,
+			"a leading zero":       `{"statusCode":020,"headers":null,"multiValueHeaders":null,"body":"","cookies":null}`,
+			"a slash as a digit":   `{"statusCode":20/,"headers":null,"multiValueHeaders":null,"body":"","cookies":null}`,
+			"a colon as a digit":   `{"statusCode":20:,"headers":null,"multiValueHeaders":null,"body":"","cookies":null}`,
+			"another order":        `{"headers":null,"statusCode":200,"multiValueHeaders":null,"body":"","cookies":null}`,
+			"no headers":           `{"statusCode":200,"multiValueHeaders":null,"body":"","cookies":null}`,
+			"headers as a list":    `{"statusCode":200,"headers":[],"multiValueHeaders":null,"body":"","cookies":null}`,
+			"a number as a value":  `{"statusCode":200,"headers":{"a":1},"multiValueHeaders":null,"body":"","cookies":null}`,
+			"null as a value":      `{"statusCode":200,"headers":{"a":null},"multiValueHeaders":null,"body":"","cookies":null}`,
+			"a list as a value":    `{"statusCode":200,"headers":{"a":["1"]},"multiValueHeaders":null,"body":"","cookies":null}`,
+			"no value":             `{"statusCode":200,"headers":{"a":},"multiValueHeaders":null,"body":"","cookies":null}`,
+			"multi unclosed":       `{"statusCode":200,"headers":null,"multiValueHeaders":{"a":["1"},"body":"","cookies":null}`,
+			"unsorted":             `{"statusCode":200,"headers":{"b":"1","a":"2"},"multiValueHeaders":null,"body":"","cookies":null}`,
+			"twice":                `{"statusCode":200,"headers":{"a":"1","a":"2"},"multiValueHeaders":null,"body":"","cookies":null}`,
+			"an escaped name":      `{"statusCode":200,"headers":{"\u0061":"1"},"multiValueHeaders":null,"body":"","cookies":null}`,
+			"an own escaped name":  `{"statusCode":200,"headers":{"\u0049dempotent-Replayed":"1"},"multiValueHeaders":null,"body":"","cookies":null}`,
+			"a name with a tab":    "{\"statusCode\":200,\"headers\":{\"a\tb\":\"1\"},\"multiValueHeaders\":null,\"body\":\"\",\"cookies\":null}",
+			"no name":              `{"statusCode":200,"headers":{:"1"},"multiValueHeaders":null,"body":"","cookies":null}`,
+			"no comma":             `{"statusCode":200,"headers":{"a":"1""b":"2"},"multiValueHeaders":null,"body":"","cookies":null}`,
+			"a comma before":       `{"statusCode":200,"headers":{,"a":"1"},"multiValueHeaders":null,"body":"","cookies":null}`,
+			"a comma behind":       `{"statusCode":200,"headers":{"a":"1",},"multiValueHeaders":null,"body":"","cookies":null}`,
+			"no colon":             `{"statusCode":200,"headers":{"a""1"},"multiValueHeaders":null,"body":"","cookies":null}`,
+			"multi as a text":      `{"statusCode":200,"headers":null,"multiValueHeaders":{"a":"1"},"body":"","cookies":null}`,
+			"multi of numbers":     `{"statusCode":200,"headers":null,"multiValueHeaders":{"a":[1]},"body":"","cookies":null}`,
+			"multi without comma":  `{"statusCode":200,"headers":null,"multiValueHeaders":{"a":["1""2"]},"body":"","cookies":null}`,
+			"multi comma before":   `{"statusCode":200,"headers":null,"multiValueHeaders":{"a":[,"1"]},"body":"","cookies":null}`,
+			"multi comma behind":   `{"statusCode":200,"headers":null,"multiValueHeaders":{"a":["1",]},"body":"","cookies":null}`,
+			"multi unsorted":       `{"statusCode":200,"headers":null,"multiValueHeaders":{"b":null,"a":null},"body":"","cookies":null}`,
+			"body before headers":  `{"statusCode":200,"body":"","headers":null,"multiValueHeaders":null,"cookies":null}`,
+			"no body":              `{"statusCode":200,"headers":null,"multiValueHeaders":null,"cookies":null}`,
+			"a number as the body": `{"statusCode":200,"headers":null,"multiValueHeaders":null,"body":1,"cookies":null}`,
+			"a description":        `{"statusCode":200,"statusDescription":"","headers":null,"multiValueHeaders":null,"body":"","cookies":null}`,
+			"no cookies":           `{"statusCode":200,"headers":null,"multiValueHeaders":null,"body":""}`,
+			"base64, no cookies":   `{"statusCode":200,"headers":null,"multiValueHeaders":null,"body":"","isBase64Encoded":true}`,
+			"of a function URL":    `{"statusCode":200,"headers":null,"body":"","isBase64Encoded":false,"cookies":null}`,
+			"something behind":     `{"statusCode":200,"headers":null,"multiValueHeaders":null,"body":"","cookies":null} `,
+		},
+		v1: {
+			"of an HTTP API":              `{"statusCode":200,"headers":null,"multiValueHeaders":null,"body":"","cookies":null}`,
+			"of an HTTP API with cookies": `{"statusCode":200,"headers":null,"multiValueHeaders":null,"body":"","cookies":["a=1"]}`,
+			"of a load balancer":          `{"statusCode":200,"statusDescription":"","headers":null,"multiValueHeaders":null,"isBase64Encoded":false}`,
+			"of a function URL":           `{"statusCode":200,"headers":null,"body":"","isBase64Encoded":false,"cookies":null}`,
+			"unfinished":                  `{"statusCode":200,"headers":null,"multiValueHeaders":null,"body":"}`,
+			"base64 but false":            `{"statusCode":200,"headers":null,"multiValueHeaders":null,"body":"","isBase64Encoded":false}`,
+		},
+		url: {
+			"of an HTTP API":        `{"statusCode":200,"headers":null,"multiValueHeaders":null,"body":"","cookies":null}`,
+			"of a REST API":         `{"statusCode":200,"headers":null,"multiValueHeaders":null,"body":""}`,
+			"without cookies":       `{"statusCode":200,"headers":null,"body":"","isBase64Encoded":false}`,
+			"with headers unclosed": `{"statusCode":200,"headers":{"a":"1","body":"","isBase64Encoded":false,"cookies":null}`,
+		},
+		alb: {
+			"no description":       `{"statusCode":200,"headers":null,"multiValueHeaders":null,"isBase64Encoded":false}`,
+			"a number describes":   `{"statusCode":200,"statusDescription":1,"headers":null,"multiValueHeaders":null,"isBase64Encoded":false}`,
+			"no end":               `{"statusCode":200,"statusDescription":"","headers":null,"multiValueHeaders":null,"body":"x"}`,
+			"something else":       `{"statusCode":200,"statusDescription":"","headers":null,"multiValueHeaders":null,"more":1,"isBase64Encoded":false}`,
+			"no multiValueHeaders": `{"statusCode":200,"statusDescription":"","headers":null,"body":"","isBase64Encoded":false}`,
+		},
+	}
+	for _, f := range splicers() {
+		for name, text := range texts[f.name] {
+			_, ok := f.splice(sample{replayed: true}, []byte(text))
+			assert.False(t, ok, "%s: %s: %s", f.name, name, text)
+		}
+	}
+}
+
+func TestSplicingGivesUpOnAResponseOfNoFamily(t *testing.T) {
+	t.Parallel()
+	r := textReader{text: []byte(`{"statusCode":200,"headers":null,"body":"x"}`)}
+	_, _, ok := formOf[map[string]any]().read(&r)
+	assert.False(t, ok)
+}
+
+// A text ends somewhere: nothing before its body is taken for one.
+func TestSplicingGivesUpOnABeginning(t *testing.T) {
+	t.Parallel()
+	for _, f := range splicers() {
+		text := f.encode(sample{
+			status: 200, description: "200 OK", headers: map[string]string{"A": `1\`}, multi: map[string][]string{"B": {`2"`, "3"}, "C": nil},
+			cookies: []string{"a=1"}, body: "x",
+		})
+		for end := range bytes.Index(text, []byte(`,"body":"x"`)) {
+			_, ok := f.splice(sample{replayed: true}, text[:end:end])
+			assert.False(t, ok, "%s: %s", f.name, text[:end])
+		}
+	}
+}
+
+// FuzzSplice: a text that encodeJSON may have made becomes what it becomes when it is decoded. Of any other, nothing that
+// was in it is lost.
+func FuzzSplice(f *testing.F) {
+	all := splicers()
+	for i, family := range all {
+		for _, s := range []sample{
+			{status: 201},
+			{status: 200, headers: map[string]string{"A": "1", "Z": "\\\""}, multi: map[string][]string{"B": {"2", "3"}, "C": nil}, body: `{"a":1}`},
+			{status: 200, headers: map[string]string{}, multi: map[string][]string{}, cookies: []string{"a=1"}, base64: true, description: "OK"},
+		} {
+			for _, options := range []uint8{0, 1, 2, 3, 5, 11} {
+				f.Add(family.encode(s), uint8(i), options)
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, text []byte, which, options uint8) {
+		family := all[int(which)%len(all)]
+		s := sample{replayed: options&1 > 0}
+		if options&2 > 0 {
+			s.expires = time.Unix(1_800_000_000, 0)
+		}
+		if family.name == "ALB" {
+			s.form = headerForm(options >> 2 % 3)
+		}
+		before := bytes.Clone(text)
+		got, ok := family.splice(s, text)
+		require.Equal(t, before, text)
+		if !ok {
+			return
+		}
+		require.Greater(t, len(got), len(text))
+		if bytes.Equal(family.again(text), text) {
+			require.Equal(t, string(family.decode(s, text)), string(got))
+		}
+	})
+}
