@@ -8,6 +8,9 @@ PORT ?= 3000
 STRICT ?=
 # FUZZTIME bounds each fuzz target.
 FUZZTIME ?= 20s
+# RUN selects sections of the benchmarks by a regular expression, ROUNDS is how often each of their cases is measured.
+RUN ?=
+ROUNDS ?= 15
 # STACK names the CloudFormation stack, PARAMETERS sets parameters of template.yaml: PARAMETERS='Authorization=AWS_IAM'.
 STACK ?= idempotent
 PARAMETERS ?=
@@ -47,7 +50,8 @@ demo: ## the whole story without a person: charge, replay, misuse, crash, recove
 test: ## every test, with the race detector and DynamoDB Local (STRICT=1, DYNAMODB_ENDPOINT=)
 	@# The end-to-end tests have deadlines of real seconds, so nothing runs beside them.
 	IDEMPOTENT_TEST_STRICT=$(STRICT) $(WITH_DYNAMODB) $(SHELL) -c '\
-		go test -race -shuffle=on -timeout 20m $$(go list ./... | grep -v /internal/e2e) && go test -race -shuffle=on ./internal/e2e'
+		go test -race -shuffle=on -timeout 20m $$(go list ./... | grep -v /internal/e2e) && go test -race -shuffle=on ./internal/e2e && \
+		cd bench && go test -shuffle=on ./...'
 	@echo 'Allocation counts, which the race detector changes:'
 	go test -run 'Alloc' ./...
 
@@ -55,6 +59,7 @@ test: ## every test, with the race detector and DynamoDB Local (STRICT=1, DYNAMO
 lint: $(GOLANGCI) ## formatting, linters, and the rules about what may import what
 	go mod tidy -diff
 	$(GOLANGCI) run ./...
+	cd bench && go mod tidy -diff && $(GOLANGCI) run ./...
 
 $(GOLANGCI):
 	GOBIN=$(TOOLS) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
@@ -73,8 +78,8 @@ torture: ## random kills of the real binary on the wire, for TORTURE=10m
 	IDEMPOTENT_TORTURE=$(or $(TORTURE),10m) IDEMPOTENT_TEST_STRICT=1 $(WITH_DYNAMODB) go test -timeout 0 -count=1 -run Kill -v ./internal/e2e
 
 .PHONY: bench
-bench: ## benchmarks
-	go test -run '^$$' -bench . -benchmem ./...
+bench: ## what it costs, beside the SDK by hand and other libraries (RUN=fake, ROUNDS=15)
+	@$(WITH_DYNAMODB) go run -C bench . -run '$(RUN)' -rounds $(ROUNDS)
 
 # The proof, see docs/guarantees.md.
 

@@ -3,6 +3,7 @@
 package fingerprint_test
 
 import (
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -16,19 +17,23 @@ import (
 // detector adds its own.
 
 func TestAllocationsOfCanonical(t *testing.T) {
-	src := []byte(order)
-	room := make([]byte, 0, 2*len(src))
-	for name, tc := range map[string]struct {
-		dst  []byte
-		want float64
-	}{
-		"with room":    {room, 1},
-		"without room": {nil, 2},
+	for name, doc := range map[string]string{
+		"an order":    order,
+		"many orders": `{"page":1,"orders":` + orders(order, 100<<10) + `,"next":null}`,
 	} {
-		require.LessOrEqual(t, testing.AllocsPerRun(100, func() {
-			_, err := fingerprint.Canonical(tc.dst, src)
-			require.NoError(t, err)
-		}), tc.want, name)
+		src := []byte(doc)
+		for _, tc := range []struct {
+			dst  []byte
+			want float64
+		}{
+			{make([]byte, 0, 2*len(src)), 1},
+			{nil, 2},
+		} {
+			require.LessOrEqual(t, testing.AllocsPerRun(100, func() {
+				_, err := fingerprint.Canonical(tc.dst, src)
+				require.NoError(t, err)
+			}), tc.want, "%s, %d bytes, room for %d", name, len(src), cap(tc.dst))
+		}
 	}
 }
 
@@ -58,6 +63,16 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
+// descending is an object whose members are in the wrong order.
+func descending(size int) string {
+	const length = 1000
+	var members []string
+	for n := size / length; n > 0; n-- {
+		members = append(members, fmt.Sprintf(`"%08d":"%s"`, n, strings.Repeat("x", length-len(`"00000000":"",`))))
+	}
+	return "{" + strings.Join(members, ",") + "}"
+}
+
 func TestAllocatedMemoryForLargeBodies(t *testing.T) {
 	const size = 6 * megabyte
 	for name, tc := range map[string]struct {
@@ -71,6 +86,7 @@ func TestAllocatedMemoryForLargeBodies(t *testing.T) {
 		"escapes":            {`"` + strings.Repeat(`\u0041`, size/6) + `"`, 2},
 		"tiny objects":       {orders(`{"b":0,"a":0}`, size), 2},
 		"one object":         {`{"b":` + orders(order, size) + `,"a":0}`, 3},
+		"one wide object":    {descending(size), 3},
 		"numbers that grow":  {orders("1e20", size), 30},
 		"nested and ordered": {orders(strings.Repeat(`{"":[`, 400)+strings.Repeat("]}", 400), size), 2},
 	} {

@@ -42,12 +42,26 @@ func canonical(dst, src []byte, doubles bool) ([]byte, error) {
 	if len(src) > MaxSize {
 		return dst, &SyntaxError{Offset: MaxSize, Reason: reasonSize}
 	}
-	p := parser{scanner: scanner{src: src}, base: len(dst), doubles: doubles, order: newOrder()}
-	out, err := p.document(slices.Grow(dst, len(src)))
+	out, room := grow(dst, len(src))
+	p := parser{scanner: scanner{src: src}, base: len(dst), doubles: doubles, order: newOrder(room)}
+	out, err := p.document(out)
 	if err != nil {
 		return dst, err
 	}
 	return out, nil
+}
+
+// shared is the size in bytes up to which a document and the room to put it in order are allocated together.
+const shared = 128 << 10
+
+// grow returns dst with capacity for a document of size bytes, and room beyond that capacity to put it in order in.
+func grow(dst []byte, size int) (out, room []byte) {
+	if size > shared {
+		return slices.Grow(dst, size), nil
+	}
+	end := len(dst) + size
+	out = slices.Grow(dst, 2*size)
+	return out[:len(dst):end], out[end:end]
 }
 
 // parser checks a JSON text and appends its tokens to a slice, each in canonical form, in the order of the text.

@@ -48,6 +48,10 @@ func TestCanonical(t *testing.T) {
 		"shorter key first":          {`{"aa":1,"a":2,"":3}`, `{"":3,"a":2,"aa":1}`},
 		"keys are text, not numbers": {`{"2":1,"10":2}`, `{"10":2,"2":1}`},
 		"upper case first":           {`{"a":1,"B":2}`, `{"B":2,"a":1}`},
+		"members out of order behind what became longer": {
+			`[1e20,{"b":1,"a":2}]`,
+			`[100000000000000000000,{"a":2,"b":1}]`,
+		},
 		"keys sort unescaped": {
 			`{"a":1,"\u0061\u0000":2,"\\":3,"\"":4,"\n":5,"[":6,"]":7," ":8}`,
 			`{"\n":5," ":8,"\"":4,"[":6,"\\":3,"]":7,"a":1,"a\u0000":2}`,

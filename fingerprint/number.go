@@ -14,10 +14,14 @@ const MaxExponent = 1_000_000_000_000_000
 // number appends the exact value of the number at the current position.
 func (s *scanner) number(dst []byte) ([]byte, error) {
 	start := s.pos
-	n, err := s.decimal()
+	spelled, err := s.spelling()
 	if err != nil {
 		return nil, err
 	}
+	if spelled.canonical() {
+		return append(dst, s.src[start:s.pos]...), nil
+	}
+	n := spelled.decimal()
 	if e := n.point - 1; e < -MaxExponent || e > MaxExponent {
 		return nil, &SyntaxError{Offset: start, Reason: reasonExponent}
 	}
@@ -43,6 +47,14 @@ func (s *scanner) double(dst []byte) ([]byte, error) {
 	return shortest.number(exact[:len(dst)])
 }
 
+// A spelling is a number as the document has it. Without an exponent that is 0.
+type spelling struct {
+	negative        bool
+	whole, fraction []byte
+	exponential     bool
+	exponent        int64
+}
+
 // A decimal is ±0.digits × 10^point. The digits are those of whole and fraction in a row; the first and the last are
 // not 0, and there are none if the number is 0.
 type decimal struct {
@@ -51,8 +63,8 @@ type decimal struct {
 	point           int64
 }
 
-// decimal reads a number by the grammar of RFC 8259 section 6.
-func (s *scanner) decimal() (n decimal, err error) {
+// spelling reads a number by the grammar of RFC 8259 section 6.
+func (s *scanner) spelling() (n spelling, err error) {
 	n.negative = s.skip('-')
 	if n.whole, err = s.digits(); err != nil {
 		return n, err
@@ -65,13 +77,10 @@ func (s *scanner) decimal() (n decimal, err error) {
 			return n, err
 		}
 	}
-	var exponent int64
-	if s.skip('e') || s.skip('E') {
-		if exponent, err = s.exponent(); err != nil {
-			return n, err
-		}
+	if n.exponential = s.skip('e') || s.skip('E'); n.exponential {
+		n.exponent, err = s.exponent()
 	}
-	return normalise(n.negative, n.whole, n.fraction, exponent), nil
+	return n, err
 }
 
 func (s *scanner) digits() ([]byte, error) {
@@ -108,12 +117,25 @@ func (s *scanner) exponent() (int64, error) {
 	return e, nil
 }
 
-// normalise returns ±whole.fraction × 10^exponent.
-func normalise(negative bool, whole, fraction []byte, exponent int64) decimal {
-	point := exponent + int64(len(whole))
+// canonical reports that [decimal.append] would write the number as it is spelled. That holds for most numbers of most
+// documents, and is found out for those that neither begin nor end with a 0 that may have to go.
+func (n spelling) canonical() bool {
+	if n.exponential || n.whole[0] == '0' || len(n.whole) > plainDigits {
+		return false
+	}
+	return len(n.fraction) == 0 || n.fraction[len(n.fraction)-1] != '0'
+}
+
+// plainDigits is how many digits a number may have in front of its point before it is written with an exponent.
+const plainDigits = 21
+
+// decimal returns the value of what is spelled.
+func (n spelling) decimal() decimal {
+	whole, fraction := n.whole, n.fraction
+	point := n.exponent + int64(len(whole))
 	if whole[0] == '0' { // the only digit, by the grammar
 		digits := bytes.TrimLeft(fraction, "0")
-		point = exponent - int64(len(fraction)-len(digits))
+		point = n.exponent - int64(len(fraction)-len(digits))
 		whole, fraction = nil, digits
 	}
 	if fraction = bytes.TrimRight(fraction, "0"); len(fraction) == 0 {
@@ -122,7 +144,7 @@ func normalise(negative bool, whole, fraction []byte, exponent int64) decimal {
 	if len(whole)+len(fraction) == 0 {
 		return decimal{}
 	}
-	return decimal{negative, whole, fraction, point}
+	return decimal{n.negative, whole, fraction, point}
 }
 
 // append writes n by the steps of ECMAScript's Number::toString, with as many digits as there are.
@@ -136,10 +158,10 @@ func (n decimal) append(dst []byte) []byte {
 	switch {
 	case digits == 0:
 		return append(dst, '0')
-	case digits <= n.point && n.point <= 21:
+	case digits <= n.point && n.point <= plainDigits:
 		const zeros = "00000000000000000000"
 		return append(dst, zeros[:n.point-digits]...)
-	case 0 < n.point && n.point <= 21:
+	case 0 < n.point && n.point <= plainDigits:
 		return slices.Insert(dst, first+int(n.point), '.')
 	case -6 < n.point && n.point <= 0:
 		const zeros = "0.00000"

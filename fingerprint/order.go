@@ -2,6 +2,7 @@ package fingerprint
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -44,17 +45,17 @@ func offset(n int) uint32 {
 // A scope is how much order remembered when an object began.
 type scope struct{ open, objects, moved int }
 
-// newOrder returns an order with room for a small document: one allocation instead of several.
-func newOrder() *order {
+// newOrder returns an order with room for a small document, one allocation instead of several, that puts objects in
+// order in the given room as long as it suffices.
+func newOrder(room []byte) *order {
 	small := new(struct {
 		order
 
 		members [2][16]member
 		objects [8]object
-		text    [256]byte
 	})
 	small.open, small.moved = small.members[0][:0], small.members[1][:0]
-	small.order.objects, small.order.text = small.objects[:0], small.text[:0]
+	small.order.objects, small.text = small.objects[:0], room
 	return &small.order
 }
 
@@ -86,11 +87,8 @@ func (o *order) end(s scope, text []byte) (duplicate uint32, found bool) {
 			return 0, false
 		}
 	} else {
-		slices.SortFunc(members, func(a, b member) int {
-			return cmp.Or(compareKeys(text[a.start:], text[b.start:]), cmp.Compare(a.start, b.start))
-		})
-		if duplicate, found = firstDuplicate(members, text); found {
-			return duplicate, true
+		if sortMembers(members, text) {
+			return firstDuplicate(members, text), true
 		}
 	}
 	o.note(s, members, offset(len(text)-1))
@@ -109,16 +107,28 @@ func ascending(members []member, text []byte) bool {
 	return true
 }
 
-func firstDuplicate(sorted []member, text []byte) (source uint32, found bool) {
-	for i := 1; i < len(sorted); i++ {
-		if compareKeys(text[sorted[i-1].start:], text[sorted[i].start:]) != 0 {
-			continue
+// sortMembers puts the members in the order of their keys, equal keys in that of the text. It reports whether there are
+// any: members that end up side by side have been compared.
+func sortMembers(members []member, text []byte) (duplicates bool) {
+	slices.SortFunc(members, func(a, b member) int {
+		if c := compareKeys(text[a.start:], text[b.start:]); c != 0 {
+			return c
 		}
-		if !found || sorted[i].source < source {
-			source, found = sorted[i].source, true
+		duplicates = true
+		return cmp.Compare(a.start, b.start)
+	})
+	return duplicates
+}
+
+// firstDuplicate returns the position in the source of the first key that occurred before. There must be one.
+func firstDuplicate(sorted []member, text []byte) (source uint32) {
+	source = math.MaxUint32
+	for i := 1; i < len(sorted); i++ {
+		if compareKeys(text[sorted[i-1].start:], text[sorted[i].start:]) == 0 {
+			source = min(source, sorted[i].source)
 		}
 	}
-	return source, found
+	return source
 }
 
 func (o *order) note(s scope, sorted []member, end uint32) {
@@ -132,7 +142,8 @@ func (o *order) note(s scope, sorted []member, end uint32) {
 // arrange puts the noted object that began with s, and all within it, in order at the end of text, and forgets them.
 func (o *order) arrange(s scope, text []byte) {
 	start := o.objects[s.objects].start
-	o.text = o.appendOrdered(o.text[:0], text, start, offset(len(text)), offset(s.objects))
+	room := slices.Grow(o.text[:0], len(text)-int(start))
+	o.text = o.appendOrdered(room, text, start, offset(len(text)), offset(s.objects))
 	copy(text[start:], o.text)
 	o.objects, o.moved = o.objects[:s.objects], o.moved[:s.moved]
 }

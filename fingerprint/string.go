@@ -9,23 +9,22 @@ import (
 
 // string appends the string at the current position as RFC 8785 section 3.2.2.2 writes it.
 func (s *scanner) string(dst []byte) ([]byte, error) {
-	s.pos++ // the quote
-	dst = append(dst, '"')
+	start := s.pos // of what stands for itself; the quotes do, too
+	s.pos++
 	for {
-		start := s.pos
 		err := s.plain()
 		if err != nil {
 			return nil, err
 		}
-		dst = append(dst, s.src[start:s.pos]...)
 		switch s.peek() {
 		case '"':
 			s.pos++
-			return append(dst, '"'), nil
+			return append(dst, s.src[start:s.pos]...), nil
 		case '\\':
-			if dst, err = s.escape(dst); err != nil {
+			if dst, err = s.escape(append(dst, s.src[start:s.pos]...)); err != nil {
 				return nil, err
 			}
+			start = s.pos
 		default:
 			return nil, s.unexpected(reasonControl)
 		}
@@ -34,21 +33,27 @@ func (s *scanner) string(dst []byte) ([]byte, error) {
 
 // plain passes over the characters that stand for themselves in a string.
 func (s *scanner) plain() error {
-	for s.pos < len(s.src) {
-		switch c := s.src[s.pos]; {
-		case c == '"' || c == '\\' || c < ' ':
+	for {
+		s.pos += plainASCII(s.src[s.pos:])
+		if s.pos == len(s.src) || s.src[s.pos] < utf8.RuneSelf {
 			return nil
-		case c < utf8.RuneSelf:
-			s.pos++
-		default:
-			r, size := utf8.DecodeRune(s.src[s.pos:])
-			if r == utf8.RuneError && size == 1 { // U+FFFD itself has size 3
-				return s.unexpected(reasonUTF8)
-			}
-			s.pos += size
+		}
+		r, size := utf8.DecodeRune(s.src[s.pos:])
+		if r == utf8.RuneError && size == 1 { // U+FFFD itself has size 3
+			return s.unexpected(reasonUTF8)
+		}
+		s.pos += size
+	}
+}
+
+// plainASCII returns how many characters of ASCII that stand for themselves text begins with.
+func plainASCII(text []byte) int {
+	for i, c := range text {
+		if c == '"' || c == '\\' || c < ' ' || c >= utf8.RuneSelf {
+			return i
 		}
 	}
-	return nil
+	return len(text)
 }
 
 // The control characters that have an escape of their own, and its letters; the digits of the others.

@@ -3,6 +3,7 @@ package lambdaruntime
 import (
 	"context"
 	"errors"
+	"os"
 	"sync"
 	"time"
 )
@@ -179,6 +180,28 @@ func (s *Sandbox) Starts() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.starts
+}
+
+// PID is the id of the process, 0 if none is running.
+func (s *Sandbox) PID() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process == nil || !s.process.alive() {
+		return 0
+	}
+	return s.process.cmd.Process.Pid
+}
+
+// Ended tells how the latest process ended and what it used until then: processor time, memory. It is nil while that
+// process runs, and before there was one.
+func (s *Sandbox) Ended() *os.ProcessState {
+	s.mu.Lock()
+	p := s.process
+	s.mu.Unlock()
+	if p == nil || p.alive() {
+		return nil
+	}
+	return p.cmd.ProcessState
 }
 
 // Logs is what all processes of the sandbox have written to standard output and standard error so far.

@@ -127,6 +127,23 @@ func TestKillOfAnIdleSandboxCostsTheNextEventOnlyAStart(t *testing.T) {
 	assert.Equal(t, 2, s.Starts())
 }
 
+func TestEndedTellsWhatAProcessUsed(t *testing.T) {
+	t.Parallel()
+	s := sandbox(t, function())
+	assert.Nil(t, s.Ended(), "there was none")
+	assert.Zero(t, s.PID())
+	_, err := invoke(t, s, event{Do: "echo"})
+	require.NoError(t, err)
+	assert.Nil(t, s.Ended(), "it runs")
+	running := s.PID()
+	assert.Positive(t, running)
+	require.NoError(t, s.Kill())
+	assert.Zero(t, s.PID())
+	assert.Equal(t, running, s.Ended().Pid())
+	assert.Equal(t, "signal: killed", s.Ended().String())
+	assert.Positive(t, s.Ended().UserTime()+s.Ended().SystemTime())
+}
+
 func TestKillWhileTheProcessStartsFailsTheInvocation(t *testing.T) {
 	t.Parallel()
 	s := sandbox(t, function("AT_START=hang"))

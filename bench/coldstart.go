@@ -1,0 +1,212 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/lambdaruntime"
+)
+
+// program is a folder of coldstart, the function that is started.
+type program struct {
+	name string
+	// of is the program that this one adds something to, by name; the first one adds nothing.
+	of string
+	// cpu and size are upper limits of what it adds, in processor time of a start without database and in bytes of the
+	// binary, zero for none.
+	cpu  time.Duration
+	size float64
+}
+
+// programs stand for a function without a database, with a client of DynamoDB, with this library on that client, and with
+// the config module besides.
+var programs = []program{
+	{name: "hello"},
+	{name: "client", of: "hello"},
+	{name: "wrapped", of: "client", cpu: 300 * time.Microsecond, size: 500_000},
+	{name: "configured", of: "wrapped"},
+}
+
+// startsPerRound is how often each program starts in a round: what it adds is a small part of a start.
+const startsPerRound = 5
+
+const aboutColdStart = "Processes are started by a server of Lambda's Runtime API, as in a new sandbox, for one invocation. " +
+	"hello is a handler without a database, client has one of DynamoDB, wrapped has this library on that client, configured loads the " +
+	"config module besides; own is what each adds to the one before. CPU, user and system, is that of the whole life of the process, " +
+	"wall the time from its start to the answer."
+
+// measureColdStart starts functions for an invocation that needs no database.
+func measureColdStart(rounds int) (table, error) {
+	get := bytes.Replace(newEvent().payload, []byte(`"method":"POST"`), []byte(`"method":"GET"`), 1)
+	t, err := coldStarts(rounds, programs, nil, func() []byte { return get })
+	t.about = aboutColdStart + " The event is a GET, which runs unprotected: what is left is the initialization."
+	return t, err
+}
+
+// measureColdStartOnDynamoDB starts functions for an invocation that is claimed and completed.
+func measureColdStartOnDynamoDB(rounds int) (t table, err error) {
+	b, closeTable, err := localBackend()
+	if err != nil {
+		return table{}, err
+	}
+	defer func() { err = errors.Join(err, closeTable()) }()
+	environment := []string{
+		"AWS_ENDPOINT_URL_DYNAMODB=" + os.Getenv(dynamolocal.EndpointVariable),
+		"AWS_ACCESS_KEY_ID=" + dynamolocal.AccessKey, "AWS_SECRET_ACCESS_KEY=" + dynamolocal.AccessKey,
+		"IDEMPOTENCY_TABLE=" + b.connect().table,
+	}
+	event := newEvent()
+	limited := make([]program, len(programs))
+	for i, p := range programs {
+		p.cpu, p.size = 0, 0 // the requests of the first call are no initialization
+		limited[i] = p
+	}
+	t, err = coldStarts(rounds, limited, environment, func() []byte { return event.withKey(freshKey()) })
+	t.about = aboutColdStart + " The event is a POST with a new key: client makes the two calls of a first execution by hand. " +
+		"DynamoDB Local speaks HTTP; the handshake of TLS, some milliseconds of CPU for a first call, is in none of these figures."
+	return t, err
+}
+
+// start is what one process took.
+type start struct{ cpu, wall, peak float64 }
+
+func coldStarts(rounds int, programs []program, environment []string, payload func() []byte) (table, error) {
+	folder, err := os.MkdirTemp("", "coldstart-")
+	if err != nil {
+		return table{}, err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	sizes := make([]float64, len(programs))
+	for i, p := range programs {
+		if sizes[i], err = p.build(folder); err != nil {
+			return table{}, err
+		}
+	}
+	starts := make([][]start, len(programs))
+	for range max(rounds*startsPerRound, 1) {
+		for i, p := range programs {
+			s, err := p.start(folder, environment, payload())
+			if err != nil {
+				return table{}, fmt.Errorf("%s: %w", p.name, err)
+			}
+			starts[i] = append(starts[i], s)
+		}
+	}
+	return startTable(programs, sizes, starts), nil
+}
+
+// build makes the binary with the flags of the Makefile, and returns its size.
+func (p program) build(folder string) (size float64, err error) {
+	path := filepath.Join(folder, p.name)
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags", "lambda.norpc", "-ldflags", "-s -w -buildid=",
+		"-o", path, "github.com/go-idempotent/idempotent/bench/coldstart/"+p.name)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("%w: go build %s: %w\n%s", errNotHere, p.name, err, out)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, err
+	}
+	return float64(info.Size()), nil
+}
+
+// start runs a process for one invocation.
+func (p program) start(folder string, environment []string, payload []byte) (start, error) {
+	sandbox := lambdaruntime.NewSandbox(lambdaruntime.Function{
+		Bootstrap:   filepath.Join(folder, p.name),
+		Environment: append([]string{"IDEMPOTENCY_TABLE=idempotency"}, environment...),
+	})
+	began := time.Now()
+	answer, err := sandbox.Invoke(context.Background(), payload, timeout)
+	s := start{wall: float64(time.Since(began))}
+	if err == nil && !bytes.HasPrefix(answer, []byte(`{"statusCode":201,`)) {
+		err = fmt.Errorf("the answer is %.200s", answer)
+	}
+	if err == nil {
+		s.peak, err = peakMemory(sandbox.PID())
+	}
+	if err := errors.Join(err, sandbox.Close()); err != nil {
+		return start{}, err
+	}
+	used := sandbox.Ended()
+	s.cpu = float64(used.UserTime() + used.SystemTime())
+	return s, nil
+}
+
+// peakMemory is the largest resident set of a process so far, in bytes. That of wait4(2) would count what this process had
+// when it started the other one.
+func peakMemory(pid int) (float64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", errNotHere, err)
+	}
+	_, after, found := bytes.Cut(status, []byte("VmHWM:"))
+	fields := bytes.Fields(after)
+	if !found || len(fields) == 0 {
+		return 0, fmt.Errorf("%w: /proc/%d/status has no VmHWM", errNotHere, pid)
+	}
+	kilobytes, err := strconv.ParseFloat(string(fields[0]), 64)
+	return kilobytes * 1024, err
+}
+
+// startTable compares each program with the one it adds to, start by start.
+func startTable(programs []program, sizes []float64, starts [][]start) table {
+	t := table{header: []string{"", "CPU", "own CPU", "wall", "own wall", "peak RSS", "own RSS", "binary", "own binary", goalColumn}}
+	for i, p := range programs {
+		base := i
+		for j, other := range programs {
+			if other.name == p.of {
+				base = j
+			}
+		}
+		both := func(f func(start) float64) (whole, own float64) {
+			wholes, owns := make([]float64, len(starts[i])), make([]float64, len(starts[i]))
+			for round, s := range starts[i] {
+				wholes[round], owns[round] = f(s), f(s)-f(starts[base][round])
+			}
+			return median(wholes), median(owns)
+		}
+		cpu, ownCPU := both(func(s start) float64 { return s.cpu })
+		wall, ownWall := both(func(s start) float64 { return s.wall })
+		peak, ownPeak := both(func(s start) float64 { return s.peak })
+		ownSize := sizes[i] - sizes[base]
+		row := []string{
+			p.name, millis(cpu), millis(ownCPU), millis(wall), millis(ownWall), megabytes(peak), megabytes(ownPeak),
+			megabytes(sizes[i]), megabytes(ownSize), p.judge(ownCPU, ownSize),
+		}
+		if base == i {
+			row[2], row[4], row[6], row[8] = "", "", "", ""
+		}
+		t.rows = append(t.rows, row)
+	}
+	return t
+}
+
+func (p program) judge(ownCPU, ownSize float64) string {
+	if p.size == 0 {
+		return ""
+	}
+	verdict := func(met bool) string {
+		if met {
+			return "met"
+		}
+		return "MISSED"
+	}
+	return fmt.Sprintf("own CPU ≤ %s %s, own binary ≤ %s %s", millis(float64(p.cpu)), verdict(ownCPU <= float64(p.cpu)),
+		megabytes(p.size), verdict(ownSize <= p.size))
+}
+
+// millis writes nanoseconds.
+func millis(nanoseconds float64) string { return fmt.Sprintf("%.2f ms", nanoseconds/1e6) }
+
+// megabytes writes bytes as MB of 10^6, as binaries are counted.
+func megabytes(n float64) string { return fmt.Sprintf("%.2f MB", n/1e6) }

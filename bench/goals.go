@@ -1,0 +1,38 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// goals are upper limits, zero for none: of the ratio of the times, of the time in addition to the other case, of the whole
+// time, of the allocations in addition, and of all allocations. rate is a lower limit, in MB (10^6 bytes) per second.
+type goals struct {
+	ratio      float64
+	own, whole time.Duration
+	ownAllocs  float64
+	allocs     float64
+	rate       float64
+}
+
+// judge says which goals there are and whether they are met.
+func (g goals) judge(f figures) string {
+	var verdicts []string
+	add := func(limit float64, met bool, text string) {
+		switch {
+		case limit == 0:
+		case met:
+			verdicts = append(verdicts, text+" met")
+		default:
+			verdicts = append(verdicts, text+" MISSED")
+		}
+	}
+	add(g.ratio, f.ratio <= g.ratio, fmt.Sprintf("ratio ≤ %g", g.ratio))
+	add(float64(g.own), f.own <= float64(g.own), "own CPU ≤ "+micros(float64(g.own)))
+	add(float64(g.whole), f.whole <= float64(g.whole), "CPU ≤ "+micros(float64(g.whole)))
+	add(g.ownAllocs, f.ownAllocs <= g.ownAllocs, fmt.Sprintf("own allocs ≤ %g", g.ownAllocs))
+	add(g.allocs, f.allocs <= g.allocs, fmt.Sprintf("allocs ≤ %g", g.allocs))
+	add(g.rate, f.rate >= g.rate, fmt.Sprintf("MB/s ≥ %g", g.rate))
+	return strings.Join(verdicts, ", ")
+}

@@ -1,0 +1,86 @@
+// Command bench measures what idempotency costs, side by side with what it is compared with: the same calls by hand,
+// other libraries, and the floor. It prints a table per section.
+//
+//	go run . [-run regexp] [-rounds n]
+//
+// README.md says what the sections compare and how to read a table.
+//
+// The cases of a section take turns, round by round, so that a machine which is busy for a while slows all of them. A
+// figure is the median of the rounds. Times are those of the processor (user and system, of the whole process, the
+// garbage collector included), allocations are exact.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+)
+
+// section is one table.
+type section struct {
+	// name is what -run selects.
+	name string
+	// measure may take long. A section that cannot be measured on this machine returns an error that says why, and is
+	// errNotHere.
+	measure func(rounds int) (table, error)
+}
+
+// errNotHere is wrapped by the error of a section that lacks something: a server, a tool, an operating system.
+var errNotHere = errors.New("not possible here")
+
+// sections are in the order in which a reader wants them.
+var sections = []section{
+	{"fake/first", onFake(firsts)},
+	{"fake/replay", onFake(replays)},
+	{"fake/calls", onFake(calls)},
+	{"dynamodb/first", onDynamoDB(firsts)},
+	{"dynamodb/replay", onDynamoDB(replays)},
+	{"dynamodb/calls", onDynamoDB(calls)},
+	{"memory/store", measureMemoryStore},
+	{"memory/first", measureMemoryFirst},
+	{"memory/replay", measureMemoryReplay},
+	{"memory/conflict", measureMemoryConflict},
+	{"contention/dynamodb", measureContentionOnDynamoDB},
+	{"contention/memory", measureContentionInMemory},
+	{"memory-peak", measurePeak},
+	{"canonical", measureCanonical},
+	{"jmespath", measureJMESPath},
+	{"coldstart/init", measureColdStart},
+	{"coldstart/dynamodb", measureColdStartOnDynamoDB},
+	{"powertools/fake", measurePowertools},
+	{"powertools/dynamodb", measurePowertoolsOnDynamoDB},
+}
+
+func main() {
+	run := flag.String("run", "", "measure only the sections whose name matches this regular expression")
+	rounds := flag.Int("rounds", 15, "how often each case is measured; 0 runs it once, to see that it works")
+	peak := flag.String(peakFlag, "", "what this process is started with by the section memory-peak")
+	flag.Parse()
+	if *peak != "" {
+		peakProcess(*peak)
+		return
+	}
+	selected, err := regexp.Compile(*run)
+	if err != nil || *rounds < 0 || flag.NArg() > 0 {
+		fmt.Fprintln(os.Stderr, "usage: go run . [-run regexp] [-rounds n], n at least 0")
+		os.Exit(2)
+	}
+	failed := false
+	for _, s := range sections {
+		if !selected.MatchString(s.name) {
+			continue
+		}
+		t, err := s.measure(*rounds)
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "\nNOT MEASURED: %s: %v\n", s.name, err)
+			failed = true
+			continue
+		}
+		t.print(os.Stdout, s.name)
+	}
+	if failed {
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+)
+
+// TestMain is also the process that the section memory-peak starts.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "-"+peakFlag {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func TestEverySectionStillMeasures(t *testing.T) {
+	for _, s := range sections {
+		t.Run(s.name, func(t *testing.T) {
+			if strings.Contains(s.name, "dynamodb") {
+				t.Setenv(dynamolocal.EndpointVariable, dynamolocal.Endpoint(t))
+			}
+			found, err := s.measure(onlyOnce)
+			if errors.Is(err, errNotHere) && !dynamolocal.Strict() {
+				t.Logf("!!! SKIPPED: %v", err)
+				t.Skipf("!!! SKIPPED: %v", err)
+			}
+			require.NoError(t, err)
+			assert.NotEmpty(t, found.about)
+			require.NotEmpty(t, found.rows)
+			for _, row := range found.rows {
+				if len(row) != 1 {
+					assert.Len(t, row, len(found.header), row)
+				}
+			}
+			var text strings.Builder
+			found.print(&text, s.name)
+			assert.Contains(t, text.String(), "\n"+s.name+"\n")
+		})
+	}
+}
+
+func TestWithoutAnEndpointTheSectionsOfDynamoDBSaySo(t *testing.T) {
+	t.Setenv(dynamolocal.EndpointVariable, "")
+	for _, s := range sections {
+		if strings.Contains(s.name, "dynamodb") {
+			_, err := s.measure(onlyOnce)
+			assert.ErrorIs(t, err, errNotHere, s.name)
+			assert.ErrorContains(t, err, dynamolocal.EndpointVariable, s.name)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/dynamo"
+)
+
+// subject is a handler in one of the ways that are compared, and the client that delivers to it. It belongs to one
+// goroutine.
+type subject struct {
+	name    string
+	shop    *shop
+	handler lambda.Handler
+	event   *event
+}
+
+func newSubject(name string, s *shop, h lambda.Handler) *subject {
+	return &subject{name: name, shop: s, handler: h, event: newEvent()}
+}
+
+// The three ways.
+
+func unwrapped(r result) *subject {
+	s := &shop{response: r.response}
+	return newSubject("lambda.NewHandler alone", s, lambda.NewHandler(s.charge))
+}
+
+func handmade(r result, c connection) *subject {
+	s := &shop{response: r.response}
+	return newSubject("by hand", s, byHand(s, c.client, c.table))
+}
+
+func wrapped(r result, c connection) *subject {
+	s := &shop{response: r.response}
+	return newSubject("wrapped", s, idempotent.Wrap(s.charge, dynamo.New(c.client, c.table)))
+}
+
+// deliver sends the event under a key, and looks at the answer only as far as it costs nothing.
+func (s *subject) deliver(key uint64) ([]byte, error) {
+	ctx, cancel := invocation()
+	defer cancel()
+	answer, err := s.handler.Invoke(ctx, s.event.withKey(key))
+	if err == nil && !bytes.HasPrefix(answer, []byte(`{"statusCode":201,`)) {
+		err = fmt.Errorf("the answer is %.200s", answer)
+	}
+	return answer, err
+}
+
+// executions delivers under n keys of their own, each of which has to execute.
+func (s *subject) executions(n int) error {
+	return s.repeat(n, n, freshKey)
+}
+
+// replays delivers under one key n times, which must not execute.
+func (s *subject) replays(key uint64) func(n int) error {
+	return func(n int) error {
+		return s.repeat(n, 0, func() uint64 { return key })
+	}
+}
+
+func (s *subject) repeat(n, executions int, key func() uint64) error {
+	before := s.shop.executed.Load()
+	for range n {
+		if _, err := s.deliver(key()); err != nil {
+			return err
+		}
+	}
+	if executed := s.shop.executed.Load() - before; executed != int64(executions) {
+		return fmt.Errorf("%d deliveries executed %d times, not %d", n, executed, executions)
+	}
+	return nil
+}
+
+var errNotReplayed = errors.New("the answer is not that of the first delivery")
+
+// rehearsedExecution is a subject whose first executions have been rehearsed and looked at.
+func (s *subject) rehearsedExecution(c connection) error {
+	for _, rehearse := range []func(func() error) error{c.rehearse, direct} {
+		err := rehearse(func() error {
+			answer, err := s.deliver(freshKey())
+			return errors.Join(err, s.shop.check(answer))
+		})
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	return nil
+}
+
+// rehearsedReplay executes once and returns the key, whose replay has been rehearsed and looked at.
+func (s *subject) rehearsedReplay(c connection) (key uint64, err error) {
+	key = freshKey()
+	first, err := s.deliver(key)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", s.name, err)
+	}
+	for _, rehearse := range []func(func() error) error{c.rehearse, direct} {
+		err := rehearse(func() error {
+			answer, err := s.deliver(key)
+			return errors.Join(err, s.shop.check(answer))
+		})
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	if s.shop.executed.Load() != 1 {
+		return 0, fmt.Errorf("%s: %w: the handler ran again", s.name, errNotReplayed)
+	}
+	return key, s.shop.check(first)
+}
+
+// direct is no rehearsal.
+func direct(once func() error) error { return once() }

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// table is what a section found.
+type table struct {
+	// about says in a sentence or two what is compared, and under which conditions.
+	about  string
+	header []string
+	// rows have the cells of the header, or one cell: a heading of the rows that follow.
+	rows [][]string
+}
+
+// add puts the rows of another table with the same columns below those of this one, under a heading.
+func (t *table) add(heading string, other table) {
+	t.header = other.header
+	t.rows = append(append(t.rows, []string{heading}), other.rows...)
+}
+
+// print aligns the first column and the last, which are text, to the left, and the figures between them to the right.
+func (t *table) print(w io.Writer, name string) {
+	fmt.Fprintf(w, "\n%s\n%s\n\n", name, folded(t.about, 110))
+	widths := make([]int, len(t.header))
+	lines := append([][]string{t.header}, t.rows...)
+	for _, line := range lines {
+		for i, cell := range line {
+			if len(line) > 1 {
+				widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			}
+		}
+	}
+	for _, line := range lines {
+		var text strings.Builder
+		if len(line) == 1 {
+			text.WriteByte('\n')
+		}
+		for i, cell := range line {
+			padding := ""
+			if len(line) > 1 {
+				padding = strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			}
+			switch i {
+			case 0:
+				text.WriteString(cell + padding)
+			case len(line) - 1:
+				text.WriteString("   " + cell)
+			default:
+				text.WriteString("  " + padding + cell)
+			}
+		}
+		fmt.Fprintln(w, strings.TrimRight(text.String(), " "))
+	}
+}
+
+// folded breaks a text into lines of at most that many characters.
+func folded(text string, most int) string {
+	var b strings.Builder
+	length := 0
+	for word := range strings.FieldsSeq(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case length == 0:
+		case length+1+n > most:
+			b.WriteByte('\n')
+			length = 0
+		default:
+			b.WriteByte(' ')
+			length++
+		}
+		b.WriteString(word)
+		length += n
+	}
+	return b.String()
+}
+
+// micros writes nanoseconds.
+func micros(nanoseconds float64) string {
+	switch us := nanoseconds / 1e3; {
+	case us >= 1e4 || us <= -1e4:
+		return fmt.Sprintf("%.1f ms", us/1e3)
+	case us >= 100 || us <= -100:
+		return fmt.Sprintf("%.0f µs", us)
+	case us >= 10 || us <= -10:
+		return fmt.Sprintf("%.1f µs", us)
+	default:
+		return fmt.Sprintf("%.2f µs", us)
+	}
+}
+
+// count writes a number of allocations.
+func count(n float64) string { return strconv.Itoa(int(math.Round(n))) }
+
+func bytesOf(n float64) string {
+	switch {
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MB", n/(1<<20))
+	case n >= 1<<10:
+		return fmt.Sprintf("%.1f KB", n/(1<<10))
+	default:
+		return fmt.Sprintf("%.0f B", n)
+	}
+}
+
+// rateOf writes MB per second, nothing where there is no size.
+func rateOf(rate float64) string {
+	if rate == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.0f", rate)
+}
