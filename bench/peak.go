@@ -105,10 +105,12 @@ func writePeakFolder(r result, folder string) error {
 		if err != nil {
 			return err
 		}
-		for operation, a := range f.tape {
-			name := fmt.Sprintf("%s-%s-%d", mode, operation, a.status)
-			if err := os.WriteFile(filepath.Join(folder, name), a.body, 0o600); err != nil {
-				return err
+		for operation, answers := range f.tape.answers {
+			for n, a := range answers {
+				name := fmt.Sprintf("%s-%s-%d-%02d", mode, operation, a.status, n)
+				if err := os.WriteFile(filepath.Join(folder, name), a.body, 0o600); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -206,39 +208,39 @@ func readText(path string) (string, error) {
 }
 
 // fileFake plays answers from files, so that they take no memory until they are read.
-type fileFake map[string]fileReply // by operation
+type fileFake struct{ *tape[fileReply] }
 
 type fileReply struct {
 	path string
 	reply
 }
 
-func newFileFake(mode, folder string) (fileFake, error) {
-	paths, err := filepath.Glob(filepath.Join(folder, mode+"-*"))
+func newFileFake(mode, folder string) (f fileFake, err error) {
+	paths, err := filepath.Glob(filepath.Join(folder, mode+"-*")) // in the order of their names
 	if err != nil {
-		return nil, err
+		return f, err
 	}
-	f := make(fileFake)
+	f.tape = newTape[fileReply]()
 	for _, path := range paths {
 		name := strings.Split(filepath.Base(path), "-")
 		status, err := strconv.Atoi(name[2])
 		if err != nil {
-			return nil, err
+			return f, err
 		}
 		body, err := os.ReadFile(path)
 		if err != nil {
-			return nil, err
+			return f, err
 		}
 		a := newReply(status, body)
 		a.body = nil
-		f[name[1]] = fileReply{path, a}
+		f.record(name[1], fileReply{path, a})
 	}
 	return f, nil
 }
 
 // Do implements dynamodb.HTTPClient.
 func (f fileFake) Do(r *http.Request) (*http.Response, error) {
-	a, ok := f[operationOf(r)]
+	a, ok := f.play(operationOf(r))
 	if !ok {
 		return nil, fmt.Errorf("%s is not what was rehearsed", operationOf(r))
 	}
