@@ -58,10 +58,11 @@ func (v *invocation) complete(ctx context.Context, e ending) (answer, bool) {
 		v.event.StoreErr = err
 		return v.becomeUnknown(ctx, reason)
 	}
-	next := v.mine // its lease stays, though it means nothing any more: so every field of what is stored is known
+	next := v.mine
 	next.Status, next.Reason, next.Result = StatusCompleted, e.reason, kept
 	next.Commit = Commit(v.owner, kept)
 	next.Expiry = expiryAt(v.now().Add(v.retention), time.Time{})
+	next.Lease = time.Time{}
 
 	a, own, err := v.conclude(keepForLast(ctx), next)
 	if err != nil {

@@ -56,6 +56,7 @@ type Store struct {
 	bytes  int // of what is kept
 	kept   *simplelru.LRU[string, idempotent.Record]
 	inside map[string]*traffic
+	claims map[string]claim // that this process has made and not settled
 }
 
 var (
@@ -83,7 +84,7 @@ func New(inner idempotent.Store, maxBytes int) *Store {
 	if len(problems) > 0 {
 		panic(&idempotent.ConfigError{Problems: problems})
 	}
-	s := &Store{inner: inner, maxBytes: maxBytes, inside: make(map[string]*traffic)}
+	s := &Store{inner: inner, maxBytes: maxBytes, inside: make(map[string]*traffic), claims: make(map[string]claim)}
 	s.kept = newKept(&s.bytes)
 	return s
 }
@@ -100,6 +101,7 @@ func (s *Store) Claim(ctx context.Context, r idempotent.Record, now time.Time) (
 	switch {
 	case err != nil:
 	case claimed:
+		s.note(c, r)
 		s.learn(c, r)
 	default:
 		s.learn(c, held)
@@ -117,12 +119,14 @@ func (s *Store) Swap(ctx context.Context, seen, next idempotent.Record) (idempot
 	case err != nil:
 	case !swapped:
 		s.learn(c, held)
-	case next.Lease.IsZero() && seen.Lease.IsZero() && seen.Owner != "":
-		// The held lease stays, and nobody has said which that is.
 	default:
-		if next.Lease.IsZero() {
-			next.Lease = seen.Lease
+		if next.Lease.IsZero() { // the held one stays
+			next.Lease = c.lease(seen)
 		}
+		if next.Lease.IsZero() && seen.Owner != "" {
+			break // nobody has said which one that is
+		}
+		s.note(c, next)
 		s.learn(c, next)
 	}
 	return held, swapped, err

@@ -2,6 +2,7 @@ package cache_test
 
 import (
 	"context"
+	"strconv"
 	"testing"
 	"time"
 
@@ -56,16 +57,59 @@ func TestACompletedRecordIsRememberedHoweverItWasSeen(t *testing.T) {
 	}
 }
 
-// TestARecordWhoseLeaseNobodySaidIsAskedFor: a completion that neither saw nor writes a lease keeps the one that is held.
+// TestACompletionThatSaysNoLeaseIsRememberedWithTheHeldOne: it neither saw nor writes one, but this process made the claim.
+func TestACompletionThatSaysNoLeaseIsRememberedWithTheHeldOne(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, memory.New(), 1<<20)
+	for n, renewals := range []int{0, 1, 2} {
+		r := running("charge#"+strconv.Itoa(n), "A")
+		f.claims(r, start)
+		for range renewals {
+			renewed := r
+			renewed.Lease = r.Lease.Add(time.Minute)
+			f.swaps(unleased(r), renewed)
+			r = renewed
+		}
+		done := completed(r, `{}`)
+		f.swaps(unleased(r), unleased(done))
+		f.remembers(done)
+	}
+}
+
+// TestARecordWhoseRenewalsOverlappedIsAskedFor: nobody knows which of the leases was the last.
+func TestARecordWhoseRenewalsOverlappedIsAskedFor(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, memory.New(), 1<<20)
+	r := running("charge#1", "A")
+	f.claims(r, start)
+	sooner, later := r, r
+	sooner.Lease, later.Lease = r.Lease.Add(time.Minute), r.Lease.Add(time.Hour)
+	f.spy.meanwhile(func() { f.swaps(unleased(r), later) })
+	f.swaps(unleased(r), sooner)
+	done := completed(later, `{}`)
+	f.swaps(unleased(r), unleased(done))
+
+	held, calls := f.duplicate(r.Key, start)
+	require.Equal(t, []string{"claim"}, calls)
+	require.Equal(t, done, held)
+}
+
+func unleased(r idempotent.Record) idempotent.Record {
+	r.Lease = time.Time{}
+	return r
+}
+
+// TestARecordWhoseLeaseNobodySaidIsAskedFor: another process made the claim.
 func TestARecordWhoseLeaseNobodySaidIsAskedFor(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, memory.New(), 1<<20)
 	first := running("charge#1", "A")
-	f.claims(first, start)
+	f.claims(running("charge#1", "earlier"), start)
+	f.swaps(running("charge#1", "earlier"), running("charge#1", "earlier"))
+	other := f.elsewhere()
+	other.swaps(running("charge#1", "earlier"), first)
 	done := completed(first, `{}`)
-	seen, next := first, done
-	seen.Lease, next.Lease = time.Time{}, time.Time{}
-	f.swaps(seen, next)
+	f.swaps(unleased(first), unleased(done))
 
 	held, calls := f.duplicate(first.Key, start)
 	require.Equal(t, []string{"claim"}, calls)

@@ -32,6 +32,8 @@ type call struct {
 
 	key  string
 	kind kind
+	// claim is the one that this process had when a change began.
+	claim claim
 	// alone says that no change was under way when the call began, changes is the number with itself.
 	alone bool
 	begun int
@@ -42,10 +44,38 @@ type call struct {
 func (s *Store) begin(key string, k kind) call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if k == change {
-		s.kept.Remove(key)
+	if k != change {
+		return s.enter(key, k)
 	}
-	return s.enter(key, k)
+	s.kept.Remove(key)
+	c := s.enter(key, k)
+	c.claim = s.claims[key]
+	delete(s.claims, key)
+	return c
+}
+
+// claim is who has a record that is in progress, and its lease. A completion leaves the lease as it is without saying it, and
+// what is kept has to be what the store holds.
+type claim struct {
+	owner string
+	lease time.Time
+}
+
+// note remembers a claim that was written, unless it may have been changed since.
+func (s *Store) note(c call, r idempotent.Record) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.Status == idempotent.StatusInProgress && c.alone && c.begun == c.changes {
+		s.claims[c.key] = claim{r.Owner, r.Lease}
+	}
+}
+
+// lease is that of the record that was seen, zero if it has none or if that is not known.
+func (c call) lease(seen idempotent.Record) time.Time {
+	if seen.Lease.IsZero() && seen.Owner != "" && seen.Owner == c.claim.owner {
+		return c.claim.lease
+	}
+	return seen.Lease
 }
 
 func (s *Store) enter(key string, k kind) call {

@@ -51,11 +51,11 @@ func cacheControls() []control {
 		},
 		{
 			name: "cache-change", without: "a record that was swapped or deleted is replayed from memory", file: traffic,
-			old: "if k == change {\n\t\ts.kept.Remove(key)", new: "if k == change {",
+			old: "\ts.kept.Remove(key)\n", new: "",
 		},
 		{
 			name: "cache-alone", without: "an answer that comes during a change is remembered", file: traffic,
-			old: "c.alone && ", new: "",
+			old: "return c.alone && ", new: "return ",
 		},
 		{
 			name: "cache-changes", without: "an answer that a change overtakes is remembered", file: traffic,
@@ -79,11 +79,23 @@ func cacheControls() []control {
 		},
 		{
 			name: "cache-lease", without: "a record is remembered without the lease that it has", file: cache,
-			old: `case next.Lease.IsZero() && seen.Lease.IsZero() && seen.Owner != "":`, new: "case false:",
+			old: `if next.Lease.IsZero() && seen.Owner != "" {`, new: "if false {",
+		},
+		{
+			name: "cache-lease-owner", without: "a record is remembered with the lease of an earlier claim", file: traffic,
+			old: `seen.Owner != "" && seen.Owner == c.claim.owner`, new: `seen.Owner != ""`,
+		},
+		{
+			name: "cache-claims", without: "every claim that was ever made stays in memory", file: traffic,
+			old: "delete(s.claims, key)", new: "_ = key",
+		},
+		{
+			name: "cache-claims-alone", without: "a record is remembered with a lease that was renewed meanwhile", file: traffic,
+			old: "r.Status == idempotent.StatusInProgress && c.alone && c.begun == c.changes", new: "r.Status == idempotent.StatusInProgress",
 		},
 		{
 			name: "cache-lease-kept", without: "so is one whose lease was seen", file: cache,
-			old: "next.Lease = seen.Lease", new: "_ = seen.Lease",
+			old: "next.Lease = c.lease(seen)", new: "_ = c.lease(seen)",
 		},
 		{
 			name: "cache-result-stays", without: "a result that was read is read again after a look", file: kept,
