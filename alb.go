@@ -9,32 +9,43 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// requestALB reads an event of an Application Load Balancer. It has no API and no routes: the target group stands for
-// them. It has no request id either: the trace id is what its access log knows the request by. Nobody is named: the load
-// balancer passes x-amzn-oidc-identity from a listener rule that authenticates, but also from a client where none does.
-func requestALB(e events.ALBTargetGroupRequest) httpRequest {
-	r := httpRequest{
-		method:   strings.ToUpper(e.HTTPMethod),
-		path:     e.Path,
-		api:      e.RequestContext.ELB.TargetGroupArn,
-		query:    undecodedQueryOf(e.QueryStringParameters, e.MultiValueQueryStringParameters),
-		headers:  headersOf(e.Headers, e.MultiValueHeaders),
-		body:     e.Body,
-		isBase64: e.IsBase64Encoded,
-		caller:   caller{source: anonymous},
-		form:     readsHeaders,
+// membersALB are those of an event of an Application Load Balancer, and eventALB reads them from one that is decoded. It
+// names nobody: the load balancer passes x-amzn-oidc-identity from a listener rule that authenticates, but also from a
+// client where none does.
+var membersALB = slices.Concat(membersOfAll, membersOfFormat1, []member{
+	{"requestContext.elb.targetGroupArn", partAPI},
+})
+
+func eventALB(e events.ALBTargetGroupRequest, names []string) httpEvent {
+	v := httpEvent{headers: headersIn(names, e.Headers, e.MultiValueHeaders), body: []byte(e.Body), isBase64: e.IsBase64Encoded}
+	v.query, v.multiQuery = e.QueryStringParameters, e.MultiValueQueryStringParameters
+	v.hasMulti = e.MultiValueHeaders != nil
+	v.text = [textParts]string{
+		partMethod: e.HTTPMethod,
+		partPath:   e.Path,
+		partAPI:    e.RequestContext.ELB.TargetGroupArn,
 	}
-	if ids := r.headers[traceHeader]; len(ids) > 0 {
-		r.requestID = ids[0]
-	}
-	if e.MultiValueHeaders != nil {
+	return v
+}
+
+// requestALB takes the target group for the API and its routes, of which there are none. There is no request id either:
+// the trace id is what the access log knows the request by.
+func requestALB(r *httpRequest) {
+	e := &r.event
+	r.method = strings.ToUpper(e.text[partMethod])
+	r.path = e.text[partPath]
+	r.api = e.text[partAPI]
+	r.requestID = e.trace()
+	r.query = undecodedQueryOf(e.query, e.multiQuery)
+	r.caller = e.caller()
+	r.form = readsHeaders
+	if e.hasMulti {
 		r.form = readsMulti
 	}
 	// The event of a REST API has a method too, but no target group: two stages would share a scope.
-	if r.api == "" && r.forwarded() {
+	if r.api == "" && e.forwarded() {
 		r.refusal = errNoTargetGroup
 	}
-	return r
 }
 
 // undecodedQueryOf collects the fields of a query that the load balancer has taken apart but not decoded. If one cannot

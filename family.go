@@ -1,5 +1,7 @@
 package idempotent
 
+import "reflect"
+
 // supportedFamilies says in configuration errors what would have been an HTTP handler.
 const supportedFamilies = "an HTTP handler takes an events.APIGatewayV2HTTPRequest and returns an " +
 	"events.APIGatewayV2HTTPResponse, or takes an events.APIGatewayProxyRequest, events.LambdaFunctionURLRequest or " +
@@ -7,7 +9,11 @@ const supportedFamilies = "an HTTP handler takes an events.APIGatewayV2HTTPReque
 
 // family translates between the event types of one kind of gateway and what they have in common.
 type family[In, Out any] struct {
-	request  func(In) httpRequest
+	// event reads what counts of a decoded event, with the headers of these names. plan does so from its JSON.
+	event func(e In, names []string) httpEvent
+	plan  func(names []string) *eventPlan
+	// request makes a request of its event.
+	request  func(*httpRequest)
 	response func(Out) httpResponse
 	// with returns a copy of out with the fields of r. What they do not have in common stays, and so does a nil out.
 	with func(out Out, r httpResponse) Out
@@ -18,10 +24,10 @@ type family[In, Out any] struct {
 // familyOf finds the family of a handler's types, by value or by pointer.
 func familyOf[In, Out any]() (family[In, Out], bool) {
 	for _, find := range []func() (family[In, Out], bool){
-		match[In, Out](requestV2, responseV2, withV2),
-		match[In, Out](requestV1, responseV1, withV1),
-		match[In, Out](requestURL, responseURL, withURL),
-		match[In, Out](requestALB, responseALB, withALB),
+		match[In, Out](membersV2, eventV2, requestV2, responseV2, withV2),
+		match[In, Out](membersV1, eventV1, requestV1, responseV1, withV1),
+		match[In, Out](membersURL, eventURL, requestURL, responseURL, withURL),
+		match[In, Out](membersALB, eventALB, requestALB, responseALB, withALB),
 	} {
 		if f, ok := find(); ok {
 			return f, true
@@ -32,7 +38,9 @@ func familyOf[In, Out any]() (family[In, Out], bool) {
 
 // match reports whether In and Out are the event types of a family or pointers to them. A nil pointer is an empty event.
 func match[In, Out, Event, Response any](
-	request func(Event) httpRequest,
+	wanted []member,
+	event func(Event, []string) httpEvent,
+	request func(*httpRequest),
 	response func(Response) httpResponse,
 	with func(Response, httpResponse) Response,
 ) func() (family[In, Out], bool) {
@@ -40,10 +48,14 @@ func match[In, Out, Event, Response any](
 		in, _, fromOK := conversion[In, Event]()
 		out, back, backOK := conversion[Out, Response]()
 		f := family[In, Out]{
-			request: func(v In) httpRequest {
-				event, _ := in(v)
-				return request(event)
+			event: func(v In, names []string) httpEvent {
+				e, _ := in(v)
+				return event(e, names)
 			},
+			plan: func(names []string) *eventPlan {
+				return planOf(reflect.TypeFor[Event](), wanted, names)
+			},
+			request: request,
 			response: func(v Out) httpResponse {
 				resp, _ := out(v)
 				return response(resp)

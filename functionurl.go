@@ -1,6 +1,7 @@
 package idempotent
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -10,32 +11,51 @@ import (
 // HTTP API find the same records for a function URL as its own.
 const stageURL = "$default"
 
-// requestURL reads an event of a function URL: payload format 2.0, without routes. The URL is known by its id.
-func requestURL(e events.LambdaFunctionURLRequest) httpRequest {
+// membersURL are those of an event of a function URL, and eventURL reads them from one that is decoded: payload format 2.0,
+// without routes. It names a caller only with the authentication type AWS_IAM.
+var membersURL = slices.Concat(membersOfAll, membersOfFormat2, []member{
+	{"requestContext.domainName", partDomain},
+	{"requestContext.domainPrefix", partDomainPrefix},
+})
+
+func eventURL(e events.LambdaFunctionURLRequest, names []string) httpEvent {
 	c := &e.RequestContext
-	r := httpRequest{
-		method:    strings.ToUpper(c.HTTP.Method),
-		path:      e.RawPath,
-		api:       c.APIID,
-		stage:     stageURL,
-		requestID: c.RequestID,
-		query:     parseQuery(e.RawQueryString),
-		headers:   headersOf(e.Headers, nil),
-		body:      e.Body,
-		isBase64:  e.IsBase64Encoded,
-		caller:    callerURL(c.Authorizer),
+	v := httpEvent{headers: headersIn(names, e.Headers, nil), body: []byte(e.Body), isBase64: e.IsBase64Encoded}
+	v.text = [textParts]string{
+		partMethod:       c.HTTP.Method,
+		partPath:         e.RawPath,
+		partAPI:          c.APIID,
+		partRequestID:    c.RequestID,
+		partRawQuery:     e.RawQueryString,
+		partDomain:       c.DomainName,
+		partDomainPrefix: c.DomainPrefix,
 	}
-	if ofHTTPAPI(c) {
+	if a := c.Authorizer; a != nil && a.IAM != nil {
+		v.text[partAccount], v.text[partUser] = a.IAM.AccountID, a.IAM.UserID
+	}
+	return v
+}
+
+// requestURL knows the URL by its id.
+func requestURL(r *httpRequest) {
+	e := &r.event
+	r.method = strings.ToUpper(e.text[partMethod])
+	r.path = e.text[partPath]
+	r.api = e.text[partAPI]
+	r.stage = stageURL
+	r.requestID = e.text[partRequestID]
+	r.query = parseQuery(e.text[partRawQuery])
+	r.caller = e.caller()
+	if e.ofHTTPAPI() {
 		r.refusal = errHTTPAPI
 	}
-	return r
 }
 
 // ofHTTPAPI reports whether the event is one of an HTTP API, whose route, stage and authorizer the type leaves out. The
 // host of a function URL begins with its id; that of an API does so only under execute-api.
-func ofHTTPAPI(c *events.LambdaFunctionURLRequestContext) bool {
-	return strings.Contains(c.DomainName, ".execute-api.") ||
-		c.APIID != "" && c.DomainPrefix != "" && c.APIID != c.DomainPrefix
+func (e *httpEvent) ofHTTPAPI() bool {
+	api, prefix := e.text[partAPI], e.text[partDomainPrefix]
+	return strings.Contains(e.text[partDomain], ".execute-api.") || api != "" && prefix != "" && api != prefix
 }
 
 func responseURL(r events.LambdaFunctionURLResponse) httpResponse {

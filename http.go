@@ -219,6 +219,16 @@ type httpShape[In, Out any] struct {
 	functions functions[In, Out]
 	family    family[In, Out]
 	keys      keyRules
+	// names are those of the headers that requests are looked at for, plan reads these requests. It may be nil.
+	names []string
+	plan  *eventPlan
+}
+
+func newHTTPShape[In, Out any](c *config, f functions[In, Out], kind family[In, Out]) *httpShape[In, Out] {
+	names := c.http.looksAt()
+	return &httpShape[In, Out]{
+		config: c, functions: f, family: kind, keys: c.http.keyRules(), names: names, plan: kind.plan(names),
+	}
 }
 
 // What meets events of another kind, which decode into a request all the same: they would run unprotected, or under the
@@ -231,12 +241,12 @@ var (
 )
 
 func (s *httpShape[In, Out]) prepare(ctx context.Context, src *source[In]) (*request, error) {
-	in, err := src.event()
-	if err != nil {
+	r := &src.http
+	if err := s.read(src, &r.event); err != nil {
 		return nil, err
 	}
-	r := s.family.request(in)
-	src.http = r
+	s.family.request(r)
+	defer func() { r.event.body = nil }() // it may be large, and answers do not need it
 	switch {
 	case r.refusal != nil:
 		return nil, &RefusedError{Operation: s.operation, Source: "WithHTTP", Err: r.refusal}
@@ -268,36 +278,51 @@ func (s *httpShape[In, Out]) prepare(ctx context.Context, src *source[In]) (*req
 	}
 	h := s.newHash("record key")
 	r.scope(h, tenantID(ctx), who, key)
-	req := &request{recordKey: recordKey(s.operation, h)}
+	req := &r.protected
+	req.recordKey = recordKey(s.operation, h)
 	req.fingerprint, err = chosenFingerprint(s.config, s.functions, src)
 	if req.fingerprint == "" && err == nil {
-		req.fingerprint = r.fingerprint(s.newHash("fingerprint"), s.http.FingerprintHeaders)
+		h.Reset("fingerprint")
+		req.fingerprint = r.fingerprint(h, s.http.FingerprintHeaders)
 	}
 	return req, err
+}
+
+// read reads what counts of an event from its JSON, or from the decoded event where that has no easy answer.
+func (s *httpShape[In, Out]) read(src *source[In], e *httpEvent) error {
+	if !src.decoded && s.plan.scan(src.payload, e) {
+		return nil
+	}
+	in, err := src.event()
+	if err == nil {
+		*e = s.family.event(in, s.names)
+	}
+	return err
 }
 
 // sourceHeader stands before the name of a header where an error says what it is about.
 const sourceHeader = "header "
 
 // key is empty without an error if the request carries none and needs none.
-func (s *httpShape[In, Out]) key(src *source[In], r httpRequest) (string, error) {
+func (s *httpShape[In, Out]) key(src *source[In], r *httpRequest) (string, error) {
 	needed := !s.optionalKey && slices.Contains(s.http.RequireKey, r.method)
 	if s.functions.key != nil || s.keyPath != nil || s.powertools != nil {
 		c := *s.config
 		c.optionalKey = !needed // here the method has a say
 		return chosenKey(&c, s.functions, src)
 	}
-	source := sourceHeader + s.http.Header
-	values := r.headers[strings.ToLower(s.http.Header)]
+	values := r.event.headers.of(s.http.Header)
 	switch {
 	case len(values) == 0 && needed:
-		return "", &MissingKeyError{Operation: s.operation, Source: source}
+		return "", &MissingKeyError{Operation: s.operation, Source: sourceHeader + s.http.Header}
 	case len(values) == 0:
 		return "", nil
 	}
 	key, err := s.keys.read(values)
 	if err != nil {
-		return "", &InvalidKeyError{Operation: s.operation, Source: source, Reason: err.Error(), Err: err}
+		return "", &InvalidKeyError{
+			Operation: s.operation, Source: sourceHeader + s.http.Header, Reason: err.Error(), Err: err,
+		}
 	}
 	return key, nil
 }

@@ -14,7 +14,7 @@ import (
 
 // fingerprint digests the request itself: never ids, times, or headers that differ between deliveries. headers are the
 // lower-cased names of those that count.
-func (r httpRequest) fingerprint(h *fingerprint.Hash, headers []string) string {
+func (r *httpRequest) fingerprint(h *fingerprint.Hash, headers []string) string {
 	h.String("http")
 	h.String(r.method)
 	h.String(r.path)
@@ -22,8 +22,9 @@ func (r httpRequest) fingerprint(h *fingerprint.Hash, headers []string) string {
 	r.digestBody(h)
 	for _, name := range headers {
 		h.String(name)
-		h.String(strconv.Itoa(len(r.headers[name])))
-		for _, value := range r.headers[name] {
+		values := r.event.headers.of(name)
+		h.String(strconv.Itoa(len(values)))
+		for _, value := range values {
 			h.String(value)
 		}
 	}
@@ -32,8 +33,8 @@ func (r httpRequest) fingerprint(h *fingerprint.Hash, headers []string) string {
 
 // digestBody writes a tag behind the body, because only canonicalising it tells whether it is JSON. Refusing a body that
 // is not is the handler's business; here it counts by its bytes.
-func (r httpRequest) digestBody(h *fingerprint.Hash) {
-	body := r.bodyBytes()
+func (r *httpRequest) digestBody(h *fingerprint.Hash) {
+	body := r.event.decodedBody()
 	if r.mayBeJSON() && h.JSON(body) == nil {
 		h.String("json")
 		return
@@ -42,18 +43,18 @@ func (r httpRequest) digestBody(h *fingerprint.Hash) {
 	h.String("bytes")
 }
 
-func (r httpRequest) bodyBytes() []byte {
-	if r.isBase64 {
-		if body, err := base64.StdEncoding.DecodeString(r.body); err == nil {
+func (e *httpEvent) decodedBody() []byte {
+	if e.isBase64 {
+		if body, err := base64.StdEncoding.AppendDecode(nil, e.body); err == nil {
 			return body
 		}
 	}
-	return []byte(r.body)
+	return e.body
 }
 
 // mayBeJSON reports whether every media type says that the body is JSON, or there is none.
-func (r httpRequest) mayBeJSON() bool {
-	for _, media := range r.headers["content-type"] {
+func (r *httpRequest) mayBeJSON() bool {
+	for _, media := range r.event.headers.of(mediaHeader) {
 		if !isJSON(media) {
 			return false
 		}
@@ -85,7 +86,7 @@ func lowered(names []string) []string {
 // unsteady are headers that a retry of one request does not repeat, or a gateway sets itself.
 var unsteady = []string{
 	"authorization", "cookie", dateHeader, "traceparent", "tracestate", "via", "x-amz-cf-id", "x-amz-date", "x-amz-security-token",
-	traceHeader, "x-forwarded-for", "x-request-id",
+	traceHeader, forwardedHeader, "x-request-id",
 }
 
 func (h HTTP) validateFingerprintHeaders() []error {
@@ -120,12 +121,12 @@ type query struct {
 
 type field struct{ name, value string }
 
+// digest brings the fields into the order in which they count.
 func (q query) digest(h *fingerprint.Hash) {
 	h.String(q.opaque)
-	fields := slices.Clone(q.fields)
-	slices.SortStableFunc(fields, func(a, b field) int { return strings.Compare(a.name, b.name) })
-	h.String(strconv.Itoa(len(fields)))
-	for _, f := range fields {
+	slices.SortStableFunc(q.fields, func(a, b field) int { return strings.Compare(a.name, b.name) })
+	h.String(strconv.Itoa(len(q.fields)))
+	for _, f := range q.fields {
 		h.String(f.name)
 		h.String(f.value)
 	}
@@ -133,7 +134,10 @@ func (q query) digest(h *fingerprint.Hash) {
 
 // parseQuery reads a raw query string.
 func parseQuery(raw string) query {
-	var q query
+	if raw == "" {
+		return query{}
+	}
+	q := query{fields: make([]field, 0, 1+strings.Count(raw, "&"))}
 	for text := range strings.SplitSeq(raw, "&") {
 		if text == "" {
 			continue

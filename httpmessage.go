@@ -8,6 +8,7 @@ import (
 
 // httpRequest is what the event families have in common.
 type httpRequest struct {
+	event httpEvent
 	// refusal is why the event is none of the family, although it has a method.
 	refusal error
 	// method is in capitals. It is empty if the event is none of the family.
@@ -17,26 +18,22 @@ type httpRequest struct {
 	api, stage  string
 	requestID   string
 	query       query
-	// headers are by lower-cased name.
-	headers  map[string][]string
-	body     string
-	isBase64 bool
-	caller   caller
-	form     headerForm
+	caller      caller
+	form        headerForm
+	// protected is the request as the protocol knows it.
+	protected request
 }
 
 // traceHeader is what API Gateway and load balancers add to every request, or extend, whatever the client sends.
 const traceHeader = "x-amzn-trace-id"
 
+// Other headers that mean something here.
 const (
+	forwardedHeader  = "x-forwarded-for"
+	mediaHeader      = "content-type"
 	dateHeader       = "date"
 	connectionHeader = "connection"
 )
-
-// forwarded reports whether a gateway or a load balancer has passed the request on: it is no event that a test made up.
-func (r httpRequest) forwarded() bool {
-	return len(r.headers[traceHeader]) > 0 || len(r.headers["x-forwarded-for"]) > 0
-}
 
 // connectionHeaders belong to one connection (RFC 9110, section 7.6.1).
 var connectionHeaders = []string{
@@ -46,9 +43,9 @@ var connectionHeaders = []string{
 
 // otherHeaders are those that clients, caches and gateways read or set themselves.
 var otherHeaders = []string{
-	"accept", "authorization", "cache-control", "content-encoding", "content-length", "content-type", "cookie", dateHeader, "etag", "expires",
+	"accept", "authorization", "cache-control", "content-encoding", "content-length", mediaHeader, "cookie", dateHeader, "etag", "expires",
 	"forwarded", "host", "location", "origin", "referer", "retry-after", "server", "set-cookie", "user-agent", "vary", "via",
-	"www-authenticate", "x-api-key", traceHeader, "x-forwarded-for",
+	"www-authenticate", "x-api-key", traceHeader, forwardedHeader,
 }
 
 // hasMeaning reports whether a header means something else already, so that it carries neither a key nor an expiry.
@@ -120,22 +117,4 @@ func singleOf(multi map[string][]string) map[string]string {
 		}
 	}
 	return single
-}
-
-// headersOf collects the values of each header by lower-cased name. A name in several spellings was sent several times.
-// The multi-value map holds all values of the headers that it has at all.
-func headersOf(single map[string]string, multi map[string][]string) map[string][]string {
-	all := make(map[string][]string, max(len(single), len(multi)))
-	for _, name := range slices.Sorted(maps.Keys(multi)) {
-		lower := strings.ToLower(name)
-		all[lower] = append(all[lower], multi[name]...)
-	}
-	others := make(map[string][]string)
-	for _, name := range slices.Sorted(maps.Keys(single)) {
-		if lower := strings.ToLower(name); len(all[lower]) == 0 {
-			others[lower] = append(others[lower], single[name])
-		}
-	}
-	maps.Copy(all, others)
-	return all
 }

@@ -112,7 +112,7 @@ func (s *httpShape[In, Out]) problem(src *source[In], err error) (Out, bool) {
 	if !ok {
 		return none, false
 	}
-	r := src.http
+	r := &src.http
 	k.status = s.http.statusOf(k)
 	document := problemDocument{
 		Type: s.http.ProblemBase + k.name, Title: k.title, Status: k.status, Detail: detail(k, err),
@@ -167,7 +167,7 @@ func detail(k problemKind, err error) string {
 
 // instance names the occurrence by a relative reference: the path, and the id that the gateway gave the request. A path
 // that is percent-encoded already stays as it is.
-func instance(r httpRequest) string {
+func instance(r *httpRequest) string {
 	u := url.URL{Path: r.path, Fragment: r.requestID}
 	if path, err := url.PathUnescape(r.path); err == nil {
 		u.Path, u.RawPath = path, r.path

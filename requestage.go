@@ -20,12 +20,12 @@ const maxUnix = 11
 
 // requestAge refuses a request whose timestamp is not a recent one. Its record may have expired: it would be executed
 // again.
-func (s *httpShape[In, Out]) requestAge(r httpRequest) error {
+func (s *httpShape[In, Out]) requestAge(r *httpRequest) error {
 	name := s.http.TimestampHeader
 	if name == "" {
 		return nil
 	}
-	reason := s.http.staleness(r.headers[strings.ToLower(name)], s.now())
+	reason := s.http.staleness(r.event.headers.of(name), s.now())
 	if reason == "" {
 		return nil
 	}

@@ -12,7 +12,15 @@ import (
 // caller is who sent a request. The source tags it, so that two sources never mean one caller.
 type caller struct {
 	source string
-	parts  []string
+	// parts are as many as the source has.
+	parts [2]string
+	count int
+}
+
+func callerOf(source string, parts ...string) caller {
+	c := caller{source: source}
+	c.count = copy(c.parts[:], parts)
+	return c
 }
 
 // anonymous is every caller who cannot be identified: nobody asked, or an authorizer let them in without naming them. To
@@ -21,17 +29,17 @@ type caller struct {
 const anonymous = "anonymous"
 
 // caller is the user's tenant, else whom the gateway has established.
-func (s *httpShape[In, Out]) caller(ctx context.Context, src *source[In], r httpRequest) (caller, error) {
+func (s *httpShape[In, Out]) caller(ctx context.Context, src *source[In], r *httpRequest) (caller, error) {
 	if s.functions.tenant == nil {
 		return r.caller, nil
 	}
 	tenant, err := tenantOf(ctx, s.config, s.functions.tenant, src)
-	return caller{"tenant", []string{tenant}}, err
+	return callerOf("tenant", tenant), err
 }
 
 // requireTenant refuses a caller who cannot be identified, if that is asked for. A tenant of the invocation is enough: its
 // records are its own. So is what [WithTenant] finds, which fails by itself.
-func (s *httpShape[In, Out]) requireTenant(ctx context.Context, r httpRequest) error {
+func (s *httpShape[In, Out]) requireTenant(ctx context.Context, r *httpRequest) error {
 	named := s.functions.tenant != nil || r.caller.source != anonymous || tenantID(ctx) != ""
 	if s.http.RequireTenant && !named {
 		return &MissingTenantError{Operation: s.operation}
@@ -49,12 +57,12 @@ func tenantID(ctx context.Context) string {
 }
 
 // scope digests what a key belongs to. Every field is prefixed by its length, so no two scopes are written the same.
-func (r httpRequest) scope(h *fingerprint.Hash, tenantID string, who caller, key string) {
+func (r *httpRequest) scope(h *fingerprint.Hash, tenantID string, who caller, key string) {
 	h.String("http")
 	h.String(tenantID)
 	h.String(who.source)
-	h.String(strconv.Itoa(len(who.parts)))
-	for _, part := range who.parts {
+	h.String(strconv.Itoa(who.count))
+	for _, part := range who.parts[:who.count] {
 		h.String(part)
 	}
 	h.String(r.api)

@@ -121,7 +121,7 @@ func shapeOf[In, Out any](c *config, f functions[In, Out], p *problems) shape[In
 	c.powertools.keeps(out)
 	if isHTTP {
 		c.checkHTTP(p)
-		return &httpShape[In, Out]{config: c, functions: f, family: family, keys: c.http.keyRules()}
+		return newHTTPShape(c, f, family)
 	}
 	if !c.operationSet && c.powertools == nil {
 		p.addf("WithOperation: a handler of %v must name its operation", in)

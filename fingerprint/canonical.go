@@ -54,14 +54,19 @@ func canonical(dst, src []byte, doubles bool) ([]byte, error) {
 // shared is the size in bytes up to which a document and the room to put it in order are allocated together.
 const shared = 128 << 10
 
+// behind is the room that is left behind a document, so that a short field can follow it without another allocation.
+const behind = 64
+
 // grow returns dst with capacity for a document of size bytes, and room beyond that capacity to put it in order in.
 func grow(dst []byte, size int) (out, room []byte) {
 	if size > shared {
 		return slices.Grow(dst, size), nil
 	}
-	end := len(dst) + size
-	out = slices.Grow(dst, 2*size)
-	return out[:len(dst):end], out[end:end]
+	if cap(dst)-len(dst) < 2*size {
+		dst = slices.Grow(dst, 2*size+behind)
+	}
+	end := cap(dst) - size
+	return dst[:len(dst):end], dst[end:end]
 }
 
 // parser checks a JSON text and appends its tokens to a slice, each in canonical form, in the order of the text.

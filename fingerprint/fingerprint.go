@@ -42,18 +42,22 @@ const MinKeySize = 16
 // of fields, and JSON's null is the field "null". Where several kinds can occur in one place, add a field that says
 // which one it is.
 //
-// A Hash comes from [New] or [NewKeyed]; methods of the zero Hash panic. It keeps a copy of its fields until it is
-// garbage: canonical forms have to be complete before their length can precede them. It is not safe for concurrent use.
+// A Hash comes from [New] or [NewKeyed] and must not be copied; methods of the zero Hash panic. It keeps a copy of its
+// fields until it is garbage: canonical forms have to be complete before their length can precede them. It is not safe for
+// concurrent use.
 type Hash struct {
 	fields []byte // each with its length in front, the purpose first
 	key    []byte // nil for a plain digest
+	small  [512]byte
 }
 
 // New returns a Hash of version 1, the SHA-256 of its fields. The purpose separates digests of one kind from those of
 // another: they differ although all fields are equal. Use a constant of the calling code.
 func New(purpose string) *Hash {
-	fields := appendLength(make([]byte, 0, 512), len(purpose)) // enough for a small request
-	return &Hash{fields: append(fields, purpose...)}
+	h := new(Hash)
+	h.fields = h.small[:0]
+	h.begin(purpose)
+	return h
 }
 
 // NewKeyed is [New] with a secret: it returns a Hash of version 1h, the HMAC-SHA-256 (RFC 2104) of its fields. Without
@@ -66,6 +70,17 @@ func NewKeyed(key []byte, purpose string) *Hash {
 	h := New(purpose)
 	h.key = key
 	return h
+}
+
+// Reset begins anew, as [New] or [NewKeyed] did, for another purpose or the same one. It keeps the key, and the room that
+// the fields had: whoever computes several digests needs one Hash.
+func (h *Hash) Reset(purpose string) {
+	h.check()
+	h.begin(purpose)
+}
+
+func (h *Hash) begin(purpose string) {
+	h.fields = append(appendLength(h.fields[:0], len(purpose)), purpose...)
 }
 
 // Bytes adds one field, the bytes of b, which may be empty or nil: both are the empty field.

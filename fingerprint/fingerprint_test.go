@@ -173,6 +173,28 @@ func TestSumDoesNotChangeTheHash(t *testing.T) {
 	require.Equal(t, digest("p", "a", "b"), h.Text())
 }
 
+func TestResetBeginsAnew(t *testing.T) {
+	t.Parallel()
+	for name, begin := range map[string]func(purpose string) *fingerprint.Hash{
+		"plain": fingerprint.New,
+		"keyed": func(purpose string) *fingerprint.Hash { return fingerprint.NewKeyed(secret, purpose) },
+	} {
+		fresh := begin("q")
+		fresh.String("field")
+		for _, before := range []string{"", "field", strings.Repeat("x", 4096)} {
+			h := begin("p")
+			h.String(before)
+			text := h.Text()
+			h.Reset("q")
+			h.String("field")
+			require.Equal(t, fresh.Text(), h.Text(), name)
+			h.Reset("p")
+			h.String(before)
+			require.Equal(t, text, h.Text(), name)
+		}
+	}
+}
+
 func TestHashIsUnchangedAfterError(t *testing.T) {
 	t.Parallel()
 	h := fingerprint.New("p")
@@ -225,6 +247,7 @@ func TestZeroHashPanics(t *testing.T) {
 		"Value":  func(h *fingerprint.Hash) { _ = h.Value(1) },
 		"Sum":    func(h *fingerprint.Hash) { h.Sum() },
 		"Text":   func(h *fingerprint.Hash) { h.Text() },
+		"Reset":  func(h *fingerprint.Hash) { h.Reset("p") },
 	} {
 		require.Panics(t, func() { use(new(fingerprint.Hash)) }, name)
 	}

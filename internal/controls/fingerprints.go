@@ -18,7 +18,7 @@ func fingerprintControls() []control {
 	return []control{
 		{
 			name: "http-fingerprint", without: "another HTTP request gets the stored response", file: http,
-			old: `req.fingerprint = r.fingerprint(s.newHash("fingerprint"), s.http.FingerprintHeaders)`, new: "_ = r",
+			old: "req.fingerprint = r.fingerprint(h, s.http.FingerprintHeaders)", new: "_ = r",
 		},
 		{
 			name: "fingerprint-method", without: "a request with another method is the same", file: hfp,
@@ -34,7 +34,7 @@ func fingerprintControls() []control {
 		},
 		{
 			name: "fingerprint-query-order", without: "the order of query parameters makes another request", file: hfp,
-			old: "slices.SortStableFunc(fields, func(a, b field) int { return strings.Compare(a.name, b.name) })",
+			old: "slices.SortStableFunc(q.fields, func(a, b field) int { return strings.Compare(a.name, b.name) })",
 			new: "",
 		},
 		{
@@ -43,7 +43,7 @@ func fingerprintControls() []control {
 		},
 		{
 			name: "fingerprint-body", without: "a request with another body is the same", file: hfp,
-			old: "r.digestBody(h)", new: "_ = r.body",
+			old: "r.digestBody(h)", new: "_ = r.event",
 		},
 		{
 			name: "fingerprint-json", without: "the spelling of a JSON body makes another request", file: hfp,
@@ -59,7 +59,7 @@ func fingerprintControls() []control {
 		},
 		{
 			name: "fingerprint-base64", without: "the encoding of the body makes another request", file: hfp,
-			old: "if r.isBase64 {", new: "if false {",
+			old: "if e.isBase64 {", new: "if false {",
 		},
 		{
 			name: "fingerprint-headers", without: "headers that are to count do not", file: hfp,
@@ -67,8 +67,8 @@ func fingerprintControls() []control {
 		},
 		{
 			name: "fingerprint-header-count", without: "a missing header is an empty one", file: hfp,
-			old: "h.String(strconv.Itoa(len(r.headers[name])))",
-			new: "if len(r.headers[name]) == 0 {\n\t\t\th.String(\"\")\n\t\t}",
+			old: "h.String(strconv.Itoa(len(values)))",
+			new: "if len(values) == 0 {\n\t\t\th.String(\"\")\n\t\t}",
 		},
 		{
 			name: "fingerprint-header-order", without: "the order in which headers are configured counts", file: http,
@@ -175,7 +175,8 @@ func fingerprintControls() []control {
 		},
 		{
 			name: "purpose", without: "a record key and a fingerprint of one text are the same digest", file: digest,
-			old: "return &Hash{fields: append(fields, purpose...)}", new: "return &Hash{fields: fields}",
+			old: "h.fields = append(appendLength(h.fields[:0], len(purpose)), purpose...)",
+			new: "h.fields = appendLength(h.fields[:0], len(purpose))",
 		},
 		{
 			name: "keyed-digest", without: "a keyed digest is computed without its key", file: digest,

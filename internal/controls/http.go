@@ -95,7 +95,7 @@ func answerControls() []control {
 		},
 		{
 			name: "alb-form-seen", without: "multi-value headers of a load balancer are not noticed", file: alb,
-			old: "if e.MultiValueHeaders != nil {", new: "if false {",
+			old: "if e.hasMulti {", new: "if false {",
 		},
 		{
 			name: "alb-status", without: "a load balancer gets no description of a status", file: alb,
@@ -103,7 +103,8 @@ func answerControls() []control {
 		},
 		{
 			name: "answer-input", without: "an answer is made of what the handler left of the event", file: problem,
-			old: "r := src.http\n", new: "in, _ := src.event()\n\tr := s.family.request(in)\n",
+			old: "r := &src.http\n",
+			new: "in, _ := src.event()\n\tr := &httpRequest{event: s.family.event(in, s.names)}\n\ts.family.request(r)\n",
 		},
 		{
 			name: "html-escaped", without: "a path can put HTML into a document", file: problem,

@@ -6,7 +6,7 @@ func keyControls() []control {
 		age       = "requestage.go"
 		http      = "http.go"
 		keyheader = "keyheader.go"
-		message   = "httpmessage.go"
+		event     = "httpevent.go"
 	)
 	return []control{
 		{
@@ -22,8 +22,8 @@ func keyControls() []control {
 			old: "c.optionalKey = !needed", new: "c.optionalKey = false",
 		},
 		{
-			name: "key-header-case", without: "the header is found in one spelling only", file: http,
-			old: "values := r.headers[strings.ToLower(s.http.Header)]", new: "values := r.headers[s.http.Header]",
+			name: "key-header-case", without: "the header is found in one spelling only", file: event,
+			old: "strings.EqualFold(known, name)", new: "known == name",
 		},
 		{
 			name: "never-protected", without: "a GET with a key is replayed", file: http,
@@ -34,11 +34,11 @@ func keyControls() []control {
 			old: "if len(values) != 1 {", new: "if len(values) == 0 {",
 		},
 		{
-			name: "key-spellings", without: "of two keys in two spellings of the header one counts", file: message,
+			name: "key-spellings", without: "of two keys in two spellings of the header one counts", file: event,
 			old: "others[lower] = append(others[lower], single[name])", new: "others[lower] = []string{single[name]}",
 		},
 		{
-			name: "key-multi-values", without: "a header that was sent twice counts once", file: message,
+			name: "key-multi-values", without: "a header that was sent twice counts once", file: event,
 			old: "len(all[lower]) == 0 {", new: "true {",
 		},
 		{

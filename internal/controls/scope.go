@@ -92,11 +92,11 @@ func scopeControls() []control {
 		},
 		{
 			name: "caller-issuer", without: "the same subject of two issuers is one caller", file: caller,
-			old: "[]string{issuer, subject}", new: "[]string{subject}",
+			old: `callerOf("jwt", issuer, subject)`, new: `callerOf("jwt", subject)`,
 		},
 		{
 			name: "caller-account", without: "the same id in two accounts is one caller", file: caller,
-			old: "[]string{account, id}", new: "[]string{id}",
+			old: `callerOf("iam", account, id)`, new: `callerOf("iam", id)`,
 		},
 		{
 			name: "caller-session", without: "each session of a role is a caller of its own, and executes again", file: caller,
@@ -107,40 +107,28 @@ func scopeControls() []control {
 			old: `if strings.HasPrefix(id, "AROA") {`, new: "if true {",
 		},
 		{
-			name: "caller-v2-jwt", without: "callers with a JWT share keys", file: caller,
-			old: `case a.JWT != nil && a.JWT.Claims["sub"] != "":`, new: "case false:",
+			name: "caller-jwt", without: "callers with a JWT share keys", file: caller,
+			old: `case t[partSubject] != "":`, new: "case false:",
 		},
 		{
-			name: "caller-v2-lambda", without: "callers of a Lambda authorizer share keys", file: caller,
-			old: `case text(a.Lambda["principalId"]) != "":`, new: "case false:",
+			name: "caller-lambda", without: "callers of a Lambda authorizer share keys", file: caller,
+			old: `case t[partPrincipal] != "":`, new: "case false:",
 		},
 		{
-			name: "caller-v2-cognito", without: "the users of an identity pool share keys", file: caller,
-			old: `case a.IAM != nil && a.IAM.CognitoIdentity.IdentityID != "":`, new: "case false:",
+			name: "caller-lambda-number", without: "so do those whose principal is a number", file: caller,
+			old: `case t[partPrincipalNumber] != "":`, new: "case false:",
 		},
 		{
-			name: "caller-v2-iam", without: "IAM callers of an HTTP API share keys", file: caller,
-			old: `case a.IAM != nil && a.IAM.UserID != "":`, new: "case false:",
+			name: "caller-cognito", without: "the users of an identity pool share keys", file: caller,
+			old: `case t[partIdentity] != "":`, new: "case false:",
 		},
 		{
-			name: "caller-v1-jwt", without: "Cognito users of a REST API share keys", file: caller,
-			old: `case text(claims["sub"]) != "":`, new: "case false:",
+			name: "caller-iam", without: "IAM callers share keys", file: caller,
+			old: `case t[partUser] != "":`, new: "case false:",
 		},
 		{
-			name: "caller-v1-lambda", without: "callers of a REST API's Lambda authorizer share keys", file: caller,
-			old: `case text(c.Authorizer["principalId"]) != "":`, new: "case false:",
-		},
-		{
-			name: "caller-v1-cognito", without: "the users of an identity pool share keys of a REST API", file: caller,
-			old: `case c.Identity.CognitoIdentityID != "":`, new: "case false:",
-		},
-		{
-			name: "caller-v1-iam", without: "IAM callers of a REST API share keys", file: caller,
-			old: `case c.Identity.Caller != "":`, new: "case false:",
-		},
-		{
-			name: "caller-v1-key", without: "API keys share keys", file: caller,
-			old: `case c.Identity.APIKeyID != "":`, new: "case false:",
+			name: "caller-key", without: "API keys share keys", file: caller,
+			old: `case t[partAPIKey] != "":`, new: "case false:",
 		},
 		{
 			name:    "event-refused",
@@ -153,20 +141,15 @@ func scopeControls() []control {
 		},
 		{
 			name: "event-v1", without: "an event of a load balancer is taken for one of a REST API", file: apigw,
-			old: `if c.APIID == "" && e.Resource == "" && r.forwarded() {`, new: "if false {",
+			old: `if r.api == "" && e.text[partRoute] == "" && e.forwarded() {`, new: "if false {",
 		},
 		{
 			name: "event-alb", without: "an event of a REST API is taken for one of a load balancer", file: alb,
-			old: `if r.api == "" && r.forwarded() {`, new: "if false {",
+			old: `if r.api == "" && e.forwarded() {`, new: "if false {",
 		},
 		{
 			name: "event-url", without: "an event of an HTTP API is taken for one of a function URL", file: url,
-			old: "if ofHTTPAPI(c) {", new: "if false {",
-		},
-		{
-			name: "caller-url", without: "IAM callers of a function URL share keys", file: caller,
-			old: "return caller{source: anonymous}\n\t}\n\treturn iamCaller(",
-			new: "}\n\tif true {\n\t\treturn caller{source: anonymous}\n\t}\n\treturn iamCaller(",
+			old: "if e.ofHTTPAPI() {", new: "if false {",
 		},
 	}
 }
