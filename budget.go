@@ -62,6 +62,17 @@ func within(ctx context.Context, end time.Time) context.Context { return budget{
 
 func (b budget) Deadline() (time.Time, bool) { return b.end, true }
 
+// detached is a budget that the end of its parent does not end, as a context.WithoutCancel of it would be.
+type detached struct{ budget }
+
+// withinDetached is for what has to be done although the invocation may be over.
+func withinDetached(ctx context.Context, end time.Time) context.Context {
+	return detached{budget{ctx, end}}
+}
+
+func (detached) Done() <-chan struct{} { return nil }
+func (detached) Err() error            { return nil }
+
 // halfOf gives one try half of the time that is left, so that a reply that never comes leaves room for another.
 func halfOf(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()

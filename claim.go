@@ -141,7 +141,7 @@ func (v *invocation) expiryInProgress(lease time.Time) time.Time {
 // undo takes back a write of our token that may have been applied. It works on a context of its own: the caller's may
 // have ended. If it fails, the lease bounds how long the key stays blocked.
 func (v *invocation) undo(ctx context.Context, m move, end time.Time) {
-	ctx = within(context.WithoutCancel(ctx), end)
+	ctx = withinDetached(ctx, end)
 	for failures := 1; ; failures++ {
 		err := v.takeBack(ctx, m)
 		if err == nil {

@@ -23,7 +23,7 @@ func (v *invocation) settle(ctx context.Context, e ending) (answer, bool) {
 	started := time.Now()
 	defer func() { v.event.Settle = time.Since(started) }()
 
-	ctx = within(context.WithoutCancel(ctx), v.settleEnd(started))
+	ctx = withinDetached(ctx, v.settleEnd(started))
 	switch e.fate {
 	case fateComplete:
 		return v.complete(ctx, e)

@@ -92,12 +92,12 @@ func (c *config) checkAttributes() {
 	taken := make(map[string]string)
 	for _, at := range c.attr.all() {
 		if len(at.name) > maxName || !utf8.ValidString(at.name) {
-			c.problemf("the name %q of the attribute %s is not UTF-8 of at most %d bytes", at.name, at.role, maxName)
+			c.problemf("the name %q of the attribute %s is not UTF-8 of at most %d bytes", at.name, at.role(), maxName)
 		}
 		if other, is := taken[at.name]; is {
-			c.problemf("the attributes %s and %s have one name, %q", other, at.role, at.name)
+			c.problemf("the attributes %s and %s have one name, %q", other, at.role(), at.name)
 		}
-		taken[at.name] = at.role
+		taken[at.name] = at.role()
 	}
 }
 

@@ -1,7 +1,6 @@
 package dynamo
 
 import (
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -13,11 +12,10 @@ import (
 // expression collects the condition and the changes of one write with the names and values they refer to. DynamoDB
 // rejects names and values that are not referred to.
 type expression struct {
-	condition string
-	sets      []string
-	removes   []string
-	names     map[string]string
-	values    item
+	condition     string
+	sets, removes []byte // the two clauses of an update
+	names         map[string]string
+	values        item
 }
 
 func newExpression() *expression {
@@ -109,32 +107,41 @@ func (e *expression) setOrRemove(at attribute, set bool, v types.AttributeValue)
 		return
 	}
 	e.use(at)
-	e.removes = append(e.removes, at.ref())
+	e.removes = listed(e.removes, at.ref)
 }
 
 func (e *expression) set(at attribute, v types.AttributeValue) {
 	e.use(at)
-	e.values[at.value()] = v
-	e.sets = append(e.sets, at.ref()+" = "+at.value())
+	e.values[at.value] = v
+	e.sets = append(append(listed(e.sets, at.ref), " = "...), at.value...)
 }
 
 func (e *expression) use(ats ...attribute) {
 	for _, at := range ats {
-		e.names[at.ref()] = at.name
+		e.names[at.ref] = at.name
 	}
+}
+
+// listed appends to a list of what commas separate.
+func listed(list []byte, text string) []byte {
+	if list == nil {
+		list = make([]byte, 0, 192)
+	} else {
+		list = append(list, ", "...)
+	}
+	return append(list, text...)
 }
 
 // update returns the update expression, nil if there is nothing to change.
 func (e *expression) update() *string {
-	var clauses []string
-	if len(e.sets) > 0 {
-		clauses = append(clauses, "SET "+strings.Join(e.sets, ", "))
-	}
-	if len(e.removes) > 0 {
-		clauses = append(clauses, "REMOVE "+strings.Join(e.removes, ", "))
-	}
-	if clauses == nil {
+	switch {
+	case e.sets == nil && e.removes == nil:
 		return nil
+	case e.sets == nil:
+		return aws.String("REMOVE " + string(e.removes))
+	case e.removes == nil:
+		return aws.String("SET " + string(e.sets))
+	default:
+		return aws.String("SET " + string(e.sets) + " REMOVE " + string(e.removes))
 	}
-	return aws.String(strings.Join(clauses, " "))
 }

@@ -10,12 +10,12 @@ import (
 
 type item = map[string]types.AttributeValue
 
-// attribute is one attribute of a record: its role, which names it in expressions, and its name in the table. Expressions
+// attribute is one attribute of a record: its name in the table, and by what expressions refer to it and its value. They
 // never hold names themselves, because many are reserved words of DynamoDB.
-type attribute struct{ role, name string }
+type attribute struct{ name, ref, value string }
 
-func (a attribute) ref() string   { return "#" + a.role }
-func (a attribute) value() string { return ":" + a.role }
+// role is what the attribute is for, as errors call it.
+func (a attribute) role() string { return a.ref[len("#"):] }
 
 // attributes is the shape of an item. The first six are those of AWS Powertools.
 type attributes struct {
@@ -41,21 +41,21 @@ type attributes struct {
 
 func defaultAttributes() attributes {
 	return attributes{
-		id:         attribute{"id", "id"},
-		status:     attribute{"status", "status"},
-		expiration: attribute{"expiration", "expiration"},
-		lease:      attribute{"lease", "in_progress_expiration"},
-		data:       attribute{"data", "data"},
-		validation: attribute{"validation", "validation"},
-		owner:      attribute{"owner", "owner"},
-		commit:     attribute{"commit", "commit"},
-		attempt:    attribute{"attempt", "attempt"},
-		createdAt:  attribute{"created_at", "created_at"},
-		reason:     attribute{"reason", "reason"},
-		parts:      attribute{"parts", "parts"},
-		encoding:   attribute{"encoding", "encoding"},
-		layout:     attribute{"layout", "layout"},
-		sort:       attribute{role: "sort"},
+		id:         attribute{"id", "#id", ":id"},
+		status:     attribute{"status", "#status", ":status"},
+		expiration: attribute{"expiration", "#expiration", ":expiration"},
+		lease:      attribute{"in_progress_expiration", "#lease", ":lease"},
+		data:       attribute{"data", "#data", ":data"},
+		validation: attribute{"validation", "#validation", ":validation"},
+		owner:      attribute{"owner", "#owner", ":owner"},
+		commit:     attribute{"commit", "#commit", ":commit"},
+		attempt:    attribute{"attempt", "#attempt", ":attempt"},
+		createdAt:  attribute{"created_at", "#created_at", ":created_at"},
+		reason:     attribute{"reason", "#reason", ":reason"},
+		parts:      attribute{"parts", "#parts", ":parts"},
+		encoding:   attribute{"encoding", "#encoding", ":encoding"},
+		layout:     attribute{"layout", "#layout", ":layout"},
+		sort:       attribute{ref: "#sort", value: ":sort"},
 	}
 }
 

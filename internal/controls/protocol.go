@@ -126,7 +126,7 @@ func claimControls() []control {
 		},
 		{
 			name: "undo-detached", without: "a caller that gives up leaves its claim behind", file: claim,
-			old: "ctx = within(context.WithoutCancel(ctx), end)", new: "ctx = within(ctx, end)",
+			old: "ctx = withinDetached(ctx, end)", new: "ctx = within(ctx, end)",
 		},
 		{
 			name: "undo-restores", model: "NO_UNDO_RESTORE", without: "a takeover that is undone deletes what it took over", file: claim,
@@ -256,7 +256,7 @@ func settlementControls() []control {
 	return []control{
 		{
 			name: "settle-detached", without: "a caller that gives up loses the result", file: settle,
-			old: "within(context.WithoutCancel(ctx), v.settleEnd(started))", new: "within(ctx, v.settleEnd(started))",
+			old: "withinDetached(ctx, v.settleEnd(started))", new: "within(ctx, v.settleEnd(started))",
 		},
 		{
 			name: "settle-before-kill", without: "a completion is cut off by Lambda's kill", file: settle,
