@@ -41,6 +41,12 @@ func wrapped(r result, c connection) *subject {
 	return newSubject("wrapped", s, idempotent.Wrap(s.charge, dynamo.New(c.client, c.table)))
 }
 
+// uncompressed trades write units for time.
+func uncompressed(r result, c connection) *subject {
+	s := &shop{response: r.response}
+	return newSubject("wrapped, uncompressed", s, idempotent.Wrap(s.charge, dynamo.New(c.client, c.table, dynamo.WithCompression(false))))
+}
+
 // deliver sends the event under a key, and looks at the answer only as far as it costs nothing.
 func (s *subject) deliver(key uint64) ([]byte, error) {
 	ctx, cancel := invocation()
