@@ -97,7 +97,7 @@ func (v *invocation) replay(ctx context.Context, held Record) answer {
 		}
 	}
 	switch {
-	case held.Commit != "" && !held.Committed(result):
+	case held.Parts == "" && held.Commit != "" && !held.Committed(result): // of parts the store has verified that
 		return v.unreadable("its result is not the one that was committed", nil)
 	case v.powertools != nil:
 		var err error

@@ -72,8 +72,9 @@ type Store interface {
 
 // ResultReader is implemented by stores that keep large results beside the record.
 type ResultReader interface {
-	// ReadResult returns the result of a record that the store returned with Parts set. The bytes are the caller's. A
-	// part that is missing or altered is an [*UnreadableError]; parts stay a while after their record is gone or replaced,
+	// ReadResult returns the result of a record that the store returned with Parts set, once it has verified that this is
+	// the one which the record's Commit names: nobody else does. The bytes are the caller's. A part that is missing or
+	// altered is an [*UnreadableError]; parts stay a while after their record is gone or replaced,
 	// so that a reader who saw it still finds them.
 	ReadResult(ctx context.Context, r Record) ([]byte, error)
 }

@@ -85,7 +85,7 @@ func claimControls() []control {
 		},
 		{
 			name: "replay-digest", without: "an altered result is replayed", file: judge,
-			old: `case held.Commit != "" && !held.Committed(result):`, new: "case false:",
+			old: `case held.Parts == "" && held.Commit != "" && !held.Committed(result):`, new: "case false:",
 		},
 		{
 			name: "replay-json", without: "a result of Powertools that is no JSON is replayed", file: judge,
