@@ -64,23 +64,41 @@ type Powertools struct {
 func WithPowertools(p Powertools) Option {
 	return optionFunc(func(c *config) error {
 		c.powertools = &powertoolsMode{Powertools: p}
-		return c.powertools.prepare()
+		return c.powertools.use(powertools.New(powertools.Language(p.Language), p.Hash))
 	})
 }
+
+// powertoolsCodec is what handlers need of a [powertools.Codec]. An interface, and no call of powertools.New outside of
+// WithPowertools, lets the linker leave the codecs out of all functions that do without: 0.3 MB.
+type powertoolsCodec interface {
+	Key(prefix string, selected []byte) (string, error)
+	Digest(selected []byte) (string, error)
+	Missing(selected []byte) bool
+	EncodeData(result []byte) (powertools.Data, error)
+	DecodeData(d powertools.Data) ([]byte, error)
+	Compile(expression string, opts ...jmespath.Option) (*jmespath.Expression, error)
+	StringResults() powertoolsCodec
+}
+
+type codecOf struct{ *powertools.Codec }
+
+func (c codecOf) StringResults() powertoolsCodec { return codecOf{c.Codec.StringResults()} }
 
 // powertoolsMode is what a handler needs to share records with AWS Powertools.
 type powertoolsMode struct {
 	Powertools
 
-	codec *powertools.Codec
+	codec powertoolsCodec
 	// rawText says that results are strings, which Java keeps without quotes.
 	rawText bool
 	// response is what results have to be.
 	response responseRule
 }
 
-func (m *powertoolsMode) prepare() (err error) {
-	m.codec, err = powertools.New(powertools.Language(m.Language), m.Hash)
+func (m *powertoolsMode) use(codec *powertools.Codec, err error) error {
+	if err == nil {
+		m.codec = codecOf{codec}
+	}
 	return joinProblems(naming(optionPowertools, err), m.checkPrefix())
 }
 

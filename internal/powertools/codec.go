@@ -53,8 +53,8 @@ type rules struct {
 // in Python and TypeScript and SHA-256 in Java; empty is its default, MD5. The error names what is not supported; Java
 // falls back to MD5 for a name it does not know, New does not.
 func New(l Language, hash string) (*Codec, error) {
-	r, ok := languages[l]
-	if !ok {
+	r := rulesOf(l)
+	if r == nil {
 		return nil, fmt.Errorf("powertools: language %q is not supported: use python, typescript, java, java17, java21 or dotnet", l)
 	}
 	h, ok := r.hashes.find(hash)
@@ -64,22 +64,33 @@ func New(l Language, hash string) (*Codec, error) {
 	return &Codec{language: l, rules: r, hash: h}, nil
 }
 
-var languages = map[Language]*rules{
-	Python: {
-		keys: &pythonStyle, data: pythonData(), hashed: (*style).hashed, missing: pythonMissing, digest: hex.EncodeToString,
-		hashes: pythonHashes, absent: true, functions: pythonFunctions,
-	},
-	TypeScript: {
-		keys: &typescriptStyle, data: typescriptData(), hashed: (*style).hashed, missing: typescriptMissing,
-		digest: base64.StdEncoding.EncodeToString, hashes: nodeHashes, absent: true, functions: typescriptFunctions,
-	},
-	Java:   javaRules(anyJDK),
-	Java17: javaRules(jdk18),
-	Java21: javaRules(jdk19),
-	DotNet: {
-		keys: &dotnetSelected, data: &dotnetStyle, hashed: hashDotNet, missing: dotnetMissing, digest: hex.EncodeToString,
-		hashes: dotnetHashes, twice: ErrDuplicate, functions: dotnetFunctions,
-	},
+// rulesOf are those of a language, nil if there are none. A function costs nothing where it is not called: a variable would
+// be made when a process starts, whether or not it shares a table with Powertools.
+func rulesOf(l Language) *rules {
+	switch l {
+	case Python:
+		return &rules{
+			keys: &pythonStyle, data: pythonData(), hashed: (*style).hashed, missing: pythonMissing, digest: hex.EncodeToString,
+			hashes: pythonHashes, absent: true, functions: pythonFunctions(),
+		}
+	case TypeScript:
+		return &rules{
+			keys: &typescriptStyle, data: typescriptData(), hashed: (*style).hashed, missing: typescriptMissing,
+			digest: base64.StdEncoding.EncodeToString, hashes: nodeHashes, absent: true, functions: typescriptFunctions(),
+		}
+	case Java:
+		return javaRules(anyJDK)
+	case Java17:
+		return javaRules(jdk18)
+	case Java21:
+		return javaRules(jdk19)
+	case DotNet:
+		return &rules{
+			keys: &dotnetSelected, data: &dotnetStyle, hashed: hashDotNet, missing: dotnetMissing, digest: hex.EncodeToString,
+			hashes: dotnetHashes, twice: ErrDuplicate, functions: dotnetFunctions(),
+		}
+	}
+	return nil
 }
 
 func javaRules(j jdk) *rules {

@@ -18,8 +18,8 @@ const (
 	fnToString = "to_string"
 )
 
-var (
-	pythonFunctions = map[string]function{
+func pythonFunctions() map[string]function {
+	return map[string]function{
 		fnAvg:      replace(pythonAverage),
 		fnCeil:     replace(pythonInteger(math.Ceil)),
 		fnFloor:    replace(pythonInteger(math.Floor)),
@@ -29,7 +29,10 @@ var (
 			comma: ",", colon: ":", arrange: asSent, number: pythonNumber, text: pythonStyle.text,
 		})),
 	}
-	typescriptFunctions = map[string]function{
+}
+
+func typescriptFunctions() map[string]function {
+	return map[string]function{
 		fnAvg:      replace(onDoubles(average)),
 		fnCeil:     replace(onDouble(math.Ceil)),
 		fnFloor:    replace(onDouble(math.Floor)),
@@ -44,11 +47,14 @@ var (
 		fnToString: replace(toString(&javaScriptStyle)),
 		"values":   replace(objectValues),
 	}
-	dotnetFunctions = refuseAll("only powertools_json of a member has been read from its source",
+}
+
+func dotnetFunctions() map[string]function {
+	return refuseAll("only powertools_json of a member has been read from its source",
 		"abs", fnAvg, fnCeil, "contains", "ends_with", fnFloor, "join", "keys", fnLength, fnMap, "max", "max_by", "merge", "min",
 		"min_by", "not_null", "reverse", "sort", "sort_by", "starts_with", fnSum, "to_array", fnToNumber, fnToString, "type",
 		"values", "powertools_base64", "powertools_base64_gzip")
-)
+}
 
 func javaFunctions(j jdk) map[string]function {
 	return map[string]function{
