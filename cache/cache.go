@@ -11,8 +11,9 @@
 // # What is guaranteed
 //
 // What is remembered is what the store holds. This module replaces a completed record only after its expiry, and a cache
-// answers with it until [idempotent.DefaultMargin] before that: no other process can have replaced it by then, if clocks
-// differ by no more. Within one process no call sees a record that an earlier call has replaced or deleted.
+// answers with it until [idempotent.DefaultMargin] before that, whatever [idempotent.Timing] says: no other process can
+// have replaced it by then, if clocks differ by no more. Through one Store no call sees a record that an earlier call has
+// replaced or deleted.
 //
 // The exception is what happens behind the module's back. If a person or another program deletes or alters a completed
 // record, if the table is restored from a backup, or if AWS Powertools overwrites the record, then the processes that remember
@@ -126,7 +127,9 @@ func (s *Store) Swap(ctx context.Context, seen, next idempotent.Record) (idempot
 		if next.Lease.IsZero() && seen.Owner != "" {
 			break // nobody has said which one that is
 		}
-		s.note(c, next)
+		if next.Owner != seen.Owner || next.Owner == c.claim.owner {
+			s.note(c, next) // a takeover or a renewal; a takeover that is undone is a claim of nobody
+		}
 		s.learn(c, next)
 	}
 	return held, swapped, err

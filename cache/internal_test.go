@@ -63,3 +63,37 @@ func TestAStoreThatPanicsLeavesNothingBehind(t *testing.T) {
 		require.Empty(t, s.inside)
 	}
 }
+
+// TestClaimsAreRememberedUntilTheyEnd: also one that was taken over, renewed, or undone because its reply was lost.
+func TestClaimsAreRememberedUntilTheyEnd(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_800_000_000, 0)
+	s := New(memory.New(), 10_000)
+	swap := func(seen, next idempotent.Record) {
+		t.Helper()
+		_, swapped, err := s.Swap(t.Context(), seen, next)
+		require.NoError(t, err)
+		require.True(t, swapped)
+	}
+	crashed := idempotent.Record{
+		Key: "charge#1", Status: idempotent.StatusInProgress, Owner: "A", Lease: now.Add(time.Minute), Expiry: now.Add(time.Hour),
+	}
+	_, _, err := s.inner.Claim(t.Context(), crashed, now)
+	require.NoError(t, err)
+	taken := crashed
+	taken.Owner, taken.Lease = "B", now.Add(time.Hour)
+	swap(crashed, taken)
+	require.Len(t, s.claims, 1)
+	swap(taken, taken)
+	require.Len(t, s.claims, 1, "renewed")
+	_, err = s.Delete(t.Context(), taken)
+	require.NoError(t, err)
+	require.Empty(t, s.claims, "released")
+
+	_, _, err = s.inner.Claim(t.Context(), taken, now)
+	require.NoError(t, err)
+	restored := crashed
+	restored.Owner = taken.Owner
+	swap(taken, restored)
+	require.Empty(t, s.claims, "undone, after a takeover whose reply was lost")
+}

@@ -73,7 +73,7 @@ func peak(t *testing.T, mode, folder string) int {
 	return peaks[len(peaks)/2]
 }
 
-// bulky answers with text of which compression takes a quarter.
+// bulky answers with text that compression makes a quarter smaller.
 func bulky(context.Context, json.RawMessage) (string, error) {
 	b := make([]byte, memorySize)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(b)

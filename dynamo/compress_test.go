@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/rand"
+	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"maps"
 	mathrand "math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -197,15 +199,32 @@ func TestEveryWriterIsReadByEveryReader(t *testing.T) {
 				dynamo.WithInlineLimit(rapid.SampledFrom([]int{0, 100, 4 << 10, 384 << 10}).Draw(t, name+" limit")))
 		}
 		writer, reader := store("writer"), store("reader")
-		near := rapid.SampledFrom([]int{0, 1, 674, 1024, 1698, 4 << 10, 12 << 10, partSize, 500 << 10})
+		near := rapid.SampledFrom([]int{0, 1, 674, 1024, 1698, 4 << 10, 12 << 10, partSize, 500 << 10, 600 << 10, 3 * partSize})
 		size := max(0, near.Draw(t, "near")+rapid.IntRange(-2, 2).Draw(t, "off"))
-		kinds := map[string]func(int) []byte{"json": orders, "random": pattern, "zeros": func(n int) []byte { return make([]byte, n) }}
-		result := kinds[rapid.SampledFrom([]string{"json", "random", "zeros"}).Draw(t, "kind")](size)
+		kinds := map[string]func(int) []byte{"json": orders, "random": pattern, "zeros": func(n int) []byte { return make([]byte, n) }, "base64": base64Text}
+		result := kinds[rapid.SampledFrom(slices.Sorted(maps.Keys(kinds))).Draw(t, "kind")](size)
 		m.keep(t, writer, result)
 		got, err := whole(t, reader)
 		require.NoError(t, err)
 		require.True(t, bytes.Equal(result, got))
 	})
+}
+
+// base64Text is text of n bytes that shrinks by a quarter.
+func base64Text(n int) []byte { return []byte(base64.StdEncoding.EncodeToString(pattern(n))[:n]) }
+
+// TestAResultThatIsCompressedToMoreThanAnItemIsKeptWhole: also where the limit is the size of a part.
+func TestAResultThatIsCompressedToMoreThanAnItemIsKeptWhole(t *testing.T) {
+	t.Parallel()
+	m := newMemoryTable()
+	s := dynamo.New(m, table, dynamo.WithInlineLimit(partSize))
+	for _, size := range []int{partSize * 4 / 3, 600 << 10, 900 << 10, 2 << 20} {
+		result := base64Text(size)
+		m.keep(t, s, result)
+		got, err := whole(t, s)
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(result, got))
+	}
 }
 
 // TestCompressionIsRepeatable: a write that is repeated writes the parts of its first attempt, whatever came between.

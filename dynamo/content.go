@@ -36,21 +36,19 @@ func (s *Store) place(ctx context.Context, op string, r idempotent.Record) (cont
 	case len(r.Result) > maxResult:
 		return content{}, tooLargeResult(op, len(r.Result))
 	}
-	var c content
-	pieces := s.compressed(r.Result)
-	switch {
-	case pieces != nil && len(pieces[0]) <= s.inlineLimit:
-		return content{data: binaryValue(pieces[0]), encoding: encodingGzip}, nil
-	case pieces != nil:
-		c.encoding = encodingGzip
-	case len(r.Result) <= s.inlineLimit:
-		return inline(r.Result), nil
-	default:
-		pieces = slices.Collect(slices.Chunk(r.Result, partSize))
+	pieces, encoding := s.compressed(r.Result), encodingGzip
+	if pieces == nil {
+		pieces, encoding = slices.Collect(slices.Chunk(r.Result, partSize)), ""
 	}
-	var err error
-	c.parts, err = s.writeParts(ctx, op, r, pieces)
-	return c, err
+	inside := len(pieces) == 1 && len(pieces[0]) <= s.inlineLimit
+	switch {
+	case inside && encoding == "":
+		return inline(r.Result), nil
+	case inside:
+		return content{data: binaryValue(pieces[0]), encoding: encoding}, nil
+	}
+	parts, err := s.writeParts(ctx, op, r, pieces)
+	return content{encoding: encoding, parts: parts}, err
 }
 
 // compressed returns a result compressed, in pieces of partSize, or nil if that does not pay or is not wanted.

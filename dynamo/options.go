@@ -41,7 +41,7 @@ func WithInlineLimit(bytes int) Option {
 }
 
 // WithCompression says whether results are compressed (gzip) where that saves a write unit: by default they are, from about
-// 700 bytes on. false keeps them as they are, which the console and other programs can read, for up to six times the
+// 700 bytes on. false keeps them as they are, which the console and other programs can read, for up to seven times the
 // write units. Results of another layout than [idempotent.LayoutNative] are never compressed.
 //
 // It is about writing only. Every store reads what any other one wrote.

@@ -12,8 +12,8 @@ func contentControls() []control {
 	return []control{
 		{
 			name: "parts-failed", without: "a record names parts that were not written", file: content,
-			old:   "c.parts, err = s.writeParts(ctx, op, r, pieces)\n\treturn c, err",
-			new:   "c.parts, err = s.writeParts(ctx, op, r, pieces)\n\t_ = err\n\treturn c, nil",
+			old:   "return content{encoding: encoding, parts: parts}, err",
+			new:   "_ = err\n\treturn content{encoding: encoding, parts: parts}, nil",
 			first: "Batches|Parts",
 		},
 		{
@@ -112,8 +112,13 @@ func contentControls() []control {
 		},
 		{
 			name: "compressed-limit", without: "a large result that is compressed makes every duplicate expensive", file: content,
-			old: "case pieces != nil && len(pieces[0]) <= s.inlineLimit:", new: "case pieces != nil:",
+			old: "len(pieces) == 1 && len(pieces[0]) <= s.inlineLimit", new: "len(pieces) == 1",
 			first: "WhatIsCompressed",
+		},
+		{
+			name: "compressed-whole", without: "of a result that is larger than an item after compression only the beginning is stored", file: content,
+			old: "len(pieces) == 1 && len(pieces[0]) <= s.inlineLimit", new: "len(pieces[0]) <= s.inlineLimit",
+			first: "KeptWhole",
 		},
 		{
 			name: "compressed-pays", without: "results are compressed that cost as much as before", file: compress,
