@@ -29,7 +29,7 @@ func protocolMutants() []explanation {
 			why: "a pause that ends with its context is cut off by it",
 		},
 		{
-			file: "settle.go", mutant: "< becomes <= in if len(next.Result) < longWrite {",
+			file: "settle.go", mutant: ">= becomes > in if len(next.Result) >= longWrite {",
 			why: "a result of exactly this size may go either way",
 		},
 	}
