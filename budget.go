@@ -79,7 +79,8 @@ func halfOf(ctx context.Context) (context.Context, context.CancelFunc) {
 	if !ok {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeout(ctx, time.Until(deadline)/2)
+	// Never later than the deadline, also if that is over: package context would leave the end to the budget, which has none.
+	return context.WithDeadline(ctx, deadline.Add(-max(time.Until(deadline)/2, 0)))
 }
 
 // wholeOf gives one try all of the time that is left.

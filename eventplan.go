@@ -130,7 +130,7 @@ func (p *planner) typed(t reflect.Type, path string) *node {
 	}
 	switch t.Kind() { //nolint:exhaustive // all others are none
 	case reflect.Pointer:
-		if t.Elem().Kind() == reflect.Struct {
+		if t.Elem().Kind() == reflect.Struct && !decodesItself(t.Elem()) {
 			return p.typed(t.Elem(), path)
 		}
 	case reflect.Struct:
@@ -164,6 +164,9 @@ func (p *planner) fields(t reflect.Type, path string) *node {
 	n := &node{kind: kindObject, rest: anyNode, folds: true}
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if !f.IsExported() || name == "-" { // the decoder ignores it
+			return nil
+		}
 		if !isToken(name) || options != "" && options != "omitempty" {
 			return nil
 		}

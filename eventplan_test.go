@@ -48,6 +48,17 @@ func TestPlanNeedsMembersOfKnownTypes(t *testing.T) {
 		Name string          `json:"name"`
 		Own  json.RawMessage `json:"own"`
 	}
+	type withPointer struct {
+		Name string        `json:"name"`
+		Own  *plannedByOwn `json:"own"`
+	}
+	withHidden := reflect.StructOf([]reflect.StructField{
+		{Name: "name", PkgPath: "events", Type: reflect.TypeFor[string](), Tag: `json:"name"`},
+	})
+	type withIgnored struct {
+		Name string `json:"name"`
+		Dash string `json:"-"`
+	}
 	type withText struct {
 		Name string          `json:"name"`
 		Own  plannedByItself `json:"own"`
@@ -78,6 +89,9 @@ func TestPlanNeedsMembersOfKnownTypes(t *testing.T) {
 		"float":                    planOf(reflect.TypeFor[withNumber](), name, names),
 		"decodes itself":           planOf(reflect.TypeFor[withDecoder](), name, names),
 		"decodes itself, a struct": planOf(reflect.TypeFor[withStruct](), name, names),
+		"decodes itself, pointed":  planOf(reflect.TypeFor[withPointer](), name, names),
+		"not exported":             planOf(withHidden, name, names),
+		"ignored":                  planOf(reflect.TypeFor[withIgnored](), name, names),
 		"decodes itself, a text":   planOf(reflect.TypeFor[withText](), name, names),
 		"more headers than bits":   planOf(reflect.TypeFor[plannedInner](), name, make([]string, 65)),
 	} {

@@ -185,7 +185,8 @@ func WithWait(d time.Duration) Option {
 
 // WithStoreIf decides which results are stored. The default of HTTP handlers goes by status, see [WithHTTP]; any other
 // handler stores every result that it returns without an error. A result for which it returns false is handled by the error
-// policy: released by default, so that the client may retry. It replaces the HTTP rule of which statuses are stored.
+// policy: released by default, so that the client may retry. It replaces the HTTP rule of which statuses are stored, and
+// does not change what it is given.
 func WithStoreIf[Out any](storeIf func(out Out) bool) Option {
 	return userFunc("WithStoreIf", storeIf, func(c *config) { c.user.storeIf = storeIf })
 }

@@ -21,6 +21,14 @@ func eventControls() []control {
 			old: "if decodesItself(t) {", new: "if false {",
 		},
 		{
+			name: "plan-pointed", without: "so is one behind a pointer", file: plan,
+			old: " && !decodesItself(t.Elem())", new: "",
+		},
+		{
+			name: "plan-ignored", without: "a field is read that the decoder ignores", file: plan,
+			old: `!f.IsExported() || name == "-"`, new: "false",
+		},
+		{
 			name: "plan-option", without: "so is a member that has its own form", file: plan,
 			old: ` || options != "" && options != "omitempty" {`, new: ` || options == "-" {`,
 		},

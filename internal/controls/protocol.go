@@ -331,6 +331,10 @@ func settlementControls() []control {
 			old: "if len(next.Result) >= longWrite {", new: "if true {",
 		},
 		{
+			name: "half-of-nothing", without: "a call for which no time is left is not cut short at all", file: "budget.go",
+			old: "context.WithDeadline(ctx, deadline.Add(-max(time.Until(deadline)/2, 0)))", new: "context.WithTimeout(ctx, time.Until(deadline)/2)",
+		},
+		{
 			name: "complete-whole-time", without: "a large result that cannot be written leaves no time to mark it as lost", file: "budget.go",
 			old: "return context.WithDeadline(ctx, deadline)", new: "_ = deadline\n\treturn context.WithCancel(ctx)",
 		},
