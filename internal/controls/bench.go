@@ -23,6 +23,8 @@ type bench struct {
 	suites map[string]string
 	// limits are how long they may take; intact finds out. Zero is no limit.
 	limits map[string]time.Duration
+	// slow are patterns of the tests that take long, by package; intact finds out. Empty is none.
+	slow map[string]string
 	// broken says by name why a control cannot be run.
 	broken map[string]error
 }
@@ -35,7 +37,7 @@ func newBench(root string, controls []control) (*bench, error) {
 	}
 	b := &bench{
 		root: root, dir: dir,
-		suites: make(map[string]string), limits: make(map[string]time.Duration), broken: make(map[string]error),
+		suites: make(map[string]string), limits: make(map[string]time.Duration), slow: make(map[string]string), broken: make(map[string]error),
 	}
 	if err := b.compile(controls); err != nil {
 		return nil, errors.Join(err, b.close())

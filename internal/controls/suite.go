@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"os"
 	"os/exec"
@@ -31,7 +32,7 @@ const retries = 3
 func (b *bench) intact() error {
 	for _, suite := range slices.Sorted(maps.Keys(b.suites)) {
 		started := time.Now()
-		failed, err := b.test(suite, "", ".")
+		failed, out, err := b.test(suite, "", tests{run: "."})
 		if err != nil {
 			return err
 		}
@@ -39,19 +40,23 @@ func (b *bench) intact() error {
 			return fmt.Errorf("with all guards in place, %s fails in %s", failed, suite)
 		}
 		b.limits[suite] = max(shortestLimit, limitFactor*time.Since(started))
+		b.slow[suite] = slowTests(out)
 	}
 	return nil
 }
 
 // run takes the guard out and returns a test that fails because of it, if one does.
 func (b *bench) run(c control) (caughtBy string, err error) {
-	patterns := []string{"."}
-	if c.first != "" {
-		patterns = []string{c.first, "."}
-	}
 	for _, suite := range c.packages() {
-		for _, pattern := range patterns {
-			if caughtBy, err = b.runIn(suite, c.name, pattern); caughtBy != "" || err != nil {
+		var order []tests
+		if c.first != "" {
+			order = append(order, tests{run: c.first})
+		}
+		if slow := b.slow[suite]; slow != "" {
+			order = append(order, tests{run: ".", skip: slow})
+		}
+		for _, which := range append(order, tests{run: "."}) {
+			if caughtBy, err = b.runIn(suite, c.name, which); caughtBy != "" || err != nil {
 				return caughtBy, err
 			}
 		}
@@ -59,10 +64,13 @@ func (b *bench) run(c control) (caughtBy string, err error) {
 	return "", nil
 }
 
+// tests are those of a suite that match one pattern and not the other.
+type tests struct{ run, skip string }
+
 // runIn requires that a test which has failed fails again: once may be chance, above all on a busy machine.
-func (b *bench) runIn(suite, active, pattern string) (caughtBy string, err error) {
+func (b *bench) runIn(suite, active string, which tests) (caughtBy string, err error) {
 	started := time.Now()
-	failed, err := b.test(suite, active, pattern)
+	failed, _, err := b.test(suite, active, which)
 	switch {
 	case failed == "" || err != nil:
 		return "", err
@@ -71,7 +79,7 @@ func (b *bench) runIn(suite, active, pattern string) (caughtBy string, err error
 	}
 	top, _, _ := strings.Cut(failed, "/")
 	for range retries {
-		again, err := b.test(suite, active, "^"+regexp.QuoteMeta(top)+"$")
+		again, _, err := b.test(suite, active, tests{run: "^" + regexp.QuoteMeta(top) + "$"})
 		if err != nil {
 			return "", err
 		}
@@ -82,40 +90,34 @@ func (b *bench) runIn(suite, active, pattern string) (caughtBy string, err error
 	return "", fmt.Errorf("%s failed once, but not again in %d tries", failed, retries)
 }
 
-// test runs the tests of a suite that match the pattern until the first one fails, and returns that one.
-func (b *bench) test(suite, active, pattern string) (failed string, err error) {
+// test runs tests of a suite until the first one fails, and returns that one, and all that they print.
+func (b *bench) test(suite, active string, which tests) (failed string, out []byte, err error) {
 	cmd := exec.Command("go", "tool", "test2json", b.suites[suite],
 		"-test.v=test2json", "-test.short", "-test.failfast", "-test.paniconexit0",
-		"-test.timeout="+b.limits[suite].String(), "-test.run="+pattern)
+		"-test.timeout="+b.limits[suite].String(), "-test.run="+which.run, "-test.skip="+which.skip)
 	cmd.Dir = filepath.Join(b.root, filepath.FromSlash(suite))
 	// A test that cannot run must not count as one that passes.
 	cmd.Env = append(os.Environ(), switchEnv+"="+active, "IDEMPOTENT_TEST_STRICT=1")
 	var problems bytes.Buffer
 	cmd.Stderr = &problems
-	out, err := cmd.Output()
+	out, err = cmd.Output()
 	failed, passed := firstFailure(out)
 	switch {
 	case passed && err == nil:
-		return "", nil
+		return "", out, nil
 	case failed != "":
-		return failed, nil
+		return failed, out, nil
 	case err == nil:
 		err = errors.New("no result")
 	}
-	return "", fmt.Errorf("%s: %w: %s", suite, err, tail(string(out)+problems.String()))
+	return "", nil, fmt.Errorf("%s: %w: %s", suite, err, tail(string(out)+problems.String()))
 }
 
 // firstFailure finds the failed test in what test2json prints: the deepest that ended, or the one that was running when a
 // panic or the time limit ended the process.
 func firstFailure(out []byte) (failed string, passed bool) {
 	running := ""
-	lines := bufio.NewScanner(bytes.NewReader(out))
-	lines.Buffer(nil, 64<<20)
-	for lines.Scan() {
-		var event struct{ Action, Test string }
-		if json.Unmarshal(lines.Bytes(), &event) != nil {
-			continue
-		}
+	for event := range events(out) {
 		switch {
 		case event.Action == "fail" && event.Test != "":
 			return event.Test, false
@@ -128,4 +130,40 @@ func firstFailure(out []byte) (failed string, passed bool) {
 		}
 	}
 	return running, false
+}
+
+// slowTest is how many seconds a test takes that is left for the end: most guards are missed by a quick one.
+const slowTest = 0.2
+
+// slowTests is a pattern of the tests that took long, empty if none did.
+func slowTests(out []byte) string {
+	var names []string
+	for event := range events(out) {
+		if event.Action == "pass" && event.Elapsed > slowTest && event.Test != "" && !strings.Contains(event.Test, "/") {
+			names = append(names, regexp.QuoteMeta(event.Test))
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return "^(" + strings.Join(names, "|") + ")$"
+}
+
+// event is a line of test2json. What else a test prints is no event.
+type event struct {
+	Action, Test string
+	Elapsed      float64
+}
+
+func events(out []byte) iter.Seq[event] {
+	return func(yield func(event) bool) {
+		lines := bufio.NewScanner(bytes.NewReader(out))
+		lines.Buffer(nil, 64<<20)
+		for lines.Scan() {
+			var e event
+			if json.Unmarshal(lines.Bytes(), &e) == nil && !yield(e) {
+				return
+			}
+		}
+	}
 }
