@@ -47,10 +47,14 @@ func (b *bench) intact() error {
 
 // run takes the guard out and returns a test that fails because of it, if one does.
 func (b *bench) run(c control) (caughtBy string, err error) {
+	likely := c.first
+	if likely == "" {
+		likely = b.testsBeside(c.file)
+	}
 	for _, suite := range c.packages() {
 		var order []tests
-		if c.first != "" {
-			order = append(order, tests{run: c.first})
+		if likely != "" {
+			order = append(order, tests{run: likely})
 		}
 		if slow := b.slow[suite]; slow != "" {
 			order = append(order, tests{run: ".", skip: slow})
@@ -62,6 +66,29 @@ func (b *bench) run(c control) (caughtBy string, err error) {
 		}
 	}
 	return "", nil
+}
+
+var testFunction = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+
+// testsBeside is a pattern of the tests in the test file of a source file, empty if it has none.
+func (b *bench) testsBeside(file string) string {
+	source, err := os.ReadFile(filepath.Join(b.root, strings.TrimSuffix(filepath.FromSlash(file), ".go")+"_test.go"))
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for _, found := range testFunction.FindAllSubmatch(source, -1) {
+		names = append(names, string(found[1]))
+	}
+	return anyOf(names)
+}
+
+// anyOf is a pattern of these tests, empty if there are none.
+func anyOf(names []string) string {
+	if names == nil {
+		return ""
+	}
+	return "^(" + strings.Join(names, "|") + ")$"
 }
 
 // tests are those of a suite that match one pattern and not the other.
@@ -140,13 +167,10 @@ func slowTests(out []byte) string {
 	var names []string
 	for event := range events(out) {
 		if event.Action == "pass" && event.Elapsed > slowTest && event.Test != "" && !strings.Contains(event.Test, "/") {
-			names = append(names, regexp.QuoteMeta(event.Test))
+			names = append(names, event.Test)
 		}
 	}
-	if names == nil {
-		return ""
-	}
-	return "^(" + strings.Join(names, "|") + ")$"
+	return anyOf(names)
 }
 
 // event is a line of test2json. What else a test prints is no event.
