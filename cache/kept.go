@@ -99,7 +99,7 @@ func (s *Store) peek(r idempotent.Record) (held idempotent.Record, found bool) {
 
 // learnResult gives the record that is kept, if it is r, its result in place of the parts.
 func (s *Store) learnResult(r idempotent.Record, result []byte) {
-	if _, found := s.peek(r); !found || len(result) > s.maxBytes {
+	if len(result) > s.maxBytes {
 		return
 	}
 	result = bytes.Clone(result)
