@@ -92,3 +92,28 @@ func leastAllocated(f, before func()) uint64 {
 	}
 	return least
 }
+
+// TestAllocationsOfADelivery counts all that a delivery takes, with the store in memory.
+func TestAllocationsOfADelivery(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	handler := responding(1 << 10)
+	now := time.Now()
+	wrapped := idempotent.Wrap(handler, memory.New(), idempotent.WithClock(func() time.Time { return now }))
+	payload, err := json.Marshal(ask{key: "k"}.v2())
+	require.NoError(t, err)
+	count := func(h invoker, before func()) float64 {
+		return testing.AllocsPerRun(100, func() {
+			before()
+			if _, err := h.Invoke(ctx, payload); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	alone := count(lambda.NewHandler(handler), func() {})
+	first := count(wrapped, func() { now = now.Add(48 * time.Hour) })
+	replay := count(wrapped, func() {})
+	t.Logf("the handler alone %v, a first execution %v, a replay %v", alone, first, replay)
+	require.LessOrEqual(t, first, alone+25)
+	require.LessOrEqual(t, replay, 16.0)
+}
