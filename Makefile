@@ -11,6 +11,9 @@ FUZZTIME ?= 20s
 # RUN selects sections of the benchmarks by a regular expression, ROUNDS is how often each of their cases is measured.
 RUN ?=
 ROUNDS ?= 15
+# PACKAGES are what mutants changes, FILES selects their files by a regular expression.
+PACKAGES ?= ./internal/protocol ./store
+FILES ?=
 # STACK names the CloudFormation stack, PARAMETERS sets parameters of template.yaml: PARAMETERS='Authorization=AWS_IAM'.
 STACK ?= idempotent
 PARAMETERS ?=
@@ -48,18 +51,20 @@ demo: ## the whole story without a person: charge, replay, misuse, crash, recove
 
 .PHONY: test
 test: ## every test, with the race detector and DynamoDB Local (STRICT=1, DYNAMODB_ENDPOINT=)
-	@# The end-to-end tests have deadlines of real seconds, so nothing runs beside them.
+	@# The end-to-end tests have deadlines of real seconds, so nothing runs beside them. The explorer plays one step at a time:
+	@# the race detector sees some of its schedules, and all are played without it.
 	IDEMPOTENT_TEST_STRICT=$(STRICT) $(WITH_DYNAMODB) $(SHELL) -c '\
-		go test -race -shuffle=on -timeout 20m $$(go list ./... | grep -v /internal/e2e) && go test -race -shuffle=on ./internal/e2e && \
-		cd bench && go test -shuffle=on ./...'
+		go test -race -shuffle=on -timeout 20m ./... && (cd bench && go test -shuffle=on ./...) && cd proof && \
+		go test -race -shuffle=on -timeout 20m $$(go list ./... | grep -vE "/(e2e|explore)$$") && \
+		go test -timeout 20m ./explore && go test -race -skip TestEverySchedule ./explore && go test -race -shuffle=on ./e2e'
 	@echo 'Allocation counts, which the race detector changes:'
 	go test -run 'Alloc' ./...
 
 .PHONY: lint
 lint: $(GOLANGCI) ## formatting, linters, and the rules about what may import what
-	go mod tidy -diff
-	$(GOLANGCI) run ./...
-	cd bench && go mod tidy -diff && $(GOLANGCI) run ./...
+	@set -e; for module in . bench proof; do \
+		echo "lint $$module"; (cd $$module && go mod tidy -diff && $(GOLANGCI) run ./...); \
+	done
 
 $(GOLANGCI):
 	GOBIN=$(TOOLS) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
@@ -75,33 +80,34 @@ fuzz: ## every fuzz target for FUZZTIME
 
 .PHONY: torture
 torture: ## random kills of the real binary on the wire, for TORTURE=10m
-	IDEMPOTENT_TORTURE=$(or $(TORTURE),10m) IDEMPOTENT_TEST_STRICT=1 $(WITH_DYNAMODB) go test -timeout 0 -count=1 -run Kill -v ./internal/e2e
+	IDEMPOTENT_TORTURE=$(or $(TORTURE),10m) IDEMPOTENT_TEST_STRICT=1 $(WITH_DYNAMODB) \
+		go test -C proof -timeout 0 -count=1 -run Kill -v ./e2e
 
 .PHONY: bench
 bench: ## what it costs, beside the SDK by hand and other libraries (RUN=fake, ROUNDS=15)
 	@$(WITH_DYNAMODB) go run -C bench . -run '$(RUN)' -rounds $(ROUNDS)
 
-# The proof, see docs/guarantees.md.
+# The proof is a module of its own, see docs/guarantees.md.
 
 .PHONY: controls
 controls: ## takes the guards out, one at a time, and requires that a test fails each time (SKIP=)
-	IDEMPOTENT_TEST_STRICT=1 $(WITH_DYNAMODB) go run ./internal/controls -skip '$(or $(SKIP),^$$)'
+	IDEMPOTENT_TEST_STRICT=1 $(WITH_DYNAMODB) go run -C proof ./controls -skip '$(or $(SKIP),^$$)'
 
 .PHONY: mutants
-mutants: $(GREMLINS) ## mutation testing of the protocol, by the same means
-	go run ./internal/controls -mutants $(GREMLINS) -run '^(claim|judge|settle|lease|invoke|wait|record|budget|policy)\.go$$'
+mutants: $(GREMLINS) ## mutation testing of the protocol, by the same means (PACKAGES='./dynamo ./cache' FILES=)
+	go run -C proof ./controls -mutants $(GREMLINS) -run '$(FILES)' $(PACKAGES)
 
 $(GREMLINS):
 	GOBIN=$(TOOLS) go install github.com/go-gremlins/gremlins/cmd/gremlins@$(GREMLINS_VERSION)
 
 .PHONY: model
 model: ## checks the model of the protocol with Spin, with and without its guards
-	model/check
+	proof/model/check
 
 .PHONY: interop
 interop: ## AWS Powertools for Python and TypeScript and this library on one table, in every direction (STRICT=1)
 	@IDEMPOTENT_INTEROP=1 IDEMPOTENT_TEST_STRICT=$(STRICT) $(WITH_DYNAMODB) $(SHELL) -c '\
-		(cd internal/interop && go test -count=1 -timeout 20m -run TestMatrix) && \
+		(cd proof/interop && go test -count=1 -timeout 20m -run TestMatrix) && \
 		cd bench && go test -count=1 -run "Peers|Measures/powertools"'
 
 # The deployment, see docs/deployment.md.

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/internal/faultstore"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // balanced is a handler behind a load balancer.
@@ -127,7 +127,7 @@ func TestStatusDescriptionIsThatOfTheHandler(t *testing.T) {
 func TestStatusDescriptionOfEveryProblem(t *testing.T) {
 	t.Parallel()
 	inProgress := func(status int) responseALB {
-		store := faultstore.New(memory.New(), nil)
+		store := storetest.NewFaulty(memory.New(), nil)
 		running, finish, done := make(chan struct{}), make(chan struct{}), make(chan error)
 		h := idempotent.Wrap(func(context.Context, requestALB) (responseALB, error) {
 			close(running)
@@ -295,20 +295,6 @@ func TestEventsOfLoadBalancersAndRESTAPIsAreToldApart(t *testing.T) {
 			assert.Contains(t, r.Body, "problems.md#refused", "%s as %s", name, handler)
 		}
 	}
-}
-
-// run delivers a payload to a handler that must not be executed.
-func run[In, Out any](t *testing.T, payload []byte) (Out, error) {
-	t.Helper()
-	store := faultstore.New(memory.New(), nil)
-	h := idempotent.Wrap(mustNotRun[In, Out](t), store)
-	result, err := h.Invoke(t.Context(), payload)
-	assert.Empty(t, store.Calls())
-	var out Out
-	if err == nil {
-		err = json.Unmarshal(result, &out)
-	}
-	return out, err
 }
 
 func TestEitherHeaderOfAGatewayTellsARealEvent(t *testing.T) {

@@ -12,8 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/internal/faultstore"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
 )
 
 func TestFirstExecutionIsOneClaimAndOneSwapAndAReplayIsOneClaim(t *testing.T) {
@@ -21,12 +22,12 @@ func TestFirstExecutionIsOneClaimAndOneSwapAndAReplayIsOneClaim(t *testing.T) {
 		s := newShop(t)
 		first, err := s.handle(1999)
 		require.NoError(t, err)
-		assert.Equal(t, []faultstore.Op{faultstore.Claim, faultstore.Swap}, s.store.Ops())
+		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpSwap}, s.store.Ops())
 
 		again, err := s.handle(1999)
 		require.NoError(t, err)
 		assert.Equal(t, first, again)
-		assert.Equal(t, []faultstore.Op{faultstore.Claim, faultstore.Swap, faultstore.Claim}, s.store.Ops())
+		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpSwap, storetest.OpClaim}, s.store.Ops())
 		assertExecuted(t, s, 1)
 	})
 }
@@ -36,13 +37,13 @@ func TestClaimWhoseReplyIsLostIsRecognisedAsOurs(t *testing.T) {
 	for name, fault := range passingFaults {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
-				s := newShopOn(t, memory.New(), faultstore.OnCall(1, fault))
+				s := newShopOn(t, memory.New(), storetest.OnCall(1, fault))
 				got, err := s.handle(1999)
 				require.NoError(t, err)
 				assert.Equal(t, receipt{Charge: 1, Amount: 1999}, got)
 				assertExecuted(t, s, 1)
 				assert.Equal(t, 1, s.store.Fired())
-				assert.Equal(t, idempotent.StatusCompleted, s.mustRecord().Status)
+				assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
 				assert.Equal(t, 1, s.event().Attempt, "it is one claim, however often it was sent")
 			})
 		})
@@ -52,14 +53,14 @@ func TestClaimWhoseReplyIsLostIsRecognisedAsOurs(t *testing.T) {
 func TestClaimThatStaysUnknownIsUndoneAndNeverExecutes(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		// The first claim is applied, but no reply to a claim ever arrives; the undo does.
-		s := newShopOn(t, memory.New(), func(c faultstore.Call) faultstore.Fault {
+		s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
 			switch {
-			case c.Op != faultstore.Claim:
-				return faultstore.Slow
+			case c.Op != storetest.OpClaim:
+				return storetest.Slow
 			case c.N == 1:
-				return faultstore.HangAfter
+				return storetest.HangAfter
 			default:
-				return faultstore.LoseRequest
+				return storetest.LoseRequest
 			}
 		})
 		started := time.Now()
@@ -78,11 +79,11 @@ func TestClaimThatStaysUnknownIsUndoneAndNeverExecutes(t *testing.T) {
 
 func TestUndoWhoseReplyIsLostStillNeverExecutes(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), func(c faultstore.Call) faultstore.Fault {
-			if c.Op == faultstore.Claim {
-				return faultstore.LoseReply // applied the first time, ours ever after, and no reply says so
+		s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
+			if c.Op == storetest.OpClaim {
+				return storetest.LoseReply // applied the first time, ours ever after, and no reply says so
 			}
-			return faultstore.HangBefore
+			return storetest.HangBefore
 		})
 		started := time.Now()
 		_, err := s.handle(1999)
@@ -101,15 +102,15 @@ func TestUndoWhoseReplyIsLostStillNeverExecutes(t *testing.T) {
 
 func TestStoreThatDeniesAccessIsAnsweredAtOnceWithoutAnUndo(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), faultstore.OnCall(1, faultstore.Deny))
+		s := newShopOn(t, memory.New(), storetest.OnCall(1, storetest.Deny))
 		started := time.Now()
 		_, err := s.handle(1999)
-		var se *idempotent.StoreError
+		var se *store.Error
 		require.ErrorAs(t, err, &se)
 		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
-		assert.Equal(t, idempotent.FailureAccessDenied, se.Kind)
+		assert.Equal(t, store.FailureAccessDenied, se.Kind)
 		assert.Zero(t, time.Since(started))
-		assert.Equal(t, []faultstore.Op{faultstore.Claim}, s.store.Ops())
+		assert.Equal(t, []storetest.Op{storetest.OpClaim}, s.store.Ops())
 		assertExecuted(t, s, 0)
 	})
 }
@@ -119,10 +120,10 @@ func TestOutageIsAnsweredWithinTheClaimBudgetAndTheDeadline(t *testing.T) {
 		"budget":   {time.Minute, idempotent.DefaultClaimBudget},
 		"deadline": {time.Second, 900 * time.Millisecond},
 	} {
-		for fault, f := range map[string]faultstore.Fault{"silent": faultstore.HangBefore, "refusing": faultstore.Refuse} {
+		for fault, f := range map[string]storetest.Fault{"silent": storetest.HangBefore, "refusing": storetest.Refuse} {
 			t.Run(name+" "+fault, func(t *testing.T) {
 				inBubble(t, func(t *testing.T) {
-					s := newShopOn(t, memory.New(), func(faultstore.Call) faultstore.Fault { return f })
+					s := newShopOn(t, memory.New(), func(storetest.Call) storetest.Fault { return f })
 					started := time.Now()
 					_, err := s.handleFor(tc.timeout, 1999)
 					require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
@@ -137,8 +138,8 @@ func TestOutageIsAnsweredWithinTheClaimBudgetAndTheDeadline(t *testing.T) {
 
 func TestInvocationThatIsShortOfTimeStillClaims(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), faultstore.OnCall(1, faultstore.Slow))
-		_, err := s.handleFor(2*faultstore.SlowFor, 1999)
+		s := newShopOn(t, memory.New(), storetest.OnCall(1, storetest.Slow))
+		_, err := s.handleFor(2*storetest.SlowFor, 1999)
 		require.NoError(t, err)
 		assertExecuted(t, s, 1)
 	})
@@ -146,7 +147,7 @@ func TestInvocationThatIsShortOfTimeStillClaims(t *testing.T) {
 
 func TestCallerThatGivesUpDuringTheClaimLeavesNoClaimBehind(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), faultstore.OnOp(faultstore.Claim, faultstore.HangAfter))
+		s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpClaim, storetest.HangAfter))
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(10*time.Millisecond, cancel)
 		_, err := s.handler.Handle(ctx, order{ID: "o-1"})
@@ -157,12 +158,12 @@ func TestCallerThatGivesUpDuringTheClaimLeavesNoClaimBehind(t *testing.T) {
 }
 
 func TestAnotherFingerprintIsAMismatchInEveryState(t *testing.T) {
-	for name, change := range map[string]func(r *idempotent.Record){
-		"in progress": func(*idempotent.Record) {},
-		"lapsed":      func(r *idempotent.Record) { r.Lease = r.Lease.Add(-time.Hour) },
-		"completed":   func(r *idempotent.Record) { completed(r, `{"charge":7,"amount":1}`) },
-		"unknown":     func(r *idempotent.Record) { r.Status = idempotent.StatusUnknown },
-		"strange":     func(r *idempotent.Record) { r.Status = "STRANGE" },
+	for name, change := range map[string]func(r *store.Record){
+		"in progress": func(*store.Record) {},
+		"lapsed":      func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) },
+		"completed":   func(r *store.Record) { completed(r, `{"charge":7,"amount":1}`) },
+		"unknown":     func(r *store.Record) { r.Status = store.StatusUnknown },
+		"strange":     func(r *store.Record) { r.Status = "STRANGE" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
@@ -174,7 +175,7 @@ func TestAnotherFingerprintIsAMismatchInEveryState(t *testing.T) {
 				require.NotEmpty(t, fingerprint)
 
 				fresh := newShop(t, amountFingerprint())
-				before := fresh.put(func(r *idempotent.Record) {
+				before := fresh.put(func(r *store.Record) {
 					r.Fingerprint = fingerprint
 					change(r)
 				})
@@ -192,7 +193,7 @@ func TestAnotherFingerprintIsAMismatchInEveryState(t *testing.T) {
 func TestFingerprintOfAnUnknownVersionIsUnreadable(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t, amountFingerprint())
-		s.put(func(r *idempotent.Record) { r.Fingerprint = "99:abc"; r.Lease = r.Lease.Add(-time.Hour) })
+		s.put(func(r *store.Record) { r.Fingerprint = "99:abc"; r.Lease = r.Lease.Add(-time.Hour) })
 		_, err := s.handle(2)
 		require.ErrorIs(t, err, idempotent.ErrUnreadable)
 		assertExecuted(t, s, 0)
@@ -202,7 +203,7 @@ func TestFingerprintOfAnUnknownVersionIsUnreadable(t *testing.T) {
 func TestRecordWithoutAFingerprintMatchesNoRequestThatHasOne(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t, amountFingerprint())
-		s.put(func(r *idempotent.Record) { completed(r, `{"charge":7}`) })
+		s.put(func(r *store.Record) { completed(r, `{"charge":7}`) })
 		_, err := s.handle(2)
 		require.ErrorIs(t, err, idempotent.ErrMismatch)
 	})
@@ -241,7 +242,7 @@ func TestExpiredRecordOfAnotherRequestIsNoMismatch(t *testing.T) {
 func TestLiveLeaseIsInProgressAndSaysHowLong(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
-		s.put(func(r *idempotent.Record) { r.Expiry = r.Expiry.Add(-48 * time.Hour) })
+		s.put(func(r *store.Record) { r.Expiry = r.Expiry.Add(-48 * time.Hour) })
 		_, err := s.handle(1)
 		var running *idempotent.InProgressError
 		require.ErrorAs(t, err, &running, "the lease outranks the expiry")
@@ -253,7 +254,7 @@ func TestLiveLeaseIsInProgressAndSaysHowLong(t *testing.T) {
 func TestLapsedLeaseIsTakenOverFromItsEndOn(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
-		seen := s.put(func(*idempotent.Record) {})
+		seen := s.put(func(*store.Record) {})
 		time.Sleep(time.Until(seen.Lease) - time.Nanosecond)
 		_, err := s.handle(1)
 		require.ErrorIs(t, err, idempotent.ErrInProgress)
@@ -266,35 +267,35 @@ func TestLapsedLeaseIsTakenOverFromItsEndOn(t *testing.T) {
 		e := s.event()
 		assert.True(t, e.Recovered)
 		assert.Equal(t, 2, e.Attempt)
-		assert.Equal(t, []faultstore.Op{faultstore.Claim, faultstore.Claim, faultstore.Swap, faultstore.Swap}, s.store.Ops())
+		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpClaim, storetest.OpSwap, storetest.OpSwap}, s.store.Ops())
 	})
 }
 
 func TestRecordOfPowertoolsIsProtectedByItsLeaseOrElseItsExpiry(t *testing.T) {
 	for name, tc := range map[string]struct {
-		change func(r *idempotent.Record)
-		free   bool
+		change  func(r *store.Record)
+		attempt int // 0 for one that does not execute
 	}{
-		"lease live":                {func(*idempotent.Record) {}, false},
-		"lease lapsed":              {func(r *idempotent.Record) { r.Lease = r.Lease.Add(-time.Hour) }, true},
-		"no lease, expiry to come":  {func(r *idempotent.Record) { r.Lease = time.Time{} }, false},
-		"no lease, expiry has come": {func(r *idempotent.Record) { r.Lease, r.Expiry = time.Time{}, time.Now() }, true},
+		"lease live":                {func(*store.Record) {}, 0},
+		"lease lapsed":              {func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) }, 2},
+		"no lease, expiry to come":  {func(r *store.Record) { r.Lease = time.Time{} }, 0},
+		"no lease, expiry has come": {func(r *store.Record) { r.Lease, r.Expiry = time.Time{}, time.Now() }, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				s := newShop(t)
-				s.put(func(r *idempotent.Record) {
+				s.put(func(r *store.Record) {
 					r.Owner, r.Attempt, r.CreatedAt = "", 0, time.Time{}
 					tc.change(r)
 				})
 				_, err := s.handle(1)
-				if !tc.free {
+				if tc.attempt == 0 {
 					require.ErrorIs(t, err, idempotent.ErrInProgress)
 					assertExecuted(t, s, 0)
 					return
 				}
 				require.NoError(t, err)
-				assert.Equal(t, 2, s.mustRecord().Attempt, "there was one execution before")
+				assert.Equal(t, tc.attempt, s.mustRecord().Attempt, "a taker counts the execution before it, of an expired record nothing is left")
 			})
 		})
 	}
@@ -303,7 +304,7 @@ func TestRecordOfPowertoolsIsProtectedByItsLeaseOrElseItsExpiry(t *testing.T) {
 func TestOneOfManyTakesOver(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
-		s.put(func(r *idempotent.Record) { r.Lease = r.Lease.Add(-time.Hour) })
+		s.put(func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) })
 		s.do = func(_ context.Context, o order) (receipt, error) {
 			time.Sleep(time.Second)
 			return receipt{Amount: o.Amount}, nil
@@ -323,8 +324,8 @@ func TestOneOfManyTakesOver(t *testing.T) {
 
 func TestTakeoverWhoseReplyIsLostIsRecognisedAsOurs(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), faultstore.OnCall(2, faultstore.LoseReply))
-		s.put(func(r *idempotent.Record) { r.Lease = r.Lease.Add(-time.Hour) })
+		s := newShopOn(t, memory.New(), storetest.OnCall(2, storetest.LoseReply))
+		s.put(func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) })
 		_, err := s.handle(1)
 		require.NoError(t, err)
 		assertExecuted(t, s, 1)
@@ -333,8 +334,10 @@ func TestTakeoverWhoseReplyIsLostIsRecognisedAsOurs(t *testing.T) {
 }
 
 func TestTakeoverThatIsUndoneLeavesWhatWasSeen(t *testing.T) {
-	for name, status := range map[string]idempotent.Status{
-		"lapsed": idempotent.StatusInProgress, "unknown": idempotent.StatusUnknown,
+	for name, change := range map[string]func(r *store.Record){
+		"lapsed":                   func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) },
+		"unknown":                  func(r *store.Record) { r.Status, r.Lease = store.StatusUnknown, r.Lease.Add(-time.Hour) },
+		"unknown, without a lease": func(r *store.Record) { r.Status, r.Lease = store.StatusUnknown, time.Time{} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
@@ -344,29 +347,33 @@ func TestTakeoverThatIsUndoneLeavesWhatWasSeen(t *testing.T) {
 						asked++
 						return idempotent.StillUnknown[receipt](), nil
 					})
-				rule := func(c faultstore.Call) faultstore.Fault {
+				rule := func(c storetest.Call) storetest.Fault {
 					switch {
-					case c.Op == faultstore.Swap && c.N == 2:
-						return faultstore.HangAfter
-					case c.Op == faultstore.Swap && c.Next.Owner == c.Seen.Owner:
-						return faultstore.Pass // the undo
-					case c.Op == faultstore.Swap:
-						return faultstore.LoseRequest
+					case c.Op == storetest.OpSwap && c.N == 2:
+						return storetest.HangAfter
+					case c.Op == storetest.OpSwap && c.Seen.Owner != "someone":
+						return storetest.Pass // the undo
+					case c.Op == storetest.OpSwap:
+						return storetest.LoseRequest
 					default:
-						return faultstore.Pass
+						return storetest.Pass
 					}
 				}
 				s := newShopOn(t, memory.New(), rule, resolver)
-				seen := s.put(func(r *idempotent.Record) {
-					r.Status, r.Reason, r.Lease = status, "", r.Lease.Add(-time.Hour)
-				})
+				seen := s.put(change)
 				_, err := s.handle(1)
 				require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
 				assert.Zero(t, asked)
 				r := s.mustRecord()
 				assert.Equal(t, seen.Status, r.Status)
-				assert.True(t, r.Lease.Equal(seen.Lease), "nobody has to wait for a lease that never ran")
-				assert.NotEqual(t, seen.Owner, r.Owner, "a takeover still on its way must not match")
+				assert.Equal(t, seen.Attempt, r.Attempt)
+				assert.True(t, r.Expiry.Equal(seen.Expiry))
+				assert.False(t, r.Lease.After(time.Now()), "nobody has to wait for a lease that never ran")
+				for _, c := range s.store.Calls() {
+					if c.Op != storetest.OpGet {
+						assert.NotEqual(t, c.Seen.Owner, r.Owner, "a write still on its way must not match")
+					}
+				}
 				assertExecuted(t, s, 0)
 			})
 		})
@@ -376,8 +383,8 @@ func TestTakeoverThatIsUndoneLeavesWhatWasSeen(t *testing.T) {
 func TestUnknownIsAConflictOfItsOwn(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
-		s.put(func(r *idempotent.Record) {
-			r.Status, r.Reason, r.Lease = idempotent.StatusUnknown, "uncertain", r.Lease.Add(-time.Hour)
+		s.put(func(r *store.Record) {
+			r.Status, r.Reason, r.Lease = store.StatusUnknown, "uncertain", r.Lease.Add(-time.Hour)
 		})
 		_, err := s.handle(1)
 		var unknown *idempotent.UnknownOutcomeError
@@ -388,21 +395,21 @@ func TestUnknownIsAConflictOfItsOwn(t *testing.T) {
 }
 
 func TestWhatCannotBeUnderstoodIsNeverExecutedOver(t *testing.T) {
-	for name, change := range map[string]func(r *idempotent.Record){
-		"unknown status":    func(r *idempotent.Record) { r.Status = "STRANGE" },
-		"no status":         func(r *idempotent.Record) { r.Status = "" },
-		"result altered":    func(r *idempotent.Record) { completed(r, `{"charge":7}`); r.Result = []byte(`{"charge":8}`) },
-		"result of another": func(r *idempotent.Record) { completed(r, `{"charge":7}`); r.Owner = "another" },
-		"no JSON":           func(r *idempotent.Record) { completed(r, `{"charge":`); r.Commit = "" },
-		"no result":         func(r *idempotent.Record) { completed(r, ``); r.Commit, r.Result = "", nil },
-		"other JSON":        func(r *idempotent.Record) { completed(r, `["charge"]`) },
-		"parts, no reader":  func(r *idempotent.Record) { completed(r, `{"charge":7}`); r.Result, r.Parts = nil, "3" },
-		"strange failure":   func(r *idempotent.Record) { completed(r, `[]`); r.Reason = "terminal" },
+	for name, change := range map[string]func(r *store.Record){
+		"unknown status":    func(r *store.Record) { r.Status = "STRANGE" },
+		"no status":         func(r *store.Record) { r.Status = "" },
+		"result altered":    func(r *store.Record) { completed(r, `{"charge":7}`); r.Result = []byte(`{"charge":8}`) },
+		"result of another": func(r *store.Record) { completed(r, `{"charge":7}`); r.Owner = "another" },
+		"no JSON":           func(r *store.Record) { completed(r, `{"charge":`); r.Seal = "" },
+		"no result":         func(r *store.Record) { completed(r, ``); r.Seal, r.Result = "", nil },
+		"other JSON":        func(r *store.Record) { completed(r, `["charge"]`) },
+		"parts, no reader":  func(r *store.Record) { completed(r, `{"charge":7}`); r.Result, r.Parts = nil, "3" },
+		"strange failure":   func(r *store.Record) { completed(r, `[]`); r.Reason = "terminal" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				s := newShop(t)
-				s.put(func(r *idempotent.Record) {
+				s.put(func(r *store.Record) {
 					r.Lease = r.Lease.Add(-time.Hour)
 					change(r)
 				})
@@ -417,16 +424,29 @@ func TestWhatCannotBeUnderstoodIsNeverExecutedOver(t *testing.T) {
 	}
 }
 
+func TestPartsInAStoreThatReadsNoneAreNeverExecutedOver(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.put(func(r *store.Record) { completed(r, `{"charge":7}`); r.Result, r.Parts = nil, "3" })
+		s.handler = idempotent.Wrap(s.charge, struct{ store.Store }{s.store},
+			idempotent.WithOperation("shop"), idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
+		_, err := s.handle(1)
+		var unreadable *idempotent.UnreadableError
+		require.ErrorAs(t, err, &unreadable)
+		assertExecuted(t, s, 0)
+	})
+}
+
 // vanishing reports a record that is gone by the time it is looked at, as often as told.
 type vanishing struct {
-	idempotent.Store
+	store.Store
 	times int
 }
 
-func (v *vanishing) Claim(ctx context.Context, r idempotent.Record, now time.Time) (idempotent.Record, bool, error) {
+func (v *vanishing) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
 	if v.times > 0 {
 		v.times--
-		return idempotent.Record{}, false, nil
+		return store.Record{}, false, nil
 	}
 	return v.Store.Claim(ctx, r, now)
 }
@@ -447,7 +467,7 @@ func TestRecordThatIsGoneWhenLookedAtIsClaimedAgainButNotForEver(t *testing.T) {
 }
 
 // rewrite changes the record of order "o-1" as another process would, whatever it holds.
-func (s *shop) rewrite(key string, change func(r *idempotent.Record)) {
+func (s *shop) rewrite(key string, change func(r *store.Record)) {
 	held, _, err := s.inner.Get(s.t.Context(), key)
 	require.NoError(s.t, err)
 	next := held
@@ -460,12 +480,12 @@ func (s *shop) rewrite(key string, change func(r *idempotent.Record)) {
 func TestOwnClaimThatSomeoneMadeUnknownIsUnknown(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var s *shop
-		s = newShopOn(t, memory.New(), func(c faultstore.Call) faultstore.Fault {
+		s = newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
 			if c.N == 1 {
-				return faultstore.LoseReply
+				return storetest.LoseReply
 			}
-			s.rewrite(c.Next.Key, func(r *idempotent.Record) { r.Status = idempotent.StatusUnknown })
-			return faultstore.Pass
+			s.rewrite(c.Next.Key, func(r *store.Record) { r.Status = store.StatusUnknown })
+			return storetest.Pass
 		})
 		_, err := s.handle(1)
 		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
@@ -476,20 +496,20 @@ func TestOwnClaimThatSomeoneMadeUnknownIsUnknown(t *testing.T) {
 func TestRecordThatCompletedAndExpiredBeforeTheTakeoverIsClaimed(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var s *shop
-		s = newShopOn(t, memory.New(), func(c faultstore.Call) faultstore.Fault {
+		s = newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
 			if c.N == 2 {
-				s.rewrite(c.Next.Key, func(r *idempotent.Record) {
+				s.rewrite(c.Next.Key, func(r *store.Record) {
 					completed(r, `{}`)
 					r.Fingerprint, r.Expiry = "1:of another request", time.Now()
 				})
 			}
-			return faultstore.Pass
+			return storetest.Pass
 		})
-		s.put(func(r *idempotent.Record) { r.Lease = r.Lease.Add(-time.Hour) })
+		s.put(func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) })
 		_, err := s.handle(1)
 		require.NoError(t, err)
 		assertExecuted(t, s, 1)
-		assert.Equal(t, []faultstore.Op{faultstore.Claim, faultstore.Swap, faultstore.Claim, faultstore.Swap}, s.store.Ops())
+		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpSwap, storetest.OpClaim, storetest.OpSwap}, s.store.Ops())
 	})
 }
 
@@ -505,25 +525,25 @@ func TestStoreErrorOfNoKnownKindIsRetriedAsOneOfUnknownOutcome(t *testing.T) {
 
 func TestRecordThatTheStoreCannotReadIsReportedAndLeftAlone(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		failing := &failingClaims{Store: memory.New(), err: &idempotent.UnreadableError{Reason: "attribute odd"}, times: 1}
+		failing := &failingClaims{Store: memory.New(), err: &store.UnreadableError{Reason: "attribute odd"}, times: 1}
 		s := newShopOn(t, failing, nil)
 		_, err := s.handle(1)
 		var unreadable *idempotent.UnreadableError
 		require.ErrorAs(t, err, &unreadable)
 		assert.Equal(t, "shop", unreadable.Operation)
 		assert.Equal(t, "attribute odd", unreadable.Reason)
-		assert.Equal(t, []faultstore.Op{faultstore.Claim}, s.store.Ops(), "neither repeated nor undone")
+		assert.Equal(t, []storetest.Op{storetest.OpClaim}, s.store.Ops(), "neither repeated nor undone")
 		assertExecuted(t, s, 0)
 	})
 }
 
 func TestOutageIsReportedByItsCauseAndNotByTheTimeThatRanOut(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), func(c faultstore.Call) faultstore.Fault {
+		s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
 			if c.N == 1 {
-				return faultstore.Refuse
+				return storetest.Refuse
 			}
-			return faultstore.HangBefore
+			return storetest.HangBefore
 		})
 		_, err := s.handle(1)
 		require.ErrorContains(t, err, "throttled")
@@ -531,15 +551,15 @@ func TestOutageIsReportedByItsCauseAndNotByTheTimeThatRanOut(t *testing.T) {
 }
 
 type failingClaims struct {
-	idempotent.Store
+	store.Store
 	err   error
 	times int
 }
 
-func (f *failingClaims) Claim(ctx context.Context, r idempotent.Record, now time.Time) (idempotent.Record, bool, error) {
+func (f *failingClaims) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
 	if f.times > 0 {
 		f.times--
-		return idempotent.Record{}, false, f.err
+		return store.Record{}, false, f.err
 	}
 	return f.Store.Claim(ctx, r, now)
 }
@@ -575,12 +595,12 @@ func TestManyDeliveriesAtOnceExecuteOnce(t *testing.T) {
 
 // apart is a store that keeps results beside their records, and whose first read of one is never answered.
 type apart struct {
-	idempotent.Store
+	store.Store
 	result []byte
 	reads  int
 }
 
-func (a *apart) ReadResult(ctx context.Context, _ idempotent.Record) ([]byte, error) {
+func (a *apart) ReadResult(ctx context.Context, _ store.Record) ([]byte, error) {
 	if a.reads++; a.reads == 1 {
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -590,17 +610,95 @@ func (a *apart) ReadResult(ctx context.Context, _ idempotent.Record) ([]byte, er
 
 func TestReadOfAResultThatIsNeverAnsweredIsRepeated(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		store := &apart{Store: memory.New(), result: []byte(`{"charge":7}`)}
-		s := newShopOn(t, store, nil)
-		s.put(func(r *idempotent.Record) {
-			completed(r, string(store.result))
+		records := &apart{Store: memory.New(), result: []byte(`{"charge":7}`)}
+		s := newShopOn(t, records, nil)
+		s.put(func(r *store.Record) {
+			completed(r, string(records.result))
 			r.Result, r.Parts = nil, "1"
 		})
-		handler := idempotent.Wrap(s.charge, store, idempotent.WithOperation("shop"),
+		handler := idempotent.Wrap(s.charge, records, idempotent.WithOperation("shop"),
 			idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
 		got, err := handler.Handle(t.Context(), order{ID: "o-1"})
 		require.NoError(t, err)
 		assert.Equal(t, receipt{Charge: 7}, got)
-		assert.Equal(t, 2, store.reads)
+		assert.Equal(t, 2, records.reads)
+	})
+}
+
+// unhurried is a store whose results are in parts that take some time to read, unless their context ends before.
+type unhurried struct {
+	store.Store
+	result []byte
+	takes  time.Duration
+}
+
+func (u unhurried) ReadResult(ctx context.Context, _ store.Record) ([]byte, error) {
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(u.takes):
+		return u.result, nil
+	}
+}
+
+// What could be stored can be replayed: reading it has the time that is left, and not only that of a claim.
+func TestReadOfAResultHasTheTimeThatIsLeft(t *testing.T) {
+	for name, tc := range map[string]struct {
+		takes, timeout, most time.Duration
+		err                  error
+	}{
+		"with a deadline":             {5 * time.Second, 10 * time.Second, 5 * time.Second, nil},
+		"without a deadline":          {20 * time.Second, 0, 20 * time.Second, nil},
+		"that is over":                {time.Hour, 10 * time.Second, 9900 * time.Millisecond, idempotent.ErrStoreUnavailable},
+		"that is over, no deadline":   {time.Hour, 0, 30 * time.Second, idempotent.ErrStoreUnavailable},
+		"that is over, near deadline": {time.Hour, time.Second, 900 * time.Millisecond, idempotent.ErrStoreUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				records := unhurried{memory.New(), []byte(`{"charge":7}`), tc.takes}
+				s := newShopOn(t, records, nil)
+				s.put(func(r *store.Record) {
+					completed(r, string(records.result))
+					r.Result, r.Parts = nil, "1"
+				})
+				handler := idempotent.Wrap(s.charge, records, idempotent.WithOperation("shop"),
+					idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
+				ctx, cancel := t.Context(), context.CancelFunc(func() {})
+				if tc.timeout > 0 {
+					ctx, cancel = context.WithTimeout(ctx, tc.timeout)
+				}
+				defer cancel()
+				started := time.Now()
+				got, err := handler.Handle(ctx, order{ID: "o-1"})
+				require.ErrorIs(t, err, tc.err)
+				assert.LessOrEqual(t, time.Since(started), tc.most)
+				if tc.err == nil {
+					assert.Equal(t, receipt{Charge: 7}, got)
+				}
+			})
+		})
+	}
+}
+
+// deaf is a store that answers claims late, whatever their context says, and deletes nothing until theirs ends.
+type deaf struct{ store.Store }
+
+func (deaf) Claim(context.Context, store.Record, time.Time) (store.Record, bool, error) {
+	time.Sleep(2 * idempotent.DefaultClaimBudget)
+	return store.Record{}, false, errors.New("no answer")
+}
+
+func (deaf) Delete(ctx context.Context, _ store.Record) (bool, error) {
+	<-ctx.Done()
+	return false, ctx.Err()
+}
+
+func TestAnUndoForWhichNoTimeIsLeftIsCutShort(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, deaf{memory.New()}, nil)
+		started := time.Now()
+		_, err := s.handle(1)
+		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+		assert.Equal(t, 2*idempotent.DefaultClaimBudget, time.Since(started))
 	})
 }

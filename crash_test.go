@@ -14,8 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/internal/faultstore"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // provider is a downstream that takes keys: it counts what was asked of it and what it did.
@@ -38,41 +39,41 @@ func (p *provider) charge(ctx context.Context, o order) (receipt, error) {
 
 // crashFaults are what happens from call number n on, in the order of the table.
 var crashFaults = []crashFault{
-	{"throttled", onCall(faultstore.Refuse)},
-	{"request lost", onCall(faultstore.LoseRequest)},
-	{"never answered", onCall(faultstore.HangBefore)},
-	{"reply lost", onCall(faultstore.LoseReply)},
-	{"applied, never answered", onCall(faultstore.HangAfter)},
-	{"denied", onCall(faultstore.Deny)},
-	{"reply lost, then denied", func(n int) func(faultstore.Call) faultstore.Fault {
-		return func(c faultstore.Call) faultstore.Fault {
+	{"throttled", onCall(storetest.Refuse)},
+	{"request lost", onCall(storetest.LoseRequest)},
+	{"never answered", onCall(storetest.HangBefore)},
+	{"reply lost", onCall(storetest.LoseReply)},
+	{"applied, never answered", onCall(storetest.HangAfter)},
+	{"denied", onCall(storetest.Deny)},
+	{"reply lost, then denied", func(n int) func(storetest.Call) storetest.Fault {
+		return func(c storetest.Call) storetest.Fault {
 			switch c.N {
 			case n:
-				return faultstore.LoseReply
+				return storetest.LoseReply
 			case n + 1:
-				return faultstore.Deny
+				return storetest.Deny
 			default:
-				return faultstore.Pass
+				return storetest.Pass
 			}
 		}
 	}},
-	{"dies before", onCall(faultstore.DieBefore)},
-	{"dies after", onCall(faultstore.DieAfter)},
+	{"dies before", onCall(storetest.DieBefore)},
+	{"dies after", onCall(storetest.DieAfter)},
 }
 
 type crashFault struct {
 	name string
-	rule func(n int) func(faultstore.Call) faultstore.Fault
+	rule func(n int) func(storetest.Call) storetest.Fault
 }
 
 func (f crashFault) kills() bool { return strings.HasPrefix(f.name, "dies") }
 
-func onCall(fault faultstore.Fault) func(n int) func(faultstore.Call) faultstore.Fault {
-	return func(n int) func(faultstore.Call) faultstore.Fault { return faultstore.OnCall(n, fault) }
+func onCall(fault storetest.Fault) func(n int) func(storetest.Call) storetest.Fault {
+	return func(n int) func(storetest.Call) storetest.Fault { return storetest.OnCall(n, fault) }
 }
 
 // noFault passes everything.
-var noFault = crashFault{rule: onCall(faultstore.Pass)}
+var noFault = crashFault{rule: onCall(storetest.Pass)}
 
 // leaseOfCrashes is after every lease: the 10 s that Lambda gives, the margin, and rounding.
 const leaseOfCrashes = 13 * time.Second
@@ -89,7 +90,7 @@ type scenario struct {
 
 func scenarios() []scenario {
 	none := func(*shop) {}
-	lapsed := func(s *shop) { s.put(func(r *idempotent.Record) { r.Lease = r.Lease.Add(-time.Hour) }) }
+	lapsed := func(s *shop) { s.put(func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) }) }
 	charge := func(_ *shop, p *provider) func(context.Context, order) (receipt, error) { return p.charge }
 	// failsFirst fails in the first execution, with a charge or without; later ones charge.
 	failsFirst := func(charges bool, mark func(error) error) func(*shop, *provider) func(context.Context, order) (receipt, error) {
@@ -117,12 +118,12 @@ func scenarios() []scenario {
 		{name: "first execution", set: none, do: charge},
 		{name: "takeover", set: lapsed, do: charge},
 		{name: "expired record", set: func(s *shop) {
-			s.put(func(r *idempotent.Record) { completed(r, `{}`); r.Expiry = time.Now() })
+			s.put(func(r *store.Record) { completed(r, `{}`); r.Expiry = time.Now() })
 		}, do: charge},
 		{name: "replay", set: func(s *shop) {
-			s.put(func(r *idempotent.Record) { completed(r, `{"charge":1,"amount":5}`) })
+			s.put(func(r *store.Record) { completed(r, `{"charge":1,"amount":5}`) })
 		}, do: charge},
-		{name: "in progress", set: func(s *shop) { s.put(func(*idempotent.Record) {}) }, do: charge},
+		{name: "in progress", set: func(s *shop) { s.put(func(*store.Record) {}) }, do: charge},
 		{name: "another request", opts: []idempotent.Option{amountFingerprint()}, set: func(s *shop) {
 			_, err := s.sandbox(nil, amountFingerprint()).handle(6)
 			require.NoError(s.t, err)
@@ -217,7 +218,7 @@ func failAgain(t *testing.T, sc scenario, n int, fault crashFault) (schedules in
 }
 
 // callsOf returns the store calls of a scenario without faults.
-func callsOf(t *testing.T, sc scenario) (ops []faultstore.Op) {
+func callsOf(t *testing.T, sc scenario) (ops []storetest.Op) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { ops = begin(t, sc, 0, noFault).last.store.Ops() })
 	require.NotEmpty(t, ops, "%s asks the store", sc.name)
@@ -311,5 +312,5 @@ func (c *crash) end(most int) {
 	c.t.Helper()
 	assert.LessOrEqual(c.t, c.provider.calls, most, "I7: executions that the caller could have been spared")
 	r := c.first.mustRecord()
-	assert.NotEqual(c.t, idempotent.StatusInProgress, r.Status, "the record is left in progress: %+v", r)
+	assert.NotEqual(c.t, store.StatusInProgress, r.Status, "the record is left in progress: %+v", r)
 }

@@ -3,21 +3,24 @@ package idempotent
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
+
+	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/internal/protocol"
+	"github.com/go-idempotent/idempotent/store"
 )
 
-// Sentinels for [errors.Is]. Each but the last has a struct that carries its data, returned as a pointer and found by
-// [errors.As]. On HTTP handlers these are answered as problem documents and never returned as errors; the observer gets
-// them all the same, see [WithObserver].
+// Sentinels for [errors.Is]. For each of them but ErrLeaseLost there is a struct with the data of the error: the
+// handler returns a pointer to it, which [errors.As] finds. An HTTP handler does not return these errors: it answers
+// with a problem document. The observer gets them in either case, see [WithObserver].
 var (
 	// ErrMissingKey is returned when a request that needs a key carries none, or only part of one.
 	ErrMissingKey = errors.New("idempotency key is missing")
-	// ErrInvalidKey is returned when a request carries a key that is malformed, or something that a key or a fingerprint
-	// cannot be made of.
+	// ErrInvalidKey is returned when the key of a request is malformed, or when no key or no fingerprint can be made of
+	// what the request holds.
 	ErrInvalidKey = errors.New("idempotency key is invalid")
-	// ErrStaleRequest is returned when a request has no timestamp, a malformed one, or one outside of the limits, see
-	// [HTTP]. The handler did not run.
+	// ErrStaleRequest is returned when the timestamp of a request is missing, malformed, or outside of the limits, see
+	// [HTTP.MaxRequestAge]. The handler did not run.
 	ErrStaleRequest = errors.New("the timestamp of the request is not accepted")
 	// ErrMissingTenant is returned when [HTTP.RequireTenant] is set and the caller cannot be identified. The handler did not
 	// run.
@@ -26,6 +29,9 @@ var (
 	ErrMismatch = errors.New("idempotency key was used for another request")
 	// ErrInProgress is returned when another execution holds the key. The handler did not run.
 	ErrInProgress = errors.New("a request with this idempotency key is in progress")
+	// ErrSuperseded is returned when the handler, or the resolver, ran, but lost its lease meanwhile, and another execution of the
+	// same request holds the key. The other one answers the request; this one may have had its effect.
+	ErrSuperseded = errors.New("the execution lost its lease, and another one of the request is in progress")
 	// ErrUnknownOutcome is returned when an earlier execution may have had its effect and must not be repeated.
 	ErrUnknownOutcome = errors.New("the outcome of the request with this idempotency key is unknown")
 	// ErrUnreadable is returned when the stored record cannot be understood. The handler did not run; an operator has
@@ -33,12 +39,13 @@ var (
 	ErrUnreadable = errors.New("the idempotency record cannot be read")
 	// ErrStoreUnavailable is returned when the store cannot answer. The handler did not run.
 	ErrStoreUnavailable = errors.New("the idempotency store is unavailable")
-	// ErrRefused is returned when a request cannot be judged: a function of the configuration failed on it, or it is no
-	// event of the handler's kind. The handler did not run.
-	ErrRefused = errors.New("the request cannot be judged")
-	// ErrLeaseLost is never returned. It is the [context.Cause] of a handler's context whose lease could not be renewed, and
-	// the [Event.StoreErr] of an execution that found its record owned by someone else.
-	ErrLeaseLost = errors.New("the lease of the idempotency key was lost")
+	// ErrRefused is returned when the key, the tenant or the fingerprint of a request could not be computed, because a
+	// function of the configuration failed, or because the event is of another kind than the handler's. The handler did
+	// not run.
+	ErrRefused = errors.New("the request could not be prepared")
+	// ErrLeaseLost is never returned. It is the [context.Cause] of a handler's context if the lease could not be
+	// renewed, and the [Event.StoreErr] of an execution that found another owner in its record.
+	ErrLeaseLost = execution.ErrLeaseLost
 )
 
 // MissingKeyError is the data of [ErrMissingKey].
@@ -55,6 +62,8 @@ func (e *MissingKeyError) Error() string {
 // Is reports whether target is [ErrMissingKey].
 func (e *MissingKeyError) Is(target error) bool { return target == ErrMissingKey }
 
+func (*MissingKeyError) outcome() Outcome { return OutcomeMissingKey }
+
 // InvalidKeyError is the data of [ErrInvalidKey].
 type InvalidKeyError struct {
 	Operation string
@@ -70,6 +79,8 @@ func (e *InvalidKeyError) Error() string {
 
 // Is reports whether target is [ErrInvalidKey].
 func (e *InvalidKeyError) Is(target error) bool { return target == ErrInvalidKey }
+
+func (*InvalidKeyError) outcome() Outcome { return OutcomeInvalidKey }
 
 // Unwrap returns the cause.
 func (e *InvalidKeyError) Unwrap() error { return e.Err }
@@ -88,6 +99,8 @@ func (e *StaleRequestError) Error() string {
 // Is reports whether target is [ErrStaleRequest].
 func (e *StaleRequestError) Is(target error) bool { return target == ErrStaleRequest }
 
+func (*StaleRequestError) outcome() Outcome { return OutcomeStale }
+
 // MissingTenantError is the data of [ErrMissingTenant].
 type MissingTenantError struct {
 	Operation string
@@ -99,6 +112,8 @@ func (e *MissingTenantError) Error() string {
 
 // Is reports whether target is [ErrMissingTenant].
 func (e *MissingTenantError) Is(target error) bool { return target == ErrMissingTenant }
+
+func (*MissingTenantError) outcome() Outcome { return OutcomeMissingTenant }
 
 // MismatchError is the data of [ErrMismatch].
 type MismatchError struct {
@@ -112,11 +127,13 @@ func (e *MismatchError) Error() string {
 // Is reports whether target is [ErrMismatch].
 func (e *MismatchError) Is(target error) bool { return target == ErrMismatch }
 
+func (*MismatchError) outcome() Outcome { return OutcomeMismatch }
+
 // InProgressError is the data of [ErrInProgress].
 type InProgressError struct {
 	Operation, RecordKey string
-	// RetryAfter is the time until the lease of the running execution ends: by then the key is either settled or free to
-	// be taken over. It is never negative.
+	// RetryAfter is the time until the lease of the running execution ends. By then that execution has ended, or the
+	// key can be taken over. It is never negative.
 	RetryAfter time.Duration
 }
 
@@ -127,10 +144,28 @@ func (e *InProgressError) Error() string {
 // Is reports whether target is [ErrInProgress].
 func (e *InProgressError) Is(target error) bool { return target == ErrInProgress }
 
+func (*InProgressError) outcome() Outcome { return OutcomeInProgress }
+
+// SupersededError is the data of [ErrSuperseded].
+type SupersededError struct {
+	Operation, RecordKey string
+	// RetryAfter is the time until the lease of the other execution ends, as that of [InProgressError].
+	RetryAfter time.Duration
+}
+
+func (e *SupersededError) Error() string {
+	return fmt.Sprintf("idempotent: %s: %v", e.Operation, ErrSuperseded)
+}
+
+// Is reports whether target is [ErrSuperseded].
+func (e *SupersededError) Is(target error) bool { return target == ErrSuperseded }
+
+func (*SupersededError) outcome() Outcome { return OutcomeSuperseded }
+
 // UnknownOutcomeError is the data of [ErrUnknownOutcome].
 type UnknownOutcomeError struct {
 	Operation, RecordKey string
-	// Reason is the [Record.Reason] of the record.
+	// Reason says why the outcome is unknown. docs/problems.md has the list.
 	Reason string
 }
 
@@ -141,7 +176,9 @@ func (e *UnknownOutcomeError) Error() string {
 // Is reports whether target is [ErrUnknownOutcome].
 func (e *UnknownOutcomeError) Is(target error) bool { return target == ErrUnknownOutcome }
 
-// UnreadableError is the data of [ErrUnreadable]. Stores return it with Reason and Err; the core adds the rest.
+func (*UnknownOutcomeError) outcome() Outcome { return OutcomeUnknown }
+
+// UnreadableError is the data of [ErrUnreadable].
 type UnreadableError struct {
 	Operation, RecordKey string
 	// Reason says what is wrong, naming the attribute but never its content.
@@ -151,11 +188,13 @@ type UnreadableError struct {
 }
 
 func (e *UnreadableError) Error() string {
-	return prefixed(e.Operation, fmt.Sprintf("%v: %s", ErrUnreadable, e.Reason))
+	return fmt.Sprintf("idempotent: %s: %v: %s", e.Operation, ErrUnreadable, e.Reason)
 }
 
 // Is reports whether target is [ErrUnreadable].
 func (e *UnreadableError) Is(target error) bool { return target == ErrUnreadable }
+
+func (*UnreadableError) outcome() Outcome { return OutcomeUnreadable }
 
 // Unwrap returns the cause.
 func (e *UnreadableError) Unwrap() error { return e.Err }
@@ -163,7 +202,7 @@ func (e *UnreadableError) Unwrap() error { return e.Err }
 // StoreUnavailableError is the data of [ErrStoreUnavailable].
 type StoreUnavailableError struct {
 	Operation, RecordKey string
-	// Err is the last error of the store, usually a [*StoreError].
+	// Err is the last error of the store, usually a *store.Error.
 	Err error
 }
 
@@ -174,15 +213,17 @@ func (e *StoreUnavailableError) Error() string {
 // Is reports whether target is [ErrStoreUnavailable].
 func (e *StoreUnavailableError) Is(target error) bool { return target == ErrStoreUnavailable }
 
+func (*StoreUnavailableError) outcome() Outcome { return OutcomeStoreUnavailable }
+
 // Unwrap returns the error of the store.
 func (e *StoreUnavailableError) Unwrap() error { return e.Err }
 
 // RefusedError is the data of [ErrRefused].
 type RefusedError struct {
 	Operation string
-	// Source is the option that could not judge the request.
+	// Source is the option, or the function of an option, that failed on the request.
 	Source string
-	// Err is why, usually the error of the option's function.
+	// Err says why. It is usually the error of the function.
 	Err error
 }
 
@@ -193,99 +234,56 @@ func (e *RefusedError) Error() string {
 // Is reports whether target is [ErrRefused].
 func (e *RefusedError) Is(target error) bool { return target == ErrRefused }
 
+func (*RefusedError) outcome() Outcome { return OutcomeRefused }
+
 // Unwrap returns Err.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-var errNoTenant = errors.New("it returned no tenant")
-
-// StoreFailure tells the failures of a store apart.
-type StoreFailure string
-
-// The kinds of failure. The core retries those that may pass within its budget; the others end a call at once.
+// Errors name the place of what they are about with these texts.
 const (
-	// FailureThrottled: the store refused the call for lack of capacity. May pass.
-	FailureThrottled StoreFailure = "throttled"
-	// FailureConflict: another writer of the same item was at work (a transaction, a replica). May pass.
-	FailureConflict StoreFailure = "conflict"
-	// FailureTimeout: no answer came in time. May pass.
-	FailureTimeout StoreFailure = "timeout"
-	// FailureUnavailable: the network or the service failed. May pass.
-	FailureUnavailable StoreFailure = "unavailable"
-	// FailureAccessDenied: the caller lacks the permission, or its credentials cannot be used.
-	FailureAccessDenied StoreFailure = "access denied"
-	// FailureMissingTable: the table does not exist in this account and Region.
-	FailureMissingTable StoreFailure = "missing table"
-	// FailureTooLarge: the record is larger than the store can hold.
-	FailureTooLarge StoreFailure = "too large"
-	// FailureRejected: the store refused the call as invalid, for example because the table's key is another one.
-	FailureRejected StoreFailure = "rejected"
+	sourceHeader = "header " // and its name
+	sourceEvent  = "the event"
 )
 
-// StoreError is how a [Store] reports that a call failed.
-type StoreError struct {
-	// Op is the call: "claim", "swap", "delete", "get", "read result", "check".
-	Op string
-	// Kind tells why it failed.
-	Kind StoreFailure
-	// NotApplied is true only if it is certain that no attempt of the write was or will be applied.
-	NotApplied bool
-	// Err is the cause.
-	Err error
+// refusal is an error of this package that is the answer to a delivery: the handler was kept from running, or it ran and was
+// superseded. Each one has an outcome, which the observer gets.
+type refusal interface {
+	error
+	outcome() Outcome
 }
 
-func (e *StoreError) Error() string {
-	return fmt.Sprintf("store: %s: %s: %v", e.Op, e.Kind, e.Err)
+// outcomeOf returns the outcome for an error. It asks only the error itself, not the errors that it wraps: the function
+// of a user may have failed with an error that came from another handler.
+func outcomeOf(err error) Outcome {
+	if r, ok := err.(refusal); ok { //nolint:errorlint // see above
+		return r.outcome()
+	}
+	return OutcomeRefused
 }
 
-// Unwrap returns the cause.
-func (e *StoreError) Unwrap() error { return e.Err }
-
-// mayPass reports whether repeating the call can help.
-func mayPass(err error) bool {
-	if errors.Is(err, ErrUnreadable) {
-		return false
-	}
-	se, ok := errors.AsType[*StoreError](err)
-	if !ok {
-		return true
-	}
-	switch se.Kind {
-	case FailureAccessDenied, FailureMissingTable, FailureTooLarge, FailureRejected:
-		return false
+// refusalOf returns the error for a result of the protocol that is no answer.
+func refusalOf(d *protocol.Delivery, r protocol.Result) error {
+	switch r.Outcome {
+	case protocol.Mismatch:
+		return &MismatchError{Operation: d.Operation, RecordKey: d.RecordKey}
+	case protocol.InProgress:
+		return &InProgressError{Operation: d.Operation, RecordKey: d.RecordKey, RetryAfter: r.RetryAfter}
+	case protocol.Superseded:
+		return &SupersededError{Operation: d.Operation, RecordKey: d.RecordKey, RetryAfter: r.RetryAfter}
+	case protocol.UnknownOutcome:
+		return &UnknownOutcomeError{Operation: d.Operation, RecordKey: d.RecordKey, Reason: r.Reason}
+	case protocol.Unreadable:
+		return &UnreadableError{Operation: d.Operation, RecordKey: d.RecordKey, Reason: r.Reason, Err: r.Err}
 	default:
-		return true
+		return &StoreUnavailableError{Operation: d.Operation, RecordKey: d.RecordKey, Err: r.Err}
 	}
 }
 
-// mayBeApplied reports whether a write that returned err can have been applied all the same. A record that cannot be
-// read has refused it: our own could be read.
-func mayBeApplied(err error) bool {
-	if errors.Is(err, ErrUnreadable) {
-		return false
+// storeErrorOf returns the error of this package for a failure of the store, or the failure itself if there is none.
+func storeErrorOf(d *protocol.Delivery, err error) error {
+	unreadable, ok := err.(*store.UnreadableError) //nolint:errorlint // one that another error wraps is part of that
+	if !ok {
+		return err
 	}
-	se, ok := errors.AsType[*StoreError](err)
-	return !ok || !se.NotApplied
-}
-
-// timedOut reports whether a call ended without an answer.
-func timedOut(err error) bool {
-	se, ok := errors.AsType[*StoreError](err)
-	return ok && se.Kind == FailureTimeout
-}
-
-// ConfigError reports everything that is wrong with the configuration of a handler or a store.
-type ConfigError struct {
-	// Problems are complete sentences without a full stop, each naming the option or field and the bad value.
-	Problems []string
-}
-
-func (e *ConfigError) Error() string {
-	return "idempotent: configuration: " + strings.Join(e.Problems, "; ")
-}
-
-func prefixed(operation, text string) string {
-	if operation == "" {
-		return "idempotent: " + text
-	}
-	return "idempotent: " + operation + ": " + text
+	return &UnreadableError{Operation: d.Operation, RecordKey: d.RecordKey, Reason: unreadable.Reason, Err: unreadable.Err}
 }

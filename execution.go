@@ -2,86 +2,78 @@ package idempotent
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
+	"fmt"
 
-	"github.com/go-idempotent/idempotent/fingerprint"
+	"github.com/go-idempotent/idempotent/internal/execution"
 )
 
-// Execution is what a handler can know about the claim it runs under.
+// Execution is what a handler can know about the claim that it runs under.
 type Execution struct {
 	// Operation is the name of the wrapped handler.
 	Operation string
-	// RecordKey is what the store knows the claim by: the operation and a hash of scope and key.
+	// RecordKey is the name of the record in the store: the operation and a digest of scope and key.
 	RecordKey string
-	// Attempt counts the executions of this record, from 1.
+	// Attempt is the number of this execution under its record, from 1. A release begins the count anew.
 	Attempt int
-	// Recovered is true if an earlier execution did not end properly: this one may repeat its effects.
+	// Recovered is true if an earlier execution did not end properly, so that this one may repeat its effects.
 	Recovered bool
 
 	fingerprint string
 }
 
-type executionKey struct{}
-
-// executionContext is a context.WithValue that holds the execution without boxing it.
-type executionContext struct {
-	context.Context //nolint:containedctx // it is one
-
-	x Execution
-}
-
-func (c *executionContext) Value(key any) any {
-	if key == (executionKey{}) {
-		return c.x
-	}
-	return c.Context.Value(key)
-}
-
 // FromContext returns the execution that a handler's context belongs to. It reports false outside a protected
-// execution: the protection is disabled, or the request needed no key.
+// execution, for example if the protection is turned off, or if a request runs without a key.
 func FromContext(ctx context.Context) (Execution, bool) {
-	x, ok := ctx.Value(executionKey{}).(Execution)
-	return x, ok
+	c, ok := execution.From(ctx)
+	return executionOf(c), ok
 }
 
-// DerivedKey returns an idempotency key to pass downstream: 36 characters, a UUID in text form (RFC 9562, version 8). It
-// depends on the record key, the fingerprint and the name, so it is the same for every attempt of one request: over
-// retries, releases, takeovers and crashes, and also after the retention. It is another one when the client's key comes
-// back with another request, and for another name: use one name for each downstream effect.
-//
-// Outside a protected execution it is random, so that it is never empty and never shared.
-func DerivedKey(ctx context.Context, name string) string {
-	x, ok := FromContext(ctx)
-	if !ok {
-		var random [16]byte
-		rand.Read(random[:]) // never fails
-		return uuid(random)
+func executionOf(c execution.Claim) Execution {
+	return Execution{
+		Operation: c.Operation, RecordKey: c.RecordKey, Attempt: c.Attempt, Recovered: c.Recovered(), fingerprint: c.Fingerprint,
 	}
-	return x.DerivedKey(name)
 }
 
-// DerivedKey is [DerivedKey] for a known execution, as a resolver has it.
+// DerivedKey returns an idempotency key to pass to another service: 36 characters, a UUID in text form (RFC 9562,
+// version 8). It depends on the record key, the fingerprint and the name. So it is the same for every attempt of one
+// request: over retries, releases, takeovers and crashes, and also after the retention. It changes if the client's key
+// comes back with another request. It also changes with the name: use one name for each effect.
+//
+// In an execution that is not protected, because the protection is turned off or the request carries no key, the key is
+// random: it is never empty, and no two calls return the same one.
+//
+// In a context that belongs to no delivery it panics with a [*LostContextError]. An adapter that does not pass on the
+// handler's context would otherwise make every attempt another charge. Code that also runs in jobs, which have no
+// delivery, says so with [Unprotected]. In a test, idempotenttest.Context gives a context that belongs to an execution.
+func DerivedKey(ctx context.Context, name string) string {
+	c, ok := execution.From(ctx)
+	switch {
+	case ok:
+		return c.DerivedKey(name)
+	case execution.IsUnprotected(ctx):
+		return execution.RandomKey()
+	default:
+		panic(&LostContextError{Name: name})
+	}
+}
+
+// Unprotected returns a context for code outside of any delivery, such as a job, that calls [DerivedKey]: each call then returns
+// another, random key. Inside of a delivery it hides the execution.
+func Unprotected(ctx context.Context) context.Context { return execution.Unprotected(ctx) }
+
+// LostContextError is what [DerivedKey] panics with if its context belongs to no delivery.
+type LostContextError struct {
+	// Name is that of the key.
+	Name string
+}
+
+func (e *LostContextError) Error() string {
+	return fmt.Sprintf("idempotent: DerivedKey %q: the context belongs to no delivery. Pass on the context that the handler was "+
+		"given, also through adapters and http.Request.WithContext. Where there is none, say so with idempotent.Unprotected", e.Name)
+}
+
+// DerivedKey returns the key that the function [DerivedKey] returns in this execution. A resolver asks the other
+// service with it.
 func (x Execution) DerivedKey(name string) string {
-	h := fingerprint.New("derived key")
-	h.String(x.RecordKey)
-	h.String(x.fingerprint)
-	h.String(name)
-	sum := h.Sum()
-	return uuid([sha256.Size / 2]byte(sum[:16]))
-}
-
-// uuid writes 16 bytes as a UUID of version 8, whose other bits are free (RFC 9562, section 5.8).
-func uuid(b [16]byte) string {
-	b[6] = b[6]&0x0f | 0x80
-	b[8] = b[8]&0x3f | 0x80
-	text := make([]byte, 36)
-	hex.Encode(text, b[:4])
-	hex.Encode(text[9:], b[4:6])
-	hex.Encode(text[14:], b[6:8])
-	hex.Encode(text[19:], b[8:10])
-	hex.Encode(text[24:], b[10:])
-	text[8], text[13], text[18], text[23] = '-', '-', '-', '-'
-	return string(text)
+	return execution.Claim{RecordKey: x.RecordKey, Fingerprint: x.fingerprint}.DerivedKey(name)
 }

@@ -2,6 +2,7 @@ package idempotent_test
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 var uuidText = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
@@ -37,7 +39,7 @@ func TestDerivedKeyIsTheSameForEveryAttemptOfARequest(t *testing.T) {
 		}
 		_, err = s.handle(5) // executed again
 		require.ErrorIs(t, err, errCard)
-		s.put(func(r *idempotent.Record) { r.Lease, r.Fingerprint = r.Lease.Add(-time.Hour), fingerprint })
+		s.put(func(r *store.Record) { r.Lease, r.Fingerprint = r.Lease.Add(-time.Hour), fingerprint })
 		s.do = recording(&keys, func() error { return nil })
 		_, err = s.handle(5) // taken over
 		require.NoError(t, err)
@@ -96,12 +98,31 @@ func TestDerivedKeyNeverChanges(t *testing.T) {
 	})
 }
 
+func TestAKeyIsNeverDerivedInAContextThatWasLost(t *testing.T) {
+	t.Parallel()
+	// An adapter that makes a request of its own, and does not pass on the context.
+	s := newShop(t)
+	s.do = func(context.Context, order) (receipt, error) {
+		return receipt{}, fmt.Errorf("%s", idempotent.DerivedKey(context.Background(), "charge"))
+	}
+	defer func() {
+		lost, ok := recover().(*idempotent.LostContextError)
+		require.True(t, ok, "it panics with a type of its own")
+		assert.Equal(t, "charge", lost.Name)
+		assert.ErrorContains(t, lost, "Unprotected")
+		_, found := s.record()
+		assert.False(t, found, "nothing has happened yet: the key is free")
+	}()
+	_, _ = s.handle(1)
+}
+
 func TestOutsideAProtectedExecutionKeysAreRandom(t *testing.T) {
 	t.Parallel()
-	a, b := idempotent.DerivedKey(t.Context(), "charge"), idempotent.DerivedKey(t.Context(), "charge")
+	job := idempotent.Unprotected(t.Context())
+	a, b := idempotent.DerivedKey(job, "charge"), idempotent.DerivedKey(job, "charge")
 	assert.Regexp(t, uuidText, a)
 	assert.NotEqual(t, a, b)
-	_, ok := idempotent.FromContext(t.Context())
+	_, ok := idempotent.FromContext(job)
 	assert.False(t, ok)
 
 	s := newShop(t, idempotent.WithDisabled(true))

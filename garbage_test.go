@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // FuzzEventV1 and FuzzEventV2: whatever arrives as the event of an HTTP API, nothing panics; a protected handler runs once,
@@ -140,7 +141,7 @@ func FuzzStoredResult(f *testing.F) {
 
 // engraved is a store in which every key has a completed record with the same result.
 type engraved struct {
-	idempotent.Store
+	store.Store
 	result []byte
 	reason string
 	commit uint8
@@ -153,14 +154,14 @@ const (
 	miscommitted        // that another one is
 )
 
-func (e engraved) Claim(_ context.Context, r idempotent.Record, now time.Time) (idempotent.Record, bool, error) {
-	r.Status, r.Owner, r.Expiry = idempotent.StatusCompleted, "someone", now.Add(time.Hour)
+func (e engraved) Claim(_ context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
+	r.Status, r.Owner, r.Expiry = store.StatusCompleted, "someone", now.Add(time.Hour)
 	r.Result, r.Reason = e.result, e.reason
 	switch e.commit {
 	case committed:
-		r.Commit = idempotent.Commit(r.Owner, r.Result)
+		r.Seal = store.Seal(r.Owner, r.Result)
 	case miscommitted:
-		r.Commit = idempotent.Commit(r.Owner, append([]byte("another "), r.Result...))
+		r.Seal = store.Seal(r.Owner, append([]byte("another "), r.Result...))
 	}
 	return r, false, nil
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/internal/faultstore"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
 )
 
 func TestPartlyMissingFingerprintIsRefusedUnlessAllowed(t *testing.T) {
@@ -44,20 +45,20 @@ func TestSecretOfDigestsMayBeWipedOnceItWasHandedOver(t *testing.T) {
 
 func TestAnswerAfterTheHandlerIsMadeOfTheEventAsItCame(t *testing.T) {
 	t.Parallel()
-	store := memory.New()
+	records := memory.New()
 	handler := idempotent.Wrap(func(ctx context.Context, e *events.APIGatewayV2HTTPRequest) (*events.APIGatewayV2HTTPResponse, error) {
 		e.RawPath, e.RequestContext.RequestID = "/private", "private"
 		x, protected := idempotent.FromContext(ctx)
 		require.True(t, protected)
-		seen, _, err := store.Get(ctx, x.RecordKey)
+		seen, _, err := records.Get(ctx, x.RecordKey)
 		require.NoError(t, err)
 		next := seen // this process was frozen, and another one has taken over
 		next.Owner, next.Lease = "someone", time.Now().Add(time.Minute)
-		_, swapped, err := store.Swap(ctx, seen, next)
+		_, swapped, err := records.Swap(ctx, seen, next)
 		require.NoError(t, err)
 		require.True(t, swapped)
 		return &events.APIGatewayV2HTTPResponse{StatusCode: 201}, nil
-	}, store)
+	}, records)
 	e := post("k")
 	e.RawPath, e.RequestContext.RequestID = "/charges", "id-1"
 	out, err := handler.Handle(t.Context(), &e)
@@ -72,7 +73,7 @@ func TestInterruptedExecutionIsReleasedWhicheverWordItHasForIt(t *testing.T) {
 	for name, word := range map[string]func(context.Context) error{"Err": context.Context.Err, "Cause": context.Cause} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
-				renewals := faultstore.OnOp(faultstore.Swap, faultstore.Deny)
+				renewals := storetest.OnOp(storetest.OpSwap, storetest.Deny)
 				s := newShopOn(t, memory.New(), renewals, idempotent.WithErrorPolicy(idempotent.UnknownOnError))
 				s.do = func(ctx context.Context, _ order) (receipt, error) {
 					<-ctx.Done()
@@ -104,7 +105,7 @@ func TestDeadlineOfExactlyAnHourIsNear(t *testing.T) {
 func TestWaiterBeginsWithExactlyAQuarterOfItsTimeLeft(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t, idempotent.WithWait(30*time.Second))
-		s.put(func(r *idempotent.Record) { r.Lease = r.CreatedAt.Add(30 * time.Second) })
+		s.put(func(r *store.Record) { r.Lease = r.CreatedAt.Add(30 * time.Second) })
 		_, err := s.handleFor(40*time.Second, 5) // the last look comes when the wait ends, and so does the lease
 		require.NoError(t, err)
 		assertExecuted(t, s, 1)
@@ -115,11 +116,11 @@ func TestLooksAreNeverFurtherApartThanTwoSeconds(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		looked := time.Now()
 		longest := time.Duration(0)
-		s := newShopOn(t, memory.New(), func(faultstore.Call) faultstore.Fault {
+		s := newShopOn(t, memory.New(), func(storetest.Call) storetest.Fault {
 			longest, looked = max(longest, time.Since(looked)), time.Now()
-			return faultstore.Pass
+			return storetest.Pass
 		}, idempotent.WithWait(time.Minute))
-		s.put(func(r *idempotent.Record) { r.Lease = r.CreatedAt.Add(time.Hour) })
+		s.put(func(r *store.Record) { r.Lease = r.CreatedAt.Add(time.Hour) })
 		_, err := s.handleFor(90*time.Second, 5)
 		require.ErrorIs(t, err, idempotent.ErrInProgress)
 		assert.Greater(t, longest, time.Second)
@@ -136,7 +137,7 @@ func TestWhoeverNeedNotWaitDoesNot(t *testing.T) {
 			require.NoError(t, err)
 		}
 		assert.Zero(t, time.Since(started))
-		assert.Equal(t, []faultstore.Op{faultstore.Claim, faultstore.Swap, faultstore.Claim}, s.store.Ops())
+		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpSwap, storetest.OpClaim}, s.store.Ops())
 		assertExecuted(t, s, 1)
 	})
 }
@@ -149,15 +150,15 @@ type partsAt struct {
 	reads    int
 }
 
-func (p *partsAt) Claim(ctx context.Context, r idempotent.Record, now time.Time) (idempotent.Record, bool, error) {
+func (p *partsAt) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
 	held, claimed, err := p.Store.Claim(ctx, r, now)
-	if held.Status == idempotent.StatusCompleted {
+	if held.Status == store.StatusCompleted {
 		held.Parts, held.Result = "all", nil
 	}
 	return held, claimed, err
 }
 
-func (p *partsAt) ReadResult(ctx context.Context, r idempotent.Record) ([]byte, error) {
+func (p *partsAt) ReadResult(ctx context.Context, r store.Record) ([]byte, error) {
 	p.reads++
 	if p.reads <= len(p.failures) {
 		return nil, p.failures[p.reads-1]
@@ -167,8 +168,8 @@ func (p *partsAt) ReadResult(ctx context.Context, r idempotent.Record) ([]byte, 
 }
 
 func TestReadingAResultIsRepeatedOnlyIfThatCanHelp(t *testing.T) {
-	throttled := &idempotent.StoreError{Op: "read result", Kind: idempotent.FailureThrottled, NotApplied: true, Err: errCard}
-	denied := &idempotent.StoreError{Op: "read result", Kind: idempotent.FailureAccessDenied, NotApplied: true, Err: errCard}
+	throttled := &store.Error{Op: "read result", Kind: store.FailureThrottled, NotApplied: true, Err: errCard}
+	denied := &store.Error{Op: "read result", Kind: store.FailureAccessDenied, NotApplied: true, Err: errCard}
 	for name, tc := range map[string]struct {
 		failures []error
 		reads    int
@@ -198,7 +199,7 @@ func TestReadingAResultIsRepeatedOnlyIfThatCanHelp(t *testing.T) {
 
 func TestClaimWithoutADeadlineLeavesAHalfOfTheLeaseBeforeItsMargin(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), func(faultstore.Call) faultstore.Fault { return faultstore.HangBefore },
+		s := newShopOn(t, memory.New(), func(storetest.Call) storetest.Fault { return storetest.HangBefore },
 			idempotent.WithTiming(idempotent.Timing{Lease: 4 * time.Second, Margin: time.Second}))
 		started := time.Now()
 		_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
@@ -215,40 +216,40 @@ type fickle struct {
 	applied, calls int
 }
 
-func (f *fickle) Claim(context.Context, idempotent.Record, time.Time) (idempotent.Record, bool, error) {
+func (f *fickle) Claim(context.Context, store.Record, time.Time) (store.Record, bool, error) {
 	return f.answer()
 }
 
-func (f *fickle) Swap(context.Context, idempotent.Record, idempotent.Record) (idempotent.Record, bool, error) {
+func (f *fickle) Swap(context.Context, store.Record, store.Record) (store.Record, bool, error) {
 	return f.answer()
 }
 
-func (f *fickle) answer() (idempotent.Record, bool, error) {
+func (f *fickle) answer() (store.Record, bool, error) {
 	if f.calls++; f.calls > 100 {
-		return idempotent.Record{}, false, errCard // whoever looks for ever
+		return store.Record{}, false, errCard // whoever looks for ever
 	}
-	return idempotent.Record{}, f.calls <= f.applied, nil
+	return store.Record{}, f.calls <= f.applied, nil
 }
 
 func TestClaimFollowsARecordThatChangesTenTimes(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		store := &fickle{Store: memory.New()}
-		s := newShopOn(t, store, nil)
+		records := &fickle{Store: memory.New()}
+		s := newShopOn(t, records, nil)
 		_, err := s.handle(5)
 		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
-		assert.Equal(t, 10, store.calls)
+		assert.Equal(t, 10, records.calls)
 		assertExecuted(t, s, 0)
 	})
 }
 
 func TestCompletionFollowsARecordThatChangesTenTimesAndSoDoesTheLastWord(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		store := &fickle{Store: memory.New(), applied: 1}
-		s := newShopOn(t, store, nil)
+		records := &fickle{Store: memory.New(), applied: 1}
+		s := newShopOn(t, records, nil)
 		got, err := s.handle(5)
 		require.NoError(t, err)
 		assert.Equal(t, receipt{Charge: 1, Amount: 5}, got)
-		assert.Equal(t, 1+10+10, store.calls)
+		assert.Equal(t, 1+10+10, records.calls)
 		assert.Equal(t, idempotent.SettledFailed, s.event().Settlement)
 	})
 }
@@ -257,11 +258,11 @@ func TestFirstRepetitionComesAfterOneTo26Milliseconds(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShopOn(t, memory.New(), nil)
 		for n := range 300 {
-			s.wrap(func(call faultstore.Call) faultstore.Fault {
+			s.wrap(func(call storetest.Call) storetest.Fault {
 				if call.N == 1 {
-					return faultstore.Refuse
+					return storetest.Refuse
 				}
-				return faultstore.Pass
+				return storetest.Pass
 			})
 			started := time.Now()
 			_, err := s.handler.Handle(t.Context(), order{ID: strconv.Itoa(n)})
@@ -274,12 +275,12 @@ func TestFirstRepetitionComesAfterOneTo26Milliseconds(t *testing.T) {
 
 func TestThrottlingIsNotAnsweredWithAFlood(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), func(faultstore.Call) faultstore.Fault { return faultstore.Refuse })
+		s := newShopOn(t, memory.New(), func(storetest.Call) storetest.Fault { return storetest.Refuse })
 		_, err := s.handle(5)
 		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
 		assert.Greater(t, len(s.store.Ops()), 5)
 		assert.Less(t, len(s.store.Ops()), 60, "in 2.5 s")
-		assert.NotContains(t, s.store.Ops(), faultstore.Delete, "there is nothing to undo")
+		assert.NotContains(t, s.store.Ops(), storetest.OpDelete, "there is nothing to undo")
 	})
 }
 
@@ -290,7 +291,7 @@ func TestObserverSeesTheSizeOfWhatWasStored(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, len(`{"charge":1,"amount":5}`), s.event().ResultBytes)
 
-	s = newShopOn(t, memory.New(), faultstore.OnOp(faultstore.Swap, faultstore.Deny))
+	s = newShopOn(t, memory.New(), storetest.OnOp(storetest.OpSwap, storetest.Deny))
 	_, err = s.handle(5)
 	require.NoError(t, err)
 	assert.Zero(t, s.event().ResultBytes, "nothing was stored")
@@ -298,23 +299,23 @@ func TestObserverSeesTheSizeOfWhatWasStored(t *testing.T) {
 
 func TestOutageIsReportedByItsCauseRatherThanByTheTimeThatRanOut(t *testing.T) {
 	for name, tc := range map[string]struct {
-		first faultstore.Fault
-		kind  idempotent.StoreFailure
+		first storetest.Fault
+		kind  store.Failure
 	}{
-		"never answered":                 {faultstore.HangBefore, idempotent.FailureTimeout},
-		"throttled, then never answered": {faultstore.Refuse, idempotent.FailureThrottled},
+		"never answered":                 {storetest.HangBefore, store.FailureTimeout},
+		"throttled, then never answered": {storetest.Refuse, store.FailureThrottled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				calls := 0
-				s := newShopOn(t, memory.New(), func(faultstore.Call) faultstore.Fault {
+				s := newShopOn(t, memory.New(), func(storetest.Call) storetest.Fault {
 					if calls++; calls == 1 {
 						return tc.first
 					}
-					return faultstore.HangBefore
+					return storetest.HangBefore
 				})
 				_, err := s.handle(5)
-				var cause *idempotent.StoreError
+				var cause *store.Error
 				require.ErrorAs(t, err, &cause)
 				assert.Equal(t, tc.kind, cause.Kind)
 			})
@@ -325,23 +326,23 @@ func TestOutageIsReportedByItsCauseRatherThanByTheTimeThatRanOut(t *testing.T) {
 func TestRefusalOfUnknownOutcomeStands(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		started, n := time.Now(), 0
-		s := newShopOn(t, memory.New(), func(faultstore.Call) faultstore.Fault {
+		s := newShopOn(t, memory.New(), func(storetest.Call) storetest.Fault {
 			n++
 			switch {
 			case n == 2:
-				return faultstore.LoseReply
+				return storetest.LoseReply
 			case n > 2 && time.Since(started) < 2500*time.Millisecond: // until there is time for nothing but an undo
-				return faultstore.Refuse
+				return storetest.Refuse
 			default:
-				return faultstore.Pass
+				return storetest.Pass
 			}
 		}, idempotent.WithCrashPolicy(idempotent.Refuse))
-		s.put(func(r *idempotent.Record) { r.Lease = r.CreatedAt })
+		s.put(func(r *store.Record) { r.Lease = r.CreatedAt })
 		_, err := s.handle(5)
 		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
 		time.Sleep(time.Second)
 		r := s.mustRecord()
-		assert.Equal(t, idempotent.StatusUnknown, r.Status)
+		assert.Equal(t, store.StatusUnknown, r.Status)
 		assert.Equal(t, "someone", r.Owner)
 		assertExecuted(t, s, 0)
 	})
@@ -354,10 +355,10 @@ type slow struct {
 	renewals int
 }
 
-func (s *slow) Swap(ctx context.Context, seen, next idempotent.Record) (idempotent.Record, bool, error) {
+func (s *slow) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
 	if s.renewals++; s.renewals > 1 {
 		<-ctx.Done()
-		return idempotent.Record{}, false, ctx.Err()
+		return store.Record{}, false, ctx.Err()
 	}
 	held, swapped, err := s.Store.Swap(ctx, seen, next)
 	time.Sleep(5 * time.Second)

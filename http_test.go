@@ -13,8 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/internal/faultstore"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
 )
 
 func TestPostAndPatchNeedAKey(t *testing.T) {
@@ -91,109 +92,6 @@ func TestOptionalKeyRunsUnprotectedWithoutOneButRefusesAMalformedOne(t *testing.
 	})
 }
 
-func TestKeyHeaderIsConfigurableInAnySpelling(t *testing.T) {
-	everyDoor(t, func(t *testing.T, d door) {
-		a := d.open(t, idempotent.WithHTTP(idempotent.HTTP{Header: "X-Request-Key"}))
-		assertProblem(t, a.send(ask{key: "k"}), 400, "missing-key")
-		for _, name := range []string{"X-Request-Key", "x-request-key", "X-REQUEST-KEY"} {
-			a.send(ask{header: map[string]string{name: "k"}})
-		}
-		a.assertExecuted(1)
-	})
-}
-
-func TestMalformedKeyIsRefusedBeforeAnyIO(t *testing.T) {
-	malformed := map[string]string{
-		"empty":                        " ",
-		"empty string":                 `""`,
-		"only a parameter":             ";a=1",
-		"longer than 255":              strings.Repeat("k", 256),
-		"string longer than 255":       `"` + strings.Repeat("k", 256) + `"`,
-		"not ASCII":                    "schlüssel",
-		"string not ASCII":             `"schlüssel"`,
-		"control character":            "a\x01b",
-		"delete character":             "a\x7fb",
-		"control character in string":  "\"a\tb\"",
-		"tab inside":                   "a\tb",
-		"space inside":                 "a b",
-		"list":                         "abc,abc",
-		"list with a space":            "abc, abc",
-		"list of strings":              `"abc","abc"`,
-		"list of strings and spaces":   `"abc", "abc"`,
-		"list with parameters":         "abc;a=1, abc;a=1",
-		"comma at the end":             "abc,",
-		"text behind the string":       `"abc"x`,
-		"text before the string":       `x"abc"`,
-		"string without an end":        `"abc`,
-		"only a quote":                 `"`,
-		"bad escape":                   `"a\bc"`,
-		"escape at the end":            `"abc\"`,
-		"quote in bare text":           `ab"c`,
-		"backslash in bare text":       `ab\c`,
-		"parameter without a name":     "abc;",
-		"parameter with a bad name":    "abc;1=2",
-		"parameter in capitals":        "abc;A=1",
-		"parameter without a value":    "abc;a=",
-		"space before the parameters":  "abc ;a=1",
-		"tab before the parameter":     "abc;\ta=1",
-		"string with a bad parameter":  `"abc";`,
-		"space before them (string)":   `"abc" ;a=1`,
-		"unfinished string as a value": `abc;a="x`,
-		"second value":                 "abc;a=1 b",
-	}
-	everyDoor(t, func(t *testing.T, d door) {
-		for name, key := range malformed {
-			a := d.open(t)
-			r := a.send(ask{key: key})
-			if !assert.Equal(t, 400, r.Status, name) {
-				continue
-			}
-			assertProblem(t, r, 400, "invalid-key")
-			a.assertExecuted(0)
-			a.assertNoIO()
-			assert.Equal(t, idempotent.OutcomeInvalidKey, a.event().Outcome, name)
-		}
-	})
-}
-
-func TestEmptyKeyHeaderIsMalformedRatherThanMissing(t *testing.T) {
-	everyDoor(t, func(t *testing.T, d door) {
-		a := d.open(t)
-		empty := ask{method: "PUT", header: map[string]string{"Idempotency-Key": ""}}
-		assertProblem(t, a.send(empty), 400, "invalid-key")
-		a.assertExecuted(0)
-	})
-}
-
-func TestSpellingsOfOneKey(t *testing.T) {
-	everyDoor(t, func(t *testing.T, d door) {
-		a := d.open(t)
-		for _, key := range []string{
-			"abc", `"abc"`, " abc ", "\tabc\t", ` "abc" `, "abc;a=1", "abc; a=1;b", `"abc";a="x,y"`, `"abc"; *z=?1`, "abc;p=:YQ==:",
-		} {
-			assert.Equal(t, "charge 1", a.send(ask{key: key}).Body, key)
-		}
-		a.assertExecuted(1)
-	})
-}
-
-func TestKeysThatLookAlikeAreDifferent(t *testing.T) {
-	everyDoor(t, func(t *testing.T, d door) {
-		a := d.open(t)
-		keys := []string{
-			"abc", "ABC", `"abc "`, `" abc"`, `"a\"bc"`, `"a\\bc"`, "'abc'", "YWJj", ":YWJj:", "1", "1.0", "?1", "@1", "%61bc", "a/b+c==", "a:b@c",
-			`"a,b"`, `"a;b"`, `" "`, strings.Repeat("k", 255), `"` + strings.Repeat("K", 255) + `"`,
-			"https://example.com/a?b=c#d", "8e03978e-40d5-43e8-bc93-6894a57f9324", "(a)", "{a}", "*",
-		}
-		for n, key := range keys {
-			assert.Equal(t, "charge "+strconv.Itoa(n+1), a.send(ask{key: key}).Body, key)
-		}
-		for n, key := range keys {
-			assert.Equal(t, "charge "+strconv.Itoa(n+1), a.send(ask{key: key}).Body, key)
-		}
-	})
-}
-
 func TestSameKeyWithAnotherRequestIsRefused(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		a := d.open(t)
@@ -216,7 +114,7 @@ func TestRunningRequestIsAnsweredWithTheRestOfItsLease(t *testing.T) {
 		t.Run(left.String(), func(t *testing.T) {
 			everyDoor(t, func(t *testing.T, d door) {
 				a := d.open(t, at)
-				a.plant(ask{key: "k"}, func(r *idempotent.Record) { r.Lease = now.Add(left) })
+				a.plant(ask{key: "k"}, func(r *store.Record) { r.Lease = now.Add(left) })
 				r := a.send(ask{key: "k"})
 				assertProblem(t, r, 409, "in-progress")
 				assert.Equal(t, after, r.Headers["Retry-After"])
@@ -233,7 +131,7 @@ func TestRunningRequestIsAnsweredWithTheRestOfItsLease(t *testing.T) {
 func TestStatusOfARunningRequestIsConfigurable(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		a := d.open(t, idempotent.WithHTTP(idempotent.HTTP{InProgressStatus: 425}))
-		a.plant(ask{key: "k"}, func(*idempotent.Record) {})
+		a.plant(ask{key: "k"}, func(*store.Record) {})
 		r := a.send(ask{key: "k"})
 		assertProblem(t, r, 425, "in-progress")
 		assert.NotEmpty(t, r.Headers["Retry-After"])
@@ -267,7 +165,7 @@ func TestTwoAtOnceExecuteOnce(t *testing.T) {
 func TestUnavailableStoreIsAnsweredWithoutRunningTheHandler(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		a := d.open(t)
-		a.fault = faultstore.Deny
+		a.fault = storetest.Deny
 		r := a.send(ask{key: "k"})
 		assertProblem(t, r, 503, "store-unavailable")
 		assert.Equal(t, "2", r.Headers["Retry-After"])
@@ -278,7 +176,7 @@ func TestUnavailableStoreIsAnsweredWithoutRunningTheHandler(t *testing.T) {
 func TestUnknownOutcomeIsNotRepeated(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		a := d.open(t)
-		a.plant(ask{key: "k"}, func(r *idempotent.Record) { r.Status, r.Reason = idempotent.StatusUnknown, "uncertain" })
+		a.plant(ask{key: "k"}, func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "uncertain" })
 		r := a.send(ask{key: "k"})
 		assertProblem(t, r, 409, "unknown-outcome")
 		assert.NotContains(t, r.Headers, "Retry-After")
@@ -287,13 +185,13 @@ func TestUnknownOutcomeIsNotRepeated(t *testing.T) {
 }
 
 func TestUnreadableRecordIsNeverExecutedOver(t *testing.T) {
-	records := map[string]func(r *idempotent.Record){
-		"unknown status": func(r *idempotent.Record) { r.Status = "EXPIRED" },
-		"altered result": func(r *idempotent.Record) {
+	records := map[string]func(r *store.Record){
+		"unknown status": func(r *store.Record) { r.Status = "EXPIRED" },
+		"altered result": func(r *store.Record) {
 			completed(r, `{"statusCode":200}`)
 			r.Result = []byte(`{"statusCode":201}`)
 		},
-		"no response": func(r *idempotent.Record) { completed(r, `["statusCode"]`) },
+		"no response": func(r *store.Record) { completed(r, `["statusCode"]`) },
 	}
 	for name, change := range records {
 		t.Run(name, func(t *testing.T) {
@@ -347,17 +245,17 @@ func TestEventWithoutAMethodIsRefused(t *testing.T) {
 	for name, payload := range payloads {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			store, executed := faultstore.New(memory.New(), nil), 0
+			records, executed := storetest.NewFaulty(memory.New(), nil), 0
 			h := idempotent.Wrap(func(context.Context, *requestV2) (*responseV2, error) {
 				executed++
 				return &responseV2{StatusCode: 200}, nil
-			}, store)
+			}, records)
 			result, err := h.Invoke(t.Context(), []byte(payload))
 			require.NoError(t, err)
 			assert.Contains(t, string(result), "problems.md#refused")
 			assert.Contains(t, string(result), `"statusCode":500`)
 			assert.Zero(t, executed)
-			assert.Empty(t, store.Calls())
+			assert.Empty(t, records.Calls())
 		})
 	}
 	t.Run("nil pointer", func(t *testing.T) {

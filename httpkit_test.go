@@ -1,9 +1,27 @@
 package idempotent_test
 
+// The kit for tests of HTTP handlers. It offers
+//
+//   - ask, a request as a client sends it: its methods v2, v1, url, alb and albMulti make the event of each gateway
+//   - reply, a response as the gateway gets it: its methods of the same names make what a handler returns, and ofV2, ofV1,
+//     ofURL, ofALB and ofALBMulti read it
+//   - door, one way into a handler: the types of one gateway, by value or by pointer, through Invoke or Handle. everyDoor runs
+//     a test through all of them, everyWideDoor through those whose responses have headers in two maps
+//   - api, a handler behind a door, made by door.open: it counts its executions, answers what api.answers says, and its
+//     store fails as api.fault says. api.send and api.try deliver a request, api.plant stores a record for one
+//   - api.event, what the observer saw last; api.record, what the store holds
+//   - identify and identifyV2, identifyV1, identifyURL and identifyALB: the record key and the fingerprint of an event, found
+//     without a claim
+//   - golden and load, the events of testdata/events; run, which delivers an event to a handler that must not run
+//   - deliver, which sends an event by value or in its wire form
+//   - assertProblem, api.assertExecuted and api.assertNoIO
+
 import (
 	"context"
 	"encoding/json"
 	"maps"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,8 +34,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/internal/faultstore"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // The kinds of event and response.
@@ -243,7 +262,7 @@ type door struct {
 	v1   bool
 	wire bool
 	// wrap returns what sends a request to the handler.
-	wrap func(do func(context.Context) (reply, error), store idempotent.Store, opts ...idempotent.Option) send
+	wrap func(do func(context.Context) (reply, error), records store.Store, opts ...idempotent.Option) send
 }
 
 type send func(context.Context, ask) (reply, error)
@@ -283,11 +302,11 @@ func newDoor[In, Out any](name string, wire bool, event func(ask) In, respond fu
 	if wire {
 		d.name = name + " Invoke"
 	}
-	d.wrap = func(do func(context.Context) (reply, error), store idempotent.Store, opts ...idempotent.Option) send {
+	d.wrap = func(do func(context.Context) (reply, error), records store.Store, opts ...idempotent.Option) send {
 		h := idempotent.Wrap(func(ctx context.Context, _ In) (Out, error) {
 			r, err := do(ctx)
 			return respond(r), err
-		}, store, opts...)
+		}, records, opts...)
 		return func(ctx context.Context, a ask) (reply, error) {
 			out, err := deliver(ctx, h, event(a), wire)
 			return read(out), err
@@ -347,9 +366,9 @@ func everyWideDoor(t *testing.T, test func(t *testing.T, d door)) {
 // api is an HTTP handler behind a door. It counts its executions, and answers with their number unless do is set.
 type api struct {
 	t        *testing.T
-	store    *faultstore.Store
+	store    *storetest.Faulty
 	inner    *memory.Store
-	fault    faultstore.Fault // done to every call
+	fault    storetest.Fault // done to every call
 	executed atomic.Int64
 	do       func(ctx context.Context) (reply, error)
 	through  send
@@ -361,7 +380,7 @@ type api struct {
 func (d door) open(t *testing.T, opts ...idempotent.Option) *api {
 	t.Helper()
 	a := &api{t: t, inner: memory.New()}
-	a.store = faultstore.New(a.inner, func(faultstore.Call) faultstore.Fault { return a.fault })
+	a.store = storetest.NewFaulty(a.inner, func(storetest.Call) storetest.Fault { return a.fault })
 	observed := idempotent.WithObserver(func(_ context.Context, e idempotent.Event) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -404,7 +423,7 @@ func (a *api) event() idempotent.Event {
 }
 
 // record is the record that the first claim wrote, as it is now.
-func (a *api) record() (idempotent.Record, bool) {
+func (a *api) record() (store.Record, bool) {
 	a.t.Helper()
 	calls := a.store.Calls()
 	require.NotEmpty(a.t, calls, "nothing was claimed")
@@ -414,11 +433,11 @@ func (a *api) record() (idempotent.Record, bool) {
 }
 
 // plant makes the record of a request be what change makes of a live claim.
-func (a *api) plant(q ask, change func(r *idempotent.Record)) idempotent.Record {
+func (a *api) plant(q ask, change func(r *store.Record)) store.Record {
 	a.t.Helper()
-	a.fault = faultstore.Deny
+	a.fault = storetest.Deny
 	a.send(q)
-	a.fault = faultstore.Pass
+	a.fault = storetest.Pass
 	calls := a.store.Calls()
 	r := calls[len(calls)-1].Next
 	r.Owner = "the-owner-token-of-someone-else"
@@ -445,13 +464,13 @@ type identity struct{ key, fingerprint string }
 // identify finds the identity of an event without letting it claim anything. It is empty if the event never got to
 // the store; the response tells why.
 func identify[In, Out any](ctx context.Context, in In, wire bool, opts ...idempotent.Option) (identity, Out, error) {
-	store := faultstore.New(memory.New(), faultstore.OnOp(faultstore.Claim, faultstore.Deny))
+	records := storetest.NewFaulty(memory.New(), storetest.OnOp(storetest.OpClaim, storetest.Deny))
 	h := idempotent.Wrap(func(context.Context, In) (Out, error) {
 		var none Out
 		return none, nil
-	}, store, append([]idempotent.Option{idempotent.WithOperation("charge")}, opts...)...)
+	}, records, append([]idempotent.Option{idempotent.WithOperation("charge")}, opts...)...)
 	out, err := deliver(ctx, h, in, wire)
-	if calls := store.Calls(); len(calls) > 0 {
+	if calls := records.Calls(); len(calls) > 0 {
 		return identity{calls[0].Next.Key, calls[0].Next.Fingerprint}, out, err
 	}
 	return identity{}, out, err
@@ -483,4 +502,42 @@ func identifyV1(t require.TestingT, e requestV1, opts ...idempotent.Option) iden
 	require.NoError(t, err)
 	require.NotEmpty(t, id.key, "refused: %s", out.Body)
 	return id
+}
+
+// golden reads testdata/events.
+func golden(t *testing.T) map[string][]byte {
+	t.Helper()
+	files, err := filepath.Glob("testdata/events/*.json")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	all := map[string][]byte{}
+	for _, file := range files {
+		payload, err := os.ReadFile(file)
+		require.NoError(t, err)
+		all[strings.TrimSuffix(filepath.Base(file), ".json")] = payload
+	}
+	return all
+}
+
+func load[E any](t *testing.T, name string) E {
+	t.Helper()
+	var e E
+	payload, err := os.ReadFile(filepath.Join("testdata", "events", name+".json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(payload, &e))
+	return e
+}
+
+// run delivers a payload to a handler that must not be executed.
+func run[In, Out any](t *testing.T, payload []byte) (Out, error) {
+	t.Helper()
+	store := storetest.NewFaulty(memory.New(), nil)
+	h := idempotent.Wrap(mustNotRun[In, Out](t), store)
+	result, err := h.Invoke(t.Context(), payload)
+	assert.Empty(t, store.Calls())
+	var out Out
+	if err == nil {
+		err = json.Unmarshal(result, &out)
+	}
+	return out, err
 }

@@ -16,8 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/internal/faultstore"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
 )
 
 func TestReplayEqualsTheFirstAnswerAndIsMarked(t *testing.T) {
@@ -264,7 +265,7 @@ func TestAnswerThatIsNotStoredPromisesNothing(t *testing.T) {
 
 		a = d.open(t)
 		a.do = func(context.Context) (reply, error) {
-			a.fault = faultstore.Deny
+			a.fault = storetest.Deny
 			return reply{Status: 201, Body: "done"}, nil
 		}
 		first := a.send(ask{key: "k"})
@@ -328,7 +329,7 @@ func TestMarksOfAnotherServiceAreTakenFromAnswersThatAreNotStored(t *testing.T) 
 
 			a := d.open(t, config)
 			a.do = func(context.Context) (reply, error) {
-				a.fault = faultstore.Deny
+				a.fault = storetest.Deny
 				return foreign(201), nil
 			}
 			assert.Equal(t, stripped(201), a.send(ask{key: "k"}), "the completion failed")
@@ -455,7 +456,7 @@ func TestMarkBesideAResponseDecidesTheRecordAndTheClientGetsTheResponse(t *testi
 		assert.Equal(t, failed, a.send(ask{key: "k"}))
 		require.ErrorIs(t, a.event().Err, errDownstream)
 		record, _ := a.record()
-		assert.Equal(t, idempotent.StatusUnknown, record.Status)
+		assert.Equal(t, store.StatusUnknown, record.Status)
 		assertProblem(t, a.send(ask{key: "k"}), 409, "unknown-outcome")
 		a.assertExecuted(1)
 	})
@@ -484,14 +485,14 @@ func TestPolicyForErrorsCoversResponsesThatAreNotStored(t *testing.T) {
 
 func TestResolvedResponseIsStoredWithoutCookiesAndMarked(t *testing.T) {
 	t.Parallel()
-	store := memory.New()
+	records := memory.New()
 	resolver := idempotent.WithResolver(
 		func(context.Context, idempotent.Execution, requestV2) (idempotent.Resolution[responseV2], error) {
 			return idempotent.Executed(responseV2{StatusCode: 200, Body: "found", Cookies: []string{"a=1"}}), nil
 		})
 	h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) {
 		return responseV2{}, idempotent.Uncertain(errDownstream)
-	}, store, resolver)
+	}, records, resolver)
 	_, err := h.Handle(t.Context(), ask{key: "k"}.v2())
 	require.ErrorIs(t, err, errDownstream)
 	for range 2 {

@@ -7,16 +7,37 @@
 //
 //	func charge(ctx context.Context, req events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error)
 //
-// A delivery is one invocation of the function, with one event; clients retry, so several deliveries may carry one request.
-// The first delivery of a key runs the handler, and its result is stored. A later delivery of the same key gets that
-// result back, byte for byte, without running the handler. A delivery that meets a running one is told to wait. If the
-// process dies, the next delivery takes over as soon as the lease of the dead one has ended.
+// The first delivery of a key runs the handler and stores its result. A later delivery of the same key gets that result
+// back, byte for byte, and does not run the handler. A delivery that arrives while the handler still runs is told to
+// wait. If the process dies while the handler runs, the key stays blocked until the lease of that execution ends,
+// usually two seconds after its deadline. The next delivery then runs the handler again.
+//
+// # Words
+//
+//   - delivery: one invocation of the function, with one event. One request can come in several deliveries.
+//   - operation: the name of the wrapped handler.
+//   - key: the text that says which deliveries are one request. The client sends it, or an option selects it.
+//   - scope: what a key counts for: the tenant, and for HTTP the API, the method and the route.
+//   - record key: the name of a record in the store: the operation and a digest of scope and key.
+//   - fingerprint: a digest of what a request says. A key that comes back with another fingerprint is refused.
+//   - claim: the write that gives the record to one delivery. Only that delivery runs the handler.
+//   - execution: one run of the handler, under one claim.
+//   - owner: the random token of one claim, by which an execution knows that the record is still its own.
+//   - lease: the time until which a claim is protected. Until then no other delivery can get the record.
+//   - takeover: the claim of a record whose lease has ended, because the execution before crashed or was killed.
+//   - complete: to end a claim with a stored result.
+//   - release: to end a claim without one, after a failure. The next delivery runs the handler.
+//   - replay: to answer a delivery with the stored result, without running the handler.
+//   - retention, expiry: how long a completed record is replayed, and the instant at which that ends.
+//   - seal: owner and digest of a result, stored with it. It shows who stored the result, and that it has not changed.
+//   - UNKNOWN: the state of a record whose execution may have had its effect but left no result. Nobody executes again.
+//   - settle: to decide how a record ends. An UNKNOWN one is settled by a resolver, or by a person.
 //
 // # Handlers
 //
-// A handler of HTTP requests (API Gateway, function URL, Application Load Balancer) needs no option: the key is the header
-// Idempotency-Key, required on POST and PATCH; it counts per caller and route; misuse is answered by problem documents. See
-// [WithHTTP].
+// A handler of HTTP requests (API Gateway, function URL, Application Load Balancer) needs no option. Its key is in the
+// header Idempotency-Key, which POST and PATCH must carry. A key counts for one caller and one route. A request that
+// misuses its key is answered with a problem document. See [WithHTTP].
 //
 // Any other handler names its operation and says where its key is:
 //
@@ -25,78 +46,89 @@
 //		idempotent.WithKey(func(o Order) (string, error) { return o.ID, nil }),
 //		idempotent.WithFingerprint(func(o Order) (any, error) { return o, nil }))
 //
-// Its caller gets the errors of this package, for example [ErrInProgress]. Without a fingerprint, whatever comes under the
-// key gets the first result.
+// The caller of such a handler gets the errors of this package, for example [ErrInProgress]. Without a fingerprint,
+// every event with the same key gets the first result, also an event with other content.
 //
-// Nothing is logged unless [WithObserver] says so.
+// The package logs nothing by itself. [WithObserver] reports every delivery.
 //
 // # What is guaranteed, and what is not
 //
-// Within the retention at most one execution per key is committed. A second one starts only after the first was
-// released (it failed) or its lease lapsed (it crashed), never while it is live. If the store cannot answer, the handler
-// does not run.
+// Within the retention of a key at most one execution is committed: its result is stored, and later deliveries get it.
+// A second execution starts only after the first one was released (it failed) or after its lease has ended (it
+// crashed), never while that lease is live. If the store cannot answer, the handler does not run.
 //
-// After a crash the handler runs again, and an effect outside the store, such as a charge, may already have happened.
-// Pass [DerivedKey] downstream: it is the same for every attempt of one request. If the downstream takes no key,
-// use [WithUnrepeatable], and [WithResolver] if it can be asked.
+// After a crash the handler runs again. An effect outside the store, such as a charge, may already have happened. So
+// pass [DerivedKey] to the service that has the effect: it is the same for every attempt of one request. If that
+// service takes no key, use [WithEffects] with Unrepeatable. If it can be asked what happened, use [WithResolver].
 //
-// A handler says more about its failures by marking them: [NotExecuted], [Terminal], [Uncertain].
+// A handler can say what its failure means, by marking the error: [NotExecuted], [Terminal], [Uncertain].
 package idempotent
 
-import "context"
+import (
+	"context"
+	"reflect"
+
+	"github.com/go-idempotent/idempotent/store"
+)
 
 // Handler is a wrapped handler. It implements the Handler interface of aws-lambda-go's lambda package, so lambda.Start
 // takes it. It is safe for concurrent use, and one process may run many invocations at once. Its zero value is
 // not usable: Wrap makes it.
-type Handler[In, Out any] struct {
-	*config
-	handler   func(context.Context, In) (Out, error)
-	shape     shape[In, Out]
-	functions functions[In, Out]
-}
+type Handler[In, Out any] struct{ wrapped wrapped[In, Out] }
 
-// Wrap makes handler idempotent on store. It panics with a [*ConfigError] that names everything wrong with the
-// configuration, as it runs once, when the function starts.
+// Wrap makes handler idempotent on a store. Call it once, when the function starts: if the configuration is wrong, it
+// panics with a [*ConfigError] that names every mistake.
 //
-// In and Out are what [Handler.Invoke] decodes and encodes, exactly as lambda.NewHandler does. If In is an
-// events.APIGatewayV2HTTPRequest, events.APIGatewayProxyRequest, events.LambdaFunctionURLRequest or
-// events.ALBTargetGroupRequest, or a pointer to one, and Out the response that belongs to it, the handler is an HTTP
-// handler; every other one needs [WithOperation], and [WithKey] or [WithKeyPath]. A response that is an io.Reader (a
-// stream) cannot be replayed and is refused. Options of lambda.StartWithOptions about JSON have no effect: they are about
-// functions, and this is a handler.
+// [Handler.Invoke] decodes In and encodes Out exactly as lambda.NewHandler does. The handler is an HTTP handler if In
+// is an events.APIGatewayV2HTTPRequest, events.APIGatewayProxyRequest, events.LambdaFunctionURLRequest or
+// events.ALBTargetGroupRequest, or a pointer to one, and Out is the response that belongs to it. Every other handler
+// needs [WithOperation], and [WithKey] or [WithKeyPath]. An Out that is an io.Reader (a stream) is refused, because a
+// stream cannot be replayed. The options of lambda.StartWithOptions about JSON have no effect: lambda applies them to
+// functions, and a Handler is none.
 //
-// One store may serve many handlers. The environment is read here and not again: AWS_LAMBDA_FUNCTION_NAME for the
-// default operation of HTTP handlers, POWERTOOLS_IDEMPOTENCY_DISABLED as the default of [WithDisabled].
-func Wrap[In, Out any](handler func(context.Context, In) (Out, error), store Store, opts ...Option) *Handler[In, Out] {
-	h := &Handler[In, Out]{handler: handler}
+// One store may serve many handlers. Wrap reads two environment variables, and nothing reads them later:
+// AWS_LAMBDA_FUNCTION_NAME for the default operation of HTTP handlers and for [WithPowertools], and
+// POWERTOOLS_IDEMPOTENCY_DISABLED as the default of [WithDisabled].
+func Wrap[In, Out any](handler func(context.Context, In) (Out, error), s store.Store, opts ...Option) *Handler[In, Out] {
 	var problems problems
-	h.config = newConfig(store, opts, &problems)
+	c := newConfig(s, opts, reflect.TypeFor[Out](), &problems)
 	if handler == nil {
 		problems.addf("Wrap: the handler is nil")
 	}
-	h.functions = typedFunctions[In, Out](h.config, &problems)
-	h.shape = shapeOf(h.config, h.functions, &problems)
+	f := typedFunctions[In, Out](c, &problems)
+	w := wrapped[In, Out]{handler: handler, resolver: f.resolver, records: c.records, observe: c.observe, disabled: c.disabled}
+	w.shape, w.keeps = shapeOf(c, f, &problems)
+	w.settings = settingsOf(c)
 	problems.panicIfAny()
-	return h
+	return &Handler[In, Out]{w}
 }
 
-// Invoke handles one delivery in its wire form. Payload and result are what lambda.NewHandler would read and write for
-// the same function, and a replay returns the bytes that were stored. It does not keep or modify the payload.
+// Invoke handles one delivery in its wire form: it reads and writes what lambda.NewHandler would read and write for the
+// same function. A replay returns the bytes that were stored, on an HTTP handler with the headers that [WithHTTP]
+// names. Invoke neither keeps nor modifies the payload.
 //
-// The error is the handler's own error value, without its mark, or one of this package, which HTTP handlers answer as
-// problem documents instead, or the decoder's, if the payload is no event of the handler. A replayed [Terminal] error is a
-// messages.InvokeResponse_Error, which Lambda reports by the type and text of the first one.
+// The error is one of these:
+//
+//   - the handler's own error value, without its mark
+//   - an error of this package; an HTTP handler answers with a problem document instead
+//   - the error of the decoder, if the payload is no event of the handler
+//   - a messages.InvokeResponse_Error, if a [Terminal] error is replayed: Lambda reports the type and the text of the
+//     first one
 func (h *Handler[In, Out]) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
-	d := &delivery[In, Out]{Handler: h, source: source[In]{payload: payload}, wire: true}
-	return d.bytes(d.run(ctx))
+	d := &delivery[In, Out]{work: work[In, Out]{
+		wrapped: &h.wrapped, source: source[In]{payload: payload}, answer: answer[Out]{wire: true},
+	}}
+	d.run(ctx)
+	return d.bytes()
 }
 
-// Handle handles one delivery by value, for tests and for composition. For HTTP events, and whenever In survives a
-// round trip through JSON, it finds the same records as [Handler.Invoke]. A replay is decoded from JSON: an Out
-// that does not survive that comes back as what its JSON says.
+// Handle handles one delivery by value: for tests, and for code that calls the handler itself. It finds the same
+// records as [Handler.Invoke] for HTTP events, and for every In that survives a round trip through JSON. A replay is
+// decoded from the stored JSON, so it lacks what JSON does not keep of an Out, for example unexported fields.
 //
 // A replayed [Terminal] error is a [*ReplayedError].
 func (h *Handler[In, Out]) Handle(ctx context.Context, in In) (Out, error) {
-	d := &delivery[In, Out]{Handler: h, source: source[In]{in: in, decoded: true}}
-	return d.value(d.run(ctx))
+	d := &delivery[In, Out]{work: work[In, Out]{wrapped: &h.wrapped, source: source[In]{in: in, decoded: true}}}
+	d.run(ctx)
+	return d.value()
 }

@@ -1,5 +1,19 @@
 package idempotent_test
 
+// The kit for tests of the protocol, whose handlers are not HTTP. It offers
+//
+//   - order and receipt, the event and the result of the handlers, and errCard, the error of a handler that fails
+//   - shop, a wrapped handler that counts its executions, on a store that can fail: newShop and newShopOn make one, and
+//     shop.sandbox makes another process of the same function, on the same store
+//   - shop.handle and shop.handleFor, which deliver the order "o-1" as Lambda does, with a deadline
+//   - shop.event, what the observer saw last; shop.record, shop.mustRecord and shop.recordKey, what the store holds
+//   - shop.put, which stores a record as another process would have left it; completed makes it a completed one
+//   - passingFaults, the faults of a store that a repetition mends
+//   - amountFingerprint, an option that makes the amount part of the fingerprint
+//   - seenEvents, an observer that remembers
+//   - inBubble, which runs a test with fake time
+//   - assertExecuted, which checks how often the handler ran
+
 import (
 	"context"
 	"errors"
@@ -13,8 +27,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/internal/faultstore"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // order and receipt are the event and the result of the handlers in these tests.
@@ -32,8 +47,8 @@ type receipt struct {
 // a test; each sandbox has faults of its own.
 type shop struct {
 	t        *testing.T
-	inner    idempotent.Store
-	store    *faultstore.Store
+	inner    store.Store
+	store    *storetest.Faulty
 	handler  *idempotent.Handler[order, receipt]
 	executed *atomic.Int64
 	events   *seenEvents
@@ -41,10 +56,18 @@ type shop struct {
 }
 
 // passingFaults are those that a repetition within the budget mends.
-var passingFaults = map[string]faultstore.Fault{
-	"reply lost": faultstore.LoseReply, "request lost": faultstore.LoseRequest,
-	"applied, never answered": faultstore.HangAfter, "never answered": faultstore.HangBefore,
-	"throttled": faultstore.Refuse,
+var passingFaults = map[string]storetest.Fault{
+	"reply lost": storetest.LoseReply, "request lost": storetest.LoseRequest,
+	"applied, never answered": storetest.HangAfter, "never answered": storetest.HangBefore,
+	"throttled": storetest.Refuse,
+}
+
+// noRenewal loses every renewal of a lease: the process lives, but cannot keep its claim.
+func noRenewal(c storetest.Call) storetest.Fault {
+	if c.Op == storetest.OpSwap && c.Next.Status == store.StatusInProgress && c.Next.Owner == c.Seen.Owner {
+		return storetest.LoseRequest
+	}
+	return storetest.Pass
 }
 
 var errCard = errors.New("card declined")
@@ -55,15 +78,15 @@ func newShop(t *testing.T, opts ...idempotent.Option) *shop {
 	return newShopOn(t, memory.New(), nil, opts...)
 }
 
-func newShopOn(t *testing.T, inner idempotent.Store, rule func(faultstore.Call) faultstore.Fault, opts ...idempotent.Option) *shop {
+func newShopOn(t *testing.T, inner store.Store, rule func(storetest.Call) storetest.Fault, opts ...idempotent.Option) *shop {
 	t.Helper()
 	s := &shop{t: t, inner: inner, executed: new(atomic.Int64)}
 	s.wrap(rule, opts...)
 	return s
 }
 
-func (s *shop) wrap(rule func(faultstore.Call) faultstore.Fault, opts ...idempotent.Option) {
-	s.store = faultstore.New(s.inner, rule)
+func (s *shop) wrap(rule func(storetest.Call) storetest.Fault, opts ...idempotent.Option) {
+	s.store = storetest.NewFaulty(s.inner, rule)
 	s.events = new(seenEvents)
 	defaults := []idempotent.Option{
 		idempotent.WithOperation("shop"),
@@ -74,7 +97,7 @@ func (s *shop) wrap(rule func(faultstore.Call) faultstore.Fault, opts ...idempot
 }
 
 // sandbox is another process of the same function: the same store and counter, faults and handler of its own.
-func (s *shop) sandbox(rule func(faultstore.Call) faultstore.Fault, opts ...idempotent.Option) *shop {
+func (s *shop) sandbox(rule func(storetest.Call) storetest.Fault, opts ...idempotent.Option) *shop {
 	s.t.Helper()
 	other := &shop{t: s.t, inner: s.inner, executed: s.executed}
 	other.wrap(rule, opts...)
@@ -123,14 +146,14 @@ func (e *seenEvents) see(_ context.Context, event idempotent.Event) {
 }
 
 // record is the record of order "o-1", found by asking another sandbox for it.
-func (s *shop) record() (idempotent.Record, bool) {
+func (s *shop) record() (store.Record, bool) {
 	s.t.Helper()
 	r, found, err := s.inner.Get(s.t.Context(), s.recordKey())
 	require.NoError(s.t, err)
 	return r, found
 }
 
-func (s *shop) mustRecord() idempotent.Record {
+func (s *shop) mustRecord() store.Record {
 	s.t.Helper()
 	r, found := s.record()
 	require.True(s.t, found, "there is a record")
@@ -140,7 +163,7 @@ func (s *shop) mustRecord() idempotent.Record {
 // recordKey learns the record key of order "o-1" from a delivery that never reaches the store.
 func (s *shop) recordKey() string {
 	s.t.Helper()
-	probe := s.sandbox(func(faultstore.Call) faultstore.Fault { return faultstore.Deny })
+	probe := s.sandbox(func(storetest.Call) storetest.Fault { return storetest.Deny })
 	_, err := probe.handle(0)
 	var unavailable *idempotent.StoreUnavailableError
 	require.ErrorAs(s.t, err, &unavailable)
@@ -148,11 +171,11 @@ func (s *shop) recordKey() string {
 }
 
 // put stores a record for order "o-1" as another process would have left it.
-func (s *shop) put(change func(r *idempotent.Record)) idempotent.Record {
+func (s *shop) put(change func(r *store.Record)) store.Record {
 	s.t.Helper()
 	now := time.Now().Truncate(time.Second)
-	r := idempotent.Record{
-		Key: s.recordKey(), Status: idempotent.StatusInProgress, Owner: "someone",
+	r := store.Record{
+		Key: s.recordKey(), Status: store.StatusInProgress, Owner: "someone",
 		Lease: now.Add(10 * time.Second), Expiry: now.Add(24 * time.Hour), Attempt: 1, CreatedAt: now,
 	}
 	change(&r)
@@ -162,10 +185,10 @@ func (s *shop) put(change func(r *idempotent.Record)) idempotent.Record {
 	return r
 }
 
-func completed(r *idempotent.Record, result string) {
-	r.Status = idempotent.StatusCompleted
+func completed(r *store.Record, result string) {
+	r.Status = store.StatusCompleted
 	r.Result = []byte(result)
-	r.Commit = idempotent.Commit(r.Owner, r.Result)
+	r.Seal = store.Seal(r.Owner, r.Result)
 }
 
 // inBubble runs a test with fake time, in which goroutines that are left behind fail it.

@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/internal/faultstore"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
 )
 
 func TestLeaseIsTheDeadlineAndAMarginAndTheHandlerEndsBefore(t *testing.T) {
@@ -83,18 +84,18 @@ func TestWithoutADeadlineTheLeaseIsRenewedWhileTheHandlerRuns(t *testing.T) {
 		_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 1})
 		require.NoError(t, err)
 		assertExecuted(t, s, 1)
-		assert.Equal(t, idempotent.StatusCompleted, s.mustRecord().Status)
+		assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
 		assert.Len(t, s.store.Ops(), 1+29+1, "a claim, a renewal each third of a lease, a completion")
 	})
 }
 
 func TestRenewalWhoseReplyIsLostLosesNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), func(c faultstore.Call) faultstore.Fault {
-			if c.Next.Status == idempotent.StatusInProgress && c.Op == faultstore.Swap && c.N%2 == 0 {
-				return faultstore.LoseReply
+		s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
+			if c.Next.Status == store.StatusInProgress && c.Op == storetest.OpSwap && c.N%2 == 0 {
+				return storetest.LoseReply
 			}
-			return faultstore.Pass
+			return storetest.Pass
 		})
 		s.do = func(ctx context.Context, o order) (receipt, error) {
 			time.Sleep(time.Minute)
@@ -103,17 +104,17 @@ func TestRenewalWhoseReplyIsLostLosesNothing(t *testing.T) {
 		_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
 		require.NoError(t, err)
 		assert.Positive(t, s.store.Fired())
-		assert.Equal(t, idempotent.StatusCompleted, s.mustRecord().Status)
+		assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
 	})
 }
 
 func TestHandlerIsCancelledAMarginBeforeALeaseThatCannotBeRenewedEnds(t *testing.T) {
-	for name, fault := range map[string]faultstore.Fault{
-		"silent": faultstore.HangBefore, "refusing": faultstore.Refuse, "denying": faultstore.Deny,
+	for name, fault := range map[string]storetest.Fault{
+		"silent": storetest.HangBefore, "refusing": storetest.Refuse, "denying": storetest.Deny,
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
-				s := newShopOn(t, memory.New(), faultstore.OnOp(faultstore.Swap, fault))
+				s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpSwap, fault))
 				s.do = func(ctx context.Context, _ order) (receipt, error) {
 					lease := s.mustRecord().Lease
 					<-ctx.Done()
@@ -132,24 +133,48 @@ func TestHandlerIsCancelledAMarginBeforeALeaseThatCannotBeRenewedEnds(t *testing
 }
 
 func TestHandlerIsCancelledAtOnceWhenSomeoneElseHasTheRecord(t *testing.T) {
+	for name, steal := range map[string]func(r *store.Record){
+		"taken over":   func(r *store.Record) { r.Owner = "thief" },
+		"made UNKNOWN": func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "crashed" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s := newShop(t)
+				var stolen store.Record
+				s.do = func(ctx context.Context, _ order) (receipt, error) {
+					mine := s.mustRecord()
+					stolen = mine
+					steal(&stolen)
+					_, swapped, err := s.inner.Swap(t.Context(), mine, stolen)
+					require.NoError(t, err)
+					require.True(t, swapped)
+					select {
+					case <-ctx.Done():
+					case <-time.After(time.Hour):
+					}
+					require.ErrorIs(t, context.Cause(ctx), idempotent.ErrLeaseLost)
+					return receipt{}, idempotent.Uncertain(ctx.Err())
+				}
+				started := time.Now()
+				_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
+				require.ErrorIs(t, err, context.Canceled)
+				assert.LessOrEqual(t, time.Since(started), idempotent.DefaultLease/2)
+				assert.Equal(t, stolen.Owner, s.mustRecord().Owner)
+			})
+		})
+	}
+}
+
+func TestRenewalThatIsNeverAnsweredIsRepeated(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
-		s.do = func(ctx context.Context, _ order) (receipt, error) {
-			mine := s.mustRecord()
-			stolen := mine
-			stolen.Owner = "thief"
-			_, swapped, err := s.inner.Swap(t.Context(), mine, stolen)
-			require.NoError(t, err)
-			require.True(t, swapped)
-			<-ctx.Done()
-			require.ErrorIs(t, context.Cause(ctx), idempotent.ErrLeaseLost)
-			return receipt{}, ctx.Err()
+		s := newShopOn(t, memory.New(), storetest.OnCall(2, storetest.HangBefore))
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			time.Sleep(time.Minute)
+			return receipt{1, o.Amount}, context.Cause(ctx)
 		}
-		started := time.Now()
 		_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
-		require.ErrorIs(t, err, context.Canceled)
-		assert.LessOrEqual(t, time.Since(started), idempotent.DefaultLease/2)
-		assert.Equal(t, "thief", s.mustRecord().Owner)
+		require.NoError(t, err)
+		assert.Equal(t, 1, s.store.Fired())
 	})
 }
 
@@ -189,7 +214,7 @@ func TestTimesOfRecordsAreRoundedUpToWhatStoresKeep(t *testing.T) {
 
 func TestHeartbeatIsJoinedBeforeTheRecordIsSettled(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), faultstore.OnCall(2, faultstore.Slow))
+		s := newShopOn(t, memory.New(), storetest.OnCall(2, storetest.Slow))
 		started := time.Now()
 		s.do = func(_ context.Context, o order) (receipt, error) {
 			time.Sleep(idempotent.DefaultLease/3 + time.Millisecond) // a renewal is on its way
@@ -197,14 +222,14 @@ func TestHeartbeatIsJoinedBeforeTheRecordIsSettled(t *testing.T) {
 		}
 		_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
 		require.NoError(t, err)
-		assert.GreaterOrEqual(t, time.Since(started), idempotent.DefaultLease/3+faultstore.SlowFor)
+		assert.GreaterOrEqual(t, time.Since(started), idempotent.DefaultLease/3+storetest.SlowFor)
 	})
 }
 
 func TestClaimWithoutADeadlineEndsWhileItsLeaseStillHolds(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		timing := idempotent.WithTiming(idempotent.Timing{Lease: time.Second, Margin: 100 * time.Millisecond})
-		s := newShopOn(t, memory.New(), faultstore.OnOp(faultstore.Claim, faultstore.Refuse), timing)
+		s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpClaim, storetest.Refuse), timing)
 		started := time.Now()
 		_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
 		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
@@ -215,11 +240,11 @@ func TestClaimWithoutADeadlineEndsWhileItsLeaseStillHolds(t *testing.T) {
 func TestShortestLeaseCanBeRenewedAfterASlowClaim(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		timing := idempotent.WithTiming(idempotent.Timing{Lease: 3 * time.Second, Margin: time.Second})
-		s := newShopOn(t, memory.New(), func(c faultstore.Call) faultstore.Fault {
+		s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
 			if c.N <= 2 {
-				return faultstore.Slow
+				return storetest.Slow
 			}
-			return faultstore.Pass
+			return storetest.Pass
 		}, timing)
 		started := time.Now()
 		s.do = func(ctx context.Context, o order) (receipt, error) {
@@ -238,18 +263,25 @@ func TestShortestLeaseCanBeRenewedAfterASlowClaim(t *testing.T) {
 }
 
 func TestFarDeadlineCountsAsNone(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
-		s.do = func(ctx context.Context, o order) (receipt, error) {
-			assert.LessOrEqual(t, time.Until(s.mustRecord().Lease), idempotent.DefaultLease, "a crash does not block for ever")
-			time.Sleep(2 * idempotent.DefaultLease)
-			assert.True(t, s.mustRecord().Lease.After(time.Now()), "it is renewed")
-			return receipt{1, o.Amount}, ctx.Err()
-		}
-		ctx, cancel := context.WithDeadline(t.Context(), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC))
-		defer cancel()
-		_, err := s.handler.Handle(ctx, order{ID: "o-1"})
-		require.NoError(t, err)
-		assertExecuted(t, s, 1)
-	})
+	for name, deadline := range map[string]func() time.Time{
+		"in hours":     func() time.Time { return time.Now().Add(5 * time.Hour) },
+		"in centuries": func() time.Time { return time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s := newShop(t)
+				s.do = func(ctx context.Context, o order) (receipt, error) {
+					assert.LessOrEqual(t, time.Until(s.mustRecord().Lease), idempotent.DefaultLease, "a crash does not block for ever")
+					time.Sleep(2 * idempotent.DefaultLease)
+					assert.True(t, s.mustRecord().Lease.After(time.Now()), "it is renewed")
+					return receipt{1, o.Amount}, ctx.Err()
+				}
+				ctx, cancel := context.WithDeadline(t.Context(), deadline())
+				defer cancel()
+				_, err := s.handler.Handle(ctx, order{ID: "o-1"})
+				require.NoError(t, err)
+				assertExecuted(t, s, 1)
+			})
+		})
+	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // The tests of this file run alone: they look at the goroutines and the heap of the process.
@@ -110,8 +111,8 @@ func TestOfTenThousandKeysWithDuplicatesEachExecutesOnce(t *testing.T) {
 }
 
 // shopOf is a handler of orders without faults and observer.
-func shopOf(store idempotent.Store, do func(context.Context, order) (receipt, error)) *idempotent.Handler[order, receipt] {
-	return idempotent.Wrap(do, store,
+func shopOf(records store.Store, do func(context.Context, order) (receipt, error)) *idempotent.Handler[order, receipt] {
+	return idempotent.Wrap(do, records,
 		idempotent.WithOperation("shop"), idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
 }
 
@@ -124,12 +125,12 @@ func TestAProcessThatServesForLongStaysFlat(t *testing.T) {
 		bound              = keys * size // bytes: of one round
 	)
 	var (
-		now    = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-		store  = memory.New()
-		serial int
+		now     = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+		records = memory.New()
+		serial  int
 	)
 	h := idempotent.Wrap(
-		func(_ context.Context, o order) (string, error) { return strings.Repeat("x", size) + o.ID, nil }, store,
+		func(_ context.Context, o order) (string, error) { return strings.Repeat("x", size) + o.ID, nil }, records,
 		idempotent.WithOperation("shop"), idempotent.WithRetention(time.Minute),
 		idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }),
 		idempotent.WithClock(func() time.Time { return now }))
@@ -152,7 +153,7 @@ func TestAProcessThatServesForLongStaysFlat(t *testing.T) {
 	serve()
 	goroutines, heap := runtime.NumGoroutine(), heapInUse()
 	serve()
-	assert.LessOrEqual(t, store.Len(), 2*keys, "records held")
+	assert.LessOrEqual(t, records.Len(), 2*keys, "records held")
 	assert.Less(t, heapInUse(), heap+bound, "bytes on the heap, after twice as many rounds; before it was %d", heap)
 	assert.LessOrEqual(t, runtime.NumGoroutine(), goroutines)
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // fails is a handler that returns err.
@@ -20,7 +22,7 @@ func fails(err error) func(context.Context, order) (receipt, error) {
 
 // How an execution ends, for every way to end and every policy. "free" is a record that is gone.
 func TestEndingsByMarkAndPolicy(t *testing.T) {
-	const free = idempotent.Status("free")
+	const free = store.Status("free")
 	overrun := func(ctx context.Context, _ order) (receipt, error) {
 		<-ctx.Done()
 		return receipt{}, fmt.Errorf("calling downstream: %w", ctx.Err())
@@ -44,40 +46,40 @@ func TestEndingsByMarkAndPolicy(t *testing.T) {
 	succeeds := func(context.Context, order) (receipt, error) { return receipt{}, nil }
 	refuse := idempotent.WithCrashPolicy(idempotent.Refuse)
 	unknownOnError := idempotent.WithErrorPolicy(idempotent.UnknownOnError)
-	unrepeatable := idempotent.WithUnrepeatable()
+	unrepeatable := idempotent.WithEffects(idempotent.Unrepeatable)
 
 	for name, tc := range map[string]struct {
 		do     func(context.Context, order) (receipt, error)
 		opts   []idempotent.Option
-		status idempotent.Status
+		status store.Status
 		reason string
 	}{
 		"error":                                      {fails(errCard), nil, free, ""},
-		"error, UnknownOnError":                      {fails(errCard), []idempotent.Option{unknownOnError}, idempotent.StatusUnknown, "error"},
+		"error, UnknownOnError":                      {fails(errCard), []idempotent.Option{unknownOnError}, store.StatusUnknown, "error"},
 		"error, Refuse":                              {fails(errCard), []idempotent.Option{refuse}, free, ""},
-		"error, unrepeatable":                        {fails(errCard), []idempotent.Option{unrepeatable}, idempotent.StatusUnknown, "error"},
+		"error, unrepeatable":                        {fails(errCard), []idempotent.Option{unrepeatable}, store.StatusUnknown, "error"},
 		"NotExecuted, unrepeatable":                  {fails(idempotent.NotExecuted(errCard)), []idempotent.Option{unrepeatable}, free, ""},
-		"Terminal":                                   {fails(idempotent.Terminal(errCard)), nil, idempotent.StatusCompleted, "terminal"},
-		"Uncertain":                                  {fails(idempotent.Uncertain(errCard)), nil, idempotent.StatusUnknown, "uncertain"},
-		"Uncertain, wrapped":                         {fails(fmt.Errorf("charge: %w", idempotent.Uncertain(errCard))), nil, idempotent.StatusUnknown, "uncertain"},
-		"outermost mark decides":                     {fails(idempotent.NotExecuted(idempotent.Uncertain(errCard))), nil, free, ""},
+		"Terminal":                                   {fails(idempotent.Terminal(errCard)), nil, store.StatusCompleted, "terminal"},
+		"Uncertain":                                  {fails(idempotent.Uncertain(errCard)), nil, store.StatusUnknown, "uncertain"},
+		"Uncertain, wrapped":                         {fails(fmt.Errorf("charge: %w", idempotent.Uncertain(errCard))), nil, store.StatusUnknown, "uncertain"},
+		"the most cautious mark decides":             {fails(idempotent.NotExecuted(idempotent.Uncertain(errCard))), nil, store.StatusUnknown, "uncertain"},
 		"own deadline":                               {overrun, nil, free, ""},
-		"own deadline, Refuse":                       {overrun, []idempotent.Option{refuse}, idempotent.StatusUnknown, "interrupted"},
+		"own deadline, Refuse":                       {overrun, []idempotent.Option{refuse}, store.StatusUnknown, "interrupted"},
 		"own deadline, UnknownOnError":               {overrun, []idempotent.Option{unknownOnError}, free, ""},
 		"lost, of another context, Refuse":           {lost, []idempotent.Option{refuse}, free, ""},
 		"another's deadline, Refuse":                 {foreign, []idempotent.Option{refuse}, free, ""},
-		"another's deadline, UnknownOnErr.":          {foreign, []idempotent.Option{unknownOnError}, idempotent.StatusUnknown, "error"},
+		"another's deadline, UnknownOnErr.":          {foreign, []idempotent.Option{unknownOnError}, store.StatusUnknown, "error"},
 		"own deadline, in other words":               {late, nil, free, ""},
-		"own deadline, in other words, Refuse":       {late, []idempotent.Option{refuse}, idempotent.StatusUnknown, "interrupted"},
-		"own deadline, not stored, Refuse":           {lateResult, []idempotent.Option{refuse, skip}, idempotent.StatusUnknown, "interrupted"},
-		"own deadline, stored, Refuse":               {lateResult, []idempotent.Option{refuse}, idempotent.StatusCompleted, ""},
-		"own deadline, in other words, UnknownOnErr": {late, []idempotent.Option{unknownOnError}, idempotent.StatusUnknown, "error"},
+		"own deadline, in other words, Refuse":       {late, []idempotent.Option{refuse}, store.StatusUnknown, "interrupted"},
+		"own deadline, not stored, Refuse":           {lateResult, []idempotent.Option{refuse, skip}, store.StatusUnknown, "interrupted"},
+		"own deadline, stored, Refuse":               {lateResult, []idempotent.Option{refuse}, store.StatusCompleted, ""},
+		"own deadline, in other words, UnknownOnErr": {late, []idempotent.Option{unknownOnError}, store.StatusUnknown, "error"},
 		"panic":                      {panics, nil, free, ""},
-		"panic, Refuse":              {panics, []idempotent.Option{refuse}, idempotent.StatusUnknown, "panic"},
-		"panic, unrepeatable":        {panics, []idempotent.Option{unrepeatable}, idempotent.StatusUnknown, "panic"},
+		"panic, Refuse":              {panics, []idempotent.Option{refuse}, store.StatusUnknown, "panic"},
+		"panic, unrepeatable":        {panics, []idempotent.Option{unrepeatable}, store.StatusUnknown, "panic"},
 		"not stored":                 {succeeds, []idempotent.Option{skip}, free, ""},
-		"not stored, UnknownOnError": {succeeds, []idempotent.Option{skip, unknownOnError}, idempotent.StatusUnknown, "not-stored"},
-		"stored":                     {succeeds, []idempotent.Option{unrepeatable}, idempotent.StatusCompleted, ""},
+		"not stored, UnknownOnError": {succeeds, []idempotent.Option{skip, unknownOnError}, store.StatusUnknown, "not-stored"},
+		"stored":                     {succeeds, []idempotent.Option{unrepeatable}, store.StatusCompleted, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
@@ -95,7 +97,7 @@ func TestEndingsByMarkAndPolicy(t *testing.T) {
 				require.True(t, found)
 				assert.Equal(t, tc.status, r.Status)
 				assert.Equal(t, tc.reason, r.Reason)
-				if r.Status == idempotent.StatusUnknown {
+				if r.Status == store.StatusUnknown {
 					assert.GreaterOrEqual(t, time.Until(r.Expiry), idempotent.DefaultUnknownRetention-time.Second)
 					assert.Equal(t, tc.reason, s.event().Reason)
 					time.Sleep(48 * time.Hour)
@@ -164,13 +166,13 @@ func TestTerminalErrorIsReplayedWithTypeAndMessage(t *testing.T) {
 func TestCrashUnderRefuseBecomesUnknownWhenItIsMet(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t, idempotent.WithCrashPolicy(idempotent.Refuse))
-		before := s.put(func(r *idempotent.Record) { r.Lease = r.Lease.Add(-time.Minute) })
+		before := s.put(func(r *store.Record) { r.Lease = r.Lease.Add(-time.Minute) })
 		_, err := s.handle(5)
 		var unknown *idempotent.UnknownOutcomeError
 		require.ErrorAs(t, err, &unknown)
 		assert.Equal(t, "crashed", unknown.Reason)
 		r := s.mustRecord()
-		assert.Equal(t, idempotent.StatusUnknown, r.Status)
+		assert.Equal(t, store.StatusUnknown, r.Status)
 		assert.Equal(t, before.Owner, r.Owner, "its owner may still bring the result")
 		assertExecuted(t, s, 0)
 	})
@@ -185,28 +187,28 @@ func TestResolverSettlesWhatCrashedAndWhatIsUnknown(t *testing.T) {
 		want     receipt
 		wantErr  error
 		executed int64
-		status   idempotent.Status
+		status   store.Status
 		outcome  idempotent.Outcome
 	}{
 		"executed": {
 			answer: idempotent.Executed(receipt{77, 5}), want: receipt{77, 5},
-			status: idempotent.StatusCompleted, outcome: idempotent.OutcomeResolved,
+			status: store.StatusCompleted, outcome: idempotent.OutcomeResolved,
 		},
 		"untouched": {
 			answer: idempotent.Untouched[receipt](), want: receipt{1, 5}, executed: 1,
-			status: idempotent.StatusCompleted, outcome: idempotent.OutcomeExecuted,
+			status: store.StatusCompleted, outcome: idempotent.OutcomeExecuted,
 		},
 		"still unknown": {
 			answer: idempotent.StillUnknown[receipt](), wantErr: idempotent.ErrUnknownOutcome,
-			status: idempotent.StatusUnknown, outcome: idempotent.OutcomeUnknown,
+			status: store.StatusUnknown, outcome: idempotent.OutcomeUnknown,
 		},
-		"zero":   {wantErr: idempotent.ErrUnknownOutcome, status: idempotent.StatusUnknown, outcome: idempotent.OutcomeUnknown},
-		"failed": {err: errors.New("provider down"), wantErr: idempotent.ErrUnknownOutcome, status: idempotent.StatusUnknown, outcome: idempotent.OutcomeUnknown},
-		"panics": {panics: true, status: idempotent.StatusUnknown, outcome: idempotent.OutcomePanicked},
+		"zero":   {wantErr: idempotent.ErrUnknownOutcome, status: store.StatusUnknown, outcome: idempotent.OutcomeUnknown},
+		"failed": {err: errors.New("provider down"), wantErr: idempotent.ErrUnknownOutcome, status: store.StatusUnknown, outcome: idempotent.OutcomeUnknown},
+		"panics": {panics: true, status: store.StatusUnknown, outcome: idempotent.OutcomePanicked},
 	} {
-		for state, change := range map[string]func(r *idempotent.Record){
-			"crashed": func(r *idempotent.Record) { r.Lease = r.Lease.Add(-time.Minute) },
-			"unknown": func(r *idempotent.Record) { r.Status, r.Reason = idempotent.StatusUnknown, "uncertain" },
+		for state, change := range map[string]func(r *store.Record){
+			"crashed": func(r *store.Record) { r.Lease = r.Lease.Add(-time.Minute) },
+			"unknown": func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "uncertain" },
 		} {
 			t.Run(name+" "+state, func(t *testing.T) {
 				inBubble(t, func(t *testing.T) {
@@ -216,7 +218,7 @@ func TestResolverSettlesWhatCrashedAndWhatIsUnknown(t *testing.T) {
 						func(ctx context.Context, x idempotent.Execution, o order) (answer, error) {
 							asked++
 							r := s.mustRecord()
-							assert.Equal(t, idempotent.StatusInProgress, r.Status, "it runs under the lease of a takeover")
+							assert.Equal(t, store.StatusInProgress, r.Status, "it runs under the lease of a takeover")
 							assert.True(t, r.Lease.After(time.Now()))
 							assert.Equal(t, 2, x.Attempt)
 							assert.True(t, x.Recovered)
@@ -242,11 +244,11 @@ func TestResolverSettlesWhatCrashedAndWhatIsUnknown(t *testing.T) {
 					if tc.err != nil {
 						require.ErrorIs(t, s.event().Err, tc.err, "the observer learns why")
 					}
-					if tc.status == idempotent.StatusUnknown && !tc.panics {
+					if tc.status == store.StatusUnknown && !tc.panics {
 						want := map[string]string{"crashed": "crashed", "unknown": "uncertain"}[state]
 						assert.Equal(t, want, s.mustRecord().Reason, "the reason that was seen stays")
 					}
-					if tc.status == idempotent.StatusCompleted {
+					if tc.status == store.StatusCompleted {
 						again, err := s.handle(5)
 						require.NoError(t, err)
 						assert.Equal(t, tc.want, again)
@@ -278,7 +280,7 @@ func TestCrashUnderAResolverIsKeptForIt(t *testing.T) {
 			}))
 		s.do = func(context.Context, order) (receipt, error) { panic("boom") }
 		assert.Panics(t, func() { _, _ = s.handle(5) })
-		assert.Equal(t, idempotent.StatusUnknown, s.mustRecord().Status)
+		assert.Equal(t, store.StatusUnknown, s.mustRecord().Status)
 		got, err := s.handle(5)
 		require.NoError(t, err)
 		assert.Equal(t, receipt{77, 5}, got)
@@ -289,7 +291,7 @@ func TestCrashUnderAResolverIsKeptForIt(t *testing.T) {
 func TestCompletedResultAtTheVeryEndOfItsUnknownStateStillCounts(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		// The lease lapses while the handler runs on, someone refuses in its place, and then the result comes.
-		s := newShop(t, idempotent.WithCrashPolicy(idempotent.Refuse))
+		s := newShopOn(t, memory.New(), noRenewal, idempotent.WithCrashPolicy(idempotent.Refuse))
 		s.do = func(_ context.Context, o order) (receipt, error) {
 			time.Sleep(15 * time.Second)
 			_, err := s.sandbox(nil, idempotent.WithCrashPolicy(idempotent.Refuse)).handle(5)
@@ -339,7 +341,7 @@ func TestResolverThatComesBackAfterItsLeaseWasLostExecutesNothing(t *testing.T) 
 				assert.ErrorIs(t, context.Cause(ctx), idempotent.ErrLeaseLost)
 				return idempotent.Untouched[receipt](), nil
 			}))
-		s.put(func(r *idempotent.Record) { r.Lease = time.Now().Add(-time.Second).Truncate(time.Second) })
+		s.put(func(r *store.Record) { r.Lease = time.Now().Add(-time.Second).Truncate(time.Second) })
 		_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 1}) // without a deadline: the lease is renewed
 		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
 		assertExecuted(t, s, 0)
@@ -354,10 +356,10 @@ func TestResolverThatComesBackAtTheDeadlineExecutesNothing(t *testing.T) {
 				<-ctx.Done()
 				return idempotent.Untouched[receipt](), nil
 			}))
-		s.put(func(r *idempotent.Record) { r.Lease = time.Now().Add(-time.Second).Truncate(time.Second) })
+		s.put(func(r *store.Record) { r.Lease = time.Now().Add(-time.Second).Truncate(time.Second) })
 		_, err := s.handle(1)
 		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
 		assertExecuted(t, s, 0)
-		assert.Equal(t, idempotent.StatusUnknown, s.mustRecord().Status, "the next delivery asks again")
+		assert.Equal(t, store.StatusUnknown, s.mustRecord().Status, "the next delivery asks again")
 	})
 }

@@ -8,10 +8,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-idempotent/idempotent/internal/powertools"
-	"github.com/go-idempotent/idempotent/jmespath"
 )
 
-// PowertoolsLanguage is a language that AWS Powertools exists for. Each writes records of its own kind.
+// PowertoolsLanguage is a language that AWS Powertools exists for. Powertools writes different records in each of them.
 type PowertoolsLanguage string
 
 // The languages of [Powertools].
@@ -34,112 +33,93 @@ const maxPrefix = 1024 - len("#") - 128
 type Powertools struct {
 	// Language is the one whose records they are. It has no default.
 	Language PowertoolsLanguage
-	// Function is what the other program calls the function in its keys, unless it sets a prefix: module and qualified name
-	// in Python ("app.handler"), the method in Java and .NET. The environment variable AWS_LAMBDA_FUNCTION_NAME and a dot
-	// come before it. In TypeScript it is empty, unless the store was given a function name.
+	// Function is the name of the function in the keys of the other program, if that program sets no prefix: module and
+	// qualified name in Python ("app.handler"), the method in Java and .NET. Keys begin with the environment variable
+	// AWS_LAMBDA_FUNCTION_NAME, a dot and this name. In TypeScript leave it empty, unless the other program gives its
+	// store a function name.
 	Function string
-	// Prefix is the whole prefix of the other program (key_prefix, keyPrefix, KeyPrefix), and replaces Function. At most 895
-	// bytes.
+	// Prefix is the whole prefix of the other program (key_prefix, keyPrefix, KeyPrefix), if it sets one, instead of
+	// Function. At most 895 bytes.
 	Prefix string
 	// Hash is the hash function that the other program sets (hash_function, hashFunction), as it spells it. Empty means its
 	// default, MD5.
 	Hash string
 }
 
-// WithPowertools makes the handler share its records with a function under AWS Powertools for Lambda in another language,
-// for the time of a migration: keys, fingerprints and results are then those of that language, on the same table. The key
-// comes from [WithKeyPath] (event_key_jmespath; without it the whole event counts, as there), the fingerprint from
-// [WithFingerprintPath] (payload_validation_jmespath); without that there is none, on HTTP handlers neither.
-// [WithOperation] names the handler in events and errors only, and defaults to the function's name.
+// WithPowertools makes the handler share its records with a function under AWS Powertools for Lambda in another
+// language, during a migration. Keys, fingerprints and results are then those of that language, on the same table. The
+// key comes from [WithKeyPath] (event_key_jmespath); without it the whole event is the key, as in Powertools. The
+// fingerprint comes from [WithFingerprintPath] (payload_validation_jmespath); without it there is none, also on HTTP
+// handlers. [WithOperation] names the handler in events and errors only, and defaults to the function's name.
 //
-// The protocol stays that of this module. What it cannot give any more, because the other side does not keep to it, and
-// how to move over without a second execution, is in docs/powertools.md. In short:
+// The protocol is still that of this module. But the other side does not keep to it, so some guarantees are lost.
+// docs/powertools.md says which, and how to move over without a second execution. In short:
 //
 //   - Keys hold neither tenant nor route. The path must select what tells callers apart, and [WithTenant] is refused.
 //   - MD5, and the number rules of some languages, let different requests share a key.
-//   - Their writes are unconditional: an execution of theirs that outlives its lease replaces what was stored meanwhile.
+//   - Their writes are unconditional: an execution of theirs that outlives its lease replaces what was stored
+//     meanwhile.
 //   - They execute again after a crash, whatever the policy here.
-//   - A result stays inside the record. One that does not fit (400 KB with the record) or that the language could not read
-//     makes the outcome UNKNOWN, and so does a [Terminal] error, which their readers would take for a result.
+//   - A result stays inside the record. If it does not fit (400 KB with the record), or if the language could not read
+//     it, the
+//     record becomes UNKNOWN. It also becomes UNKNOWN after a [Terminal] error, which their readers would take for a result.
 func WithPowertools(p Powertools) Option {
 	return optionFunc(func(c *config) error {
-		c.powertools = &powertoolsMode{Powertools: p}
-		return c.powertools.use(powertools.New(powertools.Language(p.Language), p.Hash))
+		codec, err := powertools.New(powertools.Language(p.Language), p.Hash)
+		prefix, prefixErr := p.prefix()
+		// Programs that do not call WithPowertools are 0.3 MB smaller, because nothing but this function value refers
+		// to the codecs, and the linker leaves them out.
+		c.shared = func(out reflect.Type, problems *problems) sharedRecords {
+			checkShared(c, problems)
+			if err != nil {
+				return nil
+			}
+			var err error
+			c.keyPath, err = inLanguage(codec, c.keyPath, c.keyPathOptions)
+			problems.addError(naming(optionPowertools, err))
+			c.fingerprintPath, err = inLanguage(codec, c.fingerprintPath, c.fingerprintPathOptions)
+			problems.addError(naming(optionPowertools, err))
+			return newPowertoolsRecords(codec, prefix, out)
+		}
+		return joinProblems(naming(optionPowertools, err), prefixErr)
 	})
 }
 
-// powertoolsCodec is what handlers need of a [powertools.Codec]. An interface, and no call of powertools.New outside of
-// WithPowertools, lets the linker leave the codecs out of all functions that do without: 0.3 MB.
-type powertoolsCodec interface {
-	Key(prefix string, selected []byte) (string, error)
-	Digest(selected []byte) (string, error)
-	Missing(selected []byte) bool
-	EncodeData(result []byte) (powertools.Data, error)
-	DecodeData(d powertools.Data) ([]byte, error)
-	Compile(expression string, opts ...jmespath.Option) (*jmespath.Expression, error)
-	StringResults() powertoolsCodec
-}
-
-type codecOf struct{ *powertools.Codec }
-
-func (c codecOf) StringResults() powertoolsCodec { return codecOf{c.Codec.StringResults()} }
-
-// powertoolsMode is what a handler needs to share records with AWS Powertools.
-type powertoolsMode struct {
-	Powertools
-
-	codec powertoolsCodec
-	// rawText says that results are strings, which Java keeps without quotes.
-	rawText bool
-	// response is what results have to be.
-	response responseRule
-}
-
-func (m *powertoolsMode) use(codec *powertools.Codec, err error) error {
-	if err == nil {
-		m.codec = codecOf{codec}
-	}
-	return joinProblems(naming(optionPowertools, err), m.checkPrefix())
-}
-
-func (m *powertoolsMode) checkPrefix() error {
+// prefix returns what record keys begin with. Each language has its own default name for a function without a name.
+func (p Powertools) prefix() (string, error) {
 	switch {
-	case m.Prefix != "" && m.Function != "":
-		return fmt.Errorf("%s: Prefix and Function contradict each other: a key has one prefix", optionPowertools)
-	case m.Prefix == "" && m.Function == "" && m.Language != PowertoolsTypeScript:
-		return fmt.Errorf("%s: Function, or Prefix: keys of %s begin with one of them", optionPowertools, m.Language)
+	case p.Prefix != "" && p.Function != "":
+		return "", fmt.Errorf("%s: Prefix and Function contradict each other: a key has one prefix", optionPowertools)
+	case p.Prefix == "" && p.Function == "" && p.Language != PowertoolsTypeScript:
+		return "", fmt.Errorf("%s: Function, or Prefix: keys of %s begin with one of them", optionPowertools, p.Language)
 	}
-	m.Prefix = m.prefix()
-	if len(m.Prefix) > maxPrefix || !utf8.ValidString(m.Prefix) {
-		return fmt.Errorf("%s: a prefix of %d bytes is not UTF-8 of at most %d", optionPowertools, len(m.Prefix), maxPrefix)
+	prefix := p.Prefix
+	if p.Language == PowertoolsTypeScript {
+		prefix = strings.TrimSpace(prefix)
 	}
-	return nil
+	if prefix == "" {
+		prefix = p.functionPrefix(os.Getenv("AWS_LAMBDA_FUNCTION_NAME"))
+	}
+	if len(prefix) > maxPrefix || !utf8.ValidString(prefix) {
+		return "", fmt.Errorf("%s: a prefix of %d bytes is not UTF-8 of at most %d", optionPowertools, len(prefix), maxPrefix)
+	}
+	return prefix, nil
 }
 
-// prefix is what keys begin with. Each language has its own name for a function without a name.
-func (m *powertoolsMode) prefix() string {
-	function := os.Getenv("AWS_LAMBDA_FUNCTION_NAME")
-	if m.Language == PowertoolsTypeScript {
-		m.Prefix = strings.TrimSpace(m.Prefix)
-	}
+func (p Powertools) functionPrefix(function string) string {
 	switch {
-	case m.Prefix != "":
-		return m.Prefix
-	case m.Language == PowertoolsTypeScript && m.Function == "":
+	case p.Language == PowertoolsTypeScript && p.Function == "":
 		return function
-	case function == "" && m.Language == PowertoolsPython:
+	case function == "" && p.Language == PowertoolsPython:
 		function = "test-func"
-	case function == "" && m.Language != PowertoolsTypeScript:
+	case function == "" && p.Language != PowertoolsTypeScript:
 		function = "testFunction"
 	}
-	return function + "." + m.Function
+	return function + "." + p.Function
 }
 
-// checkPowertools finds what contradicts the mode, and gives the paths the rules of the language.
-func (c *config) checkPowertools(p *problems) {
-	if c.powertools == nil {
-		return
-	}
+// checkShared finds the options that contradict keys and fingerprints of another program.
+func checkShared(c *config, p *problems) {
 	for _, contradiction := range []struct {
 		given  bool
 		option string
@@ -155,32 +135,5 @@ func (c *config) checkPowertools(p *problems) {
 			p.addf("%s and %s contradict each other: keys and fingerprints are those of the other program",
 				optionPowertools, contradiction.option)
 		}
-	}
-	if c.powertools.codec == nil {
-		return
-	}
-	c.keyPath = c.powertools.inLanguage(c.keyPath, c.keyPathOptions, p)
-	c.fingerprintPath = c.powertools.inLanguage(c.fingerprintPath, c.fingerprintPathOptions, p)
-}
-
-// inLanguage is the expression with the functions of the language.
-func (m *powertoolsMode) inLanguage(path *jmespath.Expression, opts []jmespath.Option, p *problems) *jmespath.Expression {
-	if path == nil {
-		return nil
-	}
-	compiled, err := m.codec.Compile(path.String(), opts...)
-	p.addError(naming(optionPowertools, err))
-	return compiled
-}
-
-// keeps says what kind of result the handler has.
-func (m *powertoolsMode) keeps(out reflect.Type) {
-	if m == nil || m.codec == nil {
-		return
-	}
-	m.response = responseRuleOf(out)
-	if out.Kind() == reflect.String {
-		m.codec = m.codec.StringResults()
-		m.rawText = strings.HasPrefix(string(m.Language), string(PowertoolsJava))
 	}
 }

@@ -18,7 +18,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/internal/faultstore"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // What must never be seen in an answer.
@@ -62,15 +63,29 @@ var trouble = map[string]func(t *testing.T, d door, q ask, h idempotent.HTTP) (*
 		q.body += "other"
 		return a, a.send(q)
 	},
-	"in-progress":     planted(func(*idempotent.Record) {}),
-	"unknown-outcome": planted(func(r *idempotent.Record) { r.Status = idempotent.StatusUnknown }),
-	"unreadable-record": planted(func(r *idempotent.Record) {
+	"superseded": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
+		a := d.open(t, idempotent.WithHTTP(h))
+		a.do = func(context.Context) (reply, error) {
+			mine, found := a.record()
+			require.True(t, found)
+			theirs := mine
+			theirs.Owner, theirs.Lease = secretOwner, time.Now().Add(time.Minute)
+			_, swapped, err := a.inner.Swap(t.Context(), mine, theirs)
+			require.NoError(t, err)
+			require.True(t, swapped)
+			return reply{Status: 200, Body: secretBody}, nil
+		}
+		return a, a.send(q)
+	},
+	"in-progress":     planted(func(*store.Record) {}),
+	"unknown-outcome": planted(func(r *store.Record) { r.Status = store.StatusUnknown }),
+	"unreadable-record": planted(func(r *store.Record) {
 		completed(r, `{"statusCode":200,"body":"`+secretBody+`"}`)
-		r.Commit = "damaged"
+		r.Seal = "damaged"
 	}),
 	"store-unavailable": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
 		a := d.open(t, idempotent.WithHTTP(h))
-		a.fault = faultstore.Deny
+		a.fault = storetest.Deny
 		return a, a.send(q)
 	},
 	"refused": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
@@ -80,10 +95,10 @@ var trouble = map[string]func(t *testing.T, d door, q ask, h idempotent.HTTP) (*
 	},
 }
 
-func planted(change func(r *idempotent.Record)) func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
+func planted(change func(r *store.Record)) func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
 	return func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
 		a := d.open(t, idempotent.WithHTTP(h))
-		a.plant(q, func(r *idempotent.Record) {
+		a.plant(q, func(r *store.Record) {
 			r.Lease = time.Now().Add(time.Minute)
 			change(r)
 		})
@@ -104,10 +119,10 @@ func everyTrouble(t *testing.T, test func(t *testing.T, kind string, a *api, r r
 
 func TestEveryProblemIsADocumentOfItsOwn(t *testing.T) {
 	statuses := map[string]int{
-		"missing-key": 400, "invalid-key": 400, "stale-request": 400, "missing-tenant": 401, "mismatch": 422, "in-progress": 409, "unknown-outcome": 409,
+		"missing-key": 400, "invalid-key": 400, "stale-request": 400, "missing-tenant": 401, "mismatch": 422, "in-progress": 409, "superseded": 409, "unknown-outcome": 409,
 		"unreadable-record": 500, "store-unavailable": 503, "refused": 500,
 	}
-	waits := []string{"in-progress", "store-unavailable"}
+	waits := []string{"in-progress", "superseded", "store-unavailable"}
 	members := regexp.MustCompile(`^{"type":"[^"]+","title":"[^"]+","status":\d+,"detail":"[^"]+","instance":"([^"]+)"}$`)
 	everyTrouble(t, func(t *testing.T, kind string, a *api, r reply) {
 		assertProblem(t, r, statuses[kind], kind)
@@ -122,9 +137,8 @@ func TestEveryProblemIsADocumentOfItsOwn(t *testing.T) {
 		}
 		assert.Equal(t, reply{Status: r.Status, Headers: r.Headers, Body: r.Body}, r, "nothing else")
 		assert.False(t, r.replayed())
-		if kind != "mismatch" {
-			a.assertExecuted(0)
-		}
+		executed := map[string]int64{"mismatch": 1, "superseded": 1}
+		a.assertExecuted(executed[kind])
 	})
 }
 
@@ -134,7 +148,7 @@ func TestProblemsRevealNothingOfTheRecordOrTheRequest(t *testing.T) {
 		for name, value := range r.Headers {
 			answer += name + value
 		}
-		secrets := []string{secretBody, secretOwner, secretKey, faultstore.ErrInjected.Error()}
+		secrets := []string{secretBody, secretOwner, secretKey, storetest.ErrInjected.Error()}
 		for _, c := range a.store.Calls() {
 			_, hash, _ := strings.Cut(c.Next.Key, "#")
 			_, digest, _ := strings.Cut(c.Next.Fingerprint, ":")
@@ -292,11 +306,11 @@ func TestRetryAfterOfOddLeases(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	everyDoor(t, func(t *testing.T, d door) {
 		for name, c := range map[string]struct {
-			change func(r *idempotent.Record)
+			change func(r *store.Record)
 			want   string
 		}{
-			"no lease, but an expiry": {func(r *idempotent.Record) { r.Lease, r.Expiry = time.Time{}, now.Add(90*time.Second) }, "90"},
-			"in the year 2500":        {func(r *idempotent.Record) { r.Lease = now.AddDate(474, 0, 0) }, "9223372037"},
+			"no lease, but an expiry": {func(r *store.Record) { r.Lease, r.Expiry = time.Time{}, now.Add(90*time.Second) }, "90"},
+			"in the year 2500":        {func(r *store.Record) { r.Lease = now.AddDate(474, 0, 0) }, "9223372037"},
 		} {
 			a := d.open(t, idempotent.WithClock(func() time.Time { return now }))
 			a.plant(ask{key: "k"}, c.change)
@@ -322,11 +336,11 @@ func TestRetryAfterIsCapped(t *testing.T) {
 			{15 * time.Minute, time.Hour, "900"},
 		} {
 			a := d.open(t, clock, idempotent.WithHTTP(idempotent.HTTP{MaxRetryAfter: c.most}))
-			a.plant(ask{key: "k"}, func(r *idempotent.Record) { r.Lease = now.Add(c.left) })
+			a.plant(ask{key: "k"}, func(r *store.Record) { r.Lease = now.Add(c.left) })
 			assert.Equal(t, c.want, a.send(ask{key: "k"}).Headers["Retry-After"], c)
 		}
 		a := d.open(t, idempotent.WithHTTP(idempotent.HTTP{MaxRetryAfter: time.Second}))
-		a.fault = faultstore.Deny
+		a.fault = storetest.Deny
 		assert.Equal(t, "1", a.send(ask{key: "k"}).Headers["Retry-After"], "also after an outage")
 	})
 }

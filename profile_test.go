@@ -59,6 +59,7 @@ func TestAnswersOfStripe(t *testing.T) {
 		"missing-tenant":    {401, "invalid_request_error", "", "false", false},
 		"mismatch":          {400, "idempotency_error", "", "false", false},
 		"in-progress":       {409, "idempotency_error", "idempotency_key_in_use", "true", true},
+		"superseded":        {409, "idempotency_error", "idempotency_key_in_use", "true", true},
 		"unknown-outcome":   {409, "api_error", "", "false", false},
 		"unreadable-record": {500, "api_error", "", "false", false},
 		"store-unavailable": {503, "api_error", "", "true", true},
@@ -190,10 +191,12 @@ func TestStatusesOfAProfileCanBeOverridden(t *testing.T) {
 				assertProblem(t, r, status, "mismatch")
 			}
 			for _, status := range []int{409, 425} {
-				_, r := trouble["in-progress"](t, d, ask{key: "k"}, idempotent.HTTP{Profile: profile, InProgressStatus: status})
-				assertProblem(t, r, status, "in-progress")
-				assert.NotEmpty(t, r.Headers["Retry-After"])
-				_, r = trouble["unknown-outcome"](t, d, ask{key: "k"}, idempotent.HTTP{Profile: profile, InProgressStatus: status})
+				for _, kind := range []string{"in-progress", "superseded"} {
+					_, r := trouble[kind](t, d, ask{key: "k"}, idempotent.HTTP{Profile: profile, InProgressStatus: status})
+					assertProblem(t, r, status, kind)
+					assert.NotEmpty(t, r.Headers["Retry-After"])
+				}
+				_, r := trouble["unknown-outcome"](t, d, ask{key: "k"}, idempotent.HTTP{Profile: profile, InProgressStatus: status})
 				assertProblem(t, r, 409, "unknown-outcome")
 			}
 		}

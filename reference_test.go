@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 const (
@@ -17,7 +18,7 @@ type reference struct{ held *holding }
 
 // holding is the record of the key. Who holds it is the number of a delivery.
 type holding struct {
-	state         idempotent.Status
+	state         store.Status
 	by            int
 	amount        int64
 	lease, expiry time.Time
@@ -33,6 +34,36 @@ type party struct {
 	skew    time.Duration
 	started time.Time
 	attempt int
+	// A process that outlives its deadline renews its lease. renewed counts the renewals, lost says that one was refused.
+	renewed int
+	lost    bool
+}
+
+// What a handler that overruns its deadline does to its lease.
+const (
+	firstRenewal  = timeoutOfStories + idempotent.DefaultMargin/2
+	renewals      = idempotent.DefaultLease / 3
+	lastRenewal   = timeoutOfStories + 15*time.Minute
+	overrunsUntil = lastRenewal + idempotent.DefaultLease
+)
+
+// renews brings the record to the instant now: p is alive, and its handler is at work.
+func (r *reference) renews(p *party, rules rules, now time.Time) {
+	for !p.lost {
+		at := p.started.Add(firstRenewal + time.Duration(p.renewed)*renewals)
+		if at.After(now) || !at.Before(p.started.Add(lastRenewal)) {
+			return
+		}
+		p.renewed++
+		h := r.held
+		if h == nil || h.by != p.id || h.state != store.StatusInProgress {
+			p.lost = true
+			return
+		}
+		at = at.Add(p.skew)
+		h.lease = wholeMillisecond(at.Add(idempotent.DefaultLease))
+		h.expiry = keptUntil(rules, at)
+	}
 }
 
 // rules are the policies of a handler.
@@ -65,14 +96,14 @@ func (r *reference) claim(p *party, rules rules, now time.Time) (executes bool, 
 		r.held = p.claims(rules, now, 1)
 	case h.amount != p.amount:
 		return false, "mismatch"
-	case h.state == idempotent.StatusCompleted:
+	case h.state == store.StatusCompleted:
 		return false, h.answer
-	case h.state == idempotent.StatusUnknown:
+	case h.state == store.StatusUnknown:
 		return false, "unknown"
 	case now.Before(h.lease):
 		return false, fmt.Sprint("in progress for ", h.lease.Sub(now))
 	case rules.refuse:
-		h.state, h.expiry = idempotent.StatusUnknown, wholeSecond(now.Add(idempotent.DefaultUnknownRetention))
+		h.state, h.expiry = store.StatusUnknown, wholeSecond(now.Add(idempotent.DefaultUnknownRetention))
 		return false, "unknown"
 	default:
 		r.held = p.claims(rules, now, h.attempt+1)
@@ -82,16 +113,25 @@ func (r *reference) claim(p *party, rules rules, now time.Time) (executes bool, 
 }
 
 func (p *party) claims(rules rules, now time.Time, attempt int) *holding {
-	h := &holding{state: idempotent.StatusInProgress, by: p.id, amount: p.amount, attempt: attempt}
-	h.lease = now.Add(timeoutOfStories + idempotent.DefaultMargin)
-	if !h.lease.Equal(h.lease.Truncate(time.Millisecond)) {
-		h.lease = h.lease.Truncate(time.Millisecond).Add(time.Millisecond)
-	}
-	h.expiry = wholeSecond(now.Add(retentionOfStories))
-	if rules.refuse {
-		h.expiry = wholeSecond(now.Add(idempotent.DefaultUnknownRetention))
-	}
+	h := &holding{state: store.StatusInProgress, by: p.id, amount: p.amount, attempt: attempt}
+	h.lease = wholeMillisecond(now.Add(timeoutOfStories + idempotent.DefaultMargin))
+	h.expiry = keptUntil(rules, now)
 	return h
+}
+
+// keptUntil is the expiry of a record in progress.
+func keptUntil(rules rules, now time.Time) time.Time {
+	if rules.refuse {
+		return wholeSecond(now.Add(idempotent.DefaultUnknownRetention))
+	}
+	return wholeSecond(now.Add(retentionOfStories))
+}
+
+func wholeMillisecond(t time.Time) time.Time {
+	if whole := t.Truncate(time.Millisecond); !whole.Equal(t) {
+		return whole.Add(time.Millisecond)
+	}
+	return t
 }
 
 // settle says what a delivery is answered whose handler ends now.
@@ -131,20 +171,20 @@ func (r *reference) settle(p *party, f finale, rules rules, now time.Time) (answ
 func (r *reference) complete(p *party, now time.Time, own, result string) (answer string) {
 	h := r.held
 	mine := h == nil || h.expired(now) || h.by == p.id
-	crashed := h != nil && h.amount == p.amount && h.state == idempotent.StatusInProgress && !now.Before(h.lease)
+	crashed := h != nil && h.amount == p.amount && h.state == store.StatusInProgress && !now.Before(h.lease)
 	switch {
 	case mine || crashed:
 		r.held = &holding{
-			state: idempotent.StatusCompleted, by: p.id, amount: p.amount, expiry: wholeSecond(now.Add(retentionOfStories)),
+			state: store.StatusCompleted, by: p.id, amount: p.amount, expiry: wholeSecond(now.Add(retentionOfStories)),
 			attempt: p.attempt, result: result, answer: own,
 		}
 		return own
-	case h.amount != p.amount || h.state == idempotent.StatusUnknown:
+	case h.amount != p.amount || h.state == store.StatusUnknown:
 		return own
-	case h.state == idempotent.StatusCompleted:
+	case h.state == store.StatusCompleted:
 		return h.answer
 	default:
-		return fmt.Sprint("in progress for ", h.lease.Sub(now))
+		return fmt.Sprint("superseded for ", h.lease.Sub(now))
 	}
 }
 
@@ -154,20 +194,21 @@ func (r *reference) becomeUnknown(p *party, now time.Time) {
 		return
 	}
 	expiry := wholeSecond(now.Add(idempotent.DefaultUnknownRetention))
-	if h != nil && h.by == p.id && h.state == idempotent.StatusUnknown {
+	if h != nil && h.by == p.id && h.state == store.StatusUnknown && !h.expired(now) {
 		expiry = h.expiry // it is already
 	}
-	r.held = &holding{state: idempotent.StatusUnknown, by: p.id, amount: p.amount, expiry: expiry, attempt: p.attempt}
+	r.held = &holding{state: store.StatusUnknown, by: p.id, amount: p.amount, expiry: expiry, attempt: p.attempt}
 }
 
 func (r *reference) release(p *party) {
-	if h := r.held; h != nil && h.by == p.id && h.state == idempotent.StatusInProgress {
+	if h := r.held; h != nil && h.by == p.id { // in progress, or made UNKNOWN by somebody
 		r.held = nil
 	}
 }
 
 func (h *holding) expired(now time.Time) bool {
-	return h.state == idempotent.StatusCompleted && !now.Before(h.expiry)
+	live := h.state == store.StatusInProgress && now.Before(h.lease)
+	return !live && !now.Before(h.expiry)
 }
 
 func wholeSecond(t time.Time) time.Time {

@@ -12,8 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/internal/faultstore"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // Faults of the completing write that a retry within the settlement mends.
@@ -21,7 +22,7 @@ func TestCompletionIsRetriedAndRecognisedAsOurs(t *testing.T) {
 	for name, fault := range passingFaults {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
-				s := newShopOn(t, memory.New(), faultstore.OnCall(2, fault))
+				s := newShopOn(t, memory.New(), storetest.OnCall(2, fault))
 				first, err := s.handle(5)
 				require.NoError(t, err)
 				assert.Equal(t, idempotent.SettledCompleted, s.event().Settlement)
@@ -37,20 +38,20 @@ func TestCompletionIsRetriedAndRecognisedAsOurs(t *testing.T) {
 }
 
 func TestStoreThatIsDownAtCompletionHidesNothingAndExecutesNothing(t *testing.T) {
-	for name, fault := range map[string]faultstore.Fault{
-		"silent": faultstore.HangBefore, "refusing": faultstore.Refuse, "denying": faultstore.Deny,
+	for name, fault := range map[string]storetest.Fault{
+		"silent": storetest.HangBefore, "refusing": storetest.Refuse, "denying": storetest.Deny,
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
-				s := newShopOn(t, memory.New(), faultstore.OnOp(faultstore.Swap, fault))
+				s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpSwap, fault))
 				started := time.Now()
 				got, err := s.handle(5)
 				require.NoError(t, err)
 				assert.Equal(t, receipt{Charge: 1, Amount: 5}, got)
 				assert.LessOrEqual(t, time.Since(started), idempotent.DefaultClaimBudget)
 				assert.Equal(t, idempotent.SettledFailed, s.event().Settlement)
-				require.ErrorIs(t, s.event().StoreErr, faultstore.ErrInjected)
-				assert.NotContains(t, s.store.Ops(), faultstore.Delete, "a record is never deleted after an effect")
+				require.ErrorIs(t, s.event().StoreErr, storetest.ErrInjected)
+				assert.NotContains(t, s.store.Ops(), storetest.OpDelete, "a record is never deleted after an effect")
 				assertExecuted(t, s, 1)
 			})
 		})
@@ -60,14 +61,14 @@ func TestStoreThatIsDownAtCompletionHidesNothingAndExecutesNothing(t *testing.T)
 func TestResultThatCannotBeStoredMakesTheRecordUnknown(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		// Completions never pass, a small last write does.
-		s := newShopOn(t, memory.New(), func(c faultstore.Call) faultstore.Fault {
+		s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
 			switch c.Next.Status {
-			case idempotent.StatusCompleted:
-				return faultstore.HangBefore
-			case idempotent.StatusUnknown:
-				return faultstore.Slow
+			case store.StatusCompleted:
+				return storetest.HangBefore
+			case store.StatusUnknown:
+				return storetest.Slow
 			default:
-				return faultstore.Pass
+				return storetest.Pass
 			}
 		})
 		got, err := s.handle(5)
@@ -86,14 +87,14 @@ func TestResultThatCannotBeStoredMakesTheRecordUnknown(t *testing.T) {
 func TestResultThatWasStoredAfterAllIsNotLost(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		// The completion lands, but no reply to one ever arrives.
-		s := newShopOn(t, memory.New(), func(c faultstore.Call) faultstore.Fault {
+		s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
 			switch {
 			case c.N == 2:
-				return faultstore.LoseReply
-			case c.Next.Status == idempotent.StatusCompleted:
-				return faultstore.LoseRequest
+				return storetest.LoseReply
+			case c.Next.Status == store.StatusCompleted:
+				return storetest.LoseRequest
 			default:
-				return faultstore.Pass
+				return storetest.Pass
 			}
 		})
 		_, err := s.handle(5)
@@ -108,58 +109,58 @@ func TestResultThatWasStoredAfterAllIsNotLost(t *testing.T) {
 // While the handler runs, something happens to the record. What becomes of the result?
 func TestLostLeaseAtCompletion(t *testing.T) {
 	for name, tc := range map[string]struct {
-		change  func(r *idempotent.Record)
+		change  func(r *store.Record)
 		gone    bool
 		want    receipt
 		wantErr error
 		settled idempotent.Settlement
-		after   idempotent.Status
+		after   store.Status
 		ours    bool // the record holds our result afterwards
 	}{
 		"deleted": {
-			gone: true, want: receipt{1, 5}, settled: idempotent.SettledCompleted, after: idempotent.StatusCompleted, ours: true,
+			gone: true, want: receipt{1, 5}, settled: idempotent.SettledCompleted, after: store.StatusCompleted, ours: true,
 		},
 		"made UNKNOWN by someone who saw the lease lapse": {
-			change: func(r *idempotent.Record) { r.Status, r.Reason = idempotent.StatusUnknown, "crashed" },
-			want:   receipt{1, 5}, settled: idempotent.SettledCompleted, after: idempotent.StatusCompleted, ours: true,
+			change: func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "crashed" },
+			want:   receipt{1, 5}, settled: idempotent.SettledCompleted, after: store.StatusCompleted, ours: true,
 		},
 		"completed by another owner": {
-			change: func(r *idempotent.Record) { r.Owner = "thief"; completed(r, `{"charge":9,"amount":5}`) },
-			want:   receipt{9, 5}, settled: idempotent.SettledElsewhere, after: idempotent.StatusCompleted,
+			change: func(r *store.Record) { r.Owner = "thief"; completed(r, `{"charge":9,"amount":5}`) },
+			want:   receipt{9, 5}, settled: idempotent.SettledElsewhere, after: store.StatusCompleted,
 		},
 		"completed by a Powertools writer over our owner": {
-			change: func(r *idempotent.Record) { completed(r, `{"charge":9,"amount":5}`); r.Commit = "" },
-			want:   receipt{9, 5}, settled: idempotent.SettledElsewhere, after: idempotent.StatusCompleted,
+			change: func(r *store.Record) { completed(r, `{"charge":9,"amount":5}`); r.Seal = "" },
+			want:   receipt{9, 5}, settled: idempotent.SettledElsewhere, after: store.StatusCompleted,
 		},
 		"completed by another owner for another request": {
-			change: func(r *idempotent.Record) { r.Owner = "thief"; completed(r, `{"charge":9}`); r.Fingerprint = "1:x" },
-			want:   receipt{1, 5}, settled: idempotent.SettledElsewhere, after: idempotent.StatusCompleted,
+			change: func(r *store.Record) { r.Owner = "thief"; completed(r, `{"charge":9}`); r.Fingerprint = "1:x" },
+			want:   receipt{1, 5}, settled: idempotent.SettledElsewhere, after: store.StatusCompleted,
 		},
 		"completed by another owner, unreadable": {
-			change: func(r *idempotent.Record) { r.Owner = "thief"; completed(r, `{`); r.Commit = "" },
-			want:   receipt{1, 5}, settled: idempotent.SettledElsewhere, after: idempotent.StatusCompleted,
+			change: func(r *store.Record) { r.Owner = "thief"; completed(r, `{`); r.Seal = "" },
+			want:   receipt{1, 5}, settled: idempotent.SettledElsewhere, after: store.StatusCompleted,
 		},
 		"taken over by someone who runs": {
-			change:  func(r *idempotent.Record) { r.Owner = "thief" },
-			wantErr: idempotent.ErrInProgress, settled: idempotent.SettledElsewhere, after: idempotent.StatusInProgress,
+			change:  func(r *store.Record) { r.Owner = "thief" },
+			wantErr: idempotent.ErrSuperseded, settled: idempotent.SettledElsewhere, after: store.StatusInProgress,
 		},
 		"taken over by someone who runs for another request": {
-			change: func(r *idempotent.Record) { r.Owner, r.Fingerprint = "thief", "1:x" },
-			want:   receipt{1, 5}, settled: idempotent.SettledElsewhere, after: idempotent.StatusInProgress,
+			change: func(r *store.Record) { r.Owner, r.Fingerprint = "thief", "1:x" },
+			want:   receipt{1, 5}, settled: idempotent.SettledElsewhere, after: store.StatusInProgress,
 		},
 		"taken over by someone who crashed": {
-			change: func(r *idempotent.Record) { r.Owner, r.Lease = "thief", time.Now().Add(-time.Second) },
-			want:   receipt{1, 5}, settled: idempotent.SettledCompleted, after: idempotent.StatusCompleted, ours: true,
+			change: func(r *store.Record) { r.Owner, r.Lease = "thief", time.Now().Add(-time.Second) },
+			want:   receipt{1, 5}, settled: idempotent.SettledCompleted, after: store.StatusCompleted, ours: true,
 		},
 		"taken over by someone who crashed, for another request": {
-			change: func(r *idempotent.Record) {
+			change: func(r *store.Record) {
 				r.Owner, r.Fingerprint, r.Lease = "thief", "1:x", time.Now().Add(-time.Second)
 			},
-			want: receipt{1, 5}, settled: idempotent.SettledElsewhere, after: idempotent.StatusInProgress,
+			want: receipt{1, 5}, settled: idempotent.SettledElsewhere, after: store.StatusInProgress,
 		},
 		"taken over and UNKNOWN": {
-			change: func(r *idempotent.Record) { r.Owner, r.Status = "thief", idempotent.StatusUnknown },
-			want:   receipt{1, 5}, settled: idempotent.SettledElsewhere, after: idempotent.StatusUnknown,
+			change: func(r *store.Record) { r.Owner, r.Status = "thief", store.StatusUnknown },
+			want:   receipt{1, 5}, settled: idempotent.SettledElsewhere, after: store.StatusUnknown,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -193,7 +194,7 @@ func TestLostLeaseAtCompletion(t *testing.T) {
 				}
 				r := s.mustRecord()
 				assert.Equal(t, tc.after, r.Status)
-				assert.Equal(t, tc.ours, r.Committed([]byte(`{"charge":1,"amount":5}`)))
+				assert.Equal(t, tc.ours, r.Sealed([]byte(`{"charge":1,"amount":5}`)))
 			})
 		})
 	}
@@ -207,7 +208,7 @@ func TestHandlerErrorReleasesAndIsReturnedAsItIs(t *testing.T) {
 		assert.Same(t, errCard, err)
 		_, found := s.record()
 		assert.False(t, found)
-		assert.Equal(t, []faultstore.Op{faultstore.Claim, faultstore.Delete}, s.store.Ops())
+		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpDelete}, s.store.Ops())
 		assert.Equal(t, idempotent.SettledReleased, s.event().Settlement)
 		require.ErrorIs(t, s.event().Err, errCard)
 		_, err = s.handle(5)
@@ -218,18 +219,18 @@ func TestHandlerErrorReleasesAndIsReturnedAsItIs(t *testing.T) {
 
 func TestReleaseThatFailsNeverReplacesTheHandlersError(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), faultstore.OnOp(faultstore.Delete, faultstore.HangBefore))
+		s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpDelete, storetest.HangBefore))
 		s.do = func(context.Context, order) (receipt, error) { return receipt{}, errCard }
 		_, err := s.handle(5)
 		assert.Same(t, errCard, err)
 		assert.Equal(t, idempotent.SettledFailed, s.event().Settlement)
-		require.ErrorIs(t, s.event().StoreErr, faultstore.ErrInjected)
+		require.ErrorIs(t, s.event().StoreErr, storetest.ErrInjected)
 	})
 }
 
 func TestReleaseWhoseReplyIsLostIsStillARelease(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), faultstore.OnCall(2, faultstore.LoseReply))
+		s := newShopOn(t, memory.New(), storetest.OnCall(2, storetest.LoseReply))
 		s.do = func(context.Context, order) (receipt, error) { return receipt{}, errCard }
 		_, err := s.handle(5)
 		assert.Same(t, errCard, err)
@@ -241,7 +242,7 @@ func TestReleaseWhoseReplyIsLostIsStillARelease(t *testing.T) {
 func TestStaleOwnerReleasesNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
-		var stolen idempotent.Record
+		var stolen store.Record
 		s.do = func(context.Context, order) (receipt, error) {
 			mine := s.mustRecord()
 			stolen = mine
@@ -292,7 +293,7 @@ func TestGoexitReleasesAndContinues(t *testing.T) {
 
 func TestPanicInTheHeartbeatTimeIsSettledAfterTheHeartbeatWasJoined(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), faultstore.OnCall(2, faultstore.Slow))
+		s := newShopOn(t, memory.New(), storetest.OnCall(2, storetest.Slow))
 		s.do = func(context.Context, order) (receipt, error) {
 			time.Sleep(idempotent.DefaultLease/3 + time.Millisecond) // a renewal is on its way
 			panic("boom")
@@ -301,8 +302,8 @@ func TestPanicInTheHeartbeatTimeIsSettledAfterTheHeartbeatWasJoined(t *testing.T
 		assert.PanicsWithValue(t, "boom", func() { _, _ = s.handler.Handle(t.Context(), order{ID: "o-1"}) })
 		_, found := s.record()
 		assert.False(t, found)
-		assert.Equal(t, []faultstore.Op{faultstore.Claim, faultstore.Swap, faultstore.Delete}, s.store.Ops())
-		assert.GreaterOrEqual(t, time.Since(started), idempotent.DefaultLease/3+faultstore.SlowFor)
+		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpSwap, storetest.OpDelete}, s.store.Ops())
+		assert.GreaterOrEqual(t, time.Since(started), idempotent.DefaultLease/3+storetest.SlowFor)
 	})
 }
 
@@ -321,7 +322,7 @@ func TestCleanupDoesNotDependOnTheCallersContext(t *testing.T) {
 				r, found := s.record()
 				assert.Equal(t, result == nil, found)
 				if found {
-					assert.Equal(t, idempotent.StatusCompleted, r.Status)
+					assert.Equal(t, store.StatusCompleted, r.Status)
 				}
 			})
 		})
@@ -337,7 +338,7 @@ func TestHandlerThatOverrunsItsDeadlineStillCompletes(t *testing.T) {
 		}
 		_, err := s.handle(5)
 		require.NoError(t, err)
-		assert.Equal(t, idempotent.StatusCompleted, s.mustRecord().Status)
+		assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
 	})
 }
 
@@ -347,7 +348,7 @@ func TestPanicAfterTheHandlerReturnedMakesTheRecordUnknown(t *testing.T) {
 		s := newShop(t, idempotent.WithStoreIf(func(receipt) bool { panic("odd") }))
 		assert.PanicsWithValue(t, "odd", func() { _, _ = s.handle(5) })
 		r := s.mustRecord()
-		assert.Equal(t, idempotent.StatusUnknown, r.Status)
+		assert.Equal(t, store.StatusUnknown, r.Status)
 		assert.Equal(t, "result-lost", r.Reason)
 		_, err := s.sandbox(nil).handle(5)
 		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
@@ -380,7 +381,7 @@ func TestResultThatCannotBeEncodedMakesTheRecordUnknown(t *testing.T) {
 
 func TestSettlementRespectsTheInvocationsDeadline(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), faultstore.OnOp(faultstore.Swap, faultstore.HangBefore))
+		s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpSwap, storetest.HangBefore))
 		started := time.Now()
 		s.do = func(ctx context.Context, o order) (receipt, error) {
 			<-ctx.Done()
@@ -394,7 +395,7 @@ func TestSettlementRespectsTheInvocationsDeadline(t *testing.T) {
 
 func TestUnknownThatCannotBeWrittenIsReported(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), faultstore.OnOp(faultstore.Swap, faultstore.Deny))
+		s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpSwap, storetest.Deny))
 		s.do = func(context.Context, order) (receipt, error) { return receipt{}, idempotent.Uncertain(errCard) }
 		_, err := s.handle(5)
 		assert.Same(t, errCard, err)
@@ -407,7 +408,7 @@ func TestErrorGivesWayToTheResultThatAllCallersAgreeOn(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
 		s.do = func(context.Context, order) (receipt, error) {
-			s.rewrite(s.recordKey(), func(r *idempotent.Record) { r.Owner = "thief"; completed(r, `{"charge":9}`) })
+			s.rewrite(s.recordKey(), func(r *store.Record) { r.Owner = "thief"; completed(r, `{"charge":9}`) })
 			return receipt{}, idempotent.Terminal(errCard)
 		}
 		got, err := s.handle(5)
@@ -422,14 +423,14 @@ func TestLastWordIsSpokenBeforeLambdaKillsTheProcess(t *testing.T) {
 		t.Run(timeout.String(), func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				killed := time.Now().Add(timeout)
-				s := newShopOn(t, memory.New(), func(c faultstore.Call) faultstore.Fault {
+				s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
 					switch {
 					case !time.Now().Before(killed):
-						return faultstore.HangBefore
-					case c.Next.Status == idempotent.StatusCompleted:
-						return faultstore.HangBefore
+						return storetest.HangBefore
+					case c.Next.Status == store.StatusCompleted:
+						return storetest.HangBefore
 					default:
-						return faultstore.Pass
+						return storetest.Pass
 					}
 				})
 				s.do = func(ctx context.Context, o order) (receipt, error) {
@@ -439,7 +440,7 @@ func TestLastWordIsSpokenBeforeLambdaKillsTheProcess(t *testing.T) {
 				_, err := s.handleFor(timeout, 5)
 				require.NoError(t, err)
 				assert.Less(t, time.Now(), killed, "there is time to send the answer")
-				assert.Equal(t, idempotent.StatusUnknown, s.mustRecord().Status)
+				assert.Equal(t, store.StatusUnknown, s.mustRecord().Status)
 			})
 		})
 	}
@@ -460,7 +461,7 @@ func TestOwnResultStaysTheAnswerWhereTheirsCannotBeDecoded(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
 		s.do = func(_ context.Context, o order) (receipt, error) {
-			s.rewrite(s.recordKey(), func(r *idempotent.Record) { r.Owner = "thief"; completed(r, `["of a later version"]`) })
+			s.rewrite(s.recordKey(), func(r *store.Record) { r.Owner = "thief"; completed(r, `["of a later version"]`) })
 			return receipt{1, o.Amount}, nil
 		}
 		got, err := s.handle(5)
@@ -473,46 +474,68 @@ func TestOwnResultStaysTheAnswerWhereTheirsCannotBeDecoded(t *testing.T) {
 
 // steady is a store whose writes of a result take a time of their own, unless their context ends before.
 type steady struct {
-	idempotent.Store
+	store.Store
 	takes time.Duration
 }
 
-func (s steady) Swap(ctx context.Context, seen, next idempotent.Record) (idempotent.Record, bool, error) {
+func (s steady) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
 	takes := s.takes
 	if next.Result == nil {
 		takes = 0
 	}
 	select {
 	case <-ctx.Done():
-		return idempotent.Record{}, false, ctx.Err()
+		return store.Record{}, false, ctx.Err()
 	case <-time.After(takes):
 		return s.Store.Swap(ctx, seen, next)
 	}
 }
 
 func TestWriteOfALargeResultIsNotCutShort(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		handler := idempotent.Wrap(func(context.Context, string) (string, error) { return strings.Repeat("x", 6<<20), nil },
-			steady{memory.New(), 2 * time.Second}, keyed[string]("k")...)
-		for range 2 {
-			out, err := handler.Handle(t.Context(), "")
-			require.NoError(t, err, "stored the first time, replayed the second")
-			assert.Len(t, out, 6<<20)
-		}
-	})
+	for name, tc := range map[string]struct{ takes, timeout time.Duration }{
+		"without a deadline":                 {2 * time.Second, time.Hour},
+		"on a slow network":                  {10 * time.Second, time.Hour}, // longer than a settlement may take otherwise
+		"for more than half of what is left": {2 * time.Second, 3300 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				executed := 0
+				handler := idempotent.Wrap(func(context.Context, string) (string, error) { executed++; return strings.Repeat("x", 6<<20), nil },
+					steady{memory.New(), tc.takes}, keyed[string]("k")...)
+				for range 2 {
+					ctx, cancel := context.WithTimeout(t.Context(), tc.timeout)
+					out, err := handler.Handle(ctx, "")
+					cancel()
+					require.NoError(t, err, "stored the first time, replayed the second")
+					assert.Len(t, out, 6<<20)
+				}
+				assert.Equal(t, 1, executed)
+			})
+		})
+	}
 }
 
 func TestWriteOfALargeResultEndsInTimeToMarkItAsLost(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var event idempotent.Event
 		handler := idempotent.Wrap(func(context.Context, string) (string, error) { return strings.Repeat("x", 6<<20), nil },
-			steady{memory.New(), time.Hour}, append(keyed[string]("k"),
-				idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { event = e }))...)
-		started := time.Now()
-		out, err := handler.Handle(t.Context(), "")
-		require.NoError(t, err)
-		assert.Len(t, out, 6<<20, "the caller gets the result all the same")
-		assert.Less(t, time.Since(started), idempotent.DefaultClaimBudget)
-		assert.Equal(t, idempotent.SettledUnknown, event.Settlement)
+			steady{memory.New(), time.Hour}, append(keyed[string](""),
+				idempotent.WithKey(func(in string) (string, error) { return in, nil }), idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { event = e }))...)
+		for name, ends := range map[string]struct{ deadline, within time.Duration }{
+			"before the deadline":                {5 * time.Second, 5 * time.Second},
+			"after the time that its size takes": {0, idempotent.DefaultClaimBudget + 12*time.Second}, // at 512 KB/s
+		} {
+			ctx, cancel := t.Context(), context.CancelFunc(func() {})
+			if ends.deadline > 0 {
+				ctx, cancel = context.WithTimeout(ctx, ends.deadline)
+			}
+			started := time.Now()
+			out, err := handler.Handle(ctx, name)
+			cancel()
+			require.NoError(t, err)
+			assert.Len(t, out, 6<<20, "the caller gets the result all the same")
+			assert.Less(t, time.Since(started), ends.within, name)
+			assert.Equal(t, idempotent.SettledUnknown, event.Settlement)
+		}
 	})
 }

@@ -5,23 +5,62 @@ import (
 	"time"
 )
 
-// shape is how the events of a handler name their key, and how its results are stored and replayed.
+// shape is what httpShape, for HTTP handlers, and plainShape, for all others, do differently.
 type shape[In, Out any] interface {
-	// prepare computes the request before any I/O. A nil request without an error needs no protection.
-	prepare(ctx context.Context, src *source[In]) (*request, error)
-	// answers reports whether out is an answer even if a marked error stands beside it.
-	answers(out Out) bool
-	// stores reports whether out is a result to keep; storedForm is what is kept of it, and whether that is another
-	// value than out.
-	stores(out Out) bool
-	storedForm(out Out) (stored Out, changed bool)
-	// answerForm is a result as it is answered, and whether that is another value than out. expires is until when it is
-	// replayed, zero if it is not stored. If replaysBytes, it changes nothing, and the stored JSON can be returned without decoding it.
-	answerForm(src *source[In], out Out, expires time.Time, replayed bool) (answer Out, changed bool)
-	replaysBytes() bool
-	// spliced is answerForm of a result for its JSON, as encodeJSON made it, without decoding it. ok is false if that
-	// cannot be done, or if there is nothing to add.
-	spliced(src *source[In], text []byte, expires time.Time, replayed bool) (answer []byte, ok bool)
-	// problem turns an error of this package into an answer, if the shape has a form for it.
-	problem(src *source[In], err error) (Out, bool)
+	// identify computes what a delivery stands for, before any I/O. The zero request means: no protection is needed.
+	identify(ctx context.Context, src *source[In]) (request, error)
+	// answers reports whether out is the answer, if the handler returned it with err.
+	answers(out Out, err error) bool
+	// stored returns the text that a completed record keeps of the handler's answer.
+	stored(a *answer[Out]) ([]byte, error)
+	// present turns a into the answer that the caller gets. If the stored text cannot be decoded, it returns an error
+	// and does not change a.
+	present(src *source[In], a *answer[Out], p presentation) error
+	// refuse returns the answer to a delivery that gets an error of this package, and not what the handler returned.
+	refuse(src *source[In], err error) (Out, error)
+}
+
+// request is what a delivery stands for. The record key covers key and scope. The fingerprint is empty if the handler
+// has none.
+type request struct{ recordKey, fingerprint string }
+
+// answer is what the caller of a delivery gets.
+type answer[Out any] struct {
+	// wire is true if the caller wants the JSON text, and not the value.
+	wire bool
+	// out and err are what the handler returned, or what was stored of it. given is true if out is the answer, also if
+	// there is an error beside it.
+	out   Out
+	err   error
+	given bool
+	// text is out in its wire form. If there is none, textErr is the reason.
+	text    []byte
+	textErr error
+}
+
+// encode makes the wire form of an answer that is given.
+func (a *answer[Out]) encode() {
+	if a.given && a.wire {
+		a.text, a.textErr = encodeJSON(a.out)
+	}
+}
+
+// give makes out the answer.
+func (a *answer[Out]) give(out Out) {
+	a.out, a.given, a.textErr = out, true, nil
+	a.encode()
+}
+
+// giveText makes text the answer on the wire. The value behind it is not decoded.
+func (a *answer[Out]) giveText(text []byte) { a.given, a.text, a.textErr = true, text, nil }
+
+// presentation says how a result becomes an answer.
+type presentation struct {
+	// replayed is true if the answer is text, a stored result, and not what the handler returned.
+	replayed bool
+	text     []byte
+	// sealed is true if the seal of the record vouches for text: a handler of this module encoded it.
+	sealed bool
+	// expires is the instant until which the answer is replayed. It is zero if the answer is not stored.
+	expires time.Time
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // TestWhateverHappensIsWhatTheReferenceSays plays random stories of one key: requests and retries of two amounts, handlers
@@ -99,29 +100,29 @@ var finales = []finale{itSucceeds, itFails, itFailsUntouched, itFailsForEver, it
 
 // Claim, Swap and Delete do nothing for a process that has died.
 
-func (p *sandbox) Claim(ctx context.Context, r idempotent.Record, now time.Time) (idempotent.Record, bool, error) {
+func (p *sandbox) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
 	p.story.key = r.Key
 	if p.dead {
-		return idempotent.Record{}, false, errDead
+		return store.Record{}, false, errDead
 	}
 	return p.Store.Claim(ctx, r, now)
 }
 
-func (p *sandbox) Swap(ctx context.Context, seen, next idempotent.Record) (idempotent.Record, bool, error) {
+func (p *sandbox) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
 	if p.dead {
-		return idempotent.Record{}, false, errDead
+		return store.Record{}, false, errDead
 	}
 	return p.Store.Swap(ctx, seen, next)
 }
 
-func (p *sandbox) Delete(ctx context.Context, seen idempotent.Record) (bool, error) {
+func (p *sandbox) Delete(ctx context.Context, seen store.Record) (bool, error) {
 	if p.dead {
 		return false, errDead
 	}
 	return p.Store.Delete(ctx, seen)
 }
 
-var errDead = &idempotent.StoreError{Op: "any", Kind: idempotent.FailureAccessDenied, NotApplied: true, Err: errors.New("dead")}
+var errDead = &store.Error{Op: "any", Kind: store.FailureAccessDenied, NotApplied: true, Err: errors.New("dead")}
 
 // handle is the handler: it works until the story lets it end.
 func (p *sandbox) handle(_ context.Context, o order) (receipt, error) {
@@ -179,8 +180,13 @@ func (s *story) send(rt *rapid.T) *sandbox {
 
 // inWords is an answer as the reference gives it.
 func inWords(out receipt, err error) string {
-	var running *idempotent.InProgressError
+	var (
+		running    *idempotent.InProgressError
+		superseded *idempotent.SupersededError
+	)
 	switch {
+	case errors.As(err, &superseded):
+		return fmt.Sprint("superseded for ", superseded.RetryAfter)
 	case errors.As(err, &running):
 		return fmt.Sprint("in progress for ", running.RetryAfter)
 	case errors.Is(err, idempotent.ErrMismatch):
@@ -270,7 +276,28 @@ func (s *story) wait(rt *rapid.T) {
 	}
 	d := rapid.SampledFrom(times).Draw(rt, "wait")
 	time.Sleep(d)
+	synctest.Wait() // for what happens in this very instant
+	s.renew()
 	s.tellf("%v pass", d)
+}
+
+// renew lets time pass in the reference: handlers at work renew their leases, in the order of their instants.
+func (s *story) renew() {
+	now := time.Now()
+	for {
+		var next *sandbox
+		var at time.Time
+		for _, p := range s.working {
+			due := p.started.Add(firstRenewal + time.Duration(p.renewed)*renewals)
+			if !p.lost && !due.After(now) && due.Before(p.started.Add(lastRenewal)) && (next == nil || due.Before(at)) {
+				next, at = p, due
+			}
+		}
+		if next == nil {
+			return
+		}
+		s.ref.renews(&next.party, s.rules, at)
+	}
 }
 
 // table deletes what has expired, as DynamoDB does.
@@ -301,7 +328,7 @@ func (s *story) remove() {
 	s.ref.held = nil
 }
 
-func (s *story) record() *idempotent.Record {
+func (s *story) record() *store.Record {
 	r, found, err := s.store.Get(context.Background(), s.key)
 	if err != nil {
 		s.failf("the record cannot be read: %v", err)
@@ -325,10 +352,10 @@ func (s *story) check(*rapid.T) {
 		s.failf("the record is %s, attempt %d, until %v, the reference %s, attempt %d, until %v",
 			r.Status, r.Attempt, r.Expiry, h.state, h.attempt, h.expiry)
 	}
-	if r.Status == idempotent.StatusInProgress && !r.Lease.Equal(h.lease) {
+	if r.Status == store.StatusInProgress && !r.Lease.Equal(h.lease) {
 		s.failf("the lease is %v, the reference %v", r.Lease, h.lease)
 	}
-	if r.Status == idempotent.StatusCompleted && (string(r.Result) != h.result || !r.Committed(r.Result)) {
+	if r.Status == store.StatusCompleted && (string(r.Result) != h.result || !r.Sealed(r.Result)) {
 		s.failf("%s is stored, the reference: %s", r.Result, h.result)
 	}
 }
@@ -342,8 +369,12 @@ func (s *story) assertExecutes(p *sandbox, executes bool) {
 		return
 	}
 	for _, other := range s.working {
-		if time.Now().Before(other.started.Add(timeoutOfStories)) {
-			s.failf("I1: %v executes beside %v, which has time left", p, other)
+		protected := timeoutOfStories
+		if !slices.ContainsFunc(s.sent, func(p *sandbox) bool { return p.skew != 0 }) {
+			protected = overrunsUntil - renewals // a process that lives keeps its claim
+		}
+		if time.Now().Before(other.started.Add(protected)) && !other.lost {
+			s.failf("I1: %v executes beside %v, which is protected", p, other)
 		}
 	}
 }
@@ -366,7 +397,7 @@ func (s *story) failf(format string, args ...any) {
 // end lets no goroutine of the story live on.
 func (s *story) end() {
 	for _, p := range s.sent {
-		if !p.done {
+		if p.working {
 			s.bury(p)
 		}
 	}

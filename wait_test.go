@@ -3,6 +3,7 @@ package idempotent_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -10,7 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/internal/faultstore"
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // running starts a delivery of order "o-1" in another sandbox, whose handler takes d and then ends as do says. The
@@ -59,9 +62,9 @@ func TestWaitingIsCheapOnTheTable(t *testing.T) {
 		require.NoError(t, err)
 		done()
 		calls := s.store.Calls()
-		assert.Equal(t, faultstore.Claim, calls[0].Op)
+		assert.Equal(t, storetest.OpClaim, calls[0].Op)
 		for _, c := range calls[1:] {
-			assert.Equal(t, faultstore.Get, c.Op, "the looks are reads")
+			assert.Equal(t, storetest.OpGet, c.Op, "the looks are reads")
 		}
 		assert.Greater(t, len(calls), 5, "it looks early")
 		assert.Less(t, len(calls), 16, "and then ever less often")
@@ -114,24 +117,24 @@ func TestWithoutTheOptionADeliveryIsAnsweredAtOnce(t *testing.T) {
 
 func TestEveryLookRunsTheWholeList(t *testing.T) {
 	for name, tc := range map[string]struct {
-		change func(r *idempotent.Record)
+		change func(r *store.Record)
 		opts   []idempotent.Option
 		want   error
 	}{
 		"unknown": {
-			func(r *idempotent.Record) { r.Status, r.Reason = idempotent.StatusUnknown, "uncertain" },
+			func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "uncertain" },
 			nil, idempotent.ErrUnknownOutcome,
 		},
 		"unreadable": {
-			func(r *idempotent.Record) { r.Status = "PAUSED" },
+			func(r *store.Record) { r.Status = "PAUSED" },
 			nil, idempotent.ErrUnreadable,
 		},
 		"altered result": {
-			func(r *idempotent.Record) { completed(r, `{"charge":1}`); r.Result = []byte(`{"charge":2}`) },
+			func(r *store.Record) { completed(r, `{"charge":1}`); r.Result = []byte(`{"charge":2}`) },
 			nil, idempotent.ErrUnreadable,
 		},
 		"another request": {
-			func(r *idempotent.Record) {
+			func(r *store.Record) {
 				f := []byte(r.Fingerprint)
 				f[len(f)-2], f[len(f)-3] = f[len(f)-3], f[len(f)-2]
 				r.Fingerprint = string(f)
@@ -140,7 +143,7 @@ func TestEveryLookRunsTheWholeList(t *testing.T) {
 			idempotent.ErrMismatch,
 		},
 		"lapsed, to be refused": {
-			func(r *idempotent.Record) { r.Lease = time.Now().Add(-time.Second) },
+			func(r *store.Record) { r.Lease = time.Now().Add(-time.Second) },
 			[]idempotent.Option{idempotent.WithCrashPolicy(idempotent.Refuse)},
 			idempotent.ErrUnknownOutcome,
 		},
@@ -158,7 +161,7 @@ func TestEveryLookRunsTheWholeList(t *testing.T) {
 					go func() { _, _ = probe.handle(1) }()
 					time.Sleep(time.Millisecond)
 				} else {
-					s.put(func(*idempotent.Record) {})
+					s.put(func(*store.Record) {})
 					go s.awaitChange(tc.change)
 				}
 				_, err := s.handle(1)
@@ -171,14 +174,17 @@ func TestEveryLookRunsTheWholeList(t *testing.T) {
 }
 
 // awaitChange changes the record of order "o-1" a second from now.
-func (s *shop) awaitChange(change func(r *idempotent.Record)) {
+func (s *shop) awaitChange(change func(r *store.Record)) {
 	time.Sleep(time.Second)
 	seen := s.mustRecord()
 	next := seen
 	change(&next)
-	_, swapped, err := s.inner.Swap(s.t.Context(), seen, next)
+	deleted, err := s.inner.Delete(s.t.Context(), seen) // a swap would not move a lease back
 	assert.NoError(s.t, err)
-	assert.True(s.t, swapped)
+	assert.True(s.t, deleted)
+	_, claimed, err := s.inner.Claim(s.t.Context(), next, time.Now())
+	assert.NoError(s.t, err)
+	assert.True(s.t, claimed)
 }
 
 func TestWaiterExecutesWhatTheFirstOneDidNot(t *testing.T) {
@@ -186,10 +192,10 @@ func TestWaiterExecutesWhatTheFirstOneDidNot(t *testing.T) {
 	for name, start := range map[string]func(s *shop){
 		"released": func(s *shop) { s.running(time.Second, failed) },
 		"crashed": func(s *shop) {
-			s.put(func(r *idempotent.Record) { r.Lease = time.Now().Add(2 * time.Second).Truncate(time.Second) })
+			s.put(func(r *store.Record) { r.Lease = time.Now().Add(2 * time.Second).Truncate(time.Second) })
 		},
 		"deleted by an operator": func(s *shop) {
-			r := s.put(func(*idempotent.Record) {})
+			r := s.put(func(*store.Record) {})
 			time.AfterFunc(time.Second, func() { _, _ = s.inner.Delete(context.Background(), r) })
 		},
 	} {
@@ -209,7 +215,7 @@ func TestWaiterExecutesWhatTheFirstOneDidNot(t *testing.T) {
 				assert.Equal(t, int64(77), got.Charge)
 				assert.Equal(t, before+1, s.executed.Load())
 				assert.Equal(t, idempotent.OutcomeExecuted, s.event().Outcome)
-				assert.Equal(t, idempotent.StatusCompleted, s.mustRecord().Status)
+				assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
 			})
 		})
 	}
@@ -271,29 +277,29 @@ func TestManyWaitersGetTheOneResult(t *testing.T) {
 
 func TestAnOutageWhileWaitingIsNoResult(t *testing.T) {
 	for name, tc := range map[string]struct {
-		fault func(n int) faultstore.Fault
+		fault func(n int) storetest.Fault
 		want  error
 	}{
-		"passing": {func(n int) faultstore.Fault {
-			return []faultstore.Fault{faultstore.LoseReply, faultstore.Refuse, faultstore.Pass}[n%3]
+		"passing": {func(n int) storetest.Fault {
+			return []storetest.Fault{storetest.LoseReply, storetest.Refuse, storetest.Pass}[n%3]
 		}, nil},
-		"hanging": {func(n int) faultstore.Fault {
+		"hanging": {func(n int) storetest.Fault {
 			if n == 2 {
-				return faultstore.HangBefore
+				return storetest.HangBefore
 			}
-			return faultstore.Pass
+			return storetest.Pass
 		}, nil},
-		"lasting": {func(int) faultstore.Fault { return faultstore.Refuse }, idempotent.ErrInProgress},
-		"denied":  {func(int) faultstore.Fault { return faultstore.Deny }, idempotent.ErrStoreUnavailable},
+		"lasting": {func(int) storetest.Fault { return storetest.Refuse }, idempotent.ErrInProgress},
+		"denied":  {func(int) storetest.Fault { return storetest.Deny }, idempotent.ErrStoreUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				s := newShop(t)
-				waiter := s.sandbox(func(c faultstore.Call) faultstore.Fault {
-					if c.Op == faultstore.Get {
+				waiter := s.sandbox(func(c storetest.Call) storetest.Fault {
+					if c.Op == storetest.OpGet {
 						return tc.fault(c.N)
 					}
-					return faultstore.Pass
+					return storetest.Pass
 				}, idempotent.WithWait(15*time.Second))
 				done := s.running(3*time.Second, charged)
 				got, err := waiter.handleFor(25*time.Second, 1)
@@ -327,5 +333,33 @@ func TestWaiterThatIsCancelledStopsAtOnce(t *testing.T) {
 func TestNegativeWaitIsRefusedWhenWrapping(t *testing.T) {
 	assert.PanicsWithError(t, "idempotent: configuration: WithWait: -1s is less than 0s", func() {
 		newShop(t, idempotent.WithWait(-time.Second))
+	})
+}
+
+// echoing is a store that the network hands the first claim that was refused once more, some time after it.
+type echoing struct {
+	store.Store
+	after time.Duration
+	once  sync.Once
+}
+
+func (e *echoing) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
+	held, claimed, err := e.Store.Claim(ctx, r, now)
+	if !claimed {
+		e.once.Do(func() {
+			time.AfterFunc(e.after, func() { _, _, _ = e.Store.Claim(context.WithoutCancel(ctx), r, now) })
+		})
+	}
+	return held, claimed, err
+}
+
+func TestAClaimThatComesToLifeLateIsNotOursAnyMore(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, &echoing{Store: memory.New(), after: time.Second + time.Microsecond}, nil, idempotent.WithWait(5*time.Second))
+		done := s.running(time.Second, func(context.Context, order) (receipt, error) { return receipt{}, errCard })
+		_, err := s.handle(1)
+		require.ErrorIs(t, err, idempotent.ErrInProgress)
+		done()
+		assertExecuted(t, s, 1)
 	})
 }

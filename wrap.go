@@ -2,48 +2,27 @@ package idempotent
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"reflect"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
+	"github.com/go-idempotent/idempotent/internal/gateway"
+	"github.com/go-idempotent/idempotent/internal/protocol"
+	"github.com/go-idempotent/idempotent/store"
 )
 
-// problems collects what is wrong with a configuration.
-type problems []string
-
-func (p *problems) addf(format string, args ...any) { *p = append(*p, fmt.Sprintf(format, args...)) }
-
-func (p *problems) addError(err error) {
-	several, ok := errors.AsType[*ConfigError](err)
-	switch {
-	case err == nil:
-	case ok:
-		*p = append(*p, several.Problems...)
-	default:
-		*p = append(*p, err.Error())
-	}
-}
-
-func (p *problems) panicIfAny() {
-	if len(*p) > 0 {
-		panic(&ConfigError{Problems: *p})
-	}
-}
-
-// newConfig applies the options to the defaults.
-func newConfig(store Store, opts []Option, p *problems) *config {
+// newConfig makes the configuration of a handler whose results have the type out. It applies the options to the
+// defaults, and adds every contradiction between options to p.
+func newConfig(records store.Store, opts []Option, out reflect.Type, p *problems) *config {
 	c := &config{
-		store:     store,
+		store:     records,
 		retention: DefaultRetention,
 		timing:    Timing{}.withDefaults(),
 		now:       time.Now,
 		http:      HTTP{}.withDefaults(),
 	}
-	if isNil(store) {
+	if isNil(records) {
 		p.addf("Wrap: the store is nil")
 	}
 	for i, opt := range opts {
@@ -67,17 +46,29 @@ func newConfig(store Store, opts []Option, p *problems) *config {
 	if c.user.fingerprint != nil && c.fingerprintPath != nil {
 		p.addf("WithFingerprint and WithFingerprintPath contradict each other: a handler has one fingerprint")
 	}
+	if c.effects == Unrepeatable {
+		if c.crashSet && c.crash == Reexecute {
+			p.addf("WithEffects(Unrepeatable) and WithCrashPolicy(Reexecute) contradict each other")
+		}
+		c.crash, c.onError = Refuse, UnknownOnError
+	}
+	if c.effects == Repeatable && (c.crash == Refuse || c.user.resolver != nil) {
+		p.addf("WithEffects(Repeatable) contradicts WithCrashPolicy(Refuse) and WithResolver: what may be repeated is executed again " +
+			"after a crash")
+	}
 	if c.user.resolver != nil {
 		if c.crashSet && c.crash == Reexecute {
 			p.addf("WithResolver and WithCrashPolicy(Reexecute) contradict each other: a resolver is asked instead of executing again")
 		}
 		c.crash = Refuse
 	}
-	c.checkPowertools(p)
+	if c.shared != nil {
+		c.records = c.shared(out, p)
+	}
 	return c
 }
 
-// functions are the functions of the user with their types.
+// functions are the functions that the user gave as options, with their types. Those that were not given are nil.
 type functions[In, Out any] struct {
 	key         func(In) (string, error)
 	fingerprint func(In) (any, error)
@@ -96,7 +87,8 @@ func typedFunctions[In, Out any](c *config, p *problems) functions[In, Out] {
 	}
 }
 
-// typed asserts that a function of an option fits the wrapped handler.
+// typed returns the function of an option with the type that the handler needs. If it has another type, that is a
+// problem.
 func typed[F any](option string, f any, p *problems) F {
 	fits, ok := f.(F)
 	if f != nil && !ok {
@@ -105,53 +97,67 @@ func typed[F any](option string, f any, p *problems) F {
 	return fits
 }
 
-// shapeOf finds the shape of the handler from its types.
-func shapeOf[In, Out any](c *config, f functions[In, Out], p *problems) shape[In, Out] {
+// keysOf returns what finds the key, the fingerprint and the tenant of an event.
+func keysOf[In, Out any](c *config, f functions[In, Out]) *keys[In] {
+	return &keys[In]{
+		operation: c.operation, optional: c.optionalKey, partial: c.partialKey, digestKey: c.digestKey,
+		key: f.key, fingerprint: f.fingerprint, tenant: f.tenant,
+		keyPath: c.keyPath, fingerprintPath: c.fingerprintPath, records: c.records,
+	}
+}
+
+// settingsOf returns what the protocol has to know of a handler.
+func settingsOf(c *config) *protocol.Settings {
+	s := &protocol.Settings{
+		Operation: c.operation, Store: c.store, Now: c.now, Retention: c.retention, Wait: c.wait, Timing: protocol.Timing(c.timing),
+		RefuseCrashed: c.crash == Refuse, RefuseFailed: c.onError == UnknownOnError, Repeatable: c.effects == Repeatable, Resolves: c.user.resolver != nil,
+	}
+	if c.records != nil {
+		s.Layout = c.records.layout()
+	}
+	return s
+}
+
+// shapeOf returns the shape of a handler, which follows from its types, and keeps, which reports whether a result is to
+// be stored (nil means always). If no option names the operation, shapeOf sets the default, where there is one.
+func shapeOf[In, Out any](c *config, f functions[In, Out], p *problems) (_ shape[In, Out], keeps func(Out) bool) {
 	in, out := reflect.TypeFor[In](), reflect.TypeFor[Out]()
 	reader := reflect.TypeFor[io.Reader]()
 	if out.Implements(reader) || reflect.PointerTo(out).Implements(reader) {
 		p.addf("Wrap: the response %v is a stream, which cannot be stored and replayed: return the whole response, "+
 			"and leave the invoke mode of a function URL at BUFFERED", out)
-		return &plainShape[In, Out]{config: c, functions: f} // never used
+		return nil, nil
 	}
-	family, isHTTP := familyOf[In, Out]()
-	if (isHTTP || c.powertools != nil) && !c.operationSet {
+	family, isHTTP := gateway.FamilyOf[In, Out](c.http.gateway())
+	if (isHTTP || c.shared != nil) && !c.operationSet {
 		c.operation = defaultOperation(p)
 	}
-	c.powertools.keeps(out)
 	if isHTTP {
 		c.checkHTTP(p)
-		return newHTTPShape(c, f, family)
+		s := &httpShape[In, Out]{keys: keysOf(c, f), http: c.http, rules: c.http.keyRules(), gateway: family, now: c.now}
+		if f.storeIf != nil {
+			return s, f.storeIf
+		}
+		return s, s.keeps
 	}
-	if !c.operationSet && c.powertools == nil {
+	if !c.operationSet && c.shared == nil {
 		p.addf("WithOperation: a handler of %v must name its operation", in)
 	}
-	if c.user.key == nil && !c.keyPathSet && c.powertools == nil {
-		p.addf("WithKey or WithKeyPath: a handler of %v with response %v has no key of its own: %s", in, out, supportedFamilies)
+	if c.user.key == nil && !c.keyPathSet && c.shared == nil {
+		p.addf("WithKey or WithKeyPath: a handler of %v with response %v has no key of its own: %s", in, out, gateway.Supported)
 	}
-	if c.user.storeIf == nil && hasStatus(out) {
+	if c.user.storeIf == nil && gateway.HasStatus(out) {
 		p.addf("WithStoreIf: %v has a status, but with %v it belongs to no HTTP handler known here: say which statuses are stored, "+
 			"or server errors are replayed", out, in)
 	}
 	if c.httpSet {
-		p.addf("WithHTTP: a handler of %v with response %v is no HTTP handler: %s", in, out, supportedFamilies)
+		p.addf("WithHTTP: a handler of %v with response %v is no HTTP handler: %s", in, out, gateway.Supported)
 	}
-	return &plainShape[In, Out]{config: c, functions: f}
+	return &plainShape[In, Out]{keys: keysOf(c, f)}, f.storeIf
 }
 
-// hasStatus reports whether a response of a gateway is meant.
-func hasStatus(out reflect.Type) bool {
-	if out.Kind() == reflect.Pointer {
-		out = out.Elem()
-	}
-	if out.Kind() != reflect.Struct || out.PkgPath() != reflect.TypeFor[events.APIGatewayProxyResponse]().PkgPath() {
-		return false
-	}
-	_, found := out.FieldByName("StatusCode")
-	return found
-}
-
-// defaultOperation names an HTTP handler after its function; the scope tells its routes apart.
+// defaultOperation returns the name of the Lambda function. An HTTP handler needs no other name, because its scope
+// tells routes apart.
 func defaultOperation(p *problems) string {
 	name, ok := os.LookupEnv("AWS_LAMBDA_FUNCTION_NAME")
 	if !ok || name == "" {
@@ -164,7 +170,7 @@ func defaultOperation(p *problems) string {
 	return name
 }
 
-// isNil also finds a nil pointer inside an interface.
+// isNil reports whether v is nil or holds a nil pointer, function, map, slice or channel.
 func isNil(v any) bool {
 	if v == nil {
 		return true

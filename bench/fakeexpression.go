@@ -72,6 +72,7 @@ var fakeOperators = map[string]func(order int) bool{
 	"<=": func(order int) bool { return order <= 0 },
 	">":  func(order int) bool { return order > 0 },
 	">=": func(order int) bool { return order >= 0 },
+	"<>": func(order int) bool { return order != 0 },
 }
 
 func (e *fakeExpression) exists() bool {

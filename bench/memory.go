@@ -11,8 +11,8 @@ import (
 	"github.com/velmie/idempo"
 	idempomemory "github.com/velmie/idempo/memory"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // storeKeys are the keys of one store; when all are used, another store begins.
@@ -57,16 +57,16 @@ func measureMemoryStore(rounds int) (table, error) {
 }
 
 // claimed is the record of a claim, as the core makes it.
-func claimed(key string, now time.Time) idempotent.Record {
-	return idempotent.Record{
-		Key: key, Status: idempotent.StatusInProgress, Owner: "5QVLTNWMNVMGBN3RQ5S4UJ2AWE",
+func claimed(key string, now time.Time) store.Record {
+	return store.Record{
+		Key: key, Status: store.StatusInProgress, Owner: "5QVLTNWMNVMGBN3RQ5S4UJ2AWE",
 		Lease: now.Add(timeout), Expiry: now.Add(retention), Attempt: 1, CreatedAt: now,
 	}
 }
 
-func complete(ctx context.Context, s *memory.Store, r idempotent.Record) error {
+func complete(ctx context.Context, s *memory.Store, r store.Record) error {
 	done := r
-	done.Status, done.Result = idempotent.StatusCompleted, []byte(smallResult)
+	done.Status, done.Result = store.StatusCompleted, []byte(smallResult)
 	_, swapped, err := s.Swap(ctx, r, done)
 	if err == nil && !swapped {
 		err = errNotTaken

@@ -267,7 +267,7 @@ func (all peers) close() (err error) {
 // The packages are those that make interop has installed, pinned there.
 const (
 	toolsFolder = "../.tools"
-	pinsFolder  = "../internal/interop/peer"
+	pinsFolder  = "../proof/interop/peer"
 )
 
 // startPeers starts a process for each language. The endpoint is empty for the fakes of the scripts.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/cache"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // TestAllocationsOfAReplay: the copy of the result is the only one. Allocations are those of the whole process, so this
@@ -21,7 +21,7 @@ func TestAllocationsOfAReplay(t *testing.T) {
 	_, _, err := s.Claim(ctx, done, start)
 	require.NoError(t, err)
 	again := running(done.Key, "B")
-	var held idempotent.Record
+	var held store.Record
 	allocations := testing.AllocsPerRun(100, func() {
 		var claimed bool
 		var failed error

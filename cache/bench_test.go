@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/cache"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // BenchmarkReplay is what a duplicate costs, from memory and from the fastest store there is behind it.
@@ -19,7 +19,7 @@ func BenchmarkReplay(b *testing.B) {
 	}
 }
 
-func replay(b *testing.B, s idempotent.Store, size int) {
+func replay(b *testing.B, s store.Store, size int) {
 	done := benchRecord(b, s, size)
 	again := running(done.Key, "B")
 	b.ReportAllocs()
@@ -48,9 +48,9 @@ func BenchmarkReplayParallel(b *testing.B) {
 
 // BenchmarkExecution is what a cache that is full adds to the claim and the completion of a new key.
 func BenchmarkExecution(b *testing.B) {
-	for name, wrap := range map[string]func(idempotent.Store) idempotent.Store{
-		"cache": func(s idempotent.Store) idempotent.Store { return cache.New(s, 1<<20) },
-		"store": func(s idempotent.Store) idempotent.Store { return s },
+	for name, wrap := range map[string]func(store.Store) store.Store{
+		"cache": func(s store.Store) store.Store { return cache.New(s, 1<<20) },
+		"store": func(s store.Store) store.Store { return s },
 	} {
 		b.Run(name, func(b *testing.B) {
 			s := wrap(memory.New())
@@ -73,12 +73,12 @@ func BenchmarkExecution(b *testing.B) {
 	}
 }
 
-func benchRecord(b *testing.B, s idempotent.Store, size int) idempotent.Record {
+func benchRecord(b *testing.B, s store.Store, size int) store.Record {
 	b.Helper()
 	return execute(b, s, fmt.Sprint("charge#", size), `"`+strings.Repeat("x", size-2)+`"`)
 }
 
-func execute(b *testing.B, s idempotent.Store, key, result string) idempotent.Record {
+func execute(b *testing.B, s store.Store, key, result string) store.Record {
 	b.Helper()
 	first := running(key, "A")
 	done := completed(first, result)

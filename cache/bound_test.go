@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/cache"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // TestTheRecordThatWasNotUsedForLongestMakesRoom has room for three records.
@@ -21,7 +21,7 @@ func TestTheRecordThatWasNotUsedForLongestMakesRoom(t *testing.T) {
 	const size = 10_000
 	result := `"` + strings.Repeat("x", size-2) + `"`
 	f := newFixture(t, memory.New(), 3*(size+size/8+1000))
-	var done []idempotent.Record
+	var done []store.Record
 	for n := range 3 {
 		done = append(done, f.executes(fmt.Sprint("charge#", n), result))
 	}
@@ -38,7 +38,7 @@ func TestTheRecordThatWasNotUsedForLongestMakesRoom(t *testing.T) {
 func TestALargeRecordMakesNoMoreRoomThanItNeeds(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, memory.New(), 1<<20)
-	var small []idempotent.Record
+	var small []store.Record
 	for n := range 100 {
 		small = append(small, f.executes(fmt.Sprint("charge#", n), `{}`))
 	}
@@ -63,13 +63,13 @@ func TestARecordThatIsLargerThanAllOfItIsNotKept(t *testing.T) {
 	f.forgets("large")
 	f.remembers(small)
 
-	for field, change := range map[string]func(r *idempotent.Record, text string){
-		"key":         func(r *idempotent.Record, text string) { r.Key += text },
-		"owner":       func(r *idempotent.Record, text string) { r.Owner += text },
-		"fingerprint": func(r *idempotent.Record, text string) { r.Fingerprint = text },
-		"commit":      func(r *idempotent.Record, text string) { r.Commit = text },
-		"reason":      func(r *idempotent.Record, text string) { r.Reason = text },
-		"parts":       func(r *idempotent.Record, text string) { r.Parts = text },
+	for field, change := range map[string]func(r *store.Record, text string){
+		"key":         func(r *store.Record, text string) { r.Key += text },
+		"owner":       func(r *store.Record, text string) { r.Owner += text },
+		"fingerprint": func(r *store.Record, text string) { r.Fingerprint = text },
+		"commit":      func(r *store.Record, text string) { r.Seal = text },
+		"reason":      func(r *store.Record, text string) { r.Reason = text },
+		"parts":       func(r *store.Record, text string) { r.Parts = text },
 	} {
 		r := completed(running("charge#"+field, "A"), `{}`)
 		change(&r, strings.Repeat("x", 1<<20))
@@ -103,10 +103,10 @@ func TestNoMoreIsKeptThanWasAllowed(t *testing.T) {
 }
 
 // nothing is a store that keeps nothing and accepts every swap.
-type nothing struct{ idempotent.Store }
+type nothing struct{ store.Store }
 
-func (nothing) Swap(context.Context, idempotent.Record, idempotent.Record) (idempotent.Record, bool, error) {
-	return idempotent.Record{}, true, nil
+func (nothing) Swap(context.Context, store.Record, store.Record) (store.Record, bool, error) {
+	return store.Record{}, true, nil
 }
 
 func heap() int {

@@ -1,4 +1,4 @@
-// Package cache answers replays from the memory of the process. A [Store] stands before another [idempotent.Store] and
+// Package cache answers replays from the memory of the process. A [Store] stands before another [store.Store] and
 // remembers completed records, as many as fit into a number of bytes.
 //
 //	store := cache.New(dynamo.New(client, table), 16<<20)
@@ -11,7 +11,7 @@
 // # What is guaranteed
 //
 // What is remembered is what the store holds. This module replaces a completed record only after its expiry, and a cache
-// answers with it until [idempotent.DefaultMargin] before that, whatever [idempotent.Timing] says: no other process can
+// answers with it until two seconds before that, whatever the margin of a handler is: no other process can
 // have replaced it by then, if clocks differ by no more. Through one Store no call sees a record that an earlier call has
 // replaced or deleted.
 //
@@ -40,29 +40,29 @@ import (
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
-// Store is an [idempotent.Store] that remembers the completed records of another one. Make it with [New]; the zero value is
+// Store is a [store.Store] that remembers the completed records of another one. Make it with [New]; the zero value is
 // not usable. It is safe for concurrent use, and one serves any number of handlers. It has no clock and no goroutine.
 //
 // Its errors are those of the store behind it; a call whose context has ended goes there, too.
 //
 // Bytes are copied on their way in and out, so nobody can change what is remembered.
 type Store struct {
-	inner    idempotent.Store
+	inner    store.Store
 	maxBytes int
 
 	mu     sync.Mutex
 	bytes  int // of what is kept
-	kept   *simplelru.LRU[string, idempotent.Record]
+	kept   *simplelru.LRU[string, store.Record]
 	inside map[string]*traffic
 	claims map[string]claim // that this process has made and not settled
 }
 
 var (
-	_ idempotent.Store        = (*Store)(nil)
-	_ idempotent.ResultReader = (*Store)(nil)
+	_ store.Store        = (*Store)(nil)
+	_ store.ResultReader = (*Store)(nil)
 )
 
 // New returns a store that answers from memory where it can and asks inner where it cannot. It keeps records of up to
@@ -70,11 +70,11 @@ var (
 // result and what it costs to keep it, some 512 bytes; one that is larger than maxBytes is not kept. Go's garbage collector
 // may need as much again.
 //
-// If inner keeps results in parts, it has to implement [idempotent.ResultReader]. Other methods that it has beside those of
-// [idempotent.Store] are not passed on.
+// If inner keeps results in parts, it has to implement [store.ResultReader]. Other methods that it has beside those of
+// [store.Store] are not passed on.
 //
-// It panics with an [*idempotent.ConfigError] if inner is nil or maxBytes is not positive.
-func New(inner idempotent.Store, maxBytes int) *Store {
+// It panics with a [*store.ConfigError] if inner is nil or maxBytes is not positive.
+func New(inner store.Store, maxBytes int) *Store {
 	var problems []string
 	if v := reflect.ValueOf(inner); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		problems = append(problems, "cache.New: the store is nil")
@@ -83,16 +83,16 @@ func New(inner idempotent.Store, maxBytes int) *Store {
 		problems = append(problems, fmt.Sprintf("cache.New: %d is no number of bytes to keep records in", maxBytes))
 	}
 	if len(problems) > 0 {
-		panic(&idempotent.ConfigError{Problems: problems})
+		panic(&store.ConfigError{Problems: problems})
 	}
 	s := &Store{inner: inner, maxBytes: maxBytes, inside: make(map[string]*traffic), claims: make(map[string]claim)}
 	s.kept = newKept(&s.bytes)
 	return s
 }
 
-// Claim implements [idempotent.Store]. A completed record that is kept refuses the claim without a call of the store
+// Claim implements [store.Store]. A completed record that is kept refuses the claim without a call of the store
 // behind, until a little before its expiry.
-func (s *Store) Claim(ctx context.Context, r idempotent.Record, now time.Time) (idempotent.Record, bool, error) {
+func (s *Store) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
 	held, found, c := s.find(ctx, r.Key, now)
 	if found {
 		return copied(held), false, nil
@@ -110,9 +110,9 @@ func (s *Store) Claim(ctx context.Context, r idempotent.Record, now time.Time) (
 	return held, claimed, err
 }
 
-// Swap implements [idempotent.Store]. The store behind decides; the record that is held afterwards is kept, if it
+// Swap implements [store.Store]. The store behind decides; the record that is held afterwards is kept, if it
 // is completed.
-func (s *Store) Swap(ctx context.Context, seen, next idempotent.Record) (idempotent.Record, bool, error) {
+func (s *Store) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
 	c := s.begin(seen.Key, change)
 	defer s.end(c)
 	held, swapped, err := s.inner.Swap(ctx, seen, next)
@@ -127,23 +127,24 @@ func (s *Store) Swap(ctx context.Context, seen, next idempotent.Record) (idempot
 		if next.Lease.IsZero() && seen.Owner != "" {
 			break // nobody has said which one that is
 		}
-		if next.Owner != seen.Owner || next.Owner == c.claim.owner {
-			s.note(c, next) // a takeover or a renewal; a takeover that is undone is a claim of nobody
+		// A takeover counts as one more attempt. A takeover that is undone takes that back: nobody has claimed the record.
+		if next.Attempt > seen.Attempt || next.Owner == c.claim.owner {
+			s.note(c, next) // a takeover or a renewal
 		}
 		s.learn(c, next)
 	}
 	return held, swapped, err
 }
 
-// Delete implements [idempotent.Store]. The store behind decides.
-func (s *Store) Delete(ctx context.Context, seen idempotent.Record) (bool, error) {
+// Delete implements [store.Store]. The store behind decides.
+func (s *Store) Delete(ctx context.Context, seen store.Record) (bool, error) {
 	defer s.end(s.begin(seen.Key, change))
 	return s.inner.Delete(ctx, seen)
 }
 
-// Get implements [idempotent.Store]. It always asks the store behind: without an instant it could not know whether a
+// Get implements [store.Store]. It always asks the store behind: without an instant it could not know whether a
 // record that is kept has expired and was replaced elsewhere.
-func (s *Store) Get(ctx context.Context, key string) (idempotent.Record, bool, error) {
+func (s *Store) Get(ctx context.Context, key string) (store.Record, bool, error) {
 	c := s.begin(key, look)
 	defer s.end(c)
 	r, found, err := s.inner.Get(ctx, key)
@@ -153,15 +154,15 @@ func (s *Store) Get(ctx context.Context, key string) (idempotent.Record, bool, e
 	return r, found, err
 }
 
-// ReadResult implements [idempotent.ResultReader]. What it reads for a record that is kept is kept with it. If
-// the store behind cannot read results, the answer is that of the module: an [*idempotent.UnreadableError].
-func (s *Store) ReadResult(ctx context.Context, r idempotent.Record) ([]byte, error) {
+// ReadResult implements [store.ResultReader]. What it reads for a record that is kept is kept with it. If
+// the store behind cannot read results, the answer is that of the module: a [*store.UnreadableError].
+func (s *Store) ReadResult(ctx context.Context, r store.Record) ([]byte, error) {
 	if held, found := s.peek(r); found && held.Parts == "" && ctx.Err() == nil {
 		return bytes.Clone(held.Result), nil
 	}
-	reader, ok := s.inner.(idempotent.ResultReader)
+	reader, ok := s.inner.(store.ResultReader)
 	if !ok {
-		return nil, &idempotent.UnreadableError{Reason: "its result is kept in parts, which this store cannot read"}
+		return nil, &store.UnreadableError{Reason: "its result is kept in parts, which this store cannot read"}
 	}
 	result, err := reader.ReadResult(ctx, r)
 	if err == nil {
@@ -171,7 +172,7 @@ func (s *Store) ReadResult(ctx context.Context, r idempotent.Record) ([]byte, er
 }
 
 // copied returns r with bytes of its own. Kept bytes are never written again, so they are copied outside the mutex.
-func copied(r idempotent.Record) idempotent.Record {
+func copied(r store.Record) store.Record {
 	r.Result = bytes.Clone(r.Result)
 	return r
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/cache"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 func TestACompletedRecordIsRememberedHoweverItWasSeen(t *testing.T) {
@@ -94,7 +95,7 @@ func TestARecordWhoseRenewalsOverlappedIsAskedFor(t *testing.T) {
 	require.Equal(t, done, held)
 }
 
-func unleased(r idempotent.Record) idempotent.Record {
+func unleased(r store.Record) store.Record {
 	r.Lease = time.Time{}
 	return r
 }
@@ -126,7 +127,7 @@ func TestARecordWhoseLeaseNobodySaidIsAskedFor(t *testing.T) {
 
 func TestOnlyCompletedRecordsAreRemembered(t *testing.T) {
 	t.Parallel()
-	for _, status := range []idempotent.Status{idempotent.StatusInProgress, idempotent.StatusUnknown, "LATER"} {
+	for _, status := range []store.Status{store.StatusInProgress, store.StatusUnknown, "LATER"} {
 		f := newFixture(t, memory.New(), 1<<20)
 		r := running("charge#1", "A")
 		r.Status = status
@@ -183,25 +184,25 @@ func TestWhatAnotherSandboxCompletedIsNotHiddenByWhatExpired(t *testing.T) {
 func TestAChangeIsSeenAtOnce(t *testing.T) {
 	t.Parallel()
 	key := "charge#1"
-	for name, change := range map[string]func(f *fixture, done idempotent.Record) (held idempotent.Record){
-		"into another state": func(f *fixture, done idempotent.Record) idempotent.Record {
+	for name, change := range map[string]func(f *fixture, done store.Record) (held store.Record){
+		"into another state": func(f *fixture, done store.Record) store.Record {
 			next := done
-			next.Status = idempotent.StatusUnknown
+			next.Status = store.StatusUnknown
 			f.swaps(done, next)
 			return next
 		},
-		"into another result": func(f *fixture, done idempotent.Record) idempotent.Record {
+		"into another result": func(f *fixture, done store.Record) store.Record {
 			next := completed(done, `{"id":"ch_2"}`)
 			f.swaps(done, next)
 			return next
 		},
-		"by a release and a claim": func(f *fixture, done idempotent.Record) idempotent.Record {
+		"by a release and a claim": func(f *fixture, done store.Record) store.Record {
 			f.deletes(done)
 			next := running(key, "B")
 			f.claims(next, start)
 			return next
 		},
-		"by a swap whose reply was lost": func(f *fixture, done idempotent.Record) idempotent.Record {
+		"by a swap whose reply was lost": func(f *fixture, done store.Record) store.Record {
 			next := running(key, "B")
 			f.elsewhere().swaps(done, next) // it was applied
 			f.spy.fail(true)
@@ -210,7 +211,7 @@ func TestAChangeIsSeenAtOnce(t *testing.T) {
 			f.spy.fail(false)
 			return next
 		},
-		"by a release whose reply was lost": func(f *fixture, done idempotent.Record) idempotent.Record {
+		"by a release whose reply was lost": func(f *fixture, done store.Record) store.Record {
 			next := running(key, "B")
 			other := f.elsewhere()
 			other.deletes(done)
@@ -238,21 +239,21 @@ func TestAChangeIsSeenAtOnce(t *testing.T) {
 func TestAnOldAnswerDoesNotBringBackWhatWasReplaced(t *testing.T) {
 	t.Parallel()
 	key := "charge#1"
-	slow := map[string]func(f *fixture, done idempotent.Record){
-		"claim": func(f *fixture, _ idempotent.Record) { f.duplicate(key, start) },
-		"get": func(f *fixture, _ idempotent.Record) {
+	slow := map[string]func(f *fixture, done store.Record){
+		"claim": func(f *fixture, _ store.Record) { f.duplicate(key, start) },
+		"get": func(f *fixture, _ store.Record) {
 			_, _, err := f.cache.Get(t.Context(), key)
 			require.NoError(t, err)
 		},
-		"swap": func(f *fixture, done idempotent.Record) {
+		"swap": func(f *fixture, done store.Record) {
 			_, _, err := f.cache.Swap(t.Context(), running(key, "nobody"), done)
 			require.NoError(t, err)
 		},
 	}
-	meanwhile := map[string]func(f *fixture, done idempotent.Record){
-		"deleted": func(f *fixture, done idempotent.Record) { f.deletes(done) },
-		"swapped": func(f *fixture, done idempotent.Record) { f.swaps(done, running(key, "B")) },
-		"being swapped": func(f *fixture, done idempotent.Record) {
+	meanwhile := map[string]func(f *fixture, done store.Record){
+		"deleted": func(f *fixture, done store.Record) { f.deletes(done) },
+		"swapped": func(f *fixture, done store.Record) { f.swaps(done, running(key, "B")) },
+		"being swapped": func(f *fixture, done store.Record) {
 			// The next swap is applied, and answered only when a whole other claim has come and gone.
 			f.spy.meanwhile(func() {
 				f.elsewhere().swaps(running(key, "B"), done) // by hand, so that there is something to see
@@ -272,7 +273,7 @@ func TestAnOldAnswerDoesNotBringBackWhatWasReplaced(t *testing.T) {
 				asks(f, done)
 				r, claimed, err := f.cache.Claim(t.Context(), running(key, "C"), start)
 				require.NoError(t, err)
-				require.True(t, claimed || r.Status == idempotent.StatusInProgress, "an old record was kept: %+v", r)
+				require.True(t, claimed || r.Status == store.StatusInProgress, "an old record was kept: %+v", r)
 			})
 		}
 	}
@@ -347,7 +348,7 @@ func TestALookSeesWhatWasDoneByHand(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, memory.New(), 1<<20)
 	done := completed(running("charge#1", "A"), `{"id":"ch_1"}`)
-	done.Commit = ""
+	done.Seal = ""
 	f.claims(done, start)
 	next := done
 	next.Result = []byte(`{"id":"ch_2"}`)
@@ -461,19 +462,19 @@ func TestWhatComesWithAnErrorIsNotBelieved(t *testing.T) {
 }
 
 // babble is a store that fails, and returns a record all the same.
-type babble struct{ record idempotent.Record }
+type babble struct{ record store.Record }
 
-func (b babble) Claim(context.Context, idempotent.Record, time.Time) (idempotent.Record, bool, error) {
+func (b babble) Claim(context.Context, store.Record, time.Time) (store.Record, bool, error) {
 	return b.record, false, errDown
 }
 
-func (b babble) Swap(context.Context, idempotent.Record, idempotent.Record) (idempotent.Record, bool, error) {
+func (b babble) Swap(context.Context, store.Record, store.Record) (store.Record, bool, error) {
 	return b.record, false, errDown
 }
 
-func (b babble) Delete(context.Context, idempotent.Record) (bool, error) { return false, errDown }
+func (b babble) Delete(context.Context, store.Record) (bool, error) { return false, errDown }
 
-func (b babble) Get(context.Context, string) (idempotent.Record, bool, error) {
+func (b babble) Get(context.Context, string) (store.Record, bool, error) {
 	return b.record, true, errDown
 }
 
@@ -481,7 +482,7 @@ func TestConfiguration(t *testing.T) {
 	t.Parallel()
 	var nilStore *memory.Store
 	for name, c := range map[string]struct {
-		inner    idempotent.Store
+		inner    store.Store
 		maxBytes int
 		want     []string
 	}{
@@ -495,7 +496,7 @@ func TestConfiguration(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
-				problem, ok := recover().(*idempotent.ConfigError)
+				problem, ok := recover().(*store.ConfigError)
 				require.True(t, ok, "a panic with a ConfigError")
 				require.Equal(t, c.want, problem.Problems)
 			}()

@@ -9,6 +9,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/cache"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // table stands for dynamo.New(client, table), and has an outage after the first payment.
@@ -17,9 +18,9 @@ type table struct {
 	outage bool
 }
 
-func (t *table) Claim(ctx context.Context, r idempotent.Record, now time.Time) (idempotent.Record, bool, error) {
+func (t *table) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
 	if t.outage {
-		return idempotent.Record{}, false, errors.New("the table cannot be reached")
+		return store.Record{}, false, errors.New("the table cannot be reached")
 	}
 	return t.Store.Claim(ctx, r, now)
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // TestNothingPilesUp: what is counted is what is kept, and calls leave nothing behind, however they end.
@@ -20,8 +20,8 @@ func TestNothingPilesUp(t *testing.T) {
 	s := New(memory.New(), 10_000)
 	for n := range 1000 {
 		key := fmt.Sprint("charge#", n%50)
-		r := idempotent.Record{
-			Key: key, Status: idempotent.StatusCompleted, Owner: "A", Expiry: now.Add(time.Hour), Result: make([]byte, n),
+		r := store.Record{
+			Key: key, Status: store.StatusCompleted, Owner: "A", Expiry: now.Add(time.Hour), Result: make([]byte, n),
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		if n%7 == 0 {
@@ -52,11 +52,11 @@ func TestNothingPilesUp(t *testing.T) {
 
 func TestAStoreThatPanicsLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
-	s := New(struct{ idempotent.Store }{}, 1000)
+	s := New(struct{ store.Store }{}, 1000)
 	for _, call := range []func(){
-		func() { _, _, _ = s.Claim(t.Context(), idempotent.Record{}, time.Time{}) },
-		func() { _, _, _ = s.Swap(t.Context(), idempotent.Record{}, idempotent.Record{}) },
-		func() { _, _ = s.Delete(t.Context(), idempotent.Record{}) },
+		func() { _, _, _ = s.Claim(t.Context(), store.Record{}, time.Time{}) },
+		func() { _, _, _ = s.Swap(t.Context(), store.Record{}, store.Record{}) },
+		func() { _, _ = s.Delete(t.Context(), store.Record{}) },
 		func() { _, _, _ = s.Get(t.Context(), "") },
 	} {
 		require.Panics(t, call)
@@ -69,19 +69,20 @@ func TestClaimsAreRememberedUntilTheyEnd(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_800_000_000, 0)
 	s := New(memory.New(), 10_000)
-	swap := func(seen, next idempotent.Record) {
+	swap := func(seen, next store.Record) {
 		t.Helper()
 		_, swapped, err := s.Swap(t.Context(), seen, next)
 		require.NoError(t, err)
 		require.True(t, swapped)
 	}
-	crashed := idempotent.Record{
-		Key: "charge#1", Status: idempotent.StatusInProgress, Owner: "A", Lease: now.Add(time.Minute), Expiry: now.Add(time.Hour),
+	crashed := store.Record{
+		Key: "charge#1", Status: store.StatusInProgress, Owner: "A", Lease: now.Add(time.Minute), Expiry: now.Add(time.Hour),
+		Attempt: 1,
 	}
 	_, _, err := s.inner.Claim(t.Context(), crashed, now)
 	require.NoError(t, err)
 	taken := crashed
-	taken.Owner, taken.Lease = "B", now.Add(time.Hour)
+	taken.Owner, taken.Lease, taken.Attempt = "B", now.Add(time.Hour), 2
 	swap(crashed, taken)
 	require.Len(t, s.claims, 1)
 	swap(taken, taken)
@@ -93,7 +94,7 @@ func TestClaimsAreRememberedUntilTheyEnd(t *testing.T) {
 	_, _, err = s.inner.Claim(t.Context(), taken, now)
 	require.NoError(t, err)
 	restored := crashed
-	restored.Owner = taken.Owner
+	restored.Owner = "nobody"
 	swap(taken, restored)
 	require.Empty(t, s.claims, "undone, after a takeover whose reply was lost")
 }

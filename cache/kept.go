@@ -8,7 +8,7 @@ import (
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // overhead is what keeping a record costs beside its texts and its result, in bytes: the record itself, its place in the
@@ -16,8 +16,8 @@ import (
 const overhead = 512
 
 // size is what a record counts in bytes.
-func size(r idempotent.Record) int {
-	texts := len(r.Key) + len(r.Owner) + len(r.Fingerprint) + len(r.Commit) + len(r.Reason) + len(r.Parts)
+func size(r store.Record) int {
+	texts := len(r.Key) + len(r.Owner) + len(r.Fingerprint) + len(r.Seal) + len(r.Reason) + len(r.Parts)
 	return overhead + allocated(texts) + allocated(len(r.Result))
 }
 
@@ -33,16 +33,20 @@ func allocated(n int) int {
 
 // newKept returns an empty index by key in the order of use. It takes what leaves it off the number of bytes; how many
 // records it holds is not limited.
-func newKept(total *int) *simplelru.LRU[string, idempotent.Record] {
-	kept, err := simplelru.NewLRU(math.MaxInt, func(_ string, r idempotent.Record) { *total -= size(r) })
+func newKept(total *int) *simplelru.LRU[string, store.Record] {
+	kept, err := simplelru.NewLRU(math.MaxInt, func(_ string, r store.Record) { *total -= size(r) })
 	if err != nil {
 		panic(err) // it is about the number
 	}
 	return kept
 }
 
+// margin is how long before the expiry of a record a cache stops to answer with it: as much as clocks may differ. It is
+// the default margin of a handler.
+const margin = 2 * time.Second
+
 // put keeps a record that fits, in place of the one under its key. The mutex is held.
-func (s *Store) put(r idempotent.Record) {
+func (s *Store) put(r store.Record) {
 	s.kept.Remove(r.Key)
 	n := size(r)
 	for s.bytes+n > s.maxBytes {
@@ -53,11 +57,11 @@ func (s *Store) put(r idempotent.Record) {
 }
 
 // find returns the record that refuses a claim at this instant. If none is kept, the claim begins.
-func (s *Store) find(ctx context.Context, key string, now time.Time) (r idempotent.Record, found bool, c call) {
+func (s *Store) find(ctx context.Context, key string, now time.Time) (r store.Record, found bool, c call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r, found = s.kept.Get(key)
-	refuses := found && !r.Claimable(now.Add(idempotent.DefaultMargin))
+	refuses := found && !r.Claimable(now.Add(margin))
 	if refuses && ctx.Err() == nil {
 		return r, true, call{}
 	}
@@ -68,13 +72,13 @@ func (s *Store) find(ctx context.Context, key string, now time.Time) (r idempote
 	if c.latest.Before(now) {
 		c.latest = now
 	}
-	return idempotent.Record{}, false, c
+	return store.Record{}, false, c
 }
 
 // learn keeps what a call has found to be held, if it is completed and nothing can have replaced it since.
-func (s *Store) learn(c call, r idempotent.Record) {
+func (s *Store) learn(c call, r store.Record) {
 	r.Key = c.key // a record is never kept under another key than its own
-	if r.Status != idempotent.StatusCompleted || size(r) > s.maxBytes {
+	if r.Status != store.StatusCompleted || size(r) > s.maxBytes {
 		return
 	}
 	r = copied(r)
@@ -90,7 +94,7 @@ func (s *Store) learn(c call, r idempotent.Record) {
 }
 
 // peek returns the record that is kept, if it is r.
-func (s *Store) peek(r idempotent.Record) (held idempotent.Record, found bool) {
+func (s *Store) peek(r store.Record) (held store.Record, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	held, found = s.kept.Peek(r.Key)
@@ -98,7 +102,7 @@ func (s *Store) peek(r idempotent.Record) (held idempotent.Record, found bool) {
 }
 
 // learnResult gives the record that is kept, if it is r, its result in place of the parts.
-func (s *Store) learnResult(r idempotent.Record, result []byte) {
+func (s *Store) learnResult(r store.Record, result []byte) {
 	if len(result) > s.maxBytes {
 		return
 	}
@@ -116,4 +120,4 @@ func (s *Store) learnResult(r idempotent.Record, result []byte) {
 }
 
 // same reports whether two completed records hold the same result of the same claim.
-func same(a, b idempotent.Record) bool { return a.Commit != "" && a.Commit == b.Commit }
+func same(a, b store.Record) bool { return a.Seal != "" && a.Seal == b.Seal }

@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/cache"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // inline is the size in bytes of the largest result that a parted store keeps inside the record.
@@ -29,37 +29,37 @@ type parted struct {
 
 func newParted() *parted { return &parted{Store: memory.New(), parts: make(map[string][]byte)} }
 
-func (p *parted) Claim(ctx context.Context, r idempotent.Record, now time.Time) (idempotent.Record, bool, error) {
+func (p *parted) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
 	return p.Store.Claim(ctx, p.split(r), now)
 }
 
-func (p *parted) Swap(ctx context.Context, seen, next idempotent.Record) (idempotent.Record, bool, error) {
+func (p *parted) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
 	return p.Store.Swap(ctx, seen, p.split(next))
 }
 
 // split writes a large result beside the record, before the record itself.
-func (p *parted) split(r idempotent.Record) idempotent.Record {
-	if len(r.Result) <= inline || !r.Committed(r.Result) {
+func (p *parted) split(r store.Record) store.Record {
+	if len(r.Result) <= inline || !r.Sealed(r.Result) {
 		return r
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	r.Parts = r.Key + "#" + r.Commit
+	r.Parts = r.Key + "#" + r.Seal
 	p.parts[r.Parts] = bytes.Clone(r.Result)
 	r.Result = nil
 	return r
 }
 
-func (p *parted) ReadResult(ctx context.Context, r idempotent.Record) ([]byte, error) {
+func (p *parted) ReadResult(ctx context.Context, r store.Record) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, &idempotent.StoreError{Op: "read result", Kind: idempotent.FailureTimeout, Err: err}
+		return nil, &store.Error{Op: "read result", Kind: store.FailureTimeout, Err: err}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.reads++
 	part, found := p.parts[r.Parts]
 	if !found {
-		return nil, &idempotent.UnreadableError{Reason: "the part is missing"}
+		return nil, &store.UnreadableError{Reason: "the part is missing"}
 	}
 	return bytes.Clone(part), nil
 }
@@ -67,7 +67,7 @@ func (p *parted) ReadResult(ctx context.Context, r idempotent.Record) ([]byte, e
 // spy is a store that notes the calls it gets. It answers none while it is down, and lets something happen between its answer
 // and its caller.
 type spy struct {
-	inner idempotent.Store
+	inner store.Store
 
 	mu    sync.Mutex
 	ops   []string
@@ -75,7 +75,7 @@ type spy struct {
 	after func(op string)
 }
 
-var errDown = &idempotent.StoreError{Op: "any", Kind: idempotent.FailureAccessDenied, NotApplied: true, Err: errors.New("down")}
+var errDown = &store.Error{Op: "any", Kind: store.FailureAccessDenied, NotApplied: true, Err: errors.New("down")}
 
 // called notes a call. What it returns is to be done when the call has been answered.
 func (s *spy) called(op string) (answered func(), err error) {
@@ -115,25 +115,25 @@ func (s *spy) meanwhile(happens func()) {
 	s.after = func(string) { happens() }
 }
 
-func (s *spy) Claim(ctx context.Context, r idempotent.Record, now time.Time) (idempotent.Record, bool, error) {
+func (s *spy) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
 	answered, err := s.called("claim")
 	if err != nil {
-		return idempotent.Record{}, false, err
+		return store.Record{}, false, err
 	}
 	defer answered()
 	return s.inner.Claim(ctx, r, now)
 }
 
-func (s *spy) Swap(ctx context.Context, seen, next idempotent.Record) (idempotent.Record, bool, error) {
+func (s *spy) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
 	answered, err := s.called("swap")
 	if err != nil {
-		return idempotent.Record{}, false, err
+		return store.Record{}, false, err
 	}
 	defer answered()
 	return s.inner.Swap(ctx, seen, next)
 }
 
-func (s *spy) Delete(ctx context.Context, seen idempotent.Record) (bool, error) {
+func (s *spy) Delete(ctx context.Context, seen store.Record) (bool, error) {
 	answered, err := s.called("delete")
 	if err != nil {
 		return false, err
@@ -142,22 +142,22 @@ func (s *spy) Delete(ctx context.Context, seen idempotent.Record) (bool, error) 
 	return s.inner.Delete(ctx, seen)
 }
 
-func (s *spy) Get(ctx context.Context, key string) (idempotent.Record, bool, error) {
+func (s *spy) Get(ctx context.Context, key string) (store.Record, bool, error) {
 	answered, err := s.called("get")
 	if err != nil {
-		return idempotent.Record{}, false, err
+		return store.Record{}, false, err
 	}
 	defer answered()
 	return s.inner.Get(ctx, key)
 }
 
-func (s *spy) ReadResult(ctx context.Context, r idempotent.Record) ([]byte, error) {
+func (s *spy) ReadResult(ctx context.Context, r store.Record) ([]byte, error) {
 	answered, err := s.called("read result")
 	if err != nil {
 		return nil, err
 	}
 	defer answered()
-	return s.inner.(idempotent.ResultReader).ReadResult(ctx, r)
+	return s.inner.(store.ResultReader).ReadResult(ctx, r)
 }
 
 // start is the instant at which the records of these tests are claimed, and expiry that at which they expire.
@@ -167,17 +167,17 @@ var (
 )
 
 // running returns a record in progress.
-func running(key, owner string) idempotent.Record {
-	return idempotent.Record{
-		Key: key, Status: idempotent.StatusInProgress, Owner: owner, Fingerprint: "1:f", Attempt: 1,
+func running(key, owner string) store.Record {
+	return store.Record{
+		Key: key, Status: store.StatusInProgress, Owner: owner, Fingerprint: "1:f", Attempt: 1,
 		Lease: start.Add(time.Minute), Expiry: expiry, CreatedAt: start,
 	}
 }
 
 // completed returns the record as its owner completes it.
-func completed(r idempotent.Record, result string) idempotent.Record {
-	r.Status, r.Result = idempotent.StatusCompleted, []byte(result)
-	r.Commit = idempotent.Commit(r.Owner, r.Result)
+func completed(r store.Record, result string) store.Record {
+	r.Status, r.Result = store.StatusCompleted, []byte(result)
+	r.Seal = store.Seal(r.Owner, r.Result)
 	return r
 }
 
@@ -188,7 +188,7 @@ type fixture struct {
 	cache *cache.Store
 }
 
-func newFixture(t *testing.T, inner idempotent.Store, maxBytes int) *fixture {
+func newFixture(t *testing.T, inner store.Store, maxBytes int) *fixture {
 	t.Helper()
 	s := &spy{inner: inner}
 	return &fixture{t: t, spy: s, cache: cache.New(s, maxBytes)}
@@ -197,21 +197,21 @@ func newFixture(t *testing.T, inner idempotent.Store, maxBytes int) *fixture {
 // elsewhere is another process on the same store.
 func (f *fixture) elsewhere() *fixture { return newFixture(f.t, f.spy.inner, 1<<20) }
 
-func (f *fixture) claims(r idempotent.Record, now time.Time) {
+func (f *fixture) claims(r store.Record, now time.Time) {
 	f.t.Helper()
 	_, claimed, err := f.cache.Claim(f.t.Context(), r, now)
 	require.NoError(f.t, err)
 	require.True(f.t, claimed)
 }
 
-func (f *fixture) swaps(seen, next idempotent.Record) {
+func (f *fixture) swaps(seen, next store.Record) {
 	f.t.Helper()
 	_, swapped, err := f.cache.Swap(f.t.Context(), seen, next)
 	require.NoError(f.t, err)
 	require.True(f.t, swapped)
 }
 
-func (f *fixture) deletes(seen idempotent.Record) {
+func (f *fixture) deletes(seen store.Record) {
 	f.t.Helper()
 	deleted, err := f.cache.Delete(f.t.Context(), seen)
 	require.NoError(f.t, err)
@@ -219,7 +219,7 @@ func (f *fixture) deletes(seen idempotent.Record) {
 }
 
 // executes claims a key and completes it.
-func (f *fixture) executes(key, result string) idempotent.Record {
+func (f *fixture) executes(key, result string) store.Record {
 	f.t.Helper()
 	first := running(key, "A")
 	f.claims(first, start)
@@ -229,7 +229,7 @@ func (f *fixture) executes(key, result string) idempotent.Record {
 }
 
 // duplicate claims the key again at this instant, and returns what it is told is held and which calls that took.
-func (f *fixture) duplicate(key string, now time.Time) (held idempotent.Record, calls []string) {
+func (f *fixture) duplicate(key string, now time.Time) (held store.Record, calls []string) {
 	f.t.Helper()
 	f.spy.calls()
 	held, claimed, err := f.cache.Claim(f.t.Context(), running(key, "duplicate"), now)
@@ -239,7 +239,7 @@ func (f *fixture) duplicate(key string, now time.Time) (held idempotent.Record, 
 }
 
 // remembers sees that the cache knows the record by itself.
-func (f *fixture) remembers(want idempotent.Record) {
+func (f *fixture) remembers(want store.Record) {
 	f.t.Helper()
 	held, calls := f.duplicate(want.Key, start)
 	require.Empty(f.t, calls, "it asked the store")

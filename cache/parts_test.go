@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/cache"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // large is a result that a parted store keeps in parts.
@@ -124,5 +124,5 @@ func TestPartsThatTheStoreCannotReadAreUnreadable(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, claimed)
 	_, err = s.ReadResult(t.Context(), r)
-	require.ErrorIs(t, err, idempotent.ErrUnreadable)
+	require.ErrorAs(t, err, new(*store.UnreadableError))
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/cache"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // TestNobodyCanTellACacheFromItsStore makes the same calls to a store and to a cache before another one, of any size, and
@@ -21,7 +21,7 @@ func TestNobodyCanTellACacheFromItsStore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		behind := &spy{inner: newParted()}
 		p := &pair{
-			T: t, now: start, plain: newParted(), seen: make(map[string]idempotent.Record),
+			T: t, now: start, plain: newParted(), seen: make(map[string]store.Record),
 			cache: cache.New(behind, rapid.SampledFrom([]int{1, 700, 1500, 4000, 1 << 20}).Draw(t, "bytes")),
 		}
 		for n := range rapid.IntRange(1, 60).Draw(t, "calls") {
@@ -43,7 +43,7 @@ type pair struct {
 	plain *parted
 	cache *cache.Store
 	// seen is the last record that was written or shown under a key.
-	seen map[string]idempotent.Record
+	seen map[string]store.Record
 }
 
 // call makes one call to both.
@@ -77,14 +77,14 @@ func (p *pair) call(n int) {
 }
 
 // record is one that nobody else writes.
-func (p *pair) record(key string, n int) idempotent.Record {
+func (p *pair) record(key string, n int) store.Record {
 	r := running(key, fmt.Sprint("owner ", n))
 	r.Expiry = p.now.Truncate(time.Second).Add(time.Duration(rapid.IntRange(0, 9).Draw(p.T, "retention")) * time.Second)
 	r.Lease = p.now.Add(time.Duration(n) * time.Millisecond)
 	return p.state(r, n)
 }
 
-func (p *pair) next(seen idempotent.Record, n int) idempotent.Record {
+func (p *pair) next(seen store.Record, n int) store.Record {
 	r := p.record(seen.Key, n)
 	if seen.Owner != "" && rapid.Bool().Draw(p.T, "same owner") {
 		r.Owner = seen.Owner
@@ -95,19 +95,19 @@ func (p *pair) next(seen idempotent.Record, n int) idempotent.Record {
 	return p.state(r, n)
 }
 
-func (p *pair) state(r idempotent.Record, n int) idempotent.Record {
-	r.Status = rapid.SampledFrom([]idempotent.Status{
-		idempotent.StatusCompleted, idempotent.StatusCompleted, idempotent.StatusInProgress, idempotent.StatusUnknown,
+func (p *pair) state(r store.Record, n int) store.Record {
+	r.Status = rapid.SampledFrom([]store.Status{
+		store.StatusCompleted, store.StatusCompleted, store.StatusInProgress, store.StatusUnknown,
 	}).Draw(p.T, "status")
-	r.Result, r.Commit = nil, ""
-	if r.Status == idempotent.StatusCompleted {
+	r.Result, r.Seal = nil, ""
+	if r.Status == store.StatusCompleted {
 		size := rapid.SampledFrom([]int{0, 10, inline - 10, inline + 100, 3 * inline}).Draw(p.T, "size")
 		r = completed(r, fmt.Sprintf(`"%d %0*d"`, n, size, 0))
 	}
 	return r
 }
 
-func (p *pair) claim(ctx context.Context, r idempotent.Record) {
+func (p *pair) claim(ctx context.Context, r store.Record) {
 	want, claimed, wantErr := p.plain.Claim(ctx, spare(r), p.now)
 	handed := spare(r)
 	got, done, err := p.cache.Claim(ctx, handed, p.now)
@@ -123,7 +123,7 @@ func (p *pair) claim(ctx context.Context, r idempotent.Record) {
 	}
 }
 
-func (p *pair) swap(seen, next idempotent.Record) {
+func (p *pair) swap(seen, next store.Record) {
 	want, swapped, err := p.plain.Swap(p.Context(), seen, spare(next))
 	require.NoError(p.T, err)
 	handed := spare(next)
@@ -138,7 +138,7 @@ func (p *pair) swap(seen, next idempotent.Record) {
 	p.same(want, got)
 }
 
-func (p *pair) delete(seen idempotent.Record) {
+func (p *pair) delete(seen store.Record) {
 	want, err := p.plain.Delete(p.Context(), seen)
 	require.NoError(p.T, err)
 	got, err := p.cache.Delete(p.Context(), seen)
@@ -156,7 +156,7 @@ func (p *pair) get(key string) {
 }
 
 // same compares what was shown, with the result wherever it is kept, and spoils it.
-func (p *pair) same(want, got idempotent.Record) {
+func (p *pair) same(want, got store.Record) {
 	if want.Key != "" {
 		p.seen[want.Key] = spare(want)
 	}
@@ -165,7 +165,7 @@ func (p *pair) same(want, got idempotent.Record) {
 	clear(got.Result)
 }
 
-func (p *pair) whole(s idempotent.ResultReader, r idempotent.Record) idempotent.Record {
+func (p *pair) whole(s store.ResultReader, r store.Record) store.Record {
 	if r.Parts == "" {
 		return r
 	}
@@ -176,7 +176,7 @@ func (p *pair) whole(s idempotent.ResultReader, r idempotent.Record) idempotent.
 }
 
 // spare is a record with bytes of its own.
-func spare(r idempotent.Record) idempotent.Record {
+func spare(r store.Record) store.Record {
 	if r.Result != nil {
 		r.Result = append([]byte{}, r.Result...)
 	}

@@ -3,7 +3,7 @@ package cache
 import (
 	"time"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // traffic are the calls for one key that are with the store behind. It is remembered while there is one. What one of them learns
@@ -62,16 +62,16 @@ type claim struct {
 }
 
 // note remembers a claim that was written, unless it may have been changed since.
-func (s *Store) note(c call, r idempotent.Record) {
+func (s *Store) note(c call, r store.Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if r.Status == idempotent.StatusInProgress && c.alone && c.begun == c.changes {
+	if r.Status == store.StatusInProgress && c.alone && c.begun == c.changes {
 		s.claims[c.key] = claim{r.Owner, r.Lease}
 	}
 }
 
 // lease is that of the record that was seen, zero if it has none or if that is not known.
-func (c call) lease(seen idempotent.Record) time.Time {
+func (c call) lease(seen store.Record) time.Time {
 	if seen.Lease.IsZero() && seen.Owner != "" && seen.Owner == c.claim.owner {
 		return c.claim.lease
 	}
@@ -95,7 +95,7 @@ func (s *Store) enter(key string, k kind) call {
 
 // undisturbed reports whether a completed record that the call has found is still held, as far as this process goes: no
 // Swap and no Delete was under way beside the call, and no claim that may replace the record.
-func (c call) undisturbed(r idempotent.Record) bool {
+func (c call) undisturbed(r store.Record) bool {
 	return c.alone && c.begun == c.changes && !r.Claimable(c.latest)
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 type order struct {
@@ -32,7 +33,7 @@ type sandbox struct {
 	err      error
 }
 
-func newSandbox(t *testing.T, inner idempotent.Store, opts ...idempotent.Option) *sandbox {
+func newSandbox(t *testing.T, inner store.Store, opts ...idempotent.Option) *sandbox {
 	t.Helper()
 	s := &sandbox{fixture: newFixture(t, inner, 1<<20), receipt: "ch_1"}
 	s.handler = idempotent.Wrap(s.charge, s.cache, append([]idempotent.Option{
@@ -238,7 +239,7 @@ func TestWhatIsDeletedByHandIsReplayedWhereItIsRemembered(t *testing.T) {
 		s, other := newSandbox(t, inner), newSandbox(t, inner)
 		_, _, err := s.deliver(5)
 		require.NoError(t, err)
-		held, _, err := s.cache.Claim(t.Context(), idempotent.Record{Key: s.recordKey()}, time.Now())
+		held, _, err := s.cache.Claim(t.Context(), store.Record{Key: s.recordKey()}, time.Now())
 		require.NoError(t, err)
 		deleted, err := inner.Delete(t.Context(), held)
 		require.NoError(t, err)

@@ -50,17 +50,21 @@ func TestAllocationsOfALargeResult(t *testing.T) {
 	for _, mode := range []string{"first plain", "first compressed", "replay plain", "replay compressed"} {
 		added := float64(peak(t, mode, folder)-alone) / memorySize
 		t.Logf("%-18s %.1f times the result over the handler alone (%.1f MB)", mode, added, float64(alone)/1e6)
-		require.LessOrEqual(t, added, 4.0, mode) // 2.8 was seen; it depends on when the collector runs
+		require.LessOrEqual(t, added, 3.5, mode) // 2.7 was seen
 	}
 }
 
-// peak runs one answer in a process of its own and returns its peak of resident memory in bytes.
+// peak is the lowest peak of resident memory, in bytes, of some processes that give one answer each.
+//
+// The collector stops them while it works. It would run beside them otherwise, and what they allocate meanwhile depends on how
+// busy the machine is: one in ten peaks was higher by twice the result. What is left of chance only adds, so the lowest counts.
 func peak(t *testing.T, mode, folder string) int {
 	t.Helper()
 	var peaks []int
-	for range 5 {
+	for range 3 {
 		cmd := exec.Command(os.Args[0], "-test.run", "^TestAllocationsOfALargeResult$", "-test.v")
-		cmd.Env = append(os.Environ(), memoryVariable+"="+mode, memoryFolder+"="+folder, "GOMAXPROCS=2")
+		cmd.Env = append(os.Environ(), memoryVariable+"="+mode, memoryFolder+"="+folder,
+			"GOMAXPROCS=2", "GOGC=100", "GODEBUG=gcstoptheworld=1")
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, string(out))
 		_, after, found := strings.Cut(string(out), "VmHWM:")
@@ -69,8 +73,7 @@ func peak(t *testing.T, mode, folder string) int {
 		require.NoError(t, err)
 		peaks = append(peaks, kb<<10)
 	}
-	slices.Sort(peaks)
-	return peaks[len(peaks)/2]
+	return slices.Min(peaks)
 }
 
 // bulky answers with text that compression makes a quarter smaller.

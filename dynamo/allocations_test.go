@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // TestAllocationsOfARefusedClaim: a replay is what a retry storm is made of.
@@ -60,7 +60,7 @@ func TestAllocationsOfARecord(t *testing.T) {
 	}
 }
 
-func must(_ idempotent.Record, ok bool, err error) {
+func must(_ store.Record, ok bool, err error) {
 	if err != nil || !ok {
 		panic(err)
 	}

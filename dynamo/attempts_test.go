@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 var unsent = reply{err: &net.OpError{Op: "dial", Err: errors.New("connection refused")}}
@@ -44,7 +44,7 @@ func TestOutcomeIsKnownOnlyIfEveryAttemptIs(t *testing.T) {
 			_, claimed, err := s.Claim(t.Context(), record("k"), claimTime)
 			require.False(t, claimed)
 			require.Len(t, tr.calls(), c.attempts)
-			var se *idempotent.StoreError
+			var se *store.Error
 			require.ErrorAs(t, err, &se)
 			require.Equal(t, c.notApplied, se.NotApplied, err)
 		})
@@ -68,11 +68,11 @@ func TestFailedLookAfterARefusal(t *testing.T) {
 	t.Parallel()
 	s, _ := scripted(refused, throttled)
 	_, _, err := s.Claim(t.Context(), record("k"), claimTime)
-	requireStoreError(t, err, "claim", idempotent.FailureThrottled, true)
+	requireStoreError(t, err, "claim", store.FailureThrottled, true)
 
 	s, _ = scripted(lost, refused, throttled)
 	_, _, err = s.Swap(t.Context(), record("k"), record("k"))
-	requireStoreError(t, err, "swap", idempotent.FailureThrottled, false)
+	requireStoreError(t, err, "swap", store.FailureThrottled, false)
 }
 
 // deaf is a client that ignores the options of a call.
@@ -89,7 +89,7 @@ func TestClientThatHidesItsAttempts(t *testing.T) {
 	t.Parallel()
 	s := dynamo.New(deaf{err: &types.ThrottlingException{}}, table)
 	_, _, err := s.Claim(t.Context(), record("k"), claimTime)
-	requireStoreError(t, err, "claim", idempotent.FailureThrottled, false)
+	requireStoreError(t, err, "claim", store.FailureThrottled, false)
 
 	s = dynamo.New(deaf{err: &types.ConditionalCheckFailedException{Item: item{
 		"status": S("COMPLETED"), "expiration": N("1800086400"), "data": S("1"),
@@ -97,7 +97,7 @@ func TestClientThatHidesItsAttempts(t *testing.T) {
 	held, claimed, err := s.Claim(t.Context(), record("k"), claimTime)
 	require.NoError(t, err)
 	require.False(t, claimed)
-	require.Equal(t, idempotent.StatusCompleted, held.Status)
+	require.Equal(t, store.StatusCompleted, held.Status)
 }
 
 // TestDeleteRefusedAfterALostAttemptIsUnknown: the attempt that was not answered may have deleted the record.
@@ -106,7 +106,7 @@ func TestDeleteRefusedAfterALostAttemptIsUnknown(t *testing.T) {
 	s, _ := scripted(lost, refused)
 	deleted, err := s.Delete(t.Context(), record("k"))
 	require.False(t, deleted)
-	var se *idempotent.StoreError
+	var se *store.Error
 	require.ErrorAs(t, err, &se)
 	require.False(t, se.NotApplied)
 

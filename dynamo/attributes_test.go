@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // renamed gives every attribute another name; many are reserved words of DynamoDB, or no names of expressions.
@@ -40,10 +40,10 @@ func TestEveryAttributeIsRenamed(t *testing.T) {
 
 	inProgress := record("charge#1")
 	small := completion(record("charge#2"), []byte(`"a"`))
-	small.Reason, small.Layout = "error", idempotent.LayoutText
+	small.Reason, small.Layout = "error", store.LayoutText
 	binary := completion(record("charge#3"), []byte("\"\xff\""))
 	large := completion(record("charge#4"), pattern(1<<20))
-	for _, r := range []idempotent.Record{inProgress, small, binary, large} {
+	for _, r := range []store.Record{inProgress, small, binary, large} {
 		_, claimed, err := s.Claim(t.Context(), r, claimTime)
 		require.NoError(t, err)
 		require.True(t, claimed)
@@ -122,7 +122,7 @@ func TestNamesCollide(t *testing.T) {
 			} {
 				func() {
 					defer func() {
-						ce, ok := recover().(*idempotent.ConfigError)
+						ce, ok := recover().(*store.ConfigError)
 						require.True(t, ok, what)
 						assert.Contains(t, ce.Error(), c.problem, what)
 					}()
@@ -148,7 +148,7 @@ func TestCheckFollowsTheShape(t *testing.T) {
 	t.Parallel()
 	client, plain := newTableOf(t)
 	err := dynamo.New(client, plain, shaped()...).Check(t.Context())
-	var ce *idempotent.ConfigError
+	var ce *store.ConfigError
 	require.ErrorAs(t, err, &ce)
 	require.Equal(t, []string{
 		`table "` + plain + `": partition key is "id", expected "key"`,

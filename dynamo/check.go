@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // Describer is what [Store.Check] needs of a client beyond [Client]; [*dynamodb.Client] implements it.
@@ -22,13 +22,13 @@ type Describer interface {
 // Check compares the table with what the store needs. It is meant for deployments and for the start of a process, not for
 // the request path, and needs the IAM actions dynamodb:DescribeTable and dynamodb:DescribeTimeToLive.
 //
-// What is wrong with the table is an [*idempotent.ConfigError] with all problems. A table that cannot be looked at
-// is an [*idempotent.StoreError] with Op "check": Kind is FailureMissingTable if there is none, FailureAccessDenied if
+// What is wrong with the table is a [*store.ConfigError] with all problems. A table that cannot be looked at
+// is a [*store.Error] with Op "check": Kind is FailureMissingTable if there is none, FailureAccessDenied if
 // one of the two actions is not allowed, in which case nothing is said about the request path.
 func (s *Store) Check(ctx context.Context) error {
 	d, ok := s.client.(Describer)
 	if !ok {
-		return &idempotent.ConfigError{Problems: []string{
+		return &store.ConfigError{Problems: []string{
 			fmt.Sprintf("table %q cannot be checked: client %T has no DescribeTable and DescribeTimeToLive", s.table, s.client),
 		}}
 	}
@@ -54,12 +54,12 @@ func checkTable(ctx context.Context, d Describer, table string, a attributes) er
 	for i, p := range problems {
 		problems[i] = fmt.Sprintf("table %q: %s", table, p)
 	}
-	return errors.Join(&idempotent.ConfigError{Problems: problems}, err)
+	return errors.Join(&store.ConfigError{Problems: problems}, err)
 }
 
 func checkError(call, table string, err error) error {
 	kind := kindOf(err)
-	return &idempotent.StoreError{
+	return &store.Error{
 		Op: "check", Kind: kind, NotApplied: nothingWritten,
 		Err: fmt.Errorf("%s of table %q: %w", call, table, speakable(err, kind)),
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 func TestCheckOfTheTableThatCreateTableMakes(t *testing.T) {
@@ -70,7 +70,7 @@ func TestCheckNamesEveryProblem(t *testing.T) {
 			c.change(in)
 			makeTable(t, client, in, c.ttl)
 			err := dynamo.New(client, *in.TableName).Check(t.Context())
-			var ce *idempotent.ConfigError
+			var ce *store.ConfigError
 			require.ErrorAs(t, err, &ce)
 			for i, p := range c.problems {
 				c.problems[i] = `table "` + *in.TableName + `": ` + p
@@ -104,7 +104,7 @@ func TestCheckOfAMissingTable(t *testing.T) {
 	t.Parallel()
 	client := dynamolocal.Client(dynamolocal.Endpoint(t))
 	err := dynamo.New(client, "dynamo-test-missing").Check(t.Context())
-	requireStoreError(t, err, "check", idempotent.FailureMissingTable, true)
+	requireStoreError(t, err, "check", store.FailureMissingTable, true)
 	require.ErrorContains(t, err, `DescribeTable of table "dynamo-test-missing"`)
 }
 
@@ -113,23 +113,23 @@ func TestCheckThatIsNotAllowed(t *testing.T) {
 	denied := failure(http.StatusBadRequest, "AccessDeniedException", "User: arn:aws:iam::1:role/x is not authorized")
 	s, _ := scripted(denied)
 	err := s.Check(t.Context())
-	requireStoreError(t, err, "check", idempotent.FailureAccessDenied, true)
+	requireStoreError(t, err, "check", store.FailureAccessDenied, true)
 	require.ErrorContains(t, err, `DescribeTable of table "idempotency"`)
 
 	described := reply{status: http.StatusOK, body: `{"Table":{"TableStatus":"DELETING",
 		"KeySchema":[{"AttributeName":"id","KeyType":"HASH"}]}}`}
 	s, _ = scripted(described, denied)
 	err = s.Check(t.Context())
-	requireStoreError(t, err, "check", idempotent.FailureAccessDenied, true)
+	requireStoreError(t, err, "check", store.FailureAccessDenied, true)
 	require.ErrorContains(t, err, `DescribeTimeToLive of table "idempotency"`)
-	var ce *idempotent.ConfigError
+	var ce *store.ConfigError
 	require.ErrorAs(t, err, &ce, "what was seen before is still told")
 	require.Equal(t, []string{`table "idempotency": status is DELETING, not ACTIVE`}, ce.Problems)
 }
 
 func TestCheckWithAClientThatCannotDescribe(t *testing.T) {
 	t.Parallel()
-	var ce *idempotent.ConfigError
+	var ce *store.ConfigError
 	require.ErrorAs(t, dynamo.New(shelf{}, table).Check(t.Context()), &ce)
 	require.Contains(t, ce.Problems[0], `table "idempotency" cannot be checked: client dynamo_test.shelf has no DescribeTable`)
 }

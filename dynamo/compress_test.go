@@ -25,8 +25,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // orders is an answer as an API gives it, of about this size in bytes.
@@ -158,7 +158,7 @@ func TestWhatIsCompressed(t *testing.T) {
 			require.True(t, bytes.Equal(c.result, got))
 		})
 	}
-	for _, layout := range []idempotent.Layout{idempotent.LayoutText, idempotent.LayoutValue} {
+	for _, layout := range []store.Layout{store.LayoutText, store.LayoutValue} {
 		m := newMemoryTable()
 		r := completion(record("k"), []byte(`"`+strings.Repeat("x", 100_000)+`"`))
 		r.Layout = layout
@@ -169,7 +169,7 @@ func TestWhatIsCompressed(t *testing.T) {
 	}
 	m := newMemoryTable()
 	r := completion(record("k"), orders(4<<10))
-	r.Commit = "owner-1.of another result"
+	r.Seal = "owner-1.of another result"
 	_, _, err := dynamo.New(m, table).Claim(t.Context(), r, claimTime)
 	require.NoError(t, err)
 	require.Equal(t, S(string(r.Result)), m.items["k"]["data"], "nobody could tell whether it is what was written")
@@ -193,12 +193,12 @@ func TestEveryWriterIsReadByEveryReader(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMemoryTable()
-		store := func(name string) *dynamo.Store {
+		records := func(name string) *dynamo.Store {
 			return dynamo.New(m, table,
 				dynamo.WithCompression(rapid.Bool().Draw(t, name+" compresses")),
 				dynamo.WithInlineLimit(rapid.SampledFrom([]int{0, 100, 4 << 10, 384 << 10}).Draw(t, name+" limit")))
 		}
-		writer, reader := store("writer"), store("reader")
+		writer, reader := records("writer"), records("reader")
 		near := rapid.SampledFrom([]int{0, 1, 674, 1024, 1698, 4 << 10, 12 << 10, partSize, 500 << 10, 600 << 10, 3 * partSize})
 		size := max(0, near.Draw(t, "near")+rapid.IntRange(-2, 2).Draw(t, "off"))
 		kinds := map[string]func(int) []byte{"json": orders, "random": pattern, "zeros": func(n int) []byte { return make([]byte, n) }, "base64": base64Text}
@@ -337,7 +337,7 @@ func TestCompressedDataThatSaysAnotherSize(t *testing.T) {
 		"less than it expands":  sized(t, zeros, 1000),
 	} {
 		r := completion(record("k"), zeros)
-		it := items(native()).with(item{"data": B(string(data)), "encoding": S("gzip"), "commit": S(r.Commit)})
+		it := items(native()).with(item{"data": B(string(data)), "encoding": S("gzip"), "commit": S(r.Seal)})
 		s := dynamo.New(shelf{item: it}, table)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -357,7 +357,7 @@ func TestCompressedPartsThatAreSpoiled(t *testing.T) {
 	m.keep(t, s, r.Result)
 	held, _, err := s.Get(t.Context(), "k")
 	require.NoError(t, err)
-	part := "k#" + r.Commit + "#1"
+	part := "k#" + r.Seal + "#1"
 	data := m.items[part]["data"].(*types.AttributeValueMemberB).Value
 	for n := 0; n < len(data); n += 7 {
 		b := bytes.Clone(data)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // encodingIdentity names the encoding of data of type B that holds the bytes of the result as they are. An encoding that
@@ -24,14 +24,14 @@ type content struct {
 }
 
 // place decides how the result of a record about to be written is kept, and writes its parts if it has any.
-func (s *Store) place(ctx context.Context, op string, r idempotent.Record) (content, error) {
+func (s *Store) place(ctx context.Context, op string, r store.Record) (content, error) {
 	switch {
 	case r.Result == nil:
 		parts, encoding := splitParts(r.Parts)
 		return content{encoding: encoding, parts: parts}, nil
-	case r.Layout != idempotent.LayoutNative:
+	case r.Layout != store.LayoutNative:
 		return laidOut(op, r)
-	case len(r.Result) <= s.plainLimit, !r.Committed(r.Result):
+	case len(r.Result) <= s.plainLimit, !r.Sealed(r.Result):
 		return inline(r.Result), nil
 	case len(r.Result) > maxResult:
 		return content{}, tooLargeResult(op, len(r.Result))
@@ -60,24 +60,24 @@ func (s *Store) compressed(result []byte) [][]byte {
 }
 
 // laidOut keeps a result in the form that other readers of the table expect: in the record, however large it is.
-func laidOut(op string, r idempotent.Record) (content, error) {
+func laidOut(op string, r store.Record) (content, error) {
 	var (
 		c   content
 		err error
 	)
 	switch {
-	case r.Layout == idempotent.LayoutText && utf8.Valid(r.Result):
+	case r.Layout == store.LayoutText && utf8.Valid(r.Result):
 		c.data = textValue(string(r.Result))
-	case r.Layout == idempotent.LayoutText:
+	case r.Layout == store.LayoutText:
 		err = errors.New("the result is not UTF-8")
-	case r.Layout == idempotent.LayoutValue:
+	case r.Layout == store.LayoutValue:
 		c.data, err = valueOf(r.Result)
 	default:
 		err = errors.New("this version does not know it")
 	}
 	if err != nil {
-		err = &idempotent.StoreError{
-			Op: op, Kind: idempotent.FailureRejected, NotApplied: nothingWritten, Err: fmt.Errorf("layout %q: %w", r.Layout, err),
+		err = &store.Error{
+			Op: op, Kind: store.FailureRejected, NotApplied: nothingWritten, Err: fmt.Errorf("layout %q: %w", r.Layout, err),
 		}
 	}
 	return c, err
@@ -96,13 +96,13 @@ func inline(result []byte) content {
 // AWS Powertools completes a record with an unconditional update of its own attributes, so everything else that this module
 // wrote into the item may be left over. It counts only if the commit matches the data; otherwise the record is read as one
 // of Powertools, without commit and reason.
-func (d *decoder) content(a attributes, r *idempotent.Record) {
+func (d *decoder) content(a attributes, r *store.Record) {
 	r.Layout = d.layout(a)
 	v, ok := d.it[a.data.name]
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
 		r.Result = []byte(v.Value)
-		if r.Layout == idempotent.LayoutValue {
+		if r.Layout == store.LayoutValue {
 			d.value(a, r, v)
 		}
 	case *types.AttributeValueMemberB:
@@ -114,22 +114,22 @@ func (d *decoder) content(a attributes, r *idempotent.Record) {
 	default:
 		if ok {
 			d.value(a, r, v)
-		} else if r.Commit != "" {
+		} else if r.Seal != "" {
 			d.parts(a, r)
 		}
 	}
-	if r.Result != nil && !r.Committed(r.Result) {
-		r.Commit = ""
+	if r.Result != nil && !r.Sealed(r.Result) {
+		r.Seal = ""
 	}
-	if r.Status == idempotent.StatusCompleted && r.Owner != "" && r.Commit == "" {
+	if r.Status == store.StatusCompleted && r.Owner != "" && r.Seal == "" {
 		r.Reason = ""
 	}
 }
 
-func (d *decoder) layout(a attributes) idempotent.Layout {
-	l := idempotent.Layout(d.text(a.layout))
+func (d *decoder) layout(a attributes) store.Layout {
+	l := store.Layout(d.text(a.layout))
 	switch l {
-	case idempotent.LayoutNative, idempotent.LayoutText, idempotent.LayoutValue:
+	case store.LayoutNative, store.LayoutText, store.LayoutValue:
 	default:
 		d.fail(a.layout, "of type S names a layout that this version does not know")
 	}
@@ -137,16 +137,16 @@ func (d *decoder) layout(a attributes) idempotent.Layout {
 }
 
 // value reads data that is a value of DynamoDB's own types.
-func (d *decoder) value(a attributes, r *idempotent.Record, v types.AttributeValue) {
+func (d *decoder) value(a attributes, r *store.Record, v types.AttributeValue) {
 	text, err := textOf(v)
 	if err != nil {
 		d.fail(a.data, "of type "+typeName(v)+" has no form in JSON")
 	}
-	r.Layout, r.Result = idempotent.LayoutValue, text
+	r.Layout, r.Result = store.LayoutValue, text
 }
 
 // binary reads data of type B in an encoding. Only this module writes it: without a matching commit it is not understood.
-func (d *decoder) binary(a attributes, r *idempotent.Record, data []byte) {
+func (d *decoder) binary(a attributes, r *store.Record, data []byte) {
 	switch d.text(a.encoding) {
 	case encodingIdentity:
 		r.Result = data
@@ -160,13 +160,13 @@ func (d *decoder) binary(a attributes, r *idempotent.Record, data []byte) {
 		d.fail(a.encoding, "of type S names an encoding that this version does not know")
 		return
 	}
-	if !r.Committed(r.Result) {
+	if !r.Sealed(r.Result) {
 		d.fail(a.data, "of type B does not match the commit")
 	}
 }
 
 // parts reads where the parts are. Whether they match the commit is seen when they are read.
-func (d *decoder) parts(a attributes, r *idempotent.Record) {
+func (d *decoder) parts(a attributes, r *store.Record) {
 	parts := d.text(a.parts)
 	if parts == "" {
 		return

@@ -9,7 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 const (
@@ -19,16 +19,16 @@ const (
 )
 
 // decode reads the record of a key from its item, which anyone may have written: what it does not understand is an
-// [*idempotent.UnreadableError]. The status is not judged.
-func (s *Store) decode(key string, it item) (idempotent.Record, error) {
+// [*store.UnreadableError]. The status is not judged.
+func (s *Store) decode(key string, it item) (store.Record, error) {
 	a := s.attr
 	d := decoder{it: it, gzip: &s.gzip}
-	r := idempotent.Record{
+	r := store.Record{
 		Key:         key,
-		Status:      idempotent.Status(d.required(a.status)),
+		Status:      store.Status(d.required(a.status)),
 		Owner:       d.notEmpty(a.owner),
 		Fingerprint: d.text(a.validation),
-		Commit:      d.text(a.commit),
+		Seal:        d.text(a.commit),
 		Reason:      d.text(a.reason),
 		Expiry:      d.seconds(a.expiration),
 		Lease:       d.millis(a.lease),
@@ -37,7 +37,7 @@ func (s *Store) decode(key string, it item) (idempotent.Record, error) {
 	}
 	d.content(a, &r)
 	if d.err != nil {
-		return idempotent.Record{}, d.err
+		return store.Record{}, d.err
 	}
 	return r, nil
 }
@@ -56,7 +56,7 @@ func (d *decoder) fail(at attribute, problem string) {
 }
 
 func unreadable(format string, args ...any) error {
-	return &idempotent.UnreadableError{Reason: fmt.Sprintf(format, args...)}
+	return &store.UnreadableError{Reason: fmt.Sprintf(format, args...)}
 }
 
 // text reads an attribute of type S, "" if it is absent.

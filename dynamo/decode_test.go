@@ -14,8 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // shelf is a client that holds one item.
@@ -32,7 +32,7 @@ func (s shelf) PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamod
 	return nil, &types.ConditionalCheckFailedException{Item: s.item}
 }
 
-func read(it item) (idempotent.Record, error) {
+func read(it item) (store.Record, error) {
 	r, _, err := dynamo.New(shelf{item: it}, table).Get(context.Background(), "k")
 	return r, err
 }
@@ -42,7 +42,7 @@ func native() item {
 	r := completion(record("k"), []byte(`{"id":"ch_1"}`))
 	return item{
 		"id": S("k"), "status": S("COMPLETED"), "expiration": N("1800086400"), "in_progress_expiration": N("1800000030123"),
-		"data": S(string(r.Result)), "validation": S("1:print"), "owner": S(r.Owner), "commit": S(r.Commit),
+		"data": S(string(r.Result)), "validation": S("1:print"), "owner": S(r.Owner), "commit": S(r.Seal),
 		"attempt": N("1"), "created_at": N("1800000000007"), "reason": S("error"),
 	}
 }
@@ -131,7 +131,7 @@ func TestWhatCannotBeUnderstood(t *testing.T) {
 
 func requireUnreadable(t *testing.T, err error, reason string) {
 	t.Helper()
-	var ue *idempotent.UnreadableError
+	var ue *store.UnreadableError
 	require.ErrorAs(t, err, &ue)
 	require.Contains(t, ue.Reason, reason)
 	require.NotContains(t, err.Error(), secret)
@@ -157,7 +157,7 @@ func TestStatusIsNotJudged(t *testing.T) {
 	t.Parallel()
 	got, err := read(items(native()).with(item{"status": S("EXPIRED")}))
 	require.NoError(t, err)
-	require.Equal(t, idempotent.Status("EXPIRED"), got.Status)
+	require.Equal(t, store.Status("EXPIRED"), got.Status)
 }
 
 func TestExpiryIsRoundedUp(t *testing.T) {
@@ -178,8 +178,8 @@ func TestDataThatIsMissing(t *testing.T) {
 	got, err := read(items(native()).with(item{"data": nil}))
 	require.NoError(t, err)
 	require.Nil(t, got.Result)
-	require.NotEmpty(t, got.Commit)
-	require.False(t, got.Committed(got.Result))
+	require.NotEmpty(t, got.Seal)
+	require.False(t, got.Sealed(got.Result))
 }
 
 // FuzzDecode: whatever an item holds, it is a record or unreadable.
@@ -190,8 +190,8 @@ func FuzzDecode(f *testing.F) {
 		it := arbitrary(in)
 		r, err := read(it)
 		if err != nil {
-			require.ErrorIs(t, err, idempotent.ErrUnreadable)
-			require.Equal(t, idempotent.Record{}, r)
+			require.ErrorAs(t, err, new(*store.UnreadableError))
+			require.Equal(t, store.Record{}, r)
 			return
 		}
 		if len(it) == 0 {

@@ -11,7 +11,7 @@
 //
 // [WithAttributes] gives attributes other names, [WithCompositeKey] puts the record key on a sort key. Both follow AWS
 // Powertools, whose records are read whatever language wrote them: data of any type, expirations with a fraction, with or
-// without a lease. The [idempotent.Layout] of a record says in which form its result is kept for such readers: as text,
+// without a lease. The [store.Layout] of a record says in which form its result is kept for such readers: as text,
 // or as a value of DynamoDB's own types; then it stays in the record whatever its size, and what does not fit is refused.
 //
 // # Permissions

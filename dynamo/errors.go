@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // refusal reports whether err is a refused condition, and returns the item that refused it if the server sent it.
@@ -29,19 +29,19 @@ func (s *Store) storeError(op string, err error, notApplied bool) error {
 	kind := kindOf(err)
 	cause := speakable(err, kind)
 	switch kind { //nolint:exhaustive // where the answer does not say which table it is about
-	case idempotent.FailureMissingTable:
+	case store.FailureMissingTable:
 		cause = fmt.Errorf("table %q: %w", s.table, cause)
-	case idempotent.FailureRejected:
+	case store.FailureRejected:
 		cause = fmt.Errorf("table %q, whose key Check verifies: %w", s.table, cause)
 	}
-	return &idempotent.StoreError{Op: op, Kind: kind, NotApplied: notApplied, Err: cause}
+	return &store.Error{Op: op, Kind: kind, NotApplied: notApplied, Err: cause}
 }
 
 // kindOf tells failures apart by what DynamoDB answered; without an answer by how the call ended.
-func kindOf(err error) idempotent.StoreFailure {
+func kindOf(err error) store.Failure {
 	if kind, known := kindOfCode(errorCode(err)); known {
-		if kind == idempotent.FailureRejected && tooLarge(err) {
-			return idempotent.FailureTooLarge
+		if kind == store.FailureRejected && tooLarge(err) {
+			return store.FailureTooLarge
 		}
 		return kind
 	}
@@ -49,62 +49,62 @@ func kindOf(err error) idempotent.StoreFailure {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled),
 		errors.As(err, &timeout) && timeout.Timeout():
-		return idempotent.FailureTimeout
+		return store.FailureTimeout
 	case status(err) == http.StatusBadRequest && errorCode(err) == "":
 		// DynamoDB says what it refuses. An answer that does not was cut short, or comes from something in between.
-		return idempotent.FailureUnavailable
+		return store.FailureUnavailable
 	case status(err) != 0:
 		return kindOfStatus(status(err))
 	case strings.Contains(err.Error(), "get identity: "):
 		// The SDK marks a failure of the credentials by nothing but these words.
-		return idempotent.FailureAccessDenied
+		return store.FailureAccessDenied
 	default:
-		return idempotent.FailureUnavailable
+		return store.FailureUnavailable
 	}
 }
 
 // kindOfCode knows the client errors of DynamoDB and those that all AWS services share. See
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html and
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/CommonErrors.html.
-func kindOfCode(code string) (kind idempotent.StoreFailure, known bool) {
+func kindOfCode(code string) (kind store.Failure, known bool) {
 	switch code {
 	case "ProvisionedThroughputExceededException", "ThrottlingException", "Throttling", "ThrottledException",
 		"RequestLimitExceeded", "RequestThrottled", "RequestThrottledException", "TooManyRequestsException",
 		"LimitExceededException":
-		return idempotent.FailureThrottled, true
+		return store.FailureThrottled, true
 	case "TransactionConflictException", "TransactionInProgressException", "ReplicatedWriteConflictException":
-		return idempotent.FailureConflict, true
+		return store.FailureConflict, true
 	case "AccessDeniedException", "AccessDenied", "NotAuthorized", "OptInRequired", "UnrecognizedClientException",
 		"InvalidClientTokenId", "MissingAuthenticationToken", "MissingAuthenticationTokenException",
 		"ExpiredToken", "ExpiredTokenException", "RequestExpired", "RequestTimeTooSkewed",
 		"InvalidSignatureException", "SignatureDoesNotMatch", "IncompleteSignature", "IncompleteSignatureException":
-		return idempotent.FailureAccessDenied, true
+		return store.FailureAccessDenied, true
 	case "ResourceNotFoundException", "TableNotFoundException":
-		return idempotent.FailureMissingTable, true
+		return store.FailureMissingTable, true
 	case "ItemCollectionSizeLimitExceededException":
-		return idempotent.FailureTooLarge, true
+		return store.FailureTooLarge, true
 	case "ValidationException", "ValidationError", "SerializationException":
-		return idempotent.FailureRejected, true
+		return store.FailureRejected, true
 	default:
 		return "", false
 	}
 }
 
 // kindOfStatus judges an answer by its status alone.
-func kindOfStatus(status int) idempotent.StoreFailure {
+func kindOfStatus(status int) store.Failure {
 	switch {
 	case status == http.StatusTooManyRequests:
-		return idempotent.FailureThrottled
+		return store.FailureThrottled
 	case status == http.StatusRequestTimeout:
-		return idempotent.FailureTimeout
+		return store.FailureTimeout
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return idempotent.FailureAccessDenied
+		return store.FailureAccessDenied
 	case status == http.StatusRequestEntityTooLarge:
-		return idempotent.FailureTooLarge
+		return store.FailureTooLarge
 	case status >= http.StatusBadRequest && status < http.StatusInternalServerError:
-		return idempotent.FailureRejected
+		return store.FailureRejected
 	default:
-		return idempotent.FailureUnavailable
+		return store.FailureUnavailable
 	}
 }
 
@@ -151,11 +151,11 @@ func status(err error) int {
 // speakable returns err if its text is known to hold nothing of what was written or read. The message of a rejection may
 // quote values, and so may that of an unknown error and an answer that cannot be decoded: of these it keeps the call, the
 // status, the code and the request id.
-func speakable(err error, kind idempotent.StoreFailure) error {
+func speakable(err error, kind store.Failure) error {
 	code := errorCode(err)
 	_, known := kindOfCode(code)
 	switch {
-	case known && kind != idempotent.FailureRejected, quotesNothing(errorMessage(err)), code == "" && status(err) == 0:
+	case known && kind != store.FailureRejected, quotesNothing(errorMessage(err)), code == "" && status(err) == 0:
 		return err
 	case code == "":
 		code = "unreadable answer"

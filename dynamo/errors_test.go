@@ -16,8 +16,8 @@ import (
 	"github.com/aws/smithy-go"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // secret stands for everything that must not be in an error: keys, payloads, results.
@@ -29,62 +29,62 @@ func TestFailuresAreToldApart(t *testing.T) {
 	refusedDial := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", errors.New("connection refused"))}
 	for name, c := range map[string]struct {
 		reply      reply
-		kind       idempotent.StoreFailure
+		kind       store.Failure
 		notApplied bool
 		text       string // that the error keeps
 	}{
 		"provisioned throughput": {
 			failure(clientError, "ProvisionedThroughputExceededException", "The level of configured"),
-			idempotent.FailureThrottled, true, "The level of configured",
+			store.FailureThrottled, true, "The level of configured",
 		},
-		"throttling":              {throttled, idempotent.FailureThrottled, true, "Rate exceeded"},
-		"request limit":           {failure(clientError, "RequestLimitExceeded", "m"), idempotent.FailureThrottled, true, "RequestLimitExceeded"},
-		"too many requests":       {failure(http.StatusTooManyRequests, "Odd", secret), idempotent.FailureThrottled, false, "Odd"},
-		"transaction conflict":    {failure(clientError, "TransactionConflictException", "m"), idempotent.FailureConflict, true, "m"},
-		"transaction in progress": {failure(clientError, "TransactionInProgressException", "m"), idempotent.FailureConflict, true, "m"},
-		"another Region writes":   {failure(clientError, "ReplicatedWriteConflictException", "m"), idempotent.FailureConflict, true, "m"},
+		"throttling":              {throttled, store.FailureThrottled, true, "Rate exceeded"},
+		"request limit":           {failure(clientError, "RequestLimitExceeded", "m"), store.FailureThrottled, true, "RequestLimitExceeded"},
+		"too many requests":       {failure(http.StatusTooManyRequests, "Odd", secret), store.FailureThrottled, false, "Odd"},
+		"transaction conflict":    {failure(clientError, "TransactionConflictException", "m"), store.FailureConflict, true, "m"},
+		"transaction in progress": {failure(clientError, "TransactionInProgressException", "m"), store.FailureConflict, true, "m"},
+		"another Region writes":   {failure(clientError, "ReplicatedWriteConflictException", "m"), store.FailureConflict, true, "m"},
 		"access denied": {
 			failure(clientError, "AccessDeniedException", "User: arn:aws:iam::1:role/x is not authorized"),
-			idempotent.FailureAccessDenied, true, "is not authorized",
+			store.FailureAccessDenied, true, "is not authorized",
 		},
-		"expired token":     {failure(clientError, "ExpiredTokenException", "m"), idempotent.FailureAccessDenied, true, "ExpiredTokenException"},
-		"unknown key id":    {failure(clientError, "UnrecognizedClientException", "m"), idempotent.FailureAccessDenied, true, "m"},
-		"wrong signature":   {failure(clientError, "InvalidSignatureException", "m"), idempotent.FailureAccessDenied, true, "m"},
-		"missing table":     {failure(clientError, "ResourceNotFoundException", "Requested resource not found"), idempotent.FailureMissingTable, true, "Requested resource"},
-		"item too large":    {failure(clientError, "ValidationException", "Item size has exceeded the maximum allowed size"), idempotent.FailureTooLarge, true, "Item size"},
-		"collection limit":  {failure(clientError, "ItemCollectionSizeLimitExceededException", "m"), idempotent.FailureTooLarge, true, "m"},
-		"another key":       {failure(clientError, "ValidationException", "The provided key element does not match the schema"), idempotent.FailureRejected, true, "does not match the schema"},
-		"a missing key":     {failure(clientError, "ValidationException", "One or more parameter values were invalid: Missing the key sk in the item"), idempotent.FailureRejected, true, "the key sk"},
-		"another rejection": {failure(clientError, "ValidationException", "Bad value: "+secret), idempotent.FailureRejected, true, "ValidationException"},
-		"bad syntax":        {failure(clientError, "SerializationException", secret), idempotent.FailureRejected, true, "SerializationException"},
+		"expired token":     {failure(clientError, "ExpiredTokenException", "m"), store.FailureAccessDenied, true, "ExpiredTokenException"},
+		"unknown key id":    {failure(clientError, "UnrecognizedClientException", "m"), store.FailureAccessDenied, true, "m"},
+		"wrong signature":   {failure(clientError, "InvalidSignatureException", "m"), store.FailureAccessDenied, true, "m"},
+		"missing table":     {failure(clientError, "ResourceNotFoundException", "Requested resource not found"), store.FailureMissingTable, true, "Requested resource"},
+		"item too large":    {failure(clientError, "ValidationException", "Item size has exceeded the maximum allowed size"), store.FailureTooLarge, true, "Item size"},
+		"collection limit":  {failure(clientError, "ItemCollectionSizeLimitExceededException", "m"), store.FailureTooLarge, true, "m"},
+		"another key":       {failure(clientError, "ValidationException", "The provided key element does not match the schema"), store.FailureRejected, true, "does not match the schema"},
+		"a missing key":     {failure(clientError, "ValidationException", "One or more parameter values were invalid: Missing the key sk in the item"), store.FailureRejected, true, "the key sk"},
+		"another rejection": {failure(clientError, "ValidationException", "Bad value: "+secret), store.FailureRejected, true, "ValidationException"},
+		"bad syntax":        {failure(clientError, "SerializationException", secret), store.FailureRejected, true, "SerializationException"},
 		"unknown client error": {
 			failure(clientError, "NovelException", secret),
-			idempotent.FailureRejected, false, `status 400, request id "request-1"`,
+			store.FailureRejected, false, `status 400, request id "request-1"`,
 		},
-		"internal error":           {broken, idempotent.FailureUnavailable, false, "InternalServerError"},
-		"known code, server error": {failure(serverError, "ThrottlingException", "m"), idempotent.FailureThrottled, false, "m"},
-		"service unavailable":      {failure(http.StatusServiceUnavailable, "ServiceUnavailable", secret), idempotent.FailureUnavailable, false, "ServiceUnavailable"},
-		"a proxy's page":           {reply{status: http.StatusBadGateway, body: "<html>" + secret}, idempotent.FailureUnavailable, false, "status 502"},
-		"a firewall's page":        {reply{status: http.StatusForbidden, body: "<html>" + secret}, idempotent.FailureAccessDenied, false, "status 403"},
-		"a proxy's time limit":     {reply{status: http.StatusRequestTimeout, body: secret}, idempotent.FailureTimeout, false, "status 408"},
-		"a proxy's size limit":     {reply{status: http.StatusRequestEntityTooLarge, body: secret}, idempotent.FailureTooLarge, false, "status 413"},
-		"an unreadable answer":     {reply{status: http.StatusOK, body: `{"Item":` + secret + `,"Attributes":7`}, idempotent.FailureUnavailable, false, "unreadable answer"},
-		"an unreadable refusal":    {reply{status: http.StatusBadRequest, body: `{"__type":"com.amazon`}, idempotent.FailureUnavailable, false, "unreadable answer"},
-		"a lost reply":             {lost, idempotent.FailureUnavailable, false, "unexpected EOF"},
-		"a refused connection":     {reply{err: refusedDial}, idempotent.FailureUnavailable, true, "connection refused"},
-		"an unknown host":          {reply{err: &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "h"}}}, idempotent.FailureUnavailable, true, "no such host"},
+		"internal error":           {broken, store.FailureUnavailable, false, "InternalServerError"},
+		"known code, server error": {failure(serverError, "ThrottlingException", "m"), store.FailureThrottled, false, "m"},
+		"service unavailable":      {failure(http.StatusServiceUnavailable, "ServiceUnavailable", secret), store.FailureUnavailable, false, "ServiceUnavailable"},
+		"a proxy's page":           {reply{status: http.StatusBadGateway, body: "<html>" + secret}, store.FailureUnavailable, false, "status 502"},
+		"a firewall's page":        {reply{status: http.StatusForbidden, body: "<html>" + secret}, store.FailureAccessDenied, false, "status 403"},
+		"a proxy's time limit":     {reply{status: http.StatusRequestTimeout, body: secret}, store.FailureTimeout, false, "status 408"},
+		"a proxy's size limit":     {reply{status: http.StatusRequestEntityTooLarge, body: secret}, store.FailureTooLarge, false, "status 413"},
+		"an unreadable answer":     {reply{status: http.StatusOK, body: `{"Item":` + secret + `,"Attributes":7`}, store.FailureUnavailable, false, "unreadable answer"},
+		"an unreadable refusal":    {reply{status: http.StatusBadRequest, body: `{"__type":"com.amazon`}, store.FailureUnavailable, false, "unreadable answer"},
+		"a lost reply":             {lost, store.FailureUnavailable, false, "unexpected EOF"},
+		"a refused connection":     {reply{err: refusedDial}, store.FailureUnavailable, true, "connection refused"},
+		"an unknown host":          {reply{err: &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "h"}}}, store.FailureUnavailable, true, "no such host"},
 		"a connection that is not made in time": {
 			reply{err: &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}},
-			idempotent.FailureTimeout, true, "timeout",
+			store.FailureTimeout, true, "timeout",
 		},
-		"a broken connection":           {reply{err: &net.OpError{Op: "read", Err: errors.New("connection reset")}}, idempotent.FailureUnavailable, false, "reset"},
-		"an answer that does not come":  {reply{err: &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}}, idempotent.FailureTimeout, false, "timeout"},
-		"a deadline of the HTTP client": {reply{err: context.DeadlineExceeded}, idempotent.FailureTimeout, false, "deadline"},
+		"a broken connection":           {reply{err: &net.OpError{Op: "read", Err: errors.New("connection reset")}}, store.FailureUnavailable, false, "reset"},
+		"an answer that does not come":  {reply{err: &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}}, store.FailureTimeout, false, "timeout"},
+		"a deadline of the HTTP client": {reply{err: context.DeadlineExceeded}, store.FailureTimeout, false, "deadline"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for op, err := range everyWrite(c.reply) {
-				var se *idempotent.StoreError
+				var se *store.Error
 				require.ErrorAs(t, err, &se, op)
 				require.Equal(t, op, se.Op)
 				require.Equal(t, c.kind, se.Kind, "%s: %v", op, err)
@@ -138,19 +138,19 @@ func TestReadFailures(t *testing.T) {
 	s, _ := scripted(throttled)
 	_, found, err := s.Get(t.Context(), "k")
 	require.False(t, found)
-	requireStoreError(t, err, "get", idempotent.FailureThrottled, true)
+	requireStoreError(t, err, "get", store.FailureThrottled, true)
 
 	r := completion(record("k"), []byte("x"))
 	r.Result, r.Parts = nil, "1:1"
 	_, err = s.ReadResult(t.Context(), r)
-	requireStoreError(t, err, "read result", idempotent.FailureThrottled, true)
+	requireStoreError(t, err, "read result", store.FailureThrottled, true)
 }
 
 func TestCredentialsThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	client := scriptedClient(&transport{}, func(o *dynamodb.Options) { o.Credentials = noCredentials })
 	_, _, err := dynamo.New(client, table).Claim(t.Context(), record("k"), claimTime)
-	requireStoreError(t, err, "claim", idempotent.FailureAccessDenied, true)
+	requireStoreError(t, err, "claim", store.FailureAccessDenied, true)
 	require.ErrorContains(t, err, "no credentials here")
 }
 
@@ -160,7 +160,7 @@ func TestContextThatEndedIsATimeout(t *testing.T) {
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, _, err := s.Claim(cancelled, record("k"), claimTime)
-	requireStoreError(t, err, "claim", idempotent.FailureTimeout, true)
+	requireStoreError(t, err, "claim", store.FailureTimeout, true)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Empty(t, tr.calls())
 }
@@ -174,13 +174,13 @@ func TestContextThatEndsDuringACallLeavesItOpen(t *testing.T) {
 		return nil, r.Context().Err()
 	}}
 	_, _, err := dynamo.New(scriptedClient(tr), table).Claim(ctx, record("k"), claimTime)
-	requireStoreError(t, err, "claim", idempotent.FailureTimeout, false)
+	requireStoreError(t, err, "claim", store.FailureTimeout, false)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
-func requireStoreError(t *testing.T, err error, op string, kind idempotent.StoreFailure, notApplied bool) {
+func requireStoreError(t *testing.T, err error, op string, kind store.Failure, notApplied bool) {
 	t.Helper()
-	var se *idempotent.StoreError
+	var se *store.Error
 	require.ErrorAs(t, err, &se)
 	require.Equal(t, op, se.Op)
 	require.Equal(t, kind, se.Kind, err)

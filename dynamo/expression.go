@@ -6,7 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // expression collects the condition and the changes of one write with the names and values they refer to. DynamoDB
@@ -22,16 +22,19 @@ func newExpression() *expression {
 	return &expression{names: make(map[string]string), values: make(item)}
 }
 
-// claimable is the condition of a claim. Expiries are whole seconds, so now rounded down decides like now itself.
+// claimable is the condition of a claim, [store.Record.Claimable]. Expiries are whole seconds and leases whole milliseconds,
+// so now rounded down decides like now itself.
 func (e *expression) claimable(a attributes, now time.Time) {
-	e.use(a.id, a.status, a.expiration)
-	e.values[":completed"] = textValue(string(idempotent.StatusCompleted))
+	e.use(a.id, a.status, a.expiration, a.lease)
+	e.values[":in_progress"] = textValue(string(store.StatusInProgress))
 	e.values[":now"] = numberValue(now.Unix())
-	e.condition = "attribute_not_exists(#id) OR (#status = :completed AND #expiration <= :now)"
+	e.values[":now_ms"] = numberValue(now.UnixMilli())
+	e.condition = "attribute_not_exists(#id) OR (#expiration <= :now AND " +
+		"(#status <> :in_progress OR attribute_not_exists(#lease) OR #lease <= :now_ms))"
 }
 
-// sameAs is the condition that the held record is the one that was seen, as [idempotent.Store] defines it.
-func (e *expression) sameAs(a attributes, seen idempotent.Record) {
+// sameAs is the condition that the held record is the one that was seen, as [store.Store] defines it.
+func (e *expression) sameAs(a attributes, seen store.Record) {
 	e.use(a.status, a.owner)
 	e.values[":seen_status"] = textValue(string(seen.Status))
 	e.condition = "#status = :seen_status AND "
@@ -56,13 +59,24 @@ func (e *expression) sameAs(a attributes, seen idempotent.Record) {
 	}
 }
 
+// neverShorter adds to the condition that the lease of an owner does not move back, [store.Record.Shortens].
+func (e *expression) neverShorter(a attributes, seen, next store.Record) {
+	renews := seen.Owner != "" && seen.Owner == next.Owner && next.Status == store.StatusInProgress
+	if !renews || next.Lease.IsZero() || !seen.Lease.IsZero() && !next.Lease.Before(seen.Lease) {
+		return // no renewal, or the lease that was seen decides
+	}
+	e.use(a.lease)
+	e.values[a.lease.value] = numberValue(next.Lease.UnixMilli())
+	e.condition += " AND (attribute_not_exists(#lease) OR #lease <= " + a.lease.value + ")"
+}
+
 // setFields changes what differs between seen and next, except the result and the reason, which says of what kind it is. A
 // zero lease of next keeps the held one.
-func (e *expression) setFields(a attributes, seen, next idempotent.Record) {
+func (e *expression) setFields(a attributes, seen, next store.Record) {
 	e.setText(a.status, string(seen.Status), string(next.Status))
 	e.setText(a.owner, seen.Owner, next.Owner)
 	e.setText(a.validation, seen.Fingerprint, next.Fingerprint)
-	e.setText(a.commit, seen.Commit, next.Commit)
+	e.setText(a.commit, seen.Seal, next.Seal)
 	if !next.Lease.IsZero() && !next.Lease.Equal(seen.Lease) {
 		e.set(a.lease, numberValue(next.Lease.UnixMilli()))
 	}
@@ -88,7 +102,7 @@ func (e *expression) setContent(a attributes, c content, reason string) {
 
 // setLayout names the layout of a result that is replaced: also one that was seen, because reading infers it from a record
 // that names none.
-func (e *expression) setLayout(a attributes, seen, next idempotent.Layout) {
+func (e *expression) setLayout(a attributes, seen, next store.Layout) {
 	if next != "" {
 		seen = ""
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // bill is an event whose handler is counted.
@@ -31,7 +32,7 @@ type till struct {
 	recordKey string
 }
 
-func newTill(store idempotent.Store, opts ...idempotent.Option) *till {
+func newTill(records store.Store, opts ...idempotent.Option) *till {
 	u := &till{}
 	defaults := []idempotent.Option{
 		idempotent.WithOperation("garbage"),
@@ -42,7 +43,7 @@ func newTill(store idempotent.Store, opts ...idempotent.Option) *till {
 	u.Handler = idempotent.Wrap(func(_ context.Context, b bill) (string, error) {
 		u.executed++
 		return b.Text, nil
-	}, store, append(defaults, opts...)...)
+	}, records, append(defaults, opts...)...)
 	return u
 }
 
@@ -52,14 +53,14 @@ var answerable = []error{
 }
 
 // requireRefused checks an answer that was given without an execution: a clear error, or what the record says the result is.
-func requireRefused(t *testing.T, store idempotent.Store, key, out string, err error) {
+func requireRefused(t *testing.T, records store.Store, key, out string, err error) {
 	t.Helper()
 	if err == nil {
-		r, found, err := store.Get(t.Context(), key)
+		r, found, err := records.Get(t.Context(), key)
 		require.NoError(t, err)
 		require.True(t, found)
 		if r.Parts == "" { // what parts hold is vouched for by the commit
-			require.Equal(t, idempotent.StatusCompleted, r.Status)
+			require.Equal(t, store.StatusCompleted, r.Status)
 			var stored string
 			require.NoError(t, json.Unmarshal(r.Result, &stored))
 			require.Equal(t, stored, out)
@@ -107,7 +108,7 @@ func spoil(it, other item) map[string]item {
 // TestGarbageInTheTableIsAnsweredClearlyAndNeverExecutedOver spoils records of each state, one attribute after the other, in
 // a real table, and delivers the request again.
 func TestGarbageInTheTableIsAnsweredClearlyAndNeverExecutedOver(t *testing.T) {
-	store, client, table := local(t)
+	records, client, table := local(t)
 	large := strings.Repeat("x", 10_000) // kept in parts
 	lease := N(strconv.FormatInt(time.Now().Add(time.Hour).UnixMilli(), 10))
 	states := map[string]struct {
@@ -123,7 +124,7 @@ func TestGarbageInTheTableIsAnsweredClearlyAndNeverExecutedOver(t *testing.T) {
 	}
 	tried := 0
 	for state, c := range states {
-		u := newTill(store)
+		u := newTill(records)
 		complete := func(b bill) item {
 			_, err := u.Handle(t.Context(), b)
 			require.NoError(t, err)
@@ -138,7 +139,7 @@ func TestGarbageInTheTableIsAnsweredClearlyAndNeverExecutedOver(t *testing.T) {
 			putItem(t, client, table, it)
 			out, err := u.Handle(t.Context(), b)
 			require.Equal(t, before, u.executed, "%s, %s: executions", state, how)
-			requireRefused(t, store, u.recordKey, out, err)
+			requireRefused(t, records, u.recordKey, out, err)
 			if _, ok := it["parts"]; ok && it["data"] == nil && err == nil {
 				require.Equal(t, c.text, out, "%s, %s", state, how)
 			}
@@ -150,8 +151,8 @@ func TestGarbageInTheTableIsAnsweredClearlyAndNeverExecutedOver(t *testing.T) {
 
 // TestGarbageInPartsIsUnreadable spoils the parts of a large result.
 func TestGarbageInPartsIsUnreadable(t *testing.T) {
-	store, client, table := local(t)
-	u := newTill(store)
+	records, client, table := local(t)
+	u := newTill(records)
 	b := bill{ID: "parts", Text: strings.Repeat("0123456789", 90_000)} // three parts
 	_, err := u.Handle(t.Context(), b)
 	require.NoError(t, err)
@@ -213,12 +214,12 @@ func FuzzInvokeOverGarbage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte) {
 		it := arbitrary(in)
 		before := maps.Clone(it)
-		store := dynamo.New(wall{item: it}, table)
-		u := newTill(store, idempotent.WithTiming(idempotent.Timing{ClaimBudget: 200 * time.Millisecond}))
+		records := dynamo.New(wall{item: it}, table)
+		u := newTill(records, idempotent.WithTiming(idempotent.Timing{ClaimBudget: 200 * time.Millisecond}))
 		out, err := u.Handle(t.Context(), bill{ID: "k", Text: "x"})
 		require.Zero(t, u.executed)
 		if !errors.Is(err, idempotent.ErrStoreUnavailable) { // it would be claimed or taken over, and every attempt is refused
-			requireRefused(t, store, u.recordKey, out, err)
+			requireRefused(t, records, u.recordKey, out, err)
 		}
 		require.Equal(t, before, it)
 	})
@@ -236,7 +237,7 @@ func FuzzParts(f *testing.F) {
 		var parts []item
 		for n := range int(count) {
 			from, to := n*len(result)/int(count), (n+1)*len(result)/int(count)
-			parts = append(parts, item{"id": S("k#" + r.Commit + "#" + strconv.Itoa(n+1)), "data": B(string(result[from:to]))})
+			parts = append(parts, item{"id": S("k#" + r.Seal + "#" + strconv.Itoa(n+1)), "data": B(string(result[from:to]))})
 		}
 		whole := true
 		if len(parts) > 0 && broken > 0 {
@@ -247,7 +248,7 @@ func FuzzParts(f *testing.F) {
 		}
 		got, err := dynamo.New(wall{parts: parts}, table).ReadResult(t.Context(), r)
 		if err != nil {
-			require.ErrorIs(t, err, idempotent.ErrUnreadable)
+			require.ErrorAs(t, err, new(*store.UnreadableError))
 			require.Nil(t, got)
 			return
 		}

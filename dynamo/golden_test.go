@@ -19,8 +19,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 var update = flag.Bool("update", false, "write the golden requests")
@@ -37,8 +37,8 @@ func TestRequests(t *testing.T) {
 		renewed   = live
 		blind     = live
 		unknown   = live
-		ownerless = idempotent.Record{Key: live.Key, Status: live.Status, Lease: live.Lease, Expiry: live.Expiry}
-		leaseless = idempotent.Record{Key: live.Key, Status: live.Status, Expiry: live.Expiry}
+		ownerless = store.Record{Key: live.Key, Status: live.Status, Lease: live.Lease, Expiry: live.Expiry}
+		leaseless = store.Record{Key: live.Key, Status: live.Status, Expiry: live.Expiry}
 		adopted   = ownerless
 		parted    = small
 		zipped    = small
@@ -49,14 +49,14 @@ func TestRequests(t *testing.T) {
 	taken.Owner, taken.Lease, taken.Attempt = "owner-2", live.Lease.Add(time.Minute), 2
 	renewed.Lease, renewed.Expiry = live.Lease.Add(time.Minute), live.Expiry.Add(time.Minute)
 	blind.Lease = time.Time{}
-	unknown.Status, unknown.Reason = idempotent.StatusUnknown, "result-lost"
+	unknown.Status, unknown.Reason = store.StatusUnknown, "result-lost"
 	small.Lease, small.Expiry = time.Time{}, small.Expiry.Add(time.Hour)
 	adopted.Owner, adopted.Fingerprint, adopted.Attempt = "owner-2", "1:print", 1
 	parted.Result, parted.Parts = nil, "2:1000"
 	zipped.Result, zipped.Parts = nil, "1:999 gzip"
 	emptied.Result = nil
-	foreign.Status, foreign.Result = idempotent.StatusCompleted, []byte(`"a"`)
-	replaced.Status, replaced.Result = idempotent.StatusCompleted, []byte(`"b"`)
+	foreign.Status, foreign.Result = store.StatusCompleted, []byte(`"a"`)
+	replaced.Status, replaced.Result = store.StatusCompleted, []byte(`"b"`)
 
 	for name, do := range map[string]func(s *dynamo.Store) (any, bool, error){
 		"claim":            func(s *dynamo.Store) (any, bool, error) { return s.Claim(t.Context(), live, claimTime) },

@@ -5,7 +5,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 type item = map[string]types.AttributeValue
@@ -33,7 +33,7 @@ type attributes struct {
 	reason    attribute // S
 	parts     attribute // S: where the result is if there is no data
 	encoding  attribute // S: of data that is B, or of the parts
-	layout    attribute // S: idempotent.Layout of the result
+	layout    attribute // S: store.Layout of the result
 
 	sort      attribute // S: the record key, if the table has a sort key; else without a name
 	partition string    // the one partition of all records, if the table has a sort key
@@ -79,7 +79,7 @@ func (a attributes) recordKey() attribute {
 }
 
 // encode returns the item of a record whose result is kept as c says. Attributes that would be empty are left out.
-func (a attributes) encode(r idempotent.Record, c content) item {
+func (a attributes) encode(r store.Record, c content) item {
 	it := a.key(r.Key)
 	it[a.status.name] = textValue(string(r.Status))
 	it[a.expiration.name] = numberValue(r.Expiry.Unix())
@@ -101,7 +101,7 @@ func (a attributes) encode(r idempotent.Record, c content) item {
 	}{
 		{a.owner, r.Owner},
 		{a.validation, r.Fingerprint},
-		{a.commit, r.Commit},
+		{a.commit, r.Seal},
 		{a.reason, r.Reason},
 		{a.parts, c.parts},
 		{a.encoding, c.encoding},

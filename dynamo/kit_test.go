@@ -11,9 +11,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
@@ -52,10 +52,10 @@ func N(n string) types.AttributeValue { return &types.AttributeValueMemberN{Valu
 func B(b string) types.AttributeValue { return &types.AttributeValueMemberB{Value: []byte(b)} }
 
 // record is a record in progress with a value in every field that one has.
-func record(key string) idempotent.Record {
-	return idempotent.Record{
+func record(key string) store.Record {
+	return store.Record{
 		Key:         key,
-		Status:      idempotent.StatusInProgress,
+		Status:      store.StatusInProgress,
 		Owner:       "owner-1",
 		Lease:       time.UnixMilli(1_800_000_030_123).UTC(),
 		Expiry:      time.Unix(1_800_086_400, 0).UTC(),
@@ -66,8 +66,8 @@ func record(key string) idempotent.Record {
 }
 
 // completion is the record as its owner completes it.
-func completion(r idempotent.Record, result []byte) idempotent.Record {
-	r.Status, r.Result, r.Commit = idempotent.StatusCompleted, result, idempotent.Commit(r.Owner, result)
+func completion(r store.Record, result []byte) store.Record {
+	r.Status, r.Result, r.Seal = store.StatusCompleted, result, store.Seal(r.Owner, result)
 	return r
 }
 
@@ -92,7 +92,7 @@ func getItem(t *testing.T, client *dynamodb.Client, table, id string) item {
 // foreign lets the conformance suite write an attribute that no version knows.
 func foreign(client *dynamodb.Client, table string) *storetest.Foreign {
 	return &storetest.Foreign{
-		Put: func(ctx context.Context, _ idempotent.Store, key string) error {
+		Put: func(ctx context.Context, _ store.Store, key string) error {
 			_, err := client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 				TableName: aws.String(table), Key: item{"id": S(key)},
 				UpdateExpression:          aws.String("SET foreign_attribute = :v"),
@@ -100,7 +100,7 @@ func foreign(client *dynamodb.Client, table string) *storetest.Foreign {
 			})
 			return err
 		},
-		Has: func(ctx context.Context, _ idempotent.Store, key string) (bool, error) {
+		Has: func(ctx context.Context, _ store.Store, key string) (bool, error) {
 			out, err := client.GetItem(ctx, &dynamodb.GetItemInput{
 				TableName: aws.String(table), Key: item{"id": S(key)}, ConsistentRead: aws.Bool(true),
 			})

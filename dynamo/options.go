@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 const (
@@ -29,7 +29,7 @@ type config struct {
 // 0 keeps no result in the record; at most 393216 (384 KB) are possible. docs/cost.md says what other limits cost.
 //
 // A result that the record's commit does not cover is always kept in the record: parts cannot be verified without it. So
-// is one of another layout than [idempotent.LayoutNative].
+// is one of another layout than [store.LayoutNative].
 func WithInlineLimit(bytes int) Option {
 	return func(c *config) {
 		if bytes < 0 || bytes > maxInlineLimit {
@@ -42,7 +42,7 @@ func WithInlineLimit(bytes int) Option {
 
 // WithCompression says whether results are compressed (gzip) where that saves a write unit: by default they are, from about
 // 700 bytes on. false keeps them as they are, which the console and other programs can read, for up to seven times the
-// write units. Results of another layout than [idempotent.LayoutNative] are never compressed.
+// write units. Results of another layout than [store.LayoutNative] are never compressed.
 //
 // It is about writing only. Every store reads what any other one wrote.
 func WithCompression(on bool) Option {
@@ -78,7 +78,7 @@ func (c *config) apply(by string, opts []Option) {
 	}
 	c.checkAttributes()
 	if len(c.problems) > 0 {
-		panic(&idempotent.ConfigError{Problems: c.problems})
+		panic(&store.ConfigError{Problems: c.problems})
 	}
 }
 

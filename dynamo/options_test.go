@@ -7,8 +7,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 func TestConfigurationProblemsAreNamedAllAtOnce(t *testing.T) {
@@ -37,7 +37,7 @@ func TestConfigurationProblemsAreNamedAllAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			defer func() {
-				ce, ok := recover().(*idempotent.ConfigError)
+				ce, ok := recover().(*store.ConfigError)
 				require.True(t, ok)
 				require.Equal(t, c.problems, ce.Problems)
 			}()

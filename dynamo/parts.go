@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 const (
@@ -23,7 +23,7 @@ const (
 	// that, 3 by less than three times, for 4 calls more.
 	writeBatch = 3
 	readBatch  = 4
-	// gzipParts follows the list of compressed parts in idempotent.Record.Parts, which the core carries to ReadResult.
+	// gzipParts follows the list of compressed parts in store.Record.Parts, which the core carries to ReadResult.
 	gzipParts = " " + encodingGzip
 	// partsOutlive is how long parts stay after the expiry of their record.
 	partsOutlive = 24 * time.Hour
@@ -54,13 +54,13 @@ func splitParts(s string) (list, encoding string) {
 
 // partKey is the key of part n, counted from 1. The commit names the owner and the digest of the whole, so neither a stale
 // owner nor a repeated write with another result ever touches the parts that a record names.
-func partKey(r idempotent.Record, n int) string {
-	return r.Key + "#" + r.Commit + "#" + strconv.Itoa(n)
+func partKey(r store.Record, n int) string {
+	return r.Key + "#" + r.Seal + "#" + strconv.Itoa(n)
 }
 
 // writeParts writes the pieces of a result to items of its own and returns their list. Nothing refers to them yet: until
 // the record is written they have no effect, which is why no failure leaves its outcome open.
-func (s *Store) writeParts(ctx context.Context, op string, r idempotent.Record, pieces [][]byte) (list string, err error) {
+func (s *Store) writeParts(ctx context.Context, op string, r store.Record, pieces [][]byte) (list string, err error) {
 	l := partList{count: len(pieces)}
 	expiration := r.Expiry.Add(partsOutlive).Unix()
 	for n := 0; n < l.count; n += writeBatch {
@@ -80,8 +80,8 @@ func (s *Store) writeParts(ctx context.Context, op string, r idempotent.Record, 
 }
 
 func tooLargeResult(op string, size int) error {
-	return &idempotent.StoreError{
-		Op: op, Kind: idempotent.FailureTooLarge, NotApplied: nothingWritten,
+	return &store.Error{
+		Op: op, Kind: store.FailureTooLarge, NotApplied: nothingWritten,
 		Err: fmt.Errorf("the result has %d bytes, more than %d", size, maxResult),
 	}
 }
@@ -91,11 +91,18 @@ func tooLargeResult(op string, size int) error {
 func (s *Store) writeBatch(ctx context.Context, op string, writes []types.WriteRequest) error {
 	var b backoff
 	for {
-		out, err := s.client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
-			RequestItems: map[string][]types.WriteRequest{s.table: writes},
+		var out *dynamodb.BatchWriteItemOutput
+		err := patiently(ctx, len(writes)*partSize, func(ctx context.Context) (err error) {
+			out, err = s.client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
+				RequestItems: map[string][]types.WriteRequest{s.table: writes},
+			})
+			if err != nil {
+				return s.storeError(op, err, nothingWritten)
+			}
+			return nil
 		})
 		if err != nil {
-			return s.storeError(op, err, nothingWritten)
+			return err
 		}
 		var left []types.WriteRequest
 		for _, of := range out.UnprocessedItems {
@@ -113,8 +120,8 @@ func (s *Store) writeBatch(ctx context.Context, op string, writes []types.WriteR
 
 // unprocessed reports parts that DynamoDB lacked the capacity for.
 func unprocessed(op string, left int, err error) error {
-	return &idempotent.StoreError{
-		Op: op, Kind: idempotent.FailureThrottled, NotApplied: nothingWritten,
+	return &store.Error{
+		Op: op, Kind: store.FailureThrottled, NotApplied: nothingWritten,
 		Err: fmt.Errorf("%d parts were left unprocessed: %w", left, err),
 	}
 }

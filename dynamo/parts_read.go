@@ -7,12 +7,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // ReadResult reads the parts of a record consistently and verifies that together they are the result that its commit
 // names.
-func (s *Store) ReadResult(ctx context.Context, r idempotent.Record) ([]byte, error) {
+func (s *Store) ReadResult(ctx context.Context, r store.Record) ([]byte, error) {
 	list, encoding := splitParts(r.Parts)
 	l, ok := parsePartList(list)
 	if !ok {
@@ -28,14 +28,14 @@ func (s *Store) ReadResult(ctx context.Context, r idempotent.Record) ([]byte, er
 			return nil, unreadable("the %d parts are no gzip of a result", l.count)
 		}
 	}
-	if !r.Committed(result) {
+	if !r.Sealed(result) {
 		return nil, unreadable("the %d parts do not match the commit", l.count)
 	}
 	return result, nil
 }
 
 // readParts reads what the parts hold, batch by batch, so that no more than one of them is in memory beside it.
-func (s *Store) readParts(ctx context.Context, r idempotent.Record, l partList) ([]byte, error) {
+func (s *Store) readParts(ctx context.Context, r store.Record, l partList) ([]byte, error) {
 	stored := make([]byte, 0, l.size)
 	for first := 1; first <= l.count; first += readBatch {
 		keys := make([]item, min(readBatch, l.count-first+1))
@@ -63,11 +63,18 @@ func (s *Store) readBatch(ctx context.Context, keys []item, found map[string][]b
 	const op = "read result"
 	var b backoff
 	for {
-		out, err := s.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
-			RequestItems: map[string]types.KeysAndAttributes{s.table: {Keys: keys, ConsistentRead: aws.Bool(true)}},
+		var out *dynamodb.BatchGetItemOutput
+		err := patiently(ctx, len(keys)*partSize, func(ctx context.Context) (err error) {
+			out, err = s.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
+				RequestItems: map[string]types.KeysAndAttributes{s.table: {Keys: keys, ConsistentRead: aws.Bool(true)}},
+			})
+			if err != nil {
+				return s.storeError(op, err, nothingWritten)
+			}
+			return nil
 		})
 		if err != nil {
-			return s.storeError(op, err, nothingWritten)
+			return err
 		}
 		for _, items := range out.Responses {
 			if err := s.attr.decodeParts(items, found); err != nil {

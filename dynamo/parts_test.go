@@ -17,8 +17,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 const partSize = 384 << 10
@@ -63,7 +63,7 @@ func TestResultsComeBack(t *testing.T) {
 			held, found, err := s.Get(t.Context(), first.Key)
 			require.NoError(t, err)
 			require.True(t, found)
-			require.Equal(t, want.Commit, held.Commit)
+			require.Equal(t, want.Seal, held.Seal)
 			if c.parts == 0 {
 				require.True(t, bytes.Equal(c.result, held.Result))
 				return
@@ -74,7 +74,7 @@ func TestResultsComeBack(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, bytes.Equal(c.result, got))
 
-			last := getItem(t, client, table, fmt.Sprintf("%s#%s#%d", first.Key, want.Commit, c.parts))
+			last := getItem(t, client, table, fmt.Sprintf("%s#%s#%d", first.Key, want.Seal, c.parts))
 			require.Equal(t, N(fmt.Sprint(want.Expiry.Add(24*time.Hour).Unix())), last["expiration"])
 		})
 	}
@@ -113,7 +113,7 @@ func TestResultWithoutACommitStaysInTheRecord(t *testing.T) {
 	t.Parallel()
 	s, tr := scripted(done)
 	r := completion(record("k"), pattern(5<<10))
-	r.Commit = "owner-1.of another result"
+	r.Seal = "owner-1.of another result"
 	_, _, err := s.Claim(t.Context(), r, claimTime)
 	require.NoError(t, err)
 	require.Equal(t, []string{"PutItem"}, tr.calls())
@@ -122,43 +122,43 @@ func TestResultWithoutACommitStaysInTheRecord(t *testing.T) {
 func TestPartsThatAreMissingOrAltered(t *testing.T) {
 	t.Parallel()
 	s, client, table := local(t)
-	part := func(r idempotent.Record, n int) string { return fmt.Sprintf("%s#%s#%d", r.Key, r.Commit, n) }
+	part := func(r store.Record, n int) string { return fmt.Sprintf("%s#%s#%d", r.Key, r.Seal, n) }
 	change := func(t *testing.T, id string, changes item) {
 		it := getItem(t, client, table, id)
 		maps.Copy(it, changes)
 		putItem(t, client, table, it)
 	}
 	for name, c := range map[string]struct {
-		spoil  func(t *testing.T, r idempotent.Record)
+		spoil  func(t *testing.T, r store.Record)
 		reason string
 	}{
-		"missing": {func(t *testing.T, r idempotent.Record) {
+		"missing": {func(t *testing.T, r store.Record) {
 			_, err := client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: aws.String(table), Key: item{"id": S(part(r, 2))}})
 			require.NoError(t, err)
 		}, "part 2 of 3 is missing"},
-		"altered": {func(t *testing.T, r idempotent.Record) {
+		"altered": {func(t *testing.T, r store.Record) {
 			data := getItem(t, client, table, part(r, 2))["data"].(*types.AttributeValueMemberB).Value
 			data[100]++
 			change(t, part(r, 2), item{"data": B(string(data))})
 		}, "the 3 parts do not match the commit"},
-		"swapped": {func(t *testing.T, r idempotent.Record) {
+		"swapped": {func(t *testing.T, r store.Record) {
 			one, two := getItem(t, client, table, part(r, 1)), getItem(t, client, table, part(r, 2))
 			change(t, part(r, 1), item{"data": two["data"]})
 			change(t, part(r, 2), item{"data": one["data"]})
 		}, "the 3 parts do not match the commit"},
-		"shortened": {func(t *testing.T, r idempotent.Record) { change(t, part(r, 3), item{"data": B("x")}) }, "do not match the commit"},
+		"shortened": {func(t *testing.T, r store.Record) { change(t, part(r, 3), item{"data": B("x")}) }, "do not match the commit"},
 		"of another type": {
-			func(t *testing.T, r idempotent.Record) { change(t, part(r, 3), item{"data": S(secret)}) },
+			func(t *testing.T, r store.Record) { change(t, part(r, 3), item{"data": S(secret)}) },
 			`attribute "data" of a part has type S, not B`,
 		},
-		"fewer by the record": {func(t *testing.T, r idempotent.Record) {
+		"fewer by the record": {func(t *testing.T, r store.Record) {
 			change(t, r.Key, item{"parts": S(fmt.Sprintf("2:%d", 2*partSize))})
 		}, "the 2 parts do not match the commit"},
-		"of another commit": {func(t *testing.T, r idempotent.Record) {
-			change(t, r.Key, item{"commit": S(idempotent.Commit(r.Owner, []byte("x")))})
+		"of another commit": {func(t *testing.T, r store.Record) {
+			change(t, r.Key, item{"commit": S(store.Seal(r.Owner, []byte("x")))})
 		}, "part 1 of 3 is missing"},
 		"of another owner": {
-			func(t *testing.T, r idempotent.Record) { change(t, r.Key, item{"owner": S("owner-2")}) },
+			func(t *testing.T, r store.Record) { change(t, r.Key, item{"owner": S("owner-2")}) },
 			"the 3 parts do not match the commit",
 		},
 	} {
@@ -182,7 +182,7 @@ func TestResultBeyondWhatPartsHold(t *testing.T) {
 	r := record("k")
 	_, swapped, err := s.Swap(t.Context(), r, completion(r, make([]byte, 100*partSize+1)))
 	require.False(t, swapped)
-	requireStoreError(t, err, "swap", idempotent.FailureTooLarge, true)
+	requireStoreError(t, err, "swap", store.FailureTooLarge, true)
 	require.Empty(t, tr.calls())
 
 	_, swapped, err = s.Swap(t.Context(), r, completion(r, pattern(100*partSize)))
@@ -266,13 +266,13 @@ func TestBatchesWithoutProgressAreGivenUp(t *testing.T) {
 		begin := time.Now()
 		_, swapped, err := s.Swap(t.Context(), r, done)
 		require.False(t, swapped)
-		requireStoreError(t, err, "swap", idempotent.FailureThrottled, true)
+		requireStoreError(t, err, "swap", store.FailureThrottled, true)
 		require.Equal(t, 11, client.rounds)
 		require.WithinDuration(t, begin.Add(4*time.Second), time.Now(), 2*time.Second)
 
 		done.Parts = "1:5120"
 		_, err = s.ReadResult(t.Context(), done)
-		requireStoreError(t, err, "read result", idempotent.FailureThrottled, true)
+		requireStoreError(t, err, "read result", store.FailureThrottled, true)
 	})
 }
 
@@ -283,7 +283,7 @@ func TestBatchesEndWithTheContext(t *testing.T) {
 		defer cancel()
 		r := record("k")
 		_, _, err := dynamo.New(&scarce{items: map[string]item{}}, table).Swap(ctx, r, completion(r, pattern(5<<10)))
-		requireStoreError(t, err, "swap", idempotent.FailureThrottled, true)
+		requireStoreError(t, err, "swap", store.FailureThrottled, true)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	})
 }
@@ -295,7 +295,7 @@ func TestPartsPrecedeTheUpdate(t *testing.T) {
 		s, tr := scripted(r)
 		_, swapped, err := s.Swap(t.Context(), record("k"), completion(record("k"), pattern(5<<10)))
 		require.False(t, swapped)
-		var se *idempotent.StoreError
+		var se *store.Error
 		require.ErrorAs(t, err, &se)
 		require.True(t, se.NotApplied)
 		require.NotContains(t, strings.Join(tr.calls(), " "), "UpdateItem")

@@ -8,8 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // complete does what AWS Powertools does at the end of an execution: an update without a condition.
@@ -33,10 +33,10 @@ func TestLeftovers(t *testing.T) {
 	s, client, table := local(t)
 	live := record("")
 	unknown := live
-	unknown.Status, unknown.Reason = idempotent.StatusUnknown, "result-lost"
+	unknown.Status, unknown.Reason = store.StatusUnknown, "result-lost"
 	failed := completion(live, []byte(`"no"`))
 	failed.Reason = "error"
-	for name, held := range map[string]idempotent.Record{
+	for name, held := range map[string]store.Record{
 		"in progress":        live,
 		"unknown":            unknown,
 		"completed":          completion(live, []byte(`{"id":"ch_1"}`)),
@@ -54,9 +54,9 @@ func TestLeftovers(t *testing.T) {
 			got, found, err := s.Get(t.Context(), held.Key)
 			require.NoError(t, err)
 			require.True(t, found)
-			require.Equal(t, idempotent.StatusCompleted, got.Status)
+			require.Equal(t, store.StatusCompleted, got.Status)
 			require.Equal(t, `{"ok": true}`, string(got.Result))
-			require.Empty(t, got.Commit)
+			require.Empty(t, got.Seal)
 			require.Empty(t, got.Parts)
 			require.Empty(t, got.Reason)
 			require.Equal(t, held.Owner, got.Owner, "the conditions of a later write need it")
@@ -94,7 +94,7 @@ func TestRecordsOfPowertools(t *testing.T) {
 			got, err := read(c.item)
 			require.NoError(t, err)
 			require.Empty(t, got.Owner)
-			require.Empty(t, got.Commit)
+			require.Empty(t, got.Seal)
 			require.Equal(t, c.result, string(got.Result))
 		})
 	}
@@ -128,5 +128,5 @@ func TestLaterVersionsAreNotMisread(t *testing.T) {
 	s := dynamo.New(shelf{item: items(native()).with(item{"encoding": S("zstd")})}, table)
 	r, _, err := s.Get(t.Context(), "k")
 	require.NoError(t, err, "the commit covers the text, whatever else is left over")
-	require.True(t, r.Committed(r.Result))
+	require.True(t, r.Sealed(r.Result))
 }

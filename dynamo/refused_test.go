@@ -13,8 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // usual is a client that takes no options, so that the SDK reads every answer in its own way.
@@ -78,9 +78,9 @@ func TestRefusalsAreReadAsTheSDKReadsThem(t *testing.T) {
 
 // outcome is what a write came to, except whether a failed one can have been applied: the usual client does not show that.
 type outcome struct {
-	held    idempotent.Record
+	held    store.Record
 	applied bool
-	kind    idempotent.StoreFailure
+	kind    store.Failure
 	text    string
 }
 
@@ -96,9 +96,9 @@ func swapped(t *testing.T, s *dynamo.Store) outcome {
 	return outcomeOf(held, ok, err)
 }
 
-func outcomeOf(held idempotent.Record, ok bool, err error) outcome {
+func outcomeOf(held store.Record, ok bool, err error) outcome {
 	o := outcome{held: held, applied: ok}
-	if se, is := errors.AsType[*idempotent.StoreError](err); is {
+	if se, is := errors.AsType[*store.Error](err); is {
 		se.NotApplied = false
 		o.kind = se.Kind
 	}
@@ -129,7 +129,7 @@ func TestRefusalsThatBreakOff(t *testing.T) {
 		}}
 		_, claimed, err := dynamo.New(scriptedClient(tr), table).Claim(t.Context(), record("k"), claimTime)
 		require.False(t, claimed)
-		requireStoreError(t, err, "claim", idempotent.FailureUnavailable, false)
+		requireStoreError(t, err, "claim", store.FailureUnavailable, false)
 		require.NotEmpty(t, bodies)
 		for _, b := range bodies {
 			require.NotZero(t, b.closed, n)

@@ -7,7 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // Client is what the store needs of a DynamoDB client. [*dynamodb.Client] implements it, and so can an instrumented one;
@@ -21,10 +21,10 @@ type Client interface {
 	BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
 }
 
-// Store is an [idempotent.Store] on a DynamoDB table. Make one with [New]; the zero value is not usable. It is immutable
+// Store is a [store.Store] on a DynamoDB table. Make one with [New]; the zero value is not usable. It is immutable
 // and safe for concurrent use, and one store serves any number of handlers.
 //
-// Errors are [*idempotent.UnreadableError] and [*idempotent.StoreError]; their texts carry neither keys nor results.
+// Errors are [*store.UnreadableError] and [*store.Error]; their texts carry neither keys nor results.
 type Store struct {
 	client      Client
 	table       string
@@ -37,13 +37,13 @@ type Store struct {
 }
 
 var (
-	_ idempotent.Store        = (*Store)(nil)
-	_ idempotent.ResultReader = (*Store)(nil)
+	_ store.Store        = (*Store)(nil)
+	_ store.ResultReader = (*Store)(nil)
 )
 
 // New returns a store on the table, given by its name or ARN. It sends nothing; see [Store.Check].
 //
-// It panics with an [*idempotent.ConfigError] that names every problem of the configuration.
+// It panics with a [*store.ConfigError] that names every problem of the configuration.
 func New(client Client, table string, opts ...Option) *Store {
 	c := configure(client, table, opts)
 	s := &Store{
@@ -57,21 +57,21 @@ func New(client Client, table string, opts ...Option) *Store {
 }
 
 // Get reads the record with one consistent GetItem.
-func (s *Store) Get(ctx context.Context, key string) (r idempotent.Record, found bool, err error) {
+func (s *Store) Get(ctx context.Context, key string) (r store.Record, found bool, err error) {
 	return s.get(ctx, "get", key)
 }
 
-func (s *Store) get(ctx context.Context, op, key string) (r idempotent.Record, found bool, err error) {
+func (s *Store) get(ctx context.Context, op, key string) (r store.Record, found bool, err error) {
 	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName:      aws.String(s.table),
 		Key:            s.attr.key(key),
 		ConsistentRead: aws.Bool(true),
 	})
 	if err != nil {
-		return idempotent.Record{}, false, s.storeError(op, err, nothingWritten)
+		return store.Record{}, false, s.storeError(op, err, nothingWritten)
 	}
 	if len(out.Item) == 0 {
-		return idempotent.Record{}, false, nil
+		return store.Record{}, false, nil
 	}
 	r, err = s.decode(key, out.Item)
 	return r, err == nil, err
@@ -79,20 +79,20 @@ func (s *Store) get(ctx context.Context, op, key string) (r idempotent.Record, f
 
 // written turns the outcome of a conditional write into that of Claim and Swap. The record that refused it comes with the
 // refusal, or is read: some implementations of DynamoDB's API do not send it.
-func (s *Store) written(ctx context.Context, op, key string, a *attempts, err error) (held idempotent.Record, applied bool, _ error) {
+func (s *Store) written(ctx context.Context, op, key string, a *attempts, err error) (held store.Record, applied bool, _ error) {
 	if err == nil {
-		return idempotent.Record{}, true, nil
+		return store.Record{}, true, nil
 	}
 	old, refused := refusal(err)
 	if !refused {
-		return idempotent.Record{}, false, s.storeError(op, err, a.notApplied())
+		return store.Record{}, false, s.storeError(op, err, a.notApplied())
 	}
 	if len(old) > 0 {
 		held, err = s.decode(key, old)
 		return held, false, err
 	}
 	held, _, err = s.get(ctx, op, key)
-	if se, ok := errors.AsType[*idempotent.StoreError](err); ok {
+	if se, ok := errors.AsType[*store.Error](err); ok {
 		// The read wrote nothing, but an earlier attempt of the write may have.
 		se.NotApplied = a.notApplied()
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // Swap is one UpdateItem, which writes the fields in which next differs from seen and leaves everything else in the item
@@ -17,24 +17,26 @@ import (
 // brings the held record with it, else a GetItem reads it.
 //
 // See https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html.
-func (s *Store) Swap(ctx context.Context, seen, next idempotent.Record) (held idempotent.Record, swapped bool, err error) {
+func (s *Store) Swap(ctx context.Context, seen, next store.Record) (held store.Record, swapped bool, err error) {
 	const op = "swap"
 	e := newExpression()
 	e.sameAs(s.attr, seen)
+	e.neverShorter(s.attr, seen, next)
 	e.setFields(s.attr, seen, next)
+	inParts := false
 	if sameContent(seen, next) {
 		e.setText(s.attr.reason, seen.Reason, next.Reason)
 		e.setText(s.attr.layout, string(seen.Layout), string(next.Layout))
 	} else {
 		c, err := s.place(ctx, op, next)
 		if err != nil {
-			return idempotent.Record{}, false, err
+			return store.Record{}, false, err
 		}
+		inParts = next.Result != nil && c.parts != ""
 		e.setContent(s.attr, c, next.Reason)
 		e.setLayout(s.attr, seen.Layout, next.Layout)
 	}
-	var a attempts
-	_, err = s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+	in := &dynamodb.UpdateItemInput{
 		TableName:                           aws.String(s.table),
 		Key:                                 s.attr.key(seen.Key),
 		ConditionExpression:                 aws.String(e.condition),
@@ -42,13 +44,19 @@ func (s *Store) Swap(ctx context.Context, seen, next idempotent.Record) (held id
 		ExpressionAttributeNames:            e.names,
 		ExpressionAttributeValues:           e.values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}, a.observe, readQuickly)
-	return s.written(ctx, op, seen.Key, &a, err)
+	}
+	var a attempts
+	err = afterParts(ctx, inParts, func(ctx context.Context) error {
+		_, err := s.client.UpdateItem(ctx, in, a.observe, readQuickly)
+		held, swapped, err = s.written(ctx, op, seen.Key, &a, err)
+		return err
+	})
+	return held, swapped, err
 }
 
 // sameContent reports whether seen and next hold the same result, in the same place and by the same commit.
-func sameContent(seen, next idempotent.Record) bool {
-	return seen.Parts == next.Parts && seen.Commit == next.Commit &&
+func sameContent(seen, next store.Record) bool {
+	return seen.Parts == next.Parts && seen.Seal == next.Seal &&
 		(seen.Result == nil) == (next.Result == nil) && bytes.Equal(seen.Result, next.Result)
 }
 
@@ -57,7 +65,7 @@ var errEarlierAttempt = errors.New("the record is gone or another one, but an at
 // Delete is one DeleteItem. Parts that the record names stay until their time to live.
 //
 // See https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteItem.html.
-func (s *Store) Delete(ctx context.Context, seen idempotent.Record) (deleted bool, err error) {
+func (s *Store) Delete(ctx context.Context, seen store.Record) (deleted bool, err error) {
 	e := newExpression()
 	e.sameAs(s.attr, seen)
 	var a attempts

@@ -24,7 +24,7 @@ type TableCreator interface {
 }
 
 // TableDefinition returns the table that a store with these options needs, billed on demand. Time to live has a call of
-// its own, see [TimeToLiveDefinition]. Like [New] it panics with an [*idempotent.ConfigError].
+// its own, see [TimeToLiveDefinition]. Like [New] it panics with a [*store.ConfigError].
 func TableDefinition(name string, opts ...Option) *dynamodb.CreateTableInput {
 	a := shapeOf(opts)
 	in := &dynamodb.CreateTableInput{TableName: aws.String(name), BillingMode: types.BillingModePayPerRequest}

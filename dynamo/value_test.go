@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 func M(m item) types.AttributeValue { return &types.AttributeValueMemberM{Value: m} }
@@ -51,8 +51,8 @@ func TestValuesOfPowertools(t *testing.T) {
 			got, err := read(item{"id": S("p#1"), "status": S("COMPLETED"), "expiration": N("1795265229"), "data": c.data})
 			require.NoError(t, err)
 			assert.Equal(t, c.result, string(got.Result))
-			assert.Equal(t, idempotent.LayoutValue, got.Layout)
-			assert.Empty(t, got.Commit)
+			assert.Equal(t, store.LayoutValue, got.Layout)
+			assert.Empty(t, got.Seal)
 		})
 	}
 }
@@ -78,16 +78,16 @@ func TestValuesAreWhatPowertoolsReads(t *testing.T) {
 		`"` + strings.Repeat("x", 400<<10) + `"`: nil,
 	} {
 		r := record("charge#" + text[:min(len(text), 50)])
-		r.Layout = idempotent.LayoutValue
+		r.Layout = store.LayoutValue
 		_, claimed, err := s.Claim(t.Context(), r, claimTime)
 		require.NoError(t, err)
 		require.True(t, claimed)
 		next := completion(r, []byte(text))
 		_, swapped, err := s.Swap(t.Context(), r, next)
 		if data == nil {
-			var se *idempotent.StoreError
+			var se *store.Error
 			require.ErrorAs(t, err, &se, text[:min(len(text), 50)])
-			assert.Contains(t, []idempotent.StoreFailure{idempotent.FailureRejected, idempotent.FailureTooLarge}, se.Kind)
+			assert.Contains(t, []store.Failure{store.FailureRejected, store.FailureTooLarge}, se.Kind)
 			assert.True(t, se.NotApplied)
 			continue
 		}
@@ -108,8 +108,8 @@ func TestLayoutsStayInline(t *testing.T) {
 	t.Parallel()
 	s, client, table := local(t)
 	large := `"` + strings.Repeat("x", 390<<10) + `"`
-	for layout, data := range map[idempotent.Layout]string{
-		idempotent.LayoutText: large, idempotent.LayoutValue: large[1 : len(large)-1],
+	for layout, data := range map[store.Layout]string{
+		store.LayoutText: large, store.LayoutValue: large[1 : len(large)-1],
 	} {
 		r := record("charge#" + string(layout))
 		r.Layout = layout
@@ -129,11 +129,11 @@ func TestWhatALayoutCannotHoldIsRefusedBeforeAnyWrite(t *testing.T) {
 	t.Parallel()
 	s, client, table := local(t)
 	for name, c := range map[string]struct {
-		layout idempotent.Layout
+		layout store.Layout
 		result string
 	}{
-		"text that is not UTF-8": {idempotent.LayoutText, "\"\xff\""},
-		"value that is no JSON":  {idempotent.LayoutValue, secret + "x"},
+		"text that is not UTF-8": {store.LayoutText, "\"\xff\""},
+		"value that is no JSON":  {store.LayoutValue, secret + "x"},
 		"unknown layout":         {"xml", `"a"`},
 	} {
 		r := record("charge#" + name)
@@ -143,9 +143,9 @@ func TestWhatALayoutCannotHoldIsRefusedBeforeAnyWrite(t *testing.T) {
 		next := completion(r, []byte(c.result))
 		next.Layout = c.layout
 		_, _, err = s.Swap(t.Context(), r, next)
-		var se *idempotent.StoreError
+		var se *store.Error
 		require.ErrorAs(t, err, &se, name)
-		assert.Equal(t, idempotent.FailureRejected, se.Kind)
+		assert.Equal(t, store.FailureRejected, se.Kind)
 		assert.True(t, se.NotApplied)
 		assert.NotContains(t, err.Error(), secret)
 		assert.Equal(t, S("INPROGRESS"), getItem(t, client, table, r.Key)["status"])
@@ -157,8 +157,8 @@ func TestWhatALayoutCannotHoldIsRefusedBeforeAnyWrite(t *testing.T) {
 func TestALayoutDoesNotOutliveItsResult(t *testing.T) {
 	t.Parallel()
 	s, client, table := local(t)
-	for _, first := range []idempotent.Layout{"", idempotent.LayoutText, idempotent.LayoutValue} {
-		for _, second := range []idempotent.Layout{"", idempotent.LayoutText, idempotent.LayoutValue} {
+	for _, first := range []store.Layout{"", store.LayoutText, store.LayoutValue} {
+		for _, second := range []store.Layout{"", store.LayoutText, store.LayoutValue} {
 			for name, data := range map[string]types.AttributeValue{"S": S("hello"), "M": M(item{"a": N("1")})} {
 				r := completion(record("charge#"+string(first)+"-"+string(second)+name), []byte(`"a"`))
 				r.Layout = first
@@ -168,7 +168,7 @@ func TestALayoutDoesNotOutliveItsResult(t *testing.T) {
 				complete(t, client, table, r.Key, data)
 				seen, _, err := s.Get(t.Context(), r.Key)
 				require.NoError(t, err)
-				require.Empty(t, seen.Commit)
+				require.Empty(t, seen.Seal)
 
 				next := completion(seen, []byte(`"b"`))
 				next.Layout = second

@@ -9,8 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // recorded returns a store on DynamoDB Local whose requests are kept.
@@ -104,15 +104,15 @@ func TestServerThatSendsNoOldItem(t *testing.T) {
 	t.Parallel()
 	found := reply{status: http.StatusOK, body: `{"Item":{"id":{"S":"k"},"status":{"S":"COMPLETED"},
 		"expiration":{"N":"1800086400"},"data":{"S":"1"}}}`}
-	want := idempotent.Record{
-		Key: "k", Status: idempotent.StatusCompleted, Expiry: time.Unix(1_800_086_400, 0).UTC(), Result: []byte("1"),
+	want := store.Record{
+		Key: "k", Status: store.StatusCompleted, Expiry: time.Unix(1_800_086_400, 0).UTC(), Result: []byte("1"),
 	}
 	for name, c := range map[string]struct {
 		look reply
-		held idempotent.Record
+		held store.Record
 	}{
 		"held": {found, want},
-		"gone": {done, idempotent.Record{}},
+		"gone": {done, store.Record{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

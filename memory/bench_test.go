@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // BenchmarkExecution is what one protected execution costs: a claim of a new key and its completion.
@@ -22,15 +22,15 @@ func BenchmarkExecution(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		// Every key comes back long after its record has expired.
 		at := now.Add(time.Duration(i) * time.Second)
-		r := idempotent.Record{
-			Key: keys[i%len(keys)], Status: idempotent.StatusInProgress, Owner: "A",
+		r := store.Record{
+			Key: keys[i%len(keys)], Status: store.StatusInProgress, Owner: "A",
 			Lease: at.Add(time.Minute), Expiry: at.Add(time.Hour), Attempt: 1, CreatedAt: at,
 		}
 		if _, claimed, err := s.Claim(ctx, r, at); err != nil || !claimed {
 			b.Fatal("the claim was refused", err)
 		}
 		done := r
-		done.Status, done.Result = idempotent.StatusCompleted, result
+		done.Status, done.Result = store.StatusCompleted, result
 		if _, swapped, err := s.Swap(ctx, r, done); err != nil || !swapped {
 			b.Fatal("the completion was refused", err)
 		}
@@ -41,7 +41,7 @@ func BenchmarkExecution(b *testing.B) {
 func BenchmarkReplay(b *testing.B) {
 	s, completed := benchStore(b)
 	next := completed
-	next.Status, next.Owner, next.Result = idempotent.StatusInProgress, "B", nil
+	next.Status, next.Owner, next.Result = store.StatusInProgress, "B", nil
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, claimed, err := s.Claim(context.Background(), next, completed.CreatedAt); err != nil || claimed {
@@ -54,7 +54,7 @@ func BenchmarkReplay(b *testing.B) {
 func BenchmarkReplayParallel(b *testing.B) {
 	s, completed := benchStore(b)
 	next := completed
-	next.Status, next.Owner, next.Result = idempotent.StatusInProgress, "B", nil
+	next.Status, next.Owner, next.Result = store.StatusInProgress, "B", nil
 	b.ReportAllocs()
 	b.ResetTimer()
 	b.RunParallel(func(pb *testing.PB) {
@@ -78,13 +78,13 @@ func BenchmarkGet(b *testing.B) {
 }
 
 // benchStore returns a store that holds a hundred thousand records, and one of them.
-func benchStore(b *testing.B) (*memory.Store, idempotent.Record) {
+func benchStore(b *testing.B) (*memory.Store, store.Record) {
 	b.Helper()
 	s, now := memory.New(), time.Now().Truncate(time.Second)
-	var r idempotent.Record
+	var r store.Record
 	for i := range 100_000 {
-		r = idempotent.Record{
-			Key: "charge#" + strconv.Itoa(i), Status: idempotent.StatusCompleted, Owner: "A",
+		r = store.Record{
+			Key: "charge#" + strconv.Itoa(i), Status: store.StatusCompleted, Owner: "A",
 			Expiry: now.Add(time.Hour + time.Duration(i%7)*time.Second), CreatedAt: now,
 			Result: []byte(`{"statusCode":201,"body":"{\"id\":\"ch_1\"}"}`),
 		}

@@ -4,7 +4,7 @@ import (
 	"container/heap"
 	"time"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // dropsPerClaim bounds what a claim that adds a record drops: more than it adds, so that expired records become fewer,
@@ -24,7 +24,7 @@ func (s *Store) sweep(now time.Time) {
 
 // entry is a record and its place in the queue.
 type entry struct {
-	record idempotent.Record
+	record store.Record
 	place  int
 }
 

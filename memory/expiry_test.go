@@ -10,14 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 func TestARecordIsKeptInTheInstantOfItsExpiryAndMayGoAfterIt(t *testing.T) {
 	t.Parallel()
-	for _, status := range []idempotent.Status{
-		idempotent.StatusInProgress, idempotent.StatusCompleted, idempotent.StatusUnknown,
+	for _, status := range []store.Status{
+		store.StatusInProgress, store.StatusCompleted, store.StatusUnknown,
 	} {
 		s, expiry := memory.New(), time.Unix(1_800_000_000, 0)
 		r := record("charge#1", expiry)
@@ -34,6 +34,7 @@ func TestAClaimDoesNotDropTheRecordThatRefusesIt(t *testing.T) {
 	t.Parallel()
 	s, expiry := memory.New(), time.Unix(1_800_000_000, 0)
 	r := record("charge#1", expiry)
+	r.Lease = expiry.Add(2 * time.Hour)
 	claims(t, s, r, r.CreatedAt)
 	_, claimed, err := s.Claim(t.Context(), r, expiry.Add(time.Hour))
 	require.NoError(t, err)
@@ -122,9 +123,9 @@ func TestAProcessThatRunsForLongDoesNotGrow(t *testing.T) {
 		case 0: // crashed
 			continue
 		case 1:
-			next.Status, next.Result = idempotent.StatusCompleted, make([]byte, 100)
+			next.Status, next.Result = store.StatusCompleted, make([]byte, 100)
 		case 2:
-			next.Status = idempotent.StatusUnknown
+			next.Status = store.StatusUnknown
 		case 3:
 			_, err := s.Delete(ctx, r)
 			require.NoError(t, err)
@@ -151,7 +152,7 @@ func TestNothingIsDroppedEarly(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s, now := memory.New(), time.Unix(1_800_000_000, 0)
-		held := make(map[string]idempotent.Record)
+		held := make(map[string]store.Record)
 		for n := range rapid.IntRange(1, 60).Draw(t, "calls") {
 			key := fmt.Sprint("charge#", rapid.IntRange(0, 20).Draw(t, "key"))
 			r := record(key, now.Add(time.Duration(rapid.IntRange(0, 9).Draw(t, "retention"))*time.Second))

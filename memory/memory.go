@@ -1,4 +1,4 @@
-// Package memory is an [idempotent.Store] in the memory of one process: for local runs, tests and examples. It answers
+// Package memory is a [store.Store] in the memory of one process: for local runs, tests and examples. It answers
 // as a shared store does, but what it holds ends with the process, so in production it protects nothing from a retry
 // that reaches another sandbox.
 package memory
@@ -9,10 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
-// Store is an [idempotent.Store] in memory. The zero value is empty and ready to use; a Store must not be copied. It is
+// Store is a [store.Store] in memory. The zero value is empty and ready to use; a Store must not be copied. It is
 // safe for concurrent use: every call is atomic.
 //
 // A record of any status, also one that is in progress or UNKNOWN, is kept at least until its Expiry. After that, a claim
@@ -23,49 +23,49 @@ import (
 // Results are kept with their record, whatever their size: Parts stays empty. Bytes are copied on their way in and out,
 // so nobody can change what is stored.
 //
-// The only errors are those of a context that has ended: a [*idempotent.StoreError] of kind
-// [idempotent.FailureTimeout], with NotApplied set, that wraps the context's error.
+// The only errors are those of a context that has ended: a [*store.Error] of kind
+// [store.FailureTimeout], with NotApplied set, that wraps the context's error.
 type Store struct {
 	mu      sync.Mutex
 	records map[string]*entry
 	expiry  queue
 }
 
-var _ idempotent.Store = (*Store)(nil)
+var _ store.Store = (*Store)(nil)
 
 // New returns an empty store.
 func New() *Store { return new(Store) }
 
-// Claim implements [idempotent.Store].
-func (s *Store) Claim(ctx context.Context, r idempotent.Record, now time.Time) (idempotent.Record, bool, error) {
+// Claim implements [store.Store].
+func (s *Store) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
 	if err := ended(ctx, "claim"); err != nil {
-		return idempotent.Record{}, false, err
+		return store.Record{}, false, err
 	}
 	held, claimed := s.claim(copied(r), now)
 	return copied(held), claimed, nil
 }
 
-// Swap implements [idempotent.Store].
-func (s *Store) Swap(ctx context.Context, seen, next idempotent.Record) (idempotent.Record, bool, error) {
+// Swap implements [store.Store].
+func (s *Store) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
 	if err := ended(ctx, "swap"); err != nil {
-		return idempotent.Record{}, false, err
+		return store.Record{}, false, err
 	}
 	held, swapped := s.swap(seen, copied(next))
 	return copied(held), swapped, nil
 }
 
-// Delete implements [idempotent.Store].
-func (s *Store) Delete(ctx context.Context, seen idempotent.Record) (bool, error) {
+// Delete implements [store.Store].
+func (s *Store) Delete(ctx context.Context, seen store.Record) (bool, error) {
 	if err := ended(ctx, "delete"); err != nil {
 		return false, err
 	}
 	return s.remove(seen), nil
 }
 
-// Get implements [idempotent.Store].
-func (s *Store) Get(ctx context.Context, key string) (idempotent.Record, bool, error) {
+// Get implements [store.Store].
+func (s *Store) Get(ctx context.Context, key string) (store.Record, bool, error) {
 	if err := ended(ctx, "get"); err != nil {
-		return idempotent.Record{}, false, err
+		return store.Record{}, false, err
 	}
 	r, found := s.read(key)
 	return copied(r), found, nil
@@ -79,7 +79,7 @@ func (s *Store) Len() int {
 }
 
 // copied returns r with bytes of its own. Stored bytes are never written again, so they are copied outside the mutex.
-func copied(r idempotent.Record) idempotent.Record {
+func copied(r store.Record) store.Record {
 	r.Result = bytes.Clone(r.Result)
 	return r
 }
@@ -90,5 +90,5 @@ func ended(ctx context.Context, op string) error {
 	if err == nil {
 		return nil
 	}
-	return &idempotent.StoreError{Op: op, Kind: idempotent.FailureTimeout, NotApplied: true, Err: err}
+	return &store.Error{Op: op, Kind: store.FailureTimeout, NotApplied: true, Err: err}
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
 func TestStoreKeepsTheContract(t *testing.T) {
-	storetest.Run(t, storetest.Features{}, func(testing.TB) idempotent.Store { return memory.New() })
+	storetest.Run(t, storetest.Features{}, func(testing.TB) store.Store { return memory.New() })
 }
 
 func TestZeroValueIsReadyToUse(t *testing.T) {
@@ -51,10 +51,10 @@ func TestEndedContextIsATimeoutThatAppliedNothing(t *testing.T) {
 	_, remove := s.Delete(ctx, r)
 	_, _, get := s.Get(ctx, r.Key)
 	for op, err := range map[string]error{"claim": claim, "swap": swap, "delete": remove, "get": get} {
-		var failure *idempotent.StoreError
+		var failure *store.Error
 		require.ErrorAs(t, err, &failure)
 		assert.Equal(t, op, failure.Op)
-		assert.Equal(t, idempotent.FailureTimeout, failure.Kind)
+		assert.Equal(t, store.FailureTimeout, failure.Kind)
 		assert.True(t, failure.NotApplied)
 		assert.ErrorIs(t, err, context.Canceled)
 	}
@@ -105,16 +105,32 @@ func TestCallsAllocateLittle(t *testing.T) {
 }
 
 // record returns a record in progress that was claimed in the hour before its expiry.
-func record(key string, expiry time.Time) idempotent.Record {
-	return idempotent.Record{
-		Key: key, Status: idempotent.StatusInProgress, Owner: "A", Attempt: 1,
+func record(key string, expiry time.Time) store.Record {
+	return store.Record{
+		Key: key, Status: store.StatusInProgress, Owner: "A", Attempt: 1,
 		Lease: expiry.Add(-59 * time.Minute), Expiry: expiry, CreatedAt: expiry.Add(-time.Hour),
 	}
 }
 
-func claims(t *testing.T, s *memory.Store, r idempotent.Record, now time.Time) {
+func claims(t *testing.T, s *memory.Store, r store.Record, now time.Time) {
 	t.Helper()
 	_, claimed, err := s.Claim(t.Context(), r, now)
 	require.NoError(t, err)
 	require.True(t, claimed)
+}
+
+// Only an owner has a lease that grows: what nobody holds is changed by whoever has seen it.
+func TestTheLeaseOfARecordWithoutAnOwnerMayMoveBack(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_800_000_000, 0)
+	s := memory.New()
+	seen := store.Record{Key: "charge#1", Status: store.StatusInProgress, Lease: now.Add(time.Minute), Expiry: now.Add(time.Hour)}
+	_, claimed, err := s.Claim(t.Context(), seen, now)
+	require.NoError(t, err)
+	require.True(t, claimed)
+	next := seen
+	next.Lease = now
+	_, swapped, err := s.Swap(t.Context(), seen, next)
+	require.NoError(t, err)
+	require.True(t, swapped)
 }

@@ -4,12 +4,12 @@ import (
 	"container/heap"
 	"time"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // The methods of this file hold the mutex from the comparison to the write: that is what makes a call atomic.
 
-func (s *Store) claim(r idempotent.Record, now time.Time) (held idempotent.Record, claimed bool) {
+func (s *Store) claim(r store.Record, now time.Time) (held store.Record, claimed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e, found := s.records[r.Key]
@@ -22,17 +22,17 @@ func (s *Store) claim(r idempotent.Record, now time.Time) (held idempotent.Recor
 	default:
 		return e.record, false
 	}
-	return idempotent.Record{}, true
+	return store.Record{}, true
 }
 
-func (s *Store) swap(seen, next idempotent.Record) (held idempotent.Record, swapped bool) {
+func (s *Store) swap(seen, next store.Record) (held store.Record, swapped bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e, found := s.records[seen.Key]
 	if !found {
-		return idempotent.Record{}, false
+		return store.Record{}, false
 	}
-	if !matches(e.record, seen) {
+	if !matches(e.record, seen) || e.record.Shortens(next) {
 		return e.record, false
 	}
 	next.Key = seen.Key // a record is never held under another key than its own
@@ -40,10 +40,10 @@ func (s *Store) swap(seen, next idempotent.Record) (held idempotent.Record, swap
 		next.Lease = e.record.Lease
 	}
 	s.replace(e, next)
-	return idempotent.Record{}, true
+	return store.Record{}, true
 }
 
-func (s *Store) remove(seen idempotent.Record) bool {
+func (s *Store) remove(seen store.Record) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e, found := s.records[seen.Key]
@@ -54,18 +54,18 @@ func (s *Store) remove(seen idempotent.Record) bool {
 	return true
 }
 
-func (s *Store) read(key string) (r idempotent.Record, found bool) {
+func (s *Store) read(key string) (r store.Record, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e, found := s.records[key]
 	if !found {
-		return idempotent.Record{}, false
+		return store.Record{}, false
 	}
 	return e.record, true
 }
 
 // matches reports whether the held record is the one that was seen.
-func matches(held, seen idempotent.Record) bool {
+func matches(held, seen store.Record) bool {
 	if held.Status != seen.Status || held.Owner != seen.Owner {
 		return false
 	}
@@ -75,7 +75,7 @@ func matches(held, seen idempotent.Record) bool {
 	return seen.Lease.IsZero() || held.Lease.Equal(seen.Lease)
 }
 
-func (s *Store) add(r idempotent.Record) {
+func (s *Store) add(r store.Record) {
 	if s.records == nil {
 		s.records = make(map[string]*entry)
 	}
@@ -84,7 +84,7 @@ func (s *Store) add(r idempotent.Record) {
 	heap.Push(&s.expiry, e)
 }
 
-func (s *Store) replace(e *entry, r idempotent.Record) {
+func (s *Store) replace(e *entry, r store.Record) {
 	e.record = r
 	heap.Fix(&s.expiry, e.place)
 }

@@ -20,7 +20,7 @@ import (
 // A line has the metrics that happened and no zeros, because each metric costs something once it has a value; so let
 // alarms treat missing data as not breaching. Beside them it has properties, for CloudWatch Logs Insights: outcome,
 // settlement, reason, recordKey (which holds a digest and no key), attempt, handleMilliseconds, errorType (of the error
-// that the invocation ended with), storeFailure (an [idempotent.StoreFailure], "lease lost", or a type), and requestId. They hold types
+// that the invocation ended with), storeFailure (a [store.Failure], "lease lost", or a type), and requestId. They hold types
 // of errors and never texts.
 //
 // The observer is safe for concurrent use and hands each line to w in one call of Write. A line that w refuses is dropped: an

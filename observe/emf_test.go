@@ -17,6 +17,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/observe"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 var someEvent = idempotent.Event{
@@ -40,7 +41,7 @@ func TestPropertiesSayWhatToLookFor(t *testing.T) {
 	e := someEvent
 	e.Settlement, e.Reason, e.Attempt, e.Recovered = idempotent.SettledUnknown, "uncertain", 2, true
 	e.Err = idempotent.Uncertain(&declinedError{})
-	e.StoreErr = fmt.Errorf("renew: %w", &idempotent.StoreError{Kind: idempotent.FailureThrottled, Err: errors.New("slow")})
+	e.StoreErr = fmt.Errorf("renew: %w", &store.Error{Kind: store.FailureThrottled, Err: errors.New("slow")})
 	ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r-1"})
 	got := read(t, rawLineOf(ctx, e)).members
 	for _, m := range append(observe.Metrics(), observe.Metric{Name: "_aws"}) {
@@ -104,7 +105,7 @@ func TestErrorsAreNamedByTypeAndNeverByText(t *testing.T) {
 
 func TestStoreFailureIsNamedByItsKind(t *testing.T) {
 	t.Parallel()
-	denied := &idempotent.StoreError{Kind: idempotent.FailureAccessDenied, Err: errors.New("arn")}
+	denied := &store.Error{Kind: store.FailureAccessDenied, Err: errors.New("arn")}
 	for name, tc := range map[string]struct {
 		event idempotent.Event
 		want  any
@@ -285,7 +286,7 @@ func FuzzLineIsValidWhateverTheTextsAre(f *testing.F) {
 		}
 		e := someEvent
 		e.Reason, e.RecordKey = reason, recordKey
-		e.StoreErr = &idempotent.StoreError{Kind: idempotent.StoreFailure(reason)}
+		e.StoreErr = &store.Error{Kind: store.Failure(reason)}
 		d := lineOf(t, e, observe.WithTenant(func(context.Context, idempotent.Event) string { return tenant }))
 		assert.Equal(t, []string{"Created", "StoreError", "ClaimLatency", "CompletionLatency", "ResultBytes"}, d.metrics())
 		if recordKey != "" {

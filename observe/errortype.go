@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // storeFailure says what failed in the store: a kind, or else the type of an error; empty if nothing did.
@@ -14,7 +15,7 @@ func storeFailure(e *idempotent.Event) string {
 	if err == nil && e.Outcome == idempotent.OutcomeStoreUnavailable {
 		err = e.Err
 	}
-	if failed, ok := errors.AsType[*idempotent.StoreError](err); ok {
+	if failed, ok := errors.AsType[*store.Error](err); ok {
 		return string(failed.Kind)
 	}
 	if errors.Is(err, idempotent.ErrLeaseLost) {

@@ -12,9 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/internal/faultstore"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/observe"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
 )
 
 const secretKey, secretPayload = "key-4711", "payload-4242"
@@ -24,16 +25,16 @@ type event struct{ Key, Payload string }
 // function is a wrapped handler whose only observer is EMF.
 type function struct {
 	out     writes
-	inner   idempotent.Store
+	inner   store.Store
 	handler *idempotent.Handler[event, any]
 	do      func(ctx context.Context) (any, error)
 }
 
-func newFunction(inner idempotent.Store, rule func(faultstore.Call) faultstore.Fault, opts ...idempotent.Option) *function {
+func newFunction(inner store.Store, rule func(storetest.Call) storetest.Fault, opts ...idempotent.Option) *function {
 	f := &function{inner: inner}
 	f.do = func(context.Context) (any, error) { return "result of " + secretPayload, nil }
 	f.handler = idempotent.Wrap(func(ctx context.Context, _ event) (any, error) { return f.do(ctx) },
-		faultstore.New(inner, rule), append([]idempotent.Option{
+		storetest.NewFaulty(inner, rule), append([]idempotent.Option{
 			idempotent.WithOperation("charge"),
 			idempotent.WithKey(func(e event) (string, error) { return e.Key, nil }),
 			idempotent.WithFingerprint(func(e event) (any, error) { return e.Payload, nil }),
@@ -61,12 +62,12 @@ func (f *function) deliver(t *testing.T, e event) document {
 }
 
 // onStatus does fault to the writes of records of a status.
-func onStatus(status idempotent.Status, fault faultstore.Fault) func(faultstore.Call) faultstore.Fault {
-	return func(c faultstore.Call) faultstore.Fault {
-		if c.Op == faultstore.Swap && c.Next.Status == status {
+func onStatus(status store.Status, fault storetest.Fault) func(storetest.Call) storetest.Fault {
+	return func(c storetest.Call) storetest.Fault {
+		if c.Op == storetest.OpSwap && c.Next.Status == status {
 			return fault
 		}
-		return faultstore.Pass
+		return storetest.Pass
 	}
 }
 
@@ -79,7 +80,7 @@ func TestInvocationsAndTheirMetrics(t *testing.T) {
 	}
 	dying := func(f *function) { f.do = func(context.Context) (any, error) { panic(secretPayload) } }
 	for name, tc := range map[string]struct {
-		rule   func(faultstore.Call) faultstore.Fault
+		rule   func(storetest.Call) storetest.Fault
 		opts   []idempotent.Option
 		first  func(f *function) // prepares the first delivery
 		second func(f *function) // prepares a second one, after an hour
@@ -103,30 +104,30 @@ func TestInvocationsAndTheirMetrics(t *testing.T) {
 		},
 		"panic": {first: dying, want: []string{"Panicked", "FailedRetry"}},
 		"crash": {
-			rule: faultstore.OnOp(faultstore.Delete, faultstore.Deny), first: dying,
+			rule: storetest.OnOp(storetest.OpDelete, storetest.Deny), first: dying,
 			want: []string{"Panicked", "CompletionFailed", "StoreError"},
 		},
 		"after a crash": {
-			rule: faultstore.OnOp(faultstore.Delete, faultstore.Deny), first: dying,
+			rule: storetest.OnOp(storetest.OpDelete, storetest.Deny), first: dying,
 			second: func(f *function) { f.do = func(context.Context) (any, error) { return 1, nil } },
 			want:   []string{"Takeover", "Created"},
 		},
 		"after a crash, failing again": {
-			rule: faultstore.OnCall(2, faultstore.Deny), first: dying, second: func(*function) {},
+			rule: storetest.OnCall(2, storetest.Deny), first: dying, second: func(*function) {},
 			want: []string{"Takeover", "Panicked", "FailedRetry"},
 		},
 		"resolved after a crash": {
-			rule: onStatus(idempotent.StatusUnknown, faultstore.Deny), first: dying, second: func(*function) {},
+			rule: onStatus(store.StatusUnknown, storetest.Deny), first: dying, second: func(*function) {},
 			opts: []idempotent.Option{idempotent.WithResolver(
 				func(context.Context, idempotent.Execution, event) (idempotent.Resolution[any], error) {
 					return idempotent.Executed[any](secretPayload), nil
 				})},
 			want: []string{"Takeover", "Resolved", "Created"},
 		},
-		"claim denied":      {rule: faultstore.OnOp(faultstore.Claim, faultstore.Deny), want: []string{"StoreError"}},
-		"completion denied": {rule: faultstore.OnOp(faultstore.Swap, faultstore.Deny), want: []string{"CompletionFailed", "StoreError"}},
+		"claim denied":      {rule: storetest.OnOp(storetest.OpClaim, storetest.Deny), want: []string{"StoreError"}},
+		"completion denied": {rule: storetest.OnOp(storetest.OpSwap, storetest.Deny), want: []string{"CompletionFailed", "StoreError"}},
 		"completion lost": {
-			rule: onStatus(idempotent.StatusCompleted, faultstore.HangBefore), want: []string{"Unknown", "CompletionFailed", "StoreError"},
+			rule: onStatus(store.StatusCompleted, storetest.HangBefore), want: []string{"Unknown", "CompletionFailed", "StoreError"},
 		},
 		"result that cannot be encoded": {
 			first: func(f *function) { f.do = func(context.Context) (any, error) { return func() {}, nil } },
@@ -162,7 +163,7 @@ func TestInvocationsAndTheirMetrics(t *testing.T) {
 					return 1, nil
 				}
 			},
-			want: []string{"InProgress", "LeaseLost"},
+			want: []string{"LeaseLost"},
 		},
 		"no key needed": {
 			opts: []idempotent.Option{idempotent.WithOptionalKey()}, event: event{"", secretPayload}, want: []string{"Unprotected"},
@@ -197,13 +198,13 @@ func TestInvocationsAndTheirMetrics(t *testing.T) {
 func TestLatenciesAreThoseOfTheStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFunction(memory.New(), func(faultstore.Call) faultstore.Fault { return faultstore.Slow })
+		f := newFunction(memory.New(), func(storetest.Call) storetest.Fault { return storetest.Slow })
 		f.do = func(context.Context) (any, error) {
 			time.Sleep(3 * time.Second)
 			return "done", nil
 		}
 		d := f.deliver(t, event{secretKey, secretPayload})
-		slow := float64(faultstore.SlowFor.Milliseconds())
+		slow := float64(storetest.SlowFor.Milliseconds())
 		assert.InDelta(t, slow, d.members["ClaimLatency"], 0)
 		assert.InDelta(t, slow, d.members["CompletionLatency"], 0)
 		assert.InDelta(t, 3000, d.members["handleMilliseconds"], 0)

@@ -78,7 +78,7 @@ func rawLineOf(ctx context.Context, e idempotent.Event, opts ...observe.EMFOptio
 // constantsOf lists the constants of a string type as the source of the core declares them.
 func constantsOf(t *testing.T, typeName string) []string {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "../observer.go", nil, parser.SkipObjectResolution)
+	file, err := parser.ParseFile(token.NewFileSet(), "../event.go", nil, parser.SkipObjectResolution)
 	require.NoError(t, err)
 	var values []string
 	ast.Inspect(file, func(n ast.Node) bool {

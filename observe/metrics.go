@@ -106,6 +106,7 @@ var byOutcome = map[idempotent.Outcome]set{
 	idempotent.OutcomeStale:            setOf(stale),
 	idempotent.OutcomeMissingTenant:    setOf(missingTenant),
 	idempotent.OutcomeInProgress:       setOf(inProgress),
+	idempotent.OutcomeSuperseded:       setOf(leaseLost),
 	idempotent.OutcomeUnknown:          setOf(unknown),
 	idempotent.OutcomeUnreadable:       setOf(unreadable),
 	idempotent.OutcomeStoreUnavailable: setOf(storeError),

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/observe"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 func TestEveryOutcomeAndSettlementCounts(t *testing.T) {
@@ -66,7 +67,7 @@ func TestEveryEventMakesAValidLine(t *testing.T) {
 
 func TestMetricsSayWhatHappened(t *testing.T) {
 	t.Parallel()
-	down := &idempotent.StoreError{Op: "swap", Kind: idempotent.FailureThrottled, Err: errors.New("slow down")}
+	down := &store.Error{Op: "swap", Kind: store.FailureThrottled, Err: errors.New("slow down")}
 	for name, tc := range map[string]struct {
 		event idempotent.Event
 		want  []string

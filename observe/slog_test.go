@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/internal/faultstore"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/observe"
+	"github.com/go-idempotent/idempotent/storetest"
 )
 
 func TestLevelSaysWhoHasToAct(t *testing.T) {
@@ -51,7 +51,7 @@ func TestOutageOfTheStoreIsLoggedWithItsCause(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	handler := idempotent.Wrap(func(context.Context, string) (string, error) { return "", nil },
-		faultstore.New(memory.New(), faultstore.OnOp(faultstore.Claim, faultstore.Deny)),
+		storetest.NewFaulty(memory.New(), storetest.OnOp(storetest.OpClaim, storetest.Deny)),
 		idempotent.WithOperation("test"),
 		idempotent.WithKey(func(key string) (string, error) { return key, nil }),
 		idempotent.WithObserver(observe.Slog(slog.New(slog.NewTextHandler(&out, nil)))))

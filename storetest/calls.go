@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // caller invents calls for one key out of what it has seen there. Each call writes values that no other call writes, so
@@ -16,7 +16,7 @@ type caller struct {
 	// pick returns a number from zero up to, but not including, n.
 	pick func(n int) int
 	// seen is the last record that the caller wrote or was shown. It may have been replaced since.
-	seen idempotent.Record
+	seen store.Record
 	// count numbers the calls.
 	count int
 }
@@ -29,13 +29,13 @@ func (c *caller) call() call {
 	c.count++
 	switch n := c.pick(10); {
 	case n < 3 || c.seen.Key == "":
-		return call{op: opClaim, key: c.key, next: c.claim(), now: c.now.Add(time.Duration(c.pick(2)) * step)}
+		return call{op: OpClaim, key: c.key, next: c.claim(), now: c.now.Add(time.Duration(c.pick(2)) * step)}
 	case n < 7:
-		return call{op: opSwap, key: c.key, seen: c.sight(), next: c.next()}
+		return call{op: OpSwap, key: c.key, seen: c.sight(), next: c.next()}
 	case n < 8:
-		return call{op: opDelete, key: c.key, seen: c.sight()}
+		return call{op: OpDelete, key: c.key, seen: c.sight()}
 	default:
-		return call{op: opGet, key: c.key}
+		return call{op: OpGet, key: c.key}
 	}
 }
 
@@ -44,8 +44,8 @@ func (c *caller) learn(made call, a answer) {
 	switch {
 	case a.record.Key != "":
 		c.seen = a.record
-	case !a.done || made.op == opDelete:
-		c.seen = idempotent.Record{}
+	case !a.done || made.op == OpDelete:
+		c.seen = store.Record{}
 	case !made.next.Lease.IsZero():
 		c.seen = made.next
 	default:
@@ -56,8 +56,8 @@ func (c *caller) learn(made call, a answer) {
 }
 
 // claim returns a record to claim the key with; one in ten is as AWS Powertools writes it.
-func (c *caller) claim() idempotent.Record {
-	r := c.fill(idempotent.Record{Key: c.key, Status: idempotent.StatusInProgress})
+func (c *caller) claim() store.Record {
+	r := c.fill(store.Record{Key: c.key, Status: store.StatusInProgress})
 	if c.pick(10) == 0 {
 		r.Owner = ""
 	}
@@ -66,23 +66,23 @@ func (c *caller) claim() idempotent.Record {
 
 // next returns a record to swap for: a takeover, a renewal, a completion, a mark, or anything else that the core might
 // come to write one day.
-func (c *caller) next() idempotent.Record {
+func (c *caller) next() store.Record {
 	r := c.fill(c.seen)
 	switch c.pick(4) {
 	case 0:
-		r.Status = idempotent.StatusInProgress
+		r.Status = store.StatusInProgress
 	case 1:
-		r.Status = idempotent.StatusUnknown
+		r.Status = store.StatusUnknown
 	case 2:
-		r.Status = idempotent.StatusCompleted
+		r.Status = store.StatusCompleted
 	}
 	if c.seen.Owner != "" && c.pick(3) > 0 {
 		r.Owner = c.seen.Owner
 	}
-	r.Result, r.Parts, r.Commit = nil, "", ""
-	if r.Status == idempotent.StatusCompleted {
+	r.Result, r.Parts, r.Seal = nil, "", ""
+	if r.Status == store.StatusCompleted {
 		r.Result = fmt.Appendf(nil, `"%s.%d"`, c.name, c.count)
-		r.Commit = idempotent.Commit(r.Owner, r.Result)
+		r.Seal = store.Seal(r.Owner, r.Result)
 	}
 	if c.pick(4) == 0 {
 		r.Lease = time.Time{}
@@ -92,7 +92,7 @@ func (c *caller) next() idempotent.Record {
 
 // fill gives r new values. No record expires before the last instant at which a claim is made, so that none may be
 // dropped; some expire in that very instant.
-func (c *caller) fill(r idempotent.Record) idempotent.Record {
+func (c *caller) fill(r store.Record) store.Record {
 	mark := fmt.Sprintf("%s.%d", c.name, c.count)
 	r.Owner, r.Fingerprint, r.Reason = mark, "fingerprint "+mark, "reason "+mark
 	r.Attempt++
@@ -103,7 +103,7 @@ func (c *caller) fill(r idempotent.Record) idempotent.Record {
 }
 
 // sight returns what the caller saw last, or what it might mistake it for.
-func (c *caller) sight() idempotent.Record {
+func (c *caller) sight() store.Record {
 	seen := c.seen
 	switch c.pick(12) {
 	case 0, 1:
@@ -111,7 +111,7 @@ func (c *caller) sight() idempotent.Record {
 	case 2:
 		seen.Lease = seen.Lease.Add(time.Millisecond)
 	case 3:
-		seen.Status = idempotent.StatusUnknown
+		seen.Status = store.StatusUnknown
 	case 4:
 		seen.Owner = ""
 	case 5:
@@ -124,9 +124,9 @@ func (c *caller) sight() idempotent.Record {
 
 // blur changes the fields that do not tell which record was seen. A store may leave alone what seen and next
 // agree in; now they agree in nothing that the held record might have otherwise.
-func blur(seen idempotent.Record) idempotent.Record {
+func blur(seen store.Record) store.Record {
 	const blurred = "blurred"
-	seen.Fingerprint, seen.Reason, seen.Commit = blurred, blurred, blurred
+	seen.Fingerprint, seen.Reason, seen.Seal = blurred, blurred, blurred
 	seen.Attempt, seen.CreatedAt = 1<<20, time.UnixMilli(1)
 	seen.Result, seen.Parts = []byte("0"), ""
 	if seen.Owner != "" {

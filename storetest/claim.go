@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 func claimChecks() []check {
@@ -70,14 +70,14 @@ func claimReplaces(p *probe) {
 	held := p.completed()
 	held.Expiry = p.now
 	p.plant(held)
-	p.claims(idempotent.Record{
-		Key: held.Key, Status: idempotent.StatusInProgress, Owner: "B", Expiry: p.now.Add(time.Hour),
+	p.claims(store.Record{
+		Key: held.Key, Status: store.StatusInProgress, Owner: "B", Expiry: p.now.Add(time.Hour),
 	}, p.now)
 }
 
 // claimDropsNone claims other keys until the very instant in which records of every status expire.
 func claimDropsNone(p *probe) {
-	held := []idempotent.Record{p.inProgress(), p.ownerless(), p.unknown(), p.completed()}
+	held := []store.Record{p.inProgress(), p.ownerless(), p.unknown(), p.completed()}
 	for i := range held {
 		held[i].Lease, held[i].Expiry = p.now.Add(-time.Minute), p.now
 		p.plant(held[i])
@@ -93,7 +93,7 @@ func claimDropsNone(p *probe) {
 // claimCase is a held record and a claim of its key, some time after the probe's now.
 type claimCase struct {
 	held   string
-	record func(*probe) idempotent.Record
+	record func(*probe) store.Record
 	after  time.Duration
 }
 
@@ -103,16 +103,17 @@ func blocked() []claimCase {
 	return []claimCase{
 		{"a record in progress whose lease is live", (*probe).inProgress, 0},
 		{"a record in progress whose lease has lapsed, which is not the store's to judge", (*probe).inProgress, time.Minute},
-		{"a record in progress without a lease", func(p *probe) idempotent.Record {
+		{"a record in progress without a lease", func(p *probe) store.Record {
 			r := p.inProgress()
 			r.Lease = time.Time{}
 			return r
 		}, 0},
-		{"a record in progress whose expiry has come", expired((*probe).inProgress), 0},
+		{"a record in progress whose expiry has come, but whose lease is live", expired((*probe).inProgress), 0},
+		{"a record in progress whose expiry has come, one millisecond before its lease ends", leased(time.Millisecond), 0},
 		{"a record in progress that AWS Powertools wrote", (*probe).ownerless, 0},
-		{"a record in progress that AWS Powertools wrote, whose expiry has come", expired((*probe).ownerless), 0},
+		{"a record in progress that AWS Powertools wrote, whose expiry has come, but whose lease is live", expired((*probe).ownerless), 0},
 		{"an UNKNOWN record", (*probe).unknown, 0},
-		{"an UNKNOWN record whose expiry has come", expired((*probe).unknown), 0},
+		{"an UNKNOWN record one millisecond before its expiry", expired((*probe).unknown), -time.Millisecond},
 		{"a completed record", (*probe).completed, 0},
 		{"a completed record one second before its expiry", expired((*probe).completed), -time.Second},
 		{"a completed record one millisecond before its expiry", expired((*probe).completed), -time.Millisecond},
@@ -128,12 +129,30 @@ func claimable() []claimCase {
 		{"a completed record one millisecond after its expiry", expired((*probe).completed), time.Millisecond},
 		{"a completed record one second after its expiry", expired((*probe).completed), time.Second},
 		{"a completed record half an hour after its expiry", expired((*probe).completed), 30 * time.Minute},
-		{"a completed record that AWS Powertools wrote, at its expiry", func(p *probe) idempotent.Record {
+		{"a completed record that AWS Powertools wrote, at its expiry", func(p *probe) store.Record {
 			r := expired((*probe).ownerless)(p)
-			r.Status, r.Result = idempotent.StatusCompleted, []byte(`{}`)
+			r.Status, r.Result = store.StatusCompleted, []byte(`{}`)
 			return r
 		}, 0},
-		{"a completed record whose expiry is told in another time zone", func(p *probe) idempotent.Record {
+		{"an UNKNOWN record in the instant of its expiry", expired((*probe).unknown), 0},
+		{"a record in progress in the instant in which both its lease and its expiry have come", leased(0), 0},
+		{"a record in progress whose lease lapsed long before its expiry came", leased(-time.Hour), 0},
+		{"a record in progress without a lease, at its expiry", func(p *probe) store.Record {
+			r := expired((*probe).inProgress)(p)
+			r.Lease = time.Time{}
+			return r
+		}, 0},
+		{"a record in progress that AWS Powertools wrote, when its lease and its expiry have come", func(p *probe) store.Record {
+			r := expired((*probe).ownerless)(p)
+			r.Lease = p.now
+			return r
+		}, 0},
+		{"a completed record at its expiry, whatever its lease", func(p *probe) store.Record {
+			r := expired((*probe).completed)(p)
+			r.Lease = p.now.Add(time.Hour)
+			return r
+		}, 0},
+		{"a completed record whose expiry is told in another time zone", func(p *probe) store.Record {
 			r := expired((*probe).completed)(p)
 			r.Expiry = r.Expiry.In(time.FixedZone("", 5*60*60))
 			return r
@@ -141,9 +160,18 @@ func claimable() []claimCase {
 	}
 }
 
+// leased returns a record in progress whose expiry is at the probe's now, and whose lease ends this long after that.
+func leased(after time.Duration) func(*probe) store.Record {
+	return func(p *probe) store.Record {
+		r := expired((*probe).inProgress)(p)
+		r.Lease = p.now.Add(after)
+		return r
+	}
+}
+
 // expired returns the same record with an expiry at the probe's now.
-func expired(record func(*probe) idempotent.Record) func(*probe) idempotent.Record {
-	return func(p *probe) idempotent.Record {
+func expired(record func(*probe) store.Record) func(*probe) store.Record {
+	return func(p *probe) store.Record {
 		r := record(p)
 		r.Expiry = p.now
 		return r

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 func contextChecks() []check {
@@ -74,7 +74,7 @@ func readResultEnded(p *probe, end ending) {
 	if r.Parts == "" {
 		p.t.Skipf("the store keeps a result of %d bytes inside its record", len(done.Result))
 	}
-	reader, ok := p.store.(idempotent.ResultReader)
+	reader, ok := p.store.(store.ResultReader)
 	if !ok {
 		p.t.Fatalf("Parts is set, but %T is no ResultReader", p.store)
 	}
@@ -87,8 +87,8 @@ func (p *probe) failed(call string, err error) {
 	if err == nil {
 		p.t.Fatalf("%s with a context that has ended returned no error", call)
 	}
-	if errors.Is(err, idempotent.ErrUnreadable) {
-		p.t.Fatalf("%s with a context that has ended reported the record as unreadable: %v", call, err)
+	if unreadable, ok := errors.AsType[*store.UnreadableError](err); ok {
+		p.t.Fatalf("%s with a context that has ended reported the record as unreadable: %v", call, unreadable)
 	}
 }
 
@@ -97,6 +97,6 @@ func (p *probe) failed(call string, err error) {
 func (p *probe) failedUnapplied(call string, err error) bool {
 	p.t.Helper()
 	p.failed(call, err)
-	var failure *idempotent.StoreError
+	var failure *store.Error
 	return errors.As(err, &failure) && failure.NotApplied
 }

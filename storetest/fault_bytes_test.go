@@ -5,7 +5,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // bytesFaults are stores that share bytes with their callers, without ever losing any themselves.
@@ -13,11 +13,11 @@ func bytesFaults() []fault {
 	return []fault{
 		{
 			"Claim keeps the caller's bytes", "Bytes/handed to Claim may change afterwards",
-			func(s *parted) idempotent.Store {
+			func(s *parted) store.Store {
 				shared := make(sharing)
 				f := shared.store(s, bytes.Clone)
 				f.claim = func(ctx context.Context, r record, now time.Time) (record, bool, error) {
-					shared[r.Key+r.Commit] = r.Result
+					shared[r.Key+r.Seal] = r.Result
 					return s.Claim(ctx, r, now)
 				}
 				return f
@@ -25,11 +25,11 @@ func bytesFaults() []fault {
 		},
 		{
 			"Swap keeps the caller's bytes", "Bytes/handed to Swap may change afterwards",
-			func(s *parted) idempotent.Store {
+			func(s *parted) store.Store {
 				shared := make(sharing)
 				f := shared.store(s, bytes.Clone)
 				f.swap = func(ctx context.Context, seen, next record) (record, bool, error) {
-					shared[next.Key+next.Commit] = next.Result
+					shared[next.Key+next.Seal] = next.Result
 					return s.Swap(ctx, seen, next)
 				}
 				return f
@@ -37,13 +37,13 @@ func bytesFaults() []fault {
 		},
 		{
 			"Get hands out its own bytes", "Bytes/returned by Get may change afterwards",
-			func(s *parted) idempotent.Store {
+			func(s *parted) store.Store {
 				return make(sharing).store(s, func(b []byte) []byte { return b })
 			},
 		},
 		{
 			"ReadResult hands out its own bytes", "Bytes/returned by Get may change afterwards",
-			func(s *parted) idempotent.Store {
+			func(s *parted) store.Store {
 				shared := make(sharing)
 				return &faulty{parted: s, read: func(ctx context.Context, r record) ([]byte, error) {
 					result, err := s.ReadResult(ctx, r)
@@ -54,7 +54,7 @@ func bytesFaults() []fault {
 		},
 		{
 			"a refused Claim hands out its own bytes", "Bytes/returned by a refused Claim may change afterwards",
-			func(s *parted) idempotent.Store {
+			func(s *parted) store.Store {
 				shared := make(sharing)
 				f := shared.store(s, bytes.Clone)
 				f.claim = func(ctx context.Context, r record, now time.Time) (record, bool, error) {
@@ -66,7 +66,7 @@ func bytesFaults() []fault {
 		},
 		{
 			"a refused Swap hands out its own bytes", "Bytes/returned by a refused Swap may change afterwards",
-			func(s *parted) idempotent.Store {
+			func(s *parted) store.Store {
 				shared := make(sharing)
 				f := shared.store(s, bytes.Clone)
 				f.swap = func(ctx context.Context, seen, next record) (record, bool, error) {
@@ -87,10 +87,10 @@ func (s sharing) remember(r record) record {
 	if r.Result == nil {
 		return r
 	}
-	if _, found := s[r.Key+r.Commit]; !found {
-		s[r.Key+r.Commit] = r.Result
+	if _, found := s[r.Key+r.Seal]; !found {
+		s[r.Key+r.Seal] = r.Result
 	}
-	r.Result = s[r.Key+r.Commit]
+	r.Result = s[r.Key+r.Seal]
 	return r
 }
 

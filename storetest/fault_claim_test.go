@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 func claimFaults() []fault {
@@ -15,34 +15,34 @@ func claimFaults() []fault {
 		},
 		{
 			"claims over a completed record that has not expired", "Claim/is refused by a completed record",
-			claimsOver(func(held record, _ time.Time) bool { return held.Status == idempotent.StatusCompleted }),
+			claimsOver(func(held record, _ time.Time) bool { return held.Status == store.StatusCompleted }),
 		},
 		{
 			"claims over a completed record whose lease has lapsed",
 			"Claim/is refused by a completed record whose lease ended long before its expiry",
 			claimsOver(func(held record, now time.Time) bool {
-				return held.Status == idempotent.StatusCompleted && !now.Before(held.Lease)
+				return held.Status == store.StatusCompleted && !now.Before(held.Lease)
 			}),
 		},
 		{
 			"claims over a record in progress whose lease has lapsed",
 			"Claim/is refused by a record in progress whose lease has lapsed, which is not the store's to judge",
 			claimsOver(func(held record, now time.Time) bool {
-				return held.Status == idempotent.StatusInProgress && !held.Lease.IsZero() && !now.Before(held.Lease)
+				return held.Status == store.StatusInProgress && !held.Lease.IsZero() && !now.Before(held.Lease)
 			}),
 		},
 		{
 			"claims over a record in progress without a lease",
 			"Claim/is refused by a record in progress without a lease",
 			claimsOver(func(held record, _ time.Time) bool {
-				return held.Status == idempotent.StatusInProgress && held.Lease.IsZero()
+				return held.Status == store.StatusInProgress && held.Lease.IsZero()
 			}),
 		},
 		{
 			"claims over a record in progress whose expiry has come",
-			"Claim/is refused by a record in progress whose expiry has come",
+			"Claim/is refused by a record in progress whose expiry has come, but whose lease is live",
 			claimsOver(func(held record, now time.Time) bool {
-				return held.Status == idempotent.StatusInProgress && !now.Before(held.Expiry)
+				return held.Status == store.StatusInProgress && !now.Before(held.Expiry)
 			}),
 		},
 		{
@@ -52,20 +52,47 @@ func claimFaults() []fault {
 		},
 		{
 			"claims over a record without an owner whose expiry has come",
-			"Claim/is refused by a record in progress that AWS Powertools wrote, whose expiry has come",
+			"Claim/is refused by a record in progress that AWS Powertools wrote, whose expiry has come, but whose lease is live",
 			claimsOver(func(held record, now time.Time) bool {
 				return held.Owner == "" && !now.Before(held.Expiry)
 			}),
 		},
 		{
 			"claims over an UNKNOWN record", "Claim/is refused by an UNKNOWN record",
-			claimsOver(func(held record, _ time.Time) bool { return held.Status == idempotent.StatusUnknown }),
+			claimsOver(func(held record, _ time.Time) bool { return held.Status == store.StatusUnknown }),
 		},
 		{
-			"claims over an UNKNOWN record whose expiry has come",
-			"Claim/is refused by an UNKNOWN record whose expiry has come",
+			"claims over an UNKNOWN record before its expiry has come",
+			"Claim/is refused by an UNKNOWN record one millisecond before its expiry",
 			claimsOver(func(held record, now time.Time) bool {
-				return held.Status == idempotent.StatusUnknown && !now.Before(held.Expiry)
+				return held.Status == store.StatusUnknown && !now.Add(time.Millisecond).Before(held.Expiry)
+			}),
+		},
+		{
+			"ends a lease a millisecond early",
+			"Claim/is refused by a record in progress whose expiry has come, one millisecond before its lease ends",
+			claimsOver(func(held record, now time.Time) bool {
+				return !now.Before(held.Expiry) && !now.Add(time.Millisecond).Before(held.Lease)
+			}),
+		},
+		{
+			"keeps an UNKNOWN record for ever", "Claim/replaces an UNKNOWN record in the instant of its expiry",
+			claimsNever(func(held record) bool { return held.Status == store.StatusUnknown }),
+		},
+		{
+			"keeps a crashed record for ever",
+			"Claim/replaces a record in progress in the instant in which both its lease and its expiry have come",
+			claimsNever(func(held record) bool { return held.Status == store.StatusInProgress && !held.Lease.IsZero() }),
+		},
+		{
+			"keeps a record in progress without a lease for ever",
+			"Claim/replaces a record in progress without a lease, at its expiry",
+			claimsNever(func(held record) bool { return held.Status == store.StatusInProgress && held.Lease.IsZero() }),
+		},
+		{
+			"lets the lease of a completed record count", "Claim/replaces a completed record at its expiry, whatever its lease",
+			claimsNever(func(held record) bool {
+				return held.Status == store.StatusCompleted && held.Lease.After(held.Expiry)
 			}),
 		},
 		{
@@ -96,7 +123,7 @@ func claimFaults() []fault {
 		},
 		{
 			"grants a claim to the owner that has it", "Claim/repeated by its own owner is refused with its own record",
-			func(s *parted) idempotent.Store {
+			func(s *parted) store.Store {
 				return &faulty{parted: s, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
 					held, claimed, err := s.Claim(ctx, r, now)
 					return held, claimed || held.Owner == r.Owner, err
@@ -105,7 +132,7 @@ func claimFaults() []fault {
 		},
 		{
 			"keeps what the claimed record had", "Claim/replaces the held record completely",
-			func(s *parted) idempotent.Store {
+			func(s *parted) store.Store {
 				return &faulty{parted: s, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
 					held, _, _ := s.Get(ctx, r.Key)
 					if r.Fingerprint == "" {
@@ -117,7 +144,7 @@ func claimFaults() []fault {
 		},
 		{
 			"keeps the lease of the claimed record", "Claim/replaces the held record completely",
-			func(s *parted) idempotent.Store {
+			func(s *parted) store.Store {
 				return &faulty{parted: s, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
 					held, _, _ := s.Get(ctx, r.Key)
 					if r.Lease.IsZero() {
@@ -135,7 +162,7 @@ func claimFaults() []fault {
 			"drops UNKNOWN records in the instant of their expiry",
 			"Claim/of another key drops no record before its expiry has passed",
 			drops(func(r record, now time.Time) bool {
-				return r.Status == idempotent.StatusUnknown && !now.Before(r.Expiry)
+				return r.Status == store.StatusUnknown && !now.Before(r.Expiry)
 			}),
 		},
 		{
@@ -167,8 +194,8 @@ func claimFaults() []fault {
 }
 
 // claimsOver removes a held record for which the condition is true, and then claims.
-func claimsOver(condition func(held record, now time.Time) bool) func(*parted) idempotent.Store {
-	return func(s *parted) idempotent.Store {
+func claimsOver(condition func(held record, now time.Time) bool) func(*parted) store.Store {
+	return func(s *parted) store.Store {
 		return &faulty{parted: s, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
 			held, found, _ := s.Get(ctx, r.Key)
 			if found && condition(held, now) {
@@ -181,9 +208,21 @@ func claimsOver(condition func(held record, now time.Time) bool) func(*parted) i
 	}
 }
 
+// claimsNever refuses every claim of such a record.
+func claimsNever(kept func(held record) bool) func(*parted) store.Store {
+	return func(s *parted) store.Store {
+		return &faulty{parted: s, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
+			if held, found, _ := s.Get(ctx, r.Key); found && kept(held) {
+				return held, false, nil
+			}
+			return s.Claim(ctx, r, now)
+		}}
+	}
+}
+
 // drops removes records of other keys that a claim finds to be over.
-func drops(over func(r record, now time.Time) bool) func(*parted) idempotent.Store {
-	return func(s *parted) idempotent.Store {
+func drops(over func(r record, now time.Time) bool) func(*parted) store.Store {
+	return func(s *parted) store.Store {
 		var keys []string
 		return &faulty{parted: s, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
 			for _, key := range keys {
@@ -202,16 +241,16 @@ func drops(over func(r record, now time.Time) bool) func(*parted) idempotent.Sto
 }
 
 // claimsAt claims at another instant.
-func claimsAt(change func(time.Time) time.Time) func(*parted) idempotent.Store {
-	return func(s *parted) idempotent.Store {
+func claimsAt(change func(time.Time) time.Time) func(*parted) store.Store {
+	return func(s *parted) store.Store {
 		return &faulty{parted: s, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
 			return s.Claim(ctx, r, change(now))
 		}}
 	}
 }
 
-func refusesClaimWith(report func(r, held record) record) func(*parted) idempotent.Store {
-	return func(s *parted) idempotent.Store {
+func refusesClaimWith(report func(r, held record) record) func(*parted) store.Store {
+	return func(s *parted) store.Store {
 		return &faulty{parted: s, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
 			held, claimed, err := s.Claim(ctx, r, now)
 			if !claimed && err == nil {
@@ -223,7 +262,7 @@ func refusesClaimWith(report func(r, held record) record) func(*parted) idempote
 }
 
 // stale reports what was claimed, whatever has become of it since.
-func stale(s *parted) idempotent.Store {
+func stale(s *parted) store.Store {
 	first := make(map[string]record)
 	return &faulty{parted: s, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
 		held, claimed, err := s.Claim(ctx, r, now)

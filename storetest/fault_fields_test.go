@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // fieldFaults are stores that read a field otherwise than it was written.
@@ -46,7 +46,7 @@ func fieldFaults() []fault {
 			"drops the fingerprint", "Fields/of any legal record come back exactly",
 			func(r *record) { r.Fingerprint = "" },
 		},
-		{"drops the commit", "Fields/of any legal record come back exactly", func(r *record) { r.Commit = "" }},
+		{"drops the commit", "Fields/of any legal record come back exactly", func(r *record) { r.Seal = "" }},
 		{"drops the attempt", "Fields/of any legal record come back exactly", func(r *record) { r.Attempt = 0 }},
 		{
 			"counts attempts from one", "Fields/keep odd instants and numbers",
@@ -62,7 +62,7 @@ func fieldFaults() []fault {
 		},
 		{"drops the reason", "Fields/of any legal record come back exactly", func(r *record) { r.Reason = "" }},
 		{"drops the reason of a completed record", "Fields/keep odd texts", func(r *record) {
-			if r.Status == idempotent.StatusCompleted {
+			if r.Status == store.StatusCompleted {
 				r.Reason = ""
 			}
 		}},
@@ -90,19 +90,19 @@ func fieldFaults() []fault {
 		}},
 		{"drops the layout", "Fields/of any legal record come back exactly", func(r *record) { r.Layout = "" }},
 		{"trims text that others read", "Layout/text comes back as it was spelled", func(r *record) {
-			if r.Layout == idempotent.LayoutText {
+			if r.Layout == store.LayoutText {
 				r.Result = bytes.TrimSpace(r.Result)
 			}
 		}},
 		{"reads numbers as doubles", "Layout/values come back in canonical form", func(r *record) {
 			var f float64
-			if r.Layout == idempotent.LayoutValue && json.Unmarshal(r.Result, &f) == nil {
+			if r.Layout == store.LayoutValue && json.Unmarshal(r.Result, &f) == nil {
 				r.Result = strconv.AppendFloat(nil, f, 'g', -1, 64)
 			}
 		}},
 		{"drops the result", "Fields/of any legal record come back exactly", func(r *record) { r.Result = nil }},
 		{"returns null for no result", "Result/comes back as it was spelled", func(r *record) {
-			if r.Status == idempotent.StatusCompleted && len(r.Result) == 0 {
+			if r.Status == store.StatusCompleted && len(r.Result) == 0 {
 				r.Result = []byte("null")
 			}
 		}},
@@ -136,7 +136,7 @@ func fieldFaults() []fault {
 	return append(all,
 		fault{
 			"Claim drops the attempt", "Fields/of any legal record come back exactly",
-			func(s *parted) idempotent.Store {
+			func(s *parted) store.Store {
 				return &faulty{parted: s, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
 					r.Attempt = 0
 					return s.Claim(ctx, r, now)
@@ -176,7 +176,7 @@ func fieldFaults() []fault {
 		},
 		fault{
 			"cuts results at 400 KiB", "Result/of 409601 bytes comes back byte for byte",
-			func(s *parted) idempotent.Store {
+			func(s *parted) store.Store {
 				return &faulty{parted: s, read: func(ctx context.Context, r record) ([]byte, error) {
 					result, err := s.ReadResult(ctx, r)
 					return result[:min(len(result), 400<<10)], err
@@ -191,11 +191,11 @@ func fieldFaults() []fault {
 }
 
 // refusesResultsAbove limits the size of results.
-func refusesResultsAbove(limit int) func(*parted) idempotent.Store {
+func refusesResultsAbove(limit int) func(*parted) store.Store {
 	tooLarge := func(op string) error {
-		return &idempotent.StoreError{Op: op, Kind: idempotent.FailureTooLarge, NotApplied: true}
+		return &store.Error{Op: op, Kind: store.FailureTooLarge, NotApplied: true}
 	}
-	return func(s *parted) idempotent.Store {
+	return func(s *parted) store.Store {
 		return &faulty{
 			parted: s,
 			claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
@@ -215,8 +215,8 @@ func refusesResultsAbove(limit int) func(*parted) idempotent.Store {
 }
 
 // reads spoils every record on its way out.
-func reads(spoil func(*record)) func(*parted) idempotent.Store {
-	return func(s *parted) idempotent.Store {
+func reads(spoil func(*record)) func(*parted) store.Store {
+	return func(s *parted) store.Store {
 		return &faulty{
 			parted: s,
 			claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 func deleteFaults() []fault {
 	return []fault{
-		{"Delete removes any record", "Delete/lets the next claim start afresh", func(s *parted) idempotent.Store {
+		{"Delete removes any record", "Delete/lets the next claim start afresh", func(s *parted) store.Store {
 			return &faulty{parted: s, del: func(ctx context.Context, seen record) (bool, error) {
 				held, _, _ := s.Get(ctx, seen.Key)
 				return s.Delete(ctx, held)
@@ -19,7 +19,7 @@ func deleteFaults() []fault {
 		{
 			"Delete by a stale owner removes the record",
 			"Swap/by an owner that was taken over is refused with the record of the new owner",
-			func(s *parted) idempotent.Store {
+			func(s *parted) store.Store {
 				return &faulty{parted: s, del: func(ctx context.Context, seen record) (bool, error) {
 					held, _, _ := s.Get(ctx, seen.Key)
 					_, err := s.Delete(ctx, held)
@@ -29,14 +29,14 @@ func deleteFaults() []fault {
 		},
 		{
 			"Delete only says that it did", "Delete/removes a record that was swapped, as it is now",
-			func(s *parted) idempotent.Store {
+			func(s *parted) store.Store {
 				return &faulty{parted: s, del: func(ctx context.Context, seen record) (bool, error) {
 					held, _, err := s.Get(ctx, seen.Key)
 					return held.Owner == seen.Owner && held.Lease.Equal(seen.Lease), err
 				}}
 			},
 		},
-		{"Delete of nothing is true", "Delete/of a key without a record is false", func(s *parted) idempotent.Store {
+		{"Delete of nothing is true", "Delete/of a key without a record is false", func(s *parted) store.Store {
 			return &faulty{parted: s, del: func(ctx context.Context, seen record) (bool, error) {
 				_, found, _ := s.Get(ctx, seen.Key)
 				deleted, err := s.Delete(ctx, seen)
@@ -45,7 +45,7 @@ func deleteFaults() []fault {
 		}},
 		{
 			"Delete leaves a mark", "Claim/writes the record if the held one was deleted",
-			func(s *parted) idempotent.Store {
+			func(s *parted) store.Store {
 				deleted := make(map[string]record)
 				return &faulty{
 					parted: s,
@@ -69,7 +69,7 @@ func getFaults() []fault {
 	return []fault{
 		{
 			"Get finds a record under any key", "Get/finds nothing under a key that was never claimed",
-			func(s *parted) idempotent.Store {
+			func(s *parted) store.Store {
 				return &faulty{parted: s, get: func(ctx context.Context, key string) (record, bool, error) {
 					r, _, err := s.Get(ctx, key)
 					return r, true, err
@@ -78,7 +78,7 @@ func getFaults() []fault {
 		},
 		{
 			"Get returns the key of a record that is not there", "Get/finds nothing under a key that was never claimed",
-			func(s *parted) idempotent.Store {
+			func(s *parted) store.Store {
 				return &faulty{parted: s, get: func(ctx context.Context, key string) (record, bool, error) {
 					r, found, err := s.Get(ctx, key)
 					r.Key = key
@@ -86,7 +86,7 @@ func getFaults() []fault {
 				}}
 			},
 		},
-		{"Get removes what it reads", "Get/changes nothing", func(s *parted) idempotent.Store {
+		{"Get removes what it reads", "Get/changes nothing", func(s *parted) store.Store {
 			return &faulty{parted: s, get: func(ctx context.Context, key string) (record, bool, error) {
 				r, found, err := s.Get(ctx, key)
 				if found {
@@ -110,8 +110,8 @@ func getFaults() []fault {
 }
 
 // keysAs holds records under other keys than their own.
-func keysAs(change func(string) string) func(*parted) idempotent.Store {
-	return func(s *parted) idempotent.Store {
+func keysAs(change func(string) string) func(*parted) store.Store {
+	return func(s *parted) store.Store {
 		return &faulty{
 			parted: s,
 			claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {

@@ -5,21 +5,21 @@ import (
 	"context"
 	"time"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 func partsFaults() []fault {
 	return []fault{
 		{
 			"names parts by their key", "Parts/written by a refused Swap do not change the held result",
-			func(s *parted) idempotent.Store {
+			func(s *parted) store.Store {
 				s.name = func(key, _ string, _ []byte) string { return key }
 				return s
 			},
 		},
 		{
 			"names parts by key and owner", "Parts/written by a refused Swap do not change the held result",
-			func(s *parted) idempotent.Store {
+			func(s *parted) store.Store {
 				s.name = func(key, owner string, _ []byte) string { return key + "#" + owner }
 				return s
 			},
@@ -27,21 +27,21 @@ func partsFaults() []fault {
 		{
 			"names the parts of a Claim by key and owner",
 			"Parts/written by a refused Claim do not change the held result",
-			func(s *parted) idempotent.Store {
+			func(s *parted) store.Store {
 				s.name = func(key, owner string, _ []byte) string { return key + "#" + owner }
 				return s
 			},
 		},
 		{
 			"names parts by the first half of the key", "Get/keeps keys apart that resemble each other",
-			func(s *parted) idempotent.Store {
+			func(s *parted) store.Store {
 				s.name = func(key, _ string, _ []byte) string { return key[:20] }
 				return s
 			},
 		},
 		{
 			"Claim keeps the parts of the claimed record", "Parts/are replaced by a Claim",
-			func(s *parted) idempotent.Store {
+			func(s *parted) store.Store {
 				return &faulty{parted: s, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
 					held, _, _ := s.Get(ctx, r.Key)
 					if r.Result == nil {
@@ -69,7 +69,7 @@ func partsFaults() []fault {
 		},
 		{
 			"remembers the parts of a released record", "Parts/of a released record do not come back",
-			func(s *parted) idempotent.Store {
+			func(s *parted) store.Store {
 				first := make(map[string][]byte)
 				return &faulty{parted: s, read: func(ctx context.Context, r record) ([]byte, error) {
 					if first[r.Key+r.Owner] == nil {
@@ -81,8 +81,8 @@ func partsFaults() []fault {
 				}}
 			},
 		},
-		{"cannot read results", "Result/of 4097 bytes comes back byte for byte", func(s *parted) idempotent.Store {
-			return struct{ idempotent.Store }{s}
+		{"cannot read results", "Result/of 4097 bytes comes back byte for byte", func(s *parted) store.Store {
+			return struct{ store.Store }{s}
 		}},
 		{
 			"returns a result together with its parts", "Result/of 4097 bytes comes back byte for byte",
@@ -94,7 +94,7 @@ func partsFaults() []fault {
 		},
 		{
 			"Swap drops attributes that it does not know", "Foreign/attributes survive a Swap",
-			func(s *parted) idempotent.Store {
+			func(s *parted) store.Store {
 				return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
 					held, swapped, err := s.Swap(ctx, seen, next)
 					if swapped {
@@ -106,7 +106,7 @@ func partsFaults() []fault {
 		},
 		{
 			"Swap of a large result drops attributes that it does not know", "Foreign/attributes survive a Swap",
-			func(s *parted) idempotent.Store {
+			func(s *parted) store.Store {
 				return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
 					held, swapped, err := s.Swap(ctx, seen, next)
 					if swapped && len(next.Result) > 4096 {
@@ -118,7 +118,7 @@ func partsFaults() []fault {
 		},
 		{
 			"Claim keeps attributes that it does not know", "Foreign/attributes are replaced by a Claim",
-			func(s *parted) idempotent.Store {
+			func(s *parted) store.Store {
 				return &faulty{parted: s, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
 					return s.Store.Claim(ctx, s.split(r), now)
 				}}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // mistake is a fault of the comparison that Swap and Delete share.
@@ -42,7 +42,7 @@ func tooLoose() []mistake {
 		{
 			"takes UNKNOWN for in progress", "a record that is UNKNOWN and was INPROGRESS",
 			func(held record, seen *record) {
-				if held.Status == idempotent.StatusUnknown && seen.Status == idempotent.StatusInProgress {
+				if held.Status == store.StatusUnknown && seen.Status == store.StatusInProgress {
 					seen.Status = held.Status
 				}
 			},
@@ -50,7 +50,7 @@ func tooLoose() []mistake {
 		{
 			"takes completed for in progress", "a record that is COMPLETED and was INPROGRESS",
 			func(held record, seen *record) {
-				if held.Status == idempotent.StatusCompleted && seen.Status == idempotent.StatusInProgress {
+				if held.Status == store.StatusCompleted && seen.Status == store.StatusInProgress {
 					seen.Status = held.Status
 				}
 			},
@@ -249,7 +249,7 @@ func tooStrict() []mistake {
 		{
 			"knows no completed record", "a completed record",
 			func(held record, seen *record) {
-				if held.Status == idempotent.StatusCompleted {
+				if held.Status == store.StatusCompleted {
 					seen.Owner = "nobody"
 				}
 			},
@@ -257,7 +257,7 @@ func tooStrict() []mistake {
 		{
 			"knows no UNKNOWN record", "an UNKNOWN record",
 			func(held record, seen *record) {
-				if held.Status == idempotent.StatusUnknown {
+				if held.Status == store.StatusUnknown {
 					seen.Owner = "nobody"
 				}
 			},
@@ -266,8 +266,8 @@ func tooStrict() []mistake {
 }
 
 // mistakes makes the store take what was seen for something else.
-func mistakes(mistake func(held record, seen *record), inSwap, inDelete bool) func(*parted) idempotent.Store {
-	return func(s *parted) idempotent.Store {
+func mistakes(mistake func(held record, seen *record), inSwap, inDelete bool) func(*parted) store.Store {
+	return func(s *parted) store.Store {
 		f := &faulty{parted: s}
 		if inSwap {
 			f.swap = func(ctx context.Context, seen, next record) (record, bool, error) {

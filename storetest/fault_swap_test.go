@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 func swapFaults() []fault {
@@ -21,6 +21,23 @@ func swapFaults() []fault {
 				}
 				return next
 			}),
+		},
+		{
+			"Swap moves the lease of an owner back", "Swap/never moves the lease of an owner back",
+			func(s *parted) store.Store {
+				return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
+					held, swapped, err := s.Swap(ctx, seen, next)
+					if err != nil || swapped || !held.Shortens(next) || held.Status != seen.Status || held.Owner != seen.Owner {
+						return held, swapped, err
+					}
+					between := held // as another owner, nothing keeps it from a shorter lease
+					between.Owner = "between"
+					if _, _, err := s.Swap(ctx, held, between); err != nil {
+						return record{}, false, err
+					}
+					return s.Swap(ctx, between, next)
+				}}
+			},
 		},
 		{
 			"Swap leaves the lease alone", "Swap/renews a lease, again and again",
@@ -66,9 +83,9 @@ func swapFaults() []fault {
 		{
 			"Swap completes only what is in progress",
 			"Swap/marks a record UNKNOWN, and lets its owner complete it later",
-			func(s *parted) idempotent.Store {
+			func(s *parted) store.Store {
 				return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
-					if next.Status == idempotent.StatusCompleted && seen.Status != idempotent.StatusInProgress {
+					if next.Status == store.StatusCompleted && seen.Status != store.StatusInProgress {
 						held, _, err := s.Get(ctx, seen.Key)
 						return held, false, err
 					}
@@ -78,7 +95,7 @@ func swapFaults() []fault {
 		},
 		{
 			"Swap writes a record that is not held",
-			"Swap/of a key without a record is refused with a zero record, and writes nothing", func(s *parted) idempotent.Store {
+			"Swap/of a key without a record is refused with a zero record, and writes nothing", func(s *parted) store.Store {
 				return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
 					if _, found, _ := s.Get(ctx, seen.Key); !found {
 						return s.Claim(ctx, next, time.Time{})
@@ -99,10 +116,10 @@ func swapFaults() []fault {
 		},
 		{
 			"Swap accepts a repeated completion", "Swap/repeated is refused with its own record",
-			func(s *parted) idempotent.Store {
+			func(s *parted) store.Store {
 				return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
 					held, swapped, err := s.Swap(ctx, seen, next)
-					return held, swapped || (held.Commit != "" && held.Commit == next.Commit), err
+					return held, swapped || (held.Seal != "" && held.Seal == next.Seal), err
 				}}
 			},
 		},
@@ -122,7 +139,7 @@ func swapFaults() []fault {
 		{
 			"Swap changes a record although it refuses",
 			"Swap/by an owner that was taken over is refused with the record of the new owner",
-			func(s *parted) idempotent.Store {
+			func(s *parted) store.Store {
 				return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
 					held, swapped, err := s.Swap(ctx, seen, next)
 					if !swapped && held.Key != "" {
@@ -138,7 +155,7 @@ func swapFaults() []fault {
 		},
 		{
 			"Swap loses every seventh write", "Sequence/of calls is answered as a register answers it",
-			func(s *parted) idempotent.Store {
+			func(s *parted) store.Store {
 				written := 0
 				return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
 					if written++; written%7 == 0 {
@@ -184,8 +201,8 @@ func leftovers() []leftover {
 			return next
 		}},
 		{"the commit", func(held, next record) record {
-			if next.Commit == "" {
-				next.Commit = held.Commit
+			if next.Seal == "" {
+				next.Seal = held.Seal
 			}
 			return next
 		}},
@@ -211,8 +228,8 @@ func leftovers() []leftover {
 }
 
 // swapsFor swaps for another record than it was told to.
-func swapsFor(change func(held, seen, next record) record) func(*parted) idempotent.Store {
-	return func(s *parted) idempotent.Store {
+func swapsFor(change func(held, seen, next record) record) func(*parted) store.Store {
+	return func(s *parted) store.Store {
 		return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
 			if held, found, _ := s.Get(ctx, seen.Key); found {
 				next = change(held, seen, next)
@@ -222,8 +239,8 @@ func swapsFor(change func(held, seen, next record) record) func(*parted) idempot
 	}
 }
 
-func refusesSwapWith(report func(seen, next, held record) record) func(*parted) idempotent.Store {
-	return func(s *parted) idempotent.Store {
+func refusesSwapWith(report func(seen, next, held record) record) func(*parted) store.Store {
+	return func(s *parted) store.Store {
 		return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
 			held, swapped, err := s.Swap(ctx, seen, next)
 			if !swapped && err == nil {
@@ -235,7 +252,7 @@ func refusesSwapWith(report func(seen, next, held record) record) func(*parted) 
 }
 
 // swapClearsLease writes next anew where the lease should have stayed.
-func swapClearsLease(s *parted) idempotent.Store {
+func swapClearsLease(s *parted) store.Store {
 	return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
 		held, swapped, err := s.Swap(ctx, seen, next)
 		if !swapped || !next.Lease.IsZero() {

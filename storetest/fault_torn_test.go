@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // tornFaults are stores that answer rightly as long as calls come one after the other.
@@ -33,7 +33,7 @@ func tornFaults() []fault {
 		{"a history of torn deletes", "History/of concurrent calls is linearizable", tornDelete},
 		{
 			"Swap lets go of the record for a moment", "History/of concurrent calls is linearizable",
-			func(s *parted) idempotent.Store {
+			func(s *parted) store.Store {
 				f := &faulty{parted: s, torn: true}
 				f.swap = func(ctx context.Context, seen, next record) (record, bool, error) {
 					held, found, err := s.Get(ctx, seen.Key)
@@ -56,7 +56,7 @@ func tornFaults() []fault {
 		{"acknowledges a Swap before it is applied", "History/of concurrent calls is linearizable", writeBehind},
 		{
 			"leaves a goroutine behind", "Goroutines/end with the calls that started them",
-			func(s *parted) idempotent.Store {
+			func(s *parted) store.Store {
 				return &faulty{parted: s, get: func(ctx context.Context, key string) (record, bool, error) {
 					go func() { <-ctx.Done() }()
 					return s.Get(ctx, key)
@@ -72,7 +72,7 @@ func pause() {
 	time.Sleep(100 * time.Microsecond)
 }
 
-func tornClaim(s *parted) idempotent.Store {
+func tornClaim(s *parted) store.Store {
 	return &faulty{parted: s, torn: true, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
 		held, found, err := s.Get(ctx, r.Key)
 		if err != nil || (found && !held.Claimable(now)) {
@@ -83,7 +83,7 @@ func tornClaim(s *parted) idempotent.Store {
 	}}
 }
 
-func tornSwap(s *parted) idempotent.Store {
+func tornSwap(s *parted) store.Store {
 	return &faulty{parted: s, torn: true, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
 		held, found, err := s.Get(ctx, seen.Key)
 		if err != nil || !found || !wasSeen(held, seen) {
@@ -97,7 +97,7 @@ func tornSwap(s *parted) idempotent.Store {
 	}}
 }
 
-func tornDelete(s *parted) idempotent.Store {
+func tornDelete(s *parted) store.Store {
 	f := &faulty{parted: s, torn: true}
 	f.swap = func(ctx context.Context, seen, next record) (record, bool, error) {
 		pause() // so that it comes after the first half of a delete
@@ -119,7 +119,7 @@ func tornDelete(s *parted) idempotent.Store {
 }
 
 // writeBehind applies a swap that it accepted a little later than it says.
-func writeBehind(s *parted) idempotent.Store {
+func writeBehind(s *parted) store.Store {
 	return &faulty{parted: s, torn: true, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
 		held, found, err := s.Get(ctx, seen.Key)
 		if err != nil || !found || !wasSeen(held, seen) {

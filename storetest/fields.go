@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 func fieldChecks() []check {
@@ -20,7 +20,7 @@ func fieldChecks() []check {
 			for _, text := range oddTexts() {
 				r := p.completed()
 				r.Owner, r.Fingerprint, r.Reason = text+"o", text, text
-				r.Commit = idempotent.Commit(r.Owner, r.Result)
+				r.Seal = store.Seal(r.Owner, r.Result)
 				p.writtenTwice(r)
 			}
 		}},
@@ -35,7 +35,7 @@ func fieldChecks() []check {
 }
 
 // writtenTwice writes r by Claim, and under another key by Swap. It leaves neither behind: some expire in a century.
-func (p *probe) writtenTwice(r idempotent.Record) {
+func (p *probe) writtenTwice(r store.Record) {
 	p.t.Helper()
 	p.claims(r, p.now)
 	p.deletes(r)
@@ -52,12 +52,12 @@ func oddTexts() []string {
 	}
 }
 
-func oddInstants(now time.Time) []func(*idempotent.Record) {
-	lease := func(t time.Time) func(*idempotent.Record) { return func(r *idempotent.Record) { r.Lease = t } }
-	expiry := func(t time.Time) func(*idempotent.Record) { return func(r *idempotent.Record) { r.Expiry = t } }
-	created := func(t time.Time) func(*idempotent.Record) { return func(r *idempotent.Record) { r.CreatedAt = t } }
-	attempt := func(n int) func(*idempotent.Record) { return func(r *idempotent.Record) { r.Attempt = n } }
-	return []func(*idempotent.Record){
+func oddInstants(now time.Time) []func(*store.Record) {
+	lease := func(t time.Time) func(*store.Record) { return func(r *store.Record) { r.Lease = t } }
+	expiry := func(t time.Time) func(*store.Record) { return func(r *store.Record) { r.Expiry = t } }
+	created := func(t time.Time) func(*store.Record) { return func(r *store.Record) { r.CreatedAt = t } }
+	attempt := func(n int) func(*store.Record) { return func(r *store.Record) { r.Attempt = n } }
+	return []func(*store.Record){
 		lease(now), lease(now.Add(time.Millisecond)), lease(now.Add(999 * time.Millisecond)), lease(now.AddDate(-1, 0, 0)),
 		lease(time.Unix(1<<31, 0)), lease(time.Unix(1<<32, 0)),
 		expiry(now.Add(time.Second)), expiry(time.Unix(1<<31, 0)), expiry(time.Unix(1<<32, 0)),
@@ -77,7 +77,7 @@ func roundTrip(p *probe, t *rapid.T) {
 	if rapid.Bool().Draw(t, "seen as the store returned it") {
 		seen = p.get(key)
 	}
-	second := legal(p.now, key).Filter(func(r idempotent.Record) bool { return r.Owner != "" }).Draw(t, "second")
+	second := legal(p.now, key).Filter(func(r store.Record) bool { return r.Owner != "" }).Draw(t, "second")
 	p.swaps(seen, second)
 	if second.Lease.IsZero() {
 		second.Lease = first.Lease
@@ -89,13 +89,13 @@ func roundTrip(p *probe, t *rapid.T) {
 }
 
 // legal generates the records that the core and AWS Powertools write. None of them has expired at now.
-func legal(now time.Time, key string) *rapid.Generator[idempotent.Record] {
-	return rapid.Custom(func(t *rapid.T) idempotent.Record {
+func legal(now time.Time, key string) *rapid.Generator[store.Record] {
+	return rapid.Custom(func(t *rapid.T) store.Record {
 		text := rapid.StringN(0, 40, 120)
-		r := idempotent.Record{
+		r := store.Record{
 			Key: key,
-			Status: rapid.SampledFrom([]idempotent.Status{
-				idempotent.StatusInProgress, idempotent.StatusCompleted, idempotent.StatusUnknown,
+			Status: rapid.SampledFrom([]store.Status{
+				store.StatusInProgress, store.StatusCompleted, store.StatusUnknown,
 			}).Draw(t, "status"),
 			Owner:       text.Draw(t, "owner"),
 			Lease:       moment(now.AddDate(-2, 0, 0), now.AddDate(200, 0, 0), time.Millisecond).Draw(t, "lease"),
@@ -112,13 +112,13 @@ func legal(now time.Time, key string) *rapid.Generator[idempotent.Record] {
 		if rapid.Bool().Draw(t, "without creation") {
 			r.CreatedAt = time.Time{}
 		}
-		if r.Status == idempotent.StatusCompleted {
+		if r.Status == store.StatusCompleted {
 			r.Result = result().Draw(t, "result")
-			if r.Layout == idempotent.LayoutValue {
+			if r.Layout == store.LayoutValue {
 				r.Result = canonicalJSON(r.Result)
 			}
 			if r.Owner != "" {
-				r.Commit = idempotent.Commit(r.Owner, r.Result)
+				r.Seal = store.Seal(r.Owner, r.Result)
 			}
 		}
 		return r

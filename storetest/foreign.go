@@ -1,13 +1,15 @@
 package storetest
 
-import "github.com/go-idempotent/idempotent"
+import (
+	"github.com/go-idempotent/idempotent/store"
+)
 
 func foreignChecks() []check {
 	return []check{
 		{"attributes survive a Swap", func(p *probe) {
 			seen := p.plant(p.inProgress())
 			p.putForeign(seen.Key)
-			for _, next := range []idempotent.Record{
+			for _, next := range []store.Record{
 				renewal(seen),
 				takeover(seen),
 				completion(takeover(seen), []byte(`{"id":"ch_1"}`)),

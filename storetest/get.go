@@ -3,7 +3,7 @@ package storetest
 import (
 	"strings"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 func getChecks() []check {
@@ -11,7 +11,7 @@ func getChecks() []check {
 		{"finds nothing under a key that was never claimed", func(p *probe) {
 			r, found, err := p.store.Get(p.t.Context(), p.inProgress().Key)
 			p.noError("Get", err)
-			if found || !equal(r, idempotent.Record{}) {
+			if found || !equal(r, store.Record{}) {
 				p.t.Fatalf("Get returned found %t and\n%s", found, describe(r))
 			}
 		}},
@@ -43,7 +43,7 @@ func keysApart(p *probe) {
 		first.Key + "1", first.Key + "#", first.Key + "#1", first.Key + "#" + first.Owner,
 		first.Key + "%", first.Key + "*", first.Key + "/", `"` + first.Key + `"`, first.Key + `\`, first.Key + ":1",
 	}
-	records := make([]idempotent.Record, len(keys))
+	records := make([]store.Record, len(keys))
 	for i, key := range keys {
 		records[i] = completion(p.inProgress(), p.large())
 		records[i].Key = key

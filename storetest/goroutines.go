@@ -34,12 +34,12 @@ func everyCall(p *probe) {
 	seen := p.inProgress()
 	next := completion(seen, []byte(`{"id":"ch_1"}`))
 	for _, c := range []call{
-		{op: opClaim, next: seen, now: p.now},
-		{op: opClaim, next: p.rival(seen), now: p.now},
-		{op: opSwap, seen: seen, next: next},
-		{op: opSwap, seen: seen, next: next},
-		{op: opGet, key: seen.Key},
-		{op: opDelete, seen: next},
+		{op: OpClaim, next: seen, now: p.now},
+		{op: OpClaim, next: p.rival(seen), now: p.now},
+		{op: OpSwap, seen: seen, next: next},
+		{op: OpSwap, seen: seen, next: next},
+		{op: OpGet, key: seen.Key},
+		{op: OpDelete, seen: next},
 	} {
 		_, err := c.make(p.t.Context(), p.store)
 		p.noError(string(c.op), err)

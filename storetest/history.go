@@ -12,7 +12,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 func historyChecks() []check {
@@ -138,7 +138,7 @@ func model() porcupine.Model {
 		Step: func(state, input, output any) (bool, any) {
 			made, got := as[call](input), as[answer](output)
 			next, want := as[register](state).apply(made)
-			if made.op != opGet {
+			if made.op != OpGet {
 				return got.done == want.done, next // what a refusal shows is a call of its own, see shown
 			}
 			if got.record.Parts != "" { // the commit names a result that is kept elsewhere
@@ -163,11 +163,11 @@ func as[T any](v any) T { return v.(T) }
 // what is held.
 func shown(op porcupine.Operation) (look porcupine.Operation, ok bool) {
 	made, got := as[call](op.Input), as[answer](op.Output)
-	nothing := equal(got.record, idempotent.Record{})
-	if got.done || made.op != opSwap && (made.op != opClaim || nothing) {
+	nothing := equal(got.record, store.Record{})
+	if got.done || made.op != OpSwap && (made.op != OpClaim || nothing) {
 		return look, false
 	}
-	op.Input = call{op: opGet, key: made.key}
+	op.Input = call{op: OpGet, key: made.key}
 	op.Output = answer{done: !nothing, record: got.record}
 	return op, true
 }

@@ -4,24 +4,24 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/fingerprint"
+	"github.com/go-idempotent/idempotent/store"
 )
 
-func layouts() []idempotent.Layout {
-	return []idempotent.Layout{idempotent.LayoutNative, idempotent.LayoutText, idempotent.LayoutValue}
+func layouts() []store.Layout {
+	return []store.Layout{store.LayoutNative, store.LayoutText, store.LayoutValue}
 }
 
 func layoutChecks() []check {
 	return []check{
 		{"text comes back as it was spelled", func(p *probe) {
 			for _, text := range append(spellings(), "no JSON", "{", `"`, " hello ") {
-				keepsLayout(p, idempotent.LayoutText, []byte(text))
+				keepsLayout(p, store.LayoutText, []byte(text))
 			}
 		}},
 		{"values come back in canonical form", func(p *probe) {
 			for _, text := range values() {
-				keepsLayout(p, idempotent.LayoutValue, canonicalJSON([]byte(text)))
+				keepsLayout(p, store.LayoutValue, canonicalJSON([]byte(text)))
 			}
 		}},
 		{"is replaced with the result", func(p *probe) {
@@ -64,13 +64,13 @@ func values() []string {
 }
 
 // laidOut returns r with this result in this layout.
-func laidOut(r idempotent.Record, layout idempotent.Layout, result []byte) idempotent.Record {
-	r.Layout, r.Result, r.Commit = layout, result, idempotent.Commit(r.Owner, result)
+func laidOut(r store.Record, layout store.Layout, result []byte) store.Record {
+	r.Layout, r.Result, r.Seal = layout, result, store.Seal(r.Owner, result)
 	return r
 }
 
 // keepsLayout writes the result by Swap, and under another key by Claim, and reads it on every way there is.
-func keepsLayout(p *probe, layout idempotent.Layout, result []byte) {
+func keepsLayout(p *probe, layout store.Layout, result []byte) {
 	p.t.Helper()
 	seen := p.inProgress()
 	seen.Layout = layout

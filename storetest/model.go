@@ -5,51 +5,41 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // register is the contract for one key in its shortest form. A store is right if no sequence of calls, and no history
 // of concurrent ones, tells it from a register.
 type register struct {
-	record idempotent.Record
+	record store.Record
 	held   bool
 }
 
-// operation is a method of a store.
-type operation string
-
-const (
-	opClaim  operation = "Claim"
-	opSwap   operation = "Swap"
-	opDelete operation = "Delete"
-	opGet    operation = "Get"
-)
-
 // call is one call of a store.
 type call struct {
-	op   operation
+	op   Op
 	key  string
-	seen idempotent.Record // of Swap and Delete
-	next idempotent.Record // of Claim and Swap
-	now  time.Time         // of Claim
+	seen store.Record // of Swap and Delete
+	next store.Record // of Claim and Swap
+	now  time.Time    // of Claim
 }
 
 // answer is what a call returned. The record is what is held where it was asked for, or was the cause of a refusal.
 type answer struct {
 	done   bool
-	record idempotent.Record
+	record store.Record
 }
 
 // apply returns the register after the call, and what a store answers to it.
 func (g register) apply(c call) (register, answer) {
 	switch c.op {
-	case opClaim:
-		if g.held && (g.record.Status != idempotent.StatusCompleted || c.now.Before(g.record.Expiry)) {
+	case OpClaim:
+		if g.held && !g.claimable(c.now) {
 			return g, answer{record: g.record}
 		}
 		return register{c.next, true}, answer{done: true}
-	case opSwap:
-		if !g.is(c.seen) {
+	case OpSwap:
+		if !g.is(c.seen) || g.shortened(c) {
 			return g, answer{record: g.record}
 		}
 		next := c.next
@@ -57,18 +47,30 @@ func (g register) apply(c call) (register, answer) {
 			next.Lease = g.record.Lease
 		}
 		return register{next, true}, answer{done: true}
-	case opDelete:
+	case OpDelete:
 		if !g.is(c.seen) {
 			return g, answer{}
 		}
 		return register{}, answer{done: true}
-	case opGet:
+	case OpGet, OpReadResult:
 	}
 	return g, answer{done: g.held, record: g.record}
 }
 
+// claimable reports whether the record has expired, and no lease lives.
+func (g register) claimable(now time.Time) bool {
+	live := g.record.Status == store.StatusInProgress && !g.record.Lease.IsZero() && now.Before(g.record.Lease)
+	return !live && !now.Before(g.record.Expiry)
+}
+
+// shortened reports whether a swap would move the lease of an owner back.
+func (g register) shortened(c call) bool {
+	same := c.seen.Owner != "" && c.next.Owner == c.seen.Owner && c.next.Status == store.StatusInProgress
+	return same && !c.next.Lease.IsZero() && c.next.Lease.Before(g.record.Lease)
+}
+
 // is reports whether a record is held and is the one that was seen.
-func (g register) is(seen idempotent.Record) bool {
+func (g register) is(seen store.Record) bool {
 	same := g.held && g.record.Status == seen.Status && g.record.Owner == seen.Owner
 	sameLease := g.record.Lease.Equal(seen.Lease)
 	if seen.Owner == "" {
@@ -78,23 +80,23 @@ func (g register) is(seen idempotent.Record) bool {
 }
 
 // make makes the call.
-func (c call) make(ctx context.Context, s idempotent.Store) (answer, error) {
+func (c call) make(ctx context.Context, s store.Store) (answer, error) {
 	var (
 		a   answer
 		err error
 	)
 	switch c.op {
-	case opClaim:
+	case OpClaim:
 		a.record, a.done, err = s.Claim(ctx, c.next, c.now)
-	case opSwap:
+	case OpSwap:
 		a.record, a.done, err = s.Swap(ctx, c.seen, c.next)
-	case opDelete:
+	case OpDelete:
 		a.done, err = s.Delete(ctx, c.seen)
-	case opGet:
+	case OpGet, OpReadResult:
 		a.record, a.done, err = s.Get(ctx, c.key)
 	}
-	if a.done && c.op != opGet {
-		a.record = idempotent.Record{} // the contract leaves open what a write that was not refused returns
+	if a.done && c.op != OpGet {
+		a.record = store.Record{} // the contract leaves open what a write that was not refused returns
 	}
 	return a, err
 }
@@ -103,13 +105,13 @@ func (a answer) equal(b answer) bool { return a.done == b.done && equal(a.record
 
 func (c call) String() string {
 	switch c.op {
-	case opClaim:
+	case OpClaim:
 		return fmt.Sprintf("Claim at %s\n%s", c.now.Format(time.RFC3339Nano), describe(c.next))
-	case opSwap:
+	case OpSwap:
 		return fmt.Sprintf("Swap\n%s\nfor\n%s", describe(c.seen), describe(c.next))
-	case opDelete:
+	case OpDelete:
 		return "Delete\n" + describe(c.seen)
-	case opGet:
+	case OpGet, OpReadResult:
 	}
 	return "Get " + c.key
 }

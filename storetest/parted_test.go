@@ -12,12 +12,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
-type record = idempotent.Record
+type record = store.Record
 
 // parted is a store that has all that a store can have: it keeps large results beside their records, and attributes
 // that it does not know.
@@ -42,14 +42,14 @@ func newParted() *parted {
 
 func partedFeatures() storetest.Features {
 	return storetest.Features{Foreign: &storetest.Foreign{
-		Put: func(_ context.Context, s idempotent.Store, key string) error {
+		Put: func(_ context.Context, s store.Store, key string) error {
 			p := partedOf(s)
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.foreign[key] = true
 			return nil
 		},
-		Has: func(_ context.Context, s idempotent.Store, key string) (bool, error) {
+		Has: func(_ context.Context, s store.Store, key string) (bool, error) {
 			p := partedOf(s)
 			p.mu.Lock()
 			defer p.mu.Unlock()
@@ -58,7 +58,7 @@ func partedFeatures() storetest.Features {
 	}}
 }
 
-func partedOf(s idempotent.Store) *parted {
+func partedOf(s store.Store) *parted {
 	if f, ok := s.(*faulty); ok {
 		return f.parted
 	}
@@ -93,13 +93,13 @@ func (p *parted) Delete(ctx context.Context, seen record) (bool, error) {
 
 func (p *parted) ReadResult(ctx context.Context, r record) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, &idempotent.StoreError{Op: "read result", Kind: idempotent.FailureTimeout, Err: err}
+		return nil, &store.Error{Op: "read result", Kind: store.FailureTimeout, Err: err}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	part, found := p.parts[r.Parts]
 	if !found {
-		return nil, &idempotent.UnreadableError{Reason: "the part is missing"}
+		return nil, &store.UnreadableError{Reason: "the part is missing"}
 	}
 	return bytes.Clone(part), nil
 }
@@ -180,7 +180,7 @@ func (f *faulty) ReadResult(ctx context.Context, r record) ([]byte, error) {
 type fault struct {
 	name   string
 	caught string // the check that catches it
-	inject func(*parted) idempotent.Store
+	inject func(*parted) store.Store
 }
 
 func faults() []fault {

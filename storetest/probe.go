@@ -6,14 +6,14 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // probe drives one store through one check. Its methods fail the check at the first answer that breaks the contract.
 // They must be called on the check's own goroutine.
 type probe struct {
 	t        tester
-	store    idempotent.Store
+	store    store.Store
 	features Features
 	now      time.Time // a whole second
 }
@@ -32,7 +32,7 @@ func (p *probe) in(t tester) *probe {
 }
 
 // claims claims r at the instant now and sees that it is then held.
-func (p *probe) claims(r idempotent.Record, now time.Time) {
+func (p *probe) claims(r store.Record, now time.Time) {
 	p.t.Helper()
 	held, claimed, err := p.store.Claim(p.t.Context(), r, now)
 	p.noError("Claim", err)
@@ -43,14 +43,14 @@ func (p *probe) claims(r idempotent.Record, now time.Time) {
 }
 
 // plant puts a record into the store before the check begins, and returns it.
-func (p *probe) plant(r idempotent.Record) idempotent.Record {
+func (p *probe) plant(r store.Record) store.Record {
 	p.t.Helper()
 	p.claims(r, p.now)
 	return r
 }
 
 // claimRefused claims r, and sees that held refuses it and stays.
-func (p *probe) claimRefused(r idempotent.Record, now time.Time, held idempotent.Record) {
+func (p *probe) claimRefused(r store.Record, now time.Time, held store.Record) {
 	p.t.Helper()
 	got, claimed, err := p.store.Claim(p.t.Context(), r, now)
 	p.noError("Claim", err)
@@ -62,7 +62,7 @@ func (p *probe) claimRefused(r idempotent.Record, now time.Time, held idempotent
 }
 
 // swaps swaps seen for next and sees that it is then held.
-func (p *probe) swaps(seen, next idempotent.Record) {
+func (p *probe) swaps(seen, next store.Record) {
 	p.t.Helper()
 	held, swapped, err := p.store.Swap(p.t.Context(), seen, next)
 	p.noError("Swap", err)
@@ -76,7 +76,7 @@ func (p *probe) swaps(seen, next idempotent.Record) {
 }
 
 // swapRefused swaps seen for next, and sees that held refuses it and stays.
-func (p *probe) swapRefused(seen, next, held idempotent.Record) {
+func (p *probe) swapRefused(seen, next, held store.Record) {
 	p.t.Helper()
 	got, swapped, err := p.store.Swap(p.t.Context(), seen, next)
 	p.noError("Swap", err)
@@ -88,7 +88,7 @@ func (p *probe) swapRefused(seen, next, held idempotent.Record) {
 }
 
 // deletes deletes the record that was seen and sees that it is gone.
-func (p *probe) deletes(seen idempotent.Record) {
+func (p *probe) deletes(seen store.Record) {
 	p.t.Helper()
 	deleted, err := p.store.Delete(p.t.Context(), seen)
 	p.noError("Delete", err)
@@ -99,7 +99,7 @@ func (p *probe) deletes(seen idempotent.Record) {
 }
 
 // deleteRefused deletes what was seen, and sees that held stays.
-func (p *probe) deleteRefused(seen, held idempotent.Record) {
+func (p *probe) deleteRefused(seen, held store.Record) {
 	p.t.Helper()
 	deleted, err := p.store.Delete(p.t.Context(), seen)
 	p.noError("Delete", err)
@@ -110,13 +110,13 @@ func (p *probe) deleteRefused(seen, held idempotent.Record) {
 }
 
 // holds sees that Get returns want.
-func (p *probe) holds(want idempotent.Record) {
+func (p *probe) holds(want store.Record) {
 	p.t.Helper()
 	p.same("the record held", want, p.get(want.Key))
 }
 
 // get returns the record held under key as the store returned it.
-func (p *probe) get(key string) idempotent.Record {
+func (p *probe) get(key string) store.Record {
 	p.t.Helper()
 	r, found, err := p.store.Get(p.t.Context(), key)
 	p.noError("Get", err)
@@ -137,7 +137,7 @@ func (p *probe) absent(key string) {
 }
 
 // same sees that got, which the store returned, is want in every field.
-func (p *probe) same(what string, want, got idempotent.Record) {
+func (p *probe) same(what string, want, got store.Record) {
 	p.t.Helper()
 	if d := difference(want, p.whole(got)); d != "" {
 		p.t.Fatalf("%s differs:\n%s", what, d)
@@ -145,7 +145,7 @@ func (p *probe) same(what string, want, got idempotent.Record) {
 }
 
 // whole returns a record that came from the store with its result in it, wherever the store keeps that.
-func (p *probe) whole(r idempotent.Record) idempotent.Record {
+func (p *probe) whole(r store.Record) store.Record {
 	p.t.Helper()
 	if r.Parts == "" {
 		return r
@@ -157,9 +157,9 @@ func (p *probe) whole(r idempotent.Record) idempotent.Record {
 	return r
 }
 
-func (p *probe) readResult(r idempotent.Record) []byte {
+func (p *probe) readResult(r store.Record) []byte {
 	p.t.Helper()
-	reader, ok := p.store.(idempotent.ResultReader)
+	reader, ok := p.store.(store.ResultReader)
 	if !ok {
 		p.t.Fatalf("Parts is set, but %T is no ResultReader", p.store)
 	}

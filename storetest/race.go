@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"sync"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 const (
@@ -36,13 +36,13 @@ func races() []race {
 	return []race{
 		{"claims for one key", func(p *probe) func(int) call {
 			first := p.inProgress()
-			return func(int) call { return call{op: opClaim, key: first.Key, next: p.rival(first), now: p.now} }
+			return func(int) call { return call{op: OpClaim, key: first.Key, next: p.rival(first), now: p.now} }
 		}},
 		{"claims over one expired record", func(p *probe) func(int) call {
 			held := p.completed()
 			held.Expiry = p.now
 			p.plant(held)
-			return func(int) call { return call{op: opClaim, key: held.Key, next: p.rival(held), now: p.now} }
+			return func(int) call { return call{op: OpClaim, key: held.Key, next: p.rival(held), now: p.now} }
 		}},
 		{"takeovers of one lapsed record", func(p *probe) func(int) call {
 			return takeovers(p.plant(p.inProgress()))
@@ -54,7 +54,7 @@ func races() []race {
 			held := p.plant(p.inProgress())
 			return func(n int) call {
 				if n%8 == 0 {
-					return call{op: opSwap, key: held.Key, seen: held, next: completion(held, []byte(`{"id":"ch_1"}`))}
+					return call{op: OpSwap, key: held.Key, seen: held, next: completion(held, []byte(`{"id":"ch_1"}`))}
 				}
 				return takeovers(held)(n)
 			}
@@ -63,20 +63,20 @@ func races() []race {
 			held := p.plant(p.inProgress())
 			return func(n int) call {
 				if n%2 == 0 {
-					return call{op: opDelete, key: held.Key, seen: held}
+					return call{op: OpDelete, key: held.Key, seen: held}
 				}
 				return takeovers(held)(n)
 			}
 		}},
 		{"releases", func(p *probe) func(int) call {
 			held := p.plant(p.inProgress())
-			return func(int) call { return call{op: opDelete, key: held.Key, seen: held} }
+			return func(int) call { return call{op: OpDelete, key: held.Key, seen: held} }
 		}},
 	}
 }
 
-func takeovers(held idempotent.Record) func(int) call {
-	return func(int) call { return call{op: opSwap, key: held.Key, seen: held, next: takeover(held)} }
+func takeovers(held store.Record) func(int) call {
+	return func(int) call { return call{op: OpSwap, key: held.Key, seen: held, next: takeover(held)} }
 }
 
 // oneWins makes all calls at the same time, and sees that one is done and the others report its record.
@@ -118,14 +118,14 @@ func oneWins(p *probe, nth func(int) call) {
 // isHeld sees that what the winner wrote is held, and is what the others were shown.
 func isHeld(p *probe, calls []call, answers []answer, winner int) {
 	won := calls[winner].next
-	if calls[winner].op == opDelete {
-		won = idempotent.Record{}
+	if calls[winner].op == OpDelete {
+		won = store.Record{}
 		p.absent(calls[winner].key)
 	} else {
 		p.holds(won)
 	}
 	for n, a := range answers {
-		if n != winner && calls[n].op != opDelete {
+		if n != winner && calls[n].op != OpDelete {
 			p.same("the record that a loser was shown", won, a.record)
 		}
 	}

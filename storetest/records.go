@@ -7,14 +7,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // inProgress returns a record as a first claim writes it, under a key of its own.
-func (p *probe) inProgress() idempotent.Record {
-	return idempotent.Record{
+func (p *probe) inProgress() store.Record {
+	return store.Record{
 		Key:         "storetest#" + rand.Text(),
-		Status:      idempotent.StatusInProgress,
+		Status:      store.StatusInProgress,
 		Owner:       rand.Text(),
 		Lease:       p.now.Add(30*time.Second + 123*time.Millisecond),
 		Expiry:      p.now.Add(time.Hour),
@@ -25,63 +25,63 @@ func (p *probe) inProgress() idempotent.Record {
 }
 
 // completed returns a completed record that has a value in every field.
-func (p *probe) completed() idempotent.Record {
+func (p *probe) completed() store.Record {
 	return completion(p.inProgress(), []byte(`{"id":"ch_1"}`))
 }
 
 // unknown returns a record of unknown outcome.
-func (p *probe) unknown() idempotent.Record {
+func (p *probe) unknown() store.Record {
 	r := p.inProgress()
-	r.Status, r.Reason = idempotent.StatusUnknown, "result-lost"
+	r.Status, r.Reason = store.StatusUnknown, "result-lost"
 	return r
 }
 
 // ownerless returns a record in progress as AWS Powertools writes it.
-func (p *probe) ownerless() idempotent.Record {
+func (p *probe) ownerless() store.Record {
 	r := p.inProgress()
-	return idempotent.Record{Key: r.Key, Status: r.Status, Lease: r.Lease, Expiry: r.Expiry}
+	return store.Record{Key: r.Key, Status: r.Status, Lease: r.Lease, Expiry: r.Expiry}
 }
 
 // completion returns r as its owner completes it. Every field has a value, and all that may change does.
-func completion(r idempotent.Record, result []byte) idempotent.Record {
-	r.Status = idempotent.StatusCompleted
+func completion(r store.Record, result []byte) store.Record {
+	r.Status = store.StatusCompleted
 	r.Lease = r.Lease.Add(time.Second)
 	r.Expiry = r.Expiry.Add(24 * time.Hour)
 	r.Result = result
-	r.Commit = idempotent.Commit(r.Owner, result)
+	r.Seal = store.Seal(r.Owner, result)
 	r.Reason = "error"
 	return r
 }
 
 // takeover returns the record with which another owner takes r over.
-func takeover(r idempotent.Record) idempotent.Record {
+func takeover(r store.Record) store.Record {
 	next := renewal(r)
-	next.Status, next.Owner = idempotent.StatusInProgress, rand.Text()
-	next.Result, next.Commit, next.Reason = nil, "", ""
+	next.Status, next.Owner = store.StatusInProgress, rand.Text()
+	next.Result, next.Seal, next.Reason = nil, "", ""
 	next.Attempt++
 	return next
 }
 
 // renewal returns r with a later lease and expiry. It has a lease also if r has none.
-func renewal(r idempotent.Record) idempotent.Record {
+func renewal(r store.Record) store.Record {
 	r.Expiry = r.Expiry.Add(30 * time.Second)
 	r.Lease = r.Expiry.Add(-59*time.Minute + 123*time.Millisecond)
 	return r
 }
 
 // rival returns a first claim by another owner of the key of r.
-func (p *probe) rival(r idempotent.Record) idempotent.Record {
+func (p *probe) rival(r store.Record) store.Record {
 	next := p.inProgress()
 	next.Key = r.Key
 	return next
 }
 
 // equal reports whether two records are the same in every field.
-func equal(a, b idempotent.Record) bool { return difference(a, b) == "" }
+func equal(a, b store.Record) bool { return difference(a, b) == "" }
 
 // difference names the fields in which got is not want; it is empty if there are none. No result and an empty one are
 // the same, instants are the same in every time zone.
-func difference(want, got idempotent.Record) string {
+func difference(want, got store.Record) string {
 	var b strings.Builder
 	field(&b, "Key", want.Key, got.Key)
 	field(&b, "Status", want.Status, got.Status)
@@ -94,7 +94,7 @@ func difference(want, got idempotent.Record) string {
 	}
 	field(&b, "Layout", want.Layout, got.Layout)
 	field(&b, "Parts", want.Parts, got.Parts)
-	field(&b, "Commit", want.Commit, got.Commit)
+	field(&b, "Commit", want.Seal, got.Seal)
 	field(&b, "Attempt", want.Attempt, got.Attempt)
 	instant(&b, "CreatedAt", want.CreatedAt, got.CreatedAt)
 	field(&b, "Reason", want.Reason, got.Reason)
@@ -114,7 +114,7 @@ func instant(b *strings.Builder, name string, want, got time.Time) {
 }
 
 // describe returns a record for a message, with the beginning of its result.
-func describe(r idempotent.Record) string {
+func describe(r store.Record) string {
 	result := excerpt(r.Result)
 	r.Result = nil
 	return fmt.Sprintf("\t%+v result %s", r, result)

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // largestResult is the largest answer in bytes that Lambda passes on for a synchronous invocation, as its own error
@@ -65,7 +65,7 @@ func keepsResult(p *probe, result []byte) {
 	p.swaps(seen, done)
 	p.claimRefused(p.rival(seen), p.now, done)
 	p.swapRefused(seen, takeover(seen), done)
-	if !done.Committed(p.whole(p.get(done.Key)).Result) {
+	if !done.Sealed(p.whole(p.get(done.Key)).Result) {
 		p.t.Fatalf("the commit does not name the result")
 	}
 }
@@ -159,7 +159,7 @@ func partsChecks() []check {
 }
 
 // swapAsRead swaps for a record that may have Parts, so that what is held is not what was handed in.
-func swapAsRead(p *probe, seen, next idempotent.Record) {
+func swapAsRead(p *probe, seen, next store.Record) {
 	p.t.Helper()
 	held, swapped, err := p.store.Swap(p.t.Context(), seen, next)
 	p.noError("Swap", err)

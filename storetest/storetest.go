@@ -1,9 +1,11 @@
-// Package storetest is the conformance suite of [idempotent.Store]: every store, of this module or of others, has to
+// Package storetest is the conformance suite of [store.Store]: every store, of this module or of others, has to
 // pass it. A store adopts it with one test:
 //
 //	func TestStore(t *testing.T) {
-//		storetest.Run(t, storetest.Features{}, func(testing.TB) idempotent.Store { return memory.New() })
+//		storetest.Run(t, storetest.Features{}, func(testing.TB) store.Store { return memory.New() })
 //	}
+//
+// Whoever writes a handler or what stands before a store finds [Faulty] here: a store that fails on purpose.
 //
 // It is test code: programs never import it.
 package storetest
@@ -13,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // Features tells the suite what a store lacks, and how to look behind its interface. The zero value is a store that
@@ -30,17 +32,17 @@ type Features struct {
 	Foreign *Foreign
 }
 
-// Foreign is access to attributes of a record that [idempotent.Record] does not show.
+// Foreign is access to attributes of a record that [store.Record] does not show.
 type Foreign struct {
 	_ struct{} // literals name their fields: more may come
 
 	// Put adds an attribute that the store does not know to the record held under key.
-	Put func(ctx context.Context, s idempotent.Store, key string) error
+	Put func(ctx context.Context, s store.Store, key string) error
 	// Has reports whether the record held under key still has that attribute.
-	Has func(ctx context.Context, s idempotent.Store, key string) (bool, error)
+	Has func(ctx context.Context, s store.Store, key string) (bool, error)
 }
 
-// Run checks that the stores which factory returns keep the contract of [idempotent.Store]. Each sentence of the
+// Run checks that the stores which factory returns keep the contract of [store.Store]. Each sentence of the
 // contract is a subtest with a store of its own, and one runs at a time.
 //
 // The stores may share one table, also with other runs: every key is random. The suite leaves records behind; factory
@@ -49,7 +51,7 @@ type Foreign struct {
 //
 // A store whose calls take 2 ms passes in less than 20 s. The flags of pgregory.net/rapid apply, and -short leaves out
 // results of more than 1 MiB.
-func Run(t *testing.T, f Features, factory func(tb testing.TB) idempotent.Store) {
+func Run(t *testing.T, f Features, factory func(tb testing.TB) store.Store) {
 	t.Helper()
 	now := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
 	for _, g := range groups() {

@@ -9,18 +9,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
 func TestMemoryStorePasses(t *testing.T) {
-	storetest.Run(t, storetest.Features{}, func(testing.TB) idempotent.Store { return memory.New() })
+	storetest.Run(t, storetest.Features{}, func(testing.TB) store.Store { return memory.New() })
 }
 
 func TestStoreThatKeepsOnlySmallResultsPasses(t *testing.T) {
 	const limit = 1000
-	storetest.Run(t, storetest.Features{MaxResult: limit}, func(testing.TB) idempotent.Store {
+	storetest.Run(t, storetest.Features{MaxResult: limit}, func(testing.TB) store.Store {
 		return refusesResultsAbove(limit)(newParted())
 	})
 }
@@ -29,11 +29,11 @@ func TestStoreThatKeepsOnlySmallResultsPasses(t *testing.T) {
 const faultVariable = "STORETEST_FAULT"
 
 func TestPartedStorePasses(t *testing.T) {
-	inject := func(s *parted) idempotent.Store { return s }
+	inject := func(s *parted) store.Store { return s }
 	if name := os.Getenv(faultVariable); name != "" {
 		inject = faultNamed(t, name).inject
 	}
-	storetest.Run(t, partedFeatures(), func(testing.TB) idempotent.Store { return inject(newParted()) })
+	storetest.Run(t, partedFeatures(), func(testing.TB) store.Store { return inject(newParted()) })
 }
 
 // TestFaultsAreCaught runs the suite against stores with one fault each, in a process of its own because it has to fail

@@ -3,7 +3,7 @@ package storetest
 import (
 	"time"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 func swapChecks() []check {
@@ -24,6 +24,7 @@ func swapChecks() []check {
 				seen = next
 			}
 		}},
+		{"never moves the lease of an owner back", swapNeverShortens},
 		{"completes a record", func(p *probe) {
 			seen := p.plant(p.inProgress())
 			p.swaps(seen, completion(seen, []byte(`{"id":"ch_1"}`)))
@@ -31,7 +32,7 @@ func swapChecks() []check {
 		{"marks a record UNKNOWN, and lets its owner complete it later", func(p *probe) {
 			seen := p.plant(p.inProgress())
 			unknown := seen
-			unknown.Status, unknown.Reason = idempotent.StatusUnknown, "result-lost"
+			unknown.Status, unknown.Reason = store.StatusUnknown, "result-lost"
 			p.swaps(seen, unknown)
 			p.swaps(unknown, completion(unknown, []byte(`{"id":"ch_1"}`)))
 		}},
@@ -63,6 +64,28 @@ func swapChecks() []check {
 	}
 }
 
+// swapNeverShortens lets a renewal arrive after a later one, as a slow network may have it.
+func swapNeverShortens(p *probe) {
+	first := p.plant(p.inProgress())
+	blind := first
+	blind.Lease = time.Time{} // the owner does not know which of its renewals have landed
+	early, late := renewal(first), renewal(renewal(first))
+	p.swaps(blind, late)
+	p.swapRefused(blind, early, late)
+	p.swapRefused(late, early, late)
+	shorter := late
+	shorter.Lease = late.Lease.Add(-time.Millisecond)
+	p.swapRefused(blind, shorter, late)
+	p.swaps(blind, late) // a lease that stays is not shorter
+	late.Lease = late.Lease.Add(time.Millisecond)
+	p.swaps(blind, late)
+
+	// Another owner starts afresh: the undo of a takeover ends the lease.
+	undone := late
+	undone.Owner, undone.Lease = "C", first.Lease
+	p.swaps(blind, undone)
+}
+
 func swapKeepsLease(p *probe) {
 	seen := p.plant(p.inProgress())
 	held := renewal(seen)
@@ -86,21 +109,21 @@ func swapKeepsLease(p *probe) {
 
 func swapClears(p *probe) {
 	seen := p.plant(p.completed())
-	next := idempotent.Record{
-		Key: seen.Key, Status: idempotent.StatusInProgress, Owner: "B", Lease: seen.Lease, Expiry: seen.Expiry,
+	next := store.Record{
+		Key: seen.Key, Status: store.StatusInProgress, Owner: "B", Lease: seen.Lease, Expiry: seen.Expiry,
 	}
 	p.swaps(seen, next)
 }
 
 // swapRefusedAbsent swaps seen for next, and sees that nothing is held, neither before nor after.
-func (p *probe) swapRefusedAbsent(seen, next idempotent.Record) {
+func (p *probe) swapRefusedAbsent(seen, next store.Record) {
 	p.t.Helper()
 	held, swapped, err := p.store.Swap(p.t.Context(), seen, next)
 	p.noError("Swap", err)
 	if swapped {
 		p.t.Fatalf("Swap replaced a record that is not held")
 	}
-	p.same("the record that a refused Swap returned", idempotent.Record{}, held)
+	p.same("the record that a refused Swap returned", store.Record{}, held)
 	p.absent(seen.Key)
 }
 
@@ -132,7 +155,7 @@ func swapStale(p *probe) {
 		p.swapRefused(blind, completion(stale, []byte(`{"id":"ch_2"}`)), held)
 		p.deleteRefused(blind, held)
 
-		if held.Status == idempotent.StatusInProgress {
+		if held.Status == store.StatusInProgress {
 			done := completion(held, []byte(`{"id":"ch_1"}`))
 			p.swaps(held, done)
 			held = done

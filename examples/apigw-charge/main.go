@@ -67,9 +67,9 @@ func newHandler(ctx context.Context) (lambda.Handler, error) {
 	observer := idempotent.WithObserver(observe.All(observe.EMF(os.Stdout), observe.Slog(nil)))
 	switch format := os.Getenv("PAYLOAD_FORMAT"); format {
 	case "", "2.0":
-		return idempotent.Wrap(charge.Handler(provider), store, observer), nil
+		return idempotent.Wrap(charge.Handler(provider), store, charge.Effects(), observer), nil
 	case "1.0":
-		return idempotent.Wrap(rest(charge.Handler(provider)), store, observer), nil
+		return idempotent.Wrap(rest(charge.Handler(provider)), store, charge.Effects(), observer), nil
 	default:
 		return nil, fmt.Errorf("PAYLOAD_FORMAT=%q is neither 1.0 nor 2.0", format)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/charge"
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/payments"
+	"github.com/go-idempotent/idempotent/idempotenttest"
 )
 
 func TestARestAPIGetsTheAnswersOfAnHTTPAPI(t *testing.T) {
@@ -46,7 +47,7 @@ func TestARestAPIGetsTheAnswersOfAnHTTPAPI(t *testing.T) {
 			Body: base64.StdEncoding.EncodeToString([]byte(body)), IsBase64Encoded: true,
 		}, 201, "application/json"},
 	} {
-		out, err := handler(t.Context(), c.event)
+		out, err := handler(idempotenttest.Context(t), c.event)
 		require.NoError(t, err, c.name)
 		require.Equal(t, c.status, out.StatusCode, "%s: %s", c.name, out.Body)
 		require.Equal(t, c.mediaType, out.Headers["Content-Type"], c.name)

@@ -18,6 +18,7 @@ import (
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dynamolocal"
 	"github.com/go-idempotent/idempotent/internal/stack"
+	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
@@ -105,8 +106,8 @@ func TestThePolicyAllowsTheCallsOfTheStoreAndNoOthers(t *testing.T) {
 // TestTheStoreMakesEveryCallThatThePolicyAllows runs the conformance suite on the template's table.
 func TestTheStoreMakesEveryCallThatThePolicyAllows(t *testing.T) {
 	table, calls := newTable(t), &recorder{}
-	store := dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t), calls.observe), table)
-	storetest.Run(t, storetest.Features{}, func(testing.TB) idempotent.Store { return store })
+	records := dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t), calls.observe), table)
+	storetest.Run(t, storetest.Features{}, func(testing.TB) store.Store { return records })
 	require.Equal(t, allowed(t), calls.called())
 }
 
@@ -145,11 +146,11 @@ func TestThePolicyAllowsTheKeysOfTheFunctionAndNoOthers(t *testing.T) {
 	require.Equal(t, "false", st.Condition["Null"]["dynamodb:LeadingKeys"], "without keys ForAllValues holds")
 
 	calls := &recorder{}
-	store := dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t), calls.observe), newTable(t))
+	records := dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t), calls.observe), newTable(t))
 	function := s.Resources["ChargeFunction"].At("FunctionName").(string)
 	require.Equal(t, operation, function)
 	handler := idempotent.Wrap(
-		func(_ context.Context, size int) (string, error) { return bulky(size), nil }, store,
+		func(_ context.Context, size int) (string, error) { return bulky(size), nil }, records,
 		idempotent.WithOperation(function),
 		idempotent.WithKey(func(size int) (string, error) { return strings.Repeat("k", size%7+1), nil }))
 	for _, size := range []int{10, 1_000_000} {

@@ -24,6 +24,10 @@ type (
 	response = events.APIGatewayV2HTTPResponse
 )
 
+// Effects says that repeating a charge does no harm: the provider takes the derived key, and knows a charge that it has made. So
+// the key of a request whose answer could not be stored heals by itself.
+func Effects() idempotent.Option { return idempotent.WithEffects(idempotent.Repeatable) }
+
 // Handler returns the handler. What becomes of its answers when the client sends the same key again:
 //
 //	201  charged                              replayed

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/charge"
+	"github.com/go-idempotent/idempotent/idempotenttest"
 )
 
 func TestAChargeIsAnsweredWithIDAndWhatWasCharged(t *testing.T) {
@@ -198,7 +199,7 @@ func TestTheProvidersAnswerDecidesTheStatus(t *testing.T) {
 func TestAProviderThatDoesNotAnswerInTimeIsABadGateway(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t, silence)
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	ctx, cancel := context.WithTimeout(idempotenttest.Context(t), 100*time.Millisecond)
 	defer cancel()
 	out, err := charge.Handler(p)(ctx, post("", order))
 	require.NoError(t, err)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/charge"
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/payments"
+	"github.com/go-idempotent/idempotent/idempotenttest"
 )
 
 const order = `{"amount":1999,"currency":"usd","source":"tok_visa","metadata":{"order":9007199254740993,"weight":1.10}}`
@@ -110,7 +111,7 @@ func silence(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() 
 // handle runs the bare handler, as Lambda would with a deadline.
 func handle(t *testing.T, p payments.Provider, e events.APIGatewayV2HTTPRequest) events.APIGatewayV2HTTPResponse {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(idempotenttest.Context(t), 10*time.Second)
 	defer cancel()
 	out, err := charge.Handler(p)(ctx, e)
 	require.NoError(t, err)

@@ -12,8 +12,9 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/charge"
-	"github.com/go-idempotent/idempotent/internal/faultstore"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // function is the wrapped handler in one sandbox.
@@ -22,7 +23,7 @@ type function struct {
 	handler *idempotent.Handler[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse]
 }
 
-func newFunction(t *testing.T, p *provider, s idempotent.Store, opts ...idempotent.Option) *function {
+func newFunction(t *testing.T, p *provider, s store.Store, opts ...idempotent.Option) *function {
 	t.Helper()
 	return &function{t, idempotent.Wrap(charge.Handler(p), s, opts...)}
 }
@@ -148,21 +149,21 @@ func TestARequestThatMeetsARunningOneIsToldToWait(t *testing.T) {
 
 func TestAfterACrashTheProviderIsAskedAgainWithTheSameKey(t *testing.T) {
 	t.Parallel()
-	p, store := newProvider(t, nil), memory.New()
+	p, records := newProvider(t, nil), memory.New()
 	// This sandbox charges, and is dead to the table before it has stored the result.
 	ctx, die := context.WithTimeout(t.Context(), time.Second)
 	defer die()
 	payload, err := json.Marshal(post("k", order))
 	require.NoError(t, err)
-	dying := newFunction(t, p, faultstore.New(store, faultstore.OnOp(faultstore.Swap, faultstore.DieBefore)))
+	dying := newFunction(t, p, storetest.NewFaulty(records, storetest.OnOp(storetest.OpSwap, storetest.DieBefore)))
 	result, err := dying.handler.Invoke(ctx, payload)
 	require.NoError(t, err)
 	var lost events.APIGatewayV2HTTPResponse
 	require.NoError(t, json.Unmarshal(result, &lost))
 	require.Equal(t, 201, lost.StatusCode)
 
-	require.Equal(t, 409, newFunction(t, p, store).invoke(post("k", order)).StatusCode, "the lease lasts")
-	later := newFunction(t, p, store, idempotent.WithClock(func() time.Time { return time.Now().Add(time.Minute) }))
+	require.Equal(t, 409, newFunction(t, p, records).invoke(post("k", order)).StatusCode, "the lease lasts")
+	later := newFunction(t, p, records, idempotent.WithClock(func() time.Time { return time.Now().Add(time.Minute) }))
 	recovered := later.invoke(post("k", order))
 
 	require.Equal(t, 201, recovered.StatusCode)

@@ -16,6 +16,7 @@ import (
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/front"
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/localstore"
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/payments"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // sandboxCommand is the argument that makes this program a sandbox.
@@ -95,15 +96,15 @@ func (s *sandbox) stop() error {
 
 // runSandbox is the child: it serves the function until its standard input closes.
 func runSandbox(ctx context.Context, getenv func(string) string, out io.Writer) error {
-	var store idempotent.Store = remote.NewStore(getenv(recordsVariable))
+	var records store.Store = remote.NewStore(getenv(recordsVariable))
 	if endpoint := getenv(endpointVariable); endpoint != "" {
-		store = localstore.Attach(endpoint, getenv(tableVariable))
+		records = localstore.Attach(endpoint, getenv(tableVariable))
 	}
 	provider, err := payments.NewClient(getenv(providerVariable))
 	if err != nil {
 		return err
 	}
-	handler := idempotent.Wrap(charge.Handler(provider), store,
+	handler := idempotent.Wrap(charge.Handler(provider), records, charge.Effects(),
 		idempotent.WithTiming(idempotent.Timing{Margin: leaseMargin}))
 	s, err := listen(ctx, &front.Front{Function: handler, Routes: []string{charge.Route}, Timeout: invocationTimeout})
 	if err != nil {

@@ -60,7 +60,7 @@ func run(ctx context.Context, getenv func(string) string, out io.Writer) (err er
 	}
 	introduce(out, listener.Addr(), store.Settings)
 
-	handler := idempotent.Wrap(charge.Handler(provider.Provider), store.Store, idempotent.WithObserver(provider.report))
+	handler := idempotent.Wrap(charge.Handler(provider.Provider), store.Store, charge.Effects(), idempotent.WithObserver(provider.report))
 	return serve(ctx, listener, &front.Front{Function: handler, Routes: []string{charge.Route}})
 }
 

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dynamolocal"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // Settings say which store a run gets. They come from the environment of the same names.
@@ -34,7 +34,7 @@ func FromEnvironment(getenv func(string) string) Settings {
 
 // Opened is a store that is ready for use.
 type Opened struct {
-	idempotent.Store
+	store.Store
 
 	// Settings are those that it was opened with; Endpoint and Table are set if it is on DynamoDB.
 	Settings
@@ -55,7 +55,7 @@ func Open(ctx context.Context, s Settings) (*Opened, error) {
 }
 
 // Attach is the store on a table that another process has created.
-func Attach(endpoint, table string) idempotent.Store {
+func Attach(endpoint, table string) store.Store {
 	return dynamo.New(dynamolocal.Client(endpoint), table)
 }
 

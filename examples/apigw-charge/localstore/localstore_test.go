@@ -5,10 +5,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/localstore"
 	"github.com/go-idempotent/idempotent/internal/dynamolocal"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 func TestMemoryIsTheDefault(t *testing.T) {
@@ -29,7 +29,7 @@ func TestATableIsCreatedAndSharedByWhoeverAttaches(t *testing.T) {
 		s, err := localstore.Open(t.Context(), localstore.Settings{Store: "dynamodb", Endpoint: endpoint, Table: "localstore-test"})
 		require.NoError(t, err)
 		require.Equal(t, endpoint, s.Endpoint)
-		_, err = s.Delete(t.Context(), idempotent.Record{Key: "k", Status: idempotent.StatusInProgress, Owner: "me"})
+		_, err = s.Delete(t.Context(), store.Record{Key: "k", Status: store.StatusInProgress, Owner: "me"})
 		require.NoError(t, err)
 		_, found, err := localstore.Attach(s.Endpoint, s.Table).Get(t.Context(), "k")
 		require.NoError(t, err)

@@ -8,15 +8,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/demo/remote"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
 func TestStoreKeepsTheContract(t *testing.T) {
 	// A demonstration has small results; large ones would only be slow.
-	storetest.Run(t, storetest.Features{MaxResult: 64 << 10}, func(tb testing.TB) idempotent.Store {
+	storetest.Run(t, storetest.Features{MaxResult: 64 << 10}, func(tb testing.TB) store.Store {
 		server := httptest.NewServer(remote.Serve(memory.New()))
 		tb.Cleanup(server.Close)
 		return remote.NewStore(server.URL)
@@ -32,12 +32,12 @@ func TestAWriteWithoutAnAnswerMayHaveBeenApplied(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 
-	_, claimed, err := remote.NewStore(server.URL).Claim(t.Context(), idempotent.Record{Key: "k", Owner: "me"}, time.Now())
+	_, claimed, err := remote.NewStore(server.URL).Claim(t.Context(), store.Record{Key: "k", Owner: "me"}, time.Now())
 
 	require.False(t, claimed)
-	var failure *idempotent.StoreError
+	var failure *store.Error
 	require.ErrorAs(t, err, &failure)
-	require.Equal(t, idempotent.FailureUnavailable, failure.Kind)
+	require.Equal(t, store.FailureUnavailable, failure.Kind)
 	require.False(t, failure.NotApplied)
 	_, found, err := inner.Get(t.Context(), "k")
 	require.NoError(t, err)
@@ -51,7 +51,7 @@ func TestAServerThatFailsIsUnavailable(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	_, _, err := remote.NewStore(server.URL).Get(t.Context(), "k")
-	var failure *idempotent.StoreError
+	var failure *store.Error
 	require.ErrorAs(t, err, &failure)
-	require.Equal(t, idempotent.FailureUnavailable, failure.Kind)
+	require.Equal(t, store.FailureUnavailable, failure.Kind)
 }

@@ -8,23 +8,23 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // call is the body of a request, reply that of its answer. The path names the method of the store.
 type call struct {
-	Seen, Next idempotent.Record
+	Seen, Next store.Record
 	Now        time.Time
 	Key        string
 }
 
 type reply struct {
-	Held idempotent.Record
+	Held store.Record
 	Done bool
 }
 
 // Serve returns the server of a store.
-func Serve(s idempotent.Store) http.Handler {
+func Serve(s store.Store) http.Handler {
 	mux := http.NewServeMux()
 	serve := func(method string, do func(ctx context.Context, c call) (reply, error)) {
 		mux.HandleFunc("POST /"+method, func(w http.ResponseWriter, req *http.Request) {

@@ -9,54 +9,54 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
-// Store is an [idempotent.Store] that another process serves. Make one with [NewStore].
+// Store is a [store.Store] that another process serves. Make one with [NewStore].
 type Store struct {
 	url  string
 	http *http.Client
 }
 
-var _ idempotent.Store = (*Store)(nil)
+var _ store.Store = (*Store)(nil)
 
 // NewStore returns the store that is served at a URL such as "http://127.0.0.1:41234".
 func NewStore(url string) *Store {
 	return &Store{url: url, http: &http.Client{}}
 }
 
-// Claim implements [idempotent.Store].
-func (s *Store) Claim(ctx context.Context, r idempotent.Record, now time.Time) (idempotent.Record, bool, error) {
+// Claim implements [store.Store].
+func (s *Store) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
 	return s.call(ctx, "claim", call{Next: r, Now: now})
 }
 
-// Swap implements [idempotent.Store].
-func (s *Store) Swap(ctx context.Context, seen, next idempotent.Record) (idempotent.Record, bool, error) {
+// Swap implements [store.Store].
+func (s *Store) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
 	return s.call(ctx, "swap", call{Seen: seen, Next: next})
 }
 
-// Delete implements [idempotent.Store].
-func (s *Store) Delete(ctx context.Context, seen idempotent.Record) (bool, error) {
+// Delete implements [store.Store].
+func (s *Store) Delete(ctx context.Context, seen store.Record) (bool, error) {
 	_, deleted, err := s.call(ctx, "delete", call{Seen: seen})
 	return deleted, err
 }
 
-// Get implements [idempotent.Store].
-func (s *Store) Get(ctx context.Context, key string) (idempotent.Record, bool, error) {
+// Get implements [store.Store].
+func (s *Store) Get(ctx context.Context, key string) (store.Record, bool, error) {
 	return s.call(ctx, "get", call{Key: key})
 }
 
-func (s *Store) call(ctx context.Context, method string, c call) (idempotent.Record, bool, error) {
+func (s *Store) call(ctx context.Context, method string, c call) (store.Record, bool, error) {
 	r, err := s.send(ctx, method, c)
 	if err == nil {
 		return r.Held, r.Done, nil
 	}
-	kind := idempotent.FailureUnavailable
+	kind := store.FailureUnavailable
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		kind = idempotent.FailureTimeout
+		kind = store.FailureTimeout
 	}
 	// NotApplied stays false: a lost answer does not say whether the write was applied.
-	return idempotent.Record{}, false, &idempotent.StoreError{Op: method, Kind: kind, Err: err}
+	return store.Record{}, false, &store.Error{Op: method, Kind: kind, Err: err}
 }
 
 func (s *Store) send(ctx context.Context, method string, c call) (reply, error) {

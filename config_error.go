@@ -1,0 +1,77 @@
+package idempotent
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// ConfigError reports everything that is wrong with the configuration of a handler, or of an observer.
+type ConfigError struct {
+	// Problems are complete sentences without a full stop, each naming the option or field and the bad value.
+	Problems []string
+}
+
+func (e *ConfigError) Error() string {
+	return "idempotent: configuration: " + strings.Join(e.Problems, "; ")
+}
+
+// problems collects what is wrong with a configuration.
+type problems []string
+
+func (p *problems) addf(format string, args ...any) { *p = append(*p, fmt.Sprintf(format, args...)) }
+
+func (p *problems) addError(err error) {
+	several, ok := errors.AsType[*ConfigError](err)
+	switch {
+	case err == nil:
+	case ok:
+		*p = append(*p, several.Problems...)
+	default:
+		*p = append(*p, err.Error())
+	}
+}
+
+func (p *problems) panicIfAny() {
+	if len(*p) > 0 {
+		panic(&ConfigError{Problems: *p})
+	}
+}
+
+func atLeast(option, field string, d, least time.Duration) error {
+	if d >= least {
+		return nil
+	}
+	if field != "" {
+		option += ": " + field
+	}
+	return fmt.Errorf("%s: %v is less than %v", option, d, least)
+}
+
+// naming puts the option in front of an error.
+func naming(option string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", option, err)
+}
+
+// joinProblems makes one error of all errors that are not nil. It returns nil if there is none.
+func joinProblems(errs ...error) error {
+	var p problems
+	for _, err := range errs {
+		p.addError(err)
+	}
+	if p == nil {
+		return nil
+	}
+	return &ConfigError{Problems: p}
+}
+
+func atLeastBytes(option string, size, least int) error {
+	if size >= least {
+		return nil
+	}
+	return fmt.Errorf("%s: %d bytes are less than %d", option, size, least)
+}

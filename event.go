@@ -1,0 +1,92 @@
+package idempotent
+
+import "time"
+
+// Outcome is how a delivery was answered.
+type Outcome string
+
+// The outcomes. Each delivery has exactly one.
+const (
+	// OutcomeExecuted: the handler ran under a claim, and its own result or error was returned.
+	OutcomeExecuted Outcome = "executed"
+	// OutcomeReplayed: the stored result was returned.
+	OutcomeReplayed Outcome = "replayed"
+	// OutcomeResolved: a resolver settled an earlier execution, and the result it found was returned.
+	OutcomeResolved Outcome = "resolved"
+	// OutcomeMissingKey, OutcomeInvalidKey and OutcomeMismatch: the client misused the key.
+	OutcomeMissingKey Outcome = "missing key"
+	OutcomeInvalidKey Outcome = "invalid key"
+	OutcomeMismatch   Outcome = "mismatch"
+	// OutcomeStale: the timestamp of the request is missing, malformed or too old.
+	OutcomeStale Outcome = "stale"
+	// OutcomeMissingTenant: the caller cannot be identified, although [HTTP.RequireTenant] asks for it.
+	OutcomeMissingTenant Outcome = "missing tenant"
+	// OutcomeInProgress: another execution holds the key.
+	OutcomeInProgress Outcome = "in progress"
+	// OutcomeSuperseded: the handler, or the resolver, ran, but lost its lease, and another execution of the request holds the key.
+	OutcomeSuperseded Outcome = "superseded"
+	// OutcomeUnknown: nobody knows whether an earlier execution had its effect.
+	OutcomeUnknown Outcome = "unknown outcome"
+	// OutcomeUnreadable: the stored record cannot be understood; an operator has to look.
+	OutcomeUnreadable Outcome = "unreadable"
+	// OutcomeStoreUnavailable: the store could not answer, and the handler did not run.
+	OutcomeStoreUnavailable Outcome = "store unavailable"
+	// OutcomeRefused: the request could not be prepared, because a function of the configuration failed, or because the
+	// payload is no event of the handler.
+	OutcomeRefused Outcome = "refused"
+	// OutcomePanicked: the handler, or a function of the configuration, panicked or called runtime.Goexit. The panic
+	// continues.
+	OutcomePanicked Outcome = "panicked"
+	// OutcomeUnprotected: the handler ran without protection, because the request needs no key and carries none, or
+	// because its HTTP method is never protected.
+	OutcomeUnprotected Outcome = "unprotected"
+	// OutcomeDisabled: the handler ran without protection, because the protection is turned off.
+	OutcomeDisabled Outcome = "disabled"
+)
+
+// Settlement is what became of the record of an execution.
+type Settlement string
+
+// The settlements. A delivery that neither ran the handler under a claim nor asked a resolver has none.
+const (
+	// SettledCompleted: the result is stored.
+	SettledCompleted Settlement = "completed"
+	// SettledReleased: the record is gone, and the next delivery executes.
+	SettledReleased Settlement = "released"
+	// SettledUnknown: the record is UNKNOWN, see Event.Reason.
+	SettledUnknown Settlement = "unknown"
+	// SettledElsewhere: the execution lost its lease, and another delivery owns the record now.
+	SettledElsewhere Settlement = "elsewhere"
+	// SettledFailed: the store did not answer; the record stays in progress until its lease ends.
+	SettledFailed Settlement = "failed"
+)
+
+// Event reports one delivery to the observer. It holds no key, no payload and no result, except for what the handler
+// itself put into its error.
+type Event struct {
+	Operation string
+	// RecordKey is the operation and a digest of scope and key. It is empty if the delivery ended before it had one, or
+	// needed none.
+	RecordKey  string
+	Outcome    Outcome
+	Settlement Settlement
+	// Reason says why the record is UNKNOWN. It is empty if the record is not UNKNOWN.
+	Reason string
+	// Attempt is the number of this execution under its record, from 1. It is 0 if nothing was claimed.
+	Attempt int
+	// Recovered is true if the claim was a takeover.
+	Recovered bool
+	// Err is the error that the delivery ended with, nil if it ended well. It is the handler's own error with its
+	// marks, also if the handler returned a response beside it, or an error of this package. If a resolver or an
+	// encoder failed, its error is joined to it.
+	Err error
+	// StoreErr is the last failure of the store that did not decide the answer: a claim that could not be undone, a
+	// renewal, a completion or a release that failed. It is nil if there was none.
+	StoreErr error
+	// Claim, Wait, Handle and Settle are the durations of the phases, 0 for a phase that did not happen. Wait is how
+	// long the delivery waited for a running execution, see [WithWait]; it includes the reads of the record and the
+	// claims after them.
+	Claim, Wait, Handle, Settle time.Duration
+	// ResultBytes is the size of the result that was stored or replayed.
+	ResultBytes int
+}

@@ -1,0 +1,154 @@
+package idempotent
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	"github.com/aws/aws-lambda-go/lambda/handlertrace"
+	"github.com/aws/aws-lambda-go/lambda/messages"
+
+	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/internal/protocol"
+)
+
+// wrapped is what Wrap makes of a handler and its options. It is immutable.
+type wrapped[In, Out any] struct {
+	handler  func(context.Context, In) (Out, error)
+	resolver func(context.Context, Execution, In) (Resolution[Out], error)
+	// keeps reports whether a result is to be stored. If it is nil, every result is.
+	keeps func(Out) bool
+	shape shape[In, Out]
+	// settings are what the protocol has to know of the handler.
+	settings *protocol.Settings
+	// records reads and writes records as another program does, which shares them. It is nil if no program does.
+	records  sharedRecords
+	observe  func(context.Context, Event)
+	disabled bool
+}
+
+// work is what the protocol calls during one delivery: it runs the handler, or asks the resolver.
+type work[In, Out any] struct {
+	*wrapped[In, Out]
+	source source[In]
+	answer answer[Out]
+	// ran is true once the handler has returned. From then on the answer is the handler's own.
+	ran bool
+	// result is the JSON text of the result that was stored, or that is to be stored.
+	result []byte
+	// unanswered is an error that is not part of the answer. Only the observer gets it.
+	unanswered error
+	// notEncoded is why the result cannot be written as the other program writes its results.
+	notEncoded error
+}
+
+// call decodes the event and runs the handler. It sets *returned as soon as the handler has returned. If the payload is
+// no event of the handler, call returns the error of the decoder, and the handler has not run.
+func (w *work[In, Out]) call(ctx context.Context, returned *bool) error {
+	in, err := w.source.event()
+	if err != nil {
+		return err
+	}
+	trace := handlertrace.FromContext(ctx)
+	if trace.RequestEvent != nil {
+		trace.RequestEvent(ctx, in)
+	}
+	a := &w.answer
+	a.out, a.err = w.handler(ctx, in)
+	*returned, w.ran = true, true
+	a.given = w.shape.answers(a.out, a.err)
+	if a.err == nil && trace.ResponseEvent != nil {
+		trace.ResponseEvent(ctx, a.out)
+	}
+	return nil
+}
+
+// Execute implements [protocol.Work].
+func (w *work[In, Out]) Execute(ctx context.Context, returned *bool) protocol.Ended {
+	if err := w.call(ctx, returned); err != nil {
+		w.answer.err = err
+		return protocol.Ended{Err: NotExecuted(err)}
+	}
+	a := &w.answer
+	a.encode()
+	e := protocol.Ended{Err: a.err, Keep: a.err == nil && (w.keeps == nil || w.keeps(a.out))}
+	if e.Keep || execution.MarkOf(a.err) == execution.Terminal {
+		e.Failure = !a.given
+		e.Result, e.ResultErr = w.storedAnswer()
+	}
+	return e
+}
+
+// storedAnswer returns what a completed record keeps of the answer: the result, or the failure.
+func (w *work[In, Out]) storedAnswer() (result []byte, err error) {
+	failed := !w.answer.given
+	if failed {
+		result, err = encodeJSON(failureOf(w.answer.err))
+	} else {
+		result, err = w.shape.stored(&w.answer)
+	}
+	if err != nil {
+		w.unanswered = err
+		return nil, err
+	}
+	return w.encoded(result, failed)
+}
+
+// encoded returns a result in the form that the record keeps: as it is, or as the program writes it that shares the
+// record.
+func (w *work[In, Out]) encoded(result []byte, failed bool) ([]byte, error) {
+	w.result = result
+	if w.records == nil {
+		return result, nil
+	}
+	text, err := w.records.encode(result, failed)
+	if err != nil {
+		w.notEncoded = err
+	}
+	return text, err
+}
+
+// Resolve implements [protocol.Work].
+func (w *work[In, Out]) Resolve(ctx context.Context, c execution.Claim) protocol.Resolution {
+	r, err := w.ask(ctx, c)
+	if err == nil && r.finding == protocol.HasExecuted {
+		a := answer[Out]{out: r.out, given: true}
+		w.result, err = w.shape.stored(&a)
+	}
+	if err != nil {
+		w.unanswered = fmt.Errorf("resolver: %w", err)
+		return protocol.Resolution{Finding: protocol.StillUnknown}
+	}
+	found := protocol.Resolution{Finding: r.finding}
+	if r.finding == protocol.HasExecuted {
+		found.Result, found.ResultErr = w.encoded(w.result, false)
+	}
+	return found
+}
+
+func (w *work[In, Out]) ask(ctx context.Context, c execution.Claim) (Resolution[Out], error) {
+	in, err := w.source.event()
+	if err != nil {
+		return Resolution[Out]{}, err
+	}
+	return w.resolver(ctx, executionOf(c), in)
+}
+
+// failure is a stored error, in the form in which Lambda reports errors.
+type failure struct {
+	Type    string `json:"errorType"`
+	Message string `json:"errorMessage"`
+}
+
+// failureOf returns what Lambda would report for err: the name of its Go type, and its text.
+func failureOf(err error) failure {
+	err = execution.Stripped(err)
+	if reported, ok := err.(messages.InvokeResponse_Error); ok { //nolint:errorlint // Lambda looks at the outermost type
+		return failure{Type: reported.Type, Message: reported.Message}
+	}
+	t := reflect.TypeOf(err)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return failure{Type: t.Name(), Message: err.Error()}
+}

@@ -1,0 +1,113 @@
+// Package execution holds what the context of a handler knows of its delivery: the claim that the handler runs under, the
+// marks on its errors, and why its context may have ended. The protocol puts it there. The root package, and packages
+// beside it that act inside a handler, ask for it here.
+//
+// It imports package store and package fingerprint only, so that everything above can import it.
+package execution
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+
+	"github.com/go-idempotent/idempotent/fingerprint"
+)
+
+// ErrLeaseLost is the cause with which a handler's context ends if its lease could not be renewed.
+var ErrLeaseLost = errors.New("the lease of the idempotency key was lost")
+
+// Claim is the claim that a handler runs under. It is a plain value.
+type Claim struct {
+	// Operation is the name of the wrapped handler.
+	Operation string
+	// RecordKey is what the store knows the claim by.
+	RecordKey string
+	// Fingerprint is that of the record, which a handler without fingerprints takes over as it is.
+	Fingerprint string
+	// Attempt counts the executions of the record, from 1.
+	Attempt int
+}
+
+// Recovered reports whether an earlier execution did not end properly: this one may repeat its effects.
+func (c Claim) Recovered() bool { return c.Attempt > 1 }
+
+type claimKey struct{}
+
+// claimContext is a context.WithValue that holds the claim without boxing it.
+type claimContext struct {
+	context.Context //nolint:containedctx // it is one
+
+	claim Claim
+}
+
+func (c *claimContext) Value(key any) any {
+	if key == (claimKey{}) {
+		return c.claim
+	}
+	return c.Context.Value(key)
+}
+
+// With returns a context that belongs to an execution under the claim.
+func With(ctx context.Context, c Claim) context.Context { return &claimContext{ctx, c} }
+
+// From returns the claim that a context belongs to, and false if it belongs to none.
+func From(ctx context.Context) (Claim, bool) {
+	c, ok := ctx.Value(claimKey{}).(Claim)
+	return c, ok
+}
+
+// Unprotected returns a context that says of itself that it belongs to no claim. A handler that runs unprotected inside a
+// protected one gets it, too: the claim of the outer execution is not its own, and keys derived from it are not for its
+// effects.
+func Unprotected(ctx context.Context) context.Context {
+	return context.WithValue(ctx, claimKey{}, unprotected{})
+}
+
+type unprotected struct{}
+
+// IsUnprotected reports whether a context says that it belongs to no claim. One that says nothing was lost on the way.
+func IsUnprotected(ctx context.Context) bool {
+	_, says := ctx.Value(claimKey{}).(unprotected)
+	return says
+}
+
+// DerivedKey returns the idempotency key for one downstream effect, a UUID in text form. It is the same for every
+// attempt of one request.
+func (c Claim) DerivedKey(name string) string {
+	h := fingerprint.New("derived key")
+	h.String(c.RecordKey)
+	h.String(c.Fingerprint)
+	h.String(name)
+	sum := h.Sum()
+	return uuid([sha256.Size / 2]byte(sum[:16]))
+}
+
+// RandomKey returns a key in the form of [Claim.DerivedKey] for an effect that belongs to no claim.
+func RandomKey() string {
+	var random [16]byte
+	rand.Read(random[:]) // never fails
+	return uuid(random)
+}
+
+// uuid writes 16 bytes as a UUID of version 8, whose other bits are free (RFC 9562, section 5.8).
+func uuid(b [16]byte) string {
+	b[6] = b[6]&0x0f | 0x80
+	b[8] = b[8]&0x3f | 0x80
+	text := make([]byte, 36)
+	hex.Encode(text, b[:4])
+	hex.Encode(text[9:], b[4:6])
+	hex.Encode(text[14:], b[6:8])
+	hex.Encode(text[19:], b[8:10])
+	hex.Encode(text[24:], b[10:])
+	text[8], text[13], text[18], text[23] = '-', '-', '-', '-'
+	return string(text)
+}
+
+// SameVersion reports whether one algorithm made two fingerprints, as far as this build knows algorithms.
+func SameVersion(one, other string) bool {
+	first, _ := fingerprint.VersionOf(one)
+	second, _ := fingerprint.VersionOf(other)
+	return first == second
+}

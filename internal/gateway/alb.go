@@ -1,0 +1,103 @@
+package gateway
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-lambda-go/events"
+)
+
+// loadBalancer is an Application Load Balancer.
+//
+// It names no caller. A listener rule that authenticates adds the header x-amzn-oidc-identity, but where no rule does, the
+// load balancer passes on that header as any client sends it.
+var loadBalancer = kind[events.ALBTargetGroupRequest, events.ALBTargetGroupResponse]{
+	members: membersOfALB, read: readALB, request: requestALB, parts: partsALB, with: withALB,
+	layout: layout{
+		described: true, multi: true, bodyless: true,
+		ends: [2]string{`,"isBase64Encoded":false}`, `,"isBase64Encoded":true}`},
+	},
+}
+
+var membersOfALB = slices.Concat(membersOfAll, membersOfFormat1, []member{
+	{"requestContext.elb.targetGroupArn", partAPI},
+})
+
+// readALB reads membersOfALB from a decoded event.
+func readALB(e events.ALBTargetGroupRequest, names []string) event {
+	v := event{headers: headersIn(names, e.Headers, e.MultiValueHeaders), body: []byte(e.Body), isBase64: e.IsBase64Encoded}
+	v.query, v.multiQuery = e.QueryStringParameters, e.MultiValueQueryStringParameters
+	v.hasMulti = e.MultiValueHeaders != nil
+	v.text = [textParts]string{
+		partMethod: e.HTTPMethod,
+		partPath:   e.Path,
+		partAPI:    e.RequestContext.ELB.TargetGroupArn,
+	}
+	return v
+}
+
+// requestALB takes the target group for the API, and the trace id for the request id, because access logs know the request
+// by it. A load balancer has no routes. It reads the headers of an answer in the form in which it sent those of the request.
+//
+// The event of a REST API is refused. It has a method too, but no target group, so two stages would share a scope.
+func requestALB(r *Request) {
+	e := &r.event
+	r.Method = strings.ToUpper(e.text[partMethod])
+	r.Path = e.text[partPath]
+	r.API = e.text[partAPI]
+	r.RequestID = e.trace()
+	r.query = undecodedQueryOf(e.query, e.multiQuery)
+	r.Caller = e.caller()
+	r.answerIn = singleMap
+	if e.hasMulti {
+		r.answerIn = multiMap
+	}
+	if r.API == "" && e.forwarded() {
+		r.Refusal = errNoTargetGroup
+	}
+}
+
+// undecodedQueryOf collects the fields of a query that the load balancer has taken apart but not decoded. If one field cannot
+// be decoded, all fields count as they were sent.
+func undecodedQueryOf(single map[string]string, multi map[string][]string) query {
+	sent := queryOf(single, multi)
+	decoded := query{fields: slices.Clone(sent.fields)}
+	for i, f := range decoded.fields {
+		name, nameErr := url.QueryUnescape(f.name)
+		value, valueErr := url.QueryUnescape(f.value)
+		if nameErr != nil || valueErr != nil {
+			sent.opaque = "undecoded" // tells it apart from a query that decodes into these fields
+			return sent
+		}
+		decoded.fields[i] = field{name, value}
+	}
+	return decoded
+}
+
+func partsALB(r events.ALBTargetGroupResponse) response {
+	return response{status: r.StatusCode, headers: r.Headers, multi: r.MultiValueHeaders, body: r.Body}
+}
+
+// withALB keeps the description of a status that stays. It makes one for another status, such as "409 Conflict".
+func withALB(out events.ALBTargetGroupResponse, r response) events.ALBTargetGroupResponse {
+	if out.StatusCode != r.status {
+		out.StatusDescription = strconv.Itoa(r.status) + " " + reasonPhrases[r.status]
+	}
+	out.StatusCode, out.Body = r.status, r.body
+	out.Headers, out.MultiValueHeaders = r.headers, r.multi
+	return out
+}
+
+// reasonPhrases has the phrases of the IANA registry for every status that a response of [Family.Make] may have.
+var reasonPhrases = map[int]string{
+	202: "Accepted",
+	400: "Bad Request",
+	401: "Unauthorized",
+	409: "Conflict",
+	422: "Unprocessable Content",
+	425: "Too Early",
+	500: "Internal Server Error",
+	503: "Service Unavailable",
+}

@@ -1,0 +1,89 @@
+package gateway
+
+import (
+	"strings"
+
+	"github.com/go-idempotent/idempotent/internal/httpfield"
+)
+
+// Status returns the status of a response, and 0 if there is no response.
+func (f *Family[In, Out]) Status(out Out) int { return f.parts(out).status }
+
+// Storable returns a response without the headers and cookies that must not be replayed: those of one connection, of one
+// moment and of one client, and those that this module sets itself. changed is false if there are none; then stored is out.
+// out itself stays as it is.
+func (f *Family[In, Out]) Storable(out Out) (stored Out, changed bool) {
+	r := f.parts(out)
+	named := r.connectionOptions()
+	dropped := func(name string) bool { return f.drops(name) || httpfield.IsOneOf(named, name) }
+	headers, fewer := without(r.headers, dropped)
+	multi, fewerMulti := without(r.multi, dropped)
+	cookies := r.cookies
+	if !f.storeCookies {
+		cookies = nil
+	}
+	if !fewer && !fewerMulti && len(cookies) == len(r.cookies) {
+		return out, false
+	}
+	r.headers, r.multi, r.cookies = headers, multi, cookies
+	return f.with(out, r), true
+}
+
+// drops reports whether a header is left out of the stored form of every response.
+func (f *Family[In, Out]) drops(name string) bool {
+	switch {
+	case strings.EqualFold(name, httpfield.DateHeader) || httpfield.IsConnection(name):
+		return true
+	case strings.EqualFold(name, httpfield.SetCookie):
+		return !f.storeCookies
+	default:
+		return f.owns(name)
+	}
+}
+
+// owns reports whether only this module may set a response header. A handler may have passed on the response of another
+// service that uses this module, so the default name of the expiry is reserved too.
+func (f *Family[In, Out]) owns(name string) bool { return httpfield.IsOneOf(f.own[:], name) }
+
+// Announce adds an announcement to a response, in the header map in which the gateway looks. Headers of the same names that
+// the response has give way, also if the announcement adds nothing: they speak of the answer of another service. changed is
+// false if answer is out. out itself stays as it is.
+//
+// r may be refused or never read.
+func (f *Family[In, Out]) Announce(r *Request, out Out, a Announcement) (answer Out, changed bool) {
+	p := f.parts(out)
+	var fewer, fewerMulti bool
+	p.headers, fewer = without(p.headers, f.owns)
+	p.multi, fewerMulti = without(p.multi, f.owns)
+	if room, n := f.added(a); n > 0 {
+		headers := make(map[string]string, n)
+		for _, h := range room[:n] {
+			headers[h.name] = h.value()
+		}
+		p = p.adding(headers, r.answerIn)
+	} else if !fewer && !fewerMulti {
+		return out, false
+	}
+	return f.with(out, p), true
+}
+
+// added returns the headers of an announcement, and how many there are. They are sorted by name, as encoding/json sorts them.
+func (f *Family[In, Out]) added(a Announcement) (headers [maxAdded]addedHeader, n int) {
+	if a.Replayed {
+		headers[n] = addedHeader{name: httpfield.Replayed}
+		n++
+	}
+	if !a.Expires.IsZero() && f.expires != "" {
+		headers[n] = addedHeader{name: f.expires, expires: a.Expires}
+		n++
+	}
+	if n == maxAdded && headers[1].name < headers[0].name {
+		headers[0], headers[1] = headers[1], headers[0]
+	}
+	return headers, n
+}
+
+// Make makes a response, with its headers in the map in which the gateway of r looks. r may be refused or never read.
+func (f *Family[In, Out]) Make(r *Request, status int, headers map[string]string, body string) Out {
+	return f.fresh(response{status: status, body: body}.adding(headers, r.answerIn))
+}

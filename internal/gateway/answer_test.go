@@ -1,0 +1,301 @@
+package gateway
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/internal/httpfield"
+)
+
+type (
+	restResponse = events.APIGatewayProxyResponse
+	httpResponse = events.APIGatewayV2HTTPResponse
+	albResponse  = events.ALBTargetGroupResponse
+)
+
+func restFamily(t testing.TB, s Settings) *Family[events.APIGatewayProxyRequest, restResponse] {
+	t.Helper()
+	f, ok := FamilyOf[events.APIGatewayProxyRequest, restResponse](s)
+	require.True(t, ok)
+	return f
+}
+
+func albFamily(t testing.TB) *Family[events.ALBTargetGroupRequest, albResponse] {
+	t.Helper()
+	f, ok := FamilyOf[events.ALBTargetGroupRequest, albResponse](Settings{})
+	require.True(t, ok)
+	return f
+}
+
+var (
+	expiry   = time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600))
+	expiryAs = "Fri, 02 Jan 2026 02:04:05 GMT"
+)
+
+func TestStatusOfNoResponseIsZero(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, 201, restFamily(t, Settings{}).Status(restResponse{StatusCode: 201}))
+	f, _ := FamilyOf[*events.APIGatewayV2HTTPRequest, *httpResponse](Settings{})
+	assert.Equal(t, 0, f.Status(nil))
+	assert.Equal(t, 201, f.Status(&httpResponse{StatusCode: 201}))
+}
+
+func TestNilResponseStaysNil(t *testing.T) {
+	t.Parallel()
+	f, _ := FamilyOf[*events.APIGatewayV2HTTPRequest, *httpResponse](Settings{ExpiresHeader: "X-Until"})
+	stored, changed := f.Storable(nil)
+	assert.Nil(t, stored)
+	assert.False(t, changed)
+	answer, _ := f.Announce(&Request{}, nil, Announcement{Expires: expiry, Replayed: true})
+	assert.Nil(t, answer)
+}
+
+func TestStorableLeavesOutWhatMustNotBeReplayed(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{
+		"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "TE", "Trailer",
+		"Transfer-Encoding", "Upgrade", "Date", "Set-Cookie", "Idempotent-Replayed", "Idempotency-Key-Expires", "X-Until",
+	} {
+		for _, spelling := range []string{name, strings.ToLower(name), strings.ToUpper(name)} {
+			out := restResponse{
+				StatusCode: 200, Body: "b", IsBase64Encoded: true,
+				Headers:           map[string]string{spelling: "v", "X-" + name: "kept", "ETag": "1"},
+				MultiValueHeaders: map[string][]string{spelling: {"v"}, "X-" + name: {"kept"}},
+			}
+			stored, changed := restFamily(t, Settings{ExpiresHeader: "X-Until"}).Storable(out)
+			assert.True(t, changed, spelling)
+			assert.Equal(t, restResponse{
+				StatusCode: 200, Body: "b", IsBase64Encoded: true,
+				Headers:           map[string]string{"X-" + name: "kept", "ETag": "1"},
+				MultiValueHeaders: map[string][]string{"X-" + name: {"kept"}},
+			}, stored)
+			assert.Contains(t, out.Headers, spelling, "the handler's own map stays as it is")
+			assert.Contains(t, out.MultiValueHeaders, spelling)
+		}
+	}
+	out := restResponse{StatusCode: 200, Headers: map[string]string{"ETag": "1", "X-Until": "kept"}}
+	stored, changed := restFamily(t, Settings{}).Storable(out)
+	assert.False(t, changed)
+	assert.Equal(t, out, stored)
+}
+
+func TestStorableLeavesOutWhatConnectionNames(t *testing.T) {
+	t.Parallel()
+	f := restFamily(t, Settings{})
+	for _, out := range []restResponse{
+		{Headers: map[string]string{"connectioN": "close, X-Hop ,\tx-other,"}},
+		{Headers: map[string]string{"connection": "X-Hop"}, MultiValueHeaders: map[string][]string{"CONNECTION": {"x-hop", "close,X-OTHER"}}},
+		{Headers: map[string]string{"connection": "X"}, MultiValueHeaders: map[string][]string{"Connection": {"X-Hop,X-Other"}}},
+	} {
+		out.Headers["x-HOP"], out.Headers["X-Hopper"], out.Headers["X"] = "1", "kept", "kept"
+		if out.MultiValueHeaders == nil {
+			out.MultiValueHeaders = map[string][]string{}
+		}
+		out.MultiValueHeaders["X-Other"], out.MultiValueHeaders["Y"] = []string{"2"}, []string{"kept"}
+		stored, changed := f.Storable(out)
+		assert.True(t, changed)
+		assert.Equal(t, map[string]string{"X-Hopper": "kept", "X": "kept"}, stored.Headers)
+		assert.Equal(t, map[string][]string{"Y": {"kept"}}, stored.MultiValueHeaders)
+	}
+}
+
+func TestStorableKeepsCookiesOnlyIfAsked(t *testing.T) {
+	t.Parallel()
+	out := httpResponse{StatusCode: 200, Headers: map[string]string{"Set-Cookie": "a=1", "X": "1"}, Cookies: []string{"b=2"}}
+	for _, c := range []struct {
+		settings Settings
+		want     httpResponse
+	}{
+		{Settings{}, httpResponse{StatusCode: 200, Headers: map[string]string{"X": "1"}}},
+		{Settings{StoreCookies: true}, out},
+	} {
+		f, _ := FamilyOf[events.APIGatewayV2HTTPRequest, httpResponse](c.settings)
+		stored, changed := f.Storable(out)
+		assert.Equal(t, c.want, stored)
+		assert.Equal(t, !c.settings.StoreCookies, changed)
+	}
+	f, _ := FamilyOf[events.APIGatewayV2HTTPRequest, httpResponse](Settings{})
+	stored, changed := f.Storable(httpResponse{StatusCode: 200, Cookies: []string{"b=2"}})
+	assert.True(t, changed, "cookies alone")
+	assert.Equal(t, httpResponse{StatusCode: 200}, stored)
+}
+
+func TestAnnouncementIsWhatItSays(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		expires string
+		a       Announcement
+		want    map[string]string
+	}{
+		{"X-Until", Announcement{}, map[string]string{"X": "1"}},
+		{"X-Until", Announcement{Replayed: true}, map[string]string{"X": "1", "Idempotent-Replayed": "true"}},
+		{"X-Until", Announcement{Expires: expiry}, map[string]string{"X": "1", "X-Until": expiryAs}},
+		{"X-Until", Announcement{Expires: expiry, Replayed: true}, map[string]string{"X": "1", "Idempotent-Replayed": "true", "X-Until": expiryAs}},
+		{"", Announcement{Expires: expiry}, map[string]string{"X": "1"}},
+		{"", Announcement{Expires: expiry, Replayed: true}, map[string]string{"X": "1", "Idempotent-Replayed": "true"}},
+	} {
+		out := restResponse{StatusCode: 200, Headers: map[string]string{"X": "1"}}
+		answer, changed := restFamily(t, Settings{ExpiresHeader: c.expires}).Announce(&Request{}, out, c.a)
+		assert.Equal(t, c.want, answer.Headers)
+		assert.Equal(t, len(c.want) > 1, changed)
+		assert.Equal(t, map[string]string{"X": "1"}, out.Headers, "the handler's own map stays as it is")
+	}
+}
+
+// A handler may pass on the response of another service. What that says about its answer is not true of this one.
+func TestMarksOfAnotherServiceGiveWay(t *testing.T) {
+	t.Parallel()
+	for _, header := range []string{"", httpfield.ExpiresHeader, "X-Until"} {
+		f := restFamily(t, Settings{ExpiresHeader: header})
+		out := restResponse{
+			StatusCode:        200,
+			Headers:           map[string]string{"idempotent-replayed": "true", "IDEMPOTENCY-KEY-EXPIRES": "never", "X": "1"},
+			MultiValueHeaders: map[string][]string{"IDEMPOTENT-REPLAYED": {"true"}, "idempotency-key-expires": {"never"}, "Y": {"2"}},
+		}
+		if header == "X-Until" {
+			out.Headers["x-until"], out.MultiValueHeaders["X-UNTIL"] = "never", []string{"never"}
+		}
+		answer, changed := f.Announce(&Request{}, out, Announcement{})
+		assert.True(t, changed)
+		assert.Equal(t, restResponse{
+			StatusCode: 200, Headers: map[string]string{"X": "1"}, MultiValueHeaders: map[string][]string{"Y": {"2"}},
+		}, answer)
+		answer, _ = f.Announce(&Request{}, out, Announcement{Expires: expiry, Replayed: true})
+		want := map[string]string{"X": "1", "Idempotent-Replayed": "true"}
+		if header != "" {
+			want[header] = expiryAs
+		}
+		assert.Equal(t, want, answer.Headers)
+		assert.Equal(t, map[string][]string{"Y": {"2"}}, answer.MultiValueHeaders)
+		assert.Equal(t, "never", out.Headers["IDEMPOTENCY-KEY-EXPIRES"])
+	}
+}
+
+// sentByREST is what a REST API sends: both maps merged; a value that is in both counts once.
+func sentByREST(r restResponse) http.Header {
+	sent := http.Header{}
+	for name, values := range r.MultiValueHeaders {
+		for _, value := range values {
+			sent.Add(name, value)
+		}
+	}
+	for name, value := range r.Headers {
+		if !slices.Contains(sent.Values(name), value) {
+			sent.Add(name, value)
+		}
+	}
+	return sent
+}
+
+func TestAddedHeadersReachTheClientOfARESTAPIOnce(t *testing.T) {
+	t.Parallel()
+	f := restFamily(t, Settings{ExpiresHeader: httpfield.ExpiresHeader})
+	for name, out := range map[string]restResponse{
+		"headers":       {Headers: map[string]string{"Vary": "Accept"}},
+		"multi-value":   {MultiValueHeaders: map[string][]string{"Vary": {"Accept"}}},
+		"both":          {Headers: map[string]string{"Vary": "Accept"}, MultiValueHeaders: map[string][]string{"Vary": {"Accept"}}},
+		"neither":       {},
+		"ours, headers": {Headers: map[string]string{"idempotent-replayed": "false", "IDEMPOTENCY-KEY-EXPIRES": "never"}},
+		"ours, multi-value": {
+			MultiValueHeaders: map[string][]string{"Idempotent-Replayed": {"false", "no"}, "idempotency-key-expires": {"never"}},
+		},
+		"ours, both": {
+			Headers:           map[string]string{"Idempotent-Replayed": "false"},
+			MultiValueHeaders: map[string][]string{"Idempotent-replayed": {"no"}, "Idempotency-Key-Expires": {"never"}},
+		},
+	} {
+		before := restResponse{Headers: maps.Clone(out.Headers), MultiValueHeaders: maps.Clone(out.MultiValueHeaders)}
+		answer, _ := f.Announce(&Request{}, out, Announcement{Expires: expiry, Replayed: true})
+		sent := sentByREST(answer)
+		assert.Equal(t, []string{"true"}, sent["Idempotent-Replayed"], name)
+		assert.Equal(t, []string{expiryAs}, sent["Idempotency-Key-Expires"], name)
+		assert.Equal(t, sentByREST(before)["Vary"], sent["Vary"], name)
+		assert.Equal(t, before, out, name)
+	}
+}
+
+func TestAnswerIsInTheMapInWhichTheLoadBalancerLooks(t *testing.T) {
+	t.Parallel()
+	single := map[string]string{"Content-Type": "text/plain", "X-Tags": "a, b"}
+	multi := map[string][]string{"Content-Type": {"text/plain"}, "X-Tags": {"a", "b"}, "None": {}}
+	for name, c := range map[string]struct {
+		out        albResponse
+		in         headerMap
+		wantSingle map[string]string
+		wantMulti  map[string][]string
+	}{
+		"single":             {albResponse{Headers: single}, singleMap, single, nil},
+		"multi":              {albResponse{MultiValueHeaders: multi}, multiMap, nil, multi},
+		"both, read single":  {albResponse{Headers: single, MultiValueHeaders: multi}, singleMap, single, multi},
+		"both, read multi":   {albResponse{Headers: single, MultiValueHeaders: multi}, multiMap, single, multi},
+		"single, read multi": {albResponse{Headers: single}, multiMap, single, map[string][]string{"Content-Type": {"text/plain"}, "X-Tags": {"a, b"}}},
+		"multi, read single": {albResponse{MultiValueHeaders: multi}, singleMap, single, multi},
+		"none, single":       {albResponse{}, singleMap, nil, nil},
+		"none, multi":        {albResponse{}, multiMap, nil, nil},
+		"refused":            {albResponse{MultiValueHeaders: multi}, eitherMap, nil, multi},
+	} {
+		want := albResponse{StatusCode: 201, Headers: maps.Clone(c.wantSingle), MultiValueHeaders: maps.Clone(c.wantMulti)}
+		switch {
+		case c.in == multiMap && want.MultiValueHeaders == nil:
+			want.MultiValueHeaders = map[string][]string{}
+		case c.in != multiMap && want.Headers == nil:
+			want.Headers = map[string]string{}
+		}
+		if c.in == multiMap {
+			want.MultiValueHeaders["Idempotent-Replayed"] = []string{"true"}
+		} else {
+			want.Headers["Idempotent-Replayed"] = "true"
+		}
+		c.out.StatusCode = 201
+		answer, changed := albFamily(t).Announce(&Request{answerIn: c.in}, c.out, Announcement{Replayed: true})
+		assert.True(t, changed)
+		assert.Equal(t, want, answer, name)
+		answer, changed = albFamily(t).Announce(&Request{answerIn: c.in}, c.out, Announcement{})
+		assert.False(t, changed)
+		assert.Equal(t, c.out, answer, name)
+	}
+}
+
+func TestCookiesThatMoveToTheOtherMapAreNotJoined(t *testing.T) {
+	t.Parallel()
+	out := albResponse{StatusCode: 200, MultiValueHeaders: map[string][]string{"set-COOKIE": {"a=1", "b=2"}, "Vary": {"A", "B"}, "None": {}}}
+	answer, _ := albFamily(t).Announce(&Request{answerIn: singleMap}, out, Announcement{Replayed: true})
+	assert.Equal(t, map[string]string{"set-COOKIE": "b=2", "Vary": "A, B", "Idempotent-Replayed": "true"}, answer.Headers)
+}
+
+func TestMadeResponseIsInTheMapInWhichTheGatewayLooks(t *testing.T) {
+	t.Parallel()
+	headers := map[string]string{"Content-Type": "application/problem+json"}
+	f := albFamily(t)
+	for status, description := range map[int]string{
+		202: "202 Accepted", 400: "400 Bad Request", 401: "401 Unauthorized", 409: "409 Conflict", 422: "422 Unprocessable Content",
+		425: "425 Too Early", 500: "500 Internal Server Error", 503: "503 Service Unavailable",
+	} {
+		want := albResponse{StatusCode: status, StatusDescription: description, Body: "b", Headers: headers}
+		assert.Equal(t, want, f.Make(&Request{}, status, headers, "b"), "of an event that was never read")
+		assert.Equal(t, want, f.Make(&Request{answerIn: singleMap}, status, headers, "b"))
+		want.Headers, want.MultiValueHeaders = nil, map[string][]string{"Content-Type": {"application/problem+json"}}
+		assert.Equal(t, want, f.Make(&Request{answerIn: multiMap}, status, headers, "b"))
+	}
+	made, ok := FamilyOf[events.LambdaFunctionURLRequest, *events.LambdaFunctionURLResponse](Settings{})
+	require.True(t, ok)
+	assert.Equal(t, &events.LambdaFunctionURLResponse{StatusCode: 409, Headers: headers, Body: "b"}, made.Make(&Request{}, 409, headers, "b"))
+}
+
+// A description is the handler's own as long as its status is.
+func TestDescriptionOfTheHandlerStays(t *testing.T) {
+	t.Parallel()
+	for _, description := range []string{"201 Made", ""} {
+		out := albResponse{StatusCode: 201, StatusDescription: description, Headers: map[string]string{"Date": "now"}}
+		stored, _ := albFamily(t).Storable(out)
+		assert.Equal(t, albResponse{StatusCode: 201, StatusDescription: description, Headers: map[string]string{}}, stored)
+	}
+}

@@ -1,0 +1,99 @@
+package gateway
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Caller is who sent a request. Two callers are the same if they are equal.
+type Caller struct {
+	// source says where the parts come from, so that two sources never name the same caller.
+	source string
+	parts  [2]string
+	// count is how many parts the source has.
+	count int
+}
+
+// anonymous is the source of all callers who cannot be identified: there is no authorizer, or an authorizer let them in
+// without naming them. The rest of an authorizer's context is no substitute for a name. It would make two callers of one
+// whose token was renewed between two tries, and the second try would execute again.
+const anonymous = "anonymous"
+
+// CallerOf returns the caller that a source knows by these parts, of which there are at most two.
+func CallerOf(source string, parts ...string) Caller {
+	c := Caller{source: source}
+	c.count = copy(c.parts[:], parts)
+	return c
+}
+
+// Anonymous reports whether nothing identifies the caller. The zero Caller is anonymous.
+func (c Caller) Anonymous() bool { return c.source == anonymous || c.source == "" }
+
+// caller is whom the gateway has established. If the event names several, the first of these counts.
+func (e *event) caller() Caller {
+	switch t := &e.text; {
+	case t[partSubject] != "":
+		return jwtCaller(t[partIssuer], t[partSubject])
+	case t[partPrincipal] != "":
+		return CallerOf("lambda", t[partPrincipal])
+	case t[partPrincipalNumber] != "":
+		return CallerOf("lambda-number", t[partPrincipalNumber])
+	case t[partIdentity] != "":
+		return CallerOf("cognito-identity", t[partIdentity])
+	case t[partUser] != "":
+		return iamCaller(t[partAccount], t[partUser])
+	case t[partAPIKey] != "":
+		return CallerOf("api-key", t[partAPIKey])
+	default:
+		return CallerOf(anonymous)
+	}
+}
+
+// jwtCaller is the subject of a token. A subject is unique within its issuer only (RFC 7519, section 4.1.2).
+func jwtCaller(issuer, subject string) Caller {
+	return CallerOf("jwt", issuer, subject)
+}
+
+// poolSession is the session name that an identity pool gives to all of its users.
+const poolSession = "CognitoIdentityCredentials"
+
+// iamCaller is an IAM user or role.
+//
+// The id of a role ends in a colon and the name of the session. Clients that are the same caller have sessions of different
+// names, so the session does not count. The users of an identity pool share one role and one session name. Without an identity
+// id, which a function URL does not pass on, nothing tells them apart, so they are anonymous.
+//
+// The id of an account ends in a colon and the name of a federated user, who is a caller of their own.
+func iamCaller(account, id string) Caller {
+	if strings.HasPrefix(id, "AROA") {
+		role, session, _ := strings.Cut(id, ":")
+		if session == poolSession {
+			return CallerOf(anonymous)
+		}
+		id = role
+	}
+	return CallerOf("iam", account, id)
+}
+
+// principal keeps the name that a Lambda authorizer gave the caller, which is a string or an integer.
+func (e *event) principal(v any) {
+	e.text[partPrincipal], e.text[partPrincipalNumber] = text(v), integer(v)
+}
+
+// text returns a decoded JSON string, and nothing for any other JSON value.
+func text(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+// integer returns the digits of a decoded JSON number that is an integer, and nothing for any other JSON value. From 2^53 on,
+// decoding may have changed digits: two principals would become one number, and share a scope.
+func integer(v any) string {
+	const exact = 1 << 53
+	n, ok := v.(float64)
+	if !ok || n != math.Trunc(n) || math.Abs(n) >= exact {
+		return ""
+	}
+	return strconv.FormatInt(int64(n), 10)
+}

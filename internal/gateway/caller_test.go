@@ -1,0 +1,116 @@
+package gateway
+
+import (
+	"encoding/json"
+	"maps"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/stretchr/testify/assert"
+)
+
+// texts are the parts of an event that are texts.
+type texts = map[part]string
+
+func callerIn(parts texts) Caller {
+	var e event
+	for as, text := range parts {
+		e.text[as] = text
+	}
+	return e.caller()
+}
+
+func TestCallerIsWhomTheStrongestSourceNames(t *testing.T) {
+	t.Parallel()
+	weaker := texts{
+		partPrincipal: "p", partPrincipalNumber: "7", partIdentity: "i", partAccount: "1", partUser: "AIDA", partAPIKey: "k",
+	}
+	parts := texts{partIssuer: "iss", partSubject: "sub"}
+	maps.Copy(parts, weaker)
+	for _, c := range []struct {
+		want    Caller
+		without part // from here on
+	}{
+		{CallerOf("jwt", "iss", "sub"), partSubject},
+		{CallerOf("lambda", "p"), partPrincipal},
+		{CallerOf("lambda-number", "7"), partPrincipalNumber},
+		{CallerOf("cognito-identity", "i"), partIdentity},
+		{CallerOf("iam", "1", "AIDA"), partUser},
+		{CallerOf("api-key", "k"), partAPIKey},
+		{CallerOf("anonymous"), 0},
+	} {
+		assert.Equal(t, c.want, callerIn(parts))
+		delete(parts, c.without)
+	}
+}
+
+func TestCallersAreToldApart(t *testing.T) {
+	t.Parallel()
+	var seen []Caller
+	for _, parts := range []texts{
+		{},
+		{partIssuer: "a", partSubject: "x"},
+		{partIssuer: "b", partSubject: "x"},
+		{partSubject: "x"},
+		{partPrincipal: "x"},
+		{partPrincipal: "7"},
+		{partPrincipalNumber: "7"},
+		{partIdentity: "x"},
+		{partUser: "x"},
+		{partAccount: "1", partUser: "x"},
+		{partAccount: "2", partUser: "x"},
+		{partAccount: "1", partUser: "AROAX:ada"},
+		{partAccount: "1", partUser: "AROAY:ada"},
+		{partAccount: "1", partUser: "123456789012:ada"},
+		{partAccount: "1", partUser: "123456789012:bob"},
+		{partAPIKey: "x"},
+	} {
+		who := callerIn(parts)
+		assert.NotContains(t, seen, who, parts)
+		assert.Equal(t, len(parts) == 0, who.Anonymous(), parts)
+		seen = append(seen, who)
+	}
+}
+
+func TestSessionsOfARoleAreOneCaller(t *testing.T) {
+	t.Parallel()
+	of := func(id string) Caller { return callerIn(texts{partAccount: "1", partUser: id}) }
+	for _, id := range []string{"AROAX:ada", "AROAX:bob", "AROAX:", "AROAX:cognitoidentitycredentials", "AROAX:CognitoIdentityCredentials2"} {
+		assert.Equal(t, of("AROAX"), of(id), id)
+	}
+}
+
+// All of them have the same role and the same name of a session.
+func TestUsersOfAnIdentityPoolAreAnonymousWithoutTheirIdentity(t *testing.T) {
+	t.Parallel()
+	const user = "AROAX:CognitoIdentityCredentials"
+	assert.True(t, callerIn(texts{partAccount: "1", partUser: user}).Anonymous())
+	assert.Equal(t, CallerOf("cognito-identity", "i"), callerIn(texts{partAccount: "1", partUser: user, partIdentity: "i"}))
+}
+
+func TestCallerThatWasNeverReadIsAnonymous(t *testing.T) {
+	t.Parallel()
+	assert.True(t, Caller{}.Anonymous())
+	assert.True(t, CallerOf(anonymous).Anonymous())
+	assert.False(t, CallerOf("tenant", "").Anonymous())
+}
+
+// From 2^53 on, two integers may be one number once they are decoded.
+func TestPrincipalIsATextOrAnIntegerBelow2To53(t *testing.T) {
+	t.Parallel()
+	f, _ := FamilyOf[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse](Settings{})
+	for principal, want := range map[string]Caller{
+		`"p"`: CallerOf("lambda", "p"), `"7"`: CallerOf("lambda", "7"),
+		`7`: CallerOf("lambda-number", "7"), `7.0`: CallerOf("lambda-number", "7"), `-0`: CallerOf("lambda-number", "0"),
+		`-9007199254740991`: CallerOf("lambda-number", "-9007199254740991"),
+		`9007199254740992`:  CallerOf(anonymous), `-9007199254740993`: CallerOf(anonymous), `7.5`: CallerOf(anonymous),
+		`1e300`: CallerOf(anonymous), `""`: CallerOf(anonymous), `null`: CallerOf(anonymous), `true`: CallerOf(anonymous),
+		`["a"]`: CallerOf(anonymous), `{"a":1}`: CallerOf(anonymous),
+	} {
+		var e events.APIGatewayProxyRequest
+		assert.NoError(t, json.Unmarshal([]byte(`{"requestContext":{"authorizer":{"principalId":`+principal+`}}}`), &e))
+		var r Request
+		f.Read(e, &r)
+		assert.Equal(t, want, r.Caller, principal)
+	}
+}

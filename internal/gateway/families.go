@@ -1,0 +1,106 @@
+package gateway
+
+import (
+	"cmp"
+	"reflect"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/go-idempotent/idempotent/internal/httpfield"
+)
+
+// Supported tells the author of a handler which types make it an HTTP handler.
+const Supported = "an HTTP handler takes an events.APIGatewayV2HTTPRequest and returns an " +
+	"events.APIGatewayV2HTTPResponse, or takes an events.APIGatewayProxyRequest, events.LambdaFunctionURLRequest or " +
+	"events.ALBTargetGroupRequest and returns the response that belongs to it"
+
+// FamilyOf returns the family of a handler's types. It reports false if they belong to none.
+func FamilyOf[In, Out any](s Settings) (*Family[In, Out], bool) {
+	for _, build := range builders[In, Out]() {
+		if build != nil {
+			return build(s), true
+		}
+	}
+	return nil, false
+}
+
+// builders is the table of all families. The builder of a family is nil if the types are not its own.
+func builders[In, Out any]() []func(Settings) *Family[In, Out] {
+	return []func(Settings) *Family[In, Out]{
+		builder[In, Out](httpAPI),
+		builder[In, Out](restAPI),
+		builder[In, Out](functionURL),
+		builder[In, Out](loadBalancer),
+	}
+}
+
+func builder[In, Out, Event, Response any](k kind[Event, Response]) func(Settings) *Family[In, Out] {
+	in, _, takes := conversion[In, Event]()
+	out, back, returns := conversion[Out, Response]()
+	if !takes || !returns {
+		return nil
+	}
+	return func(s Settings) *Family[In, Out] {
+		names := s.headers()
+		return &Family[In, Out]{
+			names: names,
+			plan:  planOf(reflect.TypeFor[Event](), k.members, names),
+			read: func(v In, names []string) event {
+				e, _ := in(v)
+				return k.read(e, names)
+			},
+			request: k.request,
+			parts: func(v Out) response {
+				r, _ := out(v)
+				return k.parts(r)
+			},
+			with: func(v Out, r response) Out {
+				if old, ok := out(v); ok {
+					return back(k.with(old, r))
+				}
+				return v
+			},
+			fresh: func(r response) Out {
+				var none Response
+				return back(k.with(none, r))
+			},
+			layout:       k.layout,
+			own:          [...]string{httpfield.Replayed, httpfield.ExpiresHeader, cmp.Or(s.ExpiresHeader, httpfield.ExpiresHeader)},
+			expires:      s.ExpiresHeader,
+			storeCookies: s.StoreCookies,
+		}
+	}
+}
+
+// conversion converts between V and T if V is T or *T, and reports false otherwise. read reports false for a nil pointer.
+func conversion[V, T any]() (read func(V) (T, bool), write func(T) V, ok bool) {
+	var v V
+	switch any(v).(type) {
+	case *T:
+		return func(v V) (t T, ok bool) {
+				if p := any(v).(*T); p != nil { //nolint:forcetypeassert // just checked
+					return *p, true
+				}
+				return t, false
+			},
+			func(t T) V { return any(&t).(V) }, true //nolint:forcetypeassert // just checked
+	case T:
+		return func(v V) (T, bool) { return any(v).(T), true }, //nolint:forcetypeassert // just checked
+			func(t T) V { return any(t).(V) }, true //nolint:forcetypeassert // just checked
+	default:
+		return nil, nil, false
+	}
+}
+
+// HasStatus reports whether a type is a response of some gateway, of a supported family or not: a struct of package events
+// with a status, or a pointer to one.
+func HasStatus(out reflect.Type) bool {
+	if out.Kind() == reflect.Pointer {
+		out = out.Elem()
+	}
+	if out.Kind() != reflect.Struct || out.PkgPath() != reflect.TypeFor[events.APIGatewayProxyResponse]().PkgPath() {
+		return false
+	}
+	_, found := out.FieldByName("StatusCode")
+	return found
+}

@@ -1,0 +1,58 @@
+package gateway
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/stretchr/testify/assert"
+)
+
+type (
+	requestV2   = events.APIGatewayV2HTTPRequest
+	responseV2  = events.APIGatewayV2HTTPResponse
+	requestURL  = events.LambdaFunctionURLRequest
+	responseURL = events.LambdaFunctionURLResponse
+)
+
+func TestFamilyIsThatOfBothTypes(t *testing.T) {
+	t.Parallel()
+	for name, is := range map[string]bool{
+		"by value":           isFamily[requestV2, responseV2](t),
+		"pointer to event":   isFamily[*requestV2, responseV2](t),
+		"pointer to both":    isFamily[*requestURL, *responseURL](t),
+		"REST API":           isFamily[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse](t),
+		"load balancer":      isFamily[events.ALBTargetGroupRequest, *events.ALBTargetGroupResponse](t),
+		"pointer to pointer": !isFamily[**requestV2, responseV2](t),
+		"two families":       !isFamily[requestV2, responseURL](t),
+		"event alone":        !isFamily[requestV2, string](t),
+		"response alone":     !isFamily[map[string]any, responseV2](t),
+		"neither":            !isFamily[any, any](t),
+		"another event":      !isFamily[events.SQSEvent, events.SQSEventResponse](t),
+	} {
+		assert.True(t, is, name)
+	}
+}
+
+func isFamily[In, Out any](t *testing.T) bool {
+	t.Helper()
+	f, ok := FamilyOf[In, Out](Settings{})
+	assert.Equal(t, ok, f != nil)
+	return ok
+}
+
+func TestResponsesOfGatewaysHaveAStatus(t *testing.T) {
+	t.Parallel()
+	for _, out := range []reflect.Type{
+		reflect.TypeFor[responseV2](), reflect.TypeFor[*responseURL](), reflect.TypeFor[events.APIGatewayProxyResponse](),
+		reflect.TypeFor[events.LambdaFunctionURLStreamingResponse](),
+	} {
+		assert.True(t, HasStatus(out), out)
+	}
+	for _, out := range []reflect.Type{
+		reflect.TypeFor[string](), reflect.TypeFor[requestV2](), reflect.TypeFor[struct{ StatusCode int }](), reflect.TypeFor[**responseV2](),
+		reflect.TypeFor[any](), reflect.TypeFor[events.SQSEventResponse](),
+	} {
+		assert.False(t, HasStatus(out), out)
+	}
+}

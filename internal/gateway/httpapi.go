@@ -1,0 +1,88 @@
+package gateway
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-lambda-go/events"
+)
+
+// httpAPI is an HTTP API with payload format 2.0. It sends header names in lower case, and joins the values of a repeated
+// header with commas.
+var httpAPI = kind[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse]{
+	members: membersOfHTTPAPI, read: readHTTPAPI, request: requestHTTPAPI, parts: partsHTTPAPI, with: withHTTPAPI,
+	layout: layout{multi: true, ends: [2]string{`,"cookies":null}`, `]}`}},
+}
+
+var membersOfHTTPAPI = slices.Concat(membersOfAll, membersOfFormat2, []member{
+	{"routeKey", partRoute},
+	{"requestContext.stage", partStage},
+	{"requestContext.authorizer.jwt.claims.iss", partIssuer},
+	{"requestContext.authorizer.jwt.claims.sub", partSubject},
+	{"requestContext.authorizer.lambda.principalId", partPrincipal},
+	{"requestContext.authorizer.iam.cognitoIdentity.identityId", partIdentity},
+})
+
+// membersOfFormat2 are in the same place in the events of function URLs.
+var membersOfFormat2 = []member{
+	{"requestContext.http.method", partMethod},
+	{"rawPath", partPath},
+	{"requestContext.apiId", partAPI},
+	{"requestContext.requestId", partRequestID},
+	{"rawQueryString", partRawQuery},
+	{"requestContext.authorizer.iam.accountId", partAccount},
+	{"requestContext.authorizer.iam.userId", partUser},
+}
+
+// readHTTPAPI reads membersOfHTTPAPI from a decoded event. The event has an authorizer only if its route has one. A Lambda
+// authorizer that returned no context is {"lambda": null}.
+func readHTTPAPI(e events.APIGatewayV2HTTPRequest, names []string) event {
+	c := &e.RequestContext
+	v := event{headers: headersIn(names, e.Headers, nil), body: []byte(e.Body), isBase64: e.IsBase64Encoded}
+	v.text = [textParts]string{
+		partMethod:    c.HTTP.Method,
+		partPath:      e.RawPath,
+		partRoute:     e.RouteKey,
+		partAPI:       c.APIID,
+		partStage:     c.Stage,
+		partRequestID: c.RequestID,
+		partRawQuery:  e.RawQueryString,
+	}
+	if c.Authorizer == nil {
+		return v
+	}
+	v.principal(c.Authorizer.Lambda["principalId"])
+	if jwt := c.Authorizer.JWT; jwt != nil {
+		v.text[partIssuer], v.text[partSubject] = jwt.Claims["iss"], jwt.Claims["sub"]
+	}
+	if iam := c.Authorizer.IAM; iam != nil {
+		v.text[partIdentity] = iam.CognitoIdentity.IdentityID
+		v.text[partAccount], v.text[partUser] = iam.AccountID, iam.UserID
+	}
+	return v
+}
+
+func requestHTTPAPI(r *Request) {
+	e := &r.event
+	_, route, _ := strings.Cut(e.text[partRoute], " ") // "POST /charges/{id}"; "$default" has no space and becomes empty
+	r.Method = strings.ToUpper(e.text[partMethod])
+	r.Path = e.text[partPath]
+	r.Route = template(route)
+	r.API = e.text[partAPI]
+	r.Stage = e.text[partStage]
+	r.RequestID = e.text[partRequestID]
+	r.query = parseQuery(e.text[partRawQuery])
+	r.Caller = e.caller()
+}
+
+func partsHTTPAPI(r events.APIGatewayV2HTTPResponse) response {
+	return response{
+		status: r.StatusCode, headers: r.Headers, multi: r.MultiValueHeaders, cookies: r.Cookies, body: r.Body,
+	}
+}
+
+func withHTTPAPI(out events.APIGatewayV2HTTPResponse, r response) events.APIGatewayV2HTTPResponse {
+	out.StatusCode, out.Body = r.status, r.body
+	out.Headers, out.MultiValueHeaders, out.Cookies = r.headers, r.multi, r.cookies
+	return out
+}

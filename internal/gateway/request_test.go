@@ -1,0 +1,162 @@
+package gateway
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The two families whose events differ in what their types leave out serve each other's events only where that is safe.
+func TestEventOfAnotherFamilyIsRefused(t *testing.T) {
+	t.Parallel()
+	readers := eventReaders(t)
+	for name, payload := range goldenEvents(t) {
+		kind, _, _ := strings.Cut(name, "-")
+		for other, reader := range readers {
+			if name == "alb-health-check.json" || name == "v1-console-test.json" {
+				continue // neither has a header that a gateway adds
+			}
+			r, err := reader.decode(payload)
+			require.NoError(t, err)
+			if serves := other == kind || other == "v2" && kind == "url"; serves {
+				assert.NoError(t, r.Refusal, "%s as %s", name, other)
+			} else {
+				assert.Error(t, r.Refusal, "%s as %s", name, other)
+			}
+		}
+	}
+}
+
+func TestRefusalsSayWhichFamilyIsMeant(t *testing.T) {
+	t.Parallel()
+	rest := readOf[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse](t)
+	alb := readOf[events.ALBTargetGroupRequest, *events.ALBTargetGroupResponse](t)
+	url := readOf[events.LambdaFunctionURLRequest, events.LambdaFunctionURLResponse](t)
+	for _, name := range []string{"X-Amzn-Trace-Id", "x-forwarded-for"} {
+		headers := map[string]string{name: "v"}
+		assert.Equal(t, errNoAPI, rest(events.APIGatewayProxyRequest{HTTPMethod: "POST", Headers: headers}).Refusal)
+		assert.Equal(t, errNoAPI, rest(events.APIGatewayProxyRequest{Headers: headers}).Refusal, "before the missing method")
+		assert.Equal(t, errNoTargetGroup, alb(events.ALBTargetGroupRequest{HTTPMethod: "POST", Headers: headers}).Refusal)
+		assert.Equal(t, errNoTargetGroup, alb(events.ALBTargetGroupRequest{Headers: headers}).Refusal, "before the missing method")
+		assert.NoError(t, rest(events.APIGatewayProxyRequest{HTTPMethod: "POST", Headers: headers, Resource: "/r"}).Refusal)
+	}
+	for _, c := range []struct {
+		id, prefix, domain string
+		refused            bool
+	}{
+		{"u", "u", "u.lambda-url.eu-central-1.on.aws", false},
+		{"u", "u", "localhost:9000", false},
+		{"u", "", "", false},
+		{"", "", "", false},
+		{"", "x", "", false},
+		{"a", "a", "a.execute-api.eu-central-1.amazonaws.com", true},
+		{"a", "api", "api.example.com", true},
+	} {
+		var e events.LambdaFunctionURLRequest
+		e.RequestContext.APIID, e.RequestContext.DomainPrefix, e.RequestContext.DomainName = c.id, c.prefix, c.domain
+		if c.refused {
+			assert.Equal(t, errHTTPAPI, url(e).Refusal, "before the missing method: %v", c)
+		} else {
+			assert.Equal(t, errNoMethod, url(e).Refusal, c)
+		}
+		e.RequestContext.HTTP.Method = "POST"
+		assert.Equal(t, c.refused, url(e).Refusal != nil, c)
+	}
+}
+
+// readOf reads decoded events.
+func readOf[In, Out any](t testing.TB) func(In) *Request {
+	t.Helper()
+	f, ok := FamilyOf[In, Out](Settings{})
+	require.True(t, ok)
+	return func(in In) *Request {
+		r := new(Request)
+		f.Read(in, r)
+		return r
+	}
+}
+
+func TestNilEventHasNoMethod(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, errNoMethod, readOf[*events.APIGatewayV2HTTPRequest, *events.APIGatewayV2HTTPResponse](t)(nil).Refusal)
+	assert.Equal(t, errNoMethod, readOf[*events.APIGatewayProxyRequest, *events.APIGatewayProxyResponse](t)(nil).Refusal)
+}
+
+func TestRouteThatSaysLessThanThePathIsNone(t *testing.T) {
+	t.Parallel()
+	http := readOf[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse](t)
+	for key, want := range map[string]string{
+		"POST /charges/{id}": "/charges/{id}", "ANY /charges": "/charges", "$default": "", "ANY /{proxy+}": "", "POST /shops/{rest+}": "", "": "",
+	} {
+		assert.Equal(t, want, http(events.APIGatewayV2HTTPRequest{RouteKey: key}).Route, key)
+	}
+	rest := readOf[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse](t)
+	for resource, want := range map[string]string{"/charges/{id}": "/charges/{id}", "/{proxy+}": "", "$default": "", "": ""} {
+		assert.Equal(t, want, rest(events.APIGatewayProxyRequest{Resource: resource}).Route, resource)
+	}
+}
+
+func TestRequestOfALoadBalancerAndOfAFunctionURL(t *testing.T) {
+	t.Parallel()
+	readers, goldens := eventReaders(t), goldenEvents(t)
+	alb, err := readers["alb"].decode(goldens["alb-single.json"])
+	require.NoError(t, err)
+	assert.Equal(t, singleMap, alb.answerIn)
+	assert.Equal(t, []string{alb.RequestID}, alb.Header("x-amzn-trace-id"), "access logs know it by the trace id")
+	assert.NotEmpty(t, alb.API)
+	multi, err := readers["alb"].decode(goldens["alb-multi.json"])
+	require.NoError(t, err)
+	assert.Equal(t, multiMap, multi.answerIn)
+	url, err := readers["url"].decode(goldens["url-public.json"])
+	require.NoError(t, err)
+	assert.Equal(t, "$default", url.Stage)
+	assert.Equal(t, eitherMap, url.answerIn)
+}
+
+// The headers of a request are those of either map, in any spelling. A name in two spellings was sent twice.
+func TestHeaderHasAllOfItsValues(t *testing.T) {
+	t.Parallel()
+	f, _ := FamilyOf[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse](Settings{Headers: []string{"Key", "KEY", "Content-Type"}})
+	assert.Equal(t, []string{"content-type", "key", "x-amzn-trace-id", "x-forwarded-for"}, f.names)
+	for _, c := range []struct {
+		single map[string]string
+		multi  map[string][]string
+		want   []string
+	}{
+		{nil, nil, nil},
+		{map[string]string{"key": "a"}, nil, []string{"a"}},
+		{map[string]string{"Key": "b", "KEY": "a", "key": "c"}, nil, []string{"a", "b", "c"}},
+		{nil, map[string][]string{"Key": {"a", "b"}}, []string{"a", "b"}},
+		{map[string]string{"key": "b"}, map[string][]string{"Key": {"a", "b"}}, []string{"a", "b"}},
+		{map[string]string{"key": "b"}, map[string][]string{"Key": {}}, []string{"b"}},
+		{nil, map[string][]string{"Key": {"b"}, "KEY": {"a"}}, []string{"a", "b"}},
+		{map[string]string{"keys": "a", "ke": "b"}, nil, nil},
+	} {
+		var r Request
+		f.Read(events.APIGatewayProxyRequest{Headers: c.single, MultiValueHeaders: c.multi}, &r)
+		for _, spelling := range []string{"key", "Key", "KEY"} {
+			assert.Equal(t, c.want, r.Header(spelling), c)
+		}
+		assert.Nil(t, r.Header("keys"), "not one that was asked for")
+	}
+	assert.Nil(t, new(Request).Header("key"))
+}
+
+func TestForgottenBodyIsAllThatIsForgotten(t *testing.T) {
+	t.Parallel()
+	readers, goldens := eventReaders(t), goldenEvents(t)
+	for _, name := range []string{"v2-jwt.json", "v1-rest.json", "url-iam.json", "alb-multi.json"} {
+		kind, _, _ := strings.Cut(name, "-")
+		r, err := readers[kind].decode(goldens[name])
+		require.NoError(t, err)
+		require.NotEmpty(t, r.event.body)
+		scope := scopeOf(r, "", r.Caller, "k")
+		r.Forget()
+		assert.Nil(t, r.event.body)
+		assert.Equal(t, scope, scopeOf(r, "", r.Caller, "k"))
+		assert.NotEmpty(t, r.Header("idempotency-key"))
+	}
+}

@@ -1,0 +1,172 @@
+package gateway
+
+// scan reads an event as the plan says. It reports false as soon as something is unusual; then e is of no use. Like the
+// decoder of Lambda, it ignores what follows the event.
+func (p *plan) scan(payload []byte, e *event) bool {
+	if p == nil {
+		return false
+	}
+	s := scanner{tokens: tokens{text: payload}, event: e}
+	e.headers = e.room.headers(p.names)
+	s.space()
+	return s.object(p.root)
+}
+
+// scanner walks through the JSON of an event. Each of its methods takes the value at the position, and reports false to give
+// up.
+type scanner struct {
+	tokens
+
+	event *event
+	kept  arena
+	// single and multi say which headers were in each of the two maps. Bit i stands for the header number i.
+	single, multi uint64
+}
+
+func (s *scanner) value(n *node) bool {
+	if s.peek() == 'n' {
+		return s.word("null")
+	}
+	switch n.kind {
+	case kindText:
+		return s.textValue(n.part)
+	case kindFlag:
+		return s.flag(n.part)
+	case kindInteger:
+		return s.integer()
+	case kindTexts:
+		return s.array(textNode)
+	case kindObject:
+		return s.object(n)
+	case kindHeaders:
+		return s.headers()
+	case kindMultiHeaders:
+		return s.multiHeaders()
+	case kindQuery:
+		return s.query()
+	case kindMultiQuery:
+		return s.multiQuery()
+	case kindAny:
+	}
+	return s.any(n)
+}
+
+func (s *scanner) object(n *node) bool {
+	var seen uint64
+	more, ok := s.open('{', '}')
+	for more && ok {
+		name, named := s.name()
+		if !named {
+			return false
+		}
+		child, known := n.member(name, &seen)
+		if !known || !s.value(child) {
+			return false
+		}
+		more, ok = s.more('}')
+	}
+	return ok
+}
+
+// member returns the node for the member with this name, and notes in seen that it was there. It reports false where the
+// decoder has rules of its own: for a name that may be that of a member in another spelling, and for a member that was
+// there before.
+func (n *node) member(name token, seen *uint64) (*node, bool) {
+	if len(n.members) > 0 && name.escaped || n.folds && !name.ascii {
+		return nil, false
+	}
+	for i := range n.members {
+		m := &n.members[i]
+		switch {
+		case len(m.name) != len(name.raw):
+		case string(name.raw) == m.name:
+			bit := uint64(1) << i
+			before := *seen & bit
+			*seen |= bit
+			return m.node, before == 0
+		case n.folds && name.is(m.lower):
+			return nil, false
+		}
+	}
+	return n.rest, true
+}
+
+func (s *scanner) array(element *node) bool {
+	more, ok := s.open('[', ']')
+	for more && ok {
+		if !s.value(element) {
+			return false
+		}
+		more, ok = s.more(']')
+	}
+	return ok
+}
+
+// any takes a value that decodes into an any.
+func (s *scanner) any(n *node) bool {
+	switch s.peek() {
+	case '{':
+		return s.object(n)
+	case '[':
+		return s.array(anyNode)
+	case '"':
+		return s.textValue(n.part)
+	case 't':
+		return s.word("true")
+	case 'f':
+		return s.word("false")
+	default:
+		return s.numberValue(n.part)
+	}
+}
+
+func (s *scanner) textValue(as part) bool {
+	t, ok := s.string()
+	switch {
+	case !ok || as == 0:
+		return ok
+	case as == partBody:
+		s.event.body, ok = t.appendTo(make([]byte, 0, len(t.raw)))
+	default:
+		s.event.text[as], ok = s.kept.add(t)
+	}
+	return ok
+}
+
+func (s *scanner) flag(as part) bool {
+	value := s.peek() == 't'
+	if as == partBase64 {
+		s.event.isBase64 = value
+	}
+	if value {
+		return s.word("true")
+	}
+	return s.word("false")
+}
+
+// maxExact is how many digits an integer may have so that both an int64 and a float64 hold it exactly.
+const maxExact = 15
+
+// integer takes a number that decodes into an int64.
+func (s *scanner) integer() bool {
+	n, ok := s.number()
+	return ok && !n.fraction && !n.exponent && len(n.raw) <= maxExact
+}
+
+// maxFloat is how many characters a number without exponent may have so that it is within the range of a float64.
+const maxFloat = 300
+
+// numberValue takes a number that decodes into a float64. A principal has to be an integer in its one spelling.
+func (s *scanner) numberValue(as part) bool {
+	n, ok := s.number()
+	switch {
+	case !ok || n.exponent || len(n.raw) > maxFloat:
+		return false
+	case as != partPrincipal:
+		return true
+	case n.fraction || len(n.raw) > maxExact || string(n.raw) == "-0":
+		return false
+	}
+	s.event.text[partPrincipalNumber], ok = s.kept.add(token{raw: n.raw, ascii: true})
+	return ok
+}

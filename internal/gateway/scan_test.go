@@ -1,0 +1,265 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// eventReader reads the events of one type in both ways.
+type eventReader struct {
+	scan   func(payload []byte, r *Request) bool
+	decode func(payload []byte) (*Request, error)
+	// scanEvent is scan without what the family makes of the event.
+	scanEvent func(payload []byte, e *event) bool
+}
+
+func readerOf[In, Out any](t testing.TB) eventReader {
+	t.Helper()
+	f, ok := FamilyOf[In, Out](Settings{Headers: []string{"Idempotency-Key", "X-Sent-At", "X-Client-Tags", "Accept"}})
+	require.True(t, ok)
+	require.NotNil(t, f.plan, "%T has no plan", *new(In))
+	return eventReader{
+		scan:      f.Scan,
+		scanEvent: f.plan.scan,
+		decode: func(payload []byte) (*Request, error) {
+			var in In
+			// As in Lambda, what follows the event does not count.
+			err := json.NewDecoder(bytes.NewReader(payload)).Decode(&in)
+			var r Request
+			f.Read(in, &r)
+			return &r, err
+		},
+	}
+}
+
+// eventReaders are those of all families, by the names that golden events begin with.
+func eventReaders(t testing.TB) map[string]eventReader {
+	t.Helper()
+	return map[string]eventReader{
+		"v2":  readerOf[*events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse](t),
+		"v1":  readerOf[events.APIGatewayProxyRequest, *events.APIGatewayProxyResponse](t),
+		"url": readerOf[events.LambdaFunctionURLRequest, events.LambdaFunctionURLResponse](t),
+		"alb": readerOf[events.ALBTargetGroupRequest, events.ALBTargetGroupResponse](t),
+	}
+}
+
+// settle takes the difference between nothing and something empty out of a request, because no request is told by it.
+func (r *Request) settle() {
+	e := &r.event
+	if len(e.body) == 0 {
+		e.body = nil
+	}
+	values := make([][]string, len(e.headers.names))
+	for i := range values {
+		if len(e.headers.values[i]) > 0 {
+			values[i] = slices.Clone(e.headers.values[i])
+		}
+	}
+	e.headers.values, e.room = values, headerRoom{}
+	if len(e.query) == 0 {
+		e.query = nil
+	}
+	multi := map[string][]string{}
+	for name, values := range e.multiQuery {
+		multi[name] = append([]string{}, values...)
+	}
+	e.multiQuery = multi
+}
+
+// agrees checks that a scanned request is what the decoder would have made of it. It reports whether it was scanned at all.
+func (r eventReader) agrees(t testing.TB, payload []byte) bool {
+	t.Helper()
+	// What was there before does not count.
+	scanned := Request{Route: "before", Refusal: errNoMethod, event: event{hasMulti: true, body: []byte("before")}}
+	given := slices.Clone(payload)
+	if !r.scan(given, &scanned) {
+		return false
+	}
+	clear(given) // the request has to have copies
+	decoded, err := r.decode(payload)
+	if err != nil {
+		t.Fatalf("scanned, although the decoder refuses it: %v\n%q", err, payload)
+	}
+	scanned.settle()
+	decoded.settle()
+	if !assert.ObjectsAreEqual(*decoded, scanned) {
+		assert.Equal(t, *decoded, scanned, "%q", payload)
+		t.FailNow()
+	}
+	return true
+}
+
+// goldenEvents are the events in testdata and those of the example, minified, by name.
+func goldenEvents(t testing.TB) map[string][]byte {
+	t.Helper()
+	all := map[string][]byte{}
+	for _, pattern := range []string{"../../testdata/events/*.json", "../../examples/apigw-charge/events/*.json"} {
+		files, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		require.NotEmpty(t, files)
+		for _, file := range files {
+			payload, err := os.ReadFile(file)
+			require.NoError(t, err)
+			var short bytes.Buffer
+			require.NoError(t, json.Compact(&short, payload))
+			name := filepath.Base(file)
+			if strings.Contains(pattern, "examples") {
+				name = "v2-example-" + name
+			}
+			if name == "v2-example-rest.json" {
+				name = "v1-example-rest.json"
+			}
+			all[name] = short.Bytes()
+		}
+	}
+	return all
+}
+
+func TestScannedGoldenEventIsTheDecodedOne(t *testing.T) {
+	t.Parallel()
+	readers := eventReaders(t)
+	for name, payload := range goldenEvents(t) {
+		kind, _, _ := strings.Cut(name, "-")
+		assert.True(t, readers[kind].agrees(t, payload), "%s was not scanned", name)
+		for other, r := range readers {
+			t.Logf("%s as %s: %t", name, other, r.agrees(t, payload))
+		}
+	}
+}
+
+func TestScannedEventMayHaveWhiteSpaceAndMoreBehindIt(t *testing.T) {
+	t.Parallel()
+	readers := eventReaders(t)
+	for name, payload := range goldenEvents(t) {
+		kind, _, _ := strings.Cut(name, "-")
+		var long bytes.Buffer
+		require.NoError(t, json.Indent(&long, payload, " \r", "\t "))
+		assert.True(t, readers[kind].agrees(t, long.Bytes()), name)
+		for _, behind := range []string{" ", "\n", "{", "nonsense", "\x00", "\xff"} {
+			assert.True(t, readers[kind].agrees(t, slices.Concat([]byte(" \n"), payload, []byte(behind))), name)
+		}
+		for i := range payload {
+			require.False(t, readers[kind].agrees(t, payload[:i]), "%s, cut off", name)
+		}
+	}
+}
+
+func TestScannedEventMayHaveItsMembersInAnyOrder(t *testing.T) {
+	t.Parallel()
+	readers := eventReaders(t)
+	for name, payload := range goldenEvents(t) {
+		kind, _, _ := strings.Cut(name, "-")
+		assert.True(t, readers[kind].agrees(t, reversed(t, payload)), name)
+	}
+}
+
+// reversed is a JSON text with the members of all objects the other way round.
+func reversed(t testing.TB, value []byte) []byte {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(value))
+	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
+		return value
+	}
+	var members []string
+	for d.More() {
+		name, err := d.Token()
+		require.NoError(t, err)
+		var member json.RawMessage
+		require.NoError(t, d.Decode(&member))
+		members = append(members, strconv.Quote(name.(string))+":"+string(reversed(t, member)))
+	}
+	slices.Reverse(members)
+	return []byte("{" + strings.Join(members, ",") + "}")
+}
+
+func TestScannedMutantOfAnEventIsTheDecodedOne(t *testing.T) {
+	t.Parallel()
+	readers := eventReaders(t)
+	goldens := goldenEvents(t)
+	for _, name := range []string{
+		"v2-full.json", "v2-jwt.json", "v2-lambda-principal.json", "v2-iam-cognito.json", "v1-proxy.json", "v1-cognito.json", "v1-api-key.json",
+		"url-iam.json", "alb-single.json", "alb-multi-query.json",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			kind, _, _ := strings.Cut(name, "-")
+			scanned, all := 0, 0
+			require.Contains(t, goldens, name)
+			mutants(t, goldens[name], func(mutant []byte) {
+				all++
+				if readers[kind].agrees(t, mutant) {
+					scanned++
+				}
+			})
+			t.Logf("%d of %d scanned", scanned, all)
+			assert.Greater(t, scanned, all/20)
+		})
+	}
+}
+
+// FuzzScannedEvent: whatever arrives, what was scanned is what the decoder would have made of it.
+func FuzzScannedEvent(f *testing.F) {
+	readers := eventReaders(f)
+	for _, payload := range goldenEvents(f) {
+		f.Add(payload)
+	}
+	for _, value := range valuesForSpots {
+		f.Add([]byte(`{"headers":` + value + `,"requestContext":{"authorizer":` + value + `},"queryStringParameters":` + value + `}`))
+	}
+	kinds := slices.Sorted(maps.Keys(readers))
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		for _, kind := range kinds {
+			readers[kind].agrees(t, payload)
+		}
+	})
+}
+
+// orderEvent is an event of an HTTP API of about the given size, with a JWT and an order as its body.
+func orderEvent(t testing.TB, size int) []byte {
+	t.Helper()
+	payload, err := os.ReadFile(filepath.Join("..", "..", "testdata", "events", "v2-jwt.json"))
+	require.NoError(t, err)
+	var event map[string]any
+	require.NoError(t, json.Unmarshal(payload, &event))
+	event["body"] = ""
+	empty, err := json.Marshal(event)
+	require.NoError(t, err)
+	var lines []string
+	for length := len(empty); length < size; {
+		line := fmt.Sprintf(`{"sku":"A-%d","quantity":%d,"price":12.50}`, len(lines), len(lines)+1)
+		lines = append(lines, line)
+		length += len(line) + strings.Count(line, `"`)
+	}
+	event["body"] = `{"customer":"c-1","lines":[` + strings.Join(lines, ",") + `]}`
+	full, err := json.Marshal(event)
+	require.NoError(t, err)
+	return full
+}
+
+func BenchmarkScan(b *testing.B) {
+	r := eventReaders(b)["v2"]
+	payload := orderEvent(b, 3<<10)
+	for name, read := range map[string]func(){
+		"scan":   func() { r.scan(payload, new(Request)) },
+		"decode": func() { _, _ = r.decode(payload) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				read()
+			}
+		})
+	}
+}

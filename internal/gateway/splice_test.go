@@ -1,0 +1,352 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/go-idempotent/idempotent/internal/httpfield"
+)
+
+// sample is a response of any family, and how it is to be answered.
+type sample struct {
+	status      int
+	description string
+	headers     map[string]string
+	multi       map[string][]string
+	body        string
+	base64      bool
+	cookies     []string
+
+	in       headerMap
+	header   string // Settings.ExpiresHeader
+	expires  time.Time
+	replayed bool
+}
+
+func (s sample) v1() events.APIGatewayProxyResponse {
+	return events.APIGatewayProxyResponse{
+		StatusCode: s.status, Headers: s.headers, MultiValueHeaders: s.multi, Body: s.body, IsBase64Encoded: s.base64,
+	}
+}
+
+func (s sample) v2() events.APIGatewayV2HTTPResponse {
+	return events.APIGatewayV2HTTPResponse{
+		StatusCode: s.status, Headers: s.headers, MultiValueHeaders: s.multi, Body: s.body, IsBase64Encoded: s.base64, Cookies: s.cookies,
+	}
+}
+
+func (s sample) url() events.LambdaFunctionURLResponse {
+	return events.LambdaFunctionURLResponse{
+		StatusCode: s.status, Headers: s.headers, Body: s.body, IsBase64Encoded: s.base64, Cookies: s.cookies,
+	}
+}
+
+func (s sample) alb() events.ALBTargetGroupResponse {
+	return events.ALBTargetGroupResponse{
+		StatusCode: s.status, StatusDescription: s.description, Headers: s.headers, MultiValueHeaders: s.multi, Body: s.body,
+		IsBase64Encoded: s.base64,
+	}
+}
+
+// splicer is a family.
+type splicer struct {
+	name   string
+	encode func(s sample) []byte
+	// splice is what the family makes of a text, and announce the same the long way, nil if the text is no response.
+	splice   func(s sample, text []byte) ([]byte, bool)
+	announce func(s sample, text []byte) []byte
+	// again is a text after it was decoded and encoded.
+	again func(text []byte) []byte
+	owns  func(s sample, name string) bool
+}
+
+func splicers() []splicer {
+	pointer := func(s sample) *events.APIGatewayV2HTTPResponse { r := s.v2(); return &r }
+	return []splicer{
+		splicerOf[events.APIGatewayProxyRequest]("V1", sample.v1),
+		splicerOf[events.APIGatewayV2HTTPRequest]("V2", sample.v2),
+		splicerOf[events.APIGatewayV2HTTPRequest]("*V2", pointer),
+		splicerOf[events.LambdaFunctionURLRequest]("URL", sample.url),
+		splicerOf[events.ALBTargetGroupRequest]("ALB", sample.alb),
+	}
+}
+
+func splicerOf[In, Out any](name string, respond func(sample) Out) splicer {
+	var families sync.Map // by their headers, because it takes long to make a plan
+	familyFor := func(s sample) *Family[In, Out] {
+		known, found := families.Load(s.header)
+		if !found {
+			f, _ := FamilyOf[In, Out](Settings{ExpiresHeader: s.header})
+			known, _ = families.LoadOrStore(s.header, f)
+		}
+		return known.(*Family[In, Out])
+	}
+	again := func(text []byte, change func(Out) Out) []byte {
+		var out Out
+		if json.Unmarshal(text, &out) != nil {
+			return nil
+		}
+		return encoded(change(out))
+	}
+	return splicer{
+		name:   name,
+		encode: func(s sample) []byte { return encoded(respond(s)) },
+		splice: func(s sample, text []byte) ([]byte, bool) {
+			return familyFor(s).Splice(&Request{answerIn: s.in}, text, Announcement{Expires: s.expires, Replayed: s.replayed})
+		},
+		announce: func(s sample, text []byte) []byte {
+			return again(text, func(out Out) Out {
+				out, _ = familyFor(s).Announce(&Request{answerIn: s.in}, out, Announcement{Expires: s.expires, Replayed: s.replayed})
+				return out
+			})
+		},
+		again: func(text []byte) []byte { return again(text, func(out Out) Out { return out }) },
+		owns:  func(s sample, name string) bool { return familyFor(s).owns(name) },
+	}
+}
+
+// encoded is the JSON of a response as it goes to the gateway and into a record.
+func encoded(out any) []byte {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(out); err != nil {
+		panic(err)
+	}
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
+}
+
+// spliceable reports whether a response need not be decoded for its answer.
+func (s sample) spliceable(f splicer) bool {
+	names := slices.Collect(maps.Keys(s.headers))
+	if f.name != "URL" {
+		names = slices.AppendSeq(names, maps.Keys(s.multi))
+	}
+	for _, name := range names {
+		if f.owns(s, name) || strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c > '~' || c == '"' || c == '\\' }) {
+			return false
+		}
+	}
+	other := s.in == singleMap && len(s.headers) == 0 && len(s.multi) > 0 ||
+		s.in == multiMap && len(s.multi) == 0 && len(s.headers) > 0
+	added := s.replayed || !s.expires.IsZero() && s.header != ""
+	return added && !other && s.status >= 100 && s.status <= 999
+}
+
+// assertSpliced checks a response of valid UTF-8 in one family.
+func assertSpliced(t require.TestingT, f splicer, s sample) {
+	text := f.encode(s)
+	before := bytes.Clone(text)
+	got, ok := f.splice(s, text)
+	require.Equal(t, s.spliceable(f), ok, "%s: %s for %+v", f.name, text, s)
+	require.Equal(t, string(before), string(text), "the text stays as it is")
+	if ok {
+		require.Equal(t, string(f.announce(s, text)), string(got), "%s: %+v", f.name, s)
+		require.NotSame(t, &text[0], &got[0])
+	}
+}
+
+// answered calls with every way in which s can be answered.
+func (s sample) answered(family string, call func(sample)) {
+	maps := []headerMap{eitherMap}
+	if family == "ALB" {
+		maps = []headerMap{eitherMap, singleMap, multiMap}
+	}
+	for _, s.in = range maps {
+		for _, s.header = range []string{"", httpfield.ExpiresHeader, "X-Until", "a-until", "Idempotent-Replayed-Until", "Idempotent-A"} {
+			for _, s.expires = range []time.Time{{}, time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600))} {
+				for _, s.replayed = range []bool{false, true} {
+					call(s)
+				}
+			}
+		}
+	}
+}
+
+func TestSplicedHeadersAreThoseOfADecodedResponse(t *testing.T) {
+	t.Parallel()
+	headers := []map[string]string{
+		nil,
+		{},
+		{"X": "1"},
+		{"A": "1"},
+		{"": ""},
+		{"A": "1", "X": "2"},
+		{"A": "", "Idempotency-Key-Expirer": "1", "Idempotency-Key-Expiresx": "2", "Idempotent-Replaye": "3", "Idempotent-Replayed2": "4", "z": "5"},
+		{"Content-Type": "application/json", "Location": "/charges/1?a=b&c=<d>", "Vary": "Accept, Origin", "etag": `W/"1"`},
+		{"X-Text": "a\"b\\\u2028\u0000\t\r\n\\", "X-Text-2": `\`, "X-Text-3": `"`, "x": "schlüssel \U0001F600"},
+		{"IDEMPOTENT-REPLAYED": "true", "X": "1"},
+		{"idempotency-key-expires": "never"},
+		{"x-until": "never", "X": "1"},
+		{"-": "1"},
+		{"schlüssel": "1"},
+		{"a\"b": "1"},
+		{"a\\b": "1"},
+		{"a\tb": "1"},
+		{"a\x7fb": "1"},
+		{"<a&b>": "1", "~": "2", " ": "3", "#{": "4"},
+		{"Idempotency-\u212aey-Expires": "1", "Idempotency-Key-Expire\u017f": "2"},
+	}
+	multi := []map[string][]string{
+		nil,
+		{},
+		{"X": {"1"}},
+		{"A": {"1", "2"}, "X-None": {}, "X-Nil": nil, "Z": {"", "]", `"]`, `\`, "}"}},
+		{"Idempotent-replayed": {"true"}, "X": {"1"}},
+		{"IDEMPOTENCY-KEY-EXPIRES": nil},
+		{"X-UNTIL": {}, "Idempotent-B": {"1"}},
+		{"ä": {"1"}},
+	}
+	for _, f := range splicers() {
+		for _, single := range headers {
+			for _, several := range multi {
+				s := sample{status: 201, description: "201 Created", headers: single, multi: several, body: `{"id":1}`}
+				s.answered(f.name, func(s sample) { assertSpliced(t, f, s) })
+			}
+		}
+	}
+}
+
+func TestSplicedResponsesAreThoseOfADecodedResponse(t *testing.T) {
+	t.Parallel()
+	bodies := []string{"", "x", `{"id":1}`, `"}`, `\`, "<&>\u2028\u0000\U0001F600", `","cookies":null}`, `,"isBase64Encoded":true}`, "AAEC/w=="}
+	cookies := [][]string{nil, {}, {"a=1"}, {"a=1; Path=/", `b="2"`, "]}"}, {""}}
+	descriptions := []string{"", "200 OK", `","headers":{"x":"y"},"body":"`, "\\"}
+	for _, f := range splicers() {
+		for _, status := range []int{0, 1, 99, 100, 200, 599, 999, 1000, -200} {
+			for _, body := range bodies {
+				for _, cookie := range cookies {
+					for _, description := range descriptions {
+						s := sample{status: status, description: description, body: body, cookies: cookie, replayed: true}
+						assertSpliced(t, f, s)
+						s.base64, s.headers, s.multi = true, map[string]string{"A": "1"}, map[string][]string{"B": {"2"}}
+						assertSpliced(t, f, s)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestSplicedResponseIsThatOfADecodedOneWhateverIsInIt(t *testing.T) {
+	t.Parallel()
+	name := rapid.OneOf(
+		rapid.StringMatching(`[A-Za-z-]{0,12}`), rapid.String(),
+		rapid.SampledFrom([]string{"Idempotent-Replayed", "idempotency-key-expires", "Idempotency-Key", "Idempotent-S", "X-Until"}),
+	)
+	single := rapid.OneOf(rapid.Just(map[string]string(nil)), rapid.MapOfN(name, rapid.String(), 0, 6))
+	multi := rapid.OneOf(rapid.Just(map[string][]string(nil)), rapid.MapOfN(name, rapid.SliceOfN(rapid.String(), 0, 3), 0, 6))
+	all := splicers()
+	rapid.Check(t, func(t *rapid.T) {
+		f := rapid.SampledFrom(all).Draw(t, "family")
+		s := sample{
+			status:      rapid.OneOf(rapid.IntRange(200, 599), rapid.Int()).Draw(t, "status"),
+			description: rapid.String().Draw(t, "description"),
+			headers:     single.Draw(t, "headers"),
+			multi:       multi.Draw(t, "multi"),
+			body:        rapid.String().Draw(t, "body"),
+			base64:      rapid.Bool().Draw(t, "base64"),
+			cookies:     rapid.SliceOfN(rapid.String(), 0, 3).Draw(t, "cookies"),
+			header:      rapid.SampledFrom([]string{"", httpfield.ExpiresHeader, "X-Until", "~"}).Draw(t, "header"),
+			replayed:    rapid.Bool().Draw(t, "replayed"),
+		}
+		if f.name == "ALB" {
+			s.in = rapid.SampledFrom([]headerMap{singleMap, multiMap}).Draw(t, "map")
+		}
+		if rapid.Bool().Draw(t, "expires") {
+			s.expires = time.Unix(rapid.Int64Range(0, 1<<38).Draw(t, "at"), 0)
+		}
+		assertSpliced(t, f, s)
+	})
+}
+
+// What is no UTF-8 has another spelling in JSON once it was decoded. Spliced, a replay spells it as the first answer did.
+func TestSplicedTextThatIsNoUTF8StaysAsItWasEncoded(t *testing.T) {
+	t.Parallel()
+	for _, f := range splicers() {
+		s := sample{
+			status: 200, headers: map[string]string{"X": "\xff", "Y": "2"}, multi: map[string][]string{"X": {"\xff"}}, body: "a\xffb",
+			replayed: true,
+		}
+		text := f.encode(s)
+		got, ok := f.splice(s, text)
+		require.True(t, ok)
+		assert.Contains(t, string(got), `"body":"a\ufffdb"`)
+		assert.Equal(t, string(text), strings.Replace(string(got), `"Idempotent-Replayed":"true",`, "", 1))
+		assert.JSONEq(t, string(f.announce(s, text)), string(got))
+
+		s.headers = map[string]string{"X\xff": "1"}
+		_, ok = f.splice(s, f.encode(s))
+		assert.False(t, ok, "an escape in a name")
+	}
+}
+
+func TestSplicingGivesUpOnAResponseOfNoFamily(t *testing.T) {
+	t.Parallel()
+	r := textReader{text: []byte(`{"statusCode":200,"headers":null,"body":"x"}`)}
+	_, _, ok := layout{}.read(&r)
+	assert.False(t, ok)
+}
+
+// A text ends somewhere: nothing before its body is taken for one.
+func TestSplicingGivesUpOnABeginning(t *testing.T) {
+	t.Parallel()
+	for _, f := range splicers() {
+		text := f.encode(sample{
+			status: 200, description: "200 OK", headers: map[string]string{"A": `1\`}, multi: map[string][]string{"B": {`2"`, "3"}, "C": nil},
+			cookies: []string{"a=1"}, body: "x",
+		})
+		for end := range bytes.Index(text, []byte(`,"body":"x"`)) {
+			_, ok := f.splice(sample{replayed: true}, text[:end:end])
+			assert.False(t, ok, "%s: %s", f.name, text[:end])
+		}
+	}
+}
+
+// FuzzSplice: a text that encoding/json may have made becomes what it becomes when it is decoded. Of any other, nothing that
+// was in it is lost.
+func FuzzSplice(f *testing.F) {
+	all := splicers()
+	for i, family := range all {
+		for _, s := range []sample{
+			{status: 201},
+			{status: 200, headers: map[string]string{"A": "1", "Z": "\\\""}, multi: map[string][]string{"B": {"2", "3"}, "C": nil}, body: `{"a":1}`},
+			{status: 200, headers: map[string]string{}, multi: map[string][]string{}, cookies: []string{"a=1"}, base64: true, description: "OK"},
+		} {
+			for _, options := range []uint8{0, 1, 2, 3, 5, 11} {
+				f.Add(family.encode(s), uint8(i), options)
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, text []byte, which, options uint8) {
+		family := all[int(which)%len(all)]
+		s := sample{replayed: options&1 > 0, header: httpfield.ExpiresHeader}
+		if options&2 > 0 {
+			s.expires = time.Unix(1_800_000_000, 0)
+		}
+		if family.name == "ALB" {
+			s.in = headerMap(options >> 2 % 3)
+		}
+		before := bytes.Clone(text)
+		got, ok := family.splice(s, text)
+		require.Equal(t, before, text)
+		if !ok {
+			return
+		}
+		require.Greater(t, len(got), len(text))
+		if bytes.Equal(family.again(text), text) {
+			require.Equal(t, string(family.announce(s, text)), string(got))
+		}
+	})
+}

@@ -1,0 +1,70 @@
+package protocol
+
+import (
+	"time"
+
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// Settings are what all deliveries of a handler have in common. They are not modified once deliveries run.
+type Settings struct {
+	// Operation is the name of the handler.
+	Operation string
+	Store     store.Store
+	// Now is the clock of records. The durations of a delivery are measured by the clock of contexts.
+	Now func() time.Time
+	// Layout is the form in which results are stored.
+	Layout store.Layout
+	// Retention is how long a completed record is replayed.
+	Retention time.Duration
+	// Wait is for how long a delivery waits for a running execution, 0 for not at all.
+	Wait   time.Duration
+	Timing Timing
+	// RefuseCrashed makes a crashed execution UNKNOWN, instead of executing again.
+	RefuseCrashed bool
+	// RefuseFailed makes an execution UNKNOWN that failed without a mark, instead of releasing it.
+	RefuseFailed bool
+	// Repeatable says that repeating the effect does no harm: a completion that fails leaves the record in progress, so that
+	// it is executed again once its lease has ended.
+	Repeatable bool
+	// Resolves says that there is a resolver: it is asked about executions that crashed and about UNKNOWN records.
+	Resolves bool
+}
+
+// Timing holds the durations of one delivery; all are set.
+type Timing struct {
+	// Lease protects a claim whose context has no deadline, or a far one; it is renewed.
+	Lease time.Duration
+	// Margin is how long a lease outlives the deadline of its context.
+	Margin time.Duration
+	// Reserve is how long before the deadline the handler's context ends, at most a tenth of what is left.
+	Reserve time.Duration
+	// ClaimBudget bounds the claim, and the settlement likewise.
+	ClaimBudget time.Duration
+	// UnknownRetention is how long an UNKNOWN record is kept for its settlement.
+	UnknownRetention time.Duration
+}
+
+// Delivery is one delivery on its way. Its zero value with the first three fields set is ready for [Delivery.Run], which is
+// called once. It belongs to one goroutine; only the heartbeat runs beside it, and is joined before anything is settled.
+type Delivery struct {
+	*Settings
+	// RecordKey and Fingerprint are computed before any I/O. An empty fingerprint stands for none.
+	RecordKey, Fingerprint string
+	// Report is filled in on the way, also when the handler panics.
+	Report Report
+
+	// owner is the token of this claim.
+	owner string
+	// started and deadline (zero for none) are the delivery's by the clock of contexts, lease is the end of the lease
+	// that a claim takes by the clock of records.
+	started, deadline, lease time.Time
+	// held is until when our lease protects the claim, by the clock of contexts.
+	held time.Time
+	// mine is the record as this claim wrote it last, once it is claimed.
+	mine store.Record
+	// beside is the renewal that runs beside the handler.
+	beside background
+	// seenReason is why a record that was taken over needs a resolver.
+	seenReason string
+}

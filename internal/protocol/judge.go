@@ -1,0 +1,110 @@
+package protocol
+
+import (
+	"time"
+
+	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// judgement is what a held record means for this delivery.
+type judgement struct {
+	verdict verdict
+	// move is what is due, result is the answer that stands.
+	move   move
+	result Result
+}
+
+type verdict int
+
+const (
+	verdictAnswer verdict = iota // the result stands
+	verdictOurs                  // the record is our own claim, whose reply was lost
+	verdictMove                  // another write is due
+	verdictReplay                // the record holds the result to replay
+)
+
+// move is one conditional write of a claim.
+type move struct {
+	kind moveKind
+	// seen and next are the arguments of Swap; a claim has only next.
+	seen, next store.Record
+}
+
+type moveKind int
+
+const (
+	moveClaim    moveKind = iota // take a key that nobody holds
+	moveTakeOver                 // take a record that lapsed, or that a resolver is to settle
+	moveRefuse                   // turn a lapsed record into UNKNOWN
+)
+
+// judge is the one place where a held record is interpreted before the handler runs. It only decides, and does no I/O. The
+// zero record says that the one that refused is gone.
+func (d *Delivery) judge(held store.Record, now time.Time) judgement {
+	switch {
+	case held.Key == "" || held.Claimable(now):
+		return judgement{verdict: verdictMove, move: move{kind: moveClaim, next: d.fresh()}}
+	case held.Owner == d.owner && held.Status == store.StatusInProgress:
+		return judgement{verdict: verdictOurs}
+	}
+	if r, same := d.sameRequest(held); !same {
+		return judgement{result: r}
+	}
+	switch held.Status {
+	case store.StatusCompleted:
+		return judgement{verdict: verdictReplay}
+	case store.StatusInProgress:
+		return d.judgeInProgress(held, now)
+	case store.StatusUnknown:
+		if d.Resolves {
+			return d.takeOver(held)
+		}
+		return judgement{result: Result{Outcome: UnknownOutcome, Reason: held.Reason}}
+	default:
+		return judgement{result: unreadableRecord("its status is none of INPROGRESS, COMPLETED, UNKNOWN")}
+	}
+}
+
+func (d *Delivery) judgeInProgress(held store.Record, now time.Time) judgement {
+	switch {
+	case !held.Lapsed(now):
+		return judgement{result: inProgress(held, now)}
+	case !d.RefuseCrashed || d.Resolves:
+		return d.takeOver(held)
+	default:
+		return judgement{verdict: verdictMove, move: move{kind: moveRefuse, seen: held, next: d.unknown(held, reasonCrashed, now)}}
+	}
+}
+
+func (d *Delivery) takeOver(held store.Record) judgement {
+	if held.Attempt == 0 {
+		held.Attempt = 1 // a record of AWS Powertools counts none, but one execution there was
+	}
+	d.seenReason = held.Reason
+	if held.Status == store.StatusInProgress {
+		d.seenReason = reasonCrashed
+	}
+	return judgement{verdict: verdictMove, move: move{kind: moveTakeOver, seen: held, next: d.claimed(held)}}
+}
+
+// sameRequest compares fingerprints. A handler without fingerprints takes any record of the key.
+func (d *Delivery) sameRequest(held store.Record) (Result, bool) {
+	switch {
+	case d.Fingerprint == "" || held.Fingerprint == d.Fingerprint:
+		return Result{}, true
+	case held.Fingerprint != "" && !execution.SameVersion(held.Fingerprint, d.Fingerprint):
+		return unreadableRecord("its fingerprint has an algorithm version that this handler does not compute"), false
+	default:
+		return Result{Outcome: Mismatch}, false
+	}
+}
+
+// inProgress is the result of a delivery that meets a running execution.
+func inProgress(held store.Record, now time.Time) Result {
+	end := held.Lease
+	if end.IsZero() {
+		end = held.Expiry
+	}
+	return Result{Outcome: InProgress, RetryAfter: max(end.Sub(now), 0)}
+}

@@ -1,0 +1,151 @@
+package protocol
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"time"
+
+	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// begin prepares a claim: a token, and a lease from now.
+func (d *Delivery) begin(ctx context.Context) {
+	d.owner, d.started, d.deadline = rand.Text(), time.Now(), nearDeadline(ctx)
+	d.lease = d.leaseUntil(d.deadline)
+	d.held = d.started.Add(d.Timing.Lease)
+	if !d.deadline.IsZero() {
+		d.held = d.deadline.Add(d.Timing.Margin)
+	}
+}
+
+// farDeadline is when a deadline does not tell any more how long an execution takes, four times the longest that Lambda
+// gives. A lease of that length would block the key of a crashed process for as long.
+const farDeadline = time.Hour
+
+// nearDeadline is the context's deadline, zero if it has none or a far one.
+func nearDeadline(ctx context.Context) time.Time {
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= farDeadline {
+		return deadline
+	}
+	return time.Time{}
+}
+
+// leaseUntil is the end of a lease that is taken now: the invocation's deadline and a margin. The margin covers a process
+// that is killed late and clocks that differ. Without a near deadline it is the default lease, which is renewed.
+func (s *Settings) leaseUntil(deadline time.Time) time.Time {
+	left := s.Timing.Lease
+	if !deadline.IsZero() {
+		left = max(time.Until(deadline), 0) + s.Timing.Margin
+	}
+	return leaseEnd(s.Now().Add(left))
+}
+
+// handlerContext is the context the handler runs with. It ends a little before the invocation's deadline, with the cause of
+// that deadline. The lease is renewed beside the handler: without a deadline from the start, with one if the handler overruns it
+// in a process that nobody kills. The returned function ends both, and waits for the renewal.
+func (d *Delivery) handlerContext(ctx context.Context) (context.Context, func()) {
+	if d.deadline.IsZero() {
+		return d.withHeartbeat(ctx)
+	}
+	reserve := min(d.Timing.Reserve, time.Until(d.deadline)/10)
+	ctx, cancel := context.WithDeadline(ctx, d.deadline.Add(-reserve))
+	overrun := time.AfterFunc(time.Until(d.deadline)+d.Timing.Margin/2, func() {
+		if late, ok := d.beside.start(ctx); ok {
+			defer d.beside.done()
+			d.renewOverrun(late)
+		}
+	})
+	return ctx, func() {
+		if !overrun.Stop() {
+			d.beside.end()
+		}
+		cancel()
+	}
+}
+
+// withHeartbeat renews the lease from a third of it on. The context ends as soon as the lease is lost.
+func (d *Delivery) withHeartbeat(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	beat, _ := d.beside.start(ctx)
+	go func() {
+		defer d.beside.done()
+		lease := d.Timing.Lease
+		var last time.Time
+		if deadline, ok := ctx.Deadline(); ok { // a far one
+			last = deadline.Add(longestOverrun)
+		}
+		err := d.renewUntil(beat, d.started.Add(lease/3), d.started.Add(lease-d.Timing.Margin), last)
+		if err != nil {
+			d.note(err)
+			cancel(execution.ErrLeaseLost)
+		}
+	}()
+	return ctx, func() {
+		d.beside.end()
+		cancel(context.Canceled)
+	}
+}
+
+// longestOverrun is for how long after its deadline a handler keeps its claim. Beyond it the lease lapses, so that a handler
+// which hangs does not block its key for ever.
+const longestOverrun = 15 * time.Minute
+
+// renewOverrun renews the lease of a handler that has overrun its deadline and still runs: on Lambda Managed Instances, in a
+// container, in a test. The first renewal is tried in the second half of the margin, in which a killed process sends nothing.
+func (d *Delivery) renewOverrun(ctx context.Context) {
+	first, margin := time.Now(), d.Timing.Margin
+	d.note(d.renewUntil(ctx, first, first.Add(margin/4), d.deadline.Add(longestOverrun)))
+}
+
+// renewUntil renews the lease at the instant next, and then at every third of it, until ctx ends or, if that is not zero, the
+// instant last comes. It tries each renewal until the instant limit, a margin before the lease would end. It returns an error
+// once the lease cannot be held: at the limit, or at once if someone else has the record.
+func (d *Delivery) renewUntil(ctx context.Context, next, limit, last time.Time) error {
+	for sleep(ctx, time.Until(next)) {
+		begun := time.Now()
+		if !last.IsZero() && !begun.Before(last) {
+			return nil
+		}
+		tries, cancel := context.WithDeadline(ctx, limit)
+		err := d.renew(tries)
+		if err != nil && !errors.Is(err, execution.ErrLeaseLost) {
+			<-tries.Done() // the lease still holds: the handler may come to its end in time
+		}
+		cancel()
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // the handler has returned; whether the lease was renewed does not matter any more
+		}
+		if err != nil {
+			return err
+		}
+		d.held = begun.Add(d.Timing.Lease)
+		next, limit = begun.Add(d.Timing.Lease/3), begun.Add(d.Timing.Lease-d.Timing.Margin)
+	}
+	return nil
+}
+
+// renew moves the lease of our record, trying until ctx ends. Whatever fails is tried again, also what does not pass by
+// itself: credentials that have expired are renewed beside us.
+func (d *Delivery) renew(ctx context.Context) error {
+	for failures := 1; ; failures++ {
+		held, swapped, err := d.tryRenew(ctx)
+		switch {
+		case swapped:
+			return nil
+		case err == nil && held.Owner == d.owner && held.Status == store.StatusInProgress:
+			return nil // a later lease of ours is there: this renewal was overtaken
+		case err == nil:
+			return execution.ErrLeaseLost
+		case !pause(ctx, failures):
+			return err
+		}
+	}
+}
+
+func (d *Delivery) tryRenew(ctx context.Context) (store.Record, bool, error) {
+	ctx, cancel := halfOf(ctx)
+	defer cancel()
+	return d.Store.Swap(ctx, unleased(d.mine), d.renewed(d.Timing.Lease))
+}

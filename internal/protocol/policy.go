@@ -1,0 +1,93 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+
+	"github.com/go-idempotent/idempotent/internal/execution"
+)
+
+// ending is how an execution leaves its record.
+type ending struct {
+	fate fate
+	// reason is stored beside an UNKNOWN record, and tells a stored error from a stored value.
+	reason string
+	// result is the text to store.
+	result []byte
+}
+
+type fate int
+
+const (
+	fateRelease fate = iota
+	fateComplete
+	fateUnknown
+)
+
+// endingOf decides how an execution leaves its record: the mark first, then the policies.
+func (s *Settings) endingOf(ctx context.Context, e Ended) ending {
+	switch execution.MarkOf(e.Err) {
+	case execution.NotExecuted:
+		return ending{fate: fateRelease}
+	case execution.Terminal:
+		return completion(e)
+	case execution.Uncertain:
+		return ending{fate: fateUnknown, reason: reasonUncertain}
+	case execution.Unmarked:
+	}
+	switch {
+	case e.Keep:
+		return completion(e)
+	case s.RefuseCrashed && ctx.Err() != nil:
+		// Whatever it made of it: many clients report the end of a context by an error of their own, and a handler may
+		// answer it with a 504.
+		return ending{fate: fateUnknown, reason: reasonInterrupted}
+	case e.Err == nil:
+		return s.failed(reasonNotStored)
+	case interrupted(ctx, e.Err):
+		return ending{fate: fateRelease}
+	default:
+		return s.failed(reasonError)
+	}
+}
+
+// completion stores the result. If there is none to store, the effect has happened and only its result is lost: nobody must
+// execute again.
+func completion(e Ended) ending {
+	switch {
+	case e.ResultErr != nil && e.Failure:
+		return ending{fate: fateUnknown, reason: ReasonTerminal}
+	case e.ResultErr != nil:
+		return ending{fate: fateUnknown, reason: reasonResultLost}
+	case e.Failure:
+		return ending{fate: fateComplete, reason: ReasonTerminal, result: e.Result}
+	default:
+		return ending{fate: fateComplete, result: e.Result}
+	}
+}
+
+func (s *Settings) failed(reason string) ending {
+	if s.RefuseFailed {
+		return ending{fate: fateUnknown, reason: reason}
+	}
+	return ending{fate: fateRelease}
+}
+
+// crashed is the ending of an execution that panicked. Once the handler has returned, its effect has happened and only
+// the result is lost: that must not lead to a second execution.
+func (s *Settings) crashed(returned bool) ending {
+	switch {
+	case returned:
+		return ending{fate: fateUnknown, reason: reasonResultLost}
+	case s.RefuseCrashed:
+		return ending{fate: fateUnknown, reason: reasonPanic}
+	default:
+		return ending{fate: fateRelease}
+	}
+}
+
+// interrupted reports whether err is, or wraps, the error with which the handler's own context ended. A context that has not
+// ended has no such error, and no error wraps nil.
+func interrupted(ctx context.Context, err error) bool {
+	return errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))
+}

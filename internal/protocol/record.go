@@ -1,0 +1,108 @@
+package protocol
+
+import (
+	"crypto/rand"
+	"time"
+
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// The reasons that records carry. They are stored: never change one.
+const (
+	ReasonTerminal    = "terminal"    // completed with a stored error
+	reasonUncertain   = "uncertain"   // the handler marked its error
+	reasonPanic       = "panic"       // the handler panicked or called runtime.Goexit
+	reasonInterrupted = "interrupted" // the handler returned the error of its context
+	reasonError       = "error"       // the handler failed, and the policy refuses failed executions
+	reasonNotStored   = "not-stored"  // the result is not to be stored, and the policy refuses failed executions
+	reasonCrashed     = "crashed"     // the lease lapsed, and the policy refuses crashed executions
+	reasonResultLost  = "result-lost" // the handler returned, but its result could not be stored
+)
+
+// fresh is the record of a first claim.
+func (d *Delivery) fresh() store.Record {
+	now := d.Now()
+	return d.claimed(store.Record{
+		Key:         d.RecordKey,
+		Fingerprint: d.Fingerprint,
+		CreatedAt:   now.Truncate(time.Millisecond),
+	})
+}
+
+// claimed is r as this delivery claims it. What it does not name survives a takeover.
+func (d *Delivery) claimed(r store.Record) store.Record {
+	r.Status, r.Owner, r.Reason = store.StatusInProgress, d.owner, ""
+	r.Lease = d.lease
+	r.Layout = d.Layout
+	r.Expiry = d.expiryInProgress(r.Lease)
+	r.Attempt++
+	return r
+}
+
+// renewed is our record with a lease from now.
+func (d *Delivery) renewed(lease time.Duration) store.Record {
+	r := d.mine
+	r.Lease = leaseEnd(d.Now().Add(lease))
+	r.Expiry = d.expiryInProgress(r.Lease)
+	return r
+}
+
+// completed is our record with the result. The reason tells a stored error from a stored value.
+func (d *Delivery) completed(reason string, result []byte) store.Record {
+	r := d.mine
+	r.Status, r.Reason, r.Result = store.StatusCompleted, reason, result
+	r.Seal = store.Seal(d.owner, result)
+	r.Expiry = expiryAt(d.Now().Add(d.Retention), time.Time{})
+	r.Lease = time.Time{}
+	return r
+}
+
+// unknown is r as UNKNOWN. The owner stays: it may still bring the result.
+func (d *Delivery) unknown(r store.Record, reason string, now time.Time) store.Record {
+	r.Status, r.Reason = store.StatusUnknown, reason
+	r.Expiry = expiryAt(now.Add(d.Timing.UnknownRetention), time.Time{})
+	return r
+}
+
+// takenBack is what was seen, restored after a takeover that may have been applied: a crash stays a crash. Its lease has
+// ended and it has a token of nobody, so that nothing which its owner or we have sent, and which is still on its way, can match.
+func (d *Delivery) takenBack(seen store.Record) store.Record {
+	seen.Owner, seen.Lease = rand.Text(), d.Now().Truncate(time.Millisecond)
+	return seen
+}
+
+// unleased is a record of our own as Swap and Delete are to compare it: by its token, not by its lease, which a renewal
+// whose reply was lost may have moved; and with an expiry that is always written anew.
+func unleased(mine store.Record) store.Record {
+	mine.Lease, mine.Expiry = time.Time{}, time.Time{}
+	return mine
+}
+
+// expiryInProgress keeps a crashed record for its settlement where the policy wants one.
+func (d *Delivery) expiryInProgress(lease time.Time) time.Time {
+	keep := d.Retention
+	if d.RefuseCrashed {
+		keep = d.Timing.UnknownRetention
+	}
+	return expiryAt(d.Now().Add(keep), lease)
+}
+
+// leaseEnd rounds a lease up to what stores keep.
+func leaseEnd(t time.Time) time.Time { return roundUp(t, time.Millisecond) }
+
+// expiryAt rounds an expiry up to what stores keep, and never lets it come before the end of the lease: DynamoDB's TTL
+// must not delete a record that still protects an execution.
+func expiryAt(t, lease time.Time) time.Time {
+	if t.Before(lease) {
+		t = lease
+	}
+	return roundUp(t, time.Second)
+}
+
+func roundUp(t time.Time, unit time.Duration) time.Time {
+	down := t.Truncate(unit)
+	if down.Equal(t) {
+		return down
+	}
+	return down.Add(unit)
+}

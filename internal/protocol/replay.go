@@ -1,0 +1,51 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// replay reads the result of a completed record and checks that it is the one that was sealed. A record without a seal is one
+// of AWS Powertools, whose result nothing vouches for.
+func (d *Delivery) replay(ctx context.Context, held store.Record) Result {
+	if held.Parts != "" { // the store has verified them
+		result, err := d.readResult(ctx, held)
+		if err != nil {
+			return unanswered(err)
+		}
+		held.Result = result
+	} else if held.Seal != "" && !held.Sealed(held.Result) {
+		return unreadableRecord("its result is not the one that was committed")
+	}
+	return Result{Outcome: Replayed, Record: held, Expires: held.Expiry}
+}
+
+// readResult gives the store most of the time that is left: it reads piece by piece, and repeats what is not answered.
+func (d *Delivery) readResult(ctx context.Context, held store.Record) ([]byte, error) {
+	reader, ok := d.Store.(store.ResultReader)
+	if !ok {
+		return nil, &store.UnreadableError{Reason: "its result is kept in parts, which this store cannot read"}
+	}
+	ctx = d.forReading(ctx)
+	end := time.Now().Add(d.Timing.ClaimBudget)
+	for failures := 1; ; failures++ {
+		result, err := tryRead(ctx, reader, held)
+		// An outage is answered within the budget. A try without an answer was none: it may only have been slow.
+		outage := !time.Now().Before(end) && !unansweredTry(err)
+		if err == nil || !mayPass(err) || outage || !pause(ctx, failures) {
+			return result, err
+		}
+	}
+}
+
+func tryRead(ctx context.Context, reader store.ResultReader, held store.Record) ([]byte, error) {
+	ctx, cancel := mostOf(ctx)
+	defer cancel()
+	return reader.ReadResult(ctx, held)
+}
+
+// unansweredTry reports whether a read ended without an answer: then it may only have been slow.
+func unansweredTry(err error) bool { return timedOut(err) || errors.Is(err, context.DeadlineExceeded) }

@@ -1,0 +1,239 @@
+package protocol
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// lastWordBudget is the part of a settlement that is kept for marking a record whose result could not be stored.
+const lastWordBudget = 500 * time.Millisecond
+
+// settle ends the claim: it completes the record, makes it UNKNOWN, or releases it. The outcome is Executed if the handler's
+// own result is the answer; if not, someone else's is. No failure here hides that result, and none leads to a second
+// execution that the caller could have been spared.
+//
+// ctx gives the values of the handler's context; its end does not count any more.
+func (d *Delivery) settle(ctx context.Context, e ending) Result {
+	started := time.Now()
+	defer func() { d.Report.Settle = time.Since(started) }()
+
+	ctx = withinDetached(ctx, d.settleEnd(ctx, started, transferTime(len(e.result))))
+	switch e.fate {
+	case fateComplete:
+		return d.complete(ctx, e)
+	case fateUnknown:
+		return d.becomeUnknown(ctx, e.reason)
+	default:
+		d.release(ctx)
+		return Result{Outcome: Executed}
+	}
+}
+
+// settleEnd bounds a settlement: by the budget that an outage may take, with the time that the result takes on its way; by the
+// invocation's deadline, when Lambda kills the process; and by the lease, without which someone else may execute. A quarter of the
+// margin is left for clocks that differ.
+//
+// A lease that is too short even for half of the reserve is renewed first. That happens where the result is very large, and where a
+// handler has overrun its deadline in a process that still lives.
+func (d *Delivery) settleEnd(ctx context.Context, now time.Time, transfer time.Duration) time.Time {
+	budget := d.Timing.ClaimBudget + transfer
+	least := min(d.Timing.Reserve, d.Timing.ClaimBudget)/2 + transfer
+	end := now.Add(budget)
+	if end.Before(d.deadline) {
+		return end
+	}
+	if d.deadline.Sub(now) >= d.Timing.Reserve/10 {
+		return answerable(d.deadline, now)
+	}
+	protected := d.held.Add(-d.Timing.Margin / 4)
+	if !end.After(protected) {
+		return end
+	}
+	if protected.Sub(now) < least {
+		return d.extend(ctx, now, budget)
+	}
+	return protected
+}
+
+// extend renews the lease for a settlement, and returns the end of that. If the lease cannot be renewed, what is left of it has
+// to do.
+func (d *Delivery) extend(ctx context.Context, now time.Time, budget time.Duration) time.Time {
+	swapped := false
+	err := retry(withinDetached(ctx, now.Add(d.Timing.ClaimBudget)), func(ctx context.Context) (err error) {
+		_, swapped, err = d.Store.Swap(ctx, unleased(d.mine), d.renewed(budget+d.Timing.Margin))
+		return err
+	})
+	d.note(err)
+	if !swapped {
+		return time.Now().Add(min(d.Timing.Reserve, d.Timing.ClaimBudget))
+	}
+	return time.Now().Add(budget)
+}
+
+// complete stores the result. If it cannot, a last small write says that the effect happened and its result is
+// lost: nobody must execute again.
+//
+// An effect that may be repeated needs no last word: the record stays in progress, and its lease heals it by itself. Only a result
+// that can never be stored would be lost again and again.
+func (d *Delivery) complete(ctx context.Context, e ending) Result {
+	tries := ctx
+	if !d.Repeatable {
+		tries = keepForLast(ctx)
+	}
+	r, err := d.conclude(tries, d.completed(e.reason, e.result))
+	d.note(err)
+	switch {
+	case err == nil:
+		return r
+	case d.Repeatable && !neverFits(err):
+		d.Report.Settlement = Failed
+		return Result{Outcome: Executed}
+	default:
+		return d.becomeUnknown(ctx, reasonResultLost)
+	}
+}
+
+// becomeUnknown makes the record UNKNOWN. The handler's own result or error stays the answer.
+func (d *Delivery) becomeUnknown(ctx context.Context, reason string) Result {
+	next := d.unknown(d.mine, reason, d.Now())
+	next.Lease = time.Time{}
+	r, err := d.conclude(ctx, next)
+	if err != nil {
+		d.Report.Settlement = Failed
+		d.note(err)
+		return Result{Outcome: Executed}
+	}
+	if d.Report.Settlement == Unknown {
+		d.Report.Reason = reason
+	}
+	return r
+}
+
+// conclude replaces our claim by next, the record it ends in. It returns an error if the store did not let it.
+func (d *Delivery) conclude(ctx context.Context, next store.Record) (Result, error) {
+	seen, absent := unleased(d.mine), false
+	for failures, moves := 0, 0; moves < maxMoves; {
+		now := d.Now()
+		held, written, err := d.write(ctx, absent, seen, next, now)
+		switch {
+		case err != nil:
+			failures++
+			if !mayPass(err) || !pause(ctx, failures) {
+				return Result{}, err
+			}
+			continue
+		case written:
+			return d.settled(next), nil
+		}
+
+		moves++
+		absent = false
+		switch {
+		case strings.HasPrefix(held.Seal, d.owner+"."):
+			return d.settled(held), nil // the reply was lost, the write was not
+		case held.Key == "" || held.Claimable(now):
+			absent = true // deleted meanwhile: the result is stored if nobody else claims first
+		case held.Owner == d.owner && held.Status != store.StatusCompleted:
+			if held.Status == next.Status {
+				return d.settled(next), nil
+			}
+			seen = unleased(held) // someone found our lease lapsed; we still bring the result
+		case next.Status == store.StatusCompleted && d.lapsedElsewhere(held, now):
+			seen = held // they crashed too: complete in their place
+		default:
+			return d.elsewhere(ctx, held, next.Status, now), nil
+		}
+	}
+	return Result{}, errRestless
+}
+
+func (d *Delivery) write(ctx context.Context, absent bool, seen, next store.Record, now time.Time) (store.Record, bool, error) {
+	ctx, cancel := partOf(ctx, transferTime(len(next.Result)))
+	defer cancel()
+	if absent {
+		return d.Store.Claim(ctx, next, now)
+	}
+	return d.Store.Swap(ctx, seen, next)
+}
+
+// settled is the result once the record is ours in the state that is given.
+func (d *Delivery) settled(r store.Record) Result {
+	if r.Status == store.StatusUnknown {
+		d.Report.Settlement = Unknown
+		return Result{Outcome: Executed}
+	}
+	d.Report.Settlement = Completed
+	return Result{Outcome: Executed, Expires: r.Expiry}
+}
+
+func (d *Delivery) lapsedElsewhere(held store.Record, now time.Time) bool {
+	_, same := d.sameRequest(held)
+	return same && held.Status == store.StatusInProgress && held.Lapsed(now)
+}
+
+// elsewhere decides what a caller gets whose lease was lost to someone else. If they stand for the same request, their
+// answer is the one that all callers agree on; in every other case the handler's own result is.
+func (d *Delivery) elsewhere(ctx context.Context, held store.Record, ours store.Status, now time.Time) Result {
+	d.Report.Settlement, d.Report.StoreErr = Elsewhere, execution.ErrLeaseLost
+	own := Result{Outcome: Executed}
+	if _, same := d.sameRequest(held); !same || ours != store.StatusCompleted {
+		return own
+	}
+	switch held.Status {
+	case store.StatusCompleted:
+		r := d.replay(ctx, held)
+		if r.Outcome != Replayed {
+			d.Report.StoreErr = r.cause()
+			return own
+		}
+		return r
+	case store.StatusInProgress:
+		r := inProgress(held, now)
+		r.Outcome = Superseded
+		return r
+	default:
+		return own
+	}
+}
+
+// release deletes the record, so that the next delivery executes. Its failure goes to the observer; the lease bounds
+// what it costs.
+func (d *Delivery) release(ctx context.Context) {
+	ours := unleased(d.mine)
+	unknown := ours // someone found our lease lapsed; they did not execute
+	unknown.Status = store.StatusUnknown
+	tries, deleted := 0, false
+	err := retry(ctx, func(ctx context.Context) (err error) {
+		tries++
+		if deleted, err = d.Store.Delete(ctx, ours); err != nil || deleted {
+			return err
+		}
+		deleted, err = d.Store.Delete(ctx, unknown)
+		if tries > 1 && !deleted {
+			return nil // an earlier try has deleted it, and its reply was lost
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		d.Report.Settlement = Failed
+		d.note(err)
+	case !deleted && tries == 1: // not even a lost reply of ours can have deleted it
+		d.Report.Settlement, d.Report.StoreErr = Elsewhere, execution.ErrLeaseLost
+	default:
+		d.Report.Settlement = Released
+	}
+}
+
+// keepForLast ends early enough for the last word on a result that could not be stored.
+func keepForLast(ctx context.Context) context.Context {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return ctx
+	}
+	return within(ctx, deadline.Add(-min(lastWordBudget, time.Until(deadline)/4)))
+}

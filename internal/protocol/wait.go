@@ -1,0 +1,73 @@
+package protocol
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// The intervals between two looks at a running execution grow from the first to the last, with jitter.
+const (
+	firstLook = 100 * time.Millisecond
+	lastLook  = 2 * time.Second
+)
+
+// await looks at the record of a running execution until that has ended, and answers with what came of it. Every look
+// goes through judge. A key that has become free, or whose lease lapsed, is claimed like any other. If the wait ends
+// first, the result is that of the last look; r is the one before the first.
+func (d *Delivery) await(ctx context.Context, r Result) (Result, bool) {
+	started := time.Now()
+	defer func() { d.Report.Wait = time.Since(started) }()
+
+	looks := within(ctx, budgetEnd(ctx, d.Wait+d.Timing.ClaimBudget))
+	end := started.Add(d.Wait)
+	if deadline, ok := looks.Deadline(); ok && end.After(deadline) {
+		end = answerable(deadline, started) // the last look has to come back
+	}
+	for n := 0; ; n++ {
+		left := time.Until(end)
+		if left <= 0 || !sleep(looks, min(interval(n), left)) {
+			return r, false
+		}
+		// Each look has a token of its own: a claim of ours that was refused, and comes to life late, must not run the
+		// handler under a lease that is half over.
+		d.begin(ctx)
+		now := d.Now()
+		held, err := d.look(looks)
+		if err != nil {
+			d.note(err)
+			if !mayPass(err) {
+				return unanswered(err), false
+			}
+			continue
+		}
+		switch j := d.judge(held, now); {
+		case j.verdict == verdictReplay:
+			r = d.replay(looks, held)
+		case j.verdict == verdictAnswer:
+			r = j.result
+		case !d.worthwhile(started):
+			return inProgress(held, now), false
+		default:
+			var claimed bool
+			if r, claimed = d.claim(ctx); claimed {
+				return r, true
+			}
+		}
+		if r.Outcome != InProgress {
+			return r, false
+		}
+	}
+}
+
+// interval is how long the wait for look n is, counted from 0.
+func interval(n int) time.Duration {
+	longest := min(firstLook<<min(n, 10), lastLook)
+	return longest - time.Duration(rand.Int64N(int64(longest/2))) //nolint:gosec // jitter, not a secret
+}
+
+// worthwhile reports whether enough time is left to execute: a quarter of what there was when the wait began. With less,
+// the execution would probably be cut off, while the next delivery has all of its time for it.
+func (d *Delivery) worthwhile(started time.Time) bool {
+	return d.deadline.IsZero() || time.Until(d.deadline) >= d.deadline.Sub(started)/4
+}

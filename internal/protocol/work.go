@@ -1,0 +1,50 @@
+package protocol
+
+import (
+	"context"
+
+	"github.com/go-idempotent/idempotent/internal/execution"
+)
+
+// Work is the handler of one delivery as the protocol sees it.
+type Work interface {
+	// Execute runs the handler. It sets *returned once the handler has returned: should it panic after that, the effect has
+	// happened.
+	Execute(ctx context.Context, returned *bool) Ended
+	// Resolve asks the resolver what became of an earlier execution under this claim.
+	Resolve(ctx context.Context, c execution.Claim) Resolution
+}
+
+// Ended is how a handler ended.
+type Ended struct {
+	// Err is the error that the handler returned, with its marks.
+	Err error
+	// Keep says that the handler returned a result without an error, and that this result is to be stored.
+	Keep bool
+	// Result is the text to store where the record completes: the result, or, if Failure is set, the failure that Err marks as
+	// terminal. ResultErr is why there is none.
+	Result    []byte
+	Failure   bool
+	ResultErr error
+}
+
+// Resolution is what a resolver found out.
+type Resolution struct {
+	Finding Finding
+	// Result and ResultErr are those of [Ended], of an execution that had its effect.
+	Result    []byte
+	ResultErr error
+}
+
+// Finding is what a resolver says of an earlier execution.
+type Finding int
+
+// The findings.
+const (
+	// StillUnknown: the downstream cannot tell yet.
+	StillUnknown Finding = iota
+	// HasExecuted: the execution had its effect.
+	HasExecuted
+	// Untouched: the execution had no effect and will have none.
+	Untouched
+)

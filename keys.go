@@ -1,0 +1,228 @@
+package idempotent
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"github.com/go-idempotent/idempotent/fingerprint"
+	"github.com/go-idempotent/idempotent/jmespath"
+)
+
+// keys finds the key, the fingerprint and the tenant of an event, as the options of a handler say.
+type keys[In any] struct {
+	operation string
+	// optional lets events without a key run unprotected. partial accepts selections of which a part is missing.
+	optional, partial bool
+	// digestKey is the secret of digests, nil for none.
+	digestKey []byte
+
+	// At most one of key and keyPath is set, and at most one of fingerprint and fingerprintPath.
+	key             func(In) (string, error)
+	fingerprint     func(In) (any, error)
+	tenant          func(context.Context, In) (string, error)
+	keyPath         *jmespath.Expression
+	fingerprintPath *jmespath.Expression
+
+	// records are those of another program that shares the table; nil for records of this module's own.
+	records sharedRecords
+}
+
+// selects reports whether an option finds the key: an HTTP handler then does not look for its header.
+func (k *keys[In]) selects() bool { return k.key != nil || k.keyPath != nil || k.records != nil }
+
+// selected returns the key that an option finds. The key is empty, without an error, if the event has none and needs
+// none. If another program shares the records, the key is the whole record key.
+func (k *keys[In]) selected(src *source[In], needed bool) (string, error) {
+	if k.key != nil {
+		return k.keyOf(src, needed)
+	}
+	payload, err := src.json()
+	if err != nil {
+		return "", err
+	}
+	if k.keyPath == nil { // the whole event is the key, which only shared records allow
+		return k.sharedKey(payload, true, needed)
+	}
+	selection, err := k.keyPath.Search(payload)
+	if err != nil {
+		return "", k.invalid(sourceEvent, "has no key: "+err.Error(), err)
+	}
+	switch selection.Presence() {
+	case jmespath.Missing:
+		return "", k.missing(sourceKeyPath, needed)
+	case jmespath.Partial:
+		if !k.partial {
+			return "", k.missing(sourceKeyPath, true) // also where no key is needed: half a key is a mistake, not a choice
+		}
+	case jmespath.Present:
+	}
+	if k.records != nil {
+		return k.sharedKey(selection.JSON(), false, needed)
+	}
+	key, err := fingerprint.Canonical(nil, selection.JSON())
+	if err != nil {
+		return "", k.invalid(sourceKeyPath, "has no canonical form", err)
+	}
+	return string(key), nil
+}
+
+// keyOf asks the user's function for the key.
+func (k *keys[In]) keyOf(src *source[In], needed bool) (string, error) {
+	in, err := src.event()
+	if err != nil {
+		return "", err
+	}
+	key, err := k.key(in)
+	switch {
+	case err != nil:
+		return "", k.invalid(sourceEvent, "was refused by the function of WithKey", err)
+	case key == "":
+		return "", k.missing(sourceEvent, needed)
+	default:
+		return key, nil
+	}
+}
+
+// missing returns the error for an event without a key. It returns nil if the event needs none.
+func (k *keys[In]) missing(source string, needed bool) error {
+	if !needed {
+		return nil
+	}
+	return &MissingKeyError{Operation: k.operation, Source: source}
+}
+
+func (k *keys[In]) invalid(source, reason string, err error) error {
+	return &InvalidKeyError{Operation: k.operation, Source: source, Reason: reason, Err: err}
+}
+
+// tenantOf asks the user's function for the tenant. Without a tenant it fails, so that nobody gets into a shared scope
+// by accident.
+func (k *keys[In]) tenantOf(ctx context.Context, src *source[In]) (string, error) {
+	in, err := src.event()
+	if err != nil {
+		return "", err
+	}
+	tenant, err := k.tenant(ctx, in)
+	if err == nil && tenant == "" {
+		err = errNoTenant
+	}
+	if err != nil {
+		return "", &RefusedError{Operation: k.operation, Source: optionTenant, Err: err}
+	}
+	return tenant, nil
+}
+
+var errNoTenant = errors.New("it returned no tenant")
+
+// tenantID returns the tenant of an invocation in a function with tenant isolation, and an empty text in any other
+// function. Two such tenants never share a record, although one caller may act for both.
+func tenantID(ctx context.Context) string {
+	if lc, ok := lambdacontext.FromContext(ctx); ok {
+		return lc.TenantID
+	}
+	return ""
+}
+
+// selectedFingerprint returns the fingerprint that an option finds. It is empty if there is no such option.
+func (k *keys[In]) selectedFingerprint(src *source[In]) (string, error) {
+	switch {
+	case k.fingerprintPath != nil:
+		selection, err := k.covered(src)
+		if err != nil {
+			return "", err
+		}
+		h := k.newHash("fingerprint")
+		h.String("selection")
+		if err := h.JSON(selection.JSON()); err != nil {
+			return "", k.invalid(sourceFingerprint, "has no canonical form", err)
+		}
+		return h.Text(), nil
+	case k.fingerprint != nil:
+		in, err := src.event()
+		if err != nil {
+			return "", err
+		}
+		return k.fingerprintOf(in)
+	default:
+		return "", nil
+	}
+}
+
+// covered returns what the fingerprint path selects.
+func (k *keys[In]) covered(src *source[In]) (selection jmespath.Value, err error) {
+	payload, err := src.json()
+	if err != nil {
+		return selection, err
+	}
+	if selection, err = k.fingerprintPath.Search(payload); err != nil {
+		return selection, k.invalid(sourceFingerprint, "fails: "+err.Error(), err)
+	}
+	presence := selection.Presence()
+	if presence == jmespath.Missing || presence == jmespath.Partial && !k.partial {
+		return selection, k.invalid(sourceFingerprint, "is missing or incomplete", nil)
+	}
+	return selection, nil
+}
+
+// fingerprintOf returns the fingerprint of what the user's function selects.
+func (k *keys[In]) fingerprintOf(in In) (string, error) {
+	covered, err := k.fingerprint(in)
+	if err == nil {
+		h := k.newHash("fingerprint")
+		h.String("value")
+		if err = h.Value(covered); err == nil {
+			return h.Text(), nil
+		}
+	}
+	return "", &RefusedError{Operation: k.operation, Source: optionFingerprint, Err: err}
+}
+
+// sharedKey returns the record key of a selection, or of the whole event, as another program computes it.
+func (k *keys[In]) sharedKey(selection []byte, whole, needed bool) (string, error) {
+	key, err := k.records.key(selection, whole)
+	switch {
+	case err != nil:
+		return "", k.invalid(sourceKeyPath, err.Error(), err)
+	case key == "":
+		return "", k.missing(sourceKeyPath, needed)
+	default:
+		return key, nil
+	}
+}
+
+// sharedRequest returns the request of an event with this record key, which another program shares. Without a
+// fingerprint path it has no fingerprint.
+func (k *keys[In]) sharedRequest(key string, src *source[In]) (request, error) {
+	req := request{recordKey: key}
+	if k.fingerprintPath == nil {
+		return req, nil
+	}
+	selection, err := k.covered(src)
+	if err != nil {
+		return request{}, err
+	}
+	req.fingerprint, err = k.records.fingerprint(selection.JSON())
+	if err != nil {
+		err = k.invalid(sourceFingerprint, err.Error(), err)
+	}
+	return req, err
+}
+
+// newHash begins a digest, keyed if the handler has a secret.
+func (k *keys[In]) newHash(purpose string) *fingerprint.Hash {
+	if k.digestKey != nil {
+		return fingerprint.NewKeyed(k.digestKey, purpose)
+	}
+	return fingerprint.New(purpose)
+}
+
+// recordKey returns the record key: the operation and a digest of scope and key.
+func recordKey(operation string, h *fingerprint.Hash) string {
+	sum := h.Sum()
+	key := make([]byte, 0, 128) // enough for most operations
+	key = append(append(key, operation...), '#')
+	return string(base64.RawURLEncoding.AppendEncode(key, sum[:]))
+}

@@ -1,0 +1,229 @@
+package idempotent_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/jmespath"
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/storetest"
+)
+
+// selecting is a handler over raw events that counts its executions.
+func selecting(t *testing.T, opts ...idempotent.Option) (invoke func(event string) error, executed *int, store *storetest.Faulty) {
+	t.Helper()
+	executed = new(int)
+	store = storetest.NewFaulty(memory.New(), nil)
+	handler := idempotent.Wrap(func(context.Context, json.RawMessage) (int, error) {
+		*executed++
+		return *executed, nil
+	}, store, append([]idempotent.Option{idempotent.WithOperation("test")}, opts...)...)
+	return func(event string) error {
+		_, err := handler.Invoke(t.Context(), []byte(event))
+		return err
+	}, executed, store
+}
+
+func TestKeyPathTellsEventsApartByWhatItSelects(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		path string
+		a, b string
+		same bool
+	}{
+		"another member":           {"id", `{"id":"1","n":1}`, `{"n":2,"id":"1"}`, true},
+		"another value":            {"id", `{"id":"1"}`, `{"id":"2"}`, false},
+		"text and number":          {"id", `{"id":"1"}`, `{"id":1}`, false},
+		"number spellings":         {"id", `{"id":1}`, `{"id":1.0e0}`, true},
+		"beyond 2^53":              {"id", `{"id":9007199254740993}`, `{"id":9007199254740992}`, false},
+		"beyond double":            {"id", `{"id":0.1}`, `{"id":0.10000000000000000001}`, false},
+		"escapes":                  {"id", `{"id":"é"}`, `{"id":"\u00e9"}`, true},
+		"members in another order": {"@", `{"a":1,"b":2}`, `{ "b": 2, "a": 1 }`, true},
+		"zero and false":           {"[a, b]", `{"a":0,"b":false}`, `{"a":0,"b":true}`, false},
+		"body in the body":         {"powertools_json(body).id", `{"body":"{\"id\":7}"}`, `{"body":"{\"id\":7.0,\"x\":1}"}`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			invoke, executed, _ := selecting(t, idempotent.WithKeyPath(tc.path))
+			require.NoError(t, invoke(tc.a))
+			require.NoError(t, invoke(tc.b))
+			assert.Equal(t, tc.same, *executed == 1)
+		})
+	}
+}
+
+func TestMissingAndPartlyMissingSelectionsAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, event := range []string{`{}`, `{"a":null}`, `{"a":""}`, `{"a":[]}`, `{"a":{}}`, `{"a":"x"}`, `{"b":"x"}`, `{"a":"x","b":""}`} {
+		invoke, executed, store := selecting(t, idempotent.WithKeyPath("[a, b]"))
+		require.ErrorIs(t, invoke(event), idempotent.ErrMissingKey, event)
+		assert.Empty(t, store.Ops(), "no I/O")
+		assert.Zero(t, *executed)
+
+		partly := strings.Contains(event, `"x"`)
+		invoke, executed, _ = selecting(t, idempotent.WithKeyPath("[a, b]"), idempotent.WithOptionalKey())
+		err := invoke(event)
+		if partly {
+			require.ErrorIs(t, err, idempotent.ErrMissingKey, "half a key is a mistake: %s", event)
+		} else {
+			require.NoError(t, err)
+			require.NoError(t, invoke(event))
+			assert.Equal(t, 2, *executed, "unprotected")
+		}
+
+		invoke, executed, _ = selecting(t, idempotent.WithKeyPath("[a, b]"), idempotent.WithPartialKey())
+		err = invoke(event)
+		if partly {
+			require.NoError(t, err)
+			require.NoError(t, invoke(event))
+			assert.Equal(t, 1, *executed)
+		} else {
+			require.ErrorIs(t, err, idempotent.ErrMissingKey)
+		}
+	}
+}
+
+func TestEventThatTheExpressionFailsOnIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, event := range []string{`{"body":5}`, `{"body":"{"}`, `{"body":"x","body":"y"}`} {
+		invoke, executed, store := selecting(t, idempotent.WithKeyPath("powertools_json(body).id"))
+		err := invoke(event)
+		require.ErrorIs(t, err, idempotent.ErrInvalidKey, event)
+		assert.Empty(t, store.Ops())
+		assert.Zero(t, *executed)
+	}
+}
+
+func TestFingerprintPathValidatesThePayload(t *testing.T) {
+	t.Parallel()
+	invoke, executed, _ := selecting(t, idempotent.WithKeyPath("id"), idempotent.WithFingerprintPath("amount"))
+	require.NoError(t, invoke(`{"id":1,"amount":9007199254740993}`))
+	require.NoError(t, invoke(`{"id":1,"amount":9007199254740993.0,"more":1}`))
+	require.ErrorIs(t, invoke(`{"id":1,"amount":9007199254740992}`), idempotent.ErrMismatch)
+	require.ErrorIs(t, invoke(`{"id":1}`), idempotent.ErrInvalidKey)
+	require.ErrorIs(t, invoke(`{"id":1,"amount":""}`), idempotent.ErrInvalidKey)
+	require.NoError(t, invoke(`{"id":2,"amount":0}`))
+	assert.Equal(t, 2, *executed)
+}
+
+func TestTypedEventsSelectAsTheirJSON(t *testing.T) {
+	t.Parallel()
+	executed := 0
+	handler := idempotent.Wrap(func(context.Context, order) (int, error) {
+		executed++
+		return executed, nil
+	}, memory.New(), idempotent.WithOperation("test"), idempotent.WithKeyPath("[id, amount]"))
+	_, err := handler.Handle(t.Context(), order{ID: "<o&1>", Amount: 1 << 60})
+	require.NoError(t, err)
+	_, err = handler.Invoke(t.Context(), []byte(`{"amount":1152921504606846976,"id":"<o&1>"}`))
+	require.NoError(t, err)
+	assert.Equal(t, 1, executed)
+}
+
+func TestKeyPathReplacesTheHeaderOfAnHTTPHandler(t *testing.T) {
+	t.Parallel()
+	executed := 0
+	handler := idempotent.Wrap(func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		executed++
+		return events.APIGatewayV2HTTPResponse{StatusCode: 201, Body: fmt.Sprint(executed)}, nil
+	}, memory.New(), idempotent.WithKeyPath("powertools_json(body).order"), idempotent.WithFingerprintPath("powertools_json(body).amount"))
+	send := func(body string) int {
+		e := post("ignored-" + body)
+		e.Body = body
+		out, err := handler.Handle(t.Context(), e)
+		require.NoError(t, err)
+		return out.StatusCode
+	}
+	assert.Equal(t, 201, send(`{"order":1,"amount":5}`))
+	assert.Equal(t, 201, send(`{"order":1,"amount":5.0,"note":"again"}`))
+	assert.Equal(t, 422, send(`{"order":1,"amount":6}`))
+	assert.Equal(t, 400, send(`{"amount":6}`))
+	assert.Equal(t, 400, send(`{"order":1}`))
+	assert.Equal(t, 400, send(`no JSON`))
+	assert.Equal(t, 1, executed)
+}
+
+func TestSelectionOptionsAreCheckedWhenWrapping(t *testing.T) {
+	t.Parallel()
+	wrap := func(opts ...idempotent.Option) string {
+		return strings.Join(problemsOf(t, func() { selecting(t, opts...) }), "; ")
+	}
+	key := idempotent.WithKey(func(json.RawMessage) (string, error) { return "k", nil })
+	assert.Contains(t, wrap(idempotent.WithKeyPath("a[")), "WithKeyPath")
+	assert.Contains(t, wrap(idempotent.WithKeyPath("nonsense(a)")), "unknown-function")
+	assert.Contains(t, wrap(key, idempotent.WithFingerprintPath("a b")), "WithFingerprintPath")
+	assert.Contains(t, wrap(key, idempotent.WithKeyPath("a")), "contradict")
+	assert.Contains(t, wrap(key, idempotent.WithFingerprintPath("a"),
+		idempotent.WithFingerprint(func(json.RawMessage) (any, error) { return 1, nil })), "contradict")
+	assert.Contains(t, wrap(key, idempotent.WithDigestKey([]byte("short"))), "WithDigestKey: 5 bytes are less than 16")
+}
+
+func TestFunctionsOfTheUserSelectKeys(t *testing.T) {
+	t.Parallel()
+	lower := jmespath.WithFunction("lower", 1, func(arguments []jmespath.Value) (jmespath.Value, error) {
+		text, ok := arguments[0].Text()
+		if !ok {
+			return jmespath.Value{}, jmespath.ErrInvalidType
+		}
+		return jmespath.FromString(strings.ToLower(text))
+	})
+	invoke, executed, _ := selecting(t, idempotent.WithKeyPath("lower(id)", lower), idempotent.WithFingerprintPath("lower(note)", lower))
+	require.NoError(t, invoke(`{"id":"A","note":"N"}`))
+	require.NoError(t, invoke(`{"id":"a","note":"n"}`))
+	assert.Equal(t, 1, *executed)
+	require.ErrorIs(t, invoke(`{"id":"a","note":"m"}`), idempotent.ErrMismatch)
+	require.ErrorIs(t, invoke(`{"id":7,"note":"m"}`), idempotent.ErrInvalidKey)
+}
+
+func TestDigestKeyChangesEveryStoredDigest(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, opts := range [][]idempotent.Option{
+		nil,
+		{idempotent.WithDigestKey([]byte("0123456789abcdef"))},
+		{idempotent.WithDigestKey([]byte("0123456789abcdeX"))},
+	} {
+		s := newShop(t, append(opts, amountFingerprint())...)
+		_, err := s.handle(5)
+		require.NoError(t, err)
+		key := s.event().RecordKey
+		r, found, err := s.inner.Get(t.Context(), key)
+		require.NoError(t, err)
+		require.True(t, found)
+		assert.False(t, seen[r.Key] || seen[r.Fingerprint])
+		seen[r.Key], seen[r.Fingerprint] = true, true
+		assert.Equal(t, opts != nil, strings.HasPrefix(r.Fingerprint, "1h:"))
+
+		_, err = s.handle(5)
+		require.NoError(t, err)
+		_, err = s.handle(6)
+		require.ErrorIs(t, err, idempotent.ErrMismatch)
+		assertExecuted(t, s, 1)
+	}
+	assert.Len(t, seen, 6)
+}
+
+func TestEventThatDoesNotDecodeAfterItsKeyWasClaimedIsReleased(t *testing.T) {
+	t.Parallel()
+	store := storetest.NewFaulty(memory.New(), nil)
+	executed := 0
+	handler := idempotent.Wrap(func(context.Context, order) (int, error) {
+		executed++
+		return executed, nil
+	}, store, idempotent.WithOperation("test"), idempotent.WithKeyPath("id"))
+	for range 2 {
+		_, err := handler.Invoke(t.Context(), []byte(`{"id":"1","amount":"much"}`))
+		var wrongType *json.UnmarshalTypeError
+		require.ErrorAs(t, err, &wrongType)
+	}
+	assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpDelete, storetest.OpClaim, storetest.OpDelete}, store.Ops())
+	assert.Zero(t, executed)
+}

@@ -1,0 +1,78 @@
+package idempotent
+
+import (
+	"context"
+	"fmt"
+)
+
+// WithCrashPolicy decides what happens after an execution that crashed. Default [Reexecute].
+func WithCrashPolicy(p CrashPolicy) Option {
+	return optionFunc(func(c *config) error {
+		c.crash, c.crashSet = p, true
+		if p != Reexecute && p != Refuse {
+			return fmt.Errorf("WithCrashPolicy: %d is neither Reexecute nor Refuse", p)
+		}
+		return nil
+	})
+}
+
+// WithErrorPolicy decides what happens after an execution that failed without a mark. Default [ReleaseOnError].
+func WithErrorPolicy(p ErrorPolicy) Option {
+	return optionFunc(func(c *config) error {
+		c.onError = p
+		if p != ReleaseOnError && p != UnknownOnError {
+			return fmt.Errorf("WithErrorPolicy: %d is neither ReleaseOnError nor UnknownOnError", p)
+		}
+		return nil
+	})
+}
+
+// WithEffects says once what repeating the effects of the handler would do. This decides what happens after an execution
+// that ended badly:
+//
+//	                          a crash, a lost lease   the result could not be stored      an unmarked error
+//	WithEffects(Repeatable)   executes again          executes again, after the lease     released
+//	neither                   executes again          UNKNOWN                             released
+//	WithEffects(Unrepeatable) UNKNOWN                 UNKNOWN                             UNKNOWN
+//
+// Say Repeatable if every effect takes the [DerivedKey]: then a failure of the store heals by itself. A result that can
+// never be stored, because it cannot be encoded or is too large, makes the record UNKNOWN all the same: it would be lost
+// again.
+//
+// Say Unrepeatable if the service that has the effect takes no key. A response that is not stored then counts as a
+// failure, which makes the record UNKNOWN. If such a response says that nothing has happened yet, for example a 503
+// before the effect was tried, return it with an error marked [NotExecuted]: then the key is released.
+//
+// Unrepeatable sets [WithCrashPolicy] and [WithErrorPolicy]. Wrap refuses Repeatable together with [Refuse] or a resolver.
+func WithEffects(e Effects) Option {
+	return optionFunc(func(c *config) error {
+		c.effects = e
+		switch e {
+		case Repeatable, Unrepeatable:
+		default:
+			return fmt.Errorf("WithEffects: %d is neither Repeatable nor Unrepeatable", e)
+		}
+		return nil
+	})
+}
+
+// WithResolver settles executions that crashed, and records that are UNKNOWN, by asking the service that has the
+// effect. The next delivery takes the record over first. Then the resolver runs under that lease, with the context that
+// the handler would get. It answers [Executed], [Untouched] or [StillUnknown]. An error counts as StillUnknown, and the
+// observer gets it. If the resolver panics, the record becomes UNKNOWN too, and the panic continues. WithResolver
+// implies [Refuse] as the crash policy.
+//
+//	idempotent.WithResolver(func(ctx context.Context, x idempotent.Execution, o Order) (idempotent.Resolution[Receipt], error) {
+//		charge, found, err := provider.Find(ctx, x.DerivedKey("charge"))
+//		switch {
+//		case err != nil:
+//			return idempotent.StillUnknown[Receipt](), err
+//		case found:
+//			return idempotent.Executed(Receipt{Charge: charge.ID}), nil
+//		default:
+//			return idempotent.Untouched[Receipt](), nil // the provider knows that it has not charged and will not
+//		}
+//	})
+func WithResolver[In, Out any](resolver func(ctx context.Context, x Execution, in In) (Resolution[Out], error)) Option {
+	return userFunc("WithResolver", resolver, func(c *config) { c.user.resolver = resolver })
+}

@@ -1,0 +1,276 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// module is what controls are looked for in: the sources that a user of the library runs.
+type module struct {
+	root    string
+	sources []*source
+}
+
+// source is a file, as text, as tokens and as functions.
+type source struct {
+	name      string // from the root of the module, with slashes
+	text      []byte
+	tokens    []lexeme
+	functions []span
+	lines     *token.File
+}
+
+// span is where a function is declared.
+type span struct {
+	name, receiver string
+	from, to       int
+}
+
+// notSearched are the folders that hold no guard of the library: examples, and what only tests run.
+var notSearched = []string{"examples", "internal/dynamolocal", "internal/lambdaruntime", "internal/stack", "storetest"}
+
+// readModule reads the sources of the module at root, but not those of the modules nested in it.
+func readModule(root string) (*module, error) {
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return nil, err
+	}
+	m := &module{root: root}
+	err = filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(root, file)
+		if err != nil {
+			return err
+		}
+		name = filepath.ToSlash(name)
+		switch {
+		case entry.IsDir() && name != "." && (foreign(entry.Name()) || slices.Contains(notSearched, name) || exists(filepath.Join(file, "go.mod"))):
+			return filepath.SkipDir
+		case entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		s, err := readSource(file, name)
+		m.sources = append(m.sources, s)
+		return err
+	})
+	return m, err
+}
+
+// foreign reports whether the go command leaves a folder of this name alone.
+func foreign(name string) bool {
+	return name == "testdata" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")
+}
+
+func readSource(file, name string) (*source, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	files := token.NewFileSet()
+	syntax, err := parser.ParseFile(files, name, text, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	s := &source{name: name, text: text, tokens: lex(text), lines: files.File(syntax.FileStart)}
+	for _, decl := range syntax.Decls {
+		if fn, ok := decl.(*ast.FuncDecl); ok {
+			s.functions = append(s.functions, span{
+				fn.Name.Name, receiver(fn), files.Position(fn.Pos()).Offset, files.Position(fn.End()).Offset,
+			})
+		}
+	}
+	return s, nil
+}
+
+// receiver is the name of the type whose method a function is, empty for none.
+func receiver(fn *ast.FuncDecl) string {
+	if fn.Recv == nil {
+		return ""
+	}
+	t := fn.Recv.List[0].Type
+	for {
+		switch inner := t.(type) {
+		case *ast.StarExpr:
+			t = inner.X
+		case *ast.IndexExpr:
+			t = inner.X
+		case *ast.IndexListExpr:
+			t = inner.X
+		case *ast.Ident:
+			return inner.Name
+		default:
+			return ""
+		}
+	}
+}
+
+// enclosing is the function that holds a part of the source, nil if none does.
+func (s *source) enclosing(from, to int) *span {
+	for i, f := range s.functions {
+		if f.from <= from && to <= f.to {
+			return &s.functions[i]
+		}
+	}
+	return nil
+}
+
+// position is where an offset is, for a person.
+func (s *source) position(at int) string {
+	position := s.lines.Position(s.lines.Pos(at))
+	return fmt.Sprintf("%s:%d", s.name, position.Line)
+}
+
+// folder is the package that a source belongs to, as the go command takes it.
+func (s *source) folder() string { return packageOf(path.Dir(s.name)) }
+
+func packageOf(folder string) string {
+	if folder == "." {
+		return folder
+	}
+	return "./" + folder
+}
+
+// guard is a control and where it takes the guard out. Its err says why that cannot be done.
+type guard struct {
+	control
+	place
+
+	err error
+}
+
+// place is the part of a source that becomes another text.
+type place struct {
+	source   *source
+	from, to int
+	becomes  string
+	function string
+	// mutant is set if nobody chose the place.
+	mutant bool
+}
+
+func (p place) file() string {
+	if p.source == nil {
+		return ""
+	}
+	return p.source.name
+}
+
+// find looks for the guards of controls.
+func (m *module) find(controls []control) []guard {
+	var guards []guard
+	for _, c := range controls {
+		at, err := m.findOne(c)
+		guards = append(guards, guard{c, at, err})
+	}
+	return guards
+}
+
+// findOne finds the only place that matches a control.
+func (m *module) findOne(c control) (place, error) {
+	p := pattern(lex([]byte(c.old)))
+	if len(p) == 0 {
+		return place{}, errors.New("there is no pattern")
+	}
+	var (
+		inside   = make(map[meaning][]string)
+		found    = make(map[meaning]place)
+		problems = make(map[meaning]error)
+	)
+	for _, s := range m.sources {
+		for at := range s.tokens {
+			end, bound, ok := p.matchAt(s.tokens, at)
+			if !ok {
+				continue
+			}
+			from, to := s.tokens[at].from, s.tokens[end-1].to
+			fn := s.enclosing(from, to)
+			if fn == nil {
+				inside[another] = append(inside[another], s.position(from)+" not within one function")
+				continue
+			}
+			how := fn.meant(c.in)
+			inside[how] = append(inside[how], s.position(from)+" in "+fn.String())
+			becomes, err := bound.fill(c.new)
+			found[how], problems[how] = place{source: s, from: from, to: to, becomes: becomes, function: fn.String()}, err
+		}
+	}
+	for _, how := range []meaning{exactly, nearly} {
+		switch places := inside[how]; len(places) {
+		case 0:
+		case 1:
+			return found[how], problems[how]
+		default:
+			return place{}, fmt.Errorf("the guard is in %d places: %s", len(places), strings.Join(places, ", "))
+		}
+	}
+	if others := inside[another]; len(others) > 0 {
+		return place{}, fmt.Errorf("the guard is not where it should be, but %s", strings.Join(others, ", "))
+	}
+	return place{}, errors.New("the guard is nowhere")
+}
+
+// meaning is whether a control means a function.
+type meaning int
+
+const (
+	another meaning = iota
+	nearly          // but for whether the names are exported
+	exactly
+)
+
+func (f span) meant(in string) meaning {
+	receiver, name, ok := strings.Cut(in, ".")
+	if !ok {
+		receiver, name = f.receiver, in
+	}
+	switch {
+	case in == "" || receiver == f.receiver && name == f.name:
+		return exactly
+	case (receiver == f.receiver || sameName(receiver, f.receiver)) && sameName(name, f.name):
+		return nearly
+	default:
+		return another
+	}
+}
+
+func (f span) String() string {
+	if f.receiver == "" {
+		return f.name
+	}
+	return f.receiver + "." + f.name
+}
+
+// throughRoot is tested by the tests of the module's root, and only then by any of its own.
+const throughRoot = "./internal/protocol"
+
+// suites are the packages whose tests must catch a guard, in the order in which they are asked: the guard's own, that of
+// the module's root, and those that the control names.
+func (m *module) suites(g guard) []string {
+	all := []string{g.source.folder(), "."}
+	if all[0] == throughRoot {
+		slices.Reverse(all)
+	}
+	var suites []string
+	for _, folder := range slices.Concat(all, g.suite) {
+		if m.hasTests(folder) && !slices.Contains(suites, folder) {
+			suites = append(suites, folder)
+		}
+	}
+	return suites
+}
+
+func (m *module) hasTests(folder string) bool {
+	tests, err := filepath.Glob(filepath.Join(m.root, filepath.FromSlash(folder), "*_test.go"))
+	return err == nil && len(tests) > 0
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"go/token"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestPatterns(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		pattern, source string
+		matches         []string // what becomes of each place
+		becomes         string
+	}{
+		"white space, comments and semicolons do not count": {
+			"if $a { return 1; }", "if a { // why\n\n\treturn 1\n}", []string{"a"}, "$a",
+		},
+		"a metavariable is one operand":                      {"f($x)", "f(a); f(a.b.c); f(a+b); f(1); f(g(a))", []string{"a", "a.b.c"}, "$x"},
+		"the same one is the same text":                      {"$x == $x", "a == b; a.b == a.b; a == a.b", []string{"a.b"}, "$x"},
+		"it leaves to the pattern what that names":           {"$x.Status == $y", "v.mine.Status == done", []string{"v.mine, done"}, "$x, $y"},
+		"it begins where its operand begins":                 {"$x == nil", "a.b.c == nil", []string{"a.b.c"}, "$x"},
+		"it ends where its operand ends":                     {"_ = $x", "_ = a.b.c; _ = a.(T); _ = a.b()", []string{"a.b.c", "a.b"}, "$x"},
+		"a name is not the end of a longer one":              {"owner == nil", "v.owner == nil; owner == nil", []string{"here"}, "here"},
+		"nor the beginning":                                  {"return v.mine", "return v.mine.Status; return v.mine", []string{"here"}, "here"},
+		"a capital asks for a name":                          {"$Reached($t)", "reached(a); store.Reached(b); v.reached(c); breached(d)", []string{"a", "b", "c"}, "$t"},
+		"a capital keeps its qualifier":                      {"$r.Status == $StatusUnknown", "r.Status == store.StatusUnknown", []string{"store.StatusUnknown"}, "$StatusUnknown"},
+		"a name may be exported":                             {"$held.lapsed($now)", "held.Lapsed(now)", []string{"held"}, "$held"},
+		"the rest of a name counts":                          {"lapsed", "elapsed; lapsedNow; LAPSED", nil, ""},
+		"strings count to the letter":                        {`f("a")`, `f("A"); f(" a")`, nil, ""},
+		"of a chain as much as the rest of a pattern allows": {"$x.a.b", "a.b.a.b", []string{"a.b"}, "$x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, source := pattern(lex([]byte(c.pattern))), lex([]byte(c.source))
+			var got []string
+			for at := range source {
+				if _, bound, ok := p.matchAt(source, at); ok {
+					text, err := bound.fill(c.becomes)
+					require.NoError(t, err)
+					got = append(got, text)
+				}
+			}
+			assert.Equal(t, c.matches, got)
+		})
+	}
+}
+
+func TestFillingLeavesTextsAlone(t *testing.T) {
+	t.Parallel()
+	bound := binding{"$route": lex([]byte("r . route"))}
+	filled, err := bound.fill(`$route == "$default" && x == '$' // $route`)
+	require.NoError(t, err)
+	assert.Equal(t, `r.route == "$default" && x == '$' // $route`, filled)
+	_, err = bound.fill("$path")
+	require.ErrorContains(t, err, "$path is not in the pattern")
+}
+
+func TestLexemesAreWhereTheyAre(t *testing.T) {
+	t.Parallel()
+	const text = "if $a.b <= `x` {\n\treturn\n}"
+	tokens := lex([]byte(text))
+	for _, l := range tokens {
+		assert.Equal(t, l.text, text[l.from:l.to])
+	}
+	assert.Equal(t, token.ILLEGAL, tokens[1].kind)
+	assert.Len(t, tokens, 9)
+}

@@ -1,0 +1,145 @@
+package e2e_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/internal/lambdaruntime"
+	"github.com/go-idempotent/idempotent/proof/wire"
+)
+
+// The function is killed at four moments. The client is told to wait, and what it is told is true: after that time the
+// order is executed again, with the same key downstream.
+func TestAKilledExecutionIsRecoveredAfterItsLease(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		killed string
+		// hold stops the execution at the moment of the kill.
+		hold func(t *testing.T, s *shop) *wire.Gate
+		// charged tells whether the money has moved by then.
+		charged int
+	}{
+		{"before the provider is asked", func(_ *testing.T, s *shop) *wire.Gate { return s.holdReply("PutItem") }, 0},
+		{"before the charge", func(t *testing.T, s *shop) *wire.Gate { return s.provider.holdBefore(t) }, 0},
+		{"after the charge", func(t *testing.T, s *shop) *wire.Gate { return s.provider.holdAfter(t) }, 1},
+		{"before the answer is stored", func(_ *testing.T, s *shop) *wire.Gate { return s.hold("UpdateItem") }, 1},
+	} {
+		t.Run(tc.killed, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t, 1)
+			s.timeout = 2 * time.Second
+			o := newOrder(t)
+			gate := tc.hold(t, s)
+			first := s.begin(o)
+			arrived(t, gate)
+			require.Len(t, s.provider.charges(0), tc.charged)
+			s.kill()
+			gate.Open()
+			lost := <-first
+			require.NotNil(t, lost.failure, lost)
+			assert.Equal(t, lambdaruntime.TypeExited, lost.failure.Type)
+			s.assertRecovered(o)
+		})
+	}
+}
+
+// assertRecovered checks that the order, whose execution has just been killed, is executed again after its lease.
+func (s *shop) assertRecovered(o order) {
+	s.t.Helper()
+	blocked := s.post(o)
+	assertProblem(s.t, blocked, http.StatusConflict, "in-progress")
+	wait := retryAfter(s.t, blocked)
+	assert.LessOrEqual(s.t, wait, s.lease()+time.Second, "rounded up")
+	assert.Equal(s.t, 1, s.record().Attempt)
+
+	time.Sleep(wait) // what is tested is that this is enough
+	s.proxy.Forget()
+	recovered := s.post(o)
+	require.Equal(s.t, http.StatusCreated, recovered.status, recovered)
+	assert.False(s.t, recovered.replayed())
+	assert.Equal(s.t, []string{"PutItem", "UpdateItem", "UpdateItem"}, s.proxy.Operations())
+	assert.Equal(s.t, 2, s.record().Attempt)
+	assert.Len(s.t, s.provider.distinctKeys(), 1, "one key downstream")
+	s.assertCharged(o, s.record(), []answer{recovered, s.post(o)})
+}
+
+func TestAnAnswerThatWasStoredBeforeTheKillIsReplayedAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, 1)
+	o := newOrder(t)
+	gate := s.holdReply("UpdateItem")
+	first := s.begin(o)
+	arrived(t, gate)
+	s.kill()
+	gate.Open()
+	require.NotNil(t, (<-first).failure)
+
+	again := s.post(o)
+	assert.True(t, again.replayed())
+	s.assertCharged(o, s.record(), []answer{again})
+	assert.Len(t, s.provider.keys(), 1)
+}
+
+func TestACompletionThatArrivesAfterATakeoverChangesNothing(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, 1)
+	o := newOrder(t)
+	gate := wire.NewGate()
+	s.proxy.SetRule(wire.On("UpdateItem", 1, wire.DelayRequest(gate.Wait)))
+	first := s.begin(o)
+	arrived(t, gate)
+	s.kill()
+	require.NotNil(t, (<-first).failure)
+	s.lapse()
+
+	second := s.post(o)
+	require.Equal(t, http.StatusCreated, second.status, second)
+	before := s.record()
+	gate.Open()
+	late := s.await(func(x wire.Exchange) bool { return x.Fault != "pass" && x.Status != 0 })
+	assert.True(t, late.Refused(), "it is not its record any more")
+	assert.Equal(t, before, s.record())
+	s.assertCharged(o, before, []answer{second, s.post(o)})
+}
+
+func TestACompletionThatArrivesAfterTheKillIsReplayed(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, 1)
+	o := newOrder(t)
+	gate := wire.NewGate()
+	s.proxy.SetRule(wire.On("UpdateItem", 1, wire.DelayRequest(gate.Wait)))
+	first := s.begin(o)
+	arrived(t, gate)
+	s.kill()
+	require.NotNil(t, (<-first).failure)
+	blocked := s.post(o)
+	require.Equal(t, http.StatusConflict, blocked.status, blocked)
+
+	gate.Open()
+	s.await(func(x wire.Exchange) bool { return x.Fault != "pass" && x.Status == http.StatusOK })
+	again := s.post(o)
+	assert.True(t, again.replayed())
+	s.assertCharged(o, s.record(), []answer{again})
+}
+
+func TestAClaimThatIsRepeatedAfterItsReleaseBlocksNoLongerThanItsLease(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, 1)
+	s.timeout = 2 * time.Second
+	o := newOrder(t)
+	gate := wire.NewGate()
+	s.proxy.SetRule(wire.On("PutItem", 1, wire.Repeat(gate.Wait)))
+	s.provider.answerWith(http.StatusServiceUnavailable)
+	require.Equal(t, http.StatusBadGateway, s.post(o).status)
+	require.Empty(t, s.records(), "released")
+
+	gate.Open()
+	s.await(func(x wire.Exchange) bool { return x.Forwarded == 2 })
+	require.Equal(t, "INPROGRESS", s.record().Status, "nobody runs, but the record cannot know")
+	s.provider.answerWith(0)
+	s.assertRecovered(o)
+}

@@ -1,0 +1,134 @@
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/proof/wire"
+)
+
+// faults are what the network and the service do to one call.
+var faults = []wire.Fault{
+	wire.LoseRequest(),
+	wire.LoseReply(),
+	wire.SwallowRequest(),
+	wire.SwallowReply(),
+	wire.TruncateReply(),
+	wire.Duplicate(),
+	wire.Throttle(),
+	wire.InternalError(),
+	wire.InternalErrorAfter(),
+	late(),
+}
+
+// late forwards a request when the client has given it up and sent it again.
+func late() wire.Fault { return wire.DelayRequest(wire.For(1500 * time.Millisecond)) }
+
+// One call fails, in each way and at each place. The client does not even notice: its first answer is the one it would
+// have got.
+func TestAFaultOfOneCallIsAbsorbed(t *testing.T) {
+	t.Parallel()
+	for _, y := range stories {
+		for n, operation := range y.calls {
+			for _, fault := range faults {
+				t.Run(fmt.Sprintf("%s/%s %d/%s", y.name, operation, n+1, fault.Name), func(t *testing.T) {
+					t.Parallel()
+					s, o := y.begin(t)
+					s.timeout = 4 * time.Second
+					s.proxy.SetRule(wire.At(n+1, fault))
+					first := s.post(o)
+					assert.Equal(t, y.status, first.status, first)
+					assert.Equal(t, y.replayed, first.replayed())
+					assert.Equal(t, []string{fault.Name}, s.proxy.Faults(), "the fault has happened")
+					assert.Equal(t, operation, s.proxy.Exchanges()[n].Operation, "where it was meant to")
+
+					answers := append(s.insist(o), first)
+					assert.Len(t, s.provider.distinctKeys(), 1, "one key downstream")
+					s.assertCharged(o, s.record(), answers)
+				})
+			}
+		}
+	}
+}
+
+// From one call on nothing gets through any more, until the client has an answer. It retries, and no key stays blocked
+// beyond its lease.
+func TestAnOutageFromOneCallOnIsSurvived(t *testing.T) {
+	t.Parallel()
+	for _, y := range stories {
+		if y.size > 0 {
+			continue // it may become UNKNOWN, see TestAnAnswerThatCannotBeStoredIsNeverRepeated
+		}
+		for n := range y.calls {
+			for _, fault := range []wire.Fault{wire.LoseReply(), wire.SwallowRequest(), wire.Throttle()} {
+				t.Run(fmt.Sprintf("%s/%d/%s", y.name, n+1, fault.Name), func(t *testing.T) {
+					t.Parallel()
+					s, o := y.begin(t)
+					s.timeout = 5 * time.Second
+					s.proxy.SetRule(wire.From(n+1, fault))
+					first := s.post(o)
+					require.NotEmpty(t, s.proxy.Faults(), "the outage has happened")
+					if n >= y.claim {
+						assert.Equal(t, y.status, first.status, "the handler has run, and nothing hides its answer: %v", first)
+					} else {
+						assertProblem(t, first, http.StatusServiceUnavailable, "store-unavailable")
+					}
+
+					s.proxy.SetRule(nil)
+					answers := append(s.insist(o), first)
+					assert.Len(t, s.provider.distinctKeys(), 1, "one key downstream")
+					if n >= y.claim && s.record().Status == "UNKNOWN" {
+						// The last word on the result was on its way when the outage ended. The client has the answer.
+						assert.Equal(t, "result-lost", s.record().Reason)
+						assert.Len(t, s.provider.charges(o.amount), 1)
+						return
+					}
+					s.assertCharged(o, s.record(), answers)
+				})
+			}
+		}
+	}
+}
+
+// The function is killed at each call: before it is served, after it, and while it is still on its way.
+func TestAKillAtAnyCallIsRecovered(t *testing.T) {
+	t.Parallel()
+	for _, y := range stories {
+		for n := range y.calls {
+			for _, moment := range []string{"before", "after", "on its way"} {
+				t.Run(fmt.Sprintf("%s/%d/%s", y.name, n+1, moment), func(t *testing.T) {
+					t.Parallel()
+					s, o := y.begin(t)
+					s.timeout = 1500 * time.Millisecond
+					s.proxy.SetRule(wire.At(n+1, s.killed(moment)))
+					first := s.post(o)
+					require.NotNil(t, first.failure, first)
+					require.Equal(t, []string{s.killed(moment).Name}, s.proxy.Faults())
+
+					answers := s.insist(o)
+					assert.Len(t, s.provider.distinctKeys(), 1, "one key downstream")
+					s.assertCharged(o, s.record(), answers)
+				})
+			}
+		}
+	}
+}
+
+// killed is a fault that kills the function.
+func (s *shop) killed(moment string) wire.Fault {
+	kill := func(context.Context) { s.kill() }
+	switch moment {
+	case "before":
+		return wire.Hold(kill, wire.LoseRequest())
+	case "after":
+		return wire.DelayReply(kill)
+	default:
+		return wire.DelayRequest(kill)
+	}
+}

@@ -1,0 +1,312 @@
+package explore
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-idempotent/idempotent/store"
+)
+
+type actionKind int
+
+const (
+	actStart   actionKind = iota // a client sends its request
+	actCall                      // a call of the store is applied and answered, or meets its fault, or is answered at last
+	actReturn                    // a handler returns
+	actDie                       // the process of a running handler dies
+	actResolve                   // a resolver answers
+	actMessage                   // a message arrives late
+	actLease                     // the clock goes to the end of the held lease
+	actExpiry                    // the clock goes to the expiry of the held record
+	actRemove                    // the table deletes an expired record
+	actTime                      // time goes on until a heartbeat acts, a lease ends, or a prepared one is nearly over
+	actEnd                       // nothing more happens
+)
+
+type action struct {
+	kind    actionKind
+	client  *client
+	d       *delivery
+	strand  *strand // of d, that made the call
+	fault   Fault
+	ending  Ending
+	verdict Verdict
+	message int
+}
+
+// actions are the choices of the schedule in this state. What goes on without a detour comes first, so that the first
+// schedule which breaks something is a simple one.
+func (w *world) actions() []action {
+	var all []action
+	running := false // or still to come
+	for _, d := range w.deliveries {
+		if d.at != atEnd && !d.dead {
+			running = true
+			all = w.actionsOf(d, all)
+		}
+	}
+	for n := range w.messages {
+		all = append(all, action{kind: actMessage, message: n})
+	}
+	for n, c := range w.clients {
+		running = running || len(c.sent) == 0
+		if w.maySend(n, c) {
+			all = append(all, action{kind: actStart, client: c})
+		}
+	}
+	all = append(all, w.steps()...)
+	if !running {
+		all = append(all, action{kind: actEnd})
+	}
+	return all
+}
+
+// maySend reports whether a client sends now: it has sent nothing yet, or what it sent last brought no result.
+func (w *world) maySend(n int, c *client) bool {
+	switch sent := len(c.sent); sent {
+	case c.Deliveries:
+		return false
+	case 0:
+		alike := n > 0 && w.clients[n-1].Client == c.Client
+		return !alike || len(w.clients[n-1].sent) > 0
+	default:
+		last := c.sent[sent-1]
+		return last.dead || last.at == atEnd && (last.err != nil || last.panicked != nil)
+	}
+}
+
+func (w *world) actionsOf(d *delivery, all []action) []action {
+	for _, s := range []*strand{&d.beat, &d.strand} {
+		if s.at == atCall {
+			all = w.actionsOfCall(s, all)
+		}
+	}
+	switch d.at {
+	case atEnding:
+		for _, e := range w.Endings {
+			if e != ObeysContext || d.hctx.Err() != nil {
+				all = append(all, action{kind: actReturn, d: d, ending: e})
+			}
+		}
+		if w.faults > 0 && w.mayDie() {
+			all = append(all, action{kind: actDie, d: d})
+		}
+	case atResolver:
+		all = append(all, action{kind: actResolve, d: d, verdict: StillUnknown})
+		if d.clock().Before(d.lease) { // its context has ended long before
+			all = append(all, action{kind: actResolve, d: d, verdict: Executed}, action{kind: actResolve, d: d, verdict: Untouched})
+		}
+	case atCall, atEnd, away:
+	}
+	return all
+}
+
+func (w *world) actionsOfCall(s *strand, all []action) []action {
+	d := s.of
+	if d.conflicts && w.underTransaction(s) {
+		return append(all, action{kind: actCall, d: d, strand: s, fault: Conflict})
+	}
+	all = append(all, action{kind: actCall, d: d, strand: s})
+	if s.slow != None || w.faults == 0 {
+		return all
+	}
+	for _, f := range w.Faults {
+		switch {
+		case s.called.op == opGet && f.leavesMessage():
+		case f == Conflict && !w.underTransaction(s):
+		case w.Strikes != nil && !w.Strikes(f, d.callName(s.called)):
+		default:
+			all = append(all, action{kind: actCall, d: d, strand: s, fault: f})
+		}
+	}
+	return all
+}
+
+// underTransaction reports whether the claim of a delivery that has not executed can meet a transaction of the owner, who works.
+func (w *world) underTransaction(s *strand) bool {
+	held := w.held()
+	if s.called.op != opClaim || s.of.began || held == nil || held.Status != store.StatusInProgress {
+		return false
+	}
+	for _, x := range w.deliveries {
+		if x != s.of && x.owner == held.Owner && x.at == atEnding && !x.dead {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *world) mayDie() bool {
+	for _, f := range w.Faults {
+		if f.kills() {
+			return true
+		}
+	}
+	return false
+}
+
+// steps are those of the clock and of the table, where they change what anybody sees.
+func (w *world) steps() (all []action) {
+	held := w.held()
+	if w.timeSteps > 0 && w.mayPass() && !w.nextInstant().IsZero() {
+		all = append(all, action{kind: actTime})
+	}
+	if held == nil {
+		return all
+	}
+	if w.leaseSteps > 0 && held.Status == store.StatusInProgress && w.fastest().Before(held.Lease) {
+		all = append(all, action{kind: actLease})
+	}
+	if w.expirySteps > 0 && w.fastest().Before(held.Expiry) {
+		all = append(all, action{kind: actExpiry})
+	}
+	if w.expired && w.now.After(held.Expiry) {
+		all = append(all, action{kind: actRemove})
+	}
+	return all
+}
+
+// fastest is the clock that is furthest ahead.
+func (w *world) fastest() time.Time {
+	t := w.now
+	for _, c := range w.clients {
+		t = later(t, w.now.Add(c.Skew))
+	}
+	return t
+}
+
+// advance moves the clock so that the one which is furthest ahead is at end.
+func (w *world) advance(end time.Time) {
+	w.now = w.now.Add(end.Sub(w.fastest()))
+}
+
+func (w *world) act(a action) {
+	switch a.kind {
+	case actStart:
+		w.start(a.client)
+	case actCall:
+		w.grantCall(a.strand, a.fault)
+	case actReturn:
+		w.sayf("  the handler of %s %s", a.d.name, a.ending)
+		a.d.ended(a.ending)
+		w.goOn(&a.d.strand, grant{ending: a.ending})
+	case actDie:
+		w.sayf("  the process of %s dies in the handler", a.d.name)
+		w.faults--
+		w.die(a.d)
+	case actResolve:
+		w.sayf("  the resolver of %s says: %s", a.d.name, a.verdict)
+		w.resolved(a.d, a.verdict)
+		w.goOn(&a.d.strand, grant{verdict: a.verdict})
+	case actMessage:
+		w.arriveLate(a.message)
+	case actLease:
+		w.leaseSteps--
+		w.advance(w.held().Lease)
+		w.sayf("%s: the lease ends", w.clockText())
+	case actExpiry:
+		w.expirySteps--
+		w.expired = true
+		w.advance(w.held().Expiry.Add(time.Second)) // DynamoDB deletes after it
+		w.sayf("%s: the expiry has passed", w.clockText())
+	case actRemove:
+		w.sayf("  the table deletes the expired record")
+		w.remove()
+	case actTime:
+		w.timeSteps--
+		w.pass(w.nextInstant())
+		w.sayf("%s: time has passed", w.clockText())
+		w.check(event{kind: evPassed})
+	case actEnd:
+	}
+}
+
+// grantCall lets a call of the store happen, or its fault.
+func (w *world) grantCall(s *strand, f Fault) {
+	d, c := s.of, s.called
+	if s.slow != None {
+		w.grantSlow(s)
+		return
+	}
+	w.sent(s, f)
+	switch {
+	case f == Conflict && d.conflicts: // as long as the owner works
+	case f != None:
+		w.faults--
+		w.saw("fault: " + f.String())
+		d.conflicts = d.conflicts || f == Conflict
+	}
+	w.sayf("%s:  %s: %s %s", w.clockText(), d.name, w.describeCall(c), f)
+	var got reply
+	if f.applied() {
+		got = w.apply(d, c)
+		w.sayf("    %s", w.describeReply(c, got))
+	}
+	if f == SlowRequest || f == SlowReply {
+		s.slow, s.got = f, got
+		w.saw("slow " + string(d.callName(c)))
+		return
+	}
+	if f.leavesMessage() {
+		w.messages = append(w.messages, message{by: d, call: c})
+	}
+	if f.kills() {
+		w.die(d)
+		return
+	}
+	if err := f.err(c.op); err != nil {
+		got = reply{err: err}
+	}
+	w.replied(s, got)
+	w.goOn(s, grant{reply: got})
+}
+
+// grantSlow answers a call that took long, and succeeds.
+func (w *world) grantSlow(s *strand) {
+	w.sayf("%s:  %s: the slow %s is answered", w.clockText(), s.of.name, s.called.op)
+	got := s.got
+	if s.slow == SlowRequest {
+		got = w.apply(s.of, s.called)
+		w.sayf("    %s", w.describeReply(s.called, got))
+	}
+	w.replied(s, got)
+	w.goOn(s, grant{reply: got})
+}
+
+// goOn gives a strand its turn.
+func (w *world) goOn(s *strand, g grant) {
+	d := s.of
+	was := d.at
+	w.learn(d, g)
+	w.turn(s, g)
+	if s == &d.strand || was == away && d.at != away {
+		w.arrive(d)
+	}
+}
+
+func (w *world) arriveLate(n int) {
+	m := w.messages[n]
+	w.messages = append(append([]message(nil), w.messages[:n]...), w.messages[n+1:]...)
+	w.sayf("  late, from %s: %s", m.by.name, w.describeCall(m.call))
+	name := m.by.callName(m.call)
+	got := w.apply(m.by, m.call)
+	w.sayf("    %s", w.describeReply(m.call, got))
+	became := " refused"
+	if got.done {
+		became = " applied"
+	}
+	w.saw("late " + string(m.op) + became)
+	if name == Renewal {
+		w.saw("late renewal" + became)
+	}
+}
+
+// remove is what the table's time to live does.
+func (w *world) remove() {
+	before := w.held()
+	if _, err := w.store.Delete(context.Background(), *before); err != nil {
+		panic(err)
+	}
+	w.saw("deleted by the table")
+	w.written(change{before: before, call: call{op: opDelete}, done: true})
+}

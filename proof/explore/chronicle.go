@@ -1,0 +1,288 @@
+package explore
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// chronicle is what really happened in a world, as the invariants need it.
+type chronicle struct {
+	// moment counts what happened.
+	moment  int
+	commits []commit
+	// unknown says that the record was UNKNOWN at some time.
+	unknown bool
+	broken  error
+}
+
+// commit is a completion that was applied.
+type commit struct {
+	by     *delivery
+	answer string
+	expiry time.Time
+	// from and to are the moments at which it came and went; to is 0 while it is held.
+	from, to int
+}
+
+// facts are what happened to one delivery.
+type facts struct {
+	// lease is the end of its lease by its own clock, from its deadline and not from its record.
+	lease time.Time
+	from  int
+	// owner is the token it uses, fingerprint what it says its request is. retired are the tokens it used before: who begins a
+	// claim anew has a new one.
+	owner, fingerprint string
+	retired            []string
+	// claimed: a write that takes the record with its token was applied. undone: it has sent the undo of one.
+	claimed, undone bool
+	// restored: its undo of a takeover was applied.
+	restored bool
+	// began: its handler runs or ran. released: its record was deleted by itself after that,
+	// or a resolver says that it touched nothing.
+	began, released bool
+	// unknownUntil is the expiry of the record that says that its outcome is unknown.
+	unknownUntil time.Time
+	// ending is how its handler ended, if returned.
+	ending   Ending
+	returned bool
+	// resolved: its resolver was asked.
+	resolved bool
+	// shown is the record that the store showed it last, shownAt the clock when it asked.
+	shown   store.Record
+	shownAt time.Time
+	// took is the record that its takeover replaced.
+	took *store.Record
+	// conflicts: its claims meet a transaction as long as the owner works. refused: the last one did, and nothing came after.
+	conflicts, refused bool
+	// failedRenewals are those since the last one that succeeded. troubled: there was one at some time.
+	failedRenewals int
+	troubled       bool
+	// last: it came after everything else, alone.
+	last bool
+}
+
+func (f *facts) ended(e Ending) { f.ending, f.returned = e, true }
+
+// change is a call that was made, and the record before and after it.
+type change struct {
+	by *delivery // nil for the table itself
+	call
+	before, after *store.Record
+	done          bool
+}
+
+func (w *world) saw(what string) { w.report.Seen[what]++ }
+
+// sent notes a call, and what will become of it, before it is granted.
+func (w *world) sent(s *strand, f Fault) {
+	d, c := s.of, s.called
+	if c.op == opClaim || d.callName(c) == Takeover {
+		d.claims(c.next)
+	}
+	w.check(event{kind: evSent, d: d, change: change{by: d, call: c}})
+	d.refused = f == Conflict
+	if s == &d.beat {
+		d.troubled = d.troubled || f != None
+		if f.err(c.op) != nil {
+			d.failedRenewals++
+		}
+	}
+	if d.callName(c) != Undo {
+		return
+	}
+	d.undone = d.undone || c.seen.Owner == d.owner
+	if c.op == opDelete {
+		w.saw("undo of a claim")
+	} else {
+		w.saw("undo of a takeover")
+	}
+}
+
+// claims notes the token of a claim.
+func (f *facts) claims(r store.Record) {
+	if r.Owner == f.owner {
+		return
+	}
+	if f.owner != "" { // it waited, or its claim took long, and it claims anew
+		f.retired = append(slices.Clone(f.retired), f.owner)
+		f.lease, f.claimed, f.undone, f.restored = r.Lease, false, false, false
+	}
+	f.owner, f.fingerprint = r.Owner, r.Fingerprint
+}
+
+// uses reports whether a token is or was one of the delivery.
+func (f *facts) uses(token string) bool {
+	return token != "" && (token == f.owner || slices.Contains(f.retired, token))
+}
+
+// replied notes what a delivery learns from a call.
+func (w *world) replied(s *strand, got reply) {
+	d, c := s.of, s.called
+	if s == &d.beat && got.err == nil {
+		d.failedRenewals = 0
+	}
+	if got.err != nil || got.done && c.op != opGet {
+		return
+	}
+	d.shown, d.shownAt = got.held, s.asked
+	if !d.began && (c.op == opClaim || c.op == opSwap) && got.held.Owner == d.owner && got.held.Status == store.StatusInProgress {
+		w.saw("own " + string(c.op) + " recognised")
+	}
+}
+
+// written notes a call that was made.
+func (w *world) written(c change) {
+	w.moment++
+	if !c.done || c.op == opGet {
+		return
+	}
+	w.check(event{kind: evWritten, change: c})
+	w.noteCommit(c)
+	w.noteLease(c)
+	switch {
+	case c.by == nil:
+	case c.undoes():
+		c.by.restored = c.by.restored || c.seen.Owner == c.by.owner
+	case c.after == nil:
+		c.by.released = c.by.released || c.by.began
+	case c.takes():
+		c.by.claimed = true
+		if c.op == opSwap {
+			c.by.took = c.before
+		}
+		w.saw(c.how())
+	case c.after.Status == store.StatusUnknown:
+		w.noteUnknown(c)
+	}
+}
+
+// takes reports whether the call made the record that of its sender.
+func (c change) takes() bool {
+	return c.after.Status == store.StatusInProgress && c.after.Owner == c.by.owner &&
+		(c.op == opClaim || c.seen.Owner != c.by.owner)
+}
+
+// undoes reports whether the call gave back a record that its sender has taken over.
+func (c change) undoes() bool {
+	return c.op == opSwap && c.by.callName(c.call) == Undo
+}
+
+// how names a claim.
+func (c change) how() string {
+	switch {
+	case c.before == nil:
+		return "claim"
+	case c.before.Status == store.StatusCompleted:
+		return "claim of an expired record"
+	case c.op == opClaim:
+		return "claim of an expired record, " + string(c.before.Status)
+	case c.before.Status == store.StatusUnknown:
+		return "takeover of an UNKNOWN record"
+	default:
+		return "takeover"
+	}
+}
+
+// noteLease notes until when a record protects its owner. In a timed world nobody knows that before.
+func (w *world) noteLease(c change) {
+	if w.Timed && c.by != nil && c.after != nil && c.after.Status == store.StatusInProgress && c.after.Owner == c.by.owner {
+		c.by.lease = later(c.by.lease, c.after.Lease)
+	}
+}
+
+func (w *world) noteUnknown(c change) {
+	w.unknown = true
+	w.saw("unknown: " + c.after.Reason)
+	for _, d := range w.deliveries {
+		if d.uses(c.after.Owner) {
+			d.unknownUntil = c.after.Expiry
+		}
+	}
+}
+
+func (w *world) noteCommit(c change) {
+	if c.before != nil && c.before.Status == store.StatusCompleted {
+		w.commits[len(w.commits)-1].to = w.moment
+	}
+	if c.after == nil || c.after.Status != store.StatusCompleted {
+		return
+	}
+	switch {
+	case c.before == nil:
+		w.saw("completed although deleted")
+	case c.before.Status == store.StatusUnknown:
+		w.saw("completed although UNKNOWN")
+	case c.before.Owner != c.by.owner:
+		w.saw("completed in place of a crashed one")
+	default:
+		w.saw("completed")
+	}
+	for _, d := range w.deliveries {
+		if !d.unknownUntil.IsZero() {
+			d.unknownUntil = w.now // settled
+		}
+	}
+	// The table is appended to, never changed in place, so that a commit is the same for whoever looks at it.
+	w.commits = append(slices.Clone(w.commits), commit{
+		by: c.by, answer: answerIn(*c.after), expiry: c.after.Expiry, from: w.moment,
+	})
+}
+
+// answerIn is what a replay of the record must answer, in the words of delivery.answer.
+func answerIn(r store.Record) string {
+	var stored struct {
+		Receipt
+		Message string `json:"errorMessage"`
+	}
+	if err := json.Unmarshal(r.Result, &stored); err != nil {
+		return "nothing: " + err.Error()
+	}
+	if r.Reason == "terminal" {
+		return stored.Message
+	}
+	return fmt.Sprintf("%d by %s", stored.Amount, stored.By)
+}
+
+// began notes that the handler of a delivery runs.
+func (w *world) began(d *delivery) {
+	w.moment++
+	w.sayf("  the handler of %s runs", d.name)
+	w.check(event{kind: evBegan, d: d})
+	d.began = true
+}
+
+// resolved notes what a resolver said. If nothing was touched, no execution before it stands in the way of another one.
+func (w *world) resolved(d *delivery, v Verdict) {
+	w.saw("resolver says " + v.String())
+	d.resolved = true
+	for _, x := range w.deliveries {
+		if x.began && v == Untouched {
+			x.released, x.unknownUntil = true, time.Time{}
+		}
+	}
+}
+
+// answered notes the answer of a delivery.
+func (w *world) answered(d *delivery) {
+	w.moment++
+	if d.panicked == nil {
+		w.saw(string(d.event.Outcome))
+	} else {
+		w.saw(string(idempotent.OutcomePanicked))
+	}
+	if d.event.Settlement != "" {
+		w.saw("settled: " + string(d.event.Settlement))
+	}
+	if d.event.Wait > 0 {
+		w.saw("waited: " + string(d.event.Outcome))
+	}
+	if d.returned && d.event.Settlement == idempotent.SettledElsewhere {
+		w.saw("lost lease: " + string(d.event.Outcome))
+	}
+	w.check(event{kind: evAnswered, d: d})
+}

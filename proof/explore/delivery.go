@@ -1,0 +1,210 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// Order is the event of the handler that is explored, Receipt its result.
+type Order struct {
+	Key    string
+	Amount int64
+}
+
+// Receipt tells by whom it was written, so that two executions never return the same.
+type Receipt struct {
+	By     string `json:"by"`
+	Amount int64  `json:"amount"`
+}
+
+// The invocations have as much time as Lambda would give them, and the default margin.
+const (
+	timeout = 10 * time.Second
+	margin  = idempotent.DefaultMargin
+)
+
+// point is where a delivery waits for the schedule.
+type point int
+
+const (
+	atCall     point = iota // of the store
+	atEnding                // the handler runs and is about to return
+	atResolver              // the resolver is asked
+	atEnd                   // answered
+	away                    // it runs, sleeps, or waits for its heartbeat
+)
+
+// delivery is one invocation of the handler. Its fields belong to whoever runs: the schedule, or the delivery's goroutine.
+type delivery struct {
+	world   *world
+	client  *client
+	process *process
+	name    string
+	order   Order
+	// started is the clock of the world at the beginning.
+	started time.Time
+
+	// The strand is the invocation itself, beat its heartbeat.
+	strand
+	beat  strand
+	calls int  // of the invocation, so far
+	dead  bool // to the world: nothing it does has an effect any more
+	// gone is dead for the heartbeat, which moves on its own.
+	gone atomic.Bool
+	// hctx is the context of the handler.
+	hctx context.Context
+
+	// facts are what the invariants know of the delivery.
+	facts
+
+	receipt  Receipt
+	err      error
+	panicked any
+	event    idempotent.Event
+	// own is the error that the caller gets of a handler that failed.
+	own error
+
+	// history is a digest of everything the delivery has learned since its beginning.
+	history uint64
+}
+
+// grant lets a delivery go on.
+type grant struct {
+	reply   reply
+	ending  Ending
+	verdict Verdict
+}
+
+type deliveryKey struct{}
+
+func deliveryOf(ctx context.Context) *delivery {
+	return ctx.Value(deliveryKey{}).(*delivery) //nolint:forcetypeassert // a context without it is a mistake of this package
+}
+
+var (
+	errDied   = errors.New("the process died")
+	errNoCall = &store.Error{Op: "none", Kind: store.FailureAccessDenied, NotApplied: true, Err: errDied}
+)
+
+// declined is the error of a handler. It tells by whom, as a receipt does.
+type declined struct{ by string }
+
+func (d *declined) Error() string { return "declined " + d.by }
+
+// run is the goroutine of a delivery.
+func (d *delivery) run() {
+	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), deliveryKey{}, d))
+	if !d.client.NoDeadline {
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+	}
+	defer cancel()
+	defer func() {
+		d.panicked = recover()
+		d.world.arrived <- arrival{strand: &d.strand, at: atEnd}
+	}()
+	d.receipt, d.err = d.world.handler.Handle(ctx, d.order)
+}
+
+// die makes the delivery dead to the world.
+func (d *delivery) die() {
+	d.dead = true
+	d.gone.Store(true)
+}
+
+// wait gives the turn back until the schedule grants what comes next.
+func (d *delivery) wait(at point) grant {
+	d.world.arrived <- arrival{strand: &d.strand, at: at}
+	return <-d.resume
+}
+
+func (d *delivery) call(ctx context.Context, c call) reply {
+	if d.gone.Load() {
+		return reply{err: errNoCall}
+	}
+	s := &d.strand
+	if c.renews(d.clock()) {
+		s = &d.beat
+	} else {
+		d.calls++
+	}
+	got := s.ask(ctx, c)
+	if d.gone.Load() {
+		return reply{err: errNoCall}
+	}
+	return got
+}
+
+// execute is the handler.
+func (d *delivery) execute(ctx context.Context, o Order) (Receipt, error) {
+	if d.dead {
+		return Receipt{}, errDied
+	}
+	d.event, d.hctx = idempotent.Event{}, ctx
+	g := d.wait(atEnding)
+	if d.dead {
+		return Receipt{}, errDied
+	}
+	switch g.ending {
+	case Succeeds:
+		return Receipt{By: d.name, Amount: o.Amount}, nil
+	case Panics:
+		panic(d.name)
+	case ObeysContext:
+		d.own = ctx.Err()
+		return Receipt{}, d.own
+	default:
+		var err error
+		err, d.own = g.ending.fail(&declined{by: d.name})
+		return Receipt{}, err
+	}
+}
+
+// resolve is the resolver.
+func (d *delivery) resolve() (idempotent.Resolution[Receipt], error) {
+	if d.dead {
+		return idempotent.StillUnknown[Receipt](), errDied
+	}
+	g := d.wait(atResolver)
+	switch {
+	case d.dead || g.verdict == StillUnknown:
+		return idempotent.StillUnknown[Receipt](), nil
+	case g.verdict == Untouched:
+		return idempotent.Untouched[Receipt](), nil
+	default:
+		return idempotent.Executed(Receipt{By: "the one before " + d.name, Amount: d.order.Amount}), nil
+	}
+}
+
+// answer is what the caller got, in words. It is the same for a result and for its replay.
+func (d *delivery) answer() string {
+	switch {
+	case d.panicked != nil:
+		return fmt.Sprint("panic: ", d.panicked)
+	case d.err != nil:
+		return d.err.Error()
+	default:
+		return fmt.Sprintf("%d by %s", d.receipt.Amount, d.receipt.By)
+	}
+}
+
+// clock is the clock of the delivery's process.
+func (d *delivery) clock() time.Time {
+	if d.world.Timed {
+		return onTick(time.Now()) // also for heartbeats, which move on their own
+	}
+	return d.world.now.Add(d.client.Skew)
+}
+
+// longest is how long a lease is from the beginning of its delivery, or from its renewal.
+func (c *client) longest() time.Duration {
+	if c.NoDeadline {
+		return idempotent.DefaultLease
+	}
+	return timeout + margin
+}

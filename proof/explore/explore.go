@@ -1,0 +1,140 @@
+// Package explore runs every schedule of a few deliveries that meet in one store: each call of the store, each end of a
+// handler, each step of the clock and each fault is a choice, and all sequences of choices are played.
+//
+// In a timed scenario there is one clock for records and contexts. It moves while calls are under way and while handlers run, and
+// the heartbeats of the deliveries act when it comes to their time: a delivery has two strands then, each of which stops at its
+// calls.
+//
+// The deliveries are real: each is a goroutine in the handler that idempotent.Wrap returns, on the memory store. At every
+// call of the store, and when its handler is about to return, the goroutine stops until the schedule lets it go on, so that
+// exactly one runs at a time. The search is depth first and starts from an empty store for each schedule. Where two schedules
+// lead to the same state, what follows is played once.
+//
+// After every step the invariants of the module are checked, one function each, against what the store really did.
+package explore
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// Scenario says what meets, and what may happen. The zero value of a field allows nothing of its kind.
+type Scenario struct {
+	// Clients send one request each, all with the same key. Neighbours that are equal start in order.
+	Clients []Client
+	// Endings are how handlers may end.
+	Endings []Ending
+	// Faults are what may happen to a call of the store, at most MaxFaults times in a schedule. With a fault that kills
+	// the process, a handler may die as well.
+	Faults    []Fault
+	MaxFaults int
+	// Strikes bounds the search: it says whether a fault may happen to a call of the store. Nil is everything.
+	Strikes func(Fault, Call) bool
+	// Timed gives records and contexts one clock, which TimeSteps move: see actTime. Calls may be slow, leases are renewed, and
+	// no process is killed at its deadline. Without it the clock of contexts stands still. Clocks do not differ then.
+	Timed     bool
+	TimeSteps int
+	// LeaseSteps and ExpirySteps are how often the clock may move to the end of the lease, or to the expiry, of the record.
+	// After each expiry the table may delete the record.
+	LeaseSteps, ExpirySteps int
+	// Options configure the handler.
+	Options []idempotent.Option
+	// Resolver makes what a resolver says a choice of the schedule.
+	Resolver bool
+	// Store makes the store of a schedule. The default is the memory store.
+	Store func() store.Store
+	// Before makes what a process has before the store, such as a cache. Nil is nothing.
+	Before func(store.Store) store.Store
+}
+
+// Client is who sends a request and, as long as it gets no result, sends it again.
+type Client struct {
+	// Amount is what the request is about: the fingerprint.
+	Amount int64
+	// Deliveries is how often the request is sent at most.
+	Deliveries int
+	// Skew is how far the clocks of the processes that handle its deliveries are ahead.
+	Skew time.Duration
+	// NoDeadline is for deliveries whose context has no deadline: their lease is renewed. It needs Scenario.Timed.
+	NoDeadline bool
+	// Process tells apart the processes that handle deliveries. The one that a delivery dies with is replaced by a new one.
+	Process int
+}
+
+// Report is what a search has seen.
+type Report struct {
+	// Schedules is the number of all schedules.
+	Schedules uint64
+	// Played is how many of them were played to their end, Merged how many were left in a state from which an earlier one
+	// had gone on; States is the number of different states.
+	Played, Merged, States int
+	// Steps is the number of choices that were made, Longest of those in the longest schedule.
+	Steps, Longest int
+	// Seen counts what happened, by name.
+	Seen map[string]int
+	// Violation is the first invariant that did not hold, nil if all did.
+	Violation *Violation
+}
+
+// Violation is an invariant that did not hold.
+type Violation struct {
+	// Err names the invariant.
+	Err error
+	// Story is the schedule, a line for each step.
+	Story []string
+}
+
+func (v *Violation) String() string {
+	return fmt.Sprintf("%v, after\n  %s", v.Err, strings.Join(v.Story, "\n  "))
+}
+
+func (r Report) String() string {
+	return fmt.Sprintf("%d schedules, %d played to the end and %d up to a known state; %d states; the longest has %d steps",
+		r.Schedules, r.Played, r.Merged, r.States, r.Longest)
+}
+
+// Missing returns which of the names were never seen.
+func (r Report) Missing(names ...string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return r.Seen[name] > 0 })
+}
+
+// Names returns what was seen, sorted.
+func (r Report) Names() []string { return slices.Sorted(maps.Keys(r.Seen)) }
+
+// Run plays every schedule of the scenario. It must be called in a bubble of testing/synctest: a delivery that repeats a
+// failed call waits before.
+func Run(s Scenario) Report {
+	search := newSearch()
+	st := newStage(&s)
+	for more := true; more; more = search.next() {
+		w := newWorld(st, search)
+		err := w.play()
+		if err != nil {
+			search.report.Violation = &Violation{Err: err, Story: retell(st, search.taken)}
+			return search.report
+		}
+		if w.merged {
+			search.report.Merged++
+		} else {
+			search.report.Played++
+			search.end(1)
+		}
+	}
+	return search.report
+}
+
+// retell plays the schedule of a violation again and writes it down.
+func retell(st *stage, taken []choice) []string {
+	search := newSearch()
+	search.taken = taken
+	w := newWorld(st, search)
+	w.tell = true
+	_ = w.play() // the same violation again
+	return w.story
+}

@@ -1,0 +1,223 @@
+package explore_test
+
+import (
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/cache"
+	"github.com/go-idempotent/idempotent/proof/explore"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// deepVariable plays the larger scenarios too if it is 1. They take some minutes.
+const deepVariable = "IDEMPOTENT_EXPLORE_DEEP"
+
+// clients are n that send the same request up to so many times.
+func clients(n, deliveries int) []explore.Client {
+	return slices.Repeat([]explore.Client{{Amount: 5, Deliveries: deliveries}}, n)
+}
+
+var (
+	succeeds = []explore.Ending{explore.Succeeds}
+	declines = []explore.Ending{explore.FailsTerminal} // so that a client sends again what has been completed
+	mayFail  = []explore.Ending{explore.Succeeds, explore.Fails}
+	anyEnd   = []explore.Ending{
+		explore.Succeeds, explore.Fails, explore.FailsNotExecuted, explore.FailsTerminal, explore.FailsUncertain, explore.Panics,
+	}
+	rivals = []explore.Client{{Amount: 5, Deliveries: 1}, {Amount: 6, Deliveries: 1}}
+	// skewed clocks differ by as much as the margin of a lease covers.
+	skewed = []explore.Client{{Amount: 5, Deliveries: 1, Skew: idempotent.DefaultMargin}, {Amount: 5, Deliveries: 1}}
+	// apart are handled by two processes, together by one.
+	apart          = []explore.Client{{Amount: 5, Deliveries: 2, Process: 1}, {Amount: 5, Deliveries: 2, Process: 2}}
+	apartAndSkewed = []explore.Client{
+		{Amount: 5, Deliveries: 2, Process: 1, Skew: idempotent.DefaultMargin}, {Amount: 5, Deliveries: 2, Process: 2},
+	}
+	together = []explore.Client{{Amount: 5, Deliveries: 2}, {Amount: 6, Deliveries: 2}}
+)
+
+func cached(s store.Store) store.Store { return cache.New(s, 1<<20) }
+
+// scenarios are small enough to be played in every test run.
+func scenarios() map[string]explore.Scenario {
+	faults := explore.AllFaults()
+	// What outlives its delivery and may meet the record of another time.
+	late := []explore.Fault{explore.LoseLate, explore.FailLate, explore.DieLate, explore.DieAfter, explore.Repeat}
+	// Shorter than the first interval between two looks, so that there is one look, at the end.
+	waits := []idempotent.Option{idempotent.WithWait(40 * time.Millisecond)}
+	unrepeatable := []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}
+	all := map[string]explore.Scenario{
+		"two deliveries, each sent twice, every ending": {Clients: clients(2, 2), Endings: anyEnd, LeaseSteps: 1},
+		"two deliveries, lapses and expiry":             {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1},
+		"three deliveries":                              {Clients: clients(3, 1), Endings: mayFail, LeaseSteps: 2},
+		"two requests under one key":                    {Clients: rivals, Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1},
+		"clocks that differ":                            {Clients: skewed, Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1},
+		"one fault": {
+			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Faults: faults, MaxFaults: 1,
+		},
+		"a fault and the expiry": {
+			Clients: clients(2, 1), Endings: succeeds, ExpirySteps: 1, Faults: late, MaxFaults: 1,
+		},
+		"two faults": {Clients: clients(2, 1), Endings: succeeds, LeaseSteps: 1, Faults: faults, MaxFaults: 2},
+		"a fault among three deliveries": {
+			Clients: clients(3, 1), Endings: succeeds, LeaseSteps: 1, Faults: faults, MaxFaults: 1,
+		},
+		"a fault and another request": {
+			Clients: rivals, Endings: succeeds, LeaseSteps: 2, Faults: faults, MaxFaults: 1,
+		},
+		"a fault and a retry": {
+			Clients: clients(1, 3), Endings: mayFail, LeaseSteps: 1, Faults: faults, MaxFaults: 2,
+		},
+		"a fault between clocks that differ": {
+			Clients: skewed, Endings: succeeds, LeaseSteps: 2, Faults: faults, MaxFaults: 1,
+		},
+		"unrepeatable": {
+			Clients: clients(2, 1), Endings: anyEnd, LeaseSteps: 1, Faults: faults, MaxFaults: 1, Options: unrepeatable,
+		},
+		"waiting": {
+			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Faults: faults, MaxFaults: 1, Options: waits,
+		},
+		"resolver": {
+			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Faults: faults, MaxFaults: 1, Resolver: true,
+		},
+		"two caches":                        {Clients: apart, Endings: declines, LeaseSteps: 1, ExpirySteps: 1, Before: cached},
+		"two caches and clocks that differ": {Clients: apartAndSkewed, Endings: declines, ExpirySteps: 1, Before: cached},
+		"one cache":                         {Clients: together, Endings: declines, ExpirySteps: 1, Before: cached},
+		"a fault and two caches": {
+			Clients: apart, Endings: succeeds, LeaseSteps: 1, Faults: late, MaxFaults: 1, Before: cached,
+		},
+		"a fault and one cache": {
+			Clients: together, Endings: succeeds, Faults: faults, MaxFaults: 1, Before: cached,
+		},
+	}
+	maps.Copy(all, foundScenarios())
+	maps.Copy(all, timedScenarios())
+	return all
+}
+
+// deepScenarios are those of scenarios and more of everything.
+func deepScenarios() map[string]explore.Scenario {
+	faults := explore.AllFaults()
+	all := scenarios()
+	maps.Copy(all, map[string]explore.Scenario{
+		"deep: a fault and the expiry": {
+			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, ExpirySteps: 1, Faults: faults, MaxFaults: 1,
+		},
+		"deep: three deliveries, each sent twice": {Clients: clients(3, 2), Endings: mayFail, LeaseSteps: 1},
+		"deep: two deliveries, each sent twice, one fault": {
+			Clients: clients(2, 2), Endings: mayFail, LeaseSteps: 1, Faults: faults, MaxFaults: 1,
+		},
+		"deep: three deliveries, every ending, two lapses": {Clients: clients(3, 1), Endings: anyEnd, LeaseSteps: 2, ExpirySteps: 1},
+		"deep: two faults, two lapses":                     {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, Faults: faults, MaxFaults: 2},
+		"deep: resolver, two faults": {
+			Clients: clients(2, 1), Endings: succeeds, LeaseSteps: 2, Faults: faults, MaxFaults: 2, Resolver: true,
+		},
+	})
+	return all
+}
+
+// mustBeSeen is what the scenarios together have to lead to. A search that never gets there proves nothing about it.
+var mustBeSeen = []string{
+	"executed", "replayed", "in progress", "mismatch", "unknown outcome", "store unavailable", "resolved", "panicked",
+	"settled: completed", "settled: released", "settled: unknown", "settled: elsewhere", "settled: failed",
+	"claim", "claim of an expired record", "takeover", "takeover of an UNKNOWN record",
+	"own claim recognised", "own swap recognised", "undo of a claim", "undo of a takeover",
+	"lost lease: executed", "lost lease: replayed", "lost lease: superseded",
+	"claim of an expired record, INPROGRESS", "claim of an expired record, UNKNOWN",
+	"renewal", "renewal given up", "late renewal applied", "late renewal refused",
+	"slow claim", "slow takeover", "slow renewal", "slow completion", "slow release", "slow look",
+	"completed", "completed although deleted", "completed although UNKNOWN", "completed in place of a crashed one",
+	"unknown: crashed", "unknown: uncertain", "unknown: error", "unknown: panic", "unknown: result-lost",
+	"resolver says executed", "resolver says untouched", "resolver says still unknown",
+	"late claim applied", "late claim refused", "late swap applied", "late swap refused",
+	"waited: replayed", "waited: executed", "waited: in progress",
+	"answered from memory",
+	"late delete applied", "late delete refused", "deleted by the table",
+}
+
+func TestEveryScheduleKeepsTheInvariants(t *testing.T) {
+	played := scenarios()
+	if os.Getenv(deepVariable) == "1" {
+		played = deepScenarios()
+	}
+	if underRace {
+		maps.DeleteFunc(played, func(_ string, s explore.Scenario) bool {
+			return s.Strikes == nil && (s.MaxFaults > 1 || s.MaxFaults*s.ExpirySteps > 0)
+		})
+	}
+	var (
+		mu    sync.Mutex
+		done  int
+		total explore.Report
+	)
+	total.Seen = map[string]int{}
+	t.Run("all", func(t *testing.T) {
+		for name, s := range played {
+			t.Run(name, func(t *testing.T) {
+				r := run(t, s)
+				requireKept(t, r)
+				require.Positive(t, r.Schedules)
+				t.Log(r)
+				mu.Lock()
+				defer mu.Unlock()
+				done++
+				total.Schedules += r.Schedules
+				total.Played += r.Played
+				total.Merged += r.Merged
+				total.States += r.States
+				total.Longest = max(total.Longest, r.Longest)
+				for what, n := range r.Seen {
+					total.Seen[what] += n
+				}
+			})
+		}
+	})
+	t.Log("all together:", total)
+	if done < len(played) {
+		return // some failed, or were left out by the flags of this run
+	}
+	assert.Empty(t, total.Missing(mustBeSeen...), "something was never seen; what was: %q", total.Names())
+	for _, f := range slices.Concat(explore.AllFaults(), explore.SlowFaults(), []explore.Fault{explore.Conflict}) {
+		assert.Empty(t, total.Missing("fault: "+f.String()), "every fault happened")
+	}
+}
+
+// run plays a scenario in a bubble of its own.
+func run(t *testing.T, s explore.Scenario) (r explore.Report) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(*testing.T) { r = explore.Run(s) })
+	return r
+}
+
+// TestSchedulesAreCounted counts by hand. If A claims first, B starts and claims anywhere after: 9 ways. If B claims first, A
+// claims at one of 3 points after.
+func TestSchedulesAreCounted(t *testing.T) {
+	r := run(t, explore.Scenario{Clients: clients(2, 1), Endings: succeeds})
+	requireKept(t, r)
+	assert.Equal(t, uint64(12), r.Schedules)
+	assert.LessOrEqual(t, uint64(r.Played), r.Schedules)
+}
+
+func TestSearchesOfOneScenarioAreEqual(t *testing.T) {
+	s := scenarios()["three deliveries"]
+	first := run(t, s)
+	var second explore.Report
+	synctest.Test(t, func(*testing.T) { second = explore.Run(s) })
+	assert.Equal(t, first, second)
+}
+
+func requireKept(t *testing.T, r explore.Report) {
+	t.Helper()
+	if r.Violation != nil {
+		t.Fatal(r.Violation)
+	}
+}

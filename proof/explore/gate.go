@@ -1,0 +1,108 @@
+package explore
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// Op is a method of a store.
+type Op string
+
+// The methods.
+const (
+	opClaim  Op = "claim"
+	opSwap   Op = "swap"
+	opDelete Op = "delete"
+	opGet    Op = "get"
+)
+
+// call is a call of the store, and the message that carries it.
+type call struct {
+	op         Op
+	key        string
+	seen, next store.Record
+	now        time.Time
+}
+
+// Call names what a delivery asks of the store.
+type Call string
+
+// The calls. A completion is any Swap that ends an execution.
+const (
+	Claim      Call = "claim"
+	Takeover   Call = "takeover"
+	Renewal    Call = "renewal"
+	Completion Call = "completion"
+	Release    Call = "release"
+	Undo       Call = "undo"
+	Look       Call = "look"
+)
+
+// callName is the name of a call that the delivery makes.
+func (d *delivery) callName(c call) Call {
+	switch {
+	case c.op == opClaim:
+		return Claim
+	case c.op == opGet:
+		return Look
+	case !d.began && !d.resolved && d.uses(c.seen.Owner) && (c.op == opDelete || !c.takesLease(d.clock())):
+		return Undo
+	case c.op == opDelete:
+		return Release
+	case c.next.Status != store.StatusInProgress:
+		return Completion
+	case c.seen.Owner == c.next.Owner:
+		return Renewal
+	default:
+		return Takeover
+	}
+}
+
+// reply is what a call returned.
+type reply struct {
+	held store.Record
+	done bool
+	err  error
+}
+
+// make makes the call.
+func (c call) make(s store.Store) reply {
+	var r reply
+	ctx := context.Background()
+	switch c.op {
+	case opClaim:
+		r.held, r.done, r.err = s.Claim(ctx, c.next, c.now)
+	case opSwap:
+		r.held, r.done, r.err = s.Swap(ctx, c.seen, c.next)
+	case opDelete:
+		r.done, r.err = s.Delete(ctx, c.seen)
+	case opGet:
+		r.held, r.done, r.err = s.Get(ctx, c.key)
+	}
+	return r
+}
+
+// gate is the store as deliveries see it: each call waits until the schedule grants it.
+type gate struct{}
+
+func (gate) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
+	got := deliveryOf(ctx).call(ctx, call{op: opClaim, key: r.Key, next: r, now: now})
+	return got.held, got.done, got.err
+}
+
+func (gate) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
+	got := deliveryOf(ctx).call(ctx, call{op: opSwap, key: seen.Key, seen: seen, next: next})
+	return got.held, got.done, got.err
+}
+
+func (gate) Delete(ctx context.Context, seen store.Record) (bool, error) {
+	got := deliveryOf(ctx).call(ctx, call{op: opDelete, key: seen.Key, seen: seen})
+	return got.done, got.err
+}
+
+func (gate) Get(ctx context.Context, key string) (store.Record, bool, error) {
+	got := deliveryOf(ctx).call(ctx, call{op: opGet, key: key})
+	return got.held, got.done, got.err
+}

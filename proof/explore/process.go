@@ -1,0 +1,83 @@
+package explore
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// process handles deliveries, one after the other or at the same time, and may have something before the store that
+// remembers what they learned.
+type process struct {
+	store store.Store
+	// history is a digest of all that its deliveries have learned, in that order.
+	history uint64
+}
+
+// processOf is the process that handles the next delivery of a client.
+func (w *world) processOf(c *client) *process {
+	p := w.processes[c.Process]
+	if p == nil {
+		p = &process{store: gate{}}
+		if w.Before != nil {
+			p.store = w.Before(gate{})
+		}
+		w.processes[c.Process] = p
+	}
+	return p
+}
+
+// die ends a delivery and the process that handles it. Other deliveries that it handles go on: they stand for those of a
+// process that only looks dead.
+func (w *world) die(d *delivery) {
+	d.die()
+	if w.processes[d.client.Process] == d.process {
+		delete(w.processes, d.client.Process)
+	}
+}
+
+// remember takes up what a delivery has learned, or that it has begun.
+func (p *process) remember(x *delivery) {
+	d := x.world.newDigest()
+	d.number(int64(p.history))
+	d.text(x.name)
+	d.time(x.world.now)
+	d.number(int64(x.history))
+	p.history = d.Sum64()
+}
+
+// memory is a part of the state: what is before the store depends on nothing but the history of its process.
+func (w *world) memory(d *digest, p *process) {
+	if w.Before != nil {
+		d.number(int64(p.history))
+	}
+}
+
+// entrance is the store of the handler: that of the process which handles the delivery.
+type entrance struct{}
+
+func (entrance) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
+	d := deliveryOf(ctx)
+	calls := d.calls
+	held, claimed, err := d.process.store.Claim(ctx, r, now)
+	if calls == d.calls && !d.dead {
+		d.claims(r)
+		d.shown, d.shownAt = held, d.clock()
+		d.world.saw("answered from memory")
+		d.world.sayf("  %s: %s is answered from memory: %s", d.name, opClaim, d.world.describe(held))
+	}
+	return held, claimed, err
+}
+
+func (entrance) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
+	return deliveryOf(ctx).process.store.Swap(ctx, seen, next)
+}
+
+func (entrance) Delete(ctx context.Context, seen store.Record) (bool, error) {
+	return deliveryOf(ctx).process.store.Delete(ctx, seen)
+}
+
+func (entrance) Get(ctx context.Context, key string) (store.Record, bool, error) {
+	return deliveryOf(ctx).process.store.Get(ctx, key)
+}

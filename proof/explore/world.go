@@ -1,0 +1,290 @@
+package explore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// stage is what the schedules of a scenario share: the handler, whose configuration never changes.
+type stage struct {
+	*Scenario
+	handler *idempotent.Handler[Order, Receipt]
+	world   *world // that of the schedule which is played
+}
+
+func newStage(s *Scenario) *stage {
+	st := &stage{Scenario: s}
+	opts := []idempotent.Option{
+		idempotent.WithOperation("explore"),
+		idempotent.WithKey(func(o Order) (string, error) { return o.Key, nil }),
+		idempotent.WithFingerprint(func(o Order) (any, error) { return o.Amount, nil }),
+		idempotent.WithClock(func() time.Time { return st.world.clock() }),
+		idempotent.WithObserver(func(ctx context.Context, e idempotent.Event) { deliveryOf(ctx).event = e }),
+	}
+	if s.Resolver {
+		opts = append(opts, idempotent.WithResolver(
+			func(ctx context.Context, _ idempotent.Execution, _ Order) (idempotent.Resolution[Receipt], error) {
+				return deliveryOf(ctx).resolve()
+			}))
+	}
+	handle := func(ctx context.Context, o Order) (Receipt, error) { return deliveryOf(ctx).execute(ctx, o) }
+	st.handler = idempotent.Wrap(handle, entrance{}, append(opts, s.Options...)...)
+	return st
+}
+
+func (s *Scenario) newStore() store.Store {
+	if s.Store != nil {
+		return s.Store()
+	}
+	return memory.New()
+}
+
+// beginning is the clock of the world when a schedule begins.
+var beginning = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// world is one schedule.
+type world struct {
+	*stage
+	*search
+	store store.Store
+	// origin is the clock when the schedule begins, now is the clock.
+	origin, now time.Time
+	clients     []*client
+	// processes are those that handle what comes next, by Client.Process.
+	processes map[int]*process
+	// deliveries are all that have started, in that order. running is the one whose turn it is.
+	deliveries []*delivery
+	running    *delivery
+	arrived    chan arrival
+	// messages are still on their way to the store.
+	messages []message
+
+	faults, leaseSteps, expirySteps, timeSteps int  // left
+	expired, over                              bool // over: only the aftermath is left
+	chronicle
+
+	merged bool
+	tell   bool
+	story  []string
+}
+
+// arrivals is more than can arrive before somebody takes note.
+const arrivals = 16
+
+type client struct {
+	Client
+	name string
+	// sent are the client's deliveries so far.
+	sent []*delivery
+}
+
+// message is a call that its sender has given up on.
+type message struct {
+	by *delivery
+	call
+}
+
+func newWorld(st *stage, s *search) *world {
+	w := &world{
+		stage: st, search: s, store: st.newStore(), now: beginning, arrived: make(chan arrival, arrivals),
+		processes: make(map[int]*process),
+		faults:    st.MaxFaults, leaseSteps: st.LeaseSteps, expirySteps: st.ExpirySteps, timeSteps: st.TimeSteps,
+	}
+	if st.Timed {
+		time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
+		w.now = time.Now()
+	}
+	w.origin = w.now
+	st.world = w
+	for n, c := range st.Clients {
+		w.clients = append(w.clients, &client{Client: c, name: string(rune('A' + n))})
+	}
+	return w
+}
+
+// clock is the clock of the process that runs.
+func (w *world) clock() time.Time {
+	if w.Timed {
+		return onTick(time.Now())
+	}
+	return w.running.clock()
+}
+
+// play plays one schedule to its end, or until it comes to a state that another one has left. It returns the invariant that
+// did not hold.
+func (w *world) play() error {
+	defer w.unwind()
+	for w.broken == nil {
+		actions := w.actions()
+		var state uint64
+		if w.fresh() {
+			state = w.state()
+			if schedules, known := w.known[state]; known {
+				w.merged = true
+				w.end(schedules)
+				return nil
+			}
+		}
+		a := actions[w.choose(len(actions), state)]
+		if a.kind == actEnd {
+			w.aftermath()
+			break
+		}
+		w.act(a)
+	}
+	return w.broken
+}
+
+// aftermath delivers the request of every client once more when every lease has ended, and then again.
+func (w *world) aftermath() {
+	end := w.now
+	if held := w.held(); held != nil {
+		end = later(end, held.Lease.Add(2*margin))
+	}
+	for _, d := range w.deliveries {
+		end = later(end, d.lease.Add(2*margin))
+	}
+	w.faults, w.over = 0, true
+	if w.Timed {
+		time.Sleep(time.Until(end))
+		w.settle()
+	}
+	w.now = end
+	w.sayf("the clock goes to %s, after every lease", w.clockText())
+	for range 2 {
+		for _, c := range w.clients {
+			w.deliver(c)
+		}
+	}
+}
+
+// deliver delivers the request of a client while nothing else happens.
+func (w *world) deliver(c *client) {
+	if w.broken != nil {
+		return
+	}
+	w.start(c)
+	d := c.sent[len(c.sent)-1]
+	for d.at != atEnd && w.broken == nil {
+		switch d.at {
+		case atCall:
+			w.act(action{kind: actCall, d: d, strand: &d.strand})
+		case atEnding:
+			w.act(action{kind: actReturn, d: d})
+		case atResolver:
+			w.act(action{kind: actResolve, d: d, verdict: Executed})
+		case atEnd, away:
+		}
+	}
+}
+
+// unwind ends the goroutines of the schedule.
+func (w *world) unwind() {
+	for _, d := range w.deliveries {
+		if d.at == atEnd {
+			continue
+		}
+		w.running = d
+		d.die()
+		for d.at != atEnd {
+			for _, s := range []*strand{&d.beat, &d.strand} {
+				if s.at != away {
+					s.at = away
+					s.resume <- grant{}
+				}
+			}
+			w.take(<-w.arrived)
+		}
+	}
+}
+
+// start begins the next delivery of a client.
+func (w *world) start(c *client) {
+	d := &delivery{
+		world: w, client: c, name: fmt.Sprint(c.name, len(c.sent)+1),
+		order: Order{Key: "k", Amount: c.Amount}, started: w.now, process: w.processOf(c),
+	}
+	d.strand = strand{of: d, at: away, resume: make(chan grant)}
+	d.beat = strand{of: d, at: away, resume: make(chan grant)}
+	d.process.remember(d)
+	d.from, d.last = w.moment, w.over
+	if !w.Timed {
+		d.lease = d.clock().Add(timeout + margin)
+	}
+	c.sent = append(c.sent, d)
+	w.deliveries = append(w.deliveries, d)
+	w.running = d
+	w.sayf("%s: delivery %s of %d", w.clockText(), d.name, c.Amount)
+	go d.run()
+	w.rest(d)
+	w.arrive(d)
+}
+
+// arrive notes what a delivery did since it ran last.
+func (w *world) arrive(d *delivery) {
+	switch d.at {
+	case atEnding:
+		w.began(d)
+	case atEnd:
+		w.sayf("  %s is answered: %s (%s, %s)", d.name, d.answer(), d.event.Outcome, d.event.Settlement)
+		w.answered(d)
+	case atCall, atResolver, away:
+	}
+}
+
+// apply does a call to the store, for a delivery or long after it.
+func (w *world) apply(by *delivery, c call) reply {
+	before := w.held()
+	got := c.make(w.store)
+	w.written(change{by: by, call: c, before: before, after: w.held(), done: got.done})
+	return got
+}
+
+// held is the record of the key, nil if there is none.
+func (w *world) held() *store.Record {
+	r, found, err := w.store.Get(context.Background(), w.key())
+	if err != nil || !found {
+		return nil
+	}
+	return &r
+}
+
+// key is the record key, which the first call tells.
+func (w *world) key() string {
+	for _, d := range w.deliveries {
+		if d.called.key != "" {
+			return d.called.key
+		}
+	}
+	return ""
+}
+
+const clockFormat = "15:04:05.000"
+
+// clockText is the clock for a story. A timed one counts from its beginning.
+func (w *world) clockText() string { return w.text(w.now) }
+
+func (w *world) text(t time.Time) string {
+	if w.Timed {
+		return t.Sub(w.origin).String()
+	}
+	return t.Format(clockFormat)
+}
+
+func (w *world) sayf(format string, args ...any) {
+	if w.tell {
+		w.story = append(w.story, fmt.Sprintf(format, args...))
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}

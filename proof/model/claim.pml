@@ -1,0 +1,1068 @@
+/*
+ * The claim protocol over one record: what protocol.go, claim.go, judge.go, handle.go, settle.go and lease.go of
+ * internal/protocol do, on a store that keeps the contract of package store, over a network that loses, delays and
+ * repeats, with processes that die and clocks that differ. README.md tells how to read it and what it leaves out;
+ * ./check runs it. A file without a folder is one of internal/protocol.
+ *
+ * Every transition names the Go function that it mirrors. Every guard is in #ifndef NO_...: switched off it must give a
+ * counterexample.
+ */
+
+/* Bounds. ./check sets them for each scenario. */
+#ifndef N
+#define N 2             /* invocations: deliveries of one key, each with a token of its own; at most 3 */
+#endif
+#ifndef FAULTS
+#define FAULTS 2        /* calls whose request or reply is lost, late or repeated */
+#endif
+#ifndef SLOTS
+#define SLOTS 1         /* late writes on their way at once */
+#endif
+#ifndef CRASHES
+#define CRASHES 1       /* processes that die before their deadline */
+#endif
+#ifndef TMAX
+#define TMAX 8          /* ticks of the clock */
+#endif
+#ifndef REQUESTS
+#define REQUESTS 2      /* fingerprints that come under the key */
+#endif
+#ifndef RETENTION
+#define RETENTION 4     /* ticks that a result is replayed, and a crash remembered: longer than a lease */
+#endif
+#ifndef RENEWALS
+#define RENEWALS 1      /* with HEARTBEAT or OVERRUN: renewals of one execution */
+#endif
+
+/*
+ * Times in ticks. MARGIN covers a late kill and clocks that differ: at least SKEW + LATE. What a claim may lose of its lease before
+ * its handler starts (claim.go: worn) shares the margin with SKEW: it is less than a tick.
+ */
+#define LEN      1      /* from the start of an invocation to its deadline */
+#define LATE     1      /* so long a process may outlive its deadline */
+#define SKEW     1      /* clocks differ by this much at most */
+#ifdef NO_MARGIN
+#define MARGIN   0
+#elif defined(OVERRUN)
+#define MARGIN   3      /* of which the renewal of a process that overruns its deadline takes one */
+#else
+#define MARGIN   2
+#endif
+#ifndef UNKNOWN_RETENTION
+#define UNKNOWN_RETENTION 100   /* beyond the end of time: UNKNOWN stays */
+#endif
+
+/*
+ * Scenarios: STALE (a frozen process comes back after its deadline), REFUSE (crash policy), RESOLVER, REPEATABLE (effects),
+ * HEARTBEAT (no deadline, the lease is renewed), OVERRUN (a process that nobody kills outlives its deadline and renews), SLOW (a
+ * claim takes long, and is answered), BUSY (a claim meets a transaction), EARLY_EXPIRY (records expire before their lease, and the
+ * table keeps them), TWO_MOMENTS (the record that a refusal shows is read later than it refused).
+ */
+#if defined(HEARTBEAT) || defined(OVERRUN)
+#define RENEWS
+#endif
+#ifdef NO_REFUSE_STAYS
+#define UNDOES true
+#else
+#define UNDOES (kind != REFUSE_IT)
+#endif
+#ifdef NO_UNLEASED
+#define MINE_LEASE lease
+#else
+#define MINE_LEASE 0
+#endif
+#if defined(STALE) || defined(OVERRUN)
+#define FREEZES 1       /* so many processes are frozen and come back after their deadline, or live on after it */
+#else
+#define FREEZES 0
+#endif
+#ifdef RESOLVER
+#define RESOLVES 1
+#else
+#define RESOLVES 0
+#endif
+#if (defined(REFUSE) || defined(RESOLVER)) && !defined(NO_CRASHED_KEPT) /* WithResolver implies Refuse, in options_policy.go of the root */
+#define KEPT UNKNOWN_RETENTION
+#else
+#define KEPT RETENTION
+#endif
+#if defined(RESOLVER) || !defined(REFUSE) || defined(NO_REFUSE)
+#define TAKES_OVER 1
+#else
+#define TAKES_OVER 0
+#endif
+
+/* ---- What the check counts and tells ---- */
+
+#define LABELS(X) X(start) X(won) X(own_claim) X(claim_again) X(mismatch) X(replay) X(in_progress) X(takeover) X(refuse) \
+	X(refused_now) X(unknown) X(repeat) X(undo_claim) X(undo_takeover) X(undone) X(undo_unanswered) X(unavailable) \
+	X(worn) X(anew) X(slow_request) X(slow_reply) X(busy) X(busy_unread) X(busy_given_up) X(run) \
+	X(renewed) X(lease_lost) X(returned) X(failed) X(unstorable) X(resolved) X(still_unknown) \
+	X(completed) X(made_unknown) X(landed) X(store_if_gone) X(unknown_completed) X(other_lapsed) X(other_result) \
+	X(superseded) X(other_request) X(other_unknown) X(last_word) X(heals) X(settlement_failed) X(released) X(release_failed) \
+	X(released_unknown) X(released_elsewhere) X(request_lost) X(reply_lost) X(throttled) X(late) X(late_copy) X(late_applied) X(late_refused) \
+	X(renewal_overtaken) X(renewal_after_end) X(renewal_after_takeover) X(killed) X(crashed) X(ttl)
+#define ENUM(name) AT_##name,
+#define NAME(name) #name,
+c_decl {
+	enum { LABELS(ENUM) LABEL_COUNT };
+	static const char *label_names[] = { LABELS(NAME) };
+	static unsigned long label_hits[LABEL_COUNT];
+	static void print_labels(void) {
+		for (int i = 0; i < LABEL_COUNT; i++) printf("label %s %lu\n", label_names[i], label_hits[i]);
+	}
+}
+#define TELL(name, text) d_step { c_code { label_hits[AT_##name]++; }; printf("t=%d  invocation %d ", T, p); printf(text); printf("\n") }
+
+/* The invariants: never set, so assert(name) fails where HOLDS finds its condition broken, and names it. */
+bit I1_one_at_a_time, I1_nothing_within_retention, I1_one_commit, I1_refuse_never_repeats, I1_resolver_spares,
+	I2_replay_is_the_first_result, I2_all_callers_agree, I3_other_request_never_executes, I3_other_request_gets_no_result,
+	I4_lease_bounds_the_wait, I4_expired_is_gone, I4_no_claim_left_behind, I4_undone_stays_undone, I5_stale_owner_changes_nothing,
+	I6_no_execution_without_claim, I7_never_deletes_an_effect, I7_no_spared_execution, I7_own_result_is_own,
+	I7_result_is_not_hidden, I7_run_is_not_denied, I7_duplicates_spare_the_commit;
+#define HOLDS(name, condition) if :: (condition) :: else -> assert(name) fi
+
+/* ---- The store: store/record.go, store/store.go, dynamo/claim.go, dynamo/swap.go ---- */
+
+#define NONE 0          /* no record */
+#define INPROGRESS 1
+#define COMPLETED 2
+#define UNKNOWN 3
+
+typedef Record {
+	byte status;
+	byte owner;     /* the token, see of() */
+	byte lease;
+	byte expiry;
+	byte request;   /* the fingerprint */
+	byte commit;    /* the owner that completed it, which stands for its result too; 0 for none */
+	bit again       /* Attempt > 1 */
+}
+
+/*
+ * Tokens: invocation p claims under p, begins anew under p + 3, and leaves what it has taken back under p + 6, the token of
+ * nobody.
+ */
+#define of(t) ((t) > 6 -> (t) - 6 : ((t) > 3 -> (t) - 3 : (t)))
+#define tokenOf(q) (anew[q] -> (q) + 3 : (q))
+#define nobody (p + 6)
+
+#define CLAIM 1
+#define SWAP 2
+#define DELETE 3
+
+/* A write as it is sent: the arguments of Store.Claim, Store.Swap, Store.Delete. */
+typedef Write {
+	byte op;
+	byte by;        /* whose token sends it; for the invariants */
+	byte status;    /* seen.Status */
+	byte owner;     /* seen.Owner */
+	byte lease;     /* seen.Lease, 0 if it is not compared */
+	byte now;
+	Record next
+}
+
+Record rec;             /* the one record */
+Write onItsWay[SLOTS];      /* writes on their way that nobody waits for any more */
+byte T = 1;             /* true time; a clock shows T or T + SKEW */
+byte faults = FAULTS, crashes = CRASHES, freezes = FREEZES;
+
+/* store/record.go: Reached. The end counts as over. */
+#ifdef NO_END_INSTANT
+#define reached(end, t) (t > end)
+#else
+#define reached(end, t) (t >= end)
+#endif
+/* store/record.go: (Record).Lapsed. The lease outranks the expiry. */
+#if defined(NO_LAPSE)
+#define lapsed(r, t) false
+#elif defined(NO_LEASE_FIRST)
+#define lapsed(r, t) reached(r.expiry, t)
+#else
+#define lapsed(r, t) reached(r.lease, t)
+#endif
+/* store/record.go: (Record).Claimable; dynamo/expression.go: claimable. What has expired is gone, unless its lease lives. */
+#define protected(r, t) (r.status == INPROGRESS && !lapsed(r, t))
+#if defined(NO_CLAIM_EXPIRY)
+#define claimable(r, t) (r.status != NONE && !protected(r, t))
+#elif defined(NO_CLAIM_LEASE)
+#define claimable(r, t) (r.status != NONE && reached(r.expiry, t))
+#elif defined(NO_GONE)
+#define claimable(r, t) (r.status == COMPLETED && reached(r.expiry, t))
+#else
+#define claimable(r, t) (r.status != NONE && !protected(r, t) && reached(r.expiry, t))
+#endif
+/* store/record.go: (Record).Shortens; dynamo/expression.go: neverShorter. */
+#ifdef NO_SHORTENS
+#define shortens(m) false
+#else
+#define shortens(m) (rec.owner == m.next.owner && m.next.status == INPROGRESS && m.next.lease != 0 && m.next.lease < rec.lease)
+#endif
+/* By the fastest clock there is: what the invariants grant. */
+#define surelyLive(end) (T + SKEW < end)
+
+/* ---- What the invariants remember ---- */
+
+#define IDLE 0
+#define CLAIMING 1
+#define CLAIMED 2
+#define RUNNING 3
+#define SETTLING 4
+#define ENDED 5
+
+byte phase[4];          /* of invocation 1..N */
+bit dead[4];            /* killed: takes no further step */
+bit stale[4];           /* its process is frozen and comes back: no deadline ends it */
+bit lives[4];           /* nobody kills its process at its deadline, and it renews its lease then */
+bit anew[4];            /* its first claim took long, and a second one was begun */
+byte request[4];
+byte deadline[4];       /* in true time; with HEARTBEAT when the handler is cancelled */
+byte leased[4];         /* the longest lease that the invocation was given */
+bit ran[4];             /* its handler was called */
+bit tookOver[7];        /* of a token: its claim replaced the one of another */
+bit undone[7];          /* of a token: its takeover was taken back, or its claim */
+bit loose[4];           /* a write of its token was or is late, or its undo was not answered */
+bit effect[4];          /* its handler returned: the effect happened */
+bit excused[4];         /* the store did not answer its settlement, or someone else held the record by then */
+bit agreed[4];          /* its caller got its own result, and the store had answered */
+byte until[4];          /* how long its effect counts */
+byte first, firstExpiry, firstRequest;  /* the committed result: owner, expiry, fingerprint; 0 for none */
+byte keyRequest;        /* the fingerprint that the key stands for; 0 for none */
+byte executions;        /* begun since the key was last free */
+byte effects;           /* happened since the key was last free */
+
+byte held_lease;
+/* What has expired is forgotten. With REFUSE or RESOLVER only what is completed expires before UNKNOWN_RETENTION is over. */
+#if !defined(REFUSE) && !defined(RESOLVER)
+#define EXPIRED freeKey()
+#elif UNKNOWN_RETENTION < 100
+byte promised;          /* until when an execution without a result is to be remembered */
+#define EXPIRED if :: rec.status == COMPLETED || !surelyLive(promised) -> freeKey(); promised = 0 :: else fi
+#define PROMISE promised = m.next.lease - LEN - MARGIN + UNKNOWN_RETENTION
+#else
+#define EXPIRED if :: rec.status == COMPLETED -> freeKey() :: else fi
+#endif
+#ifndef PROMISE
+#define PROMISE skip
+#endif
+inline freeKey() { keyRequest = 0; executions = 0; effects = 0 }
+
+inline clear(r) {
+	r.status = NONE; r.owner = 0; r.lease = 0; r.expiry = 0; r.request = 0; r.commit = 0; r.again = 0
+}
+
+inline copy(to, from) {
+	to.status = from.status; to.owner = from.owner; to.lease = from.lease; to.expiry = from.expiry;
+	to.request = from.request; to.commit = from.commit; to.again = from.again
+}
+
+inline copyWrite(to, from) {
+	to.op = from.op; to.by = from.by; to.status = from.status; to.owner = from.owner; to.lease = from.lease; to.now = from.now;
+	copy(to.next, from.next)
+}
+
+inline clearWrite(m) {
+	m.op = 0; m.by = 0; m.status = 0; m.owner = 0; m.lease = 0; m.now = 0; clear(m.next)
+}
+
+#define disagrees(q, m) (q != of(m.by) && agreed[q] && request[q] == m.next.request && surelyLive(until[q]))
+
+/* The conditions of the store, as store/store.go states them. Sets ok. */
+inline apply(m) {
+	d_step {
+		if
+		:: m.op == CLAIM -> /* store/store.go: Claim; dynamo/claim.go */
+#ifdef NO_CLAIM_CONDITION
+			ok = true
+#else
+			ok = (rec.status == NONE || claimable(rec, m.now))
+#endif
+		:: m.op == SWAP -> /* store/store.go: Swap; dynamo/expression.go: sameAs */
+			ok = (rec.status != NONE
+#ifndef NO_SWAP_STATUS
+				&& rec.status == m.status
+#endif
+#ifndef NO_SWAP_OWNER
+				&& rec.owner == m.owner
+#endif
+#ifndef NO_SWAP_LEASE
+				&& (m.lease == 0 || rec.lease == m.lease)
+#endif
+				&& !shortens(m))
+		:: m.op == DELETE -> /* store/store.go: Delete; dynamo/swap.go: Delete */
+			ok = (rec.status == m.status
+#ifndef NO_DELETE_OWNER
+				&& rec.owner == m.owner
+#endif
+				&& (m.lease == 0 || rec.lease == m.lease))
+		fi;
+		if
+		:: !ok
+		:: else ->
+			HOLDS(I5_stale_owner_changes_nothing, rec.status == NONE || rec.owner == m.by ||
+				m.op != DELETE && (rec.status == INPROGRESS && !surelyLive(rec.lease) ||
+					rec.status != INPROGRESS && !surelyLive(rec.expiry) || rec.status == UNKNOWN && RESOLVES));
+			HOLDS(I7_never_deletes_an_effect, m.op != DELETE || !effect[of(m.by)] || m.by != tokenOf(of(m.by)));
+			HOLDS(I4_undone_stays_undone, m.op != SWAP || !undone[m.by] || m.owner == m.by || m.next.owner != m.by);
+			if
+			:: m.op != DELETE && m.next.status == COMPLETED ->
+				HOLDS(I1_one_commit, first == 0 || first == m.by || !surelyLive(firstExpiry));
+				HOLDS(I2_all_callers_agree, !disagrees(1, m) && !disagrees(2, m) && !disagrees(3, m));
+				first = m.by; firstExpiry = m.next.expiry; firstRequest = m.next.request
+			:: else
+			fi;
+			if
+			:: m.op == DELETE ->
+				if :: ran[of(m.by)] || !tookOver[m.by] -> freeKey() :: else fi;
+				clear(rec)
+			:: m.op == CLAIM ->
+				if :: rec.status != NONE && !surelyLive(rec.expiry) && !(rec.status == INPROGRESS && surelyLive(rec.lease)) -> EXPIRED :: else fi;
+				if :: keyRequest == 0 -> keyRequest = m.next.request :: else fi;
+				tookOver[m.by] = 0;
+				copy(rec, m.next)
+			:: else ->
+				tookOver[m.by] = tookOver[m.by] || m.owner != m.by && m.next.owner == m.by;
+				held_lease = rec.lease; copy(rec, m.next);
+				if :: rec.lease == 0 -> rec.lease = held_lease :: else fi;
+				held_lease = 0
+			fi;
+			if
+			:: rec.status == INPROGRESS && rec.owner == m.by ->
+				PROMISE;
+				if :: rec.lease > leased[of(m.by)] -> leased[of(m.by)] = rec.lease :: else fi
+			:: else
+			fi
+		fi
+	}
+}
+
+/*
+ * One call of the store: dynamo/attempts.go; call.go: mayBeApplied. Whether a copy stays on its way, whether it is
+ * applied now, and whether the caller is told, are independent. Sets res; a call that repeats at once is one whose reply
+ * is lost and the next.
+ */
+#define DONE 0
+#define REFUSED 1
+#define IN_DOUBT 2      /* an error, and the write may have been applied */
+#define NOT_APPLIED 3   /* an error that rules it out: store.Error.NotApplied */
+
+#define free(i) (onItsWay[i].op == 0)
+#if SLOTS > 1
+#define anyFree (free(0) || free(1))
+#define slot (free(0) -> 0 : 1)
+#else
+#define anyFree free(0)
+#define slot 0
+#endif
+
+inline call() {
+	sent = true; res = DONE;
+	if
+	:: true
+	:: faults > 0 -> faults--; sent = false; res = IN_DOUBT; TELL(request_lost, "sends a request that is lost")
+	:: faults > 0 -> faults--; sent = false; res = NOT_APPLIED; TELL(throttled, "is throttled by the store")
+	:: faults > 0 -> faults--; res = IN_DOUBT; TELL(reply_lost, "sends a request that arrives, and the reply is lost")
+	:: faults > 0 && anyFree -> faults--; sent = false; res = IN_DOUBT; loose[p] = 1; copyWrite(onItsWay[slot], w);
+		TELL(late, "sends a request that is late, and gives up on it")
+	:: faults > 0 && anyFree -> faults--; loose[p] = 1; copyWrite(onItsWay[slot], w);
+		TELL(late_copy, "sends a request twice, and one is late")
+	fi;
+	if
+	:: sent -> apply(w); if :: res == DONE && !ok -> res = REFUSED; copy(held, rec) :: else fi
+	:: else
+	fi;
+	sent = false; ok = false
+}
+
+/* ---- An invocation ---- */
+
+#define alive(q) (phase[q] >= CLAIMING && phase[q] <= SETTLING)
+#if defined(HEARTBEAT)  /* the handler is cancelled, and the settlement has a budget: here a longer one than settleEnd gives */
+#ifdef NO_CANCEL
+#define ends(q) (phase[q] == RUNNING -> 250 : deadline[q] + LATE)
+#else
+#define ends(q) (phase[q] == SETTLING -> deadline[q] + LATE + MARGIN : deadline[q] + LATE)
+#endif
+#elif defined(OVERRUN)  /* the process that lives on renews between late kills and the end of its lease, or has ended by then */
+#ifdef NO_OVERRUN
+#define ends(q) (lives[q] && phase[q] == RUNNING -> 250 : deadline[q] + LATE + lives[q])
+#else
+#define ends(q) (deadline[q] + LATE + lives[q])
+#endif
+#else
+#define ends(q) (deadline[q] + LATE)
+#endif
+#define waitsFor(q) (alive(q) && !stale[q] && T + 1 >= ends(q))        /* time does not pass before it ends or dies */
+#ifdef HEARTBEAT
+#define killedAtDeadline(q) false
+#else
+#define killedAtDeadline(q) (waitsFor(q) && !lives[q])
+#endif
+
+#define CLOCK (T + skew)  /* the clock of this invocation */
+
+/* claim.go: move, moveKind */
+#define FRESH 0
+#define TAKEOVER 1
+#define REFUSE_IT 2
+
+/* record.go: (*Delivery).claimed, expiryAt */
+inline claimed() {
+	w.by = me; w.next.status = INPROGRESS; w.next.owner = me; w.next.lease = lease; w.next.expiry = CLOCK + KEPT;
+#if !defined(NO_EXPIRY_FLOOR) && !defined(EARLY_EXPIRY)
+	if :: w.next.expiry < lease -> w.next.expiry = lease :: else fi
+#endif
+}
+
+/* record.go: (*Delivery).fresh */
+inline fresh() {
+	clearWrite(w); clear(seen); kind = FRESH; w.op = CLAIM; w.next.request = request[p]; claimed()
+}
+
+/* lease.go: begin, leaseUntil. Of a process that was suspended the clock of its deadline may have stood still. */
+inline timeLeft() {
+#ifdef HEARTBEAT
+	left = LEN
+#else
+	left = (deadline[p] > T -> deadline[p] - T : 0);
+	if :: skip :: stale[p] && left < LEN -> left = LEN fi
+#endif
+}
+inline begin() {
+	lease = CLOCK + left + MARGIN; deadline[p] = T + left; left = 0;
+	fresh(); w.now = CLOCK
+}
+
+/* judge.go: (*Delivery).takeOver */
+inline takeOver() {
+	clearWrite(w); kind = TAKEOVER; w.op = SWAP; copy(w.next, held); w.next.again = 1; copy(seen, held);
+	w.status = held.status; w.owner = held.owner; w.lease = held.lease; claimed()
+}
+
+/* judge.go: (*Delivery).judgeInProgress, the last case. The owner stays. */
+inline refuse() {
+	clearWrite(w); kind = REFUSE_IT; w.op = SWAP; w.by = me; copy(w.next, held); copy(seen, held);
+	w.status = held.status; w.owner = held.owner; w.lease = held.lease;
+	w.next.status = UNKNOWN; w.next.expiry = w.now + UNKNOWN_RETENTION
+}
+
+/* settle.go: (*Delivery).conclude, write: the claim that is to be replaced. */
+inline replace(status_, owner_, lease_) {
+	w.op = SWAP; w.status = status_; w.owner = owner_; w.lease = lease_
+}
+
+/* settle.go: complete, becomeUnknown: the record that the claim is to end in. A lease of 0 keeps the held one. */
+inline endIn(status_) {
+	clearWrite(w); w.by = me; replace(INPROGRESS, me, MINE_LEASE);
+	w.next.status = status_; w.next.owner = me; w.next.request = request[p]; w.next.again = recovered;
+	if
+	:: status_ == COMPLETED -> w.next.commit = me; w.next.expiry = CLOCK + RETENTION
+	:: else -> w.next.expiry = CLOCK + UNKNOWN_RETENTION
+	fi
+}
+
+#define liveClaimOf(q) (rec.status == INPROGRESS && of(rec.owner) == q && surelyLive(rec.lease))
+/* Frozen between the look at its lease and its handler, until that was over: what it does no store can prevent. */
+#define frozen (stale[p] && fit && !surelyLive(leased[p]))
+#define runs(q) (q != p && phase[q] == RUNNING && !(stale[q] && !surelyLive(leased[q])))
+#define spares(q) (q != p && effect[q] && phase[q] == ENDED && !dead[q] && !excused[q] && surelyLive(until[q]))
+
+/* Nothing of a finished process matters but what the invariants remember. */
+inline forget() {
+	d_step {
+		skew = 0; lease = 0; res = 0; kind = 0; want = 0; ok = 0; sent = 0; recovered = 0; doubt = 0; fit = 0; slow = 0; left = 0; me = 0;
+		clearWrite(w); clear(held); clear(seen); clear(before); deadline[p] = 0; leased[p] = 0; loose[p] = 0;
+		if :: dead[p] || excused[p] && !agreed[p] || !effect[p] -> until[p] = 0 :: else fi
+	}
+}
+
+/* lease.go: handlerContext, withHeartbeat, renewOverrun: when a lease is renewed. */
+#ifdef HEARTBEAT
+#define mayRenew true
+#define NOT_RENEWED skip
+#elif defined(NO_OVERRUN)
+#define mayRenew false
+#define NOT_RENEWED skip
+#else
+#define mayRenew (lives[p] && T >= deadline[p] + LATE)
+#define NOT_RENEWED stale[p] = 1
+#endif
+
+/* A call takes long only where time can pass. */
+#define mayWait (T < TMAX && (stale[p] || !waitsFor(p)))
+
+#ifdef SLOW             /* what was read may have been replaced since */
+#define SLOWLY_READ (rec.commit != held.commit)
+#else
+#define SLOWLY_READ false
+#endif
+
+/* The answers that say that the handler did not run. */
+#define DID_NOT_RUN HOLDS(I7_run_is_not_denied, !ran[p])
+
+/* The next write of a claim. After a transaction it waits, and may have no time left. */
+#ifdef BUSY
+#define MOVE if :: busy = 0; goto claim \
+	:: busy -> busy = 0; TELL(busy_given_up, "gives up its claim after a transaction"); \
+		if :: doubt != 0 -> goto undo :: else -> DID_NOT_RUN; goto end fi \
+	fi
+#else
+#define MOVE goto claim
+#endif
+
+/* A label within a step: a goto to it stays in the step, where a goto to a label before "atomic" ends it. */
+#define GOES_ON(label) atomic { false; label:
+
+proctype Invocation(byte p) {
+	byte me = p;            /* the token of its claim */
+	byte skew, lease, res, kind, want, left;
+	bool ok, sent, recovered;
+	bool slow;              /* its claim took long: its undo is followed by another */
+	bool fit;               /* its lease lived when it was looked at before the handler */
+#ifdef BUSY
+	bool busy;              /* it reads what a transaction holds */
+#endif
+	bool met;               /* its last write met a transaction over a live claim, and it has not read since */
+#ifdef SLOW
+	byte since;
+#endif
+#ifdef RENEWS
+	byte renewals = RENEWALS, sentAt;
+#endif
+	byte doubt;             /* claim.go: failures.unresolved: 0 for none, else its kind + 1 */
+	Write w;                /* the write that is tried */
+	Record held;            /* what refused it */
+	Record seen, before;    /* what it replaces; what an unresolved takeover replaced */
+
+	{
+	/* protocol.go: Run; claim.go: claim; lease.go: begin. Everything is computed before the first call. */
+	atomic {
+		(p == 1 || phase[p - 1] != IDLE) -> /* the invocations are numbered in the order of their starts */
+		if :: skip :: skew = SKEW fi;
+		if :: request[p] = 1 :: p > 1 && REQUESTS > 1 -> request[p] = 2 fi;
+#ifdef OVERRUN
+		if :: skip :: freezes > 0 -> freezes--; lives[p] = 1 fi;
+#else
+		if :: skip :: freezes > 0 -> freezes--; stale[p] = 1 fi;
+#endif
+		phase[p] = CLAIMING; TELL(start, "is delivered");
+		left = LEN; begin()
+	}
+
+	/* claim.go: (*Delivery).tryClaim, send */
+claim:	atomic {
+#ifdef SLOW
+		if
+		:: true
+		:: faults > 0 && mayWait -> faults--; TELL(slow_request, "sends a request that takes long to arrive");
+			since = T; T > since; since = 0
+		fi;
+#endif
+		HOLDS(I7_duplicates_spare_the_commit, !met);
+#ifdef BUSY
+		if
+		:: call()
+		:: faults > 0 -> faults--; /* call.go: inTransaction, look */
+			met = protected(rec, T + SKEW) && rec.owner != me; TELL(busy, "meets a transaction");
+			if
+#ifdef NO_BUSY_LOOK
+			:: res = NOT_APPLIED
+#else
+			:: met = 0; busy = 1; copy(held, rec); res = REFUSED
+			:: faults > 0 -> faults--; met = 0; res = IN_DOUBT; TELL(busy_unread, "cannot read what the transaction holds")
+#endif
+			fi
+		fi;
+#else
+		call();
+#endif
+#ifdef SLOW
+		if
+		:: true
+		:: faults > 0 && mayWait && res <= REFUSED -> faults--; TELL(slow_reply, "waits long for the reply");
+			since = T; T > since; since = 0
+		fi;
+#endif
+		if
+		:: res == REFUSED -> goto look
+		:: res == DONE && kind == REFUSE_IT ->
+			TELL(refused_now, "has made the crashed claim UNKNOWN");
+#ifdef NO_REFUSED_ANSWER
+			goto mine
+#endif
+			DID_NOT_RUN;
+			goto end
+		:: res == DONE && kind != REFUSE_IT ->
+			recovered = w.next.again; TELL(won, "has the claim");
+			goto mine
+		:: res >= IN_DOUBT ->
+			/* claim.go: (*failures).repeat */
+			if
+			:: res == IN_DOUBT && UNDOES ->
+				doubt = kind + 1; copy(before, seen)
+			:: else
+			fi;
+			if
+			:: w.now = CLOCK; TELL(repeat, "repeats the write with the same token");
+				goto claim
+			:: TELL(unavailable, "gives up its claim: store unavailable");
+				if
+				:: doubt != 0 -> goto undo
+				:: else ->
+#ifdef NO_FAIL_CLOSED
+					goto mine
+#endif
+					DID_NOT_RUN;
+					goto end
+				fi
+			fi
+		fi
+	}
+
+	/* judge.go: (*Delivery).judge */
+#ifdef TWO_MOMENTS
+look:	atomic {
+		copy(held, rec);
+#else
+	GOES_ON(look)
+#endif
+		if
+		:: held.status == NONE || claimable(held, w.now) ->
+			fresh(); w.now = CLOCK; TELL(claim_again, "finds the record gone or expired, and claims again");
+			MOVE
+		:: else
+		fi;
+		if
+#ifndef NO_OWN_CLAIM
+		:: (held.owner == me
+#ifndef NO_OWN_STATUS
+			&& held.status == INPROGRESS
+#endif
+			) -> recovered = held.again; TELL(own_claim, "finds its own claim: a reply was lost");
+			goto mine
+#endif
+		:: else
+		fi;
+		HOLDS(I4_expired_is_gone, w.now < held.expiry || held.status == INPROGRESS && w.now < held.lease);
+		if
+#ifndef NO_FINGERPRINT
+		/* judge.go: (*Delivery).sameRequest */
+		:: held.request != request[p] -> TELL(mismatch, "is another request: mismatch");
+			DID_NOT_RUN;
+			goto end
+#endif
+		:: else
+		fi;
+		if
+		:: held.status == COMPLETED -> /* replay.go: (*Delivery).replay */
+			TELL(replay, "replays the stored result");
+			HOLDS(I3_other_request_gets_no_result, held.request == request[p]);
+			HOLDS(I2_replay_is_the_first_result, held.commit == first || SLOWLY_READ);
+			DID_NOT_RUN;
+			goto end
+		:: held.status == INPROGRESS && !lapsed(held, w.now) -> /* judge.go: judgeInProgress */
+			TELL(in_progress, "is answered: in progress");
+			HOLDS(I4_lease_bounds_the_wait, w.now < held.lease);
+			DID_NOT_RUN;
+			goto end
+		:: (held.status == INPROGRESS && lapsed(held, w.now) && TAKES_OVER || held.status == UNKNOWN && RESOLVES
+#ifdef NO_UNKNOWN
+			|| held.status == UNKNOWN
+#endif
+			) ->
+			takeOver(); w.now = CLOCK; TELL(takeover, "takes over");
+			MOVE
+		:: held.status == INPROGRESS && lapsed(held, w.now) && !TAKES_OVER ->
+			refuse(); w.now = CLOCK; TELL(refuse, "finds a crashed claim and refuses to repeat it");
+			MOVE
+		:: else -> TELL(unknown, "is answered: outcome unknown");
+			DID_NOT_RUN;
+			goto end
+		fi
+	}
+
+	/* claim.go: (*Delivery).undo, takeBack. From here on the token never executes. */
+	GOES_ON(undo)
+#ifdef NO_UNDO
+		goto end;
+#endif
+		clearWrite(w); w.by = me;
+		if
+		:: (doubt - 1 == FRESH
+#ifdef NO_UNDO_RESTORE
+			|| true
+#endif
+			) -> replace(INPROGRESS, me, 0); w.op = DELETE; TELL(undo_claim, "undoes its claim")
+		:: else -> /* record.go: takenBack */
+			if
+			:: doubt - 1 == REFUSE_IT -> replace(UNKNOWN, before.owner, 0)
+			:: else -> replace(INPROGRESS, me, 0)
+			fi;
+			copy(w.next, before); w.next.lease = 0;
+#ifndef NO_UNDO_LEASE
+			w.next.lease = CLOCK;
+#endif
+#ifndef NO_UNDO_TOKEN
+			w.next.owner = nobody;
+#endif
+			TELL(undo_takeover, "undoes its takeover: what was seen comes back")
+		fi
+	}
+undoing:	atomic {
+		call();
+		if
+		:: res <= REFUSED -> undone[me] = (res == DONE); TELL(undone, "has undone it");
+			goto next
+		:: res >= IN_DOUBT -> TELL(repeat, "repeats its undo");
+			if :: w.next.lease != 0 -> w.next.lease = CLOCK :: else fi;
+			goto undoing
+		:: res >= IN_DOUBT -> loose[p] = 1; TELL(undo_unanswered, "has no answer to its undo");
+#ifdef NO_UNDO_RULE
+			if :: rec.status == INPROGRESS && rec.owner == me -> slow = 0; goto mine :: else fi;
+#endif
+			goto next
+		fi
+	}
+
+	/* claim.go: claim. A claim that took long is begun anew. */
+	GOES_ON(next)
+		clear(before); doubt = 0;
+		if :: slow && !anew[p] -> timeLeft() :: else -> left = 0 fi;
+		if
+		:: left > 0 -> slow = 0; anew[p] = 1; me = tokenOf(p); TELL(anew, "claims anew, with another token");
+			begin();
+			goto claim
+		:: else ->
+			DID_NOT_RUN;
+			goto end
+		fi
+	}
+
+	/* claim.go: worn; protocol.go: Run. The store's last answer says that the record is ours. */
+	GOES_ON(mine)
+#ifndef SLOW
+		HOLDS(I6_no_execution_without_claim, rec.status == INPROGRESS && rec.owner == me);
+#endif
+#ifndef NO_WORN
+		timeLeft();
+		if
+		:: left == 0 || lease < CLOCK + left + MARGIN -> left = 0; /* over: the deadline has come, or the lease is used */ slow = 1; doubt = kind + 1; copy(before, seen);
+			TELL(worn, "has a claim that took long, or comes after its deadline");
+			goto undo
+		:: else -> left = 0
+		fi;
+#endif
+		fit = surelyLive(leased[p]);
+		phase[p] = CLAIMED; clear(held); clear(seen); clear(before); clearWrite(w); doubt = 0
+	}
+
+	/* handle.go: (*Delivery).handle */
+	atomic {
+#ifdef RESOLVER
+#ifndef NO_RESOLVER_FIRST
+		if
+		:: recovered -> /* it tells the truth, or does not know */
+			if
+			:: phase[p] = SETTLING; TELL(still_unknown, "asks the resolver, which does not know");
+				endIn(UNKNOWN); want = UNKNOWN; w.now = CLOCK;
+				goto settle
+			:: effects > 0 -> phase[p] = SETTLING; TELL(resolved, "asks the resolver, which knows the result");
+				effect[p] = 1; until[p] = CLOCK + RETENTION; endIn(COMPLETED); want = COMPLETED; w.now = CLOCK;
+				goto settle
+			:: effects == 0
+			fi
+		:: else
+		fi;
+#endif
+		HOLDS(I1_resolver_spares, effects == 0);
+#endif
+		TELL(run, "runs its handler");
+		HOLDS(I1_one_at_a_time, frozen || !runs(1) && !runs(2) && !runs(3));
+		HOLDS(I1_nothing_within_retention, frozen || first == 0 || !surelyLive(firstExpiry));
+		HOLDS(I3_other_request_never_executes, frozen || keyRequest == request[p]);
+		HOLDS(I7_no_spared_execution, frozen || !spares(1) && !spares(2) && !spares(3));
+		HOLDS(I6_no_execution_without_claim, frozen || rec.status == INPROGRESS && rec.owner == me);
+#if defined(REFUSE) && !defined(RESOLVER)
+		HOLDS(I1_refuse_never_repeats, frozen || executions == 0);
+		executions = 1;
+#endif
+		phase[p] = RUNNING; ran[p] = 1
+	}
+
+running:	atomic {
+		if
+#ifdef RENEWS
+		:: renewals > 0 && mayRenew -> /* lease.go: tryRenew; record.go: renewed */
+			renewals--; endIn(INPROGRESS); w.next.lease = CLOCK + LEN + MARGIN; w.next.expiry = w.next.lease; sentAt = T;
+			goto renew
+#endif
+		:: effect[p] = 1; effects = 1; until[p] = CLOCK + RETENTION; endIn(COMPLETED); want = COMPLETED;
+			TELL(returned, "returns from its handler: the effect has happened")
+		:: effect[p] = 1; effects = 1; until[p] = CLOCK + RETENTION; endIn(UNKNOWN); want = UNKNOWN;
+			TELL(unstorable, "returns a result that cannot be stored, or an uncertain error");
+#if defined(NO_LAST_WORD) || defined(REPEATABLE) && defined(NO_NEVER_FITS)
+			goto end
+#endif
+		:: endIn(INPROGRESS); want = NONE; TELL(failed, "fails without an effect")
+		fi;
+handled:
+		phase[p] = SETTLING; w.now = CLOCK;
+		if
+		:: want == NONE -> w.op = DELETE;
+			goto release
+		:: else -> goto settle
+		fi
+	}
+
+#ifdef RENEWS
+	/*
+	 * lease.go: renewUntil, renew. Without a deadline the handler is cancelled a margin before the lease that is known to be held.
+	 * After its deadline its context has ended anyhow: then a renewal that was not answered leaves it to its lease.
+	 */
+renew:	atomic {
+		call();
+		if
+		:: res == DONE || res == REFUSED && held.owner == me && held.status == INPROGRESS -> TELL(renewed, "has renewed its lease");
+#ifdef NO_SENT_TIME
+			sentAt = T;
+#endif
+			deadline[p] = sentAt + LEN
+		:: res == REFUSED && !(held.owner == me && held.status == INPROGRESS) ->
+			TELL(lease_lost, "finds that the record is not its own any more");
+			deadline[p] = T; NOT_RENEWED
+		:: res >= IN_DOUBT -> NOT_RENEWED
+		fi;
+		sentAt = 0; clear(held);
+		goto running
+	}
+#endif
+
+	/* settle.go: (*Delivery).complete, becomeUnknown, conclude */
+settle:	atomic {
+		call();
+		if
+		:: res == REFUSED -> goto refusal
+		:: res == DONE ->
+			if
+			:: want == COMPLETED -> TELL(completed, "has stored its result")
+			:: else -> TELL(made_unknown, "has made its record UNKNOWN")
+			fi;
+			goto own
+		:: res >= IN_DOUBT -> w.now = CLOCK; TELL(repeat, "repeats its settlement");
+			goto settle
+		:: res >= IN_DOUBT && want == COMPLETED -> /* complete */
+#ifdef NO_LAST_WORD
+			goto end;
+#endif
+#ifdef REPEATABLE
+			excused[p] = 1; TELL(heals, "gives up its completion, and leaves its claim to its lease");
+			goto end;
+#endif
+#ifdef NO_KEEP
+			endIn(INPROGRESS); w.op = DELETE; w.now = CLOCK;
+			goto release;
+#endif
+			TELL(last_word, "gives up its completion, and says a last word: UNKNOWN");
+			want = UNKNOWN; endIn(UNKNOWN); w.now = CLOCK;
+			goto settle
+		:: res >= IN_DOUBT && want == UNKNOWN -> /* becomeUnknown */
+			excused[p] = 1; TELL(settlement_failed, "cannot settle its record, and returns its own result");
+#ifdef NO_OWN_RESULT
+			HOLDS(I7_result_is_not_hidden, !effect[p]);
+#endif
+			goto end
+		fi
+	}
+
+	/* settle.go: conclude, elsewhere */
+#ifdef TWO_MOMENTS
+refusal: atomic {
+		copy(held, rec);
+#else
+	GOES_ON(refusal)
+#endif
+		if
+#ifndef NO_COMMIT_CHECK
+		:: held.commit == me -> TELL(landed, "finds its own commit: the reply was lost");
+			goto own
+#endif
+		:: else
+		fi;
+		if
+#ifndef NO_STORE_IF_GONE
+		:: held.status == NONE || claimable(held, w.now) ->
+			w.op = CLAIM; w.now = CLOCK; TELL(store_if_gone, "finds its record gone, and stores the result if it stays so");
+			clear(held);
+			goto settle
+#endif
+		:: held.status != NONE && held.owner == me && held.status != COMPLETED ->
+			if
+			:: held.status == want -> TELL(made_unknown, "finds its record UNKNOWN as it wanted");
+				goto own
+			:: else -> replace(held.status, me, 0); w.now = CLOCK;
+				TELL(unknown_completed, "finds its own record in another state, and brings the result");
+				clear(held);
+				goto settle
+			fi
+		:: else
+		fi;
+		if
+#ifndef NO_OTHER_LAPSED
+		:: want == COMPLETED && held.status == INPROGRESS && held.request == request[p] && lapsed(held, w.now) ->
+			replace(INPROGRESS, held.owner, held.lease); w.now = CLOCK;
+			TELL(other_lapsed, "finds someone else's lapsed claim, and completes in its place");
+			clear(held);
+			goto settle
+#endif
+		:: else
+		fi;
+		excused[p] = (held.status != NONE);
+		if
+#ifndef NO_FINGERPRINT_ELSEWHERE
+		:: held.request != request[p] -> TELL(other_request, "finds another request's record, and returns its own result")
+#endif
+		:: (want == COMPLETED && held.status == COMPLETED
+#ifndef NO_FINGERPRINT_ELSEWHERE
+			&& held.request == request[p]
+#endif
+			) ->
+#ifdef NO_OTHER_RESULT
+			goto own;
+#endif
+			TELL(other_result, "finds someone else's result, and returns it");
+			HOLDS(I7_own_result_is_own, held.commit != me);
+			HOLDS(I3_other_request_gets_no_result, held.request == request[p]);
+			HOLDS(I2_replay_is_the_first_result, held.commit == first)
+		:: (want == COMPLETED && held.status == INPROGRESS
+#ifndef NO_FINGERPRINT_ELSEWHERE
+			&& held.request == request[p]
+#endif
+			) ->
+#ifdef NO_OTHER_RUNNING
+			goto own;
+#endif
+			TELL(superseded, "finds someone else running, and is answered: superseded");
+#ifdef NO_SUPERSEDED
+			DID_NOT_RUN; /* "in progress" says so */
+#endif
+			HOLDS(I4_lease_bounds_the_wait, w.now < held.lease)
+		:: else -> TELL(other_unknown, "finds someone else's record, and returns its own result")
+		fi;
+		goto end
+	}
+
+	/* settle.go: (*Delivery).release */
+release:	atomic {
+		call();
+		if
+		:: res == DONE && w.status == INPROGRESS -> TELL(released, "has released the key")
+		:: res == DONE && w.status == UNKNOWN -> TELL(released_unknown, "has released the key, which someone had made UNKNOWN")
+#ifndef NO_RELEASE_UNKNOWN
+		:: res == REFUSED && w.status == INPROGRESS -> w.status = UNKNOWN; clear(held);
+			goto release
+#endif
+		:: (res == REFUSED
+#ifndef NO_RELEASE_UNKNOWN
+			&& w.status == UNKNOWN
+#endif
+			) -> TELL(released_elsewhere, "finds nothing of its own to release")
+		:: res >= IN_DOUBT -> w.now = CLOCK; w.status = INPROGRESS; TELL(repeat, "repeats its release");
+			goto release
+		:: res >= IN_DOUBT -> loose[p] = 1; TELL(release_failed, "cannot release the key: its lease bounds the wait")
+		fi;
+		HOLDS(I4_no_claim_left_behind, loose[p] || !liveClaimOf(p) && !(rec.status == UNKNOWN && rec.owner == me));
+		goto end
+	}
+
+	/* settle.go: settled: the caller gets the handler's own result, and the store has answered */
+	GOES_ON(own)
+		if
+		:: want == COMPLETED ->
+			HOLDS(I2_all_callers_agree, first == 0 || first == me || firstRequest != request[p] || !surelyLive(firstExpiry));
+			agreed[p] = 1
+		:: else
+		fi;
+end:		HOLDS(I4_no_claim_left_behind, loose[p] || phase[p] != CLAIMING || !liveClaimOf(p));
+		phase[p] = ENDED;
+		forget()
+	}
+	} unless { atomic { dead[p] -> forget() } }
+}
+
+/* ---- Time, the network, crashes, DynamoDB's time to live ---- */
+
+#define over(q) (q > N || phase[q] == ENDED)
+
+inline forgetPast(q) {
+	if :: surelyLive(until[q]) :: else -> until[q] = 0 fi
+}
+
+/* Which renewals are late: renewals only, so that the check sees that each of them was late. */
+#define renews(m) (m.op == SWAP && m.status == INPROGRESS && m.next.status == INPROGRESS && m.owner == m.next.owner)
+inline arrives(m) {
+	p = of(m.by); apply(m);
+	if
+	:: ok -> TELL(late_applied, "had a write on its way, which is applied now")
+	:: !ok && !renews(m) -> TELL(late_refused, "had a write on its way, which is refused now")
+	:: !ok && renews(m) && rec.owner == m.by && rec.status == INPROGRESS ->
+		TELL(renewal_overtaken, "had a renewal on its way, which a later one has overtaken")
+	:: !ok && renews(m) && rec.owner == m.by && rec.status != INPROGRESS ->
+		TELL(renewal_after_end, "had a renewal on its way, which comes after its end")
+	:: !ok && renews(m) && rec.owner != m.by -> TELL(renewal_after_takeover, "had a renewal on its way, and has lost the record")
+	fi;
+	clearWrite(m); p = 0; ok = 0
+}
+
+proctype World() {
+	byte p;
+	bool ok;
+
+	do
+	:: atomic {
+		T < TMAX && !waitsFor(1) && !waitsFor(2) && !waitsFor(3) && !(over(1) && over(2) && over(3)) && phase[1] != IDLE ->
+			d_step { T++; forgetPast(1); forgetPast(2); forgetPast(3);
+				if :: surelyLive(firstExpiry) :: else -> firstExpiry = 0 fi }
+	   }
+#ifndef EARLY_EXPIRY
+	:: atomic { /* store/store.go: a store may drop a record after its expiry; DynamoDB by its own clock */
+		rec.status != NONE && T + SKEW > rec.expiry ->
+			p = of(rec.owner); TELL(ttl, "loses its record, which has expired: DynamoDB deletes it");
+			if :: rec.status == COMPLETED -> first = 0; firstExpiry = 0; firstRequest = 0 :: else fi;
+			EXPIRED;
+			p = 0; clear(rec)
+	   }
+#endif
+	:: atomic { /* a late write arrives */
+		!free(0) -> arrives(onItsWay[0])
+	   }
+#if SLOTS > 1
+	:: atomic {
+		!free(1) -> arrives(onItsWay[1])
+	   }
+#endif
+	:: atomic {
+		if
+		:: killedAtDeadline(1) -> p = 1 :: killedAtDeadline(2) -> p = 2 :: killedAtDeadline(3) -> p = 3
+		fi;
+		TELL(killed, "is killed at its deadline"); dead[p] = 1; phase[p] = ENDED; p = 0
+	   }
+	:: atomic {
+		crashes > 0 && (alive(1) || alive(2) || alive(3));
+		if
+		:: alive(1) -> p = 1 :: alive(2) -> p = 2 :: alive(3) -> p = 3
+		fi;
+		crashes--; TELL(crashed, "crashes"); dead[p] = 1; phase[p] = ENDED; p = 0
+	   }
+	:: over(1) && over(2) && over(3) -> break
+	od
+}
+
+init {
+	atomic {
+		c_code { atexit(print_labels); };
+		run World(); run Invocation(1); run Invocation(2);
+#if N > 2
+		run Invocation(3)
+#endif
+	}
+}

@@ -1,0 +1,25 @@
+package idempotent
+
+import "github.com/go-idempotent/idempotent/internal/protocol"
+
+// Resolution is what a resolver found out, see [WithResolver]. Its zero value is [StillUnknown].
+type Resolution[Out any] struct {
+	finding protocol.Finding
+	out     Out
+}
+
+// Executed says that the earlier execution had its effect, and that this is its result. The result is stored and
+// returned.
+func Executed[Out any](out Out) Resolution[Out] {
+	return Resolution[Out]{finding: protocol.HasExecuted, out: out}
+}
+
+// Untouched says that the earlier execution had no effect and will have none: the handler runs.
+func Untouched[Out any]() Resolution[Out] {
+	return Resolution[Out]{finding: protocol.Untouched}
+}
+
+// StillUnknown says that nobody can tell yet. The record becomes UNKNOWN, and the next delivery asks again.
+func StillUnknown[Out any]() Resolution[Out] {
+	return Resolution[Out]{}
+}

@@ -1,0 +1,228 @@
+package idempotent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/internal/gateway"
+	"github.com/go-idempotent/idempotent/internal/httpfield"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// httpShape is the shape of HTTP handlers. Their key is in a header and counts for one caller and route, and they
+// answer errors with problem documents.
+type httpShape[In, Out any] struct {
+	keys    *keys[In]
+	http    HTTP
+	rules   httpfield.KeyRules
+	gateway *gateway.Family[In, Out]
+	now     func() time.Time
+}
+
+func (s *httpShape[In, Out]) identify(ctx context.Context, src *source[In]) (request, error) {
+	r := &src.http
+	if err := s.read(src); err != nil {
+		return request{}, err
+	}
+	defer r.Forget()
+	switch {
+	case r.Refusal != nil:
+		return request{}, &RefusedError{Operation: s.keys.operation, Source: "WithHTTP", Err: r.Refusal}
+	case neverProtected(r.Method):
+		return request{}, nil
+	}
+	key, keyErr := s.key(src)
+	if key == "" && keyErr == nil {
+		return request{}, nil
+	}
+	// The caller comes before the key: a caller who is not identified is not told what is wrong with the key.
+	if err := s.requireTenant(ctx, r); err != nil {
+		return request{}, err
+	}
+	if keyErr != nil {
+		return request{}, keyErr
+	}
+	if err := s.requestAge(r); err != nil {
+		return request{}, err
+	}
+	if s.keys.records != nil {
+		return s.keys.sharedRequest(key, src)
+	}
+	who, err := s.caller(ctx, src)
+	if err != nil {
+		return request{}, err
+	}
+	h := s.keys.newHash("record key")
+	r.Scope(h, tenantID(ctx), who, key)
+	req := request{recordKey: recordKey(s.keys.operation, h)}
+	req.fingerprint, err = s.keys.selectedFingerprint(src)
+	if req.fingerprint == "" && err == nil {
+		h.Reset("fingerprint")
+		req.fingerprint = r.Fingerprint(h, s.http.FingerprintHeaders)
+	}
+	return req, err
+}
+
+// read reads what counts of an event straight from its JSON. If the JSON is too unusual for that, read decodes the
+// event.
+func (s *httpShape[In, Out]) read(src *source[In]) error {
+	if !src.decoded && s.gateway.Scan(src.payload, &src.http) {
+		return nil
+	}
+	in, err := src.event()
+	if err == nil {
+		s.gateway.Read(in, &src.http)
+	}
+	return err
+}
+
+// key returns the key of a request. It is empty, without an error, if the request carries none and needs none.
+func (s *httpShape[In, Out]) key(src *source[In]) (string, error) {
+	r := &src.http
+	needed := !s.keys.optional && slices.Contains(s.http.RequireKey, r.Method)
+	if s.keys.selects() {
+		return s.keys.selected(src, needed)
+	}
+	values := r.Header(s.http.Header)
+	switch {
+	case len(values) == 0 && needed:
+		return "", &MissingKeyError{Operation: s.keys.operation, Source: sourceHeader + s.http.Header}
+	case len(values) == 0:
+		return "", nil
+	}
+	key, err := s.rules.Read(values)
+	if err != nil {
+		return "", &InvalidKeyError{
+			Operation: s.keys.operation, Source: sourceHeader + s.http.Header, Reason: err.Error(), Err: err,
+		}
+	}
+	return key, nil
+}
+
+// caller returns the tenant that the user's function finds, or else the caller that the gateway has established.
+func (s *httpShape[In, Out]) caller(ctx context.Context, src *source[In]) (gateway.Caller, error) {
+	if s.keys.tenant == nil {
+		return src.http.Caller, nil
+	}
+	tenant, err := s.keys.tenantOf(ctx, src)
+	return gateway.CallerOf("tenant", tenant), err
+}
+
+// requireTenant refuses a caller who cannot be identified, if the configuration asks for that. A tenant of the
+// invocation is enough, because it has records of its own. A function of [WithTenant] is enough too, because it refuses
+// by itself.
+func (s *httpShape[In, Out]) requireTenant(ctx context.Context, r *gateway.Request) error {
+	named := s.keys.tenant != nil || !r.Caller.Anonymous() || tenantID(ctx) != ""
+	if s.http.RequireTenant && !named {
+		return &MissingTenantError{Operation: s.keys.operation}
+	}
+	return nil
+}
+
+// requestAge refuses a request whose timestamp is too old, or missing. The record of such a request may have expired,
+// and then it would be executed again.
+func (s *httpShape[In, Out]) requestAge(r *gateway.Request) error {
+	name := s.http.TimestampHeader
+	if name == "" {
+		return nil
+	}
+	reason := s.http.staleness(r.Header(name), s.now())
+	if reason == "" {
+		return nil
+	}
+	return &StaleRequestError{Operation: s.keys.operation, Source: sourceHeader + name, Reason: reason}
+}
+
+// staleness says what is wrong with a timestamp. The text continues a sentence that begins with "the timestamp", and
+// does not quote it. It is empty if nothing is wrong.
+func (h HTTP) staleness(values []string, now time.Time) string {
+	switch len(values) {
+	case 0:
+		return "is missing"
+	case 1:
+	default:
+		return "was sent more than once"
+	}
+	at, ok := httpfield.ParseTimestamp(strings.Trim(values[0], " \t"))
+	switch {
+	case !ok:
+		return "is neither Unix time in seconds, nor a time of RFC 3339, nor an HTTP-date, or was sent more than once"
+	case store.Reached(at.Add(h.MaxRequestAge), now):
+		return "is " + httpfield.Seconds(h.MaxRequestAge) + " old or older"
+	case !store.Reached(at, now.Add(clockSkew)):
+		return "is more than " + httpfield.Seconds(clockSkew) + " ahead of the clock"
+	default:
+		return ""
+	}
+}
+
+// answers accepts a response also if a marked error stands beside it. An empty response is no response.
+func (s *httpShape[In, Out]) answers(out Out, err error) bool {
+	return err == nil || execution.MarkOf(err) != execution.Unmarked && s.gateway.Status(out) != 0
+}
+
+// keeps decides by the status. A response without a valid status is never stored, because the gateway answers with a
+// server error instead of it.
+func (s *httpShape[In, Out]) keeps(out Out) bool {
+	status := s.gateway.Status(out)
+	stores := s.http.Profile.stores
+	if s.http.StoreStatus != nil {
+		stores = s.http.StoreStatus
+	}
+	return status >= 200 && status <= 599 && stores(status)
+}
+
+// stored encodes the response without the headers that must not be replayed.
+func (s *httpShape[In, Out]) stored(a *answer[Out]) ([]byte, error) {
+	out, changed := s.gateway.Storable(a.out)
+	if a.wire && !changed {
+		return a.text, a.textErr
+	}
+	return encodeJSON(out)
+}
+
+// present adds the header that says until when the answer is replayed, and marks a replay. If it can, it adds them to
+// the text, without decoding it.
+func (s *httpShape[In, Out]) present(src *source[In], a *answer[Out], p presentation) error {
+	added := gateway.Announcement{Replayed: p.replayed, Expires: p.expires}
+	text := a.text
+	if p.replayed {
+		text = p.text
+	}
+	if a.wire && (p.sealed || !p.replayed) {
+		if spliced, ok := s.gateway.Splice(&src.http, text, added); ok {
+			a.giveText(spliced)
+			return nil
+		}
+	}
+	out := a.out
+	if p.replayed {
+		var stored Out
+		if err := json.Unmarshal(p.text, &stored); err != nil {
+			return err
+		}
+		out = stored
+	}
+	if out, changed := s.gateway.Announce(&src.http, out, added); changed || p.replayed {
+		a.give(out)
+	}
+	return nil
+}
+
+// refuse answers an error of this package with a problem document, and returns any other error as it is.
+func (s *httpShape[In, Out]) refuse(src *source[In], err error) (none Out, _ error) {
+	refused, ok := err.(refusal) //nolint:errorlint // an error that wraps one of this package is somebody else's
+	if !ok {
+		return none, err
+	}
+	p, encodeErr := s.http.problem(&src.http, refused)
+	if encodeErr != nil {
+		return none, errors.Join(err, encodeErr)
+	}
+	return s.gateway.Make(&src.http, p.status, p.headers, p.body), nil
+}

@@ -1,0 +1,126 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"time"
+)
+
+// Status is the state of a [Record], as stored.
+type Status string
+
+// The states of a record. The first two are those of AWS Powertools; the third is native to this module.
+const (
+	// StatusInProgress is the state of a claimed record: an execution runs, or did until its process died.
+	StatusInProgress Status = "INPROGRESS"
+	// StatusCompleted is the state of a record that holds a result to replay.
+	StatusCompleted Status = "COMPLETED"
+	// StatusUnknown is the state of a record whose execution may have had its effect but left no result.
+	// It is never executed again by a client's retry; a resolver or an operator settles it.
+	StatusUnknown Status = "UNKNOWN"
+)
+
+// Layout is the form in which a record keeps its result, for others who read the same table.
+type Layout string
+
+// The layouts of a record.
+const (
+	// LayoutNative leaves the form to the store: it may compress the result, or keep it beside the record.
+	LayoutNative Layout = ""
+	// LayoutText is the text of the result inside the record, as AWS Powertools for Python, Java and .NET keep it.
+	LayoutText Layout = "text"
+	// LayoutValue is a value of the store's own kind inside the record, as AWS Powertools for TypeScript keeps it. Such a
+	// value has no spelling: the result is the canonical JSON of package fingerprint, and comes back as that.
+	LayoutValue Layout = "value"
+)
+
+// Record is what a [Store] keeps for one key. It is a plain value: copying it is safe, Result is never modified
+// after the record was handed to or returned by a store.
+//
+// Times are exact to what a store keeps: Lease to the millisecond, Expiry to the second. The protocol rounds both
+// up before it hands a record to a store.
+type Record struct {
+	// Key is the record key, "<operation>#<hash of scope and key>": printable ASCII without spaces. A
+	// handler that shares records with AWS Powertools has their keys, "<prefix>#<digest>", whose prefix may be any text.
+	Key string
+	// Status tells the states apart.
+	Status Status
+	// Owner is the random token of the claim that wrote the record last; empty in a record written by AWS Powertools.
+	// Stores keep it verbatim.
+	Owner string
+	// Lease is the instant until which an in-progress record is protected from a takeover. The zero time means that the
+	// record carries none.
+	Lease time.Time
+	// Expiry is the instant until which a record counts. From then on it is as good as gone, whatever its status, unless it
+	// is in progress and its Lease lives; and a store may drop it.
+	Expiry time.Time
+	// Fingerprint is the digest of the request that the key stands for, with its algorithm version; empty for none.
+	Fingerprint string
+	// Result is the JSON text of the result of a completed record; nil when there is none or when Parts is set. Of a record
+	// that AWS Powertools wrote it is the text that it kept, which need not be JSON.
+	Result []byte
+	// Layout is the form in which Result is kept. A record that AWS Powertools wrote as a value of the store's kind comes
+	// with LayoutValue, one that it wrote as text with LayoutNative.
+	Layout Layout
+	// Parts is non-empty when the result is kept beside the record. Its content belongs to the store, which must
+	// then implement [ResultReader].
+	Parts string
+	// Seal names the claim that completed the record and the digest of its result, see [Seal]; empty in a record that is not
+	// completed, or was completed by AWS Powertools.
+	Seal string
+	// Attempt counts the claims of the record since it was last released, the current one included. Zero means unknown.
+	Attempt int
+	// CreatedAt is the instant of the first claim, to the millisecond; the zero time means unknown.
+	CreatedAt time.Time
+	// Reason says why a record is UNKNOWN, or what kind of result a completed one holds (empty: a value).
+	Reason string
+}
+
+// Seal returns the text that a completion by owner with this result stores in [Record.Seal]: the owner, a dot, and
+// the unpadded base64url of the result's SHA-256. It decides whether a completion whose reply was lost has landed, and
+// whether a stored result is the one that was written.
+func Seal(owner string, result []byte) string {
+	return string(appendSeal(make([]byte, 0, sealSize), owner, result))
+}
+
+// sealSize is enough for the seal of an owner of 26 characters, which is what a claim has.
+const sealSize = 80
+
+func appendSeal(dst []byte, owner string, result []byte) []byte {
+	sum := sha256.Sum256(result)
+	dst = append(append(dst, owner...), '.')
+	return base64.RawURLEncoding.AppendEncode(dst, sum[:])
+}
+
+// Sealed reports whether result is the one that the record's seal names. It is false for records that carry no seal.
+func (r Record) Sealed(result []byte) bool {
+	return r.Seal != "" && r.Seal == string(appendSeal(make([]byte, 0, sealSize), r.Owner, result))
+}
+
+// Claimable reports whether a claim may replace the record at the instant now: its expiry has come, whatever its status,
+// and, if it is in progress, no lease lives any more. What has expired is gone, although a store may not have dropped it yet.
+// Every other record is left to the protocol to judge. Stores that cannot express this as a condition of their own call it.
+func (r Record) Claimable(now time.Time) bool {
+	live := r.Status == StatusInProgress && !r.Lapsed(now)
+	return !live && Reached(r.Expiry, now)
+}
+
+// Shortens reports whether next would move back the lease of the owner that holds r. A lease only grows while its owner holds
+// the record: a renewal can be delayed in the network and arrive after a later one. [Store.Swap] refuses such a write.
+func (r Record) Shortens(next Record) bool {
+	renews := r.Owner != "" && r.Owner == next.Owner && next.Status == StatusInProgress
+	return renews && !next.Lease.IsZero() && next.Lease.Before(r.Lease)
+}
+
+// Lapsed reports whether nothing protects an in-progress record at the instant now. The lease outranks the expiry; the
+// expiry decides only where there is no lease.
+func (r Record) Lapsed(now time.Time) bool {
+	if r.Lease.IsZero() {
+		return Reached(r.Expiry, now)
+	}
+	return Reached(r.Lease, now)
+}
+
+// Reached reports whether a period that ends at end is over at the instant now. At its end a period is over. It is the one
+// comparison of the module between the clock and an end.
+func Reached(end, now time.Time) bool { return !now.Before(end) }

@@ -1,0 +1,114 @@
+package storetest_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
+)
+
+func TestFaultyStoreWithoutARuleIsTheStoreInside(t *testing.T) {
+	storetest.Run(t, storetest.Features{}, func(testing.TB) store.Store { return storetest.NewFaulty(newParted(), nil) })
+}
+
+func TestEachFaultIsWhatItSays(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		fault      storetest.Fault
+		kind       store.Failure // empty: the call passes
+		notApplied bool
+		applied    bool
+		took       time.Duration
+		dead       bool
+	}{
+		"Pass":        {fault: storetest.Pass, applied: true},
+		"Slow":        {fault: storetest.Slow, applied: true, took: storetest.SlowFor},
+		"Refuse":      {fault: storetest.Refuse, kind: store.FailureThrottled, notApplied: true},
+		"Deny":        {fault: storetest.Deny, kind: store.FailureAccessDenied, notApplied: true},
+		"LoseRequest": {fault: storetest.LoseRequest, kind: store.FailureUnavailable},
+		"LoseReply":   {fault: storetest.LoseReply, kind: store.FailureUnavailable, applied: true},
+		"HangBefore":  {fault: storetest.HangBefore, kind: store.FailureTimeout, took: time.Second},
+		"HangAfter":   {fault: storetest.HangAfter, kind: store.FailureTimeout, applied: true, took: time.Second},
+		"DieBefore":   {fault: storetest.DieBefore, kind: store.FailureTimeout, took: time.Second, dead: true},
+		"DieAfter":    {fault: storetest.DieAfter, kind: store.FailureTimeout, applied: true, took: time.Second, dead: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				inner := memory.New()
+				s := storetest.NewFaulty(inner, storetest.OnCall(1, c.fault))
+				claim := func(key string) error {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+					defer cancel()
+					now := time.Now()
+					_, _, err := s.Claim(ctx, store.Record{
+						Key: key, Status: store.StatusInProgress, Owner: "o", Lease: now.Add(time.Minute), Expiry: now.Add(time.Hour),
+					}, now)
+					return err
+				}
+
+				started := time.Now()
+				err := claim("first")
+				assert.Equal(t, c.took, time.Since(started))
+				if c.kind == "" {
+					require.NoError(t, err)
+				} else {
+					var failure *store.Error
+					require.ErrorAs(t, err, &failure)
+					require.ErrorIs(t, err, storetest.ErrInjected)
+					assert.Equal(t, store.Error{Op: "claim", Kind: c.kind, NotApplied: c.notApplied, Err: storetest.ErrInjected}, *failure)
+				}
+				_, applied, err := inner.Get(t.Context(), "first")
+				require.NoError(t, err)
+				assert.Equal(t, c.applied, applied)
+
+				assert.Equal(t, c.dead, claim("second") != nil, "a dead process stays dead")
+				_, applied, err = inner.Get(t.Context(), "second")
+				require.NoError(t, err)
+				assert.Equal(t, !c.dead, applied)
+				assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpClaim}, s.Ops())
+				assert.Equal(t, c.fault != storetest.Pass, s.Fired() == 1)
+			})
+		})
+	}
+}
+
+func TestARuleSeesWhatACallWasHanded(t *testing.T) {
+	t.Parallel()
+	now := time.Now().UTC().Truncate(time.Second)
+	first := store.Record{Key: "k", Status: store.StatusInProgress, Owner: "o", Lease: now.Add(time.Minute), Expiry: now.Add(time.Hour)}
+	next := first
+	next.Status = store.StatusUnknown
+	var seen []storetest.Call
+	s := storetest.NewFaulty(memory.New(), func(c storetest.Call) storetest.Fault {
+		seen = append(seen, c)
+		return storetest.Pass
+	})
+	_, _, err := s.Claim(t.Context(), first, now)
+	require.NoError(t, err)
+	_, _, err = s.Get(t.Context(), "k")
+	require.NoError(t, err)
+	_, _, err = s.Swap(t.Context(), first, next)
+	require.NoError(t, err)
+	_, err = s.Delete(t.Context(), next)
+	require.NoError(t, err)
+	_, err = s.ReadResult(t.Context(), next)
+	var unreadable *store.UnreadableError
+	require.ErrorAs(t, err, &unreadable, "the store inside keeps no parts")
+
+	assert.Equal(t, []storetest.Call{
+		{N: 1, Op: storetest.OpClaim, Next: first},
+		{N: 2, Op: storetest.OpGet},
+		{N: 3, Op: storetest.OpSwap, Seen: first, Next: next},
+		{N: 4, Op: storetest.OpDelete, Seen: next},
+		{N: 5, Op: storetest.OpReadResult, Seen: next},
+	}, seen)
+	assert.Equal(t, seen, s.Calls())
+}
