@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -95,6 +96,17 @@ func (s side) start(t *testing.T) *peer {
 func (p *peer) kill() {
 	_ = p.cmd.Process.Kill() // it may have ended already
 	_ = p.cmd.Wait()
+}
+
+// freeze stops the process as Lambda does between two invocations: its handler neither ends nor renews a lease until thaw.
+func (p *peer) freeze() {
+	p.t.Helper()
+	require.NoError(p.t, p.cmd.Process.Signal(syscall.SIGSTOP))
+}
+
+func (p *peer) thaw() {
+	p.t.Helper()
+	require.NoError(p.t, p.cmd.Process.Signal(syscall.SIGCONT))
 }
 
 func (p *peer) say(v any) {
