@@ -98,6 +98,7 @@ func Wrap[In, Out any](handler func(context.Context, In) (Out, error), s store.S
 	f := typedFunctions[In, Out](c, &problems)
 	w := wrapped[In, Out]{handler: handler, resolver: f.resolver, records: c.records, observe: c.observe, disabled: c.disabled}
 	w.shape, w.keeps = shapeOf(c, f, &problems)
+	w.maxResult = c.maxResult
 	w.settings = settingsOf(c)
 	problems.panicIfAny()
 	return &Handler[In, Out]{w}
