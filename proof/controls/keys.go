@@ -25,16 +25,16 @@ func keyControls() []control {
 		},
 		{
 			name: "never-protected", without: "a GET with a key is replayed",
-			old: "case $NeverProtected($r.method) && !$keys.selects():", new: "case false:",
+			old: "case $NeverProtected($r.Method) && !$keys.selects():", new: "case false:",
 		},
 		{
 			name: "selected-protected", without: "a GET whose key the user selects runs as often as it is sent",
-			old: "case $NeverProtected($r.method) && !$keys.selects():", new: "case $NeverProtected($r.method):",
+			old: "case $NeverProtected($r.Method) && !$keys.selects():", new: "case $NeverProtected($r.Method):",
 			first: "TestWhatHasASelectedKeyIsProtectedWhateverItsMethod",
 		},
 		{
 			name: "selected-body", without: "a GET with a body that the key path refuses runs unprotected",
-			old: "$keyErr != nil && $NeverProtected($r.method) && !$r.HasBody()", new: "$keyErr != nil && $NeverProtected($r.method)",
+			old: "$keyErr != nil && $NeverProtected($r.Method) && !$r.HasBody()", new: "$keyErr != nil && $NeverProtected($r.Method)",
 			first: "TestWhatHasASelectedKeyIsProtectedWhateverItsMethod",
 		},
 		{
