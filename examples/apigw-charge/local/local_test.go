@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +16,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/internal/dynamolocal"
 )
 
 var address = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
@@ -73,6 +76,34 @@ func TestItServesTheFunctionUntilItIsTold(t *testing.T) {
 	require.Error(t, err)
 }
 
+// TestItIsSilentAboutRefusedWrites lets DynamoDB refuse a claim, and looks at the console.
+func TestItIsSilentAboutRefusedWrites(t *testing.T) {
+	t.Parallel()
+	binary := build(t)
+	cmd := exec.CommandContext(t.Context(), binary)
+	cmd.Env = []string{
+		"PORT=0", "STORE=dynamodb", "AWS_ENDPOINT_URL_DYNAMODB=" + dynamolocal.Endpoint(t), "IDEMPOTENCY_TABLE=local-silent",
+	}
+	var console strings.Builder
+	cmd.Stderr = &console
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	key := rand.Text() // the table may be there from an earlier run
+	for range 2 {
+		resp, _ := post(t, address.FindString(line), key)
+		require.Equal(t, 201, resp.StatusCode)
+	}
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	_, err = io.Copy(io.Discard, stdout)
+	require.NoError(t, err)
+	require.NoError(t, cmd.Wait())
+	require.Equal(t, 1, strings.Count(console.String(), "outcome=replayed"), console.String())
+	require.NotContains(t, console.String(), "WARN")
+}
+
 func TestARequestInFlightIsAnsweredBeforeItEnds(t *testing.T) {
 	t.Parallel()
 	charging, mayAnswer := make(chan struct{}), make(chan struct{})
@@ -116,11 +147,17 @@ func TestItSaysWhyItCannotStart(t *testing.T) {
 	}
 }
 
-func TestASignalEndsItWell(t *testing.T) {
-	t.Parallel()
+func build(t *testing.T) string {
+	t.Helper()
 	binary := filepath.Join(t.TempDir(), "local")
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".").CombinedOutput()
 	require.NoError(t, err, string(out))
+	return binary
+}
+
+func TestASignalEndsItWell(t *testing.T) {
+	t.Parallel()
+	binary := build(t)
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		cmd := exec.CommandContext(t.Context(), binary)
 		cmd.Env = []string{"PORT=0"}
