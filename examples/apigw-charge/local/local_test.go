@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -131,6 +132,35 @@ func TestARequestInFlightIsAnsweredBeforeItEnds(t *testing.T) {
 	close(mayAnswer)
 	require.Equal(t, 201, <-answered)
 	require.NoError(t, <-ended)
+}
+
+// TestTheFirstMinuteOfTheREADME sends what the page says, twice.
+func TestTheFirstMinuteOfTheREADME(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skipf("!!! SKIPPED: %v", err)
+	}
+	page, err := os.ReadFile("../../../README.md")
+	require.NoError(t, err)
+	_, minute, _ := strings.Cut(string(page), "\n## A minute to the first replay")
+	command := regexp.MustCompile("(?ms)^```sh\n(curl .*?)^```$").FindStringSubmatch(minute)
+	require.NotNil(t, command)
+	url, stop := start(t, map[string]string{})
+	require.Contains(t, command[1], "http://127.0.0.1:3000/")
+	send := func() string {
+		line := strings.Replace(command[1], "http://127.0.0.1:3000", url, 1)
+		out, err := exec.CommandContext(t.Context(), "sh", "-c", line).Output()
+		require.NoError(t, err)
+		return string(out)
+	}
+	first, again := send(), send()
+	const id, mark = `"id":"ch_[A-Z2-7]+"`, "Idempotent-Replayed: true"
+	require.Contains(t, first, "201 Created")
+	require.NotContains(t, first, mark)
+	require.Contains(t, again, mark)
+	require.NotEmpty(t, regexp.MustCompile(id).FindString(first), first)
+	require.Equal(t, regexp.MustCompile(id).FindString(first), regexp.MustCompile(id).FindString(again))
+	require.NoError(t, stop())
 }
 
 func TestItSaysWhyItCannotStart(t *testing.T) {
