@@ -1,9 +1,12 @@
 package idempotent_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/fingerprint"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -276,6 +280,60 @@ func TestCallerWhomTheAuthorizerDoesNotNameIsAnsweredWith401(t *testing.T) {
 	out, err = h.Handle(t.Context(), e)
 	require.NoError(t, err)
 	assert.Equal(t, 201, out.StatusCode, "the user's function names it")
+}
+
+// Whatever an authorizer says, two callers share a scope only if it said the same.
+func TestTwoPrincipalsNeverShareARecord(t *testing.T) {
+	t.Parallel()
+	principal := rapid.OneOf(
+		rapid.Map(rapid.SampledFrom([]string{"", "a", "A", "7", "7.0", "null", "anonymous", "a\u0000"}), func(s string) string {
+			text, _ := json.Marshal(s)
+			return string(text)
+		}),
+		rapid.Map(rapid.Int64(), func(n int64) string { return strconv.FormatInt(n, 10) }),
+		rapid.SampledFrom([]string{
+			"null", "true", "[]", `["a"]`, "{}", `{"id":"a"}`, "7", "7.0", "7e0", "7.5", "-0", "0", "1e400", "9007199254740991",
+			"9007199254740992", "9007199254740993", "-9007199254740993", "18446744073709551617", "0.1e1",
+		}),
+	)
+	event, err := os.ReadFile("testdata/events/v2-lambda-principal.json")
+	require.NoError(t, err)
+	records := storetest.NewFaulty(memory.New(), storetest.OnOp(storetest.OpClaim, storetest.Deny))
+	h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) { return responseV2{}, nil }, records)
+	keyOf := func(t *rapid.T, principal string) string {
+		payload := bytes.Replace(event, []byte(`"customer-17"`), []byte(principal), 1)
+		require.NotEqual(t, event, payload)
+		before := len(records.Calls())
+		_, err := h.Invoke(context.Background(), payload)
+		if calls := records.Calls(); err == nil && len(calls) > before {
+			return calls[before].Next.Key
+		}
+		return ""
+	}
+	shared, refused := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		one := principal.Draw(t, "one")
+		two := one
+		if rapid.Bool().Draw(t, "another") {
+			two = principal.Draw(t, "two")
+		}
+		first, second := keyOf(t, one), keyOf(t, two)
+		if first == "" {
+			refused++
+			return
+		}
+		if first != second {
+			return
+		}
+		shared++
+		a, err := fingerprint.Canonical(nil, []byte(one))
+		require.NoError(t, err)
+		b, err := fingerprint.Canonical(nil, []byte(two))
+		require.NoError(t, err)
+		require.Equal(t, string(a), string(b))
+	})
+	require.Positive(t, shared)
+	require.Positive(t, refused)
 }
 
 // In IAM Identity Center all people with one permission set share a role.

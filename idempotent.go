@@ -43,11 +43,10 @@
 //
 //	idempotent.Wrap(fulfil, store,
 //		idempotent.WithOperation("fulfil-order"),
-//		idempotent.WithKey(func(o Order) (string, error) { return o.ID, nil }),
-//		idempotent.WithFingerprint(func(o Order) (any, error) { return o, nil }))
+//		idempotent.WithKey(func(o Order) (string, error) { return o.ID, nil }))
 //
-// The caller of such a handler gets the errors of this package, for example [ErrInProgress]. Without a fingerprint,
-// every event with the same key gets the first result, also an event with other content.
+// The caller of such a handler gets the errors of this package, for example [ErrInProgress]. An event with the same key and
+// other content gets [ErrMismatch]; [WithFingerprint] says what counts as the content.
 //
 // The package logs nothing by itself. [WithObserver] reports every delivery.
 //

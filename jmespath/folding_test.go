@@ -99,6 +99,7 @@ func TestSelectionIsWhatTheDecoderReads(t *testing.T) {
 		require.NoError(t, json.Unmarshal(found.JSON(), &got))
 		require.Equal(t, [2]string{read.Code, read.Sku.Kind}, got, "%s", document)
 	})
+	t.Logf("%d refused, %d selected", refused, selected)
 	require.Positive(t, refused)
 	require.Positive(t, selected)
 }
