@@ -74,6 +74,10 @@ func (d *delivery[In, Out]) protected(ctx context.Context, req request) {
 // own answers with what the handler returned. If that was stored, the caller is told until when it is replayed. If it
 // was not, the caller is told nothing about that, even if the handler's response says something.
 func (d *delivery[In, Out]) own(r protocol.Result) {
+	if !d.ran {
+		d.refuse(d.answer.err) // the payload is no event, which is seen when the handler is called
+		return
+	}
 	d.outcome = OutcomeExecuted
 	if !d.answer.given || d.answer.textErr != nil {
 		return

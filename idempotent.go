@@ -107,11 +107,12 @@ func Wrap[In, Out any](handler func(context.Context, In) (Out, error), s store.S
 // same function. A replay returns the bytes that were stored, on an HTTP handler with the headers that [WithHTTP]
 // names. Invoke neither keeps nor modifies the payload.
 //
-// The error is one of these:
+// The error is one of these. None of them but the handler's own repeats anything of the payload or of a result.
 //
 //   - the handler's own error value, without its mark
 //   - an error of this package; an HTTP handler answers with a problem document instead
-//   - the error of the decoder, if the payload is no event of the handler
+//   - a [*DecodeError], if the payload is no event of the handler, and a [*EncodeError], if the result has no JSON form. Here
+//     lambda.NewHandler returns errors of encoding/json, which may quote the payload or the result
 //   - a messages.InvokeResponse_Error, if a [Terminal] error is replayed: Lambda reports the type and the text of the
 //     first one
 func (h *Handler[In, Out]) Invoke(ctx context.Context, payload []byte) ([]byte, error) {

@@ -78,7 +78,7 @@ func (k *keys[In]) keyOf(src *source[In], needed bool) (string, error) {
 	key, err := k.key(in)
 	switch {
 	case err != nil:
-		return "", k.invalid(sourceEvent, "was refused by the function of WithKey", err)
+		return "", k.invalid(sourceEvent, "was refused by the function of WithKey"+typeOf(err), err)
 	case key == "":
 		return "", k.missing(sourceEvent, needed)
 	default:
@@ -106,7 +106,7 @@ func (k *keys[In]) tenantOf(ctx context.Context, src *source[In]) (string, error
 		return "", err
 	}
 	tenant, err := k.tenant(ctx, in)
-	if err == nil && tenant == "" {
+	if err = quiet(err); err == nil && tenant == "" {
 		err = errNoTenant
 	}
 	if err != nil {
@@ -170,7 +170,7 @@ func (k *keys[In]) covered(src *source[In]) (selection jmespath.Value, err error
 // fingerprintOf returns the fingerprint of what the user's function selects.
 func (k *keys[In]) fingerprintOf(in In) (string, error) {
 	covered, err := k.fingerprint(in)
-	if err == nil {
+	if err = quiet(err); err == nil {
 		h := k.newHash("fingerprint")
 		h.String("value")
 		if err = h.Value(covered); err == nil {

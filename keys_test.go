@@ -215,14 +215,20 @@ func TestEventThatDoesNotDecodeAfterItsKeyWasClaimedIsReleased(t *testing.T) {
 	t.Parallel()
 	store := storetest.NewFaulty(memory.New(), nil)
 	executed := 0
+	var event idempotent.Event
 	handler := idempotent.Wrap(func(context.Context, order) (int, error) {
 		executed++
 		return executed, nil
-	}, store, idempotent.WithOperation("test"), idempotent.WithKeyPath("id"))
+	}, store, idempotent.WithOperation("test"), idempotent.WithKeyPath("id"),
+		idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { event = e }))
 	for range 2 {
 		_, err := handler.Invoke(t.Context(), []byte(`{"id":"1","amount":"much"}`))
 		var wrongType *json.UnmarshalTypeError
 		require.ErrorAs(t, err, &wrongType)
+		require.ErrorIs(t, err, idempotent.ErrRefused)
+		assert.Equal(t, idempotent.OutcomeRefused, event.Outcome, "the handler did not run")
+		assert.Equal(t, idempotent.SettledReleased, event.Settlement)
+		assert.Equal(t, err, event.Err)
 	}
 	assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpDelete, storetest.OpClaim, storetest.OpDelete}, store.Ops())
 	assert.Zero(t, executed)
