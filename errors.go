@@ -159,7 +159,9 @@ func (e *SupersededError) Error() string {
 }
 
 // Is reports whether target is [ErrSuperseded].
-func (e *SupersededError) Is(target error) bool { return target == ErrSuperseded }
+func (e *SupersededError) Is(target error) bool {
+	return target == ErrSuperseded || target == execution.ErrMayHaveHappened
+}
 
 func (*SupersededError) outcome() Outcome { return OutcomeSuperseded }
 
@@ -175,7 +177,9 @@ func (e *UnknownOutcomeError) Error() string {
 }
 
 // Is reports whether target is [ErrUnknownOutcome].
-func (e *UnknownOutcomeError) Is(target error) bool { return target == ErrUnknownOutcome }
+func (e *UnknownOutcomeError) Is(target error) bool {
+	return target == ErrUnknownOutcome || target == execution.ErrMayHaveHappened
+}
 
 func (*UnknownOutcomeError) outcome() Outcome { return OutcomeUnknown }
 
@@ -193,7 +197,9 @@ func (e *UnreadableError) Error() string {
 }
 
 // Is reports whether target is [ErrUnreadable].
-func (e *UnreadableError) Is(target error) bool { return target == ErrUnreadable }
+func (e *UnreadableError) Is(target error) bool {
+	return target == ErrUnreadable || target == execution.ErrMayHaveHappened
+}
 
 func (*UnreadableError) outcome() Outcome { return OutcomeUnreadable }
 

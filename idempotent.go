@@ -68,6 +68,7 @@ import (
 	"context"
 	"reflect"
 
+	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -128,8 +129,26 @@ func (h *Handler[In, Out]) Invoke(ctx context.Context, payload []byte) ([]byte, 
 // decoded from the stored JSON, so it lacks what JSON does not keep of an Out, for example unexported fields.
 //
 // A replayed [Terminal] error is a [*ReplayedError].
+//
+// # Inside of another execution
+//
+// A handler may call Handle of another one, with the context that it was given. The error then keeps its mark, so that it
+// counts for the outer execution, too, if the outer handler returns it; beside a response of an HTTP handler there is then a
+// marked error. Other errors count for the outer execution like this:
+//
+//   - as [Uncertain]: one after which the inner record is UNKNOWN, [ErrUnknownOutcome], [ErrSuperseded] and [ErrUnreadable],
+//     because the inner effect may have happened
+//   - as [Terminal]: a [*ReplayedError]
+//   - as any other error: those that say that the inner handler did not run now, such as [ErrInProgress], [ErrMismatch] and
+//     [ErrStoreUnavailable]. The policies of the outer handler decide
+//
+// A mark says something about the inner effect only. An outer handler that has had an effect of its own before must not return an
+// inner [NotExecuted] as it is: it marks the error as [Uncertain], and the most cautious mark counts. Marks are removed on
+// the way out of [Handler.Invoke], wherever it is called.
 func (h *Handler[In, Out]) Handle(ctx context.Context, in In) (Out, error) {
-	d := &delivery[In, Out]{work: work[In, Out]{wrapped: &h.wrapped, source: source[In]{in: in, decoded: true}}}
+	d := &delivery[In, Out]{
+		work: work[In, Out]{wrapped: &h.wrapped, source: source[In]{in: in, decoded: true}}, within: execution.Within(ctx),
+	}
 	d.run(ctx)
 	return d.value()
 }
