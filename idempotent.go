@@ -7,8 +7,8 @@
 //
 //	func charge(ctx context.Context, req events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error)
 //
-// The first delivery of a key runs the handler and stores its result. A later delivery of the same key gets that result
-// back, byte for byte, and does not run the handler. A delivery that arrives while the handler still runs is told to
+// The first delivery of a key runs the handler and stores its result as JSON. A later delivery of the same key gets that
+// text back, byte for byte, and does not run the handler. A delivery that arrives while the handler still runs is told to
 // wait. If the process dies while the handler runs, the key stays blocked until the lease of that execution ends,
 // usually two seconds after its deadline. The next delivery then runs the handler again.
 //
@@ -84,7 +84,8 @@ type Handler[In, Out any] struct{ wrapped wrapped[In, Out] }
 // is an events.APIGatewayV2HTTPRequest, events.APIGatewayProxyRequest, events.LambdaFunctionURLRequest or
 // events.ALBTargetGroupRequest, or a pointer to one, and Out is the response that belongs to it. Every other handler
 // needs [WithOperation], and [WithKey] or [WithKeyPath]. An Out that is an io.Reader (a stream) is refused, because a
-// stream cannot be replayed. The options of lambda.StartWithOptions about JSON have no effect: lambda applies them to
+// stream cannot be replayed, and so is one that JSON cannot carry: a struct of whose fields none is exported (struct{} is
+// fine), a channel, a function. The options of lambda.StartWithOptions about JSON have no effect: lambda applies them to
 // functions, and a Handler is none.
 //
 // One store may serve many handlers. Wrap reads two environment variables, and nothing reads them later:

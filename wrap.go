@@ -140,6 +140,9 @@ func shapeOf[In, Out any](c *config, f functions[In, Out], p *problems) (_ shape
 		}
 		return s, s.keeps
 	}
+	if problem := resultProblem(out); problem != "" {
+		p.addf("Wrap: %s", problem)
+	}
 	if !c.operationSet && c.shared == nil {
 		p.addf("WithOperation: a handler of %v must name its operation", in)
 	}
