@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
@@ -52,10 +53,10 @@ func (k *keys[In]) selected(src *source[In], needed bool) (string, error) {
 	}
 	switch selection.Presence() {
 	case jmespath.Missing:
-		return "", k.missing(sourceKeyPath, needed)
+		return "", k.nothingSelected("", needed)
 	case jmespath.Partial:
 		if !k.partial {
-			return "", k.missing(sourceKeyPath, true) // also where no key is needed: half a key is a mistake, not a choice
+			return "", k.nothingSelected(", of which a part is missing", true) // also where no key is needed: half a key is a mistake, not a choice
 		}
 	case jmespath.Present:
 	}
@@ -64,7 +65,7 @@ func (k *keys[In]) selected(src *source[In], needed bool) (string, error) {
 	}
 	key, err := fingerprint.Canonical(nil, selection.JSON())
 	if err != nil {
-		return "", k.invalid(sourceKeyPath, "has no canonical form", err)
+		return "", k.invalid(selectedBy(sourceKeyPath, k.keyPath), "has no canonical form", err)
 	}
 	return string(key), nil
 }
@@ -92,6 +93,28 @@ func (k *keys[In]) missing(source string, needed bool) error {
 		return nil
 	}
 	return &MissingKeyError{Operation: k.operation, Source: source}
+}
+
+// nothingSelected is missing, of what the key path selected, or of the whole event.
+func (k *keys[In]) nothingSelected(part string, needed bool) error {
+	switch {
+	case !needed:
+		return nil
+	case k.keyPath == nil:
+		return k.missing(sourceEvent, needed)
+	default:
+		return k.missing(selectedBy(sourceKeyPath, k.keyPath)+part, needed)
+	}
+}
+
+// selectedBy names a selection and its expression, which is configuration and nothing of the event.
+func selectedBy(source string, path *jmespath.Expression) string {
+	const longest = 200
+	expression := path.String()
+	if len(expression) > longest {
+		return fmt.Sprintf("%s %q...", source, expression[:longest])
+	}
+	return fmt.Sprintf("%s %q", source, expression)
 }
 
 func (k *keys[In]) invalid(source, reason string, err error) error {
@@ -137,7 +160,7 @@ func (k *keys[In]) selectedFingerprint(src *source[In]) (string, error) {
 		h := k.newHash("fingerprint")
 		h.String("selection")
 		if err := h.JSON(selection.JSON()); err != nil {
-			return "", k.invalid(sourceFingerprint, "has no canonical form", err)
+			return "", k.invalid(selectedBy(sourceFingerprint, k.fingerprintPath), "has no canonical form", err)
 		}
 		return h.Text(), nil
 	case k.fingerprint != nil:
@@ -162,7 +185,7 @@ func (k *keys[In]) covered(src *source[In]) (selection jmespath.Value, err error
 	}
 	presence := selection.Presence()
 	if presence == jmespath.Missing || presence == jmespath.Partial && !k.partial {
-		return selection, k.invalid(sourceFingerprint, "is missing or incomplete", nil)
+		return selection, k.invalid(selectedBy(sourceFingerprint, k.fingerprintPath), "is missing or incomplete", nil)
 	}
 	return selection, nil
 }
@@ -187,7 +210,7 @@ func (k *keys[In]) sharedKey(selection []byte, whole, needed bool) (string, erro
 	case err != nil:
 		return "", k.invalid(sourceKeyPath, err.Error(), err)
 	case key == "":
-		return "", k.missing(sourceKeyPath, needed)
+		return "", k.nothingSelected("", needed)
 	default:
 		return key, nil
 	}

@@ -91,6 +91,36 @@ func TestMissingAndPartlyMissingSelectionsAreRefused(t *testing.T) {
 	}
 }
 
+func TestSelectionThatFoundNothingNamesItsExpression(t *testing.T) {
+	t.Parallel()
+	long := "[" + strings.Repeat("a, ", 100) + "b]"
+	for path, texts := range map[string][2]string{
+		"powertools_json(body).id": {`{"body":"{}"}`, `no idempotency key in the selection of WithKeyPath "powertools_json(body).id"`},
+		"[a, b]":                   {`{"a":"x"}`, `no idempotency key in the selection of WithKeyPath "[a, b]", of which a part is missing`},
+		`"a b"`:                    {`{}`, `no idempotency key in the selection of WithKeyPath "\"a b\""`},
+		long:                       {`{}`, `WithKeyPath "` + long[:200] + `"...`},
+	} {
+		invoke, _, _ := selecting(t, idempotent.WithKeyPath(path))
+		require.ErrorContains(t, invoke(texts[0]), texts[1])
+	}
+	for _, event := range []string{`{"id":1}`, `{"id":1,"a":1}`} {
+		invoke, _, _ := selecting(t, idempotent.WithKeyPath("id"), idempotent.WithFingerprintPath("[a, b]"))
+		require.ErrorContains(t, invoke(event), `the selection of WithFingerprintPath "[a, b]" is missing or incomplete`)
+	}
+	shared := idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "p"})
+	invoke, _, _ := selecting(t, shared, idempotent.WithKeyPath("id"))
+	require.ErrorContains(t, invoke(`{}`), `the selection of WithKeyPath "id"`)
+	invoke, _, _ = selecting(t, shared)
+	require.ErrorContains(t, invoke(`null`), "no idempotency key in the event")
+
+	// The clients of an API are not told how their requests are read.
+	handler := idempotent.Wrap(httpHandler, memory.New(), idempotent.WithKeyPath("powertools_json(body).order"))
+	out, err := handler.Handle(t.Context(), ask{body: "{}"}.v2())
+	require.NoError(t, err)
+	assertProblem(t, ofV2(out), 400, "missing-key")
+	assert.NotContains(t, out.Body, "order")
+}
+
 func TestEventThatTheExpressionFailsOnIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, event := range []string{`{"body":5}`, `{"body":"{"}`, `{"body":"x","body":"y"}`} {

@@ -128,6 +128,12 @@ func shapeOf[In, Out any](c *config, f functions[In, Out], p *problems) (_ shape
 			"and leave the invoke mode of a function URL at BUFFERED", out)
 		return nil, nil
 	}
+	for _, problem := range []string{batchProblem(in), gateway.OfTwo(in, out)} {
+		if problem != "" {
+			p.addf("Wrap: %s", problem)
+			return nil, nil
+		}
+	}
 	family, isHTTP := gateway.FamilyOf[In, Out](c.http.gateway())
 	if (isHTTP || c.shared != nil) && !c.operationSet {
 		c.operation = defaultOperation(p)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -223,4 +224,57 @@ func TestEnvironmentSwitchOfPowertoolsIsReadWhenWrapping(t *testing.T) {
 	}
 	t.Setenv("POWERTOOLS_IDEMPOTENCY_DISABLED", "maybe")
 	assert.Contains(t, problemsOf(t, func() { newShop(t) })[0], `POWERTOOLS_IDEMPOTENCY_DISABLED: "maybe"`)
+}
+
+// refusedFirst returns the problem of a handler that has no other, whatever options it has or lacks.
+func refusedFirst[In, Out any](t *testing.T) string {
+	t.Helper()
+	handler := func(context.Context, In) (out Out, _ error) { return out, nil }
+	problems := problemsOf(t, func() { idempotent.Wrap(handler, memory.New()) })
+	require.Len(t, problems, 1, "%v", problems)
+	withKey := problemsOf(t, func() { idempotent.Wrap(handler, memory.New(), keyed[In]("k")...) })
+	require.Equal(t, problems, withKey)
+	return problems[0]
+}
+
+func TestEventOfAWholeBatchIsRefusedWhenWrapping(t *testing.T) {
+	t.Parallel()
+	for record, problem := range map[string]string{
+		"events.SQSMessage":          refusedFirst[events.SQSEvent, events.SQSEventResponse](t),
+		"events.KinesisEventRecord":  refusedFirst[events.KinesisEvent, events.KinesisEventResponse](t),
+		"events.DynamoDBEventRecord": refusedFirst[*events.DynamoDBEvent, struct{}](t),
+		"events.SNSEventRecord":      refusedFirst[events.SNSEvent, string](t),
+		"events.KafkaRecord":         refusedFirst[events.KafkaEvent, string](t),
+	} {
+		assert.Contains(t, problem, "is a whole batch")
+		assert.Contains(t, problem, "wrap a handler of one record ("+record+")")
+		assert.Contains(t, problem, `"Batches" in docs/keys.md`)
+	}
+	assert.Contains(t, refusedFirst[events.KinesisTimeWindowEvent, struct{ State string }](t), "events.KinesisEventRecord")
+	assert.Contains(t, refusedFirst[events.DynamoDBTimeWindowEvent, struct{ State string }](t), "events.DynamoDBEventRecord")
+	assert.Contains(t, refusedFirst[events.KinesisFirehoseEvent, events.KinesisFirehoseResponse](t), "events.KinesisFirehoseEventRecord")
+	pages, err := os.ReadFile("docs/keys.md")
+	require.NoError(t, err)
+	assert.Contains(t, string(pages), "\n## Batches\n")
+
+	assert.NotPanics(t, func() {
+		idempotent.Wrap(func(context.Context, events.SQSMessage) (string, error) { return "", nil }, memory.New(), keyed[events.SQSMessage]("k")...)
+		idempotent.Wrap(func(context.Context, events.S3Event) (string, error) { return "", nil }, memory.New(), keyed[events.S3Event]("k")...)
+	})
+}
+
+func TestResponseOfAnotherGatewayIsRefusedWhenWrapping(t *testing.T) {
+	t.Parallel()
+	for want, problem := range map[string]string{
+		"events.APIGatewayProxyResponse":  refusedFirst[events.APIGatewayProxyRequest, events.APIGatewayV2HTTPResponse](t),
+		"events.APIGatewayV2HTTPResponse": refusedFirst[*events.APIGatewayV2HTTPRequest, events.APIGatewayProxyResponse](t),
+		"events.ALBTargetGroupResponse":   refusedFirst[events.ALBTargetGroupRequest, *events.APIGatewayProxyResponse](t),
+		"events.LambdaFunctionURLResponse": refusedFirst[events.LambdaFunctionURLRequest,
+			events.ALBTargetGroupResponse](t),
+	} {
+		assert.Contains(t, problem, "return a "+want)
+	}
+	assert.Equal(t, "Wrap: events.APIGatewayProxyRequest is a request of a REST API, or of an HTTP API with payload format 1.0, "+
+		"and events.APIGatewayV2HTTPResponse a response of an HTTP API with payload format 2.0: return a events.APIGatewayProxyResponse",
+		refusedFirst[events.APIGatewayProxyRequest, events.APIGatewayV2HTTPResponse](t))
 }
