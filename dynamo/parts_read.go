@@ -64,12 +64,13 @@ func (s *Store) readBatch(ctx context.Context, keys []item, found map[string][]b
 	var b backoff
 	for {
 		var out *dynamodb.BatchGetItemOutput
+		var a attempts
 		err := patiently(ctx, len(keys)*partSize, func(ctx context.Context) (err error) {
 			out, err = s.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
 				RequestItems: map[string]types.KeysAndAttributes{s.table: {Keys: keys, ConsistentRead: aws.Bool(true)}},
-			})
+			}, a.observe)
 			if err != nil {
-				return s.storeError(op, err, nothingWritten)
+				return s.storeError(op, a.explained(err), nothingWritten)
 			}
 			return nil
 		})

@@ -62,13 +62,14 @@ func (s *Store) Get(ctx context.Context, key string) (r store.Record, found bool
 }
 
 func (s *Store) get(ctx context.Context, op, key string) (r store.Record, found bool, err error) {
+	var a attempts
 	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName:      aws.String(s.table),
 		Key:            s.attr.key(key),
 		ConsistentRead: aws.Bool(true),
-	})
+	}, a.observe)
 	if err != nil {
-		return store.Record{}, false, s.storeError(op, err, nothingWritten)
+		return store.Record{}, false, s.storeError(op, a.explained(err), nothingWritten)
 	}
 	if len(out.Item) == 0 {
 		return store.Record{}, false, nil
@@ -85,7 +86,7 @@ func (s *Store) written(ctx context.Context, op, key string, a *attempts, err er
 	}
 	old, refused := refusal(err)
 	if !refused {
-		return store.Record{}, false, s.storeError(op, err, a.notApplied())
+		return store.Record{}, false, s.storeError(op, a.explained(err), a.notApplied())
 	}
 	if len(old) > 0 {
 		held, err = s.decode(key, old)

@@ -85,5 +85,5 @@ func (s *Store) Delete(ctx context.Context, seen store.Record) (deleted bool, er
 	} else if refused {
 		return false, nil
 	}
-	return false, s.storeError("delete", err, a.notApplied())
+	return false, s.storeError("delete", a.explained(err), a.notApplied())
 }
