@@ -31,6 +31,10 @@ func (s *Store) storeError(op string, err error, notApplied bool) error {
 	case store.FailureMissingTable:
 		cause = fmt.Errorf("table %q: %w", s.table, cause)
 	case store.FailureRejected:
+		if quotesNothing(errorMessage(cause)) {
+			cause = fmt.Errorf("table %q has another key than this store expects, run Store.Check: %w", s.table, cause)
+			break
+		}
 		cause = fmt.Errorf("table %q, whose key Check verifies: %w", s.table, cause)
 	}
 	return &store.Error{Op: op, Kind: kind, NotApplied: notApplied, Err: cause}
