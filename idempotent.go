@@ -88,7 +88,9 @@ type Handler[In, Out any] struct{ wrapped wrapped[In, Out] }
 // fine), a channel, a function. The options of lambda.StartWithOptions about JSON have no effect: lambda applies them to
 // functions, and a Handler is none.
 //
-// One store may serve many handlers. Wrap reads two environment variables, and nothing reads them later:
+// One store may serve many handlers. Two of one operation, with different types, would take each other's results for their
+// own: Wrap refuses the second one, if the store notices it (see [store.Registrar]) and neither is an HTTP handler, whose
+// routes keep records apart. Wrap reads two environment variables, and nothing reads them later:
 // AWS_LAMBDA_FUNCTION_NAME for the default operation of HTTP handlers and for [WithPowertools], and
 // POWERTOOLS_IDEMPOTENCY_DISABLED as the default of [WithDisabled].
 func Wrap[In, Out any](handler func(context.Context, In) (Out, error), s store.Store, opts ...Option) *Handler[In, Out] {
@@ -101,6 +103,9 @@ func Wrap[In, Out any](handler func(context.Context, In) (Out, error), s store.S
 	w := wrapped[In, Out]{handler: handler, resolver: f.resolver, records: c.records, observe: c.observe, disabled: c.disabled}
 	w.shape, w.keeps = shapeOf(c, f, &problems)
 	w.settings = settingsOf(c)
+	if _, isPlain := w.shape.(*plainShape[In, Out]); isPlain && problems == nil {
+		problems.addError(register(c, reflect.TypeFor[In](), reflect.TypeFor[Out]()))
+	}
 	problems.panicIfAny()
 	return &Handler[In, Out]{w}
 }

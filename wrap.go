@@ -106,6 +106,16 @@ func keysOf[In, Out any](c *config, f functions[In, Out]) *keys[In] {
 	}
 }
 
+// register tells a store that can notice it which types the operation has. Records that another program shares are kept apart
+// by the prefix of their keys.
+func register(c *config, in, out reflect.Type) error {
+	notices, ok := c.store.(store.Registrar)
+	if !ok || c.records != nil {
+		return nil
+	}
+	return naming("Wrap", notices.Register(c.operation, in, out))
+}
+
 // settingsOf returns what the protocol has to know of a handler.
 func settingsOf(c *config) *protocol.Settings {
 	s := &protocol.Settings{

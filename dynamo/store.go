@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"errors"
+	"reflect"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -34,11 +35,13 @@ type Store struct {
 	plainLimit  int
 	compression bool
 	gzip        compressor
+	handlers    store.Handlers
 }
 
 var (
 	_ store.Store        = (*Store)(nil)
 	_ store.ResultReader = (*Store)(nil)
+	_ store.Registrar    = (*Store)(nil)
 )
 
 // New returns a store on the table, given by its name or ARN. It sends nothing; see [Store.Check].
@@ -54,6 +57,12 @@ func New(client Client, table string, opts ...Option) *Store {
 		s.plainLimit = min(s.plainLimit, oneUnit)
 	}
 	return s
+}
+
+// Register implements [store.Registrar]: it notices what is wrapped on this Store, and not what is wrapped on another one with the
+// same table.
+func (s *Store) Register(operation string, in, out reflect.Type) error {
+	return s.handlers.Register(operation, in, out)
 }
 
 // Get reads the record with one consistent GetItem.
