@@ -56,7 +56,9 @@ var (
 	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
 )
 
-func encodesItself(t reflect.Type) bool { return t.Implements(marshaler) || t.Implements(textMarshaler) }
+func encodesItself(t reflect.Type) bool {
+	return t.Implements(marshaler) || t.Implements(textMarshaler)
+}
 
 func (c *carriage) of(t reflect.Type, addressable bool) (what carried, why string) {
 	here := place{t, addressable}

@@ -76,14 +76,15 @@ var (
 // handlers; if not, the cache notices those that are wrapped on it. Other methods that inner has beside those of [store.Store]
 // are not passed on.
 //
-// It panics with a [*store.ConfigError] if inner is nil or maxBytes is not positive.
+// It panics with a [*store.ConfigError] if inner is nil, or if maxBytes is less than 1,024, in which not one record with an
+// owner and a small result would fit.
 func New(inner store.Store, maxBytes int) *Store {
 	var problems []string
 	if v := reflect.ValueOf(inner); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		problems = append(problems, "cache.New: the store is nil")
 	}
-	if maxBytes <= 0 {
-		problems = append(problems, fmt.Sprintf("cache.New: %d is no number of bytes to keep records in", maxBytes))
+	if maxBytes < leastBytes {
+		problems = append(problems, fmt.Sprintf("cache.New: %d bytes are less than %d, in which one small record fits", maxBytes, leastBytes))
 	}
 	if len(problems) > 0 {
 		panic(&store.ConfigError{Problems: problems})

@@ -22,8 +22,8 @@ type Client interface {
 	BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
 }
 
-// Store is a [store.Store] on a DynamoDB table. Make one with [New]; the zero value is not usable. It is immutable
-// and safe for concurrent use, and one store serves any number of handlers.
+// Store is a [store.Store] on a DynamoDB table. Make one with [New]; every method of the zero value returns an error. It is
+// safe for concurrent use, and one store serves any number of handlers.
 //
 // Errors are [*store.UnreadableError] and [*store.Error]; their texts carry neither keys nor results.
 type Store struct {
@@ -62,7 +62,23 @@ func New(client Client, table string, opts ...Option) *Store {
 // Register implements [store.Registrar]: it notices what is wrapped on this Store, and not what is wrapped on another one with the
 // same table.
 func (s *Store) Register(operation string, in, out reflect.Type) error {
+	if s.unmade() {
+		return errUnmade
+	}
 	return s.handlers.Register(operation, in, out)
+}
+
+var errUnmade = errors.New("dynamo.New has not made this Store: its zero value is not usable")
+
+// unmade reports whether this is the zero value, or none at all.
+func (s *Store) unmade() bool { return s == nil || s.client == nil }
+
+// ready is the error of a call of a Store that New has not made.
+func (s *Store) ready(op string) error {
+	if s.unmade() {
+		return &store.Error{Op: op, Kind: store.FailureRejected, NotApplied: nothingWritten, Err: errUnmade}
+	}
+	return nil
 }
 
 // Get reads the record with one consistent GetItem.
@@ -71,6 +87,9 @@ func (s *Store) Get(ctx context.Context, key string) (r store.Record, found bool
 }
 
 func (s *Store) get(ctx context.Context, op, key string) (r store.Record, found bool, err error) {
+	if err := s.ready(op); err != nil {
+		return store.Record{}, false, err
+	}
 	var a attempts
 	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName:      aws.String(s.table),
