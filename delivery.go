@@ -17,6 +17,8 @@ type delivery[In, Out any] struct {
 
 	protocol protocol.Delivery
 	outcome  Outcome
+	// within is true if the caller is the handler of another delivery.
+	within bool
 	// refused is the error that kept the handler from running.
 	refused error
 	// unreadable is why a stored result cannot be used, in a delivery that answers with the handler's own result
@@ -74,6 +76,10 @@ func (d *delivery[In, Out]) protected(ctx context.Context, req request) {
 // own answers with what the handler returned. If that was stored, the caller is told until when it is replayed. If it
 // was not, the caller is told nothing about that, even if the handler's response says something.
 func (d *delivery[In, Out]) own(r protocol.Result) {
+	if !d.ran {
+		d.refuse(d.answer.err) // the payload is no event, which is seen when the handler is called
+		return
+	}
 	d.outcome = OutcomeExecuted
 	if !d.answer.given || d.answer.textErr != nil {
 		return
@@ -179,8 +185,16 @@ func (d *delivery[In, Out]) bytes() ([]byte, error) {
 	case d.answer.given:
 		return d.answer.text, d.answer.textErr
 	default:
-		return nil, execution.Stripped(d.answer.err)
+		return nil, reported(execution.Stripped(d.answer.err))
 	}
+}
+
+// reported returns an error as Lambda reports it. The replayed error of another handler is reported as the first one was.
+func reported(err error) error {
+	if replayed, ok := err.(*ReplayedError); ok { //nolint:errorlint // Lambda looks at the outermost type
+		return messages.InvokeResponse_Error{Type: replayed.Type, Message: replayed.Message}
+	}
+	return err
 }
 
 // value returns the answer by value.
@@ -188,11 +202,22 @@ func (d *delivery[In, Out]) value() (Out, error) {
 	switch {
 	case d.refused != nil:
 		return d.shape.refuse(&d.source, d.refused)
+	case d.within:
+		return d.answer.out, d.marked()
 	case d.answer.given:
 		return d.answer.out, nil
 	default:
 		return d.answer.out, execution.Stripped(d.answer.err)
 	}
+}
+
+// marked returns the error of the handler for an outer execution, which may return it: with its marks, and, if the record
+// became UNKNOWN, as uncertain.
+func (d *delivery[In, Out]) marked() error {
+	if d.protocol.Report.Settlement == protocol.Unknown {
+		return Uncertain(d.answer.err)
+	}
+	return d.answer.err
 }
 
 // event returns what the observer gets to know of the delivery.

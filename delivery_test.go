@@ -68,20 +68,6 @@ func TestWireFormIsThatOfLambdaNewHandler(t *testing.T) {
 	}
 }
 
-func TestPayloadThatIsNoEventIsTheErrorOfTheDecoder(t *testing.T) {
-	t.Parallel()
-	for _, payload := range []string{``, `{`, `{"id":5}`, `nonsense`} {
-		_, want := lambda.NewHandler(func(context.Context, order) (receipt, error) { return receipt{}, nil }).
-			Invoke(t.Context(), []byte(payload))
-		require.Error(t, want)
-		s := newShop(t)
-		_, err := s.handler.Invoke(t.Context(), []byte(payload))
-		assert.Equal(t, want, err)
-		assert.Empty(t, s.store.Ops())
-		assert.Equal(t, idempotent.OutcomeRefused, s.event().Outcome)
-	}
-}
-
 func TestErrorsOnTheWireAreTheHandlersOwn(t *testing.T) {
 	t.Parallel()
 	custom := messages.InvokeResponse_Error{Type: "Custom.Type", Message: "custom"}

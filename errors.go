@@ -41,7 +41,7 @@ var (
 	ErrStoreUnavailable = errors.New("the idempotency store is unavailable")
 	// ErrRefused is returned when the key, the tenant or the fingerprint of a request could not be computed, because a
 	// function of the configuration failed, or because the event is of another kind than the handler's. The handler did
-	// not run.
+	// not run. The data is in a *RefusedError, or, if the payload does not decode, in a [*DecodeError].
 	ErrRefused = errors.New("the request could not be prepared")
 	// ErrLeaseLost is never returned. It is the [context.Cause] of a handler's context if the lease could not be
 	// renewed, and the [Event.StoreErr] of an execution that found another owner in its record.
@@ -69,7 +69,8 @@ type InvalidKeyError struct {
 	Operation string
 	// Source names where the key was found, Reason says what is wrong with it. Neither holds the key.
 	Source, Reason string
-	// Err is the cause, if there is one.
+	// Err is the cause, if there is one. It is no part of the text: the error of a function of an option may quote the
+	// request.
 	Err error
 }
 
@@ -160,7 +161,9 @@ func (e *SupersededError) Error() string {
 }
 
 // Is reports whether target is [ErrSuperseded].
-func (e *SupersededError) Is(target error) bool { return target == ErrSuperseded }
+func (e *SupersededError) Is(target error) bool {
+	return target == ErrSuperseded || target == execution.ErrMayHaveHappened
+}
 
 func (*SupersededError) outcome() Outcome { return OutcomeSuperseded }
 
@@ -176,7 +179,9 @@ func (e *UnknownOutcomeError) Error() string {
 }
 
 // Is reports whether target is [ErrUnknownOutcome].
-func (e *UnknownOutcomeError) Is(target error) bool { return target == ErrUnknownOutcome }
+func (e *UnknownOutcomeError) Is(target error) bool {
+	return target == ErrUnknownOutcome || target == execution.ErrMayHaveHappened
+}
 
 func (*UnknownOutcomeError) outcome() Outcome { return OutcomeUnknown }
 
@@ -194,7 +199,9 @@ func (e *UnreadableError) Error() string {
 }
 
 // Is reports whether target is [ErrUnreadable].
-func (e *UnreadableError) Is(target error) bool { return target == ErrUnreadable }
+func (e *UnreadableError) Is(target error) bool {
+	return target == ErrUnreadable || target == execution.ErrMayHaveHappened
+}
 
 func (*UnreadableError) outcome() Outcome { return OutcomeUnreadable }
 
@@ -225,7 +232,8 @@ type RefusedError struct {
 	Operation string
 	// Source is the option, or the function of an option, that failed on the request.
 	Source string
-	// Err says why. It is usually the error of the function.
+	// Err says why. The error of a function is not shown, because it may quote the request: of it the text has only the type,
+	// and errors.As finds it.
 	Err error
 }
 
@@ -240,6 +248,19 @@ func (*RefusedError) outcome() Outcome { return OutcomeRefused }
 
 // Unwrap returns Err.
 func (e *RefusedError) Unwrap() error { return e.Err }
+
+// quietError is the error of a function that sees the request. Its text may quote that, so it is not shown.
+type quietError struct{ err error }
+
+func quiet(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &quietError{err}
+}
+
+func (e *quietError) Error() string { return "the function failed" + typeOf(e.err) }
+func (e *quietError) Unwrap() error { return e.err }
 
 // Errors name the place of what they are about with these texts.
 const (

@@ -62,7 +62,7 @@ const (
 )
 
 // Event reports one delivery to the observer. It holds no key, no payload and no result, except for what the handler
-// itself put into its error.
+// or the resolver itself put into its error.
 type Event struct {
 	Operation string
 	// RecordKey is the operation and a digest of scope and key. It is empty if the delivery ended before it had one, or
@@ -78,7 +78,8 @@ type Event struct {
 	Recovered bool
 	// Err is the error that the delivery ended with, nil if it ended well. It is the handler's own error with its
 	// marks, also if the handler returned a response beside it, or an error of this package. If a resolver or an
-	// encoder failed, its error is joined to it.
+	// encoder failed, its error is joined to it. The text of an error of this package repeats nothing of the request, also
+	// where a function of an option failed; that of the handler's or the resolver's own may.
 	Err error
 	// StoreErr is the last failure of the store that did not decide the answer: a claim that could not be undone, a
 	// renewal, a completion or a release that failed. It is nil if there was none.

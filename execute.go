@@ -149,7 +149,7 @@ type failure struct {
 
 // failureOf returns what Lambda would report for err: the name of its Go type, and its text.
 func failureOf(err error) failure {
-	err = execution.Stripped(err)
+	err = reported(execution.Stripped(err))
 	if reported, ok := err.(messages.InvokeResponse_Error); ok { //nolint:errorlint // Lambda looks at the outermost type
 		return failure{Type: reported.Type, Message: reported.Message}
 	}

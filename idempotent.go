@@ -7,8 +7,8 @@
 //
 //	func charge(ctx context.Context, req events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error)
 //
-// The first delivery of a key runs the handler and stores its result. A later delivery of the same key gets that result
-// back, byte for byte, and does not run the handler. A delivery that arrives while the handler still runs is told to
+// The first delivery of a key runs the handler and stores its result as JSON. A later delivery of the same key gets that
+// text back, byte for byte, and does not run the handler. A delivery that arrives while the handler still runs is told to
 // wait. If the process dies while the handler runs, the key stays blocked until the lease of that execution ends,
 // usually two seconds after its deadline. The next delivery then runs the handler again.
 //
@@ -67,6 +67,7 @@ import (
 	"context"
 	"reflect"
 
+	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -82,10 +83,13 @@ type Handler[In, Out any] struct{ wrapped wrapped[In, Out] }
 // is an events.APIGatewayV2HTTPRequest, events.APIGatewayProxyRequest, events.LambdaFunctionURLRequest or
 // events.ALBTargetGroupRequest, or a pointer to one, and Out is the response that belongs to it. Every other handler
 // needs [WithOperation], and [WithKey] or [WithKeyPath]. An Out that is an io.Reader (a stream) is refused, because a
-// stream cannot be replayed. The options of lambda.StartWithOptions about JSON have no effect: lambda applies them to
+// stream cannot be replayed, and so is one that JSON cannot carry: a struct of whose fields none is exported (struct{} is
+// fine), a channel, a function. The options of lambda.StartWithOptions about JSON have no effect: lambda applies them to
 // functions, and a Handler is none.
 //
-// One store may serve many handlers. Wrap reads two environment variables, and nothing reads them later:
+// One store may serve many handlers. Two of one operation, with different types, would take each other's results for their
+// own: Wrap refuses the second one, if the store notices it (see [store.Registrar]) and neither is an HTTP handler, whose
+// routes keep records apart. Wrap reads two environment variables, and nothing reads them later:
 // AWS_LAMBDA_FUNCTION_NAME for the default operation of HTTP handlers and for [WithPowertools], and
 // POWERTOOLS_IDEMPOTENCY_DISABLED as the default of [WithDisabled].
 func Wrap[In, Out any](handler func(context.Context, In) (Out, error), s store.Store, opts ...Option) *Handler[In, Out] {
@@ -99,6 +103,9 @@ func Wrap[In, Out any](handler func(context.Context, In) (Out, error), s store.S
 	w.shape, w.keeps = shapeOf(c, f, &problems)
 	w.maxResult = c.maxResult
 	w.settings = settingsOf(c)
+	if _, isPlain := w.shape.(*plainShape[In, Out]); isPlain && problems == nil {
+		problems.addError(register(c, reflect.TypeFor[In](), reflect.TypeFor[Out]()))
+	}
 	problems.panicIfAny()
 	return &Handler[In, Out]{w}
 }
@@ -107,11 +114,12 @@ func Wrap[In, Out any](handler func(context.Context, In) (Out, error), s store.S
 // same function. A replay returns the bytes that were stored, on an HTTP handler with the headers that [WithHTTP]
 // names. Invoke neither keeps nor modifies the payload.
 //
-// The error is one of these:
+// The error is one of these. None of them but the handler's own repeats anything of the payload or of a result.
 //
 //   - the handler's own error value, without its mark
 //   - an error of this package; an HTTP handler answers with a problem document instead
-//   - the error of the decoder, if the payload is no event of the handler
+//   - a [*DecodeError], if the payload is no event of the handler, and a [*EncodeError], if the result has no JSON form. Here
+//     lambda.NewHandler returns errors of encoding/json, which may quote the payload or the result
 //   - a messages.InvokeResponse_Error, if a [Terminal] error is replayed: Lambda reports the type and the text of the
 //     first one
 func (h *Handler[In, Out]) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
@@ -127,8 +135,26 @@ func (h *Handler[In, Out]) Invoke(ctx context.Context, payload []byte) ([]byte, 
 // decoded from the stored JSON, so it lacks what JSON does not keep of an Out, for example unexported fields.
 //
 // A replayed [Terminal] error is a [*ReplayedError].
+//
+// # Inside of another execution
+//
+// A handler may call Handle of another one, with the context that it was given. The error then keeps its mark, so that it
+// counts for the outer execution, too, if the outer handler returns it; beside a response of an HTTP handler there is then a
+// marked error. Other errors count for the outer execution like this:
+//
+//   - as [Uncertain]: one after which the inner record is UNKNOWN, [ErrUnknownOutcome], [ErrSuperseded] and [ErrUnreadable],
+//     because the inner effect may have happened
+//   - as [Terminal]: a [*ReplayedError]
+//   - as any other error: those that say that the inner handler did not run now, such as [ErrInProgress], [ErrMismatch] and
+//     [ErrStoreUnavailable]. The policies of the outer handler decide
+//
+// A mark says something about the inner effect only. An outer handler that has had an effect of its own before must not return an
+// inner [NotExecuted] as it is: it marks the error as [Uncertain], and the most cautious mark counts. Marks are removed on
+// the way out of [Handler.Invoke], wherever it is called.
 func (h *Handler[In, Out]) Handle(ctx context.Context, in In) (Out, error) {
-	d := &delivery[In, Out]{work: work[In, Out]{wrapped: &h.wrapped, source: source[In]{in: in, decoded: true}}}
+	d := &delivery[In, Out]{
+		work: work[In, Out]{wrapped: &h.wrapped, source: source[In]{in: in, decoded: true}}, within: execution.Within(ctx),
+	}
 	d.run(ctx)
 	return d.value()
 }

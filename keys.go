@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
@@ -54,10 +55,10 @@ func (k *keys[In]) selected(src *source[In], needed bool) (string, error) {
 	}
 	switch selection.Presence() {
 	case jmespath.Missing:
-		return "", k.missing(sourceKeyPath, needed)
+		return "", k.nothingSelected("", needed)
 	case jmespath.Partial:
 		if !k.partial {
-			return "", k.missing(sourceKeyPath, true) // also where no key is needed: half a key is a mistake, not a choice
+			return "", k.nothingSelected(", of which a part is missing", true) // also where no key is needed: half a key is a mistake, not a choice
 		}
 	case jmespath.Present:
 	}
@@ -66,7 +67,7 @@ func (k *keys[In]) selected(src *source[In], needed bool) (string, error) {
 	}
 	key, err := k.canonical(selection.JSON())
 	if err != nil {
-		return "", k.invalid(sourceKeyPath, "has no canonical form", err)
+		return "", k.invalid(selectedBy(sourceKeyPath, k.keyPath), "has no canonical form", err)
 	}
 	return string(key), nil
 }
@@ -87,7 +88,7 @@ func (k *keys[In]) keyOf(src *source[In], needed bool) (string, error) {
 	key, err := k.key(in)
 	switch {
 	case err != nil:
-		return "", k.invalid(sourceEvent, "was refused by the function of WithKey", err)
+		return "", k.invalid(sourceEvent, "was refused by the function of WithKey"+typeOf(err), err)
 	case key == "":
 		return "", k.missing(sourceEvent, needed)
 	default:
@@ -103,6 +104,28 @@ func (k *keys[In]) missing(source string, needed bool) error {
 	return &MissingKeyError{Operation: k.operation, Source: source}
 }
 
+// nothingSelected is missing, of what the key path selected, or of the whole event.
+func (k *keys[In]) nothingSelected(part string, needed bool) error {
+	switch {
+	case !needed:
+		return nil
+	case k.keyPath == nil:
+		return k.missing(sourceEvent, needed)
+	default:
+		return k.missing(selectedBy(sourceKeyPath, k.keyPath)+part, needed)
+	}
+}
+
+// selectedBy names a selection and its expression, which is configuration and nothing of the event.
+func selectedBy(source string, path *jmespath.Expression) string {
+	const longest = 200
+	expression := path.String()
+	if len(expression) > longest {
+		return fmt.Sprintf("%s %q...", source, expression[:longest])
+	}
+	return fmt.Sprintf("%s %q", source, expression)
+}
+
 func (k *keys[In]) invalid(source, reason string, err error) error {
 	return &InvalidKeyError{Operation: k.operation, Source: source, Reason: reason, Err: err}
 }
@@ -115,7 +138,7 @@ func (k *keys[In]) tenantOf(ctx context.Context, src *source[In]) (string, error
 		return "", err
 	}
 	tenant, err := k.tenant(ctx, in)
-	if err == nil && tenant == "" {
+	if err = quiet(err); err == nil && tenant == "" {
 		err = errNoTenant
 	}
 	if err != nil {
@@ -173,7 +196,7 @@ func (k *keys[In]) covered(src *source[In]) (selection jmespath.Value, err error
 	}
 	presence := selection.Presence()
 	if presence == jmespath.Missing || presence == jmespath.Partial && !k.partial {
-		return selection, k.invalid(sourceFingerprint, "is missing or incomplete", nil)
+		return selection, k.invalid(selectedBy(sourceFingerprint, k.fingerprintPath), "is missing or incomplete", nil)
 	}
 	return selection, nil
 }
@@ -181,7 +204,7 @@ func (k *keys[In]) covered(src *source[In]) (selection jmespath.Value, err error
 // addFingerprintOf adds to h what the user's function selects.
 func (k *keys[In]) addFingerprintOf(h *fingerprint.Hash, in In) error {
 	covered, err := k.fingerprint(in)
-	if err == nil {
+	if err = quiet(err); err == nil {
 		h.String("value")
 		if err = h.Value(covered); err == nil {
 			return nil
@@ -200,7 +223,7 @@ func (k *keys[In]) sharedKey(selection []byte, whole, needed bool) (string, erro
 	case err != nil:
 		return "", k.invalid(sourceKeyPath, err.Error(), err)
 	case key == "":
-		return "", k.missing(sourceKeyPath, needed)
+		return "", k.nothingSelected("", needed)
 	default:
 		return key, nil
 	}

@@ -91,6 +91,36 @@ func TestMissingAndPartlyMissingSelectionsAreRefused(t *testing.T) {
 	}
 }
 
+func TestSelectionThatFoundNothingNamesItsExpression(t *testing.T) {
+	t.Parallel()
+	long := "[" + strings.Repeat("a, ", 100) + "b]"
+	for path, texts := range map[string][2]string{
+		"powertools_json(body).id": {`{"body":"{}"}`, `no idempotency key in the selection of WithKeyPath "powertools_json(body).id"`},
+		"[a, b]":                   {`{"a":"x"}`, `no idempotency key in the selection of WithKeyPath "[a, b]", of which a part is missing`},
+		`"a b"`:                    {`{}`, `no idempotency key in the selection of WithKeyPath "\"a b\""`},
+		long:                       {`{}`, `WithKeyPath "` + long[:200] + `"...`},
+	} {
+		invoke, _, _ := selecting(t, idempotent.WithKeyPath(path))
+		require.ErrorContains(t, invoke(texts[0]), texts[1])
+	}
+	for _, event := range []string{`{"id":1}`, `{"id":1,"a":1}`} {
+		invoke, _, _ := selecting(t, idempotent.WithKeyPath("id"), idempotent.WithFingerprintPath("[a, b]"))
+		require.ErrorContains(t, invoke(event), `the selection of WithFingerprintPath "[a, b]" is missing or incomplete`)
+	}
+	shared := idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "p"})
+	invoke, _, _ := selecting(t, shared, idempotent.WithKeyPath("id"))
+	require.ErrorContains(t, invoke(`{}`), `the selection of WithKeyPath "id"`)
+	invoke, _, _ = selecting(t, shared)
+	require.ErrorContains(t, invoke(`null`), "no idempotency key in the event")
+
+	// The clients of an API are not told how their requests are read.
+	handler := idempotent.Wrap(httpHandler, memory.New(), idempotent.WithKeyPath("powertools_json(body).order"))
+	out, err := handler.Handle(t.Context(), ask{body: "{}"}.v2())
+	require.NoError(t, err)
+	assertProblem(t, ofV2(out), 400, "missing-key")
+	assert.NotContains(t, out.Body, "order")
+}
+
 func TestEventThatTheExpressionFailsOnIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, event := range []string{`{"body":5}`, `{"body":"{"}`, `{"body":"x","body":"y"}`} {
@@ -215,14 +245,20 @@ func TestEventThatDoesNotDecodeAfterItsKeyWasClaimedIsReleased(t *testing.T) {
 	t.Parallel()
 	store := storetest.NewFaulty(memory.New(), nil)
 	executed := 0
+	var event idempotent.Event
 	handler := idempotent.Wrap(func(context.Context, order) (int, error) {
 		executed++
 		return executed, nil
-	}, store, idempotent.WithOperation("test"), idempotent.WithKeyPath("id"))
+	}, store, idempotent.WithOperation("test"), idempotent.WithKeyPath("id"),
+		idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { event = e }))
 	for range 2 {
 		_, err := handler.Invoke(t.Context(), []byte(`{"id":"1","amount":"much"}`))
 		var wrongType *json.UnmarshalTypeError
 		require.ErrorAs(t, err, &wrongType)
+		require.ErrorIs(t, err, idempotent.ErrRefused)
+		assert.Equal(t, idempotent.OutcomeRefused, event.Outcome, "the handler did not run")
+		assert.Equal(t, idempotent.SettledReleased, event.Settlement)
+		assert.Equal(t, err, event.Err)
 	}
 	assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpDelete, storetest.OpClaim, storetest.OpDelete}, store.Ops())
 	assert.Zero(t, executed)

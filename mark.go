@@ -4,7 +4,7 @@ import "github.com/go-idempotent/idempotent/internal/execution"
 
 // NotExecuted marks an error of which the handler knows that nothing happened. The key is released, whatever the
 // policies say, and a retry executes. The mark counts also inside of errors that wrap it, and it is removed before the
-// error reaches Lambda. A nil error stays nil.
+// error reaches Lambda. It reaches an outer execution, see [Handler.Handle]. A nil error stays nil.
 func NotExecuted(err error) error { return execution.Marked(err, execution.NotExecuted) }
 
 // Terminal marks an error that is final. The error is stored, and every retry gets it again, with the same Lambda error
@@ -23,3 +23,6 @@ type ReplayedError struct {
 }
 
 func (e *ReplayedError) Error() string { return e.Message }
+
+// Is reports whether target is what a final failure of another execution is.
+func (e *ReplayedError) Is(target error) bool { return target == execution.ErrFinal }

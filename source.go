@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 
 	"github.com/go-idempotent/idempotent/internal/gateway"
 )
@@ -25,10 +24,10 @@ func (s *source[In]) event() (In, error) {
 		return s.in, nil
 	}
 	if err := json.Unmarshal(s.payload, &s.in); err != nil {
-		// Unmarshal comes first because it does not copy the payload. But it refuses text behind the first value, and
-		// its errors are not those of a Decoder, which lambda.NewHandler uses.
+		// Unmarshal comes first because it does not copy the payload. But it refuses text behind the first value, which
+		// the Decoder of lambda.NewHandler ignores.
 		if err := json.NewDecoder(bytes.NewReader(s.payload)).Decode(&s.in); err != nil {
-			return s.in, err
+			return s.in, decodeErrorOf[In](s.payload, err)
 		}
 	}
 	s.decoded = true
@@ -38,33 +37,11 @@ func (s *source[In]) event() (In, error) {
 // json returns the event as the caller sent it. For an event by value it returns the JSON that encodes it.
 func (s *source[In]) json() ([]byte, error) {
 	if s.payload == nil && s.decoded {
-		return encodeJSON(s.in)
+		text, err := encodeJSON(s.in)
+		if wrong, ok := errors.AsType[*EncodeError](err); ok {
+			wrong.ofEvent = true
+		}
+		return text, err
 	}
 	return s.payload, nil
-}
-
-var errStream = errors.New("idempotent: the result is a stream, which cannot be stored and replayed")
-
-// encodeJSON encodes as lambda.NewHandler does: it does not escape HTML, and writes no newline at the end.
-func encodeJSON(v any) ([]byte, error) {
-	var text written
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(v)
-	// lambda.NewHandler would send this value as a stream.
-	if _, ok := v.(io.Reader); ok && (err != nil || bytes.HasPrefix(text, []byte("{}"))) {
-		return nil, errStream
-	}
-	if err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(text, []byte("\n")), nil
-}
-
-// written collects what is written to it. A json.Encoder writes once, so this takes no more room than the text.
-type written []byte
-
-func (w *written) Write(text []byte) (int, error) {
-	*w = append(*w, text...)
-	return len(text), nil
 }

@@ -121,6 +121,16 @@ func folding(path *jmespath.Expression) *jmespath.Expression {
 	return path.Folding()
 }
 
+// register tells a store that can notice it which types the operation has. Records that another program shares are kept apart
+// by the prefix of their keys.
+func register(c *config, in, out reflect.Type) error {
+	notices, ok := c.store.(store.Registrar)
+	if !ok || c.records != nil {
+		return nil
+	}
+	return naming("Wrap", notices.Register(c.operation, in, out))
+}
+
 // settingsOf returns what the protocol has to know of a handler.
 func settingsOf(c *config) *protocol.Settings {
 	s := &protocol.Settings{
@@ -143,6 +153,12 @@ func shapeOf[In, Out any](c *config, f functions[In, Out], p *problems) (_ shape
 			"and leave the invoke mode of a function URL at BUFFERED", out)
 		return nil, nil
 	}
+	for _, problem := range []string{batchProblem(in), gateway.OfTwo(in, out)} {
+		if problem != "" {
+			p.addf("Wrap: %s", problem)
+			return nil, nil
+		}
+	}
 	family, isHTTP := gateway.FamilyOf[In, Out](c.http.gateway())
 	if (isHTTP || c.shared != nil) && !c.operationSet {
 		c.operation = defaultOperation(p)
@@ -157,6 +173,9 @@ func shapeOf[In, Out any](c *config, f functions[In, Out], p *problems) (_ shape
 			return s, f.storeIf
 		}
 		return s, s.keeps
+	}
+	if problem := resultProblem(out); problem != "" {
+		p.addf("Wrap: %s", problem)
 	}
 	if !c.operationSet && c.shared == nil {
 		p.addf("WithOperation: a handler of %v must name its operation", in)

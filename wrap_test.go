@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -14,7 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/cache"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // problemsOf are what Wrap panics with.
@@ -223,4 +226,102 @@ func TestEnvironmentSwitchOfPowertoolsIsReadWhenWrapping(t *testing.T) {
 	}
 	t.Setenv("POWERTOOLS_IDEMPOTENCY_DISABLED", "maybe")
 	assert.Contains(t, problemsOf(t, func() { newShop(t) })[0], `POWERTOOLS_IDEMPOTENCY_DISABLED: "maybe"`)
+}
+
+// refusedFirst returns the problem of a handler that has no other, whatever options it has or lacks.
+func refusedFirst[In, Out any](t *testing.T) string {
+	t.Helper()
+	handler := func(context.Context, In) (out Out, _ error) { return out, nil }
+	problems := problemsOf(t, func() { idempotent.Wrap(handler, memory.New()) })
+	require.Len(t, problems, 1, "%v", problems)
+	withKey := problemsOf(t, func() { idempotent.Wrap(handler, memory.New(), keyed[In]("k")...) })
+	require.Equal(t, problems, withKey)
+	return problems[0]
+}
+
+func TestEventOfAWholeBatchIsRefusedWhenWrapping(t *testing.T) {
+	t.Parallel()
+	for record, problem := range map[string]string{
+		"events.SQSMessage":          refusedFirst[events.SQSEvent, events.SQSEventResponse](t),
+		"events.KinesisEventRecord":  refusedFirst[events.KinesisEvent, events.KinesisEventResponse](t),
+		"events.DynamoDBEventRecord": refusedFirst[*events.DynamoDBEvent, struct{}](t),
+		"events.SNSEventRecord":      refusedFirst[events.SNSEvent, string](t),
+		"events.KafkaRecord":         refusedFirst[events.KafkaEvent, string](t),
+	} {
+		assert.Contains(t, problem, "is a whole batch")
+		assert.Contains(t, problem, "wrap a handler of one record ("+record+")")
+		assert.Contains(t, problem, `"Batches" in docs/keys.md`)
+	}
+	assert.Contains(t, refusedFirst[events.KinesisTimeWindowEvent, struct{ State string }](t), "events.KinesisEventRecord")
+	assert.Contains(t, refusedFirst[events.DynamoDBTimeWindowEvent, struct{ State string }](t), "events.DynamoDBEventRecord")
+	assert.Contains(t, refusedFirst[events.KinesisFirehoseEvent, events.KinesisFirehoseResponse](t), "events.KinesisFirehoseEventRecord")
+	pages, err := os.ReadFile("docs/keys.md")
+	require.NoError(t, err)
+	assert.Contains(t, string(pages), "\n## Batches\n")
+
+	assert.NotPanics(t, func() {
+		idempotent.Wrap(func(context.Context, events.SQSMessage) (string, error) { return "", nil }, memory.New(), keyed[events.SQSMessage]("k")...)
+		idempotent.Wrap(func(context.Context, events.S3Event) (string, error) { return "", nil }, memory.New(),
+			append(keyed[events.S3Event]("k"), idempotent.WithoutFingerprint())...)
+	})
+}
+
+func TestResponseOfAnotherGatewayIsRefusedWhenWrapping(t *testing.T) {
+	t.Parallel()
+	for want, problem := range map[string]string{
+		"events.APIGatewayProxyResponse":  refusedFirst[events.APIGatewayProxyRequest, events.APIGatewayV2HTTPResponse](t),
+		"events.APIGatewayV2HTTPResponse": refusedFirst[*events.APIGatewayV2HTTPRequest, events.APIGatewayProxyResponse](t),
+		"events.ALBTargetGroupResponse":   refusedFirst[events.ALBTargetGroupRequest, *events.APIGatewayProxyResponse](t),
+		"events.LambdaFunctionURLResponse": refusedFirst[events.LambdaFunctionURLRequest,
+			events.ALBTargetGroupResponse](t),
+	} {
+		assert.Contains(t, problem, "return a "+want)
+	}
+	assert.Equal(t, "Wrap: events.APIGatewayProxyRequest is a request of a REST API, or of an HTTP API with payload format 1.0, "+
+		"and events.APIGatewayV2HTTPResponse a response of an HTTP API with payload format 2.0: return a events.APIGatewayProxyResponse",
+		refusedFirst[events.APIGatewayProxyRequest, events.APIGatewayV2HTTPResponse](t))
+}
+
+// bare is a store without any optional power.
+type bare struct{ store.Store }
+
+func TestTwoHandlersOfOneOperationWithDifferentTypesAreRefused(t *testing.T) {
+	t.Parallel()
+	type refund struct {
+		ID string `json:"id"`
+	}
+	refunds := func(context.Context, refund) (receipt, error) { return receipt{}, nil }
+	texts := func(context.Context, order) (string, error) { return "", nil }
+	pointers := func(context.Context, *order) (*receipt, error) { return &receipt{}, nil }
+	for name, records := range map[string]store.Store{
+		"memory": memory.New(), "a cache": cache.New(memory.New(), 1<<20), "a cache before a store that does not notice": cache.New(bare{memory.New()}, 1<<20),
+	} {
+		idempotent.Wrap(plain, records, keyed[order]("k")...)
+		assert.NotPanics(t, func() { idempotent.Wrap(plain, records, keyed[order]("k")...) }, "the same types, on %s", name)
+		assert.NotPanics(t, func() { idempotent.Wrap(pointers, records, keyed[*order]("k")...) }, "the same JSON, on %s", name)
+		assert.Equal(t, []string{`Wrap: operation "test" has a handler of idempotent_test.order with result idempotent_test.receipt on this store, ` +
+			`and one of idempotent_test.refund with result idempotent_test.receipt cannot share its records: give each an operation of its own`},
+			problemsOf(t, func() { idempotent.Wrap(refunds, records, keyed[refund]("k")...) }), name)
+		assert.Len(t, problemsOf(t, func() { idempotent.Wrap(texts, records, keyed[order]("k")...) }), 1, name)
+		assert.NotPanics(t, func() {
+			idempotent.Wrap(refunds, records, idempotent.WithOperation("refund"), idempotent.WithKey(func(r refund) (string, error) { return r.ID, nil }))
+		}, name)
+	}
+	assert.NotPanics(t, func() {
+		records := bare{memory.New()}
+		idempotent.Wrap(plain, records, keyed[order]("k")...)
+		idempotent.Wrap(texts, records, keyed[order]("k")...)
+	}, "who does not notice says nothing")
+
+	records := memory.New()
+	problemsOf(t, func() { idempotent.Wrap(plain, records, append(keyed[order]("k"), idempotent.WithRetention(0))...) })
+	assert.NotPanics(t, func() { idempotent.Wrap(texts, records, keyed[order]("k")...) }, "what was refused is no handler")
+
+	// Routes tell HTTP handlers apart, and the prefix of their keys those that share records with AWS Powertools.
+	assert.NotPanics(t, func() {
+		idempotent.Wrap(httpHandler, records)
+		idempotent.Wrap(func(context.Context, requestV1) (responseV1, error) { return responseV1{}, nil }, records)
+		idempotent.Wrap(plain, records, idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "a"}))
+		idempotent.Wrap(texts, records, idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "b"}))
+	})
 }

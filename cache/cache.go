@@ -52,6 +52,7 @@ import (
 type Store struct {
 	inner    store.Store
 	maxBytes int
+	handlers store.Handlers // for a store behind that does not notice them
 
 	mu     sync.Mutex
 	bytes  int // of what is kept
@@ -63,6 +64,7 @@ type Store struct {
 var (
 	_ store.Store        = (*Store)(nil)
 	_ store.ResultReader = (*Store)(nil)
+	_ store.Registrar    = (*Store)(nil)
 )
 
 // New returns a store that answers from memory where it can and asks inner where it cannot. It keeps records of up to
@@ -70,17 +72,19 @@ var (
 // result and what it costs to keep it, some 512 bytes; one that is larger than maxBytes is not kept. Go's garbage collector
 // may need as much again.
 //
-// If inner keeps results in parts, it has to implement [store.ResultReader]. Other methods that it has beside those of
-// [store.Store] are not passed on.
+// If inner keeps results in parts, it has to implement [store.ResultReader]. If it is a [store.Registrar], it is asked about
+// handlers; if not, the cache notices those that are wrapped on it. Other methods that inner has beside those of [store.Store]
+// are not passed on.
 //
-// It panics with a [*store.ConfigError] if inner is nil or maxBytes is not positive.
+// It panics with a [*store.ConfigError] if inner is nil, or if maxBytes is less than 1,024, in which not one record with an
+// owner and a small result would fit.
 func New(inner store.Store, maxBytes int) *Store {
 	var problems []string
 	if v := reflect.ValueOf(inner); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		problems = append(problems, "cache.New: the store is nil")
 	}
-	if maxBytes <= 0 {
-		problems = append(problems, fmt.Sprintf("cache.New: %d is no number of bytes to keep records in", maxBytes))
+	if maxBytes < leastBytes {
+		problems = append(problems, fmt.Sprintf("cache.New: %d bytes are less than %d, in which one small record fits", maxBytes, leastBytes))
 	}
 	if len(problems) > 0 {
 		panic(&store.ConfigError{Problems: problems})
@@ -169,6 +173,14 @@ func (s *Store) ReadResult(ctx context.Context, r store.Record) ([]byte, error) 
 		s.learnResult(r, result)
 	}
 	return result, err
+}
+
+// Register implements [store.Registrar].
+func (s *Store) Register(operation string, in, out reflect.Type) error {
+	if notices, ok := s.inner.(store.Registrar); ok {
+		return notices.Register(operation, in, out)
+	}
+	return s.handlers.Register(operation, in, out)
 }
 
 // copied returns r with bytes of its own. Kept bytes are never written again, so they are copied outside the mutex.

@@ -486,12 +486,14 @@ func TestConfiguration(t *testing.T) {
 		maxBytes int
 		want     []string
 	}{
-		"nil store":       {nil, 1, []string{"cache.New: the store is nil"}},
-		"typed nil store": {nilStore, 1, []string{"cache.New: the store is nil"}},
-		"no bytes":        {memory.New(), 0, []string{"cache.New: 0 is no number of bytes to keep records in"}},
-		"negative bytes":  {memory.New(), -16, []string{"cache.New: -16 is no number of bytes to keep records in"}},
+		"nil store":       {nil, 1024, []string{"cache.New: the store is nil"}},
+		"typed nil store": {nilStore, 1024, []string{"cache.New: the store is nil"}},
+		"no bytes":        {memory.New(), 0, []string{"cache.New: 0 bytes are less than 1024, in which one small record fits"}},
+		"negative bytes":  {memory.New(), -16, []string{"cache.New: -16 bytes are less than 1024, in which one small record fits"}},
+		"megabytes":       {memory.New(), 16, []string{"cache.New: 16 bytes are less than 1024, in which one small record fits"}},
+		"nearly enough":   {memory.New(), 1023, []string{"cache.New: 1023 bytes are less than 1024, in which one small record fits"}},
 		"both": {nil, -1, []string{
-			"cache.New: the store is nil", "cache.New: -1 is no number of bytes to keep records in",
+			"cache.New: the store is nil", "cache.New: -1 bytes are less than 1024, in which one small record fits",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -503,4 +505,10 @@ func TestConfiguration(t *testing.T) {
 			cache.New(c.inner, c.maxBytes)
 		})
 	}
+}
+
+func TestTheSmallestCacheHoldsARecord(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, memory.New(), 1024)
+	f.remembers(f.executes("charge#1", `{"id":"ch_1","amount":1999}`))
 }

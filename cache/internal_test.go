@@ -52,7 +52,7 @@ func TestNothingPilesUp(t *testing.T) {
 
 func TestAStoreThatPanicsLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
-	s := New(struct{ store.Store }{}, 1000)
+	s := New(struct{ store.Store }{}, leastBytes)
 	for _, call := range []func(){
 		func() { _, _, _ = s.Claim(t.Context(), store.Record{}, time.Time{}) },
 		func() { _, _, _ = s.Swap(t.Context(), store.Record{}, store.Record{}) },

@@ -15,6 +15,10 @@ import (
 // order of use and in the index.
 const overhead = 512
 
+// leastBytes is the smallest cache: with less it would hold nothing, whatever happens. A record of this module has some 200 bytes of
+// texts.
+const leastBytes = 1 << 10
+
 // size is what a record counts in bytes.
 func size(r store.Record) int {
 	texts := len(r.Key) + len(r.Owner) + len(r.Fingerprint) + len(r.Seal) + len(r.Reason) + len(r.Parts)

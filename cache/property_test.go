@@ -22,7 +22,7 @@ func TestNobodyCanTellACacheFromItsStore(t *testing.T) {
 		behind := &spy{inner: newParted()}
 		p := &pair{
 			T: t, now: start, plain: newParted(), seen: make(map[string]store.Record),
-			cache: cache.New(behind, rapid.SampledFrom([]int{1, 700, 1500, 4000, 1 << 20}).Draw(t, "bytes")),
+			cache: cache.New(behind, rapid.SampledFrom([]int{1024, 1500, 4000, 1 << 20}).Draw(t, "bytes")),
 		}
 		for n := range rapid.IntRange(1, 60).Draw(t, "calls") {
 			behind.calls()

@@ -14,12 +14,14 @@ import (
 // nothingWritten says of a call that it was no write, or that the write was not begun.
 const nothingWritten = true
 
-// attempts watches the attempts that a client makes of one write. The client retries inside the call and reports only how
-// the last attempt ended; whether the write can have been applied depends on all of them. The zero value is ready, and
-// watches one call.
+// attempts watches the attempts that a client makes of one call. The client retries inside the call and reports only how
+// the last attempt ended; whether a write can have been applied depends on all of them. If the context ends while the client
+// waits for the next attempt, it does not even report that. The zero value is ready, and watches one call.
 type attempts struct {
-	seen atomic.Bool  // the client lets us watch
-	open atomic.Int32 // attempts that were applied, or may have been, or may still be
+	seen   atomic.Bool           // the client lets us watch
+	open   atomic.Int32          // attempts that were applied, or may have been, or may still be
+	failed atomic.Pointer[error] // how the last attempt failed by itself
+	waits  atomic.Bool           // that was the last thing that happened
 }
 
 // observe is passed to the client with the call.
@@ -35,12 +37,40 @@ func (a *attempts) attempt(ctx context.Context, in middleware.DeserializeInput, 
 	out middleware.DeserializeOutput, metadata middleware.Metadata, err error,
 ) {
 	a.open.Add(1)
+	a.waits.Store(false)
 	out, metadata, err = next.HandleDeserialize(ctx, in)
 	if neverSent(err) || answeredNotApplied(err) {
 		a.open.Add(-1)
 	}
+	if _, refused := refusal(err); err != nil && !refused && ctx.Err() == nil {
+		failed := err // the result stays where it is
+		a.failed.Store(&failed)
+		a.waits.Store(true)
+	}
 	return out, metadata, err
 }
+
+// explained returns the error of a call that its context ended together with how the attempt before failed, if one did.
+func (a *attempts) explained(err error) error {
+	failed := a.failed.Load()
+	if failed == nil || !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &endedError{ended: err, before: *failed, waiting: a.waits.Load()}
+}
+
+// endedError is how a call ended that its context ended after an attempt that had failed.
+type endedError struct {
+	ended, before error
+	// waiting is true if no other attempt was begun.
+	waiting bool
+}
+
+func (e *endedError) Error() string {
+	return e.ended.Error() + "; the attempt before failed: " + e.before.Error()
+}
+
+func (e *endedError) Unwrap() []error { return []error{e.ended, e.before} }
 
 // notApplied reports whether no attempt was applied or can still be. It is meant for calls that failed or were refused.
 func (a *attempts) notApplied() bool {

@@ -5,13 +5,17 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/internal/dynamolocal"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -114,4 +118,58 @@ func TestDeleteRefusedAfterALostAttemptIsUnknown(t *testing.T) {
 	deleted, err = s.Delete(t.Context(), record("k"))
 	require.NoError(t, err, "every attempt was answered")
 	require.False(t, deleted)
+}
+
+// TestCallThatEndsWhileTheClientWaitsSaysWhyItWaited: the client pauses between its attempts, and of a context that ends
+// meanwhile it returns nothing else.
+func TestCallThatEndsWhileTheClientWaitsSaysWhyItWaited(t *testing.T) {
+	t.Parallel()
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, closed.Close())
+	patient := func(o *dynamodb.Options) {
+		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
+			o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return time.Hour, nil })
+		})
+	}
+	answering := func(r reply) *dynamodb.Client {
+		return scriptedClient(&transport{answer: func(int, *http.Request, request) (*http.Response, error) { return r.send() }}, patient)
+	}
+	for name, c := range map[string]struct {
+		client     *dynamodb.Client
+		kind       store.Failure
+		notApplied bool
+		text       string
+	}{
+		"nobody listens": {dynamolocal.Client("http://"+closed.Addr().String(), patient), store.FailureUnavailable, true, "connection refused"},
+		"throttled":      {answering(throttled), store.FailureThrottled, true, "Rate exceeded"},
+		"broken":         {answering(broken), store.FailureUnavailable, false, "InternalServerError"},
+		"lost":           {answering(lost), store.FailureUnavailable, false, "unexpected EOF"},
+		"a proxy's page": {answering(reply{status: http.StatusBadGateway, body: secret}), store.FailureUnavailable, false, "status 502"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := dynamo.New(c.client, table)
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			var errs [5]error
+			var calls sync.WaitGroup
+			calls.Go(func() { _, _, errs[0] = s.Claim(ctx, record("k"), claimTime) })
+			calls.Go(func() { _, _, errs[1] = s.Swap(ctx, record("k"), completion(record("k"), []byte(`"x"`))) })
+			calls.Go(func() { _, errs[2] = s.Delete(ctx, record("k")) })
+			calls.Go(func() { _, _, errs[3] = s.Get(ctx, "k") })
+			calls.Go(func() {
+				r := completion(record("k"), []byte("x"))
+				r.Result, r.Parts = nil, "1:1"
+				_, errs[4] = s.ReadResult(ctx, r)
+			})
+			calls.Wait()
+			for i, op := range []string{"claim", "swap", "delete", "get", "read result"} {
+				requireStoreError(t, errs[i], op, c.kind, c.notApplied || i >= 3)
+				require.ErrorContains(t, errs[i], c.text)
+				require.ErrorIs(t, errs[i], context.DeadlineExceeded)
+				requireNoSecret(t, errs[i])
+			}
+		})
+	}
 }

@@ -26,6 +26,9 @@ type Describer interface {
 // is a [*store.Error] with Op "check": Kind is FailureMissingTable if there is none, FailureAccessDenied if
 // one of the two actions is not allowed, in which case nothing is said about the request path.
 func (s *Store) Check(ctx context.Context) error {
+	if s.unmade() {
+		return &store.ConfigError{Problems: []string{errUnmade.Error()}}
+	}
 	d, ok := s.client.(Describer)
 	if !ok {
 		return &store.ConfigError{Problems: []string{

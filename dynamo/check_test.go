@@ -133,3 +133,24 @@ func TestCheckWithAClientThatCannotDescribe(t *testing.T) {
 	require.ErrorAs(t, dynamo.New(shelf{}, table).Check(t.Context()), &ce)
 	require.Contains(t, ce.Problems[0], `table "idempotency" cannot be checked: client dynamo_test.shelf has no DescribeTable`)
 }
+
+// TestTableWithAnotherKeySaysWhatToRun: the answers of DynamoDB name an attribute, but not what is expected of it.
+func TestTableWithAnotherKeySaysWhatToRun(t *testing.T) {
+	t.Parallel()
+	for _, message := range []string{
+		"The provided key element does not match the schema",
+		"One or more parameter values were invalid: Missing the key pk in the item",
+		"One of the required keys was not given a value",
+		"One or more parameter values were invalid: Type mismatch for key id expected: N actual: S",
+	} {
+		for op, err := range everyWrite(failure(http.StatusBadRequest, "ValidationException", message)) {
+			requireStoreError(t, err, op, store.FailureRejected, true)
+			require.ErrorContains(t, err, `table "idempotency" has another key than this store expects, run Store.Check: `)
+			require.ErrorContains(t, err, message)
+		}
+	}
+	for op, err := range everyWrite(failure(http.StatusBadRequest, "ValidationException", "Something else: "+secret)) {
+		requireStoreError(t, err, op, store.FailureRejected, true)
+		require.NotContains(t, err.Error(), "another key", "nobody knows what it is about")
+	}
+}

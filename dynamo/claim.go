@@ -17,6 +17,9 @@ import (
 // See https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html.
 func (s *Store) Claim(ctx context.Context, r store.Record, now time.Time) (held store.Record, claimed bool, err error) {
 	const op = "claim"
+	if err := s.ready(op); err != nil {
+		return store.Record{}, false, err
+	}
 	c, err := s.place(ctx, op, r)
 	if err != nil {
 		return store.Record{}, false, err

@@ -26,15 +26,34 @@ func refusal(err error) (old item, refused bool) {
 }
 
 func (s *Store) storeError(op string, err error, notApplied bool) error {
-	kind := kindOf(err)
-	cause := speakable(err, kind)
+	kind, cause := understood(err)
 	switch kind { //nolint:exhaustive // where the answer does not say which table it is about
 	case store.FailureMissingTable:
 		cause = fmt.Errorf("table %q: %w", s.table, cause)
 	case store.FailureRejected:
+		if quotesNothing(errorMessage(cause)) {
+			cause = fmt.Errorf("table %q has another key than this store expects, run Store.Check: %w", s.table, cause)
+			break
+		}
 		cause = fmt.Errorf("table %q, whose key Check verifies: %w", s.table, cause)
 	}
 	return &store.Error{Op: op, Kind: kind, NotApplied: notApplied, Err: cause}
+}
+
+// understood returns what kind of failure an error is, and the error without anything that was written or read. A call that ended
+// while the client waited for its next attempt failed as the attempt before did.
+func understood(err error) (store.Failure, error) {
+	ended, ok := err.(*endedError) //nolint:errorlint // it is never wrapped before
+	if !ok {
+		kind := kindOf(err)
+		return kind, speakable(err, kind)
+	}
+	kind := kindOf(ended.before)
+	cause := &endedError{ended: ended.ended, before: speakable(ended.before, kind)}
+	if !ended.waiting {
+		kind = kindOf(ended.ended)
+	}
+	return kind, cause
 }
 
 // kindOf tells failures apart by what DynamoDB answered; without an answer by how the call ended.
@@ -161,10 +180,14 @@ func speakable(err error, kind store.Failure) error {
 		code = "unreadable answer"
 	}
 	withheld := &smithy.GenericAPIError{Code: code, Message: "(message withheld)"}
-	oe, isOperation := errors.AsType[*smithy.OperationError](err)
 	re, isResponse := errors.AsType[*awshttp.ResponseError](err)
-	if !isOperation || !isResponse {
+	if !isResponse {
 		return withheld
 	}
-	return fmt.Errorf("%s: status %d, request id %q: %w", oe.OperationName, re.HTTPStatusCode(), re.RequestID, withheld)
+	answer := fmt.Errorf("status %d, request id %q: %w", re.HTTPStatusCode(), re.RequestID, withheld)
+	oe, isOperation := errors.AsType[*smithy.OperationError](err)
+	if !isOperation { // one attempt of it
+		return answer
+	}
+	return fmt.Errorf("%s: %w", oe.OperationName, answer)
 }

@@ -1,12 +1,16 @@
 package dynamo_test
 
 import (
+	"bytes"
+	"context"
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -77,4 +81,37 @@ func TestTablesThatAreRefused(t *testing.T) {
 	} {
 		require.Panics(t, func() { dynamo.New(shelf{}, name) }, name)
 	}
+}
+
+// TestZeroStoreSaysSo: a Store that New has not made has no client and no table.
+func TestZeroStoreSaysSo(t *testing.T) {
+	t.Parallel()
+	var none *dynamo.Store
+	for name, s := range map[string]*dynamo.Store{"zero": {}, "nil": none} {
+		_, _, claim := s.Claim(t.Context(), record("k"), claimTime)
+		_, _, large := s.Claim(t.Context(), completion(record("k"), bytes.Repeat([]byte("x"), 10_000)), claimTime)
+		_, _, swap := s.Swap(t.Context(), record("k"), completion(record("k"), bytes.Repeat([]byte("x"), 10_000)))
+		_, del := s.Delete(t.Context(), record("k"))
+		_, _, get := s.Get(t.Context(), "k")
+		_, read := s.ReadResult(t.Context(), completion(record("k"), []byte("x")))
+		for op, err := range map[string]error{"claim": claim, "swap": swap, "delete": del, "get": get, "read result": read} {
+			requireStoreError(t, err, op, store.FailureRejected, true)
+			require.ErrorContains(t, err, "dynamo.New has not made this Store", name)
+		}
+		requireStoreError(t, large, "claim", store.FailureRejected, true)
+		var config *store.ConfigError
+		require.ErrorAs(t, s.Check(t.Context()), &config, name)
+		require.Equal(t, []string{"dynamo.New has not made this Store: its zero value is not usable"}, config.Problems)
+	}
+
+	require.PanicsWithError(t, "idempotent: configuration: Wrap: dynamo.New has not made this Store: its zero value is not usable", func() {
+		idempotent.Wrap(func(context.Context, bill) (string, error) { return "", nil }, new(dynamo.Store),
+			idempotent.WithOperation("o"), idempotent.WithKey(func(b bill) (string, error) { return b.ID, nil }))
+	})
+	h := idempotent.Wrap(func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		panic("executes")
+	}, new(dynamo.Store))
+	out, err := h.Invoke(t.Context(), []byte(`{"headers":{"idempotency-key":"k"},"rawPath":"/","requestContext":{"http":{"method":"POST"}}}`))
+	require.NoError(t, err)
+	require.Contains(t, string(out), `"statusCode":503`)
 }

@@ -92,12 +92,13 @@ func (s *Store) writeBatch(ctx context.Context, op string, writes []types.WriteR
 	var b backoff
 	for {
 		var out *dynamodb.BatchWriteItemOutput
+		var a attempts
 		err := patiently(ctx, len(writes)*partSize, func(ctx context.Context) (err error) {
 			out, err = s.client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
 				RequestItems: map[string][]types.WriteRequest{s.table: writes},
-			})
+			}, a.observe)
 			if err != nil {
-				return s.storeError(op, err, nothingWritten)
+				return s.storeError(op, a.explained(err), nothingWritten)
 			}
 			return nil
 		})

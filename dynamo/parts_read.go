@@ -13,12 +13,16 @@ import (
 // ReadResult reads the parts of a record consistently and verifies that together they are the result that its commit
 // names.
 func (s *Store) ReadResult(ctx context.Context, r store.Record) ([]byte, error) {
+	const op = "read result"
+	if err := s.ready(op); err != nil {
+		return nil, err
+	}
 	list, encoding := splitParts(r.Parts)
 	l, ok := parsePartList(list)
 	if !ok {
 		return nil, unreadable("attribute %q of type S is malformed", s.attr.parts.name)
 	}
-	stored, err := s.readParts(ctx, r, l)
+	stored, err := s.readParts(ctx, op, r, l)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +39,7 @@ func (s *Store) ReadResult(ctx context.Context, r store.Record) ([]byte, error) 
 }
 
 // readParts reads what the parts hold, batch by batch, so that no more than one of them is in memory beside it.
-func (s *Store) readParts(ctx context.Context, r store.Record, l partList) ([]byte, error) {
+func (s *Store) readParts(ctx context.Context, op string, r store.Record, l partList) ([]byte, error) {
 	stored := make([]byte, 0, l.size)
 	for first := 1; first <= l.count; first += readBatch {
 		keys := make([]item, min(readBatch, l.count-first+1))
@@ -43,7 +47,7 @@ func (s *Store) readParts(ctx context.Context, r store.Record, l partList) ([]by
 			keys[i] = s.attr.key(partKey(r, first+i))
 		}
 		found := make(map[string][]byte, len(keys))
-		if err := s.readBatch(ctx, keys, found); err != nil {
+		if err := s.readBatch(ctx, op, keys, found); err != nil {
 			return nil, err
 		}
 		for n := first; n < first+len(keys); n++ {
@@ -59,17 +63,17 @@ func (s *Store) readParts(ctx context.Context, r store.Record, l partList) ([]by
 
 // readBatch reads items until DynamoDB has processed all keys; those that do not exist are not found. See
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html.
-func (s *Store) readBatch(ctx context.Context, keys []item, found map[string][]byte) error {
-	const op = "read result"
+func (s *Store) readBatch(ctx context.Context, op string, keys []item, found map[string][]byte) error {
 	var b backoff
 	for {
 		var out *dynamodb.BatchGetItemOutput
+		var a attempts
 		err := patiently(ctx, len(keys)*partSize, func(ctx context.Context) (err error) {
 			out, err = s.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
 				RequestItems: map[string]types.KeysAndAttributes{s.table: {Keys: keys, ConsistentRead: aws.Bool(true)}},
-			})
+			}, a.observe)
 			if err != nil {
-				return s.storeError(op, err, nothingWritten)
+				return s.storeError(op, a.explained(err), nothingWritten)
 			}
 			return nil
 		})

@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"errors"
+	"reflect"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -21,8 +22,8 @@ type Client interface {
 	BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
 }
 
-// Store is a [store.Store] on a DynamoDB table. Make one with [New]; the zero value is not usable. It is immutable
-// and safe for concurrent use, and one store serves any number of handlers.
+// Store is a [store.Store] on a DynamoDB table. Make one with [New]; every method of the zero value returns an error. It is
+// safe for concurrent use, and one store serves any number of handlers.
 //
 // Errors are [*store.UnreadableError] and [*store.Error]; their texts carry neither keys nor results.
 type Store struct {
@@ -34,11 +35,13 @@ type Store struct {
 	plainLimit  int
 	compression bool
 	gzip        compressor
+	handlers    store.Handlers
 }
 
 var (
 	_ store.Store        = (*Store)(nil)
 	_ store.ResultReader = (*Store)(nil)
+	_ store.Registrar    = (*Store)(nil)
 )
 
 // New returns a store on the table, given by its name or ARN. It sends nothing; see [Store.Check].
@@ -56,19 +59,45 @@ func New(client Client, table string, opts ...Option) *Store {
 	return s
 }
 
+// Register implements [store.Registrar]: it notices what is wrapped on this Store, and not what is wrapped on another one with the
+// same table.
+func (s *Store) Register(operation string, in, out reflect.Type) error {
+	if s.unmade() {
+		return errUnmade
+	}
+	return s.handlers.Register(operation, in, out)
+}
+
+var errUnmade = errors.New("dynamo.New has not made this Store: its zero value is not usable")
+
+// unmade reports whether this is the zero value, or none at all.
+func (s *Store) unmade() bool { return s == nil || s.client == nil }
+
+// ready is the error of a call of a Store that New has not made.
+func (s *Store) ready(op string) error {
+	if s.unmade() {
+		return &store.Error{Op: op, Kind: store.FailureRejected, NotApplied: nothingWritten, Err: errUnmade}
+	}
+	return nil
+}
+
 // Get reads the record with one consistent GetItem.
 func (s *Store) Get(ctx context.Context, key string) (r store.Record, found bool, err error) {
 	return s.get(ctx, "get", key)
 }
 
 func (s *Store) get(ctx context.Context, op, key string) (r store.Record, found bool, err error) {
+	if err := s.ready(op); err != nil {
+		return store.Record{}, false, err
+	}
+	var a attempts
 	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName:      aws.String(s.table),
 		Key:            s.attr.key(key),
 		ConsistentRead: aws.Bool(true),
-	})
+	}, a.observe)
 	if err != nil {
-		return store.Record{}, false, s.storeError(op, err, nothingWritten)
+		return store.Record{}, false, s.storeError(op, a.explained(err), nothingWritten)
 	}
 	if len(out.Item) == 0 {
 		return store.Record{}, false, nil
@@ -85,7 +114,7 @@ func (s *Store) written(ctx context.Context, op, key string, a *attempts, err er
 	}
 	old, refused := refusal(err)
 	if !refused {
-		return store.Record{}, false, s.storeError(op, err, a.notApplied())
+		return store.Record{}, false, s.storeError(op, a.explained(err), a.notApplied())
 	}
 	if len(old) > 0 {
 		held, err = s.decode(key, old)

@@ -19,6 +19,9 @@ import (
 // See https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html.
 func (s *Store) Swap(ctx context.Context, seen, next store.Record) (held store.Record, swapped bool, err error) {
 	const op = "swap"
+	if err := s.ready(op); err != nil {
+		return store.Record{}, false, err
+	}
 	e := newExpression()
 	e.sameAs(s.attr, seen)
 	e.neverShorter(s.attr, seen, next)
@@ -66,6 +69,10 @@ var errEarlierAttempt = errors.New("the record is gone or another one, but an at
 //
 // See https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteItem.html.
 func (s *Store) Delete(ctx context.Context, seen store.Record) (deleted bool, err error) {
+	const op = "delete"
+	if err := s.ready(op); err != nil {
+		return false, err
+	}
 	e := newExpression()
 	e.sameAs(s.attr, seen)
 	var a attempts
@@ -81,9 +88,9 @@ func (s *Store) Delete(ctx context.Context, seen store.Record) (deleted bool, er
 	}
 	if _, refused := refusal(err); refused && a.seen.Load() && a.open.Load() > 0 {
 		// An earlier attempt of this call may have deleted the record that was seen.
-		return false, s.storeError("delete", errEarlierAttempt, false)
+		return false, s.storeError(op, errEarlierAttempt, false)
 	} else if refused {
 		return false, nil
 	}
-	return false, s.storeError("delete", err, a.notApplied())
+	return false, s.storeError(op, a.explained(err), a.notApplied())
 }

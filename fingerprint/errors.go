@@ -1,6 +1,9 @@
 package fingerprint
 
-import "strconv"
+import (
+	"encoding/json"
+	"strconv"
+)
 
 // SyntaxError reports why a JSON text has no canonical form. It names a place and a rule, never content of the
 // document, so it may be logged and returned to a client. Every error of [Canonical] and [CanonicalRFC8785] is a
@@ -43,3 +46,20 @@ const (
 	reasonSurrogate = "surrogate without its other half"
 	reasonLiteral   = "expected true, false or null"
 )
+
+// encodeError is an error of encoding/json. Its text holds nothing of what was encoded: the error of a MarshalJSON may quote it,
+// and that of a json.Number does.
+type encodeError struct{ err error }
+
+func (e encodeError) Error() string {
+	switch err := e.err.(type) { //nolint:errorlint // what it wraps may be of the user's own
+	case *json.UnsupportedTypeError, *json.UnsupportedValueError:
+		return err.Error()
+	case *json.MarshalerError:
+		return "json: the encoder of " + err.Type.String() + " failed"
+	default:
+		return "json: it cannot be encoded"
+	}
+}
+
+func (e encodeError) Unwrap() error { return e.err }

@@ -118,11 +118,11 @@ func (h *Hash) canonical(doc []byte, as form) error {
 //
 // It returns an error that wraps the one of encoding/json for what cannot be encoded (a channel, NaN), or a
 // [*SyntaxError], with an offset in the encoding, if that has no canonical form (a [json.RawMessage] with duplicate
-// keys). The Hash is then as it was before.
+// keys). Its text holds nothing of v, unlike some of encoding/json. The Hash is then as it was before.
 func (h *Hash) Value(v any) error {
 	doc, err := json.Marshal(v)
 	if err != nil {
-		return fmt.Errorf("fingerprint: encode %T: %w", v, err)
+		return fmt.Errorf("fingerprint: encode %T: %w", v, encodeError{err})
 	}
 	if err := h.JSON(doc); err != nil {
 		return fmt.Errorf("%w, in the encoding of %T", err, v)

@@ -15,7 +15,7 @@ import (
 //
 // The attributes are those of [idempotent.Event] that say something: operation, outcome, record (the record key, which
 // holds a digest and no key), settlement, reason, attempt, recovered, claim, wait, handle and settle (durations), bytes (of the
-// result), error, store_error. The errors of this module hold neither keys nor payloads; the handler's own are its own.
+// result), error, store_error. The texts of errors of this module hold neither keys nor payloads; the handler's own are its own.
 func Slog(logger *slog.Logger) func(context.Context, idempotent.Event) {
 	return func(ctx context.Context, e idempotent.Event) {
 		l := logger

@@ -73,6 +73,11 @@ func IsUnprotected(ctx context.Context) bool {
 	return says
 }
 
+// Within reports whether a context belongs to a delivery, protected or not.
+func Within(ctx context.Context) bool {
+	return ctx.Value(claimKey{}) != nil
+}
+
 // DerivedKey returns the idempotency key for one downstream effect, a UUID in text form. It is the same for every
 // attempt of one request.
 func (c Claim) DerivedKey(name string) string {

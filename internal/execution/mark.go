@@ -1,5 +1,7 @@
 package execution
 
+import "errors"
+
 // Mark is what a handler says about an error that it returns.
 type Mark int
 
@@ -13,6 +15,15 @@ const (
 	Terminal
 	// Uncertain: the downstream may have acted.
 	Uncertain
+)
+
+// ErrFinal and ErrMayHaveHappened are what errors of the root package that tell of another execution answer to in their method
+// Is. A handler that returns one of them has called another handler.
+var (
+	// ErrFinal: that execution ended with a stored failure.
+	ErrFinal = errors.New("the failure of another execution is final")
+	// ErrMayHaveHappened: that execution may have had its effect.
+	ErrMayHaveHappened = errors.New("another execution may have had its effect")
 )
 
 // markedError carries a mark beside the handler's error. Its text is that of the error.
@@ -35,10 +46,7 @@ func Marked(err error, m Mark) error {
 // MarkOf returns the most cautious of all marks in the tree of err, wherever it stands: an effect that may have happened
 // outweighs one that certainly did not.
 func MarkOf(err error) Mark {
-	found := Unmarked
-	if m, ok := err.(*markedError); ok { //nolint:errorlint // what it wraps follows
-		found = m.mark
-	}
+	found := markOf(err)
 	switch wrapper := err.(type) { //nolint:errorlint // the whole tree is walked
 	case interface{ Unwrap() error }:
 		found = max(found, MarkOf(wrapper.Unwrap()))
@@ -48,6 +56,22 @@ func MarkOf(err error) Mark {
 		}
 	}
 	return found
+}
+
+// markOf returns the mark of an error itself.
+func markOf(err error) Mark {
+	if m, ok := err.(*markedError); ok { //nolint:errorlint // what it wraps follows
+		return m.mark
+	}
+	tells, ok := err.(interface{ Is(target error) bool })
+	switch {
+	case ok && tells.Is(ErrMayHaveHappened):
+		return Uncertain
+	case ok && tells.Is(ErrFinal):
+		return Terminal
+	default:
+		return Unmarked
+	}
 }
 
 // Stripped returns the handler's own error value. Lambda reports the outermost type as the error type, and retry rules

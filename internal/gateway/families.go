@@ -2,7 +2,9 @@ package gateway
 
 import (
 	"cmp"
+	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -92,12 +94,53 @@ func conversion[V, T any]() (read func(V) (T, bool), write func(T) V, ok bool) {
 	}
 }
 
+// pairs are the types of each family, and whose they are.
+func pairs() []pair {
+	return []pair{
+		{reflect.TypeFor[events.APIGatewayV2HTTPRequest](), reflect.TypeFor[events.APIGatewayV2HTTPResponse](), "an HTTP API with payload format 2.0"},
+		{reflect.TypeFor[events.APIGatewayProxyRequest](), reflect.TypeFor[events.APIGatewayProxyResponse](), "a REST API, or of an HTTP API with payload format 1.0,"},
+		{reflect.TypeFor[events.LambdaFunctionURLRequest](), reflect.TypeFor[events.LambdaFunctionURLResponse](), "a function URL"},
+		{reflect.TypeFor[events.ALBTargetGroupRequest](), reflect.TypeFor[events.ALBTargetGroupResponse](), "a load balancer"},
+	}
+}
+
+type pair struct {
+	request, response reflect.Type
+	of                string
+}
+
+// OfTwo says that a handler takes the request of one family and returns the response of another. It is empty if the handler does
+// not.
+func OfTwo(in, out reflect.Type) string {
+	in, out = valueOf(in), valueOf(out)
+	var takes, returns pair
+	for _, p := range pairs() {
+		if p.request == in {
+			takes = p
+		}
+		if p.response == out {
+			returns = p
+		}
+	}
+	if takes.of == "" || returns.of == "" || takes == returns {
+		return ""
+	}
+	return fmt.Sprintf("%v is a request of %s and %v a response of %s: return a %v",
+		in, takes.of, out, strings.TrimSuffix(returns.of, ","), takes.response)
+}
+
+// valueOf returns the type behind a pointer.
+func valueOf(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer {
+		return t.Elem()
+	}
+	return t
+}
+
 // HasStatus reports whether a type is a response of some gateway, of a supported family or not: a struct of package events
 // with a status, or a pointer to one.
 func HasStatus(out reflect.Type) bool {
-	if out.Kind() == reflect.Pointer {
-		out = out.Elem()
-	}
+	out = valueOf(out)
 	if out.Kind() != reflect.Struct || out.PkgPath() != reflect.TypeFor[events.APIGatewayProxyResponse]().PkgPath() {
 		return false
 	}

@@ -1,0 +1,424 @@
+package idempotent_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/observe"
+)
+
+// secret stands for everything that a payload may hold. It is a number, too, and may be part of any text. told are the forms
+// in which it must not come back: its digits, also with a point behind the first of them, and its base64.
+const secret = "4111222233334444"
+
+var told = []string{"111222233334", base64.StdEncoding.EncodeToString([]byte(secret))[:12]}
+
+// TestNoErrorProblemOrLogRepeatsThePayload puts the secret into every place of events of every kind: as a text, a number, a
+// member, an element and a name, into bodies, and at the end of a payload that is cut off.
+func TestNoErrorProblemOrLogRepeatsThePayload(t *testing.T) {
+	t.Parallel()
+	for name, h := range listeners() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			failed := 0
+			for place, payload := range h.spoiled() {
+				failed += overhear(t, h, place, payload)
+			}
+			require.NotZero(t, failed, "some of these payloads fail")
+		})
+	}
+}
+
+// FuzzNoErrorProblemOrLogRepeatsThePayload puts the secret anywhere into anything.
+func FuzzNoErrorProblemOrLogRepeatsThePayload(f *testing.F) {
+	all := listeners()
+	names := slices.Sorted(maps.Keys(all))
+	for i, name := range names {
+		for _, event := range all[name].events {
+			for at := 0; at < len(event); at += 29 {
+				f.Add(uint8(i), []byte(event), uint16(at), at%2 == 0)
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, which uint8, payload []byte, at uint16, cut bool) {
+		name := names[int(which)%len(names)]
+		i := min(int(at), len(payload))
+		with := slices.Concat(payload[:i], []byte(secret))
+		if !cut {
+			with = append(with, payload[i:]...)
+		}
+		overhear(t, all[name], name, with)
+	})
+}
+
+// overhear delivers a payload, and fails if anything that the library says has the secret. It returns 1 if something failed.
+func overhear(t *testing.T, h listener, place string, payload []byte) (failed int) {
+	t.Helper()
+	var log, metrics bytes.Buffer
+	answer, err := h.wrap(idempotent.WithObserver(observe.All(
+		observe.Slog(slog.New(slog.NewJSONHandler(&log, nil))), observe.Slog(slog.New(slog.NewTextHandler(&log, nil))),
+		observe.EMF(&metrics),
+	))).Invoke(t.Context(), payload)
+	said := map[string]string{"log": log.String(), "metrics": metrics.String()}
+	if err != nil {
+		failed = 1
+		said["error"], said["verbose error"] = err.Error(), fmt.Sprintf("%+v", err)
+		require.NotContains(t, err.Error(), "invalid character '", "not even one character of it")
+		if decode, ok := errors.AsType[*idempotent.DecodeError](err); ok {
+			for e := error(decode); e != nil; e = errors.Unwrap(e) {
+				said["cause "+fmt.Sprintf("%T", e)] = e.Error()
+			}
+		}
+	}
+	if document, is := problemIn(answer); is {
+		failed = 1
+		said["problem"] = document
+	}
+	for where, text := range said {
+		for _, form := range told {
+			require.NotContains(t, text, form, "%s: the %s, of %s", place, where, payload)
+		}
+	}
+	return failed
+}
+
+// problemIn returns the problem document of an answer without its instance, which is the path of the request and its id.
+func problemIn(answer []byte) (document string, is bool) {
+	var response struct {
+		Headers           map[string]string
+		MultiValueHeaders map[string][]string
+		Body              string
+	}
+	if json.Unmarshal(answer, &response) != nil {
+		return "", false
+	}
+	kind := response.Headers["Content-Type"] + strings.Join(response.MultiValueHeaders["Content-Type"], "")
+	var members map[string]any
+	if !strings.HasPrefix(kind, "application/problem+json") || json.Unmarshal([]byte(response.Body), &members) != nil {
+		return "", false
+	}
+	delete(members, "instance")
+	return fmt.Sprint(members, response.Headers), true
+}
+
+// listener is a handler that is given the secret, and events that it takes.
+type listener struct {
+	wrap   func(opts ...idempotent.Option) invoker
+	events []string
+}
+
+// listeners are handlers of every kind, whose functions quote what they do not like.
+func listeners() map[string]listener {
+	const body = `{"order":"o-1","amount":5,"when":"2026-01-01T00:00:00Z","items":[{"card":"x"}]}`
+	asks := []ask{
+		{key: "k-1", body: body, query: "a=1", header: map[string]string{"sent-at": "Tue, 01 Jan 2030 00:00:00 GMT"}},
+		{key: "k-1", body: base64.StdEncoding.EncodeToString([]byte(body)), base64: true},
+	}
+	var v2, v1, url, alb []string
+	for _, a := range asks {
+		of2, of1 := a.v2(), a.v1()
+		of2.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{
+			JWT: &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{Claims: map[string]string{"iss": "i", "sub": "s"}},
+		}
+		of1.RequestContext.Authorizer = map[string]any{"principalId": "p"}
+		v2, v1 = append(v2, spare(of2)), append(v1, spare(of1))
+		url, alb = append(url, spare(a.url())), append(alb, spare(a.alb()))
+	}
+	all := map[string]listener{
+		"HTTP API":      {listening[requestV2](responseV2{StatusCode: 201}), v2},
+		"REST API":      {listening[requestV1](responseV1{StatusCode: 201}), v1},
+		"function URL":  {listening[requestURL](responseURL{StatusCode: 201}), url},
+		"load balancer": {listening[requestALB](responseALB{StatusCode: 201}), alb},
+	}
+	for name, opts := range map[string][]idempotent.Option{
+		"strict header": {idempotent.WithHTTP(idempotent.HTTP{
+			KeyFormat: "[a-z]-[0-9]", MaxKey: 8, RequireTenant: true, FingerprintHeaders: []string{"sent-at"},
+		})},
+		"timestamp":        {idempotent.WithHTTP(idempotent.HTTP{TimestampHeader: "Sent-At", MaxRequestAge: time.Hour})},
+		"stripe":           {idempotent.WithHTTP(idempotent.HTTP{Profile: idempotent.ProfileStripe, MaxKey: 8})},
+		"key path":         {idempotent.WithKeyPath("powertools_json(body).[order, to_number(amount), items[].card]")},
+		"base64 path":      {idempotent.WithKeyPath("powertools_json(powertools_base64(body)).order")},
+		"fingerprint path": {idempotent.WithFingerprintPath("powertools_json(body).abs(amount)")},
+		"key function":     {idempotent.WithKey(func(r requestV2) (string, error) { return quoting(r.Body) })},
+		"tenant function": {idempotent.WithTenant(func(_ context.Context, r requestV2) (string, error) {
+			return quoting(r.Body)
+		})},
+		"fingerprint function": {idempotent.WithFingerprint(func(r requestV2) (any, error) { return quoting(r.Body) })},
+		"fingerprint value":    {idempotent.WithFingerprint(func(r requestV2) (any, error) { return json.Number(r.Body), nil })},
+	} {
+		all["HTTP API, "+name] = listener{listening[requestV2](responseV2{StatusCode: 201}, opts...), v2}
+	}
+
+	operation := idempotent.WithOperation("ledger")
+	for name, opts := range map[string][]idempotent.Option{
+		"key function": {idempotent.WithKey(func(l ledger) (string, error) { return l.ID, nil })},
+		"key path":     {idempotent.WithKeyPath("[id, amount]"), idempotent.WithFingerprintPath("[when, nested]")},
+		"tenant": {idempotent.WithKeyPath("id"), idempotent.WithTenant(func(_ context.Context, l ledger) (string, error) {
+			_, err := strconv.ParseInt(l.ID, 10, 8)
+			return "someone", err
+		})},
+	} {
+		all["event, "+name] = listener{listening[ledger](receipt{}, append(opts, operation)...), []string{ledgerEvent}}
+	}
+	for _, language := range []idempotent.PowertoolsLanguage{
+		idempotent.PowertoolsPython, idempotent.PowertoolsTypeScript, idempotent.PowertoolsJava21, idempotent.PowertoolsDotNet,
+	} {
+		shared := idempotent.WithPowertools(idempotent.Powertools{Language: language, Prefix: "p"})
+		all["event of "+string(language)] = listener{
+			listening[ledger](receipt{}, shared, idempotent.WithKeyPath("id"), idempotent.WithFingerprintPath("nested")), []string{ledgerEvent},
+		}
+		all["whole event of "+string(language)] = listener{listening[map[string]any](receipt{}, shared), []string{ledgerEvent}}
+	}
+	all["result"] = listener{
+		func(opts ...idempotent.Option) invoker {
+			return idempotent.Wrap(func(_ context.Context, l ledger) (json.Number, error) { return json.Number("x" + l.ID), nil },
+				memory.New(), append(opts, operation, idempotent.WithKeyPath("id"))...)
+		},
+		[]string{ledgerEvent},
+	}
+	return all
+}
+
+func textOf(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// spare is the JSON of an event without the members that say nothing.
+func spare(event any) string {
+	var v map[string]any
+	if err := json.Unmarshal([]byte(textOf(event)), &v); err != nil {
+		panic(err)
+	}
+	prune(v)
+	return textOf(v)
+}
+
+func prune(v map[string]any) {
+	for name, member := range v {
+		if object, ok := member.(map[string]any); ok {
+			prune(object)
+		}
+		if s := textOf(member); s == `""` || s == "null" || s == "{}" || s == "0" || s == "false" {
+			delete(v, name)
+		}
+	}
+}
+
+func listening[In, Out any](out Out, opts ...idempotent.Option) func(...idempotent.Option) invoker {
+	return func(more ...idempotent.Option) invoker {
+		return idempotent.Wrap(func(context.Context, In) (Out, error) { return out, nil }, memory.New(), slices.Concat(opts, more)...)
+	}
+}
+
+// quoting is what functions of users do: they decode, and return what the decoder says.
+func quoting(body string) (string, error) {
+	var b struct {
+		Order  string
+		Amount int8
+		When   time.Time
+	}
+	if err := json.Unmarshal([]byte(body), &b); err != nil {
+		return "", fmt.Errorf("the body %q: %w", body, err)
+	}
+	return b.Order, nil
+}
+
+// ledger is an event with a member for each way in which decoding can fail.
+type ledger struct {
+	ID       string                        `json:"id"`
+	Amount   int64                         `json:"amount"`
+	Small    int8                          `json:"small"`
+	Rate     float64                       `json:"rate"`
+	Flag     *bool                         `json:"flag"`
+	When     time.Time                     `json:"when"`
+	Epoch    events.SecondsEpochTime       `json:"epoch"`
+	Blob     []byte                        `json:"blob"`
+	Number   json.Number                   `json:"number"`
+	Quoted   int                           `json:"quoted,string"`
+	ByName   map[string]int                `json:"byName"`
+	ByNumber map[int8]string               `json:"byNumber"`
+	Nested   struct{ Deep []deep }         `json:"nested"`
+	Strict   strict                        `json:"strict"`
+	Word     word                          `json:"word"`
+	Shadowed shadowed                      `json:"shadowed"`
+	Crafted  crafted                       `json:"crafted"`
+	Image    events.DynamoDBAttributeValue `json:"image"`
+}
+
+const ledgerEvent = `{"id":"o-1","amount":5,"small":1,"rate":0.5,"flag":true,"when":"2026-01-01T00:00:00Z","epoch":1.5,
+	"blob":"aGVsbG8=","number":7,"quoted":"7","byName":{"a":1},"byNumber":{"7":"a"},"nested":{"Deep":[{"card":"x","count":1}]},
+	"strict":1,"word":"yes","shadowed":{"amount":1,"when":"2026-01-01T00:00:00Z"},"crafted":1,"image":{"N":"1"}}`
+
+type deep struct {
+	Card  string `json:"card"`
+	Count uint8  `json:"count"`
+}
+
+// strict refuses everything but 1, in its own words.
+type strict int
+
+func (s *strict) UnmarshalJSON(text []byte) error {
+	if string(text) != "1" {
+		return errStrict{string(text)}
+	}
+	*s = 1
+	return nil
+}
+
+type errStrict struct{ text string }
+
+func (e errStrict) Error() string      { return "strict: " + e.text }
+func (errStrict) Is(target error) bool { return target == errNotOne }
+
+var errNotOne = errors.New("not one")
+
+// word decodes a text.
+type word string
+
+func (w *word) UnmarshalText(text []byte) error {
+	if string(text) != "yes" {
+		return fmt.Errorf("no word: %s", text)
+	}
+	*w = "yes"
+	return nil
+}
+
+// shadowed decodes as another type.
+type shadowed struct {
+	Amount int64     `json:"amount"`
+	When   time.Time `json:"when"`
+}
+
+func (s *shadowed) UnmarshalJSON(text []byte) error {
+	type plain shadowed
+	return json.Unmarshal(text, (*plain)(s))
+}
+
+// crafted makes the errors of packages say what they are not meant to say.
+type crafted int
+
+func (*crafted) UnmarshalJSON(text []byte) error {
+	s := string(text)
+	switch {
+	case s == "1":
+		return nil
+	case strings.HasPrefix(s, `"`):
+		return &json.UnmarshalTypeError{Value: s, Struct: s, Field: s + ".amount." + s, Offset: 4111222233334444}
+	case strings.HasPrefix(s, "{"):
+		return &time.ParseError{Layout: s, Value: s, LayoutElem: s, ValueElem: s, Message: s}
+	default:
+		return json.Unmarshal([]byte(s+"x"+s), new(int))
+	}
+}
+
+// spoiled puts the secret into every place of the events.
+func (h listener) spoiled() iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		for _, event := range h.events {
+			var root any
+			if err := json.Unmarshal([]byte(event), &root); err != nil {
+				panic(err)
+			}
+			write := func(place string) bool {
+				text := []byte(textOf(root))
+				for at := bytes.Index(text, []byte(secret)); at >= 0; {
+					if !yield(place+", cut off", text[:at+len(secret)]) || !yield(place+", cut in", text[:at+len(secret)/2]) {
+						return false
+					}
+					break
+				}
+				return yield(place, text) && yield(place+", and more", append(text, secret...)) &&
+					yield(place+", spoiled", bytes.Replace(text, []byte(secret), []byte(secret+"\x01"+secret), 1))
+			}
+			if !everyPlace("", root, func(v any) { root = v }, write) {
+				return
+			}
+		}
+	}
+}
+
+// everyPlace replaces a value, and everything in it, by something that has the secret, each time calls write, and puts it
+// back. Of a text that is JSON, or the base64 of JSON, it does the same inside.
+func everyPlace(place string, v any, set func(any), write func(place string) bool) bool {
+	defer set(v)
+	for _, other := range []any{
+		secret, json.Number(secret), json.Number("-" + secret + ".5e-3"),
+		map[string]any{secret: 1},
+		[]any{secret},
+		map[string]any{"N": secret + "x"},
+		" " + secret + ` "`, "2026-01-01T" + secret, true,
+	} {
+		set(other)
+		if !write(fmt.Sprintf("%s as %v", place, other)) {
+			return false
+		}
+	}
+	set(v)
+	switch v := v.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			member := v[name]
+			if !everyPlace(place+"."+name, member, func(m any) { v[name] = m }, write) {
+				return false
+			}
+			delete(v, name)
+			v[secret] = member
+			goOn := write(place + "." + name + ", renamed")
+			delete(v, secret)
+			v[name] = member
+			if !goOn {
+				return false
+			}
+		}
+	case []any:
+		for i, element := range v {
+			if !everyPlace(place+"."+strconv.Itoa(i), element, func(e any) { v[i] = e }, write) {
+				return false
+			}
+		}
+	case string:
+		return inText(place, v, set, write)
+	}
+	return true
+}
+
+func inText(place, text string, set func(any), write func(place string) bool) bool {
+	var inner any
+	inBase64 := func(s string) any { return base64.StdEncoding.EncodeToString([]byte(s)) }
+	put := func(s string) any { return s }
+	if decoded, err := base64.StdEncoding.DecodeString(text); err == nil && json.Valid(decoded) {
+		text, put = string(decoded), inBase64
+	}
+	if !strings.HasPrefix(text, "{") || json.Unmarshal([]byte(text), &inner) != nil {
+		return true
+	}
+	return everyPlace(place+"(JSON)", inner, func(v any) { inner = v }, func(place string) bool {
+		set(put(textOf(inner)))
+		if !write(place) {
+			return false
+		}
+		set(put(textOf(inner) + secret))
+		return write(place + ", and more")
+	})
+}
