@@ -129,7 +129,8 @@ func (k *keys[In]) tenantOf(ctx context.Context, src *source[In]) (string, error
 		return "", err
 	}
 	tenant, err := k.tenant(ctx, in)
-	if err = quiet(err); err == nil && tenant == "" {
+	err = quiet(err)
+	if err == nil && tenant == "" {
 		err = errNoTenant
 	}
 	if err != nil {
@@ -193,7 +194,8 @@ func (k *keys[In]) covered(src *source[In]) (selection jmespath.Value, err error
 // fingerprintOf returns the fingerprint of what the user's function selects.
 func (k *keys[In]) fingerprintOf(in In) (string, error) {
 	covered, err := k.fingerprint(in)
-	if err = quiet(err); err == nil {
+	err = quiet(err)
+	if err == nil {
 		h := k.newHash("fingerprint")
 		h.String("value")
 		if err = h.Value(covered); err == nil {
