@@ -199,17 +199,24 @@ func (p *probe) guilty(before, inside, behind []byte) (m member, found bool) {
 	d := json.NewDecoder(bytes.NewReader(inside))
 	d.UseNumber()
 	begin, err := d.Token()
-	open, nested := begin.(json.Delim)
-	if err != nil || !nested {
+	if err != nil {
 		return m, false
 	}
-	end := byte(open + 2) // of either kind
-	if p.failing(before, []byte{byte(open), end}, behind) {
+	var ends string
+	switch begin {
+	case json.Delim('{'):
+		ends = "{}"
+	case json.Delim('['):
+		ends = "[]"
+	default:
+		return m, false
+	}
+	if p.failing(before, []byte(ends), behind) {
 		return m, false
 	}
 	for i := 0; d.More(); i++ {
-		m.before, m.behind, m.name = []byte{byte(open)}, []byte{end}, strconv.Itoa(i)
-		if open == '{' {
+		m.before, m.behind, m.name = []byte(ends[:1]), []byte(ends[1:]), strconv.Itoa(i)
+		if ends == "{}" {
 			name, err := d.Token()
 			if err != nil {
 				return m, false

@@ -138,7 +138,8 @@ func (k *keys[In]) tenantOf(ctx context.Context, src *source[In]) (string, error
 		return "", err
 	}
 	tenant, err := k.tenant(ctx, in)
-	if err = quiet(err); err == nil && tenant == "" {
+	err = quiet(err)
+	if err == nil && tenant == "" {
 		err = errNoTenant
 	}
 	if err != nil {
@@ -204,7 +205,8 @@ func (k *keys[In]) covered(src *source[In]) (selection jmespath.Value, err error
 // addFingerprintOf adds to h what the user's function selects.
 func (k *keys[In]) addFingerprintOf(h *fingerprint.Hash, in In) error {
 	covered, err := k.fingerprint(in)
-	if err = quiet(err); err == nil {
+	err = quiet(err)
+	if err == nil {
 		h.String("value")
 		if err = h.Value(covered); err == nil {
 			return nil

@@ -76,7 +76,7 @@ func (c *carriage) look(t reflect.Type, addressable bool) (what carried, why str
 	if encodesItself(t) || pointerDoes && addressable {
 		return carries, ""
 	}
-	switch t.Kind() { //nolint:exhaustive // of the others JSON has all
+	switch t.Kind() {
 	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer:
 		return hasNoForm, t.String()
 	case reflect.Pointer, reflect.Slice:

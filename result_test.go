@@ -3,7 +3,6 @@ package idempotent_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/big"
 	"net/netip"
@@ -38,7 +37,7 @@ type (
 	plainResult   struct{ ID string }
 	partlyHidden  struct {
 		ID string
-		mu sync.Mutex
+		mu sync.Mutex //nolint:unused // the encoder must not see it
 	}
 	hasChannel struct {
 		ID   string
@@ -61,7 +60,7 @@ type (
 	hasDeepFunc struct {
 		Inner struct{ Deep [1]struct{ F func() } }
 	}
-	list          struct{ next *list }
+	list          struct{ next *list } //nolint:unused // the encoder must not see it
 	tree          struct{ Left, Right *tree }
 	treeOf[T any] struct {
 		Value T
@@ -74,8 +73,8 @@ type (
 	byAddress   map[netip.Addr]string
 	byFlag      map[bool]string
 	byScalar    map[scalar]string
-	ownJSON     struct{ id string }
-	ownText     struct{ id string }
+	ownJSON     struct{ id string } //nolint:unused // the encoder must not see it
+	ownText     struct{ id string } //nolint:unused // the encoder must not see it
 	ownPointer  struct{ id string }
 	ownPointers []ownPointer
 	hasPointer  struct{ Own ownPointer }
@@ -198,7 +197,7 @@ func TestWhatIsRefusedOfResultsIsWhatTheEncoderRefuses(t *testing.T) {
 		"flags": byFlag{}, "field": hasByPair{},
 	} {
 		_, err := json.Marshal(v)
-		require.True(t, errors.As(err, new(*json.UnsupportedTypeError)), name)
+		require.ErrorAs(t, err, new(*json.UnsupportedTypeError), name)
 	}
 	for name, v := range map[string]any{
 		"funcs": hasFuncs{}, "if any": hasFuncIfAny{}, "aside": hasFuncAside{}, "pointers": ownPointers{{"a"}}, "pointer": &hasPointer{},

@@ -14,11 +14,12 @@ func cacheControls() []control {
 		{
 			name: "cache-expired", without: "an expired record comes back when the clock goes back",
 			old: "if !$refuses {", new: "if false {",
-			in: "find",
+			in: "Store.find",
 		},
 		{
 			name: "cache-ended", without: "a claim succeeds whose context has ended",
 			old: "$refuses && $ctx.Err() == nil {", new: "$refuses {",
+			in: "Store.find",
 		},
 		{
 			name: "cache-read-ended", without: "so does the reading of a result",

@@ -87,7 +87,7 @@ func fingerprintControls() []control {
 		},
 		{
 			name: "missing-key", without: "requests without a key share one",
-			old: `return "", $k.missing($SourceKeyPath, $needed); case $Partial:`, new: "case $Partial:",
+			old: `return "", $k.nothingSelected("", $needed); case $Partial:`, new: "case $Partial:",
 		},
 		{
 			name: "partial-fingerprint", without: "requests that lack the same part are the same",

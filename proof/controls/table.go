@@ -6,6 +6,6 @@ import "slices"
 func all() []control {
 	return slices.Concat(
 		scopeControls(), keyControls(), eventControls(), fingerprintControls(), claimControls(), executionControls(),
-		settlementControls(), answerControls(), spliceControls(), conditionControls(), contentControls(), memoryControls(), cacheControls(),
+		settlementControls(), answerControls(), spliceControls(), conditionControls(), contentControls(), memoryControls(), cacheControls(), wordControls(),
 	)
 }
