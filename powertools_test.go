@@ -170,6 +170,9 @@ func TestPowertoolsMissingKeys(t *testing.T) {
 		"beyond a double":    {"id", `{"id":1e400}`, nil, idempotent.ErrInvalidKey, false},
 		"empty whole event":  {"", `{}`, nil, idempotent.ErrMissingKey, false},
 		"whole event":        {"", `{"x":null,"y":{"z":null,"n":1}}`, nil, nil, true},
+		"a member twice":     {"id", `{"id":1,"x":1,"x":2}`, nil, idempotent.ErrInvalidKey, false},
+		"twice in the body":  {"powertools_json(id).x", `{"id":"{\"x\":1,\"x\":2}"}`, nil, idempotent.ErrInvalidKey, false},
+		"twice, whole event": {"", `{"x":1,"x":2}`, nil, nil, true},
 		"event that is null": {"", `null`, []idempotent.Option{idempotent.WithOptionalKey()}, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -250,7 +253,7 @@ func TestPowertoolsConfiguration(t *testing.T) {
 			},
 		},
 		"an expression that the language has no result for": {
-			[]idempotent.Option{java(), idempotent.WithKeyPath("map(&a, b)")}, []string{"WithPowertools: powertools: expression"},
+			[]idempotent.Option{java(), idempotent.WithKeyPath("map(&a, b)")}, []string{"WithPowertools: jmespath: compile \"map(&a, b)\": dialect at offset 0: function map of java: it fails"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,7 +27,11 @@ func (n field) eval(s *search, on Value) (Value, error) {
 	if err := s.spend(len(on.text)); err != nil {
 		return Value{}, err
 	}
-	return on.field(n.name), nil
+	member := on.field(n.name)
+	if s.dialect == nil || s.dialect.Member == nil {
+		return member, nil
+	}
+	return s.byDialect("a member", len(member.text), func() (Value, error) { return s.dialect.Member(member) })
 }
 
 // index is [i].
@@ -86,6 +90,7 @@ func (n not) eval(s *search, on Value) (Value, error) {
 type comparison struct {
 	operator    string
 	left, right node
+	part        int // among the parts of the expression
 }
 
 func (n comparison) eval(s *search, on Value) (Value, error) {
@@ -96,6 +101,11 @@ func (n comparison) eval(s *search, on Value) (Value, error) {
 	right, err := s.eval(n.right, on)
 	if err != nil {
 		return Value{}, err
+	}
+	if s.dialect != nil && s.dialect.Compare != nil {
+		return s.byDialect(n.operator, len(left.text)+len(right.text), func() (Value, error) {
+			return s.dialect.Compare(n.operator, left, right)
+		})
 	}
 	switch n.operator {
 	case "==", "!=":

@@ -17,6 +17,7 @@ const (
 type search struct {
 	work     int64 // left
 	unpacked int   // left
+	dialect  *Dialect
 }
 
 func newSearch(document Value, maxUnpacked int) *search {
