@@ -269,9 +269,10 @@ func TestPowertoolsConfiguration(t *testing.T) {
 	}
 	ce := configError(t, func() {
 		idempotent.Wrap(func(context.Context, requestV1) (responseV1, error) { return responseV1{}, nil }, memory.New(), python(),
-			idempotent.WithHTTP(idempotent.HTTP{RequireTenant: true, FingerprintHeaders: []string{"accept"}}))
+			idempotent.WithHTTP(idempotent.HTTP{RequireTenant: true, FingerprintHeaders: []string{"accept"}, RequireKey: []string{}}))
 	})
-	assert.Len(t, ce.Problems, 2)
+	require.Len(t, ce.Problems, 3)
+	assert.Contains(t, ce.Problems[2], "WithPowertools and WithHTTP: RequireKey contradict each other: every method needs its key")
 }
 
 func configError(t *testing.T, wrap func()) (ce *idempotent.ConfigError) {

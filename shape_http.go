@@ -33,7 +33,7 @@ func (s *httpShape[In, Out]) identify(ctx context.Context, src *source[In]) (req
 	switch {
 	case r.Refusal != nil:
 		return request{}, &RefusedError{Operation: s.keys.operation, Source: "WithHTTP", Err: r.Refusal}
-	case neverProtected(r.Method):
+	case neverProtected(r.Method) && s.keys.records == nil: // another program protects every method
 		return request{}, nil
 	}
 	key, keyErr := s.key(src)
@@ -84,7 +84,7 @@ func (s *httpShape[In, Out]) read(src *source[In]) error {
 // key returns the key of a request. It is empty, without an error, if the request carries none and needs none.
 func (s *httpShape[In, Out]) key(src *source[In]) (string, error) {
 	r := &src.http
-	needed := !s.keys.optional && slices.Contains(s.http.RequireKey, r.Method)
+	needed := !s.keys.optional && (s.keys.records != nil || slices.Contains(s.http.RequireKey, r.Method))
 	if s.keys.selects() {
 		return s.keys.selected(src, needed)
 	}
