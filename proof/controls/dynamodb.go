@@ -224,7 +224,7 @@ func conditionControls() []control {
 		},
 		{
 			name: "errors-private", without: "an error carries what was written",
-			old:   `case $known && $kind != $FailureRejected, quotesNothing(errorMessage($err)), $code == "" && status($err) == 0:`,
+			old:   `case $known && $kind != $FailureRejected, aboutTheKey(errorMessage($err)), $code == "" && status($err) == 0:`,
 			new:   `case $code != "-" || $known && $kind == "":`,
 			first: "Errors|Failures",
 		},
