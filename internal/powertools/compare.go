@@ -32,9 +32,9 @@ func ordered(operator string, compared int) (jmespath.Value, error) {
 	}
 }
 
-// comparison makes the operators of a language. Two values of kinds that have no order compare to null.
+// comparison makes the operators of a language. Operands without an order compare to null.
 func comparison(
-	equal func(left, right value) (bool, error), order func(left, right value) (compared int, hasOrder bool, err error),
+	equal equality, rank func(left, right value) (compared int, hasOrder bool, err error),
 ) func(operator string, left, right jmespath.Value) (jmespath.Value, error) {
 	return func(operator string, left, right jmespath.Value) (jmespath.Value, error) {
 		l, r, err := valuesOf(left, right)
@@ -48,11 +48,22 @@ func comparison(
 			}
 			return truth(same == (operator == "=="))
 		}
-		compared, hasOrder, err := order(l, r)
+		compared, hasOrder, err := rank(l, r)
 		if err != nil || !hasOrder {
 			return jmespath.Value{}, err
 		}
 		return ordered(operator, compared)
+	}
+}
+
+// numbersRank compares operands of < and the like where only numbers have an order.
+func numbersRank(numbers func(left, right string) (int, error)) func(left, right value) (int, bool, error) {
+	return func(left, right value) (int, bool, error) {
+		if left.kind != number || right.kind != number {
+			return 0, false, nil
+		}
+		compared, err := numbers(left.text, right.text)
+		return compared, true, err
 	}
 }
 
@@ -63,11 +74,10 @@ func valuesOf(left, right jmespath.Value) (l, r value, err error) {
 	return l, r, err
 }
 
-// An equality decides whether two values of one kind, numbers, booleans or texts, are equal.
+// An equality decides whether two values are equal.
 type equality func(left, right value) (bool, error)
 
-// deep extends an equality to arrays and objects. Other values of different kinds are unequal, unless the equality says
-// otherwise.
+// deep extends an equality of scalars to arrays and objects.
 func (e equality) deep(left, right value) (bool, error) {
 	switch {
 	case left.kind == array && right.kind == array:
@@ -113,7 +123,8 @@ func (e equality) objects(left, right []member) (bool, error) {
 
 // Python.
 
-var pythonCompare = comparison(pythonEqual, func(left, right value) (int, bool, error) {
+// pythonRank compares operands of < and the like: numbers and texts, of which Python cannot compare one with the other.
+func pythonRank(left, right value) (compared int, hasOrder bool, err error) {
 	switch {
 	case left.kind == number && right.kind == number:
 		compared, err := pythonNumbers(left.text, right.text)
@@ -124,7 +135,7 @@ var pythonCompare = comparison(pythonEqual, func(left, right value) (int, bool, 
 		return 0, false, jmespath.ErrInvalidType
 	}
 	return 0, false, nil
-})
+}
 
 // pythonOrder is the order of int, float and str.
 func pythonOrder(left, right jmespath.Value) (int, error) {
@@ -221,14 +232,6 @@ func found(same bool, err error) (jmespath.Value, error) {
 
 // JavaScript.
 
-var javaScriptCompare = comparison(javaScriptEqual, func(left, right value) (int, bool, error) {
-	if left.kind != number || right.kind != number {
-		return 0, false, nil
-	}
-	compared, err := javaScriptOrder(left.text, right.text)
-	return compared, true, err
-})
-
 func javaScriptOrder(left, right string) (int, error) {
 	l, r, err := doubles(left, right)
 	return cmp.Compare(l, r), err
@@ -321,14 +324,8 @@ func javaScriptText(v value) (string, error) {
 
 // Java.
 
-// javaCompare is BaseRuntime.compare of jmespath-java: numbers as doubles, of which -0.0 is less than 0.0.
-var javaCompare = comparison(equality(javaScalars).deep, func(left, right value) (int, bool, error) {
-	if left.kind != number || right.kind != number {
-		return 0, false, nil
-	}
-	compared, err := javaOrder(left.text, right.text)
-	return compared, true, err
-})
+// javaEqual is BaseRuntime.compare of jmespath-java: numbers as doubles, of which -0.0 is less than 0.0.
+func javaEqual(left, right value) (bool, error) { return equality(javaScalars).deep(left, right) }
 
 func javaScalars(left, right value) (bool, error) {
 	switch {

@@ -36,7 +36,7 @@ const sliceOfElement = "there it begins no projection: what follows is applied t
 func pythonDialect() jmespath.Dialect {
 	return jmespath.Dialect{
 		Allow:   refusals{jmespath.PartIndexSlice: sliceOfElement}.allow(pythonLiterals, readableLiterals),
-		Compare: pythonCompare,
+		Compare: comparison(pythonEqual, pythonRank),
 		Order:   pythonOrder,
 		Functions: functions{
 			fnAvg:      unary(pythonAverage),
@@ -79,7 +79,7 @@ func typescriptDialect() jmespath.Dialect {
 			jmespath.PartIndexSlice:  sliceOfElement,
 			jmespath.PartFilterAgain: "there it filters each element of the first filter's result; put a | in front of it, or parentheses around what it filters",
 		}.allow(jsonLiterals, readableLiterals, escapedOnce, javaScriptNames, definedOrder),
-		Compare: javaScriptCompare,
+		Compare: comparison(javaScriptEqual, numbersRank(javaScriptOrder)),
 		Order:   orderUTF16(javaScriptOrder),
 		Arrange: objectOrder,
 		Functions: functions{
@@ -148,7 +148,7 @@ func javaDialect(j jdk) jmespath.Dialect {
 			jmespath.PartNotSteps:    "there the negation is of all that follows; put parentheses around it",
 			jmespath.PartSlice:       "it selects from objects there, and an empty list from everything else",
 		}.allow(jsonLiterals, readableLiterals, javaRawStrings),
-		Compare:   javaCompare,
+		Compare:   comparison(javaEqual, numbersRank(javaOrder)),
 		KeepsNull: true,
 		Order:     orderUTF16(javaOrder),
 		Functions: functions{

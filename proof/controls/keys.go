@@ -16,7 +16,7 @@ func keyControls() []control {
 		{
 			name: "key-method", without: "a key function has to find a key in methods that need none",
 			old: "$Selected($src, $needed)", new: "$Selected($src, true)",
-			first: "TestPowertoolsOnHTTPHandlers",
+			first: "TestKeyPathReplacesTheHeaderOfAnHTTPHandler|TestPowertoolsProtectEveryMethod",
 		},
 		{
 			name: "key-header-case", without: "the header is found in one spelling only",
@@ -25,8 +25,8 @@ func keyControls() []control {
 		},
 		{
 			name: "never-protected", without: "a GET with a key is replayed",
-			old: "case $NeverProtected($r.method):", new: "case false:",
-			first: "TestPowertoolsOnHTTPHandlers",
+			old: "case $NeverProtected($r.Method) && $s.keys.records == nil:", new: "case false:",
+			first: "TestMethods",
 		},
 		{
 			name: "key-twice", without: "of two keys the first counts",

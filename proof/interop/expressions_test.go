@@ -252,7 +252,8 @@ func TestExpressionVectors(t *testing.T) {
 func named() []pair {
 	event := `{"body":"{\"id\":\"o-1\",\"amount\":42.50,\"lines\":[{\"type\":\"a\",\"n\":1},{\"type\":\"b\",\"n\":2}]}","created":"2026-02-01",` +
 		`"items":[{"type":"a","id":1,"price":5},{"type":"b","id":2},null,{"type":"a","id":3,"price":20}],"tags":["x","y"],"nested":[[1,null],[2]],` +
-		`"headers":{"Idempotency-Key":"k-1"},"one":1,"yes":true,"ones":[1],"truths":[true],"sum":0.1,"rounded":0.10000000000000000001}`
+		`"headers":{"Idempotency-Key":"k-1"},"one":1,"yes":true,"ones":[1],"truths":[true],"sum":0.1,"rounded":0.10000000000000000001,"zero":0,"minus":-0.0,` +
+		`"objects":[{"a":1}],"object":{"a":1},"astral":["😀","\uffff"],"mixed":[1,"a"],"indices":{"b":0,"10":1,"9":2}}`
 	var pairs []pair
 	for _, expression := range []string{
 		"created >= '2026-01-01'", "`[1]` == `[true]`", "ones == truths", "one == yes", "contains(truths, one)", "contains(created, `2026`)", "sum == rounded",
@@ -262,6 +263,8 @@ func named() []pair {
 		"powertools_json(body).lines | [0]", `headers."Idempotency-Key"`, "[headers.\"Idempotency-Key\", created]", "missing || created", "created && one", "!missing.created",
 		"items[?type == 'a'].id[?@ > `1`]", "items[*].[id, type][0]", "sort_by(items[?id], &id)[-1].id", "max_by(items[?id], &id).id", "length(tags)", "join('-', tags)",
 		"constructor", "items[*].toString", "to_string(one)", "not_null(missing, created)", "merge(headers, {a: one})", "keys(headers)", "type(one)",
+		"zero == minus", "minus < zero", "max([minus, zero])", "contains(objects, object)", "contains(objects, objects[0])", "object == objects[0]", "max(astral)", "min(mixed)",
+		"sort(astral)", "sort_by(astral, &@)", "mixed[?@ > `0`]", "mixed[0] < mixed[1]", "indices.*", "values(indices)", "contains(tags, 'x')", "contains('x1', one)",
 	} {
 		pairs = append(pairs, pair{"['key', " + expression + "]", event})
 	}
