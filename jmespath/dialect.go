@@ -1,8 +1,14 @@
 package jmespath
 
+import (
+	"maps"
+	"slices"
+)
+
 // A Dialect is how another implementation of JMESPath reads expressions: where the specification leaves something open,
-// and where that implementation does not follow it. Every part that is nil is as in this package. The functions must not
-// keep their arguments, must not quote values in errors, and must be safe for concurrent use.
+// and where that implementation does not follow it. What is nil is as in this package, and so is everything in the zero
+// value. The functions must be safe for concurrent use. Their errors end the evaluation with a *SearchError of the kind
+// ErrDialect, whose message has their text: they must not quote values.
 type Dialect struct {
 	// Name is that of the implementation, for errors.
 	Name string
@@ -87,12 +93,12 @@ func WithDialect(d Dialect) Option {
 		if s.dialect != nil {
 			s.problems = append(s.problems, "there is a dialect already")
 		}
-		for name := range d.Functions {
+		for _, name := range slices.Sorted(maps.Keys(d.Functions)) {
 			if f, ok := builtins[name]; !ok || f.takesExpression() {
 				s.problems = append(s.problems, "function "+name+" of the dialect is not built in, or takes an expression")
 			}
 		}
-		for name := range d.Results {
+		for _, name := range slices.Sorted(maps.Keys(d.Results)) {
 			if _, ok := builtins[name]; !ok {
 				s.problems = append(s.problems, "function "+name+" of the dialect is not built in")
 			}
@@ -185,10 +191,5 @@ func (q *sequence) compare(a, b ranked) int {
 
 // takesExpression reports whether a parameter of the function is an expression reference.
 func (f function) takesExpression() bool {
-	for _, t := range f.parameters {
-		if t == typeExpression {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(f.parameters, typeExpression)
 }

@@ -108,7 +108,7 @@ func escapedOnce(p jmespath.Part) string {
 // javaScriptNames refuses the names that every object has in JavaScript, and the empty one.
 func javaScriptNames(p jmespath.Part) string {
 	inherited := []string{
-		"__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__", "__proto__", "constructor", "hasOwnProperty",
+		"__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__", protoName, "constructor", "hasOwnProperty",
 		"isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString", "valueOf",
 	}
 	switch {
@@ -116,7 +116,7 @@ func javaScriptNames(p jmespath.Part) string {
 		return "it always selects null there"
 	case p.Kind == jmespath.PartIdentifier && slices.Contains(inherited, p.Text):
 		return "every object has it in JavaScript"
-	case p.Kind == jmespath.PartMember && p.Text == "__proto__":
+	case p.Kind == jmespath.PartMember && p.Text == protoName:
 		return "it is no member in JavaScript"
 	}
 	return ""

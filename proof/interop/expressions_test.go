@@ -167,8 +167,8 @@ func TestExpressions(t *testing.T) {
 			require.NoError(t, err)
 			d := draw{rand.New(rand.NewPCG(seed, 0))}
 			pairs := systematic()
-			for drawn := 0; drawn < count; drawn++ {
-				expression := d.expression(1 + d.IntN(3))
+			for range count {
+				expression := d.expression(1 + d.IntN(4))
 				if d.IntN(2) == 0 { // so that null and false are no missing key
 					expression = "['key', " + expression + "]"
 				}
