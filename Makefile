@@ -107,7 +107,7 @@ model: ## checks the model of the protocol with Spin, with and without its guard
 .PHONY: interop
 interop: ## AWS Powertools for Python and TypeScript and this library on one table, in every direction (STRICT=1)
 	@IDEMPOTENT_INTEROP=1 IDEMPOTENT_TEST_STRICT=$(STRICT) $(WITH_DYNAMODB) $(SHELL) -c '\
-		(cd proof/interop && go test -count=1 -timeout 20m -run TestMatrix) && \
+		(cd proof/interop && go test -count=1 -timeout 20m -run "TestMatrix|TestExpression") && \
 		cd bench && go test -count=1 -run "Peers|Measures/powertools"'
 
 # The deployment, see docs/deployment.md.

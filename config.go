@@ -56,7 +56,7 @@ type config struct {
 	records sharedRecords // what shared made
 
 	// These options were given, with a valid value or not.
-	operationSet, keyPathSet, crashSet, disabledSet, httpSet bool
+	operationSet, keyPathSet, crashSet, disabledSet, httpSet, requireKeySet bool
 }
 
 // disabledVariable is the switch of AWS Powertools, with its spellings of true and false.

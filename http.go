@@ -23,7 +23,8 @@ type HTTP struct {
 	KeyFormat string
 	// RequireKey names the methods that must carry a key. Default POST and PATCH; empty but not nil means none. A
 	// request with another method runs unprotected if it carries no key. GET, HEAD and OPTIONS have no effect to
-	// protect: they always run unprotected, and Wrap refuses them here.
+	// protect: they always run unprotected, and Wrap refuses them here. With [WithPowertools] every method needs its key,
+	// and Wrap refuses this field.
 	RequireKey []string
 
 	// RequireTenant refuses a request with 401 if nothing identifies its caller, and if it carries a key or must

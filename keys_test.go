@@ -132,6 +132,24 @@ func TestEventThatTheExpressionFailsOnIsRefused(t *testing.T) {
 	}
 }
 
+// A path reads events as deep as a fingerprint does, however little it selects.
+func TestKeyPathReadsEventsOfAThousandLevels(t *testing.T) {
+	t.Parallel()
+	for _, opts := range [][]idempotent.Option{
+		{idempotent.WithKeyPath("id"), idempotent.WithFingerprintPath("@")},
+		{idempotent.WithKeyPath("id"), idempotent.WithFingerprintPath("@"), python()},
+	} {
+		invoke, executed, _ := selecting(t, opts...)
+		nested := func(levels int) string {
+			return `{"id":"1","deep":` + strings.Repeat("[", levels-1) + "1" + strings.Repeat("]", levels-1) + "}"
+		}
+		require.NoError(t, invoke(nested(1000)))
+		require.NoError(t, invoke(nested(1000)))
+		require.ErrorIs(t, invoke(nested(1001)), idempotent.ErrInvalidKey)
+		assert.Equal(t, 1, *executed)
+	}
+}
+
 func TestFingerprintPathValidatesThePayload(t *testing.T) {
 	t.Parallel()
 	invoke, executed, _ := selecting(t, idempotent.WithKeyPath("id"), idempotent.WithFingerprintPath("amount"))

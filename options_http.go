@@ -22,7 +22,8 @@ package idempotent
 //
 // Any other header is refused. A header that was sent more than once is refused too, even if the values are equal,
 // because a key is no list. There is one exception: a load balancer without multi-value headers passes on only the last
-// value of a repeated header or query parameter. GET, HEAD and OPTIONS run unprotected, whatever they carry.
+// value of a repeated header or query parameter. GET, HEAD and OPTIONS run unprotected, whatever they carry, except with
+// [WithPowertools].
 //
 // # Scope
 //
@@ -82,7 +83,7 @@ package idempotent
 // docs/http.md tells what the clients of an API have to know.
 func WithHTTP(h HTTP) Option {
 	return optionFunc(func(c *config) error {
-		c.http, c.httpSet = h.withDefaults(), true
+		c.http, c.httpSet, c.requireKeySet = h.withDefaults(), true, h.RequireKey != nil
 		return h.validate()
 	})
 }

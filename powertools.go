@@ -52,6 +52,10 @@ type Powertools struct {
 // fingerprint comes from [WithFingerprintPath] (payload_validation_jmespath); without it there is none, also on HTTP
 // handlers. [WithOperation] names the handler in events and errors only, and defaults to the function's name.
 //
+// Expressions select what the language selects. Wrap refuses an operator or a function that cannot be computed as that
+// language does, and names it. Every event needs its key unless [WithOptionalKey] is given, on HTTP handlers with every
+// method.
+//
 // The protocol is still that of this module. But the other side does not keep to it, so some guarantees are lost.
 // docs/powertools.md says which, and how to move over without a second execution. In short:
 //
@@ -61,8 +65,8 @@ type Powertools struct {
 //     meanwhile.
 //   - They execute again after a crash, whatever the policy here.
 //   - A result stays inside the record. If it does not fit (400 KB with the record), or if the language could not read
-//     it, the
-//     record becomes UNKNOWN. It also becomes UNKNOWN after a [Terminal] error, which their readers would take for a result.
+//     it, the record becomes UNKNOWN. It also becomes UNKNOWN after a [Terminal] error, which their readers would take for
+//     a result.
 func WithPowertools(p Powertools) Option {
 	return optionFunc(func(c *config) error {
 		codec, err := powertools.New(powertools.Language(p.Language), p.Hash)
@@ -120,20 +124,21 @@ func (p Powertools) functionPrefix(function string) string {
 
 // checkShared finds the options that contradict keys and fingerprints of another program.
 func checkShared(c *config, p *problems) {
+	const theirs = "keys and fingerprints are those of the other program"
 	for _, contradiction := range []struct {
-		given  bool
-		option string
+		given          bool
+		option, reason string
 	}{
-		{c.user.key != nil, "WithKey"},
-		{c.user.fingerprint != nil, optionFingerprint},
-		{c.user.tenant != nil, optionTenant},
-		{c.digestKey != nil, "WithDigestKey"},
-		{c.http.RequireTenant, "WithHTTP: RequireTenant"},
-		{len(c.http.FingerprintHeaders) > 0, "WithHTTP: FingerprintHeaders"},
+		{c.user.key != nil, "WithKey", theirs},
+		{c.user.fingerprint != nil, optionFingerprint, theirs},
+		{c.user.tenant != nil, optionTenant, theirs},
+		{c.digestKey != nil, "WithDigestKey", theirs},
+		{c.http.RequireTenant, "WithHTTP: RequireTenant", theirs},
+		{len(c.http.FingerprintHeaders) > 0, "WithHTTP: FingerprintHeaders", theirs},
+		{c.requireKeySet, "WithHTTP: RequireKey", "every method needs its key, or none does with WithOptionalKey"},
 	} {
 		if contradiction.given {
-			p.addf("%s and %s contradict each other: keys and fingerprints are those of the other program",
-				optionPowertools, contradiction.option)
+			p.addf("%s and %s contradict each other: %s", optionPowertools, contradiction.option, contradiction.reason)
 		}
 	}
 }

@@ -182,9 +182,24 @@ func TestPowertoolsOnHTTPHandlers(t *testing.T) {
 	assert.Equal(t, "true", h.ask(requestV2of("PUT", `{"id":1}`)).Headers["Idempotent-Replayed"])
 	assert.Equal(t, 400, h.ask(requestV2of("POST", `{"x":1}`)).StatusCode)
 	assert.Equal(t, 1, h.executed)
-	assert.Equal(t, 201, h.ask(requestV2of("PUT", `{"x":1}`)).StatusCode, "unprotected, as ever")
-	assert.Equal(t, "true", h.ask(requestV2of("GET", `{"id":1}`)).Headers["Idempotent-Replayed"], "they protect every method")
-	assert.Equal(t, 2, h.executed)
+}
+
+// TestPowertoolsProtectEveryMethod: theirs knows no methods, so a GET that they execute must not be executed again here.
+func TestPowertoolsProtectEveryMethod(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{"GET", "HEAD", "OPTIONS", "PUT", "DELETE", "POST", "PATCH", "QUERY"} {
+		path := idempotent.WithKeyPath("powertools_json(body).id")
+		h := newHTTPNeighbour[requestV2](t, responseV2{StatusCode: 201}, path)
+		assert.Equal(t, 201, h.ask(requestV2of(method, `{"id":1}`)).StatusCode, method)
+		assert.Equal(t, "true", h.ask(requestV2of(method, `{"id":1}`)).Headers["Idempotent-Replayed"], method)
+		assert.Equal(t, 400, h.ask(requestV2of(method, `{"x":1}`)).StatusCode, "%s needs its key", method)
+		assert.Equal(t, 1, h.executed, method)
+
+		h = newHTTPNeighbour[requestV2](t, responseV2{StatusCode: 201}, path, idempotent.WithOptionalKey())
+		assert.Equal(t, 201, h.ask(requestV2of(method, `{"x":1}`)).StatusCode, method)
+		assert.Zero(t, h.store.Len(), "%s without a key runs unprotected", method)
+		assert.Equal(t, 1, h.executed, method)
+	}
 }
 
 // TestPowertoolsResponsesWithoutStatus: payload format 2.0 lets a function return the body alone.

@@ -170,6 +170,9 @@ func TestPowertoolsMissingKeys(t *testing.T) {
 		"beyond a double":    {"id", `{"id":1e400}`, nil, idempotent.ErrInvalidKey, false},
 		"empty whole event":  {"", `{}`, nil, idempotent.ErrMissingKey, false},
 		"whole event":        {"", `{"x":null,"y":{"z":null,"n":1}}`, nil, nil, true},
+		"a member twice":     {"id", `{"id":1,"x":1,"x":2}`, nil, idempotent.ErrInvalidKey, false},
+		"twice in the body":  {"powertools_json(id).x", `{"id":"{\"x\":1,\"x\":2}"}`, nil, idempotent.ErrInvalidKey, false},
+		"twice, whole event": {"", `{"x":1,"x":2}`, nil, nil, true},
 		"event that is null": {"", `null`, []idempotent.Option{idempotent.WithOptionalKey()}, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -250,7 +253,7 @@ func TestPowertoolsConfiguration(t *testing.T) {
 			},
 		},
 		"an expression that the language has no result for": {
-			[]idempotent.Option{java(), idempotent.WithKeyPath("map(&a, b)")}, []string{"WithPowertools: powertools: expression"},
+			[]idempotent.Option{java(), idempotent.WithKeyPath("map(&a, b)")}, []string{"WithPowertools: jmespath: compile \"map(&a, b)\": dialect at offset 0: function map of java: it fails"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -266,9 +269,10 @@ func TestPowertoolsConfiguration(t *testing.T) {
 	}
 	ce := configError(t, func() {
 		idempotent.Wrap(func(context.Context, requestV1) (responseV1, error) { return responseV1{}, nil }, memory.New(), python(),
-			idempotent.WithHTTP(idempotent.HTTP{RequireTenant: true, FingerprintHeaders: []string{"accept"}}))
+			idempotent.WithHTTP(idempotent.HTTP{RequireTenant: true, FingerprintHeaders: []string{"accept"}, RequireKey: []string{}}))
 	})
-	assert.Len(t, ce.Problems, 2)
+	require.Len(t, ce.Problems, 3)
+	assert.Contains(t, ce.Problems[2], "WithPowertools and WithHTTP: RequireKey contradict each other: every method needs its key")
 }
 
 func configError(t *testing.T, wrap func()) (ce *idempotent.ConfigError) {

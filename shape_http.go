@@ -38,8 +38,8 @@ func (s *httpShape[In, Out]) identify(ctx context.Context, src *source[In]) (req
 		return request{}, nil
 	}
 	key, keyErr := s.key(src)
-	if key == "" && keyErr == nil || keyErr != nil && neverProtected(r.Method) && !r.HasBody() {
-		return request{}, nil // an expression about the body fails on a request that has none
+	if key == "" && keyErr == nil || keyErr != nil && s.mayLackKey(r) {
+		return request{}, nil
 	}
 	// The caller comes before the key: a caller who is not identified is not told what is wrong with the key.
 	if err := s.requireTenant(ctx, r); err != nil {
@@ -84,6 +84,12 @@ func (s *httpShape[In, Out]) fingerprint(h *fingerprint.Hash, src *source[In]) (
 	return h.Text(), nil
 }
 
+// mayLackKey reports whether a request has no key where the key cannot be looked for: an expression about the body fails on a
+// request without one. Another program that shares the records needs its key whatever the method.
+func (s *httpShape[In, Out]) mayLackKey(r *gateway.Request) bool {
+	return neverProtected(r.Method) && !r.HasBody() && s.keys.records == nil
+}
+
 // read reads what counts of an event straight from its JSON. If the JSON is too unusual for that, read decodes the
 // event.
 func (s *httpShape[In, Out]) read(src *source[In]) error {
@@ -100,7 +106,7 @@ func (s *httpShape[In, Out]) read(src *source[In]) error {
 // key returns the key of a request. It is empty, without an error, if the request carries none and needs none.
 func (s *httpShape[In, Out]) key(src *source[In]) (string, error) {
 	r := &src.http
-	needed := !s.keys.optional && slices.Contains(s.http.RequireKey, r.Method)
+	needed := !s.keys.optional && (s.keys.records != nil || slices.Contains(s.http.RequireKey, r.Method))
 	if s.keys.selects() {
 		return s.keys.selected(src, needed)
 	}

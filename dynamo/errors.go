@@ -27,15 +27,11 @@ func refusal(err error) (old item, refused bool) {
 
 func (s *Store) storeError(op string, err error, notApplied bool) error {
 	kind, cause := understood(err)
-	switch kind { //nolint:exhaustive // where the answer does not say which table it is about
-	case store.FailureMissingTable:
+	switch { // where the answer does not say which table it is about
+	case kind == store.FailureMissingTable:
 		cause = fmt.Errorf("table %q: %w", s.table, cause)
-	case store.FailureRejected:
-		if quotesNothing(errorMessage(cause)) {
-			cause = fmt.Errorf("table %q has another key than this store expects, run Store.Check: %w", s.table, cause)
-			break
-		}
-		cause = fmt.Errorf("table %q, whose key Check verifies: %w", s.table, cause)
+	case kind == store.FailureRejected && aboutTheKey(errorMessage(cause)):
+		cause = fmt.Errorf("table %q has another key than this store expects, run Store.Check: %w", s.table, cause)
 	}
 	return &store.Error{Op: op, Kind: kind, NotApplied: notApplied, Err: cause}
 }
@@ -59,7 +55,7 @@ func understood(err error) (store.Failure, error) {
 // kindOf tells failures apart by what DynamoDB answered; without an answer by how the call ended.
 func kindOf(err error) store.Failure {
 	if kind, known := kindOfCode(errorCode(err)); known {
-		if kind == store.FailureRejected && tooLarge(err) {
+		if kind == store.FailureRejected && tooLarge(errorMessage(err)) {
 			return store.FailureTooLarge
 		}
 		return kind
@@ -100,7 +96,7 @@ func kindOfCode(code string) (kind store.Failure, known bool) {
 		return store.FailureAccessDenied, true
 	case "ResourceNotFoundException", "TableNotFoundException":
 		return store.FailureMissingTable, true
-	case "ItemCollectionSizeLimitExceededException":
+	case "ItemCollectionSizeLimitExceededException", "RequestEntityTooLargeException":
 		return store.FailureTooLarge, true
 	case "ValidationException", "ValidationError", "SerializationException":
 		return store.FailureRejected, true
@@ -127,18 +123,36 @@ func kindOfStatus(status int) store.Failure {
 	}
 }
 
-// tooLarge finds the rejection of an item beyond 400 KB, which has no code of its own.
-func tooLarge(err error) bool { return strings.HasPrefix(errorMessage(err), "Item size ") }
+// tooLarge finds the rejections of an item beyond 400 KB, which have no code of their own. Which text it is depends on how
+// far beyond, and on the call: an update says the second one up to 1 MB, then the third, from 2 MB the fifth, and from
+// 4 MB the last one. The expressions of this package are short, so that their size is that of the values. None quotes a
+// value.
+func tooLarge(message string) bool {
+	return begins(message,
+		"Item size has exceeded the maximum allowed size",
+		"Item size to update has exceeded the maximum allowed size",
+		"Invalid UpdateExpression: Expression size has exceeded the maximum allowed size",
+		"Invalid ConditionExpression: Expression size has exceeded the maximum allowed size",
+		"ExpressionAttributeValues exceeds max size",
+		"ExpressionAttributeValues contains invalid value: Item size has exceeded the maximum allowed size",
+	)
+}
 
-// quotesNothing knows rejections whose messages name attributes and types, but no values: those that tell an operator
-// that the table has another key.
-func quotesNothing(message string) bool {
-	return slices.ContainsFunc([]string{
+// aboutTheKey knows the rejections that tell an operator that the table has another key. Their messages name attributes
+// and types, but no values.
+func aboutTheKey(message string) bool {
+	return begins(message,
 		"The provided key element does not match the schema",
 		"One or more parameter values were invalid: Missing the key ",
 		"One of the required keys was not given a value",
 		"One or more parameter values were invalid: Type mismatch for key ",
-	}, func(prefix string) bool { return strings.HasPrefix(message, prefix) })
+	)
+}
+
+// begins reports whether a message begins with one of the texts, perhaps behind the words that some messages begin with.
+func begins(message string, texts ...string) bool {
+	message = strings.TrimPrefix(message, "1 validation error detected: ")
+	return slices.ContainsFunc(texts, func(text string) bool { return strings.HasPrefix(message, text) })
 }
 
 // errorCode returns the code of DynamoDB's answer, "" if there was none.
@@ -174,7 +188,7 @@ func speakable(err error, kind store.Failure) error {
 	code := errorCode(err)
 	_, known := kindOfCode(code)
 	switch {
-	case known && kind != store.FailureRejected, quotesNothing(errorMessage(err)), code == "" && status(err) == 0:
+	case known && kind != store.FailureRejected, aboutTheKey(errorMessage(err)), code == "" && status(err) == 0:
 		return err
 	case code == "":
 		code = "unreadable answer"

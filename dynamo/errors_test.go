@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,16 +48,32 @@ func TestFailuresAreToldApart(t *testing.T) {
 			failure(clientError, "AccessDeniedException", "User: arn:aws:iam::1:role/x is not authorized"),
 			store.FailureAccessDenied, true, "is not authorized",
 		},
-		"expired token":     {failure(clientError, "ExpiredTokenException", "m"), store.FailureAccessDenied, true, "ExpiredTokenException"},
-		"unknown key id":    {failure(clientError, "UnrecognizedClientException", "m"), store.FailureAccessDenied, true, "m"},
-		"wrong signature":   {failure(clientError, "InvalidSignatureException", "m"), store.FailureAccessDenied, true, "m"},
-		"missing table":     {failure(clientError, "ResourceNotFoundException", "Requested resource not found"), store.FailureMissingTable, true, "Requested resource"},
-		"item too large":    {failure(clientError, "ValidationException", "Item size has exceeded the maximum allowed size"), store.FailureTooLarge, true, "Item size"},
-		"collection limit":  {failure(clientError, "ItemCollectionSizeLimitExceededException", "m"), store.FailureTooLarge, true, "m"},
-		"another key":       {failure(clientError, "ValidationException", "The provided key element does not match the schema"), store.FailureRejected, true, "does not match the schema"},
-		"a missing key":     {failure(clientError, "ValidationException", "One or more parameter values were invalid: Missing the key sk in the item"), store.FailureRejected, true, "the key sk"},
-		"another rejection": {failure(clientError, "ValidationException", "Bad value: "+secret), store.FailureRejected, true, "ValidationException"},
-		"bad syntax":        {failure(clientError, "SerializationException", secret), store.FailureRejected, true, "SerializationException"},
+		"expired token":    {failure(clientError, "ExpiredTokenException", "m"), store.FailureAccessDenied, true, "ExpiredTokenException"},
+		"unknown key id":   {failure(clientError, "UnrecognizedClientException", "m"), store.FailureAccessDenied, true, "m"},
+		"wrong signature":  {failure(clientError, "InvalidSignatureException", "m"), store.FailureAccessDenied, true, "m"},
+		"missing table":    {failure(clientError, "ResourceNotFoundException", "Requested resource not found"), store.FailureMissingTable, true, "Requested resource"},
+		"item too large":   {failure(clientError, "ValidationException", "Item size has exceeded the maximum allowed size"), store.FailureTooLarge, true, "Item size"},
+		"update too large": {failure(clientError, "ValidationException", "Item size to update has exceeded the maximum allowed size"), store.FailureTooLarge, true, "to update"},
+		"value beyond 1 MB": {
+			failure(clientError, "ValidationException", "Invalid UpdateExpression: Expression size has exceeded the maximum allowed size; expression size: 2000000"),
+			store.FailureTooLarge, true, "expression size: 2000000",
+		},
+		"values beyond 2 MB": {failure(clientError, "ValidationException", "ExpressionAttributeValues exceeds max size"), store.FailureTooLarge, true, "exceeds max size"},
+		"value beyond an item": {
+			failure(clientError, "ValidationException", "ExpressionAttributeValues contains invalid value: Item size has exceeded the maximum allowed size for key :data"),
+			store.FailureTooLarge, true, "for key :data",
+		},
+		"a text with a preface": {
+			failure(clientError, "ValidationException", "1 validation error detected: Invalid ConditionExpression: Expression size has exceeded the maximum allowed size"),
+			store.FailureTooLarge, true, "ConditionExpression",
+		},
+		"request beyond 16 MB":  {failure(http.StatusRequestEntityTooLarge, "RequestEntityTooLargeException", "m"), store.FailureTooLarge, true, "RequestEntityTooLarge"},
+		"a value that reads so": {failure(clientError, "ValidationException", secret+" Item size has exceeded"), store.FailureRejected, true, "withheld"},
+		"collection limit":      {failure(clientError, "ItemCollectionSizeLimitExceededException", "m"), store.FailureTooLarge, true, "m"},
+		"another key":           {failure(clientError, "ValidationException", "The provided key element does not match the schema"), store.FailureRejected, true, "does not match the schema"},
+		"a missing key":         {failure(clientError, "ValidationException", "One or more parameter values were invalid: Missing the key sk in the item"), store.FailureRejected, true, "the key sk"},
+		"another rejection":     {failure(clientError, "ValidationException", "Bad value: "+secret), store.FailureRejected, true, "ValidationException"},
+		"bad syntax":            {failure(clientError, "SerializationException", secret), store.FailureRejected, true, "SerializationException"},
 		"unknown client error": {
 			failure(clientError, "NovelException", secret),
 			store.FailureRejected, false, `status 400, request id "request-1"`,
@@ -117,6 +134,56 @@ func requireNoSecret(t *testing.T, err error) {
 			require.NotContains(t, string(text), secret)
 		}
 	}
+}
+
+// Only a text about the key of the table accuses the table: whoever reads the error would look in the wrong place.
+func TestUnknownRejectionsDoNotAccuseTheTable(t *testing.T) {
+	t.Parallel()
+	for message, accused := range map[string]bool{
+		"The provided key element does not match the schema":                                    true,
+		"One or more parameter values were invalid: Missing the key sk in the item":             true,
+		"One or more parameter values were invalid: Type mismatch for key id expected: N":       true,
+		"One of the required keys was not given a value":                                        true,
+		"1 validation error detected: The provided key element does not match the schema":       true,
+		"Nesting Levels have exceeded supported limits":                                         false,
+		"Invalid UpdateExpression: Expression size has exceeded the maximum allowed size":       false,
+		"One or more parameter values were invalid: Size of hashkey has exceeded the maximum":   false,
+		"Number overflow. Attempting to store a number with magnitude larger than supported: 1": false,
+		"something that nobody has seen: " + secret:                                             false,
+	} {
+		for op, err := range everyWrite(failure(http.StatusBadRequest, "ValidationException", message)) {
+			require.Equal(t, accused, strings.Contains(err.Error(), "run Store.Check"), "%s: %v", op, err)
+			require.Equal(t, accused, strings.Contains(err.Error(), "table "), "%s: %v", op, err)
+			requireNoSecret(t, err)
+		}
+	}
+}
+
+// TestResultsBeyondAnItemAreTooLarge: DynamoDB says it in five ways, depending on how far beyond.
+func TestResultsBeyondAnItemAreTooLarge(t *testing.T) {
+	t.Parallel()
+	s, _, _ := local(t)
+	held := record("p#1")
+	_, claimed, err := s.Claim(t.Context(), held, claimTime)
+	require.NoError(t, err)
+	require.True(t, claimed)
+	for _, size := range []int{410_000, 1_100_000, 2_000_000, 2_200_000, 5_000_000, 17_000_000} {
+		for _, layout := range []store.Layout{store.LayoutText, store.LayoutValue} {
+			next := completion(held, []byte(`"`+strings.Repeat("x", size)+`"`))
+			next.Layout = layout
+			_, swapped, err := s.Swap(t.Context(), held, next)
+			require.False(t, swapped)
+			var se *store.Error
+			require.ErrorAs(t, err, &se)
+			require.Equal(t, store.FailureTooLarge, se.Kind, "%d bytes: %v", size, err)
+			require.NotContains(t, err.Error(), "table ")
+			require.Less(t, len(err.Error()), 400, "which quotes nothing of it")
+		}
+	}
+	got, found, err := s.Get(t.Context(), held.Key)
+	require.NoError(t, err)
+	require.True(t, found)
+	require.Equal(t, held, got, "nothing of it was written")
 }
 
 func TestErrorsKeepWhatCallersLookFor(t *testing.T) {

@@ -41,6 +41,15 @@ func (s *search) membersOf(object Value) ([]member, error) {
 	}
 }
 
+// arrangedMembersOf returns the members of an object in the order of the dialect.
+func (s *search) arrangedMembersOf(object Value) ([]member, error) {
+	object, err := s.arranged(object)
+	if err != nil {
+		return nil, err
+	}
+	return s.membersOf(object)
+}
+
 // array makes an array.
 func (s *search) array(items []Value) (Value, error) {
 	size := len("[]")

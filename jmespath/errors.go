@@ -42,6 +42,10 @@ var (
 	// ErrFunction is returned when a function given by WithFunction fails.
 	ErrFunction = errors.New("function failed")
 
+	// ErrDialect is returned when a Dialect does not allow a part of an expression,
+	// or has no result for the values that it is about.
+	ErrDialect = errors.New("dialect")
+
 	// ErrInvalidOption is returned when an option of Compile is unusable.
 	ErrInvalidOption = errors.New("invalid option")
 

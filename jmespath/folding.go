@@ -2,9 +2,11 @@ package jmespath
 
 import "github.com/go-idempotent/idempotent/internal/fold"
 
-// fieldFolding is Value.field for an expression that Folding made. The error is
-// ErrFoldedName.
-func (s *search) fieldFolding(on Value, name string) (Value, error) {
+// field is Value.field, and what Folding makes of it. The error is ErrFoldedName.
+func (s *search) field(on Value, name string) (Value, error) {
+	if !s.folding {
+		return on.field(name), nil
+	}
 	if err := s.unambiguous(on); err != nil {
 		return Value{}, err
 	}

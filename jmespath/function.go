@@ -1,6 +1,7 @@
 package jmespath
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -140,19 +141,12 @@ func typeError(subject string, value Value, wanted types) error {
 
 // customFunction adapts a function given by WithFunction.
 func customFunction(arity int, call func([]Value) (Value, error)) function {
-	var f function
+	f := function{parameters: slices.Repeat([]types{typeAny}, max(0, arity))}
 	if arity == Variadic {
 		f.further = typeAny
 	}
-	for range arity {
-		f.parameters = append(f.parameters, typeAny)
-	}
 	f.body = func(s *search, arguments []argument) (Value, error) {
-		values := make([]Value, len(arguments))
-		for i, a := range arguments {
-			values[i] = a.Value
-		}
-		result, err := call(values)
+		result, err := call(valuesOf(arguments))
 		if err != nil {
 			failure := fail(ErrFunction, "")
 			failure.Err = err
@@ -161,4 +155,42 @@ func customFunction(arity int, call func([]Value) (Value, error)) function {
 		return result, s.spend(len(result.text))
 	}
 	return f
+}
+
+// replaced returns the function with the body that a dialect gives it, which takes as many arguments of any type.
+func (f function) replaced(call func([]Value) (Value, error)) function {
+	arity := len(f.parameters)
+	if f.further != 0 {
+		f.further = typeAny
+	}
+	f.parameters = slices.Repeat([]types{typeAny}, arity)
+	f.body = func(s *search, arguments []argument) (Value, error) {
+		bytes := 0
+		for _, a := range arguments {
+			bytes += len(a.text)
+		}
+		return s.byDialect("", bytes, func() (Value, error) { return call(valuesOf(arguments)) })
+	}
+	return f
+}
+
+// changed returns the function with another result.
+func (f function) changed(change func(Value) (Value, error)) function {
+	body := f.body
+	f.body = func(s *search, arguments []argument) (Value, error) {
+		result, err := body(s, arguments)
+		if err != nil {
+			return Value{}, err
+		}
+		return s.byDialect("", len(result.text), func() (Value, error) { return change(result) })
+	}
+	return f
+}
+
+func valuesOf(arguments []argument) []Value {
+	values := make([]Value, len(arguments))
+	for i, a := range arguments {
+		values[i] = a.Value
+	}
+	return values
 }

@@ -26,7 +26,7 @@ func contains(s *search, arguments []argument) (Value, error) {
 
 // keys returns the names of an object in the order of the document.
 func keys(s *search, arguments []argument) (Value, error) {
-	members, err := s.membersOf(arguments[0].Value)
+	members, err := s.arrangedMembersOf(arguments[0].Value)
 	if err != nil {
 		return Value{}, err
 	}
@@ -38,7 +38,7 @@ func keys(s *search, arguments []argument) (Value, error) {
 }
 
 func values(s *search, arguments []argument) (Value, error) {
-	members, err := s.membersOf(arguments[0].Value)
+	members, err := s.arrangedMembersOf(arguments[0].Value)
 	if err != nil {
 		return Value{}, err
 	}

@@ -8,6 +8,7 @@ import (
 // A ranked value is one with the number or string that it is ordered by.
 type ranked struct {
 	value  Value
+	key    Value
 	kind   Kind
 	number decimal
 	text   string
@@ -23,7 +24,7 @@ func (r ranked) compare(other ranked) int {
 }
 
 func rank(value, key Value) ranked {
-	r := ranked{value: value, kind: key.Kind()}
+	r := ranked{value: value, key: key, kind: key.Kind()}
 	if r.kind == Number {
 		r.number = parseDecimal(key.text)
 	} else {
@@ -75,7 +76,11 @@ func (s *search) sorted(array Value, by node) (Value, error) {
 	if err != nil {
 		return Value{}, err
 	}
-	slices.SortStableFunc(all, ranked.compare)
+	order := sequence{search: s}
+	slices.SortStableFunc(all, order.compare)
+	if order.err != nil {
+		return Value{}, order.err
+	}
 	sorted := make([]Value, len(all))
 	for i, r := range all {
 		sorted[i] = r.value
@@ -104,10 +109,14 @@ func minimumBy(s *search, arguments []argument) (Value, error) {
 func (s *search) extreme(direction int, array Value, by node) (Value, error) {
 	var best ranked
 	found := false
+	order := sequence{search: s}
 	err := s.rankEach(array, by, func(r ranked) {
-		if !found || r.compare(best) == direction {
+		if !found || order.compare(r, best)*direction > 0 {
 			best, found = r, true
 		}
 	})
+	if err == nil {
+		err = order.err
+	}
 	return best.value, err
 }

@@ -49,7 +49,8 @@
 // are always available: powertools_json decodes a JSON string under the rules
 // for payloads above, powertools_base64 decodes standard base64 of UTF-8 text,
 // and powertools_base64_gzip unpacks such text as well, up to the limit of
-// [WithMaxUnpacked]. [WithFunction] adds further functions.
+// [WithMaxUnpacked]. [WithFunction] adds further functions. [WithDialect] makes an
+// expression select what another implementation would select.
 //
 // # Limits
 //
@@ -74,7 +75,7 @@ const (
 
 	// MaxDepth is how deep arrays and objects may nest in a payload, in a
 	// literal, and in the argument of powertools_json.
-	MaxDepth = 512
+	MaxDepth = 1000
 )
 
 // An Expression is a compiled JMESPath expression. It is immutable and safe for
@@ -85,18 +86,19 @@ type Expression struct {
 	root        node
 	maxUnpacked int
 	folding     bool
+	dialect     *Dialect
 }
 
 // Compile prepares an expression for repeated use. The error is a *CompileError
 // of the kind ErrSyntax, ErrUnknownFunction, ErrInvalidArity, ErrInvalidType
 // (only about expression references), ErrInvalidValue (a slice with step 0),
-// ErrLimit or ErrInvalidOption.
+// ErrLimit, ErrInvalidOption or ErrDialect.
 func Compile(expression string, options ...Option) (*Expression, error) {
 	settings, err := newSettings(options)
 	if err == nil {
 		var root node
-		if root, err = parse(expression, settings.functions); err == nil {
-			return &Expression{source: expression, root: root, maxUnpacked: settings.maxUnpacked}, nil
+		if root, err = parse(expression, settings); err == nil {
+			return &Expression{source: expression, root: root, maxUnpacked: settings.maxUnpacked, dialect: settings.dialect}, nil
 		}
 	}
 	if failure, ok := errors.AsType[*CompileError](err); ok {
@@ -139,13 +141,14 @@ func (x *Expression) Search(payload []byte) (Value, error) {
 // where several expressions look at one document.
 //
 // The error is a *SearchError of the kind ErrInvalidType, ErrInvalidValue,
-// ErrLimit, ErrFunction or ErrFoldedName.
+// ErrLimit, ErrFunction, ErrFoldedName or ErrDialect.
 func (x *Expression) Evaluate(document Value) (Value, error) {
 	if x.root == nil {
 		return Value{}, nil
 	}
 	s := newSearch(document, x.maxUnpacked)
 	s.folding = x.folding
+	s.dialect = x.dialect
 	selected, err := s.eval(x.root, document)
 	if err == nil && s.otherSpelling {
 		err = fail(ErrFoldedName, "a name is there only in another spelling")

@@ -12,7 +12,7 @@ import (
 type token struct {
 	kind   string
 	offset int
-	text   string // of an identifier, decoded
+	text   string // of an identifier, decoded; of a literal, as it is spelled between the delimiters
 	value  Value  // of a literal
 	number int
 }
@@ -21,7 +21,8 @@ const (
 	tokenEnd        = "end"
 	tokenIdentifier = "identifier"
 	tokenQuoted     = "quoted identifier"
-	tokenLiteral    = "literal"
+	tokenLiteral    = PartLiteral
+	tokenRawString  = PartRawString
 	tokenNumber     = "number"
 )
 
@@ -135,7 +136,7 @@ func (l *lexer) rawString() (token, error) {
 	if err != nil {
 		return token{}, err
 	}
-	return token{kind: tokenLiteral, offset: start, value: stringValue(unescapeDelimiter(raw, '\''))}, nil
+	return token{kind: tokenRawString, offset: start, text: raw, value: stringValue(unescapeDelimiter(raw, '\''))}, nil
 }
 
 // literal reads JSON in backticks, or the deprecated form of a string there.
@@ -153,7 +154,7 @@ func (l *lexer) literal() (token, error) {
 	if err != nil {
 		return token{}, syntaxError(start, "literal is not JSON; a string stands in single quotes")
 	}
-	return token{kind: tokenLiteral, offset: start, value: value}, nil
+	return token{kind: tokenLiteral, offset: start, text: raw, value: value}, nil
 }
 
 // isDeprecatedString reports whether a literal that is not JSON can be meant as a

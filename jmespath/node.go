@@ -27,10 +27,11 @@ func (n field) eval(s *search, on Value) (Value, error) {
 	if err := s.spend(len(on.text)); err != nil {
 		return Value{}, err
 	}
-	if s.folding {
-		return s.fieldFolding(on, n.name)
+	member, err := s.field(on, n.name)
+	if err != nil || s.dialect == nil || s.dialect.Member == nil {
+		return member, err
 	}
-	return on.field(n.name), nil
+	return s.byDialect("a member", len(member.text), func() (Value, error) { return s.dialect.Member(member) })
 }
 
 // index is [i].
@@ -94,6 +95,7 @@ func (n not) eval(s *search, on Value) (Value, error) {
 type comparison struct {
 	operator    string
 	left, right node
+	part        int // among the parts of the expression
 }
 
 func (n comparison) eval(s *search, on Value) (Value, error) {
@@ -104,6 +106,11 @@ func (n comparison) eval(s *search, on Value) (Value, error) {
 	right, err := s.eval(n.right, on)
 	if err != nil {
 		return Value{}, err
+	}
+	if s.dialect != nil && s.dialect.Compare != nil {
+		return s.byDialect(n.operator, len(left.text)+len(right.text), func() (Value, error) {
+			return s.dialect.Compare(n.operator, left, right)
+		})
 	}
 	switch n.operator {
 	case "==", "!=":

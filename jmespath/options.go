@@ -17,6 +17,7 @@ type Option func(*settings)
 
 type settings struct {
 	functions   map[string]function // custom ones only
+	dialect     *Dialect
 	maxUnpacked int
 	problems    []string
 }
@@ -82,11 +83,11 @@ func newSettings(options []Option) (settings, error) {
 
 // lookup finds a function by name; suggestions are not offered, a compile error
 // shows the expression anyway.
-func lookup(name string, custom map[string]function) (function, bool) {
+func (s settings) lookup(name string) (function, bool) {
 	if f, ok := builtins[name]; ok {
-		return f, true
+		return s.dialect.function(name, f), true
 	}
-	f, ok := custom[name]
+	f, ok := s.functions[name]
 	return f, ok
 }
 

@@ -42,23 +42,52 @@ func power(kind string) int {
 
 // A parser builds the tree of an expression by operator precedence (Pratt).
 type parser struct {
-	tokens    []token
-	at        int
-	depth     int
-	functions map[string]function
+	tokens   []token
+	at       int
+	depth    int
+	settings settings
+	parts    []Part
 }
 
-func parse(expression string, functions map[string]function) (node, error) {
+func parse(expression string, settings settings) (node, error) {
 	tokens, err := tokenize(expression)
 	if err != nil {
 		return nil, err
 	}
-	p := parser{tokens: tokens, functions: functions}
+	p := parser{tokens: tokens, settings: settings}
 	root, err := p.expression(0)
 	if err != nil {
 		return nil, err
 	}
-	return root, p.expect(tokenEnd)
+	if err := p.expect(tokenEnd); err != nil {
+		return nil, err
+	}
+	return root, settings.dialect.allow(p.parts)
+}
+
+// note keeps a part for the dialect.
+func (p *parser) note(kind, text string, offset int) {
+	p.parts = append(p.parts, Part{Kind: kind, Text: text, Offset: offset})
+}
+
+// keepsNull reports whether the dialect has no projection where nothing follows.
+func (p *parser) keepsNull(item node) bool {
+	_, bare := item.(current)
+	return bare && p.settings.dialect != nil && p.settings.dialect.KeepsNull
+}
+
+// decides notes that a node only decides whether something else is selected.
+func (p *parser) decides(n node) {
+	switch n := n.(type) {
+	case comparison:
+		p.parts[n.part].Condition = true
+	case and:
+		p.decides(n.left)
+		p.decides(n.right)
+	case or:
+		p.decides(n.left)
+		p.decides(n.right)
+	}
 }
 
 // peek returns the next token. There always is one: nothing moves behind the end.
@@ -98,6 +127,9 @@ func unexpected(t token) error {
 	if t.kind == tokenEnd {
 		return syntaxError(t.offset, "expression is incomplete")
 	}
+	if t.kind == tokenRawString {
+		t.kind = tokenLiteral
+	}
 	return syntaxError(t.offset, "unexpected "+t.kind)
 }
 
@@ -124,19 +156,21 @@ func (p *parser) prefix() (node, error) {
 		if p.accept("(") {
 			return p.call(t)
 		}
+		p.note(PartIdentifier, t.text, t.offset)
 		return field{t.text}, nil
 	case tokenQuoted:
 		if p.peek().kind == "(" {
 			return nil, syntaxError(t.offset, "function name in quotes")
 		}
+		p.note(PartIdentifier, t.text, t.offset)
 		return field{t.text}, nil
-	case tokenLiteral:
+	case tokenLiteral, tokenRawString:
+		p.note(t.kind, t.text, t.offset)
 		return literal{t.value}, nil
 	case "@":
 		return current{}, nil
 	case "!":
-		operand, err := p.expression(powerNot)
-		return not{operand}, err
+		return p.not(t)
 	case "(":
 		inner, err := p.expression(0)
 		if err != nil {
@@ -147,16 +181,17 @@ func (p *parser) prefix() (node, error) {
 		return p.multiSelectHash()
 	case "[":
 		if p.beginsBracketSpecifier() {
-			return p.bracketSpecifier(current{})
+			return p.bracketSpecifier(current{}, t)
 		}
 		return p.multiSelectList()
 	case "*":
+		p.note("*", "", t.offset)
 		item, err := p.projected(powerStar)
-		return valuesProjection{current{}, item}, err
+		return valuesProjection{current{}, item, p.keepsNull(item)}, err
 	case "[?":
-		return p.filter(current{})
+		return p.filter(current{}, t)
 	case "[]":
-		return p.flatten(current{})
+		return p.flatten(current{}, t)
 	}
 	return nil, unexpected(t)
 }
@@ -166,35 +201,56 @@ func (p *parser) infix(left node) (node, error) {
 	t := p.advance()
 	switch t.kind {
 	case ".":
-		if p.accept("*") {
+		if p.peek().kind == "*" {
 			// With the power of the dot this one ends after one step, so that
 			// "a.*.b.c" means "(a.*.b).c", unlike "*.b.c" and "a[*].b.c".
+			p.note("*", "", p.advance().offset)
 			item, err := p.projected(powerDot)
-			return valuesProjection{left, item}, err
+			if power(p.peek().kind) == powerDot || power(p.peek().kind) == powerFilter {
+				p.note(PartLateSteps, "", p.peek().offset)
+			}
+			return valuesProjection{left, item, p.keepsNull(item)}, err
 		}
 		right, err := p.member(powerDot)
 		return chain{left, right}, err
 	case "|":
+		p.note("|", "", t.offset)
 		right, err := p.expression(powerPipe)
 		return chain{left, right}, err
 	case "||":
+		p.note("||", "", t.offset)
+		p.decides(left)
 		right, err := p.expression(powerOr)
 		return or{left, right}, err
 	case "&&":
+		p.note("&&", "", t.offset)
 		right, err := p.expression(powerAnd)
 		return and{left, right}, err
 	case "[?":
-		return p.filter(left)
+		return p.filter(left, t)
 	case "[]":
-		return p.flatten(left)
+		return p.flatten(left, t)
 	case "[":
 		if !p.beginsBracketSpecifier() {
 			return nil, unexpected(p.peek())
 		}
-		return p.bracketSpecifier(left)
+		return p.bracketSpecifier(left, t)
 	}
+	part := len(p.parts)
+	p.note(t.kind, "", t.offset)
 	right, err := p.expression(powerComparison)
-	return comparison{t.kind, left, right}, err
+	return comparison{t.kind, left, right, part}, err
+}
+
+// not reads what a negation is applied to.
+func (p *parser) not(t token) (node, error) {
+	p.note("!", "", t.offset)
+	operand, err := p.expression(powerNot)
+	p.decides(operand)
+	if next := p.peek(); power(next.kind) > powerComparison {
+		p.note(PartNotSteps, "", next.offset)
+	}
+	return not{operand}, err
 }
 
 // member reads what may follow a dot. A multi-select ends a projection that it

@@ -1,7 +1,8 @@
 package jmespath
 
 // filter reads a condition and what applies to each element that meets it.
-func (p *parser) filter(left node) (node, error) {
+func (p *parser) filter(left node, t token) (node, error) {
+	p.note(PartFilter, "", t.offset)
 	condition, err := p.expression(0)
 	if err != nil {
 		return nil, err
@@ -9,14 +10,19 @@ func (p *parser) filter(left node) (node, error) {
 	if err := p.expect("]"); err != nil {
 		return nil, err
 	}
+	p.decides(condition)
 	item, err := p.projected(powerFilter)
-	return listProjection{left, condition, item}, err
+	if next := p.peek(); next.kind == "[?" {
+		p.note(PartFilterAgain, "", next.offset)
+	}
+	return listProjection{left, condition, item, p.keepsNull(item)}, err
 }
 
 // flatten reads what applies to each element of the flattened list.
-func (p *parser) flatten(left node) (node, error) {
+func (p *parser) flatten(left node, t token) (node, error) {
+	p.note("[]", "", t.offset)
 	item, err := p.projected(powerFlatten)
-	return listProjection{source: chain{left, flatten{}}, item: item}, err
+	return listProjection{source: chain{left, flatten{}}, item: item, keepsNull: p.keepsNull(item)}, err
 }
 
 // projected reads what a projection applies to each of its elements.
@@ -26,7 +32,11 @@ func (p *parser) projected(above int) (node, error) {
 		return current{}, nil
 	case next.kind == ".":
 		p.advance()
-		return p.member(above)
+		item, err := p.member(above)
+		if behind := p.peek(); power(behind.kind) > above { // only a multi-select leaves that
+			p.note(PartLateSteps, "", behind.offset)
+		}
+		return item, err
 	default: // "[" or "[?"
 		return p.expression(above)
 	}
@@ -44,19 +54,27 @@ func (p *parser) beginsBracketSpecifier() bool {
 }
 
 // bracketSpecifier reads an index, a slice or "*" behind an opening bracket.
-func (p *parser) bracketSpecifier(left node) (node, error) {
+func (p *parser) bracketSpecifier(left node, t token) (node, error) {
 	if p.accept("*") {
+		p.note("[*]", "", t.offset)
 		p.advance() // the bracket that beginsBracketSpecifier has seen
 		item, err := p.projected(powerStar)
 		return listProjection{source: left, item: item}, err
 	}
 	if p.peek().kind == tokenNumber && p.peekSecond() != ":" {
 		i := p.advance().number
+		p.note(PartIndex, "", t.offset)
 		return chain{left, index{i}}, p.expect("]")
 	}
 	part, err := p.slice()
 	if err != nil {
 		return nil, err
+	}
+	p.note(PartSlice, "", t.offset)
+	if behind, ok := left.(chain); ok {
+		if _, ok := behind.right.(index); ok {
+			p.note(PartIndexSlice, "", t.offset)
+		}
 	}
 	item, err := p.projected(powerStar)
 	return listProjection{source: chain{left, part}, item: item}, err
@@ -87,6 +105,7 @@ func (p *parser) slice() (node, error) {
 
 // multiSelectList reads a multi-select list behind its opening bracket.
 func (p *parser) multiSelectList() (node, error) {
+	p.note(PartSelectList, "", p.tokens[p.at-1].offset)
 	var items multiList
 	for {
 		item, err := p.expression(0)
@@ -102,6 +121,7 @@ func (p *parser) multiSelectList() (node, error) {
 
 // multiSelectHash reads a multi-select hash behind its opening brace.
 func (p *parser) multiSelectHash() (node, error) {
+	p.note(PartSelectHash, "", p.tokens[p.at-1].offset)
 	var hash multiHash
 	known := map[string]bool{}
 	for {
@@ -113,6 +133,7 @@ func (p *parser) multiSelectHash() (node, error) {
 			return nil, syntaxError(name.offset, "member name repeated in a multi-select")
 		}
 		known[name.text] = true
+		p.note(PartMember, name.text, name.offset)
 		if err := p.expect(":"); err != nil {
 			return nil, err
 		}
@@ -130,7 +151,8 @@ func (p *parser) multiSelectHash() (node, error) {
 
 // call reads the arguments of a function behind the opening parenthesis.
 func (p *parser) call(name token) (node, error) {
-	f, ok := lookup(name.text, p.functions)
+	p.note(PartFunction, name.text, name.offset)
+	f, ok := p.settings.lookup(name.text)
 	if !ok {
 		return nil, &CompileError{Kind: ErrUnknownFunction, Offset: name.offset, Detail: name.text}
 	}

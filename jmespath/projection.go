@@ -6,6 +6,7 @@ type listProjection struct {
 	source    node
 	condition node // nil for all elements
 	item      node
+	keepsNull bool // a dialect has no projection here
 }
 
 func (n listProjection) eval(s *search, on Value) (Value, error) {
@@ -31,18 +32,24 @@ func (n listProjection) eval(s *search, on Value) (Value, error) {
 				continue
 			}
 		}
-		if err := s.project(&list, n.item, element); err != nil {
+		if err := s.project(&list, n.item, element, n.keepsNull); err != nil {
 			return Value{}, err
 		}
 	}
 }
 
 // valuesProjection is "source.*.item".
-type valuesProjection struct{ source, item node }
+type valuesProjection struct {
+	source, item node
+	keepsNull    bool // as in listProjection
+}
 
 func (n valuesProjection) eval(s *search, on Value) (Value, error) {
 	source, err := s.eval(n.source, on)
 	if err != nil || source.Kind() != Object {
+		return Value{}, err
+	}
+	if source, err = s.arranged(source); err != nil {
 		return Value{}, err
 	}
 	if err := s.spend(len(source.text)); err != nil {
@@ -57,7 +64,7 @@ func (n valuesProjection) eval(s *search, on Value) (Value, error) {
 		if !ok {
 			return list.value(), nil
 		}
-		if err := s.project(&list, n.item, value); err != nil {
+		if err := s.project(&list, n.item, value, n.keepsNull); err != nil {
 			return Value{}, err
 		}
 	}
@@ -65,9 +72,9 @@ func (n valuesProjection) eval(s *search, on Value) (Value, error) {
 
 // project applies an expression to an element of a projection and collects what is
 // not null (JMESPath specification, section Projections).
-func (s *search) project(list *listBuilder, item node, element Value) error {
+func (s *search) project(list *listBuilder, item node, element Value, keepsNull bool) error {
 	result, err := s.eval(item, element)
-	if err != nil || result.Kind() == Null {
+	if err != nil || result.Kind() == Null && !keepsNull {
 		return err
 	}
 	return list.add(s, result)

@@ -17,6 +17,7 @@ const (
 type search struct {
 	work     int64 // left
 	unpacked int   // left
+	dialect  *Dialect
 
 	folding bool // see Expression.Folding
 	// otherSpelling is true once a name was not found, but another spelling of it,

@@ -20,13 +20,24 @@ func sum(numbers []float64) float64 {
 // average of nothing is no number.
 func average(numbers []float64) float64 { return sum(numbers) / float64(len(numbers)) }
 
+// javaScriptAverage refuses the average of nothing.
+func javaScriptAverage(argument jmespath.Value) (jmespath.Value, error) {
+	if written, err := numbers(argument); err == nil && len(written) == 0 {
+		return jmespath.Value{}, ErrNoAverage
+	}
+	return onDoubles(average)(argument)
+}
+
+// sign is -1 of a number that is written with a minus.
+func sign(f float64) float64 { return math.Copysign(1, f) }
+
 // onDouble is a function of a double that returns a double.
 func onDouble(f func(float64) float64) func(jmespath.Value) (jmespath.Value, error) {
 	return func(argument jmespath.Value) (jmespath.Value, error) {
 		if argument.Kind() != jmespath.Number {
 			return jmespath.Value{}, jmespath.ErrInvalidType
 		}
-		x, err := double(string(argument.JSON()))
+		x, err := double(exactInteger(string(argument.JSON())))
 		if err != nil {
 			return jmespath.Value{}, err
 		}
@@ -43,7 +54,7 @@ func onDoubles(f func([]float64) float64) func(jmespath.Value) (jmespath.Value, 
 		}
 		all := make([]float64, len(written))
 		for i, w := range written {
-			if all[i], err = double(w); err != nil {
+			if all[i], err = double(exactInteger(w)); err != nil {
 				return jmespath.Value{}, err
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"hash"
 	"strings"
+
+	"github.com/go-idempotent/idempotent/jmespath"
 )
 
 // Language names the implementation of AWS Powertools to agree with.
@@ -45,8 +47,8 @@ type rules struct {
 	// twice is the refusal of equal member names, if the language does not let the last one win.
 	twice error
 	// absent tells that a record without data attribute has the result null.
-	absent    bool
-	functions map[string]function
+	absent  bool
+	dialect jmespath.Dialect
 }
 
 // New returns the codec of a language. hash is the name of the hash function as that language spells it, for example sha256
@@ -71,12 +73,12 @@ func rulesOf(l Language) *rules {
 	case Python:
 		return &rules{
 			keys: &pythonStyle, data: pythonData(), hashed: (*style).hashed, missing: pythonMissing, digest: hex.EncodeToString,
-			hashes: pythonHashes, absent: true, functions: pythonFunctions(),
+			hashes: pythonHashes, absent: true, dialect: pythonDialect(),
 		}
 	case TypeScript:
 		return &rules{
 			keys: &typescriptStyle, data: typescriptData(), hashed: (*style).hashed, missing: typescriptMissing,
-			digest: base64.StdEncoding.EncodeToString, hashes: nodeHashes, absent: true, functions: typescriptFunctions(),
+			digest: base64.StdEncoding.EncodeToString, hashes: nodeHashes, absent: true, dialect: typescriptDialect(),
 		}
 	case Java:
 		return javaRules(anyJDK)
@@ -87,7 +89,7 @@ func rulesOf(l Language) *rules {
 	case DotNet:
 		return &rules{
 			keys: &dotnetSelected, data: &dotnetStyle, hashed: hashDotNet, missing: dotnetMissing, digest: hex.EncodeToString,
-			hashes: dotnetHashes, twice: ErrDuplicate, functions: dotnetFunctions(),
+			hashes: dotnetHashes, twice: ErrDuplicate, dialect: dotnetDialect(),
 		}
 	}
 	return nil
@@ -96,7 +98,7 @@ func rulesOf(l Language) *rules {
 func javaRules(j jdk) *rules {
 	return &rules{
 		keys: javaStyle(j), data: javaData(j), hashed: hashJava, missing: javaMissing, digest: bigInteger,
-		hashes: javaHashes, functions: javaFunctions(j),
+		hashes: javaHashes, dialect: javaDialect(j),
 	}
 }
 

@@ -14,8 +14,8 @@
 //	if codec.Missing(selected.JSON()) { … } // no key: the language would not protect this call
 //	key, err := codec.Key("orders-fn.app.handler", selected.JSON())
 //
-// Use [Codec.Compile] instead of jmespath.Compile: some functions of JMESPath give other results in each language. Results
-// go through [Codec.EncodeData] and [Codec.DecodeData].
+// Use [Codec.Compile] instead of jmespath.Compile: operators and functions of JMESPath give other results in each
+// language. Results go through [Codec.EncodeData] and [Codec.DecodeData].
 //
 // # Prefixes
 //
@@ -50,13 +50,18 @@
 // selection yields another key. The version of the JDK decides how Java prints some doubles: [Java17] and [Java21] print
 // as one of them, [Java] refuses the doubles on which they differ.
 //
-// # What selecting does not reproduce
+// # Selecting
 //
-// An expression is evaluated by package jmespath. Comparisons, sort, min and max take numbers exactly and order text by
-// code points, where these languages compare doubles and some order UTF-16; ".*" goes through an object in the order of
-// the event, where TypeScript puts names that look like array indices first. The results differ only for numbers beyond the
-// precision of a double, for text beyond U+FFFF, and for such names. Events with a member name twice are
-// refused by every expression; only a selection without expression takes them.
+// An expression is evaluated by package jmespath with a jmespath.Dialect: comparisons, equality, the order of numbers and
+// texts, contains, the order of members and the arithmetic are those of the language. A part of an expression that cannot
+// be reproduced is refused by Compile, by name. proof/interop draws expressions and events, and compares with the published
+// packages for Python, TypeScript and Java; testdata/expressions.jsonl holds some of what they select. Of .NET, which has
+// not been run, only parts that neither compare nor decide are allowed.
+//
+// Some events are refused where the language goes on: numbers beyond a double; a member name twice; more than 1,000 levels;
+// a text that powertools_json or powertools_base64 cannot decode; a function whose argument has a type that it does not
+// take, for which Java has null, and TypeScript an order of numbers among texts; contains with an array or object that is in
+// the list, in TypeScript. Only a selection without expression takes events with a member name twice.
 //
 // Java and .NET select from the event after their runtime has turned it into an object of their own and back. What that
 // changes (names, order, absent members) is not known here: select members, not whole events.

@@ -1,6 +1,10 @@
 package powertools
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/go-idempotent/idempotent/jmespath"
+)
 
 // dotnetStyle is System.Text.Json with its default encoder: Basic Latin without what HTML or a shell could take for
 // more than text, and numbers as they are written.
@@ -57,3 +61,23 @@ func embedded(content string) (inner value, isJSON bool) {
 
 // dotnetMissing is IsMissingIdempotencyKey: null and the empty text.
 func dotnetMissing(v value) bool { return v.kind == null || v.kind == text && v.text == "" }
+
+// dotnetMember is JsonElementValue.TryGetProperty, which decodes a text that is JSON. Other than that, it leaves numbers,
+// booleans and texts in a text to hashDotNet: no step leads into them.
+func dotnetMember(selected jmespath.Value) (jmespath.Value, error) {
+	content, isText := selected.Text()
+	if !isText {
+		return selected, nil
+	}
+	inner, isJSON := embedded(content)
+	switch {
+	case !isJSON || inner.kind != null && !inner.isContainer():
+		return selected, nil
+	case inner.levels() > dotnetDepth:
+		return jmespath.Value{}, ErrDepth
+	}
+	return jmespath.Parse([]byte(content))
+}
+
+// dotnetDepth is the number of levels that JsonDocument reads.
+const dotnetDepth = 64

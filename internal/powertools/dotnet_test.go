@@ -1,6 +1,7 @@
 package powertools_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -61,4 +62,50 @@ func TestEmbeddedJSONOfDotNetIsRefused(t *testing.T) {
 	}
 	_, err := codec.Hashed([]byte(`"\ud800"`))
 	require.ErrorIs(t, err, powertools.ErrSurrogate)
+}
+
+// A member that holds JSON is decoded where it is selected, and powertools_json changes nothing (JsonElementValue.cs,
+// JsonFunction.cs; not run).
+func TestMembersOfDotNetAreDecoded(t *testing.T) {
+	t.Parallel()
+	codec := newCodec(t, powertools.DotNet, "")
+	event := `{"body":"{\"id\":\"o-1\",\"inner\":\"[1,{\\\"x\\\":2}]\"}","nothing":"null","number":"5","word":"true","text":"o-1","list":["{\"a\":1}"]}`
+	for expression, want := range map[string]string{
+		"powertools_json(body).id": "o-1",
+		"body.id":                  "o-1",
+		"body.inner[1].x":          "2",
+		"body.[id]":                `["o-1"]`,
+		"number":                   "5",
+		"text":                     "o-1",
+		"powertools_json(text)":    "o-1",
+		"text.id":                  "!",
+		"nothing":                  "!",
+		"nothing.[a]":              "!",
+		"word.a":                   "!",
+		"list[0].a":                "!", // an element is not decoded
+	} {
+		selected, err := selection(codec, &expression, event)
+		require.NoError(t, err, expression)
+		require.Equal(t, want == "!", codec.Missing(selected), expression)
+		if want == "!" {
+			continue
+		}
+		hashed, err := codec.Hashed(selected)
+		require.NoError(t, err, expression)
+		require.Equal(t, want, string(hashed), expression)
+	}
+	for expression, reason := range map[string]error{
+		"list[0]":  powertools.ErrEmbedded, // and whether it is depends on the selection
+		"[number]": powertools.ErrEmbedded,
+		"word":     powertools.ErrEmbedded,
+	} {
+		selected, err := selection(codec, &expression, event)
+		require.NoError(t, err)
+		_, err = codec.Hashed(selected)
+		require.ErrorIs(t, err, reason, expression)
+	}
+	deep := `{"body":"` + strings.Repeat("[", 65) + strings.Repeat("]", 65) + `"}`
+	path := "body"
+	_, err := selection(codec, &path, deep)
+	require.ErrorIs(t, err, powertools.ErrDepth, ".NET reads 64 levels")
 }

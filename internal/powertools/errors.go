@@ -22,6 +22,8 @@ const (
 	ErrNumberRange  RefusalError = "TypeScript keeps numbers from 1e-130, and integers up to 9007199254740991"
 	ErrEmptyName    RefusalError = "DynamoDB holds no empty member name"
 	ErrFloatSum     RefusalError = "versions of Python add floats differently"
+	ErrIdentity     RefusalError = "JavaScript finds an array or an object in a list only if it is the same one, not an equal one"
+	ErrNoAverage    RefusalError = "the average of nothing is NaN in JavaScript, which is unequal to everything"
 	ErrNumberText   RefusalError = "languages read a number differently out of a text that is no JSON number"
 )
 

@@ -1,93 +1,75 @@
 package powertools
 
 import (
-	"fmt"
+	"errors"
 	"slices"
 	"strings"
 
 	"github.com/go-idempotent/idempotent/jmespath"
 )
 
-// A function is what becomes of a function of JMESPath in a language that does not agree with package jmespath on it:
-// it is refused for a reason, or another body takes its place.
-type function struct {
-	refused string
-	arity   int
-	body    func(arguments []jmespath.Value) (jmespath.Value, error)
-}
-
-// Compile prepares an expression so that its functions give the results of the language, as far as they can be
-// reproduced. Functions of the options are left alone. The error is that of jmespath.Compile, or names the function that is
-// refused and why. An evaluation whose result cannot be reproduced fails with jmespath.ErrFunction and a RefusalError.
-//
-// In the errors of a compiled expression, a function that was replaced has the name of the language behind its own.
+// Compile prepares an expression so that it selects what the language selects. The error is that of jmespath.Compile; it
+// is a jmespath.ErrDialect that names the part of the expression and the reason, if that part cannot be reproduced. An
+// evaluation that cannot be reproduced fails with jmespath.ErrDialect. Functions of the options are left alone.
 func (c *Codec) Compile(expression string, options ...jmespath.Option) (*jmespath.Expression, error) {
-	compiled, err := jmespath.Compile(expression, options...)
-	if err != nil {
-		return nil, err
-	}
-	var rewritten strings.Builder
-	replaced := map[string]bool{}
-	done := 0
-	for _, call := range calls(expression) {
-		name := expression[call.start:call.end]
-		f, differs := c.rules.functions[name]
-		switch {
-		case !differs:
-			continue
-		case f.refused != "":
-			return nil, fmt.Errorf("powertools: expression %q: %s of %s: %s", expression, name, c.language, f.refused)
-		}
-		alias := name + "_" + string(c.language)
-		if !replaced[name] {
-			options = append(slices.Clip(options), jmespath.WithFunction(alias, f.arity, f.body))
-			replaced[name] = true
-		}
-		rewritten.WriteString(expression[done:call.start] + alias)
-		done = call.end
-	}
-	if done == 0 {
-		return compiled, nil
-	}
-	return jmespath.Compile(rewritten.String()+expression[done:], options...)
+	dialect := c.rules.dialect
+	dialect.Name = string(c.language)
+	return jmespath.Compile(expression, append(slices.Clip(options), jmespath.WithDialect(dialect))...)
 }
 
-type span struct{ start, end int }
+// refusals are the parts of expressions that are refused in a language, each with the reason. A function has parentheses
+// behind its name.
+type refusals map[string]string
 
-// calls finds the names of the functions that a valid expression calls: identifiers outside of quotes with a parenthesis
-// behind them (JMESPath grammar, function-expression).
-func calls(expression string) []span {
-	var found []span
-	for i := 0; i < len(expression); {
-		switch c := expression[i]; {
-		case c == '\'' || c == '"' || c == '`':
-			i = behindQuotes(expression, i)
-		case isNameStart(c):
-			name := span{i, i}
-			for name.end < len(expression) && (isNameStart(expression[name.end]) || isDigit(expression[name.end])) {
-				name.end++
+// allow refuses what stands in the table, and asks the checks about everything else.
+func (r refusals) allow(checks ...func(jmespath.Part) string) func(jmespath.Part) error {
+	return func(p jmespath.Part) error {
+		name := p.Kind
+		if p.Kind == jmespath.PartFunction {
+			name = p.Text + "()"
+		}
+		reason := r[name]
+		for _, check := range checks {
+			if reason == "" {
+				reason = check(p)
 			}
-			i = name.end
-			if strings.HasPrefix(strings.TrimLeft(expression[i:], " \t\r\n"), "(") {
-				found = append(found, name)
-			}
-		default:
-			i++
 		}
+		if reason != "" {
+			return errors.New(reason)
+		}
+		return nil
 	}
-	return found
 }
 
-// behindQuotes returns the position behind a raw string, a quoted identifier or a literal; in all three a backslash keeps
-// the character behind it from ending them.
-func behindQuotes(expression string, i int) int {
-	quote := expression[i]
-	for i++; i < len(expression) && expression[i] != quote; i++ {
-		if expression[i] == '\\' {
-			i++
-		}
-	}
-	return i + 1
+// Literals.
+
+// literalOf returns the JSON text of a literal, and whether it is one: the deprecated form is a text without quotes.
+func literalOf(p jmespath.Part) (text string, isJSON bool) {
+	text = strings.ReplaceAll(p.Text, "\\`", "`")
+	_, err := jmespath.Parse([]byte(text))
+	return text, err == nil
 }
 
-func isNameStart(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' }
+// jsonLiterals refuses literals that are no JSON.
+func jsonLiterals(p jmespath.Part) string {
+	if p.Kind != jmespath.PartLiteral {
+		return ""
+	}
+	if _, isJSON := literalOf(p); !isJSON {
+		return "it is not JSON: a text stands in single quotes"
+	}
+	return ""
+}
+
+// readableLiterals refuses literals that a language may not read.
+func readableLiterals(p jmespath.Part) string {
+	if p.Kind != jmespath.PartLiteral {
+		return ""
+	}
+	if text, isJSON := literalOf(p); isJSON {
+		if _, _, err := parse([]byte(text)); err != nil {
+			return err.Error()
+		}
+	}
+	return ""
+}

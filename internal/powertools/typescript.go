@@ -22,13 +22,16 @@ var javaScriptStyle = style{
 	text:    withSurrogates(&escapes{hex: lowerHex}),
 }
 
+// protoName is no member of an object that is written in JavaScript: it sets what the object inherits from.
+const protoName = "__proto__"
+
 // asObject orders members as a JavaScript object has them: array indices first, by value, then the others as sent
 // (ECMAScript, OrdinaryOwnPropertyKeys).
 func asObject(members []member) ([]member, error) {
 	var indices, names []member
 	for _, m := range members {
 		switch {
-		case m.name == "__proto__":
+		case m.name == protoName:
 			return nil, ErrProto
 		case isIndex(m.name):
 			indices = append(indices, m)

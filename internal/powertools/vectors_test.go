@@ -124,6 +124,7 @@ var (
 		"string_lone_high_surrogate":                       powertools.ErrSurrogate,
 		"string_lone_low_surrogate":                        powertools.ErrSurrogate,
 		"mixed: [u, n] | join(',', map(&to_string(@), @))": "it fails, or selects null",
+		"mixed: list[1:]":                                  "slice of java",
 	}
 	// What differs between OpenJDK 17 and 25 by the vectors of the file itself.
 	refusedAnyJDK = refused{

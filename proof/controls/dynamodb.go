@@ -223,8 +223,18 @@ func conditionControls() []control {
 			first: "Refusals",
 		},
 		{
+			name: "errors-too-large", without: "a result that does not fit is a rejected call",
+			old: "if $kind == $FailureRejected && tooLarge(errorMessage($err)) {", new: "if false {",
+			first: "Errors|Failures",
+		},
+		{
+			name: "errors-accuse", without: "every rejected call accuses the table of having another key",
+			old: "case $kind == $FailureRejected && aboutTheKey(errorMessage($err)):", new: "case $kind == $FailureRejected:",
+			first: "Errors|Failures|Rejections",
+		},
+		{
 			name: "errors-private", without: "an error carries what was written",
-			old:   `case $known && $kind != $FailureRejected, quotesNothing(errorMessage($err)), $code == "" && status($err) == 0:`,
+			old:   `case $known && $kind != $FailureRejected, aboutTheKey(errorMessage($err)), $code == "" && status($err) == 0:`,
 			new:   `case $code != "-" || $known && $kind == "":`,
 			first: "Errors|Failures",
 		},

@@ -5,7 +5,7 @@ import "slices"
 // all returns every control, in the order of an invocation.
 func all() []control {
 	return slices.Concat(
-		scopeControls(), keyControls(), eventControls(), fingerprintControls(), claimControls(), executionControls(),
+		scopeControls(), keyControls(), languageControls(), eventControls(), fingerprintControls(), claimControls(), executionControls(),
 		settlementControls(), answerControls(), spliceControls(), conditionControls(), contentControls(), memoryControls(), cacheControls(), wordControls(),
 	)
 }

@@ -8,5 +8,13 @@
 // line of JSON, an [ask]. The answer is {"entered":true} once the handler runs, which then waits for a line that tells
 // how it ends, {"return":value} or {"fail":"text"}; and last {"returned":value}, or {"error":name,"cause":name}.
 //
-// The packages are pinned in peer/requirements.txt and peer/package-lock.json, and installed into .tools at the root.
+// The packages are pinned in peer/requirements.txt, peer/package-lock.json and peer/pom.xml, and installed into .tools at
+// the root.
+//
+// # Expressions
+//
+// TestExpressions draws expressions and events, and compares what this library selects with what the packages for Python,
+// TypeScript and Java select: peer/keys.py, peer/keys.mjs and peer/Keys.java print the text that each gives to its hash
+// function. IDEMPOTENT_INTEROP_PAIRS is how many pairs are drawn (20,000), and IDEMPOTENT_INTEROP_PAIRS_SEED repeats
+// a run. IDEMPOTENT_INTEROP=update writes internal/powertools/testdata/expressions.jsonl.
 package interop

@@ -2,8 +2,11 @@ package interop
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
+	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // recordVector is a record as a package wrote it, and what it read from it.
@@ -187,4 +191,32 @@ func missingValidation(b *bench, r recordVector, v vectors) {
 	require.NoError(b, err)
 	sameJSON(b.T, *r.Replay.JSON, string(got))
 	require.Zero(b, b.executions)
+}
+
+// TestResultBeyondAnItem: a result that their layout cannot hold is returned, its record is UNKNOWN, and the error says why.
+func TestResultBeyondAnItem(t *testing.T) {
+	b := newBench(t, shape{})
+	for _, language := range []idempotent.PowertoolsLanguage{idempotent.PowertoolsPython, idempotent.PowertoolsTypeScript} {
+		for _, size := range []int{400 << 10, 2 << 20, 5 << 20, 17 << 20} {
+			t.Run(fmt.Sprintf("%s %d KB", language, size>>10), func(t *testing.T) {
+				b.now = time.Now()
+				var seen []idempotent.Event
+				b := b.with(t, idempotent.WithPowertools(idempotent.Powertools{Language: language, Prefix: "p"}), idempotent.WithKeyPath("id"),
+					idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { seen = append(seen, e) }))
+				result := strings.Repeat("x", size)
+				answer, err := deliver(b, t.Context(), `{"id":1}`, &result, nothing)
+				require.NoError(t, err)
+				require.Len(t, answer, size+len(`""`))
+				require.Len(t, seen, 1)
+				var failed *store.Error
+				require.ErrorAs(t, seen[0].StoreErr, &failed)
+				assert.Equal(t, store.FailureTooLarge, failed.Kind, failed)
+				assert.Equal(t, "UNKNOWN", b.only()["status"].(*types.AttributeValueMemberS).Value)
+				_, err = deliver(b, t.Context(), `{"id":1}`, &result, nothing)
+				require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+				assert.Equal(t, 1, b.executions)
+				b.clear()
+			})
+		}
+	}
 }

@@ -74,7 +74,16 @@ func powertoolsErrors() map[refusal]string {
 
 func python(t *testing.T) side {
 	t.Helper()
-	folder := tools(t, "interop-venv", "requirements.txt", func(folder string) [][]string {
+	return side{
+		name: "python", command: []string{filepath.Join(pythonPackages(t), "bin", "python"), "peer/peer.py"}, env: environment(t),
+		language: "python", errors: powertoolsErrors(),
+	}
+}
+
+// pythonPackages returns the virtual environment with the packages for Python.
+func pythonPackages(t *testing.T) string {
+	t.Helper()
+	return tools(t, "interop-venv", "requirements.txt", func(folder string) [][]string {
 		return [][]string{
 			{"python3", "-m", "venv", folder},
 			{
@@ -83,27 +92,43 @@ func python(t *testing.T) side {
 			},
 		}
 	})
-	return side{
-		name: "python", command: []string{filepath.Join(folder, "bin", "python"), "peer/peer.py"}, env: environment(t),
-		language: "python", errors: powertoolsErrors(),
-	}
 }
 
 func typescript(t *testing.T) side {
 	t.Helper()
-	needs(t, "node")
-	folder := tools(t, "interop-node", "package-lock.json", func(folder string) [][]string {
-		require.NoError(t, os.MkdirAll(folder, 0o755))
-		copyFile(t, "package.json", folder)
-		copyFile(t, "package-lock.json", folder)
-		return [][]string{{"npm", "ci", "--prefix", folder, "--no-audit", "--no-fund", "--ignore-scripts", "--silent"}}
-	})
+	folder := typescriptPackages(t)
 	copyFile(t, "peer.mjs", folder) // Node looks for packages beside the script
 	return side{
 		name: "typescript", command: []string{"node", filepath.Join(folder, "peer.mjs")}, env: environment(t),
 		language: "typescript", errors: powertoolsErrors(),
 	}
 }
+
+// typescriptPackages returns the folder that the packages for TypeScript are installed in.
+func typescriptPackages(t *testing.T) string {
+	t.Helper()
+	needs(t, "node")
+	return tools(t, "interop-node", "package-lock.json", func(folder string) [][]string {
+		require.NoError(t, os.MkdirAll(folder, 0o755))
+		copyFile(t, "package.json", folder)
+		copyFile(t, "package-lock.json", folder)
+		return [][]string{{"npm", "ci", "--prefix", folder, "--no-audit", "--no-fund", "--ignore-scripts", "--silent"}}
+	})
+}
+
+// javaPackages returns the folder with the jars that select keys in Java: JMESPath, and the functions of AWS Powertools.
+func javaPackages(t *testing.T) string {
+	t.Helper()
+	needs(t, "java")
+	return tools(t, "interop-java", "pom.xml", func(folder string) [][]string {
+		return [][]string{{
+			"mvn", "--quiet", "--batch-mode", "--file", absolute(t, "peer/pom.xml"), copyJars, "-DincludeScope=runtime", "-DoutputDirectory=" + folder,
+		}}
+	})
+}
+
+// copyJars is the goal of Maven that fetches what a project depends on.
+const copyJars = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 
 // tools returns a folder below .tools in which the commands have installed what the file of this package lists. What is
 // there and was made from the same file stays.
