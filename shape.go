@@ -9,6 +9,9 @@ import (
 type shape[In, Out any] interface {
 	// identify computes what a delivery stands for, before any I/O. The zero request means: no protection is needed.
 	identify(ctx context.Context, src *source[In]) (request, error)
+	// scope lists what the key of an event that was identified counts for. unprotected says why it runs without protection.
+	scope(ctx context.Context, src *source[In]) ([]ScopePart, error)
+	unprotected(src *source[In]) string
 	// answers reports whether out is the answer, if the handler returned it with err.
 	answers(out Out, err error) bool
 	// stored returns the text that a completed record keeps of the handler's answer.
