@@ -122,7 +122,9 @@ func TestADescriptionSaysWhatAKeyCountsFor(t *testing.T) {
 			ctx:   lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{TenantID: "blue"}),
 			want: []part{
 				{Name: "tenant of the invocation", Value: "blue"},
-				{Name: "caller", Value: "anonymous"}, api, stage, method, {Name: "path", Value: "/charges"},
+				{Name: "caller", Value: "anonymous"},
+				api, stage, method,
+				{Name: "path", Value: "/charges"},
 			},
 		},
 		"tenant of a function": {
@@ -132,7 +134,8 @@ func TestADescriptionSaysWhatAKeyCountsFor(t *testing.T) {
 			},
 			want: []part{
 				{Name: "caller", Value: "tenant"},
-				{Name: "tenant", Value: "shop-7", Personal: true}, api, stage, method, route,
+				{Name: "tenant", Value: "shop-7", Personal: true},
+				api, stage, method, route,
 			},
 		},
 	} {
@@ -191,7 +194,8 @@ func TestADescriptionFailsAsADeliveryDoes(t *testing.T) {
 		"missing tenant": {ask{key: "k"}.v2(), []idempotent.Option{idempotent.WithHTTP(idempotent.HTTP{RequireTenant: true})}, nil},
 		"stale": {
 			ask{key: "k"}.v2(),
-			[]idempotent.Option{idempotent.WithHTTP(idempotent.HTTP{TimestampHeader: "X-Sent-At", MaxRequestAge: time.Hour})}, nil,
+			[]idempotent.Option{idempotent.WithHTTP(idempotent.HTTP{TimestampHeader: "X-Sent-At", MaxRequestAge: time.Hour})},
+			nil,
 		},
 		"tenant function": {ask{key: "k"}.v2(), []idempotent.Option{
 			idempotent.WithTenant(func(context.Context, requestV2) (string, error) { return "", noTenant }),
