@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/protocol"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // delivery is one event on its way through a handler, from its bytes to the bytes of the answer. One goroutine uses it.
@@ -91,7 +92,7 @@ func (d *delivery[In, Out]) replay(r protocol.Result) {
 		return
 	}
 	d.result = result
-	if r.Record.Reason == protocol.ReasonTerminal {
+	if r.Record.Reason == store.ReasonTerminal {
 		d.replayFailure(result)
 		return
 	}

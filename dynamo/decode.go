@@ -3,6 +3,7 @@ package dynamo
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,6 +35,14 @@ func (s *Store) decode(key string, it item) (store.Record, error) {
 		Lease:       d.millis(a.lease),
 		CreatedAt:   d.millis(a.createdAt),
 		Attempt:     int(d.whole(a.attempt, math.MaxInt32)),
+
+		CompletedAt:   d.millis(a.completedAt),
+		SettledBy:     d.text(a.settledBy),
+		SettledAt:     d.millis(a.settledAt),
+		SettledReason: d.text(a.settledReason),
+		Attention:     d.text(a.attention),
+		AttentionAt:   d.millis(a.attentionAt),
+		Derived:       d.set(a.derived),
 	}
 	d.content(a, &r)
 	if d.err != nil {
@@ -71,6 +80,20 @@ func (d *decoder) text(at attribute) string {
 		return ""
 	}
 	return s.Value
+}
+
+// set reads an attribute of type SS in ascending order, nil if it is absent. DynamoDB keeps no order.
+func (d *decoder) set(at attribute) []string {
+	v, ok := d.it[at.name]
+	if !ok {
+		return nil
+	}
+	s, ok := v.(*types.AttributeValueMemberSS)
+	if !ok {
+		d.fail(at, "has type "+typeName(v)+", not SS")
+		return nil
+	}
+	return slices.Sorted(slices.Values(s.Value))
 }
 
 // notEmpty reads an attribute that is absent or has a text.

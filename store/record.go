@@ -69,7 +69,7 @@ type Record struct {
 	// Seal names the claim that completed the record and the digest of its result, see [Seal]; empty in a record that is not
 	// completed, or was completed by AWS Powertools.
 	Seal string
-	// Attempt counts the claims of the record since it was last released, the current one included. Zero means unknown.
+	// Attempt counts the claims of the record since it was last deleted or replaced, the current one included. Zero means unknown.
 	Attempt int
 	// CreatedAt is the instant of the first claim, to the millisecond; the zero time means unknown.
 	CreatedAt time.Time
