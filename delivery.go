@@ -215,17 +215,21 @@ func (d *delivery[In, Out]) event() Event {
 	if e.Settlement == SettledCompleted || e.Outcome == OutcomeReplayed || e.Outcome == OutcomeResolved {
 		e.ResultBytes = len(d.result)
 	}
+	for name, key := range d.protocol.Handed() {
+		e.DerivedKeys = append(e.DerivedKeys, NamedKey{Name: name, Key: key})
+	}
 	return e
 }
 
 // settlements are the public names for the settlements of the protocol.
 var settlements = [...]Settlement{
-	protocol.NotSettled: "",
-	protocol.Completed:  SettledCompleted,
-	protocol.Released:   SettledReleased,
-	protocol.Unknown:    SettledUnknown,
-	protocol.Elsewhere:  SettledElsewhere,
-	protocol.Failed:     SettledFailed,
+	protocol.NotSettled:  "",
+	protocol.Completed:   SettledCompleted,
+	protocol.Released:    SettledReleased,
+	protocol.Unknown:     SettledUnknown,
+	protocol.LeftUnknown: SettledStillUnknown,
+	protocol.Elsewhere:   SettledElsewhere,
+	protocol.Failed:      SettledFailed,
 }
 
 // storeErr returns the last failure around the record that did not decide the answer.

@@ -66,6 +66,10 @@ type Delivery struct {
 	mine store.Record
 	// beside is the renewal that runs beside the handler.
 	beside background
+	// open is true while an UNKNOWN record that was taken over is neither settled nor executed again. openSince is its instant of
+	// attention, zero if it has none.
+	open      bool
+	openSince time.Time
 	// seenReason is why a record that was taken over needs a resolver, or that it was released. seenDerived are the names that
 	// it had.
 	seenReason  string

@@ -37,6 +37,7 @@ func (d *Delivery) handle(ctx context.Context, w Work) Result {
 		finding, e = d.resolve(hctx, w, under)
 	}
 	if finding == Untouched {
+		d.open = false
 		e = d.endingOf(hctx, w.Execute(hctx, &returned))
 	}
 	done = true

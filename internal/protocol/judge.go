@@ -82,6 +82,7 @@ func (d *Delivery) takeOver(held store.Record) judgement {
 		held.Attempt = 1 // a record of AWS Powertools counts none, but one execution there was
 	}
 	d.seenReason, d.seenDerived = held.Reason, held.Derived
+	d.open, d.openSince = held.Status == store.StatusUnknown, held.AttentionAt
 	if held.Status == store.StatusInProgress && held.Reason != store.ReasonReleased {
 		d.seenReason = store.ReasonCrashed
 	}

@@ -101,13 +101,16 @@ func (d *Delivery) complete(ctx context.Context, e ending) Result {
 func (d *Delivery) becomeUnknown(ctx context.Context, reason string) Result {
 	next := d.unknown(d.mine, reason, d.Now())
 	next.Lease, next.Derived = time.Time{}, d.handed.Sorted()
+	if d.open && !d.openSince.IsZero() {
+		next.AttentionAt = d.openSince // nobody has settled it since
+	}
 	r, err := d.conclude(ctx, next)
 	if err != nil {
 		d.Report.Settlement = Failed
 		d.note(err)
 		return Result{Outcome: Executed}
 	}
-	if d.Report.Settlement == Unknown {
+	if d.Report.Settlement == Unknown || d.Report.Settlement == LeftUnknown {
 		d.Report.Reason = reason
 	}
 	return r
@@ -162,7 +165,11 @@ func (d *Delivery) write(ctx context.Context, absent bool, seen, next store.Reco
 
 // settled is the result once the record is ours in the state that is given.
 func (d *Delivery) settled(r store.Record) Result {
-	if r.Status == store.StatusUnknown {
+	switch {
+	case r.Status == store.StatusUnknown && d.open:
+		d.Report.Settlement = LeftUnknown
+		return Result{Outcome: Executed}
+	case r.Status == store.StatusUnknown:
 		d.Report.Settlement = Unknown
 		return Result{Outcome: Executed}
 	}
