@@ -97,9 +97,9 @@ func (d *delivery[In, Out]) replay(r protocol.Result) {
 		return
 	}
 	d.outcome = OutcomeReplayed
-	d.present(presentation{
-		replayed: true, text: result, sealed: r.Record.Seal != "" && d.records == nil, expires: r.Expires,
-	})
+	// A result that an operator gave has a seal, too, but no handler encoded it.
+	encoded := r.Record.Seal != "" && r.Record.SettledBy == "" && d.records == nil
+	d.present(presentation{replayed: true, text: result, sealed: encoded, expires: r.Expires})
 }
 
 // resolved answers with what the resolver found.

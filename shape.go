@@ -62,7 +62,7 @@ type presentation struct {
 	// replayed is true if the answer is text, a stored result, and not what the handler returned.
 	replayed bool
 	text     []byte
-	// sealed is true if the seal of the record vouches for text: a handler of this module encoded it.
+	// sealed is true if the seal of the record vouches that a handler of this module encoded text.
 	sealed bool
 	// expires is the instant until which the answer is replayed. It is zero if the answer is not stored.
 	expires time.Time

@@ -34,7 +34,7 @@ func (s *Store) decode(key string, it item) (store.Record, error) {
 		Expiry:      d.seconds(a.expiration),
 		Lease:       d.millis(a.lease),
 		CreatedAt:   d.millis(a.createdAt),
-		Attempt:     int(d.whole(a.attempt, math.MaxInt32)),
+		Attempt:     d.attempt(a),
 
 		CompletedAt:   d.millis(a.completedAt),
 		SettledBy:     d.text(a.settledBy),
@@ -133,6 +133,8 @@ func (d *decoder) millis(at attribute) time.Time {
 	}
 	return time.UnixMilli(d.whole(at, maxMillis)).UTC()
 }
+
+func (d *decoder) attempt(a attributes) int { return int(d.whole(a.attempt, math.MaxInt32)) }
 
 func (d *decoder) whole(at attribute, most int64) int64 {
 	n, fraction := d.number(at, most)

@@ -44,12 +44,12 @@ type Listed struct {
 // Scan and does not allow it is [ErrNeedsScan]. A bad query is an [*InputError].
 func (o *Operator) List(ctx context.Context, q Query) iter.Seq2[Listed, error] {
 	return func(yield func(Listed, error) bool) {
-		l, sq, err := o.query(q)
+		sq, err := o.query(q)
 		if err != nil {
 			yield(Listed{}, err)
 			return
 		}
-		for r, err := range l.List(ctx, sq) {
+		for r, err := range store.ListOf(ctx, o.store, sq) {
 			now := o.now()
 			listed := Listed{Record: r, State: StateOf(r, now)}
 			switch {
@@ -71,11 +71,11 @@ func (o *Operator) List(ctx context.Context, q Query) iter.Seq2[Listed, error] {
 
 // Cost tells what [Operator.List] with this query would read, before it does: with Scan, all records of the store.
 func (o *Operator) Cost(ctx context.Context, q Query) (store.Cost, error) {
-	l, sq, err := o.query(q)
+	sq, err := o.query(q)
 	if err != nil {
 		return store.Cost{}, err
 	}
-	c, err := l.ListCost(ctx, sq)
+	c, err := store.ListCostOf(ctx, o.store, sq)
 	switch {
 	case errors.Is(err, store.ErrNoIndex):
 		return store.Cost{}, fmt.Errorf("%w: %w", ErrNeedsScan, err)
@@ -87,23 +87,19 @@ func (o *Operator) Cost(ctx context.Context, q Query) (store.Cost, error) {
 }
 
 // query translates a query for the store.
-func (o *Operator) query(q Query) (store.Lister, store.Query, error) {
-	l, ok := o.store.(store.Lister)
-	if !ok {
-		return nil, store.Query{}, fmt.Errorf("operate: %w", store.ErrNoListing)
-	}
+func (o *Operator) query(q Query) (store.Query, error) {
 	for _, s := range q.States {
 		if !slices.Contains(States(), s) {
-			return nil, store.Query{}, &InputError{Field: "state", Problem: fmt.Sprintf("%q is none of %q", s, States())}
+			return store.Query{}, &InputError{Field: "state", Problem: fmt.Sprintf("%q is none of %q", s, States())}
 		}
 	}
 	switch {
 	case q.OlderThan < 0:
-		return nil, store.Query{}, &InputError{Field: "age", Problem: fmt.Sprintf("%s is negative", q.OlderThan)}
+		return store.Query{}, &InputError{Field: "age", Problem: fmt.Sprintf("%s is negative", q.OlderThan)}
 	case q.PageSize < 0:
-		return nil, store.Query{}, &InputError{Field: "page size", Problem: fmt.Sprintf("%d is negative", q.PageSize)}
+		return store.Query{}, &InputError{Field: "page size", Problem: fmt.Sprintf("%d is negative", q.PageSize)}
 	case q.Rate < 0:
-		return nil, store.Query{}, &InputError{Field: "rate", Problem: fmt.Sprintf("%v is negative", q.Rate)}
+		return store.Query{}, &InputError{Field: "rate", Problem: fmt.Sprintf("%v is negative", q.Rate)}
 	}
 	sq := store.Query{Operation: q.Operation, PageSize: q.PageSize, Rate: q.Rate, Page: q.Page}
 	var before time.Time
@@ -119,9 +115,9 @@ func (o *Operator) query(q Query) (store.Lister, store.Query, error) {
 	case open:
 		sq.Index, sq.Attention, sq.AttentionBefore = true, true, before
 	default:
-		return nil, store.Query{}, fmt.Errorf("%w: the index knows only records that are %s", ErrNeedsScan, StateUnknown)
+		return store.Query{}, fmt.Errorf("%w: the index knows only records that are %s", ErrNeedsScan, StateUnknown)
 	}
-	return l, sq, nil
+	return sq, nil
 }
 
 // statuses are those that records in these states have, nil if they may have any.

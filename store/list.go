@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"time"
@@ -105,4 +106,25 @@ func (q Query) Names(r Record) bool {
 	default:
 		return q.CreatedBefore.IsZero() || r.CreatedAt.IsZero() || !r.CreatedAt.After(q.CreatedBefore)
 	}
+}
+
+// ListOf lists the records of a store. If that cannot list, the listing is an error that wraps [ErrNoListing]. Stores that stand
+// before another one forward to it.
+func ListOf(ctx context.Context, s Store, q Query) iter.Seq2[Record, error] {
+	if l, ok := s.(Lister); ok {
+		return l.List(ctx, q)
+	}
+	return func(yield func(Record, error) bool) { yield(Record{}, noListing("list", s)) }
+}
+
+// ListCostOf is [Lister.ListCost] of a store, likewise.
+func ListCostOf(ctx context.Context, s Store, q Query) (Cost, error) {
+	if l, ok := s.(Lister); ok {
+		return l.ListCost(ctx, q)
+	}
+	return Cost{}, noListing("list cost", s)
+}
+
+func noListing(op string, s Store) error {
+	return &Error{Op: op, Kind: FailureRejected, NotApplied: true, Err: fmt.Errorf("%w: it is a %T", ErrNoListing, s)}
 }
