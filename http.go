@@ -59,7 +59,7 @@ type HTTP struct {
 	MismatchStatus int
 	// MaxRetryAfter is the longest time that the Retry-After header tells clients to wait: at least one second;
 	// fractions of a second are cut off. Default no limit: a client is told how much time the lease of the running
-	// execution has left.
+	// execution has left. On Lambda that is at most the timeout of the function and the margin, see [Timing].
 	MaxRetryAfter time.Duration
 
 	// StoreStatus reports whether responses with a status are stored. It is asked about 200 to 599; a response with

@@ -9,15 +9,19 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -317,6 +321,40 @@ func TestRetryAfterOfOddLeases(t *testing.T) {
 			assert.Equal(t, c.want, a.send(ask{key: "k"}).Headers["Retry-After"], name)
 		}
 	})
+}
+
+// TestRetryAfterIsTheTimeoutAndTheMarginAtMost asks while an execution has only begun, and what the pages say of it.
+func TestRetryAfterIsTheTimeoutAndTheMarginAtMost(t *testing.T) {
+	t.Parallel()
+	const timeout = 20 * time.Second
+	longest := strconv.Itoa(int((timeout + idempotent.DefaultMargin) / time.Second))
+	synctest.Test(t, func(t *testing.T) {
+		mayEnd := make(chan struct{})
+		h := idempotent.Wrap(func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+			<-mayEnd
+			return events.APIGatewayV2HTTPResponse{StatusCode: 201}, nil
+		}, memory.New())
+		var e events.APIGatewayV2HTTPRequest
+		e.Headers = map[string]string{"idempotency-key": "k"}
+		e.RequestContext.HTTP.Method = "POST"
+		ctx, cancel := context.WithTimeout(t.Context(), timeout)
+		defer cancel()
+		ended := make(chan error, 1)
+		go func() {
+			_, err := h.Handle(ctx, e)
+			ended <- err
+		}()
+		synctest.Wait()
+		out, err := h.Handle(ctx, e)
+		require.NoError(t, err)
+		assert.Equal(t, 409, out.StatusCode)
+		assert.Equal(t, longest, out.Headers["Retry-After"])
+		close(mayEnd)
+		require.NoError(t, <-ended)
+	})
+	page, err := os.ReadFile("docs/http.md")
+	require.NoError(t, err)
+	assert.Contains(t, string(page), "the timeout of the function and the margin: "+longest+" seconds")
 }
 
 func TestRetryAfterIsCapped(t *testing.T) {

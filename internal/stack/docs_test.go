@@ -30,3 +30,18 @@ func TestTheGuideKnowsWhatTheTemplateHas(t *testing.T) {
 		require.Contains(t, guide, "`"+call+"`", "an action")
 	}
 }
+
+func TestEveryParameterSaysWhatItDoes(t *testing.T) {
+	t.Parallel()
+	template, err := stack.Read(file)
+	require.NoError(t, err)
+	for name, p := range template.Parameters {
+		require.NotEmpty(t, p.Description, name)
+		require.LessOrEqual(t, len(p.Description), 4000, "%s: CloudFormation takes no more", name)
+	}
+	// What it is good for, and what it takes away from others.
+	reserved := template.Parameters["ReservedConcurrency"].Description
+	for _, says := range []string{"protects", "provider", "other functions", "costs", "limit shrinks", "refused"} {
+		require.Contains(t, reserved, says)
+	}
+}

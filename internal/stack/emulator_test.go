@@ -50,6 +50,7 @@ func TestTheBuildServesTheSampleEvents(t *testing.T) {
 		{"declined.json", "defaults", 402, false, "Created", 0},
 		{"jwt.json", "tokens", 201, false, "Created", 1},
 		{"jwt.json", "tokens", 201, true, "Replayed", 0},
+		{"charge.json", "tokens", 401, false, "MissingTenant", 0}, // nobody: the authorizer of this variant names everybody
 		{"rest.json", "REST", 201, false, "Created", 1},
 		{"rest.json", "REST", 201, true, "Replayed", 0},
 	} {

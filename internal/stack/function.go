@@ -53,6 +53,10 @@ func (r *resolver) reference(name string) (any, error) {
 		return value, nil
 	}
 	definition, known := r.template.resources[name]
+	api, ofStage := strings.CutSuffix(name, ".Stage")
+	if stage := at(r.template.resources[api], "Properties", "StageName"); ofStage && stage != nil {
+		return r.resolve(stage) // SAM makes the stage of its APIs
+	}
 	if !known {
 		return nil, fmt.Errorf("there is no %s to refer to", name)
 	}

@@ -41,6 +41,10 @@ var variants = map[string]map[string]string{
 		"AlarmTopicArn": "arn:aws:sns:us-east-1:123456789012:alarms", "DeletionProtection": "false",
 		"KmsKeyArn": "arn:aws:kms:us-east-1:123456789012:key/1", "Architecture": "x86_64",
 	},
+	"secret": {
+		"Authorization": "AWS_IAM", "PaymentsSecretArn": "arn:aws:secretsmanager:us-east-1:123456789012:secret:payments-AbCdEf",
+		"KmsKeyArn": "arn:aws:kms:us-east-1:123456789012:key/1",
+	},
 	"REST": {"ApiType": "REST", "Authorization": "AWS_IAM"},
 }
 

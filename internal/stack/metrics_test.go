@@ -113,9 +113,8 @@ func TestEverythingThatNeedsSomebodyHasAnAlarm(t *testing.T) {
 	require.Nil(t, deployed(t, nil).Resources["TakeoverAlarm"].At("AlarmActions"))
 }
 
-// ofOtherSettings are metrics that the example never writes: it has no resolver, no tenants, does not wait, and is not
-// disabled.
-var ofOtherSettings = []string{"Resolved", "MissingTenant", "Disabled", "WaitLatency"}
+// ofOtherSettings are metrics that the example never writes: it has no resolver, does not wait, and is not disabled.
+var ofOtherSettings = []string{"Resolved", "Disabled", "WaitLatency"}
 
 func TestTheDashboardShowsEveryMetricButThoseOfOtherSettings(t *testing.T) {
 	t.Parallel()

@@ -115,6 +115,10 @@ func TestThePolicyAllowsNothingElse(t *testing.T) {
 	t.Parallel()
 	for name, parameters := range variants {
 		s := deployed(t, parameters)
+		readsASecret := slices.ContainsFunc(statements(t, s), func(st statement) bool {
+			return slices.Contains(st.actions(), "secretsmanager:GetSecretValue")
+		})
+		require.Equal(t, name == "secret", readsASecret, name)
 		require.Equal(t, []any{map[string]any{
 			"Effect": "Allow", "Principal": map[string]any{"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole",
 		}}, s.Resources["Role"].At("AssumeRolePolicyDocument", "Statement"))
@@ -124,9 +128,15 @@ func TestThePolicyAllowsNothingElse(t *testing.T) {
 			case "${Table.Arn}":
 			case "${LogGroup.Arn}":
 				require.Equal(t, []string{"logs:CreateLogStream", "logs:PutLogEvents"}, st.actions())
+			case parameters["PaymentsSecretArn"]:
+				require.Equal(t, []string{"secretsmanager:GetSecretValue"}, st.actions())
 			case parameters["KmsKeyArn"]:
-				require.Contains(t, st.Condition["StringEquals"], "kms:ViaService")
 				require.NotContains(t, strings.Join(st.actions(), " "), "kms:*")
+				services := []any{"dynamodb.us-east-1.amazonaws.com", "lambda.us-east-1.amazonaws.com"}
+				if name == "secret" {
+					services = append(services, "secretsmanager.us-east-1.amazonaws.com")
+				}
+				require.Equal(t, services, st.Condition["StringEquals"]["kms:ViaService"])
 			default:
 				require.Fail(t, "another resource", "%s: %v may %v", name, on, st.Action)
 			}

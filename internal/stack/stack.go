@@ -28,6 +28,7 @@ type Template struct {
 
 // Parameter is what may be set when a stack is made.
 type Parameter struct {
+	Description    string `yaml:"Description"`
 	Default        any    `yaml:"Default"`
 	AllowedValues  []any  `yaml:"AllowedValues"`
 	AllowedPattern string `yaml:"AllowedPattern"`
@@ -105,12 +106,10 @@ func (t *Template) Stack(name string, parameters map[string]string) (*Stack, err
 			return nil, fmt.Errorf("stack: resource %s: %w", id, err)
 		}
 	}
-	for id, output := range t.outputs {
-		value, err := r.resolve(output)
-		if err != nil {
+	for _, id := range slices.Sorted(maps.Keys(t.outputs)) {
+		if err := r.output(s, id); err != nil {
 			return nil, fmt.Errorf("stack: output %s: %w", id, err)
 		}
-		s.Outputs[id] = fmt.Sprint(member(value, "Value"))
 	}
 	return s, nil
 }
@@ -118,11 +117,8 @@ func (t *Template) Stack(name string, parameters map[string]string) (*Stack, err
 // resource adds a resource to a stack if its condition holds.
 func (r *resolver) resource(s *Stack, id string) error {
 	definition := r.template.resources[id]
-	if name, conditional := member(definition, functionCondition).(string); conditional {
-		holds, err := r.condition(name)
-		if err != nil || !holds {
-			return err
-		}
+	if exists, err := r.exists(definition); err != nil || !exists {
+		return err
 	}
 	value, err := r.resolve(member(definition, "Properties"))
 	if err != nil {
@@ -131,6 +127,29 @@ func (r *resolver) resource(s *Stack, id string) error {
 	properties, _ := value.(map[string]any)
 	s.Resources[id] = Resource{Type: fmt.Sprint(member(definition, "Type")), Properties: properties}
 	return nil
+}
+
+// output adds an output to a stack if its condition holds.
+func (r *resolver) output(s *Stack, id string) error {
+	definition := r.template.outputs[id]
+	if exists, err := r.exists(definition); err != nil || !exists {
+		return err
+	}
+	value, err := r.resolve(member(definition, "Value"))
+	if err != nil {
+		return err
+	}
+	s.Outputs[id] = fmt.Sprint(value)
+	return nil
+}
+
+// exists reports whether the condition of a resource or an output holds, if it has one.
+func (r *resolver) exists(definition any) (bool, error) {
+	name, conditional := member(definition, functionCondition).(string)
+	if !conditional {
+		return true, nil
+	}
+	return r.condition(name)
 }
 
 // Of are the resources of a type, by name.

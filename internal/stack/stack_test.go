@@ -55,8 +55,11 @@ Resources:
       Text: !Sub ["${A}-${Group}-${Group.Arn}-${Other}", {A: !If [Sized, !Ref Size, none]}]
       On: true
       List: [1, !If [Sized, 2, !Ref AWS::NoValue]]
+      Stage: !Ref Api.Stage
+  Api: {Type: "AWS::Serverless::Api", Properties: {StageName: live}}
 Outputs:
   Name: {Value: !Ref Group}
+  Size: {Condition: Sized, Value: !Ref Size}
 `
 
 func TestTemplateIsResolved(t *testing.T) {
@@ -68,7 +71,7 @@ func TestTemplateIsResolved(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, s.Resources, "Other")
 	require.Equal(t, map[string]any{
-		"Name": "/s/a", "Arn": "${Group.Arn}", "Text": "none-/s/a-${Group.Arn}-${Other}", "On": true, "List": []any{1},
+		"Name": "/s/a", "Arn": "${Group.Arn}", "Text": "none-/s/a-${Group.Arn}-${Other}", "On": true, "List": []any{1}, "Stage": "live",
 	}, s.Resources["Thing"].Properties)
 	require.Equal(t, map[string]string{"Name": "/s/a"}, s.Outputs)
 
@@ -79,6 +82,7 @@ func TestTemplateIsResolved(t *testing.T) {
 	require.Nil(t, s.Resources["Thing"].At("List", 2))
 	require.Equal(t, "7-/s/b-${Group.Arn}-${Other}", s.Resources["Thing"].At("Text"))
 	require.Len(t, s.Of("Some"), 2)
+	require.Equal(t, map[string]string{"Name": "/s/b", "Size": "7"}, s.Outputs)
 }
 
 func TestParametersThatTheTemplateRefuses(t *testing.T) {
@@ -118,6 +122,7 @@ func TestTemplatesThatCannotBeResolved(t *testing.T) {
 	t.Parallel()
 	for properties, problem := range map[string]string{
 		"{A: !Ref B}":                "there is no B to refer to",
+		"{A: !Ref B.Stage}":          "there is no B.Stage to refer to",
 		"{A: !GetAtt B.Arn}":         "there is no B to have an attribute",
 		"{A: !Sub '${B}'}":           "there is no B to refer to",
 		"{A: !Sub '${B.Arn}'}":       "there is no B to have an attribute",

@@ -1,8 +1,10 @@
 package stack_test
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +27,11 @@ func TestParametersThatWouldLetAnybodyChargeAreRefused(t *testing.T) {
 	}{
 		{map[string]string{"PaymentsUrl": "https://payments.example"}, "RealChargesNeedACaller"},
 		{map[string]string{"PaymentsUrl": "http://payments.example", "Authorization": "AWS_IAM"}, "PaymentsUrl"},
+		{map[string]string{"PaymentsSecretArn": variants["secret"]["PaymentsSecretArn"]}, "RealChargesNeedACaller"},
+		{map[string]string{"PaymentsSecretArn": "payments", "Authorization": "AWS_IAM"}, "PaymentsSecretArn"},
+		{map[string]string{
+			"PaymentsSecretArn": variants["secret"]["PaymentsSecretArn"], "PaymentsUrl": "https://payments.example", "Authorization": "AWS_IAM",
+		}, "ThereIsOneProvider"},
 		{map[string]string{"Authorization": "JWT"}, "needs JwtIssuer"},
 		{map[string]string{"Authorization": "JWT", "JwtIssuer": "https://i"}, "needs JwtAudience"},
 		{map[string]string{"ApiType": "REST"}, "RestApisAreSigned"},
@@ -32,6 +39,48 @@ func TestParametersThatWouldLetAnybodyChargeAreRefused(t *testing.T) {
 	} {
 		_, err := template.Stack(stackName, c.parameters)
 		require.ErrorContains(t, err, c.problem)
+	}
+}
+
+// TestAPasswordIsNoParameter: parameters and the function's environment can be read by everybody who may look at the stack.
+func TestAPasswordIsNoParameter(t *testing.T) {
+	t.Parallel()
+	template, err := stack.Read(file)
+	require.NoError(t, err)
+	for _, url := range []string{
+		"https://user:password@payments.example", "https://sk_live_1@payments.example/api", "https://user:pass@word@payments.example",
+		"https://user:@payments.example", "https://@payments.example",
+	} {
+		_, err := template.Stack(stackName, map[string]string{"Authorization": "AWS_IAM", "PaymentsUrl": url})
+		require.ErrorContains(t, err, "parameter PaymentsUrl", url)
+	}
+	for _, url := range []string{
+		"https://payments.example", "https://payments.example:8443/api/v2", "https://payments.example/of/a@b", "https://payments.example?of=a@b",
+	} {
+		s, err := template.Stack(stackName, map[string]string{"Authorization": "AWS_IAM", "PaymentsUrl": url})
+		require.NoError(t, err, url)
+		require.Equal(t, url, s.Resources["ChargeFunction"].At("Environment", "Variables", "PAYMENTS_URL"))
+		require.Empty(t, s.Resources["ChargeFunction"].At("Environment", "Variables", "PAYMENTS_SECRET"))
+	}
+
+	secret := deployed(t, variants["secret"])
+	arn := variants["secret"]["PaymentsSecretArn"]
+	require.Equal(t, arn, secret.Resources["ChargeFunction"].At("Environment", "Variables", "PAYMENTS_SECRET"), "its name, not its text")
+	require.Empty(t, secret.Resources["ChargeFunction"].At("Environment", "Variables", "PAYMENTS_URL"))
+	for name, s := range map[string]*stack.Stack{"secret": secret, "signed": deployed(t, variants["signed"])} {
+		text, err := json.Marshal(s)
+		require.NoError(t, err)
+		require.NotContains(t, string(text), "{{resolve:", "%s: a dynamic reference would put the text into the environment", name)
+	}
+}
+
+// TestACallerIsRequiredWhereAnAuthorizerNamesOne compares what the API lets in with what the function is told.
+func TestACallerIsRequiredWhereAnAuthorizerNamesOne(t *testing.T) {
+	t.Parallel()
+	for name, parameters := range variants {
+		s := deployed(t, parameters)
+		open := name != "REST" && s.Resources["HttpRoute"].At("AuthorizationType") == "NONE"
+		require.Equal(t, strconv.FormatBool(!open), s.Resources["ChargeFunction"].At("Environment", "Variables", "REQUIRE_TENANT"), name)
 	}
 }
 
@@ -52,7 +101,7 @@ func TestTheRouteAsksForWhoIsToCharge(t *testing.T) {
 
 	paths := deployed(t, variants["REST"]).Resources["RestApi"].At("DefinitionBody", "paths").(map[string]any)
 	require.Equal(t, []string{"/charges"}, slices.Collect(maps.Keys(paths)))
-	require.Equal(t, []any{map[string]any{"sigv4": []any{}}},
+	require.Equal(t, []any{map[string]any{"sigv4": []any{}}, map[string]any{"api_key": []any{}}},
 		deployed(t, variants["REST"]).Resources["RestApi"].At("DefinitionBody", "paths", "/charges", "post", "security"))
 }
 
@@ -74,7 +123,7 @@ func TestThereIsOneApiAndTheFunctionUnderstandsIt(t *testing.T) {
 		require.True(t, strings.HasSuffix(s.Outputs["ApiUrl"], ".execute-api.us-east-1.amazonaws.com"+stage), s.Outputs["ApiUrl"])
 		const credentials = ` --aws-sigv4 aws:amz:us-east-1:execute-api --user $AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY` +
 			` -H "x-amz-security-token: $AWS_SESSION_TOKEN"`
-		caller := map[string]string{"tokens": ` -H "Authorization: Bearer $TOKEN"`, "signed": credentials, "REST": credentials}[name]
+		caller := map[string]string{"tokens": ` -H "Authorization: Bearer $TOKEN"`, "signed": credentials, "secret": credentials, "REST": credentials + ` -H "x-api-key: $API_KEY"`}[name]
 		require.Equal(t, "curl -i "+s.Outputs["ApiUrl"]+"/charges"+caller+
 			` -H 'Idempotency-Key: order-1' -H 'Content-Type: application/json'`+
 			` -d '{"amount":1999,"currency":"usd","source":"tok_visa"}'`, s.Outputs["Curl"])
@@ -118,6 +167,36 @@ func TestLoadIsBounded(t *testing.T) {
 	rest := deployed(t, variants["REST"]).Resources["RestApi"]
 	require.Equal(t, 50, rest.At("MethodSettings", 0, "ThrottlingRateLimit"))
 	require.Equal(t, 100, rest.At("MethodSettings", 0, "ThrottlingBurstLimit"))
+}
+
+// TestEachCallerOfARestAPIHasARateOfTheirOwn: API Gateway counts by API key, and only where a method requires one.
+func TestEachCallerOfARestAPIHasARateOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	s := deployed(t, variants["REST"])
+	plan := s.Resources["UsagePlan"]
+	require.Equal(t, map[string]any{"RateLimit": 10, "BurstLimit": 20}, plan.At("Throttle"))
+	require.Equal(t, []any{map[string]any{"ApiId": "${RestApi}", "Stage": "live"}}, plan.At("ApiStages"))
+	require.Equal(t, map[string]any{"KeyId": "${FirstCaller}", "KeyType": "API_KEY", "UsagePlanId": "${UsagePlan}"},
+		s.Resources["FirstCallerOfUsagePlan"].Properties)
+	require.Equal(t, true, s.Resources["FirstCaller"].At("Enabled"))
+	require.Nil(t, s.Resources["FirstCaller"].At("Value"), "API Gateway makes it, and no template holds it")
+	require.Equal(t, "${FirstCaller}", s.Outputs["FirstCallerKeyId"])
+
+	definition := s.Resources["RestApi"]
+	require.Equal(t, "HEADER", definition.At("DefinitionBody", "x-amazon-apigateway-api-key-source"))
+	require.Equal(t, map[string]any{"type": "apiKey", "name": "x-api-key", "in": "header"},
+		definition.At("DefinitionBody", "components", "securitySchemes", "api_key"))
+	for path := range definition.At("DefinitionBody", "paths").(map[string]any) {
+		for method := range definition.At("DefinitionBody", "paths", path).(map[string]any) {
+			require.Contains(t, definition.At("DefinitionBody", "paths", path, method, "security"), map[string]any{"api_key": []any{}})
+		}
+	}
+
+	http := deployed(t, nil)
+	for _, ofRest := range []string{"UsagePlan", "FirstCaller", "FirstCallerOfUsagePlan"} {
+		require.NotContains(t, http.Resources, ofRest, "an HTTP API has no usage plans")
+	}
+	require.NotContains(t, http.Outputs, "FirstCallerKeyId")
 }
 
 func TestLogsAreKeptForAWhileAndHoldNoKeys(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -52,7 +53,12 @@ func newLargeOrder(t *testing.T, size int) order {
 
 // request is the event of an order at an HTTP API.
 func (o order) request() events.APIGatewayV2HTTPRequest {
-	body := fmt.Sprintf(`{"amount":%d,"currency":"eur","source":"tok_visa","metadata":{"note":%q}}`, o.amount, o.note)
+	// A member of metadata holds 500 characters at most.
+	var members []string
+	for part := range slices.Chunk([]byte(o.note), 500) {
+		members = append(members, fmt.Sprintf(`"note%d":%q`, len(members), part))
+	}
+	body := fmt.Sprintf(`{"amount":%d,"currency":"eur","source":"tok_visa","metadata":{%s}}`, o.amount, strings.Join(members, ","))
 	r := request(http.MethodPost, "/charges", body)
 	r.Headers["idempotency-key"] = o.key
 	return r

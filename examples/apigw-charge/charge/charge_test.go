@@ -3,6 +3,7 @@ package charge_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -78,6 +79,73 @@ func TestMetadataComesBackAsItWasSent(t *testing.T) {
 		require.Equal(t, 201, out.StatusCode, metadata)
 		require.True(t, strings.HasSuffix(out.Body, `"metadata":`+metadata+`}`), out.Body)
 	}
+}
+
+// members are the members of an object, numbered names with one value.
+func members(count int, value string) string {
+	all := make([]string, count)
+	for i := range all {
+		all[i] = fmt.Sprintf(`"m%d":%s`, i, value)
+	}
+	return "{" + strings.Join(all, ",") + "}"
+}
+
+func TestMetadataIsBounded(t *testing.T) {
+	t.Parallel()
+	text := func(of string, count int) string { return `"` + strings.Repeat(of, count) + `"` }
+	const most, name, value = "metadata has more than 50 members", "which is longer than 40 characters", "which is longer than 500 characters"
+	for _, c := range []struct{ what, metadata, refusal string }{
+		{"50 members", members(50, "1"), ""},
+		{"51 members", members(51, "1"), most},
+		{"one name 50 times", "{" + strings.Repeat(`"m":1,`, 49) + `"m":1}`, ""},
+		{"one name 51 times", "{" + strings.Repeat(`"m":1,`, 50) + `"m":1}`, most},
+		{"a name of 40 characters", "{" + text("ü", 40) + ":1}", ""},
+		{"a name of 41 characters", "{" + text("ü", 41) + ":1}", name},
+		{"a name of 40 escapes", "{" + text(`\u00fc`, 40) + ":1}", ""},
+		{"a name of 41 escapes", "{" + text(`\u00fc`, 41) + ":1}", name},
+		{"500 characters", `{"m":` + text("😀", 500) + `}`, ""},
+		{"501 characters", `{"m":` + text("😀", 501) + `}`, value},
+		{"500 characters beyond the first plane, as escapes", `{"m":` + text(`\ud83d\ude00`, 500) + `}`, ""},
+		{"501 of them", `{"m":` + text(`\ud83d\ude00`, 501) + `}`, value},
+		{"500 digits", `{"m":` + strings.Repeat("1", 500) + `}`, ""},
+		{"501 digits", `{"m":` + strings.Repeat("1", 501) + `}`, value},
+		{"a value within a value", `{"m":[` + text("x", 496) + `]}`, ""},
+		{"one that is longer", `{"m":[` + text("x", 497) + `]}`, value},
+		{"names within a value", `{"m":{` + text("x", 500) + `:1}}`, value},
+		{"space between the parts of a value", `{"m":[1` + strings.Repeat(" ", 400_000) + `]}`, ""},
+		{"the last one is too long", `{"a":1,"b":` + text("x", 501) + `}`, `"b" in metadata`},
+		{"4 MB", `{"m":` + text("x", 4_000_000) + `}`, value},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			t.Parallel()
+			p := newProvider(t, nil)
+			out := handle(t, p, post("", `{"amount":1,"currency":"eur","source":"s","metadata":`+c.metadata+`}`))
+			if c.refusal == "" {
+				require.Equal(t, 201, out.StatusCode, out.Body)
+				require.Less(t, len(out.Body), charge.MaxAnswer)
+				return
+			}
+			require.Equal(t, 400, out.StatusCode)
+			require.Contains(t, detail(t, out), c.refusal)
+			require.Less(t, len(out.Body), 1000)
+			require.Empty(t, p.requests())
+		})
+	}
+}
+
+// TestTheLargestAnswer looks at what is stored: the answer repeats the metadata, and nothing else of any length.
+func TestTheLargestAnswer(t *testing.T) {
+	t.Parallel()
+	const escaped = `\ud83d\ude00` // the longest way to write one character
+	all := make([]string, 50)
+	for i := range all {
+		all[i] = `"` + strings.Repeat(escaped, 40) + `":"` + strings.Repeat(escaped, 500) + `"`
+	}
+	body := `{"amount":9223372036854775807,"currency":"usd","source":"s","metadata":{` + strings.Join(all, ",") + `}}`
+	out := handle(t, newProvider(t, nil), post("", body))
+	require.Equal(t, 201, out.StatusCode, out.Body)
+	require.Greater(t, len(out.Body), 320_000)
+	require.Less(t, len(out.Body), charge.MaxAnswer)
 }
 
 func TestAnInvalidBodyIsRefusedBeforeTheProviderIsAsked(t *testing.T) {

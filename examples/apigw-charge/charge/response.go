@@ -8,6 +8,10 @@ import (
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/payments"
 )
 
+// MaxAnswer bounds the body of every answer, in bytes, whatever the request was. The longest one repeats metadata of which every
+// character is written as a pair of escapes.
+const MaxAnswer = 350_000
+
 // charged answers with the charge and what it was made from. The metadata is the client's own, with its numbers as they
 // were sent.
 func charged(c payments.Charge, r payments.Request) (response, error) {

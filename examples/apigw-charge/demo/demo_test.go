@@ -49,6 +49,7 @@ func TestTheStoryEndsWellOnDynamoDB(t *testing.T) {
 	stdout, stderr, err := runDemo(t, "STORE=dynamodb", "AWS_ENDPOINT_URL_DYNAMODB="+dynamolocal.Endpoint(t))
 	require.NoError(t, err, stdout+stderr)
 	require.Equal(t, happyEnd, lastLine(stdout))
+	require.Empty(t, stderr)
 }
 
 // Without the protection the story must not end well, or it would prove nothing.

@@ -3,9 +3,11 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -15,6 +17,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/internal/dynamolocal"
 )
 
 var address = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
@@ -73,6 +77,34 @@ func TestItServesTheFunctionUntilItIsTold(t *testing.T) {
 	require.Error(t, err)
 }
 
+// TestItIsSilentAboutRefusedWrites lets DynamoDB refuse a claim, and looks at the console.
+func TestItIsSilentAboutRefusedWrites(t *testing.T) {
+	t.Parallel()
+	binary := build(t)
+	cmd := exec.CommandContext(t.Context(), binary)
+	cmd.Env = []string{
+		"PORT=0", "STORE=dynamodb", "AWS_ENDPOINT_URL_DYNAMODB=" + dynamolocal.Endpoint(t), "IDEMPOTENCY_TABLE=local-silent",
+	}
+	var console strings.Builder
+	cmd.Stderr = &console
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	key := rand.Text() // the table may be there from an earlier run
+	for range 2 {
+		resp, _ := post(t, address.FindString(line), key)
+		require.Equal(t, 201, resp.StatusCode)
+	}
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	_, err = io.Copy(io.Discard, stdout)
+	require.NoError(t, err)
+	require.NoError(t, cmd.Wait())
+	require.Equal(t, 1, strings.Count(console.String(), "outcome=replayed"), console.String())
+	require.NotContains(t, console.String(), "WARN")
+}
+
 func TestARequestInFlightIsAnsweredBeforeItEnds(t *testing.T) {
 	t.Parallel()
 	charging, mayAnswer := make(chan struct{}), make(chan struct{})
@@ -102,6 +134,35 @@ func TestARequestInFlightIsAnsweredBeforeItEnds(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
+// TestTheFirstMinuteOfTheREADME sends what the page says, twice.
+func TestTheFirstMinuteOfTheREADME(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skipf("!!! SKIPPED: %v", err)
+	}
+	page, err := os.ReadFile("../../../README.md")
+	require.NoError(t, err)
+	_, minute, _ := strings.Cut(string(page), "\n## A minute to the first replay")
+	command := regexp.MustCompile("(?ms)^```sh\n(curl .*?)^```$").FindStringSubmatch(minute)
+	require.NotNil(t, command)
+	url, stop := start(t, map[string]string{})
+	require.Contains(t, command[1], "http://127.0.0.1:3000/")
+	send := func() string {
+		line := strings.Replace(command[1], "http://127.0.0.1:3000", url, 1)
+		out, err := exec.CommandContext(t.Context(), "sh", "-c", line).Output()
+		require.NoError(t, err)
+		return string(out)
+	}
+	first, again := send(), send()
+	const id, mark = `"id":"ch_[A-Z2-7]+"`, "Idempotent-Replayed: true"
+	require.Contains(t, first, "201 Created")
+	require.NotContains(t, first, mark)
+	require.Contains(t, again, mark)
+	require.NotEmpty(t, regexp.MustCompile(id).FindString(first), first)
+	require.Equal(t, regexp.MustCompile(id).FindString(first), regexp.MustCompile(id).FindString(again))
+	require.NoError(t, stop())
+}
+
 func TestItSaysWhyItCannotStart(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -116,11 +177,17 @@ func TestItSaysWhyItCannotStart(t *testing.T) {
 	}
 }
 
-func TestASignalEndsItWell(t *testing.T) {
-	t.Parallel()
+func build(t *testing.T) string {
+	t.Helper()
 	binary := filepath.Join(t.TempDir(), "local")
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".").CombinedOutput()
 	require.NoError(t, err, string(out))
+	return binary
+}
+
+func TestASignalEndsItWell(t *testing.T) {
+	t.Parallel()
+	binary := build(t)
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		cmd := exec.CommandContext(t.Context(), binary)
 		cmd.Env = []string{"PORT=0"}

@@ -43,8 +43,7 @@ var (
 	ErrKeyReused = errors.New("payments: the idempotency key was used for another charge")
 )
 
-// maxBody bounds a request and a reply, in bytes. It is more than a Lambda function can receive (6 MB): metadata of any
-// size fits.
+// maxBody bounds a request and a reply, in bytes. It is more than a Lambda function can receive (6 MB).
 const maxBody = 8 << 20
 
 // encode writes JSON as it is meant, without escaping it for HTML.

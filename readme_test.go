@@ -1,0 +1,107 @@
+package idempotent_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// readme is the page that everybody sees first.
+func readme(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	return string(text)
+}
+
+// blocks are the pieces of a page in a language, in their order.
+func blocks(page, language string) (found []string) {
+	for _, match := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(page, -1) {
+		found = append(found, match[1])
+	}
+	return found
+}
+
+// TestTheFirstProgramOfTheREADMECompiles builds it as a reader does: alone in a module that requires this one.
+func TestTheFirstProgramOfTheREADMECompiles(t *testing.T) {
+	t.Parallel()
+	programs := blocks(readme(t), "go")
+	require.NotEmpty(t, programs)
+	module, err := os.ReadFile("go.mod")
+	require.NoError(t, err)
+	sums, err := os.ReadFile("go.sum")
+	require.NoError(t, err)
+	here, err := filepath.Abs(".")
+	require.NoError(t, err)
+	// The versions of what it imports are those of this module, so nothing has to be fetched.
+	const path = "github.com/go-idempotent/idempotent"
+	theirs := strings.Replace(string(module), "module "+path, "module example.com/charge", 1) +
+		"\nrequire " + path + " v0.0.0\n\nreplace " + path + " => " + here + "\n"
+
+	folder := t.TempDir()
+	for name, content := range map[string]string{"main.go": programs[0], "go.mod": theirs, "go.sum": string(sums)} {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600))
+	}
+	for _, command := range [][]string{{"build", "-mod=mod", "-o", os.DevNull, "."}, {"vet", "-mod=mod", "."}} {
+		cmd := exec.CommandContext(t.Context(), "go", command...)
+		cmd.Dir, cmd.Env = folder, append(os.Environ(), "GOFLAGS=", "GOWORK=off", "GOPROXY=off")
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "go %s: %s", command[0], out)
+	}
+	formatted, err := exec.CommandContext(t.Context(), "gofmt", "-l", folder).Output()
+	require.NoError(t, err)
+	assert.Empty(t, string(formatted), "as gofmt has it")
+}
+
+func TestTheFirstMinuteBeginsWithNothing(t *testing.T) {
+	t.Parallel()
+	_, minute, found := strings.Cut(readme(t), "\n## A minute")
+	require.True(t, found)
+	commands := strings.Split(blocks(minute, "sh")[0], "\n")
+	assert.Equal(t, "git clone https://github.com/go-idempotent/idempotent", commands[0])
+	assert.Equal(t, "cd idempotent", commands[1])
+	assert.Regexp(t, `^make run\b`, commands[2])
+
+	module, err := os.ReadFile("go.mod")
+	require.NoError(t, err)
+	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(string(module))[1]
+	before, _, _ := strings.Cut(minute, "```")
+	assert.Contains(t, before, "Go "+version+" or later")
+}
+
+// terms are the words of this module, as expressions: whoever comes for the first time does not know them, or knows them in
+// another sense.
+var terms = []string{
+	`keys?`, `records?`, `deliver(y|ies)`, `repla(y|ys|yed)`, `scopes?`, `fingerprints?`, `claim(s|ed)?`, `leases?`, `executions?`,
+	`releas(e|es|ed)`, `retention`, `takeovers?|taken over`, `UNKNOWN`, `settl(e|es|ed)`, `operations?`, `derived keys?`,
+	`problem documents?`, `tenants?`, `owners?`, `seals?`, `margin`,
+}
+
+// TestNoWordStandsInTheREADMEBeforeItIsExplained: a word is explained where it stands in italics. Names in code are no words.
+func TestNoWordStandsInTheREADMEBeforeItIsExplained(t *testing.T) {
+	t.Parallel()
+	page := regexp.MustCompile("(?ms)^```.*?^```$|`[^`\n]*`").ReplaceAllStringFunc(readme(t), func(code string) string {
+		return strings.Repeat("#", len(code))
+	})
+	page, _, found := strings.Cut(page, "\n## Options")
+	require.True(t, found, "from there on it is a reference")
+	for _, term := range terms {
+		word := regexp.MustCompile(`(?i)\b(` + term + `)\b`)
+		if term == `UNKNOWN` {
+			word = regexp.MustCompile(`\bUNKNOWN\b`)
+		}
+		at := word.FindStringIndex(page)
+		if at == nil {
+			continue
+		}
+		line := 1 + strings.Count(page[:at[0]], "\n")
+		assert.Regexp(t, `^\*[a-zA-Z ]+\*$`, page[max(at[0]-1, 0):min(at[1]+1, len(page))],
+			"README.md:%d: %s is not explained yet", line, page[at[0]:at[1]])
+	}
+}
