@@ -77,7 +77,9 @@ func TestAnObserverTellsWhoMadeARecordUnknownFromWhoMetIt(t *testing.T) {
 func TestAResolverThatPanicsLeavesTheRecordUnknownAsItWas(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t, idempotent.WithResolver(
-			func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) { panic("boom") }))
+			func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
+				panic("boom")
+			}))
 		s.put(crashed)
 		for _, want := range []idempotent.Settlement{idempotent.SettledUnknown, idempotent.SettledStillUnknown} {
 			assert.Panics(t, func() { _, _ = s.handle(5) })
@@ -116,7 +118,9 @@ func TestARecordWaitsSinceItBecameUnknown(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		answer := idempotent.StillUnknown[receipt]()
 		s := newShop(t, idempotent.WithResolver(
-			func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) { return answer, nil }))
+			func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
+				return answer, nil
+			}))
 		s.put(crashed)
 		since := time.Now()
 		for range 3 {
