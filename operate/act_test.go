@@ -17,8 +17,8 @@ import (
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
-// now is the clock of these tests, between two milliseconds.
-var now = time.Date(2026, 7, 1, 12, 0, 0, 123_456_789, time.UTC)
+// now is the clock of these tests, between two milliseconds, and so late that no table drops their records meanwhile.
+var now = time.Date(2086, 7, 1, 12, 0, 0, 123_456_789, time.UTC)
 
 const key = "charge#1"
 
@@ -349,7 +349,7 @@ func TestWhatThePreviewSays(t *testing.T) {
 		says   []string
 	}{
 		"executed": {unknown(), changes[operate.ActionExecuted], []string{
-			"completed with the given result of 18 bytes, and kept until 2026-07-31T12:00:00Z",
+			"completed with the given result of 18 bytes, and kept until 2086-07-31T12:00:00Z",
 			"every request with this key and the same content gets this result. The handler does not run", "other content is refused as a mismatch",
 		}},
 		"failed": {unknown(), changes[operate.ActionFailed], []string{`an error of type "CardDeclined"`, "gets this error"}},
@@ -358,7 +358,7 @@ func TestWhatThePreviewSays(t *testing.T) {
 		}},
 		"deleted": {lapsed(), remove, []string{"removed", "whatever its content, as if the key were new", "If it comes back first, its result is stored again"}},
 		"deleted, completed": {completed(), remove, []string{
-			"A process that remembers the record (package cache) may go on answering with it until 2026-07-01T13:00:00Z",
+			"A process that remembers the record (package cache) may go on answering with it until 2086-07-01T13:00:00Z",
 		}},
 	} {
 		d := newDesk(t, nil)
@@ -653,4 +653,22 @@ func TestConfigurationIsChecked(t *testing.T) {
 		}, ce.Problems)
 	}()
 	operate.New((*memory.Store)(nil), nil, operate.WithRetention(-1), operate.WithClock(nil))
+}
+
+// resending is a store whose client loses the reply of each write and sends it again, inside of one call.
+type resending struct{ *memory.Store }
+
+func (s resending) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
+	_, _, _ = s.Store.Swap(ctx, seen, next)
+	return s.Store.Swap(ctx, seen, next)
+}
+
+func TestAReplyThatTheClientLostIsNoChangeBySomebodyElse(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	d.Operator = operate.New(resending{d.inner}, operate.WithClock(func() time.Time { return now }))
+	_, err := d.Settle(t.Context(), d.shown(unknown()), operate.NotExecuted(), act)
+	require.NoError(t, err)
+	held, _ := d.held()
+	assert.Equal(t, store.ReasonReleased, held.Reason)
 }

@@ -100,6 +100,7 @@ func scenarios() map[string]explore.Scenario {
 	}
 	maps.Copy(all, foundScenarios())
 	maps.Copy(all, timedScenarios())
+	maps.Copy(all, operatorScenarios())
 	return all
 }
 
@@ -184,7 +185,7 @@ func TestEveryScheduleKeepsTheInvariants(t *testing.T) {
 	if done < len(played) {
 		return // some failed, or were left out by the flags of this run
 	}
-	assert.Empty(t, total.Missing(mustBeSeen...), "something was never seen; what was: %q", total.Names())
+	assert.Empty(t, total.Missing(slices.Concat(mustBeSeen, operatorMustBeSeen)...), "something was never seen; what was: %q", total.Names())
 	for _, f := range slices.Concat(explore.AllFaults(), explore.SlowFaults(), []explore.Fault{explore.Conflict}) {
 		assert.Empty(t, total.Missing("fault: "+f.String()), "every fault happened")
 	}
