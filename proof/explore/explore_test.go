@@ -128,7 +128,7 @@ func deepScenarios() map[string]explore.Scenario {
 // mustBeSeen is what the scenarios together have to lead to. A search that never gets there proves nothing about it.
 var mustBeSeen = []string{
 	"executed", "replayed", "in progress", "mismatch", "unknown outcome", "store unavailable", "resolved", "panicked",
-	"settled: completed", "settled: released", "settled: unknown", "settled: elsewhere", "settled: failed",
+	"settled: completed", "settled: released", "settled: unknown", "settled: still unknown", "settled: elsewhere", "settled: failed",
 	"claim", "claim of an expired record", "takeover", "takeover of an UNKNOWN record",
 	"own claim recognised", "own swap recognised", "undo of a claim", "undo of a takeover",
 	"lost lease: executed", "lost lease: replayed", "lost lease: superseded",
