@@ -285,6 +285,22 @@ func claimControls() []control {
 			in: "worn", first: "TestAClaimThatComesAfterItsDeadline",
 		},
 		{
+			name: "untouched-released", without: "a wrong password blocks the key of an effect that must not be repeated",
+			old: "case $e.Untouched:", new: "case false:",
+			first: "TestAResponseThatMeansThatNothingHappenedReleases",
+		},
+		{
+			name: "max-result", without: "one request costs thousands of write units",
+			old: "if $w.maxResult > 0 && len($result) > $w.maxResult {", new: "if false {",
+			first: "TestAResultAboveTheBoundIsSentAndNeverExecutedAgain",
+		},
+		{
+			name: "claim-new-token", without: "a claim that is begun anew keeps its token, and a copy of its undo ends it",
+			old:   "$d.owner, $d.started, $d.deadline = rand.Text(), time.Now(), nearDeadline($ctx)",
+			new:   "if $d.owner == \"\" { $d.owner = rand.Text() }; $d.started, $d.deadline = time.Now(), nearDeadline($ctx)",
+			first: "TestAClaimThatIsBegunAnewIsNotEndedByTheUndoOfTheFirst",
+		},
+		{
 			name: "claim-over-once", without: "a claim is begun anew although the deadline has come",
 			old: "if $d.over(time.Now()) { break }", new: "",
 			in: "claim", first: "TestAClaimThatComesAfterItsDeadline",
@@ -495,12 +511,6 @@ func executionControls() []control {
 		{
 			name: "error-policy", without: "a failed execution is repeated although it must not be",
 			old: "if $RefuseFailed {", new: "if false {",
-		},
-		{
-			name: "wait-token", without: "a claim that was refused, and comes to life late, is an answer without an execution",
-			old: "$v.begin($ctx)", new: "",
-			in:    "await",
-			first: "TestAClaimThatComesToLifeLate",
 		},
 		{
 			name: "wait-worthwhile", without: "a delivery that waited begins at the last moment",
