@@ -177,7 +177,7 @@ func TestAnObserverLearnsTheDerivedKeysOfAnExecutionThatPanicked(t *testing.T) {
 // The keys are those of the record, whose fingerprint a handler without one of its own takes over.
 func TestTheDerivedKeysOfATakeoverAreThoseOfTheRecord(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
+		s := newShop(t, idempotent.WithoutFingerprint())
 		key := ""
 		s.do = func(ctx context.Context, _ order) (receipt, error) {
 			key = idempotent.DerivedKey(ctx, "charge")
