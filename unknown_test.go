@@ -177,7 +177,9 @@ func TestAnObserverLearnsTheDerivedKeysOfAnExecutionThatPanicked(t *testing.T) {
 // The keys are those of the record, whose fingerprint a handler without one of its own takes over.
 func TestTheDerivedKeysOfATakeoverAreThoseOfTheRecord(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t, idempotent.WithoutFingerprint())
+		s := newShop(t)
+		s.handler = idempotent.Wrap(s.charge, s.store, idempotent.WithOperation("shop"), idempotent.WithoutFingerprint(),
+			idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }), idempotent.WithObserver(s.events.see))
 		key := ""
 		s.do = func(ctx context.Context, _ order) (receipt, error) {
 			key = idempotent.DerivedKey(ctx, "charge")
