@@ -42,13 +42,12 @@ func TestADescriptionNamesTheRecordOfADelivery(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := scopes().Draw(t, "scope")
 		event := s.v2(t)
-		id := identifyV2(t, event)
 		d, err := described[requestV2, responseV2](context.Background(), t, event)
 		require.NoError(t, err)
 		assert.True(t, d.Protected)
 		assert.Empty(t, d.Unprotected)
 		assert.Equal(t, "charge", d.Operation)
-		assert.Equal(t, id, identity{d.RecordKey, d.Fingerprint})
+		assert.Equal(t, identity{d.RecordKey, d.Fingerprint}, identifyV2(t, event))
 	})
 }
 
@@ -122,7 +121,7 @@ func TestADescriptionSaysWhatAKeyCountsFor(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		event requestV2
-		ctx   context.Context //nolint:containedctx // a row of a table
+		ctx   context.Context
 		opts  []idempotent.Option
 		want  []part
 	}{
@@ -177,7 +176,7 @@ func TestADescriptionSaysWhatAKeyCountsFor(t *testing.T) {
 	}
 
 	byKey := idempotent.WithKey(func(o order) (string, error) { return o.ID, nil })
-	ofShop := idempotent.WithTenant(func(_ context.Context, o order) (string, error) { return "shop-7", nil })
+	ofShop := idempotent.WithTenant(func(context.Context, order) (string, error) { return "shop-7", nil })
 	d, err := described[order, receipt](t.Context(), t, order{ID: "o-1"}, byKey)
 	require.NoError(t, err)
 	assert.Empty(t, d.Scope, "a plain key counts for its operation only")

@@ -47,7 +47,7 @@ func (c Caller) scopeParts() []ScopePart {
 	if source == "" {
 		source = anonymous
 	}
-	parts := []ScopePart{{Name: "caller", Value: source}}
+	parts := append(make([]ScopePart, 0, 1+c.count), ScopePart{Name: "caller", Value: source})
 	for i, value := range c.parts[:c.count] {
 		parts = append(parts, ScopePart{Name: callerParts[c.source][i], Value: value, Personal: true})
 	}
