@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/protocol"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // delivery is one event on its way through a handler, from its bytes to the bytes of the answer. One goroutine uses it.
@@ -97,14 +98,14 @@ func (d *delivery[In, Out]) replay(r protocol.Result) {
 		return
 	}
 	d.result = result
-	if r.Record.Reason == protocol.ReasonTerminal {
+	if r.Record.Reason == store.ReasonTerminal {
 		d.replayFailure(result)
 		return
 	}
 	d.outcome = OutcomeReplayed
-	d.present(presentation{
-		replayed: true, text: result, sealed: r.Record.Seal != "" && d.records == nil, expires: r.Expires,
-	})
+	// A result that an operator gave has a seal, too, but no handler encoded it.
+	encoded := r.Record.Seal != "" && r.Record.SettledBy == "" && d.records == nil
+	d.present(presentation{replayed: true, text: result, sealed: encoded, expires: r.Expires})
 }
 
 // resolved answers with what the resolver found.
@@ -239,17 +240,21 @@ func (d *delivery[In, Out]) event() Event {
 	if e.Settlement == SettledCompleted || e.Outcome == OutcomeReplayed || e.Outcome == OutcomeResolved {
 		e.ResultBytes = len(d.result)
 	}
+	for name, key := range d.protocol.Handed() {
+		e.DerivedKeys = append(e.DerivedKeys, NamedKey{Name: name, Key: key})
+	}
 	return e
 }
 
 // settlements are the public names for the settlements of the protocol.
 var settlements = [...]Settlement{
-	protocol.NotSettled: "",
-	protocol.Completed:  SettledCompleted,
-	protocol.Released:   SettledReleased,
-	protocol.Unknown:    SettledUnknown,
-	protocol.Elsewhere:  SettledElsewhere,
-	protocol.Failed:     SettledFailed,
+	protocol.NotSettled:  "",
+	protocol.Completed:   SettledCompleted,
+	protocol.Released:    SettledReleased,
+	protocol.Unknown:     SettledUnknown,
+	protocol.LeftUnknown: SettledStillUnknown,
+	protocol.Elsewhere:   SettledElsewhere,
+	protocol.Failed:      SettledFailed,
 }
 
 // storeErr returns the last failure around the record that did not decide the answer.

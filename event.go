@@ -44,24 +44,27 @@ const (
 	OutcomeDisabled Outcome = "disabled"
 )
 
-// Settlement is what became of the record of an execution.
+// Settlement is what a delivery made of its record.
 type Settlement string
 
-// The settlements. A delivery that neither ran the handler under a claim nor asked a resolver has none.
+// The settlements. A delivery that left the record as it found it has none.
 const (
 	// SettledCompleted: the result is stored.
 	SettledCompleted Settlement = "completed"
 	// SettledReleased: the record is gone, and the next delivery executes.
 	SettledReleased Settlement = "released"
-	// SettledUnknown: the record is UNKNOWN, see Event.Reason.
+	// SettledUnknown: this delivery has made the record UNKNOWN, see Event.Reason. Its own execution ended so, or it found a crashed
+	// one that must not be executed again.
 	SettledUnknown Settlement = "unknown"
+	// SettledStillUnknown: a resolver was asked about an UNKNOWN record, and could not settle it. The record is as it was before.
+	SettledStillUnknown Settlement = "still unknown"
 	// SettledElsewhere: the execution lost its lease, and another delivery owns the record now.
 	SettledElsewhere Settlement = "elsewhere"
 	// SettledFailed: the store did not answer; the record stays in progress until its lease ends.
 	SettledFailed Settlement = "failed"
 )
 
-// Event reports one delivery to the observer. It holds no key, no payload and no result, except for what the handler
+// Event reports one delivery to the observer. It holds no key of a client, no payload and no result, except for what the handler
 // or the resolver itself put into its error.
 type Event struct {
 	Operation string
@@ -90,4 +93,12 @@ type Event struct {
 	Claim, Wait, Handle, Settle time.Duration
 	// ResultBytes is the size of the result that was stored or replayed.
 	ResultBytes int
+	// DerivedKeys are the keys that the execution got from [DerivedKey], in the order of their names: with them an operator asks
+	// the other services what happened. They are no secrets. Also those are among them that a resolver asked with, and those
+	// of an execution before, if the record was UNKNOWN. There are at most 20, of names of 1 to 64 bytes; what is beyond is left
+	// out. An unprotected execution has none.
+	DerivedKeys []NamedKey
 }
+
+// NamedKey is a key of [DerivedKey] and its name.
+type NamedKey struct{ Name, Key string }

@@ -13,12 +13,14 @@ type Execution struct {
 	Operation string
 	// RecordKey is the name of the record in the store: the operation and a digest of scope and key.
 	RecordKey string
-	// Attempt is the number of this execution under its record, from 1. A release begins the count anew.
+	// Attempt is the number of this execution under its record, from 1. A release begins the count anew, unless an operator
+	// released the record: then it is kept, and counts on.
 	Attempt int
 	// Recovered is true if an earlier execution did not end properly, so that this one may repeat its effects.
 	Recovered bool
 
 	fingerprint string
+	handed      *execution.Names
 }
 
 // FromContext returns the execution that a handler's context belongs to. It reports false outside a protected
@@ -30,7 +32,8 @@ func FromContext(ctx context.Context) (Execution, bool) {
 
 func executionOf(c execution.Claim) Execution {
 	return Execution{
-		Operation: c.Operation, RecordKey: c.RecordKey, Attempt: c.Attempt, Recovered: c.Recovered(), fingerprint: c.Fingerprint,
+		Operation: c.Operation, RecordKey: c.RecordKey, Attempt: c.Attempt, Recovered: c.Recovered, fingerprint: c.Fingerprint,
+		handed: c.Handed,
 	}
 }
 
@@ -75,5 +78,5 @@ func (e *LostContextError) Error() string {
 // DerivedKey returns the key that the function [DerivedKey] returns in this execution. A resolver asks the other
 // service with it.
 func (x Execution) DerivedKey(name string) string {
-	return execution.Claim{RecordKey: x.RecordKey, Fingerprint: x.fingerprint}.DerivedKey(name)
+	return execution.Claim{RecordKey: x.RecordKey, Fingerprint: x.fingerprint, Handed: x.handed}.DerivedKey(name)
 }

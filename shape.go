@@ -9,6 +9,9 @@ import (
 type shape[In, Out any] interface {
 	// identify computes what a delivery stands for, before any I/O. The zero request means: no protection is needed.
 	identify(ctx context.Context, src *source[In]) (request, error)
+	// scope lists what the key of an event that was identified counts for. unprotected says why it runs without protection.
+	scope(ctx context.Context, src *source[In]) ([]ScopePart, error)
+	unprotected(src *source[In]) string
 	// answers reports whether out is the answer, if the handler returned it with err.
 	answers(out Out, err error) bool
 	// untouched reports whether a result that is not to be stored says by itself that nothing has happened.
@@ -61,7 +64,7 @@ type presentation struct {
 	// replayed is true if the answer is text, a stored result, and not what the handler returned.
 	replayed bool
 	text     []byte
-	// sealed is true if the seal of the record vouches for text: a handler of this module encoded it.
+	// sealed is true if the seal of the record vouches that a handler of this module encoded text.
 	sealed bool
 	// expires is the instant until which the answer is replayed. It is zero if the answer is not stored.
 	expires time.Time

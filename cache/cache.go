@@ -34,6 +34,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"iter"
 	"reflect"
 	"sync"
 	"time"
@@ -64,17 +65,18 @@ type Store struct {
 var (
 	_ store.Store        = (*Store)(nil)
 	_ store.ResultReader = (*Store)(nil)
+	_ store.Lister       = (*Store)(nil)
 	_ store.Registrar    = (*Store)(nil)
 )
 
 // New returns a store that answers from memory where it can and asks inner where it cannot. It keeps records of up to
 // maxBytes in all and makes room by forgetting those that were not used for longest. A record counts with its texts, its
-// result and what it costs to keep it, some 512 bytes; one that is larger than maxBytes is not kept. Go's garbage collector
+// result and what it costs to keep it, some 600 bytes; one that is larger than maxBytes is not kept. Go's garbage collector
 // may need as much again.
 //
-// If inner keeps results in parts, it has to implement [store.ResultReader]. If it is a [store.Registrar], it is asked about
-// handlers; if not, the cache notices those that are wrapped on it. Other methods that inner has beside those of [store.Store]
-// are not passed on.
+// If inner keeps results in parts, it has to implement [store.ResultReader]. That and [store.Lister] are passed on. If it is a
+// [store.Registrar], it is asked about handlers; if not, the cache notices those that are wrapped on it. Other methods that inner
+// has beside those of [store.Store] are not passed on.
 //
 // It panics with a [*store.ConfigError] if inner is nil, or if maxBytes is less than 1,024, in which not one record with an
 // owner and a small result would fit.
@@ -181,6 +183,16 @@ func (s *Store) Register(operation string, in, out reflect.Type) error {
 		return notices.Register(operation, in, out)
 	}
 	return s.handlers.Register(operation, in, out)
+}
+
+// List implements [store.Lister]. It always asks the store behind. If that cannot list, the error wraps [store.ErrNoListing].
+func (s *Store) List(ctx context.Context, q store.Query) iter.Seq2[store.Record, error] {
+	return store.ListOf(ctx, s.inner, q)
+}
+
+// ListCost implements [store.Lister], likewise.
+func (s *Store) ListCost(ctx context.Context, q store.Query) (store.Cost, error) {
+	return store.ListCostOf(ctx, s.inner, q)
 }
 
 // copied returns r with bytes of its own. Kept bytes are never written again, so they are copied outside the mutex.

@@ -33,8 +33,12 @@ type Attributes struct {
 	// Validation is "validation", the fingerprint; Powertools: validation_key_attr.
 	Validation string
 
-	// The others are this module's own, each by default its field's name in lower case; CreatedAt is "created_at".
+	// The others are this module's own, each by default its field's name in lower case, with an underscore between words:
+	// CreatedAt is "created_at".
 	Owner, Commit, Attempt, CreatedAt, Reason, Parts, Encoding, Layout string
+	CompletedAt, SettledBy, SettledAt, SettledReason                   string
+	// Attention and AttentionAt are the key of the index of records with attention, see [AttentionIndex].
+	Attention, AttentionAt, Derived string
 }
 
 // WithAttributes renames attributes, so that the store fits a table that AWS Powertools or something else uses. The names
@@ -59,6 +63,13 @@ func WithAttributes(names Attributes) Option {
 			{&c.attr.parts, names.Parts},
 			{&c.attr.encoding, names.Encoding},
 			{&c.attr.layout, names.Layout},
+			{&c.attr.completedAt, names.CompletedAt},
+			{&c.attr.settledBy, names.SettledBy},
+			{&c.attr.settledAt, names.SettledAt},
+			{&c.attr.settledReason, names.SettledReason},
+			{&c.attr.attention, names.Attention},
+			{&c.attr.attentionAt, names.AttentionAt},
+			{&c.attr.derived, names.Derived},
 		} {
 			if r.name != "" {
 				r.at.name = r.name
@@ -106,6 +117,7 @@ func (a attributes) all() []attribute {
 	all := []attribute{
 		a.id, a.status, a.expiration, a.lease, a.data, a.validation,
 		a.owner, a.commit, a.attempt, a.createdAt, a.reason, a.parts, a.encoding, a.layout,
+		a.completedAt, a.settledBy, a.settledAt, a.settledReason, a.attention, a.attentionAt, a.derived,
 	}
 	if a.composite() {
 		all = append(all, a.sort)

@@ -23,7 +23,8 @@ func renamed() dynamo.Attributes {
 	return dynamo.Attributes{
 		Key: "key", Status: "state", Expiration: "ttl", Lease: "time", Data: "values", Validation: "hash",
 		Owner: "user", Commit: "transaction", Attempt: "count", CreatedAt: "date", Reason: "function", Parts: "partitions",
-		Encoding: "a.b", Layout: "#l",
+		Encoding: "a.b", Layout: "#l", CompletedAt: "end", SettledBy: "role", SettledAt: "timestamp", SettledReason: "cause",
+		Attention: "index", AttentionAt: "order", Derived: "set",
 	}
 }
 
@@ -40,10 +41,14 @@ func TestEveryAttributeIsRenamed(t *testing.T) {
 
 	inProgress := record("charge#1")
 	small := completion(record("charge#2"), []byte(`"a"`))
-	small.Reason, small.Layout = "error", store.LayoutText
+	small.Reason, small.Layout, small.CompletedAt = "error", store.LayoutText, claimTime
+	small.SettledBy, small.SettledAt, small.SettledReason = "dana", claimTime, "ticket 1"
+	unknown := record("charge#0")
+	unknown.Status, unknown.Attention, unknown.AttentionAt = store.StatusUnknown, "charge#1", claimTime
+	unknown.Derived = []string{"charge"}
 	binary := completion(record("charge#3"), []byte("\"\xff\""))
 	large := completion(record("charge#4"), pattern(1<<20))
-	for _, r := range []store.Record{inProgress, small, binary, large} {
+	for _, r := range []store.Record{inProgress, small, binary, large, unknown} {
 		_, claimed, err := s.Claim(t.Context(), r, claimTime)
 		require.NoError(t, err)
 		require.True(t, claimed)
@@ -60,6 +65,7 @@ func TestEveryAttributeIsRenamed(t *testing.T) {
 	}
 	assert.ElementsMatch(t, []string{
 		"key", "range", "state", "ttl", "time", "values", "hash", "user", "transaction", "count", "date", "function", "partitions", "a.b", "#l",
+		"end", "role", "timestamp", "cause", "index", "order", "set",
 	}, slices.Collect(maps.Keys(names)))
 
 	read, found, err := s.Get(t.Context(), "charge#4")

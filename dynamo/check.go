@@ -22,7 +22,8 @@ type Describer interface {
 // Check compares the table with what the store needs. It is meant for deployments and for the start of a process, not for
 // the request path, and needs the IAM actions dynamodb:DescribeTable and dynamodb:DescribeTimeToLive.
 //
-// What is wrong with the table is a [*store.ConfigError] with all problems. A table that cannot be looked at
+// What is wrong with the table is a [*store.ConfigError] with all problems. A table without the [AttentionIndex] is right: of that
+// [Store.Advise] tells. A table that cannot be looked at
 // is a [*store.Error] with Op "check": Kind is FailureMissingTable if there is none, FailureAccessDenied if
 // one of the two actions is not allowed, in which case nothing is said about the request path.
 func (s *Store) Check(ctx context.Context) error {
@@ -43,7 +44,7 @@ func checkTable(ctx context.Context, d Describer, table string, a attributes) er
 	if err != nil {
 		return checkError("DescribeTable", table, err)
 	}
-	problems := append(statusProblems(out.Table), keyProblems(out.Table, a)...)
+	problems := slices.Concat(statusProblems(out.Table), keyProblems(out.Table, a), attentionProblems(out.Table, a))
 
 	ttl, err := d.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(table)})
 	if err == nil {
@@ -54,10 +55,90 @@ func checkTable(ctx context.Context, d Describer, table string, a attributes) er
 	if len(problems) == 0 {
 		return err
 	}
-	for i, p := range problems {
-		problems[i] = fmt.Sprintf("table %q: %s", table, p)
+	return errors.Join(&store.ConfigError{Problems: ofTable(table, problems)}, err)
+}
+
+// Advise says, in sentences, what the table lacks that no request needs: the [AttentionIndex], without which operators have to read
+// the whole table to find what they have to settle. What is wrong is the business of [Store.Check]. It needs the IAM action
+// dynamodb:DescribeTable; errors are those of Check.
+func (s *Store) Advise(ctx context.Context) ([]string, error) {
+	d, ok := s.client.(tableDescriber)
+	if !ok {
+		return nil, &store.ConfigError{Problems: []string{
+			fmt.Sprintf("table %q cannot be looked at: client %T has no DescribeTable", s.table, s.client),
+		}}
 	}
-	return errors.Join(&store.ConfigError{Problems: problems}, err)
+	out, err := d.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(s.table)})
+	if err != nil {
+		return nil, checkError("DescribeTable", s.table, err)
+	}
+	return ofTable(s.table, indexAdvice(out.Table, s.attr)), nil
+}
+
+// tableDescriber is the part of a client that looks at the table.
+type tableDescriber interface {
+	DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput, optFns ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
+}
+
+// indexAdvice says why the records with attention cannot be listed by an index, if they cannot.
+func indexAdvice(t *types.TableDescription, a attributes) (advice []string) {
+	index := indexOf(t)
+	if index == nil {
+		return []string{fmt.Sprintf("there is no index %q: to find what somebody has to settle, the whole table has to be read", AttentionIndex)}
+	}
+	if !ready(index) {
+		advice = append(advice, fmt.Sprintf("index %q: status is %s, not %s", AttentionIndex, index.IndexStatus, types.IndexStatusActive))
+	}
+	for _, want := range a.index().KeySchema {
+		if has, name := keyIn(index.KeySchema, want.KeyType), aws.ToString(want.AttributeName); has != name {
+			advice = append(advice, fmt.Sprintf("index %q: %s is %q, expected %q", AttentionIndex, keyKind(want.KeyType), has, name))
+		}
+	}
+	p := index.Projection
+	for _, name := range a.projected() {
+		if p == nil || p.ProjectionType != types.ProjectionTypeAll && !slices.Contains(p.NonKeyAttributes, name) {
+			advice = append(advice, fmt.Sprintf("index %q: %q is not projected", AttentionIndex, name))
+		}
+	}
+	return advice
+}
+
+// indexOf returns the index of the records with attention, nil if there is none.
+func indexOf(t *types.TableDescription) *types.GlobalSecondaryIndexDescription {
+	for i, index := range t.GlobalSecondaryIndexes {
+		if aws.ToString(index.IndexName) == AttentionIndex {
+			return &t.GlobalSecondaryIndexes[i]
+		}
+	}
+	return nil
+}
+
+// ready reports whether an index can be read.
+func ready(index *types.GlobalSecondaryIndexDescription) bool {
+	return index.IndexStatus == types.IndexStatusActive || index.IndexStatus == types.IndexStatusUpdating
+}
+
+// attentionProblems finds an index, of whatever name, that has the attributes of an attention as another type: DynamoDB refuses to
+// write a record that it cannot index.
+func attentionProblems(t *types.TableDescription, a attributes) (problems []string) {
+	for _, want := range []struct {
+		at   attribute
+		kind types.ScalarAttributeType
+	}{{a.attention, types.ScalarAttributeTypeS}, {a.attentionAt, types.ScalarAttributeTypeN}} {
+		if has := typeOf(t, want.at.name); has != "" && has != want.kind {
+			problems = append(problems, fmt.Sprintf("attribute %q has type %s in an index, expected %s: no record can become UNKNOWN",
+				want.at.name, has, want.kind))
+		}
+	}
+	return problems
+}
+
+// ofTable puts the name of the table before each sentence.
+func ofTable(table string, sentences []string) []string {
+	for i, s := range sentences {
+		sentences[i] = fmt.Sprintf("table %q: %s", table, s)
+	}
+	return sentences
 }
 
 func checkError(call, table string, err error) error {
@@ -94,8 +175,10 @@ func keyProblems(t *types.TableDescription, a attributes) (problems []string) {
 }
 
 // keyOf returns the name of a part of the table's key, "" if it has none.
-func keyOf(t *types.TableDescription, kind types.KeyType) string {
-	for _, k := range t.KeySchema {
+func keyOf(t *types.TableDescription, kind types.KeyType) string { return keyIn(t.KeySchema, kind) }
+
+func keyIn(schema []types.KeySchemaElement, kind types.KeyType) string {
+	for _, k := range schema {
 		if k.KeyType == kind {
 			return aws.ToString(k.AttributeName)
 		}
@@ -111,12 +194,20 @@ func keyKind(kind types.KeyType) string {
 }
 
 func keyTypeProblems(t *types.TableDescription, want keyElement) (problems []string) {
-	for _, d := range t.AttributeDefinitions {
-		if aws.ToString(d.AttributeName) == want.name && d.AttributeType != types.ScalarAttributeTypeS {
-			problems = append(problems, fmt.Sprintf("%s %q has type %s, expected S", keyKind(want.kind), want.name, d.AttributeType))
-		}
+	if has := typeOf(t, want.name); has != "" && has != types.ScalarAttributeTypeS {
+		problems = append(problems, fmt.Sprintf("%s %q has type %s, expected S", keyKind(want.kind), want.name, has))
 	}
 	return problems
+}
+
+// typeOf returns the type of an attribute that is part of a key, of the table or of an index, else "".
+func typeOf(t *types.TableDescription, name string) types.ScalarAttributeType {
+	for _, d := range t.AttributeDefinitions {
+		if aws.ToString(d.AttributeName) == name {
+			return d.AttributeType
+		}
+	}
+	return ""
 }
 
 func timeToLiveProblems(ttl *types.TimeToLiveDescription, a attributes) []string {

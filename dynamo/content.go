@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -95,7 +96,7 @@ func inline(result []byte) content {
 //
 // AWS Powertools completes a record with an unconditional update of its own attributes, so everything else that this module
 // wrote into the item may be left over. It counts only if the commit matches the data; otherwise the record is read as one
-// of Powertools, without commit and reason.
+// of Powertools, without commit, reason and the time of its completion.
 func (d *decoder) content(a attributes, r *store.Record) {
 	r.Layout = d.layout(a)
 	v, ok := d.it[a.data.name]
@@ -122,7 +123,7 @@ func (d *decoder) content(a attributes, r *store.Record) {
 		r.Seal = ""
 	}
 	if r.Status == store.StatusCompleted && r.Owner != "" && r.Seal == "" {
-		r.Reason = ""
+		r.Reason, r.CompletedAt = "", time.Time{}
 	}
 }
 

@@ -3,6 +3,7 @@ package dynamo
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,7 +34,15 @@ func (s *Store) decode(key string, it item) (store.Record, error) {
 		Expiry:      d.seconds(a.expiration),
 		Lease:       d.millis(a.lease),
 		CreatedAt:   d.millis(a.createdAt),
-		Attempt:     int(d.whole(a.attempt, math.MaxInt32)),
+		Attempt:     d.attempt(a),
+
+		CompletedAt:   d.millis(a.completedAt),
+		SettledBy:     d.text(a.settledBy),
+		SettledAt:     d.millis(a.settledAt),
+		SettledReason: d.text(a.settledReason),
+		Attention:     d.text(a.attention),
+		AttentionAt:   d.millis(a.attentionAt),
+		Derived:       d.set(a.derived),
 	}
 	d.content(a, &r)
 	if d.err != nil {
@@ -73,6 +82,20 @@ func (d *decoder) text(at attribute) string {
 	return s.Value
 }
 
+// set reads an attribute of type SS in ascending order, nil if it is absent. DynamoDB keeps no order.
+func (d *decoder) set(at attribute) []string {
+	v, ok := d.it[at.name]
+	if !ok {
+		return nil
+	}
+	s, ok := v.(*types.AttributeValueMemberSS)
+	if !ok {
+		d.fail(at, "has type "+typeName(v)+", not SS")
+		return nil
+	}
+	return slices.Sorted(slices.Values(s.Value))
+}
+
 // notEmpty reads an attribute that is absent or has a text.
 func (d *decoder) notEmpty(at attribute) string {
 	s := d.text(at)
@@ -110,6 +133,8 @@ func (d *decoder) millis(at attribute) time.Time {
 	}
 	return time.UnixMilli(d.whole(at, maxMillis)).UTC()
 }
+
+func (d *decoder) attempt(a attributes) int { return int(d.whole(a.attempt, math.MaxInt32)) }
 
 func (d *decoder) whole(at attribute, most int64) int64 {
 	n, fraction := d.number(at, most)

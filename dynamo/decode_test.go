@@ -44,6 +44,8 @@ func native() item {
 		"id": S("k"), "status": S("COMPLETED"), "expiration": N("1800086400"), "in_progress_expiration": N("1800000030123"),
 		"data": S(string(r.Result)), "validation": S("1:print"), "owner": S(r.Owner), "commit": S(r.Seal),
 		"attempt": N("1"), "created_at": N("1800000000007"), "reason": S("error"),
+		"completed_at": N("1800000001008"), "settled_by": S("dana"), "settled_at": N("1800000002009"), "settled_reason": S("ticket 1"),
+		"attention": S("charge#3"), "attention_at": N("1800000000500"), "derived": &types.AttributeValueMemberSS{Value: []string{"mail", "charge"}},
 	}
 }
 
@@ -61,6 +63,9 @@ func TestNativeRecord(t *testing.T) {
 	t.Parallel()
 	want := completion(record("k"), []byte(`{"id":"ch_1"}`))
 	want.Reason = "error"
+	want.CompletedAt, want.SettledBy, want.SettledReason = time.UnixMilli(1_800_000_001_008).UTC(), "dana", "ticket 1"
+	want.SettledAt, want.AttentionAt = time.UnixMilli(1_800_000_002_009).UTC(), time.UnixMilli(1_800_000_000_500).UTC()
+	want.Attention, want.Derived = "charge#3", []string{"charge", "mail"}
 	got, err := read(items(native()).with(item{"steps": &types.AttributeValueMemberM{}, "of another version": N("1")}))
 	require.NoError(t, err)
 	require.Equal(t, want, got)
@@ -103,6 +108,13 @@ func TestWhatCannotBeUnderstood(t *testing.T) {
 		"validation SS":           {item{"validation": &types.AttributeValueMemberSS{}}, `attribute "validation" has type SS, not S`},
 		"commit BS":               {item{"commit": &types.AttributeValueMemberBS{}}, `attribute "commit" has type BS, not S`},
 		"reason unknown type":     {item{"reason": &types.UnknownUnionMember{}}, `attribute "reason" has type unknown, not S`},
+		"completed_at S":          {item{"completed_at": S(secret)}, `attribute "completed_at" has type S, not N`},
+		"settled_by N":            {item{"settled_by": N("1")}, `attribute "settled_by" has type N, not S`},
+		"settled_at fraction":     {item{"settled_at": N("0.5")}, `attribute "settled_at" of type N is not a whole number`},
+		"settled_reason B":        {item{"settled_reason": B(secret)}, `attribute "settled_reason" has type B, not S`},
+		"attention N":             {item{"attention": N("1")}, `attribute "attention" has type N, not S`},
+		"attention_at huge":       {item{"attention_at": huge}, `attribute "attention_at" of type N`},
+		"derived S":               {item{"derived": S(secret)}, `attribute "derived" has type S, not SS`},
 		"data of unknown type":    {item{"data": &types.UnknownUnionMember{}}, `attribute "data" of type unknown has no form in JSON`},
 		"data M of unknown type":  {item{"data": &types.AttributeValueMemberM{Value: item{"a": &types.UnknownUnionMember{}}}}, `attribute "data" of type M has no form in JSON`},
 		"data L of unknown type":  {item{"data": &types.AttributeValueMemberL{Value: []types.AttributeValue{&types.UnknownUnionMember{}}}}, `attribute "data" of type L has no form in JSON`},

@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -86,8 +87,20 @@ func (e *expression) setFields(a attributes, seen, next store.Record) {
 	if next.Attempt != seen.Attempt {
 		e.setOrRemove(a.attempt, next.Attempt != 0, numberValue(int64(next.Attempt)))
 	}
-	if !next.CreatedAt.Equal(seen.CreatedAt) {
-		e.setOrRemove(a.createdAt, !next.CreatedAt.IsZero(), numberValue(next.CreatedAt.UnixMilli()))
+	e.setMillis(a.createdAt, seen.CreatedAt, next.CreatedAt)
+	e.setStory(a, seen, next)
+}
+
+// setStory changes what differs in what a record tells of its end and of its settlement.
+func (e *expression) setStory(a attributes, seen, next store.Record) {
+	e.setMillis(a.completedAt, seen.CompletedAt, next.CompletedAt)
+	e.setText(a.settledBy, seen.SettledBy, next.SettledBy)
+	e.setMillis(a.settledAt, seen.SettledAt, next.SettledAt)
+	e.setText(a.settledReason, seen.SettledReason, next.SettledReason)
+	e.setText(a.attention, seen.Attention, next.Attention)
+	e.setMillis(a.attentionAt, seen.AttentionAt, next.AttentionAt)
+	if !slices.Equal(seen.Derived, next.Derived) {
+		e.setOrRemove(a.derived, len(next.Derived) > 0, setValue(next.Derived))
 	}
 }
 
@@ -112,6 +125,12 @@ func (e *expression) setLayout(a attributes, seen, next store.Layout) {
 func (e *expression) setText(at attribute, seen, next string) {
 	if seen != next {
 		e.setOrRemove(at, next != "", textValue(next))
+	}
+}
+
+func (e *expression) setMillis(at attribute, seen, next time.Time) {
+	if !next.Equal(seen) {
+		e.setOrRemove(at, !next.IsZero(), numberValue(next.UnixMilli()))
 	}
 }
 

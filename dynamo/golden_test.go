@@ -37,6 +37,7 @@ func TestRequests(t *testing.T) {
 		renewed   = live
 		blind     = live
 		unknown   = live
+		released  = live
 		ownerless = store.Record{Key: live.Key, Status: live.Status, Lease: live.Lease, Expiry: live.Expiry}
 		leaseless = store.Record{Key: live.Key, Status: live.Status, Expiry: live.Expiry}
 		adopted   = ownerless
@@ -50,7 +51,11 @@ func TestRequests(t *testing.T) {
 	renewed.Lease, renewed.Expiry = live.Lease.Add(time.Minute), live.Expiry.Add(time.Minute)
 	blind.Lease = time.Time{}
 	unknown.Status, unknown.Reason = store.StatusUnknown, "result-lost"
-	small.Lease, small.Expiry = time.Time{}, small.Expiry.Add(time.Hour)
+	unknown.Attention, unknown.AttentionAt = "charge#3", claimTime
+	unknown.Derived = []string{"charge", "mail"}
+	released.Owner, released.Lease, released.Expiry = "operator-1", claimTime, live.Expiry.Add(time.Hour)
+	released.Reason, released.SettledBy, released.SettledReason, released.SettledAt = "released", "dana", "ticket 1", claimTime
+	small.Lease, small.Expiry, small.CompletedAt = time.Time{}, small.Expiry.Add(time.Hour), claimTime
 	adopted.Owner, adopted.Fingerprint, adopted.Attempt = "owner-2", "1:print", 1
 	parted.Result, parted.Parts = nil, "2:1000"
 	zipped.Result, zipped.Parts = nil, "1:999 gzip"
@@ -70,6 +75,8 @@ func TestRequests(t *testing.T) {
 		"takeover-foreign": func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), ownerless, adopted) },
 		"renew":            func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), live, renewed) },
 		"mark-unknown":     func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), live, unknown) },
+		"settle":           func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), unknown, released) },
+		"claim-unknown":    func(s *dynamo.Store) (any, bool, error) { return s.Claim(t.Context(), unknown, claimTime) },
 		"clear":            func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), parted, ownerless) },
 		"drop-parts":       func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), parted, emptied) },
 		"replace-result":   func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), foreign, replaced) },

@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -35,6 +36,14 @@ type attributes struct {
 	encoding  attribute // S: of data that is B, or of the parts
 	layout    attribute // S: store.Layout of the result
 
+	completedAt   attribute // N: epoch milliseconds
+	settledBy     attribute // S
+	settledAt     attribute // N: epoch milliseconds
+	settledReason attribute // S
+	attention     attribute // S: the partition key of the index
+	attentionAt   attribute // N: epoch milliseconds, the sort key of the index
+	derived       attribute // SS
+
 	sort      attribute // S: the record key, if the table has a sort key; else without a name
 	partition string    // the one partition of all records, if the table has a sort key
 }
@@ -55,7 +64,16 @@ func defaultAttributes() attributes {
 		parts:      attribute{"parts", "#parts", ":parts"},
 		encoding:   attribute{"encoding", "#encoding", ":encoding"},
 		layout:     attribute{"layout", "#layout", ":layout"},
-		sort:       attribute{ref: "#sort", value: ":sort"},
+
+		completedAt:   attribute{"completed_at", "#completed_at", ":completed_at"},
+		settledBy:     attribute{"settled_by", "#settled_by", ":settled_by"},
+		settledAt:     attribute{"settled_at", "#settled_at", ":settled_at"},
+		settledReason: attribute{"settled_reason", "#settled_reason", ":settled_reason"},
+		attention:     attribute{"attention", "#attention", ":attention"},
+		attentionAt:   attribute{"attention_at", "#attention_at", ":attention_at"},
+		derived:       attribute{"derived", "#derived", ":derived"},
+
+		sort: attribute{ref: "#sort", value: ":sort"},
 	}
 }
 
@@ -83,11 +101,22 @@ func (a attributes) encode(r store.Record, c content) item {
 	it := a.key(r.Key)
 	it[a.status.name] = textValue(string(r.Status))
 	it[a.expiration.name] = numberValue(r.Expiry.Unix())
-	if !r.Lease.IsZero() {
-		it[a.lease.name] = numberValue(r.Lease.UnixMilli())
+	for _, f := range []struct {
+		at   attribute
+		time time.Time
+	}{
+		{a.lease, r.Lease},
+		{a.createdAt, r.CreatedAt},
+		{a.completedAt, r.CompletedAt},
+		{a.settledAt, r.SettledAt},
+		{a.attentionAt, r.AttentionAt},
+	} {
+		if !f.time.IsZero() {
+			it[f.at.name] = numberValue(f.time.UnixMilli())
+		}
 	}
-	if !r.CreatedAt.IsZero() {
-		it[a.createdAt.name] = numberValue(r.CreatedAt.UnixMilli())
+	if len(r.Derived) > 0 {
+		it[a.derived.name] = setValue(r.Derived)
 	}
 	if r.Attempt != 0 {
 		it[a.attempt.name] = numberValue(int64(r.Attempt))
@@ -106,6 +135,9 @@ func (a attributes) encode(r store.Record, c content) item {
 		{a.parts, c.parts},
 		{a.encoding, c.encoding},
 		{a.layout, string(r.Layout)},
+		{a.settledBy, r.SettledBy},
+		{a.settledReason, r.SettledReason},
+		{a.attention, r.Attention},
 	} {
 		if f.text != "" {
 			it[f.at.name] = textValue(f.text)
@@ -123,6 +155,8 @@ func (a attributes) encodePart(key string, p []byte, expiration int64) item {
 }
 
 func textValue(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+func setValue(s []string) types.AttributeValue { return &types.AttributeValueMemberSS{Value: s} }
 
 func binaryValue(b []byte) types.AttributeValue { return &types.AttributeValueMemberB{Value: b} }
 

@@ -23,8 +23,14 @@ type TableCreator interface {
 	UpdateTimeToLive(ctx context.Context, in *dynamodb.UpdateTimeToLiveInput, optFns ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error)
 }
 
-// TableDefinition returns the table that a store with these options needs, billed on demand. Time to live has a call of
-// its own, see [TimeToLiveDefinition]. Like [New] it panics with a [*store.ConfigError].
+// AttentionIndex is the name of the index that lists the records which somebody has to settle, see [Store.List]. It is a global
+// secondary index on the attributes attention (S) and attention_at (N), or what they are renamed to, that includes status, expiration,
+// reason and attempt. It is sparse: only records that are UNKNOWN have the two attributes, so no other one costs anything, and each
+// of these about a write unit to enter and one to leave. A store needs no index to protect requests.
+const AttentionIndex = "attention-index"
+
+// TableDefinition returns the table that a store with these options needs, billed on demand, with its [AttentionIndex]. Time to live
+// has a call of its own, see [TimeToLiveDefinition]. Like [New] it panics with a [*store.ConfigError].
 func TableDefinition(name string, opts ...Option) *dynamodb.CreateTableInput {
 	a := shapeOf(opts)
 	in := &dynamodb.CreateTableInput{TableName: aws.String(name), BillingMode: types.BillingModePayPerRequest}
@@ -33,7 +39,28 @@ func TableDefinition(name string, opts ...Option) *dynamodb.CreateTableInput {
 			types.AttributeDefinition{AttributeName: aws.String(k.name), AttributeType: types.ScalarAttributeTypeS})
 		in.KeySchema = append(in.KeySchema, types.KeySchemaElement{AttributeName: aws.String(k.name), KeyType: k.kind})
 	}
+	in.AttributeDefinitions = append(in.AttributeDefinitions,
+		types.AttributeDefinition{AttributeName: aws.String(a.attention.name), AttributeType: types.ScalarAttributeTypeS},
+		types.AttributeDefinition{AttributeName: aws.String(a.attentionAt.name), AttributeType: types.ScalarAttributeTypeN})
+	in.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{a.index()}
 	return in
+}
+
+// index is the index of the records with attention.
+func (a attributes) index() types.GlobalSecondaryIndex {
+	return types.GlobalSecondaryIndex{
+		IndexName: aws.String(AttentionIndex),
+		KeySchema: []types.KeySchemaElement{
+			{AttributeName: aws.String(a.attention.name), KeyType: types.KeyTypeHash},
+			{AttributeName: aws.String(a.attentionAt.name), KeyType: types.KeyTypeRange},
+		},
+		Projection: &types.Projection{ProjectionType: types.ProjectionTypeInclude, NonKeyAttributes: a.projected()},
+	}
+}
+
+// projected are the attributes that the index has beside the keys.
+func (a attributes) projected() []string {
+	return []string{a.status.name, a.expiration.name, a.reason.name, a.attempt.name}
 }
 
 // keyElement is an attribute of the primary key.
@@ -62,9 +89,9 @@ func TimeToLiveDefinition(name string, opts ...Option) *dynamodb.UpdateTimeToLiv
 	}
 }
 
-// CreateTable creates the table, enables its time to live and returns when it is ready for use, after five minutes at
-// most. A table that exists is left as it is, except that time to live is enabled if it has none. What is then wrong
-// with the table is reported as by [Store.Check].
+// CreateTable creates the table with its [AttentionIndex], enables its time to live and returns when it is ready for use, after
+// five minutes at most. A table that exists is left as it is, except that time to live is enabled if it has none. What is then
+// wrong with the table is reported as by [Store.Check].
 //
 // The options are those of the store, which may change the names of attributes and the key; the others mean nothing here.
 //

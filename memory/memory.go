@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -90,7 +91,7 @@ func (s *Store) Len() int {
 
 // copied returns r with bytes of its own. Stored bytes are never written again, so they are copied outside the mutex.
 func copied(r store.Record) store.Record {
-	r.Result = bytes.Clone(r.Result)
+	r.Result, r.Derived = bytes.Clone(r.Result), slices.Clone(r.Derived)
 	return r
 }
 

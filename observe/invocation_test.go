@@ -97,10 +97,10 @@ func TestInvocationsAndTheirMetrics(t *testing.T) {
 			first:  func(f *function) { f.do = failing(idempotent.Terminal(errors.New(secretPayload))) },
 			second: func(*function) {}, want: []string{"Replayed"},
 		},
-		"uncertain error": {first: func(f *function) { f.do = failing(idempotent.Uncertain(errors.New(secretPayload))) }, want: []string{"Unknown"}},
+		"uncertain error": {first: func(f *function) { f.do = failing(idempotent.Uncertain(errors.New(secretPayload))) }, want: []string{"BecameUnknown"}},
 		"after an uncertain error": {
 			first:  func(f *function) { f.do = failing(idempotent.Uncertain(errors.New(secretPayload))) },
-			second: func(*function) {}, want: []string{"Unknown"},
+			second: func(*function) {}, want: []string{"MetUnknown"},
 		},
 		"panic": {first: dying, want: []string{"Panicked", "FailedRetry"}},
 		"crash": {
@@ -127,11 +127,11 @@ func TestInvocationsAndTheirMetrics(t *testing.T) {
 		"claim denied":      {rule: storetest.OnOp(storetest.OpClaim, storetest.Deny), want: []string{"StoreError"}},
 		"completion denied": {rule: storetest.OnOp(storetest.OpSwap, storetest.Deny), want: []string{"CompletionFailed", "StoreError"}},
 		"completion lost": {
-			rule: onStatus(store.StatusCompleted, storetest.HangBefore), want: []string{"Unknown", "CompletionFailed", "StoreError"},
+			rule: onStatus(store.StatusCompleted, storetest.HangBefore), want: []string{"BecameUnknown", "CompletionFailed", "StoreError"},
 		},
 		"result that cannot be encoded": {
 			first: func(f *function) { f.do = func(context.Context) (any, error) { return func() {}, nil } },
-			want:  []string{"Unknown", "CompletionFailed"},
+			want:  []string{"BecameUnknown", "CompletionFailed"},
 		},
 		"lease lost": {
 			first: func(f *function) {

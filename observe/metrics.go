@@ -8,11 +8,11 @@ import (
 	"github.com/go-idempotent/idempotent"
 )
 
-// Metric is one of the CloudWatch metrics that [EMF] writes.
+// Metric is one of the CloudWatch metrics that [EMF] and [AttentionEMF] write.
 type Metric struct {
 	// Name is what alarms and dashboards call it.
 	Name string
-	// Unit is Count, Milliseconds or Bytes.
+	// Unit is Count, Milliseconds, Seconds or Bytes.
 	Unit string
 }
 
@@ -33,7 +33,8 @@ const (
 	stale
 	missingTenant
 	failedRetry
-	unknown
+	becameUnknown
+	metUnknown
 	takeover
 	leaseLost
 	completionFailed
@@ -66,7 +67,8 @@ var metrics = [...]Metric{
 	stale:             {"Stale", count},
 	missingTenant:     {"MissingTenant", count},
 	failedRetry:       {"FailedRetry", count},
-	unknown:           {"Unknown", count},
+	becameUnknown:     {"BecameUnknown", count},
+	metUnknown:        {"MetUnknown", count},
 	takeover:          {"Takeover", count},
 	leaseLost:         {"LeaseLost", count},
 	completionFailed:  {"CompletionFailed", count},
@@ -107,7 +109,7 @@ var byOutcome = map[idempotent.Outcome]set{
 	idempotent.OutcomeMissingTenant:    setOf(missingTenant),
 	idempotent.OutcomeInProgress:       setOf(inProgress),
 	idempotent.OutcomeSuperseded:       setOf(leaseLost),
-	idempotent.OutcomeUnknown:          setOf(unknown),
+	idempotent.OutcomeUnknown:          setOf(metUnknown),
 	idempotent.OutcomeUnreadable:       setOf(unreadable),
 	idempotent.OutcomeStoreUnavailable: setOf(storeError),
 	idempotent.OutcomeRefused:          setOf(refused),
@@ -117,16 +119,20 @@ var byOutcome = map[idempotent.Outcome]set{
 }
 
 var bySettlement = map[idempotent.Settlement]set{
-	idempotent.SettledCompleted: setOf(created),
-	idempotent.SettledReleased:  setOf(failedRetry),
-	idempotent.SettledUnknown:   setOf(unknown),
-	idempotent.SettledElsewhere: setOf(leaseLost),
-	idempotent.SettledFailed:    setOf(completionFailed),
+	idempotent.SettledCompleted:    setOf(created),
+	idempotent.SettledReleased:     setOf(failedRetry),
+	idempotent.SettledUnknown:      setOf(becameUnknown),
+	idempotent.SettledStillUnknown: setOf(metUnknown),
+	idempotent.SettledElsewhere:    setOf(leaseLost),
+	idempotent.SettledFailed:       setOf(completionFailed),
 }
 
 // metricsOf is what a line about e has: each metric at most once, and none that says nothing.
 func metricsOf(e *idempotent.Event) set {
 	s := byOutcome[e.Outcome] | bySettlement[e.Settlement]
+	if s.has(becameUnknown) { // by this very delivery, which did not meet it so
+		s &^= setOf(metUnknown)
+	}
 	add := func(holds bool, m metric) {
 		if holds {
 			s |= setOf(m)

@@ -87,16 +87,30 @@ func TestMetricsSayWhatHappened(t *testing.T) {
 		},
 		"uncertain": {
 			idempotent.Event{Outcome: idempotent.OutcomeExecuted, Settlement: idempotent.SettledUnknown, Reason: "uncertain"},
-			[]string{"Unknown"},
+			[]string{"BecameUnknown"},
 		},
-		"met UNKNOWN": {idempotent.Event{Outcome: idempotent.OutcomeUnknown, Reason: "result-lost"}, []string{"Unknown"}},
+		"met UNKNOWN": {idempotent.Event{Outcome: idempotent.OutcomeUnknown, Reason: "result-lost"}, []string{"MetUnknown"}},
+		"crash that is refused": {
+			idempotent.Event{Outcome: idempotent.OutcomeUnknown, Settlement: idempotent.SettledUnknown, Reason: "crashed"},
+			[]string{"BecameUnknown"},
+		},
+		"crash that a resolver knows nothing of": {
+			idempotent.Event{Outcome: idempotent.OutcomeUnknown, Settlement: idempotent.SettledUnknown, Reason: "crashed", Recovered: true},
+			[]string{"BecameUnknown", "Takeover"},
+		},
 		"still UNKNOWN": {
-			idempotent.Event{Outcome: idempotent.OutcomeUnknown, Settlement: idempotent.SettledUnknown, Reason: "result-lost", Recovered: true},
-			[]string{"Unknown", "Takeover"},
+			idempotent.Event{
+				Outcome: idempotent.OutcomeUnknown, Settlement: idempotent.SettledStillUnknown, Reason: "result-lost", Recovered: true,
+			},
+			[]string{"MetUnknown", "Takeover"},
+		},
+		"met UNKNOWN, and lost it on the way": {
+			idempotent.Event{Outcome: idempotent.OutcomeUnknown, Settlement: idempotent.SettledElsewhere, Recovered: true, StoreErr: idempotent.ErrLeaseLost},
+			[]string{"MetUnknown", "Takeover", "LeaseLost"},
 		},
 		"result lost": {
 			idempotent.Event{Outcome: idempotent.OutcomeExecuted, Settlement: idempotent.SettledUnknown, Reason: "result-lost", StoreErr: down},
-			[]string{"Unknown", "CompletionFailed", "StoreError"},
+			[]string{"BecameUnknown", "CompletionFailed", "StoreError"},
 		},
 		"not settled": {
 			idempotent.Event{Outcome: idempotent.OutcomeExecuted, Settlement: idempotent.SettledFailed, StoreErr: down},
@@ -184,5 +198,5 @@ func TestDocumentationExplainsEveryMetric(t *testing.T) {
 	for _, row := range regexp.MustCompile("(?m)^\\| `([A-Z]\\w+)` \\| (\\w+) \\|").FindAllSubmatch(page, -1) {
 		documented = append(documented, observe.Metric{Name: string(row[1]), Unit: string(row[2])})
 	}
-	assert.Equal(t, observe.Metrics(), documented)
+	assert.Equal(t, append(observe.Metrics(), observe.AttentionMetrics()...), documented)
 }

@@ -1,4 +1,5 @@
-// Package observe has observers for [idempotent.WithObserver]: [EMF] for metrics, [Slog] for a log, [All] for several.
+// Package observe has observers for [idempotent.WithObserver]: [EMF] for metrics, [Slog] for a log, [All] for several. What no single
+// invocation can tell, how many records wait for somebody, is for [AttentionEMF].
 package observe
 
 import (
@@ -15,7 +16,11 @@ import (
 //
 // The attributes are those of [idempotent.Event] that say something: operation, outcome, record (the record key, which
 // holds a digest and no key), settlement, reason, attempt, recovered, claim, wait, handle and settle (durations), bytes (of the
-// result), error, store_error. The texts of errors of this module hold neither keys nor payloads; the handler's own are its own.
+// result), derived_keys (a group: what was handed out, by name), error, store_error. The texts of errors of this module hold neither keys nor
+// payloads; the handler's own are its own, and so are the names of derived keys.
+//
+// A delivery that made its record UNKNOWN has settlement=unknown. One that met an UNKNOWN record has outcome="unknown outcome" and no
+// settlement, or settlement="still unknown" if a resolver was asked in vain.
 func Slog(logger *slog.Logger) func(context.Context, idempotent.Event) {
 	return func(ctx context.Context, e idempotent.Event) {
 		l := logger
@@ -58,7 +63,16 @@ func attributes(e idempotent.Event) []slog.Attr {
 	add(e.Handle > 0, slog.Duration("handle", e.Handle))
 	add(e.Settle > 0, slog.Duration("settle", e.Settle))
 	add(e.ResultBytes > 0, slog.Int("bytes", e.ResultBytes))
+	add(len(e.DerivedKeys) > 0, slog.Attr{Key: "derived_keys", Value: derivedKeys(e)})
 	add(e.Err != nil, slog.Any("error", e.Err))
 	add(e.StoreErr != nil, slog.Any("store_error", e.StoreErr))
 	return attrs
+}
+
+func derivedKeys(e idempotent.Event) slog.Value {
+	keys := make([]slog.Attr, len(e.DerivedKeys))
+	for i, k := range e.DerivedKeys {
+		keys[i] = slog.String(k.Name, k.Key)
+	}
+	return slog.GroupValue(keys...)
 }

@@ -104,6 +104,7 @@ func TestEveryFieldOfAnEventIsLogged(t *testing.T) {
 		Operation: "charge", RecordKey: "charge#abc", Outcome: idempotent.OutcomeExecuted, Settlement: idempotent.SettledUnknown,
 		Reason: "uncertain", Attempt: 2, Recovered: true, Err: errors.New("declined"), StoreErr: errors.New("down"),
 		Claim: time.Millisecond, Wait: time.Second, Handle: time.Minute, Settle: time.Hour, ResultBytes: 9,
+		DerivedKeys: []idempotent.NamedKey{{Name: "charge", Key: "k-1"}, {Name: "re fund", Key: "k-2"}},
 	}
 	fields := reflect.ValueOf(e)
 	for i := range fields.NumField() {
@@ -118,5 +119,5 @@ func TestEveryFieldOfAnEventIsLogged(t *testing.T) {
 	}}
 	observe.Slog(slog.New(slog.NewTextHandler(&out, withoutTime)))(t.Context(), e)
 	assert.Equal(t, `level=ERROR msg=idempotency operation=charge outcome=executed record=charge#abc settlement=unknown reason=uncertain `+
-		`attempt=2 recovered=true claim=1ms wait=1s handle=1m0s settle=1h0m0s bytes=9 error=declined store_error=down`+"\n", out.String())
+		`attempt=2 recovered=true claim=1ms wait=1s handle=1m0s settle=1h0m0s bytes=9 derived_keys.charge=k-1 "derived_keys.re fund"=k-2 error=declined store_error=down`+"\n", out.String())
 }

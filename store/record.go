@@ -3,6 +3,7 @@ package store
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"strings"
 	"time"
 )
 
@@ -68,12 +69,39 @@ type Record struct {
 	// Seal names the claim that completed the record and the digest of its result, see [Seal]; empty in a record that is not
 	// completed, or was completed by AWS Powertools.
 	Seal string
-	// Attempt counts the claims of the record since it was last released, the current one included. Zero means unknown.
+	// Attempt counts the claims of the record since it was last deleted or replaced, the current one included. Zero means unknown.
 	Attempt int
 	// CreatedAt is the instant of the first claim, to the millisecond; the zero time means unknown.
 	CreatedAt time.Time
-	// Reason says why a record is UNKNOWN, or what kind of result a completed one holds (empty: a value).
+	// Reason says why a record is UNKNOWN, what kind of result a completed one holds (empty: a value), or, in a record in
+	// progress, that it was released. See [ReasonReleased] and the constants beside it.
 	Reason string
+	// CompletedAt is the instant at which the result was stored, to the millisecond; the zero time in a record that is not
+	// completed, or whose writer did not say.
+	CompletedAt time.Time
+	// SettledBy, SettledAt and SettledReason say who settled or released the record by hand, when, to the millisecond, and why.
+	// They stay until the record is replaced by a claim; empty if nobody did.
+	SettledBy     string
+	SettledAt     time.Time
+	SettledReason string
+	// Attention marks a record that somebody has to settle, see [AttentionOf]; empty in every other one. Only a record that
+	// is UNKNOWN has it.
+	Attention string
+	// AttentionAt is since when a record with Attention waits, to the millisecond; else the zero time.
+	AttentionAt time.Time
+	// Derived are the names of the derived keys that the execution handed out, of a record with Attention, as far as they are
+	// known. It is a set: in ascending order, no name twice, none of them empty. Nobody changes it after the record was handed to
+	// or returned by a store.
+	Derived []string
+}
+
+// Operation returns the name of the wrapped handler, which the record key begins with; of a key that AWS Powertools made, its
+// prefix. It is empty if the key names none.
+func (r Record) Operation() string { return OperationOf(r.Key) }
+
+// OperationOf returns what [Record.Operation] does of a record with this key.
+func OperationOf(key string) string {
+	return key[:max(strings.LastIndexByte(key, '#'), 0)]
 }
 
 // Seal returns the text that a completion by owner with this result stores in [Record.Seal]: the owner, a dot, and
@@ -101,7 +129,7 @@ func (r Record) Sealed(result []byte) bool {
 // and, if it is in progress, no lease lives any more. What has expired is gone, although a store may not have dropped it yet.
 // Every other record is left to the protocol to judge. Stores that cannot express this as a condition of their own call it.
 func (r Record) Claimable(now time.Time) bool {
-	live := r.Status == StatusInProgress && !r.Lapsed(now)
+	live := r.Status == StatusInProgress && !r.leaseOver(now)
 	return !live && Reached(r.Expiry, now)
 }
 
@@ -112,13 +140,31 @@ func (r Record) Shortens(next Record) bool {
 	return renews && !next.Lease.IsZero() && next.Lease.Before(r.Lease)
 }
 
-// Lapsed reports whether nothing protects an in-progress record at the instant now. The lease outranks the expiry; the
-// expiry decides only where there is no lease.
+// Lapsed reports whether nothing protects an in-progress record at the instant now: its lease has ended, or it was released,
+// which counts whatever the lease says.
 func (r Record) Lapsed(now time.Time) bool {
+	return r.Reason == ReasonReleased || r.leaseOver(now)
+}
+
+// leaseOver reports whether the lease of an in-progress record has ended.
+func (r Record) leaseOver(now time.Time) bool { return Reached(r.ProtectedUntil(), now) }
+
+// ProtectedUntil is the end of what protects an in-progress record, unless it was released. The lease outranks the expiry, which
+// decides only where there is no lease.
+func (r Record) ProtectedUntil() time.Time {
 	if r.Lease.IsZero() {
-		return Reached(r.Expiry, now)
+		return r.Expiry
 	}
-	return Reached(r.Lease, now)
+	return r.Lease
+}
+
+// RoundUp rounds an instant up to a unit: leases to the millisecond, expiries to the second, which is what stores keep.
+func RoundUp(t time.Time, unit time.Duration) time.Time {
+	down := t.Truncate(unit)
+	if down.Equal(t) {
+		return down
+	}
+	return down.Add(unit)
 }
 
 // Reached reports whether a period that ends at end is over at the instant now. At its end a period is over. It is the one

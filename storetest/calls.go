@@ -99,6 +99,12 @@ func (c *caller) fill(r store.Record) store.Record {
 	r.Lease = c.now.Add(time.Duration(c.pick(3)) * time.Millisecond)
 	r.Expiry = c.now.Add(step + time.Duration(c.pick(2))*step)
 	r.CreatedAt = c.now.Add(time.Duration(-c.count) * time.Millisecond)
+	r.CompletedAt, r.SettledAt, r.AttentionAt = r.CreatedAt, r.CreatedAt, r.CreatedAt
+	r.SettledBy, r.SettledReason, r.Attention, r.Derived = "by "+mark, "why "+mark, mark, []string{mark}
+	if c.pick(3) == 0 {
+		r.CompletedAt, r.SettledAt, r.AttentionAt = time.Time{}, time.Time{}, time.Time{}
+		r.SettledBy, r.SettledReason, r.Attention, r.Derived = "", "", "", nil
+	}
 	return r
 }
 
@@ -128,6 +134,8 @@ func blur(seen store.Record) store.Record {
 	const blurred = "blurred"
 	seen.Fingerprint, seen.Reason, seen.Seal = blurred, blurred, blurred
 	seen.Attempt, seen.CreatedAt = 1<<20, time.UnixMilli(1)
+	seen.CompletedAt, seen.SettledAt, seen.AttentionAt = time.UnixMilli(1), time.UnixMilli(1), time.UnixMilli(1)
+	seen.SettledBy, seen.SettledReason, seen.Attention, seen.Derived = blurred, blurred, blurred, []string{blurred}
 	seen.Result, seen.Parts = []byte("0"), ""
 	if seen.Owner != "" {
 		seen.Expiry = seen.Expiry.Add(time.Hour)

@@ -17,6 +17,8 @@ const (
 	OpDelete     Op = "delete"
 	OpGet        Op = "get"
 	OpReadResult Op = "read result"
+	OpList       Op = "list"
+	OpListCost   Op = "list cost"
 )
 
 // Call is one call of a [Faulty] store.

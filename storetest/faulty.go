@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"iter"
 	"sync"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 var (
 	_ store.Store        = (*Faulty)(nil)
 	_ store.ResultReader = (*Faulty)(nil)
+	_ store.Lister       = (*Faulty)(nil)
 )
 
 // Faulty is a store that fails on purpose. It makes chosen calls of the store inside fail, lose their reply, hang, or find
@@ -178,4 +180,32 @@ func (s *Faulty) ReadResult(ctx context.Context, r store.Record) (result []byte,
 		return nil, err
 	}
 	return result, nil
+}
+
+// List implements [store.Lister]. A fault comes before all records or after them. If the store inside cannot list, the error wraps
+// [store.ErrNoListing].
+func (s *Faulty) List(ctx context.Context, q store.Query) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		goesOn := true
+		err := s.do(ctx, Call{Op: OpList}, func(ctx context.Context) error {
+			for r, err := range store.ListOf(ctx, s.inner, q) {
+				if goesOn = yield(r, err); !goesOn {
+					break
+				}
+			}
+			return nil
+		})
+		if err != nil && goesOn {
+			yield(store.Record{}, err)
+		}
+	}
+}
+
+// ListCost implements [store.Lister].
+func (s *Faulty) ListCost(ctx context.Context, q store.Query) (c store.Cost, err error) {
+	err = s.do(ctx, Call{Op: OpListCost}, func(ctx context.Context) (err error) {
+		c, err = store.ListCostOf(ctx, s.inner, q)
+		return err
+	})
+	return c, err
 }

@@ -3,6 +3,7 @@ package storetest
 import (
 	"crypto/rand"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,9 +21,23 @@ func fieldChecks() []check {
 			for _, text := range oddTexts() {
 				r := p.completed()
 				r.Owner, r.Fingerprint, r.Reason = text+"o", text, text
+				r.SettledBy, r.SettledReason, r.Attention, r.AttentionAt = text, text, text, p.now
+				r.Derived = []string{text + "a", text + "b"}
 				r.Seal = store.Seal(r.Owner, r.Result)
 				p.writtenTwice(r)
 			}
+		}},
+		{"tell of a settlement until a Claim", func(p *probe) {
+			seen := p.plant(p.unknown())
+			next := settled(seen)
+			p.swaps(seen, next)
+			again := takeover(next)
+			p.swaps(next, again)
+			p.swaps(again, completion(again, []byte(`{"id":"ch_1"}`)))
+			expired := settled(p.inProgress())
+			expired.Lease, expired.Expiry = p.now.Add(-time.Second), p.now
+			p.plant(expired)
+			p.claims(p.rival(expired), p.now)
 		}},
 		{"keep odd instants and numbers", func(p *probe) {
 			for _, change := range oddInstants(p.now) {
@@ -56,12 +71,19 @@ func oddInstants(now time.Time) []func(*store.Record) {
 	lease := func(t time.Time) func(*store.Record) { return func(r *store.Record) { r.Lease = t } }
 	expiry := func(t time.Time) func(*store.Record) { return func(r *store.Record) { r.Expiry = t } }
 	created := func(t time.Time) func(*store.Record) { return func(r *store.Record) { r.CreatedAt = t } }
+	completed := func(t time.Time) func(*store.Record) { return func(r *store.Record) { r.CompletedAt = t } }
+	settled := func(t time.Time) func(*store.Record) { return func(r *store.Record) { r.SettledAt = t } }
+	attention := func(t time.Time) func(*store.Record) {
+		return func(r *store.Record) { r.Attention, r.AttentionAt = "charge#7", t }
+	}
 	attempt := func(n int) func(*store.Record) { return func(r *store.Record) { r.Attempt = n } }
 	return []func(*store.Record){
 		lease(now), lease(now.Add(time.Millisecond)), lease(now.Add(999 * time.Millisecond)), lease(now.AddDate(-1, 0, 0)),
 		lease(time.Unix(1<<31, 0)), lease(time.Unix(1<<32, 0)),
 		expiry(now.Add(time.Second)), expiry(time.Unix(1<<31, 0)), expiry(time.Unix(1<<32, 0)),
 		created(now), created(now.Add(-time.Millisecond)), created(now.AddDate(-1, 0, 0)), created(time.Time{}),
+		completed(now), completed(now.Add(time.Millisecond)), settled(now), settled(now.Add(time.Millisecond)),
+		attention(now), attention(now.Add(time.Millisecond)), attention(time.Time{}),
 		attempt(0), attempt(1), attempt(10), attempt(1<<31 - 1),
 	}
 }
@@ -119,10 +141,28 @@ func legal(now time.Time, key string) *rapid.Generator[store.Record] {
 			}
 			if r.Owner != "" {
 				r.Seal = store.Seal(r.Owner, r.Result)
+				r.CompletedAt = instantOf(t, now, "completed at")
 			}
+		}
+		if rapid.Bool().Draw(t, "settled") {
+			r.SettledBy, r.SettledReason = text.Draw(t, "settled by"), text.Draw(t, "settled reason")
+			r.SettledAt = instantOf(t, now, "settled at")
+		}
+		if r.Status == store.StatusUnknown {
+			r.Attention, r.AttentionAt = text.Draw(t, "attention"), instantOf(t, now, "attention at")
+			names := rapid.SliceOfNDistinct(rapid.StringN(1, 10, 64), 0, 20, rapid.ID[string]).Draw(t, "derived")
+			r.Derived = slices.Sorted(slices.Values(names))
 		}
 		return r
 	})
+}
+
+// instantOf generates an instant of the past, to the millisecond, or none.
+func instantOf(t *rapid.T, now time.Time, label string) time.Time {
+	if rapid.Bool().Draw(t, label+": none") {
+		return time.Time{}
+	}
+	return moment(now.AddDate(-2, 0, 0), now, time.Millisecond).Draw(t, label)
 }
 
 // moment generates instants in whole units, told in any time zone.

@@ -52,7 +52,7 @@ func (g register) apply(c call) (register, answer) {
 			return g, answer{}
 		}
 		return register{}, answer{done: true}
-	case OpGet, OpReadResult:
+	case OpGet, OpReadResult, OpList, OpListCost:
 	}
 	return g, answer{done: g.held, record: g.record}
 }
@@ -92,7 +92,7 @@ func (c call) make(ctx context.Context, s store.Store) (answer, error) {
 		a.record, a.done, err = s.Swap(ctx, c.seen, c.next)
 	case OpDelete:
 		a.done, err = s.Delete(ctx, c.seen)
-	case OpGet, OpReadResult:
+	case OpGet, OpReadResult, OpList, OpListCost:
 		a.record, a.done, err = s.Get(ctx, c.key)
 	}
 	if a.done && c.op != OpGet {
@@ -111,7 +111,7 @@ func (c call) String() string {
 		return fmt.Sprintf("Swap\n%s\nfor\n%s", describe(c.seen), describe(c.next))
 	case OpDelete:
 		return "Delete\n" + describe(c.seen)
-	case OpGet, OpReadResult:
+	case OpGet, OpReadResult, OpList, OpListCost:
 	}
 	return "Get " + c.key
 }

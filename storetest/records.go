@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +34,8 @@ func (p *probe) completed() store.Record {
 func (p *probe) unknown() store.Record {
 	r := p.inProgress()
 	r.Status, r.Reason = store.StatusUnknown, "result-lost"
+	r.Attention, r.AttentionAt = store.AttentionOf(r.Key), p.now.Add(-3*time.Millisecond)
+	r.Derived = []string{"charge", "mail"}
 	return r
 }
 
@@ -50,6 +53,7 @@ func completion(r store.Record, result []byte) store.Record {
 	r.Result = result
 	r.Seal = store.Seal(r.Owner, result)
 	r.Reason = "error"
+	r.CompletedAt = r.Expiry.Add(-25*time.Hour + 5*time.Millisecond)
 	return r
 }
 
@@ -58,7 +62,16 @@ func takeover(r store.Record) store.Record {
 	next := renewal(r)
 	next.Status, next.Owner = store.StatusInProgress, rand.Text()
 	next.Result, next.Seal, next.Reason = nil, "", ""
+	next.CompletedAt, next.Attention, next.AttentionAt, next.Derived = time.Time{}, "", time.Time{}, nil
 	next.Attempt++
+	return next
+}
+
+// settled returns r as an operator releases it.
+func settled(r store.Record) store.Record {
+	next := takeover(r)
+	next.Attempt, next.Reason = r.Attempt, store.ReasonReleased
+	next.SettledBy, next.SettledReason, next.SettledAt = "dana", "ticket 4711", r.Expiry.Add(-time.Hour+9*time.Millisecond)
 	return next
 }
 
@@ -98,6 +111,15 @@ func difference(want, got store.Record) string {
 	field(&b, "Attempt", want.Attempt, got.Attempt)
 	instant(&b, "CreatedAt", want.CreatedAt, got.CreatedAt)
 	field(&b, "Reason", want.Reason, got.Reason)
+	instant(&b, "CompletedAt", want.CompletedAt, got.CompletedAt)
+	field(&b, "SettledBy", want.SettledBy, got.SettledBy)
+	instant(&b, "SettledAt", want.SettledAt, got.SettledAt)
+	field(&b, "SettledReason", want.SettledReason, got.SettledReason)
+	field(&b, "Attention", want.Attention, got.Attention)
+	instant(&b, "AttentionAt", want.AttentionAt, got.AttentionAt)
+	if !slices.Equal(want.Derived, got.Derived) {
+		fmt.Fprintf(&b, "Derived: want %q, got %q\n", want.Derived, got.Derived)
+	}
 	return b.String()
 }
 

@@ -27,6 +27,10 @@ type Features struct {
 	// result that Lambda can return.
 	MaxResult int
 
+	// ListLag is for how long a listing may miss what was written before it began, see [store.Lister]. Zero means not at all. A
+	// store that cannot list needs nothing here.
+	ListLag time.Duration
+
 	// Foreign writes into records what another version of the store would write. Nil means that the suite cannot do so:
 	// it then leaves unchecked that such attributes survive.
 	Foreign *Foreign
@@ -90,6 +94,7 @@ func groups() []group {
 		{"Bytes", bytesChecks()},
 		{"Foreign", foreignChecks()},
 		{"Context", contextChecks()},
+		{"List", listChecks()},
 		{"Sequence", sequenceChecks()},
 		{"Race", raceChecks()},
 		{"History", historyChecks()},

@@ -28,10 +28,11 @@ type Claim struct {
 	Fingerprint string
 	// Attempt counts the executions of the record, from 1.
 	Attempt int
+	// Recovered is true if an earlier execution did not end properly: this one may repeat its effects.
+	Recovered bool
+	// Handed, unless nil, takes note of the derived keys that are handed out.
+	Handed *Names
 }
-
-// Recovered reports whether an earlier execution did not end properly: this one may repeat its effects.
-func (c Claim) Recovered() bool { return c.Attempt > 1 }
 
 type claimKey struct{}
 
@@ -81,6 +82,7 @@ func Within(ctx context.Context) bool {
 // DerivedKey returns the idempotency key for one downstream effect, a UUID in text form. It is the same for every
 // attempt of one request.
 func (c Claim) DerivedKey(name string) string {
+	c.Handed.Add(name)
 	h := fingerprint.New("derived key")
 	h.String(c.RecordKey)
 	h.String(c.Fingerprint)

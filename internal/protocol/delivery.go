@@ -3,6 +3,7 @@ package protocol
 import (
 	"time"
 
+	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -65,6 +66,14 @@ type Delivery struct {
 	mine store.Record
 	// beside is the renewal that runs beside the handler.
 	beside background
-	// seenReason is why a record that was taken over needs a resolver.
-	seenReason string
+	// open is true while an UNKNOWN record that was taken over is neither settled nor executed again. openSince is its instant of
+	// attention, zero if it has none.
+	open      bool
+	openSince time.Time
+	// seenReason is why a record that was taken over needs a resolver, or that it was released. seenDerived are the names that
+	// it had.
+	seenReason  string
+	seenDerived []string
+	// handed are the names of the derived keys that the execution handed out.
+	handed execution.Names
 }

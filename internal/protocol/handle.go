@@ -9,8 +9,10 @@ import (
 
 // handle runs the handler under the claim and settles the record, whichever way the handler ends.
 func (d *Delivery) handle(ctx context.Context, w Work) Result {
+	d.handed.Add(d.seenDerived...)
 	under := execution.Claim{
 		Operation: d.Operation, RecordKey: d.RecordKey, Fingerprint: d.mine.Fingerprint, Attempt: d.mine.Attempt,
+		Recovered: d.recovered(), Handed: &d.handed,
 	}
 	hctx, end := d.handlerContext(execution.With(ctx, under))
 	started := time.Now()
@@ -31,10 +33,11 @@ func (d *Delivery) handle(ctx context.Context, w Work) Result {
 	}()
 
 	finding, e := Untouched, ending{}
-	if d.Resolves && under.Recovered() { // an execution that may have had its effect
+	if d.Resolves && under.Recovered { // an execution that may have had its effect
 		finding, e = d.resolve(hctx, w, under)
 	}
 	if finding == Untouched {
+		d.open = false
 		e = d.endingOf(hctx, w.Execute(hctx, &returned))
 	}
 	done = true

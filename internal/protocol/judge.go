@@ -70,10 +70,10 @@ func (d *Delivery) judgeInProgress(held store.Record, now time.Time) judgement {
 	switch {
 	case !held.Lapsed(now):
 		return judgement{result: inProgress(held, now)}
-	case !d.RefuseCrashed || d.Resolves:
+	case held.Reason == store.ReasonReleased || !d.RefuseCrashed || d.Resolves: // a release is no crash
 		return d.takeOver(held)
 	default:
-		return judgement{verdict: verdictMove, move: move{kind: moveRefuse, seen: held, next: d.unknown(held, reasonCrashed, now)}}
+		return judgement{verdict: verdictMove, move: move{kind: moveRefuse, seen: held, next: d.unknown(held, store.ReasonCrashed, now)}}
 	}
 }
 
@@ -81,9 +81,10 @@ func (d *Delivery) takeOver(held store.Record) judgement {
 	if held.Attempt == 0 {
 		held.Attempt = 1 // a record of AWS Powertools counts none, but one execution there was
 	}
-	d.seenReason = held.Reason
-	if held.Status == store.StatusInProgress {
-		d.seenReason = reasonCrashed
+	d.seenReason, d.seenDerived = held.Reason, held.Derived
+	d.open, d.openSince = held.Status == store.StatusUnknown, held.AttentionAt
+	if held.Status == store.StatusInProgress && held.Reason != store.ReasonReleased {
+		d.seenReason = store.ReasonCrashed
 	}
 	return judgement{verdict: verdictMove, move: move{kind: moveTakeOver, seen: held, next: d.claimed(held)}}
 }
@@ -102,9 +103,5 @@ func (d *Delivery) sameRequest(held store.Record) (Result, bool) {
 
 // inProgress is the result of a delivery that meets a running execution.
 func inProgress(held store.Record, now time.Time) Result {
-	end := held.Lease
-	if end.IsZero() {
-		end = held.Expiry
-	}
-	return Result{Outcome: InProgress, RetryAfter: max(end.Sub(now), 0)}
+	return Result{Outcome: InProgress, RetryAfter: max(held.ProtectedUntil().Sub(now), 0)}
 }

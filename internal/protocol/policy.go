@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // ending is how an execution leaves its record.
@@ -32,7 +33,7 @@ func (s *Settings) endingOf(ctx context.Context, e Ended) ending {
 	case execution.Terminal:
 		return completion(e)
 	case execution.Uncertain:
-		return ending{fate: fateUnknown, reason: reasonUncertain}
+		return ending{fate: fateUnknown, reason: store.ReasonUncertain}
 	case execution.Unmarked:
 	}
 	switch {
@@ -41,15 +42,15 @@ func (s *Settings) endingOf(ctx context.Context, e Ended) ending {
 	case s.RefuseCrashed && ctx.Err() != nil:
 		// Whatever it made of it: many clients report the end of a context by an error of their own, and a handler may
 		// answer it with a 504.
-		return ending{fate: fateUnknown, reason: reasonInterrupted}
+		return ending{fate: fateUnknown, reason: store.ReasonInterrupted}
 	case e.Untouched:
 		return ending{fate: fateRelease}
 	case e.Err == nil:
-		return s.failed(reasonNotStored)
+		return s.failed(store.ReasonNotStored)
 	case interrupted(ctx, e.Err):
 		return ending{fate: fateRelease}
 	default:
-		return s.failed(reasonError)
+		return s.failed(store.ReasonError)
 	}
 }
 
@@ -58,11 +59,11 @@ func (s *Settings) endingOf(ctx context.Context, e Ended) ending {
 func completion(e Ended) ending {
 	switch {
 	case e.ResultErr != nil && e.Failure:
-		return ending{fate: fateUnknown, reason: ReasonTerminal}
+		return ending{fate: fateUnknown, reason: store.ReasonTerminal}
 	case e.ResultErr != nil:
-		return ending{fate: fateUnknown, reason: reasonResultLost}
+		return ending{fate: fateUnknown, reason: store.ReasonResultLost}
 	case e.Failure:
-		return ending{fate: fateComplete, reason: ReasonTerminal, result: e.Result}
+		return ending{fate: fateComplete, reason: store.ReasonTerminal, result: e.Result}
 	default:
 		return ending{fate: fateComplete, result: e.Result}
 	}
@@ -80,9 +81,9 @@ func (s *Settings) failed(reason string) ending {
 func (s *Settings) crashed(returned bool) ending {
 	switch {
 	case returned:
-		return ending{fate: fateUnknown, reason: reasonResultLost}
+		return ending{fate: fateUnknown, reason: store.ReasonResultLost}
 	case s.RefuseCrashed:
-		return ending{fate: fateUnknown, reason: reasonPanic}
+		return ending{fate: fateUnknown, reason: store.ReasonPanic}
 	default:
 		return ending{fate: fateRelease}
 	}

@@ -28,6 +28,8 @@ package protocol
 import (
 	"context"
 	"time"
+
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // Run takes the delivery through the protocol.
@@ -44,6 +46,11 @@ func (d *Delivery) Run(ctx context.Context, w Work) Result {
 		}
 		return r
 	}
-	d.Report.Attempt, d.Report.Recovered = d.mine.Attempt, d.mine.Attempt > 1
+	d.Report.Attempt, d.Report.Recovered = d.mine.Attempt, d.recovered()
 	return d.handle(ctx, w)
+}
+
+// recovered reports whether an execution before this one did not end properly. A record that was released says that it did.
+func (d *Delivery) recovered() bool {
+	return d.mine.Attempt > 1 && d.seenReason != store.ReasonReleased
 }

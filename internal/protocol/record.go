@@ -7,18 +7,6 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// The reasons that records carry. They are stored: never change one.
-const (
-	ReasonTerminal    = "terminal"    // completed with a stored error
-	reasonUncertain   = "uncertain"   // the handler marked its error
-	reasonPanic       = "panic"       // the handler panicked or called runtime.Goexit
-	reasonInterrupted = "interrupted" // the handler returned the error of its context
-	reasonError       = "error"       // the handler failed, and the policy refuses failed executions
-	reasonNotStored   = "not-stored"  // the result is not to be stored, and the policy refuses failed executions
-	reasonCrashed     = "crashed"     // the lease lapsed, and the policy refuses crashed executions
-	reasonResultLost  = "result-lost" // the handler returned, but its result could not be stored
-)
-
 // fresh is the record of a first claim.
 func (d *Delivery) fresh() store.Record {
 	now := d.Now()
@@ -29,14 +17,14 @@ func (d *Delivery) fresh() store.Record {
 	})
 }
 
-// claimed is r as this delivery claims it. What it does not name survives a takeover.
+// claimed is r as this delivery claims it. What it does not name survives a takeover, also who settled the record before.
 func (d *Delivery) claimed(r store.Record) store.Record {
 	r.Status, r.Owner, r.Reason = store.StatusInProgress, d.owner, ""
 	r.Lease = d.lease
 	r.Layout = d.Layout
 	r.Expiry = d.expiryInProgress(r.Lease)
 	r.Attempt++
-	return r
+	return unattended(r)
 }
 
 // renewed is our record with a lease from now.
@@ -52,15 +40,23 @@ func (d *Delivery) completed(reason string, result []byte) store.Record {
 	r := d.mine
 	r.Status, r.Reason, r.Result = store.StatusCompleted, reason, result
 	r.Seal = store.Seal(d.owner, result)
+	r.CompletedAt = d.Now().Truncate(time.Millisecond)
 	r.Expiry = expiryAt(d.Now().Add(d.Retention), time.Time{})
 	r.Lease = time.Time{}
 	return r
 }
 
-// unknown is r as UNKNOWN. The owner stays: it may still bring the result.
+// unknown is r as UNKNOWN, for somebody to settle. The owner stays: it may still bring the result.
 func (d *Delivery) unknown(r store.Record, reason string, now time.Time) store.Record {
 	r.Status, r.Reason = store.StatusUnknown, reason
+	r.Attention, r.AttentionAt = store.AttentionOf(r.Key), now.Truncate(time.Millisecond)
 	r.Expiry = expiryAt(now.Add(d.Timing.UnknownRetention), time.Time{})
+	return r
+}
+
+// unattended is r without the marks of a record that somebody has to settle.
+func unattended(r store.Record) store.Record {
+	r.Attention, r.AttentionAt, r.Derived = "", time.Time{}, nil
 	return r
 }
 
@@ -88,7 +84,7 @@ func (d *Delivery) expiryInProgress(lease time.Time) time.Time {
 }
 
 // leaseEnd rounds a lease up to what stores keep.
-func leaseEnd(t time.Time) time.Time { return roundUp(t, time.Millisecond) }
+func leaseEnd(t time.Time) time.Time { return store.RoundUp(t, time.Millisecond) }
 
 // expiryAt rounds an expiry up to what stores keep, and never lets it come before the end of the lease: DynamoDB's TTL
 // must not delete a record that still protects an execution.
@@ -96,13 +92,5 @@ func expiryAt(t, lease time.Time) time.Time {
 	if t.Before(lease) {
 		t = lease
 	}
-	return roundUp(t, time.Second)
-}
-
-func roundUp(t time.Time, unit time.Duration) time.Time {
-	down := t.Truncate(unit)
-	if down.Equal(t) {
-		return down
-	}
-	return down.Add(unit)
+	return store.RoundUp(t, time.Second)
 }

@@ -51,14 +51,16 @@ type Settlement int
 
 // The settlements.
 const (
-	// NotSettled: nothing was executed or resolved.
+	// NotSettled: nothing was executed or resolved, and the record is as it was.
 	NotSettled Settlement = iota
 	// Completed: the result is stored.
 	Completed
 	// Released: the record is gone, and the next delivery executes.
 	Released
-	// Unknown: the record is UNKNOWN.
+	// Unknown: this delivery has made the record UNKNOWN.
 	Unknown
+	// LeftUnknown: the record is UNKNOWN as it was before; a resolver could not settle it.
+	LeftUnknown
 	// Elsewhere: the lease was lost during the execution, and someone else owns the record now.
 	Elsewhere
 	// Failed: the store did not answer; the record stays in progress until its lease ends.

@@ -93,14 +93,17 @@ func (d *Delivery) complete(ctx context.Context, e ending) Result {
 		d.Report.Settlement = Failed
 		return Result{Outcome: Executed}
 	default:
-		return d.becomeUnknown(ctx, reasonResultLost)
+		return d.becomeUnknown(ctx, store.ReasonResultLost)
 	}
 }
 
 // becomeUnknown makes the record UNKNOWN. The handler's own result or error stays the answer.
 func (d *Delivery) becomeUnknown(ctx context.Context, reason string) Result {
 	next := d.unknown(d.mine, reason, d.Now())
-	next.Lease = time.Time{}
+	next.Lease, next.Derived = time.Time{}, d.handed.Sorted()
+	if d.open && !d.openSince.IsZero() {
+		next.AttentionAt = d.openSince // nobody has settled it since
+	}
 	r, err := d.conclude(ctx, next)
 	if err != nil {
 		d.Report.Settlement = Failed
@@ -109,6 +112,9 @@ func (d *Delivery) becomeUnknown(ctx context.Context, reason string) Result {
 	}
 	if d.Report.Settlement == Unknown {
 		d.Report.Reason = reason
+		if d.open {
+			d.Report.Settlement = LeftUnknown
+		}
 	}
 	return r
 }
@@ -170,9 +176,16 @@ func (d *Delivery) settled(r store.Record) Result {
 	return Result{Outcome: Executed, Expires: r.Expiry}
 }
 
+// lapsedElsewhere reports whether we may complete in the place of somebody who crashed, too.
 func (d *Delivery) lapsedElsewhere(held store.Record, now time.Time) bool {
 	_, same := d.sameRequest(held)
-	return same && held.Status == store.StatusInProgress && held.Lapsed(now)
+	return same && held.Status == store.StatusInProgress && held.Lapsed(now) && !d.overruled(held)
+}
+
+// overruled reports whether an operator has settled the record since we claimed it: that verdict is final. Who claimed the
+// record after a settlement may complete it.
+func (d *Delivery) overruled(held store.Record) bool {
+	return held.SettledBy != "" && (held.Reason == store.ReasonReleased || !held.SettledAt.Equal(d.mine.SettledAt))
 }
 
 // elsewhere decides what a caller gets whose lease was lost to someone else. If they stand for the same request, their

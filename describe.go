@@ -1,0 +1,144 @@
+package idempotent
+
+import (
+	"context"
+
+	"github.com/go-idempotent/idempotent/internal/execution"
+)
+
+// Description says what a delivery stands for: how a complaint about a key becomes a record in the store. It holds neither the
+// key nor the payload. It is a plain value.
+type Description struct {
+	// Operation is the name of the wrapped handler.
+	Operation string
+	// Protected is true if the handler would run under a claim.
+	Protected bool
+	// Unprotected says in words why the handler would run without one. It is empty if Protected is true, and then the fields
+	// below are set.
+	Unprotected string
+	// RecordKey is the name of the record in the store: the operation and a digest of scope and key. It is empty if Protected is
+	// false.
+	RecordKey string
+	// Fingerprint is what the record carries of the request, with the version of its algorithm in front. It is empty if the
+	// handler has no fingerprint.
+	Fingerprint string
+	// Scope is what the key counts for, part by part. It is empty for a handler of [WithPowertools], whose keys have no scope.
+	Scope []ScopePart
+}
+
+// ScopePart is one part of the scope of a key.
+type ScopePart struct {
+	// Name says what the value is:
+	//
+	//   - "tenant of the invocation": the tenant id of a function with tenant isolation
+	//   - "caller": where the name of the caller comes from: "jwt", "lambda", "lambda-number" (a principal that is a number),
+	//     "cognito-identity", "iam", "api-key", "tenant" (the function of [WithTenant]), or "anonymous"
+	//   - "issuer" and "subject", "principal", "identity", "account" and "user or role", "API key id", "tenant": the name of that
+	//     caller
+	//   - "API" and "stage", of HTTP handlers
+	//   - "method", and "route" or "path": the endpoint, for which a key in a header counts, but not one that an option selects
+	//
+	// A part that an event does not have is left out, except for the issuer of a token and the account of a user or role, which
+	// may be empty.
+	Name string
+	// Value is as the gateway sent it, or as the function of [WithTenant] returned it.
+	Value string
+	// Personal is true for the name of a caller. It tells a support desk which customer a record belongs to, and does not belong
+	// into a log.
+	Personal bool
+}
+
+// DerivedKey returns the key that the function [DerivedKey] returns in the execution of this event: what another service may have
+// seen of it. It is empty if Protected is false: such an execution gets random keys.
+//
+// An execution that takes over a record keeps the fingerprint of that record, and derives from that. It differs from the one here
+// only if an earlier version of the handler, or of this module, has computed it in another way.
+func (d Description) DerivedKey(name string) string {
+	if !d.Protected {
+		return ""
+	}
+	return execution.Claim{RecordKey: d.RecordKey, Fingerprint: d.Fingerprint}.DerivedKey(name)
+}
+
+// Describe says what a delivery of in stands for. It neither asks the store nor runs the handler, and no observer hears of it. It
+// calls the functions of [WithKey], [WithFingerprint] and [WithTenant], the last one twice. Of ctx it reads what these functions read,
+// and the tenant id of the invocation.
+//
+// The error is the one with which [Handler.Handle] refuses such an event before it asks the store, but never a problem document.
+// The timestamp of [HTTP.TimestampHeader] is compared with the clock, as always: to describe an old request, wrap the handler with
+// [WithClock] and the time at which the request came.
+//
+// Describe is safe for concurrent use.
+func (h *Handler[In, Out]) Describe(ctx context.Context, in In) (Description, error) {
+	return h.wrapped.describe(ctx, &source[In]{in: in, decoded: true})
+}
+
+// DescribeEvent is [Handler.Describe] for an event in its wire form, as [Handler.Invoke] gets it. It neither keeps nor modifies the
+// payload.
+func (h *Handler[In, Out]) DescribeEvent(ctx context.Context, payload []byte) (Description, error) {
+	return h.wrapped.describe(ctx, &source[In]{payload: payload})
+}
+
+func (w *wrapped[In, Out]) describe(ctx context.Context, src *source[In]) (Description, error) {
+	d := Description{Operation: w.settings.Operation}
+	if w.disabled {
+		d.Unprotected = "the protection is turned off"
+		return d, nil
+	}
+	req, err := w.shape.identify(ctx, src)
+	if err != nil {
+		return Description{}, err
+	}
+	if req.recordKey == "" {
+		d.Unprotected = w.shape.unprotected(src)
+		return d, nil
+	}
+	d.Protected, d.RecordKey, d.Fingerprint = true, req.recordKey, req.fingerprint
+	d.Scope, err = w.shape.scope(ctx, src)
+	if err != nil {
+		return Description{}, err
+	}
+	return d, nil
+}
+
+const keyless = "the event has no key, and needs none"
+
+func (*plainShape[In, Out]) unprotected(*source[In]) string { return keyless }
+
+func (s *httpShape[In, Out]) unprotected(src *source[In]) string {
+	if neverProtected(src.http.Method) && !s.keys.selects() {
+		return "the method " + src.http.Method + " is never protected"
+	}
+	return keyless
+}
+
+func (s *plainShape[In, Out]) scope(ctx context.Context, src *source[In]) ([]ScopePart, error) {
+	if s.keys.records != nil {
+		return nil, nil
+	}
+	var parts []ScopePart
+	if id := tenantID(ctx); id != "" {
+		parts = append(parts, ScopePart{Name: "tenant of the invocation", Value: id})
+	}
+	if s.keys.tenant == nil {
+		return parts, nil
+	}
+	tenant, err := s.keys.tenantOf(ctx, src)
+	parts = append(parts, ScopePart{Name: "caller", Value: "tenant"}, ScopePart{Name: "tenant", Value: tenant, Personal: true})
+	return parts, err
+}
+
+func (s *httpShape[In, Out]) scope(ctx context.Context, src *source[In]) ([]ScopePart, error) {
+	if s.keys.records != nil {
+		return nil, nil
+	}
+	who, err := s.caller(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	var parts []ScopePart
+	for _, p := range src.http.ScopeParts(tenantID(ctx), who, s.keys.selects()) {
+		parts = append(parts, ScopePart(p))
+	}
+	return parts, nil
+}

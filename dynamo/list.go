@@ -1,0 +1,404 @@
+package dynamo
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// Scanner is what [Store.List] needs of a client beyond [Client], and [Store.ListCost] its DescribeTable; [*dynamodb.Client]
+// implements it.
+type Scanner interface {
+	Scan(ctx context.Context, in *dynamodb.ScanInput, optFns ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error)
+	Query(ctx context.Context, in *dynamodb.QueryInput, optFns ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
+	DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput, optFns ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
+}
+
+var _ store.Lister = (*Store)(nil)
+
+const (
+	opList = "list"
+	opCost = "list cost"
+)
+
+// List implements [store.Lister]. Reads are eventually consistent, which costs half a read unit for every 4 KB.
+//
+// With the index, a listing of one operation is a Query for each of [store.AttentionShards] shards, and one of all operations a Scan
+// of the index. Without it, it is a Scan of the whole table, or, if the record key is on the sort key, a Query of the one partition,
+// where an operation narrows down what is read. It needs the IAM actions dynamodb:Scan and dynamodb:Query on the table or on the
+// index.
+func (s *Store) List(ctx context.Context, q store.Query) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		client, err := s.scanner(opList, q)
+		if err != nil {
+			yield(store.Record{}, err)
+			return
+		}
+		p := pace{rate: q.Rate}
+		for _, r := range s.reads(q) {
+			if !s.listAll(ctx, client, q, r, &p, yield) {
+				return
+			}
+		}
+	}
+}
+
+// scanner returns the client as one that can list, if the query can be answered at all.
+func (s *Store) scanner(op string, q store.Query) (Scanner, error) {
+	client, ok := s.client.(Scanner)
+	switch {
+	case !ok:
+		return nil, &store.Error{
+			Op: op, Kind: store.FailureRejected, NotApplied: nothingWritten,
+			Err: fmt.Errorf("%w: client %T has no Scan, Query and DescribeTable", store.ErrNoListing, s.client),
+		}
+	case q.Index && !q.Indexable():
+		return nil, &store.Error{
+			Op: op, Kind: store.FailureRejected, NotApplied: nothingWritten,
+			Err: fmt.Errorf("%w that answers this query", store.ErrNoIndex),
+		}
+	default:
+		return client, nil
+	}
+}
+
+// listAll yields what one read finds, page by page, and reports whether the listing goes on.
+func (s *Store) listAll(ctx context.Context, client Scanner, q store.Query, r read, p *pace, yield func(store.Record, error) bool) bool {
+	for {
+		if err := p.wait(ctx); err != nil {
+			yield(store.Record{}, &store.Error{Op: opList, Kind: store.FailureTimeout, NotApplied: nothingWritten, Err: err})
+			return false
+		}
+		page, err := r.page(ctx, client)
+		if err != nil {
+			yield(store.Record{}, s.listError(err, q.Index))
+			return false
+		}
+		p.spent(page.units)
+		if q.Page != nil {
+			q.Page(store.Page{Records: page.scanned, Units: page.units})
+		}
+		for _, it := range page.items {
+			listed, err := s.decodeListed(it)
+			if err == nil && !q.Names(listed) {
+				continue
+			}
+			if !yield(listed, err) {
+				return false
+			}
+		}
+		if len(page.last) == 0 {
+			return true
+		}
+		r.start = page.last
+	}
+}
+
+// read is one Query or Scan with all of its pages.
+type read struct {
+	// key is the condition on the key: with one it is a Query, without a Scan.
+	key, filter, projection string
+	names                   map[string]string
+	values                  item
+	table, index            string
+	limit                   int
+	start                   item
+}
+
+// page is one answer.
+type page struct {
+	items   []item
+	scanned int
+	units   float64
+	last    item
+}
+
+func (r *read) page(ctx context.Context, client Scanner) (page, error) {
+	limit := optional(int32(min(r.limit, 1<<20))) //nolint:gosec // within its range
+	if r.key != "" {
+		out, err := client.Query(ctx, &dynamodb.QueryInput{
+			TableName: aws.String(r.table), IndexName: optional(r.index), Limit: limit, ExclusiveStartKey: r.start,
+			KeyConditionExpression: aws.String(r.key), FilterExpression: optional(r.filter), ProjectionExpression: optional(r.projection),
+			ExpressionAttributeNames: r.names, ExpressionAttributeValues: r.values,
+			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		})
+		if err != nil {
+			return page{}, err
+		}
+		return page{out.Items, int(out.ScannedCount), unitsOf(out.ConsumedCapacity, out.ScannedCount), out.LastEvaluatedKey}, nil
+	}
+	var values item // none are refused if they are empty
+	if len(r.values) > 0 {
+		values = r.values
+	}
+	out, err := client.Scan(ctx, &dynamodb.ScanInput{
+		TableName: aws.String(r.table), IndexName: optional(r.index), Limit: limit, ExclusiveStartKey: r.start,
+		FilterExpression: optional(r.filter), ProjectionExpression: optional(r.projection),
+		ExpressionAttributeNames: r.names, ExpressionAttributeValues: values,
+		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+	})
+	if err != nil {
+		return page{}, err
+	}
+	return page{out.Items, int(out.ScannedCount), unitsOf(out.ConsumedCapacity, out.ScannedCount), out.LastEvaluatedKey}, nil
+}
+
+// optional is a parameter that is left out if it has no value.
+func optional[V comparable](v V) *V {
+	var none V
+	if v == none {
+		return nil
+	}
+	return &v
+}
+
+// unitsOf is what a page consumed. Where the server does not say, every record counts as one of up to 4 KB.
+func unitsOf(c *types.ConsumedCapacity, scanned int32) float64 {
+	if c == nil || c.CapacityUnits == nil {
+		return halfUnit * float64(scanned)
+	}
+	return *c.CapacityUnits
+}
+
+// halfUnit is what it takes to read up to readUnit bytes, eventually consistent.
+const (
+	halfUnit = 0.5
+	readUnit = 4 << 10
+)
+
+// reads returns the reads that find what a query names.
+func (s *Store) reads(q store.Query) []read {
+	l := listing{expression: newExpression(), attr: s.attr}
+	l.statuses(q.Statuses)
+	if q.Index {
+		return l.ofIndex(s.table, q)
+	}
+	return []read{l.ofTable(s.table, q)}
+}
+
+// listing collects the conditions of a read.
+type listing struct {
+	*expression
+
+	attr    attributes
+	keys    []string
+	filters []string
+}
+
+// ofIndex reads the shards of one operation, or the whole index.
+func (l *listing) ofIndex(table string, q store.Query) []read {
+	a := l.attr
+	if q.Operation != "" {
+		l.use(a.attention)
+		l.keys = append(l.keys, "#attention = :attention")
+	}
+	if before := l.attentionBefore(q.AttentionBefore); before != "" && q.Operation != "" {
+		l.keys = append(l.keys, before)
+	} else if before != "" {
+		l.filters = append(l.filters, before)
+	}
+	whole := l.read(table, q.PageSize, l.listedInIndex(a))
+	whole.index = AttentionIndex
+	if q.Operation == "" {
+		return []read{whole}
+	}
+	shards := make([]read, store.AttentionShards)
+	for n := range shards {
+		shards[n] = whole
+		shards[n].values = maps.Clone(whole.values)
+		shards[n].values[":attention"] = textValue(store.AttentionShard(q.Operation, n))
+	}
+	return shards
+}
+
+// ofTable reads the table, or the one partition of all records.
+func (l *listing) ofTable(table string, q store.Query) read {
+	a := l.attr
+	if a.composite() {
+		l.use(a.id)
+		l.values[":partition"] = textValue(a.partition)
+		l.keys = append(l.keys, "#id = :partition")
+	}
+	if q.Operation != "" {
+		l.use(a.recordKey())
+		l.values[":operation"] = textValue(q.Operation + "#")
+		begins := "begins_with(" + a.recordKey().ref + ", :operation)"
+		if a.composite() {
+			l.keys = append(l.keys, begins)
+		} else {
+			l.filters = append(l.filters, begins)
+		}
+	}
+	l.use(a.status)
+	l.filters = append(l.filters, "attribute_exists(#status)") // parts have none
+	if q.Attention {
+		l.use(a.attention)
+		l.filters = append(l.filters, "attribute_exists(#attention)")
+	}
+	if before := l.attentionBefore(q.AttentionBefore); before != "" {
+		l.filters = append(l.filters, before)
+	}
+	if !q.CreatedBefore.IsZero() {
+		l.use(a.createdAt)
+		l.values[":created_before"] = numberValue(q.CreatedBefore.UnixMilli())
+		l.filters = append(l.filters, "(attribute_not_exists(#created_at) OR #created_at <= :created_before)")
+	}
+	return l.read(table, q.PageSize, l.listed(a))
+}
+
+func (l *listing) read(table string, limit int, projection string) read {
+	return read{
+		key: strings.Join(l.keys, " AND "), filter: strings.Join(l.filters, " AND "), projection: projection,
+		names: l.names, values: l.values, table: table, limit: limit,
+	}
+}
+
+func (l *listing) statuses(statuses []store.Status) {
+	if len(statuses) == 0 {
+		return
+	}
+	l.use(l.attr.status)
+	refs := make([]string, len(statuses))
+	for i, status := range statuses {
+		refs[i] = fmt.Sprintf(":status%d", i)
+		l.values[refs[i]] = textValue(string(status))
+	}
+	l.filters = append(l.filters, "#status IN ("+strings.Join(refs, ", ")+")")
+}
+
+// attentionBefore is the condition on the age of an attention, empty for none.
+func (l *listing) attentionBefore(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	l.use(l.attr.attentionAt)
+	l.values[":attention_before"] = numberValue(t.UnixMilli())
+	return "#attention_at <= :attention_before"
+}
+
+// listed are the attributes of a record in a listing, as a projection.
+func (e *expression) listed(a attributes) string {
+	return e.projection(a.recordKey(), a.status, a.expiration, a.reason, a.attempt, a.attention, a.attentionAt,
+		a.owner, a.lease, a.createdAt, a.completedAt, a.settledBy, a.settledAt)
+}
+
+// listedInIndex are those that the index has.
+func (e *expression) listedInIndex(a attributes) string {
+	return e.projection(a.recordKey(), a.status, a.expiration, a.reason, a.attempt, a.attention, a.attentionAt)
+}
+
+func (e *expression) projection(ats ...attribute) string {
+	e.use(ats...)
+	refs := make([]string, len(ats))
+	for i, at := range ats {
+		refs[i] = at.ref
+	}
+	return strings.Join(refs, ", ")
+}
+
+// decodeListed reads what a listing has of a record. If that cannot be understood, the record has its key.
+func (s *Store) decodeListed(it item) (store.Record, error) {
+	a := s.attr
+	d := decoder{it: it}
+	key := d.required(a.recordKey())
+	r := store.Record{
+		Key: key, Status: store.Status(d.required(a.status)), Owner: d.notEmpty(a.owner), Reason: d.text(a.reason),
+		Expiry: d.seconds(a.expiration), Lease: d.millis(a.lease), CreatedAt: d.millis(a.createdAt),
+		Attempt: d.attempt(a), CompletedAt: d.millis(a.completedAt), SettledBy: d.text(a.settledBy), SettledAt: d.millis(a.settledAt),
+		Attention: d.text(a.attention), AttentionAt: d.millis(a.attentionAt),
+	}
+	if d.err != nil {
+		return store.Record{Key: key}, d.err
+	}
+	return r, nil
+}
+
+// listError tells an index that is missing, or not ready, from other failures: DynamoDB has one code for all.
+func (s *Store) listError(err error, index bool) error {
+	failed := s.storeError(opList, err, nothingWritten)
+	text := errorMessage(err)
+	if index && (strings.Contains(text, "specified index") || strings.Contains(text, "backfilling")) {
+		return &store.Error{
+			Op: opList, Kind: store.FailureRejected, NotApplied: nothingWritten,
+			Err: fmt.Errorf("%w: table %q has no index %q that is ready", store.ErrNoIndex, s.table, AttentionIndex),
+		}
+	}
+	return failed
+}
+
+// ListCost implements [store.Lister] with one DescribeTable. DynamoDB counts records and bytes of a table and of an index every six
+// hours or so, so a new table has none. Parts of results are counted with the table, and read by a Scan of it.
+func (s *Store) ListCost(ctx context.Context, q store.Query) (store.Cost, error) {
+	client, err := s.scanner(opCost, q)
+	if err != nil {
+		return store.Cost{}, err
+	}
+	out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(s.table)})
+	if err != nil {
+		return store.Cost{}, s.storeError(opCost, err, nothingWritten)
+	}
+	c := store.Cost{Indexed: q.Index, Records: aws.ToInt64(out.Table.ItemCount), Bytes: aws.ToInt64(out.Table.TableSizeBytes)}
+	requests := int64(1)
+	if q.Index {
+		index := indexOf(out.Table)
+		if index == nil || !ready(index) {
+			return store.Cost{}, &store.Error{
+				Op: opCost, Kind: store.FailureRejected, NotApplied: nothingWritten,
+				Err: fmt.Errorf("%w: table %q has no index %q that is ready", store.ErrNoIndex, s.table, AttentionIndex),
+			}
+		}
+		c.Records, c.Bytes = aws.ToInt64(index.ItemCount), aws.ToInt64(index.IndexSizeBytes)
+		if q.Operation != "" {
+			requests = store.AttentionShards
+		}
+	}
+	c.Units = max(float64((c.Bytes+readUnit-1)/readUnit), float64(requests)) * halfUnit
+	c.Pages = requests + c.Bytes/pageBytes
+	if q.PageSize > 0 {
+		c.Pages = max(c.Pages, requests+c.Records/int64(q.PageSize))
+	}
+	return c, nil
+}
+
+// pageBytes is what one page reads at most. See
+// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Scan.html#Scan.Pagination.
+const pageBytes = 1 << 20
+
+// pace keeps a listing to a rate of read units per second. What a slow reader leaves unused is not saved up. The zero value does not
+// wait.
+type pace struct {
+	rate float64
+	due  time.Time
+}
+
+// spent notes what a page that was just read has consumed.
+func (p *pace) spent(units float64) {
+	if p.rate > 0 {
+		p.due = time.Now().Add(time.Duration(units / p.rate * float64(time.Second)))
+	}
+}
+
+// wait waits until the next page may be read.
+func (p *pace) wait(ctx context.Context) error {
+	left := time.Until(p.due)
+	if p.due.IsZero() || left <= 0 {
+		return ctx.Err()
+	}
+	t := time.NewTimer(left)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,134 @@
+package operate
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// Act says who changes a record and why. Both are stored in the record and come back in the [Entry].
+type Act struct {
+	_ struct{} // literals name their fields: more may come
+
+	// By is who: a name or an address, 1 to 128 bytes of printable text.
+	By string
+	// Why is the reason, such as a ticket and what was found: 1 to 512 bytes of printable text. It is no place for secrets.
+	Why string
+	// Operation, unless empty, is the operation that the record has to belong to; of another one it is refused.
+	Operation string
+	// DryRun does everything but the change: it checks the input, reads the record again, and returns the entry with a
+	// preview.
+	DryRun bool
+}
+
+// Action is what is done to a record.
+type Action string
+
+// The actions.
+const (
+	ActionExecuted    Action = "settle as executed"
+	ActionNotExecuted Action = "settle as not executed"
+	ActionFailed      Action = "settle as failed"
+	ActionRelease     Action = "release"
+	ActionDelete      Action = "delete"
+)
+
+// Verdict is what is known of an execution whose record is settled: [Executed], [NotExecuted] or [Failed]. The zero value is none.
+type Verdict struct {
+	action Action
+	result []byte
+	// response says that the result has to be a response of a gateway.
+	response bool
+	// errorType and message are those of a failure.
+	errorType, message string
+}
+
+// Executed says that the execution had its effect, and that this is its result: what the handler would have returned, as JSON. A
+// record does not tell what its handler returns. A result of another form leaves requests with an error, and nothing but a
+// deletion, after which the effect may repeat, takes it away. For an HTTP handler use [Responded], which looks at the form.
+func Executed(result []byte) Verdict {
+	return Verdict{action: ActionExecuted, result: bytes.Clone(result)}
+}
+
+// Responded is [Executed] of an HTTP handler, whose result is the whole response in the form of its gateway:
+// {"statusCode":201,"headers":{"content-type":"application/json"},"body":"{}"}. The status is from 200 to 599; headers,
+// multiValueHeaders, cookies, body and isBase64Encoded may be left out.
+func Responded(response []byte) Verdict {
+	return Verdict{action: ActionExecuted, result: bytes.Clone(response), response: true}
+}
+
+// NotExecuted says that the execution had no effect and will have none. The next request executes.
+func NotExecuted() Verdict { return Verdict{action: ActionNotExecuted} }
+
+// Failed says that the execution failed for good, without an effect that counts. Requests get an error of this type and with this
+// message, as if the handler had returned it marked with idempotent.Terminal. A gateway answers an error of its function with a
+// 502: to let clients of an HTTP handler know what failed, use [Responded] with a response that says so.
+func Failed(errorType, message string) Verdict {
+	// The form in which Lambda reports errors, and in which a handler stores them.
+	text, _ := json.Marshal(struct { //nolint:errchkjson // two texts
+		Type    string `json:"errorType"`
+		Message string `json:"errorMessage"`
+	}{errorType, message})
+	return Verdict{action: ActionFailed, result: text, errorType: errorType, message: message}
+}
+
+// Entry is what an audit log keeps of a change. It holds no result and no payload.
+type Entry struct {
+	Time      time.Time `json:"time"`
+	By        string    `json:"by"`
+	Why       string    `json:"why"`
+	Action    Action    `json:"action"`
+	RecordKey string    `json:"record_key"`
+	// Before and After are the record around the change; After is nil if it was deleted.
+	Before Snapshot  `json:"before"`
+	After  *Snapshot `json:"after,omitempty"`
+	// DryRun is true if nothing was changed. Preview then says, in sentences, what the change would do and what the next
+	// request would get.
+	DryRun  bool     `json:"dry_run,omitempty"`
+	Preview []string `json:"preview,omitempty"`
+}
+
+// Snapshot is what an audit log keeps of a record.
+type Snapshot struct {
+	State       State        `json:"state"`
+	Status      store.Status `json:"status"`
+	Reason      string       `json:"reason,omitempty"`
+	Attempt     int          `json:"attempt,omitempty"`
+	CreatedAt   time.Time    `json:"created_at,omitzero"`
+	Lease       time.Time    `json:"lease,omitzero"`
+	Expiry      time.Time    `json:"expiry"`
+	CompletedAt time.Time    `json:"completed_at,omitzero"`
+	AttentionAt time.Time    `json:"attention_at,omitzero"`
+	SettledBy   string       `json:"settled_by,omitempty"`
+	SettledAt   time.Time    `json:"settled_at,omitzero"`
+	// ResultBytes is the size of a result that is kept in the record.
+	ResultBytes int `json:"result_bytes,omitempty"`
+}
+
+// Settle says what became of an execution, of a record that is UNKNOWN, lapsed or released.
+//
+//   - [Executed] and [Failed] complete the record: requests get the result, or the error, until the record expires.
+//   - [NotExecuted] keeps the record as released: the next request executes, whatever the crash policy of its handler, and a
+//     request with another content is a mismatch.
+//
+// Errors: [*InputError], [*ChangedError], [*LiveError], [*StateError], [ErrOtherOperation], [ErrForeign] of a record without an owner, and
+// of Executed and Failed where the result is kept in the form of AWS Powertools; those of the store, wrapped, and then
+// [ErrOutcomeUnknown] too if the change may have been applied. The entry counts only without an error.
+func (o *Operator) Settle(ctx context.Context, s Shown, v Verdict, a Act) (Entry, error) {
+	return o.change(ctx, s, v, a)
+}
+
+// Release lets the next request execute, of a record that is UNKNOWN or lapsed, without a verdict on what the execution before
+// did: its effect may repeat. The record is kept as released, as by [NotExecuted]. Errors are those of Settle.
+func (o *Operator) Release(ctx context.Context, s Shown, a Act) (Entry, error) {
+	return o.change(ctx, s, Verdict{action: ActionRelease}, a)
+}
+
+// Delete removes the record, in whatever state it is but with a live lease: the next request executes as if the key were new. It is
+// how a stored answer is forgotten. The entry is its only trace. Errors are those of Settle.
+func (o *Operator) Delete(ctx context.Context, s Shown, a Act) (Entry, error) {
+	return o.change(ctx, s, Verdict{action: ActionDelete}, a)
+}

@@ -1,0 +1,182 @@
+package operate
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// change does what a verdict says to a record, on the condition that it is the one that was shown.
+func (o *Operator) change(ctx context.Context, s Shown, v Verdict, a Act) (Entry, error) {
+	seen, err := checked(s, v, a)
+	if err != nil {
+		return Entry{}, err
+	}
+	now := o.now()
+	if err := allowed(seen, v.action, now); err != nil {
+		return Entry{}, err
+	}
+	next := o.next(seen, v, a, now)
+	entry := Entry{
+		Time: now.UTC().Truncate(time.Millisecond), By: a.By, Why: a.Why, Action: v.action, RecordKey: seen.Key,
+		Before: snapshot(seen, now), DryRun: a.DryRun,
+	}
+	if v.action != ActionDelete {
+		after := snapshot(next, now)
+		entry.After = &after
+	}
+	switch {
+	case a.DryRun:
+		entry.Preview = preview(seen, next, v)
+		err = o.unchanged(ctx, seen)
+	case v.action == ActionDelete:
+		err = o.remove(ctx, seen)
+	default:
+		err = o.swap(ctx, seen, next)
+	}
+	if err != nil {
+		return Entry{}, err
+	}
+	return entry, nil
+}
+
+// allowed refuses what the record is not for. Nobody touches a live claim.
+func allowed(r store.Record, action Action, now time.Time) error {
+	state := StateOf(r, now)
+	refused := &StateError{Action: action, State: state}
+	completes := action == ActionExecuted || action == ActionFailed
+	switch {
+	case r.Owner == "" && r.Status != store.StatusUnknown:
+		return fmt.Errorf("%w, which wrote it; nothing was changed", ErrForeign)
+	case state == StateInProgress:
+		return &LiveError{Until: r.ProtectedUntil()}
+	case state == StateOther:
+		return refused
+	case action == ActionDelete:
+		return nil
+	case state == StateExpired, state == StateCompleted:
+		return refused
+	case state == StateReleased && !completes:
+		return refused
+	case completes && r.Layout != store.LayoutNative:
+		return fmt.Errorf("%w, which shares it: only its own language knows the form of the result; nothing was changed", ErrForeign)
+	default:
+		return nil
+	}
+}
+
+// next is the record after the change. A new owner fences off whatever was sent before.
+func (o *Operator) next(seen store.Record, v Verdict, a Act, now time.Time) store.Record {
+	r := seen
+	r.Owner = rand.Text()
+	r.SettledBy, r.SettledReason, r.SettledAt = a.By, a.Why, now.Truncate(time.Millisecond)
+	r.Attention, r.AttentionAt, r.Derived = "", time.Time{}, nil
+	if kept := store.RoundUp(now.Add(o.retention), time.Second); r.Expiry.Before(kept) {
+		r.Expiry = kept
+	}
+	switch v.action {
+	case ActionExecuted, ActionFailed:
+		r.Status, r.Reason = store.StatusCompleted, ""
+		if v.action == ActionFailed {
+			r.Reason = store.ReasonTerminal
+		}
+		r.Result, r.Parts = v.result, ""
+		r.Seal = store.Seal(r.Owner, v.result)
+		r.CompletedAt = now.Truncate(time.Millisecond)
+	default:
+		r.Status, r.Reason = store.StatusInProgress, store.ReasonReleased
+		r.Lease = now.Truncate(time.Millisecond)
+	}
+	return r
+}
+
+func (o *Operator) swap(ctx context.Context, seen, next store.Record) error {
+	held, swapped, err := o.store.Swap(ctx, seen, next)
+	switch {
+	case err != nil:
+		return o.resolve(ctx, seen, next.Owner, err)
+	case swapped, held.Owner == next.Owner: // refused by our own write, whose reply was lost
+		return nil
+	default:
+		return o.changed(held, held.Key != "")
+	}
+}
+
+func (o *Operator) remove(ctx context.Context, seen store.Record) error {
+	deleted, err := o.store.Delete(ctx, seen)
+	switch {
+	case err != nil:
+		return o.resolve(ctx, seen, "", err)
+	case deleted:
+		return nil
+	}
+	held, found, err := o.store.Get(ctx, seen.Key)
+	if err != nil {
+		return fmt.Errorf("operate: the record was not the one that was shown, and nothing was changed: %w", err)
+	}
+	return o.changed(held, found)
+}
+
+// unchanged reports whether the record is still the one that was shown.
+func (o *Operator) unchanged(ctx context.Context, seen store.Record) error {
+	held, found, err := o.store.Get(ctx, seen.Key)
+	switch {
+	case err != nil:
+		return fmt.Errorf("operate: %w", err)
+	case !found || !same(held, seen):
+		return o.changed(held, found)
+	default:
+		return nil
+	}
+}
+
+// lookBudget bounds the look at a record whose change was not answered. The context of the caller may have ended.
+const lookBudget = 3 * time.Second
+
+// resolve finds out what became of a change that failed. owner is the one that it writes, empty if it deletes.
+func (o *Operator) resolve(ctx context.Context, seen store.Record, owner string, cause error) error {
+	failure := fmt.Errorf("operate: %w", cause)
+	if se, ok := errors.AsType[*store.Error](cause); ok && se.NotApplied {
+		return failure
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookBudget)
+	defer cancel()
+	held, found, err := o.store.Get(ctx, seen.Key)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, cause)
+	case owner == "" && !found: // deleted, by us or by somebody else
+		return nil
+	case owner != "" && held.Owner == owner:
+		return nil
+	case found && same(held, seen): // the change may still be on its way
+		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, cause)
+	default:
+		return o.changed(held, found)
+	}
+}
+
+func (o *Operator) changed(held store.Record, found bool) error {
+	if !found {
+		return &ChangedError{Gone: true}
+	}
+	return &ChangedError{Shown: o.show(held)}
+}
+
+// same reports whether a record is the one that was shown.
+func same(held, seen store.Record) bool {
+	return held.Status == seen.Status && held.Owner == seen.Owner && held.Reason == seen.Reason &&
+		held.Lease.Equal(seen.Lease)
+}
+
+func snapshot(r store.Record, now time.Time) Snapshot {
+	return Snapshot{
+		State: StateOf(r, now), Status: r.Status, Reason: r.Reason, Attempt: r.Attempt, CreatedAt: r.CreatedAt, Lease: r.Lease,
+		Expiry: r.Expiry, CompletedAt: r.CompletedAt, AttentionAt: r.AttentionAt, SettledBy: r.SettledBy, SettledAt: r.SettledAt,
+		ResultBytes: len(r.Result),
+	}
+}

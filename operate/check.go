@@ -1,0 +1,111 @@
+package operate
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// The limits of what an [Act] stores, in bytes.
+const (
+	maxBy  = 128
+	maxWhy = 512
+	// maxMessage bounds the message of a stored error.
+	maxMessage = 4096
+)
+
+const fieldResult = "result"
+
+// checked returns the record that was shown, once all that was handed in is known to be good.
+func checked(s Shown, v Verdict, a Act) (store.Record, error) {
+	if err := a.check(); err != nil {
+		return store.Record{}, err
+	}
+	if err := v.check(); err != nil {
+		return store.Record{}, err
+	}
+	r, err := s.record()
+	if err != nil {
+		return store.Record{}, err
+	}
+	if a.Operation != "" && r.Operation() != a.Operation {
+		return store.Record{}, fmt.Errorf("%w: not of %q but of %q; nothing was changed", ErrOtherOperation, a.Operation, r.Operation())
+	}
+	return r, nil
+}
+
+func (a Act) check() error {
+	if problem := problemOf(a.By, maxBy); problem != "" {
+		return &InputError{Field: "by", Problem: problem}
+	}
+	if problem := problemOf(a.Why, maxWhy); problem != "" {
+		return &InputError{Field: "why", Problem: problem}
+	}
+	return nil
+}
+
+func (v Verdict) check() error {
+	switch v.action {
+	case "":
+		return &InputError{Field: "verdict", Problem: "is none: use Executed, NotExecuted or Failed"}
+	case ActionExecuted:
+		if !utf8.Valid(v.result) || !json.Valid(v.result) {
+			return &InputError{Field: fieldResult, Problem: fmt.Sprintf("of %d bytes is no JSON", len(v.result))}
+		}
+		if v.response {
+			return checkResponse(v.result)
+		}
+	case ActionFailed:
+		if problem := problemOf(v.errorType, maxBy); problem != "" {
+			return &InputError{Field: "error type", Problem: problem}
+		}
+		if problem := problemOf(v.message, maxMessage); problem != "" {
+			return &InputError{Field: "error message", Problem: problem}
+		}
+	case ActionNotExecuted, ActionRelease, ActionDelete:
+	}
+	return nil
+}
+
+// checkResponse finds what no gateway takes for a response. Errors do not quote it.
+func checkResponse(text []byte) error {
+	var r struct {
+		StatusCode        int                 `json:"statusCode"`
+		Headers           map[string]string   `json:"headers"`
+		MultiValueHeaders map[string][]string `json:"multiValueHeaders"`
+		Cookies           []string            `json:"cookies"`
+		Body              string              `json:"body"`
+		IsBase64Encoded   bool                `json:"isBase64Encoded"`
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
+			return &InputError{Field: fieldResult, Problem: "is no response of a gateway: " + wrong.Field + " has another type"}
+		}
+		return &InputError{Field: fieldResult, Problem: "is no response of a gateway: it is no object"}
+	}
+	if r.StatusCode < 200 || r.StatusCode > 599 {
+		return &InputError{Field: fieldResult, Problem: fmt.Sprintf("is no response of a gateway: statusCode %d is not from 200 to 599", r.StatusCode)}
+	}
+	return nil
+}
+
+// problemOf says what is wrong with a text that somebody is to read; it is empty if nothing is.
+func problemOf(text string, most int) string {
+	switch {
+	case strings.TrimSpace(text) == "":
+		return "is empty"
+	case len(text) > most:
+		return fmt.Sprintf("has %d bytes, more than %d", len(text), most)
+	case !utf8.ValidString(text):
+		return "is not UTF-8"
+	case strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return "has characters that cannot be printed"
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,144 @@
+package operate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// Query says what to list. Its zero value is all records that somebody has to settle, through the index.
+type Query struct {
+	_ struct{} // literals name their fields: more may come
+
+	// States are those that are wanted; none means records with attention, which are UNKNOWN. Any other state needs Scan.
+	States []State
+	// Operation restricts the listing to one operation; empty means all.
+	Operation string
+	// OlderThan restricts the listing to records that have waited for at least this long: for their settlement, if the index is
+	// read, else since they were created. Records that do not say when they were created are listed. 0 does not restrict.
+	OlderThan time.Duration
+
+	// Scan allows the listing to read every record of the store. See [Operator.Cost] before.
+	Scan bool
+	// PageSize, Rate and Page are those of [store.Query].
+	PageSize int
+	Rate     float64
+	Page     func(store.Page)
+}
+
+// Listed is what a listing says of a record. It may be stale: [Operator.Inspect] the record before anything is done.
+type Listed struct {
+	// Record has what the listing has read, see [store.Lister]. It has no result and, through the index, no owner and no lease.
+	Record store.Record
+	// State is what the record means now.
+	State State
+}
+
+// List yields what the query asks for. The pages, the waits between them and the errors are those of [store.Lister]; an
+// [*store.UnreadableError] stands for one record, has its key beside it, and the listing goes on. A query that needs
+// Scan and does not allow it is [ErrNeedsScan]. A bad query is an [*InputError].
+func (o *Operator) List(ctx context.Context, q Query) iter.Seq2[Listed, error] {
+	return func(yield func(Listed, error) bool) {
+		sq, err := o.query(q)
+		if err != nil {
+			yield(Listed{}, err)
+			return
+		}
+		for r, err := range store.ListOf(ctx, o.store, sq) {
+			now := o.now()
+			listed := Listed{Record: r, State: StateOf(r, now)}
+			switch {
+			case errors.Is(err, store.ErrNoIndex):
+				yield(Listed{}, fmt.Errorf("%w: %w", ErrNeedsScan, err))
+				return
+			case err != nil:
+				if !yield(Listed{Record: r}, fmt.Errorf("operate: list: %w", err)) {
+					return
+				}
+			case wanted(q, listed.State):
+				if !yield(listed, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Cost tells what [Operator.List] with this query would read, before it does: with Scan, all records of the store.
+func (o *Operator) Cost(ctx context.Context, q Query) (store.Cost, error) {
+	sq, err := o.query(q)
+	if err != nil {
+		return store.Cost{}, err
+	}
+	c, err := store.ListCostOf(ctx, o.store, sq)
+	switch {
+	case errors.Is(err, store.ErrNoIndex):
+		return store.Cost{}, fmt.Errorf("%w: %w", ErrNeedsScan, err)
+	case err != nil:
+		return store.Cost{}, fmt.Errorf("operate: cost: %w", err)
+	default:
+		return c, nil
+	}
+}
+
+// query translates a query for the store.
+func (o *Operator) query(q Query) (store.Query, error) {
+	for _, s := range q.States {
+		if !slices.Contains(States(), s) {
+			return store.Query{}, &InputError{Field: "state", Problem: fmt.Sprintf("%q is none of %q", s, States())}
+		}
+	}
+	switch {
+	case q.OlderThan < 0:
+		return store.Query{}, &InputError{Field: "age", Problem: fmt.Sprintf("%s is negative", q.OlderThan)}
+	case q.PageSize < 0:
+		return store.Query{}, &InputError{Field: "page size", Problem: fmt.Sprintf("%d is negative", q.PageSize)}
+	case q.Rate < 0:
+		return store.Query{}, &InputError{Field: "rate", Problem: fmt.Sprintf("%v is negative", q.Rate)}
+	}
+	sq := store.Query{Operation: q.Operation, PageSize: q.PageSize, Rate: q.Rate, Page: q.Page}
+	var before time.Time
+	if q.OlderThan > 0 {
+		before = o.now().Add(-q.OlderThan)
+	}
+	open := len(q.States) == 0 || len(q.States) == 1 && q.States[0] == StateUnknown
+	switch {
+	case q.Scan:
+		sq.CreatedBefore = before
+		sq.Statuses = statuses(q.States)
+		sq.Attention = len(q.States) == 0
+	case open:
+		sq.Index, sq.Attention, sq.AttentionBefore = true, true, before
+	default:
+		return store.Query{}, fmt.Errorf("%w: the index knows only records that are %s", ErrNeedsScan, StateUnknown)
+	}
+	return sq, nil
+}
+
+// statuses are those that records in these states have, nil if they may have any.
+func statuses(states []State) []store.Status {
+	var all []store.Status
+	for _, s := range states {
+		status, ok := statusOf(s)
+		if !ok {
+			return nil
+		}
+		if !slices.Contains(all, status) {
+			all = append(all, status)
+		}
+	}
+	return all
+}
+
+// wanted leaves out what the index says of records that were settled meanwhile, and states that share a status.
+func wanted(q Query, s State) bool {
+	if len(q.States) == 0 {
+		return s == StateUnknown
+	}
+	return slices.Contains(q.States, s)
+}

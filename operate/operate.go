@@ -1,0 +1,169 @@
+// Package operate is for the operators of a handler: it lists the records of a store, shows one, and settles, releases or
+// deletes it. The command line tool is built on it, and so can be a page or a job of your own.
+//
+//	o := operate.New(dynamo.New(client, table))
+//	shown, err := o.Inspect(ctx, key)
+//	…
+//	entry, err := o.Settle(ctx, shown, operate.NotExecuted(), operate.Act{By: "dana", Why: "ticket 4711: the provider has no charge"})
+//
+// # What is guaranteed
+//
+// What an operator does is conditional on what was shown, never touches a live claim, and leaves who, when and why.
+//
+//   - Each change is one compare-and-swap on the record as [Operator.Inspect] has read it. If the record has changed since then, nothing
+//     happens, and the error is a [*ChangedError] with the record as it is now.
+//   - A record whose lease is live is left alone: a [*LiveError].
+//   - A change puts a new random owner into the record. Whatever the execution before sent earlier, and which is still on its
+//     way, cannot match any more.
+//
+// So an operator and an execution never both win. If an execution comes back after its record was settled, it gets the
+// stored result if the verdict was executed or failed, and idempotent.ErrSuperseded if it was not executed: the verdict of the
+// operator is final. If the verdict was wrong, the effect repeats.
+//
+// [Operator.Delete] is the exception: nothing is left that could tell. An execution that comes back stores its result again, if no
+// other request has claimed the key meanwhile.
+//
+// # Who, when and why
+//
+// Each change needs an [Act]. A record that is kept carries it, in SettledBy, SettledAt and SettledReason, and each call returns an
+// [Entry] for your audit log. Neither holds a result or a payload.
+package operate
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// Operator acts on the records of one store. Make it with [New]; the zero value is not usable. It is immutable and safe for
+// concurrent use.
+type Operator struct {
+	store     store.Store
+	now       func() time.Time
+	retention time.Duration
+}
+
+// Option changes an [Operator].
+type Option func(*Operator) string
+
+// DefaultRetention is for how long a record is kept at least after it was settled or released: as long as a handler replays a
+// result by default.
+const DefaultRetention = 24 * time.Hour
+
+// WithRetention sets for how long a settled record is replayed at least, and a released one kept, counted from the change. It is
+// the retention of the handler; the default is [DefaultRetention]. A record that would be kept for longer stays so: an UNKNOWN one
+// is kept for 30 days by default, and a client whose retry comes late must not execute again.
+func WithRetention(d time.Duration) Option {
+	return func(o *Operator) string {
+		o.retention = d
+		if d <= 0 {
+			return fmt.Sprintf("operate.WithRetention: %s is not positive", d)
+		}
+		return ""
+	}
+}
+
+// WithClock sets the clock, which is compared with leases and expiries; the default is time.Now.
+func WithClock(now func() time.Time) Option {
+	return func(o *Operator) string {
+		o.now = now
+		if now == nil {
+			return "operate.WithClock: the clock is nil"
+		}
+		return ""
+	}
+}
+
+// New returns an operator for the records of a store. It panics with a [*store.ConfigError] that names every problem.
+func New(s store.Store, opts ...Option) *Operator {
+	o := &Operator{store: s, now: time.Now, retention: DefaultRetention}
+	var problems []string
+	if v := reflect.ValueOf(s); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		problems = append(problems, "operate.New: the store is nil")
+	}
+	for i, opt := range opts {
+		if opt == nil {
+			problems = append(problems, fmt.Sprintf("operate.New: option %d is nil", i+1))
+		} else if problem := opt(o); problem != "" {
+			problems = append(problems, problem)
+		}
+	}
+	if len(problems) > 0 {
+		panic(&store.ConfigError{Problems: problems})
+	}
+	return o
+}
+
+// Shown is a record as [Operator.Inspect] has read it. What is done to it is conditional on that. It is a plain value; one that
+// Inspect did not return is refused.
+type Shown struct {
+	// Record is the record. Its Result is nil if it is kept in parts: see [Operator.Result].
+	Record store.Record
+	// State is what the record means at the instant At.
+	State State
+	// At is when the record was read, by the clock of the operator.
+	At time.Time
+
+	// read is the record that changes are conditional on, whatever becomes of Record.
+	read *store.Record
+}
+
+// Inspect reads a record. If there is none the error is [ErrNotFound]; a record that is there and cannot be understood is a
+// [*store.UnreadableError]. A record that has expired and is not dropped yet is shown as [StateExpired].
+func (o *Operator) Inspect(ctx context.Context, key string) (Shown, error) {
+	if key == "" {
+		return Shown{}, &InputError{Field: "key", Problem: "is empty"}
+	}
+	r, found, err := o.store.Get(ctx, key)
+	switch {
+	case err != nil:
+		return Shown{}, fmt.Errorf("operate: inspect: %w", err)
+	case !found:
+		return Shown{}, ErrNotFound
+	default:
+		return o.show(r), nil
+	}
+}
+
+func (o *Operator) show(r store.Record) Shown {
+	now := o.now()
+	return Shown{Record: r, State: StateOf(r, now), At: now, read: &r}
+}
+
+// Result returns the stored result of a completed record, also one that is kept in parts. It has been verified by the seal of
+// the record, if that has one. The bytes are the caller's. A record that is not completed has none: a [*StateError].
+func (o *Operator) Result(ctx context.Context, s Shown) ([]byte, error) {
+	r, err := s.record()
+	if err != nil {
+		return nil, err
+	}
+	if r.Status != store.StatusCompleted {
+		return nil, &StateError{Action: "show the result", State: s.State}
+	}
+	if r.Parts == "" {
+		if r.Seal != "" && !r.Sealed(r.Result) {
+			return nil, &store.UnreadableError{Reason: "its result is not the one that was committed"}
+		}
+		return bytes.Clone(r.Result), nil
+	}
+	reader, ok := o.store.(store.ResultReader)
+	if !ok {
+		return nil, &store.UnreadableError{Reason: "its result is kept in parts, which this store cannot read"}
+	}
+	result, err := reader.ReadResult(ctx, r)
+	if err != nil {
+		return nil, fmt.Errorf("operate: read result: %w", err)
+	}
+	return result, nil
+}
+
+func (s Shown) record() (store.Record, error) {
+	if s.read == nil {
+		return store.Record{}, &InputError{Field: "shown", Problem: "was not returned by Inspect"}
+	}
+	return *s.read, nil
+}

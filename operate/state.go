@@ -1,0 +1,70 @@
+package operate
+
+import (
+	"time"
+
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// State is what a record means at an instant.
+type State string
+
+// The states of a record.
+const (
+	// StateInProgress: an execution runs, its lease is live.
+	StateInProgress State = "in-progress"
+	// StateLapsed: an execution ended without saying how, or has lost its lease, and no request has come since. What the next one
+	// does is up to the crash policy of the handler.
+	StateLapsed State = "lapsed"
+	// StateReleased: nobody holds the key; the next request executes.
+	StateReleased State = "released"
+	// StateCompleted: the record has a result, which requests get. Its reason says whether that is a stored error.
+	StateCompleted State = "completed"
+	// StateUnknown: the execution may have had its effect. Somebody has to settle the record.
+	StateUnknown State = "unknown"
+	// StateExpired: the record is as good as gone; the next request executes.
+	StateExpired State = "expired"
+	// StateOther: the record has a status that this version does not know.
+	StateOther State = "other"
+)
+
+// States are all states, in the order in which a record goes through them.
+func States() []State {
+	return []State{
+		StateInProgress, StateLapsed, StateReleased, StateUnknown, StateCompleted, StateExpired, StateOther,
+	}
+}
+
+// StateOf returns the state of a record at an instant.
+func StateOf(r store.Record, now time.Time) State {
+	switch {
+	case r.Claimable(now):
+		return StateExpired
+	case r.Status == store.StatusCompleted:
+		return StateCompleted
+	case r.Status == store.StatusUnknown:
+		return StateUnknown
+	case r.Status != store.StatusInProgress:
+		return StateOther
+	case r.Reason == store.ReasonReleased:
+		return StateReleased
+	case r.Lapsed(now):
+		return StateLapsed
+	default:
+		return StateInProgress
+	}
+}
+
+// statusOf returns the status of records in this state, and false if they may have any.
+func statusOf(s State) (store.Status, bool) {
+	switch s {
+	case StateInProgress, StateLapsed, StateReleased:
+		return store.StatusInProgress, true
+	case StateCompleted:
+		return store.StatusCompleted, true
+	case StateUnknown:
+		return store.StatusUnknown, true
+	default:
+		return "", false
+	}
+}

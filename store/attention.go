@@ -1,0 +1,21 @@
+package store
+
+import (
+	"hash/fnv"
+	"strconv"
+)
+
+// AttentionShards is over how many values of [Record.Attention] the records of one operation are spread, so that an index by it
+// has no hot partition.
+const AttentionShards = 10
+
+// AttentionOf returns the attention of a record with this key that somebody has to settle: the operation, #, and a shard. It
+// depends on the key alone.
+func AttentionOf(key string) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(key)) // never fails
+	return AttentionShard(OperationOf(key), int(h.Sum32()%AttentionShards))
+}
+
+// AttentionShard returns the attention of a shard of an operation, from 0 to [AttentionShards] - 1.
+func AttentionShard(operation string, shard int) string { return operation + "#" + strconv.Itoa(shard) }

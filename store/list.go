@@ -1,0 +1,130 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+)
+
+// Lister is implemented by stores that can list what they hold, for operators and tools. No delivery lists.
+type Lister interface {
+	// List yields the records that the query names, in no order. It reads page by page, as far as the caller goes on, and
+	// waits between two pages as the query says. A listing is no snapshot: a record that is written meanwhile may be missing,
+	// and one that is yielded may have changed; [Store.Get] reads what counts.
+	//
+	// A record of a listing has what finds it: Key, Status, Expiry, Reason, Attempt, Attention and AttentionAt; without the
+	// index also Owner, Lease, CreatedAt, CompletedAt, SettledBy and SettledAt. It never has a result. Parts of results are
+	// not listed. An expired record may be.
+	//
+	// An error ends the listing, except for an [*UnreadableError], which stands for one record and has its key in the
+	// record beside it. A query that the store cannot answer, or not as it was asked, is a [*Error] that wraps [ErrNoListing] or
+	// [ErrNoIndex]. The context is respected, also while waiting.
+	List(ctx context.Context, q Query) iter.Seq2[Record, error]
+
+	// ListCost tells what List with this query reads at most, before it reads anything.
+	ListCost(ctx context.Context, q Query) (Cost, error)
+}
+
+var (
+	// ErrNoListing is what the error of a [Lister] wraps that stands before a store which cannot list.
+	ErrNoListing = errors.New("this store cannot list its records")
+	// ErrNoIndex is what the error of a [Lister] wraps that was asked to use an index which it does not have.
+	ErrNoIndex = errors.New("there is no index of the records with attention")
+)
+
+// Query names records. Its zero value names all.
+type Query struct {
+	_ struct{} // literals name their fields: more may come
+
+	// Statuses are those that are wanted; none means all.
+	Statuses []Status
+	// Operation restricts a listing to the records of one operation, see [Record.Operation]; empty means all.
+	Operation string
+	// Attention restricts a listing to records with attention.
+	Attention bool
+	// AttentionBefore restricts a listing to records with attention whose AttentionAt is this instant or an earlier one; zero
+	// does not.
+	AttentionBefore time.Time
+	// CreatedBefore restricts a listing to records that were created at this instant or earlier; zero does not. A record
+	// that does not say when it was created is yielded. The index does not know it.
+	CreatedBefore time.Time
+
+	// Index has the store read its index of the records with attention, which a query needs that Indexable reports.
+	// Without it, the store reads everything that it holds.
+	Index bool
+	// PageSize is how many records one page reads at most; 0 leaves it to the store.
+	PageSize int
+	// Rate is how many read units per second are used on average, 0 for no limit. A page is never cut: a store that bills by
+	// the size of what it reads takes 128 units for a page of its own size.
+	Rate float64
+	// Page, unless nil, is called after each page with what it read.
+	Page func(Page)
+}
+
+// Page is what a listing has read of a store at once.
+type Page struct {
+	// Records is how many records were read, also those that the query does not name.
+	Records int
+	// Units are the read units that this took, 0 for a store that has no such thing.
+	Units float64
+}
+
+// Cost is what a listing reads.
+type Cost struct {
+	// Indexed is true if the store has the index and the query uses it.
+	Indexed bool
+	// Records and Bytes are how much is read, which may be more than the query names.
+	Records, Bytes int64
+	// Units are the read units that this takes, and Pages the calls; both 0 for a store that has no such thing.
+	Units float64
+	Pages int64
+	// Exact is false for an estimate, which may be hours old.
+	Exact bool
+}
+
+// Indexable reports whether the index of the records with attention answers the query: all that it names have attention, and the
+// index knows everything that it asks for.
+func (q Query) Indexable() bool {
+	open := q.Attention || !q.AttentionBefore.IsZero()
+	return open && q.CreatedBefore.IsZero()
+}
+
+// Names reports whether the query names the record. Stores that cannot express it as a filter of their own call it.
+func (q Query) Names(r Record) bool {
+	switch {
+	case len(q.Statuses) > 0 && !slices.Contains(q.Statuses, r.Status):
+		return false
+	case q.Operation != "" && r.Operation() != q.Operation:
+		return false
+	case q.Attention && r.Attention == "":
+		return false
+	case !q.AttentionBefore.IsZero() && (r.Attention == "" || r.AttentionAt.After(q.AttentionBefore)):
+		return false
+	default:
+		return q.CreatedBefore.IsZero() || r.CreatedAt.IsZero() || !r.CreatedAt.After(q.CreatedBefore)
+	}
+}
+
+// ListOf lists the records of a store. If that cannot list, the listing is an error that wraps [ErrNoListing]. Stores that stand
+// before another one forward to it.
+func ListOf(ctx context.Context, s Store, q Query) iter.Seq2[Record, error] {
+	if l, ok := s.(Lister); ok {
+		return l.List(ctx, q)
+	}
+	return func(yield func(Record, error) bool) { yield(Record{}, noListing("list", s)) }
+}
+
+// ListCostOf is [Lister.ListCost] of a store, likewise.
+func ListCostOf(ctx context.Context, s Store, q Query) (Cost, error) {
+	if l, ok := s.(Lister); ok {
+		return l.ListCost(ctx, q)
+	}
+	return Cost{}, noListing("list cost", s)
+}
+
+func noListing(op string, s Store) error {
+	return &Error{Op: op, Kind: FailureRejected, NotApplied: true, Err: fmt.Errorf("%w: it is a %T", ErrNoListing, s)}
+}

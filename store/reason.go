@@ -1,0 +1,26 @@
+package store
+
+// The reasons that records carry, see [Record.Reason]. They are stored: never change one.
+const (
+	// ReasonTerminal is the reason of a completed record that holds a stored error. An UNKNOWN record has it if that error
+	// could not be stored.
+	ReasonTerminal = "terminal"
+	// ReasonReleased is the reason of a record in progress that nobody holds: it was released and not deleted. It counts as
+	// lapsed whatever its lease says, and is taken over under every crash policy, because that is no crash.
+	ReasonReleased = "released"
+
+	// ReasonUncertain: the handler marked its error as uncertain.
+	ReasonUncertain = "uncertain"
+	// ReasonPanic: the handler panicked or called runtime.Goexit.
+	ReasonPanic = "panic"
+	// ReasonInterrupted: the handler returned the error of its context.
+	ReasonInterrupted = "interrupted"
+	// ReasonError: the handler failed, and the policy refuses failed executions.
+	ReasonError = "error"
+	// ReasonNotStored: the result is not to be stored, and the policy refuses failed executions.
+	ReasonNotStored = "not-stored"
+	// ReasonCrashed: the lease lapsed, and the policy refuses crashed executions.
+	ReasonCrashed = "crashed"
+	// ReasonResultLost: the handler returned, but its result could not be stored.
+	ReasonResultLost = "result-lost"
+)
