@@ -8,7 +8,7 @@ import (
 )
 
 // WithOperation names what the handler does: 1 to 255 characters of [A-Za-z0-9._-]. The name is part of every record
-// key, so handlers of one store with the same name share records. The default of HTTP handlers is the environment
+// key, so handlers of one store with the same name share records; Wrap refuses two of different types, see there. The default of HTTP handlers is the environment
 // variable AWS_LAMBDA_FUNCTION_NAME, else "local". Any other handler must name its operation.
 //
 // A handler with a new name does not find the records of the old name, and every [DerivedKey] changes. So a request

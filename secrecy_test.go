@@ -93,7 +93,9 @@ func overhear(t *testing.T, h listener, place string, payload []byte) (failed in
 	}
 	for where, text := range said {
 		for _, form := range told {
-			require.NotContains(t, text, form, "%s: the %s, of %s", place, where, payload)
+			if strings.Contains(text, form) {
+				t.Fatalf("%s: the %s of %s has it: %s", place, where, payload, text)
+			}
 		}
 	}
 	return failed
@@ -163,7 +165,11 @@ func listeners() map[string]listener {
 		"fingerprint function": {idempotent.WithFingerprint(func(r requestV2) (any, error) { return quoting(r.Body) })},
 		"fingerprint value":    {idempotent.WithFingerprint(func(r requestV2) (any, error) { return json.Number(r.Body), nil })},
 	} {
-		all["HTTP API, "+name] = listener{listening[requestV2](responseV2{StatusCode: 201}, opts...), v2}
+		given := v2[:1]
+		if name == "base64 path" {
+			given = v2[1:]
+		}
+		all["HTTP API, "+name] = listener{listening[requestV2](responseV2{StatusCode: 201}, opts...), given}
 	}
 
 	operation := idempotent.WithOperation("ledger")
@@ -342,6 +348,9 @@ func (h listener) spoiled() iter.Seq2[string, []byte] {
 			}
 			write := func(place string) bool {
 				text := []byte(textOf(root))
+				if !strings.HasSuffix(place, " as "+secret) && !strings.HasSuffix(place, "renamed") {
+					return yield(place, text)
+				}
 				if at := bytes.Index(text, []byte(secret)); at >= 0 &&
 					(!yield(place+", cut off", text[:at+len(secret)]) || !yield(place+", cut in", text[:at+len(secret)/2])) {
 					return false
