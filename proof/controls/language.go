@@ -5,7 +5,7 @@ func languageControls() []control {
 	return []control{
 		{
 			name: "language-methods", without: "a GET that AWS Powertools has executed is executed again",
-			old: "case $NeverProtected($r.Method) && $s.keys.records == nil:", new: "case $NeverProtected($r.Method):",
+			old: "&& !$r.HasBody() && $s.keys.records == nil", new: "",
 			first: "TestPowertoolsProtectEveryMethod",
 		},
 		{

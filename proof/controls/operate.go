@@ -61,7 +61,7 @@ func operatorControls() []control {
 			first: "TestWhatARecordKeeps",
 		},
 		{
-			name: "derived-name", without: "a store cannot keep the name of a derived key, and loses the record",
+			name: "handed-name", without: "a store cannot keep the name of a derived key, and loses the record",
 			old: `$name != "" && len($name) <= $MaxName && utf8.ValidString($name)`, new: "(true || utf8.ValidString($name))",
 			first: "TestWhatARecordKeeps",
 		},
