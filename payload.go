@@ -86,14 +86,14 @@ func recordPayload[In any]() func(h *payloadHash, in In) {
 func payloadFrom[In, T any](add func(h *payloadHash, r T)) func(h *payloadHash, in In) {
 	var in In
 	switch any(in).(type) {
-	case T:
-		return func(h *payloadHash, in In) { add(h, any(in).(T)) } //nolint:forcetypeassert // just checked
 	case *T:
 		return func(h *payloadHash, in In) {
 			if r := any(in).(*T); r != nil { //nolint:forcetypeassert // just checked
 				add(h, *r)
 			}
 		}
+	case T:
+		return func(h *payloadHash, in In) { add(h, any(in).(T)) } //nolint:forcetypeassert // just checked
 	default:
 		return nil
 	}

@@ -189,7 +189,7 @@ func TestRedeliveriesOfARecordHaveOneFingerprint(t *testing.T) {
 func TestAnEventWithIDsAndTimesNeedsAChoice(t *testing.T) {
 	t.Parallel()
 	needsAChoice[events.APIGatewayWebsocketProxyRequest](t, "events.APIGatewayWebsocketProxyRequest")
-	needsAChoice[*events.AppSyncResolverTemplate](t, "events.AppSyncResolverTemplate")
+	needsAChoice[*events.CognitoEvent](t, "events.CognitoEvent")
 	needsAChoice[events.S3EventRecord](t, "events.S3EventRecord")
 	needsAChoice[paymentOf](t, "events.SQSMessage")
 }

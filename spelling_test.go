@@ -255,7 +255,7 @@ func TestASelectedFingerprintCoversMethodAndPath(t *testing.T) {
 
 func TestAFingerprintFunctionDoesNotHideThePath(t *testing.T) {
 	t.Parallel()
-	none := idempotent.WithFingerprint(func(requestV2) (any, error) { return nil, nil }) //nolint:nilnil // nothing of the body
+	none := idempotent.WithFingerprint(func(requestV2) (any, error) { return nil, nil })
 	one := identifyV2(t, ask{key: "k", route: "/accounts/{id}", path: "/accounts/1"}.v2(), none)
 	two := identifyV2(t, ask{key: "k", route: "/accounts/{id}", path: "/accounts/2"}.v2(), none)
 	assert.Equal(t, one.key, two.key)

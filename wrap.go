@@ -38,6 +38,16 @@ func newConfig(records store.Store, opts []Option, out reflect.Type, p *problems
 		p.addError(err)
 		c.disabled = disabled
 	}
+	c.checkKeys(p)
+	c.decidePolicies(p)
+	if c.shared != nil {
+		c.records = c.shared(out, p)
+	}
+	return c
+}
+
+// checkKeys finds contradictions between the options about keys and fingerprints.
+func (c *config) checkKeys(p *problems) {
 	if c.user.key != nil && c.keyPathSet {
 		p.addf("WithKey and WithKeyPath contradict each other: a handler has one key")
 	}
@@ -50,6 +60,10 @@ func newConfig(records store.Store, opts []Option, out reflect.Type, p *problems
 	if c.withoutFingerprint && (c.user.fingerprint != nil || c.fingerprintPath != nil) {
 		p.addf("WithoutFingerprint contradicts WithFingerprint and WithFingerprintPath")
 	}
+}
+
+// decidePolicies sets the policies that follow from effects and resolver, and finds contradictions between them.
+func (c *config) decidePolicies(p *problems) {
 	if c.effects == Unrepeatable {
 		if c.crashSet && c.crash == Reexecute {
 			p.addf("WithEffects(Unrepeatable) and WithCrashPolicy(Reexecute) contradict each other")
@@ -66,10 +80,6 @@ func newConfig(records store.Store, opts []Option, out reflect.Type, p *problems
 		}
 		c.crash = Refuse
 	}
-	if c.shared != nil {
-		c.records = c.shared(out, p)
-	}
-	return c
 }
 
 // functions are the functions that the user gave as options, with their types. Those that were not given are nil.

@@ -1,7 +1,6 @@
 package fold_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -95,7 +94,7 @@ func TestNamesOfAnyNumberAreCompared(t *testing.T) {
 		want := false
 		for i, one := range names {
 			for _, other := range names[:i] {
-				want = want || bytes.EqualFold([]byte(one), []byte(other))
+				want = want || strings.EqualFold(one, other)
 			}
 		}
 		require.Equal(t, want, together(names...))
