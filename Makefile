@@ -128,11 +128,13 @@ build: ## the Lambda binary of the example, as SAM builds it (ARCHITECTURE=x86_6
 	@$(MAKE) --no-print-directory build-ChargeFunction ARTIFACTS_DIR=$(CURDIR)
 
 # What sam build calls. It gives the same bytes wherever and whenever it runs with one version of Go.
-.PHONY: build-ChargeFunction
-build-ChargeFunction:
+.PHONY: build-ChargeFunction build-AttentionFunction
+build-ChargeFunction: BUILT = ./examples/apigw-charge
+build-AttentionFunction: BUILT = ./examples/attention-count
+build-ChargeFunction build-AttentionFunction:
 	CGO_ENABLED=0 GOOS=linux GOARCH=$(if $(filter x86_64,$(ARCHITECTURE)),amd64,arm64) GOFLAGS= \
 		go build -trimpath -buildvcs=false -tags lambda.norpc -ldflags '-s -w -buildid=' \
-		-o "$(or $(ARTIFACTS_DIR),$(error ARTIFACTS_DIR is not set))/bootstrap" ./examples/apigw-charge
+		-o "$(or $(ARTIFACTS_DIR),$(error ARTIFACTS_DIR is not set))/bootstrap" $(BUILT)
 
 .PHONY: deploy
 deploy: $(SAM) ## builds and deploys the example (STACK=, PARAMETERS=, ARCHITECTURE=)

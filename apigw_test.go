@@ -103,6 +103,7 @@ func TestMessageOfAWebSocketIsHandledOnceByAKeyPath(t *testing.T) {
 		executed++
 		return responseV1{StatusCode: 200, Body: "done"}, nil
 	}, memory.New(), idempotent.WithOperation("ws-charge"), idempotent.WithKeyPath("powertools_json(body).key"),
+		idempotent.WithFingerprintPath("powertools_json(body)"),
 		idempotent.WithStoreIf(func(r responseV1) bool { return r.StatusCode < 500 }))
 	first, err := h.Invoke(t.Context(), payload)
 	require.NoError(t, err)

@@ -1,9 +1,12 @@
 package idempotent_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,6 +17,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/fingerprint"
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // callerKeyV2 is the record key of a golden event after a change, empty if the request was refused.
@@ -220,25 +226,150 @@ func TestTheStrongerSourceNamesTheCaller(t *testing.T) {
 	}
 }
 
-func TestCallerWhoCannotBeIdentifiedIsAnonymous(t *testing.T) {
+// Whoever an authorizer lets in without a usable name must not share the scope of anonymous callers, nor that of another one.
+func TestCallerWhomTheAuthorizerDoesNotNameIsRefused(t *testing.T) {
 	t.Parallel()
-	anonymous := callerKeyV2(t, "v2-lambda-principal", func(a *authorizerV2) { delete(a.Lambda, "principalId") })
-	assert.NotEmpty(t, anonymous)
 	for i, principal := range []any{
-		"", nil, 17.5, 1 << 53, -1 << 53, 1e300, true, []any{"a"}, map[string]any{"id": "a"},
+		"", nil, 17.5, 1 << 53, -1 << 53, json.RawMessage("9007199254740993"), 1e300, true, []any{"a"}, map[string]any{"id": "a"},
 	} {
-		assert.Equal(t, anonymous, callerKeyV2(t, "v2-lambda-principal", func(a *authorizerV2) {
-			a.Lambda["principalId"], a.Lambda["session"] = principal, i
+		assert.Empty(t, callerKeyV2(t, "v2-lambda-principal", func(a *authorizerV2) { a.Lambda["principalId"] = principal }), i)
+		assert.Empty(t, callerKeyV1(t, "v1-lambda-principal", func(c *events.APIGatewayProxyRequestContext) {
+			c.Authorizer["principalId"] = principal
 		}), i)
 	}
-	assert.NotEqual(t, anonymous, callerKeyV2(t, "v2-lambda-principal", nil))
-	for _, golden := range []string{"v2-jwt-without-sub", "v2-lambda-context", "v2-lambda-null"} {
-		nobody := callerKeyV2(t, golden, func(a *authorizerV2) { *a = authorizerV2{} })
-		assert.Equal(t, nobody, callerKeyV2(t, golden, nil), golden)
+	for _, golden := range namelessGolden {
+		if strings.HasPrefix(golden, "v1") {
+			assert.Empty(t, callerKeyV1(t, golden, nil), golden)
+			continue
+		}
+		assert.Empty(t, callerKeyV2(t, golden, nil), golden)
+		assert.NotEmpty(t, callerKeyV2(t, golden, func(a *authorizerV2) { a.Lambda = map[string]any{"principalId": "ada"} }), golden)
 	}
 	withAPIKey := func(c *events.APIGatewayProxyRequestContext) { c.Identity.APIKeyID = "k-1" }
-	assert.NotEqual(t, callerKeyV1(t, "v1-lambda-context", nil), callerKeyV1(t, "v1-lambda-context", withAPIKey),
-		"an API key identifies a caller whom the authorizer does not")
+	assert.Empty(t, callerKeyV1(t, "v1-lambda-context", withAPIKey), "many callers have one API key")
+	assert.Empty(t, callerKeyV2(t, "v2-iam", func(a *authorizerV2) { a.IAM.UserID = "" }))
+	assert.Empty(t, callerKeyV1(t, "v1-iam-role", func(c *events.APIGatewayProxyRequestContext) { c.Identity.Caller = "" }))
+	assert.Empty(t, callerKeyV1(t, "v1-cognito", func(c *events.APIGatewayProxyRequestContext) {
+		delete(c.Authorizer["claims"].(map[string]any), "sub")
+	}))
+}
+
+func TestCallerWhomTheAuthorizerDoesNotNameIsAnsweredWith401(t *testing.T) {
+	t.Parallel()
+	handler := func(opts ...idempotent.Option) (*idempotent.Handler[requestV2, responseV2], *storetest.Faulty) {
+		records := storetest.NewFaulty(memory.New(), nil)
+		return idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) { return responseV2{StatusCode: 201}, nil }, records, opts...), records
+	}
+	e := load[requestV2](t, "v2-jwt-without-sub")
+	h, records := handler()
+	out, err := h.Handle(t.Context(), e)
+	require.NoError(t, err)
+	assertProblem(t, ofV2(out), 401, "missing-tenant")
+	assert.Empty(t, records.Calls())
+
+	e.RequestContext.HTTP.Method = "GET"
+	out, err = h.Handle(t.Context(), e)
+	require.NoError(t, err)
+	assert.Equal(t, 201, out.StatusCode, "what needs no key needs no name")
+
+	e.RequestContext.HTTP.Method = "POST"
+	h, _ = handler(idempotent.WithTenant(func(_ context.Context, e requestV2) (string, error) {
+		return e.RequestContext.Authorizer.JWT.Claims["client_id"], nil
+	}))
+	e.RequestContext.Authorizer.JWT.Claims["client_id"] = "app"
+	out, err = h.Handle(t.Context(), e)
+	require.NoError(t, err)
+	assert.Equal(t, 201, out.StatusCode, "the user's function names it")
+}
+
+// Whatever an authorizer says, two callers share a scope only if it said the same.
+func TestTwoPrincipalsNeverShareARecord(t *testing.T) {
+	t.Parallel()
+	principal := rapid.OneOf(
+		rapid.Map(rapid.SampledFrom([]string{"", "a", "A", "7", "7.0", "null", "anonymous", "a\u0000"}), func(s string) string {
+			text, _ := json.Marshal(s)
+			return string(text)
+		}),
+		rapid.Map(rapid.Int64(), func(n int64) string { return strconv.FormatInt(n, 10) }),
+		rapid.SampledFrom([]string{
+			"null", "true", "[]", `["a"]`, "{}", `{"id":"a"}`, "7", "7.0", "7e0", "7.5", "-0", "0", "1e400", "9007199254740991",
+			"9007199254740992", "9007199254740993", "-9007199254740993", "18446744073709551617", "0.1e1",
+		}),
+	)
+	event, err := os.ReadFile("testdata/events/v2-lambda-principal.json")
+	require.NoError(t, err)
+	records := storetest.NewFaulty(memory.New(), storetest.OnOp(storetest.OpClaim, storetest.Deny))
+	h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) { return responseV2{}, nil }, records)
+	keyOf := func(t *rapid.T, principal string) string {
+		payload := bytes.Replace(event, []byte(`"customer-17"`), []byte(principal), 1)
+		require.NotEqual(t, event, payload)
+		before := len(records.Calls())
+		_, err := h.Invoke(context.Background(), payload)
+		if calls := records.Calls(); err == nil && len(calls) > before {
+			return calls[before].Next.Key
+		}
+		return ""
+	}
+	shared, refused := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		one := principal.Draw(t, "one")
+		two := one
+		if rapid.Bool().Draw(t, "another") {
+			two = principal.Draw(t, "two")
+		}
+		first, second := keyOf(t, one), keyOf(t, two)
+		if first == "" {
+			refused++
+			return
+		}
+		if first != second {
+			return
+		}
+		shared++
+		a, err := fingerprint.Canonical(nil, []byte(one))
+		require.NoError(t, err)
+		b, err := fingerprint.Canonical(nil, []byte(two))
+		require.NoError(t, err)
+		require.Equal(t, string(a), string(b))
+	})
+	require.Positive(t, shared)
+	require.Positive(t, refused)
+}
+
+// In IAM Identity Center all people with one permission set share a role.
+func TestPeopleWithOneRoleOfIAMIdentityCenterAreCallersOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	arn := func(role, session string) string {
+		return "arn:aws:sts::123456789012:assumed-role/" + role + "/" + session
+	}
+	const personal = "AWSReservedSSO_Billing_0123456789abcdef"
+	v2 := func(role, session string) string {
+		return callerKeyV2(t, "v2-iam", func(a *authorizerV2) {
+			a.IAM.UserID, a.IAM.UserARN = "AROACKCEVSQ6C2EXAMPLE:"+session, arn(role, session)
+		})
+	}
+	v1 := func(role, session string) string {
+		return callerKeyV1(t, "v1-iam-role", func(c *events.APIGatewayProxyRequestContext) {
+			c.Identity.Caller, c.Identity.UserArn = "AROACKCEVSQ6C2EXAMPLE:"+session, arn(role, session)
+		})
+	}
+	url := func(role, session string) string {
+		e := load[requestURL](t, "url-iam")
+		iam := e.RequestContext.Authorizer.IAM
+		iam.UserID, iam.UserARN = "AROACKCEVSQ6C2EXAMPLE:"+session, arn(role, session)
+		id, _, err := identify[requestURL, responseURL](t.Context(), e, true)
+		require.NoError(t, err)
+		return id.key
+	}
+	for name, of := range map[string]func(role, session string) string{"v2": v2, "v1": v1, "url": url} {
+		ada, bob := of(personal, "ada@example.com"), of(personal, "bob@example.com")
+		assert.NotEmpty(t, ada, name)
+		assert.NotEqual(t, ada, bob, name)
+		assert.Equal(t, ada, of(personal, "ada@example.com"), name)
+		assert.Empty(t, of(personal, ""), "%s: nobody", name)
+		assert.Equal(t, of("orders", "one"), of("orders", "two"), "%s: sessions of any other role", name)
+		assert.Equal(t, of("my-AWSReservedSSO_role", "one"), of("my-AWSReservedSSO_role", "two"), "%s: a name that only looks like it", name)
+	}
 }
 
 // From 2^53 on, two integers may be one number once they are decoded.
@@ -253,17 +384,17 @@ func TestIntegerIsACallerOfItsOwn(t *testing.T) {
 		},
 	}
 	for name, key := range of {
-		keys := []string{key(nil)}
+		var keys []string
 		for _, principal := range []any{17, 18, -17, 0, 1<<53 - 1, 1<<53 - 2, 1 - 1<<53, "17", "0"} {
+			assert.NotEmpty(t, key(principal), "%s: %v", name, principal)
 			assert.NotContains(t, keys, key(principal), "%s: %v", name, principal)
 			keys = append(keys, key(principal))
 		}
 		assert.Equal(t, key(17), key(json.RawMessage("17.0")), name)
-		assert.Equal(t, key(nil), key(json.RawMessage("9007199254740993")), "%s: it would be that of 2^53", name)
 	}
 }
 
-func TestUsersOfAnIdentityPoolThatNothingTellsApartAreAnonymous(t *testing.T) {
+func TestUsersOfAnIdentityPoolThatNothingTellsApartAreRefused(t *testing.T) {
 	t.Parallel()
 	const user = "AROACKCEVSQ6C2EXAMPLE:CognitoIdentityCredentials"
 	v2 := func(id, identity string, opts ...idempotent.Option) identityOrStatus {
@@ -288,8 +419,7 @@ func TestUsersOfAnIdentityPoolThatNothingTellsApartAreAnonymous(t *testing.T) {
 		return identityOrStatus{found.key, out.StatusCode}
 	}
 	for name, of := range map[string]func(id, identity string, opts ...idempotent.Option) identityOrStatus{"v2": v2, "v1": v1, "url": url} {
-		assert.Equal(t, of("", ""), of(user, ""), name)
-		assert.Equal(t, identityOrStatus{status: 401}, of(user, "", requireTenant), name)
+		assert.Equal(t, identityOrStatus{status: 401}, of(user, ""), name)
 		role := of("AROACKCEVSQ6C2EXAMPLE:ada", "", requireTenant)
 		assert.NotEmpty(t, role.key, name)
 		for _, id := range []string{"AROACKCEVSQ6C2EXAMPLE", user + "2", "AROACKCEVSQ6C2EXAMPLE:cognitoidentitycredentials"} {
@@ -373,7 +503,7 @@ func TestRequestOfNobodyIsRefusedBeforeAnyIO(t *testing.T) {
 			require.ErrorAs(t, a.event().Err, &missing)
 			require.ErrorIs(t, a.event().Err, idempotent.ErrMissingTenant)
 			assert.Equal(t, "charge", missing.Operation)
-			assert.Equal(t, "idempotent: charge: the caller is not identified", missing.Error())
+			assert.Equal(t, "idempotent: charge: the caller is not identified: there is no authorizer", missing.Error())
 		}
 	})
 }
@@ -391,6 +521,9 @@ func TestRequestOfNobodyThatNeedsNoKeyRunsUnprotected(t *testing.T) {
 		assertProblem(t, a.send(ask{key: "k"}), 401, "missing-tenant")
 	})
 }
+
+// The golden events with an authorizer that does not say who the caller is.
+var namelessGolden = []string{"v1-lambda-context", "v2-jwt-without-sub", "v2-lambda-context", "v2-lambda-null"}
 
 // The golden events whose caller the gateway names; of the others nothing does.
 var namedGolden = []string{

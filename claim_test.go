@@ -429,7 +429,8 @@ func TestPartsInAStoreThatReadsNoneAreNeverExecutedOver(t *testing.T) {
 		s := newShop(t)
 		s.put(func(r *store.Record) { completed(r, `{"charge":7}`); r.Result, r.Parts = nil, "3" })
 		s.handler = idempotent.Wrap(s.charge, struct{ store.Store }{s.store},
-			idempotent.WithOperation("shop"), idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
+			idempotent.WithOperation("shop"), idempotent.WithoutFingerprint(),
+			idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
 		_, err := s.handle(1)
 		var unreadable *idempotent.UnreadableError
 		require.ErrorAs(t, err, &unreadable)
@@ -564,6 +565,56 @@ func (f *failingClaims) Claim(ctx context.Context, r store.Record, now time.Time
 	return f.Store.Claim(ctx, r, now)
 }
 
+// repeating is a store that answers the first claim late, and that the network hands the undo of that claim once more, after the
+// next claim.
+type repeating struct {
+	store.Store
+	takes time.Duration
+	undo  *store.Record
+	calls int
+}
+
+func (r *repeating) Claim(ctx context.Context, next store.Record, now time.Time) (store.Record, bool, error) {
+	held, claimed, err := r.Store.Claim(ctx, next, now)
+	switch r.calls++; r.calls {
+	case 1:
+		time.Sleep(r.takes)
+	case 2:
+		undo := *r.undo
+		time.AfterFunc(time.Second, func() { _, _ = r.Store.Delete(context.WithoutCancel(ctx), undo) })
+	}
+	return held, claimed, err
+}
+
+func (r *repeating) Delete(ctx context.Context, seen store.Record) (bool, error) {
+	if r.undo == nil {
+		r.undo = &seen
+	}
+	return r.Store.Delete(ctx, seen)
+}
+
+func TestAClaimThatIsBegunAnewIsNotEndedByTheUndoOfTheFirst(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		records := &repeating{Store: memory.New(), takes: 12 * time.Second} // a machine that was suspended
+		s := newShopOn(t, records, nil)
+		s.do = func(context.Context, order) (receipt, error) {
+			time.Sleep(3 * time.Second)
+			return receipt{Charge: 1}, nil
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
+			assert.NoError(t, err)
+		})
+		time.Sleep(14 * time.Second) // the handler runs, and the copy has come
+		assert.NotNil(t, records.undo, "the first claim took too long")
+		_, err := s.sandbox(nil).handle(1)
+		assert.ErrorIs(t, err, idempotent.ErrInProgress)
+		wg.Wait()
+		assertExecuted(t, s, 1)
+	})
+}
+
 func TestManyDeliveriesAtOnceExecuteOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
@@ -616,7 +667,7 @@ func TestReadOfAResultThatIsNeverAnsweredIsRepeated(t *testing.T) {
 			completed(r, string(records.result))
 			r.Result, r.Parts = nil, "1"
 		})
-		handler := idempotent.Wrap(s.charge, records, idempotent.WithOperation("shop"),
+		handler := idempotent.Wrap(s.charge, records, idempotent.WithOperation("shop"), idempotent.WithoutFingerprint(),
 			idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
 		got, err := handler.Handle(t.Context(), order{ID: "o-1"})
 		require.NoError(t, err)
@@ -661,7 +712,7 @@ func TestReadOfAResultHasTheTimeThatIsLeft(t *testing.T) {
 					completed(r, string(records.result))
 					r.Result, r.Parts = nil, "1"
 				})
-				handler := idempotent.Wrap(s.charge, records, idempotent.WithOperation("shop"),
+				handler := idempotent.Wrap(s.charge, records, idempotent.WithOperation("shop"), idempotent.WithoutFingerprint(),
 					idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
 				ctx, cancel := t.Context(), context.CancelFunc(func() {})
 				if tc.timeout > 0 {

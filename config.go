@@ -45,7 +45,9 @@ type config struct {
 	// The options that the expressions were compiled with.
 	keyPathOptions, fingerprintPathOptions []jmespath.Option
 	partialKey                             bool
+	exactNames, withoutFingerprint         bool
 	digestKey                              []byte
+	maxResult                              int // in bytes, 0 for no limit
 
 	// shared makes records as another program writes them, for a handler whose results have the type out. It is nil for
 	// records of this module's own.

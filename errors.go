@@ -104,10 +104,12 @@ func (*StaleRequestError) outcome() Outcome { return OutcomeStale }
 // MissingTenantError is the data of [ErrMissingTenant].
 type MissingTenantError struct {
 	Operation string
+	// Reason says why nothing identifies the caller.
+	Reason string
 }
 
 func (e *MissingTenantError) Error() string {
-	return fmt.Sprintf("idempotent: %s: %v", e.Operation, ErrMissingTenant)
+	return fmt.Sprintf("idempotent: %s: %v: %s", e.Operation, ErrMissingTenant, e.Reason)
 }
 
 // Is reports whether target is [ErrMissingTenant].

@@ -212,9 +212,9 @@ func ExampleDerivedKey() {
 	fmt.Println(handler.Handle(context.Background(), "order-1"))
 	fmt.Println(handler.Handle(context.Background(), "order-1"))
 	// Output:
-	// Idempotency-Key: 2f3ca994-fd0a-812a-9347-e3a67947e569
+	// Idempotency-Key: e024240c-593d-8eed-b434-86471d98f031
 	//  timeout
-	// Idempotency-Key: 2f3ca994-fd0a-812a-9347-e3a67947e569
+	// Idempotency-Key: e024240c-593d-8eed-b434-86471d98f031
 	// charged <nil>
 }
 

@@ -18,7 +18,9 @@ type wrapped[In, Out any] struct {
 	resolver func(context.Context, Execution, In) (Resolution[Out], error)
 	// keeps reports whether a result is to be stored. If it is nil, every result is.
 	keeps func(Out) bool
-	shape shape[In, Out]
+	// maxResult bounds a stored result, in bytes; 0 means no bound.
+	maxResult int
+	shape     shape[In, Out]
 	// settings are what the protocol has to know of the handler.
 	settings *protocol.Settings
 	// records reads and writes records as another program does, which shares them. It is nil if no program does.
@@ -76,6 +78,7 @@ func (w *work[In, Out]) Execute(ctx context.Context, returned *bool) protocol.En
 		e.Failure = !a.given
 		e.Result, e.ResultErr = w.storedAnswer()
 	}
+	e.Untouched = a.err == nil && !e.Keep && w.shape.untouched(a.out)
 	return e
 }
 
@@ -98,6 +101,10 @@ func (w *work[In, Out]) storedAnswer() (result []byte, err error) {
 // record.
 func (w *work[In, Out]) encoded(result []byte, failed bool) ([]byte, error) {
 	w.result = result
+	if w.maxResult > 0 && len(result) > w.maxResult {
+		w.notEncoded = fmt.Errorf("the result has %d bytes, and WithMaxResult allows %d", len(result), w.maxResult)
+		return nil, w.notEncoded
+	}
 	if w.records == nil {
 		return result, nil
 	}

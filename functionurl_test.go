@@ -77,8 +77,17 @@ func TestCallersOfAFunctionURL(t *testing.T) {
 
 	anonymous := of(func(e *requestURL) { e.RequestContext.Authorizer = nil })
 	assert.NotEqual(t, role, anonymous)
-	assert.Equal(t, anonymous, of(func(e *requestURL) { e.RequestContext.Authorizer.IAM = nil }))
-	assert.Equal(t, anonymous, of(func(e *requestURL) { e.RequestContext.Authorizer.IAM.UserID = "" }))
+	for _, nameless := range []func(e *requestURL){
+		func(e *requestURL) { e.RequestContext.Authorizer.IAM = nil },
+		func(e *requestURL) { e.RequestContext.Authorizer.IAM.UserID = "" },
+	} {
+		e := load[requestURL](t, "url-iam")
+		nameless(&e)
+		id, out, err := identify[requestURL, responseURL](t.Context(), e, true)
+		require.NoError(t, err)
+		assert.Empty(t, id.key)
+		assert.Equal(t, 401, out.StatusCode)
+	}
 }
 
 func TestCookiesOfAFunctionURLAreStoredOnlyIfAsked(t *testing.T) {

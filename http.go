@@ -26,8 +26,9 @@ type HTTP struct {
 	// protect: they always run unprotected, and Wrap refuses them here.
 	RequireKey []string
 
-	// RequireTenant refuses a request with 401 if its caller cannot be identified, and if it carries a key or must
-	// carry one. Without RequireTenant all such callers share one scope. [WithHTTP] lists what identifies a caller; the
+	// RequireTenant refuses a request with 401 if nothing identifies its caller, and if it carries a key or must
+	// carry one. Without RequireTenant all such callers share one scope. A caller whom an authorizer let in without a usable name is
+	// always refused. [WithHTTP] lists what identifies a caller; the
 	// tenant of a function with tenant isolation does so too. With [WithTenant] this field changes nothing, because
 	// WithTenant itself refuses such a request, with 500. Behind a load balancer, and behind a function URL that
 	// everybody may call, nobody can be identified: use WithTenant there.

@@ -280,7 +280,7 @@ func TestPayloadThatIsNoEventIsAnErrorAsInLambda(t *testing.T) {
 	}
 }
 
-func TestKeyFunctionReplacesTheHeaderAndNothingElse(t *testing.T) {
+func TestKeyFunctionReplacesTheHeader(t *testing.T) {
 	t.Parallel()
 	fromBody := idempotent.WithKey(func(e requestV2) (string, error) {
 		if e.Body == "bad" {
@@ -298,9 +298,12 @@ func TestKeyFunctionReplacesTheHeaderAndNothingElse(t *testing.T) {
 	two, _ := send("POST", "k2")
 	put, _ := send("PUT", "k1")
 	assert.NotEqual(t, one.key, two.key)
-	assert.NotEqual(t, one.key, put.key, "the scope stays")
+	assert.Equal(t, one.key, put.key, "a client chooses the method")
+	assert.NotEqual(t, one.fingerprint, put.fingerprint, "but it is another request")
 	assert.NotEqual(t, one.fingerprint, two.fingerprint, "the fingerprint stays")
-	assert.Equal(t, identifyV2(t, ask{body: "k1", key: "k1"}.v2()), one, "the same key is the same key, wherever it comes from")
+	header := identifyV2(t, ask{body: "k1", key: "k1"}.v2())
+	assert.Equal(t, header.fingerprint, one.fingerprint)
+	assert.NotEqual(t, header.key, one.key, "a key of a header counts for one route")
 
 	_, r := send("POST", "")
 	assertProblem(t, r, 400, "missing-key")
@@ -313,8 +316,13 @@ func TestKeyFunctionReplacesTheHeaderAndNothingElse(t *testing.T) {
 		assert.Empty(t, id.key, method)
 		assert.NotEqual(t, 400, r.Status, "%s needs no key", method)
 	}
-	id, _ := send("GET", "k1")
-	assert.Empty(t, id.key)
+	for _, method := range []string{"GET", "HEAD", "OPTIONS", "DELETE"} {
+		id, _ := send(method, "k1")
+		assert.Equal(t, one.key, id.key, "%s with a key is protected", method)
+		id, r := send(method, "bad")
+		assert.Empty(t, id.key)
+		assertProblem(t, r, 400, "invalid-key")
+	}
 }
 
 func TestKeyFunctionThatFailsIsNoMissingKey(t *testing.T) {

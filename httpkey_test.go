@@ -119,7 +119,7 @@ func TestKeyOfAnotherFormatIsRefusedAndToldWhatIsExpected(t *testing.T) {
 			assert.Equal(t, c.detail, r.problem(t)["detail"], family)
 		}
 	}
-	for _, key := range []string{uuid, `"` + uuid + `"`, " " + uuid + " ", uuid + ";a=1"} {
+	for _, key := range []string{uuid, `"` + uuid + `"`, " " + uuid + " ", `"` + uuid + `";a=1`} {
 		one := identifyALB(t, ask{key: key}.alb(), idempotent.WithHTTP(idempotent.HTTP{KeyFormat: idempotent.KeyUUID, MinKey: 36, MaxKey: 36}))
 		assert.Equal(t, identifyALB(t, ask{key: uuid}.alb()), one, "the rules do not change the key")
 	}
@@ -184,6 +184,9 @@ func TestMalformedKeyIsRefusedBeforeAnyIO(t *testing.T) {
 		"escape at the end":            `"abc\"`,
 		"quote in bare text":           `ab"c`,
 		"backslash in bare text":       `ab\c`,
+		"well-formed parameter":        "abc;a=1",
+		"two well-formed parameters":   "abc; a=1;b",
+		"semicolon in bare text":       "order;2",
 		"parameter without a name":     "abc;",
 		"parameter with a bad name":    "abc;1=2",
 		"parameter in capitals":        "abc;A=1",
@@ -223,7 +226,7 @@ func TestSpellingsOfOneKey(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		a := d.open(t)
 		for _, key := range []string{
-			"abc", `"abc"`, " abc ", "\tabc\t", ` "abc" `, "abc;a=1", "abc; a=1;b", `"abc";a="x,y"`, `"abc"; *z=?1`, "abc;p=:YQ==:",
+			"abc", `"abc"`, " abc ", "\tabc\t", ` "abc" `, `"abc";a=1`, `"abc"; a=1;b`, `"abc";a="x,y"`, `"abc"; *z=?1`, `"abc";p=:YQ==:`,
 		} {
 			assert.Equal(t, "charge 1", a.send(ask{key: key}).Body, key)
 		}

@@ -43,11 +43,10 @@
 //
 //	idempotent.Wrap(fulfil, store,
 //		idempotent.WithOperation("fulfil-order"),
-//		idempotent.WithKey(func(o Order) (string, error) { return o.ID, nil }),
-//		idempotent.WithFingerprint(func(o Order) (any, error) { return o, nil }))
+//		idempotent.WithKey(func(o Order) (string, error) { return o.ID, nil }))
 //
-// The caller of such a handler gets the errors of this package, for example [ErrInProgress]. Without a fingerprint,
-// every event with the same key gets the first result, also an event with other content.
+// The caller of such a handler gets the errors of this package, for example [ErrInProgress]. An event with the same key and
+// other content gets [ErrMismatch]; [WithFingerprint] says what counts as the content.
 //
 // The package logs nothing by itself. [WithObserver] reports every delivery.
 //
@@ -98,6 +97,7 @@ func Wrap[In, Out any](handler func(context.Context, In) (Out, error), s store.S
 	f := typedFunctions[In, Out](c, &problems)
 	w := wrapped[In, Out]{handler: handler, resolver: f.resolver, records: c.records, observe: c.observe, disabled: c.disabled}
 	w.shape, w.keeps = shapeOf(c, f, &problems)
+	w.maxResult = c.maxResult
 	w.settings = settingsOf(c)
 	problems.panicIfAny()
 	return &Handler[In, Out]{w}

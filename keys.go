@@ -16,6 +16,8 @@ type keys[In any] struct {
 	operation string
 	// optional lets events without a key run unprotected. partial accepts selections of which a part is missing.
 	optional, partial bool
+	// exactNames is true if the handler tells names of members apart that differ only in case.
+	exactNames bool
 	// digestKey is the secret of digests, nil for none.
 	digestKey []byte
 
@@ -62,11 +64,18 @@ func (k *keys[In]) selected(src *source[In], needed bool) (string, error) {
 	if k.records != nil {
 		return k.sharedKey(selection.JSON(), false, needed)
 	}
-	key, err := fingerprint.Canonical(nil, selection.JSON())
+	key, err := k.canonical(selection.JSON())
 	if err != nil {
 		return "", k.invalid(sourceKeyPath, "has no canonical form", err)
 	}
 	return string(key), nil
+}
+
+func (k *keys[In]) canonical(doc []byte) ([]byte, error) {
+	if k.exactNames {
+		return fingerprint.Canonical(nil, doc)
+	}
+	return fingerprint.CanonicalFolding(nil, doc)
 }
 
 // keyOf asks the user's function for the key.
@@ -126,29 +135,31 @@ func tenantID(ctx context.Context) string {
 	return ""
 }
 
-// selectedFingerprint returns the fingerprint that an option finds. It is empty if there is no such option.
-func (k *keys[In]) selectedFingerprint(src *source[In]) (string, error) {
-	switch {
-	case k.fingerprintPath != nil:
-		selection, err := k.covered(src)
-		if err != nil {
-			return "", err
-		}
-		h := k.newHash("fingerprint")
-		h.String("selection")
-		if err := h.JSON(selection.JSON()); err != nil {
-			return "", k.invalid(sourceFingerprint, "has no canonical form", err)
-		}
-		return h.Text(), nil
-	case k.fingerprint != nil:
+// selectsFingerprint reports whether an option finds what the fingerprint covers.
+func (k *keys[In]) selectsFingerprint() bool { return k.fingerprint != nil || k.fingerprintPath != nil }
+
+// addSelected adds to h what an option finds for the fingerprint.
+func (k *keys[In]) addSelected(h *fingerprint.Hash, src *source[In]) error {
+	if k.fingerprintPath == nil {
 		in, err := src.event()
 		if err != nil {
-			return "", err
+			return err
 		}
-		return k.fingerprintOf(in)
-	default:
-		return "", nil
+		return k.addFingerprintOf(h, in)
 	}
+	selection, err := k.covered(src)
+	if err != nil {
+		return err
+	}
+	h.String("selection")
+	add := h.JSONFolding
+	if k.exactNames {
+		add = h.JSON
+	}
+	if err := add(selection.JSON()); err != nil {
+		return k.invalid(sourceFingerprint, "has no canonical form", err)
+	}
+	return nil
 }
 
 // covered returns what the fingerprint path selects.
@@ -167,21 +178,23 @@ func (k *keys[In]) covered(src *source[In]) (selection jmespath.Value, err error
 	return selection, nil
 }
 
-// fingerprintOf returns the fingerprint of what the user's function selects.
-func (k *keys[In]) fingerprintOf(in In) (string, error) {
+// addFingerprintOf adds to h what the user's function selects.
+func (k *keys[In]) addFingerprintOf(h *fingerprint.Hash, in In) error {
 	covered, err := k.fingerprint(in)
 	if err == nil {
-		h := k.newHash("fingerprint")
 		h.String("value")
 		if err = h.Value(covered); err == nil {
-			return h.Text(), nil
+			return nil
 		}
 	}
-	return "", &RefusedError{Operation: k.operation, Source: optionFingerprint, Err: err}
+	return &RefusedError{Operation: k.operation, Source: optionFingerprint, Err: err}
 }
 
 // sharedKey returns the record key of a selection, or of the whole event, as another program computes it.
 func (k *keys[In]) sharedKey(selection []byte, whole, needed bool) (string, error) {
+	if k.folds(selection) {
+		return "", k.invalid(sourceKeyPath, "has names that differ only in case", nil)
+	}
 	key, err := k.records.key(selection, whole)
 	switch {
 	case err != nil:
@@ -191,6 +204,20 @@ func (k *keys[In]) sharedKey(selection []byte, whole, needed bool) (string, erro
 	default:
 		return key, nil
 	}
+}
+
+// folds reports whether the handler may read JSON in another way than a program that tells names apart which differ only in
+// case.
+func (k *keys[In]) folds(doc []byte) bool {
+	if k.exactNames {
+		return false
+	}
+	_, err := fingerprint.CanonicalFolding(nil, doc)
+	if err == nil {
+		return false
+	}
+	_, err = fingerprint.Canonical(nil, doc)
+	return err == nil
 }
 
 // sharedRequest returns the request of an event with this record key, which another program shares. Without a
@@ -204,7 +231,11 @@ func (k *keys[In]) sharedRequest(key string, src *source[In]) (request, error) {
 	if err != nil {
 		return request{}, err
 	}
-	req.fingerprint, err = k.records.fingerprint(selection.JSON())
+	covered := selection.JSON()
+	if k.folds(covered) {
+		return request{}, k.invalid(sourceFingerprint, "has names that differ only in case", nil)
+	}
+	req.fingerprint, err = k.records.fingerprint(covered)
 	if err != nil {
 		err = k.invalid(sourceFingerprint, err.Error(), err)
 	}

@@ -91,6 +91,7 @@ func (s *shop) wrap(rule func(storetest.Call) storetest.Fault, opts ...idempoten
 	defaults := []idempotent.Option{
 		idempotent.WithOperation("shop"),
 		idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }),
+		idempotent.WithFingerprint(func(o order) (any, error) { return o.ID, nil }), // so that amounts may differ
 		idempotent.WithObserver(s.events.see),
 	}
 	s.handler = idempotent.Wrap(s.charge, s.store, append(defaults, opts...)...)
@@ -161,21 +162,24 @@ func (s *shop) mustRecord() store.Record {
 }
 
 // recordKey learns the record key of order "o-1" from a delivery that never reaches the store.
-func (s *shop) recordKey() string {
+func (s *shop) recordKey() string { return s.claim().Key }
+
+// claim is the record with which a delivery of order "o-1" would claim.
+func (s *shop) claim() store.Record {
 	s.t.Helper()
 	probe := s.sandbox(func(storetest.Call) storetest.Fault { return storetest.Deny })
 	_, err := probe.handle(0)
-	var unavailable *idempotent.StoreUnavailableError
-	require.ErrorAs(s.t, err, &unavailable)
-	return unavailable.RecordKey
+	require.ErrorIs(s.t, err, idempotent.ErrStoreUnavailable)
+	return probe.store.Calls()[0].Next
 }
 
 // put stores a record for order "o-1" as another process would have left it.
 func (s *shop) put(change func(r *store.Record)) store.Record {
 	s.t.Helper()
 	now := time.Now().Truncate(time.Second)
+	claim := s.claim()
 	r := store.Record{
-		Key: s.recordKey(), Status: store.StatusInProgress, Owner: "someone",
+		Key: claim.Key, Fingerprint: claim.Fingerprint, Status: store.StatusInProgress, Owner: "someone",
 		Lease: now.Add(10 * time.Second), Expiry: now.Add(24 * time.Hour), Attempt: 1, CreatedAt: now,
 	}
 	change(&r)

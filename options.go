@@ -71,6 +71,17 @@ func WithStoreIf[Out any](storeIf func(out Out) bool) Option {
 	return userFunc("WithStoreIf", storeIf, func(c *config) { c.user.storeIf = storeIf })
 }
 
+// WithMaxResult bounds what one execution may store, in bytes of the result's JSON text: at least 1. Without it the only bound is
+// that of the store. If a result is larger, the caller gets it all the same, but the record becomes UNKNOWN with the reason
+// result-lost: the effect has happened, and a retry must not repeat it. This holds under every policy. The bound keeps one request
+// from costing thousands of write units; docs/cost.md has the prices.
+func WithMaxResult(bytes int) Option {
+	return optionFunc(func(c *config) error {
+		c.maxResult = bytes
+		return atLeastBytes("WithMaxResult", bytes, 1)
+	})
+}
+
 // WithObserver reports every delivery; package observe has observers for metrics and logs. Without an observer nobody
 // learns why an HTTP handler answers 503 or 500: the cause is in the event and never in the answer. The function runs
 // on the caller's goroutine, after the record was settled. It must be safe for concurrent use. A panic in it is not

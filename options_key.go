@@ -19,9 +19,10 @@ const (
 // an error, the request is refused with [ErrInvalidKey]. The function runs before any I/O and must not modify its
 // argument.
 //
-// On an HTTP handler the function replaces the key header; scope and fingerprint stay as they are. Any other handler
-// has no fingerprint of its own: without [WithFingerprint], an event with a known key and other content gets the first
-// result.
+// On an HTTP handler the function replaces the key header. The key then counts for the caller, the API and the stage, whatever
+// the method and the path: a client chooses those, and could redeem one code once for each spelling of a path. They stay in the
+// fingerprint, so the key on another route is a mismatch. Whatever has a key is protected, also GET, HEAD and OPTIONS; a request
+// of one of these methods that has no body may also have no key.
 func WithKey[In any](key func(in In) (string, error)) Option {
 	return userFunc("WithKey", key, func(c *config) { c.user.key = key })
 }
@@ -31,11 +32,43 @@ func WithOptionalKey() Option {
 	return optionFunc(func(c *config) error { c.optionalKey = true; return nil })
 }
 
-// WithFingerprint computes the fingerprint from what the function returns, encoded as canonical JSON. On an HTTP
-// handler it replaces the default (method, path, query, body). Any other handler has no default, because redeliveries
-// of one event often differ in receipt handles and counts.
+// WithFingerprint computes the fingerprint from what the function returns, encoded as canonical JSON. On an HTTP handler this
+// replaces query and body, and never method, path and [HTTP.FingerprintHeaders]: /accounts/1 and /accounts/2 behind one route
+// are two requests.
+//
+// Without this option, the fingerprint of an HTTP handler is that of [WithHTTP]. Of any other handler it covers
+//
+//   - the whole event, if its type is one of your own
+//   - of events.SQSMessage: the body and the message attributes, without those that carry the context of a trace
+//   - of events.SNSEventRecord and events.SNSEntity: topic, subject, message and attributes, as above
+//   - of events.KinesisEventRecord and events.KinesisRecord: partition key and data
+//   - of events.DynamoDBEventRecord and events.DynamoDBStreamRecord: keys and images, and the name of the event
+//   - of events.EventBridgeEvent (events.CloudWatchEvent): source, detail type and detail
+//
+// Redeliveries have these in common. Any other type of package events, also one that your type embeds, holds ids and times which
+// differ between deliveries: Wrap wants a choice then. JSON texts count by their value, see [WithExactNames].
 func WithFingerprint[In any](fingerprint func(in In) (any, error)) Option {
 	return userFunc("WithFingerprint", fingerprint, func(c *config) { c.user.fingerprint = fingerprint })
+}
+
+// WithoutFingerprint gives a handler that is no HTTP handler no fingerprint: an event with a known key gets the first result,
+// whatever else it says. One id with an amount of 10, and then of 9,000, is answered with "paid 10". Use it if the key is a
+// digest of everything that counts.
+func WithoutFingerprint() Option {
+	return optionFunc(func(c *config) error { c.withoutFingerprint = true; return nil })
+}
+
+// WithExactNames says that the handler tells names of JSON members apart which differ only in case. Package encoding/json does
+// not: it takes {"Code": …} for the field "code", and of two such members the last one. So without this option
+//
+//   - a path of [WithKeyPath] or [WithFingerprintPath] refuses an event with [ErrInvalidKey] if an object on its way has two
+//     such names, or has the name that the path asks for only in another spelling
+//   - a JSON body, or event, with two such names in one object counts for the fingerprint by its bytes and not by its value,
+//     because their order decides what the handler reads
+//
+// Say it if the handler decodes into maps, or with a decoder that folds no case.
+func WithExactNames() Option {
+	return optionFunc(func(c *config) error { c.exactNames = true; return nil })
 }
 
 // WithTenant makes a tenant part of the scope of every key, and so of every [DerivedKey]. On an HTTP handler it
@@ -58,8 +91,11 @@ func WithTenant[In any](tenant func(ctx context.Context, in In) (string, error))
 // allows it. The number 0 and false are content. If the expression fails on an event, the event is refused with
 // [ErrInvalidKey].
 //
-// On an HTTP handler the selection replaces the key header; scope and fingerprint stay as they are. [Handler.Handle]
-// evaluates the expression on the JSON of its argument.
+// The expression selects by exact names. If the event has names that differ only in case, see [WithExactNames].
+//
+// On an HTTP handler the selection replaces the key header, with the scope that [WithKey] describes. An expression that fails on
+// a GET, HEAD or OPTIONS request without a body, say because it decodes the body, selects no key of it. [Handler.Handle] evaluates
+// the expression on the JSON of its argument.
 func WithKeyPath(expression string, opts ...jmespath.Option) Option {
 	return optionFunc(func(c *config) (err error) {
 		c.keyPathSet, c.keyPathOptions = true, opts
@@ -76,7 +112,7 @@ func WithPartialKey() Option {
 }
 
 // WithFingerprintPath computes the fingerprint from what a JMESPath expression selects from the event, as [WithKeyPath]
-// selects the key. AWS Powertools calls this payload validation. If the selection is missing or partly missing, the
+// selects the key. On an HTTP handler it replaces what [WithFingerprint] replaces. AWS Powertools calls this payload validation. If the selection is missing or partly missing, the
 // request is refused with [ErrInvalidKey], because nothing tells then whether the key belongs to it.
 func WithFingerprintPath(expression string, opts ...jmespath.Option) Option {
 	return optionFunc(func(c *config) (err error) {

@@ -14,6 +14,8 @@ type shape[In, Out any] interface {
 	unprotected(src *source[In]) string
 	// answers reports whether out is the answer, if the handler returned it with err.
 	answers(out Out, err error) bool
+	// untouched reports whether a result that is not to be stored says by itself that nothing has happened.
+	untouched(out Out) bool
 	// stored returns the text that a completed record keeps of the handler's answer.
 	stored(a *answer[Out]) ([]byte, error)
 	// present turns a into the answer that the caller gets. If the stored text cannot be decoded, it returns an error

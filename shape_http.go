@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-idempotent/idempotent/fingerprint"
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/gateway"
 	"github.com/go-idempotent/idempotent/internal/httpfield"
@@ -33,12 +34,12 @@ func (s *httpShape[In, Out]) identify(ctx context.Context, src *source[In]) (req
 	switch {
 	case r.Refusal != nil:
 		return request{}, &RefusedError{Operation: s.keys.operation, Source: "WithHTTP", Err: r.Refusal}
-	case neverProtected(r.Method):
+	case neverProtected(r.Method) && !s.keys.selects():
 		return request{}, nil
 	}
 	key, keyErr := s.key(src)
-	if key == "" && keyErr == nil {
-		return request{}, nil
+	if key == "" && keyErr == nil || keyErr != nil && neverProtected(r.Method) && !r.HasBody() {
+		return request{}, nil // an expression about the body fails on a request that has none
 	}
 	// The caller comes before the key: a caller who is not identified is not told what is wrong with the key.
 	if err := s.requireTenant(ctx, r); err != nil {
@@ -58,14 +59,29 @@ func (s *httpShape[In, Out]) identify(ctx context.Context, src *source[In]) (req
 		return request{}, err
 	}
 	h := s.keys.newHash("record key")
-	r.Scope(h, tenantID(ctx), who, key)
-	req := request{recordKey: recordKey(s.keys.operation, h)}
-	req.fingerprint, err = s.keys.selectedFingerprint(src)
-	if req.fingerprint == "" && err == nil {
-		h.Reset("fingerprint")
-		req.fingerprint = r.Fingerprint(h, s.http.FingerprintHeaders)
+	if s.keys.selects() {
+		r.ScopeOfSelected(h, tenantID(ctx), who, key)
+	} else {
+		r.Scope(h, tenantID(ctx), who, key)
 	}
+	req := request{recordKey: recordKey(s.keys.operation, h)}
+	h.Reset("fingerprint")
+	req.fingerprint, err = s.fingerprint(h, src)
 	return req, err
+}
+
+// fingerprint returns the fingerprint of a request. What an option selects replaces query and body, but never the endpoint:
+// /accounts/1 and /accounts/2 behind one route are two requests.
+func (s *httpShape[In, Out]) fingerprint(h *fingerprint.Hash, src *source[In]) (string, error) {
+	r := &src.http
+	if !s.keys.selectsFingerprint() {
+		return r.Fingerprint(h, s.http.FingerprintHeaders, s.keys.exactNames), nil
+	}
+	r.Endpoint(h, s.http.FingerprintHeaders)
+	if err := s.keys.addSelected(h, src); err != nil {
+		return "", err
+	}
+	return h.Text(), nil
 }
 
 // read reads what counts of an event straight from its JSON. If the JSON is too unusual for that, read decodes the
@@ -113,15 +129,21 @@ func (s *httpShape[In, Out]) caller(ctx context.Context, src *source[In]) (gatew
 	return gateway.CallerOf("tenant", tenant), err
 }
 
-// requireTenant refuses a caller who cannot be identified, if the configuration asks for that. A tenant of the
-// invocation is enough, because it has records of its own. A function of [WithTenant] is enough too, because it refuses
-// by itself.
+// requireTenant refuses a caller whom an authorizer let in without a usable name: those must not share a scope. If the
+// configuration asks for it, it also refuses a caller whom nothing identifies; then a tenant of the invocation is enough,
+// because it has records of its own. A function of [WithTenant] is always enough, because it refuses by itself. Keys that another
+// program shares have no callers.
 func (s *httpShape[In, Out]) requireTenant(ctx context.Context, r *gateway.Request) error {
-	named := s.keys.tenant != nil || !r.Caller.Anonymous() || tenantID(ctx) != ""
-	if s.http.RequireTenant && !named {
-		return &MissingTenantError{Operation: s.keys.operation}
+	switch {
+	case s.keys.tenant != nil || s.keys.records != nil:
+		return nil
+	case r.Caller.Unusable():
+		return &MissingTenantError{Operation: s.keys.operation, Reason: "the authorizer gave it no name that tells callers apart"}
+	case s.http.RequireTenant && r.Caller.Anonymous() && tenantID(ctx) == "":
+		return &MissingTenantError{Operation: s.keys.operation, Reason: "there is no authorizer"}
+	default:
+		return nil
 	}
-	return nil
 }
 
 // requestAge refuses a request whose timestamp is too old, or missing. The record of such a request may have expired,
@@ -175,6 +197,16 @@ func (s *httpShape[In, Out]) keeps(out Out) bool {
 		stores = s.http.StoreStatus
 	}
 	return status >= 200 && status <= 599 && stores(status)
+}
+
+// untouched is true for a caller who may not have what it asks for, or not now: nothing has happened yet.
+func (s *httpShape[In, Out]) untouched(out Out) bool {
+	switch s.gateway.Status(out) {
+	case 401, 403, 429:
+		return true
+	default:
+		return false
+	}
 }
 
 // stored encodes the response without the headers that must not be replayed.

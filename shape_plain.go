@@ -3,11 +3,17 @@ package idempotent
 import (
 	"context"
 	"encoding/json"
+
+	"github.com/go-idempotent/idempotent/fingerprint"
 )
 
 // plainShape is the shape of handlers whose events are not HTTP. An option says where their key is, and they return
 // errors as errors.
-type plainShape[In, Out any] struct{ keys *keys[In] }
+type plainShape[In, Out any] struct {
+	keys *keys[In]
+	// payload adds what the fingerprint covers if no option selects it. It is nil for no fingerprint.
+	payload func(h *fingerprint.Hash, src *source[In]) error
+}
 
 func (s *plainShape[In, Out]) identify(ctx context.Context, src *source[In]) (request, error) {
 	key, err := s.keys.selected(src, !s.keys.optional)
@@ -29,11 +35,24 @@ func (s *plainShape[In, Out]) identify(ctx context.Context, src *source[In]) (re
 	}
 	h.String(key)
 	req := request{recordKey: recordKey(s.keys.operation, h)}
-	req.fingerprint, err = s.keys.selectedFingerprint(src)
-	return req, err
+	add := s.payload
+	if s.keys.selectsFingerprint() {
+		add = s.keys.addSelected
+	}
+	if add == nil {
+		return req, nil
+	}
+	h.Reset("fingerprint")
+	if err := add(h, src); err != nil {
+		return request{}, err
+	}
+	req.fingerprint = h.Text()
+	return req, nil
 }
 
 func (*plainShape[In, Out]) answers(_ Out, err error) bool { return err == nil }
+
+func (*plainShape[In, Out]) untouched(Out) bool { return false }
 
 func (*plainShape[In, Out]) stored(a *answer[Out]) ([]byte, error) {
 	if a.wire {

@@ -192,3 +192,23 @@ func TestTheDerivedKeysOfATakeoverAreThoseOfTheRecord(t *testing.T) {
 		assert.Equal(t, []idempotent.NamedKey{{Name: "charge", Key: key}}, s.event().DerivedKeys)
 	})
 }
+
+// Of two deliveries that find one crash at the same time, one makes it UNKNOWN and the other meets it so.
+func TestTwoDeliveriesThatRefuseOneCrashAreToldApart(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, memory.New(), nil, idempotent.WithCrashPolicy(idempotent.Refuse))
+		s.put(crashed)
+		other := s.sandbox(func(c storetest.Call) storetest.Fault {
+			if c.Op == storetest.OpSwap { // it has looked, and the first one is faster
+				time.Sleep(time.Millisecond)
+				_, err := s.handle(5)
+				assert.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+			}
+			return storetest.Pass
+		}, idempotent.WithCrashPolicy(idempotent.Refuse))
+		_, err := other.handle(5)
+		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+		assert.Equal(t, idempotent.SettledUnknown, s.event().Settlement)
+		assert.Empty(t, other.event().Settlement)
+	})
+}

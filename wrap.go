@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/internal/gateway"
 	"github.com/go-idempotent/idempotent/internal/protocol"
+	"github.com/go-idempotent/idempotent/jmespath"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -45,6 +46,9 @@ func newConfig(records store.Store, opts []Option, out reflect.Type, p *problems
 	}
 	if c.user.fingerprint != nil && c.fingerprintPath != nil {
 		p.addf("WithFingerprint and WithFingerprintPath contradict each other: a handler has one fingerprint")
+	}
+	if c.withoutFingerprint && (c.user.fingerprint != nil || c.fingerprintPath != nil) {
+		p.addf("WithoutFingerprint contradicts WithFingerprint and WithFingerprintPath")
 	}
 	if c.effects == Unrepeatable {
 		if c.crashSet && c.crash == Reexecute {
@@ -99,11 +103,22 @@ func typed[F any](option string, f any, p *problems) F {
 
 // keysOf returns what finds the key, the fingerprint and the tenant of an event.
 func keysOf[In, Out any](c *config, f functions[In, Out]) *keys[In] {
-	return &keys[In]{
-		operation: c.operation, optional: c.optionalKey, partial: c.partialKey, digestKey: c.digestKey,
+	k := &keys[In]{
+		operation: c.operation, optional: c.optionalKey, partial: c.partialKey, exactNames: c.exactNames, digestKey: c.digestKey,
 		key: f.key, fingerprint: f.fingerprint, tenant: f.tenant,
 		keyPath: c.keyPath, fingerprintPath: c.fingerprintPath, records: c.records,
 	}
+	if !c.exactNames {
+		k.keyPath, k.fingerprintPath = folding(k.keyPath), folding(k.fingerprintPath)
+	}
+	return k
+}
+
+func folding(path *jmespath.Expression) *jmespath.Expression {
+	if path == nil {
+		return nil
+	}
+	return path.Folding()
 }
 
 // settingsOf returns what the protocol has to know of a handler.
@@ -133,6 +148,9 @@ func shapeOf[In, Out any](c *config, f functions[In, Out], p *problems) (_ shape
 		c.operation = defaultOperation(p)
 	}
 	if isHTTP {
+		if c.withoutFingerprint {
+			p.addf("WithoutFingerprint: an HTTP handler always has a fingerprint, because a route says too little")
+		}
 		c.checkHTTP(p)
 		s := &httpShape[In, Out]{keys: keysOf(c, f), http: c.http, rules: c.http.keyRules(), gateway: family, now: c.now}
 		if f.storeIf != nil {
@@ -153,7 +171,11 @@ func shapeOf[In, Out any](c *config, f functions[In, Out], p *problems) (_ shape
 	if c.httpSet {
 		p.addf("WithHTTP: a handler of %v with response %v is no HTTP handler: %s", in, out, gateway.Supported)
 	}
-	return &plainShape[In, Out]{keys: keysOf(c, f)}, f.storeIf
+	s := &plainShape[In, Out]{keys: keysOf(c, f)}
+	if c.shared == nil && !c.withoutFingerprint && !s.keys.selectsFingerprint() {
+		s.payload = payloadOf[In](c.exactNames, p)
+	}
+	return s, f.storeIf
 }
 
 // defaultOperation returns the name of the Lambda function. An HTTP handler needs no other name, because its scope

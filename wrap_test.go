@@ -121,7 +121,7 @@ func TestResponseOfAGatewayThatIsNotKnownNeedsARuleForItsStatuses(t *testing.T) 
 	type in = events.APIGatewayWebsocketProxyRequest
 	type out = events.APIGatewayProxyResponse
 	handler := func(context.Context, in) (out, error) { return out{StatusCode: 503}, nil }
-	opts := keyed[in]("k")
+	opts := append(keyed[in]("k"), idempotent.WithoutFingerprint())
 	problems := problemsOf(t, func() { idempotent.Wrap(handler, memory.New(), opts...) })
 	require.Len(t, problems, 1)
 	assert.Contains(t, problems[0], "WithStoreIf")

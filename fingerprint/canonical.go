@@ -27,7 +27,15 @@ const (
 // A canonical form is its own canonical form, and at most six times as long as src. Time is linear in the length of
 // src, plus the sorting of keys. dst may be nil and must not overlap src. Canonical is safe for concurrent use.
 func Canonical(dst, src []byte) ([]byte, error) {
-	return canonical(dst, src, false)
+	return canonical(dst, src, exactForm)
+}
+
+// CanonicalFolding is [Canonical] for a reader who takes names of members for equal that differ only in case, as
+// encoding/json does when it decodes into a struct: for such a reader the order of these members decides. An object with two
+// names that are equal under simple Unicode case folding (as [bytes.EqualFold] has it) is a [*SyntaxError]. All other
+// documents have the form that Canonical gives them.
+func CanonicalFolding(dst, src []byte) ([]byte, error) {
+	return canonical(dst, src, foldingForm)
 }
 
 // CanonicalRFC8785 is [Canonical] in strict accordance with RFC 8785: numbers are rounded to IEEE 754 doubles, a number
@@ -35,15 +43,24 @@ func Canonical(dst, src []byte) ([]byte, error) {
 // implementations of the RFC, not to tell requests apart: it takes 9007199254740993 and 9007199254740992 for one
 // amount.
 func CanonicalRFC8785(dst, src []byte) ([]byte, error) {
-	return canonical(dst, src, true)
+	return canonical(dst, src, doublesForm)
 }
 
-func canonical(dst, src []byte, doubles bool) ([]byte, error) {
+// form is a variant of the canonical form.
+type form int
+
+const (
+	exactForm   form = iota
+	foldingForm      // refuses names that are equal under folding
+	doublesForm      // rounds numbers to doubles
+)
+
+func canonical(dst, src []byte, as form) ([]byte, error) {
 	if len(src) > MaxSize {
 		return dst, &SyntaxError{Offset: MaxSize, Reason: reasonSize}
 	}
 	out, room := grow(dst, len(src))
-	p := parser{scanner: scanner{src: src}, base: len(dst), doubles: doubles, order: newOrder(room)}
+	p := parser{scanner: scanner{src: src}, base: len(dst), form: as, order: newOrder(room)}
 	out, err := p.document(out)
 	if err != nil {
 		return dst, err
@@ -74,10 +91,10 @@ func grow(dst []byte, size int) (out, room []byte) {
 type parser struct {
 	scanner
 
-	base    int // length of the output before the document; positions in order count from here
-	depth   int // arrays and objects that are open
-	doubles bool
-	order   *order
+	base  int // length of the output before the document; positions in order count from here
+	depth int // arrays and objects that are open
+	form  form
+	order *order
 }
 
 func (p *parser) document(dst []byte) ([]byte, error) {
@@ -101,7 +118,7 @@ func (p *parser) value(dst []byte) ([]byte, error) {
 	case '"':
 		return p.string(dst)
 	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
-		if p.doubles {
+		if p.form == doublesForm {
 			return p.double(dst)
 		}
 		return p.number(dst)
@@ -163,6 +180,11 @@ func (p *parser) member(dst []byte) ([]byte, error) {
 
 func (p *parser) endObject(dst []byte, start scope) ([]byte, error) {
 	dst = append(dst, '}')
+	if p.form == foldingForm {
+		if folded, found := p.order.firstFolded(start, dst[p.base:]); found {
+			return nil, &SyntaxError{Offset: int(folded), Reason: reasonFolded}
+		}
+	}
 	if duplicate, found := p.order.end(start, dst[p.base:]); found {
 		return nil, &SyntaxError{Offset: int(duplicate), Reason: reasonDuplicate}
 	}

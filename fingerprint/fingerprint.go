@@ -95,9 +95,15 @@ func (h *Hash) String(s string) {
 
 // JSON adds one field, the exact canonical form of a JSON text as [Canonical] writes it. It returns a [*SyntaxError] if
 // there is none; the Hash is then as it was before.
-func (h *Hash) JSON(doc []byte) error {
+func (h *Hash) JSON(doc []byte) error { return h.canonical(doc, exactForm) }
+
+// JSONFolding is [Hash.JSON] with [CanonicalFolding]: it refuses a document in which two names of one object differ only in
+// case. The field is the one that JSON adds.
+func (h *Hash) JSONFolding(doc []byte) error { return h.canonical(doc, foldingForm) }
+
+func (h *Hash) canonical(doc []byte, as form) error {
 	start := len(h.fields)
-	fields, err := Canonical(h.lengthened(0), doc)
+	fields, err := canonical(h.lengthened(0), doc, as)
 	if err != nil {
 		return err
 	}

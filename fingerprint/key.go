@@ -21,6 +21,19 @@ func compareKeys(a, b []byte) int {
 	}
 }
 
+// keyOf returns the key that a canonical text begins with, between its quotes, with its escapes. Folding it is folding the
+// key: each character has one spelling, and no escape sequence becomes another one.
+func keyOf(text []byte) []byte {
+	for i := 1; ; i++ {
+		switch text[i] {
+		case '"':
+			return text[1:i]
+		case '\\':
+			i++
+		}
+	}
+}
+
 // endOfKey sorts a key before those that it is a prefix of.
 const endOfKey = -1
 

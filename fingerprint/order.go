@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/go-idempotent/idempotent/internal/fold"
 )
 
 // order puts the members of objects in order while a document is being written.
@@ -94,6 +96,22 @@ func (o *order) end(s scope, text []byte) (duplicate uint32, found bool) {
 	o.note(s, members, offset(len(text)-1))
 	if o.depth < immediate {
 		o.arrange(s, text)
+	}
+	return 0, false
+}
+
+// firstFolded returns the position in the source of the first key of the object that began with s which is equal to an
+// earlier one, also under folding only, if there is one.
+func (o *order) firstFolded(s scope, text []byte) (source uint32, found bool) {
+	members := o.open[s.open:]
+	if len(members) < 2 {
+		return 0, false
+	}
+	var names fold.Names[[]byte]
+	for _, m := range members {
+		if !names.Add(keyOf(text[m.start:])) {
+			return m.source, true
+		}
 	}
 	return 0, false
 }

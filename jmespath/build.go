@@ -28,6 +28,9 @@ func (s *search) membersOf(object Value) ([]member, error) {
 	if err := s.spend(len(object.text)); err != nil {
 		return nil, err
 	}
+	if err := s.unambiguous(object); err != nil {
+		return nil, err
+	}
 	var all []member
 	for m := object.members(); ; {
 		raw, value, ok := m.next()

@@ -35,6 +35,10 @@ var (
 	// unpack more than WithMaxUnpacked allows.
 	ErrLimit = errors.New("limit")
 
+	// ErrFoldedName is returned by an expression of Expression.Folding when names
+	// that differ only in case make it unclear what a program reads.
+	ErrFoldedName = errors.New("names that differ only in case")
+
 	// ErrFunction is returned when a function given by WithFunction fails.
 	ErrFunction = errors.New("function failed")
 

@@ -84,6 +84,7 @@ type Expression struct {
 	source      string
 	root        node
 	maxUnpacked int
+	folding     bool
 }
 
 // Compile prepares an expression for repeated use. The error is a *CompileError
@@ -107,6 +108,19 @@ func Compile(expression string, options ...Option) (*Expression, error) {
 // String returns the source of the expression.
 func (x *Expression) String() string { return x.source }
 
+// Folding returns the expression for a program that decodes names as encoding/json
+// does: names that differ only in case are one field of a struct (Unicode's simple
+// folding, so "ſ" is an s), and the last such member counts. The expression
+// still selects by exact names. It refuses an object that it looks into if two of
+// its names are equal under folding. And it refuses an object without the name that
+// it looks for but with another spelling of it, unless "||" finds an alternative.
+// Both are ErrFoldedName.
+func (x *Expression) Folding() *Expression {
+	folding := *x
+	folding.folding = true
+	return &folding
+}
+
 // Search evaluates the expression on a JSON document, given as text. A selection
 // without a match is null, not an error; see Value.Presence. Search copies the
 // payload, so the caller may reuse it; the value returned keeps the copy alive.
@@ -125,13 +139,17 @@ func (x *Expression) Search(payload []byte) (Value, error) {
 // where several expressions look at one document.
 //
 // The error is a *SearchError of the kind ErrInvalidType, ErrInvalidValue,
-// ErrLimit or ErrFunction.
+// ErrLimit, ErrFunction or ErrFoldedName.
 func (x *Expression) Evaluate(document Value) (Value, error) {
 	if x.root == nil {
 		return Value{}, nil
 	}
 	s := newSearch(document, x.maxUnpacked)
+	s.folding = x.folding
 	selected, err := s.eval(x.root, document)
+	if err == nil && s.otherSpelling {
+		err = fail(ErrFoldedName, "a name is there only in another spelling")
+	}
 	if err != nil {
 		if failure, ok := errors.AsType[*SearchError](err); ok {
 			failure.Expression = x.source

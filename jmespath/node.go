@@ -27,6 +27,9 @@ func (n field) eval(s *search, on Value) (Value, error) {
 	if err := s.spend(len(on.text)); err != nil {
 		return Value{}, err
 	}
+	if s.folding {
+		return s.fieldFolding(on, n.name)
+	}
 	return on.field(n.name), nil
 }
 
@@ -56,11 +59,16 @@ func (n chain) eval(s *search, on Value) (Value, error) {
 type or struct{ left, right node }
 
 func (n or) eval(s *search, on Value) (Value, error) {
+	before := s.otherSpelling
 	left, err := s.eval(n.left, on)
 	if err != nil || left.truthy() {
 		return left, err
 	}
-	return s.eval(n.right, on)
+	missed := s.otherSpelling
+	s.otherSpelling = before // the other spelling may be what comes next
+	right, err := s.eval(n.right, on)
+	s.otherSpelling = s.otherSpelling || missed && !right.truthy()
+	return right, err
 }
 
 // and is "left && right".

@@ -48,6 +48,9 @@ func (n valuesProjection) eval(s *search, on Value) (Value, error) {
 	if err := s.spend(len(source.text)); err != nil {
 		return Value{}, err
 	}
+	if err := s.unambiguous(source); err != nil {
+		return Value{}, err
+	}
 	var list listBuilder
 	for m := source.members(); ; {
 		_, value, ok := m.next()

@@ -17,6 +17,11 @@ const (
 type search struct {
 	work     int64 // left
 	unpacked int   // left
+
+	folding bool // see Expression.Folding
+	// otherSpelling is true once a name was not found, but another spelling of it,
+	// and no alternative was.
+	otherSpelling bool
 }
 
 func newSearch(document Value, maxUnpacked int) *search {

@@ -29,7 +29,8 @@ import (
 //
 // The format: https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
 func EMF(w io.Writer, opts ...EMFOption) func(context.Context, idempotent.Event) {
-	c := newEMFConfig(w, opts)
+	c := configOf("observe.EMF", w, opts)
+	c.panicIfWrong()
 	t := c.template()
 	var mu sync.Mutex // guards line and w
 	var line []byte
@@ -45,7 +46,7 @@ func EMF(w io.Writer, opts ...EMFOption) func(context.Context, idempotent.Event)
 	}
 }
 
-// EMFOption adjusts [EMF].
+// EMFOption adjusts [EMF] and [AttentionEMF].
 type EMFOption func(*emfConfig)
 
 type emfConfig struct {
@@ -124,22 +125,25 @@ func WithTenant(tenant func(ctx context.Context, e idempotent.Event) string) EMF
 	}
 }
 
-func newEMFConfig(w io.Writer, opts []EMFOption) *emfConfig {
+func configOf(constructor string, w io.Writer, opts []EMFOption) *emfConfig {
 	c := &emfConfig{namespace: "Idempotent"}
 	if w == nil {
-		c.problemf("observe.EMF: the writer is nil")
+		c.problemf("%s: the writer is nil", constructor)
 	}
 	for i, opt := range opts {
 		if opt == nil {
-			c.problemf("observe.EMF: option %d is nil", i+1)
+			c.problemf("%s: option %d is nil", constructor, i+1)
 			continue
 		}
 		opt(c)
 	}
+	return c
+}
+
+func (c *emfConfig) panicIfWrong() {
 	if len(c.problems) > 0 {
 		panic(&idempotent.ConfigError{Problems: c.problems})
 	}
-	return c
 }
 
 func (c *emfConfig) problemf(format string, args ...any) {
@@ -151,7 +155,8 @@ func (c *emfConfig) has(name string) bool {
 	named := func(d dimension) bool { return d.name == name }
 	measured := func(m Metric) bool { return m.Name == name }
 	return name == "_aws" || name == dimensionOperation || name == dimensionTenant ||
-		slices.Contains(properties[:], name) || slices.ContainsFunc(metrics[:], measured) || slices.ContainsFunc(c.dimensions, named)
+		slices.Contains(properties[:], name) || slices.ContainsFunc(metrics[:], measured) ||
+		slices.ContainsFunc(attentionMetrics[:], measured) || slices.ContainsFunc(c.dimensions, named)
 }
 
 // unusable says why CloudWatch takes s neither as a name nor as a value, empty if it does.

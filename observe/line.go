@@ -95,17 +95,21 @@ func appendDefinitions(b []byte, happened set) []byte {
 		if !happened.has(metric(i)) {
 			continue
 		}
-		if comma {
-			b = append(b, ',')
-		}
+		b = appendDefinition(b, comma, m)
 		comma = true
-		b = append(b, `{"Name":"`...)
-		b = append(b, m.Name...)
-		b = append(b, `","Unit":"`...)
-		b = append(b, m.Unit...)
-		b = append(b, `"}`...)
 	}
 	return b
+}
+
+func appendDefinition(b []byte, comma bool, m Metric) []byte {
+	if comma {
+		b = append(b, ',')
+	}
+	b = append(b, `{"Name":"`...)
+	b = append(b, m.Name...)
+	b = append(b, `","Unit":"`...)
+	b = append(b, m.Unit...)
+	return append(b, `"}`...)
 }
 
 func appendProperties(b []byte, ctx context.Context, e *idempotent.Event) []byte {

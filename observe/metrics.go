@@ -8,11 +8,11 @@ import (
 	"github.com/go-idempotent/idempotent"
 )
 
-// Metric is one of the CloudWatch metrics that [EMF] writes.
+// Metric is one of the CloudWatch metrics that [EMF] and [AttentionEMF] write.
 type Metric struct {
 	// Name is what alarms and dashboards call it.
 	Name string
-	// Unit is Count, Milliseconds or Bytes.
+	// Unit is Count, Milliseconds, Seconds or Bytes.
 	Unit string
 }
 

@@ -1,4 +1,5 @@
-// Package observe has observers for [idempotent.WithObserver]: [EMF] for metrics, [Slog] for a log, [All] for several.
+// Package observe has observers for [idempotent.WithObserver]: [EMF] for metrics, [Slog] for a log, [All] for several. What no single
+// invocation can tell, how many records wait for somebody, is for [AttentionEMF].
 package observe
 
 import (

@@ -40,23 +40,32 @@ const (
 type Verdict struct {
 	action Action
 	result []byte
-	// of Failed
+	// response says that the result has to be a response of a gateway.
+	response bool
+	// errorType and message are those of a failure.
 	errorType, message string
 }
 
-// Executed says that the execution had its effect, and that this is its result: what the handler would have returned, as JSON. Of
-// an HTTP handler it is the whole response, in the form of the gateway: {"statusCode":201,"headers":{…},"body":"…"}. A record
-// does not tell what its handler returns: a result of another form leaves requests with an error, and the record has to be deleted.
+// Executed says that the execution had its effect, and that this is its result: what the handler would have returned, as JSON. A
+// record does not tell what its handler returns. A result of another form leaves requests with an error, and nothing but a
+// deletion, after which the effect may repeat, takes it away. For an HTTP handler use [Responded], which looks at the form.
 func Executed(result []byte) Verdict {
 	return Verdict{action: ActionExecuted, result: bytes.Clone(result)}
+}
+
+// Responded is [Executed] of an HTTP handler, whose result is the whole response in the form of its gateway:
+// {"statusCode":201,"headers":{"content-type":"application/json"},"body":"{}"}. The status is from 200 to 599; headers,
+// multiValueHeaders, cookies, body and isBase64Encoded may be left out.
+func Responded(response []byte) Verdict {
+	return Verdict{action: ActionExecuted, result: bytes.Clone(response), response: true}
 }
 
 // NotExecuted says that the execution had no effect and will have none. The next request executes.
 func NotExecuted() Verdict { return Verdict{action: ActionNotExecuted} }
 
 // Failed says that the execution failed for good, without an effect that counts. Requests get an error of this type and with this
-// message, as if the handler had returned it marked with idempotent.Terminal. An HTTP handler answers with its own error
-// response for that; to store a response of your choice use [Executed].
+// message, as if the handler had returned it marked with idempotent.Terminal. A gateway answers an error of its function with a
+// 502: to let clients of an HTTP handler know what failed, use [Responded] with a response that says so.
 func Failed(errorType, message string) Verdict {
 	// The form in which Lambda reports errors, and in which a handler stores them.
 	text, _ := json.Marshal(struct { //nolint:errchkjson // two texts

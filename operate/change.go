@@ -53,7 +53,7 @@ func allowed(r store.Record, action Action, now time.Time) error {
 	case r.Owner == "" && r.Status != store.StatusUnknown:
 		return fmt.Errorf("%w, which wrote it; nothing was changed", ErrForeign)
 	case state == StateInProgress:
-		return &LiveError{Until: r.Lease}
+		return &LiveError{Until: r.ProtectedUntil()}
 	case state == StateOther:
 		return refused
 	case action == ActionDelete:
@@ -75,7 +75,7 @@ func (o *Operator) next(seen store.Record, v Verdict, a Act, now time.Time) stor
 	r.Owner = rand.Text()
 	r.SettledBy, r.SettledReason, r.SettledAt = a.By, a.Why, now.Truncate(time.Millisecond)
 	r.Attention, r.AttentionAt, r.Derived = "", time.Time{}, nil
-	if kept := roundUp(now.Add(o.retention)); r.Expiry.Before(kept) {
+	if kept := store.RoundUp(now.Add(o.retention), time.Second); r.Expiry.Before(kept) {
 		r.Expiry = kept
 	}
 	switch v.action {
@@ -92,15 +92,6 @@ func (o *Operator) next(seen store.Record, v Verdict, a Act, now time.Time) stor
 		r.Lease = now.Truncate(time.Millisecond)
 	}
 	return r
-}
-
-// roundUp rounds an expiry up to what stores keep.
-func roundUp(t time.Time) time.Time {
-	down := t.Truncate(time.Second)
-	if down.Equal(t) {
-		return down
-	}
-	return down.Add(time.Second)
 }
 
 func (o *Operator) swap(ctx context.Context, seen, next store.Record) error {
@@ -178,8 +169,8 @@ func (o *Operator) changed(held store.Record, found bool) error {
 
 // same reports whether a record is the one that was shown.
 func same(held, seen store.Record) bool {
-	return held.Status == seen.Status && held.Owner == seen.Owner && held.Lease.Equal(seen.Lease) &&
-		held.Expiry.Equal(seen.Expiry) && held.Reason == seen.Reason
+	return held.Status == seen.Status && held.Owner == seen.Owner && held.Reason == seen.Reason &&
+		held.Lease.Equal(seen.Lease)
 }
 
 func snapshot(r store.Record, now time.Time) Snapshot {

@@ -2,6 +2,7 @@ package operate
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"unicode"
@@ -54,6 +55,9 @@ func (v Verdict) check() error {
 		if !utf8.Valid(v.result) || !json.Valid(v.result) {
 			return &InputError{Field: "result", Problem: fmt.Sprintf("of %d bytes is no JSON", len(v.result))}
 		}
+		if v.response {
+			return checkResponse(v.result)
+		}
 	case ActionFailed:
 		if problem := problemOf(v.errorType, maxBy); problem != "" {
 			return &InputError{Field: "error type", Problem: problem}
@@ -61,6 +65,28 @@ func (v Verdict) check() error {
 		if problem := problemOf(v.message, maxMessage); problem != "" {
 			return &InputError{Field: "error message", Problem: problem}
 		}
+	}
+	return nil
+}
+
+// checkResponse finds what no gateway takes for a response. Errors do not quote it.
+func checkResponse(text []byte) error {
+	var r struct {
+		StatusCode        int                 `json:"statusCode"`
+		Headers           map[string]string   `json:"headers"`
+		MultiValueHeaders map[string][]string `json:"multiValueHeaders"`
+		Cookies           []string            `json:"cookies"`
+		Body              string              `json:"body"`
+		IsBase64Encoded   bool                `json:"isBase64Encoded"`
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
+			return &InputError{Field: "result", Problem: "is no response of a gateway: " + wrong.Field + " has another type"}
+		}
+		return &InputError{Field: "result", Problem: "is no response of a gateway: it is no object"}
+	}
+	if r.StatusCode < 200 || r.StatusCode > 599 {
+		return &InputError{Field: "result", Problem: fmt.Sprintf("is no response of a gateway: statusCode %d is not from 200 to 599", r.StatusCode)}
 	}
 	return nil
 }

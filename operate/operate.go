@@ -30,6 +30,7 @@
 package operate
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"reflect"
@@ -147,7 +148,7 @@ func (o *Operator) Result(ctx context.Context, s Shown) ([]byte, error) {
 		if r.Seal != "" && !r.Sealed(r.Result) {
 			return nil, &store.UnreadableError{Reason: "its result is not the one that was committed"}
 		}
-		return append([]byte(nil), r.Result...), nil
+		return bytes.Clone(r.Result), nil
 	}
 	reader, ok := o.store.(store.ResultReader)
 	if !ok {

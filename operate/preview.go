@@ -31,7 +31,7 @@ func preview(seen, next store.Record, v Verdict) []string {
 	case ActionNotExecuted, ActionRelease:
 		p = []string{
 			fmt.Sprintf("The record is kept as released until %s.", until),
-			fmt.Sprintf("The next %s runs the handler, whatever its crash policy, as attempt %d.", request, max(seen.Attempt, 1)+1),
+			fmt.Sprintf("The next %s runs the handler, whatever its crash policy, as attempt %d.", request, 1+max(1, seen.Attempt)),
 			"If the execution before had its effect after all, the effect is repeated, with the same derived keys.",
 			"If the execution before comes back, its caller is told that another one has taken over.",
 		}

@@ -146,12 +146,25 @@ func (r Record) Lapsed(now time.Time) bool {
 	return r.Reason == ReasonReleased || r.leaseOver(now)
 }
 
-// leaseOver reports whether the lease has ended. It outranks the expiry, which decides only where there is no lease.
-func (r Record) leaseOver(now time.Time) bool {
+// leaseOver reports whether the lease of an in-progress record has ended.
+func (r Record) leaseOver(now time.Time) bool { return Reached(r.ProtectedUntil(), now) }
+
+// ProtectedUntil is the end of what protects an in-progress record, unless it was released. The lease outranks the expiry, which
+// decides only where there is no lease.
+func (r Record) ProtectedUntil() time.Time {
 	if r.Lease.IsZero() {
-		return Reached(r.Expiry, now)
+		return r.Expiry
 	}
-	return Reached(r.Lease, now)
+	return r.Lease
+}
+
+// RoundUp rounds an instant up to a unit: leases to the millisecond, expiries to the second, which is what stores keep.
+func RoundUp(t time.Time, unit time.Duration) time.Time {
+	down := t.Truncate(unit)
+	if down.Equal(t) {
+		return down
+	}
+	return down.Add(unit)
 }
 
 // Reached reports whether a period that ends at end is over at the instant now. At its end a period is over. It is the one

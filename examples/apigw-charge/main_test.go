@@ -211,7 +211,7 @@ func TestASecretThatCannotBeUsedEndsTheProcess(t *testing.T) {
 func serveSecrets(t *testing.T, id, text string) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		var asked struct{ SecretId string } //nolint:revive,staticcheck // the name of the API
+		var asked struct{ SecretId string }
 		err := json.NewDecoder(req.Body).Decode(&asked)
 		w.Header().Set("Content-Type", "application/x-amz-json-1.1")
 		if err != nil || req.Header.Get("X-Amz-Target") != "secretsmanager.GetSecretValue" || asked.SecretId != id {

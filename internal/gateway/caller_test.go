@@ -36,6 +36,7 @@ func TestCallerIsWhomTheStrongestSourceNames(t *testing.T) {
 		{CallerOf("lambda-number", "7"), partPrincipalNumber},
 		{CallerOf("cognito-identity", "i"), partIdentity},
 		{CallerOf("iam", "1", "AIDA"), partUser},
+		{CallerOf(unusable), partAccount}, // an account without a user
 		{CallerOf("api-key", "k"), partAPIKey},
 		{CallerOf("anonymous"), 0},
 	} {
@@ -81,10 +82,10 @@ func TestSessionsOfARoleAreOneCaller(t *testing.T) {
 }
 
 // All of them have the same role and the same name of a session.
-func TestUsersOfAnIdentityPoolAreAnonymousWithoutTheirIdentity(t *testing.T) {
+func TestUsersOfAnIdentityPoolAreNotToldApartWithoutTheirIdentity(t *testing.T) {
 	t.Parallel()
 	const user = "AROAX:CognitoIdentityCredentials"
-	assert.True(t, callerIn(texts{partAccount: "1", partUser: user}).Anonymous())
+	assert.True(t, callerIn(texts{partAccount: "1", partUser: user}).Unusable())
 	assert.Equal(t, CallerOf("cognito-identity", "i"), callerIn(texts{partAccount: "1", partUser: user, partIdentity: "i"}))
 }
 
@@ -93,6 +94,8 @@ func TestCallerThatWasNeverReadIsAnonymous(t *testing.T) {
 	assert.True(t, Caller{}.Anonymous())
 	assert.True(t, CallerOf(anonymous).Anonymous())
 	assert.False(t, CallerOf("tenant", "").Anonymous())
+	assert.False(t, CallerOf(unusable).Anonymous())
+	assert.False(t, Caller{}.Unusable())
 }
 
 // From 2^53 on, two integers may be one number once they are decoded.
@@ -103,9 +106,9 @@ func TestPrincipalIsATextOrAnIntegerBelow2To53(t *testing.T) {
 		`"p"`: CallerOf("lambda", "p"), `"7"`: CallerOf("lambda", "7"),
 		`7`: CallerOf("lambda-number", "7"), `7.0`: CallerOf("lambda-number", "7"), `-0`: CallerOf("lambda-number", "0"),
 		`-9007199254740991`: CallerOf("lambda-number", "-9007199254740991"),
-		`9007199254740992`:  CallerOf(anonymous), `-9007199254740993`: CallerOf(anonymous), `7.5`: CallerOf(anonymous),
-		`1e300`: CallerOf(anonymous), `""`: CallerOf(anonymous), `null`: CallerOf(anonymous), `true`: CallerOf(anonymous),
-		`["a"]`: CallerOf(anonymous), `{"a":1}`: CallerOf(anonymous),
+		`9007199254740992`:  CallerOf(unusable), `-9007199254740993`: CallerOf(unusable), `7.5`: CallerOf(unusable),
+		`1e300`: CallerOf(unusable), `""`: CallerOf(unusable), `null`: CallerOf(anonymous), `true`: CallerOf(unusable),
+		`["a"]`: CallerOf(unusable), `{"a":1}`: CallerOf(unusable),
 	} {
 		var e events.APIGatewayProxyRequest
 		assert.NoError(t, json.Unmarshal([]byte(`{"requestContext":{"authorizer":{"principalId":`+principal+`}}}`), &e))

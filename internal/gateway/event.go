@@ -14,6 +14,8 @@ type event struct {
 	hasMulti bool
 	body     []byte
 	isBase64 bool
+	// authorized is true if an authorizer let the caller in without a name for it.
+	authorized bool
 	// room is memory for headers.
 	room headerRoom
 }
@@ -53,9 +55,11 @@ const (
 	partIdentity
 	partAccount
 	partUser
+	partUserARN
 	partAPIKey
 	textParts // every part above is a text
 
+	partAuthorizer // that there is one, and not what it is
 	partBody
 	partBase64
 	partHeaders

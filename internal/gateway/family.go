@@ -67,6 +67,7 @@ func (f *Family[In, Out]) Scan(payload []byte, r *Request) bool {
 // Read reads a request from its decoded event.
 func (f *Family[In, Out]) Read(in In, r *Request) {
 	*r = Request{event: f.read(in, f.names)}
+	r.event.authorized = r.event.authorized && !r.event.named()
 	f.complete(r)
 }
 

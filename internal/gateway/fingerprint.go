@@ -10,15 +10,29 @@ import (
 
 // Fingerprint digests method, path, query and body of r, and those headers that count, with h. It returns the text of the
 // digest. Ids, times, and headers that differ between deliveries of one request have no part in it. headers are in lower
-// case, and their order counts, so callers sort them.
+// case, and their order counts, so callers sort them. exact says that the handler tells names apart that differ only in case.
 //
 // Digests are stored. What is added here, and in which order, must never change.
-func (r *Request) Fingerprint(h *fingerprint.Hash, headers []string) string {
+func (r *Request) Fingerprint(h *fingerprint.Hash, headers []string, exact bool) string {
 	h.String("http")
 	h.String(r.Method)
 	h.String(r.Path)
 	r.query.digest(h)
-	r.digestBody(h)
+	r.digestBody(h, exact)
+	r.digestHeaders(h, headers)
+	return h.Text()
+}
+
+// Endpoint adds to h what the fingerprint of every request covers, also where the handler selects the rest: method and path, and
+// those headers that count.
+func (r *Request) Endpoint(h *fingerprint.Hash, headers []string) {
+	h.String("endpoint")
+	h.String(r.Method)
+	h.String(r.Path)
+	r.digestHeaders(h, headers)
+}
+
+func (r *Request) digestHeaders(h *fingerprint.Hash, headers []string) {
 	for _, name := range headers {
 		h.String(name)
 		values := r.event.headers.of(name)
@@ -27,19 +41,35 @@ func (r *Request) Fingerprint(h *fingerprint.Hash, headers []string) string {
 			h.String(value)
 		}
 	}
-	return h.Text()
 }
 
-// digestBody adds a JSON body by its value, and any other body by its bytes. A body that claims to be JSON but is not counts
-// by its bytes; to refuse it is the business of the handler. A tag behind the body says which of the two it was. It cannot
-// stand before the body, because only reading the body tells.
-func (r *Request) digestBody(h *fingerprint.Hash) {
+func (r *Request) digestBody(h *fingerprint.Hash, exact bool) {
 	body := r.event.decodedBody()
-	if r.mayBeJSON() && h.JSON(body) == nil {
-		h.String("json")
+	if r.mayBeJSON() {
+		DigestJSON(h, body, exact)
 		return
 	}
-	h.Bytes(body)
+	digestBytes(h, body)
+}
+
+// DigestJSON adds to h a text by its value if it is JSON, and any other text by its bytes. A text that claims to be JSON but is
+// not counts by its bytes; to refuse it is the business of the handler. So does JSON with names that differ only in case, unless
+// the handler is exact: the order of these members decides what a decoder makes of it. A tag behind the text says which of the
+// two it was. It cannot stand before the text, because only reading it tells.
+func DigestJSON(h *fingerprint.Hash, text []byte, exact bool) {
+	add := h.JSONFolding
+	if exact {
+		add = h.JSON
+	}
+	if add(text) != nil {
+		digestBytes(h, text)
+		return
+	}
+	h.String("json")
+}
+
+func digestBytes(h *fingerprint.Hash, text []byte) {
+	h.Bytes(text)
 	h.String("bytes")
 }
 

@@ -36,8 +36,11 @@ func readFunctionURL(e events.LambdaFunctionURLRequest, names []string) event {
 		partDomain:       c.DomainName,
 		partDomainPrefix: c.DomainPrefix,
 	}
-	if a := c.Authorizer; a != nil && a.IAM != nil {
-		v.text[partAccount], v.text[partUser] = a.IAM.AccountID, a.IAM.UserID
+	if a := c.Authorizer; a != nil {
+		v.authorized = true
+		if a.IAM != nil {
+			v.text[partAccount], v.text[partUser], v.text[partUserARN] = a.IAM.AccountID, a.IAM.UserID, a.IAM.UserARN
+		}
 	}
 	return v
 }

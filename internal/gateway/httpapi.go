@@ -32,6 +32,8 @@ var membersOfFormat2 = []member{
 	{"rawQueryString", partRawQuery},
 	{"requestContext.authorizer.iam.accountId", partAccount},
 	{"requestContext.authorizer.iam.userId", partUser},
+	{"requestContext.authorizer.iam.userArn", partUserARN},
+	{"requestContext.authorizer", partAuthorizer},
 }
 
 // readHTTPAPI reads membersOfHTTPAPI from a decoded event. The event has an authorizer only if its route has one. A Lambda
@@ -51,13 +53,14 @@ func readHTTPAPI(e events.APIGatewayV2HTTPRequest, names []string) event {
 	if c.Authorizer == nil {
 		return v
 	}
+	v.authorized = true
 	v.principal(c.Authorizer.Lambda["principalId"])
 	if jwt := c.Authorizer.JWT; jwt != nil {
 		v.text[partIssuer], v.text[partSubject] = jwt.Claims["iss"], jwt.Claims["sub"]
 	}
 	if iam := c.Authorizer.IAM; iam != nil {
 		v.text[partIdentity] = iam.CognitoIdentity.IdentityID
-		v.text[partAccount], v.text[partUser] = iam.AccountID, iam.UserID
+		v.text[partAccount], v.text[partUser], v.text[partUserARN] = iam.AccountID, iam.UserID, iam.UserARN
 	}
 	return v
 }

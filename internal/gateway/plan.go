@@ -203,6 +203,10 @@ func (p *planner) take(n *node, as part, t reflect.Type) bool {
 		if t != special.from {
 			return false
 		}
+	} else if as == partAuthorizer {
+		if n.kind != kindObject {
+			return false
+		}
 	} else if n.kind != kindText && n.kind != kindAny {
 		return false
 	}

@@ -44,6 +44,9 @@ var (
 // result is nil for a header that was not sent, and for one that [Settings] does not name.
 func (r *Request) Header(name string) []string { return r.event.headers.of(name) }
 
+// HasBody reports whether the request has a body that is not empty. It must be called before Forget.
+func (r *Request) HasBody() bool { return len(r.event.body) > 0 }
+
 // Forget drops the body of the event. It may be large, and nothing needs it once [Request.Fingerprint] has been called.
 func (r *Request) Forget() { r.event.body = nil }
 

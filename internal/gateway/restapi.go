@@ -24,6 +24,8 @@ var membersOfRESTAPI = slices.Concat(membersOfAll, membersOfFormat1, []member{
 	{"requestContext.identity.cognitoIdentityId", partIdentity},
 	{"requestContext.identity.accountId", partAccount},
 	{"requestContext.identity.caller", partUser},
+	{"requestContext.identity.userArn", partUserARN},
+	{"requestContext.authorizer", partAuthorizer},
 	{"requestContext.identity.apiKeyId", partAPIKey},
 })
 
@@ -57,9 +59,13 @@ func readRESTAPI(e events.APIGatewayProxyRequest, names []string) event {
 		partIdentity:  c.Identity.CognitoIdentityID,
 		partAccount:   c.Identity.AccountID,
 		partUser:      c.Identity.Caller,
+		partUserARN:   c.Identity.UserArn,
 		partAPIKey:    c.Identity.APIKeyID,
 	}
 	v.principal(c.Authorizer["principalId"])
+	for _, member := range c.Authorizer {
+		v.authorized = v.authorized || member != nil
+	}
 	return v
 }
 

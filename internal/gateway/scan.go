@@ -9,7 +9,9 @@ func (p *plan) scan(payload []byte, e *event) bool {
 	s := scanner{tokens: tokens{text: payload}, event: e}
 	e.headers = e.room.headers(p.names)
 	s.space()
-	return s.object(p.root)
+	ok := s.object(p.root)
+	e.authorized = e.authorized && !e.named()
+	return ok
 }
 
 // scanner walks through the JSON of an event. Each of its methods takes the value at the position, and reports false to give
@@ -52,12 +54,16 @@ func (s *scanner) value(n *node) bool {
 }
 
 func (s *scanner) object(n *node) bool {
+	s.event.authorized = s.event.authorized || n.part == partAuthorizer && n.folds
 	var seen uint64
 	more, ok := s.open('{', '}')
 	for more && ok {
 		name, named := s.name()
 		if !named {
 			return false
+		}
+		if n.part == partAuthorizer && s.peek() != 'n' {
+			s.event.authorized = true // a map of nulls is none
 		}
 		child, known := n.member(name, &seen)
 		if !known || !s.value(child) {

@@ -13,14 +13,7 @@ import (
 // Digests are stored. What is added here, and in which order, must never change.
 func (r *Request) Scope(h *fingerprint.Hash, tenantID string, who Caller, key string) {
 	h.String("http")
-	h.String(tenantID)
-	h.String(who.source)
-	h.String(strconv.Itoa(who.count))
-	for _, part := range who.parts[:who.count] {
-		h.String(part)
-	}
-	h.String(r.API)
-	h.String(r.Stage)
+	r.caller(h, tenantID, who)
 	h.String(r.Method)
 	if r.Route != "" {
 		h.String("route")
@@ -30,4 +23,23 @@ func (r *Request) Scope(h *fingerprint.Hash, tenantID string, who Caller, key st
 		h.String(r.Path)
 	}
 	h.String(key)
+}
+
+// ScopeOfSelected is [Request.Scope] for a key that the handler selects from the event. Method, route and path do not count: a
+// client chooses them, and whoever spells a path in eight ways must not have eight keys.
+func (r *Request) ScopeOfSelected(h *fingerprint.Hash, tenantID string, who Caller, key string) {
+	h.String("http selected")
+	r.caller(h, tenantID, who)
+	h.String(key)
+}
+
+func (r *Request) caller(h *fingerprint.Hash, tenantID string, who Caller) {
+	h.String(tenantID)
+	h.String(who.source)
+	h.String(strconv.Itoa(who.count))
+	for _, part := range who.parts[:who.count] {
+		h.String(part)
+	}
+	h.String(r.API)
+	h.String(r.Stage)
 }

@@ -21,9 +21,8 @@ func (r *Request) ScopeParts(tenantID string, who Caller) []ScopePart {
 	add("API", r.API)
 	add("stage", r.Stage)
 	add("method", r.Method)
-	if r.Route != "" {
-		add("route", r.Route)
-	} else {
+	add("route", r.Route)
+	if r.Route == "" {
 		add("path", r.Path)
 	}
 	return parts

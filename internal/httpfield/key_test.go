@@ -26,7 +26,7 @@ const (
 )
 
 var grammarField = regexp.MustCompile(
-	`^[ \t]*(?:(` + grammarString + `)|(` + grammarBare + `))((?:` + grammarParameter + `)*)[ \t]*$`)
+	`^[ \t]*(?:(` + grammarBare + `)|(` + grammarString + `)((?:` + grammarParameter + `)*))[ \t]*$`)
 
 // readField is how a reader of the RFC understands the header. Sure is false where the RFC leaves it to the reader: what
 // is in a byte sequence or a display string.
@@ -35,9 +35,9 @@ func readField(field string) (key string, ok, sure bool) {
 	if m == nil {
 		return "", false, true
 	}
-	key = m[2]
-	if m[1] != "" {
-		key = strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(m[1][1 : len(m[1])-1])
+	key = m[1]
+	if m[2] != "" {
+		key = strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(m[2][1 : len(m[2])-1])
 	}
 	sure = !strings.Contains(m[3], "=:") && !strings.Contains(m[3], `%"`)
 	return key, len(key) >= 1 && len(key) <= 255, sure
@@ -50,8 +50,8 @@ var defaultRules = KeyRules{Min: 1, Max: MaxKey}
 func FuzzParseKey(f *testing.F) {
 	for _, seed := range []string{
 		"abc", `"abc"`, `"a\"b\\c"`, "abc;a=1", `"abc";a="x,y;z";b`, "abc,abc", "", `""`, "abc;", `"abc"x`, "a b", "\tabc ",
-		"8e03978e-40d5-43e8-bc93-6894a57f9324", "dGVzdA==", "https://a.b/c?d=e", "k;p=:YQ==:", "k;p=@1", `k;p=%"f%c3%bc"`, "k;p=?1", "k;p=-1.5",
-		strings.Repeat("k", 255), strings.Repeat("k", 256), "schlüssel", "a\x00b", "k;p=1.", "k;p=1234567890123456",
+		"8e03978e-40d5-43e8-bc93-6894a57f9324", "dGVzdA==", "https://a.b/c?d=e", "k;p=1", `"k";p=:YQ==:`, `"k";p=@1`, `"k";p=%"f%c3%bc"`, `"k";p=?1`, `"k";p=-1.5`,
+		strings.Repeat("k", 255), strings.Repeat("k", 256), "schlüssel", "a\x00b", `"k";p=1.`, `"k";p=1234567890123456`,
 	} {
 		f.Add(seed, `"`+seed+`"`)
 	}
@@ -102,7 +102,9 @@ func TestParseKeySaysWhatIsWrongWithoutTheKey(t *testing.T) {
 		"hüsh":                     "ASCII",
 		`hu"sh`:                    "quote",
 		`hu\sh`:                    "backslash",
-		"hush;":                    "parameters",
+		"hush;":                    "semicolon",
+		"hush;a=1":                 "semicolon",
+		`"hush";A=1`:               "parameters",
 		`"hush`:                    "structured string",
 		strings.Repeat("hush", 64): "longer than 255",
 	} {
@@ -126,7 +128,7 @@ func TestKeyKeepsToItsRules(t *testing.T) {
 	}{
 		"lengths": {
 			KeyRules{Min: 3, Max: 5},
-			[]string{"abc", "abcde", `"abc"`, `"a\"bc"`, "abc;p=long-parameter"},
+			[]string{"abc", "abcde", `"abc"`, `"a\"bc"`, `"abc";p=long-parameter`},
 			map[string]string{
 				"ab": "is shorter than 3 characters", `"ab"`: "is shorter than 3 characters", `"a\""`: "is shorter than 3 characters",
 				"abcdef": "is longer than 5 characters", `"abcdef"`: "is longer than 5 characters", `""`: "is empty",

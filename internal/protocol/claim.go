@@ -77,7 +77,8 @@ func (d *Delivery) tryClaim(ctx context.Context) (r Result, taken move, claimed 
 			}
 			return d.giveUp(ctx, &f, f.cause, end), m, false
 		}
-		if m.kind == moveRefuse && (won || refusedBy(m, held)) {
+		won = won || m.refused(held) // and the reply was lost
+		if won && m.kind == moveRefuse {
 			d.Report.Settlement = Unknown
 			return Result{Outcome: UnknownOutcome, Reason: m.next.Reason}, m, false
 		}
@@ -106,10 +107,10 @@ func (d *Delivery) tryClaim(ctx context.Context) (r Result, taken move, claimed 
 	return d.giveUp(ctx, &f, errRestless, end), m, false
 }
 
-// refusedBy reports whether a record is what a move made of it whose reply was lost. The owner in it is not ours, so the instant
-// tells.
-func refusedBy(m move, held store.Record) bool {
-	return held.Status == store.StatusUnknown && held.Owner == m.next.Owner && held.AttentionAt.Equal(m.next.AttentionAt)
+// refused reports whether a record is what the move has made of it, UNKNOWN. The owner in it is not ours, so the instant tells.
+func (m move) refused(held store.Record) bool {
+	return m.kind == moveRefuse && held.Status == store.StatusUnknown && held.Owner == m.next.Owner &&
+		held.AttentionAt.Equal(m.next.AttentionAt)
 }
 
 // giveUp ends a claim that the store could not decide. What may have been applied of it is undone.

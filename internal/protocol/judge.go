@@ -103,9 +103,5 @@ func (d *Delivery) sameRequest(held store.Record) (Result, bool) {
 
 // inProgress is the result of a delivery that meets a running execution.
 func inProgress(held store.Record, now time.Time) Result {
-	end := held.Lease
-	if end.IsZero() {
-		end = held.Expiry
-	}
-	return Result{Outcome: InProgress, RetryAfter: max(end.Sub(now), 0)}
+	return Result{Outcome: InProgress, RetryAfter: max(held.ProtectedUntil().Sub(now), 0)}
 }

@@ -43,6 +43,8 @@ func (s *Settings) endingOf(ctx context.Context, e Ended) ending {
 		// Whatever it made of it: many clients report the end of a context by an error of their own, and a handler may
 		// answer it with a 504.
 		return ending{fate: fateUnknown, reason: store.ReasonInterrupted}
+	case e.Untouched:
+		return ending{fate: fateRelease}
 	case e.Err == nil:
 		return s.failed(store.ReasonNotStored)
 	case interrupted(ctx, e.Err):

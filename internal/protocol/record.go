@@ -84,7 +84,7 @@ func (d *Delivery) expiryInProgress(lease time.Time) time.Time {
 }
 
 // leaseEnd rounds a lease up to what stores keep.
-func leaseEnd(t time.Time) time.Time { return roundUp(t, time.Millisecond) }
+func leaseEnd(t time.Time) time.Time { return store.RoundUp(t, time.Millisecond) }
 
 // expiryAt rounds an expiry up to what stores keep, and never lets it come before the end of the lease: DynamoDB's TTL
 // must not delete a record that still protects an execution.
@@ -92,13 +92,5 @@ func expiryAt(t, lease time.Time) time.Time {
 	if t.Before(lease) {
 		t = lease
 	}
-	return roundUp(t, time.Second)
-}
-
-func roundUp(t time.Time, unit time.Duration) time.Time {
-	down := t.Truncate(unit)
-	if down.Equal(t) {
-		return down
-	}
-	return down.Add(unit)
+	return store.RoundUp(t, time.Second)
 }

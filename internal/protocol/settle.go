@@ -110,8 +110,11 @@ func (d *Delivery) becomeUnknown(ctx context.Context, reason string) Result {
 		d.note(err)
 		return Result{Outcome: Executed}
 	}
-	if d.Report.Settlement == Unknown || d.Report.Settlement == LeftUnknown {
+	if d.Report.Settlement == Unknown {
 		d.Report.Reason = reason
+		if d.open {
+			d.Report.Settlement = LeftUnknown
+		}
 	}
 	return r
 }
@@ -165,11 +168,7 @@ func (d *Delivery) write(ctx context.Context, absent bool, seen, next store.Reco
 
 // settled is the result once the record is ours in the state that is given.
 func (d *Delivery) settled(r store.Record) Result {
-	switch {
-	case r.Status == store.StatusUnknown && d.open:
-		d.Report.Settlement = LeftUnknown
-		return Result{Outcome: Executed}
-	case r.Status == store.StatusUnknown:
+	if r.Status == store.StatusUnknown {
 		d.Report.Settlement = Unknown
 		return Result{Outcome: Executed}
 	}

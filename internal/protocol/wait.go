@@ -29,9 +29,6 @@ func (d *Delivery) await(ctx context.Context, r Result) (Result, bool) {
 		if left <= 0 || !sleep(looks, min(interval(n), left)) {
 			return r, false
 		}
-		// Each look has a token of its own: a claim of ours that was refused, and comes to life late, must not run the
-		// handler under a lease that is half over.
-		d.begin(ctx)
 		now := d.Now()
 		held, err := d.look(looks)
 		if err != nil {
@@ -49,6 +46,8 @@ func (d *Delivery) await(ctx context.Context, r Result) (Result, bool) {
 		case !d.worthwhile(started):
 			return inProgress(held, now), false
 		default:
+			// Also where the record is our own, because a claim that was refused has come to life late: every claim begins with a
+			// token and a lease of its own.
 			var claimed bool
 			if r, claimed = d.claim(ctx); claimed {
 				return r, true

@@ -21,6 +21,8 @@ type Ended struct {
 	Err error
 	// Keep says that the handler returned a result without an error, and that this result is to be stored.
 	Keep bool
+	// Untouched says that the handler returned a result which is not to be stored, and which means that nothing has happened.
+	Untouched bool
 	// Result is the text to store where the record completes: the result, or, if Failure is set, the failure that Err marks as
 	// terminal. ResultErr is why there is none.
 	Result    []byte

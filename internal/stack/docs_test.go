@@ -29,6 +29,12 @@ func TestTheGuideKnowsWhatTheTemplateHas(t *testing.T) {
 	for _, call := range allowed(t) {
 		require.Contains(t, guide, "`"+call+"`", "an action")
 	}
+	for name := range deployed(t, nil).Of("AWS::IAM::ManagedPolicy") {
+		require.Contains(t, guide, "`"+name+"Arn`", "the output of a policy for people")
+		for a := range accesses(t, managed(t, deployed(t, nil), name)) {
+			require.Contains(t, guide, "`"+a.call+"`", "an action")
+		}
+	}
 }
 
 func TestEveryParameterSaysWhatItDoes(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +20,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/payments"
 	"github.com/go-idempotent/idempotent/internal/dynamolocal"
 )
@@ -56,7 +59,7 @@ func TestTheBuildServesTheSampleEvents(t *testing.T) {
 	} {
 		before := ledger.Count()
 		// Each event meets a new process: what it knows is in the table.
-		sandbox := emulate(t, c.variant, table, provider.URL)
+		sandbox := emulate(t, "ChargeFunction", c.variant, map[string]string{"IDEMPOTENCY_TABLE": table, "PAYMENTS_URL": provider.URL})
 		out := sandbox.invoke(t, c.event)
 		sandbox.stop()
 
@@ -70,6 +73,24 @@ func TestTheBuildServesTheSampleEvents(t *testing.T) {
 	}
 }
 
+// TestTheBuildCountsWhatIsOpen runs the function that counts likewise.
+func TestTheBuildCountsWhatIsOpen(t *testing.T) {
+	t.Parallel()
+	built(t, "AttentionFunction", "arm64") // or it is skipped, before anything is made
+	table := newTable(t)
+	handler := idempotent.Wrap(charges, dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t)), table),
+		idempotent.WithOperation(operation), idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
+	for open := range 3 {
+		_, err := handler.Handle(t.Context(), order{ID: strconv.Itoa(open), Fails: true})
+		require.Error(t, err)
+	}
+	sandbox := emulate(t, "AttentionFunction", "defaults", map[string]string{"IDEMPOTENCY_TABLE": table})
+	require.Equal(t, "null", string(sandbox.post(t, []byte(`{"detail-type":"Scheduled Event"}`))), sandbox.output)
+	sandbox.stop()
+	require.Equal(t, []string{"OpenAttention", "OldestAttention"}, metricsIn(t, sandbox.output.String()))
+	require.Contains(t, sandbox.output.String(), `"OpenAttention":3,`)
+}
+
 // sandbox is one process of the function under an emulator, which takes one invocation at a time.
 type sandbox struct {
 	address string
@@ -79,14 +100,14 @@ type sandbox struct {
 
 // emulate starts the function of a variant. What a deployment would fill in comes from here; the rest of the environment is
 // the template's.
-func emulate(t *testing.T, variant, table, provider string) sandbox {
+func emulate(t *testing.T, name, variant string, filled map[string]string) sandbox {
 	t.Helper()
 	architecture := map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH]
 	emulators := os.Getenv(emulatorsVariable)
-	bootstrap := built(t, architecture)
+	bootstrap := built(t, name, architecture)
 	require.NotEmpty(t, emulators, "%s is not set", emulatorsVariable)
 
-	function := deployed(t, variants[variant]).Resources["ChargeFunction"]
+	function := deployed(t, variants[variant]).Resources[name]
 	address := freeAddress(t)
 	cmd := exec.CommandContext(t.Context(), filepath.Join(emulators, "aws-lambda-rie-"+architecture),
 		"--runtime-interface-emulator-address", address, "--runtime-api-address", freeAddress(t), bootstrap)
@@ -99,7 +120,6 @@ func emulate(t *testing.T, variant, table, provider string) sandbox {
 		fmt.Sprintf("AWS_LAMBDA_FUNCTION_MEMORY_SIZE=%v", function.At("MemorySize")),
 		fmt.Sprintf("AWS_LAMBDA_LOG_FORMAT=%v", function.At("LoggingConfig", "LogFormat")),
 	}
-	filled := map[string]string{"IDEMPOTENCY_TABLE": table, "PAYMENTS_URL": provider}
 	for name, value := range function.At("Environment", "Variables").(map[string]any) {
 		if other, is := filled[name]; is {
 			value = other
@@ -131,7 +151,14 @@ func (s sandbox) invoke(t *testing.T, event string) response {
 	t.Helper()
 	payload, err := os.ReadFile(filepath.Join("../../examples/apigw-charge/events", event))
 	require.NoError(t, err)
-	var body []byte
+	body := s.post(t, payload)
+	var out response
+	require.NoError(t, json.Unmarshal(body, &out), "%s\n%s", body, s.output.String())
+	return out
+}
+
+func (s sandbox) post(t *testing.T, payload []byte) (body []byte) {
+	t.Helper()
 	require.Eventually(t, func() bool {
 		resp, err := http.Post("http://"+s.address+"/2015-03-31/functions/function/invocations", "application/json", bytes.NewReader(payload))
 		if err != nil {
@@ -141,9 +168,7 @@ func (s sandbox) invoke(t *testing.T, event string) response {
 		body, err = io.ReadAll(resp.Body)
 		return err == nil
 	}, 30*time.Second, 20*time.Millisecond)
-	var out response
-	require.NoError(t, json.Unmarshal(body, &out), "%s\n%s", body, s.output.String())
-	return out
+	return body
 }
 
 // metricsIn are the names of the metrics in a log, which are those of this function.

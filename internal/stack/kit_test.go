@@ -20,6 +20,8 @@ const (
 	stackName = "idempotent"
 	// operation is the function's name in a stack of that name.
 	operation = stackName + "-charge"
+	// counting is the name of the function that counts what is open.
+	counting = stackName + "-attention"
 )
 
 // deployed is the stack that parameters make of the template.
@@ -48,29 +50,64 @@ var variants = map[string]map[string]string{
 	"REST": {"ApiType": "REST", "Authorization": "AWS_IAM"},
 }
 
-// recorder notes the calls of a client and the partition keys in them.
+// recorder notes the calls of a client, what they are about, and the partition keys in them.
 type recorder struct {
 	mu         sync.Mutex
 	operations []string
+	accesses   []access
 	keys       []string
 }
+
+// access is a call and the resource of the template that it is about: the table or its index.
+type access struct{ call, resource string }
+
+// accessOf is what a call needs to be allowed.
+func accessOf(call string, in any) access {
+	var index *string
+	switch in := in.(type) {
+	case *dynamodb.QueryInput:
+		index = in.IndexName
+	case *dynamodb.ScanInput:
+		index = in.IndexName
+	}
+	if index == nil {
+		return access{call, onlyTable}
+	}
+	return access{call, onlyTable + "/index/" + *index}
+}
+
+// onlyTable is the resource of calls about the table.
+const onlyTable = "${Table.Arn}"
 
 func (r *recorder) observe(o *dynamodb.Options) {
 	o.APIOptions = append(o.APIOptions, func(s *middleware.Stack) error {
 		return s.Initialize.Add(middleware.InitializeMiddlewareFunc("Recorder", func(
 			ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
 		) (middleware.InitializeOutput, middleware.Metadata, error) {
-			r.note(awsmiddleware.GetOperationName(ctx), partitionKeys(in.Parameters))
+			r.note(awsmiddleware.GetOperationName(ctx), in.Parameters)
 			return next.HandleInitialize(ctx, in)
 		}), middleware.After)
 	})
 }
 
-func (r *recorder) note(operation string, keys []string) {
+func (r *recorder) note(operation string, in any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.operations = append(r.operations, operation)
-	r.keys = append(r.keys, keys...)
+	r.accesses = append(r.accesses, accessOf(operation, in))
+	r.keys = append(r.keys, partitionKeys(in)...)
+}
+
+// accessed is what the calls since the last question needed, each once.
+func (r *recorder) accessed() map[access]bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := map[access]bool{}
+	for _, a := range r.accesses {
+		all[a] = true
+	}
+	r.accesses = nil
+	return all
 }
 
 // called are the names of the calls, each once, in order.
@@ -109,7 +146,11 @@ func partitionKeys(in any) (keys []string) {
 	case *dynamodb.BatchWriteItemInput:
 		for _, writes := range in.RequestItems {
 			for _, w := range writes {
-				add(w.PutRequest.Item)
+				if w.PutRequest != nil {
+					add(w.PutRequest.Item)
+				} else {
+					add(w.DeleteRequest.Key)
+				}
 			}
 		}
 	default:

@@ -59,10 +59,14 @@ func tableOf(r Resource, name string) (Table, error) {
 				})
 			}
 		case property == "KeySchema":
-			for _, k := range elements(value) {
-				t.Create.KeySchema = append(t.Create.KeySchema, types.KeySchemaElement{
-					AttributeName: text(k, "AttributeName"), KeyType: types.KeyType(fmt.Sprint(member(k, "KeyType"))),
-				})
+			t.Create.KeySchema = keySchema(value)
+		case property == "GlobalSecondaryIndexes":
+			for _, i := range elements(value) {
+				index, err := indexOf(i)
+				if err != nil {
+					return Table{}, err
+				}
+				t.Create.GlobalSecondaryIndexes = append(t.Create.GlobalSecondaryIndexes, index)
 			}
 		case property == "TimeToLiveSpecification":
 			t.TimeToLive = &dynamodb.UpdateTimeToLiveInput{
@@ -79,6 +83,37 @@ func tableOf(r Resource, name string) (Table, error) {
 		return Table{}, errors.New("it has no TimeToLiveSpecification")
 	}
 	return t, nil
+}
+
+func keySchema(value any) (schema []types.KeySchemaElement) {
+	for _, k := range elements(value) {
+		schema = append(schema, types.KeySchemaElement{
+			AttributeName: text(k, "AttributeName"), KeyType: types.KeyType(fmt.Sprint(member(k, "KeyType"))),
+		})
+	}
+	return schema
+}
+
+func indexOf(definition any) (types.GlobalSecondaryIndex, error) {
+	var index types.GlobalSecondaryIndex
+	properties, _ := definition.(map[string]any)
+	for _, property := range slices.Sorted(maps.Keys(properties)) {
+		value := properties[property]
+		switch property {
+		case "IndexName":
+			index.IndexName = text(definition, property)
+		case "KeySchema":
+			index.KeySchema = keySchema(value)
+		case "Projection":
+			index.Projection = &types.Projection{ProjectionType: types.ProjectionType(fmt.Sprint(member(value, "ProjectionType")))}
+			for _, name := range elements(member(value, "NonKeyAttributes")) {
+				index.Projection.NonKeyAttributes = append(index.Projection.NonKeyAttributes, fmt.Sprint(name))
+			}
+		default:
+			return index, fmt.Errorf("the property %s of an index is not known", property)
+		}
+	}
+	return index, nil
 }
 
 // Make creates the table. One that exists is an error.

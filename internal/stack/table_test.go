@@ -69,8 +69,9 @@ Resources:
 `
 	for more, problem := range map[string]string{
 		"": "no TimeToLiveSpecification",
-		"      StreamSpecification: {StreamViewType: KEYS_ONLY}\n": "StreamSpecification is not known",
-		"  Other: {Type: AWS::DynamoDB::Table}\n":                  "there are 2 tables",
+		"      StreamSpecification: {StreamViewType: KEYS_ONLY}\n":  "StreamSpecification is not known",
+		"  Other: {Type: AWS::DynamoDB::Table}\n":                   "there are 2 tables",
+		"      GlobalSecondaryIndexes: [{IndexName: i, Rows: 1}]\n": "the property Rows of an index is not known",
 	} {
 		_, err := parsed(t, table+more).Table("records")
 		require.ErrorContains(t, err, problem)

@@ -203,12 +203,13 @@ func TestLogsAreKeptForAWhileAndHoldNoKeys(t *testing.T) {
 	t.Parallel()
 	s := deployed(t, nil)
 	groups := s.Of("AWS::Logs::LogGroup")
-	require.Len(t, groups, 2)
+	require.Len(t, groups, 3)
 	for name, g := range groups {
 		require.Equal(t, 30, g.At("RetentionInDays"), name)
 	}
 	function := s.Resources["ChargeFunction"]
 	require.Equal(t, "/aws/lambda/"+operation, function.At("LoggingConfig", "LogGroup"))
+	require.Equal(t, "/aws/lambda/"+counting, s.Resources["AttentionFunction"].At("LoggingConfig", "LogGroup"))
 	format := s.Resources["HttpStage"].At("AccessLogSettings", "Format").(string)
 	require.NotContains(t, format, "$context.requestOverride")
 	require.NotContains(t, strings.ToLower(format), "header")
@@ -221,10 +222,14 @@ func TestACustomersKeyEncryptsTheTableAndTheEnvironment(t *testing.T) {
 	require.Equal(t, map[string]any{"SSEEnabled": true, "SSEType": "KMS", "KMSMasterKeyId": key},
 		s.Resources["Table"].At("SSESpecification"))
 	require.Equal(t, key, s.Resources["ChargeFunction"].At("KmsKeyArn"))
+	require.Equal(t, key, s.Resources["AttentionFunction"].At("KmsKeyArn"))
 	require.Contains(t, s.Resources, "KeyPolicy")
+	require.Contains(t, s.Resources, "AttentionKeyPolicy")
 
 	s = deployed(t, nil)
 	require.Nil(t, s.Resources["Table"].At("SSESpecification"))
 	require.Nil(t, s.Resources["ChargeFunction"].At("KmsKeyArn"))
+	require.Nil(t, s.Resources["AttentionFunction"].At("KmsKeyArn"))
 	require.NotContains(t, s.Resources, "KeyPolicy")
+	require.NotContains(t, s.Resources, "AttentionKeyPolicy")
 }

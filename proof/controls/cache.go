@@ -40,6 +40,7 @@ func cacheControls() []control {
 		{
 			name: "cache-read-copied", without: "the same of a result that was in parts, on its way out",
 			old: "return bytes.Clone($held.Result), nil", new: "return $held.Result, nil",
+			in: "Store.ReadResult",
 		},
 		{
 			name: "cache-result-copied", without: "the same on its way in",

@@ -5,7 +5,7 @@ func fingerprintControls() []control {
 	return []control{
 		{
 			name: "http-fingerprint", without: "another HTTP request gets the stored response",
-			old: "$req.fingerprint = $r.fingerprint($h, $FingerprintHeaders)", new: "_ = $r",
+			old: "return $r.fingerprint($h, $FingerprintHeaders, $exact), nil", new: `return "1:x", nil`,
 		},
 		{
 			name: "fingerprint-method", without: "a request with another method is the same",
@@ -32,15 +32,15 @@ func fingerprintControls() []control {
 		},
 		{
 			name: "fingerprint-body", without: "a request with another body is the same",
-			old: "$r.digestBody($h)", new: "_ = $r.event",
+			old: "$r.digestBody($h, $exact)", new: "_ = $r.event",
 		},
 		{
 			name: "fingerprint-json", without: "the spelling of a JSON body makes another request",
-			old: "if $r.mayBeJSON() && $h.JSON($body) == nil {", new: "if false {",
+			old: "if $r.mayBeJSON() {", new: "if false {",
 		},
 		{
 			name: "fingerprint-media", without: "a text that looks like JSON counts by its value",
-			old: "if $r.mayBeJSON() && $h.JSON($body) == nil {", new: "if $h.JSON($body) == nil {",
+			old: "if $r.mayBeJSON() {", new: "if true {",
 		},
 		{
 			name: "fingerprint-tag", without: "a text and a JSON value with the same bytes are the same",
@@ -57,7 +57,7 @@ func fingerprintControls() []control {
 		{
 			name: "fingerprint-header-count", without: "a missing header is an empty one",
 			old: "$h.String(strconv.Itoa(len($values)))", new: `if len($values) == 0 { $h.String("") }`,
-			in: "fingerprint",
+			in: "digestHeaders",
 		},
 		{
 			name: "fingerprint-header-order", without: "the order in which headers are configured counts",
@@ -101,7 +101,7 @@ func fingerprintControls() []control {
 		},
 		{
 			name: "selected-key-value", without: "the spelling of a selected key makes another key",
-			old: "$key, $err := $Canonical(nil, $selected.JSON())", new: "$key, $err := $selected.JSON(), error(nil)",
+			old: "$key, $err := $k.canonical($selected.JSON())", new: "$key, $err := $selected.JSON(), error(nil)",
 		},
 		{
 			name: "digest-key", without: "keys of personal data can be guessed from the table",
@@ -141,7 +141,55 @@ func fingerprintControls() []control {
 		},
 		{
 			name: "exact-numbers", without: "amounts that differ beyond 2^53 are the same",
-			old: "if $p.doubles {", new: "if true {",
+			old: "if $p.form == $DoublesForm {", new: "if true {",
+		},
+		{
+			name: "folded-members", without: "the order of names that differ only in case does not count, although it decides what a handler reads",
+			old: "if $p.form == $FoldingForm {", new: "if false {",
+			first: "TestTheOrderOfNamesThatDifferOnlyInCaseMakesAnotherRequest",
+		},
+		{
+			name: "folded-many", without: "an object with many names is not looked at",
+			old: "$n.many = make(map[string]struct{}, 4*$few)", new: "return true",
+			first: "TestNamesOfAnyNumberAreCompared",
+		},
+		{
+			name: "folded-path", without: "a gift card is redeemed once for each spelling of the name of its code",
+			old: "if !$names.Add($Unquote($raw)) {", new: "if !$names.Add($Unquote($raw)) && false {",
+			first: "TestAGiftCardIsNotRedeemedOncePerSpellingOfItsName",
+		},
+		{
+			name: "folded-miss", without: "another spelling of the name of a code is no code",
+			old: "$s.otherSpelling = true", new: "_ = $s",
+			first: "TestAGiftCardIsNotRedeemedOncePerSpellingOfItsName",
+		},
+		{
+			name: "folded-alternative", without: "an expression cannot ask for two spellings",
+			old: "$missed := $s.otherSpelling; $s.otherSpelling = $before", new: "$missed := $s.otherSpelling; _ = $before",
+			in:    "eval",
+			first: "TestExpressionThatFoldsRefusesNamesThatDifferOnlyInCase",
+		},
+		{
+			name: "folded-shared", without: "the order of names that differ only in case does not count in a key of AWS Powertools",
+			old: "if $k.folds($selection) {", new: "if false {",
+			in:    "sharedKey",
+			first: "TestPowertoolsKeysAreRefusedWhereNamesDifferOnlyInCase",
+		},
+		{
+			name: "selected-endpoint", without: "/accounts/1 and /accounts/2 are one request for a handler that selects its fingerprint",
+			old: "$r.Endpoint($h, $FingerprintHeaders)", new: "_ = $r",
+			first: "TestASelectedFingerprintCoversMethodAndPath",
+		},
+		{
+			name: "payload-default", without: "one id with an amount of 10 and then of 9,000 is answered with the first",
+			old: "$s.payload = payloadOf[$In]($exact, $p)", new: "_ = payloadOf[$In]($exact, $p)",
+			first: "TestOneIDWithAnotherAmountIsAMismatch",
+		},
+		{
+			name: "payload-foreign", without: "a redelivery of an event with ids and times is a mismatch",
+			old: "if $named := $ForeignEvent($in); $named != nil {", new: "if $named := $ForeignEvent($in); $named != nil && false {",
+			in:    "payloadOf",
+			first: "TestAnEventWithIDsAndTimesNeedsAChoice",
 		},
 		{
 			name: "duplicate-members", without: "a document with two values for one key has a digest",

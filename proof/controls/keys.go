@@ -25,8 +25,22 @@ func keyControls() []control {
 		},
 		{
 			name: "never-protected", without: "a GET with a key is replayed",
-			old: "case $NeverProtected($r.method):", new: "case false:",
-			first: "TestPowertoolsOnHTTPHandlers",
+			old: "case $NeverProtected($r.Method) && !$keys.selects():", new: "case false:",
+		},
+		{
+			name: "selected-protected", without: "a GET whose key the user selects runs as often as it is sent",
+			old: "case $NeverProtected($r.Method) && !$keys.selects():", new: "case $NeverProtected($r.Method):",
+			first: "TestWhatHasASelectedKeyIsProtectedWhateverItsMethod",
+		},
+		{
+			name: "selected-body", without: "a GET with a body that the key path refuses runs unprotected",
+			old: "$keyErr != nil && $NeverProtected($r.Method) && !$r.HasBody()", new: "$keyErr != nil && $NeverProtected($r.Method)",
+			first: "TestWhatHasASelectedKeyIsProtectedWhateverItsMethod",
+		},
+		{
+			name: "selected-scope", without: "a code is redeemed once for each spelling of a path",
+			old: "$r.ScopeOfSelected($h, $TenantID($ctx), $who, $key)", new: "$r.Scope($h, $TenantID($ctx), $who, $key)",
+			first: "TestOneCodeIsRedeemedOnceHoweverThePathIsSpelled",
 		},
 		{
 			name: "key-twice", without: "of two keys the first counts",
@@ -82,13 +96,8 @@ func keyControls() []control {
 			new: "if _, $err := regexp.Compile($pattern); false && $err != nil {",
 		},
 		{
-			name: "key-parameters", without: "malformed parameters are taken",
-			old: "if $found {", new: "if $found && false {",
-			in: "bareKey",
-		},
-		{
-			name: "key-parameters-ignored", without: "parameters are a part of the key",
-			old: `strings.Cut($field, ";")`, new: `strings.Cut($field, "\x00")`,
+			name: "key-semicolon", without: "order;1 and order;2 are one key",
+			old: "case $c == ';':", new: "case false:",
 			in: "bareKey",
 		},
 		{

@@ -47,17 +47,17 @@ func claimControls() []control {
 		},
 		{
 			name: "claimable-any-status", model: "NO_GONE", without: "what is UNKNOWN, and what crashed, blocks its key beyond its expiry",
-			old: "$live := $r.Status == $StatusInProgress && !$r.Lapsed($now)", new: "$live := $r.Status != StatusCompleted",
+			old: "$live := $r.Status == $StatusInProgress && !$r.leaseOver($now)", new: "$live := $r.Status != StatusCompleted",
 			suite: []string{"./memory"}, first: "TestWhatHasExpiredIsGone",
 		},
 		{
 			name: "claimable-lease-in-progress", without: "a result whose claim had a long lease is replayed after its expiry",
-			old: "$live := $r.Status == $StatusInProgress && !$r.Lapsed($now)", new: "$live := !$r.Lapsed($now)",
+			old: "$live := $r.Status == $StatusInProgress && !$r.leaseOver($now)", new: "$live := !$r.leaseOver($now)",
 			suite: []string{"./memory"}, first: "Expir",
 		},
 		{
 			name: "lease-absent", without: "a running execution of AWS Powertools that set no lease is taken over",
-			old: "if $r.Lease.IsZero() { return $Reached($r.Expiry, $now) }", new: "",
+			old: "if $r.Lease.IsZero() { return $r.Expiry }", new: "",
 			first: "TestRecordOfPowertools",
 		},
 		{
@@ -114,8 +114,8 @@ func claimControls() []control {
 		{
 			name: "lease-over-expiry", model: "NO_LEASE_FIRST",
 			without: "an execution that outlives the expiry loses its protection",
-			old:     "if $r.Lease.IsZero() { return $Reached($r.Expiry, $now)",
-			new:     "if $r.Lease.IsZero() || $Reached($r.Expiry, $now) { return $Reached($r.Expiry, $now)",
+			old:     "return $Reached($r.ProtectedUntil(), $now)",
+			new:     "return $Reached($r.ProtectedUntil(), $now) || $Reached($r.Expiry, $now)",
 			first:   "TestAnExpiredRecordIsProtectedWhileItsLeaseLives",
 		},
 		{
@@ -136,7 +136,7 @@ func claimControls() []control {
 		},
 		{
 			name: "refuse", model: "NO_REFUSE", without: "an execution that must not be repeated is repeated after a crash",
-			old: "case !$RefuseCrashed || $Resolves:", new: "case true:",
+			old: "|| !$RefuseCrashed || $Resolves:", new: "|| true:",
 		},
 		{
 			name: "refuse-keeps-owner", without: "the owner of a refused record cannot bring its result",
@@ -157,6 +157,7 @@ func claimControls() []control {
 		{
 			name: "replay-digest", without: "an altered result is replayed",
 			old: `if $held.Seal != "" && !$held.Sealed($held.Result) {`, new: "if false {",
+			in: "Delivery.replay",
 		},
 		{
 			name: "replay-json", without: "a result of Powertools that is no JSON is replayed",
@@ -284,6 +285,22 @@ func claimControls() []control {
 			in: "worn", first: "TestAClaimThatComesAfterItsDeadline",
 		},
 		{
+			name: "untouched-released", without: "a wrong password blocks the key of an effect that must not be repeated",
+			old: "case $e.Untouched:", new: "case false:",
+			first: "TestAResponseThatMeansThatNothingHappenedReleases",
+		},
+		{
+			name: "max-result", without: "one request costs thousands of write units",
+			old: "if $w.maxResult > 0 && len($result) > $w.maxResult {", new: "if false {",
+			first: "TestAResultAboveTheBoundIsSentAndNeverExecutedAgain",
+		},
+		{
+			name: "claim-new-token", without: "a claim that is begun anew keeps its token, and a copy of its undo ends it",
+			old:   "$d.owner, $d.started, $d.deadline = rand.Text(), time.Now(), nearDeadline($ctx)",
+			new:   "if $d.owner == \"\" { $d.owner = rand.Text() }; $d.started, $d.deadline = time.Now(), nearDeadline($ctx)",
+			first: "TestAClaimThatIsBegunAnewIsNotEndedByTheUndoOfTheFirst",
+		},
+		{
 			name: "claim-over-once", without: "a claim is begun anew although the deadline has come",
 			old: "if $d.over(time.Now()) { break }", new: "",
 			in: "claim", first: "TestAClaimThatComesAfterItsDeadline",
@@ -354,11 +371,11 @@ func executionControls() []control {
 		{
 			name: "resolver-first", model: "NO_RESOLVER_FIRST",
 			without: "a crashed execution is repeated without asking the resolver",
-			old:     "$Resolves && $under.Recovered()", new: "false",
+			old:     "$Resolves && $under.Recovered", new: "false",
 		},
 		{
 			name: "resolver-recovered", without: "the resolver is asked about a first execution",
-			old: "$Resolves && $under.Recovered()", new: "$Resolves",
+			old: "$Resolves && $under.Recovered", new: "$Resolves",
 			first: "TestResolvedResponseIsStoredWithoutCookiesAndMarked",
 		},
 		{
@@ -494,12 +511,6 @@ func executionControls() []control {
 		{
 			name: "error-policy", without: "a failed execution is repeated although it must not be",
 			old: "if $RefuseFailed {", new: "if false {",
-		},
-		{
-			name: "wait-token", without: "a claim that was refused, and comes to life late, is an answer without an execution",
-			old: "$v.begin($ctx)", new: "",
-			in:    "await",
-			first: "TestAClaimThatComesToLifeLate",
 		},
 		{
 			name: "wait-worthwhile", without: "a delivery that waited begins at the last moment",

@@ -31,6 +31,7 @@ func scopeControls() []control {
 		{
 			name: "scope-source", without: "an API key with the id of a principal is that principal",
 			old: "$h.String($who.source)", new: `$h.String("")`,
+			in: "caller",
 		},
 		{
 			name: "scope-caller", without: "all callers share their keys",
@@ -80,12 +81,28 @@ func scopeControls() []control {
 		},
 		{
 			name: "require-tenant", without: "whom nothing names is let in although that is refused",
-			old: "if $RequireTenant && !$named {", new: "if $RequireTenant && !$named && $named {",
+			old: `case $RequireTenant && $Caller.Anonymous() && $TenantID($ctx) == "":`, new: "case false:",
 			first: "TestAnswerThatIsNotStoredPromisesNothing",
 		},
 		{
+			name: "unusable-caller", without: "all whom an authorizer lets in without a name share their keys",
+			old: "case $Caller.Unusable():", new: "case false:",
+			first: "TestCallerWhomTheAuthorizerDoesNotNameIsRefused",
+		},
+		{
+			name: "unusable-api-key", without: "all users of one API key share their keys, although an authorizer let them in",
+			old: `$e.authorized || $t[partAccount] != ""`, new: `($e.authorized || $t[partAccount] != "") && $t[partAPIKey] == ""`,
+			first: "TestCallerWhomTheAuthorizerDoesNotNameIsRefused",
+		},
+		{
+			name: "personal-role", without: "all people with one permission set share their keys",
+			old: "case !$personal:", new: "default:",
+			in:    "iamCaller",
+			first: "TestPeopleWithOneRoleOfIAMIdentityCenterAreCallersOfTheirOwn",
+		},
+		{
 			name: "require-tenant-isolation", without: "a tenant of the invocation is no name",
-			old: `|| $TenantID($ctx) != ""`, new: "",
+			old: `&& $TenantID($ctx) == "":`, new: ":",
 			first: "TestTenantOfTheInvocationIsAName",
 		},
 		{

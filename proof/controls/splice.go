@@ -6,13 +6,21 @@ func spliceControls() []control {
 	return []control{
 		{
 			name: "splice-committed", without: "a response that nothing vouches for is replayed unseen",
-			old: `sealed: $r.Record.Seal != "" && $d.records == nil`, new: "sealed: $d.records == nil",
+			old:   `$encoded := $r.Record.Seal != "" && $r.Record.SettledBy == "" && $d.records == nil`,
+			new:   `$encoded := $r.Record.SettledBy == "" && $d.records == nil`,
 			first: first,
 		},
 		{
 			name: "splice-powertools", without: "so is one where other programs write the same keys",
-			old: `sealed: $r.Record.Seal != "" && $d.records == nil`, new: `sealed: $r.Record.Seal != ""`,
+			old:   `$encoded := $r.Record.Seal != "" && $r.Record.SettledBy == "" && $d.records == nil`,
+			new:   `$encoded := $r.Record.Seal != "" && $r.Record.SettledBy == ""`,
 			first: first,
+		},
+		{
+			name: "splice-settled", without: "so is one that an operator has written",
+			old:   `$encoded := $r.Record.Seal != "" && $r.Record.SettledBy == "" && $d.records == nil`,
+			new:   `$encoded := $r.Record.Seal != "" && $d.records == nil`,
+			first: "OperatorGave",
 		},
 		{
 			name: "splice-own", without: "a replay carries a header of ours twice",

@@ -7,5 +7,6 @@ func all() []control {
 	return slices.Concat(
 		scopeControls(), keyControls(), eventControls(), fingerprintControls(), claimControls(), executionControls(),
 		settlementControls(), answerControls(), spliceControls(), conditionControls(), contentControls(), memoryControls(), cacheControls(),
+		operatorControls(), listingControls(), toldControls(),
 	)
 }

@@ -20,6 +20,8 @@ const (
 	actExpiry                    // the clock goes to the expiry of the held record
 	actRemove                    // the table deletes an expired record
 	actTime                      // time goes on until a heartbeat acts, a lease ends, or a prepared one is nearly over
+	actLook                      // the operator is shown the record
+	actDo                        // the operator acts on what it was shown
 	actEnd                       // nothing more happens
 )
 
@@ -32,6 +34,7 @@ type action struct {
 	ending  Ending
 	verdict Verdict
 	message int
+	deed    Deed
 }
 
 // actions are the choices of the schedule in this state. What goes on without a detour comes first, so that the first
@@ -54,6 +57,7 @@ func (w *world) actions() []action {
 			all = append(all, action{kind: actStart, client: c})
 		}
 	}
+	all = w.actionsOfOperator(all)
 	all = append(all, w.steps()...)
 	if !running {
 		all = append(all, action{kind: actEnd})
@@ -212,6 +216,10 @@ func (w *world) act(a action) {
 	case actRemove:
 		w.sayf("  the table deletes the expired record")
 		w.remove()
+	case actLook:
+		w.look()
+	case actDo:
+		w.do(a.deed, a.fault)
 	case actTime:
 		w.timeSteps--
 		w.pass(w.nextInstant())
@@ -296,6 +304,9 @@ func (w *world) arriveLate(n int) {
 		became = " applied"
 	}
 	w.saw("late " + string(m.op) + became)
+	if name == OfOperator {
+		w.saw("late change of an operator" + became)
+	}
 	if name == Renewal {
 		w.saw("late renewal" + became)
 	}

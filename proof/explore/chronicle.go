@@ -62,6 +62,8 @@ type facts struct {
 	// failedRenewals are those since the last one that succeeded. troubled: there was one at some time.
 	failedRenewals int
 	troubled       bool
+	// overruled: an operator has settled the record since its handler began, so nothing that it brings counts.
+	overruled bool
 	// last: it came after everything else, alone.
 	last bool
 }
@@ -144,6 +146,11 @@ func (w *world) written(c change) {
 	w.check(event{kind: evWritten, change: c})
 	w.noteCommit(c)
 	w.noteLease(c)
+	if c.by == w.operator.self {
+		w.overruled(c)
+		return
+	}
+	w.forgetsVerdict(c)
 	switch {
 	case c.by == nil:
 	case c.undoes():
@@ -183,6 +190,8 @@ func (c change) how() string {
 		return "claim of an expired record, " + string(c.before.Status)
 	case c.before.Status == store.StatusUnknown:
 		return "takeover of an UNKNOWN record"
+	case c.before.Reason == store.ReasonReleased:
+		return "takeover of a released record"
 	default:
 		return "takeover"
 	}
@@ -280,6 +289,12 @@ func (w *world) answered(d *delivery) {
 	}
 	if d.event.Wait > 0 {
 		w.saw("waited: " + string(d.event.Outcome))
+	}
+	if d.overruled && superseded(d.err) {
+		w.saw("superseded by a verdict")
+	}
+	if d.overruled && d.event.Outcome == idempotent.OutcomeReplayed {
+		w.saw("replayed a verdict")
 	}
 	if d.returned && d.event.Settlement == idempotent.SettledElsewhere {
 		w.saw("lost lease: " + string(d.event.Outcome))

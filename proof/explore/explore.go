@@ -47,6 +47,9 @@ type Scenario struct {
 	Options []idempotent.Option
 	// Resolver makes what a resolver says a choice of the schedule.
 	Resolver bool
+	// Deeds are what an operator may do, once, to the record that it was shown at some moment before. Its call may meet those of
+	// Faults that do not end a process.
+	Deeds []Deed
 	// Store makes the store of a schedule. The default is the memory store.
 	Store func() store.Store
 	// Before makes what a process has before the store, such as a cache. Nil is nothing.

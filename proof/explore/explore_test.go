@@ -100,6 +100,7 @@ func scenarios() map[string]explore.Scenario {
 	}
 	maps.Copy(all, foundScenarios())
 	maps.Copy(all, timedScenarios())
+	maps.Copy(all, operatorScenarios())
 	return all
 }
 
@@ -127,7 +128,7 @@ func deepScenarios() map[string]explore.Scenario {
 // mustBeSeen is what the scenarios together have to lead to. A search that never gets there proves nothing about it.
 var mustBeSeen = []string{
 	"executed", "replayed", "in progress", "mismatch", "unknown outcome", "store unavailable", "resolved", "panicked",
-	"settled: completed", "settled: released", "settled: unknown", "settled: elsewhere", "settled: failed",
+	"settled: completed", "settled: released", "settled: unknown", "settled: still unknown", "settled: elsewhere", "settled: failed",
 	"claim", "claim of an expired record", "takeover", "takeover of an UNKNOWN record",
 	"own claim recognised", "own swap recognised", "undo of a claim", "undo of a takeover",
 	"lost lease: executed", "lost lease: replayed", "lost lease: superseded",
@@ -184,7 +185,7 @@ func TestEveryScheduleKeepsTheInvariants(t *testing.T) {
 	if done < len(played) {
 		return // some failed, or were left out by the flags of this run
 	}
-	assert.Empty(t, total.Missing(mustBeSeen...), "something was never seen; what was: %q", total.Names())
+	assert.Empty(t, total.Missing(slices.Concat(mustBeSeen, operatorMustBeSeen)...), "something was never seen; what was: %q", total.Names())
 	for _, f := range slices.Concat(explore.AllFaults(), explore.SlowFaults(), []explore.Fault{explore.Conflict}) {
 		assert.Empty(t, total.Missing("fault: "+f.String()), "every fault happened")
 	}

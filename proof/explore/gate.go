@@ -38,11 +38,14 @@ const (
 	Release    Call = "release"
 	Undo       Call = "undo"
 	Look       Call = "look"
+	OfOperator Call = "change of an operator"
 )
 
 // callName is the name of a call that the delivery makes.
 func (d *delivery) callName(c call) Call {
 	switch {
+	case d.world.operator.self == d:
+		return OfOperator
 	case c.op == opClaim:
 		return Claim
 	case c.op == opGet:

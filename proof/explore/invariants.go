@@ -25,6 +25,7 @@ const (
 	evBegan
 	evAnswered
 	evSent   // a call is about to be granted
+	evDone   // an operator was told what became of its change
 	evPassed // time has passed
 )
 
@@ -53,6 +54,7 @@ var invariants = []struct {
 	{"I5 an undo leaves what was seen and nothing of its own", undoLeavesWhatWasSeen},
 	{"I7 who has executed never says otherwise", executedIsNotDenied},
 	{"I7 no lease is given up that can be held", leaseIsNotGivenUp},
+	{"I11 an operator and an owner never both win", operatorAndOwnerNeverBothWin},
 }
 
 func (w *world) check(e event) {
@@ -163,10 +165,13 @@ func replayIsTheFirstResult(w *world, e event) string {
 		if e.by == nil && !w.now.Before(b.Expiry) || e.by != nil && !e.by.clock().Before(b.Expiry) {
 			return ""
 		}
+		if e.by == w.operator.self && e.after == nil {
+			return "" // it is what a deletion is for
+		}
 		return fmt.Sprintf("a stored result is changed by %s of %s", e.op, e.by.name)
 	case evAnswered:
 		return w.answerIsTheStoredOne(e.d)
-	case evBegan, evSent, evPassed:
+	case evBegan, evSent, evPassed, evDone:
 	}
 	return ""
 }
@@ -216,7 +221,7 @@ func otherFingerprintGetsNothing(w *world, e event) string {
 		if errors.Is(d.err, idempotent.ErrMismatch) && d.shown.Fingerprint == d.fingerprint {
 			return d.name + " is refused as another request, which it is not"
 		}
-	case evSent, evPassed:
+	case evSent, evPassed, evDone:
 	}
 	return ""
 }
@@ -254,7 +259,7 @@ func blockedNoLongerThanTheLease(w *world, e event) string {
 }
 
 func staleOwnerChangesNothing(w *world, e event) string {
-	if e.kind != evWritten || e.by == nil || e.before == nil || e.by.uses(e.before.Owner) {
+	if e.kind != evWritten || e.by == nil || e.before == nil || e.by.uses(e.before.Owner) || e.by == w.operator.self { // I11
 		return ""
 	}
 	b, now := e.before, e.by.clock()
@@ -306,7 +311,7 @@ func nothingHidesTheResult(w *world, e event) string {
 	switch {
 	case stored && theirs && d.event.Outcome == idempotent.OutcomeReplayed:
 		return "" // I2 compares it
-	case stored && theirs && superseded(d.err) && !w.now.Before(w.protectedUntil(d)):
+	case stored && theirs && superseded(d.err) && (!w.now.Before(w.protectedUntil(d)) || w.operator.deleted()):
 		return ""
 	case !d.hasOwnAnswer():
 		return fmt.Sprintf("%s is answered %q, but its handler %s", d.name, d.answer(), d.ending)

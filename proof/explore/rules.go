@@ -112,7 +112,7 @@ func expiredDecidesNothing(_ *world, e event) string {
 		if decided && !d.began && !d.resolved && d.shown.Key != "" && expired(d.shown, d.shownAt) {
 			return fmt.Sprintf("%s is answered %q because of a record that has expired", d.name, d.answer())
 		}
-	case evBegan, evSent, evPassed:
+	case evBegan, evSent, evPassed, evDone:
 	}
 	return ""
 }

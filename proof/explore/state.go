@@ -84,6 +84,7 @@ func (w *world) state() uint64 {
 			w.delivery(d, x)
 		}
 	}
+	w.operatorState(d)
 	for _, c := range w.commits {
 		d.text(c.by.name)
 		d.text(c.answer)
@@ -97,7 +98,7 @@ func (w *world) delivery(d *digest, x *delivery) {
 	alive := !x.dead && x.at != atEnd
 	d.time(x.lease)
 	d.time(x.unknownUntil)
-	d.flags(alive, x.began, x.released, x.claimed, x.undone, x.restored, x.returned, x.resolved, x.conflicts, x.refused)
+	d.flags(alive, x.began, x.released, x.claimed, x.undone, x.restored, x.returned, x.resolved, x.conflicts, x.refused, x.overruled)
 	if x.took != nil {
 		w.record(d, *x.took)
 	}
@@ -173,6 +174,8 @@ func (w *world) record(d *digest, r store.Record) {
 	d.text(r.Reason)
 	d.number(int64(r.Attempt))
 	d.time(r.CreatedAt)
+	d.text(r.SettledBy)
+	d.time(r.SettledAt)
 }
 
 // ownerName is the delivery whose token it is: tokens are random, and the same schedule has others each time.

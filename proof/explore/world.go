@@ -57,6 +57,7 @@ type world struct {
 	clients     []*client
 	// processes are those that handle what comes next, by Client.Process.
 	processes map[int]*process
+	operator  *operator
 	// deliveries are all that have started, in that order. running is the one whose turn it is.
 	deliveries []*delivery
 	running    *delivery
@@ -101,6 +102,7 @@ func newWorld(st *stage, s *search) *world {
 	}
 	w.origin = w.now
 	st.world = w
+	w.operator = newOperator(w)
 	for n, c := range st.Clients {
 		w.clients = append(w.clients, &client{Client: c, name: string(rune('A' + n))})
 	}

@@ -39,6 +39,7 @@ type keyVector struct {
 // claimed delivers the payload of the vector and returns the record that is claimed for it.
 func (k keyVector) claimed(t *testing.T, opts ...idempotent.Option) (r store.Record, err error) {
 	t.Helper()
+	opts = append(opts, idempotent.WithExactNames()) // as the handlers of the other languages do
 	if k.JMESPath != nil {
 		opts = append(opts, idempotent.WithKeyPath(*k.JMESPath))
 	}

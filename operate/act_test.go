@@ -1,0 +1,674 @@
+package operate_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
+)
+
+// now is the clock of these tests, between two milliseconds, and so late that no table drops their records meanwhile.
+var now = time.Date(2086, 7, 1, 12, 0, 0, 123_456_789, time.UTC)
+
+const key = "charge#1"
+
+// desk is an operator on a store that can fail.
+type desk struct {
+	*operate.Operator
+	t     *testing.T
+	ctx   context.Context //nolint:containedctx // of the test
+	inner *memory.Store
+}
+
+func newDesk(t *testing.T, rule func(storetest.Call) storetest.Fault, opts ...operate.Option) *desk {
+	t.Helper()
+	inner := memory.New()
+	clock := operate.WithClock(func() time.Time { return now })
+	return &desk{operate.New(storetest.NewFaulty(inner, rule), append([]operate.Option{clock}, opts...)...), t, t.Context(), inner}
+}
+
+// lapsed is a record in progress whose execution died.
+func lapsed() store.Record {
+	return store.Record{
+		Key: key, Status: store.StatusInProgress, Owner: "owner-1", Lease: now.Add(-time.Minute).Truncate(time.Millisecond),
+		Expiry: now.Add(time.Hour).Truncate(time.Second), Fingerprint: "1:print", Attempt: 2, CreatedAt: now.Add(-time.Hour),
+	}
+}
+
+func unknown() store.Record {
+	r := lapsed()
+	r.Status, r.Reason, r.Expiry = store.StatusUnknown, store.ReasonUncertain, now.Add(30*24*time.Hour).Truncate(time.Second)
+	r.Attention, r.AttentionAt, r.Derived = store.AttentionOf(key), r.Lease, []string{"charge"}
+	return r
+}
+
+func released() store.Record {
+	r := lapsed()
+	r.Reason, r.SettledBy, r.SettledReason, r.SettledAt = store.ReasonReleased, "eve", "earlier", r.Lease
+	return r
+}
+
+func completed() store.Record {
+	r := lapsed()
+	r.Status, r.Result = store.StatusCompleted, []byte(`{"secret":"ch_1"}`)
+	r.Seal = store.Seal(r.Owner, r.Result)
+	return r
+}
+
+func live() store.Record {
+	r := lapsed()
+	r.Lease = now.Add(time.Minute).Truncate(time.Millisecond)
+	return r
+}
+
+func (d *desk) put(r store.Record) {
+	d.t.Helper()
+	_, claimed, err := d.inner.Claim(d.t.Context(), r, now.AddDate(0, 0, -1))
+	require.NoError(d.t, err)
+	require.True(d.t, claimed)
+}
+
+// shown puts a record and inspects it.
+func (d *desk) shown(r store.Record) operate.Shown {
+	d.t.Helper()
+	d.put(r)
+	s, err := d.Inspect(d.t.Context(), r.Key)
+	require.NoError(d.t, err)
+	return s
+}
+
+func (d *desk) held() (store.Record, bool) {
+	d.t.Helper()
+	r, found, err := d.inner.Get(d.t.Context(), key)
+	require.NoError(d.t, err)
+	return r, found
+}
+
+var act = operate.Act{By: "dana", Why: "ticket 4711: the provider has no charge"}
+
+// change is one thing that an operator does.
+type change func(d *desk, s operate.Shown, a operate.Act) (operate.Entry, error)
+
+func settle(v operate.Verdict) change {
+	return func(d *desk, s operate.Shown, a operate.Act) (operate.Entry, error) {
+		return d.Settle(d.ctx, s, v, a)
+	}
+}
+
+func release(d *desk, s operate.Shown, a operate.Act) (operate.Entry, error) {
+	return d.Release(d.ctx, s, a)
+}
+
+func remove(d *desk, s operate.Shown, a operate.Act) (operate.Entry, error) {
+	return d.Delete(d.ctx, s, a)
+}
+
+const result = `{"id":"ch_secret"}`
+
+// changes are all that can be done.
+var changes = map[operate.Action]change{
+	operate.ActionExecuted: settle(operate.Executed([]byte(result))), operate.ActionNotExecuted: settle(operate.NotExecuted()),
+	operate.ActionFailed: settle(operate.Failed("CardDeclined", "no <money>")), operate.ActionRelease: release,
+	operate.ActionDelete: remove,
+}
+
+// states are records by state.
+var states = map[operate.State]func() store.Record{
+	operate.StateInProgress: live, operate.StateLapsed: lapsed, operate.StateReleased: released, operate.StateUnknown: unknown,
+	operate.StateCompleted: completed,
+	operate.StateExpired: func() store.Record {
+		r := unknown()
+		r.Expiry = now.Truncate(time.Second)
+		return r
+	},
+	operate.StateOther: func() store.Record {
+		r := lapsed()
+		r.Status = "STRANGE"
+		return r
+	},
+}
+
+// possible says which changes each state allows.
+var possible = map[operate.State][]operate.Action{
+	operate.StateLapsed: {
+		operate.ActionExecuted, operate.ActionNotExecuted, operate.ActionFailed, operate.ActionRelease, operate.ActionDelete,
+	},
+	operate.StateUnknown: {
+		operate.ActionExecuted, operate.ActionNotExecuted, operate.ActionFailed, operate.ActionRelease, operate.ActionDelete,
+	},
+	operate.StateReleased:  {operate.ActionExecuted, operate.ActionFailed, operate.ActionDelete},
+	operate.StateCompleted: {operate.ActionDelete},
+	operate.StateExpired:   {operate.ActionDelete},
+}
+
+func TestWhatIsDoneInEachState(t *testing.T) {
+	t.Parallel()
+	for state, record := range states {
+		for action, do := range changes {
+			t.Run(string(state)+", "+string(action), func(t *testing.T) {
+				t.Parallel()
+				d := newDesk(t, nil)
+				seen := record()
+				s := d.shown(seen)
+				assert.Equal(t, state, s.State)
+				assert.Equal(t, now, s.At)
+				seen, _ = d.held()
+				entry, err := do(d, s, act)
+				held, found := d.held()
+				allowed := false
+				for _, a := range possible[state] {
+					allowed = allowed || a == action
+				}
+				if !allowed {
+					require.Error(t, err)
+					assert.Equal(t, operate.Entry{}, entry)
+					assert.Equal(t, seen, held, "nothing is changed")
+					if state == operate.StateInProgress {
+						var running *operate.LiveError
+						require.ErrorAs(t, err, &running)
+						require.ErrorIs(t, err, operate.ErrLive)
+						assert.Equal(t, seen.Lease, running.Until)
+					} else {
+						require.ErrorIs(t, err, operate.ErrState)
+						assert.Equal(t, &operate.StateError{Action: action, State: state}, err)
+					}
+					return
+				}
+				require.NoError(t, err)
+				assert.Equal(t, action, entry.Action)
+				assert.Equal(t, state, entry.Before.State)
+				assert.Equal(t, action != operate.ActionDelete, found)
+				assert.Equal(t, found, entry.After != nil)
+				if !found {
+					return
+				}
+				assert.Equal(t, want(seen, action, held.Owner), held)
+				assert.NotEqual(t, seen.Owner, held.Owner)
+				assert.GreaterOrEqual(t, len(held.Owner), 26, "a token that nobody guesses")
+				assert.Equal(t, operate.StateOf(held, now), entry.After.State)
+				assert.Equal(t, "dana", entry.After.SettledBy)
+				assert.Equal(t, now.Truncate(time.Millisecond), entry.Time)
+			})
+		}
+	}
+}
+
+// want is the record that a change leaves.
+func want(seen store.Record, action operate.Action, owner string) store.Record {
+	r := seen
+	r.Owner, r.SettledBy, r.SettledReason, r.SettledAt = owner, act.By, act.Why, now.Truncate(time.Millisecond)
+	r.Attention, r.AttentionAt, r.Derived = "", time.Time{}, nil
+	if least := now.Add(24*time.Hour + time.Second).Truncate(time.Second); r.Expiry.Before(least) {
+		r.Expiry = least
+	}
+	switch action {
+	case operate.ActionExecuted:
+		r.Status, r.Reason, r.Result = store.StatusCompleted, "", []byte(result)
+	case operate.ActionFailed:
+		r.Status, r.Reason = store.StatusCompleted, store.ReasonTerminal
+		r.Result = []byte(`{"errorType":"CardDeclined","errorMessage":"no \u003cmoney\u003e"}`)
+	default:
+		r.Status, r.Reason, r.Lease = store.StatusInProgress, store.ReasonReleased, now.Truncate(time.Millisecond)
+		return r
+	}
+	r.Seal, r.CompletedAt = store.Seal(owner, r.Result), now.Truncate(time.Millisecond)
+	return r
+}
+
+func TestARecordIsNeverKeptForShorterThanBefore(t *testing.T) {
+	t.Parallel()
+	for retention, wantDays := range map[time.Duration]int{time.Hour: 30, 40 * 24 * time.Hour: 40} {
+		d := newDesk(t, nil, operate.WithRetention(retention))
+		_, err := d.Settle(t.Context(), d.shown(unknown()), operate.Executed([]byte(`1`)), act)
+		require.NoError(t, err)
+		held, _ := d.held()
+		assert.InDelta(t, wantDays*24, held.Expiry.Sub(now).Hours(), 0.01)
+	}
+}
+
+// TestWhatHasChangedSinceItWasShown: nothing happens, and the error shows the record as it is.
+func TestWhatHasChangedSinceItWasShown(t *testing.T) {
+	t.Parallel()
+	for name, alter := range map[string]func(r *store.Record){
+		"completed by its owner": func(r *store.Record) { r.Status, r.Result = store.StatusCompleted, []byte("1") },
+		"taken over":             func(r *store.Record) { r.Owner = "owner-2" },
+		"renewed":                func(r *store.Record) { r.Lease = now.Add(time.Minute).Truncate(time.Millisecond) },
+	} {
+		for action, do := range changes {
+			for _, dry := range []bool{false, true} {
+				t.Run(name+", "+string(action), func(t *testing.T) {
+					t.Parallel()
+					d := newDesk(t, nil)
+					s := d.shown(lapsed())
+					next := s.Record
+					alter(&next)
+					_, swapped, err := d.inner.Swap(t.Context(), s.Record, next)
+					require.NoError(t, err)
+					require.True(t, swapped)
+					a := act
+					a.DryRun = dry
+					_, err = do(d, s, a)
+					var changed *operate.ChangedError
+					require.ErrorAs(t, err, &changed)
+					require.ErrorIs(t, err, operate.ErrChanged)
+					assert.False(t, changed.Gone)
+					held, _ := d.held()
+					assert.Equal(t, next, held)
+					assert.Equal(t, held, changed.Shown.Record)
+					assert.Equal(t, operate.StateOf(held, now), changed.Shown.State)
+					assert.Contains(t, err.Error(), string(changed.Shown.State))
+					_, err = do(d, changed.Shown, act)
+					require.NotErrorIs(t, err, operate.ErrChanged, "what the error shows can be acted on")
+				})
+			}
+		}
+	}
+}
+
+func TestWhatIsGoneSinceItWasShown(t *testing.T) {
+	t.Parallel()
+	for action, do := range changes {
+		for _, dry := range []bool{false, true} {
+			d := newDesk(t, nil)
+			s := d.shown(lapsed())
+			_, err := d.inner.Delete(t.Context(), s.Record)
+			require.NoError(t, err)
+			a := act
+			a.DryRun = dry
+			_, err = do(d, s, a)
+			var changed *operate.ChangedError
+			require.ErrorAs(t, err, &changed, action)
+			assert.True(t, changed.Gone)
+			assert.Contains(t, err.Error(), "gone")
+		}
+	}
+}
+
+// TestOfTwoOperatorsOneWins: also where both have been shown the same.
+func TestOfTwoOperatorsOneWins(t *testing.T) {
+	t.Parallel()
+	for first, one := range changes {
+		for second, other := range changes {
+			d := newDesk(t, nil)
+			s := d.shown(unknown())
+			_, err := one(d, s, act)
+			require.NoError(t, err)
+			held, found := d.held()
+			_, err = other(d, s, operate.Act{By: "eve", Why: "I know better"})
+			require.ErrorIs(t, err, operate.ErrChanged, "%s, then %s", first, second)
+			after, stays := d.held()
+			assert.Equal(t, found, stays)
+			assert.Equal(t, held, after)
+		}
+	}
+}
+
+func TestADryRunChangesNothingAndSaysWhatWouldHappen(t *testing.T) {
+	t.Parallel()
+	for state, record := range states {
+		for _, action := range possible[state] {
+			d := newDesk(t, nil)
+			s := d.shown(record())
+			seen, _ := d.held()
+			dry := act
+			dry.DryRun = true
+			entry, err := changes[action](d, s, dry)
+			require.NoError(t, err)
+			held, _ := d.held()
+			assert.Equal(t, seen, held)
+			assert.True(t, entry.DryRun)
+			require.NotEmpty(t, entry.Preview)
+			for _, sentence := range entry.Preview {
+				assert.True(t, strings.HasSuffix(sentence, "."), sentence)
+				assert.NotContains(t, sentence, "secret")
+			}
+			really, err := changes[action](d, s, act)
+			require.NoError(t, err)
+			assert.Empty(t, really.Preview)
+			really.DryRun, really.Preview = true, entry.Preview
+			assert.Equal(t, really, entry, "but for that it is the entry of the change")
+		}
+	}
+}
+
+func TestWhatThePreviewSays(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		record store.Record
+		change change
+		says   []string
+	}{
+		"executed": {unknown(), changes[operate.ActionExecuted], []string{
+			"completed with the given result of 18 bytes, and kept until 2086-07-31T12:00:00Z",
+			"every request with this key and the same content gets this result. The handler does not run", "other content is refused as a mismatch",
+		}},
+		"failed": {unknown(), changes[operate.ActionFailed], []string{`an error of type "CardDeclined"`, "gets this error"}},
+		"not executed": {unknown(), changes[operate.ActionNotExecuted], []string{
+			"kept as released", "runs the handler, whatever its crash policy, as attempt 3", "the effect is repeated, with the same derived keys",
+		}},
+		"deleted": {lapsed(), remove, []string{"removed", "whatever its content, as if the key were new", "If it comes back first, its result is stored again"}},
+		"deleted, completed": {completed(), remove, []string{
+			"A process that remembers the record (package cache) may go on answering with it until 2086-07-01T13:00:00Z",
+		}},
+	} {
+		d := newDesk(t, nil)
+		dry := act
+		dry.DryRun = true
+		entry, err := c.change(d, d.shown(c.record), dry)
+		require.NoError(t, err)
+		for _, says := range c.says {
+			assert.Contains(t, strings.Join(entry.Preview, " "), says, name)
+		}
+	}
+	d := newDesk(t, nil)
+	r := unknown()
+	r.Fingerprint, r.Attempt = "", 0
+	entry, err := d.Release(t.Context(), d.shown(r), operate.Act{By: "d", Why: "w", DryRun: true})
+	require.NoError(t, err)
+	all := strings.Join(entry.Preview, " ")
+	assert.NotContains(t, all, "content", "without a fingerprint no content is compared")
+	assert.Contains(t, all, "as attempt 2")
+}
+
+func TestBadInputIsRefusedBeforeAnythingIsRead(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		act     operate.Act
+		verdict operate.Verdict
+		field   string
+		problem string
+	}{
+		"nobody":                {operate.Act{Why: "w"}, operate.NotExecuted(), "by", "is empty"},
+		"no reason":             {operate.Act{By: "b"}, operate.NotExecuted(), "why", "is empty"},
+		"blank":                 {operate.Act{By: " ", Why: "w"}, operate.NotExecuted(), "by", "is empty"},
+		"long by":               {operate.Act{By: strings.Repeat("b", 129), Why: "w"}, operate.NotExecuted(), "by", "has 129 bytes, more than 128"},
+		"long why":              {operate.Act{By: "b", Why: strings.Repeat("é", 257)}, operate.NotExecuted(), "why", "has 514 bytes, more than 512"},
+		"a line break":          {operate.Act{By: "b", Why: "a\nb"}, operate.NotExecuted(), "why", "cannot be printed"},
+		"an escape sequence":    {operate.Act{By: "\x1b[31mroot", Why: "w"}, operate.NotExecuted(), "by", "cannot be printed"},
+		"no UTF-8":              {operate.Act{By: "\xff", Why: "w"}, operate.NotExecuted(), "by", "is not UTF-8"},
+		"no verdict":            {act, operate.Verdict{}, "verdict", "is none"},
+		"no result":             {act, operate.Executed(nil), "result", "of 0 bytes is no JSON"},
+		"no JSON":               {act, operate.Executed([]byte(`{"secret":`)), "result", "of 10 bytes is no JSON"},
+		"two values":            {act, operate.Executed([]byte(`1 2`)), "result", "is no JSON"},
+		"JSON that is no UTF-8": {act, operate.Executed([]byte("\"\xff\"")), "result", "is no JSON"},
+		"no error type":         {act, operate.Failed("", "m"), "error type", "is empty"},
+		"no error message":      {act, operate.Failed("t", ""), "error message", "is empty"},
+		"a long message":        {act, operate.Failed("t", strings.Repeat("m", 4097)), "error message", "more than 4096"},
+		"no response":           {act, operate.Responded([]byte(`"secret"`)), "result", "it is no object"},
+		"no status":             {act, operate.Responded([]byte(`{"body":"secret"}`)), "result", "statusCode 0 is not from 200 to 599"},
+		"status as text":        {act, operate.Responded([]byte(`{"statusCode":"201"}`)), "result", "statusCode has another type"},
+		"body as object":        {act, operate.Responded([]byte(`{"statusCode":201,"body":{"secret":1}}`)), "result", "body has another type"},
+		"status out of range":   {act, operate.Responded([]byte(`{"statusCode":600}`)), "result", "statusCode 600"},
+	} {
+		d := newDesk(t, nil)
+		s := d.shown(unknown())
+		held, _ := d.held()
+		_, err := d.Settle(t.Context(), s, c.verdict, c.act)
+		var input *operate.InputError
+		require.ErrorAs(t, err, &input, name)
+		require.ErrorIs(t, err, operate.ErrInput)
+		assert.Equal(t, c.field, input.Field, name)
+		assert.Contains(t, input.Problem, c.problem, name)
+		assert.NotContains(t, err.Error(), "secret", name)
+		after, _ := d.held()
+		assert.Equal(t, held, after, name)
+	}
+	d := newDesk(t, func(storetest.Call) storetest.Fault { t.Error("the store is asked"); return storetest.Pass })
+	_, err := d.Inspect(t.Context(), "")
+	require.ErrorIs(t, err, operate.ErrInput)
+	_, err = d.Release(t.Context(), operate.Shown{Record: unknown()}, act)
+	require.ErrorIs(t, err, operate.ErrInput, "a record that nobody was shown")
+	_, err = d.Result(t.Context(), operate.Shown{Record: completed()})
+	require.ErrorIs(t, err, operate.ErrInput)
+}
+
+func TestResponsesOfEveryGatewayAreAccepted(t *testing.T) {
+	t.Parallel()
+	for _, response := range []string{
+		`{"statusCode":200}`, `{"statusCode":599,"headers":null,"body":""}`,
+		`{"statusCode":201,"statusDescription":"201 Created","headers":{"a":"b"},"multiValueHeaders":{"a":["b"]},"cookies":["c=d"],` +
+			`"body":"e30=","isBase64Encoded":true}`,
+	} {
+		d := newDesk(t, nil)
+		_, err := d.Settle(t.Context(), d.shown(unknown()), operate.Responded([]byte(response)), act)
+		require.NoError(t, err)
+		held, _ := d.held()
+		assert.Equal(t, response, string(held.Result))
+	}
+}
+
+// TestWhatIsShownIsWhatCounts: whoever alters the record that was shown alters no condition.
+func TestWhatIsShownIsWhatCounts(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	s := d.shown(live())
+	s.Record.Lease, s.State = now.Add(-time.Hour), operate.StateLapsed
+	_, err := d.Release(t.Context(), s, act)
+	require.ErrorIs(t, err, operate.ErrLive)
+}
+
+// TestALeaseThatIsMissing: then the expiry protects.
+func TestALeaseThatIsMissing(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	r := lapsed()
+	r.Lease = time.Time{}
+	_, err := d.Release(t.Context(), d.shown(r), act)
+	var running *operate.LiveError
+	require.ErrorAs(t, err, &running)
+	assert.Equal(t, r.Expiry, running.Until)
+}
+
+func TestRecordsOfPowertools(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		alter   func(r *store.Record)
+		refused []operate.Action
+	}{
+		"written by them": {func(r *store.Record) { r.Owner = "" }, []operate.Action{
+			operate.ActionExecuted, operate.ActionFailed, operate.ActionNotExecuted, operate.ActionRelease, operate.ActionDelete,
+		}},
+		"shared with them, as text": {func(r *store.Record) { r.Layout = store.LayoutText }, []operate.Action{
+			operate.ActionExecuted, operate.ActionFailed,
+		}},
+		"shared with them, as a value": {func(r *store.Record) { r.Layout = store.LayoutValue }, []operate.Action{
+			operate.ActionExecuted, operate.ActionFailed,
+		}},
+		"written by them, and UNKNOWN by us": {func(r *store.Record) { r.Owner, r.Status = "", store.StatusUnknown }, nil},
+	} {
+		for action, do := range changes {
+			d := newDesk(t, nil)
+			r := lapsed()
+			c.alter(&r)
+			s := d.shown(r)
+			seen, _ := d.held()
+			_, err := do(d, s, act)
+			refused := false
+			for _, a := range c.refused {
+				refused = refused || a == action
+			}
+			if refused {
+				require.ErrorIs(t, err, operate.ErrForeign, "%s, %s", name, action)
+				held, _ := d.held()
+				assert.Equal(t, seen, held)
+			} else {
+				require.NoError(t, err, "%s, %s", name, action)
+			}
+		}
+	}
+}
+
+func TestARecordOfAnotherOperationIsRefused(t *testing.T) {
+	t.Parallel()
+	for action, do := range changes {
+		d := newDesk(t, nil)
+		s := d.shown(unknown())
+		a := act
+		a.Operation = "refund"
+		_, err := do(d, s, a)
+		require.ErrorIs(t, err, operate.ErrOtherOperation, action)
+		assert.Contains(t, err.Error(), `not of "refund" but of "charge"`)
+		a.Operation = "charge"
+		_, err = do(d, s, a)
+		require.NoError(t, err)
+	}
+}
+
+// TestACallThatFails: what is known of the change is told, and nothing else.
+func TestACallThatFails(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		fault, look storetest.Fault
+		applied     bool
+		want        error
+	}{
+		"refused by the store":                 {fault: storetest.Refuse, want: storetest.ErrInjected},
+		"denied":                               {fault: storetest.Deny, want: storetest.ErrInjected},
+		"reply lost":                           {fault: storetest.LoseReply, applied: true},
+		"applied, never answered":              {fault: storetest.HangAfter, applied: true},
+		"request lost":                         {fault: storetest.LoseRequest, want: operate.ErrOutcomeUnknown},
+		"never answered":                       {fault: storetest.HangBefore, want: operate.ErrOutcomeUnknown},
+		"reply lost, and it cannot be read":    {fault: storetest.LoseReply, look: storetest.Deny, applied: true, want: operate.ErrOutcomeUnknown},
+		"reply lost, and nothing answers more": {fault: storetest.HangAfter, look: storetest.HangBefore, applied: true, want: operate.ErrOutcomeUnknown},
+	} {
+		for action, do := range changes {
+			t.Run(name+", "+string(action), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					looks := 0
+					d := newDesk(t, func(call storetest.Call) storetest.Fault {
+						switch call.Op {
+						case storetest.OpSwap, storetest.OpDelete:
+							return c.fault
+						case storetest.OpGet:
+							if looks++; looks > 1 {
+								return c.look
+							}
+						default:
+						}
+						return storetest.Pass
+					})
+					s := d.shown(unknown())
+					seen, _ := d.held()
+					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+					defer cancel()
+					d.ctx = ctx
+					_, err := do(d, s, act)
+					require.ErrorIs(t, err, c.want)
+					if c.want != nil {
+						require.ErrorIs(t, err, storetest.ErrInjected, "the cause is told")
+					}
+					if c.want != operate.ErrOutcomeUnknown { //nolint:errorlint // the very value
+						require.NotErrorIs(t, err, operate.ErrOutcomeUnknown)
+					}
+					held, found := d.held()
+					if c.applied {
+						assert.True(t, !found || held.SettledBy == "dana")
+					} else {
+						assert.Equal(t, seen, held)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestAnEntryHoldsNoResult(t *testing.T) {
+	t.Parallel()
+	for state, record := range states {
+		for _, action := range possible[state] {
+			d := newDesk(t, nil)
+			entry, err := changes[action](d, d.shown(record()), act)
+			require.NoError(t, err)
+			text, err := json.Marshal(entry)
+			require.NoError(t, err)
+			assert.NotContains(t, string(text), "secret")
+			assert.NotContains(t, string(text), "owner")
+			assert.Contains(t, string(text), `"by":"dana","why":"ticket 4711: the provider has no charge"`)
+			assert.Contains(t, string(text), `"record_key":"charge#1"`)
+		}
+	}
+}
+
+func TestResults(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	s := d.shown(completed())
+	got, err := d.Result(t.Context(), s)
+	require.NoError(t, err)
+	assert.Equal(t, `{"secret":"ch_1"}`, string(got))
+	clear(got)
+	again, err := d.Result(t.Context(), s)
+	require.NoError(t, err)
+	assert.Equal(t, `{"secret":"ch_1"}`, string(again), "the bytes are the caller's")
+
+	d = newDesk(t, nil)
+	_, err = d.Result(t.Context(), d.shown(unknown()))
+	require.ErrorIs(t, err, operate.ErrState)
+	assert.Contains(t, err.Error(), "show the result")
+
+	d = newDesk(t, nil)
+	altered := completed()
+	altered.Result = []byte(`{"secret":"other"}`)
+	_, err = d.Result(t.Context(), d.shown(altered))
+	require.ErrorAs(t, err, new(*store.UnreadableError))
+	assert.NotContains(t, err.Error(), "secret")
+
+	d = newDesk(t, nil)
+	parted := completed()
+	parted.Result, parted.Parts = nil, "1:1"
+	_, err = d.Result(t.Context(), d.shown(parted))
+	require.ErrorAs(t, err, new(*store.UnreadableError), "this store reads no parts")
+}
+
+func TestNothingThere(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	_, err := d.Inspect(t.Context(), key)
+	require.ErrorIs(t, err, operate.ErrNotFound)
+	d = newDesk(t, storetest.OnOp(storetest.OpGet, storetest.Deny))
+	_, err = d.Inspect(t.Context(), key)
+	require.ErrorIs(t, err, storetest.ErrInjected)
+	require.NotErrorIs(t, err, operate.ErrNotFound)
+}
+
+func TestConfigurationIsChecked(t *testing.T) {
+	t.Parallel()
+	defer func() {
+		ce, ok := recover().(*store.ConfigError)
+		require.True(t, ok)
+		assert.Equal(t, []string{
+			"operate.New: the store is nil", "operate.New: option 1 is nil", "operate.WithRetention: -1ns is not positive",
+			"operate.WithClock: the clock is nil",
+		}, ce.Problems)
+	}()
+	operate.New((*memory.Store)(nil), nil, operate.WithRetention(-1), operate.WithClock(nil))
+}
+
+// resending is a store whose client loses the reply of each write and sends it again, inside of one call.
+type resending struct{ *memory.Store }
+
+func (s resending) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
+	_, _, _ = s.Store.Swap(ctx, seen, next)
+	return s.Store.Swap(ctx, seen, next)
+}
+
+func TestAReplyThatTheClientLostIsNoChangeBySomebodyElse(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	d.Operator = operate.New(resending{d.inner}, operate.WithClock(func() time.Time { return now }))
+	_, err := d.Settle(t.Context(), d.shown(unknown()), operate.NotExecuted(), act)
+	require.NoError(t, err)
+	held, _ := d.held()
+	assert.Equal(t, store.ReasonReleased, held.Reason)
+}

@@ -1,0 +1,291 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// Deed is what an operator does to the record that it was shown.
+type Deed int
+
+// The deeds.
+const (
+	SettlesExecuted Deed = iota
+	SettlesNotExecuted
+	SettlesFailed
+	Releases
+	Deletes
+)
+
+// AllDeeds are all of them.
+func AllDeeds() []Deed {
+	return []Deed{SettlesExecuted, SettlesNotExecuted, SettlesFailed, Releases, Deletes}
+}
+
+func (d Deed) String() string {
+	return [...]string{"settles it as executed", "settles it as not executed", "settles it as failed", "releases it", "deletes it"}[d]
+}
+
+// completes reports whether a deed gives the record a result.
+func (d Deed) completes() bool { return d == SettlesExecuted || d == SettlesFailed }
+
+// operator is a person with package operate: it is shown the record at one moment, and does something to it at another.
+type operator struct {
+	*operate.Operator
+
+	world *world
+	// self stands for the operator where a delivery is asked who did something.
+	self *delivery
+	// shown is the record that it has looked at, if any.
+	shown *operate.Shown
+	// deed and fault are what it does and what happens to that, once it has done it: acted.
+	deed  Deed
+	fault Fault
+	acted bool
+	err   error
+	// applied: its change was made, at some time. denied: it was told that nothing was changed.
+	applied, denied bool
+}
+
+func newOperator(w *world) *operator {
+	o := &operator{world: w}
+	o.self = &delivery{world: w, client: &client{name: "operator"}, name: "the operator"}
+	o.self.die()
+	o.self.at = atEnd
+	o.Operator = operate.New(errand{o}, operate.WithClock(func() time.Time { return w.now }))
+	return o
+}
+
+// look shows the operator the record.
+func (w *world) look() {
+	s, err := w.operator.Inspect(context.Background(), w.key())
+	if err != nil {
+		panic(err)
+	}
+	w.operator.shown = &s
+	w.saw("operator is shown: " + string(s.State))
+	w.sayf("  the operator is shown %s", w.describe(s.Record))
+}
+
+// do lets the operator act on what it was shown, and its message meet a fault.
+func (w *world) do(d Deed, f Fault) {
+	o := w.operator
+	o.deed, o.fault, o.acted = d, f, true
+	if f != None {
+		w.faults--
+		w.saw("fault: " + f.String())
+	}
+	act := operate.Act{By: "the operator", Why: "because"}
+	ctx := context.Background()
+	w.sayf("  the operator %s %s", d, f)
+	switch d {
+	case SettlesExecuted:
+		_, o.err = o.Settle(ctx, *o.shown, operate.Executed(fmt.Appendf(nil, `{"by":%q,"amount":%d}`, o.self.name, w.amountOf(o.shown.Record))), act)
+	case SettlesNotExecuted:
+		_, o.err = o.Settle(ctx, *o.shown, operate.NotExecuted(), act)
+	case SettlesFailed:
+		_, o.err = o.Settle(ctx, *o.shown, operate.Failed("declined", "declined "+o.self.name), act)
+	case Releases:
+		_, o.err = o.Release(ctx, *o.shown, act)
+	case Deletes:
+		_, o.err = o.Delete(ctx, *o.shown, act)
+	}
+	o.denied = o.err != nil && !errors.Is(o.err, operate.ErrOutcomeUnknown)
+	became := "is done"
+	if o.err != nil {
+		became = o.err.Error()
+	}
+	w.saw("operator " + d.String() + ": " + map[bool]string{true: "done", false: "not done"}[o.err == nil])
+	w.sayf("    the operator: %s", became)
+	w.check(event{kind: evDone})
+}
+
+// amountOf is what the request of a record is about.
+func (w *world) amountOf(r store.Record) int64 {
+	for _, d := range w.deliveries {
+		if d.fingerprint == r.Fingerprint {
+			return d.order.Amount
+		}
+	}
+	return 0
+}
+
+// errand is the store as the operator sees it.
+type errand struct{ of *operator }
+
+func (e errand) Claim(context.Context, store.Record, time.Time) (store.Record, bool, error) {
+	panic("an operator claims nothing")
+}
+
+func (e errand) Swap(_ context.Context, seen, next store.Record) (store.Record, bool, error) {
+	got := e.send(call{op: opSwap, key: seen.Key, seen: seen, next: next})
+	return got.held, got.done, got.err
+}
+
+func (e errand) Delete(_ context.Context, seen store.Record) (bool, error) {
+	got := e.send(call{op: opDelete, key: seen.Key, seen: seen})
+	return got.done, got.err
+}
+
+func (e errand) Get(ctx context.Context, key string) (store.Record, bool, error) {
+	return e.of.world.store.Get(ctx, key)
+}
+
+// send makes the change of the operator, or lets its message be late, or lost, or arrive twice.
+func (e errand) send(c call) reply {
+	w, f := e.of.world, e.of.fault
+	var got reply
+	if f.applied() {
+		got = w.apply(e.of.self, c)
+		w.sayf("    %s", w.describeReply(c, got))
+	}
+	if f.leavesMessage() {
+		w.messages = append(w.messages, message{by: e.of.self, call: c})
+	}
+	if err := f.err(c.op); err != nil {
+		return reply{err: err}
+	}
+	return got
+}
+
+// actionsOfOperator are the choices that the operator has.
+func (w *world) actionsOfOperator(all []action) []action {
+	o := w.operator
+	switch {
+	case len(w.Deeds) == 0 || o.acted:
+		return all
+	case o.shown == nil:
+		if w.held() != nil {
+			all = append(all, action{kind: actLook})
+		}
+		return all
+	}
+	for _, d := range w.Deeds {
+		all = append(all, action{kind: actDo, deed: d})
+		if w.faults == 0 {
+			continue
+		}
+		for _, f := range w.Faults {
+			if operatorFaults[f] && (w.Strikes == nil || w.Strikes(f, OfOperator)) {
+				all = append(all, action{kind: actDo, deed: d, fault: f})
+			}
+		}
+	}
+	return all
+}
+
+// operatorFaults are what can happen to the message of an operator: it neither dies nor waits for long.
+var operatorFaults = map[Fault]bool{
+	LoseRequest: true, LoseReply: true, LoseLate: true, FailBefore: true, FailAfter: true, FailLate: true, Repeat: true,
+}
+
+// overruled notes what a change of the operator means for those who have executed. What they bring does not count any more, unless
+// the record was deleted: then nothing is left that could say so.
+func (w *world) overruled(c change) {
+	w.operator.applied = true
+	w.saw("operator applied: " + w.operator.deed.String())
+	w.unknown = true // from now on not all answers are equal
+	for _, d := range w.deliveries {
+		if !d.began {
+			continue
+		}
+		d.overruled = c.after != nil
+		if !w.operator.deed.completes() {
+			d.released, d.unknownUntil = true, time.Time{}
+		}
+	}
+	if c.after == nil && c.before.Status == store.StatusCompleted {
+		// Who is still under way may have seen it; nobody is bound by it any more.
+		w.commits[len(w.commits)-1].expiry = w.now
+	}
+}
+
+// deleted reports whether an operator has deleted a record: also one that was completed, while its lease lived.
+func (o *operator) deleted() bool { return o.applied && o.deed == Deletes }
+
+// forgetsVerdict notes that the record is gone, or replaced: with it the verdict of the operator.
+func (w *world) forgetsVerdict(c change) {
+	if c.after != nil && c.op != opClaim {
+		return
+	}
+	for _, d := range w.deliveries {
+		d.overruled = false
+	}
+}
+
+func (w *world) operatorState(d *digest) {
+	o := w.operator
+	if o.shown == nil {
+		return
+	}
+	w.record(d, o.shown.Record)
+	d.flags(o.acted, o.applied, o.denied)
+	d.number(int64(o.deed))
+}
+
+// operatorAndOwnerNeverBothWin is I11.
+func operatorAndOwnerNeverBothWin(w *world, e event) string {
+	o := w.operator
+	switch e.kind {
+	case evWritten:
+		if e.by == o.self {
+			return w.operatorChangesWhatItWasShown(e)
+		}
+		if e.by == nil || !e.by.overruled || e.before == nil || expired(*e.before, e.by.clock()) {
+			return ""
+		}
+		return fmt.Sprintf("the operator %s, and then %s by %s changes the record", o.deed, e.op, e.by.name)
+	case evDone:
+		switch {
+		case o.err == nil && !o.applied:
+			return fmt.Sprintf("the operator is told that it %s, and nothing was changed", o.deed)
+		case o.denied && o.applied:
+			return fmt.Sprintf("the operator is told that nothing was changed, and it %s", o.deed)
+		}
+	case evAnswered:
+		if !e.d.overruled {
+			return ""
+		}
+		if e.d.event.Settlement == "completed" || e.d.event.Settlement == "released" {
+			return fmt.Sprintf("the operator %s, and %s says that its record is %s", o.deed, e.d.name, e.d.event.Settlement)
+		}
+		// Of a record that belongs to another request, or became UNKNOWN after the verdict, the own result is told.
+		theirs := e.d.shown.Fingerprint == e.d.fingerprint && e.d.shown.Status != store.StatusUnknown
+		stores := e.d.ending == Succeeds || e.d.ending.mark() == FailsTerminal
+		if theirs && stores && w.faults == w.MaxFaults && !superseded(e.d.err) && e.d.event.Outcome != "replayed" {
+			return fmt.Sprintf("the operator %s, and %s answers %q", o.deed, e.d.name, e.d.answer())
+		}
+	case evBegan, evSent, evPassed:
+	}
+	return ""
+}
+
+// operatorChangesWhatItWasShown looks at the change of an operator that was applied.
+func (w *world) operatorChangesWhatItWasShown(e event) string {
+	o, b := w.operator, e.before
+	shown := o.shown.Record
+	switch {
+	case o.denied:
+		return "the operator was told that nothing was changed, and its change comes"
+	case o.applied:
+		return "the change of the operator is applied twice"
+	case b.Status != shown.Status || b.Owner != shown.Owner || b.Reason != shown.Reason || !b.Lease.Equal(shown.Lease):
+		return "the operator changes a record that it was not shown"
+	case b.Status == store.StatusInProgress && w.now.Before(b.Lease):
+		return "the operator changes a live claim"
+	case e.after == nil:
+		return ""
+	case e.after.SettledBy == "" || e.after.SettledReason == "" || e.after.SettledAt.IsZero():
+		return "the operator does not leave who, when and why"
+	case e.after.Owner == b.Owner || w.nameOfToken(e.after.Owner) != "":
+		return "the operator leaves an owner that something may still be on its way from"
+	case e.after.Attention != "":
+		return "the operator leaves the record on the list of those that somebody has to settle"
+	}
+	return ""
+}
