@@ -56,7 +56,9 @@ func TestWhatTheCommandsPrint(t *testing.T) {
 		"settle-not-executed":   {args: settle(append(why, "charge#uncertain", "--not-executed", "--yes")...)},
 		"settle-executed":       {args: settle(append(why, "charge#uncertain", "--executed", "-", "--yes")...), in: response},
 		"settle-executed-json":  {args: settle(append(why, "charge#uncertain", "--executed", "-", "--yes", "-o", "json")...), in: response},
-		"settle-plain-result":   {args: settle(append(why, "charge#uncertain", "--executed", "-", "--dry-run")...), in: `{"parcel":"p-1"}`},
+		"settle-value":          {args: settle(append(why, "charge#uncertain", "--executed", "-", "--value", "--dry-run")...), in: `{"parcel":"p-1"}`},
+		"settle-no-response":    {args: settle(append(why, "charge#uncertain", "--executed", "-", "--yes")...), in: `{"parcel":"p-1"}`, code: 2},
+		"settle-bad-response":   {args: settle(append(why, "charge#uncertain", "--executed", "-", "--yes")...), in: `{"statusCode":201,"body":{"id":"ch_1"}}`, code: 2},
 		"settle-failed":         {args: settle(append(why, "charge#uncertain", "--failed", "Declined: the card was declined", "--yes")...)},
 		"settle-dry-run":        {args: settle(append(why, "charge#lapsed", "--not-executed", "--dry-run")...)},
 		"settle-dry-run-json":   {args: settle(append(why, "charge#lapsed", "--not-executed", "--dry-run", "-o", "json")...)},
@@ -116,7 +118,7 @@ func TestWhatTheCommandsPrint(t *testing.T) {
 }
 
 // seenBefore is what inspect printed before somebody else settled the record.
-const seenBefore = "INPROGRESS//CLIUHEWRKJHKJWHERKJHWEKRJH/1782867620000/1782954020"
+const seenBefore = "INPROGRESS//CLIUHEWRKJHKJWHERKJHWEKRJH/1782867620000/"
 
 // arranged puts the command first.
 func arranged(args []string) []string {

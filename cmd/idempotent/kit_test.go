@@ -140,8 +140,7 @@ func timeless(text string) string {
 		{`\b\d+[smhd] ago\b`, "<time> ago"},
 		{`\(now\)`, "(<time> ago)"},
 		{`/released/[A-Z2-7]{26}/`, "/released/<owner>/"},
-		{`/\d{13}/\d{10}\b`, "/<lease>/<expiry>"},
-		{`//\d{10}\b`, "//<expiry>"},
+		{`/\d{13}/`, "/<lease>/"},
 	} {
 		text = regexp.MustCompile(r.pattern).ReplaceAllString(text, r.by)
 	}

@@ -49,6 +49,15 @@ func (k *keyQuestion) handler() (*twin, error) {
 	if k.fingerprintPath != "" {
 		h.opts = append(h.opts, idempotent.WithFingerprintPath(k.fingerprintPath))
 	}
+	if k.exactNames {
+		h.opts = append(h.opts, idempotent.WithExactNames())
+	}
+	if k.partialKey {
+		h.opts = append(h.opts, idempotent.WithPartialKey())
+	}
+	if k.withoutFingerprint {
+		h.opts = append(h.opts, idempotent.WithoutFingerprint())
+	}
 	if k.powertools != "" {
 		h.opts = append(h.opts, idempotent.WithPowertools(idempotent.Powertools{
 			Language: idempotent.PowertoolsLanguage(k.powertools), Prefix: k.powertoolsPrefix,
@@ -70,14 +79,24 @@ func (h *twin) describe(ctx context.Context, kind string, payload []byte) (idemp
 		ctx = lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{TenantID: h.tenantID})
 	}
 	switch kind {
-	case gatewayHTTP:
+	case kindHTTP:
 		return describeAs[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse](ctx, h, payload, true)
-	case gatewayREST:
+	case kindREST:
 		return describeAs[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse](ctx, h, payload, true)
-	case gatewayURL:
+	case kindURL:
 		return describeAs[events.LambdaFunctionURLRequest, events.LambdaFunctionURLResponse](ctx, h, payload, true)
-	case gatewayLoadBalancer:
+	case kindLoadBalancer:
 		return describeAs[events.ALBTargetGroupRequest, events.ALBTargetGroupResponse](ctx, h, payload, true)
+	case kindSQS:
+		return describeAs[events.SQSMessage, json.RawMessage](ctx, h, payload, false)
+	case kindSNS:
+		return describeAs[events.SNSEventRecord, json.RawMessage](ctx, h, payload, false)
+	case kindKinesis:
+		return describeAs[events.KinesisEventRecord, json.RawMessage](ctx, h, payload, false)
+	case kindDynamoDB:
+		return describeAs[events.DynamoDBEventRecord, json.RawMessage](ctx, h, payload, false)
+	case kindEventBridge:
+		return describeAs[events.EventBridgeEvent, json.RawMessage](ctx, h, payload, false)
 	default:
 		return describeAs[json.RawMessage, json.RawMessage](ctx, h, payload, false)
 	}

@@ -52,12 +52,15 @@ func exitCode(err error) int {
 func (a *app) sentence(err error) string {
 	failed, isStore := errors.AsType[*store.Error](err)
 	unreadable, isUnreadable := errors.AsType[*store.UnreadableError](err)
+	input, isInput := errors.AsType[*operate.InputError](err)
 	state, isState := errors.AsType[*operate.StateError](err)
 	switch {
 	case errors.Is(err, operate.ErrOutcomeUnknown):
 		return "nobody knows whether the change was applied: " + a.storeSentence(failed) + "; inspect the record again"
 	case errors.Is(err, store.ErrNoIndex):
 		return a.name() + " has no index of the records with attention that can be used; --scan finds them by reading the whole table"
+	case isInput && input.Field == "result":
+		return "--executed: the result " + input.Problem + ". Of a handler that answers no HTTP requests: add --value"
 	case isState:
 		return trimmed(err) + hint(state.State)
 	case errors.Is(err, operate.ErrForeign), errors.Is(err, operate.ErrOtherOperation):
@@ -87,7 +90,9 @@ func hint(s operate.State) string {
 }
 
 // trimmed is the text of an error without the name of the package that it comes from.
-func trimmed(err error) string { return strings.TrimPrefix(err.Error(), "operate: ") }
+func trimmed(err error) string {
+	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "operate: "), "idempotent: ")
+}
 
 // name is what the records are called in.
 func (a *app) name() string {

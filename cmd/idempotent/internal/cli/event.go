@@ -12,30 +12,39 @@ import (
 
 // The kinds of events.
 const (
-	gatewayHTTP         = "http-api"
-	gatewayREST         = "rest-api"
-	gatewayURL          = "function-url"
-	gatewayLoadBalancer = "load-balancer"
-	gatewayNone         = "none"
+	kindHTTP         = "http-api"
+	kindREST         = "rest-api"
+	kindURL          = "function-url"
+	kindLoadBalancer = "load-balancer"
+	kindSQS          = "sqs"
+	kindSNS          = "sns"
+	kindKinesis      = "kinesis"
+	kindDynamoDB     = "dynamodb"
+	kindEventBridge  = "eventbridge"
+	kindValue        = "value"
 )
 
-func gateways() []string {
-	return []string{gatewayHTTP, gatewayREST, gatewayURL, gatewayLoadBalancer, gatewayNone}
+func kinds() []string {
+	return []string{
+		kindHTTP, kindREST, kindURL, kindLoadBalancer, kindSQS, kindSNS, kindKinesis, kindDynamoDB, kindEventBridge, kindValue,
+	}
 }
 
 // kindOf tells what kind of event this is, unless somebody has said so.
 func kindOf(payload []byte, said string) (string, error) {
-	if said != "" && !slices.Contains(gateways(), said) {
-		return "", usagef("--gateway %q is none of %s", said, strings.Join(gateways(), ", "))
-	}
-	if !json.Valid(payload) {
+	switch {
+	case said != "" && !slices.Contains(kinds(), said):
+		return "", usagef("--kind %q is none of %s", said, strings.Join(kinds(), ", "))
+	case !json.Valid(payload):
 		return "", usagef("--event: the event of %d bytes is no JSON", len(payload))
-	}
-	if said != "" {
+	case said != "":
 		return said, nil
 	}
 	var e struct {
-		HTTPMethod     string `json:"httpMethod"`
+		HTTPMethod     string          `json:"httpMethod"`
+		EventSource    string          `json:"eventSource"` // of SNS with a capital, which decoding does not mind
+		DetailType     json.RawMessage `json:"detail-type"`
+		Records        json.RawMessage `json:"Records"`
 		RequestContext struct {
 			ELB        json.RawMessage `json:"elb"`
 			HTTP       json.RawMessage `json:"http"`
@@ -43,21 +52,29 @@ func kindOf(payload []byte, said string) (string, error) {
 		} `json:"requestContext"`
 	}
 	if err := json.Unmarshal(payload, &e); err != nil {
-		return gatewayNone, nil //nolint:nilerr // an event of another form, such as a list or a text
+		return kindValue, nil //nolint:nilerr // an event of another form, such as a list or a text
 	}
 	c := e.RequestContext
 	switch {
+	case e.Records != nil:
+		return "", usagef("--event: a batch has a record key for each of its records: give one of them")
 	case c.ELB != nil:
-		return gatewayLoadBalancer, nil
+		return kindLoadBalancer, nil
 	case c.HTTP != nil && strings.Contains(c.DomainName, ".lambda-url."):
-		return gatewayURL, nil
+		return kindURL, nil
 	case c.HTTP != nil:
-		return gatewayHTTP, nil
+		return kindHTTP, nil
 	case e.HTTPMethod != "":
-		return gatewayREST, nil
-	default:
-		return gatewayNone, nil
+		return kindREST, nil
+	case e.DetailType != nil:
+		return kindEventBridge, nil
 	}
+	for _, kind := range []string{kindSQS, kindSNS, kindKinesis, kindDynamoDB} {
+		if e.EventSource == "aws:"+kind {
+			return kind, nil
+		}
+	}
+	return kindValue, nil
 }
 
 // knownRequest is what is known of a request without its event.
@@ -65,21 +82,22 @@ type knownRequest struct {
 	key, method, route, path, query, body, contentType, api, stage string
 }
 
-// event makes the event of a REST API of it: a scope does not depend on the kind of gateway.
-func (r knownRequest) event(a *app, header, caller string) ([]byte, error) {
+// event makes the event of a REST API of it: a scope does not depend on the kind of gateway. selected says that the handler
+// selects the key, which then counts on every route.
+func (r knownRequest) event(a *app, header, caller string, selected bool) ([]byte, error) {
 	switch {
-	case r.key == "":
+	case r.key == "" && !selected:
 		return nil, usagef("--key is missing: what the client sent in the header")
 	case r.method == "":
 		return nil, usagef("--method is missing")
-	case r.route == "" && r.path == "":
+	case r.route == "" && r.path == "" && !selected:
 		return nil, usagef("--route or --path is missing")
 	case r.api == "":
 		return nil, usagef("--api is missing: the id of the API or of the function URL, or the ARN of the target group")
 	case r.stage == "" && !strings.HasPrefix(r.api, "arn:"):
 		return nil, usagef("--stage is missing: of an HTTP API without another one, and of a function URL, it is $default")
 	}
-	identity, authorizer, err := identityOf(caller)
+	identity, authorizer, err := callerOf(caller)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +108,10 @@ func (r knownRequest) event(a *app, header, caller string) ([]byte, error) {
 	if err != nil {
 		return nil, usagef("--query cannot be decoded: %v", err)
 	}
-	headers := map[string]string{header: r.key}
+	headers := make(map[string]string)
+	if r.key != "" {
+		headers[header] = r.key
+	}
 	if r.contentType != "" {
 		headers["Content-Type"] = r.contentType
 	}
@@ -112,43 +133,46 @@ func (r knownRequest) event(a *app, header, caller string) ([]byte, error) {
 	return json.Marshal(e)
 }
 
-// identityOf puts a caller where the event of a REST API has it.
-func identityOf(caller string) (identity, authorizer map[string]any, err error) {
+// callerOf puts a caller where the event of a REST API has it. An authorizer that is there and names nobody would be refused.
+func callerOf(caller string) (identity, authorizer map[string]any, err error) {
 	kind, name, _ := strings.Cut(caller, ":")
-	first, second, isPair := strings.Cut(name, ",")
+	first, second, _ := strings.Cut(name, ",")
 	bad := func(want string) error { return usagef("--caller %s: is not %s:%s", kind, kind, want) }
-	identity, authorizer = map[string]any{}, map[string]any{}
+	switch {
+	case kind == "" || kind == "anonymous":
+		return nil, nil, nil
+	case name == "":
+		return nil, nil, bad("NAME")
+	}
 	switch kind {
-	case "", "anonymous", callerTenant:
+	case callerTenant:
+		return nil, nil, nil
 	case "jwt":
-		if !isPair || second == "" {
+		if second == "" {
 			return nil, nil, bad("ISSUER,SUBJECT")
 		}
-		authorizer["claims"] = map[string]any{"iss": first, "sub": second}
+		return nil, map[string]any{"claims": map[string]any{"iss": first, "sub": second}}, nil
 	case "iam":
-		if !isPair || second == "" {
-			return nil, nil, bad("ACCOUNT,USER_OR_ROLE_ID")
+		user, arn, _ := strings.Cut(second, ",")
+		if user == "" {
+			return nil, nil, bad("ACCOUNT,USER_ID[,USER_ARN]")
 		}
-		identity["accountId"], identity["caller"] = first, second
+		return map[string]any{"accountId": first, "caller": user, "userArn": arn}, nil, nil
 	case "lambda":
-		authorizer["principalId"] = name
+		return nil, map[string]any{"principalId": name}, nil
 	case "lambda-number":
 		n, err := strconv.ParseInt(name, 10, 64)
 		if err != nil {
 			return nil, nil, bad("INTEGER")
 		}
-		authorizer["principalId"] = n
+		return nil, map[string]any{"principalId": n}, nil
 	case "cognito-identity":
-		identity["cognitoIdentityId"] = name
+		return map[string]any{"cognitoIdentityId": name}, nil, nil
 	case "api-key":
-		identity["apiKeyId"] = name
+		return map[string]any{"apiKeyId": name}, nil, nil
 	default:
-		return nil, nil, usagef("--caller %q is none of jwt, lambda, lambda-number, cognito-identity, iam, api-key, tenant, anonymous", kind)
+		return nil, nil, usagef("--caller %s: is none of jwt, lambda, lambda-number, cognito-identity, iam, api-key, tenant, anonymous", kind)
 	}
-	if name == "" && kind != "" && kind != "anonymous" {
-		return nil, nil, bad("NAME")
-	}
-	return identity, authorizer, nil
 }
 
 // callerTenant is the caller that a function of WithTenant names.

@@ -25,8 +25,9 @@ Either from the event, as the function got it:
 
   idempotent key --operation charge --event event.json
 
-The kind of event is detected: HTTP API and function URL (format 2.0), REST API (format 1.0), load balancer. Any other event needs
---key-path, or --selected-key.
+The kind of event is detected: HTTP API and function URL (format 2.0), REST API (format 1.0), load balancer; one record of SQS, SNS,
+Kinesis or a DynamoDB stream, and EventBridge, of a handler that takes the type of package events; any other value. All but the first
+four need --key-path or --selected-key.
 
 Or from what is known of an HTTP request:
 
@@ -38,10 +39,11 @@ Or from what is known of an HTTP request:
   --route    the template that the gateway matched, such as /charges/{id}; leave it out for $default, a greedy route, a function
              URL or a load balancer: then --path counts
   --path     the path as the function sees it, in front of it the stage of an HTTP API, unless that is $default
-  --caller   whom the authorizer named: jwt:ISSUER,SUBJECT  lambda:PRINCIPAL  cognito-identity:ID  iam:ACCOUNT,USER_OR_ROLE_ID
-             api-key:ID  tenant:WHAT_WITHTENANT_RETURNED; without it the anonymous scope
+  --caller   whom the gateway named: jwt:ISSUER,SUBJECT  lambda:PRINCIPAL  cognito-identity:ID  api-key:ID
+             iam:ACCOUNT,USER_ID,USER_ARN, as the access log has them; tenant:NAME is what the function of WithTenant returned.
+             Without it the anonymous scope
 
-Or, of any other handler, from what its function of WithKey returns:
+Or from what the function of WithKey returns: of an HTTP handler with --method, --api, --stage and --caller, of any other alone:
 
   idempotent key --operation ship --selected-key o-17
 
@@ -49,13 +51,13 @@ Or, of any other handler, from what its function of WithKey returns:
 options of the handler. One that differs leads to another key, and to no record.`,
 		Example: `  idempotent key --operation charge --event event.json --derived charge
   idempotent key --operation charge --event event.json -o json | jq -r .record_key
-  idempotent key --operation ship --event sqs.json --key-path 'powertools_json(Records[0].body).order_id'`,
+  idempotent key --operation ship --event message.json --key-path 'powertools_json(body).order_id'`,
 		Args: cobra.NoArgs,
 		RunE: a.run(func(cmd *cobra.Command, _ []string) error { return k.run(cmd.Context()) }),
 	}
 	f := cmd.Flags()
 	f.StringVar(&k.event, "event", "", "the `file` with the event as JSON, - for standard input")
-	f.StringVar(&k.gateway, "gateway", "", "what `kind` of event it is: "+strings.Join(gateways(), ", ")+"; by default detected")
+	f.StringVar(&k.kind, "kind", "", "what `kind` of event it is: "+strings.Join(kinds(), ", ")+"; by default detected")
 	f.StringVar(&k.request.key, "key", "", "the `value` of the header, as the client sent it")
 	f.StringVar(&k.request.method, "method", "", "the HTTP `method`")
 	f.StringVar(&k.request.route, "route", "", "the route `template`")
@@ -73,11 +75,14 @@ options of the handler. One that differs leads to another key, and to no record.
 	f.StringVar(&k.keyPath, "key-path", "", "the JMESPath `expression` of WithKeyPath")
 	f.StringVar(&k.fingerprintPath, "fingerprint-path", "", "the JMESPath `expression` of WithFingerprintPath, for --derived")
 	f.StringSliceVar(&k.fingerprintHeaders, "fingerprint-header", nil, "a `header` that the fingerprint covers, for --derived; may be repeated")
+	f.BoolVar(&k.exactNames, "exact-names", false, "the handler has WithExactNames")
+	f.BoolVar(&k.partialKey, "partial-key", false, "the handler has WithPartialKey")
+	f.BoolVar(&k.withoutFingerprint, "without-fingerprint", false, "the handler has WithoutFingerprint, for --derived")
 	f.StringVar(&k.digestKeyFile, "digest-key-file", "", "the `file` with the secret of WithDigestKey, byte for byte")
 	f.StringVar(&k.powertools, "powertools", "", "records of AWS Powertools in this `language`: python, typescript, java, java17, java21 or dotnet")
 	f.StringVar(&k.powertoolsPrefix, "powertools-prefix", "", "the `prefix` of their keys")
 	f.StringSliceVar(&k.derived, "derived", nil, "compute the derived key of this `name`, too; may be repeated")
-	must(cmd.RegisterFlagCompletionFunc("gateway", cobra.FixedCompletions(gateways(), cobra.ShellCompDirectiveNoFileComp)))
+	must(cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(kinds(), cobra.ShellCompDirectiveNoFileComp)))
 	must(cmd.MarkFlagFilename("event", "json"))
 	noCompletion(cmd, "key", "method", "route", "path", "query", "content-type", "api", "stage", "caller", "tenant-id", flagOperation, "header",
 		"selected-key", "key-path", "fingerprint-path", "fingerprint-header", "powertools", "powertools-prefix", "derived")
@@ -86,14 +91,15 @@ options of the handler. One that differs leads to another key, and to no record.
 
 // keyQuestion is a request, and the options of the handler that it came to.
 type keyQuestion struct {
-	app            *app
-	event, gateway string
-	request        knownRequest
-	caller         string
-	tenantID       string
+	app         *app
+	event, kind string
+	request     knownRequest
+	caller      string
+	tenantID    string
 
 	operation, header, selectedKey, keyPath, fingerprintPath string
 	fingerprintHeaders                                       []string
+	exactNames, partialKey, withoutFingerprint               bool
 	digestKeyFile                                            string
 	powertools, powertoolsPrefix                             string
 	derived                                                  []string
@@ -130,12 +136,12 @@ func (k *keyQuestion) payload() (payload []byte, kind string, err error) {
 		if payload, err = k.app.file("--event", k.event); err != nil {
 			return nil, "", err
 		}
-		kind, err = kindOf(payload, k.gateway)
+		kind, err = kindOf(payload, k.kind)
 		return payload, kind, err
 	case known:
 		return k.known()
 	case k.selectedKey != "":
-		return []byte("{}"), gatewayNone, k.noFingerprint()
+		return []byte("{}"), kindValue, k.noFingerprint()
 	default:
 		return nil, "", usagef("say what the request was: --event FILE, or --key, --method, --api and so on, or --selected-key; see --help")
 	}
@@ -143,8 +149,8 @@ func (k *keyQuestion) payload() (payload []byte, kind string, err error) {
 
 // known makes the event of a request of which single things are known.
 func (k *keyQuestion) known() (payload []byte, kind string, err error) {
-	if k.gateway != "" {
-		return nil, "", usagef("--gateway is for --event")
+	if k.kind != "" {
+		return nil, "", usagef("--kind is for --event")
 	}
 	if len(k.derived) > 0 {
 		switch {
@@ -154,8 +160,8 @@ func (k *keyQuestion) known() (payload []byte, kind string, err error) {
 			return nil, "", usagef("--derived needs --path: the fingerprint of the request covers it")
 		}
 	}
-	payload, err = k.request.event(k.app, k.header, k.caller)
-	return payload, gatewayREST, err
+	payload, err = k.request.event(k.app, k.header, k.caller, k.selectedKey != "" || k.keyPath != "")
+	return payload, kindREST, err
 }
 
 // noFingerprint refuses what a fingerprint would be needed for.

@@ -12,9 +12,12 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// seenOf names the record as it is: its status, reason, owner, lease and expiry. A script hands it to --seen, and what it does is
-// then conditional on what somebody has looked at before.
+// seenOf names the record as it is: its status, reason, owner and lease, and, of a record without an owner, its expiry. A script hands
+// it to --seen, and what it does is then conditional on what somebody has looked at before.
 func seenOf(r store.Record) string {
+	if r.Owner != "" {
+		r.Expiry = time.Time{}
+	}
 	return strings.Join([]string{
 		url.PathEscape(string(r.Status)), url.PathEscape(r.Reason), url.PathEscape(r.Owner), number(r.Lease, time.Millisecond),
 		number(r.Expiry, time.Second),
@@ -105,6 +108,9 @@ type change struct{ name, was, is string }
 
 func (e *changedError) fields() []change {
 	was, is := e.seen, e.now.Record
+	if was.Expiry.IsZero() {
+		is.Expiry = time.Time{}
+	}
 	instant := func(t time.Time) string { return show.Both(t, e.at) }
 	return []change{
 		{"Status", string(was.Status), string(is.Status)},

@@ -23,9 +23,9 @@ func (a *app) settle() *cobra.Command {
 		Long: `Says what became of an execution whose record is unknown or lapsed. Ask the service that has the effect, by the derived key that
 "idempotent inspect" shows. Then
 
-  --executed FILE        it had its effect, and FILE holds its result as JSON ("-" is standard input): what the handler would have
-                         returned, so of an HTTP handler the whole response: {"statusCode":201,"headers":{…},"body":"…"}.
-                         Retries get it. A result in another form leaves them with an error.
+  --executed FILE        it had its effect, and FILE ("-" is standard input) holds its response as JSON, in the form of the gateway:
+                         {"statusCode":201,"headers":{…},"body":"…"}. Retries get it. Of a handler that answers no HTTP requests
+                         it holds the value that the handler would have returned: add --value.
   --not-executed         it had no effect and will have none. The next retry executes, whatever the crash policy.
   --failed TYPE:MESSAGE  it failed for good. Retries get this error, as if the handler had marked it as terminal.
 
@@ -35,7 +35,7 @@ Your verdict is final: if the execution comes back later, it changes nothing. If
   idempotent settle charge#uncertain --demo --failed Declined:"the card was declined" --reason 'the provider declined it' --dry-run`,
 		Args: oneKey,
 		RunE: a.run(func(cmd *cobra.Command, args []string) error {
-			if err := v.into(c, cmd); err != nil {
+			if err := v.into(c, cmd); err != nil { // reads the result, and nothing else
 				return err
 			}
 			return c.run(cmd.Context(), args[0])
@@ -44,6 +44,7 @@ Your verdict is final: if the execution comes back later, it changes nothing. If
 	}
 	f := cmd.Flags()
 	f.StringVar(&v.executed, "executed", "", "it had its effect: the `file` with its result as JSON, - for standard input")
+	f.BoolVar(&v.value, "value", false, "the result is no response of an HTTP handler, but the value of another one")
 	f.BoolVar(&v.notExecuted, "not-executed", false, "it had no effect")
 	f.StringVar(&v.failed, "failed", "", "it failed for good: the `type:message` of the error")
 	noCompletion(cmd, "failed")
@@ -55,7 +56,8 @@ Your verdict is final: if the execution comes back later, it changes nothing. If
 // verdict is what was said of an execution.
 type verdict struct {
 	executed, failed string
-	notExecuted      bool
+	// value says that the result is no response.
+	notExecuted, value bool
 }
 
 // into makes a change of a verdict, once it is known to be one.
@@ -67,6 +69,9 @@ func (v *verdict) into(c *act, cmd *cobra.Command) error {
 			given++
 		}
 	}
+	if v.value && !executed {
+		return usagef("--value is for --executed")
+	}
 	if given != 1 {
 		return usagef("settle needs one verdict, not %d: --executed FILE, --not-executed or --failed TYPE:MESSAGE", given)
 	}
@@ -77,11 +82,12 @@ func (v *verdict) into(c *act, cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		said = operate.Executed(result)
-		c.question, c.done = "Settle it as executed?", "settled as executed: retries get the result"
-		if !looksLikeResponse(result) {
-			c.notes = append(c.notes, `The result has no "statusCode". That is right, unless the handler answers HTTP requests.`)
+		said = operate.Responded(result)
+		if v.value {
+			said = operate.Executed(result)
+			c.notes = append(c.notes, "If the handler answers HTTP requests after all, every retry gets an error, until the record is deleted.")
 		}
+		c.question, c.done = "Settle it as executed?", "settled as executed: retries get the result"
 	case failed:
 		kind, message, _ := strings.Cut(v.failed, ":")
 		kind, message = strings.TrimSpace(kind), strings.TrimSpace(message)
@@ -89,6 +95,7 @@ func (v *verdict) into(c *act, cmd *cobra.Command) error {
 			return usagef("--failed needs a type, a colon and a message, such as Declined:\"the card was declined\"")
 		}
 		said = operate.Failed(kind, message)
+		c.notes = append(c.notes, "If the handler answers HTTP requests, its gateway makes a 502 of this error: --executed with a response can say what failed.")
 		c.question, c.done = "Settle it as failed?", "settled as failed: retries get the error"
 	default:
 		said = operate.NotExecuted()
@@ -126,14 +133,6 @@ func readResult(c *act, file string) ([]byte, error) {
 	default:
 		return []byte(strings.TrimSpace(string(result))), nil
 	}
-}
-
-// looksLikeResponse reports whether a result is a response of an HTTP handler.
-func looksLikeResponse(result []byte) bool {
-	var r struct {
-		StatusCode int `json:"statusCode"`
-	}
-	return json.Unmarshal(result, &r) == nil && r.StatusCode != 0
 }
 
 func (a *app) release() *cobra.Command {
