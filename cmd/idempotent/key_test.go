@@ -73,6 +73,8 @@ func (k keyLine) part(name string) string {
 	return ""
 }
 
+func (k keyLine) delivered() delivered { return delivered{k.RecordKey, k.DerivedKeys["charge"]} }
+
 func key(t *testing.T, args ...string) keyLine {
 	t.Helper()
 	r := run(t, append([]string{"key", "--operation", "charge", "-o", "json"}, args...))
@@ -97,7 +99,7 @@ func TestKeyFindsTheRecordOfEveryEvent(t *testing.T) {
 				return
 			}
 			fromEvent := key(t, "--event", file, "--derived", "charge")
-			assert.Equal(t, want, delivered{fromEvent.RecordKey, fromEvent.DerivedKeys["charge"]})
+			assert.Equal(t, want, fromEvent.delivered())
 			fromParts := key(t, known(t, file, fromEvent)...)
 			assert.Equal(t, fromEvent.RecordKey, fromParts.RecordKey)
 			assert.Equal(t, fromEvent.Scope, fromParts.Scope)
@@ -188,7 +190,7 @@ func TestKeyKnowsTheOptionsOfTheHandler(t *testing.T) {
 		assert.NotContains(t, seen, event.recordKey, "%s has the key of %s", name, seen[event.recordKey])
 		seen[event.recordKey] = name
 		got := key(t, append(c.args, "--event", file, "--derived", "charge")...)
-		assert.Equal(t, event, delivered{got.RecordKey, got.DerivedKeys["charge"]}, name)
+		assert.Equal(t, event, got.delivered(), name)
 		got = key(t, append(append(append([]string{"--derived", "charge"}, request...), c.key...), c.args...)...)
 		assert.Equal(t, event.recordKey, got.RecordKey, "%s, by its parts", name)
 		if name != "powertools" { // whose handler reads another form of event, and has no fingerprint
@@ -204,12 +206,12 @@ func TestKeyOfHandlersThatAnswerNoRequests(t *testing.T) {
 	operation := idempotent.WithOperation("charge")
 	sqs := deliver[events.SQSMessage, struct{}](t, []byte(message), operation, idempotent.WithKeyPath("messageId"))
 	got := key(t, "--event", write(t, "message.json", message), "--key-path", "messageId", "--derived", "charge")
-	assert.Equal(t, sqs, delivered{got.RecordKey, got.DerivedKeys["charge"]})
+	assert.Equal(t, sqs, got.delivered())
 
 	type order struct{ ID string }
 	value := deliver[order, struct{}](t, []byte(`{"ID":"o-17"}`), operation, idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
 	got = key(t, "--event", write(t, "order.json", `{"ID":"o-17"}`), "--selected-key", "o-17", "--derived", "charge")
-	assert.Equal(t, value, delivered{got.RecordKey, got.DerivedKeys["charge"]})
+	assert.Equal(t, value, got.delivered())
 	assert.Equal(t, value.recordKey, key(t, "--selected-key", "o-17").RecordKey)
 
 	r := run(t, []string{"key", "--operation", "charge", "--event", write(t, "batch.json", `{"Records":[`+message+`]}`), "--key-path", "Records[0].messageId"})

@@ -75,7 +75,7 @@ func about(problem string) string {
 	switch {
 	case strings.HasPrefix(problem, "time to live"):
 		return checkTTL
-	case strings.HasPrefix(problem, "index "):
+	case strings.HasPrefix(problem, "attribute "):
 		return checkIndex
 	default:
 		return checkKey
@@ -89,7 +89,10 @@ func (p *Patient) advice(ctx context.Context) Finding {
 	case err != nil:
 		return unseen(checkIndex, err)
 	case len(advice) > 0:
-		return Finding{checkIndex, Warning, strings.TrimPrefix(strings.Join(advice, "; "), fmt.Sprintf("table %q: ", p.Table))}
+		for i, text := range advice {
+			advice[i] = strings.TrimPrefix(text, fmt.Sprintf("table %q: ", p.Table))
+		}
+		return Finding{checkIndex, Warning, strings.Join(advice, "; ")}
 	default:
 		return Finding{Check: checkIndex, Result: OK}
 	}
