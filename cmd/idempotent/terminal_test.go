@@ -182,3 +182,15 @@ func TestARecordThatChangesWhileTheQuestionStandsIsLeftAlone(t *testing.T) {
 		})
 	}
 }
+
+func TestALargeListingAsks(t *testing.T) {
+	t.Parallel()
+	for answer, calls := range map[string]int{"y\n": 4, "n\n": 1} {
+		l, endpoint := newLarge(t)
+		s := onTerminal(t, []string{"list", "--scan", "--rate", "0"}, endpoint)
+		s.until("Read it? [y/N] ")
+		s.answer(answer)
+		_, _ = s.end()
+		assert.Len(t, l.made(), calls)
+	}
+}
