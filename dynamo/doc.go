@@ -4,7 +4,8 @@
 //
 // # The table
 //
-// A partition key "id" of type S, no sort key, and time to live enabled on "expiration". [TableDefinition] is that table
+// A partition key "id" of type S, no sort key, and time to live enabled on "expiration". A sparse index, [AttentionIndex], finds the
+// records that somebody has to settle; no request needs it, and [Store.Advise] says if it is missing. [TableDefinition] is that table
 // as the input of CreateTable, [CreateTable] makes it, [Store.Check] compares an existing one with it. The layout is a
 // superset of that of AWS Powertools, so that one table can serve both. Attributes that this version does not know are
 // ignored when a record is read and survive when it is changed.
@@ -21,7 +22,10 @@
 //	dynamodb:PutItem  dynamodb:UpdateItem  dynamodb:DeleteItem  dynamodb:GetItem
 //	dynamodb:BatchWriteItem  dynamodb:BatchGetItem
 //
-// The last two serve results larger than the inline limit only. [Store.Check] needs dynamodb:DescribeTable and
+// The last two serve results larger than the inline limit only. An operator who looks at records needs dynamodb:GetItem and
+// dynamodb:BatchGetItem, dynamodb:Query and dynamodb:Scan, also on the index (the ARN of the table and /index/attention-index), and
+// dynamodb:DescribeTable; one who settles them also dynamodb:UpdateItem, dynamodb:DeleteItem and, for large results,
+// dynamodb:BatchWriteItem. [Store.Check] needs dynamodb:DescribeTable and
 // dynamodb:DescribeTimeToLive, [CreateTable] these and dynamodb:CreateTable and dynamodb:UpdateTimeToLive.
 //
 // # Calls
@@ -32,6 +36,8 @@
 //	a release                    PutItem, DeleteItem
 //	a result beyond the limit    one BatchWriteItem per 3 parts of 384 KB, before the completing UpdateItem
 //	its replay                   one BatchGetItem per 4 parts, after the refused PutItem
+//	a settlement by an operator  GetItem, UpdateItem
+//	a listing                    a Query for each of 10 shards of the index, or a Scan of it; without it a Scan of the table
 //
 // A refused write consumes write capacity for the item as it is, at least one unit and one for every KB begun. Many
 // duplicates of one key therefore cost what its record weighs: a large result is kept in items of its own (parts) so that

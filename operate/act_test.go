@@ -26,7 +26,7 @@ const key = "charge#1"
 type desk struct {
 	*operate.Operator
 	t     *testing.T
-	ctx   context.Context //nolint:containedctx // of the test
+	ctx   context.Context
 	inner *memory.Store
 }
 
@@ -568,7 +568,7 @@ func TestACallThatFails(t *testing.T) {
 					if c.want != nil {
 						require.ErrorIs(t, err, storetest.ErrInjected, "the cause is told")
 					}
-					if c.want != operate.ErrOutcomeUnknown { //nolint:errorlint // the very value
+					if c.want != operate.ErrOutcomeUnknown {
 						require.NotErrorIs(t, err, operate.ErrOutcomeUnknown)
 					}
 					held, found := d.held()
@@ -659,7 +659,9 @@ func TestConfigurationIsChecked(t *testing.T) {
 type resending struct{ *memory.Store }
 
 func (s resending) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
-	_, _, _ = s.Store.Swap(ctx, seen, next)
+	if held, swapped, err := s.Store.Swap(ctx, seen, next); err != nil || !swapped {
+		return held, swapped, err
+	}
 	return s.Store.Swap(ctx, seen, next)
 }
 

@@ -19,6 +19,8 @@ const (
 	maxMessage = 4096
 )
 
+const fieldResult = "result"
+
 // checked returns the record that was shown, once all that was handed in is known to be good.
 func checked(s Shown, v Verdict, a Act) (store.Record, error) {
 	if err := a.check(); err != nil {
@@ -53,7 +55,7 @@ func (v Verdict) check() error {
 		return &InputError{Field: "verdict", Problem: "is none: use Executed, NotExecuted or Failed"}
 	case ActionExecuted:
 		if !utf8.Valid(v.result) || !json.Valid(v.result) {
-			return &InputError{Field: "result", Problem: fmt.Sprintf("of %d bytes is no JSON", len(v.result))}
+			return &InputError{Field: fieldResult, Problem: fmt.Sprintf("of %d bytes is no JSON", len(v.result))}
 		}
 		if v.response {
 			return checkResponse(v.result)
@@ -65,6 +67,7 @@ func (v Verdict) check() error {
 		if problem := problemOf(v.message, maxMessage); problem != "" {
 			return &InputError{Field: "error message", Problem: problem}
 		}
+	case ActionNotExecuted, ActionRelease, ActionDelete:
 	}
 	return nil
 }
@@ -81,12 +84,12 @@ func checkResponse(text []byte) error {
 	}
 	if err := json.Unmarshal(text, &r); err != nil {
 		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
-			return &InputError{Field: "result", Problem: "is no response of a gateway: " + wrong.Field + " has another type"}
+			return &InputError{Field: fieldResult, Problem: "is no response of a gateway: " + wrong.Field + " has another type"}
 		}
-		return &InputError{Field: "result", Problem: "is no response of a gateway: it is no object"}
+		return &InputError{Field: fieldResult, Problem: "is no response of a gateway: it is no object"}
 	}
 	if r.StatusCode < 200 || r.StatusCode > 599 {
-		return &InputError{Field: "result", Problem: fmt.Sprintf("is no response of a gateway: statusCode %d is not from 200 to 599", r.StatusCode)}
+		return &InputError{Field: fieldResult, Problem: fmt.Sprintf("is no response of a gateway: statusCode %d is not from 200 to 599", r.StatusCode)}
 	}
 	return nil
 }

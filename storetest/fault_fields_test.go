@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -88,6 +89,24 @@ func fieldFaults() []fault {
 				r.Fingerprint = "none"
 			}
 		}},
+		{"drops the completion", "Fields/of any legal record come back exactly", func(r *record) { r.CompletedAt = time.Time{} }},
+		{
+			"keeps the seconds of the completion", "Fields/keep odd instants and numbers",
+			func(r *record) { r.CompletedAt = r.CompletedAt.Truncate(time.Second) },
+		},
+		{"drops who settled it", "Fields/tell of a settlement until a Claim", func(r *record) { r.SettledBy = "" }},
+		{"drops when it was settled", "Fields/tell of a settlement until a Claim", func(r *record) { r.SettledAt = time.Time{} }},
+		{"drops why it was settled", "Fields/tell of a settlement until a Claim", func(r *record) { r.SettledReason = "" }},
+		{"cuts why it was settled", "Fields/keep odd texts", func(r *record) { r.SettledReason = r.SettledReason[:min(len(r.SettledReason), 64)] }},
+		{"drops the attention", "Fields/of any legal record come back exactly", func(r *record) { r.Attention = "" }},
+		{
+			"keeps the seconds of the attention", "Fields/keep odd instants and numbers",
+			func(r *record) { r.AttentionAt = r.AttentionAt.Truncate(time.Second) },
+		},
+		{"drops the names of derived keys", "Fields/of any legal record come back exactly", func(r *record) { r.Derived = nil }},
+		{"returns the names of derived keys in another order", "Fields/of any legal record come back exactly", func(r *record) {
+			slices.Reverse(r.Derived)
+		}},
 		{"drops the layout", "Fields/of any legal record come back exactly", func(r *record) { r.Layout = "" }},
 		{"trims text that others read", "Layout/text comes back as it was spelled", func(r *record) {
 			if r.Layout == store.LayoutText {
@@ -149,6 +168,24 @@ func fieldFaults() []fault {
 				next.Attempt = 0
 				return next
 			}),
+		},
+		fault{
+			"Swap keeps the attention that it saw", "Fields/tell of a settlement until a Claim",
+			swapsFor(func(_, seen, next record) record {
+				next.Attention, next.Derived = seen.Attention, seen.Derived
+				return next
+			}),
+		},
+		fault{
+			"Claim keeps the settlement of what it replaces", "Fields/tell of a settlement until a Claim",
+			func(s *parted) store.Store {
+				return &faulty{parted: s, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
+					if held, found, _ := s.Get(ctx, r.Key); found {
+						r.SettledBy = held.SettledBy
+					}
+					return s.Claim(ctx, r, now)
+				}}
+			},
 		},
 		fault{
 			"Swap keeps the layout that it saw", "Layout/is replaced with the result",

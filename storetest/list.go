@@ -13,131 +13,151 @@ import (
 
 func listChecks() []check {
 	return []check{
-		{"yields what the query names", func(p *probe) {
-			l := p.listing()
-			l.yields(store.Query{}, l.all()...)
-			l.yields(store.Query{Statuses: []store.Status{store.StatusCompleted}}, l.completed, l.ownerless)
-			l.yields(store.Query{Statuses: []store.Status{store.StatusInProgress, store.StatusUnknown}},
-				l.running, l.released, l.waiting, l.asked)
-		}},
-		{"yields records with attention, with the index and without", func(p *probe) {
-			l := p.listing()
-			for _, index := range []bool{true, false} {
-				l.yields(store.Query{Index: index, Attention: true}, l.waiting, l.asked)
-				l.yields(store.Query{Index: index, Attention: true, Statuses: []store.Status{store.StatusCompleted}})
+		{"yields what the query names", listsWhatIsNamed},
+		{"yields records with attention, with the index and without", listsAttention},
+		{"goes by age", listsByAge},
+		{"forgets a record that somebody has settled", listsNothingSettled},
+		{"of all operations has those of each", listsAllOperations},
+		{"reads page by page, as far as the caller goes on", listsPages},
+		{"never has a result", listsNoResult},
+		{"refuses an index that does not answer the query", listsByIndexOrNot},
+		{"respects a context that has ended", listsInTime},
+		{"tells its cost", listsAtACost},
+	}
+}
+
+func listsWhatIsNamed(p *probe) {
+	l := p.listing()
+	l.yields(store.Query{}, l.all()...)
+	l.yields(store.Query{Statuses: []store.Status{store.StatusCompleted}}, l.completed, l.ownerless)
+	l.yields(store.Query{Statuses: []store.Status{store.StatusInProgress, store.StatusUnknown}},
+		l.running, l.released, l.waiting, l.asked)
+}
+
+func listsAttention(p *probe) {
+	l := p.listing()
+	for _, index := range []bool{true, false} {
+		l.yields(store.Query{Index: index, Attention: true}, l.waiting, l.asked)
+		l.yields(store.Query{Index: index, Attention: true, Statuses: []store.Status{store.StatusCompleted}})
+	}
+}
+
+func listsByAge(p *probe) {
+	l := p.listing()
+	for _, index := range []bool{true, false} {
+		at := l.waiting.AttentionAt
+		l.yields(store.Query{Index: index, AttentionBefore: at.Add(-time.Millisecond)})
+		l.yields(store.Query{Index: index, AttentionBefore: at}, l.waiting)
+		l.yields(store.Query{Index: index, Attention: true, AttentionBefore: l.asked.AttentionAt}, l.waiting, l.asked)
+	}
+	at := l.running.CreatedAt
+	l.yields(store.Query{CreatedBefore: at.Add(-time.Millisecond)}, l.ownerless) // which does not say
+	l.yields(store.Query{CreatedBefore: at}, l.running, l.ownerless)
+}
+
+func listsNothingSettled(p *probe) {
+	l := p.listing()
+	p.swaps(l.waiting, settled(l.waiting))
+	for _, index := range []bool{true, false} {
+		l.yields(store.Query{Index: index, Attention: true}, l.asked)
+	}
+	p.deletes(l.asked)
+	for _, index := range []bool{true, false} {
+		l.yields(store.Query{Index: index, Attention: true})
+	}
+}
+
+func listsAllOperations(p *probe) {
+	one, other := p.listing(), p.listing()
+	for _, index := range []bool{true, false} {
+		eventually(p, func() string {
+			found := make(map[string]bool)
+			for _, r := range one.list(store.Query{Index: index, Attention: true, Operation: allOperations}) {
+				found[r.Key] = true
 			}
-		}},
-		{"goes by age", func(p *probe) {
-			l := p.listing()
-			for _, index := range []bool{true, false} {
-				at := l.waiting.AttentionAt
-				l.yields(store.Query{Index: index, AttentionBefore: at.Add(-time.Millisecond)})
-				l.yields(store.Query{Index: index, AttentionBefore: at}, l.waiting)
-				l.yields(store.Query{Index: index, Attention: true, AttentionBefore: l.asked.AttentionAt}, l.waiting, l.asked)
-			}
-			at := l.running.CreatedAt
-			l.yields(store.Query{CreatedBefore: at.Add(-time.Millisecond)}, l.ownerless) // which does not say
-			l.yields(store.Query{CreatedBefore: at}, l.running, l.ownerless)
-		}},
-		{"forgets a record that somebody has settled", func(p *probe) {
-			l := p.listing()
-			p.swaps(l.waiting, settled(l.waiting))
-			for _, index := range []bool{true, false} {
-				l.yields(store.Query{Index: index, Attention: true}, l.asked)
-			}
-			p.deletes(l.asked)
-			for _, index := range []bool{true, false} {
-				l.yields(store.Query{Index: index, Attention: true})
-			}
-		}},
-		{"of all operations has those of each", func(p *probe) {
-			one, other := p.listing(), p.listing()
-			for _, index := range []bool{true, false} {
-				eventually(p, func() string {
-					found := make(map[string]bool)
-					for _, r := range one.list(store.Query{Index: index, Attention: true, Operation: allOperations}) {
-						found[r.Key] = true
-					}
-					for _, r := range []store.Record{one.waiting, one.asked, other.waiting, other.asked} {
-						if !found[r.Key] {
-							return "a record is missing"
-						}
-					}
-					return ""
-				})
-			}
-		}},
-		{"reads page by page, as far as the caller goes on", func(p *probe) {
-			l := p.listing()
-			l.yields(store.Query{PageSize: 2}, l.all()...)
-			pages := 0
-			for _, err := range l.lister.List(p.t.Context(), store.Query{
-				Operation: l.operation, PageSize: 2, Page: func(store.Page) { pages++ },
-			}) {
-				p.noError("List", err)
-				break
-			}
-			read := 0
-			for _, err := range l.lister.List(p.t.Context(), store.Query{
-				Operation: l.operation, PageSize: 2, Page: func(page store.Page) {
-					if page.Records > 2 {
-						p.t.Fatalf("a page of 2 records has %d", page.Records)
-					}
-					read++
-				},
-			}) {
-				p.noError("List", err)
-			}
-			if pages == 0 || pages >= read || read < 3 {
-				p.t.Fatalf("a listing that ends at its first record has read %d pages of %d", pages, read)
-			}
-		}},
-		{"never has a result", func(p *probe) {
-			l := p.listing()
-			large := completion(l.keyed(p.inProgress()), p.large())
-			p.plant(large)
-			l.yields(store.Query{}, append(l.all(), large)...)
-		}},
-		{"refuses an index that does not answer the query", func(p *probe) {
-			l := p.listing()
-			for _, q := range []store.Query{{Index: true}, {Index: true, Attention: true, CreatedBefore: p.now}} {
-				for r, err := range l.lister.List(p.t.Context(), q) {
-					l.refused(err)
-					if r.Key != "" {
-						p.t.Fatalf("List yields a record with its error")
-					}
-				}
-				_, err := l.lister.ListCost(p.t.Context(), q)
-				l.refused(err)
-			}
-		}},
-		{"respects a context that has ended", func(p *probe) {
-			l := p.listing()
-			ctx, cancel := context.WithCancel(p.t.Context())
-			cancel()
-			answers := 0
-			for r, err := range l.lister.List(ctx, store.Query{Operation: l.operation}) {
-				if answers++; err == nil || !errors.Is(err, context.Canceled) || r.Key != "" {
-					p.t.Fatalf("List with a context that has ended: %v", err)
+			for _, r := range []store.Record{one.waiting, one.asked, other.waiting, other.asked} {
+				if !found[r.Key] {
+					return "a record is missing"
 				}
 			}
-			if answers != 1 {
-				p.t.Fatalf("List with a context that has ended has %d answers", answers)
+			return ""
+		})
+	}
+}
+
+func listsPages(p *probe) {
+	l := p.listing()
+	l.yields(store.Query{PageSize: 2}, l.all()...)
+	pages := 0
+	for _, err := range l.lister.List(p.t.Context(), store.Query{
+		Operation: l.operation, PageSize: 2, Page: func(store.Page) { pages++ },
+	}) {
+		p.noError("List", err)
+		break
+	}
+	read := 0
+	for _, err := range l.lister.List(p.t.Context(), store.Query{
+		Operation: l.operation, PageSize: 2, Page: func(page store.Page) {
+			if page.Records > 2 {
+				p.t.Fatalf("a page of 2 records has %d", page.Records)
 			}
-		}},
-		{"tells its cost", func(p *probe) {
-			l := p.listing()
-			for _, q := range []store.Query{{Operation: l.operation}, {Operation: l.operation, Attention: true, Index: true}} {
-				c, err := l.lister.ListCost(p.t.Context(), q)
-				p.noError("ListCost", err)
-				if c.Indexed != q.Index || c.Records < 0 || c.Bytes < 0 || c.Units < 0 || c.Pages < 0 {
-					p.t.Fatalf("ListCost: %+v", c)
-				}
-				if found := len(l.list(q)); c.Exact && int(c.Records) != found {
-					p.t.Fatalf("ListCost says exactly %d records, and List finds %d", c.Records, found)
-				}
+			read++
+		},
+	}) {
+		p.noError("List", err)
+	}
+	if pages == 0 || pages >= read || read < 3 {
+		p.t.Fatalf("a listing that ends at its first record has read %d pages of %d", pages, read)
+	}
+}
+
+func listsNoResult(p *probe) {
+	l := p.listing()
+	large := completion(l.keyed(p.inProgress()), p.large())
+	p.plant(large)
+	l.yields(store.Query{}, append(l.all(), large)...)
+}
+
+func listsByIndexOrNot(p *probe) {
+	l := p.listing()
+	for _, q := range []store.Query{{Index: true}, {Index: true, Attention: true, CreatedBefore: p.now}} {
+		for r, err := range l.lister.List(p.t.Context(), q) {
+			l.refused(err)
+			if r.Key != "" {
+				p.t.Fatalf("List yields a record with its error")
 			}
-		}},
+		}
+		_, err := l.lister.ListCost(p.t.Context(), q)
+		l.refused(err)
+	}
+}
+
+func listsInTime(p *probe) {
+	l := p.listing()
+	ctx, cancel := context.WithCancel(p.t.Context())
+	cancel()
+	answers := 0
+	for r, err := range l.lister.List(ctx, store.Query{Operation: l.operation}) {
+		if answers++; err == nil || !errors.Is(err, context.Canceled) || r.Key != "" {
+			p.t.Fatalf("List with a context that has ended: %v", err)
+		}
+	}
+	if answers != 1 {
+		p.t.Fatalf("List with a context that has ended has %d answers", answers)
+	}
+}
+
+func listsAtACost(p *probe) {
+	l := p.listing()
+	for _, q := range []store.Query{{Operation: l.operation}, {Operation: l.operation, Attention: true, Index: true}} {
+		c, err := l.lister.ListCost(p.t.Context(), q)
+		p.noError("ListCost", err)
+		if c.Indexed != q.Index || c.Records < 0 || c.Bytes < 0 || c.Units < 0 || c.Pages < 0 {
+			p.t.Fatalf("ListCost: %+v", c)
+		}
+		if found := len(l.list(q)); c.Exact && int(c.Records) != found {
+			p.t.Fatalf("ListCost says exactly %d records, and List finds %d", c.Records, found)
+		}
 	}
 }
 

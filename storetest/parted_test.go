@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"iter"
 	"slices"
 	"sync"
 	"testing"
@@ -126,6 +127,8 @@ type faulty struct {
 	del   func(ctx context.Context, seen record) (bool, error)
 	get   func(ctx context.Context, key string) (record, bool, error)
 	read  func(ctx context.Context, r record) ([]byte, error)
+	list  func(ctx context.Context, q store.Query) iter.Seq2[record, error]
+	cost  func(ctx context.Context, q store.Query) (store.Cost, error)
 }
 
 func (f *faulty) lock() (unlock func()) {
@@ -176,6 +179,20 @@ func (f *faulty) ReadResult(ctx context.Context, r record) ([]byte, error) {
 	return f.parted.ReadResult(ctx, r)
 }
 
+func (f *faulty) List(ctx context.Context, q store.Query) iter.Seq2[record, error] {
+	if f.list != nil {
+		return f.list(ctx, q)
+	}
+	return f.parted.List(ctx, q)
+}
+
+func (f *faulty) ListCost(ctx context.Context, q store.Query) (store.Cost, error) {
+	if f.cost != nil {
+		return f.cost(ctx, q)
+	}
+	return f.parted.ListCost(ctx, q)
+}
+
 // fault breaks a store in one way.
 type fault struct {
 	name   string
@@ -186,7 +203,7 @@ type fault struct {
 func faults() []fault {
 	return slices.Concat(
 		claimFaults(), seenFaults(), swapFaults(), leftoverFaults(), deleteFaults(), getFaults(),
-		fieldFaults(), partsFaults(), bytesFaults(), contextFaults(), tornFaults(),
+		fieldFaults(), partsFaults(), bytesFaults(), contextFaults(), tornFaults(), listFaults(),
 	)
 }
 

@@ -123,12 +123,12 @@ func (e errand) Claim(context.Context, store.Record, time.Time) (store.Record, b
 }
 
 func (e errand) Swap(_ context.Context, seen, next store.Record) (store.Record, bool, error) {
-	got := e.send(call{op: opSwap, key: seen.Key, seen: seen, next: next})
+	got := e.send(call{op: opSwap, key: seen.Key, seen: seen, next: next}) //nolint:contextcheck // the world looks on its own
 	return got.held, got.done, got.err
 }
 
 func (e errand) Delete(_ context.Context, seen store.Record) (bool, error) {
-	got := e.send(call{op: opDelete, key: seen.Key, seen: seen})
+	got := e.send(call{op: opDelete, key: seen.Key, seen: seen}) //nolint:contextcheck // the world looks on its own
 	return got.done, got.err
 }
 

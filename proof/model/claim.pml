@@ -56,7 +56,8 @@
  * Scenarios: STALE (a frozen process comes back after its deadline), REFUSE (crash policy), RESOLVER, REPEATABLE (effects),
  * HEARTBEAT (no deadline, the lease is renewed), OVERRUN (a process that nobody kills outlives its deadline and renews), SLOW (a
  * claim takes long, and is answered), BUSY (a claim meets a transaction), EARLY_EXPIRY (records expire before their lease, and the
- * table keeps them), TWO_MOMENTS (the record that a refusal shows is read later than it refused).
+ * table keeps them), TWO_MOMENTS (the record that a refusal shows is read later than it refused), OPERATOR (a person settles, or
+ * deletes, the record that it was shown a while ago).
  */
 #if defined(HEARTBEAT) || defined(OVERRUN)
 #define RENEWS
@@ -101,7 +102,9 @@
 	X(completed) X(made_unknown) X(landed) X(store_if_gone) X(unknown_completed) X(other_lapsed) X(other_result) \
 	X(superseded) X(other_request) X(other_unknown) X(last_word) X(heals) X(settlement_failed) X(released) X(release_failed) \
 	X(released_unknown) X(released_elsewhere) X(request_lost) X(reply_lost) X(throttled) X(late) X(late_copy) X(late_applied) X(late_refused) \
-	X(renewal_overtaken) X(renewal_after_end) X(renewal_after_takeover) X(killed) X(crashed) X(ttl)
+	X(renewal_overtaken) X(renewal_after_end) X(renewal_after_takeover) X(killed) X(crashed) X(ttl) \
+	X(operator_shown) X(operator_live) X(operator_too_late) X(operator_executed) X(operator_not_executed) X(operator_deleted) \
+	X(released_taken) X(overruled)
 #define ENUM(name) AT_##name,
 #define NAME(name) #name,
 c_decl {
@@ -119,7 +122,8 @@ bit I1_one_at_a_time, I1_nothing_within_retention, I1_one_commit, I1_refuse_neve
 	I2_replay_is_the_first_result, I2_all_callers_agree, I3_other_request_never_executes, I3_other_request_gets_no_result,
 	I4_lease_bounds_the_wait, I4_expired_is_gone, I4_no_claim_left_behind, I4_undone_stays_undone, I5_stale_owner_changes_nothing,
 	I6_no_execution_without_claim, I7_never_deletes_an_effect, I7_no_spared_execution, I7_own_result_is_own,
-	I7_result_is_not_hidden, I7_run_is_not_denied, I7_duplicates_spare_the_commit;
+	I7_result_is_not_hidden, I7_run_is_not_denied, I7_duplicates_spare_the_commit, I11_no_live_claim_is_touched, I11_verdict_is_final,
+	I11_released_is_executed;
 #define HOLDS(name, condition) if :: (condition) :: else -> assert(name) fi
 
 /* ---- The store: store/record.go, store/store.go, dynamo/claim.go, dynamo/swap.go ---- */
@@ -137,13 +141,18 @@ typedef Record {
 	byte request;   /* the fingerprint */
 	byte commit;    /* the owner that completed it, which stands for its result too; 0 for none */
 	bit again       /* Attempt > 1 */
+#ifdef OPERATOR
+	bit released;   /* its reason says so */
+	bit settled     /* SettledBy, SettledAt: there is one settlement */
+#endif
 }
 
 /*
  * Tokens: invocation p claims under p, begins anew under p + 3, and leaves what it has taken back under p + 6, the token of
  * nobody.
  */
-#define of(t) ((t) > 6 -> (t) - 6 : ((t) > 3 -> (t) - 3 : (t)))
+#define OPERATORS 10    /* the token of an operator */
+#define of(t) ((t) > 9 -> 0 : ((t) > 6 -> (t) - 6 : ((t) > 3 -> (t) - 3 : (t))))
 #define tokenOf(q) (anew[q] -> (q) + 3 : (q))
 #define nobody (p + 6)
 
@@ -174,7 +183,9 @@ byte faults = FAULTS, crashes = CRASHES, freezes = FREEZES;
 #define reached(end, t) (t >= end)
 #endif
 /* store/record.go: (Record).Lapsed. The lease outranks the expiry. */
-#if defined(NO_LAPSE)
+#ifdef OPERATOR         /* what was released counts as lapsed whatever its lease says */
+#define lapsed(r, t) (r.released || reached(r.lease, t))
+#elif defined(NO_LAPSE)
 #define lapsed(r, t) false
 #elif defined(NO_LEASE_FIRST)
 #define lapsed(r, t) reached(r.expiry, t)
@@ -182,7 +193,11 @@ byte faults = FAULTS, crashes = CRASHES, freezes = FREEZES;
 #define lapsed(r, t) reached(r.lease, t)
 #endif
 /* store/record.go: (Record).Claimable; dynamo/expression.go: claimable. What has expired is gone, unless its lease lives. */
+#ifdef OPERATOR
+#define protected(r, t) (r.status == INPROGRESS && !reached(r.lease, t))
+#else
 #define protected(r, t) (r.status == INPROGRESS && !lapsed(r, t))
+#endif
 #if defined(NO_CLAIM_EXPIRY)
 #define claimable(r, t) (r.status != NONE && !protected(r, t))
 #elif defined(NO_CLAIM_LEASE)
@@ -231,6 +246,7 @@ byte keyRequest;        /* the fingerprint that the key stands for; 0 for none *
 byte executions;        /* begun since the key was last free */
 byte effects;           /* happened since the key was last free */
 
+bit voided[4];          /* an operator has settled the record since its handler began */
 byte held_lease;
 /* What has expired is forgotten. With REFUSE or RESOLVER only what is completed expires before UNKNOWN_RETENTION is over. */
 #if !defined(REFUSE) && !defined(RESOLVER)
@@ -249,11 +265,17 @@ inline freeKey() { keyRequest = 0; executions = 0; effects = 0 }
 
 inline clear(r) {
 	r.status = NONE; r.owner = 0; r.lease = 0; r.expiry = 0; r.request = 0; r.commit = 0; r.again = 0
+#ifdef OPERATOR
+	; r.released = 0; r.settled = 0
+#endif
 }
 
 inline copy(to, from) {
 	to.status = from.status; to.owner = from.owner; to.lease = from.lease; to.expiry = from.expiry;
 	to.request = from.request; to.commit = from.commit; to.again = from.again
+#ifdef OPERATOR
+	; to.released = from.released; to.settled = from.settled
+#endif
 }
 
 inline copyWrite(to, from) {
@@ -302,6 +324,7 @@ inline apply(m) {
 			HOLDS(I5_stale_owner_changes_nothing, rec.status == NONE || rec.owner == m.by ||
 				m.op != DELETE && (rec.status == INPROGRESS && !surelyLive(rec.lease) ||
 					rec.status != INPROGRESS && !surelyLive(rec.expiry) || rec.status == UNKNOWN && RESOLVES));
+			HOLDS(I11_verdict_is_final, m.op == CLAIM || !voided[of(m.by)]);
 			HOLDS(I7_never_deletes_an_effect, m.op != DELETE || !effect[of(m.by)] || m.by != tokenOf(of(m.by)));
 			HOLDS(I4_undone_stays_undone, m.op != SWAP || !undone[m.by] || m.owner == m.by || m.next.owner != m.by);
 			if
@@ -408,15 +431,26 @@ inline call() {
 
 /* record.go: (*Delivery).claimed, expiryAt */
 inline claimed() {
+#ifdef OPERATOR
+	w.next.released = 0;
+#endif
 	w.by = me; w.next.status = INPROGRESS; w.next.owner = me; w.next.lease = lease; w.next.expiry = CLOCK + KEPT;
 #if !defined(NO_EXPIRY_FLOOR) && !defined(EARLY_EXPIRY)
 	if :: w.next.expiry < lease -> w.next.expiry = lease :: else fi
 #endif
 }
 
+#ifdef OPERATOR
+#define FORGETS_SETTLEMENT knows = 0; freed = 0
+#define FREED_BEFORE freed
+#else
+#define FORGETS_SETTLEMENT skip
+#define FREED_BEFORE false
+#endif
+
 /* record.go: (*Delivery).fresh */
 inline fresh() {
-	clearWrite(w); clear(seen); kind = FRESH; w.op = CLAIM; w.next.request = request[p]; claimed()
+	FORGETS_SETTLEMENT; clearWrite(w); clear(seen); kind = FRESH; w.op = CLAIM; w.next.request = request[p]; claimed()
 }
 
 /* lease.go: begin, leaseUntil. Of a process that was suspended the clock of its deadline may have stood still. */
@@ -434,10 +468,23 @@ inline begin() {
 }
 
 /* judge.go: (*Delivery).takeOver */
+#ifdef OPERATOR         /* protocol.go: recovered. A release is no crash. */
+#define SEES_SETTLEMENT knows = held.settled; freed = held.released
+#else
+#define SEES_SETTLEMENT skip
+#endif
 inline takeOver() {
+	SEES_SETTLEMENT;
 	clearWrite(w); kind = TAKEOVER; w.op = SWAP; copy(w.next, held); w.next.again = 1; copy(seen, held);
 	w.status = held.status; w.owner = held.owner; w.lease = held.lease; claimed()
 }
+
+/* judge.go: (*Delivery).judgeInProgress. A release is no crash. */
+#ifdef NO_RELEASED
+#define FREED(r) false
+#else
+#define FREED(r) released_(r)
+#endif
 
 /* judge.go: (*Delivery).judgeInProgress, the last case. The owner stays. */
 inline refuse() {
@@ -451,9 +498,23 @@ inline replace(status_, owner_, lease_) {
 	w.op = SWAP; w.status = status_; w.owner = owner_; w.lease = lease_
 }
 
+#ifdef OPERATOR
+#define KEEPS_SETTLEMENT w.next.settled = knows
+/* settle.go: overruled */
+#ifdef NO_OVERRULED
+#define overruled(r) false
+#else
+#define overruled(r) (r.settled && (r.released || !knows))
+#endif
+#define released_(r) r.released
+#else
+#define KEEPS_SETTLEMENT skip
+#define overruled(r) false
+#define released_(r) false
+#endif
 /* settle.go: complete, becomeUnknown: the record that the claim is to end in. A lease of 0 keeps the held one. */
 inline endIn(status_) {
-	clearWrite(w); w.by = me; replace(INPROGRESS, me, MINE_LEASE);
+	clearWrite(w); KEEPS_SETTLEMENT; w.by = me; replace(INPROGRESS, me, MINE_LEASE);
 	w.next.status = status_; w.next.owner = me; w.next.request = request[p]; w.next.again = recovered;
 	if
 	:: status_ == COMPLETED -> w.next.commit = me; w.next.expiry = CLOCK + RETENTION
@@ -472,6 +533,9 @@ inline forget() {
 	d_step {
 		skew = 0; lease = 0; res = 0; kind = 0; want = 0; ok = 0; sent = 0; recovered = 0; doubt = 0; fit = 0; slow = 0; left = 0; me = 0;
 		clearWrite(w); clear(held); clear(seen); clear(before); deadline[p] = 0; leased[p] = 0; loose[p] = 0;
+#ifdef OPERATOR
+		knows = 0; freed = 0;
+#endif
 		if :: dead[p] || excused[p] && !agreed[p] || !effect[p] -> until[p] = 0 :: else fi
 	}
 }
@@ -516,6 +580,10 @@ inline forget() {
 proctype Invocation(byte p) {
 	byte me = p;            /* the token of its claim */
 	byte skew, lease, res, kind, want, left;
+#ifdef OPERATOR
+	bit knows;              /* its claim has seen the settlement */
+	bit freed;              /* it took over what an operator had released */
+#endif
 	bool ok, sent, recovered;
 	bool slow;              /* its claim took long: its undo is followed by another */
 	bool fit;               /* its lease lived when it was looked at before the handler */
@@ -665,14 +733,16 @@ look:	atomic {
 			HOLDS(I4_lease_bounds_the_wait, w.now < held.lease);
 			DID_NOT_RUN;
 			goto end
-		:: (held.status == INPROGRESS && lapsed(held, w.now) && TAKES_OVER || held.status == UNKNOWN && RESOLVES
+		:: (held.status == INPROGRESS && lapsed(held, w.now) && (TAKES_OVER || FREED(held)) || held.status == UNKNOWN && RESOLVES
 #ifdef NO_UNKNOWN
 			|| held.status == UNKNOWN
 #endif
 			) ->
+			if :: released_(held) -> TELL(released_taken, "finds that the record was released") :: else fi;
 			takeOver(); w.now = CLOCK; TELL(takeover, "takes over");
 			MOVE
-		:: held.status == INPROGRESS && lapsed(held, w.now) && !TAKES_OVER ->
+		:: held.status == INPROGRESS && lapsed(held, w.now) && !(TAKES_OVER || FREED(held)) ->
+			HOLDS(I11_released_is_executed, !released_(held));
 			refuse(); w.now = CLOCK; TELL(refuse, "finds a crashed claim and refuses to repeat it");
 			MOVE
 		:: else -> TELL(unknown, "is answered: outcome unknown");
@@ -761,7 +831,7 @@ undoing:	atomic {
 #ifdef RESOLVER
 #ifndef NO_RESOLVER_FIRST
 		if
-		:: recovered -> /* it tells the truth, or does not know */
+		:: recovered && !FREED_BEFORE -> /* it tells the truth, or does not know */
 			if
 			:: phase[p] = SETTLING; TELL(still_unknown, "asks the resolver, which does not know");
 				endIn(UNKNOWN); want = UNKNOWN; w.now = CLOCK;
@@ -784,7 +854,11 @@ undoing:	atomic {
 		HOLDS(I6_no_execution_without_claim, frozen || rec.status == INPROGRESS && rec.owner == me);
 #if defined(REFUSE) && !defined(RESOLVER)
 		HOLDS(I1_refuse_never_repeats, frozen || executions == 0);
+#ifdef OPERATOR         /* who was frozen before its handler does not count: an operator may have released its record */
+		if :: frozen :: else -> executions = 1 fi;
+#else
 		executions = 1;
+#endif
 #endif
 		phase[p] = RUNNING; ran[p] = 1
 	}
@@ -908,7 +982,7 @@ refusal: atomic {
 		fi;
 		if
 #ifndef NO_OTHER_LAPSED
-		:: want == COMPLETED && held.status == INPROGRESS && held.request == request[p] && lapsed(held, w.now) ->
+		:: want == COMPLETED && held.status == INPROGRESS && held.request == request[p] && lapsed(held, w.now) && !overruled(held) ->
 			replace(INPROGRESS, held.owner, held.lease); w.now = CLOCK;
 			TELL(other_lapsed, "finds someone else's lapsed claim, and completes in its place");
 			clear(held);
@@ -945,7 +1019,8 @@ refusal: atomic {
 #ifdef NO_SUPERSEDED
 			DID_NOT_RUN; /* "in progress" says so */
 #endif
-			HOLDS(I4_lease_bounds_the_wait, w.now < held.lease)
+			if :: overruled(held) -> TELL(overruled, "is overruled: an operator has said that it has not executed") :: else fi;
+			HOLDS(I4_lease_bounds_the_wait, w.now < held.lease || overruled(held))
 		:: else -> TELL(other_unknown, "finds someone else's record, and returns its own result")
 		fi;
 		goto end
@@ -988,6 +1063,73 @@ end:		HOLDS(I4_no_claim_left_behind, loose[p] || phase[p] != CLAIMING || !liveCl
 	}
 	} unless { atomic { dead[p] -> forget() } }
 }
+
+/* ---- An operator: package operate ---- */
+
+#ifdef OPERATOR
+#define voids(q) voided[q] = ran[q] && phase[q] != IDLE
+#ifdef NO_OPERATOR_TOKEN
+#define NEW_TOKEN skip
+#else
+#define NEW_TOKEN rec.owner = OPERATORS
+#endif
+
+proctype Operator() {
+	byte p, skew;
+	bit deed;               /* 1: not executed, 0: executed, or deletes what is completed or expired */
+	Record shown;
+
+	/* operate.go: Inspect */
+end_look: atomic {
+		rec.status != NONE -> copy(shown, rec); TELL(operator_shown, "is an operator, and is shown the record")
+	}
+	/* change.go: allowed, next. The request may take as long as it likes to arrive. */
+	atomic {
+		if :: skip :: skew = SKEW fi;
+		if :: deed = 1 :: deed = 0 fi;
+#ifndef NO_OPERATOR_LIVE
+		if
+		:: shown.status == INPROGRESS && !reached(shown.lease, T + skew) -> TELL(operator_live, "refuses to touch a live claim");
+			goto end_operator
+		:: else
+		fi;
+#endif
+	}
+	/* The store: a swap, or a delete, on the condition that the record is the one that was shown. */
+end_arrive: atomic {
+		if
+		:: rec.status != shown.status || rec.owner != shown.owner || rec.lease != shown.lease ->
+			TELL(operator_too_late, "finds that the record has changed, and changes nothing")
+		:: else ->
+			HOLDS(I11_no_live_claim_is_touched, rec.status != INPROGRESS || !surelyLive(rec.lease));
+			d_step {
+				until[1] = 0; until[2] = 0; until[3] = 0
+			};
+			if
+			:: rec.status == COMPLETED || reached(rec.expiry, T + skew) && rec.status != INPROGRESS ->
+				TELL(operator_deleted, "is an operator, and deletes the record");
+				d_step { agreed[1] = 0; agreed[2] = 0; agreed[3] = 0; first = 0; firstExpiry = 0; firstRequest = 0; freeKey(); clear(rec) }
+			:: rec.status != COMPLETED && deed == 1 ->
+				TELL(operator_not_executed, "is an operator, and settles the record as not executed");
+				d_step {
+					voids(1); voids(2); voids(3); executions = 0; effects = 0;
+					rec.status = INPROGRESS; NEW_TOKEN; rec.lease = T + skew; rec.released = 1; rec.settled = 1;
+					if :: rec.expiry < T + skew + RETENTION -> rec.expiry = T + skew + RETENTION :: else fi
+				}
+			:: rec.status != COMPLETED && deed == 0 ->
+				TELL(operator_executed, "is an operator, and settles the record as executed");
+				d_step {
+					voids(1); voids(2); voids(3);
+					rec.status = COMPLETED; NEW_TOKEN; rec.commit = OPERATORS; rec.released = 0; rec.settled = 1;
+					if :: rec.expiry < T + skew + RETENTION -> rec.expiry = T + skew + RETENTION :: else fi;
+					first = OPERATORS; firstExpiry = rec.expiry; firstRequest = rec.request
+				}
+			fi
+		fi
+	}
+end_operator: skip
+}
+#endif
 
 /* ---- Time, the network, crashes, DynamoDB's time to live ---- */
 
@@ -1061,6 +1203,9 @@ init {
 	atomic {
 		c_code { atexit(print_labels); };
 		run World(); run Invocation(1); run Invocation(2);
+#ifdef OPERATOR
+		run Operator();
+#endif
 #if N > 2
 		run Invocation(3)
 #endif
