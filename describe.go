@@ -35,7 +35,8 @@ type ScopePart struct {
 	//     "cognito-identity", "iam", "api-key", "tenant" (the function of [WithTenant]), or "anonymous"
 	//   - "issuer" and "subject", "principal", "identity", "account" and "user or role", "API key id", "tenant": the name of that
 	//     caller
-	//   - "API", "stage", "method", and "route" or "path": the endpoint, of HTTP handlers only
+	//   - "API" and "stage", of HTTP handlers
+	//   - "method", and "route" or "path": the endpoint, for which a key in a header counts, but not one that an option selects
 	//
 	// A part that an event does not have is left out, except for the issuer of a token and the account of a user or role, which
 	// may be empty.
@@ -104,8 +105,8 @@ const keyless = "the event has no key, and needs none"
 
 func (*plainShape[In, Out]) unprotected(*source[In]) string { return keyless }
 
-func (*httpShape[In, Out]) unprotected(src *source[In]) string {
-	if neverProtected(src.http.Method) {
+func (s *httpShape[In, Out]) unprotected(src *source[In]) string {
+	if neverProtected(src.http.Method) && !s.keys.selects() {
 		return "the method " + src.http.Method + " is never protected"
 	}
 	return keyless
@@ -136,7 +137,7 @@ func (s *httpShape[In, Out]) scope(ctx context.Context, src *source[In]) ([]Scop
 		return nil, err
 	}
 	var parts []ScopePart
-	for _, p := range src.http.ScopeParts(tenantID(ctx), who) {
+	for _, p := range src.http.ScopeParts(tenantID(ctx), who, s.keys.selects()) {
 		parts = append(parts, ScopePart(p))
 	}
 	return parts, nil

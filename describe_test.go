@@ -42,13 +42,12 @@ func TestADescriptionNamesTheRecordOfADelivery(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := scopes().Draw(t, "scope")
 		event := s.v2(t)
-		id := identifyV2(t, event)
 		d, err := described[requestV2, responseV2](context.Background(), t, event)
 		require.NoError(t, err)
 		assert.True(t, d.Protected)
 		assert.Empty(t, d.Unprotected)
 		assert.Equal(t, "charge", d.Operation)
-		assert.Equal(t, id, identity{d.RecordKey, d.Fingerprint})
+		assert.Equal(t, identity{d.RecordKey, d.Fingerprint}, identifyV2(t, event))
 	})
 }
 
@@ -63,15 +62,19 @@ func TestADescriptionOfAGoldenEventNamesItsRecord(t *testing.T) {
 	}
 }
 
+// context is that of an invocation for the tenant of the scope.
+func (s scope) context() context.Context {
+	if s.tenantID == "" {
+		return context.Background()
+	}
+	return lambdacontext.NewContext(context.Background(), &lambdacontext.LambdaContext{TenantID: s.tenantID})
+}
+
 // Words that leave out what counts, or name what does not, would send an operator to another record.
 func TestTwoDescriptionsHaveOneScopeIfAndOnlyIfTheirKeysShareARecord(t *testing.T) {
 	t.Parallel()
 	of := func(t *rapid.T, s scope) (string, []idempotent.ScopePart) {
-		ctx := context.Background()
-		if s.tenantID != "" {
-			ctx = lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{TenantID: s.tenantID})
-		}
-		d, err := described[requestV2, responseV2](ctx, t, s.v2(t))
+		d, err := described[requestV2, responseV2](s.context(), t, s.v2(t))
 		require.NoError(t, err)
 		return d.RecordKey, d.Scope
 	}
@@ -82,6 +85,26 @@ func TestTwoDescriptionsHaveOneScopeIfAndOnlyIfTheirKeysShareARecord(t *testing.
 		keyA, scopeA := of(t, a)
 		keyB, scopeB := of(t, b)
 		assert.Equal(t, keyA == keyB, assert.ObjectsAreEqual(scopeA, scopeB), "%+v\n%+v", scopeA, scopeB)
+	})
+}
+
+// Nor would words that name what counts for keys in a header, where an option selects the key.
+func TestTwoDescriptionsOfSelectedKeysHaveOneScopeIfAndOnlyIfTheirKeysShareARecord(t *testing.T) {
+	t.Parallel()
+	selected := idempotent.WithKey(func(requestV2) (string, error) { return "k", nil })
+	rapid.Check(t, func(t *rapid.T) {
+		a := scopes().Draw(t, "a")
+		b := a.neighbour(t)
+		var described [2]idempotent.Description
+		for i, s := range []scope{a, b} {
+			h := idempotent.Wrap(func(context.Context, requestV2) (none responseV2, err error) { return none, nil }, memory.New(),
+				idempotent.WithOperation("charge"), selected)
+			d, err := h.Describe(s.context(), s.v2(t))
+			require.NoError(t, err)
+			described[i] = d
+		}
+		assert.Equal(t, described[0].RecordKey == described[1].RecordKey,
+			assert.ObjectsAreEqual(described[0].Scope, described[1].Scope), "%+v\n%+v", described[0].Scope, described[1].Scope)
 	})
 }
 
@@ -98,7 +121,7 @@ func TestADescriptionSaysWhatAKeyCountsFor(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		event requestV2
-		ctx   context.Context //nolint:containedctx // a row of a table
+		ctx   context.Context
 		opts  []idempotent.Option
 		want  []part
 	}{
@@ -127,6 +150,11 @@ func TestADescriptionSaysWhatAKeyCountsFor(t *testing.T) {
 				{Name: "path", Value: "/charges"},
 			},
 		},
+		"a key that an option selects, whatever the endpoint": {
+			event: event(func(e *requestV2) { e.Body = `{"order":"o-1"}` }),
+			opts:  []idempotent.Option{idempotent.WithKeyPath("powertools_json(body).order")},
+			want:  []part{{Name: "caller", Value: "anonymous"}, api, stage},
+		},
 		"tenant of a function": {
 			event: event(func(*requestV2) {}),
 			opts: []idempotent.Option{
@@ -148,7 +176,7 @@ func TestADescriptionSaysWhatAKeyCountsFor(t *testing.T) {
 	}
 
 	byKey := idempotent.WithKey(func(o order) (string, error) { return o.ID, nil })
-	ofShop := idempotent.WithTenant(func(_ context.Context, o order) (string, error) { return "shop-7", nil })
+	ofShop := idempotent.WithTenant(func(context.Context, order) (string, error) { return "shop-7", nil })
 	d, err := described[order, receipt](t.Context(), t, order{ID: "o-1"}, byKey)
 	require.NoError(t, err)
 	assert.Empty(t, d.Scope, "a plain key counts for its operation only")
@@ -164,8 +192,11 @@ func TestADescriptionSaysWhyAnEventIsNotProtected(t *testing.T) {
 		opts  []idempotent.Option
 		want  string
 	}{
-		"turned off":   {ask{key: "k"}.v2(), []idempotent.Option{idempotent.WithDisabled(true)}, "the protection is turned off"},
-		"safe method":  {ask{method: "GET", key: "k"}.v2(), nil, "the method GET is never protected"},
+		"turned off":  {ask{key: "k"}.v2(), []idempotent.Option{idempotent.WithDisabled(true)}, "the protection is turned off"},
+		"safe method": {ask{method: "GET", key: "k"}.v2(), nil, "the method GET is never protected"},
+		"safe method with a selected key": {
+			ask{method: "GET"}.v2(), []idempotent.Option{idempotent.WithKeyPath("headers.missing")}, "the event has no key, and needs none",
+		},
 		"no key":       {ask{method: "PUT"}.v2(), nil, "the event has no key, and needs none"},
 		"optional key": {ask{}.v2(), []idempotent.Option{idempotent.WithOptionalKey()}, "the event has no key, and needs none"},
 	} {

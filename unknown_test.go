@@ -178,6 +178,8 @@ func TestAnObserverLearnsTheDerivedKeysOfAnExecutionThatPanicked(t *testing.T) {
 func TestTheDerivedKeysOfATakeoverAreThoseOfTheRecord(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
+		s.handler = idempotent.Wrap(s.charge, s.store, idempotent.WithOperation("shop"), idempotent.WithoutFingerprint(),
+			idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }), idempotent.WithObserver(s.events.see))
 		key := ""
 		s.do = func(ctx context.Context, _ order) (receipt, error) {
 			key = idempotent.DerivedKey(ctx, "charge")

@@ -7,9 +7,9 @@ type ScopePart struct {
 	Personal bool
 }
 
-// ScopeParts lists what [Request.Scope] digests, apart from the key: for people who ask what a key counts for. Two scopes are
-// equal if and only if their parts are. A part that the event does not have is left out, but a caller has all parts of its source.
-func (r *Request) ScopeParts(tenantID string, who Caller) []ScopePart {
+// ScopeParts lists what [Request.Scope] digests, apart from the key, or, for a selected key, [Request.ScopeOfSelected]: for people who
+// ask what a key counts for. Two scopes are equal if and only if their parts are. A part that the event does not have is left out, but a caller has all parts of its source.
+func (r *Request) ScopeParts(tenantID string, who Caller, selected bool) []ScopePart {
 	parts := make([]ScopePart, 0, 8)
 	add := func(name, value string) {
 		if value != "" {
@@ -20,6 +20,9 @@ func (r *Request) ScopeParts(tenantID string, who Caller) []ScopePart {
 	parts = append(parts, who.scopeParts()...)
 	add("API", r.API)
 	add("stage", r.Stage)
+	if selected {
+		return parts
+	}
 	add("method", r.Method)
 	add("route", r.Route)
 	if r.Route == "" {
@@ -44,7 +47,7 @@ func (c Caller) scopeParts() []ScopePart {
 	if source == "" {
 		source = anonymous
 	}
-	parts := []ScopePart{{Name: "caller", Value: source}}
+	parts := append(make([]ScopePart, 0, 1+c.count), ScopePart{Name: "caller", Value: source})
 	for i, value := range c.parts[:c.count] {
 		parts = append(parts, ScopePart{Name: callerParts[c.source][i], Value: value, Personal: true})
 	}
