@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -399,4 +400,35 @@ func TestATableWithoutTheIndexIsListedByAScan(t *testing.T) {
 	doctor := tb.run(t, []string{"doctor"})
 	assert.Zero(t, doctor.code)
 	assert.Contains(t, doctor.out, "warning")
+}
+
+// A result of any size that a function can return is settled with, shown and replayed.
+func TestALargeResultIsSettledShownAndReplayed(t *testing.T) {
+	t.Parallel()
+	tb := newTable(t)
+	body := make([]byte, 0, 1<<20)
+	for n := 0; len(body) < 1<<20; n++ {
+		body = fmt.Appendf(body, "%x", sha256.Sum256([]byte{byte(n), byte(n >> 8), byte(n >> 16)}))
+	}
+	result, err := json.Marshal(map[string]any{"statusCode": 201, "body": string(body)})
+	require.NoError(t, err)
+	stuck := recordOf(t, "charge#result-lost")
+	stuck.Key, stuck.Fingerprint = described(t, eventOfV2).RecordKey, fingerprintOf(t, eventOfV2)
+	tb.put(t, stuck)
+	r := tb.run(t, []string{"settle", stuck.Key, "--executed", "-", "--reason", "x", "--by", "dana", "--yes"}, in(string(result)+"\n"))
+	require.Zero(t, r.code, r.err)
+	assert.NotEmpty(t, tb.get(t, stuck.Key).Parts, "it does not fit into the record")
+
+	r = tb.run(t, []string{"inspect", stuck.Key})
+	assert.Contains(t, r.out, "kept beside the record; --result shows it")
+	r = tb.run(t, []string{"inspect", stuck.Key, "--result", "-o", "json"})
+	require.Zero(t, r.code, r.err)
+	var shown struct{ Result json.RawMessage }
+	require.NoError(t, json.Unmarshal([]byte(r.out), &shown))
+	assert.JSONEq(t, string(result), string(shown.Result))
+
+	handler := idempotent.Wrap(func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		return events.APIGatewayV2HTTPResponse{StatusCode: 500}, nil
+	}, tb.store, idempotent.WithOperation("charge"))
+	assert.Equal(t, string(body), answerOf(t, handler, eventOfV2).Body)
 }

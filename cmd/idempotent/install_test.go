@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,6 +41,7 @@ func TestItCanBeInstalledFromAProxy(t *testing.T) {
 	out, err = exec.Command(filepath.Join(bin, "idempotent"), "list", "--demo").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	assert.Contains(t, string(out), "charge#result-lost")
+	assert.Equal(t, "idempotent version "+version, output(t, filepath.Join(bin, "idempotent"), "--version"))
 }
 
 // repository lists the files of the repository that would be published.
@@ -91,10 +93,8 @@ func publish(t *testing.T, proxy, module, folder string, files []string) {
 // nested reports whether a file belongs to a module in a folder inside of this one.
 func nested(path, folder string, files []string) bool {
 	for dir := filepath.Dir(path); dir != "."; dir = filepath.Dir(dir) {
-		for _, file := range files {
-			if file == folder+dir+"/go.mod" {
-				return true
-			}
+		if slices.Contains(files, folder+dir+"/go.mod") {
+			return true
 		}
 	}
 	return false

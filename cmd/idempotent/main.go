@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"os/user"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -24,7 +25,7 @@ func main() {
 	code := cli.Main(ctx, os.Args[1:], cli.World{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 		InTerminal: terminal(os.Stdin), OutTerminal: terminal(os.Stdout), ErrTerminal: terminal(os.Stderr),
-		Getenv: os.Getenv, Now: time.Now, User: userName(),
+		Getenv: os.Getenv, Now: time.Now, User: userName(), Version: version(),
 	})
 	stop()
 	os.Exit(code)
@@ -39,4 +40,13 @@ func userName() string {
 		return ""
 	}
 	return u.Username
+}
+
+// version is that of the module, as go install has resolved it.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	return info.Main.Version
 }

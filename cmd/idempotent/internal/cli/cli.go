@@ -27,6 +27,8 @@ type World struct {
 	Getenv func(string) string
 	// Now is the clock.
 	Now func() time.Time
+	// Version is that of the program.
+	Version string
 	// User is the name of the user of the operating system, empty if it has none.
 	User string
 }
@@ -89,6 +91,7 @@ Whatever changes a record shows first what it does, and what the next retry of t
 Try it: idempotent list --demo
 
 Exit codes: 0 fine, 1 error, 2 usage, 3 not found, 4 refused because the record has changed.`,
+		Version:       a.world.Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,

@@ -61,6 +61,10 @@ func (a *app) sentence(err error) string {
 		return a.name() + " has no index of the records with attention that can be used; --scan finds them by reading the whole table"
 	case isInput && input.Field == "result":
 		return "--executed: the result " + input.Problem + ". Of a handler that answers no HTTP requests: add --value"
+	case isInput && input.Field == "by":
+		return "--by " + input.Problem
+	case isInput && input.Field == "why":
+		return "--reason " + input.Problem
 	case isState:
 		return trimmed(err) + hint(state.State)
 	case errors.Is(err, operate.ErrForeign), errors.Is(err, operate.ErrOtherOperation):

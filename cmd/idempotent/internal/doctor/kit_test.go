@@ -70,7 +70,7 @@ func healthy(t *testing.T) *account {
 			"uri":"arn:aws:apigateway:eu-central-1:lambda:path/2015-03-31/functions/arn:aws:lambda:eu-central-1:123456789012:function:shop-charge:live/invocations"}}}}]}`,
 		"ListEventSourceMappings": mapping(`"FunctionResponseTypes":["ReportBatchItemFailures"],"BatchSize":10,"MaximumBatchingWindowInSeconds":5`),
 		"GetQueueUrl":             `{"QueueUrl":"https://sqs.eu-central-1.amazonaws.com/123456789012/charges"}`,
-		"GetQueueAttributes":      `{"Attributes":{"VisibilityTimeout":"1000"}}`,
+		"GetQueueAttributes":      `{"Attributes":{"VisibilityTimeout":"125"}}`,
 	}}
 }
 

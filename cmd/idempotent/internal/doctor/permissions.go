@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -47,12 +48,12 @@ func (p *Patient) permissions(ctx context.Context) []Finding {
 			findings = append(findings, p.emulated(t.check))
 			continue
 		}
-		findings = append(findings, p.try(ctx, t, key))
+		findings = append(findings, p.try(ctx, t, key, operation))
 	}
 	return findings
 }
 
-func (p *Patient) try(ctx context.Context, t tryout, key map[string]types.AttributeValue) Finding {
+func (p *Patient) try(ctx context.Context, t tryout, key map[string]types.AttributeValue, operation string) Finding {
 	var refused []string
 	for _, call := range t.calls {
 		err := call(ctx, p, key)
@@ -66,7 +67,7 @@ func (p *Patient) try(ctx context.Context, t tryout, key map[string]types.Attrib
 		}
 	}
 	if len(refused) > 0 {
-		return Finding{t.check, Warning, "not allowed: " + strings.Join(refused, ", ")}
+		return Finding{t.check, Warning, fmt.Sprintf("not allowed: %s, with a key of operation %q", strings.Join(refused, ", "), operation)}
 	}
 	return Finding{Check: t.check, Result: OK}
 }
