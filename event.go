@@ -64,8 +64,8 @@ const (
 	SettledFailed Settlement = "failed"
 )
 
-// Event reports one delivery to the observer. It holds no key, no payload and no result, except for what the handler
-// itself put into its error.
+// Event reports one delivery to the observer. It holds no key of a client, no payload and no result, except for what the
+// handler itself put into its error.
 type Event struct {
 	Operation string
 	// RecordKey is the operation and a digest of scope and key. It is empty if the delivery ended before it had one, or
