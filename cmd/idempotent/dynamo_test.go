@@ -432,3 +432,28 @@ func TestALargeResultIsSettledShownAndReplayed(t *testing.T) {
 	}, tb.store, idempotent.WithOperation("charge"))
 	assert.Equal(t, string(body), answerOf(t, handler, eventOfV2).Body)
 }
+
+// A version before the index left records unknown that have no attention. The index does not know them, a scan does.
+func TestAScanFindsWhatIsUnknownWithoutAttention(t *testing.T) {
+	t.Parallel()
+	tb := newTable(t)
+	old := recordOf(t, "charge#crashed")
+	old.Attention, old.AttentionAt, old.Derived = "", time.Time{}, nil
+	tb.put(t, old, recordOf(t, "charge#panic"), recordOf(t, "charge#lapsed"))
+	for _, c := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"list", "-o", "json"}, []string{"charge#panic"}},
+		{[]string{"list", "-o", "json", "--scan", "--attention"}, []string{"charge#panic"}},
+		{[]string{"list", "-o", "json", "--scan"}, []string{"charge#crashed", "charge#panic"}},
+	} {
+		r := tb.run(t, c.args)
+		require.Zero(t, r.code, r.err)
+		var keys []string
+		for _, l := range lines[line](t, r.out) {
+			keys = append(keys, l.RecordKey)
+		}
+		assert.ElementsMatch(t, c.want, keys, c.args)
+	}
+}

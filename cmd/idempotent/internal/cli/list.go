@@ -57,8 +57,8 @@ func (a *app) list() *cobra.Command {
 		Long: `Lists the records with attention: those whose outcome is unknown, which somebody has to settle. They are found through an index,
 which holds no others.
 
-Records in other states are in no index. --scan finds them, and records with attention in a table without the index, by reading the
-whole table, page by page, at no more than --rate read units a second. What a listing reads is told before, on standard error; if
+Records in other states are in no index, and neither are those that a version before the index left unknown. --scan finds them by
+reading the whole table, page by page, at no more than --rate read units a second. What a listing reads is told before, on standard error; if
 it is much, somebody has to agree.
 
 What is listed may be stale: inspect shows the record itself.`,
@@ -158,10 +158,14 @@ func since(text string, now time.Time) (time.Time, error) {
 	return t, nil
 }
 
-// wanted are the states that were asked for, none for records with attention.
+// wanted are the states that were asked for, none for records with attention. A scan also finds those that somebody has to settle and
+// that have no attention: a version before the index wrote them.
 func (l *listing) wanted() []operate.State {
-	if slices.Contains(l.states, stateAll) {
+	switch {
+	case slices.Contains(l.states, stateAll):
 		return operate.States()
+	case len(l.states) == 0 && l.scan && !l.attention:
+		return []operate.State{operate.StateUnknown}
 	}
 	states := make([]operate.State, len(l.states))
 	for i, s := range l.states {
