@@ -49,12 +49,18 @@ demo: ## the whole story without a person: charge, replay, misuse, crash, recove
 	@go build -o $(TOOLS)/demo ./examples/apigw-charge/demo
 	@STORE=$(STORE) exec $(TOOLS)/demo
 
+.PHONY: cli
+cli: ## the operator's command line, .tools/bin/idempotent; docs/runbook.md says what for
+	cd cmd/idempotent && go build -trimpath -o $(TOOLS)/idempotent .
+	@echo 'Try it: .tools/bin/idempotent list --demo'
+
 .PHONY: test
 test: ## every test, with the race detector and DynamoDB Local (STRICT=1, DYNAMODB_ENDPOINT=)
 	@# The end-to-end tests have deadlines of real seconds, so nothing runs beside them. The explorer plays one step at a time:
 	@# the race detector sees some of its schedules, and all are played without it.
 	IDEMPOTENT_TEST_STRICT=$(STRICT) $(WITH_DYNAMODB) $(SHELL) -c '\
-		go test -race -shuffle=on -timeout 20m ./... && (cd bench && go test -shuffle=on ./...) && cd proof && \
+		go test -race -shuffle=on -timeout 20m ./... && (cd cmd/idempotent && go test -race -shuffle=on ./...) && \
+		(cd bench && go test -shuffle=on ./...) && cd proof && \
 		go test -race -shuffle=on -timeout 20m $$(go list ./... | grep -vE "/(e2e|explore)$$") && \
 		go test -timeout 20m ./explore && go test -race -skip TestEverySchedule ./explore && go test -race -shuffle=on ./e2e'
 	@echo 'Allocation counts, which the race detector changes:'
@@ -65,6 +71,7 @@ lint: $(GOLANGCI) ## formatting, linters, and the rules about what may import wh
 	@set -e; for module in . bench proof; do \
 		echo "lint $$module"; (cd $$module && go mod tidy -diff && $(GOLANGCI) run ./...); \
 	done
+	@echo "lint cmd/idempotent"; .ci/tidy-cli -diff && cd cmd/idempotent && $(GOLANGCI) run ./...
 
 $(GOLANGCI):
 	GOBIN=$(TOOLS) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)

@@ -1,0 +1,131 @@
+package main_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// response is what a handler of HTTP requests returns.
+const response = `{"statusCode":201,"body":"{\"id\":\"ch_1\"}"}`
+
+// Every command on the demo, with everything that it prints, and every exit code.
+func TestWhatTheCommandsPrint(t *testing.T) {
+	t.Parallel()
+	settle := func(args ...string) []string { return append([]string{"settle", "--demo", "--by", "dana"}, args...) }
+	why := []string{"--reason", "ticket 4711"}
+	for name, c := range map[string]struct {
+		args []string
+		in   string
+		code int
+	}{
+		"help":                  {args: []string{"--help"}},
+		"help-settle":           {args: []string{"settle", "--help"}},
+		"help-list":             {args: []string{"list", "--help"}},
+		"help-key":              {args: []string{"key", "--help"}},
+		"list":                  {args: []string{"list", "--demo"}},
+		"list-json":             {args: []string{"list", "--demo", "-o", "json"}},
+		"list-all":              {args: []string{"list", "--demo", "--state", "all", "--scan"}},
+		"list-states":           {args: []string{"list", "--demo", "--state", "lapsed,released", "--scan"}},
+		"list-needs-scan":       {args: []string{"list", "--demo", "--state", "lapsed"}, code: 2},
+		"list-bad-state":        {args: []string{"list", "--demo", "--state", "stuck"}, code: 2},
+		"list-contradiction":    {args: []string{"list", "--demo", "--attention", "--state", "unknown"}, code: 2},
+		"list-operation":        {args: []string{"list", "--demo", "--state", "all", "--scan", "--operation", "ship"}},
+		"list-nothing":          {args: []string{"list", "--demo", "--operation", "ship"}},
+		"list-older":            {args: []string{"list", "--demo", "--older-than", "6h"}},
+		"list-since":            {args: []string{"list", "--demo", "--since", "2h"}},
+		"list-since-time":       {args: []string{"list", "--demo", "--since", "2026-07-01T02:00:00Z"}},
+		"list-bad-since":        {args: []string{"list", "--demo", "--since", "yesterday"}, code: 2},
+		"list-limit":            {args: []string{"list", "--demo", "--limit", "2", "--operation", "charge", "--older-than", "7h"}},
+		"inspect-unknown":       {args: []string{"inspect", "--demo", "charge#result-lost"}},
+		"inspect-json":          {args: []string{"inspect", "--demo", "charge#result-lost", "-o", "json"}},
+		"inspect-in-progress":   {args: []string{"inspect", "--demo", "charge#in-progress"}},
+		"inspect-lapsed":        {args: []string{"inspect", "--demo", "charge#lapsed", "--derived", "charge,mail"}},
+		"inspect-settled":       {args: []string{"inspect", "--demo", "charge#settled"}},
+		"inspect-declined":      {args: []string{"inspect", "--demo", "charge#declined"}},
+		"inspect-expired":       {args: []string{"inspect", "--demo", "charge#expired"}},
+		"inspect-powertools":    {args: []string{"inspect", "--demo", "billing.handler#5d41402abc4b2a76b9719d911017c592"}},
+		"inspect-result":        {args: []string{"inspect", "--demo", "charge#completed", "--result"}},
+		"inspect-result-json":   {args: []string{"inspect", "--demo", "charge#completed", "--result", "-o", "json"}},
+		"inspect-no-result":     {args: []string{"inspect", "--demo", "charge#lapsed", "--result"}, code: 1},
+		"inspect-not-found":     {args: []string{"inspect", "--demo", "charge#nothing"}, code: 3},
+		"inspect-client-key":    {args: []string{"inspect", "--demo", "order-1"}, code: 3},
+		"inspect-two":           {args: []string{"inspect", "--demo", "charge", "1"}, code: 2},
+		"settle-not-executed":   {args: settle(append(why, "charge#uncertain", "--not-executed", "--yes")...)},
+		"settle-executed":       {args: settle(append(why, "charge#uncertain", "--executed", "-", "--yes")...), in: response},
+		"settle-executed-json":  {args: settle(append(why, "charge#uncertain", "--executed", "-", "--yes", "-o", "json")...), in: response},
+		"settle-value":          {args: settle(append(why, "charge#uncertain", "--executed", "-", "--value", "--dry-run")...), in: `{"parcel":"p-1"}`},
+		"settle-no-response":    {args: settle(append(why, "charge#uncertain", "--executed", "-", "--yes")...), in: `{"parcel":"p-1"}`, code: 2},
+		"settle-bad-response":   {args: settle(append(why, "charge#uncertain", "--executed", "-", "--yes")...), in: `{"statusCode":201,"body":{"id":"ch_1"}}`, code: 2},
+		"settle-failed":         {args: settle(append(why, "charge#uncertain", "--failed", "Declined: the card was declined", "--yes")...)},
+		"settle-dry-run":        {args: settle(append(why, "charge#lapsed", "--not-executed", "--dry-run")...)},
+		"settle-dry-run-json":   {args: settle(append(why, "charge#lapsed", "--not-executed", "--dry-run", "-o", "json")...)},
+		"settle-no-terminal":    {args: settle(append(why, "charge#uncertain", "--not-executed")...), code: 2},
+		"settle-stdin-is-taken": {args: settle(append(why, "charge#uncertain", "--executed", "-")...), in: response, code: 2},
+		"settle-no-reason":      {args: settle("charge#uncertain", "--not-executed", "--yes"), code: 2},
+		"settle-no-verdict":     {args: settle(append(why, "charge#uncertain", "--yes")...), code: 2},
+		"settle-two-verdicts":   {args: settle(append(why, "charge#uncertain", "--not-executed", "--failed", "A:b", "--yes")...), code: 2},
+		"settle-no-json":        {args: settle(append(why, "charge#uncertain", "--executed", "-", "--yes")...), in: "{", code: 2},
+		"settle-no-file":        {args: settle(append(why, "charge#uncertain", "--executed", "/nowhere/result.json", "--yes")...), code: 2},
+		"settle-bad-failure":    {args: settle(append(why, "charge#uncertain", "--failed", "Declined", "--yes")...), code: 2},
+		"settle-bad-retention":  {args: settle(append(why, "charge#uncertain", "--not-executed", "--retention", "0s", "--yes")...), code: 2},
+		"settle-long-reason":    {args: settle("charge#uncertain", "--not-executed", "--yes", "--reason", strings.Repeat("x", 513)), code: 2},
+		"settle-live":           {args: settle(append(why, "charge#in-progress", "--not-executed", "--yes")...), code: 1},
+		"settle-completed":      {args: settle(append(why, "charge#completed", "--not-executed", "--yes")...), code: 1},
+		"settle-expired":        {args: settle(append(why, "charge#expired", "--not-executed", "--yes")...), code: 1},
+		"settle-operation":      {args: settle(append(why, "charge#uncertain", "--not-executed", "--operation", "ship", "--yes")...), code: 1},
+		"settle-powertools": {
+			args: settle(append(why, "billing.handler#5d41402abc4b2a76b9719d911017c592", "--not-executed", "--yes")...),
+			code: 1,
+		},
+		"settle-not-found":    {args: settle(append(why, "charge#nothing", "--not-executed", "--yes")...), code: 3},
+		"settle-changed":      {args: settle(append(why, "charge#uncertain", "--not-executed", "--seen", seenBefore, "--yes")...), code: 4},
+		"settle-changed-json": {args: settle(append(why, "charge#uncertain", "--not-executed", "--seen", seenBefore, "--yes", "-o", "json")...), code: 4},
+		"settle-bad-seen":     {args: settle(append(why, "charge#uncertain", "--not-executed", "--seen", "latest", "--yes")...), code: 2},
+		"release":             {args: append(why, "release", "charge#crashed", "--demo", "--by", "dana", "--yes")},
+		"release-live":        {args: append(why, "release", "charge#in-progress", "--demo", "--by", "dana", "--yes"), code: 1},
+		"release-released":    {args: append(why, "release", "charge#released", "--demo", "--by", "dana", "--yes"), code: 1},
+		"delete":              {args: append(why, "delete", "charge#completed", "--demo", "--by", "dana", "--yes")},
+		"delete-json":         {args: append(why, "delete", "charge#completed", "--demo", "--by", "dana", "--yes", "-o", "json")},
+		"delete-live":         {args: append(why, "delete", "charge#in-progress", "--demo", "--by", "dana", "--yes"), code: 1},
+		"doctor":              {args: []string{"doctor", "--demo"}},
+		"no-table":            {args: []string{"list"}, code: 2},
+		"no-region":           {args: []string{"list", "--table", "idempotency"}, code: 2},
+		"no-credentials":      {args: []string{"list", "--table", "idempotency", "--region", "eu-central-1"}, code: 1},
+		"no-profile":          {args: []string{"list", "--table", "idempotency", "--profile", "nobody"}, code: 2},
+		"bad-table":           {args: []string{"list", "--table", "a b", "--region", "eu-central-1", "--endpoint-url", "http://127.0.0.1:1"}, code: 2},
+		"bad-endpoint":        {args: []string{"list", "--table", "idempotency", "--endpoint-url", "localhost:8000"}, code: 2},
+		"bad-attribute":       {args: []string{"list", "--table", "idempotency", "--attribute", "state=s"}, code: 2},
+		"bad-partition":       {args: []string{"list", "--table", "idempotency", "--sort-key", "sk"}, code: 2},
+		"bad-output":          {args: []string{"list", "--demo", "-o", "yaml"}, code: 2},
+		"unknown-command":     {args: []string{"fix"}, code: 2},
+		"unknown-flag":        {args: []string{"list", "--all"}, code: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := run(t, arranged(c.args), in(c.in))
+			if name == "list-json" { // a listing has no order
+				lines := strings.SplitAfter(r.out, "\n")
+				slices.Sort(lines)
+				r.out = strings.Join(lines, "")
+			}
+			golden(t, name, arranged(c.args), r, nil)
+			assert.Equal(t, c.code, r.code, r.err)
+		})
+	}
+}
+
+// seenBefore is what inspect printed before somebody else settled the record.
+const seenBefore = "INPROGRESS//CLIUHEWRKJHKJWHERKJHWEKRJH/1782867620000/"
+
+// arranged puts the command first.
+func arranged(args []string) []string {
+	for i, a := range args {
+		if a == "release" || a == "delete" {
+			return append([]string{a}, append(append([]string{}, args[:i]...), args[i+1:]...)...)
+		}
+	}
+	return args
+}

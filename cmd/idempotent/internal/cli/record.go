@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
+	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// recordLine is a record for programs. A time that is not there is left out.
+type recordLine struct {
+	RecordKey     string        `json:"record_key,omitempty"`
+	Operation     string        `json:"operation,omitempty"`
+	State         operate.State `json:"state,omitempty"`
+	Status        store.Status  `json:"status,omitempty"`
+	Reason        string        `json:"reason,omitempty"`
+	Attempt       int           `json:"attempt,omitempty"`
+	CreatedAt     time.Time     `json:"created_at,omitzero"`
+	Lease         time.Time     `json:"lease,omitzero"`
+	CompletedAt   time.Time     `json:"completed_at,omitzero"`
+	AttentionAt   time.Time     `json:"attention_at,omitzero"`
+	Expiry        time.Time     `json:"expiry,omitzero"`
+	SettledBy     string        `json:"settled_by,omitempty"`
+	SettledAt     time.Time     `json:"settled_at,omitzero"`
+	SettledReason string        `json:"settled_reason,omitempty"`
+	// Error says what is wrong with a record that cannot be understood.
+	Error string `json:"error,omitempty"`
+}
+
+func lineOf(r store.Record, s operate.State) recordLine {
+	return recordLine{
+		RecordKey: r.Key, Operation: r.Operation(), State: s, Status: r.Status, Reason: r.Reason, Attempt: r.Attempt,
+		CreatedAt: r.CreatedAt.UTC(), Lease: r.Lease.UTC(), CompletedAt: r.CompletedAt.UTC(), AttentionAt: r.AttentionAt.UTC(),
+		Expiry: r.Expiry.UTC(), SettledBy: r.SettledBy, SettledAt: r.SettledAt.UTC(), SettledReason: r.SettledReason,
+	}
+}
+
+// inspection is a record with what only the record itself tells.
+type inspection struct {
+	recordLine
+
+	Powertools  bool              `json:"powertools,omitempty"`
+	Fingerprint string            `json:"fingerprint,omitempty"`
+	DerivedKeys map[string]string `json:"derived_keys,omitempty"`
+	RetryGets   string            `json:"retry_gets"`
+	// ResultBytes is the size of a result in the record; ResultInParts says that it is kept beside it.
+	ResultBytes   int  `json:"result_bytes,omitempty"`
+	ResultInParts bool `json:"result_in_parts,omitempty"`
+	// Seen is what --seen takes.
+	Seen string `json:"seen"`
+	// Result is there if it was asked for: JSON as it is, anything else as a text.
+	Result     json.RawMessage `json:"result,omitempty"`
+	ResultText *string         `json:"result_text,omitempty"`
+}
+
+func inspectionOf(s operate.Shown, derived map[string]string) inspection {
+	r := s.Record
+	return inspection{
+		recordLine: lineOf(r, s.State), Powertools: r.Owner == "" && r.Status != store.StatusUnknown, Fingerprint: r.Fingerprint,
+		DerivedKeys: derived, RetryGets: retryGets(r, s.State), ResultBytes: len(r.Result), ResultInParts: r.Parts != "", Seen: seenOf(r),
+	}
+}
+
+// withResult adds a result that was asked for.
+func (i *inspection) withResult(result []byte) {
+	if json.Valid(result) && utf8.Valid(result) {
+		i.Result = result
+		return
+	}
+	text := strings.ToValidUTF8(string(result), "\uFFFD")
+	i.ResultText = &text
+}
+
+// rows are the inspection for people.
+func (i *inspection) rows(now time.Time) [][]show.Cell {
+	r := store.Record{Reason: i.Reason}
+	rows := [][]show.Cell{
+		show.Cells("Record", i.RecordKey),
+		{{Text: "State"}, {Text: string(i.State) + ": " + meaning(r, i.State), Colour: stateColour(i.State)}},
+	}
+	add := func(name, value string) {
+		if value != "" {
+			rows = append(rows, show.Cells(name, value))
+		}
+	}
+	if i.Reason != "" {
+		add("Reason", strings.TrimSuffix(i.Reason+": "+reasonMeaning(i.Reason), ": "))
+	}
+	if i.Powertools {
+		add("Written by", "AWS Powertools")
+	}
+	if i.Attempt > 0 {
+		add("Attempt", strconv.Itoa(i.Attempt))
+	}
+	add("Created", show.Both(i.CreatedAt, now))
+	add("Waits since", show.Both(i.AttentionAt, now))
+	if i.State == operate.StateInProgress || i.State == operate.StateLapsed {
+		add("Lease ends", show.Both(i.Lease, now))
+	}
+	add("Completed", show.Both(i.CompletedAt, now))
+	if i.SettledBy != "" {
+		add("Settled", fmt.Sprintf("by %s, %s: %s", i.SettledBy, show.Both(i.SettledAt, now), i.SettledReason))
+	}
+	add("Expires", show.Both(i.Expiry, now))
+	for _, name := range sortedNames(i.DerivedKeys) {
+		add("Derived key", name+": "+i.DerivedKeys[name])
+	}
+	switch {
+	case i.ResultInParts:
+		add("Result", "kept beside the record; --result shows it")
+	case i.ResultBytes > 0:
+		add("Result", fmt.Sprintf("%d bytes; --result shows it", i.ResultBytes))
+	}
+	add("A retry gets", i.RetryGets)
+	add("Seen", i.Seen)
+	return rows
+}

@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/connect"
+	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/demo"
+	"github.com/go-idempotent/idempotent/operate"
+)
+
+// source is where the records are, and who may act on them.
+type source struct {
+	operator *operate.Operator
+	now      func() time.Time
+	// conn is nil in the demo.
+	conn *connect.Connection
+}
+
+// open connects to the table, or makes the demo.
+func (a *app) open(ctx context.Context, opts ...operate.Option) (*source, error) {
+	if a.demo {
+		now := demo.Now()
+		s, err := demo.Store(ctx, now)
+		if err != nil {
+			return nil, err
+		}
+		a.target = connect.Target{}
+		clock := func() time.Time { return now }
+		return &source{operator: operate.New(s, append(opts, operate.WithClock(clock))...), now: clock}, nil
+	}
+	conn, err := connect.Open(ctx, a.target)
+	if err != nil {
+		return nil, err
+	}
+	return &source{
+		operator: operate.New(conn.Store, append(opts, operate.WithClock(a.world.Now))...), now: a.world.Now, conn: conn,
+	}, nil
+}
+
+// who says who acts: what was given, or whom the credentials belong to, or the user of this machine where AWS is not asked, or
+// does not say.
+func (a *app) who(ctx context.Context, s *source, given string) (string, error) {
+	if given != "" {
+		return given, nil
+	}
+	if s.conn != nil && s.conn.OfAWS() {
+		arn, err := s.conn.Caller(ctx)
+		if err != nil {
+			return "", usagef("nobody says who acts: set --by (%s)", cause(err))
+		}
+		return shorten(arn), nil
+	}
+	if a.world.User == "" {
+		return "", usagef("nobody says who acts: set --by")
+	}
+	return a.world.User, nil
+}
+
+// longestName is how much of a name a record keeps, see [operate.Act].
+const longestName = 128
+
+// shorten cuts an ARN that is too long for a record from the left: its end tells people apart.
+func shorten(arn string) string {
+	if len(arn) <= longestName {
+		return arn
+	}
+	return "…" + arn[len(arn)-longestName+len("…"):]
+}

@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
+	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// stateColour says whether a state needs somebody.
+func stateColour(s operate.State) show.Colour {
+	switch s {
+	case operate.StateUnknown, operate.StateOther:
+		return show.Red
+	case operate.StateLapsed, operate.StateReleased:
+		return show.Yellow
+	case operate.StateCompleted:
+		return show.Green
+	default:
+		return show.Faint
+	}
+}
+
+// meaning says what a record in this state is.
+func meaning(r store.Record, s operate.State) string {
+	switch s {
+	case operate.StateInProgress:
+		return "an execution holds the key"
+	case operate.StateLapsed:
+		return "an execution ended without saying how, and no request has come since"
+	case operate.StateReleased:
+		return "nobody holds the key"
+	case operate.StateCompleted:
+		if r.Reason == store.ReasonTerminal {
+			return "it failed for good, and the error is stored"
+		}
+		return "its result is stored"
+	case operate.StateUnknown:
+		return "it may have had its effect; somebody has to settle it"
+	case operate.StateExpired:
+		return "as good as gone"
+	default:
+		return "this version does not know its status"
+	}
+}
+
+// reasonMeaning says how a record came to be as it is.
+func reasonMeaning(reason string) string {
+	switch reason {
+	case store.ReasonUncertain:
+		return "the handler said that the effect may have happened"
+	case store.ReasonPanic:
+		return "the handler panicked, and crashed executions are not repeated"
+	case store.ReasonInterrupted:
+		return "the handler ran out of time, and crashed executions are not repeated"
+	case store.ReasonError:
+		return "the handler failed, and failed executions are not repeated"
+	case store.ReasonNotStored:
+		return "the result is not to be stored, and failed executions are not repeated"
+	case store.ReasonCrashed:
+		return "the process ended without saying how, and crashed executions are not repeated"
+	case store.ReasonResultLost:
+		return "the handler succeeded, but its result could not be stored"
+	case store.ReasonTerminal:
+		return "the handler failed for good"
+	case store.ReasonReleased:
+		return "it was given up for another try"
+	default:
+		return ""
+	}
+}
+
+// retryGets says what the next retry of the client gets while the record is as it is.
+func retryGets(r store.Record, s operate.State) string {
+	switch s {
+	case operate.StateInProgress:
+		return "\"in progress\" (HTTP 409 with Retry-After) until the lease ends; the handler does not run"
+	case operate.StateLapsed:
+		return "a new execution with the same derived keys; under a policy that refuses crashed executions \"unknown outcome\" (HTTP 409)"
+	case operate.StateReleased:
+		return "a new execution with the same derived keys"
+	case operate.StateCompleted:
+		if r.Reason == store.ReasonTerminal {
+			return "the stored error; the handler does not run"
+		}
+		return "the stored result; the handler does not run"
+	case operate.StateUnknown:
+		return "\"unknown outcome\" (HTTP 409) until somebody settles it; the handler does not run"
+	case operate.StateExpired:
+		return "a new execution, as if the key were new"
+	default:
+		return "\"unreadable record\" (HTTP 500); the handler does not run"
+	}
+}

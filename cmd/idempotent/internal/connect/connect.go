@@ -1,0 +1,268 @@
+// Package connect makes clients of AWS and a store of records from what the AWS CLI calls its global options.
+package connect
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go/logging"
+
+	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// Target says where the records are. Table is needed, the zero value of every other field means what the SDK finds out.
+type Target struct {
+	Table                     string
+	Profile, Region, Endpoint string
+	// SortKey, unless empty, is the attribute of the record key in a table with a composite key, and Partition the value that
+	// all of its records have.
+	SortKey, Partition string
+	// Attributes are the names of attributes that have others than by default, by their default.
+	Attributes map[string]string
+}
+
+// Connection is a store with the clients behind it.
+type Connection struct {
+	Store  *dynamo.Store
+	Client *dynamodb.Client
+	// Config is for the clients of other services.
+	Config aws.Config
+	Table  string
+	// Endpoint is the URL that was given for DynamoDB, empty for that of AWS.
+	Endpoint string
+
+	target Target
+}
+
+// Key returns the primary key of the record with this record key.
+func (c *Connection) Key(recordKey string) map[string]types.AttributeValue {
+	id := cmp.Or(c.target.Attributes["id"], "id")
+	if c.target.SortKey == "" {
+		return map[string]types.AttributeValue{id: &types.AttributeValueMemberS{Value: recordKey}}
+	}
+	return map[string]types.AttributeValue{
+		id:               &types.AttributeValueMemberS{Value: c.target.Partition},
+		c.target.SortKey: &types.AttributeValueMemberS{Value: recordKey},
+	}
+}
+
+// UsageError is a target that cannot be right.
+type UsageError struct {
+	Problem string
+}
+
+func (e *UsageError) Error() string { return e.Problem }
+
+// The times that a command line has: a person waits.
+const (
+	attemptLimit     = 10 * time.Second
+	credentialsLimit = 20 * time.Second
+	callerLimit      = 5 * time.Second
+)
+
+// The Region and the credentials for an endpoint on this machine, where the environment has none: what the tests and the commands of
+// this project use with DynamoDB Local.
+const (
+	localRegion      = "us-east-1"
+	localCredentials = "local"
+)
+
+// Open makes the store of a target. It sends nothing to it, but may ask for credentials. What is wrong with the target is a
+// [*UsageError].
+func Open(ctx context.Context, t Target) (*Connection, error) {
+	opts, err := t.options()
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := t.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &Connection{Config: cfg, Table: t.Table, Endpoint: t.Endpoint, target: t}
+	if c.Endpoint == "" {
+		// The SDK knows which of the variables and files names one.
+		c.Endpoint = aws.ToString(dynamodb.NewFromConfig(cfg).Options().BaseEndpoint)
+	}
+	if err := c.authenticate(ctx); err != nil {
+		return nil, err
+	}
+	c.Client = dynamodb.NewFromConfig(c.Config, func(o *dynamodb.Options) {
+		if c.Endpoint != "" {
+			o.BaseEndpoint = aws.String(c.Endpoint)
+		}
+	})
+	c.Store, err = newStore(c.Client, t.Table, opts)
+	return c, err
+}
+
+// load reads the configuration as the AWS CLI does.
+func (t Target) load(ctx context.Context) (aws.Config, error) {
+	load := []func(*config.LoadOptions) error{
+		config.WithHTTPClient(awshttp.NewBuildableClient().WithTimeout(attemptLimit)),
+		config.WithLogger(logging.Nop{}), // what it warns of is in the errors
+	}
+	if t.Profile != "" {
+		load = append(load, config.WithSharedConfigProfile(t.Profile))
+	}
+	if t.Region != "" {
+		load = append(load, config.WithRegion(t.Region))
+	}
+	if local(t.Endpoint) {
+		load = append(load, config.WithEC2IMDSClientEnableState(imds.ClientDisabled))
+	}
+	cfg, err := config.LoadDefaultConfig(ctx, load...)
+	if missing, ok := errors.AsType[config.SharedConfigProfileNotExistError](err); ok {
+		return cfg, &UsageError{fmt.Sprintf("there is no profile %q in the AWS configuration", missing.Profile)}
+	}
+	if err != nil {
+		return cfg, fmt.Errorf("the AWS configuration cannot be read: %w", err)
+	}
+	return cfg, nil
+}
+
+// authenticate finds out before the first call whether there are a Region and credentials: the SDK says it in words that nobody
+// understands.
+func (c *Connection) authenticate(ctx context.Context) error {
+	if c.Config.Region == "" {
+		if !local(c.Endpoint) {
+			return &UsageError{"there is no Region: set --region, AWS_REGION, or one in the profile"}
+		}
+		c.Config.Region = localRegion
+	}
+	ctx, cancel := context.WithTimeout(ctx, credentialsLimit)
+	defer cancel()
+	_, err := c.Config.Credentials.Retrieve(ctx)
+	switch {
+	case err == nil:
+		return nil
+	case local(c.Endpoint):
+		c.Config.Credentials = credentials.NewStaticCredentialsProvider(localCredentials, localCredentials, "")
+		return nil
+	case strings.Contains(err.Error(), "no EC2 IMDS role found"): // the last place where the SDK looks
+		return errors.New("there are no AWS credentials: set --profile, AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+	default:
+		return fmt.Errorf("the AWS credentials cannot be used: %w", err)
+	}
+}
+
+// newStore turns the panic about a wrong configuration into an error.
+func newStore(client *dynamodb.Client, table string, opts []dynamo.Option) (s *dynamo.Store, err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case *store.ConfigError:
+			err = &UsageError{strings.Join(p.Problems, "; ")}
+		default:
+			panic(p)
+		}
+	}()
+	return dynamo.New(client, table, opts...), nil
+}
+
+func (t Target) options() ([]dynamo.Option, error) {
+	if t.Table == "" {
+		return nil, &UsageError{"there is no table: set --table or IDEMPOTENCY_TABLE, or try --demo"}
+	}
+	if t.Endpoint != "" {
+		if u, err := url.Parse(t.Endpoint); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return nil, &UsageError{fmt.Sprintf("--endpoint-url %q is no URL with http or https", t.Endpoint)}
+		}
+	}
+	var opts []dynamo.Option
+	switch {
+	case t.SortKey == "" && t.Partition == "":
+	case t.SortKey == "":
+		return nil, &UsageError{"--partition needs --sort-key"}
+	case t.Partition == "":
+		return nil, &UsageError{"--sort-key needs --partition, the value that all records have; of AWS Powertools it is idempotency#<function name>"}
+	default:
+		opts = append(opts, dynamo.WithCompositeKey(t.SortKey, t.Partition))
+	}
+	names, err := t.attributes()
+	if err != nil {
+		return nil, err
+	}
+	return append(opts, dynamo.WithAttributes(names)), nil
+}
+
+func (t Target) attributes() (dynamo.Attributes, error) {
+	var names dynamo.Attributes
+	places := map[string]*string{
+		"id": &names.Key, "status": &names.Status, "expiration": &names.Expiration, "in_progress_expiration": &names.Lease,
+		"data": &names.Data, "validation": &names.Validation, "owner": &names.Owner, "commit": &names.Commit,
+		"attempt": &names.Attempt, "created_at": &names.CreatedAt, "reason": &names.Reason, "parts": &names.Parts,
+		"encoding": &names.Encoding, "layout": &names.Layout, "completed_at": &names.CompletedAt, "settled_by": &names.SettledBy,
+		"settled_at": &names.SettledAt, "settled_reason": &names.SettledReason, "attention": &names.Attention,
+		"attention_at": &names.AttentionAt, "derived": &names.Derived,
+	}
+	for attribute, name := range t.Attributes {
+		place, known := places[attribute]
+		if !known {
+			return names, &UsageError{fmt.Sprintf("--attribute %q is none of %q", attribute, sorted(places))}
+		}
+		*place = name
+	}
+	return names, nil
+}
+
+func sorted(places map[string]*string) []string {
+	names := make([]string, 0, len(places))
+	for name := range places {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// OfAWS reports whether the endpoint is one of AWS, which knows permissions and backups. Emulators do not, or only pretend to.
+func (c *Connection) OfAWS() bool {
+	if c.Endpoint == "" {
+		return true
+	}
+	host := hostOf(c.Endpoint)
+	return slices.ContainsFunc([]string{".amazonaws.com", ".amazonaws.com.cn", ".api.aws"}, func(domain string) bool {
+		return strings.HasSuffix(host, domain)
+	})
+}
+
+// Caller returns the ARN of whom the credentials belong to.
+func (c *Connection) Caller(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, callerLimit)
+	defer cancel()
+	out, err := sts.NewFromConfig(c.Config).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
+	if err != nil {
+		return "", fmt.Errorf("ask AWS who you are: %w", err)
+	}
+	return aws.ToString(out.Arn), nil
+}
+
+// local reports whether an endpoint is on this machine.
+func local(endpoint string) bool {
+	host := hostOf(endpoint)
+	ip := net.ParseIP(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
+}
+
+func hostOf(endpoint string) string {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}

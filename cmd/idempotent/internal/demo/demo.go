@@ -1,0 +1,112 @@
+// Package demo has a store in memory with a record in every state, to try the commands on. Nothing of it outlives the process.
+package demo
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-idempotent/idempotent/fingerprint"
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// Now is the instant at which every demo takes place: three o'clock at night.
+func Now() time.Time { return time.Date(2026, time.July, 1, 3, 0, 0, 0, time.UTC) }
+
+// Store returns a store with the records of the demo as they are at an instant.
+func Store(ctx context.Context, now time.Time) (*memory.Store, error) {
+	s := memory.New()
+	for _, r := range Records(now) {
+		if _, claimed, err := s.Claim(ctx, r, r.CreatedAt); err != nil || !claimed {
+			return nil, fmt.Errorf("demo: record %q cannot be stored: %w", r.Key, err)
+		}
+	}
+	return s, nil
+}
+
+// Records returns the records of the demo: one for each state and each reason.
+func Records(now time.Time) []store.Record {
+	records := make([]store.Record, 0, 20)
+	for i, reason := range []string{
+		store.ReasonResultLost, store.ReasonUncertain, store.ReasonCrashed, store.ReasonInterrupted, store.ReasonPanic,
+		store.ReasonError, store.ReasonNotStored, store.ReasonTerminal,
+	} {
+		records = append(records, unknown(reason, now.Add(-time.Duration(i+1)*time.Hour)))
+	}
+	lapsed := claimed("charge#lapsed", now.Add(-20*time.Minute))
+	lapsed.Lease = now.Add(-19 * time.Minute)
+	running := claimed("charge#in-progress", now.Add(-4*time.Second))
+	running.Lease = now.Add(18 * time.Second)
+	released := claimed("charge#released", now.Add(-15*time.Minute))
+	released.Reason, released.Lease = store.ReasonReleased, now.Add(-14*time.Minute)
+	notExecuted := claimed("charge#settled-not-executed", now.Add(-26*time.Hour))
+	notExecuted.Reason, notExecuted.Lease = store.ReasonReleased, now.Add(-2*time.Hour)
+	notExecuted.Expiry = now.Add(22 * time.Hour)
+	settledBy(&notExecuted, now.Add(-2*time.Hour), "dana", "ticket 4711: the provider has no charge")
+	settled := completed("charge#settled", now.Add(-25*time.Hour), response)
+	settled.Expiry = now.Add(23 * time.Hour)
+	settledBy(&settled, now.Add(-time.Hour), "dana", "ticket 4712: the provider has ch_2")
+	declined := completed("charge#declined", now.Add(-10*time.Minute), `{"errorType":"Declined","errorMessage":"the card was declined"}`)
+	declined.Reason = store.ReasonTerminal
+	expired := completed("charge#expired", now.Add(-25*time.Hour), response)
+	foreign := completed("billing.handler#5d41402abc4b2a76b9719d911017c592", now.Add(-5*time.Minute), `{"paid": true}`)
+	foreign.Owner, foreign.Seal, foreign.Attempt, foreign.Fingerprint, foreign.CompletedAt = "", "", 0, "", time.Time{}
+	return append(records, lapsed, running, released, notExecuted, settled, declined, foreign,
+		completed("charge#completed", now.Add(-30*time.Minute), response),
+		completed("ship#completed", now.Add(-40*time.Minute), `{"parcel":"p-17"}`),
+		expired, // the last one: a claim after it would drop it
+	)
+}
+
+// response is what the handler of the demo answers.
+const response = `{"statusCode":201,"headers":{"content-type":"application/json"},"body":"{\"id\":\"ch_2\"}"}`
+
+// claimed is a record that was claimed at an instant, in progress for 22 seconds.
+func claimed(key string, at time.Time) store.Record {
+	return store.Record{
+		Key: key, Status: store.StatusInProgress, Owner: ownerOf(key), Attempt: 1, CreatedAt: at,
+		Lease: at.Add(22 * time.Second), Expiry: at.Add(24 * time.Hour), Fingerprint: digestOf("fingerprint", key),
+	}
+}
+
+func completed(key string, at time.Time, result string) store.Record {
+	r := claimed(key, at)
+	r.Status, r.Lease, r.CompletedAt = store.StatusCompleted, time.Time{}, at.Add(time.Second)
+	r.Result, r.Seal = []byte(result), store.Seal(r.Owner, []byte(result))
+	return r
+}
+
+// unknown is a record that has waited for somebody to settle it since an instant.
+func unknown(reason string, since time.Time) store.Record {
+	r := claimed("charge#"+reason, since.Add(-2*time.Second))
+	r.Status, r.Reason, r.Expiry = store.StatusUnknown, reason, since.Add(30*24*time.Hour)
+	r.Attention, r.AttentionAt, r.Derived = store.AttentionOf(r.Key), since, []string{"charge"}
+	return r
+}
+
+func settledBy(r *store.Record, at time.Time, by, why string) {
+	r.SettledBy, r.SettledAt, r.SettledReason = by, at, why
+	if r.Status == store.StatusCompleted {
+		r.CompletedAt = at
+	}
+}
+
+// ownerOf is a token that looks like those of claims, and is the same in every demo.
+func ownerOf(key string) string {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+	h := fingerprint.New("owner")
+	h.String(key)
+	sum := h.Sum()
+	token := make([]byte, 26)
+	for i := range token {
+		token[i] = letters[int(sum[i])%len(letters)]
+	}
+	return string(token)
+}
+
+func digestOf(purpose, key string) string {
+	h := fingerprint.New(purpose)
+	h.String(key)
+	return h.Text()
+}

@@ -1,0 +1,134 @@
+// Package doctor looks for what is wrong with a table of records and with the function that uses it. It changes nothing.
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/apigateway"
+	"github.com/aws/aws-sdk-go-v2/service/apigatewayv2"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/smithy-go"
+
+	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/operate"
+)
+
+// Result is what came of a check.
+type Result string
+
+// The results. What could not be looked at is never fine.
+const (
+	OK         Result = "ok"
+	Problem    Result = "problem"
+	Warning    Result = "warning"
+	NotChecked Result = "not checked"
+)
+
+// Finding is one check with its result.
+type Finding struct {
+	Check  string `json:"check"`
+	Result Result `json:"result"`
+	// Detail says what was seen, or what is wrong and what follows from it.
+	Detail string `json:"detail,omitempty"`
+}
+
+// Patient is what is looked at. All fields are needed, except for those of the function, if Function is empty.
+type Patient struct {
+	Store    *dynamo.Store
+	Operator *operate.Operator
+	DynamoDB *dynamodb.Client
+	Table    string
+	// Key makes the primary key of a record.
+	Key func(recordKey string) map[string]types.AttributeValue
+	// Emulator is the host of an endpoint that is not one of AWS, empty for AWS. Nobody there knows permissions or backups.
+	Emulator string
+	// Operation is that of the record keys that permissions are tried with.
+	Operation string
+	Now       func() time.Time
+
+	// Function is the name of a function that uses the table, or its ARN.
+	Function     string
+	Lambda       *lambda.Client
+	SQS          *sqs.Client
+	APIGateway   *apigateway.Client
+	APIGatewayV2 *apigatewayv2.Client
+}
+
+// Examine makes all checks. An error ends it only if nothing can be looked at: the endpoint does not answer, there is no such table,
+// or ctx has ended.
+func (p *Patient) Examine(ctx context.Context) ([]Finding, error) {
+	findings, err := p.table(ctx)
+	if err != nil {
+		return nil, err
+	}
+	findings = append(findings, p.permissions(ctx)...)
+	findings = append(findings, p.retention(ctx))
+	if p.Function != "" {
+		findings = append(findings, p.function(ctx)...)
+	}
+	return findings, ctx.Err()
+}
+
+// Failed reports whether one of the findings is a problem.
+func Failed(findings []Finding) bool {
+	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Result == Problem })
+}
+
+// emulated is why nothing is said of what an emulator does not have.
+func (p *Patient) emulated(check string) Finding {
+	return Finding{check, NotChecked, p.Emulator + " is not AWS"}
+}
+
+// unseen is a check that could not be made.
+func unseen(check string, err error) Finding {
+	return Finding{check, NotChecked, reason(err)}
+}
+
+// reason says why a call failed, without the layers of the SDK.
+func reason(err error) string {
+	answer, ok := errors.AsType[smithy.APIError](err)
+	switch {
+	case ok && denied(err):
+		return "not allowed: " + operationOf(err)
+	case ok:
+		return strings.TrimSuffix(fmt.Sprintf("%s: %s: %s", operationOf(err), answer.ErrorCode(), answer.ErrorMessage()), ": ")
+	default:
+		for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(inner) {
+			err = inner
+		}
+		return err.Error()
+	}
+}
+
+// operationOf is the IAM action that a call needed, as far as the SDK tells.
+func operationOf(err error) string {
+	oe, ok := errors.AsType[*smithy.OperationError](err)
+	if !ok {
+		return "a call"
+	}
+	service := strings.ToLower(strings.ReplaceAll(oe.ServiceID, " ", ""))
+	if strings.HasPrefix(service, "apigateway") {
+		return "apigateway:GET"
+	}
+	return service + ":" + oe.OperationName
+}
+
+// denied reports whether a call was refused for lack of a permission.
+func denied(err error) bool {
+	answer, ok := errors.AsType[smithy.APIError](err)
+	return ok && slices.Contains([]string{"AccessDeniedException", "AccessDenied", "NotAuthorized", "UnauthorizedOperation", "ForbiddenException"},
+		answer.ErrorCode())
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%d s", d/time.Second) }
+
+func ofSeconds(n *int32) time.Duration { return time.Duration(aws.ToInt32(n)) * time.Second }

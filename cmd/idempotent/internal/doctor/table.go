@@ -1,0 +1,181 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// The checks of a table.
+const (
+	checkKey        = "key"
+	checkTTL        = "time to live"
+	checkIndex      = "attention index"
+	checkRecovery   = "point-in-time recovery"
+	checkProtection = "deletion protection"
+	checkReplicas   = "replicas"
+	checkRetention  = "retention"
+)
+
+func (p *Patient) table(ctx context.Context) ([]Finding, error) {
+	shape, err := p.shape(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return append(shape, p.safety(ctx)...), nil
+}
+
+// shape compares the table with what the store needs.
+func (p *Patient) shape(ctx context.Context) ([]Finding, error) {
+	var wrong *store.ConfigError
+	var failed *store.Error
+	err := p.Store.Check(ctx)
+	errors.As(err, &wrong)
+	switch {
+	case errors.As(err, &failed) && failed.Kind != store.FailureAccessDenied:
+		return nil, err
+	case failed != nil && wrong == nil && strings.Contains(failed.Error(), "DescribeTable "):
+		why := "not allowed: dynamodb:DescribeTable"
+		return []Finding{{checkKey, NotChecked, why}, {checkTTL, NotChecked, why}, {checkIndex, NotChecked, why}}, nil
+	}
+	problems := make(map[string][]string)
+	if wrong != nil {
+		for _, text := range wrong.Problems {
+			text = strings.TrimPrefix(text, fmt.Sprintf("table %q: ", p.Table))
+			problems[about(text)] = append(problems[about(text)], text)
+		}
+	}
+	findings := make([]Finding, 0, 3)
+	for _, check := range []string{checkKey, checkTTL, checkIndex} {
+		f := Finding{Check: check, Result: OK}
+		switch {
+		case problems[check] != nil:
+			f.Result, f.Detail = Problem, strings.Join(problems[check], "; ")
+		case check == checkTTL && failed != nil:
+			f.Result, f.Detail = NotChecked, "not allowed: dynamodb:DescribeTimeToLive"
+		case check == checkIndex:
+			f = p.advice(ctx)
+		}
+		findings = append(findings, f)
+	}
+	return findings, nil
+}
+
+// about is the check that a problem belongs to.
+func about(problem string) string {
+	switch {
+	case strings.HasPrefix(problem, "time to live"):
+		return checkTTL
+	case strings.HasPrefix(problem, "attribute "):
+		return checkIndex
+	default:
+		return checkKey
+	}
+}
+
+// advice says whether the index is there, which no request needs.
+func (p *Patient) advice(ctx context.Context) Finding {
+	advice, err := p.Store.Advise(ctx)
+	switch {
+	case err != nil:
+		return unseen(checkIndex, err)
+	case len(advice) > 0:
+		for i, text := range advice {
+			advice[i] = strings.TrimPrefix(text, fmt.Sprintf("table %q: ", p.Table))
+		}
+		return Finding{checkIndex, Warning, strings.Join(advice, "; ")}
+	default:
+		return Finding{Check: checkIndex, Result: OK}
+	}
+}
+
+// safety looks at what keeps the records from being lost, and at copies of them.
+func (p *Patient) safety(ctx context.Context) []Finding {
+	if p.Emulator != "" {
+		return []Finding{p.emulated(checkRecovery), p.emulated(checkProtection), p.emulated(checkReplicas)}
+	}
+	findings := []Finding{p.recovery(ctx)}
+	out, err := p.DynamoDB.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(p.Table)})
+	if err != nil {
+		return append(findings, unseen(checkProtection, err), unseen(checkReplicas, err))
+	}
+	protection := Finding{Check: checkProtection, Result: OK}
+	if !aws.ToBool(out.Table.DeletionProtectionEnabled) {
+		protection.Result, protection.Detail = Warning, "off: with the table go the guarantees"
+	}
+	return append(findings, protection, replicas(out.Table))
+}
+
+func replicas(t *types.TableDescription) Finding {
+	switch {
+	case len(t.Replicas) == 0:
+		return Finding{Check: checkReplicas, Result: OK, Detail: "none"}
+	case t.MultiRegionConsistency == types.MultiRegionConsistencyStrong:
+		return Finding{checkReplicas, Warning, "multi-Region strong consistency: there is no time to live, delete expired records yourself"}
+	default:
+		return Finding{checkReplicas, Warning, "two Regions can both accept a claim of one key: send all deliveries of a key to one Region"}
+	}
+}
+
+func (p *Patient) recovery(ctx context.Context) Finding {
+	out, err := p.DynamoDB.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: aws.String(p.Table)})
+	if err != nil {
+		return unseen(checkRecovery, err)
+	}
+	d := out.ContinuousBackupsDescription
+	if d == nil || d.PointInTimeRecoveryDescription == nil ||
+		d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus != types.PointInTimeRecoveryStatusEnabled {
+		return Finding{checkRecovery, Warning, "off: records that are lost cannot be restored"}
+	}
+	return Finding{Check: checkRecovery, Result: OK}
+}
+
+// The sample of records that retention is looked at with, and the shortest that is not suspicious: clients, queues and people
+// retry for longer.
+const (
+	sampleSize    = 100
+	shortestUsual = time.Hour
+)
+
+// retention looks at the first records of the table for one that is replayed for less than an hour.
+func (p *Patient) retention(ctx context.Context) Finding {
+	seen, completed := 0, 0
+	var shortest time.Duration
+	var operation string
+	q := operate.Query{Scan: true, States: operate.States(), PageSize: sampleSize}
+	for listed, err := range p.Operator.List(ctx, q) {
+		_, unreadable := errors.AsType[*store.UnreadableError](err)
+		if err != nil && !unreadable {
+			return unseen(checkRetention, err)
+		}
+		if seen++; seen > sampleSize {
+			break
+		}
+		r := listed.Record
+		if r.Status != store.StatusCompleted || r.CompletedAt.IsZero() {
+			continue
+		}
+		if kept := r.Expiry.Sub(r.CompletedAt); completed == 0 || kept < shortest {
+			shortest, operation = kept, r.Operation()
+		}
+		completed++
+	}
+	switch {
+	case completed == 0:
+		return Finding{checkRetention, NotChecked, fmt.Sprintf("no completed record that tells, among the first %d", seen)}
+	case shortest < shortestUsual:
+		return Finding{checkRetention, Warning, fmt.Sprintf("a result of operation %q is replayed for %s: whoever retries later executes again",
+			operation, shortest.Round(time.Second))}
+	default:
+		return Finding{checkRetention, OK, fmt.Sprintf("%s at least, of %d completed records", shortest.Round(time.Second), completed)}
+	}
+}

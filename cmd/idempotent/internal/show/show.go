@@ -1,0 +1,161 @@
+// Package show writes what people read on a terminal: tables, times and colours.
+package show
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Colour is how a text stands out on a terminal.
+type Colour string
+
+// The colours. They say the same everywhere: red needs somebody, yellow may, green is well.
+const (
+	Plain  Colour = ""
+	Red    Colour = "31"
+	Yellow Colour = "33"
+	Green  Colour = "32"
+	Faint  Colour = "2"
+)
+
+// Cell is a text of a table.
+type Cell struct {
+	Text   string
+	Colour Colour
+}
+
+// Cells are texts without colours.
+func Cells(texts ...string) []Cell {
+	cells := make([]Cell, len(texts))
+	for i, text := range texts {
+		cells[i].Text = text
+	}
+	return cells
+}
+
+// Printer writes to one stream. Its zero value writes nowhere; Out is needed. It is not safe for concurrent use.
+type Printer struct {
+	Out io.Writer
+	// Colours are written only if this is true.
+	Colours bool
+}
+
+// Table writes rows with aligned columns, two spaces between them. What a cell holds beside printable characters is escaped:
+// what somebody else wrote into a table of records must not steer a terminal.
+func (p Printer) Table(rows [][]Cell) error {
+	widths := make(map[int]int)
+	for _, row := range rows {
+		for i, c := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(Printable(c.Text)))
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		for i, c := range row {
+			text := Printable(c.Text)
+			b.WriteString(p.paint(text, c.Colour))
+			if i < len(row)-1 {
+				b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text)+2))
+			}
+		}
+		b.WriteByte('\n')
+	}
+	_, err := io.WriteString(p.Out, trimLines(b.String()))
+	return err
+}
+
+// trimLines removes the spaces behind cells that are empty.
+func trimLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(line, " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Line writes a text and ends the line.
+func (p Printer) Line(text string) error {
+	_, err := fmt.Fprintln(p.Out, text)
+	return err
+}
+
+func (p Printer) paint(text string, c Colour) string {
+	if !p.Colours || c == Plain || text == "" {
+		return text
+	}
+	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
+}
+
+// Printable returns text with everything escaped that is no printable character.
+func Printable(text string) string {
+	if utf8.ValidString(text) && !strings.ContainsFunc(text, unprintable) {
+		return text
+	}
+	quoted := strconv.Quote(text)
+	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
+}
+
+func unprintable(r rune) bool { return !unicode.IsPrint(r) }
+
+// Document returns a text of several lines with everything escaped that is no printable character, tab or end of a line.
+func Document(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		fields := strings.Split(line, "\t")
+		for j, f := range fields {
+			fields[j] = Printable(f)
+		}
+		lines[i] = strings.Join(fields, "\t")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Instant writes a time in the form of RFC 3339, in UTC, and nothing for none.
+func Instant(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// Relative says how long ago a time is, or in how long it comes, in the largest unit that fits.
+func Relative(t, now time.Time) string {
+	switch d := t.Sub(now); {
+	case t.IsZero():
+		return ""
+	case d.Abs() < time.Second:
+		return "now"
+	case d < 0:
+		return rough(-d) + " ago"
+	default:
+		return "in " + rough(d)
+	}
+}
+
+// Both writes a time with what it is from now.
+func Both(t, now time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return Instant(t) + " (" + Relative(t, now) + ")"
+}
+
+// rough cuts a duration down to its largest unit; two days are the first that count as days.
+func rough(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d >= 2*day:
+		return fmt.Sprintf("%dd", d/day)
+	case d >= time.Hour:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	case d >= time.Minute:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	default:
+		return fmt.Sprintf("%ds", d/time.Second)
+	}
+}

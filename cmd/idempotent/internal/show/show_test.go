@@ -1,0 +1,51 @@
+package show_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
+)
+
+func TestTimesAreRoughAndExact(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 7, 1, 3, 0, 0, 0, time.UTC)
+	for want, d := range map[string]time.Duration{
+		"now": 0, "1s ago": -time.Second, "59s ago": -time.Minute + time.Millisecond, "1m ago": -time.Minute, "in 59m": time.Hour - 1,
+		"47h ago": -48*time.Hour + 1, "2d ago": -48 * time.Hour, "in 29d": 30*24*time.Hour - 1,
+	} {
+		assert.Equal(t, want, show.Relative(now.Add(d), now), d)
+	}
+	assert.Equal(t, "2026-07-01T00:00:00Z (3h ago)", show.Both(now.Add(-3*time.Hour).In(time.FixedZone("", 3600)), now))
+	assert.Empty(t, show.Both(time.Time{}, now))
+	assert.Empty(t, show.Relative(time.Time{}, now))
+}
+
+func TestColumnsAreAlignedWithAndWithoutColours(t *testing.T) {
+	t.Parallel()
+	rows := [][]show.Cell{
+		show.Cells("STATE", "KEY", ""),
+		{{Text: "unknown", Colour: show.Red}, {Text: "é#1"}, {Text: "x"}},
+		{{Text: "ok", Colour: show.Green}, {Text: "charge#2"}, {Text: "y"}},
+	}
+	var plain, coloured strings.Builder
+	require.NoError(t, show.Printer{Out: &plain}.Table(rows))
+	require.NoError(t, show.Printer{Out: &coloured, Colours: true}.Table(rows))
+	want := "STATE    KEY\nunknown  é#1       x\nok       charge#2  y\n"
+	assert.Equal(t, want, plain.String())
+	assert.Contains(t, coloured.String(), "\x1b[31munknown\x1b[0m  é#1 ")
+	assert.Equal(t, want, strings.NewReplacer("\x1b[31m", "", "\x1b[32m", "", "\x1b[0m", "").Replace(coloured.String()))
+}
+
+// What somebody wrote into the table must not clear the screen of whoever looks at it, or fake a line.
+func TestNothingThatIsStoredSteersTheTerminal(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	require.NoError(t, show.Printer{Out: &out}.Table([][]show.Cell{show.Cells("a\x1b[2Jb\nc\u202e", "\xff", `"quoted" \ é`)}))
+	assert.Equal(t, `a\x1b[2Jb\nc\u202e  \xff  "quoted" \ é`+"\n", out.String())
+	assert.Equal(t, "{\n\t\"a\": \"\\x1b[2J\"\n}", show.Document("{\n\t\"a\": \"\x1b[2J\"\n}"))
+}

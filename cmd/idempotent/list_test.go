@@ -1,0 +1,162 @@
+package main_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// large is an endpoint with a table of a million records of 1 KB, of which two wait for somebody. It answers with pages.
+type large struct {
+	t     *testing.T
+	mu    sync.Mutex
+	calls []string
+	// pages is after how many pages a scan ends.
+	pages int
+	// mayDescribe says whether the size of the table can be looked at.
+	mayDescribe bool
+}
+
+func newLarge(t *testing.T) (*large, option) {
+	t.Helper()
+	l := &large{t: t, pages: 3, mayDescribe: true}
+	s := httptest.NewServer(l)
+	t.Cleanup(s.Close)
+	return l, env("IDEMPOTENCY_TABLE=million", "AWS_ENDPOINT_URL_DYNAMODB="+s.URL)
+}
+
+func (l *large) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	_, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	body, err := io.ReadAll(r.Body)
+	assert.NoError(l.t, err)
+	var in struct{ IndexName string }
+	assert.NoError(l.t, json.Unmarshal(body, &in))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.calls = append(l.calls, strings.TrimSpace(call+" "+in.IndexName))
+	n := 0
+	for _, c := range l.calls {
+		if strings.HasPrefix(c, "Scan") {
+			n++
+		}
+	}
+	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+	switch {
+	case call == "DescribeTable" && !l.mayDescribe:
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprint(w, `{"__type":"com.amazon.coral.service#AccessDeniedException","message":"no"}`)
+	case call == "DescribeTable":
+		fmt.Fprint(w, `{"Table":{"TableStatus":"ACTIVE","ItemCount":1000000,"TableSizeBytes":1024000000,
+			"GlobalSecondaryIndexes":[{"IndexName":"attention-index","IndexStatus":"ACTIVE","ItemCount":2,"IndexSizeBytes":400}]}}`)
+	case in.IndexName != "":
+		fmt.Fprintf(w, `{"Items":[%s],"Count":1,"ScannedCount":1,"ConsumedCapacity":{"CapacityUnits":0.5}}`, item(n))
+	case n < l.pages:
+		fmt.Fprintf(w, `{"Items":[%s],"Count":1,"ScannedCount":1024,"ConsumedCapacity":{"CapacityUnits":128},"LastEvaluatedKey":{"id":{"S":"charge#%d"}}}`, item(n), n)
+	default:
+		fmt.Fprintf(w, `{"Items":[%s],"Count":1,"ScannedCount":1024,"ConsumedCapacity":{"CapacityUnits":128}}`, item(n))
+	}
+}
+
+func item(n int) string {
+	return fmt.Sprintf(`{"id":{"S":"charge#%d"},"status":{"S":"UNKNOWN"},"expiration":{"N":"4102444800"},"reason":{"S":"crashed"},
+		"attention":{"S":"charge#0"},"attention_at":{"N":"1782871200000"}}`, n)
+}
+
+func (l *large) made() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.calls
+}
+
+const toldOfTheTable = "Reads the whole table: about 1000000 records in 977 pages, 125000 read units, 4m10s at --rate 500, by a count that may be six hours old."
+
+func TestWhatALargeListingReadsIsToldAndAgreedBefore(t *testing.T) {
+	t.Parallel()
+	t.Run("with the index", func(t *testing.T) {
+		t.Parallel()
+		l, endpoint := newLarge(t)
+		r := run(t, []string{"list"}, endpoint)
+		require.Zero(t, r.code, r.err)
+		assert.Contains(t, r.err, "Reads the index of records with attention: about 2 records in 1 page, 0.5 read units")
+		assert.Equal(t, []string{"DescribeTable", "Scan attention-index"}, l.made())
+	})
+	t.Run("of one operation", func(t *testing.T) {
+		t.Parallel()
+		l, endpoint := newLarge(t)
+		r := run(t, []string{"list", "--operation", "charge"}, endpoint)
+		require.Zero(t, r.code, r.err)
+		assert.Len(t, l.made(), 1+10, "the shards of the index")
+	})
+	t.Run("nobody can agree", func(t *testing.T) {
+		t.Parallel()
+		l, endpoint := newLarge(t)
+		r := run(t, []string{"list", "--state", "all", "--scan"}, endpoint)
+		assert.Equal(t, 2, r.code)
+		assert.Contains(t, r.err, toldOfTheTable)
+		assert.Contains(t, r.err, "this reads more than 1000 read units: add --yes if you mean it")
+		assert.Equal(t, []string{"DescribeTable"}, l.made())
+	})
+	t.Run("somebody has agreed", func(t *testing.T) {
+		t.Parallel()
+		l, endpoint := newLarge(t)
+		r := run(t, []string{"list", "--scan", "--yes", "--rate", "0", "-o", "json"}, endpoint)
+		require.Zero(t, r.code, r.err)
+		assert.Equal(t, []string{"DescribeTable", "Scan", "Scan", "Scan"}, l.made())
+		assert.Len(t, lines[line](t, r.out), 3)
+		assert.Contains(t, r.err, "3 records (read 3072 records in 3 pages, 384 read units).")
+	})
+	t.Run("a limit ends the reading", func(t *testing.T) {
+		t.Parallel()
+		l, endpoint := newLarge(t)
+		r := run(t, []string{"list", "--scan", "--yes", "--rate", "0", "--limit", "1"}, endpoint)
+		require.Zero(t, r.code, r.err)
+		assert.Equal(t, []string{"DescribeTable", "Scan", "Scan"}, l.made(), "one page more, to see that there is more")
+		assert.Contains(t, r.err, "1 record, and there may be more: --limit")
+	})
+	t.Run("at a rate", func(t *testing.T) {
+		t.Parallel()
+		_, endpoint := newLarge(t)
+		began := time.Now()
+		r := run(t, []string{"list", "--scan", "--yes", "--rate", "256"}, endpoint)
+		require.Zero(t, r.code, r.err)
+		assert.GreaterOrEqual(t, time.Since(began), time.Second, "two pages of 128 units before the last one")
+	})
+	t.Run("the size cannot be looked at", func(t *testing.T) {
+		t.Parallel()
+		l, endpoint := newLarge(t)
+		l.mayDescribe = false
+		r := run(t, []string{"list", "--scan"}, endpoint)
+		assert.Equal(t, 2, r.code)
+		assert.Contains(t, r.err, "how much this reads cannot be told")
+		assert.Equal(t, []string{"DescribeTable"}, l.made())
+		r = run(t, []string{"list"}, endpoint)
+		assert.Zero(t, r.code, "the index is small: %s", r.err)
+	})
+}
+
+func TestShellsCompleteTheCommandLine(t *testing.T) {
+	t.Parallel()
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		r := run(t, []string{"completion", shell})
+		assert.Zero(t, r.code, r.err)
+		assert.Contains(t, r.out, "idempotent")
+	}
+	for want, args := range map[string][]string{
+		"unknown\n":      {"list", "--state", ""},
+		"json\n":         {"list", "--output", ""},
+		"function-url\n": {"key", "--kind", ""},
+		"settle\t":       {""},
+	} {
+		r := run(t, append([]string{"__complete"}, args...))
+		assert.Contains(t, r.out, want)
+	}
+}

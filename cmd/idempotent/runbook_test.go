@@ -1,0 +1,314 @@
+//go:build unix
+
+package main_test
+
+import (
+	"context"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/creack/pty"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// block is a block of commands of the runbook, with what the comment before it says of how it is run.
+type block struct {
+	line int
+	text string
+	// where is "demo", "table" or "offline", or the name of the test that runs it.
+	where string
+	// settings are KEY, the record that it is about; exit, its exit code; and after, the state of the record then.
+	settings map[string]string
+	// prints is what the page says that it prints, empty if it says nothing.
+	prints string
+}
+
+var (
+	fence   = regexp.MustCompile("^```([a-z]*)$")
+	comment = regexp.MustCompile(`^<!-- run: (\S+)(.*) -->$`)
+)
+
+// blocksOf reads the blocks of a page. A block with commands of this program that no test would run is a failure; of the runbook, any
+// block with commands.
+func blocksOf(t *testing.T, page string, all bool) []block {
+	t.Helper()
+	var blocks []block
+	pageLines := strings.Split(page, "\n")
+	for i := 0; i < len(pageLines); i++ {
+		m := fence.FindStringSubmatch(pageLines[i])
+		if m == nil {
+			continue
+		}
+		end := i + 1 + slices.Index(pageLines[i+1:], "```")
+		require.Greater(t, end, i, "line %d: the block does not end", i+1)
+		text := strings.Join(pageLines[i+1:end], "\n") + "\n"
+		switch said := comment.FindStringSubmatch(pageLines[i-1]); {
+		case said != nil:
+			b := block{line: i + 1, text: text, where: said[1], settings: make(map[string]string)}
+			for setting := range strings.FieldsSeq(said[2]) {
+				name, value, _ := strings.Cut(setting, "=")
+				b.settings[name] = value
+			}
+			blocks = append(blocks, b)
+		case pageLines[i-1] == "```" && len(blocks) > 0: // right behind the commands
+			blocks[len(blocks)-1].prints = text
+		default:
+			assert.NotRegexp(t, `(?m)^idempotent `, text, "line %d: nothing says how this is run", i+1)
+			assert.False(t, all && m[1] == "sh", "line %d: nothing says how this is run", i+1)
+		}
+		i = end
+	}
+	return blocks
+}
+
+func readPage(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	return string(text)
+}
+
+const runbook = "../../docs/runbook.md"
+
+// Every command that the pages tell somebody to run is run as it stands there, by a person at a terminal who answers yes.
+func TestEveryCommandOfThePagesRuns(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob("../../docs/*.md")
+	require.NoError(t, err)
+	require.Contains(t, pages, runbook)
+	ran := 0
+	for _, page := range append(pages, "../../README.md") {
+		for _, b := range blocksOf(t, readPage(t, page), page == runbook) {
+			ran++
+			t.Run(filepath.Base(page)+":"+strconv.Itoa(b.line), func(t *testing.T) {
+				t.Parallel()
+				b.check(t)
+			})
+		}
+	}
+	assert.Greater(t, ran, 25)
+}
+
+func (b block) check(t *testing.T) {
+	t.Helper()
+	switch b.where {
+	case "demo", "offline":
+		out, code := b.run(t)
+		assert.Equal(t, b.exit(t), code, out)
+		if b.prints != "" {
+			assert.Contains(t, out, b.prints)
+		}
+	case "table":
+		b.runOnTable(t)
+	default:
+		assert.Equal(t, "TestItCanBeInstalledFromAProxy", b.where, "no such test")
+		assert.Equal(t, "go install "+library+"/cmd/idempotent@latest\n", b.text)
+	}
+}
+
+func (b block) exit(t *testing.T) int {
+	t.Helper()
+	if b.settings["exit"] == "" {
+		return 0
+	}
+	code, err := strconv.Atoi(b.settings["exit"])
+	require.NoError(t, err)
+	return code
+}
+
+// runOnTable runs a block on a table with all records of the demo, and one that nobody understands.
+func (b block) runOnTable(t *testing.T) {
+	t.Helper()
+	tb := newTable(t)
+	tb.put(t, demoRecords()...)
+	_, err := tb.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &tb.name, Item: map[string]types.AttributeValue{
+		"id": &types.AttributeValueMemberS{Value: "charge#garbage"}, "status": &types.AttributeValueMemberS{Value: "COMPLETED"},
+		"expiration": &types.AttributeValueMemberS{Value: "tomorrow"},
+	}})
+	require.NoError(t, err)
+	key := b.settings["KEY"]
+	out, code := b.run(t, tb.env(), env("KEY="+key))
+	assert.Equal(t, b.exit(t), code, out)
+	if key == "" || key == "charge#garbage" {
+		return
+	}
+	r, found, err := tb.store.Get(t.Context(), key)
+	require.NoError(t, err)
+	switch after := b.settings["after"]; after {
+	case "gone":
+		assert.False(t, found)
+	case "":
+		assert.Equal(t, recordOf(t, key).Owner, r.Owner, "the page says nothing of a change")
+	default:
+		assert.Equal(t, operate.State(after), operate.StateOf(r, time.Now()))
+	}
+}
+
+// run runs a block in a shell on a terminal, in a folder with the files that it names.
+func (b block) run(t *testing.T, opts ...option) (out string, code int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	c := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", b.text)
+	c.Env = command(ctx).Env
+	c.Env = append(c.Env, "TERM=dumb")
+	c.Env[0] = "PATH=" + filepath.Dir(binary) + ":" + os.Getenv("PATH")
+	c.Dir = t.TempDir()
+	for name, text := range map[string]string{"response.json": response, "value.json": `{"parcel":"p-17"}`, "event.json": eventOfV2} {
+		require.NoError(t, os.WriteFile(filepath.Join(c.Dir, name), []byte(text), 0o600))
+	}
+	for _, o := range opts {
+		o(c)
+	}
+	terminal, err := pty.StartWithSize(c, &pty.Winsize{Rows: 50, Cols: 250})
+	require.NoError(t, err)
+	defer terminal.Close()
+	_, err = io.WriteString(terminal, "y\ny\n")
+	require.NoError(t, err)
+	var printed strings.Builder
+	_, _ = io.Copy(&printed, terminal) // ends with an error when the shell has
+	err = c.Wait()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		require.NoError(t, err)
+	}
+	return strings.ReplaceAll(printed.String(), "\r\n", "\n"), c.ProcessState.ExitCode()
+}
+
+// sections are the parts of a page under headings of a level, by heading.
+func sections(page, level string) map[string]string {
+	all := make(map[string]string)
+	for _, part := range strings.Split("\n"+page, "\n"+level+" ")[1:] {
+		heading, text, _ := strings.Cut(part, "\n")
+		if level == "###" {
+			text, _, _ = strings.Cut(text, "\n## ")
+		}
+		all[heading] = text
+	}
+	return all
+}
+
+// Whoever adds an alarm says what to do about it.
+func TestEveryAlarmHasItsSection(t *testing.T) {
+	t.Parallel()
+	page := readPage(t, runbook)
+	described := sections(sections(page, "##")["Alarms"], "###")
+	template := readPage(t, "../../template.yaml")
+	var alarms []string
+	for _, m := range regexp.MustCompile(`(?m)^  (\w+):\n    Type: AWS::CloudWatch::Alarm$`).FindAllStringSubmatch(template, -1) {
+		alarms = append(alarms, m[1])
+	}
+	require.NotEmpty(t, alarms)
+	assert.ElementsMatch(t, alarms, slices.Collect(maps.Keys(described)))
+	for alarm, text := range described {
+		for _, says := range []string{"**It means** ", "**Look at** ", "**Do** ", "**The client"} {
+			assert.Contains(t, text, says, alarm)
+		}
+	}
+	guide := regexp.MustCompile(`\(runbook\.md#\w+\)`).FindAllString(readPage(t, "../../docs/deployment.md"), -1)
+	for _, alarm := range alarms {
+		assert.Contains(t, guide, "(runbook.md#"+strings.ToLower(alarm)+")", "docs/deployment.md leads to the runbook")
+	}
+}
+
+// Every reason, state, outcome and settlement that a log or a record can have is explained, and no other.
+func TestEveryWordOfALogIsExplained(t *testing.T) {
+	t.Parallel()
+	page := sections(readPage(t, runbook), "##")
+	states := make([]string, 0, len(operate.States()))
+	for _, s := range operate.States() {
+		states = append(states, string(s))
+	}
+	for heading, words := range map[string][]string{
+		"Reasons":     constants(t, "../../store/reason.go", "Reason"),
+		"States":      states,
+		"Outcomes":    constants(t, "../../event.go", "Outcome"),
+		"Settlements": constants(t, "../../event.go", "Settled"),
+	} {
+		require.NotEmpty(t, words)
+		var explained []string
+		for _, row := range regexp.MustCompile("(?m)^\\| (`[^|]*`) \\|").FindAllStringSubmatch(page[heading], -1) {
+			for word := range strings.SplitSeq(row[1], ", ") {
+				explained = append(explained, strings.Trim(word, "`"))
+			}
+		}
+		slices.Sort(explained)
+		slices.Sort(words)
+		assert.Equal(t, slices.Compact(words), slices.Compact(explained), heading)
+	}
+	assert.Contains(t, constants(t, "../../store/reason.go", "Reason"), store.ReasonResultLost)
+}
+
+// constants are the values of the text constants of a file whose names begin so.
+func constants(t *testing.T, file, prefix string) []string {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+	require.NoError(t, err)
+	var values []string
+	ast.Inspect(f, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		for i, name := range spec.Names {
+			if strings.HasPrefix(name.Name, prefix) && i < len(spec.Values) {
+				if text, ok := spec.Values[i].(*ast.BasicLit); ok {
+					value, err := strconv.Unquote(text.Value)
+					require.NoError(t, err)
+					values = append(values, value)
+				}
+			}
+		}
+		return true
+	})
+	return values
+}
+
+// Links between the pages lead somewhere.
+func TestLinksOfTheRunbookLeadSomewhere(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob("../../docs/*.md")
+	require.NoError(t, err)
+	link := regexp.MustCompile(`\]\(([a-z]*\.md)?#([^)]+)\)`)
+	for _, page := range pages {
+		for _, m := range link.FindAllStringSubmatch(readPage(t, page), -1) {
+			target := page
+			if m[1] != "" {
+				target = filepath.Join(filepath.Dir(page), m[1])
+			}
+			if page != runbook && target != runbook {
+				continue
+			}
+			assert.Contains(t, anchors(readPage(t, target)), m[2], "%s links to %s", page, m[0])
+		}
+	}
+}
+
+// anchors are the names that headings have as targets of links.
+func anchors(page string) []string {
+	var names []string
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(page, -1) {
+		name := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		names = append(names, strings.ReplaceAll(name, " ", "-"))
+	}
+	return names
+}

@@ -1,0 +1,196 @@
+//go:build unix
+
+package main_test
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// session is a run of the program on a terminal.
+type session struct {
+	t        *testing.T
+	command  *exec.Cmd
+	terminal *os.File
+	cancel   context.CancelFunc
+	seen     strings.Builder
+}
+
+func onTerminal(t *testing.T, args []string, opts ...option) *session {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	c := command(ctx, args...)
+	c.Env = append(c.Env, "TERM=xterm")
+	for _, o := range opts {
+		o(c)
+	}
+	terminal, err := pty.StartWithSize(c, &pty.Winsize{Rows: 50, Cols: 200})
+	require.NoError(t, err)
+	return &session{t: t, command: c, terminal: terminal, cancel: cancel}
+}
+
+// until reads what is printed up to a text.
+func (s *session) until(text string) {
+	s.t.Helper()
+	buffer := make([]byte, 4096)
+	for !strings.Contains(s.seen.String(), text) {
+		n, err := s.terminal.Read(buffer)
+		s.seen.Write(buffer[:n])
+		require.NoError(s.t, err, "before %q was printed: %s", text, s.seen.String())
+	}
+}
+
+func (s *session) answer(text string) {
+	s.t.Helper()
+	_, err := io.WriteString(s.terminal, text)
+	require.NoError(s.t, err)
+}
+
+// end waits for the end, and returns everything that was printed and the exit code.
+func (s *session) end() (string, int) {
+	s.t.Helper()
+	_, _ = io.Copy(&s.seen, s.terminal) // ends with an error when the program has
+	_ = s.command.Wait()                // the exit code says it
+	s.cancel()
+	s.terminal.Close()
+	return strings.ReplaceAll(s.seen.String(), "\r\n", "\n"), s.command.ProcessState.ExitCode()
+}
+
+const red = "\x1b[31m"
+
+func TestColoursAreForTerminalsOnly(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		variable string
+		coloured bool
+	}{
+		"terminal":       {coloured: true},
+		"NO_COLOR":       {variable: "NO_COLOR=1"},
+		"empty NO_COLOR": {variable: "NO_COLOR=", coloured: true},
+		"dumb":           {variable: "TERM=dumb"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := onTerminal(t, []string{"list", "--demo"}, env(c.variable))
+			out, code := s.end()
+			assert.Zero(t, code)
+			assert.Contains(t, out, "charge#result-lost")
+			assert.Equal(t, c.coloured, strings.Contains(out, red+"unknown"), "%q", out)
+			assert.Equal(t, c.coloured, strings.Contains(out, "\x1b"), "%q", out)
+		})
+	}
+	r := run(t, []string{"list", "--demo"})
+	assert.NotContains(t, r.out+r.err, "\x1b")
+}
+
+func TestAChangeIsShownAndConfirmed(t *testing.T) {
+	t.Parallel()
+	args := []string{"settle", "charge#uncertain", "--demo", "--not-executed", "--reason", "ticket 4711", "--by", "dana"}
+	for answer, confirmed := range map[string]bool{"y\n": true, "YES\n": true, "\n": false, "n\n": false, "yep\n": false, "\x04": false} {
+		t.Run(strings.TrimSpace(answer), func(t *testing.T) {
+			t.Parallel()
+			s := onTerminal(t, args)
+			s.until("Settle it as not executed? (by dana) [y/N] ")
+			shown := s.seen.String()
+			assert.Contains(t, shown, "the handler said that the effect may have happened", "the record is shown")
+			assert.Contains(t, shown, "The next request with this key", "and what the next retry gets")
+			assert.NotContains(t, shown, "Done")
+			s.answer(answer)
+			out, code := s.end()
+			if confirmed {
+				assert.Zero(t, code, out)
+				assert.Contains(t, out, "Done")
+				return
+			}
+			assert.Equal(t, 1, code)
+			assert.Contains(t, out, "not confirmed; nothing was done")
+			assert.NotContains(t, out, "Done ")
+		})
+	}
+}
+
+func TestInterruptingAQuestionEndsTheProgram(t *testing.T) {
+	t.Parallel()
+	s := onTerminal(t, []string{"delete", "charge#completed", "--demo", "--reason", "ticket 4711", "--by", "dana"})
+	s.until("[y/N] ")
+	began := time.Now()
+	s.answer("\x03")
+	out, code := s.end()
+	assert.Equal(t, 1, code)
+	assert.Contains(t, out, "interrupted")
+	assert.Less(t, time.Since(began), 10*time.Second)
+}
+
+// Whoever thinks about the question for a minute must not settle what has been settled, or is executing, meanwhile.
+func TestARecordThatChangesWhileTheQuestionStandsIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	tb := newTable(t)
+	for name, c := range map[string]struct {
+		key    string
+		change func(t *testing.T, r store.Record)
+		says   []string
+	}{
+		"settled by somebody else": {"charge#uncertain", func(t *testing.T, r store.Record) {
+			o := operate.New(tb.store)
+			shown, err := o.Inspect(t.Context(), r.Key)
+			require.NoError(t, err)
+			_, err = o.Settle(t.Context(), shown, operate.Executed([]byte(`{"id":1}`)), operate.Act{By: "kim", Why: "ticket 4711"})
+			require.NoError(t, err)
+		}, []string{"it is completed now", "UNKNOWN", "COMPLETED", "kim"}},
+		"taken over": {"charge#lapsed", func(t *testing.T, r store.Record) {
+			next := r
+			next.Owner, next.Lease, next.Attempt = "AAAAAAAAAAAAAAAAAAAAAAAAAA", time.Now().Add(time.Minute), 2
+			_, swapped, err := tb.store.Swap(t.Context(), r, next)
+			require.NoError(t, err)
+			require.True(t, swapped)
+		}, []string{"it is in-progress now", "AAAAAAAAAAAAAAAAAAAAAAAAAA"}},
+		"gone": {"charge#crashed", func(t *testing.T, r store.Record) {
+			deleted, err := tb.store.Delete(t.Context(), r)
+			require.NoError(t, err)
+			require.True(t, deleted)
+		}, []string{"the record is gone"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tb.put(t, recordOf(t, c.key))
+			s := onTerminal(t, []string{"settle", c.key, "--not-executed", "--reason", "ticket 4711", "--by", "dana"}, tb.env())
+			s.until("[y/N] ")
+			c.change(t, tb.get(t, c.key))
+			before, _, err := tb.store.Get(t.Context(), c.key)
+			require.NoError(t, err)
+			s.answer("y\n")
+			out, code := s.end()
+			assert.Equal(t, 4, code, out)
+			for _, says := range append(c.says, "nothing was changed") {
+				assert.Contains(t, out, says)
+			}
+			after, _, err := tb.store.Get(t.Context(), c.key)
+			require.NoError(t, err)
+			assert.Equal(t, before, after)
+		})
+	}
+}
+
+func TestALargeListingAsks(t *testing.T) {
+	t.Parallel()
+	for answer, calls := range map[string]int{"y\n": 4, "n\n": 1} {
+		l, endpoint := newLarge(t)
+		s := onTerminal(t, []string{"list", "--scan", "--rate", "0"}, endpoint)
+		s.until("Read it? [y/N] ")
+		s.answer(answer)
+		_, _ = s.end()
+		assert.Len(t, l.made(), calls)
+	}
+}
