@@ -570,26 +570,33 @@ func (f *failingClaims) Claim(ctx context.Context, r store.Record, now time.Time
 type repeating struct {
 	store.Store
 	takes time.Duration
+
+	mu    sync.Mutex
 	undo  *store.Record
 	calls int
 }
 
 func (r *repeating) Claim(ctx context.Context, next store.Record, now time.Time) (store.Record, bool, error) {
 	held, claimed, err := r.Store.Claim(ctx, next, now)
-	switch r.calls++; r.calls {
+	r.mu.Lock()
+	r.calls++
+	call, undo := r.calls, r.undo
+	r.mu.Unlock()
+	switch call {
 	case 1:
 		time.Sleep(r.takes)
 	case 2:
-		undo := *r.undo
-		time.AfterFunc(time.Second, func() { _, _ = r.Store.Delete(context.WithoutCancel(ctx), undo) })
+		time.AfterFunc(time.Second, func() { _, _ = r.Store.Delete(context.WithoutCancel(ctx), *undo) })
 	}
 	return held, claimed, err
 }
 
 func (r *repeating) Delete(ctx context.Context, seen store.Record) (bool, error) {
+	r.mu.Lock()
 	if r.undo == nil {
 		r.undo = &seen
 	}
+	r.mu.Unlock()
 	return r.Store.Delete(ctx, seen)
 }
 
@@ -607,10 +614,10 @@ func TestAClaimThatIsBegunAnewIsNotEndedByTheUndoOfTheFirst(t *testing.T) {
 			assert.NoError(t, err)
 		})
 		time.Sleep(14 * time.Second) // the handler runs, and the copy has come
-		assert.NotNil(t, records.undo, "the first claim took too long")
 		_, err := s.sandbox(nil).handle(1)
 		assert.ErrorIs(t, err, idempotent.ErrInProgress)
 		wg.Wait()
+		assert.NotNil(t, records.undo, "the first claim took too long")
 		assertExecuted(t, s, 1)
 	})
 }
