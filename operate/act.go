@@ -13,7 +13,7 @@ import (
 type Act struct {
 	_ struct{} // literals name their fields: more may come
 
-	// By is who: a name or an address, 1 to 128 bytes of printable text.
+	// By is who: a name or an address, 1 to 256 bytes of printable text.
 	By string
 	// Why is the reason, such as a ticket and what was found: 1 to 512 bytes of printable text. It is no place for secrets.
 	Why string

@@ -391,7 +391,7 @@ func TestBadInputIsRefusedBeforeAnythingIsRead(t *testing.T) {
 		"nobody":                {operate.Act{Why: "w"}, operate.NotExecuted(), "by", "is empty"},
 		"no reason":             {operate.Act{By: "b"}, operate.NotExecuted(), "why", "is empty"},
 		"blank":                 {operate.Act{By: " ", Why: "w"}, operate.NotExecuted(), "by", "is empty"},
-		"long by":               {operate.Act{By: strings.Repeat("b", 129), Why: "w"}, operate.NotExecuted(), "by", "has 129 bytes, more than 128"},
+		"long by":               {operate.Act{By: strings.Repeat("b", 257), Why: "w"}, operate.NotExecuted(), "by", "has 257 bytes, more than 256"},
 		"long why":              {operate.Act{By: "b", Why: strings.Repeat("é", 257)}, operate.NotExecuted(), "why", "has 514 bytes, more than 512"},
 		"a line break":          {operate.Act{By: "b", Why: "a\nb"}, operate.NotExecuted(), "why", "cannot be printed"},
 		"an escape sequence":    {operate.Act{By: "\x1b[31mroot", Why: "w"}, operate.NotExecuted(), "by", "cannot be printed"},

@@ -13,7 +13,7 @@ import (
 
 // The limits of what an [Act] stores, in bytes.
 const (
-	maxBy  = 128
+	maxBy  = 256
 	maxWhy = 512
 	// maxMessage bounds the message of a stored error.
 	maxMessage = 4096

@@ -58,7 +58,7 @@ func (a *app) who(ctx context.Context, s *source, given string) (string, error) 
 }
 
 // longestName is how much of a name a record keeps, see [operate.Act].
-const longestName = 128
+const longestName = 256
 
 // shorten cuts an ARN that is too long for a record from the left: its end tells people apart.
 func shorten(arn string) string {
