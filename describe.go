@@ -6,8 +6,8 @@ import (
 	"github.com/go-idempotent/idempotent/internal/execution"
 )
 
-// Description says what a delivery stands for: how a complaint about a key becomes a record in the store. It holds neither the
-// key nor the payload. It is a plain value.
+// Description says what a delivery stands for, and which record in the store belongs to it. It holds neither the key nor the
+// payload. It is a plain value.
 type Description struct {
 	// Operation is the name of the wrapped handler.
 	Operation string
@@ -36,15 +36,15 @@ type ScopePart struct {
 	//   - "issuer" and "subject", "principal", "identity", "account" and "user or role", "API key id", "tenant": the name of that
 	//     caller
 	//   - "API" and "stage", of HTTP handlers
-	//   - "method", and "route" or "path": the endpoint, for which a key in a header counts, but not one that an option selects
+	//   - "method", and "route" or "path", of HTTP handlers whose key is in a header: the endpoint
 	//
 	// A part that an event does not have is left out, except for the issuer of a token and the account of a user or role, which
 	// may be empty.
 	Name string
 	// Value is as the gateway sent it, or as the function of [WithTenant] returned it.
 	Value string
-	// Personal is true for the name of a caller. It tells a support desk which customer a record belongs to, and does not belong
-	// into a log.
+	// Personal is true for the name of a caller. It tells a support desk which customer a record belongs to. Keep it out of
+	// logs.
 	Personal bool
 }
 
