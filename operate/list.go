@@ -15,7 +15,8 @@ import (
 type Query struct {
 	_ struct{} // literals name their fields: more may come
 
-	// States are those that are wanted; none means UNKNOWN records. Any other state needs Scan.
+	// States are those that are wanted. None means the records with attention (see [store.Record]), which are UNKNOWN. With Scan,
+	// StateUnknown also finds UNKNOWN records that an earlier version left without attention. Any other state needs Scan.
 	States []State
 	// Operation restricts the listing to one operation; empty means all.
 	Operation string
