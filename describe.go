@@ -6,8 +6,8 @@ import (
 	"github.com/go-idempotent/idempotent/internal/execution"
 )
 
-// Description says what a delivery stands for: how a complaint about a key becomes a record in the store. It holds neither the
-// key nor the payload. It is a plain value.
+// Description says what a delivery stands for, and which record in the store belongs to it. It holds neither the key nor the
+// payload. It is a plain value.
 type Description struct {
 	// Operation is the name of the wrapped handler.
 	Operation string
@@ -36,15 +36,15 @@ type ScopePart struct {
 	//   - "issuer" and "subject", "principal", "identity", "account" and "user or role", "API key id", "tenant": the name of that
 	//     caller
 	//   - "API" and "stage", of HTTP handlers
-	//   - "method", and "route" or "path": the endpoint, for which a key in a header counts, but not one that an option selects
+	//   - "method", and "route" or "path", of HTTP handlers whose key is in a header: the endpoint
 	//
 	// A part that an event does not have is left out, except for the issuer of a token and the account of a user or role, which
 	// may be empty.
 	Name string
 	// Value is as the gateway sent it, or as the function of [WithTenant] returned it.
 	Value string
-	// Personal is true for the name of a caller. It tells a support desk which customer a record belongs to, and does not belong
-	// into a log.
+	// Personal is true for the name of a caller. It tells a support desk which customer a record belongs to. Keep it out of
+	// logs.
 	Personal bool
 }
 
@@ -61,8 +61,8 @@ func (d Description) DerivedKey(name string) string {
 }
 
 // Describe says what a delivery of in stands for. It neither asks the store nor runs the handler, and no observer hears of it. It
-// calls the functions of [WithKey], [WithFingerprint] and [WithTenant], the last one twice. Of ctx it reads what these functions read,
-// and the tenant id of the invocation.
+// calls the functions of [WithKey], [WithFingerprint] and [WithTenant], the last one twice. It hands ctx to the last one, and reads
+// the tenant id of the invocation from it.
 //
 // The error is the one with which [Handler.Handle] refuses such an event before it asks the store, but never a problem document.
 // The timestamp of [HTTP.TimestampHeader] is compared with the clock, as always: to describe an old request, wrap the handler with

@@ -23,16 +23,16 @@ type HTTP struct {
 	KeyFormat string
 	// RequireKey names the methods that must carry a key. Default POST and PATCH; empty but not nil means none. A
 	// request with another method runs unprotected if it carries no key. GET, HEAD and OPTIONS have no effect to
-	// protect: they always run unprotected, and Wrap refuses them here. With [WithPowertools] every method needs its key,
+	// protect: Wrap refuses them here, and a header does not protect them, see [WithHTTP]. With [WithPowertools] every method needs its key,
 	// and Wrap refuses this field.
 	RequireKey []string
 
-	// RequireTenant refuses a request with 401 if nothing identifies its caller, and if it carries a key or must
-	// carry one. Without RequireTenant all such callers share one scope. A caller whom an authorizer let in without a usable name is
-	// always refused. [WithHTTP] lists what identifies a caller; the
-	// tenant of a function with tenant isolation does so too. With [WithTenant] this field changes nothing, because
-	// WithTenant itself refuses such a request, with 500. Behind a load balancer, and behind a function URL that
-	// everybody may call, nobody can be identified: use WithTenant there.
+	// RequireTenant refuses with 401 a request whose caller nothing identifies, if the request carries a key or must carry
+	// one. Without RequireTenant all such callers share one scope. [WithHTTP] lists what identifies a caller; the tenant of a
+	// function with tenant isolation does so too. A caller whom an authorizer let in without a usable name is refused also
+	// without RequireTenant. With [WithTenant] this field changes nothing: a request for which its function finds no tenant is
+	// refused with 500. Behind a load balancer, and behind a function URL that everybody may call, nobody can be
+	// identified: use WithTenant there.
 	RequireTenant bool
 	// FingerprintHeaders are request headers that the fingerprint covers besides method, path, query and body, for
 	// example "Accept-Language". Default none. The values of a header count in the order in which they were sent, and a

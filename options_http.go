@@ -16,22 +16,25 @@ package idempotent
 // # Key
 //
 // The header holds a structured string of RFC 9651 ("abc") or the bare text (abc). Both are the same key. Parameters after a
-// string are ignored; a bare key with a semicolon is refused, and not cut there. A key has 1 to 255 printable ASCII characters, or what MinKey, MaxKey and KeyFormat
-// ask for. A bare key holds no space, comma, semicolon, double quote or backslash, so UUIDs, base64 and URLs can be
+// string are ignored; a bare key with a semicolon is refused, and not cut there. A key has 1 to 255 printable ASCII characters,
+// or what MinKey, MaxKey and KeyFormat ask for. A bare key holds no space, comma, semicolon, double quote or backslash, so UUIDs, base64 and URLs can be
 // sent as they are. Upper and lower case differ.
 //
 // Any other header is refused. A header that was sent more than once is refused too, even if the values are equal,
 // because a key is no list. There is one exception: a load balancer without multi-value headers passes on only the last
-// value of a repeated header or query parameter. GET, HEAD and OPTIONS run unprotected, whatever they carry, except with
-// [WithPowertools].
+// value of a repeated header or query parameter.
+//
+// GET, HEAD and OPTIONS run unprotected, whatever header they carry. A key that [WithKey], [WithKeyPath] or [WithPowertools]
+// finds protects them too.
 //
 // # Scope
 //
-// A key of the header counts for one caller, API, stage, method and route. A key that [WithKey] or [WithKeyPath] finds counts for
-// one caller, API and stage. Behind a function URL it counts for one caller, URL,
-// method and path, behind a load balancer for one target group, method and path. If the route is $default, or ends in a
-// greedy path variable, the key counts for the path in the event. Domain names do not count. The caller is the first of
-// these that the gateway has established; request headers have no say in it:
+// A key in the header counts for one caller, API, stage, method and route. If the route is $default, or ends in a greedy path
+// variable, the path in the event stands for the route. Behind a function URL the key counts for one caller, URL, method and path,
+// behind a load balancer for one target group, method and path. A key that [WithKey] or [WithKeyPath] finds counts for one
+// caller, API and stage (URL, target group), whatever the method, route and path. Domain names do not count.
+//
+// The caller is the first of these that the gateway has established; request headers have no say in it:
 //
 //  1. iss and sub of a JWT or of a Cognito user pool
 //  2. principalId of a Lambda authorizer, a string or an integer below 2^53; an HTTP API passes it on only if the authorizer
@@ -41,9 +44,14 @@ package idempotent
 //     (AWSReservedSSO_…) the session is the person, and counts
 //  5. the API key
 //
-// A caller whom an authorizer let in without such a name is refused with 401, if the request carries a key or must carry one: a
-// token without sub, a Lambda authorizer without a principalId, a principalId that is a number from 2^53 on, IAM without a user, and
-// the users of an identity pool behind a function URL, who have one role and one session name. [WithTenant] tells such callers apart.
+// A caller whom an authorizer let in without such a name is refused with 401, if the request carries a key or must carry one:
+//
+//   - a token without sub
+//   - a Lambda authorizer without a principalId, or with one that is neither a string nor an integer below 2^53
+//   - IAM without a user, and a role of IAM Identity Center without a session
+//   - the users of an identity pool behind a function URL, who have one role and one session name
+//
+// [WithTenant] tells such callers apart.
 //
 // In a function with tenant isolation, the tenant of the invocation counts in addition. Client certificates do not
 // count. A load balancer identifies nobody: it passes on the header x-amzn-oidc-identity from a rule that
@@ -51,23 +59,24 @@ package idempotent
 // been authenticated, return the header from [WithTenant]; verify the signature and the signer of x-amzn-oidc-data
 // before, if you can.
 //
-// All callers of a route without an authorizer share one scope, unless RequireTenant refuses them. Whoever sends the same key with
-// the same request then gets the stored response. Tell such callers apart with [WithTenant], also if an authorizer gives all of
-// them one name.
+// Callers whom nothing identifies, such as those of a route without an authorizer, share one scope, unless RequireTenant refuses
+// them with 401. Whoever of them sends the same key with the same request gets the stored response. Tell such callers apart with
+// [WithTenant], also if an authorizer gives all of them one name.
 //
 // # Fingerprint
 //
 // The fingerprint covers method, path, query and decoded body. A body counts by its value, with exact numbers, if it is
 // valid JSON and its media type is JSON (also with the suffix +json) or absent. Any other body counts by its bytes, for
-// example a form, a multipart body, JSON that is not valid, or JSON with names that differ only in case, see [WithExactNames]. The order of query parameters counts only among those of
-// one name. Of the headers, only FingerprintHeaders count.
+// example a form, a multipart body, JSON that is not valid, or JSON with names that differ only in case, see [WithExactNames].
+// The order of query parameters counts only among those of one name. Of the headers, only FingerprintHeaders count.
+// [WithFingerprint] and [WithFingerprintPath] replace query and body.
 //
 // # Response
 //
 // A response with a status of 200 to 499 is stored, except 401, 403, 408, 409, 423, 425 and 429. For any other response
-// the policy for errors decides, see [WithErrorPolicy]; by default the key is released. After 401, 403 and 429 it is always
-// released, because they mean that nothing has happened. [ProfileStripe] also stores 500
-// to 599. For an error that the handler returns without a response, the policies always decide.
+// the policy for errors decides, see [WithErrorPolicy]; by default the key is released. After 401, 403 and 429 it is released
+// under either policy for errors, because they mean that nothing has happened. [ProfileStripe] also stores 500 to 599. For an
+// error that the handler returns without a response, the policies always decide.
 //
 // Status, headers and body are stored, and whether the body is in base64. Not stored are Set-Cookie (see StoreCookies),
 // Date, headers of the connection, and the two headers below, which a handler may have got from another service. A

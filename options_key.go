@@ -21,8 +21,9 @@ const (
 //
 // On an HTTP handler the function replaces the key header. The key then counts for the caller, the API and the stage, whatever
 // the method and the path: a client chooses those, and could redeem one code once for each spelling of a path. They stay in the
-// fingerprint, so the key on another route is a mismatch. Whatever has a key is protected, also GET, HEAD and OPTIONS; a request
-// of one of these methods that has no body may also have no key.
+// fingerprint, so the key on another route is a mismatch. Every request with a key is protected, also a GET, HEAD or OPTIONS.
+// An empty key is an error only for the methods of [HTTP.RequireKey]. If the function returns an error for a GET, HEAD or OPTIONS
+// without a body, the request counts as one without a key.
 func WithKey[In any](key func(in In) (string, error)) Option {
 	return userFunc("WithKey", key, func(c *config) { c.user.key = key })
 }
@@ -36,17 +37,18 @@ func WithOptionalKey() Option {
 // replaces query and body, and never method, path and [HTTP.FingerprintHeaders]: /accounts/1 and /accounts/2 behind one route
 // are two requests.
 //
-// Without this option, the fingerprint of an HTTP handler is that of [WithHTTP]. Of any other handler it covers
+// Without this option, the fingerprint of an HTTP handler is that of [WithHTTP]. The fingerprint of any other handler covers
 //
 //   - the whole event, if its type is one of your own
 //   - of events.SQSMessage: the body and the message attributes, without those that carry the context of a trace
 //   - of events.SNSEventRecord and events.SNSEntity: topic, subject, message and attributes, as above
 //   - of events.KinesisEventRecord and events.KinesisRecord: partition key and data
-//   - of events.DynamoDBEventRecord and events.DynamoDBStreamRecord: keys and images, and the name of the event
+//   - of events.DynamoDBEventRecord and events.DynamoDBStreamRecord: keys, old and new image, and of the first the name of the event
 //   - of events.EventBridgeEvent (events.CloudWatchEvent): source, detail type and detail
 //
-// Redeliveries have these in common. Any other type of package events, also one that your type embeds, holds ids and times which
-// differ between deliveries: Wrap wants a choice then. JSON texts count by their value, see [WithExactNames].
+// All deliveries of one message have these in common. Any other type of package events holds ids and times that differ between
+// deliveries. For such a type, and for one of yours that embeds it, Wrap demands this option, [WithFingerprintPath] or
+// [WithoutFingerprint]. JSON texts count by their value, see [WithExactNames].
 func WithFingerprint[In any](fingerprint func(in In) (any, error)) Option {
 	return userFunc("WithFingerprint", fingerprint, func(c *config) { c.user.fingerprint = fingerprint })
 }
@@ -73,7 +75,7 @@ func WithExactNames() Option {
 
 // WithTenant makes a tenant part of the scope of every key, and so of every [DerivedKey]. On an HTTP handler it
 // replaces the identity that the authorizer of the event established. If the function returns an error or an empty
-// tenant, the request is refused.
+// tenant, the request is refused with [ErrRefused], an HTTP request with status 500.
 func WithTenant[In any](tenant func(ctx context.Context, in In) (string, error)) Option {
 	return userFunc(optionTenant, tenant, func(c *config) { c.user.tenant = tenant })
 }
@@ -112,8 +114,9 @@ func WithPartialKey() Option {
 }
 
 // WithFingerprintPath computes the fingerprint from what a JMESPath expression selects from the event, as [WithKeyPath]
-// selects the key. On an HTTP handler it replaces what [WithFingerprint] replaces. AWS Powertools calls this payload validation. If the selection is missing or partly missing, the
-// request is refused with [ErrInvalidKey], because nothing tells then whether the key belongs to it.
+// selects the key. On an HTTP handler it replaces what [WithFingerprint] replaces. AWS Powertools calls this payload validation.
+// If the selection is missing or partly missing, the request is refused with [ErrInvalidKey], because nothing tells then
+// whether the key belongs to it.
 func WithFingerprintPath(expression string, opts ...jmespath.Option) Option {
 	return optionFunc(func(c *config) (err error) {
 		c.fingerprintPathOptions = opts
@@ -123,7 +126,7 @@ func WithFingerprintPath(expression string, opts ...jmespath.Option) Option {
 }
 
 // WithDigestKey computes record keys and fingerprints with HMAC-SHA-256 and this secret. It is for teams that must not
-// store plain digests of personal data: who knows all possible values of a key can find out which one a plain digest
+// store plain digests of personal data: whoever can try all possible values of a key finds out which one a plain digest
 // was made of. The secret is random and at least 16 bytes long (32 are advised).
 //
 // A handler with another secret does not find earlier records, and every [DerivedKey] changes, as with a new name in

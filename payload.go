@@ -9,8 +9,8 @@ import (
 	"github.com/go-idempotent/idempotent/internal/gateway"
 )
 
-// payloadOf returns what adds to a fingerprint what the redeliveries of an event have in common: of a type of the user the
-// whole event, of a record of a queue or a stream its payload. It returns nil, and adds a problem, for any other type of package
+// payloadOf returns a function that adds to a fingerprint what all deliveries of an event have in common: the whole event, if its
+// type is the user's own; the payload, if it is a message of a queue or a stream. It returns nil, and adds a problem, for any other type of package
 // events: those carry request ids and times.
 func payloadOf[In any](exact bool, p *problems) func(h *fingerprint.Hash, src *source[In]) error {
 	if add := recordPayload[In](); add != nil {

@@ -47,8 +47,8 @@ type Verdict struct {
 }
 
 // Executed says that the execution had its effect, and that this is its result: what the handler would have returned, as JSON. A
-// record does not tell what its handler returns. A result of another form leaves requests with an error, and nothing but a
-// deletion, after which the effect may repeat, takes it away. For an HTTP handler use [Responded], which looks at the form.
+// record does not tell what its handler returns, so the form is not checked. If it is another one, requests get an error, and only
+// [Operator.Delete] ends that; then the effect may repeat. For an HTTP handler use [Responded], which checks the form.
 func Executed(result []byte) Verdict {
 	return Verdict{action: ActionExecuted, result: bytes.Clone(result)}
 }
@@ -108,27 +108,29 @@ type Snapshot struct {
 	ResultBytes int `json:"result_bytes,omitempty"`
 }
 
-// Settle says what became of an execution, of a record that is UNKNOWN, lapsed or released.
+// Settle says what became of the execution of a record.
 //
-//   - [Executed] and [Failed] complete the record: requests get the result, or the error, until the record expires.
-//   - [NotExecuted] keeps the record as released: the next request executes, whatever the crash policy of its handler, and a
-//     request with another content is a mismatch.
+//   - [Executed] and [Failed] complete a record that is UNKNOWN, lapsed or released: requests get the result, or the error, until
+//     the record expires.
+//   - [NotExecuted] releases a record that is UNKNOWN or lapsed: the next request executes, whatever the crash policy of its
+//     handler. A request with another content is a mismatch.
 //
-// Errors: [*InputError], [*ChangedError], [*LiveError], [*StateError], [ErrOtherOperation], [ErrForeign] of a record without an owner, and
-// of Executed and Failed where the result is kept in the form of AWS Powertools; those of the store, wrapped, and then
-// [ErrOutcomeUnknown] too if the change may have been applied. The entry counts only without an error.
+// Errors: [*InputError], [*ChangedError], [*LiveError], [*StateError], [ErrOtherOperation]; [ErrForeign] if AWS Powertools wrote the
+// record, and for Executed and Failed also if it shares the record; [ErrOutcomeUnknown] if the change may have been applied; those of
+// the store, wrapped. The entry counts only without an error.
 func (o *Operator) Settle(ctx context.Context, s Shown, v Verdict, a Act) (Entry, error) {
 	return o.change(ctx, s, v, a)
 }
 
-// Release lets the next request execute, of a record that is UNKNOWN or lapsed, without a verdict on what the execution before
-// did: its effect may repeat. The record is kept as released, as by [NotExecuted]. Errors are those of Settle.
+// Release lets the next request execute, without a verdict on what the execution before did: its effect may repeat. The record is
+// UNKNOWN or lapsed, and is then kept as released, as by [NotExecuted]; only the [Entry] tells the two apart. Errors are those of
+// Settle.
 func (o *Operator) Release(ctx context.Context, s Shown, a Act) (Entry, error) {
 	return o.change(ctx, s, Verdict{action: ActionRelease}, a)
 }
 
-// Delete removes the record, in whatever state it is but with a live lease: the next request executes as if the key were new. It is
-// how a stored answer is forgotten. The entry is its only trace. Errors are those of Settle.
+// Delete removes the record: the next request executes as if the key were new. It is how a stored answer is forgotten. A record
+// that is in progress, or [StateOther], is refused. The entry is its only trace. Errors are those of Settle.
 func (o *Operator) Delete(ctx context.Context, s Shown, a Act) (Entry, error) {
 	return o.change(ctx, s, Verdict{action: ActionDelete}, a)
 }

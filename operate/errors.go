@@ -23,7 +23,7 @@ var (
 	// ErrInput is what an [*InputError] is.
 	ErrInput = errors.New("operate: bad input")
 	// ErrOutcomeUnknown is returned when the store did not say whether a change was applied, and a look at the record did not tell
-	// either. Inspect the record again: an [Entry] of a change that was applied has the instant which the record names.
+	// either. Inspect the record again: if the change was applied, its SettledBy and SettledAt are those of the change.
 	ErrOutcomeUnknown = errors.New("operate: whether the change was applied is not known")
 	// ErrNeedsScan is returned when a listing would have to read all records of the store, and [Query.Scan] does not allow it:
 	// there is no index of records with attention, or it does not know what the query asks for.

@@ -15,12 +15,14 @@ import (
 type Query struct {
 	_ struct{} // literals name their fields: more may come
 
-	// States are those that are wanted; none means records with attention, which are UNKNOWN. Any other state needs Scan.
+	// States are those that are wanted. None means the records with attention (see [store.Record]), which are UNKNOWN. With Scan,
+	// StateUnknown also finds UNKNOWN records that an earlier version left without attention. Any other state needs Scan.
 	States []State
 	// Operation restricts the listing to one operation; empty means all.
 	Operation string
-	// OlderThan restricts the listing to records that have waited for at least this long: for their settlement, if the index is
-	// read, else since they were created. Records that do not say when they were created are listed. 0 does not restrict.
+	// OlderThan restricts the listing to old records, 0 does not. With the index these are the records that have waited for
+	// their settlement for at least this long, with Scan those that were created at least this long ago. A record that does not
+	// say when it was created is listed.
 	OlderThan time.Duration
 
 	// Scan allows the listing to read every record of the store. See [Operator.Cost] before.
@@ -39,8 +41,8 @@ type Listed struct {
 	State State
 }
 
-// List yields what the query asks for. The pages, the waits between them and the errors are those of [store.Lister]; an
-// [*store.UnreadableError] stands for one record, has its key beside it, and the listing goes on. A query that needs
+// List yields what the query asks for. The pages, the waits between them and the errors are those of [store.Lister]. A
+// [*store.UnreadableError] is about one record, whose key is in the [Listed] beside it, and the listing goes on. A query that needs
 // Scan and does not allow it is [ErrNeedsScan]. A bad query is an [*InputError].
 func (o *Operator) List(ctx context.Context, q Query) iter.Seq2[Listed, error] {
 	return func(yield func(Listed, error) bool) {

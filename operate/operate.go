@@ -8,20 +8,18 @@
 //
 // # What is guaranteed
 //
-// What an operator does is conditional on what was shown, never touches a live claim, and leaves who, when and why.
-//
 //   - Each change is one compare-and-swap on the record as [Operator.Inspect] has read it. If the record has changed since then, nothing
 //     happens, and the error is a [*ChangedError] with the record as it is now.
 //   - A record whose lease is live is left alone: a [*LiveError].
-//   - A change puts a new random owner into the record. Whatever the execution before sent earlier, and which is still on its
-//     way, cannot match any more.
+//   - A change puts a new random owner into the record. A write that the execution before has sent, and that is still on its way,
+//     matches no more.
 //
-// So an operator and an execution never both win. If an execution comes back after its record was settled, it gets the
-// stored result if the verdict was executed or failed, and idempotent.ErrSuperseded if it was not executed: the verdict of the
-// operator is final. If the verdict was wrong, the effect repeats.
+// So an operator and an execution never both win. The verdict of the operator is final. An execution that comes back after its
+// record was settled gets the stored result, or error, if the verdict was executed or failed. It gets idempotent.ErrSuperseded if the
+// verdict was not executed, or the record was released. If that verdict was wrong, the effect repeats.
 //
-// [Operator.Delete] is the exception: nothing is left that could tell. An execution that comes back stores its result again, if no
-// other request has claimed the key meanwhile.
+// [Operator.Delete] is the exception, because nothing is left in the store: an execution that comes back stores its result again,
+// if no other request has claimed the key meanwhile.
 //
 // # Who, when and why
 //
@@ -54,9 +52,9 @@ type Option func(*Operator) string
 // result by default.
 const DefaultRetention = 24 * time.Hour
 
-// WithRetention sets for how long a settled record is replayed at least, and a released one kept, counted from the change. It is
-// the retention of the handler; the default is [DefaultRetention]. A record that would be kept for longer stays so: an UNKNOWN one
-// is kept for 30 days by default, and a client whose retry comes late must not execute again.
+// WithRetention sets for how long a record is kept at least after it was settled or released. Give it the retention of the handler;
+// the default is [DefaultRetention]. It never shortens the time that a record has: an UNKNOWN one is kept for 30 days by default,
+// and stays so, because a client whose retry comes late must not execute again.
 func WithRetention(d time.Duration) Option {
 	return func(o *Operator) string {
 		o.retention = d

@@ -13,12 +13,13 @@ type State string
 const (
 	// StateInProgress: an execution runs, its lease is live.
 	StateInProgress State = "in-progress"
-	// StateLapsed: an execution ended without saying how, or has lost its lease, and no request has come since. What the next one
-	// does is up to the crash policy of the handler.
+	// StateLapsed: an execution ended without saying how, or has lost its lease, and no request has come since. The crash policy of
+	// the handler decides what the next one does.
 	StateLapsed State = "lapsed"
 	// StateReleased: nobody holds the key; the next request executes.
 	StateReleased State = "released"
-	// StateCompleted: the record has a result, which requests get. Its reason says whether that is a stored error.
+	// StateCompleted: the record has a result, or a stored error, which requests get. Its reason is store.ReasonTerminal if it is an
+	// error.
 	StateCompleted State = "completed"
 	// StateUnknown: the execution may have had its effect. Somebody has to settle the record.
 	StateUnknown State = "unknown"

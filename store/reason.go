@@ -11,9 +11,9 @@ const (
 
 	// ReasonUncertain: the handler marked its error as uncertain.
 	ReasonUncertain = "uncertain"
-	// ReasonPanic: the handler panicked or called runtime.Goexit.
+	// ReasonPanic: the handler panicked or called runtime.Goexit, and the policy refuses crashed executions.
 	ReasonPanic = "panic"
-	// ReasonInterrupted: the handler returned the error of its context.
+	// ReasonInterrupted: the handler's context ended before there was a result to store, and the policy refuses crashed executions.
 	ReasonInterrupted = "interrupted"
 	// ReasonError: the handler failed, and the policy refuses failed executions.
 	ReasonError = "error"
