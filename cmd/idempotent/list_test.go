@@ -71,6 +71,12 @@ func item(n int) string {
 		"attention":{"S":"charge#0"},"attention_at":{"N":"1782871200000"}}`, n)
 }
 
+func (l *large) forbidDescription() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mayDescribe = false
+}
+
 func (l *large) made() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -133,7 +139,7 @@ func TestWhatALargeListingReadsIsToldAndAgreedBefore(t *testing.T) {
 	t.Run("the size cannot be looked at", func(t *testing.T) {
 		t.Parallel()
 		l, endpoint := newLarge(t)
-		l.mayDescribe = false
+		l.forbidDescription()
 		r := run(t, []string{"list", "--scan"}, endpoint)
 		assert.Equal(t, 2, r.code)
 		assert.Contains(t, r.err, "how much this reads cannot be told")

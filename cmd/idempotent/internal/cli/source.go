@@ -49,21 +49,10 @@ func (a *app) who(ctx context.Context, s *source, given string) (string, error) 
 		if err != nil {
 			return "", usagef("nobody says who acts: set --by (%s)", cause(err))
 		}
-		return shorten(arn), nil
+		return arn, nil
 	}
 	if a.world.User == "" {
 		return "", usagef("nobody says who acts: set --by")
 	}
 	return a.world.User, nil
-}
-
-// longestName is how much of a name a record keeps, see [operate.Act].
-const longestName = 256
-
-// shorten cuts an ARN that is too long for a record from the left: its end tells people apart.
-func shorten(arn string) string {
-	if len(arn) <= longestName {
-		return arn
-	}
-	return "…" + arn[len(arn)-longestName+len("…"):]
 }

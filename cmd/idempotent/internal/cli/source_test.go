@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -47,13 +46,4 @@ func TestWhoActsIsWhoseCredentialsTheyAre(t *testing.T) {
 	assert.Equal(t, "root", by, "in the demo")
 	_, err = (&app{}).who(t.Context(), &source{}, "")
 	assert.Equal(t, exitUsage, exitCode(err))
-}
-
-func TestALongNameKeepsWhatTellsPeopleApart(t *testing.T) {
-	t.Parallel()
-	long := "arn:aws-us-gov:sts::123456789012:assumed-role/" + strings.Repeat("r", 64) + "/" + strings.Repeat("s", 60) + "dana"
-	short := shorten(long)
-	assert.Len(t, short, longestName)
-	assert.True(t, strings.HasSuffix(long, strings.TrimPrefix(short, "…")))
-	assert.Equal(t, "arn:dana", shorten("arn:dana"))
 }
