@@ -21,8 +21,8 @@ const (
 //
 // On an HTTP handler the function replaces the key header. The key then counts for the caller, the API and the stage, whatever
 // the method and the path: a client chooses those, and could redeem one code once for each spelling of a path. They stay in the
-// fingerprint, so the key on another route is a mismatch. Whatever has a key is protected, also GET, HEAD and OPTIONS; a request
-// of one of these methods that has no body may also have no key.
+// fingerprint, so the key on another route is a mismatch. Whatever has a key is protected, also GET, HEAD and OPTIONS; for a request
+// of one of these methods that needs none, return an empty key and no error.
 func WithKey[In any](key func(in In) (string, error)) Option {
 	return userFunc("WithKey", key, func(c *config) { c.user.key = key })
 }
@@ -45,8 +45,8 @@ func WithOptionalKey() Option {
 //   - of events.DynamoDBEventRecord and events.DynamoDBStreamRecord: keys and images, and the name of the event
 //   - of events.EventBridgeEvent (events.CloudWatchEvent): source, detail type and detail
 //
-// Redeliveries have these in common. Any other type of package events, also one that your type embeds, holds ids and times which
-// differ between deliveries: Wrap wants a choice then. JSON texts count by their value, see [WithExactNames].
+// Redeliveries have these in common. Any other type of package events, also one that your type embeds, and a slice or a map of
+// any, holds ids and times which differ between deliveries: Wrap wants a choice then. JSON texts count by their value, see [WithExactNames].
 func WithFingerprint[In any](fingerprint func(in In) (any, error)) Option {
 	return userFunc("WithFingerprint", fingerprint, func(c *config) { c.user.fingerprint = fingerprint })
 }
@@ -62,7 +62,7 @@ func WithoutFingerprint() Option {
 // not: it takes {"Code": …} for the field "code", and of two such members the last one. So without this option
 //
 //   - a path of [WithKeyPath] or [WithFingerprintPath] refuses an event with [ErrInvalidKey] if an object on its way has two
-//     such names, or has the name that the path asks for only in another spelling
+//     such names, or has the name that the path asks for only in another spelling; code || Code takes either
 //   - a JSON body, or event, with two such names in one object counts for the fingerprint by its bytes and not by its value,
 //     because their order decides what the handler reads
 //
@@ -93,9 +93,9 @@ func WithTenant[In any](tenant func(ctx context.Context, in In) (string, error))
 //
 // The expression selects by exact names. If the event has names that differ only in case, see [WithExactNames].
 //
-// On an HTTP handler the selection replaces the key header, with the scope that [WithKey] describes. An expression that fails on
-// a GET, HEAD or OPTIONS request without a body, say because it decodes the body, selects no key of it. [Handler.Handle] evaluates
-// the expression on the JSON of its argument.
+// On an HTTP handler the selection replaces the key header, with the scope that [WithKey] describes. A GET, HEAD or OPTIONS
+// request without a body has no key if a function of the expression fails on null or an empty text, say because it decodes the
+// body. Whatever else fails is refused, and so is half a key. [Handler.Handle] evaluates the expression on the JSON of its argument.
 func WithKeyPath(expression string, opts ...jmespath.Option) Option {
 	return optionFunc(func(c *config) (err error) {
 		c.keyPathSet, c.keyPathOptions = true, opts
