@@ -86,6 +86,16 @@ func (s *search) unambiguousWithin(v Value) error {
 	return nil
 }
 
+// unambiguousArguments is unambiguousWithin for a function that may look into everything.
+func (s *search) unambiguousArguments(arguments []argument) error {
+	for _, a := range arguments {
+		if err := s.unambiguousWithin(a.Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // unambiguousAt looks at the value at i and returns the position behind it.
 func unambiguousAt(text string, i int) (end int, ok bool) {
 	if text[i] != '[' && text[i] != '{' {

@@ -158,10 +158,8 @@ func customFunction(arity int, call func([]Value) (Value, error)) function {
 		f.further = typeAny
 	}
 	f.body = func(s *search, arguments []argument) (Value, error) {
-		for _, a := range arguments {
-			if err := s.unambiguousWithin(a.Value); err != nil {
-				return Value{}, err
-			}
+		if err := s.unambiguousArguments(arguments); err != nil {
+			return Value{}, err
 		}
 		result, err := call(valuesOf(arguments))
 		if err != nil {
@@ -182,6 +180,9 @@ func (f function) replaced(call func([]Value) (Value, error)) function {
 	}
 	f.parameters = slices.Repeat([]types{typeAny}, arity)
 	f.body = func(s *search, arguments []argument) (Value, error) {
+		if err := s.unambiguousArguments(arguments); err != nil {
+			return Value{}, err
+		}
 		bytes := 0
 		for _, a := range arguments {
 			bytes += len(a.text)
