@@ -201,7 +201,7 @@ func TestAnEventWithIDsAndTimesNeedsAChoice(t *testing.T) {
 
 // selfEmbedding embeds itself, which encoding/json allows.
 type selfEmbedding struct {
-	*selfEmbedding
+	*selfEmbedding //nolint:unused // it is the embedding that counts
 	order
 }
 
