@@ -22,8 +22,8 @@ const (
 // On an HTTP handler the function replaces the key header. The key then counts for the caller, the API and the stage, whatever
 // the method and the path: a client chooses those, and could redeem one code once for each spelling of a path. They stay in the
 // fingerprint, so the key on another route is a mismatch. Every request with a key is protected, also a GET, HEAD or OPTIONS.
-// An empty key is an error only for the methods of [HTTP.RequireKey]. If the function returns an error for a GET, HEAD or OPTIONS
-// without a body, the request counts as one without a key.
+// For a request that needs no key return an empty one, and no error. An empty key is an error only for the methods of
+// [HTTP.RequireKey].
 func WithKey[In any](key func(in In) (string, error)) Option {
 	return userFunc("WithKey", key, func(c *config) { c.user.key = key })
 }
@@ -47,8 +47,8 @@ func WithOptionalKey() Option {
 //   - of events.EventBridgeEvent (events.CloudWatchEvent): source, detail type and detail
 //
 // All deliveries of one message have these in common. Any other type of package events holds ids and times that differ between
-// deliveries. For such a type, and for one of yours that embeds it, Wrap demands this option, [WithFingerprintPath] or
-// [WithoutFingerprint]. JSON texts count by their value, see [WithExactNames].
+// deliveries. For such a type, for one of yours that embeds it, and for a slice or a map of either, Wrap demands this option,
+// [WithFingerprintPath] or [WithoutFingerprint]. JSON texts count by their value, see [WithExactNames].
 func WithFingerprint[In any](fingerprint func(in In) (any, error)) Option {
 	return userFunc("WithFingerprint", fingerprint, func(c *config) { c.user.fingerprint = fingerprint })
 }
@@ -64,7 +64,7 @@ func WithoutFingerprint() Option {
 // not: it takes {"Code": …} for the field "code", and of two such members the last one. So without this option
 //
 //   - a path of [WithKeyPath] or [WithFingerprintPath] refuses an event with [ErrInvalidKey] if an object on its way has two
-//     such names, or has the name that the path asks for only in another spelling
+//     such names, or has the name that the path asks for only in another spelling; code || Code takes either
 //   - a JSON body, or event, with two such names in one object counts for the fingerprint by its bytes and not by its value,
 //     because their order decides what the handler reads
 //
@@ -95,9 +95,9 @@ func WithTenant[In any](tenant func(ctx context.Context, in In) (string, error))
 //
 // The expression selects by exact names. If the event has names that differ only in case, see [WithExactNames].
 //
-// On an HTTP handler the selection replaces the key header, with the scope that [WithKey] describes. An expression that fails on
-// a GET, HEAD or OPTIONS request without a body, say because it decodes the body, selects no key of it. [Handler.Handle] evaluates
-// the expression on the JSON of its argument.
+// On an HTTP handler the selection replaces the key header, with the scope that [WithKey] describes. A GET, HEAD or OPTIONS
+// request without a body has no key if a function of the expression fails on null or an empty text, say because it decodes the
+// body. Whatever else fails is refused, and so is half a key. [Handler.Handle] evaluates the expression on the JSON of its argument.
 func WithKeyPath(expression string, opts ...jmespath.Option) Option {
 	return optionFunc(func(c *config) (err error) {
 		c.keyPathSet, c.keyPathOptions = true, opts

@@ -40,8 +40,8 @@ func WithErrorPolicy(p ErrorPolicy) Option {
 // again.
 //
 // Say Unrepeatable if the service that has the effect takes no key. A response that is not stored then counts as a
-// failure, which makes the record UNKNOWN. The statuses 401, 403 and 429 are exceptions under every policy: they mean that nothing
-// has happened, so the key is released. If another response says that nothing has happened yet, for example a 503
+// failure, which makes the record UNKNOWN. The statuses 401, 403 and 429, without an error, are exceptions under every policy: they mean
+// that nothing has happened, so the key is released. If another response says that nothing has happened yet, for example a 503
 // before the effect was tried, return it with an error marked [NotExecuted]: then the key is released too.
 //
 // Unrepeatable sets [WithCrashPolicy] and [WithErrorPolicy]. Wrap refuses Repeatable together with [Refuse] or a resolver.

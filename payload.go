@@ -26,7 +26,7 @@ func payloadOf[In any](exact bool, p *problems) func(h *fingerprint.Hash, src *s
 		}
 	}
 	in := reflect.TypeFor[In]()
-	if named := foreignEvent(in); named != nil {
+	if named := foreignEvent(in, map[reflect.Type]bool{}); named != nil {
 		p.addf("WithFingerprint, WithFingerprintPath or WithoutFingerprint: choose what tells two requests in %v apart: the whole event "+
 			"does not, because %v holds ids or times that differ between deliveries", in, named)
 		return nil
@@ -42,12 +42,18 @@ func payloadOf[In any](exact bool, p *problems) func(h *fingerprint.Hash, src *s
 	}
 }
 
-// foreignEvent returns the type of package events that a type is, points to or embeds, and nil if there is none.
-func foreignEvent(t reflect.Type) reflect.Type {
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
+// foreignEvent returns the type of package events that a type is, embeds, points to, or has as its elements. It returns nil if there
+// is none. Types may embed themselves: seen are those that are not looked at again.
+func foreignEvent(t reflect.Type, seen map[reflect.Type]bool) reflect.Type {
+	if seen[t] {
+		return nil
 	}
-	if t.Kind() != reflect.Struct {
+	seen[t] = true
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		return foreignEvent(t.Elem(), seen)
+	case reflect.Struct:
+	default:
 		return nil
 	}
 	if t.PkgPath() == reflect.TypeFor[events.SQSMessage]().PkgPath() {
@@ -55,7 +61,7 @@ func foreignEvent(t reflect.Type) reflect.Type {
 	}
 	for f := range t.Fields() {
 		if f.Anonymous {
-			if named := foreignEvent(f.Type); named != nil {
+			if named := foreignEvent(f.Type, seen); named != nil {
 				return named
 			}
 		}

@@ -192,6 +192,23 @@ func TestAnEventWithIDsAndTimesNeedsAChoice(t *testing.T) {
 	needsAChoice[*events.CognitoEvent](t, "events.CognitoEvent")
 	needsAChoice[events.S3EventRecord](t, "events.S3EventRecord")
 	needsAChoice[paymentOf](t, "events.SQSMessage")
+	// The same event behind more than one pointer, or several of them.
+	needsAChoice[**events.SQSMessage](t, "events.SQSMessage")
+	needsAChoice[[]events.SQSMessage](t, "events.SQSMessage")
+	needsAChoice[map[string]*events.S3EventRecord](t, "events.S3EventRecord")
+	needsAChoice[*struct{ *paymentOf }](t, "events.SQSMessage")
+}
+
+// selfEmbedding embeds itself, which encoding/json allows.
+type selfEmbedding struct {
+	*selfEmbedding //nolint:unused // it is the embedding that counts
+	order
+}
+
+func TestATypeThatEmbedsItselfIsOneOfYourOwn(t *testing.T) {
+	t.Parallel()
+	one, other := selfEmbedding{order: order{ID: "o-1", Amount: 10}}, selfEmbedding{order: order{ID: "o-1", Amount: 9000}}
+	assert.NotEqual(t, payloadFingerprint(t, one), payloadFingerprint(t, other))
 }
 
 func needsAChoice[In any](t *testing.T, named string) {

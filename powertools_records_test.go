@@ -193,6 +193,7 @@ func TestPowertoolsProtectEveryMethod(t *testing.T) {
 		assert.Equal(t, 201, h.ask(requestV2of(method, `{"id":1}`)).StatusCode, method)
 		assert.Equal(t, "true", h.ask(requestV2of(method, `{"id":1}`)).Headers["Idempotent-Replayed"], method)
 		assert.Equal(t, 400, h.ask(requestV2of(method, `{"x":1}`)).StatusCode, "%s needs its key", method)
+		assert.Equal(t, 400, h.ask(requestV2of(method, "")).StatusCode, "%s without a body needs it too", method)
 		assert.Equal(t, 1, h.executed, method)
 
 		h = newHTTPNeighbour[requestV2](t, responseV2{StatusCode: 201}, path, idempotent.WithOptionalKey())

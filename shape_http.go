@@ -12,6 +12,7 @@ import (
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/gateway"
 	"github.com/go-idempotent/idempotent/internal/httpfield"
+	"github.com/go-idempotent/idempotent/jmespath"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -38,7 +39,7 @@ func (s *httpShape[In, Out]) identify(ctx context.Context, src *source[In]) (req
 		return request{}, nil
 	}
 	key, keyErr := s.key(src)
-	if key == "" && keyErr == nil || keyErr != nil && s.mayLackKey(r) {
+	if key == "" && keyErr == nil || s.lacksKey(r, keyErr) {
 		return request{}, nil
 	}
 	// The caller comes before the key: a caller who is not identified is not told what is wrong with the key.
@@ -84,10 +85,15 @@ func (s *httpShape[In, Out]) fingerprint(h *fingerprint.Hash, src *source[In]) (
 	return h.Text(), nil
 }
 
-// mayLackKey reports whether a request has no key where the key cannot be looked for: an expression about the body fails on a
-// request without one. Another program that shares the records needs its key whatever the method.
-func (s *httpShape[In, Out]) mayLackKey(r *gateway.Request) bool {
-	return neverProtected(r.Method) && !r.HasBody() && s.keys.records == nil
+// lacksKey reports whether a request has no key because it has no body: a function of the expression then had nothing to work
+// on. Whatever else is wrong with a selection is refused, or a client could choose to be unprotected. Another program that shares
+// the records needs its key whatever the method.
+func (s *httpShape[In, Out]) lacksKey(r *gateway.Request, err error) bool {
+	if s.keys.records != nil || !neverProtected(r.Method) || r.HasBody() {
+		return false
+	}
+	failed, ok := errors.AsType[*jmespath.SearchError](err)
+	return ok && failed.Nothing
 }
 
 // read reads what counts of an event straight from its JSON. If the JSON is too unusual for that, read decodes the

@@ -5,6 +5,7 @@ package idempotent_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strconv"
 	"strings"
 	"testing"
@@ -207,6 +208,65 @@ func TestWhatHasASelectedKeyIsProtectedWhateverItsMethod(t *testing.T) {
 	})
 }
 
+// Only the missing body excuses a selection that fails: a client must not be able to spell a key so that nothing protects it.
+func TestARequestWithoutABodyIsRefusedIfItsKeyIsUnclear(t *testing.T) {
+	t.Parallel()
+	body := ""
+	send := func(t *testing.T, wire bool, method string, query map[string]string, key idempotent.Option) (status, executed int) {
+		t.Helper()
+		handler := idempotent.Wrap(func(context.Context, requestV1) (responseV1, error) {
+			executed++
+			return responseV1{StatusCode: 201}, nil
+		}, memory.New(), key)
+		e := ask{method: method, body: body}.v1()
+		e.QueryStringParameters = query
+		for range 2 {
+			out, err := deliver(t.Context(), handler, e, wire)
+			require.NoError(t, err)
+			status = out.StatusCode
+		}
+		return status, executed
+	}
+	refuses := idempotent.WithKey(func(requestV1) (string, error) { return "", errors.New("two codes") })
+	for _, wire := range []bool{true, false} {
+		for _, method := range []string{"GET", "HEAD", "OPTIONS", "get"} {
+			for path, query := range map[string]map[string]string{
+				"queryStringParameters.code":                      {"code": "GIFT-100", "Code": "x"},
+				"queryStringParameters.code | @":                  {"Code": "GIFT-100"},
+				"queryStringParameters.[shop, code]":              {"code": "GIFT-100"},
+				"powertools_json(queryStringParameters.q).code":   {"q": `{"code":"GIFT-100","code":"GIFT-100"}`},
+				"powertools_json(queryStringParameters.q).[code]": {"q": `{"code":"GIFT-100","Code":"GIFT-100"}`},
+				"powertools_base64(queryStringParameters.q)":      {"q": "R0lGVA"},
+			} {
+				status, executed := send(t, wire, method, query, idempotent.WithKeyPath(path))
+				assert.Equal(t, 400, status, "%s %s", method, path)
+				assert.Zero(t, executed)
+			}
+			withBody := idempotent.WithKeyPath("powertools_json(queryStringParameters.q).code")
+			status, executed := send(t, wire, method, nil, withBody)
+			assert.Equal(t, 201, status, method)
+			assert.Equal(t, 2, executed)
+			body = "{}"
+			status, executed = send(t, wire, method, nil, withBody)
+			assert.Equal(t, 400, status, "%s with a body", method)
+			assert.Zero(t, executed)
+			body = ""
+
+			status, executed = send(t, wire, method, nil, refuses)
+			assert.Equal(t, 400, status, method)
+			assert.Zero(t, executed)
+			for _, path := range []string{
+				"powertools_json(body).code", "powertools_json(powertools_base64(body)).code", "[resource, powertools_json(body).code]",
+				"powertools_base64_gzip(body)", "queryStringParameters.code",
+			} {
+				status, executed = send(t, wire, method, nil, idempotent.WithKeyPath(path))
+				assert.Equal(t, 201, status, "%s %s has no key", method, path)
+				assert.Equal(t, 2, executed)
+			}
+		}
+	}
+}
+
 func TestAKeyOfAHeaderCountsForItsRoute(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		a := d.open(t)
@@ -288,5 +348,11 @@ func TestPowertoolsKeysAreRefusedWhereNamesDifferOnlyInCase(t *testing.T) {
 	require.ErrorIs(t, err, idempotent.ErrInvalidKey)
 	_, err = h.Invoke(t.Context(), []byte(`{"id":1,"Id":2,"pay":{"amount":1}}`))
 	require.ErrorIs(t, err, idempotent.ErrInvalidKey)
+	for _, language := range []idempotent.PowertoolsLanguage{idempotent.PowertoolsPython, idempotent.PowertoolsTypeScript, idempotent.PowertoolsJava17} {
+		h = idempotent.Wrap(func(context.Context, json.RawMessage) (int, error) { executed++; return executed, nil }, memory.New(),
+			idempotent.WithPowertools(idempotent.Powertools{Language: language, Function: "app.handler"}), idempotent.WithKeyPath("to_string(pay)"))
+		_, err = h.Invoke(t.Context(), []byte(`{"id":1,"pay":{"amount":1,"Amount":2}}`))
+		require.ErrorIs(t, err, idempotent.ErrInvalidKey, language)
+	}
 	assert.Zero(t, executed)
 }

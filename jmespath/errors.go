@@ -78,6 +78,7 @@ type SearchError struct {
 	Offset     int    // of that function in the expression, in bytes
 	Kind       error  // one of the sentinels of this package
 	Detail     string // what is wrong, without values
+	Nothing    bool   // an argument of that function is null or an empty string
 	Err        error  // the error of a custom function, or a *JSONError, or nil
 }
 

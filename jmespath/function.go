@@ -1,6 +1,7 @@
 package jmespath
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -127,12 +128,23 @@ func (f function) apply(s *search, nodes []node, on Value) (Value, error) {
 		if err != nil {
 			return Value{}, err
 		}
-		if !ok {
-			return Value{}, typeError("argument "+strconv.Itoa(i+1), value, wanted)
-		}
 		arguments[i].Value = value
+		if !ok {
+			return Value{}, ofNothing(typeError("argument "+strconv.Itoa(i+1), value, wanted), arguments[i:i+1])
+		}
 	}
-	return f.body(s, arguments)
+	result, err := f.body(s, arguments)
+	return result, ofNothing(err, arguments)
+}
+
+// ofNothing notes in an error of a function that one of these arguments is null or an empty string.
+func ofNothing(err error, arguments []argument) error {
+	if failure, ok := errors.AsType[*SearchError](err); ok && failure.Function == "" {
+		failure.Nothing = slices.ContainsFunc(arguments, func(a argument) bool {
+			return a.expression == nil && (a.Kind() == Null || a.Kind() == String && a.empty())
+		})
+	}
+	return err
 }
 
 func typeError(subject string, value Value, wanted types) error {
@@ -146,6 +158,9 @@ func customFunction(arity int, call func([]Value) (Value, error)) function {
 		f.further = typeAny
 	}
 	f.body = func(s *search, arguments []argument) (Value, error) {
+		if err := s.unambiguousArguments(arguments); err != nil {
+			return Value{}, err
+		}
 		result, err := call(valuesOf(arguments))
 		if err != nil {
 			failure := fail(ErrFunction, "")
@@ -165,6 +180,9 @@ func (f function) replaced(call func([]Value) (Value, error)) function {
 	}
 	f.parameters = slices.Repeat([]types{typeAny}, arity)
 	f.body = func(s *search, arguments []argument) (Value, error) {
+		if err := s.unambiguousArguments(arguments); err != nil {
+			return Value{}, err
+		}
 		bytes := 0
 		for _, a := range arguments {
 			bytes += len(a.text)

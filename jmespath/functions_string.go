@@ -41,6 +41,9 @@ func toString(s *search, arguments []argument) (Value, error) {
 	if err := s.spend(len(v.text)); err != nil {
 		return Value{}, err
 	}
+	if err := s.unambiguousWithin(v); err != nil {
+		return Value{}, err
+	}
 	return stringValue(compact(v.json())), nil
 }
 
@@ -60,6 +63,9 @@ func length(s *search, arguments []argument) (Value, error) {
 	case Array:
 		return integerValue(v.length()), nil
 	default: // an object
+		if err := s.unambiguous(v); err != nil {
+			return Value{}, err
+		}
 		count := 0
 		for m := v.members(); ; count++ {
 			if _, _, ok := m.next(); !ok {

@@ -114,9 +114,10 @@ func (x *Expression) String() string { return x.source }
 // does: names that differ only in case are one field of a struct (Unicode's simple
 // folding, so "ſ" is an s), and the last such member counts. The expression
 // still selects by exact names. It refuses an object that it looks into if two of
-// its names are equal under folding. And it refuses an object without the name that
-// it looks for but with another spelling of it, unless "||" finds an alternative.
-// Both are ErrFoldedName.
+// its names are equal under folding; to_string and the functions of WithFunction look
+// into everything in their arguments. And it refuses an object without the name that
+// it looks for but with another spelling of it, unless that spelling is found behind
+// "||", as in "code || Code". Both are ErrFoldedName.
 func (x *Expression) Folding() *Expression {
 	folding := *x
 	folding.folding = true
@@ -150,7 +151,7 @@ func (x *Expression) Evaluate(document Value) (Value, error) {
 	s.folding = x.folding
 	s.dialect = x.dialect
 	selected, err := s.eval(x.root, document)
-	if err == nil && s.otherSpelling {
+	if err == nil && len(s.missed) > 0 {
 		err = fail(ErrFoldedName, "a name is there only in another spelling")
 	}
 	if err != nil {

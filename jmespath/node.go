@@ -60,15 +60,19 @@ func (n chain) eval(s *search, on Value) (Value, error) {
 type or struct{ left, right node }
 
 func (n or) eval(s *search, on Value) (Value, error) {
-	before := s.otherSpelling
+	before := s.missed
+	s.missed = nil
 	left, err := s.eval(n.left, on)
+	missed := s.missed
+	s.missed = before
 	if err != nil || left.truthy() {
+		s.miss(missed)
 		return left, err
 	}
-	missed := s.otherSpelling
-	s.otherSpelling = before // the other spelling may be what comes next
+	s.alternatives = append(s.alternatives, missed) // the other spelling may be what comes next
 	right, err := s.eval(n.right, on)
-	s.otherSpelling = s.otherSpelling || missed && !right.truthy()
+	s.alternatives = s.alternatives[:len(s.alternatives)-1]
+	s.miss(missed)
 	return right, err
 }
 

@@ -20,9 +20,11 @@ type search struct {
 	dialect  *Dialect
 
 	folding bool // see Expression.Folding
-	// otherSpelling is true once a name was not found, but another spelling of it,
-	// and no alternative was.
-	otherSpelling bool
+	// missed has what was not found although another spelling of it is there.
+	missed misses
+	// alternatives are the misses in front of every "||" whose right side is being
+	// evaluated, outermost first.
+	alternatives []misses
 }
 
 func newSearch(document Value, maxUnpacked int) *search {

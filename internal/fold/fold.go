@@ -48,15 +48,21 @@ func (n *Names[T]) Add(name T) bool {
 }
 
 func (n *Names[T]) addToMany(name T) bool {
-	folded := make([]byte, 0, len(name))
+	folded := Name(name)
+	_, known := n.many[folded]
+	n.many[folded] = struct{}{}
+	return !known
+}
+
+// Name returns the form that a name has in common with those that are equal to it under folding.
+func Name[T Text](name T) string {
+	form := make([]byte, 0, len(name))
 	for i := 0; i < len(name); {
 		r, size := runeAt(name, i)
 		i += size
-		folded = utf8.AppendRune(folded, r)
+		form = utf8.AppendRune(form, r)
 	}
-	_, known := n.many[string(folded)]
-	n.many[string(folded)] = struct{}{}
-	return !known
+	return string(form)
 }
 
 // Equal reports whether two names are equal under folding.

@@ -160,14 +160,29 @@ func fingerprintControls() []control {
 		},
 		{
 			name: "folded-miss", without: "another spelling of the name of a code is no code",
-			old: "$s.otherSpelling = true", new: "_ = $s",
+			old: "$s.miss(misses{{$on.text, fold.Name($name)}: {}})", new: "_ = $on",
 			first: "TestAGiftCardIsNotRedeemedOncePerSpellingOfItsName",
 		},
 		{
 			name: "folded-alternative", without: "an expression cannot ask for two spellings",
-			old: "$missed := $s.otherSpelling; $s.otherSpelling = $before", new: "$missed := $s.otherSpelling; _ = $before",
-			in:    "eval",
+			old: "delete($missed, miss{$on.text, fold.Name($name)})", new: "_ = $on",
 			first: "TestExpressionThatFoldsRefusesNamesThatDifferOnlyInCase",
+		},
+		{
+			name: "folded-other", without: "an alternative of another name hides the spelling that a handler reads",
+			old: "delete($missed, miss{$on.text, fold.Name($name)})", new: "clear($missed)",
+			first: "TestExpressionThatFoldsRefusesNamesThatDifferOnlyInCase",
+		},
+		{
+			name: "folded-within", without: "an object that an expression turns into text is not looked at",
+			old: "if _, $ok := unambiguousAt($v.text, 0); !$ok {", new: "if _, $ok := unambiguousAt($v.text, 0); false && !$ok {",
+			first: "TestExpressionThatFoldsRefusesNamesThatDifferOnlyInCase",
+		},
+		{
+			name: "unclear-get", without: "a client spells a key so that nothing protects its GET",
+			old: "return $ok && $failed.Nothing", new: "_ = $failed; return $ok",
+			in:    "lacksKey",
+			first: "TestARequestWithoutABodyIsRefusedIfItsKeyIsUnclear",
 		},
 		{
 			name: "folded-shared", without: "the order of names that differ only in case does not count in a key of AWS Powertools",
@@ -187,7 +202,7 @@ func fingerprintControls() []control {
 		},
 		{
 			name: "payload-foreign", without: "a redelivery of an event with ids and times is a mismatch",
-			old: "if $named := $ForeignEvent($in); $named != nil {", new: "if $named := $ForeignEvent($in); $named != nil && false {",
+			old: "if $named := $ForeignEvent($in, map[reflect.Type]bool{}); $named != nil {", new: "if $named := $ForeignEvent($in, map[reflect.Type]bool{}); $named != nil && false {",
 			in:    "payloadOf",
 			first: "TestAnEventWithIDsAndTimesNeedsAChoice",
 		},

@@ -34,8 +34,8 @@ func keyControls() []control {
 		},
 		{
 			name: "selected-body", without: "a GET with a body that the key path refuses runs unprotected",
-			old: "$NeverProtected($r.Method) && !$r.HasBody()", new: "$NeverProtected($r.Method)",
-			first: "TestWhatHasASelectedKeyIsProtectedWhateverItsMethod",
+			old: "!$NeverProtected($r.Method) || $r.HasBody()", new: "!$NeverProtected($r.Method)",
+			first: "TestARequestWithoutABodyIsRefusedIfItsKeyIsUnclear",
 		},
 		{
 			name: "selected-scope", without: "a code is redeemed once for each spelling of a path",

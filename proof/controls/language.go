@@ -5,7 +5,8 @@ func languageControls() []control {
 	return []control{
 		{
 			name: "language-methods", without: "a GET that AWS Powertools has executed is executed again",
-			old: "&& !$r.HasBody() && $s.keys.records == nil", new: "",
+			old:   "if $s.keys.records != nil || !neverProtected($r.Method) || $r.HasBody() {",
+			new:   "if !neverProtected($r.Method) || $r.HasBody() {",
 			first: "TestPowertoolsProtectEveryMethod",
 		},
 		{
