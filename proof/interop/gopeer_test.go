@@ -98,7 +98,7 @@ func (a ask) options() []idempotent.Option {
 	if a.Prefix == "" && a.Language == "python" {
 		mode.Function = "app.handler"
 	}
-	opts := []idempotent.Option{idempotent.WithPowertools(mode)}
+	opts := []idempotent.Option{idempotent.WithPowertools(mode), idempotent.WithExactNames()}
 	if a.KeyPath != "" {
 		opts = append(opts, idempotent.WithKeyPath(a.KeyPath))
 	}
