@@ -6,6 +6,7 @@ package memory
 import (
 	"bytes"
 	"context"
+	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -91,7 +92,11 @@ func (s *Store) Len() int {
 
 // copied returns r with bytes of its own. Stored bytes are never written again, so they are copied outside the mutex.
 func copied(r store.Record) store.Record {
-	r.Result, r.Derived = bytes.Clone(r.Result), slices.Clone(r.Derived)
+	r.Result, r.Derived, r.Steps = bytes.Clone(r.Result), slices.Clone(r.Derived), maps.Clone(r.Steps)
+	for name, step := range r.Steps {
+		step.Result = bytes.Clone(step.Result)
+		r.Steps[name] = step
+	}
 	return r
 }
 

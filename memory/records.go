@@ -32,22 +32,24 @@ func (s *Store) swap(seen, next store.Record) (held store.Record, swapped bool) 
 	if !found {
 		return store.Record{}, false
 	}
-	if !matches(e.record, seen) || e.record.Shortens(next) {
+	steps, writes, merged := e.record.Merged(next)
+	if !e.record.Matches(seen) || e.record.Shortens(next) || !merged {
 		return e.record, false
 	}
 	next.Key = seen.Key // a record is never held under another key than its own
+	next.Steps, next.StepWrites = steps, writes
 	if next.Lease.IsZero() {
 		next.Lease = e.record.Lease
 	}
 	s.replace(e, next)
-	return store.Record{}, true
+	return e.record, true
 }
 
 func (s *Store) remove(seen store.Record) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e, found := s.records[seen.Key]
-	if !found || !matches(e.record, seen) {
+	if !found || !e.record.Matches(seen) {
 		return false
 	}
 	s.drop(e)
@@ -62,17 +64,6 @@ func (s *Store) read(key string) (r store.Record, found bool) {
 		return store.Record{}, false
 	}
 	return e.record, true
-}
-
-// matches reports whether the held record is the one that was seen.
-func matches(held, seen store.Record) bool {
-	if held.Status != seen.Status || held.Owner != seen.Owner {
-		return false
-	}
-	if held.Owner == "" {
-		return held.Lease.Equal(seen.Lease) && held.Expiry.Equal(seen.Expiry)
-	}
-	return seen.Lease.IsZero() || held.Lease.Equal(seen.Lease)
 }
 
 func (s *Store) add(r store.Record) {

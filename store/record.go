@@ -84,10 +84,17 @@ type Record struct {
 	SettledBy     string
 	SettledAt     time.Time
 	SettledReason string
+	// Steps are the steps that the execution has written, by name; nil in a completed record. In the next record of a Swap they
+	// are only those that the write changes. Nobody changes the map after the record was handed to or returned by a store.
+	Steps map[string]Step
+	// StepWrites counts the writes of steps since the record was last claimed as a new one; 0 in a completed record. A store
+	// counts them; of the next record of a Swap it means nothing.
+	StepWrites int
 	// Attention marks a record that somebody has to settle, see [AttentionOf]; empty in every other one. Only a record that
-	// is UNKNOWN has it.
+	// is UNKNOWN, or that was released with steps, has it.
 	Attention string
-	// AttentionAt is since when a record with Attention waits, to the millisecond; else the zero time.
+	// AttentionAt is since when a record with Attention waits, to the millisecond; of one that was released, when it is overdue.
+	// It is the zero time in every other record.
 	AttentionAt time.Time
 	// Derived are the names of the derived keys that the execution handed out, of a record with Attention, as far as they are
 	// known. It is a set: in ascending order, no name twice, none of them empty. Nobody changes it after the record was handed to

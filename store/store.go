@@ -26,7 +26,7 @@ import (
 // MUST NOT drop it at that instant or earlier, and callers never rely on it being dropped.
 //
 // A store keeps every field of a [Record] exactly (Lease to the millisecond, Expiry to the second, Owner, Fingerprint,
-// Seal and Reason verbatim, Result byte for byte, whether it is JSON or not; nil and empty are the same). It keeps bytes
+// Seal and Reason verbatim, Result byte for byte, whether it is JSON or not, Steps likewise; nil and empty are the same). It keeps bytes
 // of its own: nobody can alter what is stored through what was handed in or out. It keeps what it does not know:
 // attributes that another version wrote into a record survive a Swap. A write that is refused changes nothing, also not
 // the result that the held record has.
@@ -62,16 +62,23 @@ type Store interface {
 	//   - its Status is seen.Status, and
 	//   - its Owner is seen.Owner, and, unless seen.Lease is zero, its Lease is seen.Lease; a record without an
 	//     owner (AWS Powertools wrote it) is identified by its Lease, absent if zero, and its Expiry instead, and
+	//   - unless seen is completed, its Reason is seen.Reason if it is in progress, and its StepWrites are seen.StepWrites,
+	//     unless those are [AnyStepWrites], and
+	//   - it has no step that next marks as started, and
 	//   - next does not move back the lease of its owner, see [Record.Shortens].
 	//
-	// seen is a record as the store returned it or was handed it, except that its Lease and Expiry may be zero; next has
-	// the same Key. A zero next.Lease keeps the held lease; every other field of next replaces that of the held record. A
-	// store may skip fields in which next and seen are equal. When refused, it returns the record held then or later in
-	// the call, or a zero record if there is none; when not, what it returns as held means nothing.
+	// seen is a record as the store returned it or was handed it, except that its Lease and Expiry may be zero and its StepWrites
+	// [AnyStepWrites]; next has the same Key. A zero next.Lease keeps the held lease. The steps of next change those of the held
+	// record, see [Record.Merged], and seen.Steps name at least those that a completion has to drop. Every other field of next
+	// replaces that of the held record. A store may skip fields in which next and seen are equal.
+	//
+	// When refused, it returns the record held then or later in the call, or a zero record if there is none. When it gave a
+	// record in progress another owner, it returns that record as it is after the write, steps included: an owner that has
+	// lost its lease may have written one since the record was seen. What any other Swap returns when it succeeds means nothing.
 	Swap(ctx context.Context, seen, next Record) (held Record, swapped bool, err error)
 
-	// Delete removes the held record if it is the one that was seen, by the comparison of Swap. A record that
-	// is not held, or is another one, is left alone: deleted is false.
+	// Delete removes the held record if it is the one that was seen, by the comparison of Swap: also by its step writes, so that
+	// who has seen none deletes none. A record that is not held, or is another one, is left alone: deleted is false.
 	Delete(ctx context.Context, seen Record) (deleted bool, err error)
 
 	// Get reads the record held under key.
