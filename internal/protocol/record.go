@@ -52,6 +52,7 @@ func (d *Delivery) unknown(r store.Record, reason string, now time.Time) store.R
 	r.Status, r.Reason = store.StatusUnknown, reason
 	r.Attention, r.AttentionAt = store.AttentionOf(r.Key), now.Truncate(time.Millisecond)
 	r.Expiry = expiryAt(now.Add(d.Timing.UnknownRetention), time.Time{})
+	r.Steps = nil // those of the record stay
 	return r
 }
 
