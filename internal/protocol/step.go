@@ -124,8 +124,12 @@ func (s *step) unknown(err error) *execution.Fault {
 
 // live says why the effect may not begin now: the handler's context has ended, or nothing protects the claim any more.
 func (s *step) live(ctx context.Context) *execution.Fault {
-	if s.d.leaseOver() {
-		s.d.steps.note(func(k *stepsKnown) { k.leaseLost = true })
+	lost := s.d.leaseOver()
+	s.d.steps.note(func(k *stepsKnown) {
+		lost = lost || k.leaseLost
+		k.leaseLost = lost
+	})
+	if lost {
 		return &execution.Fault{Kind: execution.StepLeaseLost, Err: execution.ErrLeaseLost}
 	}
 	switch cause := context.Cause(ctx); {
