@@ -109,6 +109,7 @@ func (s *step[T]) Resolve(ctx context.Context, c execution.Claim) (execution.Fin
 	if err != nil || r.finding != execution.HasExecuted {
 		return r.finding, nil, quiet(err)
 	}
+	s.out = r.out
 	text, err := encodeJSON(r.out)
 	return r.finding, text, err
 }

@@ -77,14 +77,15 @@ func unleased(mine store.Record) store.Record {
 	return mine
 }
 
-// stepped is our record, as it was seen, with a step. Its expiry is raised, so that who resumes finds what is recorded.
-func (d *Delivery) stepped(seen store.Record, name string, step store.Step) store.Record {
+// stepped is our record, as it was seen, with a step. Its expiry is raised, so that who resumes finds what is recorded. It says the
+// lease that the expiry covers: a copy that comes after a renewal is refused, and cannot make the record expire under its lease.
+func (d *Delivery) stepped(seen store.Record, lease time.Time, name string, step store.Step) store.Record {
 	r := seen
 	r.Steps = map[string]store.Step{name: step}
 	if r.Status == store.StatusUnknown {
 		r.Expiry = expiryAt(d.Now().Add(d.Timing.UnknownRetention), time.Time{})
 	} else {
-		r.Expiry = d.expiryInProgress(d.protection())
+		r.Lease, r.Expiry = lease, d.expiryInProgress(lease)
 	}
 	return r
 }

@@ -252,7 +252,7 @@ func (d *Delivery) release(ctx context.Context) {
 	}
 	ours := unleased(d.mine)
 	ours.StepWrites = d.mine.StepWrites // what some step has recorded meanwhile is never deleted
-	unknown := ours     // someone found our lease lapsed; they did not execute
+	unknown := ours                     // someone found our lease lapsed; they did not execute
 	unknown.Status = store.StatusUnknown
 	tries, deleted := 0, false
 	err := retry(ctx, func(ctx context.Context) (err error) {

@@ -282,8 +282,9 @@ func (s *step) write(ctx context.Context, text []byte, kind store.StepKind) erro
 	step := store.Step{Kind: kind, Seal: store.Seal(d.owner, text), Result: text}
 	seen := unleased(d.mine)
 	seen.Steps = d.steps.write(s.name, step)
+	lease := d.protection()
 	for failures, moves := 0, 0; moves < maxMoves; {
-		held, written, err := s.tryWrite(ctx, transfer, seen, step)
+		held, written, err := s.tryWrite(ctx, transfer, seen, d.stepped(seen, lease, s.name, step))
 		if err != nil {
 			d.steps.failed(err)
 			failures++
@@ -302,6 +303,9 @@ func (s *step) write(ctx context.Context, text []byte, kind store.StepKind) erro
 			others := seen.Steps
 			seen = unleased(held)
 			seen.Steps = others
+			if lease.Before(held.Lease) { // it was renewed meanwhile
+				lease = held.Lease
+			}
 		default:
 			d.steps.note(func(k *stepsKnown) { k.leaseLost = true })
 			return execution.ErrLeaseLost
@@ -310,8 +314,8 @@ func (s *step) write(ctx context.Context, text []byte, kind store.StepKind) erro
 	return errRestless
 }
 
-func (s *step) tryWrite(ctx context.Context, transfer time.Duration, seen store.Record, step store.Step) (store.Record, bool, error) {
+func (s *step) tryWrite(ctx context.Context, transfer time.Duration, seen, next store.Record) (store.Record, bool, error) {
 	ctx, cancel := partOf(ctx, transfer)
 	defer cancel()
-	return s.d.Store.Swap(ctx, seen, s.d.stepped(seen, s.name, step))
+	return s.d.Store.Swap(ctx, seen, next)
 }
