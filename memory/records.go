@@ -42,7 +42,10 @@ func (s *Store) swap(seen, next store.Record) (held store.Record, swapped bool) 
 		next.Lease = e.record.Lease
 	}
 	s.replace(e, next)
-	return e.record, true
+	if !seen.HandsOver(next) {
+		return store.Record{}, true
+	}
+	return next, true
 }
 
 func (s *Store) remove(seen store.Record) bool {
