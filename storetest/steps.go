@@ -28,8 +28,9 @@ func storedSteps() []check {
 				changes[name] = value("owner of "+name, `"result of `+name+`"`)
 			}
 			for n, text := range oddTexts() {
-				changes[fmt.Sprint("odd", n)] = value(text+"o", text)
-				changes[fmt.Sprint("sealed", n)] = store.Step{Kind: store.StepValue, Seal: text, Result: []byte(`"a"`)}
+				changes[fmt.Sprint("started", n)] = store.Step{Kind: store.StepStarted, Seal: text}
+				changes[fmt.Sprint("owned", n)] = value(text[:min(len(text), 32)]+"o", text)
+				changes[fmt.Sprint("unsealed", n)] = store.Step{Kind: store.StepValue, Seal: text, Result: []byte(`"a"`)}
 			}
 			p.keepsSteps(changes)
 		}},
