@@ -65,7 +65,7 @@ func TestAllocationsOfARecord(t *testing.T) {
 
 // TestAllocationsOfAStep counts what this package adds to the one call of the SDK.
 func TestAllocationsOfAStep(t *testing.T) {
-	s := dynamo.New(deaf{}, table)
+	s := dynamo.New(willing{}, table)
 	seen := record("k")
 	seen.StepWrites = store.AnyStepWrites
 	seen.Steps = steps{"reserve": stepValue("owner-1", `{"id":"r_1"}`), "charge": stepValue("owner-1", `{"id":"ch_1"}`)}
@@ -77,10 +77,10 @@ func TestAllocationsOfAStep(t *testing.T) {
 	require.LessOrEqual(t, n, 40.0)
 }
 
-// deaf is a client that accepts every update.
-type deaf struct{ dynamo.Client }
+// willing is a client that accepts every update.
+type willing struct{ dynamo.Client }
 
-func (deaf) UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+func (willing) UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	return &dynamodb.UpdateItemOutput{}, nil
 }
 
