@@ -54,7 +54,7 @@ func heldStepControls() []control {
 		},
 		{
 			name: "merged-held", without: "a step replaces all others",
-			old: "for $name, $s := range $r.Steps { $steps[$name] = $s }", new: "",
+			old: "maps.Copy($steps, $r.Steps)", new: "",
 			in: "Record.Merged", first: "TestStoreKeepsTheContract",
 		},
 		{
