@@ -235,7 +235,7 @@ func storedStepControls() []control {
 		},
 		{
 			name: "steps-outlive-result", without: "a completion that fails shortens the life of a step with the same result",
-			old: "if $step.Seal == $next.Seal { return stepPartsOutlive }", new: "", in: "outlive", first: "OutliveACompletion",
+			old: "if $step.Seal == $next.Seal { return stepPartsOutlive }", new: "_ = $step", in: "outlive", first: "OutliveACompletion",
 		},
 		{
 			name: "steps-prefix", without: "another attribute is read as a step",
