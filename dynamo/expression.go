@@ -190,7 +190,10 @@ func listed(list []byte, text string) []byte {
 
 // update returns the update expression, nil if there is nothing to change.
 func (e *expression) update() *string {
-	var text []byte
+	if e.sets == nil && e.removes == nil && e.adds == nil {
+		return nil
+	}
+	text := make([]byte, 0, len(e.sets)+len(e.removes)+len(e.adds)+len("SET  REMOVE  ADD "))
 	for _, clause := range []struct {
 		verb string
 		list []byte
@@ -198,13 +201,10 @@ func (e *expression) update() *string {
 		if clause.list == nil {
 			continue
 		}
-		if text != nil {
+		if len(text) > 0 {
 			text = append(text, ' ')
 		}
 		text = append(append(text, clause.verb...), clause.list...)
-	}
-	if text == nil {
-		return nil
 	}
 	return aws.String(string(text))
 }

@@ -89,6 +89,11 @@ func (s *Store) placeSteps(ctx context.Context, op string, seen, next store.Reco
 
 // placeStep returns the text of a step that has this much room in the record, in bytes. A result that has not is written to parts.
 func (s *Store) placeStep(ctx context.Context, op string, r store.Record, step store.Step, room int) (text []byte, parts bool, err error) {
+	if len(step.Result) <= s.plainLimit {
+		if text = stepText(step, placePlain, step.Result); len(text) <= room {
+			return text, false, nil
+		}
+	}
 	if pieces, encoding := s.stepPieces(step); pieces == nil {
 		return stepText(step, placePlain, step.Result), false, nil
 	} else if text = stepInside(step, pieces, encoding); text != nil && len(text) <= room {
