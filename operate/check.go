@@ -50,17 +50,20 @@ func (a Act) check() error {
 }
 
 func (v Verdict) check() error {
+	if v.ofStep() && v.step == "" {
+		return &InputError{Field: "step", Problem: "is empty"}
+	}
 	switch v.action {
 	case "":
-		return &InputError{Field: "verdict", Problem: "is none: use Executed, NotExecuted or Failed"}
-	case ActionExecuted:
+		return &InputError{Field: "verdict", Problem: "is none: use Executed, NotExecuted, Failed, StepExecuted or StepFailed"}
+	case ActionExecuted, ActionStepExecuted:
 		if !utf8.Valid(v.result) || !json.Valid(v.result) {
 			return &InputError{Field: fieldResult, Problem: fmt.Sprintf("of %d bytes is no JSON", len(v.result))}
 		}
 		if v.response {
 			return checkResponse(v.result)
 		}
-	case ActionFailed:
+	case ActionFailed, ActionStepFailed:
 		if problem := problemOf(v.errorType, maxBy); problem != "" {
 			return &InputError{Field: "error type", Problem: problem}
 		}
