@@ -107,7 +107,7 @@ func dropped(seen store.Record, are, is string) []string {
 		p = append(p, steps(names, "recorded ")+choose(names, " "+is, " "+are)+".")
 	}
 	for _, name := range named(seen, StepOpen) {
-		p = append(p, fmt.Sprintf("So is the start mark of %q, which may have begun.", name))
+		p = append(p, fmt.Sprintf("The start mark of %q, which may have begun, %s.", name, is))
 	}
 	return p
 }

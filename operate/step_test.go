@@ -366,7 +366,7 @@ func TestWhatThePreviewSaysOfSteps(t *testing.T) {
 		says, hush []string
 	}{
 		"executed": {halfway(unknown()), changes[operate.ActionExecuted], []string{
-			`Its 2 recorded steps "coupon" and "reserve" are dropped`, `"charge", which may have begun`,
+			`Its 2 recorded steps "coupon" and "reserve" are dropped.`, `The start mark of "charge", which may have begun, is dropped.`,
 		}, nil},
 		"not executed": {halfway(unknown()), changes[operate.ActionNotExecuted], []string{
 			`Its 2 recorded steps "coupon" and "reserve" are kept. The next execution gets their results and does not run them again.`,
@@ -393,7 +393,8 @@ func TestWhatThePreviewSaysOfSteps(t *testing.T) {
 			`The step "charge" is recorded with an error of type "CardDeclined". It does not run again.`,
 		}, []string{"no <money>", "If the result is none"}},
 		"deleted": {halfway(lapsed()), remove, []string{
-			`Its 2 recorded steps "coupon" and "reserve" are forgotten: they run again`, `"charge", which may have begun`,
+			`Its 2 recorded steps "coupon" and "reserve" are forgotten: they run again.`,
+			`The start mark of "charge", which may have begun, is forgotten: it runs again.`,
 		}, nil},
 		"one step": {
 			func() store.Record {

@@ -155,7 +155,7 @@ func operatorControls() []control {
 		},
 		{
 			name: "operate-step-there", without: "an operator records a step that has never begun, and it does not run any more",
-			old: "case !$found: return &StepError{Action: $v.action, Step: $v.step}", new: "",
+			old: "case !$found: return &StepError{Action: $v.action, Step: $v.step}", new: "case !$found: return nil",
 			first: "TestAStepIsSettledOnlyIf|TestAStepOfARecord",
 		},
 		{

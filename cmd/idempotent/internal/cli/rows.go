@@ -68,6 +68,7 @@ func (l *listing) rowOf(listed operate.Listed, err error) (row, error) {
 	if !listed.Record.AttentionAt.IsZero() {
 		r.since = listed.Record.AttentionAt
 	}
+	r.line.Due, r.line.WithSteps = listed.Due, listed.State == operate.StateReleased && listed.Record.Attention != ""
 	return r, nil
 }
 
@@ -95,6 +96,12 @@ func (l *listing) flush(s *source, rows []row) error {
 		}
 		state := show.Cell{Text: string(r.line.State), Colour: stateColour(r.line.State)}
 		reason := r.line.Reason
+		switch {
+		case r.line.WithSteps && r.line.Due:
+			reason += ", with steps"
+		case r.line.WithSteps:
+			reason += ", with steps, not due"
+		}
 		if r.line.Error != "" {
 			state, reason = show.Cell{Text: "unreadable", Colour: show.Red}, r.line.Error
 		}
