@@ -78,8 +78,11 @@ func retryGets(r store.Record, s operate.State) string {
 	case operate.StateInProgress:
 		return "\"in progress\" (HTTP 409 with Retry-After) until the lease ends; the handler does not run"
 	case operate.StateLapsed:
-		if len(r.Steps) > 0 {
+		if r.Resumable() {
 			return resumes(r)
+		}
+		if len(r.Steps) > 0 {
+			return resumes(r) + "; the same under a policy that refuses crashed executions"
 		}
 		return "a new execution with the same derived keys; under a policy that refuses crashed executions \"unknown outcome\" (HTTP 409)"
 	case operate.StateReleased:
