@@ -166,6 +166,7 @@ func operatorControls() []control {
 		{
 			name: "operate-step-marks", without: "a step that was settled as not executed never runs",
 			old: "$changed[$name] = store.Step{}", new: "_ = $name",
+			in:    "Verdict.changedSteps",
 			first: "TestWhatAChangeDoesToSteps",
 		},
 		{
