@@ -73,7 +73,7 @@ What is listed may be stale: inspect shows the record itself.`,
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&l.states, "state", nil, "records in these `states` only: "+strings.Join(stateNames(), ", ")+", or all")
-	f.BoolVar(&l.attention, "attention", false, "records that somebody has to settle, as without any other flag")
+	f.BoolVar(&l.attention, "attention", false, "only what the index has or would have, also with --scan")
 	f.BoolVar(&l.notDue, "not-due", false, "records with steps, too, that were released less than an hour ago")
 	f.StringVar(&l.operation, flagOperation, "", "records of the operation with this `name` only")
 	f.DurationVar(&l.olderThan, "older-than", 0, "records that have waited, or were created, for at least this `time` ago, such as 1h30m")
@@ -132,7 +132,7 @@ func (l *listing) check() error {
 	case err != nil:
 		return err
 	case l.attention && len(l.states) > 0:
-		return usagef("--attention and --state contradict each other: --attention is what somebody has to settle, whatever its state")
+		return usagef("--attention and --state contradict each other: records with attention are unknown, or released with steps")
 	case l.notDue && len(l.states) > 0:
 		return usagef("--not-due and --state contradict each other: --state lists all records in these states")
 	case l.limit < 0:

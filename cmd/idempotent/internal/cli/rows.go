@@ -72,8 +72,11 @@ func (l *listing) rowOf(listed operate.Listed, err error) (row, error) {
 	return r, nil
 }
 
-// matches reports whether a row is of the time that was asked for. One that does not say is.
+// matches reports whether a row is of the time that was asked for, and has attention if that was asked for. One that does not say is.
 func (l *listing) matches(r row) bool {
+	if l.attention && r.line.AttentionAt.IsZero() && r.line.Error == "" {
+		return false
+	}
 	return l.after.IsZero() || r.since.IsZero() || !r.since.Before(l.after)
 }
 
