@@ -34,7 +34,7 @@ const (
 	ActionFailed      Action = "settle as failed"
 	ActionRelease     Action = "release"
 	ActionDelete      Action = "delete"
-	// These are about one step.
+	// ActionStepExecuted and ActionStepFailed are about one step.
 	ActionStepExecuted Action = "settle a step as executed"
 	ActionStepFailed   Action = "settle a step as failed"
 )

@@ -21,6 +21,8 @@ const (
 
 const fieldResult = "result"
 
+const isEmpty = "is empty"
+
 // checked returns the record that was shown, once all that was handed in is known to be good.
 func checked(s Shown, v Verdict, a Act) (store.Record, error) {
 	if err := a.check(); err != nil {
@@ -51,7 +53,7 @@ func (a Act) check() error {
 
 func (v Verdict) check() error {
 	if v.ofStep() && v.step == "" {
-		return &InputError{Field: "step", Problem: "is empty"}
+		return &InputError{Field: "step", Problem: isEmpty}
 	}
 	switch v.action {
 	case "":
@@ -101,7 +103,7 @@ func checkResponse(text []byte) error {
 func problemOf(text string, most int) string {
 	switch {
 	case strings.TrimSpace(text) == "":
-		return "is empty"
+		return isEmpty
 	case len(text) > most:
 		return fmt.Sprintf("has %d bytes, more than %d", len(text), most)
 	case !utf8.ValidString(text):

@@ -117,7 +117,7 @@ type Shown struct {
 // [*store.UnreadableError]. A record that has expired and is not dropped yet is shown as [StateExpired].
 func (o *Operator) Inspect(ctx context.Context, key string) (Shown, error) {
 	if key == "" {
-		return Shown{}, &InputError{Field: "key", Problem: "is empty"}
+		return Shown{}, &InputError{Field: "key", Problem: isEmpty}
 	}
 	r, found, err := o.store.Get(ctx, key)
 	switch {

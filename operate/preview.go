@@ -16,7 +16,7 @@ func preview(seen, next store.Record, v Verdict) []string {
 	if seen.Fingerprint == "" {
 		request = "request with this key"
 	}
-	var p []string
+	p := stepVerdict(v)
 	switch v.action {
 	case ActionExecuted:
 		p = []string{
@@ -33,7 +33,7 @@ func preview(seen, next store.Record, v Verdict) []string {
 		}
 		p = append(p, dropped(seen, "are dropped", "is dropped")...)
 	case ActionNotExecuted, ActionRelease, ActionStepExecuted, ActionStepFailed:
-		p = append(stepVerdict(v),
+		p = append(p,
 			fmt.Sprintf("The record is kept as released until %s.", until),
 			fmt.Sprintf("The next %s runs the handler, whatever its crash policy, as attempt %d.", request, 1+max(1, seen.Attempt)))
 		p = append(p, kept(seen, next, v)...)

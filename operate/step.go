@@ -57,7 +57,10 @@ func (s Shown) Steps() []Step {
 }
 
 func stepsOf(r store.Record) []Step {
-	var steps []Step
+	if len(r.Steps) == 0 {
+		return nil
+	}
+	steps := make([]Step, 0, len(r.Steps))
 	for _, name := range slices.Sorted(maps.Keys(r.Steps)) {
 		s := r.Steps[name]
 		steps = append(steps, Step{Name: name, State: stepStateOf(s), Bytes: len(s.Result), InParts: s.Parts != ""})
@@ -87,7 +90,7 @@ func (o *Operator) StepResult(ctx context.Context, s Shown, name string) ([]byte
 	}
 }
 
-const showStep Action = "show the result of a step"
+const showStep = "show the result of a step"
 
 // StepExecuted says that a step which may have begun had its effect, and that this is its result: what the function of the step
 // would have returned, as JSON. It says nothing of other steps that may have begun. A record does not tell what a step returns, so

@@ -56,9 +56,7 @@ var stepChanges = map[operate.Action]change{
 func allChanges() map[operate.Action]change {
 	all := map[operate.Action]change{}
 	for _, some := range []map[operate.Action]change{changes, stepChanges} {
-		for action, do := range some {
-			all[action] = do
-		}
+		maps.Copy(all, some)
 	}
 	return all
 }
@@ -137,7 +135,7 @@ func TestWhatAChangeDoesToSteps(t *testing.T) {
 					w.StepWrites = 4
 					w.Steps = map[string]store.Step{"reserve": seen.Steps["reserve"], "coupon": seen.Steps["coupon"]}
 					w.Attention, w.AttentionAt, w.Derived = store.AttentionOf(key), now.Add(store.ReleasedWait).Truncate(time.Millisecond), seen.Derived
-					switch action {
+					switch action { //nolint:exhaustive // the others write no step
 					case operate.ActionStepExecuted:
 						w.Steps["charge"] = store.Step{Kind: store.StepValue, Result: []byte(result), Seal: store.Seal(held.Owner, []byte(result))}
 					case operate.ActionStepFailed:
@@ -357,7 +355,7 @@ func TestALateStepAfterASettlement(t *testing.T) {
 func TestWhatThePreviewSaysOfSteps(t *testing.T) {
 	t.Parallel()
 	many := resumable(unknown())
-	for _, name := range strings.Fields("a b c d e f g h i j k l") {
+	for name := range strings.FieldsSeq("a b c d e f g h i j k l") {
 		many.Steps[name] = many.Steps["reserve"]
 	}
 	for name, c := range map[string]struct {
