@@ -19,18 +19,16 @@ func preview(seen, next store.Record, v Verdict) []string {
 	p := stepVerdict(v)
 	switch v.action {
 	case ActionExecuted:
-		p = []string{
+		p = append(p,
 			fmt.Sprintf("The record is completed with the given result of %d bytes, and kept until %s.", len(v.result), until),
 			fmt.Sprintf("Until then every %s gets this result. The handler does not run.", request),
-			"If the execution before comes back, its caller gets this result too.",
-		}
+			"If the execution before comes back, its caller gets this result too.")
 		p = append(p, dropped(seen, "are dropped", "is dropped")...)
 	case ActionFailed:
-		p = []string{
+		p = append(p,
 			fmt.Sprintf("The record is completed with an error of type %q, and kept until %s.", v.errorType, until),
 			fmt.Sprintf("Until then every %s gets this error. The handler does not run.", request),
-			"If the execution before comes back, its caller gets this error too.",
-		}
+			"If the execution before comes back, its caller gets this error too.")
 		p = append(p, dropped(seen, "are dropped", "is dropped")...)
 	case ActionNotExecuted, ActionRelease, ActionStepExecuted, ActionStepFailed:
 		p = append(p,
@@ -39,10 +37,9 @@ func preview(seen, next store.Record, v Verdict) []string {
 		p = append(p, kept(seen, next, v)...)
 		p = append(p, "If the execution before comes back, its caller is told that another one has taken over.")
 	case ActionDelete:
-		p = []string{
+		p = append(p,
 			"The record is removed. Nothing of it is left but the audit entry.",
-			"The next request with this key runs the handler, whatever its content, as if the key were new.",
-		}
+			"The next request with this key runs the handler, whatever its content, as if the key were new.")
 		p = append(p, dropped(seen, "are forgotten: they run again", "is forgotten: it runs again")...)
 		if seen.Status == store.StatusCompleted {
 			p = append(p, fmt.Sprintf("A process that remembers the record (package cache) may go on answering with it until %s.",
