@@ -59,7 +59,7 @@ func ExampleStepExecuted() {
 	type order struct{ ID string }
 	ctx, records := context.Background(), memory.New()
 	answer := idempotent.Uncertain(errors.New("no answer from the provider"))
-	handler := idempotent.Wrap(func(ctx context.Context, o order) (string, error) {
+	handler := idempotent.Wrap(func(ctx context.Context, _ order) (string, error) {
 		reservation, err := idempotent.Step(ctx, "reserve", func(context.Context) (string, error) {
 			fmt.Println("reserving")
 			return "r_1", nil
