@@ -22,7 +22,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/charge"
-	"github.com/go-idempotent/idempotent/examples/apigw-charge/front"
+	"github.com/go-idempotent/idempotent/examples/internal/front"
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/payments"
 	"github.com/go-idempotent/idempotent/internal/dynamolocal"
 	"github.com/go-idempotent/idempotent/internal/lambdaruntime"

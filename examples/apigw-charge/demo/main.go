@@ -20,8 +20,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/go-idempotent/idempotent/examples/apigw-charge/demo/remote"
-	"github.com/go-idempotent/idempotent/examples/apigw-charge/localstore"
+	"github.com/go-idempotent/idempotent/examples/internal/remote"
+	"github.com/go-idempotent/idempotent/examples/internal/localstore"
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/payments"
 )
 

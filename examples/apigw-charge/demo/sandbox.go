@@ -12,9 +12,9 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/charge"
-	"github.com/go-idempotent/idempotent/examples/apigw-charge/demo/remote"
-	"github.com/go-idempotent/idempotent/examples/apigw-charge/front"
-	"github.com/go-idempotent/idempotent/examples/apigw-charge/localstore"
+	"github.com/go-idempotent/idempotent/examples/internal/remote"
+	"github.com/go-idempotent/idempotent/examples/internal/front"
+	"github.com/go-idempotent/idempotent/examples/internal/localstore"
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/payments"
 	"github.com/go-idempotent/idempotent/store"
 )

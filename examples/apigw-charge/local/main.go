@@ -28,8 +28,8 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/charge"
-	"github.com/go-idempotent/idempotent/examples/apigw-charge/front"
-	"github.com/go-idempotent/idempotent/examples/apigw-charge/localstore"
+	"github.com/go-idempotent/idempotent/examples/internal/front"
+	"github.com/go-idempotent/idempotent/examples/internal/localstore"
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/payments"
 )
 
