@@ -17,13 +17,12 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/charge"
-	"github.com/go-idempotent/idempotent/examples/internal/front"
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/payments"
+	"github.com/go-idempotent/idempotent/examples/internal/front"
 	"github.com/go-idempotent/idempotent/internal/dynamolocal"
 	"github.com/go-idempotent/idempotent/internal/lambdaruntime"
 )
@@ -280,28 +279,6 @@ func (r running) as(t *testing.T, authorizer string) (out events.APIGatewayV2HTT
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(result, &out))
 	return out
-}
-
-// TestChecksumsAreCheckedUnlessTheServerIsOnThisMachine: only servers that send none with a refusal are excepted.
-func TestChecksumsAreCheckedUnlessTheServerIsOnThisMachine(t *testing.T) {
-	t.Parallel()
-	for endpoint, disabled := range map[string]bool{
-		"": false, // that of the Region
-		"https://dynamodb.us-east-1.amazonaws.com":               false,
-		"https://vpce-1-2.dynamodb.us-east-1.vpce.amazonaws.com": false,
-		"http://dynamodb.us-east-1.amazonaws.com:80":             false,
-		"http://localhost.example":                               false,
-		"http://10.0.0.1:8000":                                   false,
-		"http://127.0.0.1:8000":                                  true,
-		"http://localhost:4566":                                  true,
-		"http://[::1]:8000":                                      true,
-	} {
-		cfg := aws.Config{Region: "us-east-1"}
-		if endpoint != "" {
-			cfg.BaseEndpoint = aws.String(endpoint)
-		}
-		require.Equal(t, disabled, newClient(cfg).Options().DisableValidateResponseChecksum, endpoint)
-	}
 }
 
 // invoker gives a sandbox the signature of a handler, and its function a timeout.
