@@ -243,6 +243,10 @@ func (d *delivery[In, Out]) event() Event {
 	for name, key := range d.protocol.Handed() {
 		e.DerivedKeys = append(e.DerivedKeys, NamedKey{Name: name, Key: key})
 	}
+	for _, step := range r.Steps {
+		e.Steps = append(e.Steps, StepEvent(step))
+	}
+	e.OrphanSteps = r.Orphans
 	return e
 }
 

@@ -43,8 +43,9 @@ var (
 	// function of the configuration failed, or because the event is of another kind than the handler's. The handler did
 	// not run. The data is in a *RefusedError, or, if the payload does not decode, in a [*DecodeError].
 	ErrRefused = errors.New("the request could not be prepared")
-	// ErrLeaseLost is never returned. It is the [context.Cause] of a handler's context if the lease could not be
-	// renewed, and the [Event.StoreErr] of an execution that found another owner in its record.
+	// ErrLeaseLost is what a [Step] fails with if somebody else owns the record, or if the lease has ended. It is also the
+	// [context.Cause] of a handler's context if the lease could not be renewed, and the [Event.StoreErr] of an execution that found
+	// another owner in its record. A handler that returns it has crashed: nothing is released. No delivery is answered with it.
 	ErrLeaseLost = execution.ErrLeaseLost
 )
 

@@ -51,14 +51,14 @@ type Settlement string
 const (
 	// SettledCompleted: the result is stored.
 	SettledCompleted Settlement = "completed"
-	// SettledReleased: the record is gone, and the next delivery executes.
+	// SettledReleased: the record is gone, or keeps nothing but its steps, and the next delivery executes.
 	SettledReleased Settlement = "released"
 	// SettledUnknown: this delivery has made the record UNKNOWN, see Event.Reason. Its own execution ended so, or it found a crashed
 	// one that must not be executed again.
 	SettledUnknown Settlement = "unknown"
 	// SettledStillUnknown: a resolver was asked about an UNKNOWN record, and could not settle it. The record is as it was before.
 	SettledStillUnknown Settlement = "still unknown"
-	// SettledElsewhere: the execution lost its lease, and another delivery owns the record now.
+	// SettledElsewhere: the execution lost its lease, and another delivery owns the record now, or can take it over.
 	SettledElsewhere Settlement = "elsewhere"
 	// SettledFailed: the store did not answer; the record stays in progress until its lease ends.
 	SettledFailed Settlement = "failed"
@@ -98,6 +98,25 @@ type Event struct {
 	// of an execution before, if the record was UNKNOWN. There are at most 20, of names of 1 to 64 bytes; what is beyond is left
 	// out. An unprotected execution has none.
 	DerivedKeys []NamedKey
+	// Steps are those that the execution asked for, in the order in which they ended.
+	Steps []StepEvent
+	// OrphanSteps are the names of steps that an earlier execution recorded and that this one, which ended with a stored result, did not
+	// ask for: code that was renamed or removed since. They are in ascending order.
+	OrphanSteps []string
+}
+
+// StepEvent is what became of one [Step].
+type StepEvent struct {
+	Name string
+	// Resumed is true if an earlier execution had recorded the result, so that the function did not run. Resolved is true if the
+	// resolver of [AtMostOnce] gave it. Recorded is true if this execution recorded it.
+	Resumed, Resolved, Recorded bool
+	// Took is how long the function ran, 0 if it did not. Recording is how long the writes of the step took.
+	Took, Recording time.Duration
+	// Bytes is the size of the JSON that was recorded or read.
+	Bytes int
+	// Err is the error that the step ended with: the function's own, with its marks, or why the step has none.
+	Err error
 }
 
 // NamedKey is a key of [DerivedKey] and its name.

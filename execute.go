@@ -118,16 +118,16 @@ func (w *work[In, Out]) encoded(result []byte, failed bool) ([]byte, error) {
 // Resolve implements [protocol.Work].
 func (w *work[In, Out]) Resolve(ctx context.Context, c execution.Claim) protocol.Resolution {
 	r, err := w.ask(ctx, c)
-	if err == nil && r.finding == protocol.HasExecuted {
+	if err == nil && r.finding == execution.HasExecuted {
 		a := answer[Out]{out: r.out, given: true}
 		w.result, err = w.shape.stored(&a)
 	}
 	if err != nil {
 		w.unanswered = fmt.Errorf("resolver: %w", err)
-		return protocol.Resolution{Finding: protocol.StillUnknown}
+		return protocol.Resolution{Finding: execution.StillUnknown}
 	}
 	found := protocol.Resolution{Finding: r.finding}
-	if r.finding == protocol.HasExecuted {
+	if r.finding == execution.HasExecuted {
 		found.Result, found.ResultErr = w.encoded(w.result, false)
 	}
 	return found

@@ -3,6 +3,7 @@ package idempotent
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
 )
@@ -13,14 +14,17 @@ type Execution struct {
 	Operation string
 	// RecordKey is the name of the record in the store: the operation and a digest of scope and key.
 	RecordKey string
-	// Attempt is the number of this execution under its record, from 1. A release begins the count anew, unless an operator
-	// released the record: then it is kept, and counts on.
+	// Attempt is the number of this execution under its record, from 1. A release begins the count anew, unless the record is kept
+	// because it has steps, or because an operator released it: then it counts on.
 	Attempt int
 	// Recovered is true if an earlier execution did not end properly, so that this one may repeat its effects.
 	Recovered bool
+	// CreatedAt is the instant at which the record was first claimed, to the millisecond: the same in every execution that resumes
+	// with its steps, where time.Now is not. It is the zero time if the writer of the record did not say.
+	CreatedAt time.Time
 
-	fingerprint string
-	handed      *execution.Names
+	fingerprint, step string
+	handed            *execution.Names
 }
 
 // FromContext returns the execution that a handler's context belongs to. It reports false outside a protected
@@ -32,15 +36,16 @@ func FromContext(ctx context.Context) (Execution, bool) {
 
 func executionOf(c execution.Claim) Execution {
 	return Execution{
-		Operation: c.Operation, RecordKey: c.RecordKey, Attempt: c.Attempt, Recovered: c.Recovered, fingerprint: c.Fingerprint,
-		handed: c.Handed,
+		Operation: c.Operation, RecordKey: c.RecordKey, Attempt: c.Attempt, Recovered: c.Recovered, CreatedAt: c.CreatedAt,
+		fingerprint: c.Fingerprint, step: c.Step, handed: c.Handed,
 	}
 }
 
 // DerivedKey returns an idempotency key to pass to another service: 36 characters, a UUID in text form (RFC 9562,
 // version 8). It depends on the record key, the fingerprint and the name. So it is the same for every attempt of one
 // request: over retries, releases, takeovers and crashes, and also after the retention. It changes if the client's key
-// comes back with another request. It also changes with the name: use one name for each effect.
+// comes back with another request. It also changes with the name: use one name for each effect. Inside of a [Step] the empty name
+// stands for that of the step.
 //
 // In an execution that is not protected, because the protection is turned off or the request carries no key, the key is
 // random: it is never empty, and no two calls return the same one.
@@ -78,5 +83,5 @@ func (e *LostContextError) Error() string {
 // DerivedKey returns the key that the function [DerivedKey] returns in this execution. A resolver asks the other
 // service with it.
 func (x Execution) DerivedKey(name string) string {
-	return execution.Claim{RecordKey: x.RecordKey, Fingerprint: x.fingerprint, Handed: x.handed}.DerivedKey(name)
+	return execution.Claim{RecordKey: x.RecordKey, Fingerprint: x.fingerprint, Step: x.step, Handed: x.handed}.DerivedKey(name)
 }

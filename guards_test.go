@@ -69,19 +69,26 @@ func TestAnswerAfterTheHandlerIsMadeOfTheEventAsItCame(t *testing.T) {
 	assert.Equal(t, "/charges#id-1", problem.Instance)
 }
 
-func TestInterruptedExecutionIsReleasedWhicheverWordItHasForIt(t *testing.T) {
-	for name, word := range map[string]func(context.Context) error{"Err": context.Context.Err, "Cause": context.Cause} {
+// TestInterruptedExecutionIsReleased: but not one that says itself that its lease was lost, which is a crash.
+func TestInterruptedExecutionIsReleased(t *testing.T) {
+	for name, c := range map[string]struct {
+		word func(context.Context) error
+		want idempotent.Settlement
+	}{
+		"Err":   {context.Context.Err, idempotent.SettledReleased},
+		"Cause": {context.Cause, idempotent.SettledElsewhere},
+	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				renewals := storetest.OnOp(storetest.OpSwap, storetest.Deny)
 				s := newShopOn(t, memory.New(), renewals, idempotent.WithErrorPolicy(idempotent.UnknownOnError))
 				s.do = func(ctx context.Context, _ order) (receipt, error) {
 					<-ctx.Done()
-					return receipt{}, word(ctx)
+					return receipt{}, c.word(ctx)
 				}
 				_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
 				require.Error(t, err)
-				assert.Equal(t, idempotent.SettledReleased, s.event().Settlement)
+				assert.Equal(t, c.want, s.event().Settlement)
 			})
 		})
 	}

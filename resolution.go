@@ -1,22 +1,22 @@
 package idempotent
 
-import "github.com/go-idempotent/idempotent/internal/protocol"
+import "github.com/go-idempotent/idempotent/internal/execution"
 
 // Resolution is what a resolver found out, see [WithResolver]. Its zero value is [StillUnknown].
 type Resolution[Out any] struct {
-	finding protocol.Finding
+	finding execution.Finding
 	out     Out
 }
 
 // Executed says that the earlier execution had its effect, and that this is its result. The result is stored and
 // returned.
 func Executed[Out any](out Out) Resolution[Out] {
-	return Resolution[Out]{finding: protocol.HasExecuted, out: out}
+	return Resolution[Out]{finding: execution.HasExecuted, out: out}
 }
 
 // Untouched says that the earlier execution had no effect and will have none: the handler runs.
 func Untouched[Out any]() Resolution[Out] {
-	return Resolution[Out]{finding: protocol.Untouched}
+	return Resolution[Out]{finding: execution.Untouched}
 }
 
 // StillUnknown says that nobody can tell yet. The record becomes UNKNOWN, and the next delivery asks again.

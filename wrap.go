@@ -146,6 +146,7 @@ func settingsOf(c *config) *protocol.Settings {
 	s := &protocol.Settings{
 		Operation: c.operation, Store: c.store, Now: c.now, Retention: c.retention, Wait: c.wait, Timing: protocol.Timing(c.timing),
 		RefuseCrashed: c.crash == Refuse, RefuseFailed: c.onError == UnknownOnError, Repeatable: c.effects == Repeatable, Resolves: c.user.resolver != nil,
+		MaxResult: c.maxResult,
 	}
 	if c.records != nil {
 		s.Layout = c.records.layout()

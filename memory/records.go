@@ -41,8 +41,12 @@ func (s *Store) swap(seen, next store.Record) (held store.Record, swapped bool) 
 	if next.Lease.IsZero() {
 		next.Lease = e.record.Lease
 	}
+	taken := next.Status == store.StatusInProgress && next.Owner != e.record.Owner
 	s.replace(e, next)
-	return e.record, true
+	if !taken {
+		return store.Record{}, true // a copy of a large result would be for nobody
+	}
+	return next, true
 }
 
 func (s *Store) remove(seen store.Record) bool {

@@ -11,6 +11,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"time"
 
 	"github.com/go-idempotent/idempotent/fingerprint"
 )
@@ -30,8 +31,14 @@ type Claim struct {
 	Attempt int
 	// Recovered is true if an earlier execution did not end properly: this one may repeat its effects.
 	Recovered bool
+	// CreatedAt is the instant of the first claim of the record, the zero time if that is not known.
+	CreatedAt time.Time
 	// Handed, unless nil, takes note of the derived keys that are handed out.
 	Handed *Names
+	// Steps takes the steps of the execution through its record.
+	Steps Steps
+	// Step is the name of the step that the context belongs to, empty outside of steps.
+	Step string
 }
 
 type claimKey struct{}
@@ -80,8 +87,11 @@ func Within(ctx context.Context) bool {
 }
 
 // DerivedKey returns the idempotency key for one downstream effect, a UUID in text form. It is the same for every
-// attempt of one request.
+// attempt of one request. Without a name, it is that of the step that the claim is in.
 func (c Claim) DerivedKey(name string) string {
+	if name == "" {
+		name = c.Step
+	}
 	c.Handed.Add(name)
 	h := fingerprint.New("derived key")
 	h.String(c.RecordKey)

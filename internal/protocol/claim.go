@@ -77,6 +77,10 @@ func (d *Delivery) tryClaim(ctx context.Context) (r Result, taken move, claimed 
 			}
 			return d.giveUp(ctx, &f, f.cause, end), m, false
 		}
+		if won && m.kind == moveTakeOver {
+			d.mine = held // a stale owner may have written a step since we looked
+			return Result{}, m, true
+		}
 		won = won || m.refused(held) // and the reply was lost
 		if won && m.kind == moveRefuse {
 			d.Report.Settlement = Unknown
@@ -187,6 +191,7 @@ func (d *Delivery) undo(ctx context.Context, m move, end time.Time) {
 func (d *Delivery) takeBack(ctx context.Context, m move) error {
 	ours := unleased(m.next)
 	if m.kind == moveClaim {
+		ours.StepWrites = 0 // nothing ran under it
 		_, err := d.Store.Delete(ctx, ours)
 		return err
 	}

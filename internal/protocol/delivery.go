@@ -30,6 +30,10 @@ type Settings struct {
 	Repeatable bool
 	// Resolves says that there is a resolver: it is asked about executions that crashed and about UNKNOWN records.
 	Resolves bool
+	// MaxResult bounds what is recorded of a step, in bytes; 0 means no bound.
+	MaxResult int
+	// StepTypes are the types of results of steps that were seen.
+	StepTypes StepTypes
 }
 
 // Timing holds the durations of one delivery; all are set.
@@ -47,7 +51,8 @@ type Timing struct {
 }
 
 // Delivery is one delivery on its way. Its zero value with the first three fields set is ready for [Delivery.Run], which is
-// called once. It belongs to one goroutine; only the heartbeat runs beside it, and is joined before anything is settled.
+// called once. It belongs to one goroutine; only the heartbeat and the steps of the
+// handler run beside it. The heartbeat is joined before anything is settled; steps are refused then.
 type Delivery struct {
 	*Settings
 	// RecordKey and Fingerprint are computed before any I/O. An empty fingerprint stands for none.
@@ -60,8 +65,8 @@ type Delivery struct {
 	// started and deadline (zero for none) are the delivery's by the clock of contexts, lease is the end of the lease
 	// that a claim takes by the clock of records.
 	started, deadline, lease time.Time
-	// held is until when our lease protects the claim, by the clock of contexts.
-	held time.Time
+	// protected is until when our lease protects the claim. Steps look at it while it is renewed.
+	protected protected
 	// mine is the record as this claim wrote it last, once it is claimed.
 	mine store.Record
 	// beside is the renewal that runs beside the handler.
@@ -76,4 +81,7 @@ type Delivery struct {
 	seenDerived []string
 	// handed are the names of the derived keys that the execution handed out.
 	handed execution.Names
+	// steps are those of the execution, ended is what was known of them when its handler had returned.
+	steps steps
+	ended stepsKnown
 }

@@ -12,13 +12,19 @@ func (d *Delivery) handle(ctx context.Context, w Work) Result {
 	d.handed.Add(d.seenDerived...)
 	under := execution.Claim{
 		Operation: d.Operation, RecordKey: d.RecordKey, Fingerprint: d.mine.Fingerprint, Attempt: d.mine.Attempt,
-		Recovered: d.recovered(), Handed: &d.handed,
+		Recovered: d.recovered(), CreatedAt: d.mine.CreatedAt, Handed: &d.handed, Steps: d,
 	}
+	d.steps.take(d.mine.Steps)
+	asks := d.Resolves && under.Recovered && (d.open || !d.mine.Resumable())
+	d.mine.Steps = nil
 	hctx, end := d.handlerContext(execution.With(ctx, under))
 	started := time.Now()
 	stop := func() {
 		end()
 		d.Report.Handle = time.Since(started)
+		d.ended = d.steps.close()
+		d.Report.Steps = d.ended.reports
+		d.note(d.ended.storeErr)
 	}
 
 	returned, done := false, false
@@ -29,25 +35,32 @@ func (d *Delivery) handle(ctx context.Context, w Work) Result {
 			return
 		}
 		stop()
-		d.settle(hctx, d.crashed(returned))
+		d.settle(hctx, d.withSteps(d.crashed(returned), nil))
 	}()
 
-	finding, e := Untouched, ending{}
-	if d.Resolves && under.Recovered { // an execution that may have had its effect
+	finding, e, failed := execution.Untouched, ending{}, error(nil)
+	if asks { // an execution that may have had its effect
 		finding, e = d.resolve(hctx, w, under)
 	}
-	if finding == Untouched {
+	if finding == execution.Untouched {
 		d.open = false
-		e = d.endingOf(hctx, w.Execute(hctx, &returned))
+		ended := w.Execute(hctx, &returned)
+		e, failed = d.endingOf(hctx, ended), ended.Err
 	}
 	done = true
 	stop()
+	if finding == execution.Untouched {
+		e = d.withSteps(e, failed)
+	}
 
+	if e.fate == fateComplete {
+		d.Report.Orphans = d.ended.orphans
+	}
 	r := d.settle(hctx, e)
 	switch {
-	case r.Outcome != Executed || finding == Untouched:
+	case r.Outcome != Executed || finding == execution.Untouched:
 		return r
-	case finding == HasExecuted:
+	case finding == execution.HasExecuted:
 		r.Outcome = Resolved
 		return r
 	default:
@@ -57,14 +70,14 @@ func (d *Delivery) handle(ctx context.Context, w Work) Result {
 }
 
 // resolve asks the resolver what became of the execution before.
-func (d *Delivery) resolve(ctx context.Context, w Work, under execution.Claim) (Finding, ending) {
+func (d *Delivery) resolve(ctx context.Context, w Work, under execution.Claim) (execution.Finding, ending) {
 	r := w.Resolve(ctx, under)
 	switch {
-	case r.Finding == HasExecuted:
-		return HasExecuted, completion(Ended{Result: r.Result, ResultErr: r.ResultErr})
-	case r.Finding == Untouched && ctx.Err() == nil:
-		return Untouched, ending{}
+	case r.Finding == execution.HasExecuted:
+		return execution.HasExecuted, completion(Ended{Result: r.Result, ResultErr: r.ResultErr})
+	case r.Finding == execution.Untouched && ctx.Err() == nil:
+		return execution.Untouched, ending{}
 	default: // also where it is too late to execute: someone else may own the record
-		return StillUnknown, ending{fate: fateUnknown, reason: d.seenReason}
+		return execution.StillUnknown, ending{fate: fateUnknown, reason: d.seenReason}
 	}
 }

@@ -72,6 +72,10 @@ func (d *Delivery) judgeInProgress(held store.Record, now time.Time) judgement {
 		return judgement{result: inProgress(held, now)}
 	case held.Reason == store.ReasonReleased || !d.RefuseCrashed || d.Resolves: // a release is no crash
 		return d.takeOver(held)
+	case held.Resumable(): // all that it did is recorded, if nothing is written meanwhile
+		j := d.takeOver(held)
+		j.move.seen.StepWrites = held.StepWrites
+		return j
 	default:
 		return judgement{verdict: verdictMove, move: move{kind: moveRefuse, seen: held, next: d.unknown(held, store.ReasonCrashed, now)}}
 	}
@@ -86,7 +90,9 @@ func (d *Delivery) takeOver(held store.Record) judgement {
 	if held.Status == store.StatusInProgress && held.Reason != store.ReasonReleased {
 		d.seenReason = store.ReasonCrashed
 	}
-	return judgement{verdict: verdictMove, move: move{kind: moveTakeOver, seen: held, next: d.claimed(held)}}
+	next := d.claimed(held)
+	held.StepWrites = store.AnyStepWrites
+	return judgement{verdict: verdictMove, move: move{kind: moveTakeOver, seen: held, next: next}}
 }
 
 // sameRequest compares fingerprints. A handler without fingerprints takes any record of the key.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
@@ -14,10 +15,41 @@ import (
 func (d *Delivery) begin(ctx context.Context) {
 	d.owner, d.started, d.deadline = rand.Text(), time.Now(), nearDeadline(ctx)
 	d.lease = d.leaseUntil(d.deadline)
-	d.held = d.started.Add(d.Timing.Lease)
+	held := d.started.Add(d.Timing.Lease)
 	if !d.deadline.IsZero() {
-		d.held = d.deadline.Add(d.Timing.Margin)
+		held = d.deadline.Add(d.Timing.Margin)
 	}
+	d.protected.until(held, d.lease)
+}
+
+// protected is until when a lease protects a claim: held by the clock of contexts, lease by the clock of records.
+type protected struct {
+	mu          sync.Mutex
+	held, lease time.Time
+}
+
+func (p *protected) until(held, lease time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held, p.lease = held, lease
+}
+
+func (p *protected) both() (held, lease time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.held, p.lease
+}
+
+// protection is the end of our lease, by the clock of records.
+func (d *Delivery) protection() time.Time {
+	_, lease := d.protected.both()
+	return lease
+}
+
+// leaseOver reports whether the lease has ended by one of the two clocks: then somebody else may have the record.
+func (d *Delivery) leaseOver() bool {
+	held, lease := d.protected.both()
+	return !time.Now().Before(held) || store.Reached(lease, d.Now())
 }
 
 // farDeadline is when a deadline does not tell any more how long an execution takes, four times the longest that Lambda
@@ -120,7 +152,6 @@ func (d *Delivery) renewUntil(ctx context.Context, next, limit, last time.Time) 
 		if err != nil {
 			return err
 		}
-		d.held = begun.Add(d.Timing.Lease)
 		next, limit = begun.Add(d.Timing.Lease/3), begun.Add(d.Timing.Lease-d.Timing.Margin)
 	}
 	return nil
@@ -130,11 +161,14 @@ func (d *Delivery) renewUntil(ctx context.Context, next, limit, last time.Time) 
 // itself: credentials that have expired are renewed beside us.
 func (d *Delivery) renew(ctx context.Context) error {
 	for failures := 1; ; failures++ {
-		held, swapped, err := d.tryRenew(ctx)
+		begun, next := time.Now(), d.renewed(d.Timing.Lease)
+		held, swapped, err := d.tryRenew(ctx, next)
 		switch {
 		case swapped:
+			d.protected.until(begun.Add(d.Timing.Lease), next.Lease)
 			return nil
 		case err == nil && held.Owner == d.owner && held.Status == store.StatusInProgress:
+			d.protected.until(begun.Add(d.Timing.Lease), held.Lease)
 			return nil // a later lease of ours is there: this renewal was overtaken
 		case err == nil:
 			return execution.ErrLeaseLost
@@ -144,8 +178,8 @@ func (d *Delivery) renew(ctx context.Context) error {
 	}
 }
 
-func (d *Delivery) tryRenew(ctx context.Context) (store.Record, bool, error) {
+func (d *Delivery) tryRenew(ctx context.Context, next store.Record) (store.Record, bool, error) {
 	ctx, cancel := halfOf(ctx)
 	defer cancel()
-	return d.Store.Swap(ctx, unleased(d.mine), d.renewed(d.Timing.Lease))
+	return d.Store.Swap(ctx, unleased(d.mine), next)
 }

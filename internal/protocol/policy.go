@@ -23,6 +23,7 @@ const (
 	fateRelease fate = iota
 	fateComplete
 	fateUnknown
+	fateLeave // as a crash does
 )
 
 // endingOf decides how an execution leaves its record: the mark first, then the policies.
@@ -86,6 +87,35 @@ func (s *Settings) crashed(returned bool) ending {
 		return ending{fate: fateUnknown, reason: store.ReasonPanic}
 	default:
 		return ending{fate: fateRelease}
+	}
+}
+
+// withSteps is the ending of an execution that had steps, with the error that its handler returned.
+//
+// An execution that lost its lease writes nothing: that is a crash. One whose effect is not recorded is never released: the next
+// delivery would repeat it. And where a crash is refused, an execution whose steps tell all that it did is released all the same.
+func (d *Delivery) withSteps(e ending, err error) ending {
+	s := &d.ended
+	if errors.Is(err, execution.ErrLeaseLost) && e.fate == fateUnknown && e.reason == store.ReasonError {
+		return ending{fate: fateLeave}
+	}
+	crashed := e.fate == fateUnknown && (e.reason == store.ReasonInterrupted || e.reason == store.ReasonPanic)
+	if crashed && s.resumable() {
+		e = ending{fate: fateRelease}
+	}
+	switch {
+	case e.fate != fateRelease:
+		return e
+	case errors.Is(err, execution.ErrLeaseLost), s.any() && (s.leaseLost || d.leaseOver()):
+		return ending{fate: fateLeave}
+	case s.lost && d.Repeatable && !s.never:
+		return ending{fate: fateLeave}
+	case s.lost:
+		return ending{fate: fateUnknown, reason: store.ReasonResultLost}
+	case s.uncertain:
+		return ending{fate: fateUnknown, reason: store.ReasonUncertain}
+	default:
+		return e
 	}
 }
 

@@ -24,6 +24,7 @@ func (d *Delivery) claimed(r store.Record) store.Record {
 	r.Layout = d.Layout
 	r.Expiry = d.expiryInProgress(r.Lease)
 	r.Attempt++
+	r.Steps = nil // those of the record stay
 	return unattended(r)
 }
 
@@ -64,14 +65,42 @@ func unattended(r store.Record) store.Record {
 // ended and it has a token of nobody, so that nothing which its owner or we have sent, and which is still on its way, can match.
 func (d *Delivery) takenBack(seen store.Record) store.Record {
 	seen.Owner, seen.Lease = rand.Text(), d.Now().Truncate(time.Millisecond)
+	seen.Steps = nil // those of the record stay
 	return seen
 }
 
 // unleased is a record of our own as Swap and Delete are to compare it: by its token, not by its lease, which a renewal
 // whose reply was lost may have moved; and with an expiry that is always written anew.
 func unleased(mine store.Record) store.Record {
-	mine.Lease, mine.Expiry = time.Time{}, time.Time{}
+	mine.Lease, mine.Expiry, mine.StepWrites = time.Time{}, time.Time{}, store.AnyStepWrites
 	return mine
+}
+
+// stepped is our record, as it was seen, with a step. Its expiry is raised, so that who resumes finds what is recorded.
+func (d *Delivery) stepped(seen store.Record, name string, step store.Step) store.Record {
+	r := seen
+	r.Steps = map[string]store.Step{name: step}
+	if r.Status == store.StatusUnknown {
+		r.Expiry = expiryAt(d.Now().Add(d.Timing.UnknownRetention), time.Time{})
+	} else {
+		r.Expiry = d.expiryInProgress(d.protection())
+	}
+	return r
+}
+
+// releasedAttention is after what time a record that was released with steps is overdue. Retries usually come sooner.
+const releasedAttention = time.Hour
+
+// released is our record as nobody's, with the steps that it has, for the next delivery to resume. Its token is one of nobody, so
+// that nothing which is still on its way from us can match.
+func (d *Delivery) released() store.Record {
+	now := d.Now().Truncate(time.Millisecond)
+	r := d.mine
+	r.Owner, r.Reason, r.Lease = rand.Text(), store.ReasonReleased, now
+	r.Steps = d.ended.removed()
+	r.Expiry = d.expiryInProgress(now)
+	r.Attention, r.AttentionAt, r.Derived = store.AttentionOf(r.Key), now.Add(releasedAttention), d.handed.Sorted()
+	return r
 }
 
 // expiryInProgress keeps a crashed record for its settlement where the policy wants one.

@@ -55,7 +55,7 @@ const (
 	NotSettled Settlement = iota
 	// Completed: the result is stored.
 	Completed
-	// Released: the record is gone, and the next delivery executes.
+	// Released: the record is gone, or holds nothing but steps, and the next delivery executes.
 	Released
 	// Unknown: this delivery has made the record UNKNOWN.
 	Unknown
@@ -78,6 +78,10 @@ type Report struct {
 	Recovered bool
 	// StoreErr is the last failure of the store that did not decide the result, or [execution.ErrLeaseLost].
 	StoreErr error
+	// Steps are those that the execution asked for, in the order in which they ended. Orphans are the names of those that the record
+	// had and that an execution which was completed did not ask for.
+	Steps   []StepReport
+	Orphans []string
 	// Claim, Wait, Handle and Settle are the durations of the phases; 0 for one that did not happen.
 	Claim, Wait, Handle, Settle time.Duration
 }

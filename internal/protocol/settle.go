@@ -21,7 +21,13 @@ func (d *Delivery) settle(ctx context.Context, e ending) Result {
 	started := time.Now()
 	defer func() { d.Report.Settle = time.Since(started) }()
 
-	ctx = withinDetached(ctx, d.settleEnd(ctx, started, transferTime(len(e.result))))
+	if e.fate == fateLeave {
+		d.leave()
+		return Result{Outcome: Executed}
+	}
+	end, err := d.settleEnd(ctx, started, transferTime(len(e.result)))
+	d.note(err)
+	ctx = withinDetached(ctx, end)
 	switch e.fate {
 	case fateComplete:
 		return d.complete(ctx, e)
@@ -33,45 +39,67 @@ func (d *Delivery) settle(ctx context.Context, e ending) Result {
 	}
 }
 
+// leave writes nothing. Where the lease was lost, the record is somebody else's or will be; where the result of a step was lost that
+// may be repeated, the end of the lease heals it.
+func (d *Delivery) leave() {
+	d.Report.Settlement = Failed
+	if !d.ended.lost {
+		d.Report.Settlement = Elsewhere
+		d.note(execution.ErrLeaseLost)
+	}
+}
+
 // settleEnd bounds a settlement: by the budget that an outage may take, with the time that the result takes on its way; by the
 // invocation's deadline, when Lambda kills the process; and by the lease, without which someone else may execute. A quarter of the
 // margin is left for clocks that differ.
 //
 // A lease that is too short even for half of the reserve is renewed first. That happens where the result is very large, and where a
 // handler has overrun its deadline in a process that still lives.
-func (d *Delivery) settleEnd(ctx context.Context, now time.Time, transfer time.Duration) time.Time {
+//
+// It is safe for concurrent use. The error is that of such a renewal.
+func (d *Delivery) settleEnd(ctx context.Context, now time.Time, transfer time.Duration) (time.Time, error) {
 	budget := d.Timing.ClaimBudget + transfer
 	least := min(d.Timing.Reserve, d.Timing.ClaimBudget)/2 + transfer
 	end := now.Add(budget)
 	if end.Before(d.deadline) {
-		return end
+		return end, nil
 	}
 	if d.deadline.Sub(now) >= d.Timing.Reserve/10 {
-		return answerable(d.deadline, now)
+		return answerable(d.deadline, now), nil
 	}
-	protected := d.held.Add(-d.Timing.Margin / 4)
+	held, _ := d.protected.both()
+	protected := held.Add(-d.Timing.Margin / 4)
 	if !end.After(protected) {
-		return end
+		return end, nil
 	}
 	if protected.Sub(now) < least {
 		return d.extend(ctx, now, budget)
 	}
-	return protected
+	return protected, nil
 }
 
 // extend renews the lease for a settlement, and returns the end of that. If the lease cannot be renewed, what is left of it has
 // to do.
-func (d *Delivery) extend(ctx context.Context, now time.Time, budget time.Duration) time.Time {
-	swapped := false
-	err := retry(withinDetached(ctx, now.Add(d.Timing.ClaimBudget)), func(ctx context.Context) (err error) {
-		_, swapped, err = d.Store.Swap(ctx, unleased(d.mine), d.renewed(budget+d.Timing.Margin))
-		return err
+func (d *Delivery) extend(ctx context.Context, now time.Time, budget time.Duration) (time.Time, error) {
+	extended := false
+	err := retry(withinDetached(ctx, now.Add(d.Timing.ClaimBudget)), func(ctx context.Context) error {
+		begun, next := time.Now(), d.renewed(budget+d.Timing.Margin)
+		held, swapped, err := d.Store.Swap(ctx, unleased(d.mine), next)
+		switch {
+		case err != nil:
+			return err
+		case swapped:
+			d.protected.until(begun.Add(budget+d.Timing.Margin), next.Lease)
+			extended = true
+		case held.Owner == d.owner && held.Status == store.StatusInProgress: // a later lease of ours is there
+			extended = true
+		}
+		return nil
 	})
-	d.note(err)
-	if !swapped {
-		return time.Now().Add(min(d.Timing.Reserve, d.Timing.ClaimBudget))
+	if !extended {
+		return time.Now().Add(min(d.Timing.Reserve, d.Timing.ClaimBudget)), err
 	}
-	return time.Now().Add(budget)
+	return time.Now().Add(budget), err
 }
 
 // complete stores the result. If it cannot, a last small write says that the effect happened and its result is
@@ -122,6 +150,7 @@ func (d *Delivery) becomeUnknown(ctx context.Context, reason string) Result {
 // conclude replaces our claim by next, the record it ends in. It returns an error if the store did not let it.
 func (d *Delivery) conclude(ctx context.Context, next store.Record) (Result, error) {
 	seen, absent := unleased(d.mine), false
+	seen.Steps = d.ended.held
 	for failures, moves := 0, 0; moves < maxMoves; {
 		now := d.Now()
 		held, written, err := d.write(ctx, absent, seen, next, now)
@@ -148,6 +177,7 @@ func (d *Delivery) conclude(ctx context.Context, next store.Record) (Result, err
 				return d.settled(next), nil
 			}
 			seen = unleased(held) // someone found our lease lapsed; we still bring the result
+			seen.Steps = d.ended.all(held)
 		case next.Status == store.StatusCompleted && d.lapsedElsewhere(held, now):
 			seen = held // they crashed too: complete in their place
 		default:
@@ -213,11 +243,16 @@ func (d *Delivery) elsewhere(ctx context.Context, held store.Record, ours store.
 	}
 }
 
-// release deletes the record, so that the next delivery executes. Its failure goes to the observer; the lease bounds
-// what it costs.
+// release ends the claim without a result, so that the next delivery executes. Its failure goes to the observer; the lease bounds
+// what it costs. What steps have recorded stays.
 func (d *Delivery) release(ctx context.Context) {
+	if d.ended.any() {
+		d.releaseKept(ctx)
+		return
+	}
 	ours := unleased(d.mine)
-	unknown := ours // someone found our lease lapsed; they did not execute
+	ours.StepWrites = 0 // what some step has recorded is never deleted
+	unknown := ours     // someone found our lease lapsed; they did not execute
 	unknown.Status = store.StatusUnknown
 	tries, deleted := 0, false
 	err := retry(ctx, func(ctx context.Context) (err error) {
@@ -231,11 +266,39 @@ func (d *Delivery) release(ctx context.Context) {
 		}
 		return err
 	})
+	d.wasReleased(deleted || tries > 1, err)
+}
+
+// releaseKept leaves the record to the next delivery with its steps.
+func (d *Delivery) releaseKept(ctx context.Context) {
+	seen, next := unleased(d.mine), d.released()
+	tries, kept := 0, false
+	err := retry(ctx, func(ctx context.Context) error {
+		tries++
+		for range maxMoves {
+			held, swapped, err := d.Store.Swap(ctx, seen, next)
+			if err != nil {
+				return err
+			}
+			kept = swapped || held.Owner == next.Owner // or its reply was lost
+			if kept || held.Owner != d.owner || held.Status == store.StatusCompleted {
+				return nil
+			}
+			seen = unleased(held) // someone found our lease lapsed; they did not execute
+		}
+		return errRestless
+	})
+	d.wasReleased(kept || tries > 1, err)
+}
+
+// wasReleased reports what became of a release. It may have been done by a try whose reply was lost, and the record be somebody else's
+// by now.
+func (d *Delivery) wasReleased(done bool, err error) {
 	switch {
 	case err != nil:
 		d.Report.Settlement = Failed
 		d.note(err)
-	case !deleted && tries == 1: // not even a lost reply of ours can have deleted it
+	case !done: // not even a lost reply of ours can have done it
 		d.Report.Settlement, d.Report.StoreErr = Elsewhere, execution.ErrLeaseLost
 	default:
 		d.Report.Settlement = Released

@@ -32,21 +32,8 @@ type Ended struct {
 
 // Resolution is what a resolver found out.
 type Resolution struct {
-	Finding Finding
+	Finding execution.Finding
 	// Result and ResultErr are those of [Ended], of an execution that had its effect.
 	Result    []byte
 	ResultErr error
 }
-
-// Finding is what a resolver says of an earlier execution.
-type Finding int
-
-// The findings.
-const (
-	// StillUnknown: the downstream cannot tell yet.
-	StillUnknown Finding = iota
-	// HasExecuted: the execution had its effect.
-	HasExecuted
-	// Untouched: the execution had no effect and will have none.
-	Untouched
-)

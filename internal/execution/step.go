@@ -1,0 +1,79 @@
+package execution
+
+import (
+	"context"
+	"reflect"
+)
+
+// Steps is the hook of a step: what the execution that a context belongs to does with it.
+type Steps interface {
+	// Step takes a step through the record of the execution. It returns nil if the effect has its outcome: what it returned
+	// itself, or what was recorded of it, see [Effect.Accept].
+	Step(ctx context.Context, name string, e Effect) *Fault
+}
+
+// Effect is the function of a step with what belongs to it. It remembers what came of it.
+type Effect interface {
+	// Result is the type of what the effect returns.
+	Result() reflect.Type
+	// Unfit says why values of the type of the result cannot be recorded, empty if they can.
+	Unfit() string
+	// Run calls the function.
+	Run(ctx context.Context) Ran
+	// AtMostOnce reports whether nobody may begin the effect again once somebody may have begun it, and CanResolve whether there
+	// is somebody to ask then.
+	AtMostOnce() bool
+	CanResolve() bool
+	// Resolve asks what became of an effect that has begun and that nobody recorded.
+	Resolve(ctx context.Context, c Claim) (found Finding, text []byte, err error)
+	// Accept takes what is recorded of the effect, in the place of what it returned. It returns an error if that does not decode.
+	Accept(text []byte, failure bool) error
+}
+
+// Ran is what a function returned.
+type Ran struct {
+	// Err is its error, with marks.
+	Err error
+	// Text is what is to be recorded: the result, or the failure that Err marks as terminal. TextErr is why there is none.
+	Text    []byte
+	TextErr error
+}
+
+// Fault is why a step has no outcome of its own.
+type Fault struct {
+	Kind FaultKind
+	// Reason says in words what is wrong, without anything of the request.
+	Reason string
+	// Err is the cause, if there is one.
+	Err error
+}
+
+// FaultKind tells faults of steps apart.
+type FaultKind int
+
+// The kinds of faults.
+const (
+	// StepRefused: the function did not run.
+	StepRefused FaultKind = iota
+	// StepLost: the function ran, and what it returned could not be recorded.
+	StepLost
+	// StepLeaseLost: the record is somebody else's, or nothing protects it any more. Nothing was recorded.
+	StepLeaseLost
+	// StepUnreadable: what is recorded cannot be read.
+	StepUnreadable
+	// StepUnknown: an earlier execution may have begun the effect, and nobody knows what became of it.
+	StepUnknown
+)
+
+// Finding is what a resolver says of an earlier execution, or of an effect.
+type Finding int
+
+// The findings.
+const (
+	// StillUnknown: the downstream cannot tell yet.
+	StillUnknown Finding = iota
+	// HasExecuted: the execution had its effect.
+	HasExecuted
+	// Untouched: the execution had no effect and will have none.
+	Untouched
+)

@@ -1,0 +1,299 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// Step takes one step of the handler through the record: what is recorded is its result, and what is not runs and is recorded.
+// It implements [execution.Steps], and is safe for concurrent use.
+func (d *Delivery) Step(ctx context.Context, name string, e execution.Effect) *execution.Fault {
+	under, _ := execution.From(ctx)
+	switch {
+	case !validStep(name):
+		return stepRefused("its name is not 1 to 64 characters of [A-Za-z0-9._/-]")
+	case under.Step != "":
+		return stepRefused("it begins inside of another step, which would run both again")
+	}
+	if unfit := d.StepTypes.unfit(e); unfit != "" {
+		return stepRefused(unfit)
+	}
+	held, refused := d.steps.begin(name)
+	if refused != nil {
+		return refused
+	}
+	under.Step = name
+	s := step{d: d, name: name, effect: e, held: held, under: under, report: StepReport{Name: name}}
+	defer func() { d.steps.end(s.report) }() // also where the function panics
+	fault := s.do(ctx)
+	if fault != nil {
+		s.report.Err = faultErr(fault)
+	}
+	return fault
+}
+
+// faultErr is what an observer gets to know of a fault.
+func faultErr(f *execution.Fault) error {
+	if f.Err != nil {
+		return f.Err
+	}
+	return errors.New(f.Reason) //nolint:err113 // for a reader
+}
+
+// step is one step on its way. One goroutine uses it.
+type step struct {
+	d      *Delivery
+	name   string
+	effect execution.Effect
+	// held is what the record keeps of it when it begins; without a kind for nothing.
+	held   store.Step
+	under  execution.Claim
+	report StepReport
+}
+
+func (s *step) do(ctx context.Context) *execution.Fault {
+	switch s.held.Kind {
+	case store.StepValue, store.StepFailure:
+		return s.resume(ctx)
+	case store.StepStarted:
+		return s.settleOpen(ctx)
+	case "":
+		return s.run(ctx, s.effect.AtMostOnce() || s.d.RefuseCrashed)
+	default:
+		return unreadableStep("this version does not know its kind", nil)
+	}
+}
+
+// resume takes what an earlier execution recorded. It never runs the function, also where that cannot be read.
+func (s *step) resume(ctx context.Context) *execution.Fault {
+	text := s.held.Result
+	if s.held.Parts != "" { // the store verifies them
+		read, err := s.d.readResult(ctx, store.Record{Key: s.d.RecordKey}.OfStep(s.held))
+		switch {
+		case unreadable(err):
+			return unreadableStep("its recorded result cannot be read", err)
+		case err != nil:
+			return &execution.Fault{Kind: execution.StepRefused, Reason: "its recorded result could not be read", Err: err}
+		}
+		text = read
+	} else if !s.held.Sealed() {
+		return unreadableStep("its recorded result is not the one that was written", nil)
+	}
+	s.report.Resumed = true
+	return s.accept(text, s.held.Kind)
+}
+
+// accept makes what is recorded the outcome of the effect: also the first time, so that a handler sees the same in each execution.
+func (s *step) accept(text []byte, kind store.StepKind) *execution.Fault {
+	s.report.Bytes = len(text)
+	if err := s.effect.Accept(text, kind == store.StepFailure); err != nil {
+		return unreadableStep("its recorded result does not decode into what the step returns", nil)
+	}
+	return nil
+}
+
+// settleOpen asks the resolver about an effect that an earlier execution may have begun.
+func (s *step) settleOpen(ctx context.Context) *execution.Fault {
+	if fault := s.live(ctx); fault != nil {
+		return fault
+	}
+	if !s.effect.CanResolve() {
+		return s.unknown(nil)
+	}
+	found, text, err := s.effect.Resolve(ctx, s.under)
+	switch {
+	case err == nil && found == execution.HasExecuted:
+		s.report.Resolved = true
+		return s.record(ctx, text, store.StepValue)
+	case err == nil && found == execution.Untouched:
+		return s.run(ctx, false) // its start mark stands already
+	default:
+		return s.unknown(err)
+	}
+}
+
+// unknown keeps the record from being released: nobody knows what became of the effect.
+func (s *step) unknown(err error) *execution.Fault {
+	s.d.steps.note(func(k *stepsKnown) { k.uncertain = true })
+	return &execution.Fault{Kind: execution.StepUnknown, Err: err}
+}
+
+// live says why the effect may not begin now: the handler's context has ended, or nothing protects the claim any more.
+func (s *step) live(ctx context.Context) *execution.Fault {
+	if s.d.leaseOver() {
+		s.d.steps.note(func(k *stepsKnown) { k.leaseLost = true })
+		return &execution.Fault{Kind: execution.StepLeaseLost, Err: execution.ErrLeaseLost}
+	}
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, execution.ErrLeaseLost):
+		return &execution.Fault{Kind: execution.StepLeaseLost, Err: cause}
+	case cause != nil:
+		return &execution.Fault{Kind: execution.StepRefused, Reason: "its context has ended", Err: cause}
+	default:
+		return nil
+	}
+}
+
+// run runs the function, after a start mark if that is asked for, and records what came of it.
+func (s *step) run(ctx context.Context, mark bool) *execution.Fault {
+	if fault := s.live(ctx); fault != nil {
+		return fault
+	}
+	if mark {
+		if fault := s.mark(ctx); fault != nil {
+			return fault
+		}
+		if fault := s.live(ctx); fault != nil { // the mark may have taken long
+			s.idle()
+			return fault
+		}
+	}
+	ran := s.call(ctx)
+	s.report.Err = ran.Err
+	switch execution.MarkOf(ran.Err) {
+	case execution.NotExecuted:
+		s.idle()
+		return nil
+	case execution.Uncertain:
+		s.d.steps.note(func(k *stepsKnown) { k.uncertain = true })
+		return nil
+	case execution.Terminal:
+		return s.recordRan(ctx, ran, store.StepFailure)
+	case execution.Unmarked:
+	}
+	if ran.Err != nil {
+		return nil
+	}
+	return s.recordRan(ctx, ran, store.StepValue)
+}
+
+// call calls the function in a context that belongs to the step.
+func (s *step) call(ctx context.Context) execution.Ran {
+	started := time.Now()
+	defer func() { s.report.Took = time.Since(started) }()
+	return s.effect.Run(execution.With(ctx, s.under))
+}
+
+// idle notes that a start mark of this step stands for nothing.
+func (s *step) idle() {
+	s.d.steps.note(func(k *stepsKnown) {
+		if k.held[s.name].Kind != store.StepStarted {
+			return
+		}
+		if k.idle == nil {
+			k.idle = make(map[string]bool)
+		}
+		k.idle[s.name] = true
+	})
+}
+
+// mark writes the start mark. Without it the function does not run.
+func (s *step) mark(ctx context.Context) *execution.Fault {
+	switch err := s.write(ctx, nil, store.StepStarted); {
+	case err == nil:
+		return nil
+	case errors.Is(err, execution.ErrLeaseLost):
+		return &execution.Fault{Kind: execution.StepLeaseLost, Err: err}
+	default:
+		s.d.steps.failed(err)
+		s.idle()
+		return &execution.Fault{Kind: execution.StepRefused, Reason: "its start mark could not be written", Err: err}
+	}
+}
+
+// recordRan records what the function returned.
+func (s *step) recordRan(ctx context.Context, ran execution.Ran, kind store.StepKind) *execution.Fault {
+	if ran.TextErr != nil {
+		return s.lost(true, "its result has no JSON form", ran.TextErr)
+	}
+	if most := s.d.MaxResult; most > 0 && len(ran.Text) > most {
+		return s.lost(true, "its result is larger than WithMaxResult allows", nil)
+	}
+	return s.record(ctx, ran.Text, kind)
+}
+
+// record records a text, and makes it the outcome of the effect.
+func (s *step) record(ctx context.Context, text []byte, kind store.StepKind) *execution.Fault {
+	s.report.Bytes = len(text)
+	switch err := s.write(ctx, text, kind); {
+	case err == nil:
+		s.report.Recorded = true
+		return s.accept(text, kind)
+	case errors.Is(err, execution.ErrLeaseLost):
+		return &execution.Fault{Kind: execution.StepLeaseLost, Err: err}
+	default:
+		s.d.steps.failed(err)
+		return s.lost(neverFits(err), "its result could not be recorded", err)
+	}
+}
+
+// lost notes that an effect happened whose result is not recorded: the record must not be released.
+func (s *step) lost(never bool, reason string, err error) *execution.Fault {
+	s.d.steps.note(func(k *stepsKnown) {
+		k.lost = true
+		k.never = k.never || never
+	})
+	return &execution.Fault{Kind: execution.StepLost, Reason: reason, Err: err}
+}
+
+func unreadableStep(reason string, err error) *execution.Fault {
+	return &execution.Fault{Kind: execution.StepUnreadable, Reason: reason, Err: err}
+}
+
+// write writes the step into the record, if that is still ours. It outlives the context: the effect has happened. A record that
+// somebody has found lapsed and made UNKNOWN still takes a result, and no start mark.
+func (s *step) write(ctx context.Context, text []byte, kind store.StepKind) error {
+	started := time.Now()
+	defer func() { s.report.Recording += time.Since(started) }()
+
+	d := s.d
+	transfer := transferTime(len(text))
+	end, err := d.settleEnd(ctx, started, transfer)
+	d.steps.failed(err)
+	if kind == store.StepStarted && ctx.Err() == nil {
+		if deadline, ok := ctx.Deadline(); ok && deadline.Before(end) {
+			end = deadline // nothing has happened yet
+		}
+	}
+	ctx = withinDetached(ctx, end)
+
+	step := store.Step{Kind: kind, Seal: store.Seal(d.owner, text), Result: text}
+	seen := unleased(d.mine)
+	seen.Steps = d.steps.write(s.name, step)
+	for failures, moves := 0, 0; moves < maxMoves; {
+		held, written, err := s.tryWrite(ctx, transfer, seen, step)
+		if err != nil {
+			d.steps.failed(err)
+			failures++
+			if !mayPass(err) || !pause(ctx, failures) {
+				return err
+			}
+			continue
+		}
+		there := held.Steps[s.name]
+		moves++
+		switch {
+		case written, there.Kind == kind && there.Seal == step.Seal: // or the reply was lost, and the write was not
+			return nil
+		case held.Owner == d.owner && held.Status == store.StatusInProgress && there.Kind == "",
+			held.Owner == d.owner && held.Status != store.StatusCompleted && kind != store.StepStarted:
+			others := seen.Steps
+			seen = unleased(held)
+			seen.Steps = others
+		default:
+			d.steps.note(func(k *stepsKnown) { k.leaseLost = true })
+			return execution.ErrLeaseLost
+		}
+	}
+	return errRestless
+}
+
+func (s *step) tryWrite(ctx context.Context, transfer time.Duration, seen store.Record, step store.Step) (store.Record, bool, error) {
+	ctx, cancel := partOf(ctx, transfer)
+	defer cancel()
+	return s.d.Store.Swap(ctx, seen, s.d.stepped(seen, s.name, step))
+}

@@ -1,0 +1,219 @@
+package protocol
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// maxSteps bounds the steps of a record, which is read whole whenever its key comes again.
+const maxSteps = 100
+
+// steps is what one execution knows of its steps. Steps may run at the same time, so everything here is guarded.
+type steps struct {
+	mu sync.Mutex
+	// over is true once the handler has returned. running are the functions that run.
+	over    bool
+	running int
+	// asked are the names that the handler has used.
+	asked map[string]bool
+	known stepsKnown
+}
+
+// stepsKnown is what is known of the steps of an execution: while it runs, or, once it has ended, for the settlement.
+type stepsKnown struct {
+	// held are the steps of the record as far as the execution knows them, also those whose writes were not answered.
+	held map[string]store.Step
+	// found are the names that the record had when the execution began. orphans are those among them that it did not ask for.
+	found, orphans []string
+	// written is true once a write of a step was sent.
+	written bool
+	// idle are the steps whose start mark stands for nothing: their functions did not begin, or said that they did nothing.
+	idle map[string]bool
+	// lost: an effect happened, or may go on, and its result is not recorded. never: it can never be recorded. uncertain: an
+	// effect may have happened. leaseLost: the record is somebody else's.
+	lost, never, uncertain, leaseLost bool
+
+	reports  []StepReport
+	storeErr error
+}
+
+// StepReport is what an observer gets to know of a step.
+type StepReport struct {
+	Name string
+	// Resumed: what an earlier execution recorded is its result. Resolved: a resolver found it. Recorded: this execution recorded
+	// it.
+	Resumed, Resolved, Recorded bool
+	// Took is how long the function ran, Recording how long the writes took.
+	Took, Recording time.Duration
+	// Bytes is the size of the text that was recorded or read.
+	Bytes int
+	// Err is the error that the step ended with.
+	Err error
+}
+
+// begin lets the handler use a name, or says why not.
+func (s *steps) begin(name string) (held store.Step, refused *execution.Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, has := s.known.held[name]
+	switch {
+	case s.over:
+		return held, stepRefused("the handler has returned")
+	case s.asked[name]:
+		return held, stepRefused("its name was used before in this execution; each step has a name of its own")
+	case !has && s.count() >= maxSteps:
+		return held, stepRefused("the execution has 100 steps already, which is the most")
+	}
+	if s.asked == nil {
+		s.asked = make(map[string]bool)
+	}
+	s.asked[name] = true
+	s.running++
+	return s.known.held[name], nil
+}
+
+// count is how many names there are, of the record and of this execution.
+func (s *steps) count() int {
+	n := len(s.known.held)
+	for name := range s.asked {
+		if _, held := s.known.held[name]; !held {
+			n++
+		}
+	}
+	return n
+}
+
+// end takes note of a step that has come to its end, whichever.
+func (s *steps) end(r StepReport) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running--
+	s.known.reports = append(s.known.reports, r)
+}
+
+// write notes a write that is about to be sent, and returns the steps that the record may hold beside it.
+func (s *steps) write(name string, step store.Step) (others map[string]store.Step) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := &s.known
+	k.written = true
+	others = maps.Clone(k.held)
+	delete(others, name)
+	if k.held == nil {
+		k.held = make(map[string]store.Step)
+	}
+	k.held[name] = step
+	return others
+}
+
+// note changes what is known.
+func (s *steps) note(change func(k *stepsKnown)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.known)
+}
+
+// failed keeps a failure of the store for the observer.
+func (s *steps) failed(err error) {
+	if err != nil {
+		s.note(func(k *stepsKnown) { k.storeErr = err })
+	}
+}
+
+// take takes over the steps that the record has when the execution begins.
+func (s *steps) take(held map[string]store.Step) {
+	if len(held) > 0 {
+		s.known.held, s.known.found = maps.Clone(held), slices.Sorted(maps.Keys(held))
+	}
+}
+
+// close ends the use of steps, because the handler has returned, and tells what is known. A function that still runs is lost, and
+// changes nothing of that any more.
+func (s *steps) close() stepsKnown {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = true
+	k := s.known
+	k.held, k.idle, k.reports = maps.Clone(k.held), maps.Clone(k.idle), slices.Clone(k.reports)
+	k.lost = k.lost || s.running > 0
+	for _, name := range k.found {
+		if !s.asked[name] {
+			k.orphans = append(k.orphans, name)
+		}
+	}
+	return k
+}
+
+// any reports whether the record has a step, or may have one.
+func (k *stepsKnown) any() bool { return k.written || len(k.held) > 0 }
+
+// resumable reports whether the steps tell all that the execution did, as [store.Record.Resumable] does.
+func (k *stepsKnown) resumable() bool {
+	kept := maps.Clone(k.held)
+	for name := range k.idle {
+		delete(kept, name)
+	}
+	return k.any() && !k.lost && !k.uncertain && (len(kept) == 0 || store.Record{Steps: kept}.Resumable())
+}
+
+// removed are the changes that take idle start marks out of the record.
+func (k *stepsKnown) removed() map[string]store.Step {
+	if len(k.idle) == 0 {
+		return nil
+	}
+	removed := make(map[string]store.Step, len(k.idle))
+	for name := range k.idle {
+		removed[name] = store.Step{}
+	}
+	return removed
+}
+
+// all are the steps that a completion drops: those that are known, and those of the record that is replaced.
+func (k *stepsKnown) all(held store.Record) map[string]store.Step {
+	if len(held.Steps) == 0 {
+		return k.held
+	}
+	all := maps.Clone(held.Steps)
+	maps.Copy(all, k.held)
+	return all
+}
+
+func stepRefused(reason string) *execution.Fault {
+	return &execution.Fault{Kind: execution.StepRefused, Reason: reason}
+}
+
+// StepTypes remembers which types of results can be recorded. Its zero value is ready; it is safe for concurrent use.
+type StepTypes struct{ known sync.Map }
+
+// unfit says why values of the type cannot be recorded, empty if they can.
+func (t *StepTypes) unfit(e execution.Effect) string {
+	of := e.Result()
+	if problem, known := t.known.Load(of); known {
+		return problem.(string) //nolint:forcetypeassert // nothing else is stored
+	}
+	problem := e.Unfit()
+	t.known.Store(reflect.Type(of), problem)
+	return problem
+}
+
+// validStep reports whether a name can be that of a step.
+func validStep(name string) bool {
+	if name == "" || len(name) > 64 {
+		return false
+	}
+	for _, c := range []byte(name) {
+		switch {
+		case 'A' <= c && c <= 'Z', 'a' <= c && c <= 'z', '0' <= c && c <= '9':
+		case c == '.', c == '_', c == '/', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,185 @@
+package idempotent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/go-idempotent/idempotent/internal/execution"
+)
+
+// Step runs f at most once per recorded result: what f returns is written into the record of the execution, and an execution that
+// comes later, after a crash, an error or a timeout, gets it without running f. Steps that were not recorded run again.
+//
+//	charge, err := idempotent.Step(ctx, "charge", func(ctx context.Context) (Charge, error) {
+//		return provider.Charge(ctx, idempotent.DerivedKey(ctx, ""), order)
+//	})
+//
+// A step is for one effect. A process can die between the effect and its recording: the step then runs again, so pass
+// [DerivedKey] to whoever takes a key, or use [AtMostOnce] where nobody does.
+//
+// The name finds the step again, not its position: it has 1 to 64 characters of A-Z, a-z, 0-9, '.', '_', '/', '-', and is used once in
+// an execution. A loop names its items. There are at most 100 steps. Steps may run at the same time; a step inside of another is
+// refused. Join the steps that you start in goroutines before the handler returns: one that still runs then counts as lost.
+//
+// ctx is the handler's, or one made from it. f gets a context in which DerivedKey(ctx, "") is the key of this step. T is kept as
+// JSON, and Step returns what comes out of that also the first time, so that every execution sees the same; a step without a result
+// returns struct{}. What a T must carry is what [Wrap] asks of a result.
+//
+// If f returns an error, Step returns that very error, and what f returned beside it. [Terminal] is recorded, and comes as
+// a [*ReplayedError], also the first time. [NotExecuted] and an error without a mark are not recorded. After [Uncertain] the record
+// becomes UNKNOWN, unless the handler ends with a result to store.
+//
+// Every other error is a [*StepError]: [ErrStepRefused] (f did not run), [ErrStepLost] (f ran and is not recorded; Step returns what
+// f returned), [ErrLeaseLost], [ErrUnreadable], [ErrUnknownOutcome]. Return it from the handler: then the record keeps what was
+// recorded, and nothing that happened is repeated.
+//
+// A step costs one write of the record, one write unit while the record is smaller than 1 KB, and no read. Completing the execution
+// removes the steps. In an execution without protection f just runs.
+func Step[T any](ctx context.Context, name string, f func(ctx context.Context) (T, error), opts ...StepOption[T]) (T, error) {
+	s := &step[T]{f: f}
+	for _, opt := range opts {
+		if opt != nil {
+			opt(s)
+		}
+	}
+	c, protected := execution.From(ctx)
+	switch {
+	case f == nil:
+		return s.out, &StepError{Operation: c.Operation, RecordKey: c.RecordKey, Step: name, Reason: "its function is nil", kind: ErrStepRefused}
+	case protected:
+		if fault := c.Steps.Step(ctx, name, s); fault != nil {
+			return s.out, stepErrorOf(c, name, fault)
+		}
+		return s.out, s.err
+	case execution.IsUnprotected(ctx):
+		return f(ctx)
+	default:
+		return s.out, &StepError{
+			Step: name, kind: ErrStepRefused,
+			Reason: "its context belongs to no delivery: pass on the one that the handler was given, or say so with Unprotected",
+		}
+	}
+}
+
+// StepOption adjusts one [Step], see [AtMostOnce].
+type StepOption[T any] func(*step[T])
+
+// AtMostOnce is for an effect that must not be repeated and takes no key. The step then writes a start mark before it runs f, which is
+// a second write. An execution that finds a start mark without a result does not run f: it asks resolver, in a context with the key
+// of the step, what became of it. [Executed] is recorded in the place of a result, [Untouched] lets f run, and after
+// [StillUnknown], an error, or without a resolver, the step fails with [ErrUnknownOutcome] and the record becomes UNKNOWN. Without a
+// resolver write AtMostOnce[T](nil).
+//
+// Under WithCrashPolicy([Refuse]) every step writes a start mark.
+func AtMostOnce[T any](resolver func(ctx context.Context, x Execution) (Resolution[T], error)) StepOption[T] {
+	return func(s *step[T]) { s.once, s.resolver = true, resolver }
+}
+
+// step is one call of [Step]. It implements [execution.Effect].
+type step[T any] struct {
+	f        func(context.Context) (T, error)
+	resolver func(context.Context, Execution) (Resolution[T], error)
+	once     bool
+	out      T
+	err      error
+}
+
+func (*step[T]) Result() reflect.Type { return reflect.TypeFor[T]() }
+func (*step[T]) Unfit() string        { return resultProblem(reflect.TypeFor[T]()) }
+func (s *step[T]) AtMostOnce() bool   { return s.once }
+func (s *step[T]) CanResolve() bool   { return s.resolver != nil }
+
+func (s *step[T]) Run(ctx context.Context) execution.Ran {
+	s.out, s.err = s.f(ctx)
+	ran := execution.Ran{Err: s.err}
+	switch {
+	case s.err == nil:
+		ran.Text, ran.TextErr = encodeJSON(s.out)
+	case execution.MarkOf(s.err) == execution.Terminal:
+		ran.Text, ran.TextErr = encodeJSON(failureOf(s.err))
+	}
+	return ran
+}
+
+func (s *step[T]) Resolve(ctx context.Context, c execution.Claim) (execution.Finding, []byte, error) {
+	r, err := s.resolver(execution.With(ctx, c), executionOf(c))
+	if err != nil || r.finding != execution.HasExecuted {
+		return r.finding, nil, quiet(err)
+	}
+	text, err := encodeJSON(r.out)
+	return r.finding, text, err
+}
+
+func (s *step[T]) Accept(text []byte, failed bool) error {
+	if failed {
+		var f failure
+		if err := json.Unmarshal(text, &f); err != nil {
+			return err
+		}
+		s.err = &ReplayedError{Type: f.Type, Message: f.Message}
+		return nil
+	}
+	var out T
+	if err := json.Unmarshal(text, &out); err != nil {
+		return err
+	}
+	s.out, s.err = out, nil
+	return nil
+}
+
+// Sentinels of [Step] for [errors.Is], beside [ErrLeaseLost], [ErrUnreadable] and [ErrUnknownOutcome]. The data is in a
+// [*StepError].
+var (
+	// ErrStepRefused is returned when the function of a step did not run: the name is malformed or was used before, the step
+	// is inside of another, its context belongs to no delivery or has ended, the handler has returned, the result has no JSON form, or
+	// what has to be written or read before could not be.
+	ErrStepRefused = errors.New("the step was not begun")
+	// ErrStepLost is returned when the function of a step ran and its result is not recorded, because it has no JSON form, is too
+	// large, or the store could not take it. Step returns what the function returned. The record is not released: it becomes UNKNOWN,
+	// or, with WithEffects([Repeatable]), stays in progress until its lease ends and then executes again. A handler that has a result
+	// to store all the same may return it.
+	ErrStepLost = errors.New("the result of the step is not recorded")
+)
+
+// StepError is why a [Step] has no outcome of its own. It holds nothing of the request and of the results of steps.
+type StepError struct {
+	Operation, RecordKey string
+	// Step is the name of the step as it was given.
+	Step string
+	// Reason says what is wrong, empty if that is all there is to say.
+	Reason string
+	// Err is the cause, if there is one: of the store, of an encoder, of a context, or of a resolver.
+	Err error
+
+	kind error // the sentinel
+}
+
+func (e *StepError) Error() string {
+	text := fmt.Sprintf("idempotent: %s: step %.80q: %v", e.Operation, e.Step, e.kind)
+	if e.Reason != "" {
+		text += ": " + e.Reason
+	}
+	if e.Err != nil && !errors.Is(e.kind, ErrLeaseLost) {
+		text += fmt.Sprintf(": %v", e.Err)
+	}
+	return text
+}
+
+// Is reports whether target is the sentinel of the error, or says that an effect may have happened.
+func (e *StepError) Is(target error) bool {
+	return target == e.kind || target == execution.ErrMayHaveHappened && errors.Is(e.kind, ErrUnknownOutcome)
+}
+
+// Unwrap returns the cause.
+func (e *StepError) Unwrap() error { return e.Err }
+
+func stepErrorOf(c execution.Claim, name string, f *execution.Fault) *StepError {
+	kinds := [...]error{
+		execution.StepRefused: ErrStepRefused, execution.StepLost: ErrStepLost, execution.StepLeaseLost: ErrLeaseLost,
+		execution.StepUnreadable: ErrUnreadable, execution.StepUnknown: ErrUnknownOutcome,
+	}
+	return &StepError{Operation: c.Operation, RecordKey: c.RecordKey, Step: name, Reason: f.Reason, Err: f.Err, kind: kinds[f.Kind]}
+}
