@@ -33,6 +33,17 @@ const (
 	Cancellation Kind = "cancellation"
 )
 
+// KindOf is the kind of effect that a request asks for, empty if there is none.
+func (s *Services) KindOf(req *http.Request) Kind {
+	_, pattern := s.mux.Handler(req)
+	for _, r := range routes {
+		if r.pattern == pattern {
+			return r.kind
+		}
+	}
+	return ""
+}
+
 // Kinds are all, in the order in which an order has them.
 func Kinds() []Kind { return []Kind{Reservation, Charge, Message, Cancellation} }
 

@@ -45,18 +45,18 @@ func Handler(s Services) httpapi.Handler {
 			return failed(ctx, err)
 		}
 
-		charge, err := idempotent.Step(ctx, "charge", func(ctx context.Context) (payments.Charge, error) {
+		paid, err := idempotent.Step(ctx, "charge", func(ctx context.Context) (payment, error) {
 			charge, err := s.Payments.Charge(ctx, idempotent.DerivedKey(ctx, ""), o.Payment)
 			if errors.Is(err, payments.ErrDeclined) {
-				err = idempotent.Terminal(err) // it is recorded, too: no retry may charge what was declined
+				return payment{Declined: true}, nil // an answer, too: what is recorded is not tried again
 			}
-			return charge, err
+			return payment{ChargeID: charge.ID}, err
 		})
-		if errors.As(err, new(*idempotent.ReplayedError)) {
-			return cancelled(ctx, s, reservationID)
-		}
 		if err != nil {
 			return failed(ctx, err)
+		}
+		if paid.Declined {
+			return cancel(ctx, s.Stock, reservationID)
 		}
 
 		_, err = idempotent.Step(ctx, "mail", func(ctx context.Context) (string, error) {
@@ -65,14 +65,20 @@ func Handler(s Services) httpapi.Handler {
 		if err != nil {
 			return failed(ctx, err)
 		}
-		return ordered(orderID, reservationID, charge.ID)
+		return ordered(orderID, reservationID, paid.ChargeID)
 	})
 }
 
-// cancelled undoes the reservation of an order whose payment was declined, and says so. Undoing is an effect like any other.
-func cancelled(ctx context.Context, s Services, reservationID string) (httpapi.Response, error) {
-	_, err := idempotent.Step(ctx, "cancel", func(ctx context.Context) (bool, error) {
-		return true, s.Stock.Cancel(ctx, idempotent.DerivedKey(ctx, ""), reservationID)
+// payment is what the payment provider answered.
+type payment struct {
+	ChargeID string
+	Declined bool
+}
+
+// cancel undoes the reservation of an order whose payment was declined. Undoing is an effect, too.
+func cancel(ctx context.Context, stock Stock, reservationID string) (httpapi.Response, error) {
+	_, err := idempotent.Step(ctx, "cancel", func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, stock.Cancel(ctx, idempotent.DerivedKey(ctx, ""), reservationID)
 	})
 	if err != nil {
 		return failed(ctx, err)
