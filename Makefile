@@ -1,7 +1,8 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
-# STORE=memory (default) or dynamodb, for run and demo.
+# EXAMPLE=apigw-charge (default) or orders, STORE=memory (default) or dynamodb, for run and demo.
+EXAMPLE ?= apigw-charge
 STORE ?= memory
 PORT ?= 3000
 # STRICT=1 turns tests that cannot run into failures.
@@ -40,14 +41,14 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: ## the example on 127.0.0.1:3000 (PORT=, STORE=dynamodb); stop it with Ctrl-C
-	@go build -o $(TOOLS)/local ./examples/apigw-charge/local
-	@STORE=$(STORE) PORT=$(PORT) exec $(TOOLS)/local
+run: ## the example on 127.0.0.1:3000 (EXAMPLE=orders, PORT=, STORE=dynamodb); stop it with Ctrl-C
+	@go build -o $(TOOLS)/local-$(EXAMPLE) ./examples/$(EXAMPLE)/local
+	@STORE=$(STORE) PORT=$(PORT) exec $(TOOLS)/local-$(EXAMPLE)
 
 .PHONY: demo
-demo: ## the whole story without a person: charge, replay, misuse, crash, recovery (STORE=dynamodb)
-	@go build -o $(TOOLS)/demo ./examples/apigw-charge/demo
-	@STORE=$(STORE) exec $(TOOLS)/demo
+demo: ## the whole story without a person: charge, replay, misuse, crash, recovery (EXAMPLE=orders, STORE=dynamodb)
+	@go build -o $(TOOLS)/demo-$(EXAMPLE) ./examples/$(EXAMPLE)/demo
+	@STORE=$(STORE) exec $(TOOLS)/demo-$(EXAMPLE)
 
 .PHONY: cli
 cli: ## the operator's command line, .tools/bin/idempotent; docs/runbook.md says what for
@@ -128,10 +129,11 @@ build: ## the Lambda binary of the example, as SAM builds it (ARCHITECTURE=x86_6
 	@$(MAKE) --no-print-directory build-ChargeFunction ARTIFACTS_DIR=$(CURDIR)
 
 # What sam build calls. It gives the same bytes wherever and whenever it runs with one version of Go.
-.PHONY: build-ChargeFunction build-AttentionFunction
+.PHONY: build-ChargeFunction build-OrdersFunction build-AttentionFunction
 build-ChargeFunction: BUILT = ./examples/apigw-charge
+build-OrdersFunction: BUILT = ./examples/orders
 build-AttentionFunction: BUILT = ./examples/attention-count
-build-ChargeFunction build-AttentionFunction:
+build-ChargeFunction build-OrdersFunction build-AttentionFunction:
 	CGO_ENABLED=0 GOOS=linux GOARCH=$(if $(filter x86_64,$(ARCHITECTURE)),amd64,arm64) GOFLAGS= \
 		go build -trimpath -buildvcs=false -tags lambda.norpc -ldflags '-s -w -buildid=' \
 		-o "$(or $(ARTIFACTS_DIR),$(error ARTIFACTS_DIR is not set))/bootstrap" $(BUILT)
