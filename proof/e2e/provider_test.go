@@ -203,6 +203,15 @@ func (p *provider) holdAfter(t *testing.T) *wire.Gate {
 	return p.hold(t, &p.after)
 }
 
+// holdAfterAt holds the answers to first requests of a route.
+func (p *provider) holdAfterAt(t *testing.T, route string) *wire.Gate {
+	t.Helper()
+	p.mu.Lock()
+	p.only = route
+	p.mu.Unlock()
+	return p.holdAfter(t)
+}
+
 func (p *provider) hold(t *testing.T, hook *func()) *wire.Gate {
 	t.Helper()
 	gate := wire.NewGate()
