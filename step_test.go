@@ -891,7 +891,34 @@ func TestTheUndoOfATakeoverLeavesTheSteps(t *testing.T) {
 	})
 }
 
-// TestALargeResultExtendsTheLease: a step that takes its time to be recorded is protected meanwhile.
+// TestALargeResultExtendsTheLease: what takes its time to be recorded is protected meanwhile.
+func TestALargeResultExtendsTheLease(t *testing.T) {
+	for name, c := range map[string]struct {
+		size    int
+		extends bool
+	}{"small": {1 << 10, false}, "large": {6 << 20, true}} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s := newShop(t, idempotent.WithTiming(idempotent.Timing{Lease: 10 * time.Second}))
+				s.do = func(ctx context.Context, _ order) (receipt, error) {
+					_, err := idempotent.Step(ctx, "step", func(context.Context) (string, error) { return strings.Repeat("x", c.size), nil })
+					return receipt{}, err
+				}
+				_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
+				require.NoError(t, err)
+				assertExecuted(t, s, 1)
+				longest := time.Duration(0)
+				for _, call := range s.store.Calls() {
+					if call.Op == storetest.OpSwap && call.Next.Status == store.StatusInProgress {
+						longest = max(longest, time.Until(call.Next.Lease))
+					}
+				}
+				assert.Equal(t, c.extends, longest > 12*time.Second, "lease %v", longest)
+			})
+		})
+	}
+}
+
 func TestAStepIsRecordedAfterTheHandlersContextHasEnded(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
