@@ -25,7 +25,9 @@ import (
 const patience = 100 * time.Millisecond
 
 // purchase is what a client sends until it has an answer.
-type purchase interface{ request() events.APIGatewayV2HTTPRequest }
+type purchase interface {
+	request() events.APIGatewayV2HTTPRequest
+}
 
 // order is a purchase in a shop: what a client sends until it has an answer. No two orders have the same key or amount.
 type order struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -239,15 +240,11 @@ func TestWithoutFaultsTheSagasTakeTheirCalls(t *testing.T) {
 	}
 }
 
-// maps.Clone would do, but for the addition.
+// plus is asked with n more of a route.
 func plus(asked map[string]int, route string, n int) map[string]int {
-	all := map[string]int{}
-	for r, count := range asked {
-		all[r] = count
-	}
+	all := maps.Clone(asked)
 	if n > 0 {
 		all[route] += n
 	}
 	return all
 }
-

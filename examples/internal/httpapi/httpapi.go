@@ -12,9 +12,10 @@ import (
 	"github.com/go-idempotent/idempotent/examples/internal/body"
 )
 
-// Request and Response are the event and the result of a handler.
 type (
-	Request  = events.APIGatewayV2HTTPRequest
+	// Request is the event of a handler.
+	Request = events.APIGatewayV2HTTPRequest
+	// Response is its result.
 	Response = events.APIGatewayV2HTTPResponse
 	// Handler is the form that idempotent.Wrap takes.
 	Handler = func(context.Context, Request) (Response, error)

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -96,7 +97,7 @@ func (a Answer) Replays(first Answer) error {
 	}
 	switch {
 	case !a.Replayed:
-		return fmt.Errorf("the answer is not marked as a replay")
+		return errors.New("the answer is not marked as a replay")
 	case a.Body != first.Body:
 		return fmt.Errorf("the replayed body is %s, the first one was %s", a.Body, first.Body)
 	default:

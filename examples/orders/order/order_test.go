@@ -185,7 +185,7 @@ func TestADeclinedOrderIsCancelledAndItsAnswerIsReplayed(t *testing.T) {
 	require.Contains(t, detail(t, first), "declined")
 	require.Equal(t, [4]int{1, 0, 0, 1}, w.done())
 	cancelled := w.about("STOCK DELETE")[0]
-	require.Equal(t, "", cancelled.body)
+	require.Empty(t, cancelled.body)
 	require.Len(t, cancelled.key, 36)
 	require.NotEqual(t, w.about("STOCK POST")[0].key, cancelled.key)
 
