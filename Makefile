@@ -1,8 +1,10 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
-# EXAMPLE=apigw-charge (default) or orders, STORE=memory (default) or dynamodb, for run and demo.
+# EXAMPLE=apigw-charge (default) or orders.
 EXAMPLE ?= apigw-charge
+FUNCTION := $(if $(filter orders,$(EXAMPLE)),OrdersFunction,ChargeFunction)
+# STORE=memory (default) or dynamodb, for run and demo.
 STORE ?= memory
 PORT ?= 3000
 # STRICT=1 turns tests that cannot run into failures.
@@ -20,8 +22,8 @@ STACK ?= idempotent
 PARAMETERS ?=
 # ARCHITECTURE is arm64 or x86_64, for the build and the template alike.
 ARCHITECTURE ?= arm64
-# EVENT is a file in examples/apigw-charge/events.
-EVENT ?= charge.json
+# EVENT is a file in the folder events of the example.
+EVENT ?= $(if $(filter orders,$(EXAMPLE)),order.json,charge.json)
 # EMULATOR is what local-up starts: dynamodb-local or localstack.
 EMULATOR ?= dynamodb-local
 
@@ -125,8 +127,8 @@ template: ## template.yaml: validated, linted, built, run under Lambda's emulato
 	@IDEMPOTENT_TEST_STRICT=$(STRICT) .ci/template
 
 .PHONY: build
-build: ## the Lambda binary of the example, as SAM builds it (ARCHITECTURE=x86_64)
-	@$(MAKE) --no-print-directory build-ChargeFunction ARTIFACTS_DIR=$(CURDIR)
+build: ## the Lambda binary of the example, as SAM builds it (EXAMPLE=orders, ARCHITECTURE=x86_64)
+	@$(MAKE) --no-print-directory build-$(FUNCTION) ARTIFACTS_DIR=$(CURDIR)
 
 # What sam build calls. It gives the same bytes wherever and whenever it runs with one version of Go.
 .PHONY: build-ChargeFunction build-OrdersFunction build-AttentionFunction
@@ -144,12 +146,12 @@ deploy: $(SAM) ## builds and deploys the example (STACK=, PARAMETERS=, ARCHITECT
 	$(SAM) deploy --stack-name $(STACK) --parameter-overrides Architecture=$(ARCHITECTURE) $(PARAMETERS)
 
 .PHONY: invoke
-invoke: $(SAM) ## sends a sample event to the deployed function (EVENT=charge.json)
-	$(SAM) remote invoke ChargeFunction --stack-name $(STACK) --event-file examples/apigw-charge/events/$(EVENT)
+invoke: $(SAM) ## sends a sample event to the deployed function (EXAMPLE=orders, EVENT=charge.json)
+	$(SAM) remote invoke $(FUNCTION) --stack-name $(STACK) --event-file examples/$(EXAMPLE)/events/$(EVENT)
 
 .PHONY: logs
-logs: $(SAM) ## follows the logs of the deployed function
-	$(SAM) logs --stack-name $(STACK) --name ChargeFunction --tail
+logs: $(SAM) ## follows the logs of the deployed function (EXAMPLE=orders)
+	$(SAM) logs --stack-name $(STACK) --name $(FUNCTION) --tail
 
 .PHONY: delete
 delete: $(SAM) ## deletes the stack; DeletionProtection=false has to be deployed before

@@ -244,7 +244,7 @@ func TestTheCountComesEveryFewMinutesAndNamesTheFunction(t *testing.T) {
 	t.Parallel()
 	s := deployed(t, nil)
 	function := s.Resources["AttentionFunction"]
-	require.Equal(t, counting, function.At("FunctionName"))
+	require.Equal(t, attending, function.At("FunctionName"))
 	require.Equal(t, map[string]any{"IDEMPOTENCY_TABLE": "${Table}", "OPERATIONS": operation}, function.At("Environment", "Variables"))
 	require.Equal(t, "rate(5 minutes)", function.At("Events", "EveryFiveMinutes", "Properties", "Schedule"))
 	require.Equal(t, 0, function.At("EventInvokeConfig", "MaximumRetryAttempts"), "the next count comes anyway")

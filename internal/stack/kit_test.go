@@ -22,8 +22,8 @@ const (
 	operation = stackName + "-charge"
 	// ordering is the name of the function that takes orders.
 	ordering = stackName + "-orders"
-	// counting is the name of the function that counts what is open.
-	counting = stackName + "-attention"
+	// attending is the name of the function that counts what is open.
+	attending = stackName + "-attention"
 )
 
 // deployed is the stack that parameters make of the template.

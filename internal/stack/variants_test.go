@@ -224,7 +224,7 @@ func TestLogsAreKeptForAWhileAndHoldNoKeys(t *testing.T) {
 	}
 	function := s.Resources["ChargeFunction"]
 	require.Equal(t, "/aws/lambda/"+operation, function.At("LoggingConfig", "LogGroup"))
-	require.Equal(t, "/aws/lambda/"+counting, s.Resources["AttentionFunction"].At("LoggingConfig", "LogGroup"))
+	require.Equal(t, "/aws/lambda/"+attending, s.Resources["AttentionFunction"].At("LoggingConfig", "LogGroup"))
 	format := s.Resources["HttpStage"].At("AccessLogSettings", "Format").(string)
 	require.NotContains(t, format, "$context.requestOverride")
 	require.NotContains(t, strings.ToLower(format), "header")

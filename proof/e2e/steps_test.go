@@ -156,7 +156,6 @@ func TestAnOutageOfTheStoreFromOneCallOnIsSurvivedByTheSteps(t *testing.T) {
 func TestAKillDuringTheRecoveryResumesTheOrder(t *testing.T) {
 	t.Parallel()
 	w, c := newWarehouse(t, 1), newCart(t)
-	w.timeout = 1500 * time.Millisecond
 	for n, route := range []string{reserve, charge, mail} {
 		w.network.SetRule(wire.At(1, w.killed("after"))) // the effect has happened, and nobody gets the answer
 		if n > 0 {
