@@ -77,3 +77,19 @@ const (
 	// Untouched: the execution had no effect and will have none.
 	Untouched
 )
+
+// ValidStep reports whether a name can be that of a step.
+func ValidStep(name string) bool {
+	if name == "" || len(name) > 64 {
+		return false
+	}
+	for _, c := range []byte(name) {
+		switch {
+		case 'A' <= c && c <= 'Z', 'a' <= c && c <= 'z', '0' <= c && c <= '9':
+		case c == '.', c == '_', c == '/', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}

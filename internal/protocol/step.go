@@ -14,7 +14,7 @@ import (
 func (d *Delivery) Step(ctx context.Context, name string, e execution.Effect) *execution.Fault {
 	under, _ := execution.From(ctx)
 	switch {
-	case !validStep(name):
+	case !execution.ValidStep(name):
 		return stepRefused("its name is not 1 to 64 characters of [A-Za-z0-9._/-]")
 	case under.Step != "":
 		return stepRefused("it begins inside of another step, which would run both again")
