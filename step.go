@@ -85,6 +85,7 @@ type step[T any] struct {
 	once     bool
 	out      T
 	err      error
+	returned bool // f
 }
 
 func (*step[T]) Result() reflect.Type { return reflect.TypeFor[T]() }
@@ -92,16 +93,19 @@ func (*step[T]) Unfit() string        { return resultProblem(reflect.TypeFor[T](
 func (s *step[T]) AtMostOnce() bool   { return s.once }
 func (s *step[T]) CanResolve() bool   { return s.resolver != nil }
 
-func (s *step[T]) Run(ctx context.Context) error {
-	s.out, s.err = s.f(ctx)
-	return s.err
-}
+func (s *step[T]) Returned() bool { return s.returned }
 
-func (s *step[T]) Text() ([]byte, error) {
-	if s.err != nil {
-		return encodeJSON(failureOf(s.err))
+func (s *step[T]) Run(ctx context.Context) execution.Ran {
+	s.out, s.err = s.f(ctx)
+	s.returned = true
+	ran := execution.Ran{Err: s.err}
+	switch {
+	case s.err == nil:
+		ran.Text, ran.TextErr = encodeJSON(s.out)
+	case execution.MarkOf(s.err) == execution.Terminal:
+		ran.Text, ran.TextErr = encodeJSON(failureOf(s.err))
 	}
-	return encodeJSON(s.out)
+	return ran
 }
 
 func (s *step[T]) Resolve(ctx context.Context, c execution.Claim) (execution.Finding, []byte, error) {

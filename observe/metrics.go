@@ -44,6 +44,10 @@ const (
 	panicked
 	unprotected
 	disabled
+	stepsRecorded
+	stepsResumed
+	stepsLost
+	orphanSteps
 	claimLatency
 	waitLatency
 	completionLatency
@@ -78,6 +82,10 @@ var metrics = [...]Metric{
 	panicked:          {"Panicked", count},
 	unprotected:       {"Unprotected", count},
 	disabled:          {"Disabled", count},
+	stepsRecorded:     {"StepsRecorded", count},
+	stepsResumed:      {"StepsResumed", count},
+	stepsLost:         {"StepsLost", count},
+	orphanSteps:       {"OrphanSteps", count},
 	claimLatency:      {"ClaimLatency", milliseconds},
 	waitLatency:       {"WaitLatency", milliseconds},
 	completionLatency: {"CompletionLatency", milliseconds},
@@ -141,6 +149,9 @@ func metricsOf(e *idempotent.Event) set {
 	add(e.Recovered, takeover)
 	add(lostResult(e), completionFailed)
 	add(e.StoreErr != nil, aside(e.StoreErr))
+	for _, m := range [...]metric{stepsRecorded, stepsResumed, stepsLost, orphanSteps} {
+		add(m.value(e) > 0, m)
+	}
 	add(e.Claim > 0, claimLatency)
 	add(e.Wait > 0, waitLatency)
 	add(e.Settle > 0, completionLatency)
@@ -167,7 +178,7 @@ func aside(err error) metric {
 	}
 }
 
-// value is what m measures in e; a count is of one event.
+// value is what m measures in e; a count is of one event, but for those of steps.
 func (m metric) value(e *idempotent.Event) float64 {
 	switch m {
 	case claimLatency:
@@ -178,9 +189,28 @@ func (m metric) value(e *idempotent.Event) float64 {
 		return inMilliseconds(e.Settle)
 	case resultBytes:
 		return float64(e.ResultBytes)
+	case stepsRecorded:
+		return stepsThat(e, func(s *idempotent.StepEvent) bool { return s.Recorded })
+	case stepsResumed:
+		return stepsThat(e, func(s *idempotent.StepEvent) bool { return s.Resumed })
+	case stepsLost:
+		return stepsThat(e, func(s *idempotent.StepEvent) bool { return errors.Is(s.Err, idempotent.ErrStepLost) })
+	case orphanSteps:
+		return float64(len(e.OrphanSteps))
 	default:
 		return 1
 	}
+}
+
+// stepsThat counts steps.
+func stepsThat(e *idempotent.Event, are func(*idempotent.StepEvent) bool) float64 {
+	n := 0
+	for i := range e.Steps {
+		if are(&e.Steps[i]) {
+			n++
+		}
+	}
+	return float64(n)
 }
 
 // inMilliseconds is exact to the microsecond.

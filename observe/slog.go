@@ -16,8 +16,9 @@ import (
 //
 // The attributes are those of [idempotent.Event] that say something: operation, outcome, record (the record key, which
 // holds a digest and no key), settlement, reason, attempt, recovered, claim, wait, handle and settle (durations), bytes (of the
-// result), derived_keys (a group: what was handed out, by name), error, store_error. The texts of errors of this module hold neither keys nor
-// payloads; the handler's own are its own, and so are the names of derived keys.
+// result), derived_keys (a group: what was handed out, by name), steps (a group, by name: what each became, which is recorded, resumed,
+// resolved or not recorded, took and recording (durations), bytes, error), orphan_steps (names), error, store_error. The texts of errors
+// of this module hold neither keys nor payloads; the handler's own are its own, and so are the names of derived keys and of steps.
 //
 // A delivery that made its record UNKNOWN has settlement=unknown. One that met an UNKNOWN record has outcome="unknown outcome" and no
 // settlement, or settlement="still unknown" if a resolver was asked in vain.
@@ -64,6 +65,8 @@ func attributes(e idempotent.Event) []slog.Attr {
 	add(e.Settle > 0, slog.Duration("settle", e.Settle))
 	add(e.ResultBytes > 0, slog.Int("bytes", e.ResultBytes))
 	add(len(e.DerivedKeys) > 0, slog.Attr{Key: "derived_keys", Value: derivedKeys(e)})
+	add(len(e.Steps) > 0, slog.Attr{Key: "steps", Value: steps(e)})
+	add(len(e.OrphanSteps) > 0, slog.Any("orphan_steps", e.OrphanSteps))
 	add(e.Err != nil, slog.Any("error", e.Err))
 	add(e.StoreErr != nil, slog.Any("store_error", e.StoreErr))
 	return attrs
@@ -75,4 +78,39 @@ func derivedKeys(e idempotent.Event) slog.Value {
 		keys[i] = slog.String(k.Name, k.Key)
 	}
 	return slog.GroupValue(keys...)
+}
+
+func steps(e idempotent.Event) slog.Value {
+	all := make([]slog.Attr, len(e.Steps))
+	for i, s := range e.Steps {
+		attrs := []slog.Attr{slog.String("became", became(s))}
+		if s.Took > 0 {
+			attrs = append(attrs, slog.Duration("took", s.Took))
+		}
+		if s.Recording > 0 {
+			attrs = append(attrs, slog.Duration("recording", s.Recording))
+		}
+		if s.Bytes > 0 {
+			attrs = append(attrs, slog.Int("bytes", s.Bytes))
+		}
+		if s.Err != nil {
+			attrs = append(attrs, slog.Any("error", s.Err))
+		}
+		all[i] = slog.Attr{Key: s.Name, Value: slog.GroupValue(attrs...)}
+	}
+	return slog.GroupValue(all...)
+}
+
+// became says where the result of a step comes from.
+func became(s idempotent.StepEvent) string {
+	switch {
+	case s.Resumed:
+		return "resumed"
+	case s.Resolved:
+		return "resolved"
+	case s.Recorded:
+		return "recorded"
+	default:
+		return "not recorded"
+	}
 }

@@ -1,6 +1,9 @@
 package store
 
-import "strings"
+import (
+	"maps"
+	"strings"
+)
 
 // Step is what a record in progress, or an UNKNOWN one, keeps of one step of its execution. It is a plain value. Nobody changes
 // Result after the step was handed to or returned by a store.
@@ -75,6 +78,12 @@ func (r Record) Matches(seen Record) bool {
 	}
 }
 
+// HandsOver reports whether a Swap of r for next gives the record another owner and does not complete it. Such a Swap returns the
+// record as it is after the write.
+func (r Record) HandsOver(next Record) bool {
+	return r.Owner != next.Owner && next.Status != StatusCompleted
+}
+
 // Merged returns the steps of the held record r after a write of next, and the count of step writes: those of next replace those
 // of the same name, and one without a kind removes it. A completion drops all. It reports false if next marks a step as started
 // that r has.
@@ -86,9 +95,7 @@ func (r Record) Merged(next Record) (steps map[string]Step, writes int, ok bool)
 		return r.Steps, r.StepWrites, true
 	}
 	steps = make(map[string]Step, len(r.Steps)+len(next.Steps))
-	for name, s := range r.Steps {
-		steps[name] = s
-	}
+	maps.Copy(steps, r.Steps)
 	for name, s := range next.Steps {
 		if _, has := r.Steps[name]; has && s.Kind == StepStarted {
 			return nil, 0, false

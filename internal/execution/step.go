@@ -18,11 +18,9 @@ type Effect interface {
 	Result() reflect.Type
 	// Unfit says why values of the type of the result cannot be recorded, empty if they can.
 	Unfit() string
-	// Run calls the function, and returns its error, with marks.
-	Run(ctx context.Context) error
-	// Text is what is to be recorded of a function that has returned: the result, or the failure that its error marks as terminal. The
-	// error is why there is none.
-	Text() ([]byte, error)
+	// Run calls the function. Returned reports whether that has returned: should Run panic after it, the effect has happened.
+	Run(ctx context.Context) Ran
+	Returned() bool
 	// AtMostOnce reports whether nobody may begin the effect again once somebody may have begun it, and CanResolve whether there
 	// is somebody to ask then.
 	AtMostOnce() bool
@@ -31,6 +29,15 @@ type Effect interface {
 	Resolve(ctx context.Context, c Claim) (found Finding, text []byte, err error)
 	// Accept takes what is recorded of the effect, in the place of what it returned. It returns an error if that does not decode.
 	Accept(text []byte, failure bool) error
+}
+
+// Ran is what a function returned.
+type Ran struct {
+	// Err is its error, with marks.
+	Err error
+	// Text is what is to be recorded: the result, or the failure that Err marks as terminal. TextErr is why there is none.
+	Text    []byte
+	TextErr error
 }
 
 // Fault is why a step has no outcome of its own.
@@ -71,3 +78,19 @@ const (
 	// Untouched: the execution had no effect and will have none.
 	Untouched
 )
+
+// ValidStep reports whether a name can be that of a step.
+func ValidStep(name string) bool {
+	if name == "" || len(name) > 64 {
+		return false
+	}
+	for _, c := range []byte(name) {
+		switch {
+		case 'A' <= c && c <= 'Z', 'a' <= c && c <= 'z', '0' <= c && c <= '9':
+		case c == '.', c == '_', c == '/', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}

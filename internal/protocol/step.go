@@ -14,7 +14,7 @@ import (
 func (d *Delivery) Step(ctx context.Context, name string, e execution.Effect) *execution.Fault {
 	under, _ := execution.From(ctx)
 	switch {
-	case !validStep(name):
+	case !execution.ValidStep(name):
 		return stepRefused("its name is not 1 to 64 characters of [A-Za-z0-9._/-]")
 	case under.Step != "":
 		return stepRefused("it begins inside of another step, which would run both again")
@@ -64,7 +64,7 @@ func (s *step) do(ctx context.Context) *execution.Fault {
 	case "":
 		return s.run(ctx, s.effect.AtMostOnce() || s.d.RefuseCrashed)
 	default:
-		return unreadableStep("this version does not know its kind", nil)
+		return unreadableStep("its recorded result is of a kind that this version does not know", nil)
 	}
 }
 
@@ -124,10 +124,11 @@ func (s *step) unknown(err error) *execution.Fault {
 
 // live says why the effect may not begin now: the handler's context has ended, or nothing protects the claim any more.
 func (s *step) live(ctx context.Context) *execution.Fault {
-	lost := s.d.leaseOver()
+	var lost bool
+	over := s.d.leaseOver()
 	s.d.steps.note(func(k *stepsKnown) {
-		lost = lost || k.leaseLost
-		k.leaseLost = lost
+		k.leaseLost = k.leaseLost || over
+		lost = k.leaseLost
 	})
 	if lost {
 		return &execution.Fault{Kind: execution.StepLeaseLost, Err: execution.ErrLeaseLost}
@@ -156,9 +157,9 @@ func (s *step) run(ctx context.Context, mark bool) *execution.Fault {
 			return fault
 		}
 	}
-	err := s.call(ctx)
-	s.report.Err = err
-	switch execution.MarkOf(err) {
+	ran := s.call(ctx)
+	s.report.Err = ran.Err
+	switch execution.MarkOf(ran.Err) {
 	case execution.NotExecuted:
 		s.idle()
 		return nil
@@ -166,20 +167,29 @@ func (s *step) run(ctx context.Context, mark bool) *execution.Fault {
 		s.d.steps.note(func(k *stepsKnown) { k.uncertain = true })
 		return nil
 	case execution.Terminal:
-		return s.recordRan(ctx, store.StepFailure)
+		return s.recordRan(ctx, ran, store.StepFailure)
 	case execution.Unmarked:
 	}
-	if err != nil {
+	if ran.Err != nil {
 		return nil
 	}
-	return s.recordRan(ctx, store.StepValue)
+	return s.recordRan(ctx, ran, store.StepValue)
 }
 
 // call calls the function in a context that belongs to the step.
-func (s *step) call(ctx context.Context) error {
-	started := time.Now()
-	defer func() { s.report.Took = time.Since(started) }()
-	return s.effect.Run(execution.With(ctx, s.under))
+//
+// A result that panics when it is encoded is lost: the effect has happened.
+func (s *step) call(ctx context.Context) (ran execution.Ran) {
+	started, done := time.Now(), false
+	defer func() {
+		s.report.Took = time.Since(started)
+		if !done && s.effect.Returned() {
+			s.lost(true, "", nil)
+		}
+	}()
+	ran = s.effect.Run(execution.With(ctx, s.under))
+	done = true
+	return ran
 }
 
 // idle notes that a start mark of this step stands for nothing.
@@ -210,28 +220,14 @@ func (s *step) mark(ctx context.Context) *execution.Fault {
 }
 
 // recordRan records what the function returned.
-func (s *step) recordRan(ctx context.Context, kind store.StepKind) *execution.Fault {
-	text, err := s.encode()
-	if err != nil {
-		return s.lost(true, "its result has no JSON form", err)
+func (s *step) recordRan(ctx context.Context, ran execution.Ran, kind store.StepKind) *execution.Fault {
+	if ran.TextErr != nil {
+		return s.lost(true, "its result has no JSON form", ran.TextErr)
 	}
-	if most := s.d.MaxResult; most > 0 && len(text) > most {
+	if most := s.d.MaxResult; most > 0 && len(ran.Text) > most {
 		return s.lost(true, "its result is larger than WithMaxResult allows", nil)
 	}
-	return s.record(ctx, text, kind)
-}
-
-// encode returns what is to be recorded. A result that panics when it is encoded is lost: the effect has happened.
-func (s *step) encode() ([]byte, error) {
-	encoded := false
-	defer func() {
-		if !encoded {
-			s.lost(true, "", nil)
-		}
-	}()
-	text, err := s.effect.Text()
-	encoded = true
-	return text, err
+	return s.record(ctx, ran.Text, kind)
 }
 
 // record records a text, and makes it the outcome of the effect.
@@ -278,6 +274,9 @@ func (s *step) write(ctx context.Context, text []byte, kind store.StepKind) erro
 		}
 	}
 	ctx = withinDetached(ctx, end)
+	if kind != store.StepStarted && !d.Repeatable {
+		ctx = keepForLast(ctx) // to say that it is lost
+	}
 
 	step := store.Step{Kind: kind, Seal: store.Seal(d.owner, text), Result: text}
 	seen := unleased(d.mine)

@@ -201,19 +201,3 @@ func (t *StepTypes) unfit(e execution.Effect) string {
 	t.known.Store(reflect.Type(of), problem)
 	return problem
 }
-
-// validStep reports whether a name can be that of a step.
-func validStep(name string) bool {
-	if name == "" || len(name) > 64 {
-		return false
-	}
-	for _, c := range []byte(name) {
-		switch {
-		case 'A' <= c && c <= 'Z', 'a' <= c && c <= 'z', '0' <= c && c <= '9':
-		case c == '.', c == '_', c == '/', c == '-':
-		default:
-			return false
-		}
-	}
-	return true
-}
