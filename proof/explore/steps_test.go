@@ -21,7 +21,7 @@ func stepScenarios() map[string]explore.Scenario {
 	late := []explore.Fault{explore.LoseLate, explore.FailLate, explore.FailAfter, explore.Repeat}
 	slow := explore.SlowFaults()
 	lost := []explore.Fault{explore.LoseLate, explore.FailBefore, explore.FailAfter, explore.DieAfter}
-	deeds := explore.AllDeeds()
+	deeds := append(explore.AllDeeds(), explore.StepDeeds()...)
 	crash := []explore.Fault{explore.DieAfter}
 	stepCalls := only(explore.StepMark, explore.StepRecord)
 	marked := []explore.Effect{explore.Happens, explore.HappensNot, explore.MayHappen}
