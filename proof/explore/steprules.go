@@ -8,8 +8,9 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-func leaseOutlivedByExpiry(_ *world, e event) string {
-	if e.kind != evWritten || e.after == nil || e.after.Status != store.StatusInProgress || !e.after.Expiry.Before(e.after.Lease) {
+func leaseOutlivedByExpiry(w *world, e event) string {
+	if e.kind != evWritten || e.after == nil || e.after.Status != store.StatusInProgress || !e.after.Expiry.Before(e.after.Lease) ||
+		w.nameOfToken(e.after.Owner) == "" { // nobody's lease has ended
 		return ""
 	}
 	return fmt.Sprintf("the %s of %s leaves a record that expires %v before its lease ends",
