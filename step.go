@@ -92,16 +92,16 @@ func (*step[T]) Unfit() string        { return resultProblem(reflect.TypeFor[T](
 func (s *step[T]) AtMostOnce() bool   { return s.once }
 func (s *step[T]) CanResolve() bool   { return s.resolver != nil }
 
-func (s *step[T]) Run(ctx context.Context) execution.Ran {
+func (s *step[T]) Run(ctx context.Context) error {
 	s.out, s.err = s.f(ctx)
-	ran := execution.Ran{Err: s.err}
-	switch {
-	case s.err == nil:
-		ran.Text, ran.TextErr = encodeJSON(s.out)
-	case execution.MarkOf(s.err) == execution.Terminal:
-		ran.Text, ran.TextErr = encodeJSON(failureOf(s.err))
+	return s.err
+}
+
+func (s *step[T]) Text() ([]byte, error) {
+	if s.err != nil {
+		return encodeJSON(failureOf(s.err))
 	}
-	return ran
+	return encodeJSON(s.out)
 }
 
 func (s *step[T]) Resolve(ctx context.Context, c execution.Claim) (execution.Finding, []byte, error) {
@@ -109,6 +109,7 @@ func (s *step[T]) Resolve(ctx context.Context, c execution.Claim) (execution.Fin
 	if err != nil || r.finding != execution.HasExecuted {
 		return r.finding, nil, quiet(err)
 	}
+	s.out = r.out
 	text, err := encodeJSON(r.out)
 	return r.finding, text, err
 }

@@ -251,8 +251,8 @@ func (d *Delivery) release(ctx context.Context) {
 		return
 	}
 	ours := unleased(d.mine)
-	ours.StepWrites = 0 // what some step has recorded is never deleted
-	unknown := ours     // someone found our lease lapsed; they did not execute
+	ours.StepWrites = d.mine.StepWrites // what some step has recorded meanwhile is never deleted
+	unknown := ours                     // someone found our lease lapsed; they did not execute
 	unknown.Status = store.StatusUnknown
 	tries, deleted := 0, false
 	err := retry(ctx, func(ctx context.Context) (err error) {
