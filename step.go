@@ -37,7 +37,7 @@ import (
 // recorded, and nothing that happened is repeated.
 //
 // A step costs one write of the record, one write unit while the record is smaller than 1 KB, and no read. Completing the execution
-// removes the steps. In an execution without protection f just runs.
+// removes the steps. In an execution without protection f just runs, and nothing is recorded.
 func Step[T any](ctx context.Context, name string, f func(ctx context.Context) (T, error), opts ...StepOption[T]) (T, error) {
 	s := &step[T]{f: f}
 	for _, opt := range opts {
@@ -55,7 +55,12 @@ func Step[T any](ctx context.Context, name string, f func(ctx context.Context) (
 		}
 		return s.out, s.err
 	case execution.IsUnprotected(ctx):
-		return f(ctx)
+		out, err := f(ctx)
+		if execution.MarkOf(err) == execution.Terminal { // what a handler looks for
+			final := failureOf(err)
+			err = &ReplayedError{Type: final.Type, Message: final.Message}
+		}
+		return out, err
 	default:
 		return s.out, &StepError{
 			Step: name, kind: ErrStepRefused,

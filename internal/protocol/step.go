@@ -310,7 +310,7 @@ func (s *step) write(ctx context.Context, text []byte, kind store.StepKind) erro
 				lease = held.Lease
 			}
 		default:
-			d.steps.note(func(k *stepsKnown) { k.leaseLost = true })
+			d.steps.note(func(k *stepsKnown) { k.leaseLost, k.taken = true, held })
 			return execution.ErrLeaseLost
 		}
 	}
