@@ -20,15 +20,16 @@ func (s *steps) Step(ctx context.Context, name string, e execution.Effect) *exec
 		return &execution.Fault{Kind: execution.StepRefused, Reason: reason}
 	}
 	under.Step = name
-	ran := e.Run(execution.With(ctx, under))
-	failed := execution.MarkOf(ran.Err) == execution.Terminal
-	switch {
-	case ran.Err != nil && !failed:
+	err := e.Run(execution.With(ctx, under))
+	failed := execution.MarkOf(err) == execution.Terminal
+	if err != nil && !failed {
 		return nil
-	case ran.TextErr != nil:
-		return &execution.Fault{Kind: execution.StepLost, Reason: "its result has no JSON form", Err: ran.TextErr}
 	}
-	if err := e.Accept(ran.Text, failed); err != nil {
+	text, err := e.Text()
+	if err != nil {
+		return &execution.Fault{Kind: execution.StepLost, Reason: "its result has no JSON form", Err: err}
+	}
+	if err := e.Accept(text, failed); err != nil {
 		return &execution.Fault{Kind: execution.StepUnreadable, Reason: "its result does not decode into what the step returns"}
 	}
 	return nil

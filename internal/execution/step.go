@@ -18,9 +18,11 @@ type Effect interface {
 	Result() reflect.Type
 	// Unfit says why values of the type of the result cannot be recorded, empty if they can.
 	Unfit() string
-	// Run calls the function. Returned reports whether that has returned: should Run panic after it, the effect has happened.
-	Run(ctx context.Context) Ran
-	Returned() bool
+	// Run calls the function, and returns its error, with marks.
+	Run(ctx context.Context) error
+	// Text is what is to be recorded of a function that has returned: the result, or the failure that its error marks as terminal. The
+	// error is why there is none.
+	Text() ([]byte, error)
 	// AtMostOnce reports whether nobody may begin the effect again once somebody may have begun it, and CanResolve whether there
 	// is somebody to ask then.
 	AtMostOnce() bool
@@ -29,15 +31,6 @@ type Effect interface {
 	Resolve(ctx context.Context, c Claim) (found Finding, text []byte, err error)
 	// Accept takes what is recorded of the effect, in the place of what it returned. It returns an error if that does not decode.
 	Accept(text []byte, failure bool) error
-}
-
-// Ran is what a function returned.
-type Ran struct {
-	// Err is its error, with marks.
-	Err error
-	// Text is what is to be recorded: the result, or the failure that Err marks as terminal. TextErr is why there is none.
-	Text    []byte
-	TextErr error
 }
 
 // Fault is why a step has no outcome of its own.

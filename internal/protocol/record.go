@@ -90,9 +90,6 @@ func (d *Delivery) stepped(seen store.Record, lease time.Time, name string, step
 	return r
 }
 
-// releasedAttention is after what time a record that was released with steps is overdue. Retries usually come sooner.
-const releasedAttention = time.Hour
-
 // released is our record as nobody's, with the steps that it has, for the next delivery to resume. Its token is one of nobody, so
 // that nothing which is still on its way from us can match.
 func (d *Delivery) released() store.Record {
@@ -101,7 +98,7 @@ func (d *Delivery) released() store.Record {
 	r.Owner, r.Reason, r.Lease = rand.Text(), store.ReasonReleased, now
 	r.Steps = d.ended.removed()
 	r.Expiry = d.expiryInProgress(now)
-	r.Attention, r.AttentionAt, r.Derived = store.AttentionOf(r.Key), now.Add(releasedAttention), d.handed.Sorted()
+	r.Attention, r.AttentionAt, r.Derived = store.AttentionOf(r.Key), now.Add(store.ReleasedWait), d.handed.Sorted()
 	return r
 }
 

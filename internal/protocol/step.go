@@ -124,11 +124,10 @@ func (s *step) unknown(err error) *execution.Fault {
 
 // live says why the effect may not begin now: the handler's context has ended, or nothing protects the claim any more.
 func (s *step) live(ctx context.Context) *execution.Fault {
-	var lost bool
-	over := s.d.leaseOver()
+	lost := s.d.leaseOver()
 	s.d.steps.note(func(k *stepsKnown) {
-		k.leaseLost = k.leaseLost || over
-		lost = k.leaseLost
+		lost = lost || k.leaseLost
+		k.leaseLost = lost
 	})
 	if lost {
 		return &execution.Fault{Kind: execution.StepLeaseLost, Err: execution.ErrLeaseLost}
@@ -157,9 +156,9 @@ func (s *step) run(ctx context.Context, mark bool) *execution.Fault {
 			return fault
 		}
 	}
-	ran := s.call(ctx)
-	s.report.Err = ran.Err
-	switch execution.MarkOf(ran.Err) {
+	err := s.call(ctx)
+	s.report.Err = err
+	switch execution.MarkOf(err) {
 	case execution.NotExecuted:
 		s.idle()
 		return nil
@@ -167,29 +166,20 @@ func (s *step) run(ctx context.Context, mark bool) *execution.Fault {
 		s.d.steps.note(func(k *stepsKnown) { k.uncertain = true })
 		return nil
 	case execution.Terminal:
-		return s.recordRan(ctx, ran, store.StepFailure)
+		return s.recordRan(ctx, store.StepFailure)
 	case execution.Unmarked:
 	}
-	if ran.Err != nil {
+	if err != nil {
 		return nil
 	}
-	return s.recordRan(ctx, ran, store.StepValue)
+	return s.recordRan(ctx, store.StepValue)
 }
 
 // call calls the function in a context that belongs to the step.
-//
-// A result that panics when it is encoded is lost: the effect has happened.
-func (s *step) call(ctx context.Context) (ran execution.Ran) {
-	started, done := time.Now(), false
-	defer func() {
-		s.report.Took = time.Since(started)
-		if !done && s.effect.Returned() {
-			s.lost(true, "", nil)
-		}
-	}()
-	ran = s.effect.Run(execution.With(ctx, s.under))
-	done = true
-	return ran
+func (s *step) call(ctx context.Context) error {
+	started := time.Now()
+	defer func() { s.report.Took = time.Since(started) }()
+	return s.effect.Run(execution.With(ctx, s.under))
 }
 
 // idle notes that a start mark of this step stands for nothing.
@@ -220,14 +210,28 @@ func (s *step) mark(ctx context.Context) *execution.Fault {
 }
 
 // recordRan records what the function returned.
-func (s *step) recordRan(ctx context.Context, ran execution.Ran, kind store.StepKind) *execution.Fault {
-	if ran.TextErr != nil {
-		return s.lost(true, "its result has no JSON form", ran.TextErr)
+func (s *step) recordRan(ctx context.Context, kind store.StepKind) *execution.Fault {
+	text, err := s.encode()
+	if err != nil {
+		return s.lost(true, "its result has no JSON form", err)
 	}
-	if most := s.d.MaxResult; most > 0 && len(ran.Text) > most {
+	if most := s.d.MaxResult; most > 0 && len(text) > most {
 		return s.lost(true, "its result is larger than WithMaxResult allows", nil)
 	}
-	return s.record(ctx, ran.Text, kind)
+	return s.record(ctx, text, kind)
+}
+
+// encode returns what is to be recorded. A result that panics when it is encoded is lost: the effect has happened.
+func (s *step) encode() ([]byte, error) {
+	encoded := false
+	defer func() {
+		if !encoded {
+			s.lost(true, "", nil)
+		}
+	}()
+	text, err := s.effect.Text()
+	encoded = true
+	return text, err
 }
 
 // record records a text, and makes it the outcome of the effect.
@@ -306,7 +310,7 @@ func (s *step) write(ctx context.Context, text []byte, kind store.StepKind) erro
 				lease = held.Lease
 			}
 		default:
-			d.steps.note(func(k *stepsKnown) { k.leaseLost = true })
+			d.steps.note(func(k *stepsKnown) { k.leaseLost, k.taken = true, held })
 			return execution.ErrLeaseLost
 		}
 	}

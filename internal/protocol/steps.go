@@ -38,6 +38,8 @@ type stepsKnown struct {
 	// lost: an effect happened, or may go on, and its result is not recorded. never: it can never be recorded. uncertain: an
 	// effect may have happened. leaseLost: the record is somebody else's.
 	lost, never, uncertain, leaseLost bool
+	// taken is the record of somebody else that refused a write of a step, without a key if there was none.
+	taken store.Record
 
 	reports  []StepReport
 	storeErr error

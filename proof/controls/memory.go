@@ -20,7 +20,7 @@ func memoryControls() []control {
 		},
 		{
 			name: "memory-owner", model: "NO_SWAP_OWNER", without: "a stale owner changes what someone else owns",
-			old: "|| $held.Owner != $seen.Owner", new: "",
+			old: "|| $held.Owner != $seen.Owner", new: "", in: "Matches",
 			suite: []string{"./memory"}, first: "TestStoreKeepsTheContract",
 		},
 		{
