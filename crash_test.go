@@ -23,6 +23,22 @@ import (
 type provider struct {
 	calls   int
 	charges map[string]int64 // by derived key
+	begun   map[string]int   // effects in steps, by name
+}
+
+// step is a step whose effect the provider counts. What is recorded of it never begins again.
+func (p *provider) step(ctx context.Context, s *shop, name string, err error, opts ...idempotent.StepOption[string]) error {
+	_, err = idempotent.Step(ctx, name, func(context.Context) (string, error) {
+		if r, found := s.record(); found && r.Steps[name].Kind != store.StepStarted {
+			assert.NotContains(s.t, r.Steps, name, "I8: it is recorded")
+		}
+		if p.begun == nil {
+			p.begun = map[string]int{}
+		}
+		p.begun[name]++
+		return name, err
+	}, opts...)
+	return err
 }
 
 func (p *provider) charge(ctx context.Context, o order) (receipt, error) {
@@ -86,6 +102,8 @@ type scenario struct {
 	do   func(s *shop, p *provider) func(context.Context, order) (receipt, error)
 	// final is what every later delivery is answered, if that is an error.
 	final error
+	// once: no effect in a step begins twice.
+	once bool
 }
 
 func scenarios() []scenario {
@@ -114,6 +132,34 @@ func scenarios() []scenario {
 			return idempotent.Executed(receipt{Charge: 1, Amount: 5}), nil
 		})
 	refuse := []idempotent.Option{idempotent.WithCrashPolicy(idempotent.Refuse)}
+	inSteps := func(between func(p *provider) error, opts ...idempotent.StepOption[string]) func(*shop, *provider) func(context.Context, order) (receipt, error) {
+		return func(s *shop, p *provider) func(context.Context, order) (receipt, error) {
+			return func(ctx context.Context, o order) (receipt, error) {
+				p.calls++
+				if err := p.step(ctx, s, "reserve", nil, opts...); err != nil {
+					return receipt{}, err
+				}
+				if err := between(p); err != nil {
+					return receipt{}, err
+				}
+				err := p.step(ctx, s, "charge", nil, opts...)
+				return receipt{Charge: 1, Amount: o.Amount}, err
+			}
+		}
+	}
+	goesOn := func(*provider) error { return nil }
+	failsOnce := func(p *provider) error {
+		if p.calls == 1 {
+			return errCard
+		}
+		return nil
+	}
+	reserved := func(s *shop) {
+		s.put(func(r *store.Record) {
+			r.Lease = r.Lease.Add(-time.Hour)
+			r.Steps = map[string]store.Step{"reserve": stepBy(r.Owner, store.StepValue, `"reserve"`)}
+		})
+	}
 	return []scenario{
 		{name: "first execution", set: none, do: charge},
 		{name: "takeover", set: lapsed, do: charge},
@@ -147,6 +193,18 @@ func scenarios() []scenario {
 		}},
 		{name: "first execution, `Refuse`", opts: refuse, set: none, do: charge},
 		{name: "lapsed record, `Refuse`", opts: refuse, set: lapsed, do: charge, final: idempotent.ErrUnknownOutcome},
+		{name: "two steps", set: none, do: inSteps(goesOn)},
+		{name: "two steps, `AtMostOnce`", set: none, do: inSteps(goesOn, once()), once: true},
+		{name: "two steps, `Refuse`", opts: refuse, set: none, do: inSteps(goesOn), once: true},
+		{name: "error between two steps", set: none, do: inSteps(failsOnce)},
+		{name: "crash between two steps", set: reserved, do: inSteps(goesOn)},
+		{name: "crash between two steps, `Refuse`", opts: refuse, set: reserved, do: inSteps(goesOn), once: true},
+		{name: "terminal error of a step", set: none, do: func(s *shop, p *provider) func(context.Context, order) (receipt, error) {
+			return func(ctx context.Context, _ order) (receipt, error) {
+				p.calls++
+				return receipt{}, p.step(ctx, s, "charge", idempotent.Terminal(errCard))
+			}
+		}},
 		{name: "takeover, resolver", opts: []idempotent.Option{resolver}, set: lapsed, do: charge},
 	}
 }
@@ -287,6 +345,9 @@ func (c *crash) deliver(n int, fault crashFault) error {
 		assert.Positive(c.t, s.store.Fired(), "the fault was done")
 	}
 	assert.LessOrEqual(c.t, len(c.provider.charges), 1, "I1: one effect")
+	for name, times := range c.provider.begun {
+		assert.True(c.t, !c.scenario.once || times == 1, "I8: %s begins %d times", name, times)
+	}
 
 	c.died = c.died || fault.kills()
 	e := s.event()

@@ -158,7 +158,7 @@ func (k *stepsKnown) resumable() bool {
 	for name := range k.idle {
 		delete(kept, name)
 	}
-	return k.any() && !k.lost && !k.uncertain && (len(kept) == 0 || store.Record{Steps: kept}.Resumable())
+	return k.any() && !k.lost && (len(kept) == 0 || store.Record{Steps: kept}.Resumable())
 }
 
 // removed are the changes that take idle start marks out of the record.

@@ -259,15 +259,11 @@ func stepEndControls() []control {
 		},
 		{
 			name: "step-refused-lost", without: "so is an effect whose result is lost",
-			old: "return $k.any() && !$k.lost && !$k.uncertain && (", new: "return $k.any() && !$k.uncertain && (", first: "Refuse|Lost",
-		},
-		{
-			name: "step-refused-uncertain", without: "so is one that may have happened",
-			old: "return $k.any() && !$k.lost && !$k.uncertain && (", new: "return $k.any() && !$k.lost && (", first: "Refuse|Uncertain",
+			old: "return $k.any() && !$k.lost && (", new: "return $k.any() && (", first: "Refuse|Lost",
 		},
 		{
 			name: "step-refused-none", without: "so is a handler that had no step at all",
-			old: "return $k.any() && !$k.lost && !$k.uncertain && (", new: "return !$k.lost && !$k.uncertain && (", first: "Refuse|Panic|Interrupted",
+			old: "return $k.any() && !$k.lost && (", new: "return !$k.lost && (", first: "Refuse|Panic|Interrupted",
 		},
 		{
 			name: "step-dropped", without: "a store is not told which steps a completion drops",
