@@ -44,6 +44,11 @@ const (
 	panicked
 	unprotected
 	disabled
+	stepsRecorded
+	stepsResumed
+	stepsFailed
+	stepsLost
+	orphanSteps
 	claimLatency
 	waitLatency
 	completionLatency
@@ -78,6 +83,11 @@ var metrics = [...]Metric{
 	panicked:          {"Panicked", count},
 	unprotected:       {"Unprotected", count},
 	disabled:          {"Disabled", count},
+	stepsRecorded:     {"StepsRecorded", count},
+	stepsResumed:      {"StepsResumed", count},
+	stepsFailed:       {"StepsFailed", count},
+	stepsLost:         {"StepsLost", count},
+	orphanSteps:       {"OrphanSteps", count},
 	claimLatency:      {"ClaimLatency", milliseconds},
 	waitLatency:       {"WaitLatency", milliseconds},
 	completionLatency: {"CompletionLatency", milliseconds},
@@ -141,6 +151,9 @@ func metricsOf(e *idempotent.Event) set {
 	add(e.Recovered, takeover)
 	add(lostResult(e), completionFailed)
 	add(e.StoreErr != nil, aside(e.StoreErr))
+	for m := stepsRecorded; m <= orphanSteps; m++ {
+		add(m.steps(e) > 0, m)
+	}
 	add(e.Claim > 0, claimLatency)
 	add(e.Wait > 0, waitLatency)
 	add(e.Settle > 0, completionLatency)
@@ -167,7 +180,25 @@ func aside(err error) metric {
 	}
 }
 
-// value is what m measures in e; a count is of one event.
+// steps is how many steps of e count as m.
+func (m metric) steps(e *idempotent.Event) int {
+	switch m {
+	case stepsRecorded:
+		return stepsThat(e, stepRecorded, stepResolved)
+	case stepsResumed:
+		return stepsThat(e, stepResumed)
+	case stepsFailed:
+		return stepsThat(e, stepFailed, stepRefused, stepLeaseLost, stepUnreadable, stepUnknown)
+	case stepsLost:
+		return stepsThat(e, stepLost)
+	case orphanSteps:
+		return len(e.OrphanSteps)
+	default:
+		return 0
+	}
+}
+
+// value is what m measures in e; a count is of one event, or of its steps.
 func (m metric) value(e *idempotent.Event) float64 {
 	switch m {
 	case claimLatency:
@@ -178,6 +209,8 @@ func (m metric) value(e *idempotent.Event) float64 {
 		return inMilliseconds(e.Settle)
 	case resultBytes:
 		return float64(e.ResultBytes)
+	case stepsRecorded, stepsResumed, stepsFailed, stepsLost, orphanSteps:
+		return float64(m.steps(e))
 	default:
 		return 1
 	}

@@ -11,13 +11,18 @@ import (
 )
 
 // Slog returns an observer that writes one record for each invocation: at level ERROR if the store failed, a
-// record could not be read, or the lease was lost; at WARN if a handler failed, a caller misused a key, or an outcome is
-// unknown; at INFO otherwise. It is safe for concurrent use. A nil logger is [slog.Default], looked up at each record.
+// record could not be read, or the lease was lost; at WARN if a handler failed, a caller misused a key, an outcome is
+// unknown, the result of a step was lost, or nobody asked for a recorded step; at INFO otherwise. It is safe for concurrent use. A nil
+// logger is [slog.Default], looked up at each record.
 //
 // The attributes are those of [idempotent.Event] that say something: operation, outcome, record (the record key, which
 // holds a digest and no key), settlement, reason, attempt, recovered, claim, wait, handle and settle (durations), bytes (of the
-// result), derived_keys (a group: what was handed out, by name), error, store_error. The texts of errors of this module hold neither keys nor
-// payloads; the handler's own are its own, and so are the names of derived keys.
+// result), derived_keys (a group: what was handed out, by name), steps (a group of groups: of each step, by name, its end, took and
+// recording (durations), bytes, and the type of its error, never the text), orphan_steps (names), error, store_error. The texts of errors of
+// this module hold neither keys nor payloads; the handler's own are its own, and so are the names of derived keys and of steps.
+//
+// The end of a step is recorded, resolved (recorded, and a resolver found it), resumed, failed (nothing is recorded), lost (it ran, and
+// what it returned could not be recorded), refused (it did not run), "lease lost", unreadable, or "unknown outcome".
 //
 // A delivery that made its record UNKNOWN has settlement=unknown. One that met an UNKNOWN record has outcome="unknown outcome" and no
 // settlement, or settlement="still unknown" if a resolver was asked in vain.
@@ -39,7 +44,8 @@ func levelOf(e idempotent.Event) slog.Level {
 	case e.StoreErr != nil, e.Outcome == idempotent.OutcomeStoreUnavailable, e.Outcome == idempotent.OutcomeUnreadable,
 		e.Outcome == idempotent.OutcomeRefused, e.Outcome == idempotent.OutcomePanicked:
 		return slog.LevelError
-	case e.Err != nil && !errors.Is(e.Err, idempotent.ErrInProgress), e.Settlement == idempotent.SettledUnknown:
+	case e.Err != nil && !errors.Is(e.Err, idempotent.ErrInProgress), e.Settlement == idempotent.SettledUnknown,
+		stepsThat(&e, stepLost) > 0, len(e.OrphanSteps) > 0:
 		return slog.LevelWarn
 	default:
 		return slog.LevelInfo
@@ -64,6 +70,8 @@ func attributes(e idempotent.Event) []slog.Attr {
 	add(e.Settle > 0, slog.Duration("settle", e.Settle))
 	add(e.ResultBytes > 0, slog.Int("bytes", e.ResultBytes))
 	add(len(e.DerivedKeys) > 0, slog.Attr{Key: "derived_keys", Value: derivedKeys(e)})
+	add(len(e.Steps) > 0, slog.Attr{Key: "steps", Value: steps(e)})
+	add(len(e.OrphanSteps) > 0, slog.Any("orphan_steps", e.OrphanSteps))
 	add(e.Err != nil, slog.Any("error", e.Err))
 	add(e.StoreErr != nil, slog.Any("store_error", e.StoreErr))
 	return attrs
@@ -75,4 +83,26 @@ func derivedKeys(e idempotent.Event) slog.Value {
 		keys[i] = slog.String(k.Name, k.Key)
 	}
 	return slog.GroupValue(keys...)
+}
+
+func steps(e idempotent.Event) slog.Value {
+	steps := make([]slog.Attr, len(e.Steps))
+	for i := range e.Steps {
+		s := &e.Steps[i]
+		end := []any{slog.String("end", string(endOf(s)))}
+		if s.Took > 0 {
+			end = append(end, slog.Duration("took", s.Took))
+		}
+		if s.Recording > 0 {
+			end = append(end, slog.Duration("recording", s.Recording))
+		}
+		if s.Bytes > 0 {
+			end = append(end, slog.Int("bytes", s.Bytes))
+		}
+		if kind := stepErrorType(s); kind != "" {
+			end = append(end, slog.String("error", kind))
+		}
+		steps[i] = slog.Group(s.Name, end...)
+	}
+	return slog.GroupValue(steps...)
 }

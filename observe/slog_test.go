@@ -35,6 +35,10 @@ func TestLevelSaysWhoHasToAct(t *testing.T) {
 		"unavailable": {idempotent.Event{Outcome: idempotent.OutcomeStoreUnavailable, Err: errors.New("down")}, "ERROR"},
 		"unreadable":  {idempotent.Event{Outcome: idempotent.OutcomeUnreadable, Err: errors.New("odd")}, "ERROR"},
 		"refused":     {idempotent.Event{Outcome: idempotent.OutcomeRefused, Err: errors.New("odd")}, "ERROR"},
+		"failed step": {
+			idempotent.Event{Outcome: idempotent.OutcomeExecuted, Steps: []idempotent.StepEvent{{Name: "charge", Err: errors.New("declined")}}}, "INFO",
+		},
+		"orphan step": {idempotent.Event{Outcome: idempotent.OutcomeExecuted, OrphanSteps: []string{"charge"}}, "WARN"},
 		"store":       {idempotent.Event{Outcome: idempotent.OutcomeExecuted, StoreErr: errors.New("down")}, "ERROR"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -105,6 +109,12 @@ func TestEveryFieldOfAnEventIsLogged(t *testing.T) {
 		Reason: "uncertain", Attempt: 2, Recovered: true, Err: errors.New("declined"), StoreErr: errors.New("down"),
 		Claim: time.Millisecond, Wait: time.Second, Handle: time.Minute, Settle: time.Hour, ResultBytes: 9,
 		DerivedKeys: []idempotent.NamedKey{{Name: "charge", Key: "k-1"}, {Name: "re fund", Key: "k-2"}},
+		Steps: []idempotent.StepEvent{
+			{Name: "reserve", Resumed: true, Bytes: 7},
+			{Name: "charge", Recorded: true, Took: time.Second, Recording: time.Millisecond, Bytes: 9},
+			{Name: "mail/1", Took: time.Minute, Err: &declinedError{}},
+		},
+		OrphanSteps: []string{"book", "ship"},
 	}
 	fields := reflect.ValueOf(e)
 	for i := range fields.NumField() {
@@ -119,5 +129,8 @@ func TestEveryFieldOfAnEventIsLogged(t *testing.T) {
 	}}
 	observe.Slog(slog.New(slog.NewTextHandler(&out, withoutTime)))(t.Context(), e)
 	assert.Equal(t, `level=ERROR msg=idempotency operation=charge outcome=executed record=charge#abc settlement=unknown reason=uncertain `+
-		`attempt=2 recovered=true claim=1ms wait=1s handle=1m0s settle=1h0m0s bytes=9 derived_keys.charge=k-1 "derived_keys.re fund"=k-2 error=declined store_error=down`+"\n", out.String())
+		`attempt=2 recovered=true claim=1ms wait=1s handle=1m0s settle=1h0m0s bytes=9 derived_keys.charge=k-1 "derived_keys.re fund"=k-2 `+
+		`steps.reserve.end=resumed steps.reserve.bytes=7 steps.charge.end=recorded steps.charge.took=1s steps.charge.recording=1ms `+
+		`steps.charge.bytes=9 steps.mail/1.end=failed steps.mail/1.took=1m0s steps.mail/1.error=observe_test.declinedError `+
+		`orphan_steps="[book ship]" error=declined store_error=down`+"\n", out.String())
 }
