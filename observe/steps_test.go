@@ -102,6 +102,15 @@ func TestEveryEndOfAStepIsCountedAndLogged(t *testing.T) {
 			metric: "StepsFailed", end: "unknown outcome",
 		},
 		"failed": {handle: func(ctx context.Context) error { return charge(ctx, nil, unmarked) }, metric: "StepsFailed", end: "failed", kind: "errors.errorString"},
+		"failed by another step": {
+			handle: func(ctx context.Context) error {
+				_, err := idempotent.Step(ctx, "charge", func(ctx context.Context) (any, error) {
+					return idempotent.Step(ctx, "inner", func(context.Context) (any, error) { return nil, nil })
+				})
+				return err
+			},
+			metric: "StepsFailed", end: "failed", kind: "idempotent.StepError",
+		},
 		"lost": {
 			handle: func(ctx context.Context) error { return charge(ctx, secretPayload, nil) }, rule: onStep(store.StepValue, storetest.Deny),
 			metric: "StepsLost", end: "lost", kind: "store.Error",
@@ -201,7 +210,10 @@ func TestStepsAreCountedOneByOne(t *testing.T) {
 	d := lineOf(t, idempotent.Event{
 		Operation: "charge", Outcome: idempotent.OutcomeExecuted, Settlement: idempotent.SettledCompleted,
 		Steps: []idempotent.StepEvent{
-			{Name: "a", Recorded: true}, {Name: "b", Recorded: true, Resolved: true}, {Name: "c", Resumed: true}, {Name: "d", Err: errors.New("x")},
+			{Name: "a", Recorded: true},
+			{Name: "b", Recorded: true, Resolved: true},
+			{Name: "c", Resumed: true},
+			{Name: "d", Err: errors.New("x")},
 			{Name: "e", Recorded: true, Err: &idempotent.ReplayedError{}},
 		},
 		OrphanSteps: []string{"y", "z"},
