@@ -90,6 +90,7 @@ func (s *Store) learn(c call, r store.Record) {
 		return
 	}
 	r = copied(r)
+	r.Steps, r.StepWrites = nil, 0 // a completion drops them, whatever it was handed
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !c.undisturbed(r) {

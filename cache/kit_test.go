@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"testing"
 	"time"
@@ -34,6 +35,12 @@ func (p *parted) Claim(ctx context.Context, r store.Record, now time.Time) (stor
 }
 
 func (p *parted) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
+	next.Steps = maps.Clone(next.Steps)
+	for name, step := range next.Steps {
+		r := p.split(next.OfStep(step))
+		step.Result, step.Parts = r.Result, r.Parts
+		next.Steps[name] = step
+	}
 	return p.Store.Swap(ctx, seen, p.split(next))
 }
 

@@ -126,3 +126,85 @@ func TestPartsThatTheStoreCannotReadAreUnreadable(t *testing.T) {
 	_, err = s.ReadResult(t.Context(), r)
 	require.ErrorAs(t, err, new(*store.UnreadableError))
 }
+
+// withStep is the record with a step, whose result a parted store keeps beside it.
+func withStep(r store.Record, owner, result string) store.Record {
+	r.Steps = map[string]store.Step{
+		"charge": {Kind: store.StepValue, Seal: store.Seal(owner, []byte(result)), Result: []byte(result)},
+	}
+	return r
+}
+
+func TestStepsPassThrough(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, newParted(), 1<<20)
+	seen := running("charge#1", "A")
+	f.claims(seen, start)
+	f.swaps(seen, withStep(seen, "A", `"a"`))
+	f.spy.calls()
+	held, found, err := f.cache.Get(t.Context(), seen.Key)
+	require.NoError(t, err)
+	require.True(t, found)
+	require.Equal(t, withStep(seen, "A", `"a"`).Steps, held.Steps)
+	require.Equal(t, 1, held.StepWrites)
+	f.forgets(seen.Key) // a record in progress is never remembered, also not with steps
+
+	taken := held
+	taken.Owner, taken.Attempt, taken.Steps = "B", 2, nil
+	after, swapped, err := f.cache.Swap(t.Context(), held, taken)
+	require.NoError(t, err)
+	require.True(t, swapped)
+	require.Equal(t, held.Steps, after.Steps, "a takeover tells of the steps that there are")
+	require.Equal(t, "B", after.Owner)
+	f.forgets(seen.Key)
+}
+
+// TestWhatIsCompletedIsRememberedWithoutSteps: they are gone from the store, whatever a completion was handed.
+func TestWhatIsCompletedIsRememberedWithoutSteps(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, newParted(), 1<<20)
+	seen := running("charge#1", "A")
+	f.claims(seen, start)
+	f.swaps(seen, withStep(seen, "A", `"a"`))
+	held, _, err := f.cache.Get(t.Context(), seen.Key)
+	require.NoError(t, err)
+	f.swaps(held, completed(held, `"done"`)) // with the steps and the count of the record
+	f.remembers(completed(seen, `"done"`))
+}
+
+// TestTheResultOfAStepIsNotThatOfItsRecord: both are read under one key.
+func TestTheResultOfAStepIsNotThatOfItsRecord(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, newParted(), 1<<20)
+	seen := running("charge#1", "A")
+	f.claims(seen, start)
+	stepResult := strings.ToUpper(large)
+	f.swaps(seen, withStep(seen, "A", stepResult))
+	held, _, err := f.cache.Get(t.Context(), seen.Key)
+	require.NoError(t, err)
+	step := held.Steps["charge"]
+	require.NotEmpty(t, step.Parts)
+	reads := func(calls ...string) {
+		t.Helper()
+		f.spy.calls()
+		result, err := f.cache.ReadResult(t.Context(), held.OfStep(step))
+		require.NoError(t, err)
+		require.Equal(t, stepResult, string(result))
+		require.Equal(t, calls, f.spy.calls())
+		clear(result)
+	}
+	reads("read result")
+	reads("read result")
+	f.forgets(seen.Key)
+
+	f.elsewhere().swaps(held, completed(held, large))
+	inParts, _ := f.duplicate(seen.Key, start)
+	require.NotEmpty(t, inParts.Parts)
+	reads("read result") // of a record that is remembered with parts
+	f.remembers(inParts)
+	result, err := f.cache.ReadResult(t.Context(), inParts)
+	require.NoError(t, err)
+	require.Equal(t, large, string(result))
+	reads("read result") // of one that is remembered with its result
+	f.remembers(completed(seen, large))
+}

@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"os"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -39,6 +40,10 @@ type Attributes struct {
 	CompletedAt, SettledBy, SettledAt, SettledReason                   string
 	// Attention and AttentionAt are the key of the index of records with attention, see [AttentionIndex].
 	Attention, AttentionAt, Derived string
+	// Steps counts the writes of steps. StepPrefix is what the names of their attributes begin with, followed by the name of the
+	// step: by default "step:", so that the step charge is "step:charge". No other attribute may begin with it, and it has at most
+	// 191 bytes.
+	Steps, StepPrefix string
 }
 
 // WithAttributes renames attributes, so that the store fits a table that AWS Powertools or something else uses. The names
@@ -70,10 +75,14 @@ func WithAttributes(names Attributes) Option {
 			{&c.attr.attention, names.Attention},
 			{&c.attr.attentionAt, names.AttentionAt},
 			{&c.attr.derived, names.Derived},
+			{&c.attr.steps, names.Steps},
 		} {
 			if r.name != "" {
 				r.at.name = r.name
 			}
+		}
+		if names.StepPrefix != "" {
+			c.attr.stepPrefix = names.StepPrefix
 		}
 	}
 }
@@ -109,6 +118,12 @@ func (c *config) checkAttributes() {
 			c.problemf("the attributes %s and %s have one name, %q", other, at.role(), at.name)
 		}
 		taken[at.name] = at.role()
+		if strings.HasPrefix(at.name, c.attr.stepPrefix) {
+			c.problemf("the name %q of the attribute %s begins with %q, as those of steps do", at.name, at.role(), c.attr.stepPrefix)
+		}
+	}
+	if p := c.attr.stepPrefix; len(p) > maxName-maxStepName || !utf8.ValidString(p) {
+		c.problemf("the prefix %q of the attributes of steps is not UTF-8 of at most %d bytes", p, maxName-maxStepName)
 	}
 }
 
@@ -118,6 +133,7 @@ func (a attributes) all() []attribute {
 		a.id, a.status, a.expiration, a.lease, a.data, a.validation,
 		a.owner, a.commit, a.attempt, a.createdAt, a.reason, a.parts, a.encoding, a.layout,
 		a.completedAt, a.settledBy, a.settledAt, a.settledReason, a.attention, a.attentionAt, a.derived,
+		a.steps,
 	}
 	if a.composite() {
 		all = append(all, a.sort)

@@ -24,7 +24,7 @@ func renamed() dynamo.Attributes {
 		Key: "key", Status: "state", Expiration: "ttl", Lease: "time", Data: "values", Validation: "hash",
 		Owner: "user", Commit: "transaction", Attempt: "count", CreatedAt: "date", Reason: "function", Parts: "partitions",
 		Encoding: "a.b", Layout: "#l", CompletedAt: "end", SettledBy: "role", SettledAt: "timestamp", SettledReason: "cause",
-		Attention: "index", AttentionAt: "order", Derived: "set",
+		Attention: "index", AttentionAt: "order", Derived: "set", Steps: "number", StepPrefix: "path.#",
 	}
 }
 
@@ -53,6 +53,14 @@ func TestEveryAttributeIsRenamed(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, claimed)
 	}
+	inProgress = writeSteps(t, s, inProgress, steps{
+		"reserve": stepValue("owner-1", ""), "charge": startMark("owner-1"), "mail": stepValue("owner-1", `{"id":"m_1"}`),
+	})
+	mail, err := s.ReadResult(t.Context(), inProgress.OfStep(inProgress.Steps["mail"]))
+	require.NoError(t, err)
+	require.JSONEq(t, `{"id":"m_1"}`, string(mail))
+	inProgress = writeSteps(t, s, inProgress, steps{"charge": removal()})
+	require.Equal(t, 2, inProgress.StepWrites)
 	got, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String(table)})
 	require.NoError(t, err)
 	names := make(map[string]bool)
@@ -66,6 +74,7 @@ func TestEveryAttributeIsRenamed(t *testing.T) {
 	assert.ElementsMatch(t, []string{
 		"key", "range", "state", "ttl", "time", "values", "hash", "user", "transaction", "count", "date", "function", "partitions", "a.b", "#l",
 		"end", "role", "timestamp", "cause", "index", "order", "set",
+		"number", "path.#reserve", "path.#mail",
 	}, slices.Collect(maps.Keys(names)))
 
 	read, found, err := s.Get(t.Context(), "charge#4")
@@ -98,6 +107,35 @@ func TestNamesCollide(t *testing.T) {
 		"partition and sort key": {
 			[]dynamo.Option{dynamo.WithCompositeKey("id", "")}, `the attributes id and sort have one name, "id"`,
 		},
+		"the count of steps": {
+			[]dynamo.Option{dynamo.WithAttributes(dynamo.Attributes{Steps: "status"})},
+			`the attributes status and steps have one name, "status"`,
+		},
+		"the prefix of steps": {
+			[]dynamo.Option{dynamo.WithAttributes(dynamo.Attributes{StepPrefix: "steps"})},
+			`the name "steps" of the attribute steps begins with "steps", as those of steps do`,
+		},
+		"a short prefix of steps": {
+			[]dynamo.Option{dynamo.WithAttributes(dynamo.Attributes{StepPrefix: "set"})},
+			`the name "settled_reason" of the attribute settled_reason begins with "set", as those of steps do`,
+		},
+		"a name that begins with the prefix of steps": {
+			[]dynamo.Option{dynamo.WithAttributes(dynamo.Attributes{Data: "step:data"})},
+			`the name "step:data" of the attribute data begins with "step:", as those of steps do`,
+		},
+		"a sort key that begins with the prefix of steps": {
+			[]dynamo.Option{dynamo.WithCompositeKey("step:", "p")},
+			`the name "step:" of the attribute sort begins with "step:", as those of steps do`,
+		},
+		"a long prefix of steps": {
+			[]dynamo.Option{dynamo.WithAttributes(dynamo.Attributes{StepPrefix: strings.Repeat("x", 192)})},
+			`of the attributes of steps is not UTF-8 of at most 191 bytes`,
+		},
+		"a prefix that is no UTF-8": {
+			[]dynamo.Option{dynamo.WithAttributes(dynamo.Attributes{StepPrefix: "\xff"})},
+			`the prefix "\xff" of the attributes of steps is not UTF-8`,
+		},
+		"the longest prefix of steps": {[]dynamo.Option{dynamo.WithAttributes(dynamo.Attributes{StepPrefix: strings.Repeat("x", 191)})}, ""},
 		"a default that was renamed away is free": {
 			[]dynamo.Option{dynamo.WithAttributes(dynamo.Attributes{Key: "pk", Data: "id"})}, "",
 		},

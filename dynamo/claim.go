@@ -20,22 +20,28 @@ func (s *Store) Claim(ctx context.Context, r store.Record, now time.Time) (held 
 	if err := s.ready(op); err != nil {
 		return store.Record{}, false, err
 	}
-	c, err := s.place(ctx, op, r)
+	steps, stepParts, err := s.placeSteps(ctx, op, store.Record{}, r)
 	if err != nil {
 		return store.Record{}, false, err
 	}
+	c, err := s.place(ctx, op, r, partsOutlive)
+	if err != nil {
+		return store.Record{}, false, err
+	}
+	it := s.attr.encode(r, c)
+	s.attr.encodeSteps(it, r, steps)
 	e := newExpression()
 	e.claimable(s.attr, now)
 	in := &dynamodb.PutItemInput{
 		TableName:                           aws.String(s.table),
-		Item:                                s.attr.encode(r, c),
+		Item:                                it,
 		ConditionExpression:                 aws.String(e.condition),
 		ExpressionAttributeNames:            e.names,
 		ExpressionAttributeValues:           e.values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
 	var a attempts
-	err = afterParts(ctx, r.Result != nil && c.parts != "", func(ctx context.Context) error {
+	err = afterParts(ctx, stepParts || r.Result != nil && c.parts != "", func(ctx context.Context) error {
 		_, err := s.client.PutItem(ctx, in, a.observe, readQuickly)
 		held, claimed, err = s.written(ctx, op, r.Key, &a, err)
 		return err

@@ -24,8 +24,9 @@ type content struct {
 	encoding, parts string
 }
 
-// place decides how the result of a record about to be written is kept, and writes its parts if it has any.
-func (s *Store) place(ctx context.Context, op string, r store.Record) (content, error) {
+// place decides how the result of a record about to be written is kept, and writes its parts if it has any, which stay for outlive
+// after its expiry.
+func (s *Store) place(ctx context.Context, op string, r store.Record, outlive time.Duration) (content, error) {
 	switch {
 	case r.Result == nil:
 		parts, encoding := splitParts(r.Parts)
@@ -37,10 +38,7 @@ func (s *Store) place(ctx context.Context, op string, r store.Record) (content, 
 	case len(r.Result) > maxResult:
 		return content{}, tooLargeResult(op, len(r.Result))
 	}
-	pieces, encoding := s.compressed(r.Result), encodingGzip
-	if pieces == nil {
-		pieces, encoding = slices.Collect(slices.Chunk(r.Result, partSize)), ""
-	}
+	pieces, encoding := s.pieces(r.Result)
 	inside := len(pieces) == 1 && len(pieces[0]) <= s.inlineLimit
 	switch {
 	case inside && encoding == "":
@@ -48,16 +46,19 @@ func (s *Store) place(ctx context.Context, op string, r store.Record) (content, 
 	case inside:
 		return content{data: binaryValue(pieces[0]), encoding: encoding}, nil
 	}
-	parts, err := s.writeParts(ctx, op, r, pieces)
+	parts, err := s.writeParts(ctx, op, r, pieces, outlive)
 	return content{encoding: encoding, parts: parts}, err
 }
 
-// compressed returns a result compressed, in pieces of partSize, or nil if that does not pay or is not wanted.
-func (s *Store) compressed(result []byte) [][]byte {
-	if !s.compression {
-		return nil
+// pieces returns a result as it is kept, in pieces of partSize, and its encoding: compressed, unless that does not pay or is not wanted.
+// It depends on the result alone: who writes it again writes the same parts.
+func (s *Store) pieces(result []byte) (pieces [][]byte, encoding string) {
+	if s.compression {
+		if pieces := s.gzip.compress(result); pieces != nil {
+			return pieces, encodingGzip
+		}
 	}
-	return s.gzip.compress(result)
+	return slices.Collect(slices.Chunk(result, partSize)), ""
 }
 
 // laidOut keeps a result in the form that other readers of the table expect: in the record, however large it is.

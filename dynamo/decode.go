@@ -45,6 +45,7 @@ func (s *Store) decode(key string, it item) (store.Record, error) {
 		Derived:       d.set(a.derived),
 	}
 	d.content(a, &r)
+	d.steps(a, &r)
 	if d.err != nil {
 		return store.Record{}, d.err
 	}

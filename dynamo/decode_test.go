@@ -198,6 +198,7 @@ func TestDataThatIsMissing(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte("\x00\x0aCOMPLETED.\x01\x0a1800086400"))
 	f.Add([]byte(strings.Repeat("\x02\x05abcde", 13)))
+	f.Add([]byte(strings.Repeat("\x0b\x00", 15) + "\x00\x0aINPROGRESS" + strings.Repeat("\x0b\x00", 3) + "\x00\x12value o.x plain abc\x01\x012"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		it := arbitrary(in)
 		r, err := read(it)
@@ -214,13 +215,20 @@ func FuzzDecode(f *testing.F) {
 		require.False(t, r.Parts != "" && r.Result != nil)
 		require.False(t, r.Expiry.Before(time.Unix(0, 0)))
 		require.GreaterOrEqual(t, r.Attempt, 0)
+		require.GreaterOrEqual(t, r.StepWrites, 0)
+		for name, step := range r.Steps {
+			require.NotEqual(t, store.StatusCompleted, r.Status)
+			require.Equal(t, "a", name)
+			require.Contains(t, []store.StepKind{store.StepStarted, store.StepValue, store.StepFailure}, step.Kind)
+			require.False(t, step.Parts != "" && step.Result != nil)
+		}
 	})
 }
 
 // arbitrary builds an item: for each attribute a byte for its type, one for its length, and its content.
 func arbitrary(in []byte) item {
 	names := slices.Sorted(maps.Keys(native()))
-	names = append(names, "parts", "encoding")
+	names = append(names, "parts", "encoding", "step:a", "steps", "step:")
 	it := item{}
 	for _, name := range names {
 		if len(in) < 2 {

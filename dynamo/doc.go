@@ -33,7 +33,8 @@
 //	a first execution            PutItem, UpdateItem
 //	a replay                     PutItem, refused: DynamoDB returns the record with the refusal
 //	a takeover                   PutItem, refused; UpdateItem, UpdateItem
-//	a release                    PutItem, DeleteItem
+//	a step                       UpdateItem; with a start mark, two of them
+//	a release                    PutItem, DeleteItem; with steps that were written, PutItem, UpdateItem
 //	a result beyond the limit    one BatchWriteItem per 3 parts of 384 KB, before the completing UpdateItem
 //	its replay                   one BatchGetItem per 4 parts, after the refused PutItem
 //	a settlement by an operator  GetItem, UpdateItem
@@ -48,7 +49,13 @@
 // it off. The inline limit counts what is left. What is read back is verified by the commit of the record, over the result
 // as it was before.
 //
-// Parts are written before the update that names them and expire a day after the record. What an execution that died
+// The steps of an execution are attributes of its record, until the update that completes it removes them. An update that records one
+// costs a write unit for every KB of the record as it then is. Steps stay in the record as long as together they keep within the inline
+// limit; a result for which there is no room goes to parts. A takeover brings the steps with it: neither it nor the execution that
+// follows reads anything but parts. AWS Powertools in other languages does not look at steps; when it takes a record over, they are gone.
+//
+// Parts are written before the update that names them. They expire a day after the record, and those of steps 60 days after it, because a
+// record with steps may become UNKNOWN and be resumed long after. What an execution that died
 // in between, or a deleted record, leaves behind is removed by time to live. They cost a write unit for every KB, all at
 // once: 6 MB that cannot be compressed are more than a new on-demand table takes in a second (4,000 units), and the rest
 // waits for the next one. Where such results are common, raise the table's warm throughput. See

@@ -13,10 +13,10 @@ import (
 // expression collects the condition and the changes of one write with the names and values they refer to. DynamoDB
 // rejects names and values that are not referred to.
 type expression struct {
-	condition     string
-	sets, removes []byte // the two clauses of an update
-	names         map[string]string
-	values        item
+	condition           string
+	sets, removes, adds []byte // the clauses of an update
+	names               map[string]string
+	values              item
 }
 
 func newExpression() *expression {
@@ -57,6 +57,22 @@ func (e *expression) sameAs(a attributes, seen store.Record) {
 	case seen.Owner == "":
 		e.use(a.lease)
 		e.condition += " AND attribute_not_exists(#lease)"
+	}
+	e.sameReason(a, seen)
+	e.sameSteps(a, seen)
+}
+
+// sameReason is the condition that a record in progress was not released since it was seen, or is still.
+func (e *expression) sameReason(a attributes, seen store.Record) {
+	switch {
+	case seen.Status != store.StatusInProgress:
+	case seen.Reason == "":
+		e.use(a.reason)
+		e.condition += " AND attribute_not_exists(#reason)"
+	default:
+		e.use(a.reason)
+		e.values[":seen_reason"] = textValue(seen.Reason)
+		e.condition += " AND #reason = :seen_reason"
 	}
 }
 
@@ -149,6 +165,13 @@ func (e *expression) set(at attribute, v types.AttributeValue) {
 	e.sets = append(append(listed(e.sets, at.ref), " = "...), at.value...)
 }
 
+// count adds one to a number.
+func (e *expression) count(at attribute) {
+	e.use(at)
+	e.values[at.value] = numberValue(1)
+	e.adds = append(append(listed(e.adds, at.ref), ' '), at.value...)
+}
+
 func (e *expression) use(ats ...attribute) {
 	for _, at := range ats {
 		e.names[at.ref] = at.name
@@ -167,14 +190,21 @@ func listed(list []byte, text string) []byte {
 
 // update returns the update expression, nil if there is nothing to change.
 func (e *expression) update() *string {
-	switch {
-	case e.sets == nil && e.removes == nil:
+	if e.sets == nil && e.removes == nil && e.adds == nil {
 		return nil
-	case e.sets == nil:
-		return aws.String("REMOVE " + string(e.removes))
-	case e.removes == nil:
-		return aws.String("SET " + string(e.sets))
-	default:
-		return aws.String("SET " + string(e.sets) + " REMOVE " + string(e.removes))
 	}
+	text := make([]byte, 0, len(e.sets)+len(e.removes)+len(e.adds)+len("SET  REMOVE  ADD "))
+	for _, clause := range []struct {
+		verb string
+		list []byte
+	}{{"SET ", e.sets}, {"REMOVE ", e.removes}, {"ADD ", e.adds}} {
+		if clause.list == nil {
+			continue
+		}
+		if len(text) > 0 {
+			text = append(text, ' ')
+		}
+		text = append(append(text, clause.verb...), clause.list...)
+	}
+	return aws.String(string(text))
 }

@@ -123,6 +123,14 @@ func TestGarbageInTheTableIsAnsweredClearlyAndNeverExecutedOver(t *testing.T) {
 			"status": S("INPROGRESS"), "in_progress_expiration": lease, "data": nil, "commit": nil,
 		}},
 		"unknown": {"small", item{"status": S("UNKNOWN"), "reason": S("panic"), "data": nil, "commit": nil}},
+		"in progress, with steps": {"small", item{
+			"status": S("INPROGRESS"), "in_progress_expiration": lease, "data": nil, "commit": nil, "steps": N("2"),
+			"step:charge": S("value " + store.Seal("o", []byte(`"a"`)) + ` plain "a"`), "step:mail": S("started " + store.Seal("o", nil)),
+		}},
+		"unknown, with steps": {"small", item{
+			"status": S("UNKNOWN"), "reason": S("panic"), "data": nil, "commit": nil, "steps": N("1"),
+			"step:mail": S("failure " + store.Seal("o", []byte("x")) + " parts 1:1000 gzip"),
+		}},
 	}
 	tried := 0
 	for state, c := range states {

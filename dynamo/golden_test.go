@@ -46,7 +46,31 @@ func TestRequests(t *testing.T) {
 		emptied   = small
 		foreign   = leaseless
 		replaced  = leaseless
+
+		stepped  = live
+		step     = live
+		resumed  = live
+		kept     = live
+		finished store.Record
 	)
+	stepped.StepWrites = 3
+	stepped.Steps = map[string]store.Step{
+		"reserve": stepValue("owner-1", `{"id":"r_1"}`), "charge": {Kind: store.StepStarted, Seal: store.Seal("owner-1", nil)},
+	}
+	step.Steps = map[string]store.Step{"charge": stepValue("owner-1", `{"id":"ch_1"}`)}
+	finished = small
+	finished.Steps, finished.StepWrites = stepped.Steps, 3
+	resumed.Owner, resumed.Lease, resumed.Attempt = "owner-2", live.Lease.Add(time.Minute), 2
+	kept.Owner, kept.Lease, kept.Reason = "nobody-1", claimTime, store.ReasonReleased
+	kept.Attention, kept.AttentionAt, kept.Steps = "charge#3", claimTime.Add(time.Hour), map[string]store.Step{"charge": {}}
+	changes := func(seen store.Record, steps map[string]store.Step) func(s *dynamo.Store) (any, bool, error) {
+		return func(s *dynamo.Store) (any, bool, error) {
+			seen.StepWrites = store.AnyStepWrites
+			next := seen
+			next.Steps = steps
+			return s.Swap(t.Context(), seen, next)
+		}
+	}
 	taken.Owner, taken.Lease, taken.Attempt = "owner-2", live.Lease.Add(time.Minute), 2
 	renewed.Lease, renewed.Expiry = live.Lease.Add(time.Minute), live.Expiry.Add(time.Minute)
 	blind.Lease = time.Time{}
@@ -64,6 +88,34 @@ func TestRequests(t *testing.T) {
 	replaced.Status, replaced.Result = store.StatusCompleted, []byte(`"b"`)
 
 	for name, do := range map[string]func(s *dynamo.Store) (any, bool, error){
+		"step-start":  changes(live, map[string]store.Step{"charge": {Kind: store.StepStarted, Seal: store.Seal("owner-1", nil)}}),
+		"step-result": changes(live, step.Steps),
+		"step-failure": changes(unknown, map[string]store.Step{
+			"charge": {Kind: store.StepFailure, Seal: store.Seal("owner-1", []byte(`{"errorMessage":"no"}`)), Result: []byte(`{"errorMessage":"no"}`)},
+		}),
+		"step-binary":     changes(live, map[string]store.Step{"charge": stepValue("owner-1", "\"\xff\"")}),
+		"step-large":      changes(live, map[string]store.Step{"charge": stepValue("owner-1", `"`+strings.Repeat("x", 300)+`"`)}),
+		"step-compressed": changes(live, map[string]store.Step{"charge": stepValue("owner-1", string(orders(2000)))}),
+		"steps-changed": changes(live, map[string]store.Step{
+			"charge": stepValue("owner-1", ""), "mail": {}, "ship/1": {Kind: store.StepStarted, Seal: store.Seal("owner 1%", nil)},
+		}),
+		"steps-complete": func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), stepped, finished) },
+		"steps-complete-uncompared": func(s *dynamo.Store) (any, bool, error) {
+			seen := blind
+			seen.StepWrites = store.AnyStepWrites
+			return s.Swap(t.Context(), seen, small)
+		},
+		"steps-takeover": func(s *dynamo.Store) (any, bool, error) {
+			seen := stepped
+			seen.StepWrites = store.AnyStepWrites
+			return s.Swap(t.Context(), seen, resumed)
+		},
+		"steps-keep":           func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), stepped, kept) },
+		"steps-resume-release": func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), kept, resumed) },
+		"steps-delete": func(s *dynamo.Store) (any, bool, error) {
+			deleted, err := s.Delete(t.Context(), stepped)
+			return nil, deleted, err
+		},
 		"claim":            func(s *dynamo.Store) (any, bool, error) { return s.Claim(t.Context(), live, claimTime) },
 		"claim-completed":  func(s *dynamo.Store) (any, bool, error) { return s.Claim(t.Context(), small, claimTime) },
 		"claim-large":      func(s *dynamo.Store) (any, bool, error) { return s.Claim(t.Context(), large, claimTime) },
@@ -99,8 +151,12 @@ func TestRequests(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tr := &transport{answer: func(int, *http.Request, request) (*http.Response, error) { return done.send() }}
-			_, ok, err := do(dynamo.New(scriptedClient(tr), table, dynamo.WithInlineLimit(16)))
+			limit := 16
+			if strings.HasPrefix(name, "step") {
+				limit = 200
+			}
+			tr := &transport{answer: func(_ int, _ *http.Request, q request) (*http.Response, error) { return written(q).send() }}
+			_, ok, err := do(dynamo.New(scriptedClient(tr), table, dynamo.WithInlineLimit(limit)))
 			require.NoError(t, err)
 			require.True(t, ok)
 			golden(t, name, tr.requests)
@@ -119,6 +175,15 @@ func TestRequests(t *testing.T) {
 		requireUnreadable(t, err, "part 1 of 2 is missing")
 		golden(t, "read-result", tr.requests)
 	})
+}
+
+// written answers a write, with a record where it asks for what is held afterwards.
+func written(q request) reply {
+	if !bytes.Contains(q.Body, []byte(`"ReturnValues":"ALL_NEW"`)) {
+		return done
+	}
+	return reply{status: http.StatusOK, body: `{"Attributes":{"id":{"S":"charge#key"},"status":{"S":"INPROGRESS"},` +
+		`"owner":{"S":"owner-2"},"expiration":{"N":"1800086400"}}}`}
 }
 
 // expanded replaces what is compressed by what it stands for: its bytes and their number are the business of Go's version.
@@ -164,4 +229,9 @@ func normalized(t *testing.T, text []byte) []byte {
 	out, err := json.MarshalIndent(v, "", "  ")
 	require.NoError(t, err)
 	return append(out, '\n')
+}
+
+// stepValue is the result of a step.
+func stepValue(owner, result string) store.Step {
+	return store.Step{Kind: store.StepValue, Seal: store.Seal(owner, []byte(result)), Result: []byte(result)}
 }

@@ -44,6 +44,9 @@ type attributes struct {
 	attentionAt   attribute // N: epoch milliseconds, the sort key of the index
 	derived       attribute // SS
 
+	steps      attribute // N: how often steps were written
+	stepPrefix string    // of the attributes of steps, see step.go
+
 	sort      attribute // S: the record key, if the table has a sort key; else without a name
 	partition string    // the one partition of all records, if the table has a sort key
 }
@@ -72,6 +75,9 @@ func defaultAttributes() attributes {
 		attention:     attribute{"attention", "#attention", ":attention"},
 		attentionAt:   attribute{"attention_at", "#attention_at", ":attention_at"},
 		derived:       attribute{"derived", "#derived", ":derived"},
+
+		steps:      attribute{"steps", "#steps", ":steps"},
+		stepPrefix: "step:",
 
 		sort: attribute{ref: "#sort", value: ":sort"},
 	}

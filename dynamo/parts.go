@@ -60,9 +60,11 @@ func partKey(r store.Record, n int) string {
 
 // writeParts writes the pieces of a result to items of its own and returns their list. Nothing refers to them yet: until
 // the record is written they have no effect, which is why no failure leaves its outcome open.
-func (s *Store) writeParts(ctx context.Context, op string, r store.Record, pieces [][]byte) (list string, err error) {
+//
+// They stay for outlive after the expiry of r.
+func (s *Store) writeParts(ctx context.Context, op string, r store.Record, pieces [][]byte, outlive time.Duration) (list string, err error) {
 	l := partList{count: len(pieces)}
-	expiration := r.Expiry.Add(partsOutlive).Unix()
+	expiration := r.Expiry.Add(outlive).Unix()
 	for n := 0; n < l.count; n += writeBatch {
 		batch := pieces[n:min(n+writeBatch, l.count)]
 		writes := make([]types.WriteRequest, len(batch))

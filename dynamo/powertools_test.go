@@ -130,3 +130,34 @@ func TestLaterVersionsAreNotMisread(t *testing.T) {
 	require.NoError(t, err, "the commit covers the text, whatever else is left over")
 	require.True(t, r.Sealed(r.Result))
 }
+
+// TestStepsOfARecordThatOthersRead: steps are always kept in the own form, whatever the layout of the result is.
+func TestStepsOfARecordThatOthersRead(t *testing.T) {
+	t.Parallel()
+	opts := []dynamo.Option{dynamo.WithCompositeKey("sk", "p")}
+	client, table := newTableOf(t, opts...)
+	s := dynamo.New(client, table, opts...)
+	for _, layout := range []store.Layout{store.LayoutText, store.LayoutValue} {
+		held := record("charge#" + string(layout))
+		held.Layout = layout
+		held = claims(t, s, held)
+		changes := steps{"charge": stepValue("owner-1", ` {"b":1,"a":2} `), "mail": stepValue("owner-1", string(orders(60_000))), "ship": startMark("owner-1")}
+		held = writeSteps(t, s, held, changes)
+		require.Equal(t, layout, held.Layout)
+		require.Equal(t, changes["charge"], held.Steps["charge"])
+		mail, err := s.ReadResult(t.Context(), held.OfStep(held.Steps["mail"]))
+		require.NoError(t, err)
+		require.Equal(t, orders(60_000), mail)
+
+		_, swapped, err := s.Swap(t.Context(), held, completion(held, []byte(`{"a":2,"b":1}`)))
+		require.NoError(t, err)
+		require.True(t, swapped)
+		out, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{
+			TableName: aws.String(table), Key: item{"id": S("p"), "sk": S(held.Key)}, ConsistentRead: aws.Bool(true),
+		})
+		require.NoError(t, err)
+		for _, name := range []string{"steps", "step:charge", "step:mail", "step:ship"} {
+			require.NotContains(t, out.Item, name)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -12,9 +13,10 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Swap is one UpdateItem, which writes the fields in which next differs from seen and leaves everything else in the item
-// alone; parts of a large result precede it, so that the update is the point at which a completion becomes visible. A refusal
-// brings the held record with it, else a GetItem reads it.
+// Swap is one UpdateItem, which writes the fields in which next differs from seen, and the steps that next changes, and leaves
+// everything else in the item alone; parts of a large result precede it, so that the update is the point at which a completion or a
+// step becomes visible. A refusal brings the held record with it, and so does an update that gives it another owner; else a GetItem
+// reads it.
 //
 // See https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html.
 func (s *Store) Swap(ctx context.Context, seen, next store.Record) (held store.Record, swapped bool, err error) {
@@ -26,16 +28,20 @@ func (s *Store) Swap(ctx context.Context, seen, next store.Record) (held store.R
 	e.sameAs(s.attr, seen)
 	e.neverShorter(s.attr, seen, next)
 	e.setFields(s.attr, seen, next)
-	inParts := false
+	steps, inParts, err := s.placeSteps(ctx, op, seen, next)
+	if err != nil {
+		return store.Record{}, false, err
+	}
+	e.setSteps(s.attr, seen, next, steps)
 	if sameContent(seen, next) {
 		e.setText(s.attr.reason, seen.Reason, next.Reason)
 		e.setText(s.attr.layout, string(seen.Layout), string(next.Layout))
 	} else {
-		c, err := s.place(ctx, op, next)
+		c, err := s.place(ctx, op, next, outlive(seen, next))
 		if err != nil {
 			return store.Record{}, false, err
 		}
-		inParts = next.Result != nil && c.parts != ""
+		inParts = inParts || next.Result != nil && c.parts != ""
 		e.setContent(s.attr, c, next.Reason)
 		e.setLayout(s.attr, seen.Layout, next.Layout)
 	}
@@ -48,13 +54,49 @@ func (s *Store) Swap(ctx context.Context, seen, next store.Record) (held store.R
 		ExpressionAttributeValues:           e.values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
+	if seen.HandsOver(next) {
+		in.ReturnValues = types.ReturnValueAllNew
+	}
 	var a attempts
 	err = afterParts(ctx, inParts, func(ctx context.Context) error {
-		_, err := s.client.UpdateItem(ctx, in, a.observe, readQuickly)
+		out, err := s.client.UpdateItem(ctx, in, a.observe, readQuickly)
 		held, swapped, err = s.written(ctx, op, seen.Key, &a, err)
+		if swapped && seen.HandsOver(next) {
+			held, err = s.handedOver(ctx, op, next, out.Attributes)
+			swapped = err == nil
+		}
 		return err
 	})
 	return held, swapped, err
+}
+
+// handedOver returns a record as it is after a write that gave it another owner. Where the answer does not bring it, it is read.
+func (s *Store) handedOver(ctx context.Context, op string, next store.Record, it item) (store.Record, error) {
+	if len(it) > 0 {
+		return s.decode(next.Key, it)
+	}
+	held, _, err := s.get(ctx, op, next.Key)
+	failed, ok := errors.AsType[*store.Error](err)
+	switch {
+	case ok:
+		failed.NotApplied = false // the write was
+	case err == nil && (held.Owner != next.Owner || held.Status != next.Status):
+		return store.Record{}, s.storeError(op, errNotShown, false)
+	}
+	return held, err
+}
+
+var errNotShown = errors.New("the record was written, and is another one since: what it was then is not known")
+
+// outlive is how long the parts of the result of next stay after its expiry: longer if a step that was seen has the same parts, which
+// count until the completion has landed.
+func outlive(seen, next store.Record) time.Duration {
+	for _, step := range seen.Steps {
+		if step.Seal == next.Seal {
+			return stepPartsOutlive
+		}
+	}
+	return partsOutlive
 }
 
 // sameContent reports whether seen and next hold the same result, in the same place and by the same commit.

@@ -54,7 +54,7 @@ func (s *Store) named(q store.Query) []store.Record {
 	var all []store.Record
 	for _, e := range s.records {
 		if r := e.record; q.Names(r) {
-			r.Result, r.Parts, r.Seal, r.Derived = nil, "", "", nil
+			r.Result, r.Parts, r.Seal, r.Derived, r.Steps = nil, "", "", nil, nil
 			all = append(all, r)
 		}
 	}

@@ -41,10 +41,9 @@ func (s *Store) swap(seen, next store.Record) (held store.Record, swapped bool) 
 	if next.Lease.IsZero() {
 		next.Lease = e.record.Lease
 	}
-	taken := next.Status == store.StatusInProgress && next.Owner != e.record.Owner
 	s.replace(e, next)
-	if !taken {
-		return store.Record{}, true // a copy of a large result would be for nobody
+	if !seen.HandsOver(next) {
+		return store.Record{}, true
 	}
 	return next, true
 }

@@ -75,6 +75,12 @@ func (r Record) Matches(seen Record) bool {
 	}
 }
 
+// HandsOver reports whether a Swap of r for next gives the record another owner and does not complete it. Such a Swap returns the
+// record as it is after the write.
+func (r Record) HandsOver(next Record) bool {
+	return r.Owner != next.Owner && next.Status != StatusCompleted
+}
+
 // Merged returns the steps of the held record r after a write of next, and the count of step writes: those of next replace those
 // of the same name, and one without a kind removes it. A completion drops all. It reports false if next marks a step as started
 // that r has.

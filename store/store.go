@@ -72,9 +72,10 @@ type Store interface {
 	// record, see [Record.Merged], and seen.Steps name at least those that a completion has to drop. Every other field of next
 	// replaces that of the held record. A store may skip fields in which next and seen are equal.
 	//
-	// When refused, it returns the record held then or later in the call, or a zero record if there is none. When it gave a
-	// record in progress another owner, it returns that record as it is after the write, steps included: an owner that has
-	// lost its lease may have written one since the record was seen. What any other Swap returns when it succeeds means nothing.
+	// When refused, it returns the record held then or later in the call, or a zero record if there is none. When it gave the
+	// record another owner and did not complete it, see [Record.HandsOver], it returns that record as it is after the write, steps
+	// included: an owner that has lost its lease, or whose record became UNKNOWN, may have written one since the record was seen.
+	// What any other Swap returns when it succeeds means nothing.
 	Swap(ctx context.Context, seen, next Record) (held Record, swapped bool, err error)
 
 	// Delete removes the held record if it is the one that was seen, by the comparison of Swap: also by its step writes, so that

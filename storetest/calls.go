@@ -31,7 +31,11 @@ func (c *caller) call() call {
 	case n < 3 || c.seen.Key == "":
 		return call{op: OpClaim, key: c.key, next: c.claim(), now: c.now.Add(time.Duration(c.pick(2)) * step)}
 	case n < 7:
-		return call{op: OpSwap, key: c.key, seen: c.sight(), next: c.next()}
+		made := call{op: OpSwap, key: c.key, seen: c.sight(), next: c.next()}
+		if made.next.Status == store.StatusCompleted {
+			made.seen.Steps = c.allSteps() // a caller may have missed one, and says what there may be
+		}
+		return made
 	case n < 8:
 		return call{op: OpDelete, key: c.key, seen: c.sight()}
 	default:
@@ -43,21 +47,23 @@ func (c *caller) call() call {
 func (c *caller) learn(made call, a answer) {
 	switch {
 	case a.record.Key != "":
-		c.seen = a.record
+		c.seen = a.record // the steps of a swap that handed the record over, too
 	case !a.done || made.op == OpDelete:
 		c.seen = store.Record{}
-	case !made.next.Lease.IsZero():
+	case made.op == OpClaim:
 		c.seen = made.next
+	case !made.next.Lease.IsZero():
+		c.seen = after(c.seen, made.next)
 	default:
 		kept := c.seen.Lease
-		c.seen = made.next
+		c.seen = after(c.seen, made.next)
 		c.seen.Lease = kept
 	}
 }
 
 // claim returns a record to claim the key with; one in ten is as AWS Powertools writes it.
 func (c *caller) claim() store.Record {
-	r := c.fill(store.Record{Key: c.key, Status: store.StatusInProgress})
+	r := c.fill(store.Record{Key: c.key, Status: store.StatusInProgress}) // without steps
 	if c.pick(10) == 0 {
 		r.Owner = ""
 	}
@@ -87,7 +93,41 @@ func (c *caller) next() store.Record {
 	if c.pick(4) == 0 {
 		r.Lease = time.Time{}
 	}
+	r.Steps = c.stepChanges()
 	return r
+}
+
+// stepNames are the names of steps that callers write.
+var stepNames = []string{"charge", "mail", "reserve/1"}
+
+// stepChanges returns the steps that a swap writes: none, or some of the few that there are.
+func (c *caller) stepChanges() map[string]store.Step {
+	var changes map[string]store.Step
+	for c.pick(3) == 0 {
+		if changes == nil {
+			changes = make(map[string]store.Step)
+		}
+		result := fmt.Appendf(nil, `"step of %s.%d"`, c.name, c.count)
+		kinds := []store.StepKind{store.StepStarted, store.StepValue, store.StepFailure, ""}
+		s := store.Step{Kind: kinds[c.pick(len(kinds))], Result: result}
+		if s.Kind == store.StepStarted || s.Kind == "" {
+			s.Result = nil
+		}
+		if s.Kind != "" {
+			s.Seal = store.Seal(c.name, s.Result)
+		}
+		changes[stepNames[c.pick(len(stepNames))]] = s
+	}
+	return changes
+}
+
+// allSteps names every step that a record may have, and tells nothing else of it.
+func (c *caller) allSteps() map[string]store.Step {
+	all := make(map[string]store.Step, len(stepNames))
+	for _, name := range stepNames {
+		all[name] = store.Step{Kind: store.StepStarted, Seal: "blurred"}
+	}
+	return all
 }
 
 // fill gives r new values. No record expires before the last instant at which a claim is made, so that none may be
@@ -124,6 +164,13 @@ func (c *caller) sight() store.Record {
 		seen.Owner = "nobody"
 	case 6:
 		seen.Expiry = seen.Expiry.Add(time.Second)
+	case 7:
+		seen.Reason = "another"
+	case 8:
+		seen.StepWrites++
+	}
+	if c.pick(2) == 0 {
+		seen.StepWrites = store.AnyStepWrites
 	}
 	return blur(seen)
 }
@@ -132,7 +179,14 @@ func (c *caller) sight() store.Record {
 // agree in; now they agree in nothing that the held record might have otherwise.
 func blur(seen store.Record) store.Record {
 	const blurred = "blurred"
-	seen.Fingerprint, seen.Reason, seen.Seal = blurred, blurred, blurred
+	seen.Fingerprint, seen.Seal = blurred, blurred
+	if seen.Status != store.StatusInProgress {
+		seen.Reason = blurred
+	}
+	if seen.Status == store.StatusCompleted {
+		seen.StepWrites = 1 << 20
+	}
+	seen.Steps = nil
 	seen.Attempt, seen.CreatedAt = 1<<20, time.UnixMilli(1)
 	seen.CompletedAt, seen.SettledAt, seen.AttentionAt = time.UnixMilli(1), time.UnixMilli(1), time.UnixMilli(1)
 	seen.SettledBy, seen.SettledReason, seen.Attention, seen.Derived = blurred, blurred, blurred, []string{blurred}

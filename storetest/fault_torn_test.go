@@ -40,15 +40,20 @@ func tornFaults() []fault {
 					if err != nil || !found {
 						return held, false, err
 					}
-					if next.Lease.IsZero() {
-						next.Lease = held.Lease
+					whole, ok := swapped(held, seen, next)
+					if !ok {
+						return held, false, nil
 					}
 					deleted, err := s.Delete(ctx, seen)
 					if err != nil || !deleted {
 						return held, false, err
 					}
 					pause()
-					return s.Claim(ctx, next, time.Time{})
+					now, claimed, err := s.Claim(ctx, whole, time.Time{})
+					if claimed && seen.HandsOver(next) {
+						now = whole
+					}
+					return now, claimed, err
 				}
 				return f
 			},
@@ -86,14 +91,16 @@ func tornClaim(s *parted) store.Store {
 func tornSwap(s *parted) store.Store {
 	return &faulty{parted: s, torn: true, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
 		held, found, err := s.Get(ctx, seen.Key)
-		if err != nil || !found || !wasSeen(held, seen) {
+		whole, ok := swapped(held, seen, next)
+		if err != nil || !found || !ok {
 			return held, false, err
 		}
-		if next.Lease.IsZero() {
-			next.Lease = held.Lease
-		}
 		pause()
-		return s.overwrite(ctx, next)
+		now, written, err := s.overwrite(ctx, whole)
+		if written && seen.HandsOver(next) {
+			now = whole
+		}
+		return now, written, err
 	}}
 }
 
@@ -105,7 +112,7 @@ func tornDelete(s *parted) store.Store {
 	}
 	f.del = func(ctx context.Context, seen record) (bool, error) {
 		held, found, err := s.Get(ctx, seen.Key)
-		if err != nil || !found || !wasSeen(held, seen) {
+		if err != nil || !found || !held.Matches(seen) {
 			return false, err
 		}
 		pause()
@@ -122,12 +129,16 @@ func tornDelete(s *parted) store.Store {
 func writeBehind(s *parted) store.Store {
 	return &faulty{parted: s, torn: true, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
 		held, found, err := s.Get(ctx, seen.Key)
-		if err != nil || !found || !wasSeen(held, seen) {
+		whole, ok := swapped(held, seen, next)
+		if err != nil || !found || !ok {
 			return held, false, err
 		}
 		ctx = context.WithoutCancel(ctx)
 		time.AfterFunc(10*time.Microsecond, func() { _, _, _ = s.Swap(ctx, seen, next) })
-		return record{}, true, nil
+		if !seen.HandsOver(next) {
+			whole = record{}
+		}
+		return whole, true, nil
 	}}
 }
 
@@ -144,12 +155,15 @@ func (p *parted) overwrite(ctx context.Context, r record) (record, bool, error) 
 	}
 }
 
-func wasSeen(held, seen record) bool {
-	if held.Status != seen.Status || held.Owner != seen.Owner {
-		return false
+// swapped returns the record that a Swap makes of the held one, or that it refuses.
+func swapped(held, seen, next record) (record, bool) {
+	steps, writes, ok := held.Merged(next)
+	if !ok || !held.Matches(seen) || held.Shortens(next) {
+		return record{}, false
 	}
-	if seen.Owner == "" {
-		return held.Lease.Equal(seen.Lease) && held.Expiry.Equal(seen.Expiry)
+	next.Steps, next.StepWrites = steps, writes
+	if next.Lease.IsZero() {
+		next.Lease = held.Lease
 	}
-	return seen.Lease.IsZero() || held.Lease.Equal(seen.Lease)
+	return next, true
 }

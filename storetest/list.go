@@ -115,7 +115,9 @@ func listsNoResult(p *probe) {
 	l := p.listing()
 	large := completion(l.keyed(p.inProgress()), p.large())
 	p.plant(large)
-	l.yields(store.Query{}, append(l.all(), large)...)
+	stepped := p.plant(l.keyed(p.inProgress()))
+	stepped = p.steps(stepped, map[string]store.Step{"charge": value(stepped.Owner, string(p.large())), "mail": started(stepped.Owner)})
+	l.yields(store.Query{}, append(l.all(), large, stepped)...)
 }
 
 func listsByIndexOrNot(p *probe) {
@@ -243,7 +245,7 @@ func (l *listing) yields(q store.Query, want ...store.Record) {
 			return "List finds another number of records"
 		}
 		for i, r := range got {
-			if r.Result != nil || r.Parts != "" {
+			if r.Result != nil || r.Parts != "" || len(r.Steps) > 0 {
 				return "List reads results"
 			}
 			if d := difference(listed(want[i], q.Index), listed(r, q.Index)); d != "" {

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/go-idempotent/idempotent/store"
@@ -39,12 +40,15 @@ func (g register) apply(c call) (register, answer) {
 		}
 		return register{c.next, true}, answer{done: true}
 	case OpSwap:
-		if !g.is(c.seen) || g.shortened(c) {
+		if !g.is(c.seen) || g.shortened(c) || g.startsAgain(c) {
 			return g, answer{record: g.record}
 		}
-		next := c.next
+		next := after(g.record, c.next)
 		if next.Lease.IsZero() {
 			next.Lease = g.record.Lease
+		}
+		if c.handsOver() {
+			return register{next, true}, answer{done: true, record: next}
 		}
 		return register{next, true}, answer{done: true}
 	case OpDelete:
@@ -72,11 +76,53 @@ func (g register) shortened(c call) bool {
 // is reports whether a record is held and is the one that was seen.
 func (g register) is(seen store.Record) bool {
 	same := g.held && g.record.Status == seen.Status && g.record.Owner == seen.Owner
+	if seen.Status == store.StatusInProgress && g.record.Reason != seen.Reason {
+		return false
+	}
+	if seen.Status != store.StatusCompleted && seen.StepWrites != store.AnyStepWrites && g.record.StepWrites != seen.StepWrites {
+		return false
+	}
 	sameLease := g.record.Lease.Equal(seen.Lease)
 	if seen.Owner == "" {
 		return same && sameLease && g.record.Expiry.Equal(seen.Expiry)
 	}
 	return same && (sameLease || seen.Lease.IsZero())
+}
+
+// startsAgain reports whether a swap would mark a step as started that the record has.
+func (g register) startsAgain(c call) bool {
+	for name, s := range c.next.Steps {
+		if _, has := g.record.Steps[name]; has && s.Kind == store.StepStarted && c.next.Status != store.StatusCompleted {
+			return true
+		}
+	}
+	return false
+}
+
+// handsOver reports whether a swap returns the record as it is after the write.
+func (c call) handsOver() bool {
+	return c.op == OpSwap && c.seen.Owner != c.next.Owner && c.next.Status != store.StatusCompleted
+}
+
+// after returns the record as it is after a write of next, but for the lease: its steps are those of the held one with what next
+// changes.
+func after(held, next store.Record) store.Record {
+	changes := next.Steps
+	next.Steps, next.StepWrites = nil, 0
+	if next.Status == store.StatusCompleted {
+		return next
+	}
+	next.Steps, next.StepWrites = maps.Clone(held.Steps), held.StepWrites
+	if len(changes) == 0 {
+		return next
+	}
+	next.StepWrites++
+	if next.Steps == nil {
+		next.Steps = make(map[string]store.Step)
+	}
+	maps.Copy(next.Steps, changes)
+	maps.DeleteFunc(next.Steps, func(_ string, s store.Step) bool { return s.Kind == "" })
+	return next
 }
 
 // make makes the call.
@@ -95,7 +141,7 @@ func (c call) make(ctx context.Context, s store.Store) (answer, error) {
 	case OpGet, OpReadResult, OpList, OpListCost:
 		a.record, a.done, err = s.Get(ctx, c.key)
 	}
-	if a.done && c.op != OpGet {
+	if a.done && c.op != OpGet && !c.handsOver() {
 		a.record = store.Record{} // the contract leaves open what a write that was not refused returns
 	}
 	return a, err

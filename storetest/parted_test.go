@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -79,7 +80,7 @@ func (p *parted) Claim(ctx context.Context, r record, now time.Time) (record, bo
 func (p *parted) Swap(ctx context.Context, seen, next record) (record, bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.Store.Swap(ctx, seen, p.split(next))
+	return p.Store.Swap(ctx, seen, p.splitSteps(p.split(next)))
 }
 
 func (p *parted) Delete(ctx context.Context, seen record) (bool, error) {
@@ -111,6 +112,20 @@ func (p *parted) split(r record) record {
 		r.Parts = p.name(r.Key, r.Owner, r.Result)
 		p.parts[r.Parts] = bytes.Clone(r.Result)
 		r.Result = nil
+	}
+	return r
+}
+
+// splitSteps does the same with the results of steps.
+func (p *parted) splitSteps(r record) record {
+	r.Steps = maps.Clone(r.Steps)
+	for name, s := range r.Steps {
+		if len(s.Result) > 4096 {
+			s.Parts = p.name(r.Key, s.Owner(), s.Result)
+			p.parts[s.Parts] = bytes.Clone(s.Result)
+			s.Result = nil
+			r.Steps[name] = s
+		}
 	}
 	return r
 }
@@ -203,7 +218,7 @@ type fault struct {
 func faults() []fault {
 	return slices.Concat(
 		claimFaults(), seenFaults(), swapFaults(), leftoverFaults(), deleteFaults(), getFaults(),
-		fieldFaults(), partsFaults(), bytesFaults(), contextFaults(), tornFaults(), listFaults(),
+		fieldFaults(), partsFaults(), bytesFaults(), contextFaults(), tornFaults(), listFaults(), stepFaults(),
 	)
 }
 

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"pgregory.net/rapid"
@@ -61,18 +62,30 @@ func (p *probe) claimRefused(r store.Record, now time.Time, held store.Record) {
 	p.holds(held)
 }
 
-// swaps swaps seen for next and sees that it is then held.
-func (p *probe) swaps(seen, next store.Record) {
+// swaps swaps seen, which has the steps that are held, for next. It sees that this is then held, and returns it.
+func (p *probe) swaps(seen, next store.Record) store.Record {
+	p.t.Helper()
+	got := p.swap(seen, next)
+	want := after(seen, next)
+	if next.Lease.IsZero() {
+		return want // what lease is kept is the check's own business
+	}
+	if seen.HandsOver(next) {
+		p.same("the record that a takeover returned", want, got)
+	}
+	p.holds(want)
+	return want
+}
+
+// swap swaps seen for next and returns what the store returned.
+func (p *probe) swap(seen, next store.Record) store.Record {
 	p.t.Helper()
 	held, swapped, err := p.store.Swap(p.t.Context(), seen, next)
 	p.noError("Swap", err)
 	if !swapped {
 		p.t.Fatalf("Swap was refused; seen:\n%s\nreported as held:\n%s", describe(seen), describe(held))
 	}
-	if next.Lease.IsZero() {
-		return // what lease is kept is the check's own business
-	}
-	p.holds(next)
+	return held
 }
 
 // swapRefused swaps seen for next, and sees that held refuses it and stays.
@@ -144,9 +157,10 @@ func (p *probe) same(what string, want, got store.Record) {
 	}
 }
 
-// whole returns a record that came from the store with its result in it, wherever the store keeps that.
+// whole returns a record that came from the store with its result and those of its steps in it, wherever the store keeps them.
 func (p *probe) whole(r store.Record) store.Record {
 	p.t.Helper()
+	r.Steps = p.wholeSteps(r)
 	if r.Parts == "" {
 		return r
 	}
@@ -155,6 +169,23 @@ func (p *probe) whole(r store.Record) store.Record {
 	}
 	r.Result, r.Parts = p.readResult(r), ""
 	return r
+}
+
+// wholeSteps returns the steps of a record with their results in them.
+func (p *probe) wholeSteps(r store.Record) map[string]store.Step {
+	p.t.Helper()
+	steps := maps.Clone(r.Steps)
+	for name, s := range steps {
+		if s.Parts == "" {
+			continue
+		}
+		if s.Result != nil {
+			p.t.Fatalf("step %s has a Result together with Parts", name)
+		}
+		s.Result, s.Parts = p.readResult(r.OfStep(s)), ""
+		steps[name] = s
+	}
+	return steps
 }
 
 func (p *probe) readResult(r store.Record) []byte {

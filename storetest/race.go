@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"sync"
 
@@ -68,6 +69,23 @@ func races() []race {
 				return takeovers(held)(n)
 			}
 		}},
+		{"start marks of one step", func(p *probe) func(int) call {
+			held := p.plant(p.inProgress())
+			return func(n int) call {
+				next := withSteps(held, map[string]store.Step{"charge": started(fmt.Sprint("A", n))})
+				return call{op: OpSwap, key: held.Key, seen: blindly(held), next: next}
+			}
+		}},
+		{"a step and releases", func(p *probe) func(int) call {
+			held := p.plant(p.inProgress())
+			return func(n int) call {
+				if n%8 == 0 {
+					next := withSteps(held, map[string]store.Step{"charge": value(held.Owner, `"a"`)})
+					return call{op: OpSwap, key: held.Key, seen: held, next: next}
+				}
+				return call{op: OpDelete, key: held.Key, seen: held}
+			}
+		}},
 		{"releases", func(p *probe) func(int) call {
 			held := p.plant(p.inProgress())
 			return func(int) call { return call{op: OpDelete, key: held.Key, seen: held} }
@@ -117,7 +135,10 @@ func oneWins(p *probe, nth func(int) call) {
 
 // isHeld sees that what the winner wrote is held, and is what the others were shown.
 func isHeld(p *probe, calls []call, answers []answer, winner int) {
-	won := calls[winner].next
+	won := after(calls[winner].seen, calls[winner].next)
+	if won.StepWrites == 0 && len(won.Steps) > 0 {
+		won.StepWrites = 1 // of a call that did not compare it
+	}
 	if calls[winner].op == OpDelete {
 		won = store.Record{}
 		p.absent(calls[winner].key)

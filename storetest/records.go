@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -120,7 +121,31 @@ func difference(want, got store.Record) string {
 	if !slices.Equal(want.Derived, got.Derived) {
 		fmt.Fprintf(&b, "Derived: want %q, got %q\n", want.Derived, got.Derived)
 	}
+	field(&b, "StepWrites", want.StepWrites, got.StepWrites)
+	steps(&b, want.Steps, got.Steps)
 	return b.String()
+}
+
+// steps names the steps in which got is not want.
+func steps(b *strings.Builder, want, got map[string]store.Step) {
+	for name, w := range want {
+		g, has := got[name]
+		if !has {
+			fmt.Fprintf(b, "Steps: there is no %q\n", name)
+			continue
+		}
+		field(b, "Kind of step "+name, w.Kind, g.Kind)
+		field(b, "Seal of step "+name, w.Seal, g.Seal)
+		field(b, "Parts of step "+name, w.Parts, g.Parts)
+		if !bytes.Equal(w.Result, g.Result) {
+			fmt.Fprintf(b, "Result of step %s: want %s, got %s\n", name, excerpt(w.Result), excerpt(g.Result))
+		}
+	}
+	for name := range got {
+		if _, wanted := want[name]; !wanted {
+			fmt.Fprintf(b, "Steps: there is %q\n", name)
+		}
+	}
 }
 
 func field[V comparable](b *strings.Builder, name string, want, got V) {
@@ -137,9 +162,13 @@ func instant(b *strings.Builder, name string, want, got time.Time) {
 
 // describe returns a record for a message, with the beginning of its result.
 func describe(r store.Record) string {
-	result := excerpt(r.Result)
-	r.Result = nil
-	return fmt.Sprintf("\t%+v result %s", r, result)
+	result, steps := excerpt(r.Result), ""
+	for _, name := range slices.Sorted(maps.Keys(r.Steps)) {
+		s := r.Steps[name]
+		steps += fmt.Sprintf(" step %s (%q %q %s %q)", name, s.Kind, s.Seal, excerpt(s.Result), s.Parts)
+	}
+	r.Result, r.Steps = nil, nil
+	return fmt.Sprintf("\t%+v result %s%s", r, result, steps)
 }
 
 // excerpt shows the beginning of a result, which may have megabytes.

@@ -92,6 +92,7 @@ func groups() []group {
 		{"Layout", layoutChecks()},
 		{"Parts", partsChecks()},
 		{"Bytes", bytesChecks()},
+		{"Steps", stepChecks()},
 		{"Foreign", foreignChecks()},
 		{"Context", contextChecks()},
 		{"List", listChecks()},

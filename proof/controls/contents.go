@@ -74,7 +74,7 @@ func contentControls() []control {
 		},
 		{
 			name: "parts-outlive", without: "parts are deleted before their record",
-			old: "$r.Expiry.Add(partsOutlive).Unix()", new: "$r.Expiry.Unix()",
+			old: "$r.Expiry.Add($outlive).Unix()", new: "$r.Expiry.Unix()",
 			first: "Requests|Parts",
 		},
 		{
@@ -107,7 +107,7 @@ func contentControls() []control {
 		{
 			name: "inline-bytes", without: "a result that is no text is altered",
 			old: "if utf8.Valid($result) {", new: "if true {",
-			first: "ResultsComeBack",
+			in: "inline", first: "ResultsComeBack",
 		},
 		{
 			name: "leftovers", without: "a result of AWS Powertools is read by what this module left in the item",

@@ -53,7 +53,7 @@ func memoryControls() []control {
 		},
 		{
 			name: "memory-delete", model: "NO_DELETE_OWNER", without: "a stale owner releases what someone else owns",
-			old: "if !$found || !matches($e.record, $seen) {", new: "if !$found {",
+			old: "if !$found || !$e.record.Matches($seen) {", new: "if !$found {",
 			first: "TestStoreKeepsTheContract",
 		},
 		{

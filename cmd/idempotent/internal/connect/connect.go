@@ -209,7 +209,7 @@ func (t Target) attributes() (dynamo.Attributes, error) {
 		"attempt": &names.Attempt, "created_at": &names.CreatedAt, "reason": &names.Reason, "parts": &names.Parts,
 		"encoding": &names.Encoding, "layout": &names.Layout, "completed_at": &names.CompletedAt, "settled_by": &names.SettledBy,
 		"settled_at": &names.SettledAt, "settled_reason": &names.SettledReason, "attention": &names.Attention,
-		"attention_at": &names.AttentionAt, "derived": &names.Derived,
+		"attention_at": &names.AttentionAt, "derived": &names.Derived, "steps": &names.Steps, "step:": &names.StepPrefix,
 	}
 	for attribute, name := range t.Attributes {
 		place, known := places[attribute]

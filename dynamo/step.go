@@ -1,0 +1,317 @@
+package dynamo
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// A step of a record is one attribute: the prefix of steps, "step:", and the name of the step. Its value is of type S, or B if it is
+// not UTF-8. It has fields, each ended by one space, and then its content up to the end of the value:
+//
+//	started <seal>                        a start mark, or any step without a result
+//	value <seal> plain <result>           a result as it is
+//	value <seal> gzip <compressed>        a result as gzip
+//	value <seal> parts <count>:<size>     a result in parts, as the attribute parts has it
+//	value <seal> parts <count>:<size> gzip  a compressed one
+//
+// The first field is the [store.StepKind]: started, value or failure. In a seal a space is %20, and a percent sign %25. A later
+// version adds kinds and places; what this version does not know is unreadable for it.
+//
+// The attribute steps, of type N, counts the writes that changed such attributes.
+const (
+	placePlain = "plain"
+	placeGzip  = encodingGzip
+	placeParts = "parts"
+
+	// maxStepWrites is the largest count of step writes that is understood.
+	maxStepWrites = math.MaxInt32
+	// maxStepName is the length in bytes of the longest name of a step.
+	maxStepName = 64
+	// stepPartsOutlive is how long the parts of steps stay after the expiry that their record had when they were written. A record
+	// with steps may become UNKNOWN, for 30 days, and be resumed after that.
+	stepPartsOutlive = 60 * 24 * time.Hour
+)
+
+var (
+	escapeSeal   = strings.NewReplacer("%", "%25", " ", "%20")
+	unescapeSeal = strings.NewReplacer("%25", "%", "%20", " ")
+)
+
+// stepChange is the attribute of a step that a write changes: it gets the value, or is removed if that is nil.
+type stepChange struct {
+	name  string
+	value types.AttributeValue
+	// starts is set of a start mark, which no other step of that name may precede.
+	starts bool
+}
+
+// placeSteps decides how the steps that next changes are kept, in the order of their names, and writes the parts that they need. It
+// reports whether there are any.
+func (s *Store) placeSteps(ctx context.Context, op string, seen, next store.Record) (changes []stepChange, parts bool, err error) {
+	if len(next.Steps) == 0 || next.Status == store.StatusCompleted {
+		return nil, false, nil
+	}
+	for _, step := range next.Steps {
+		if len(step.Result) > maxResult {
+			return nil, false, tooLargeResult(op, len(step.Result))
+		}
+	}
+	room := s.stepRoom(seen.Steps, next.Steps)
+	changes = make([]stepChange, 0, len(next.Steps))
+	for _, name := range slices.Sorted(maps.Keys(next.Steps)) {
+		step := next.Steps[name]
+		change := stepChange{name: name, starts: step.Kind == store.StepStarted}
+		if step.Kind != "" {
+			room -= len(s.attr.stepPrefix) + len(name)
+			text, inParts, err := s.placeStep(ctx, op, next, step, room)
+			if err != nil {
+				return nil, false, err
+			}
+			room -= len(text)
+			parts = parts || inParts
+			change.value = stepValue(text)
+		}
+		changes = append(changes, change)
+	}
+	return changes, parts, nil
+}
+
+// placeStep returns the text of a step that has this much room in the record, in bytes. A result that has not is written to parts.
+func (s *Store) placeStep(ctx context.Context, op string, r store.Record, step store.Step, room int) (text []byte, parts bool, err error) {
+	if len(step.Result) <= s.plainLimit {
+		if text = stepText(step, placePlain, step.Result); len(text) <= room {
+			return text, false, nil
+		}
+	}
+	if pieces, encoding := s.stepPieces(step); pieces == nil {
+		return stepText(step, placePlain, step.Result), false, nil
+	} else if text = stepInside(step, pieces, encoding); text != nil && len(text) <= room {
+		return text, false, nil
+	} else if step.Parts, err = s.writeParts(ctx, op, r.OfStep(step), pieces, stepPartsOutlive); err != nil {
+		return nil, false, err
+	} else if encoding != "" {
+		step.Parts += gzipParts
+	}
+	return stepText(step, placePlain, nil), true, nil
+}
+
+// stepPieces returns the result of a step as it is kept, in pieces, and its encoding. There are none if it stays in the record in any
+// case: nobody could verify parts that the seal does not cover.
+func (s *Store) stepPieces(step store.Step) (pieces [][]byte, encoding string) {
+	if step.Parts != "" || len(step.Result) == 0 || !step.Sealed() {
+		return nil, ""
+	}
+	return s.pieces(step.Result)
+}
+
+// stepInside returns the text of a step whose result is kept in the record, nil if that has more than one piece.
+func stepInside(step store.Step, pieces [][]byte, encoding string) []byte {
+	switch {
+	case len(pieces) != 1:
+		return nil
+	case encoding == "":
+		return stepText(step, placePlain, pieces[0])
+	default:
+		return stepText(step, placeGzip, pieces[0])
+	}
+}
+
+// stepRoom returns how many bytes of a record are left for the steps that a write changes: the inline limit without the others. What
+// was seen may not say that the result of a step is in parts, then it is taken for one that is in the record if it fits there.
+func (s *Store) stepRoom(seen, changes map[string]store.Step) int {
+	room := s.inlineLimit
+	for name, step := range seen {
+		if _, changed := changes[name]; changed || step.Kind == "" {
+			continue
+		}
+		room -= len(s.attr.stepPrefix) + len(name) + s.stepWeight(step)
+	}
+	return room
+}
+
+// stepWeight is the length of the text of a step that was seen.
+func (s *Store) stepWeight(step store.Step) int {
+	const list = len("100:39321600") // of parts
+	around := len(step.Kind) + len(step.Seal) + len(placePlain) + 3
+	if step.Parts != "" {
+		return around + len(step.Parts)
+	}
+	size := len(step.Result)
+	if size > s.plainLimit {
+		if pieces, _ := s.stepPieces(step); len(pieces) == 1 {
+			size = len(pieces[0])
+		}
+	}
+	if around+size > s.inlineLimit {
+		return around + list
+	}
+	return around + size
+}
+
+// stepText returns the text of a step: of its parts if it has some, else with this content at this place.
+func stepText(step store.Step, place string, content []byte) []byte {
+	if step.Parts != "" {
+		place, content = placeParts, []byte(step.Parts)
+	}
+	seal := escapeSeal.Replace(step.Seal)
+	text := make([]byte, 0, len(step.Kind)+len(seal)+len(place)+len(content)+3)
+	text = append(append(append(text, step.Kind...), ' '), seal...)
+	if len(content) == 0 {
+		return text
+	}
+	text = append(append(append(text, ' '), place...), ' ')
+	return append(text, content...)
+}
+
+// stepValue is the value of an attribute with this text.
+func stepValue(text []byte) types.AttributeValue {
+	if utf8.Valid(text) {
+		return textValue(string(text))
+	}
+	return binaryValue(text)
+}
+
+// encodeSteps adds the steps of a record that is claimed to its item.
+func (a attributes) encodeSteps(it item, r store.Record, changes []stepChange) {
+	for _, c := range changes {
+		if c.value != nil {
+			it[a.stepPrefix+c.name] = c.value
+		}
+	}
+	if r.Status != store.StatusCompleted && r.StepWrites > 0 {
+		it[a.steps.name] = numberValue(int64(r.StepWrites))
+	}
+}
+
+// step returns the attribute of the n-th step of an expression.
+func (a attributes) step(n int, name string) attribute {
+	number := strconv.Itoa(n)
+	return attribute{name: a.stepPrefix + name, ref: "#step" + number, value: ":step" + number}
+}
+
+// setSteps changes steps and counts the write. A completion drops all that were seen.
+func (e *expression) setSteps(a attributes, seen, next store.Record, changes []stepChange) {
+	if next.Status == store.StatusCompleted {
+		e.dropSteps(a, seen)
+		return
+	}
+	for n, c := range changes {
+		at := a.step(n, c.name)
+		if c.starts {
+			e.condition += " AND attribute_not_exists(" + at.ref + ")"
+		}
+		e.setOrRemove(at, c.value != nil, c.value)
+	}
+	if len(changes) > 0 {
+		e.count(a.steps)
+	}
+}
+
+// dropSteps removes the steps that were seen, and their count where there may be one.
+func (e *expression) dropSteps(a attributes, seen store.Record) {
+	if seen.Status == store.StatusCompleted {
+		return // it has none, or those of another program, which nobody sees
+	}
+	for n, name := range slices.Sorted(maps.Keys(seen.Steps)) {
+		e.setOrRemove(a.step(n, name), false, nil)
+	}
+	if seen.StepWrites != 0 || len(seen.Steps) > 0 {
+		e.setOrRemove(a.steps, false, nil)
+	}
+}
+
+// sameSteps is the condition that no step was written since the record was seen.
+func (e *expression) sameSteps(a attributes, seen store.Record) {
+	switch {
+	case seen.Status == store.StatusCompleted || seen.StepWrites == store.AnyStepWrites:
+	case seen.StepWrites == 0:
+		e.use(a.steps)
+		e.condition += " AND attribute_not_exists(#steps)"
+	default:
+		e.use(a.steps)
+		e.values[":seen_steps"] = numberValue(int64(seen.StepWrites))
+		e.condition += " AND #steps = :seen_steps"
+	}
+}
+
+// steps reads the steps of a record. Of a completed one there are none: what an older version, or AWS Powertools, has left of them when
+// it completed the record means nothing any more.
+func (d *decoder) steps(a attributes, r *store.Record) {
+	if r.Status == store.StatusCompleted {
+		return
+	}
+	r.StepWrites = int(d.whole(a.steps, maxStepWrites))
+	for attributeName, v := range d.it {
+		name, is := strings.CutPrefix(attributeName, a.stepPrefix)
+		if !is || name == "" {
+			continue
+		}
+		if r.Steps == nil {
+			r.Steps = make(map[string]store.Step)
+		}
+		r.Steps[name] = d.step(attribute{name: attributeName}, v)
+	}
+}
+
+// step reads the value of the attribute of a step.
+func (d *decoder) step(at attribute, v types.AttributeValue) (step store.Step) {
+	var text []byte
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		text = []byte(v.Value)
+	case *types.AttributeValueMemberB:
+		text = v.Value
+	default:
+		d.fail(at, "has type "+typeName(v)+", not S or B")
+		return step
+	}
+	kind, rest, _ := bytes.Cut(text, []byte(" "))
+	seal, rest, placed := bytes.Cut(rest, []byte(" "))
+	step.Kind, step.Seal = store.StepKind(kind), unescapeSeal.Replace(string(seal))
+	switch step.Kind {
+	case store.StepStarted, store.StepValue, store.StepFailure:
+	default:
+		d.fail(at, "is no step that this version knows")
+		return step
+	}
+	if len(kind) == len(text) {
+		d.fail(at, "is a step without a seal")
+	}
+	if placed {
+		d.stepContent(at, &step, rest)
+	}
+	return step
+}
+
+// stepContent reads where the result of a step is, and what is there.
+func (d *decoder) stepContent(at attribute, step *store.Step, text []byte) {
+	place, content, _ := bytes.Cut(text, []byte(" "))
+	switch string(place) {
+	case placePlain:
+		step.Result = content
+	case placeGzip:
+		var err error
+		if step.Result, err = d.gzip.expand(content); err != nil || !step.Sealed() {
+			d.fail(at, "is a step whose compressed result does not match its seal")
+		}
+	case placeParts:
+		list, _ := splitParts(string(content))
+		if _, ok := parsePartList(list); !ok {
+			d.fail(at, "is a step whose list of parts is malformed")
+		}
+		step.Parts = string(content)
+	default:
+		d.fail(at, "is a step whose result is where this version does not look")
+	}
+}
