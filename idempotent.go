@@ -30,6 +30,8 @@
 //   - replay: to answer a delivery with the stored result, without running the handler.
 //   - retention, expiry: how long a completed record is replayed, and the instant at which that ends.
 //   - seal: owner and digest of a result, stored with it. It shows who stored the result, and that it has not changed.
+//   - step: an effect whose result is recorded while the execution runs, so that a later execution does not repeat it.
+//   - start mark: what the record keeps of a step that has begun and whose end is not recorded.
 //   - UNKNOWN: the state of a record whose execution may have had its effect but left no result. Nobody executes again.
 //   - settle: to decide how a record ends. An UNKNOWN one is settled by a resolver, or by a person.
 //
@@ -59,6 +61,9 @@
 // After a crash the handler runs again. An effect outside the store, such as a charge, may already have happened. So
 // pass [DerivedKey] to the service that has the effect: it is the same for every attempt of one request. If that
 // service takes no key, use [WithEffects] with Unrepeatable. If it can be asked what happened, use [WithResolver].
+//
+// A handler with several effects makes each of them a [Step]. What a step recorded is not repeated, whichever execution comes next:
+// it resumes with what is recorded, also after a failure.
 //
 // A handler can say what its failure means, by marking the error: [NotExecuted], [Terminal], [Uncertain].
 package idempotent

@@ -73,8 +73,8 @@ func WithStoreIf[Out any](storeIf func(out Out) bool) Option {
 
 // WithMaxResult bounds what one execution may store, in bytes of the result's JSON text: at least 1. Without it the only bound is
 // that of the store. If a result is larger, the caller gets it all the same, but the record becomes UNKNOWN with the reason
-// result-lost, or terminal if it is the text of a [Terminal] error: the effect has happened, and a retry must not repeat it. This holds under every policy. The bound keeps one request
-// from costing thousands of write units; docs/cost.md has the prices.
+// result-lost, or terminal if it is the text of a [Terminal] error: the effect has happened, and a retry must not repeat it. This holds under every policy, and for what a [Step] returns, see
+// [ErrStepLost]. The bound keeps one request from costing thousands of write units; docs/cost.md has the prices.
 func WithMaxResult(bytes int) Option {
 	return optionFunc(func(c *config) error {
 		c.maxResult = bytes

@@ -9,6 +9,10 @@ const (
 	Reexecute CrashPolicy = iota
 	// Refuse makes the record UNKNOWN: nobody executes again until it is settled. Under Refuse, every unmarked error
 	// and every result that is not to be stored counts as a crash if the handler's context has ended.
+	//
+	// A handler with steps says by them what it did: under Refuse it must have no effect outside of its steps, and every [Step]
+	// writes a start mark. A crashed execution whose recorded steps tell all that it began is resumed by the next delivery.
+	// One that had begun a step without recording its end becomes UNKNOWN, and so does one that recorded no step.
 	Refuse
 )
 

@@ -10,6 +10,7 @@
 //	wait.go       waits for the result of a running execution
 //	handle.go     runs the handler under its claim, and what has to happen if it panics
 //	lease.go      how long a claim is protected, and the heartbeat that renews it
+//	step.go       one step of the handler: resumed, or run and recorded
 //	settle.go     completes the record, makes it UNKNOWN, or releases it
 //
 // They stand on these:
@@ -20,6 +21,7 @@
 //	replay.go     reads the result of a completed record, and checks it
 //	policy.go     what becomes of an execution that failed
 //	record.go     the records that a delivery writes
+//	steps.go      what an execution knows of its steps
 //	call.go       one call of the store: how long, how often, and what its failure means
 //	budget.go     how much time a phase may take
 //	background.go what runs beside the handler, and is joined

@@ -50,6 +50,7 @@ func (d *Delivery) completed(reason string, result []byte) store.Record {
 // unknown is r as UNKNOWN, for somebody to settle. The owner stays: it may still bring the result.
 func (d *Delivery) unknown(r store.Record, reason string, now time.Time) store.Record {
 	r.Status, r.Reason = store.StatusUnknown, reason
+	r.Steps = nil // those of the record stay
 	r.Attention, r.AttentionAt = store.AttentionOf(r.Key), now.Truncate(time.Millisecond)
 	r.Expiry = expiryAt(now.Add(d.Timing.UnknownRetention), time.Time{})
 	return r

@@ -53,7 +53,7 @@ func (s *step) do(ctx context.Context) *execution.Fault {
 	case "":
 		return s.run(ctx, s.effect.AtMostOnce() || s.d.RefuseCrashed)
 	default:
-		return unreadableStep("this version does not know its kind", nil)
+		return unreadableStep("its recorded result is of a kind that this version does not know", nil)
 	}
 }
 
@@ -116,8 +116,13 @@ func (s *step) unknown(err error) *execution.Fault {
 
 // live says why the effect may not begin now: the handler's context has ended, or nothing protects the claim any more.
 func (s *step) live(ctx context.Context) *execution.Fault {
-	if s.d.leaseOver() {
-		s.d.steps.note(func(k *stepsKnown) { k.leaseLost = true })
+	var lost bool
+	over := s.d.leaseOver()
+	s.d.steps.note(func(k *stepsKnown) {
+		k.leaseLost = k.leaseLost || over
+		lost = k.leaseLost
+	})
+	if lost {
 		return &execution.Fault{Kind: execution.StepLeaseLost, Err: execution.ErrLeaseLost}
 	}
 	switch cause := context.Cause(ctx); {
@@ -252,6 +257,9 @@ func (s *step) write(ctx context.Context, text []byte, kind store.StepKind) erro
 		}
 	}
 	ctx = withinDetached(ctx, end)
+	if kind != store.StepStarted && !d.Repeatable {
+		ctx = keepForLast(ctx) // to say that it is lost
+	}
 
 	step := store.Step{Kind: kind, Seal: store.Seal(d.owner, text), Result: text}
 	seen := unleased(d.mine)
