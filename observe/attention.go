@@ -10,13 +10,15 @@ import (
 )
 
 // Attention says how many records of an operation wait for somebody to settle them, at one instant. No invocation can tell: a
-// record whose client has given up makes no more events. A job that lists the records, say every five minutes, can.
+// record whose client has given up makes no more events. A job that lists the records, say every five minutes, can. They are those
+// that are UNKNOWN, and those that stopped between two steps and that nobody has retried, as operate.Operator.List yields them by
+// default.
 type Attention struct {
 	// Operation is the name of the wrapped handler.
 	Operation string
 	// Open is how many records wait.
 	Open int
-	// Oldest is for how long the one has waited that has waited longest, 0 if none waits.
+	// Oldest is for how long the one has waited that has waited longest, since it was due, 0 if none waits.
 	Oldest time.Duration
 }
 

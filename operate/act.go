@@ -34,11 +34,17 @@ const (
 	ActionFailed      Action = "settle as failed"
 	ActionRelease     Action = "release"
 	ActionDelete      Action = "delete"
+	// ActionStepExecuted and ActionStepFailed are about one step.
+	ActionStepExecuted Action = "settle a step as executed"
+	ActionStepFailed   Action = "settle a step as failed"
 )
 
-// Verdict is what is known of an execution whose record is settled: [Executed], [NotExecuted] or [Failed]. The zero value is none.
+// Verdict is what is known of an execution whose record is settled: [Executed], [NotExecuted] or [Failed], or, of one of its steps,
+// [StepExecuted] or [StepFailed]. The zero value is none.
 type Verdict struct {
 	action Action
+	// step is the name of the step that the verdict is about, if it is about one.
+	step   string
 	result []byte
 	// response says that the result has to be a response of a gateway.
 	response bool
@@ -60,7 +66,8 @@ func Responded(response []byte) Verdict {
 	return Verdict{action: ActionExecuted, result: bytes.Clone(response), response: true}
 }
 
-// NotExecuted says that the execution had no effect and will have none. The next request executes.
+// NotExecuted says that the execution had no effect and will have none, but for the steps whose end is recorded. The next request
+// executes. It gets those, and every other step runs, also one that may have begun: its start mark is removed.
 func NotExecuted() Verdict { return Verdict{action: ActionNotExecuted} }
 
 // Failed says that the execution failed for good, without an effect that counts. Requests get an error of this type and with this
@@ -82,6 +89,8 @@ type Entry struct {
 	Why       string    `json:"why"`
 	Action    Action    `json:"action"`
 	RecordKey string    `json:"record_key"`
+	// Step is the name of the step that the verdict was about, if it was about one.
+	Step string `json:"step,omitempty"`
 	// Before and After are the record around the change; After is nil if it was deleted.
 	Before Snapshot  `json:"before"`
 	After  *Snapshot `json:"after,omitempty"`
@@ -106,30 +115,37 @@ type Snapshot struct {
 	SettledAt   time.Time    `json:"settled_at,omitzero"`
 	// ResultBytes is the size of a result that is kept in the record.
 	ResultBytes int `json:"result_bytes,omitempty"`
+	// Steps are the steps, by name, without their results.
+	Steps []Step `json:"steps,omitempty"`
 }
 
 // Settle says what became of the execution of a record.
 //
 //   - [Executed] and [Failed] complete a record that is UNKNOWN, lapsed or released: requests get the result, or the error, until
-//     the record expires.
+//     the record expires. Its steps are dropped.
 //   - [NotExecuted] releases a record that is UNKNOWN or lapsed: the next request executes, whatever the crash policy of its
-//     handler. A request with another content is a mismatch.
+//     handler. A request with another content is a mismatch. Steps whose end is recorded are kept; open start marks are removed.
+//     A record that is released already is released again if it has such a mark.
+//   - [StepExecuted] and [StepFailed] record the end of one step that is open, of a record that is UNKNOWN, lapsed or released, and
+//     release it. All other steps stay as they are, also those that are open: an execution that meets one of these does not run it.
 //
-// Errors: [*InputError], [*ChangedError], [*LiveError], [*StateError], [ErrOtherOperation]; [ErrForeign] if AWS Powertools wrote the
-// record, and for Executed and Failed also if it shares the record; [ErrOutcomeUnknown] if the change may have been applied; those of
-// the store, wrapped. The entry counts only without an error.
+// A record that is released with steps keeps its attention, and is due after [store.ReleasedWait], see [Listed].
+//
+// Errors: [*InputError], [*ChangedError], [*LiveError], [*StateError], [*StepError], [ErrOtherOperation]; [ErrForeign] if AWS
+// Powertools wrote the record, and for Executed and Failed also if it shares the record; [ErrOutcomeUnknown] if the change may have
+// been applied; those of the store, wrapped. The entry counts only without an error.
 func (o *Operator) Settle(ctx context.Context, s Shown, v Verdict, a Act) (Entry, error) {
 	return o.change(ctx, s, v, a)
 }
 
 // Release lets the next request execute, without a verdict on what the execution before did: its effect may repeat. The record is
-// UNKNOWN or lapsed, and is then kept as released, as by [NotExecuted]; only the [Entry] tells the two apart. Errors are those of
-// Settle.
+// UNKNOWN or lapsed, or released with a step that may have begun, and is then kept as released, as by [NotExecuted]; only the [Entry]
+// tells the two apart. Errors are those of Settle.
 func (o *Operator) Release(ctx context.Context, s Shown, a Act) (Entry, error) {
 	return o.change(ctx, s, Verdict{action: ActionRelease}, a)
 }
 
-// Delete removes the record: the next request executes as if the key were new. It is how a stored answer is forgotten. A record
+// Delete removes the record, steps included: the next request executes as if the key were new. It is how a stored answer is forgotten. A record
 // that is in progress, or [StateOther], is refused. The entry is its only trace. Errors are those of Settle.
 func (o *Operator) Delete(ctx context.Context, s Shown, a Act) (Entry, error) {
 	return o.change(ctx, s, Verdict{action: ActionDelete}, a)

@@ -17,16 +17,16 @@ func (o *Operator) change(ctx context.Context, s Shown, v Verdict, a Act) (Entry
 		return Entry{}, err
 	}
 	now := o.now()
-	if err := allowed(seen, v.action, now); err != nil {
+	if err := allowed(seen, v, now); err != nil {
 		return Entry{}, err
 	}
 	next := o.next(seen, v, a, now)
 	entry := Entry{
-		Time: now.UTC().Truncate(time.Millisecond), By: a.By, Why: a.Why, Action: v.action, RecordKey: seen.Key,
+		Time: now.UTC().Truncate(time.Millisecond), By: a.By, Why: a.Why, Action: v.action, RecordKey: seen.Key, Step: v.step,
 		Before: snapshot(seen, now), DryRun: a.DryRun,
 	}
 	if v.action != ActionDelete {
-		after := snapshot(next, now)
+		after := snapshot(merged(seen, next), now)
 		entry.After = &after
 	}
 	switch {
@@ -45,10 +45,9 @@ func (o *Operator) change(ctx context.Context, s Shown, v Verdict, a Act) (Entry
 }
 
 // allowed refuses what the record is not for. Nobody touches a live claim.
-func allowed(r store.Record, action Action, now time.Time) error {
+func allowed(r store.Record, v Verdict, now time.Time) error {
 	state := StateOf(r, now)
-	refused := &StateError{Action: action, State: state}
-	completes := action == ActionExecuted || action == ActionFailed
+	refused := &StateError{Action: v.action, State: state}
 	switch {
 	case r.Owner == "" && r.Status != store.StatusUnknown:
 		return fmt.Errorf("%w, which wrote it; nothing was changed", ErrForeign)
@@ -56,13 +55,15 @@ func allowed(r store.Record, action Action, now time.Time) error {
 		return &LiveError{Until: r.ProtectedUntil()}
 	case state == StateOther:
 		return refused
-	case action == ActionDelete:
+	case v.action == ActionDelete:
 		return nil
 	case state == StateExpired, state == StateCompleted:
 		return refused
-	case state == StateReleased && !completes:
+	case v.ofStep():
+		return v.stepAllowed(r)
+	case state == StateReleased && !v.completes() && len(named(r, StepOpen)) == 0: // it is what it would become
 		return refused
-	case completes && r.Layout != store.LayoutNative:
+	case v.completes() && r.Layout != store.LayoutNative:
 		return fmt.Errorf("%w, which shares it: only its own language knows the form of the result; nothing was changed", ErrForeign)
 	default:
 		return nil
@@ -75,6 +76,7 @@ func (o *Operator) next(seen store.Record, v Verdict, a Act, now time.Time) stor
 	r.Owner = rand.Text()
 	r.SettledBy, r.SettledReason, r.SettledAt = a.By, a.Why, now.Truncate(time.Millisecond)
 	r.Attention, r.AttentionAt, r.Derived = "", time.Time{}, nil
+	r.Steps = nil
 	if kept := store.RoundUp(now.Add(o.retention), time.Second); r.Expiry.Before(kept) {
 		r.Expiry = kept
 	}
@@ -90,6 +92,11 @@ func (o *Operator) next(seen store.Record, v Verdict, a Act, now time.Time) stor
 	default:
 		r.Status, r.Reason = store.StatusInProgress, store.ReasonReleased
 		r.Lease = now.Truncate(time.Millisecond)
+		r.Steps = v.changedSteps(seen, r.Owner)
+		if len(merged(seen, r).Steps) > 0 { // half of it has been done: somebody has to finish it, if no request does
+			r.Attention, r.Derived = store.AttentionOf(r.Key), seen.Derived
+			r.AttentionAt = now.Add(store.ReleasedWait).Truncate(time.Millisecond)
+		}
 	}
 	return r
 }
@@ -127,7 +134,7 @@ func (o *Operator) unchanged(ctx context.Context, seen store.Record) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("operate: %w", err)
-	case !found || !same(held, seen):
+	case !found || !held.Matches(seen):
 		return o.changed(held, found)
 	default:
 		return nil
@@ -153,7 +160,7 @@ func (o *Operator) resolve(ctx context.Context, seen store.Record, owner string,
 		return nil
 	case owner != "" && held.Owner == owner:
 		return nil
-	case found && same(held, seen): // the change may still be on its way
+	case found && held.Matches(seen): // the change may still be on its way
 		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, cause)
 	default:
 		return o.changed(held, found)
@@ -167,16 +174,10 @@ func (o *Operator) changed(held store.Record, found bool) error {
 	return &ChangedError{Shown: o.show(held)}
 }
 
-// same reports whether a record is the one that was shown.
-func same(held, seen store.Record) bool {
-	return held.Status == seen.Status && held.Owner == seen.Owner && held.Reason == seen.Reason &&
-		held.Lease.Equal(seen.Lease)
-}
-
 func snapshot(r store.Record, now time.Time) Snapshot {
 	return Snapshot{
 		State: StateOf(r, now), Status: r.Status, Reason: r.Reason, Attempt: r.Attempt, CreatedAt: r.CreatedAt, Lease: r.Lease,
 		Expiry: r.Expiry, CompletedAt: r.CompletedAt, AttentionAt: r.AttentionAt, SettledBy: r.SettledBy, SettledAt: r.SettledAt,
-		ResultBytes: len(r.Result),
+		ResultBytes: len(r.Result), Steps: stepsOf(r),
 	}
 }

@@ -21,6 +21,8 @@ const (
 
 const fieldResult = "result"
 
+const isEmpty = "is empty"
+
 // checked returns the record that was shown, once all that was handed in is known to be good.
 func checked(s Shown, v Verdict, a Act) (store.Record, error) {
 	if err := a.check(); err != nil {
@@ -50,17 +52,20 @@ func (a Act) check() error {
 }
 
 func (v Verdict) check() error {
+	if v.ofStep() && v.step == "" {
+		return &InputError{Field: "step", Problem: isEmpty}
+	}
 	switch v.action {
 	case "":
-		return &InputError{Field: "verdict", Problem: "is none: use Executed, NotExecuted or Failed"}
-	case ActionExecuted:
+		return &InputError{Field: "verdict", Problem: "is none: use Executed, NotExecuted, Failed, StepExecuted or StepFailed"}
+	case ActionExecuted, ActionStepExecuted:
 		if !utf8.Valid(v.result) || !json.Valid(v.result) {
 			return &InputError{Field: fieldResult, Problem: fmt.Sprintf("of %d bytes is no JSON", len(v.result))}
 		}
 		if v.response {
 			return checkResponse(v.result)
 		}
-	case ActionFailed:
+	case ActionFailed, ActionStepFailed:
 		if problem := problemOf(v.errorType, maxBy); problem != "" {
 			return &InputError{Field: "error type", Problem: problem}
 		}
@@ -98,7 +103,7 @@ func checkResponse(text []byte) error {
 func problemOf(text string, most int) string {
 	switch {
 	case strings.TrimSpace(text) == "":
-		return "is empty"
+		return isEmpty
 	case len(text) > most:
 		return fmt.Sprintf("has %d bytes, more than %d", len(text), most)
 	case !utf8.ValidString(text):

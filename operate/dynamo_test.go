@@ -3,6 +3,7 @@ package operate_test
 import (
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"fmt"
 	"strings"
 	"sync"
@@ -135,4 +136,72 @@ func TestAnOwnerThatComesBackInTheMiddle(t *testing.T) {
 	shown, err = o.Inspect(t.Context(), key)
 	require.NoError(t, err)
 	assert.Equal(t, operate.StateReleased, shown.State)
+}
+
+// TestStepsInATable: a result of any size is recorded and read, and a step that was written since the record was shown is seen.
+func TestStepsInATable(t *testing.T) {
+	t.Parallel()
+	records := onDynamoDB(t)
+	o := operate.New(records, operate.WithClock(func() time.Time { return now }))
+	first := lapsed()
+	_, claimed, err := records.Claim(t.Context(), first, now)
+	require.NoError(t, err)
+	require.True(t, claimed)
+	write := func(name string, s store.Step) {
+		seen, next := first, first
+		seen.StepWrites, seen.Lease = store.AnyStepWrites, time.Time{}
+		next.Steps = map[string]store.Step{name: s}
+		_, swapped, err := records.Swap(t.Context(), seen, next)
+		require.NoError(t, err)
+		require.True(t, swapped)
+	}
+	steps := halfway(first).Steps
+	write("reserve", steps["reserve"])
+	write("charge", steps["charge"])
+	shown, err := o.Inspect(t.Context(), key)
+	require.NoError(t, err)
+	write("coupon", steps["coupon"])
+	noise := make([]byte, 200_000) // it does not get smaller
+	_, err = rand.Read(noise)
+	require.NoError(t, err)
+	photo := fmt.Appendf(nil, "%q", hex.EncodeToString(noise))
+	_, err = o.Settle(t.Context(), shown, operate.StepExecuted("charge", photo), act)
+	var changed *operate.ChangedError
+	require.ErrorAs(t, err, &changed)
+	assert.Len(t, changed.Shown.Steps(), 3)
+
+	entry, err := o.Settle(t.Context(), changed.Shown, operate.StepExecuted("charge", photo), act)
+	require.NoError(t, err)
+	assert.Equal(t, operate.StateReleased, entry.After.State)
+	shown, err = o.Inspect(t.Context(), key)
+	require.NoError(t, err)
+	assert.Equal(t, []operate.Step{
+		{Name: "charge", State: operate.StepRecorded, InParts: true},
+		{Name: "coupon", State: operate.StepHasFailed, Bytes: 46},
+		{Name: "reserve", State: operate.StepRecorded, Bytes: 18},
+	}, shown.Steps())
+	for step, want := range map[string]string{"charge": string(photo), "reserve": reservation} {
+		got, err := o.StepResult(t.Context(), shown, step)
+		require.NoError(t, err)
+		assert.Equal(t, want, string(got))
+	}
+	listed := func(q operate.Query) (n int) {
+		for l, err := range o.List(t.Context(), q) {
+			require.NoError(t, err)
+			assert.False(t, l.Due)
+			assert.Empty(t, l.Record.Steps)
+			n++
+		}
+		return n
+	}
+	assert.Zero(t, listed(operate.Query{}))
+	assert.Equal(t, 1, listed(operate.Query{NotDue: true}))
+	assert.Equal(t, 1, listed(operate.Query{NotDue: true, Scan: true}))
+
+	_, err = o.Settle(t.Context(), shown, operate.Failed("Abandoned", "undone"), act)
+	require.NoError(t, err)
+	shown, err = o.Inspect(t.Context(), key)
+	require.NoError(t, err)
+	assert.Empty(t, shown.Steps())
+	assert.Zero(t, listed(operate.Query{NotDue: true}))
 }

@@ -20,6 +20,8 @@ var (
 	ErrOtherOperation = errors.New("operate: the record belongs to another operation")
 	// ErrState is what a [*StateError] is: what was asked makes no sense in the state of the record.
 	ErrState = errors.New("operate: the record is in another state")
+	// ErrStep is what a [*StepError] is: what was asked makes no sense for the step.
+	ErrStep = errors.New("operate: the step is another one")
 	// ErrInput is what an [*InputError] is.
 	ErrInput = errors.New("operate: bad input")
 	// ErrOutcomeUnknown is returned when the store did not say whether a change was applied, and a look at the record did not tell

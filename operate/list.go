@@ -15,13 +15,17 @@ import (
 type Query struct {
 	_ struct{} // literals name their fields: more may come
 
-	// States are those that are wanted. None means the records with attention (see [store.Record]), which are UNKNOWN. With Scan,
-	// StateUnknown also finds UNKNOWN records that an earlier version left without attention. Any other state needs Scan.
+	// States are those that are wanted. None means what somebody has to settle: the records that are UNKNOWN, and those that were
+	// released with steps and are due, see [Listed]. With Scan, this and StateUnknown also find UNKNOWN records that an earlier
+	// version left without attention (see [store.Record]). Any other state needs Scan.
 	States []State
+	// NotDue adds the records that were released with steps and are not due yet. With States it means nothing: they list all records
+	// in these states.
+	NotDue bool
 	// Operation restricts the listing to one operation; empty means all.
 	Operation string
 	// OlderThan restricts the listing to old records, 0 does not. With the index these are the records that have waited for
-	// their settlement for at least this long, with Scan those that were created at least this long ago. A record that does not
+	// their settlement for at least this long, since they were due; with Scan those that were created at least this long ago. A record that does not
 	// say when it was created is listed.
 	OlderThan time.Duration
 
@@ -39,6 +43,10 @@ type Listed struct {
 	Record store.Record
 	// State is what the record means now.
 	State State
+	// Due is true if somebody has to settle the record now: it is UNKNOWN, or it was released with steps and its AttentionAt has come.
+	// Such a record is not due at once, because as a rule the client retries and the next execution goes on where the one before
+	// has stopped. Whether a released record has steps is told by its Attention.
+	Due bool
 }
 
 // List yields what the query asks for. The pages, the waits between them and the errors are those of [store.Lister]. A
@@ -54,6 +62,7 @@ func (o *Operator) List(ctx context.Context, q Query) iter.Seq2[Listed, error] {
 		for r, err := range store.ListOf(ctx, o.store, sq) {
 			now := o.now()
 			listed := Listed{Record: r, State: StateOf(r, now)}
+			listed.Due = due(listed, now)
 			switch {
 			case errors.Is(err, store.ErrNoIndex):
 				yield(Listed{}, fmt.Errorf("%w: %w", ErrNeedsScan, err))
@@ -62,7 +71,7 @@ func (o *Operator) List(ctx context.Context, q Query) iter.Seq2[Listed, error] {
 				if !yield(Listed{Record: r}, fmt.Errorf("operate: list: %w", err)) {
 					return
 				}
-			case wanted(q, listed.State):
+			case wanted(q, listed):
 				if !yield(listed, nil) {
 					return
 				}
@@ -113,11 +122,13 @@ func (o *Operator) query(q Query) (store.Query, error) {
 	case q.Scan:
 		sq.CreatedBefore = before
 		sq.Statuses = statuses(q.States)
-		sq.Attention = len(q.States) == 0
+		if len(q.States) == 0 {
+			sq.Statuses = statuses([]State{StateUnknown, StateReleased})
+		}
 	case open:
 		sq.Index, sq.Attention, sq.AttentionBefore = true, true, before
 	default:
-		return store.Query{}, fmt.Errorf("%w: the index knows only records that are %s", ErrNeedsScan, StateUnknown)
+		return store.Query{}, fmt.Errorf("%w: the index knows only records that are %s, and those %s with steps", ErrNeedsScan, StateUnknown, StateReleased)
 	}
 	return sq, nil
 }
@@ -138,9 +149,16 @@ func statuses(states []State) []store.Status {
 }
 
 // wanted leaves out what the index says of records that were settled meanwhile, and states that share a status.
-func wanted(q Query, s State) bool {
+func wanted(q Query, l Listed) bool {
 	if len(q.States) == 0 {
-		return s == StateUnknown
+		return l.Due || q.NotDue && releasedWithSteps(l)
 	}
-	return slices.Contains(q.States, s)
+	return slices.Contains(q.States, l.State)
 }
+
+func due(l Listed, now time.Time) bool {
+	return l.State == StateUnknown || releasedWithSteps(l) && store.Reached(l.Record.AttentionAt, now)
+}
+
+// releasedWithSteps goes by the attention, because a listing has no steps.
+func releasedWithSteps(l Listed) bool { return l.State == StateReleased && l.Record.Attention != "" }

@@ -9,7 +9,7 @@
 // # What is guaranteed
 //
 //   - Each change is one compare-and-swap on the record as [Operator.Inspect] has read it. If the record has changed since then, nothing
-//     happens, and the error is a [*ChangedError] with the record as it is now.
+//     happens, and the error is a [*ChangedError] with the record as it is now. A step that was written since then is a change.
 //   - A record whose lease is live is left alone: a [*LiveError].
 //   - A change puts a new random owner into the record. A write that the execution before has sent, and that is still on its way,
 //     matches no more.
@@ -17,6 +17,8 @@
 // So an operator and an execution never both win. The verdict of the operator is final. An execution that comes back after its
 // record was settled gets the stored result, or error, if the verdict was executed or failed. It gets idempotent.ErrSuperseded if the
 // verdict was not executed, or the record was released. If that verdict was wrong, the effect repeats.
+//
+// Steps whose end is recorded stay, and do not run again, until the record is completed or deleted.
 //
 // [Operator.Delete] is the exception, because nothing is left in the store: an execution that comes back stores its result again,
 // if no other request has claimed the key meanwhile.
@@ -99,7 +101,8 @@ func New(s store.Store, opts ...Option) *Operator {
 // Shown is a record as [Operator.Inspect] has read it. What is done to it is conditional on that. It is a plain value; one that
 // Inspect did not return is refused.
 type Shown struct {
-	// Record is the record. Its Result is nil if it is kept in parts: see [Operator.Result].
+	// Record is the record. Its Result is nil if it is kept in parts: see [Operator.Result]. Its Steps have the results of steps
+	// likewise: to show no results, see [Shown.Steps] and [Operator.StepResult].
 	Record store.Record
 	// State is what the record means at the instant At.
 	State State
@@ -114,7 +117,7 @@ type Shown struct {
 // [*store.UnreadableError]. A record that has expired and is not dropped yet is shown as [StateExpired].
 func (o *Operator) Inspect(ctx context.Context, key string) (Shown, error) {
 	if key == "" {
-		return Shown{}, &InputError{Field: "key", Problem: "is empty"}
+		return Shown{}, &InputError{Field: "key", Problem: isEmpty}
 	}
 	r, found, err := o.store.Get(ctx, key)
 	switch {
@@ -148,6 +151,11 @@ func (o *Operator) Result(ctx context.Context, s Shown) ([]byte, error) {
 		}
 		return bytes.Clone(r.Result), nil
 	}
+	return o.readParts(ctx, r)
+}
+
+// readParts reads the result of a record that is kept beside it.
+func (o *Operator) readParts(ctx context.Context, r store.Record) ([]byte, error) {
 	reader, ok := o.store.(store.ResultReader)
 	if !ok {
 		return nil, &store.UnreadableError{Reason: "its result is kept in parts, which this store cannot read"}

@@ -2,6 +2,8 @@ package operate
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-idempotent/idempotent/store"
@@ -14,32 +16,31 @@ func preview(seen, next store.Record, v Verdict) []string {
 	if seen.Fingerprint == "" {
 		request = "request with this key"
 	}
-	var p []string
+	p := stepVerdict(v)
 	switch v.action {
 	case ActionExecuted:
-		p = []string{
+		p = append(p,
 			fmt.Sprintf("The record is completed with the given result of %d bytes, and kept until %s.", len(v.result), until),
 			fmt.Sprintf("Until then every %s gets this result. The handler does not run.", request),
-			"If the execution before comes back, its caller gets this result too.",
-		}
+			"If the execution before comes back, its caller gets this result too.")
+		p = append(p, dropped(seen, "are dropped", "is dropped")...)
 	case ActionFailed:
-		p = []string{
+		p = append(p,
 			fmt.Sprintf("The record is completed with an error of type %q, and kept until %s.", v.errorType, until),
 			fmt.Sprintf("Until then every %s gets this error. The handler does not run.", request),
-			"If the execution before comes back, its caller gets this error too.",
-		}
-	case ActionNotExecuted, ActionRelease:
-		p = []string{
+			"If the execution before comes back, its caller gets this error too.")
+		p = append(p, dropped(seen, "are dropped", "is dropped")...)
+	case ActionNotExecuted, ActionRelease, ActionStepExecuted, ActionStepFailed:
+		p = append(p,
 			fmt.Sprintf("The record is kept as released until %s.", until),
-			fmt.Sprintf("The next %s runs the handler, whatever its crash policy, as attempt %d.", request, 1+max(1, seen.Attempt)),
-			"If the execution before had its effect after all, the effect is repeated, with the same derived keys.",
-			"If the execution before comes back, its caller is told that another one has taken over.",
-		}
+			fmt.Sprintf("The next %s runs the handler, whatever its crash policy, as attempt %d.", request, 1+max(1, seen.Attempt)))
+		p = append(p, kept(seen, next, v)...)
+		p = append(p, "If the execution before comes back, its caller is told that another one has taken over.")
 	case ActionDelete:
-		p = []string{
+		p = append(p,
 			"The record is removed. Nothing of it is left but the audit entry.",
-			"The next request with this key runs the handler, whatever its content, as if the key were new.",
-		}
+			"The next request with this key runs the handler, whatever its content, as if the key were new.")
+		p = append(p, dropped(seen, "are forgotten: they run again", "is forgotten: it runs again")...)
 		if seen.Status == store.StatusCompleted {
 			p = append(p, fmt.Sprintf("A process that remembers the record (package cache) may go on answering with it until %s.",
 				seen.Expiry.UTC().Format(time.RFC3339)))
@@ -51,4 +52,88 @@ func preview(seen, next store.Record, v Verdict) []string {
 		p = append(p, "A request with this key and other content is refused as a mismatch.")
 	}
 	return p
+}
+
+// stepVerdict says what a verdict on one step does to it.
+func stepVerdict(v Verdict) []string {
+	switch v.action {
+	case ActionStepExecuted:
+		return []string{
+			fmt.Sprintf("The step %q is recorded with the given result of %d bytes. It does not run again.", v.step, len(v.result)),
+			"If the result is none that the step returns, requests get an error, until the record is completed or deleted.",
+		}
+	case ActionStepFailed:
+		return []string{fmt.Sprintf("The step %q is recorded with an error of type %q. It does not run again.", v.step, v.errorType)}
+	default:
+		return nil
+	}
+}
+
+// kept says what becomes of the steps of a record that is released, and of the effect of the execution before.
+func kept(seen, next store.Record, v Verdict) []string {
+	var p []string
+	repeated := "If the execution before had its effect after all, the effect is repeated, with the same derived keys."
+	if len(seen.Steps) > 0 {
+		repeated = "If what is not recorded had its effect after all, that effect is repeated, with the same derived keys."
+	}
+	if names := named(seen, ended...); len(names) > 0 {
+		p = append(p, steps(names, "recorded ")+choose(names, " is kept. The next execution gets its result and does not run it again.",
+			" are kept. The next execution gets their results and does not run them again."))
+	}
+	for _, name := range named(seen, StepOpen) {
+		switch {
+		case !v.ofStep():
+			p = append(p, fmt.Sprintf("The start mark of %q is removed: the step runs again.", name))
+		case name != v.step:
+			p = append(p, fmt.Sprintf("The step %q stays as it is: it may have begun. An execution that reaches it asks the resolver of the step; "+
+				"if there is none, or it cannot tell, the record becomes UNKNOWN again.", name))
+		}
+	}
+	p = append(p, repeated)
+	if next.Attention != "" {
+		p = append(p, fmt.Sprintf("If no request comes until %s, the record is listed as one that somebody has to settle.",
+			next.AttentionAt.UTC().Format(time.RFC3339)))
+	}
+	return p
+}
+
+// dropped says what becomes of the steps of a record that is completed or deleted.
+func dropped(seen store.Record, are, is string) []string {
+	var p []string
+	if names := named(seen, ended...); len(names) > 0 {
+		p = append(p, steps(names, "recorded ")+choose(names, " "+is, " "+are)+".")
+	}
+	for _, name := range named(seen, StepOpen) {
+		p = append(p, fmt.Sprintf("The start mark of %q, which may have begun, %s.", name, is))
+	}
+	return p
+}
+
+// ended are the states of steps that do not run again.
+var ended = []StepState{StepRecorded, StepHasFailed, StepOther}
+
+// mostNames is how many steps a sentence names.
+const mostNames = 10
+
+// steps is the beginning of a sentence about steps of the record.
+func steps(names []string, what string) string {
+	if len(names) == 1 {
+		return fmt.Sprintf("Its %sstep %q", what, names[0])
+	}
+	quoted := make([]string, 0, mostNames)
+	for _, name := range names[:min(len(names), mostNames)] {
+		quoted = append(quoted, strconv.Quote(name))
+	}
+	last := fmt.Sprintf("%d more", len(names)-len(quoted))
+	if len(names) <= mostNames {
+		last, quoted = quoted[len(quoted)-1], quoted[:len(quoted)-1]
+	}
+	return fmt.Sprintf("Its %d %ssteps %s and %s", len(names), what, strings.Join(quoted, ", "), last)
+}
+
+func choose(names []string, one, many string) string {
+	if len(names) == 1 {
+		return one
+	}
+	return many
 }

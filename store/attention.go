@@ -3,7 +3,12 @@ package store
 import (
 	"hash/fnv"
 	"strconv"
+	"time"
 )
+
+// ReleasedWait is after how long a record that was released with steps is overdue, see [Record.AttentionAt]. Until then its client
+// is expected to retry.
+const ReleasedWait = time.Hour
 
 // AttentionShards is over how many values of [Record.Attention] the records of one operation are spread, so that an index by it
 // has no hot partition.

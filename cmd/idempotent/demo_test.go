@@ -53,6 +53,45 @@ func TestWhatTheCommandsPrint(t *testing.T) {
 		"inspect-not-found":     {args: []string{"inspect", "--demo", "charge#nothing"}, code: 3},
 		"inspect-client-key":    {args: []string{"inspect", "--demo", "order-1"}, code: 3},
 		"inspect-two":           {args: []string{"inspect", "--demo", "charge", "1"}, code: 2},
+		"list-not-due":          {args: []string{"list", "--demo", "--not-due", "--operation", "order"}},
+		"list-not-due-json":     {args: []string{"list", "--demo", "--not-due", "--operation", "order", "--since", "2026-07-01T03:30:00Z", "-o", "json"}},
+		"list-not-due-state":    {args: []string{"list", "--demo", "--not-due", "--state", "unknown"}, code: 2},
+		"list-scan":             {args: []string{"list", "--demo", "--scan"}},
+		"list-released":         {args: []string{"list", "--demo", "--scan", "--state", "released"}},
+		"inspect-stopped":       {args: []string{"inspect", "--demo", "order#stopped"}},
+		"inspect-begun":         {args: []string{"inspect", "--demo", "order#begun"}},
+		"inspect-begun-json":    {args: []string{"inspect", "--demo", "order#begun", "-o", "json"}},
+		"inspect-not-due":       {args: []string{"inspect", "--demo", "order#not-due"}},
+		"inspect-step":          {args: []string{"inspect", "--demo", "order#stopped", "--step", "reserve"}},
+		"inspect-step-json":     {args: []string{"inspect", "--demo", "order#stopped", "--step", "reserve", "-o", "json"}},
+		"inspect-step-open":     {args: []string{"inspect", "--demo", "order#begun", "--step", "charge"}, code: 1},
+		"inspect-step-none":     {args: []string{"inspect", "--demo", "order#begun", "--step", "mail"}, code: 1},
+		"inspect-step-empty":    {args: []string{"inspect", "--demo", "order#begun", "--step", ""}, code: 2},
+		"inspect-step-result":   {args: []string{"inspect", "--demo", "order#begun", "--step", "charge", "--result"}, code: 2},
+		"settle-step":           {args: settle(append(why, "order#begun", "--step", "charge", "--result", "-", "--yes")...), in: charged},
+		"settle-step-json":      {args: settle(append(why, "order#begun", "--step", "charge", "--result", "-", "--yes", "-o", "json")...), in: charged},
+		"settle-step-dry-run":   {args: settle(append(why, "order#begun", "--step", "charge", "--result", "-", "--dry-run")...), in: charged},
+		"settle-step-failed":    {args: settle(append(why, "order#begun", "--step", "charge", "--failed", "Declined: the card was declined", "--yes")...)},
+		"settle-step-recorded":  {args: settle(append(why, "order#begun", "--step", "reserve", "--result", "-", "--yes")...), in: charged, code: 1},
+		"settle-step-unknown":   {args: settle(append(why, "order#begun", "--step", "mail", "--failed", "A: b", "--yes")...), code: 1},
+		"settle-step-no-steps":  {args: settle(append(why, "charge#uncertain", "--step", "charge", "--result", "-", "--yes")...), in: charged, code: 1},
+		"settle-step-none":      {args: settle(append(why, "order#begun", "--step", "charge", "--yes")...), code: 2},
+		"settle-step-two":       {args: settle(append(why, "order#begun", "--step", "charge", "--result", "-", "--failed", "A: b", "--yes")...), code: 2},
+		"settle-step-executed":  {args: settle(append(why, "order#begun", "--step", "charge", "--executed", "-", "--yes")...), in: charged, code: 2},
+		"settle-step-not":       {args: settle(append(why, "order#begun", "--step", "charge", "--not-executed", "--yes")...), code: 2},
+		"settle-step-empty":     {args: settle(append(why, "order#begun", "--step", "", "--failed", "A: b", "--yes")...), code: 2},
+		"settle-step-no-json":   {args: settle(append(why, "order#begun", "--step", "charge", "--result", "-", "--yes")...), in: "{", code: 2},
+		"settle-result-alone":   {args: settle(append(why, "order#begun", "--result", "-", "--yes")...), in: charged, code: 2},
+		"settle-begun":          {args: settle(append(why, "order#begun", "--not-executed", "--dry-run")...)},
+		"settle-stopped":        {args: settle(append(why, "order#stopped", "--executed", "-", "--yes")...), in: response},
+		"settle-stopped-again":  {args: settle(append(why, "order#stopped", "--not-executed", "--yes")...), code: 1},
+		"settle-seen":           {args: settle(append(why, "order#begun", "--not-executed", "--seen", seenBegun+"/1", "--yes")...)},
+		"settle-seen-steps":     {args: settle(append(why, "order#begun", "--not-executed", "--seen", seenBegun+"/0", "--yes")...), code: 4},
+		"settle-seen-old":       {args: settle(append(why, "order#begun", "--not-executed", "--seen", seenBegun, "--yes")...), code: 2},
+		"settle-seen-old-none":  {args: settle(append(why, "charge#crashed", "--not-executed", "--seen", seenCrashed, "--yes")...)},
+		"settle-seen-negative":  {args: settle(append(why, "order#begun", "--not-executed", "--seen", seenBegun+"/-1", "--yes")...), code: 2},
+		"release-begun":         {args: append(why, "release", "order#begun", "--demo", "--by", "dana", "--yes")},
+		"delete-stopped":        {args: append(why, "delete", "order#stopped", "--demo", "--by", "dana", "--dry-run")},
 		"settle-not-executed":   {args: settle(append(why, "charge#uncertain", "--not-executed", "--yes")...)},
 		"settle-executed":       {args: settle(append(why, "charge#uncertain", "--executed", "-", "--yes")...), in: response},
 		"settle-executed-json":  {args: settle(append(why, "charge#uncertain", "--executed", "-", "--yes", "-o", "json")...), in: response},
@@ -116,6 +155,15 @@ func TestWhatTheCommandsPrint(t *testing.T) {
 		})
 	}
 }
+
+// charged is what the step of a handler returns.
+const charged = `{"id":"ch_1"}`
+
+// These are what a version that knew no steps printed of records as they are, one with steps and one without.
+const (
+	seenBegun   = "UNKNOWN/crashed/BG5DJBOVIS27L5W3RZYATI6KTG/1782869400000/"
+	seenCrashed = "UNKNOWN/crashed/7FKAC55IE7YK45YVADQBPWYSIT/1782864020000/"
+)
 
 // seenBefore is what inspect printed before somebody else settled the record.
 const seenBefore = "INPROGRESS//CLIUHEWRKJHKJWHERKJHWEKRJH/1782867620000/"

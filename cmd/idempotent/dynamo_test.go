@@ -23,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/demo"
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/operate"
 	"github.com/go-idempotent/idempotent/store"
@@ -48,6 +49,11 @@ func TestWhatTheCommandsPrintOfATable(t *testing.T) {
 		{name: "live", args: append([]string{"delete", "charge#in-progress"}, why...), code: 1},
 		{name: "delete", args: append([]string{"delete", "charge#completed"}, why...)},
 		{name: "deleted", args: []string{"inspect", "charge#completed"}, code: 3},
+		{name: "list-not-due", args: []string{"list", "--operation", "order", "--not-due"}},
+		{name: "stopped", args: []string{"inspect", "order#stopped", "--step", "reserve"}},
+		{name: "begun", args: append([]string{"settle", "order#begun", "--step", "charge", "--failed", "A: b"}, why...)},
+		{name: "begun-again", args: append([]string{"settle", "order#begun", "--step", "charge", "--failed", "A: b"}, why...), code: 1},
+		{name: "begun-then", args: []string{"inspect", "order#begun", "--step", "charge"}},
 		{name: "doctor", args: []string{"doctor"}},
 	} {
 		r := tb.run(t, c.args)
@@ -92,7 +98,9 @@ func TestEachTaskOfAnOperatorIsOneCommand(t *testing.T) {
 			r.Key += fmt.Sprintf("-%d", n)
 			if r.Attention != "" {
 				r.Attention = store.AttentionOf(r.Key)
-				open++
+				if !r.AttentionAt.After(time.Now()) {
+					open++
+				}
 			}
 			records = append(records, r)
 		}
@@ -189,9 +197,7 @@ func putAll(t *testing.T, tb table, records []store.Record) {
 	for part := range slices.Chunk(records, len(records)/8+1) {
 		wait.Go(func() {
 			for _, r := range part {
-				_, claimed, err := tb.store.Claim(context.Background(), r, r.CreatedAt)
-				assert.NoError(t, err)
-				assert.True(t, claimed, r.Key)
+				assert.NoError(t, demo.Put(context.Background(), tb.store, r))
 			}
 		})
 	}
@@ -396,7 +402,7 @@ func TestATableWithoutTheIndexIsListedByAScan(t *testing.T) {
 	}, 30*time.Second, 200*time.Millisecond)
 	r := tb.run(t, []string{"list", "--scan", "-o", "json"})
 	require.Zero(t, r.code, r.err)
-	assert.Len(t, lines[line](t, r.out), 8)
+	assert.Len(t, lines[line](t, r.out), 10)
 	doctor := tb.run(t, []string{"doctor"})
 	assert.Zero(t, doctor.code)
 	assert.Contains(t, doctor.out, "warning")

@@ -173,9 +173,7 @@ func newTable(t *testing.T, opts ...dynamo.Option) table {
 func (tb table) put(t *testing.T, records ...store.Record) {
 	t.Helper()
 	for _, r := range records {
-		_, claimed, err := tb.store.Claim(t.Context(), r, r.CreatedAt)
-		require.NoError(t, err)
-		require.True(t, claimed, r.Key)
+		require.NoError(t, demo.Put(t.Context(), tb.store, r))
 	}
 }
 

@@ -12,7 +12,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// counter counts the records of some operations that somebody has to settle.
+// counter counts the records of some operations that somebody has to settle: those that are UNKNOWN, and those that were released with
+// steps and are due.
 type counter struct {
 	operator   *operate.Operator
 	operations []string

@@ -149,6 +149,25 @@ func TestTheOldestIsTheOneThatHasWaitedLongest(t *testing.T) {
 	require.Equal(t, observe.Attention{Operation: "idle"}, all[1])
 }
 
+// As a rule the client of an order that stopped between two steps retries: only what nobody has retried is somebody's to settle.
+func TestARecordThatWasReleasedWithStepsIsOpenOnceItIsDue(t *testing.T) {
+	t.Parallel()
+	s, now := memory.New(), time.Now().Truncate(time.Millisecond)
+	for i, due := range []time.Duration{30 * time.Minute, -2 * time.Hour} {
+		key := "order#" + strconv.Itoa(i)
+		_, claimed, err := s.Claim(t.Context(), store.Record{
+			Key: key, Status: store.StatusInProgress, Owner: "A", Reason: store.ReasonReleased, Lease: now.Add(-time.Hour),
+			Expiry: now.Add(time.Hour).Truncate(time.Second), Attention: store.AttentionOf(key), AttentionAt: now.Add(due),
+		}, now)
+		require.NoError(t, err)
+		require.True(t, claimed)
+	}
+	all, err := counted(t, s, "order")
+	require.NoError(t, err)
+	require.Equal(t, 1, all[0].Open)
+	require.InDelta(t, (2 * time.Hour).Seconds(), all[0].Oldest.Seconds(), 10)
+}
+
 func TestOperationsAreNamed(t *testing.T) {
 	t.Parallel()
 	operations, err := operationsIn("charge, refund")

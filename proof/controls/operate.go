@@ -103,7 +103,7 @@ func operatorControls() []control {
 		},
 		{
 			name: "operate-layout", without: "a result is stored in a form that AWS Powertools does not read",
-			old: "case $completes && $r.Layout != $LayoutNative:", new: "case false:",
+			old: "case $v.completes() && $r.Layout != $LayoutNative:", new: "case false:",
 			first: "TestRecordsOfPowertools",
 		},
 		{
@@ -129,12 +129,12 @@ func operatorControls() []control {
 		},
 		{
 			name: "operate-unknown", without: "a change that may still be applied counts as one that was refused",
-			old: "case $found && same($held, $seen):", new: "case false:",
+			old: "case $found && $held.Matches($seen):", new: "case false:",
 			first: "TestACallThatFails",
 		},
 		{
 			name: "operate-dry", without: "a dry run does not see that the record has changed",
-			old: "case !$found || !same($held, $seen):", new: "case !$found:",
+			old: "case !$found || !$held.Matches($seen):", new: "case !$found:",
 			first: "TestWhatHasChanged",
 		},
 		{
@@ -146,6 +146,72 @@ func operatorControls() []control {
 			name: "operate-json", without: "a result that is no JSON is stored, and every retry fails",
 			old: "if !utf8.Valid($v.result) || !json.Valid($v.result) {", new: "if !utf8.Valid($v.result) {",
 			first: "TestBadInput",
+		},
+		{
+			name: "operate-step-open", without: "an operator replaces the recorded result of a step",
+			old: "case $step.Kind != $StepStarted:", new: "case false:",
+			in:    "Verdict.stepAllowed",
+			first: "TestAStepIsSettledOnlyIf",
+		},
+		{
+			name: "operate-step-there", without: "an operator records a step that has never begun, and it does not run any more",
+			old: "case !$found: return &StepError{Action: $v.action, Step: $v.step}", new: "case !$found: return nil",
+			first: "TestAStepIsSettledOnlyIf|TestAStepOfARecord",
+		},
+		{
+			name: "operate-step-live", without: "the verdict on a step is refused by nothing but the state of the record",
+			old: "case $v.ofStep(): return $v.stepAllowed($r)", new: "",
+			first: "TestAStepIsSettledOnlyIf",
+		},
+		{
+			name: "operate-step-marks", without: "a step that was settled as not executed never runs",
+			old: "$changed[$name] = store.Step{}", new: "_ = $name",
+			in:    "Verdict.changedSteps",
+			first: "TestWhatAChangeDoesToSteps",
+		},
+		{
+			name: "operate-step-seal", without: "the result of a step that an operator has recorded is taken for an altered one",
+			old:   "$changed[$v.step] = store.Step{Kind: store.StepValue, Seal: store.Seal($owner, $v.result), Result: $v.result}",
+			new:   "$changed[$v.step] = store.Step{Kind: store.StepValue, Seal: store.Seal($owner, nil), Result: $v.result}",
+			first: "TestWhatAChangeDoesToSteps",
+		},
+		{
+			name: "operate-step-delta", without: "a completion, or a release, writes the steps of the record again",
+			old: "$r.Steps = nil", new: "",
+			in:    "Operator.next",
+			first: "TestAChangeWritesOnlyTheSteps",
+		},
+		{
+			name: "operate-step-attention", without: "an order that stopped between two steps is on no list once somebody has settled it",
+			old: "if len(merged($seen, $r).Steps) > 0 {", new: "if false {",
+			first: "TestWhatAChangeDoesToSteps",
+		},
+		{
+			name: "operate-step-attention-none", without: "a released record that nobody has to settle is on the list",
+			old: "if len(merged($seen, $r).Steps) > 0 {", new: "if true {",
+			first: "TestAReleaseThatLeavesNoStep",
+		},
+		{
+			name: "operate-step-again", without: "the open step of a released record cannot be settled as not executed",
+			old:   "case $state == $StateReleased && !$v.completes() && len(named($r, $StepOpen)) == 0:",
+			new:   "case $state == $StateReleased && !$v.completes():",
+			first: "TestAReleasedRecordIsReleasedAgain",
+		},
+		{
+			name: "operate-step-result", without: "an altered result of a step is shown as the recorded one",
+			old: "case !$step.Sealed():", new: "case false:",
+			in:    "Operator.StepResult",
+			first: "TestResultsOfSteps",
+		},
+		{
+			name: "operate-list-due", without: "ordinary retries fill the list of what somebody has to settle",
+			old: "releasedWithSteps($l) && store.Reached($l.Record.AttentionAt, $now)", new: "releasedWithSteps($l)",
+			first: "TestRecordsReleasedWithSteps",
+		},
+		{
+			name: "operate-list-released", without: "every released record counts as one that somebody has to settle",
+			old: `$l.State == $StateReleased && $l.Record.Attention != ""`, new: "$l.State == $StateReleased",
+			first: "TestRecordsReleasedWithSteps",
 		},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,8 +73,14 @@ func (c *act) run(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
-	if c.seen != "" && seenOf(shown.Record) != c.seen {
-		return c.refuse(&changedError{seen: seen, now: shown, at: s.now()})
+	if c.seen != "" {
+		same, err := wasSeen(shown.Record, seen, c.seen)
+		if err != nil {
+			return err
+		}
+		if !same {
+			return c.refuse(&changedError{seen: seen, now: shown, at: s.now()})
+		}
 	}
 	by, err := c.app.who(ctx, s, c.by)
 	if err != nil {
@@ -181,7 +188,7 @@ func (c *act) refuse(e *changedError) error {
 
 // preview shows a record and what would become of it.
 func (a *app) preview(p show.Printer, s *source, shown operate.Shown, preview operate.Entry, notes []string) error {
-	i := inspectionOf(shown, derivedKeys(shown.Record, nil))
+	i := inspectionOf(shown, derivedKeys(shown, nil))
 	if err := p.Table(i.rows(s.now())); err != nil {
 		return err
 	}
@@ -223,10 +230,16 @@ func (a *app) done(entry operate.Entry, done string) error {
 		show.Cells("Record", entry.RecordKey),
 		{{Text: "Was"}, {Text: string(entry.Before.State), Colour: stateColour(entry.Before.State)}},
 	}
+	if entry.Step != "" {
+		rows = slices.Insert(rows, 2, show.Cells("Step", entry.Step))
+	}
 	if after := entry.After; after != nil {
 		rows = append(rows,
 			[]show.Cell{{Text: "Is"}, {Text: string(after.State), Colour: stateColour(after.State)}},
 			show.Cells("Expires", show.Both(after.Expiry, entry.Time)))
+		if len(after.Steps) > 0 {
+			rows = append(rows, show.Cells("Keeps", stepCounts(after.Steps)))
+		}
 	}
 	rows = append(rows, show.Cells("By", entry.By), show.Cells("Why", entry.Why), show.Cells("When", show.Instant(entry.Time)))
 	return a.out().Table(rows)

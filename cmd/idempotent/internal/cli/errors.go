@@ -67,6 +67,8 @@ func (a *app) sentence(err error) string {
 		return "--reason " + input.Problem
 	case isState:
 		return trimmed(err) + hint(state.State)
+	case errors.Is(err, operate.ErrStep):
+		return trimmed(err) + ". Inspect shows the steps"
 	case errors.Is(err, operate.ErrForeign), errors.Is(err, operate.ErrOtherOperation):
 		return trimmed(err)
 	case isUnreadable:

@@ -12,11 +12,11 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
 	"github.com/go-idempotent/idempotent/operate"
-	"github.com/go-idempotent/idempotent/store"
 )
 
 func (a *app) inspect() *cobra.Command {
 	var result bool
+	var step string
 	var derived []string
 	cmd := &cobra.Command{
 		Use:   "inspect KEY",
@@ -24,16 +24,25 @@ func (a *app) inspect() *cobra.Command {
 		Long: `Shows one record: what happened to it, and what the next retry of the client gets.
 
 The derived keys are what the handler passed to other services: search for the charge with it. A record that somebody has to settle
-names those that were handed out, as far as they are known; --derived NAME computes others.
+names those that were handed out, as far as they are known, and those of the steps that may have begun; --derived NAME computes others.
 
-The stored result is shown with --result only: it is what the client got, and may be personal.
+The stored result is shown with --result only: it is what the client got, and may be personal. So is the result of a step, with
+--step NAME.
 
 Seen is a text for --seen of settle, release and delete: they then do nothing if the record has changed since.`,
 		Example: `  idempotent inspect 'charge#JKJaXmPLvHcESHA' --table idempotency
   idempotent inspect 'charge#JKJaXmPLvHcESHA' --result -o json | jq .result
-  idempotent inspect charge#result-lost --demo`,
+  idempotent inspect charge#result-lost --demo
+  idempotent inspect order#stopped --step reserve --demo`,
 		Args: oneKey,
 		RunE: a.run(func(cmd *cobra.Command, args []string) error {
+			ofStep := cmd.Flags().Changed("step")
+			switch {
+			case ofStep && result:
+				return usagef("--result and --step contradict each other: a record with a result has no steps any more")
+			case ofStep && step == "":
+				return usagef("--step is empty")
+			}
 			s, err := a.open(cmd.Context())
 			if err != nil {
 				return err
@@ -42,22 +51,29 @@ Seen is a text for --seen of settle, release and delete: they then do nothing if
 			if err != nil {
 				return err
 			}
-			i := inspectionOf(shown, derivedKeys(shown.Record, derived))
-			if !result {
+			i := inspectionOf(shown, derivedKeys(shown, derived))
+			var stored []byte
+			switch {
+			case result:
+				stored, err = s.operator.Result(cmd.Context(), shown)
+			case ofStep:
+				stored, err = s.operator.StepResult(cmd.Context(), shown, step)
+			default:
 				return a.show(s, &i)
 			}
-			stored, err := s.operator.Result(cmd.Context(), shown)
 			if err != nil {
 				return err
 			}
+			i.ResultOfStep = step
 			i.withResult(stored)
 			return a.show(s, &i)
 		}),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	cmd.Flags().BoolVar(&result, "result", false, "show the stored result, too")
+	cmd.Flags().StringVar(&step, "step", "", "show the recorded result of the step with this `name`, too")
 	cmd.Flags().StringSliceVar(&derived, "derived", nil, "compute the derived key of this `name`, too; may be repeated")
-	noCompletion(cmd, "derived")
+	noCompletion(cmd, "step", "derived")
 	return cmd
 }
 
@@ -89,7 +105,7 @@ func (a *app) show(s *source, i *inspection) error {
 		return a.json(i)
 	}
 	rows := i.rows(s.now())
-	if i.State == operate.StateUnknown {
+	if i.State == operate.StateUnknown || i.State == operate.StateReleased && len(open(i.Steps)) > 0 {
 		rows = append(rows, show.Cells("To settle it", "idempotent settle --help"))
 	}
 	if err := a.out().Table(rows); err != nil {
@@ -104,14 +120,27 @@ func (a *app) show(s *source, i *inspection) error {
 	return nil
 }
 
-// derivedKeys are the derived keys that are known to have been handed out, and those of other names.
-func derivedKeys(r store.Record, names []string) map[string]string {
+// derivedKeys are the derived keys that are known to have been handed out, those of the steps that may have begun, and those of other
+// names.
+func derivedKeys(s operate.Shown, names []string) map[string]string {
+	r := s.Record
 	d := idempotent.Description{Protected: true, RecordKey: r.Key, Fingerprint: r.Fingerprint}
 	keys := make(map[string]string)
-	for _, name := range append(slices.Clone(names), r.Derived...) {
+	for _, name := range slices.Concat(names, r.Derived, open(s.Steps())) {
 		keys[name] = d.DerivedKey(name)
 	}
 	return keys
+}
+
+// open are the names of the steps that may have begun.
+func open(steps []operate.Step) []string {
+	var names []string
+	for _, s := range steps {
+		if s.State == operate.StepOpen {
+			names = append(names, s.Name)
+		}
+	}
+	return names
 }
 
 func sortedNames(keys map[string]string) []string { return slices.Sorted(maps.Keys(keys)) }

@@ -36,6 +36,7 @@ type listing struct {
 	since     string
 	limit     int
 	attention bool
+	notDue    bool
 	scan      bool
 	rate      float64
 	yes       bool
@@ -54,8 +55,9 @@ func (a *app) list() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "Lists what somebody has to settle, or the records in other states",
-		Long: `Lists the records with attention: those whose outcome is unknown, which somebody has to settle. They are found through an index,
-which holds no others.
+		Long: `Lists what somebody has to settle: the records whose outcome is unknown, and those that have stopped between two steps and that
+nobody has retried for an hour ("released, with steps"). They are found through an index, which holds no others. --not-due adds
+records that have stopped between two steps less than an hour ago: as a rule the client retries, and they go on.
 
 Records in other states are in no index, and neither are those that a version before the index left unknown. --scan finds them by
 reading the whole table, page by page, at no more than --rate read units a second. What a listing reads is told before, on standard error; if
@@ -71,7 +73,8 @@ What is listed may be stale: inspect shows the record itself.`,
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&l.states, "state", nil, "records in these `states` only: "+strings.Join(stateNames(), ", ")+", or all")
-	f.BoolVar(&l.attention, "attention", false, "records that somebody has to settle, as without any other flag")
+	f.BoolVar(&l.attention, "attention", false, "only what the index has or would have, also with --scan")
+	f.BoolVar(&l.notDue, "not-due", false, "records with steps, too, that were released less than an hour ago")
 	f.StringVar(&l.operation, flagOperation, "", "records of the operation with this `name` only")
 	f.DurationVar(&l.olderThan, "older-than", 0, "records that have waited, or were created, for at least this `time` ago, such as 1h30m")
 	f.StringVar(&l.since, "since", "", "records that wait, or were created, since this `time`: RFC 3339, or a duration such as 2h")
@@ -105,7 +108,7 @@ func (l *listing) run(ctx context.Context) error {
 		return err
 	}
 	q := operate.Query{
-		States: l.wanted(), Operation: l.operation, OlderThan: l.olderThan, Scan: l.scan, Rate: l.rate,
+		States: l.wanted(), NotDue: l.notDue, Operation: l.operation, OlderThan: l.olderThan, Scan: l.scan, Rate: l.rate,
 		Page: func(p store.Page) { l.pages, l.read, l.units = l.pages+1, l.read+p.Records, l.units+p.Units },
 	}
 	if err := l.agree(ctx, s, q); err != nil {
@@ -129,7 +132,9 @@ func (l *listing) check() error {
 	case err != nil:
 		return err
 	case l.attention && len(l.states) > 0:
-		return usagef("--attention and --state contradict each other: records with attention are unknown")
+		return usagef("--attention and --state contradict each other: records with attention are unknown, or released with steps")
+	case l.notDue && len(l.states) > 0:
+		return usagef("--not-due and --state contradict each other: --state lists all records in these states")
 	case l.limit < 0:
 		return usagef("--limit %d is negative", l.limit)
 	case l.rate < 0:
@@ -137,7 +142,7 @@ func (l *listing) check() error {
 	case l.olderThan < 0:
 		return usagef("--older-than %s is negative", l.olderThan)
 	case len(l.states) > 0 && !l.scan && !slices.Equal(l.states, []string{string(operate.StateUnknown)}):
-		return usagef("only unknown records are in the index: --scan finds others by reading the whole table")
+		return usagef("only unknown records, and those released with steps, are in the index: --scan finds others by reading the whole table")
 	default:
 		return nil
 	}
@@ -158,14 +163,10 @@ func since(text string, now time.Time) (time.Time, error) {
 	return t, nil
 }
 
-// wanted are the states that were asked for, none for records with attention. A scan also finds those that somebody has to settle and
-// that have no attention: a version before the index wrote them.
+// wanted are the states that were asked for, none for what somebody has to settle.
 func (l *listing) wanted() []operate.State {
-	switch {
-	case slices.Contains(l.states, stateAll):
+	if slices.Contains(l.states, stateAll) {
 		return operate.States()
-	case len(l.states) == 0 && l.scan && !l.attention:
-		return []operate.State{operate.StateUnknown}
 	}
 	states := make([]operate.State, len(l.states))
 	for i, s := range l.states {

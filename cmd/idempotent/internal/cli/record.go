@@ -29,6 +29,9 @@ type recordLine struct {
 	SettledBy     string        `json:"settled_by,omitempty"`
 	SettledAt     time.Time     `json:"settled_at,omitzero"`
 	SettledReason string        `json:"settled_reason,omitempty"`
+	// WithSteps is of a listing: the record was released with steps. Due says that somebody has to settle it now.
+	WithSteps bool `json:"with_steps,omitempty"`
+	Due       bool `json:"due,omitempty"`
 	// Error says what is wrong with a record that cannot be understood.
 	Error string `json:"error,omitempty"`
 }
@@ -48,22 +51,24 @@ type inspection struct {
 	Powertools  bool              `json:"powertools,omitempty"`
 	Fingerprint string            `json:"fingerprint,omitempty"`
 	DerivedKeys map[string]string `json:"derived_keys,omitempty"`
+	Steps       []operate.Step    `json:"steps,omitempty"`
 	RetryGets   string            `json:"retry_gets"`
 	// ResultBytes is the size of a result in the record; ResultInParts says that it is kept beside it.
 	ResultBytes   int  `json:"result_bytes,omitempty"`
 	ResultInParts bool `json:"result_in_parts,omitempty"`
 	// Seen is what --seen takes.
 	Seen string `json:"seen"`
-	// Result is there if it was asked for: JSON as it is, anything else as a text.
-	Result     json.RawMessage `json:"result,omitempty"`
-	ResultText *string         `json:"result_text,omitempty"`
+	// Result is there if it was asked for: JSON as it is, anything else as a text. ResultOfStep is the step that it is of, if it is.
+	ResultOfStep string          `json:"result_of_step,omitempty"`
+	Result       json.RawMessage `json:"result,omitempty"`
+	ResultText   *string         `json:"result_text,omitempty"`
 }
 
 func inspectionOf(s operate.Shown, derived map[string]string) inspection {
 	r := s.Record
 	return inspection{
 		recordLine: lineOf(r, s.State), Powertools: r.Owner == "" && r.Status != store.StatusUnknown, Fingerprint: r.Fingerprint,
-		DerivedKeys: derived, RetryGets: retryGets(r, s.State), ResultBytes: len(r.Result), ResultInParts: r.Parts != "", Seen: seenOf(r),
+		DerivedKeys: derived, Steps: s.Steps(), RetryGets: retryGets(r, s.State), ResultBytes: len(r.Result), ResultInParts: r.Parts != "", Seen: seenOf(r),
 	}
 }
 
@@ -80,9 +85,13 @@ func (i *inspection) withResult(result []byte) {
 // rows are the inspection for people.
 func (i *inspection) rows(now time.Time) [][]show.Cell {
 	r := store.Record{Reason: i.Reason}
+	means := meaning(r, i.State)
+	if i.State == operate.StateReleased && len(i.Steps) > 0 {
+		means += "; it has stopped between two steps"
+	}
 	rows := [][]show.Cell{
 		show.Cells("Record", i.RecordKey),
-		{{Text: "State"}, {Text: string(i.State) + ": " + meaning(r, i.State), Colour: stateColour(i.State)}},
+		{{Text: "State"}, {Text: string(i.State) + ": " + means, Colour: stateColour(i.State)}},
 	}
 	add := func(name, value string) {
 		if value != "" {
@@ -99,7 +108,11 @@ func (i *inspection) rows(now time.Time) [][]show.Cell {
 		add("Attempt", strconv.Itoa(i.Attempt))
 	}
 	add("Created", show.Both(i.CreatedAt, now))
-	add("Waits since", show.Both(i.AttentionAt, now))
+	if store.Reached(i.AttentionAt, now) {
+		add("Waits since", show.Both(i.AttentionAt, now))
+	} else {
+		add("Due", show.Both(i.AttentionAt, now)+", if nobody retries")
+	}
 	if i.State == operate.StateInProgress || i.State == operate.StateLapsed {
 		add("Lease ends", show.Both(i.Lease, now))
 	}
@@ -110,6 +123,9 @@ func (i *inspection) rows(now time.Time) [][]show.Cell {
 	add("Expires", show.Both(i.Expiry, now))
 	for _, name := range sortedNames(i.DerivedKeys) {
 		add("Derived key", name+": "+i.DerivedKeys[name])
+	}
+	for _, s := range i.Steps {
+		add("Step", s.Name+": "+stepMeaning(s))
 	}
 	switch {
 	case i.ResultInParts:

@@ -68,11 +68,15 @@ func (l *listing) rowOf(listed operate.Listed, err error) (row, error) {
 	if !listed.Record.AttentionAt.IsZero() {
 		r.since = listed.Record.AttentionAt
 	}
+	r.line.Due, r.line.WithSteps = listed.Due, listed.State == operate.StateReleased && listed.Record.Attention != ""
 	return r, nil
 }
 
-// matches reports whether a row is of the time that was asked for. One that does not say is.
+// matches reports whether a row is of the time that was asked for, and has attention if that was asked for. One that does not say is.
 func (l *listing) matches(r row) bool {
+	if l.attention && r.line.AttentionAt.IsZero() && r.line.Error == "" {
+		return false
+	}
 	return l.after.IsZero() || r.since.IsZero() || !r.since.Before(l.after)
 }
 
@@ -95,6 +99,12 @@ func (l *listing) flush(s *source, rows []row) error {
 		}
 		state := show.Cell{Text: string(r.line.State), Colour: stateColour(r.line.State)}
 		reason := r.line.Reason
+		switch {
+		case r.line.WithSteps && r.line.Due:
+			reason += ", with steps"
+		case r.line.WithSteps:
+			reason += ", with steps, not due"
+		}
 		if r.line.Error != "" {
 			state, reason = show.Cell{Text: "unreadable", Colour: show.Red}, r.line.Error
 		}

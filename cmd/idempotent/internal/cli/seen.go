@@ -12,9 +12,12 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// seenOf names the record as it is: its status, reason, owner and lease, and, of a record without an owner, its expiry. A script hands
-// it to --seen, and what it does is then conditional on what somebody has looked at before.
-func seenOf(r store.Record) string {
+// seenOf names the record as it is: its status, reason, owner and lease, of a record without an owner its expiry, and how often steps
+// were written. A script hands it to --seen, and what it does is then conditional on what somebody has looked at before.
+func seenOf(r store.Record) string { return seenWithoutSteps(r) + "/" + strconv.Itoa(r.StepWrites) }
+
+// seenWithoutSteps is the text of versions that knew no steps.
+func seenWithoutSteps(r store.Record) string {
 	if r.Owner != "" {
 		r.Expiry = time.Time{}
 	}
@@ -31,11 +34,14 @@ func number(t time.Time, unit time.Duration) string {
 	return strconv.FormatInt(t.UnixMilli()/unit.Milliseconds(), 10)
 }
 
-// parseSeen returns what of a record is in such a text.
+// seenFields is how many fields such a text has, one less in that of a version that knew no steps.
+const seenFields = 6
+
+// parseSeen returns what of a record is in such a text. One without the steps has [store.AnyStepWrites].
 func parseSeen(text string) (r store.Record, err error) {
-	bad := usagef("--seen is not what inspect prints as Seen, status/reason/owner/lease/expiry")
+	bad := usagef("--seen is not what inspect prints as Seen, status/reason/owner/lease/expiry/steps")
 	fields := strings.Split(text, "/")
-	if len(fields) != 5 || fields[0] == "" {
+	if len(fields) != seenFields && len(fields) != seenFields-1 || fields[0] == "" {
 		return r, bad
 	}
 	for i, f := range fields[:3] {
@@ -50,7 +56,27 @@ func parseSeen(text string) (r store.Record, err error) {
 	if r.Expiry, err = instantOf(fields[4], time.Second); err != nil {
 		return r, bad
 	}
+	r.StepWrites = store.AnyStepWrites
+	if len(fields) == seenFields {
+		if r.StepWrites, err = strconv.Atoi(fields[5]); err != nil || r.StepWrites < 0 {
+			return r, bad
+		}
+	}
 	return r, nil
+}
+
+// wasSeen reports whether a record is the one that a text was printed of, which was parsed to seen. A text without the steps tells
+// that only of a record that has none: their number only grows.
+func wasSeen(r, seen store.Record, text string) (bool, error) {
+	if seen.StepWrites != store.AnyStepWrites {
+		return seenOf(r) == text, nil
+	}
+	same := seenWithoutSteps(r) == text
+	if same && r.StepWrites > 0 {
+		return false, usagef("--seen is of a version of this program that did not tell steps, and the record has some: nobody knows which of them " +
+			"were there then. Inspect it again")
+	}
+	return same, nil
 }
 
 func instantOf(text string, unit time.Duration) (time.Time, error) {
@@ -88,7 +114,7 @@ func (e *changedError) lines() (seen *recordLine, now *inspection) {
 	if e.gone {
 		return &was, nil
 	}
-	is := inspectionOf(e.now, derivedKeys(e.now.Record, nil))
+	is := inspectionOf(e.now, derivedKeys(e.now, nil))
 	return &was, &is
 }
 
@@ -111,6 +137,9 @@ func (e *changedError) fields() []change {
 	if was.Expiry.IsZero() {
 		is.Expiry = time.Time{}
 	}
+	if was.StepWrites == store.AnyStepWrites {
+		is.StepWrites = was.StepWrites
+	}
 	instant := func(t time.Time) string { return show.Both(t, e.at) }
 	return []change{
 		{"Status", string(was.Status), string(is.Status)},
@@ -118,6 +147,15 @@ func (e *changedError) fields() []change {
 		{"Owner", was.Owner, is.Owner},
 		{"Lease ends", instant(was.Lease), instant(is.Lease)},
 		{"Expires", instant(was.Expiry), instant(is.Expiry)},
+		{"Steps written", stepWrites(was), stepWrites(is)},
 		{"Settled", "", is.SettledBy},
 	}
+}
+
+// stepWrites is how often steps were written, empty if nobody knows.
+func stepWrites(r store.Record) string {
+	if r.StepWrites == store.AnyStepWrites {
+		return ""
+	}
+	return strconv.Itoa(r.StepWrites)
 }

@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
 	"github.com/go-idempotent/idempotent/operate"
 	"github.com/go-idempotent/idempotent/store"
@@ -75,8 +78,17 @@ func retryGets(r store.Record, s operate.State) string {
 	case operate.StateInProgress:
 		return "\"in progress\" (HTTP 409 with Retry-After) until the lease ends; the handler does not run"
 	case operate.StateLapsed:
+		if r.Resumable() {
+			return resumes(r)
+		}
+		if len(r.Steps) > 0 {
+			return resumes(r) + "; the same under a policy that refuses crashed executions"
+		}
 		return "a new execution with the same derived keys; under a policy that refuses crashed executions \"unknown outcome\" (HTTP 409)"
 	case operate.StateReleased:
+		if len(r.Steps) > 0 {
+			return resumes(r)
+		}
 		return "a new execution with the same derived keys"
 	case operate.StateCompleted:
 		if r.Reason == store.ReasonTerminal {
@@ -90,4 +102,47 @@ func retryGets(r store.Record, s operate.State) string {
 	default:
 		return "\"unreadable record\" (HTTP 500); the handler does not run"
 	}
+}
+
+// resumes says what an execution does with the steps of a record.
+func resumes(r store.Record) string {
+	if r.Resumable() {
+		return "a new execution with the same derived keys, which gets the results of the recorded steps and goes on from there"
+	}
+	return "a new execution, which asks the resolver of the step that may have begun; without one \"unknown outcome\" (HTTP 409)"
+}
+
+// stepMeaning says what is known of a step.
+func stepMeaning(s operate.Step) string {
+	kept := fmt.Sprintf(", %d bytes", s.Bytes)
+	if s.InParts {
+		kept = ", kept beside the record"
+	}
+	switch s.State {
+	case operate.StepRecorded:
+		return "its result is recorded" + kept + "; --step " + s.Name + " shows it"
+	case operate.StepHasFailed:
+		return "it failed for good, and the error is recorded" + kept + "; --step " + s.Name + " shows it"
+	case operate.StepOpen:
+		return "it may have begun, and nobody has recorded its end"
+	default:
+		return "this version does not know what it is"
+	}
+}
+
+// stepCounts says how many steps are in which state.
+func stepCounts(steps []operate.Step) string {
+	var texts []string
+	for _, state := range []operate.StepState{operate.StepRecorded, operate.StepHasFailed, operate.StepOpen, operate.StepOther} {
+		var names []string
+		for _, s := range steps {
+			if s.State == state {
+				names = append(names, s.Name)
+			}
+		}
+		if len(names) > 0 {
+			texts = append(texts, fmt.Sprintf("%s %s (%s)", count(int64(len(names)), "step"), state, strings.Join(names, ", ")))
+		}
+	}
+	return strings.Join(texts, "; ")
 }

@@ -18,14 +18,41 @@ func Now() time.Time { return time.Date(2026, time.July, 1, 3, 0, 0, 0, time.UTC
 func Store(ctx context.Context, now time.Time) (*memory.Store, error) {
 	s := memory.New()
 	for _, r := range Records(now) {
-		if _, claimed, err := s.Claim(ctx, r, r.CreatedAt); err != nil || !claimed {
-			return nil, fmt.Errorf("demo: record %q cannot be stored: %w", r.Key, err)
+		if err := Put(ctx, s, r); err != nil {
+			return nil, err
 		}
 	}
 	return s, nil
 }
 
-// Records returns the records of the demo: one for each state and each reason.
+// Put stores a record of the demo as executions would have left it: steps are written under a claim.
+func Put(ctx context.Context, s store.Store, r store.Record) error {
+	first := r
+	if len(r.Steps) > 0 {
+		first.Status, first.Reason, first.Attention, first.AttentionAt, first.Derived = store.StatusInProgress, "", "", time.Time{}, nil
+		first.Steps, first.StepWrites = nil, 0
+	}
+	if _, claimed, err := s.Claim(ctx, first, r.CreatedAt); err != nil || !claimed {
+		return fmt.Errorf("demo: record %q cannot be stored: %w", r.Key, err)
+	}
+	if len(r.Steps) == 0 {
+		return nil
+	}
+	stepped := first
+	stepped.Steps = r.Steps
+	if _, swapped, err := s.Swap(ctx, first, stepped); err != nil || !swapped {
+		return fmt.Errorf("demo: the steps of record %q cannot be stored: %w", r.Key, err)
+	}
+	stepped.StepWrites = r.StepWrites
+	last := r
+	last.Steps = nil
+	if _, swapped, err := s.Swap(ctx, stepped, last); err != nil || !swapped {
+		return fmt.Errorf("demo: record %q cannot be left as it is: %w", r.Key, err)
+	}
+	return nil
+}
+
+// Records returns the records of the demo: one for each state and each reason, and some with steps.
 func Records(now time.Time) []store.Record {
 	records := make([]store.Record, 0, 20)
 	for i, reason := range []string{
@@ -52,11 +79,35 @@ func Records(now time.Time) []store.Record {
 	expired := completed("charge#expired", now.Add(-25*time.Hour), response)
 	foreign := completed("billing.handler#5d41402abc4b2a76b9719d911017c592", now.Add(-5*time.Minute), `{"paid": true}`)
 	foreign.Owner, foreign.Seal, foreign.Attempt, foreign.Fingerprint, foreign.CompletedAt = "", "", 0, "", time.Time{}
-	return append(records, lapsed, running, released, notExecuted, settled, declined, foreign,
+	stopped, waits, begun := steps(now)
+	return append(records, stopped, waits, begun, lapsed, running, released, notExecuted, settled, declined, foreign,
 		completed("charge#completed", now.Add(-30*time.Minute), response),
 		completed("ship#completed", now.Add(-40*time.Minute), `{"parcel":"p-17"}`),
 		expired, // the last one: a claim after it would drop it
 	)
+}
+
+// steps are the records of orders whose handlers have stopped between two steps, long ago and just now, and in the middle of one.
+func steps(now time.Time) (stopped, waits, begun store.Record) {
+	order := func(key string, ended time.Time, names ...string) store.Record {
+		r := claimed(key, ended.Add(-2*time.Second))
+		r.Lease, r.Expiry = ended, ended.Add(30*24*time.Hour)
+		r.Attention, r.AttentionAt, r.Derived = store.AttentionOf(key), ended.Add(store.ReleasedWait), names
+		r.Steps, r.StepWrites = make(map[string]store.Step), 1
+		for _, name := range names {
+			result := []byte(`{"id":"` + name + `-1"}`)
+			r.Steps[name] = store.Step{Kind: store.StepValue, Seal: store.Seal(r.Owner, result), Result: result}
+		}
+		return r
+	}
+	stopped = order("order#stopped", now.Add(-5*time.Hour-30*time.Minute), "charge", "reserve")
+	stopped.Reason = store.ReasonReleased
+	waits = order("order#not-due", now.Add(-20*time.Minute), "reserve")
+	waits.Reason = store.ReasonReleased
+	begun = order("order#begun", now.Add(-90*time.Minute), "charge", "reserve")
+	begun.Status, begun.Reason, begun.AttentionAt = store.StatusUnknown, store.ReasonCrashed, now.Add(-90*time.Minute)
+	begun.Steps["charge"] = store.Step{Kind: store.StepStarted, Seal: store.Seal(begun.Owner, nil)}
+	return stopped, waits, begun
 }
 
 // response is what the handler of the demo answers.

@@ -1,0 +1,178 @@
+package operate_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// shop is a handler with two steps, the second of which must not run twice, and counts what it does.
+type shop struct {
+	*operate.Operator
+
+	t       *testing.T
+	records *memory.Store
+	now     time.Time
+	handler *idempotent.Handler[string, string]
+
+	reserved, charged int
+	// ends is what the second step ends with.
+	ends error
+}
+
+type charge struct{ ID string }
+
+func newShop(t *testing.T, opts ...idempotent.Option) *shop {
+	t.Helper()
+	s := &shop{t: t, records: memory.New(), now: now}
+	clock := func() time.Time { return s.now }
+	s.Operator = operate.New(s.records, operate.WithClock(clock))
+	s.handler = idempotent.Wrap(s.order, s.records, append([]idempotent.Option{
+		idempotent.WithOperation("order"), idempotent.WithKey(func(id string) (string, error) { return id, nil }), idempotent.WithClock(clock),
+	}, opts...)...)
+	return s
+}
+
+func (s *shop) order(ctx context.Context, _ string) (string, error) {
+	_, err := idempotent.Step(ctx, "reserve", func(context.Context) (string, error) {
+		s.reserved++
+		return "r1", nil
+	})
+	if err != nil {
+		return "", err
+	}
+	c, err := idempotent.Step(ctx, "charge", func(context.Context) (charge, error) {
+		s.charged++
+		return charge{ID: "by the handler"}, s.ends
+	}, idempotent.AtMostOnce[charge](nil))
+	return c.ID, err
+}
+
+// stuck is the record of an order whose second step may have begun, as it is shown.
+func (s *shop) stuck() operate.Shown {
+	s.t.Helper()
+	s.ends = idempotent.Uncertain(errors.New("no answer"))
+	_, err := s.handler.Handle(s.t.Context(), "order-1")
+	require.Error(s.t, err)
+	s.ends = nil
+	_, err = s.handler.Handle(s.t.Context(), "order-1")
+	require.ErrorIs(s.t, err, idempotent.ErrUnknownOutcome)
+	require.Equal(s.t, [2]int{1, 1}, [2]int{s.reserved, s.charged})
+	return s.only(operate.Query{})
+}
+
+// only is the only record that is listed.
+func (s *shop) only(q operate.Query) operate.Shown {
+	s.t.Helper()
+	var keys []string
+	for l, err := range s.List(s.t.Context(), q) {
+		require.NoError(s.t, err)
+		keys = append(keys, l.Record.Key)
+	}
+	require.Len(s.t, keys, 1)
+	shown, err := s.Inspect(s.t.Context(), keys[0])
+	require.NoError(s.t, err)
+	return shown
+}
+
+func (s *shop) listed(q operate.Query) int {
+	s.t.Helper()
+	n := 0
+	for _, err := range s.List(s.t.Context(), q) {
+		require.NoError(s.t, err)
+		n++
+	}
+	return n
+}
+
+// TestAVerdictOnAStepMeetsTheNextExecution: it gets what the operator has recorded, and runs no step again.
+func TestAVerdictOnAStepMeetsTheNextExecution(t *testing.T) {
+	t.Parallel()
+	for name, opts := range map[string][]idempotent.Option{
+		"by default": nil, "where crashes are refused": {idempotent.WithEffects(idempotent.Unrepeatable)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t, opts...)
+			_, err := s.Settle(t.Context(), s.stuck(), operate.StepExecuted("charge", []byte(`{"ID":"ch_1"}`)), act)
+			require.NoError(t, err)
+			got, err := s.handler.Handle(t.Context(), "order-1")
+			require.NoError(t, err)
+			assert.Equal(t, "ch_1", got)
+			assert.Equal(t, [2]int{1, 1}, [2]int{s.reserved, s.charged})
+			assert.Zero(t, s.listed(operate.Query{NotDue: true}))
+
+			s = newShop(t, opts...)
+			_, err = s.Settle(t.Context(), s.stuck(), operate.StepFailed("charge", "CardDeclined", "no money"), act)
+			require.NoError(t, err)
+			_, err = s.handler.Handle(t.Context(), "order-1")
+			var failed *idempotent.ReplayedError
+			require.ErrorAs(t, err, &failed)
+			assert.Equal(t, "CardDeclined", failed.Type)
+			assert.Equal(t, "no money", failed.Message)
+			assert.Equal(t, [2]int{1, 1}, [2]int{s.reserved, s.charged})
+
+			s = newShop(t, opts...)
+			_, err = s.Settle(t.Context(), s.stuck(), operate.NotExecuted(), act)
+			require.NoError(t, err)
+			got, err = s.handler.Handle(t.Context(), "order-1")
+			require.NoError(t, err)
+			assert.Equal(t, "by the handler", got)
+			assert.Equal(t, [2]int{1, 2}, [2]int{s.reserved, s.charged})
+		})
+	}
+}
+
+// TestAVerdictWithAResultThatTheStepDoesNotReturn: the handler does not run over it, and somebody can still settle the record.
+func TestAVerdictWithAResultThatTheStepDoesNotReturn(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	_, err := s.Settle(t.Context(), s.stuck(), operate.StepExecuted("charge", []byte(`["ch_1"]`)), act)
+	require.NoError(t, err)
+	_, err = s.handler.Handle(t.Context(), "order-1")
+	require.ErrorIs(t, err, idempotent.ErrUnreadable)
+	assert.Equal(t, [2]int{1, 1}, [2]int{s.reserved, s.charged})
+	_, err = s.Settle(t.Context(), s.only(operate.Query{NotDue: true}), operate.Executed([]byte(`"ch_1"`)), act)
+	require.NoError(t, err)
+	got, err := s.handler.Handle(t.Context(), "order-1")
+	require.NoError(t, err)
+	assert.Equal(t, "ch_1", got)
+}
+
+// TestAnOrderThatStoppedBetweenTwoStepsIsListedOnceNobodyRetries, and no more when somebody does.
+func TestAnOrderThatStoppedBetweenTwoStepsIsListedOnceNobodyRetries(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.ends = idempotent.NotExecuted(errors.New("the provider is down"))
+	_, err := s.handler.Handle(t.Context(), "order-1")
+	require.Error(t, err)
+	assert.Zero(t, s.listed(operate.Query{}))
+	assert.Equal(t, 1, s.listed(operate.Query{NotDue: true}))
+	s.now = s.now.Add(store.ReleasedWait - time.Second)
+	assert.Zero(t, s.listed(operate.Query{}))
+	s.now = s.now.Add(time.Second)
+	shown := s.only(operate.Query{})
+	assert.Equal(t, operate.StateReleased, shown.State)
+	assert.Equal(t, []operate.Step{{Name: "reserve", State: operate.StepRecorded, Bytes: 4}}, shown.Steps())
+	text, err := s.StepResult(t.Context(), shown, "reserve")
+	require.NoError(t, err)
+	assert.Equal(t, `"r1"`, string(text))
+
+	s.ends = nil
+	got, err := s.handler.Handle(t.Context(), "order-1")
+	require.NoError(t, err)
+	assert.Equal(t, "by the handler", got)
+	assert.Equal(t, 1, s.reserved)
+	assert.Zero(t, s.listed(operate.Query{NotDue: true}))
+	_, err = s.Settle(t.Context(), shown, operate.Failed("Abandoned", "nobody came back"), act)
+	require.ErrorIs(t, err, operate.ErrChanged)
+}

@@ -1,0 +1,187 @@
+package operate
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// Step is what is shown of a step of a record. It holds no result.
+type Step struct {
+	Name  string    `json:"name"`
+	State StepState `json:"state"`
+	// Bytes is the size of a result, or of a failure, that is kept in the record; 0 if there is none, or if it is kept in parts.
+	Bytes int `json:"bytes,omitempty"`
+	// InParts is true if the result is kept beside the record.
+	InParts bool `json:"in_parts,omitempty"`
+}
+
+// StepState is what a step is. The empty text stands for no step at all.
+type StepState string
+
+// The states of a step.
+const (
+	// StepRecorded: it was executed, and its result is recorded. It does not run again.
+	StepRecorded StepState = "recorded"
+	// StepHasFailed: it failed for good, and its error is recorded. It does not run again.
+	StepHasFailed StepState = "failed"
+	// StepOpen: it may have begun, and nobody has recorded its end.
+	StepOpen StepState = "open"
+	// StepOther: it has a kind that this version does not know.
+	StepOther StepState = "other"
+)
+
+func stepStateOf(s store.Step) StepState {
+	switch s.Kind {
+	case store.StepValue:
+		return StepRecorded
+	case store.StepFailure:
+		return StepHasFailed
+	case store.StepStarted:
+		return StepOpen
+	default:
+		return StepOther
+	}
+}
+
+// Steps returns the steps of the record, by name. A completed record has none: a completion drops them.
+func (s Shown) Steps() []Step {
+	if s.read == nil {
+		return nil
+	}
+	return stepsOf(*s.read)
+}
+
+func stepsOf(r store.Record) []Step {
+	if len(r.Steps) == 0 {
+		return nil
+	}
+	steps := make([]Step, 0, len(r.Steps))
+	for _, name := range slices.Sorted(maps.Keys(r.Steps)) {
+		s := r.Steps[name]
+		steps = append(steps, Step{Name: name, State: stepStateOf(s), Bytes: len(s.Result), InParts: s.Parts != ""})
+	}
+	return steps
+}
+
+// StepResult returns the recorded result of a step, or its recorded error, also one that is kept in parts. It has been verified by
+// the seal of the step. The bytes are the caller's. A record without such a step, and a step that has no result, is a [*StepError].
+func (o *Operator) StepResult(ctx context.Context, s Shown, name string) ([]byte, error) {
+	r, err := s.record()
+	if err != nil {
+		return nil, err
+	}
+	step, found := r.Steps[name]
+	switch {
+	case !found:
+		return nil, &StepError{Action: showStep, Step: name}
+	case step.Kind == store.StepStarted:
+		return nil, &StepError{Action: showStep, Step: name, State: StepOpen}
+	case step.Parts != "":
+		return o.readParts(ctx, r.OfStep(step))
+	case !step.Sealed():
+		return nil, &store.UnreadableError{Reason: "the result of a step is not the one that was recorded"}
+	default:
+		return bytes.Clone(step.Result), nil
+	}
+}
+
+const showStep = "show the result of a step"
+
+// StepExecuted says that a step which may have begun had its effect, and that this is its result: what the function of the step
+// would have returned, as JSON. It says nothing of other steps that may have begun. A record does not tell what a step returns, so
+// the form is not checked. If it is another one, requests get an error; settle the record with its result then, or delete it.
+func StepExecuted(name string, result []byte) Verdict {
+	return Verdict{action: ActionStepExecuted, step: name, result: bytes.Clone(result)}
+}
+
+// StepFailed says that a step which may have begun failed for good, without an effect that counts. The handler gets an error of
+// this type and with this message, as if the function of the step had returned it marked with idempotent.Terminal. It says nothing
+// of other steps that may have begun.
+func StepFailed(name, errorType, message string) Verdict {
+	v := Failed(errorType, message)
+	v.action, v.step = ActionStepFailed, name
+	return v
+}
+
+// ofStep reports whether the verdict is one on a single step.
+func (v Verdict) ofStep() bool { return v.action == ActionStepExecuted || v.action == ActionStepFailed }
+
+// completes reports whether the verdict gives the record a result.
+func (v Verdict) completes() bool { return v.action == ActionExecuted || v.action == ActionFailed }
+
+// stepAllowed refuses a verdict on a step that the record does not have, or whose end it knows.
+func (v Verdict) stepAllowed(r store.Record) error {
+	step, found := r.Steps[v.step]
+	switch {
+	case !v.ofStep():
+		return nil
+	case !found:
+		return &StepError{Action: v.action, Step: v.step}
+	case step.Kind != store.StepStarted:
+		return &StepError{Action: v.action, Step: v.step, State: stepStateOf(step)}
+	default:
+		return nil
+	}
+}
+
+// changedSteps are the steps that a record is released with and was not shown with: of a verdict on one step that one, else the open
+// start marks, which are removed.
+func (v Verdict) changedSteps(seen store.Record, owner string) map[string]store.Step {
+	changed := make(map[string]store.Step)
+	switch v.action {
+	case ActionStepExecuted:
+		changed[v.step] = store.Step{Kind: store.StepValue, Seal: store.Seal(owner, v.result), Result: v.result}
+	case ActionStepFailed:
+		changed[v.step] = store.Step{Kind: store.StepFailure, Seal: store.Seal(owner, v.result), Result: v.result}
+	default:
+		for _, name := range named(seen, StepOpen) {
+			changed[name] = store.Step{}
+		}
+	}
+	return changed
+}
+
+// named are the names of the steps in these states.
+func named(r store.Record, states ...StepState) []string {
+	var names []string
+	for _, s := range stepsOf(r) {
+		if slices.Contains(states, s.State) {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// merged is a record after a change, with all of its steps.
+func merged(seen, next store.Record) store.Record {
+	next.Steps, next.StepWrites, _ = seen.Merged(next)
+	return next
+}
+
+// StepError is returned when what was asked makes no sense for the step. Nothing was changed. It is [ErrStep].
+type StepError struct {
+	// Action is what was asked, Step is the name of the step.
+	Action Action
+	Step   string
+	// State is what the step is, empty if the record has no such step.
+	State StepState
+}
+
+func (e *StepError) Error() string {
+	problem := "the record has no such step"
+	switch {
+	case e.State == StepOpen:
+		problem = "it may have begun, and has none"
+	case e.State != "":
+		problem = "its end is known, it is " + string(e.State)
+	}
+	return fmt.Sprintf("operate: cannot %s, %q: %s; nothing was changed", e.Action, e.Step, problem)
+}
+
+// Is reports whether target is [ErrStep].
+func (e *StepError) Is(target error) bool { return target == ErrStep }

@@ -1,0 +1,548 @@
+package operate_test
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
+)
+
+const reservation = `{"id":"secret-r1"}`
+
+// halfway gives a record the steps of an order that stopped: one is recorded, one has failed, one may have begun.
+func halfway(r store.Record) store.Record {
+	failure := []byte(`{"errorType":"Closed","errorMessage":"secret"}`)
+	r.Steps = map[string]store.Step{
+		"reserve": {Kind: store.StepValue, Seal: store.Seal("owner-1", []byte(reservation)), Result: []byte(reservation)},
+		"coupon":  {Kind: store.StepFailure, Seal: store.Seal("owner-1", failure), Result: failure},
+		"charge":  {Kind: store.StepStarted, Seal: store.Seal("owner-1", nil)},
+	}
+	r.StepWrites = 3
+	return r
+}
+
+// resumable is such a record in which no step may have begun without an end.
+func resumable(r store.Record) store.Record {
+	r = halfway(r)
+	delete(r.Steps, "charge")
+	r.StepWrites = 2
+	return r
+}
+
+// stopped is a record that was released with steps.
+func stopped(r store.Record) store.Record {
+	r.Status, r.Reason = store.StatusInProgress, store.ReasonReleased
+	r.Attention, r.AttentionAt, r.Derived = store.AttentionOf(r.Key), now.Add(-time.Minute).Truncate(time.Millisecond), []string{"charge"}
+	return r
+}
+
+// stepChanges are what can be done to the step "charge", beside the other changes.
+var stepChanges = map[operate.Action]change{
+	operate.ActionStepExecuted: settle(operate.StepExecuted("charge", []byte(result))),
+	operate.ActionStepFailed:   settle(operate.StepFailed("charge", "CardDeclined", "no <money>")),
+}
+
+func allChanges() map[operate.Action]change {
+	all := map[operate.Action]change{}
+	for _, some := range []map[operate.Action]change{changes, stepChanges} {
+		maps.Copy(all, some)
+	}
+	return all
+}
+
+func TestInspectShowsSteps(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	r := halfway(unknown())
+	r.Steps["photo"] = store.Step{Kind: store.StepValue, Seal: store.Seal("owner-1", []byte(`1`)), Parts: "1:3"}
+	r.Steps["later"] = store.Step{Kind: "postponed", Seal: store.Seal("owner-1", nil)}
+	assert.Equal(t, []operate.Step{
+		{Name: "charge", State: operate.StepOpen},
+		{Name: "coupon", State: operate.StepHasFailed, Bytes: 46},
+		{Name: "later", State: operate.StepOther},
+		{Name: "photo", State: operate.StepRecorded, InParts: true},
+		{Name: "reserve", State: operate.StepRecorded, Bytes: 18},
+	}, d.shown(r).Steps())
+	assert.Empty(t, newDesk(t, nil).shown(lapsed()).Steps())
+	assert.Empty(t, operate.Shown{Record: r}.Steps(), "a record that nobody was shown")
+}
+
+func TestResultsOfSteps(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	r := halfway(unknown())
+	r.Steps["altered"] = store.Step{Kind: store.StepValue, Seal: store.Seal("owner-1", []byte(`1`)), Result: []byte(`"secret"`)}
+	r.Steps["unsealed"] = store.Step{Kind: store.StepValue, Result: []byte(`"secret"`)}
+	r.Steps["photo"] = store.Step{Kind: store.StepValue, Seal: store.Seal("owner-1", []byte(`1`)), Parts: "1:1"}
+	s := d.shown(r)
+	for step, want := range map[string]string{"reserve": reservation, "coupon": `{"errorType":"Closed","errorMessage":"secret"}`} {
+		got, err := d.StepResult(t.Context(), s, step)
+		require.NoError(t, err)
+		assert.Equal(t, want, string(got))
+		clear(got)
+		again, err := d.StepResult(t.Context(), s, step)
+		require.NoError(t, err)
+		assert.Equal(t, want, string(again), "the bytes are the caller's")
+	}
+	for step, state := range map[string]operate.StepState{"charge": operate.StepOpen, "mail": ""} {
+		_, err := d.StepResult(t.Context(), s, step)
+		assert.Equal(t, &operate.StepError{Action: "show the result of a step", Step: step, State: state}, err)
+		require.ErrorIs(t, err, operate.ErrStep)
+	}
+	for _, step := range []string{"altered", "unsealed", "photo"} {
+		_, err := d.StepResult(t.Context(), s, step)
+		require.ErrorAs(t, err, new(*store.UnreadableError), step)
+		assert.NotContains(t, err.Error(), "secret")
+	}
+	_, err := d.StepResult(t.Context(), operate.Shown{Record: r}, "reserve")
+	require.ErrorIs(t, err, operate.ErrInput)
+}
+
+// TestWhatAChangeDoesToSteps: recorded results stay as long as the record has no result of its own.
+func TestWhatAChangeDoesToSteps(t *testing.T) {
+	t.Parallel()
+	for state, record := range map[operate.State]store.Record{
+		operate.StateLapsed: halfway(lapsed()), operate.StateUnknown: halfway(unknown()), operate.StateReleased: halfway(stopped(lapsed())),
+	} {
+		for action, do := range allChanges() {
+			t.Run(string(state)+", "+string(action), func(t *testing.T) {
+				t.Parallel()
+				d := newDesk(t, nil)
+				s := d.shown(record)
+				require.Equal(t, state, s.State)
+				seen, _ := d.held()
+				entry, err := do(d, s, act)
+				require.NoError(t, err)
+				held, found := d.held()
+				assert.Equal(t, action != operate.ActionDelete, found)
+				if !found {
+					return
+				}
+				w := want(seen, action, held.Owner)
+				w.Steps, w.StepWrites = nil, 0
+				if held.Status == store.StatusInProgress {
+					w.StepWrites = 4
+					w.Steps = map[string]store.Step{"reserve": seen.Steps["reserve"], "coupon": seen.Steps["coupon"]}
+					w.Attention, w.AttentionAt, w.Derived = store.AttentionOf(key), now.Add(store.ReleasedWait).Truncate(time.Millisecond), seen.Derived
+					switch action { //nolint:exhaustive // the others write no step
+					case operate.ActionStepExecuted:
+						w.Steps["charge"] = store.Step{Kind: store.StepValue, Result: []byte(result), Seal: store.Seal(held.Owner, []byte(result))}
+					case operate.ActionStepFailed:
+						failure := []byte(`{"errorType":"CardDeclined","errorMessage":"no \u003cmoney\u003e"}`)
+						w.Steps["charge"] = store.Step{Kind: store.StepFailure, Result: failure, Seal: store.Seal(held.Owner, failure)}
+					}
+				}
+				assert.Equal(t, w, held)
+				assert.NotEqual(t, seen.Owner, held.Owner)
+				assert.Equal(t, s.Steps(), entry.Before.Steps)
+				after, err := d.Inspect(t.Context(), key)
+				require.NoError(t, err)
+				assert.Equal(t, after.Steps(), entry.After.Steps)
+				assert.Equal(t, after.State, entry.After.State)
+			})
+		}
+	}
+}
+
+// recording is a store that keeps what it was last told to write.
+type recording struct {
+	*memory.Store
+	next store.Record
+}
+
+func (s *recording) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
+	s.next = next
+	return s.Store.Swap(ctx, seen, next)
+}
+
+// TestAChangeWritesOnlyTheStepsThatItChanges: results that are recorded are not sent again.
+func TestAChangeWritesOnlyTheStepsThatItChanges(t *testing.T) {
+	t.Parallel()
+	for action, do := range allChanges() {
+		d := newDesk(t, nil)
+		written := &recording{Store: d.inner}
+		d.Operator = operate.New(written, operate.WithClock(func() time.Time { return now }))
+		_, err := do(d, d.shown(halfway(unknown())), act)
+		require.NoError(t, err)
+		changed := slices.Collect(maps.Keys(written.next.Steps))
+		if action == operate.ActionExecuted || action == operate.ActionFailed || action == operate.ActionDelete {
+			assert.Empty(t, changed, action)
+		} else {
+			assert.Equal(t, []string{"charge"}, changed, action)
+		}
+	}
+}
+
+// TestTheVerdictOnOneStepIsNoVerdictOnAnother that may have begun beside it.
+func TestTheVerdictOnOneStepIsNoVerdictOnAnother(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	r := halfway(unknown())
+	r.Steps["mail"] = store.Step{Kind: store.StepStarted, Seal: store.Seal("owner-1", nil)}
+	s := d.shown(r)
+	dry := act
+	dry.DryRun = true
+	entry, err := d.Settle(t.Context(), s, operate.StepExecuted("charge", []byte(result)), dry)
+	require.NoError(t, err)
+	assert.Contains(t, strings.Join(entry.Preview, " "), `"mail" stays as it is: it may have begun`)
+	_, err = d.Settle(t.Context(), s, operate.StepExecuted("charge", []byte(result)), act)
+	require.NoError(t, err)
+	s, err = d.Inspect(t.Context(), key)
+	require.NoError(t, err)
+	assert.Contains(t, s.Steps(), operate.Step{Name: "mail", State: operate.StepOpen})
+	assert.Contains(t, s.Steps(), operate.Step{Name: "charge", State: operate.StepRecorded, Bytes: len(result)})
+
+	_, err = d.Settle(t.Context(), s, operate.NotExecuted(), act)
+	require.NoError(t, err, "the record is released, and its open step can be settled as not executed")
+	s, err = d.Inspect(t.Context(), key)
+	require.NoError(t, err)
+	assert.NotContains(t, s.Steps(), operate.Step{Name: "mail", State: operate.StepOpen})
+	assert.Len(t, s.Steps(), 3)
+	_, err = d.Settle(t.Context(), s, operate.NotExecuted(), act)
+	require.ErrorIs(t, err, operate.ErrState, "now nothing is left to say")
+}
+
+func TestAReleaseThatLeavesNoStepLeavesNoAttention(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	r := unknown()
+	r.Steps, r.StepWrites = map[string]store.Step{"charge": {Kind: store.StepStarted, Seal: store.Seal("owner-1", nil)}}, 1
+	_, err := d.Settle(t.Context(), d.shown(r), operate.NotExecuted(), act)
+	require.NoError(t, err)
+	held, _ := d.held()
+	assert.Empty(t, held.Steps)
+	assert.Empty(t, held.Attention)
+	assert.Zero(t, held.AttentionAt)
+	assert.Empty(t, held.Derived)
+}
+
+func TestAStepIsSettledOnlyIfItMayHaveBegun(t *testing.T) {
+	t.Parallel()
+	for _, record := range []store.Record{halfway(lapsed()), halfway(unknown()), halfway(stopped(lapsed()))} {
+		for step, state := range map[string]operate.StepState{
+			"reserve": operate.StepRecorded, "coupon": operate.StepHasFailed, "mail": "", "Charge": "",
+		} {
+			for action, v := range map[operate.Action]operate.Verdict{
+				operate.ActionStepExecuted: operate.StepExecuted(step, []byte(result)), operate.ActionStepFailed: operate.StepFailed(step, "T", "m"),
+			} {
+				d := newDesk(t, nil)
+				s := d.shown(record)
+				seen, _ := d.held()
+				for _, dry := range []bool{false, true} {
+					a := act
+					a.DryRun = dry
+					entry, err := d.Settle(t.Context(), s, v, a)
+					require.Equal(t, &operate.StepError{Action: action, Step: step, State: state}, err)
+					require.ErrorIs(t, err, operate.ErrStep)
+					assert.Contains(t, err.Error(), `"`+step+`"`)
+					assert.Contains(t, err.Error(), "nothing was changed")
+					assert.NotContains(t, err.Error(), "secret")
+					assert.Equal(t, operate.Entry{}, entry)
+				}
+				held, _ := d.held()
+				assert.Equal(t, seen, held)
+			}
+		}
+	}
+}
+
+// TestAStepOfARecordThatNobodyMaySettle: the state of the record counts first.
+func TestAStepOfARecordThatNobodyMaySettle(t *testing.T) {
+	t.Parallel()
+	expired := halfway(unknown())
+	expired.Expiry = now.Truncate(time.Second)
+	foreign := halfway(lapsed())
+	foreign.Owner = ""
+	strange := halfway(lapsed())
+	strange.Status = "STRANGE"
+	for name, c := range map[string]struct {
+		record store.Record
+		want   error
+	}{
+		"live": {halfway(live()), operate.ErrLive}, "completed": {completed(), operate.ErrState}, "expired": {expired, operate.ErrState},
+		"strange": {strange, operate.ErrState}, "of Powertools": {foreign, operate.ErrForeign},
+		"without steps": {unknown(), operate.ErrStep}, "released without steps": {released(), operate.ErrStep},
+	} {
+		for _, do := range stepChanges {
+			d := newDesk(t, nil)
+			s := d.shown(c.record)
+			seen, _ := d.held()
+			_, err := do(d, s, act)
+			require.ErrorIs(t, err, c.want, name)
+			held, _ := d.held()
+			assert.Equal(t, seen, held, name)
+		}
+	}
+	shared := halfway(unknown())
+	shared.Layout = store.LayoutText
+	for _, do := range stepChanges {
+		d := newDesk(t, nil)
+		_, err := do(d, d.shown(shared), act)
+		require.NoError(t, err, "a step is nothing that AWS Powertools reads")
+	}
+}
+
+// TestAReleasedRecordIsReleasedAgainOnlyForAStep that may have begun: else it already is what it would become.
+func TestAReleasedRecordIsReleasedAgainOnlyForAStep(t *testing.T) {
+	t.Parallel()
+	for _, action := range []operate.Action{operate.ActionNotExecuted, operate.ActionRelease} {
+		d := newDesk(t, nil)
+		_, err := changes[action](d, d.shown(resumable(stopped(lapsed()))), act)
+		assert.Equal(t, &operate.StateError{Action: action, State: operate.StateReleased}, err)
+		d = newDesk(t, nil)
+		_, err = changes[action](d, d.shown(halfway(stopped(lapsed()))), act)
+		require.NoError(t, err)
+	}
+}
+
+// TestAStepThatWasWrittenSinceTheRecordWasShown: an execution that has lost its lease records one without any other trace.
+func TestAStepThatWasWrittenSinceTheRecordWasShown(t *testing.T) {
+	t.Parallel()
+	for action, do := range allChanges() {
+		for _, dry := range []bool{false, true} {
+			for _, record := range []store.Record{halfway(lapsed()), halfway(unknown())} {
+				d := newDesk(t, nil)
+				s := d.shown(record)
+				seen, _ := d.held()
+				owners, next := seen, seen
+				owners.StepWrites = store.AnyStepWrites
+				late := []byte(`"late"`)
+				next.Steps = map[string]store.Step{"charge": {Kind: store.StepValue, Seal: store.Seal("owner-1", late), Result: late}}
+				_, swapped, err := d.inner.Swap(t.Context(), owners, next)
+				require.NoError(t, err)
+				require.True(t, swapped)
+				a := act
+				a.DryRun = dry
+				_, err = do(d, s, a)
+				var changed *operate.ChangedError
+				require.ErrorAs(t, err, &changed, action)
+				assert.Contains(t, changed.Shown.Steps(), operate.Step{Name: "charge", State: operate.StepRecorded, Bytes: 6})
+				held, _ := d.held()
+				assert.Equal(t, "owner-1", held.Owner)
+			}
+		}
+	}
+}
+
+// TestALateStepAfterASettlement: what an execution sent before, and what arrives after it, is not recorded.
+func TestALateStepAfterASettlement(t *testing.T) {
+	t.Parallel()
+	for action, do := range allChanges() {
+		d := newDesk(t, nil)
+		s := d.shown(halfway(unknown()))
+		owners, next := s.Record, s.Record
+		owners.StepWrites = store.AnyStepWrites
+		next.Steps = map[string]store.Step{"mail": {Kind: store.StepValue, Seal: store.Seal("owner-1", []byte(`1`)), Result: []byte(`1`)}}
+		_, err := do(d, s, act)
+		require.NoError(t, err)
+		_, swapped, err := d.inner.Swap(t.Context(), owners, next)
+		require.NoError(t, err)
+		assert.False(t, swapped, action)
+	}
+}
+
+func TestWhatThePreviewSaysOfSteps(t *testing.T) {
+	t.Parallel()
+	many := resumable(unknown())
+	for name := range strings.FieldsSeq("a b c d e f g h i j k l") {
+		many.Steps[name] = many.Steps["reserve"]
+	}
+	for name, c := range map[string]struct {
+		record     store.Record
+		change     change
+		says, hush []string
+	}{
+		"executed": {halfway(unknown()), changes[operate.ActionExecuted], []string{
+			`Its 2 recorded steps "coupon" and "reserve" are dropped.`, `The start mark of "charge", which may have begun, is dropped.`,
+		}, nil},
+		"not executed": {halfway(unknown()), changes[operate.ActionNotExecuted], []string{
+			`Its 2 recorded steps "coupon" and "reserve" are kept. The next execution gets their results and does not run them again.`,
+			`The start mark of "charge" is removed: the step runs again.`,
+			"If no request comes until 2086-07-01T13:00:00Z, the record is listed",
+			"If what is not recorded had its effect after all, that effect is repeated, with the same derived keys.",
+		}, []string{"the effect is repeated"}},
+		"released, resumable": {resumable(lapsed()), release, []string{`"coupon" and "reserve" are kept`}, []string{"start mark"}},
+		"released, only marks": {
+			func() store.Record {
+				r := halfway(unknown())
+				delete(r.Steps, "coupon")
+				delete(r.Steps, "reserve")
+				return r
+			}(), release,
+			[]string{`The start mark of "charge" is removed`},
+			[]string{"recorded step", "is listed"},
+		},
+		"a step executed": {halfway(unknown()), stepChanges[operate.ActionStepExecuted], []string{
+			`The step "charge" is recorded with the given result of 18 bytes. It does not run again.`, `"coupon" and "reserve" are kept`,
+			"kept as released until 2086-07-31T12:00:00Z", "as attempt 3", "If the result is none that the step returns, requests get an error",
+		}, []string{"start mark"}},
+		"a step failed": {halfway(unknown()), stepChanges[operate.ActionStepFailed], []string{
+			`The step "charge" is recorded with an error of type "CardDeclined". It does not run again.`,
+		}, []string{"no <money>", "If the result is none"}},
+		"deleted": {halfway(lapsed()), remove, []string{
+			`Its 2 recorded steps "coupon" and "reserve" are forgotten: they run again.`,
+			`The start mark of "charge", which may have begun, is forgotten: it runs again.`,
+		}, nil},
+		"one step": {
+			func() store.Record {
+				r := resumable(unknown())
+				delete(r.Steps, "coupon")
+				return r
+			}(), release,
+			[]string{`Its recorded step "reserve" is kept. The next execution gets its result and does not run it again.`},
+			nil,
+		},
+		"many steps": {many, release, []string{`Its 14 recorded steps "a", "b", "c", "coupon", "d", "e", "f", "g", "h", "i" and 4 more are kept`}, nil},
+	} {
+		d := newDesk(t, nil)
+		dry := act
+		dry.DryRun = true
+		entry, err := c.change(d, d.shown(c.record), dry)
+		require.NoError(t, err, name)
+		all := strings.Join(entry.Preview, " ")
+		for _, says := range c.says {
+			assert.Contains(t, all, says, name)
+		}
+		for _, hush := range c.hush {
+			assert.NotContains(t, all, hush, name)
+		}
+		assert.NotContains(t, all, "secret", name)
+	}
+}
+
+func TestAnEntryNamesStepsAndHoldsNoResultOfThem(t *testing.T) {
+	t.Parallel()
+	for action, do := range allChanges() {
+		for _, dry := range []bool{false, true} {
+			d := newDesk(t, nil)
+			a := act
+			a.DryRun = dry
+			entry, err := do(d, d.shown(halfway(unknown())), a)
+			require.NoError(t, err)
+			text, err := json.Marshal(entry)
+			require.NoError(t, err)
+			assert.NotContains(t, string(text), "secret", action)
+			assert.NotContains(t, string(text), "owner", action)
+			assert.Contains(t, string(text), `{"name":"charge","state":"open"}`, action)
+			assert.Contains(t, string(text), `{"name":"reserve","state":"recorded","bytes":18}`, action)
+			if _, ofStep := stepChanges[action]; ofStep {
+				assert.Equal(t, "charge", entry.Step)
+			} else {
+				assert.Empty(t, entry.Step)
+			}
+		}
+	}
+}
+
+func TestBadVerdictsOnSteps(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		verdict        operate.Verdict
+		field, problem string
+	}{
+		"no name":           {operate.StepExecuted("", []byte(`1`)), "step", "is empty"},
+		"no name, failed":   {operate.StepFailed("", "T", "m"), "step", "is empty"},
+		"no JSON":           {operate.StepExecuted("charge", []byte(`{"secret":`)), "result", "of 10 bytes is no JSON"},
+		"no UTF-8":          {operate.StepExecuted("charge", []byte("\"\xff\"")), "result", "is no JSON"},
+		"no result":         {operate.StepExecuted("charge", nil), "result", "of 0 bytes is no JSON"},
+		"no type":           {operate.StepFailed("charge", "", "m"), "error type", "is empty"},
+		"no message":        {operate.StepFailed("charge", "T", ""), "error message", "is empty"},
+		"a long message":    {operate.StepFailed("charge", "T", strings.Repeat("m", 4097)), "error message", "more than 4096"},
+		"a message of many": {operate.StepFailed("charge", "T", "a\nb"), "error message", "cannot be printed"},
+	} {
+		d := newDesk(t, nil)
+		s := d.shown(halfway(unknown()))
+		_, err := d.Settle(t.Context(), s, c.verdict, act)
+		var input *operate.InputError
+		require.ErrorAs(t, err, &input, name)
+		assert.Equal(t, c.field, input.Field, name)
+		assert.Contains(t, input.Problem, c.problem, name)
+		assert.NotContains(t, err.Error(), "secret", name)
+	}
+	given := []byte(result)
+	v := operate.StepExecuted("charge", given)
+	clear(given)
+	d := newDesk(t, nil)
+	_, err := d.Settle(t.Context(), d.shown(halfway(unknown())), v, act)
+	require.NoError(t, err)
+	held, _ := d.held()
+	assert.Equal(t, result, string(held.Steps["charge"].Result), "the bytes are copied")
+}
+
+// TestAStepVerdictWhoseReplyIsLost is found by the owner that it wrote.
+func TestAStepVerdictWhoseReplyIsLost(t *testing.T) {
+	t.Parallel()
+	for fault, want := range map[storetest.Fault]error{storetest.LoseReply: nil, storetest.LoseRequest: operate.ErrOutcomeUnknown} {
+		for _, do := range stepChanges {
+			d := newDesk(t, storetest.OnOp(storetest.OpSwap, fault))
+			_, err := do(d, d.shown(halfway(unknown())), act)
+			require.ErrorIs(t, err, want)
+			held, _ := d.held()
+			assert.Equal(t, want == nil, held.Steps["charge"].Kind != store.StepStarted)
+		}
+	}
+	d := newDesk(t, nil)
+	d.Operator = operate.New(resending{d.inner}, operate.WithClock(func() time.Time { return now }))
+	for _, do := range stepChanges {
+		d.inner = memory.New()
+		d.Operator = operate.New(resending{d.inner}, operate.WithClock(func() time.Time { return now }))
+		_, err := do(d, d.shown(halfway(unknown())), act)
+		require.NoError(t, err)
+	}
+}
+
+func TestRecordsReleasedWithStepsAreListedOnceTheyAreDue(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	put := func(key string, r store.Record, due time.Duration) {
+		r.Key = key
+		if r.Attention != "" {
+			r.Attention, r.AttentionAt = store.AttentionOf(key), now.Add(due).Truncate(time.Millisecond)
+		}
+		d.put(r)
+	}
+	put("order#unknown", unknown(), -time.Hour)
+	put("order#unknown-ahead", unknown(), time.Second) // another clock
+	put("order#overdue", resumable(stopped(lapsed())), -2*time.Hour)
+	put("order#waits", resumable(stopped(lapsed())), time.Hour)
+	put("order#released", released(), 0)
+	put("order#lapsed", resumable(lapsed()), 0)
+
+	type q = operate.Query
+	open := []string{"order#overdue", "order#unknown", "order#unknown-ahead"}
+	all := []string{"order#overdue", "order#unknown", "order#unknown-ahead", "order#waits"}
+	for name, c := range map[string]struct {
+		query q
+		want  []string
+	}{
+		"what somebody has to settle":       {q{}, open},
+		"the same, without the index":       {q{Scan: true}, open},
+		"those that are not due, too":       {q{NotDue: true}, all},
+		"likewise, without the index":       {q{NotDue: true, Scan: true}, all},
+		"overdue for long":                  {q{OlderThan: 2 * time.Hour}, []string{"order#overdue"}},
+		"unknown only":                      {q{States: []operate.State{operate.StateUnknown}}, []string{"order#unknown", "order#unknown-ahead"}},
+		"released, with steps and without":  {q{States: []operate.State{operate.StateReleased}, Scan: true}, []string{"order#overdue", "order#released", "order#waits"}},
+		"released and unknown, by the scan": {q{States: []operate.State{operate.StateReleased, operate.StateUnknown}, Scan: true}, append([]string{"order#overdue", "order#released"}, all[1:]...)},
+	} {
+		found, err := d.list(c.query)
+		require.NoError(t, err, name)
+		assert.Equal(t, c.want, keysOf(found), name)
+		for _, l := range found {
+			assert.Equal(t, l.State == operate.StateUnknown || l.Record.Key == "order#overdue", l.Due, "%s: %s", name, l.Record.Key)
+			assert.Nil(t, l.Record.Steps, "a listing has no results")
+		}
+	}
+	_, err := d.list(q{States: []operate.State{operate.StateReleased}})
+	require.ErrorIs(t, err, operate.ErrNeedsScan, "the index does not know those without steps")
+}
