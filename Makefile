@@ -1,6 +1,9 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
+# EXAMPLE=apigw-charge (default) or orders.
+EXAMPLE ?= apigw-charge
+FUNCTION := $(if $(filter orders,$(EXAMPLE)),OrdersFunction,ChargeFunction)
 # STORE=memory (default) or dynamodb, for run and demo.
 STORE ?= memory
 PORT ?= 3000
@@ -19,8 +22,8 @@ STACK ?= idempotent
 PARAMETERS ?=
 # ARCHITECTURE is arm64 or x86_64, for the build and the template alike.
 ARCHITECTURE ?= arm64
-# EVENT is a file in examples/apigw-charge/events.
-EVENT ?= charge.json
+# EVENT is a file in the folder events of the example.
+EVENT ?= $(if $(filter orders,$(EXAMPLE)),order.json,charge.json)
 # EMULATOR is what local-up starts: dynamodb-local or localstack.
 EMULATOR ?= dynamodb-local
 
@@ -40,14 +43,14 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: ## the example on 127.0.0.1:3000 (PORT=, STORE=dynamodb); stop it with Ctrl-C
-	@go build -o $(TOOLS)/local ./examples/apigw-charge/local
-	@STORE=$(STORE) PORT=$(PORT) exec $(TOOLS)/local
+run: ## the example on 127.0.0.1:3000 (EXAMPLE=orders, PORT=, STORE=dynamodb); stop it with Ctrl-C
+	@go build -o $(TOOLS)/local-$(EXAMPLE) ./examples/$(EXAMPLE)/local
+	@STORE=$(STORE) PORT=$(PORT) exec $(TOOLS)/local-$(EXAMPLE)
 
 .PHONY: demo
-demo: ## the whole story without a person: charge, replay, misuse, crash, recovery (STORE=dynamodb)
-	@go build -o $(TOOLS)/demo ./examples/apigw-charge/demo
-	@STORE=$(STORE) exec $(TOOLS)/demo
+demo: ## the whole story without a person: charge, replay, misuse, crash, recovery (EXAMPLE=orders, STORE=dynamodb)
+	@go build -o $(TOOLS)/demo-$(EXAMPLE) ./examples/$(EXAMPLE)/demo
+	@STORE=$(STORE) exec $(TOOLS)/demo-$(EXAMPLE)
 
 .PHONY: cli
 cli: ## the operator's command line, .tools/bin/idempotent; docs/runbook.md says what for
@@ -124,14 +127,15 @@ template: ## template.yaml: validated, linted, built, run under Lambda's emulato
 	@IDEMPOTENT_TEST_STRICT=$(STRICT) .ci/template
 
 .PHONY: build
-build: ## the Lambda binary of the example, as SAM builds it (ARCHITECTURE=x86_64)
-	@$(MAKE) --no-print-directory build-ChargeFunction ARTIFACTS_DIR=$(CURDIR)
+build: ## the Lambda binary of the example, as SAM builds it (EXAMPLE=orders, ARCHITECTURE=x86_64)
+	@$(MAKE) --no-print-directory build-$(FUNCTION) ARTIFACTS_DIR=$(CURDIR)
 
 # What sam build calls. It gives the same bytes wherever and whenever it runs with one version of Go.
-.PHONY: build-ChargeFunction build-AttentionFunction
+.PHONY: build-ChargeFunction build-OrdersFunction build-AttentionFunction
 build-ChargeFunction: BUILT = ./examples/apigw-charge
+build-OrdersFunction: BUILT = ./examples/orders
 build-AttentionFunction: BUILT = ./examples/attention-count
-build-ChargeFunction build-AttentionFunction:
+build-ChargeFunction build-OrdersFunction build-AttentionFunction:
 	CGO_ENABLED=0 GOOS=linux GOARCH=$(if $(filter x86_64,$(ARCHITECTURE)),amd64,arm64) GOFLAGS= \
 		go build -trimpath -buildvcs=false -tags lambda.norpc -ldflags '-s -w -buildid=' \
 		-o "$(or $(ARTIFACTS_DIR),$(error ARTIFACTS_DIR is not set))/bootstrap" $(BUILT)
@@ -142,12 +146,12 @@ deploy: $(SAM) ## builds and deploys the example (STACK=, PARAMETERS=, ARCHITECT
 	$(SAM) deploy --stack-name $(STACK) --parameter-overrides Architecture=$(ARCHITECTURE) $(PARAMETERS)
 
 .PHONY: invoke
-invoke: $(SAM) ## sends a sample event to the deployed function (EVENT=charge.json)
-	$(SAM) remote invoke ChargeFunction --stack-name $(STACK) --event-file examples/apigw-charge/events/$(EVENT)
+invoke: $(SAM) ## sends a sample event to the deployed function (EXAMPLE=orders, EVENT=charge.json)
+	$(SAM) remote invoke $(FUNCTION) --stack-name $(STACK) --event-file examples/$(EXAMPLE)/events/$(EVENT)
 
 .PHONY: logs
-logs: $(SAM) ## follows the logs of the deployed function
-	$(SAM) logs --stack-name $(STACK) --name ChargeFunction --tail
+logs: $(SAM) ## follows the logs of the deployed function (EXAMPLE=orders)
+	$(SAM) logs --stack-name $(STACK) --name $(FUNCTION) --tail
 
 .PHONY: delete
 delete: $(SAM) ## deletes the stack; DeletionProtection=false has to be deployed before

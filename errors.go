@@ -45,7 +45,8 @@ var (
 	ErrRefused = errors.New("the request could not be prepared")
 	// ErrLeaseLost is what a [Step] fails with if somebody else owns the record, or if the lease has ended. It is also the
 	// [context.Cause] of a handler's context if the lease could not be renewed, and the [Event.StoreErr] of an execution that found
-	// another owner in its record. A handler that returns it has crashed: nothing is released. No delivery is answered with it.
+	// another owner in its record. A handler that returns it has crashed: nothing is released. If another execution of the request
+	// has the record then, the delivery is answered with the result of that, or with [ErrSuperseded].
 	ErrLeaseLost = execution.ErrLeaseLost
 )
 

@@ -37,7 +37,7 @@ import (
 // recorded, and nothing that happened is repeated.
 //
 // A step costs one write of the record, one write unit while the record is smaller than 1 KB, and no read. Completing the execution
-// removes the steps. In an execution without protection f just runs.
+// removes the steps. In an execution without protection f just runs, and nothing is recorded.
 func Step[T any](ctx context.Context, name string, f func(ctx context.Context) (T, error), opts ...StepOption[T]) (T, error) {
 	s := &step[T]{f: f}
 	for _, opt := range opts {
@@ -55,7 +55,12 @@ func Step[T any](ctx context.Context, name string, f func(ctx context.Context) (
 		}
 		return s.out, s.err
 	case execution.IsUnprotected(ctx):
-		return f(ctx)
+		out, err := f(ctx)
+		if execution.MarkOf(err) == execution.Terminal { // what a handler looks for
+			final := failureOf(err)
+			err = &ReplayedError{Type: final.Type, Message: final.Message}
+		}
+		return out, err
 	default:
 		return s.out, &StepError{
 			Step: name, kind: ErrStepRefused,
@@ -92,16 +97,16 @@ func (*step[T]) Unfit() string        { return resultProblem(reflect.TypeFor[T](
 func (s *step[T]) AtMostOnce() bool   { return s.once }
 func (s *step[T]) CanResolve() bool   { return s.resolver != nil }
 
-func (s *step[T]) Run(ctx context.Context) execution.Ran {
+func (s *step[T]) Run(ctx context.Context) error {
 	s.out, s.err = s.f(ctx)
-	ran := execution.Ran{Err: s.err}
-	switch {
-	case s.err == nil:
-		ran.Text, ran.TextErr = encodeJSON(s.out)
-	case execution.MarkOf(s.err) == execution.Terminal:
-		ran.Text, ran.TextErr = encodeJSON(failureOf(s.err))
+	return s.err
+}
+
+func (s *step[T]) Text() ([]byte, error) {
+	if s.err != nil {
+		return encodeJSON(failureOf(s.err))
 	}
-	return ran
+	return encodeJSON(s.out)
 }
 
 func (s *step[T]) Resolve(ctx context.Context, c execution.Claim) (execution.Finding, []byte, error) {
@@ -109,6 +114,7 @@ func (s *step[T]) Resolve(ctx context.Context, c execution.Claim) (execution.Fin
 	if err != nil || r.finding != execution.HasExecuted {
 		return r.finding, nil, quiet(err)
 	}
+	s.out = r.out
 	text, err := encodeJSON(r.out)
 	return r.finding, text, err
 }

@@ -336,9 +336,6 @@ func TestStepsThatAreRefused(t *testing.T) {
 		stepError(t, err, idempotent.ErrStepRefused, "the handler has returned")
 		_, err = e.take(t.Context(), "outside")
 		stepError(t, err, idempotent.ErrStepRefused, "belongs to no delivery")
-		got, err := idempotent.Step(idempotent.Unprotected(t.Context()), "anything goes", func(context.Context) (int, error) { return 7, errCard })
-		require.Equal(t, errCard, err)
-		assert.Equal(t, 7, got)
 	})
 }
 
@@ -731,32 +728,41 @@ func TestARefusedCrashWhoseStepsTellAllIsReleased(t *testing.T) {
 	}
 }
 
-// TestAStaleOwnerRecordsNothing: its lease has ended, and somebody else may have the record.
+// TestAStaleOwnerRecordsNothing: its lease has ended, and somebody else may have the record. If it says so, it is answered with what
+// the other one has.
 func TestAStaleOwnerRecordsNothing(t *testing.T) {
-	for _, taken := range []bool{false, true} {
-		t.Run(fmt.Sprint("taken over ", taken), func(t *testing.T) {
+	for name, c := range map[string]struct {
+		taken bool
+		next  func(r *store.Record)
+		want  error
+	}{
+		"lapsed":            {want: idempotent.ErrLeaseLost},
+		"taken over":        {taken: true, next: func(*store.Record) {}, want: idempotent.ErrSuperseded},
+		"completed":         {taken: true, next: func(r *store.Record) { completed(r, `{"charge":9,"amount":5}`) }},
+		"another request's": {taken: true, next: func(r *store.Record) { r.Fingerprint = "1:other" }, want: idempotent.ErrLeaseLost},
+	} {
+		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				s, e := newShop(t), &effects{}
-				other := s.sandbox(nil)
-				other.do = inTwoSteps(e, func() error { return nil })
-				now, skew := time.Now, time.Duration(0)
-				stale := s.sandbox(nil, idempotent.WithClock(func() time.Time { return now().Add(skew) }))
+				skew := time.Duration(0)
+				stale := s.sandbox(nil, idempotent.WithClock(func() time.Time { return time.Now().Add(skew) }))
 				stale.do = func(ctx context.Context, _ order) (receipt, error) {
 					_, err := idempotent.Step(ctx, "first", func(context.Context) (string, error) {
-						if taken { // while it is frozen
-							mine := s.mustRecord()
-							next := mine
-							next.Owner, next.Attempt = "other", 2
-							mine.StepWrites = store.AnyStepWrites
-							_, swapped, err := s.inner.Swap(t.Context(), mine, next)
-							require.NoError(t, err)
-							require.True(t, swapped)
-						} else {
+						if !c.taken { // while it is frozen
 							skew = time.Hour
+							return "first", nil
 						}
+						mine := s.mustRecord()
+						next := mine
+						next.Owner, next.Attempt = "other", 2
+						c.next(&next)
+						mine.StepWrites = store.AnyStepWrites
+						_, swapped, err := s.inner.Swap(t.Context(), mine, next)
+						require.NoError(t, err)
+						require.True(t, swapped)
 						return "first", nil
 					})
-					if taken {
+					if c.taken {
 						stepError(t, err, idempotent.ErrLeaseLost, "")
 						assert.Empty(t, s.mustRecord().Steps)
 					} else {
@@ -766,16 +772,29 @@ func TestAStaleOwnerRecordsNothing(t *testing.T) {
 					stepError(t, err, idempotent.ErrLeaseLost, "")
 					return receipt{}, fmt.Errorf("order: %w", err)
 				}
-				_, err := stale.handle(5)
-				require.ErrorIs(t, err, idempotent.ErrLeaseLost)
+				got, err := stale.handle(5)
 				assert.Equal(t, idempotent.SettledElsewhere, stale.event().Settlement)
-				r := s.mustRecord()
-				assert.Equal(t, store.StatusInProgress, r.Status)
-				assert.NotEqual(t, store.ReasonReleased, r.Reason, "a crash is no release")
+				assert.NotEqual(t, store.ReasonReleased, s.mustRecord().Reason, "a crash is no release")
 				assert.Zero(t, e.count("second"))
+				if c.want != nil {
+					require.ErrorIs(t, err, c.want)
+					return
+				}
+				require.NoError(t, err)
+				assert.Equal(t, receipt{9, 5}, got)
 			})
 		})
 	}
+}
+
+func TestStepsOfAnUnprotectedExecutionJustRun(t *testing.T) {
+	t.Parallel()
+	ctx := idempotent.Unprotected(t.Context())
+	got, err := idempotent.Step(ctx, "anything goes", func(context.Context) (int, error) { return 7, errCard })
+	require.Equal(t, errCard, err)
+	assert.Equal(t, 7, got)
+	_, err = idempotent.Step(ctx, "final", func(context.Context) (int, error) { return 0, idempotent.Terminal(errCard) })
+	require.Equal(t, &idempotent.ReplayedError{Type: "errorString", Message: errCard.Error()}, err, "as in a protected one")
 }
 
 // TestATakeoverSeesTheLastStepOfAStaleOwner: it is added between the look and the takeover.

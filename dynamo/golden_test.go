@@ -116,10 +116,15 @@ func TestRequests(t *testing.T) {
 			deleted, err := s.Delete(t.Context(), stepped)
 			return nil, deleted, err
 		},
-		"claim":            func(s *dynamo.Store) (any, bool, error) { return s.Claim(t.Context(), live, claimTime) },
-		"claim-completed":  func(s *dynamo.Store) (any, bool, error) { return s.Claim(t.Context(), small, claimTime) },
-		"claim-large":      func(s *dynamo.Store) (any, bool, error) { return s.Claim(t.Context(), large, claimTime) },
-		"complete":         func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), live, small) },
+		"claim":           func(s *dynamo.Store) (any, bool, error) { return s.Claim(t.Context(), live, claimTime) },
+		"claim-completed": func(s *dynamo.Store) (any, bool, error) { return s.Claim(t.Context(), small, claimTime) },
+		"claim-large":     func(s *dynamo.Store) (any, bool, error) { return s.Claim(t.Context(), large, claimTime) },
+		"complete":        func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), live, small) },
+		"complete-taken-over": func(s *dynamo.Store) (any, bool, error) {
+			next := small
+			next.Owner = "owner-2"
+			return s.Swap(t.Context(), live, next)
+		},
 		"complete-renewed": func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), blind, small) },
 		"complete-large":   func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), live, large) },
 		"complete-binary":  func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), live, binary) },

@@ -28,6 +28,9 @@ type config struct {
 // goes to parts, see the package documentation. The default is 4096, by which a duplicate costs at most 5 write units;
 // 0 keeps no result in the record; at most 393216 (384 KB) are possible. docs/cost.md says what other limits cost.
 //
+// It is also the size up to which all steps of a record together are kept in it, with their names and seals: a step for whose result
+// there is no room any more goes to parts.
+//
 // A result that the record's commit does not cover is always kept in the record: parts cannot be verified without it. So
 // is one of another layout than [store.LayoutNative].
 func WithInlineLimit(bytes int) Option {

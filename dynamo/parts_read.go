@@ -10,7 +10,7 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// ReadResult reads the parts of a record consistently and verifies that together they are the result that its commit
+// ReadResult reads the parts of a record, or of one of its steps, consistently and verifies that together they are the result that its commit
 // names.
 func (s *Store) ReadResult(ctx context.Context, r store.Record) ([]byte, error) {
 	const op = "read result"

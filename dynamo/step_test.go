@@ -288,7 +288,7 @@ func TestStepThatItsSealDoesNotCoverStaysInTheRecord(t *testing.T) {
 	s, tr := scripted(done)
 	r := record("k")
 	next := r
-	step := stepValue("owner-1", string(orders(9000)))
+	step := stepValue("owner-1", string(pattern(9000)))
 	step.Seal = "owner-1.of another result"
 	next.Steps = steps{"a": step}
 	_, swapped, err := s.Swap(t.Context(), r, next)

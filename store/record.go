@@ -74,7 +74,8 @@ type Record struct {
 	// CreatedAt is the instant of the first claim, to the millisecond; the zero time means unknown.
 	CreatedAt time.Time
 	// Reason says why a record is UNKNOWN, what kind of result a completed one holds (empty: a value), or, in a record in
-	// progress, that it was released. See [ReasonReleased] and the constants beside it.
+	// progress, that it was released, or why it was UNKNOWN before a resolver was asked. See [ReasonReleased] and the constants
+	// beside it.
 	Reason string
 	// CompletedAt is the instant at which the result was stored, to the millisecond; the zero time in a record that is not
 	// completed, or whose writer did not say.

@@ -1,6 +1,9 @@
 package store
 
-import "strings"
+import (
+	"maps"
+	"strings"
+)
 
 // Step is what a record in progress, or an UNKNOWN one, keeps of one step of its execution. It is a plain value. Nobody changes
 // Result after the step was handed to or returned by a store.
@@ -92,9 +95,7 @@ func (r Record) Merged(next Record) (steps map[string]Step, writes int, ok bool)
 		return r.Steps, r.StepWrites, true
 	}
 	steps = make(map[string]Step, len(r.Steps)+len(next.Steps))
-	for name, s := range r.Steps {
-		steps[name] = s
-	}
+	maps.Copy(steps, r.Steps)
 	for name, s := range next.Steps {
 		if _, has := r.Steps[name]; has && s.Kind == StepStarted {
 			return nil, 0, false

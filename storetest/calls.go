@@ -98,7 +98,7 @@ func (c *caller) next() store.Record {
 }
 
 // stepNames are the names of steps that callers write.
-var stepNames = []string{"charge", "mail", "reserve/1"}
+var stepNames = []string{charge, mail, "reserve/1"}
 
 // stepChanges returns the steps that a swap writes: none, or some of the few that there are.
 func (c *caller) stepChanges() map[string]store.Step {
@@ -165,7 +165,7 @@ func (c *caller) sight() store.Record {
 	case 6:
 		seen.Expiry = seen.Expiry.Add(time.Second)
 	case 7:
-		seen.Reason = "another"
+		seen.Reason = another
 	case 8:
 		seen.StepWrites++
 	}

@@ -441,7 +441,7 @@ func stepComparisonFaults() (all []fault) {
 		}
 	}
 	for _, m := range []mistake{
-		{"always compares step writes", "a record whose steps were not compared", func(held record, seen *record) {
+		{"always compares step writes", "a record whose steps were not compared", func(_ record, seen *record) {
 			if seen.StepWrites == store.AnyStepWrites {
 				seen.StepWrites = 0
 			}
@@ -593,7 +593,7 @@ func stepBytesFaults() []fault {
 		},
 		{
 			"Get hands out its own steps", "Steps/returned by Get may change afterwards",
-			shares(func(f *faulty, share func(record) record, s *parted) {
+			shares(func(f *faulty, _ func(record) record, s *parted) {
 				shared := make(map[string]record)
 				f.get = func(ctx context.Context, key string) (record, bool, error) {
 					if r, is := shared[key]; is {

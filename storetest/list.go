@@ -116,7 +116,7 @@ func listsNoResult(p *probe) {
 	large := completion(l.keyed(p.inProgress()), p.large())
 	p.plant(large)
 	stepped := p.plant(l.keyed(p.inProgress()))
-	stepped = p.steps(stepped, map[string]store.Step{"charge": value(stepped.Owner, string(p.large())), "mail": started(stepped.Owner)})
+	stepped = p.steps(stepped, map[string]store.Step{charge: value(stepped.Owner, string(p.large())), mail: started(stepped.Owner)})
 	l.yields(store.Query{}, append(l.all(), large, stepped)...)
 }
 

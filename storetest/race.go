@@ -72,7 +72,7 @@ func races() []race {
 		{"start marks of one step", func(p *probe) func(int) call {
 			held := p.plant(p.inProgress())
 			return func(n int) call {
-				next := withSteps(held, map[string]store.Step{"charge": started(fmt.Sprint("A", n))})
+				next := withSteps(held, map[string]store.Step{charge: started(fmt.Sprint("A", n))})
 				return call{op: OpSwap, key: held.Key, seen: blindly(held), next: next}
 			}
 		}},
@@ -80,7 +80,7 @@ func races() []race {
 			held := p.plant(p.inProgress())
 			return func(n int) call {
 				if n%8 == 0 {
-					next := withSteps(held, map[string]store.Step{"charge": value(held.Owner, `"a"`)})
+					next := withSteps(held, map[string]store.Step{charge: value(held.Owner, `"a"`)})
 					return call{op: OpSwap, key: held.Key, seen: held, next: next}
 				}
 				return call{op: OpDelete, key: held.Key, seen: held}

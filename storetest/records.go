@@ -36,7 +36,7 @@ func (p *probe) unknown() store.Record {
 	r := p.inProgress()
 	r.Status, r.Reason = store.StatusUnknown, "result-lost"
 	r.Attention, r.AttentionAt = store.AttentionOf(r.Key), p.now.Add(-3*time.Millisecond)
-	r.Derived = []string{"charge", "mail"}
+	r.Derived = []string{charge, mail}
 	return r
 }
 
@@ -162,13 +162,14 @@ func instant(b *strings.Builder, name string, want, got time.Time) {
 
 // describe returns a record for a message, with the beginning of its result.
 func describe(r store.Record) string {
-	result, steps := excerpt(r.Result), ""
+	var steps strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(r.Steps)) {
 		s := r.Steps[name]
-		steps += fmt.Sprintf(" step %s (%q %q %s %q)", name, s.Kind, s.Seal, excerpt(s.Result), s.Parts)
+		fmt.Fprintf(&steps, " step %s (%q %q %s %q)", name, s.Kind, s.Seal, excerpt(s.Result), s.Parts)
 	}
+	result := excerpt(r.Result)
 	r.Result, r.Steps = nil, nil
-	return fmt.Sprintf("\t%+v result %s%s", r, result, steps)
+	return fmt.Sprintf("\t%+v result %s%s", r, result, steps.String())
 }
 
 // excerpt shows the beginning of a result, which may have megabytes.

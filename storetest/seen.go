@@ -47,7 +47,7 @@ func (c seenCase) plant(p *probe) (held, seen store.Record) {
 	c.change(&held, &seen)
 	p.plant(held)
 	for range c.writes {
-		held = p.steps(held, map[string]store.Step{"charge": value(held.Owner, `"a"`)})
+		held = p.steps(held, map[string]store.Step{charge: value(held.Owner, `"a"`)})
 	}
 	if c.writes > 0 {
 		seen.Steps = held.Steps
@@ -100,8 +100,8 @@ func matching() []seenCase {
 			name: "a record that was released", record: inProgress,
 			change: func(held, seen *store.Record) { held.Reason, seen.Reason = store.ReasonReleased, store.ReasonReleased },
 		},
-		{name: "an UNKNOWN record, whatever reason was seen", record: (*probe).unknown, change: func(_, seen *store.Record) { seen.Reason = "another" }},
-		{name: "a completed record, whatever reason was seen", record: (*probe).completed, change: func(_, seen *store.Record) { seen.Reason = "another" }},
+		{name: "an UNKNOWN record, whatever reason was seen", record: (*probe).unknown, change: func(_, seen *store.Record) { seen.Reason = another }},
+		{name: "a completed record, whatever reason was seen", record: (*probe).completed, change: func(_, seen *store.Record) { seen.Reason = another }},
 		{name: "a record without an owner, by its lease and expiry", record: ownerless, change: same},
 		{name: "a record without an owner and without a lease, by its expiry", record: ownerless, change: without},
 	}

@@ -14,12 +14,22 @@ func stepChecks() []check {
 	return slices.Concat(storedSteps(), changedSteps(), largeSteps(), sharedSteps())
 }
 
+// The names of steps, and of derived keys.
+const (
+	charge = "charge"
+	mail   = "mail"
+	ship   = "ship"
+)
+
+// another stands for any text that is not the one which was expected.
+const another = "another"
+
 // storedSteps is what a record keeps of its steps.
 func storedSteps() []check {
 	return []check{
 		{"come back exactly", func(p *probe) {
 			for _, text := range append(spellings(), "no JSON", "\"\xff\xc3\x28\xed\xa0\x80\"", " ", "\n", "\x00", "started", "value x") {
-				p.keepsSteps(map[string]store.Step{"charge": value("A", text), "mail": failedStep("A", text), "ship": started("A")})
+				p.keepsSteps(map[string]store.Step{charge: value("A", text), mail: failedStep("A", text), ship: started("A")})
 			}
 		}},
 		{"keep odd names and seals", func(p *probe) {
@@ -52,14 +62,14 @@ func storedSteps() []check {
 		{"are replaced by a Claim, with their count", func(p *probe) {
 			held := p.inProgress()
 			held.Lease, held.Expiry = p.now, p.now
-			held = p.steps(p.plant(held), map[string]store.Step{"charge": value(held.Owner, `"a"`), "mail": started(held.Owner)})
+			held = p.steps(p.plant(held), map[string]store.Step{charge: value(held.Owner, `"a"`), mail: started(held.Owner)})
 			next := p.rival(held)
 			p.claims(next, p.now)
 			p.deletes(next)
 		}},
 		{"are none of a record that was deleted", func(p *probe) {
 			held := p.plant(p.inProgress())
-			held = p.steps(held, map[string]store.Step{"charge": value(held.Owner, `"a"`)})
+			held = p.steps(held, map[string]store.Step{charge: value(held.Owner, `"a"`)})
 			p.deletes(held)
 			p.claims(p.rival(held), p.now)
 		}},
@@ -69,32 +79,32 @@ func storedSteps() []check {
 
 func stepsStay(p *probe) {
 	held := p.plant(p.inProgress())
-	held = p.steps(held, map[string]store.Step{"charge": value(held.Owner, `"a"`), "mail": started(held.Owner)})
+	held = p.steps(held, map[string]store.Step{charge: value(held.Owner, `"a"`), mail: started(held.Owner)})
 	held = p.swaps(held, stepless(renewal(held)))
 
 	unknown := stepless(held)
 	unknown.Status, unknown.Reason = store.StatusUnknown, store.ReasonUncertain
 	held = p.swaps(held, unknown)
-	held = p.steps(held, map[string]store.Step{"mail": value(held.Owner, `"b"`)}) // its owner may still bring it
+	held = p.steps(held, map[string]store.Step{mail: value(held.Owner, `"b"`)}) // its owner may still bring it
 
 	released := stepless(settled(held))
 	held = p.swaps(held, released)
 	held = p.swaps(held, handedOver(held))
-	p.steps(held, map[string]store.Step{"ship": value(held.Owner, `"c"`)})
+	p.steps(held, map[string]store.Step{ship: value(held.Owner, `"c"`)})
 }
 
 func stepsAreDropped(p *probe) {
 	for _, reason := range []string{"", store.ReasonUncertain} {
 		held := p.plant(p.inProgress())
-		held = p.steps(held, map[string]store.Step{"charge": value(held.Owner, `"a"`), "mail": started(held.Owner)})
-		held = p.steps(held, map[string]store.Step{"ship": failedStep(held.Owner, `"b"`)})
+		held = p.steps(held, map[string]store.Step{charge: value(held.Owner, `"a"`), mail: started(held.Owner)})
+		held = p.steps(held, map[string]store.Step{ship: failedStep(held.Owner, `"b"`)})
 		if reason != "" {
 			unknown := stepless(held)
 			unknown.Status, unknown.Reason = store.StatusUnknown, reason
 			held = p.swaps(held, unknown)
 		}
 		done := completion(held, []byte(`{"id":"ch_1"}`)) // what it says of steps means nothing
-		done.Steps = map[string]store.Step{"charge": started(held.Owner), "other": value(held.Owner, `"c"`)}
+		done.Steps = map[string]store.Step{charge: started(held.Owner), "other": value(held.Owner, `"c"`)}
 		done.StepWrites = 7
 		done = p.swaps(blindly(held), done)
 		p.claimRefused(p.rival(held), p.now, done)
@@ -111,8 +121,8 @@ func stepsAreTold(p *probe) {
 		seen := p.inProgress()
 		seen.Status = status
 		p.plant(seen)
-		held := p.steps(seen, map[string]store.Step{"charge": value(seen.Owner, `"a"`), "mail": started(seen.Owner)})
-		held = p.steps(held, map[string]store.Step{"mail": value(seen.Owner, `"b"`)})
+		held := p.steps(seen, map[string]store.Step{charge: value(seen.Owner, `"a"`), mail: started(seen.Owner)})
+		held = p.steps(held, map[string]store.Step{mail: value(seen.Owner, `"b"`)})
 		taken := p.takesOver(seen, held, handedOver(seen))
 		p.swapRefused(blindly(held), withSteps(held, map[string]store.Step{"late": value(held.Owner, `"c"`)}), taken)
 
@@ -127,40 +137,40 @@ func changedSteps() []check {
 	return []check{
 		{"are merged into those that are held", func(p *probe) {
 			held := p.plant(p.inProgress())
-			held = p.steps(held, map[string]store.Step{"charge": value(held.Owner, `"a"`)})
-			held = p.steps(held, map[string]store.Step{"mail": value(held.Owner, `"b"`), "ship": started(held.Owner)})
-			held = p.steps(held, map[string]store.Step{"ship": failedStep("B", `"c"`), "charge": value("B", `"d"`)})
-			p.steps(held, map[string]store.Step{"ship": value("B", ""), "mail": value(held.Owner, `"b"`)})
+			held = p.steps(held, map[string]store.Step{charge: value(held.Owner, `"a"`)})
+			held = p.steps(held, map[string]store.Step{mail: value(held.Owner, `"b"`), ship: started(held.Owner)})
+			held = p.steps(held, map[string]store.Step{ship: failedStep("B", `"c"`), charge: value("B", `"d"`)})
+			p.steps(held, map[string]store.Step{ship: value("B", ""), mail: value(held.Owner, `"b"`)})
 		}},
 		{"are merged by a Swap that changes other fields, too", func(p *probe) {
 			held := p.plant(p.inProgress())
-			next := withSteps(renewal(held), map[string]store.Step{"charge": value(held.Owner, `"a"`)})
+			next := withSteps(renewal(held), map[string]store.Step{charge: value(held.Owner, `"a"`)})
 			held = p.swaps(held, next)
-			next = withSteps(settled(held), map[string]store.Step{"charge": {}, "mail": value(held.Owner, `"b"`)})
+			next = withSteps(settled(held), map[string]store.Step{charge: {}, mail: value(held.Owner, `"b"`)})
 			p.swaps(held, next)
 		}},
 		{"are merged into those that are held, and not those that were seen", func(p *probe) {
 			seen := p.plant(p.inProgress())
-			held := p.steps(seen, map[string]store.Step{"charge": value(seen.Owner, `"a"`)})
-			next := withSteps(seen, map[string]store.Step{"mail": value(seen.Owner, `"b"`)})
+			held := p.steps(seen, map[string]store.Step{charge: value(seen.Owner, `"a"`)})
+			next := withSteps(seen, map[string]store.Step{mail: value(seen.Owner, `"b"`)})
 			p.swap(blindly(seen), next)
 			p.holds(after(held, next))
 		}},
 		{"without a kind are removed", func(p *probe) {
 			held := p.plant(p.inProgress())
-			held = p.steps(held, map[string]store.Step{"charge": started(held.Owner), "mail": value(held.Owner, `"b"`)})
-			held = p.steps(held, map[string]store.Step{"charge": {}})
+			held = p.steps(held, map[string]store.Step{charge: started(held.Owner), mail: value(held.Owner, `"b"`)})
+			held = p.steps(held, map[string]store.Step{charge: {}})
 			held = p.steps(held, map[string]store.Step{"none": {}})
-			held = p.steps(held, map[string]store.Step{"charge": started(held.Owner)}) // its name is free again
-			held = p.steps(held, map[string]store.Step{"charge": {}, "mail": {}})
+			held = p.steps(held, map[string]store.Step{charge: started(held.Owner)}) // its name is free again
+			held = p.steps(held, map[string]store.Step{charge: {}, mail: {}})
 			p.deleteRefused(uncounted(held), held) // it has had some
 			p.deletes(held)
 		}},
 		{"that were started are not started again", func(p *probe) {
 			for _, first := range []store.Step{started("A"), value("A", `"a"`), value("A", ""), failedStep("A", `"a"`)} {
 				held := p.plant(p.inProgress())
-				held = p.steps(held, map[string]store.Step{"charge": first})
-				again := withSteps(renewal(held), map[string]store.Step{"charge": started("B"), "mail": value("B", `"b"`)})
+				held = p.steps(held, map[string]store.Step{charge: first})
+				again := withSteps(renewal(held), map[string]store.Step{charge: started("B"), mail: value("B", `"b"`)})
 				p.swapRefused(held, again, held)
 				p.swapRefused(blindly(held), again, held)
 				p.swapRefused(blindly(uncounted(held)), again, held)
@@ -168,19 +178,19 @@ func changedSteps() []check {
 		}},
 		{"are counted once for each Swap that changes some", func(p *probe) {
 			held := p.plant(p.inProgress())
-			held = p.steps(held, map[string]store.Step{"charge": value(held.Owner, `"a"`), "mail": started(held.Owner)})
+			held = p.steps(held, map[string]store.Step{charge: value(held.Owner, `"a"`), mail: started(held.Owner)})
 			held = p.swaps(held, stepless(renewal(held)))
 			next := stepless(renewal(held))
 			next.Steps, next.StepWrites = map[string]store.Step{}, 9
 			held = p.swaps(held, next)
-			held = p.steps(held, map[string]store.Step{"charge": value(held.Owner, `"a"`)})
+			held = p.steps(held, map[string]store.Step{charge: value(held.Owner, `"a"`)})
 			if held.StepWrites != 2 {
 				p.t.Fatalf("two writes of steps count as %d", held.StepWrites)
 			}
 		}},
 		{"repeated are refused if they were counted, and written again if not", func(p *probe) {
 			seen := p.plant(p.inProgress())
-			next := withSteps(seen, map[string]store.Step{"charge": value(seen.Owner, `"a"`)})
+			next := withSteps(seen, map[string]store.Step{charge: value(seen.Owner, `"a"`)})
 			held := p.swaps(seen, next)
 			p.swapRefused(seen, next, held)
 			p.swap(blindly(seen), next)
@@ -192,15 +202,15 @@ func changedSteps() []check {
 // largeSteps are those that a store may keep beside the record.
 func largeSteps() []check {
 	sizes := []int{700, 4000, 4096, 4097, 30_000, 400 << 10, 1 << 20}
-	checks := make([]check, len(sizes))
-	for i, size := range sizes {
-		checks[i] = check{fmt.Sprintf("of %d bytes come back byte for byte", size), func(p *probe) {
+	checks := make([]check, 0, len(sizes)+4)
+	for _, size := range sizes {
+		checks = append(checks, check{fmt.Sprintf("of %d bytes come back byte for byte", size), func(p *probe) {
 			p.fits(size)
 			p.keepsSteps(map[string]store.Step{
-				"charge": value("A", string(random(size))), "mail": value("A", string(repetitive(size))),
-				"ship": value("A", "\xff"+string(random(size)[1:])), "fail": failedStep("A", string(random(size))),
+				charge: value("A", string(random(size))), mail: value("A", string(repetitive(size))),
+				ship: value("A", "\xff"+string(random(size)[1:])), "fail": failedStep("A", string(random(size))),
 			})
-		}}
+		}})
 	}
 	return append(checks,
 		check{"of 1000 bytes come back byte for byte, one after the other", func(p *probe) {
@@ -215,16 +225,16 @@ func largeSteps() []check {
 		check{"that are large do not change what is held if they are refused", func(p *probe) {
 			seen := p.plant(p.inProgress())
 			large := value(seen.Owner, string(p.large()))
-			held := p.steps(seen, map[string]store.Step{"charge": large})
-			p.swapRefused(seen, withSteps(seen, map[string]store.Step{"charge": value(seen.Owner, string(p.large()))}), held)
+			held := p.steps(seen, map[string]store.Step{charge: large})
+			p.swapRefused(seen, withSteps(seen, map[string]store.Step{charge: value(seen.Owner, string(p.large()))}), held)
 			next := withSteps(held, map[string]store.Step{
-				"charge": started(seen.Owner), "mail": value(seen.Owner, string(p.large())),
+				charge: started(seen.Owner), mail: value(seen.Owner, string(p.large())),
 			})
 			p.swapRefused(held, next, held)
 		}},
 		check{"handed back as they were read are the same", func(p *probe) {
 			held := p.plant(p.inProgress())
-			held = p.steps(held, map[string]store.Step{"charge": value(held.Owner, string(p.large())), "mail": value(held.Owner, `"b"`)})
+			held = p.steps(held, map[string]store.Step{charge: value(held.Owner, string(p.large())), mail: value(held.Owner, `"b"`)})
 			read := p.get(held.Key)
 			swapAsRead(p, read, withSteps(read, read.Steps))
 			held.StepWrites++
@@ -235,7 +245,7 @@ func largeSteps() []check {
 
 func largeStepsStay(p *probe) {
 	held := p.plant(p.inProgress())
-	changes := map[string]store.Step{"charge": value(held.Owner, string(p.large())), "mail": failedStep(held.Owner, string(p.large()))}
+	changes := map[string]store.Step{charge: value(held.Owner, string(p.large())), mail: failedStep(held.Owner, string(p.large()))}
 	held = p.steps(held, changes)
 	read := p.get(held.Key)
 
@@ -245,7 +255,7 @@ func largeStepsStay(p *probe) {
 	held = p.swaps(held, unknown)
 	held = p.swaps(held, stepless(settled(held)))
 	held = p.swaps(held, handedOver(held))
-	held = p.steps(held, map[string]store.Step{"ship": value(held.Owner, string(p.large()))})
+	held = p.steps(held, map[string]store.Step{ship: value(held.Owner, string(p.large()))})
 	p.swaps(held, stepless(completion(held, p.large())))
 
 	for name, s := range p.wholeSteps(read) { // one who has seen them still finds them
@@ -262,14 +272,14 @@ func sharedSteps() []check {
 			for _, result := range [][]byte{[]byte(`{"id":"ch_1"}`), p.large()} {
 				held := p.plant(p.inProgress())
 				s := store.Step{Kind: store.StepValue, Seal: store.Seal(held.Owner, result), Result: bytes.Clone(result)}
-				changes := map[string]store.Step{"charge": s}
+				changes := map[string]store.Step{charge: s}
 				next := withSteps(held, changes)
 				p.swap(held, next)
 				scribble(s.Result)
-				changes["mail"] = s
-				delete(changes, "charge")
+				changes[mail] = s
+				delete(changes, charge)
 				s.Result = result
-				p.holds(after(held, withSteps(next, map[string]store.Step{"charge": s})))
+				p.holds(after(held, withSteps(next, map[string]store.Step{charge: s})))
 			}
 		}},
 		{"returned by Get may change afterwards", func(p *probe) {
@@ -292,7 +302,7 @@ func sharedSteps() []check {
 		}},
 		{"returned by a takeover may change afterwards", func(p *probe) {
 			held := p.plant(p.inProgress())
-			held = p.steps(held, map[string]store.Step{"charge": value(held.Owner, `"a"`)})
+			held = p.steps(held, map[string]store.Step{charge: value(held.Owner, `"a"`)})
 			next := handedOver(held)
 			spoilSteps(p.swap(held, next))
 			p.holds(after(held, next))
@@ -305,10 +315,10 @@ func handsOutSteps(p *probe, read func(held store.Record) store.Record) {
 	for _, result := range [][]byte{[]byte(`{"id":"ch_1"}`), p.large()} {
 		held := p.plant(p.inProgress())
 		s := store.Step{Kind: store.StepValue, Seal: store.Seal(held.Owner, result), Result: bytes.Clone(result)}
-		held = p.steps(held, map[string]store.Step{"charge": s})
+		held = p.steps(held, map[string]store.Step{charge: s})
 		spoilSteps(p.whole(read(held)))
 		s.Result = result
-		held.Steps = map[string]store.Step{"charge": s}
+		held.Steps = map[string]store.Step{charge: s}
 		p.holds(held)
 	}
 }
@@ -320,7 +330,7 @@ func spoilSteps(r store.Record) {
 	}
 	clear(r.Steps)
 	if r.Steps != nil {
-		r.Steps["another"] = started("nobody")
+		r.Steps[another] = started("nobody")
 	}
 }
 

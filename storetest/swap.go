@@ -49,7 +49,7 @@ func swapChecks() []check {
 		{"keeps the fields that stay equal", func(p *probe) {
 			seen := p.plant(p.completed())
 			next := seen
-			next.Reason = "another"
+			next.Reason = another
 			p.swaps(seen, next)
 		}},
 		{"of a key without a record is refused with a zero record, and writes nothing", func(p *probe) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -9,37 +8,22 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/go-idempotent/idempotent/examples/internal/deployed"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/charge"
-	"github.com/go-idempotent/idempotent/examples/apigw-charge/front"
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/payments"
-	"github.com/go-idempotent/idempotent/internal/dynamolocal"
-	"github.com/go-idempotent/idempotent/internal/lambdaruntime"
 )
-
-// bootstrap builds the binary as it is deployed.
-func bootstrap(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "bootstrap")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-tags", "lambda.norpc", "-o", path, ".").CombinedOutput()
-	require.NoError(t, err, string(out))
-	return path
-}
 
 func TestAConfigurationThatCannotWorkEndsTheProcess(t *testing.T) {
 	t.Parallel()
-	binary := bootstrap(t)
+	binary := deployed.Build(t)
 	for _, c := range []struct {
 		name        string
 		environment []string
@@ -63,56 +47,23 @@ func TestAConfigurationThatCannotWorkEndsTheProcess(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			cmd := exec.CommandContext(t.Context(), binary)
-			cmd.Env = append(slices.Clone(c.environment), "AWS_REGION=us-east-1", "AWS_LAMBDA_RUNTIME_API=127.0.0.1:1")
-			out, err := cmd.CombinedOutput()
-			var exit *exec.ExitError
-			require.ErrorAs(t, err, &exit)
-			require.Contains(t, string(out), c.says)
-			require.NotContains(t, string(out), "s3cret")
+			deployed.RequireRefused(t, binary, c.says, c.environment...)
 		})
 	}
 }
 
-// running is the deployed binary in a sandbox, behind the front of an API and on a table of its own.
-type running struct {
-	*lambdaruntime.Sandbox
+// running is the deployed function.
+type running struct{ deployed.Function }
 
-	front http.Handler
-}
-
-// run starts the binary with this environment, beside what it needs to reach the table.
 func run(t *testing.T, environment ...string) running {
 	t.Helper()
-	endpoint := dynamolocal.Endpoint(t)
-	table := "apigw-charge-" + strings.ToLower(filepath.Base(t.TempDir())) + "-" + time.Now().Format("150405.000000")
-	require.NoError(t, dynamo.CreateTable(t.Context(), dynamolocal.Client(endpoint), table))
-	sandbox := lambdaruntime.NewSandbox(lambdaruntime.Function{
-		Bootstrap: bootstrap(t),
-		Environment: append([]string{
-			"IDEMPOTENCY_TABLE=" + table, "AWS_ENDPOINT_URL_DYNAMODB=" + endpoint,
-			"AWS_ACCESS_KEY_ID=" + dynamolocal.AccessKey, "AWS_SECRET_ACCESS_KEY=" + dynamolocal.AccessKey,
-		}, environment...),
-	})
-	t.Cleanup(func() {
-		require.NoError(t, sandbox.Close())
-		if t.Failed() {
-			t.Log(sandbox.Logs())
-		}
-	})
-	return running{sandbox, &front.Front{Function: invoker{sandbox}, Routes: []string{charge.Route}}}
+	return running{deployed.Run(t, charge.Route, environment...)}
 }
 
 // post sends a charge with this metadata, a JSON object.
 func (r running) post(t *testing.T, key, metadata string) *httptest.ResponseRecorder {
 	t.Helper()
-	body := `{"amount":1999,"currency":"usd","source":"tok_visa","metadata":` + metadata + `}`
-	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/charges", strings.NewReader(body))
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Idempotency-Key", key)
-	w := httptest.NewRecorder()
-	r.front.ServeHTTP(w, req)
-	return w
+	return r.Post(t, key, `{"amount":1999,"currency":"usd","source":"tok_visa","metadata":`+metadata+`}`)
 }
 
 func TestTheBinaryServesAChargeAndItsReplay(t *testing.T) {
@@ -181,7 +132,7 @@ func TestTheURLOfTheProviderCanBeASecret(t *testing.T) {
 
 func TestASecretThatCannotBeUsedEndsTheProcess(t *testing.T) {
 	t.Parallel()
-	binary := bootstrap(t)
+	binary := deployed.Build(t)
 	for _, c := range []struct{ name, text, says string }{
 		{"another one", "", "PAYMENTS_SECRET: operation error Secrets Manager: GetSecretValue"},
 		{"no URL", "s3cret", "the URL in PAYMENTS_SECRET: "},
@@ -193,16 +144,9 @@ func TestASecretThatCannotBeUsedEndsTheProcess(t *testing.T) {
 			if c.text == "" {
 				id = "another"
 			}
-			cmd := exec.CommandContext(t.Context(), binary)
-			cmd.Env = []string{
-				"IDEMPOTENCY_TABLE=table", "PAYMENTS_SECRET=arn", "AWS_ENDPOINT_URL_SECRETS_MANAGER=" + serveSecrets(t, id, c.text),
-				"AWS_ACCESS_KEY_ID=none", "AWS_SECRET_ACCESS_KEY=none", "AWS_REGION=us-east-1", "AWS_LAMBDA_RUNTIME_API=127.0.0.1:1",
-			}
-			out, err := cmd.CombinedOutput()
-			var exit *exec.ExitError
-			require.ErrorAs(t, err, &exit)
-			require.Contains(t, string(out), c.says)
-			require.NotContains(t, string(out), "s3cret")
+			deployed.RequireRefused(t, binary, c.says,
+				"IDEMPOTENCY_TABLE=table", "PAYMENTS_SECRET=arn", "AWS_ENDPOINT_URL_SECRETS_MANAGER="+serveSecrets(t, id, c.text),
+				"AWS_ACCESS_KEY_ID=none", "AWS_SECRET_ACCESS_KEY=none")
 		})
 	}
 }
@@ -276,37 +220,8 @@ func (r running) as(t *testing.T, authorizer string) (out events.APIGatewayV2HTT
 	require.NoError(t, err)
 	payload, err := json.Marshal(event)
 	require.NoError(t, err)
-	result, err := invoker{r.Sandbox}.Invoke(t.Context(), payload)
+	result, err := deployed.Invoker{Sandbox: r.Sandbox}.Invoke(t.Context(), payload)
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(result, &out))
 	return out
-}
-
-// TestChecksumsAreCheckedUnlessTheServerIsOnThisMachine: only servers that send none with a refusal are excepted.
-func TestChecksumsAreCheckedUnlessTheServerIsOnThisMachine(t *testing.T) {
-	t.Parallel()
-	for endpoint, disabled := range map[string]bool{
-		"": false, // that of the Region
-		"https://dynamodb.us-east-1.amazonaws.com":               false,
-		"https://vpce-1-2.dynamodb.us-east-1.vpce.amazonaws.com": false,
-		"http://dynamodb.us-east-1.amazonaws.com:80":             false,
-		"http://localhost.example":                               false,
-		"http://10.0.0.1:8000":                                   false,
-		"http://127.0.0.1:8000":                                  true,
-		"http://localhost:4566":                                  true,
-		"http://[::1]:8000":                                      true,
-	} {
-		cfg := aws.Config{Region: "us-east-1"}
-		if endpoint != "" {
-			cfg.BaseEndpoint = aws.String(endpoint)
-		}
-		require.Equal(t, disabled, newClient(cfg).Options().DisableValidateResponseChecksum, endpoint)
-	}
-}
-
-// invoker gives a sandbox the signature of a handler, and its function a timeout.
-type invoker struct{ *lambdaruntime.Sandbox }
-
-func (i invoker) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
-	return i.Sandbox.Invoke(ctx, payload, 20*time.Second)
 }

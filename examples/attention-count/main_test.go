@@ -2,12 +2,11 @@ package main
 
 import (
 	"encoding/json"
-	"os/exec"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/go-idempotent/idempotent/examples/internal/deployed"
 
 	"github.com/stretchr/testify/require"
 
@@ -17,29 +16,15 @@ import (
 	"github.com/go-idempotent/idempotent/operate"
 )
 
-// bootstrap builds the binary as it is deployed.
-func bootstrap(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "bootstrap")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-tags", "lambda.norpc", "-o", path, ".").CombinedOutput()
-	require.NoError(t, err, string(out))
-	return path
-}
-
 func TestAConfigurationThatCannotWorkEndsTheProcess(t *testing.T) {
 	t.Parallel()
-	binary := bootstrap(t)
+	binary := deployed.Build(t)
 	for says, environment := range map[string][]string{
 		"IDEMPOTENCY_TABLE is not set": {"OPERATIONS=charge"},
 		"OPERATIONS is not set":        {"IDEMPOTENCY_TABLE=table"},
 		`table "a b"`:                  {"IDEMPOTENCY_TABLE=a b", "OPERATIONS=charge"},
 	} {
-		cmd := exec.CommandContext(t.Context(), binary)
-		cmd.Env = append(slices.Clone(environment), "AWS_REGION=us-east-1", "AWS_LAMBDA_RUNTIME_API=127.0.0.1:1", "AWS_LAMBDA_LOG_FORMAT=JSON")
-		out, err := cmd.CombinedOutput()
-		var exit *exec.ExitError
-		require.ErrorAs(t, err, &exit)
-		require.Contains(t, string(out), says)
+		deployed.RequireRefused(t, binary, says, append(environment, "AWS_LAMBDA_LOG_FORMAT=JSON")...)
 	}
 }
 
@@ -74,7 +59,7 @@ func TestTheBinaryCountsWhatIsOpen(t *testing.T) {
 	charges := leaveOpen(t, records, "charge", 12)
 	leaveOpen(t, records, "other", 1)
 
-	binary := bootstrap(t)
+	binary := deployed.Build(t)
 	count := func() map[string]metric {
 		sandbox := lambdaruntime.NewSandbox(lambdaruntime.Function{
 			Bootstrap: binary,
@@ -108,7 +93,7 @@ func TestACountWithoutATableFailsAsAnInvocation(t *testing.T) {
 	t.Parallel()
 	endpoint := dynamolocal.Endpoint(t)
 	sandbox := lambdaruntime.NewSandbox(lambdaruntime.Function{
-		Bootstrap: bootstrap(t),
+		Bootstrap: deployed.Build(t),
 		Environment: []string{
 			"IDEMPOTENCY_TABLE=there-is-none", "OPERATIONS=charge", "AWS_ENDPOINT_URL_DYNAMODB=" + endpoint,
 			"AWS_ACCESS_KEY_ID=" + dynamolocal.AccessKey, "AWS_SECRET_ACCESS_KEY=" + dynamolocal.AccessKey,

@@ -18,8 +18,11 @@ type Effect interface {
 	Result() reflect.Type
 	// Unfit says why values of the type of the result cannot be recorded, empty if they can.
 	Unfit() string
-	// Run calls the function.
-	Run(ctx context.Context) Ran
+	// Run calls the function, and returns its error, with marks.
+	Run(ctx context.Context) error
+	// Text is what is to be recorded of a function that has returned: the result, or the failure that its error marks as terminal. The
+	// error is why there is none.
+	Text() ([]byte, error)
 	// AtMostOnce reports whether nobody may begin the effect again once somebody may have begun it, and CanResolve whether there
 	// is somebody to ask then.
 	AtMostOnce() bool
@@ -30,15 +33,6 @@ type Effect interface {
 	Accept(text []byte, failure bool) error
 	// Failure is the error that stands for an accepted failure.
 	Failure() error
-}
-
-// Ran is what a function returned.
-type Ran struct {
-	// Err is its error, with marks.
-	Err error
-	// Text is what is to be recorded: the result, or the failure that Err marks as terminal. TextErr is why there is none.
-	Text    []byte
-	TextErr error
 }
 
 // Fault is why a step has no outcome of its own.
@@ -79,3 +73,19 @@ const (
 	// Untouched: the execution had no effect and will have none.
 	Untouched
 )
+
+// ValidStep reports whether a name can be that of a step.
+func ValidStep(name string) bool {
+	if name == "" || len(name) > 64 {
+		return false
+	}
+	for _, c := range []byte(name) {
+		switch {
+		case 'A' <= c && c <= 'Z', 'a' <= c && c <= 'z', '0' <= c && c <= '9':
+		case c == '.', c == '_', c == '/', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}

@@ -105,7 +105,7 @@ func (r eventReader) agrees(t testing.TB, payload []byte) bool {
 func goldenEvents(t testing.TB) map[string][]byte {
 	t.Helper()
 	all := map[string][]byte{}
-	for _, pattern := range []string{"../../testdata/events/*.json", "../../examples/apigw-charge/events/*.json"} {
+	for _, pattern := range []string{"../../testdata/events/*.json", "../../examples/*/events/*.json"} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		require.NotEmpty(t, files)

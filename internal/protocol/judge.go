@@ -72,7 +72,7 @@ func (d *Delivery) judgeInProgress(held store.Record, now time.Time) judgement {
 		return judgement{result: inProgress(held, now)}
 	case held.Reason == store.ReasonReleased || !d.RefuseCrashed || d.Resolves: // a release is no crash
 		return d.takeOver(held)
-	case held.Resumable(): // all that it did is recorded, if nothing is written meanwhile
+	case held.Resumable() && !unsettled(held): // all that it did is recorded, if nothing is written meanwhile
 		j := d.takeOver(held)
 		j.move.seen.StepWrites = held.StepWrites
 		return j
@@ -86,13 +86,22 @@ func (d *Delivery) takeOver(held store.Record) judgement {
 		held.Attempt = 1 // a record of AWS Powertools counts none, but one execution there was
 	}
 	d.seenReason, d.seenDerived = held.Reason, held.Derived
-	d.open, d.openSince = held.Status == store.StatusUnknown, held.AttentionAt
-	if held.Status == store.StatusInProgress && held.Reason != store.ReasonReleased {
+	d.open, d.openSince = held.Status == store.StatusUnknown || unsettled(held), held.AttentionAt
+	if held.Status == store.StatusInProgress && held.Reason == "" {
 		d.seenReason = store.ReasonCrashed
 	}
 	next := d.claimed(held)
+	if d.open {
+		next.Reason = held.Reason // should we crash, the outcome is as unknown as it was
+	}
 	held.StepWrites = store.AnyStepWrites
 	return judgement{verdict: verdictMove, move: move{kind: moveTakeOver, seen: held, next: next}}
+}
+
+// unsettled reports whether a record in progress was UNKNOWN before, and was taken over by an execution that has not ended: its steps
+// do not tell all.
+func unsettled(held store.Record) bool {
+	return held.Status == store.StatusInProgress && held.Reason != "" && held.Reason != store.ReasonReleased
 }
 
 // sameRequest compares fingerprints. A handler without fingerprints takes any record of the key.

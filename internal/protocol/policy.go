@@ -15,6 +15,8 @@ type ending struct {
 	reason string
 	// result is the text to store.
 	result []byte
+	// leaseLost says that the handler ended because its lease was lost.
+	leaseLost bool
 }
 
 type fate int
@@ -96,8 +98,9 @@ func (s *Settings) crashed(returned bool) ending {
 // delivery would repeat it. And where a crash is refused, an execution whose steps tell all that it did is released all the same.
 func (d *Delivery) withSteps(e ending, err error) ending {
 	s := &d.ended
-	if errors.Is(err, execution.ErrLeaseLost) && e.fate == fateUnknown && e.reason == store.ReasonError {
-		return ending{fate: fateLeave}
+	leaseLost := errors.Is(err, execution.ErrLeaseLost)
+	if leaseLost && e.fate == fateUnknown && e.reason == store.ReasonError {
+		return ending{fate: fateLeave, leaseLost: true}
 	}
 	crashed := e.fate == fateUnknown && (e.reason == store.ReasonInterrupted || e.reason == store.ReasonPanic)
 	if crashed && s.resumable() {
@@ -106,8 +109,8 @@ func (d *Delivery) withSteps(e ending, err error) ending {
 	switch {
 	case e.fate != fateRelease:
 		return e
-	case errors.Is(err, execution.ErrLeaseLost), s.any() && (s.leaseLost || d.leaseOver()):
-		return ending{fate: fateLeave}
+	case leaseLost, s.any() && (s.leaseLost || d.leaseOver()):
+		return ending{fate: fateLeave, leaseLost: leaseLost}
 	case s.lost && d.Repeatable && !s.never:
 		return ending{fate: fateLeave}
 	case s.lost:

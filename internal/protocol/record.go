@@ -77,20 +77,18 @@ func unleased(mine store.Record) store.Record {
 	return mine
 }
 
-// stepped is our record, as it was seen, with a step. Its expiry is raised, so that who resumes finds what is recorded.
-func (d *Delivery) stepped(seen store.Record, name string, step store.Step) store.Record {
+// stepped is our record, as it was seen, with a step. Its expiry is raised, so that who resumes finds what is recorded. It says the
+// lease that the expiry covers: a copy that comes after a renewal is refused, and cannot make the record expire under its lease.
+func (d *Delivery) stepped(seen store.Record, lease time.Time, name string, step store.Step) store.Record {
 	r := seen
 	r.Steps = map[string]store.Step{name: step}
 	if r.Status == store.StatusUnknown {
 		r.Expiry = expiryAt(d.Now().Add(d.Timing.UnknownRetention), time.Time{})
 	} else {
-		r.Expiry = d.expiryInProgress(d.protection())
+		r.Lease, r.Expiry = lease, d.expiryInProgress(lease)
 	}
 	return r
 }
-
-// releasedAttention is after what time a record that was released with steps is overdue. Retries usually come sooner.
-const releasedAttention = time.Hour
 
 // released is our record as nobody's, with the steps that it has, for the next delivery to resume. Its token is one of nobody, so
 // that nothing which is still on its way from us can match.
@@ -100,7 +98,7 @@ func (d *Delivery) released() store.Record {
 	r.Owner, r.Reason, r.Lease = rand.Text(), store.ReasonReleased, now
 	r.Steps = d.ended.removed()
 	r.Expiry = d.expiryInProgress(now)
-	r.Attention, r.AttentionAt, r.Derived = store.AttentionOf(r.Key), now.Add(releasedAttention), d.handed.Sorted()
+	r.Attention, r.AttentionAt, r.Derived = store.AttentionOf(r.Key), now.Add(store.ReleasedWait), d.handed.Sorted()
 	return r
 }
 

@@ -22,8 +22,7 @@ func (d *Delivery) settle(ctx context.Context, e ending) Result {
 	defer func() { d.Report.Settle = time.Since(started) }()
 
 	if e.fate == fateLeave {
-		d.leave()
-		return Result{Outcome: Executed}
+		return d.leave(withinDetached(ctx, started.Add(d.Timing.ClaimBudget)), e)
 	}
 	end, err := d.settleEnd(ctx, started, transferTime(len(e.result)))
 	d.note(err)
@@ -40,13 +39,19 @@ func (d *Delivery) settle(ctx context.Context, e ending) Result {
 }
 
 // leave writes nothing. Where the lease was lost, the record is somebody else's or will be; where the result of a step was lost that
-// may be repeated, the end of the lease heals it.
-func (d *Delivery) leave() {
-	d.Report.Settlement = Failed
-	if !d.ended.lost {
-		d.Report.Settlement = Elsewhere
-		d.note(execution.ErrLeaseLost)
+// may be repeated, the end of the lease heals it. Who says that its lease was lost is answered as who finds it when it completes.
+func (d *Delivery) leave(ctx context.Context, e ending) Result {
+	own := Result{Outcome: Executed}
+	if d.ended.lost && !e.leaseLost {
+		d.Report.Settlement = Failed
+		return own
 	}
+	d.Report.Settlement, d.Report.StoreErr = Elsewhere, execution.ErrLeaseLost
+	taken := d.ended.taken
+	if !e.leaseLost || taken.Key == "" || taken.Owner == d.owner {
+		return own
+	}
+	return d.elsewhere(ctx, taken, store.StatusCompleted, d.Now())
 }
 
 // settleEnd bounds a settlement: by the budget that an outage may take, with the time that the result takes on its way; by the
@@ -251,8 +256,8 @@ func (d *Delivery) release(ctx context.Context) {
 		return
 	}
 	ours := unleased(d.mine)
-	ours.StepWrites = 0 // what some step has recorded is never deleted
-	unknown := ours     // someone found our lease lapsed; they did not execute
+	ours.StepWrites = d.mine.StepWrites // what some step has recorded meanwhile is never deleted
+	unknown := ours                     // someone found our lease lapsed; they did not execute
 	unknown.Status = store.StatusUnknown
 	tries, deleted := 0, false
 	err := retry(ctx, func(ctx context.Context) (err error) {

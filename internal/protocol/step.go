@@ -14,7 +14,7 @@ import (
 func (d *Delivery) Step(ctx context.Context, name string, e execution.Effect) *execution.Fault {
 	under, _ := execution.From(ctx)
 	switch {
-	case !validStep(name):
+	case !execution.ValidStep(name):
 		return stepRefused("its name is not 1 to 64 characters of [A-Za-z0-9._/-]")
 	case under.Step != "":
 		return stepRefused("it begins inside of another step, which would run both again")
@@ -116,11 +116,10 @@ func (s *step) unknown(err error) *execution.Fault {
 
 // live says why the effect may not begin now: the handler's context has ended, or nothing protects the claim any more.
 func (s *step) live(ctx context.Context) *execution.Fault {
-	var lost bool
-	over := s.d.leaseOver()
+	lost := s.d.leaseOver()
 	s.d.steps.note(func(k *stepsKnown) {
-		k.leaseLost = k.leaseLost || over
-		lost = k.leaseLost
+		lost = lost || k.leaseLost
+		k.leaseLost = lost
 	})
 	if lost {
 		return &execution.Fault{Kind: execution.StepLeaseLost, Err: execution.ErrLeaseLost}
@@ -149,9 +148,9 @@ func (s *step) run(ctx context.Context, mark bool) *execution.Fault {
 			return fault
 		}
 	}
-	ran := s.call(ctx)
-	s.report.Err = ran.Err
-	switch execution.MarkOf(ran.Err) {
+	err := s.call(ctx)
+	s.report.Err = err
+	switch execution.MarkOf(err) {
 	case execution.NotExecuted:
 		s.idle()
 		return nil
@@ -159,17 +158,17 @@ func (s *step) run(ctx context.Context, mark bool) *execution.Fault {
 		s.d.steps.note(func(k *stepsKnown) { k.uncertain = true })
 		return nil
 	case execution.Terminal:
-		return s.recordRan(ctx, ran, store.StepFailure)
+		return s.recordRan(ctx, store.StepFailure)
 	case execution.Unmarked:
 	}
-	if ran.Err != nil {
+	if err != nil {
 		return nil
 	}
-	return s.recordRan(ctx, ran, store.StepValue)
+	return s.recordRan(ctx, store.StepValue)
 }
 
 // call calls the function in a context that belongs to the step.
-func (s *step) call(ctx context.Context) execution.Ran {
+func (s *step) call(ctx context.Context) error {
 	started := time.Now()
 	defer func() { s.report.Took = time.Since(started) }()
 	return s.effect.Run(execution.With(ctx, s.under))
@@ -203,14 +202,28 @@ func (s *step) mark(ctx context.Context) *execution.Fault {
 }
 
 // recordRan records what the function returned.
-func (s *step) recordRan(ctx context.Context, ran execution.Ran, kind store.StepKind) *execution.Fault {
-	if ran.TextErr != nil {
-		return s.lost(true, "its result has no JSON form", ran.TextErr)
+func (s *step) recordRan(ctx context.Context, kind store.StepKind) *execution.Fault {
+	text, err := s.encode()
+	if err != nil {
+		return s.lost(true, "its result has no JSON form", err)
 	}
-	if most := s.d.MaxResult; most > 0 && len(ran.Text) > most {
+	if most := s.d.MaxResult; most > 0 && len(text) > most {
 		return s.lost(true, "its result is larger than WithMaxResult allows", nil)
 	}
-	return s.record(ctx, ran.Text, kind)
+	return s.record(ctx, text, kind)
+}
+
+// encode returns what is to be recorded. A result that panics when it is encoded is lost: the effect has happened.
+func (s *step) encode() ([]byte, error) {
+	encoded := false
+	defer func() {
+		if !encoded {
+			s.lost(true, "", nil)
+		}
+	}()
+	text, err := s.effect.Text()
+	encoded = true
+	return text, err
 }
 
 // record records a text, and makes it the outcome of the effect.
@@ -264,8 +277,9 @@ func (s *step) write(ctx context.Context, text []byte, kind store.StepKind) erro
 	step := store.Step{Kind: kind, Seal: store.Seal(d.owner, text), Result: text}
 	seen := unleased(d.mine)
 	seen.Steps = d.steps.write(s.name, step)
+	lease := d.protection()
 	for failures, moves := 0, 0; moves < maxMoves; {
-		held, written, err := s.tryWrite(ctx, transfer, seen, step)
+		held, written, err := s.tryWrite(ctx, transfer, seen, d.stepped(seen, lease, s.name, step))
 		if err != nil {
 			d.steps.failed(err)
 			failures++
@@ -284,16 +298,19 @@ func (s *step) write(ctx context.Context, text []byte, kind store.StepKind) erro
 			others := seen.Steps
 			seen = unleased(held)
 			seen.Steps = others
+			if lease.Before(held.Lease) { // it was renewed meanwhile
+				lease = held.Lease
+			}
 		default:
-			d.steps.note(func(k *stepsKnown) { k.leaseLost = true })
+			d.steps.note(func(k *stepsKnown) { k.leaseLost, k.taken = true, held })
 			return execution.ErrLeaseLost
 		}
 	}
 	return errRestless
 }
 
-func (s *step) tryWrite(ctx context.Context, transfer time.Duration, seen store.Record, step store.Step) (store.Record, bool, error) {
+func (s *step) tryWrite(ctx context.Context, transfer time.Duration, seen, next store.Record) (store.Record, bool, error) {
 	ctx, cancel := partOf(ctx, transfer)
 	defer cancel()
-	return s.d.Store.Swap(ctx, seen, s.d.stepped(seen, s.name, step))
+	return s.d.Store.Swap(ctx, seen, next)
 }

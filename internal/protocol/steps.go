@@ -38,6 +38,8 @@ type stepsKnown struct {
 	// lost: an effect happened, or may go on, and its result is not recorded. never: it can never be recorded. uncertain: an
 	// effect may have happened. leaseLost: the record is somebody else's.
 	lost, never, uncertain, leaseLost bool
+	// taken is the record of somebody else that refused a write of a step, without a key if there was none.
+	taken store.Record
 
 	reports  []StepReport
 	storeErr error
@@ -201,20 +203,4 @@ func (t *StepTypes) unfit(e execution.Effect) string {
 	problem := e.Unfit()
 	t.known.Store(reflect.Type(of), problem)
 	return problem
-}
-
-// validStep reports whether a name can be that of a step.
-func validStep(name string) bool {
-	if name == "" || len(name) > 64 {
-		return false
-	}
-	for _, c := range []byte(name) {
-		switch {
-		case 'A' <= c && c <= 'Z', 'a' <= c && c <= 'z', '0' <= c && c <= '9':
-		case c == '.', c == '_', c == '/', c == '-':
-		default:
-			return false
-		}
-	}
-	return true
 }

@@ -3,6 +3,8 @@ package stack_test
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -144,7 +146,8 @@ func TestTheFunctionThatCountsMayDoWhatACountNeeds(t *testing.T) {
 				require.Fail(t, "another resource", "%s: %v may %v", name, on, st.Action)
 			}
 		}
-		require.Len(t, deployed(t, parameters).Of("AWS::IAM::Role"), 2, "each role is looked at by a test")
+		roles := slices.Sorted(maps.Keys(deployed(t, parameters).Of("AWS::IAM::Role")))
+		require.Subset(t, []string{attentionRole, ordersRole, chargeRole}, roles, "each role is looked at by a test")
 	}
 }
 
@@ -216,12 +219,13 @@ func TestASettlerMayChangeRecordsOfTheFunctionAndNoOthers(t *testing.T) {
 	require.Len(t, all, 1)
 	require.Len(t, all[0].Condition, 2)
 	require.Equal(t, "false", all[0].Condition["Null"]["dynamodb:LeadingKeys"], "without keys ForAllValues holds")
-	pattern := all[0].Condition["ForAllValues:StringLike"]["dynamodb:LeadingKeys"].(string)
+	patterns := all[0].Condition["ForAllValues:StringLike"]["dynamodb:LeadingKeys"].([]any)
+	require.Equal(t, []any{keysOfRole(t, s, chargeRole)}, patterns, "the keys of the function")
+	pattern := patterns[0].(string)
 	require.NotEmpty(t, o.calls.keys)
 	for _, key := range o.calls.keys {
 		require.True(t, like(t, pattern, key), "%s is not like %s", key, pattern)
 	}
-	require.Equal(t, onTable(t, s).Condition, all[0].Condition, "the keys of the function")
 }
 
 // TestAPolicyForPeopleIsNobodysUntilSomebodyAttachesIt: the template gives rights to no person.
@@ -240,7 +244,7 @@ func TestTheCountComesEveryFewMinutesAndNamesTheFunction(t *testing.T) {
 	t.Parallel()
 	s := deployed(t, nil)
 	function := s.Resources["AttentionFunction"]
-	require.Equal(t, counting, function.At("FunctionName"))
+	require.Equal(t, attending, function.At("FunctionName"))
 	require.Equal(t, map[string]any{"IDEMPOTENCY_TABLE": "${Table}", "OPERATIONS": operation}, function.At("Environment", "Variables"))
 	require.Equal(t, "rate(5 minutes)", function.At("Events", "EveryFiveMinutes", "Properties", "Schedule"))
 	require.Equal(t, 0, function.At("EventInvokeConfig", "MaximumRetryAttempts"), "the next count comes anyway")

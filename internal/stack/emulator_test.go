@@ -23,6 +23,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/payments"
+	"github.com/go-idempotent/idempotent/examples/orders/counting"
 	"github.com/go-idempotent/idempotent/internal/dynamolocal"
 )
 
@@ -60,16 +61,52 @@ func TestTheBuildServesTheSampleEvents(t *testing.T) {
 		before := ledger.Count()
 		// Each event meets a new process: what it knows is in the table.
 		sandbox := emulate(t, "ChargeFunction", c.variant, map[string]string{"IDEMPOTENCY_TABLE": table, "PAYMENTS_URL": provider.URL})
-		out := sandbox.invoke(t, c.event)
+		out := sandbox.invoke(t, "apigw-charge/events/"+c.event)
 		sandbox.stop()
 
 		require.Equal(t, c.status, out.StatusCode, "%s: %s\n%s", c.event, out.Body, sandbox.output.String())
 		require.Equal(t, c.replayed, out.Headers["Idempotent-Replayed"] == "true", c.event)
 		require.Equal(t, before+c.chargesBy, ledger.Count(), c.event)
-		require.Contains(t, metricsIn(t, sandbox.output.String()), c.metric, c.event)
+		require.Contains(t, metricsIn(t, operation, sandbox.output.String()), c.metric, c.event)
 		for _, secret := range []string{"order-1", "order-2", "tok_"} {
 			require.NotContains(t, sandbox.output.String(), secret, "logs hold no keys and no payloads")
 		}
+	}
+}
+
+// TestTheBuildTakesOrders runs the function of the orders likewise.
+func TestTheBuildTakesOrders(t *testing.T) {
+	t.Parallel()
+	built(t, "OrdersFunction", "arm64") // or it is skipped, before anything is made
+	services := counting.New()
+	server := httptest.NewServer(services)
+	t.Cleanup(server.Close)
+	table := newTable(t)
+	for _, c := range []struct {
+		event    string
+		status   int
+		replayed bool
+		metric   string
+	}{
+		{"order.json", 201, false, "Created"},
+		{"order.json", 201, true, "Replayed"},
+		{"declined.json", 402, false, "Created"},
+		{"declined.json", 402, true, "Replayed"},
+	} {
+		sandbox := emulate(t, "OrdersFunction", "orders", map[string]string{
+			"IDEMPOTENCY_TABLE": table, "STOCK_URL": server.URL, "MAIL_URL": server.URL, "PAYMENTS_URL": server.URL, "PAYMENTS_SECRET": "",
+		})
+		out := sandbox.invoke(t, "orders/events/"+c.event)
+		sandbox.stop()
+		require.Equal(t, c.status, out.StatusCode, "%s: %s\n%s", c.event, out.Body, sandbox.output.String())
+		require.Equal(t, c.replayed, out.Headers["Idempotent-Replayed"] == "true", c.event)
+		require.Contains(t, metricsIn(t, ordering, sandbox.output.String()), c.metric, c.event)
+		for _, secret := range []string{"order-1", "order-2", "tok_", "a@example.com"} {
+			require.NotContains(t, sandbox.output.String(), secret, "logs hold no keys and no payloads")
+		}
+	}
+	for kind, count := range map[counting.Kind]int{counting.Reservation: 2, counting.Charge: 1, counting.Message: 1, counting.Cancellation: 1} {
+		require.Equal(t, count, services.Done(kind), kind)
 	}
 }
 
@@ -87,7 +124,7 @@ func TestTheBuildCountsWhatIsOpen(t *testing.T) {
 	sandbox := emulate(t, "AttentionFunction", "defaults", map[string]string{"IDEMPOTENCY_TABLE": table})
 	require.Equal(t, "null", string(sandbox.post(t, []byte(`{"detail-type":"Scheduled Event"}`))), sandbox.output)
 	sandbox.stop()
-	require.Equal(t, []string{"OpenAttention", "OldestAttention"}, metricsIn(t, sandbox.output.String()))
+	require.Equal(t, []string{"OpenAttention", "OldestAttention"}, metricsIn(t, operation, sandbox.output.String()))
 	require.Contains(t, sandbox.output.String(), `"OpenAttention":3,`)
 }
 
@@ -149,7 +186,7 @@ type response struct {
 
 func (s sandbox) invoke(t *testing.T, event string) response {
 	t.Helper()
-	payload, err := os.ReadFile(filepath.Join("../../examples/apigw-charge/events", event))
+	payload, err := os.ReadFile(filepath.Join("../../examples", event))
 	require.NoError(t, err)
 	body := s.post(t, payload)
 	var out response
@@ -171,8 +208,8 @@ func (s sandbox) post(t *testing.T, payload []byte) (body []byte) {
 	return body
 }
 
-// metricsIn are the names of the metrics in a log, which are those of this function.
-func metricsIn(t *testing.T, log string) (names []string) {
+// metricsIn are the names of the metrics in a log, which are those of the operation.
+func metricsIn(t *testing.T, operation, log string) (names []string) {
 	t.Helper()
 	for line := range strings.Lines(log) {
 		var emf struct {

@@ -20,8 +20,10 @@ const (
 	stackName = "idempotent"
 	// operation is the function's name in a stack of that name.
 	operation = stackName + "-charge"
-	// counting is the name of the function that counts what is open.
-	counting = stackName + "-attention"
+	// ordering is the name of the function that takes orders.
+	ordering = stackName + "-orders"
+	// attending is the name of the function that counts what is open.
+	attending = stackName + "-attention"
 )
 
 // deployed is the stack that parameters make of the template.
@@ -48,6 +50,12 @@ var variants = map[string]map[string]string{
 		"KmsKeyArn": "arn:aws:kms:us-east-1:123456789012:key/1",
 	},
 	"REST": {"ApiType": "REST", "Authorization": "AWS_IAM"},
+	"orders": {
+		"Orders": "true", "Authorization": "JWT", "JwtIssuer": "https://issuer.example", "JwtAudience": "client",
+		"StockUrl": "https://stock.example", "MailUrl": "https://mail.example",
+		"PaymentsSecretArn": "arn:aws:secretsmanager:us-east-1:123456789012:secret:payments-AbCdEf",
+		"KmsKeyArn":         "arn:aws:kms:us-east-1:123456789012:key/1", "AlarmTopicArn": "arn:aws:sns:us-east-1:123456789012:alarms",
+	},
 }
 
 // recorder notes the calls of a client, what they are about, and the partition keys in them.

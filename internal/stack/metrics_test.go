@@ -81,7 +81,7 @@ func TestAlarmsAndDashboardLookAtMetricsThatAreWritten(t *testing.T) {
 	// What AWS itself writes: metrics of a table and of the two functions.
 	dimensions := map[string][]metric{
 		"AWS/DynamoDB": {{dimension: "TableName", value: "${Table}"}},
-		"AWS/Lambda":   {{dimension: "FunctionName", value: operation}, {dimension: "FunctionName", value: counting}},
+		"AWS/Lambda":   {{dimension: "FunctionName", value: operation}, {dimension: "FunctionName", value: attending}},
 		namespace:      {{dimension: "Operation", value: operation}},
 	}
 	for _, m := range all(t, deployed(t, nil)) {
@@ -115,7 +115,7 @@ func TestEverythingThatNeedsSomebodyHasAnAlarm(t *testing.T) {
 		"Idempotent/BecameUnknown " + operation, "Idempotent/Unreadable " + operation,
 		"Idempotent/OpenAttention " + operation, "Idempotent/OldestAttention " + operation,
 		"AWS/DynamoDB/WriteThrottleEvents ${Table}", "AWS/DynamoDB/ReadThrottleEvents ${Table}",
-		"AWS/Lambda/Throttles " + operation, "AWS/Lambda/Errors " + operation, "AWS/Lambda/Errors " + counting,
+		"AWS/Lambda/Throttles " + operation, "AWS/Lambda/Errors " + operation, "AWS/Lambda/Errors " + attending,
 	}, watched, "a client that retries is no reason to wake somebody: MetUnknown has no alarm")
 	require.Nil(t, deployed(t, nil).Resources["TakeoverAlarm"].At("AlarmActions"))
 }

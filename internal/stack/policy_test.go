@@ -40,8 +40,11 @@ func (s statement) actions() []string {
 	return []string{s.Action.(string)}
 }
 
-// chargeRole is the role of the function that charges.
-const chargeRole = "Role"
+// The roles of the function that charges, and of the one that takes orders.
+const (
+	chargeRole = "Role"
+	ordersRole = "OrdersRole"
+)
 
 // statements are all that a role allows, in the role and beside it.
 func statements(t *testing.T, s *stack.Stack, name string) []statement {
@@ -79,11 +82,11 @@ func statementsIn(t *testing.T, document any) []statement {
 	return d.Statement
 }
 
-// onTable is the statement about the table, the only one that names DynamoDB.
-func onTable(t *testing.T, s *stack.Stack) statement {
+// onTable is the statement of a role about the table, the only one that names DynamoDB.
+func onTable(t *testing.T, s *stack.Stack, role string) statement {
 	t.Helper()
 	found := []statement{}
-	for _, st := range statements(t, s, chargeRole) {
+	for _, st := range statements(t, s, role) {
 		if slices.ContainsFunc(st.actions(), func(a string) bool { return strings.HasPrefix(a, "dynamodb:") }) {
 			found = append(found, st)
 		}
@@ -92,11 +95,21 @@ func onTable(t *testing.T, s *stack.Stack) statement {
 	return found[0]
 }
 
+// keysOfRole is the pattern of the keys that a role may name.
+func keysOfRole(t *testing.T, s *stack.Stack, role string) string {
+	t.Helper()
+	st := onTable(t, s, role)
+	require.Equal(t, "${Table.Arn}", st.Resource)
+	require.Len(t, st.Condition, 2)
+	require.Equal(t, "false", st.Condition["Null"]["dynamodb:LeadingKeys"], "without keys ForAllValues holds")
+	return st.Condition["ForAllValues:StringLike"]["dynamodb:LeadingKeys"].(string)
+}
+
 // allowed are the calls of DynamoDB that the policy allows, in order.
 func allowed(t *testing.T) []string {
 	t.Helper()
 	names := []string{}
-	for _, action := range onTable(t, deployed(t, nil)).actions() {
+	for _, action := range onTable(t, deployed(t, nil), chargeRole).actions() {
 		name, ofDynamoDB := strings.CutPrefix(action, "dynamodb:")
 		require.True(t, ofDynamoDB, action)
 		names = append(names, name)
@@ -130,33 +143,42 @@ func TestThePolicyAllowsNothingElse(t *testing.T) {
 	t.Parallel()
 	for name, parameters := range variants {
 		s := deployed(t, parameters)
-		readsASecret := slices.ContainsFunc(statements(t, s, chargeRole), func(st statement) bool {
-			return slices.Contains(st.actions(), "secretsmanager:GetSecretValue")
-		})
-		require.Equal(t, name == "secret", readsASecret, name)
-		require.Equal(t, []any{map[string]any{
-			"Effect": "Allow", "Principal": map[string]any{"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole",
-		}}, s.Resources["Role"].At("AssumeRolePolicyDocument", "Statement"))
-		for _, st := range statements(t, s, chargeRole) {
-			require.Equal(t, "Allow", st.Effect)
-			switch on := st.Resource; on {
-			case "${Table.Arn}":
-			case "${LogGroup.Arn}":
-				require.Equal(t, []string{"logs:CreateLogStream", "logs:PutLogEvents"}, st.actions())
-			case parameters["PaymentsSecretArn"]:
-				require.Equal(t, []string{"secretsmanager:GetSecretValue"}, st.actions())
-			case parameters["KmsKeyArn"]:
-				require.NotContains(t, strings.Join(st.actions(), " "), "kms:*")
-				services := []any{"dynamodb.us-east-1.amazonaws.com", "lambda.us-east-1.amazonaws.com"}
-				if name == "secret" {
-					services = append(services, "secretsmanager.us-east-1.amazonaws.com")
-				}
-				require.Equal(t, services, st.Condition["StringEquals"]["kms:ViaService"])
-			default:
-				require.Fail(t, "another resource", "%s: %v may %v", name, on, st.Action)
+		for role, logs := range map[string]string{chargeRole: "${LogGroup.Arn}", ordersRole: "${OrdersLogGroup.Arn}"} {
+			if role == chargeRole || name == "orders" {
+				requireNothingElse(t, s, role, logs, parameters)
 			}
 		}
 	}
+}
+
+// requireNothingElse checks that a role allows its table, its logs, its secret and its key, and no more.
+func requireNothingElse(t *testing.T, s *stack.Stack, role, logs string, parameters map[string]string) {
+	t.Helper()
+	require.Equal(t, []any{map[string]any{
+		"Effect": "Allow", "Principal": map[string]any{"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole",
+	}}, s.Resources[role].At("AssumeRolePolicyDocument", "Statement"))
+	secret, readsASecret := parameters["PaymentsSecretArn"], false
+	for _, st := range statements(t, s, role) {
+		require.Equal(t, "Allow", st.Effect)
+		switch on := st.Resource; on {
+		case "${Table.Arn}":
+		case logs:
+			require.Equal(t, []string{"logs:CreateLogStream", "logs:PutLogEvents"}, st.actions())
+		case secret:
+			require.Equal(t, []string{"secretsmanager:GetSecretValue"}, st.actions())
+			readsASecret = true
+		case parameters["KmsKeyArn"]:
+			require.NotContains(t, strings.Join(st.actions(), " "), "kms:*")
+			services := []any{"dynamodb.us-east-1.amazonaws.com", "lambda.us-east-1.amazonaws.com"}
+			if secret != "" {
+				services = append(services, "secretsmanager.us-east-1.amazonaws.com")
+			}
+			require.Equal(t, services, st.Condition["StringEquals"]["kms:ViaService"])
+		default:
+			require.Fail(t, "another resource", "%s: %v may %v", role, on, st.Action)
+		}
+	}
+	require.Equal(t, secret != "", readsASecret)
 }
 
 // TestThePolicyAllowsTheKeysOfTheFunctionAndNoOthers plays what a function does, with small and large results, and looks at the
@@ -164,11 +186,7 @@ func TestThePolicyAllowsNothingElse(t *testing.T) {
 func TestThePolicyAllowsTheKeysOfTheFunctionAndNoOthers(t *testing.T) {
 	t.Parallel()
 	s := deployed(t, nil)
-	st := onTable(t, s)
-	require.Equal(t, "${Table.Arn}", st.Resource)
-	require.Len(t, st.Condition, 2)
-	pattern := st.Condition["ForAllValues:StringLike"]["dynamodb:LeadingKeys"].(string)
-	require.Equal(t, "false", st.Condition["Null"]["dynamodb:LeadingKeys"], "without keys ForAllValues holds")
+	pattern := keysOfRole(t, s, chargeRole)
 
 	calls := &recorder{}
 	records := dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t), calls.observe), newTable(t))

@@ -36,6 +36,10 @@ func TestParametersThatWouldLetAnybodyChargeAreRefused(t *testing.T) {
 		{map[string]string{"Authorization": "JWT", "JwtIssuer": "https://i"}, "needs JwtAudience"},
 		{map[string]string{"ApiType": "REST"}, "RestApisAreSigned"},
 		{map[string]string{"Authorization": "none"}, "Authorization"},
+		{map[string]string{"Orders": "true", "ApiType": "REST", "Authorization": "AWS_IAM"}, "OrdersNeedAnHttpApi"},
+		{map[string]string{"Orders": "true", "StockUrl": "https://stock.example"}, "RealOrdersNeedACaller"},
+		{map[string]string{"Orders": "true", "MailUrl": "https://mail.example"}, "RealOrdersNeedACaller"},
+		{map[string]string{"Orders": "true", "PaymentsUrl": "https://payments.example"}, "RealChargesNeedACaller"},
 	} {
 		_, err := template.Stack(stackName, c.parameters)
 		require.ErrorContains(t, err, c.problem)
@@ -51,8 +55,10 @@ func TestAPasswordIsNoParameter(t *testing.T) {
 		"https://user:password@payments.example", "https://sk_live_1@payments.example/api", "https://user:pass@word@payments.example",
 		"https://user:@payments.example", "https://@payments.example",
 	} {
-		_, err := template.Stack(stackName, map[string]string{"Authorization": "AWS_IAM", "PaymentsUrl": url})
-		require.ErrorContains(t, err, "parameter PaymentsUrl", url)
+		for _, parameter := range []string{"PaymentsUrl", "StockUrl", "MailUrl"} {
+			_, err := template.Stack(stackName, map[string]string{"Authorization": "AWS_IAM", parameter: url})
+			require.ErrorContains(t, err, "parameter "+parameter, url)
+		}
 	}
 	for _, url := range []string{
 		"https://payments.example", "https://payments.example:8443/api/v2", "https://payments.example/of/a@b", "https://payments.example?of=a@b",
@@ -80,7 +86,11 @@ func TestACallerIsRequiredWhereAnAuthorizerNamesOne(t *testing.T) {
 	for name, parameters := range variants {
 		s := deployed(t, parameters)
 		open := name != "REST" && s.Resources["HttpRoute"].At("AuthorizationType") == "NONE"
-		require.Equal(t, strconv.FormatBool(!open), s.Resources["ChargeFunction"].At("Environment", "Variables", "REQUIRE_TENANT"), name)
+		for _, function := range []string{"ChargeFunction", "OrdersFunction"} {
+			if _, there := s.Resources[function]; there {
+				require.Equal(t, strconv.FormatBool(!open), s.Resources[function].At("Environment", "Variables", "REQUIRE_TENANT"), name)
+			}
+		}
 	}
 }
 
@@ -123,15 +133,20 @@ func TestThereIsOneApiAndTheFunctionUnderstandsIt(t *testing.T) {
 		require.True(t, strings.HasSuffix(s.Outputs["ApiUrl"], ".execute-api.us-east-1.amazonaws.com"+stage), s.Outputs["ApiUrl"])
 		const credentials = ` --aws-sigv4 aws:amz:us-east-1:execute-api --user $AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY` +
 			` -H "x-amz-security-token: $AWS_SESSION_TOKEN"`
-		caller := map[string]string{"tokens": ` -H "Authorization: Bearer $TOKEN"`, "signed": credentials, "secret": credentials, "REST": credentials + ` -H "x-api-key: $API_KEY"`}[name]
+		const token = ` -H "Authorization: Bearer $TOKEN"`
+		caller := map[string]string{"tokens": token, "orders": token, "signed": credentials, "secret": credentials, "REST": credentials + ` -H "x-api-key: $API_KEY"`}[name]
 		require.Equal(t, "curl -i "+s.Outputs["ApiUrl"]+"/charges"+caller+
 			` -H 'Idempotency-Key: order-1' -H 'Content-Type: application/json'`+
 			` -d '{"amount":1999,"currency":"usd","source":"tok_visa"}'`, s.Outputs["Curl"])
 
 		permissions := s.Of("AWS::Lambda::Permission")
-		require.Len(t, permissions, 1, name)
-		for _, p := range permissions {
-			require.True(t, strings.HasSuffix(p.At("SourceArn").(string), "Api}/*/POST/charges"), name)
+		require.Equal(t, name == "orders", len(permissions) == 2, name)
+		for id, p := range permissions {
+			path := "charges"
+			if id == "OrdersPermission" {
+				path = "orders"
+			}
+			require.True(t, strings.HasSuffix(p.At("SourceArn").(string), "Api}/*/POST/"+path), name)
 		}
 	}
 }
@@ -209,7 +224,7 @@ func TestLogsAreKeptForAWhileAndHoldNoKeys(t *testing.T) {
 	}
 	function := s.Resources["ChargeFunction"]
 	require.Equal(t, "/aws/lambda/"+operation, function.At("LoggingConfig", "LogGroup"))
-	require.Equal(t, "/aws/lambda/"+counting, s.Resources["AttentionFunction"].At("LoggingConfig", "LogGroup"))
+	require.Equal(t, "/aws/lambda/"+attending, s.Resources["AttentionFunction"].At("LoggingConfig", "LogGroup"))
 	format := s.Resources["HttpStage"].At("AccessLogSettings", "Format").(string)
 	require.NotContains(t, format, "$context.requestOverride")
 	require.NotContains(t, strings.ToLower(format), "header")

@@ -136,7 +136,7 @@ func fingerprintControls() []control {
 		},
 		{
 			name: "derived-unprotected", without: "where there is no claim, asking for a key panics although the context says so",
-			old: "case $IsUnprotected($ctx):", new: "case false:",
+			old: "case $IsUnprotected($ctx):", new: "case false:", in: "DerivedKey",
 			first: "Protected|Derived|Unprotected",
 		},
 		{

@@ -16,23 +16,23 @@ func memoryControls() []control {
 		{
 			name: "memory-status", model: "NO_SWAP_STATUS", without: "a completed result is overwritten",
 			old: "$held.Status != $seen.Status ||", new: "",
-			first: "TestStoreKeepsTheContract",
+			suite: []string{"./memory"}, first: "TestStoreKeepsTheContract",
 		},
 		{
 			name: "memory-owner", model: "NO_SWAP_OWNER", without: "a stale owner changes what someone else owns",
-			old: "|| $held.Owner != $seen.Owner", new: "",
-			first: "TestStoreKeepsTheContract",
+			old: "|| $held.Owner != $seen.Owner", new: "", in: "Matches",
+			suite: []string{"./memory"}, first: "TestStoreKeepsTheContract",
 		},
 		{
 			name: "memory-lease", model: "NO_SWAP_LEASE", without: "two deliveries take over the same record",
 			old: "return $seen.Lease.IsZero() || $held.Lease.Equal($seen.Lease)", new: "return true",
-			first: "TestStoreKeepsTheContract",
+			suite: []string{"./memory"}, first: "TestStoreKeepsTheContract",
 		},
 		{
 			name: "memory-no-lease", without: "an owner has to know its lease",
 			old:   "return $seen.Lease.IsZero() || $held.Lease.Equal($seen.Lease)",
 			new:   "return $held.Lease.Equal($seen.Lease)",
-			first: "TestStoreKeepsTheContract",
+			suite: []string{"./memory"}, first: "TestStoreKeepsTheContract",
 		},
 		{
 			name: "memory-shorter", model: "NO_SHORTENS", without: "a renewal that arrives late moves the lease back",
@@ -43,13 +43,13 @@ func memoryControls() []control {
 			name: "memory-foreign-lease", without: "a record without an owner is taken over twice",
 			old:   "$held.Lease.Equal($seen.Lease) && $held.Expiry.Equal($seen.Expiry)",
 			new:   "$held.Expiry.Equal($seen.Expiry)",
-			first: "TestStoreKeepsTheContract",
+			suite: []string{"./memory"}, first: "TestStoreKeepsTheContract",
 		},
 		{
 			name: "memory-foreign-expiry", without: "the same without a lease",
 			old:   "$held.Lease.Equal($seen.Lease) && $held.Expiry.Equal($seen.Expiry)",
 			new:   "$held.Lease.Equal($seen.Lease)",
-			first: "TestStoreKeepsTheContract",
+			suite: []string{"./memory"}, first: "TestStoreKeepsTheContract",
 		},
 		{
 			name: "memory-delete", model: "NO_DELETE_OWNER", without: "a stale owner releases what someone else owns",

@@ -20,7 +20,7 @@ func operatorControls() []control {
 		},
 		{
 			name: "released-seen", without: "so does one whose record says that it was released",
-			old: "if $held.Status == $StatusInProgress && $held.Reason != $ReasonReleased {", new: "if $held.Status == $StatusInProgress {",
+			old: `if $held.Status == $StatusInProgress && $held.Reason == "" {`, new: "if $held.Status == $StatusInProgress {",
 			first: "TestARecordThatWasReleased",
 		},
 		{

@@ -5,11 +5,11 @@ func claimControls() []control {
 	return []control{
 		{
 			name: "own-claim", model: "NO_OWN_CLAIM", without: "a claim whose reply was lost blocks itself",
-			old: "case $held.Owner == $v.owner && $held.Status == $StatusInProgress:", new: "case false:",
+			old: "case $held.Owner == $v.owner && $held.Status == $StatusInProgress:", new: "case false:", in: "judge",
 		},
 		{
 			name: "own-claim-status", model: "NO_OWN_STATUS", without: "an own claim that someone made UNKNOWN executes",
-			old: "case $held.Owner == $v.owner && $held.Status == $StatusInProgress:", new: "case $held.Owner == $v.owner:",
+			old: "case $held.Owner == $v.owner && $held.Status == $StatusInProgress:", new: "case $held.Owner == $v.owner:", in: "judge",
 			first: "TestOwnClaimThatSomeoneMadeUnknownIsUnknown",
 		},
 		{
@@ -204,7 +204,7 @@ func claimControls() []control {
 		},
 		{
 			name: "undo-restores", model: "NO_UNDO_RESTORE", without: "a takeover that is undone deletes what it took over",
-			old: "if $m.kind == $MoveClaim { _, $err", new: "if true { _, $err",
+			old: "if $m.kind == $MoveClaim { $ours.StepWrites", new: "if true { $ours.StepWrites",
 		},
 		{
 			name: "undo-own-token", model: "NO_UNDO_TOKEN",
@@ -338,7 +338,8 @@ func claimControls() []control {
 		},
 		{
 			name: "unleased", model: "NO_UNLEASED", without: "a renewal whose reply was lost makes the owner a stranger",
-			old: "$mine.Lease, $mine.Expiry = time.Time{}, time.Time{}", new: "$mine.Expiry = time.Time{}",
+			old:   "$mine.Lease, $mine.Expiry, $mine.StepWrites = time.Time{}, time.Time{}, $AnyStepWrites",
+			new:   "$mine.Expiry, $mine.StepWrites = time.Time{}, $AnyStepWrites",
 			first: "TestFarDeadlineCountsAsNone",
 		},
 		{
@@ -354,7 +355,7 @@ func executionControls() []control {
 	return []control{
 		{
 			name: "panic-settles", without: "a panic leaves the key blocked",
-			old: "$v.settle($hctx, $v.crashed($returned))", new: "_ = $returned",
+			old: "$v.settle($hctx, $v.withSteps($v.crashed($returned), nil))", new: "_ = $returned",
 			first: "TestEndingsByMarkAndPolicy",
 		},
 		{
@@ -533,12 +534,11 @@ func settlementControls() []control {
 	return []control{
 		{
 			name: "settle-detached", without: "a caller that gives up loses the result",
-			old: "$WithinDetached($ctx, $v.settleEnd($ctx, $started, $TransferTime(len($e.result))))",
-			new: "within($ctx, $v.settleEnd($ctx, $started, $TransferTime(len($e.result))))",
+			old: "$v.note($err); $ctx = $WithinDetached($ctx, $end)", new: "$v.note($err); $ctx = within($ctx, $end)", in: "settle",
 		},
 		{
 			name: "settle-before-kill", without: "a completion is cut off by Lambda's kill",
-			old: "if $d.deadline.Sub($now) >= $d.Timing.Reserve/10 { return $Answerable($d.deadline, $now) }", new: "",
+			old: "if $d.deadline.Sub($now) >= $d.Timing.Reserve/10 { return $Answerable($d.deadline, $now), nil }", new: "",
 		},
 		{
 			name: "settle-within-lease", without: "an execution settles while another one runs, which has found its lease lapsed",
@@ -629,7 +629,7 @@ func settlementControls() []control {
 		},
 		{
 			name: "last-word", without: "no time is kept to mark a result as lost",
-			old: "$tries = $KeepForLast($ctx)", new: "$tries = $ctx",
+			old: "$tries = $KeepForLast($ctx)", new: "$tries = $ctx", in: "complete",
 		},
 		{
 			name: "complete-retried", without: "one lost message loses the result",

@@ -14,7 +14,7 @@ import (
 )
 
 // crash sends an order and kills the function when it has claimed its key.
-func (s *shop) crash(o order) {
+func (s *deployment) crash(o purchase) {
 	s.t.Helper()
 	gate := s.holdReply("PutItem")
 	first := s.begin(o)
@@ -27,7 +27,7 @@ func (s *shop) crash(o order) {
 }
 
 // lapse ends the lease of the record now, instead of waiting for it.
-func (s *shop) lapse() {
+func (s *deployment) lapse() {
 	s.t.Helper()
 	_, err := s.dynamo.UpdateItem(context.Background(), &dynamodb.UpdateItemInput{
 		TableName:                 aws.String(s.table),
@@ -40,14 +40,14 @@ func (s *shop) lapse() {
 }
 
 // holdReply holds the reply to the first request of an operation at a gate.
-func (s *shop) holdReply(operation string) *wire.Gate {
+func (s *deployment) holdReply(operation string) *wire.Gate {
 	gate := wire.NewGate()
 	s.proxy.SetRule(wire.On(operation, 1, wire.DelayReply(gate.Wait)))
 	return gate
 }
 
 // hold holds the first request of an operation at a gate, where it is lost.
-func (s *shop) hold(operation string) *wire.Gate {
+func (s *deployment) hold(operation string) *wire.Gate {
 	gate := wire.NewGate()
 	s.proxy.SetRule(wire.On(operation, 1, wire.Hold(gate.Wait, wire.LoseRequest())))
 	return gate
@@ -64,7 +64,7 @@ func arrived(t *testing.T, gate *wire.Gate) {
 }
 
 // await waits for an exchange.
-func (s *shop) await(wanted func(wire.Exchange) bool) (found wire.Exchange) {
+func (s *deployment) await(wanted func(wire.Exchange) bool) (found wire.Exchange) {
 	s.t.Helper()
 	require.Eventually(s.t, func() bool {
 		for _, x := range s.proxy.Exchanges() {

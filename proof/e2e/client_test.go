@@ -24,7 +24,12 @@ import (
 // patience is how long a client waits before it asks again, whatever Retry-After says.
 const patience = 100 * time.Millisecond
 
-// order is one purchase: what a client sends until it has an answer. No two orders have the same key or amount.
+// purchase is what a client sends until it has an answer.
+type purchase interface {
+	request() events.APIGatewayV2HTTPRequest
+}
+
+// order is a purchase in a shop: what a client sends until it has an answer. No two orders have the same key or amount.
 type order struct {
 	key    string
 	amount int64
@@ -105,19 +110,19 @@ func (a answer) String() string {
 }
 
 // post sends an order once, to a free sandbox.
-func (s *shop) post(o order) answer {
+func (s *deployment) post(o purchase) answer {
 	s.t.Helper()
 	return s.send(o.request())
 }
 
 // begin sends an order and does not wait for the answer.
-func (s *shop) begin(o order) <-chan answer {
+func (s *deployment) begin(o purchase) <-chan answer {
 	result := make(chan answer, 1)
 	go func() { result <- s.post(o) }()
 	return result
 }
 
-func (s *shop) send(r events.APIGatewayV2HTTPRequest) answer {
+func (s *deployment) send(r events.APIGatewayV2HTTPRequest) answer {
 	s.t.Helper()
 	event, err := json.Marshal(r)
 	require.NoError(s.t, err)
@@ -142,12 +147,12 @@ func (a answer) resultLost() bool { return strings.Contains(a.body, "#unknown-ou
 
 // insist sends an order until it has a final answer, and returns all answers. No key may stay blocked longer than the
 // lease of the one who claimed it.
-func (s *shop) insist(o order) []answer {
+func (s *deployment) insist(o purchase) []answer {
 	s.t.Helper()
 	return s.insistFor(o, s.lease()+claimBudget+slack)
 }
 
-func (s *shop) insistFor(o order, limit time.Duration) (all []answer) {
+func (s *deployment) insistFor(o purchase, limit time.Duration) (all []answer) {
 	s.t.Helper()
 	for started := time.Now(); ; time.Sleep(patience) {
 		a := s.post(o)
@@ -156,7 +161,7 @@ func (s *shop) insistFor(o order, limit time.Duration) (all []answer) {
 			return all
 		}
 		if time.Since(started) > limit {
-			assert.Fail(s.t, "the key is blocked", "%s has no final answer after %v, but %v", o.key, limit, a)
+			assert.Fail(s.t, "the key is blocked", "%v has no final answer after %v, but %v", o, limit, a)
 			return all
 		}
 	}

@@ -71,7 +71,7 @@ func TestManyClientsAfterACrashGetOneAnswer(t *testing.T) {
 }
 
 // insistTogether lets many clients send one order at once until each has its final answer, and returns all answers.
-func (s *shop) insistTogether(o order, clients int) []answer {
+func (s *deployment) insistTogether(o purchase, clients int) []answer {
 	s.t.Helper()
 	var wg sync.WaitGroup
 	var mu sync.Mutex

@@ -121,7 +121,7 @@ func TestAKillAtAnyCallIsRecovered(t *testing.T) {
 }
 
 // killed is a fault that kills the function.
-func (s *shop) killed(moment string) wire.Fault {
+func (s *deployment) killed(moment string) wire.Fault {
 	kill := func(context.Context) { s.kill() }
 	switch moment {
 	case "before":

@@ -1,7 +1,8 @@
-// Package e2e_test runs the deployable example as Lambda does: the real binary, killed and restarted at will, talks over
-// a faulty network to DynamoDB Local and to a payments provider that honours idempotency keys.
+// Package e2e_test runs the deployable examples as Lambda does: the real binaries, killed and restarted at will, talk over
+// a faulty network to DynamoDB Local and to services that honour idempotency keys. A shop charges, a warehouse takes orders, whose
+// effects are steps.
 //
-// Every scenario looks at four things: how many distinct charges the provider made, what the clients were answered,
+// Every scenario looks at four things: how many distinct effects there are, what the clients were answered,
 // what is stored in the table, and which calls went over the wire.
 package e2e_test
 
@@ -20,8 +21,7 @@ import (
 )
 
 const (
-	module   = "../.."
-	function = "./examples/apigw-charge"
+	module = "../.."
 
 	// parallel is how many scenarios run at once unless the command line says otherwise. They mostly wait.
 	parallel = "12"
@@ -60,16 +60,22 @@ func isSet(name string) (set bool) {
 	return set
 }
 
-// bootstrap builds the function once, as it is deployed.
-var bootstrap = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(folder, "bootstrap")
-	build := exec.Command("go", "build", "-tags", "lambda.norpc", "-o", path, function)
+// The functions, each built once, as they are deployed.
+var (
+	charging = sync.OnceValues(func() (string, error) { return build("apigw-charge") })
+	ordering = sync.OnceValues(func() (string, error) { return build("orders") })
+)
+
+// build builds the function of an example.
+func build(example string) (string, error) {
+	path := filepath.Join(folder, example)
+	build := exec.Command("go", "build", "-tags", "lambda.norpc", "-o", path, "./examples/"+example)
 	build.Dir, build.Env = module, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build %s: %w\n%s", function, err, out)
+		return "", fmt.Errorf("build %s: %w\n%s", example, err, out)
 	}
 	return path, nil
-})
+}
 
 // platform is what all scenarios share.
 var platform services

@@ -45,8 +45,8 @@ func TestWithoutAStoreNothingIsExecuted(t *testing.T) {
 	}
 }
 
-func (s *shop) refuse() error { return s.proxy.Refuse() }
-func (s *shop) accept() error { return s.proxy.Accept() }
+func (s *deployment) refuse() error { return s.proxy.Refuse() }
+func (s *deployment) accept() error { return s.proxy.Accept() }
 
 func always(f wire.Fault) func(*shop) error {
 	return func(s *shop) error {

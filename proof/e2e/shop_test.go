@@ -25,13 +25,12 @@ const (
 	slack = 5 * time.Second
 )
 
-// shop is a deployment of the function: its sandboxes, its table, the network between them, and the provider.
-type shop struct {
-	t        *testing.T
-	provider *provider
-	proxy    *wire.Proxy
-	table    string
-	dynamo   *dynamodb.Client // past the proxy
+// deployment is a function in its sandboxes, its table, and the network between them.
+type deployment struct {
+	t      *testing.T
+	proxy  *wire.Proxy
+	table  string
+	dynamo *dynamodb.Client // past the proxy
 	// timeout is that of the function.
 	timeout time.Duration
 	// sandboxes are all, free those without an invocation.
@@ -39,46 +38,62 @@ type shop struct {
 	free      chan *lambdaruntime.Sandbox
 }
 
-// newShop deploys the function with a timeout that no scenario reaches by accident.
-func newShop(t *testing.T, sandboxes int) *shop {
+// deploy deploys a function with a timeout that no scenario reaches by accident.
+func deploy(t *testing.T, sandboxes int, built func() (string, error), function lambdaruntime.Function) *deployment {
 	t.Helper()
 	endpoint := platform.endpoint(t)
-	path, err := bootstrap()
+	path, err := built()
 	require.NoError(t, err)
-	s := &shop{
-		t:        t,
-		provider: newProvider(t),
-		table:    "e2e-" + rand.Text(),
-		dynamo:   dynamolocal.Client(endpoint, closeIdle(t)),
-		timeout:  20 * time.Second,
-		free:     make(chan *lambdaruntime.Sandbox, sandboxes),
+	d := &deployment{
+		t:       t,
+		table:   "e2e-" + rand.Text(),
+		dynamo:  dynamolocal.Client(endpoint, closeIdle(t)),
+		timeout: 20 * time.Second,
+		free:    make(chan *lambdaruntime.Sandbox, sandboxes),
 	}
-	require.NoError(t, dynamo.CreateTable(t.Context(), s.dynamo, s.table))
-	s.proxy, err = wire.Start(endpoint, nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, s.proxy.Close()) })
+	require.NoError(t, dynamo.CreateTable(t.Context(), d.dynamo, d.table))
+	d.proxy = startProxy(t, endpoint)
 
+	function.Bootstrap = path
+	function.Environment = append(function.Environment,
+		"AWS_ACCESS_KEY_ID="+dynamolocal.AccessKey,
+		"AWS_SECRET_ACCESS_KEY="+dynamolocal.AccessKey,
+		"AWS_ENDPOINT_URL_DYNAMODB="+d.proxy.URL(),
+		"IDEMPOTENCY_TABLE="+d.table)
 	for range sandboxes {
-		sandbox := lambdaruntime.NewSandbox(s.function(path))
-		s.sandboxes = append(s.sandboxes, sandbox)
-		s.free <- sandbox
+		sandbox := lambdaruntime.NewSandbox(function)
+		d.sandboxes = append(d.sandboxes, sandbox)
+		d.free <- sandbox
 	}
-	t.Cleanup(s.close)
-	return s
+	t.Cleanup(d.close)
+	return d
 }
 
-func (s *shop) function(bootstrap string) lambdaruntime.Function {
-	return lambdaruntime.Function{Bootstrap: bootstrap, Name: "charge", Environment: []string{
-		"AWS_ACCESS_KEY_ID=" + dynamolocal.AccessKey,
-		"AWS_SECRET_ACCESS_KEY=" + dynamolocal.AccessKey,
-		"AWS_ENDPOINT_URL_DYNAMODB=" + s.proxy.URL(),
-		"IDEMPOTENCY_TABLE=" + s.table,
-		"PAYMENTS_URL=" + s.provider.URL,
-	}}
+func startProxy(t *testing.T, endpoint string) *wire.Proxy {
+	t.Helper()
+	proxy, err := wire.Start(endpoint, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, proxy.Close()) })
+	return proxy
+}
+
+// shop is a deployment of the function that charges, and the payments provider.
+type shop struct {
+	*deployment
+
+	provider *provider
+}
+
+func newShop(t *testing.T, sandboxes int) *shop {
+	t.Helper()
+	p := newProvider(t)
+	return &shop{deploy(t, sandboxes, charging, lambdaruntime.Function{
+		Name: "charge", Environment: []string{"PAYMENTS_URL=" + p.URL},
+	}), p}
 }
 
 // close ends the sandboxes, and tells what was seen if the test has failed.
-func (s *shop) close() {
+func (s *deployment) close() {
 	for i, sandbox := range s.sandboxes {
 		assert.NoError(s.t, sandbox.Close())
 		if s.t.Failed() {
@@ -95,10 +110,10 @@ func (s *shop) close() {
 }
 
 // lease is how long a claim protects its key at most.
-func (s *shop) lease() time.Duration { return s.timeout + margin }
+func (s *deployment) lease() time.Duration { return s.timeout + margin }
 
 // kill ends the processes of all sandboxes.
-func (s *shop) kill() {
+func (s *deployment) kill() {
 	s.t.Helper()
 	for _, sandbox := range s.sandboxes {
 		assert.NoError(s.t, sandbox.Kill())

@@ -2,9 +2,11 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -27,38 +29,9 @@ const (
 // over, every order has one charge and one answer.
 func TestRandomKillsLeaveOneChargePerOrder(t *testing.T) {
 	t.Parallel()
-	const sandboxes, clients = 4, 10
-	s := newShop(t, sandboxes)
-	s.timeout = time.Second
+	s := newShop(t, tortured)
 	s.provider.before, s.provider.after = doze, doze
-	s.proxy.SetRule(sometimes)
-	end := time.Now().Add(tortureTime(t))
-
-	var wg sync.WaitGroup
-	kills := 0
-	wg.Go(func() {
-		for ; time.Now().Before(end); kills++ {
-			time.Sleep(rand.N(150 * time.Millisecond))
-			assert.NoError(t, s.sandboxes[rand.N(sandboxes)].Kill())
-		}
-		s.proxy.SetRule(nil)
-	})
-	var mu sync.Mutex
-	answers := make(map[order][]answer)
-	for range clients {
-		wg.Go(func() {
-			for time.Now().Before(end) {
-				o := newOrder(t)
-				all := s.insistFor(o, tortureLimit)
-				assert.Equal(t, http.StatusCreated, all[len(all)-1].status)
-				s.proxy.Forget() // it would grow without end
-				mu.Lock()
-				answers[o] = all
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
+	answers, kills := torture(s.deployment, newOrder)
 
 	stored := s.recordsByAmount()
 	require.Len(t, stored, len(answers), "records")
@@ -67,6 +40,78 @@ func TestRandomKillsLeaveOneChargePerOrder(t *testing.T) {
 	}
 	assert.Len(t, s.provider.distinctKeys(), len(answers), "one key downstream per order")
 	t.Logf("%d kills, %d orders, %d requests to the provider", kills, len(answers), len(s.provider.keys()))
+}
+
+// The same with orders of three effects each.
+func TestRandomKillsLeaveEachEffectOfAnOrderOnce(t *testing.T) {
+	t.Parallel()
+	w := newWarehouse(t, tortured)
+	w.services.arrives = nil // nobody can tell whose request it is
+	w.services.before, w.services.after = doze, doze
+	answers, kills := torture(w.deployment, newCart)
+
+	stored := map[string]record{} // by the body of the answer
+	for _, r := range w.records() {
+		stored[r.response(t).Body] = r
+	}
+	require.Len(t, stored, len(answers), "records")
+	told := map[ids]bool{}
+	for c, all := range answers {
+		last := all[len(all)-1]
+		w.assertAnswered(stored[last.body], append(all, w.post(c)))
+		var one ids
+		require.NoError(t, json.Unmarshal([]byte(last.body), &one))
+		told[one] = true
+	}
+	assert.Len(t, told, len(answers))
+	for _, route := range []string{reserve, charge, mail} {
+		assert.Len(t, w.services.about(route), len(answers), "one effect and one key downstream per order: %s", route)
+	}
+	for _, e := range w.services.about(charge) {
+		assert.True(t, slices.ContainsFunc(slices.Collect(maps.Keys(told)), func(one ids) bool { return one.Charge == e.ID }), "nobody was told of %s", e.ID)
+	}
+	t.Logf("%d kills, %d orders, %d requests to the services", kills, len(answers), len(w.services.keys()))
+}
+
+// tortured is the number of sandboxes.
+const tortured = 4
+
+// torture lets clients make purchases while processes and network fail, and returns all answers. The last one of each is final.
+func torture[P interface {
+	comparable
+	purchase
+}](d *deployment, newPurchase func(*testing.T) P) (answers map[P][]answer, kills int) {
+	d.t.Helper()
+	const clients = 10
+	d.timeout = time.Second
+	d.proxy.SetRule(sometimes)
+	end := time.Now().Add(tortureTime(d.t))
+
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for ; time.Now().Before(end); kills++ {
+			time.Sleep(rand.N(150 * time.Millisecond))
+			assert.NoError(d.t, d.sandboxes[rand.N(tortured)].Kill())
+		}
+		d.proxy.SetRule(nil)
+	})
+	var mu sync.Mutex
+	answers = make(map[P][]answer)
+	for range clients {
+		wg.Go(func() {
+			for time.Now().Before(end) {
+				p := newPurchase(d.t)
+				all := d.insistFor(p, tortureLimit)
+				assert.Equal(d.t, http.StatusCreated, all[len(all)-1].status)
+				d.proxy.Forget() // it would grow without end
+				mu.Lock()
+				answers[p] = all
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	return answers, kills
 }
 
 func tortureTime(t *testing.T) time.Duration {

@@ -10,19 +10,22 @@ import (
 type actionKind int
 
 const (
-	actStart   actionKind = iota // a client sends its request
-	actCall                      // a call of the store is applied and answered, or meets its fault, or is answered at last
-	actReturn                    // a handler returns
-	actDie                       // the process of a running handler dies
-	actResolve                   // a resolver answers
-	actMessage                   // a message arrives late
-	actLease                     // the clock goes to the end of the held lease
-	actExpiry                    // the clock goes to the expiry of the held record
-	actRemove                    // the table deletes an expired record
-	actTime                      // time goes on until a heartbeat acts, a lease ends, or a prepared one is nearly over
-	actLook                      // the operator is shown the record
-	actDo                        // the operator acts on what it was shown
-	actEnd                       // nothing more happens
+	actStart       actionKind = iota // a client sends its request
+	actCall                          // a call of the store is applied and answered, or meets its fault, or is answered at last
+	actReturn                        // a handler returns
+	actDie                           // the process of a running handler dies
+	actResolve                       // a resolver answers
+	actFork                          // a step begins beside others
+	actEffect                        // the function of a step returns
+	actResolveStep                   // the resolver of a step answers
+	actMessage                       // a message arrives late
+	actLease                         // the clock goes to the end of the held lease
+	actExpiry                        // the clock goes to the expiry of the held record
+	actRemove                        // the table deletes an expired record
+	actTime                          // time goes on until a heartbeat acts, a lease ends, or a prepared one is nearly over
+	actLook                          // the operator is shown the record
+	actDo                            // the operator acts on what it was shown
+	actEnd                           // nothing more happens
 )
 
 type action struct {
@@ -35,6 +38,7 @@ type action struct {
 	verdict Verdict
 	message int
 	deed    Deed
+	effect  Effect
 }
 
 // actions are the choices of the schedule in this state. What goes on without a detour comes first, so that the first
@@ -43,7 +47,7 @@ func (w *world) actions() []action {
 	var all []action
 	running := false // or still to come
 	for _, d := range w.deliveries {
-		if d.at != atEnd && !d.dead {
+		if d.active() && !d.dead {
 			running = true
 			all = w.actionsOf(d, all)
 		}
@@ -80,13 +84,20 @@ func (w *world) maySend(n int, c *client) bool {
 }
 
 func (w *world) actionsOf(d *delivery, all []action) []action {
-	for _, s := range []*strand{&d.beat, &d.strand} {
-		if s.at == atCall {
+	for _, s := range d.strands() {
+		switch s.at {
+		case atCall:
 			all = w.actionsOfCall(s, all)
+		case atFork, atStep, atStepResolver:
+			all = w.actionsOfStep(s, all)
+		case atEnding, atResolver, atEnd, away:
 		}
 	}
 	switch d.at {
 	case atEnding:
+		if w.EndsEarly && d.branches == nil && d.steps == nil {
+			all = append(all, action{kind: actReturn, d: d, ending: GoesOn})
+		}
 		for _, e := range w.Endings {
 			if e != ObeysContext || d.hctx.Err() != nil {
 				all = append(all, action{kind: actReturn, d: d, ending: e})
@@ -100,7 +111,33 @@ func (w *world) actionsOf(d *delivery, all []action) []action {
 		if d.clock().Before(d.lease) { // its context has ended long before
 			all = append(all, action{kind: actResolve, d: d, verdict: Executed}, action{kind: actResolve, d: d, verdict: Untouched})
 		}
-	case atCall, atEnd, away:
+	case atCall, atFork, atStep, atStepResolver, atEnd, away:
+	}
+	return all
+}
+
+// actionsOfStep are the choices where a step waits for the schedule.
+func (w *world) actionsOfStep(s *strand, all []action) []action {
+	d := s.of
+	switch s.at {
+	case atFork:
+		return append(all, action{kind: actFork, d: d, strand: s})
+	case atStepResolver:
+		all = append(all, action{kind: actResolveStep, d: d, strand: s, verdict: StillUnknown})
+		if d.clock().Before(d.lease) { // nobody asks for so long
+			all = append(all, action{kind: actResolveStep, d: d, strand: s, verdict: Executed},
+				action{kind: actResolveStep, d: d, strand: s, verdict: Untouched})
+		}
+		return all
+	}
+	if len(w.Effects) == 0 {
+		all = append(all, action{kind: actEffect, d: d, strand: s})
+	}
+	for _, e := range w.Effects {
+		all = append(all, action{kind: actEffect, d: d, strand: s, effect: e})
+	}
+	if w.faults > 0 && w.mayDie() {
+		all = append(all, action{kind: actDie, d: d})
 	}
 	return all
 }
@@ -133,7 +170,7 @@ func (w *world) underTransaction(s *strand) bool {
 		return false
 	}
 	for _, x := range w.deliveries {
-		if x != s.of && x.owner == held.Owner && x.at == atEnding && !x.dead {
+		if x != s.of && x.owner == held.Owner && x.handling() && !x.dead {
 			return true
 		}
 	}
@@ -192,12 +229,24 @@ func (w *world) act(a action) {
 		w.grantCall(a.strand, a.fault)
 	case actReturn:
 		w.sayf("  the handler of %s %s", a.d.name, a.ending)
-		a.d.ended(a.ending)
+		if a.ending != GoesOn {
+			a.d.ended(a.ending)
+		}
 		w.goOn(&a.d.strand, grant{ending: a.ending})
 	case actDie:
 		w.sayf("  the process of %s dies in the handler", a.d.name)
 		w.faults--
 		w.die(a.d)
+	case actFork:
+		w.sayf("  %s starts its step %s", a.d.name, w.Steps[w.branchOf(a.strand)].Name)
+		w.goOn(a.strand, grant{})
+	case actEffect:
+		w.sayf("    the step %s of %s %s", w.Steps[a.strand.about].Name, a.d.name, a.effect)
+		w.goOn(a.strand, grant{effect: a.effect})
+	case actResolveStep:
+		w.sayf("    the resolver of the step %s of %s says: %s", w.Steps[a.strand.about].Name, a.d.name, a.verdict)
+		w.resolvedStep(a.d, a.strand.about, a.verdict)
+		w.goOn(a.strand, grant{verdict: a.verdict})
 	case actResolve:
 		w.sayf("  the resolver of %s says: %s", a.d.name, a.verdict)
 		w.resolved(a.d, a.verdict)
@@ -285,7 +334,7 @@ func (w *world) grantSlow(s *strand) {
 func (w *world) goOn(s *strand, g grant) {
 	d := s.of
 	was := d.at
-	w.learn(d, g)
+	w.learn(s, g)
 	w.turn(s, g)
 	if s == &d.strand || was == away && d.at != away {
 		w.arrive(d)
@@ -307,9 +356,22 @@ func (w *world) arriveLate(n int) {
 	if name == OfOperator {
 		w.saw("late change of an operator" + became)
 	}
+	if name == StepRecord || name == StepMark {
+		w.saw("late " + string(name) + became)
+	}
 	if name == Renewal {
 		w.saw("late renewal" + became)
 	}
+}
+
+// branchOf is which of its branches a strand is.
+func (w *world) branchOf(s *strand) int {
+	for n, b := range s.of.branches {
+		if b == s {
+			return n
+		}
+	}
+	return 0
 }
 
 // remove is what the table's time to live does.

@@ -18,6 +18,10 @@ type chronicle struct {
 	// unknown says that the record was UNKNOWN at some time.
 	unknown bool
 	broken  error
+	// life counts how often the record is gone for good: it has expired, or an operator has deleted it. recorded is what steps have
+	// recorded, as they must return it.
+	life     int
+	recorded map[recordKey]string
 }
 
 // commit is a completion that was applied.
@@ -64,6 +68,13 @@ type facts struct {
 	troubled       bool
 	// overruled: an operator has settled the record since its handler began, so nothing that it brings counts.
 	overruled bool
+	// steps are those of its handler, pastSteps says that it has them behind it. life is the one of the record that it owns or owned.
+	// toldLost: a step has said that the lease is lost. stepMark is how a handler counts that returned the error of a step.
+	steps     []stepFacts
+	pastSteps bool
+	life      int
+	toldLost  bool
+	stepMark  Ending
 	// last: it came after everything else, alone.
 	last bool
 }
@@ -146,6 +157,7 @@ func (w *world) written(c change) {
 	w.check(event{kind: evWritten, change: c})
 	w.noteCommit(c)
 	w.noteLease(c)
+	w.noteSteps(c)
 	if c.by == w.operator.self {
 		w.overruled(c)
 		return
@@ -155,7 +167,7 @@ func (w *world) written(c change) {
 	case c.by == nil:
 	case c.undoes():
 		c.by.restored = c.by.restored || c.seen.Owner == c.by.owner
-	case c.after == nil:
+	case c.after == nil, c.keepsSteps() && c.by.uses(c.seen.Owner):
 		c.by.released = c.by.released || c.by.began
 	case c.takes():
 		c.by.claimed = true

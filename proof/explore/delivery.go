@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -33,11 +34,14 @@ const (
 type point int
 
 const (
-	atCall     point = iota // of the store
-	atEnding                // the handler runs and is about to return
-	atResolver              // the resolver is asked
-	atEnd                   // answered
-	away                    // it runs, sleeps, or waits for its heartbeat
+	atCall         point = iota // of the store
+	atEnding                    // the handler runs and is about to return
+	atResolver                  // the resolver is asked
+	atFork                      // a step is about to begin beside others
+	atStep                      // the function of a step runs
+	atStepResolver              // the resolver of a step is asked
+	atEnd                       // answered
+	away                        // it runs, sleeps, or waits for its heartbeat
 )
 
 // delivery is one invocation of the handler. Its fields belong to whoever runs: the schedule, or the delivery's goroutine.
@@ -52,9 +56,11 @@ type delivery struct {
 
 	// The strand is the invocation itself, beat its heartbeat.
 	strand
-	beat  strand
-	calls int  // of the invocation, so far
-	dead  bool // to the world: nothing it does has an effect any more
+	beat strand
+	// branches are those of steps that run at the same time.
+	branches []*strand
+	calls    int  // of the invocation, so far
+	dead     bool // to the world: nothing it does has an effect any more
 	// gone is dead for the heartbeat, which moves on its own.
 	gone atomic.Bool
 	// hctx is the context of the handler.
@@ -79,6 +85,7 @@ type grant struct {
 	reply   reply
 	ending  Ending
 	verdict Verdict
+	effect  Effect
 }
 
 type deliveryKey struct{}
@@ -117,20 +124,18 @@ func (d *delivery) die() {
 	d.gone.Store(true)
 }
 
-// wait gives the turn back until the schedule grants what comes next.
-func (d *delivery) wait(at point) grant {
-	d.world.arrived <- arrival{strand: &d.strand, at: at}
-	return <-d.resume
-}
-
 func (d *delivery) call(ctx context.Context, c call) reply {
 	if d.gone.Load() {
 		return reply{err: errNoCall}
 	}
-	s := &d.strand
-	if c.renews(d.clock()) {
+	s, ofStep := ctx.Value(strandKey{}).(*strand)
+	switch {
+	case ofStep:
+		d.calls++
+	case c.renews(d.clock()):
 		s = &d.beat
-	} else {
+	default:
+		s = &d.strand
 		d.calls++
 	}
 	got := s.ask(ctx, c)
@@ -146,7 +151,30 @@ func (d *delivery) execute(ctx context.Context, o Order) (Receipt, error) {
 		return Receipt{}, errDied
 	}
 	d.event, d.hctx = idempotent.Event{}, ctx
-	g := d.wait(atEnding)
+	if d.world.EndsEarly {
+		if g := d.wait(atEnding); d.dead || g.ending != GoesOn {
+			return d.end(ctx, g, o)
+		}
+	}
+	if len(d.world.Steps) > 0 {
+		if !d.began {
+			d.world.began(d)
+		}
+		if err := d.takeSteps(ctx); err != nil && !d.dead {
+			d.ended(FailsInStep)
+			d.stepMark, d.own = markOfStep(err), execution.Stripped(err)
+			return Receipt{}, err
+		}
+		d.pastSteps = true
+	}
+	if d.dead {
+		return Receipt{}, errDied
+	}
+	return d.end(ctx, d.wait(atEnding), o)
+}
+
+// end ends the handler as it is told.
+func (d *delivery) end(ctx context.Context, g grant, o Order) (Receipt, error) {
 	if d.dead {
 		return Receipt{}, errDied
 	}
@@ -180,6 +208,24 @@ func (d *delivery) resolve() (idempotent.Resolution[Receipt], error) {
 		return idempotent.Executed(Receipt{By: "the one before " + d.name, Amount: d.order.Amount}), nil
 	}
 }
+
+// strands are all that the delivery has, the invocation last.
+func (d *delivery) strands() []*strand {
+	return append(append([]*strand{&d.beat}, d.branches...), &d.strand)
+}
+
+// active reports whether something of the delivery still runs.
+func (d *delivery) active() bool {
+	for _, b := range d.branches {
+		if b.at != atEnd {
+			return true
+		}
+	}
+	return d.at != atEnd
+}
+
+// handling reports whether its handler runs.
+func (d *delivery) handling() bool { return d.began && !d.returned && d.at != atEnd }
 
 // answer is what the caller got, in words. It is the same for a result and for its replay.
 func (d *delivery) answer() string {

@@ -20,6 +20,10 @@ const (
 	Panics
 	// ObeysContext returns the error of its context, which has ended.
 	ObeysContext
+	// GoesOn is that of a handler which may end early and does not.
+	GoesOn
+	// FailsInStep returns the error of a step, and is no choice.
+	FailsInStep
 
 	firstOfMany // the endings of SeveralMarks follow
 )
@@ -27,6 +31,7 @@ const (
 var endingNames = map[Ending]string{
 	Succeeds: "succeeds", Fails: "fails", FailsNotExecuted: "fails, nothing executed", FailsTerminal: "fails for ever",
 	FailsUncertain: "fails, the downstream may have acted", Panics: "panics", ObeysContext: "returns the error of its context",
+	GoesOn: "goes on", FailsInStep: "returns the error of a step",
 }
 
 // marks are those of a handler, each with the ending that has it alone. Of several the last one here counts.

@@ -47,6 +47,14 @@ type Scenario struct {
 	Options []idempotent.Option
 	// Resolver makes what a resolver says a choice of the schedule.
 	Resolver bool
+	// Steps are those that the handler takes before it ends, in this order. Effects are how their functions may end; none is Happens.
+	// A handler returns the error of a step, unless it is Careless: then it goes on. Parallel steps run at the same time, and Abandons
+	// is for a handler that does not wait for them. One that EndsEarly may end before its first step, too.
+	Steps                                   []Step
+	Effects                                 []Effect
+	Careless, Parallel, Abandons, EndsEarly bool
+	// Refuse is the crash policy of the handler.
+	Refuse bool
 	// Deeds are what an operator may do, once, to the record that it was shown at some moment before. Its call may meet those of
 	// Faults that do not end a process.
 	Deeds []Deed

@@ -101,6 +101,7 @@ func scenarios() map[string]explore.Scenario {
 	maps.Copy(all, foundScenarios())
 	maps.Copy(all, timedScenarios())
 	maps.Copy(all, operatorScenarios())
+	maps.Copy(all, stepScenarios())
 	return all
 }
 

@@ -37,6 +37,8 @@ const (
 	Completion Call = "completion"
 	Release    Call = "release"
 	Undo       Call = "undo"
+	StepMark   Call = "start mark"
+	StepRecord Call = "step"
 	Look       Call = "look"
 	OfOperator Call = "change of an operator"
 )
@@ -50,10 +52,14 @@ func (d *delivery) callName(c call) Call {
 		return Claim
 	case c.op == opGet:
 		return Look
-	case !d.began && !d.resolved && d.uses(c.seen.Owner) && (c.op == opDelete || !c.takesLease(d.clock())):
+	case !d.began && !d.resolved && d.uses(c.seen.Owner) && (c.op == opDelete || !c.takesLease(d.clock()) && !c.refuses()):
 		return Undo
-	case c.op == opDelete:
+	case c.op == opDelete, c.keepsSteps() && d.began:
 		return Release
+	case len(c.next.Steps) > 0 && d.uses(c.seen.Owner) && c.marks():
+		return StepMark
+	case len(c.next.Steps) > 0 && d.uses(c.seen.Owner):
+		return StepRecord
 	case c.next.Status != store.StatusInProgress:
 		return Completion
 	case c.seen.Owner == c.next.Owner:
@@ -61,6 +67,19 @@ func (d *delivery) callName(c call) Call {
 	default:
 		return Takeover
 	}
+}
+
+// refuses reports whether the call makes a crash UNKNOWN: the owner stays.
+func (c call) refuses() bool {
+	return c.next.Status == store.StatusUnknown && c.next.Owner == c.seen.Owner
+}
+
+// marks reports whether the call writes a start mark.
+func (c call) marks() bool {
+	for _, s := range c.next.Steps {
+		return s.Kind == store.StepStarted
+	}
+	return false
 }
 
 // reply is what a call returned.

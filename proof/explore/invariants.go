@@ -16,6 +16,10 @@ type event struct {
 	d *delivery
 	// change is what was written.
 	change
+	// step is the one that began, or that has returned out and err; own is the error of its function.
+	step     int
+	out      Done
+	err, own error
 }
 
 type eventKind int
@@ -27,6 +31,8 @@ const (
 	evSent   // a call is about to be granted
 	evDone   // an operator was told what became of its change
 	evPassed // time has passed
+	evStepBegan
+	evStepped
 )
 
 // invariant looks at an event before the chronicle knows of it, and says what is wrong; "" if nothing is.
@@ -54,6 +60,18 @@ var invariants = []struct {
 	{"I5 an undo leaves what was seen and nothing of its own", undoLeavesWhatWasSeen},
 	{"I7 who has executed never says otherwise", executedIsNotDenied},
 	{"I7 no lease is given up that can be held", leaseIsNotGivenUp},
+	{"I1 no record expires under its lease", leaseOutlivedByExpiry},
+	{"I8 a recorded step is never begun again", recordedIsNeverBegunAgain},
+	{"I8 who has lost its lease begins no step", lostLeaseBeginsNothing},
+	{"I8 a handler that says that its lease is lost writes nothing", lostLeaseWritesNothing},
+	{"I8 who does not own the record records nothing", onlyTheOwnerRecords},
+	{"I8 an effect of at most once never begins twice", atMostOnce},
+	{"I8 a lost step is not followed by a release", lostIsNotReleased},
+	{"I8 what is recorded stays as long as its record lives", recordedStays},
+	{"I8 a step returns the same in every execution", stepReturnsWhatIsRecorded},
+	{"I8 a crash is resumed if and only if its steps tell all", crashIsResumedIfStepsTellAll},
+	{"I7 a step is not lost that can be recorded", stepIsRecorded},
+	{"I8 an observer is told what became of steps", stepsAreReported},
 	{"I11 an operator and an owner never both win", operatorAndOwnerNeverBothWin},
 }
 
@@ -128,7 +146,7 @@ const (
 // it has overrun its deadline and every renewal succeeds.
 func (w *world) isProtected(x *delivery) bool {
 	switch {
-	case x.dead || x.at != atEnding:
+	case x.dead || !x.handling():
 		return false
 	case x.hctx.Err() == nil:
 		return true
@@ -171,7 +189,7 @@ func replayIsTheFirstResult(w *world, e event) string {
 		return fmt.Sprintf("a stored result is changed by %s of %s", e.op, e.by.name)
 	case evAnswered:
 		return w.answerIsTheStoredOne(e.d)
-	case evBegan, evSent, evPassed, evDone:
+	case evBegan, evSent, evPassed, evDone, evStepBegan, evStepped:
 	}
 	return ""
 }
@@ -221,7 +239,7 @@ func otherFingerprintGetsNothing(w *world, e event) string {
 		if errors.Is(d.err, idempotent.ErrMismatch) && d.shown.Fingerprint == d.fingerprint {
 			return d.name + " is refused as another request, which it is not"
 		}
-	case evSent, evPassed, evDone:
+	case evSent, evPassed, evDone, evStepBegan, evStepped:
 	}
 	return ""
 }
@@ -266,7 +284,7 @@ func staleOwnerChangesNothing(w *world, e event) string {
 	switch {
 	case e.after == nil:
 		return e.by.name + " deletes the record of someone else"
-	case b.Status == store.StatusInProgress && !now.Before(b.Lease): // lapsed: anybody's
+	case b.Status == store.StatusInProgress && b.Lapsed(now): // anybody's
 		return ""
 	case e.op == opClaim && expired(*b, now):
 		return ""
@@ -307,7 +325,7 @@ func nothingHidesTheResult(w *world, e event) string {
 		return ""
 	}
 	theirs := d.shown.Owner != d.owner && d.shown.Key != ""
-	stored := d.ending == Succeeds || d.ending.mark() == FailsTerminal
+	stored := d.ending == Succeeds || d.mark() == FailsTerminal
 	switch {
 	case stored && theirs && d.event.Outcome == idempotent.OutcomeReplayed:
 		return "" // I2 compares it

@@ -244,6 +244,8 @@ func operatorAndOwnerNeverBothWin(w *world, e event) string {
 		switch {
 		case o.err == nil && !o.applied:
 			return fmt.Sprintf("the operator is told that it %s, and nothing was changed", o.deed)
+		case o.err != nil && !o.applied && o.fault == None && w.unchangedFor(o):
+			return fmt.Sprintf("the operator %s, which is told %v, and nothing has changed", o.deed, o.err)
 		case o.denied && o.applied:
 			return fmt.Sprintf("the operator is told that nothing was changed, and it %s", o.deed)
 		}
@@ -256,13 +258,22 @@ func operatorAndOwnerNeverBothWin(w *world, e event) string {
 		}
 		// Of a record that belongs to another request, or became UNKNOWN after the verdict, the own result is told.
 		theirs := e.d.shown.Fingerprint == e.d.fingerprint && e.d.shown.Status != store.StatusUnknown
-		stores := e.d.ending == Succeeds || e.d.ending.mark() == FailsTerminal
+		stores := e.d.ending == Succeeds || e.d.mark() == FailsTerminal
 		if theirs && stores && w.faults == w.MaxFaults && !superseded(e.d.err) && e.d.event.Outcome != "replayed" {
 			return fmt.Sprintf("the operator %s, and %s answers %q", o.deed, e.d.name, e.d.answer())
 		}
-	case evBegan, evSent, evPassed:
+	case evBegan, evSent, evPassed, evStepBegan, evStepped:
 	}
 	return ""
+}
+
+// unchangedFor reports whether the record is as the operator was shown it, and nobody holds it.
+func (w *world) unchangedFor(o *operator) bool {
+	held, shown := w.held(), o.shown.Record
+	if held == nil || !held.Matches(shown) || held.Status != store.StatusUnknown && o.deed != Releases {
+		return false
+	}
+	return held.Status == store.StatusUnknown && o.deed != Releases
 }
 
 // operatorChangesWhatItWasShown looks at the change of an operator that was applied.

@@ -79,7 +79,10 @@ func mostCautiousMarkCounts(_ *world, e event) string {
 	if e.after != nil {
 		became = string(e.after.Status)
 	}
-	switch e.by.ending.mark() {
+	if name := e.by.callName(e.call); name == StepRecord || name == StepMark {
+		return "" // which was sent before
+	}
+	switch e.by.mark() {
 	case FailsUncertain:
 		if e.after != nil && e.after.Status == store.StatusUnknown {
 			return ""
@@ -89,7 +92,7 @@ func mostCautiousMarkCounts(_ *world, e event) string {
 			return ""
 		}
 	case FailsNotExecuted:
-		if e.after == nil || e.after.Owner != e.by.owner {
+		if _, open := e.by.open(e.before); open || e.after == nil || e.after.Owner != e.by.owner {
 			return ""
 		}
 	default:
@@ -112,16 +115,20 @@ func expiredDecidesNothing(_ *world, e event) string {
 		if decided && !d.began && !d.resolved && d.shown.Key != "" && expired(d.shown, d.shownAt) {
 			return fmt.Sprintf("%s is answered %q because of a record that has expired", d.name, d.answer())
 		}
-	case evBegan, evSent, evPassed, evDone:
+	case evBegan, evSent, evPassed, evDone, evStepBegan, evStepped:
 	}
 	return ""
 }
 
 func nothingDoneNothingBlocked(w *world, e event) string {
-	if e.kind != evAnswered || !e.d.returned || e.d.ending.mark() != FailsNotExecuted || w.faults < w.MaxFaults {
+	if e.kind != evAnswered || !e.d.returned || e.d.mark() != FailsNotExecuted || w.faults < w.MaxFaults {
 		return ""
 	}
-	if held := w.held(); held != nil && held.Owner == e.d.owner {
+	held := w.held()
+	if _, open := e.d.open(held); open || held != nil && len(held.Steps) > 0 && !e.d.clock().Before(e.d.lease) {
+		return ""
+	}
+	if held != nil && held.Owner == e.d.owner {
 		return fmt.Sprintf("the handler of %s did nothing, and its record stays %s", e.d.name, held.Status)
 	}
 	return ""
@@ -177,7 +184,7 @@ func executedIsNotDenied(_ *world, e event) string {
 		idempotent.ErrInProgress, idempotent.ErrStoreUnavailable, idempotent.ErrMismatch, idempotent.ErrUnreadable,
 		idempotent.ErrUnknownOutcome,
 	} {
-		if errors.Is(e.d.err, denial) {
+		if errors.Is(e.d.err, denial) && (e.d.own == nil || e.d.err != e.d.own) { //nolint:errorlint // the very value
 			return fmt.Sprintf("%s has executed and is answered %q", e.d.name, e.d.answer())
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,6 +87,7 @@ func (w *world) state() uint64 {
 		}
 	}
 	w.operatorState(d)
+	w.stepDigest(d)
 	for _, c := range w.commits {
 		d.text(c.by.name)
 		d.text(c.answer)
@@ -95,7 +98,8 @@ func (w *world) state() uint64 {
 }
 
 func (w *world) delivery(d *digest, x *delivery) {
-	alive := !x.dead && x.at != atEnd
+	alive := !x.dead && x.active()
+	d.stepsOf(x)
 	d.time(x.lease)
 	d.time(x.unknownUntil)
 	d.flags(alive, x.began, x.released, x.claimed, x.undone, x.restored, x.returned, x.resolved, x.conflicts, x.refused, x.overruled)
@@ -103,8 +107,9 @@ func (w *world) delivery(d *digest, x *delivery) {
 		w.record(d, *x.took)
 	}
 	if alive {
-		for _, s := range []*strand{&x.strand, &x.beat} {
+		for _, s := range x.strands() {
 			d.number(int64(s.at))
+			d.number(int64(s.about))
 			d.number(int64(s.slow))
 			if w.Timed && s.at == atCall {
 				d.time(s.asked)
@@ -132,12 +137,15 @@ func (w *world) delivery(d *digest, x *delivery) {
 }
 
 // learn adds what a delivery is told to its history. Its clock is part of that: it looks at it whenever it runs.
-func (w *world) learn(x *delivery, g grant) {
+func (w *world) learn(s *strand, g grant) {
+	x := s.of
 	d := w.newDigest()
 	d.number(int64(x.history))
 	d.time(w.now)
 	d.number(int64(g.ending))
 	d.number(int64(g.verdict))
+	d.number(int64(g.effect))
+	d.number(int64(w.branchOf(s)))
 	d.flags(g.reply.done, g.reply.err != nil)
 	if se, ok := errors.AsType[*store.Error](g.reply.err); ok {
 		d.text(string(se.Kind))
@@ -174,6 +182,14 @@ func (w *world) record(d *digest, r store.Record) {
 	d.text(r.Reason)
 	d.number(int64(r.Attempt))
 	d.time(r.CreatedAt)
+	d.number(int64(r.StepWrites))
+	for _, name := range slices.Sorted(maps.Keys(r.Steps)) {
+		s := r.Steps[name]
+		d.text(name)
+		d.text(string(s.Kind))
+		d.text(w.ownerName(s.Owner()))
+		d.text(string(s.Result))
+	}
 	d.text(r.SettledBy)
 	d.time(r.SettledAt)
 }
@@ -227,6 +243,13 @@ func (w *world) describe(r store.Record) string {
 	parts := []string{string(r.Status), "of " + w.ownerName(r.Owner)}
 	if !r.Lease.IsZero() && r.Status == store.StatusInProgress {
 		parts = append(parts, "until "+w.text(r.Lease))
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Steps)) {
+		s := r.Steps[name]
+		parts = append(parts, fmt.Sprintf("step %s %s of %s", name, s.Kind, w.ownerName(s.Owner())))
+	}
+	if r.Reason != "" {
+		parts = append(parts, "because "+r.Reason)
 	}
 	if r.Status == store.StatusCompleted {
 		parts = append(parts, fmt.Sprintf("with %q", answerIn(r)))

@@ -19,6 +19,8 @@ type strand struct {
 	slow   Fault
 	got    reply
 	resume chan grant
+	// about is the step that it is in.
+	about int
 }
 
 // fresh reports whether the strand has made a call of which nothing has been decided yet.
@@ -138,11 +140,23 @@ func (w *world) rest(d *delivery) {
 		if w.Timed {
 			w.settle()
 		}
-		if d.at != away || d.beat.at == atCall {
+		if d.rests() {
 			return
 		}
 		w.take(<-w.arrived)
 	}
+}
+
+// rests reports whether whatever of the delivery moves without the clock has come to a point at which it waits.
+func (d *delivery) rests() bool {
+	branch := false // that the invocation waits for
+	for _, b := range d.branches {
+		if b.at == away {
+			return false
+		}
+		branch = branch || b.at != atEnd && !d.world.Abandons
+	}
+	return d.at != away || d.beat.at == atCall || branch
 }
 
 // pass lets the time go on to end, or until a strand arrives.
@@ -182,8 +196,10 @@ func (w *world) nextInstant() (next time.Time) {
 // mayPass reports whether time goes on: nobody has made a call of which nothing has been decided.
 func (w *world) mayPass() bool {
 	for _, d := range w.deliveries {
-		if !d.dead && (d.fresh() || d.beat.fresh()) {
-			return false
+		for _, s := range d.strands() {
+			if !d.dead && s.fresh() {
+				return false
+			}
 		}
 	}
 	return true

@@ -32,6 +32,9 @@ func newStage(s *Scenario) *stage {
 				return deliveryOf(ctx).resolve()
 			}))
 	}
+	if s.Refuse {
+		opts = append(opts, idempotent.WithCrashPolicy(idempotent.Refuse))
+	}
 	handle := func(ctx context.Context, o Order) (Receipt, error) { return deliveryOf(ctx).execute(ctx, o) }
 	st.handler = idempotent.Wrap(handle, entrance{}, append(opts, s.Options...)...)
 	return st
@@ -180,22 +183,42 @@ func (w *world) deliver(c *client) {
 			w.act(action{kind: actReturn, d: d})
 		case atResolver:
 			w.act(action{kind: actResolve, d: d, verdict: Executed})
-		case atEnd, away:
+		case atStep, atStepResolver, atFork, atEnd, away:
+			w.deliverStep(d)
 		}
+	}
+}
+
+// deliverStep lets a delivery go on in one of its steps, without a detour.
+func (w *world) deliverStep(d *delivery) {
+	for _, s := range d.strands() {
+		switch s.at {
+		case atCall:
+			w.act(action{kind: actCall, d: d, strand: s})
+		case atFork:
+			w.act(action{kind: actFork, d: d, strand: s})
+		case atStep:
+			w.act(action{kind: actEffect, d: d, strand: s})
+		case atStepResolver:
+			w.act(action{kind: actResolveStep, d: d, strand: s, verdict: Executed})
+		default:
+			continue
+		}
+		return
 	}
 }
 
 // unwind ends the goroutines of the schedule.
 func (w *world) unwind() {
 	for _, d := range w.deliveries {
-		if d.at == atEnd {
+		if !d.active() {
 			continue
 		}
 		w.running = d
 		d.die()
-		for d.at != atEnd {
-			for _, s := range []*strand{&d.beat, &d.strand} {
-				if s.at != away {
+		for d.active() {
+			for _, s := range d.strands() {
+				if s.at != away && s.at != atEnd {
 					s.at = away
 					s.resume <- grant{}
 				}
@@ -231,11 +254,13 @@ func (w *world) start(c *client) {
 func (w *world) arrive(d *delivery) {
 	switch d.at {
 	case atEnding:
-		w.began(d)
+		if !d.began {
+			w.began(d)
+		}
 	case atEnd:
 		w.sayf("  %s is answered: %s (%s, %s)", d.name, d.answer(), d.event.Outcome, d.event.Settlement)
 		w.answered(d)
-	case atCall, atResolver, away:
+	case atCall, atResolver, atStep, atStepResolver, atFork, away:
 	}
 }
 

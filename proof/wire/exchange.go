@@ -11,7 +11,8 @@ import (
 type Request struct {
 	// Number counts the requests since the rule was set, from 1, Nth those of the same operation.
 	Number, Nth int
-	// Operation is the name of the API call, for example "PutItem".
+	// Operation is the name of the API call, for example "PutItem"; of a server that is not DynamoDB the method and the path, for
+	// example "POST /v1/charges".
 	Operation string
 	// Attempt is how often the SDK has sent this call, from 1; 0 if the client does not tell.
 	Attempt int
@@ -56,7 +57,10 @@ func (r Request) Key(name string) string {
 }
 
 func readRequest(r *http.Request, body []byte) Request {
-	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	_, operation, called := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	if !called {
+		operation = r.Method + " " + r.URL.Path
+	}
 	return Request{Operation: operation, Attempt: attempt(r.Header.Get("Amz-Sdk-Request")), Body: body}
 }
 

@@ -73,6 +73,14 @@ func DelayReply(until Until) Fault {
 	}}
 }
 
+// Follow passes on request and reply, and lets something happen right behind the reply.
+func Follow(then Until) Fault {
+	return Fault{"follow", func(t *trip) {
+		t.answer(t.forward())
+		t.wait(then)
+	}}
+}
+
 // Duplicate forwards the request twice before it passes on the first reply.
 func Duplicate() Fault {
 	return Fault{"duplicate", func(t *trip) {

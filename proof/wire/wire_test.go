@@ -257,6 +257,31 @@ func TestADelayedReplyComesLater(t *testing.T) {
 	assert.GreaterOrEqual(t, time.Since(started), delay)
 }
 
+func TestWhatFollowsComesBehindTheReply(t *testing.T) {
+	t.Parallel()
+	replied, followed := make(chan struct{}), make(chan struct{})
+	l := newLine(t, wire.Always(wire.Follow(func(context.Context) {
+		<-replied // the client has its answer while this waits
+		close(followed)
+	})))
+	l.mustPut()
+	close(replied)
+	<-followed
+}
+
+func TestARequestToAnotherServerIsNamedByMethodAndPath(t *testing.T) {
+	t.Parallel()
+	l := newLine(t, wire.On("DELETE /v1/things/7", 1, wire.Throttle()))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, l.URL()+"/v1/things/7?x=1", nil)
+	require.NoError(t, err)
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	assert.Equal(t, http.StatusBadRequest, resp.StatusCode)
+	assert.Equal(t, []string{"DELETE /v1/things/7"}, l.Operations())
+}
+
 func TestRepeatedAttemptsOfTheSDKAreToldApart(t *testing.T) {
 	t.Parallel()
 	l := newLine(t, wire.On("PutItem", 1, wire.LoseReply()))

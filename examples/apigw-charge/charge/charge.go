@@ -8,21 +8,13 @@ import (
 	"log/slog"
 	"net/http"
 
-	"github.com/aws/aws-lambda-go/events"
-
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/payments"
+	"github.com/go-idempotent/idempotent/examples/internal/httpapi"
 )
 
 // Route is the one that the handler serves.
-const Route = http.MethodPost + " " + path
-
-const path = "/charges"
-
-type (
-	request  = events.APIGatewayV2HTTPRequest
-	response = events.APIGatewayV2HTTPResponse
-)
+const Route = "POST /charges"
 
 // Effects says that repeating a charge does no harm: the provider takes the derived key, and knows a charge that it has made. So
 // the key of a request whose answer could not be stored heals by itself.
@@ -36,14 +28,11 @@ func Effects() idempotent.Option { return idempotent.WithEffects(idempotent.Repe
 //	404, 405  another path or method          replayed, if the request carried a key
 //	502  the provider failed or did not       not stored: the handler runs again, with the same derived key
 //	     answer in time, or misunderstood us
-func Handler(p payments.Provider) func(context.Context, request) (response, error) {
-	return func(ctx context.Context, event request) (response, error) {
-		if status := routed(event); status != http.StatusOK {
-			return problem(status, "The only operation is "+Route+".")
-		}
+func Handler(p payments.Provider) httpapi.Handler {
+	return httpapi.Only(Route, func(ctx context.Context, event httpapi.Request) (httpapi.Response, error) {
 		r, err := parse(event)
 		if err != nil {
-			return problem(http.StatusBadRequest, "The request is invalid: "+err.Error()+".")
+			return httpapi.Problem(http.StatusBadRequest, "The request is invalid: "+err.Error()+".")
 		}
 
 		// The provider gets a key of its own, never the client's. It is the same for every attempt of this request, so if
@@ -51,26 +40,12 @@ func Handler(p payments.Provider) func(context.Context, request) (response, erro
 		charge, err := p.Charge(ctx, idempotent.DerivedKey(ctx, "charge"), r)
 		switch {
 		case errors.Is(err, payments.ErrDeclined):
-			return problem(http.StatusPaymentRequired, "The payment source was declined.")
+			return httpapi.Problem(http.StatusPaymentRequired, "The payment source was declined.")
 		case err != nil:
 			// The cause is for the log. The client learns that it may retry.
 			slog.ErrorContext(ctx, "charge failed", "error", err)
-			return problem(http.StatusBadGateway, "The payment provider failed. Retry with the same idempotency key.")
+			return httpapi.Problem(http.StatusBadGateway, "The payment provider failed. Retry with the same idempotency key.")
 		}
 		return charged(charge, r)
-	}
-}
-
-// routed tells the status of a request by its route.
-func routed(event request) int {
-	switch {
-	case event.RouteKey == Route: // the gateway has matched it, whatever its stage puts in front of the path
-		return http.StatusOK
-	case event.RawPath != path:
-		return http.StatusNotFound
-	case event.RequestContext.HTTP.Method != http.MethodPost:
-		return http.StatusMethodNotAllowed
-	default:
-		return http.StatusOK
-	}
+	})
 }

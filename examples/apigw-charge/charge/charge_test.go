@@ -310,7 +310,7 @@ func TestTheLogNamesTheCauseAndNoSecret(t *testing.T) {
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	t.Cleanup(func() { slog.SetDefault(before) })
 
-	for code, says := range map[int]string{500: "status 500", 402: "", 200: "no charge"} {
+	for code, says := range map[int]string{500: "status 500", 402: "", 200: "not the JSON"} {
 		log.Reset()
 		handle(t, newProvider(t, status(code, "secret reason")), post("client-key", order))
 		require.Contains(t, log.String(), says)

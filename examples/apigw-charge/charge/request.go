@@ -2,51 +2,29 @@ package charge
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"regexp"
-	"slices"
-	"strconv"
 	"unicode/utf8"
 
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/payments"
+	"github.com/go-idempotent/idempotent/examples/internal/httpapi"
 )
 
 // parse reads and validates the body. Its errors are for the client to read. What the provider gets is built from
 // what was understood here, so nothing reaches it unvalidated.
-func parse(event request) (payments.Request, error) {
-	body, err := bodyOf(event)
+func parse(event httpapi.Request) (payments.Request, error) {
+	o, err := httpapi.ReadObject(event, "amount", "currency", "source", "metadata")
 	if err != nil {
 		return payments.Request{}, err
 	}
-	// Field by field instead of into a struct: encoding/json would also take "AMOUNT" for "amount".
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(body, &fields); err != nil || fields == nil {
-		return payments.Request{}, errors.New("the body must be a JSON object")
+	r, err := payments.Read(o)
+	if err != nil {
+		return payments.Request{}, err
 	}
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if !slices.Contains([]string{"amount", "currency", "source", "metadata"}, name) {
-			return payments.Request{}, fmt.Errorf("the field %.40q is unknown", name)
-		}
-	}
-	r := payments.Request{Source: text(fields["source"]), Currency: text(fields["currency"])}
-	if r.Amount, err = strconv.ParseInt(string(fields["amount"]), 10, 64); err != nil || r.Amount <= 0 {
-		return r, errors.New("amount must be a positive integer, in the smallest unit of the currency")
-	}
-	if !currency.MatchString(r.Currency) {
-		return r, errors.New("currency must be an ISO 4217 code of three lower-case letters")
-	}
-	if r.Source == "" {
-		return r, errors.New("source must be a non-empty string")
-	}
-	r.Metadata, err = metadata(fields["metadata"])
+	r.Metadata, err = metadata(o["metadata"])
 	return r, err
 }
-
-var currency = regexp.MustCompile(`^[a-z]{3}$`)
 
 // The limits of metadata are those of Stripe, see https://docs.stripe.com/api/metadata. Characters are code points. What is no
 // text counts as its JSON, without the space between its parts.
@@ -90,7 +68,7 @@ func member(d *json.Decoder) error {
 	if err := d.Decode(&value); err != nil {
 		return err
 	}
-	counted := text(value)
+	counted := httpapi.Text(value)
 	if value[0] != '"' {
 		var compact bytes.Buffer
 		if err := json.Compact(&compact, value); err != nil {
@@ -102,28 +80,4 @@ func member(d *json.Decoder) error {
 		return fmt.Errorf("%q in metadata has a value which is longer than %d characters", name, maxValue)
 	}
 	return nil
-}
-
-// bodyOf returns the body. The gateway encodes it in base64 unless its media type is known to be text.
-func bodyOf(event request) ([]byte, error) {
-	body := []byte(event.Body)
-	if event.IsBase64Encoded {
-		var err error
-		if body, err = base64.StdEncoding.DecodeString(event.Body); err != nil {
-			return nil, errors.New("the body is not valid base64")
-		}
-	}
-	if !utf8.Valid(body) {
-		return nil, errors.New("the body is not valid UTF-8")
-	}
-	return body, nil
-}
-
-// text is the string in a JSON value, empty for anything else.
-func text(value json.RawMessage) string {
-	var s string
-	if err := json.Unmarshal(value, &s); err != nil {
-		return ""
-	}
-	return s
 }

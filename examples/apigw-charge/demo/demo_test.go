@@ -1,43 +1,24 @@
 package main
 
 import (
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/go-idempotent/idempotent/examples/internal/deployed"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/internal/dynamolocal"
 )
 
-// runDemo runs the demo in a process of its own, as a user does.
-func runDemo(t *testing.T, environment ...string) (stdout, stderr string, err error) {
-	t.Helper()
-	binary := filepath.Join(t.TempDir(), "demo")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".").CombinedOutput()
-	require.NoError(t, err, string(out))
-	cmd := exec.CommandContext(t.Context(), binary)
-	cmd.Env = append(os.Environ(), environment...)
-	var o, e strings.Builder
-	cmd.Stdout, cmd.Stderr = &o, &e
-	err = cmd.Run()
-	return o.String(), e.String(), err
-}
-
-func lastLine(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return lines[len(lines)-1]
-}
-
 const happyEnd = "OK: 9 requests for 3 orders, one process killed: 3 charges, 6699 cents"
 
 func TestTheStoryEndsWell(t *testing.T) {
 	t.Parallel()
-	stdout, stderr, err := runDemo(t, "STORE=memory")
+	stdout, stderr, err := deployed.Demo(t, "STORE=memory")
 	require.NoError(t, err, stdout+stderr)
-	require.Equal(t, happyEnd, lastLine(stdout))
+	require.Equal(t, happyEnd, deployed.LastLine(stdout))
 	require.Empty(t, stderr)
 	require.Contains(t, stdout, "signal: killed")
 	require.Equal(t, 2, strings.Count(stdout, "replayed, same bytes"))
@@ -46,16 +27,16 @@ func TestTheStoryEndsWell(t *testing.T) {
 
 func TestTheStoryEndsWellOnDynamoDB(t *testing.T) {
 	t.Parallel()
-	stdout, stderr, err := runDemo(t, "STORE=dynamodb", "AWS_ENDPOINT_URL_DYNAMODB="+dynamolocal.Endpoint(t))
+	stdout, stderr, err := deployed.Demo(t, "STORE=dynamodb", "AWS_ENDPOINT_URL_DYNAMODB="+dynamolocal.Endpoint(t))
 	require.NoError(t, err, stdout+stderr)
-	require.Equal(t, happyEnd, lastLine(stdout))
+	require.Equal(t, happyEnd, deployed.LastLine(stdout))
 	require.Empty(t, stderr)
 }
 
 // Without the protection the story must not end well, or it would prove nothing.
 func TestTheStoryFailsWithoutProtection(t *testing.T) {
 	t.Parallel()
-	stdout, stderr, err := runDemo(t, "STORE=memory", "POWERTOOLS_IDEMPOTENCY_DISABLED=true")
+	stdout, stderr, err := deployed.Demo(t, "STORE=memory", "POWERTOOLS_IDEMPOTENCY_DISABLED=true")
 	var exit *exec.ExitError
 	require.ErrorAs(t, err, &exit)
 	require.Equal(t, 1, exit.ExitCode())
@@ -65,7 +46,7 @@ func TestTheStoryFailsWithoutProtection(t *testing.T) {
 
 func TestAStoreThatCannotBeOpenedIsAFailure(t *testing.T) {
 	t.Parallel()
-	_, stderr, err := runDemo(t, "STORE=redis")
+	_, stderr, err := deployed.Demo(t, "STORE=redis")
 	require.Error(t, err)
 	require.Contains(t, stderr, `FAILED: STORE="redis"`)
 }

@@ -20,9 +20,11 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/go-idempotent/idempotent/examples/apigw-charge/demo/remote"
-	"github.com/go-idempotent/idempotent/examples/apigw-charge/localstore"
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/examples/apigw-charge/charge"
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/payments"
+	"github.com/go-idempotent/idempotent/examples/internal/front"
+	"github.com/go-idempotent/idempotent/examples/internal/sandbox"
 )
 
 // The timing is that of a function with a timeout of three seconds. A claim is protected for the rest of it and the margin,
@@ -30,6 +32,7 @@ import (
 const (
 	invocationTimeout = 3 * time.Second
 	leaseMargin       = 500 * time.Millisecond
+	longest           = invocationTimeout + leaseMargin
 )
 
 func main() {
@@ -42,40 +45,45 @@ func main() {
 func run() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if len(os.Args) == 2 && os.Args[1] == sandboxCommand {
-		return runSandbox(ctx, os.Getenv, os.Stdout)
+	if sandbox.Is() {
+		return runSandbox(ctx)
 	}
-	return play(ctx, os.Getenv, os.Stdout)
+	return play(ctx, os.Stdout)
 }
 
 // play starts what outlives a sandbox and tells the story.
-func play(ctx context.Context, getenv func(string) string, out io.Writer) (err error) {
-	store, err := localstore.Open(ctx, localstore.FromEnvironment(getenv))
+func play(ctx context.Context, out io.Writer) (err error) {
+	records, err := sandbox.OpenRecords(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	records, err := listen(ctx, remote.Serve(store))
-	if err != nil {
-		return err
-	}
-	defer records.Close()
+	defer func() { err = errors.Join(err, records.Close()) }()
 	provider := &watched{Ledger: payments.NewLedger()}
-	charges, err := listen(ctx, payments.Serve(provider))
+	charges, err := sandbox.Listen(ctx, payments.Serve(provider))
 	if err != nil {
 		return err
 	}
 	defer charges.Close()
 
 	s := &story{
-		out:      out,
-		provider: provider,
-		settings: sandboxSettings{
-			providerURL: charges.url,
-			recordsURL:  records.url,
-			endpoint:    store.Endpoint,
-			table:       store.Table,
-		},
+		out:       out,
+		provider:  provider,
+		where:     records.String(),
+		variables: append(records.Variables(), providerVariable+"="+charges.URL),
 	}
 	return s.tell(ctx)
+}
+
+// providerVariable names the provider in the environment of a sandbox, as it does in that of the function.
+const providerVariable = "PAYMENTS_URL"
+
+// runSandbox is the function in a process of its own.
+func runSandbox(ctx context.Context) error {
+	provider, err := payments.NewClient(os.Getenv(providerVariable))
+	if err != nil {
+		return err
+	}
+	handler := idempotent.Wrap(charge.Handler(provider), sandbox.AttachRecords(), charge.Effects(),
+		idempotent.WithTiming(idempotent.Timing{Margin: leaseMargin}))
+	return sandbox.Serve(ctx, &front.Front{Function: handler, Routes: []string{charge.Route}, Timeout: invocationTimeout})
 }

@@ -9,15 +9,11 @@ import (
 const lineFormat = "%4s  %-38s %-19s %-44s %s\n"
 
 func (s *story) introduce() {
-	where := "in the memory of this process, which serves them to the function"
-	if s.settings.endpoint != "" {
-		where = fmt.Sprintf("in table %s at %s", s.settings.table, s.settings.endpoint)
-	}
 	fmt.Fprintf(s.out, `One function, a provider that charges, and a client that does not give up.
 The records are %s. An invocation may take %v and its claim is protected
 for %v more: that is how long a crash blocks its key. In production it is the timeout of the function and two seconds.
 
-`, where, invocationTimeout, leaseMargin)
+`, s.where, invocationTimeout, leaseMargin)
 	fmt.Fprintf(s.out, lineFormat, "step", "what happens", "sent", "came back", "charges so far")
 }
 

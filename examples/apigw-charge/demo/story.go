@@ -7,15 +7,19 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/go-idempotent/idempotent/examples/internal/sandbox"
 )
 
 // story sends requests as a client does, prints what comes back and checks it.
 type story struct {
 	out      io.Writer
 	provider *watched
-	settings sandboxSettings
+	// where says where the records are, variables tell a sandbox.
+	where     string
+	variables []string
 
-	sandbox  *sandbox
+	sandbox  *sandbox.Sandbox
 	steps    int
 	requests int
 
@@ -26,12 +30,12 @@ type story struct {
 
 // tell plays all scenes, up to the first that goes wrong.
 func (s *story) tell(ctx context.Context) (err error) {
-	if s.sandbox, err = startSandbox(ctx, s.settings); err != nil {
+	if s.sandbox, err = sandbox.Start(ctx, s.variables...); err != nil {
 		return err
 	}
 	defer func() {
 		if s.sandbox != nil {
-			err = errors.Join(err, s.sandbox.stop())
+			err = errors.Join(err, s.sandbox.Stop())
 		}
 	}()
 	run := rand.Text()[:8] // the records of an earlier run may still be there
@@ -65,14 +69,14 @@ func (s *story) firstCharge(ctx context.Context, o order) error {
 func (s *story) sentAgain(ctx context.Context, o order) error {
 	a := s.send(ctx, o)
 	s.print("the client sends it again", o, a.beside(s.charged))
-	return errors.Join(a.replays(s.charged), s.provider.made(1))
+	return errors.Join(a.Replays(s.charged.Answer), s.provider.made(1))
 }
 
 func (s *story) otherBody(ctx context.Context, o order) error {
 	o.amount++
 	a := s.send(ctx, o)
 	s.print("the same key with another amount", o, a.String())
-	return errors.Join(a.is(422), s.provider.made(1))
+	return errors.Join(a.Is(422), s.provider.made(1))
 }
 
 // twoAtOnce holds back the provider's answer until one of two concurrent requests has its own.
@@ -88,14 +92,14 @@ func (s *story) twoAtOnce(ctx context.Context, o order) error {
 	answers := make(chan answer, 2)
 	for range 2 {
 		s.requests++
-		go func() { answers <- send(ctx, s.sandbox.url, o) }()
+		go func() { answers <- send(ctx, s.sandbox.URL, o) }()
 	}
 	early := <-answers
 	close(answered)
 	late := <-answers
 	s.print("two at once: the one in the way", o, early.String())
 	s.print("             the one that runs", o, late.String())
-	_, err := early.wait()
+	_, err := early.Wait(longest)
 	return errors.Join(err, late.charges(o), s.provider.made(2))
 }
 
@@ -107,7 +111,7 @@ func (s *story) killed(ctx context.Context, o order) error {
 	}
 	died := make(chan death, 1)
 	s.provider.onCharge(func(context.Context) {
-		how, err := s.sandbox.kill()
+		how, err := s.sandbox.Kill()
 		died <- death{how, err}
 	})
 	defer s.provider.onCharge(nil)
@@ -116,8 +120,8 @@ func (s *story) killed(ctx context.Context, o order) error {
 	case d := <-died:
 		s.sandbox = nil
 		s.print("killed after the charge", o, a.String()+" ("+d.how+")")
-		if a.err == nil {
-			return fmt.Errorf("a killed sandbox answered with status %d", a.status)
+		if a.Err == nil {
+			return fmt.Errorf("a killed sandbox answered with status %d", a.Status)
 		}
 		return errors.Join(d.err, s.provider.made(3))
 	case <-time.After(invocationTimeout):
@@ -127,12 +131,12 @@ func (s *story) killed(ctx context.Context, o order) error {
 }
 
 func (s *story) refusedWhileLeased(ctx context.Context, o order) (err error) {
-	if s.sandbox, err = startSandbox(ctx, s.settings); err != nil {
+	if s.sandbox, err = sandbox.Start(ctx, s.variables...); err != nil {
 		return err
 	}
 	a := s.send(ctx, o)
 	s.print("sent again at once, to a new process", o, a.String())
-	s.wait, err = a.wait()
+	s.wait, err = a.Wait(longest)
 	return errors.Join(err, s.provider.made(3))
 }
 
@@ -150,10 +154,10 @@ func (s *story) recover(ctx context.Context, o order) error {
 func (s *story) sentOnceMore(ctx context.Context, o order) error {
 	a := s.send(ctx, o)
 	s.print("sent once more", o, a.beside(s.recovered))
-	return errors.Join(a.replays(s.recovered), s.provider.made(3))
+	return errors.Join(a.Replays(s.recovered.Answer), s.provider.made(3))
 }
 
 func (s *story) send(ctx context.Context, o order) answer {
 	s.requests++
-	return send(ctx, s.sandbox.url, o)
+	return send(ctx, s.sandbox.URL, o)
 }

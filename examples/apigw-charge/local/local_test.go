@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-idempotent/idempotent/examples/internal/local"
 	"github.com/go-idempotent/idempotent/internal/dynamolocal"
 )
 
@@ -36,7 +37,7 @@ func start(t *testing.T, values map[string]string) (url string, stop func() erro
 	out, in := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- run(ctx, environment(values), in)
+		ended <- local.Run(ctx, environment(values), in, function)
 		_ = in.Close()
 	}()
 	line, err := bufio.NewReader(out).ReadString('\n')
@@ -173,7 +174,7 @@ func TestItSaysWhyItCannotStart(t *testing.T) {
 		{map[string]string{"PAYMENTS_URL": "nowhere"}, "PAYMENTS_URL"},
 		{map[string]string{"PORT": "none"}, "none"},
 	} {
-		require.ErrorContains(t, run(t.Context(), environment(c.values), io.Discard), c.says)
+		require.ErrorContains(t, local.Run(t.Context(), environment(c.values), io.Discard, function), c.says)
 	}
 }
 

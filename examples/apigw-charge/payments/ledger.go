@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/go-idempotent/idempotent/examples/internal/body"
 	"github.com/go-idempotent/idempotent/fingerprint"
 )
 
@@ -81,13 +82,13 @@ func (l *Ledger) Count() int {
 }
 
 func digestOf(r Request) (string, error) {
-	body, err := encode(r)
+	text, err := body.JSON(r)
 	if err != nil {
 		return "", fmt.Errorf("payments: encode the request: %w", err)
 	}
 	h := fingerprint.New("charge")
-	if err := h.JSON(body); err != nil { // metadata that is ambiguous, such as one with a name that occurs twice
-		h.Bytes(body)
+	if err := h.JSON(text); err != nil { // metadata that is ambiguous, such as one with a name that occurs twice
+		h.Bytes(text)
 	}
 	return h.Text(), nil
 }

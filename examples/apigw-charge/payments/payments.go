@@ -3,10 +3,11 @@
 package payments
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+
+	"github.com/go-idempotent/idempotent/examples/internal/httpapi"
 )
 
 // Provider charges payment sources. It is safe for concurrent use.
@@ -30,6 +31,20 @@ type Request struct {
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
 
+// Read reads amount, currency and source. Its errors are for the client to read.
+func Read(o httpapi.Object) (r Request, err error) {
+	if r.Amount, err = o.Amount("amount"); err != nil {
+		return Request{}, err
+	}
+	if r.Currency, err = o.Currency("currency"); err != nil {
+		return Request{}, err
+	}
+	if r.Source, err = o.Text("source"); err != nil {
+		return Request{}, err
+	}
+	return r, nil
+}
+
 // Charge is what the provider made of a request.
 type Charge struct {
 	ID     string `json:"id"`
@@ -42,15 +57,3 @@ var (
 	// ErrKeyReused is returned by a [Ledger] when a key comes back with another request. Nothing was charged.
 	ErrKeyReused = errors.New("payments: the idempotency key was used for another charge")
 )
-
-// maxBody bounds a request and a reply, in bytes. It is more than a Lambda function can receive (6 MB).
-const maxBody = 8 << 20
-
-// encode writes JSON as it is meant, without escaping it for HTML.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return b.Bytes(), err
-}

@@ -5,23 +5,25 @@ import (
 	"errors"
 	"io"
 	"net/http"
+
+	"github.com/go-idempotent/idempotent/examples/internal/body"
 )
 
 // Serve returns the HTTP API of a provider, as [Client] expects it: POST /v1/charges.
 func Serve(p Provider) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/charges", func(w http.ResponseWriter, req *http.Request) {
-		status, body := serve(p, w, req)
+		status, answer := serve(p, w, req)
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
-		_, _ = w.Write(body) // a client that went away repeats its request
+		_, _ = w.Write(answer) // a client that went away repeats its request
 	})
 	return mux
 }
 
-func serve(p Provider, w http.ResponseWriter, req *http.Request) (status int, body []byte) {
+func serve(p Provider, w http.ResponseWriter, req *http.Request) (status int, answer []byte) {
 	var r Request
-	sent, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxBody))
+	sent, err := io.ReadAll(http.MaxBytesReader(w, req.Body, body.Max))
 	if err != nil || json.Unmarshal(sent, &r) != nil {
 		return failure(http.StatusBadRequest, "invalid_request_error")
 	}
@@ -34,7 +36,7 @@ func serve(p Provider, w http.ResponseWriter, req *http.Request) (status int, bo
 	case err != nil:
 		return failure(http.StatusInternalServerError, "api_error")
 	}
-	body, err = encode(struct {
+	answer, err = body.JSON(struct {
 		ID     string `json:"id"`
 		Object string `json:"object"`
 		Request
@@ -43,7 +45,7 @@ func serve(p Provider, w http.ResponseWriter, req *http.Request) (status int, bo
 	if err != nil {
 		return failure(http.StatusInternalServerError, "api_error")
 	}
-	return http.StatusOK, body
+	return http.StatusOK, answer
 }
 
 func failure(status int, kind string) (int, []byte) {

@@ -32,6 +32,14 @@ func FromEnvironment(getenv func(string) string) Settings {
 	}
 }
 
+// String says where the records are.
+func (s Settings) String() string {
+	if s.Endpoint == "" {
+		return "in memory"
+	}
+	return fmt.Sprintf("in table %s at %s", s.Table, s.Endpoint)
+}
+
 // Opened is a store that is ready for use.
 type Opened struct {
 	store.Store

@@ -1,4 +1,4 @@
-package main
+package sandbox
 
 import (
 	"context"
@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// server serves a handler on a free port of the loopback interface.
-type server struct {
+// Server serves a handler on a free port of the loopback interface. Make one with [Listen].
+type Server struct {
 	*http.Server
 
-	url string
+	URL string
 }
 
-// listen starts a server. It serves until it is closed.
-func listen(ctx context.Context, handler http.Handler) (*server, error) {
+// Listen starts a server. It serves until it is closed.
+func Listen(ctx context.Context, handler http.Handler) (*Server, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	s := &server{
+	s := &Server{
 		Server: &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second},
-		url:    "http://" + l.Addr().String(),
+		URL:    "http://" + l.Addr().String(),
 	}
 	go s.Serve(l) //nolint:errcheck // it ends when the server is closed
 	return s, nil

@@ -15,7 +15,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent/examples/apigw-charge/front"
+	"github.com/go-idempotent/idempotent/examples/internal/front"
 )
 
 // function is a Lambda function in its wire form.

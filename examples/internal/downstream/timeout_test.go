@@ -1,4 +1,4 @@
-package payments
+package downstream
 
 import (
 	"context"
@@ -21,10 +21,12 @@ func (silent) RoundTrip(req *http.Request) (*http.Response, error) {
 func TestAClientWaitsAsLongAsTheTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := &Client{url: "http://payments.test/v1/charges", http: &http.Client{Transport: silent{}}}
+		c, err := New("service", "http://service.test", 7*time.Second)
+		require.NoError(t, err)
+		c.http.Transport = silent{}
 		began := time.Now()
-		_, err := c.Charge(t.Context(), "k", Request{Amount: 1})
+		err = c.Do(t.Context(), http.MethodPost, "v1/things", "k", struct{}{}, nil)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.Equal(t, Timeout, time.Since(began))
+		require.Equal(t, 7*time.Second, time.Since(began))
 	})
 }

@@ -1,0 +1,64 @@
+// Command local runs the function orders on this machine behind a local front, so that curl reaches it:
+//
+//	go run ./examples/orders/local
+//
+// Its environment:
+//
+//	PORT                           the port on 127.0.0.1, 3000 if empty
+//	STORE                          where the records are: memory (default), or dynamodb for DynamoDB Local
+//	AWS_ENDPOINT_URL_DYNAMODB      with STORE=dynamodb, a server that runs already; else one is started
+//	IDEMPOTENCY_TABLE              with STORE=dynamodb, the table; it is created if it is not there
+//	STOCK_URL, PAYMENTS_URL, MAIL_URL
+//	                               the base URLs of the services; what one without a URL would be asked for is only counted
+//
+// It ends when it is interrupted or terminated, after the requests in flight are answered.
+package main
+
+import (
+	"fmt"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/examples/apigw-charge/payments"
+	"github.com/go-idempotent/idempotent/examples/internal/downstream"
+	"github.com/go-idempotent/idempotent/examples/internal/local"
+	"github.com/go-idempotent/idempotent/examples/orders/counting"
+	"github.com/go-idempotent/idempotent/examples/orders/order"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+var function = local.Function{Route: order.Route, Handler: newHandler, Try: try}
+
+func main() { local.Main(function) }
+
+func newHandler(getenv func(string) string, records store.Store) (lambda.Handler, error) {
+	counted := counting.New()
+	services, err := order.Connect(func(name string) (*downstream.Client, error) {
+		baseURL := getenv(name + "_URL")
+		if baseURL == "" {
+			return downstream.Within(name, counted), nil
+		}
+		client, err := downstream.New(name, baseURL, order.Timeout)
+		if err != nil {
+			return nil, fmt.Errorf("%s_URL: %w", name, err)
+		}
+		return client, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return idempotent.Wrap(order.Handler(services), records, order.Effects(), local.Report(counted.Counts)), nil
+}
+
+func try(url string) string {
+	const body = `{"sku":"A-1","quantity":2,"amount":1999,"currency":"usd","source":"%s","email":"a@example.com"}`
+	return fmt.Sprintf(`  curl -i %[1]s/orders -H 'Content-Type: application/json' -H 'Idempotency-Key: order-1' \
+    -d '%[2]s'
+
+Sent again it is replayed, and nothing happens twice. A card that is declined (402), and the reservation is cancelled:
+
+  curl -i %[1]s/orders -H 'Content-Type: application/json' -H 'Idempotency-Key: order-2' \
+    -d '%[3]s'
+`, url, fmt.Sprintf(body, "tok_visa"), fmt.Sprintf(body, payments.DeclinedSource))
+}

@@ -1,0 +1,57 @@
+// Command orders is a Lambda function that takes orders, behind an HTTP API of API Gateway (payload format 2.0). Each order has effects
+// at three services, and survives a crash between any two of them:
+//
+//	POST /orders  {"sku":"A-1","quantity":2,"amount":1999,"currency":"usd","source":"tok_visa","email":"a@example.com"}
+//
+// Build it for the runtime provided.al2023 with
+//
+//	GOOS=linux go build -tags lambda.norpc -o bootstrap ./examples/orders
+//
+// Its environment, besides what Lambda sets:
+//
+//	IDEMPOTENCY_TABLE          the DynamoDB table of the idempotency records, required
+//	REQUIRE_TENANT             true behind an API with an authorizer: a request whose caller is not known gets 401;
+//	                           false (default) behind an API without one
+//	STOCK_URL                  the base URL of the stock: POST v1/reservations, DELETE v1/reservations/{id}
+//	PAYMENTS_URL               the base URL of the payment provider: POST v1/charges
+//	MAIL_URL                   the base URL of the mail: POST v1/messages
+//	STOCK_SECRET, PAYMENTS_SECRET, MAIL_SECRET
+//	                           instead of a URL, for one with a password in it: the ARN of the secret in Secrets Manager
+//	                           that holds the URL
+//	AWS_ENDPOINT_URL_DYNAMODB  another endpoint, for example DynamoDB Local
+//
+// What a service without a URL would be asked for is only counted. Logs and metrics go to standard output, from where CloudWatch
+// takes them. template.yaml deploys the function.
+//
+// The command local beside it runs the same handler on your machine, the command demo kills it between any two effects.
+package main
+
+import (
+	"context"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/examples/internal/downstream"
+	"github.com/go-idempotent/idempotent/examples/internal/environment"
+	"github.com/go-idempotent/idempotent/examples/orders/counting"
+	"github.com/go-idempotent/idempotent/examples/orders/order"
+)
+
+func main() { environment.Start("orders", newHandler) }
+
+// newHandler builds what lives as long as the process: connections outlast invocations.
+func newHandler(ctx context.Context, env environment.Environment) (lambda.Handler, error) {
+	counted := counting.New()
+	services, err := order.Connect(func(name string) (*downstream.Client, error) {
+		client, err := env.Service(ctx, name, order.Timeout)
+		if err == nil && client == nil {
+			client = downstream.Within(name, counted)
+		}
+		return client, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return idempotent.Wrap(order.Handler(services), env.Store, order.Effects(), env.Callers, env.Observer), nil
+}

@@ -1,0 +1,105 @@
+// Package order is the handler of POST /orders. It has three effects at three services: it reserves goods, charges a payment source, and
+// sends a message. Each effect is a step, so a retry goes on where an earlier try has ended.
+package order
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/examples/apigw-charge/payments"
+	"github.com/go-idempotent/idempotent/examples/internal/downstream"
+	"github.com/go-idempotent/idempotent/examples/internal/httpapi"
+)
+
+// Route is the one that the handler serves.
+const Route = "POST /orders"
+
+// Effects says that repeating an effect does no harm: the services take the derived keys, and know what they have done. So the key of a
+// request whose answer, or a step of it, could not be stored heals by itself.
+func Effects() idempotent.Option { return idempotent.WithEffects(idempotent.Repeatable) }
+
+// Handler returns the handler. What becomes of its answers when the client sends the same key again:
+//
+//	201  ordered                              replayed
+//	400  the body is invalid                  replayed: a corrected request is another one and needs a new key
+//	402  the payment source was declined,     replayed, likewise
+//	     and the reservation is cancelled
+//	404, 405  another path or method          replayed, if the request carried a key
+//	502  a service failed or did not answer   not stored: the handler runs again; what its steps have recorded stays done, and
+//	     in time, or misunderstood us         the rest is tried with the same derived keys
+func Handler(s Services) httpapi.Handler {
+	return httpapi.Only(Route, func(ctx context.Context, event httpapi.Request) (httpapi.Response, error) {
+		o, err := parse(event)
+		if err != nil {
+			return httpapi.Problem(http.StatusBadRequest, "The request is invalid: "+err.Error()+".")
+		}
+		orderID := idempotent.DerivedKey(ctx, "order") // the same for every attempt of this request
+
+		reservationID, err := idempotent.Step(ctx, "reserve", func(ctx context.Context) (string, error) {
+			return s.Stock.Reserve(ctx, idempotent.DerivedKey(ctx, ""), o.Goods)
+		})
+		if err != nil {
+			return failed(ctx, err)
+		}
+
+		paid, err := idempotent.Step(ctx, "charge", func(ctx context.Context) (payment, error) {
+			charge, err := s.Payments.Charge(ctx, idempotent.DerivedKey(ctx, ""), o.Payment)
+			if errors.Is(err, payments.ErrDeclined) {
+				return payment{Declined: true}, nil // an answer, too: what is recorded is not tried again
+			}
+			return payment{ChargeID: charge.ID}, err
+		})
+		if err != nil {
+			return failed(ctx, err)
+		}
+		if paid.Declined {
+			return cancel(ctx, s.Stock, reservationID)
+		}
+
+		_, err = idempotent.Step(ctx, "mail", func(ctx context.Context) (string, error) {
+			return s.Mail.Send(ctx, idempotent.DerivedKey(ctx, ""), Message{OrderID: orderID, Email: o.Email})
+		})
+		if err != nil {
+			return failed(ctx, err)
+		}
+		return ordered(orderID, reservationID, paid.ChargeID)
+	})
+}
+
+// payment is what the payment provider answered.
+type payment struct {
+	ChargeID string
+	Declined bool
+}
+
+// cancel undoes the reservation of an order whose payment was declined. Undoing is an effect, too.
+func cancel(ctx context.Context, stock Stock, reservationID string) (httpapi.Response, error) {
+	_, err := idempotent.Step(ctx, "cancel", func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, stock.Cancel(ctx, idempotent.DerivedKey(ctx, ""), reservationID)
+	})
+	if err != nil {
+		return failed(ctx, err)
+	}
+	return httpapi.Problem(http.StatusPaymentRequired, "The payment source was declined.")
+}
+
+// failed answers when a service has failed: the client may retry. Other errors of a step say that it could not be begun or recorded;
+// idempotent.Wrap knows what to do with them.
+func failed(ctx context.Context, err error) (httpapi.Response, error) {
+	if !errors.As(err, new(*downstream.Error)) {
+		return httpapi.Response{}, err
+	}
+	slog.ErrorContext(ctx, "order failed", "error", err) // the cause is for the log
+	return httpapi.Problem(http.StatusBadGateway, "A service failed. Retry with the same idempotency key.")
+}
+
+func ordered(orderID, reservationID, chargeID string) (httpapi.Response, error) {
+	return httpapi.Answer(http.StatusCreated, struct {
+		OrderID       string `json:"order_id"`
+		ReservationID string `json:"reservation_id"`
+		ChargeID      string `json:"charge_id"`
+	}{orderID, reservationID, chargeID})
+}

@@ -1,0 +1,250 @@
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/internal/lambdaruntime"
+	"github.com/go-idempotent/idempotent/proof/wire"
+)
+
+// warehouse is a deployment of the function that takes orders, its three services, which are one server, and the network in front of them.
+type warehouse struct {
+	*deployment
+
+	services *provider
+	network  *wire.Proxy
+}
+
+func newWarehouse(t *testing.T, sandboxes int) *warehouse {
+	t.Helper()
+	p := newProvider(t)
+	network := startProxy(t, p.URL)
+	w := &warehouse{deploy(t, sandboxes, ordering, lambdaruntime.Function{
+		Name: "orders", Environment: []string{"STOCK_URL=" + network.URL(), "PAYMENTS_URL=" + network.URL(), "MAIL_URL=" + network.URL()},
+	}), p, network}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.arrives = w.assertNotRecorded
+	return w
+}
+
+// steps are the names of the steps, by the route that they ask.
+var steps = map[string]string{reserve: "reserve", charge: "charge", mail: "mail", cancel: "cancel"}
+
+// assertNotRecorded checks, when a request has come to a service, that no result is recorded of the step that asks. With several
+// orders at once nobody can tell whose request it is.
+func (w *warehouse) assertNotRecorded(route string) {
+	out, err := w.dynamo.Scan(context.Background(), &dynamodb.ScanInput{TableName: aws.String(w.table), ConsistentRead: aws.Bool(true)})
+	if assert.NoError(w.t, err) && len(out.Items) == 1 {
+		assert.NotContains(w.t, out.Items[0], "step:"+steps[route], "what is recorded never runs again")
+	}
+}
+
+// cart is one order: what a client sends until it has an answer.
+type cart struct {
+	order
+
+	declined bool
+}
+
+func newCart(t *testing.T) cart {
+	t.Helper()
+	return cart{order: newOrder(t)}
+}
+
+func (c cart) request() events.APIGatewayV2HTTPRequest {
+	source := "tok_visa"
+	if c.declined {
+		source = declinedSource
+	}
+	body := fmt.Sprintf(`{"sku":"A-1","quantity":2,"amount":%d,"currency":"usd","source":%q,"email":"a@example.com"}`, c.amount, source)
+	r := request(http.MethodPost, "/orders", body)
+	r.Headers["idempotency-key"] = c.key
+	return r
+}
+
+// ids are what an answer tells of an order.
+type ids struct {
+	Order       string `json:"order_id"`
+	Reservation string `json:"reservation_id"`
+	Charge      string `json:"charge_id"`
+}
+
+// assertOrdered checks what must be true of an order whose client has its answer, the only one of the warehouse: each effect happened
+// once, under one key of its own, and whoever asked again asked with that key; its record is completed, has no step any more, and is
+// what every client was told.
+func (w *warehouse) assertOrdered(c cart, answers []answer) {
+	w.t.Helper()
+	effects, other := []string{reserve, charge, mail}, cancel
+	if c.declined {
+		effects, other = []string{reserve, cancel}, mail
+	}
+	keys := map[string]bool{}
+	made := map[string]string{}
+	for _, route := range effects {
+		all := w.services.about(route)
+		require.Len(w.t, all, 1, "effects of %s", route)
+		made[route], keys[all[0].Key] = all[0].ID, true
+		for _, key := range w.services.keysOf(route) {
+			assert.Equal(w.t, all[0].Key, key, "one key downstream: %s", route)
+		}
+	}
+	assert.Len(w.t, keys, len(effects), "each effect has a key of its own")
+	assert.Empty(w.t, w.services.keysOf(other))
+
+	stored := w.record()
+	w.assertAnswered(stored, answers)
+	for _, item := range w.items() {
+		for name := range item {
+			assert.False(w.t, strings.HasPrefix(name, "step"), "%s is left", name)
+		}
+	}
+	response := stored.response(w.t)
+	if c.declined {
+		assert.Equal(w.t, http.StatusPaymentRequired, response.StatusCode)
+		return
+	}
+	assert.Equal(w.t, http.StatusCreated, response.StatusCode)
+	var told ids
+	require.NoError(w.t, json.Unmarshal([]byte(response.Body), &told))
+	assert.Len(w.t, told.Order, 36)
+	assert.Equal(w.t, ids{told.Order, made[reserve], made[charge]}, told)
+}
+
+// askedFor is how often the services were asked on each route.
+func (w *warehouse) askedFor() map[string]int {
+	counts := map[string]int{}
+	for route := range steps {
+		if n := len(w.services.keysOf(route)); n > 0 {
+			counts[route] = n
+		}
+	}
+	return counts
+}
+
+// saga is an order that takes one of the ways through its steps.
+type saga struct {
+	name     string
+	declined bool
+	// prepare brings the warehouse to where the saga begins.
+	prepare func(w *warehouse, c cart)
+	// calls are those of the store in the first delivery that follows, if nothing fails, and requests those of the services.
+	calls    []string
+	requests []string
+	// records tells which step a call records, by the number of the call.
+	records map[int]string
+	// status is how that delivery is answered, asked how often the services are asked until the order has its final answer.
+	status int
+	asked  map[string]int
+}
+
+var sagas = []saga{
+	{
+		name:    "order",
+		prepare: func(*warehouse, cart) {},
+		calls:   []string{"PutItem", "UpdateItem", "UpdateItem", "UpdateItem", "UpdateItem"}, requests: []string{reserve, charge, mail},
+		records: map[int]string{2: reserve, 3: charge, 4: mail},
+		status:  http.StatusCreated, asked: map[string]int{reserve: 1, charge: 1, mail: 1},
+	},
+	{
+		name: "declined", declined: true,
+		prepare: func(*warehouse, cart) {},
+		calls:   []string{"PutItem", "UpdateItem", "UpdateItem", "UpdateItem", "UpdateItem"}, requests: []string{reserve, charge, cancel},
+		records: map[int]string{2: reserve, 3: charge, 4: cancel},
+		status:  http.StatusPaymentRequired, asked: map[string]int{reserve: 1, charge: 1, cancel: 1},
+	},
+	{
+		name: "released",
+		prepare: func(w *warehouse, _ cart) {
+			w.services.failOnceAt(mail)
+		},
+		calls: []string{"PutItem", "UpdateItem", "UpdateItem", "UpdateItem"}, requests: []string{reserve, charge, mail},
+		records: map[int]string{2: reserve, 3: charge},
+		status:  http.StatusBadGateway, asked: map[string]int{reserve: 1, charge: 1, mail: 2},
+	},
+	{
+		name: "resumed after a release",
+		prepare: func(w *warehouse, c cart) {
+			w.services.failOnceAt(mail)
+			require.Equal(w.t, http.StatusBadGateway, w.post(c).status)
+		},
+		calls: []string{"PutItem", "UpdateItem", "UpdateItem", "UpdateItem"}, requests: []string{mail},
+		records: map[int]string{3: mail},
+		status:  http.StatusCreated, asked: map[string]int{reserve: 1, charge: 1, mail: 2},
+	},
+	{
+		name: "resumed after a crash",
+		prepare: func(w *warehouse, c cart) {
+			w.proxy.SetRule(wire.On("UpdateItem", 1, w.killed("after")))
+			require.NotNil(w.t, w.post(c).failure)
+			w.lapse()
+		},
+		calls: []string{"PutItem", "UpdateItem", "UpdateItem", "UpdateItem", "UpdateItem"}, requests: []string{charge, mail},
+		records: map[int]string{3: charge, 4: mail},
+		status:  http.StatusCreated, asked: map[string]int{reserve: 1, charge: 1, mail: 1},
+	},
+}
+
+// begin starts a saga in a warehouse of its own.
+func (y saga) begin(t *testing.T) (*warehouse, cart) {
+	t.Helper()
+	w, c := newWarehouse(t, 1), newCart(t)
+	c.declined = y.declined
+	y.prepare(w, c)
+	for _, p := range []*wire.Proxy{w.proxy, w.network} {
+		p.SetRule(nil)
+		p.Forget()
+	}
+	return w, c
+}
+
+func TestWithoutFaultsTheSagasTakeTheirCalls(t *testing.T) {
+	t.Parallel()
+	for _, y := range sagas {
+		t.Run(y.name, func(t *testing.T) {
+			t.Parallel()
+			w, c := y.begin(t)
+			first := w.post(c)
+			require.Equal(t, y.status, first.status, first)
+			assert.False(t, first.replayed())
+			assert.Equal(t, y.calls, w.proxy.Operations(), "one write for each step")
+			routes := []string{}
+			for _, operation := range w.network.Operations() {
+				if i := strings.Index(operation, "/rs_"); i > 0 {
+					operation = operation[:i]
+				}
+				routes = append(routes, operation)
+			}
+			assert.Equal(t, y.requests, routes)
+			w.assertOrdered(c, append(w.insist(c), first))
+			assert.Equal(t, y.asked, w.askedFor())
+
+			w.proxy.Forget()
+			again := w.post(c)
+			assert.True(t, again.replayed())
+			assert.Equal(t, []string{"PutItem"}, w.proxy.Operations(), "a replay costs what it costs without steps")
+			w.assertOrdered(c, []answer{again})
+		})
+	}
+}
+
+// plus is asked with n more of a route.
+func plus(asked map[string]int, route string, n int) map[string]int {
+	all := maps.Clone(asked)
+	if n > 0 {
+		all[route] += n
+	}
+	return all
+}

@@ -1,0 +1,448 @@
+package explore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// Step is a step of the handler.
+type Step struct {
+	Name string
+	// Once makes it one that happens at most once. Asks gives it a resolver, whose answers the schedule decides.
+	Once, Asks bool
+}
+
+// Effect is how the function of a step ends.
+type Effect int
+
+// The effects.
+const (
+	Happens Effect = iota
+	// Stumbles returns an error without a mark.
+	Stumbles
+	HappensNot
+	Declines
+	MayHappen
+	Breaks
+	// HappensUnwritten returns what has no JSON form, HappensAndBreaks what panics when it is encoded.
+	HappensUnwritten
+	HappensAndBreaks
+)
+
+// AllEffects are all of them.
+func AllEffects() []Effect {
+	return []Effect{Happens, Stumbles, HappensNot, Declines, MayHappen, Breaks, HappensUnwritten, HappensAndBreaks}
+}
+
+func (e Effect) String() string {
+	return [...]string{
+		"happens", "fails", "fails, nothing executed", "fails for ever", "fails, the downstream may have acted", "panics",
+		"happens, and its result has no JSON form", "happens, and its result panics when it is encoded",
+	}[e]
+}
+
+// leavesResult reports whether the effect has a result to record, happened whether it was there to be repeated or not.
+func (e Effect) leavesResult() bool { return e == Happens || e == Declines }
+
+// happened reports whether somebody who comes later must not take it for granted that nothing happened.
+func (e Effect) happened() bool {
+	return e.leavesResult() || e == HappensUnwritten || e == HappensAndBreaks
+}
+
+// Done is the result of a step. It tells who brought it about.
+type Done struct {
+	By     string
+	effect Effect
+}
+
+var errNoJSON = errors.New("no JSON")
+
+// MarshalJSON fails, or panics, if the effect is one of those.
+func (d Done) MarshalJSON() ([]byte, error) {
+	switch d.effect {
+	case HappensUnwritten:
+		return nil, errNoJSON
+	case HappensAndBreaks:
+		panic(d.By)
+	default:
+		return json.Marshal(d.By)
+	}
+}
+
+// UnmarshalJSON reads what MarshalJSON has written.
+func (d *Done) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, &d.By) }
+
+// stepFacts are what happened to a step in one delivery.
+type stepFacts struct {
+	// began and ended are about its function, effect is how that ended.
+	began, ended bool
+	effect       Effect
+	// absolved: somebody who knows says that the function did nothing.
+	absolved bool
+	// asked: its resolver was asked. told: Step has returned, in words.
+	asked bool
+	told  string
+}
+
+// open reports whether nobody knows what the function did, or it still runs.
+func (f stepFacts) open() bool { return f.began && !f.absolved && (!f.ended || f.effect != HappensNot) }
+
+type strandKey struct{}
+
+// onStrand makes the calls of the store that a step makes those of a strand.
+func onStrand(ctx context.Context, s *strand) context.Context {
+	return context.WithValue(ctx, strandKey{}, s)
+}
+
+// wait gives the turn back until the schedule grants what comes next.
+func (s *strand) wait(at point) grant {
+	s.of.world.arrived <- arrival{strand: s, at: at}
+	return <-s.resume
+}
+
+// takeSteps runs the steps of the handler: one after the other, or, in branches, at the same time.
+func (d *delivery) takeSteps(ctx context.Context) error {
+	w := d.world
+	d.steps = make([]stepFacts, len(w.Steps))
+	if !w.Parallel && !w.Abandons {
+		for n := range w.Steps {
+			if err := d.takeStep(ctx, &d.strand, n); err != nil && !w.Careless {
+				return err
+			}
+		}
+		return nil
+	}
+	var group sync.WaitGroup
+	errs := make([]error, len(w.Steps))
+	for range w.Steps {
+		d.branches = append(d.branches, &strand{of: d, at: away, resume: make(chan grant)})
+	}
+	for n, b := range d.branches {
+		group.Go(func() {
+			defer func() {
+				if broke := recover(); broke != nil {
+					errs[n] = fmt.Errorf("%v", broke) //nolint:err113 // what a handler makes of it
+				}
+				w.arrived <- arrival{strand: b, at: atEnd}
+			}()
+			b.wait(atFork)
+			errs[n] = d.takeStep(ctx, b, n)
+		})
+	}
+	if w.Abandons {
+		return nil
+	}
+	group.Wait()
+	if w.Careless {
+		return nil
+	}
+	return errors.Join(errs...)
+}
+
+// takeStep runs one step.
+func (d *delivery) takeStep(ctx context.Context, s *strand, n int) error {
+	w, step := d.world, d.world.Steps[n]
+	var opts []idempotent.StepOption[Done]
+	if step.Once {
+		var ask func(context.Context, idempotent.Execution) (idempotent.Resolution[Done], error)
+		if step.Asks {
+			ask = func(context.Context, idempotent.Execution) (idempotent.Resolution[Done], error) {
+				return d.askOfStep(s, n)
+			}
+		}
+		opts = append(opts, idempotent.AtMostOnce(ask))
+	}
+	var own error
+	out, err := idempotent.Step(onStrand(ctx, s), step.Name, func(context.Context) (Done, error) {
+		if d.dead {
+			return Done{}, errDied
+		}
+		w.stepBegan(d, n)
+		s.about = n
+		g := s.wait(atStep)
+		if d.dead {
+			return Done{}, errDied
+		}
+		f := &d.steps[n]
+		f.ended, f.effect = true, g.effect
+		done := Done{By: d.name, effect: g.effect}
+		if s == &d.strand && (g.effect == Breaks || g.effect == HappensAndBreaks) {
+			d.ended(Panics) // which ends the handler
+		}
+		switch g.effect {
+		case Happens, HappensUnwritten, HappensAndBreaks:
+			return done, nil
+		case Breaks:
+			panic(d.name)
+		default:
+			own = g.effect.fail(&declined{by: d.name})
+			return done, own
+		}
+	}, opts...)
+	if !d.dead {
+		w.stepped(d, n, out, err, own)
+	}
+	return err
+}
+
+// foundBy is what a resolver finds.
+func foundBy(d *delivery) string { return "the one before " + d.name }
+
+// fail is the error that the function of a step returns.
+func (e Effect) fail(err error) error {
+	switch e {
+	case HappensNot:
+		return idempotent.NotExecuted(err)
+	case Declines:
+		return idempotent.Terminal(err)
+	case MayHappen:
+		return idempotent.Uncertain(err)
+	default:
+		return err
+	}
+}
+
+// askOfStep is the resolver of a step.
+func (d *delivery) askOfStep(s *strand, n int) (idempotent.Resolution[Done], error) {
+	if d.dead {
+		return idempotent.StillUnknown[Done](), errDied
+	}
+	s.about = n
+	g := s.wait(atStepResolver)
+	switch {
+	case d.dead || g.verdict == StillUnknown:
+		return idempotent.StillUnknown[Done](), nil
+	case g.verdict == Untouched:
+		return idempotent.Untouched[Done](), nil
+	default:
+		return idempotent.Executed(Done{By: foundBy(d)}), nil
+	}
+}
+
+// markOfStep is the ending that a handler has that returns the error of a step.
+func markOfStep(err error) Ending {
+	switch execution.MarkOf(err) {
+	case execution.NotExecuted:
+		return FailsNotExecuted
+	case execution.Terminal:
+		return FailsTerminal
+	case execution.Uncertain:
+		return FailsUncertain
+	default:
+		return Fails
+	}
+}
+
+// mark is the ending that the delivery counts as: the one that has its most cautious mark alone.
+func (d *delivery) mark() Ending {
+	if d.ending == FailsInStep {
+		return d.stepMark
+	}
+	return d.ending.mark()
+}
+
+// open reports whether a step of the delivery keeps its record from being released: an effect may have happened, and is recorded
+// nowhere.
+func (d *delivery) open(held *store.Record) (name string, is bool) {
+	for n, f := range d.steps {
+		name = d.world.Steps[n].Name
+		recorded := held != nil && held.Steps[name].Kind != "" && held.Steps[name].Kind != store.StepStarted
+		switch {
+		case !f.began || recorded || f.ended && f.effect == Breaks:
+		case !f.ended || f.effect.happened() || f.effect == MayHappen:
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// stepBegan notes that the function of a step runs.
+func (w *world) stepBegan(d *delivery, n int) {
+	w.moment++
+	w.sayf("    %s begins the step %s", d.name, w.Steps[n].Name)
+	w.saw("step: begun")
+	w.check(event{kind: evStepBegan, d: d, step: n})
+	d.steps[n].began = true
+}
+
+// stepped notes what Step has returned.
+func (w *world) stepped(d *delivery, n int, out Done, err, own error) {
+	w.moment++
+	f := &d.steps[n]
+	f.told = "returns " + out.By
+	switch replayed, ok := errors.AsType[*idempotent.ReplayedError](err); {
+	case ok:
+		f.told = "fails for ever: " + replayed.Message
+	case err != nil && err == own: //nolint:errorlint // the very value
+		f.told = "its own error"
+	case err != nil:
+		f.told = kindOf(err)
+	}
+	switch {
+	case err == nil && f.began:
+		w.saw("step: recorded")
+	case err == nil && f.asked:
+		w.saw("step: resolved")
+	case err == nil:
+		w.saw("step: resumed")
+	default:
+		word, _, _ := cut(f.told)
+		w.saw("step: " + word)
+	}
+	w.sayf("    the step %s of %s %s", w.Steps[n].Name, d.name, f.told)
+	d.toldLost = d.toldLost || errors.Is(err, idempotent.ErrLeaseLost)
+	w.check(event{kind: evStepped, d: d, step: n, out: out, err: err, own: own})
+}
+
+func cut(told string) (word, rest string, ok bool) {
+	if len(told) > len("fails for ever") && told[:len("fails for ever")] == "fails for ever" {
+		return "fails for ever", "", true
+	}
+	return told, "", false
+}
+
+// kindOf names the error of a step.
+func kindOf(err error) string {
+	for kind, name := range map[error]string{
+		idempotent.ErrStepRefused: "refused", idempotent.ErrStepLost: "lost", idempotent.ErrLeaseLost: "lost lease",
+		idempotent.ErrUnreadable: "unreadable", idempotent.ErrUnknownOutcome: "unknown",
+	} {
+		if errors.Is(err, kind) {
+			return name
+		}
+	}
+	return err.Error()
+}
+
+// resolvedStep notes what the resolver of a step said. If nothing was touched, no execution before it stands in the way of another one.
+func (w *world) resolvedStep(d *delivery, n int, v Verdict) {
+	w.saw("resolver of a step says " + v.String())
+	d.steps[n].asked = true
+	if v != Untouched {
+		return
+	}
+	for _, x := range w.deliveries {
+		if n < len(x.steps) {
+			x.steps[n].absolved = true
+		}
+	}
+}
+
+// noteSteps notes what a write means for steps.
+func (w *world) noteSteps(c change) {
+	switch {
+	case c.by == nil, c.op == opClaim && c.before != nil, c.by == w.operator.self && c.after == nil:
+		w.life++ // whatever was recorded is gone, as it is said
+	}
+	if c.by != nil && c.after != nil && c.takes() {
+		c.by.life = w.life
+		if c.op == opSwap && !maps.EqualFunc(c.before.Steps, c.seen.Steps, sameStep) {
+			w.saw("takeover that finds a step added after the look")
+		}
+		if c.op == opSwap && c.before.Reason != store.ReasonReleased && len(c.before.Steps) > 0 {
+			w.saw("takeover of a crash with steps")
+		}
+	}
+	if c.by != nil && c.after != nil && c.keepsSteps() {
+		w.saw("kept release")
+		if c.before.Status == store.StatusUnknown {
+			w.saw("kept release of an UNKNOWN record")
+		}
+	}
+	if c.after == nil {
+		return
+	}
+	for name, s := range c.after.Steps {
+		key := recordKey{w.life, name}
+		if _, known := w.recorded[key]; !known && (s.Kind == store.StepValue || s.Kind == store.StepFailure) {
+			w.recorded = maps.Clone(w.recorded) // never changed in place
+			if w.recorded == nil {
+				w.recorded = map[recordKey]string{}
+			}
+			w.recorded[key] = textOf(s)
+			if c.after.Status == store.StatusUnknown {
+				w.saw("step recorded although UNKNOWN")
+			}
+		}
+	}
+}
+
+// recordKey is a step of a record, in one of the lives of its key.
+type recordKey struct {
+	life int
+	name string
+}
+
+// textOf is what a recorded step must return, in the words of stepFacts.told.
+func textOf(s store.Step) string {
+	if s.Kind == store.StepFailure {
+		var failure struct {
+			Message string `json:"errorMessage"`
+		}
+		if err := json.Unmarshal(s.Result, &failure); err != nil {
+			return "nothing: " + err.Error()
+		}
+		return "fails for ever: " + failure.Message
+	}
+	var done Done
+	if err := json.Unmarshal(s.Result, &done); err != nil {
+		return "nothing: " + err.Error()
+	}
+	return "returns " + done.By
+}
+
+func sameStep(a, b store.Step) bool {
+	return a.Kind == b.Kind && a.Seal == b.Seal && string(a.Result) == string(b.Result)
+}
+
+// keepsSteps reports whether the call is a release that leaves the record.
+func (c call) keepsSteps() bool {
+	return c.op == opSwap && c.next.Reason == store.ReasonReleased && c.next.SettledAt.Equal(c.seen.SettledAt) &&
+		c.next.Owner != c.seen.Owner && c.next.Attention != ""
+}
+
+// stepDigest takes up what is known of steps.
+func (w *world) stepDigest(d *digest) {
+	d.number(int64(w.life))
+	keys := slices.SortedFunc(maps.Keys(w.recorded), func(a, b recordKey) int {
+		if a.life != b.life {
+			return a.life - b.life
+		}
+		return cmpText(a.name, b.name)
+	})
+	for _, k := range keys {
+		d.number(int64(k.life))
+		d.text(k.name)
+		d.text(w.recorded[k])
+	}
+}
+
+func cmpText(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	default:
+		return 0
+	}
+}
+
+func (d *digest) stepsOf(x *delivery) {
+	d.number(int64(x.life))
+	d.flags(x.toldLost)
+	for _, f := range x.steps {
+		d.flags(f.began, f.ended, f.absolved, f.asked)
+		d.number(int64(f.effect))
+		d.text(f.told)
+	}
+}

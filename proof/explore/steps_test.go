@@ -1,0 +1,141 @@
+package explore_test
+
+import (
+	"time"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/proof/explore"
+)
+
+var (
+	twoSteps   = []explore.Step{{Name: "a"}, {Name: "b"}}
+	oneStep    = []explore.Step{{Name: "a"}}
+	onceSteps  = []explore.Step{{Name: "a", Once: true}, {Name: "b"}}
+	askedSteps = []explore.Step{{Name: "a", Once: true, Asks: true}}
+	mayStumble = []explore.Effect{explore.Happens, explore.Stumbles}
+)
+
+// stepScenarios are those of handlers with steps.
+func stepScenarios() map[string]explore.Scenario {
+	faults := explore.AllFaults()
+	late := []explore.Fault{explore.LoseLate, explore.FailLate, explore.FailAfter, explore.Repeat}
+	slow := explore.SlowFaults()
+	lost := []explore.Fault{explore.LoseLate, explore.FailBefore, explore.FailAfter, explore.DieAfter}
+	deeds := explore.AllDeeds()
+	crash := []explore.Fault{explore.DieAfter}
+	stepCalls := only(explore.StepMark, explore.StepRecord)
+	marked := []explore.Effect{explore.Happens, explore.HappensNot, explore.MayHappen}
+	return map[string]explore.Scenario{
+		"steps: two deliveries": {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, Steps: twoSteps, Effects: mayStumble},
+		"steps: three deliveries": {
+			Clients: clients(3, 1), Endings: mayFail, LeaseSteps: 2, Steps: oneStep,
+		},
+		"steps: every effect and every ending": {
+			Clients: clients(1, 3), Endings: anyEnd, LeaseSteps: 1, Steps: oneStep, Effects: explore.AllEffects(), EndsEarly: true,
+		},
+		"steps: every effect, at most once": {
+			Clients: clients(1, 3), Endings: mayFail, LeaseSteps: 1, Steps: onceSteps, Effects: explore.AllEffects(),
+		},
+		"steps: every effect, at most once, resolver of the step": {
+			Clients: clients(1, 3), Endings: mayFail, LeaseSteps: 1, Steps: askedSteps, Effects: explore.AllEffects(), EndsEarly: true,
+		},
+		"steps: every effect, refuse": {
+			Clients: clients(1, 3), Endings: anyEnd, LeaseSteps: 1, Steps: oneStep, Effects: explore.AllEffects(), Refuse: true,
+			EndsEarly: true,
+		},
+		"steps: every effect, careless": {
+			Clients: clients(1, 2), Endings: mayFail, LeaseSteps: 1, Steps: twoSteps, Effects: explore.AllEffects(), Careless: true,
+		},
+		"steps: one fault": {
+			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Steps: twoSteps, Faults: faults, MaxFaults: 1,
+		},
+		"steps: one fault, at most once": {
+			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Steps: onceSteps, Effects: marked, Faults: faults, MaxFaults: 1,
+		},
+		"steps: one fault, resolver of the step": {
+			Clients: clients(1, 3), Endings: mayFail, LeaseSteps: 1, Steps: askedSteps, Effects: marked, Faults: faults, MaxFaults: 1,
+		},
+		"steps: one fault, refuse": {
+			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Steps: oneStep, Effects: marked, Faults: faults, MaxFaults: 1,
+			Refuse: true,
+		},
+		"steps: one fault, careless": {
+			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Steps: twoSteps, Faults: lost, MaxFaults: 1, Careless: true,
+		},
+		"steps: two faults and a retry": {
+			Clients: clients(1, 3), Endings: mayFail, LeaseSteps: 1, Steps: oneStep, Faults: faults, MaxFaults: 2,
+		},
+		"steps: two faults of steps": {
+			Clients: clients(2, 1), Endings: succeeds, LeaseSteps: 1, Steps: onceSteps, Faults: late, MaxFaults: 2, Strikes: stepCalls,
+		},
+		"steps: a resolver": {
+			Clients: clients(1, 3), Endings: []explore.Ending{explore.Succeeds, explore.FailsUncertain}, LeaseSteps: 1, Resolver: true,
+			Steps: oneStep, Faults: []explore.Fault{explore.FailBefore}, MaxFaults: 1, Strikes: only(explore.Completion),
+		},
+		"steps: clocks that differ": {
+			Clients: skewed, Endings: mayFail, LeaseSteps: 2, Steps: twoSteps, Careless: true,
+		},
+		"steps: at the same time": {
+			Clients: clients(1, 2), Endings: mayFail, LeaseSteps: 1, Steps: twoSteps, Effects: mayStumble, Parallel: true,
+			Faults: []explore.Fault{explore.LoseLate, explore.FailAfter}, MaxFaults: 1, Strikes: stepCalls,
+		},
+		"steps: nobody waits for them": {
+			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Steps: oneStep, Abandons: true, Faults: crash, MaxFaults: 1,
+		},
+		"steps: repeatable": {
+			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Steps: oneStep,
+			Effects: []explore.Effect{explore.Happens, explore.HappensUnwritten, explore.MayHappen},
+			Options: []idempotent.Option{idempotent.WithEffects(idempotent.Repeatable)}, Faults: faults, MaxFaults: 1,
+		},
+		"steps: timed, renewals and a release": {
+			Clients: []explore.Client{{Amount: 5, Deliveries: 2, NoDeadline: true}}, Endings: mayFail, Timed: true, TimeSteps: 4, Steps: oneStep,
+			Faults: []explore.Fault{explore.LoseLate, explore.LoseReply, explore.Repeat}, MaxFaults: 1, Strikes: only(explore.Renewal),
+		},
+		"steps: timed, a lost lease, refuse": {
+			Clients: []explore.Client{renewing, dated}, Endings: succeeds, Timed: true, TimeSteps: 3, Steps: twoSteps, Refuse: true,
+			Faults: slow, MaxFaults: 1, Strikes: only(explore.Renewal),
+		},
+		"steps: timed, a slow step": {
+			Clients: []explore.Client{renewing, dated}, Endings: mayFail, Timed: true, TimeSteps: 4, Steps: oneStep,
+			Faults: slow, MaxFaults: 1, Strikes: stepCalls,
+		},
+		"steps: timed, a short retention": {
+			Clients: []explore.Client{renewing, dated}, Endings: succeeds, Timed: true, TimeSteps: 4, Steps: oneStep,
+			Options: []idempotent.Option{idempotent.WithRetention(time.Second)},
+			Faults:  []explore.Fault{explore.LoseReply, explore.Repeat}, MaxFaults: 1, Strikes: only(explore.Renewal, explore.StepRecord),
+		},
+		"steps: clocks that differ, refuse": {
+			Clients: skewed, Endings: mayFail, LeaseSteps: 2, Steps: oneStep, Effects: marked, Refuse: true,
+		},
+		"steps: waiting": {
+			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Steps: oneStep, Effects: mayStumble, Faults: lost, MaxFaults: 1,
+			Options: []idempotent.Option{idempotent.WithWait(40 * time.Millisecond)},
+		},
+		"steps: two caches": {Clients: apart, Endings: mayFail, LeaseSteps: 1, Steps: oneStep, Before: cached},
+		"steps: a resolver, refuse": {
+			Clients: clients(1, 3), Endings: []explore.Ending{explore.Succeeds, explore.FailsUncertain}, LeaseSteps: 1, Resolver: true,
+			Steps: oneStep, Effects: marked, Refuse: true, Faults: lost, MaxFaults: 1,
+		},
+		"steps: unrepeatable": {
+			Clients: clients(1, 3), Endings: anyEnd, LeaseSteps: 1, Steps: oneStep, Effects: explore.AllEffects(),
+			Options: []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}, Refuse: true, Faults: lost, MaxFaults: 1,
+		},
+		"steps: an operator": {
+			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, Deeds: deeds, Steps: oneStep,
+		},
+		"steps: an operator and every effect": {
+			Clients: clients(1, 2), Endings: mayFail, LeaseSteps: 1, Deeds: deeds, Steps: askedSteps,
+			Effects: []explore.Effect{explore.Happens, explore.Stumbles, explore.MayHappen, explore.HappensUnwritten},
+		},
+		"steps: an operator and a late message": {
+			Clients: clients(2, 1), Endings: succeeds, LeaseSteps: 1, Deeds: deeds, Steps: oneStep, Faults: late, MaxFaults: 1,
+			Strikes: only(explore.StepRecord, explore.Release, explore.OfOperator),
+		},
+		"steps: an operator, refuse": {
+			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Deeds: deeds, Steps: oneStep, Refuse: true, Faults: crash, MaxFaults: 1,
+		},
+		"steps: the expiry": {
+			Clients: rivals, Endings: succeeds, ExpirySteps: 1, Steps: oneStep, Faults: late, MaxFaults: 1, Strikes: stepCalls,
+		},
+	}
+}
