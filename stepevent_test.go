@@ -70,7 +70,9 @@ func TestAFinalFailureOfAStepLooksAlikeWhetherRecordedOrResumed(t *testing.T) {
 		again := s.stepOf()
 		assert.True(t, first.Recorded)
 		assert.True(t, again.Resumed)
-		assert.IsType(t, &idempotent.ReplayedError{}, first.Err)
+		var final *idempotent.ReplayedError
+		require.ErrorAs(t, first.Err, &final)
+		assert.Equal(t, final, first.Err, "without the mark")
 		assert.Equal(t, first.Err, again.Err)
 		assert.Equal(t, first.Bytes, again.Bytes)
 	})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -187,7 +188,7 @@ func TestEveryEndOfAStepIsCountedAndLogged(t *testing.T) {
 				}
 				require.Len(t, w.seen.Steps, 1)
 				want := "steps.charge.end=" + tc.end + " "
-				if bytes.ContainsRune([]byte(tc.end), ' ') {
+				if strings.Contains(tc.end, " ") {
 					want = `steps.charge.end="` + tc.end + `"`
 				}
 				assert.Contains(t, out.String()+" ", want)
