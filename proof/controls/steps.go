@@ -2,9 +2,9 @@ package main
 
 import "slices"
 
-// stepControls are the guards of the steps of records, in the contract of stores and in DynamoDB.
+// stepControls are the guards of steps: in the contract of stores, in DynamoDB, and in the protocol.
 func stepControls() []control {
-	return slices.Concat(heldStepControls(), storedStepControls(), memoryStepControls())
+	return slices.Concat(heldStepControls(), storedStepControls(), memoryStepControls(), executedStepControls())
 }
 
 // heldStepControls are what the contract says of a held record, by which memory compares and merges.
