@@ -136,6 +136,8 @@ func (s *step[T]) Accept(text []byte, failed bool) error {
 	return nil
 }
 
+func (s *step[T]) Failure() error { return s.err }
+
 // Sentinels of [Step] for [errors.Is], beside [ErrLeaseLost], [ErrUnreadable] and [ErrUnknownOutcome]. The data is in a
 // [*StepError].
 var (

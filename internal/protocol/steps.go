@@ -55,8 +55,9 @@ type StepReport struct {
 	Took, Recording time.Duration
 	// Bytes is the size of the text that was recorded or read.
 	Bytes int
-	// Err is the error that the step ended with.
-	Err error
+	// Err is the error that the step itself ended with, Fault why it has no outcome of its own.
+	Err   error
+	Fault *execution.Fault
 }
 
 // begin lets the handler use a name, or says why not.
