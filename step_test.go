@@ -214,7 +214,7 @@ func TestMarksInSteps(t *testing.T) {
 		"Uncertain, at most once":  {mark: idempotent.Uncertain, startMarks: true, status: store.StatusUnknown, reason: store.ReasonUncertain, kind: store.StepStarted},
 		"Terminal":                 {mark: idempotent.Terminal, status: store.StatusCompleted, reason: store.ReasonTerminal},
 		"Terminal, at most once":   {mark: idempotent.Terminal, startMarks: true, status: store.StatusCompleted, reason: store.ReasonTerminal},
-		"Uncertain, not passed on": {mark: func(err error) error { return idempotent.Uncertain(err) }, status: store.StatusUnknown, reason: store.ReasonUncertain},
+		"Uncertain, not passed on": {mark: idempotent.Uncertain, status: store.StatusUnknown, reason: store.ReasonUncertain},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
@@ -302,7 +302,7 @@ func TestStepsThatAreRefused(t *testing.T) {
 		s, e := newShop(t), &effects{}
 		var leaked context.Context
 		s.do = func(ctx context.Context, _ order) (receipt, error) {
-			leaked = ctx
+			leaked = ctx //nolint:fatcontext // to see what a context that outlives its handler does
 			for _, name := range []string{"", strings.Repeat("n", 65), "a b", "ä", "a:b", "a\n"} {
 				_, err := e.take(ctx, name)
 				stepError(t, err, idempotent.ErrStepRefused, "1 to 64 characters")

@@ -69,7 +69,7 @@ func TestAFinalFailureOfAStepLooksAlikeWhetherRecordedOrResumed(t *testing.T) {
 		again := s.stepOf()
 		assert.True(t, first.Recorded)
 		assert.True(t, again.Resumed)
-		assert.IsType(t, &idempotent.ReplayedError{}, first.Err)
+		require.ErrorAs(t, first.Err, new(*idempotent.ReplayedError))
 		assert.Equal(t, first.Err, again.Err)
 		assert.Equal(t, first.Bytes, again.Bytes)
 	})

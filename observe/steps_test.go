@@ -1,7 +1,6 @@
 package observe_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -187,7 +186,7 @@ func TestEveryEndOfAStepIsCountedAndLogged(t *testing.T) {
 				}
 				require.Len(t, w.seen.Steps, 1)
 				want := "steps.charge.end=" + tc.end + " "
-				if bytes.ContainsRune([]byte(tc.end), ' ') {
+				if strings.ContainsRune(tc.end, ' ') {
 					want = `steps.charge.end="` + tc.end + `"`
 				}
 				assert.Contains(t, out.String()+" ", want)
