@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -102,6 +103,40 @@ func TestStepsThatNoCodeAsksForAreOrphansUnlessAResolverAnswered(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, want, s.event().OrphanSteps)
 			assert.Equal(t, idempotent.SettledCompleted, s.event().Settlement)
+		}
+	})
+}
+
+// listening remembers what a store is given.
+type listening struct {
+	store.Store
+
+	seen []map[string]store.Step
+}
+
+func (l *listening) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
+	l.seen = append(l.seen, seen.Steps)
+	return l.Store.Swap(ctx, seen, next)
+}
+
+// A store may still read what it was given while another step runs.
+func TestStepsThatAStoreWasGivenStayAsTheyWere(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		l := &listening{Store: memory.New()}
+		s := newShopOn(t, l, nil)
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			for _, name := range []string{"reserve", "charge", "mail"} {
+				if _, err := idempotent.Step(ctx, name, func(context.Context) (string, error) { return name, nil }); err != nil {
+					return receipt{}, err
+				}
+			}
+			return receipt{}, nil
+		}
+		_, err := s.handle(5)
+		require.NoError(t, err)
+		require.Len(t, l.seen, 4)
+		for i, seen := range l.seen {
+			assert.Len(t, seen, i, "write %d", i+1)
 		}
 	})
 }
