@@ -107,14 +107,14 @@ func TestStepsThatNoCodeAsksForAreOrphansUnlessAResolverAnswered(t *testing.T) {
 	})
 }
 
-// listening remembers what a store is given.
-type listening struct {
+// rememberingStore remembers what a store is given.
+type rememberingStore struct {
 	store.Store
 
 	seen []map[string]store.Step
 }
 
-func (l *listening) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
+func (l *rememberingStore) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
 	l.seen = append(l.seen, seen.Steps)
 	return l.Store.Swap(ctx, seen, next)
 }
@@ -122,7 +122,7 @@ func (l *listening) Swap(ctx context.Context, seen, next store.Record) (store.Re
 // A store may still read what it was given while another step runs.
 func TestStepsThatAStoreWasGivenStayAsTheyWere(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		l := &listening{Store: memory.New()}
+		l := &rememberingStore{Store: memory.New()}
 		s := newShopOn(t, l, nil)
 		s.do = func(ctx context.Context, _ order) (receipt, error) {
 			for _, name := range []string{"reserve", "charge", "mail"} {
