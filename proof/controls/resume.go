@@ -26,7 +26,7 @@ func stepBeginControls() []control {
 		},
 		{
 			name: "step-twice", without: "two effects share a name, and the second gets the result of the first",
-			old: "case $s.asked[$name]:", new: "case false:", in: "steps.begin", first: "Step",
+			old: "case slices.Contains($s.asked, $name):", new: "case false:", in: "steps.begin", first: "Step",
 		},
 		{
 			name: "step-over", without: "a step begins after its handler has returned",
