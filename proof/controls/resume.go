@@ -275,7 +275,7 @@ func stepEndControls() []control {
 		},
 		{
 			name: "step-dropped", without: "a store is not told which steps a completion drops",
-			old: "$seen.Steps = $d.ended.held", new: "", in: "conclude", first: "Step", suite: []string{"./dynamo"},
+			old: "$seen.Steps = $d.ended.held", new: "", in: "conclude", first: "ACompletionNames",
 		},
 	}
 }
