@@ -188,7 +188,7 @@ func TestEveryEndOfAStepIsCountedAndLogged(t *testing.T) {
 				}
 				require.Len(t, w.seen.Steps, 1)
 				want := "steps.charge.end=" + tc.end + " "
-				if strings.Contains(tc.end, " ") {
+				if strings.ContainsRune(tc.end, ' ') {
 					want = `steps.charge.end="` + tc.end + `"`
 				}
 				assert.Contains(t, out.String()+" ", want)

@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"maps"
-	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -205,6 +204,6 @@ func (t *StepTypes) unfit(e execution.Effect) string {
 		return problem.(string) //nolint:forcetypeassert // nothing else is stored
 	}
 	problem := e.Unfit()
-	t.known.Store(reflect.Type(of), problem)
+	t.known.Store(of, problem)
 	return problem
 }

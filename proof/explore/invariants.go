@@ -326,7 +326,10 @@ func nothingHidesTheResult(w *world, e event) string {
 	}
 	theirs := d.shown.Owner != d.owner && d.shown.Key != ""
 	stored := d.ending == Succeeds || d.mark() == FailsTerminal
+	lost := d.ending == FailsInStep && errors.Is(d.own, idempotent.ErrLeaseLost) && !w.now.Before(w.protectedUntil(d))
 	switch {
+	case lost && theirs && (d.event.Outcome == idempotent.OutcomeReplayed || superseded(d.err)):
+		return "" // it had nothing of its own to tell
 	case stored && theirs && d.event.Outcome == idempotent.OutcomeReplayed:
 		return "" // I2 compares it
 	case stored && theirs && superseded(d.err) && (!w.now.Before(w.protectedUntil(d)) || w.operator.deleted()):

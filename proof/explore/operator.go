@@ -20,6 +20,9 @@ const (
 	SettlesFailed
 	Releases
 	Deletes
+	// SettlesStep and FailsStep give the first step of the handler an end, which has begun and has none.
+	SettlesStep
+	FailsStep
 )
 
 // AllDeeds are all of them.
@@ -27,8 +30,12 @@ func AllDeeds() []Deed {
 	return []Deed{SettlesExecuted, SettlesNotExecuted, SettlesFailed, Releases, Deletes}
 }
 
+// StepDeeds are those about a step.
+func StepDeeds() []Deed { return []Deed{SettlesStep, FailsStep} }
+
 func (d Deed) String() string {
-	return [...]string{"settles it as executed", "settles it as not executed", "settles it as failed", "releases it", "deletes it"}[d]
+	return [...]string{"settles it as executed", "settles it as not executed", "settles it as failed", "releases it", "deletes it",
+		"settles its step as executed", "settles its step as failed"}[d]
 }
 
 // completes reports whether a deed gives the record a result.
@@ -92,6 +99,10 @@ func (w *world) do(d Deed, f Fault) {
 		_, o.err = o.Settle(ctx, *o.shown, operate.Failed("declined", "declined "+o.self.name), act)
 	case Releases:
 		_, o.err = o.Release(ctx, *o.shown, act)
+	case SettlesStep:
+		_, o.err = o.Settle(ctx, *o.shown, operate.StepExecuted(w.Steps[0].Name, fmt.Appendf(nil, "%q", o.self.name)), act)
+	case FailsStep:
+		_, o.err = o.Settle(ctx, *o.shown, operate.StepFailed(w.Steps[0].Name, "declined", "declined "+o.self.name), act)
 	case Deletes:
 		_, o.err = o.Delete(ctx, *o.shown, act)
 	}
@@ -269,11 +280,8 @@ func operatorAndOwnerNeverBothWin(w *world, e event) string {
 
 // unchangedFor reports whether the record is as the operator was shown it, and nobody holds it.
 func (w *world) unchangedFor(o *operator) bool {
-	held, shown := w.held(), o.shown.Record
-	if held == nil || !held.Matches(shown) || held.Status != store.StatusUnknown && o.deed != Releases {
-		return false
-	}
-	return held.Status == store.StatusUnknown && o.deed != Releases
+	held := w.held()
+	return held != nil && held.Status == store.StatusUnknown && held.Matches(o.shown.Record) && o.deed < Releases && !expired(*held, w.now)
 }
 
 // operatorChangesWhatItWasShown looks at the change of an operator that was applied.
@@ -295,7 +303,9 @@ func (w *world) operatorChangesWhatItWasShown(e event) string {
 		return "the operator does not leave who, when and why"
 	case e.after.Owner == b.Owner || w.nameOfToken(e.after.Owner) != "":
 		return "the operator leaves an owner that something may still be on its way from"
-	case e.after.Attention != "":
+	case len(e.after.Steps) > 0 && e.after.Attention == "":
+		return "the operator leaves an execution that stopped between two steps on no list"
+	case len(e.after.Steps) == 0 && e.after.Attention != "":
 		return "the operator leaves the record on the list of those that somebody has to settle"
 	}
 	return ""

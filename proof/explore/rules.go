@@ -43,7 +43,7 @@ func leaseOnlyGrows(_ *world, e event) string {
 }
 
 func leaseIsNotEndless(_ *world, e event) string {
-	if e.kind != evWritten || e.by == nil || e.by.client.NoDeadline || e.after == nil || !e.renews(e.by.clock()) {
+	if e.kind != evWritten || e.by == nil || e.by.client.NoDeadline || e.after == nil || e.by.callName(e.call) != Renewal {
 		return ""
 	}
 	if e.after.Lease.After(e.by.started.Add(endless)) {

@@ -8,8 +8,9 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-func leaseOutlivedByExpiry(_ *world, e event) string {
-	if e.kind != evWritten || e.after == nil || e.after.Status != store.StatusInProgress || !e.after.Expiry.Before(e.after.Lease) {
+func leaseOutlivedByExpiry(w *world, e event) string {
+	if e.kind != evWritten || e.after == nil || e.after.Status != store.StatusInProgress || !e.after.Expiry.Before(e.after.Lease) ||
+		w.nameOfToken(e.after.Owner) == "" { // nobody's lease has ended
 		return ""
 	}
 	return fmt.Sprintf("the %s of %s leaves a record that expires %v before its lease ends",
@@ -52,13 +53,16 @@ func onlyTheOwnerRecords(w *world, e event) string {
 		e.after.Status == store.StatusCompleted {
 		return ""
 	}
-	owns := e.by.owner == e.before.Owner && !e.takes()
+	owns, owner := e.by.owner == e.before.Owner && !e.takes(), e.by.owner
+	if e.by == w.operator.self {
+		owns, owner = true, e.after.Owner
+	}
 	for name, s := range e.after.Steps {
 		switch b := e.before.Steps[name]; {
 		case sameStep(s, b):
 		case !owns:
 			return fmt.Sprintf("%s changes the step %s of a record that it does not own", e.by.name, name)
-		case s.Owner() != e.by.owner:
+		case s.Owner() != owner:
 			return fmt.Sprintf("%s writes the step %s as somebody else", e.by.name, name)
 		}
 	}
@@ -119,7 +123,7 @@ func recordedStays(w *world, e event) string {
 		case sameStep(a, b):
 		case isRecorded(b):
 			return fmt.Sprintf("the %s of %s takes the recorded step %s away", e.by.callName(e.call), e.by.name, name)
-		case a.Kind == "" && !e.mayUnmark(w, name):
+		case a.Kind == "" && e.by != w.operator.self && !e.mayUnmark(w, name):
 			return fmt.Sprintf("the %s of %s takes the start mark of %s away, whose function may have begun",
 				e.by.callName(e.call), e.by.name, name)
 		}

@@ -361,6 +361,9 @@ func (w *world) noteSteps(c change) {
 	if c.after == nil {
 		return
 	}
+	if c.by == w.operator.self {
+		w.absolve(c)
+	}
 	for name, s := range c.after.Steps {
 		key := recordKey{w.life, name}
 		if _, known := w.recorded[key]; !known && (s.Kind == store.StepValue || s.Kind == store.StepFailure) {
@@ -371,6 +374,21 @@ func (w *world) noteSteps(c change) {
 			w.recorded[key] = textOf(s)
 			if c.after.Status == store.StatusUnknown {
 				w.saw("step recorded although UNKNOWN")
+			}
+		}
+	}
+}
+
+// absolve notes that an operator has said of steps that they did nothing.
+func (w *world) absolve(c change) {
+	for n, step := range w.Steps {
+		if _, stays := c.after.Steps[step.Name]; stays || c.before.Steps[step.Name].Kind != store.StepStarted {
+			continue
+		}
+		w.saw("operator takes a start mark away")
+		for _, x := range w.deliveries {
+			if n < len(x.steps) {
+				x.steps[n].absolved = true
 			}
 		}
 	}

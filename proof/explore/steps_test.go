@@ -21,7 +21,7 @@ func stepScenarios() map[string]explore.Scenario {
 	late := []explore.Fault{explore.LoseLate, explore.FailLate, explore.FailAfter, explore.Repeat}
 	slow := explore.SlowFaults()
 	lost := []explore.Fault{explore.LoseLate, explore.FailBefore, explore.FailAfter, explore.DieAfter}
-	deeds := explore.AllDeeds()
+	deeds := append(explore.AllDeeds(), explore.StepDeeds()...)
 	crash := []explore.Fault{explore.DieAfter}
 	stepCalls := only(explore.StepMark, explore.StepRecord)
 	marked := []explore.Effect{explore.Happens, explore.HappensNot, explore.MayHappen}
@@ -138,4 +138,16 @@ func stepScenarios() map[string]explore.Scenario {
 			Clients: rivals, Endings: succeeds, ExpirySteps: 1, Steps: oneStep, Faults: late, MaxFaults: 1, Strikes: stepCalls,
 		},
 	}
+}
+
+// stepMustBeSeen is what these scenarios have to lead to.
+var stepMustBeSeen = []string{
+	"step: begun", "step: recorded", "step: resumed", "step: resolved", "step: lost", "step: lost lease", "step: refused", "step: unknown",
+	"step: its own error", "step: fails for ever",
+	"late step applied", "late step refused", "late start mark applied", "late start mark refused",
+	"fault: is on its way, no reply", "slow step",
+	"kept release", "kept release of an UNKNOWN record", "takeover of a released record", "takeover of a crash with steps",
+	"takeover that finds a step added after the look", "step recorded although UNKNOWN",
+	"resolver of a step says executed", "resolver of a step says untouched", "resolver of a step says still unknown",
+	"operator settles its step as executed: done", "operator settles its step as failed: done", "operator takes a start mark away",
 }
