@@ -147,20 +147,28 @@ func (p *peer) end(e versions.End) error {
 	return nil
 }
 
-// sentinels are the errors of the library that both versions have.
-var sentinels = map[error]string{
-	idempotent.ErrInProgress: "in progress", idempotent.ErrSuperseded: "superseded", idempotent.ErrUnknownOutcome: "unknown outcome",
-	idempotent.ErrUnreadable: "unreadable", idempotent.ErrStoreUnavailable: "store unavailable", idempotent.ErrMismatch: "mismatch",
-	idempotent.ErrLeaseLost: "lease lost", errOwn: "its own",
+// sentinels are the errors that both versions have. The first one that an error is gives it its name.
+var sentinels = []struct {
+	err  error
+	name string
+}{
+	{idempotent.ErrInProgress, "in progress"},
+	{idempotent.ErrSuperseded, "superseded"},
+	{idempotent.ErrUnknownOutcome, "unknown outcome"},
+	{idempotent.ErrUnreadable, "unreadable"},
+	{idempotent.ErrStoreUnavailable, "store unavailable"},
+	{idempotent.ErrMismatch, "mismatch"},
+	{idempotent.ErrLeaseLost, "lease lost"},
+	{errOwn, "its own"},
 }
 
 func nameOf(err error) string {
 	if err == nil {
 		return ""
 	}
-	for sentinel, name := range sentinels {
-		if errors.Is(err, sentinel) {
-			return name
+	for _, s := range sentinels {
+		if errors.Is(err, s.err) {
+			return s.name
 		}
 	}
 	return err.Error()
