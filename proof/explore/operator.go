@@ -34,8 +34,10 @@ func AllDeeds() []Deed {
 func StepDeeds() []Deed { return []Deed{SettlesStep, FailsStep} }
 
 func (d Deed) String() string {
-	return [...]string{"settles it as executed", "settles it as not executed", "settles it as failed", "releases it", "deletes it",
-		"settles its step as executed", "settles its step as failed"}[d]
+	return [...]string{
+		"settles it as executed", "settles it as not executed", "settles it as failed", "releases it", "deletes it",
+		"settles its step as executed", "settles its step as failed",
+	}[d]
 }
 
 // completes reports whether a deed gives the record a result.
