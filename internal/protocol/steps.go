@@ -31,8 +31,6 @@ type stepsKnown struct {
 	held map[string]store.Step
 	// found are the names that the record had when the execution began. orphans are those among them that it did not ask for.
 	found, orphans []string
-	// written is true once a write of a step was sent.
-	written bool
 	// idle are the steps whose start mark stands for nothing: their functions did not begin, or said that they did nothing.
 	idle map[string]bool
 	// lost: an effect happened, or may go on, and its result is not recorded. never: it can never be recorded. uncertain: an
@@ -102,7 +100,6 @@ func (s *steps) write(name string, step store.Step) (others map[string]store.Ste
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := &s.known
-	k.written = true
 	others = k.held
 	if _, has := others[name]; has {
 		others = maps.Clone(others)
@@ -154,7 +151,7 @@ func (s *steps) close() stepsKnown {
 }
 
 // any reports whether the record has a step, or may have one.
-func (k *stepsKnown) any() bool { return k.written || len(k.held) > 0 }
+func (k *stepsKnown) any() bool { return len(k.held) > 0 }
 
 // resumable reports whether the steps tell all that the execution did, as [store.Record.Resumable] does.
 func (k *stepsKnown) resumable() bool {

@@ -34,11 +34,11 @@ func stepBeginControls() []control {
 		},
 		{
 			name: "step-most", without: "a record grows with every step, and each duplicate pays for it",
-			old: "case !$has && $s.count() >= $MaxSteps:", new: "case false:", first: "Step",
+			old: "case !$has && $s.count() >= $MaxSteps:", new: "case !$has && false:", first: "Step",
 		},
 		{
 			name: "step-most-held", without: "an execution with a hundred steps cannot be resumed",
-			old: "case !$has && $s.count() >= $MaxSteps:", new: "case $s.count() >= $MaxSteps:", first: "Step",
+			old: "case !$has && $s.count() >= $MaxSteps:", new: "case ($has || !$has) && $s.count() >= $MaxSteps:", first: "Step",
 		},
 		{
 			name: "step-sealed", without: "an altered result of a step is resumed with",
@@ -165,10 +165,6 @@ func stepWriteControls() []control {
 			name: "step-expiry", without: "what was recorded is gone before anybody can resume",
 			old: "$r.Lease, $r.Expiry = $lease, $d.expiryInProgress($lease)", new: "$r.Lease = $lease", first: "RaisesTheExpiry",
 		},
-		{
-			name: "step-known", without: "an execution forgets what it has recorded, and its release deletes it",
-			old: "$k.written = true", new: "", in: "steps.write", first: "Step",
-		},
 	}
 }
 
@@ -255,7 +251,7 @@ func stepEndControls() []control {
 		},
 		{
 			name: "step-refused-released", without: "a panic behind the last step needs a person",
-			old: "if $crashed && $s.resumable() {", new: "if false {", in: "withSteps", first: "Refuse",
+			old: "if $crashed && $s.resumable() {", new: "if $crashed && false {", in: "withSteps", first: "Refuse",
 		},
 		{
 			name: "step-refused-told", without: "a panic in the middle of an effect is repeated",
