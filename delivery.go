@@ -244,9 +244,21 @@ func (d *delivery[In, Out]) event() Event {
 		e.DerivedKeys = append(e.DerivedKeys, NamedKey{Name: name, Key: key})
 	}
 	for _, step := range r.Steps {
-		e.Steps = append(e.Steps, StepEvent(step))
+		e.Steps = append(e.Steps, d.stepEvent(step))
 	}
 	e.OrphanSteps = r.Orphans
+	return e
+}
+
+func (d *delivery[In, Out]) stepEvent(r protocol.StepReport) StepEvent {
+	e := StepEvent{
+		Name: r.Name, Resumed: r.Resumed, Resolved: r.Resolved, Recorded: r.Recorded,
+		Took: r.Took, Recording: r.Recording, Bytes: r.Bytes, Err: r.Err,
+	}
+	if r.Fault != nil {
+		under := execution.Claim{Operation: d.settings.Operation, RecordKey: d.protocol.RecordKey}
+		e.Err = stepErrorOf(under, r.Name, r.Fault)
+	}
 	return e
 }
 

@@ -115,7 +115,9 @@ type StepEvent struct {
 	Took, Recording time.Duration
 	// Bytes is the size of the JSON that was recorded or read.
 	Bytes int
-	// Err is the error that the step ended with: the function's own, with its marks, or why the step has none.
+	// Err is the error that the step ended with: the function's own, with its marks, a [*ReplayedError] if that is recorded, or a
+	// [*StepError], which says why the step has no outcome of its own: [ErrStepLost] in it means that its effect happened and that its
+	// result is not recorded.
 	Err error
 }
 

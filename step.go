@@ -89,6 +89,7 @@ type step[T any] struct {
 	resolver func(context.Context, Execution) (Resolution[T], error)
 	once     bool
 	out      T
+	recorded T // as it is decoded, which may fail halfway
 	err      error
 }
 
@@ -128,13 +129,14 @@ func (s *step[T]) Accept(text []byte, failed bool) error {
 		s.err = &ReplayedError{Type: f.Type, Message: f.Message}
 		return nil
 	}
-	var out T
-	if err := json.Unmarshal(text, &out); err != nil {
+	if err := json.Unmarshal(text, &s.recorded); err != nil {
 		return err
 	}
-	s.out, s.err = out, nil
+	s.out, s.err = s.recorded, nil
 	return nil
 }
+
+func (s *step[T]) Failure() error { return s.err }
 
 // Sentinels of [Step] for [errors.Is], beside [ErrLeaseLost], [ErrUnreadable] and [ErrUnknownOutcome]. The data is in a
 // [*StepError].

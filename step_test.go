@@ -214,7 +214,7 @@ func TestMarksInSteps(t *testing.T) {
 		"Uncertain, at most once":  {mark: idempotent.Uncertain, startMarks: true, status: store.StatusUnknown, reason: store.ReasonUncertain, kind: store.StepStarted},
 		"Terminal":                 {mark: idempotent.Terminal, status: store.StatusCompleted, reason: store.ReasonTerminal},
 		"Terminal, at most once":   {mark: idempotent.Terminal, startMarks: true, status: store.StatusCompleted, reason: store.ReasonTerminal},
-		"Uncertain, not passed on": {mark: func(err error) error { return idempotent.Uncertain(err) }, status: store.StatusUnknown, reason: store.ReasonUncertain},
+		"Uncertain, not passed on": {mark: idempotent.Uncertain, status: store.StatusUnknown, reason: store.ReasonUncertain},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
@@ -302,7 +302,7 @@ func TestStepsThatAreRefused(t *testing.T) {
 		s, e := newShop(t), &effects{}
 		var leaked context.Context
 		s.do = func(ctx context.Context, _ order) (receipt, error) {
-			leaked = ctx
+			leaked = ctx //nolint:fatcontext // to see what a context that outlives its handler does
 			for _, name := range []string{"", strings.Repeat("n", 65), "a b", "ä", "a:b", "a\n"} {
 				_, err := e.take(ctx, name)
 				stepError(t, err, idempotent.ErrStepRefused, "1 to 64 characters")
@@ -533,15 +533,19 @@ func TestRepliesOfStepWritesThatAreLost(t *testing.T) {
 }
 
 func TestAStartMarkThatCannotBeWrittenKeepsTheEffectFromHappening(t *testing.T) {
-	for name, fault := range map[string]storetest.Fault{"denied": storetest.Deny, "request lost": storetest.LoseRequest} {
+	for name, faults := range map[string][]storetest.Fault{
+		"denied": {storetest.Deny}, "request lost": {storetest.LoseRequest},
+		"reply lost, then denied": {storetest.LoseReply, storetest.Deny},
+	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
-				e := &effects{}
+				e, writes := &effects{}, 0
 				s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
-					if stepWrite(c, "step", store.StepStarted) {
-						return fault
+					if !stepWrite(c, "step", store.StepStarted) {
+						return storetest.Pass
 					}
-					return storetest.Pass
+					writes++
+					return faults[min(writes, len(faults))-1]
 				})
 				s.do = func(ctx context.Context, _ order) (receipt, error) {
 					_, err := e.take(ctx, "step", once())
@@ -840,11 +844,40 @@ func TestATakeoverSeesTheLastStepOfAStaleOwner(t *testing.T) {
 	}
 }
 
+// TestUnderRefuseAStepThatBeganMeanwhileIsSeen: a stale owner marks it between the look and the takeover.
+func TestUnderRefuseAStepThatBeganMeanwhileIsSeen(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		inner, late := memory.New(), false
+		s := newShopOn(t, inner, func(c storetest.Call) storetest.Fault {
+			if c.Op == storetest.OpSwap && !late {
+				late = true
+				held, _, _ := inner.Get(context.Background(), c.Next.Key)
+				next := held
+				next.Steps = map[string]store.Step{"second": {Kind: store.StepStarted, Seal: store.Seal(held.Owner, nil)}}
+				_, swapped, err := inner.Swap(context.Background(), held, next)
+				assert.NoError(t, err)
+				assert.True(t, swapped)
+			}
+			return storetest.Pass
+		}, idempotent.WithCrashPolicy(idempotent.Refuse))
+		s.put(func(r *store.Record) {
+			text := []byte(`"first"`)
+			r.Lease = r.CreatedAt
+			r.Steps = map[string]store.Step{"first": {Kind: store.StepValue, Seal: store.Seal(r.Owner, text), Result: text}}
+			r.StepWrites = 1
+		})
+		_, err := s.handle(5)
+		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+		assertExecuted(t, s, 0)
+		assert.Len(t, s.mustRecord().Steps, 2)
+	})
+}
+
 // TestAStepThatDoesNotDecodeAnyMore is never executed over.
 func TestAStepThatDoesNotDecodeAnyMore(t *testing.T) {
 	for name, alter := range map[string]func(step *store.Step){
 		"another type":  func(*store.Step) {},
-		"damaged":       func(step *store.Step) { step.Result = []byte(`[7]`) },
+		"damaged":       func(step *store.Step) { step.Result = []byte(`"another"`) },
 		"no seal":       func(step *store.Step) { step.Seal = "" },
 		"unknown kind":  func(step *store.Step) { step.Kind = "strange" },
 		"missing parts": func(step *store.Step) { step.Result, step.Parts = nil, "1:5" },

@@ -45,6 +45,12 @@ func TestTheFakeAnswersAsDynamoDB(t *testing.T) {
 	large := claim("d")
 	large.Item["data"] = text(orders("", 500<<10).response.Body)
 
+	counted := m.completion("counted", "A", "x")
+	counted.ConditionExpression, counted.ReturnValues = nil, types.ReturnValueAllNew
+	counted.UpdateExpression = aws.String("ADD #status :one SET #data = :data")
+	counted.ExpressionAttributeNames = map[string]string{"#status": "writes", "#data": "data"}
+	counted.ExpressionAttributeValues = item{":one": number(1), ":data": text("x")}
+
 	for i, call := range []func(c *dynamodb.Client) (any, error){
 		put(claim("a")), put(claim("a")), get(table, "a"), get(table, "b"),
 		update(completion), update(completion), put(claim("a")), get(table, "a"),
@@ -57,6 +63,7 @@ func TestTheFakeAnswersAsDynamoDB(t *testing.T) {
 		put(bytes), put(bytes), get(table, "c"), put(large),
 		batchWrite(table, "p", "q"), batchGet(table, "p", "q", "missing"),
 		update(m.completion("missing", "A", "x")),
+		update(counted), update(counted), get(table, "counted"),
 	} {
 		expected, expectedErr := call(local)
 		got, err := call(fake)
@@ -93,8 +100,11 @@ func put(in *dynamodb.PutItemInput) apiCall {
 
 func update(in *dynamodb.UpdateItemInput) apiCall {
 	return func(c *dynamodb.Client) (any, error) {
-		_, err := c.UpdateItem(context.Background(), in)
-		return nil, err
+		out, err := c.UpdateItem(context.Background(), in)
+		if err != nil {
+			return nil, err
+		}
+		return out.Attributes, nil
 	}
 }
 
@@ -154,12 +164,15 @@ func TestTheFakeRefusesWhatItDoesNotKnow(t *testing.T) {
 		assert.Equal(t, "ValidationException", codeOf(put(condition)), condition)
 	}
 	in := m.completion("a", "A", "x")
-	in.ConditionExpression, in.UpdateExpression = nil, aws.String("ADD #data :data")
-	_, err := c.UpdateItem(t.Context(), in)
-	assert.Equal(t, "ValidationException", codeOf(err))
+	in.ConditionExpression = nil
+	for _, update := range []string{"DELETE #data :data", "ADD #data :data", "ADD #status :expiration, #status :data"} {
+		in.UpdateExpression = aws.String(update)
+		_, err := c.UpdateItem(t.Context(), in)
+		assert.Equal(t, "ValidationException", codeOf(err), update)
+	}
 	large := m.claim(t.Context(), "a", "A")
 	large.Item["data"] = text(orders("", 500<<10).response.Body)
-	_, err = c.PutItem(t.Context(), large)
+	_, err := c.PutItem(t.Context(), large)
 	assert.Equal(t, "ValidationException", codeOf(err))
 	_, err = c.Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String("idempotency")})
 	assert.Equal(t, "ValidationException", codeOf(err))

@@ -93,6 +93,11 @@ func (in fakeInput) update(it fakeItem) error {
 				e.expect("=")
 				it[name] = e.value()
 			})
+		case "ADD":
+			e.each(func() {
+				name := e.name()
+				it[name] = e.sum(it[name], e.value())
+			})
 		case "REMOVE":
 			e.each(func() { delete(it, e.name()) })
 		default:
@@ -100,6 +105,26 @@ func (in fakeInput) update(it fakeItem) error {
 		}
 	}
 	return e.err
+}
+
+// sum adds a number to one that may be absent.
+func (e *fakeExpression) sum(held, added fakeValue) fakeValue {
+	zero := "0"
+	if held == (fakeValue{}) {
+		held.N = &zero
+	}
+	var a, b big.Int
+	if held.N == nil || added.N == nil {
+		e.failf("only integers are added here")
+		return fakeValue{}
+	}
+	_, first := a.SetString(*held.N, 10)
+	_, second := b.SetString(*added.N, 10)
+	if !first || !second {
+		e.failf("only integers are added here")
+	}
+	sum := a.Add(&a, &b).String()
+	return fakeValue{N: &sum}
 }
 
 func (e *fakeExpression) each(one func()) {

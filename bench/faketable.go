@@ -36,6 +36,7 @@ type fakeInput struct {
 	ExpressionAttributeValues           fakeItem
 	ConsistentRead                      bool
 	ReturnValuesOnConditionCheckFailure string
+	ReturnValues                        string
 	RequestItems                        map[string]json.RawMessage
 }
 
@@ -86,6 +87,9 @@ func (t *fakeTable) operate(operation string, in fakeInput) (out any, held fakeI
 		return struct{}{}, held, err
 	case "UpdateItem":
 		held, err = t.write(in, in.Key, in.updated)
+		if in.ReturnValues == "ALL_NEW" && err == nil {
+			return map[string]any{"Attributes": t.items[id(in.Key)]}, nil, nil
+		}
 		return struct{}{}, held, err
 	case "GetItem":
 		if found := t.items[id(in.Key)]; found != nil {

@@ -34,9 +34,11 @@ var errNotHere = errors.New("not possible here")
 var sections = []section{
 	{"fake/first", onFake(firsts)},
 	{"fake/replay", onFake(replays)},
+	{"fake/steps", onFake(stepwise)},
 	{"fake/calls", onFake(calls)},
 	{"dynamodb/first", onDynamoDB(firsts)},
 	{"dynamodb/replay", onDynamoDB(replays)},
+	{"dynamodb/steps", onDynamoDB(stepwise)},
 	{"dynamodb/calls", onDynamoDB(calls)},
 	{"memory/store", measureMemoryStore},
 	{"memory/first", measureMemoryFirst},

@@ -4,9 +4,9 @@ import (
 	"testing"
 )
 
-// BenchmarkFake runs the cases of fake/first and fake/replay one by one, for profiles.
+// BenchmarkFake runs the cases of fake/first, fake/replay and fake/steps one by one, for profiles.
 func BenchmarkFake(b *testing.B) {
-	for name, p := range map[string]plan{"first": firsts, "replay": replays} {
+	for name, p := range map[string]plan{"first": firsts, "replay": replays, "steps": stepwise} {
 		groups, err := p.groups(fakeBackend())
 		if err != nil {
 			b.Fatal(err)

@@ -20,6 +20,10 @@ func TestAllocationsOfALine(t *testing.T) {
 		observe.WithTenant(func(_ context.Context, e idempotent.Event) string { return e.Operation }))
 	ctx := context.Background()
 	require.Zero(t, testing.AllocsPerRun(100, func() { observer(ctx, someEvent) }))
+	stepped := someEvent
+	stepped.Steps = []idempotent.StepEvent{{Name: "a", Recorded: true}, {Name: "b", Err: idempotent.ErrStepLost}}
+	stepped.OrphanSteps = []string{"c"}
+	require.Zero(t, testing.AllocsPerRun(100, func() { observer(ctx, stepped) }))
 }
 
 func BenchmarkLine(b *testing.B) {

@@ -46,6 +46,7 @@ const (
 	disabled
 	stepsRecorded
 	stepsResumed
+	stepsFailed
 	stepsLost
 	orphanSteps
 	claimLatency
@@ -84,6 +85,7 @@ var metrics = [...]Metric{
 	disabled:          {"Disabled", count},
 	stepsRecorded:     {"StepsRecorded", count},
 	stepsResumed:      {"StepsResumed", count},
+	stepsFailed:       {"StepsFailed", count},
 	stepsLost:         {"StepsLost", count},
 	orphanSteps:       {"OrphanSteps", count},
 	claimLatency:      {"ClaimLatency", milliseconds},
@@ -149,8 +151,8 @@ func metricsOf(e *idempotent.Event) set {
 	add(e.Recovered, takeover)
 	add(lostResult(e), completionFailed)
 	add(e.StoreErr != nil, aside(e.StoreErr))
-	for _, m := range [...]metric{stepsRecorded, stepsResumed, stepsLost, orphanSteps} {
-		add(m.value(e) > 0, m)
+	for m := stepsRecorded; m <= orphanSteps; m++ {
+		add(m.steps(e) > 0, m)
 	}
 	add(e.Claim > 0, claimLatency)
 	add(e.Wait > 0, waitLatency)
@@ -178,7 +180,25 @@ func aside(err error) metric {
 	}
 }
 
-// value is what m measures in e; a count is of one event, but for those of steps.
+// steps is how many steps of e count as m.
+func (m metric) steps(e *idempotent.Event) int {
+	switch m {
+	case stepsRecorded:
+		return stepsThat(e, stepRecorded, stepResolved)
+	case stepsResumed:
+		return stepsThat(e, stepResumed)
+	case stepsFailed:
+		return stepsThat(e, stepFailed, stepRefused, stepLeaseLost, stepUnreadable, stepUnknown)
+	case stepsLost:
+		return stepsThat(e, stepLost)
+	case orphanSteps:
+		return len(e.OrphanSteps)
+	default:
+		return 0
+	}
+}
+
+// value is what m measures in e; a count is of one event, or of its steps.
 func (m metric) value(e *idempotent.Event) float64 {
 	switch m {
 	case claimLatency:
@@ -189,28 +209,11 @@ func (m metric) value(e *idempotent.Event) float64 {
 		return inMilliseconds(e.Settle)
 	case resultBytes:
 		return float64(e.ResultBytes)
-	case stepsRecorded:
-		return stepsThat(e, func(s *idempotent.StepEvent) bool { return s.Recorded })
-	case stepsResumed:
-		return stepsThat(e, func(s *idempotent.StepEvent) bool { return s.Resumed })
-	case stepsLost:
-		return stepsThat(e, func(s *idempotent.StepEvent) bool { return errors.Is(s.Err, idempotent.ErrStepLost) })
-	case orphanSteps:
-		return float64(len(e.OrphanSteps))
+	case stepsRecorded, stepsResumed, stepsFailed, stepsLost, orphanSteps:
+		return float64(m.steps(e))
 	default:
 		return 1
 	}
-}
-
-// stepsThat counts steps.
-func stepsThat(e *idempotent.Event, are func(*idempotent.StepEvent) bool) float64 {
-	n := 0
-	for i := range e.Steps {
-		if are(&e.Steps[i]) {
-			n++
-		}
-	}
-	return float64(n)
 }
 
 // inMilliseconds is exact to the microsecond.

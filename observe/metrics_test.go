@@ -2,7 +2,6 @@ package observe_test
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"regexp"
 	"testing"
@@ -176,30 +175,6 @@ func TestMeasuresHaveTheirUnits(t *testing.T) {
 	} {
 		assert.InDelta(t, want, d.members[member], 0, member)
 	}
-}
-
-func TestStepsAreCountedOneByOne(t *testing.T) {
-	t.Parallel()
-	d := lineOf(t, idempotent.Event{
-		Operation: "order", Outcome: idempotent.OutcomeExecuted, Settlement: idempotent.SettledUnknown, Reason: "result-lost",
-		Steps: []idempotent.StepEvent{
-			{Name: "reserve", Resumed: true},
-			{Name: "charge", Recorded: true},
-			{Name: "mail", Resolved: true, Recorded: true},
-			{Name: "ship", Err: fmt.Errorf("step: %w", idempotent.ErrStepLost)},
-			{Name: "bill", Err: errors.New("down")},
-		},
-		OrphanSteps: []string{"a", "b", "c"},
-	})
-	for member, want := range map[string]float64{"StepsResumed": 1, "StepsRecorded": 2, "StepsLost": 1, "OrphanSteps": 3} {
-		assert.InDelta(t, want, d.members[member], 0, member)
-	}
-	assertNames(t, []string{"BecameUnknown", "CompletionFailed", "StepsResumed", "StepsRecorded", "StepsLost", "OrphanSteps"}, d.metrics(), "names")
-	none := lineOf(t, idempotent.Event{
-		Operation: "order", Outcome: idempotent.OutcomeExecuted, Settlement: idempotent.SettledReleased,
-		Steps: []idempotent.StepEvent{{Name: "bill", Err: errors.New("down")}},
-	})
-	assertNames(t, []string{"FailedRetry"}, none.metrics(), "no zeros")
 }
 
 func TestListOfMetricsIsACopyWithoutDuplicates(t *testing.T) {

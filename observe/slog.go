@@ -11,14 +11,18 @@ import (
 )
 
 // Slog returns an observer that writes one record for each invocation: at level ERROR if the store failed, a
-// record could not be read, or the lease was lost; at WARN if a handler failed, a caller misused a key, or an outcome is
-// unknown; at INFO otherwise. It is safe for concurrent use. A nil logger is [slog.Default], looked up at each record.
+// record could not be read, or the lease was lost; at WARN if a handler failed, a caller misused a key, an outcome is
+// unknown, the result of a step was lost, or nobody asked for a recorded step; at INFO otherwise. It is safe for concurrent use. A nil
+// logger is [slog.Default], looked up at each record.
 //
 // The attributes are those of [idempotent.Event] that say something: operation, outcome, record (the record key, which
 // holds a digest and no key), settlement, reason, attempt, recovered, claim, wait, handle and settle (durations), bytes (of the
-// result), derived_keys (a group: what was handed out, by name), steps (a group, by name: what each became, which is recorded, resumed,
-// resolved or not recorded, took and recording (durations), bytes, error), orphan_steps (names), error, store_error. The texts of errors
-// of this module hold neither keys nor payloads; the handler's own are its own, and so are the names of derived keys and of steps.
+// result), derived_keys (a group: what was handed out, by name), steps (a group of groups: of each step, by name, its end, took and
+// recording (durations), bytes, and the type of its error, never the text), orphan_steps (names), error, store_error. The texts of errors of
+// this module hold neither keys nor payloads; the handler's own are its own, and so are the names of derived keys and of steps.
+//
+// The end of a step is recorded, resolved (recorded, and a resolver found it), resumed, failed (nothing is recorded), lost (it ran, and
+// what it returned could not be recorded), refused (it did not run), "lease lost", unreadable, or "unknown outcome".
 //
 // A delivery that made its record UNKNOWN has settlement=unknown. One that met an UNKNOWN record has outcome="unknown outcome" and no
 // settlement, or settlement="still unknown" if a resolver was asked in vain.
@@ -40,7 +44,8 @@ func levelOf(e idempotent.Event) slog.Level {
 	case e.StoreErr != nil, e.Outcome == idempotent.OutcomeStoreUnavailable, e.Outcome == idempotent.OutcomeUnreadable,
 		e.Outcome == idempotent.OutcomeRefused, e.Outcome == idempotent.OutcomePanicked:
 		return slog.LevelError
-	case e.Err != nil && !errors.Is(e.Err, idempotent.ErrInProgress), e.Settlement == idempotent.SettledUnknown:
+	case e.Err != nil && !errors.Is(e.Err, idempotent.ErrInProgress), e.Settlement == idempotent.SettledUnknown,
+		stepsThat(&e, stepLost) > 0, len(e.OrphanSteps) > 0:
 		return slog.LevelWarn
 	default:
 		return slog.LevelInfo
@@ -81,36 +86,23 @@ func derivedKeys(e idempotent.Event) slog.Value {
 }
 
 func steps(e idempotent.Event) slog.Value {
-	all := make([]slog.Attr, len(e.Steps))
-	for i, s := range e.Steps {
-		attrs := []slog.Attr{slog.String("became", became(s))}
+	steps := make([]slog.Attr, len(e.Steps))
+	for i := range e.Steps {
+		s := &e.Steps[i]
+		end := []any{slog.String("end", string(endOf(s)))}
 		if s.Took > 0 {
-			attrs = append(attrs, slog.Duration("took", s.Took))
+			end = append(end, slog.Duration("took", s.Took))
 		}
 		if s.Recording > 0 {
-			attrs = append(attrs, slog.Duration("recording", s.Recording))
+			end = append(end, slog.Duration("recording", s.Recording))
 		}
 		if s.Bytes > 0 {
-			attrs = append(attrs, slog.Int("bytes", s.Bytes))
+			end = append(end, slog.Int("bytes", s.Bytes))
 		}
-		if s.Err != nil {
-			attrs = append(attrs, slog.Any("error", s.Err))
+		if kind := stepErrorType(s); kind != "" {
+			end = append(end, slog.String("error", kind))
 		}
-		all[i] = slog.Attr{Key: s.Name, Value: slog.GroupValue(attrs...)}
+		steps[i] = slog.Group(s.Name, end...)
 	}
-	return slog.GroupValue(all...)
-}
-
-// became says where the result of a step comes from.
-func became(s idempotent.StepEvent) string {
-	switch {
-	case s.Resumed:
-		return "resumed"
-	case s.Resolved:
-		return "resolved"
-	case s.Recorded:
-		return "recorded"
-	default:
-		return "not recorded"
-	}
+	return slog.GroupValue(steps...)
 }

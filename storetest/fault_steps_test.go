@@ -331,11 +331,6 @@ func stepWriteFaults() []fault {
 		{"a sequence of takeovers that return nothing", "Sequence/of calls is answered as a register answers it", returnsFromTakeover(
 			func(*parted, record, record, record) record { return record{} })},
 		{"a sequence of swaps that write no steps", "Sequence/of calls is answered as a register answers it", none(func(record) bool { return true })},
-		{"a sequence of swaps that remove no steps", "Sequence/of calls is answered as a register answers it", swapsFor(func(_, _, next record) record {
-			next.Steps = maps.Clone(next.Steps)
-			maps.DeleteFunc(next.Steps, func(_ string, s store.Step) bool { return s.Kind == "" })
-			return next
-		})},
 		{"start marks that read and then write", "Race/of start marks of one step has one winner", tornSwap},
 		{"a release that reads and then writes beside a step", "Race/of a step and releases has one winner", tornDelete},
 	}

@@ -52,7 +52,7 @@ type claimContext struct {
 
 func (c *claimContext) Value(key any) any {
 	if key == (claimKey{}) {
-		return c.claim
+		return &c.claim // which nobody changes
 	}
 	return c.Context.Value(key)
 }
@@ -62,8 +62,11 @@ func With(ctx context.Context, c Claim) context.Context { return &claimContext{c
 
 // From returns the claim that a context belongs to, and false if it belongs to none.
 func From(ctx context.Context) (Claim, bool) {
-	c, ok := ctx.Value(claimKey{}).(Claim)
-	return c, ok
+	c, ok := ctx.Value(claimKey{}).(*Claim)
+	if !ok {
+		return Claim{}, false
+	}
+	return *c, true
 }
 
 // Unprotected returns a context that says of itself that it belongs to no claim. A handler that runs unprotected inside a

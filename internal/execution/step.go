@@ -31,6 +31,8 @@ type Effect interface {
 	Resolve(ctx context.Context, c Claim) (found Finding, text []byte, err error)
 	// Accept takes what is recorded of the effect, in the place of what it returned. It returns an error if that does not decode.
 	Accept(text []byte, failure bool) error
+	// Failure is the error that stands for an accepted failure.
+	Failure() error
 }
 
 // Fault is why a step has no outcome of its own.

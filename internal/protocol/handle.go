@@ -53,7 +53,7 @@ func (d *Delivery) handle(ctx context.Context, w Work) Result {
 		e = d.withSteps(e, failed)
 	}
 
-	if e.fate == fateComplete {
+	if e.fate == fateComplete && finding == execution.Untouched { // a resolver asks for no steps
 		d.Report.Orphans = d.ended.orphans
 	}
 	r := d.settle(hctx, e)

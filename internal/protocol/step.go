@@ -29,19 +29,8 @@ func (d *Delivery) Step(ctx context.Context, name string, e execution.Effect) *e
 	under.Step = name
 	s := step{d: d, name: name, effect: e, held: held, under: under, report: StepReport{Name: name}}
 	defer func() { d.steps.end(s.report) }() // also where the function panics
-	fault := s.do(ctx)
-	if fault != nil {
-		s.report.Err = faultErr(fault)
-	}
-	return fault
-}
-
-// faultErr is what an observer gets to know of a fault.
-func faultErr(f *execution.Fault) error {
-	if f.Err != nil {
-		return f.Err
-	}
-	return errors.New(f.Reason) //nolint:err113 // for a reader
+	s.report.Fault = s.do(ctx)
+	return s.report.Fault
 }
 
 // step is one step on its way. One goroutine uses it.
@@ -92,6 +81,9 @@ func (s *step) accept(text []byte, kind store.StepKind) *execution.Fault {
 	s.report.Bytes = len(text)
 	if err := s.effect.Accept(text, kind == store.StepFailure); err != nil {
 		return unreadableStep("its recorded result does not decode into what the step returns", nil)
+	}
+	if kind == store.StepFailure {
+		s.report.Err = s.effect.Failure()
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"maps"
-	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -20,14 +19,15 @@ type steps struct {
 	// over is true once the handler has returned. running are the functions that run.
 	over    bool
 	running int
-	// asked are the names that the handler has used.
-	asked map[string]bool
+	// asked are the names that the handler has used, at most maxSteps.
+	asked []string
 	known stepsKnown
 }
 
 // stepsKnown is what is known of the steps of an execution: while it runs, or, once it has ended, for the settlement.
 type stepsKnown struct {
-	// held are the steps of the record as far as the execution knows them, also those whose writes were not answered.
+	// held are the steps of the record as far as the execution knows them, also those whose writes were not answered. The map is
+	// replaced and never changed: whoever has it may read it without the lock.
 	held map[string]store.Step
 	// found are the names that the record had when the execution began. orphans are those among them that it did not ask for.
 	found, orphans []string
@@ -53,8 +53,9 @@ type StepReport struct {
 	Took, Recording time.Duration
 	// Bytes is the size of the text that was recorded or read.
 	Bytes int
-	// Err is the error that the step ended with.
-	Err error
+	// Err is the error that the step itself ended with, Fault why it has no outcome of its own.
+	Err   error
+	Fault *execution.Fault
 }
 
 // begin lets the handler use a name, or says why not.
@@ -65,15 +66,12 @@ func (s *steps) begin(name string) (held store.Step, refused *execution.Fault) {
 	switch {
 	case s.over:
 		return held, stepRefused("the handler has returned")
-	case s.asked[name]:
+	case slices.Contains(s.asked, name):
 		return held, stepRefused("its name was used before in this execution; each step has a name of its own")
 	case !has && s.count() >= maxSteps:
 		return held, stepRefused("the execution has 100 steps already, which is the most")
 	}
-	if s.asked == nil {
-		s.asked = make(map[string]bool)
-	}
-	s.asked[name] = true
+	s.asked = append(s.asked, name)
 	s.running++
 	return s.known.held[name], nil
 }
@@ -81,7 +79,7 @@ func (s *steps) begin(name string) (held store.Step, refused *execution.Fault) {
 // count is how many names there are, of the record and of this execution.
 func (s *steps) count() int {
 	n := len(s.known.held)
-	for name := range s.asked {
+	for _, name := range s.asked {
 		if _, held := s.known.held[name]; !held {
 			n++
 		}
@@ -102,12 +100,15 @@ func (s *steps) write(name string, step store.Step) (others map[string]store.Ste
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := &s.known
-	others = maps.Clone(k.held)
-	delete(others, name)
-	if k.held == nil {
-		k.held = make(map[string]store.Step)
+	others = k.held
+	if _, has := others[name]; has {
+		others = maps.Clone(others)
+		delete(others, name)
 	}
-	k.held[name] = step
+	held := make(map[string]store.Step, len(others)+1)
+	maps.Copy(held, others)
+	held[name] = step
+	k.held = held
 	return others
 }
 
@@ -128,7 +129,7 @@ func (s *steps) failed(err error) {
 // take takes over the steps that the record has when the execution begins.
 func (s *steps) take(held map[string]store.Step) {
 	if len(held) > 0 {
-		s.known.held, s.known.found = maps.Clone(held), slices.Sorted(maps.Keys(held))
+		s.known.held, s.known.found = held, slices.Sorted(maps.Keys(held))
 	}
 }
 
@@ -139,10 +140,10 @@ func (s *steps) close() stepsKnown {
 	defer s.mu.Unlock()
 	s.over = true
 	k := s.known
-	k.held, k.idle, k.reports = maps.Clone(k.held), maps.Clone(k.idle), slices.Clone(k.reports)
+	k.idle, k.reports = maps.Clone(k.idle), slices.Clip(k.reports)
 	k.lost = k.lost || s.running > 0
 	for _, name := range k.found {
-		if !s.asked[name] {
+		if !slices.Contains(s.asked, name) {
 			k.orphans = append(k.orphans, name)
 		}
 	}
@@ -154,9 +155,12 @@ func (k *stepsKnown) any() bool { return len(k.held) > 0 }
 
 // resumable reports whether the steps tell all that the execution did, as [store.Record.Resumable] does.
 func (k *stepsKnown) resumable() bool {
-	kept := maps.Clone(k.held)
-	for name := range k.idle {
-		delete(kept, name)
+	kept := k.held
+	if len(k.idle) > 0 {
+		kept = maps.Clone(kept)
+		for name := range k.idle {
+			delete(kept, name)
+		}
 	}
 	return k.any() && !k.lost && (len(kept) == 0 || store.Record{Steps: kept}.Resumable())
 }
@@ -197,6 +201,6 @@ func (t *StepTypes) unfit(e execution.Effect) string {
 		return problem.(string) //nolint:forcetypeassert // nothing else is stored
 	}
 	problem := e.Unfit()
-	t.known.Store(reflect.Type(of), problem)
+	t.known.Store(of, problem)
 	return problem
 }

@@ -120,8 +120,10 @@ func TestEverythingThatNeedsSomebodyHasAnAlarm(t *testing.T) {
 	require.Nil(t, deployed(t, nil).Resources["TakeoverAlarm"].At("AlarmActions"))
 }
 
-// ofOtherSettings are metrics that the example never writes: it has no resolver, does not wait, and is not disabled.
-var ofOtherSettings = []string{"Resolved", "Disabled", "WaitLatency"}
+// ofOtherSettings are metrics that the example never writes: it has no resolver and no steps, does not wait, and is not disabled.
+var ofOtherSettings = []string{
+	"Resolved", "Disabled", "WaitLatency", "StepsRecorded", "StepsResumed", "StepsFailed", "StepsLost", "OrphanSteps",
+}
 
 func TestTheDashboardShowsEveryMetricButThoseOfOtherSettings(t *testing.T) {
 	t.Parallel()

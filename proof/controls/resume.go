@@ -26,7 +26,7 @@ func stepBeginControls() []control {
 		},
 		{
 			name: "step-twice", without: "two effects share a name, and the second gets the result of the first",
-			old: "case $s.asked[$name]:", new: "case false:", in: "steps.begin", first: "Step",
+			old: "case slices.Contains($s.asked, $name):", new: "case false:", in: "steps.begin", first: "Step",
 		},
 		{
 			name: "step-over", without: "a step begins after its handler has returned",
@@ -337,6 +337,41 @@ func stepTakeoverControls() []control {
 		{
 			name: "resolver-steps-open", without: "what is UNKNOWN is executed without asking the resolver, where steps are recorded",
 			old: "&& ($d.open || !$d.mine.Resumable())", new: "&& !$d.mine.Resumable()", in: "handle", first: "Resolv",
+		},
+	}
+}
+
+// toldStepControls are those of what comes of a step for the handler, the caller and the observer.
+func toldStepControls() []control {
+	return []control{
+		{
+			name: "step-first-time", without: "a handler sees another value the first time than when it resumes",
+			old: "$s.report.Recorded = true; return $s.accept($text, $kind)", new: "$s.report.Recorded = true; return nil",
+			first: "TestTheSameKeysAndResults",
+		},
+		{
+			name: "step-mark-idle", without: "the start mark of an effect that was not begun stays",
+			old: "$s.d.steps.failed($err); $s.idle()", new: "$s.d.steps.failed($err)", first: "TestAStartMarkThatCannotBeWritten",
+		},
+		{
+			name: "step-too-large", without: "the bound on results does not hold for steps",
+			old: "if $most := $s.d.MaxResult; $most > 0 && len($text) > $most {", new: "if false {", first: "TestAStepWhoseResultIsLost",
+		},
+		{
+			name: "steps-superseded", without: "who lost its lease in a step fails, although the answer is there",
+			old: `if !$e.leaseLost || $taken.Key == "" || $taken.Owner == $d.owner {`, new: "if true { _ = $taken;", first: "TestAStaleOwnerRecordsNothing",
+		},
+		{
+			name: "steps-open-refused", without: "under Refuse an execution resumes beside an effect that may have begun",
+			old: "if $s.Kind == $StepStarted { return false }", new: "if $s.Kind == $StepStarted { continue }", in: "Resumable", first: "TestRefuseResumesOnlyWhatItsStepsTell",
+		},
+		{
+			name: "steps-not-rewritten", without: "a crash with an open start mark cannot become UNKNOWN",
+			old: "$r.Steps = nil; $r.Attention", new: "$r.Attention", in: "unknown", first: "TestRefuseResumesOnlyWhatItsStepsTell",
+		},
+		{
+			name: "steps-orphans", without: "nobody learns of steps that no code asks for any more",
+			old: "$d.Report.Orphans = $d.ended.orphans", new: "_ = $d.ended.orphans", first: "TestATakeoverSeesTheLastStepOfAStaleOwner",
 		},
 	}
 }

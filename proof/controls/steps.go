@@ -2,9 +2,9 @@ package main
 
 import "slices"
 
-// stepControls are the guards of the steps of records, in the contract of stores and in DynamoDB.
+// stepControls are the guards of the steps of records, in the contract of stores and in DynamoDB, and of what is told of steps.
 func stepControls() []control {
-	return slices.Concat(heldStepControls(), storedStepControls(), memoryStepControls())
+	return slices.Concat(heldStepControls(), storedStepControls(), memoryStepControls(), toldStepControls())
 }
 
 // heldStepControls are what the contract says of a held record, by which memory compares and merges.

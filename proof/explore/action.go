@@ -129,6 +129,7 @@ func (w *world) actionsOfStep(s *strand, all []action) []action {
 				action{kind: actResolveStep, d: d, strand: s, verdict: Untouched})
 		}
 		return all
+	case atCall, atEnding, atResolver, atStep, atEnd, away: // in its function
 	}
 	if len(w.Effects) == 0 {
 		all = append(all, action{kind: actEffect, d: d, strand: s})

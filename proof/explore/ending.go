@@ -28,8 +28,11 @@ const (
 	firstOfMany // the endings of SeveralMarks follow
 )
 
+// forEver is how a failure is told that is final.
+const forEver = "fails for ever"
+
 var endingNames = map[Ending]string{
-	Succeeds: "succeeds", Fails: "fails", FailsNotExecuted: "fails, nothing executed", FailsTerminal: "fails for ever",
+	Succeeds: "succeeds", Fails: "fails", FailsNotExecuted: "fails, nothing executed", FailsTerminal: forEver,
 	FailsUncertain: "fails, the downstream may have acted", Panics: "panics", ObeysContext: "returns the error of its context",
 	GoesOn: "goes on", FailsInStep: "returns the error of a step",
 }

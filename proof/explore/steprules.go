@@ -172,9 +172,9 @@ func crashIsResumedIfStepsTellAll(w *world, e event) string {
 	}
 	switch resumable := e.before.Resumable(); {
 	case e.takes() && !resumable:
-		return fmt.Sprintf("%s takes over a crash whose steps do not tell all", e.by.name)
+		return e.by.name + " takes over a crash whose steps do not tell all"
 	case e.after.Status == store.StatusUnknown && resumable:
-		return fmt.Sprintf("%s makes a crash UNKNOWN whose steps tell all", e.by.name)
+		return e.by.name + " makes a crash UNKNOWN whose steps tell all"
 	}
 	return ""
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/go-idempotent/idempotent"
@@ -45,7 +46,7 @@ func AllEffects() []Effect {
 
 func (e Effect) String() string {
 	return [...]string{
-		"happens", "fails", "fails, nothing executed", "fails for ever", "fails, the downstream may have acted", "panics",
+		"happens", "fails", "fails, nothing executed", forEver, "fails, the downstream may have acted", "panics",
 		"happens, and its result has no JSON form", "happens, and its result panics when it is encoded",
 	}[e]
 }
@@ -295,19 +296,19 @@ func (w *world) stepped(d *delivery, n int, out Done, err, own error) {
 	case err == nil:
 		w.saw("step: resumed")
 	default:
-		word, _, _ := cut(f.told)
-		w.saw("step: " + word)
+		w.saw("step: " + wordOf(f.told))
 	}
 	w.sayf("    the step %s of %s %s", w.Steps[n].Name, d.name, f.told)
 	d.toldLost = d.toldLost || errors.Is(err, idempotent.ErrLeaseLost)
 	w.check(event{kind: evStepped, d: d, step: n, out: out, err: err, own: own})
 }
 
-func cut(told string) (word, rest string, ok bool) {
-	if len(told) > len("fails for ever") && told[:len("fails for ever")] == "fails for ever" {
-		return "fails for ever", "", true
+// wordOf is what a step was told without what differs from failure to failure.
+func wordOf(told string) string {
+	if strings.HasPrefix(told, forEver) {
+		return forEver
 	}
-	return told, "", false
+	return told
 }
 
 // kindOf names the error of a step.
@@ -343,23 +344,11 @@ func (w *world) noteSteps(c change) {
 	case c.by == nil, c.op == opClaim && c.before != nil, c.by == w.operator.self && c.after == nil:
 		w.life++ // whatever was recorded is gone, as it is said
 	}
-	if c.by != nil && c.after != nil && c.takes() {
-		c.by.life = w.life
-		if c.op == opSwap && !maps.EqualFunc(c.before.Steps, c.seen.Steps, sameStep) {
-			w.saw("takeover that finds a step added after the look")
-		}
-		if c.op == opSwap && c.before.Reason != store.ReasonReleased && len(c.before.Steps) > 0 {
-			w.saw("takeover of a crash with steps")
-		}
-	}
-	if c.by != nil && c.after != nil && c.keepsSteps() {
-		w.saw("kept release")
-		if c.before.Status == store.StatusUnknown {
-			w.saw("kept release of an UNKNOWN record")
-		}
-	}
 	if c.after == nil {
 		return
+	}
+	if c.by != nil {
+		w.noteTaken(c)
 	}
 	if c.by == w.operator.self {
 		w.absolve(c)
@@ -375,6 +364,25 @@ func (w *world) noteSteps(c change) {
 			if c.after.Status == store.StatusUnknown {
 				w.saw("step recorded although UNKNOWN")
 			}
+		}
+	}
+}
+
+// noteTaken notes what somebody took over or released with its steps.
+func (w *world) noteTaken(c change) {
+	if c.takes() {
+		c.by.life = w.life
+		if c.op == opSwap && !maps.EqualFunc(c.before.Steps, c.seen.Steps, sameStep) {
+			w.saw("takeover that finds a step added after the look")
+		}
+		if c.op == opSwap && c.before.Reason != store.ReasonReleased && len(c.before.Steps) > 0 {
+			w.saw("takeover of a crash with steps")
+		}
+	}
+	if c.keepsSteps() {
+		w.saw("kept release")
+		if c.before.Status == store.StatusUnknown {
+			w.saw("kept release of an UNKNOWN record")
 		}
 	}
 }

@@ -1,0 +1,226 @@
+package observe_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/observe"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
+)
+
+// workshop is a handler whose last event the test sees.
+type workshop struct {
+	inner  store.Store
+	seen   idempotent.Event
+	handle func(ctx context.Context) error
+}
+
+// deliver delivers one order, in a sandbox of its own whose store fails as told.
+func (w *workshop) deliver(t *testing.T, rule func(storetest.Call) storetest.Fault) {
+	t.Helper()
+	handler := idempotent.Wrap(func(ctx context.Context, _ event) (any, error) { return nil, w.handle(ctx) },
+		storetest.NewFaulty(w.inner, rule), idempotent.WithOperation("charge"),
+		idempotent.WithKey(func(e event) (string, error) { return e.Key, nil }),
+		idempotent.WithFingerprint(func(event) (any, error) { return nil, nil }),
+		idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { w.seen = e }))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	_, _ = handler.Handle(ctx, event{Key: "o-1"})
+}
+
+// steal makes the record of the execution somebody else's.
+func (w *workshop) steal(ctx context.Context, t *testing.T) {
+	t.Helper()
+	x, _ := idempotent.FromContext(ctx)
+	held, _, err := w.inner.Get(ctx, x.RecordKey)
+	require.NoError(t, err)
+	theirs := held
+	theirs.Owner = "thief"
+	_, swapped, err := w.inner.Swap(ctx, held, theirs)
+	require.NoError(t, err)
+	require.True(t, swapped)
+}
+
+func charge(ctx context.Context, result any, err error, opts ...idempotent.StepOption[any]) error {
+	_, err = idempotent.Step(ctx, "charge", func(context.Context) (any, error) { return result, err }, opts...)
+	return err
+}
+
+// onStep does fault to the writes of steps of this kind.
+func onStep(kind store.StepKind, fault storetest.Fault) func(storetest.Call) storetest.Fault {
+	return func(c storetest.Call) storetest.Fault {
+		if c.Op == storetest.OpSwap && c.Next.Steps["charge"].Kind == kind {
+			return fault
+		}
+		return storetest.Pass
+	}
+}
+
+func TestEveryEndOfAStepIsCountedAndLogged(t *testing.T) {
+	t.Parallel()
+	unmarked := errors.New("declined by " + secretPayload)
+	executed := func(context.Context, idempotent.Execution) (idempotent.Resolution[any], error) {
+		return idempotent.Executed[any]("found"), nil
+	}
+	for name, tc := range map[string]struct {
+		// stolen has somebody else take the record while the handler runs.
+		stolen bool
+		// first is the handler of a delivery before, nil for none; crashes has its process die with the record in progress.
+		first   func(ctx context.Context) error
+		crashes bool
+		handle  func(ctx context.Context) error
+		rule    func(storetest.Call) storetest.Fault
+		metric  string // empty for none
+		end     string // empty for no step
+		kind    string // the type of the error
+	}{
+		"recorded":         {handle: func(ctx context.Context) error { return charge(ctx, secretPayload, nil) }, metric: "StepsRecorded", end: "recorded"},
+		"recorded failure": {handle: func(ctx context.Context) error { return charge(ctx, nil, idempotent.Terminal(unmarked)) }, metric: "StepsRecorded", end: "recorded", kind: "idempotent.ReplayedError"},
+		"resumed": {
+			first:  func(ctx context.Context) error { return errors.Join(charge(ctx, secretPayload, nil), unmarked) },
+			handle: func(ctx context.Context) error { return charge(ctx, nil, nil) }, metric: "StepsResumed", end: "resumed",
+		},
+		"resolved": {
+			first: func(ctx context.Context) error { return charge(ctx, nil, nil, idempotent.AtMostOnce(executed)) }, crashes: true,
+			handle: func(ctx context.Context) error { return charge(ctx, nil, nil, idempotent.AtMostOnce(executed)) },
+			metric: "StepsRecorded", end: "resolved",
+		},
+		"unknown": {
+			first: func(ctx context.Context) error { return charge(ctx, nil, nil, idempotent.AtMostOnce[any](nil)) }, crashes: true,
+			handle: func(ctx context.Context) error { return charge(ctx, nil, nil, idempotent.AtMostOnce[any](nil)) },
+			metric: "StepsFailed", end: "unknown outcome",
+		},
+		"failed": {handle: func(ctx context.Context) error { return charge(ctx, nil, unmarked) }, metric: "StepsFailed", end: "failed", kind: "errors.errorString"},
+		"failed by another step": {
+			handle: func(ctx context.Context) error {
+				_, err := idempotent.Step(ctx, "charge", func(ctx context.Context) (any, error) {
+					return idempotent.Step(ctx, "inner", func(context.Context) (any, error) { return nil, nil })
+				})
+				return err
+			},
+			metric: "StepsFailed", end: "failed", kind: "idempotent.StepError",
+		},
+		"lost": {
+			handle: func(ctx context.Context) error { return charge(ctx, secretPayload, nil) }, rule: onStep(store.StepValue, storetest.Deny),
+			metric: "StepsLost", end: "lost", kind: "store.Error",
+		},
+		"refused": {
+			handle: func(ctx context.Context) error { return charge(ctx, nil, nil, idempotent.AtMostOnce[any](nil)) },
+			rule:   onStep(store.StepStarted, storetest.Deny), metric: "StepsFailed", end: "refused", kind: "store.Error",
+		},
+		"lease lost": {
+			handle: func(ctx context.Context) error { return charge(ctx, secretPayload, nil) }, stolen: true,
+			metric: "StepsFailed", end: "lease lost", kind: "errors.errorString",
+		},
+		"refused by its name": {handle: func(ctx context.Context) error {
+			_, err := idempotent.Step(ctx, secretKey+"!", func(context.Context) (any, error) { return nil, nil })
+			return err
+		}},
+		"unreadable": {
+			first: func(ctx context.Context) error { return errors.Join(charge(ctx, secretPayload, nil), unmarked) },
+			handle: func(ctx context.Context) error {
+				_, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) { return 0, nil })
+				return err
+			},
+			metric: "StepsFailed", end: "unreadable",
+		},
+		"orphan": {
+			first:  func(ctx context.Context) error { return errors.Join(charge(ctx, secretPayload, nil), unmarked) },
+			handle: func(context.Context) error { return nil }, metric: "OrphanSteps",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := &workshop{inner: memory.New(), handle: tc.first}
+				if tc.first != nil {
+					var after func(storetest.Call) storetest.Fault
+					if tc.crashes { // between the start mark and what comes after it
+						after = func(c storetest.Call) storetest.Fault {
+							if c.Op == storetest.OpClaim || c.Next.Steps["charge"].Kind == store.StepStarted {
+								return storetest.Pass
+							}
+							return storetest.LoseRequest
+						}
+					}
+					w.deliver(t, after)
+					time.Sleep(time.Minute)
+				}
+				w.handle = func(ctx context.Context) error {
+					if tc.stolen {
+						w.steal(ctx, t)
+					}
+					return tc.handle(ctx)
+				}
+				w.deliver(t, tc.rule)
+
+				line := lineOf(t, w.seen)
+				for _, m := range []string{"StepsRecorded", "StepsResumed", "StepsFailed", "StepsLost", "OrphanSteps"} {
+					if m == tc.metric {
+						assert.InDelta(t, 1, line.members[m], 0, m)
+					} else {
+						assert.NotContains(t, line.members, m)
+					}
+				}
+				var out bytes.Buffer
+				observe.Slog(slog.New(slog.NewTextHandler(&out, nil)))(t.Context(), func() idempotent.Event {
+					e := w.seen
+					e.Err = nil // the handler's own, which has a text of its own
+					return e
+				}())
+				assert.NotContains(t, out.String(), secretPayload)
+				assert.NotContains(t, out.String(), secretKey)
+				if tc.end == "" {
+					assert.NotContains(t, out.String(), " steps.")
+					return
+				}
+				require.Len(t, w.seen.Steps, 1)
+				want := "steps.charge.end=" + tc.end + " "
+				if strings.ContainsRune(tc.end, ' ') {
+					want = `steps.charge.end="` + tc.end + `"`
+				}
+				assert.Contains(t, out.String()+" ", want)
+				if tc.kind == "" {
+					assert.NotContains(t, out.String(), "steps.charge.error")
+				} else {
+					assert.Contains(t, out.String(), "steps.charge.error="+tc.kind)
+				}
+				if tc.metric == "StepsLost" || tc.metric == "OrphanSteps" {
+					assert.NotContains(t, out.String(), "level=INFO")
+				}
+			})
+		})
+	}
+}
+
+// A metric counts steps, and not invocations.
+func TestStepsAreCountedOneByOne(t *testing.T) {
+	t.Parallel()
+	d := lineOf(t, idempotent.Event{
+		Operation: "charge", Outcome: idempotent.OutcomeExecuted, Settlement: idempotent.SettledCompleted,
+		Steps: []idempotent.StepEvent{
+			{Name: "a", Recorded: true},
+			{Name: "b", Recorded: true, Resolved: true},
+			{Name: "c", Resumed: true},
+			{Name: "d", Err: errors.New("x")},
+			{Name: "e", Recorded: true, Err: &idempotent.ReplayedError{}},
+		},
+		OrphanSteps: []string{"y", "z"},
+	})
+	assertNames(t, []string{"Created", "StepsRecorded", "StepsResumed", "StepsFailed", "OrphanSteps"}, d.metrics())
+	for m, want := range map[string]float64{"StepsRecorded": 3, "StepsResumed": 1, "StepsFailed": 1, "OrphanSteps": 2} {
+		assert.InDelta(t, want, d.members[m], 0, m)
+	}
+}
