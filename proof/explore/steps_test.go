@@ -27,6 +27,9 @@ func stepScenarios() map[string]explore.Scenario {
 	marked := []explore.Effect{explore.Happens, explore.HappensNot, explore.MayHappen}
 	return map[string]explore.Scenario{
 		"steps: two deliveries": {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, Steps: twoSteps, Effects: mayStumble},
+		"steps: two deliveries, refuse": {
+			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, Steps: twoSteps, Refuse: true,
+		},
 		"steps: three deliveries": {
 			Clients: clients(3, 1), Endings: mayFail, LeaseSteps: 2, Steps: oneStep,
 		},
