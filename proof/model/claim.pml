@@ -57,10 +57,23 @@
  * HEARTBEAT (no deadline, the lease is renewed), OVERRUN (a process that nobody kills outlives its deadline and renews), SLOW (a
  * claim takes long, and is answered), BUSY (a claim meets a transaction), EARLY_EXPIRY (records expire before their lease, and the
  * table keeps them), TWO_MOMENTS (the record that a refusal shows is read later than it refused), OPERATOR (a person settles, or
- * deletes, the record that it was shown a while ago).
+ * deletes, the record that it was shown a while ago). STEPS: the handler is one or two named steps, one after the other, and has no effect
+ * beside them. With AT_MOST_ONCE, and with REFUSE, each writes a start mark; with ASKS their resolver is asked about a mark without
+ * an end. STEPLESS: a handler without steps beside all that. ONE_CLOCK: the clocks do not differ.
  */
 #if defined(HEARTBEAT) || defined(OVERRUN)
 #define RENEWS
+#endif
+#ifdef ONE_CLOCK
+#define CLOCKS_DIFFER false
+#else
+#define CLOCKS_DIFFER true
+#endif
+#if defined(OPERATOR) || defined(STEPS)
+#define RELEASES        /* a record in progress may be released, and says so */
+#endif
+#if (defined(AT_MOST_ONCE) || defined(REFUSE)) && defined(STEPS) && !defined(NO_START_MARK)
+#define MARKS
 #endif
 #ifdef NO_REFUSE_STAYS
 #define UNDOES true
@@ -104,7 +117,11 @@
 	X(released_unknown) X(released_elsewhere) X(request_lost) X(reply_lost) X(throttled) X(late) X(late_copy) X(late_applied) X(late_refused) \
 	X(renewal_overtaken) X(renewal_after_end) X(renewal_after_takeover) X(killed) X(crashed) X(ttl) \
 	X(operator_shown) X(operator_live) X(operator_too_late) X(operator_executed) X(operator_not_executed) X(operator_deleted) \
-	X(released_taken) X(overruled)
+	X(released_taken) X(overruled) \
+	X(resumes) X(step_resumed) X(step_begun) X(step_marked) X(mark_landed) X(mark_unwritten) X(mark_refused) X(step_late) X(step_open) \
+	X(step_executed) X(step_untouched) X(step_undecided) X(step_not_executed) X(step_failed) X(step_uncertain) X(step_recorded) \
+	X(step_unknown_recorded) X(step_landed) X(step_superseded) X(step_lost) X(step_overtaken) X(step_heals) X(interrupted_kept) X(interrupted) \
+	X(nothing_written) X(kept) X(kept_unknown) X(kept_landed) X(operator_step)
 #define ENUM(name) AT_##name,
 #define NAME(name) #name,
 c_decl {
@@ -123,7 +140,9 @@ bit I1_one_at_a_time, I1_nothing_within_retention, I1_one_commit, I1_refuse_neve
 	I4_lease_bounds_the_wait, I4_expired_is_gone, I4_no_claim_left_behind, I4_undone_stays_undone, I5_stale_owner_changes_nothing,
 	I6_no_execution_without_claim, I7_never_deletes_an_effect, I7_no_spared_execution, I7_own_result_is_own,
 	I7_result_is_not_hidden, I7_run_is_not_denied, I7_duplicates_spare_the_commit, I11_no_live_claim_is_touched, I11_verdict_is_final,
-	I11_released_is_executed;
+	I11_released_is_executed,
+	I8_recorded_never_again, I8_recorded_stays, I8_stale_owner_records_nothing, I8_no_step_after_lease, I8_at_most_once,
+	I7_no_spared_step, I4_released_blocks_nobody, I4_released_stays_released, I4_mark_means_begun;
 #define HOLDS(name, condition) if :: (condition) :: else -> assert(name) fi
 
 /* ---- The store: store/record.go, store/store.go, dynamo/claim.go, dynamo/swap.go ---- */
@@ -141,20 +160,35 @@ typedef Record {
 	byte request;   /* the fingerprint */
 	byte commit;    /* the owner that completed it, which stands for its result too; 0 for none */
 	bit again       /* Attempt > 1 */
+#ifdef RELEASES
+	; bit released  /* its reason says so */
+#endif
 #ifdef OPERATOR
-	bit released;   /* its reason says so */
-	bit settled     /* SettledBy, SettledAt: there is one settlement */
+	; bit settled   /* SettledBy, SettledAt: there is one settlement */
+#endif
+#ifdef STEPS
+	; byte step[2]  /* of each step: 0, the token that has recorded its result, or MARK + the token that has marked its start */
+	; byte writes   /* StepWrites; without an operator only whether there was one */
 #endif
 }
 
 /*
- * Tokens: invocation p claims under p, begins anew under p + 3, and leaves what it has taken back under p + 6, the token of
- * nobody.
+ * Tokens: invocation p claims under p, begins anew under p + 3, leaves what it has taken back under p + 6, and what it has released
+ * with its steps under p + 10, the tokens of nobody.
  */
 #define OPERATORS 10    /* the token of an operator */
-#define of(t) ((t) > 9 -> 0 : ((t) > 6 -> (t) - 6 : ((t) > 3 -> (t) - 3 : (t))))
+#define of(t) ((t) > 10 -> (t) - 10 : ((t) > 9 -> 0 : ((t) > 6 -> (t) - 6 : ((t) > 3 -> (t) - 3 : (t)))))
 #define tokenOf(q) (anew[q] -> (q) + 3 : (q))
 #define nobody (p + 6)
+#ifdef NO_RELEASE_TOKEN
+#define released_by me
+#else
+#define released_by (p + 10)
+#endif
+
+#define MARK 32
+#define isMark(s) ((s) > MARK)
+#define isValue(s) ((s) > 0 && (s) < MARK)
 
 #define CLAIM 1
 #define SWAP 2
@@ -169,6 +203,11 @@ typedef Write {
 	byte lease;     /* seen.Lease, 0 if it is not compared */
 	byte now;
 	Record next
+#ifdef STEPS
+	; byte name     /* the step that it writes, 1 or 2, and what; 0 for none */
+	; byte what
+	; byte drops    /* the steps that it removes, as bits: 1 and 2 */
+#endif
 }
 
 Record rec;             /* the one record */
@@ -183,7 +222,7 @@ byte faults = FAULTS, crashes = CRASHES, freezes = FREEZES;
 #define reached(end, t) (t >= end)
 #endif
 /* store/record.go: (Record).Lapsed. The lease outranks the expiry. */
-#ifdef OPERATOR         /* what was released counts as lapsed whatever its lease says */
+#if defined(RELEASES) && !defined(NO_RELEASED_LAPSED) /* what was released counts as lapsed whatever its lease says */
 #define lapsed(r, t) (r.released || reached(r.lease, t))
 #elif defined(NO_LAPSE)
 #define lapsed(r, t) false
@@ -193,7 +232,7 @@ byte faults = FAULTS, crashes = CRASHES, freezes = FREEZES;
 #define lapsed(r, t) reached(r.lease, t)
 #endif
 /* store/record.go: (Record).Claimable; dynamo/expression.go: claimable. What has expired is gone, unless its lease lives. */
-#ifdef OPERATOR
+#ifdef RELEASES
 #define protected(r, t) (r.status == INPROGRESS && !reached(r.lease, t))
 #else
 #define protected(r, t) (r.status == INPROGRESS && !lapsed(r, t))
@@ -246,17 +285,29 @@ byte keyRequest;        /* the fingerprint that the key stands for; 0 for none *
 byte executions;        /* begun since the key was last free */
 byte effects;           /* happened since the key was last free */
 
+#ifdef STEPS
+byte recorded;          /* the steps, as bits, whose result was recorded, while the record lives */
+byte begun;             /* those that were begun, unless it is known that nothing has happened */
+byte happened;          /* those whose effect has happened: what a resolver knows */
+byte did[4];            /* those whose effect has happened in an invocation */
+bit gaveBack[7];        /* of a token: it has released its record with the steps */
+byte kept[2], keptWrites;
+inline forgetSteps() { recorded = 0; begun = 0; happened = 0; did[1] = 0; did[2] = 0; did[3] = 0 }
+#else
+#define forgetSteps() skip
+#endif
+
 bit voided[4];          /* an operator has settled the record since its handler began */
 byte held_lease;
 /* What has expired is forgotten. With REFUSE or RESOLVER only what is completed expires before UNKNOWN_RETENTION is over. */
 #if !defined(REFUSE) && !defined(RESOLVER)
-#define EXPIRED freeKey()
+#define EXPIRED freeKey(); forgetSteps()
 #elif UNKNOWN_RETENTION < 100
 byte promised;          /* until when an execution without a result is to be remembered */
-#define EXPIRED if :: rec.status == COMPLETED || !surelyLive(promised) -> freeKey(); promised = 0 :: else fi
+#define EXPIRED if :: rec.status == COMPLETED || !surelyLive(promised) -> freeKey(); forgetSteps(); promised = 0 :: else fi
 #define PROMISE promised = m.next.lease - LEN - MARGIN + UNKNOWN_RETENTION
 #else
-#define EXPIRED if :: rec.status == COMPLETED -> freeKey() :: else fi
+#define EXPIRED if :: rec.status == COMPLETED -> freeKey(); forgetSteps() :: else fi
 #endif
 #ifndef PROMISE
 #define PROMISE skip
@@ -265,29 +316,72 @@ inline freeKey() { keyRequest = 0; executions = 0; effects = 0 }
 
 inline clear(r) {
 	r.status = NONE; r.owner = 0; r.lease = 0; r.expiry = 0; r.request = 0; r.commit = 0; r.again = 0
+#ifdef RELEASES
+	; r.released = 0
+#endif
 #ifdef OPERATOR
-	; r.released = 0; r.settled = 0
+	; r.settled = 0
+#endif
+#ifdef STEPS
+	; r.step[0] = 0; r.step[1] = 0; r.writes = 0
 #endif
 }
 
 inline copy(to, from) {
 	to.status = from.status; to.owner = from.owner; to.lease = from.lease; to.expiry = from.expiry;
 	to.request = from.request; to.commit = from.commit; to.again = from.again
+#ifdef RELEASES
+	; to.released = from.released
+#endif
 #ifdef OPERATOR
-	; to.released = from.released; to.settled = from.settled
+	; to.settled = from.settled
+#endif
+#ifdef STEPS
+	; to.step[0] = from.step[0]; to.step[1] = from.step[1]; to.writes = from.writes
 #endif
 }
 
 inline copyWrite(to, from) {
 	to.op = from.op; to.by = from.by; to.status = from.status; to.owner = from.owner; to.lease = from.lease; to.now = from.now;
 	copy(to.next, from.next)
+#ifdef STEPS
+	; to.name = from.name; to.what = from.what; to.drops = from.drops
+#endif
 }
 
 inline clearWrite(m) {
 	m.op = 0; m.by = 0; m.status = 0; m.owner = 0; m.lease = 0; m.now = 0; clear(m.next)
+#ifdef STEPS
+	; m.name = 0; m.what = 0; m.drops = 0
+#endif
 }
 
 #define disagrees(q, m) (q != of(m.by) && agreed[q] && request[q] == m.next.request && surelyLive(until[q]))
+
+#ifdef STEPS
+/* store/step.go: Merged. A completion drops the steps. */
+#ifdef OPERATOR
+#define COUNTED keptWrites + 1
+#else
+#define COUNTED 1
+#endif
+inline merge(m) {
+	if
+	:: rec.status == COMPLETED -> rec.step[0] = 0; rec.step[1] = 0; rec.writes = 0
+	:: else ->
+		rec.step[0] = (m.name == 1 -> m.what : ((m.drops & 1) -> 0 : kept[0]));
+		rec.step[1] = (m.name == 2 -> m.what : ((m.drops & 2) -> 0 : kept[1]));
+		rec.writes = (m.name != 0 || m.drops != 0 -> COUNTED : keptWrites);
+		HOLDS(I8_recorded_stays, !(isValue(kept[0]) && rec.step[0] != kept[0]) && !(isValue(kept[1]) && rec.step[1] != kept[1]));
+		if :: isValue(m.what) -> recorded = recorded | m.name :: else fi
+	fi;
+	kept[0] = 0; kept[1] = 0; keptWrites = 0
+}
+#define forgetKept kept[0] = 0; kept[1] = 0; keptWrites = 0
+#else
+#define merge(m) skip
+#define forgetKept skip
+#endif
 
 /* The conditions of the store, as store/store.go states them. Sets ok. */
 inline apply(m) {
@@ -302,13 +396,24 @@ inline apply(m) {
 		:: m.op == SWAP -> /* store/store.go: Swap; dynamo/expression.go: sameAs */
 			ok = (rec.status != NONE
 #ifndef NO_SWAP_STATUS
-				&& rec.status == m.status
+				&& (rec.status == m.status
+#ifdef NO_RECORD_STATUS
+					|| isValue(m.what)
+#endif
+					)
 #endif
 #ifndef NO_SWAP_OWNER
-				&& rec.owner == m.owner
+				&& (rec.owner == m.owner
+#ifdef NO_RECORD_OWNER
+					|| isValue(m.what)
+#endif
+					)
 #endif
 #ifndef NO_SWAP_LEASE
 				&& (m.lease == 0 || rec.lease == m.lease)
+#endif
+#if defined(STEPS) && !defined(NO_MARK_ABSENT)
+				&& !(isMark(m.what) && rec.step[m.name - 1] != 0)
 #endif
 				&& !shortens(m))
 		:: m.op == DELETE -> /* store/store.go: Delete; dynamo/swap.go: Delete */
@@ -316,16 +421,27 @@ inline apply(m) {
 #ifndef NO_DELETE_OWNER
 				&& rec.owner == m.owner
 #endif
+#if defined(STEPS) && !defined(NO_DELETE_STEPS)
+				&& rec.writes == 0
+#endif
 				&& (m.lease == 0 || rec.lease == m.lease))
 		fi;
 		if
 		:: !ok
 		:: else ->
+#ifdef STEPS
+			HOLDS(I8_stale_owner_records_nothing, m.name == 0 || rec.owner == m.by && rec.status != COMPLETED);
+#endif
 			HOLDS(I5_stale_owner_changes_nothing, rec.status == NONE || rec.owner == m.by ||
 				m.op != DELETE && (rec.status == INPROGRESS && !surelyLive(rec.lease) ||
 					rec.status != INPROGRESS && !surelyLive(rec.expiry) || rec.status == UNKNOWN && RESOLVES));
 			HOLDS(I11_verdict_is_final, m.op == CLAIM || !voided[of(m.by)]);
 			HOLDS(I7_never_deletes_an_effect, m.op != DELETE || !effect[of(m.by)] || m.by != tokenOf(of(m.by)));
+#ifdef STEPS
+			HOLDS(I4_released_stays_released, !gaveBack[m.by] || m.op == CLAIM || m.next.released);
+			gaveBack[m.by] = gaveBack[m.by] || m.op == SWAP && m.owner == m.by && m.next.released && m.next.owner != of(m.by) + 6;
+			kept[0] = rec.step[0]; kept[1] = rec.step[1]; keptWrites = rec.writes;
+#endif
 			HOLDS(I4_undone_stays_undone, m.op != SWAP || !undone[m.by] || m.owner == m.by || m.next.owner != m.by);
 			if
 			:: m.op != DELETE && m.next.status == COMPLETED ->
@@ -337,17 +453,18 @@ inline apply(m) {
 			if
 			:: m.op == DELETE ->
 				if :: ran[of(m.by)] || !tookOver[m.by] -> freeKey() :: else fi;
-				clear(rec)
+				clear(rec); forgetKept
 			:: m.op == CLAIM ->
 				if :: rec.status != NONE && !surelyLive(rec.expiry) && !(rec.status == INPROGRESS && surelyLive(rec.lease)) -> EXPIRED :: else fi;
 				if :: keyRequest == 0 -> keyRequest = m.next.request :: else fi;
 				tookOver[m.by] = 0;
-				copy(rec, m.next)
+				copy(rec, m.next); forgetKept
 			:: else ->
 				tookOver[m.by] = tookOver[m.by] || m.owner != m.by && m.next.owner == m.by;
 				held_lease = rec.lease; copy(rec, m.next);
 				if :: rec.lease == 0 -> rec.lease = held_lease :: else fi;
-				held_lease = 0
+				held_lease = 0;
+				merge(m)
 			fi;
 			if
 			:: rec.status == INPROGRESS && rec.owner == m.by ->
@@ -431,8 +548,11 @@ inline call() {
 
 /* record.go: (*Delivery).claimed, expiryAt */
 inline claimed() {
-#ifdef OPERATOR
+#ifdef RELEASES
 	w.next.released = 0;
+#endif
+#ifdef STEPS            /* of the steps a takeover changes none */
+	w.next.step[0] = 0; w.next.step[1] = 0; w.next.writes = 0;
 #endif
 	w.by = me; w.next.status = INPROGRESS; w.next.owner = me; w.next.lease = lease; w.next.expiry = CLOCK + KEPT;
 #if !defined(NO_EXPIRY_FLOOR) && !defined(EARLY_EXPIRY)
@@ -491,7 +611,22 @@ inline refuse() {
 	clearWrite(w); kind = REFUSE_IT; w.op = SWAP; w.by = me; copy(w.next, held); copy(seen, held);
 	w.status = held.status; w.owner = held.owner; w.lease = held.lease;
 	w.next.status = UNKNOWN; w.next.expiry = w.now + UNKNOWN_RETENTION
+#ifdef STEPS
+	; w.next.step[0] = 0; w.next.step[1] = 0; w.next.writes = 0
+#endif
 }
+
+/* store/step.go: Resumable */
+#ifdef STEPS
+#ifdef NO_RESUMABLE_SOME
+#define SOME_STEP(r) true
+#else
+#define SOME_STEP(r) (r.step[0] != 0 || r.step[1] != 0)
+#endif
+#define resumable(r) (SOME_STEP(r) && !isMark(r.step[0]) && !isMark(r.step[1]))
+#else
+#define resumable(r) false
+#endif
 
 /* settle.go: (*Delivery).conclude, write: the claim that is to be replaced. */
 inline replace(status_, owner_, lease_) {
@@ -499,6 +634,7 @@ inline replace(status_, owner_, lease_) {
 }
 
 #ifdef OPERATOR
+#define settled_(r) r.settled
 #define KEEPS_SETTLEMENT w.next.settled = knows
 /* settle.go: overruled */
 #ifdef NO_OVERRULED
@@ -506,10 +642,14 @@ inline replace(status_, owner_, lease_) {
 #else
 #define overruled(r) (r.settled && (r.released || !knows))
 #endif
-#define released_(r) r.released
 #else
+#define settled_(r) false
 #define KEEPS_SETTLEMENT skip
 #define overruled(r) false
+#endif
+#ifdef RELEASES
+#define released_(r) r.released
+#else
 #define released_(r) false
 #endif
 /* settle.go: complete, becomeUnknown: the record that the claim is to end in. A lease of 0 keeps the held one. */
@@ -528,6 +668,85 @@ inline endIn(status_) {
 #define runs(q) (q != p && phase[q] == RUNNING && !(stale[q] && !surelyLive(leased[q])))
 #define spares(q) (q != p && effect[q] && phase[q] == ENDED && !dead[q] && !excused[q] && surelyLive(until[q]))
 
+#ifdef STEPS
+#define sparesStep(q, n) (q != p && (did[q] & n) && phase[q] == ENDED && !dead[q] && !excused[q])
+
+/* step.go: what this execution knows of the steps when its handler starts: what the record has that the claim has left. */
+inline knowSteps(r) { have[0] = r.step[0]; have[1] = r.step[1]; has = (have[0] != 0 || have[1] != 0) }
+inline goOn() {
+#if STEPS == 1
+	at = 3
+#else
+	at++;
+	if :: at == 2 && isValue(have[1]) -> at = 3; TELL(step_resumed, "returns what is recorded of its second step") :: else fi
+#endif
+}
+
+/* record.go: expiryInProgress. What is written of a step raises the expiry. */
+#ifdef NO_STEP_EXPIRY
+#define STEP_EXPIRY (CLOCK + RETENTION)
+#else
+#define STEP_EXPIRY (CLOCK + KEPT < lease -> lease : CLOCK + KEPT)
+#endif
+
+/*
+ * step.go: the write of a step, or of its start mark, by its owner. It has the lease, so that a renewal which overtakes it
+ * refuses it: its expiry is the older one.
+ */
+#ifdef NO_STEP_OVERTAKEN
+#define STEP_WRITE_LEASE 0
+#else
+#define STEP_WRITE_LEASE lease
+#endif
+inline writeStep(what_) {
+	has = 1; endIn(INPROGRESS); w.next.lease = STEP_WRITE_LEASE; w.next.expiry = STEP_EXPIRY; w.name = at; w.what = what_; w.now = CLOCK
+}
+
+/* settle.go: the release that keeps the steps. The record is nobody's from now on, and no lease protects it. */
+inline keep(status_) {
+	endIn(INPROGRESS); w.status = status_; w.now = CLOCK; w.drops = drop;
+	w.next.owner = released_by; w.next.released = 1; w.next.expiry = (CLOCK + KEPT < lease -> lease : CLOCK + KEPT);
+#ifndef NO_RELEASE_LEASE
+	w.next.lease = CLOCK
+#endif
+}
+#define opened(i) (isMark(have[i - 1]) || (acted & i) && !isValue(have[i - 1]))
+#ifdef RENEWS
+#define overtaken (held.owner == me && held.status == INPROGRESS && of(held.step[at - 1] & 31) != p && w.next.lease != 0 && w.next.lease < held.lease)
+#else
+#define overtaken false
+#endif
+#define NO_FALSE_MARK(i) !(rec.step[i - 1] == MARK + me && !(acted & i))
+
+#ifdef NO_LOST_FIRST
+#define LOST_FIRST !(has && CLOCK >= lease)
+#else
+#define LOST_FIRST true
+#endif
+
+/* step.go: a step begins only under a lease that is live. */
+#ifdef NO_STEP_LEASE
+#define leaseEnded false
+#else
+#define leaseEnded (CLOCK >= lease)
+#endif
+#endif
+
+#ifdef STEPS
+#define DELETES (w.op == DELETE && !has)
+#define NOT_KEPT (held.owner != me || w.status == INPROGRESS)
+#ifdef ASKS
+#define HAPPENS happened = happened | at
+#define MAY_HAPPEN if :: skip :: HAPPENS fi
+#else
+#define HAPPENS skip
+#define MAY_HAPPEN skip
+#endif
+#else
+#define DELETES true
+#define NOT_KEPT true
+#endif
+
 /* Nothing of a finished process matters but what the invariants remember. */
 inline forget() {
 	d_step {
@@ -535,6 +754,9 @@ inline forget() {
 		clearWrite(w); clear(held); clear(seen); clear(before); deadline[p] = 0; leased[p] = 0; loose[p] = 0;
 #ifdef OPERATOR
 		knows = 0; freed = 0;
+#endif
+#ifdef STEPS
+		at = 0; have[0] = 0; have[1] = 0; has = 0; lost = 0; unsure = 0; drop = 0; acted = 0;
 #endif
 		if :: dead[p] || excused[p] && !agreed[p] || !effect[p] -> until[p] = 0 :: else fi
 	}
@@ -601,12 +823,21 @@ proctype Invocation(byte p) {
 	Write w;                /* the write that is tried */
 	Record held;            /* what refused it */
 	Record seen, before;    /* what it replaces; what an unresolved takeover replaced */
+#ifdef STEPS
+	byte at;                /* its next step; 3: it has been through both */
+	byte have[2];           /* of each step what it knows to be recorded */
+	bit has;                /* its record has a step, or may have one */
+	bool lost;              /* the outcome of a recording is unknown, or it cannot be recorded */
+	bool unsure;            /* a step is uncertain, or an open mark stays open */
+	byte acted;             /* the steps, as bits, that it has begun and that may have happened; for the invariants */
+	byte drop;              /* the steps, as bits, that it has marked itself, and of which nothing has happened */
+#endif
 
 	{
 	/* protocol.go: Run; claim.go: claim; lease.go: begin. Everything is computed before the first call. */
 	atomic {
 		(p == 1 || phase[p - 1] != IDLE) -> /* the invocations are numbered in the order of their starts */
-		if :: skip :: skew = SKEW fi;
+		if :: skip :: CLOCKS_DIFFER -> skew = SKEW fi;
 		if :: request[p] = 1 :: p > 1 && REQUESTS > 1 -> request[p] = 2 fi;
 #ifdef OVERRUN
 		if :: skip :: freezes > 0 -> freezes--; lives[p] = 1 fi;
@@ -662,6 +893,13 @@ claim:	atomic {
 			goto end
 		:: res == DONE && kind != REFUSE_IT ->
 			recovered = w.next.again; TELL(won, "has the claim");
+#ifdef STEPS            /* store/store.go: Swap returns the record as it is after a takeover */
+#ifdef NO_ALL_NEW
+			knowSteps(seen);
+#else
+			knowSteps(rec);
+#endif
+#endif
 			goto mine
 		:: res >= IN_DOUBT ->
 			/* claim.go: (*failures).repeat */
@@ -707,6 +945,9 @@ look:	atomic {
 			&& held.status == INPROGRESS
 #endif
 			) -> recovered = held.again; TELL(own_claim, "finds its own claim: a reply was lost");
+#ifdef STEPS
+			knowSteps(held);
+#endif
 			goto mine
 #endif
 		:: else
@@ -731,18 +972,24 @@ look:	atomic {
 		:: held.status == INPROGRESS && !lapsed(held, w.now) -> /* judge.go: judgeInProgress */
 			TELL(in_progress, "is answered: in progress");
 			HOLDS(I4_lease_bounds_the_wait, w.now < held.lease);
+			HOLDS(I4_released_blocks_nobody, !released_(held));
 			DID_NOT_RUN;
 			goto end
-		:: (held.status == INPROGRESS && lapsed(held, w.now) && (TAKES_OVER || FREED(held)) || held.status == UNKNOWN && RESOLVES
+		:: (held.status == INPROGRESS && lapsed(held, w.now) && (TAKES_OVER || FREED(held) || resumable(held)) || held.status == UNKNOWN && RESOLVES
 #ifdef NO_UNKNOWN
 			|| held.status == UNKNOWN
 #endif
 			) ->
-			if :: released_(held) -> TELL(released_taken, "finds that the record was released") :: else fi;
+			if
+			:: released_(held) -> TELL(released_taken, "finds that the record was released")
+			:: !released_(held) && !TAKES_OVER && held.status == INPROGRESS -> TELL(resumes, "finds a crashed claim whose steps tell all that it did")
+			:: else
+			fi;
 			takeOver(); w.now = CLOCK; TELL(takeover, "takes over");
 			MOVE
-		:: held.status == INPROGRESS && lapsed(held, w.now) && !(TAKES_OVER || FREED(held)) ->
-			HOLDS(I11_released_is_executed, !released_(held));
+		:: held.status == INPROGRESS && lapsed(held, w.now) && !(TAKES_OVER || FREED(held) || resumable(held)) ->
+			HOLDS(I11_released_is_executed, !settled_(held) || !released_(held));
+			HOLDS(I4_released_blocks_nobody, !released_(held));
 			refuse(); w.now = CLOCK; TELL(refuse, "finds a crashed claim and refuses to repeat it");
 			MOVE
 		:: else -> TELL(unknown, "is answered: outcome unknown");
@@ -769,6 +1016,12 @@ look:	atomic {
 			:: else -> replace(INPROGRESS, me, 0)
 			fi;
 			copy(w.next, before); w.next.lease = 0;
+#ifdef STEPS            /* it changes no step: who was stale may have recorded one before the takeover */
+			w.next.step[0] = 0; w.next.step[1] = 0; w.next.writes = 0;
+#ifdef NO_UNDO_STEPS
+			w.drops = (before.step[0] == 0 -> 1 : 0) + (before.step[1] == 0 -> 2 : 0);
+#endif
+#endif
 #ifndef NO_UNDO_LEASE
 			w.next.lease = CLOCK;
 #endif
@@ -852,7 +1105,7 @@ undoing:	atomic {
 		HOLDS(I3_other_request_never_executes, frozen || keyRequest == request[p]);
 		HOLDS(I7_no_spared_execution, frozen || !spares(1) && !spares(2) && !spares(3));
 		HOLDS(I6_no_execution_without_claim, frozen || rec.status == INPROGRESS && rec.owner == me);
-#if defined(REFUSE) && !defined(RESOLVER)
+#if defined(REFUSE) && !defined(RESOLVER) && (!defined(STEPS) || defined(STEPLESS)) /* with steps: I8_at_most_once */
 		HOLDS(I1_refuse_never_repeats, frozen || executions == 0);
 #ifdef OPERATOR         /* who was frozen before its handler does not count: an operator may have released its record */
 		if :: frozen :: else -> executions = 1 fi;
@@ -861,6 +1114,11 @@ undoing:	atomic {
 #endif
 #endif
 		phase[p] = RUNNING; ran[p] = 1
+#ifdef STEPLESS
+		; at = 3
+#elif defined(STEPS)
+		; if :: isValue(have[0]) -> TELL(step_resumed, "returns what is recorded of its first step"); at = 1; goOn() :: else -> at = 1 fi
+#endif
 	}
 
 running:	atomic {
@@ -868,8 +1126,34 @@ running:	atomic {
 #ifdef RENEWS
 		:: renewals > 0 && mayRenew -> /* lease.go: tryRenew; record.go: renewed */
 			renewals--; endIn(INPROGRESS); w.next.lease = CLOCK + LEN + MARGIN; w.next.expiry = w.next.lease; sentAt = T;
+#ifdef STEPS
+			if :: w.next.expiry < CLOCK + KEPT -> w.next.expiry = CLOCK + KEPT :: else fi;
+#endif
 			goto renew
 #endif
+#ifdef STEPS
+		:: at < 3 -> goto step
+		:: at == 3 -> effect[p] = 1; effects = 1; until[p] = CLOCK + RETENTION; endIn(COMPLETED); want = COMPLETED;
+			TELL(returned, "returns from its handler")
+		:: TELL(failed, "fails");
+			goto failing
+#ifdef REFUSE
+		:: true -> /* policy.go: a panic, or an error of the context: a crash, unless the steps tell all that it did */
+			if
+#ifdef NO_INTERRUPTED_SOME
+			:: TELL(interrupted_kept, "is interrupted, and has recorded all that it did");
+#else
+			:: has && !lost && !unsure && !opened(1) && !opened(2) -> TELL(interrupted_kept, "is interrupted, and has recorded all that it did");
+#endif
+				effect[p] = !has;
+				goto failing
+#ifndef NO_INTERRUPTED_SOME
+			:: else -> effect[p] = !has; endIn(UNKNOWN); want = UNKNOWN; TELL(interrupted, "is interrupted: a crash")
+#endif
+			fi
+#endif
+		fi;
+#else
 		:: effect[p] = 1; effects = 1; until[p] = CLOCK + RETENTION; endIn(COMPLETED); want = COMPLETED;
 			TELL(returned, "returns from its handler: the effect has happened")
 		:: effect[p] = 1; effects = 1; until[p] = CLOCK + RETENTION; endIn(UNKNOWN); want = UNKNOWN;
@@ -879,6 +1163,7 @@ running:	atomic {
 #endif
 		:: endIn(INPROGRESS); want = NONE; TELL(failed, "fails without an effect")
 		fi;
+#endif
 handled:
 		phase[p] = SETTLING; w.now = CLOCK;
 		if
@@ -887,6 +1172,190 @@ handled:
 		:: else -> goto settle
 		fi
 	}
+
+#ifdef STEPS
+	/* step.go: a step that is not recorded. Sequence: its start mark, its effect, its recording. */
+	GOES_ON(step)
+		if
+		:: leaseEnded -> goto late
+		:: else
+		fi;
+#ifdef MARKS
+		if
+#ifndef NO_OPEN_MARK
+		:: isMark(have[at - 1]) -> TELL(step_open, "finds a step that has begun, and no end of it");
+#ifdef ASKS             /* the resolver tells the truth, or does not know */
+			if
+			:: (happened & at) -> TELL(step_executed, "asks the resolver of the step, which knows its result");
+				writeStep(me);
+				goto recording
+			:: !(happened & at) -> TELL(step_untouched, "asks the resolver of the step, which says that nothing has happened");
+				begun = begun & (3 - at);
+				goto effect_now
+			:: TELL(step_undecided, "asks the resolver of the step, which does not know")
+			fi;
+#endif
+			HOLDS(I4_mark_means_begun, have[at - 1] != MARK + me);
+			unsure = 1; goOn();
+			goto running
+#endif
+#ifdef NO_OPEN_MARK
+		:: isMark(have[at - 1])
+#endif
+		:: else -> writeStep(MARK + me);
+			goto marking
+		fi;
+#endif
+		goto effect_now
+	}
+
+#ifdef MARKS
+	/* step.go: the start mark. A step whose mark may not have been written does not begin. */
+marking: atomic {
+		call();
+		if
+		:: res == DONE -> TELL(step_marked, "has marked the start of a step");
+			clear(held);
+			goto act
+#ifndef NO_MARK_LANDED
+		:: res == REFUSED && held.owner == me && held.step[at - 1] == MARK + me ->
+			TELL(mark_landed, "finds its own start mark: the reply was lost"); clear(held);
+			goto act
+#endif
+		:: res == REFUSED && overtaken -> lease = held.lease; TELL(step_overtaken, "has a lease that it did not know, and repeats its start mark");
+			clear(held); writeStep(MARK + me);
+			goto marking
+		:: (res == REFUSED && !overtaken
+#ifndef NO_MARK_LANDED
+			&& !(held.owner == me && held.step[at - 1] == MARK + me)
+#endif
+			) -> TELL(mark_refused, "cannot mark the start of a step: somebody else has the record");
+#ifdef NO_MARK_LANDED
+			if :: held.owner == me -> have[at - 1] = held.step[at - 1]; clear(held); goto step :: else fi;
+#endif
+			clear(held);
+			goto gone
+		:: res >= IN_DOUBT -> TELL(repeat, "repeats its start mark");
+			goto marking
+		:: res >= IN_DOUBT -> TELL(mark_unwritten, "cannot mark the start of a step, and does not begin it");
+#ifdef NO_MARK_FIRST
+			goto act;
+#endif
+			drop = drop | at; goOn();
+			goto running
+		fi
+	}
+#endif
+
+	/* step.go: the effect. It begins and has ended, in one step: what a process that is suspended in between does no store can prevent. */
+act:	atomic {
+		if
+		:: leaseEnded -> goto late
+		:: else
+		fi;
+effect_now:	if :: at -> TELL(step_begun, "begins a step") fi;
+		HOLDS(I8_no_step_after_lease, T < leased[p]);
+		acted = acted | at;
+		if
+		:: surelyLive(leased[p]) ->
+			HOLDS(I8_recorded_never_again, !(recorded & at));
+			HOLDS(I7_no_spared_step, !sparesStep(1, at) && !sparesStep(2, at) && !sparesStep(3, at));
+#if defined(AT_MOST_ONCE) || defined(REFUSE)
+			HOLDS(I8_at_most_once, !(begun & at));
+			begun = begun | at
+#endif
+		:: else
+		fi;
+		if
+		:: did[p] = did[p] | at; HAPPENS; writeStep(me) /* also a failure that is marked as final */;
+			goto recording
+		:: TELL(step_not_executed, "has a step which says that nothing has happened"); begun = begun & (3 - at); acted = acted & (3 - at);
+#if defined(MARKS) && !defined(NO_MARKS_REMOVED)
+			if :: isMark(have[at - 1]) :: else -> drop = drop | at fi;
+#endif
+			goOn();
+			goto running
+		:: MAY_HAPPEN; TELL(step_failed, "has a step that fails");
+#ifdef NO_MARKS_KEPT
+			drop = drop | at;
+#endif
+			goOn();
+			goto running
+		:: MAY_HAPPEN; did[p] = did[p] | at; TELL(step_uncertain, "has a step that is uncertain"); unsure = 1; goOn();
+			goto running
+		fi
+	}
+
+	/* step.go: the recording. The store decides whether the record is still its own. */
+recording: atomic {
+#ifdef NO_LATE_RECORDING
+		if :: CLOCK >= lease -> goto late :: else fi;
+#endif
+		call();
+		if
+		:: res == DONE && w.status == INPROGRESS -> TELL(step_recorded, "has recorded a step"); have[at - 1] = me; goOn();
+			clearWrite(w);
+			goto running
+		:: res == DONE && w.status == UNKNOWN ->
+			TELL(step_unknown_recorded, "has recorded a step in its record, which someone had made UNKNOWN"); have[at - 1] = me; goOn();
+			clearWrite(w);
+			goto running
+		:: res == REFUSED && held.status != COMPLETED && held.step[at - 1] == me ->
+			TELL(step_landed, "finds its own step: the reply was lost"); have[at - 1] = me; clear(held); clearWrite(w); goOn();
+			goto running
+		:: res == REFUSED && held.owner == me && held.status == UNKNOWN && w.status == INPROGRESS && held.step[at - 1] != me ->
+			w.status = UNKNOWN; w.next.status = UNKNOWN; w.next.expiry = CLOCK + UNKNOWN_RETENTION; w.next.lease = 0; clear(held);
+			goto recording
+		:: res == REFUSED && overtaken -> lease = held.lease; TELL(step_overtaken, "has a lease that it did not know, and repeats its recording");
+			clear(held); writeStep(me);
+			goto recording
+		:: (res == REFUSED && held.step[at - 1] != me && !overtaken &&
+			!(held.owner == me && held.status == UNKNOWN && w.status == INPROGRESS)) -> TELL(step_superseded, "cannot record a step: somebody else has the record");
+			excused[p] = (held.owner != me); clear(held);
+			if
+			:: goto gone
+			:: effect[p] = 1; effects = 1; until[p] = CLOCK + RETENTION; endIn(COMPLETED); want = COMPLETED;
+				TELL(returned, "returns from its handler all the same");
+				goto handled
+			fi
+		:: res >= IN_DOUBT -> w.now = CLOCK; TELL(repeat, "repeats its recording");
+			goto recording
+		:: res >= IN_DOUBT -> TELL(step_lost, "cannot record a step: its result is lost"); lost = 1; clearWrite(w); goOn();
+#ifdef NO_LOST
+			lost = 0;
+#endif
+			goto running
+		fi
+	}
+
+	/* policy.go: a handler that fails. What is lost or uncertain comes first: the store decides whether the record is still its own. */
+	GOES_ON(late)
+		if :: at -> TELL(step_late, "does not begin a step: its lease has ended") fi;
+gone:		/* ErrLeaseLost: nothing is written, as after a crash */
+#ifndef NO_LOST_FIRST
+		if
+		:: lost || unsure -> goto failing
+		:: else
+		fi;
+#endif
+		excused[p] = (rec.owner != me);
+		goto end;
+failing:	if
+		:: lost && LOST_FIRST ->
+#ifdef REPEATABLE
+			excused[p] = 1; TELL(step_heals, "leaves its claim to its lease: the step that is lost may be repeated");
+			goto end;
+#endif
+			effect[p] = 1; effects = 1; until[p] = CLOCK + RETENTION; endIn(UNKNOWN); want = UNKNOWN
+		:: !lost && unsure && LOST_FIRST -> endIn(UNKNOWN); want = UNKNOWN
+		:: !((lost || unsure) && LOST_FIRST) && has && CLOCK >= lease -> TELL(nothing_written, "fails when its lease has ended, and writes nothing");
+			excused[p] = (rec.owner != me);
+			goto end
+		:: else -> endIn(INPROGRESS); want = NONE
+		fi;
+		goto handled
+	}
+#endif
 
 #ifdef RENEWS
 	/*
@@ -899,6 +1368,9 @@ renew:	atomic {
 		:: res == DONE || res == REFUSED && held.owner == me && held.status == INPROGRESS -> TELL(renewed, "has renewed its lease");
 #ifdef NO_SENT_TIME
 			sentAt = T;
+#endif
+#ifdef STEPS
+			lease = w.next.lease;
 #endif
 			deadline[p] = sentAt + LEN
 		:: res == REFUSED && !(held.owner == me && held.status == INPROGRESS) ->
@@ -1030,22 +1502,42 @@ refusal: atomic {
 release:	atomic {
 		call();
 		if
-		:: res == DONE && w.status == INPROGRESS -> TELL(released, "has released the key")
-		:: res == DONE && w.status == UNKNOWN -> TELL(released_unknown, "has released the key, which someone had made UNKNOWN")
+		:: res == DONE && w.op == DELETE && w.status == INPROGRESS -> TELL(released, "has released the key")
+		:: res == DONE && w.op == DELETE && w.status == UNKNOWN -> TELL(released_unknown, "has released the key, which someone had made UNKNOWN")
+#ifdef STEPS            /* settle.go: a record with steps is kept */
+		:: res == DONE && w.op == SWAP && w.status == INPROGRESS -> TELL(kept, "has released its record, which keeps its steps")
+		:: res == DONE && w.op == SWAP && w.status == UNKNOWN -> TELL(kept_unknown, "has released its record with its steps, which someone had made UNKNOWN")
+		:: res == REFUSED && w.op == DELETE && has -> keep(INPROGRESS); clear(held);
+			goto release
+		:: res == REFUSED && w.op == DELETE && !has && w.status == UNKNOWN && held.owner == me -> keep(INPROGRESS); clear(held);
+			goto release
+		:: res == REFUSED && w.op == SWAP && held.owner == released_by && held.released -> TELL(kept_landed, "finds that it has released its record: the reply was lost")
+		:: res == REFUSED && w.op == SWAP && held.owner == me && held.status == UNKNOWN && w.status == INPROGRESS ->
+			keep(UNKNOWN); clear(held);
+			goto release
+		:: (res == REFUSED && w.op == SWAP && !(held.owner == released_by && held.released) &&
+			!(held.owner == me && held.status == UNKNOWN && w.status == INPROGRESS)) -> TELL(released_elsewhere, "finds nothing of its own to release")
+#endif
 #ifndef NO_RELEASE_UNKNOWN
-		:: res == REFUSED && w.status == INPROGRESS -> w.status = UNKNOWN; clear(held);
+		:: res == REFUSED && DELETES && w.status == INPROGRESS -> w.status = UNKNOWN; clear(held);
 			goto release
 #endif
-		:: (res == REFUSED
+		:: (res == REFUSED && DELETES && NOT_KEPT
 #ifndef NO_RELEASE_UNKNOWN
 			&& w.status == UNKNOWN
 #endif
 			) -> TELL(released_elsewhere, "finds nothing of its own to release")
 		:: res >= IN_DOUBT -> w.now = CLOCK; w.status = INPROGRESS; TELL(repeat, "repeats its release");
+#ifdef STEPS
+			if :: w.next.lease != 0 -> w.next.lease = CLOCK :: else fi;
+#endif
 			goto release
 		:: res >= IN_DOUBT -> loose[p] = 1; TELL(release_failed, "cannot release the key: its lease bounds the wait")
 		fi;
 		HOLDS(I4_no_claim_left_behind, loose[p] || !liveClaimOf(p) && !(rec.status == UNKNOWN && rec.owner == me));
+#ifdef STEPS
+		HOLDS(I4_mark_means_begun, loose[p] || res != DONE || NO_FALSE_MARK(1) && NO_FALSE_MARK(2));
+#endif
 		goto end
 	}
 
@@ -1067,6 +1559,11 @@ end:		HOLDS(I4_no_claim_left_behind, loose[p] || phase[p] != CLAIMING || !liveCl
 /* ---- An operator: package operate ---- */
 
 #ifdef OPERATOR
+#ifdef STEPS
+#define dropSteps(r) r.step[0] = 0; r.step[1] = 0; r.writes = 0
+#else
+#define dropSteps(r) skip
+#endif
 #define voids(q) voided[q] = ran[q] && phase[q] != IDLE
 #ifdef NO_OPERATOR_TOKEN
 #define NEW_TOKEN skip
@@ -1074,9 +1571,32 @@ end:		HOLDS(I4_no_claim_left_behind, loose[p] || phase[p] != CLAIMING || !liveCl
 #define NEW_TOKEN rec.owner = OPERATORS
 #endif
 
+#if defined(STEPS) && !defined(NO_OPERATOR_STEPS)
+#define STEPS_DIFFER rec.writes != shown.writes
+#else
+#define STEPS_DIFFER false
+#endif
+
+/* change.go: what is recorded stays, and the open marks that were shown go; or one of them gets its result. */
+#ifdef STEPS
+#define STEP_VERDICT \
+	if \
+	:: deed == 2 && isMark(shown.step[0]) -> TELL(operator_step, "is an operator, and settles one step as executed"); \
+		rec.step[0] = OPERATORS; recorded = recorded | 1; if :: isMark(shown.step[1]) -> rec.step[1] = 0 :: else fi \
+	:: deed == 2 && isMark(shown.step[1]) -> TELL(operator_step, "is an operator, and settles one step as executed"); \
+		rec.step[1] = OPERATORS; recorded = recorded | 2; if :: isMark(shown.step[0]) -> rec.step[0] = 0 :: else fi \
+	:: deed == 1 -> \
+		if :: isMark(shown.step[0]) -> rec.step[0] = 0 :: else fi; \
+		if :: isMark(shown.step[1]) -> rec.step[1] = 0 :: else fi \
+	fi; \
+	begun = 0; did[1] = 0; did[2] = 0; did[3] = 0; rec.writes++
+#else
+#define STEP_VERDICT skip
+#endif
+
 proctype Operator() {
 	byte p, skew;
-	bit deed;               /* 1: not executed, 0: executed, or deletes what is completed or expired */
+	byte deed;              /* 1: not executed, 0: executed, or deletes what is completed or expired; 2: one open step was executed */
 	Record shown;
 
 	/* operate.go: Inspect */
@@ -1085,8 +1605,14 @@ end_look: atomic {
 	}
 	/* change.go: allowed, next. The request may take as long as it likes to arrive. */
 	atomic {
-		if :: skip :: skew = SKEW fi;
-		if :: deed = 1 :: deed = 0 fi;
+		if :: skip :: CLOCKS_DIFFER -> skew = SKEW fi;
+		if
+		:: deed = 1
+		:: deed = 0
+#ifdef STEPS
+		:: isMark(shown.step[0]) || isMark(shown.step[1]) -> deed = 2
+#endif
+		fi;
 #ifndef NO_OPERATOR_LIVE
 		if
 		:: shown.status == INPROGRESS && !reached(shown.lease, T + skew) -> TELL(operator_live, "refuses to touch a live claim");
@@ -1098,7 +1624,7 @@ end_look: atomic {
 	/* The store: a swap, or a delete, on the condition that the record is the one that was shown. */
 end_arrive: atomic {
 		if
-		:: rec.status != shown.status || rec.owner != shown.owner || rec.lease != shown.lease ->
+		:: rec.status != shown.status || rec.owner != shown.owner || rec.lease != shown.lease || STEPS_DIFFER ->
 			TELL(operator_too_late, "finds that the record has changed, and changes nothing")
 		:: else ->
 			HOLDS(I11_no_live_claim_is_touched, rec.status != INPROGRESS || !surelyLive(rec.lease));
@@ -1108,9 +1634,10 @@ end_arrive: atomic {
 			if
 			:: rec.status == COMPLETED || reached(rec.expiry, T + skew) && rec.status != INPROGRESS ->
 				TELL(operator_deleted, "is an operator, and deletes the record");
-				d_step { agreed[1] = 0; agreed[2] = 0; agreed[3] = 0; first = 0; firstExpiry = 0; firstRequest = 0; freeKey(); clear(rec) }
-			:: rec.status != COMPLETED && deed == 1 ->
+				d_step { agreed[1] = 0; agreed[2] = 0; agreed[3] = 0; first = 0; firstExpiry = 0; firstRequest = 0; freeKey(); forgetSteps(); clear(rec) }
+			:: rec.status != COMPLETED && deed >= 1 ->
 				TELL(operator_not_executed, "is an operator, and settles the record as not executed");
+				STEP_VERDICT;
 				d_step {
 					voids(1); voids(2); voids(3); executions = 0; effects = 0;
 					rec.status = INPROGRESS; NEW_TOKEN; rec.lease = T + skew; rec.released = 1; rec.settled = 1;
@@ -1120,7 +1647,7 @@ end_arrive: atomic {
 				TELL(operator_executed, "is an operator, and settles the record as executed");
 				d_step {
 					voids(1); voids(2); voids(3);
-					rec.status = COMPLETED; NEW_TOKEN; rec.commit = OPERATORS; rec.released = 0; rec.settled = 1;
+					rec.status = COMPLETED; NEW_TOKEN; rec.commit = OPERATORS; dropSteps(rec); rec.released = 0; rec.settled = 1;
 					if :: rec.expiry < T + skew + RETENTION -> rec.expiry = T + skew + RETENTION :: else fi;
 					first = OPERATORS; firstExpiry = rec.expiry; firstRequest = rec.request
 				}
@@ -1140,7 +1667,12 @@ inline forgetPast(q) {
 }
 
 /* Which renewals are late: renewals only, so that the check sees that each of them was late. */
-#define renews(m) (m.op == SWAP && m.status == INPROGRESS && m.next.status == INPROGRESS && m.owner == m.next.owner)
+#ifdef STEPS
+#define writesStep(m) (m.name != 0)
+#else
+#define writesStep(m) false
+#endif
+#define renews(m) (m.op == SWAP && m.status == INPROGRESS && m.next.status == INPROGRESS && m.owner == m.next.owner && !writesStep(m))
 inline arrives(m) {
 	p = of(m.by); apply(m);
 	if
