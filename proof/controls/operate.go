@@ -9,7 +9,7 @@ func operatorControls() []control {
 			first: "TestARecordThatWasReleased",
 		},
 		{
-			name: "released-lease", without: "a released record waits for a lease that nobody holds",
+			name: "released-lease", model: "NO_RELEASED_LAPSED", without: "a released record waits for a lease that nobody holds",
 			old: "return $r.Reason == $ReasonReleased || $r.leaseOver($now)", new: "return $r.leaseOver($now)",
 			first: "TestARecordThatWasReleased",
 		},

@@ -50,11 +50,11 @@ func stepBeginControls() []control {
 			new: "default: return s.run(ctx, false)", in: "step.do", first: "Step",
 		},
 		{
-			name: "step-marks-refuse", without: "an effect that must not be repeated after a crash leaves no mark",
+			name: "step-marks-refuse", model: "NO_START_MARK", without: "an effect that must not be repeated after a crash leaves no mark",
 			old: "$s.effect.AtMostOnce() || $s.d.RefuseCrashed", new: "$s.effect.AtMostOnce()", first: "Step|Refuse",
 		},
 		{
-			name: "step-open", without: "an effect that may have begun begins again",
+			name: "step-open", model: "NO_OPEN_MARK", without: "an effect that may have begun begins again",
 			old: "case $StepStarted: return $s.settleOpen($ctx)", new: "case $StepStarted: return $s.run($ctx, false)", first: "Begun",
 		},
 		{
@@ -67,7 +67,7 @@ func stepBeginControls() []control {
 			old: "$s.d.steps.note(func($k *stepsKnown) { $k.uncertain = true })", new: "", in: "step.unknown", first: "Begun|Uncertain",
 		},
 		{
-			name: "step-lease-over", without: "an effect begins although somebody else may execute by now",
+			name: "step-lease-over", model: "NO_STEP_LEASE", without: "an effect begins although somebody else may execute by now",
 			old: "$lost := $s.d.leaseOver()", new: "$lost := false", first: "Stale|Step",
 		},
 		{
@@ -86,11 +86,11 @@ func stepBeginControls() []control {
 			first: "StartMark",
 		},
 		{
-			name: "step-marked-first", without: "an effect happens at most once, as long as the store is up",
+			name: "step-marked-first", model: "NO_MARK_FIRST", without: "an effect happens at most once, as long as the store is up",
 			old: "if $fault := $s.mark($ctx); $fault != nil { return $fault }", new: "_ = $s.mark($ctx)", first: "StartMark",
 		},
 		{
-			name: "step-untouched", without: "an effect that did not happen blocks its key",
+			name: "step-untouched", model: "NO_MARKS_REMOVED", without: "an effect that did not happen blocks its key",
 			old: "case $NotExecuted: $s.idle(); return nil", new: "case $NotExecuted: return nil", in: "step.run", first: "MarksInSteps|Begun",
 		},
 		{
@@ -118,7 +118,7 @@ func stepBeginControls() []control {
 func stepWriteControls() []control {
 	return []control{
 		{
-			name: "step-landed", without: "a step whose reply was lost counts as lost",
+			name: "step-landed", model: "NO_MARK_LANDED", without: "a step whose reply was lost counts as lost",
 			old: "case $written, $there.Kind == $kind && $there.Seal == $step.Seal:", new: "case $written:", first: "Repl|Lost",
 		},
 		{
@@ -131,17 +131,17 @@ func stepWriteControls() []control {
 			in: "step.write", first: "Stale|Step",
 		},
 		{
-			name: "step-unknown-mark", without: "an effect begins under a record that is UNKNOWN",
+			name: "step-unknown-mark", model: "NO_RECORD_STATUS", without: "an effect begins under a record that is UNKNOWN",
 			old: "$held.Owner == $d.owner && $held.Status != $StatusCompleted && $kind != $StepStarted:",
 			new: "$held.Owner == $d.owner && $held.Status != $StatusCompleted:", in: "step.write", first: "StartMark|Stale|Step",
 		},
 		{
-			name: "step-stale", without: "a stale owner records its step in the record of somebody else",
+			name: "step-stale", model: "NO_RECORD_OWNER", without: "a stale owner records its step in the record of somebody else",
 			old: "default: $d.steps.note(func($k *stepsKnown) { $k.leaseLost, $k.taken = true, $held }); return $ErrLeaseLost",
 			new: "default: seen = unleased($held); $d.steps.note(func($k *stepsKnown) { _ = execution.ErrLeaseLost })", in: "step.write", first: "Stale",
 		},
 		{
-			name: "step-detached", without: "what happened is not recorded because the time of the handler is up",
+			name: "step-detached", model: "NO_LATE_RECORDING", without: "what happened is not recorded because the time of the handler is up",
 			old: "$ctx = $WithinDetached($ctx, $end); if $kind != $StepStarted && !$d.Repeatable {",
 			new: "$ctx = within($ctx, $end); if $kind != $StepStarted && !$d.Repeatable {", in: "step.write", first: "ContextHasEnded",
 		},
@@ -154,7 +154,7 @@ func stepWriteControls() []control {
 			old: "if !$MayPass($err) || !$Pause($ctx, $failures) { return $err }", new: "if true { return $err }", in: "step.write", first: "Repl|Lost",
 		},
 		{
-			name: "step-lease", without: "a late copy of a step makes a record expire under its lease",
+			name: "step-lease", model: "NO_STEP_OVERTAKEN", without: "a late copy of a step makes a record expire under its lease",
 			old: "$r.Lease, $r.Expiry = $lease, $d.expiryInProgress($lease)", new: "$r.Expiry = $d.expiryInProgress($lease)", first: "LateCopy",
 		},
 		{
@@ -162,7 +162,7 @@ func stepWriteControls() []control {
 			old: "if $lease.Before($held.Lease) { $lease = $held.Lease }", new: "", in: "step.write", first: "LateCopy|Renew",
 		},
 		{
-			name: "step-expiry", without: "what was recorded is gone before anybody can resume",
+			name: "step-expiry", model: "NO_STEP_EXPIRY", without: "what was recorded is gone before anybody can resume",
 			old: "$r.Lease, $r.Expiry = $lease, $d.expiryInProgress($lease)", new: "$r.Lease = $lease", first: "RaisesTheExpiry",
 		},
 	}
@@ -189,7 +189,7 @@ func stepEndControls() []control {
 			old: "$kept = $swapped || $held.Owner == $next.Owner", new: "$kept = $swapped", first: "Repl|Step",
 		},
 		{
-			name: "step-kept-owner", without: "a late message of who has released changes what it left",
+			name: "step-kept-owner", model: "NO_RELEASE_TOKEN", without: "a late message of who has released changes what it left",
 			old:   "$r.Owner, $r.Reason, $r.Lease = rand.Text(), $ReasonReleased, $now",
 			new:   "$r.Reason, $r.Lease = $ReasonReleased, $now; _ = rand.Text",
 			first: "Step",
@@ -214,7 +214,7 @@ func stepEndControls() []control {
 			old: "$k.lost = $k.lost || $s.running > 0", new: "_ = $s.running", first: "StillRuns",
 		},
 		{
-			name: "step-lost", without: "an effect whose result is lost is repeated",
+			name: "step-lost", model: "NO_LOST", without: "an effect whose result is lost is repeated",
 			old: "case $s.lost: return $Ending{fate: $FateUnknown", new: "case false: return $Ending{fate: $FateUnknown",
 			in: "withSteps", first: "Lost",
 		},
@@ -236,6 +236,10 @@ func stepEndControls() []control {
 			in: "withSteps", first: "Uncertain|Begun",
 		},
 		{
+			name: "step-lost-first", model: "NO_LOST_FIRST", without: "one outage loses a result and the lease, and the effect is repeated",
+			old: "case $leaseLost && $d.isOthers($s.taken):", new: "case $leaseLost:", in: "withSteps", first: "TestALostStepOutweighsALostLease",
+		},
+		{
 			name: "step-lease-left", without: "who has lost its lease in a step releases the record",
 			old: "case $leaseLost, $s.any() && ($s.leaseLost || $d.leaseOver()):", new: "case $leaseLost && false:",
 			in: "withSteps", first: "Stale|Step",
@@ -247,22 +251,22 @@ func stepEndControls() []control {
 		},
 		{
 			name: "step-lease-error", without: "who has lost its lease makes the record UNKNOWN, as if it had failed",
-			old: "if $leaseLost && $e.fate == $FateUnknown && $e.reason == $ReasonError {", new: "if false {", in: "withSteps", first: "Stale|Step",
+			old: "$failed := $leaseLost && $e.fate == $FateUnknown && $e.reason == $ReasonError", new: "$failed := false", in: "withSteps", first: "Stale|Step",
 		},
 		{
 			name: "step-refused-released", without: "a panic behind the last step needs a person",
-			old: "if $crashed && $s.resumable() {", new: "if $crashed && false {", in: "withSteps", first: "Refuse",
+			old: "if $failed || $crashed && $s.resumable() {", new: "if $failed || $crashed && false {", in: "withSteps", first: "Refuse",
 		},
 		{
 			name: "step-refused-told", without: "a panic in the middle of an effect is repeated",
-			old: "if $crashed && $s.resumable() {", new: "if $crashed {", in: "withSteps", first: "Refuse",
+			old: "if $failed || $crashed && $s.resumable() {", new: "if $failed || $crashed {", in: "withSteps", first: "Refuse",
 		},
 		{
 			name: "step-refused-lost", without: "so is an effect whose result is lost",
 			old: "return $k.any() && !$k.lost && (", new: "return $k.any() && (", first: "Refuse|Lost",
 		},
 		{
-			name: "step-refused-none", without: "so is a handler that had no step at all",
+			name: "step-refused-none", model: "NO_INTERRUPTED_SOME", without: "so is a handler that had no step at all",
 			old: "return $k.any() && !$k.lost && (", new: "return !$k.lost && (", first: "Refuse|Panic|Interrupted",
 		},
 		{
@@ -276,7 +280,7 @@ func stepEndControls() []control {
 func stepTakeoverControls() []control {
 	return []control{
 		{
-			name: "takeover-after", without: "a step that a stale owner has recorded since the look is repeated",
+			name: "takeover-after", model: "NO_ALL_NEW", without: "a step that a stale owner has recorded since the look is repeated",
 			old: "if $won && $m.kind == $MoveTakeOver { $d.mine = $held;", new: "if $won && $m.kind == $MoveTakeOver { $held.Steps = $m.seen.Steps; $d.mine = $held;",
 			first: "LastStep",
 		},
@@ -298,7 +302,7 @@ func stepTakeoverControls() []control {
 			old: "$d.mine.Steps = nil", new: "", in: "handle", first: "Step",
 		},
 		{
-			name: "undo-steps", without: "the undo of a takeover brings back start marks, or is refused because of them",
+			name: "undo-steps", model: "NO_UNDO_STEPS", without: "the undo of a takeover brings back start marks, or is refused because of them",
 			old: "$seen.Steps = nil; return $seen", new: "return $seen", in: "takenBack", first: "UndoOfATakeover",
 		},
 		{
@@ -341,6 +345,27 @@ func stepTakeoverControls() []control {
 	}
 }
 
+// modelledStepControls are those that the model has by themselves.
+func modelledStepControls() []control {
+	return []control{
+		{
+			name: "step-kept-lease", model: "NO_RELEASE_LEASE", without: "what was released waits for the lease of who released it, for whoever looks at nothing else",
+			old:   "$r.Owner, $r.Reason, $r.Lease = rand.Text(), $ReasonReleased, $now",
+			new:   "$r.Owner, $r.Reason = rand.Text(), $ReasonReleased",
+			first: "TestWhatAStepRecordedIsNotRepeatedAfterAnError",
+		},
+		{
+			name: "step-failed-mark", model: "NO_MARKS_KEPT", without: "an effect that failed and may have happened begins again",
+			old: "if $err != nil { return nil }; return $s.recordRan($ctx, $StepValue)",
+			new: "if $err != nil { $s.idle(); return nil }; return $s.recordRan($ctx, $StepValue)", in: "step.run", first: "TestMarksInSteps",
+		},
+		{
+			name: "resumable-none", model: "NO_RESUMABLE_SOME", without: "under Refuse a crash without steps is executed again",
+			old: "return len($r.Steps) > 0", new: "return true", in: "Resumable", first: "TestRefuseResumesOnlyWhatItsStepsTell",
+		},
+	}
+}
+
 // toldStepControls are those of what comes of a step for the handler, the caller and the observer.
 func toldStepControls() []control {
 	return []control{
@@ -359,7 +384,7 @@ func toldStepControls() []control {
 		},
 		{
 			name: "steps-superseded", without: "who lost its lease in a step fails, although the answer is there",
-			old: `if !$e.leaseLost || $taken.Key == "" || $taken.Owner == $d.owner {`, new: "if true { _ = $taken;", first: "TestAStaleOwnerRecordsNothing",
+			old: "if !$e.leaseLost || !$d.isOthers($taken) {", new: "if true { _ = $taken;", first: "TestAStaleOwnerRecordsNothing",
 		},
 		{
 			name: "steps-open-refused", without: "under Refuse an execution resumes beside an effect that may have begun",

@@ -4,7 +4,7 @@ import "slices"
 
 // stepControls are the guards of the steps of records, in the contract of stores and in DynamoDB, and of what is told of steps.
 func stepControls() []control {
-	return slices.Concat(heldStepControls(), storedStepControls(), memoryStepControls(), toldStepControls())
+	return slices.Concat(heldStepControls(), storedStepControls(), memoryStepControls(), modelledStepControls(), toldStepControls())
 }
 
 // heldStepControls are what the contract says of a held record, by which memory compares and merges.
@@ -22,7 +22,7 @@ func heldStepControls() []control {
 			suite: []string{"./memory"}, first: "TestStoreKeepsTheContract",
 		},
 		{
-			name: "match-steps", without: "a release deletes a step that was recorded since",
+			name: "match-steps", model: "NO_DELETE_STEPS", without: "a release deletes a step that was recorded since",
 			old:   "case $r.Status != $StatusCompleted && $seen.StepWrites != AnyStepWrites && $r.StepWrites != $seen.StepWrites: return false;",
 			new:   "",
 			suite: []string{"./memory"}, first: "TestStoreKeepsTheContract",
@@ -43,7 +43,7 @@ func heldStepControls() []control {
 			suite: []string{"./memory"}, first: "TestStoreKeepsTheContract",
 		},
 		{
-			name: "merged-start", without: "a late start mark wipes the result of its step",
+			name: "merged-start", model: "NO_MARK_ABSENT", without: "a late start mark wipes the result of its step",
 			old: "$has && $s.Kind == $StepStarted {", new: "false && $has && $s.Kind == $StepStarted {",
 			in: "Record.Merged", suite: []string{"./memory"}, first: "TestStoreKeepsTheContract",
 		},
@@ -122,7 +122,7 @@ func storedStepControls() []control {
 			old: "switch { case $seen.Status != $StatusInProgress: case", new: "switch { case", in: "sameReason", first: "Requests",
 		},
 		{
-			name: "swap-steps", without: "an operator settles a record in which a step was recorded since",
+			name: "swap-steps", model: "NO_OPERATOR_STEPS", without: "an operator settles a record in which a step was recorded since",
 			old: `$e.condition += " AND #steps = :seen_steps"`, new: `$e.condition += " AND (#steps = :seen_steps OR attribute_exists(#steps))"`,
 			first: "Requests",
 		},
