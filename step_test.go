@@ -791,6 +791,43 @@ func TestAStaleOwnerRecordsNothing(t *testing.T) {
 	}
 }
 
+// TestALostStepOutweighsALostLease: one outage causes both, and the record may still be ours.
+func TestALostStepOutweighsALostLease(t *testing.T) {
+	unmarked := func(err error) error { return err }
+	for name, c := range map[string]struct {
+		mark   func(error) error // nil for a result
+		opts   []idempotent.Option
+		reason string
+	}{
+		"not recorded":                    {nil, nil, store.ReasonResultLost},
+		"not recorded, UnknownOnError":    {nil, []idempotent.Option{idempotent.WithErrorPolicy(idempotent.UnknownOnError)}, store.ReasonResultLost},
+		"uncertain":                       {idempotent.Uncertain, nil, store.ReasonUncertain},
+		"failed, and nothing is known":    {unmarked, nil, ""},
+		"nothing executed, lease is over": {idempotent.NotExecuted, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s, e := newShopOn(t, memory.New(), noRenewal, c.opts...), &effects{}
+				s.do = func(ctx context.Context, _ order) (receipt, error) {
+					if c.mark == nil {
+						_, err := e.take(ctx, "charge")
+						require.ErrorIs(t, err, idempotent.ErrStepLost)
+					} else {
+						_ = e.fail(ctx, "charge", c.mark(errCard))
+					}
+					<-ctx.Done()
+					return receipt{}, context.Cause(ctx)
+				}
+				_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
+				require.ErrorIs(t, err, idempotent.ErrLeaseLost)
+				r := s.mustRecord()
+				assert.Equal(t, c.reason, r.Reason)
+				assert.Equal(t, c.reason != "", r.Status == store.StatusUnknown)
+			})
+		})
+	}
+}
+
 func TestStepsOfAnUnprotectedExecutionJustRun(t *testing.T) {
 	t.Parallel()
 	ctx := idempotent.Unprotected(t.Context())

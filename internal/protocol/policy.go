@@ -95,32 +95,36 @@ func (s *Settings) crashed(returned bool) ending {
 // withSteps is the ending of an execution that had steps, with the error that its handler returned.
 //
 // An execution that lost its lease writes nothing: that is a crash. One whose effect is not recorded is never released: the next
-// delivery would repeat it. And where a crash is refused, an execution whose steps tell all that it did is released all the same.
+// delivery would repeat it. That comes first, because one outage causes both: whether the record is still ours, the store says. And
+// where a crash is refused, an execution whose steps tell all that it did is released all the same.
 func (d *Delivery) withSteps(e ending, err error) ending {
 	s := &d.ended
 	leaseLost := errors.Is(err, execution.ErrLeaseLost)
-	if leaseLost && e.fate == fateUnknown && e.reason == store.ReasonError {
-		return ending{fate: fateLeave, leaseLost: true}
-	}
+	failed := leaseLost && e.fate == fateUnknown && e.reason == store.ReasonError
 	crashed := e.fate == fateUnknown && (e.reason == store.ReasonInterrupted || e.reason == store.ReasonPanic)
-	if crashed && s.resumable() {
+	if failed || crashed && s.resumable() {
 		e = ending{fate: fateRelease}
 	}
 	switch {
 	case e.fate != fateRelease:
 		return e
-	case leaseLost, s.any() && (s.leaseLost || d.leaseOver()):
-		return ending{fate: fateLeave, leaseLost: leaseLost}
+	case leaseLost && d.isOthers(s.taken):
+		return ending{fate: fateLeave, leaseLost: true}
 	case s.lost && d.Repeatable && !s.never:
 		return ending{fate: fateLeave}
 	case s.lost:
 		return ending{fate: fateUnknown, reason: store.ReasonResultLost}
 	case s.uncertain:
 		return ending{fate: fateUnknown, reason: store.ReasonUncertain}
+	case leaseLost, s.any() && (s.leaseLost || d.leaseOver()):
+		return ending{fate: fateLeave, leaseLost: leaseLost}
 	default:
 		return e
 	}
 }
+
+// isOthers reports whether a record that refused a write is somebody else's.
+func (d *Delivery) isOthers(held store.Record) bool { return held.Key != "" && held.Owner != d.owner }
 
 // interrupted reports whether err is, or wraps, the error with which the handler's own context ended. A context that has not
 // ended has no such error, and no error wraps nil.

@@ -48,7 +48,7 @@ func (d *Delivery) leave(ctx context.Context, e ending) Result {
 	}
 	d.Report.Settlement, d.Report.StoreErr = Elsewhere, execution.ErrLeaseLost
 	taken := d.ended.taken
-	if !e.leaseLost || taken.Key == "" || taken.Owner == d.owner {
+	if !e.leaseLost || !d.isOthers(taken) {
 		return own
 	}
 	return d.elsewhere(ctx, taken, store.StatusCompleted, d.Now())

@@ -719,7 +719,7 @@ inline keep(status_) {
 #define NO_FALSE_MARK(i) !(rec.step[i - 1] == MARK + me && !(acted & i))
 
 #ifdef NO_LOST_FIRST
-#define LOST_FIRST (CLOCK < lease)
+#define LOST_FIRST !(has && CLOCK >= lease)
 #else
 #define LOST_FIRST true
 #endif
@@ -1332,10 +1332,13 @@ recording: atomic {
 	GOES_ON(late)
 		if :: at -> TELL(step_late, "does not begin a step: its lease has ended") fi;
 gone:		/* ErrLeaseLost: nothing is written, as after a crash */
+#ifndef NO_LOST_FIRST
 		if
-		:: (lost || unsure) && LOST_FIRST -> goto failing
+		:: lost || unsure -> goto failing
 		:: else
 		fi;
+#endif
+		excused[p] = (rec.owner != me);
 		goto end;
 failing:	if
 		:: lost && LOST_FIRST ->
@@ -1346,6 +1349,7 @@ failing:	if
 			effect[p] = 1; effects = 1; until[p] = CLOCK + RETENTION; endIn(UNKNOWN); want = UNKNOWN
 		:: !lost && unsure && LOST_FIRST -> endIn(UNKNOWN); want = UNKNOWN
 		:: !((lost || unsure) && LOST_FIRST) && has && CLOCK >= lease -> TELL(nothing_written, "fails when its lease has ended, and writes nothing");
+			excused[p] = (rec.owner != me);
 			goto end
 		:: else -> endIn(INPROGRESS); want = NONE
 		fi;
