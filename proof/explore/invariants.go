@@ -63,7 +63,7 @@ var invariants = []struct {
 	{"I1 no record expires under its lease", leaseOutlivedByExpiry},
 	{"I8 a recorded step is never begun again", recordedIsNeverBegunAgain},
 	{"I8 who has lost its lease begins no step", lostLeaseBeginsNothing},
-	{"I8 a handler that says that its lease is lost writes nothing", lostLeaseWritesNothing},
+	{"I8 a handler that says that its lease is lost writes nothing but that an effect is lost", lostLeaseWritesNothing},
 	{"I8 who does not own the record records nothing", onlyTheOwnerRecords},
 	{"I8 an effect of at most once never begins twice", atMostOnce},
 	{"I8 a lost step is not followed by a release", lostIsNotReleased},

@@ -199,7 +199,20 @@ func lostLeaseWritesNothing(_ *world, e event) string {
 		e.by.mark() != Fails && e.by.mark() != FailsNotExecuted {
 		return ""
 	}
+	if e.by.mayHaveLost() && e.next.Status == store.StatusUnknown {
+		return "" // one outage may cause both
+	}
 	return fmt.Sprintf("the handler of %s says that its lease is lost, and a %s follows", e.by.name, e.by.callName(e.call))
+}
+
+// mayHaveLost reports whether the delivery knows of an effect that may have happened and that it could not record.
+func (d *delivery) mayHaveLost() bool {
+	for _, f := range d.steps {
+		if f.told == "lost" || f.began && (!f.ended || f.effect == MayHappen) {
+			return true
+		}
+	}
+	return false
 }
 
 func stepsAreReported(w *world, e event) string {
