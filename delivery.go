@@ -51,7 +51,7 @@ func (d *delivery[In, Out]) run(ctx context.Context) {
 
 // unprotected runs the handler as lambda.NewHandler would.
 func (d *delivery[In, Out]) unprotected(ctx context.Context, outcome Outcome) {
-	if err := d.call(execution.Unprotected(ctx), new(bool)); err != nil {
+	if err := d.call(execution.Unprotected(ctx, nil), new(bool)); err != nil {
 		d.outcome, d.refused = OutcomeRefused, err
 		return
 	}

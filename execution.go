@@ -67,7 +67,7 @@ func DerivedKey(ctx context.Context, name string) string {
 
 // Unprotected returns a context for code outside of any delivery, such as a job, that calls [DerivedKey]: each call then returns
 // another, random key. Inside of a delivery it hides the execution.
-func Unprotected(ctx context.Context) context.Context { return execution.Unprotected(ctx) }
+func Unprotected(ctx context.Context) context.Context { return execution.Unprotected(ctx, nil) }
 
 // LostContextError is what [DerivedKey] panics with if its context belongs to no delivery.
 type LostContextError struct {

@@ -30,7 +30,7 @@ const (
 
 // Error is how a [Store] reports that a call failed.
 type Error struct {
-	// Op is the call: "claim", "swap", "delete", "get", "read result", "check".
+	// Op is the call: "claim", "swap", "commit", "apply", "delete", "get", "read result", "check".
 	Op string
 	// Kind tells why it failed.
 	Kind Failure

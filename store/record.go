@@ -66,8 +66,8 @@ type Record struct {
 	// Parts is non-empty when the result is kept beside the record. Its content belongs to the store, which must
 	// then implement [ResultReader].
 	Parts string
-	// Seal names the claim that completed the record and the digest of its result, see [Seal]; empty in a record that is not
-	// completed, or was completed by AWS Powertools.
+	// Seal names the claim that completed the record and the digest of its result, see [Seal] and [CommitSeal]; empty in a record
+	// that is not completed, or was completed by AWS Powertools.
 	Seal string
 	// Attempt counts the claims of the record since it was last deleted or replaced, the current one included. Zero means unknown.
 	Attempt int
@@ -130,7 +130,11 @@ func appendSeal(dst []byte, owner string, result []byte) []byte {
 
 // Sealed reports whether result is the one that the record's seal names. It is false for records that carry no seal.
 func (r Record) Sealed(result []byte) bool {
-	return r.Seal != "" && r.Seal == string(appendSeal(make([]byte, 0, sealSize), r.Owner, result))
+	if r.Seal == "" {
+		return false
+	}
+	of := appendSeal(make([]byte, 0, sealSize), r.Owner, result)
+	return strings.HasPrefix(r.Seal, string(of)) && endsSeal(r.Seal[len(of):])
 }
 
 // Claimable reports whether a claim may replace the record at the instant now: its expiry has come, whatever its status,

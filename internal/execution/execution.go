@@ -37,6 +37,8 @@ type Claim struct {
 	Handed *Names
 	// Steps takes the steps of the execution through its record.
 	Steps Steps
+	// Commits takes the commit of the execution.
+	Commits Commits
 	// Step is the name of the step that the context belongs to, empty outside of steps.
 	Step string
 }
@@ -71,12 +73,12 @@ func From(ctx context.Context) (Claim, bool) {
 
 // Unprotected returns a context that says of itself that it belongs to no claim. A handler that runs unprotected inside a
 // protected one gets it, too: the claim of the outer execution is not its own, and keys derived from it are not for its
-// effects.
-func Unprotected(ctx context.Context) context.Context {
-	return context.WithValue(ctx, claimKey{}, unprotected{})
+// effects. commits, unless nil, takes the commits of the delivery that runs unprotected.
+func Unprotected(ctx context.Context, commits Commits) context.Context {
+	return context.WithValue(ctx, claimKey{}, unprotected{commits})
 }
 
-type unprotected struct{}
+type unprotected struct{ commits Commits }
 
 // IsUnprotected reports whether a context says that it belongs to no claim. One that says nothing was lost on the way.
 func IsUnprotected(ctx context.Context) bool {

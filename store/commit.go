@@ -1,0 +1,71 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Committer is implemented by stores that complete a record and apply writes of the handler's own in one transaction: both happen, or
+// neither does.
+type Committer interface {
+	// Commit replaces the held record by next and applies the writes, if the held record is the one that was seen, as
+	// [Store.Swap] compares, and if the conditions of all writes hold. next is completed. It returns
+	//
+	//   - true, if both have happened, in this call or in an earlier one with the same token that was not answered
+	//   - false and the held record, zero if there is none, if that is not the one that was seen: then nothing has happened. It comes
+	//     before everything that the writes have to say
+	//   - an error that wraps [ErrWritesRefused], if the condition of a write does not hold: then nothing has happened
+	//   - an error that wraps [ErrNoCommit], if the store cannot do this at all, or not with these writes: then nothing was sent
+	//   - every other error as Swap does. A conflict with another writer, and a store that lacks capacity, may pass
+	//
+	// The token names the call: whoever repeats one, because it was not answered, or because it failed in a way that may pass, passes
+	// the same arguments and the same token. It has at most 36 characters. A store SHOULD recognise by it a call that it has applied.
+	// It MUST NOT rely on it alone: the seal of the record that refuses tells, too.
+	Commit(ctx context.Context, seen, next Record, writes Writes, token string) (held Record, committed bool, err error)
+
+	// Apply applies the writes alone, in a transaction of their own. Errors are those of Commit.
+	Apply(ctx context.Context, writes Writes, token string) error
+}
+
+// Writes are what a handler wants to be written with its answer. A store knows its own kind of them and refuses every other one.
+type Writes interface {
+	// Digest is that of all the writes in their order. Writes that differ in anything have different ones.
+	Digest() [sha256.Size]byte
+}
+
+var (
+	// ErrWritesRefused is in the error of a [Committer] if the condition of a write did not hold.
+	ErrWritesRefused = errors.New("the condition of a write does not hold")
+	// ErrNoCommit is in the error of a [Committer] that cannot commit.
+	ErrNoCommit = errors.New("the store has no transactions with writes of the handler's own")
+)
+
+// CommitterOf returns the store as a [Committer]. If it is none, the error wraps [ErrNoCommit].
+func CommitterOf(s Store) (Committer, error) {
+	if c, ok := s.(Committer); ok {
+		return c, nil
+	}
+	return nil, &Error{Op: "commit", Kind: FailureRejected, NotApplied: true, Err: fmt.Errorf("%w: it is a %T", ErrNoCommit, s)}
+}
+
+// CommitSeal returns the seal of a record that was completed together with writes: that of [Seal], a dot, and the unpadded base64url of
+// a SHA-256 of the record key and of the digest of the writes. So a commit is told from every other one of the same owner.
+func CommitSeal(owner string, result []byte, key string, writes Writes) string {
+	h := sha256.New()
+	digest := writes.Digest()
+	h.Write(digest[:])
+	h.Write([]byte(key)) // the digest has a fixed length, so nothing can move from one to the other
+	return Seal(owner, result) + "." + base64.RawURLEncoding.EncodeToString(h.Sum(nil))
+}
+
+// digestText is the length of a SHA-256 in a seal.
+const digestText = 43
+
+// endsSeal reports whether a seal may go on like this behind its owner and its result.
+func endsSeal(rest string) bool {
+	return rest == "" || len(rest) == 1+digestText && rest[0] == '.' && !strings.Contains(rest[1:], ".")
+}
