@@ -2,7 +2,7 @@ package dynamo_test
 
 import (
 	"context"
-	"errors"
+	"io"
 	"net/http"
 	"testing"
 	"time"
@@ -28,7 +28,7 @@ func TestAConditionBehindALostRequestIsFenced(t *testing.T) {
 		}
 		if sent++; sent == 1 {
 			late = func() (*http.Response, error) { return pass(n, r.WithContext(context.Background()), q) }
-			return nil, errors.New("connection reset by peer")
+			return nil, io.ErrUnexpectedEOF
 		}
 		return pass(n, r, q)
 	}
