@@ -71,9 +71,9 @@
 // follows reads anything but parts. AWS Powertools in other languages does not look at steps; when it takes a record over, they are gone.
 //
 // A commit adds one item to the transaction of the handler's own writes: the update of the record. DynamoDB bills every item of a
-// transaction twice, so a completion of one write unit is two in a commit, and every row is twice what it is alone. One that is
-// cancelled is billed, too. The store sends each transaction once and repeats it only behind parts; the client repeats what got lost
-// or was throttled, with the same token, but no transaction that was cancelled because of a conflict: that is the protocol's business.
+// transaction twice, so a completion of one write unit is two in a commit, and every row is twice what it is alone. The store sends a
+// transaction once, and repeats it only behind parts. The client repeats what got lost or was throttled, with the same token; it does
+// not repeat a transaction that was cancelled, for whatever reason.
 //
 // Parts are written before the update that names them. They expire a day after the record, and those of steps 60 days after it, because a
 // record with steps may become UNKNOWN and be resumed long after. What an execution that died
