@@ -15,7 +15,10 @@ import (
 )
 
 func TestFaultyStoreWithoutARuleIsTheStoreInside(t *testing.T) {
-	storetest.Run(t, storetest.Features{}, func(testing.TB) store.Store { return storetest.NewFaulty(newParted(), nil) })
+	storetest.Run(t, storetest.Features{Writes: rowsOfParted()}, func(testing.TB) store.Store {
+		p := newParted()
+		return inside{storetest.NewFaulty(p, nil), p}
+	})
 }
 
 func TestEachFaultIsWhatItSays(t *testing.T) {

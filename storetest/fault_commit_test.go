@@ -1,0 +1,3 @@
+package storetest_test
+
+func commitFaults() []fault { return nil }
