@@ -17,6 +17,8 @@ import (
 // rows are writes of a handler's own, in the form that the contract knows of them.
 type rows string
 
+func (r rows) Len() int { return len(r) }
+
 func (r rows) Digest() [sha256.Size]byte { return sha256.Sum256([]byte(r)) }
 
 const (

@@ -33,11 +33,11 @@ func (c *caller) call() call {
 	case n < 3 || c.seen.Key == "":
 		return call{op: OpClaim, key: c.key, next: c.claim(), now: c.now.Add(time.Duration(c.pick(2)) * step)}
 	case n < 7:
-		made := call{op: OpSwap, key: c.key, seen: c.sight(), next: c.next()}
+		made := c.commits.instead(call{op: OpSwap, key: c.key, seen: c.sight(), next: c.next()}, c.pick)
 		if made.next.Status == store.StatusCompleted {
 			made.seen.Steps = c.allSteps() // a caller may have missed one, and says what there may be
 		}
-		return c.commits.instead(made, c.pick)
+		return made
 	case n < 8:
 		return call{op: OpDelete, key: c.key, seen: c.sight()}
 	default:

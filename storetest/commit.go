@@ -255,13 +255,16 @@ func commitRefusedChecks() []check {
 		{"by an owner that has completed writes nothing", commits(func(c *committing) {
 			seen := c.plant(c.inProgress())
 			done := completion(seen, []byte(`{"id":"ch_1"}`))
+			done.Lease = seen.Lease // all but the status is as it was seen
 			c.swaps(seen, done)
-			c.refused(seen, completion(seen, []byte(`{"id":"ch_1"}`)), done)
+			c.refused(seen, done, done)
 		})},
 		{"after a commit of the same owner writes nothing", commits(func(c *committing) {
 			seen := c.plant(c.inProgress())
-			done := c.commits(seen, completion(seen, []byte(`{"id":"ch_1"}`)), row())
-			c.refused(seen, completion(seen, []byte(`{"id":"ch_1"}`)), done)
+			next := completion(seen, []byte(`{"id":"ch_1"}`))
+			next.Lease = seen.Lease
+			done := c.commits(seen, next, row())
+			c.refused(seen, next, done)
 			c.refused(seen, completion(seen, []byte(`{"id":"ch_2"}`)), done)
 		})},
 		{"refuses writes of another kind, and does nothing", func(p *probe) {
@@ -285,6 +288,7 @@ func commitRefusedChecks() []check {
 // strange are writes of no store.
 type strange struct{}
 
+func (strange) Len() int                  { return 1 }
 func (strange) Digest() [sha256.Size]byte { return [sha256.Size]byte{1} }
 
 // refused commits next, and sees that held refuses it: it stays, and no row is written. It comes before a write whose own condition does

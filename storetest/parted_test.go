@@ -48,7 +48,11 @@ func newParted() *parted {
 // partedWrites are writes that a parted store commits.
 type partedWrites []storetest.Row
 
-func (w partedWrites) Digest() [sha256.Size]byte { return sha256.Sum256(fmt.Append(nil, []storetest.Row(w))) }
+func (w partedWrites) Len() int { return len(w) }
+
+func (w partedWrites) Digest() [sha256.Size]byte {
+	return sha256.Sum256(fmt.Append(nil, []storetest.Row(w)))
+}
 
 func partedFeatures() storetest.Features {
 	return storetest.Features{Writes: rowsOfParted(), Foreign: &storetest.Foreign{

@@ -51,8 +51,8 @@ type Foreign struct {
 }
 
 // Run checks that the stores which factory returns keep the contract of [store.Store], and those of [store.ResultReader],
-// [store.Committer] and [store.Lister] as far as they implement them. Each sentence of the
-// contract is a subtest with a store of its own, and one runs at a time.
+// [store.Committer] and [store.Lister] as far as they implement them. Each sentence of a contract is a subtest with a store of its
+// own, and one runs at a time.
 //
 // The stores may share one table, also with other runs: every key is random. The suite leaves records behind; factory
 // may register a cleanup with tb. The instants that a store is handed lie about an hour ahead of the clock, so that one
