@@ -30,6 +30,7 @@ func TestItServesTheFunctionUntilItIsTold(t *testing.T) {
 	require.NoError(t, err)
 	go func() { _, _ = io.Copy(io.Discard, out) }()
 	require.Contains(t, line, "POST /orders is served at")
+	require.Contains(t, line, "No rows of the orders are kept")
 	url := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(line) + "/orders"
 
 	const body = `{"sku":"A-1","quantity":2,"amount":1999,"currency":"usd","source":"tok_visa","email":"a@example.com"}`
