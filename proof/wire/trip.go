@@ -122,12 +122,18 @@ func (t *trip) later(f func()) {
 // errorReply is an error in the protocol of DynamoDB, see
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html.
 func errorReply(status int, code string) reply {
-	body, err := json.Marshal(map[string]string{
-		"__type":  "com.amazonaws.dynamodb.v20120810#" + code,
-		"message": "injected by the proxy",
-	})
+	return errorReplyOf(status, map[string]any{"__type": errorPrefix + code, "message": injected})
+}
+
+const (
+	errorPrefix = "com.amazonaws.dynamodb.v20120810#"
+	injected    = "injected by the proxy"
+)
+
+func errorReplyOf(status int, content map[string]any) reply {
+	body, err := json.Marshal(content)
 	if err != nil {
-		panic(err) // two strings always have a JSON form
+		panic(err) // strings and lists of them always have a JSON form
 	}
 	header := make(http.Header)
 	header.Set("Content-Type", "application/x-amz-json-1.0")

@@ -1,0 +1,38 @@
+package wire_test
+
+import (
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/proof/wire"
+)
+
+func TestACancelledTransactionTellsItsReasons(t *testing.T) {
+	t.Parallel()
+	l := newLine(t, wire.Always(wire.Cancel("None", "TransactionConflict")))
+	_, err := l.client.TransactWriteItems(t.Context(), &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{{}, {}}})
+	var cancelled *types.TransactionCanceledException
+	require.ErrorAs(t, err, &cancelled)
+	require.Len(t, cancelled.CancellationReasons, 2)
+	assert.Equal(t, "None", *cancelled.CancellationReasons[0].Code)
+	assert.Nil(t, cancelled.CancellationReasons[0].Message)
+	assert.Equal(t, "TransactionConflict", *cancelled.CancellationReasons[1].Code)
+	assert.Contains(t, cancelled.ErrorMessage(), "[None, TransactionConflict]")
+	assert.Equal(t, []string{"cancel None, TransactionConflict"}, l.Faults())
+	assert.Zero(t, l.served.Load())
+}
+
+func TestACallThatMeetsATransactionIsToldSo(t *testing.T) {
+	t.Parallel()
+	l := newLine(t, wire.At(1, wire.Conflict()))
+	_, err := l.put(t.Context())
+	var conflict *types.TransactionConflictException
+	require.ErrorAs(t, err, &conflict)
+	assert.Equal(t, "injected by the proxy", aws.ToString(conflict.Message))
+	assert.Zero(t, l.served.Load())
+}
