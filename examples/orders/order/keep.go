@@ -15,18 +15,24 @@ import (
 	"github.com/go-idempotent/idempotent/examples/internal/httpapi"
 )
 
-// keep commits the row of an order with its answer: both are written, or neither is. Any error but a row that exists is returned as it is:
-// idempotent.Wrap knows what to do with it, and the next delivery goes on behind the last step.
+// keep commits the row of an order with its answer: both are written, or neither is. If the commit has failed, the next delivery goes on
+// behind the last step. Other errors are returned as they are: idempotent.Wrap knows what to do with them.
 func keep(ctx context.Context, table string, row Row) (httpapi.Response, error) {
 	answer, err := ordered(row)
 	if err != nil || table == "" {
 		return answer, err
 	}
 	out, err := dynamo.Commit(ctx, answer, dynamo.Put(table, row, dynamo.IfAbsent(partitionKey), dynamo.ReturnOld()))
-	if refused, ok := errors.AsType[*dynamo.ConditionError](err); ok {
+	refused, taken := errors.AsType[*dynamo.ConditionError](err)
+	switch {
+	case taken:
 		return exists(ctx, row, refused.Refused[0].Old)
+	case errors.Is(err, idempotent.ErrCommitFailed):
+		slog.ErrorContext(ctx, "order failed", "error", err)
+		return httpapi.Problem(http.StatusServiceUnavailable, "The order could not be written. Retry with the same idempotency key.")
+	default:
+		return out, err
 	}
-	return out, err
 }
 
 // exists answers when the table has a row with the id of the order, and nothing was written. The id is derived from the request, so the

@@ -33,6 +33,7 @@ func Effects() idempotent.Option { return idempotent.WithEffects(idempotent.Repe
 //	     this id
 //	502  a service failed or did not answer   not stored: the handler runs again; what its steps have recorded stays done, and
 //	     in time, or misunderstood us         the rest is tried with the same derived keys
+//	503  the order could not be written       not stored, likewise
 //
 // The table is that of the orders, see [Row]. It is on DynamoDB, where the idempotency records are, in the same account and Region. Without
 // a name no row is kept, and the answer is stored alone: that is for a store in memory, which has no transactions.
