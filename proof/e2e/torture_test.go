@@ -138,12 +138,29 @@ func tortureTime(t *testing.T) time.Duration {
 // doze makes a charge take its time, so that kills hit it.
 func doze() { time.Sleep(rand.N(60 * time.Millisecond)) }
 
-// sometimes gives one request in thirty a fault.
-func sometimes(wire.Request) wire.Fault {
-	if rand.N(30) > 0 {
+// sometimes gives one request in thirty a fault, and one commit in four.
+func sometimes(r wire.Request) wire.Fault {
+	most := 30
+	if r.Operation == commit {
+		most = 4
+	}
+	if rand.N(most) > 0 {
 		return wire.Pass()
 	}
-	return faults[rand.N(len(faults))]
+	possible := slices.Concat(faults, conflicts(r.Operation))
+	return possible[rand.N(len(possible))]
+}
+
+// conflicts are what other writers of the same item do to a call. DynamoDB Local lets them wait for each other instead.
+func conflicts(operation string) []wire.Fault {
+	switch operation {
+	case commit:
+		return []wire.Fault{wire.Cancel("TransactionConflict", "None"), wire.Cancel("None", "TransactionConflict")}
+	case "PutItem", "UpdateItem", "DeleteItem":
+		return []wire.Fault{wire.Conflict()}
+	default:
+		return nil
+	}
 }
 
 // recordsByAmount finds the record of each order by the amount in its answer.
