@@ -423,29 +423,46 @@ func TestAnOrderWhoseIDIsTakenIsAStoredConflict(t *testing.T) {
 	}
 }
 
-// The first attempt of a commit is still on its way when the second one finds that the row exists. The handler answers for that. Then the
-// row goes away, and the first attempt arrives: it must not be applied, the answer says something else.
+// The first attempt of a commit is still on its way when the second one finds that the row exists. The handler answers for that. Before its
+// answer is stored the row goes away, and the first attempt arrives: it must not be applied, the answer says something else.
 func TestACommitThatWasRefusedIsNotAppliedLater(t *testing.T) {
 	t.Parallel()
 	w, c, key := occupied(t)
-	gate := wire.NewGate()
-	t.Cleanup(gate.Open)
-	w.proxy.SetRule(wire.On(commit, 1, delayed(gate)))
-	first := w.post(c)
-	require.Equal(t, http.StatusConflict, first.status, first)
+	attempt, completion := wire.NewGate(), wire.NewGate()
+	t.Cleanup(attempt.Open)
+	t.Cleanup(completion.Open)
+	committed, updates := false, 0
+	w.proxy.SetRule(func(r wire.Request) wire.Fault {
+		switch committed = committed || r.Operation == commit; {
+		case r.Operation == commit && r.Nth == 1:
+			return delayed(attempt)
+		case r.Operation == "UpdateItem" && committed:
+			if updates++; updates == 2 { // the first one makes sure that no attempt can be applied any more
+				return delayed(completion)
+			}
+		}
+		return wire.Pass()
+	})
+	first := w.begin(c)
+	arrived(t, completion)
 	late := w.sent(1)
 	require.Zero(t, late.Status, "it is still on its way")
+	require.Equal(t, "INPROGRESS", w.record().Status)
 
 	_, err := w.dynamo.DeleteItem(context.Background(), &dynamodb.DeleteItemInput{TableName: aws.String(w.orders), Key: key})
 	require.NoError(t, err)
-	gate.Open()
-	x := w.await(func(x wire.Exchange) bool {
-		return x.Operation == commit && x.Fault == "delay request" && x.Status != 0
-	})
+	w.assertCopyIsRefused(late)
+	attempt.Open()
+	x := w.await(func(x wire.Exchange) bool { return x.Number == late.Number && x.Operation == commit && x.Status != 0 })
 	assert.Equal(t, http.StatusBadRequest, x.Status, string(x.Reply))
+	assert.Empty(t, w.rows())
+
+	completion.Open()
+	a := <-first
+	require.Equal(t, http.StatusConflict, a.status, a)
 	w.assertCopyIsRefused(late)
 	assert.Empty(t, w.rows())
-	assert.Equal(t, first.body, w.post(c).body)
+	assert.Equal(t, a.body, w.post(c).body)
 }
 
 // The store does not answer commits, and then nothing any more: nobody knows whether the commit was applied. What the record says is what
