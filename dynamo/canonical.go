@@ -10,10 +10,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// digestOf is the digest of writes in their order. It is that of a text from which all of them can be read back, so different writes
-// have different ones: every text, list and map has its length before it, every value its type, and maps are sorted.
+// digestOf is the digest of writes in their order.
 func digestOf(all []write) [sha256.Size]byte {
-	b := appendLength([]byte("idempotent writes 1\n"), len(all))
+	return sha256.Sum256(appendWrites([]byte("idempotent writes 1\n"), all))
+}
+
+// appendWrites appends a text from which all writes can be read back, so different ones have different texts: every text, list and
+// map has its length before it, every value its type, and maps are sorted.
+func appendWrites(b []byte, all []write) []byte {
+	b = appendLength(b, len(all))
 	for _, w := range all {
 		b = appendText(b, w.kind)
 		b = appendOptional(b, w.table)
@@ -25,7 +30,7 @@ func digestOf(all []write) [sha256.Size]byte {
 		b = appendItem(b, w.values)
 		b = appendText(b, string(w.returns))
 	}
-	return sha256.Sum256(b)
+	return b
 }
 
 func appendLength(b []byte, n int) []byte { return binary.AppendUvarint(b, uint64(n)) } //nolint:gosec // no length is negative

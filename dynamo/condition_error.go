@@ -20,8 +20,9 @@ type RefusedItem struct {
 	// Index is which item of the call it is, from 0.
 	Index int
 	Table string
-	// Old is the item as it was then. It is nil if there was none, or if the write did not ask for it, see [ReturnOld].
-	Old map[string]types.AttributeValue
+	// Old is the item as it was then. It is nil if there was none, or if the write did not ask for it, see [ReturnOld]. A log that
+	// shows the error, also one in JSON, does not show it.
+	Old map[string]types.AttributeValue `json:"-"`
 
 	kind string // of write
 }

@@ -114,10 +114,8 @@ func (m *itemMaker) requireAttribute(option, function, attribute string) {
 	m.conditions = append(m.conditions, itemCondition{function: function, attribute: attribute})
 }
 
-// isReference reports whether expressions can refer to something by this name.
-func isReference(name string, first byte) bool {
-	return len(name) > 1 && name[0] == first && only(letters+"_", name[1:])
-}
+// isReference reports whether a name begins as those do by which expressions refer to something.
+func isReference(name string, first byte) bool { return len(name) > 1 && name[0] == first }
 
 // expressions returns the condition of an item, and what it and the update refer to; each nil if there is none.
 func (m *itemMaker) expressions(update string) (condition *string, names map[string]string, values item) {

@@ -60,6 +60,9 @@ func writeOf(w types.TransactWriteItem) (of write, err error) {
 
 // String says what the write is, without anything that it writes.
 func (w write) String() string {
+	if w.kind == "" {
+		w.kind = "a write"
+	}
 	return fmt.Sprintf("%s on table %q", w.kind, aws.ToString(w.table))
 }
 
@@ -90,14 +93,14 @@ func (w write) check() error {
 			}
 		}
 	}
+	if len(problems) > 0 {
+		slices.Sort(problems)
+		return problems
+	}
 	if size := sizeOf(w.row); size > maxItem {
-		problems = append(problems, fmt.Sprintf("it has %d bytes, more than the %d of an item", size, maxItem))
+		return fmt.Errorf("it has %d bytes, more than the %d of an item", size, maxItem)
 	}
-	if len(problems) == 0 {
-		return nil
-	}
-	slices.Sort(problems)
-	return problems
+	return nil
 }
 
 func (w write) checkKey() (problems sentences) {
