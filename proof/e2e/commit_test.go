@@ -265,6 +265,35 @@ func TestAStaleOwnerThatCommitsLearnsThatItIsStale(t *testing.T) {
 	})
 }
 
+// Every way in which the reply to a commit is lost, with a server that remembers no tokens: the record decides alone that it has landed.
+func TestWithoutTokensTheRecordKnowsWhatHasLanded(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []wire.Fault{
+		wire.LoseReply(), wire.SwallowReply(), wire.TruncateReply(), wire.Duplicate(), wire.InternalErrorAfter(), wire.LoseRequest(), late(),
+	} {
+		t.Run(fault.Name, func(t *testing.T) {
+			t.Parallel()
+			w, c := newWarehouse(t, 1), newCart(t)
+			w.timeout = 6 * time.Second
+			w.proxy.SetRule(func(r wire.Request) wire.Fault {
+				switch {
+				case r.Operation == commit && r.Nth == 1:
+					return wire.Forget(fault)
+				case r.Operation == commit:
+					return wire.Forget(wire.Pass())
+				default:
+					return wire.Pass()
+				}
+			})
+			first := w.post(c)
+			require.Equal(t, http.StatusCreated, first.status, first)
+			assert.Equal(t, "forget token, "+fault.Name, w.sent(1).Fault)
+			w.assertOrdered(c, []answer{first, w.post(c)})
+			assert.Equal(t, once, w.askedFor())
+		})
+	}
+}
+
 // Other writers are in the way of the commit, some times, in each position. It is sent again, and nobody notices.
 func TestACommitThatMeetsConflictsIsSentAgain(t *testing.T) {
 	t.Parallel()

@@ -148,7 +148,11 @@ func sometimes(r wire.Request) wire.Fault {
 		return wire.Pass()
 	}
 	possible := slices.Concat(faults, conflicts(r.Operation))
-	return possible[rand.N(len(possible))]
+	fault := possible[rand.N(len(possible))]
+	if r.Operation == commit && rand.N(2) == 0 {
+		return wire.Forget(fault)
+	}
+	return fault
 }
 
 // conflicts are what other writers of the same item do to a call. DynamoDB Local lets them wait for each other instead.

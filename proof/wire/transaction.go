@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -24,6 +25,23 @@ func Cancel(codes ...string) Fault {
 			"Message":             fmt.Sprintf("Transaction cancelled, please refer cancellation reasons for specific reasons [%s]", list),
 			"CancellationReasons": reasons,
 		}))
+	}}
+}
+
+// Forget takes the token off a transaction and goes on with a fault. The server cannot know that it has seen the transaction before, as
+// DynamoDB does not after ten minutes, and others never do. The server must not check signatures.
+func Forget(f Fault) Fault {
+	return Fault{"forget token, " + f.Name, func(t *trip) {
+		var content map[string]json.RawMessage
+		if json.Unmarshal(t.body, &content) == nil {
+			delete(content, "ClientRequestToken")
+			body, err := json.Marshal(content)
+			if err != nil {
+				panic(err) // it has just been JSON
+			}
+			t.body = body
+		}
+		f.run(t)
 	}}
 }
 
