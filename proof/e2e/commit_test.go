@@ -460,17 +460,15 @@ func TestACommitThatWasRefusedIsNotAppliedLater(t *testing.T) {
 	attempt, completion := wire.NewGate(), wire.NewGate()
 	t.Cleanup(attempt.Open)
 	t.Cleanup(completion.Open)
-	committed, updates := false, 0
 	w.proxy.SetRule(func(r wire.Request) wire.Fault {
-		switch committed = committed || r.Operation == commit; {
+		switch {
 		case r.Operation == commit && r.Nth == 1:
 			return delayed(attempt)
-		case r.Operation == "UpdateItem" && committed:
-			if updates++; updates == 2 { // the first one makes sure that no attempt can be applied any more
-				return delayed(completion)
-			}
+		case r.Operation == "UpdateItem" && strings.Contains(string(r.Body), `"COMPLETED"`):
+			return delayed(completion)
+		default:
+			return wire.Pass()
 		}
-		return wire.Pass()
 	})
 	first := w.begin(c)
 	arrived(t, completion)
