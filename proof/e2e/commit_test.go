@@ -25,12 +25,12 @@ import (
 // commit is the call that writes answer and row.
 const commit = "TransactWriteItems"
 
-// held is a warehouse with an order whose commit is held at the gate: everything else has happened.
-func held(t *testing.T, sandboxes int, fault func(*wire.Gate) wire.Fault) (w *warehouse, c cart, first <-chan answer, gate *wire.Gate) {
+// held is a warehouse with an order whose commit is held at the gate: everything before has happened.
+func held(t *testing.T, sandboxes int) (w *warehouse, c cart, first <-chan answer, gate *wire.Gate) {
 	t.Helper()
 	w, c, gate = newWarehouse(t, sandboxes), newCart(t), wire.NewGate()
 	t.Cleanup(gate.Open)
-	w.proxy.SetRule(wire.On(commit, 1, fault(gate)))
+	w.proxy.SetRule(wire.On(commit, 1, delayed(gate)))
 	first = w.begin(c)
 	arrived(t, gate)
 	return w, c, first, gate
@@ -38,9 +38,6 @@ func held(t *testing.T, sandboxes int, fault func(*wire.Gate) wire.Fault) (w *wa
 
 // delayed forwards a commit when the gate opens, whoever waits for it then.
 func delayed(gate *wire.Gate) wire.Fault { return wire.DelayRequest(gate.Wait) }
-
-// lost loses a commit when the gate opens.
-func lost(gate *wire.Gate) wire.Fault { return wire.Hold(gate.Wait, wire.LoseRequest()) }
 
 // once is how often the services are asked for an order to which nothing happens.
 var once = map[string]int{reserve: 1, charge: 1, mail: 1}
@@ -121,7 +118,7 @@ func TestARepeatedCommitChangesNothing(t *testing.T) {
 // The process dies while its commit is on its way, and nobody takes over. The commit arrives: answer and row are there, both.
 func TestACommitThatArrivesAfterTheKillIsReplayed(t *testing.T) {
 	t.Parallel()
-	w, c, first, gate := held(t, 1, delayed)
+	w, c, first, gate := held(t, 1)
 	w.kill()
 	require.NotNil(t, (<-first).failure)
 	blocked := w.post(c)
@@ -163,7 +160,7 @@ func TestACommitOfAStaleOwnerIsNeverApplied(t *testing.T) {
 	t.Parallel()
 	stale := func(t *testing.T) (w *warehouse, c cart, gate *wire.Gate) {
 		t.Helper()
-		w, c, first, gate := held(t, 1, delayed)
+		w, c, first, gate := held(t, 1)
 		w.kill()
 		require.NotNil(t, (<-first).failure)
 		w.lapse()
@@ -233,7 +230,7 @@ func TestAStaleOwnerThatCommitsLearnsThatItIsStale(t *testing.T) {
 	t.Parallel()
 	t.Run("while the other one runs", func(t *testing.T) {
 		t.Parallel()
-		w, c, first, gate := held(t, 2, delayed)
+		w, c, first, gate := held(t, 2)
 		w.lapse()
 		running := wire.NewGate()
 		t.Cleanup(running.Open)
@@ -252,7 +249,7 @@ func TestAStaleOwnerThatCommitsLearnsThatItIsStale(t *testing.T) {
 	})
 	t.Run("when the other one has committed", func(t *testing.T) {
 		t.Parallel()
-		w, c, first, gate := held(t, 2, delayed)
+		w, c, first, gate := held(t, 2)
 		w.lapse()
 		second := w.post(c)
 		require.Equal(t, http.StatusCreated, second.status, second)
@@ -357,7 +354,7 @@ func TestACommitThatMeetsOnlyConflictsFailsAndTheRetryGoesOn(t *testing.T) {
 // in the way of the commit, and their clients are told to wait.
 func TestDuplicatesThatMeetARunningCommitAreToldToWait(t *testing.T) {
 	t.Parallel()
-	w, c, first, gate := held(t, 3, delayed)
+	w, c, first, gate := held(t, 3)
 	w.proxy.Forget()
 	w.proxy.SetRule(func(r wire.Request) wire.Fault {
 		if r.Operation == "PutItem" {
