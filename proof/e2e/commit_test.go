@@ -87,7 +87,7 @@ func (w *warehouse) assertCopyIsRefused(x wire.Exchange) {
 	items, rows := w.items(), w.rows()
 	status, reply := w.copyArrives(x)
 	assert.Equal(w.t, http.StatusBadRequest, status, reply)
-	assert.Contains(w.t, reply, "TransactionCanceledException")
+	assert.Contains(w.t, reply, "ConditionalCheckFailed")
 	assert.Equal(w.t, items, w.items(), "it changed nothing")
 	assert.Equal(w.t, rows, w.rows(), "it wrote nothing")
 }
@@ -174,7 +174,7 @@ func TestACommitOfAStaleOwnerIsNeverApplied(t *testing.T) {
 		x := w.await(func(x wire.Exchange) bool {
 			return x.Number == late.Number && x.Operation == commit && x.Fault == "delay request" && x.Status != 0
 		})
-		assert.Equal(w.t, http.StatusBadRequest, x.Status, string(x.Reply))
+		assert.True(w.t, x.Refused(), string(x.Reply))
 		assert.Equal(w.t, items, w.items())
 		assert.Equal(w.t, rows, w.rows())
 		w.assertCopyIsRefused(late)
@@ -294,20 +294,22 @@ func TestWithoutTokensTheRecordKnowsWhatHasLanded(t *testing.T) {
 // Other writers are in the way of the commit, some times, in each position. It is sent again, and nobody notices.
 func TestACommitThatMeetsConflictsIsSentAgain(t *testing.T) {
 	t.Parallel()
-	for _, reasons := range [][]string{
-		{"TransactionConflict", "None"},
-		{"None", "TransactionConflict"},
-		{"TransactionConflict", "TransactionConflict"},
-		{"None", "ThrottlingError"},
-		{"ProvisionedThroughputExceeded", "None"},
+	for _, because := range []struct {
+		item int
+		code string
+	}{
+		{0, "TransactionConflict"},
+		{1, "TransactionConflict"},
+		{0, "ProvisionedThroughputExceeded"},
+		{1, "ThrottlingError"},
 	} {
-		t.Run(strings.Join(reasons, " and "), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s of item %d", because.code, because.item), func(t *testing.T) {
 			t.Parallel()
 			const times = 4
 			w, c := newWarehouse(t, 1), newCart(t)
 			w.proxy.SetRule(func(r wire.Request) wire.Fault {
 				if r.Operation == commit && r.Nth <= times {
-					return wire.Cancel(reasons...)
+					return wire.Cancel(because.item, because.code)
 				}
 				return wire.Pass()
 			})
@@ -330,7 +332,7 @@ func TestACommitThatMeetsOnlyConflictsFailsAndTheRetryGoesOn(t *testing.T) {
 	w.timeout = 3 * time.Second
 	w.proxy.SetRule(func(r wire.Request) wire.Fault {
 		if r.Operation == commit {
-			return wire.Cancel("TransactionConflict", "None")
+			return wire.Conflict()
 		}
 		return wire.Pass()
 	})
@@ -390,7 +392,7 @@ func TestDuplicatesThatHammerTheKeyDoNotStarveTheCommit(t *testing.T) {
 	w.proxy.SetRule(func(r wire.Request) wire.Fault {
 		switch {
 		case r.Operation == commit && r.Nth <= 5:
-			return wire.Cancel("TransactionConflict", "None")
+			return wire.Conflict()
 		case r.Operation == "PutItem" && r.Nth > 1 && r.Nth%2 == 0:
 			return wire.Conflict()
 		default:
@@ -444,7 +446,7 @@ func TestAnOrderWhoseIDIsTakenIsAStoredConflict(t *testing.T) {
 	assert.Empty(t, w.rows()[0].SKU, "the row is as it was")
 	for _, x := range w.proxy.Exchanges() {
 		if x.Operation == commit {
-			assert.Equal(t, http.StatusBadRequest, x.Status)
+			assert.True(t, x.Refused(), string(x.Reply))
 		}
 	}
 }
@@ -478,7 +480,7 @@ func TestACommitThatWasRefusedIsNotAppliedLater(t *testing.T) {
 	w.assertCopyIsRefused(late)
 	attempt.Open()
 	x := w.await(func(x wire.Exchange) bool { return x.Number == late.Number && x.Operation == commit && x.Status != 0 })
-	assert.Equal(t, http.StatusBadRequest, x.Status, string(x.Reply))
+	assert.True(t, x.Refused(), string(x.Reply))
 	assert.Empty(t, w.rows())
 
 	completion.Open()

@@ -105,7 +105,7 @@ func TestAStaleOwnerThatWasStoppedCommitsNothing(t *testing.T) {
 		require.NoError(t, w.sandboxes[0].Thaw())
 		late := <-first
 		assert.Equal(t, []string{commit}, w.proxy.Operations())
-		assert.Equal(t, http.StatusBadRequest, w.sent(1).Status)
+		assert.True(t, w.sent(1).Refused())
 		assert.Equal(t, items, w.items())
 		assert.Equal(t, rows, w.rows())
 		assert.True(t, late.replayed(), late)

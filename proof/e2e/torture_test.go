@@ -159,7 +159,7 @@ func sometimes(r wire.Request) wire.Fault {
 func conflicts(operation string) []wire.Fault {
 	switch operation {
 	case commit:
-		return []wire.Fault{wire.Cancel("TransactionConflict", "None"), wire.Cancel("None", "TransactionConflict")}
+		return []wire.Fault{wire.Cancel(0, "TransactionConflict"), wire.Cancel(1, "TransactionConflict")}
 	case "PutItem", "UpdateItem", "DeleteItem":
 		return []wire.Fault{wire.Conflict()}
 	default:
