@@ -827,6 +827,25 @@ func TestACommitFollowsALeaseThatWasRenewedUnseen(t *testing.T) {
 	})
 }
 
+// The client may have sent the attempt twice that met the other lease, so the record stays if nothing is committed in the end.
+func TestTheRecordOfACommitThatMetALateRenewalIsNotDeleted(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, _ := newTill(t, []turn{takes, declines})
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			held := s.mustRecord()
+			next := held
+			next.Lease = held.Lease.Add(time.Second)
+			_, swapped, err := s.inner.Swap(ctx, held, next)
+			require.NoError(t, err)
+			require.True(t, swapped)
+			return commit(ctx, receipt{7, o.Amount}, "row")
+		}
+		_, err := s.handle(5)
+		require.ErrorIs(t, err, store.ErrWritesRefused)
+		assert.Equal(t, store.ReasonReleased, s.mustRecord().Reason)
+	})
+}
+
 // Without protection the items are written by themselves.
 func TestAnUnprotectedExecutionAppliesTheWrites(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

@@ -125,6 +125,10 @@ func commitProtocolControls() []control {
 			old: "if $d.ended.any() || $d.committed.doubt {", new: "if $d.ended.any() {",
 		},
 		{
+			name: "commit-doubt-renewal", without: "so it does after an attempt that met another lease and may have been sent twice", first: commit,
+			old: "$d.commits.note(func($k *commitsKnown) { $k.doubt = true })", new: "", in: "commit.send",
+		},
+		{
 			name: "commit-token", without: "a condition with another lease is sent under the same token", first: commit,
 			old: `sha256.Sum256(fmt.Appendf(nil, "%s %s %d %d", $c.next.Seal, $c.next.Key, $c.before, $move))`,
 			new: `sha256.Sum256(fmt.Appendf(nil, "%s %s", $c.next.Seal, $c.next.Key))`,
