@@ -359,6 +359,7 @@ func TestACommitIsRepeatedUntilItIsKnown(t *testing.T) {
 				assert.Equal(t, receipt{7, 5}, got)
 				assert.Equal(t, lines{"row"}, l.written)
 				assert.Equal(t, len(l.attempts), s.event().Commits[0].Tries)
+				assert.NoError(t, s.event().StoreErr, "what passed is told by the tries")
 				for _, a := range l.attempts {
 					assert.Equal(t, l.attempts[0], a)
 				}
@@ -823,6 +824,25 @@ func TestACommitFollowsALeaseThatWasRenewedUnseen(t *testing.T) {
 		assert.Equal(t, lines{"row"}, l.written)
 		require.Len(t, l.attempts, 2)
 		assert.NotEqual(t, l.attempts[0].token, l.attempts[1].token, "another condition is another request")
+	})
+}
+
+// The client may have sent the attempt twice that met the other lease, so the record stays if nothing is committed in the end.
+func TestTheRecordOfACommitThatMetALateRenewalIsNotDeleted(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, _ := newTill(t, []turn{takes, declines})
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			held := s.mustRecord()
+			next := held
+			next.Lease = held.Lease.Add(time.Second)
+			_, swapped, err := s.inner.Swap(ctx, held, next)
+			require.NoError(t, err)
+			require.True(t, swapped)
+			return commit(ctx, receipt{7, o.Amount}, "row")
+		}
+		_, err := s.handle(5)
+		require.ErrorIs(t, err, store.ErrWritesRefused)
+		assert.Equal(t, store.ReasonReleased, s.mustRecord().Reason)
 	})
 }
 
