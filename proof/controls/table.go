@@ -8,5 +8,6 @@ func all() []control {
 		scopeControls(), keyControls(), languageControls(), eventControls(), fingerprintControls(), claimControls(), executionControls(),
 		settlementControls(), answerControls(), spliceControls(), conditionControls(), contentControls(), memoryControls(), cacheControls(), wordControls(),
 		operatorControls(), listingControls(), toldControls(), stepControls(), resumeControls(), commitProtocolControls(),
+		transactionControls(), itemControls(),
 	)
 }
