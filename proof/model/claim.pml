@@ -1414,6 +1414,9 @@ committing: atomic {
 #endif
 #ifndef NO_COMMIT_RENEWED
 		:: res == REFUSED && stillOurs(held) -> lease = held.lease; moved = held.moved; unanswered = 0; clear(held); toCommit();
+#ifndef NO_RENEWED_DOUBT /* the client may have sent twice what was refused */
+			inDoubt = 1;
+#endif
 			TELL(commit_adopts, "has a lease that it did not know, and commits under that");
 			goto committing
 #endif
