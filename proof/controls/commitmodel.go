@@ -20,12 +20,8 @@ func modelledCommitControls() []control {
 		{
 			name: "commit-ours", model: "NO_COMMIT_OURS", without: "a stale owner commits in the record of whoever has taken over",
 			old: "case $c.isOurs($held) && !$held.Lease.Equal($c.seen.Lease): $c.seen.Lease = $held.Lease",
-			new: "case !$held.Lease.Equal($c.seen.Lease): $c.seen.Owner, $c.seen.Lease = $held.Owner, $held.Lease",
+			new: "case $held.Status == $c.seen.Status: $c.seen.Owner, $c.seen.Lease = $held.Owner, $held.Lease",
 			in:  "commit.send", first: "Commit|Stale",
-		},
-		{
-			name: "commit-renewal-doubt", model: "NO_RENEWED_DOUBT", without: "a commit that met a late renewal, and may be late itself, is followed by a deletion",
-			old: "$d.commits.note(func($k *commitsKnown) { $k.doubt = true })", new: "", in: "commit.send", first: "Commit",
 		},
 		{
 			name: "fence-moves", model: "NO_FENCE_MOVES", without: "a fence leaves the lease where a late commit finds it",
