@@ -53,7 +53,7 @@ func commitProtocolControls() []control {
 			old: "return $c.live($ctx)", new: "return nil", in: "commit.alone",
 		},
 		{
-			name: "commit-lease", without: "the condition of a commit names no lease, so that nothing can be moved out of its way", first: commit,
+			name: "commit-lease", model: "NO_COMMIT_LEASE", without: "the condition of a commit names no lease, so that nothing can be moved out of its way", first: commit,
 			old: "$c.seen.Lease, $c.seen.Steps = $d.protection(), $d.steps.written()", new: "$c.seen.Steps = $d.steps.written()",
 		},
 		{
@@ -61,23 +61,23 @@ func commitProtocolControls() []control {
 			old: "$c.seen.Lease, $c.seen.Steps = $d.protection(), $d.steps.written()", new: "$c.seen.Lease = $d.protection()",
 		},
 		{
-			name: "commit-lost-reply", without: "a commit whose reply was lost counts as a lost lease", first: commit,
+			name: "commit-lost-reply", model: "NO_COMMIT_LANDED", without: "a commit whose reply was lost counts as a lost lease", first: commit,
 			old: "case $held.Seal == $c.next.Seal: return $c.landed()", new: "case false: return nil", in: "commit.send",
 		},
 		{
-			name: "commit-late-renewal", without: "a renewal that was not answered fails the commit", first: commit,
+			name: "commit-late-renewal", model: "NO_COMMIT_RENEWED", without: "a renewal that was not answered fails the commit", first: commit,
 			old: "case $c.isOurs($held) && !$held.Lease.Equal($c.seen.Lease): $c.seen.Lease = $held.Lease", new: "", in: "commit.send",
 		},
 		{
-			name: "commit-client-attempts", without: "an attempt that the client made before a declined one lands later", first: commit,
+			name: "commit-client-attempts", model: "NO_COMMIT_ATTEMPTS", without: "an attempt that the client made before a declined one lands later", first: commit,
 			old: "$c.doubt($err); return $c.declined($ctx, $err)", new: "return $c.declined($ctx, $err)",
 		},
 		{
-			name: "commit-fence", without: "an attempt that was not answered lands after the commit was declined or has failed", first: commit,
+			name: "commit-fence", model: "NO_FENCE", without: "an attempt that was not answered lands after the commit was declined or has failed", first: commit,
 			old: "if !$c.open { return fenceStands, $held, nil }", new: "if true { return fenceStands, $held, nil }",
 		},
 		{
-			name: "commit-fence-late", without: "a commit that was faster than the fence counts as a lost lease", first: commit,
+			name: "commit-fence-late", model: "NO_FENCE_LATE", without: "a commit that was faster than the fence counts as a lost lease", first: commit,
 			old: "case $held.Seal == $c.next.Seal: return fenceLate, $held, nil", new: "",
 		},
 		{
@@ -89,7 +89,7 @@ func commitProtocolControls() []control {
 			old: "case $c.unread: return ending{fate: fateLeave};", new: "", in: "Delivery.withCommit",
 		},
 		{
-			name: "commit-failed-answer", without: "an answer is stored although its rows are not", first: commit,
+			name: "commit-failed-answer", model: "NO_FAILED_ANSWER", without: "an answer is stored although its rows are not", first: commit,
 			old: "case $e.fate == fateComplete && $e.reason != $ReasonTerminal: return $d.failed($ReasonError)", new: "", in: "Delivery.withCommit",
 		},
 		{
@@ -109,11 +109,11 @@ func commitProtocolControls() []control {
 			old: "if $d.Report.Panic = recover(); $d.Report.Panic != nil { $d.Report.Stack = debug.Stack(); $r = $ended }", new: "",
 		},
 		{
-			name: "commit-sent-twice", without: "a settlement takes a commit that landed late for its own result", first: commit,
+			name: "commit-sent-twice", model: "NO_COMMITTED_ANSWER", without: "a settlement takes a commit that landed late for its own result", first: commit,
 			old: "case $d.hasLanded($held): return $d.landed(ending{}), nil;", new: "", in: "Delivery.conclude",
 		},
 		{
-			name: "commit-sent-twice-release", without: "a release overlooks a commit that landed late", first: commit,
+			name: "commit-sent-twice-release", model: "NO_RELEASE_LOOK", without: "a release overlooks a commit that landed late", first: commit,
 			old: "case $d.hasLanded($refusing):", new: "case false && $d.hasLanded($refusing):", in: "Delivery.release",
 		},
 		{
@@ -121,11 +121,11 @@ func commitProtocolControls() []control {
 			old: "if $d.hasLanded($d.ended.taken) { return $d.landed(ending{}) }", new: "", in: "Delivery.leave",
 		},
 		{
-			name: "commit-doubt-keeps", without: "a release after a commit in doubt deletes the record", first: commit,
+			name: "commit-doubt-keeps", model: "NO_COMMIT_KEPT", without: "a release after a commit in doubt deletes the record", first: commit,
 			old: "if $d.ended.any() || $d.committed.doubt {", new: "if $d.ended.any() {",
 		},
 		{
-			name: "commit-doubt-renewal", without: "so it does after an attempt that met another lease and may have been sent twice", first: commit,
+			name: "commit-doubt-renewal", model: "NO_RENEWED_DOUBT", without: "so it does after an attempt that met another lease and may have been sent twice", first: commit,
 			old: "$d.commits.note(func($k *commitsKnown) { $k.doubt = true })", new: "", in: "commit.send",
 		},
 		{
