@@ -7,6 +7,6 @@ func all() []control {
 	return slices.Concat(
 		scopeControls(), keyControls(), languageControls(), eventControls(), fingerprintControls(), claimControls(), executionControls(),
 		settlementControls(), answerControls(), spliceControls(), conditionControls(), transactionControls(), itemControls(), contentControls(), memoryControls(), cacheControls(), wordControls(),
-		operatorControls(), listingControls(), toldControls(), stepControls(), resumeControls(), commitProtocolControls(),
+		operatorControls(), listingControls(), toldControls(), stepControls(), resumeControls(), commitProtocolControls(), sealControls(),
 	)
 }
