@@ -18,11 +18,11 @@ func commitProtocolControls() []control {
 		},
 		{
 			name: "commit-joined", without: "an execution is settled while a commit of it is under way", first: commit,
-			old: "if $under != nil { <-$under }", new: "", in: "commits.close",
+			old: "if $under != nil { <-$under }", new: "_ = $under", in: "commits.close",
 		},
 		{
 			name: "commit-in-step", without: "a commit begins inside of a step", first: commit,
-			old: `case $under.Step != "": return commitRefused("it begins inside of a step, which would run again");`, new: "",
+			old: `case $under.Step != "":`, new: `case $under.Step == "never":`, in: "Delivery.Commit",
 		},
 		{
 			name: "commit-in-resolver", without: "a resolver commits", first: commit,
@@ -38,7 +38,7 @@ func commitProtocolControls() []control {
 		},
 		{
 			name: "commit-holds-steps", without: "a commit does not wait for the steps that run", first: commit,
-			old: "if $s.running == 0 { $s.mu.Unlock(); return nil }", new: "if true { $s.mu.Unlock(); return nil }", in: "steps.hold",
+			old: "if $err := $c.d.steps.hold($ctx); $err != nil {", new: "if $err := error(nil); $err != nil {",
 		},
 		{
 			name: "commit-refuses-steps", without: "a step begins beside a commit", first: commit,
@@ -50,7 +50,7 @@ func commitProtocolControls() []control {
 		},
 		{
 			name: "commit-live", without: "a commit is sent although its context has ended", first: commit,
-			old: "if $fault := $c.live($ctx); $fault != nil { return $fault }", new: "", in: "commit.do",
+			old: "return $c.live($ctx)", new: "return nil", in: "commit.alone",
 		},
 		{
 			name: "commit-lease", without: "the condition of a commit names no lease, so that nothing can be moved out of its way", first: commit,
@@ -114,7 +114,7 @@ func commitProtocolControls() []control {
 		},
 		{
 			name: "commit-sent-twice-release", without: "a release overlooks a commit that landed late", first: commit,
-			old: "case $d.hasLanded($refusing): return $d.landed(ending{});", new: "", in: "Delivery.release",
+			old: "case $d.hasLanded($refusing):", new: "case false && $d.hasLanded($refusing):", in: "Delivery.release",
 		},
 		{
 			name: "commit-sent-twice-leave", without: "a second commit overlooks that the first one landed late", first: commit,
@@ -123,6 +123,10 @@ func commitProtocolControls() []control {
 		{
 			name: "commit-doubt-keeps", without: "a release after a commit in doubt deletes the record", first: commit,
 			old: "if $d.ended.any() || $d.committed.doubt {", new: "if $d.ended.any() {",
+		},
+		{
+			name: "commit-doubt-renewal", without: "so it does after an attempt that met another lease and may have been sent twice", first: commit,
+			old: "$d.commits.note(func($k *commitsKnown) { $k.doubt = true })", new: "", in: "commit.send",
 		},
 		{
 			name: "commit-token", without: "a condition with another lease is sent under the same token", first: commit,
