@@ -156,7 +156,7 @@ func conditionControls() []control {
 		},
 		{
 			name: "refused-read", without: "a refusal without the record is an empty record",
-			old: "$held, _, $err = $s.get($ctx, $op, $key)", new: "$err = nil",
+			old: "$held, _, $err := $s.get($ctx, $op, $key)", in: "refuser", new: "var $held store.Record; var $err error",
 			first: "SendsNoOldItem",
 		},
 		{

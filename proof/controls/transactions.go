@@ -51,7 +51,7 @@ func transactionControls() []control {
 		},
 		{
 			name: "transaction-own-record", without: "a commit sends a write of the record that it completes",
-			old: "if $of.about($s.table, $key) {", new: "if false {", first: "CannotCommit",
+			old: "if $of.about($s.table, $key) {", new: "if $of.about($s.table, $key) && false {", first: "CannotCommit",
 		},
 		{
 			name: "transaction-places", without: "rows in another Region than the record fail on the way",
@@ -86,7 +86,7 @@ func transactionControls() []control {
 		},
 		{
 			name: "check-place", without: "nor that it is in another account or Region",
-			old: `$place != "" && $c.place != "" && $place != $c.place`, new: `false`, first: "WithoutTransactions",
+			old: `$place != "" && $c.place != "" && $place != $c.place`, new: `$place == "-"`, first: "WithoutTransactions",
 		},
 	}
 }
@@ -120,7 +120,7 @@ func itemControls() []control {
 		},
 		{
 			name: "items-complete", without: "a value that is none brings a commit down",
-			old: "if !complete($v) {", new: "if false {", in: "write.check", first: "CannotBeWritten",
+			old: "if !complete($v) {", new: "if !complete($v) && false {", in: "write.check", first: "CannotBeWritten",
 		},
 		{
 			name: "items-marshaler", without: "an error says what a value is that does not marshal",
