@@ -245,7 +245,7 @@ func (s *commitStory) clientInWords(out receipt, err error) string {
 func (s *commitStory) leftInWords() string {
 	held, found := s.shop.record()
 	switch {
-	case !found:
+	case !found || held.Reason == store.ReasonReleased:
 		return "released"
 	case held.Status == store.StatusUnknown:
 		return unknownNext

@@ -1,6 +1,9 @@
 package wire
 
-import "net/http"
+import (
+	"encoding/json"
+	"net/http"
+)
 
 // Fault is what happens to a request. The functions of this package make them; each of its name.
 type Fault struct {
@@ -121,6 +124,47 @@ func InternalErrorAfter() Fault {
 		failed(t)
 	}
 	return f
+}
+
+// Conflict answers that another writer of the item is at work: to a transaction that it was cancelled because of its first item, to
+// another write what that gets while a transaction is at work. The server never sees the request. DynamoDB Local knows no conflicts.
+func Conflict() Fault {
+	return Fault{"conflict", func(t *trip) {
+		if t.exchange.transacts() > 0 {
+			t.answer(cancelledReply(t.exchange.transacts(), 0, "TransactionConflict"))
+			return
+		}
+		t.answer(errorReply(http.StatusBadRequest, "TransactionConflictException"))
+	}}
+}
+
+// Cancel answers that a transaction was cancelled because of one of its items, counted from 0, for a reason such as
+// "TransactionConflict". The server never sees the request. Every other request passes.
+func Cancel(item int, code string) Fault {
+	return Fault{"cancel, " + code, func(t *trip) {
+		if n := t.exchange.transacts(); n > item {
+			t.answer(cancelledReply(n, item, code))
+			return
+		}
+		t.answer(t.forward())
+	}}
+}
+
+// Forget takes the token off a transaction and goes on with a fault. The server cannot know that it has seen the transaction before, as
+// DynamoDB does not after ten minutes, and others never do. The server must not check signatures.
+func Forget(f Fault) Fault {
+	return Fault{"forget token, " + f.Name, func(t *trip) {
+		var content map[string]json.RawMessage
+		if json.Unmarshal(t.body, &content) == nil {
+			delete(content, "ClientRequestToken")
+			body, err := json.Marshal(content)
+			if err != nil {
+				panic(err) // it has just been JSON
+			}
+			t.body = body
+		}
+		f.run(t)
+	}}
 }
 
 func answer(name string, status int, code string) Fault {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"strconv"
+	"strings"
 )
 
 // trip is one request on its way.
@@ -16,6 +17,8 @@ type trip struct {
 	exchange *Exchange
 	w        http.ResponseWriter
 	r        *http.Request
+	// body is what is forwarded.
+	body []byte
 }
 
 // reply is an answer to a client.
@@ -36,7 +39,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler) // the client gave up before it had sent the request
 	}
 	x, fault := p.arrive(readRequest(r, body))
-	fault.run(&trip{proxy: p, exchange: x, w: w, r: r})
+	fault.run(&trip{proxy: p, exchange: x, w: w, r: r, body: body})
 }
 
 // forward sends the request to the server and returns its reply, the zero reply if there is none.
@@ -60,7 +63,7 @@ func (t *trip) send() (reply, error) {
 	out.RequestURI = "" // as clients must leave it
 	out.Header.Del("Connection")
 	// A body that cannot be rewound keeps the transport from sending it again by itself.
-	out.Body, out.GetBody = io.NopCloser(bytes.NewReader(t.exchange.Body)), nil
+	out.Body, out.GetBody, out.ContentLength = io.NopCloser(bytes.NewReader(t.body)), nil, int64(len(t.body))
 	response, err := t.proxy.client.Do(out)
 	if err != nil {
 		return reply{}, err
@@ -122,12 +125,31 @@ func (t *trip) later(f func()) {
 // errorReply is an error in the protocol of DynamoDB, see
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html.
 func errorReply(status int, code string) reply {
-	body, err := json.Marshal(map[string]string{
+	return protocolReply(status, map[string]any{
 		"__type":  "com.amazonaws.dynamodb.v20120810#" + code,
 		"message": "injected by the proxy",
 	})
+}
+
+// cancelledReply is DynamoDB's answer to a transaction of n items that it cancelled because of one of them.
+func cancelledReply(n, item int, code string) reply {
+	codes, reasons := make([]string, n), make([]map[string]string, n)
+	for i := range n {
+		codes[i], reasons[i] = "None", map[string]string{"Code": "None"}
+	}
+	codes[item], reasons[item] = code, map[string]string{"Code": code, "Message": "injected by the proxy"}
+	return protocolReply(http.StatusBadRequest, map[string]any{
+		"__type": "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
+		"Message": "Transaction cancelled, please refer cancellation reasons for specific reasons [" +
+			strings.Join(codes, ", ") + "]",
+		"CancellationReasons": reasons,
+	})
+}
+
+func protocolReply(status int, content map[string]any) reply {
+	body, err := json.Marshal(content)
 	if err != nil {
-		panic(err) // two strings always have a JSON form
+		panic(err) // texts always have a JSON form
 	}
 	header := make(http.Header)
 	header.Set("Content-Type", "application/x-amz-json-1.0")
