@@ -37,10 +37,14 @@ func TestTheFirstProgramWithACommitRuns(t *testing.T) {
 // TestTheCodeOfThePageAboutCommitsIsThatOfTheExamples: the examples compile, and a test beside them runs their handlers.
 func TestTheCodeOfThePageAboutCommitsIsThatOfTheExamples(t *testing.T) {
 	t.Parallel()
-	examples, err := os.ReadFile("dynamo/example_commit_test.go")
-	require.NoError(t, err)
+	var examples []byte
+	for _, file := range []string{"dynamo/example_commit_test.go", "idempotenttest/example_test.go"} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		examples = append(examples, text...)
+	}
 	code := blocks(commitPage(t), "go")[2:]
-	assert.Len(t, code, 4, "beside the program and its test")
+	assert.Len(t, code, 6, "beside the program and its test")
 	for _, snippet := range code {
 		if !strings.Contains(flush(string(examples)), flush(snippet)) {
 			t.Errorf("in no example:\n%s", snippet)
