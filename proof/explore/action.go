@@ -25,6 +25,7 @@ const (
 	actTime                          // time goes on until a heartbeat acts, a lease ends, or a prepared one is nearly over
 	actLook                          // the operator is shown the record
 	actDo                            // the operator acts on what it was shown
+	actOutside                       // somebody else changes rows
 	actEnd                           // nothing more happens
 )
 
@@ -62,6 +63,9 @@ func (w *world) actions() []action {
 		}
 	}
 	all = w.actionsOfOperator(all)
+	if w.outside < len(w.Outside) {
+		all = append(all, action{kind: actOutside})
+	}
 	all = append(all, w.steps()...)
 	if !running {
 		all = append(all, action{kind: actEnd})
@@ -156,6 +160,7 @@ func (w *world) actionsOfCall(s *strand, all []action) []action {
 		switch {
 		case s.called.op == opGet && f.leavesMessage():
 		case f == Conflict && !w.underTransaction(s):
+		case f.ofCommits(s.called):
 		case w.Strikes != nil && !w.Strikes(f, d.callName(s.called)):
 		default:
 			all = append(all, action{kind: actCall, d: d, strand: s, fault: f})
@@ -262,10 +267,13 @@ func (w *world) act(a action) {
 		w.expirySteps--
 		w.expired = true
 		w.advance(w.held().Expiry.Add(time.Second)) // DynamoDB deletes after it
+		w.forgetTokens()
 		w.sayf("%s: the expiry has passed", w.clockText())
 	case actRemove:
 		w.sayf("  the table deletes the expired record")
 		w.remove()
+	case actOutside:
+		w.changeRows()
 	case actLook:
 		w.look()
 	case actDo:

@@ -42,7 +42,16 @@ const (
 	// need Scenario.Timed.
 	SlowRequest
 	SlowReply
+	// Contends and Throttles refuse a commit for now, Denies for good: it is not applied, and the delivery knows. Garbles makes the record
+	// unreadable for one look.
+	Contends
+	Throttles
+	Denies
+	Garbles
 )
+
+// CommitFaults are those of the calls of a commit alone.
+func CommitFaults() []Fault { return []Fault{Contends, Throttles, Denies, Garbles} }
 
 // SlowFaults are those that need a timed scenario.
 func SlowFaults() []Fault { return []Fault{SlowRequest, SlowReply} }
@@ -60,6 +69,7 @@ var faultNames = map[Fault]string{
 	DieBefore: "is never sent: the process dies", DieAfter: "is applied, the process dies",
 	DieLate: "is on its way, the process dies", Repeat: "is applied, a copy is on its way",
 	Conflict: "meets a transaction", SlowRequest: "is slow", SlowReply: "is applied, its reply is slow",
+	Contends: "meets another writer", Throttles: "is throttled", Denies: "is denied", Garbles: "cannot be read",
 }
 
 func (f Fault) String() string { return faultNames[f] }
@@ -84,6 +94,14 @@ func (f Fault) err(op Op) error {
 		return nil
 	case Conflict:
 		return &store.Error{Op: string(op), Kind: store.FailureConflict, NotApplied: true, Err: errInjected}
+	case Contends:
+		return &store.Error{Op: string(op), Kind: store.FailureConflict, NotApplied: true, Err: errInjected}
+	case Throttles:
+		return &store.Error{Op: string(op), Kind: store.FailureThrottled, NotApplied: true, Err: errInjected}
+	case Denies:
+		return &store.Error{Op: string(op), Kind: store.FailureAccessDenied, NotApplied: true, Err: errInjected}
+	case Garbles:
+		return &store.UnreadableError{Reason: "injected", Err: errInjected}
 	case FailBefore, FailAfter, FailLate:
 		kind = store.FailureAccessDenied // which no repetition mends
 	case LoseRequest, LoseReply, LoseLate, DieBefore, DieAfter, DieLate:

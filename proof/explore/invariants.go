@@ -20,6 +20,8 @@ type event struct {
 	step     int
 	out      Done
 	err, own error
+	// tried is the commit that has returned err.
+	tried int
 }
 
 type eventKind int
@@ -33,6 +35,7 @@ const (
 	evPassed // time has passed
 	evStepBegan
 	evStepped
+	evCommitted
 )
 
 // invariant looks at an event before the chronicle knows of it, and says what is wrong; "" if nothing is.
@@ -72,6 +75,11 @@ var invariants = []struct {
 	{"I8 a crash is resumed if and only if its steps tell all", crashIsResumedIfStepsTellAll},
 	{"I7 a step is not lost that can be recorded", stepIsRecorded},
 	{"I8 an observer is told what became of steps", stepsAreReported},
+	{"I9 rows are written if and only if their answer is stored", rowsComeWithTheirAnswer},
+	{"I9 what a commit says of its rows is true for ever", refusedIsNeverApplied},
+	{"I9 the committed answer counts", committedAnswerCounts},
+	{"I9 beside and after a commit nothing is done", afterACommitNothingFollows},
+	{"I9 a commit is not given up that can be made", commitIsNotGivenUp},
 	{"I11 an operator and an owner never both win", operatorAndOwnerNeverBothWin},
 }
 
