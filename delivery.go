@@ -51,7 +51,7 @@ func (d *delivery[In, Out]) run(ctx context.Context) {
 
 // unprotected runs the handler as lambda.NewHandler would.
 func (d *delivery[In, Out]) unprotected(ctx context.Context, outcome Outcome) {
-	if err := d.call(execution.Unprotected(ctx, nil), new(bool)); err != nil {
+	if err := d.call(execution.Unprotected(ctx, protocol.Unprotected{Settings: d.settings}), new(bool)); err != nil {
 		d.outcome, d.refused = OutcomeRefused, err
 		return
 	}
@@ -65,10 +65,14 @@ func (d *delivery[In, Out]) protected(ctx context.Context, req request) {
 	switch r := d.protocol.Run(ctx, &d.work); r.Outcome {
 	case protocol.Executed:
 		d.own(r)
+	case protocol.Committed:
+		d.committed(r)
 	case protocol.Replayed:
 		d.replay(r)
 	case protocol.Resolved:
 		d.resolved(r)
+	case protocol.CommitFailed:
+		d.refuse(&CommitFailedError{Operation: d.protocol.Operation, RecordKey: d.protocol.RecordKey, Err: r.Err})
 	default:
 		d.refuse(refusalOf(&d.protocol, r))
 	}
@@ -90,6 +94,23 @@ func (d *delivery[In, Out]) own(r protocol.Result) {
 	}
 }
 
+// committed answers with what the handler has committed, and not with what it did then.
+func (d *delivery[In, Out]) committed(r protocol.Result) {
+	d.outcome = OutcomeExecuted
+	d.unanswered = errors.Join(&CommittedError{
+		Operation: d.protocol.Operation, RecordKey: d.protocol.RecordKey,
+		Err: d.answer.err, Panic: d.protocol.Report.Panic, Stack: d.protocol.Report.Stack,
+	}, d.unanswered)
+	d.ran = false // what it returned is no answer
+	result, err := d.decoded(r)
+	if err != nil {
+		d.useless(err)
+		return
+	}
+	d.result = result
+	d.present(presentation{stored: true, text: result, sealed: d.records == nil, expires: r.Expires})
+}
+
 // replay answers with a stored result.
 func (d *delivery[In, Out]) replay(r protocol.Result) {
 	result, err := d.decoded(r)
@@ -105,13 +126,13 @@ func (d *delivery[In, Out]) replay(r protocol.Result) {
 	d.outcome = OutcomeReplayed
 	// A result that an operator gave has a seal, too, but no handler encoded it.
 	encoded := r.Record.Seal != "" && r.Record.SettledBy == "" && d.records == nil
-	d.present(presentation{replayed: true, text: result, sealed: encoded, expires: r.Expires})
+	d.present(presentation{stored: true, replayed: true, text: result, sealed: encoded, expires: r.Expires})
 }
 
 // resolved answers with what the resolver found.
 func (d *delivery[In, Out]) resolved(r protocol.Result) {
 	d.outcome = OutcomeResolved
-	d.present(presentation{replayed: true, text: d.result, expires: r.Expires})
+	d.present(presentation{stored: true, replayed: true, text: d.result, expires: r.Expires})
 }
 
 // decoded returns the stored result as JSON.
@@ -247,6 +268,17 @@ func (d *delivery[In, Out]) event() Event {
 		e.Steps = append(e.Steps, d.stepEvent(step))
 	}
 	e.OrphanSteps = r.Orphans
+	for _, c := range r.Commits {
+		e.Commits = append(e.Commits, commitEvent(c))
+	}
+	return e
+}
+
+func commitEvent(r protocol.CommitReport) CommitEvent {
+	e := CommitEvent{Items: r.Items, Tries: r.Tries, Took: r.Took}
+	if r.Fault != nil {
+		e.Declined, e.Err = r.Fault.Kind == execution.CommitDeclined, r.Fault
+	}
 	return e
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Sentinels for [errors.Is]. For each of them but ErrLeaseLost there is a struct with the data of the error: the
+// Sentinels for [errors.Is]. For each of them but ErrLeaseLost and ErrCommitRefused there is a struct with the data of the error: the
 // handler returns a pointer to it, which [errors.As] finds. An HTTP handler does not return these errors: it answers
 // with a problem document. The observer gets them in either case, see [WithObserver].
 var (
@@ -48,6 +48,12 @@ var (
 	// another owner in its record. A handler that returns it has crashed: nothing is released. If another execution of the request
 	// has the record then, the delivery is answered with the result of that, or with [ErrSuperseded].
 	ErrLeaseLost = execution.ErrLeaseLost
+	// ErrCommitRefused is what a commit of the handler, such as dynamo.Commit, fails with if it was wrong to call it and nothing was
+	// sent. The claim stands.
+	ErrCommitRefused = execution.ErrCommitRefused
+	// ErrCommitFailed is what a commit of the handler fails with if the store did not take it. The execution has failed: it stores no
+	// answer any more. It is also returned when a handler answers all the same: then nothing of that answer is stored or sent.
+	ErrCommitFailed = execution.ErrCommitFailed
 )
 
 // MissingKeyError is the data of [ErrMissingKey].
@@ -228,6 +234,51 @@ func (*StoreUnavailableError) outcome() Outcome { return OutcomeStoreUnavailable
 
 // Unwrap returns the error of the store.
 func (e *StoreUnavailableError) Unwrap() error { return e.Err }
+
+// CommitFailedError is the data of [ErrCommitFailed] where a handler answered although its commit had failed.
+type CommitFailedError struct {
+	Operation, RecordKey string
+	// Err is why the commit failed: ErrCommitFailed, or ErrLeaseLost. The events of the commits tell more, see [Event.Commits].
+	Err error
+}
+
+func (e *CommitFailedError) Error() string {
+	return fmt.Sprintf("idempotent: %s: the handler answered although its commit had failed: %v", e.Operation, e.Err)
+}
+
+// Is reports whether target is [ErrCommitFailed].
+func (e *CommitFailedError) Is(target error) bool { return target == ErrCommitFailed }
+
+func (*CommitFailedError) outcome() Outcome { return OutcomeCommitFailed }
+
+// Unwrap returns Err.
+func (e *CommitFailedError) Unwrap() error { return e.Err }
+
+// CommittedError tells the observer that a handler had committed its answer, and then did something else than return it. The committed
+// answer was sent. If the handler got [ErrCommitFailed], it could not know: the commit landed after that.
+type CommittedError struct {
+	Operation, RecordKey string
+	// Err is the error that the handler returned, nil if it returned another answer or panicked.
+	Err error
+	// Panic is what it panicked with, nil if it did not. Stack is the stack of that, as runtime/debug.Stack has it.
+	Panic any
+	Stack []byte
+}
+
+func (e *CommittedError) Error() string {
+	text := "idempotent: " + e.Operation + ": the handler had committed its answer, and "
+	switch {
+	case e.Panic != nil:
+		return text + fmt.Sprintf("panicked: %v", e.Panic)
+	case e.Err != nil:
+		return text + fmt.Sprintf("returned an error: %v", e.Err)
+	default:
+		return text + "returned another one"
+	}
+}
+
+// Unwrap returns Err.
+func (e *CommittedError) Unwrap() error { return e.Err }
 
 // RefusedError is the data of [ErrRefused].
 type RefusedError struct {

@@ -31,6 +31,9 @@ const (
 	OutcomeUnreadable Outcome = "unreadable"
 	// OutcomeStoreUnavailable: the store could not answer, and the handler did not run.
 	OutcomeStoreUnavailable Outcome = "store unavailable"
+	// OutcomeCommitFailed: the handler ran, and returned an answer although its commit had failed. Nothing of it is stored, and the
+	// caller gets [ErrCommitFailed].
+	OutcomeCommitFailed Outcome = "commit failed"
 	// OutcomeRefused: the request could not be prepared, because a function of the configuration failed, or because the
 	// payload is no event of the handler.
 	OutcomeRefused Outcome = "refused"
@@ -81,7 +84,8 @@ type Event struct {
 	Recovered bool
 	// Err is the error that the delivery ended with, nil if it ended well. It is the handler's own error with its
 	// marks, also if the handler returned a response beside it, or an error of this package. If a resolver or an
-	// encoder failed, its error is joined to it. The text of an error of this package repeats nothing of the request, also
+	// encoder failed, its error is joined to it. If the handler did something else than return the answer that it had committed, it is
+	// a [*CommittedError]. The text of an error of this package repeats nothing of the request, also
 	// where a function of an option failed; that of the handler's or the resolver's own may.
 	Err error
 	// StoreErr is the last failure of the store that did not decide the answer: a claim that could not be undone, a
@@ -103,6 +107,21 @@ type Event struct {
 	// OrphanSteps are the names of steps that an earlier execution recorded and that this one, which ended with a stored result, did not
 	// ask for: code that was renamed or removed since. They are in ascending order.
 	OrphanSteps []string
+	// Commits are those that the handler tried, in their order. The last one may have completed the record.
+	Commits []CommitEvent
+}
+
+// CommitEvent is what became of one commit of a handler, such as dynamo.Commit.
+type CommitEvent struct {
+	// Items is how many writes it had beside the answer. Tries is how often it was sent: more than once if another writer was at work, the
+	// store lacked capacity, or a reply was lost.
+	Items, Tries int
+	Took         time.Duration
+	// Declined is true if the condition of a write did not hold: an ordinary branch of the handler, and no failure.
+	Declined bool
+	// Err is why it has not happened: [ErrCommitRefused], [ErrCommitFailed], [ErrLeaseLost], or, if it was declined, the error of the
+	// store. It is nil if it has.
+	Err error
 }
 
 // StepEvent is what became of one [Step].

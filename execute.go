@@ -97,22 +97,38 @@ func (w *work[In, Out]) storedAnswer() (result []byte, err error) {
 	return w.encoded(result, failed)
 }
 
-// encoded returns a result in the form that the record keeps: as it is, or as the program writes it that shares the
-// record.
-func (w *work[In, Out]) encoded(result []byte, failed bool) ([]byte, error) {
+// encoded takes note of a result, and returns it in the form that the record keeps.
+func (w *work[In, Out]) encoded(result []byte, failed bool) (text []byte, err error) {
 	w.result = result
+	text, w.notEncoded = w.kept(result, failed)
+	return text, w.notEncoded
+}
+
+// kept returns a result in the form that the record keeps: as it is, or as the program writes it that shares the record.
+func (w *work[In, Out]) kept(result []byte, failed bool) ([]byte, error) {
 	if w.maxResult > 0 && len(result) > w.maxResult {
-		w.notEncoded = fmt.Errorf("the result has %d bytes, and WithMaxResult allows %d", len(result), w.maxResult)
-		return nil, w.notEncoded
+		return nil, fmt.Errorf("the result has %d bytes, and WithMaxResult allows %d", len(result), w.maxResult)
 	}
 	if w.records == nil {
 		return result, nil
 	}
-	text, err := w.records.encode(result, failed)
-	if err != nil {
-		w.notEncoded = err
+	return w.records.encode(result, failed)
+}
+
+// Answer implements [protocol.Work].
+func (w *work[In, Out]) Answer(committed any) (text []byte, problem string, _ error) {
+	out, ok := committed.(Out)
+	if !ok && committed != nil || !ok && reflect.TypeFor[Out]().Kind() != reflect.Interface {
+		return nil, fmt.Sprintf("the answer is a %T, and the handler returns a %v", committed, reflect.TypeFor[Out]()), nil
 	}
-	return text, err
+	if w.keeps != nil && !w.keeps(out) {
+		return nil, "the answer is not one that is stored, by its status or by WithStoreIf", nil
+	}
+	result, err := w.shape.stored(&answer[Out]{out: out, given: true})
+	if err == nil {
+		text, err = w.kept(result, false)
+	}
+	return text, "", err
 }
 
 // Resolve implements [protocol.Work].

@@ -68,6 +68,10 @@ var problemKinds = map[Outcome]problemKind{
 		503, "store-unavailable", "The request cannot be protected right now",
 		"This delivery of the request was not executed; an earlier one may have been. Retry it with the same idempotency key.",
 	},
+	OutcomeCommitFailed: {
+		503, "commit-failed", "The answer could not be stored",
+		"This delivery of the request was executed, but what it wanted to write could not be written. Retry it with the same idempotency key.",
+	},
 	OutcomeRefused: {
 		500, "refused", "The request could not be prepared",
 		"The server could not work out what this request and its key stand for. This delivery of the request was not executed.",
@@ -171,7 +175,7 @@ func (h HTTP) problemHeaders(err refusal) map[string]string {
 		headers["Retry-After"] = h.retryAfter(err.RetryAfter)
 	case *SupersededError:
 		headers["Retry-After"] = h.retryAfter(err.RetryAfter)
-	case *StoreUnavailableError:
+	case *StoreUnavailableError, *CommitFailedError:
 		headers["Retry-After"] = h.retryAfter(outageRetryAfter)
 	}
 	return headers

@@ -59,7 +59,7 @@ func stripeErrorOf(outcome Outcome, message, docURL string) *stripeError {
 		e.Type = "idempotency_error"
 	case OutcomeInProgress, OutcomeSuperseded:
 		e.Type, e.Code, e.shouldRetry = "idempotency_error", "idempotency_key_in_use", retryYes
-	case OutcomeStoreUnavailable:
+	case OutcomeStoreUnavailable, OutcomeCommitFailed:
 		e.shouldRetry = retryYes
 	case OutcomeRefused:
 		e.shouldRetry = ""

@@ -61,9 +61,11 @@ func (a *answer[Out]) giveText(text []byte) { a.given, a.text, a.textErr = true,
 
 // presentation says how a result becomes an answer.
 type presentation struct {
-	// replayed is true if the answer is text, a stored result, and not what the handler returned.
+	// stored is true if the answer is text, a stored result, and not what the handler returned.
+	stored bool
+	text   []byte
+	// replayed is true if that is the result of another execution.
 	replayed bool
-	text     []byte
 	// sealed is true if the seal of the record vouches that a handler of this module encoded text.
 	sealed bool
 	// expires is the instant until which the answer is replayed. It is zero if the answer is not stored.

@@ -235,24 +235,24 @@ func (s *httpShape[In, Out]) stored(a *answer[Out]) ([]byte, error) {
 func (s *httpShape[In, Out]) present(src *source[In], a *answer[Out], p presentation) error {
 	added := gateway.Announcement{Replayed: p.replayed, Expires: p.expires}
 	text := a.text
-	if p.replayed {
+	if p.stored {
 		text = p.text
 	}
-	if a.wire && (p.sealed || !p.replayed) {
+	if a.wire && (p.sealed || !p.stored) {
 		if spliced, ok := s.gateway.Splice(&src.http, text, added); ok {
 			a.giveText(spliced)
 			return nil
 		}
 	}
 	out := a.out
-	if p.replayed {
+	if p.stored {
 		var stored Out
 		if err := json.Unmarshal(p.text, &stored); err != nil {
 			return err
 		}
 		out = stored
 	}
-	if out, changed := s.gateway.Announce(&src.http, out, added); changed || p.replayed {
+	if out, changed := s.gateway.Announce(&src.http, out, added); changed || p.stored {
 		a.give(out)
 	}
 	return nil

@@ -64,7 +64,7 @@ func (*plainShape[In, Out]) stored(a *answer[Out]) ([]byte, error) {
 // present answers with a stored text as it is. To what the handler itself returned it adds nothing.
 func (*plainShape[In, Out]) present(_ *source[In], a *answer[Out], p presentation) error {
 	switch {
-	case !p.replayed:
+	case !p.stored:
 	case a.wire:
 		a.giveText(p.text)
 	default:

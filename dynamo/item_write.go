@@ -76,6 +76,9 @@ type writes struct {
 	digest [sha256.Size]byte
 }
 
+// Len implements [store.Writes].
+func (w *writes) Len() int { return len(w.items) }
+
 // Digest implements [store.Writes].
 func (w *writes) Digest() [sha256.Size]byte { return w.digest }
 

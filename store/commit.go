@@ -33,6 +33,8 @@ type Committer interface {
 
 // Writes are what a handler wants to be written with its answer. A store knows its own kind of them and refuses every other one.
 type Writes interface {
+	// Len is how many there are.
+	Len() int
 	// Digest is that of all the writes in their order. Writes that differ in anything have different ones.
 	Digest() [sha256.Size]byte
 }

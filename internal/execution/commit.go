@@ -23,6 +23,37 @@ type CommitFault struct {
 	Err error
 }
 
+// Error makes a fault an error, for an observer.
+func (f *CommitFault) Error() string {
+	text := f.sentinel().Error()
+	if f.Reason != "" {
+		text += ": " + f.Reason
+	}
+	if f.Err != nil && f.Kind != CommitLeaseLost {
+		text += ": " + f.Err.Error()
+	}
+	return text
+}
+
+// Is reports whether target is the sentinel of the fault.
+func (f *CommitFault) Is(target error) bool { return target == f.sentinel() }
+
+// Unwrap returns the cause.
+func (f *CommitFault) Unwrap() error { return f.Err }
+
+func (f *CommitFault) sentinel() error {
+	switch f.Kind {
+	case CommitRefused:
+		return ErrCommitRefused
+	case CommitDeclined:
+		return store.ErrWritesRefused
+	case CommitLeaseLost:
+		return ErrLeaseLost
+	default:
+		return ErrCommitFailed
+	}
+}
+
 // CommitFaultKind tells faults of commits apart.
 type CommitFaultKind int
 

@@ -5,36 +5,69 @@ import (
 	"sync"
 )
 
-// background is what runs beside the handler, at most once, and is joined before anything is settled. Its zero value is ready.
+// background is what runs beside the handler, at most once at a time, and is joined before anything is settled. Its zero value is
+// ready.
 type background struct {
-	mu     sync.Mutex
-	over   bool
-	cancel context.CancelFunc
-	joined chan struct{}
+	mu sync.Mutex
+	// over: the handler has ended. held: what was started waits until it may go on.
+	over, held bool
+	run        func(context.Context)
+	ctx        context.Context //nolint:containedctx // of what was started, without its end
+	cancel     context.CancelFunc
+	joined     chan struct{}
 }
 
-// start returns the context of what runs beside the handler, whose end is not that of ctx. It reports false if the handler has
-// ended already. Whoever has called it calls done in the end.
-func (b *background) start(ctx context.Context) (context.Context, bool) {
+// start runs what is given in a goroutine of its own, in a context whose end is not that of ctx. It does nothing if the handler has
+// ended already.
+func (b *background) start(ctx context.Context, run func(context.Context)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.over {
-		return nil, false
-	}
-	ctx, b.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	b.joined = make(chan struct{})
-	return ctx, true
+	b.ctx, b.run = context.WithoutCancel(ctx), run
+	b.begin()
 }
 
-func (b *background) done() { close(b.joined) }
+func (b *background) begin() {
+	if b.over || b.held || b.run == nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(b.ctx)
+	run, joined := b.run, make(chan struct{})
+	b.cancel, b.joined = cancel, joined
+	go func() {
+		defer close(joined)
+		run(ctx)
+	}()
+}
 
-// end ends what runs, and waits for it.
+// hold ends what runs, and waits for it. What was started, or is started now, begins anew with goOn.
+func (b *background) hold() {
+	b.mu.Lock()
+	b.held = true
+	b.mu.Unlock()
+	b.join()
+}
+
+func (b *background) goOn() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.held = false
+	b.begin()
+}
+
+// end ends what runs, and waits for it. Nothing runs any more.
 func (b *background) end() {
 	b.mu.Lock()
 	b.over = true
 	b.mu.Unlock()
-	if b.cancel != nil {
-		b.cancel()
-		<-b.joined
+	b.join()
+}
+
+func (b *background) join() {
+	b.mu.Lock()
+	cancel, joined := b.cancel, b.joined
+	b.mu.Unlock()
+	if cancel != nil {
+		cancel()
+		<-joined
 	}
 }

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
@@ -51,8 +52,8 @@ type Timing struct {
 }
 
 // Delivery is one delivery on its way. Its zero value with the first three fields set is ready for [Delivery.Run], which is
-// called once. It belongs to one goroutine; only the heartbeat and the steps of the
-// handler run beside it. The heartbeat is joined before anything is settled; steps are refused then.
+// called once. It belongs to one goroutine; only the heartbeat, the steps and the commits of the handler run beside it. The heartbeat
+// and a commit are joined before anything is settled; steps are refused then.
 type Delivery struct {
 	*Settings
 	// RecordKey and Fingerprint are computed before any I/O. An empty fingerprint stands for none.
@@ -69,8 +70,11 @@ type Delivery struct {
 	protected protected
 	// mine is the record as this claim wrote it last, once it is claimed.
 	mine store.Record
-	// beside is the renewal that runs beside the handler.
-	beside background
+	// beside is the renewal that runs beside the handler. handlerEnd is the deadline of the handler's context, zero for none that is near.
+	beside     background
+	handlerEnd time.Time
+	// work is the handler.
+	work Work
 	// open is true while an UNKNOWN record that was taken over is neither settled nor executed again. openSince is its instant of
 	// attention, zero if it has none.
 	open      bool
@@ -84,4 +88,9 @@ type Delivery struct {
 	// steps are those of the execution, ended is what was known of them when its handler had returned.
 	steps steps
 	ended stepsKnown
+	// commits are those of the execution, committed is what was known of them when its handler had returned.
+	commits   commits
+	committed commitsKnown
+	// resolving is true while the resolver is asked.
+	resolving atomic.Bool
 }

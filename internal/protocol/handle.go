@@ -2,17 +2,18 @@ package protocol
 
 import (
 	"context"
+	"runtime/debug"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
 )
 
 // handle runs the handler under the claim and settles the record, whichever way the handler ends.
-func (d *Delivery) handle(ctx context.Context, w Work) Result {
+func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 	d.handed.Add(d.seenDerived...)
 	under := execution.Claim{
 		Operation: d.Operation, RecordKey: d.RecordKey, Fingerprint: d.mine.Fingerprint, Attempt: d.mine.Attempt,
-		Recovered: d.recovered(), CreatedAt: d.mine.CreatedAt, Handed: &d.handed, Steps: d,
+		Recovered: d.recovered(), CreatedAt: d.mine.CreatedAt, Handed: &d.handed, Steps: d, Commits: d,
 	}
 	d.steps.take(d.mine.Steps)
 	asks := d.Resolves && under.Recovered && (d.open || !d.mine.Resumable())
@@ -22,20 +23,27 @@ func (d *Delivery) handle(ctx context.Context, w Work) Result {
 	stop := func() {
 		end()
 		d.Report.Handle = time.Since(started)
+		d.committed = d.commits.close()
 		d.ended = d.steps.close()
-		d.Report.Steps = d.ended.reports
+		d.Report.Steps, d.Report.Commits = d.ended.reports, d.committed.reports
 		d.note(d.ended.storeErr)
+		d.note(d.committed.storeErr)
 	}
 
 	returned, done := false, false
 	// A panic and runtime.Goexit pass through here without being recovered, so they continue as what they are, with
-	// their own stack. There is no need to tell them apart.
+	// their own stack. There is no need to tell them apart. Only a panic after a commit ends here: there is an answer.
 	defer func() {
 		if done {
 			return
 		}
 		stop()
-		d.settle(hctx, d.withSteps(d.crashed(returned), nil))
+		if ended := d.settle(hctx, d.withSteps(d.withCommit(d.crashed(returned)), nil)); ended.Outcome == Committed {
+			if d.Report.Panic = recover(); d.Report.Panic != nil {
+				d.Report.Stack = debug.Stack()
+				r = ended
+			}
+		}
 	}()
 
 	finding, e, failed := execution.Untouched, ending{}, error(nil)
@@ -50,15 +58,10 @@ func (d *Delivery) handle(ctx context.Context, w Work) Result {
 	done = true
 	stop()
 	if finding == execution.Untouched {
-		e = d.withSteps(e, failed)
+		return d.executed(hctx, e, failed)
 	}
-
-	if e.fate == fateComplete && finding == execution.Untouched { // a resolver asks for no steps
-		d.Report.Orphans = d.ended.orphans
-	}
-	r := d.settle(hctx, e)
-	switch {
-	case r.Outcome != Executed || finding == execution.Untouched:
+	switch r = d.settle(hctx, e); {
+	case r.Outcome != Executed:
 		return r
 	case finding == execution.HasExecuted:
 		r.Outcome = Resolved
@@ -69,9 +72,29 @@ func (d *Delivery) handle(ctx context.Context, w Work) Result {
 	}
 }
 
+// executed settles an execution whose handler has returned, with the error that it returned.
+func (d *Delivery) executed(ctx context.Context, e ending, failed error) Result {
+	kept := d.withCommit(e)
+	dropped := e.fate == fateComplete && kept.fate != fateComplete // an answer, although the commit has failed
+	if dropped {
+		failed = d.committed.failed
+	}
+	e = d.withSteps(kept, failed)
+	if e.fate == fateComplete { // a resolver asks for no steps
+		d.Report.Orphans = d.ended.orphans
+	}
+	r := d.settle(ctx, e)
+	if dropped && r.Outcome == Executed {
+		return Result{Outcome: CommitFailed, Err: failed}
+	}
+	return r
+}
+
 // resolve asks the resolver what became of the execution before.
 func (d *Delivery) resolve(ctx context.Context, w Work, under execution.Claim) (execution.Finding, ending) {
+	d.resolving.Store(true)
 	r := w.Resolve(ctx, under)
+	d.resolving.Store(false)
 	switch {
 	case r.Finding == execution.HasExecuted:
 		return execution.HasExecuted, completion(Ended{Result: r.Result, ResultErr: r.ResultErr})

@@ -19,7 +19,7 @@ func (d *Delivery) begin(ctx context.Context) {
 	if !d.deadline.IsZero() {
 		held = d.deadline.Add(d.Timing.Margin)
 	}
-	d.protected.until(held, d.lease)
+	d.protected.from(held, d.lease)
 }
 
 // protected is until when a lease protects a claim: held by the clock of contexts, lease by the clock of records.
@@ -28,10 +28,23 @@ type protected struct {
 	held, lease time.Time
 }
 
-func (p *protected) until(held, lease time.Time) {
+// from is a new claim.
+func (p *protected) from(held, lease time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.held, p.lease = held, lease
+}
+
+// until is a later lease of the claim. One that is not later changes nothing: it was overtaken.
+func (p *protected) until(held, lease time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.held.Before(held) {
+		p.held = held
+	}
+	if p.lease.Before(lease) {
+		p.lease = lease
+	}
 }
 
 func (p *protected) both() (held, lease time.Time) {
@@ -50,6 +63,21 @@ func (d *Delivery) protection() time.Time {
 func (d *Delivery) leaseOver() bool {
 	held, lease := d.protected.both()
 	return !time.Now().Before(held) || store.Reached(lease, d.Now())
+}
+
+// live returns why nothing may begin now that needs the claim: it is lost, or the context has ended.
+func (d *Delivery) live(ctx context.Context) (lost, ended error) {
+	over := d.leaseOver()
+	d.steps.note(func(k *stepsKnown) {
+		over = over || k.leaseLost
+		k.leaseLost = over
+	})
+	switch cause := context.Cause(ctx); {
+	case over, errors.Is(cause, execution.ErrLeaseLost):
+		return execution.ErrLeaseLost, nil
+	default:
+		return nil, cause
+	}
 }
 
 // farDeadline is when a deadline does not tell any more how long an execution takes, four times the longest that Lambda
@@ -82,13 +110,9 @@ func (d *Delivery) handlerContext(ctx context.Context) (context.Context, func())
 		return d.withHeartbeat(ctx)
 	}
 	reserve := min(d.Timing.Reserve, time.Until(d.deadline)/10)
-	ctx, cancel := context.WithDeadline(ctx, d.deadline.Add(-reserve))
-	overrun := time.AfterFunc(time.Until(d.deadline)+d.Timing.Margin/2, func() {
-		if late, ok := d.beside.start(ctx); ok {
-			defer d.beside.done()
-			d.renewOverrun(late)
-		}
-	})
+	d.handlerEnd = d.deadline.Add(-reserve)
+	ctx, cancel := context.WithDeadline(ctx, d.handlerEnd)
+	overrun := time.AfterFunc(time.Until(d.deadline)+d.Timing.Margin/2, func() { d.beside.start(ctx, d.renewOverrun) })
 	return ctx, func() {
 		if !overrun.Stop() {
 			d.beside.end()
@@ -100,20 +124,18 @@ func (d *Delivery) handlerContext(ctx context.Context) (context.Context, func())
 // withHeartbeat renews the lease from a third of it on. The context ends as soon as the lease is lost.
 func (d *Delivery) withHeartbeat(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	beat, _ := d.beside.start(ctx)
-	go func() {
-		defer d.beside.done()
+	var last time.Time
+	if deadline, ok := ctx.Deadline(); ok { // a far one
+		last = deadline.Add(longestOverrun)
+	}
+	d.beside.start(ctx, func(beat context.Context) {
+		held, _ := d.protected.both()
 		lease := d.Timing.Lease
-		var last time.Time
-		if deadline, ok := ctx.Deadline(); ok { // a far one
-			last = deadline.Add(longestOverrun)
-		}
-		err := d.renewUntil(beat, d.started.Add(lease/3), d.started.Add(lease-d.Timing.Margin), last)
-		if err != nil {
+		if err := d.renewUntil(beat, held.Add(lease/3-lease), held.Add(-d.Timing.Margin), last); err != nil {
 			d.note(err)
 			cancel(execution.ErrLeaseLost)
 		}
-	}()
+	})
 	return ctx, func() {
 		d.beside.end()
 		cancel(context.Canceled)

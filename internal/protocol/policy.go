@@ -123,6 +123,22 @@ func (d *Delivery) withSteps(e ending, err error) ending {
 	}
 }
 
+// withCommit is the ending of an execution that may have tried to commit. Once a commit has failed, no answer is stored: the handler had
+// it written together with what is not written. A final failure that it reports instead is one of its own. If nobody knows whether the
+// commit has landed, nothing is written: the record tells the next delivery.
+func (d *Delivery) withCommit(e ending) ending {
+	switch c := &d.committed; {
+	case c.failed == nil:
+		return e
+	case c.unread:
+		return ending{fate: fateLeave}
+	case e.fate == fateComplete && e.reason != store.ReasonTerminal:
+		return d.failed(store.ReasonError)
+	default:
+		return e
+	}
+}
+
 // isOthers reports whether a record that refused a write is somebody else's.
 func (d *Delivery) isOthers(held store.Record) bool { return held.Key != "" && held.Owner != d.owner }
 

@@ -11,6 +11,7 @@
 //	handle.go     runs the handler under its claim, and what has to happen if it panics
 //	lease.go      how long a claim is protected, and the heartbeat that renews it
 //	step.go       one step of the handler: resumed, or run and recorded
+//	commit.go     completes the record together with writes of the handler
 //	settle.go     completes the record, makes it UNKNOWN, or releases it
 //
 // They stand on these:
@@ -22,6 +23,7 @@
 //	policy.go     what becomes of an execution that failed
 //	record.go     the records that a delivery writes
 //	steps.go      what an execution knows of its steps
+//	commits.go    what an execution knows of its commits
 //	call.go       one call of the store: how long, how often, and what its failure means
 //	budget.go     how much time a phase may take
 //	background.go what runs beside the handler, and is joined
@@ -37,6 +39,7 @@ import (
 // Run takes the delivery through the protocol.
 func (d *Delivery) Run(ctx context.Context, w Work) Result {
 	began := time.Now()
+	d.work = w
 	r, claimed := d.claim(ctx)
 	d.Report.Claim = time.Since(began)
 	if !claimed && r.Outcome == InProgress && d.Wait > 0 {

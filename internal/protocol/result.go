@@ -13,6 +13,10 @@ type Outcome int
 const (
 	// Executed: the handler ran, and what it returned is the answer.
 	Executed Outcome = iota
+	// Committed: the handler ran, and what it committed is the answer: it then returned something else, or did not learn of it.
+	Committed
+	// CommitFailed: the handler ran, and returned an answer although its commit had failed. Nothing of it is stored.
+	CommitFailed
 	// Replayed: a stored result is the answer.
 	Replayed
 	// Resolved: the result that the resolver found is the answer.
@@ -34,7 +38,7 @@ const (
 // Result is how a delivery ends, for whoever answers its caller.
 type Result struct {
 	Outcome Outcome
-	// Record is the one that is replayed, with its result, also where that was kept in parts.
+	// Record is the one that is replayed, or that was committed, with its result, also where that was kept in parts.
 	Record store.Record
 	// Expires is until when the answer is replayed, zero if it is not stored.
 	Expires time.Time
@@ -82,6 +86,11 @@ type Report struct {
 	// had and that an execution which was completed did not ask for.
 	Steps   []StepReport
 	Orphans []string
+	// Commits are those that the handler tried, in their order.
+	Commits []CommitReport
+	// Panic is what the handler panicked with after its commit, nil if it did not; Stack is where.
+	Panic any
+	Stack []byte
 	// Claim, Wait, Handle and Settle are the durations of the phases; 0 for one that did not happen.
 	Claim, Wait, Handle, Settle time.Duration
 }

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"bytes"
 	"context"
 	"strings"
 	"time"
@@ -21,7 +22,10 @@ func (d *Delivery) settle(ctx context.Context, e ending) Result {
 	started := time.Now()
 	defer func() { d.Report.Settle = time.Since(started) }()
 
-	if e.fate == fateLeave {
+	switch {
+	case d.committed.landed.Key != "":
+		return d.landed(e)
+	case e.fate == fateLeave:
 		return d.leave(withinDetached(ctx, started.Add(d.Timing.ClaimBudget)), e)
 	}
 	end, err := d.settleEnd(ctx, started, transferTime(len(e.result)))
@@ -33,16 +37,35 @@ func (d *Delivery) settle(ctx context.Context, e ending) Result {
 	case fateUnknown:
 		return d.becomeUnknown(ctx, e.reason)
 	default:
-		d.release(ctx)
-		return Result{Outcome: Executed}
+		return d.release(ctx)
 	}
+}
+
+// landed writes nothing: a commit has completed the record. What the handler returned is the answer if it is what it committed.
+func (d *Delivery) landed(e ending) Result {
+	c := &d.committed.landed
+	d.Report.Settlement = Completed
+	if e.fate == fateComplete && e.reason == c.Reason && bytes.Equal(e.result, c.Result) {
+		return Result{Outcome: Executed, Expires: c.Expiry}
+	}
+	return Result{Outcome: Committed, Record: *c, Expires: c.Expiry}
+}
+
+// hasLanded reports whether a record that refused a write of ours is that of our own commit which we took for a failure.
+func (d *Delivery) hasLanded(held store.Record) bool {
+	sent := &d.committed.sent
+	if sent.Key == "" || held.Seal != sent.Seal {
+		return false
+	}
+	d.committed.landed = *sent
+	return true
 }
 
 // leave writes nothing. Where the lease was lost, the record is somebody else's or will be; where the result of a step was lost that
 // may be repeated, the end of the lease heals it. Who says that its lease was lost is answered as who finds it when it completes.
 func (d *Delivery) leave(ctx context.Context, e ending) Result {
 	own := Result{Outcome: Executed}
-	if d.ended.lost && !e.leaseLost {
+	if (d.ended.lost || d.committed.unread) && !e.leaseLost {
 		d.Report.Settlement = Failed
 		return own
 	}
@@ -173,6 +196,8 @@ func (d *Delivery) conclude(ctx context.Context, next store.Record) (Result, err
 		moves++
 		absent = false
 		switch {
+		case d.hasLanded(held):
+			return d.landed(ending{}), nil
 		case strings.HasPrefix(held.Seal, d.owner+"."):
 			return d.settled(held), nil // the reply was lost, the write was not
 		case held.Key == "" || held.Claimable(now):
@@ -250,11 +275,29 @@ func (d *Delivery) elsewhere(ctx context.Context, held store.Record, ours store.
 
 // release ends the claim without a result, so that the next delivery executes. Its failure goes to the observer; the lease bounds
 // what it costs. What steps have recorded stays.
-func (d *Delivery) release(ctx context.Context) {
+func (d *Delivery) release(ctx context.Context) Result {
+	try := d.releaseGone
 	if d.ended.any() {
-		d.releaseKept(ctx)
-		return
+		try = d.releaseKept
 	}
+	refusing, released, err := try(ctx)
+	switch {
+	case d.hasLanded(refusing):
+		return d.landed(ending{})
+	case err != nil:
+		d.Report.Settlement = Failed
+		d.note(err)
+	case !released: // not even a lost reply of ours can have done it
+		d.Report.Settlement, d.Report.StoreErr = Elsewhere, execution.ErrLeaseLost
+	default:
+		d.Report.Settlement = Released
+	}
+	return Result{Outcome: Executed}
+}
+
+// releaseGone deletes the record. If a commit may have landed, it returns the record that refused. The record may have been deleted by
+// a try whose reply was lost, and be somebody else's by now: that counts as released.
+func (d *Delivery) releaseGone(ctx context.Context) (refusing store.Record, released bool, _ error) {
 	ours := unleased(d.mine)
 	ours.StepWrites = d.mine.StepWrites // what some step has recorded meanwhile is never deleted
 	unknown := ours                     // someone found our lease lapsed; they did not execute
@@ -265,24 +308,29 @@ func (d *Delivery) release(ctx context.Context) {
 		if deleted, err = d.Store.Delete(ctx, ours); err != nil || deleted {
 			return err
 		}
+		if d.committed.sent.Key != "" {
+			if refusing, _, err = d.Store.Get(ctx, d.RecordKey); err != nil || refusing.Seal == d.committed.sent.Seal {
+				return err
+			}
+		}
 		deleted, err = d.Store.Delete(ctx, unknown)
 		if tries > 1 && !deleted {
 			return nil // an earlier try has deleted it, and its reply was lost
 		}
 		return err
 	})
-	d.wasReleased(deleted || tries > 1, err)
+	return refusing, deleted || tries > 1, err
 }
 
-// releaseKept leaves the record to the next delivery with its steps.
-func (d *Delivery) releaseKept(ctx context.Context) {
+// releaseKept leaves the record to the next delivery with its steps, and returns what releaseGone does.
+func (d *Delivery) releaseKept(ctx context.Context) (held store.Record, released bool, _ error) {
 	seen, next := unleased(d.mine), d.released()
 	tries, kept := 0, false
-	err := retry(ctx, func(ctx context.Context) error {
+	err := retry(ctx, func(ctx context.Context) (err error) {
 		tries++
 		for range maxMoves {
-			held, swapped, err := d.Store.Swap(ctx, seen, next)
-			if err != nil {
+			var swapped bool
+			if held, swapped, err = d.Store.Swap(ctx, seen, next); err != nil {
 				return err
 			}
 			kept = swapped || held.Owner == next.Owner // or its reply was lost
@@ -293,21 +341,7 @@ func (d *Delivery) releaseKept(ctx context.Context) {
 		}
 		return errRestless
 	})
-	d.wasReleased(kept || tries > 1, err)
-}
-
-// wasReleased reports what became of a release. It may have been done by a try whose reply was lost, and the record be somebody else's
-// by now.
-func (d *Delivery) wasReleased(done bool, err error) {
-	switch {
-	case err != nil:
-		d.Report.Settlement = Failed
-		d.note(err)
-	case !done: // not even a lost reply of ours can have done it
-		d.Report.Settlement, d.Report.StoreErr = Elsewhere, execution.ErrLeaseLost
-	default:
-		d.Report.Settlement = Released
-	}
+	return held, kept || tries > 1, err
 }
 
 // keepForLast ends early enough for the last word on a result that could not be stored.

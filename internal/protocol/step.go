@@ -116,19 +116,12 @@ func (s *step) unknown(err error) *execution.Fault {
 
 // live says why the effect may not begin now: the handler's context has ended, or nothing protects the claim any more.
 func (s *step) live(ctx context.Context) *execution.Fault {
-	lost := s.d.leaseOver()
-	s.d.steps.note(func(k *stepsKnown) {
-		lost = lost || k.leaseLost
-		k.leaseLost = lost
-	})
-	if lost {
-		return &execution.Fault{Kind: execution.StepLeaseLost, Err: execution.ErrLeaseLost}
-	}
-	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, execution.ErrLeaseLost):
-		return &execution.Fault{Kind: execution.StepLeaseLost, Err: cause}
-	case cause != nil:
-		return &execution.Fault{Kind: execution.StepRefused, Reason: "its context has ended", Err: cause}
+	lost, ended := s.d.live(ctx)
+	switch {
+	case lost != nil:
+		return &execution.Fault{Kind: execution.StepLeaseLost, Err: lost}
+	case ended != nil:
+		return &execution.Fault{Kind: execution.StepRefused, Reason: "its context has ended", Err: ended}
 	default:
 		return nil
 	}

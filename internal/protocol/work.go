@@ -11,6 +11,9 @@ type Work interface {
 	// Execute runs the handler. It sets *returned once the handler has returned: should it panic after that, the effect has
 	// happened.
 	Execute(ctx context.Context, returned *bool) Ended
+	// Answer returns what a completed record keeps of an answer that the handler commits, as Execute does for the one that it returns.
+	// problem, and err, say why there is none: it cannot be stored, or is not to be. It changes nothing.
+	Answer(answer any) (text []byte, problem string, err error)
 	// Resolve asks the resolver what became of an earlier execution under this claim.
 	Resolve(ctx context.Context, c execution.Claim) Resolution
 }

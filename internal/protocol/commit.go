@@ -1,0 +1,272 @@
+package protocol
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// Commit completes the record with an answer and applies writes with it. It implements [execution.Commits].
+func (d *Delivery) Commit(ctx context.Context, answer any, writes store.Writes) *execution.CommitFault {
+	under, _ := execution.From(ctx)
+	switch {
+	case under.Step != "":
+		return commitRefused("it begins inside of a step, which would run again")
+	case d.resolving.Load():
+		return commitRefused("a resolver asks what has happened, and commits nothing")
+	}
+	before, refused := d.commits.begin()
+	if refused != nil {
+		return refused
+	}
+	started := time.Now()
+	c := commit{d: d, before: before, writes: writes, report: CommitReport{Items: writes.Len()}}
+	defer func() { // also where an encoder panics
+		c.report.Took = time.Since(started)
+		d.commits.end(c.report)
+	}()
+	c.report.Fault = c.do(ctx, answer)
+	return c.report.Fault
+}
+
+// commit is one commit on its way. One goroutine uses it.
+type commit struct {
+	d *Delivery
+	// before is how many commits the execution has tried before.
+	before int
+	writes store.Writes
+	to     store.Committer
+	// seen is our record as it is expected, next what the commit makes of it.
+	seen, next store.Record
+	// open: an attempt may have been applied, or may still be.
+	open   bool
+	report CommitReport
+}
+
+func (c *commit) do(ctx context.Context, answer any) *execution.CommitFault {
+	d := c.d
+	text, problem, err := d.work.Answer(answer)
+	if problem != "" || err != nil {
+		return &execution.CommitFault{Kind: execution.CommitRefused, Reason: problem, Err: err}
+	}
+	if c.to, err = store.CommitterOf(d.Store); err != nil {
+		return &execution.CommitFault{Kind: execution.CommitRefused, Err: err}
+	}
+	if fault := c.live(ctx); fault != nil {
+		return fault
+	}
+	fault := c.alone(ctx)
+	if fault == nil {
+		fault = c.send(ctx, text)
+	}
+	if fault != nil && (fault.Kind == execution.CommitRefused || fault.Kind == execution.CommitDeclined) {
+		d.beside.goOn() // the claim stands
+		d.steps.goOn()
+	}
+	return fault
+}
+
+// alone waits until nothing else of the execution writes to the record. A lease that has ended meanwhile is lost.
+func (c *commit) alone(ctx context.Context) *execution.CommitFault {
+	if err := c.d.steps.hold(ctx); err != nil {
+		return &execution.CommitFault{Kind: execution.CommitRefused, Reason: "its context has ended before the steps that run", Err: err}
+	}
+	c.d.beside.hold()
+	return c.live(ctx)
+}
+
+// live says why nothing is sent now: the handler's context has ended, or nothing protects the claim any more.
+func (c *commit) live(ctx context.Context) *execution.CommitFault {
+	lost, ended := c.d.live(ctx)
+	switch {
+	case lost != nil:
+		return c.leaseLost(store.Record{})
+	case ended != nil:
+		return &execution.CommitFault{Kind: execution.CommitRefused, Reason: "its context has ended", Err: ended}
+	default:
+		return nil
+	}
+}
+
+// send sends the commit until the store has decided, or time is over. What is sent again is the same, byte for byte, with the same
+// token, unless the lease in the condition was another one.
+func (c *commit) send(ctx context.Context, text []byte) *execution.CommitFault {
+	d := c.d
+	transfer := transferTime(len(text))
+	end, err := d.commitEnd(ctx, transfer)
+	d.commits.storeFailed(err)
+	ctx = withinDetached(ctx, end) // a commit that has begun is not left in the middle
+	tries := keepForLast(ctx)
+
+	c.next = d.completed("", text)
+	c.next.Seal = store.CommitSeal(d.owner, text, d.RecordKey, c.writes)
+	c.seen = unleased(d.mine)
+	c.seen.Lease, c.seen.Steps = d.protection(), d.steps.written()
+	for failures, moves := 0, 0; moves < maxMoves; {
+		held, committed, err := c.try(tries, transfer, c.token(moves))
+		switch {
+		case committed:
+			return c.landed()
+		case errors.Is(err, store.ErrWritesRefused):
+			return c.declined(ctx, err)
+		case errors.Is(err, store.ErrNoCommit) && !c.open:
+			return &execution.CommitFault{Kind: execution.CommitRefused, Err: err}
+		case err != nil:
+			c.open = c.open || mayBeApplied(err)
+			d.commits.storeFailed(err)
+			failures++
+			if !mayPass(err) || !pause(tries, failures) {
+				return c.failed(ctx, err)
+			}
+			continue
+		}
+		moves++
+		switch {
+		case held.Seal == c.next.Seal: // the reply was lost, the commit was not
+			return c.landed()
+		case c.isOurs(held) && !held.Lease.Equal(c.seen.Lease):
+			c.seen.Lease = held.Lease // a renewal came late
+		default:
+			return c.leaseLost(held)
+		}
+	}
+	return c.failed(ctx, errRestless)
+}
+
+// try sends the commit once, in so little time that a reply which never comes leaves room for another try.
+func (c *commit) try(ctx context.Context, transfer time.Duration, token string) (store.Record, bool, error) {
+	c.report.Tries++
+	ctx, cancel := partOf(ctx, transfer)
+	defer cancel()
+	ctx, cancelLong := context.WithTimeout(ctx, c.d.Timing.ClaimBudget/2+transfer)
+	defer cancelLong()
+	return c.to.Commit(ctx, c.seen, c.next, c.writes, token)
+}
+
+// token names what is sent, in 36 characters. It covers the owner, the answer, the writes, and which condition of which commit it is.
+func (c *commit) token(move int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d %d", c.next.Seal, c.next.Key, c.before, move))
+	return base64.RawURLEncoding.EncodeToString(sum[:27])
+}
+
+// isOurs reports whether a record is that of our claim, still in progress.
+func (c *commit) isOurs(held store.Record) bool {
+	return held.Owner == c.d.owner && held.Status == store.StatusInProgress && held.Reason == c.seen.Reason
+}
+
+func (c *commit) landed() *execution.CommitFault {
+	c.d.commits.note(func(k *commitsKnown) { k.landed = c.next })
+	return nil
+}
+
+// leaseLost notes that the record is somebody else's. No condition of what was sent can hold any more.
+func (c *commit) leaseLost(held store.Record) *execution.CommitFault {
+	c.d.steps.note(func(k *stepsKnown) { k.leaseLost, k.taken = true, held })
+	c.d.commits.note(func(k *commitsKnown) { k.failed = execution.ErrLeaseLost })
+	return &execution.CommitFault{Kind: execution.CommitLeaseLost, Err: execution.ErrLeaseLost}
+}
+
+// declined is a commit that a condition of the writes has refused. The handler goes on: so nothing of it may be applied later, when
+// that condition holds. If an attempt was not answered, the lease in the condition is moved before.
+func (c *commit) declined(ctx context.Context, cause error) *execution.CommitFault {
+	if !c.open {
+		return &execution.CommitFault{Kind: execution.CommitDeclined, Err: cause}
+	}
+	next := c.d.mine
+	next.Lease = leaseEnd(c.seen.Lease.Add(time.Millisecond))
+	next.Expiry = c.d.expiryInProgress(next.Lease)
+	var held store.Record
+	var fenced bool
+	err := retry(ctx, func(ctx context.Context) (err error) {
+		held, fenced, err = c.d.Store.Swap(ctx, unleased(c.d.mine), next)
+		return err
+	})
+	switch {
+	case err != nil:
+		return c.failed(ctx, err)
+	case fenced:
+		c.d.protected.until(time.Time{}, next.Lease)
+	case held.Seal == c.next.Seal:
+		return c.landed()
+	case !c.isOurs(held) || held.Lease.Equal(c.seen.Lease):
+		return c.leaseLost(held)
+	}
+	return &execution.CommitFault{Kind: execution.CommitDeclined, Err: cause}
+}
+
+// failed is a commit that the store did not take. If it may have been applied, the record tells.
+func (c *commit) failed(ctx context.Context, cause error) *execution.CommitFault {
+	d := c.d
+	d.commits.storeFailed(cause)
+	fault := &execution.CommitFault{Kind: execution.CommitFailed, Err: cause}
+	if !c.open {
+		d.commits.note(func(k *commitsKnown) { k.failed = execution.ErrCommitFailed })
+		return fault
+	}
+	var held store.Record
+	err := retry(ctx, func(ctx context.Context) (err error) {
+		held, _, err = d.Store.Get(ctx, d.RecordKey)
+		return err
+	})
+	switch {
+	case err == nil && held.Seal == c.next.Seal:
+		return c.landed()
+	case err == nil && !c.isOurs(held):
+		return c.leaseLost(held)
+	}
+	d.commits.storeFailed(err)
+	d.commits.note(func(k *commitsKnown) {
+		k.failed, k.sent, k.unread = execution.ErrCommitFailed, c.next, err != nil
+	})
+	fault.Reason = "the record is not completed; the execution fails"
+	if err != nil {
+		fault.Reason = "the reply was lost, and the record could not be read"
+	}
+	return fault
+}
+
+// commitEnd bounds a commit: by the end of the handler's context, which leaves the reserve for what follows; without a deadline as a
+// settlement is bounded; and by a deadline that the handler has given it.
+func (d *Delivery) commitEnd(ctx context.Context, transfer time.Duration) (end time.Time, err error) {
+	if end = d.handlerEnd; end.IsZero() {
+		end, err = d.settleEnd(ctx, time.Now(), transfer)
+	}
+	if deadline, ok := ctx.Deadline(); ok && deadline.Before(end) {
+		end = deadline
+	}
+	return end, err
+}
+
+// Unprotected takes the commits of a handler that runs without a claim: it applies the writes in a transaction of their own. It
+// implements [execution.Commits].
+type Unprotected struct{ *Settings }
+
+// Commit applies the writes until the store has decided, or time is over.
+func (u Unprotected) Commit(ctx context.Context, _ any, writes store.Writes) *execution.CommitFault {
+	to, err := store.CommitterOf(u.Store)
+	if err != nil {
+		return &execution.CommitFault{Kind: execution.CommitRefused, Err: err}
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return &execution.CommitFault{Kind: execution.CommitRefused, Reason: "its context has ended", Err: cause}
+	}
+	ctx = within(ctx, budgetEnd(ctx, u.Timing.ClaimBudget))
+	token := execution.RandomKey()
+	err = retry(ctx, func(ctx context.Context) error { return to.Apply(ctx, writes, token) })
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, store.ErrWritesRefused):
+		return &execution.CommitFault{Kind: execution.CommitDeclined, Err: err}
+	case errors.Is(err, store.ErrNoCommit):
+		return &execution.CommitFault{Kind: execution.CommitRefused, Err: err}
+	default:
+		return &execution.CommitFault{Kind: execution.CommitFailed, Err: err}
+	}
+}

@@ -1,0 +1,107 @@
+package protocol
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// commits is what one execution knows of its commits. They may be tried from any goroutine, one at a time, so everything here is
+// guarded. The zero value is ready.
+type commits struct {
+	mu sync.Mutex
+	// over is true once the handler has returned. under is closed when the commit that is under way has come to its end, nil if none
+	// is.
+	over  bool
+	under chan struct{}
+	known commitsKnown
+}
+
+// commitsKnown is what is known of the commits of an execution: while it runs, or, once it has ended, for the settlement.
+type commitsKnown struct {
+	// landed is the record that a commit has made, without a key if none has.
+	landed store.Record
+	// failed is why no other commit may begin and no answer may be stored any more; nil if none has failed.
+	failed error
+	// sent is the record of a commit that has failed and that may be applied all the same, without a key if there is none. unread: nobody
+	// could look whether it was.
+	sent   store.Record
+	unread bool
+
+	reports  []CommitReport
+	storeErr error
+}
+
+// CommitReport is what an observer gets to know of a commit.
+type CommitReport struct {
+	// Items is how many writes it had, Tries how often it was sent.
+	Items, Tries int
+	Took         time.Duration
+	// Fault is why it has not happened.
+	Fault *execution.CommitFault
+}
+
+// begin lets the handler commit, and tells how many commits were tried before; or it says why not.
+func (c *commits) begin() (before int, refused *execution.CommitFault) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch k := &c.known; {
+	case c.over:
+		return 0, commitRefused("the handler has returned")
+	case c.under != nil:
+		return 0, commitRefused("another commit is under way")
+	case k.landed.Key != "":
+		return 0, commitRefused("the execution has committed its answer before, and has only one")
+	case k.failed != nil:
+		return 0, commitRefused("an earlier commit of the execution has failed")
+	}
+	c.under = make(chan struct{})
+	return len(c.known.reports), nil
+}
+
+// end takes note of a commit that has come to its end, whichever.
+func (c *commits) end(r CommitReport) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.known.reports = append(c.known.reports, r)
+	close(c.under)
+	c.under = nil
+}
+
+// note changes what is known.
+func (c *commits) note(change func(k *commitsKnown)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	change(&c.known)
+}
+
+// storeFailed keeps a failure of the store for the observer.
+func (c *commits) storeFailed(err error) {
+	if err != nil {
+		c.note(func(k *commitsKnown) { k.storeErr = err })
+	}
+}
+
+// close ends the use of commits, because the handler has returned, and tells what is known. It waits for one that is under way in
+// another goroutine: what becomes of that decides how the execution ends.
+func (c *commits) close() commitsKnown {
+	c.mu.Lock()
+	c.over = true
+	under := c.under
+	c.mu.Unlock()
+	if under != nil {
+		<-under
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := c.known
+	k.reports = slices.Clip(k.reports)
+	return k
+}
+
+func commitRefused(reason string) *execution.CommitFault {
+	return &execution.CommitFault{Kind: execution.CommitRefused, Reason: reason}
+}
