@@ -2,6 +2,7 @@ package explore
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/go-idempotent/idempotent/store"
@@ -322,6 +323,11 @@ func (w *world) grantCall(s *strand, f Fault) {
 	}
 	if err := f.err(c.op); err != nil {
 		got = reply{err: err}
+	}
+	if refused, ok := errors.AsType[*store.Error](got.err); ok && f == Repeat {
+		unclear := *refused
+		unclear.NotApplied = false // the copy is an attempt inside of the call that was not answered
+		got.err = &unclear
 	}
 	w.replied(s, got)
 	w.goOn(s, grant{reply: got})

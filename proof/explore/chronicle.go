@@ -24,6 +24,8 @@ type chronicle struct {
 	recorded map[recordKey]string
 	// applications are those of writes of commits.
 	applications []application
+	// fences is by how much commits have moved leases.
+	fences time.Duration
 }
 
 // commit is a completion that was applied.

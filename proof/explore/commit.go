@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/proof/rows"
@@ -136,6 +137,11 @@ func (f *facts) appliedTry() int {
 	return slices.IndexFunc(f.tries, func(t commitFacts) bool { return t.applied > 0 })
 }
 
+// hasApplied reports whether a commit of the delivery was applied to the record that there is.
+func (w *world) hasApplied(d *delivery) bool {
+	return slices.ContainsFunc(w.applications, func(a application) bool { return a.by == d && a.life == w.life })
+}
+
 // commitWaitsFor reports whether a commit of the delivery, which has sent nothing yet, waits for a step.
 func (d *delivery) commitWaitsFor(b *strand) bool {
 	return d.committing && d.tries[len(d.tries)-1].sent == 0 && (b.at == atStep || b.at == atStepResolver || b.at == atCall)
@@ -157,6 +163,7 @@ func (w *world) sentByCommit(d *delivery, c call, f Fault) {
 		t.args[c.token] = c
 	case Fence:
 		w.saw("fence")
+		w.fences += time.Millisecond
 	default:
 	}
 }
@@ -264,6 +271,7 @@ func (w *world) rowDigest(d *digest) {
 		return
 	}
 	d.number(int64(w.outside))
+	d.number(int64(w.fences))
 	all := t.Rows()
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		d.text(key)

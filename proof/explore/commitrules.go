@@ -33,7 +33,7 @@ func rowsComeWithTheirAnswer(w *world, e event) string {
 		return who + ", and the seal is not that of its answer, its rows and its owner"
 	case len(e.after.Steps) > 0:
 		return who + ", and steps stay"
-	case b == nil || b.Owner != e.by.owner || b.Status != store.StatusInProgress || b.Reason != e.by.mineReason():
+	case b == nil || b.Owner != e.by.owner || b.Status != store.StatusInProgress:
 		return who + ", who does not own the record"
 	}
 	for _, a := range w.applications {
@@ -44,17 +44,9 @@ func rowsComeWithTheirAnswer(w *world, e event) string {
 	return ""
 }
 
-// mineReason is the reason that the record of a running execution has.
-func (d *delivery) mineReason() string {
-	if d.took == nil || d.took.Reason == store.ReasonReleased || d.took.Status == store.StatusInProgress && d.took.Reason == "" {
-		return ""
-	}
-	return d.claimedReason
-}
-
 // refusedIsNeverApplied is about what Commit says: after every error but that it failed nothing of it is ever applied, and after that
 // one nothing once the delivery has released the record.
-func refusedIsNeverApplied(_ *world, e event) string {
+func refusedIsNeverApplied(w *world, e event) string {
 	switch {
 	case e.kind == evWritten && e.applied && e.by != nil:
 		switch t := e.by.tries[e.try]; {
@@ -68,13 +60,13 @@ func refusedIsNeverApplied(_ *world, e event) string {
 		switch landed := t.told == toldLanded; {
 		case landed && t.applied == 0:
 			return fmt.Sprintf("commit %d of %s has landed, and its rows are not written", e.tried+1, e.d.name)
-		case !landed && t.told != toldFailed && t.applied > 0:
+		case !landed && t.told != toldFailed && w.hasApplied(e.d):
 			return fmt.Sprintf("commit %d of %s was told %q, and its rows were written", e.tried+1, e.d.name, t.told)
 		case t.told == toldRefused && t.sent > 0:
 			return fmt.Sprintf("commit %d of %s is refused, and something was sent", e.tried+1, e.d.name)
 		}
 	case e.kind == evAnswered:
-		if n := e.d.appliedTry(); n >= 0 && e.d.settledWithout() {
+		if n := e.d.appliedTry(); w.hasApplied(e.d) && e.d.settledWithout() {
 			return fmt.Sprintf("%s says that its record is %s, and the rows of its commit %d were written", e.d.name, e.d.event.Settlement, n+1)
 		}
 	}
@@ -109,7 +101,10 @@ func committedAnswerCounts(w *world, e event) string {
 	if !d.spoiled() {
 		return ""
 	}
-	n := d.appliedTry()
+	n := -1
+	if w.hasApplied(d) {
+		n = d.appliedTry()
+	}
 	own := d.err == nil && d.receipt.By == d.name
 	switch {
 	case own:
@@ -190,7 +185,7 @@ func commitIsNotGivenUp(w *world, e event) string {
 		return ""
 	}
 	d, t := e.d, e.d.tries[e.tried]
-	if t.hindered || d.landed() >= 0 && d.landed() != e.tried || d.hctx.Err() != nil || !w.now.Before(w.protectedUntil(d)) || w.operator.applied {
+	if t.hindered || d.landed() >= 0 && d.landed() != e.tried || d.hctx.Err() != nil || !w.now.Before(w.protectedUntil(d).Add(-w.fences)) || w.operator.applied {
 		return ""
 	}
 	for n := range e.tried {

@@ -105,6 +105,9 @@ func (e Ending) mark() Ending {
 	return e
 }
 
+// answers reports whether the handler returned a result.
+func (f *facts) answers() bool { return f.ending == Succeeds || f.ending == Differs }
+
 // fail is the error that a handler returns, and the one that its caller gets.
 func (e Ending) fail(err error) (marked, own error) {
 	if shape, one, other, ok := e.several(); ok {

@@ -102,6 +102,7 @@ func scenarios() map[string]explore.Scenario {
 	maps.Copy(all, timedScenarios())
 	maps.Copy(all, operatorScenarios())
 	maps.Copy(all, stepScenarios())
+	maps.Copy(all, commitScenarios())
 	return all
 }
 

@@ -154,7 +154,7 @@ const (
 // it has overrun its deadline and every renewal succeeds.
 func (w *world) isProtected(x *delivery) bool {
 	switch {
-	case x.dead || !x.handling():
+	case x.dead || !x.handling() || x.committing: // a commit takes what is left of the lease
 		return false
 	case x.hctx.Err() == nil:
 		return true
@@ -197,7 +197,7 @@ func replayIsTheFirstResult(w *world, e event) string {
 		return fmt.Sprintf("a stored result is changed by %s of %s", e.op, e.by.name)
 	case evAnswered:
 		return w.answerIsTheStoredOne(e.d)
-	case evBegan, evSent, evPassed, evDone, evStepBegan, evStepped:
+	case evBegan, evSent, evPassed, evDone, evStepBegan, evStepped, evCommitted:
 	}
 	return ""
 }
@@ -247,7 +247,7 @@ func otherFingerprintGetsNothing(w *world, e event) string {
 		if errors.Is(d.err, idempotent.ErrMismatch) && d.shown.Fingerprint == d.fingerprint {
 			return d.name + " is refused as another request, which it is not"
 		}
-	case evSent, evPassed, evDone, evStepBegan, evStepped:
+	case evSent, evPassed, evDone, evStepBegan, evStepped, evCommitted:
 	}
 	return ""
 }
@@ -262,7 +262,7 @@ func blockedNoLongerThanTheLease(w *world, e event) string {
 	d := e.d
 	if running, ok := errors.AsType[*idempotent.InProgressError](d.err); ok {
 		// It is reckoned from the time at which the store was asked.
-		switch longest := w.longestLease() + w.now.Sub(d.started) + w.skew(); {
+		switch longest := w.longestLease() + w.now.Sub(d.started) + w.skew() + w.fences; {
 		case running.RetryAfter <= 0 && d.event.Wait == 0: // after a wait the key may have become free too late
 
 			return d.name + " is told to wait for a lease that has ended"
@@ -326,6 +326,9 @@ func nothingHidesTheResult(w *world, e event) string {
 		return ""
 	}
 	d := e.d
+	if d.landed() >= 0 || d.spoiled() {
+		return "" // I9 says what counts
+	}
 	if d.panicked != nil && (!d.returned || d.ending != Panics || d.panicked != d.name) {
 		return fmt.Sprintf("%s panics: %v", d.name, d.panicked)
 	}
@@ -333,7 +336,7 @@ func nothingHidesTheResult(w *world, e event) string {
 		return ""
 	}
 	theirs := d.shown.Owner != d.owner && d.shown.Key != ""
-	stored := d.ending == Succeeds || d.mark() == FailsTerminal
+	stored := d.answers() || d.mark() == FailsTerminal
 	lost := d.ending == FailsInStep && errors.Is(d.own, idempotent.ErrLeaseLost) && !w.now.Before(w.protectedUntil(d))
 	switch {
 	case lost && theirs && (d.event.Outcome == idempotent.OutcomeReplayed || superseded(d.err)):
@@ -355,7 +358,7 @@ func (d *delivery) hasOwnAnswer() bool {
 	switch d.ending {
 	case Panics:
 		return d.panicked == d.name
-	case Succeeds:
+	case Succeeds, Differs:
 		return d.err == nil && d.receipt.By == d.name
 	default:
 		return d.err == d.own //nolint:errorlint // the very value

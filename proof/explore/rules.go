@@ -115,13 +115,13 @@ func expiredDecidesNothing(_ *world, e event) string {
 		if decided && !d.began && !d.resolved && d.shown.Key != "" && expired(d.shown, d.shownAt) {
 			return fmt.Sprintf("%s is answered %q because of a record that has expired", d.name, d.answer())
 		}
-	case evBegan, evSent, evPassed, evDone, evStepBegan, evStepped:
+	case evBegan, evSent, evPassed, evDone, evStepBegan, evStepped, evCommitted:
 	}
 	return ""
 }
 
 func nothingDoneNothingBlocked(w *world, e event) string {
-	if e.kind != evAnswered || !e.d.returned || e.d.mark() != FailsNotExecuted || w.faults < w.MaxFaults {
+	if e.kind != evAnswered || !e.d.returned || e.d.mark() != FailsNotExecuted || w.faults < w.MaxFaults || e.d.landed() >= 0 {
 		return ""
 	}
 	held := w.held()

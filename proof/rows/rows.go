@@ -82,6 +82,9 @@ type Writes []Write
 
 var _ store.Writes = Writes(nil)
 
+// Len implements [store.Writes].
+func (w Writes) Len() int { return len(w) }
+
 // Digest implements [store.Writes].
 func (w Writes) Digest() [sha256.Size]byte {
 	var b []byte

@@ -96,7 +96,7 @@ func (t *Table) Commit(ctx context.Context, seen, next store.Record, writes stor
 	if held.Key == "" || !held.Matches(seen) {
 		return held, false, nil
 	}
-	if err := t.refused(w); err != nil {
+	if err := t.refused("commit", w); err != nil {
 		return store.Record{}, false, err
 	}
 	// Rows change under the lock only, so the conditions still hold where the record is compared again.
@@ -119,7 +119,7 @@ func (t *Table) Apply(ctx context.Context, writes store.Writes, token string) er
 	if len(w) == 0 {
 		return &store.Error{Op: "apply", Kind: store.FailureRejected, NotApplied: true, Err: errNothing}
 	}
-	if err := t.refused(w); err != nil {
+	if err := t.refused("apply", w); err != nil {
 		return err
 	}
 	t.apply(w, token, "", "")
@@ -155,7 +155,7 @@ func call(w Writes, records string) [sha256.Size]byte {
 }
 
 // refused returns which conditions do not hold.
-func (t *Table) refused(w Writes) error {
+func (t *Table) refused(op string, w Writes) error {
 	var refused []int
 	for n, one := range w {
 		for _, c := range one.If {
@@ -168,7 +168,7 @@ func (t *Table) refused(w Writes) error {
 	if refused == nil {
 		return nil
 	}
-	return &RefusedError{Indexes: refused}
+	return &store.Error{Op: op, Kind: store.FailureRejected, NotApplied: true, Err: &RefusedError{Indexes: refused}}
 }
 
 // apply applies the writes, whose conditions hold.
