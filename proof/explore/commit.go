@@ -132,14 +132,19 @@ func (f *facts) spoiled() bool {
 	return slices.ContainsFunc(f.tries, func(t commitFacts) bool { return t.told == toldFailed || t.told == toldLost })
 }
 
-// applied is which commit of the delivery was applied, -1 for none.
-func (f *facts) appliedTry() int {
-	return slices.IndexFunc(f.tries, func(t commitFacts) bool { return t.applied > 0 })
+// isApplied reports whether a commit of the delivery was applied, and its record is not gone since.
+func (w *world) isApplied(d *delivery, try int) bool {
+	return slices.Contains(w.applications, application{by: d, try: try, life: w.life})
 }
 
-// hasApplied reports whether a commit of the delivery was applied to the record that there is.
-func (w *world) hasApplied(d *delivery) bool {
-	return slices.ContainsFunc(w.applications, func(a application) bool { return a.by == d && a.life == w.life })
+// appliedOf is which commit of the delivery was applied to the record that there is, -1 for none.
+func (w *world) appliedOf(d *delivery) int {
+	for n := range d.tries {
+		if w.isApplied(d, n) {
+			return n
+		}
+	}
+	return -1
 }
 
 // commitWaitsFor reports whether a commit of the delivery, which has sent nothing yet, waits for a step.

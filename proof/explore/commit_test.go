@@ -133,6 +133,7 @@ func commitScenarios() map[string]explore.Scenario {
 		},
 		"commit: the expiry": {
 			Clients: clients(2, 1), Endings: answers, LeaseSteps: 1, ExpirySteps: 1, Commits: oneRow, Faults: late, MaxFaults: 1,
+			Strikes: ofCommit,
 		},
 		"commit: the expiry, tokens are remembered": {
 			Clients: clients(2, 1), Endings: succeeds, ExpirySteps: 1, Commits: oneRow, Faults: late, MaxFaults: 1, Remembers: true,

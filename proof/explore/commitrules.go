@@ -60,13 +60,13 @@ func refusedIsNeverApplied(w *world, e event) string {
 		switch landed := t.told == toldLanded; {
 		case landed && t.applied == 0:
 			return fmt.Sprintf("commit %d of %s has landed, and its rows are not written", e.tried+1, e.d.name)
-		case !landed && t.told != toldFailed && w.hasApplied(e.d):
+		case !landed && t.told != toldFailed && w.isApplied(e.d, e.tried):
 			return fmt.Sprintf("commit %d of %s was told %q, and its rows were written", e.tried+1, e.d.name, t.told)
 		case t.told == toldRefused && t.sent > 0:
 			return fmt.Sprintf("commit %d of %s is refused, and something was sent", e.tried+1, e.d.name)
 		}
 	case e.kind == evAnswered:
-		if n := e.d.appliedTry(); w.hasApplied(e.d) && e.d.settledWithout() {
+		if n := w.appliedOf(e.d); n >= 0 && e.d.settledWithout() {
 			return fmt.Sprintf("%s says that its record is %s, and the rows of its commit %d were written", e.d.name, e.d.event.Settlement, n+1)
 		}
 	}
@@ -101,10 +101,7 @@ func committedAnswerCounts(w *world, e event) string {
 	if !d.spoiled() {
 		return ""
 	}
-	n := -1
-	if w.hasApplied(d) {
-		n = d.appliedTry()
-	}
+	n := w.appliedOf(d)
 	own := d.err == nil && d.receipt.By == d.name
 	switch {
 	case own:

@@ -79,7 +79,7 @@ func mostCautiousMarkCounts(_ *world, e event) string {
 	if e.after != nil {
 		became = string(e.after.Status)
 	}
-	if name := e.by.callName(e.call); name == StepRecord || name == StepMark {
+	if name := e.by.callName(e.call); name == StepRecord || name == StepMark || name == Commit {
 		return "" // which was sent before
 	}
 	switch e.by.mark() {
