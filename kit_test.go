@@ -53,6 +53,8 @@ type shop struct {
 	executed *atomic.Int64
 	events   *seenEvents
 	do       func(ctx context.Context, o order) (receipt, error)
+	// over, unless nil, is what stands before the store.
+	over func(store.Store) store.Store
 }
 
 // passingFaults are those that a repetition within the budget mends.
@@ -94,7 +96,11 @@ func (s *shop) wrap(rule func(storetest.Call) storetest.Fault, opts ...idempoten
 		idempotent.WithFingerprint(func(o order) (any, error) { return o.ID, nil }), // so that amounts may differ
 		idempotent.WithObserver(s.events.see),
 	}
-	s.handler = idempotent.Wrap(s.charge, s.store, append(defaults, opts...)...)
+	var on store.Store = s.store
+	if s.over != nil {
+		on = s.over(on)
+	}
+	s.handler = idempotent.Wrap(s.charge, on, append(defaults, opts...)...)
 }
 
 // sandbox is another process of the same function: the same store and counter, faults and handler of its own.

@@ -94,6 +94,14 @@ func answeredNotApplied(err error) bool {
 	if _, refused := refusal(err); refused {
 		return true
 	}
-	_, known := kindOfCode(errorCode(err))
-	return known
+	switch code := errorCode(err); code {
+	case codeCancelled:
+		return true
+	case codeInProgress, codeMismatch:
+		// An earlier attempt with the token of this one is at work, or was.
+		return false
+	default:
+		_, known := kindOfCode(code)
+		return known
+	}
 }

@@ -87,7 +87,7 @@ func kindOfCode(code string) (kind store.Failure, known bool) {
 		"RequestLimitExceeded", "RequestThrottled", "RequestThrottledException", "TooManyRequestsException",
 		"LimitExceededException":
 		return store.FailureThrottled, true
-	case "TransactionConflictException", "TransactionInProgressException", "ReplicatedWriteConflictException":
+	case "TransactionConflictException", codeInProgress, "ReplicatedWriteConflictException":
 		return store.FailureConflict, true
 	case "AccessDeniedException", "AccessDenied", "NotAuthorized", "OptInRequired", "UnrecognizedClientException",
 		"InvalidClientTokenId", "MissingAuthenticationToken", "MissingAuthenticationTokenException",
@@ -135,6 +135,7 @@ func tooLarge(message string) bool {
 		"Invalid ConditionExpression: Expression size has exceeded the maximum allowed size",
 		"ExpressionAttributeValues exceeds max size",
 		"ExpressionAttributeValues contains invalid value: Item size has exceeded the maximum allowed size",
+		"Transaction payload size cannot exceed ",
 	)
 }
 
@@ -188,7 +189,7 @@ func speakable(err error, kind store.Failure) error {
 	code := errorCode(err)
 	_, known := kindOfCode(code)
 	switch {
-	case known && kind != store.FailureRejected, aboutTheKey(errorMessage(err)), code == "" && status(err) == 0:
+	case known && kind != store.FailureRejected, harmless(errorMessage(err)), code == "" && status(err) == 0:
 		return err
 	case code == "":
 		code = "unreadable answer"

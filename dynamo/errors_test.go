@@ -42,7 +42,7 @@ func TestFailuresAreToldApart(t *testing.T) {
 		"request limit":           {failure(clientError, "RequestLimitExceeded", "m"), store.FailureThrottled, true, "RequestLimitExceeded"},
 		"too many requests":       {failure(http.StatusTooManyRequests, "Odd", secret), store.FailureThrottled, false, "Odd"},
 		"transaction conflict":    {failure(clientError, "TransactionConflictException", "m"), store.FailureConflict, true, "m"},
-		"transaction in progress": {failure(clientError, "TransactionInProgressException", "m"), store.FailureConflict, true, "m"},
+		"transaction in progress": {failure(clientError, "TransactionInProgressException", "m"), store.FailureConflict, false, "m"}, // ours, perhaps
 		"another Region writes":   {failure(clientError, "ReplicatedWriteConflictException", "m"), store.FailureConflict, true, "m"},
 		"access denied": {
 			failure(clientError, "AccessDeniedException", "User: arn:aws:iam::1:role/x is not authorized"),

@@ -1,9 +1,13 @@
 package dynamo
 
 import (
-	"crypto/sha256"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
@@ -16,71 +20,95 @@ type Item struct {
 	Err error
 }
 
-// ItemOption adds a condition, or what a condition or an update refers to, to an [Item].
-type ItemOption func(*itemParts)
+// Put writes a whole item: row is a struct, a map, or what else attributevalue.MarshalMap takes. It is read now: what becomes of it
+// later does not change the item.
+func Put(table string, row any, opts ...ItemOption) Item {
+	m := newItemMaker(opts)
+	put := &types.Put{TableName: aws.String(table), Item: m.marshalled("row", row)}
+	put.ConditionExpression, put.ExpressionAttributeNames, put.ExpressionAttributeValues = m.expressions("")
+	put.ReturnValuesOnConditionCheckFailure = m.returns
+	return m.made(types.TransactWriteItem{Put: put})
+}
 
-// itemParts are what options have said of an item.
-type itemParts struct{}
+// Update changes the item with this key by an update expression, such as "SET stock = stock - :n". If there is no such item, it makes
+// one, unless a condition keeps it from that. The key is a struct or a map with the attributes of the key alone.
+func Update(table string, key any, update string, opts ...ItemOption) Item {
+	m := newItemMaker(opts)
+	u := &types.Update{TableName: aws.String(table), Key: m.marshalled("key", key), UpdateExpression: aws.String(update)}
+	u.ConditionExpression, u.ExpressionAttributeNames, u.ExpressionAttributeValues = m.expressions(update)
+	u.ReturnValuesOnConditionCheckFailure = m.returns
+	return m.made(types.TransactWriteItem{Update: u})
+}
 
-// Put writes a whole item: row is a struct, a map, or what else attributevalue.MarshalMap takes.
-func Put(table string, row any, opts ...ItemOption) Item { panic("not built yet") }
-
-// Update changes the item with this key by an update expression, such as "SET stock = stock - :n".
-func Update(table string, key any, update string, opts ...ItemOption) Item { panic("not built yet") }
-
-// Delete removes the item with this key.
-func Delete(table string, key any, opts ...ItemOption) Item { panic("not built yet") }
+// Delete removes the item with this key. It is no error if there is none, unless a condition makes it one.
+func Delete(table string, key any, opts ...ItemOption) Item {
+	m := newItemMaker(opts)
+	d := &types.Delete{TableName: aws.String(table), Key: m.marshalled("key", key)}
+	d.ConditionExpression, d.ExpressionAttributeNames, d.ExpressionAttributeValues = m.expressions("")
+	d.ReturnValuesOnConditionCheckFailure = m.returns
+	return m.made(types.TransactWriteItem{Delete: d})
+}
 
 // Check writes nothing: it only holds the commit to the conditions on the item with this key.
-func Check(table string, key any, opts ...ItemOption) Item { panic("not built yet") }
-
-// IfAbsent is the condition that there is no item, or that it lacks this attribute. Name the partition key to write an item only once.
-func IfAbsent(attribute string) ItemOption { panic("not built yet") }
-
-// IfPresent is the condition that there is an item and that it has this attribute.
-func IfPresent(attribute string) ItemOption { panic("not built yet") }
-
-// If is a condition expression, such as "stock >= :n". Several conditions of one item must all hold.
-func If(condition string) ItemOption { panic("not built yet") }
-
-// Values are what the expressions of the item refer to by names such as ":n", each as attributevalue.Marshal takes it.
-func Values(values map[string]any) ItemOption { panic("not built yet") }
-
-// Names are the attributes that the expressions of the item refer to by names such as "#s".
-func Names(names map[string]string) ItemOption { panic("not built yet") }
-
-// ReturnOld asks for the item as it is, if a condition on it does not hold, see [RefusedItem].
-func ReturnOld() ItemOption { panic("not built yet") }
-
-// ConditionError says that conditions of items of a [Commit] do not hold. Nothing was written, nothing of it will be, and the claim
-// stands.
-type ConditionError struct {
-	// Refused are the items whose conditions do not hold, in the order of the call. There is one at least.
-	Refused []RefusedItem
+func Check(table string, key any, opts ...ItemOption) Item {
+	m := newItemMaker(opts)
+	c := &types.ConditionCheck{TableName: aws.String(table), Key: m.marshalled("key", key)}
+	c.ConditionExpression, c.ExpressionAttributeNames, c.ExpressionAttributeValues = m.expressions("")
+	c.ReturnValuesOnConditionCheckFailure = m.returns
+	return m.made(types.TransactWriteItem{ConditionCheck: c})
 }
 
-// RefusedItem is an item whose condition does not hold.
-type RefusedItem struct {
-	// Index is which item of the call it is, from 0.
-	Index int
-	Table string
-	// Old is the item as it was then. It is nil if there was none, or if the write did not ask for it, see [ReturnOld].
-	Old map[string]types.AttributeValue
+// marshalled returns the attributes of a row or of a key.
+func (m *itemMaker) marshalled(what string, v any) item {
+	if it, ok := v.(map[string]types.AttributeValue); ok {
+		return maps.Clone(it)
+	}
+	if members, ok := v.(map[string]any); ok {
+		it := make(item, len(members))
+		for name, member := range members {
+			it[name] = m.value(fmt.Sprintf("%s: attribute %q", what, name), member)
+		}
+		return it
+	}
+	value := m.value(what, v)
+	it, ok := value.(*types.AttributeValueMemberM)
+	if value != nil && !ok {
+		m.problemf("%s: a %T becomes a value of type %s, not an item: pass a struct or a map", what, v, typeName(value))
+	}
+	if !ok {
+		return nil
+	}
+	return it.Value
 }
 
-func (e *ConditionError) Error() string { return "not built yet" }
-
-// writes are the items of a commit. It implements [store.Writes].
-type writes struct {
-	items  []types.TransactWriteItem
-	digest [sha256.Size]byte
+// value returns a value as DynamoDB has it, nil if it has none. One of the SDK is taken as it is; attributevalue would take it for a
+// struct.
+func (m *itemMaker) value(what string, v any) types.AttributeValue {
+	if value, ok := v.(types.AttributeValue); ok {
+		return value
+	}
+	value, err := attributevalue.Marshal(v)
+	_, own := errors.AsType[*attributevalue.InvalidMarshalError](err)
+	switch {
+	case own:
+		m.problemf("%s: a %T: %v", what, v, err)
+	case err != nil: // of a marshaler of the user, whose text may quote the value
+		m.problemf("%s: a %T does not marshal: a marshaler in it returned a %T", what, v, err)
+	case value == nil:
+		m.problemf("%s: a %T is nothing that DynamoDB can keep", what, v)
+	}
+	return value
 }
 
-// Len implements [store.Writes].
-func (w *writes) Len() int { return len(w.items) }
-
-// Digest implements [store.Writes].
-func (w *writes) Digest() [sha256.Size]byte { return w.digest }
-
-// newWrites checks the items as far as that is possible without a call.
-func newWrites(items []Item) (*writes, error) { return nil, errors.New("not built yet") }
+// made returns the item, or what is wrong with it.
+func (m *itemMaker) made(w types.TransactWriteItem) Item {
+	if len(m.problems) == 0 {
+		return Item{TransactWriteItem: w}
+	}
+	made, err := writeOf(w)
+	if err != nil {
+		return Item{Err: err}
+	}
+	slices.Sort(m.problems)
+	return Item{Err: fmt.Errorf("%v: %w", made, m.problems)}
+}

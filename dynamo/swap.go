@@ -24,26 +24,9 @@ func (s *Store) Swap(ctx context.Context, seen, next store.Record) (held store.R
 	if err := s.ready(op); err != nil {
 		return store.Record{}, false, err
 	}
-	e := newExpression()
-	e.sameAs(s.attr, seen)
-	e.neverShorter(s.attr, seen, next)
-	e.setFields(s.attr, seen, next)
-	steps, inParts, err := s.placeSteps(ctx, op, seen, next)
+	e, inParts, err := s.change(ctx, op, seen, next)
 	if err != nil {
 		return store.Record{}, false, err
-	}
-	e.setSteps(s.attr, seen, next, steps)
-	if sameContent(seen, next) {
-		e.setText(s.attr.reason, seen.Reason, next.Reason)
-		e.setText(s.attr.layout, string(seen.Layout), string(next.Layout))
-	} else {
-		c, err := s.place(ctx, op, next, outlive(seen, next))
-		if err != nil {
-			return store.Record{}, false, err
-		}
-		inParts = inParts || next.Result != nil && c.parts != ""
-		e.setContent(s.attr, c, next.Reason)
-		e.setLayout(s.attr, seen.Layout, next.Layout)
 	}
 	in := &dynamodb.UpdateItemInput{
 		TableName:                           aws.String(s.table),
@@ -68,6 +51,32 @@ func (s *Store) Swap(ctx context.Context, seen, next store.Record) (held store.R
 		return err
 	})
 	return held, swapped, err
+}
+
+// change returns the condition and the changes of a write that replaces seen by next, once the parts that next needs are written. It
+// reports whether there are any.
+func (s *Store) change(ctx context.Context, op string, seen, next store.Record) (e *expression, parts bool, err error) {
+	e = newExpression()
+	e.sameAs(s.attr, seen)
+	e.neverShorter(s.attr, seen, next)
+	e.setFields(s.attr, seen, next)
+	steps, parts, err := s.placeSteps(ctx, op, seen, next)
+	if err != nil {
+		return nil, false, err
+	}
+	e.setSteps(s.attr, seen, next, steps)
+	if sameContent(seen, next) {
+		e.setText(s.attr.reason, seen.Reason, next.Reason)
+		e.setText(s.attr.layout, string(seen.Layout), string(next.Layout))
+		return e, parts, nil
+	}
+	c, err := s.place(ctx, op, next, outlive(seen, next))
+	if err != nil {
+		return nil, false, err
+	}
+	e.setContent(s.attr, c, next.Reason)
+	e.setLayout(s.attr, seen.Layout, next.Layout)
+	return e, parts || next.Result != nil && c.parts != "", nil
 }
 
 // handedOver returns a record as it is after a write that gave it another owner. Where the answer does not bring it, it is read.

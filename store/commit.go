@@ -18,7 +18,8 @@ type Committer interface {
 	//   - true, if both have happened, in this call or in an earlier one with the same token that was not answered
 	//   - false and the held record, zero if there is none, if that is not the one that was seen: then nothing has happened. It comes
 	//     before everything that the writes have to say
-	//   - an error that wraps [ErrWritesRefused], if the condition of a write does not hold: then nothing has happened
+	//   - an error that wraps [ErrWritesRefused], if the condition of a write does not hold. It is in an [*Error], whose NotApplied is
+	//     false if an earlier attempt of the call was not answered: that one may still come, when the condition holds
 	//   - an error that wraps [ErrNoCommit], if the store cannot do this at all, or not with these writes: then nothing was sent
 	//   - every other error as Swap does. A conflict with another writer, and a store that lacks capacity, may pass
 	//

@@ -47,11 +47,14 @@ func (b *background) hold() {
 	b.join()
 }
 
+// goOn begins anew what was held. Where nothing was, it does nothing: what runs is not begun twice.
 func (b *background) goOn() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.held = false
-	b.begin()
+	if b.held {
+		b.held = false
+		b.begin()
+	}
 }
 
 // end ends what runs, and waits for it. Nothing runs any more.

@@ -106,6 +106,7 @@ func (c *commit) send(ctx context.Context, text []byte) *execution.CommitFault {
 
 	c.next = d.completed("", text)
 	c.next.Seal = store.CommitSeal(d.owner, text, d.RecordKey, c.writes)
+	d.commits.note(func(k *commitsKnown) { k.sent = append(k.sent, c.next) })
 	c.seen = unleased(d.mine)
 	c.seen.Lease, c.seen.Steps = d.protection(), d.steps.written()
 	for failures, moves := 0, 0; moves < maxMoves; {
@@ -114,6 +115,7 @@ func (c *commit) send(ctx context.Context, text []byte) *execution.CommitFault {
 		case committed:
 			return c.landed()
 		case errors.Is(err, store.ErrWritesRefused):
+			c.open = c.open || mayBeApplied(err) // an attempt that the client made before the one that was answered
 			return c.declined(ctx, err)
 		case errors.Is(err, store.ErrNoCommit) && !c.open:
 			return &execution.CommitFault{Kind: execution.CommitRefused, Err: err}
@@ -172,63 +174,85 @@ func (c *commit) leaseLost(held store.Record) *execution.CommitFault {
 	return &execution.CommitFault{Kind: execution.CommitLeaseLost, Err: execution.ErrLeaseLost}
 }
 
-// declined is a commit that a condition of the writes has refused. The handler goes on: so nothing of it may be applied later, when
-// that condition holds. If an attempt was not answered, the lease in the condition is moved before.
+// declined is a commit that a condition of the writes has refused. The handler goes on, so nothing of it may be applied later, when
+// that condition holds.
 func (c *commit) declined(ctx context.Context, cause error) *execution.CommitFault {
-	if !c.open {
+	switch how, held, err := c.fence(ctx); how {
+	case fenceStands:
 		return &execution.CommitFault{Kind: execution.CommitDeclined, Err: cause}
+	case fenceLate:
+		return c.landed()
+	case fenceLost:
+		return c.leaseLost(held)
+	default:
+		return c.unread(err)
+	}
+}
+
+// failed is a commit that the store did not take. The record tells whether it has landed all the same; if not, it never will.
+func (c *commit) failed(ctx context.Context, cause error) *execution.CommitFault {
+	c.d.commits.storeFailed(cause)
+	switch how, held, err := c.fence(ctx); how {
+	case fenceStands:
+		c.d.commits.note(func(k *commitsKnown) { k.failed = execution.ErrCommitFailed })
+		return &execution.CommitFault{Kind: execution.CommitFailed, Err: cause}
+	case fenceLate:
+		return c.landed()
+	case fenceLost:
+		return c.leaseLost(held)
+	default:
+		return c.unread(err)
+	}
+}
+
+// unread is a commit of which nobody knows whether it has landed.
+func (c *commit) unread(cause error) *execution.CommitFault {
+	c.d.commits.storeFailed(cause)
+	c.d.commits.note(func(k *commitsKnown) { k.failed, k.unread = execution.ErrCommitFailed, true })
+	return &execution.CommitFault{
+		Kind: execution.CommitFailed, Err: cause, Reason: "a reply was lost, and the record, which tells the outcome, could not be reached",
+	}
+}
+
+// fence is what an attempt meets that comes late.
+type fence int
+
+const (
+	// fenceStands: nothing of the commit is applied, and nothing will be.
+	fenceStands fence = iota
+	// fenceLate: the commit has landed. fenceLost: the record is somebody else's. fenceUnknown: the store did not answer.
+	fenceLate
+	fenceLost
+	fenceUnknown
+)
+
+// fence moves the lease, which the condition of every attempt names, so that none can be applied any more. Where each of them was
+// answered there is nothing to do. A record that refuses this tells what has become of the commit.
+func (c *commit) fence(ctx context.Context) (how fence, held store.Record, err error) {
+	if !c.open {
+		return fenceStands, held, nil
 	}
 	next := c.d.mine
 	next.Lease = leaseEnd(c.seen.Lease.Add(time.Millisecond))
 	next.Expiry = c.d.expiryInProgress(next.Lease)
-	var held store.Record
-	var fenced bool
-	err := retry(ctx, func(ctx context.Context) (err error) {
-		held, fenced, err = c.d.Store.Swap(ctx, unleased(c.d.mine), next)
+	moved := false
+	err = retry(ctx, func(ctx context.Context) (err error) {
+		held, moved, err = c.d.Store.Swap(ctx, unleased(c.d.mine), next)
 		return err
 	})
 	switch {
 	case err != nil:
-		return c.failed(ctx, err)
-	case fenced:
+		return fenceUnknown, held, err
+	case moved:
 		c.d.protected.until(time.Time{}, next.Lease)
+		return fenceStands, held, nil
 	case held.Seal == c.next.Seal:
-		return c.landed()
-	case !c.isOurs(held) || held.Lease.Equal(c.seen.Lease):
-		return c.leaseLost(held)
+		return fenceLate, held, nil
+	case c.isOurs(held) && !held.Lease.Equal(c.seen.Lease): // an earlier try has moved it, or a renewal
+		return fenceStands, held, nil
+	default:
+		return fenceLost, held, nil
 	}
-	return &execution.CommitFault{Kind: execution.CommitDeclined, Err: cause}
-}
-
-// failed is a commit that the store did not take. If it may have been applied, the record tells.
-func (c *commit) failed(ctx context.Context, cause error) *execution.CommitFault {
-	d := c.d
-	d.commits.storeFailed(cause)
-	fault := &execution.CommitFault{Kind: execution.CommitFailed, Err: cause}
-	if !c.open {
-		d.commits.note(func(k *commitsKnown) { k.failed = execution.ErrCommitFailed })
-		return fault
-	}
-	var held store.Record
-	err := retry(ctx, func(ctx context.Context) (err error) {
-		held, _, err = d.Store.Get(ctx, d.RecordKey)
-		return err
-	})
-	switch {
-	case err == nil && held.Seal == c.next.Seal:
-		return c.landed()
-	case err == nil && !c.isOurs(held):
-		return c.leaseLost(held)
-	}
-	d.commits.storeFailed(err)
-	d.commits.note(func(k *commitsKnown) {
-		k.failed, k.sent, k.unread = execution.ErrCommitFailed, c.next, err != nil
-	})
-	fault.Reason = "the record is not completed; the execution fails"
-	if err != nil {
-		fault.Reason = "the reply was lost, and the record could not be read"
-	}
-	return fault
 }
 
 // commitEnd bounds a commit: by the end of the handler's context, which leaves the reserve for what follows; without a deadline as a

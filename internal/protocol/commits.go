@@ -26,9 +26,8 @@ type commitsKnown struct {
 	landed store.Record
 	// failed is why no other commit may begin and no answer may be stored any more; nil if none has failed.
 	failed error
-	// sent is the record of a commit that has failed and that may be applied all the same, without a key if there is none. unread: nobody
-	// could look whether it was.
-	sent   store.Record
+	// sent are the records that the commits were to make. unread: nobody knows whether the last of them is there.
+	sent   []store.Record
 	unread bool
 
 	reports  []CommitReport
@@ -98,7 +97,7 @@ func (c *commits) close() commitsKnown {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.known
-	k.reports = slices.Clip(k.reports)
+	k.reports, k.sent = slices.Clip(k.reports), slices.Clip(k.sent)
 	return k
 }
 

@@ -51,14 +51,19 @@ func (d *Delivery) landed(e ending) Result {
 	return Result{Outcome: Committed, Record: *c, Expires: c.Expiry}
 }
 
-// hasLanded reports whether a record that refused a write of ours is that of our own commit which we took for a failure.
+// hasLanded reports whether a record that refused a write of ours was made by a commit of ours, although that was answered otherwise:
+// something between us and the store has sent it twice. Then rows and answer are there, and count.
 func (d *Delivery) hasLanded(held store.Record) bool {
-	sent := &d.committed.sent
-	if sent.Key == "" || held.Seal != sent.Seal {
+	if held.Seal == "" {
 		return false
 	}
-	d.committed.landed = *sent
-	return true
+	for _, sent := range d.committed.sent {
+		if held.Seal == sent.Seal {
+			d.committed.landed = sent
+			return true
+		}
+	}
+	return false
 }
 
 // leave writes nothing. Where the lease was lost, the record is somebody else's or will be; where the result of a step was lost that
@@ -308,8 +313,8 @@ func (d *Delivery) releaseGone(ctx context.Context) (refusing store.Record, rele
 		if deleted, err = d.Store.Delete(ctx, ours); err != nil || deleted {
 			return err
 		}
-		if d.committed.sent.Key != "" {
-			if refusing, _, err = d.Store.Get(ctx, d.RecordKey); err != nil || refusing.Seal == d.committed.sent.Seal {
+		if len(d.committed.sent) > 0 {
+			if refusing, _, err = d.Store.Get(ctx, d.RecordKey); err != nil || refusing.Status == store.StatusCompleted {
 				return err
 			}
 		}
