@@ -32,8 +32,8 @@ type commitFacts struct {
 	sent, applied int
 	// args are those of its transactions, by their tokens.
 	args map[string]call
-	// hindered: something befell it that does not pass, or of which nobody knows whether it was applied. unread: the store did not
-	// say what became of it, although it was asked at the end.
+	// hindered: something befell it that does not pass, or of which nobody knows whether it was applied. unread: it could not move the
+	// lease, so that nobody knows what became of it.
 	hindered, unread bool
 	told             told
 }
@@ -160,16 +160,16 @@ func (w *world) sentByCommit(d *delivery, c call, f Fault) {
 	t := &d.tries[c.try]
 	t.sent++
 	t.hindered = t.hindered || f != None && f != Contends && f != Throttles
-	switch d.callName(c) {
-	case Commit:
+	switch c.op {
+	case opCommit:
 		if t.args == nil {
 			t.args = map[string]call{}
 		}
 		t.args[c.token] = c
-	case Fence:
+	case opSwap:
 		w.saw("fence")
 		w.fences += time.Millisecond
-	default:
+	case opClaim, opDelete, opGet:
 	}
 }
 
@@ -179,9 +179,8 @@ func (w *world) repliedToCommit(d *delivery, c call, got reply) {
 		return
 	}
 	t := &d.tries[c.try]
-	if c.op == opGet {
+	if c.op == opSwap {
 		t.unread = got.err != nil
-		w.saw("look of a commit")
 	}
 	if c.op == opCommit && got.err == nil && !got.done && got.held.Seal != "" && got.held.Seal == c.next.Seal {
 		w.saw("own commit recognised by its seal")
@@ -252,10 +251,8 @@ func (w *world) forgetTokens() {
 // ofCommits reports whether the fault is one of commits alone and the call is none that it can befall.
 func (f Fault) ofCommits(c call) bool {
 	switch f {
-	case Contends, Throttles, Denies:
-		return !c.within || c.op == opGet
-	case Garbles:
-		return !c.within || c.op == opSwap
+	case Contends, Throttles, Denies, Garbles:
+		return !c.within
 	default:
 		return false
 	}

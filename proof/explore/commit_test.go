@@ -27,7 +27,10 @@ var (
 )
 
 // ofCommit are the calls that a commit makes.
-var ofCommit = only(explore.Commit, explore.Fence, explore.LastLook)
+var (
+	ofCommit = only(explore.Commit, explore.Fence)
+	settling = only(explore.Commit, explore.Fence, explore.Release, explore.Completion)
+)
 
 // commitScenarios are those of handlers that commit.
 func commitScenarios() map[string]explore.Scenario {
@@ -66,7 +69,7 @@ func commitScenarios() map[string]explore.Scenario {
 		},
 		"commit: a fault, and one of the settlement": {
 			Clients: clients(2, 1), Endings: answers, Careless: true, LeaseSteps: 1, Commits: oneRow, Faults: unclear, MaxFaults: 2,
-			Strikes: only(explore.Commit, explore.LastLook, explore.Release, explore.Completion),
+			Strikes: settling,
 		},
 		"commit: a fault and a careless handler": {
 			Clients: clients(1, 3), Endings: whatever, Careless: true, LeaseSteps: 1, Commits: oneRow, Faults: every, MaxFaults: 2,
@@ -79,11 +82,16 @@ func commitScenarios() map[string]explore.Scenario {
 			Strikes: only(explore.Commit),
 		},
 		"commit: a gate that opens": {
-			Clients: clients(2, 1), Endings: whatever, LeaseSteps: 1, Commits: gated, Rows: shut, Outside: thenOpens, Faults: every, MaxFaults: 1,
+			Clients: clients(1, 2), Endings: whatever, LeaseSteps: 1, Commits: gated, Rows: shut, Outside: thenOpens, Faults: every,
+			MaxFaults: 1, Strikes: ofCommit,
+		},
+		"commit: a gate that opens for two": {
+			Clients: clients(2, 1), Endings: answers, LeaseSteps: 1, Commits: gated, Rows: shut, Outside: thenOpens, Faults: lost,
+			MaxFaults: 1, Strikes: ofCommit,
 		},
 		"commit: other writes where the gate is shut": {
-			Clients: clients(2, 1), Endings: answers, LeaseSteps: 1, Commits: either, Rows: shut, Outside: thenOpens, Faults: every,
-			MaxFaults: 1,
+			Clients: clients(2, 1), Endings: answers, LeaseSteps: 1, Commits: either, Rows: shut, Outside: thenOpens, Faults: lost,
+			MaxFaults: 1, Strikes: ofCommit,
 		},
 		"commit: a gate that shuts and opens": {
 			Clients: clients(1, 2), Endings: answers, LeaseSteps: 1, Commits: either, Rows: open, Outside: shutsOpens, Faults: every,
@@ -102,16 +110,16 @@ func commitScenarios() map[string]explore.Scenario {
 			Outside: shutsOpens, Faults: every, MaxFaults: 1,
 		},
 		"commit: unrepeatable": {
-			Clients: clients(2, 1), Endings: whatever, Careless: true, LeaseSteps: 1, Commits: oneRow, Faults: unclear, MaxFaults: 2,
-			Options: unrepeatable,
+			Clients: clients(1, 2), Endings: whatever, Careless: true, LeaseSteps: 1, Commits: oneRow, Faults: unclear, MaxFaults: 2,
+			Options: unrepeatable, Strikes: settling,
 		},
 		"commit: unrepeatable, a gate": {
-			Clients: clients(1, 2), Endings: whatever, LeaseSteps: 1, Commits: gated, Rows: open, Outside: shutsOpens, Faults: every,
-			MaxFaults: 1, Options: unrepeatable,
+			Clients: clients(1, 2), Endings: answers, LeaseSteps: 1, Commits: gated, Rows: open, Outside: shutsOpens, Faults: lost,
+			MaxFaults: 1, Options: unrepeatable, Strikes: ofCommit,
 		},
 		"commit: repeatable": {
-			Clients: clients(2, 1), Endings: whatever, Careless: true, LeaseSteps: 1, Commits: oneRow, Faults: unclear, MaxFaults: 2,
-			Options: repeatable, Strikes: only(explore.Commit, explore.LastLook, explore.Completion, explore.Release),
+			Clients: clients(1, 2), Endings: whatever, Careless: true, LeaseSteps: 1, Commits: oneRow, Faults: unclear, MaxFaults: 2,
+			Options: repeatable, Strikes: settling,
 		},
 		"commit: refuse": {
 			Clients: clients(2, 1), Endings: whatever, LeaseSteps: 2, Commits: oneRow, Faults: every, MaxFaults: 1, Refuse: true,
@@ -124,12 +132,12 @@ func commitScenarios() map[string]explore.Scenario {
 			Clients: clients(2, 1), Endings: answers, Careless: true, LeaseSteps: 2, Commits: oneRow, Deeds: deeds,
 		},
 		"commit: an operator and a late commit": {
-			Clients: clients(2, 1), Endings: answers, LeaseSteps: 1, Commits: oneRow, Deeds: deeds, Faults: append(late, explore.DieLate),
-			MaxFaults: 1, Strikes: only(explore.Commit, explore.Fence, explore.OfOperator),
+			Clients: clients(1, 2), Endings: answers, LeaseSteps: 1, Commits: oneRow, Deeds: deeds, Faults: append(late, explore.DieLate),
+			MaxFaults: 1, Strikes: ofCommit,
 		},
 		"commit: an operator, unrepeatable": {
-			Clients: clients(1, 2), Endings: whatever, Careless: true, LeaseSteps: 1, Commits: gated, Rows: open, Outside: shutsOpens[:1],
-			Deeds: deeds, Faults: unclear, MaxFaults: 1, Options: unrepeatable,
+			Clients: clients(1, 2), Endings: answers, Careless: true, LeaseSteps: 1, Commits: oneRow, Deeds: deeds, Faults: unclear,
+			MaxFaults: 2, Options: unrepeatable, Strikes: settling,
 		},
 		"commit: the expiry": {
 			Clients: clients(2, 1), Endings: answers, LeaseSteps: 1, ExpirySteps: 1, Commits: oneRow, Faults: late, MaxFaults: 1,
@@ -139,7 +147,7 @@ func commitScenarios() map[string]explore.Scenario {
 			Clients: clients(2, 1), Endings: succeeds, ExpirySteps: 1, Commits: oneRow, Faults: late, MaxFaults: 1, Remembers: true,
 		},
 		"commit: two requests": {
-			Clients: rivals, Endings: answers, LeaseSteps: 2, ExpirySteps: 1, Commits: oneRow, Faults: lost, MaxFaults: 1, Strikes: ofCommit,
+			Clients: rivals, Endings: answers, LeaseSteps: 2, Commits: oneRow, Faults: lost, MaxFaults: 1, Strikes: ofCommit,
 		},
 		"commit: clocks that differ": {Clients: skewed, Endings: answers, LeaseSteps: 2, Commits: oneRow, Faults: lost, MaxFaults: 1},
 		"commit: two caches": {
@@ -154,19 +162,19 @@ func commitScenarios() map[string]explore.Scenario {
 			MaxFaults: 1,
 		},
 		"commit: after steps, at most once, a gate": {
-			Clients: clients(1, 3), Endings: answers, LeaseSteps: 1, Steps: onceSteps, Commits: gated, Rows: open, Outside: shutsOpens,
-			Faults: lost, MaxFaults: 1,
+			Clients: clients(1, 2), Endings: answers, LeaseSteps: 1, Steps: onceSteps, Commits: gated, Rows: open, Outside: shutsOpens,
+			Faults: lost, MaxFaults: 1, Strikes: ofCommit,
 		},
 		"commit: after lost steps": {
 			Clients: clients(1, 3), Endings: answers, Careless: true, LeaseSteps: 1, Steps: oneStep, Effects: marked,
-			Commits: oneRow, Faults: unclear, MaxFaults: 2, Strikes: only(explore.StepRecord, explore.Commit, explore.LastLook),
+			Commits: oneRow, Faults: unclear, MaxFaults: 2, Strikes: only(explore.StepRecord, explore.Commit),
 		},
 		"commit: beside steps": {
-			Clients: clients(1, 2), Endings: answers, LeaseSteps: 1, Steps: twoSteps, Abandons: true, Commits: oneRow,
+			Clients: clients(1, 2), Endings: succeeds, Steps: twoSteps, Abandons: true, Commits: oneRow,
 			Faults: lost, MaxFaults: 1, Strikes: only(explore.StepRecord, explore.Commit),
 		},
 		"commit: beside steps, a gate": {
-			Clients: clients(1, 2), Endings: answers, LeaseSteps: 1, Steps: oneStep, Abandons: true, Commits: either, Rows: open,
+			Clients: clients(1, 1), Endings: succeeds, LeaseSteps: 1, Steps: oneStep, Abandons: true, Commits: either, Rows: open,
 			Outside: shutsOpens, Faults: late, MaxFaults: 1, Strikes: ofCommit,
 		},
 		"commit: timed, with a heartbeat": {

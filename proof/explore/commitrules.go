@@ -44,15 +44,15 @@ func rowsComeWithTheirAnswer(w *world, e event) string {
 	return ""
 }
 
-// refusedIsNeverApplied is about what Commit says: after every error but that it failed nothing of it is ever applied, and after that
-// one nothing once the delivery has released the record.
+// refusedIsNeverApplied is about what Commit says: after an error nothing of it is ever applied, unless it has failed and nobody could
+// know; and then nothing once the delivery has released the record.
 func refusedIsNeverApplied(w *world, e event) string {
 	switch {
 	case e.kind == evWritten && e.applied && e.by != nil:
 		switch t := e.by.tries[e.try]; {
-		case t.told == toldRefused || t.told == toldDeclined || t.told == toldLost:
+		case t.told != toldNothing && t.told != toldLanded && !t.unclear():
 			return fmt.Sprintf("commit %d of %s was told %q, and its rows are written", e.try+1, e.by.name, t.told)
-		case t.told == toldFailed && e.by.settledWithout():
+		case t.unclear() && e.by.settledWithout():
 			return fmt.Sprintf("%s says that its record is %s, and the rows of its commit %d are written", e.by.name, e.by.event.Settlement, e.try+1)
 		}
 	case e.kind == evCommitted:
@@ -60,7 +60,7 @@ func refusedIsNeverApplied(w *world, e event) string {
 		switch landed := t.told == toldLanded; {
 		case landed && t.applied == 0:
 			return fmt.Sprintf("commit %d of %s has landed, and its rows are not written", e.tried+1, e.d.name)
-		case !landed && t.told != toldFailed && w.isApplied(e.d, e.tried):
+		case !landed && !t.unclear() && w.isApplied(e.d, e.tried):
 			return fmt.Sprintf("commit %d of %s was told %q, and its rows were written", e.tried+1, e.d.name, t.told)
 		case t.told == toldRefused && t.sent > 0:
 			return fmt.Sprintf("commit %d of %s is refused, and something was sent", e.tried+1, e.d.name)
@@ -72,6 +72,9 @@ func refusedIsNeverApplied(w *world, e event) string {
 	}
 	return ""
 }
+
+// unclear reports whether a commit has failed and nobody could know whether it was applied, or will be.
+func (t commitFacts) unclear() bool { return t.told == toldFailed && t.unread }
 
 // settledWithout reports whether a delivery says that its record ended without its answer.
 func (d *delivery) settledWithout() bool {
@@ -106,9 +109,7 @@ func committedAnswerCounts(w *world, e event) string {
 	switch {
 	case own:
 		return fmt.Sprintf("a commit of %s failed, nothing is stored, and it is answered %q", d.name, d.answer())
-	case d.err == nil && n >= 0 && d.receipt != d.receiptOf(n, d.order):
-		return fmt.Sprintf("the commit %d of %s was applied, and it is answered %q", n+1, d.name, d.answer())
-	case n >= 0 && d.err != nil && w.faults == w.MaxFaults:
+	case n >= 0 && d.event.Settlement != idempotent.SettledFailed && d.receipt != d.receiptOf(n, d.order):
 		return fmt.Sprintf("the commit %d of %s was applied, and it is answered %q", n+1, d.name, d.answer())
 	}
 	return ""
@@ -149,7 +150,7 @@ func (w *world) sentBesideACommit(e event) string {
 		return d.name + " renews its lease beside its commit"
 	case name == Renewal && d.spoiled() && !d.returned:
 		return d.name + " renews its lease after a commit that failed"
-	case last.unread && last.told == toldFailed && d.returned && e.op != opGet:
+	case last.unclear() && d.returned && e.op != opGet:
 		return fmt.Sprintf("%s could not read what became of its commit, and a %s follows", d.name, name)
 	case e.op != opCommit:
 		return ""

@@ -51,7 +51,6 @@ const (
 	OfOperator Call = "change of an operator"
 	Commit     Call = "commit"
 	Fence      Call = "fence"
-	LastLook   Call = "look of a commit"
 )
 
 // callName is the name of a call that the delivery makes.
@@ -61,8 +60,6 @@ func (d *delivery) callName(c call) Call {
 		return OfOperator
 	case c.op == opCommit:
 		return Commit
-	case c.within && c.op == opGet:
-		return LastLook
 	case c.within && c.op == opSwap && len(c.next.Steps) == 0:
 		return Fence
 	case c.op == opClaim:

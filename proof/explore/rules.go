@@ -79,7 +79,7 @@ func mostCautiousMarkCounts(_ *world, e event) string {
 	if e.after != nil {
 		became = string(e.after.Status)
 	}
-	if name := e.by.callName(e.call); name == StepRecord || name == StepMark || name == Commit {
+	if name := e.by.callName(e.call); name == StepRecord || name == StepMark || name == Commit || name == Fence {
 		return "" // which was sent before
 	}
 	switch e.by.mark() {
