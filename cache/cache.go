@@ -33,6 +33,7 @@ package cache
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"reflect"
@@ -64,6 +65,7 @@ type Store struct {
 
 var (
 	_ store.Store        = (*Store)(nil)
+	_ store.Committer    = (*Store)(nil)
 	_ store.ResultReader = (*Store)(nil)
 	_ store.Lister       = (*Store)(nil)
 	_ store.Registrar    = (*Store)(nil)
@@ -74,9 +76,9 @@ var (
 // result and what it costs to keep it, some 600 bytes; one that is larger than maxBytes is not kept. Go's garbage collector
 // may need as much again.
 //
-// If inner keeps results in parts, it has to implement [store.ResultReader]. That and [store.Lister] are passed on. If it is a
-// [store.Registrar], it is asked about handlers; if not, the cache notices those that are wrapped on it. Other methods that inner
-// has beside those of [store.Store] are not passed on.
+// If inner keeps results in parts, it has to implement [store.ResultReader]. That, [store.Committer] and [store.Lister] are passed on.
+// If it is a [store.Registrar], it is asked about handlers; if not, the cache notices those that are wrapped on it. Other methods that
+// inner has beside those of [store.Store] are not passed on.
 //
 // It panics with a [*store.ConfigError] if inner is nil, or if maxBytes is less than 1,024, in which not one record with an
 // owner and a small result would fit.
@@ -127,19 +129,57 @@ func (s *Store) Swap(ctx context.Context, seen, next store.Record) (store.Record
 	case !swapped:
 		s.learn(c, held)
 	default:
-		if next.Lease.IsZero() { // the held one stays
-			next.Lease = c.lease(seen)
-		}
-		if next.Lease.IsZero() && seen.Owner != "" {
-			break // nobody has said which one that is
-		}
-		// A takeover counts as one more attempt. A takeover that is undone takes that back: nobody has claimed the record.
-		if next.Attempt > seen.Attempt || next.Owner == c.claim.owner {
-			s.note(c, next) // a takeover or a renewal
-		}
-		s.learn(c, next)
+		s.replaced(c, seen, next)
 	}
 	return held, swapped, err
+}
+
+// Commit implements [store.Committer]. The store behind decides, and what is kept afterwards is what Swap would keep. If the store
+// behind cannot commit, the error wraps [store.ErrNoCommit].
+func (s *Store) Commit(
+	ctx context.Context, seen, next store.Record, writes store.Writes, token string,
+) (store.Record, bool, error) {
+	behind, err := store.CommitterOf(s.inner)
+	if err != nil {
+		return store.Record{}, false, err
+	}
+	c := s.begin(seen.Key, change)
+	defer s.end(c)
+	held, committed, err := behind.Commit(ctx, seen, next, writes, token)
+	switch {
+	case errors.Is(err, store.ErrWritesRefused):
+		s.noteAgain(c) // nothing has happened to the record
+	case err != nil:
+	case !committed:
+		s.learn(c, held)
+	default:
+		s.replaced(c, seen, next)
+	}
+	return held, committed, err
+}
+
+// Apply implements [store.Committer], likewise. It touches no record.
+func (s *Store) Apply(ctx context.Context, writes store.Writes, token string) error {
+	behind, err := store.CommitterOf(s.inner)
+	if err != nil {
+		return err
+	}
+	return behind.Apply(ctx, writes, token)
+}
+
+// replaced keeps what a Swap or a Commit has written in the place of the record seen.
+func (s *Store) replaced(c call, seen, next store.Record) {
+	if next.Lease.IsZero() { // the held one stays
+		next.Lease = c.lease(seen)
+	}
+	if next.Lease.IsZero() && seen.Owner != "" {
+		return // nobody has said which one that is
+	}
+	// A takeover counts as one more attempt. A takeover that is undone takes that back: nobody has claimed the record.
+	if next.Attempt > seen.Attempt || next.Owner == c.claim.owner {
+		s.note(c, next) // a takeover or a renewal
+	}
+	s.learn(c, next)
 }
 
 // Delete implements [store.Store]. The store behind decides.

@@ -451,9 +451,10 @@ func TestWhatComesWithAnErrorIsNotBelieved(t *testing.T) {
 	done := completed(running("charge#1", "A"), `{}`)
 	s := cache.New(babble{done}, 1<<20)
 	for name, call := range map[string]func() error{
-		"claim": func() error { _, _, err := s.Claim(t.Context(), running(done.Key, "B"), start); return err },
-		"swap":  func() error { _, _, err := s.Swap(t.Context(), done, done); return err },
-		"get":   func() error { _, _, err := s.Get(t.Context(), done.Key); return err },
+		"claim":  func() error { _, _, err := s.Claim(t.Context(), running(done.Key, "B"), start); return err },
+		"swap":   func() error { _, _, err := s.Swap(t.Context(), done, done); return err },
+		"commit": func() error { _, _, err := s.Commit(t.Context(), done, done, rows{}, "token"); return err },
+		"get":    func() error { _, _, err := s.Get(t.Context(), done.Key); return err },
 	} {
 		require.ErrorIs(t, call(), errDown)
 		_, _, err := s.Claim(t.Context(), running(done.Key, "B"), start)
@@ -471,6 +472,12 @@ func (b babble) Claim(context.Context, store.Record, time.Time) (store.Record, b
 func (b babble) Swap(context.Context, store.Record, store.Record) (store.Record, bool, error) {
 	return b.record, false, errDown
 }
+
+func (b babble) Commit(context.Context, store.Record, store.Record, store.Writes, string) (store.Record, bool, error) {
+	return b.record, false, errDown
+}
+
+func (babble) Apply(context.Context, store.Writes, string) error { return errDown }
 
 func (b babble) Delete(context.Context, store.Record) (bool, error) { return false, errDown }
 

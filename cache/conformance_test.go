@@ -1,6 +1,7 @@
 package cache_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/go-idempotent/idempotent/cache"
@@ -9,17 +10,34 @@ import (
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
+// before is a cache that knows the store behind it.
+type before struct {
+	*cache.Store
+
+	inner store.Store
+}
+
 func TestStoreKeepsTheContract(t *testing.T) {
+	writes := &storetest.Writes{
+		Of: func(all ...storetest.Row) store.Writes { return rows(all) },
+		Count: func(_ context.Context, s store.Store, name string) (int, error) {
+			return s.(before).inner.(*parted).count(name), nil
+		},
+	}
 	for name, c := range map[string]struct {
 		maxBytes int
 		inner    func() store.Store
+		writes   *storetest.Writes
 	}{
-		"everything fits":      {1 << 30, func() store.Store { return memory.New() }},
-		"results in parts":     {1 << 30, func() store.Store { return newParted() }},
-		"hardly anything fits": {2000, func() store.Store { return newParted() }},
+		"everything fits":      {1 << 30, func() store.Store { return memory.New() }, nil},
+		"results in parts":     {1 << 30, func() store.Store { return newParted() }, writes},
+		"hardly anything fits": {2000, func() store.Store { return newParted() }, writes},
 	} {
 		t.Run(name, func(t *testing.T) {
-			storetest.Run(t, storetest.Features{}, func(testing.TB) store.Store { return cache.New(c.inner(), c.maxBytes) })
+			storetest.Run(t, storetest.Features{Writes: c.writes}, func(testing.TB) store.Store {
+				inner := c.inner()
+				return before{cache.New(inner, c.maxBytes), inner}
+			})
 		})
 	}
 }

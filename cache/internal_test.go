@@ -52,10 +52,14 @@ func TestNothingPilesUp(t *testing.T) {
 
 func TestAStoreThatPanicsLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
-	s := New(struct{ store.Store }{}, leastBytes)
+	s := New(struct {
+		store.Store
+		store.Committer
+	}{}, leastBytes)
 	for _, call := range []func(){
 		func() { _, _, _ = s.Claim(t.Context(), store.Record{}, time.Time{}) },
 		func() { _, _, _ = s.Swap(t.Context(), store.Record{}, store.Record{}) },
+		func() { _, _, _ = s.Commit(t.Context(), store.Record{}, store.Record{}, nil, "") },
 		func() { _, _ = s.Delete(t.Context(), store.Record{}) },
 		func() { _, _, _ = s.Get(t.Context(), "") },
 	} {
@@ -98,3 +102,32 @@ func TestClaimsAreRememberedUntilTheyEnd(t *testing.T) {
 	swap(taken, restored)
 	require.Empty(t, s.claims, "undone, after a takeover whose reply was lost")
 }
+
+// TestACommitThatAWriteRefusesLeavesTheClaim, and no more: a claim that another process has made is not this one's.
+func TestACommitThatAWriteRefusesLeavesTheClaim(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_800_000_000, 0)
+	s := New(struct {
+		store.Store
+		store.Committer
+	}{memory.New(), declines{}}, 10_000)
+	mine := store.Record{Key: "order#1", Status: store.StatusInProgress, Owner: "A", Lease: now.Add(time.Minute), Expiry: now.Add(time.Hour)}
+	_, _, err := s.Claim(t.Context(), mine, now)
+	require.NoError(t, err)
+	other := mine
+	other.Key = "order#2"
+	for _, r := range []store.Record{mine, other} {
+		_, _, err = s.Commit(t.Context(), r, r, nil, "token")
+		require.ErrorIs(t, err, store.ErrWritesRefused)
+	}
+	require.Equal(t, map[string]claim{mine.Key: {"A", mine.Lease}}, s.claims)
+}
+
+// declines commits nothing, because a write refuses.
+type declines struct{}
+
+func (declines) Commit(context.Context, store.Record, store.Record, store.Writes, string) (store.Record, bool, error) {
+	return store.Record{}, false, store.ErrWritesRefused
+}
+
+func (declines) Apply(context.Context, store.Writes, string) error { return store.ErrWritesRefused }

@@ -3,8 +3,11 @@ package cache_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -14,27 +17,95 @@ import (
 	"github.com/go-idempotent/idempotent/cache"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // inline is the size in bytes of the largest result that a parted store keeps inside the record.
 const inline = 1000
 
-// parted is a store that keeps large results beside their records.
+// parted is a store that keeps large results beside their records, and commits.
 type parted struct {
 	*memory.Store
 
+	one   sync.RWMutex // a commit is alone
 	mu    sync.Mutex
 	parts map[string][]byte
 	reads int
+	rows  map[string]int
 }
 
-func newParted() *parted { return &parted{Store: memory.New(), parts: make(map[string][]byte)} }
+func newParted() *parted {
+	return &parted{Store: memory.New(), parts: make(map[string][]byte), rows: make(map[string]int)}
+}
 
 func (p *parted) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
+	p.one.RLock()
+	defer p.one.RUnlock()
 	return p.Store.Claim(ctx, p.split(r), now)
 }
 
+func (p *parted) Delete(ctx context.Context, seen store.Record) (bool, error) {
+	p.one.RLock()
+	defer p.one.RUnlock()
+	return p.Store.Delete(ctx, seen)
+}
+
+// rows are writes of a parted store.
+type rows []storetest.Row
+
+func (r rows) Len() int                  { return len(r) }
+func (r rows) Digest() [sha256.Size]byte { return sha256.Sum256(fmt.Append(nil, []storetest.Row(r))) }
+
+func (p *parted) Commit(ctx context.Context, seen, next store.Record, writes store.Writes, token string) (store.Record, bool, error) {
+	p.one.Lock()
+	defer p.one.Unlock()
+	if _, ok := writes.(rows); !ok {
+		return store.Record{}, false, &store.Error{Op: "commit", Kind: store.FailureRejected, NotApplied: true, Err: store.ErrNoCommit}
+	}
+	held, found, err := p.Get(ctx, seen.Key)
+	if err != nil || !found || !held.Matches(seen) {
+		return held, false, err
+	}
+	if err := p.apply(ctx, writes); err != nil {
+		return store.Record{}, false, err
+	}
+	return p.Store.Swap(ctx, seen, p.split(next))
+}
+
+func (p *parted) Apply(ctx context.Context, writes store.Writes, _ string) error {
+	p.one.Lock()
+	defer p.one.Unlock()
+	return p.apply(ctx, writes)
+}
+
+// apply adds to all rows or to none.
+func (p *parted) apply(ctx context.Context, writes store.Writes) error {
+	taken := func(r storetest.Row) bool { return r.New && p.rows[r.Name] > 0 }
+	all, ok := writes.(rows)
+	switch {
+	case !ok:
+		return &store.Error{Op: "apply", Kind: store.FailureRejected, NotApplied: true, Err: store.ErrNoCommit}
+	case ctx.Err() != nil:
+		return &store.Error{Op: "apply", Kind: store.FailureTimeout, NotApplied: true, Err: ctx.Err()}
+	case slices.ContainsFunc(all, taken):
+		return &store.Error{Op: "apply", Kind: store.FailureRejected, NotApplied: true, Err: store.ErrWritesRefused}
+	}
+	for _, r := range all {
+		p.rows[r.Name]++
+	}
+	return nil
+}
+
+// count is how often a row was written.
+func (p *parted) count(name string) int {
+	p.one.RLock()
+	defer p.one.RUnlock()
+	return p.rows[name]
+}
+
 func (p *parted) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
+	p.one.RLock()
+	defer p.one.RUnlock()
 	next.Steps = maps.Clone(next.Steps)
 	for name, step := range next.Steps {
 		r := p.split(next.OfStep(step))
@@ -140,6 +211,26 @@ func (s *spy) Swap(ctx context.Context, seen, next store.Record) (store.Record, 
 	return s.inner.Swap(ctx, seen, next)
 }
 
+func (s *spy) Commit(
+	ctx context.Context, seen, next store.Record, writes store.Writes, token string,
+) (store.Record, bool, error) {
+	answered, err := s.called("commit")
+	if err != nil {
+		return store.Record{}, false, err
+	}
+	defer answered()
+	return s.inner.(store.Committer).Commit(ctx, seen, next, writes, token)
+}
+
+func (s *spy) Apply(ctx context.Context, writes store.Writes, token string) error {
+	answered, err := s.called("apply")
+	if err != nil {
+		return err
+	}
+	defer answered()
+	return s.inner.(store.Committer).Apply(ctx, writes, token)
+}
+
 func (s *spy) Delete(ctx context.Context, seen store.Record) (bool, error) {
 	answered, err := s.called("delete")
 	if err != nil {
@@ -216,6 +307,16 @@ func (f *fixture) swaps(seen, next store.Record) {
 	_, swapped, err := f.cache.Swap(f.t.Context(), seen, next)
 	require.NoError(f.t, err)
 	require.True(f.t, swapped)
+}
+
+// commits completes a record with writes, and returns what is held then.
+func (f *fixture) commits(seen, next store.Record, writes ...storetest.Row) store.Record {
+	f.t.Helper()
+	next.Seal = store.CommitSeal(next.Owner, next.Result, next.Key, rows(writes))
+	_, committed, err := f.cache.Commit(f.t.Context(), seen, next, rows(writes), "token of "+next.Owner)
+	require.NoError(f.t, err)
+	require.True(f.t, committed)
+	return next
 }
 
 func (f *fixture) deletes(seen store.Record) {

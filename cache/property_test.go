@@ -50,7 +50,7 @@ type pair struct {
 func (p *pair) call(n int) {
 	key := fmt.Sprint("charge#", rapid.IntRange(0, 2).Draw(p.T, "key"))
 	seen, was := p.seen[key]
-	switch op := rapid.SampledFrom([]string{"claim", "claim", "swap", "delete", "get", "wait", "cancelled"}).Draw(p.T, "op"); op {
+	switch op := rapid.SampledFrom([]string{"claim", "claim", "swap", "commit", "delete", "get", "wait", "cancelled"}).Draw(p.T, "op"); op {
 	case "claim":
 		p.claim(p.Context(), p.record(key, n))
 	case "cancelled":
@@ -61,18 +61,21 @@ func (p *pair) call(n int) {
 		p.get(key)
 	case "wait":
 		p.now = p.now.Add(time.Duration(rapid.IntRange(1, 2500).Draw(p.T, "milliseconds")) * time.Millisecond)
-	case "swap", "delete":
+	case "swap", "commit", "delete":
 		if !was {
 			return
 		}
 		if rapid.Bool().Draw(p.T, "whatever its lease") {
 			seen.Lease = time.Time{}
 		}
-		if op == "delete" {
+		switch op {
+		case "delete":
 			p.delete(seen)
-			return
+		case "commit":
+			p.commit(seen, p.next(seen, n), n)
+		default:
+			p.swap(seen, p.next(seen, n))
 		}
-		p.swap(seen, p.next(seen, n))
 	}
 }
 
@@ -136,6 +139,27 @@ func (p *pair) swap(seen, next store.Record) {
 		return
 	}
 	p.same(want, got)
+}
+
+// commit commits to both, with a write that refuses now and then.
+func (p *pair) commit(seen, next store.Record, n int) {
+	if next.Status != store.StatusCompleted {
+		return
+	}
+	writes := rows{{Name: fmt.Sprint("row ", n)}, {Name: "shared", New: rapid.Bool().Draw(p.T, "new")}}
+	next.Seal = store.CommitSeal(next.Owner, next.Result, next.Key, writes)
+	want, committed, wantErr := p.plain.Commit(p.Context(), seen, spare(next), writes, fmt.Sprint("token ", n))
+	handed := spare(next)
+	got, done, err := p.cache.Commit(p.Context(), seen, handed, writes, fmt.Sprint("token ", n))
+	clear(handed.Result)
+	require.Equal(p.T, wantErr, err)
+	require.Equal(p.T, committed, done, "committed")
+	switch {
+	case err != nil || committed:
+		p.get(next.Key)
+	default:
+		p.same(want, got)
+	}
 }
 
 func (p *pair) delete(seen store.Record) {

@@ -10,7 +10,7 @@ import (
 // may be kept only if none of the others can have replaced it meanwhile.
 type traffic struct {
 	calls int
-	// changing are the Swaps and Deletes among the calls, changes counts those that have begun.
+	// changing are the Swaps, Commits and Deletes among the calls, changes counts those that have begun.
 	changing, changes int
 	// latest is the latest instant of a claim.
 	latest time.Time
@@ -22,7 +22,7 @@ type kind int
 const (
 	// look is a Get, or a Claim: that replaces nothing which has not expired at its instant.
 	look kind = iota
-	// change is a Swap or a Delete.
+	// change is a Swap, a Commit or a Delete.
 	change
 )
 
@@ -70,6 +70,16 @@ func (s *Store) note(c call, r store.Record) {
 	}
 }
 
+// noteAgain remembers the claim that this process had when a change began which is known not to have happened, under the same
+// condition.
+func (s *Store) noteAgain(c call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.claim != (claim{}) && c.alone && c.begun == c.changes {
+		s.claims[c.key] = c.claim
+	}
+}
+
 // lease is that of the record that was seen, zero if it has none or if that is not known.
 func (c call) lease(seen store.Record) time.Time {
 	if seen.Lease.IsZero() && seen.Owner != "" && seen.Owner == c.claim.owner {
@@ -94,7 +104,7 @@ func (s *Store) enter(key string, k kind) call {
 }
 
 // undisturbed reports whether a completed record that the call has found is still held, as far as this process goes: no
-// Swap and no Delete was under way beside the call, and no claim that may replace the record.
+// Swap, Commit or Delete was under way beside the call, and no claim that may replace the record.
 func (c call) undisturbed(r store.Record) bool {
 	return c.alone && c.begun == c.changes && !r.Claimable(c.latest)
 }

@@ -22,11 +22,15 @@ type Describer interface {
 // Check compares the table with what the store needs. It is meant for deployments and for the start of a process, not for
 // the request path, and needs the IAM actions dynamodb:DescribeTable and dynamodb:DescribeTimeToLive.
 //
-// What is wrong with the table is a [*store.ConfigError] with all problems. A table without the [AttentionIndex] is right: of that
+// The tables, by name or ARN, are those into which handlers [Commit]: each has to be there, ready, in the account and Region of the
+// table of the store, and to have transactions, which a table with multi-Region strong consistency has not. Of these it needs
+// dynamodb:DescribeTable alone.
+//
+// What is wrong with a table is a [*store.ConfigError] with all problems. A table without the [AttentionIndex] is right: of that
 // [Store.Advise] tells. A table that cannot be looked at
 // is a [*store.Error] with Op "check": Kind is FailureMissingTable if there is none, FailureAccessDenied if
 // one of the two actions is not allowed, in which case nothing is said about the request path.
-func (s *Store) Check(ctx context.Context) error {
+func (s *Store) Check(ctx context.Context, tables ...string) error {
 	if s.unmade() {
 		return &store.ConfigError{Problems: []string{errUnmade.Error()}}
 	}
@@ -36,26 +40,84 @@ func (s *Store) Check(ctx context.Context) error {
 			fmt.Sprintf("table %q cannot be checked: client %T has no DescribeTable and DescribeTimeToLive", s.table, s.client),
 		}}
 	}
-	return checkTable(ctx, d, s.table, s.attr)
+	c := checker{Describer: d}
+	c.checkRecords(ctx, s.table, s.attr)
+	if _, ok := s.client.(Transactor); !ok && len(tables) > 0 {
+		c.problems = append(c.problems, fmt.Sprintf("client %T has no TransactWriteItems: there is no commit with it", s.client))
+	}
+	for _, table := range tables {
+		c.checkCommitted(ctx, table)
+	}
+	return c.result()
 }
 
-func checkTable(ctx context.Context, d Describer, table string, a attributes) error {
-	out, err := d.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(table)})
-	if err != nil {
-		return checkError("DescribeTable", table, err)
-	}
-	problems := slices.Concat(statusProblems(out.Table), keyProblems(out.Table, a), attentionProblems(out.Table, a))
+// checker looks at tables and collects what is wrong with them.
+type checker struct {
+	Describer
 
-	ttl, err := d.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(table)})
-	if err == nil {
-		problems = append(problems, timeToLiveProblems(ttl.TimeToLiveDescription, a)...)
-	} else {
-		err = checkError("DescribeTimeToLive", table, err)
+	place    string // account and Region of the table of records, empty if it is not known
+	problems []string
+	errs     []error
+}
+
+// result is what was found.
+func (c *checker) result() error {
+	if len(c.problems) == 0 {
+		return errors.Join(c.errs...)
 	}
-	if len(problems) == 0 {
-		return err
+	return errors.Join(append([]error{&store.ConfigError{Problems: c.problems}}, c.errs...)...)
+}
+
+func (c *checker) found(table string, problems ...string) {
+	c.problems = append(c.problems, ofTable(table, problems)...)
+}
+
+// checkRecords looks at the table of records.
+func (c *checker) checkRecords(ctx context.Context, table string, a attributes) {
+	out, err := c.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(table)})
+	if err != nil {
+		c.errs = append(c.errs, checkError("DescribeTable", table, err))
+		return
 	}
-	return errors.Join(&store.ConfigError{Problems: ofTable(table, problems)}, err)
+	c.place = placeOf(aws.ToString(out.Table.TableArn))
+	c.found(table, slices.Concat(statusProblems(out.Table), keyProblems(out.Table, a), attentionProblems(out.Table, a))...)
+	if isStrong(out.Table) {
+		c.found(table, "it has multi-Region strong consistency, and so no transactions: no handler can commit")
+	}
+	ttl, err := c.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(table)})
+	if err != nil {
+		c.errs = append(c.errs, checkError("DescribeTimeToLive", table, err))
+		return
+	}
+	c.found(table, timeToLiveProblems(ttl.TimeToLiveDescription, a)...)
+}
+
+// checkCommitted looks at a table into which handlers commit.
+func (c *checker) checkCommitted(ctx context.Context, table string) {
+	if !isTable(table) {
+		c.found(table, "that is not the name or ARN of a DynamoDB table")
+		return
+	}
+	out, err := c.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(table)})
+	if _, missing := errors.AsType[*types.ResourceNotFoundException](err); missing {
+		c.found(table, "there is none in this account and Region")
+		return
+	}
+	if err != nil {
+		c.errs = append(c.errs, checkError("DescribeTable", table, err))
+		return
+	}
+	c.found(table, statusProblems(out.Table)...)
+	if isStrong(out.Table) {
+		c.found(table, "it has multi-Region strong consistency, and so no transactions: nothing can be committed into it")
+	}
+	if place := placeOf(aws.ToString(out.Table.TableArn)); place != "" && c.place != "" && place != c.place {
+		c.found(table, "it is in another account or Region than the table of records, and no transaction spans two")
+	}
+}
+
+func isStrong(t *types.TableDescription) bool {
+	return t.MultiRegionConsistency == types.MultiRegionConsistencyStrong
 }
 
 // Advise says, in sentences, what the table lacks that no request needs: the [AttentionIndex], without which operators have to read

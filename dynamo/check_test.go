@@ -3,6 +3,7 @@ package dynamo_test
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"net/http"
 	"testing"
 
@@ -154,4 +155,94 @@ func TestTableWithAnotherKeySaysWhatToRun(t *testing.T) {
 		requireStoreError(t, err, op, store.FailureRejected, true)
 		require.NotContains(t, err.Error(), "another key", "nobody knows what it is about")
 	}
+}
+
+func TestCheckOfTheTablesThatAreCommittedInto(t *testing.T) {
+	t.Parallel()
+	s, client, _ := local(t)
+	orders := ordersTable(t, client)
+	require.NoError(t, s.Check(t.Context(), orders))
+	err := s.Check(t.Context(), orders, "dynamo-test-missing", "no table", "dynamo-test-missing-2")
+	var ce *store.ConfigError
+	require.ErrorAs(t, err, &ce)
+	require.Equal(t, []string{
+		`table "dynamo-test-missing": there is none in this account and Region`,
+		`table "no table": that is not the name or ARN of a DynamoDB table`,
+		`table "dynamo-test-missing-2": there is none in this account and Region`,
+	}, ce.Problems)
+}
+
+// TestCheckOfTablesWithoutTransactions: DynamoDB Local has none of them.
+func TestCheckOfTablesWithoutTransactions(t *testing.T) {
+	t.Parallel()
+	described := func(account, rest string) reply {
+		return reply{status: http.StatusOK, body: `{"Table":{"TableStatus":"ACTIVE","KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],
+			"TableArn":"arn:aws:dynamodb:eu-central-1:` + account + `:table/t"` + rest + `}}`}
+	}
+	ttl := reply{status: http.StatusOK, body: `{"TimeToLiveDescription":{"TimeToLiveStatus":"ENABLED","AttributeName":"expiration"}}`}
+	const ours, theirs, strong = "123456789012", "210987654321", `,"MultiRegionConsistency":"STRONG"`
+	denied := failure(http.StatusBadRequest, "AccessDeniedException", "User: x is not authorized")
+	for name, c := range map[string]struct {
+		replies  []reply
+		problems []string
+		denied   string
+	}{
+		"fine": {[]reply{described(ours, ""), ttl, described(ours, `,"MultiRegionConsistency":"EVENTUAL"`)}, nil, ""},
+		"both are": {[]reply{described(ours, strong), ttl, described(ours, strong)}, []string{
+			`table "idempotency": it has multi-Region strong consistency, and so no transactions: no handler can commit`,
+			`table "orders": it has multi-Region strong consistency, and so no transactions: nothing can be committed into it`,
+		}, ""},
+		"another account": {[]reply{described(ours, ""), ttl, described(theirs, "")}, []string{
+			`table "orders": it is in another account or Region than the table of records, and no transaction spans two`,
+		}, ""},
+		"not ready": {
+			[]reply{described(ours, ""), ttl, {status: http.StatusOK, body: `{"Table":{"TableStatus":"CREATING"}}`}},
+			[]string{`table "orders": status is CREATING, not ACTIVE`},
+			"",
+		},
+		"denied": {[]reply{described(ours, ""), ttl, denied}, nil, `DescribeTable of table "orders"`},
+		"the other one, denied": {[]reply{denied, described(ours, strong)}, []string{
+			`table "orders": it has multi-Region strong consistency, and so no transactions: nothing can be committed into it`,
+		}, `DescribeTable of table "idempotency"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, _ := scripted(c.replies...)
+			err := s.Check(t.Context(), "orders")
+			if c.problems == nil && c.denied == "" {
+				require.NoError(t, err)
+				return
+			}
+			ce, _ := errors.AsType[*store.ConfigError](err)
+			if c.problems != nil {
+				require.Equal(t, c.problems, ce.Problems)
+			} else {
+				require.Nil(t, ce)
+			}
+			if c.denied != "" {
+				requireStoreError(t, err, "check", store.FailureAccessDenied, true)
+				require.ErrorContains(t, err, c.denied)
+			}
+		})
+	}
+	s, _ := scripted(described(ours, strong), ttl)
+	var ce *store.ConfigError
+	require.ErrorAs(t, s.Check(t.Context()), &ce, "also if nobody says that handlers commit")
+	require.Equal(t, []string{`table "idempotency": it has multi-Region strong consistency, and so no transactions: no handler can commit`}, ce.Problems)
+}
+
+// describing is a client that has no transactions.
+type describing struct {
+	dynamo.Client
+	dynamo.Describer
+}
+
+func TestCheckWithAClientThatHasNoTransactions(t *testing.T) {
+	t.Parallel()
+	_, client, table := local(t)
+	s := dynamo.New(describing{client, client}, table)
+	require.NoError(t, s.Check(t.Context()), "which only a commit needs")
+	var ce *store.ConfigError
+	require.ErrorAs(t, s.Check(t.Context(), table), &ce)
+	require.Equal(t, []string{"client dynamo_test.describing has no TransactWriteItems: there is no commit with it"}, ce.Problems)
 }

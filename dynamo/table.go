@@ -110,7 +110,9 @@ func CreateTable(ctx context.Context, client TableCreator, name string, opts ...
 	if err := enableTimeToLive(ctx, client, name, opts); err != nil {
 		return err
 	}
-	return checkTable(ctx, client, name, a)
+	c := checker{Describer: client}
+	c.checkRecords(ctx, name, a)
+	return c.result()
 }
 
 func waitUntilActive(ctx context.Context, d Describer, name string) error {

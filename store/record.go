@@ -134,7 +134,8 @@ func (r Record) Sealed(result []byte) bool {
 		return false
 	}
 	of := appendSeal(make([]byte, 0, sealSize), r.Owner, result)
-	return strings.HasPrefix(r.Seal, string(of)) && endsSeal(r.Seal[len(of):])
+	// not strings.HasPrefix, which would copy the bytes
+	return len(r.Seal) >= len(of) && r.Seal[:len(of)] == string(of) && endsSeal(r.Seal[len(of):])
 }
 
 // Claimable reports whether a claim may replace the record at the instant now: its expiry has come, whatever its status,

@@ -19,6 +19,8 @@ type caller struct {
 	seen store.Record
 	// count numbers the calls.
 	count int
+	// commits, unless nil, makes commits of what would be a completion.
+	commits *historyCommits
 }
 
 // step is the unit of the few instants at which leases and records end.
@@ -31,7 +33,7 @@ func (c *caller) call() call {
 	case n < 3 || c.seen.Key == "":
 		return call{op: OpClaim, key: c.key, next: c.claim(), now: c.now.Add(time.Duration(c.pick(2)) * step)}
 	case n < 7:
-		made := call{op: OpSwap, key: c.key, seen: c.sight(), next: c.next()}
+		made := c.commits.instead(call{op: OpSwap, key: c.key, seen: c.sight(), next: c.next()}, c.pick)
 		if made.next.Status == store.StatusCompleted {
 			made.seen.Steps = c.allSteps() // a caller may have missed one, and says what there may be
 		}
@@ -46,6 +48,7 @@ func (c *caller) call() call {
 // learn takes note of an answer.
 func (c *caller) learn(made call, a answer) {
 	switch {
+	case a.declined: // nothing has happened
 	case a.record.Key != "":
 		c.seen = a.record // the steps of a swap that handed the record over, too
 	case !a.done || made.op == OpDelete:

@@ -14,6 +14,8 @@ type Op string
 const (
 	OpClaim      Op = "claim"
 	OpSwap       Op = "swap"
+	OpCommit     Op = "commit"
+	OpApply      Op = "apply"
 	OpDelete     Op = "delete"
 	OpGet        Op = "get"
 	OpReadResult Op = "read result"
@@ -27,10 +29,13 @@ type Call struct {
 	N int
 	// Op is the method.
 	Op Op
-	// Seen is what Swap and Delete were handed as the record that was seen, and what ReadResult was handed.
+	// Seen is what Swap, Commit and Delete were handed as the record that was seen, and what ReadResult was handed.
 	Seen store.Record
-	// Next is what Claim and Swap were handed as the record to write.
+	// Next is what Claim, Swap and Commit were handed as the record to write.
 	Next store.Record
+	// Writes and Token are what Commit and Apply were handed.
+	Writes store.Writes
+	Token  string
 }
 
 // Fault is what a [Faulty] store does to a call. The zero value is Pass.

@@ -382,7 +382,22 @@ func returnsBefore(s *parted) store.Store {
 
 // stepComparisonFaults are comparisons of reasons and step writes, each once in Swap and once in Delete.
 func stepComparisonFaults() (all []fault) {
-	for _, m := range []mistake{
+	for _, m := range looseSteps() {
+		all = append(all,
+			fault{"Swap " + m.name, "Seen/Swap leaves alone " + m.caught, mistakes(m.mistake, true, false)},
+			fault{"Delete " + m.name, "Seen/Delete leaves alone " + m.caught, mistakes(m.mistake, false, true)})
+	}
+	for _, m := range strictSteps() {
+		all = append(all,
+			fault{"Swap " + m.name, "Seen/Swap replaces " + m.caught, mistakes(m.mistake, true, false)},
+			fault{"Delete " + m.name, "Seen/Delete removes " + m.caught, mistakes(m.mistake, false, true)})
+	}
+	return all
+}
+
+// looseSteps are comparisons that ask for less of reasons and step writes than they should.
+func looseSteps() []mistake {
+	return []mistake{
 		{"ignores step writes", "a record with a step if none was seen", func(_ record, seen *record) { seen.StepWrites = store.AnyStepWrites }},
 		{"ignores step writes where none were seen", "a record with a step if none was seen", func(_ record, seen *record) {
 			if seen.StepWrites == 0 {
@@ -425,17 +440,17 @@ func stepComparisonFaults() (all []fault) {
 				seen.Reason = held.Reason
 			}
 		}},
-	} {
-		all = append(all,
-			fault{"Swap " + m.name, "Seen/Swap leaves alone " + m.caught, mistakes(m.mistake, true, false)},
-			fault{"Delete " + m.name, "Seen/Delete leaves alone " + m.caught, mistakes(m.mistake, false, true)})
 	}
+}
+
+// strictSteps are comparisons that ask for more.
+func strictSteps() []mistake {
 	other := func(yes bool, seen *record) {
 		if yes {
 			seen.Owner = "nobody"
 		}
 	}
-	for _, m := range []mistake{
+	return []mistake{
 		{"always compares step writes", "a record whose steps were not compared", func(_ record, seen *record) {
 			if seen.StepWrites == store.AnyStepWrites {
 				seen.StepWrites = 0
@@ -460,12 +475,7 @@ func stepComparisonFaults() (all []fault) {
 		{"compares the reason of a completed record", "a completed record, whatever reason was seen", func(held record, seen *record) {
 			other(held.Reason != seen.Reason && held.Status == store.StatusCompleted, seen)
 		}},
-	} {
-		all = append(all,
-			fault{"Swap " + m.name, "Seen/Swap replaces " + m.caught, mistakes(m.mistake, true, false)},
-			fault{"Delete " + m.name, "Seen/Delete removes " + m.caught, mistakes(m.mistake, false, true)})
 	}
-	return all
 }
 
 // stepPartFaults are stores that lose or confuse what they keep beside a record of its steps.

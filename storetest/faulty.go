@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"sync"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 var (
 	_ store.Store        = (*Faulty)(nil)
+	_ store.Committer    = (*Faulty)(nil)
 	_ store.ResultReader = (*Faulty)(nil)
 	_ store.Lister       = (*Faulty)(nil)
 )
@@ -142,6 +144,48 @@ func (s *Faulty) Swap(ctx context.Context, seen, next store.Record) (held store.
 		return store.Record{}, false, err
 	}
 	return held, swapped, nil
+}
+
+// Commit implements [store.Committer]. That a write refuses is a reply like any other, which may get lost. If the store inside cannot
+// commit, the error wraps [store.ErrNoCommit].
+func (s *Faulty) Commit(
+	ctx context.Context, seen, next store.Record, writes store.Writes, token string,
+) (held store.Record, committed bool, err error) {
+	c := Call{Op: OpCommit, Seen: seen, Next: next, Writes: writes, Token: token}
+	err = s.transact(ctx, c, func(ctx context.Context, inside store.Committer) (err error) {
+		held, committed, err = inside.Commit(ctx, seen, next, writes, token)
+		return err
+	})
+	if err != nil {
+		return store.Record{}, false, err
+	}
+	return held, committed, nil
+}
+
+// Apply implements [store.Committer], likewise.
+func (s *Faulty) Apply(ctx context.Context, writes store.Writes, token string) error {
+	return s.transact(ctx, Call{Op: OpApply, Writes: writes, Token: token}, func(ctx context.Context, inside store.Committer) error {
+		return inside.Apply(ctx, writes, token)
+	})
+}
+
+// transact runs one call of a committer under its fault.
+func (s *Faulty) transact(ctx context.Context, c Call, call func(context.Context, store.Committer) error) error {
+	var refused error
+	err := s.do(ctx, c, func(ctx context.Context) error {
+		inside, err := store.CommitterOf(s.inner)
+		if err != nil {
+			return err
+		}
+		if err = call(ctx, inside); errors.Is(err, store.ErrWritesRefused) {
+			refused, err = err, nil
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return refused
 }
 
 // Delete implements [store.Store].

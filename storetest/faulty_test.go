@@ -15,7 +15,10 @@ import (
 )
 
 func TestFaultyStoreWithoutARuleIsTheStoreInside(t *testing.T) {
-	storetest.Run(t, storetest.Features{}, func(testing.TB) store.Store { return storetest.NewFaulty(newParted(), nil) })
+	storetest.Run(t, storetest.Features{Writes: rowsOfParted()}, func(testing.TB) store.Store {
+		p := newParted()
+		return inside{storetest.NewFaulty(p, nil), p}
+	})
 }
 
 func TestEachFaultIsWhatItSays(t *testing.T) {
@@ -97,6 +100,9 @@ func TestARuleSeesWhatACallWasHanded(t *testing.T) {
 	require.NoError(t, err)
 	_, _, err = s.Swap(t.Context(), first, next)
 	require.NoError(t, err)
+	_, _, err = s.Commit(t.Context(), next, first, partedWrites{}, "token")
+	require.ErrorIs(t, err, store.ErrNoCommit, "the store inside has no transactions")
+	require.ErrorIs(t, s.Apply(t.Context(), partedWrites{}, "other"), store.ErrNoCommit)
 	_, err = s.Delete(t.Context(), next)
 	require.NoError(t, err)
 	_, err = s.ReadResult(t.Context(), next)
@@ -107,8 +113,66 @@ func TestARuleSeesWhatACallWasHanded(t *testing.T) {
 		{N: 1, Op: storetest.OpClaim, Next: first},
 		{N: 2, Op: storetest.OpGet},
 		{N: 3, Op: storetest.OpSwap, Seen: first, Next: next},
-		{N: 4, Op: storetest.OpDelete, Seen: next},
-		{N: 5, Op: storetest.OpReadResult, Seen: next},
+		{N: 4, Op: storetest.OpCommit, Seen: next, Next: first, Writes: partedWrites{}, Token: "token"},
+		{N: 5, Op: storetest.OpApply, Writes: partedWrites{}, Token: "other"},
+		{N: 6, Op: storetest.OpDelete, Seen: next},
+		{N: 7, Op: storetest.OpReadResult, Seen: next},
 	}, seen)
 	assert.Equal(t, seen, s.Calls())
+}
+
+// TestFaultsOfACommit: it is applied or it is not, and every answer of it can get lost, also that a write refuses.
+func TestFaultsOfACommit(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		fault            storetest.Fault
+		applied, refuses bool
+		want             error // nil: the call passes
+	}{
+		"passes":                        {fault: storetest.Pass, applied: true},
+		"is refused":                    {fault: storetest.Refuse, want: storetest.ErrInjected},
+		"is lost":                       {fault: storetest.LoseRequest, want: storetest.ErrInjected},
+		"is lost on its way back":       {fault: storetest.LoseReply, applied: true, want: storetest.ErrInjected},
+		"a write refuses":               {fault: storetest.Pass, refuses: true, want: store.ErrWritesRefused},
+		"that a write refuses is lost":  {fault: storetest.LoseReply, refuses: true, want: storetest.ErrInjected},
+		"that a write refuses is never": {fault: storetest.HangAfter, refuses: true, want: storetest.ErrInjected},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				now := time.Now().UTC().Truncate(time.Second)
+				held := store.Record{Key: "k", Status: store.StatusInProgress, Owner: "o", Lease: now.Add(time.Minute), Expiry: now.Add(time.Hour)}
+				writes := partedWrites{{Name: "row", New: true}}
+				done := held
+				done.Status, done.Seal = store.StatusCompleted, store.CommitSeal("o", nil, "k", writes)
+				inner := newParted()
+				_, _, err := inner.Claim(t.Context(), held, now)
+				require.NoError(t, err)
+				if c.refuses {
+					require.NoError(t, inner.Apply(t.Context(), writes, "earlier"))
+				}
+				s := storetest.NewFaulty(inner, storetest.OnOp(storetest.OpCommit, c.fault))
+
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				_, committed, err := s.Commit(ctx, held, done, writes, "token")
+				require.ErrorIs(t, err, c.want)
+				assert.Equal(t, c.want == nil, committed)
+				if c.want == storetest.ErrInjected {
+					assert.NotErrorIs(t, err, store.ErrWritesRefused)
+				}
+				got, _, err := inner.Get(t.Context(), "k")
+				require.NoError(t, err)
+				assert.Equal(t, c.applied, got.Status == store.StatusCompleted)
+				assert.Equal(t, c.applied || c.refuses, inner.rows["row"] == 1)
+
+				apply := storetest.NewFaulty(inner, storetest.OnOp(storetest.OpApply, c.fault))
+				ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				err = apply.Apply(ctx, partedWrites{{Name: "row", New: c.refuses}}, "other")
+				require.ErrorIs(t, err, c.want)
+				assert.Equal(t, c.applied, inner.rows["row"] == 2)
+			})
+		})
+	}
 }

@@ -44,4 +44,12 @@ func everyCall(p *probe) {
 		_, err := c.make(p.t.Context(), p.store)
 		p.noError(string(c.op), err)
 	}
+	if p.features.Writes == nil {
+		return
+	}
+	c := p.committing()
+	held := c.plant(c.inProgress())
+	taken := c.taken()
+	c.declined(held, held, completion(held, []byte(`{"id":"ch_1"}`)), taken, []Row{taken})
+	c.commits(held, completion(held, []byte(`{"id":"ch_1"}`)), row())
 }

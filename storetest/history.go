@@ -21,7 +21,7 @@ func historyChecks() []check {
 		{"of concurrent calls is linearizable", func(p *probe) {
 			begin := time.Now()
 			for n := 0; n < histories && time.Since(begin) < historiesTime; n++ {
-				linearizable(p, mathrand.Uint64())
+				linearizable(p, mathrand.Uint64(), nil)
 			}
 		}},
 	}
@@ -41,9 +41,10 @@ const (
 	shownCalls = 8
 )
 
-// linearizable records one history of real concurrent calls and looks for an order of them that a register explains.
-func linearizable(p *probe, seed uint64) {
-	history, errs := record(p, seed)
+// linearizable records one history of real concurrent calls and looks for an order of them that a register explains. commits, unless
+// nil, makes some of the calls.
+func linearizable(p *probe, seed uint64, commits *historyCommits) {
+	history, errs := record(p, seed, commits)
 	for _, err := range errs {
 		p.t.Errorf("seed %d: %v", seed, err)
 	}
@@ -90,7 +91,7 @@ func unexplained(history []porcupine.Operation) (part []porcupine.Operation) {
 }
 
 // record lets callers loose on the store at the same time.
-func record(p *probe, seed uint64) (history []porcupine.Operation, errs []error) {
+func record(p *probe, seed uint64, commits *historyCommits) (history []porcupine.Operation, errs []error) {
 	var (
 		mu    sync.Mutex
 		group sync.WaitGroup
@@ -103,7 +104,7 @@ func record(p *probe, seed uint64) (history []porcupine.Operation, errs []error)
 		for n := range historyCallers {
 			id := k*historyCallers + n
 			random := mathrand.New(mathrand.NewPCG(seed, uint64(id)))
-			who := &caller{name: fmt.Sprint("C", id), key: key, now: p.now, pick: random.IntN}
+			who := &caller{name: fmt.Sprint("C", id), key: key, now: p.now, pick: random.IntN, commits: commits}
 			group.Go(func() {
 				<-start
 				for range historyCalls {
@@ -128,6 +129,9 @@ func record(p *probe, seed uint64) (history []porcupine.Operation, errs []error)
 	}
 	close(start)
 	group.Wait()
+	for _, o := range history {
+		commits.check(as[call](o.Input), as[answer](o.Output))
+	}
 	return history, errs
 }
 
@@ -140,7 +144,7 @@ func model() porcupine.Model {
 			made, got := as[call](input), as[answer](output)
 			next, want := as[register](state).apply(made)
 			if made.op != OpGet && (!made.handsOver() || !got.done) {
-				return got.done == want.done, next // what a refusal shows is a call of its own, see shown
+				return got.done == want.done && got.declined == want.declined, next // what a refusal shows is a call of its own, see shown
 			}
 			got.record, want.record = withoutParts(got.record, want.record)
 			return got.equal(want), next
@@ -172,13 +176,14 @@ func withoutParts(got, want store.Record) (store.Record, store.Record) {
 //nolint:forcetypeassert // anything else is a mistake of this file
 func as[T any](v any) T { return v.(T) }
 
-// shown returns the record that a refused Claim or Swap showed, as a read during the same time: a store may refuse at
+// shown returns the record that a refused Claim, Swap or Commit showed, as a read during the same time: a store may refuse at
 // one moment and look at another. A claim may also find that what refused it is gone, and then nothing is said about
 // what is held.
 func shown(op porcupine.Operation) (look porcupine.Operation, ok bool) {
 	made, got := as[call](op.Input), as[answer](op.Output)
 	nothing := equal(got.record, store.Record{})
-	if got.done || made.op != OpSwap && (made.op != OpClaim || nothing) {
+	shows := made.op == OpSwap || made.op == OpCommit && !got.declined || made.op == OpClaim && !nothing
+	if got.done || !shows {
 		return look, false
 	}
 	op.Input = call{op: OpGet, key: made.key}

@@ -2,8 +2,10 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"time"
 
 	"github.com/go-idempotent/idempotent/store"
@@ -20,15 +22,23 @@ type register struct {
 type call struct {
 	op   Op
 	key  string
-	seen store.Record // of Swap and Delete
-	next store.Record // of Claim and Swap
+	seen store.Record // of Swap, Commit and Delete
+	next store.Record // of Claim, Swap and Commit
 	now  time.Time    // of Claim
+
+	// A commit has writes, which are of these rows, and a token. It declines if the condition of a write does not hold.
+	writes   store.Writes
+	rows     []Row
+	token    string
+	declines bool
 }
 
 // answer is what a call returned. The record is what is held where it was asked for, or was the cause of a refusal.
 type answer struct {
 	done   bool
 	record store.Record
+	// declined says that a write of a commit has refused.
+	declined bool
 }
 
 // apply returns the register after the call, and what a store answers to it.
@@ -39,9 +49,12 @@ func (g register) apply(c call) (register, answer) {
 			return g, answer{record: g.record}
 		}
 		return register{c.next, true}, answer{done: true}
-	case OpSwap:
+	case OpSwap, OpCommit:
 		if !g.is(c.seen) || g.shortened(c) || g.startsAgain(c) {
 			return g, answer{record: g.record}
+		}
+		if c.declines {
+			return g, answer{declined: true}
 		}
 		next := after(g.record, c.next)
 		if next.Lease.IsZero() {
@@ -56,7 +69,7 @@ func (g register) apply(c call) (register, answer) {
 			return g, answer{}
 		}
 		return register{}, answer{done: true}
-	case OpGet, OpReadResult, OpList, OpListCost:
+	case OpGet, OpReadResult, OpList, OpListCost, OpApply:
 	}
 	return g, answer{done: g.held, record: g.record}
 }
@@ -125,8 +138,25 @@ func after(held, next store.Record) store.Record {
 	return next
 }
 
-// make makes the call.
+// make makes the call, again for as long as it meets another writer.
 func (c call) make(ctx context.Context, s store.Store) (answer, error) {
+	for range conflicts {
+		a, err := c.once(ctx, s)
+		if failure, ok := errors.AsType[*store.Error](err); !ok || failure.Kind != store.FailureConflict {
+			return a, err
+		}
+		time.Sleep(time.Duration(rand.Int64N(int64(conflictPause))))
+	}
+	return c.once(ctx, s)
+}
+
+// A transaction that meets another one may be refused, and repeated.
+const (
+	conflicts     = 100
+	conflictPause = 20 * time.Millisecond
+)
+
+func (c call) once(ctx context.Context, s store.Store) (answer, error) {
 	var (
 		a   answer
 		err error
@@ -138,7 +168,9 @@ func (c call) make(ctx context.Context, s store.Store) (answer, error) {
 		a.record, a.done, err = s.Swap(ctx, c.seen, c.next)
 	case OpDelete:
 		a.done, err = s.Delete(ctx, c.seen)
-	case OpGet, OpReadResult, OpList, OpListCost:
+	case OpCommit:
+		a, err = c.commit(ctx, s)
+	case OpGet, OpReadResult, OpList, OpListCost, OpApply:
 		a.record, a.done, err = s.Get(ctx, c.key)
 	}
 	if a.done && c.op != OpGet && !c.handsOver() {
@@ -147,7 +179,22 @@ func (c call) make(ctx context.Context, s store.Store) (answer, error) {
 	return a, err
 }
 
-func (a answer) equal(b answer) bool { return a.done == b.done && equal(a.record, b.record) }
+// commit makes a commit. A write that refuses it is an answer.
+func (c call) commit(ctx context.Context, s store.Store) (a answer, err error) {
+	committer, err := store.CommitterOf(s)
+	if err != nil {
+		return answer{}, err
+	}
+	a.record, a.done, err = committer.Commit(ctx, c.seen, c.next, c.writes, c.token)
+	if errors.Is(err, store.ErrWritesRefused) {
+		return answer{declined: true}, nil
+	}
+	return a, err
+}
+
+func (a answer) equal(b answer) bool {
+	return a.done == b.done && a.declined == b.declined && equal(a.record, b.record)
+}
 
 func (c call) String() string {
 	switch c.op {
@@ -155,11 +202,18 @@ func (c call) String() string {
 		return fmt.Sprintf("Claim at %s\n%s", c.now.Format(time.RFC3339Nano), describe(c.next))
 	case OpSwap:
 		return fmt.Sprintf("Swap\n%s\nfor\n%s", describe(c.seen), describe(c.next))
+	case OpCommit:
+		return fmt.Sprintf("Commit\n%s\nfor\n%s", describe(c.seen), describe(c.next))
 	case OpDelete:
 		return "Delete\n" + describe(c.seen)
-	case OpGet, OpReadResult, OpList, OpListCost:
+	case OpGet, OpReadResult, OpList, OpListCost, OpApply:
 	}
 	return "Get " + c.key
 }
 
-func (a answer) String() string { return fmt.Sprintf("%t\n%s", a.done, describe(a.record)) }
+func (a answer) String() string {
+	if a.declined {
+		return "a write refused"
+	}
+	return fmt.Sprintf("%t\n%s", a.done, describe(a.record))
+}

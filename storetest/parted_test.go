@@ -29,6 +29,8 @@ type parted struct {
 	mu      sync.Mutex
 	parts   map[string][]byte
 	foreign map[string]bool
+	rows    map[string]int
+	tokens  map[string]bool // of the commits that were applied
 	// name names the part of a result.
 	name func(key, owner string, result []byte) string
 }
@@ -36,14 +38,24 @@ type parted struct {
 func newParted() *parted {
 	return &parted{
 		Store: memory.New(), parts: make(map[string][]byte), foreign: make(map[string]bool),
+		rows: make(map[string]int), tokens: make(map[string]bool),
 		name: func(key, owner string, result []byte) string {
 			return fmt.Sprintf("%s#%s#%x", key, owner, sha256.Sum256(result))
 		},
 	}
 }
 
+// partedWrites are writes that a parted store commits.
+type partedWrites []storetest.Row
+
+func (w partedWrites) Len() int { return len(w) }
+
+func (w partedWrites) Digest() [sha256.Size]byte {
+	return sha256.Sum256(fmt.Append(nil, []storetest.Row(w)))
+}
+
 func partedFeatures() storetest.Features {
-	return storetest.Features{Foreign: &storetest.Foreign{
+	return storetest.Features{Writes: rowsOfParted(), Foreign: &storetest.Foreign{
 		Put: func(_ context.Context, s store.Store, key string) error {
 			p := partedOf(s)
 			p.mu.Lock()
@@ -60,11 +72,35 @@ func partedFeatures() storetest.Features {
 	}}
 }
 
-func partedOf(s store.Store) *parted {
-	if f, ok := s.(*faulty); ok {
-		return f.parted
+// rowsOfParted makes writes for a parted store, and counts them.
+func rowsOfParted() *storetest.Writes {
+	return &storetest.Writes{
+		Of: func(rows ...storetest.Row) store.Writes { return partedWrites(rows) },
+		Count: func(_ context.Context, s store.Store, name string) (int, error) {
+			p := partedOf(s)
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return p.rows[name], nil
+		},
 	}
-	return s.(*parted)
+}
+
+func partedOf(s store.Store) *parted {
+	switch s := s.(type) {
+	case *faulty:
+		return s.parted
+	case inside:
+		return s.parted
+	default:
+		return s.(*parted)
+	}
+}
+
+// inside is a store that stands before a parted one.
+type inside struct {
+	*storetest.Faulty
+
+	parted *parted
 }
 
 func (p *parted) Claim(ctx context.Context, r record, now time.Time) (record, bool, error) {
@@ -81,6 +117,62 @@ func (p *parted) Swap(ctx context.Context, seen, next record) (record, bool, err
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.Store.Swap(ctx, seen, p.splitSteps(p.split(next)))
+}
+
+func (p *parted) Commit(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	rows, ok := writes.(partedWrites)
+	switch {
+	case !ok:
+		return record{}, false, rejected("commit", store.ErrNoCommit)
+	case p.tokens[token]:
+		return record{}, true, ctx.Err()
+	}
+	held, found, err := p.Store.Get(ctx, seen.Key)
+	if err != nil || !found || !held.Matches(seen) {
+		return held, false, err
+	}
+	if p.refuse(rows) {
+		return record{}, false, rejected("commit", store.ErrWritesRefused)
+	}
+	held, committed, err := p.Store.Swap(ctx, seen, p.split(next))
+	if committed {
+		p.tokens[token] = true
+		p.add(rows)
+	}
+	return held, committed, err
+}
+
+func (p *parted) Apply(ctx context.Context, writes store.Writes, _ string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	rows, ok := writes.(partedWrites)
+	switch {
+	case !ok:
+		return rejected("apply", store.ErrNoCommit)
+	case ctx.Err() != nil:
+		return &store.Error{Op: "apply", Kind: store.FailureTimeout, NotApplied: true, Err: ctx.Err()}
+	case p.refuse(rows):
+		return rejected("apply", store.ErrWritesRefused)
+	}
+	p.add(rows)
+	return nil
+}
+
+func rejected(op string, err error) error {
+	return &store.Error{Op: op, Kind: store.FailureRejected, NotApplied: true, Err: err}
+}
+
+// refuse reports whether the condition of a write does not hold.
+func (p *parted) refuse(rows partedWrites) bool {
+	return slices.ContainsFunc(rows, func(r storetest.Row) bool { return r.New && p.rows[r.Name] > 0 })
+}
+
+func (p *parted) add(rows partedWrites) {
+	for _, r := range rows {
+		p.rows[r.Name]++
+	}
 }
 
 func (p *parted) Delete(ctx context.Context, seen record) (bool, error) {
@@ -139,6 +231,8 @@ type faulty struct {
 
 	claim func(ctx context.Context, r record, now time.Time) (record, bool, error)
 	swap  func(ctx context.Context, seen, next record) (record, bool, error)
+	com   func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error)
+	apply func(ctx context.Context, writes store.Writes, token string) error
 	del   func(ctx context.Context, seen record) (bool, error)
 	get   func(ctx context.Context, key string) (record, bool, error)
 	read  func(ctx context.Context, r record) ([]byte, error)
@@ -168,6 +262,22 @@ func (f *faulty) Swap(ctx context.Context, seen, next record) (record, bool, err
 		return f.swap(ctx, seen, next)
 	}
 	return f.parted.Swap(ctx, seen, next)
+}
+
+func (f *faulty) Commit(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+	defer f.lock()()
+	if f.com != nil {
+		return f.com(ctx, seen, next, writes, token)
+	}
+	return f.parted.Commit(ctx, seen, next, writes, token)
+}
+
+func (f *faulty) Apply(ctx context.Context, writes store.Writes, token string) error {
+	defer f.lock()()
+	if f.apply != nil {
+		return f.apply(ctx, writes, token)
+	}
+	return f.parted.Apply(ctx, writes, token)
 }
 
 func (f *faulty) Delete(ctx context.Context, seen record) (bool, error) {
@@ -218,7 +328,7 @@ type fault struct {
 func faults() []fault {
 	return slices.Concat(
 		claimFaults(), seenFaults(), swapFaults(), leftoverFaults(), deleteFaults(), getFaults(),
-		fieldFaults(), partsFaults(), bytesFaults(), contextFaults(), tornFaults(), listFaults(), stepFaults(),
+		fieldFaults(), partsFaults(), bytesFaults(), contextFaults(), tornFaults(), listFaults(), stepFaults(), commitFaults(),
 	)
 }
 

@@ -97,16 +97,17 @@ func takeovers(held store.Record) func(int) call {
 	return func(int) call { return call{op: OpSwap, key: held.Key, seen: held, next: takeover(held)} }
 }
 
-// oneWins makes all calls at the same time, and sees that one is done and the others report its record.
-func oneWins(p *probe, nth func(int) call) {
+// oneWins makes all calls at the same time, and sees that one is done and the others report its record. It returns them and the one.
+func oneWins(p *probe, nth func(int) call) (calls []call, winner int) {
+	p.t.Helper()
 	var (
 		group   sync.WaitGroup
 		start   = make(chan struct{})
 		ctx     = p.t.Context()
-		calls   = make([]call, racers)
 		answers = make([]answer, racers)
 		errs    = make([]error, racers)
 	)
+	calls = make([]call, racers)
 	for i, n := range rand.Perm(racers) { // or the last to be started would often be the first to run
 		calls[i] = nth(n)
 		group.Go(func() {
@@ -117,7 +118,7 @@ func oneWins(p *probe, nth func(int) call) {
 	close(start)
 	group.Wait()
 
-	winner := -1
+	winner = -1
 	for n, a := range answers {
 		p.noError(string(calls[n].op), errs[n])
 		if a.done && winner >= 0 {
@@ -131,6 +132,7 @@ func oneWins(p *probe, nth func(int) call) {
 		p.t.Fatalf("no call won:\n%s", calls[0])
 	}
 	isHeld(p, calls, answers, winner)
+	return calls, winner
 }
 
 // isHeld sees that what the winner wrote is held, and is what the others were shown.

@@ -9,20 +9,21 @@ import (
 func sequenceChecks() []check {
 	return []check{
 		{"of calls is answered as a register answers it", func(p *probe) {
-			rapid.Check(p.t, func(t *rapid.T) { sequence(p.in(t), t) })
+			rapid.Check(p.t, func(t *rapid.T) { sequence(p.in(t), t, nil) })
 		}},
 	}
 }
 
-// sequence makes calls for two keys, one after the other, by three callers of which each knows only its own answers.
-func sequence(p *probe, t *rapid.T) {
+// sequence makes calls for two keys, one after the other, by three callers of which each knows only its own answers. commits,
+// unless nil, makes some of the calls.
+func sequence(p *probe, t *rapid.T, commits *historyCommits) {
 	pick := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "pick") }
 	keys := []string{"storetest#" + rand.Text(), "storetest#" + rand.Text()}
 	registers := make([]register, len(keys))
 	callers := make([][]*caller, len(keys))
 	for i, key := range keys {
 		for _, name := range []string{"A", "B", "C"} {
-			callers[i] = append(callers[i], &caller{name: name, key: key, now: p.now, pick: pick})
+			callers[i] = append(callers[i], &caller{name: name, key: key, now: p.now, pick: pick, commits: commits})
 		}
 	}
 	for range rapid.IntRange(1, 20).Draw(t, "calls") {
@@ -37,6 +38,7 @@ func sequence(p *probe, t *rapid.T) {
 			t.Fatalf("%s\nis answered %s\nwant %s", made, got, want)
 		}
 		registers[i] = next
+		commits.check(made, got)
 		who.learn(made, got)
 	}
 }

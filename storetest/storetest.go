@@ -31,6 +31,10 @@ type Features struct {
 	// store that cannot list needs nothing here.
 	ListLag time.Duration
 
+	// Writes makes writes that the store can commit with a record, and counts them. Nil means that the suite cannot do so: it then leaves
+	// unchecked what the store commits. A store that is no [store.Committer] needs nothing here.
+	Writes *Writes
+
 	// Foreign writes into records what another version of the store would write. Nil means that the suite cannot do so:
 	// it then leaves unchecked that such attributes survive.
 	Foreign *Foreign
@@ -46,8 +50,9 @@ type Foreign struct {
 	Has func(ctx context.Context, s store.Store, key string) (bool, error)
 }
 
-// Run checks that the stores which factory returns keep the contract of [store.Store]. Each sentence of the
-// contract is a subtest with a store of its own, and one runs at a time.
+// Run checks that the stores which factory returns keep the contract of [store.Store], and those of [store.ResultReader],
+// [store.Committer] and [store.Lister] as far as they implement them. Each sentence of a contract is a subtest with a store of its
+// own, and one runs at a time.
 //
 // The stores may share one table, also with other runs: every key is random. The suite leaves records behind; factory
 // may register a cleanup with tb. The instants that a store is handed lie about an hour ahead of the clock, so that one
@@ -84,6 +89,7 @@ func groups() []group {
 	return []group{
 		{"Claim", claimChecks()},
 		{"Swap", swapChecks()},
+		{"Commit", commitChecks()},
 		{"Delete", deleteChecks()},
 		{"Seen", seenChecks()},
 		{"Get", getChecks()},

@@ -155,6 +155,38 @@ func cacheControls() []control {
 			old: "$r, $found = $s.kept.Get($key)", new: "$r, $found = $s.kept.Peek($key)",
 		},
 		{
+			name: "cache-commit-change", without: "a record that a commit replaces comes back",
+			old: "$c := $s.begin($seen.Key, change)", new: "$c := $s.begin($seen.Key, look)",
+			in: "Store.Commit",
+		},
+		{
+			name: "cache-commit-learned", without: "a committed answer is read again for its first replay",
+			old: "default: $s.replaced($c, $seen, $next) } return $held, $committed, $err", new: "default: } return $held, $committed, $err",
+			in: "Store.Commit",
+		},
+		{
+			name: "cache-commit-refused", without: "so is the answer that a refused commit has met",
+			old: "case !$committed: $s.learn($c, $held)", new: "case !$committed:",
+			in: "Store.Commit",
+		},
+		{
+			name: "cache-commit-failed", without: "what comes with an error of a commit is remembered",
+			old: "case $err != nil: case !$committed:", new: "case !$committed:",
+			in: "Store.Commit",
+		},
+		{
+			name: "cache-commit-declined", without: "an answer after a commit that a write refused is read again for its first replay",
+			old: "$s.noteAgain($c)", new: "_ = $c",
+		},
+		{
+			name: "cache-claim-again", without: "every commit that a write refuses stays in memory",
+			old: "$c.claim != (claim{}) &&", new: "",
+		},
+		{
+			name: "cache-claim-again-alone", without: "a record is remembered with a lease that was renewed during a commit",
+			old: "$c.claim != (claim{}) && $c.alone && $c.begun == $c.changes", new: "$c.claim != (claim{})",
+		},
+		{
 			name: "cache-mutex", without: "claims at the same moment break the index",
 			old:   "$s.mu.Lock(); defer $s.mu.Unlock(); $r, $found = $s.kept.Get($key)",
 			new:   "$r, $found = $s.kept.Get($key)",

@@ -3,10 +3,16 @@ package interop
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/internal/dynamolocal"
 )
 
 // scenario is one behaviour that both sides have to agree on.
@@ -70,7 +76,7 @@ func scenarios() []scenario {
 			s.short()
 			s.first.enters(s.ask)
 			s.first.kill()
-			s.second.takesOver(s.ask)
+			s.takesOver()
 			s.second.ends(told{Return: json.RawMessage(`2`)})
 			s.d.first.start(s.T).replays(s.ask, `2`)
 		}},
@@ -150,20 +156,34 @@ func (s *stage) short() {
 	s.RemainingMS = &remaining
 }
 
-// takesOver sends an invocation until its handler runs: it is refused while the lease of the other one lasts.
-func (p *peer) takesOver(a ask) {
-	p.t.Helper()
-	refused := 0
+// takesOver sends the invocation to the second side until its handler runs: not before the lease has ended that the first one took.
+func (s *stage) takesOver() {
+	s.Helper()
+	lease := s.lease()
 	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-		got := p.begin(a)
+		got := s.second.begin(s.ask)
 		if got.Entered {
-			require.Positive(p.t, refused, "the lease of the other one protected it")
+			require.False(s, time.Now().Before(lease), "the lease of the other one protects it")
 			return
 		}
-		require.Equal(p.t, p.errors[inProgress], got.Error)
-		refused++
+		require.Equal(s, s.second.errors[inProgress], got.Error)
 	}
-	p.t.Fatalf("%s never takes over", p.name)
+	s.Fatalf("%s never takes over", s.second.name)
+}
+
+// lease is the end of the lease of the one record that the table has.
+func (s *stage) lease() time.Time {
+	s.Helper()
+	out, err := dynamolocal.Client(dynamolocal.Endpoint(s.T)).Scan(s.Context(), &dynamodb.ScanInput{
+		TableName: aws.String(s.Table), ConsistentRead: aws.Bool(true),
+	})
+	require.NoError(s, err)
+	require.Len(s, out.Items, 1)
+	lease, ok := out.Items[0]["in_progress_expiration"].(*types.AttributeValueMemberN)
+	require.True(s, ok)
+	ms, err := strconv.ParseInt(lease.Value, 10, 64)
+	require.NoError(s, err)
+	return time.UnixMilli(ms)
 }
 
 // entersOnceExpired sends an invocation until its handler runs: until then the result is replayed. Sides round to seconds.
@@ -200,7 +220,7 @@ func staleOwnerLast(s *stage) {
 	s.short()
 	s.first.enters(s.ask)
 	s.first.freeze()
-	s.second.takesOver(s.ask)
+	s.takesOver()
 	s.second.ends(told{Return: json.RawMessage(`"second"`)})
 	s.first.thaw()
 	got := s.first.ends(told{Return: json.RawMessage(`"first"`)})
@@ -219,7 +239,7 @@ func staleOwnerFirst(s *stage) {
 	s.first.enters(s.ask)
 	s.first.freeze()
 	s.RemainingMS = nil
-	s.second.takesOver(s.ask)
+	s.takesOver()
 	s.first.thaw()
 	got := s.first.ends(told{Return: json.RawMessage(`"first"`)})
 	if s.first.ours {

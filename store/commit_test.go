@@ -1,0 +1,136 @@
+package store_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// rows are writes of a handler's own, in the form that the contract knows of them.
+type rows string
+
+func (r rows) Len() int { return len(r) }
+
+func (r rows) Digest() [sha256.Size]byte { return sha256.Sum256([]byte(r)) }
+
+const (
+	owner = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	key   = "order#5"
+)
+
+var result = []byte(`{"id":"o-1"}`)
+
+// TestSealOfACommit pins the text: it is stored, and what another version computes is compared with it.
+func TestSealOfACommit(t *testing.T) {
+	t.Parallel()
+	digest := rows("a").Digest()
+	tail := sha256.Sum256(append(digest[:], key...))
+	want := store.Seal(owner, result) + "." + base64.RawURLEncoding.EncodeToString(tail[:])
+	require.Equal(t, want, store.CommitSeal(owner, result, key, rows("a")))
+	require.Equal(t,
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZ.pQwb-4ENPvGyzXtg1BO4s2A1hzVePx3zFVJPo0m2BhM.MS6KPCMlKFP2A8YGoBFumTVfY36P6bfyu37QYT9dano", want)
+}
+
+func TestSealOfACommitTellsItFromEveryOther(t *testing.T) {
+	t.Parallel()
+	seals := map[string]string{"completion": store.Seal(owner, result)}
+	for name, seal := range map[string]string{
+		"commit":        store.CommitSeal(owner, result, key, rows("a")),
+		"other owner":   store.CommitSeal("B", result, key, rows("a")),
+		"other answer":  store.CommitSeal(owner, []byte(`{}`), key, rows("a")),
+		"other key":     store.CommitSeal(owner, result, "order#6", rows("a")),
+		"other writes":  store.CommitSeal(owner, result, key, rows("b")),
+		"nothing in it": store.CommitSeal(owner, nil, "", rows("")),
+	} {
+		for other, taken := range seals {
+			require.NotEqual(t, taken, seal, "%s and %s", name, other)
+		}
+		seals[name] = seal
+	}
+	require.Len(t, seals, 7)
+}
+
+func TestSealedHoldsForACompletionAndForACommit(t *testing.T) {
+	t.Parallel()
+	plain, committed := store.Seal(owner, result), store.CommitSeal(owner, result, key, rows("a"))
+	tail := committed[len(plain):]
+	for name, tc := range map[string]struct {
+		owner, seal string
+		want        bool
+	}{
+		"completion":                  {owner, plain, true},
+		"commit":                      {owner, committed, true},
+		"commit of an owner with dot": {"a.b", store.CommitSeal("a.b", result, key, rows("a")), true},
+		"no seal":                     {owner, "", false},
+		"no owner and no seal":        {"", "", false},
+		"another owner":               {"B", committed, false},
+		"another owner's tail":        {owner, store.CommitSeal("B", result, key, rows("a")), false},
+		"another result":              {owner, store.CommitSeal(owner, []byte(`{}`), key, rows("a")), false},
+		"a tail that is cut off":      {owner, committed[:len(committed)-1], false},
+		"a tail that is longer":       {owner, committed + "A", false},
+		"a dot alone":                 {owner, plain + ".", false},
+		"a tail without its dot":      {owner, plain + "A" + tail[1:], false},
+		"two tails":                   {owner, committed + tail, false},
+		"a tail with another dot":     {owner, plain + tail[:20] + "." + tail[21:], false},
+		"the beginning of a seal":     {owner, plain[:len(plain)-1], false},
+		"the tail alone":              {owner, tail, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := store.Record{Key: key, Owner: tc.owner, Seal: tc.seal, Result: result}
+			assert.Equal(t, tc.want, r.Sealed(result))
+			assert.False(t, r.Sealed(append([]byte(" "), result...)), "of another result")
+		})
+	}
+}
+
+// TestSealOfAStepIsNoCommit: a step has no writes beside it, so its owner is all that stands before the last dot.
+func TestSealOfAStepIsNoCommit(t *testing.T) {
+	t.Parallel()
+	step := store.Step{Kind: store.StepValue, Seal: store.CommitSeal(owner, result, key, rows("a")), Result: result}
+	require.False(t, step.Sealed())
+	step.Seal = store.Seal(owner, result)
+	require.True(t, step.Sealed())
+	require.Equal(t, owner, step.Owner())
+}
+
+func TestCommitterOfAStoreThatIsNone(t *testing.T) {
+	t.Parallel()
+	c, err := store.CommitterOf(memory.New())
+	require.Nil(t, c)
+	require.ErrorIs(t, err, store.ErrNoCommit)
+	require.ErrorContains(t, err, "*memory.Store")
+	var failed *store.Error
+	require.ErrorAs(t, err, &failed)
+	assert.Equal(t, "commit", failed.Op)
+	assert.Equal(t, store.FailureRejected, failed.Kind, "which does not pass")
+	assert.True(t, failed.NotApplied)
+}
+
+func TestCommitterOfAStoreThatIsOne(t *testing.T) {
+	t.Parallel()
+	s := struct {
+		store.Store
+		store.Committer
+	}{Store: memory.New()}
+	c, err := store.CommitterOf(s)
+	require.NoError(t, err)
+	require.Equal(t, s, c)
+}
+
+func TestSealsHaveOneForm(t *testing.T) {
+	t.Parallel()
+	for _, owner := range []string{"", "A", strings.Repeat("O", 300)} {
+		r := store.Record{Key: key, Owner: owner, Lease: time.Unix(1, 0), Seal: store.CommitSeal(owner, nil, key, rows(""))}
+		require.True(t, r.Sealed(nil))
+		require.Len(t, r.Seal, len(owner)+2*(1+43))
+	}
+}

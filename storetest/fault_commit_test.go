@@ -1,0 +1,654 @@
+package storetest_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
+)
+
+func commitFaults() []fault {
+	return slices.Concat(
+		halfFaults(), commitSeenFaults(), refusedCommitFaults(), declinedFaults(), tokenFaults(), commitRecordFaults(), applyFaults(),
+		commitContextFaults(), tornCommitFaults(),
+	)
+}
+
+type commitFunc = func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error)
+
+// committing breaks the commits of a store.
+func committing(com func(s *parted) commitFunc) func(*parted) store.Store {
+	return func(s *parted) store.Store { return &faulty{parted: s, com: com(s)} }
+}
+
+// writesOther commits other writes, or another record, than it was told to. One that is not held goes through as it is.
+func writesOther(change func(next *record, writes *partedWrites)) func(*parted) store.Store {
+	return committing(func(s *parted) commitFunc {
+		return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+			if rows, ok := writes.(partedWrites); ok {
+				rows = slices.Clone(rows)
+				change(&next, &rows)
+				writes = rows
+			}
+			return s.Commit(ctx, seen, next, writes, token)
+		}
+	})
+}
+
+// halfFaults are stores of which one half of a commit is missing.
+func halfFaults() []fault {
+	const whole = "Commit/completes a record and applies the writes"
+	return []fault{
+		{"Commit applies no writes", whole, writesOther(func(_ *record, w *partedWrites) { *w = nil })},
+		{"Commit applies the first write only", whole, writesOther(func(_ *record, w *partedWrites) { *w = (*w)[:min(1, len(*w))] })},
+		{"Commit applies all writes but the last", whole, writesOther(func(_ *record, w *partedWrites) { *w = (*w)[:max(0, len(*w)-1)] })},
+		{"Commit applies at most 25 writes", "Commit/applies many writes", writesOther(func(_ *record, w *partedWrites) { *w = (*w)[:min(25, len(*w))] })},
+		{"Commit applies each write twice", whole, writesOther(func(_ *record, w *partedWrites) { *w = slices.Concat(*w, *w) })},
+		{
+			"Commit completes no record", whole,
+			committing(func(s *parted) commitFunc {
+				return func(ctx context.Context, _, _ record, writes store.Writes, token string) (record, bool, error) {
+					return record{}, true, s.Apply(ctx, writes, token)
+				}
+			}),
+		},
+		{
+			"Commit takes every write for one of a new row", "Commit/adds to rows that are there",
+			writesOther(func(_ *record, w *partedWrites) {
+				for n := range *w {
+					(*w)[n].New = true
+				}
+			}),
+		},
+		{
+			"Commit wants a write", "Commit/without writes completes a record",
+			committing(func(s *parted) commitFunc {
+				return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+					if rows, ok := writes.(partedWrites); ok && len(rows) == 0 {
+						return record{}, false, rejected("commit", errors.New("there is no write"))
+					}
+					return s.Commit(ctx, seen, next, writes, token)
+				}
+			}),
+		},
+	}
+}
+
+// commitSeenFaults are the mistakes of a comparison, in Commit.
+func commitSeenFaults() []fault {
+	var all []fault
+	for _, m := range slices.Concat(tooLoose(), looseSteps()) {
+		all = append(all, fault{"Commit " + m.name, "Commit/leaves alone " + m.caught, mistaken(m.mistake)})
+	}
+	for _, m := range slices.Concat(tooStrict(), strictSteps()) {
+		all = append(all, fault{"Commit " + m.name, "Commit/replaces " + m.caught, mistaken(m.mistake)})
+	}
+	return all
+}
+
+func mistaken(mistake func(held record, seen *record)) func(*parted) store.Store {
+	return committing(func(s *parted) commitFunc {
+		return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+			if held, found, _ := s.Get(ctx, seen.Key); found {
+				mistake(held, &seen)
+			}
+			return s.Commit(ctx, seen, next, writes, token)
+		}
+	})
+}
+
+// refusedCommitFaults are stores that do something although the record refuses, or say something else.
+func refusedCommitFaults() []fault {
+	const (
+		absent = "Commit/of a key without a record is refused with a zero record, and writes nothing"
+		stale  = "Commit/by an owner that was taken over writes nothing"
+	)
+	return []fault{
+		{
+			"Commit applies the writes of a stale owner", stale,
+			committing(func(s *parted) commitFunc {
+				return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+					held, committed, err := s.Commit(ctx, seen, next, writes, token)
+					if err == nil && !committed {
+						_ = s.Apply(ctx, writes, token)
+					}
+					return held, committed, err
+				}
+			}),
+		},
+		{
+			"Commit inserts a record that is gone", absent,
+			committing(func(s *parted) commitFunc {
+				return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+					if _, found, _ := s.Get(ctx, seen.Key); !found {
+						return s.Claim(ctx, next, time.Time{})
+					}
+					return s.Commit(ctx, seen, next, writes, token)
+				}
+			}),
+		},
+		{
+			"Commit applies the writes although the record is gone", absent,
+			committing(func(s *parted) commitFunc {
+				return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+					if _, found, _ := s.Get(ctx, seen.Key); !found {
+						return record{}, false, s.Apply(ctx, writes, token)
+					}
+					return s.Commit(ctx, seen, next, writes, token)
+				}
+			}),
+		},
+		{"Commit of an absent record reports what was seen", absent, refusesCommitWith(func(seen, _, held record) record {
+			if held.Key == "" {
+				return seen
+			}
+			return held
+		})},
+		{"Commit refuses without saying why", stale, refusesCommitWith(func(_, _, _ record) record { return record{} })},
+		{"Commit refuses with what was seen", stale, refusesCommitWith(func(seen, _, _ record) record { return seen })},
+		{"Commit refuses with next", stale, refusesCommitWith(func(_, next, _ record) record { return next })},
+		{
+			"Commit looks at its writes before the record", stale,
+			committing(func(s *parted) commitFunc {
+				return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+					if rows, ok := writes.(partedWrites); ok && s.wouldRefuse(rows) {
+						return record{}, false, rejected("commit", store.ErrWritesRefused)
+					}
+					return s.Commit(ctx, seen, next, writes, token)
+				}
+			}),
+		},
+		{
+			"Commit adopts a later lease", "Commit/by an owner whose lease was renewed since writes nothing",
+			mistaken(func(held record, seen *record) {
+				if held.Owner == seen.Owner && held.Status == seen.Status {
+					seen.Lease = held.Lease
+				}
+			}),
+		},
+		{
+			"Commit completes what was completed", "Commit/by an owner that has completed writes nothing",
+			mistaken(func(held record, seen *record) {
+				if held.Owner == seen.Owner {
+					seen.Status = held.Status
+				}
+			}),
+		},
+		{
+			"Commit takes each commit of one owner for a repeated one", "Commit/after a commit of the same owner writes nothing",
+			committing(func(s *parted) commitFunc {
+				return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+					held, committed, err := s.Commit(ctx, seen, next, writes, token)
+					return held, committed || held.Owner == next.Owner && held.Status == store.StatusCompleted, err
+				}
+			}),
+		},
+		{
+			"Commit ignores writes of another kind", "Commit/refuses writes of another kind, and does nothing",
+			committing(func(s *parted) commitFunc {
+				return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+					if _, ok := writes.(partedWrites); !ok {
+						return s.Swap(ctx, seen, next)
+					}
+					return s.Commit(ctx, seen, next, writes, token)
+				}
+			}),
+		},
+		{
+			"Apply ignores writes of another kind", "Commit/refuses writes of another kind, and does nothing",
+			func(s *parted) store.Store {
+				return &faulty{parted: s, apply: func(ctx context.Context, writes store.Writes, token string) error {
+					if _, ok := writes.(partedWrites); !ok {
+						return nil
+					}
+					return s.Apply(ctx, writes, token)
+				}}
+			},
+		},
+	}
+}
+
+func refusesCommitWith(report func(seen, next, held record) record) func(*parted) store.Store {
+	return committing(func(s *parted) commitFunc {
+		return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+			held, committed, err := s.Commit(ctx, seen, next, writes, token)
+			if !committed && err == nil {
+				held = report(seen, next, held)
+			}
+			return held, committed, err
+		}
+	})
+}
+
+// wouldRefuse reports whether the condition of a write does not hold.
+func (p *parted) wouldRefuse(rows partedWrites) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.refuse(rows)
+}
+
+// declinedFaults are stores that do something although a write refuses, or do not say so.
+func declinedFaults() []fault {
+	const (
+		nothing = "Commit/whose write refuses does nothing, wherever that stands"
+		alone   = "Commit/whose write refuses leaves steps and results alone"
+		owned   = "Commit/whose write refuses leaves the record to its owner"
+	)
+	// declines does something else if a write refuses.
+	declines := func(instead func(s *parted, ctx context.Context, seen, next record, rows partedWrites) (record, bool, error)) func(*parted) store.Store {
+		return committing(func(s *parted) commitFunc {
+			return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+				held, committed, err := s.Commit(ctx, seen, next, writes, token)
+				if errors.Is(err, store.ErrWritesRefused) {
+					return instead(s, ctx, seen, next, writes.(partedWrites))
+				}
+				return held, committed, err
+			}
+		})
+	}
+	refused := rejected("commit", store.ErrWritesRefused)
+	return []fault{
+		{"Commit completes although a write refuses", nothing, declines(
+			func(s *parted, ctx context.Context, seen, next record, _ partedWrites) (record, bool, error) {
+				_, _, _ = s.Swap(ctx, seen, next)
+				return record{}, false, refused
+			},
+		)},
+		{"Commit ignores a write that refuses", nothing, declines(
+			func(s *parted, ctx context.Context, seen, next record, rows partedWrites) (record, bool, error) {
+				rows = slices.DeleteFunc(slices.Clone(rows), func(r storetest.Row) bool { return s.wouldRefuse(partedWrites{r}) })
+				return s.Commit(ctx, seen, next, rows, "another")
+			},
+		)},
+		{"Commit applies the writes before the one that refuses", nothing, declines(
+			func(s *parted, ctx context.Context, _, _ record, rows partedWrites) (record, bool, error) {
+				for _, r := range rows {
+					if s.Apply(ctx, partedWrites{r}, "") != nil {
+						break
+					}
+				}
+				return record{}, false, refused
+			},
+		)},
+		{"Commit applies the writes behind the one that refuses", nothing, declines(
+			func(s *parted, ctx context.Context, _, _ record, rows partedWrites) (record, bool, error) {
+				_ = s.Apply(ctx, rows[len(rows)-1:], "")
+				return record{}, false, refused
+			},
+		)},
+		{"Commit writes over what refuses", nothing, declines(
+			func(s *parted, ctx context.Context, seen, next record, rows partedWrites) (record, bool, error) {
+				rows = slices.Clone(rows)
+				for n := range rows {
+					rows[n].New = false
+				}
+				return s.Commit(ctx, seen, next, rows, "another")
+			},
+		)},
+		{"Commit takes a write that refuses for a record that does", nothing, declines(
+			func(s *parted, ctx context.Context, seen, _ record, _ partedWrites) (record, bool, error) {
+				held, _, err := s.Get(ctx, seen.Key)
+				return held, false, err
+			},
+		)},
+		{"Commit does not say why it failed", nothing, declines(
+			func(*parted, context.Context, record, record, partedWrites) (record, bool, error) {
+				return record{}, false, rejected("commit", errors.New("the transaction was cancelled"))
+			},
+		)},
+		{"Commit looks at the first write that might refuse", "Commit/several of whose writes refuse does nothing", declines(
+			func(s *parted, ctx context.Context, seen, next record, rows partedWrites) (record, bool, error) {
+				if len(rows) > 1 && rows[0].New && rows[1].New {
+					return s.Commit(ctx, seen, next, nil, "another")
+				}
+				return record{}, false, refused
+			},
+		)},
+		{"Commit drops the steps although a write refuses", alone, declines(
+			func(s *parted, ctx context.Context, seen, _ record, _ partedWrites) (record, bool, error) {
+				held, _, _ := s.Get(ctx, seen.Key)
+				bare := held
+				bare.Steps, bare.StepWrites = nil, 0
+				_, _ = s.Delete(ctx, held)
+				_, _, _ = s.Claim(ctx, bare, time.Time{})
+				return record{}, false, refused
+			},
+		)},
+		{"Commit ends the lease although a write refuses", owned, declines(
+			func(s *parted, ctx context.Context, seen, _ record, _ partedWrites) (record, bool, error) {
+				held, _, _ := s.Get(ctx, seen.Key)
+				lapsed := held
+				lapsed.Owner = ""
+				_, _, _ = s.Swap(ctx, held, lapsed)
+				return record{}, false, refused
+			},
+		)},
+		{"Commit releases the record when a write refuses", owned, declines(
+			func(s *parted, ctx context.Context, seen, _ record, _ partedWrites) (record, bool, error) {
+				held, _, _ := s.Get(ctx, seen.Key)
+				_, _ = s.Delete(ctx, held)
+				return record{}, false, refused
+			},
+		)},
+	}
+}
+
+func tokenFaults() []fault {
+	const (
+		again   = "Commit/repeated with its token writes nothing again"
+		another = "Commit/repeated with another token is refused with its own record"
+		gone    = "Commit/repeated after its record is gone writes nothing again"
+	)
+	// repeated does something else with a token that it knows.
+	repeated := func(instead func(s *parted, ctx context.Context, seen, next record, writes store.Writes) (record, bool, error)) func(*parted) store.Store {
+		return committing(func(s *parted) commitFunc {
+			known := make(map[string]bool)
+			return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+				if known[token] {
+					return instead(s, ctx, seen, next, writes)
+				}
+				held, committed, err := s.Commit(ctx, seen, next, writes, token)
+				known[token] = committed
+				return held, committed, err
+			}
+		})
+	}
+	apply := func(s *parted, ctx context.Context, _, _ record, writes store.Writes) (record, bool, error) {
+		return record{}, true, s.Apply(ctx, writes, "")
+	}
+	return []fault{
+		{"Commit applies repeated writes", again, repeated(func(s *parted, ctx context.Context, _, _ record, writes store.Writes) (record, bool, error) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.add(writes.(partedWrites))
+			return record{}, true, nil
+		})},
+		{"Commit takes its own rows for somebody else's", again, repeated(apply)},
+		{"Commit refuses a token that it knows", again, repeated(func(*parted, context.Context, record, record, store.Writes) (record, bool, error) {
+			return record{}, false, rejected("commit", errors.New("the token was used before"))
+		})},
+		{"Commit refuses a repeated call without saying why", again, repeated(func(*parted, context.Context, record, record, store.Writes) (record, bool, error) {
+			return record{}, false, nil
+		})},
+		{"Commit writes a record that is gone for a token that it knows", gone, repeated(
+			func(s *parted, ctx context.Context, _, next record, _ store.Writes) (record, bool, error) {
+				_, _, err := s.Claim(ctx, next, time.Time{})
+				return record{}, true, err
+			},
+		)},
+		{"Commit tells by its rows that it has happened", another, committing(func(s *parted) commitFunc {
+			return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+				held, committed, err := s.Commit(ctx, seen, next, writes, token)
+				return held, committed || err == nil && held.Seal != "" && held.Seal == next.Seal, err
+			}
+		})},
+	}
+}
+
+// commitRecordFaults are stores that complete a record otherwise than they were told to.
+func commitRecordFaults() []fault {
+	const whole = "Commit/completes a record and applies the writes"
+	record := func(spoil func(next *record)) func(*parted) store.Store {
+		return writesOther(func(next *record, _ *partedWrites) { spoil(next) })
+	}
+	return []fault{
+		{"Commit cuts the seal to that of a completion", whole, record(func(next *store.Record) { next.Seal = store.Seal(next.Owner, next.Result) })},
+		{"Commit drops the seal", whole, record(func(next *store.Record) { next.Seal = "" })},
+		{"Commit drops the expiry", whole, record(func(next *store.Record) { next.Expiry = time.Time{} })},
+		{"Commit drops when it completed", whole, record(func(next *store.Record) { next.CompletedAt = time.Time{} })},
+		{
+			"Commit leaves the record in progress", whole,
+			record(func(next *store.Record) { next.Status = store.StatusInProgress }),
+		},
+		{
+			"Commit clears the lease if next has none", "Commit/keeps the held lease if next has none",
+			record(func(next *store.Record) {
+				if next.Lease.IsZero() {
+					next.Lease = time.Unix(0, 0)
+				}
+			}),
+		},
+		{"Commit keeps the reason", "Commit/clears the fields that become zero", record(func(next *store.Record) {
+			if next.Reason == "" {
+				next.Reason = "result-lost"
+			}
+		})},
+		{"Commit lets a record live for longer", "Commit/is followed by a claim when the record has expired", record(func(next *store.Record) {
+			next.Expiry = next.Expiry.Add(time.Minute)
+		})},
+		{"Commit drops the layout", "Commit/keeps text as it was spelled", record(func(next *store.Record) { next.Layout = "" })},
+		{"Commit trims results", "Commit/keeps results as they were spelled", record(func(next *store.Record) { next.Result = bytes.TrimSpace(next.Result) })},
+		{"Commit drops the layout of values", "Commit/keeps values in canonical form", record(func(next *store.Record) { next.Layout = "" })},
+		{"Commit cuts large results", "Commit/keeps a result of 1048577 bytes", record(func(next *store.Record) { next.Result = next.Result[:min(len(next.Result), 1<<20)] })},
+		{"Commit names parts by their key", "Commit/that is refused does not change the held result", func(s *parted) store.Store {
+			s.name = func(key, _ string, _ []byte) string { return key }
+			return splitsEarly(s)
+		}},
+		{"Commit keeps the parts of the record seen", "Commit/replaces a result", committing(func(s *parted) commitFunc {
+			return func(ctx context.Context, seen, next store.Record, writes store.Writes, token string) (store.Record, bool, error) {
+				if seen.Parts != "" {
+					next.Parts, next.Result = seen.Parts, nil
+				}
+				return s.Commit(ctx, seen, next, writes, token)
+			}
+		})},
+		{"Commit keeps the steps", "Commit/drops the steps", keepsSteps},
+		{"Commit replaces the whole item", "Commit/keeps attributes that the store does not know", committing(func(s *parted) commitFunc {
+			return func(ctx context.Context, seen, next store.Record, writes store.Writes, token string) (store.Record, bool, error) {
+				held, committed, err := s.Commit(ctx, seen, next, writes, token)
+				if committed {
+					s.mu.Lock()
+					defer s.mu.Unlock()
+					delete(s.foreign, seen.Key)
+				}
+				return held, committed, err
+			}
+		})},
+		{"Commit keeps the caller's bytes", "Commit/handed bytes may change afterwards", func(s *parted) store.Store {
+			shared := make(sharing)
+			f := shared.store(s, bytes.Clone)
+			f.com = func(ctx context.Context, seen, next store.Record, writes store.Writes, token string) (store.Record, bool, error) {
+				shared[next.Key+next.Seal] = next.Result
+				return s.Commit(ctx, seen, next, writes, token)
+			}
+			return f
+		}},
+		{"a refused Commit hands out its own bytes", "Commit/shows a record whose bytes may change", func(s *parted) store.Store {
+			shared := make(sharing)
+			f := shared.store(s, bytes.Clone)
+			f.com = func(ctx context.Context, seen, next store.Record, writes store.Writes, token string) (store.Record, bool, error) {
+				held, committed, err := s.Commit(ctx, seen, next, writes, token)
+				if kept, ok := shared[held.Key+held.Seal]; ok && held.Parts == "" {
+					held.Result = kept
+				}
+				if held.Parts == "" && held.Result != nil {
+					shared[held.Key+held.Seal] = held.Result
+				}
+				return held, committed, err
+			}
+			return f
+		}},
+	}
+}
+
+// splitsEarly writes the parts of a commit before it knows whether the record refuses.
+func splitsEarly(s *parted) store.Store {
+	return committing(func(s *parted) commitFunc {
+		return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+			s.mu.Lock()
+			next = s.split(next)
+			s.mu.Unlock()
+			return s.Commit(ctx, seen, next, writes, token)
+		}
+	})(s)
+}
+
+// keepsSteps shows the steps of a record that a commit has dropped.
+func keepsSteps(s *parted) store.Store {
+	kept := make(map[string]record)
+	return &faulty{
+		parted: s,
+		com: func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+			held, _, _ := s.Get(ctx, seen.Key)
+			got, committed, err := s.Commit(ctx, seen, next, writes, token)
+			if committed {
+				kept[seen.Key] = held
+			}
+			return got, committed, err
+		},
+		get: func(ctx context.Context, key string) (record, bool, error) {
+			r, found, err := s.Get(ctx, key)
+			if r.Status == store.StatusCompleted {
+				r.Steps, r.StepWrites = kept[key].Steps, kept[key].StepWrites
+			}
+			return r, found, err
+		},
+	}
+}
+
+func applyFaults() []fault {
+	applies := func(apply func(s *parted, ctx context.Context, rows partedWrites, token string) error) func(*parted) store.Store {
+		return func(s *parted) store.Store {
+			return &faulty{parted: s, apply: func(ctx context.Context, writes store.Writes, token string) error {
+				rows, ok := writes.(partedWrites)
+				if !ok {
+					return s.Apply(ctx, writes, token)
+				}
+				return apply(s, ctx, rows, token)
+			}}
+		}
+	}
+	return []fault{
+		{"Apply applies nothing", "Commit/alone applies the writes", applies(func(*parted, context.Context, partedWrites, string) error { return nil })},
+		{"Apply applies the first write", "Commit/alone applies the writes", applies(func(s *parted, ctx context.Context, rows partedWrites, token string) error {
+			return s.Apply(ctx, rows[:min(1, len(rows))], token)
+		})},
+		{"Apply wants a write", "Commit/alone without writes does nothing", applies(func(s *parted, ctx context.Context, rows partedWrites, token string) error {
+			if len(rows) == 0 {
+				return rejected("apply", errors.New("there is no write"))
+			}
+			return s.Apply(ctx, rows, token)
+		})},
+		{"Apply is no transaction", "Commit/alone with a write that refuses does nothing", applies(func(s *parted, ctx context.Context, rows partedWrites, token string) error {
+			for _, r := range rows {
+				if err := s.Apply(ctx, partedWrites{r}, token); err != nil {
+					return err
+				}
+			}
+			return nil
+		})},
+		{"Apply does not say that a write refuses", "Commit/alone with a write that refuses does nothing", applies(func(s *parted, ctx context.Context, rows partedWrites, token string) error {
+			if err := s.Apply(ctx, rows, token); !errors.Is(err, store.ErrWritesRefused) {
+				return err
+			}
+			return nil
+		})},
+	}
+}
+
+func commitContextFaults() []fault {
+	never := context.WithoutCancel
+	return []fault{
+		{"Commit ignores its context", "Commit/with a context that was cancelled fails", committing(func(s *parted) commitFunc {
+			return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+				return s.Commit(never(ctx), seen, next, writes, token)
+			}
+		})},
+		{"Commit denies what it did", "Commit/with a context that is past its deadline fails", committing(func(s *parted) commitFunc {
+			return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+				held, committed, err := s.Commit(never(ctx), seen, next, writes, token)
+				err = denied(ctx, err)
+				return held, committed && err == nil, err
+			}
+		})},
+		{"Apply ignores its context", "Commit/alone with a context that was cancelled fails", func(s *parted) store.Store {
+			return &faulty{parted: s, apply: func(ctx context.Context, writes store.Writes, token string) error {
+				return s.Apply(never(ctx), writes, token)
+			}}
+		}},
+		{"Apply denies what it did", "Commit/alone with a context that is past its deadline fails", func(s *parted) store.Store {
+			return &faulty{parted: s, apply: func(ctx context.Context, writes store.Writes, token string) error {
+				return denied(ctx, s.Apply(never(ctx), writes, token))
+			}}
+		}},
+	}
+}
+
+// tornCommitFaults are stores whose commits are right as long as calls come one after the other.
+func tornCommitFaults() []fault {
+	const only = " has one winner, and only its writes are there"
+	return []fault{
+		{"Commit reads and then writes", "Commit/among commits of one owner" + only, tornCommit},
+		{"Commit of a large result reads and then writes", "Commit/among commits of large results" + only, tornCommit},
+		{"Commit lets a takeover in between", "Commit/among commits and takeovers" + only, tornCommit},
+		{"Commit lets a completion in between", "Commit/among commits and completions" + only, tornCommit},
+		{"Commit lets a release in between", "Commit/among commits and releases" + only, tornCommit},
+		{"Commit lets a renewal in between", "Commit/among commits and a renewal" + only, tornCommit},
+		{"Commit writes the rows first", "Commit/among commits of one owner" + only, rowsFirst},
+		{"a history of torn commits", "Commit/among concurrent calls is linearizable, and the rows of each that was done are there", tornCommit},
+		{
+			"a history of rows that come first",
+			"Commit/among concurrent calls is linearizable, and the rows of each that was done are there", rowsFirst,
+		},
+		{
+			"Commit loses every other write of rows", "Commit/among other calls is answered as a register answers it",
+			committing(func(s *parted) commitFunc {
+				made := 0
+				return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+					if made++; made%2 == 0 {
+						return s.Swap(ctx, seen, next)
+					}
+					return s.Commit(ctx, seen, next, writes, token)
+				}
+			}),
+		},
+	}
+}
+
+func tornCommit(s *parted) store.Store {
+	f := &faulty{parted: s, torn: true}
+	f.swap = func(ctx context.Context, seen, next record) (record, bool, error) {
+		pause() // so that it comes after the first half of a commit
+		return s.Swap(ctx, seen, next)
+	}
+	f.del = func(ctx context.Context, seen record) (bool, error) {
+		pause()
+		return s.Delete(ctx, seen)
+	}
+	f.com = func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+		held, found, err := s.Get(ctx, seen.Key)
+		rows, ok := writes.(partedWrites)
+		if err != nil || !found || !ok || !held.Matches(seen) || s.wouldRefuse(rows) {
+			return s.Commit(ctx, seen, next, writes, token)
+		}
+		whole, _ := swapped(held, seen, next)
+		pause()
+		pause()
+		if _, _, err := s.overwrite(ctx, whole); err != nil {
+			return record{}, false, err
+		}
+		return record{}, true, s.Apply(ctx, rows, token)
+	}
+	return f
+}
+
+// rowsFirst applies the writes, and takes them for done although the record refuses then.
+func rowsFirst(s *parted) store.Store {
+	f := &faulty{parted: s, torn: true}
+	f.com = func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+		held, found, err := s.Get(ctx, seen.Key)
+		if _, ok := writes.(partedWrites); err != nil || !found || !ok || !held.Matches(seen) {
+			return s.Commit(ctx, seen, next, writes, token)
+		}
+		if err := s.Apply(ctx, writes, token); err != nil {
+			return record{}, false, err
+		}
+		pause()
+		return s.Commit(ctx, seen, next, partedWrites{}, token)
+	}
+	return f
+}
