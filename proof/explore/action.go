@@ -100,7 +100,7 @@ func (w *world) actionsOf(d *delivery, all []action) []action {
 	}
 	switch d.at {
 	case atEnding:
-		if w.EndsEarly && d.branches == nil && d.steps == nil {
+		if w.EndsEarly && d.branches == nil && d.steps == nil && d.tries == nil {
 			all = append(all, action{kind: actReturn, d: d, ending: GoesOn})
 		}
 		for _, e := range w.Endings {
@@ -324,7 +324,7 @@ func (w *world) grantCall(s *strand, f Fault) {
 	if err := f.err(c.op); err != nil {
 		got = reply{err: err}
 	}
-	if refused, ok := errors.AsType[*store.Error](got.err); ok && f == Repeat {
+	if refused, ok := errors.AsType[*store.Error](got.err); ok && f == Repeat && s.called.op == opCommit {
 		unclear := *refused
 		unclear.NotApplied = false // the copy is an attempt inside of the call that was not answered
 		got.err = &unclear

@@ -35,6 +35,8 @@ type commitFacts struct {
 	// hindered: something befell it that does not pass, or of which nobody knows whether it was applied. unread: it could not move the
 	// lease, so that nobody knows what became of it.
 	hindered, unread bool
+	// doubled: somebody has sent it twice whom nobody has asked.
+	doubled bool
 	told             told
 }
 
@@ -160,6 +162,7 @@ func (w *world) sentByCommit(d *delivery, c call, f Fault) {
 	t := &d.tries[c.try]
 	t.sent++
 	t.hindered = t.hindered || f != None && f != Contends && f != Throttles
+	t.doubled = t.doubled || f == Doubles
 	switch c.op {
 	case opCommit:
 		if t.args == nil {
@@ -253,6 +256,8 @@ func (f Fault) ofCommits(c call) bool {
 	switch f {
 	case Contends, Throttles, Denies, Garbles:
 		return !c.within
+	case Doubles:
+		return c.op != opCommit
 	default:
 		return false
 	}
@@ -293,7 +298,7 @@ func (d *digest) commitsOf(x *delivery) {
 	d.flags(x.committing)
 	for _, t := range x.tries {
 		d.number(int64(t.applied))
-		d.flags(t.hindered, t.unread, t.sent > 0)
+		d.flags(t.hindered, t.unread, t.doubled, t.sent > 0)
 		d.text(string(t.told))
 	}
 }

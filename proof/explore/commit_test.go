@@ -74,6 +74,20 @@ func commitScenarios() map[string]explore.Scenario {
 		"commit: a fault and a careless handler": {
 			Clients: clients(1, 3), Endings: whatever, Careless: true, LeaseSteps: 1, Commits: oneRow, Faults: every, MaxFaults: 2,
 		},
+		"commit: a late claim and a late commit": {
+			Clients: clients(1, 2), Endings: []explore.Ending{explore.Fails}, LeaseSteps: 1, Commits: gated, Rows: open, Outside: shutsOpens,
+			Faults: []explore.Fault{explore.LoseLate, explore.FailLate, explore.Repeat}, MaxFaults: 2,
+			Strikes: only(explore.Claim, explore.Commit),
+		},
+		"commit: an owner that learns late that it is stale": {
+			Clients: clients(2, 1), Endings: answers, EndsEarly: true, LeaseSteps: 2, Commits: oneRow, Faults: lost, MaxFaults: 1,
+			Strikes: ofCommit,
+		},
+		"commit: again after one that nobody knows of": {
+			Clients: clients(1, 2), Endings: whatever, Restless: true, Careless: true, LeaseSteps: 1,
+			Commits: []rows.Writes{whileOpen, elseOther, elseOther}, Rows: open, Outside: shutsOpens[:1], Faults: unclear, MaxFaults: 2,
+			Strikes: ofCommit,
+		},
 		"commit: passing faults": {
 			Clients: clients(2, 1), Endings: answers, LeaseSteps: 1, Commits: oneRow, Faults: passing, MaxFaults: 3, Strikes: ofCommit,
 		},
@@ -178,20 +192,25 @@ func commitScenarios() map[string]explore.Scenario {
 			Outside: shutsOpens, Faults: late, MaxFaults: 1, Strikes: ofCommit,
 		},
 		"commit: timed, with a heartbeat": {
-			Clients: []explore.Client{renewing, dated}, Endings: answers, Timed: true, TimeSteps: 4, Commits: oneRow,
-			Faults: []explore.Fault{explore.LoseLate, explore.Repeat, explore.SlowRequest, explore.SlowReply}, MaxFaults: 2,
+			Clients: []explore.Client{renewing, dated}, Endings: answers, Timed: true, EndsEarly: true, TimeSteps: 4, Commits: oneRow,
+			Faults: []explore.Fault{explore.LoseLate, explore.Repeat, explore.SlowRequest, explore.SlowReply}, MaxFaults: 1,
 			Strikes: only(explore.Renewal, explore.Commit),
 		},
+		"commit: timed, renewals that come late": {
+			Clients: []explore.Client{renewing}, Endings: answers, Timed: true, EndsEarly: true, TimeSteps: 4, Commits: gated, Rows: open,
+			Outside: shutsOpens, Faults: []explore.Fault{explore.LoseLate, explore.LoseReply, explore.Repeat}, MaxFaults: 2,
+			Strikes: only(explore.Renewal, explore.Commit, explore.Fence),
+		},
 		"commit: timed, a slow commit": {
-			Clients: []explore.Client{renewing, dated}, Endings: answers, Timed: true, TimeSteps: 4, Commits: oneRow, Faults: slow, MaxFaults: 1,
+			Clients: []explore.Client{renewing, dated}, Endings: answers, Timed: true, EndsEarly: true, TimeSteps: 4, Commits: oneRow, Faults: slow, MaxFaults: 1,
 		},
 		"commit: timed, a gate and a heartbeat": {
-			Clients: []explore.Client{renewing}, Endings: answers, Timed: true, TimeSteps: 3, Commits: either, Rows: open, Outside: shutsOpens,
-			Faults: []explore.Fault{explore.LoseLate, explore.LoseReply, explore.SlowRequest}, MaxFaults: 2,
+			Clients: []explore.Client{renewing}, Endings: answers, Timed: true, EndsEarly: true, TimeSteps: 3, Commits: either, Rows: open,
+			Outside: shutsOpens, Faults: []explore.Fault{explore.LoseLate, explore.LoseReply, explore.SlowRequest}, MaxFaults: 1,
 			Strikes: only(explore.Renewal, explore.Commit, explore.Fence),
 		},
 		"commit: timed, slow steps beside it": {
-			Clients: []explore.Client{renewing, dated}, Endings: succeeds, Timed: true, TimeSteps: 3, Steps: oneStep, Abandons: true,
+			Clients: []explore.Client{renewing, dated}, Endings: succeeds, Timed: true, EndsEarly: true, TimeSteps: 3, Steps: oneStep, Abandons: true,
 			Commits: oneRow, Faults: slow, MaxFaults: 1, Strikes: only(explore.StepRecord, explore.Renewal),
 		},
 	}

@@ -73,8 +73,8 @@ func refusedIsNeverApplied(w *world, e event) string {
 	return ""
 }
 
-// unclear reports whether a commit has failed and nobody could know whether it was applied, or will be.
-func (t commitFacts) unclear() bool { return t.told == toldFailed && t.unread }
+// unclear reports whether nobody could know whether a commit that has not landed was applied, or will be.
+func (t commitFacts) unclear() bool { return t.told == toldFailed && t.unread || t.doubled }
 
 // settledWithout reports whether a delivery says that its record ended without its answer.
 func (d *delivery) settledWithout() bool {
@@ -101,13 +101,10 @@ func committedAnswerCounts(w *world, e event) string {
 		}
 		return ""
 	}
-	if !d.spoiled() {
-		return ""
-	}
 	n := w.appliedOf(d)
-	own := d.err == nil && d.receipt.By == d.name
+	own := d.err == nil && d.panicked == nil && d.receipt.By == d.name
 	switch {
-	case own:
+	case own && d.spoiled():
 		return fmt.Sprintf("a commit of %s failed, nothing is stored, and it is answered %q", d.name, d.answer())
 	case n >= 0 && d.event.Settlement != idempotent.SettledFailed && d.receipt != d.receiptOf(n, d.order):
 		return fmt.Sprintf("the commit %d of %s was applied, and it is answered %q", n+1, d.name, d.answer())
@@ -150,7 +147,7 @@ func (w *world) sentBesideACommit(e event) string {
 		return d.name + " renews its lease beside its commit"
 	case name == Renewal && d.spoiled() && !d.returned:
 		return d.name + " renews its lease after a commit that failed"
-	case last.unclear() && d.returned && e.op != opGet:
+	case last.told == toldFailed && last.unread && d.returned && e.op != opGet:
 		return fmt.Sprintf("%s could not read what became of its commit, and a %s follows", d.name, name)
 	case e.op != opCommit:
 		return ""

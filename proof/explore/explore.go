@@ -50,7 +50,7 @@ type Scenario struct {
 	Resolver bool
 	// Steps are those that the handler takes before it ends, in this order. Effects are how their functions may end; none is Happens.
 	// A handler returns the error of a step, unless it is Careless: then it goes on. Parallel steps run at the same time, and Abandons
-	// is for a handler that does not wait for them. One that EndsEarly may end before its first step, too.
+	// is for a handler that does not wait for them. One that EndsEarly may end before its first step or commit, too.
 	Steps                                   []Step
 	Effects                                 []Effect
 	Careless, Parallel, Abandons, EndsEarly bool

@@ -326,7 +326,7 @@ func nothingHidesTheResult(w *world, e event) string {
 		return ""
 	}
 	d := e.d
-	if d.landed() >= 0 || d.spoiled() {
+	if d.landed() >= 0 || d.spoiled() || w.appliedOf(d) >= 0 {
 		return "" // I9 says what counts
 	}
 	if d.panicked != nil && (!d.returned || d.ending != Panics || d.panicked != d.name) {
