@@ -476,6 +476,33 @@ func TestACommitThatHasFailedNeverLands(t *testing.T) {
 	}
 }
 
+// The record stays after a commit that was not answered. If it were deleted, a late copy of the claim could put it back, for a late copy
+// of the commit.
+func TestTheRecordOfACommitInDoubtIsNotDeleted(t *testing.T) {
+	for name, turns := range map[string][]turn{"failed": manyTurns(delays), "declined": {delays, declines}} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s, l := newTill(t, turns)
+				s.do = func(ctx context.Context, o order) (receipt, error) { return commit(ctx, receipt{7, o.Amount}, "row") }
+				_, err := s.handle(5)
+				require.Error(t, err)
+				assert.Equal(t, idempotent.SettledReleased, s.event().Settlement)
+				assert.Equal(t, store.ReasonReleased, s.mustRecord().Reason)
+				_, claimed, err := s.inner.Claim(t.Context(), s.store.Calls()[0].Next, time.Now())
+				require.NoError(t, err)
+				assert.False(t, claimed)
+				assert.Zero(t, l.arrive(t))
+
+				l.turns = nil
+				got, err := s.handle(6)
+				require.NoError(t, err)
+				assert.Equal(t, receipt{7, 6}, got, "the next delivery executes")
+				assert.Equal(t, lines{"row"}, l.written)
+			})
+		})
+	}
+}
+
 // Something between the function and the store has sent a commit twice. The second copy is applied although the first one was
 // declined: then the caller gets the answer that was committed, whatever the handler did.
 func TestACommitThatWasSentTwiceAndLandsLateIsTheAnswer(t *testing.T) {
@@ -485,6 +512,7 @@ func TestACommitThatWasSentTwiceAndLandsLateIsTheAnswer(t *testing.T) {
 		"panics":         func() (receipt, error) { panic("boom") },
 		"fails for ever": func() (receipt, error) { return receipt{}, idempotent.Terminal(errCard) },
 		"is uncertain":   func() (receipt, error) { return receipt{}, idempotent.Uncertain(errCard) },
+		"commits again":  nil,
 	} {
 		for steps, withStep := range map[string]bool{"": false, ", after a step": true} {
 			t.Run(name+steps, func(t *testing.T) {
@@ -499,6 +527,9 @@ func TestACommitThatWasSentTwiceAndLandsLateIsTheAnswer(t *testing.T) {
 						assert.ErrorIs(t, err, store.ErrWritesRefused)
 						l.late = l.attempts
 						assert.Equal(t, 1, l.arrive(t))
+						if end == nil {
+							return commit(ctx, receipt{8, o.Amount}, "other")
+						}
 						return end()
 					}
 					got, err := s.handle(5)

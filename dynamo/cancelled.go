@@ -31,36 +31,32 @@ type reason struct {
 	old           item
 }
 
-// cancelled returns the reasons for which DynamoDB cancelled the transaction: one for each write, in their order; nil if it does not
-// tell, or not for all of them.
+// cancelled returns the reasons for which DynamoDB cancelled the transaction: one for each write, in their order, if the answer is
+// complete. Some implementations of DynamoDB's API send fewer, and programs that pass its answers on may send none.
 func (t *transaction) cancelled(err error) (reasons []reason, is bool) {
 	cancelled, is := errors.AsType[*types.TransactionCanceledException](err)
 	if !is {
 		return nil, errorCode(err) == codeCancelled
 	}
-	count := len(t.in.TransactItems)
-	if len(cancelled.CancellationReasons) != count {
-		return reasonsIn(cancelled.ErrorMessage(), count), true
+	if len(cancelled.CancellationReasons) == 0 {
+		return reasonsIn(cancelled.ErrorMessage()), true
 	}
-	reasons = make([]reason, count)
+	reasons = make([]reason, len(cancelled.CancellationReasons))
 	for i, r := range cancelled.CancellationReasons {
 		reasons[i] = reason{code: aws.ToString(r.Code), message: aws.ToString(r.Message), old: r.Item}
 	}
 	return reasons, true
 }
 
-// reasonsIn reads the reasons in a message, which ends with their codes: "[None, ConditionalCheckFailed]". Some implementations of
-// DynamoDB's API, and programs that pass its answers on, leave the list out.
-func reasonsIn(message string, count int) []reason {
-	_, list, found := strings.Cut(message, "[")
+// reasonsIn reads the codes with which a message ends: "[None, ConditionalCheckFailed]".
+func reasonsIn(message string) (reasons []reason) {
+	_, list, _ := strings.Cut(message, "[")
 	list, _, ends := strings.Cut(list, "]")
-	codes := strings.Split(list, ",")
-	if !found || !ends || len(codes) != count {
+	if !ends {
 		return nil
 	}
-	reasons := make([]reason, count)
-	for i, code := range codes {
-		reasons[i].code = strings.TrimSpace(code)
+	for code := range strings.SplitSeq(list, ",") {
+		reasons = append(reasons, reason{code: strings.TrimSpace(code)})
 	}
 	return reasons
 }
@@ -68,27 +64,45 @@ func reasonsIn(message string, count int) []reason {
 // refused turns reasons into the outcome of the call. What was found out about the record comes before everything that the writes have
 // to say: who has lost the record has no business with them. Their conditions come before what may pass.
 func (t *transaction) refused(ctx context.Context, reasons []reason) (held store.Record, committed bool, err error) {
+	// Else nobody knows of which write each is.
+	placed := len(reasons) == len(t.in.TransactItems) && slices.ContainsFunc(reasons, reason.failed)
 	switch {
-	case reasons == nil:
-		return t.unexplained(ctx)
-	case t.record != nil && reasons[0].code == reasonCondition:
-		held, err = t.holder(ctx, reasons[0].old)
+	case !placed && t.record != nil:
+		held, err := t.holder(ctx, nil)
+		if err != nil || !held.Matches(t.seen) {
+			return held, false, err
+		}
+	case placed && t.record != nil && reasons[0].code == reasonCondition:
+		held, err := t.holder(ctx, reasons[0].old)
 		return held, false, err
 	}
-	if err := t.conditions(reasons); err != nil {
-		return store.Record{}, false, t.error(store.FailureRejected, err)
+	if placed {
+		if refused := t.conditions(reasons); refused != nil {
+			return store.Record{}, false, t.error(store.FailureRejected, &ConditionError{Refused: refused})
+		}
 	}
+	return store.Record{}, false, t.worst(reasons, placed)
+}
+
+var errUnexplained = errors.New("the transaction was cancelled, and the answer does not say why")
+
+// worst is the error of the reason that counts: what does not pass comes before what may.
+func (t *transaction) worst(reasons []reason, placed bool) error {
 	for _, kind := range []store.Failure{
 		store.FailureTooLarge, store.FailureRejected, store.FailureAccessDenied, store.FailureMissingTable,
 		store.FailureConflict, store.FailureThrottled, store.FailureUnavailable,
 	} {
 		for i, r := range reasons {
-			if r.is(kind) {
-				return store.Record{}, false, t.error(kind, fmt.Errorf("%s: %w", t.at(i), r))
+			switch {
+			case !r.is(kind):
+			case placed:
+				return t.error(kind, fmt.Errorf("%s: %w", t.at(i), r))
+			default:
+				return t.error(kind, fmt.Errorf("one of the items: %w", r))
 			}
 		}
 	}
-	return t.unexplained(ctx)
+	return t.error(store.FailureUnavailable, errUnexplained)
 }
 
 // holder returns the record that refused: as it was sent, else as it is read.
@@ -103,34 +117,16 @@ func (t *transaction) holder(ctx context.Context, old item) (store.Record, error
 	return held, err
 }
 
-var errUnexplained = errors.New("the transaction was cancelled, and the answer does not say why")
-
-// unexplained is the outcome of a transaction that was cancelled for no reason that is known. If the record is another one than that
-// which was seen, it is that.
-func (t *transaction) unexplained(ctx context.Context) (held store.Record, committed bool, err error) {
-	if t.record != nil {
-		held, err := t.holder(ctx, nil)
-		if err != nil || !held.Matches(t.seen) {
-			return held, false, err
-		}
-	}
-	return store.Record{}, false, t.error(store.FailureUnavailable, errUnexplained)
-}
-
-// conditions returns the writes whose conditions do not hold.
-func (t *transaction) conditions(reasons []reason) error {
-	var refused []RefusedItem
+// conditions returns the items whose conditions do not hold, of reasons one for each write.
+func (t *transaction) conditions(reasons []reason) (refused []RefusedItem) {
 	for i, r := range reasons {
-		if r.code == reasonCondition {
+		if r.code == reasonCondition { // that of the record was looked at before
 			index := t.index(i)
 			of := t.writes.each[index]
 			refused = append(refused, RefusedItem{Index: index, Table: aws.ToString(of.table), Old: r.old, kind: of.kind})
 		}
 	}
-	if refused == nil {
-		return nil
-	}
-	return &ConditionError{Refused: refused}
+	return refused
 }
 
 // index is which item of the user's call a write is.
@@ -168,8 +164,11 @@ func (r reason) Error() string {
 	}
 }
 
+// failed reports whether it was this write that cancelled the transaction.
+func (r reason) failed() bool { return r.code != reasonNone && r.code != "" }
+
 // is reports whether the reason is a failure of this kind.
-func (r reason) is(kind store.Failure) bool { return r.code != reasonNone && r.kind() == kind }
+func (r reason) is(kind store.Failure) bool { return r.failed() && r.kind() == kind }
 
 func (r reason) kind() store.Failure {
 	switch r.code {

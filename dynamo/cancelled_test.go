@@ -108,10 +108,9 @@ func TestEveryReasonInEachPosition(t *testing.T) {
 func requireOutcome(t *testing.T, reasons []reason) {
 	t.Helper()
 	name := fmt.Sprint(reasons)
-	look := reply{status: http.StatusOK, body: `{}`} // nobody knows why, and the record is gone
-	s, tr := scripted(cancelled(reasons...), look)
-	held, done, err := commitOf(t, s)
-	require.False(t, done, name)
+	s, tr := scripted(cancelled(reasons...), done)
+	held, applied, err := commitOf(t, s)
+	require.False(t, applied, name)
 	calls := []string{"TransactWriteItems"}
 	rank, first := len(failures), -1
 	var refused []int
@@ -144,7 +143,7 @@ func requireOutcome(t *testing.T, reasons []reason) {
 		require.ErrorContains(t, err, failures[rank].text, name)
 		at := []string{"the record: ", `items[0] (Put on table "orders"): `, `items[1] (Update on table "stock"): `}[first]
 		require.ErrorContains(t, err, at+failures[rank].code, name)
-	default:
+	default: // nobody knows why; the record is read, and is gone
 		require.NoError(t, err, name)
 		require.Zero(t, held)
 		calls = append(calls, "GetItem")
@@ -203,10 +202,18 @@ func TestAnswersThatLackSomething(t *testing.T) {
 		"only codes, a conflict":                  {cancelledWith(why+"[None, None, TransactionConflict]", nil), mine, "", store.FailureConflict},
 		"too few reasons":                         {cancelledWith("cancelled", []reason{{Code: condition}}), theirs, "owner-2", ""},
 		"too many reasons":                        {cancelledWith(why+"[None]", make([]reason, 4)), mine, "", store.FailureUnavailable},
-		"nothing, and the record is another":      {cancelledWith("", nil), theirs, "owner-2", ""},
-		"nothing, and the record is gone":         {cancelledWith("", nil), gone, "", ""},
-		"nothing, and the record is ours":         {cancelledWith("", nil), mine, "", store.FailureUnavailable},
-		"reasons that are none":                   {cancelled(make([]reason, 3)...), mine, "", store.FailureUnavailable},
+		"one of three, as DynamoDB Local sends it": {
+			cancelledWith(why+"[ValidationError]", []reason{{Code: "ValidationError", Message: "Item size to update has exceeded the maximum allowed size"}}),
+			mine, "", store.FailureTooLarge,
+		},
+		"one of three, and the record is another": {
+			cancelledWith(why+"[ValidationError]", []reason{{Code: "ValidationError", Message: "m"}}), theirs, "owner-2", "",
+		},
+		"one of three, a condition":          {cancelledWith(why+"[ConditionalCheckFailed]", nil), mine, "", store.FailureUnavailable},
+		"nothing, and the record is another": {cancelledWith("", nil), theirs, "owner-2", ""},
+		"nothing, and the record is gone":    {cancelledWith("", nil), gone, "", ""},
+		"nothing, and the record is ours":    {cancelledWith("", nil), mine, "", store.FailureUnavailable},
+		"reasons that are none":              {cancelled(make([]reason, 3)...), mine, "", store.FailureUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

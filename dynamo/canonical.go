@@ -3,7 +3,6 @@ package dynamo
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"maps"
 	"reflect"
 	"slices"
 
@@ -46,7 +45,7 @@ func appendOptional(b []byte, s *string) []byte {
 
 func appendNames(b []byte, names map[string]string) []byte {
 	b = appendLength(appendPresence(b, names != nil), len(names))
-	for _, name := range slices.Sorted(maps.Keys(names)) {
+	for _, name := range sortedNames(names) {
 		b = appendText(appendText(b, name), names[name])
 	}
 	return b
@@ -55,10 +54,20 @@ func appendNames(b []byte, names map[string]string) []byte {
 // appendItem appends an item or a part of one. What is absent is not what is empty: the SDK sends them differently.
 func appendItem(b []byte, it item) []byte {
 	b = appendLength(appendPresence(b, it != nil), len(it))
-	for _, name := range slices.Sorted(maps.Keys(it)) {
+	for _, name := range sortedNames(it) {
 		b = appendValue(appendText(b, name), it[name])
 	}
 	return b
+}
+
+// sortedNames returns the keys of a map in ascending order. It is slices.Sorted(maps.Keys(m)) in one allocation.
+func sortedNames[V any](m map[string]V) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
 }
 
 func appendPresence(b []byte, is bool) []byte {

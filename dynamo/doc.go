@@ -22,10 +22,25 @@
 //	dynamodb:PutItem  dynamodb:UpdateItem  dynamodb:DeleteItem  dynamodb:GetItem
 //	dynamodb:BatchWriteItem  dynamodb:BatchGetItem
 //
-// The last two serve results larger than the inline limit only. An operator who looks at records needs dynamodb:GetItem and
+// The last two serve results larger than the inline limit only.
+//
+// A handler that commits, see [Commit], needs no action of that name: the items of a transaction need those of the calls that they
+// stand for, each on its own table. A commit updates the record (dynamodb:UpdateItem on the table above), and for what it writes itself
+// it needs
+//
+//	Put     dynamodb:PutItem
+//	Update  dynamodb:UpdateItem
+//	Delete  dynamodb:DeleteItem
+//	Check   dynamodb:ConditionCheckItem
+//
+// The condition key dynamodb:EnclosingOperation, with the value TransactWriteItems, allows them in transactions only, so that no other
+// code of the function writes the rows without the answer. See
+// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis-iam.html.
+//
+// An operator who looks at records needs dynamodb:GetItem and
 // dynamodb:BatchGetItem, dynamodb:Query and dynamodb:Scan, also on the index (the ARN of the table and /index/attention-index), and
 // dynamodb:DescribeTable; one who settles them also dynamodb:UpdateItem, dynamodb:DeleteItem and, for large results,
-// dynamodb:BatchWriteItem. [Store.Check] needs dynamodb:DescribeTable and
+// dynamodb:BatchWriteItem. [Store.Check] needs dynamodb:DescribeTable, also on the tables that handlers commit into, and
 // dynamodb:DescribeTimeToLive, [CreateTable] these and dynamodb:CreateTable and dynamodb:UpdateTimeToLive.
 //
 // # Calls
@@ -34,6 +49,7 @@
 //	a replay                     PutItem, refused: DynamoDB returns the record with the refusal
 //	a takeover                   PutItem, refused; UpdateItem, UpdateItem
 //	a step                       UpdateItem; with a start mark, two of them
+//	a commit                     TransactWriteItems, in the place of the completing UpdateItem
 //	a release                    PutItem, DeleteItem; with steps that were written, PutItem, UpdateItem
 //	a result beyond the limit    one BatchWriteItem per 3 parts of 384 KB, before the completing UpdateItem
 //	its replay                   one BatchGetItem per 4 parts, after the refused PutItem
@@ -53,6 +69,11 @@
 // costs a write unit for every KB of the record as it then is. Steps stay in the record as long as together they keep within the inline
 // limit; a result for which there is no room goes to parts. A takeover brings the steps with it: neither it nor the execution that
 // follows reads anything but parts. AWS Powertools in other languages does not look at steps; when it takes a record over, they are gone.
+//
+// A commit adds one item to the transaction of the handler's own writes: the update of the record. DynamoDB bills every item of a
+// transaction twice, so a completion of one write unit is two in a commit, and every row is twice what it is alone. The store sends a
+// transaction once, and repeats it only behind parts. The client repeats what got lost or was throttled, with the same token; it does
+// not repeat a transaction that was cancelled, for whatever reason.
 //
 // Parts are written before the update that names them. They expire a day after the record, and those of steps 60 days after it, because a
 // record with steps may become UNKNOWN and be resumed long after. What an execution that died

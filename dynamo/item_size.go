@@ -61,8 +61,16 @@ func sizeOfValue(v types.AttributeValue) int {
 // sizeOfNumber is a byte for each two significant digits, and one more.
 func sizeOfNumber(n string) int {
 	mantissa, _, _ := strings.Cut(strings.ToLower(n), "e")
-	digits := strings.Trim(strings.NewReplacer("-", "", "+", "", ".", "").Replace(mantissa), "0")
-	return 1 + (len(digits)+1)/2
+	digits, zeros := 0, 0
+	for _, c := range mantissa {
+		switch {
+		case c >= '1' && c <= '9':
+			digits, zeros = digits+zeros+1, 0
+		case c == '0' && digits > 0:
+			zeros++
+		}
+	}
+	return 1 + (digits+1)/2
 }
 
 func sum[T any](all []T, size func(T) int) (total int) {

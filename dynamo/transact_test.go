@@ -3,6 +3,8 @@ package dynamo_test
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -278,4 +280,127 @@ func TestCommitsOfEveryShape(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestARejectedItemSaysWhy on DynamoDB Local: a newcomer finds the mistake, and no value is quoted.
+func TestARejectedItemSaysWhy(t *testing.T) {
+	t.Parallel()
+	s, client, _ := local(t)
+	orders := ordersTable(t, client)
+	putItem(t, client, orders, item{"order_id": S("text"), "amount": S(secret)})
+	key := orderKey{secret}
+	value := dynamo.Values(map[string]any{":n": secret})
+	for name, c := range map[string]struct {
+		item dynamo.Item
+		text string
+	}{
+		"a reserved word": {dynamo.Update(orders, key, "SET status = :n", value), "reserved keyword: status"},
+		"bad syntax":      {dynamo.Delete(orders, key, dynamo.If("amount >= ")), "Syntax error"},
+		"no such value":   {dynamo.Delete(orders, key, dynamo.If("amount >= :n")), "attribute value: :n"},
+		"no such name":    {dynamo.Delete(orders, key, dynamo.If("#a = amount")), "attribute name: #a"},
+		"a value too many": {
+			dynamo.Delete(orders, key, dynamo.If("amount = :m"), dynamo.Values(map[string]any{":m": 1, ":n": secret})),
+			"unused in expressions: keys: {:n}",
+		},
+		"a part of the key":   {dynamo.Update(orders, key, "SET order_id = :n", value), "Cannot update attribute order_id. This attribute is part of the key"},
+		"another key":         {dynamo.Delete(orders, map[string]string{"id": secret}), "has another key than the items for it"},
+		"a row without a key": {dynamo.Put(orders, map[string]string{"id": secret}), "has another key than the items for it"},
+		"the wrong type":      {dynamo.Update(orders, orderKey{"text"}, "SET amount = amount + :n", dynamo.Values(map[string]any{":n": 1})), "incorrect data type"},
+		"an absent attribute": {dynamo.Update(orders, key, "SET amount = amount + :n", dynamo.Values(map[string]any{":n": 1})), "attribute that does not exist in the item"},
+		"a range": {
+			dynamo.Delete(orders, key, dynamo.If("amount BETWEEN :n AND :m"), dynamo.Values(map[string]any{":m": "3", ":n": secret})),
+			"ValidationException: (message withheld)",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			seen, w := claimedRecord(t, s, "order#"+name), writesOf(t, c.item)
+			_, done, err := s.Commit(t.Context(), seen, committed(seen, []byte(`1`), w), w, rand.Text())
+			require.False(t, done)
+			requireStoreError(t, err, "commit", store.FailureRejected, true)
+			require.ErrorContains(t, err, c.text)
+			requireNoSecret(t, err)
+			requireHeld(t, s, seen)
+		})
+	}
+	seen, w := claimedRecord(t, s, "order#twice"), writesOf(t, dynamo.Put(orders, order{ID: secret}), dynamo.Put(orders, order{ID: secret, Amount: 1}))
+	_, _, err := s.Commit(t.Context(), seen, committed(seen, []byte(`1`), w), w, rand.Text())
+	requireStoreError(t, err, "commit", store.FailureRejected, true)
+	require.ErrorContains(t, err, "two of the items are one and the same in their table")
+	requireNoSecret(t, err)
+
+	w = writesOf(t, dynamo.Put("dynamo-test-missing", order{ID: secret}))
+	_, _, err = s.Commit(t.Context(), seen, committed(seen, []byte(`1`), w), w, rand.Text())
+	requireStoreError(t, err, "commit", store.FailureMissingTable, true)
+	require.ErrorContains(t, err, `"dynamo-test-missing"`)
+
+	w = writesOf(t, dynamo.Put(orders, order{ID: "grows"}), dynamo.Update(orders, orderKey{"text"}, "SET a = :v, b = :w",
+		dynamo.Values(map[string]any{":v": strings.Repeat("x", 300_000), ":w": strings.Repeat("y", 200_000)})))
+	_, _, err = s.Commit(t.Context(), seen, committed(seen, []byte(`1`), w), w, rand.Text())
+	requireStoreError(t, err, "commit", store.FailureTooLarge, true)
+	require.Empty(t, getOrder(t, client, orders, "grows"))
+}
+
+// TestConditionsMayBeCombined in every way that DynamoDB takes.
+func TestConditionsMayBeCombined(t *testing.T) {
+	t.Parallel()
+	s, client, _ := local(t)
+	orders := ordersTable(t, client)
+	putItem(t, client, orders, item{"order_id": S("o-1"), "status": S("open"), "a.b": S("x"), "amount": N("1")})
+	values := dynamo.Values(map[string]any{":n": 1, ":m": 2})
+	for _, opts := range [][]dynamo.ItemOption{
+		{dynamo.IfPresent("status")},
+		{dynamo.IfPresent("a.b"), dynamo.IfAbsent("a")},
+		{dynamo.If("amount = :n OR amount = :m"), values},
+		{dynamo.If("amount = :n OR amount = :m"), values, dynamo.IfPresent("status")},
+		{dynamo.If("(amount = :n OR amount = :m)"), values, dynamo.IfPresent("status")},
+		{dynamo.If("(amount = :n) OR (amount = :m)"), values, dynamo.IfPresent("status"), dynamo.If(" (amount < :m) ")},
+		{dynamo.If("NOT amount = :m"), dynamo.Values(map[string]any{":m": 2}), dynamo.If("attribute_exists(amount)")},
+	} {
+		require.NoError(t, s.Apply(t.Context(), writesOf(t, dynamo.Check(orders, orderKey{"o-1"}, opts...)), rand.Text()))
+	}
+}
+
+// TestWhatACommitAdds to the transaction of the user is one item, the update of the record: DynamoDB bills two write units for every KB
+// of each item of a transaction, so it costs what a completion costs, twice.
+func TestWhatACommitAdds(t *testing.T) {
+	t.Parallel()
+	for _, rows := range []int{0, 1, 2, 99} {
+		s, tr := scripted(reply{status: 200, body: "{}"})
+		items := make([]dynamo.Item, rows)
+		for i := range items {
+			items[i] = dynamo.Put("orders", map[string]any{"order_id": i})
+		}
+		seen, w := record("order#1"), writesOf(t, items...)
+		_, done, err := s.Commit(t.Context(), seen, committed(seen, []byte(`{"id":"o-1"}`), w), w, rand.Text())
+		require.NoError(t, err)
+		require.True(t, done)
+		var sent struct {
+			TransactItems []map[string]struct{ TableName string }
+		}
+		require.Len(t, tr.requests, 1)
+		require.NoError(t, json.Unmarshal(tr.requests[0].Body, &sent))
+		require.Len(t, sent.TransactItems, 1+rows)
+		require.Equal(t, table, sent.TransactItems[0]["Update"].TableName)
+		for _, it := range sent.TransactItems[1:] {
+			require.Equal(t, "orders", it["Put"].TableName)
+		}
+	}
+}
+
+// TestTheRequestOfACommit is that of a completion, with the rows behind it.
+func TestTheRequestOfACommit(t *testing.T) {
+	t.Parallel()
+	s, tr := scripted(reply{status: 200, body: "{}"})
+	w := writesOf(t,
+		dynamo.Put("orders", order{"o-1", "new", 5}, dynamo.IfAbsent("order_id"), dynamo.ReturnOld()),
+		dynamo.Update("stock", item{"sku": S("A-1")}, "SET stock = stock - :n", dynamo.If("stock >= :n"), dynamo.Values(map[string]any{":n": 1})),
+		dynamo.Delete("carts", item{"id": S("c-1")}),
+		dynamo.Check("customers", item{"id": S("u-1")}, dynamo.IfPresent("id")))
+	seen := record("order#1")
+	next := committed(seen, []byte(`{"id":"o-1"}`), w)
+	seen.Steps, seen.StepWrites = steps{"reserve": stepValue(seen.Owner, `{"id":"r_1"}`)}, store.AnyStepWrites
+	_, _, err := s.Commit(t.Context(), seen, next, w, "token-1")
+	require.NoError(t, err)
+	golden(t, "commit", tr.requests)
 }

@@ -86,6 +86,9 @@ func tooLargeTogether(size int) error {
 // checkDistinct finds an item that two writes are about. The key of a Put is known only if another write tells the names of the key of
 // its table; DynamoDB finds the others.
 func (w *writes) checkDistinct() error {
+	if len(w.each) < 2 {
+		return nil
+	}
 	keys := make(map[string]item)
 	for _, of := range w.each {
 		if of.key != nil {
@@ -134,6 +137,9 @@ func nameOf(table string) string { return table[strings.LastIndexByte(table, '/'
 
 // placeOf is the Region and account of a table that is given by its ARN, else empty.
 func placeOf(table string) string {
+	if !strings.Contains(table, ":") {
+		return ""
+	}
 	arn := strings.Split(table, ":")
 	if len(arn) != 6 {
 		return ""
@@ -143,13 +149,17 @@ func placeOf(table string) string {
 
 // checkPlaces finds tables that are given by ARNs of different accounts or Regions; the first may be that of the record.
 func (w *writes) checkPlaces(recordTable string) error {
-	place, whose := placeOf(recordTable), fmt.Sprintf("the record, on table %q,", recordTable)
+	place, first := placeOf(recordTable), -1
 	for i, of := range w.each {
 		switch here := placeOf(aws.ToString(of.table)); {
 		case here == "" || here == place:
 		case place == "":
-			place, whose = here, of.at(i)
+			place, first = here, i
 		default:
+			whose := fmt.Sprintf("the record, on table %q,", recordTable)
+			if first >= 0 {
+				whose = w.each[first].at(first)
+			}
 			return fmt.Errorf("%s and %s are in different accounts or Regions, which no transaction spans", whose, of.at(i))
 		}
 	}

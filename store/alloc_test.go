@@ -25,4 +25,3 @@ func TestAllocationsOfSealed(t *testing.T) {
 		require.Equal(t, name != "another result", sealed, name)
 	}
 }
-

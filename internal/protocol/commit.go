@@ -115,12 +115,12 @@ func (c *commit) send(ctx context.Context, text []byte) *execution.CommitFault {
 		case committed:
 			return c.landed()
 		case errors.Is(err, store.ErrWritesRefused):
-			c.open = c.open || mayBeApplied(err) // an attempt that the client made before the one that was answered
+			c.doubt(err) // an attempt that the client made before the one that was answered
 			return c.declined(ctx, err)
 		case errors.Is(err, store.ErrNoCommit) && !c.open:
 			return &execution.CommitFault{Kind: execution.CommitRefused, Err: err}
 		case err != nil:
-			c.open = c.open || mayBeApplied(err)
+			c.doubt(err)
 			d.commits.storeFailed(err)
 			failures++
 			if !mayPass(err) || !pause(tries, failures) {
@@ -155,6 +155,14 @@ func (c *commit) try(ctx context.Context, transfer time.Duration, token string) 
 func (c *commit) token(move int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d %d", c.next.Seal, c.next.Key, c.before, move))
 	return base64.RawURLEncoding.EncodeToString(sum[:27])
+}
+
+// doubt takes note of an attempt that may have been applied, or may still be.
+func (c *commit) doubt(err error) {
+	if mayBeApplied(err) {
+		c.open = true
+		c.d.commits.note(func(k *commitsKnown) { k.doubt = true })
+	}
 }
 
 // isOurs reports whether a record is that of our claim, still in progress.

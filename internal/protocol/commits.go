@@ -29,6 +29,8 @@ type commitsKnown struct {
 	// sent are the records that the commits were to make. unread: nobody knows whether the last of them is there.
 	sent   []store.Record
 	unread bool
+	// doubt: an attempt of a commit was not answered.
+	doubt bool
 
 	reports  []CommitReport
 	storeErr error

@@ -70,6 +70,9 @@ func (d *Delivery) hasLanded(held store.Record) bool {
 // may be repeated, the end of the lease heals it. Who says that its lease was lost is answered as who finds it when it completes.
 func (d *Delivery) leave(ctx context.Context, e ending) Result {
 	own := Result{Outcome: Executed}
+	if d.hasLanded(d.ended.taken) {
+		return d.landed(ending{})
+	}
 	if (d.ended.lost || d.committed.unread) && !e.leaseLost {
 		d.Report.Settlement = Failed
 		return own
@@ -279,10 +282,11 @@ func (d *Delivery) elsewhere(ctx context.Context, held store.Record, ours store.
 }
 
 // release ends the claim without a result, so that the next delivery executes. Its failure goes to the observer; the lease bounds
-// what it costs. What steps have recorded stays.
+// what it costs. What steps have recorded stays. The record stays, too, if a commit was not answered: in its place a copy of our claim
+// that comes late could put the record back which a late copy of the commit needs.
 func (d *Delivery) release(ctx context.Context) Result {
 	try := d.releaseGone
-	if d.ended.any() {
+	if d.ended.any() || d.committed.doubt {
 		try = d.releaseKept
 	}
 	refusing, released, err := try(ctx)

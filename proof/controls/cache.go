@@ -161,7 +161,7 @@ func cacheControls() []control {
 		},
 		{
 			name: "cache-commit-learned", without: "a committed answer is read again for its first replay",
-			old: "default: $s.replaced($c, $seen, $next) } return $held, $committed, $err", new: "default: } return $held, $committed, $err",
+			old: "$s.replaced($c, $seen, $next)", new: "",
 			in: "Store.Commit",
 		},
 		{

@@ -223,12 +223,12 @@ func answerControls() []control {
 		},
 		{
 			name: "present-sealed", without: "a stored text that nothing vouches for becomes an answer unseen",
-			old: "if $a.wire && ($p.sealed || !$p.replayed) {", new: "if $a.wire {",
+			old: "if $a.wire && ($p.sealed || !$p.stored) {", new: "if $a.wire {",
 			first: "Committed",
 		},
 		{
 			name: "present-text", without: "a replay repeats what the handler left in its answer",
-			old: "if $p.replayed { $text = $p.text }", new: "_ = $p.text",
+			old: "if $p.stored { $text = $p.text }", new: "_ = $p.text",
 			first: "Committed",
 		},
 		{
@@ -245,7 +245,7 @@ func answerControls() []control {
 		},
 		{
 			name: "nested", without: "an unprotected call inside a protected one takes its derived keys",
-			old: "return context.WithValue($ctx, $ClaimKey{}, $Unprotected{})", new: "return $ctx",
+			old: "return context.WithValue($ctx, $ClaimKey{}, $Unprotected{$commits})", new: "return $ctx",
 			first: "TestUnprotectedHandlerInside",
 		},
 		{

@@ -355,7 +355,7 @@ func executionControls() []control {
 	return []control{
 		{
 			name: "panic-settles", without: "a panic leaves the key blocked",
-			old: "$v.settle($hctx, $v.withSteps($v.crashed($returned), nil))", new: "_ = $returned",
+			old: "$v.settle($hctx, $v.withSteps($v.withCommit($v.crashed($returned)), nil))", new: "(Result{})",
 			first: "TestEndingsByMarkAndPolicy",
 		},
 		{
@@ -398,7 +398,7 @@ func executionControls() []control {
 		},
 		{
 			name: "heartbeat", without: "an execution without a deadline loses its lease",
-			old: "$d.started.Add($lease/3)", new: "$d.started.Add($lease*3)",
+			old: "$held.Add($lease/3-$lease)", new: "$held.Add($lease*3)",
 		},
 		{
 			name: "heartbeat-cancels", model: "NO_CANCEL", without: "a handler whose lease is lost is not told",
@@ -406,8 +406,8 @@ func executionControls() []control {
 		},
 		{
 			name: "heartbeat-joined", without: "a renewal may come after the settlement",
-			old: "<-$b.joined", new: "",
-			in: "end",
+			old: "<-$joined", new: "_ = $joined",
+			in: "background.join",
 		},
 		{
 			name: "heartbeat-sent", model: "NO_SENT_TIME", without: "a lease counts from when its renewal was answered",
@@ -417,7 +417,7 @@ func executionControls() []control {
 		},
 		{
 			name: "heartbeat-margin", without: "a handler is told only when its lease has ended",
-			old: "$d.started.Add($lease-$d.Timing.Margin)", new: "$d.started.Add($lease)",
+			old: "$held.Add(-$d.Timing.Margin)", new: "$held",
 		},
 		{
 			name: "renewal-overtaken", without: "a handler whose later renewal came first is told that it has lost its lease",
@@ -450,12 +450,12 @@ func executionControls() []control {
 		},
 		{
 			name: "overrun", model: "NO_OVERRUN", without: "a handler that overruns its deadline loses its claim although its process lives",
-			old: "$d.renewOverrun($late)", new: "_ = $late",
+			old: "$d.beside.start($ctx, $d.renewOverrun)", new: "_ = $d.renewOverrun",
 			first: "TestALiveProcess",
 		},
 		{
 			name: "overrun-detached", without: "so it does because its context has ended",
-			old: "context.WithCancel(context.WithoutCancel($ctx))", new: "context.WithCancel($ctx)",
+			old: "$b.ctx, $b.run = context.WithoutCancel($ctx), $run", new: "$b.ctx, $b.run = $ctx, $run",
 			in: "background.start", first: "TestALiveProcess",
 		},
 		{
@@ -480,8 +480,8 @@ func executionControls() []control {
 		},
 		{
 			name: "overrun-over", without: "renewals begin after the handler has ended",
-			old: "if $b.over { return nil, false }", new: "",
-			in:    "background.start",
+			old: "if $b.over || $b.held || $b.run == nil { return }", new: "if $b.held || $b.run == nil { return }",
+			in:    "background.begin",
 			first: "TestARenewalDoesNotBegin",
 		},
 		{
@@ -640,6 +640,7 @@ func settlementControls() []control {
 			name: "release-retried", without: "one lost message blocks the key until the lease ends",
 			old: "$err := $Retry($ctx, func($ctx context.Context) ($err error) { $tries++",
 			new: "$err := try($ctx, func($ctx context.Context) ($err error) { $tries++",
+			in:  "Delivery.releaseGone",
 		},
 		{
 			name: "release-unknown", model: "NO_RELEASE_UNKNOWN", without: "nothing has happened, but what someone made UNKNOWN meanwhile stays so",

@@ -68,11 +68,11 @@ func stepBeginControls() []control {
 		},
 		{
 			name: "step-lease-over", model: "NO_STEP_LEASE", without: "an effect begins although somebody else may execute by now",
-			old: "$lost := $s.d.leaseOver()", new: "$lost := false", first: "Stale|Step",
+			old: "$over := $d.leaseOver()", new: "$over := false", first: "Stale|Step",
 		},
 		{
 			name: "step-lease-lost", without: "so it does although a step before has found somebody else",
-			old: "$lost = $lost || $k.leaseLost; $k.leaseLost = $lost", new: "$k.leaseLost = $k.leaseLost || $lost", first: "Stale|Step",
+			old: "$over = $over || $k.leaseLost; $k.leaseLost = $over", new: "$k.leaseLost = $k.leaseLost || $over", first: "Stale|Step",
 		},
 		{
 			name: "step-ended", without: "an effect begins although its time is up",
@@ -173,11 +173,11 @@ func stepEndControls() []control {
 	return []control{
 		{
 			name: "step-kept", without: "a release deletes what steps have recorded, or never does",
-			old: "if $d.ended.any() { $d.releaseKept($ctx); return }", new: "", first: "Step",
+			old: "if $d.ended.any() || $d.committed.doubt {", new: "if $d.committed.doubt {", first: "Step",
 		},
 		{
 			name: "step-kept-writes", without: "a handler that fails before its first step blocks its key until its lease ends",
-			old: "$ours.StepWrites = $d.mine.StepWrites", new: "$ours.StepWrites = 0", in: "release", first: "BeforeItsFirstStep",
+			old: "$ours.StepWrites = $d.mine.StepWrites", new: "$ours.StepWrites = 0", in: "releaseGone", first: "BeforeItsFirstStep",
 		},
 		{
 			name: "step-kept-unknown", without: "a record that somebody made UNKNOWN meanwhile stays so although its owner has failed",

@@ -7,6 +7,6 @@ func all() []control {
 	return slices.Concat(
 		scopeControls(), keyControls(), languageControls(), eventControls(), fingerprintControls(), claimControls(), executionControls(),
 		settlementControls(), answerControls(), spliceControls(), conditionControls(), contentControls(), memoryControls(), cacheControls(), wordControls(),
-		operatorControls(), listingControls(), toldControls(), stepControls(), resumeControls(),
+		operatorControls(), listingControls(), toldControls(), stepControls(), resumeControls(), commitProtocolControls(),
 	)
 }

@@ -36,17 +36,38 @@ type Exchange struct {
 	Err error
 }
 
-// Refused reports whether the server refused the condition of the request.
+// Refused reports whether the server refused the condition of the request, or of an item of a transaction.
 func (x Exchange) Refused() bool {
-	return x.Status == http.StatusBadRequest && strings.Contains(string(x.Reply), "ConditionalCheckFailedException")
+	return x.Status == http.StatusBadRequest && strings.Contains(string(x.Reply), "ConditionalCheckFailed")
 }
 
-// Key is the string attribute name in the key or the item of the request, empty if there is none.
+// written is what a request writes, or an item of a transaction.
+type written struct{ Key, Item map[string]json.RawMessage }
+
+// items are what a transaction writes: of each, the one member tells the kind of write.
+func (r Request) items() []map[string]written {
+	var body struct{ TransactItems []map[string]written }
+	if json.Unmarshal(r.Body, &body) != nil {
+		return nil
+	}
+	return body.TransactItems
+}
+
+// transacts is how many items a transaction has, 0 if the request is none.
+func (r Request) transacts() int { return len(r.items()) }
+
+// Key is the string attribute name in the key or the item of the request, empty if there is none. Of a transaction it is that of the
+// first item.
 func (r Request) Key(name string) string {
-	var body struct{ Key, Item map[string]json.RawMessage }
+	var body written
 	var value struct{ S string }
 	if json.Unmarshal(r.Body, &body) != nil {
 		return ""
+	}
+	if all := r.items(); len(all) > 0 {
+		for _, first := range all[0] {
+			body = first
+		}
 	}
 	for _, attributes := range []map[string]json.RawMessage{body.Key, body.Item} {
 		if raw, ok := attributes[name]; ok && json.Unmarshal(raw, &value) == nil {

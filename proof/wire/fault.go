@@ -123,6 +123,30 @@ func InternalErrorAfter() Fault {
 	return f
 }
 
+// Conflict answers that another writer of the item is at work: to a transaction that it was cancelled because of its first item, to
+// another write what that gets while a transaction is at work. The server never sees the request. DynamoDB Local knows no conflicts.
+func Conflict() Fault {
+	return Fault{"conflict", func(t *trip) {
+		if t.exchange.transacts() > 0 {
+			t.answer(cancelledReply(t.exchange.transacts(), 0, "TransactionConflict"))
+			return
+		}
+		t.answer(errorReply(http.StatusBadRequest, "TransactionConflictException"))
+	}}
+}
+
+// Cancel answers that a transaction was cancelled because of one of its items, counted from 0, for a reason such as
+// "TransactionConflict". The server never sees the request. Every other request passes.
+func Cancel(item int, code string) Fault {
+	return Fault{"cancel, " + code, func(t *trip) {
+		if n := t.exchange.transacts(); n > item {
+			t.answer(cancelledReply(n, item, code))
+			return
+		}
+		t.answer(t.forward())
+	}}
+}
+
 func answer(name string, status int, code string) Fault {
 	return Fault{name, func(t *trip) { t.answer(errorReply(status, code)) }}
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"strconv"
+	"strings"
 )
 
 // trip is one request on its way.
@@ -122,12 +123,31 @@ func (t *trip) later(f func()) {
 // errorReply is an error in the protocol of DynamoDB, see
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html.
 func errorReply(status int, code string) reply {
-	body, err := json.Marshal(map[string]string{
+	return protocolReply(status, map[string]any{
 		"__type":  "com.amazonaws.dynamodb.v20120810#" + code,
 		"message": "injected by the proxy",
 	})
+}
+
+// cancelledReply is DynamoDB's answer to a transaction of n items that it cancelled because of one of them.
+func cancelledReply(n, item int, code string) reply {
+	codes, reasons := make([]string, n), make([]map[string]string, n)
+	for i := range n {
+		codes[i], reasons[i] = "None", map[string]string{"Code": "None"}
+	}
+	codes[item], reasons[item] = code, map[string]string{"Code": code, "Message": "injected by the proxy"}
+	return protocolReply(http.StatusBadRequest, map[string]any{
+		"__type": "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
+		"Message": "Transaction cancelled, please refer cancellation reasons for specific reasons [" +
+			strings.Join(codes, ", ") + "]",
+		"CancellationReasons": reasons,
+	})
+}
+
+func protocolReply(status int, content map[string]any) reply {
+	body, err := json.Marshal(content)
 	if err != nil {
-		panic(err) // two strings always have a JSON form
+		panic(err) // texts always have a JSON form
 	}
 	header := make(http.Header)
 	header.Set("Content-Type", "application/x-amz-json-1.0")

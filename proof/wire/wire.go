@@ -1,6 +1,6 @@
 // Package wire stands between the AWS SDK and DynamoDB, or between any client and its server, and makes the network fail. A [Proxy] forwards HTTP requests to
 // an endpoint and lets a [Rule] choose a [Fault] for each of them: it loses, delays, truncates and repeats requests and
-// replies, answers with errors of DynamoDB in its place, or refuses connections. It records all that it saw.
+// replies, answers with errors of DynamoDB in its place (also those that DynamoDB Local never gives), or refuses connections. It records all that it saw.
 //
 //	proxy, err := wire.Start(endpoint, wire.On("UpdateItem", 1, wire.LoseReply()))
 //

@@ -199,6 +199,51 @@ func TestErrorsOfTheServiceAreUnderstoodByTheSDK(t *testing.T) {
 	}
 }
 
+// transact writes two items together.
+func (l *line) transact(ctx context.Context) error {
+	put := func(id string) types.TransactWriteItem {
+		return types.TransactWriteItem{Put: &types.Put{
+			TableName: aws.String("table"), Item: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: id}},
+		}}
+	}
+	_, err := l.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{put("k"), put("l")}})
+	return err
+}
+
+func TestATransactionIsCancelledBecauseOfAnItem(t *testing.T) {
+	t.Parallel()
+	l := newLine(t, func(r wire.Request) wire.Fault {
+		if r.Nth == 1 {
+			return wire.Cancel(1, "ThrottlingError")
+		}
+		return wire.Conflict()
+	})
+	var cancelled *types.TransactionCanceledException
+	for _, codes := range [][]string{{"None", "ThrottlingError"}, {"TransactionConflict", "None"}} {
+		require.ErrorAs(t, l.transact(t.Context()), &cancelled)
+		require.Len(t, cancelled.CancellationReasons, len(codes))
+		for i, code := range codes {
+			assert.Equal(t, code, *cancelled.CancellationReasons[i].Code)
+		}
+	}
+	assert.Equal(t, []string{"cancel, ThrottlingError", "conflict"}, l.Faults())
+	assert.Equal(t, "k", l.last().Key("id"), "of the first item")
+	assert.Zero(t, l.served.Load())
+	l.SetRule(wire.Always(wire.Cancel(2, "ThrottlingError")))
+	require.NoError(t, l.transact(t.Context()), "it has no third item")
+	l.mustPut()
+}
+
+func TestAWriteBesideATransactionConflicts(t *testing.T) {
+	t.Parallel()
+	l := newLine(t, wire.At(1, wire.Conflict()))
+	_, err := l.put(t.Context())
+	var conflict *types.TransactionConflictException
+	require.ErrorAs(t, err, &conflict)
+	assert.Zero(t, l.served.Load())
+	l.mustPut()
+}
+
 func TestADuplicateIsServedTwiceAndAnsweredOnce(t *testing.T) {
 	t.Parallel()
 	l := newLine(t, wire.At(1, wire.Duplicate()))
