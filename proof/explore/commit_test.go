@@ -75,7 +75,7 @@ func commitScenarios() map[string]explore.Scenario {
 			Clients: clients(1, 3), Endings: whatever, Careless: true, LeaseSteps: 1, Commits: oneRow, Faults: every, MaxFaults: 2,
 		},
 		"commit: a late claim and a late commit": {
-			Clients: clients(1, 2), Endings: []explore.Ending{explore.Fails}, LeaseSteps: 1, Commits: gated, Rows: open, Outside: shutsOpens,
+			Clients: clients(1, 1), Endings: []explore.Ending{explore.Fails}, LeaseSteps: 1, Commits: gated, Rows: open, Outside: shutsOpens,
 			Faults: []explore.Fault{explore.LoseLate, explore.FailLate, explore.Repeat}, MaxFaults: 2,
 			Strikes: only(explore.Claim, explore.Commit),
 		},
@@ -197,8 +197,8 @@ func commitScenarios() map[string]explore.Scenario {
 			Strikes: only(explore.Renewal, explore.Commit),
 		},
 		"commit: timed, renewals that come late": {
-			Clients: []explore.Client{renewing}, Endings: answers, Timed: true, EndsEarly: true, TimeSteps: 4, Commits: gated, Rows: open,
-			Outside: shutsOpens, Faults: []explore.Fault{explore.LoseLate, explore.LoseReply, explore.Repeat}, MaxFaults: 2,
+			Clients: []explore.Client{renewing}, Endings: answers, Timed: true, EndsEarly: true, TimeSteps: 3, Commits: gated, Rows: open,
+			Outside: shutsOpens, Faults: []explore.Fault{explore.LoseLate, explore.LoseReply}, MaxFaults: 2,
 			Strikes: only(explore.Renewal, explore.Commit, explore.Fence),
 		},
 		"commit: timed, a slow commit": {

@@ -158,7 +158,7 @@ func undoLeavesWhatWasSeen(w *world, e event) string {
 		return e.by.name + " undoes a takeover and leaves an owner that something may still be on its way from"
 	case a.Lease.After(e.by.clock()):
 		return e.by.name + " undoes a takeover and leaves a lease that lives"
-	case took.Status == store.StatusInProgress && a.Lease.Before(took.Lease):
+	case took.Status == store.StatusInProgress && took.Reason != store.ReasonReleased && a.Lease.Before(took.Lease):
 		return e.by.name + " undoes a takeover and leaves a lease that is older than the one it saw"
 	case w.nameOfToken(a.Owner) != "":
 		return e.by.name + " undoes a takeover and leaves the token of " + w.nameOfToken(a.Owner)
