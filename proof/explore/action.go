@@ -371,7 +371,7 @@ func (w *world) arriveLate(n int) {
 	if name == OfOperator {
 		w.saw("late change of an operator" + became)
 	}
-	if name == StepRecord || name == StepMark {
+	if name == StepRecord || name == StepMark || name == Fence {
 		w.saw("late " + string(name) + became)
 	}
 	if name == Renewal {
