@@ -359,6 +359,7 @@ func TestACommitIsRepeatedUntilItIsKnown(t *testing.T) {
 				assert.Equal(t, receipt{7, 5}, got)
 				assert.Equal(t, lines{"row"}, l.written)
 				assert.Equal(t, len(l.attempts), s.event().Commits[0].Tries)
+				assert.NoError(t, s.event().StoreErr, "what passed is told by the tries")
 				for _, a := range l.attempts {
 					assert.Equal(t, l.attempts[0], a)
 				}

@@ -121,7 +121,6 @@ func (c *commit) send(ctx context.Context, text []byte) *execution.CommitFault {
 			return &execution.CommitFault{Kind: execution.CommitRefused, Err: err}
 		case err != nil:
 			c.doubt(err)
-			d.commits.storeFailed(err)
 			failures++
 			if !mayPass(err) || !pause(tries, failures) {
 				return c.failed(ctx, err)
