@@ -1,9 +1,15 @@
 package dynamo_test
 
 import (
+	"context"
+	"strconv"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/go-idempotent/idempotent/cache"
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
@@ -14,12 +20,48 @@ const listLag = 20 * time.Second
 
 func TestStore(t *testing.T) {
 	records, client, table := local(t)
-	storetest.Run(t, storetest.Features{Foreign: foreign(client, table), ListLag: listLag}, func(testing.TB) store.Store { return records })
+	f := storetest.Features{Foreign: foreign(client, table), ListLag: listLag, Writes: orderRows(t, client)}
+	storetest.Run(t, f, func(testing.TB) store.Store { return records })
 }
 
 // TestStoreOnATableOfAnotherShape: the contract does not depend on names, nor on the key.
 func TestStoreOnATableOfAnotherShape(t *testing.T) {
 	client, table := newTableOf(t, shaped()...)
 	records := dynamo.New(client, table, shaped()...)
-	storetest.Run(t, storetest.Features{ListLag: listLag}, func(testing.TB) store.Store { return records })
+	f := storetest.Features{ListLag: listLag, Writes: orderRows(t, client)}
+	storetest.Run(t, f, func(testing.TB) store.Store { return records })
+}
+
+// TestStoreBehindACache: what a cache remembers of a table is what the table holds, after commits too.
+func TestStoreBehindACache(t *testing.T) {
+	records, client, table := local(t)
+	f := storetest.Features{Foreign: foreign(client, table), ListLag: listLag, Writes: orderRows(t, client)}
+	storetest.Run(t, f, func(testing.TB) store.Store { return cache.New(records, 1<<20) })
+}
+
+// orderRows lets the conformance suite commit rows to a table of orders.
+func orderRows(t *testing.T, client *dynamodb.Client) *storetest.Writes {
+	t.Helper()
+	table := ordersTable(t, client)
+	return &storetest.Writes{
+		Of: func(rows ...storetest.Row) store.Writes {
+			items := make([]dynamo.Item, len(rows))
+			for n, r := range rows {
+				opts := []dynamo.ItemOption{dynamo.Values(map[string]any{":one": 1})}
+				if r.New {
+					opts = append(opts, dynamo.IfAbsent("order_id"))
+				}
+				items[n] = dynamo.Update(table, orderKey{r.Name}, "ADD amount :one", opts...)
+			}
+			return writesOf(t, items...)
+		},
+		Count: func(ctx context.Context, _ store.Store, name string) (int, error) {
+			in := dynamodb.GetItemInput{TableName: &table, Key: item{"order_id": S(name)}, ConsistentRead: new(true)}
+			out, err := client.GetItem(ctx, &in)
+			if err != nil || out.Item == nil {
+				return 0, err
+			}
+			return strconv.Atoi(out.Item["amount"].(*types.AttributeValueMemberN).Value)
+		},
+	}
 }

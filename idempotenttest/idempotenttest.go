@@ -9,9 +9,25 @@ import (
 )
 
 // Context returns a context that belongs to a first execution, for code that asks for one by idempotent.FromContext or
-// idempotent.DerivedKey, or makes an idempotent.Step. It ends with the test. Derived keys are the same in every run of one test, and
-// other ones in another test. A step runs, and returns what its record would have kept; its name can be used once in each context.
-func Context(tb testing.TB) context.Context {
+// idempotent.DerivedKey, makes an idempotent.Step, or commits. It ends with the test. Derived keys are the same in every run of one
+// test, and other ones in another test. A step runs, and returns what its record would have kept; its name can be used once in each
+// context.
+//
+// A commit, such as dynamo.Commit, writes its items nowhere: [Commits] tells what was committed, and [WithCommitErrors] lets a commit
+// fail. A second one, one inside of a step, and a step behind one are refused, as in a delivery. What the items mean to a table, and
+// whether an answer is one that is stored, only a test with that table and with the wrapped handler can tell.
+func Context(tb testing.TB, opts ...Option) context.Context {
 	tb.Helper()
-	return execution.With(tb.Context(), execution.Claim{Operation: "test", RecordKey: "test#" + tb.Name(), Attempt: 1, Steps: new(steps)})
+	of := new(commits)
+	for _, opt := range opts {
+		if opt != nil {
+			opt(of)
+		}
+	}
+	return execution.With(tb.Context(), execution.Claim{
+		Operation: "test", RecordKey: "test#" + tb.Name(), Attempt: 1, Steps: &of.steps, Commits: of,
+	})
 }
+
+// Option adjusts a [Context].
+type Option func(*commits)

@@ -11,6 +11,11 @@ import (
 type steps struct {
 	mu    sync.Mutex
 	asked map[string]bool
+	// held: no step begins, because of a commit. running counts those that have not ended; quiet, unless nil, is closed when none is
+	// left.
+	held    bool
+	running int
+	quiet   chan struct{}
 }
 
 // Step implements [execution.Steps].
@@ -19,6 +24,7 @@ func (s *steps) Step(ctx context.Context, name string, e execution.Effect) *exec
 	if reason := s.refusal(under, name, e); reason != "" {
 		return &execution.Fault{Kind: execution.StepRefused, Reason: reason}
 	}
+	defer s.end()
 	under.Step = name
 	err := e.Run(execution.With(ctx, under))
 	failed := execution.MarkOf(err) == execution.Terminal
@@ -44,6 +50,8 @@ func (s *steps) refusal(under execution.Claim, name string, e execution.Effect) 
 		return "its name is not 1 to 64 characters of [A-Za-z0-9._/-]"
 	case under.Step != "":
 		return "it begins inside of another step"
+	case s.held:
+		return "the execution commits its answer, or has tried to: steps come before"
 	case s.asked[name]:
 		return "its name was used before in this context"
 	}
@@ -51,5 +59,48 @@ func (s *steps) refusal(under execution.Claim, name string, e execution.Effect) 
 		s.asked = make(map[string]bool)
 	}
 	s.asked[name] = true
-	return e.Unfit()
+	unfit := e.Unfit()
+	if unfit == "" {
+		s.running++
+	}
+	return unfit
+}
+
+// end notes that a step has ended, whichever way.
+func (s *steps) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running--
+	if s.running == 0 && s.quiet != nil {
+		close(s.quiet)
+		s.quiet = nil
+	}
+}
+
+// hold lets no other step begin, and waits for those that run. If ctx ends before them, it returns why.
+func (s *steps) hold(ctx context.Context) error {
+	s.mu.Lock()
+	s.held = true
+	if s.running == 0 {
+		s.mu.Unlock()
+		return nil
+	}
+	if s.quiet == nil {
+		s.quiet = make(chan struct{})
+	}
+	quiet := s.quiet
+	s.mu.Unlock()
+	select {
+	case <-quiet:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// goOn lets steps begin again.
+func (s *steps) goOn() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = false
 }

@@ -23,6 +23,7 @@ func TestAllocationsOfALine(t *testing.T) {
 	stepped := someEvent
 	stepped.Steps = []idempotent.StepEvent{{Name: "a", Recorded: true}, {Name: "b", Err: idempotent.ErrStepLost}}
 	stepped.OrphanSteps = []string{"c"}
+	stepped.Commits = []idempotent.CommitEvent{{Items: 1, Tries: 2}, {Declined: true, Err: idempotent.ErrCommitFailed}}
 	require.Zero(t, testing.AllocsPerRun(100, func() { observer(ctx, stepped) }))
 }
 

@@ -49,6 +49,11 @@ const (
 	stepsFailed
 	stepsLost
 	orphanSteps
+	commits
+	commitsDeclined
+	commitsFailed
+	commitRetries
+	committedOtherwise
 	claimLatency
 	waitLatency
 	completionLatency
@@ -63,35 +68,40 @@ const (
 )
 
 var metrics = [...]Metric{
-	created:           {"Created", count},
-	replayed:          {"Replayed", count},
-	resolved:          {"Resolved", count},
-	inProgress:        {"InProgress", count},
-	keyMisuse:         {"KeyMisuse", count},
-	mismatch:          {"Mismatch", count},
-	stale:             {"Stale", count},
-	missingTenant:     {"MissingTenant", count},
-	failedRetry:       {"FailedRetry", count},
-	becameUnknown:     {"BecameUnknown", count},
-	metUnknown:        {"MetUnknown", count},
-	takeover:          {"Takeover", count},
-	leaseLost:         {"LeaseLost", count},
-	completionFailed:  {"CompletionFailed", count},
-	storeError:        {"StoreError", count},
-	unreadable:        {"Unreadable", count},
-	refused:           {"Refused", count},
-	panicked:          {"Panicked", count},
-	unprotected:       {"Unprotected", count},
-	disabled:          {"Disabled", count},
-	stepsRecorded:     {"StepsRecorded", count},
-	stepsResumed:      {"StepsResumed", count},
-	stepsFailed:       {"StepsFailed", count},
-	stepsLost:         {"StepsLost", count},
-	orphanSteps:       {"OrphanSteps", count},
-	claimLatency:      {"ClaimLatency", milliseconds},
-	waitLatency:       {"WaitLatency", milliseconds},
-	completionLatency: {"CompletionLatency", milliseconds},
-	resultBytes:       {"ResultBytes", bytes},
+	created:            {"Created", count},
+	replayed:           {"Replayed", count},
+	resolved:           {"Resolved", count},
+	inProgress:         {"InProgress", count},
+	keyMisuse:          {"KeyMisuse", count},
+	mismatch:           {"Mismatch", count},
+	stale:              {"Stale", count},
+	missingTenant:      {"MissingTenant", count},
+	failedRetry:        {"FailedRetry", count},
+	becameUnknown:      {"BecameUnknown", count},
+	metUnknown:         {"MetUnknown", count},
+	takeover:           {"Takeover", count},
+	leaseLost:          {"LeaseLost", count},
+	completionFailed:   {"CompletionFailed", count},
+	storeError:         {"StoreError", count},
+	unreadable:         {"Unreadable", count},
+	refused:            {"Refused", count},
+	panicked:           {"Panicked", count},
+	unprotected:        {"Unprotected", count},
+	disabled:           {"Disabled", count},
+	stepsRecorded:      {"StepsRecorded", count},
+	stepsResumed:       {"StepsResumed", count},
+	stepsFailed:        {"StepsFailed", count},
+	stepsLost:          {"StepsLost", count},
+	orphanSteps:        {"OrphanSteps", count},
+	commits:            {"Commits", count},
+	commitsDeclined:    {"CommitsDeclined", count},
+	commitsFailed:      {"CommitsFailed", count},
+	commitRetries:      {"CommitRetries", count},
+	committedOtherwise: {"CommittedOtherwise", count},
+	claimLatency:       {"ClaimLatency", milliseconds},
+	waitLatency:        {"WaitLatency", milliseconds},
+	completionLatency:  {"CompletionLatency", milliseconds},
+	resultBytes:        {"ResultBytes", bytes},
 }
 
 // set holds metrics, one bit for each.
@@ -122,6 +132,7 @@ var byOutcome = map[idempotent.Outcome]set{
 	idempotent.OutcomeUnknown:          setOf(metUnknown),
 	idempotent.OutcomeUnreadable:       setOf(unreadable),
 	idempotent.OutcomeStoreUnavailable: setOf(storeError),
+	idempotent.OutcomeCommitFailed:     setOf(commitsFailed),
 	idempotent.OutcomeRefused:          setOf(refused),
 	idempotent.OutcomePanicked:         setOf(panicked),
 	idempotent.OutcomeUnprotected:      setOf(unprotected),
@@ -154,6 +165,10 @@ func metricsOf(e *idempotent.Event) set {
 	for m := stepsRecorded; m <= orphanSteps; m++ {
 		add(m.steps(e) > 0, m)
 	}
+	for m := commits; m <= commitRetries; m++ {
+		add(m.commits(e) > 0, m)
+	}
+	add(otherwise(e), committedOtherwise)
 	add(e.Claim > 0, claimLatency)
 	add(e.Wait > 0, waitLatency)
 	add(e.Settle > 0, completionLatency)
@@ -198,7 +213,7 @@ func (m metric) steps(e *idempotent.Event) int {
 	}
 }
 
-// value is what m measures in e; a count is of one event, or of its steps.
+// value is what m measures in e; a count is of one event, of its steps, or of its commits.
 func (m metric) value(e *idempotent.Event) float64 {
 	switch m {
 	case claimLatency:
@@ -211,6 +226,8 @@ func (m metric) value(e *idempotent.Event) float64 {
 		return float64(e.ResultBytes)
 	case stepsRecorded, stepsResumed, stepsFailed, stepsLost, orphanSteps:
 		return float64(m.steps(e))
+	case commits, commitsDeclined, commitsFailed, commitRetries:
+		return float64(m.commits(e))
 	default:
 		return 1
 	}

@@ -12,17 +12,22 @@ import (
 
 // Slog returns an observer that writes one record for each invocation: at level ERROR if the store failed, a
 // record could not be read, or the lease was lost; at WARN if a handler failed, a caller misused a key, an outcome is
-// unknown, the result of a step was lost, or nobody asked for a recorded step; at INFO otherwise. It is safe for concurrent use. A nil
+// unknown, the result of a step was lost, nobody asked for a recorded step, a commit failed, or the handler did something else than
+// return what it had committed; at INFO otherwise. It is safe for concurrent use. A nil
 // logger is [slog.Default], looked up at each record.
 //
 // The attributes are those of [idempotent.Event] that say something: operation, outcome, record (the record key, which
 // holds a digest and no key), settlement, reason, attempt, recovered, claim, wait, handle and settle (durations), bytes (of the
 // result), derived_keys (a group: what was handed out, by name), steps (a group of groups: of each step, by name, its end, took and
-// recording (durations), bytes, and the type of its error, never the text), orphan_steps (names), error, store_error. The texts of errors of
+// recording (durations), bytes, and the type of its error, never the text), orphan_steps (names), commits (a group of groups: of each
+// commit, by its place from 1, its end, items, tries, took, and what failed, never the text), error, store_error. The texts of errors of
 // this module hold neither keys nor payloads; the handler's own are its own, and so are the names of derived keys and of steps.
 //
 // The end of a step is recorded, resolved (recorded, and a resolver found it), resumed, failed (nothing is recorded), lost (it ran, and
 // what it returned could not be recorded), refused (it did not run), "lease lost", unreadable, or "unknown outcome".
+//
+// The end of a commit is committed, declined (the condition of a write did not hold), refused (nothing was sent), failed (the store did
+// not take it), or "lease lost".
 //
 // A delivery that made its record UNKNOWN has settlement=unknown. One that met an UNKNOWN record has outcome="unknown outcome" and no
 // settlement, or settlement="still unknown" if a resolver was asked in vain.
@@ -45,7 +50,7 @@ func levelOf(e idempotent.Event) slog.Level {
 		e.Outcome == idempotent.OutcomeRefused, e.Outcome == idempotent.OutcomePanicked:
 		return slog.LevelError
 	case e.Err != nil && !errors.Is(e.Err, idempotent.ErrInProgress), e.Settlement == idempotent.SettledUnknown,
-		stepsThat(&e, stepLost) > 0, len(e.OrphanSteps) > 0:
+		stepsThat(&e, stepLost) > 0, len(e.OrphanSteps) > 0, commitsFailed.commits(&e) > 0:
 		return slog.LevelWarn
 	default:
 		return slog.LevelInfo
@@ -72,6 +77,7 @@ func attributes(e idempotent.Event) []slog.Attr {
 	add(len(e.DerivedKeys) > 0, slog.Attr{Key: "derived_keys", Value: derivedKeys(e)})
 	add(len(e.Steps) > 0, slog.Attr{Key: "steps", Value: steps(e)})
 	add(len(e.OrphanSteps) > 0, slog.Any("orphan_steps", e.OrphanSteps))
+	add(len(e.Commits) > 0, slog.Attr{Key: "commits", Value: commitsIn(e)})
 	add(e.Err != nil, slog.Any("error", e.Err))
 	add(e.StoreErr != nil, slog.Any("store_error", e.StoreErr))
 	return attrs

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"reflect"
@@ -115,6 +116,10 @@ func TestEveryFieldOfAnEventIsLogged(t *testing.T) {
 			{Name: "mail/1", Took: time.Minute, Err: &declinedError{}},
 		},
 		OrphanSteps: []string{"book", "ship"},
+		Commits: []idempotent.CommitEvent{
+			{Items: 2, Tries: 1, Took: time.Second, Declined: true, Err: fmt.Errorf("refused: %w", &declinedError{})},
+			{Items: 1, Tries: 3, Took: time.Minute},
+		},
 	}
 	fields := reflect.ValueOf(e)
 	for i := range fields.NumField() {
@@ -132,5 +137,7 @@ func TestEveryFieldOfAnEventIsLogged(t *testing.T) {
 		`attempt=2 recovered=true claim=1ms wait=1s handle=1m0s settle=1h0m0s bytes=9 derived_keys.charge=k-1 "derived_keys.re fund"=k-2 `+
 		`steps.reserve.end=resumed steps.reserve.bytes=7 steps.charge.end=recorded steps.charge.took=1s steps.charge.recording=1ms `+
 		`steps.charge.bytes=9 steps.mail/1.end=failed steps.mail/1.took=1m0s steps.mail/1.error=observe_test.declinedError `+
-		`orphan_steps="[book ship]" error=declined store_error=down`+"\n", out.String())
+		`orphan_steps="[book ship]" commits.1.end=declined commits.1.items=2 commits.1.tries=1 commits.1.took=1s `+
+		`commits.1.error=observe_test.declinedError commits.2.end=committed commits.2.items=1 commits.2.tries=3 commits.2.took=1m0s `+
+		`error=declined store_error=down`+"\n", out.String())
 }

@@ -2,6 +2,7 @@ package operate_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -64,6 +65,20 @@ func completed() store.Record {
 	r.Seal = store.Seal(r.Owner, r.Result)
 	return r
 }
+
+// committed is a record that was completed together with rows.
+func committed() store.Record {
+	r := completed()
+	r.Owner = "owner.1" // a dot of its own says nothing
+	r.Seal = store.CommitSeal(r.Owner, r.Result, r.Key, rows{})
+	return r
+}
+
+// rows are what a handler commits.
+type rows struct{}
+
+func (rows) Len() int                  { return 1 }
+func (rows) Digest() [sha256.Size]byte { return [sha256.Size]byte{1} }
 
 func live() store.Record {
 	r := lapsed()
@@ -351,12 +366,14 @@ func TestWhatThePreviewSays(t *testing.T) {
 		"executed": {unknown(), changes[operate.ActionExecuted], []string{
 			"completed with the given result of 18 bytes, and kept until 2086-07-31T12:00:00Z",
 			"every request with this key and the same content gets this result. The handler does not run", "other content is refused as a mismatch",
+			"If the handler commits rows with its answer, they are not written",
 		}},
 		"failed": {unknown(), changes[operate.ActionFailed], []string{`an error of type "CardDeclined"`, "gets this error"}},
 		"not executed": {unknown(), changes[operate.ActionNotExecuted], []string{
 			"kept as released", "runs the handler, whatever its crash policy, as attempt 3", "the effect is repeated, with the same derived keys",
 		}},
-		"deleted": {lapsed(), remove, []string{"removed", "whatever its content, as if the key were new", "If it comes back first, its result is stored again"}},
+		"deleted":            {lapsed(), remove, []string{"removed", "whatever its content, as if the key were new", "If it comes back first, its result is stored again"}},
+		"deleted, committed": {committed(), remove, []string{"The rows that were committed with its answer stay"}},
 		"deleted, completed": {completed(), remove, []string{
 			"A process that remembers the record (package cache) may go on answering with it until 2086-07-01T13:00:00Z",
 		}},
@@ -369,6 +386,7 @@ func TestWhatThePreviewSays(t *testing.T) {
 		for _, says := range c.says {
 			assert.Contains(t, strings.Join(entry.Preview, " "), says, name)
 		}
+		assert.Equal(t, name == "deleted, committed", strings.Contains(strings.Join(entry.Preview, " "), "The rows that were committed"), name)
 	}
 	d := newDesk(t, nil)
 	r := unknown()
@@ -629,6 +647,37 @@ func TestResults(t *testing.T) {
 	parted.Result, parted.Parts = nil, "1:1"
 	_, err = d.Result(t.Context(), d.shown(parted))
 	require.ErrorAs(t, err, new(*store.UnreadableError), "this store reads no parts")
+}
+
+// TestResultsOfCommits: what was committed reads as what was completed.
+func TestResultsOfCommits(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	s := d.shown(committed())
+	require.Equal(t, operate.StateCompleted, s.State)
+	got, err := d.Result(t.Context(), s)
+	require.NoError(t, err)
+	assert.Equal(t, `{"secret":"ch_1"}`, string(got))
+
+	d = newDesk(t, nil)
+	altered := committed()
+	altered.Result = []byte(`{"secret":"other"}`)
+	_, err = d.Result(t.Context(), d.shown(altered))
+	require.ErrorAs(t, err, new(*store.UnreadableError))
+
+	d = newDesk(t, nil)
+	longer := committed()
+	longer.Seal += ".more"
+	_, err = d.Result(t.Context(), d.shown(longer))
+	require.ErrorAs(t, err, new(*store.UnreadableError))
+
+	// What an operator settles has the seal of a completion: there are no rows with it.
+	d = newDesk(t, nil)
+	_, err = d.Settle(t.Context(), d.shown(unknown()), operate.Executed([]byte(`{"id":"ch_2"}`)), act)
+	require.NoError(t, err)
+	held, _ := d.held()
+	assert.Equal(t, store.Seal(held.Owner, held.Result), held.Seal)
+	assert.True(t, held.Sealed(held.Result))
 }
 
 func TestNothingThere(t *testing.T) {

@@ -22,7 +22,8 @@ func preview(seen, next store.Record, v Verdict) []string {
 		p = append(p,
 			fmt.Sprintf("The record is completed with the given result of %d bytes, and kept until %s.", len(v.result), until),
 			fmt.Sprintf("Until then every %s gets this result. The handler does not run.", request),
-			"If the execution before comes back, its caller gets this result too.")
+			"If the execution before comes back, its caller gets this result too.",
+			"If the handler commits rows with its answer, they are not written: this is the answer alone.")
 		p = append(p, dropped(seen, "are dropped", "is dropped")...)
 	case ActionFailed:
 		p = append(p,
@@ -41,6 +42,9 @@ func preview(seen, next store.Record, v Verdict) []string {
 			"The record is removed. Nothing of it is left but the audit entry.",
 			"The next request with this key runs the handler, whatever its content, as if the key were new.")
 		p = append(p, dropped(seen, "are forgotten: they run again", "is forgotten: it runs again")...)
+		if committed(seen) {
+			p = append(p, "The rows that were committed with its answer stay: the handler meets them.")
+		}
 		if seen.Status == store.StatusCompleted {
 			p = append(p, fmt.Sprintf("A process that remembers the record (package cache) may go on answering with it until %s.",
 				seen.Expiry.UTC().Format(time.RFC3339)))
@@ -52,6 +56,12 @@ func preview(seen, next store.Record, v Verdict) []string {
 		p = append(p, "A request with this key and other content is refused as a mismatch.")
 	}
 	return p
+}
+
+// committed reports whether a record was completed by a commit: its seal names more than the owner and the result.
+func committed(r store.Record) bool {
+	rest, owned := strings.CutPrefix(r.Seal, r.Owner+".")
+	return owned && strings.Contains(rest, ".")
 }
 
 // stepVerdict says what a verdict on one step does to it.

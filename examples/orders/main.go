@@ -1,5 +1,5 @@
 // Command orders is a Lambda function that takes orders, behind an HTTP API of API Gateway (payload format 2.0). Each order has effects
-// at three services, and survives a crash between any two of them:
+// at three services, and survives a crash between any two of them. Then it is a row in a table, written in one transaction with the answer:
 //
 //	POST /orders  {"sku":"A-1","quantity":2,"amount":1999,"currency":"usd","source":"tok_visa","email":"a@example.com"}
 //
@@ -10,6 +10,7 @@
 // Its environment, besides what Lambda sets:
 //
 //	IDEMPOTENCY_TABLE          the DynamoDB table of the idempotency records, required
+//	ORDERS_TABLE               the DynamoDB table of the orders, required; partition key order_id (S)
 //	REQUIRE_TENANT             true behind an API with an authorizer: a request whose caller is not known gets 401;
 //	                           false (default) behind an API without one
 //	STOCK_URL                  the base URL of the stock: POST v1/reservations, DELETE v1/reservations/{id}
@@ -28,6 +29,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"os"
 
 	"github.com/aws/aws-lambda-go/lambda"
 
@@ -42,6 +45,10 @@ func main() { environment.Start("orders", newHandler) }
 
 // newHandler builds what lives as long as the process: connections outlast invocations.
 func newHandler(ctx context.Context, env environment.Environment) (lambda.Handler, error) {
+	table := os.Getenv("ORDERS_TABLE")
+	if table == "" {
+		return nil, errors.New("ORDERS_TABLE is not set: it names the DynamoDB table of the orders")
+	}
 	counted := counting.New()
 	services, err := order.Connect(func(name string) (*downstream.Client, error) {
 		client, err := env.Service(ctx, name, order.Timeout)
@@ -53,5 +60,5 @@ func newHandler(ctx context.Context, env environment.Environment) (lambda.Handle
 	if err != nil {
 		return nil, err
 	}
-	return idempotent.Wrap(order.Handler(services), env.Store, order.Effects(), env.Callers, env.Observer), nil
+	return idempotent.Wrap(order.Handler(services, table), env.Store, order.Effects(), env.Callers, env.Observer), nil
 }

@@ -1,15 +1,19 @@
 package main
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"net/http/httptest"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/examples/internal/deployed"
 	"github.com/go-idempotent/idempotent/examples/orders/counting"
 	"github.com/go-idempotent/idempotent/examples/orders/order"
+	"github.com/go-idempotent/idempotent/internal/dynamolocal"
 )
 
 const (
@@ -20,17 +24,35 @@ const (
 func TestAConfigurationThatCannotWorkEndsTheProcess(t *testing.T) {
 	t.Parallel()
 	binary := deployed.Build(t)
+	const records, rows = "IDEMPOTENCY_TABLE=table", "ORDERS_TABLE=orders"
 	for says, environment := range map[string][]string{
-		"IDEMPOTENCY_TABLE is not set":                 nil,
-		`table "a b"`:                                  {"IDEMPOTENCY_TABLE=a b"},
-		"is neither true nor false":                    {"IDEMPOTENCY_TABLE=table", "REQUIRE_TENANT=yes"},
-		"STOCK_URL: stock: ":                           {"IDEMPOTENCY_TABLE=table", "STOCK_URL=s3cret"},
-		"PAYMENTS_URL: payments: ":                     {"IDEMPOTENCY_TABLE=table", "PAYMENTS_URL=s3cret"},
-		"MAIL_URL: it holds a user name or a password": {"IDEMPOTENCY_TABLE=table", "MAIL_URL=https://user:s3cret@mail.example"},
-		"STOCK_URL and STOCK_SECRET":                   {"IDEMPOTENCY_TABLE=table", "STOCK_URL=https://stock.example", "STOCK_SECRET=arn"},
+		"IDEMPOTENCY_TABLE is not set":                 {rows},
+		"ORDERS_TABLE is not set":                      {records},
+		`table "a b"`:                                  {"IDEMPOTENCY_TABLE=a b", rows},
+		"is neither true nor false":                    {records, rows, "REQUIRE_TENANT=yes"},
+		"STOCK_URL: stock: ":                           {records, rows, "STOCK_URL=s3cret"},
+		"PAYMENTS_URL: payments: ":                     {records, rows, "PAYMENTS_URL=s3cret"},
+		"MAIL_URL: it holds a user name or a password": {records, rows, "MAIL_URL=https://user:s3cret@mail.example"},
+		"STOCK_URL and STOCK_SECRET":                   {records, rows, "STOCK_URL=https://stock.example", "STOCK_SECRET=arn"},
 	} {
 		deployed.RequireRefused(t, binary, says, environment...)
 	}
+}
+
+// newTable makes a table of orders of its own.
+func newTable(t *testing.T) string {
+	t.Helper()
+	name := "orders-" + rand.Text()
+	require.NoError(t, order.CreateTable(t.Context(), dynamolocal.Client(dynamolocal.Endpoint(t)), name))
+	return name
+}
+
+func rowsIn(t *testing.T, table string) int {
+	t.Helper()
+	out, err := dynamolocal.Client(dynamolocal.Endpoint(t)).Scan(t.Context(),
+		&dynamodb.ScanInput{TableName: aws.String(table), ConsistentRead: aws.Bool(true)})
+	require.NoError(t, err)
+	return len(out.Items)
 }
 
 func TestTheBinaryTakesAnOrderAndReplaysIt(t *testing.T) {
@@ -38,7 +60,9 @@ func TestTheBinaryTakesAnOrderAndReplaysIt(t *testing.T) {
 	services := counting.New()
 	server := httptest.NewServer(services)
 	t.Cleanup(server.Close)
-	function := deployed.Run(t, order.Route, "STOCK_URL="+server.URL, "PAYMENTS_URL="+server.URL, "MAIL_URL="+server.URL)
+	table := newTable(t)
+	function := deployed.Run(t, order.Route, "ORDERS_TABLE="+table,
+		"STOCK_URL="+server.URL, "PAYMENTS_URL="+server.URL, "MAIL_URL="+server.URL)
 	for _, c := range []struct {
 		key, body string
 		status    int
@@ -57,11 +81,12 @@ func TestTheBinaryTakesAnOrderAndReplaysIt(t *testing.T) {
 	for _, e := range services.Effects() {
 		require.Equal(t, 1, e.Calls, e.Kind)
 	}
+	require.Equal(t, 1, rowsIn(t, table))
 }
 
 func TestWithoutURLsTheBinaryCounts(t *testing.T) {
 	t.Parallel()
-	function := deployed.Run(t, order.Route)
+	function := deployed.Run(t, order.Route, "ORDERS_TABLE="+newTable(t))
 	first := function.Post(t, "k", body)
 	require.Equal(t, 201, first.Code, first.Body)
 	var ids map[string]string

@@ -133,6 +133,7 @@ func (c *commit) send(ctx context.Context, text []byte) *execution.CommitFault {
 			return c.landed()
 		case c.isOurs(held) && !held.Lease.Equal(c.seen.Lease):
 			c.seen.Lease = held.Lease // a renewal came late
+			d.commits.note(func(k *commitsKnown) { k.doubt = true }) // the client may have sent what was refused twice
 		default:
 			return c.leaseLost(held)
 		}

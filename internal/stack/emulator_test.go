@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
@@ -25,6 +27,7 @@ import (
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/payments"
 	"github.com/go-idempotent/idempotent/examples/orders/counting"
 	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/stack"
 )
 
 // emulatorsVariable names the folder with Lambda's Runtime Interface Emulators.
@@ -81,7 +84,7 @@ func TestTheBuildTakesOrders(t *testing.T) {
 	services := counting.New()
 	server := httptest.NewServer(services)
 	t.Cleanup(server.Close)
-	table := newTable(t)
+	table, rows := newTable(t), newTableOf(t, stack.Orders)
 	for _, c := range []struct {
 		event    string
 		status   int
@@ -94,7 +97,7 @@ func TestTheBuildTakesOrders(t *testing.T) {
 		{"declined.json", 402, true, "Replayed"},
 	} {
 		sandbox := emulate(t, "OrdersFunction", "orders", map[string]string{
-			"IDEMPOTENCY_TABLE": table, "STOCK_URL": server.URL, "MAIL_URL": server.URL, "PAYMENTS_URL": server.URL, "PAYMENTS_SECRET": "",
+			"IDEMPOTENCY_TABLE": table, "ORDERS_TABLE": rows, "STOCK_URL": server.URL, "MAIL_URL": server.URL, "PAYMENTS_URL": server.URL, "PAYMENTS_SECRET": "",
 		})
 		out := sandbox.invoke(t, "orders/events/"+c.event)
 		sandbox.stop()
@@ -108,6 +111,9 @@ func TestTheBuildTakesOrders(t *testing.T) {
 	for kind, count := range map[counting.Kind]int{counting.Reservation: 2, counting.Charge: 1, counting.Message: 1, counting.Cancellation: 1} {
 		require.Equal(t, count, services.Done(kind), kind)
 	}
+	kept, err := dynamolocal.Client(dynamolocal.Endpoint(t)).Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String(rows)})
+	require.NoError(t, err)
+	require.Len(t, kept.Items, 1, "the order that was not declined")
 }
 
 // TestTheBuildCountsWhatIsOpen runs the function that counts likewise.

@@ -120,9 +120,11 @@ func TestEverythingThatNeedsSomebodyHasAnAlarm(t *testing.T) {
 	require.Nil(t, deployed(t, nil).Resources["TakeoverAlarm"].At("AlarmActions"))
 }
 
-// ofOtherSettings are metrics that the example never writes: it has no resolver and no steps, does not wait, and is not disabled.
+// ofOtherSettings are metrics that the example never writes: it has no resolver, no steps and no commits, does not wait, and
+// is not disabled.
 var ofOtherSettings = []string{
 	"Resolved", "Disabled", "WaitLatency", "StepsRecorded", "StepsResumed", "StepsFailed", "StepsLost", "OrphanSteps",
+	"Commits", "CommitsDeclined", "CommitsFailed", "CommitRetries", "CommittedOtherwise",
 }
 
 func TestTheDashboardShowsEveryMetricButThoseOfOtherSettings(t *testing.T) {

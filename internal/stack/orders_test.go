@@ -24,6 +24,7 @@ func TestTheOrdersAreThereOnlyIfTheyAreAskedFor(t *testing.T) {
 			require.False(t, strings.HasPrefix(id, "Orders") && name != "orders", "%s: %s", name, id)
 		}
 		require.Equal(t, name == "orders", s.Outputs["OrdersFunctionName"] == ordering, name)
+		require.Equal(t, name == "orders", s.Outputs["OrdersTableName"] == "${OrdersTable}", name)
 	}
 	require.Contains(t, deployed(t, map[string]string{"Orders": "true"}).Resources, "OrdersFunction", "nothing else has to be set")
 }
@@ -47,10 +48,13 @@ func TestTheOrdersHaveTheirServices(t *testing.T) {
 	parameters := variants["orders"]
 	function := deployed(t, parameters).Resources["OrdersFunction"]
 	require.Equal(t, map[string]any{
-		"IDEMPOTENCY_TABLE": "${Table}", "REQUIRE_TENANT": "true", "STOCK_URL": parameters["StockUrl"], "MAIL_URL": parameters["MailUrl"],
+		"IDEMPOTENCY_TABLE": "${Table}", "ORDERS_TABLE": "${OrdersTable}", "REQUIRE_TENANT": "true", "STOCK_URL": parameters["StockUrl"], "MAIL_URL": parameters["MailUrl"],
 		"PAYMENTS_URL": "", "PAYMENTS_SECRET": parameters["PaymentsSecretArn"],
 	}, function.At("Environment", "Variables"))
 	require.Equal(t, parameters["KmsKeyArn"], function.At("KmsKeyArn"))
+	require.Equal(t, map[string]any{"SSEEnabled": true, "SSEType": "KMS", "KMSMasterKeyId": parameters["KmsKeyArn"]},
+		deployed(t, parameters).Resources[stack.Orders].At("SSESpecification"))
+	require.Nil(t, deployed(t, map[string]string{"Orders": "true"}).Resources[stack.Orders].At("SSESpecification"))
 	require.Equal(t, "/aws/lambda/"+ordering, function.At("LoggingConfig", "LogGroup"))
 	require.Equal(t, 20, function.At("ReservedConcurrentExecutions"))
 }

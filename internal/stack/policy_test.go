@@ -82,15 +82,21 @@ func statementsIn(t *testing.T, document any) []statement {
 	return d.Statement
 }
 
-// onTable is the statement of a role about the table, the only one that names DynamoDB.
-func onTable(t *testing.T, s *stack.Stack, role string) statement {
+// onDynamoDB are the statements of a role about tables.
+func onDynamoDB(t *testing.T, s *stack.Stack, role string) (found []statement) {
 	t.Helper()
-	found := []statement{}
 	for _, st := range statements(t, s, role) {
 		if slices.ContainsFunc(st.actions(), func(a string) bool { return strings.HasPrefix(a, "dynamodb:") }) {
 			found = append(found, st)
 		}
 	}
+	return found
+}
+
+// onTable is the statement of a role about the table of the records, the only one.
+func onTable(t *testing.T, s *stack.Stack, role string) statement {
+	t.Helper()
+	found := slices.DeleteFunc(onDynamoDB(t, s, role), func(st statement) bool { return st.Resource == "${OrdersTable.Arn}" })
 	require.Len(t, found, 1)
 	return found[0]
 }
@@ -162,6 +168,9 @@ func requireNothingElse(t *testing.T, s *stack.Stack, role, logs string, paramet
 		require.Equal(t, "Allow", st.Effect)
 		switch on := st.Resource; on {
 		case "${Table.Arn}":
+		case "${OrdersTable.Arn}":
+			require.Equal(t, ordersRole, role)
+			require.Equal(t, statement{"Allow", "dynamodb:PutItem", on, inTransactions}, st)
 		case logs:
 			require.Equal(t, []string{"logs:CreateLogStream", "logs:PutLogEvents"}, st.actions())
 		case secret:

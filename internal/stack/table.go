@@ -2,7 +2,6 @@ package stack
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,29 +18,33 @@ const (
 	readyLimit = time.Minute
 )
 
-// Table is the table of a stack as the calls of DynamoDB's API that make one like it.
+// Table is a table of a stack as the calls of DynamoDB's API that make one like it.
 type Table struct {
-	Create     *dynamodb.CreateTableInput
+	Create *dynamodb.CreateTableInput
+	// TimeToLive is nil if the table has none.
 	TimeToLive *dynamodb.UpdateTimeToLiveInput
 }
 
 // beside are the properties of a table that say nothing about the items it takes.
 var beside = []string{"PointInTimeRecoverySpecification", "DeletionProtectionEnabled", "SSESpecification"}
 
-// Table is the only table of the stack, under another name. A property that it would have to leave out is an error.
-func (s *Stack) Table(name string) (Table, error) {
-	tables := s.Of("AWS::DynamoDB::Table")
-	if len(tables) != 1 {
-		return Table{}, fmt.Errorf("stack: there are %d tables", len(tables))
+// The tables of template.yaml, by the names of their resources.
+const (
+	Records = "Table"
+	Orders  = "OrdersTable"
+)
+
+// Table is the table of a resource, such as [Records], under another name. A property that it would have to leave out is an error.
+func (s *Stack) Table(resource, name string) (Table, error) {
+	r, found := s.Of("AWS::DynamoDB::Table")[resource]
+	if !found {
+		return Table{}, fmt.Errorf("stack: there is no table %s", resource)
 	}
-	for _, r := range tables {
-		t, err := tableOf(r, name)
-		if err != nil {
-			return Table{}, fmt.Errorf("stack: table: %w", err)
-		}
-		return t, nil
+	t, err := tableOf(r, name)
+	if err != nil {
+		return Table{}, fmt.Errorf("stack: table %s: %w", resource, err)
 	}
-	panic("unreachable")
+	return t, nil
 }
 
 func tableOf(r Resource, name string) (Table, error) {
@@ -78,9 +81,6 @@ func tableOf(r Resource, name string) (Table, error) {
 		case !slices.Contains(beside, property):
 			return Table{}, fmt.Errorf("the property %s is not known", property)
 		}
-	}
-	if t.TimeToLive == nil {
-		return Table{}, errors.New("it has no TimeToLiveSpecification")
 	}
 	return t, nil
 }
@@ -126,6 +126,9 @@ func (t Table) Make(ctx context.Context, client *dynamodb.Client) error {
 	})
 	if err := ready.Wait(ctx, &dynamodb.DescribeTableInput{TableName: t.Create.TableName}, readyLimit); err != nil {
 		return fmt.Errorf("table %q is not ready: %w", *t.Create.TableName, err)
+	}
+	if t.TimeToLive == nil {
+		return nil
 	}
 	if _, err := client.UpdateTimeToLive(ctx, t.TimeToLive); err != nil {
 		return fmt.Errorf("enable time to live of table %q: %w", *t.Create.TableName, err)

@@ -10,33 +10,54 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/dynamo"
+	orders "github.com/go-idempotent/idempotent/examples/orders/order"
 	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/stack"
 )
 
 func TestTheTableIsTheOneThatTheStoreNeeds(t *testing.T) {
 	t.Parallel()
 	for name, parameters := range variants {
-		table, err := deployed(t, parameters).Table("records")
+		table, err := deployed(t, parameters).Table(stack.Records, "records")
 		require.NoError(t, err, name)
 		require.Equal(t, dynamo.TableDefinition("records"), table.Create, name)
 		require.Equal(t, dynamo.TimeToLiveDefinition("records"), table.TimeToLive, name)
 	}
 }
 
-func TestTheTableOutlivesAccidents(t *testing.T) {
+func TestTheTableOfTheOrdersIsTheOneThatTheHandlerNeeds(t *testing.T) {
 	t.Parallel()
-	for name, protected := range map[string]string{"defaults": "true", "signed": "false"} {
-		table := deployed(t, variants[name]).Resources["Table"]
-		require.Equal(t, protected, table.At("DeletionProtectionEnabled"), name)
-		require.Equal(t, true, table.At("PointInTimeRecoverySpecification", "PointInTimeRecoveryEnabled"), name)
+	table, err := deployed(t, variants["orders"]).Table(stack.Orders, "orders")
+	require.NoError(t, err)
+	require.Equal(t, orders.TableDefinition("orders"), table.Create)
+	require.Nil(t, table.TimeToLive, "orders do not expire")
+}
+
+func TestTheTablesOutliveAccidents(t *testing.T) {
+	t.Parallel()
+	for protected, parameters := range map[string]map[string]string{
+		"true": {"Orders": "true"}, "false": {"Orders": "true", "DeletionProtection": "false"},
+	} {
+		tables := deployed(t, parameters).Of("AWS::DynamoDB::Table")
+		require.Len(t, tables, 2)
+		for name, table := range tables {
+			require.Equal(t, protected, table.At("DeletionProtectionEnabled"), name)
+			require.Equal(t, true, table.At("PointInTimeRecoverySpecification", "PointInTimeRecoveryEnabled"), name)
+		}
 	}
 }
 
-// newTable makes the template's table on DynamoDB Local, under a name of its own, and removes it after the test.
+// newTable makes the template's table of records on DynamoDB Local, under a name of its own, and removes it after the test.
 func newTable(t *testing.T) string {
 	t.Helper()
+	return newTableOf(t, stack.Records)
+}
+
+// newTableOf makes the table of a resource likewise.
+func newTableOf(t *testing.T, resource string) string {
+	t.Helper()
 	name := "stack-test-" + rand.Text()
-	table, err := deployed(t, nil).Table(name)
+	table, err := deployed(t, variants["orders"]).Table(resource, name)
 	require.NoError(t, err)
 	client := dynamolocal.Client(dynamolocal.Endpoint(t))
 	require.NoError(t, table.Make(t.Context(), client))
@@ -53,7 +74,7 @@ func TestTheTableIsMadeAsItIsDefined(t *testing.T) {
 	client := dynamolocal.Client(dynamolocal.Endpoint(t))
 	require.NoError(t, dynamo.New(client, name).Check(t.Context()))
 
-	table, err := deployed(t, nil).Table(name)
+	table, err := deployed(t, nil).Table(stack.Records, name)
 	require.NoError(t, err)
 	require.ErrorContains(t, table.Make(t.Context(), client), name, "it exists")
 }
@@ -68,16 +89,16 @@ Resources:
       KeySchema: [{AttributeName: id, KeyType: HASH}]
 `
 	for more, problem := range map[string]string{
-		"": "no TimeToLiveSpecification",
-		"      StreamSpecification: {StreamViewType: KEYS_ONLY}\n":  "StreamSpecification is not known",
-		"  Other: {Type: AWS::DynamoDB::Table}\n":                   "there are 2 tables",
-		"      GlobalSecondaryIndexes: [{IndexName: i, Rows: 1}]\n": "the property Rows of an index is not known",
+		"      StreamSpecification: {StreamViewType: KEYS_ONLY}\n":  "table Table: the property StreamSpecification is not known",
+		"      GlobalSecondaryIndexes: [{IndexName: i, Rows: 1}]\n": "table Table: the property Rows of an index is not known",
 	} {
-		_, err := parsed(t, table+more).Table("records")
+		_, err := parsed(t, table+more).Table(stack.Records, "records")
 		require.ErrorContains(t, err, problem)
 	}
+	_, err := parsed(t, table).Table(stack.Orders, "orders")
+	require.ErrorContains(t, err, "there is no table OrdersTable")
 	off := parsed(t, table+"      TimeToLiveSpecification: {AttributeName: x, Enabled: false}\n")
-	made, err := off.Table("records")
+	made, err := off.Table(stack.Records, "records")
 	require.NoError(t, err)
 	require.False(t, *made.TimeToLive.TimeToLiveSpecification.Enabled)
 }

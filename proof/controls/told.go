@@ -43,6 +43,21 @@ func toldControls() []control {
 			old: "$s &^= $setOf($metUnknown)", new: "",
 		},
 		{
+			name: "told-commit-tries", without: "the first try of a commit counts as a repeated one",
+			old: "$n += max($c.Tries-1, 0)", new: "$n += $c.Tries",
+			suite: []string{"./observe"}, first: "TestEveryEndOfACommit",
+		},
+		{
+			name: "told-commit-declined", without: "a condition that does not hold looks like a commit that failed",
+			old: "case $c.Declined: return $commitDeclined;", new: "",
+			suite: []string{"./observe"}, first: "TestEveryEndOfACommit",
+		},
+		{
+			name: "told-commit-refused", without: "nobody hears of a wrong commit that the handler has hidden",
+			old: ", commitsFailed.commits(&$e) > 0:", new: ":",
+			suite: []string{"./observe"}, first: "TestEveryEndOfACommit",
+		},
+		{
 			name: "described-unprotected", without: "a description without a record has derived keys",
 			old: "if !$d.Protected {", new: "if false {",
 			first: "TestADescription",

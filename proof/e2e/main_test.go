@@ -1,8 +1,8 @@
 // Package e2e_test runs the deployable examples as Lambda does: the real binaries, killed and restarted at will, talk over
 // a faulty network to DynamoDB Local and to services that honour idempotency keys. A shop charges, a warehouse takes orders, whose
-// effects are steps.
+// effects are steps, and which are rows that are committed with their answers.
 //
-// Every scenario looks at four things: how many distinct effects there are, what the clients were answered,
+// Every scenario looks at four things: how many distinct effects and rows there are, what the clients were answered,
 // what is stored in the table, and which calls went over the wire.
 package e2e_test
 

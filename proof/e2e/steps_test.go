@@ -28,6 +28,7 @@ func TestAKillAtAnyCallOfTheStoreResumesTheOrder(t *testing.T) {
 					first := w.post(c)
 					require.NotNil(t, first.failure, first)
 					require.Equal(t, []string{w.killed(moment).Name}, w.proxy.Faults())
+					w.assertWhole()
 
 					w.assertOrdered(c, w.insist(c))
 					asked := y.asked
@@ -62,6 +63,7 @@ func TestAKillAtAnyRequestToAServiceResumesTheOrder(t *testing.T) {
 					w.network.SetRule(wire.At(n+1, fault))
 					first := w.post(c)
 					require.Equal(t, []string{fault.Name}, w.network.Faults())
+					w.assertWhole()
 
 					answers := w.insist(c)
 					if moment != "answered" { // then the function may have been faster than the kill
@@ -94,6 +96,7 @@ func TestAFaultOfOneCallOfTheStoreIsAbsorbedByTheSteps(t *testing.T) {
 					assert.Equal(t, y.status, first.status, first)
 					assert.Equal(t, []string{fault.Name}, w.proxy.Faults(), "the fault has happened")
 					assert.Equal(t, operation, w.proxy.Exchanges()[n].Operation, "where it was meant to")
+					w.assertWhole()
 					w.assertOrdered(c, append(w.insist(c), first))
 					assert.Equal(t, y.asked, w.askedFor())
 				})
@@ -144,6 +147,7 @@ func TestAnOutageOfTheStoreFromOneCallOnIsSurvivedByTheSteps(t *testing.T) {
 					w.proxy.SetRule(wire.From(n+1, fault))
 					first := w.post(c)
 					require.NotEmpty(t, w.proxy.Faults(), "the outage has happened")
+					w.assertWhole()
 					w.proxy.SetRule(nil)
 					w.assertOrdered(c, append(w.insist(c), first))
 				})

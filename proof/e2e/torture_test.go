@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	example "github.com/go-idempotent/idempotent/examples/orders/order"
 	"github.com/go-idempotent/idempotent/proof/wire"
 )
 
@@ -42,13 +43,16 @@ func TestRandomKillsLeaveOneChargePerOrder(t *testing.T) {
 	t.Logf("%d kills, %d orders, %d requests to the provider", kills, len(answers), len(s.provider.keys()))
 }
 
-// The same with orders of three effects each.
-func TestRandomKillsLeaveEachEffectOfAnOrderOnce(t *testing.T) {
+// The same with orders of three effects and a row each. A kill can hit the commit, too, and so can the faults.
+func TestRandomKillsLeaveEachEffectOfAnOrderOnceAndItsRow(t *testing.T) {
 	t.Parallel()
 	w := newWarehouse(t, tortured)
 	w.services.arrives = nil // nobody can tell whose request it is
 	w.services.before, w.services.after = doze, doze
+	stop := w.watch()
 	answers, kills := torture(w.deployment, newCart)
+	looks := stop()
+	w.assertWhole()
 
 	stored := map[string]record{} // by the body of the answer
 	for _, r := range w.records() {
@@ -56,12 +60,18 @@ func TestRandomKillsLeaveEachEffectOfAnOrderOnce(t *testing.T) {
 	}
 	require.Len(t, stored, len(answers), "records")
 	told := map[ids]bool{}
+	rows := map[example.Row]bool{}
+	for _, r := range w.rows() {
+		rows[r] = true
+	}
+	assert.Len(t, rows, len(answers), "rows")
 	for c, all := range answers {
 		last := all[len(all)-1]
 		w.assertAnswered(stored[last.body], append(all, w.post(c)))
 		var one ids
 		require.NoError(t, json.Unmarshal([]byte(last.body), &one))
 		told[one] = true
+		assert.True(t, rows[c.row(one)], "%+v has no row", one)
 	}
 	assert.Len(t, told, len(answers))
 	for _, route := range []string{reserve, charge, mail} {
@@ -70,7 +80,7 @@ func TestRandomKillsLeaveEachEffectOfAnOrderOnce(t *testing.T) {
 	for _, e := range w.services.about(charge) {
 		assert.True(t, slices.ContainsFunc(slices.Collect(maps.Keys(told)), func(one ids) bool { return one.Charge == e.ID }), "nobody was told of %s", e.ID)
 	}
-	t.Logf("%d kills, %d orders, %d requests to the services", kills, len(answers), len(w.services.keys()))
+	t.Logf("%d kills, %d orders, %d requests to the services, %d looks at the rows meanwhile", kills, len(answers), len(w.services.keys()), looks)
 }
 
 // tortured is the number of sandboxes.
@@ -128,12 +138,33 @@ func tortureTime(t *testing.T) time.Duration {
 // doze makes a charge take its time, so that kills hit it.
 func doze() { time.Sleep(rand.N(60 * time.Millisecond)) }
 
-// sometimes gives one request in thirty a fault.
-func sometimes(wire.Request) wire.Fault {
-	if rand.N(30) > 0 {
+// sometimes gives one request in thirty a fault, and one commit in four.
+func sometimes(r wire.Request) wire.Fault {
+	most := 30
+	if r.Operation == commit {
+		most = 4
+	}
+	if rand.N(most) > 0 {
 		return wire.Pass()
 	}
-	return faults[rand.N(len(faults))]
+	possible := slices.Concat(faults, conflicts(r.Operation))
+	fault := possible[rand.N(len(possible))]
+	if r.Operation == commit && rand.N(2) == 0 {
+		return wire.Forget(fault)
+	}
+	return fault
+}
+
+// conflicts are what other writers of the same item do to a call. DynamoDB Local lets them wait for each other instead.
+func conflicts(operation string) []wire.Fault {
+	switch operation {
+	case commit:
+		return []wire.Fault{wire.Cancel(0, "TransactionConflict"), wire.Cancel(1, "TransactionConflict")}
+	case "PutItem", "UpdateItem", "DeleteItem":
+		return []wire.Fault{wire.Conflict()}
+	default:
+		return nil
+	}
 }
 
 // recordsByAmount finds the record of each order by the amount in its answer.

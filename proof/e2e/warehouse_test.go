@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -15,25 +16,33 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	example "github.com/go-idempotent/idempotent/examples/orders/order"
+	"github.com/go-idempotent/idempotent/internal/dynamolocal"
 	"github.com/go-idempotent/idempotent/internal/lambdaruntime"
 	"github.com/go-idempotent/idempotent/proof/wire"
 )
 
-// warehouse is a deployment of the function that takes orders, its three services, which are one server, and the network in front of them.
+// warehouse is a deployment of the function that takes orders, its three services, which are one server, the network in front of them,
+// and the table of the orders.
 type warehouse struct {
 	*deployment
 
 	services *provider
 	network  *wire.Proxy
+	orders   string
 }
 
 func newWarehouse(t *testing.T, sandboxes int) *warehouse {
 	t.Helper()
 	p := newProvider(t)
 	network := startProxy(t, p.URL)
+	orders := "e2e-orders-" + rand.Text()
+	require.NoError(t, example.CreateTable(t.Context(), dynamolocal.Client(platform.endpoint(t), closeIdle(t)), orders))
 	w := &warehouse{deploy(t, sandboxes, ordering, lambdaruntime.Function{
-		Name: "orders", Environment: []string{"STOCK_URL=" + network.URL(), "PAYMENTS_URL=" + network.URL(), "MAIL_URL=" + network.URL()},
-	}), p, network}
+		Name: "orders", Environment: []string{
+			"ORDERS_TABLE=" + orders, "STOCK_URL=" + network.URL(), "PAYMENTS_URL=" + network.URL(), "MAIL_URL=" + network.URL(),
+		},
+	}), p, network, orders}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.arrives = w.assertNotRecorded
@@ -114,6 +123,7 @@ func (w *warehouse) assertOrdered(c cart, answers []answer) {
 	response := stored.response(w.t)
 	if c.declined {
 		assert.Equal(w.t, http.StatusPaymentRequired, response.StatusCode)
+		assert.Empty(w.t, w.rows())
 		return
 	}
 	assert.Equal(w.t, http.StatusCreated, response.StatusCode)
@@ -121,6 +131,7 @@ func (w *warehouse) assertOrdered(c cart, answers []answer) {
 	require.NoError(w.t, json.Unmarshal([]byte(response.Body), &told))
 	assert.Len(w.t, told.Order, 36)
 	assert.Equal(w.t, ids{told.Order, made[reserve], made[charge]}, told)
+	assert.Equal(w.t, []example.Row{c.row(told)}, w.rows(), "the order is what was answered")
 }
 
 // askedFor is how often the services were asked on each route.
@@ -154,7 +165,7 @@ var sagas = []saga{
 	{
 		name:    "order",
 		prepare: func(*warehouse, cart) {},
-		calls:   []string{"PutItem", "UpdateItem", "UpdateItem", "UpdateItem", "UpdateItem"}, requests: []string{reserve, charge, mail},
+		calls:   []string{"PutItem", "UpdateItem", "UpdateItem", "UpdateItem", "TransactWriteItems"}, requests: []string{reserve, charge, mail},
 		records: map[int]string{2: reserve, 3: charge, 4: mail},
 		status:  http.StatusCreated, asked: map[string]int{reserve: 1, charge: 1, mail: 1},
 	},
@@ -180,7 +191,7 @@ var sagas = []saga{
 			w.services.failOnceAt(mail)
 			require.Equal(w.t, http.StatusBadGateway, w.post(c).status)
 		},
-		calls: []string{"PutItem", "UpdateItem", "UpdateItem", "UpdateItem"}, requests: []string{mail},
+		calls: []string{"PutItem", "UpdateItem", "UpdateItem", "TransactWriteItems"}, requests: []string{mail},
 		records: map[int]string{3: mail},
 		status:  http.StatusCreated, asked: map[string]int{reserve: 1, charge: 1, mail: 2},
 	},
@@ -191,7 +202,7 @@ var sagas = []saga{
 			require.NotNil(w.t, w.post(c).failure)
 			w.lapse()
 		},
-		calls: []string{"PutItem", "UpdateItem", "UpdateItem", "UpdateItem", "UpdateItem"}, requests: []string{charge, mail},
+		calls: []string{"PutItem", "UpdateItem", "UpdateItem", "UpdateItem", "TransactWriteItems"}, requests: []string{charge, mail},
 		records: map[int]string{3: charge, 4: mail},
 		status:  http.StatusCreated, asked: map[string]int{reserve: 1, charge: 1, mail: 1},
 	},
@@ -219,7 +230,7 @@ func TestWithoutFaultsTheSagasTakeTheirCalls(t *testing.T) {
 			first := w.post(c)
 			require.Equal(t, y.status, first.status, first)
 			assert.False(t, first.replayed())
-			assert.Equal(t, y.calls, w.proxy.Operations(), "one write for each step")
+			assert.Equal(t, y.calls, w.proxy.Operations(), "one write for each step, and one for answer and row")
 			routes := []string{}
 			for _, operation := range w.network.Operations() {
 				if i := strings.Index(operation, "/rs_"); i > 0 {

@@ -16,10 +16,16 @@ import (
 )
 
 const (
-	root    = "../.."
-	archive = "testdata/before.zip"
-	// commitBefore is the last commit without steps.
-	commitBefore = "f005afbb0d9fbc1264928ec6f705fd88a267eb27"
+	root = "../.."
+)
+
+// archived is a version before this one: its files, and where the history has them.
+type archived struct{ file, commit string }
+
+var (
+	// withoutSteps is the last version without steps, withoutCommits the last one without commits.
+	withoutSteps   = archived{"testdata/before.zip", "f005afbb0d9fbc1264928ec6f705fd88a267eb27"}
+	withoutCommits = archived{"testdata/steps.zip", "59495c09fb94c76be0a0d2e4fd2d77bdbedcd3d7"}
 )
 
 // folders are what a handler and an operator need of the library.
@@ -28,23 +34,28 @@ var folders = []string{
 	"internal/protocol", "jmespath", "operate", "store",
 }
 
-var write = flag.Bool("archive", false, "write the archive of the version before from the history")
+var write = flag.Bool("archive", false, "write the archives of the versions before from the history")
 
-// The archive is what the history says, where that is there. A clone that is shallow has none of it.
-func TestTheArchiveIsTheVersionBefore(t *testing.T) {
+// The archives are what the history says, where that is there. A clone that is shallow has none of it.
+func TestTheArchivesAreTheVersionsBefore(t *testing.T) {
 	t.Parallel()
-	if exec.Command("git", "-C", root, "cat-file", "-e", commitBefore+"^{commit}").Run() != nil {
-		t.Skip("the history is not here; the tests beside this one need only the archive")
+	for _, a := range []archived{withoutSteps, withoutCommits} {
+		t.Run(a.file, func(t *testing.T) {
+			t.Parallel()
+			if exec.Command("git", "-C", root, "cat-file", "-e", a.commit+"^{commit}").Run() != nil {
+				t.Skip("the history is not here; the tests beside this one need only the archive")
+			}
+			files := a.inHistory(t)
+			if *write {
+				a.pack(t, files)
+			}
+			require.Equal(t, files, a.unpacked(t))
+		})
 	}
-	files := inHistory(t)
-	if *write {
-		pack(t, files)
-	}
-	require.Equal(t, files, unpacked(t))
 }
 
-// inHistory are the files of the version before, by their path.
-func inHistory(t *testing.T) map[string]string {
+// inHistory are the files of the version, by their path.
+func (a archived) inHistory(t *testing.T) map[string]string {
 	t.Helper()
 	git := func(args ...string) string {
 		out, err := exec.Command("git", append([]string{"-C", root}, args...)...).Output()
@@ -52,18 +63,18 @@ func inHistory(t *testing.T) map[string]string {
 		return string(out)
 	}
 	files := map[string]string{}
-	for path := range strings.Lines(git("ls-tree", "-r", "--name-only", commitBefore)) {
+	for path := range strings.Lines(git("ls-tree", "-r", "--name-only", a.commit)) {
 		path = strings.TrimSpace(path)
 		code := strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go")
 		if code && slices.Contains(folders, filepath.Dir(path)) || path == "LICENSE" {
-			files[path] = git("show", commitBefore+":"+path)
+			files[path] = git("show", a.commit+":"+path)
 		}
 	}
 	return files
 }
 
 // pack writes the archive: always the same bytes for the same files.
-func pack(t *testing.T, files map[string]string) {
+func (a archived) pack(t *testing.T, files map[string]string) {
 	t.Helper()
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)
@@ -79,13 +90,13 @@ func pack(t *testing.T, files map[string]string) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, w.Close())
-	require.NoError(t, os.WriteFile(archive, out.Bytes(), 0o600))
+	require.NoError(t, os.WriteFile(a.file, out.Bytes(), 0o600))
 }
 
 // unpacked are the files of the archive.
-func unpacked(t *testing.T) map[string]string {
+func (a archived) unpacked(t *testing.T) map[string]string {
 	t.Helper()
-	r, err := zip.OpenReader(archive)
+	r, err := zip.OpenReader(a.file)
 	require.NoError(t, err)
 	defer r.Close()
 	files := map[string]string{}
@@ -100,8 +111,8 @@ func unpacked(t *testing.T) map[string]string {
 }
 
 // extract writes the files of the archive into a folder.
-func extract(dir string) error {
-	r, err := zip.OpenReader(archive)
+func (a archived) extract(dir string) error {
+	r, err := zip.OpenReader(a.file)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package versions_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +28,8 @@ var (
 	before  = version{name: "before"}
 	without = version{name: "now"}
 	stepped = version{name: "now", steps: true}
+	// beforeCommits is the version with steps that knows no commits.
+	beforeCommits = version{name: "steps", steps: true}
 )
 
 // meeting is one record, in a table of its own, on its way from one version to another.
@@ -79,14 +82,10 @@ func (m *meeting) first(end versions.End) versions.Ask {
 // send delivers to a new process.
 func (m *meeting) send(v version, a versions.Ask) *peer {
 	m.t.Helper()
-	b, err := build()
+	binaries, err := build()
 	require.NoError(m.t, err)
-	binary := b.now
-	if v == before {
-		binary = b.before
-	}
 	m.peers++
-	p := start(m.t, binary, fmt.Sprintf("%s-%d", v.name, m.peers))
+	p := start(m.t, binaries[v.name], fmt.Sprintf("%s-%d", v.name, m.peers))
 	a.Table, a.Key, a.Ahead, a.Refuse, a.Powertools, a.Steps = m.table, "o-1", m.ahead, m.refuse, m.powertools, v.steps
 	p.say(a)
 	return p
@@ -142,11 +141,15 @@ func (m *meeting) item() map[string]types.AttributeValue {
 	m.t.Helper()
 	out, err := m.client.Scan(m.t.Context(), &dynamodb.ScanInput{TableName: &m.table, ConsistentRead: aws.Bool(true)})
 	require.NoError(m.t, err)
-	if len(out.Items) == 0 {
+	records := slices.DeleteFunc(out.Items, func(it map[string]types.AttributeValue) bool {
+		_, is := it["status"]
+		return !is // a part of an answer
+	})
+	if len(records) == 0 {
 		return nil
 	}
-	require.Len(m.t, out.Items, 1)
-	return out.Items[0]
+	require.Len(m.t, records, 1)
+	return records[0]
 }
 
 // keepsStep reports whether the record has the result of reserve.

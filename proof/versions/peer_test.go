@@ -17,23 +17,27 @@ import (
 	"github.com/go-idempotent/idempotent/proof/versions"
 )
 
-// binaries are the peer, built with each version.
-type binaries struct{ before, now string }
-
-var build = sync.OnceValues(func() (binaries, error) {
+// build builds the peer with each version, and returns the binaries by the names of the versions.
+var build = sync.OnceValues(func() (map[string]string, error) {
 	dir, err := os.MkdirTemp("", "versions")
 	if err != nil {
-		return binaries{}, err
+		return nil, err
 	}
-	b := binaries{filepath.Join(dir, "before"), filepath.Join(dir, "now")}
-	if err := goBuild(b.now); err != nil {
-		return b, err
+	binaries := map[string]string{without.name: filepath.Join(dir, without.name)}
+	if err := goBuild(binaries[without.name]); err != nil {
+		return nil, err
 	}
-	mod, err := beside(dir)
-	if err != nil {
-		return b, err
+	for name, a := range map[string]archived{before.name: withoutSteps, beforeCommits.name: withoutCommits} {
+		mod, err := a.beside(filepath.Join(dir, "of-"+name))
+		if err != nil {
+			return nil, err
+		}
+		binaries[name] = filepath.Join(dir, name)
+		if err := goBuild(binaries[name], "-tags", name, "-modfile", mod); err != nil {
+			return nil, err
+		}
 	}
-	return b, goBuild(b.before, "-tags", "before", "-modfile", mod)
+	return binaries, nil
 })
 
 // goBuild builds the peer. Nothing is fetched: the dependencies are those of this module.
@@ -44,10 +48,10 @@ func goBuild(to string, flags ...string) error {
 	return c.Run()
 }
 
-// beside puts the version before into a folder, and returns a go.mod of this module that takes it from there.
-func beside(dir string) (string, error) {
+// beside puts the version into a folder, and returns a go.mod of this module that takes it from there.
+func (a archived) beside(dir string) (string, error) {
 	library := filepath.Join(dir, "library")
-	if err := extract(library); err != nil {
+	if err := a.extract(library); err != nil {
 		return "", err
 	}
 	for from, to := range map[string]string{root + "/go.mod": library + "/go.mod", "../go.mod": dir + "/go.mod", "../go.sum": dir + "/go.sum"} {

@@ -1,9 +1,9 @@
-// Package versions lets this version of the library and the one before steps share a table: its tests run both, in processes of their
-// own, have each meet the records of the other, and hold docs/versions.md to what happens.
+// Package versions lets this version of the library, the one before steps and the one before commits share a table: its tests run them
+// in processes of their own, have each meet the records of the other, and hold docs/versions.md to what happens.
 //
-// The version before is in testdata/before.zip: the Go files, without tests, of what a handler and an operator need. peer/ is one
-// program that is built twice, with this library and, with the tag before, with that one. So nothing is fetched, and the history of the
-// repository is not needed. Where it is there, a test compares the archive with it; -archive writes it.
+// The versions before are in testdata/before.zip and testdata/steps.zip: the Go files, without tests, of what a handler and an operator
+// need. peer/ is one program that is built once with this library and, with the tags before and steps, with those. So nothing is fetched,
+// and the history of the repository is not needed. Where it is there, a test compares the archives with it; -archive writes them.
 //
 // A peer is told on its standard input, line by line, what to do: an [Ask]. It says what happens on its standard output, in lines
 // of [Said], and ends each Ask with one that is Done.
@@ -21,12 +21,28 @@ type Ask struct {
 	Refuse, Wait, Powertools bool
 	// Steps has the handler take its effects as steps. The version before knows none.
 	Steps bool
+	// Commits, unless empty, is a table: the handler commits its answer with a row in it. The versions before know no commits.
+	Commits string
+	// Answer is how large the answer is: Small, or as the constants say.
+	Answer Answer
 	// Effects are what the handler does, in this order. Then it comes to its End.
 	Effects []Effect
 	End     End
 	// Settle has an operator settle the record of the delivery as not executed, instead of delivering it.
 	Settle bool
 }
+
+// Answer is how an answer fits into its record.
+type Answer string
+
+// The answers.
+const (
+	// Small is kept as it is.
+	Small Answer = ""
+	// Compressed is kept with the record once it is compressed, InParts beside it.
+	Compressed Answer = "compressed"
+	InParts    Answer = "in parts"
+)
 
 // Effect is one effect of a handler.
 type Effect struct {

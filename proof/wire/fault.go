@@ -1,6 +1,9 @@
 package wire
 
-import "net/http"
+import (
+	"encoding/json"
+	"net/http"
+)
 
 // Fault is what happens to a request. The functions of this package make them; each of its name.
 type Fault struct {
@@ -144,6 +147,23 @@ func Cancel(item int, code string) Fault {
 			return
 		}
 		t.answer(t.forward())
+	}}
+}
+
+// Forget takes the token off a transaction and goes on with a fault. The server cannot know that it has seen the transaction before, as
+// DynamoDB does not after ten minutes, and others never do. The server must not check signatures.
+func Forget(f Fault) Fault {
+	return Fault{"forget token, " + f.Name, func(t *trip) {
+		var content map[string]json.RawMessage
+		if json.Unmarshal(t.body, &content) == nil {
+			delete(content, "ClientRequestToken")
+			body, err := json.Marshal(content)
+			if err != nil {
+				panic(err) // it has just been JSON
+			}
+			t.body = body
+		}
+		f.run(t)
 	}}
 }
 

@@ -17,6 +17,8 @@ type trip struct {
 	exchange *Exchange
 	w        http.ResponseWriter
 	r        *http.Request
+	// body is what is forwarded.
+	body []byte
 }
 
 // reply is an answer to a client.
@@ -37,7 +39,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler) // the client gave up before it had sent the request
 	}
 	x, fault := p.arrive(readRequest(r, body))
-	fault.run(&trip{proxy: p, exchange: x, w: w, r: r})
+	fault.run(&trip{proxy: p, exchange: x, w: w, r: r, body: body})
 }
 
 // forward sends the request to the server and returns its reply, the zero reply if there is none.
@@ -61,7 +63,7 @@ func (t *trip) send() (reply, error) {
 	out.RequestURI = "" // as clients must leave it
 	out.Header.Del("Connection")
 	// A body that cannot be rewound keeps the transport from sending it again by itself.
-	out.Body, out.GetBody = io.NopCloser(bytes.NewReader(t.exchange.Body)), nil
+	out.Body, out.GetBody, out.ContentLength = io.NopCloser(bytes.NewReader(t.body)), nil, int64(len(t.body))
 	response, err := t.proxy.client.Do(out)
 	if err != nil {
 		return reply{}, err

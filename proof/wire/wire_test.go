@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -242,6 +243,32 @@ func TestAWriteBesideATransactionConflicts(t *testing.T) {
 	require.ErrorAs(t, err, &conflict)
 	assert.Zero(t, l.served.Load())
 	l.mustPut()
+}
+
+func TestATransactionCanLoseItsToken(t *testing.T) {
+	t.Parallel()
+	bodies := make(chan map[string]json.RawMessage, 2)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var body map[string]json.RawMessage
+		assert.NoError(t, json.NewDecoder(r.Body).Decode(&body))
+		bodies <- body
+		_, _ = io.WriteString(w, "{}")
+	}))
+	t.Cleanup(server.Close)
+	proxy, err := wire.Start(server.URL, wire.At(2, wire.Forget(wire.Pass())))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, proxy.Close()) })
+	l := &line{Proxy: proxy, t: t}
+	l.client = l.newClient(1)
+	for range 2 {
+		require.NoError(t, l.transact(t.Context()))
+	}
+	with, without := <-bodies, <-bodies
+	assert.Contains(t, with, "ClientRequestToken")
+	assert.NotContains(t, without, "ClientRequestToken")
+	assert.JSONEq(t, string(with["TransactItems"]), string(without["TransactItems"]))
+	assert.Equal(t, []string{"forget token, pass"}, proxy.Faults())
+	assert.Contains(t, string(proxy.Exchanges()[1].Body), "ClientRequestToken", "what the client has sent")
 }
 
 func TestADuplicateIsServedTwiceAndAnsweredOnce(t *testing.T) {

@@ -14,6 +14,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 
@@ -23,24 +24,24 @@ import (
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/charge"
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/payments"
 	"github.com/go-idempotent/idempotent/examples/internal/local"
-	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/examples/internal/localstore"
 )
 
 var function = local.Function{Route: charge.Route, Handler: newHandler, Try: try}
 
 func main() { local.Main(function) }
 
-func newHandler(getenv func(string) string, records store.Store) (lambda.Handler, error) {
+func newHandler(_ context.Context, getenv func(string) string, records *localstore.Opened) (lambda.Handler, string, error) {
 	if baseURL := getenv("PAYMENTS_URL"); baseURL != "" {
 		client, err := payments.NewClient(baseURL)
 		if err != nil {
-			return nil, fmt.Errorf("PAYMENTS_URL: %w", err)
+			return nil, "", fmt.Errorf("PAYMENTS_URL: %w", err)
 		}
-		return idempotent.Wrap(charge.Handler(client), records, charge.Effects(), local.Report(nil)), nil
+		return idempotent.Wrap(charge.Handler(client), records.Store, charge.Effects(), local.Report(nil)), "", nil
 	}
 	ledger := payments.NewLedger()
 	counted := func() []slog.Attr { return []slog.Attr{slog.Int("chargesSoFar", ledger.Count())} }
-	return idempotent.Wrap(charge.Handler(ledger), records, charge.Effects(), local.Report(counted)), nil
+	return idempotent.Wrap(charge.Handler(ledger), records.Store, charge.Effects(), local.Report(counted)), "", nil
 }
 
 func try(url string) string {

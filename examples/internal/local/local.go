@@ -25,15 +25,14 @@ import (
 
 	"github.com/go-idempotent/idempotent/examples/internal/front"
 	"github.com/go-idempotent/idempotent/examples/internal/localstore"
-	"github.com/go-idempotent/idempotent/store"
 )
 
 // Function is what runs.
 type Function struct {
 	// Route is the only one of its API, such as "POST /charges".
 	Route string
-	// Handler makes the function from the environment and a store.
-	Handler func(getenv func(string) string, records store.Store) (lambda.Handler, error)
+	// Handler makes the function from the environment and a store. It may say what else is to be known of this run, as whole sentences.
+	Handler func(ctx context.Context, getenv func(string) string, records *localstore.Opened) (h lambda.Handler, known string, err error)
 	// Try says what to send to a URL such as "http://127.0.0.1:3000".
 	Try func(url string) string
 }
@@ -55,7 +54,7 @@ func Run(ctx context.Context, getenv func(string) string, out io.Writer, f Funct
 		return err
 	}
 	defer func() { err = errors.Join(err, records.Close()) }()
-	handler, err := f.Handler(getenv, records.Store)
+	handler, known, err := f.Handler(ctx, getenv, records)
 	if err != nil {
 		return err
 	}
@@ -65,8 +64,11 @@ func Run(ctx context.Context, getenv func(string) string, out io.Writer, f Funct
 		return err
 	}
 	url := "http://" + listener.Addr().String()
-	fmt.Fprintf(out, "%s is served at %s, the idempotency records are %s. Try:\n\n%s\nCtrl-C ends it.\n\n",
-		f.Route, url, records.Settings, f.Try(url))
+	if known != "" {
+		known = " " + known
+	}
+	fmt.Fprintf(out, "%s is served at %s, the idempotency records are %s.%s Try:\n\n%s\nCtrl-C ends it.\n\n",
+		f.Route, url, records.Settings, known, f.Try(url))
 	return serve(ctx, listener, &front.Front{Function: handler, Routes: []string{f.Route}})
 }
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dynamolocal"
 	"github.com/go-idempotent/idempotent/memory"
@@ -40,6 +42,9 @@ func (s Settings) String() string {
 	return fmt.Sprintf("in table %s at %s", s.Table, s.Endpoint)
 }
 
+// Client is one of the server, for what a run keeps beside its records. There is none in memory.
+func (s Settings) Client() *dynamodb.Client { return dynamolocal.Client(s.Endpoint) }
+
 // Opened is a store that is ready for use.
 type Opened struct {
 	store.Store
@@ -64,7 +69,7 @@ func Open(ctx context.Context, s Settings) (*Opened, error) {
 
 // Attach is the store on a table that another process has created.
 func Attach(endpoint, table string) store.Store {
-	return dynamo.New(dynamolocal.Client(endpoint), table)
+	return dynamo.New(Settings{Endpoint: endpoint}.Client(), table)
 }
 
 func openDynamoDB(ctx context.Context, s Settings) (*Opened, error) {
@@ -79,7 +84,7 @@ func openDynamoDB(ctx context.Context, s Settings) (*Opened, error) {
 		}
 		s.Endpoint, stop = server.Endpoint, server.Stop
 	}
-	if err := dynamo.CreateTable(ctx, dynamolocal.Client(s.Endpoint), s.Table); err != nil {
+	if err := dynamo.CreateTable(ctx, s.Client(), s.Table); err != nil {
 		return nil, errors.Join(err, stop())
 	}
 	return &Opened{Store: Attach(s.Endpoint, s.Table), Settings: s, Close: stop}, nil

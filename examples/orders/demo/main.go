@@ -5,7 +5,9 @@
 //
 // The function runs in child processes, one for each order, which are killed (SIGKILL) at moments that the services choose. This process
 // holds what outlives them: the idempotency records, and services that count. With STORE=dynamodb the records are in DynamoDB
-// Local, which is started unless AWS_ENDPOINT_URL_DYNAMODB names one that runs; IDEMPOTENCY_TABLE names the table.
+// Local, which is started unless AWS_ENDPOINT_URL_DYNAMODB names one that runs; IDEMPOTENCY_TABLE names the table. Then each order is
+// also a row in the table ORDERS_TABLE, written in one transaction with its answer. The store in memory has no transactions: without
+// STORE=dynamodb no rows are kept.
 //
 // The exit status is 0 only if everything went as it should.
 package main
@@ -25,6 +27,7 @@ import (
 	"github.com/go-idempotent/idempotent/examples/internal/front"
 	"github.com/go-idempotent/idempotent/examples/internal/sandbox"
 	"github.com/go-idempotent/idempotent/examples/orders/order"
+	"github.com/go-idempotent/idempotent/examples/orders/rows"
 )
 
 // The timing is that of a function with a timeout of two seconds. A claim is protected for the rest of it and the margin, so a
@@ -58,7 +61,11 @@ func play(ctx context.Context, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, records.Close()) }()
-	s := &story{out: out, records: records}
+	table, err := rows.Open(ctx, os.Getenv(rows.Variable), records.Settings)
+	if err != nil {
+		return err
+	}
+	s := &story{out: out, records: records, table: table}
 	return s.tell(ctx)
 }
 
@@ -73,7 +80,7 @@ func runSandbox(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	handler := idempotent.Wrap(order.Handler(services), sandbox.AttachRecords(), order.Effects(),
+	handler := idempotent.Wrap(order.Handler(services, os.Getenv(rows.Variable)), sandbox.AttachRecords(), order.Effects(),
 		idempotent.WithTiming(idempotent.Timing{Margin: leaseMargin}))
 	return sandbox.Serve(ctx, &front.Front{Function: handler, Routes: []string{order.Route}, Timeout: invocationTimeout})
 }

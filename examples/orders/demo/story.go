@@ -11,12 +11,14 @@ import (
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/payments"
 	"github.com/go-idempotent/idempotent/examples/internal/sandbox"
 	"github.com/go-idempotent/idempotent/examples/orders/counting"
+	"github.com/go-idempotent/idempotent/examples/orders/rows"
 )
 
 // story sends orders as a client does, kills the function meanwhile, prints what comes back and checks it.
 type story struct {
 	out     io.Writer
 	records *sandbox.Records
+	table   rows.Table
 	orders  []*purchase
 }
 
@@ -71,7 +73,7 @@ func (s *story) tell(ctx context.Context) (err error) {
 	if err := s.each(ctx, s.resume); err != nil {
 		return err
 	}
-	return s.sumUp()
+	return s.sumUp(ctx)
 }
 
 func (s *story) each(ctx context.Context, scene func(context.Context, *purchase) error) error {
@@ -111,7 +113,7 @@ func (s *story) close() (err error) {
 
 // start starts the function for an order.
 func (s *story) start(ctx context.Context, o *purchase) (err error) {
-	o.sandbox, err = sandbox.Start(ctx, append(s.records.Variables(), servicesVariable+"="+o.server.URL)...)
+	o.sandbox, err = sandbox.Start(ctx, append(s.records.Variables(), rows.Variable+"="+s.table.Name, servicesVariable+"="+o.server.URL)...)
 	return err
 }
 
@@ -122,8 +124,7 @@ func (s *story) first(ctx context.Context, o *purchase) error {
 	}
 	if o.services.at.kind == "" {
 		a := o.send(ctx)
-		s.row(o, o.what, a.String())
-		return errors.Join(a.Is(o.status()), o.settled())
+		return errors.Join(s.row(ctx, o, o.what, a.String()), a.Is(o.status()), s.settled(ctx, o))
 	}
 	type death struct {
 		how string
@@ -139,14 +140,12 @@ func (s *story) first(ctx context.Context, o *purchase) error {
 	select {
 	case d := <-died:
 		o.sandbox = nil
-		s.row(o, o.what, a.String()+" ("+d.how+")")
 		if a.Err == nil {
 			return fmt.Errorf("a killed function answered with status %d", a.Status)
 		}
-		return d.err
+		return errors.Join(s.row(ctx, o, o.what, a.String()+" ("+d.how+")"), d.err)
 	case <-time.After(longest):
-		s.row(o, o.what, a.String())
-		return errors.New("the function was not killed: the moment did not come")
+		return errors.Join(s.row(ctx, o, o.what, a.String()), errors.New("the function was not killed: the moment did not come"))
 	}
 }
 
@@ -184,11 +183,10 @@ func (s *story) resume(ctx context.Context, o *purchase) error {
 	if o.number == 1 {
 		what = "has its answer"
 	}
-	s.row(o, what, again.String())
-	if err := errors.Join(again.Is(o.status()), o.settled()); err != nil {
+	if err := errors.Join(s.row(ctx, o, what, again.String()), again.Is(o.status()), s.settled(ctx, o)); err != nil {
 		return err
 	}
-	return errors.Join(o.send(ctx).Replays(again), o.settled())
+	return errors.Join(o.send(ctx).Replays(again), s.settled(ctx, o))
 }
 
 func (o *purchase) body() string {
@@ -196,8 +194,11 @@ func (o *purchase) body() string {
 	if o.declined {
 		source = payments.DeclinedSource
 	}
-	return fmt.Sprintf(`{"sku":"A-%d","quantity":2,"amount":1999,"currency":"usd","source":%q,"email":"a@example.com"}`, o.number, source)
+	return fmt.Sprintf(`{"sku":"A-%d","quantity":2,"amount":1999,"currency":"usd","source":%q,"email":%q}`, o.number, source, o.email())
 }
+
+// email is an address that no other order has, so that its rows can be counted.
+func (o *purchase) email() string { return o.key + "@example.com" }
 
 func (o *purchase) send(ctx context.Context) sandbox.Answer {
 	return sandbox.Post(ctx, o.sandbox.URL+"/orders", o.key, o.body())
@@ -210,9 +211,22 @@ func (o *purchase) status() int {
 	return 201
 }
 
-// settled checks that each effect of an order happened once, and what the services were asked for: twice only for an effect whose
+// settled checks that an order has come to its end: its effects, and its row if rows are kept.
+func (s *story) settled(ctx context.Context, o *purchase) error {
+	want := 1
+	if o.declined || s.table.Name == "" {
+		want = 0
+	}
+	count, err := s.table.Count(ctx, o.email())
+	if err == nil && count != want {
+		err = fmt.Errorf("there are %d rows, want %d", count, want)
+	}
+	return errors.Join(o.done(), err)
+}
+
+// done checks that each effect of an order happened once, and what the services were asked for: twice only for an effect whose
 // answer nobody got, and then with the same key.
-func (o *purchase) settled() error {
+func (o *purchase) done() error {
 	want := [4]int{1, 1, 1, 0}
 	if o.declined {
 		want = [4]int{1, 0, 0, 1}

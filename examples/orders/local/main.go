@@ -8,6 +8,8 @@
 //	STORE                          where the records are: memory (default), or dynamodb for DynamoDB Local
 //	AWS_ENDPOINT_URL_DYNAMODB      with STORE=dynamodb, a server that runs already; else one is started
 //	IDEMPOTENCY_TABLE              with STORE=dynamodb, the table; it is created if it is not there
+//	ORDERS_TABLE                   with STORE=dynamodb, the table of the orders, "orders" if empty; likewise. The store in memory has no
+//	                               transactions, so with it no row is kept
 //	STOCK_URL, PAYMENTS_URL, MAIL_URL
 //	                               the base URLs of the services; what one without a URL would be asked for is only counted
 //
@@ -15,6 +17,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/aws/aws-lambda-go/lambda"
@@ -23,16 +26,17 @@ import (
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/payments"
 	"github.com/go-idempotent/idempotent/examples/internal/downstream"
 	"github.com/go-idempotent/idempotent/examples/internal/local"
+	"github.com/go-idempotent/idempotent/examples/internal/localstore"
 	"github.com/go-idempotent/idempotent/examples/orders/counting"
 	"github.com/go-idempotent/idempotent/examples/orders/order"
-	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/examples/orders/rows"
 )
 
 var function = local.Function{Route: order.Route, Handler: newHandler, Try: try}
 
 func main() { local.Main(function) }
 
-func newHandler(getenv func(string) string, records store.Store) (lambda.Handler, error) {
+func newHandler(ctx context.Context, getenv func(string) string, records *localstore.Opened) (lambda.Handler, string, error) {
 	counted := counting.New()
 	services, err := order.Connect(func(name string) (*downstream.Client, error) {
 		baseURL := getenv(name + "_URL")
@@ -46,9 +50,14 @@ func newHandler(getenv func(string) string, records store.Store) (lambda.Handler
 		return client, nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return idempotent.Wrap(order.Handler(services), records, order.Effects(), local.Report(counted.Counts)), nil
+	table, err := rows.Open(ctx, getenv(rows.Variable), records.Settings)
+	if err != nil {
+		return nil, "", err
+	}
+	handler := idempotent.Wrap(order.Handler(services, table.Name), records.Store, order.Effects(), local.Report(counted.Counts))
+	return handler, table.String(), nil
 }
 
 func try(url string) string {

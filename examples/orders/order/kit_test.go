@@ -54,6 +54,8 @@ type town struct {
 	t *testing.T
 	// urls are the addresses, by name.
 	urls map[string]string
+	// table is that of the orders, if they have one.
+	table string
 
 	mu       sync.Mutex
 	requests []asked
@@ -149,7 +151,7 @@ func newFunction(t *testing.T, w *town, s store.Store, opts ...idempotent.Option
 	t.Helper()
 	f := &function{t: t, timeout: 10 * time.Second, last: &idempotent.Event{}}
 	observer := idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { *f.last = e })
-	f.handler = idempotent.Wrap(order.Handler(w.services()), s, append(opts, order.Effects(), observer)...)
+	f.handler = idempotent.Wrap(order.Handler(w.services(), w.table), s, append(opts, order.Effects(), observer)...)
 	return f
 }
 

@@ -1,5 +1,6 @@
 // Package order is the handler of POST /orders. It has three effects at three services: it reserves goods, charges a payment source, and
-// sends a message. Each effect is a step, so a retry goes on where an earlier try has ended.
+// sends a message. Each effect is a step, so a retry goes on where an earlier try has ended. The order itself is a row in a DynamoDB
+// table, which is committed: written in one transaction with the answer.
 package order
 
 import (
@@ -28,9 +29,15 @@ func Effects() idempotent.Option { return idempotent.WithEffects(idempotent.Repe
 //	402  the payment source was declined,     replayed, likewise
 //	     and the reservation is cancelled
 //	404, 405  another path or method          replayed, if the request carried a key
+//	409  the table has another order by       replayed: somebody has to look
+//	     this id
 //	502  a service failed or did not answer   not stored: the handler runs again; what its steps have recorded stays done, and
 //	     in time, or misunderstood us         the rest is tried with the same derived keys
-func Handler(s Services) httpapi.Handler {
+//	503  the order could not be written       not stored, likewise
+//
+// The table is that of the orders, see [Row]. It is on DynamoDB, where the idempotency records are, in the same account and Region. Without
+// a name no row is kept, and the answer is stored alone: that is for a store in memory, which has no transactions.
+func Handler(s Services, table string) httpapi.Handler {
 	return httpapi.Only(Route, func(ctx context.Context, event httpapi.Request) (httpapi.Response, error) {
 		o, err := parse(event)
 		if err != nil {
@@ -65,7 +72,10 @@ func Handler(s Services) httpapi.Handler {
 		if err != nil {
 			return failed(ctx, err)
 		}
-		return ordered(orderID, reservationID, paid.ChargeID)
+		return keep(ctx, table, Row{
+			OrderID: orderID, ReservationID: reservationID, ChargeID: paid.ChargeID, SKU: o.Goods.SKU, Quantity: o.Goods.Quantity,
+			Amount: o.Payment.Amount, Currency: o.Payment.Currency, Email: o.Email,
+		})
 	})
 }
 
@@ -94,12 +104,4 @@ func failed(ctx context.Context, err error) (httpapi.Response, error) {
 	}
 	slog.ErrorContext(ctx, "order failed", "error", err) // the cause is for the log
 	return httpapi.Problem(http.StatusBadGateway, "A service failed. Retry with the same idempotency key.")
-}
-
-func ordered(orderID, reservationID, chargeID string) (httpapi.Response, error) {
-	return httpapi.Answer(http.StatusCreated, struct {
-		OrderID       string `json:"order_id"`
-		ReservationID string `json:"reservation_id"`
-		ChargeID      string `json:"charge_id"`
-	}{orderID, reservationID, chargeID})
 }

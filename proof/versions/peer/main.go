@@ -1,12 +1,15 @@
-// Command peer runs handlers as it is told, see package versions. The tag before builds it with the version before steps.
+// Command peer runs handlers as it is told, see package versions. The tag before builds it with the version
+// before steps, the tag steps with the one before commits.
 package main
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -121,7 +124,16 @@ func (p *peer) handle(ctx context.Context, a versions.Ask) (map[string]string, e
 	if err := p.end(a.End); err != nil {
 		return nil, err
 	}
-	return done, nil
+	switch a.Answer {
+	case versions.Small:
+	case versions.Compressed:
+		done["more"] = strings.Repeat("more and more ", 1000)
+	case versions.InParts:
+		for len(done["more"]) < 64<<10 {
+			done["more"] += rand.Text()
+		}
+	}
+	return commit(ctx, a, done)
 }
 
 var errOwn = errors.New("failed")

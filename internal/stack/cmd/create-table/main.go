@@ -52,7 +52,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	table, err := deployed.Table(*name)
+	table, err := deployed.Table(stack.Records, *name)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,63 @@
+package order
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/examples/internal/httpapi"
+)
+
+// keep commits the row of an order with its answer: both are written, or neither is. If the commit has failed, the next delivery goes on
+// behind the last step. Other errors are returned as they are: idempotent.Wrap knows what to do with them.
+func keep(ctx context.Context, table string, row Row) (httpapi.Response, error) {
+	answer, err := ordered(row)
+	if err != nil || table == "" {
+		return answer, err
+	}
+	out, err := dynamo.Commit(ctx, answer, dynamo.Put(table, row, dynamo.IfAbsent(partitionKey), dynamo.ReturnOld()))
+	refused, taken := errors.AsType[*dynamo.ConditionError](err)
+	switch {
+	case taken:
+		return exists(ctx, row, refused.Refused[0].Old)
+	case errors.Is(err, idempotent.ErrCommitFailed):
+		slog.ErrorContext(ctx, "order failed", "error", err)
+		return httpapi.Problem(http.StatusServiceUnavailable, "The order could not be written. Retry with the same idempotency key.")
+	default:
+		return out, err
+	}
+}
+
+// exists answers when the table has a row with the id of the order, and nothing was written. The id is derived from the request, so the
+// row is that of an earlier execution of the same request, whose record is gone: its retention is over, or somebody has deleted it, or
+// restored an older table. The services took the same keys then as now. If they have remembered them, this is the same order,
+// and its answer is right. If one has forgotten, there is a second reservation or a second charge, and only somebody can tell what is to
+// become of it. That answer is stored like a failure: a retry would find the same.
+func exists(ctx context.Context, row Row, old map[string]types.AttributeValue) (httpapi.Response, error) {
+	var found Row
+	if err := attributevalue.UnmarshalMap(old, &found); err == nil && found == row {
+		return ordered(row)
+	}
+	slog.ErrorContext(ctx, "the table has another order by this id", "order", row.OrderID,
+		"reservation", row.ReservationID, "charge", row.ChargeID)
+	out, err := httpapi.Problem(http.StatusConflict, "There is another order by this id. Do not retry.")
+	if err != nil {
+		return out, err
+	}
+	return out, idempotent.Terminal(fmt.Errorf("there is another order %s", row.OrderID))
+}
+
+func ordered(row Row) (httpapi.Response, error) {
+	return httpapi.Answer(http.StatusCreated, struct {
+		OrderID       string `json:"order_id"`
+		ReservationID string `json:"reservation_id"`
+		ChargeID      string `json:"charge_id"`
+	}{row.OrderID, row.ReservationID, row.ChargeID})
+}

@@ -1,0 +1,110 @@
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	example "github.com/go-idempotent/idempotent/examples/orders/order"
+)
+
+// rows are all orders in the table, read past the library.
+func (w *warehouse) rows() (all []example.Row) {
+	w.t.Helper()
+	for pages := dynamodb.NewScanPaginator(w.dynamo, &dynamodb.ScanInput{
+		TableName: aws.String(w.orders), ConsistentRead: aws.Bool(true),
+	}); pages.HasMorePages(); {
+		page, err := pages.NextPage(context.Background())
+		require.NoError(w.t, err)
+		var rows []example.Row
+		require.NoError(w.t, attributevalue.UnmarshalListOfMaps(page.Items, &rows))
+		all = append(all, rows...)
+	}
+	return all
+}
+
+// row is what the table has to hold of a cart whose client was told this.
+func (c cart) row(told ids) example.Row {
+	return example.Row{
+		OrderID: told.Order, ReservationID: told.Reservation, ChargeID: told.Charge,
+		SKU: "A-1", Quantity: 2, Amount: c.amount, Currency: "usd", Email: "a@example.com",
+	}
+}
+
+// assertWhole checks that there is a row exactly for each answer that tells of one. It holds at any moment, also while orders are under
+// way: what had a row before the answers were looked at has its answer, and what had its answer has a row afterwards.
+func (w *warehouse) assertWhole() {
+	w.t.Helper()
+	before := orderIDs(w.rows())
+	told := w.told()
+	after := orderIDs(w.rows())
+	for _, id := range before {
+		assert.Contains(w.t, told, id, "a row without its answer")
+	}
+	for id := range told {
+		assert.Contains(w.t, after, id, "an answer without its row")
+	}
+	assert.Len(w.t, slices.Compact(after), len(after), "rows by one id")
+}
+
+// watch looks again and again, until it is stopped, whether there is a row exactly for each answer. It takes a tenth of the time at most:
+// the more there is to look at, the rarer it looks. stop tells how often it has.
+func (w *warehouse) watch() (stop func() (looks int)) {
+	ended, looks := make(chan struct{}), make(chan int)
+	go func() {
+		count := 0
+		for pause := time.Duration(0); ; count++ {
+			select {
+			case <-ended:
+				looks <- count
+				return
+			case <-time.After(pause):
+			}
+			began := time.Now()
+			w.assertWhole()
+			pause = 9 * time.Since(began)
+		}
+	}()
+	return func() int {
+		close(ended)
+		return <-looks
+	}
+}
+
+// told are the orders of which answers tell that are stored, each with its ids.
+func (w *warehouse) told() map[string]ids {
+	w.t.Helper()
+	all := map[string]ids{}
+	for _, r := range w.records() {
+		if r.Status != "COMPLETED" {
+			continue
+		}
+		response := r.response(w.t)
+		if response.StatusCode != http.StatusCreated {
+			continue
+		}
+		var told ids
+		require.NoError(w.t, json.Unmarshal([]byte(response.Body), &told))
+		assert.NotContains(w.t, all, told.Order, "two answers tell of one order")
+		all[told.Order] = told
+	}
+	return all
+}
+
+// orderIDs are those of rows, in order.
+func orderIDs(rows []example.Row) []string {
+	all := make([]string, len(rows))
+	for i, r := range rows {
+		all[i] = r.OrderID
+	}
+	slices.Sort(all)
+	return all
+}
