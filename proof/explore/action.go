@@ -16,7 +16,7 @@ const (
 	actReturn                        // a handler returns
 	actDie                           // the process of a running handler dies
 	actResolve                       // a resolver answers
-	actFork                          // a step begins beside others
+	actFork                          // a step begins beside others, or a commit beside steps
 	actEffect                        // the function of a step returns
 	actResolveStep                   // the resolver of a step answers
 	actMessage                       // a message arrives late
@@ -245,7 +245,11 @@ func (w *world) act(a action) {
 		w.faults--
 		w.die(a.d)
 	case actFork:
-		w.sayf("  %s starts its step %s", a.d.name, w.Steps[w.branchOf(a.strand)].Name)
+		if a.strand == &a.d.strand {
+			w.sayf("  %s starts its commit", a.d.name)
+		} else {
+			w.sayf("  %s starts its step %s", a.d.name, w.Steps[w.branchOf(a.strand)].Name)
+		}
 		w.goOn(a.strand, grant{})
 	case actEffect:
 		w.sayf("    the step %s of %s %s", w.Steps[a.strand.about].Name, a.d.name, a.effect)

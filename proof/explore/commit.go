@@ -75,6 +75,9 @@ func (e commitError) told() told {
 // commitAll tries the commits of the handler. It returns the error with which the handler ends.
 func (d *delivery) commitAll(ctx context.Context, o Order) error {
 	w := d.world
+	if w.Abandons {
+		d.wait(atFork) // its steps may run by then
+	}
 	var last error
 	for n := range w.Commits {
 		err := d.commit(ctx, n, o)

@@ -209,6 +209,9 @@ func commitScenarios() map[string]explore.Scenario {
 			Outside: shutsOpens, Faults: []explore.Fault{explore.LoseLate, explore.LoseReply, explore.SlowRequest}, MaxFaults: 1,
 			Strikes: only(explore.Renewal, explore.Commit, explore.Fence),
 		},
+		"commit: timed, the heartbeat goes on": {
+			Clients: []explore.Client{renewing, dated}, Endings: succeeds, Timed: true, TimeSteps: 4, Commits: gated, Rows: shut,
+		},
 		"commit: timed, slow steps beside it": {
 			Clients: []explore.Client{renewing, dated}, Endings: succeeds, Timed: true, EndsEarly: true, TimeSteps: 3, Steps: oneStep, Abandons: true,
 			Commits: oneRow, Faults: slow, MaxFaults: 1, Strikes: only(explore.StepRecord, explore.Renewal),

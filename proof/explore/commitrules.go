@@ -106,7 +106,8 @@ func committedAnswerCounts(w *world, e event) string {
 	switch {
 	case own && d.spoiled():
 		return fmt.Sprintf("a commit of %s failed, nothing is stored, and it is answered %q", d.name, d.answer())
-	case n >= 0 && d.tries[n].doubled && d.event.Settlement == idempotent.SettledElsewhere: // it had no reason to look
+	case n >= 0 && d.tries[n].doubled && d.tries[len(d.tries)-1].sent == 0 && d.event.Settlement == idempotent.SettledElsewhere:
+		// By the clock its lease had ended, and it had no reason to look.
 	case n >= 0 && d.event.Settlement != idempotent.SettledFailed && d.receipt != d.receiptOf(n, d.order):
 		return fmt.Sprintf("the commit %d of %s was applied, and it is answered %q", n+1, d.name, d.answer())
 	}
