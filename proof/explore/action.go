@@ -2,6 +2,7 @@ package explore
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/go-idempotent/idempotent/store"
@@ -15,7 +16,7 @@ const (
 	actReturn                        // a handler returns
 	actDie                           // the process of a running handler dies
 	actResolve                       // a resolver answers
-	actFork                          // a step begins beside others
+	actFork                          // a step begins beside others, or a commit beside steps
 	actEffect                        // the function of a step returns
 	actResolveStep                   // the resolver of a step answers
 	actMessage                       // a message arrives late
@@ -25,6 +26,7 @@ const (
 	actTime                          // time goes on until a heartbeat acts, a lease ends, or a prepared one is nearly over
 	actLook                          // the operator is shown the record
 	actDo                            // the operator acts on what it was shown
+	actOutside                       // somebody else changes rows
 	actEnd                           // nothing more happens
 )
 
@@ -62,6 +64,9 @@ func (w *world) actions() []action {
 		}
 	}
 	all = w.actionsOfOperator(all)
+	if w.outside < len(w.Outside) {
+		all = append(all, action{kind: actOutside})
+	}
 	all = append(all, w.steps()...)
 	if !running {
 		all = append(all, action{kind: actEnd})
@@ -95,7 +100,7 @@ func (w *world) actionsOf(d *delivery, all []action) []action {
 	}
 	switch d.at {
 	case atEnding:
-		if w.EndsEarly && d.branches == nil && d.steps == nil {
+		if w.EndsEarly && d.branches == nil && d.steps == nil && d.tries == nil {
 			all = append(all, action{kind: actReturn, d: d, ending: GoesOn})
 		}
 		for _, e := range w.Endings {
@@ -156,6 +161,7 @@ func (w *world) actionsOfCall(s *strand, all []action) []action {
 		switch {
 		case s.called.op == opGet && f.leavesMessage():
 		case f == Conflict && !w.underTransaction(s):
+		case f.ofCommits(s.called):
 		case w.Strikes != nil && !w.Strikes(f, d.callName(s.called)):
 		default:
 			all = append(all, action{kind: actCall, d: d, strand: s, fault: f})
@@ -239,7 +245,11 @@ func (w *world) act(a action) {
 		w.faults--
 		w.die(a.d)
 	case actFork:
-		w.sayf("  %s starts its step %s", a.d.name, w.Steps[w.branchOf(a.strand)].Name)
+		if a.strand == &a.d.strand {
+			w.sayf("  %s starts its commit", a.d.name)
+		} else {
+			w.sayf("  %s starts its step %s", a.d.name, w.Steps[w.branchOf(a.strand)].Name)
+		}
 		w.goOn(a.strand, grant{})
 	case actEffect:
 		w.sayf("    the step %s of %s %s", w.Steps[a.strand.about].Name, a.d.name, a.effect)
@@ -262,10 +272,13 @@ func (w *world) act(a action) {
 		w.expirySteps--
 		w.expired = true
 		w.advance(w.held().Expiry.Add(time.Second)) // DynamoDB deletes after it
+		w.forgetTokens()
 		w.sayf("%s: the expiry has passed", w.clockText())
 	case actRemove:
 		w.sayf("  the table deletes the expired record")
 		w.remove()
+	case actOutside:
+		w.changeRows()
 	case actLook:
 		w.look()
 	case actDo:
@@ -315,6 +328,11 @@ func (w *world) grantCall(s *strand, f Fault) {
 	if err := f.err(c.op); err != nil {
 		got = reply{err: err}
 	}
+	if refused, ok := errors.AsType[*store.Error](got.err); ok && f == Repeat && s.called.op == opCommit {
+		unclear := *refused
+		unclear.NotApplied = false // the copy is an attempt inside of the call that was not answered
+		got.err = &unclear
+	}
 	w.replied(s, got)
 	w.goOn(s, grant{reply: got})
 }
@@ -357,7 +375,7 @@ func (w *world) arriveLate(n int) {
 	if name == OfOperator {
 		w.saw("late change of an operator" + became)
 	}
-	if name == StepRecord || name == StepMark {
+	if name == StepRecord || name == StepMark || name == Fence {
 		w.saw("late " + string(name) + became)
 	}
 	if name == Renewal {

@@ -22,6 +22,10 @@ type chronicle struct {
 	// recorded, as they must return it.
 	life     int
 	recorded map[recordKey]string
+	// applications are those of writes of commits.
+	applications []application
+	// fences is by how much commits have moved leases.
+	fences time.Duration
 }
 
 // commit is a completion that was applied.
@@ -75,6 +79,9 @@ type facts struct {
 	life      int
 	toldLost  bool
 	stepMark  Ending
+	// tries are the commits of its handler, committing says that the last one has not returned.
+	tries      []commitFacts
+	committing bool
 	// last: it came after everything else, alone.
 	last bool
 }
@@ -87,6 +94,8 @@ type change struct {
 	call
 	before, after *store.Record
 	done          bool
+	// applied: writes of a handler were applied in the call.
+	applied bool
 }
 
 func (w *world) saw(what string) { w.report.Seen[what]++ }
@@ -98,6 +107,7 @@ func (w *world) sent(s *strand, f Fault) {
 		d.claims(c.next)
 	}
 	w.check(event{kind: evSent, d: d, change: change{by: d, call: c}})
+	w.sentByCommit(d, c, f)
 	d.refused = f == Conflict
 	if s == &d.beat {
 		d.troubled = d.troubled || f != None
@@ -139,6 +149,7 @@ func (w *world) replied(s *strand, got reply) {
 	if s == &d.beat && got.err == nil {
 		d.failedRenewals = 0
 	}
+	w.repliedToCommit(d, c, got)
 	if got.err != nil || got.done && c.op != opGet {
 		return
 	}
@@ -151,10 +162,11 @@ func (w *world) replied(s *strand, got reply) {
 // written notes a call that was made.
 func (w *world) written(c change) {
 	w.moment++
-	if !c.done || c.op == opGet {
+	if c.op == opGet || !c.done && !c.applied || w.recognised(c) {
 		return
 	}
 	w.check(event{kind: evWritten, change: c})
+	w.noteApplied(c)
 	w.noteCommit(c)
 	w.noteLease(c)
 	w.noteSteps(c)

@@ -37,7 +37,7 @@ const (
 	atCall         point = iota // of the store
 	atEnding                    // the handler runs and is about to return
 	atResolver                  // the resolver is asked
-	atFork                      // a step is about to begin beside others
+	atFork                      // a step is about to begin beside others, or a commit beside steps
 	atStep                      // the function of a step runs
 	atStepResolver              // the resolver of a step is asked
 	atEnd                       // answered
@@ -129,6 +129,9 @@ func (d *delivery) call(ctx context.Context, c call) reply {
 		return reply{err: errNoCall}
 	}
 	s, ofStep := ctx.Value(strandKey{}).(*strand)
+	if ofStep && s == &d.strand && d.committing {
+		c.within, c.try = true, len(d.tries)-1
+	}
 	switch {
 	case ofStep:
 		d.calls++
@@ -167,6 +170,16 @@ func (d *delivery) execute(ctx context.Context, o Order) (Receipt, error) {
 		}
 		d.pastSteps = true
 	}
+	if len(d.world.Commits) > 0 && !d.dead {
+		if !d.began {
+			d.world.began(d)
+		}
+		if err := d.commitAll(ctx, o); err != nil && !d.dead {
+			d.ended(FailsInCommit)
+			d.stepMark, d.own = Fails, err
+			return Receipt{}, err
+		}
+	}
 	if d.dead {
 		return Receipt{}, errDied
 	}
@@ -180,6 +193,11 @@ func (d *delivery) end(ctx context.Context, g grant, o Order) (Receipt, error) {
 	}
 	switch g.ending {
 	case Succeeds:
+		if n := d.landed(); n >= 0 {
+			return d.receiptOf(n, o), nil
+		}
+		return Receipt{By: d.name, Amount: o.Amount}, nil
+	case Differs:
 		return Receipt{By: d.name, Amount: o.Amount}, nil
 	case Panics:
 		panic(d.name)

@@ -22,8 +22,11 @@ const (
 	ObeysContext
 	// GoesOn is that of a handler which may end early and does not.
 	GoesOn
-	// FailsInStep returns the error of a step, and is no choice.
+	// FailsInStep returns the error of a step, and is no choice. FailsInCommit returns that of a commit.
 	FailsInStep
+	FailsInCommit
+	// Differs returns another result than the one that was committed, if one was. Succeeds returns that one.
+	Differs
 
 	firstOfMany // the endings of SeveralMarks follow
 )
@@ -34,7 +37,8 @@ const forEver = "fails for ever"
 var endingNames = map[Ending]string{
 	Succeeds: "succeeds", Fails: "fails", FailsNotExecuted: "fails, nothing executed", FailsTerminal: forEver,
 	FailsUncertain: "fails, the downstream may have acted", Panics: "panics", ObeysContext: "returns the error of its context",
-	GoesOn: "goes on", FailsInStep: "returns the error of a step",
+	GoesOn: "goes on", FailsInStep: "returns the error of a step", FailsInCommit: "returns the error of a commit",
+	Differs: "returns a result that it has not committed",
 }
 
 // marks are those of a handler, each with the ending that has it alone. Of several the last one here counts.
@@ -100,6 +104,9 @@ func (e Ending) mark() Ending {
 	}
 	return e
 }
+
+// answers reports whether the handler returned a result.
+func (f *facts) answers() bool { return f.ending == Succeeds || f.ending == Differs }
 
 // fail is the error that a handler returns, and the one that its caller gets.
 func (e Ending) fail(err error) (marked, own error) {

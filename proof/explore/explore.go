@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/proof/rows"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -49,16 +50,26 @@ type Scenario struct {
 	Resolver bool
 	// Steps are those that the handler takes before it ends, in this order. Effects are how their functions may end; none is Happens.
 	// A handler returns the error of a step, unless it is Careless: then it goes on. Parallel steps run at the same time, and Abandons
-	// is for a handler that does not wait for them. One that EndsEarly may end before its first step, too.
+	// is for a handler that does not wait for them. One that EndsEarly may end before its first step or commit, too.
 	Steps                                   []Step
 	Effects                                 []Effect
 	Careless, Parallel, Abandons, EndsEarly bool
 	// Refuse is the crash policy of the handler.
 	Refuse bool
+	// Commits are those that the handler tries after its steps, in this order: the next one where the condition of a write of the one
+	// before does not hold, or, if it is Restless, whatever became of that. A handler returns the error of a commit unless it is
+	// Careless; one that was declined it answers.
+	Commits  []rows.Writes
+	Restless bool
+	// Rows are those of the table when a schedule begins. Outside are transactions of somebody else, which happen at any time, in this
+	// order. A table that Remembers knows the tokens of the transactions that it has applied.
+	Rows      map[string]rows.Row
+	Outside   []rows.Writes
+	Remembers bool
 	// Deeds are what an operator may do, once, to the record that it was shown at some moment before. Its call may meet those of
 	// Faults that do not end a process.
 	Deeds []Deed
-	// Store makes the store of a schedule. The default is the memory store.
+	// Store makes the store of a schedule. The default is the memory store, or, where there are Commits, a table of package rows.
 	Store func() store.Store
 	// Before makes what a process has before the store, such as a cache. Nil is nothing.
 	Before func(store.Store) store.Store

@@ -42,7 +42,19 @@ const (
 	// need Scenario.Timed.
 	SlowRequest
 	SlowReply
+	// Contends and Throttles refuse a commit for now, Denies for good: it is not applied, and the delivery knows. Garbles makes the record
+	// unreadable for one look.
+	Contends
+	Throttles
+	Denies
+	Garbles
+	// Doubles applies a commit and answers; something between the delivery and the store has sent it twice, and the copy is on its way.
+	// Of Repeat the store knows: it is an attempt that was not answered, before the one that was.
+	Doubles
 )
+
+// CommitFaults are those of the calls of a commit alone.
+func CommitFaults() []Fault { return []Fault{Contends, Throttles, Denies, Garbles, Doubles} }
 
 // SlowFaults are those that need a timed scenario.
 func SlowFaults() []Fault { return []Fault{SlowRequest, SlowReply} }
@@ -60,16 +72,18 @@ var faultNames = map[Fault]string{
 	DieBefore: "is never sent: the process dies", DieAfter: "is applied, the process dies",
 	DieLate: "is on its way, the process dies", Repeat: "is applied, a copy is on its way",
 	Conflict: "meets a transaction", SlowRequest: "is slow", SlowReply: "is applied, its reply is slow",
+	Contends: "meets another writer", Throttles: "is throttled", Denies: "is denied", Garbles: "cannot be read",
+	Doubles: "is applied, and was sent twice",
 }
 
 func (f Fault) String() string { return faultNames[f] }
 
 func (f Fault) applied() bool {
-	return f == None || f == LoseReply || f == FailAfter || f == DieAfter || f == Repeat || f == SlowReply
+	return f == None || f == LoseReply || f == FailAfter || f == DieAfter || f == Repeat || f == SlowReply || f == Doubles
 }
 
 func (f Fault) leavesMessage() bool {
-	return f == LoseLate || f == FailLate || f == DieLate || f == Repeat
+	return f == LoseLate || f == FailLate || f == DieLate || f == Repeat || f == Doubles
 }
 
 func (f Fault) kills() bool { return f == DieBefore || f == DieAfter || f == DieLate }
@@ -80,10 +94,18 @@ var errInjected = errors.New("injected")
 func (f Fault) err(op Op) error {
 	kind := store.FailureUnavailable
 	switch f {
-	case None, Repeat, SlowRequest, SlowReply:
+	case None, Repeat, Doubles, SlowRequest, SlowReply:
 		return nil
 	case Conflict:
 		return &store.Error{Op: string(op), Kind: store.FailureConflict, NotApplied: true, Err: errInjected}
+	case Contends:
+		return &store.Error{Op: string(op), Kind: store.FailureConflict, NotApplied: true, Err: errInjected}
+	case Throttles:
+		return &store.Error{Op: string(op), Kind: store.FailureThrottled, NotApplied: true, Err: errInjected}
+	case Denies:
+		return &store.Error{Op: string(op), Kind: store.FailureAccessDenied, NotApplied: true, Err: errInjected}
+	case Garbles:
+		return &store.UnreadableError{Reason: "injected", Err: errInjected}
 	case FailBefore, FailAfter, FailLate:
 		kind = store.FailureAccessDenied // which no repetition mends
 	case LoseRequest, LoseReply, LoseLate, DieBefore, DieAfter, DieLate:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/go-idempotent/idempotent/proof/rows"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -16,6 +17,7 @@ const (
 	opSwap   Op = "swap"
 	opDelete Op = "delete"
 	opGet    Op = "get"
+	opCommit Op = "commit"
 )
 
 // call is a call of the store, and the message that carries it.
@@ -24,6 +26,12 @@ type call struct {
 	key        string
 	seen, next store.Record
 	now        time.Time
+	// writes and token are those of a commit.
+	writes rows.Writes
+	token  string
+	// within says that a commit of the handler makes the call, try which of them.
+	within bool
+	try    int
 }
 
 // Call names what a delivery asks of the store.
@@ -41,6 +49,8 @@ const (
 	StepRecord Call = "step"
 	Look       Call = "look"
 	OfOperator Call = "change of an operator"
+	Commit     Call = "commit"
+	Fence      Call = "fence"
 )
 
 // callName is the name of a call that the delivery makes.
@@ -48,6 +58,10 @@ func (d *delivery) callName(c call) Call {
 	switch {
 	case d.world.operator.self == d:
 		return OfOperator
+	case c.op == opCommit:
+		return Commit
+	case c.within && c.op == opSwap && len(c.next.Steps) == 0:
+		return Fence
 	case c.op == opClaim:
 		return Claim
 	case c.op == opGet:
@@ -102,6 +116,12 @@ func (c call) make(s store.Store) reply {
 		r.done, r.err = s.Delete(ctx, c.seen)
 	case opGet:
 		r.held, r.done, r.err = s.Get(ctx, c.key)
+	case opCommit:
+		commits, err := store.CommitterOf(s)
+		if err != nil {
+			return reply{err: err}
+		}
+		r.held, r.done, r.err = commits.Commit(ctx, c.seen, c.next, c.writes, c.token)
 	}
 	return r
 }
@@ -122,6 +142,18 @@ func (gate) Swap(ctx context.Context, seen, next store.Record) (store.Record, bo
 func (gate) Delete(ctx context.Context, seen store.Record) (bool, error) {
 	got := deliveryOf(ctx).call(ctx, call{op: opDelete, key: seen.Key, seen: seen})
 	return got.done, got.err
+}
+
+func (gate) Commit(
+	ctx context.Context, seen, next store.Record, writes store.Writes, token string,
+) (store.Record, bool, error) {
+	w := writes.(rows.Writes) //nolint:forcetypeassert // the handler has no others
+	got := deliveryOf(ctx).call(ctx, call{op: opCommit, key: seen.Key, seen: seen, next: next, writes: w, token: token})
+	return got.held, got.done, got.err
+}
+
+func (gate) Apply(context.Context, store.Writes, string) error {
+	panic("every delivery is protected")
 }
 
 func (gate) Get(ctx context.Context, key string) (store.Record, bool, error) {

@@ -20,6 +20,8 @@ type event struct {
 	step     int
 	out      Done
 	err, own error
+	// tried is the commit that has returned err.
+	tried int
 }
 
 type eventKind int
@@ -33,6 +35,7 @@ const (
 	evPassed // time has passed
 	evStepBegan
 	evStepped
+	evCommitted
 )
 
 // invariant looks at an event before the chronicle knows of it, and says what is wrong; "" if nothing is.
@@ -72,6 +75,11 @@ var invariants = []struct {
 	{"I8 a crash is resumed if and only if its steps tell all", crashIsResumedIfStepsTellAll},
 	{"I7 a step is not lost that can be recorded", stepIsRecorded},
 	{"I8 an observer is told what became of steps", stepsAreReported},
+	{"I9 rows are written if and only if their answer is stored", rowsComeWithTheirAnswer},
+	{"I9 what a commit says of its rows is true for ever", refusedIsNeverApplied},
+	{"I9 the committed answer counts", committedAnswerCounts},
+	{"I9 beside and after a commit nothing is done", afterACommitNothingFollows},
+	{"I9 a commit is not given up that can be made", commitIsNotGivenUp},
 	{"I11 an operator and an owner never both win", operatorAndOwnerNeverBothWin},
 }
 
@@ -146,7 +154,7 @@ const (
 // it has overrun its deadline and every renewal succeeds.
 func (w *world) isProtected(x *delivery) bool {
 	switch {
-	case x.dead || !x.handling():
+	case x.dead || !x.handling() || x.committing: // a commit takes what is left of the lease
 		return false
 	case x.hctx.Err() == nil:
 		return true
@@ -189,7 +197,7 @@ func replayIsTheFirstResult(w *world, e event) string {
 		return fmt.Sprintf("a stored result is changed by %s of %s", e.op, e.by.name)
 	case evAnswered:
 		return w.answerIsTheStoredOne(e.d)
-	case evBegan, evSent, evPassed, evDone, evStepBegan, evStepped:
+	case evBegan, evSent, evPassed, evDone, evStepBegan, evStepped, evCommitted:
 	}
 	return ""
 }
@@ -239,7 +247,7 @@ func otherFingerprintGetsNothing(w *world, e event) string {
 		if errors.Is(d.err, idempotent.ErrMismatch) && d.shown.Fingerprint == d.fingerprint {
 			return d.name + " is refused as another request, which it is not"
 		}
-	case evSent, evPassed, evDone, evStepBegan, evStepped:
+	case evSent, evPassed, evDone, evStepBegan, evStepped, evCommitted:
 	}
 	return ""
 }
@@ -254,7 +262,7 @@ func blockedNoLongerThanTheLease(w *world, e event) string {
 	d := e.d
 	if running, ok := errors.AsType[*idempotent.InProgressError](d.err); ok {
 		// It is reckoned from the time at which the store was asked.
-		switch longest := w.longestLease() + w.now.Sub(d.started) + w.skew(); {
+		switch longest := w.longestLease() + w.now.Sub(d.started) + w.skew() + w.fences; {
 		case running.RetryAfter <= 0 && d.event.Wait == 0: // after a wait the key may have become free too late
 
 			return d.name + " is told to wait for a lease that has ended"
@@ -318,6 +326,9 @@ func nothingHidesTheResult(w *world, e event) string {
 		return ""
 	}
 	d := e.d
+	if d.landed() >= 0 || d.spoiled() || w.appliedOf(d) >= 0 {
+		return "" // I9 says what counts
+	}
 	if d.panicked != nil && (!d.returned || d.ending != Panics || d.panicked != d.name) {
 		return fmt.Sprintf("%s panics: %v", d.name, d.panicked)
 	}
@@ -325,7 +336,7 @@ func nothingHidesTheResult(w *world, e event) string {
 		return ""
 	}
 	theirs := d.shown.Owner != d.owner && d.shown.Key != ""
-	stored := d.ending == Succeeds || d.mark() == FailsTerminal
+	stored := d.answers() || d.mark() == FailsTerminal
 	lost := d.ending == FailsInStep && errors.Is(d.own, idempotent.ErrLeaseLost) && !w.now.Before(w.protectedUntil(d))
 	switch {
 	case lost && theirs && (d.event.Outcome == idempotent.OutcomeReplayed || superseded(d.err)):
@@ -347,7 +358,7 @@ func (d *delivery) hasOwnAnswer() bool {
 	switch d.ending {
 	case Panics:
 		return d.panicked == d.name
-	case Succeeds:
+	case Succeeds, Differs:
 		return d.err == nil && d.receipt.By == d.name
 	default:
 		return d.err == d.own //nolint:errorlint // the very value

@@ -271,11 +271,11 @@ func operatorAndOwnerNeverBothWin(w *world, e event) string {
 		}
 		// Of a record that belongs to another request, or became UNKNOWN after the verdict, the own result is told.
 		theirs := e.d.shown.Fingerprint == e.d.fingerprint && e.d.shown.Status != store.StatusUnknown
-		stores := e.d.ending == Succeeds || e.d.mark() == FailsTerminal
+		stores := (e.d.answers() || e.d.mark() == FailsTerminal) && !e.d.spoiled()
 		if theirs && stores && w.faults == w.MaxFaults && !superseded(e.d.err) && e.d.event.Outcome != "replayed" {
 			return fmt.Sprintf("the operator %s, and %s answers %q", o.deed, e.d.name, e.d.answer())
 		}
-	case evBegan, evSent, evPassed, evStepBegan, evStepped:
+	case evBegan, evSent, evPassed, evStepBegan, evStepped, evCommitted:
 	}
 	return ""
 }

@@ -78,6 +78,20 @@ func (entrance) Delete(ctx context.Context, seen store.Record) (bool, error) {
 	return deliveryOf(ctx).process.store.Delete(ctx, seen)
 }
 
+func (entrance) Commit(
+	ctx context.Context, seen, next store.Record, writes store.Writes, token string,
+) (store.Record, bool, error) {
+	commits, err := store.CommitterOf(deliveryOf(ctx).process.store)
+	if err != nil {
+		return store.Record{}, false, err
+	}
+	return commits.Commit(ctx, seen, next, writes, token)
+}
+
+func (entrance) Apply(ctx context.Context, writes store.Writes, token string) error {
+	return gate{}.Apply(ctx, writes, token)
+}
+
 func (entrance) Get(ctx context.Context, key string) (store.Record, bool, error) {
 	return deliveryOf(ctx).process.store.Get(ctx, key)
 }

@@ -79,7 +79,7 @@ func mostCautiousMarkCounts(_ *world, e event) string {
 	if e.after != nil {
 		became = string(e.after.Status)
 	}
-	if name := e.by.callName(e.call); name == StepRecord || name == StepMark {
+	if name := e.by.callName(e.call); name == StepRecord || name == StepMark || name == Commit || name == Fence {
 		return "" // which was sent before
 	}
 	switch e.by.mark() {
@@ -115,13 +115,13 @@ func expiredDecidesNothing(_ *world, e event) string {
 		if decided && !d.began && !d.resolved && d.shown.Key != "" && expired(d.shown, d.shownAt) {
 			return fmt.Sprintf("%s is answered %q because of a record that has expired", d.name, d.answer())
 		}
-	case evBegan, evSent, evPassed, evDone, evStepBegan, evStepped:
+	case evBegan, evSent, evPassed, evDone, evStepBegan, evStepped, evCommitted:
 	}
 	return ""
 }
 
 func nothingDoneNothingBlocked(w *world, e event) string {
-	if e.kind != evAnswered || !e.d.returned || e.d.mark() != FailsNotExecuted || w.faults < w.MaxFaults {
+	if e.kind != evAnswered || !e.d.returned || e.d.mark() != FailsNotExecuted || w.faults < w.MaxFaults || e.d.landed() >= 0 {
 		return ""
 	}
 	held := w.held()
@@ -158,7 +158,7 @@ func undoLeavesWhatWasSeen(w *world, e event) string {
 		return e.by.name + " undoes a takeover and leaves an owner that something may still be on its way from"
 	case a.Lease.After(e.by.clock()):
 		return e.by.name + " undoes a takeover and leaves a lease that lives"
-	case took.Status == store.StatusInProgress && a.Lease.Before(took.Lease):
+	case took.Status == store.StatusInProgress && took.Reason != store.ReasonReleased && a.Lease.Before(took.Lease):
 		return e.by.name + " undoes a takeover and leaves a lease that is older than the one it saw"
 	case w.nameOfToken(a.Owner) != "":
 		return e.by.name + " undoes a takeover and leaves the token of " + w.nameOfToken(a.Owner)

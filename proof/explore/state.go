@@ -88,6 +88,7 @@ func (w *world) state() uint64 {
 	}
 	w.operatorState(d)
 	w.stepDigest(d)
+	w.rowDigest(d)
 	for _, c := range w.commits {
 		d.text(c.by.name)
 		d.text(c.answer)
@@ -100,6 +101,7 @@ func (w *world) state() uint64 {
 func (w *world) delivery(d *digest, x *delivery) {
 	alive := !x.dead && x.active()
 	d.stepsOf(x)
+	d.commitsOf(x)
 	d.time(x.lease)
 	d.time(x.unknownUntil)
 	d.flags(alive, x.began, x.released, x.claimed, x.undone, x.restored, x.returned, x.resolved, x.conflicts, x.refused, x.overruled)
@@ -146,7 +148,7 @@ func (w *world) learn(s *strand, g grant) {
 	d.number(int64(g.verdict))
 	d.number(int64(g.effect))
 	d.number(int64(w.branchOf(s)))
-	d.flags(g.reply.done, g.reply.err != nil)
+	d.flags(g.reply.done, g.reply.err != nil, errors.Is(g.reply.err, store.ErrWritesRefused))
 	if se, ok := errors.AsType[*store.Error](g.reply.err); ok {
 		d.text(string(se.Kind))
 	}
@@ -169,6 +171,9 @@ func (w *world) message(d *digest, c call) {
 	w.record(d, c.seen)
 	w.record(d, c.next)
 	d.time(c.now)
+	d.flags(c.within)
+	d.number(int64(c.try))
+	d.number(int64(len(c.writes)))
 }
 
 func (w *world) record(d *digest, r store.Record) {
@@ -179,6 +184,7 @@ func (w *world) record(d *digest, r store.Record) {
 	d.text(r.Fingerprint)
 	d.text(string(r.Result))
 	d.flags(r.Seal == "", r.Sealed(r.Result))
+	d.text(ofWrites(r.Seal))
 	d.text(r.Reason)
 	d.number(int64(r.Attempt))
 	d.time(r.CreatedAt)
@@ -221,6 +227,8 @@ func (w *world) describeCall(c call) string {
 		return fmt.Sprintf("swap %s for %s", w.describe(c.seen), w.describe(c.next))
 	case opDelete:
 		return "delete of " + w.describe(c.seen)
+	case opCommit:
+		return fmt.Sprintf("commit of %s for %s", w.describe(c.seen), w.describe(c.next))
 	case opGet:
 	}
 	return string(c.op)
@@ -232,6 +240,8 @@ func (w *world) describeReply(c call, got reply) string {
 		return ""
 	case got.done && c.op != opGet:
 		return "done"
+	case got.err != nil:
+		return got.err.Error()
 	case got.held.Key == "":
 		return "refused"
 	default:

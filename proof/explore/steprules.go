@@ -180,7 +180,8 @@ func crashIsResumedIfStepsTellAll(w *world, e event) string {
 }
 
 func stepIsRecorded(w *world, e event) string {
-	if e.kind != evStepped || w.faults < w.MaxFaults || !w.now.Before(w.protectedUntil(e.d)) || w.operator.applied || w.expired || e.d.returned || e.d.hctx.Err() != nil {
+	if e.kind != evStepped || w.faults < w.MaxFaults || !w.now.Before(w.protectedUntil(e.d)) || w.operator.applied || w.expired || e.d.returned || len(e.d.tries) > 0 ||
+		e.d.hctx.Err() != nil {
 		return ""
 	}
 	f := e.d.steps[e.step]

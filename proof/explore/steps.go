@@ -245,7 +245,7 @@ func markOfStep(err error) Ending {
 
 // mark is the ending that the delivery counts as: the one that has its most cautious mark alone.
 func (d *delivery) mark() Ending {
-	if d.ending == FailsInStep {
+	if d.ending == FailsInStep || d.ending == FailsInCommit {
 		return d.stepMark
 	}
 	return d.ending.mark()

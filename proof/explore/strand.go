@@ -110,9 +110,7 @@ func (w *world) gaveUp(s *strand) {
 
 // settle waits until nobody moves without the clock, and takes note of who has arrived.
 func (w *world) settle() {
-	if w.Timed {
-		synctest.Wait()
-	}
+	synctest.Wait()
 	for {
 		select {
 		case a := <-w.arrived:
@@ -137,7 +135,7 @@ func (w *world) turn(s *strand, g grant) {
 // rest waits until the invocation has arrived, or waits for its heartbeat, which has.
 func (w *world) rest(d *delivery) {
 	for {
-		if w.Timed {
+		if w.Timed || d.committing && len(d.branches) > 0 {
 			w.settle()
 		}
 		if d.rests() {
@@ -154,7 +152,7 @@ func (d *delivery) rests() bool {
 		if b.at == away {
 			return false
 		}
-		branch = branch || b.at != atEnd && !d.world.Abandons
+		branch = branch || b.at != atEnd && (!d.world.Abandons || d.commitWaitsFor(b))
 	}
 	return d.at != away || d.beat.at == atCall || branch
 }

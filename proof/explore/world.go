@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/proof/rows"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -41,10 +42,16 @@ func newStage(s *Scenario) *stage {
 }
 
 func (s *Scenario) newStore() store.Store {
-	if s.Store != nil {
+	switch {
+	case s.Store != nil:
 		return s.Store()
+	case len(s.Commits) > 0:
+		t := rows.New(s.Rows)
+		t.Remembers = s.Remembers
+		return t
+	default:
+		return memory.New()
 	}
-	return memory.New()
 }
 
 // beginning is the clock of the world when a schedule begins.
@@ -69,6 +76,7 @@ type world struct {
 	messages []message
 
 	faults, leaseSteps, expirySteps, timeSteps int  // left
+	outside                                    int  // transactions of somebody else so far
 	expired, over                              bool // over: only the aftermath is left
 	chronicle
 
@@ -266,9 +274,9 @@ func (w *world) arrive(d *delivery) {
 
 // apply does a call to the store, for a delivery or long after it.
 func (w *world) apply(by *delivery, c call) reply {
-	before := w.held()
+	before, rows := w.held(), w.appliedRows()
 	got := c.make(w.store)
-	w.written(change{by: by, call: c, before: before, after: w.held(), done: got.done})
+	w.written(change{by: by, call: c, before: before, after: w.held(), done: got.done, applied: w.appliedRows() > rows})
 	return got
 }
 

@@ -1,0 +1,307 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/proof/rows"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// told is what a commit has returned.
+type told string
+
+const (
+	toldNothing  told = ""         // it has not returned
+	toldLanded   told = "landed"   // the answer is stored, and the rows are written
+	toldRefused  told = "refused"  // nothing was sent
+	toldDeclined told = "declined" // a row refused
+	toldLost     told = "lost lease"
+	toldFailed   told = "failed"
+)
+
+// commitFacts are what happened to one commit of a handler.
+type commitFacts struct {
+	// sent counts its calls of the store, all of them. applied counts how often its writes were applied.
+	sent, applied int
+	// args are those of its transactions, by their tokens.
+	args map[string]call
+	// hindered: something befell it that does not pass, or of which nobody knows whether it was applied. unread: it could not move the
+	// lease, so that nobody knows what became of it.
+	hindered, unread bool
+	// doubled: somebody has sent it twice whom nobody has asked.
+	doubled bool
+	told             told
+}
+
+// application is that the writes of a commit were applied.
+type application struct {
+	by   *delivery
+	try  int
+	life int
+}
+
+// commitError is the error of a commit as a handler gets it.
+type commitError struct{ *execution.CommitFault }
+
+func (e commitError) Error() string { return fmt.Sprintf("commit: %s: %v", e.Reason, e.Err) }
+
+func (e commitError) Is(target error) bool {
+	switch e.Kind {
+	case execution.CommitRefused:
+		return target == execution.ErrCommitRefused
+	case execution.CommitLeaseLost:
+		return target == execution.ErrLeaseLost
+	case execution.CommitFailed:
+		return target == execution.ErrCommitFailed
+	case execution.CommitDeclined:
+	}
+	return false
+}
+
+func (e commitError) told() told {
+	return [...]told{
+		execution.CommitRefused: toldRefused, execution.CommitDeclined: toldDeclined, execution.CommitLeaseLost: toldLost,
+		execution.CommitFailed: toldFailed,
+	}[e.Kind]
+}
+
+// commitAll tries the commits of the handler. It returns the error with which the handler ends.
+func (d *delivery) commitAll(ctx context.Context, o Order) error {
+	w := d.world
+	if w.Abandons {
+		d.wait(atFork) // its steps may run by then
+	}
+	var last error
+	for n := range w.Commits {
+		err := d.commit(ctx, n, o)
+		declined := d.dead || err != nil && d.tries[n].told == toldDeclined
+		last = err
+		if declined {
+			last = nil
+		}
+		if d.dead || !declined && !w.Restless {
+			break
+		}
+	}
+	if w.Careless || d.landed() >= 0 {
+		return nil
+	}
+	return last
+}
+
+// commit tries one of them.
+func (d *delivery) commit(ctx context.Context, n int, o Order) error {
+	w := d.world
+	d.tries = append(d.tries, commitFacts{})
+	d.committing = true
+	fault := execution.CommitsOf(ctx).Commit(onStrand(ctx, &d.strand), d.receiptOf(n, o), w.Commits[n])
+	d.committing = false
+	if d.dead {
+		return errDied
+	}
+	err, is := error(nil), toldLanded
+	if fault != nil {
+		e := commitError{fault}
+		err, is = e, e.told()
+	}
+	w.committed(d, n, is, err)
+	return err
+}
+
+// receiptOf is the answer that a commit of the delivery stores. It is no other answer of anybody.
+func (d *delivery) receiptOf(try int, o Order) Receipt {
+	return Receipt{By: fmt.Sprintf("commit %d of %s", try+1, d.name), Amount: o.Amount}
+}
+
+// committed notes what a commit has returned.
+func (w *world) committed(d *delivery, n int, is told, err error) {
+	w.moment++
+	w.saw("commit: " + string(is))
+	w.sayf("    the commit %d of %s: %s, %v", n+1, d.name, is, err)
+	d.tries[n].told = is
+	w.check(event{kind: evCommitted, d: d, tried: n, err: err})
+}
+
+// landed is which commit of the delivery has said that it landed, -1 for none.
+func (f *facts) landed() int { return slices.IndexFunc(f.tries, func(t commitFacts) bool { return t.told == toldLanded }) }
+
+// spoiled reports whether a commit was tried that leaves the delivery without an answer to store.
+func (f *facts) spoiled() bool {
+	return slices.ContainsFunc(f.tries, func(t commitFacts) bool { return t.told == toldFailed || t.told == toldLost })
+}
+
+// isApplied reports whether a commit of the delivery was applied, and its record is not gone since.
+func (w *world) isApplied(d *delivery, try int) bool {
+	return slices.Contains(w.applications, application{by: d, try: try, life: w.life})
+}
+
+// appliedOf is which commit of the delivery was applied to the record that there is, -1 for none.
+func (w *world) appliedOf(d *delivery) int {
+	for n := range d.tries {
+		if w.isApplied(d, n) {
+			return n
+		}
+	}
+	return -1
+}
+
+// commitWaitsFor reports whether a commit of the delivery, which has sent nothing yet, waits for a step.
+func (d *delivery) commitWaitsFor(b *strand) bool {
+	return d.committing && d.tries[len(d.tries)-1].sent == 0 && (b.at == atStep || b.at == atStepResolver || b.at == atCall)
+}
+
+// sentByCommit notes a call of the store that a commit makes.
+func (w *world) sentByCommit(d *delivery, c call, f Fault) {
+	if !c.within {
+		return
+	}
+	t := &d.tries[c.try]
+	t.sent++
+	t.hindered = t.hindered || f != None && f != Contends && f != Throttles
+	t.doubled = t.doubled || f == Doubles
+	switch c.op {
+	case opCommit:
+		if t.args == nil {
+			t.args = map[string]call{}
+		}
+		t.args[c.token] = c
+	case opSwap:
+		w.saw("fence")
+		w.fences += time.Millisecond
+	case opClaim, opDelete, opGet:
+	}
+}
+
+// repliedToCommit notes what a commit learns from a call.
+func (w *world) repliedToCommit(d *delivery, c call, got reply) {
+	if !c.within {
+		return
+	}
+	t := &d.tries[c.try]
+	if c.op == opSwap {
+		t.unread = got.err != nil
+	}
+	if c.op == opCommit && got.err == nil && !got.done && got.held.Seal != "" && got.held.Seal == c.next.Seal {
+		w.saw("own commit recognised by its seal")
+	}
+	if c.op == opCommit && got.err == nil && !got.done && got.held.Owner == d.owner && got.held.Status == store.StatusInProgress {
+		w.saw("commit meets a late renewal")
+	}
+}
+
+// recognised reports whether a commit changed nothing because the table knows its token.
+func (w *world) recognised(c change) bool {
+	if c.op != opCommit || c.applied || !c.done || c.before == nil || c.after == nil || c.before.Seal != c.after.Seal {
+		return false
+	}
+	w.saw("own commit recognised by its token")
+	return true
+}
+
+// noteApplied notes that writes were applied.
+func (w *world) noteApplied(c change) {
+	if !c.applied {
+		return
+	}
+	c.by.tries[c.try].applied++
+	// The table is appended to, never changed in place.
+	w.applications = append(slices.Clone(w.applications), application{by: c.by, try: c.try, life: w.life})
+	w.saw("rows applied")
+}
+
+// table is what a store with rows is.
+type table interface {
+	store.Committer
+	Applied() []rows.Applied
+	Rows() map[string]rows.Row
+	Forget()
+}
+
+// appliedRows is how many transactions the table has applied.
+func (w *world) appliedRows() int {
+	if t, ok := w.store.(table); ok {
+		return len(t.Applied())
+	}
+	return 0
+}
+
+// changeRows is what somebody else does to the rows.
+func (w *world) changeRows() {
+	err := w.store.(table).Apply(context.Background(), w.Outside[w.outside], "") //nolint:forcetypeassert // it has rows
+	w.outside++
+	became := "applied"
+	if err != nil {
+		became = "refused"
+	}
+	if err != nil && !errors.Is(err, store.ErrWritesRefused) {
+		panic(err)
+	}
+	w.saw("rows of somebody else: " + became)
+	w.sayf("  somebody else writes rows: %s", became)
+}
+
+// forgetTokens is what the table does ten minutes after a transaction.
+func (w *world) forgetTokens() {
+	if t, ok := w.store.(table); ok {
+		t.Forget()
+	}
+}
+
+// ofCommits reports whether the fault is one of commits alone and the call is none that it can befall.
+func (f Fault) ofCommits(c call) bool {
+	switch f {
+	case Contends, Throttles, Denies, Garbles:
+		return !c.within
+	case Doubles:
+		return c.op != opCommit
+	default:
+		return false
+	}
+}
+
+// ofWrites is the part of a seal that is about writes, empty if there is none.
+func ofWrites(seal string) string {
+	if parts := strings.SplitN(seal, ".", 3); len(parts) == 3 {
+		return parts[2]
+	}
+	return ""
+}
+
+// rowDigest takes up the rows and what was applied to them.
+func (w *world) rowDigest(d *digest) {
+	t, ok := w.store.(table)
+	if !ok {
+		return
+	}
+	d.number(int64(w.outside))
+	d.number(int64(w.fences))
+	all := t.Rows()
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		d.text(key)
+		for _, name := range slices.Sorted(maps.Keys(all[key])) {
+			d.text(name)
+			d.number(all[key][name])
+		}
+	}
+	for _, a := range w.applications {
+		d.text(a.by.name)
+		d.number(int64(a.try))
+		d.number(int64(a.life))
+	}
+}
+
+func (d *digest) commitsOf(x *delivery) {
+	d.flags(x.committing)
+	for _, t := range x.tries {
+		d.number(int64(t.applied))
+		d.flags(t.hindered, t.unread, t.doubled, t.sent > 0)
+		d.text(string(t.told))
+	}
+}

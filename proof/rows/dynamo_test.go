@@ -1,0 +1,429 @@
+package rows_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/proof/rows"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// TestTableDoesWhatDynamoDBDoes plays random transactions, among other writes of the record, on a Table and on DynamoDB Local.
+func TestTableDoesWhatDynamoDBDoes(t *testing.T) {
+	t.Parallel()
+	client, suffix := dynamolocal.Client(dynamolocal.Endpoint(t)), rand.Text()
+	records, rowTable := "records-"+suffix, "rows-"+suffix
+	require.NoError(t, dynamo.CreateTable(t.Context(), client, records))
+	require.NoError(t, dynamo.CreateTable(t.Context(), client, rowTable)) // a partition key "id" is all that rows need
+	t.Cleanup(func() {
+		for _, name := range []string{records, rowTable} {
+			_, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: aws.String(name)})
+			require.NoError(t, err)
+		}
+	})
+	seen := map[string]int{}
+	rapid.Check(t, func(rt *rapid.T) {
+		p := &pair{
+			T: rt, seen: seen, client: client, table: rowTable, model: rows.New(nil), real: dynamo.New(client, records),
+			run: rand.Text(), key: "rows#" + rand.Text(), now: time.Unix(1_800_000_000, 0).UTC(),
+		}
+		p.model.Remembers = true
+		rt.Repeat(map[string]func(*rapid.T){
+			"claim":  func(*rapid.T) { p.claim() },
+			"lease":  func(*rapid.T) { p.moveLease() },
+			"step":   func(*rapid.T) { p.step() },
+			"delete": func(*rapid.T) { p.remove() },
+			"commit": func(*rapid.T) { p.commit() },
+			"again":  func(*rapid.T) { p.again() },
+			"apply":  func(*rapid.T) { p.apply() },
+			"":       func(*rapid.T) { p.same() },
+		})
+	})
+	t.Log(seen)
+	for _, what := range []string{"committed", "another record", "writes refused", "rejected", "same token", "token recognised", "applied"} {
+		require.NotZero(t, seen[what], "it has seen: %s", what)
+	}
+}
+
+// pair is a Table and DynamoDB Local, to which the same is done.
+type pair struct {
+	*rapid.T
+
+	seen   map[string]int
+	client *dynamodb.Client
+	table  string
+	model  *rows.Table
+	real   *dynamo.Store
+	// run tells the rows of this run from those of others, key is the record's.
+	run, key string
+	now      time.Time
+	// last is the commit that was made last, calls counts.
+	last  func()
+	calls int
+}
+
+var owners = []string{"OWNERA", "OWNERB"}
+
+// record is a claim by somebody.
+func (p *pair) record() store.Record {
+	return store.Record{
+		Key: p.key, Status: store.StatusInProgress, Owner: rapid.SampledFrom(owners).Draw(p.T, "owner"),
+		Lease: p.now.Add(time.Minute), Expiry: p.now.Add(time.Hour), Fingerprint: "1:f", Attempt: 1, CreatedAt: p.now,
+	}
+}
+
+func (p *pair) claim() {
+	r := p.record()
+	held, claimed, err := p.model.Claim(p.Context(), r, p.now)
+	require.NoError(p, err)
+	realHeld, realClaimed, err := p.real.Claim(p.Context(), r, p.now)
+	require.NoError(p, err)
+	require.Equal(p, claimed, realClaimed)
+	require.Equal(p, plain(held), plain(realHeld))
+}
+
+// held is the record of the model, or one that nobody holds.
+func (p *pair) held() store.Record {
+	held, found, err := p.model.Get(p.Context(), p.key)
+	require.NoError(p, err)
+	if !found {
+		return p.record()
+	}
+	return held
+}
+
+func (p *pair) swap(seen, next store.Record) {
+	held, swapped, err := p.model.Swap(p.Context(), seen, next)
+	require.NoError(p, err)
+	realHeld, realSwapped, err := p.real.Swap(p.Context(), seen, next)
+	require.NoError(p, err)
+	require.Equal(p, swapped, realSwapped)
+	if !swapped {
+		require.Equal(p, plain(held), plain(realHeld))
+	}
+}
+
+func (p *pair) moveLease() {
+	seen := p.held()
+	if seen.Status != store.StatusInProgress {
+		return
+	}
+	next := seen
+	next.Lease, next.Steps = seen.Lease.Add(time.Millisecond), nil
+	p.swap(seen, next)
+}
+
+func (p *pair) step() {
+	seen := p.held()
+	if seen.Status != store.StatusInProgress {
+		return
+	}
+	next := seen
+	next.Steps = map[string]store.Step{"a": {Kind: store.StepValue, Seal: store.Seal(seen.Owner, []byte("1")), Result: []byte("1")}}
+	p.swap(seen, next)
+}
+
+func (p *pair) remove() {
+	seen := p.held()
+	deleted, err := p.model.Delete(p.Context(), seen)
+	require.NoError(p, err)
+	realDeleted, err := p.real.Delete(p.Context(), seen)
+	require.NoError(p, err)
+	require.Equal(p, deleted, realDeleted)
+}
+
+// commit completes what is held, or what is taken for it.
+func (p *pair) commit() {
+	seen := p.held()
+	if seen.Status != store.StatusInProgress {
+		seen = p.record() // a stale owner's
+	}
+	seen.Expiry, seen.StepWrites = time.Time{}, store.AnyStepWrites
+	switch rapid.IntRange(0, 9).Draw(p.T, "seen") {
+	case 0:
+		seen.Lease = seen.Lease.Add(-time.Millisecond)
+	case 1:
+		seen.Owner = rapid.SampledFrom(owners).Draw(p.T, "seen owner")
+	case 2:
+		seen.Reason = store.ReasonReleased
+	case 3:
+		seen.Lease = time.Time{}
+	}
+	w := p.writes()
+	next := seen
+	next.Status, next.Steps, next.Lease = store.StatusCompleted, nil, time.Time{}
+	next.Result = []byte(strconv.Itoa(rapid.IntRange(0, 9).Draw(p.T, "result")))
+	next.Seal = store.CommitSeal(next.Owner, next.Result, next.Key, w)
+	next.CompletedAt, next.Expiry = p.now, p.now.Add(24*time.Hour)
+	items, token := p.items(w), p.token()
+	p.last = func() { p.send(seen, next, w, items, token) }
+	p.last()
+}
+
+// again repeats the last commit with its token.
+func (p *pair) again() {
+	if p.last == nil {
+		return
+	}
+	p.seen["same token"]++
+	before := p.seen["committed"]
+	p.last()
+	if p.seen["committed"] > before {
+		p.seen["token recognised"]++ // or it was refused before
+	}
+}
+
+func (p *pair) token() string {
+	p.calls++
+	return fmt.Sprintf("%.26s-%d", p.run, p.calls)
+}
+
+func (p *pair) send(seen, next store.Record, w rows.Writes, items store.Writes, token string) {
+	held, committed, err := p.model.Commit(p.Context(), seen, next, w, token)
+	realHeld, realCommitted, realErr := p.real.Commit(p.Context(), seen, next, items, token)
+	p.sameErrors(err, realErr)
+	require.Equal(p, committed, realCommitted)
+	require.Equal(p, plain(held), plain(realHeld))
+	switch {
+	case committed:
+		p.seen["committed"]++
+	case err == nil:
+		p.seen["another record"]++
+	}
+}
+
+func (p *pair) apply() {
+	w, token := p.writes(), p.token()
+	if len(w) == 0 {
+		return
+	}
+	err := p.model.Apply(p.Context(), w, token)
+	p.sameErrors(err, p.real.Apply(p.Context(), p.items(w), token))
+	if err == nil {
+		p.seen["applied"]++
+	}
+}
+
+// sameErrors compares what both say of a transaction that was not applied.
+func (p *pair) sameErrors(err, realErr error) {
+	require.Equal(p, err == nil, realErr == nil, "%v, and DynamoDB says: %v", err, realErr)
+	if err == nil {
+		return
+	}
+	refused, is := errors.AsType[*rows.RefusedError](err)
+	realRefused, realIs := errors.AsType[*dynamo.ConditionError](realErr)
+	require.Equal(p, is, realIs, "%v, and DynamoDB says: %v", err, realErr)
+	if !is {
+		p.seen["rejected"]++
+		return
+	}
+	p.seen["writes refused"]++
+	var indexes []int
+	for _, item := range realRefused.Refused {
+		indexes = append(indexes, item.Index)
+	}
+	require.Equal(p, refused.Indexes, indexes)
+	for _, e := range []error{err, realErr} {
+		require.ErrorIs(p, e, store.ErrWritesRefused)
+		failed, ok := errors.AsType[*store.Error](e)
+		require.True(p, ok)
+		require.True(p, failed.NotApplied)
+	}
+}
+
+var names = []string{"a", "b"}
+
+// writes draws those of a transaction. Now and then two are of one row.
+func (p *pair) writes() rows.Writes {
+	numbers := rapid.MapOfN(rapid.SampledFrom(names), rapid.Int64Range(-2, 3), 1, 2)
+	condition := rapid.Custom(func(t *rapid.T) rows.Condition {
+		return rows.Condition{
+			Kind:   rapid.SampledFrom([]rows.Kind{rows.Absent, rows.Present, rows.AtLeast, rows.Equal}).Draw(t, "kind"),
+			Name:   rapid.SampledFrom(names).Draw(t, "name"),
+			Number: rapid.Int64Range(-2, 3).Draw(t, "number"),
+		}
+	})
+	write := rapid.Custom(func(t *rapid.T) rows.Write {
+		w := rows.Write{
+			Op:  rapid.SampledFrom([]rows.Op{rows.Put, rows.Update, rows.Update, rows.Delete, rows.Check}).Draw(t, "op"),
+			Key: fmt.Sprintf("%s-%d", p.run, rapid.IntRange(1, 4).Draw(t, "row")),
+		}
+		if w.Op == rows.Check || rapid.IntRange(0, 2).Draw(t, "has conditions") == 0 {
+			w.If = rapid.SliceOfN(condition, 1, 2).Draw(t, "conditions")
+		}
+		switch w.Op {
+		case rows.Put:
+			w.Set = numbers.Draw(t, "row")
+		case rows.Update:
+			w.Add = numbers.Draw(t, "added")
+			for name := range w.Add {
+				if rapid.Bool().Draw(t, "set "+name) {
+					w.Set = map[string]int64{name: w.Add[name]}
+					delete(w.Add, name)
+					break
+				}
+			}
+		case rows.Delete, rows.Check:
+		}
+		return w
+	})
+	w := rows.Writes(rapid.SliceOfN(write, 0, 3).Draw(p.T, "writes"))
+	if rapid.IntRange(0, 9).Draw(p.T, "twice") > 0 {
+		seen := map[string]bool{}
+		w = slices.DeleteFunc(w, func(one rows.Write) bool {
+			twice := seen[one.Key]
+			seen[one.Key] = true
+			return twice
+		})
+	}
+	return w
+}
+
+// taker is the hook of a delivery that keeps the writes of a commit.
+type taker struct{ writes store.Writes }
+
+func (h *taker) Commit(_ context.Context, _ any, w store.Writes) *execution.CommitFault {
+	h.writes = w
+	return nil
+}
+
+// refusedWrites are writes that package dynamo did not make.
+type refusedWrites struct{ store.Writes }
+
+// items are the writes as those of DynamoDB.
+func (p *pair) items(w rows.Writes) store.Writes {
+	var items []dynamo.Item
+	for _, one := range w {
+		items = append(items, p.item(one))
+	}
+	var h taker
+	ctx := execution.With(p.Context(), execution.Claim{Operation: "rows", RecordKey: p.key, Commits: &h})
+	if _, err := dynamo.Commit(ctx, 0, items...); err != nil {
+		require.ErrorIs(p, err, execution.ErrCommitRefused)
+		return refusedWrites{w}
+	}
+	return h.writes
+}
+
+func (p *pair) item(w rows.Write) dynamo.Item {
+	values, attributes := map[string]any{}, map[string]string{}
+	value := func(n int64) string {
+		name := fmt.Sprintf(":v%d", len(values))
+		values[name] = n
+		return name
+	}
+	attribute := func(name string) string {
+		attributes["#"+name] = name
+		return "#" + name
+	}
+	var opts []dynamo.ItemOption
+	for _, c := range w.If {
+		switch c.Kind {
+		case rows.Absent:
+			opts = append(opts, dynamo.IfAbsent(c.Name))
+		case rows.Present:
+			opts = append(opts, dynamo.IfPresent(c.Name))
+		case rows.AtLeast:
+			opts = append(opts, dynamo.If(attribute(c.Name)+" >= "+value(c.Number)))
+		case rows.Equal:
+			opts = append(opts, dynamo.If(attribute(c.Name)+" = "+value(c.Number)))
+		}
+	}
+	update := ""
+	if w.Op == rows.Update {
+		for of, numbers := range map[string]map[string]int64{"SET": w.Set, "ADD": w.Add} {
+			separator := " " + of + " "
+			for _, name := range slices.Sorted(maps.Keys(numbers)) {
+				sign := " "
+				if of == "SET" {
+					sign = " = "
+				}
+				update += separator + attribute(name) + sign + value(numbers[name])
+				separator = ", "
+			}
+		}
+	}
+	if len(values) > 0 {
+		opts = append(opts, dynamo.Values(values))
+	}
+	if len(attributes) > 0 {
+		opts = append(opts, dynamo.Names(attributes))
+	}
+	key := map[string]any{"id": w.Key}
+	switch w.Op {
+	case rows.Put:
+		row := maps.Clone(key)
+		for name, n := range w.Set {
+			row[name] = n
+		}
+		return dynamo.Put(p.table, row, opts...)
+	case rows.Update:
+		return dynamo.Update(p.table, key, update, opts...)
+	case rows.Delete:
+		return dynamo.Delete(p.table, key, opts...)
+	default:
+		return dynamo.Check(p.table, key, opts...)
+	}
+}
+
+// same compares the record and the rows.
+func (p *pair) same() {
+	held, found, err := p.model.Get(p.Context(), p.key)
+	require.NoError(p, err)
+	realHeld, realFound, err := p.real.Get(p.Context(), p.key)
+	require.NoError(p, err)
+	require.Equal(p, found, realFound)
+	require.Equal(p, plain(held), plain(realHeld))
+
+	all := map[string]rows.Row{}
+	for n := 1; n <= 4; n++ {
+		key := fmt.Sprintf("%s-%d", p.run, n)
+		out, err := p.client.GetItem(p.Context(), &dynamodb.GetItemInput{
+			TableName: aws.String(p.table), ConsistentRead: aws.Bool(true),
+			Key: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: key}},
+		})
+		require.NoError(p, err)
+		if out.Item == nil {
+			continue
+		}
+		delete(out.Item, "id")
+		r := rows.Row{}
+		require.NoError(p, attributevalue.UnmarshalMap(out.Item, &r))
+		all[key] = r
+	}
+	require.Equal(p, p.model.Rows(), all)
+}
+
+// plain is a record in the form in which two stores can be compared.
+func plain(r store.Record) string {
+	if r.Key == "" {
+		return ""
+	}
+	names := slices.Sorted(maps.Keys(r.Steps))
+	return fmt.Sprint(r.Key, r.Status, r.Owner, milliseconds(r.Lease), milliseconds(r.Expiry), r.Fingerprint, string(r.Result), r.Seal,
+		r.Attempt, r.Reason, milliseconds(r.CompletedAt), names, r.StepWrites)
+}
+
+func milliseconds(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
