@@ -43,8 +43,11 @@ func TestTheCodeOfThePageAboutCommitsIsThatOfTheExamples(t *testing.T) {
 		require.NoError(t, err)
 		examples = append(examples, text...)
 	}
-	code := blocks(commitPage(t), "go")[2:]
-	assert.Len(t, code, 6, "beside the program and its test")
+	_, section, found := strings.Cut(readme(t), "\n## Your rows and the answer: commit\n")
+	require.True(t, found)
+	section, _, _ = strings.Cut(section, "\n## ")
+	code := append(blocks(section, "go"), blocks(commitPage(t), "go")[2:]...)
+	assert.Len(t, code, 7, "one of the README, six of the page beside the program and its test")
 	for _, snippet := range code {
 		if !strings.Contains(flush(string(examples)), flush(snippet)) {
 			t.Errorf("in no example:\n%s", snippet)

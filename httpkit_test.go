@@ -320,7 +320,7 @@ type responseKey struct{}
 
 // responseOf is a reply as the handler of the context returns it, as a commit needs it.
 func responseOf(ctx context.Context, r reply) any {
-	return ctx.Value(responseKey{}).(func(reply) any)(r) //nolint:forcetypeassert // every door has it
+	return ctx.Value(responseKey{}).(func(reply) any)(r)
 }
 
 // deliver sends an event by value, or in its wire form.

@@ -32,6 +32,7 @@
 //   - seal: owner and digest of a result, stored with it. It shows who stored the result, and that it has not changed.
 //   - step: an effect whose result is recorded while the execution runs, so that a later execution does not repeat it.
 //   - start mark: what the record keeps of a step that has begun and whose end is not recorded.
+//   - commit: a transaction that completes the record and writes rows of the handler's own with it; see dynamo.Commit.
 //   - UNKNOWN: the state of a record whose execution may have had its effect but left no result. Nobody executes again.
 //   - settle: to decide how a record ends. An UNKNOWN one is settled by a resolver, or by a person.
 //
@@ -64,6 +65,9 @@
 //
 // A handler with several effects makes each of them a [Step]. What a step recorded is not repeated, whichever execution comes next:
 // it resumes with what is recorded, also after a failure.
+//
+// A handler that writes rows of its own in DynamoDB commits them together with its answer, with Commit of package dynamo: either the
+// rows are written and the answer is stored, or neither is.
 //
 // A handler can say what its failure means, by marking the error: [NotExecuted], [Terminal], [Uncertain].
 package idempotent

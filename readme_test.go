@@ -95,7 +95,7 @@ func TestTheFirstMinuteBeginsWithNothing(t *testing.T) {
 var terms = []string{
 	`keys?`, `records?`, `deliver(y|ies)`, `repla(y|ys|yed)`, `scopes?`, `fingerprints?`, `claim(s|ed)?`, `leases?`, `executions?`,
 	`releas(e|es|ed)`, `retention`, `takeovers?|taken over`, `UNKNOWN`, `settl(e|es|ed)`, `operations?`, `derived keys?`,
-	`problem documents?`, `tenants?`, `owners?`, `seals?`, `margin`, `steps?`,
+	`problem documents?`, `tenants?`, `owners?`, `seals?`, `margin`, `steps?`, `commits?`,
 }
 
 // TestNoWordStandsInTheREADMEBeforeItIsExplained: a word is explained where it stands in italics. Names in code are no words.

@@ -35,8 +35,8 @@ const MaxItems = 99
 //
 // On an error Commit returns the zero value of Out, and nothing was written. The error is
 //
-//   - a [*ConditionError], if conditions of the items do not hold. The claim stands: the handler may answer, with a 409 that is stored
-//     for example, try another way, or commit again.
+//   - a [*ConditionError], if conditions of the items do not hold. The claim stands: the handler may answer, with a 409 for
+//     example, try another way, or commit again.
 //   - a [*CommitError] with [idempotent.ErrCommitRefused], if the call was wrong and nothing was sent: an item that cannot be made,
 //     more than [MaxItems], one item twice, an answer of another type, or one that is not to be stored, a second commit, a context that
 //     belongs to no delivery, a handler that has returned, a step. The claim stands.

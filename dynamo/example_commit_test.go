@@ -19,14 +19,20 @@ import (
 // Order is a row of the table of orders.
 type Order struct {
 	ID  string `dynamodbav:"order_id" json:"order_id"`
-	SKU string `dynamodbav:"sku" json:"sku"`
+	SKU string `dynamodbav:"sku"      json:"sku"`
+}
+
+// orderOf is the order of a request, if there is one in it.
+func orderOf(req events.APIGatewayV2HTTPRequest) (row Order, ok bool) {
+	err := json.Unmarshal([]byte(req.Body), &row)
+	return row, err == nil && row.ID != ""
 }
 
 // An order is a row, and its answer is stored: both in one transaction, or neither.
 func ExampleCommit() { //nolint:testableexamples // it needs tables
 	placeOrder := func(ctx context.Context, req events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-		var row Order
-		if err := json.Unmarshal([]byte(req.Body), &row); err != nil || row.ID == "" {
+		row, ok := orderOf(req)
+		if !ok {
 			return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusBadRequest}, nil
 		}
 		created := events.APIGatewayV2HTTPResponse{StatusCode: http.StatusCreated, Body: req.Body}
@@ -43,8 +49,8 @@ func ExampleConditionError() { //nolint:testableexamples // it needs tables
 }
 
 func placeOrderOrShowTheOther(ctx context.Context, req events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-	var row Order
-	if err := json.Unmarshal([]byte(req.Body), &row); err != nil || row.ID == "" {
+	row, ok := orderOf(req)
+	if !ok {
 		return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusBadRequest}, nil
 	}
 	created := events.APIGatewayV2HTTPResponse{StatusCode: http.StatusCreated, Body: req.Body}
@@ -73,10 +79,10 @@ func taken(refused *dynamo.ConditionError) (events.APIGatewayV2HTTPResponse, err
 // Purchase is an order with what belongs to it.
 type Purchase struct {
 	ID       string `dynamodbav:"order_id" json:"order_id"`
-	SKU      string `dynamodbav:"sku" json:"sku"`
+	SKU      string `dynamodbav:"sku"      json:"sku"`
 	Quantity int    `dynamodbav:"quantity" json:"quantity"`
 	Customer string `dynamodbav:"customer" json:"customer"`
-	Charge   string `dynamodbav:"charge" json:"charge"`
+	Charge   string `dynamodbav:"charge"   json:"charge"`
 }
 
 // The order, the stock, the cart and the customer are in tables of their own. All of it happens, or nothing does.
