@@ -353,7 +353,11 @@ func TestACommitIsRepeatedUntilItIsKnown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				s, l := newTill(t, turns)
-				s.do = func(ctx context.Context, o order) (receipt, error) { return commit(ctx, receipt{7, o.Amount}, "row") }
+				s.do = func(ctx context.Context, o order) (receipt, error) {
+					out, err := commit(ctx, receipt{7, o.Amount}, "row")
+					assert.NoError(t, err)
+					return out, err
+				}
 				got, err := s.handle(5)
 				require.NoError(t, err)
 				assert.Equal(t, receipt{7, 5}, got)
@@ -595,12 +599,12 @@ func TestACommitThatNobodyCanLookAtLeavesTheRecordInProgress(t *testing.T) {
 						out, err := commit(ctx, receipt{7, o.Amount}, "row")
 						assert.ErrorIs(t, err, idempotent.ErrCommitFailed)
 						assert.ErrorContains(t, err, "could not be reached")
+						down = false // the store is back, and nothing is written all the same
 						return out, err
 					}
 					_, err := s.handle(5)
 					require.ErrorIs(t, err, idempotent.ErrCommitFailed)
 					assert.Equal(t, idempotent.SettledFailed, s.event().Settlement)
-					down = false
 					want := store.StatusInProgress
 					if landed {
 						want = store.StatusCompleted
@@ -824,6 +828,25 @@ func TestACommitFollowsALeaseThatWasRenewedUnseen(t *testing.T) {
 		assert.Equal(t, lines{"row"}, l.written)
 		require.Len(t, l.attempts, 2)
 		assert.NotEqual(t, l.attempts[0].token, l.attempts[1].token, "another condition is another request")
+	})
+}
+
+// The client may have sent the attempt twice that met the other lease, so the record stays if nothing is committed in the end.
+func TestTheRecordOfACommitThatMetALateRenewalIsNotDeleted(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, _ := newTill(t, []turn{takes, declines})
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			held := s.mustRecord()
+			next := held
+			next.Lease = held.Lease.Add(time.Second)
+			_, swapped, err := s.inner.Swap(ctx, held, next)
+			require.NoError(t, err)
+			require.True(t, swapped)
+			return commit(ctx, receipt{7, o.Amount}, "row")
+		}
+		_, err := s.handle(5)
+		require.ErrorIs(t, err, store.ErrWritesRefused)
+		assert.Equal(t, store.ReasonReleased, s.mustRecord().Reason)
 	})
 }
 

@@ -13,6 +13,7 @@ package idempotent_test
 //   - identify and identifyV2, identifyV1, identifyURL and identifyALB: the record key and the fingerprint of an event, found
 //     without a claim
 //   - golden and load, the events of testdata/events; run, which delivers an event to a handler that must not run
+//   - responseOf, a reply as the handler returns it, for a commit
 //   - deliver, which sends an event by value or in its wire form
 //   - assertProblem, api.assertExecuted and api.assertNoIO
 
@@ -304,7 +305,7 @@ func newDoor[In, Out any](name string, wire bool, event func(ask) In, respond fu
 	}
 	d.wrap = func(do func(context.Context) (reply, error), records store.Store, opts ...idempotent.Option) send {
 		h := idempotent.Wrap(func(ctx context.Context, _ In) (Out, error) {
-			r, err := do(ctx)
+			r, err := do(context.WithValue(ctx, responseKey{}, func(r reply) any { return respond(r) }))
 			return respond(r), err
 		}, records, opts...)
 		return func(ctx context.Context, a ask) (reply, error) {
@@ -313,6 +314,13 @@ func newDoor[In, Out any](name string, wire bool, event func(ask) In, respond fu
 		}
 	}
 	return d
+}
+
+type responseKey struct{}
+
+// responseOf is a reply as the handler of the context returns it, as a commit needs it.
+func responseOf(ctx context.Context, r reply) any {
+	return ctx.Value(responseKey{}).(func(reply) any)(r) //nolint:forcetypeassert // every door has it
 }
 
 // deliver sends an event by value, or in its wire form.
@@ -379,6 +387,12 @@ type api struct {
 
 func (d door) open(t *testing.T, opts ...idempotent.Option) *api {
 	t.Helper()
+	return d.openOver(t, func(s store.Store) store.Store { return s }, opts...)
+}
+
+// openOver has something between the handler and the store.
+func (d door) openOver(t *testing.T, over func(store.Store) store.Store, opts ...idempotent.Option) *api {
+	t.Helper()
 	a := &api{t: t, inner: memory.New()}
 	a.store = storetest.NewFaulty(a.inner, func(storetest.Call) storetest.Fault { return a.fault })
 	observed := idempotent.WithObserver(func(_ context.Context, e idempotent.Event) {
@@ -392,7 +406,7 @@ func (d door) open(t *testing.T, opts ...idempotent.Option) *api {
 			return a.do(ctx)
 		}
 		return reply{Status: 201, Body: "charge " + strconv.FormatInt(n, 10)}, nil
-	}, a.store, append([]idempotent.Option{idempotent.WithOperation("charge"), observed}, opts...)...)
+	}, over(a.store), append([]idempotent.Option{idempotent.WithOperation("charge"), observed}, opts...)...)
 	return a
 }
 

@@ -21,6 +21,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
@@ -92,6 +93,16 @@ var trouble = map[string]func(t *testing.T, d door, q ask, h idempotent.HTTP) (*
 		a.fault = storetest.Deny
 		return a, a.send(q)
 	},
+	"commit-failed": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
+		a := d.openOver(t, func(s store.Store) store.Store { return &till{Store: s, turns: []turn{rejects}} }, idempotent.WithHTTP(h))
+		a.do = func(ctx context.Context) (reply, error) {
+			answer := reply{Status: 200, Body: secretBody}
+			fault := execution.CommitsOf(ctx).Commit(ctx, responseOf(ctx, answer), lines{"row"})
+			assert.ErrorIs(t, fault, idempotent.ErrCommitFailed)
+			return answer, nil
+		}
+		return a, a.send(q)
+	},
 	"refused": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
 		a := d.open(t, idempotent.WithHTTP(h))
 		q.formless = true
@@ -124,9 +135,9 @@ func everyTrouble(t *testing.T, test func(t *testing.T, kind string, a *api, r r
 func TestEveryProblemIsADocumentOfItsOwn(t *testing.T) {
 	statuses := map[string]int{
 		"missing-key": 400, "invalid-key": 400, "stale-request": 400, "missing-tenant": 401, "mismatch": 422, "in-progress": 409, "superseded": 409, "unknown-outcome": 409,
-		"unreadable-record": 500, "store-unavailable": 503, "refused": 500,
+		"unreadable-record": 500, "store-unavailable": 503, "commit-failed": 503, "refused": 500,
 	}
-	waits := []string{"in-progress", "superseded", "store-unavailable"}
+	waits := []string{"in-progress", "superseded", "store-unavailable", "commit-failed"}
 	members := regexp.MustCompile(`^{"type":"[^"]+","title":"[^"]+","status":\d+,"detail":"[^"]+","instance":"([^"]+)"}$`)
 	everyTrouble(t, func(t *testing.T, kind string, a *api, r reply) {
 		assertProblem(t, r, statuses[kind], kind)
@@ -141,7 +152,7 @@ func TestEveryProblemIsADocumentOfItsOwn(t *testing.T) {
 		}
 		assert.Equal(t, reply{Status: r.Status, Headers: r.Headers, Body: r.Body}, r, "nothing else")
 		assert.False(t, r.replayed())
-		executed := map[string]int64{"mismatch": 1, "superseded": 1}
+		executed := map[string]int64{"mismatch": 1, "superseded": 1, "commit-failed": 1}
 		a.assertExecuted(executed[kind])
 	})
 }

@@ -63,6 +63,7 @@ func TestAnswersOfStripe(t *testing.T) {
 		"unknown-outcome":   {409, "api_error", "", "false", false},
 		"unreadable-record": {500, "api_error", "", "false", false},
 		"store-unavailable": {503, "api_error", "", "true", true},
+		"commit-failed":     {503, "api_error", "", "true", true},
 		"refused":           {500, "api_error", "", "", false},
 	}
 	everyDoor(t, func(t *testing.T, d door) {

@@ -1,10 +1,12 @@
 package idempotent_test
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,30 +35,43 @@ func TestTheFirstProgramOfTheREADMECompiles(t *testing.T) {
 	t.Parallel()
 	programs := blocks(readme(t), "go")
 	require.NotEmpty(t, programs)
+	folder := moduleOfAReader(t, map[string]string{"main.go": programs[0]})
+	inFolder(t, folder, nil, "go", "build", "-mod=mod", "-o", os.DevNull, ".")
+	inFolder(t, folder, nil, "go", "vet", "-mod=mod", ".")
+	assert.Empty(t, inFolder(t, folder, nil, "gofmt", "-l", "."), "as gofmt has it")
+}
+
+// moduleOfAReader makes a module that requires this one, and returns its folder. The versions of what it imports are those of this
+// module, so nothing has to be fetched.
+func moduleOfAReader(t *testing.T, files map[string]string) (folder string) {
+	t.Helper()
 	module, err := os.ReadFile("go.mod")
 	require.NoError(t, err)
 	sums, err := os.ReadFile("go.sum")
 	require.NoError(t, err)
 	here, err := filepath.Abs(".")
 	require.NoError(t, err)
-	// The versions of what it imports are those of this module, so nothing has to be fetched.
 	const path = "github.com/go-idempotent/idempotent"
-	theirs := strings.Replace(string(module), "module "+path, "module example.com/charge", 1) +
+	theirs := strings.Replace(string(module), "module "+path, "module example.com/reader", 1) +
 		"\nrequire " + path + " v0.0.0\n\nreplace " + path + " => " + here + "\n"
 
-	folder := t.TempDir()
-	for name, content := range map[string]string{"main.go": programs[0], "go.mod": theirs, "go.sum": string(sums)} {
+	folder = t.TempDir()
+	files = maps.Clone(files)
+	files["go.mod"], files["go.sum"] = theirs, string(sums)
+	for name, content := range files {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600))
 	}
-	for _, command := range [][]string{{"build", "-mod=mod", "-o", os.DevNull, "."}, {"vet", "-mod=mod", "."}} {
-		cmd := exec.CommandContext(t.Context(), "go", command...)
-		cmd.Dir, cmd.Env = folder, append(os.Environ(), "GOFLAGS=", "GOWORK=off", "GOPROXY=off")
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "go %s: %s", command[0], out)
-	}
-	formatted, err := exec.CommandContext(t.Context(), "gofmt", "-l", folder).Output()
-	require.NoError(t, err)
-	assert.Empty(t, string(formatted), "as gofmt has it")
+	return folder
+}
+
+// inFolder runs a command there, and returns what it says.
+func inFolder(t *testing.T, folder string, env []string, command ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
+	cmd.Dir, cmd.Env = folder, slices.Concat(os.Environ(), []string{"GOFLAGS=", "GOWORK=off", "GOPROXY=off"}, env)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s: %s", strings.Join(command, " "), out)
+	return string(out)
 }
 
 func TestTheFirstMinuteBeginsWithNothing(t *testing.T) {

@@ -56,7 +56,7 @@ type rows []storetest.Row
 func (r rows) Len() int                  { return len(r) }
 func (r rows) Digest() [sha256.Size]byte { return sha256.Sum256(fmt.Append(nil, []storetest.Row(r))) }
 
-func (p *parted) Commit(ctx context.Context, seen, next store.Record, writes store.Writes, token string) (store.Record, bool, error) {
+func (p *parted) Commit(ctx context.Context, seen, next store.Record, writes store.Writes, _ string) (store.Record, bool, error) {
 	p.one.Lock()
 	defer p.one.Unlock()
 	if _, ok := writes.(rows); !ok {

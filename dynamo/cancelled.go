@@ -68,12 +68,12 @@ func (t *transaction) refused(ctx context.Context, reasons []reason) (held store
 	placed := len(reasons) == len(t.in.TransactItems) && slices.ContainsFunc(reasons, reason.failed)
 	switch {
 	case !placed && t.record != nil:
-		held, err := t.holder(ctx, nil)
+		held, err := t.store.refuser(ctx, t.op, t.key, &t.attempts, nil)
 		if err != nil || !held.Matches(t.seen) {
 			return held, false, err
 		}
 	case placed && t.record != nil && reasons[0].code == reasonCondition:
-		held, err := t.holder(ctx, reasons[0].old)
+		held, err := t.store.refuser(ctx, t.op, t.key, &t.attempts, reasons[0].old)
 		return held, false, err
 	}
 	if placed {
@@ -103,18 +103,6 @@ func (t *transaction) worst(reasons []reason, placed bool) error {
 		}
 	}
 	return t.error(store.FailureUnavailable, errUnexplained)
-}
-
-// holder returns the record that refused: as it was sent, else as it is read.
-func (t *transaction) holder(ctx context.Context, old item) (store.Record, error) {
-	if len(old) > 0 {
-		return t.store.decode(t.key, old)
-	}
-	held, _, err := t.store.get(ctx, t.op, t.key)
-	if failed, ok := errors.AsType[*store.Error](err); ok {
-		failed.NotApplied = t.attempts.notApplied() // the read wrote nothing, but an earlier attempt may have
-	}
-	return held, err
 }
 
 // conditions returns the items whose conditions do not hold, of reasons one for each write.

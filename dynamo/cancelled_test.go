@@ -2,7 +2,6 @@ package dynamo_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -470,6 +469,5 @@ func TestAConditionErrorIsNoOtherError(t *testing.T) {
 	err := error(&dynamo.ConditionError{Refused: []dynamo.RefusedItem{{Index: 3, Table: "orders"}}})
 	require.ErrorIs(t, err, store.ErrWritesRefused)
 	require.NotErrorIs(t, err, store.ErrNoCommit)
-	require.False(t, errors.Is(err, errors.ErrUnsupported))
 	require.Equal(t, `dynamo: nothing was written: the condition of items[3] (a write on table "orders") does not hold`, err.Error())
 }

@@ -9,10 +9,12 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/assert"
@@ -28,6 +30,9 @@ const (
 	costFile  = "../docs/cost.md"
 	costBegin = "<!-- units: begin -->\n"
 	costEnd   = "<!-- units: end -->\n"
+
+	commitCostBegin = "<!-- units of commits: begin -->\n"
+	commitCostEnd   = "<!-- units of commits: end -->\n"
 )
 
 // Prices in USD for a million units, see docs/cost.md.
@@ -41,6 +46,7 @@ type meter struct {
 	*dynamodb.Client
 	blank         string // a table for trying out
 	writes, reads float64
+	calls         []string // the names of the calls, those of transactions with the number of their items
 }
 
 func units(c ...types.ConsumedCapacity) (sum float64) {
@@ -54,16 +60,15 @@ func units(c ...types.ConsumedCapacity) (sum float64) {
 // to write the item that refused it, which therefore is written elsewhere. See
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html.
 func (m *meter) PutItem(ctx context.Context, in *dynamodb.PutItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	m.calls = append(m.calls, "PutItem")
 	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 	out, err := m.Client.PutItem(ctx, in, optFns...)
 	if refused, is := errors.AsType[*types.ConditionalCheckFailedException](err); is {
-		again, err := m.Client.PutItem(ctx, &dynamodb.PutItemInput{
-			TableName: aws.String(m.blank), Item: refused.Item, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
-		})
+		consumed, err := m.writeOf(ctx, m.blank, refused.Item)
 		if err != nil {
 			return nil, err
 		}
-		m.writes += units(*again.ConsumedCapacity)
+		m.writes += consumed
 	}
 	if err != nil {
 		return nil, err
@@ -72,7 +77,52 @@ func (m *meter) PutItem(ctx context.Context, in *dynamodb.PutItemInput, optFns .
 	return out, nil
 }
 
+// writeOf is what it takes to write an item. It is tried out, in another table or over the same item.
+func (m *meter) writeOf(ctx context.Context, table string, it item) (float64, error) {
+	out, err := m.Client.PutItem(ctx, &dynamodb.PutItemInput{
+		TableName: aws.String(table), Item: it, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+	})
+	if err != nil {
+		return 0, err
+	}
+	return units(*out.ConsumedCapacity), nil
+}
+
+// TransactWriteItems counts by the rule of the documentation, twice what it takes to write each item by itself: DynamoDB Local reports
+// too little. See
+// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html#transaction-capacity-handling.
+func (m *meter) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, optFns ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	m.calls = append(m.calls, fmt.Sprint("TransactWriteItems of ", len(in.TransactItems)))
+	out, err := m.Client.TransactWriteItems(ctx, in, optFns...)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range in.TransactItems {
+		var table *string
+		var written item
+		switch {
+		case w.Put != nil:
+			table, written = w.Put.TableName, w.Put.Item
+		case w.Update != nil: // an item that grows counts as it then is
+			found, err := m.GetItem(ctx, &dynamodb.GetItemInput{TableName: w.Update.TableName, Key: w.Update.Key, ConsistentRead: aws.Bool(true)})
+			if err != nil {
+				return nil, err
+			}
+			table, written = w.Update.TableName, found.Item
+		default:
+			return nil, fmt.Errorf("not counted: %+v", w)
+		}
+		consumed, err := m.writeOf(ctx, aws.ToString(table), written)
+		if err != nil {
+			return nil, err
+		}
+		m.writes += 2 * consumed
+	}
+	return out, nil
+}
+
 func (m *meter) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	m.calls = append(m.calls, "UpdateItem")
 	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 	out, err := m.Client.UpdateItem(ctx, in, optFns...)
 	if err != nil {
@@ -176,24 +226,36 @@ func TestCosts(t *testing.T) {
 	got := "\nAs they are kept by default, compressed:\n\n" + costTable(t, client, table, blank) +
 		"\nWithout compression:\n\n" + costTable(t, client, table, blank, dynamo.WithCompression(false)) + "\n"
 
+	text := compareCosts(t, "TestCosts", costBegin, costEnd, got)
+	for _, price := range []float64{writePrice, readPrice} {
+		assert.Contains(t, text, strconv.FormatFloat(price, 'g', -1, 64)+" USD")
+	}
+}
+
+// costPage keeps two tests from writing the page at the same time.
+var costPage sync.Mutex
+
+// compareCosts holds a part of the documentation to what was seen, or writes it there if -update is given. It returns the page.
+func compareCosts(t *testing.T, test, begin, end, got string) string {
+	t.Helper()
+	costPage.Lock()
+	defer costPage.Unlock()
 	text, err := os.ReadFile(costFile)
 	require.NoError(t, err)
-	before, rest, begins := strings.Cut(string(text), costBegin)
-	old, after, ends := strings.Cut(rest, costEnd)
+	before, rest, begins := strings.Cut(string(text), begin)
+	old, after, ends := strings.Cut(rest, end)
 	require.True(t, begins && ends, "%s has the marks of the tables", costFile)
 	if *update {
-		require.NoError(t, os.WriteFile(costFile, []byte(before+costBegin+got+costEnd+after), 0o600))
-		return
+		require.NoError(t, os.WriteFile(costFile, []byte(before+begin+got+end+after), 0o600))
+		return string(text)
 	}
 	gotLines, oldLines := strings.Split(got, "\n"), strings.Split(old, "\n")
 	require.Len(t, oldLines, len(gotLines))
 	for i, line := range gotLines {
-		assert.True(t, alike(oldLines[i], line), "%s is out of date: go test -run TestCosts -update ./dynamo\nit says %s\nseen was %s",
-			costFile, oldLines[i], line)
+		assert.True(t, alike(oldLines[i], line), "%s is out of date: go test -run %s -update ./dynamo\nit says %s\nseen was %s",
+			costFile, test, oldLines[i], line)
 	}
-	for _, price := range []float64{writePrice, readPrice} {
-		assert.Contains(t, string(text), strconv.FormatFloat(price, 'g', -1, 64)+" USD")
-	}
+	return string(text)
 }
 
 // alike compares word by word, numbers with what the compressors of two versions of Go may differ by.
@@ -285,4 +347,80 @@ func TestCostsOfSteps(t *testing.T) {
 		require.False(t, claimed)
 		require.Equal(t, store.StatusCompleted, held.Status)
 	}), "a replay stays at one unit")
+}
+
+// TestCostsOfCommits: a commit adds the update of the record to the transaction of the rows, and nothing else. Beside it stands a handler
+// that puts its rows by itself, one after the other, before its answer is stored.
+func TestCostsOfCommits(t *testing.T) {
+	t.Parallel()
+	client, table := newTableOf(t)
+	m := &meter{Client: client, blank: newTable(t)}
+	rows := ordersTable(t, client)
+	var b strings.Builder
+	b.WriteString("\n| answer | rows | put one by one | USD | committed | USD |\n|---|---|---|---|---|---|\n")
+	for i, c := range []struct {
+		name         string
+		answer, rows int
+		size         int
+		own          float64 // of the record, in the transaction
+	}{
+		{"0.3 KB", 300, 0, 0, 2},
+		{"0.3 KB", 300, 1, 500, 2},
+		{"0.3 KB", 300, 1, 1500, 2},
+		{"0.3 KB", 300, 3, 500, 2},
+		{"4 KB", 4 << 10, 1, 500, 4},
+	} {
+		costOfRows := func(way string, write func(ctx context.Context, out json.RawMessage, rows []order) (json.RawMessage, error)) (first, again cost) {
+			h := idempotent.Wrap(func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+				made := make([]order, c.rows)
+				for n := range made {
+					made[n] = order{ID: fmt.Sprint(way, i, n), Status: strings.Repeat("x", c.size)}
+				}
+				return write(ctx, exactly(c.answer), made)
+			}, dynamo.New(m, table), idempotent.WithOperation("order"), idempotent.WithKeyPath("id"))
+			deliver := func() cost {
+				m.writes, m.reads, m.calls = 0, 0, nil
+				_, err := h.Invoke(t.Context(), fmt.Appendf(nil, `{"id":"%s-%d"}`, way, i))
+				require.NoError(t, err)
+				return cost{m.writes, m.reads}
+			}
+			first = deliver()
+			calls := m.calls
+			again = deliver()
+			require.Equal(t, []string{"PutItem"}, m.calls)
+			m.calls = calls
+			return first, again
+		}
+		plain, replayed := costOfRows("put", func(ctx context.Context, out json.RawMessage, rowsOf []order) (json.RawMessage, error) {
+			for _, row := range rowsOf {
+				it, err := attributevalue.MarshalMap(row)
+				require.NoError(t, err)
+				_, err = m.PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String(rows), Item: it})
+				require.NoError(t, err)
+			}
+			return out, nil
+		})
+		require.Len(t, m.calls, 2+c.rows)
+		done, again := costOfRows("commit", func(ctx context.Context, out json.RawMessage, rowsOf []order) (json.RawMessage, error) {
+			items := make([]dynamo.Item, len(rowsOf))
+			for n, row := range rowsOf {
+				items[n] = dynamo.Put(rows, row)
+			}
+			return dynamo.Commit(ctx, out, items...)
+		})
+		require.Equal(t, []string{"PutItem", fmt.Sprint("TransactWriteItems of ", 1+c.rows)}, m.calls)
+		require.Equal(t, replayed, again, "a replay costs the same")
+		kilobytes := float64((c.size + 1023) / 1024)
+		require.Equal(t, cost{1 + c.own/2 + float64(c.rows)*kilobytes, 0}, plain)
+		require.Equal(t, cost{1 + c.own + 2*float64(c.rows)*kilobytes, 0}, done, "the claim, twice the record, and twice each row")
+		fmt.Fprintf(&b, "| %s | %s | %v | %.2f | %v | %.2f |\n", c.name, rowsInWords(c.rows, c.size), plain, plain.perMillion(), done, done.perMillion())
+	}
+	compareCosts(t, "TestCostsOfCommits", commitCostBegin, commitCostEnd, b.String()+"\n")
+}
+
+func rowsInWords(rows, size int) string {
+	if rows == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("%d of %.1f KB", rows, float64(size)/1000)
 }

@@ -116,14 +116,19 @@ func (s *Store) written(ctx context.Context, op, key string, a *attempts, err er
 	if !refused {
 		return store.Record{}, false, s.storeError(op, a.explained(err), a.notApplied())
 	}
+	held, err = s.refuser(ctx, op, key, a, old)
+	return held, false, err
+}
+
+// refuser returns the record that refused a write: as the server sent it, else as it is read.
+func (s *Store) refuser(ctx context.Context, op, key string, a *attempts, old item) (store.Record, error) {
 	if len(old) > 0 {
-		held, err = s.decode(key, old)
-		return held, false, err
+		return s.decode(key, old)
 	}
-	held, _, err = s.get(ctx, op, key)
+	held, _, err := s.get(ctx, op, key)
 	if se, ok := errors.AsType[*store.Error](err); ok {
 		// The read wrote nothing, but an earlier attempt of the write may have.
 		se.NotApplied = a.notApplied()
 	}
-	return held, false, err
+	return held, err
 }

@@ -9,9 +9,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
+// The kinds of writes, as their constructors are called.
+const (
+	kindPut    = "Put"
+	kindUpdate = "Update"
+	kindDelete = "Delete"
+	kindCheck  = "Check"
+)
+
 // write is what the four kinds of writes have in common.
 type write struct {
-	kind  string // "Put", "Update", "Delete" or "Check"
+	kind  string
 	table *string
 	// row is the whole item of a Put, key that of each other one.
 	row, key          item
@@ -27,28 +35,28 @@ func writeOf(w types.TransactWriteItem) (of write, err error) {
 	if p := w.Put; p != nil {
 		set++
 		of = write{
-			kind: "Put", table: p.TableName, row: p.Item, condition: p.ConditionExpression,
+			kind: kindPut, table: p.TableName, row: p.Item, condition: p.ConditionExpression,
 			names: p.ExpressionAttributeNames, values: p.ExpressionAttributeValues, returns: p.ReturnValuesOnConditionCheckFailure,
 		}
 	}
 	if u := w.Update; u != nil {
 		set++
 		of = write{
-			kind: "Update", table: u.TableName, key: u.Key, condition: u.ConditionExpression, update: u.UpdateExpression,
+			kind: kindUpdate, table: u.TableName, key: u.Key, condition: u.ConditionExpression, update: u.UpdateExpression,
 			names: u.ExpressionAttributeNames, values: u.ExpressionAttributeValues, returns: u.ReturnValuesOnConditionCheckFailure,
 		}
 	}
 	if d := w.Delete; d != nil {
 		set++
 		of = write{
-			kind: "Delete", table: d.TableName, key: d.Key, condition: d.ConditionExpression,
+			kind: kindDelete, table: d.TableName, key: d.Key, condition: d.ConditionExpression,
 			names: d.ExpressionAttributeNames, values: d.ExpressionAttributeValues, returns: d.ReturnValuesOnConditionCheckFailure,
 		}
 	}
 	if c := w.ConditionCheck; c != nil {
 		set++
 		of = write{
-			kind: "Check", table: c.TableName, key: c.Key, condition: c.ConditionExpression,
+			kind: kindCheck, table: c.TableName, key: c.Key, condition: c.ConditionExpression,
 			names: c.ExpressionAttributeNames, values: c.ExpressionAttributeValues, returns: c.ReturnValuesOnConditionCheckFailure,
 		}
 	}
@@ -79,9 +87,9 @@ func (w write) check() error {
 	}
 	problems = append(problems, w.checkKey()...)
 	switch {
-	case w.kind == "Check" && blank(w.condition):
+	case w.kind == kindCheck && blank(w.condition):
 		problems = append(problems, "there is no condition to check")
-	case w.kind == "Update" && blank(w.update):
+	case w.kind == kindUpdate && blank(w.update):
 		problems = append(problems, "the update expression is empty")
 	case w.condition != nil && blank(w.condition):
 		problems = append(problems, "the condition expression is empty")
@@ -105,9 +113,9 @@ func (w write) check() error {
 
 func (w write) checkKey() (problems sentences) {
 	switch {
-	case w.kind == "Put" && len(w.row) == 0:
+	case w.kind == kindPut && len(w.row) == 0:
 		return sentences{"the item is missing"}
-	case w.kind == "Put":
+	case w.kind == kindPut:
 		return nil
 	case len(w.key) == 0:
 		return sentences{"the key is missing"}

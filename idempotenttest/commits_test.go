@@ -33,7 +33,7 @@ func TestCommitsOfAContextAreToldAndWrittenNowhere(t *testing.T) {
 	t.Parallel()
 	ctx := idempotenttest.Context(t)
 	require.Empty(t, idempotenttest.Commits(ctx))
-	out, err := dynamo.Commit(context.WithValue(ctx, "any", 1), "answer", dynamo.Put("orders", row{"a"}), dynamo.Put("orders", row{"b"})) //nolint:revive,staticcheck // any context made from it
+	out, err := dynamo.Commit(context.WithValue(ctx, "any", 1), "answer", dynamo.Put("orders", row{"a"}), dynamo.Put("orders", row{"b"})) //nolint:staticcheck // any context made from it
 	require.NoError(t, err)
 	require.Equal(t, "answer", out)
 

@@ -11,9 +11,9 @@ import (
 type steps struct {
 	mu    sync.Mutex
 	asked map[string]bool
-	// held: no step begins, because of a commit. running counts those that have not ended; quiet, unless nil, is closed when none is
+	// closed: no step begins, because of a commit. running counts those that have not ended; quiet, unless nil, is closed when none is
 	// left.
-	held    bool
+	closed  bool
 	running int
 	quiet   chan struct{}
 }
@@ -50,7 +50,7 @@ func (s *steps) refusal(under execution.Claim, name string, e execution.Effect) 
 		return "its name is not 1 to 64 characters of [A-Za-z0-9._/-]"
 	case under.Step != "":
 		return "it begins inside of another step"
-	case s.held:
+	case s.closed:
 		return "the execution commits its answer, or has tried to: steps come before"
 	case s.asked[name]:
 		return "its name was used before in this context"
@@ -77,10 +77,10 @@ func (s *steps) end() {
 	}
 }
 
-// hold lets no other step begin, and waits for those that run. If ctx ends before them, it returns why.
-func (s *steps) hold(ctx context.Context) error {
+// join lets no other step begin, and waits for those that run. If ctx ends before them, it returns why.
+func (s *steps) join(ctx context.Context) error {
 	s.mu.Lock()
-	s.held = true
+	s.closed = true
 	if s.running == 0 {
 		s.mu.Unlock()
 		return nil
@@ -102,5 +102,5 @@ func (s *steps) hold(ctx context.Context) error {
 func (s *steps) goOn() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.held = false
+	s.closed = false
 }

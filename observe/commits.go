@@ -67,13 +67,12 @@ func otherwise(e *idempotent.Event) bool {
 
 // commitErrorType is what failed in the store, or the type of the cause, where the end does not say all.
 func commitErrorType(c *idempotent.CommitEvent) string {
-	switch end := endOfCommit(c); {
-	case end == commitCommitted, end == commitLeaseLost:
+	end := endOfCommit(c)
+	if end == commitCommitted || end == commitLeaseLost {
 		return ""
-	case end == commitFailed:
-		if failed, ok := errors.AsType[*store.Error](c.Err); ok {
-			return string(failed.Kind)
-		}
+	}
+	if failed, ok := errors.AsType[*store.Error](c.Err); ok && end == commitFailed {
+		return string(failed.Kind)
 	}
 	return errorType(errors.Unwrap(c.Err)) // a refusal without a cause has nothing to add
 }

@@ -74,8 +74,8 @@ func TestEveryEndOfACommitIsCountedAndLogged(t *testing.T) {
 			handle: func(ctx context.Context, _ *workshop, _ *testing.T) error {
 				return commit(ctx, nil, 1)
 			},
-			metrics: map[string]float64{"Commits": 1, "CommitRetries": 2, "Created": 1, "StoreError": 1},
-			logged:  []string{"commits.1.end=committed commits.1.items=1 commits.1.tries=3"}, level: "ERROR",
+			metrics: map[string]float64{"Commits": 1, "CommitRetries": 2, "Created": 1},
+			logged:  []string{"commits.1.end=committed commits.1.items=1 commits.1.tries=3"}, level: "INFO",
 		},
 		"declined, and another way": {
 			errs: []error{declined},

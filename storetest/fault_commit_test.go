@@ -361,7 +361,7 @@ func tokenFaults() []fault {
 		return record{}, true, s.Apply(ctx, writes, "")
 	}
 	return []fault{
-		{"Commit applies repeated writes", again, repeated(func(s *parted, ctx context.Context, _, _ record, writes store.Writes) (record, bool, error) {
+		{"Commit applies repeated writes", again, repeated(func(s *parted, _ context.Context, _, _ record, writes store.Writes) (record, bool, error) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.add(writes.(partedWrites))

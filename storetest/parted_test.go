@@ -129,7 +129,7 @@ func (p *parted) Commit(ctx context.Context, seen, next record, writes store.Wri
 	case p.tokens[token]:
 		return record{}, true, ctx.Err()
 	}
-	held, found, err := p.Store.Get(ctx, seen.Key)
+	held, found, err := p.Get(ctx, seen.Key)
 	if err != nil || !found || !held.Matches(seen) {
 		return held, false, err
 	}

@@ -58,9 +58,6 @@ func (c *commit) do(ctx context.Context, answer any) *execution.CommitFault {
 	if c.to, err = store.CommitterOf(d.Store); err != nil {
 		return &execution.CommitFault{Kind: execution.CommitRefused, Err: err}
 	}
-	if fault := c.live(ctx); fault != nil {
-		return fault
-	}
 	fault := c.alone(ctx)
 	if fault == nil {
 		fault = c.send(ctx, text)

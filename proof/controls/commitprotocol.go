@@ -18,11 +18,11 @@ func commitProtocolControls() []control {
 		},
 		{
 			name: "commit-joined", without: "an execution is settled while a commit of it is under way", first: commit,
-			old: "if $under != nil { <-$under }", new: "", in: "commits.close",
+			old: "if $under != nil { <-$under }", new: "_ = $under", in: "commits.close",
 		},
 		{
 			name: "commit-in-step", without: "a commit begins inside of a step", first: commit,
-			old: `case $under.Step != "": return commitRefused("it begins inside of a step, which would run again");`, new: "",
+			old: `case $under.Step != "":`, new: `case $under.Step == "never":`, in: "Delivery.Commit",
 		},
 		{
 			name: "commit-in-resolver", without: "a resolver commits", first: commit,
@@ -38,7 +38,7 @@ func commitProtocolControls() []control {
 		},
 		{
 			name: "commit-holds-steps", without: "a commit does not wait for the steps that run", first: commit,
-			old: "if $s.running == 0 { $s.mu.Unlock(); return nil }", new: "if true { $s.mu.Unlock(); return nil }", in: "steps.hold",
+			old: "if $err := $c.d.steps.hold($ctx); $err != nil {", new: "if $err := error(nil); $err != nil {",
 		},
 		{
 			name: "commit-refuses-steps", without: "a step begins beside a commit", first: commit,
@@ -50,10 +50,10 @@ func commitProtocolControls() []control {
 		},
 		{
 			name: "commit-live", without: "a commit is sent although its context has ended", first: commit,
-			old: "if $fault := $c.live($ctx); $fault != nil { return $fault }", new: "", in: "commit.do",
+			old: "return $c.live($ctx)", new: "return nil", in: "commit.alone",
 		},
 		{
-			name: "commit-lease", without: "the condition of a commit names no lease, so that nothing can be moved out of its way", first: commit,
+			name: "commit-lease", model: "NO_COMMIT_LEASE", without: "the condition of a commit names no lease, so that nothing can be moved out of its way", first: commit,
 			old: "$c.seen.Lease, $c.seen.Steps = $d.protection(), $d.steps.written()", new: "$c.seen.Steps = $d.steps.written()",
 		},
 		{
@@ -61,23 +61,23 @@ func commitProtocolControls() []control {
 			old: "$c.seen.Lease, $c.seen.Steps = $d.protection(), $d.steps.written()", new: "$c.seen.Lease = $d.protection()",
 		},
 		{
-			name: "commit-lost-reply", without: "a commit whose reply was lost counts as a lost lease", first: commit,
+			name: "commit-lost-reply", model: "NO_COMMIT_LANDED", without: "a commit whose reply was lost counts as a lost lease", first: commit,
 			old: "case $held.Seal == $c.next.Seal: return $c.landed()", new: "case false: return nil", in: "commit.send",
 		},
 		{
-			name: "commit-late-renewal", without: "a renewal that was not answered fails the commit", first: commit,
+			name: "commit-late-renewal", model: "NO_COMMIT_RENEWED", without: "a renewal that was not answered fails the commit", first: commit,
 			old: "case $c.isOurs($held) && !$held.Lease.Equal($c.seen.Lease): $c.seen.Lease = $held.Lease", new: "", in: "commit.send",
 		},
 		{
-			name: "commit-client-attempts", without: "an attempt that the client made before a declined one lands later", first: commit,
+			name: "commit-client-attempts", model: "NO_COMMIT_ATTEMPTS", without: "an attempt that the client made before a declined one lands later", first: commit,
 			old: "$c.doubt($err); return $c.declined($ctx, $err)", new: "return $c.declined($ctx, $err)",
 		},
 		{
-			name: "commit-fence", without: "an attempt that was not answered lands after the commit was declined or has failed", first: commit,
+			name: "commit-fence", model: "NO_FENCE", without: "an attempt that was not answered lands after the commit was declined or has failed", first: commit,
 			old: "if !$c.open { return fenceStands, $held, nil }", new: "if true { return fenceStands, $held, nil }",
 		},
 		{
-			name: "commit-fence-late", without: "a commit that was faster than the fence counts as a lost lease", first: commit,
+			name: "commit-fence-late", model: "NO_FENCE_LATE", without: "a commit that was faster than the fence counts as a lost lease", first: commit,
 			old: "case $held.Seal == $c.next.Seal: return fenceLate, $held, nil", new: "",
 		},
 		{
@@ -89,7 +89,7 @@ func commitProtocolControls() []control {
 			old: "case $c.unread: return ending{fate: fateLeave};", new: "", in: "Delivery.withCommit",
 		},
 		{
-			name: "commit-failed-answer", without: "an answer is stored although its rows are not", first: commit,
+			name: "commit-failed-answer", model: "NO_FAILED_ANSWER", without: "an answer is stored although its rows are not", first: commit,
 			old: "case $e.fate == fateComplete && $e.reason != $ReasonTerminal: return $d.failed($ReasonError)", new: "", in: "Delivery.withCommit",
 		},
 		{
@@ -109,20 +109,24 @@ func commitProtocolControls() []control {
 			old: "if $d.Report.Panic = recover(); $d.Report.Panic != nil { $d.Report.Stack = debug.Stack(); $r = $ended }", new: "",
 		},
 		{
-			name: "commit-sent-twice", without: "a settlement takes a commit that landed late for its own result", first: commit,
+			name: "commit-sent-twice", model: "NO_COMMITTED_ANSWER", without: "a settlement takes a commit that landed late for its own result", first: commit,
 			old: "case $d.hasLanded($held): return $d.landed(ending{}), nil;", new: "", in: "Delivery.conclude",
 		},
 		{
-			name: "commit-sent-twice-release", without: "a release overlooks a commit that landed late", first: commit,
-			old: "case $d.hasLanded($refusing): return $d.landed(ending{});", new: "", in: "Delivery.release",
+			name: "commit-sent-twice-release", model: "NO_RELEASE_LOOK", without: "a release overlooks a commit that landed late", first: commit,
+			old: "case $d.hasLanded($refusing):", new: "case false && $d.hasLanded($refusing):", in: "Delivery.release",
 		},
 		{
 			name: "commit-sent-twice-leave", without: "a second commit overlooks that the first one landed late", first: commit,
 			old: "if $d.hasLanded($d.ended.taken) { return $d.landed(ending{}) }", new: "", in: "Delivery.leave",
 		},
 		{
-			name: "commit-doubt-keeps", without: "a release after a commit in doubt deletes the record", first: commit,
+			name: "commit-doubt-keeps", model: "NO_COMMIT_KEPT", without: "a release after a commit in doubt deletes the record", first: commit,
 			old: "if $d.ended.any() || $d.committed.doubt {", new: "if $d.ended.any() {",
+		},
+		{
+			name: "commit-doubt-renewal", model: "NO_RENEWED_DOUBT", without: "so it does after an attempt that met another lease and may have been sent twice", first: commit,
+			old: "$d.commits.note(func($k *commitsKnown) { $k.doubt = true })", new: "", in: "commit.send",
 		},
 		{
 			name: "commit-token", without: "a condition with another lease is sent under the same token", first: commit,

@@ -156,7 +156,7 @@ func conditionControls() []control {
 		},
 		{
 			name: "refused-read", without: "a refusal without the record is an empty record",
-			old: "$held, _, $err = $s.get($ctx, $op, $key)", new: "$err = nil",
+			old: "$held, _, $err := $s.get($ctx, $op, $key)", in: "refuser", new: "var $held store.Record; var $err error",
 			first: "SendsNoOldItem",
 		},
 		{
@@ -192,7 +192,7 @@ func conditionControls() []control {
 		},
 		{
 			name: "attempts-known-code", without: "an answer of something in between counts as that of DynamoDB",
-			old: "_, $known := kindOfCode(errorCode($err)); return $known", new: `return errorCode($err) != "-"`,
+			old: "_, $known := kindOfCode($code); return $known", new: `return $code != "-"`,
 			first: "Failures",
 		},
 		{
@@ -234,7 +234,7 @@ func conditionControls() []control {
 		},
 		{
 			name: "errors-private", without: "an error carries what was written",
-			old:   `case $known && $kind != $FailureRejected, aboutTheKey(errorMessage($err)), $code == "" && status($err) == 0:`,
+			old:   `case $known && $kind != $FailureRejected, harmless(errorMessage($err)), $code == "" && status($err) == 0:`,
 			new:   `case $code != "-" || $known && $kind == "":`,
 			first: "Errors|Failures",
 		},

@@ -6,7 +6,8 @@ import "slices"
 func all() []control {
 	return slices.Concat(
 		scopeControls(), keyControls(), languageControls(), eventControls(), fingerprintControls(), claimControls(), executionControls(),
-		settlementControls(), answerControls(), spliceControls(), conditionControls(), contentControls(), memoryControls(), cacheControls(), wordControls(),
-		operatorControls(), listingControls(), toldControls(), stepControls(), resumeControls(), commitProtocolControls(),
+		settlementControls(), answerControls(), spliceControls(), conditionControls(), transactionControls(), itemControls(), contentControls(),
+		memoryControls(), cacheControls(), wordControls(), operatorControls(), listingControls(), toldControls(), stepControls(), resumeControls(),
+		commitProtocolControls(), modelledCommitControls(), sealControls(),
 	)
 }

@@ -1,6 +1,6 @@
 /*
- * The claim protocol over one record: what protocol.go, claim.go, judge.go, handle.go, settle.go and lease.go of
- * internal/protocol do, on a store that keeps the contract of package store, over a network that loses, delays and
+ * The claim protocol over one record: what protocol.go, claim.go, judge.go, handle.go, settle.go, commit.go and
+ * lease.go of internal/protocol do, on a store that keeps the contract of package store, over a network that loses, delays and
  * repeats, with processes that die and clocks that differ. README.md tells how to read it and what it leaves out;
  * ./check runs it. A file without a folder is one of internal/protocol.
  *
@@ -59,7 +59,9 @@
  * table keeps them), TWO_MOMENTS (the record that a refusal shows is read later than it refused), OPERATOR (a person settles, or
  * deletes, the record that it was shown a while ago). STEPS: the handler is one or two named steps, one after the other, and has no effect
  * beside them. With AT_MOST_ONCE, and with REFUSE, each writes a start mark; with ASKS their resolver is asked about a mark without
- * an end. STEPLESS: a handler without steps beside all that. ONE_CLOCK: the clocks do not differ.
+ * an end. STEPLESS: a handler without steps beside all that. COMMITS: the handler has no effect but rows, which it commits with its
+ * answer; it tries so often at most. Anybody may change the condition of the rows at any time. REPEATS: what lies between
+ * an execution and the store repeats its commits, and tells nobody. ONE_CLOCK: the clocks do not differ.
  */
 #if defined(HEARTBEAT) || defined(OVERRUN)
 #define RENEWS
@@ -69,7 +71,7 @@
 #else
 #define CLOCKS_DIFFER true
 #endif
-#if defined(OPERATOR) || defined(STEPS)
+#if defined(OPERATOR) || defined(STEPS) || defined(COMMITS)
 #define RELEASES        /* a record in progress may be released, and says so */
 #endif
 #if (defined(AT_MOST_ONCE) || defined(REFUSE)) && defined(STEPS) && !defined(NO_START_MARK)
@@ -121,7 +123,10 @@
 	X(resumes) X(step_resumed) X(step_begun) X(step_marked) X(mark_landed) X(mark_unwritten) X(mark_refused) X(step_late) X(step_open) \
 	X(step_executed) X(step_untouched) X(step_undecided) X(step_not_executed) X(step_failed) X(step_uncertain) X(step_recorded) \
 	X(step_unknown_recorded) X(step_landed) X(step_superseded) X(step_lost) X(step_overtaken) X(step_heals) X(interrupted_kept) X(interrupted) \
-	X(nothing_written) X(kept) X(kept_unknown) X(kept_landed) X(operator_step)
+	X(nothing_written) X(kept) X(kept_unknown) X(kept_landed) X(operator_step) \
+	X(committed) X(commit_known) X(commit_landed) X(commit_adopts) X(commit_lost) X(commit_late) X(commit_declined) X(commit_failed) \
+	X(fence) X(failed_fence) X(fenced) X(fence_overtaken) X(fence_late) X(fence_lost) X(unread) X(unread_left) X(commit_left) X(commit_counts) X(commit_failed_end) X(commit_uncertain) \
+	X(commit_terminal) X(settled_committed) X(released_committed) X(release_unread) X(late_commit)
 #define ENUM(name) AT_##name,
 #define NAME(name) #name,
 c_decl {
@@ -142,7 +147,9 @@ bit I1_one_at_a_time, I1_nothing_within_retention, I1_one_commit, I1_refuse_neve
 	I7_result_is_not_hidden, I7_run_is_not_denied, I7_duplicates_spare_the_commit, I11_no_live_claim_is_touched, I11_verdict_is_final,
 	I11_released_is_executed,
 	I8_recorded_never_again, I8_recorded_stays, I8_stale_owner_records_nothing, I8_no_step_after_lease, I8_at_most_once,
-	I7_no_spared_step, I4_released_blocks_nobody, I4_released_stays_released, I4_mark_means_begun;
+	I7_no_spared_step, I4_released_blocks_nobody, I4_released_stays_released, I4_mark_means_begun,
+	I9_rows_of_one_commit, I9_rows_are_the_owners, I9_answer_means_rows, I9_error_means_no_rows, I9_caller_gets_the_committed,
+	I9_lease_lost_is_true, I9_declined_leaves_the_claim;
 #define HOLDS(name, condition) if :: (condition) :: else -> assert(name) fi
 
 /* ---- The store: store/record.go, store/store.go, dynamo/claim.go, dynamo/swap.go ---- */
@@ -158,8 +165,11 @@ typedef Record {
 	byte lease;
 	byte expiry;
 	byte request;   /* the fingerprint */
-	byte commit;    /* the owner that completed it, which stands for its result too; 0 for none */
+	byte commit;    /* the owner that completed it, which stands for its result too, see sealOf(); 0 for none */
 	bit again       /* Attempt > 1 */
+#ifdef COMMITS
+	; byte moved    /* fences that have moved the lease, each by less than a tick */
+#endif
 #ifdef RELEASES
 	; bit released  /* its reason says so */
 #endif
@@ -190,11 +200,17 @@ typedef Record {
 #define isMark(s) ((s) > MARK)
 #define isValue(s) ((s) > 0 && (s) < MARK)
 
+/* A seal: of what a token completes without rows it is the token; of its commits with rows, of which there are two kinds, more. */
+#define sealOf(k) (me + ROWS * (k))
+#define bySeal(c) ((c) & (ROWS - 1))
+#define ROWS 32
+
 #define CLAIM 1
 #define SWAP 2
 #define DELETE 3
+#define COMMIT 4
 
-/* A write as it is sent: the arguments of Store.Claim, Store.Swap, Store.Delete. */
+/* A write as it is sent: the arguments of Store.Claim, Store.Swap, Store.Delete, Committer.Commit. */
 typedef Write {
 	byte op;
 	byte by;        /* whose token sends it; for the invariants */
@@ -208,12 +224,18 @@ typedef Write {
 	; byte what
 	; byte drops    /* the steps that it removes, as bits: 1 and 2 */
 #endif
+#ifdef COMMITS
+	; bit denied    /* its sender was told that nothing of it is written; for the invariants */
+#endif
 }
 
 Record rec;             /* the one record */
 Write onItsWay[SLOTS];      /* writes on their way that nobody waits for any more */
 byte T = 1;             /* true time; a clock shows T or T + SKEW */
 byte faults = FAULTS, crashes = CRASHES, freezes = FREEZES;
+#ifdef COMMITS
+bit allows = 1;         /* the condition of the rows, when a commit arrives */
+#endif
 
 /* store/record.go: Reached. The end counts as over. */
 #ifdef NO_END_INSTANT
@@ -249,6 +271,9 @@ byte faults = FAULTS, crashes = CRASHES, freezes = FREEZES;
 /* store/record.go: (Record).Shortens; dynamo/expression.go: neverShorter. */
 #ifdef NO_SHORTENS
 #define shortens(m) false
+#elif defined(COMMITS)
+#define shortens(m) (rec.owner == m.next.owner && m.next.status == INPROGRESS && m.next.lease != 0 && \
+	(m.next.lease < rec.lease || m.next.lease == rec.lease && m.next.moved < rec.moved))
 #else
 #define shortens(m) (rec.owner == m.next.owner && m.next.status == INPROGRESS && m.next.lease != 0 && m.next.lease < rec.lease)
 #endif
@@ -299,6 +324,9 @@ inline forgetSteps() { recorded = 0; begun = 0; happened = 0; did[1] = 0; did[2]
 
 bit voided[4];          /* an operator has settled the record since its handler began */
 byte held_lease;
+#ifdef COMMITS
+byte held_moved;
+#endif
 /* What has expired is forgotten. With REFUSE or RESOLVER only what is completed expires before UNKNOWN_RETENTION is over. */
 #if !defined(REFUSE) && !defined(RESOLVER)
 #define EXPIRED freeKey(); forgetSteps()
@@ -316,6 +344,9 @@ inline freeKey() { keyRequest = 0; executions = 0; effects = 0 }
 
 inline clear(r) {
 	r.status = NONE; r.owner = 0; r.lease = 0; r.expiry = 0; r.request = 0; r.commit = 0; r.again = 0
+#ifdef COMMITS
+	; r.moved = 0
+#endif
 #ifdef RELEASES
 	; r.released = 0
 #endif
@@ -330,6 +361,9 @@ inline clear(r) {
 inline copy(to, from) {
 	to.status = from.status; to.owner = from.owner; to.lease = from.lease; to.expiry = from.expiry;
 	to.request = from.request; to.commit = from.commit; to.again = from.again
+#ifdef COMMITS
+	; to.moved = from.moved
+#endif
 #ifdef RELEASES
 	; to.released = from.released
 #endif
@@ -347,12 +381,18 @@ inline copyWrite(to, from) {
 #ifdef STEPS
 	; to.name = from.name; to.what = from.what; to.drops = from.drops
 #endif
+#ifdef COMMITS
+	; to.denied = from.denied
+#endif
 }
 
 inline clearWrite(m) {
 	m.op = 0; m.by = 0; m.status = 0; m.owner = 0; m.lease = 0; m.now = 0; clear(m.next)
 #ifdef STEPS
 	; m.name = 0; m.what = 0; m.drops = 0
+#endif
+#ifdef COMMITS
+	; m.denied = 0
 #endif
 }
 
@@ -383,6 +423,23 @@ inline merge(m) {
 #define forgetKept skip
 #endif
 
+/* dynamo/commit.go: the conditions of the rows, behind that of the record. What is DECLINED was not applied. */
+#ifdef COMMITS
+#define commits(m) (m.op == COMMIT)
+#define sameLease(m) (rec.lease == m.lease && (m.op != COMMIT || rec.moved == m.next.moved))
+#ifdef NO_COMMIT_FIRST
+#define DECLINES(m) if :: commits(m) && !allows -> ok = false :: else fi
+#else
+#define DECLINES(m) if :: commits(m) && !allows && ok -> ok = false :: else -> allows = 1 fi
+#endif
+#define ROWS_MAY_DECLINE(m) if :: allows = 1 :: commits(m) -> allows = 0 fi
+#else
+#define commits(m) false
+#define sameLease(m) (rec.lease == m.lease)
+#define DECLINES(m) skip
+#define ROWS_MAY_DECLINE(m) skip
+#endif
+
 /* The conditions of the store, as store/store.go states them. Sets ok. */
 inline apply(m) {
 	d_step {
@@ -393,12 +450,15 @@ inline apply(m) {
 #else
 			ok = (rec.status == NONE || claimable(rec, m.now))
 #endif
-		:: m.op == SWAP -> /* store/store.go: Swap; dynamo/expression.go: sameAs */
+		:: m.op == SWAP || commits(m) -> /* store/store.go: Swap; store/commit.go: Commit; dynamo/expression.go: sameAs */
 			ok = (rec.status != NONE
 #ifndef NO_SWAP_STATUS
 				&& (rec.status == m.status
 #ifdef NO_RECORD_STATUS
 					|| isValue(m.what)
+#endif
+#ifdef NO_COMMIT_STATUS
+					|| commits(m)
 #endif
 					)
 #endif
@@ -410,7 +470,7 @@ inline apply(m) {
 					)
 #endif
 #ifndef NO_SWAP_LEASE
-				&& (m.lease == 0 || rec.lease == m.lease)
+				&& (m.lease == 0 || sameLease(m))
 #endif
 #if defined(STEPS) && !defined(NO_MARK_ABSENT)
 				&& !(isMark(m.what) && rec.step[m.name - 1] != 0)
@@ -426,9 +486,16 @@ inline apply(m) {
 #endif
 				&& (m.lease == 0 || rec.lease == m.lease))
 		fi;
+		DECLINES(m);
 		if
 		:: !ok
 		:: else ->
+#ifdef COMMITS
+			HOLDS(I9_rows_of_one_commit, !commits(m) || first == 0 || !surelyLive(firstExpiry));
+			HOLDS(I9_rows_are_the_owners, !commits(m) || rec.owner == m.by);
+			HOLDS(I9_error_means_no_rows, !m.denied);
+			HOLDS(I9_answer_means_rows, commits(m) || m.next.status != COMPLETED || m.next.commit < ROWS);
+#endif
 #ifdef STEPS
 			HOLDS(I8_stale_owner_records_nothing, m.name == 0 || rec.owner == m.by && rec.status != COMPLETED);
 #endif
@@ -445,9 +512,9 @@ inline apply(m) {
 			HOLDS(I4_undone_stays_undone, m.op != SWAP || !undone[m.by] || m.owner == m.by || m.next.owner != m.by);
 			if
 			:: m.op != DELETE && m.next.status == COMPLETED ->
-				HOLDS(I1_one_commit, first == 0 || first == m.by || !surelyLive(firstExpiry));
+				HOLDS(I1_one_commit, first == 0 || first == m.next.commit || !surelyLive(firstExpiry));
 				HOLDS(I2_all_callers_agree, !disagrees(1, m) && !disagrees(2, m) && !disagrees(3, m));
-				first = m.by; firstExpiry = m.next.expiry; firstRequest = m.next.request
+				first = m.next.commit; firstExpiry = m.next.expiry; firstRequest = m.next.request
 			:: else
 			fi;
 			if
@@ -461,9 +528,22 @@ inline apply(m) {
 				copy(rec, m.next); forgetKept
 			:: else ->
 				tookOver[m.by] = tookOver[m.by] || m.owner != m.by && m.next.owner == m.by;
+#ifdef COMMITS
+				held_moved = rec.moved;
+#endif
 				held_lease = rec.lease; copy(rec, m.next);
-				if :: rec.lease == 0 -> rec.lease = held_lease :: else fi;
+				if
+				:: rec.lease == 0 -> rec.lease = held_lease;
+#ifdef COMMITS
+					rec.moved = held_moved
+#endif
+				:: else
+				fi;
 				held_lease = 0;
+#ifdef COMMITS
+				held_moved = 0;
+				if :: m.next.released && m.owner == m.by -> executions = 0; effects = 0 :: else fi; /* nothing has happened */
+#endif
 				merge(m)
 			fi;
 			if
@@ -485,30 +565,49 @@ inline apply(m) {
 #define REFUSED 1
 #define IN_DOUBT 2      /* an error, and the write may have been applied */
 #define NOT_APPLIED 3   /* an error that rules it out: store.Error.NotApplied */
+#define DECLINED 4      /* the condition of a row did not hold: store.ErrWritesRefused */
 
 #define free(i) (onItsWay[i].op == 0)
 #if SLOTS > 1
 #define anyFree (free(0) || free(1))
-#define slot (free(0) -> 0 : 1)
+#define STAYS_ON_ITS_WAY if :: free(0) -> copyWrite(onItsWay[0], w) :: else -> copyWrite(onItsWay[1], w) fi
 #else
 #define anyFree free(0)
-#define slot 0
+#define STAYS_ON_ITS_WAY copyWrite(onItsWay[0], w)
+#endif
+
+#ifdef COMMITS
+#define ANSWER (allows -> REFUSED : DECLINED)
+#define FORGETS_ROWS allows = 1
+/* dynamo/attempts.go: the client has sent it twice, and one was not answered. */
+#if defined(NO_COMMIT_ATTEMPTS) || defined(REPEATS)
+#define COPY_UNANSWERED skip
+#else
+#define COPY_UNANSWERED unanswered = commits(w)
+#endif
+#else
+#define ANSWER REFUSED
+#define FORGETS_ROWS skip
+#define COPY_UNANSWERED skip
 #endif
 
 inline call() {
 	sent = true; res = DONE;
 	if
 	:: true
+#ifdef COMMITS          /* what a table knows for ten minutes, and an emulator never */
+	:: commits(w) && first == w.next.commit -> sent = false; TELL(commit_known, "is answered by a table that knows the token of its commit")
+#endif
 	:: faults > 0 -> faults--; sent = false; res = IN_DOUBT; TELL(request_lost, "sends a request that is lost")
 	:: faults > 0 -> faults--; sent = false; res = NOT_APPLIED; TELL(throttled, "is throttled by the store")
 	:: faults > 0 -> faults--; res = IN_DOUBT; TELL(reply_lost, "sends a request that arrives, and the reply is lost")
-	:: faults > 0 && anyFree -> faults--; sent = false; res = IN_DOUBT; loose[p] = 1; copyWrite(onItsWay[slot], w);
+	:: faults > 0 && anyFree -> faults--; sent = false; res = IN_DOUBT; loose[p] = 1; STAYS_ON_ITS_WAY;
 		TELL(late, "sends a request that is late, and gives up on it")
-	:: faults > 0 && anyFree -> faults--; loose[p] = 1; copyWrite(onItsWay[slot], w);
+	:: faults > 0 && anyFree -> faults--; loose[p] = 1; STAYS_ON_ITS_WAY; COPY_UNANSWERED;
 		TELL(late_copy, "sends a request twice, and one is late")
 	fi;
 	if
-	:: sent -> apply(w); if :: res == DONE && !ok -> res = REFUSED; copy(held, rec) :: else fi
+	:: sent -> ROWS_MAY_DECLINE(w); apply(w); if :: res == DONE && !ok -> res = ANSWER; copy(held, rec) :: else fi; FORGETS_ROWS
 	:: else
 	fi;
 	sent = false; ok = false
@@ -550,6 +649,9 @@ inline call() {
 inline claimed() {
 #ifdef RELEASES
 	w.next.released = 0;
+#endif
+#ifdef COMMITS
+	w.next.moved = 0;
 #endif
 #ifdef STEPS            /* of the steps a takeover changes none */
 	w.next.step[0] = 0; w.next.step[1] = 0; w.next.writes = 0;
@@ -653,6 +755,11 @@ inline replace(status_, owner_, lease_) {
 #define released_(r) false
 #endif
 /* settle.go: complete, becomeUnknown: the record that the claim is to end in. A lease of 0 keeps the held one. */
+#ifdef COMMITS
+#define KNOWN_MOVED w.next.moved = moved
+#else
+#define KNOWN_MOVED skip
+#endif
 inline endIn(status_) {
 	clearWrite(w); KEEPS_SETTLEMENT; w.by = me; replace(INPROGRESS, me, MINE_LEASE);
 	w.next.status = status_; w.next.owner = me; w.next.request = request[p]; w.next.again = recovered;
@@ -667,6 +774,20 @@ inline endIn(status_) {
 #define frozen (stale[p] && fit && !surelyLive(leased[p]))
 #define runs(q) (q != p && phase[q] == RUNNING && !(stale[q] && !surelyLive(leased[q])))
 #define spares(q) (q != p && effect[q] && phase[q] == ENDED && !dead[q] && !excused[q] && surelyLive(until[q]))
+
+#ifdef RELEASES
+/* settle.go: the release that keeps the record, with its steps. It is nobody's from now on, and no lease protects it. */
+inline keep(status_) {
+	endIn(INPROGRESS); w.status = status_; w.now = CLOCK;
+#ifdef STEPS
+	w.drops = drop;
+#endif
+	w.next.owner = released_by; w.next.released = 1; w.next.expiry = (CLOCK + KEPT < lease -> lease : CLOCK + KEPT);
+#ifndef NO_RELEASE_LEASE
+	w.next.lease = CLOCK
+#endif
+}
+#endif
 
 #ifdef STEPS
 #define sparesStep(q, n) (q != p && (did[q] & n) && phase[q] == ENDED && !dead[q] && !excused[q])
@@ -699,17 +820,9 @@ inline goOn() {
 #define STEP_WRITE_LEASE lease
 #endif
 inline writeStep(what_) {
-	has = 1; endIn(INPROGRESS); w.next.lease = STEP_WRITE_LEASE; w.next.expiry = STEP_EXPIRY; w.name = at; w.what = what_; w.now = CLOCK
+	has = 1; endIn(INPROGRESS); w.next.lease = STEP_WRITE_LEASE; w.next.expiry = STEP_EXPIRY; w.name = at; w.what = what_; w.now = CLOCK; KNOWN_MOVED
 }
 
-/* settle.go: the release that keeps the steps. The record is nobody's from now on, and no lease protects it. */
-inline keep(status_) {
-	endIn(INPROGRESS); w.status = status_; w.now = CLOCK; w.drops = drop;
-	w.next.owner = released_by; w.next.released = 1; w.next.expiry = (CLOCK + KEPT < lease -> lease : CLOCK + KEPT);
-#ifndef NO_RELEASE_LEASE
-	w.next.lease = CLOCK
-#endif
-}
 #define opened(i) (isMark(have[i - 1]) || (acted & i) && !isValue(have[i - 1]))
 #ifdef RENEWS
 #define overtaken (held.owner == me && held.status == INPROGRESS && of(held.step[at - 1] & 31) != p && w.next.lease != 0 && w.next.lease < held.lease)
@@ -743,8 +856,39 @@ inline keep(status_) {
 #define MAY_HAPPEN skip
 #endif
 #else
-#define DELETES true
+#define DELETES (w.op == DELETE)
 #define NOT_KEPT true
+#endif
+
+#ifdef COMMITS
+/* commit.go: the transaction. It completes as a completion does, and compares the lease, too. */
+inline toCommit() {
+	endIn(COMPLETED); w.op = COMMIT; w.next.commit = sealOf(kindOf); w.next.moved = moved; w.now = CLOCK;
+#ifndef NO_COMMIT_LEASE
+	w.lease = lease
+#endif
+}
+/* commit.go: the fence. It moves the lease by less than a tick. */
+inline toFence() {
+	endIn(INPROGRESS); w.now = CLOCK; w.next.lease = lease; w.next.moved = moved;
+#ifndef NO_FENCE_MOVES
+	w.next.moved++;
+#endif
+	w.next.expiry = (CLOCK + KEPT < lease -> lease : CLOCK + KEPT)
+}
+#define doubts(that) doubtful = doubtful || (that); inDoubt = inDoubt || (that); unanswered = 0
+#define mayHaveLanded(r) (r.commit > ROWS && bySeal(r.commit) == me)
+#define stillOurs(r) (r.owner == me && r.status == INPROGRESS)
+/* Nothing of a commit that has returned an error is applied, or will be. */
+#define NO_ROWS HOLDS(I9_error_means_no_rows, first != sealOf(kindOf) || !surelyLive(firstExpiry))
+#ifdef REPEATS
+#define DENIED skip
+#elif SLOTS > 1
+#define DENIED onItsWay[0].denied = onItsWay[0].denied || sentByMe(0); onItsWay[1].denied = onItsWay[1].denied || sentByMe(1)
+#else
+#define DENIED onItsWay[0].denied = onItsWay[0].denied || sentByMe(0)
+#endif
+#define sentByMe(i) (onItsWay[i].op == COMMIT && onItsWay[i].by == me)
 #endif
 
 /* Nothing of a finished process matters but what the invariants remember. */
@@ -757,6 +901,9 @@ inline forget() {
 #endif
 #ifdef STEPS
 		at = 0; have[0] = 0; have[1] = 0; has = 0; lost = 0; unsure = 0; drop = 0; acted = 0;
+#endif
+#ifdef COMMITS
+		tries = 0; kindOf = 0; commit = 0; doubtful = 0; inDoubt = 0; fails = 0; moved = 0; gets = 0; blind = 0;
 #endif
 		if :: dead[p] || excused[p] && !agreed[p] || !effect[p] -> until[p] = 0 :: else fi
 	}
@@ -796,6 +943,30 @@ inline forget() {
 #define MOVE goto claim
 #endif
 
+/* commit.go: what came of the last commit. While there is none, or the condition of its rows did not hold, the handler goes on. */
+#define OPEN 0
+#define LANDED 1
+#define FAILED 2        /* the store did not take it, and never will */
+#define LOST 3
+#define UNREAD 4        /* nobody knows */
+#ifdef COMMITS
+#define HANDLES (commit == OPEN)
+#ifdef NO_COMMIT_KEPT
+#define KEEPS_IN_DOUBT skip
+#else                   /* settle.go: what is late would find the place of a record that was deleted empty */
+#define KEEPS_IN_DOUBT if :: inDoubt -> keep(INPROGRESS) :: else fi
+#endif
+#define GETS(seal) gets = seal
+#define IS_MINE(seal) (bySeal(seal) == me)
+#define UNANSWERED blind = 1
+#else
+#define HANDLES true
+#define GETS(seal) skip
+#define IS_MINE(seal) (seal == me)
+#define KEEPS_IN_DOUBT skip
+#define UNANSWERED skip
+#endif
+
 /* A label within a step: a goto to it stays in the step, where a goto to a label before "atomic" ends it. */
 #define GOES_ON(label) atomic { false; label:
 
@@ -831,6 +1002,18 @@ proctype Invocation(byte p) {
 	bool unsure;            /* a step is uncertain, or an open mark stays open */
 	byte acted;             /* the steps, as bits, that it has begun and that may have happened; for the invariants */
 	byte drop;              /* the steps, as bits, that it has marked itself, and of which nothing has happened */
+#endif
+#ifdef COMMITS
+	byte tries;             /* the commits that it has begun */
+	byte kindOf;            /* which rows the last one was to write, 1 or 2 */
+	byte commit;            /* what came of it: OPEN, LANDED, FAILED, LOST, UNREAD */
+	bool doubtful;          /* an attempt of it may have been applied, or may still be */
+	bool inDoubt;           /* so it was with one of them */
+	bool unanswered;        /* the client has sent one twice, and one was not answered */
+	bool fails;             /* it is fenced because it has failed */
+	byte moved;             /* with its lease: the one that it knows */
+	byte gets;              /* the seal of what its caller gets, 0 for an error; for the invariants */
+	bool blind;             /* its last call was not answered; for the invariants */
 #endif
 
 	{
@@ -1124,21 +1307,22 @@ undoing:	atomic {
 running:	atomic {
 		if
 #ifdef RENEWS
-		:: renewals > 0 && mayRenew -> /* lease.go: tryRenew; record.go: renewed */
+		:: renewals > 0 && mayRenew && HANDLES -> /* lease.go: tryRenew; record.go: renewed */
 			renewals--; endIn(INPROGRESS); w.next.lease = CLOCK + LEN + MARGIN; w.next.expiry = w.next.lease; sentAt = T;
+			KNOWN_MOVED;
 #ifdef STEPS
 			if :: w.next.expiry < CLOCK + KEPT -> w.next.expiry = CLOCK + KEPT :: else fi;
 #endif
 			goto renew
 #endif
 #ifdef STEPS
-		:: at < 3 -> goto step
-		:: at == 3 -> effect[p] = 1; effects = 1; until[p] = CLOCK + RETENTION; endIn(COMPLETED); want = COMPLETED;
+		:: at < 3 && HANDLES -> goto step
+		:: at == 3 && HANDLES -> effect[p] = 1; effects = 1; until[p] = CLOCK + RETENTION; endIn(COMPLETED); want = COMPLETED;
 			TELL(returned, "returns from its handler")
-		:: TELL(failed, "fails");
+		:: HANDLES -> TELL(failed, "fails");
 			goto failing
 #ifdef REFUSE
-		:: true -> /* policy.go: a panic, or an error of the context: a crash, unless the steps tell all that it did */
+		:: HANDLES -> /* policy.go: a panic, or an error of the context: a crash, unless the steps tell all that it did */
 			if
 #ifdef NO_INTERRUPTED_SOME
 			:: TELL(interrupted_kept, "is interrupted, and has recorded all that it did");
@@ -1152,26 +1336,177 @@ running:	atomic {
 #endif
 			fi
 #endif
-		fi;
 #else
-		:: effect[p] = 1; effects = 1; until[p] = CLOCK + RETENTION; endIn(COMPLETED); want = COMPLETED;
+		:: HANDLES -> effect[p] = 1; effects = 1; until[p] = CLOCK + RETENTION; endIn(COMPLETED); want = COMPLETED;
 			TELL(returned, "returns from its handler: the effect has happened")
+#ifndef COMMITS
 		:: effect[p] = 1; effects = 1; until[p] = CLOCK + RETENTION; endIn(UNKNOWN); want = UNKNOWN;
 			TELL(unstorable, "returns a result that cannot be stored, or an uncertain error");
 #if defined(NO_LAST_WORD) || defined(REPEATABLE) && defined(NO_NEVER_FITS)
 			goto end
 #endif
-		:: endIn(INPROGRESS); want = NONE; TELL(failed, "fails without an effect")
-		fi;
 #endif
+		:: HANDLES -> endIn(INPROGRESS); want = NONE; TELL(failed, "fails without an effect")
+#endif
+#ifdef COMMITS
+		:: HANDLES && tries < COMMITS -> goto begins_commit
+		/* handle.go: what the handler returns does not matter any more, or a panic */
+		:: commit == LANDED -> TELL(commit_counts, "ends after its commit, whose answer counts");
+			goto end
+		:: commit == LOST -> TELL(commit_left, "ends after it has lost its record, and writes nothing");
+#ifdef STEPS            /* unless a step is lost or uncertain */
+			goto gone
+#else
+			excused[p] = (rec.owner != me);
+			goto end
+#endif
+		:: commit == UNREAD -> TELL(unread_left, "ends after a commit of unknown outcome, and leaves its record to its lease"); blind = 1;
+			goto end
+		/* policy.go: an answer that would be stored is a failure, whose policy decides. Marks count. */
+		:: (commit == FAILED || commit == LOST) -> TELL(commit_failed_end, "ends after its commit has failed: it has failed");
+#ifdef STEPS
+			goto failing
+#else
+			endIn(INPROGRESS); want = NONE
+#endif
+		:: (commit == FAILED || commit == LOST) -> TELL(commit_uncertain, "ends after its commit has failed, where failures are refused");
+			effect[p] = 1; effects = 1; until[p] = CLOCK + RETENTION; endIn(UNKNOWN); want = UNKNOWN
+		:: (commit == FAILED || commit == LOST) -> TELL(commit_terminal, "ends after its commit has failed, with a failure that is final");
+			effect[p] = 1; effects = 1; until[p] = CLOCK + RETENTION; endIn(COMPLETED); want = COMPLETED;
+#ifdef NO_FAILED_ANSWER
+			w.next.commit = sealOf(kindOf)
+#endif
+#endif
+		fi;
 handled:
 		phase[p] = SETTLING; w.now = CLOCK;
 		if
-		:: want == NONE -> w.op = DELETE;
+		:: want == NONE -> w.op = DELETE; KEEPS_IN_DOUBT;
 			goto release
 		:: else -> goto settle
 		fi
 	}
+
+#ifdef COMMITS
+	/* commit.go: (*Delivery).Commit. No step runs, and the heartbeat has ended. The second one may be the same again. */
+	GOES_ON(begins_commit)
+		tries++;
+		if :: kindOf = 1 :: tries == 2 -> kindOf = 2 fi;
+		doubtful = 0;
+		if
+		:: CLOCK >= lease -> TELL(commit_late, "does not begin a commit: its lease has ended");
+			commit = LOST;
+			goto running
+		:: else -> toCommit()
+		fi
+	}
+
+	/* commit.go: the transaction, with the answer and the rows */
+committing: atomic {
+		call();
+		if
+		:: res == DONE -> TELL(committed, "has committed its answer and its rows");
+			goto landing
+		/* Its own condition, which comes before those of the rows. */
+#ifndef NO_COMMIT_LANDED
+		:: res == REFUSED && held.commit == sealOf(kindOf) -> TELL(commit_landed, "finds that it has committed: a reply was lost");
+			goto landing
+#endif
+#ifndef NO_COMMIT_RENEWED
+		:: res == REFUSED && stillOurs(held) -> lease = held.lease; moved = held.moved; unanswered = 0; clear(held); toCommit();
+#ifndef NO_RENEWED_DOUBT /* the client may have sent twice what was refused */
+			inDoubt = 1;
+#endif
+			TELL(commit_adopts, "has a lease that it did not know, and commits under that");
+			goto committing
+#endif
+#ifdef NO_COMMIT_OURS
+		:: res == REFUSED && held.status == INPROGRESS && held.owner != me ->
+			toCommit(); w.owner = held.owner; w.lease = held.lease; w.next.moved = held.moved; clear(held);
+			goto committing
+#endif
+		:: (res == REFUSED
+#ifndef NO_COMMIT_LANDED
+			&& held.commit != sealOf(kindOf)
+#endif
+#ifndef NO_COMMIT_RENEWED
+			&& !stillOurs(held)
+#endif
+			) -> TELL(commit_lost, "cannot commit: somebody else has the record");
+			goto losing
+		:: res == DECLINED -> doubts(unanswered);
+#ifndef NO_FENCE
+			if
+			:: doubtful -> TELL(fence, "is told that the condition of a row does not hold, but an attempt may be late"); toFence();
+				goto fencing
+			:: else
+			fi;
+#endif
+			goto declined
+		:: res == IN_DOUBT || res == NOT_APPLIED -> doubts(res == IN_DOUBT); w.now = CLOCK;
+			TELL(repeat, "repeats its commit");
+			goto committing
+		:: res == IN_DOUBT || res == NOT_APPLIED -> doubts(res == IN_DOUBT); TELL(commit_failed, "gives up its commit");
+			goto giving_up
+		fi
+	}
+
+	/* commit.go: fence. A lease that has moved refuses every late copy of the commit; a record that refuses it tells what came of it. */
+fencing: atomic {
+		call();
+		if
+		:: res == DONE -> moved = w.next.moved; TELL(fenced, "has moved its lease: nothing of the commit can land any more");
+			goto fence_stands
+#ifndef NO_FENCE_LATE
+		:: res == REFUSED && held.commit == sealOf(kindOf) -> TELL(fence_late, "finds that its commit has landed late");
+			goto landing
+#endif
+		:: res == REFUSED && stillOurs(held) -> lease = held.lease; moved = held.moved;
+			TELL(fence_overtaken, "finds that its lease has moved already");
+			goto fence_stands
+		:: (res == REFUSED && !stillOurs(held)
+#ifndef NO_FENCE_LATE
+			&& held.commit != sealOf(kindOf)
+#endif
+			) -> TELL(fence_lost, "finds that somebody else has the record");
+			goto losing
+		:: res >= IN_DOUBT -> w.now = CLOCK; TELL(repeat, "repeats its fence");
+			goto fencing
+		:: res >= IN_DOUBT -> TELL(unread, "cannot move its lease: nobody knows what came of its commit");
+#ifdef NO_FENCE_WRITTEN
+			goto fence_stands;
+#endif
+			commit = UNREAD;
+			goto returning
+		fi
+	}
+
+	/* What a commit returns to its handler. */
+	GOES_ON(giving_up)
+#ifndef NO_FAILED_FENCE
+		if
+		:: doubtful -> TELL(failed_fence, "gives up its commit, an attempt of which may be late"); fails = 1; toFence();
+			goto fencing
+		:: else
+		fi;
+#endif
+failed_now:	commit = FAILED; NO_ROWS; DENIED;
+		goto returning
+fence_stands:	if :: fails -> goto failed_now :: else -> goto declined fi;
+landing:	commit = LANDED; phase[p] = SETTLING; /* the record is completed, and protects no handler any more */
+		effect[p] = 1; effects = 1; until[p] = firstExpiry; agreed[p] = 1; gets = sealOf(kindOf);
+		goto returning
+declined:	NO_ROWS; DENIED;
+		HOLDS(I9_declined_leaves_the_claim, stillOurs(rec));
+		TELL(commit_declined, "is told that the condition of a row does not hold");
+		goto returning
+losing:		commit = LOST; NO_ROWS; DENIED;
+		if :: mayHaveLanded(held) -> GETS(held.commit) :: else fi; /* settle.go: leave */
+		HOLDS(I9_lease_lost_is_true, !(stillOurs(rec) && surelyLive(rec.lease)));
+returning:	fails = 0; unanswered = 0; clear(held); clearWrite(w);
+		goto running
+	}
+#endif
 
 #ifdef STEPS
 	/* step.go: a step that is not recorded. Sequence: its start mark, its effect, its recording. */
@@ -1369,8 +1704,11 @@ renew:	atomic {
 #ifdef NO_SENT_TIME
 			sentAt = T;
 #endif
-#ifdef STEPS
+#if defined(STEPS) || defined(COMMITS)
 			lease = w.next.lease;
+#endif
+#ifdef COMMITS
+			if :: res == REFUSED -> lease = held.lease; moved = held.moved :: else fi;
 #endif
 			deadline[p] = sentAt + LEN
 		:: res == REFUSED && !(held.owner == me && held.status == INPROGRESS) ->
@@ -1390,7 +1728,7 @@ settle:	atomic {
 		:: res == REFUSED -> goto refusal
 		:: res == DONE ->
 			if
-			:: want == COMPLETED -> TELL(completed, "has stored its result")
+			:: want == COMPLETED -> TELL(completed, "has stored its result"); GETS(me)
 			:: else -> TELL(made_unknown, "has made its record UNKNOWN")
 			fi;
 			goto own
@@ -1412,7 +1750,7 @@ settle:	atomic {
 			want = UNKNOWN; endIn(UNKNOWN); w.now = CLOCK;
 			goto settle
 		:: res >= IN_DOUBT && want == UNKNOWN -> /* becomeUnknown */
-			excused[p] = 1; TELL(settlement_failed, "cannot settle its record, and returns its own result");
+			excused[p] = 1; TELL(settlement_failed, "cannot settle its record, and returns its own result"); UNANSWERED;
 #ifdef NO_OWN_RESULT
 			HOLDS(I7_result_is_not_hidden, !effect[p]);
 #endif
@@ -1429,7 +1767,15 @@ refusal: atomic {
 #endif
 		if
 #ifndef NO_COMMIT_CHECK
-		:: held.commit == me -> TELL(landed, "finds its own commit: the reply was lost");
+		:: held.commit == me -> TELL(landed, "finds its own commit: the reply was lost"); GETS(me);
+			goto own
+#endif
+#ifdef COMMITS          /* settle.go: hasLanded: a commit that was answered otherwise. Its answer counts. */
+		:: mayHaveLanded(held) -> TELL(settled_committed, "finds that its commit has landed late, and its answer counts");
+			want = COMPLETED; until[p] = firstExpiry; GETS(held.commit);
+#ifdef NO_COMMITTED_ANSWER
+			GETS(me);
+#endif
 			goto own
 #endif
 		:: else
@@ -1475,7 +1821,7 @@ refusal: atomic {
 #ifdef NO_OTHER_RESULT
 			goto own;
 #endif
-			TELL(other_result, "finds someone else's result, and returns it");
+			TELL(other_result, "finds someone else's result, and returns it"); GETS(held.commit);
 			HOLDS(I7_own_result_is_own, held.commit != me);
 			HOLDS(I3_other_request_gets_no_result, held.request == request[p]);
 			HOLDS(I2_replay_is_the_first_result, held.commit == first)
@@ -1504,13 +1850,15 @@ release:	atomic {
 		if
 		:: res == DONE && w.op == DELETE && w.status == INPROGRESS -> TELL(released, "has released the key")
 		:: res == DONE && w.op == DELETE && w.status == UNKNOWN -> TELL(released_unknown, "has released the key, which someone had made UNKNOWN")
-#ifdef STEPS            /* settle.go: a record with steps is kept */
-		:: res == DONE && w.op == SWAP && w.status == INPROGRESS -> TELL(kept, "has released its record, which keeps its steps")
-		:: res == DONE && w.op == SWAP && w.status == UNKNOWN -> TELL(kept_unknown, "has released its record with its steps, which someone had made UNKNOWN")
+#if defined(STEPS) || defined(COMMITS) /* settle.go: a record with steps is kept, and one of a commit that may be late */
+		:: res == DONE && w.op == SWAP && w.status == INPROGRESS -> TELL(kept, "has released its record, which stays")
+		:: res == DONE && w.op == SWAP && w.status == UNKNOWN -> TELL(kept_unknown, "has released its record, which stays, and which someone had made UNKNOWN")
+#ifdef STEPS
 		:: res == REFUSED && w.op == DELETE && has -> keep(INPROGRESS); clear(held);
 			goto release
 		:: res == REFUSED && w.op == DELETE && !has && w.status == UNKNOWN && held.owner == me -> keep(INPROGRESS); clear(held);
 			goto release
+#endif
 		:: res == REFUSED && w.op == SWAP && held.owner == released_by && held.released -> TELL(kept_landed, "finds that it has released its record: the reply was lost")
 		:: res == REFUSED && w.op == SWAP && held.owner == me && held.status == UNKNOWN && w.status == INPROGRESS ->
 			keep(UNKNOWN); clear(held);
@@ -1528,12 +1876,27 @@ release:	atomic {
 #endif
 			) -> TELL(released_elsewhere, "finds nothing of its own to release")
 		:: res >= IN_DOUBT -> w.now = CLOCK; w.status = INPROGRESS; TELL(repeat, "repeats its release");
-#ifdef STEPS
+#if defined(STEPS) || defined(COMMITS)
 			if :: w.next.lease != 0 -> w.next.lease = CLOCK :: else fi;
 #endif
 			goto release
-		:: res >= IN_DOUBT -> loose[p] = 1; TELL(release_failed, "cannot release the key: its lease bounds the wait")
+		:: res >= IN_DOUBT -> loose[p] = 1; TELL(release_failed, "cannot release the key: its lease bounds the wait"); UNANSWERED
 		fi;
+#ifdef COMMITS          /* settle.go: hasLanded. A delete does not tell what has refused it. */
+		if
+#ifndef NO_RELEASE_LOOK
+		:: res == REFUSED && tries > 0 ->
+			if
+			:: mayHaveLanded(rec) -> TELL(released_committed, "reads that its commit has landed late, and its answer counts");
+				GETS(rec.commit); effect[p] = 1; effects = 1; until[p] = firstExpiry; want = COMPLETED;
+				goto own
+			:: !mayHaveLanded(rec)
+			:: faults > 0 && w.op == DELETE -> faults--; UNANSWERED; TELL(release_unread, "cannot read what kept it from releasing its record")
+			fi
+#endif
+		:: else
+		fi;
+#endif
 		HOLDS(I4_no_claim_left_behind, loose[p] || !liveClaimOf(p) && !(rec.status == UNKNOWN && rec.owner == me));
 #ifdef STEPS
 		HOLDS(I4_mark_means_begun, loose[p] || res != DONE || NO_FALSE_MARK(1) && NO_FALSE_MARK(2));
@@ -1545,11 +1908,14 @@ release:	atomic {
 	GOES_ON(own)
 		if
 		:: want == COMPLETED ->
-			HOLDS(I2_all_callers_agree, first == 0 || first == me || firstRequest != request[p] || !surelyLive(firstExpiry));
+			HOLDS(I2_all_callers_agree, first == 0 || IS_MINE(first) || firstRequest != request[p] || !surelyLive(firstExpiry));
 			agreed[p] = 1
 		:: else
 		fi;
 end:		HOLDS(I4_no_claim_left_behind, loose[p] || phase[p] != CLAIMING || !liveClaimOf(p));
+#ifdef COMMITS
+		HOLDS(I9_caller_gets_the_committed, first < ROWS || bySeal(first) != me || !surelyLive(firstExpiry) || gets == first || blind && gets == 0);
+#endif
 		phase[p] = ENDED;
 		forget()
 	}
@@ -1674,9 +2040,10 @@ inline forgetPast(q) {
 #endif
 #define renews(m) (m.op == SWAP && m.status == INPROGRESS && m.next.status == INPROGRESS && m.owner == m.next.owner && !writesStep(m))
 inline arrives(m) {
-	p = of(m.by); apply(m);
+	p = of(m.by); ROWS_MAY_DECLINE(m); apply(m); FORGETS_ROWS;
 	if
-	:: ok -> TELL(late_applied, "had a write on its way, which is applied now")
+	:: ok && commits(m) -> TELL(late_commit, "had a commit on its way, which is applied now, with its rows")
+	:: ok && !commits(m) -> TELL(late_applied, "had a write on its way, which is applied now")
 	:: !ok && !renews(m) -> TELL(late_refused, "had a write on its way, which is refused now")
 	:: !ok && renews(m) && rec.owner == m.by && rec.status == INPROGRESS ->
 		TELL(renewal_overtaken, "had a renewal on its way, which a later one has overtaken")
@@ -1734,7 +2101,10 @@ proctype World() {
 init {
 	atomic {
 		c_code { atexit(print_labels); };
-		run World(); run Invocation(1); run Invocation(2);
+		run World(); run Invocation(1);
+#if N > 1
+		run Invocation(2);
+#endif
 #ifdef OPERATOR
 		run Operator();
 #endif

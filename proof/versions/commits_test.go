@@ -1,10 +1,14 @@
 package versions_test
 
 import (
+	"encoding/json"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -158,5 +162,37 @@ func TestACommitAfterTheVersionBeforeHasTakenOver(t *testing.T) {
 			assert.Equal(t, 1, m.rows())
 			assert.Equal(t, held, m.item())
 		})
+	}
+}
+
+// For AWS Powertools a committed record is a completed one: it has the same attributes, and the answer in the same form.
+func TestACommittedRecordIsACompletedOneForPowertools(t *testing.T) {
+	t.Parallel()
+	for _, size := range []versions.Answer{versions.Small, versions.Compressed} {
+		items := make(map[string]map[string]types.AttributeValue)
+		for name, commits := range map[string]bool{"completed": false, "committed": true} {
+			m := newMeeting(t)
+			m.powertools = true
+			rows := m.commits()
+			ask := m.committing(rows, size)
+			if !commits {
+				ask.Commits = ""
+			}
+			answer := m.deliver(without, ask).Returned
+			require.NotNil(t, answer)
+			items[name] = m.item()
+			var kept map[string]string
+			require.NoError(t, json.Unmarshal([]byte(items[name]["data"].(*types.AttributeValueMemberS).Value), &kept), "as Powertools for Python reads it")
+			assert.Equal(t, answer, kept)
+			assert.Equal(t, &types.AttributeValueMemberS{Value: "COMPLETED"}, items[name]["status"])
+			again := m.deliver(without, ask)
+			assert.Empty(t, again.effects)
+			assert.Equal(t, answer, again.Returned)
+			if commits {
+				assert.Equal(t, 1, m.rows())
+			}
+		}
+		names := func(it map[string]types.AttributeValue) []string { return slices.Sorted(maps.Keys(it)) }
+		assert.Equal(t, names(items["completed"]), names(items["committed"]))
 	}
 }

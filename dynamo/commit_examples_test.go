@@ -1,0 +1,100 @@
+package dynamo_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/dynamo"
+)
+
+// TestTheHandlerThatAnswersARefusedCondition is what the page about commits says of it: the 409 has the order that is there, is stored,
+// and replayed.
+func TestTheHandlerThatAnswersARefusedCondition(t *testing.T) {
+	s, client, _ := local(t)
+	orders := ordersTable(t, client)
+	t.Setenv("ORDERS_TABLE", orders)
+	var event idempotent.Event
+	h := idempotent.Wrap(placeOrderOrShowTheOther, s, idempotent.WithOperation("orders"),
+		idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { event = e }))
+	send := func(key, body string) events.APIGatewayV2HTTPResponse {
+		req := events.APIGatewayV2HTTPRequest{RouteKey: "POST /orders", RawPath: "/orders", Body: body}
+		req.RequestContext.HTTP.Method = http.MethodPost
+		req.Headers = map[string]string{"idempotency-key": key}
+		out, err := h.Handle(t.Context(), req)
+		require.NoError(t, err)
+		return out
+	}
+	require.Equal(t, 201, send("k-1", `{"order_id":"o-1","sku":"A-1"}`).StatusCode)
+	for _, outcome := range []idempotent.Outcome{idempotent.OutcomeExecuted, idempotent.OutcomeReplayed} {
+		out := send("k-2", `{"order_id":"o-1","sku":"B-2"}`)
+		require.Equal(t, 409, out.StatusCode)
+		require.JSONEq(t, `{"order_id":"o-1","sku":"A-1"}`, out.Body)
+		require.Equal(t, outcome, event.Outcome)
+	}
+	require.Equal(t, S("A-1"), getOrder(t, client, orders, "o-1")["sku"])
+}
+
+// tablesOfThePage are those that the examples name, with their keys.
+var tablesOfThePage = map[string]string{
+	"orders": "order_id", "stock": "sku", "carts": "customer", "customers": "customer", "counters": "name",
+}
+
+// TestTheOtherHandlersOfThePageAboutCommits: every kind of item does what it says, and all of it or nothing.
+func TestTheOtherHandlersOfThePageAboutCommits(t *testing.T) {
+	s, client, _ := local(t)
+	for table, key := range tablesOfThePage {
+		makeTable(t, client, &dynamodb.CreateTableInput{
+			TableName: aws.String(table), BillingMode: types.BillingModePayPerRequest,
+			AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String(key), AttributeType: types.ScalarAttributeTypeS}},
+			KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String(key), KeyType: types.KeyTypeHash}},
+		}, "")
+	}
+	row := func(table, id string) item {
+		out, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{
+			TableName: aws.String(table), Key: item{tablesOfThePage[table]: S(id)}, ConsistentRead: aws.Bool(true),
+		})
+		require.NoError(t, err)
+		return out.Item
+	}
+	putItem(t, client, "stock", item{"sku": S("A-1"), "available": N("3")})
+	putItem(t, client, "carts", item{"customer": S("ada")})
+	putItem(t, client, "customers", item{"customer": S("ada"), "status": S("active")})
+	deliver := func(handler func(context.Context, Purchase) (Purchase, error), p Purchase) (Purchase, error) {
+		return idempotent.Wrap(handler, s, idempotent.WithOperation("buy"),
+			idempotent.WithKey(func(p Purchase) (string, error) { return p.ID, nil })).Handle(t.Context(), p)
+	}
+
+	_, err := deliver(buy, Purchase{ID: "o-1", SKU: "A-1", Quantity: 4, Customer: "ada"})
+	var refused *dynamo.ConditionError
+	require.ErrorAs(t, err, &refused)
+	require.Len(t, refused.Refused, 1)
+	require.Equal(t, 1, refused.Refused[0].Index, "the stock")
+	require.Nil(t, row("orders", "o-1"))
+	require.NotNil(t, row("carts", "ada"))
+	_, err = deliver(buy, Purchase{ID: "o-2", SKU: "A-1", Quantity: 2, Customer: "bob"})
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, 3, refused.Refused[0].Index, "the customer")
+
+	_, err = deliver(buy, Purchase{ID: "o-1", SKU: "A-1", Quantity: 2, Customer: "ada"})
+	require.NoError(t, err, "it was released, so it may be another order now")
+	require.Equal(t, N("1"), row("stock", "A-1")["available"])
+	require.Nil(t, row("carts", "ada"))
+
+	for range 2 {
+		_, err = deliver(count, Purchase{ID: "o-3"})
+		require.NoError(t, err)
+	}
+	require.Equal(t, N("1"), row("counters", "orders")["orders"], "counted once")
+
+	out, err := deliver(chargeAndStore, Purchase{ID: "client-1", SKU: "A-1"})
+	require.NoError(t, err)
+	require.Equal(t, S(out.Charge), row("orders", out.ID)["charge"])
+}
