@@ -221,7 +221,7 @@ func commitScenarios() map[string]explore.Scenario {
 
 // commitMustBeSeen is what these scenarios have to lead to.
 var commitMustBeSeen = []string{
-	"commit: landed", "commit: refused", "commit: declined", "commit: lost lease", "commit: failed", "rows applied", "fence",
+	"commit: landed", "commit: not begun", "commit: declined", "commit: lost lease", "commit: failed", "rows applied", "fence",
 	"own commit recognised by its seal", "own commit recognised by its token", "commit meets a late renewal",
 	"late commit applied", "late commit refused", "late fence applied", "late fence refused", "slow commit",
 	"rows of somebody else: applied", "commit failed", "settled: completed",
