@@ -192,7 +192,7 @@ func commitScenarios() map[string]explore.Scenario {
 			Outside: shutsOpens, Faults: late, MaxFaults: 1, Strikes: ofCommit,
 		},
 		"commit: timed, with a heartbeat": {
-			Clients: []explore.Client{renewing, dated}, Endings: answers, Timed: true, EndsEarly: true, TimeSteps: 4, Commits: oneRow,
+			Clients: []explore.Client{renewing}, Endings: answers, Timed: true, EndsEarly: true, TimeSteps: 4, Commits: oneRow,
 			Faults: []explore.Fault{explore.LoseLate, explore.Repeat, explore.SlowRequest, explore.SlowReply}, MaxFaults: 1,
 			Strikes: only(explore.Renewal, explore.Commit),
 		},
@@ -202,7 +202,8 @@ func commitScenarios() map[string]explore.Scenario {
 			Strikes: only(explore.Renewal, explore.Commit, explore.Fence),
 		},
 		"commit: timed, a slow commit": {
-			Clients: []explore.Client{renewing, dated}, Endings: answers, Timed: true, EndsEarly: true, TimeSteps: 4, Commits: oneRow, Faults: slow, MaxFaults: 1,
+			Clients: []explore.Client{renewing, dated}, Endings: succeeds, Timed: true, TimeSteps: 4, Commits: oneRow, Faults: slow, MaxFaults: 1,
+			Strikes: ofCommit,
 		},
 		"commit: timed, a gate and a heartbeat": {
 			Clients: []explore.Client{renewing}, Endings: answers, Timed: true, EndsEarly: true, TimeSteps: 3, Commits: either, Rows: open,
