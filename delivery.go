@@ -72,7 +72,7 @@ func (d *delivery[In, Out]) protected(ctx context.Context, req request) {
 	case protocol.Resolved:
 		d.resolved(r)
 	case protocol.CommitFailed:
-		d.refuse(&CommitFailedError{Operation: d.protocol.Operation, RecordKey: d.protocol.RecordKey, Err: r.Err})
+		d.commitFailed(r.Err)
 	default:
 		d.refuse(refusalOf(&d.protocol, r))
 	}
@@ -85,6 +85,10 @@ func (d *delivery[In, Out]) own(r protocol.Result) {
 		d.refuse(d.answer.err) // the payload is no event, which is seen when the handler is called
 		return
 	}
+	if _, isHTTP := d.shape.(*httpShape[In, Out]); isHTTP && !d.answer.given && d.protocol.CommitFailed(d.answer.err) {
+		d.commitFailed(d.answer.err) // a client that may retry is told so
+		return
+	}
 	d.outcome = OutcomeExecuted
 	if !d.answer.given || d.answer.textErr != nil {
 		return
@@ -92,6 +96,11 @@ func (d *delivery[In, Out]) own(r protocol.Result) {
 	if err := d.shape.present(&d.source, &d.answer, presentation{expires: r.Expires}); err != nil {
 		d.unanswered = err
 	}
+}
+
+// commitFailed answers that the commit of the handler has failed.
+func (d *delivery[In, Out]) commitFailed(err error) {
+	d.refuse(&CommitFailedError{Operation: d.protocol.Operation, RecordKey: d.protocol.RecordKey, Err: err})
 }
 
 // committed answers with what the handler has committed, and not with what it did then.

@@ -52,7 +52,8 @@ var (
 	// sent. The claim stands.
 	ErrCommitRefused = execution.ErrCommitRefused
 	// ErrCommitFailed is what a commit of the handler fails with if the store did not take it. The execution has failed: it stores no
-	// answer any more. It is also returned when a handler answers all the same: then nothing of that answer is stored or sent.
+	// answer any more. It is also returned when a handler answers all the same: then nothing of that answer is stored or sent. An HTTP
+	// handler that returns it is answered with a problem document.
 	ErrCommitFailed = execution.ErrCommitFailed
 )
 
@@ -235,15 +236,17 @@ func (*StoreUnavailableError) outcome() Outcome { return OutcomeStoreUnavailable
 // Unwrap returns the error of the store.
 func (e *StoreUnavailableError) Unwrap() error { return e.Err }
 
-// CommitFailedError is the data of [ErrCommitFailed] where a handler answered although its commit had failed.
+// CommitFailedError is the data of [ErrCommitFailed] where a handler answered although its commit had failed, and where an HTTP handler
+// returned that error.
 type CommitFailedError struct {
 	Operation, RecordKey string
-	// Err is why the commit failed: ErrCommitFailed, or ErrLeaseLost. The events of the commits tell more, see [Event.Commits].
+	// Err is the error of the HTTP handler, else why the commit failed: ErrCommitFailed, or ErrLeaseLost. The events of the commits tell
+	// more, see [Event.Commits].
 	Err error
 }
 
 func (e *CommitFailedError) Error() string {
-	return fmt.Sprintf("idempotent: %s: the handler answered although its commit had failed: %v", e.Operation, e.Err)
+	return fmt.Sprintf("idempotent: %s: the commit of the handler: %v", e.Operation, e.Err)
 }
 
 // Is reports whether target is [ErrCommitFailed].
@@ -255,7 +258,8 @@ func (*CommitFailedError) outcome() Outcome { return OutcomeCommitFailed }
 func (e *CommitFailedError) Unwrap() error { return e.Err }
 
 // CommittedError tells the observer that a handler had committed its answer, and then did something else than return it. The committed
-// answer was sent. If the handler got [ErrCommitFailed], it could not know: the commit landed after that.
+// answer was sent. A handler whose commit was declined, or had failed, could not know: something between the function and the store has
+// sent the commit twice, and the second copy landed.
 type CommittedError struct {
 	Operation, RecordKey string
 	// Err is the error that the handler returned, nil if it returned another answer or panicked.

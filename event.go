@@ -31,8 +31,8 @@ const (
 	OutcomeUnreadable Outcome = "unreadable"
 	// OutcomeStoreUnavailable: the store could not answer, and the handler did not run.
 	OutcomeStoreUnavailable Outcome = "store unavailable"
-	// OutcomeCommitFailed: the handler ran, and returned an answer although its commit had failed. Nothing of it is stored, and the
-	// caller gets [ErrCommitFailed].
+	// OutcomeCommitFailed: the handler ran, its commit failed, and it returned an answer all the same, of which nothing is stored; or it is
+	// an HTTP handler and returned that error. The caller gets [ErrCommitFailed].
 	OutcomeCommitFailed Outcome = "commit failed"
 	// OutcomeRefused: the request could not be prepared, because a function of the configuration failed, or because the
 	// payload is no event of the handler.

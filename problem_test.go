@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/url"
 	"os"
@@ -402,4 +403,24 @@ func TestErrorInsideAUsersErrorIsNotTheAnswer(t *testing.T) {
 	require.NoError(t, err)
 	assertProblem(t, ofV2(out), 500, "refused")
 	assert.NotContains(t, out.Headers, "Retry-After")
+}
+
+// A client that may retry is told so: a handler need not translate the error of its commit.
+func TestAnHTTPHandlerReturnsTheErrorOfItsCommit(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		a := d.openOver(t, func(s store.Store) store.Store { return &till{Store: s, turns: []turn{rejects}} })
+		a.do = func(ctx context.Context) (reply, error) {
+			fault := execution.CommitsOf(ctx).Commit(ctx, responseOf(ctx, reply{Status: 201}), lines{"row"})
+			return reply{}, fmt.Errorf("order: %w", fault)
+		}
+		r := a.send(ask{key: "k"})
+		assertProblem(t, r, 503, "commit-failed")
+		assert.NotEmpty(t, r.Headers["Retry-After"])
+		e := a.event()
+		assert.Equal(t, idempotent.OutcomeCommitFailed, e.Outcome)
+		assert.Equal(t, idempotent.SettledReleased, e.Settlement)
+		assert.ErrorIs(t, e.Err, idempotent.ErrCommitFailed)
+		assert.ErrorContains(t, e.Err, "order: ")
+		assert.ErrorIs(t, e.Err, errTill)
+	})
 }

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -101,6 +102,11 @@ func (c *commits) close() commitsKnown {
 	k := c.known
 	k.reports, k.sent = slices.Clip(k.reports), slices.Clip(k.sent)
 	return k
+}
+
+// CommitFailed reports whether the handler returned an error that says that its commit has failed, and it has.
+func (d *Delivery) CommitFailed(err error) bool {
+	return d.committed.failed != nil && errors.Is(err, execution.ErrCommitFailed)
 }
 
 func commitRefused(reason string) *execution.CommitFault {

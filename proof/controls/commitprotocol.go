@@ -138,6 +138,10 @@ func commitProtocolControls() []control {
 			old: "$h.Write($digest[:])", new: "_ = $digest", in: "CommitSeal", suite: []string{"./store"},
 		},
 		{
+			name: "commit-failed-problem", without: "an HTTP client that may retry gets the error of a function", first: "AnHTTPHandlerReturns",
+			old: "$isHTTP && !$d.answer.given && $d.protocol.CommitFailed($d.answer.err)", new: "$isHTTP && false",
+		},
+		{
 			name: "commit-keeps", without: "an answer is committed that is not to be stored", first: commit,
 			old: "if $w.keeps != nil && !$w.keeps($out) {", new: "if false {", in: "work.Answer",
 		},

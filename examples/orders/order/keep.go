@@ -24,15 +24,10 @@ func keep(ctx context.Context, table string, row Row) (httpapi.Response, error) 
 	}
 	out, err := dynamo.Commit(ctx, answer, dynamo.Put(table, row, dynamo.IfAbsent(partitionKey), dynamo.ReturnOld()))
 	refused, taken := errors.AsType[*dynamo.ConditionError](err)
-	switch {
-	case taken:
+	if taken {
 		return exists(ctx, row, refused.Refused[0].Old)
-	case errors.Is(err, idempotent.ErrCommitFailed):
-		slog.ErrorContext(ctx, "order failed", "error", err)
-		return httpapi.Problem(http.StatusServiceUnavailable, "The order could not be written. Retry with the same idempotency key.")
-	default:
-		return out, err
 	}
+	return out, err
 }
 
 // exists answers when the table has a row with the id of the order, and nothing was written. The id is derived from the request, so the
