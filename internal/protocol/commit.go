@@ -63,7 +63,7 @@ func (c *commit) do(ctx context.Context, answer any) *execution.CommitFault {
 		fault = c.send(ctx, text)
 	}
 	if fault != nil && (fault.Kind == execution.CommitRefused || fault.Kind == execution.CommitDeclined) {
-		d.beside.goOn() // the claim stands
+		d.beside.goOn() //nolint:contextcheck // the claim stands, and the renewal has a context of its own
 		d.steps.goOn()
 	}
 	return fault
