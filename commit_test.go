@@ -193,7 +193,7 @@ func TestACommitNeedsADeliveryThatLasts(t *testing.T) {
 		s, l := newTill(t, nil)
 		var kept context.Context
 		s.do = func(ctx context.Context, o order) (receipt, error) {
-			kept = context.WithoutCancel(ctx)
+			kept = context.WithoutCancel(ctx) //nolint:fatcontext // what a handler must not do
 			return receipt{1, o.Amount}, nil
 		}
 		_, err := s.handle(5)
@@ -625,7 +625,7 @@ func TestAStaleOwnerCommitsNothing(t *testing.T) {
 	}{
 		"another one executes": {func(t *testing.T, s *shop) {
 			t.Helper()
-			s.takeOver(t, func(r *store.Record) {})
+			s.takeOver(t, func(*store.Record) {})
 		}, idempotent.ErrSuperseded, receipt{}},
 		"another one has answered": {func(t *testing.T, s *shop) {
 			t.Helper()

@@ -98,7 +98,7 @@ func (l *till) Swap(ctx context.Context, seen, next store.Record) (store.Record,
 
 // Commit implements [store.Committer].
 func (l *till) Commit(ctx context.Context, seen, next store.Record, w store.Writes, token string) (store.Record, bool, error) {
-	a := attempt{seen, next, w.(lines), token} //nolint:forcetypeassert // nothing else is committed here
+	a := attempt{seen, next, w.(lines), token}
 	n, t := l.next(a)
 	if l.before != nil {
 		l.before(n)
@@ -116,7 +116,7 @@ func (l *till) Commit(ctx context.Context, seen, next store.Record, w store.Writ
 }
 
 func (l *till) apply(ctx context.Context, a attempt, t turn) (held store.Record, committed bool, err error) {
-	held, found, err := l.Store.Get(ctx, a.seen.Key)
+	held, found, err := l.Get(ctx, a.seen.Key)
 	if err != nil || !found || !held.Matches(a.seen) {
 		return held, false, err
 	}
@@ -141,7 +141,7 @@ func (l *till) apply(ctx context.Context, a attempt, t turn) (held store.Record,
 
 // Apply implements [store.Committer].
 func (l *till) Apply(_ context.Context, w store.Writes, token string) error {
-	a := attempt{lines: w.(lines), token: token} //nolint:forcetypeassert // nothing else is committed here
+	a := attempt{lines: w.(lines), token: token}
 	switch _, t := l.next(a); t {
 	case declines:
 		return errNotNow

@@ -23,8 +23,8 @@ type Describer interface {
 // the request path, and needs the IAM actions dynamodb:DescribeTable and dynamodb:DescribeTimeToLive.
 //
 // The tables, by name or ARN, are those into which handlers [Commit]: each has to be there, ready, in the account and Region of the
-// table of the store, and to have transactions, which a table with multi-Region strong consistency has not. Of these it needs
-// dynamodb:DescribeTable alone.
+// table of the store. They and the table of the store have to have transactions, which a table with multi-Region strong consistency has
+// not. Of these it needs dynamodb:DescribeTable alone.
 //
 // What is wrong with a table is a [*store.ConfigError] with all problems. A table without the [AttentionIndex] is right: of that
 // [Store.Advise] tells. A table that cannot be looked at
@@ -40,9 +40,9 @@ func (s *Store) Check(ctx context.Context, tables ...string) error {
 			fmt.Sprintf("table %q cannot be checked: client %T has no DescribeTable and DescribeTimeToLive", s.table, s.client),
 		}}
 	}
-	c := checker{Describer: d}
+	c := checker{Describer: d, commits: len(tables) > 0}
 	c.checkRecords(ctx, s.table, s.attr)
-	if _, ok := s.client.(Transactor); !ok && len(tables) > 0 {
+	if _, ok := s.client.(Transactor); !ok && c.commits {
 		c.problems = append(c.problems, fmt.Sprintf("client %T has no TransactWriteItems: there is no commit with it", s.client))
 	}
 	for _, table := range tables {
@@ -55,6 +55,7 @@ func (s *Store) Check(ctx context.Context, tables ...string) error {
 type checker struct {
 	Describer
 
+	commits  bool   // handlers commit
 	place    string // account and Region of the table of records, empty if it is not known
 	problems []string
 	errs     []error
@@ -81,7 +82,7 @@ func (c *checker) checkRecords(ctx context.Context, table string, a attributes) 
 	}
 	c.place = placeOf(aws.ToString(out.Table.TableArn))
 	c.found(table, slices.Concat(statusProblems(out.Table), keyProblems(out.Table, a), attentionProblems(out.Table, a))...)
-	if isStrong(out.Table) {
+	if c.commits && isStrong(out.Table) {
 		c.found(table, "it has multi-Region strong consistency, and so no transactions: no handler can commit")
 	}
 	ttl, err := c.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(table)})

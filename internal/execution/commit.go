@@ -15,7 +15,7 @@ type Commits interface {
 }
 
 // CommitFault is why a commit has not happened.
-type CommitFault struct {
+type CommitFault struct { //nolint:errname // the sibling of Fault, which only observers see as an error
 	Kind CommitFaultKind
 	// Reason says in words what is wrong, without anything of the request.
 	Reason string

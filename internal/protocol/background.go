@@ -11,10 +11,11 @@ type background struct {
 	mu sync.Mutex
 	// over: the handler has ended. held: what was started waits until it may go on.
 	over, held bool
-	run        func(context.Context)
-	ctx        context.Context //nolint:containedctx // of what was started, without its end
-	cancel     context.CancelFunc
-	joined     chan struct{}
+	// run and under are what was started, and what makes its context.
+	run    func(context.Context)
+	under  func() (context.Context, context.CancelFunc)
+	cancel context.CancelFunc
+	joined chan struct{}
 }
 
 // start runs what is given in a goroutine of its own, in a context whose end is not that of ctx. It does nothing if the handler has
@@ -22,7 +23,7 @@ type background struct {
 func (b *background) start(ctx context.Context, run func(context.Context)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.ctx, b.run = context.WithoutCancel(ctx), run
+	b.run, b.under = run, func() (context.Context, context.CancelFunc) { return context.WithCancel(context.WithoutCancel(ctx)) }
 	b.begin()
 }
 
@@ -30,7 +31,7 @@ func (b *background) begin() {
 	if b.over || b.held || b.run == nil {
 		return
 	}
-	ctx, cancel := context.WithCancel(b.ctx)
+	ctx, cancel := b.under()
 	run, joined := b.run, make(chan struct{})
 	b.cancel, b.joined = cancel, joined
 	go func() {

@@ -85,7 +85,7 @@ func (c *commit) live(ctx context.Context) *execution.CommitFault {
 	case lost != nil:
 		return c.leaseLost(store.Record{})
 	case ended != nil:
-		return &execution.CommitFault{Kind: execution.CommitRefused, Reason: "its context has ended", Err: ended}
+		return &execution.CommitFault{Kind: execution.CommitRefused, Reason: reasonContextEnded, Err: ended}
 	default:
 		return nil
 	}
@@ -129,7 +129,7 @@ func (c *commit) send(ctx context.Context, text []byte) *execution.CommitFault {
 		case held.Seal == c.next.Seal: // the reply was lost, the commit was not
 			return c.landed()
 		case c.isOurs(held) && !held.Lease.Equal(c.seen.Lease):
-			c.seen.Lease = held.Lease // a renewal came late
+			c.seen.Lease = held.Lease                                // a renewal came late
 			d.commits.note(func(k *commitsKnown) { k.doubt = true }) // the client may have sent what was refused twice
 		default:
 			return c.leaseLost(held)
@@ -283,7 +283,7 @@ func (u Unprotected) Commit(ctx context.Context, _ any, writes store.Writes) *ex
 		return &execution.CommitFault{Kind: execution.CommitRefused, Err: err}
 	}
 	if cause := context.Cause(ctx); cause != nil {
-		return &execution.CommitFault{Kind: execution.CommitRefused, Reason: "its context has ended", Err: cause}
+		return &execution.CommitFault{Kind: execution.CommitRefused, Reason: reasonContextEnded, Err: cause}
 	}
 	ctx = within(ctx, budgetEnd(ctx, u.Timing.ClaimBudget))
 	token := execution.RandomKey()

@@ -65,6 +65,9 @@ func (d *Delivery) leaseOver() bool {
 	return !time.Now().Before(held) || store.Reached(lease, d.Now())
 }
 
+// reasonContextEnded is why neither a step nor a commit begins.
+const reasonContextEnded = "its context has ended"
+
 // live returns why nothing may begin now that needs the claim: it is lost, or the context has ended.
 func (d *Delivery) live(ctx context.Context) (lost, ended error) {
 	over := d.leaseOver()

@@ -121,7 +121,7 @@ func (s *step) live(ctx context.Context) *execution.Fault {
 	case lost != nil:
 		return &execution.Fault{Kind: execution.StepLeaseLost, Err: lost}
 	case ended != nil:
-		return &execution.Fault{Kind: execution.StepRefused, Reason: "its context has ended", Err: ended}
+		return &execution.Fault{Kind: execution.StepRefused, Reason: reasonContextEnded, Err: ended}
 	default:
 		return nil
 	}

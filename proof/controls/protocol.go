@@ -455,7 +455,7 @@ func executionControls() []control {
 		},
 		{
 			name: "overrun-detached", without: "so it does because its context has ended",
-			old: "$b.ctx, $b.run = context.WithoutCancel($ctx), $run", new: "$b.ctx, $b.run = $ctx, $run",
+			old: "context.WithCancel(context.WithoutCancel($ctx))", new: "context.WithCancel($ctx)",
 			in: "background.start", first: "TestALiveProcess",
 		},
 		{

@@ -78,7 +78,11 @@ func transactionControls() []control {
 		},
 		{
 			name: "check-strong", without: "nobody says that the table of records has no transactions",
-			old: "if isStrong($out.Table) {", new: "if false {", in: "checker.checkRecords", first: "WithoutTransactions",
+			old: "if $c.commits && isStrong($out.Table) {", new: "if false {", in: "checker.checkRecords", first: "WithoutTransactions",
+		},
+		{
+			name: "check-strong-commits", without: "a table of records is wrong for its want of transactions although nobody commits",
+			old: "if $c.commits && isStrong($out.Table) {", new: "if isStrong($out.Table) {", in: "checker.checkRecords", first: "WithoutTransactions",
 		},
 		{
 			name: "check-strong-rows", without: "nor that a table of rows has none",

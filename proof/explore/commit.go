@@ -18,10 +18,10 @@ import (
 type told string
 
 const (
-	toldNothing  told = ""         // it has not returned
-	toldLanded   told = "landed"   // the answer is stored, and the rows are written
-	toldRefused  told = "refused"  // nothing was sent
-	toldDeclined told = "declined" // a row refused
+	toldNothing  told = ""          // it has not returned
+	toldLanded   told = "landed"    // the answer is stored, and the rows are written
+	toldRefused  told = "not begun" // nothing was sent
+	toldDeclined told = "declined"  // a row refused
 	toldLost     told = "lost lease"
 	toldFailed   told = "failed"
 )
@@ -37,7 +37,7 @@ type commitFacts struct {
 	hindered, unread bool
 	// doubled: somebody has sent it twice whom nobody has asked.
 	doubled bool
-	told             told
+	told    told
 }
 
 // application is that the writes of a commit were applied.
@@ -130,7 +130,9 @@ func (w *world) committed(d *delivery, n int, is told, err error) {
 }
 
 // landed is which commit of the delivery has said that it landed, -1 for none.
-func (f *facts) landed() int { return slices.IndexFunc(f.tries, func(t commitFacts) bool { return t.told == toldLanded }) }
+func (f *facts) landed() int {
+	return slices.IndexFunc(f.tries, func(t commitFacts) bool { return t.told == toldLanded })
+}
 
 // spoiled reports whether a commit was tried that leaves the delivery without an answer to store.
 func (f *facts) spoiled() bool {
@@ -238,7 +240,7 @@ func (w *world) changeRows() {
 	w.outside++
 	became := "applied"
 	if err != nil {
-		became = "refused"
+		became = "not applied"
 	}
 	if err != nil && !errors.Is(err, store.ErrWritesRefused) {
 		panic(err)

@@ -114,6 +114,11 @@ func committedAnswerCounts(w *world, e event) string {
 	return ""
 }
 
+// commitCounts reports whether what a delivery answers depends on its commits, and not on what its handler returned.
+func (w *world) commitCounts(d *delivery) bool {
+	return d.landed() >= 0 || d.spoiled() || w.appliedOf(d) >= 0
+}
+
 // afterACommitNothingFollows is about what an execution sends, and when.
 func afterACommitNothingFollows(w *world, e event) string {
 	switch e.kind {

@@ -326,8 +326,8 @@ func nothingHidesTheResult(w *world, e event) string {
 		return ""
 	}
 	d := e.d
-	if d.landed() >= 0 || d.spoiled() || w.appliedOf(d) >= 0 {
-		return "" // I9 says what counts
+	if w.commitCounts(d) {
+		return "" // I9 says how
 	}
 	if d.panicked != nil && (!d.returned || d.ending != Panics || d.panicked != d.name) {
 		return fmt.Sprintf("%s panics: %v", d.name, d.panicked)

@@ -135,7 +135,7 @@ func (w *world) turn(s *strand, g grant) {
 // rest waits until the invocation has arrived, or waits for its heartbeat, which has.
 func (w *world) rest(d *delivery) {
 	for {
-		if w.Timed || d.committing && len(d.branches) > 0 {
+		if w.Timed || len(w.Commits) > 0 && len(d.branches) > 0 {
 			w.settle()
 		}
 		if d.rests() {

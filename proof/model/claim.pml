@@ -125,8 +125,9 @@
 	X(step_unknown_recorded) X(step_landed) X(step_superseded) X(step_lost) X(step_overtaken) X(step_heals) X(interrupted_kept) X(interrupted) \
 	X(nothing_written) X(kept) X(kept_unknown) X(kept_landed) X(operator_step) \
 	X(committed) X(commit_known) X(commit_landed) X(commit_adopts) X(commit_lost) X(commit_late) X(commit_declined) X(commit_failed) \
-	X(fence) X(failed_fence) X(fenced) X(fence_overtaken) X(fence_late) X(fence_lost) X(unread) X(unread_left) X(commit_left) X(commit_counts) X(commit_failed_end) X(commit_uncertain) \
-	X(commit_terminal) X(settled_committed) X(released_committed) X(release_unread) X(late_commit)
+	X(fence) X(failed_fence) X(fenced) X(fence_overtaken) X(fence_late) X(fence_lost) X(unread) X(unread_left) \
+	X(commit_left) X(commit_counts) X(commit_failed_end) X(commit_uncertain) X(commit_terminal) \
+	X(settled_committed) X(released_committed) X(release_unread) X(late_commit)
 #define ENUM(name) AT_##name,
 #define NAME(name) #name,
 c_decl {
@@ -423,7 +424,7 @@ inline merge(m) {
 #define forgetKept skip
 #endif
 
-/* dynamo/commit.go: the conditions of the rows, behind that of the record. What is DECLINED was not applied. */
+/* dynamo/cancelled.go: the conditions of the rows, behind that of the record. What is DECLINED was not applied. */
 #ifdef COMMITS
 #define commits(m) (m.op == COMMIT)
 #define sameLease(m) (rec.lease == m.lease && (m.op != COMMIT || rec.moved == m.next.moved))
@@ -820,7 +821,8 @@ inline goOn() {
 #define STEP_WRITE_LEASE lease
 #endif
 inline writeStep(what_) {
-	has = 1; endIn(INPROGRESS); w.next.lease = STEP_WRITE_LEASE; w.next.expiry = STEP_EXPIRY; w.name = at; w.what = what_; w.now = CLOCK; KNOWN_MOVED
+	has = 1; endIn(INPROGRESS); w.next.lease = STEP_WRITE_LEASE; w.next.expiry = STEP_EXPIRY; w.name = at; w.what = what_; w.now = CLOCK;
+	KNOWN_MOVED
 }
 
 #define opened(i) (isMark(have[i - 1]) || (acted & i) && !isValue(have[i - 1]))
@@ -903,7 +905,7 @@ inline forget() {
 		at = 0; have[0] = 0; have[1] = 0; has = 0; lost = 0; unsure = 0; drop = 0; acted = 0;
 #endif
 #ifdef COMMITS
-		tries = 0; kindOf = 0; commit = 0; doubtful = 0; inDoubt = 0; fails = 0; moved = 0; gets = 0; blind = 0;
+		tries = 0; kindOf = 0; commit = 0; doubtful = 0; inDoubt = 0; unanswered = 0; fails = 0; moved = 0; gets = 0; blind = 0;
 #endif
 		if :: dead[p] || excused[p] && !agreed[p] || !effect[p] -> until[p] = 0 :: else fi
 	}
@@ -1310,7 +1312,7 @@ running:	atomic {
 		:: renewals > 0 && mayRenew && HANDLES -> /* lease.go: tryRenew; record.go: renewed */
 			renewals--; endIn(INPROGRESS); w.next.lease = CLOCK + LEN + MARGIN; w.next.expiry = w.next.lease; sentAt = T;
 			KNOWN_MOVED;
-#ifdef STEPS
+#if defined(STEPS) || defined(COMMITS)
 			if :: w.next.expiry < CLOCK + KEPT -> w.next.expiry = CLOCK + KEPT :: else fi;
 #endif
 			goto renew

@@ -155,7 +155,9 @@ type RefusedError struct {
 	Indexes []int
 }
 
-func (e *RefusedError) Error() string { return fmt.Sprintf("rows: the writes %v are refused", e.Indexes) }
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("rows: the writes %v are refused", e.Indexes)
+}
 
 // Unwrap returns [store.ErrWritesRefused].
 func (e *RefusedError) Unwrap() error { return store.ErrWritesRefused }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 
 	"github.com/go-idempotent/idempotent/memory"
@@ -67,7 +68,7 @@ func (t *Table) Rows() map[string]Row {
 func (t *Table) Applied() []Applied {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.applied[:len(t.applied):len(t.applied)]
+	return slices.Clip(t.applied)
 }
 
 // Forget forgets the tokens, as DynamoDB does after ten minutes.

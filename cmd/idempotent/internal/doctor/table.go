@@ -120,7 +120,7 @@ func replicas(t *types.TableDescription) Finding {
 	case len(t.Replicas) == 0:
 		return Finding{Check: checkReplicas, Result: OK, Detail: "none"}
 	case t.MultiRegionConsistency == types.MultiRegionConsistencyStrong:
-		return Finding{checkReplicas, Warning, "multi-Region strong consistency: there is no time to live, delete expired records yourself"}
+		return Finding{checkReplicas, Warning, "multi-Region strong consistency: there is no time to live, delete expired records yourself, and no handler can commit"}
 	default:
 		return Finding{checkReplicas, Warning, "two Regions can both accept a claim of one key: send all deliveries of a key to one Region"}
 	}
