@@ -98,6 +98,10 @@ func commitFailures() []commitFailure {
 		{name: "no transaction is answered, all are late, and the record can be reached", turns: manyTurns(delays), inside: again, behind: late},
 		{name: "nothing is answered any more, and the transaction was not applied", turns: down(), downAt: 1},
 		{name: "nothing is answered any more, and the transaction was applied", turns: down(losesReply), downAt: 2},
+		{
+			name: "nothing is answered until `Commit` returns, and the transaction arrives after that", turns: down(delays), downAt: 1,
+			inside: func(s *commitStory) { s.isDown = false }, behind: late,
+		},
 		{name: "a condition of yours does not hold, and the handler answers", turns: []turn{declines}, then: answers},
 		{name: "a condition of yours does not hold, and the handler returns the error", turns: []turn{declines}},
 		{name: "a condition of yours does not hold, and the handler commits something else", turns: []turn{declines}, then: func(ctx context.Context, _ error) (receipt, error) {
