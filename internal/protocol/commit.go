@@ -91,8 +91,8 @@ func (c *commit) live(ctx context.Context) *execution.CommitFault {
 	}
 }
 
-// send sends the commit until the store has decided, or time is over. What is sent again is the same, byte for byte, with the same
-// token, unless the lease in the condition was another one.
+// send sends the commit until the store has decided, or time is over. What is sent again is the same, with the same token, unless the
+// lease in the condition was another one.
 func (c *commit) send(ctx context.Context, text []byte) *execution.CommitFault {
 	d := c.d
 	transfer := transferTime(len(text))
