@@ -23,7 +23,7 @@ func TestAKillAtAnyCallOfTheStoreResumesTheOrder(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%d/%s", y.name, n+1, moment), func(t *testing.T) {
 					t.Parallel()
 					w, c := y.begin(t)
-					w.timeout = 1500 * time.Millisecond
+					w.timeout = 2500 * time.Millisecond
 					w.proxy.SetRule(wire.At(n+1, w.killed(moment)))
 					first := w.post(c)
 					require.NotNil(t, first.failure, first)
@@ -55,7 +55,7 @@ func TestAKillAtAnyRequestToAServiceResumesTheOrder(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%d/%s", y.name, n+1, moment), func(t *testing.T) {
 					t.Parallel()
 					w, c := y.begin(t)
-					w.timeout = 1500 * time.Millisecond
+					w.timeout = 2500 * time.Millisecond
 					fault := w.killed(moment)
 					if moment == "answered" {
 						fault = wire.Follow(func(context.Context) { w.kill() })
