@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -335,20 +334,6 @@ func TestTheTableOfWhatHappensToCommits(t *testing.T) {
 	}
 	b.WriteString("\n")
 	if !t.Failed() {
-		compareCommitTable(t, b.String())
+		compareTable(t, commitTableFile, commitTableBegin, commitTableEnd, b.String())
 	}
-}
-
-func compareCommitTable(t *testing.T, table string) {
-	t.Helper()
-	text, err := os.ReadFile(commitTableFile)
-	require.NoError(t, err)
-	before, rest, begins := strings.Cut(string(text), commitTableBegin)
-	old, after, ends := strings.Cut(rest, commitTableEnd)
-	require.True(t, begins && ends, "%s has the marks of the table", commitTableFile)
-	if *update {
-		require.NoError(t, os.WriteFile(commitTableFile, []byte(before+commitTableBegin+table+commitTableEnd+after), 0o600))
-		return
-	}
-	assert.Equal(t, table, old, "%s is out of date: go test -run TestTheTableOfWhatHappensToCommits -update .", commitTableFile)
 }

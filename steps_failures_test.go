@@ -322,20 +322,21 @@ func TestTheTableOfWhatHappensToSteps(t *testing.T) {
 	}
 	b.WriteString("\n")
 	if !t.Failed() {
-		compareStepTable(t, b.String())
+		compareTable(t, stepTableFile, stepTableBegin, stepTableEnd, b.String())
 	}
 }
 
-func compareStepTable(t *testing.T, table string) {
+// compareTable compares a table with the one between two marks of a page, or puts it there.
+func compareTable(t *testing.T, file, begin, end, table string) {
 	t.Helper()
-	text, err := os.ReadFile(stepTableFile)
+	text, err := os.ReadFile(file)
 	require.NoError(t, err)
-	before, rest, begins := strings.Cut(string(text), stepTableBegin)
-	old, after, ends := strings.Cut(rest, stepTableEnd)
-	require.True(t, begins && ends, "%s has the marks of the table", stepTableFile)
+	before, rest, begins := strings.Cut(string(text), begin)
+	old, after, ends := strings.Cut(rest, end)
+	require.True(t, begins && ends, "%s has the marks of the table", file)
 	if *update {
-		require.NoError(t, os.WriteFile(stepTableFile, []byte(before+stepTableBegin+table+stepTableEnd+after), 0o600))
+		require.NoError(t, os.WriteFile(file, []byte(before+begin+table+end+after), 0o600))
 		return
 	}
-	assert.Equal(t, table, old, "%s is out of date: go test -run TestTheTableOfWhatHappensToSteps -update .", stepTableFile)
+	assert.Equal(t, table, old, "%s is out of date: go test -run %s -update .", file, t.Name())
 }

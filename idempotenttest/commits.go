@@ -76,7 +76,7 @@ func (c *commits) Commit(ctx context.Context, answer any, writes store.Writes) *
 	case fault == nil:
 		c.done = &Commit{Answer: answer, Writes: writes}
 	case fault.Kind == execution.CommitRefused, fault.Kind == execution.CommitDeclined:
-		c.steps.goOn()
+		c.steps.gate.Open()
 	default:
 		c.failed = true
 	}
@@ -106,7 +106,7 @@ func (c *commits) alone(ctx context.Context, answer any) *execution.CommitFault 
 	if _, err := json.Marshal(answer); err != nil {
 		return &execution.CommitFault{Kind: execution.CommitRefused, Reason: "its answer has no JSON form", Err: err}
 	}
-	if err := c.steps.join(ctx); err != nil {
+	if err := c.steps.gate.Close(ctx); err != nil {
 		return &execution.CommitFault{Kind: execution.CommitRefused, Reason: "its context has ended before the steps that run", Err: err}
 	}
 	return nil

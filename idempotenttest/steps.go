@@ -11,11 +11,7 @@ import (
 type steps struct {
 	mu    sync.Mutex
 	asked map[string]bool
-	// closed: no step begins, because of a commit. running counts those that have not ended; quiet, unless nil, is closed when none is
-	// left.
-	closed  bool
-	running int
-	quiet   chan struct{}
+	gate  execution.Gate // which a commit closes
 }
 
 // Step implements [execution.Steps].
@@ -24,7 +20,7 @@ func (s *steps) Step(ctx context.Context, name string, e execution.Effect) *exec
 	if reason := s.refusal(under, name, e); reason != "" {
 		return &execution.Fault{Kind: execution.StepRefused, Reason: reason}
 	}
-	defer s.end()
+	defer s.gate.Leave()
 	under.Step = name
 	err := e.Run(execution.With(ctx, under))
 	failed := execution.MarkOf(err) == execution.Terminal
@@ -50,57 +46,18 @@ func (s *steps) refusal(under execution.Claim, name string, e execution.Effect) 
 		return "its name is not 1 to 64 characters of [A-Za-z0-9._/-]"
 	case under.Step != "":
 		return "it begins inside of another step"
-	case s.closed:
-		return "the execution commits its answer, or has tried to: steps come before"
 	case s.asked[name]:
 		return "its name was used before in this context"
+	}
+	if unfit := e.Unfit(); unfit != "" {
+		return unfit
+	}
+	if !s.gate.Enter() {
+		return "the execution commits its answer, or has tried to: steps come before"
 	}
 	if s.asked == nil {
 		s.asked = make(map[string]bool)
 	}
 	s.asked[name] = true
-	unfit := e.Unfit()
-	if unfit == "" {
-		s.running++
-	}
-	return unfit
-}
-
-// end notes that a step has ended, whichever way.
-func (s *steps) end() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.running--
-	if s.running == 0 && s.quiet != nil {
-		close(s.quiet)
-		s.quiet = nil
-	}
-}
-
-// join lets no other step begin, and waits for those that run. If ctx ends before them, it returns why.
-func (s *steps) join(ctx context.Context) error {
-	s.mu.Lock()
-	s.closed = true
-	if s.running == 0 {
-		s.mu.Unlock()
-		return nil
-	}
-	if s.quiet == nil {
-		s.quiet = make(chan struct{})
-	}
-	quiet := s.quiet
-	s.mu.Unlock()
-	select {
-	case <-quiet:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// goOn lets steps begin again.
-func (s *steps) goOn() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closed = false
+	return ""
 }

@@ -64,14 +64,14 @@ func (c *commit) do(ctx context.Context, answer any) *execution.CommitFault {
 	}
 	if fault != nil && (fault.Kind == execution.CommitRefused || fault.Kind == execution.CommitDeclined) {
 		d.beside.goOn() //nolint:contextcheck // the claim stands, and the renewal has a context of its own
-		d.steps.goOn()
+		d.steps.gate.Open()
 	}
 	return fault
 }
 
 // alone waits until nothing else of the execution writes to the record. A lease that has ended meanwhile is lost.
 func (c *commit) alone(ctx context.Context) *execution.CommitFault {
-	if err := c.d.steps.hold(ctx); err != nil {
+	if err := c.d.steps.gate.Close(ctx); err != nil {
 		return &execution.CommitFault{Kind: execution.CommitRefused, Reason: "its context has ended before the steps that run", Err: err}
 	}
 	c.d.beside.hold()

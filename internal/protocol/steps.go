@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"sync"
@@ -17,11 +16,9 @@ const maxSteps = 100
 // steps is what one execution knows of its steps. Steps may run at the same time, so everything here is guarded.
 type steps struct {
 	mu sync.Mutex
-	// over is true once the handler has returned, held while it commits and from then on. running are the functions that run, and quiet
-	// is closed when the last of them has ended, if somebody waits for that.
-	over, held bool
-	running    int
-	quiet      chan struct{}
+	// over is true once the handler has returned. gate is what the functions that run have passed; a commit closes it.
+	over bool
+	gate execution.Gate
 	// asked are the names that the handler has used, at most maxSteps.
 	asked []string
 	known stepsKnown
@@ -69,15 +66,15 @@ func (s *steps) begin(name string) (held store.Step, refused *execution.Fault) {
 	switch {
 	case s.over:
 		return held, stepRefused("the handler has returned")
-	case s.held:
-		return held, stepRefused("the execution commits its answer, or has tried to: steps come before")
 	case slices.Contains(s.asked, name):
 		return held, stepRefused("its name was used before in this execution; each step has a name of its own")
 	case !has && s.count() >= maxSteps:
 		return held, stepRefused("the execution has 100 steps already, which is the most")
 	}
+	if !s.gate.Enter() {
+		return held, stepRefused("the execution commits its answer, or has tried to: steps come before")
+	}
 	s.asked = append(s.asked, name)
-	s.running++
 	return s.known.held[name], nil
 }
 
@@ -96,40 +93,8 @@ func (s *steps) count() int {
 func (s *steps) end(r StepReport) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.running--
 	s.known.reports = append(s.known.reports, r)
-	if s.running == 0 && s.quiet != nil {
-		close(s.quiet)
-		s.quiet = nil
-	}
-}
-
-// hold lets no other step begin, and waits for those that run. If ctx ends before them, it returns why.
-func (s *steps) hold(ctx context.Context) error {
-	s.mu.Lock()
-	s.held = true
-	if s.running == 0 {
-		s.mu.Unlock()
-		return nil
-	}
-	if s.quiet == nil {
-		s.quiet = make(chan struct{})
-	}
-	quiet := s.quiet
-	s.mu.Unlock()
-	select {
-	case <-quiet:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// goOn lets steps begin again.
-func (s *steps) goOn() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.held = false
+	s.gate.Leave()
 }
 
 // written are the steps that the record may hold.
@@ -185,7 +150,7 @@ func (s *steps) close() stepsKnown {
 	s.over = true
 	k := s.known
 	k.idle, k.reports = maps.Clone(k.idle), slices.Clip(k.reports)
-	k.lost = k.lost || s.running > 0
+	k.lost = k.lost || s.gate.Busy()
 	for _, name := range k.found {
 		if !slices.Contains(s.asked, name) {
 			k.orphans = append(k.orphans, name)

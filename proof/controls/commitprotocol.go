@@ -30,7 +30,7 @@ func commitProtocolControls() []control {
 		},
 		{
 			name: "commit-goes-on", without: "after a declined commit nothing renews the lease, and no step begins", first: commit,
-			old: "$d.beside.goOn(); $d.steps.goOn()", new: "", in: "commit.do",
+			old: "$d.beside.goOn(); $d.steps.gate.Open()", new: "", in: "commit.do",
 		},
 		{
 			name: "commit-goes-on-once", without: "after a commit that did not begin the lease is renewed twice", first: commit,
@@ -38,11 +38,11 @@ func commitProtocolControls() []control {
 		},
 		{
 			name: "commit-holds-steps", without: "a commit does not wait for the steps that run", first: commit,
-			old: "if $err := $c.d.steps.hold($ctx); $err != nil {", new: "if $err := error(nil); $err != nil {",
+			old: "if $err := $c.d.steps.gate.Close($ctx); $err != nil {", new: "if $err := error(nil); $err != nil {",
 		},
 		{
 			name: "commit-refuses-steps", without: "a step begins beside a commit", first: commit,
-			old: "case $s.held:", new: "case false:", in: "steps.begin",
+			old: "if !$s.gate.Enter() {", new: "if $s.gate.Enter(); false {", in: "steps.begin",
 		},
 		{
 			name: "commit-holds-heartbeat", without: "the lease is renewed beside a commit", first: commit,

@@ -211,7 +211,7 @@ func stepEndControls() []control {
 		},
 		{
 			name: "step-running", without: "an effect that still runs is repeated",
-			old: "$k.lost = $k.lost || $s.running > 0", new: "_ = $s.running", first: "StillRuns",
+			old: "$k.lost = $k.lost || $s.gate.Busy()", new: "", first: "StillRuns",
 		},
 		{
 			name: "step-lost", model: "NO_LOST", without: "an effect whose result is lost is repeated",

@@ -40,7 +40,7 @@ func sealControls() []control {
 		},
 		{
 			name: "context-commit-steps", without: "a handler whose steps come after its commit passes its test",
-			old: "case $s.closed:", new: "case false:",
+			old: "if !$s.gate.Enter() {", new: "if $s.gate.Enter(); false {",
 			in:    "steps.refusal",
 			suite: []string{"./idempotenttest"}, first: "TestAContextCommitsOnce",
 		},
