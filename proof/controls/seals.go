@@ -46,7 +46,7 @@ func sealControls() []control {
 		},
 		{
 			name: "context-commit-declined", without: "in a test no step goes on after a condition that did not hold",
-			old: "$c.steps.goOn()", new: "_ = $c",
+			old: "$c.steps.gate.Open()", new: "_ = $c",
 			in:    "commits.Commit",
 			suite: []string{"./idempotenttest"}, first: "Declined|WhatADelivery",
 		},
