@@ -114,8 +114,10 @@ func (w Writes) Digest() [sha256.Size]byte {
 	return sha256.Sum256(b)
 }
 
+// ErrTwice is why writes of which two are of one row are not applied, whatever the rows are.
+var ErrTwice = errors.New("one row is written twice")
+
 var (
-	errTwice       = errors.New("one row is written twice")
 	errCheck       = errors.New("a check has no condition")
 	errOverlap     = errors.New("an update sets a number and adds to it")
 	errNothing     = errors.New("there is nothing to write")
@@ -130,7 +132,7 @@ func (w Writes) validate() error {
 		problem := error(nil)
 		switch {
 		case keys[one.Key]:
-			problem = errTwice
+			problem = ErrTwice
 		case one.Op == Check && len(one.If) == 0:
 			problem = errCheck
 		case one.Op == Update && len(one.Set)+len(one.Add) == 0:
