@@ -73,6 +73,18 @@ func Names(names map[string]string) ItemOption {
 	}
 }
 
+// KeyedBy names the attributes of the key of the table: the partition key, and the sort key where it has one. Only a [Put] has a use for
+// them, which writes a whole item: with them a [Commit] finds two writes of one item before it sends anything. Without them DynamoDB does.
+func KeyedBy(attributes ...string) ItemOption {
+	return func(m *itemMaker) {
+		if len(attributes) == 0 || len(attributes) > 2 || slices.Contains(attributes, "") {
+			m.problemf("KeyedBy: %q are no names of a partition key, or of it and a sort key", attributes)
+			return
+		}
+		m.key = slices.Clone(attributes)
+	}
+}
+
 // ReturnOld asks for the item as it is, if a condition on it does not hold, see [RefusedItem].
 func ReturnOld() ItemOption {
 	return func(m *itemMaker) { m.returns = types.ReturnValuesOnConditionCheckFailureAllOld }
@@ -84,6 +96,7 @@ type itemMaker struct {
 	names      map[string]string
 	values     item
 	returns    types.ReturnValuesOnConditionCheckFailure
+	key        []string
 	problems   sentences
 }
 

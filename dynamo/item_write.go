@@ -18,6 +18,9 @@ type Item struct {
 
 	// Err is why the item could not be made. [Commit] returns it before it sends anything.
 	Err error
+
+	// key names the attributes of the key of the table, if they are known.
+	key []string
 }
 
 // Put writes a whole item: row is a struct, a map, or what else attributevalue.MarshalMap takes. It is read now: what becomes of it
@@ -103,7 +106,7 @@ func (m *itemMaker) value(what string, v any) types.AttributeValue {
 // made returns the item, or what is wrong with it.
 func (m *itemMaker) made(w types.TransactWriteItem) Item {
 	if len(m.problems) == 0 {
-		return Item{TransactWriteItem: w}
+		return Item{TransactWriteItem: w, key: m.key}
 	}
 	made, err := writeOf(w)
 	if err != nil {

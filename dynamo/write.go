@@ -22,7 +22,9 @@ type write struct {
 	kind  string
 	table *string
 	// row is the whole item of a Put, key that of each other one.
-	row, key          item
+	row, key item
+	// rowKey is what of a row is its key, nil if that is not known.
+	rowKey            item
 	condition, update *string
 	names             map[string]string
 	values            item

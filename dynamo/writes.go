@@ -65,7 +65,23 @@ func (it Item) write() (write, error) {
 	if err := w.check(); err != nil {
 		return write{}, fmt.Errorf("%v: %w", w, err)
 	}
-	return w, nil
+	if w.kind == kindPut && len(it.key) > 0 {
+		w.rowKey, err = w.keyIn(it.key)
+	}
+	return w, err
+}
+
+// keyIn returns the key of a row whose attributes have these names.
+func (w write) keyIn(names []string) (item, error) {
+	key := make(item, len(names))
+	for _, name := range names {
+		v, has := w.row[name]
+		if !has {
+			return nil, fmt.Errorf("%v: KeyedBy: the item has no attribute %q", w, name)
+		}
+		key[name] = v
+	}
+	return key, nil
 }
 
 // checkTogether finds what one transaction cannot do.
@@ -83,16 +99,16 @@ func tooLargeTogether(size int) error {
 	return fmt.Errorf("the items have %d bytes together, more than the %d of a transaction", size, maxTransaction)
 }
 
-// checkDistinct finds an item that two writes are about. The key of a Put is known only if another write tells the names of the key of
-// its table; DynamoDB finds the others.
+// checkDistinct finds an item that two writes are about. The key of a Put is known only if [KeyedBy], or another write, tells
+// the names of the key of its table; DynamoDB finds the others.
 func (w *writes) checkDistinct() error {
 	if len(w.each) < 2 {
 		return nil
 	}
 	keys := make(map[string]item)
 	for _, of := range w.each {
-		if of.key != nil {
-			keys[of.tableName()] = of.key
+		if key := of.knownKey(); key != nil {
+			keys[of.tableName()] = key
 		}
 	}
 	first := make(map[string]int, len(w.each))
@@ -107,11 +123,19 @@ func (w *writes) checkDistinct() error {
 	return nil
 }
 
+// knownKey returns the key of the item that the write is about, nil if only the table tells it.
+func (w write) knownKey() item {
+	if w.key != nil {
+		return w.key
+	}
+	return w.rowKey
+}
+
 // keyLike returns the key of the item that the write is about, of which another key has the names. Of a Put without such a key it is
 // all of the item.
 func (w write) keyLike(other item) item {
-	if w.key != nil {
-		return w.key
+	if key := w.knownKey(); key != nil {
+		return key
 	}
 	key := make(item, len(other))
 	for name := range other {

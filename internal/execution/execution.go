@@ -25,6 +25,8 @@ type Claim struct {
 	Operation string
 	// RecordKey is what the store knows the claim by.
 	RecordKey string
+	// Owner is the token of the claim.
+	Owner string
 	// Fingerprint is that of the record, which a handler without fingerprints takes over as it is.
 	Fingerprint string
 	// Attempt counts the executions of the record, from 1.

@@ -12,7 +12,7 @@ import (
 func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 	d.handed.Add(d.seenDerived...)
 	under := execution.Claim{
-		Operation: d.Operation, RecordKey: d.RecordKey, Fingerprint: d.mine.Fingerprint, Attempt: d.mine.Attempt,
+		Operation: d.Operation, RecordKey: d.RecordKey, Owner: d.mine.Owner, Fingerprint: d.mine.Fingerprint, Attempt: d.mine.Attempt,
 		Recovered: d.recovered(), CreatedAt: d.mine.CreatedAt, Handed: &d.handed, Steps: d, Commits: d,
 	}
 	d.steps.take(d.mine.Steps)

@@ -1,0 +1,103 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// takenLonger is how much longer a message is taken for than its delivery can last.
+const takenLonger = 5 * time.Second
+
+// Drain delivers the messages that are due, until none is or the time is over, and returns what is wrong with reading the lists. It takes
+// each message before it delivers it, so that another drain leaves it alone and a message that kills its process is counted.
+func (r *Relay[M]) Drain(ctx context.Context) error {
+	var errs []error
+	for _, shard := range rand.Perm(Shards) { // so that time that is too short is short for all alike
+		if err := r.drainShard(ctx, shard); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (r *Relay[M]) drainShard(ctx context.Context, shard int) error {
+	var running sync.WaitGroup
+	defer running.Wait()
+	slots := make(chan struct{}, r.s.Concurrency)
+	for cursor := ""; ; {
+		page, next, err := r.box.List(ctx, shard, cursor)
+		if err != nil {
+			return fmt.Errorf("list shard %d: %w", shard, err)
+		}
+		for _, listed := range page {
+			if !r.due(listed.Due) || r.late(ctx) {
+				return nil // those behind it are due later
+			}
+			slots <- struct{}{}
+			running.Go(func() {
+				defer func() { <-slots }()
+				r.found(ctx, listed)
+			})
+		}
+		if next == "" {
+			return nil
+		}
+		cursor = next
+	}
+}
+
+// due reports whether a drain delivers what is due at an instant.
+func (r *Relay[M]) due(at time.Time) bool { return !r.s.Now().Before(at.Add(r.s.Grace)) }
+
+// found delivers a message of a list, which may be late.
+func (r *Relay[M]) found(ctx context.Context, listed Listed) {
+	e, pending, err := r.box.Get(ctx, listed.ID)
+	if err != nil {
+		e.ID = listed.ID
+		r.report(ctx, e, Uncounted, err)
+		return
+	}
+	if !pending || e.Parked || !r.due(e.Due) {
+		return // the list was late
+	}
+	e, o, err := r.drained(ctx, e)
+	r.report(ctx, e, o, err)
+}
+
+// drained takes a message and delivers it.
+func (r *Relay[M]) drained(ctx context.Context, e Entry[M]) (Entry[M], Outcome, error) {
+	if delivered, _ := r.known.knows(e.generation()); delivered {
+		o, err := r.mark(ctx, e, Marked)
+		return e, o, err
+	}
+	if e.Tries >= r.s.MaxTries {
+		o, err := r.park(ctx, e, errTriesUsedUp)
+		return e, o, err
+	}
+	due := r.s.Now().Add(max(r.s.Pause(e.Tries+1), r.s.Timeout+takenLonger))
+	switch taken, err := r.box.Take(ctx, e, due); {
+	case err != nil:
+		return e, Uncounted, err
+	case !taken:
+		return e, Elsewhere, nil
+	}
+	e.Tries, e.Due = e.Tries+1, due
+	failure := r.try(ctx, e)
+	switch {
+	case failure == nil:
+		o, err := r.mark(ctx, e, Delivered)
+		return e, o, err
+	case permanent(failure) || e.Tries >= r.s.MaxTries:
+		o, err := r.park(ctx, e, failure)
+		return e, o, err
+	default:
+		return e, Failed, failure
+	}
+}
+
+// errTriesUsedUp is why a message is parked whose last try nobody has seen the end of.
+var errTriesUsedUp = errors.New("it was tried as often as it may be, and its last try did not end")

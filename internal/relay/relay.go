@@ -1,0 +1,182 @@
+// Package relay delivers messages that have left with a commit: at least once, always with the same id. It knows neither DynamoDB nor
+// Lambda; package outbox binds it to both.
+//
+// There are two ways to a message. A stream hands over what was just written ([Relay.Stream]), and a schedule looks for what is due
+// ([Relay.Drain]). Both mark a message as done after it was delivered, so a message may be delivered twice, and is never lost.
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+)
+
+// Shards is over how many parts the messages that are due are spread.
+const Shards = 10
+
+// Entry is what a relay has to know of a message. M is the rest of it.
+type Entry[M any] struct {
+	// ID is the same whenever the message is delivered.
+	ID string
+	// Owner names the commit that the message has left with. A later commit may have put a message with the same id.
+	Owner string
+	// Due is from when on a drain delivers it.
+	Due time.Time
+	// Tries counts the deliveries: a drain counts before it delivers, a stream after a failure.
+	Tries int
+	// Parked: nobody delivers it any more before somebody has looked at it.
+	Parked bool
+	// Created is when it was written.
+	Created time.Time
+	Message M
+}
+
+// Box is where the messages are. Each of its writes is conditional: it is for an entry that is pending, which is one that is not done,
+// and that has the owner of the entry. False says that it is not so, and then nothing was written.
+//
+// A Box is safe for concurrent use. A write that returned an error may have been applied, or may still be.
+type Box[M any] interface {
+	// Get reads a message. It sees every write that has ended before. False says that it is not pending, or no message.
+	Get(ctx context.Context, id string) (Entry[M], bool, error)
+	// Done marks a message as delivered.
+	Done(ctx context.Context, e Entry[M], now time.Time) (bool, error)
+	// Failed counts a delivery that has failed, returns how many were tried, and moves what is due.
+	Failed(ctx context.Context, e Entry[M], due time.Time) (tries int, pending bool, err error)
+	// Take counts a delivery that is about to begin and moves what is due. It also requires that the entry is due when e is, and not parked.
+	Take(ctx context.Context, e Entry[M], due time.Time) (bool, error)
+	// Park keeps a message from being delivered.
+	Park(ctx context.Context, e Entry[M], now time.Time) (bool, error)
+	// List reads a page of the messages of a shard that are pending and not parked, in the order in which they are due. It may be late.
+	// An empty cursor is the beginning, and an empty next one the end.
+	List(ctx context.Context, shard int, cursor string) (page []Listed, next string, err error)
+}
+
+// Listed is a message in a list.
+type Listed struct {
+	ID           string
+	Due, Created time.Time
+}
+
+// Outcome is what has become of a message in one invocation.
+type Outcome string
+
+// The outcomes.
+const (
+	// Delivered: the message was delivered, and is done.
+	Delivered Outcome = "delivered"
+	// Marked: an earlier invocation of this process had delivered it, and now it is done.
+	Marked Outcome = "marked"
+	// Elsewhere: there was nothing to do, or nothing left to do: it is done, or taken by another drain, or a later commit has replaced it.
+	Elsewhere Outcome = "elsewhere"
+	// Failed: the delivery failed, and is tried again.
+	Failed Outcome = "failed"
+	// PutOff: the delivery failed as often as a stream repeats it. A drain goes on.
+	PutOff Outcome = "put off"
+	// Parked: it is not delivered any more before somebody has looked at it.
+	Parked Outcome = "parked"
+	// Unmarked: it was delivered, and could not be marked as done: it may be delivered again.
+	Unmarked Outcome = "unmarked"
+	// Uncounted: the delivery failed, or was not begun, and the store did not take what was to be written of it.
+	Uncounted Outcome = "uncounted"
+	// NotBegun: there was no time left.
+	NotBegun Outcome = "not begun"
+)
+
+// Again reports whether a stream has to repeat the message.
+func (o Outcome) Again() bool {
+	switch o {
+	case Failed, Unmarked, Uncounted, NotBegun:
+		return true
+	default:
+		return false
+	}
+}
+
+// Settings are those of a relay. All are set.
+type Settings struct {
+	// Concurrency is how many messages are delivered at once.
+	Concurrency int
+	// Timeout bounds one delivery.
+	Timeout time.Duration
+	// Reserve is what of the time of an invocation is kept for writes: no delivery lasts into it.
+	Reserve time.Duration
+	// Reports is how often a stream repeats a message that fails.
+	Reports int
+	// MaxTries is how often a message is tried before it is parked.
+	MaxTries int
+	// Grace is how long a drain leaves a message to the stream after it is due.
+	Grace time.Duration
+	// Pause is what lies between a try and the next one of a drain. tries counts from 1.
+	Pause func(tries int) time.Duration
+	// Now is the clock.
+	Now func() time.Time
+	// Remembered is how many messages a process knows to have delivered.
+	Remembered int
+}
+
+// Deliver delivers a message. It returns nil if, and only if, the message has arrived.
+type Deliver[M any] func(ctx context.Context, e Entry[M]) error
+
+// Report tells what became of a message. It is called concurrently.
+type Report[M any] func(ctx context.Context, e Entry[M], o Outcome, err error)
+
+// Relay delivers the messages of a box. It is safe for concurrent use. Make one with [New].
+type Relay[M any] struct {
+	box     Box[M]
+	deliver Deliver[M]
+	report  Report[M]
+	s       Settings
+	known   *memory
+}
+
+// New returns a relay of the messages in a box.
+func New[M any](box Box[M], deliver Deliver[M], report Report[M], s Settings) *Relay[M] {
+	return &Relay[M]{box: box, deliver: deliver, report: report, s: s, known: newMemory(s.Remembered)}
+}
+
+// PermanentError is that of a delivery which can never succeed.
+type PermanentError struct{ Err error }
+
+func (e *PermanentError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *PermanentError) Unwrap() error { return e.Err }
+
+// PanicError is that of a delivery which has panicked.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+func (e *PanicError) Error() string {
+	return fmt.Sprintf("the delivery panicked with a value of type %T", e.Value)
+}
+
+// try delivers a message, and ends in time to mark it.
+func (r *Relay[M]) try(ctx context.Context, e Entry[M]) (err error) {
+	limit := r.s.Timeout
+	if deadline, limited := ctx.Deadline(); limited {
+		limit = min(limit, time.Until(deadline)-r.s.Reserve)
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	defer func() {
+		if value := recover(); value != nil {
+			err = &PanicError{Value: value, Stack: debug.Stack()}
+		}
+	}()
+	return r.deliver(ctx, e)
+}
+
+// late reports whether there is no time left to begin a delivery. What one needs besides the time that is kept nobody knows: a second.
+func (r *Relay[M]) late(ctx context.Context) bool {
+	deadline, limited := ctx.Deadline()
+	return ctx.Err() != nil || limited && time.Until(deadline) < r.s.Reserve+time.Second
+}
+
+func permanent(err error) bool {
+	_, is := errors.AsType[*PermanentError](err)
+	return is
+}

@@ -1,0 +1,95 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// Stream delivers messages that a stream has handed over. It returns what became of each, by index. Those with [Outcome.Again] have to be
+// handed over again.
+//
+// A message that fails is handed over again a few times only, because it holds up those behind it: then it is put off to a drain.
+func (r *Relay[M]) Stream(ctx context.Context, entries []Entry[M]) []Outcome {
+	outcomes := make([]Outcome, len(entries))
+	first := make(map[generation]int, len(entries))
+	var running sync.WaitGroup
+	slots := make(chan struct{}, r.s.Concurrency)
+	for i, e := range entries {
+		if _, twice := first[e.generation()]; twice {
+			continue
+		}
+		first[e.generation()] = i
+		slots <- struct{}{}
+		running.Go(func() {
+			defer func() { <-slots }()
+			o, err := r.handedOver(ctx, e)
+			outcomes[i] = o
+			r.report(ctx, e, o, err)
+		})
+	}
+	running.Wait()
+	for i, e := range entries {
+		outcomes[i] = outcomes[first[e.generation()]]
+	}
+	return outcomes
+}
+
+func (e Entry[M]) generation() generation { return generation{e.ID, e.Owner} }
+
+// handedOver delivers one message of a stream.
+func (r *Relay[M]) handedOver(ctx context.Context, e Entry[M]) (Outcome, error) {
+	delivered, done := r.known.knows(e.generation())
+	switch {
+	case done:
+		return Elsewhere, nil
+	case delivered:
+		return r.mark(ctx, e, Marked)
+	case r.late(ctx):
+		return NotBegun, ctx.Err()
+	}
+	failure := r.try(ctx, e)
+	switch {
+	case failure == nil:
+		return r.mark(ctx, e, Delivered)
+	case permanent(failure):
+		return r.park(ctx, e, failure)
+	}
+	tries, pending, err := r.box.Failed(ctx, e, r.s.Now().Add(r.s.Pause(1)))
+	e.Tries = tries
+	switch {
+	case err != nil:
+		return Uncounted, errors.Join(failure, err)
+	case !pending:
+		return Elsewhere, failure
+	case tries >= r.s.MaxTries:
+		return r.park(ctx, e, failure)
+	case tries >= r.s.Reports:
+		return PutOff, failure
+	default:
+		return Failed, failure
+	}
+}
+
+// mark marks a message that was delivered.
+func (r *Relay[M]) mark(ctx context.Context, e Entry[M], as Outcome) (Outcome, error) {
+	r.known.add(e.generation(), false)
+	if _, err := r.box.Done(ctx, e, r.s.Now()); err != nil {
+		return Unmarked, err
+	}
+	r.known.add(e.generation(), true)
+	return as, nil
+}
+
+// park parks a message that was not delivered.
+func (r *Relay[M]) park(ctx context.Context, e Entry[M], failure error) (Outcome, error) {
+	parked, err := r.box.Park(ctx, e, r.s.Now())
+	switch {
+	case err != nil:
+		return Uncounted, errors.Join(failure, err)
+	case !parked:
+		return Elsewhere, failure
+	default:
+		return Parked, failure
+	}
+}

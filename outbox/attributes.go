@@ -1,0 +1,54 @@
+package outbox
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// The attributes of a message in the table.
+const (
+	attributeID         = "id"
+	attributeTopic      = "topic"
+	attributeBody       = "body"
+	attributeAttributes = "attributes"
+	attributeGroup      = "group"
+	attributeTenant     = "tenant"
+	attributeTrace      = "trace"
+	attributeOwner      = "owner"
+	attributeCreatedAt  = "created_at"
+	// attributeDue is there while the message is pending. So is attributeShard, and together they are the key of the index.
+	attributeDue   = "outbox_due"
+	attributeShard = "outbox_shard"
+	// attributeTries is there from the first failure on, or since a drain has taken the message.
+	attributeTries      = "tries"
+	attributeParkedAt   = "parked_at"
+	attributeDoneAt     = "done_at"
+	attributeExpiration = "expiration"
+)
+
+// parkedShard is the shard of the messages that nobody delivers.
+const parkedShard = "parked"
+
+// stored is a message in the table. Instants are milliseconds since 1970.
+type stored struct {
+	ID         string            `dynamodbav:"id"`
+	Topic      string            `dynamodbav:"topic"`
+	Body       string            `dynamodbav:"body"`
+	Attributes map[string]string `dynamodbav:"attributes,omitempty"`
+	Group      string            `dynamodbav:"group,omitempty"`
+	Tenant     string            `dynamodbav:"tenant,omitempty"`
+	Trace      string            `dynamodbav:"trace,omitempty"`
+	Owner      string            `dynamodbav:"owner"`
+	CreatedAt  int64             `dynamodbav:"created_at"`
+	Due        int64             `dynamodbav:"outbox_due"`
+	Shard      string            `dynamodbav:"outbox_shard"`
+	Tries      int               `dynamodbav:"tries,omitempty"`
+	ParkedAt   int64             `dynamodbav:"parked_at,omitempty"`
+}
+
+func (s stored) message() Message {
+	return Message{
+		ID: s.ID, Topic: s.Topic, Body: json.RawMessage(s.Body), Attributes: s.Attributes, Group: s.Group, Tenant: s.Tenant, Trace: s.Trace,
+		CreatedAt: time.UnixMilli(s.CreatedAt).UTC(), Tries: s.Tries,
+	}
+}

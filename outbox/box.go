@@ -1,0 +1,131 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/go-idempotent/idempotent/internal/relay"
+)
+
+// box is the table, as a relay sees it. Every write has the condition that the message is pending, and that the commit of the entry has put
+// it: with the same id there may be a later one.
+type box struct {
+	client    Client
+	table     string
+	retention time.Duration
+}
+
+var _ relay.Box[Message] = (*box)(nil)
+
+type attributes = map[string]types.AttributeValue
+
+const pendingOfOwner = "#owner = :owner AND attribute_exists(outbox_due)"
+
+func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+func number(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}
+
+func keyOf(id string) attributes { return attributes{attributeID: text(id)} }
+
+// Get implements [relay.Box].
+func (b *box) Get(ctx context.Context, id string) (relay.Entry[Message], bool, error) {
+	out, err := b.client.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName: aws.String(b.table), Key: keyOf(id), ConsistentRead: aws.Bool(true),
+	})
+	if err != nil {
+		return relay.Entry[Message]{}, false, fmt.Errorf("outbox: read a message: %w", err)
+	}
+	e, pending := entryOf(out.Item)
+	return e, pending, nil
+}
+
+// Done implements [relay.Box].
+func (b *box) Done(ctx context.Context, e relay.Entry[Message], now time.Time) (bool, error) {
+	_, pending, err := b.update(ctx, e, pendingOfOwner,
+		"SET done_at = :now, expiration = :expiration REMOVE outbox_due, outbox_shard, tries, parked_at",
+		attributes{":now": number(now.UnixMilli()), ":expiration": number(now.Add(b.retention).Unix() + 1)})
+	return pending, err
+}
+
+// Failed implements [relay.Box].
+func (b *box) Failed(ctx context.Context, e relay.Entry[Message], due time.Time) (tries int, pending bool, err error) {
+	changed, pending, err := b.update(ctx, e, pendingOfOwner, "SET outbox_due = :due ADD tries :one",
+		attributes{":due": number(due.UnixMilli()), ":one": number(1)})
+	if err != nil || !pending {
+		return e.Tries, pending, err
+	}
+	n, err := integer(changed[attributeTries])
+	return int(n), true, err
+}
+
+// Take implements [relay.Box].
+func (b *box) Take(ctx context.Context, e relay.Entry[Message], due time.Time) (bool, error) {
+	_, taken, err := b.update(ctx, e, "#owner = :owner AND outbox_due = :seen AND outbox_shard <> :parked",
+		"SET outbox_due = :due ADD tries :one",
+		attributes{
+			":due": number(due.UnixMilli()), ":one": number(1), ":seen": number(e.Due.UnixMilli()), ":parked": text(parkedShard),
+		})
+	return taken, err
+}
+
+// Park implements [relay.Box].
+func (b *box) Park(ctx context.Context, e relay.Entry[Message], now time.Time) (bool, error) {
+	_, parked, err := b.update(ctx, e, pendingOfOwner, "SET outbox_shard = :parked, parked_at = :now, tries = if_not_exists(tries, :one)",
+		attributes{":parked": text(parkedShard), ":now": number(now.UnixMilli()), ":one": number(1)})
+	return parked, err
+}
+
+// update changes a message on a condition. It returns the attributes that were changed, as they are now.
+func (b *box) update(ctx context.Context, e relay.Entry[Message], condition, change string, values attributes) (attributes, bool, error) {
+	values[":owner"] = text(e.Owner)
+	out, err := b.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: aws.String(b.table), Key: keyOf(e.ID), UpdateExpression: aws.String(change), ConditionExpression: aws.String(condition),
+		ExpressionAttributeNames: map[string]string{"#owner": attributeOwner}, ExpressionAttributeValues: values,
+		ReturnValues: types.ReturnValueUpdatedNew,
+	})
+	if _, refused := errors.AsType[*types.ConditionalCheckFailedException](err); refused {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("outbox: write to a message: %w", err)
+	}
+	return out.Attributes, true, nil
+}
+
+// List implements [relay.Box].
+func (b *box) List(ctx context.Context, shard int, cursor string) (page []relay.Listed, next string, err error) {
+	items, next, err := b.query(ctx, strconv.Itoa(shard), cursor)
+	for _, it := range items {
+		page = append(page, relay.Listed{ID: it.ID, Due: time.UnixMilli(it.Due), Created: time.UnixMilli(it.CreatedAt)})
+	}
+	return page, next, err
+}
+
+// entryOf reads an item. False says that it is no message, or none that is pending.
+func entryOf(it attributes) (relay.Entry[Message], bool) {
+	var s stored
+	if attributevalue.UnmarshalMap(it, &s) != nil || s.ID == "" || s.Owner == "" || s.Topic == "" || s.Due == 0 {
+		return relay.Entry[Message]{}, false
+	}
+	return relay.Entry[Message]{
+		ID: s.ID, Owner: s.Owner, Due: time.UnixMilli(s.Due), Tries: s.Tries, Parked: s.Shard == parkedShard,
+		Created: time.UnixMilli(s.CreatedAt), Message: s.message(),
+	}, true
+}
+
+func integer(v types.AttributeValue) (n int64, err error) {
+	if err := attributevalue.Unmarshal(v, &n); err != nil {
+		return 0, fmt.Errorf("outbox: a number of a message: %w", err)
+	}
+	return n, nil
+}

@@ -1,0 +1,189 @@
+package outbox
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/internal/relay"
+)
+
+// Message is a message as it is delivered.
+type Message struct {
+	// ID is the same whenever the message is delivered. It is the key derived for the name of the message, see idempotent.DerivedKey, a
+	// UUID in text form. Pass it on as the idempotency key, so that the receiver knows the message again.
+	ID string
+	// Topic says what kind of message it is.
+	Topic string
+	// Body is JSON.
+	Body json.RawMessage
+	// Attributes are what [WithAttribute] has added, nil without any.
+	Attributes map[string]string
+	// Group is that of [WithGroup], empty without one.
+	Group string
+	// Tenant is whom the message belongs to: that of [WithTenant], or the tenant of the invocation that has committed it. Empty if there is
+	// none.
+	Tenant string
+	// Trace is the X-Ray trace header of the invocation that has committed the message, empty if there is none.
+	Trace string
+	// CreatedAt is when it was made, by the clock of its function, to the millisecond.
+	CreatedAt time.Time
+	// Tries is how many deliveries have been counted before: 0 of the first one. It may be too low, because a relay does not read before it
+	// delivers.
+	Tries int
+}
+
+// Message returns the item of a message: pass it to [dynamo.Commit] with the other items of the handler. The message leaves if, and only
+// if, that commit happens. ctx is the handler's.
+//
+// The name tells messages of one execution apart: the id of the message is idempotent.DerivedKey(ctx, name), and one commit takes one
+// message of a name. It is also the topic, unless [WithTopic] says otherwise.
+//
+// The body becomes JSON, now: what becomes of it later does not change the message. A [json.RawMessage] is taken as it is. The whole item may have
+// 400 KB.
+//
+// What is wrong is in the Err of the item, which dynamo.Commit returns before it sends anything. Its text names neither the id nor anything
+// of the body.
+func (o *Outbox) Message(ctx context.Context, name string, body any, opts ...MessageOption) dynamo.Item {
+	d := draft{stored: stored{Topic: name}}
+	if strings.TrimSpace(name) == "" {
+		d.problemf("the name is empty")
+	}
+	d.setBody(body)
+	d.setContext(ctx)
+	for i, opt := range opts {
+		if opt == nil {
+			d.problemf("option %d is nil", i+1)
+			continue
+		}
+		opt(&d)
+	}
+	if len(d.problems) == 0 {
+		d.setKey(ctx, name)
+	}
+	if len(d.problems) > 0 {
+		return dynamo.Item{Err: fmt.Errorf("outbox: message %q: %s", name, strings.Join(d.problems, "; "))}
+	}
+	return dynamo.Put(o.table, d.stored, dynamo.KeyedBy(attributeID))
+}
+
+// draft is a message on its way to its item.
+type draft struct {
+	stored
+
+	problems []string
+}
+
+func (d *draft) problemf(format string, args ...any) {
+	d.problems = append(d.problems, fmt.Sprintf(format, args...))
+}
+
+func (d *draft) setBody(body any) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(body); err != nil {
+		d.problemf("the body, a %T, has no JSON form", body) // the error may quote it
+		return
+	}
+	d.Body = strings.TrimSuffix(text.String(), "\n")
+}
+
+// traceKey is the key of the X-Ray trace header in the context of an invocation, as package lambda of aws-lambda-go sets it.
+const traceKey = "x-amzn-trace-id"
+
+// setContext sets what the invocation tells.
+func (d *draft) setContext(ctx context.Context) {
+	d.Trace, _ = ctx.Value(traceKey).(string)
+	if lc, ok := lambdacontext.FromContext(ctx); ok {
+		d.Tenant = lc.TenantID
+	}
+}
+
+// setKey sets what the execution tells.
+func (d *draft) setKey(ctx context.Context, name string) {
+	claim, protected := execution.From(ctx)
+	switch {
+	case protected:
+		d.ID, d.Owner = claim.DerivedKey(name), claim.Owner
+	case execution.IsUnprotected(ctx):
+		d.ID = execution.RandomKey()
+	default:
+		d.problemf("the context belongs to no delivery, so nothing can be committed: pass on the one that the handler was given")
+		return
+	}
+	if d.Owner == "" {
+		d.Owner = rand.Text()
+	}
+	now := time.Now().UnixMilli()
+	d.CreatedAt, d.Due, d.Shard = now, now, shardOf(d.ID)
+}
+
+// shardOf is the part of the index that an id is in.
+func shardOf(id string) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(id)) // never fails
+	return strconv.Itoa(int(h.Sum32() % relay.Shards))
+}
+
+// MessageOption adds something to a message.
+type MessageOption func(*draft)
+
+// WithTopic sets the topic, where several messages of one commit have the same one.
+func WithTopic(topic string) MessageOption {
+	return func(d *draft) {
+		d.Topic = topic
+		if strings.TrimSpace(topic) == "" {
+			d.problemf("WithTopic: the topic is empty")
+		}
+	}
+}
+
+// WithAttribute adds an attribute for the receiver: a message attribute of SQS, a header of HTTP. Each name is given once.
+func WithAttribute(name, value string) MessageOption {
+	return func(d *draft) {
+		if name == "" || value == "" {
+			d.problemf("WithAttribute: %q has no name or no value", name)
+			return
+		}
+		if _, twice := d.Attributes[name]; twice {
+			d.problemf("WithAttribute: %q is given twice", name)
+			return
+		}
+		if d.Attributes == nil {
+			d.Attributes = map[string]string{}
+		}
+		d.Attributes[name] = value
+	}
+}
+
+// WithGroup sets the message group of a FIFO queue. Without it each message is a group of its own. A group keeps the messages in the order
+// in which they reach the queue, and that is not the order of the commits.
+func WithGroup(group string) MessageOption {
+	return func(d *draft) {
+		d.Group = group
+		if group == "" {
+			d.problemf("WithGroup: the group is empty")
+		}
+	}
+}
+
+// WithTenant says whom the message belongs to. Default is the tenant of a function with tenant isolation.
+func WithTenant(tenant string) MessageOption {
+	return func(d *draft) {
+		d.Tenant = tenant
+		if tenant == "" {
+			d.problemf("WithTenant: the tenant is empty")
+		}
+	}
+}

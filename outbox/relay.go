@@ -1,0 +1,201 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/go-idempotent/idempotent/internal/relay"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// Deliver delivers a message. It returns nil if, and only if, the message has arrived: then it is marked as done. After an error it is
+// tried again, see [Permanent]. It may get the same message more than once, always with the same [Message.ID]. It is called concurrently,
+// with a context that ends in time to mark the message. A panic counts as an error.
+type Deliver func(ctx context.Context, m Message) error
+
+// Permanent marks the error of a delivery that can never succeed, such as a message that is larger than the receiver takes. The message is
+// parked at once. A nil error stays nil.
+func Permanent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &relay.PermanentError{Err: err}
+}
+
+// Client is what a [Relay] needs of a DynamoDB client. [*dynamodb.Client] implements it. It has to be safe for concurrent use.
+type Client interface {
+	GetItem(ctx context.Context, in *dynamodb.GetItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
+	UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
+	Query(ctx context.Context, in *dynamodb.QueryInput, optFns ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
+}
+
+// Relay delivers the messages of an outbox. It does so in two ways, which two functions have: [Relay.Stream] takes what was just written
+// from the stream of the table, and [Relay.Drain] looks on a schedule for what the stream has put off or lost. Make one with [NewRelay]. It
+// is safe for concurrent use. Any number of relays may work on one table.
+type Relay struct {
+	table   string
+	box     *box
+	deliver Deliver
+	relay   *relay.Relay[Message]
+	c       relayConfig
+}
+
+// The defaults of a [Relay].
+const (
+	DefaultConcurrency = 10
+	DefaultTimeout     = 10 * time.Second
+	DefaultMaxTries    = 20
+	DefaultGrace       = time.Minute
+	DefaultRetention   = 7 * 24 * time.Hour
+)
+
+const (
+	// reports is how often a stream repeats a message before it is put off: the messages behind it wait meanwhile.
+	reports = 5
+	// reserve is what is kept of an invocation for marks.
+	reserve = time.Second
+	// remembered is how many messages a process knows to have delivered: some hundred bytes each.
+	remembered = 10_000
+	maxPause   = time.Hour
+)
+
+// RelayOption adjusts a [Relay].
+type RelayOption func(*relayConfig)
+
+type relayConfig struct {
+	concurrency, maxTries     int
+	timeout, grace, retention time.Duration
+	observers                 []func(context.Context, Report)
+	problems                  []string
+}
+
+func (c *relayConfig) problemf(format string, args ...any) {
+	c.problems = append(c.problems, fmt.Sprintf(format, args...))
+}
+
+// WithConcurrency sets how many messages are delivered at once, from 1 on. Default [DefaultConcurrency].
+func WithConcurrency(n int) RelayOption {
+	return func(c *relayConfig) {
+		c.concurrency = n
+		if n < 1 {
+			c.problemf("WithConcurrency: %d is less than 1", n)
+		}
+	}
+}
+
+// WithTimeout bounds each delivery. Default [DefaultTimeout]. Keep it well under the timeout of the function.
+func WithTimeout(d time.Duration) RelayOption {
+	return func(c *relayConfig) {
+		c.timeout = d
+		if d <= 0 {
+			c.problemf("WithTimeout: %v is not positive", d)
+		}
+	}
+}
+
+// WithMaxTries sets how often a message is tried before it is parked, from 1 on. Default [DefaultMaxTries], which takes about eleven hours:
+// the first five tries are those of the stream, and then the pauses of the drain grow from two minutes to an hour.
+func WithMaxTries(n int) RelayOption {
+	return func(c *relayConfig) {
+		c.maxTries = n
+		if n < 1 {
+			c.problemf("WithMaxTries: %d is less than 1", n)
+		}
+	}
+}
+
+// WithGrace sets how long [Relay.Drain] leaves a message to the stream after it is due. Default [DefaultGrace]; use 0 for a table without a
+// stream.
+func WithGrace(d time.Duration) RelayOption {
+	return func(c *relayConfig) {
+		c.grace = d
+		if d < 0 {
+			c.problemf("WithGrace: %v is negative", d)
+		}
+	}
+}
+
+// WithRetention sets how long a delivered message is kept, before DynamoDB's time to live deletes it. Default [DefaultRetention], at least a
+// second.
+func WithRetention(d time.Duration) RelayOption {
+	return func(c *relayConfig) {
+		c.retention = d
+		if d < time.Second {
+			c.problemf("WithRetention: %v is less than a second", d)
+		}
+	}
+}
+
+// WithObserver adds a function that gets a [Report] at the end of each invocation, also of one that fails. Package observe has one for
+// metrics and one for a log.
+func WithObserver(observer func(context.Context, Report)) RelayOption {
+	return func(c *relayConfig) {
+		c.observers = append(c.observers, observer)
+		if observer == nil {
+			c.problemf("WithObserver: the function is nil")
+		}
+	}
+}
+
+// NewRelay returns a relay of the messages in a table, given by its name or ARN. It sends nothing; see [Check].
+//
+// It panics with a [*store.ConfigError] that names every problem of the configuration.
+func NewRelay(client Client, table string, deliver Deliver, opts ...RelayOption) *Relay {
+	c := relayConfig{
+		concurrency: DefaultConcurrency, maxTries: DefaultMaxTries, timeout: DefaultTimeout, grace: DefaultGrace, retention: DefaultRetention,
+	}
+	if client == nil {
+		c.problemf("the client is nil")
+	}
+	if table == "" {
+		c.problemf("the name of the table is empty")
+	}
+	if deliver == nil {
+		c.problemf("deliver is nil")
+	}
+	for i, opt := range opts {
+		if opt == nil {
+			c.problemf("option %d is nil", i+1)
+			continue
+		}
+		opt(&c)
+	}
+	if len(c.problems) > 0 {
+		for i, p := range c.problems {
+			c.problems[i] = "outbox.NewRelay: " + p
+		}
+		panic(&store.ConfigError{Problems: c.problems})
+	}
+	r := &Relay{table: table, box: &box{client, table, c.retention}, deliver: deliver, c: c}
+	r.relay = relay.New(r.box, r.deliverEntry, reportOf, relay.Settings{
+		Concurrency: c.concurrency, Timeout: c.timeout, Reserve: reserve, Reports: reports, MaxTries: c.maxTries, Grace: c.grace,
+		Pause: pause, Now: time.Now, Remembered: remembered,
+	})
+	return r
+}
+
+// pause is what lies between a try and the next one: a minute until the fifth try, and twice as much after each other one.
+func pause(tries int) time.Duration {
+	p := time.Minute
+	for ; tries > reports && p < maxPause; tries-- {
+		p *= 2
+	}
+	return min(p, maxPause)
+}
+
+func (r *Relay) deliverEntry(ctx context.Context, e relay.Entry[Message]) error {
+	e.Message.Tries = e.Tries
+	return r.deliver(ctx, e.Message)
+}
+
+// tableOf returns the name of a table of which a name or an ARN is given, also that of its stream.
+func tableOf(name string) string {
+	if _, resource, is := strings.Cut(name, ":table/"); is {
+		name, _, _ = strings.Cut(resource, "/")
+	}
+	return name
+}

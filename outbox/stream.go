@@ -1,0 +1,84 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/go-idempotent/idempotent/internal/relay"
+)
+
+// Stream delivers the messages in an event of the table's stream: hand it to lambda.Start. The stream has new images, and the event source
+// mapping has the function response type ReportBatchItemFailures; see docs/outbox.md for its filter.
+//
+// A message whose delivery fails is reported, so that Lambda repeats the event from it on, four times. Then it is put off: [Relay.Drain] goes
+// on, and the messages behind it do not wait any longer. What is no message is counted and skipped.
+//
+// An event of another table is an error. So is nothing else.
+func (r *Relay) Stream(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+	t := &tally{r: Report{Table: tableOf(r.table), Source: FromStream}}
+	entries, numbers, err := r.entriesOf(event, &t.r)
+	if err != nil {
+		r.done(ctx, t, err)
+		return events.DynamoDBEventResponse{}, err
+	}
+	var answer events.DynamoDBEventResponse
+	for i, o := range r.relay.Stream(context.WithValue(ctx, tallyKey{}, t), entries) {
+		if o.Again() {
+			answer.BatchItemFailures = append(answer.BatchItemFailures, events.DynamoDBBatchItemFailure{ItemIdentifier: numbers[i]})
+		}
+	}
+	r.done(ctx, t, nil)
+	return answer, nil
+}
+
+// entriesOf returns the messages of an event that are to be delivered, with their sequence numbers.
+func (r *Relay) entriesOf(event events.DynamoDBEvent, report *Report) (entries []relay.Entry[Message], numbers []string, err error) {
+	for i, record := range event.Records {
+		if source := record.EventSourceArn; source != "" && tableOf(source) != tableOf(r.table) {
+			return nil, nil, fmt.Errorf("outbox: record %d of the event is of the table %q, and this relay is of %q: look at the event source "+
+				"mapping of the function", i, tableOf(source), tableOf(r.table))
+		}
+		image := attributesOf(record.Change.NewImage)
+		if record.EventName == string(events.DynamoDBOperationTypeRemove) || isDone(image) {
+			report.Skipped++
+			continue
+		}
+		e, is := entryOf(image)
+		switch {
+		case !is || record.Change.SequenceNumber == "":
+			report.Foreign++
+		case e.Tries > 0:
+			report.Skipped++
+		default:
+			entries, numbers = append(entries, e), append(numbers, record.Change.SequenceNumber)
+		}
+	}
+	return entries, numbers, nil
+}
+
+// isDone reports whether an image is that of a message that was delivered.
+func isDone(image attributes) bool {
+	_, done := image[attributeDoneAt]
+	_, due := image[attributeDue]
+	return done && !due
+}
+
+// attributesOf returns an image of a stream as the SDK has it. What no message has is left out.
+func attributesOf(image map[string]events.DynamoDBAttributeValue) attributes {
+	it := make(attributes, len(image))
+	for name, v := range image {
+		switch v.DataType() {
+		case events.DataTypeString:
+			it[name] = text(v.String())
+		case events.DataTypeNumber:
+			it[name] = &types.AttributeValueMemberN{Value: v.Number()}
+		case events.DataTypeMap:
+			it[name] = &types.AttributeValueMemberM{Value: attributesOf(v.Map())}
+		default:
+		}
+	}
+	return it
+}
