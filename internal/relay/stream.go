@@ -64,7 +64,7 @@ func (r *Relay[M]) handedOver(ctx context.Context, e Entry[M]) (Entry[M], Outcom
 		return e, Elsewhere, failure
 	case tries >= r.s.MaxTries:
 		return r.park(ctx, e, failure)
-	case tries >= r.s.Reports:
+	case tries > r.s.Reports:
 		return e, PutOff, failure
 	default:
 		return e, Failed, failure
