@@ -220,3 +220,26 @@ func (b *between) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, 
 	b.once.Do(b.do)
 	return b.Client.UpdateItem(ctx, in, opts...)
 }
+
+func TestDrainReadsAsItIs(t *testing.T) {
+	t.Parallel()
+	p, r := newPlace(t), receiver{}
+	p.late(t, p.put(t), time.Hour)
+	c := &reads{Client: p.client}
+	_, err := outbox.NewRelay(c, p.table, r.deliver).Drain(t.Context())
+	require.NoError(t, err)
+	require.Len(t, r.got, 1)
+	require.Equal(t, []bool{true}, c.consistent)
+}
+
+// reads notes how messages are read.
+type reads struct {
+	outbox.Client
+
+	consistent []bool
+}
+
+func (r *reads) GetItem(ctx context.Context, in *dynamodb.GetItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	r.consistent = append(r.consistent, in.ConsistentRead != nil && *in.ConsistentRead)
+	return r.Client.GetItem(ctx, in, opts...)
+}
