@@ -79,7 +79,10 @@ func (s *shard) read(ctx context.Context) (n int, err error) {
 	out, err := s.pump.Client.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: s.iterator})
 	if _, expired := errors.AsType[*types.ExpiredIteratorException](err); expired {
 		// It is good for 15 minutes, see the page about GetRecords: the function may have had longer.
-		return 0, s.seek(ctx)
+		if err := s.seek(ctx); err != nil {
+			return 0, err
+		}
+		return s.read(ctx)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("streampump: read shard %s: %w", s.id, err)
