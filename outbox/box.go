@@ -39,14 +39,20 @@ func keyOf(id string) attributes { return attributes{attributeID: text(id)} }
 
 // Get implements [relay.Box].
 func (b *box) Get(ctx context.Context, id string) (relay.Entry[Message], bool, error) {
+	it, err := b.read(ctx, id)
+	e, pending := entryOf(it)
+	return e, pending, err
+}
+
+// read reads a message as it is. There is no such message if it is nil.
+func (b *box) read(ctx context.Context, id string) (attributes, error) {
 	out, err := b.client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: aws.String(b.table), Key: keyOf(id), ConsistentRead: aws.Bool(true),
 	})
 	if err != nil {
-		return relay.Entry[Message]{}, false, fmt.Errorf("outbox: read a message: %w", err)
+		return nil, fmt.Errorf("outbox: read a message: %w", err)
 	}
-	e, pending := entryOf(out.Item)
-	return e, pending, nil
+	return out.Item, nil
 }
 
 // Done implements [relay.Box].
