@@ -203,6 +203,29 @@ func TestThousandsOfRecordsComeInOrderAndOnce(t *testing.T) {
 	}
 }
 
+// A pump that is idle has found its place, so what is written from then on is handed over.
+func TestAPumpCanBeginBehindWhatIsThere(t *testing.T) {
+	t.Parallel()
+	b, s := newTable(t, types.StreamViewTypeNewImage), &seen{}
+	b.put(map[string]types.AttributeValue{"id": text("before")})
+	p := b.pump(s.take)
+	p.StartingPosition = streampump.Latest
+	start(t, p)
+	idle(t, p)
+	b.put(map[string]types.AttributeValue{"id": text("after")})
+	idle(t, p)
+	require.Len(t, s.records, 1)
+	require.Equal(t, "after", s.records[0].Change.Keys["id"].String())
+}
+
+func TestAPositionThatIsNoneIsRefused(t *testing.T) {
+	t.Parallel()
+	b := newTable(t, types.StreamViewTypeNewImage)
+	p := b.pump((&seen{}).take)
+	p.StartingPosition = "AT_TIMESTAMP"
+	require.ErrorContains(t, p.Run(t.Context()), `"AT_TIMESTAMP" is neither`)
+}
+
 func TestAStreamThatIsNotThereEndsThePump(t *testing.T) {
 	t.Parallel()
 	b := newTable(t, types.StreamViewTypeNewImage)

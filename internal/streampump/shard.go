@@ -16,6 +16,7 @@ import (
 type shard struct {
 	pump     *Pump
 	id       string
+	position Position
 	patterns []pattern
 	// iterator is where to read on, nil at the end of a shard that is closed. last is the sequence number of the last record that was read.
 	iterator *string
@@ -25,9 +26,9 @@ type shard struct {
 	gathering time.Time
 }
 
-// pumpShard reads a shard to its end.
-func (p *Pump) pumpShard(ctx context.Context, id string, patterns []pattern) error {
-	s := &shard{pump: p, id: id, patterns: patterns}
+// pumpShard reads a shard from a position to its end.
+func (p *Pump) pumpShard(ctx context.Context, id string, position Position, patterns []pattern) error {
+	s := &shard{pump: p, id: id, position: position, patterns: patterns}
 	if err := s.seek(ctx); err != nil {
 		return err
 	}
@@ -54,11 +55,11 @@ func (p *Pump) pumpShard(ctx context.Context, id string, patterns []pattern) err
 	return nil
 }
 
-// seek gets an iterator: of the oldest record at first, as the starting position TRIM_HORIZON has it, and later of what follows.
+// seek gets an iterator: of the position at first, and later of what follows.
 // See https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_GetShardIterator.html.
 func (s *shard) seek(ctx context.Context) error {
 	in := &dynamodbstreams.GetShardIteratorInput{
-		StreamArn: aws.String(s.pump.StreamARN), ShardId: aws.String(s.id), ShardIteratorType: types.ShardIteratorTypeTrimHorizon,
+		StreamArn: aws.String(s.pump.StreamARN), ShardId: aws.String(s.id), ShardIteratorType: s.position,
 	}
 	if s.last != "" {
 		in.ShardIteratorType, in.SequenceNumber = types.ShardIteratorTypeAfterSequenceNumber, aws.String(s.last)
