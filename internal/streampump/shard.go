@@ -21,6 +21,8 @@ type shard struct {
 	// iterator is where to read on, nil at the end of a shard that is closed. last is the sequence number of the last record that was read.
 	iterator *string
 	last     string
+	// oldest: the iterator is of the oldest record that is left, and nothing was read with it yet.
+	oldest bool
 	// pending are the records that passed the filters and are not handed over yet. The first one came at gathering.
 	pending   []record
 	gathering time.Time
@@ -85,9 +87,19 @@ func (s *shard) read(ctx context.Context) (n int, err error) {
 		}
 		return s.read(ctx)
 	}
+	if _, trimmed := errors.AsType[*types.TrimmedDataAccessException](err); trimmed && !s.oldest {
+		// What the iterator pointed at is gone: the oldest record that is left is next. DynamoDB Local also says so of an empty shard when
+		// another table has been written to before this shard has its first record.
+		s.position, s.last, s.oldest = TrimHorizon, "", true
+		if err := s.seek(ctx); err != nil {
+			return 0, err
+		}
+		return s.read(ctx)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("streampump: read shard %s: %w", s.id, err)
 	}
+	s.oldest = false
 	for _, r := range out.Records {
 		if err := s.take(r); err != nil {
 			return 0, err
