@@ -15,6 +15,7 @@ import (
 	"github.com/go-idempotent/idempotent/internal/dynamolocal"
 	"github.com/go-idempotent/idempotent/internal/lambdaruntime"
 	"github.com/go-idempotent/idempotent/internal/streampump"
+	"github.com/go-idempotent/idempotent/outbox"
 )
 
 // post brings the messages of an outbox to a receiver: relays on its stream, each with a pump, and a drain.
@@ -26,9 +27,6 @@ type post struct {
 	pumps    []*streampump.Pump
 	drain    *deployment
 }
-
-// filter is that of the event source mapping in template.yaml.
-const filter = `{"dynamodb":{"NewImage":{"outbox_due":{"N":[{"exists":true}]},"tries":{"N":[{"exists":false}]}}}}`
 
 // newPost returns a post that has no relay yet.
 func newPost(t *testing.T, table string, r *receiver) *post {
@@ -58,7 +56,7 @@ func (p *post) relay() (*deployment, *streampump.Pump) {
 		Client: dynamolocal.StreamsClient(platform.endpoint(p.t), func(o *dynamodbstreams.Options) {
 			o.HTTPClient = &http.Client{Transport: transport}
 		}),
-		StreamARN: arn, Invoke: relay.invoke, Filters: []string{filter}, ReportBatchItemFailures: true,
+		StreamARN: arn, Invoke: relay.invoke, Filters: []string{outbox.StreamFilter}, ReportBatchItemFailures: true,
 		Poll: 20 * time.Millisecond, Pause: 20 * time.Millisecond,
 	}
 	p.pumps = append(p.pumps, pump)
