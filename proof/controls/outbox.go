@@ -57,7 +57,7 @@ func outboxControls() []control {
 		},
 		{
 			name: "relay-late", without: "a delivery begins that the invocation does not see the end of",
-			old: "case $r.late($ctx): return $e, NotBegun, $ctx.Err()", in: "Relay.handedOver", new: "", first: "BeginsNothing",
+			old: "case $r.Late($ctx): return $e, NotBegun, $ctx.Err()", in: "Relay.handedOver", new: "", first: "BeginsNothing",
 		},
 		{
 			name: "relay-reserve", without: "a delivery lasts until there is no time left to mark it",
@@ -106,8 +106,12 @@ func outboxControls() []control {
 			old: "case permanent($failure) || $e.Tries >= $r.s.MaxTries:", new: "case permanent($failure):", first: "ThatGrowAndParks",
 		},
 		{
-			name: "drain-no-time", without: "a drain begins what it cannot end",
-			old: "if !$r.due($listed.Due) || $r.late($ctx) {", new: "if !$r.due($listed.Due) {", first: "NoTimeFor",
+			name: "drain-no-time", without: "a drain takes and counts what it has no time for",
+			old: "if $r.Late($ctx) { return }", in: "Relay.found", new: "", first: "ItsTurnTooLong",
+		},
+		{
+			name: "relay-too-short", without: "a function whose timeout is too short delivers nothing, and does not say why",
+			old: "if len($entries) > 0 && $r.relay.Late($ctx) {", new: "if len($entries) > 0 && $r.relay.Late($ctx) && false {", first: "TooShort",
 		},
 		{
 			name: "stream-table", without: "a relay delivers what is in a table that is none of its own",
