@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/go-idempotent/idempotent/examples/internal/downstream"
 	"github.com/go-idempotent/idempotent/examples/internal/environment"
 	"github.com/go-idempotent/idempotent/examples/orders/counting"
 	"github.com/go-idempotent/idempotent/outbox"
@@ -16,15 +15,22 @@ func NewRelay(ctx context.Context, base environment.Base) (*outbox.Relay, error)
 	if err != nil {
 		return nil, err
 	}
-	service, err := base.Service(ctx, Name, Timeout)
+	baseURL, err := base.URL(ctx, Name)
 	if err != nil {
 		return nil, err
 	}
-	if service == nil {
-		service = downstream.Within(Name, counting.New())
+	deliver := Counted(counting.New())
+	if baseURL != nil {
+		deliver = At(baseURL)
 	}
-	return outbox.NewRelay(base.DynamoDB(), table, Deliver(service), outbox.WithObserver(report)), nil
+	return outbox.NewRelay(base.DynamoDB(), table, deliver, Limit(), Log()), nil
 }
+
+// Limit bounds each delivery.
+func Limit() outbox.RelayOption { return outbox.WithTimeout(Timeout) }
+
+// Log tells in the log what each invocation did.
+func Log() outbox.RelayOption { return outbox.WithObserver(report) }
 
 // report logs what an invocation did.
 func report(ctx context.Context, r outbox.Report) {
