@@ -171,6 +171,23 @@ func TestIdleWaitsForWhatWasWrittenBefore(t *testing.T) {
 	}
 }
 
+// A pump waits at a shard without records while another table is written to.
+func TestAnEmptyShardIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	for _, position := range []streampump.Position{streampump.TrimHorizon, streampump.Latest} {
+		b, other, s := newTable(t, types.StreamViewTypeNewImage), newTable(t, types.StreamViewTypeNewImage), &seen{}
+		p := b.pump(s.take)
+		p.StartingPosition = position
+		start(t, p)
+		idle(t, p)
+		other.put(map[string]types.AttributeValue{"id": text("other")})
+		idle(t, p)
+		b.put(map[string]types.AttributeValue{"id": text("k")})
+		idle(t, p)
+		assert.Len(t, s.records, 1)
+	}
+}
+
 func TestThousandsOfRecordsComeInOrderAndOnce(t *testing.T) {
 	t.Parallel()
 	const n = 2500 // more than two answers of GetRecords

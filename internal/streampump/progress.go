@@ -27,6 +27,7 @@ type state struct {
 }
 
 // Idle waits until everything is handled that was in the stream when it was called. It returns an error if ctx or the pump ends before.
+// It takes an answer without records for the end of a shard, as DynamoDB Local means it.
 func (p *Pump) Idle(ctx context.Context) error {
 	since := time.Now()
 	for {

@@ -21,6 +21,8 @@ type shard struct {
 	// iterator is where to read on, nil at the end of a shard that is closed. last is the sequence number of the last record that was read.
 	iterator *string
 	last     string
+	// oldest: the iterator is of the oldest record that is left, and nothing was read with it yet.
+	oldest bool
 	// pending are the records that passed the filters and are not handed over yet. The first one came at gathering.
 	pending   []record
 	gathering time.Time
@@ -80,11 +82,24 @@ func (s *shard) read(ctx context.Context) (n int, err error) {
 	out, err := s.pump.Client.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: s.iterator})
 	if _, expired := errors.AsType[*types.ExpiredIteratorException](err); expired {
 		// It is good for 15 minutes, see the page about GetRecords: the function may have had longer.
-		return 0, s.seek(ctx)
+		if err := s.seek(ctx); err != nil {
+			return 0, err
+		}
+		return s.read(ctx)
+	}
+	if _, trimmed := errors.AsType[*types.TrimmedDataAccessException](err); trimmed && !s.oldest {
+		// What the iterator pointed at is gone: the oldest record that is left is next. DynamoDB Local also says so of an empty shard when
+		// another table has been written to before this shard has its first record.
+		s.position, s.last, s.oldest = TrimHorizon, "", true
+		if err := s.seek(ctx); err != nil {
+			return 0, err
+		}
+		return s.read(ctx)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("streampump: read shard %s: %w", s.id, err)
 	}
+	s.oldest = false
 	for _, r := range out.Records {
 		if err := s.take(r); err != nil {
 			return 0, err
