@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,6 +33,8 @@ func TestTheBinaryDeliversWhatNoStreamDelivered(t *testing.T) {
 			{What: "POST /v1/messages", Key: mailtest.ID, MediaType: "application/json", Body: mailtest.Body},
 		}, m.Letters())
 	}
+	require.Contains(t, function.Logs(), `"MessageDelivered":1`)
+	require.Equal(t, 2, strings.Count(function.Logs(), `"ParkedMessages":0`), "what is left is told after each look")
 }
 
 func TestATableWithoutAnIndexFailsTheInvocation(t *testing.T) {

@@ -34,6 +34,7 @@ import (
 	"github.com/go-idempotent/idempotent/examples/orders/order"
 	"github.com/go-idempotent/idempotent/examples/orders/rows"
 	"github.com/go-idempotent/idempotent/outbox"
+	"github.com/go-idempotent/idempotent/outbox/outboxobserve"
 )
 
 var function = local.Function{Route: order.Route, Make: newFunction, Try: try}
@@ -69,7 +70,9 @@ func newFunction(ctx context.Context, getenv func(string) string, records *local
 		Known:   tables.String(),
 	}
 	if tables.Kept() {
-		made.Beside = (&relaying{tables, outbox.NewRelay(tables.Client(), tables.Outbox, deliver, mail.Limit(), mail.Log())}).run
+		relay := outbox.NewRelay(tables.Client(), tables.Outbox, deliver, outbox.WithTimeout(mail.Timeout),
+			outbox.WithObserver(outboxobserve.Slog(nil)))
+		made.Beside = (&relaying{tables, relay}).run
 	}
 	return made, nil
 }

@@ -2,11 +2,12 @@ package mail
 
 import (
 	"context"
-	"log/slog"
+	"os"
 
 	"github.com/go-idempotent/idempotent/examples/internal/environment"
 	"github.com/go-idempotent/idempotent/examples/orders/counting"
 	"github.com/go-idempotent/idempotent/outbox"
+	"github.com/go-idempotent/idempotent/outbox/outboxobserve"
 )
 
 // NewRelay returns the relay of a function whose environment has OUTBOX_TABLE and MAIL_URL or MAIL_SECRET.
@@ -23,28 +24,6 @@ func NewRelay(ctx context.Context, base environment.Base) (*outbox.Relay, error)
 	if baseURL != nil {
 		deliver = At(baseURL)
 	}
-	return outbox.NewRelay(base.DynamoDB(), table, deliver, Limit(), Log()), nil
-}
-
-// Limit bounds each delivery.
-func Limit() outbox.RelayOption { return outbox.WithTimeout(Timeout) }
-
-// Log tells in the log what each invocation did.
-func Log() outbox.RelayOption { return outbox.WithObserver(report) }
-
-// report logs what an invocation did.
-func report(ctx context.Context, r outbox.Report) {
-	attrs := []slog.Attr{
-		slog.String("source", string(r.Source)), slog.Int("delivered", r.Delivered), slog.Int("failed", r.Failed), slog.Int("parked", r.Parked),
-	}
-	level := slog.LevelInfo
-	for _, p := range r.Problems {
-		level = slog.LevelWarn
-		attrs = append(attrs, slog.Group(p.ID, slog.String("outcome", p.Outcome), slog.Any("error", p.Err)))
-	}
-	if r.Err != nil {
-		level = slog.LevelError
-		attrs = append(attrs, slog.Any("error", r.Err))
-	}
-	slog.LogAttrs(ctx, level, "messages", attrs...)
+	return outbox.NewRelay(base.DynamoDB(), table, deliver, outbox.WithTimeout(Timeout),
+		outbox.WithObserver(outboxobserve.EMF(os.Stdout)), outbox.WithObserver(outboxobserve.Slog(nil))), nil
 }

@@ -44,6 +44,9 @@ func TestTheBinaryDeliversAMessageAndMarksIt(t *testing.T) {
 
 	letter := mailtest.Letter{What: "POST /v1/messages", Key: mailtest.ID, MediaType: "application/json", Body: mailtest.Body}
 	require.Equal(t, []mailtest.Letter{letter, letter}, m.Letters())
+	require.Contains(t, function.Logs(), `"MessageFailed":1`)
+	require.Contains(t, function.Logs(), `"MessageDelivered":1`)
+	require.Contains(t, function.Logs(), "status 503")
 	for _, secret := range []string{"secret reason", mailtest.Email} {
 		require.NotContains(t, function.Logs(), secret)
 	}

@@ -5,10 +5,8 @@ import (
 
 	"github.com/go-idempotent/idempotent/internal/dynamolocal"
 	"github.com/go-idempotent/idempotent/internal/streampump"
+	"github.com/go-idempotent/idempotent/outbox"
 )
-
-// filter takes messages that were just committed: neither those that are done, nor those that were tried before.
-const filter = `{"dynamodb":{"NewImage":{"outbox_due":{"N":[{"exists":true}]},"tries":{"N":[{"exists":false}]}}}}`
 
 // Mapping is the event source mapping of the function relay: it invokes the function with what is written to the outbox from now on. What an
 // earlier run has left is for the function drain.
@@ -19,6 +17,6 @@ func (t Tables) Mapping(ctx context.Context, invoke func(ctx context.Context, ev
 	}
 	return &streampump.Pump{
 		Client: dynamolocal.StreamsClient(t.endpoint), StreamARN: stream, StartingPosition: streampump.Latest,
-		Filters: []string{filter}, ReportBatchItemFailures: true, Invoke: invoke,
+		Filters: []string{outbox.StreamFilter}, ReportBatchItemFailures: true, Invoke: invoke,
 	}, nil
 }
