@@ -52,7 +52,7 @@ func newFunction(name string) (http.Handler, error) {
 		if err != nil {
 			return nil, err
 		}
-		return sandbox.Events(lambda.NewHandler(r.Stream), invocationTimeout), nil
+		return sandbox.Events(lambda.NewHandler(r.Stream), relayTimeout), nil
 	case drain:
 		// A message is left to the stream for a minute, by default. The story knows already that the stream has lost it.
 		r, err := newRelay(outbox.WithGrace(0))
@@ -62,7 +62,7 @@ func newFunction(name string) (http.Handler, error) {
 		return sandbox.Events(lambda.NewHandler(func(ctx context.Context) error {
 			_, err := r.Drain(ctx)
 			return err
-		}), invocationTimeout), nil
+		}), relayTimeout), nil
 	default:
 		return nil, fmt.Errorf("%s=%q is no function", functionVariable, name)
 	}

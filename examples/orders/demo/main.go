@@ -26,12 +26,14 @@ import (
 	"github.com/go-idempotent/idempotent/examples/orders/rows"
 )
 
-// The timing is that of a function with a timeout of two seconds. A claim is protected for the rest of it and the margin, so a
+// The timing is that of a function with a timeout of three seconds. A claim is protected for the rest of it and the margin, so a
 // crash blocks its key that long. With the defaults it would be two seconds more than the timeout of the function.
 const (
-	invocationTimeout = 2 * time.Second
+	invocationTimeout = 3 * time.Second
 	leaseMargin       = 500 * time.Millisecond
 	longest           = invocationTimeout + leaseMargin
+	// relayTimeout is that of the functions relay and drain.
+	relayTimeout = 5 * time.Second
 )
 
 func main() {

@@ -36,9 +36,6 @@ func (s *story) tell(ctx context.Context) (err error) {
 	if err := s.each(ctx, s.first); err != nil {
 		return err
 	}
-	if err := s.each(ctx, s.atOnce); err != nil {
-		return err
-	}
 	if err := s.pause(ctx); err != nil {
 		return err
 	}
@@ -61,7 +58,7 @@ func (s *story) each(ctx context.Context, scene func(context.Context, *purchase)
 	return nil
 }
 
-// first sends an order, and kills a function when its moment has come.
+// first sends an order, and kills a function when its moment has come. If that was the order's function, the order is sent again at once.
 func (s *story) first(ctx context.Context, o *purchase) (err error) {
 	if o.sandbox, err = s.startOrders(ctx, o); err != nil {
 		return err
@@ -75,7 +72,10 @@ func (s *story) first(ctx context.Context, o *purchase) (err error) {
 	a := o.send(ctx)
 	select {
 	case d := <-died:
-		return errors.Join(d.err, s.killed(ctx, o, a, d.how))
+		if err := errors.Join(d.err, s.killed(ctx, o, a, d.how)); err != nil || o.kills != orders {
+			return err
+		}
+		return s.atOnce(ctx, o)
 	case <-time.After(longest):
 		return errors.Join(s.row(ctx, o, o.what, a.String()), fmt.Errorf("the function %s was not killed: the moment did not come", o.kills))
 	}
@@ -119,11 +119,8 @@ func (s *story) killed(ctx context.Context, o *purchase, a sandbox.Answer, how s
 	return s.row(ctx, o, o.what, a.String()+" ("+how+")")
 }
 
-// atOnce sends an order whose function was killed to another process, while the lease lasts.
+// atOnce sends an order to another process, while the lease of the one that was killed lasts.
 func (s *story) atOnce(ctx context.Context, o *purchase) (err error) {
-	if o.sandbox != nil {
-		return nil // nobody killed it
-	}
 	if o.sandbox, err = s.startOrders(ctx, o); err != nil {
 		return err
 	}
@@ -201,21 +198,25 @@ func (s *story) messages(o *purchase) int {
 // patience is how long a message may take that the relay is killed with.
 const patience = 30 * time.Second
 
-// delivered waits until the message of an order is, if it is one of those that the stream hands over.
+// delivered waits until the message of an order is, if it is one of those that the stream hands over, and until nobody delivers it once more.
 func (s *story) delivered(ctx context.Context, o *purchase) error {
+	if s.messages(o) == 0 {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	for s.messages(o) > 0 {
-		pending, err := s.tables.Pending(ctx, o.email())
-		if err != nil {
+	for {
+		if err := s.relaying.mapping.Idle(ctx); err != nil {
 			return fmt.Errorf("its message is not delivered: %w", err)
 		}
-		if pending == 0 {
-			return nil
+		pending, err := s.tables.Pending(ctx, o.email())
+		if err != nil {
+			return err
 		}
-		time.Sleep(20 * time.Millisecond) // as long as the relay needs
+		if pending == 0 {
+			return s.relaying.mapping.Idle(ctx) // what is repeated is not pending
+		}
 	}
-	return nil
 }
 
 // settled checks that an order has come to its end: its effects, its row and its message, if there are some.
