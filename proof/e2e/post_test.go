@@ -90,7 +90,7 @@ func (s *deployment) invoke(ctx context.Context, payload []byte) ([]byte, error)
 }
 
 // postLimit is how long everything may take until it is handled: it is there for what hangs.
-const postLimit = 2 * time.Minute
+const postLimit = 4 * time.Minute
 
 // idle waits until the relays have handled everything that is in the stream.
 func (p *post) idle() {
