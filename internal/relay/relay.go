@@ -102,7 +102,7 @@ type Settings struct {
 	Timeout time.Duration
 	// Reserve is what of the time of an invocation is kept for writes: no delivery lasts into it.
 	Reserve time.Duration
-	// Reports is how often a stream repeats a message that fails.
+	// Reports is how often a stream repeats a message that fails. After that it is put off.
 	Reports int
 	// MaxTries is how often a message is tried before it is parked.
 	MaxTries int
