@@ -3,9 +3,11 @@ package stack_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
+	orders "github.com/go-idempotent/idempotent/examples/orders/order"
 	"github.com/go-idempotent/idempotent/internal/dynamolocal"
 	"github.com/go-idempotent/idempotent/internal/stack"
 	"github.com/go-idempotent/idempotent/outbox"
@@ -35,6 +38,8 @@ type mailing struct {
 	t     *testing.T
 	table string
 	calls *attempts
+
+	mu sync.Mutex
 	// refuses are the bodies that the mail does not take; forGood are those of them that it never will.
 	refuses, forGood []string
 	delivered        []string
@@ -46,6 +51,8 @@ func newMailing(t *testing.T) *mailing {
 }
 
 func (m *mailing) deliver(_ context.Context, message outbox.Message) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	body := string(message.Body)
 	switch {
 	case slices.Contains(m.forGood, body):
@@ -57,6 +64,13 @@ func (m *mailing) deliver(_ context.Context, message outbox.Message) error {
 	return nil
 }
 
+// accept lets the mail take everything from now on.
+func (m *mailing) accept() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.refuses, m.forGood = nil, nil
+}
+
 // relay is one process, whose calls are noted.
 func (m *mailing) relay(opts ...outbox.RelayOption) *outbox.Relay {
 	opts = append([]outbox.RelayOption{outbox.WithConcurrency(1)}, opts...)
@@ -64,12 +78,12 @@ func (m *mailing) relay(opts ...outbox.RelayOption) *outbox.Relay {
 }
 
 // commit commits messages as an order does, each by a delivery of its own.
-func (m *mailing) commit(bodies ...string) {
+func (m *mailing) commit(bodies ...any) {
 	m.t.Helper()
 	records := dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(m.t)), newTable(m.t))
-	handler := idempotent.Wrap(func(ctx context.Context, body string) (string, error) {
-		return dynamo.Commit(ctx, "", outbox.New(m.table).Message(ctx, "order-placed", body))
-	}, records, idempotent.WithOperation(ordering), idempotent.WithKey(func(body string) (string, error) { return body, nil }))
+	handler := idempotent.Wrap(func(ctx context.Context, body any) (string, error) {
+		return dynamo.Commit(ctx, "", outbox.New(m.table).Message(ctx, orders.PlacedTopic, body))
+	}, records, idempotent.WithOperation(ordering), idempotent.WithKey(func(body any) (string, error) { return fmt.Sprint(body), nil }))
 	for _, body := range bodies {
 		_, err := handler.Handle(m.t.Context(), body)
 		require.NoError(m.t, err)
