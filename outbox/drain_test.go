@@ -220,3 +220,60 @@ func (b *between) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, 
 	b.once.Do(b.do)
 	return b.Client.UpdateItem(ctx, in, opts...)
 }
+
+// The index may list what was put off, or parked, or done since.
+func TestDrainWhoseListIsLate(t *testing.T) {
+	t.Parallel()
+	p, r := newPlace(t), receiver{}
+	var late []item
+	for _, update := range []string{"SET outbox_due = :at", "SET outbox_shard = :parked", "REMOVE outbox_due, outbox_shard"} {
+		it := p.put(t)
+		p.late(t, it, time.Hour)
+		late = append(late, item{"id": it["id"], "outbox_shard": S("0"), "outbox_due": ago(time.Hour)[":at"], "created_at": ago(time.Hour)[":at"]})
+		values := map[string]item{"SET outbox_due = :at": ago(-time.Hour), "SET outbox_shard = :parked": {":parked": S("parked")}}[update]
+		p.set(t, idOf(it), update, values)
+	}
+	var seen reports
+	_, err := outbox.NewRelay(&lists{Client: p.client, first: late}, p.table, r.deliver, outbox.WithObserver(seen.take)).Drain(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, r.got)
+	require.Zero(t, seen.last().Elsewhere)
+}
+
+// lists answers the first query with what there was.
+type lists struct {
+	outbox.Client
+
+	first []item
+}
+
+func (l *lists) Query(ctx context.Context, in *dynamodb.QueryInput, opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	out, err := l.Client.Query(ctx, in, opts...)
+	if err == nil && l.first != nil {
+		out.Items, l.first = l.first, nil
+	}
+	return out, err
+}
+
+func TestDrainReadsAsItIs(t *testing.T) {
+	t.Parallel()
+	p, r := newPlace(t), receiver{}
+	p.late(t, p.put(t), time.Hour)
+	c := &reads{Client: p.client}
+	_, err := outbox.NewRelay(c, p.table, r.deliver).Drain(t.Context())
+	require.NoError(t, err)
+	require.Len(t, r.got, 1)
+	require.Equal(t, []bool{true}, c.consistent)
+}
+
+// reads notes how messages are read.
+type reads struct {
+	outbox.Client
+
+	consistent []bool
+}
+
+func (r *reads) GetItem(ctx context.Context, in *dynamodb.GetItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	r.consistent = append(r.consistent, in.ConsistentRead != nil && *in.ConsistentRead)
+	return r.Client.GetItem(ctx, in, opts...)
+}

@@ -1,6 +1,7 @@
 package outbox_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -95,4 +96,21 @@ func TestRepeatedMessageStaysParked(t *testing.T) {
 	_, err = outbox.NewRelay(p.client, p.table, r.deliver).Stream(t.Context(), event(t, p.table, fresh))
 	require.NoError(t, err)
 	require.NotContains(t, p.get(t, idOf(fresh)), "parked_at")
+}
+
+// A message that was redriven is tried anew: a failure that was counted before does not park it.
+func TestRedrivenMessageIsNotParkedByAnOldFailure(t *testing.T) {
+	t.Parallel()
+	p, seen := newPlace(t), reports{}
+	it := p.put(t)
+	p.late(t, it, time.Hour)
+	p.set(t, idOf(it), "SET tries = :n", item{":n": N("4")})
+	relay := outbox.NewRelay(p.client, p.table, func(_ context.Context, m outbox.Message) error {
+		p.set(t, m.ID, "REMOVE tries", nil)
+		return errDown
+	}, outbox.WithMaxTries(5), outbox.WithObserver(seen.take))
+	_, err := relay.Drain(t.Context())
+	require.NoError(t, err)
+	require.NotEqual(t, S("parked"), p.get(t, idOf(it))["outbox_shard"])
+	require.Equal(t, 1, seen.last().Elsewhere)
 }

@@ -272,6 +272,25 @@ func TestStreamMarksTheMessageOfItsOwnCommitOnly(t *testing.T) {
 	require.NotContains(t, p.get(t, idOf(before)), "tries")
 }
 
+// A delivery that fails after somebody else has delivered the message changes nothing: it does not become pending again.
+func TestStreamLeavesAMessageThatIsDone(t *testing.T) {
+	t.Parallel()
+	p, r := newPlace(t), receiver{}
+	it := p.put(t)
+	_, err := outbox.NewRelay(p.client, p.table, r.deliver).Stream(t.Context(), event(t, p.table, it))
+	require.NoError(t, err)
+	done := p.get(t, idOf(it))
+	for _, r.fail = range []func(outbox.Message) error{
+		func(outbox.Message) error { return errDown },
+		func(outbox.Message) error { return outbox.Permanent(errDown) },
+	} {
+		answer, err := outbox.NewRelay(p.client, p.table, r.deliver).Stream(t.Context(), event(t, p.table, it))
+		require.NoError(t, err)
+		require.Empty(t, answer.BatchItemFailures)
+		require.Equal(t, done, p.get(t, idOf(it)))
+	}
+}
+
 // faulty is a client whose writes fail.
 type faulty struct {
 	outbox.Client

@@ -19,15 +19,18 @@ type stream struct {
 	shards []*fakeShard
 	// page is how many shards an answer has, all if 0.
 	page int
-	// expire makes the next GetRecords say that the iterator is too old. fail is what the next one fails with.
-	expire bool
-	fail   error
+	// expire makes the next GetRecords say that the iterator is too old, trim that its record is gone, with all before the third one. fail is
+	// what each one fails with.
+	expire, trim bool
+	fail         error
 }
 
 type fakeShard struct {
 	id, parent string
 	records    []string
 	closed     bool
+	// first is how many of its records are gone.
+	first int
 }
 
 // one is a stream with one shard, that has n records, "1" and so on.
@@ -88,6 +91,11 @@ func (s *stream) GetRecords(
 		s.expire = false
 		return nil, &types.ExpiredIteratorException{}
 	}
+	if s.trim {
+		s.trim = false
+		s.shards[0].first = 2
+		return nil, &types.TrimmedDataAccessException{}
+	}
 	if s.fail != nil {
 		return nil, s.fail
 	}
@@ -101,6 +109,7 @@ func (s *stream) GetRecords(
 			continue
 		}
 		out := &dynamodbstreams.GetRecordsOutput{NextShardIterator: aws.String(fmt.Sprintf("%s %d", id, len(shard.records)))}
+		from = max(from, shard.first)
 		for i, text := range shard.records[from:] {
 			out.Records = append(out.Records, newStreamRecord(from+i+1, text))
 		}

@@ -171,6 +171,23 @@ func TestIdleWaitsForWhatWasWrittenBefore(t *testing.T) {
 	}
 }
 
+// A pump waits at a shard without records while another table is written to.
+func TestAnEmptyShardIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	for _, position := range []streampump.Position{streampump.TrimHorizon, streampump.Latest} {
+		b, other, s := newTable(t, types.StreamViewTypeNewImage), newTable(t, types.StreamViewTypeNewImage), &seen{}
+		p := b.pump(s.take)
+		p.StartingPosition = position
+		start(t, p)
+		idle(t, p)
+		other.put(map[string]types.AttributeValue{"id": text("other")})
+		idle(t, p)
+		b.put(map[string]types.AttributeValue{"id": text("k")})
+		idle(t, p)
+		assert.Len(t, s.records, 1)
+	}
+}
+
 func TestThousandsOfRecordsComeInOrderAndOnce(t *testing.T) {
 	t.Parallel()
 	const n = 2500 // more than two answers of GetRecords
@@ -201,6 +218,29 @@ func TestThousandsOfRecordsComeInOrderAndOnce(t *testing.T) {
 	for _, size := range s.sizes {
 		assert.LessOrEqual(t, size, streampump.DefaultBatchSize)
 	}
+}
+
+// A pump that is idle has found its place, so what is written from then on is handed over.
+func TestAPumpCanBeginBehindWhatIsThere(t *testing.T) {
+	t.Parallel()
+	b, s := newTable(t, types.StreamViewTypeNewImage), &seen{}
+	b.put(map[string]types.AttributeValue{"id": text("before")})
+	p := b.pump(s.take)
+	p.StartingPosition = streampump.Latest
+	start(t, p)
+	idle(t, p)
+	b.put(map[string]types.AttributeValue{"id": text("after")})
+	idle(t, p)
+	require.Len(t, s.records, 1)
+	require.Equal(t, "after", s.records[0].Change.Keys["id"].String())
+}
+
+func TestAPositionThatIsNoneIsRefused(t *testing.T) {
+	t.Parallel()
+	b := newTable(t, types.StreamViewTypeNewImage)
+	p := b.pump((&seen{}).take)
+	p.StartingPosition = "AT_TIMESTAMP"
+	require.ErrorContains(t, p.Run(t.Context()), `"AT_TIMESTAMP" is neither`)
 }
 
 func TestAStreamThatIsNotThereEndsThePump(t *testing.T) {

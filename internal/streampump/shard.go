@@ -16,18 +16,21 @@ import (
 type shard struct {
 	pump     *Pump
 	id       string
+	position Position
 	patterns []pattern
 	// iterator is where to read on, nil at the end of a shard that is closed. last is the sequence number of the last record that was read.
 	iterator *string
 	last     string
+	// oldest: the iterator is of the oldest record that is left, and nothing was read with it yet.
+	oldest bool
 	// pending are the records that passed the filters and are not handed over yet. The first one came at gathering.
 	pending   []record
 	gathering time.Time
 }
 
-// pumpShard reads a shard to its end.
-func (p *Pump) pumpShard(ctx context.Context, id string, patterns []pattern) error {
-	s := &shard{pump: p, id: id, patterns: patterns}
+// pumpShard reads a shard from a position to its end.
+func (p *Pump) pumpShard(ctx context.Context, id string, position Position, patterns []pattern) error {
+	s := &shard{pump: p, id: id, position: position, patterns: patterns}
 	if err := s.seek(ctx); err != nil {
 		return err
 	}
@@ -54,11 +57,11 @@ func (p *Pump) pumpShard(ctx context.Context, id string, patterns []pattern) err
 	return nil
 }
 
-// seek gets an iterator: of the oldest record at first, as the starting position TRIM_HORIZON has it, and later of what follows.
+// seek gets an iterator: of the position at first, and later of what follows.
 // See https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_GetShardIterator.html.
 func (s *shard) seek(ctx context.Context) error {
 	in := &dynamodbstreams.GetShardIteratorInput{
-		StreamArn: aws.String(s.pump.StreamARN), ShardId: aws.String(s.id), ShardIteratorType: types.ShardIteratorTypeTrimHorizon,
+		StreamArn: aws.String(s.pump.StreamARN), ShardId: aws.String(s.id), ShardIteratorType: s.position,
 	}
 	if s.last != "" {
 		in.ShardIteratorType, in.SequenceNumber = types.ShardIteratorTypeAfterSequenceNumber, aws.String(s.last)
@@ -84,9 +87,19 @@ func (s *shard) read(ctx context.Context) (n int, err error) {
 		}
 		return s.read(ctx)
 	}
+	if _, trimmed := errors.AsType[*types.TrimmedDataAccessException](err); trimmed && !s.oldest {
+		// What the iterator pointed at is gone: the oldest record that is left is next. DynamoDB Local also says so of an empty shard when
+		// another table has been written to before this shard has its first record.
+		s.position, s.last, s.oldest = TrimHorizon, "", true
+		if err := s.seek(ctx); err != nil {
+			return 0, err
+		}
+		return s.read(ctx)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("streampump: read shard %s: %w", s.id, err)
 	}
+	s.oldest = false
 	for _, r := range out.Records {
 		if err := s.take(r); err != nil {
 			return 0, err

@@ -1,7 +1,7 @@
 // Package streampump hands the records of a DynamoDB stream to a function, on this machine, as the event source mapping of AWS Lambda does:
 // for tests and local runs against the streams of DynamoDB Local.
 //
-// A [Pump] begins each shard at its oldest record, reads children after their parents, drops the records that no filter takes, and invokes
+// A [Pump] begins each shard at its oldest record, unless it is told to begin at the latest, reads children after their parents, drops the records that no filter takes, and invokes
 // the function with a batch at a time for each shard, in order. What the function does not take it hands over again.
 //
 // What differs from AWS: the checkpoint is kept in memory, so a new pump begins anew; there is no age limit of records, no tumbling window,
@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 )
 
 // The defaults of a [Pump]. Those of batches are Lambda's.
@@ -31,6 +32,15 @@ const (
 	DefaultPoll = 250 * time.Millisecond
 	// DefaultPause is undocumented.
 	DefaultPause = 100 * time.Millisecond
+)
+
+// Position is where a pump begins in a shard.
+type Position = types.ShardIteratorType
+
+// The positions, see https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-params.html.
+const (
+	TrimHorizon = types.ShardIteratorTypeTrimHorizon
+	Latest      = types.ShardIteratorTypeLatest
 )
 
 // maxBatchSize is documented at https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-params.html.
@@ -53,6 +63,9 @@ type Pump struct {
 	// for several shards at once.
 	Invoke func(ctx context.Context, payload []byte) ([]byte, error)
 
+	// StartingPosition is where Run begins in the shards that there are then: at their oldest record, [TrimHorizon], if it is empty, or behind
+	// their last one, [Latest]. It begins at the oldest record of each shard that comes later.
+	StartingPosition Position
 	// Filters are the patterns of the filter criteria. A record passes if one of them takes it, or if there are none. Those that do not pass
 	// are never handed over and count as handled.
 	Filters []string
@@ -110,14 +123,14 @@ func (p *Pump) run(ctx context.Context) error {
 	tick := time.NewTicker(p.poll())
 	defer tick.Stop()
 	ended := make(chan struct{}, 1)
-	for {
+	for position := p.StartingPosition; ; position = TrimHorizon {
 		found, err := p.discover(ctx)
 		if err != nil {
 			return cmp.Or(context.Cause(ctx), err)
 		}
 		for _, id := range found {
 			running.Go(func() {
-				if err := p.pumpShard(ctx, id, patterns); err != nil {
+				if err := p.pumpShard(ctx, id, cmp.Or(position, TrimHorizon), patterns); err != nil {
 					cancel(err)
 				}
 				select {
@@ -143,6 +156,9 @@ func (p *Pump) check() ([]pattern, error) {
 	}
 	if p.BatchSize < 0 || p.BatchSize > maxBatchSize {
 		errs = append(errs, fmt.Errorf("BatchSize: %d is not one of 1 to %d", p.BatchSize, maxBatchSize))
+	}
+	if p.StartingPosition != "" && p.StartingPosition != TrimHorizon && p.StartingPosition != Latest {
+		errs = append(errs, fmt.Errorf("StartingPosition: %q is neither %s nor %s", p.StartingPosition, TrimHorizon, Latest))
 	}
 	patterns, err := parseFilters(p.Filters)
 	if err := errors.Join(append(errs, err)...); err != nil {

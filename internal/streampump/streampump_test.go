@@ -11,6 +11,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -273,6 +274,21 @@ func TestAnIteratorThatHasExpiredIsReplaced(t *testing.T) {
 	s.add(0, "3")
 	idle(t, p)
 	assert.Equal(t, []string{"1 2", "3"}, f.seen())
+}
+
+func TestWhatIsTrimmedIsPassedOver(t *testing.T) {
+	t.Parallel()
+	s := one(4)
+	s.trim = true
+	f := &function{}
+	assert.Equal(t, []string{"3 4"}, pumped(t, pump(s, f), f))
+}
+
+func TestAShardWhoseOldestRecordCannotBeReadEndsThePump(t *testing.T) {
+	t.Parallel()
+	s := one(1)
+	s.fail = &types.TrimmedDataAccessException{}
+	require.ErrorIs(t, pump(s, &function{}).Run(t.Context()), s.fail)
 }
 
 func TestAStreamThatCannotBeReadEndsThePump(t *testing.T) {
