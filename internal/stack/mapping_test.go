@@ -99,8 +99,8 @@ func TestTheFilterTakesMessagesThatNobodyHasTriedAndNothingElse(t *testing.T) {
 
 	var unasked atomic.Int64 // records that a relay has nothing to do with
 	relay := m.relay(outbox.WithObserver(func(_ context.Context, r outbox.Report) { unasked.Add(int64(r.Skipped + r.Foreign)) }))
-	filters := []string{mappingOf(t)("FilterCriteria", "Filters", 0, "Pattern").(string)}
-	require.Len(t, mappingOf(t)("FilterCriteria", "Filters"), 1)
+	filters := []string{mappingOf(t)("FilterCriteria", "Filters", 0, "Pattern").(string)} // and not a text from elsewhere
+	require.Equal(t, []any{map[string]any{"Pattern": outbox.StreamFilter}}, mappingOf(t)("FilterCriteria", "Filters"))
 	mapping, taken := m.start(filters, relay.Stream)
 	whole, all := m.start(nil, everything)
 	settle := func() {

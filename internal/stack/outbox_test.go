@@ -22,6 +22,7 @@ import (
 	orders "github.com/go-idempotent/idempotent/examples/orders/order"
 	"github.com/go-idempotent/idempotent/internal/dynamolocal"
 	"github.com/go-idempotent/idempotent/internal/stack"
+	"github.com/go-idempotent/idempotent/observe"
 	"github.com/go-idempotent/idempotent/outbox"
 )
 
@@ -237,6 +238,76 @@ func TestTheStreamIsHandedOverAtOnceAndFailuresOneByOne(t *testing.T) {
 	queue := deployed(t, variants["orders"]).Resources["RelayFailures"]
 	require.Equal(t, 14*24*60*60, queue.At("MessageRetentionPeriod"), "as long as SQS keeps anything")
 	require.Equal(t, true, queue.At("SqsManagedSseEnabled"))
+}
+
+func TestTheAlarmsOfTheOutboxLookAtWhatNeedsSomebody(t *testing.T) {
+	t.Parallel()
+	s := deployed(t, variants["orders"])
+	watched := []string{}
+	for name, a := range s.Of("AWS::CloudWatch::Alarm") {
+		if _, everywhere := deployed(t, nil).Resources[name]; everywhere || name == "OrdersAlarm" {
+			continue
+		}
+		require.Equal(t, []any{variants["orders"]["AlarmTopicArn"]}, a.At("AlarmActions"), name)
+		require.True(t, strings.HasSuffix(name, "Alarm"), name)
+		missing := "notBreaching" // metrics are written when something happens
+		for _, m := range alarmed(a) {
+			switch {
+			case name == "DrainSilentAlarm":
+				missing = "breaching" // it is about what is missing
+			case slices.Contains([]string{"PendingMessages", "OldestMessage", "ParkedMessages"}, m.name):
+				missing = "ignore" // nobody has counted, so nothing is known to have ended
+				require.Equal(t, "Maximum", a.At("Statistic"), "%s: a number is counted, events are summed up", name)
+			}
+			watched = append(watched, m.namespace+"/"+m.name+" "+m.value)
+		}
+		require.Equal(t, missing, a.At("TreatMissingData"), name)
+	}
+	require.ElementsMatch(t, []string{
+		"Idempotent/OldestMessage ${OutboxTable}", "Idempotent/ParkedMessages ${OutboxTable}", "Idempotent/PendingMessages ${OutboxTable}",
+		"Idempotent/MessageUnmarked ${OutboxTable}", "Idempotent/MessageUncounted ${OutboxTable}",
+		"AWS/Lambda/Errors " + draining, "AWS/Lambda/Errors " + relaying, "AWS/Lambda/IteratorAge " + relaying,
+		"AWS/SQS/ApproximateNumberOfMessagesVisible ${RelayFailures.QueueName}",
+	}, watched, "a delivery that fails is tried again, and no reason to wake somebody: MessageFailed has no alarm")
+	silent := s.Resources["DrainSilentAlarm"]
+	require.Equal(t, []any{"SampleCount", "LessThanThreshold", 1}, []any{silent.At("Statistic"), silent.At("ComparisonOperator"), silent.At("Threshold")})
+	require.Greater(t, s.Resources["OldestMessageAlarm"].At("Threshold").(int), int((outbox.DefaultGrace + 5*time.Minute).Seconds()),
+		"the drain has tried it")
+}
+
+func TestAlarmsAndDashboardOfTheOutboxLookAtMetricsThatAreWritten(t *testing.T) {
+	t.Parallel()
+	s := deployed(t, variants["orders"])
+	written := []string{}
+	for _, m := range observe.OutboxMetrics() {
+		written = append(written, m.Name)
+	}
+	onDashboard, looked := shown(t, s.Resources["OutboxDashboard"]), []string{}
+	for _, m := range onDashboard {
+		if m.namespace == namespace {
+			looked = append(looked, m.name)
+		}
+	}
+	slices.Sort(looked)
+	require.ElementsMatch(t, written, slices.Compact(looked), "the dashboard shows every metric")
+
+	dimensions := map[string][]metric{
+		"AWS/DynamoDB": {{dimension: "TableName", value: "${OutboxTable}"}},
+		"AWS/Lambda":   {{dimension: "FunctionName", value: relaying}, {dimension: "FunctionName", value: draining}},
+		"AWS/SQS":      {{dimension: "QueueName", value: "${RelayFailures.QueueName}"}},
+		namespace:      {{dimension: "Outbox", value: "${OutboxTable}"}},
+	}
+	for name, a := range s.Of("AWS::CloudWatch::Alarm") {
+		if _, everywhere := deployed(t, nil).Resources[name]; !everywhere && name != "OrdersAlarm" {
+			onDashboard = append(onDashboard, alarmed(a)...)
+		}
+	}
+	for _, m := range onDashboard {
+		require.Contains(t, dimensions[m.namespace], metric{dimension: m.dimension, value: m.value}, "%v", m)
+		if m.namespace == namespace {
+			require.Contains(t, written, m.name)
+		}
+	}
 }
 
 // TestEachMessageHasItsTurnInEachInvocation compares the periods that contain each other.
