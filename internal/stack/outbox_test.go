@@ -19,6 +19,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/examples/orders/mail"
 	orders "github.com/go-idempotent/idempotent/examples/orders/order"
 	"github.com/go-idempotent/idempotent/internal/dynamolocal"
 	"github.com/go-idempotent/idempotent/internal/stack"
@@ -320,7 +321,7 @@ func TestEachMessageHasItsTurnInEachInvocation(t *testing.T) {
 	}
 	batch, relay, drain := mapping("BatchSize").(int), s.Resources["RelayFunction"], s.Resources["DrainFunction"]
 	turns := (batch + outbox.DefaultConcurrency - 1) / outbox.DefaultConcurrency
-	require.Less(t, time.Duration(turns)*outbox.DefaultTimeout+2*time.Second, seconds(relay.At("Timeout")), "what is kept for marks is a second")
+	require.Less(t, time.Duration(turns)*mail.Timeout+2*time.Second, seconds(relay.At("Timeout")), "what is kept for marks is a second")
 
 	retries := mapping("MaximumRetryAttempts").(int)
 	age := seconds(mapping("MaximumRecordAgeInSeconds"))
@@ -330,7 +331,7 @@ func TestEachMessageHasItsTurnInEachInvocation(t *testing.T) {
 	require.Equal(t, "rate(1 minute)", drain.At("Events", "EveryMinute", "Properties", "Schedule"))
 	require.Len(t, drain.At("Events"), 1, "nobody else calls it")
 	require.Less(t, seconds(drain.At("Timeout")), time.Minute, "one ends before the next begins")
-	require.Greater(t, seconds(drain.At("Timeout")), 2*outbox.DefaultTimeout)
+	require.Greater(t, seconds(drain.At("Timeout")), 2*mail.Timeout)
 	require.Equal(t, 0, drain.At("EventInvokeConfig", "MaximumRetryAttempts"), "the next drain comes anyway")
 }
 
