@@ -140,6 +140,7 @@ func TestTheBuildDeliversMessages(t *testing.T) {
 	failed, log := relay("http://127.0.0.1:1")
 	require.Len(t, failed.BatchItemFailures, 1, log)
 	require.Contains(t, metricsIn(t, m.table, log), "MessageFailed")
+	require.Contains(t, log, `"message":"outbox message"`, "the runbook searches for it")
 	delivered, log := relay(server.URL)
 	require.Empty(t, delivered.BatchItemFailures, log)
 	require.Contains(t, metricsIn(t, m.table, log), "MessageDelivered")
