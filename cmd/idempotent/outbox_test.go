@@ -167,7 +167,7 @@ func TestARedrivenMessageIsDeliveredAgainAndKeepsWhoDidIt(t *testing.T) {
 	m := newOutbox(t)
 	ids := m.park(t, "order-placed", "or_1", "or_2", "or_3")
 	other := m.park(t, "order-cancelled", "or_4")
-	r := m.run(t, "redrive", "--id", ids[1], "--reason", "ticket 4711", "--by", "dana", "--yes", "-o", "json")
+	r := m.run(t, "redrive", "--id", ids[1], "--id", ids[1], "--reason", "ticket 4711", "--by", "dana", "--yes", "-o", "json")
 	require.Zero(t, r.code, r.err)
 	for _, id := range []string{ids[0], ids[2], other[0]} {
 		require.True(t, m.isParked(t, id), "nobody has asked for it")
