@@ -150,7 +150,8 @@ func TestWhatTheCommandsPrintOfMessages(t *testing.T) {
 		r := m.run(t, c.args...)
 		golden(t, "outbox-"+c.name, c.args, r, func(text string) string {
 			text = timeless(strings.NewReplacer(m.endpoint, "<endpoint>", m.name, "<outbox>", m.records.name, "<table>", id, "<id>").Replace(text))
-			return regexp.MustCompile(`  now\b`).ReplaceAllString(text, "  <time> ago")
+			text = regexp.MustCompile(`  now\b`).ReplaceAllString(text, "  <time> ago")
+			return regexp.MustCompile(`24h0m[01]s`).ReplaceAllString(text, "<retention>")
 		})
 		assert.Equal(t, c.code, r.code, "%s: %s", c.name, r.err)
 		if !strings.HasPrefix(c.name, "parked-body") {
