@@ -27,6 +27,13 @@ var _ relay.Box[Message] = (*box)(nil)
 
 type attributes = map[string]types.AttributeValue
 
+// What the expressions refer to more than once in this package.
+const (
+	refNow    = ":now"
+	refOne    = ":one"
+	refParked = ":parked"
+)
+
 // pendingOfOwner is the condition of every write.
 func pendingOfOwner() string { return "#owner = :owner AND attribute_exists(outbox_due)" }
 
@@ -60,14 +67,14 @@ func (b *box) read(ctx context.Context, id string) (attributes, error) {
 func (b *box) Done(ctx context.Context, e relay.Entry[Message], now time.Time) (bool, error) {
 	_, pending, err := b.update(ctx, e, pendingOfOwner(),
 		"SET done_at = :now, expiration = :expiration REMOVE outbox_due, outbox_shard, tries, parked_at",
-		attributes{":now": number(now.UnixMilli()), ":expiration": number(now.Add(b.retention).Unix() + 1)})
+		attributes{refNow: number(now.UnixMilli()), ":expiration": number(now.Add(b.retention).Unix() + 1)})
 	return pending, err
 }
 
 // Failed implements [relay.Box].
 func (b *box) Failed(ctx context.Context, e relay.Entry[Message], due time.Time) (tries int, pending bool, err error) {
 	changed, pending, err := b.update(ctx, e, pendingOfOwner(), "SET outbox_due = :due ADD tries :one",
-		attributes{":due": number(due.UnixMilli()), ":one": number(1)})
+		attributes{":due": number(due.UnixMilli()), refOne: number(1)})
 	if err != nil || !pending {
 		return e.Tries, pending, err
 	}
@@ -80,14 +87,14 @@ func (b *box) Take(ctx context.Context, e relay.Entry[Message], due time.Time) (
 	_, taken, err := b.update(ctx, e, "#owner = :owner AND outbox_due = :seen AND outbox_shard <> :parked",
 		"SET outbox_due = :due ADD tries :one",
 		attributes{
-			":due": number(due.UnixMilli()), ":one": number(1), ":seen": number(e.Due.UnixMilli()), ":parked": text(parkedShard),
+			":due": number(due.UnixMilli()), refOne: number(1), ":seen": number(e.Due.UnixMilli()), refParked: text(parkedShard),
 		})
 	return taken, err
 }
 
 // Park implements [relay.Box].
 func (b *box) Park(ctx context.Context, e relay.Entry[Message], now time.Time) (bool, error) {
-	condition, values := pendingOfOwner(), attributes{":parked": text(parkedShard), ":now": number(now.UnixMilli()), ":one": number(1)}
+	condition, values := pendingOfOwner(), attributes{refParked: text(parkedShard), refNow: number(now.UnixMilli()), refOne: number(1)}
 	if e.Tries > 0 {
 		condition += " AND tries >= :tries" // it was not redriven since
 		values[":tries"] = number(int64(e.Tries))

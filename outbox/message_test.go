@@ -29,7 +29,7 @@ func TestMessageIsWrittenWithItsCommit(t *testing.T) {
 		claim, _ := execution.From(ctx)
 		owner = claim.Owner
 		ctx = lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{TenantID: "acme"})
-		ctx = context.WithValue(ctx, "x-amzn-trace-id", "Root=1-5759e988-bd862e3fe1be46a994272793") //nolint:revive,staticcheck // Lambda's
+		ctx = context.WithValue(ctx, "x-amzn-trace-id", "Root=1-5759e988-bd862e3fe1be46a994272793") //nolint:staticcheck // Lambda's
 		return []dynamo.Item{p.box.Message(ctx, "order-placed/1", map[string]string{"html": "<b>"}, outbox.WithTopic("order-placed"),
 			outbox.WithAttribute("a", "1"), outbox.WithAttribute("b", "2"), outbox.WithGroup("g"))}
 	}))

@@ -93,8 +93,8 @@ func Redrive(ctx context.Context, client Client, table string, m ParkedMessage, 
 			"redriven_reason = :why REMOVE tries, parked_at"),
 		ExpressionAttributeNames: map[string]string{"#owner": attributeOwner},
 		ExpressionAttributeValues: attributes{
-			":owner": text(m.owner), ":parked": text(parkedShard), ":at": number(m.ParkedAt.UnixMilli()),
-			":shard": text(shardOf(m.ID)), ":now": now, ":by": text(by), ":why": text(why),
+			":owner": text(m.owner), refParked: text(parkedShard), ":at": number(m.ParkedAt.UnixMilli()),
+			":shard": text(shardOf(m.ID)), refNow: now, ":by": text(by), ":why": text(why),
 		},
 	})
 	if _, refused := errors.AsType[*types.ConditionalCheckFailedException](err); refused {

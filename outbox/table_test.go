@@ -47,33 +47,38 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 			func(in *dynamodb.CreateTableInput) {
 				in.StreamSpecification.StreamViewType = types.StreamViewTypeKeysOnly
 			},
-			[]string{"its stream has the view type KEYS_ONLY, without new images: a relay gets no messages from it", noTTL}, nil,
+			[]string{"its stream has the view type KEYS_ONLY, without new images: a relay gets no messages from it", noTTL},
+			nil,
 		},
 		"both images": {
 			func(in *dynamodb.CreateTableInput) {
 				in.StreamSpecification.StreamViewType = types.StreamViewTypeNewAndOldImages
 			},
-			[]string{noTTL}, nil,
+			[]string{noTTL},
+			nil,
 		},
 		"no index": {noIndexIn, []string{noIndex, noTTL}, nil},
 		"an index without what it includes": {
 			func(in *dynamodb.CreateTableInput) {
 				in.GlobalSecondaryIndexes[0].Projection = &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly}
 			},
-			[]string{`its index "outbox-index" does not include "created_at"`, noTTL}, nil,
+			[]string{`its index "outbox-index" does not include "created_at"`, noTTL},
+			nil,
 		},
 		"an index of everything": {
 			func(in *dynamodb.CreateTableInput) {
 				in.GlobalSecondaryIndexes[0].Projection = &types.Projection{ProjectionType: types.ProjectionTypeAll}
 			},
-			[]string{noTTL}, nil,
+			[]string{noTTL},
+			nil,
 		},
 		"an index with another key": {
 			func(in *dynamodb.CreateTableInput) {
 				in.GlobalSecondaryIndexes[0].KeySchema[1].AttributeName = aws.String("later")
 				in.AttributeDefinitions[2].AttributeName = aws.String("later")
 			},
-			[]string{`its index "outbox-index" has not the partition key "outbox_shard" and the sort key "outbox_due"`, noTTL}, nil,
+			[]string{`its index "outbox-index" has not the partition key "outbox_shard" and the sort key "outbox_due"`, noTTL},
+			nil,
 		},
 		"nothing delivers": {
 			func(in *dynamodb.CreateTableInput) {

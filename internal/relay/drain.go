@@ -16,7 +16,7 @@ const takenLonger = 5 * time.Second
 // each message before it delivers it, so that another drain leaves it alone and a message that kills its process is counted.
 func (r *Relay[M]) Drain(ctx context.Context) error {
 	var errs []error
-	for _, shard := range rand.Perm(Shards) { // so that time that is too short is short for all alike
+	for _, shard := range rand.Perm(Shards) { //nolint:gosec // no secret: if time is too short, it is so for all alike
 		if err := r.drainShard(ctx, shard); err != nil {
 			errs = append(errs, err)
 		}
