@@ -1,5 +1,110 @@
 package outbox
 
-// Index is the name of the index that [Relay.Drain] finds by what is due. It is a global secondary index on the attributes outbox_shard (S)
-// and outbox_due (N), that includes created_at. It is sparse: only messages that are not done are in it.
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Index is the name of the index by which [Relay.Drain] finds what is due. It is a global secondary index on the attributes outbox_shard (S)
+// and outbox_due (N), that includes created_at. It is sparse: only messages that are not done are in it. It costs each message a write unit to
+// enter and one to leave. Only Drain and [Parked] need it.
 const Index = "outbox-index"
+
+// StreamFilter is the pattern of the filter criteria with which the event source mapping of a [Relay] on the stream saves invocations: new
+// messages pass, and those that were redriven; marks of tries and of deliveries do not. Without it Stream skips them.
+//
+// See https://docs.aws.amazon.com/lambda/latest/dg/with-ddb-filtering.html.
+const StreamFilter = `{"dynamodb":{"NewImage":{"outbox_due":{"N":[{"exists":true}]},"tries":{"N":[{"exists":false}]}}}}`
+
+const createLimit = 5 * time.Minute
+
+// TableDefinition returns the table of an outbox, billed on demand, with its stream and its [Index]. Time to live has a call of its own, see
+// [TimeToLiveDefinition].
+func TableDefinition(name string) *dynamodb.CreateTableInput {
+	return &dynamodb.CreateTableInput{
+		TableName:   aws.String(name),
+		BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{
+			{AttributeName: aws.String(attributeID), AttributeType: types.ScalarAttributeTypeS},
+			{AttributeName: aws.String(attributeShard), AttributeType: types.ScalarAttributeTypeS},
+			{AttributeName: aws.String(attributeDue), AttributeType: types.ScalarAttributeTypeN},
+		},
+		KeySchema: []types.KeySchemaElement{{AttributeName: aws.String(attributeID), KeyType: types.KeyTypeHash}},
+		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{{
+			IndexName: aws.String(Index),
+			KeySchema: []types.KeySchemaElement{
+				{AttributeName: aws.String(attributeShard), KeyType: types.KeyTypeHash},
+				{AttributeName: aws.String(attributeDue), KeyType: types.KeyTypeRange},
+			},
+			Projection: &types.Projection{ProjectionType: types.ProjectionTypeInclude, NonKeyAttributes: []string{attributeCreatedAt}},
+		}},
+		StreamSpecification: &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewImage},
+	}
+}
+
+// TimeToLiveDefinition returns the time to live setting that belongs to [TableDefinition]: it deletes messages some time after they are done.
+// A message that is not done has no expiration.
+func TimeToLiveDefinition(name string) *dynamodb.UpdateTimeToLiveInput {
+	return &dynamodb.UpdateTimeToLiveInput{
+		TableName: aws.String(name),
+		TimeToLiveSpecification: &types.TimeToLiveSpecification{
+			AttributeName: aws.String(attributeExpiration), Enabled: aws.Bool(true),
+		},
+	}
+}
+
+// TableCreator is what [CreateTable] needs of a client; [*dynamodb.Client] implements it.
+type TableCreator interface {
+	Describer
+	CreateTable(ctx context.Context, in *dynamodb.CreateTableInput, optFns ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error)
+	UpdateTimeToLive(ctx context.Context, in *dynamodb.UpdateTimeToLiveInput, optFns ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error)
+}
+
+// CreateTable creates the table of an outbox, enables its time to live and returns when it is ready for use, after five minutes at most. A
+// table that exists is left as it is, except that time to live is enabled if it has none. What is then wrong with the table is reported as
+// by [Check]; what it lacks is an error here, too.
+//
+// It is meant for tests, local use and tools; deployments define the table in their template.
+func CreateTable(ctx context.Context, client TableCreator, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, createLimit)
+	defer cancel()
+	_, err := client.CreateTable(ctx, TableDefinition(name))
+	if _, exists := errors.AsType[*types.ResourceInUseException](err); err != nil && !exists {
+		return fmt.Errorf("create table %q: %w", name, err)
+	}
+	ready := dynamodb.NewTableExistsWaiter(client, func(o *dynamodb.TableExistsWaiterOptions) {
+		o.MinDelay, o.MaxDelay = 50*time.Millisecond, time.Second
+	})
+	if err := ready.Wait(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(name)}, createLimit); err != nil {
+		return fmt.Errorf("table %q is not ready: %w", name, err)
+	}
+	if err := enableTimeToLive(ctx, client, name); err != nil {
+		return err
+	}
+	advice, err := Check(ctx, client, name)
+	if err == nil && len(advice) > 0 {
+		err = configError(advice)
+	}
+	return err
+}
+
+// enableTimeToLive leaves a table alone that has time to live already: DynamoDB rejects enabling it again.
+func enableTimeToLive(ctx context.Context, client TableCreator, name string) error {
+	out, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(name)})
+	if err != nil {
+		return fmt.Errorf("describe time to live of table %q: %w", name, err)
+	}
+	if ttl := out.TimeToLiveDescription; ttl != nil && ttl.TimeToLiveStatus != types.TimeToLiveStatusDisabled {
+		return nil
+	}
+	if _, err := client.UpdateTimeToLive(ctx, TimeToLiveDefinition(name)); err != nil {
+		return fmt.Errorf("enable time to live of table %q: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// ParkedMessage is a message that nobody delivers any more, because it failed too often or can never be delivered.
+type ParkedMessage struct {
+	Message
+
+	// ParkedAt is when it was parked.
+	ParkedAt time.Time
+
+	owner string
+}
+
+// Parked yields the messages of a table that are parked, those first that have waited longest. It reads the [Index], which may be late by a
+// moment, and then each message. An error ends it.
+func Parked(ctx context.Context, client Client, table string) iter.Seq2[ParkedMessage, error] {
+	b := &box{client: client, table: table}
+	return func(yield func(ParkedMessage, error) bool) {
+		for cursor := ""; ; {
+			page, next, err := b.query(ctx, parkedShard, cursor)
+			if err != nil {
+				yield(ParkedMessage{}, err)
+				return
+			}
+			for _, listed := range page {
+				p, parked, err := b.parked(ctx, listed.ID)
+				if (parked || err != nil) && !yield(p, err) || err != nil {
+					return
+				}
+			}
+			if next == "" {
+				return
+			}
+			cursor = next
+		}
+	}
+}
+
+// parked reads a message. False says that it is not parked.
+func (b *box) parked(ctx context.Context, id string) (ParkedMessage, bool, error) {
+	it, err := b.read(ctx, id)
+	if err != nil {
+		return ParkedMessage{}, false, err
+	}
+	e, pending := entryOf(it)
+	if !pending || !e.Parked {
+		return ParkedMessage{}, false, nil
+	}
+	at, err := integer(it[attributeParkedAt])
+	return ParkedMessage{Message: e.Message, ParkedAt: time.UnixMilli(at).UTC(), owner: e.Owner}, true, err
+}
+
+// FindParked returns the parked message with an id. It returns [ErrNotParked] if there is none.
+func FindParked(ctx context.Context, client Client, table, id string) (ParkedMessage, error) {
+	p, parked, err := (&box{client: client, table: table}).parked(ctx, id)
+	if err == nil && !parked {
+		err = ErrNotParked
+	}
+	return p, err
+}
+
+// ErrNotParked is the error of [Redrive] and [FindParked] if the message is not parked any more: it was redriven or delivered, or a later commit
+// has replaced it.
+var ErrNotParked = errors.New("outbox: there is no such message that is parked")
+
+// Redrive lets a parked message be delivered again, with its tries counted anew: at once where there is a relay on the stream, else by the
+// next drain. It does so only if the message is still parked as it was shown; if not, the error is [ErrNotParked]. The message keeps who did
+// it, when, and why; both texts are required.
+func Redrive(ctx context.Context, client Client, table string, m ParkedMessage, by, why string) error {
+	switch {
+	case m.ID == "" || m.owner == "":
+		return errors.New("outbox.Redrive: the message is not one of Parked or FindParked")
+	case strings.TrimSpace(by) == "" || strings.TrimSpace(why) == "":
+		return fmt.Errorf("outbox.Redrive: by is %q and why is %q: say who does it, and why", by, why)
+	}
+	now := number(time.Now().UnixMilli())
+	_, err := client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: aws.String(table), Key: keyOf(m.ID),
+		ConditionExpression: aws.String("#owner = :owner AND outbox_shard = :parked AND parked_at = :at"),
+		UpdateExpression: aws.String("SET outbox_shard = :shard, outbox_due = :now, redriven_at = :now, redriven_by = :by, " +
+			"redriven_reason = :why REMOVE tries, parked_at"),
+		ExpressionAttributeNames: map[string]string{"#owner": attributeOwner},
+		ExpressionAttributeValues: attributes{
+			":owner": text(m.owner), ":parked": text(parkedShard), ":at": number(m.ParkedAt.UnixMilli()),
+			":shard": text(shardOf(m.ID)), ":now": now, ":by": text(by), ":why": text(why),
+		},
+	})
+	if _, refused := errors.AsType[*types.ConditionalCheckFailedException](err); refused {
+		return ErrNotParked
+	}
+	if err != nil {
+		return fmt.Errorf("outbox: redrive a message: %w", err)
+	}
+	return nil
+}
