@@ -31,7 +31,9 @@
 #ifndef REDRIVES
 #define REDRIVES 1      /* parked messages that an operator sends on their way again */
 #endif
-#define REPORTS 2       /* relay.go: Settings.Reports; in the code 5 */
+#ifndef REPORTS
+#define REPORTS 1       /* relay.go: Settings.Reports; in the code 5 */
+#endif
 #ifndef TRIES
 #define TRIES 3         /* relay.go: Settings.MaxTries; in the code 20 */
 #endif
@@ -321,7 +323,7 @@ inline park() {
 
 /* What is acknowledged is not handed over again: it is done, replaced, deleted, parked, or left to a drain. */
 inline acknowledge() {
-	HOLDS(I10_acknowledged_goes_on, isParked || item.tries >= REPORTS || has(overtaken, p));
+	HOLDS(I10_acknowledged_goes_on, isParked || item.tries > REPORTS || has(overtaken, p));
 	idle()
 }
 inline report() { owed[g]++; idle() }
@@ -395,18 +397,18 @@ stream:	atomic {
 				goto stream
 			:: reply == YES && item.tries >= TRIES -> n = item.tries; reply = 0 /* and parks it */
 #ifndef NO_PUT_OFF
-			:: reply == YES && item.tries >= REPORTS && item.tries < TRIES -> TELL(put_off, "leaves it to a drain"); acknowledge();
+			:: reply == YES && item.tries > REPORTS && item.tries < TRIES -> TELL(put_off, "leaves it to a drain"); acknowledge();
 				goto stream
 #else
-			:: reply == YES && item.tries >= REPORTS && item.tries < TRIES -> reported++;
-				HOLDS(I10_reported_a_few_times, reported < REPORTS); report();
+			:: reply == YES && item.tries > REPORTS && item.tries < TRIES -> reported++;
+				HOLDS(I10_reported_a_few_times, reported <= REPORTS); report();
 				goto stream
 #endif
-			:: reply == YES && item.tries < REPORTS -> TELL(failed, "reports its failure");
+			:: reply == YES && item.tries <= REPORTS -> TELL(failed, "reports its failure");
 #ifdef NO_REPORT
 				acknowledge();
 #else
-				reported++; HOLDS(I10_reported_a_few_times, reported < REPORTS); report();
+				reported++; HOLDS(I10_reported_a_few_times, reported <= REPORTS); report();
 #endif
 				goto stream
 			fi
@@ -578,7 +580,7 @@ inline put() {
 }
 
 #if DRAINS == 0
-#define waits (item.shard == PARKED && forAReason || item.tries >= REPORTS) /* what is put off waits for a drain */
+#define waits (item.shard == PARKED && forAReason || item.tries > REPORTS) /* what is put off waits for a drain */
 #else
 #define waits (item.shard == PARKED && forAReason)
 #endif
