@@ -34,6 +34,7 @@ func (w *world) mailDigest(d *digest) {
 		d.text(g.id)
 		d.text(w.ownerName(g.owner))
 		d.number(int64(w.uncounted(g)))
+		d.number(int64(g.repeated))
 		d.flags(g.arrived > 0, g.hopeless, g.usedUp, g.replaced)
 		for _, p := range m.processes {
 			done, delivered := false, false

@@ -152,8 +152,8 @@ func toldUntilWritten(w *world, e mailEvent) string {
 }
 
 func repeatsEnd(w *world, e mailEvent) string {
-	if e.kind == evReported && e.round.entries != nil && e.outcome == relay.Failed && e.round.counted >= reports {
-		return fmt.Sprintf("%s has the stream repeat %s after %d tries", e.round.name, w.nameOf(e.entry.ID, e.entry.Owner), e.round.counted)
+	if e.kind == evReported && e.of != nil && e.of.repeated >= reports {
+		return fmt.Sprintf("%s has the stream repeat %s for the %d. time", e.round.name, w.nameOf(e.entry.ID, e.entry.Owner), e.of.repeated)
 	}
 	return ""
 }

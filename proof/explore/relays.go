@@ -121,6 +121,8 @@ type generation struct {
 	// arrived and failed count its deliveries that have ended, taken how often a drain has taken it, doubled the writes of counts that
 	// nobody has asked for.
 	arrived, failed, taken, doubled int
+	// repeated is how often the stream was told to repeat it because its delivery had failed, since it was redriven.
+	repeated int
 	// hopeless: a delivery has failed for good. usedUp: it was tried as often as it may be.
 	hopeless, usedUp bool
 	// replaced: a later commit has put another one over it.
@@ -343,6 +345,7 @@ func (w *world) redrive(id string) {
 	if !w.messageTable().Redrive(m, w.now) {
 		panic("explore: a parked message is not redriven")
 	}
+	w.generationOf(m.ID, m.Owner).repeated = 0
 	w.saw("message redriven")
 	w.sayf("%s: somebody redrives %s", w.clockText(), w.nameOf(m.ID, m.Owner))
 }

@@ -28,10 +28,8 @@ type round struct {
 	arrived chan roundStop
 	resume  chan roundGrant
 	dead    bool // to the world
-	// answered are the messages of which a write of this round was answered, whatever the answer is. counted is the count that it was told
-	// last.
+	// answered are the messages of which a write of this round was answered, whatever the answer is.
 	answered []*generation
-	counted  int
 	// history is a digest of what it has learned.
 	history uint64
 }
@@ -208,6 +206,9 @@ func reportOfRound(ctx context.Context, e relay.Entry[rows.Row], o relay.Outcome
 	g := w.generationOf(e.ID, e.Owner)
 	w.saw("message: " + string(o))
 	w.sayf("  %s: %s is %s, %v", r.name, w.nameOf(e.ID, e.Owner), o, err)
+	if g != nil && r.entries != nil && o == relay.Failed {
+		g.repeated++
+	}
 	w.checkMail(mailEvent{kind: evReported, round: r, of: g, entry: e, outcome: o})
 }
 
@@ -324,11 +325,8 @@ func (r *round) isAnswered(c boxCall, got boxReply) {
 		return
 	}
 	r.answered = append(slices.Clip(r.answered), g)
-	switch c.name { //nolint:exhaustive // the others leave nothing
-	case MarkDone:
+	if c.name == MarkDone {
 		r.process.remembers[g] = true
-	case CountFailure:
-		r.counted = got.tries
 	}
 }
 
