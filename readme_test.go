@@ -59,6 +59,7 @@ func moduleOfAReader(t *testing.T, files map[string]string) (folder string) {
 	files = maps.Clone(files)
 	files["go.mod"], files["go.sum"] = theirs, string(sums)
 	for name, content := range files {
+		require.NoError(t, os.MkdirAll(filepath.Join(folder, filepath.Dir(name)), 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600))
 	}
 	return folder

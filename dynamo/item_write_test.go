@@ -41,6 +41,10 @@ func TestItemsThatCannotBeWrittenAreRefused(t *testing.T) {
 		"no table":            {dynamo.Put("", order{ID: secret}), `Put on table "": the name of the table is missing`},
 		"no table of the SDK": {tx(types.TransactWriteItem{Put: &types.Put{Item: key}}), `Put on table "": the name of the table is missing`},
 		"no name":             {dynamo.Put("my table", order{ID: secret}), `Put on table "my table": that is not the name or ARN of a DynamoDB table`},
+		"an unknown key":      {dynamo.Put("orders", order{ID: secret}, dynamo.KeyedBy("id")), `Put on table "orders": KeyedBy: the item has no attribute "id"`},
+		"a key of no names":   {dynamo.Put("orders", order{ID: secret}, dynamo.KeyedBy()), `KeyedBy: [] are no names of a partition key, or of it and a sort key`},
+		"a key of three":      {dynamo.Put("orders", order{ID: secret}, dynamo.KeyedBy("a", "b", "c")), `KeyedBy: ["a" "b" "c"] are no names`},
+		"a nameless key":      {dynamo.Put("orders", order{ID: secret}, dynamo.KeyedBy("")), `KeyedBy: [""] are no names`},
 		"no row":              {dynamo.Put("orders", nil), `Put on table "orders": row: a <nil> becomes a value of type NULL, not an item: pass a struct or a map`},
 		"no struct":           {dynamo.Put("orders", secret), `Put on table "orders": row: a string becomes a value of type S, not an item: pass a struct or a map`},
 		"a nil pointer":       {dynamo.Put("orders", (*order)(nil)), `row: a *dynamo_test.order becomes a value of type NULL, not an item`},
@@ -160,6 +164,23 @@ func TestItemsThatNoTransactionTakesTogether(t *testing.T) {
 			[]dynamo.Item{dynamo.Delete(place+"orders", orderKey{secret}), dynamo.Delete("orders", orderKey{secret})}, "are about the same item",
 		},
 		"puts whose key nobody knows": {[]dynamo.Item{dynamo.Put("lines", order{ID: secret, Amount: 1}), dynamo.Put("lines", order{ID: secret, Amount: 2})}, ""},
+		"two puts that tell their key": {
+			[]dynamo.Item{
+				dynamo.Put("lines", order{ID: secret, Amount: 1}, dynamo.KeyedBy("order_id")),
+				dynamo.Put("lines", order{ID: secret, Amount: 2}, dynamo.KeyedBy("order_id")),
+			},
+			`items[0] (Put on table "lines") and items[1] (Put on table "lines") are about the same item`,
+		},
+		"a put that tells the key of its table": {
+			[]dynamo.Item{dynamo.Put("lines", order{ID: secret, Amount: 1}), dynamo.Put("lines", order{ID: secret, Amount: 2}, dynamo.KeyedBy("order_id"))},
+			`items[0] (Put on table "lines") and items[1] (Put on table "lines") are about the same item`,
+		},
+		"puts that tell a sort key, too": {
+			[]dynamo.Item{
+				dynamo.Put("lines", order{ID: secret, Amount: 1}, dynamo.KeyedBy("order_id", "amount")),
+				dynamo.Put("lines", order{ID: secret, Amount: 2}, dynamo.KeyedBy("order_id", "amount")),
+			}, "",
+		},
 		"puts with another sort key": {
 			[]dynamo.Item{
 				dynamo.Put("lines", order{ID: secret, Amount: 1}, dynamo.IfAbsent("order_id")), dynamo.Put("lines", order{ID: secret, Amount: 2}, dynamo.IfAbsent("order_id")),

@@ -27,6 +27,12 @@ func TestAllocationsOfALine(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() { observer(ctx, stepped) }))
 }
 
+func TestAllocationsOfALineOfAnOutbox(t *testing.T) {
+	write := observe.OutboxEMF(io.Discard)
+	ctx, o := context.Background(), someOutbox()
+	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { write(ctx, o) }), 1.0)
+}
+
 func BenchmarkLine(b *testing.B) {
 	observer := observe.EMF(io.Discard)
 	ctx := context.Background()

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 )
@@ -42,7 +41,7 @@ func AttentionEMF(w io.Writer, opts ...EMFOption) func(Attention) error {
 		c.problemf("observe.AttentionEMF: WithTenant: a record does not tell its tenant")
 	}
 	c.panicIfWrong()
-	t := c.template()
+	t := c.template(dimensionOperation)
 	var mu sync.Mutex // guards w
 	return func(a Attention) error {
 		line := t.appendAttention(nil, a, time.Now())
@@ -56,10 +55,7 @@ func AttentionEMF(w io.Writer, opts ...EMFOption) func(Attention) error {
 }
 
 func (t template) appendAttention(b []byte, a Attention, now time.Time) []byte {
-	b = append(b, `{"_aws":{"Timestamp":`...)
-	b = strconv.AppendInt(b, now.UnixMilli(), 10)
-	b = append(b, `,"CloudWatchMetrics":[`...)
-	b = append(append(b, t.directive...), `],"Metrics":[`...)
+	b = append(t.appendHead(b, now), `],"Metrics":[`...)
 	for i, m := range attentionMetrics {
 		b = appendDefinition(b, i > 0, m)
 	}

@@ -31,7 +31,7 @@ import (
 func EMF(w io.Writer, opts ...EMFOption) func(context.Context, idempotent.Event) {
 	c := configOf("observe.EMF", w, opts)
 	c.panicIfWrong()
-	t := c.template()
+	t := c.template(dimensionOperation)
 	var mu sync.Mutex // guards line and w
 	var line []byte
 	return func(ctx context.Context, e idempotent.Event) {
@@ -46,7 +46,7 @@ func EMF(w io.Writer, opts ...EMFOption) func(context.Context, idempotent.Event)
 	}
 }
 
-// EMFOption adjusts [EMF] and [AttentionEMF].
+// EMFOption adjusts [EMF], [AttentionEMF] and [OutboxEMF].
 type EMFOption func(*emfConfig)
 
 type emfConfig struct {
@@ -61,6 +61,7 @@ type dimension struct{ name, value string }
 const (
 	dimensionOperation = "Operation"
 	dimensionTenant    = "Tenant"
+	dimensionOutbox    = "Outbox"
 	// maxDimensions is CloudWatch's limit, less Operation and Tenant.
 	maxDimensions = 30 - 2
 	maxNamespace  = 255
@@ -154,9 +155,10 @@ func (c *emfConfig) problemf(format string, args ...any) {
 func (c *emfConfig) has(name string) bool {
 	named := func(d dimension) bool { return d.name == name }
 	measured := func(m Metric) bool { return m.Name == name }
-	return name == "_aws" || name == dimensionOperation || name == dimensionTenant ||
+	return slices.Contains([]string{"_aws", dimensionOperation, dimensionTenant, dimensionOutbox, propertySource}, name) ||
 		slices.Contains(properties[:], name) || slices.ContainsFunc(metrics[:], measured) ||
-		slices.ContainsFunc(attentionMetrics[:], measured) || slices.ContainsFunc(c.dimensions, named)
+		slices.ContainsFunc(attentionMetrics[:], measured) || slices.ContainsFunc(OutboxMetrics(), measured) ||
+		slices.ContainsFunc(c.dimensions, named)
 }
 
 // unusable says why CloudWatch takes s neither as a name nor as a value, empty if it does.

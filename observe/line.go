@@ -47,8 +47,9 @@ type template struct {
 	members string
 }
 
-func (c *emfConfig) template() template {
-	names := appendString(nil, dimensionOperation)
+// template returns that of lines whose first dimension is this one.
+func (c *emfConfig) template(first string) template {
+	names := appendString(nil, first)
 	var members []byte
 	for _, d := range c.dimensions {
 		names = appendString(append(names, ','), d.name)
@@ -66,10 +67,7 @@ func (c *emfConfig) template() template {
 // an invocation should not wait for maps to be sorted.
 func (t template) appendLine(b []byte, ctx context.Context, e *idempotent.Event, tenant string, now time.Time) []byte {
 	happened := metricsOf(e)
-	b = append(b, `{"_aws":{"Timestamp":`...)
-	b = strconv.AppendInt(b, now.UnixMilli(), 10)
-	b = append(b, `,"CloudWatchMetrics":[`...)
-	b = append(b, t.directive...)
+	b = t.appendHead(b, now)
 	if tenant != "" {
 		b = append(b, t.tenantSet...)
 	}
@@ -87,6 +85,14 @@ func (t template) appendLine(b []byte, ctx context.Context, e *idempotent.Event,
 		}
 	}
 	return append(b, "}\n"...)
+}
+
+// appendHead appends the beginning of a line, up to its dimension sets.
+func (t template) appendHead(b []byte, now time.Time) []byte {
+	b = append(b, `{"_aws":{"Timestamp":`...)
+	b = strconv.AppendInt(b, now.UnixMilli(), 10)
+	b = append(b, `,"CloudWatchMetrics":[`...)
+	return append(b, t.directive...)
 }
 
 func appendDefinitions(b []byte, happened set) []byte {
@@ -125,6 +131,10 @@ func appendProperties(b []byte, ctx context.Context, e *idempotent.Event) []byte
 	}
 	b = appendSaid(b, properties[propertyErrorType], errorType(e.Err))
 	b = appendSaid(b, properties[propertyStoreFailure], storeFailure(e))
+	return appendRequestID(b, ctx)
+}
+
+func appendRequestID(b []byte, ctx context.Context) []byte {
 	if lc, ok := lambdacontext.FromContext(ctx); ok {
 		b = appendSaid(b, properties[propertyRequestID], lc.AwsRequestID)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"regexp"
+	"slices"
 	"testing"
 	"time"
 
@@ -198,5 +199,5 @@ func TestDocumentationExplainsEveryMetric(t *testing.T) {
 	for _, row := range regexp.MustCompile("(?m)^\\| `([A-Z]\\w+)` \\| (\\w+) \\|").FindAllSubmatch(page, -1) {
 		documented = append(documented, observe.Metric{Name: string(row[1]), Unit: string(row[2])})
 	}
-	assert.Equal(t, append(observe.Metrics(), observe.AttentionMetrics()...), documented)
+	assert.Equal(t, slices.Concat(observe.Metrics(), observe.AttentionMetrics(), observe.OutboxMetrics()), documented)
 }

@@ -1,5 +1,6 @@
 // Package observe has observers for [idempotent.WithObserver]: [EMF] for metrics, [Slog] for a log, [All] for several. What no single
-// invocation can tell, how many records wait for somebody, is for [AttentionEMF].
+// invocation can tell, how many records wait for somebody, is for [AttentionEMF]. The relay of an outbox has observers of its own, in package
+// outboxobserve, which stand on [OutboxEMF] and [OutboxSlog].
 package observe
 
 import (

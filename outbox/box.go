@@ -27,7 +27,8 @@ var _ relay.Box[Message] = (*box)(nil)
 
 type attributes = map[string]types.AttributeValue
 
-const pendingOfOwner = "#owner = :owner AND attribute_exists(outbox_due)"
+// pendingOfOwner is the condition of every write.
+func pendingOfOwner() string { return "#owner = :owner AND attribute_exists(outbox_due)" }
 
 func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
@@ -57,7 +58,7 @@ func (b *box) read(ctx context.Context, id string) (attributes, error) {
 
 // Done implements [relay.Box].
 func (b *box) Done(ctx context.Context, e relay.Entry[Message], now time.Time) (bool, error) {
-	_, pending, err := b.update(ctx, e, pendingOfOwner,
+	_, pending, err := b.update(ctx, e, pendingOfOwner(),
 		"SET done_at = :now, expiration = :expiration REMOVE outbox_due, outbox_shard, tries, parked_at",
 		attributes{":now": number(now.UnixMilli()), ":expiration": number(now.Add(b.retention).Unix() + 1)})
 	return pending, err
@@ -65,7 +66,7 @@ func (b *box) Done(ctx context.Context, e relay.Entry[Message], now time.Time) (
 
 // Failed implements [relay.Box].
 func (b *box) Failed(ctx context.Context, e relay.Entry[Message], due time.Time) (tries int, pending bool, err error) {
-	changed, pending, err := b.update(ctx, e, pendingOfOwner, "SET outbox_due = :due ADD tries :one",
+	changed, pending, err := b.update(ctx, e, pendingOfOwner(), "SET outbox_due = :due ADD tries :one",
 		attributes{":due": number(due.UnixMilli()), ":one": number(1)})
 	if err != nil || !pending {
 		return e.Tries, pending, err
@@ -86,8 +87,13 @@ func (b *box) Take(ctx context.Context, e relay.Entry[Message], due time.Time) (
 
 // Park implements [relay.Box].
 func (b *box) Park(ctx context.Context, e relay.Entry[Message], now time.Time) (bool, error) {
-	_, parked, err := b.update(ctx, e, pendingOfOwner, "SET outbox_shard = :parked, parked_at = :now, tries = if_not_exists(tries, :one)",
-		attributes{":parked": text(parkedShard), ":now": number(now.UnixMilli()), ":one": number(1)})
+	condition, values := pendingOfOwner(), attributes{":parked": text(parkedShard), ":now": number(now.UnixMilli()), ":one": number(1)}
+	if e.Tries > 0 {
+		condition += " AND tries >= :tries" // it was not redriven since
+		values[":tries"] = number(int64(e.Tries))
+	}
+	_, parked, err := b.update(ctx, e, condition,
+		"SET outbox_shard = :parked, parked_at = :now, tries = if_not_exists(tries, :one)", values)
 	return parked, err
 }
 

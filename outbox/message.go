@@ -49,8 +49,8 @@ type Message struct {
 // The name tells messages of one execution apart: the id of the message is idempotent.DerivedKey(ctx, name), and one commit takes one
 // message of a name. It is also the topic, unless [WithTopic] says otherwise.
 //
-// The body becomes JSON, now: what becomes of it later does not change the message. A [json.RawMessage] is taken as it is. The whole item may have
-// 400 KB.
+// The body becomes JSON, now: what becomes of it later does not change the message. JSON that is made already is a [json.RawMessage].
+// The whole item may have 400 KB.
 //
 // What is wrong is in the Err of the item, which dynamo.Commit returns before it sends anything. Its text names neither the id nor anything
 // of the body.
@@ -89,6 +89,10 @@ func (d *draft) problemf(format string, args ...any) {
 }
 
 func (d *draft) setBody(body any) {
+	if _, is := body.([]byte); is {
+		d.problemf("the body is a []byte, whose JSON form is a text in base64: pass JSON as a json.RawMessage, and text as a string")
+		return
+	}
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)

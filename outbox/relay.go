@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
@@ -54,7 +55,7 @@ const (
 )
 
 const (
-	// reports is how often a stream repeats a message before it is put off: the messages behind it wait meanwhile.
+	// reports is how often a failure is reported to the stream before the message is put off: those behind it wait meanwhile.
 	reports = 5
 	// reserve is what is kept of an invocation for marks.
 	reserve = time.Second
@@ -97,8 +98,8 @@ func WithTimeout(d time.Duration) RelayOption {
 	}
 }
 
-// WithMaxTries sets how often a message is tried before it is parked, from 1 on. Default [DefaultMaxTries], which takes about eleven hours:
-// the first five tries are those of the stream, and then the pauses of the drain grow from two minutes to an hour.
+// WithMaxTries sets how often a message is tried before it is parked, from 1 on. Default [DefaultMaxTries], which takes about nine hours:
+// the first six tries are those of the stream, and then the pauses of the drain grow from two minutes to an hour.
 func WithMaxTries(n int) RelayOption {
 	return func(c *relayConfig) {
 		c.maxTries = n
@@ -148,7 +149,7 @@ func NewRelay(client Client, table string, deliver Deliver, opts ...RelayOption)
 	c := relayConfig{
 		concurrency: DefaultConcurrency, maxTries: DefaultMaxTries, timeout: DefaultTimeout, grace: DefaultGrace, retention: DefaultRetention,
 	}
-	if client == nil {
+	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		c.problemf("the client is nil")
 	}
 	if table == "" {
@@ -178,10 +179,10 @@ func NewRelay(client Client, table string, deliver Deliver, opts ...RelayOption)
 	return r
 }
 
-// pause is what lies between a try and the next one: a minute until the fifth try, and twice as much after each other one.
+// pause is what lies between a try and the next one: a minute as long as a stream tries, and twice as much after each other try.
 func pause(tries int) time.Duration {
 	p := time.Minute
-	for ; tries > reports && p < maxPause; tries-- {
+	for ; tries > reports+1 && p < maxPause; tries-- {
 		p *= 2
 	}
 	return min(p, maxPause)

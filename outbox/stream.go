@@ -13,8 +13,8 @@ import (
 // Stream delivers the messages in an event of the table's stream: hand it to lambda.Start. The stream has new images, and the event source
 // mapping has the function response type ReportBatchItemFailures; see docs/outbox.md for its filter.
 //
-// A message whose delivery fails is reported, so that Lambda repeats the event from it on, four times. Then it is put off: [Relay.Drain] goes
-// on, and the messages behind it do not wait any longer. What is no message is counted and skipped.
+// A message whose delivery fails is reported, so that Lambda repeats the event from it on. That happens five times. Then it is put off:
+// [Relay.Drain] goes on, and the messages behind it do not wait any longer. What is no message is counted and skipped.
 //
 // An event of another table is an error. So is nothing else.
 func (r *Relay) Stream(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
@@ -24,7 +24,7 @@ func (r *Relay) Stream(ctx context.Context, event events.DynamoDBEvent) (events.
 		r.done(ctx, t, err)
 		return events.DynamoDBEventResponse{}, err
 	}
-	var answer events.DynamoDBEventResponse
+	answer := events.DynamoDBEventResponse{BatchItemFailures: []events.DynamoDBBatchItemFailure{}} // in JSON a list, also without any
 	for i, o := range r.relay.Stream(context.WithValue(ctx, tallyKey{}, t), entries) {
 		if o.Again() {
 			answer.BatchItemFailures = append(answer.BatchItemFailures, events.DynamoDBBatchItemFailure{ItemIdentifier: numbers[i]})

@@ -16,6 +16,12 @@ import (
 // enter and one to leave. Only Drain and [Parked] need it.
 const Index = "outbox-index"
 
+// StreamFilter is the pattern of the filter criteria with which the event source mapping of a [Relay] on the stream saves invocations: new
+// messages pass, and those that were redriven; marks of tries and of deliveries do not. Without it Stream skips them.
+//
+// See https://docs.aws.amazon.com/lambda/latest/dg/with-ddb-filtering.html.
+const StreamFilter = `{"dynamodb":{"NewImage":{"outbox_due":{"N":[{"exists":true}]},"tries":{"N":[{"exists":false}]}}}}`
+
 const createLimit = 5 * time.Minute
 
 // TableDefinition returns the table of an outbox, billed on demand, with its stream and its [Index]. Time to live has a call of its own, see

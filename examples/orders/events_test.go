@@ -21,7 +21,7 @@ func TestSampleEvents(t *testing.T) {
 	counted := counting.New()
 	services, err := order.Connect(func(name string) (*downstream.Client, error) { return downstream.Within(name, counted), nil })
 	require.NoError(t, err)
-	handler := idempotent.Wrap(order.Handler(services, ""), memory.New())
+	handler := idempotent.Wrap(order.Handler(services, order.Tables{}), memory.New())
 	statuses := map[string]int{"order.json": 201, "declined.json": 402}
 	for file, status := range statuses {
 		payload, err := os.ReadFile(filepath.Join("events", file))

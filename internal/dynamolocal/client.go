@@ -5,6 +5,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 )
 
 // Region and AccessKey are what clients of a local endpoint use; the secret key is the same text. DynamoDB Local accepts
@@ -19,11 +20,22 @@ func Client(endpoint string, optFns ...func(*dynamodb.Options)) *dynamodb.Client
 	return dynamodb.New(dynamodb.Options{
 		Region:       Region,
 		BaseEndpoint: aws.String(endpoint),
-		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-			return aws.Credentials{AccessKeyID: AccessKey, SecretAccessKey: AccessKey, Source: "dynamolocal"}, nil
-		}),
+		Credentials:  credentials,
 		// DynamoDB Local sends no checksum with a refusal. The SDK takes that for a wrong one, and warns about every refused
 		// write: https://github.com/aws/aws-sdk-go-v2/issues/3545.
 		DisableValidateResponseChecksum: true,
 	}, optFns...)
 }
+
+// StreamsClient is [Client] for the streams of the tables.
+func StreamsClient(endpoint string, optFns ...func(*dynamodbstreams.Options)) *dynamodbstreams.Client {
+	return dynamodbstreams.New(dynamodbstreams.Options{
+		Region:       Region,
+		BaseEndpoint: aws.String(endpoint),
+		Credentials:  credentials,
+	}, optFns...)
+}
+
+var credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+	return aws.Credentials{AccessKeyID: AccessKey, SecretAccessKey: AccessKey, Source: "dynamolocal"}, nil
+})

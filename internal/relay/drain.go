@@ -71,12 +71,10 @@ func (r *Relay[M]) found(ctx context.Context, listed Listed) {
 // drained takes a message and delivers it.
 func (r *Relay[M]) drained(ctx context.Context, e Entry[M]) (Entry[M], Outcome, error) {
 	if delivered, _ := r.known.knows(e.generation()); delivered {
-		o, err := r.mark(ctx, e, Marked)
-		return e, o, err
+		return r.mark(ctx, e, Marked)
 	}
 	if e.Tries >= r.s.MaxTries {
-		o, err := r.park(ctx, e, errTriesUsedUp)
-		return e, o, err
+		return r.park(ctx, e, errTriesUsedUp)
 	}
 	due := r.s.Now().Add(max(r.s.Pause(e.Tries+1), r.s.Timeout+takenLonger))
 	switch taken, err := r.box.Take(ctx, e, due); {
@@ -89,11 +87,9 @@ func (r *Relay[M]) drained(ctx context.Context, e Entry[M]) (Entry[M], Outcome, 
 	failure := r.try(ctx, e)
 	switch {
 	case failure == nil:
-		o, err := r.mark(ctx, e, Delivered)
-		return e, o, err
+		return r.mark(ctx, e, Delivered)
 	case permanent(failure) || e.Tries >= r.s.MaxTries:
-		o, err := r.park(ctx, e, failure)
-		return e, o, err
+		return r.park(ctx, e, failure)
 	default:
 		return e, Failed, failure
 	}

@@ -46,7 +46,8 @@ type Box[M any] interface {
 	Failed(ctx context.Context, e Entry[M], due time.Time) (tries int, pending bool, err error)
 	// Take counts a delivery that is about to begin and moves what is due. It also requires that the entry is due when e is, and not parked.
 	Take(ctx context.Context, e Entry[M], due time.Time) (bool, error)
-	// Park keeps a message from being delivered.
+	// Park keeps a message from being delivered. It also requires that no fewer tries are counted than the entry has: a redrive begins to
+	// count anew.
 	Park(ctx context.Context, e Entry[M], now time.Time) (bool, error)
 	// List reads a page of the messages of a shard that are pending and not parked, in the order in which they are due. It may be late.
 	// An empty cursor is the beginning, and an empty next one the end.
@@ -102,7 +103,7 @@ type Settings struct {
 	Timeout time.Duration
 	// Reserve is what of the time of an invocation is kept for writes: no delivery lasts into it.
 	Reserve time.Duration
-	// Reports is how often a stream repeats a message that fails.
+	// Reports is how often a stream repeats a message that fails. After that it is put off.
 	Reports int
 	// MaxTries is how often a message is tried before it is parked.
 	MaxTries int

@@ -23,7 +23,7 @@ func (r *Relay[M]) Stream(ctx context.Context, entries []Entry[M]) []Outcome {
 		slots <- struct{}{}
 		running.Go(func() {
 			defer func() { <-slots }()
-			o, err := r.handedOver(ctx, e)
+			e, o, err := r.handedOver(ctx, e)
 			outcomes[i] = o
 			r.report(ctx, e, o, err)
 		})
@@ -37,16 +37,16 @@ func (r *Relay[M]) Stream(ctx context.Context, entries []Entry[M]) []Outcome {
 
 func (e Entry[M]) generation() generation { return generation{e.ID, e.Owner} }
 
-// handedOver delivers one message of a stream.
-func (r *Relay[M]) handedOver(ctx context.Context, e Entry[M]) (Outcome, error) {
+// handedOver delivers one message of a stream. It returns the message as it is then.
+func (r *Relay[M]) handedOver(ctx context.Context, e Entry[M]) (Entry[M], Outcome, error) {
 	delivered, done := r.known.knows(e.generation())
 	switch {
 	case done:
-		return Elsewhere, nil
+		return e, Elsewhere, nil
 	case delivered:
 		return r.mark(ctx, e, Marked)
 	case r.late(ctx):
-		return NotBegun, ctx.Err()
+		return e, NotBegun, ctx.Err()
 	}
 	failure := r.try(ctx, e)
 	switch {
@@ -59,37 +59,37 @@ func (r *Relay[M]) handedOver(ctx context.Context, e Entry[M]) (Outcome, error) 
 	e.Tries = tries
 	switch {
 	case err != nil:
-		return Uncounted, errors.Join(failure, err)
+		return e, Uncounted, errors.Join(failure, err)
 	case !pending:
-		return Elsewhere, failure
+		return e, Elsewhere, failure
 	case tries >= r.s.MaxTries:
 		return r.park(ctx, e, failure)
-	case tries >= r.s.Reports:
-		return PutOff, failure
+	case tries > r.s.Reports:
+		return e, PutOff, failure
 	default:
-		return Failed, failure
+		return e, Failed, failure
 	}
 }
 
 // mark marks a message that was delivered.
-func (r *Relay[M]) mark(ctx context.Context, e Entry[M], as Outcome) (Outcome, error) {
+func (r *Relay[M]) mark(ctx context.Context, e Entry[M], as Outcome) (Entry[M], Outcome, error) {
 	r.known.add(e.generation(), false)
 	if _, err := r.box.Done(ctx, e, r.s.Now()); err != nil {
-		return Unmarked, err
+		return e, Unmarked, err
 	}
 	r.known.add(e.generation(), true)
-	return as, nil
+	return e, as, nil
 }
 
 // park parks a message that was not delivered.
-func (r *Relay[M]) park(ctx context.Context, e Entry[M], failure error) (Outcome, error) {
+func (r *Relay[M]) park(ctx context.Context, e Entry[M], failure error) (Entry[M], Outcome, error) {
 	parked, err := r.box.Park(ctx, e, r.s.Now())
 	switch {
 	case err != nil:
-		return Uncounted, errors.Join(failure, err)
+		return e, Uncounted, errors.Join(failure, err)
 	case !parked:
-		return Elsewhere, failure
+		return e, Elsewhere, failure
 	default:
-		return Parked, failure
+		return e, Parked, failure
 	}
 }

@@ -152,7 +152,7 @@ func cacheControls() []control {
 		},
 		{
 			name: "cache-recent", without: "what is replayed often is forgotten like the rest",
-			old: "$r, $found = $s.kept.Get($key)", new: "$r, $found = $s.kept.Peek($key)",
+			old: "$r, $found = $s.kept.Get($key)", in: "Store.find", new: "$r, $found = $s.kept.Peek($key)",
 		},
 		{
 			name: "cache-commit-change", without: "a record that a commit replaces comes back",
@@ -189,6 +189,7 @@ func cacheControls() []control {
 		{
 			name: "cache-mutex", without: "claims at the same moment break the index",
 			old:   "$s.mu.Lock(); defer $s.mu.Unlock(); $r, $found = $s.kept.Get($key)",
+			in:    "Store.find",
 			new:   "$r, $found = $s.kept.Get($key)",
 			first: "TestManyDeliveries",
 		},

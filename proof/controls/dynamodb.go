@@ -161,7 +161,7 @@ func conditionControls() []control {
 		},
 		{
 			name: "consistent-get", without: "a read shows what is no longer held",
-			old: "ConsistentRead: aws.Bool(true),", new: "ConsistentRead: aws.Bool(false),",
+			old: "ConsistentRead: aws.Bool(true),", in: "Store.get", new: "ConsistentRead: aws.Bool(false),",
 			first: "Requests",
 		},
 		{

@@ -251,15 +251,15 @@ func (f span) String() string {
 	return f.receiver + "." + f.name
 }
 
-// throughRoot is tested by the tests of the module's root, and only then by any of its own.
-const throughRoot = "./internal/protocol"
+// testedBy are packages that are tested by the tests of another one, and only then by any of their own.
+var testedBy = map[string]string{"./internal/protocol": ".", "./internal/relay": "./outbox"}
 
-// suites are the packages whose tests must catch a guard, in the order in which they are asked: the guard's own, that of
-// the module's root, and those that the control names.
+// suites are the packages whose tests must catch a guard, in the order in which they are asked: the one that tests the guard's own, its own,
+// that of the module's root, and those that the control names.
 func (m *module) suites(g guard) []string {
 	all := []string{g.source.folder(), "."}
-	if all[0] == throughRoot {
-		slices.Reverse(all)
+	if by := testedBy[all[0]]; by != "" {
+		all = slices.Insert(all, 0, by)
 	}
 	var suites []string
 	for _, folder := range slices.Concat(all, g.suite) {

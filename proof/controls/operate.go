@@ -73,7 +73,7 @@ func operatorControls() []control {
 		},
 		{
 			name: "operate-owner", model: "NO_OPERATOR_TOKEN", without: "what an execution sent before it was settled lands after that",
-			old: "$r.Owner = rand.Text()", new: "_ = rand.Text",
+			old: "$r.Owner = rand.Text()", in: "Operator.next", new: "_ = rand.Text",
 			first: "TestOfTwoOperators",
 		},
 		{

@@ -58,7 +58,7 @@ func wordControls() []control {
 		},
 		{
 			name: "function-quotes", without: "the error of a tenant function stands in the log",
-			old: "return &$quietError{$err}", new: "return $err",
+			old: "return &$quietError{$err}", in: "quiet", new: "return $err",
 			first: silence,
 		},
 		{

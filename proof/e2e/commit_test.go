@@ -34,7 +34,7 @@ func held(t *testing.T, sandboxes int) (w *warehouse, c cart, first <-chan answe
 func delayed(gate *wire.Gate) wire.Fault { return wire.DelayRequest(gate.Wait) }
 
 // once is how often the services are asked for an order to which nothing happens.
-var once = map[string]int{reserve: 1, charge: 1, mail: 1}
+var once = map[string]int{reserve: 1, charge: 1}
 
 // sent is the nth commit that was sent.
 func (w *warehouse) sent(n int) wire.Exchange {

@@ -1,6 +1,7 @@
 // Package e2e_test runs the deployable examples as Lambda does: the real binaries, killed and restarted at will, talk over
 // a faulty network to DynamoDB Local and to services that honour idempotency keys. A shop charges, a warehouse takes orders, whose
-// effects are steps, and which are rows that are committed with their answers.
+// effects are steps, and which are rows that are committed with their answers. Messages are committed with them, too, and relays deliver
+// them from the stream of their table to a receiver.
 //
 // Every scenario looks at four things: how many distinct effects and rows there are, what the clients were answered,
 // what is stored in the table, and which calls went over the wire.
@@ -12,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -64,11 +66,13 @@ func isSet(name string) (set bool) {
 var (
 	charging = sync.OnceValues(func() (string, error) { return build("apigw-charge") })
 	ordering = sync.OnceValues(func() (string, error) { return build("orders") })
+	relaying = sync.OnceValues(func() (string, error) { return build("orders/relay") })
+	draining = sync.OnceValues(func() (string, error) { return build("orders/drain") })
 )
 
 // build builds the function of an example.
 func build(example string) (string, error) {
-	path := filepath.Join(folder, example)
+	path := filepath.Join(folder, strings.ReplaceAll(example, "/", "-"))
 	build := exec.Command("go", "build", "-tags", "lambda.norpc", "-o", path, "./examples/"+example)
 	build.Dir, build.Env = module, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {

@@ -39,23 +39,27 @@ func (c cart) row(told ids) example.Row {
 	}
 }
 
-// assertWhole checks that there is a row exactly for each answer that tells of one. It holds at any moment, also while orders are under
-// way: what had a row before the answers were looked at has its answer, and what had its answer has a row afterwards.
+// assertWhole checks that there are a row and a message exactly for each answer that tells of an order. It holds at any moment, also while
+// orders are under way: what was there before the answers were looked at has its answer, and what had its answer is there afterwards.
 func (w *warehouse) assertWhole() {
 	w.t.Helper()
-	before := orderIDs(w.rows())
+	rows, messages := orderIDs(w.rows()), w.placed()
 	told := w.told()
-	after := orderIDs(w.rows())
-	for _, id := range before {
-		assert.Contains(w.t, told, id, "a row without its answer")
+	for what, ids := range map[string][]string{"a row": rows, "a message": messages} {
+		for _, id := range ids {
+			assert.Contains(w.t, told, id, "%s without its answer", what)
+		}
 	}
-	for id := range told {
-		assert.Contains(w.t, after, id, "an answer without its row")
+	rows, messages = orderIDs(w.rows()), w.placed()
+	for what, ids := range map[string][]string{"row": rows, "message": messages} {
+		for id := range told {
+			assert.Contains(w.t, ids, id, "an answer without its %s", what)
+		}
+		assert.Len(w.t, slices.Compact(ids), len(ids), "%ss of one order", what)
 	}
-	assert.Len(w.t, slices.Compact(after), len(after), "rows by one id")
 }
 
-// watch looks again and again, until it is stopped, whether there is a row exactly for each answer. It takes a tenth of the time at most:
+// watch looks again and again, until it is stopped, whether there are a row and a message exactly for each answer. It takes a tenth of the time at most:
 // the more there is to look at, the rarer it looks. stop tells how often it has.
 func (w *warehouse) watch() (stop func() (looks int)) {
 	ended, looks := make(chan struct{}), make(chan int)

@@ -25,7 +25,7 @@ const (
 	slack = 5 * time.Second
 )
 
-// deployment is a function in its sandboxes, its table, and the network between them.
+// deployment is a function in its sandboxes, its table of records, if it has one, and the network to DynamoDB.
 type deployment struct {
 	t      *testing.T
 	proxy  *wire.Proxy
@@ -38,28 +38,36 @@ type deployment struct {
 	free      chan *lambdaruntime.Sandbox
 }
 
-// deploy deploys a function with a timeout that no scenario reaches by accident.
+// deploy deploys a function that has records.
 func deploy(t *testing.T, sandboxes int, built func() (string, error), function lambdaruntime.Function) *deployment {
+	t.Helper()
+	table := "e2e-" + rand.Text()
+	function.Environment = append(function.Environment, "IDEMPOTENCY_TABLE="+table)
+	d := launch(t, sandboxes, built, function)
+	d.table = table
+	require.NoError(t, dynamo.CreateTable(t.Context(), d.dynamo, d.table))
+	return d
+}
+
+// launch deploys a function with a timeout that no scenario reaches by accident.
+func launch(t *testing.T, sandboxes int, built func() (string, error), function lambdaruntime.Function) *deployment {
 	t.Helper()
 	endpoint := platform.endpoint(t)
 	path, err := built()
 	require.NoError(t, err)
 	d := &deployment{
 		t:       t,
-		table:   "e2e-" + rand.Text(),
 		dynamo:  dynamolocal.Client(endpoint, closeIdle(t)),
 		timeout: 20 * time.Second,
 		free:    make(chan *lambdaruntime.Sandbox, sandboxes),
 	}
-	require.NoError(t, dynamo.CreateTable(t.Context(), d.dynamo, d.table))
 	d.proxy = startProxy(t, endpoint)
 
 	function.Bootstrap = path
 	function.Environment = append(function.Environment,
 		"AWS_ACCESS_KEY_ID="+dynamolocal.AccessKey,
 		"AWS_SECRET_ACCESS_KEY="+dynamolocal.AccessKey,
-		"AWS_ENDPOINT_URL_DYNAMODB="+d.proxy.URL(),
-		"IDEMPOTENCY_TABLE="+d.table)
+		"AWS_ENDPOINT_URL_DYNAMODB="+d.proxy.URL())
 	for range sandboxes {
 		sandbox := lambdaruntime.NewSandbox(function)
 		d.sandboxes = append(d.sandboxes, sandbox)

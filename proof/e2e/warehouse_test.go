@@ -22,14 +22,15 @@ import (
 	"github.com/go-idempotent/idempotent/proof/wire"
 )
 
-// warehouse is a deployment of the function that takes orders, its three services, which are one server, the network in front of them,
-// and the table of the orders.
+// warehouse is a deployment of the function that takes orders, its two services, which are one server, the network in front of them,
+// the table of the orders, and that of the messages that leave with them.
 type warehouse struct {
 	*deployment
 
 	services *provider
 	network  *wire.Proxy
 	orders   string
+	outbox   string
 }
 
 func newWarehouse(t *testing.T, sandboxes int) *warehouse {
@@ -38,11 +39,12 @@ func newWarehouse(t *testing.T, sandboxes int) *warehouse {
 	network := startProxy(t, p.URL)
 	orders := "e2e-orders-" + rand.Text()
 	require.NoError(t, example.CreateTable(t.Context(), dynamolocal.Client(platform.endpoint(t), closeIdle(t)), orders))
+	messages := newOutbox(t)
 	w := &warehouse{deploy(t, sandboxes, ordering, lambdaruntime.Function{
 		Name: "orders", Environment: []string{
-			"ORDERS_TABLE=" + orders, "STOCK_URL=" + network.URL(), "PAYMENTS_URL=" + network.URL(), "MAIL_URL=" + network.URL(),
+			"ORDERS_TABLE=" + orders, "OUTBOX_TABLE=" + messages, "STOCK_URL=" + network.URL(), "PAYMENTS_URL=" + network.URL(),
 		},
-	}), p, network, orders}
+	}), p, network, orders, messages}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.arrives = w.assertNotRecorded
@@ -50,7 +52,7 @@ func newWarehouse(t *testing.T, sandboxes int) *warehouse {
 }
 
 // steps are the names of the steps, by the route that they ask.
-var steps = map[string]string{reserve: "reserve", charge: "charge", mail: "mail", cancel: "cancel"}
+var steps = map[string]string{reserve: "reserve", charge: "charge", cancel: "cancel"}
 
 // assertNotRecorded checks, when a request has come to a service, that no result is recorded of the step that asks. With several
 // orders at once nobody can tell whose request it is.
@@ -96,9 +98,9 @@ type ids struct {
 // what every client was told.
 func (w *warehouse) assertOrdered(c cart, answers []answer) {
 	w.t.Helper()
-	effects, other := []string{reserve, charge, mail}, cancel
+	effects, other := []string{reserve, charge}, cancel
 	if c.declined {
-		effects, other = []string{reserve, cancel}, mail
+		effects, other = []string{reserve, cancel}, ""
 	}
 	keys := map[string]bool{}
 	made := map[string]string{}
@@ -111,7 +113,9 @@ func (w *warehouse) assertOrdered(c cart, answers []answer) {
 		}
 	}
 	assert.Len(w.t, keys, len(effects), "each effect has a key of its own")
-	assert.Empty(w.t, w.services.keysOf(other))
+	if other != "" {
+		assert.Empty(w.t, w.services.keysOf(other))
+	}
 
 	stored := w.record()
 	w.assertAnswered(stored, answers)
@@ -124,6 +128,7 @@ func (w *warehouse) assertOrdered(c cart, answers []answer) {
 	if c.declined {
 		assert.Equal(w.t, http.StatusPaymentRequired, response.StatusCode)
 		assert.Empty(w.t, w.rows())
+		assert.Empty(w.t, w.messages())
 		return
 	}
 	assert.Equal(w.t, http.StatusCreated, response.StatusCode)
@@ -132,6 +137,9 @@ func (w *warehouse) assertOrdered(c cart, answers []answer) {
 	assert.Len(w.t, told.Order, 36)
 	assert.Equal(w.t, ids{told.Order, made[reserve], made[charge]}, told)
 	assert.Equal(w.t, []example.Row{c.row(told)}, w.rows(), "the order is what was answered")
+	require.Len(w.t, w.messages(), 1)
+	assert.JSONEq(w.t, fmt.Sprintf(`{"order_id":%q,"email":"a@example.com"}`, told.Order), w.messages()[0].Body)
+	assert.True(w.t, w.messages()[0].pending(), "nobody delivers here")
 }
 
 // askedFor is how often the services were asked on each route.
@@ -165,9 +173,9 @@ var sagas = []saga{
 	{
 		name:    "order",
 		prepare: func(*warehouse, cart) {},
-		calls:   []string{"PutItem", "UpdateItem", "UpdateItem", "UpdateItem", "TransactWriteItems"}, requests: []string{reserve, charge, mail},
-		records: map[int]string{2: reserve, 3: charge, 4: mail},
-		status:  http.StatusCreated, asked: map[string]int{reserve: 1, charge: 1, mail: 1},
+		calls:   []string{"PutItem", "UpdateItem", "UpdateItem", "TransactWriteItems"}, requests: []string{reserve, charge},
+		records: map[int]string{2: reserve, 3: charge},
+		status:  http.StatusCreated, asked: once,
 	},
 	{
 		name: "declined", declined: true,
@@ -179,21 +187,21 @@ var sagas = []saga{
 	{
 		name: "released",
 		prepare: func(w *warehouse, _ cart) {
-			w.services.failOnceAt(mail)
+			w.services.failOnceAt(charge)
 		},
-		calls: []string{"PutItem", "UpdateItem", "UpdateItem", "UpdateItem"}, requests: []string{reserve, charge, mail},
-		records: map[int]string{2: reserve, 3: charge},
-		status:  http.StatusBadGateway, asked: map[string]int{reserve: 1, charge: 1, mail: 2},
+		calls: []string{"PutItem", "UpdateItem", "UpdateItem"}, requests: []string{reserve, charge},
+		records: map[int]string{2: reserve},
+		status:  http.StatusBadGateway, asked: map[string]int{reserve: 1, charge: 2},
 	},
 	{
 		name: "resumed after a release",
 		prepare: func(w *warehouse, c cart) {
-			w.services.failOnceAt(mail)
+			w.services.failOnceAt(charge)
 			require.Equal(w.t, http.StatusBadGateway, w.post(c).status)
 		},
-		calls: []string{"PutItem", "UpdateItem", "UpdateItem", "TransactWriteItems"}, requests: []string{mail},
-		records: map[int]string{3: mail},
-		status:  http.StatusCreated, asked: map[string]int{reserve: 1, charge: 1, mail: 2},
+		calls: []string{"PutItem", "UpdateItem", "UpdateItem", "TransactWriteItems"}, requests: []string{charge},
+		records: map[int]string{3: charge},
+		status:  http.StatusCreated, asked: map[string]int{reserve: 1, charge: 2},
 	},
 	{
 		name: "resumed after a crash",
@@ -202,9 +210,9 @@ var sagas = []saga{
 			require.NotNil(w.t, w.post(c).failure)
 			w.lapse()
 		},
-		calls: []string{"PutItem", "UpdateItem", "UpdateItem", "UpdateItem", "TransactWriteItems"}, requests: []string{charge, mail},
-		records: map[int]string{3: charge, 4: mail},
-		status:  http.StatusCreated, asked: map[string]int{reserve: 1, charge: 1, mail: 1},
+		calls: []string{"PutItem", "UpdateItem", "UpdateItem", "TransactWriteItems"}, requests: []string{charge},
+		records: map[int]string{3: charge},
+		status:  http.StatusCreated, asked: once,
 	},
 }
 

@@ -54,13 +54,20 @@ type Function struct {
 // Run starts the command as a function with this environment, beside what it needs to reach the table.
 func Run(t *testing.T, route string, environment ...string) Function {
 	t.Helper()
-	endpoint := dynamolocal.Endpoint(t)
 	table := "deployed-" + strings.ToLower(filepath.Base(t.TempDir())) + "-" + time.Now().Format("150405.000000")
-	require.NoError(t, dynamo.CreateTable(t.Context(), dynamolocal.Client(endpoint), table))
+	require.NoError(t, dynamo.CreateTable(t.Context(), dynamolocal.Client(dynamolocal.Endpoint(t)), table))
+	function := RunWithoutRecords(t, append([]string{"IDEMPOTENCY_TABLE=" + table}, environment...)...)
+	_, path, _ := strings.Cut(route, " ")
+	return Function{function.Sandbox, &front.Front{Function: function, Routes: []string{route}}, path}
+}
+
+// RunWithoutRecords starts the command as a function with this environment, beside what it needs to reach DynamoDB.
+func RunWithoutRecords(t *testing.T, environment ...string) Invoker {
+	t.Helper()
 	sandbox := lambdaruntime.NewSandbox(lambdaruntime.Function{
 		Bootstrap: Build(t),
 		Environment: append([]string{
-			"IDEMPOTENCY_TABLE=" + table, "AWS_ENDPOINT_URL_DYNAMODB=" + endpoint,
+			"AWS_ENDPOINT_URL_DYNAMODB=" + dynamolocal.Endpoint(t),
 			"AWS_ACCESS_KEY_ID=" + dynamolocal.AccessKey, "AWS_SECRET_ACCESS_KEY=" + dynamolocal.AccessKey,
 		}, environment...),
 	})
@@ -70,8 +77,7 @@ func Run(t *testing.T, route string, environment ...string) Function {
 			t.Log(sandbox.Logs())
 		}
 	})
-	_, path, _ := strings.Cut(route, " ")
-	return Function{sandbox, &front.Front{Function: Invoker{sandbox}, Routes: []string{route}}, path}
+	return Invoker{sandbox}
 }
 
 // Post sends a JSON body with an idempotency key.

@@ -1,6 +1,6 @@
 // Package environment reads the environment of a function, which says the same to every function of the examples:
 //
-//	IDEMPOTENCY_TABLE          the DynamoDB table of the idempotency records, required
+//	IDEMPOTENCY_TABLE          the DynamoDB table of the idempotency records, required of a function that has some
 //	REQUIRE_TENANT             true behind an API with an authorizer: a request whose caller is not known gets 401;
 //	                           false (default) behind an API without one
 //	<SERVICE>_URL              the base URL of a service that the function calls
@@ -11,7 +11,6 @@ package environment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -32,10 +31,16 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Environment is what a function of the examples is made of.
-type Environment struct {
+// Base is what every function of the examples has.
+type Base struct {
 	// AWS is the configuration of the SDK.
 	AWS aws.Config
+}
+
+// Environment is what a function of the examples is made of that protects its requests.
+type Environment struct {
+	Base
+
 	// Store has the idempotency records.
 	Store store.Store
 	// Callers says what becomes of requests whose caller is not known, Observer where logs and metrics go: to standard output, from
@@ -45,6 +50,15 @@ type Environment struct {
 
 // Start runs a function as Lambda wants it. It does not return. If the handler cannot be made, the process ends, and the log says why.
 func Start(name string, handler func(context.Context, Environment) (lambda.Handler, error)) {
+	start(name, read, handler)
+}
+
+// StartWithoutRecords runs a function that has no idempotency records, likewise.
+func StartWithoutRecords(name string, handler func(context.Context, Base) (lambda.Handler, error)) {
+	start(name, readBase, handler)
+}
+
+func start[E any](name string, read func(context.Context) (E, error), handler func(context.Context, E) (lambda.Handler, error)) {
 	slog.SetDefault(lambdacontext.NewLogger())
 	ctx := context.Background()
 	env, err := read(ctx)
@@ -58,22 +72,39 @@ func Start(name string, handler func(context.Context, Environment) (lambda.Handl
 	os.Exit(1)
 }
 
+// Table returns the name of a table that a variable has. What is in the table stands in the error if there is none.
+func Table(variable, what string) (string, error) {
+	name := os.Getenv(variable)
+	if name == "" {
+		return "", fmt.Errorf("%s is not set: it names the DynamoDB table of %s", variable, what)
+	}
+	return name, nil
+}
+
+func readBase(ctx context.Context) (Base, error) {
+	cfg, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		return Base{}, fmt.Errorf("load the AWS configuration: %w", err)
+	}
+	return Base{cfg}, nil
+}
+
 func read(ctx context.Context) (Environment, error) {
-	table := os.Getenv("IDEMPOTENCY_TABLE")
-	if table == "" {
-		return Environment{}, errors.New("IDEMPOTENCY_TABLE is not set: it names the DynamoDB table of the idempotency records")
+	table, err := Table("IDEMPOTENCY_TABLE", "the idempotency records")
+	if err != nil {
+		return Environment{}, err
 	}
 	callers, err := callersFrom(os.Getenv("REQUIRE_TENANT"))
 	if err != nil {
 		return Environment{}, err
 	}
-	cfg, err := config.LoadDefaultConfig(ctx)
+	base, err := readBase(ctx)
 	if err != nil {
-		return Environment{}, fmt.Errorf("load the AWS configuration: %w", err)
+		return Environment{}, err
 	}
 	return Environment{
-		AWS:      cfg,
-		Store:    dynamo.New(newClient(cfg), table),
+		Base:     base,
+		Store:    dynamo.New(base.DynamoDB(), table),
 		Callers:  callers,
 		Observer: idempotent.WithObserver(observe.All(observe.EMF(os.Stdout), observe.Slog(nil))),
 	}, nil
@@ -90,9 +121,9 @@ func callersFrom(required string) (idempotent.Option, error) {
 	}
 }
 
-// newClient returns a client of DynamoDB.
-func newClient(cfg aws.Config) *dynamodb.Client {
-	return dynamodb.NewFromConfig(cfg, impatient, quiet)
+// DynamoDB returns a client of DynamoDB.
+func (b Base) DynamoDB() *dynamodb.Client {
+	return dynamodb.NewFromConfig(b.AWS, impatient, quiet)
 }
 
 // impatient makes an outage of DynamoDB show while there is time to answer it: the SDK waits for a reply without limit and

@@ -25,6 +25,6 @@ func TestChecksumsAreCheckedUnlessTheServerIsOnThisMachine(t *testing.T) {
 		if endpoint != "" {
 			cfg.BaseEndpoint = aws.String(endpoint)
 		}
-		require.Equal(t, disabled, newClient(cfg).Options().DisableValidateResponseChecksum, endpoint)
+		require.Equal(t, disabled, Base{cfg}.DynamoDB().Options().DisableValidateResponseChecksum, endpoint)
 	}
 }

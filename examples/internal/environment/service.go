@@ -20,7 +20,7 @@ const secretTimeout = 5 * time.Second
 
 // Service returns a client of the service that <NAME>_URL or <NAME>_SECRET name, nil if neither is set: then the function only
 // counts what it would ask for, and the log says so. Errors hold nothing of the URL.
-func (e Environment) Service(ctx context.Context, name string, timeout time.Duration) (*downstream.Client, error) {
+func (b Base) Service(ctx context.Context, name string, timeout time.Duration) (*downstream.Client, error) {
 	variable, secret := name+"_URL", name+"_SECRET"
 	where, baseURL := variable, os.Getenv(variable)
 	switch arn := os.Getenv(secret); {
@@ -28,7 +28,7 @@ func (e Environment) Service(ctx context.Context, name string, timeout time.Dura
 		return nil, fmt.Errorf("%s and %s are both set: the URL of the service is in one of them", variable, secret)
 	case arn != "":
 		var err error
-		if baseURL, err = e.readSecret(ctx, arn); err != nil {
+		if baseURL, err = b.readSecret(ctx, arn); err != nil {
 			return nil, fmt.Errorf("%s: %w", secret, err)
 		}
 		where = "the URL in " + secret
@@ -47,10 +47,10 @@ func (e Environment) Service(ctx context.Context, name string, timeout time.Dura
 }
 
 // readSecret returns the text of a secret. It is read once for each process: one that has changed is seen by new processes.
-func (e Environment) readSecret(ctx context.Context, id string) (string, error) {
+func (b Base) readSecret(ctx context.Context, id string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, secretTimeout)
 	defer cancel()
-	out, err := secretsmanager.NewFromConfig(e.AWS).GetSecretValue(ctx, &secretsmanager.GetSecretValueInput{SecretId: aws.String(id)})
+	out, err := secretsmanager.NewFromConfig(b.AWS).GetSecretValue(ctx, &secretsmanager.GetSecretValueInput{SecretId: aws.String(id)})
 	if err != nil {
 		return "", err
 	}

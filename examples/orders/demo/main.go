@@ -61,11 +61,11 @@ func play(ctx context.Context, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, records.Close()) }()
-	table, err := rows.Open(ctx, os.Getenv(rows.Variable), records.Settings)
+	tables, err := rows.Open(ctx, os.Getenv, records.Settings)
 	if err != nil {
 		return err
 	}
-	s := &story{out: out, records: records, table: table}
+	s := &story{out: out, records: records, tables: tables}
 	return s.tell(ctx)
 }
 
@@ -80,7 +80,7 @@ func runSandbox(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	handler := idempotent.Wrap(order.Handler(services, os.Getenv(rows.Variable)), sandbox.AttachRecords(), order.Effects(),
+	handler := idempotent.Wrap(order.Handler(services, rows.Named(os.Getenv)), sandbox.AttachRecords(), order.Effects(),
 		idempotent.WithTiming(idempotent.Timing{Margin: leaseMargin}))
 	return sandbox.Serve(ctx, &front.Front{Function: handler, Routes: []string{order.Route}, Timeout: invocationTimeout})
 }

@@ -15,7 +15,7 @@ is cancelled instead. Each effect is a step. The function is killed between any 
 The records are %s. An invocation may take %v and its claim is protected
 for %v more: that is how long a crash blocks its key. In production it is the timeout of the function and two seconds.
 
-`, s.table, s.records, invocationTimeout, leaseMargin)
+`, s.tables, s.records, invocationTimeout, leaseMargin)
 }
 
 func (s *story) header(what string) {
@@ -24,12 +24,12 @@ func (s *story) header(what string) {
 
 // row prints what has become of an order so far.
 func (s *story) row(ctx context.Context, o *purchase, what, cameBack string) error {
-	count, err := s.table.Count(ctx, o.email())
+	count, err := s.tables.Count(ctx, o.email())
 	if err != nil {
 		return err
 	}
 	done, kept := o.services.done(), strconv.Itoa(count)
-	if s.table.Name == "" {
+	if !s.tables.Kept() {
 		kept = "-"
 	}
 	fmt.Fprintf(s.out, lineFormat, strconv.Itoa(o.number), what, cameBack, done[0], done[1], done[2], done[3], kept)
@@ -48,7 +48,7 @@ func (s *story) sumUp(ctx context.Context) error {
 		if o.services.at.kind != "" {
 			killed++
 		}
-		count, err := s.table.Count(ctx, o.email())
+		count, err := s.tables.Count(ctx, o.email())
 		if err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func (s *story) sumUp(ctx context.Context) error {
 		}
 	}
 	rows := ""
-	if s.table.Name != "" {
+	if s.tables.Kept() {
 		rows = fmt.Sprintf(", %d rows", kept)
 	}
 	fmt.Fprintf(s.out, "\nOK: %d orders, %d processes killed: %d reservations, %d charges, %d messages, %d cancellations%s, each once\n",

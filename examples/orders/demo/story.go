@@ -18,7 +18,7 @@ import (
 type story struct {
 	out     io.Writer
 	records *sandbox.Records
-	table   rows.Table
+	tables  rows.Tables
 	orders  []*purchase
 }
 
@@ -46,8 +46,6 @@ var plots = []struct {
 	{"after the reservation, before its answer", moment{counting.Reservation, true}, false},
 	{"between reservation and charge", moment{counting.Charge, false}, false},
 	{"after the charge, before its answer", moment{counting.Charge, true}, false},
-	{"between charge and message", moment{counting.Message, false}, false},
-	{"after the message, before its answer", moment{counting.Message, true}, false},
 	{"between refusal and cancellation", moment{counting.Cancellation, false}, true},
 	{"after the cancellation, before its answer", moment{counting.Cancellation, true}, true},
 }
@@ -113,7 +111,7 @@ func (s *story) close() (err error) {
 
 // start starts the function for an order.
 func (s *story) start(ctx context.Context, o *purchase) (err error) {
-	o.sandbox, err = sandbox.Start(ctx, append(s.records.Variables(), rows.Variable+"="+s.table.Name, servicesVariable+"="+o.server.URL)...)
+	o.sandbox, err = sandbox.Start(ctx, append(s.records.Variables(), rows.OrdersVariable+"="+s.tables.Orders, rows.OutboxVariable+"="+s.tables.Outbox, servicesVariable+"="+o.server.URL)...)
 	return err
 }
 
@@ -214,10 +212,10 @@ func (o *purchase) status() int {
 // settled checks that an order has come to its end: its effects, and its row if rows are kept.
 func (s *story) settled(ctx context.Context, o *purchase) error {
 	want := 1
-	if o.declined || s.table.Name == "" {
+	if o.declined || !s.tables.Kept() {
 		want = 0
 	}
-	count, err := s.table.Count(ctx, o.email())
+	count, err := s.tables.Count(ctx, o.email())
 	if err == nil && count != want {
 		err = fmt.Errorf("there are %d rows, want %d", count, want)
 	}
@@ -227,7 +225,7 @@ func (s *story) settled(ctx context.Context, o *purchase) error {
 // done checks that each effect of an order happened once, and what the services were asked for: twice only for an effect whose
 // answer nobody got, and then with the same key.
 func (o *purchase) done() error {
-	want := [4]int{1, 1, 1, 0}
+	want := [4]int{1, 1, 0, 0}
 	if o.declined {
 		want = [4]int{1, 0, 0, 1}
 	}

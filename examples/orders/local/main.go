@@ -52,12 +52,12 @@ func newHandler(ctx context.Context, getenv func(string) string, records *locals
 	if err != nil {
 		return nil, "", err
 	}
-	table, err := rows.Open(ctx, getenv(rows.Variable), records.Settings)
+	tables, err := rows.Open(ctx, getenv, records.Settings)
 	if err != nil {
 		return nil, "", err
 	}
-	handler := idempotent.Wrap(order.Handler(services, table.Name), records.Store, order.Effects(), local.Report(counted.Counts))
-	return handler, table.String(), nil
+	handler := idempotent.Wrap(order.Handler(services, tables.Tables), records.Store, order.Effects(), local.Report(counted.Counts))
+	return handler, tables.String(), nil
 }
 
 func try(url string) string {

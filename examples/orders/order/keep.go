@@ -13,16 +13,19 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/examples/internal/httpapi"
+	"github.com/go-idempotent/idempotent/outbox"
 )
 
-// keep commits the row of an order with its answer: both are written, or neither is. If the commit has failed, the next delivery goes on
-// behind the last step. Other errors are returned as they are: idempotent.Wrap knows what to do with them.
-func keep(ctx context.Context, table string, row Row) (httpapi.Response, error) {
+// keep commits the row of an order and its message with its answer: all are written, or none is. If the commit has failed, the next delivery
+// goes on behind the last step. Other errors are returned as they are: idempotent.Wrap knows what to do with them.
+func keep(ctx context.Context, tables Tables, row Row) (httpapi.Response, error) {
 	answer, err := ordered(row)
-	if err != nil || table == "" {
+	if err != nil || tables == (Tables{}) {
 		return answer, err
 	}
-	out, err := dynamo.Commit(ctx, answer, dynamo.Put(table, row, dynamo.IfAbsent(partitionKey), dynamo.ReturnOld()))
+	out, err := dynamo.Commit(ctx, answer,
+		dynamo.Put(tables.Orders, row, dynamo.IfAbsent(partitionKey), dynamo.ReturnOld()),
+		outbox.New(tables.Outbox).Message(ctx, PlacedTopic, Placed{OrderID: row.OrderID, Email: row.Email}))
 	refused, taken := errors.AsType[*dynamo.ConditionError](err)
 	if taken {
 		return exists(ctx, row, refused.Refused[0].Old)
@@ -33,7 +36,7 @@ func keep(ctx context.Context, table string, row Row) (httpapi.Response, error) 
 // exists answers when the table has a row with the id of the order, and nothing was written. The id is derived from the request, so the
 // row is that of an earlier execution of the same request, whose record is gone: its retention is over, or somebody has deleted it, or
 // restored an older table. The services took the same keys then as now. If they have remembered them, this is the same order,
-// and its answer is right. If one has forgotten, there is a second reservation or a second charge, and only somebody can tell what is to
+// its answer is right, and its message left with the row. If one has forgotten, there is a second reservation or a second charge, and only somebody can tell what is to
 // become of it. That answer is stored like a failure: a retry would find the same.
 func exists(ctx context.Context, row Row, old map[string]types.AttributeValue) (httpapi.Response, error) {
 	var found Row

@@ -47,15 +47,15 @@ type failing struct {
 	acts    bool // the effect happens all the same
 }
 
-// town has the three services, each at an address of its own. It remembers what they were asked, and lets one of them fail.
+// town has the two services, each at an address of its own. It remembers what they were asked, and lets one of them fail.
 type town struct {
 	*counting.Services
 
 	t *testing.T
 	// urls are the addresses, by name.
 	urls map[string]string
-	// table is that of the orders, if they have one.
-	table string
+	// tables are those of the orders, if they have some.
+	tables order.Tables
 
 	mu       sync.Mutex
 	requests []asked
@@ -65,7 +65,7 @@ type town struct {
 func newTown(t *testing.T) *town {
 	t.Helper()
 	w := &town{Services: counting.New(), t: t, urls: map[string]string{}}
-	for _, name := range []string{order.StockName, order.PaymentsName, order.MailName} {
+	for _, name := range []string{order.StockName, order.PaymentsName} {
 		server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) { w.serve(name, rw, req) }))
 		t.Cleanup(server.Close)
 		w.urls[name] = server.URL
@@ -151,7 +151,7 @@ func newFunction(t *testing.T, w *town, s store.Store, opts ...idempotent.Option
 	t.Helper()
 	f := &function{t: t, timeout: 10 * time.Second, last: &idempotent.Event{}}
 	observer := idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { *f.last = e })
-	f.handler = idempotent.Wrap(order.Handler(w.services(), w.table), s, append(opts, order.Effects(), observer)...)
+	f.handler = idempotent.Wrap(order.Handler(w.services(), w.tables), s, append(opts, order.Effects(), observer)...)
 	return f
 }
 

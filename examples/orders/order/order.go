@@ -1,6 +1,7 @@
-// Package order is the handler of POST /orders. It has three effects at three services: it reserves goods, charges a payment source, and
-// sends a message. Each effect is a step, so a retry goes on where an earlier try has ended. The order itself is a row in a DynamoDB
-// table, which is committed: written in one transaction with the answer.
+// Package order is the handler of POST /orders. It has two effects at two services: it reserves goods, and charges a payment source. Each
+// effect is a step, so a retry goes on where an earlier try has ended. The order itself is a row in a DynamoDB table, and the mail that
+// confirms it begins as a message in another one. Both are committed: written in one transaction with the answer. A function of its own,
+// orders/relay, delivers the message to the mail.
 package order
 
 import (
@@ -35,9 +36,8 @@ func Effects() idempotent.Option { return idempotent.WithEffects(idempotent.Repe
 //	     in time, or misunderstood us         the rest is tried with the same derived keys
 //	503  the order could not be written       not stored, likewise
 //
-// The table is that of the orders, see [Row]. It is on DynamoDB, where the idempotency records are, in the same account and Region. Without
-// a name no row is kept, and the answer is stored alone: that is for a store in memory, which has no transactions.
-func Handler(s Services, table string) httpapi.Handler {
+// A message leaves with the first answer 201 of an order, and with no other answer.
+func Handler(s Services, tables Tables) httpapi.Handler {
 	return httpapi.Only(Route, func(ctx context.Context, event httpapi.Request) (httpapi.Response, error) {
 		o, err := parse(event)
 		if err != nil {
@@ -66,13 +66,7 @@ func Handler(s Services, table string) httpapi.Handler {
 			return cancel(ctx, s.Stock, reservationID)
 		}
 
-		_, err = idempotent.Step(ctx, "mail", func(ctx context.Context) (string, error) {
-			return s.Mail.Send(ctx, idempotent.DerivedKey(ctx, ""), Message{OrderID: orderID, Email: o.Email})
-		})
-		if err != nil {
-			return failed(ctx, err)
-		}
-		return keep(ctx, table, Row{
+		return keep(ctx, tables, Row{
 			OrderID: orderID, ReservationID: reservationID, ChargeID: paid.ChargeID, SKU: o.Goods.SKU, Quantity: o.Goods.Quantity,
 			Amount: o.Payment.Amount, Currency: o.Payment.Currency, Email: o.Email,
 		})

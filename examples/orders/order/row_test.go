@@ -21,15 +21,17 @@ import (
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/examples/orders/order"
 	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+	"github.com/go-idempotent/idempotent/outbox"
 )
 
-// office is DynamoDB Local with tables of records and of orders, and what was called.
+// office is DynamoDB Local with tables of records, of orders and of their messages, and what was called.
 type office struct {
 	t *testing.T
 	*dynamodb.Client
-	records, orders string
-	store           *dynamo.Store
-	calls           []string
+	order.Tables
+	records string
+	store   *dynamo.Store
+	calls   []string
 	// transaction are the items of the last one.
 	transaction []types.TransactWriteItem
 }
@@ -37,11 +39,15 @@ type office struct {
 func newOffice(t *testing.T) *office {
 	t.Helper()
 	endpoint := dynamolocal.Endpoint(t)
-	o := &office{t: t, Client: dynamolocal.Client(endpoint), records: "order-test-" + rand.Text(), orders: "order-test-" + rand.Text()}
+	o := &office{
+		t: t, Client: dynamolocal.Client(endpoint), records: "order-test-" + rand.Text(),
+		Tables: order.Tables{Orders: "order-test-" + rand.Text(), Outbox: "order-test-" + rand.Text()},
+	}
 	require.NoError(t, dynamo.CreateTable(t.Context(), o.Client, o.records))
 	for range 2 { // the second time it is there
-		require.NoError(t, order.CreateTable(t.Context(), o.Client, o.orders))
+		require.NoError(t, order.CreateTable(t.Context(), o.Client, o.Orders))
 	}
+	require.NoError(t, outbox.CreateTable(t.Context(), o.Client, o.Outbox))
 	o.store = dynamo.New(dynamolocal.Client(endpoint, o.observe), o.records)
 	return o
 }
@@ -64,7 +70,7 @@ func (o *office) observe(opts *dynamodb.Options) {
 // newFunction is the wrapped handler on these tables.
 func (o *office) newFunction(w *town, opts ...idempotent.Option) *function {
 	o.t.Helper()
-	w.table = o.orders
+	w.tables = o.Tables
 	return newFunction(o.t, w, o.store, opts...)
 }
 
@@ -78,7 +84,7 @@ func (o *office) items(table string) []map[string]types.AttributeValue {
 // rows are the orders.
 func (o *office) rows() (rows []order.Row) {
 	o.t.Helper()
-	require.NoError(o.t, attributevalue.UnmarshalListOfMaps(o.items(o.orders), &rows))
+	require.NoError(o.t, attributevalue.UnmarshalListOfMaps(o.items(o.Orders), &rows))
 	return rows
 }
 
@@ -109,13 +115,14 @@ func TestAnOrderIsARowThatIsWrittenWithItsAnswer(t *testing.T) {
 	o, w := newOffice(t), newTown(t)
 	f := o.newFunction(w)
 	first := f.answers(201, post("k", body))
-	require.Equal(t, []string{"PutItem", "UpdateItem", "UpdateItem", "UpdateItem", "TransactWriteItems"}, o.calls)
+	require.Equal(t, []string{"PutItem", "UpdateItem", "UpdateItem", "TransactWriteItems"}, o.calls)
 	require.Equal(t, []order.Row{rowOf(t, first)}, o.rows())
-	require.Len(t, o.transaction, 2)
+	require.Len(t, o.transaction, 3)
 	require.Equal(t, o.records, *o.transaction[0].Update.TableName, "the answer")
-	require.Equal(t, o.orders, *o.transaction[1].Put.TableName)
+	require.Equal(t, o.Orders, *o.transaction[1].Put.TableName)
+	require.Equal(t, o.Outbox, *o.transaction[2].Put.TableName, "the message")
 
-	item := o.items(o.orders)[0]
+	item := o.items(o.Orders)[0]
 	require.Len(t, item, 8)
 	for _, name := range []string{"order_id", "reservation_id", "charge_id", "sku", "email", "currency"} {
 		require.IsType(t, &types.AttributeValueMemberS{}, item[name], name)
@@ -130,7 +137,7 @@ func TestAnOrderIsARowThatIsWrittenWithItsAnswer(t *testing.T) {
 	require.Equal(t, first.Body, again.Body)
 	require.Equal(t, []string{"PutItem"}, o.calls, "a replay costs what it costs without a row")
 	require.Len(t, o.rows(), 1)
-	require.Equal(t, [4]int{1, 1, 1, 0}, w.done())
+	require.Equal(t, [4]int{1, 1, 0, 0}, w.done())
 }
 
 func TestWhatIsNoOrderHasNoRow(t *testing.T) {
@@ -140,7 +147,7 @@ func TestWhatIsNoOrderHasNoRow(t *testing.T) {
 	f.answers(402, post("declined", declined))
 	require.True(t, replayed(f.answers(402, post("declined", declined))))
 	f.answers(400, post("invalid", "{}"))
-	w.fail("POST /v1/messages", status(500, ""), false)
+	w.fail("POST /v1/charges", status(500, ""), false)
 	f.answers(502, post("k", body))
 	require.NotContains(t, o.calls, "TransactWriteItems")
 	require.Empty(t, o.rows())
@@ -168,7 +175,7 @@ func TestTheSameOrderAfterItsRetentionHasTheSameAnswer(t *testing.T) {
 	require.False(t, replayed(second))
 	require.Equal(t, first.Body, second.Body)
 	require.Equal(t, []order.Row{rowOf(t, first)}, o.rows())
-	require.Equal(t, [4]int{1, 1, 1, 0}, w.done())
+	require.Equal(t, [4]int{1, 1, 0, 0}, w.done())
 	require.True(t, replayed(f.answers(201, post("k", body))), "it is stored once more")
 }
 
@@ -183,9 +190,9 @@ func TestAnotherOrderByTheSameIDIsAStoredConflict(t *testing.T) {
 	for name, change := range map[string]func(o *office, w *town) *town{
 		"a service has forgotten": func(o *office, _ *town) *town { return newTown(o.t) },
 		"it is no order": func(o *office, w *town) *town {
-			item := o.items(o.orders)[0]
+			item := o.items(o.Orders)[0]
 			item["quantity"] = &types.AttributeValueMemberS{Value: "two"}
-			_, err := o.PutItem(o.t.Context(), &dynamodb.PutItemInput{TableName: aws.String(o.orders), Item: item})
+			_, err := o.PutItem(o.t.Context(), &dynamodb.PutItemInput{TableName: aws.String(o.Orders), Item: item})
 			require.NoError(o.t, err)
 			return w
 		},
@@ -196,7 +203,7 @@ func TestAnotherOrderByTheSameIDIsAStoredConflict(t *testing.T) {
 			first := o.newFunction(w).answers(201, post("client-key", body))
 			o.forget()
 			f := o.newFunction(change(o, w))
-			rows := o.items(o.orders)
+			rows := o.items(o.Orders)
 
 			conflict := f.answers(409, post("client-key", body))
 			require.Contains(t, detail(t, conflict), "another order")
@@ -204,7 +211,7 @@ func TestAnotherOrderByTheSameIDIsAStoredConflict(t *testing.T) {
 			again := f.answers(409, post("client-key", body))
 			require.True(t, replayed(again), "a retry would find the same, and have more effects")
 			require.Equal(t, conflict.Body, again.Body)
-			require.Equal(t, rows, o.items(o.orders), "the row is as it was")
+			require.Equal(t, rows, o.items(o.Orders), "the row is as it was")
 			require.Contains(t, log.String(), rowOf(t, first).OrderID, "somebody has to look")
 			for _, secret := range []string{"client-key", "tok_visa", "a@example.com"} {
 				require.NotContains(t, log.String(), secret)
@@ -224,21 +231,35 @@ func TestWithoutProtectionEachRequestIsARow(t *testing.T) {
 	require.Empty(t, o.items(o.records))
 }
 
-// A table that is not there is an outage of the orders, not a lost order: the client may retry, and goes on behind the last step.
-func TestWithoutItsTableAnOrderIsNotLost(t *testing.T) {
+// A table that is not there is an outage of the orders, not a lost order: the client may retry, and goes on behind the last step. No half of
+// the order is written meanwhile.
+func TestWithoutOneOfItsTablesAnOrderIsNotLost(t *testing.T) {
 	t.Parallel()
-	o, w := newOffice(t), newTown(t)
-	_, err := o.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: aws.String(o.orders)})
-	require.NoError(t, err)
-	f := o.newFunction(w)
-	require.Contains(t, detail(t, f.answers(503, post("k", body))), "same idempotency key")
-	require.Equal(t, idempotent.SettledReleased, f.last.Settlement)
+	for name, lost := range map[string]func(order.Tables) string{
+		"the orders": func(t order.Tables) string { return t.Orders },
+		"the outbox": func(t order.Tables) string { return t.Outbox },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o, w := newOffice(t), newTown(t)
+			table := lost(o.Tables)
+			_, err := o.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: aws.String(table)})
+			require.NoError(t, err)
+			f := o.newFunction(w)
+			require.Contains(t, detail(t, f.answers(503, post("k", body))), "same idempotency key")
+			require.Equal(t, idempotent.SettledReleased, f.last.Settlement)
 
-	require.NoError(t, order.CreateTable(t.Context(), o.Client, o.orders))
-	second := f.answers(201, post("k", body))
-	require.Equal(t, []order.Row{rowOf(t, second)}, o.rows())
-	for _, what := range []string{"STOCK POST", "PAYMENTS POST", "MAIL POST"} {
-		require.Len(t, w.about(what), 1, "%s is not asked again", what)
+			require.NoError(t, order.CreateTable(t.Context(), o.Client, o.Orders))
+			require.NoError(t, outbox.CreateTable(t.Context(), o.Client, o.Outbox))
+			require.Empty(t, o.rows())
+			require.Empty(t, o.items(o.Outbox))
+			second := f.answers(201, post("k", body))
+			require.Equal(t, []order.Row{rowOf(t, second)}, o.rows())
+			require.Equal(t, []letter{letterOf(t, second)}, o.letters())
+			for _, what := range []string{"STOCK POST", "PAYMENTS POST"} {
+				require.Len(t, w.about(what), 1, "%s is not asked again", what)
+			}
+		})
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/go-idempotent/idempotent/examples/internal/downstream"
 )
 
-// Timeout bounds each request to a service. An order has three, and API Gateway waits 30 seconds at most.
+// Timeout bounds each request to a service. An order has two, and API Gateway waits 30 seconds at most.
 const Timeout = 5 * time.Second
 
 // Services are what an order has its effects at. Each does a thing once for each key: repeated with the same key and the same
@@ -18,27 +18,25 @@ const Timeout = 5 * time.Second
 type Services struct {
 	Stock    Stock
 	Payments payments.Provider
-	Mail     Mail
 }
 
 // The names of the services.
 const (
 	StockName    = "STOCK"
 	PaymentsName = "PAYMENTS"
-	MailName     = "MAIL"
 )
 
 // Connect returns the services, of which connect knows a client by name.
 func Connect(connect func(name string) (*downstream.Client, error)) (Services, error) {
 	clients := map[string]*downstream.Client{}
-	for _, name := range []string{StockName, PaymentsName, MailName} {
+	for _, name := range []string{StockName, PaymentsName} {
 		client, err := connect(name)
 		if err != nil {
 			return Services{}, err
 		}
 		clients[name] = client
 	}
-	return Services{Stock{clients[StockName]}, payments.At(clients[PaymentsName]), Mail{clients[MailName]}}, nil
+	return Services{Stock{clients[StockName]}, payments.At(clients[PaymentsName])}, nil
 }
 
 // Stock reserves goods.
@@ -58,20 +56,6 @@ func (s Stock) Reserve(ctx context.Context, key string, g Goods) (id string, err
 // Cancel undoes a reservation.
 func (s Stock) Cancel(ctx context.Context, key, id string) error {
 	return s.service.Do(ctx, http.MethodDelete, "v1/reservations/"+url.PathEscape(id), key, nil, nil)
-}
-
-// Mail sends messages.
-type Mail struct{ service *downstream.Client }
-
-// Message is what is to be sent, and its JSON is what the mail gets.
-type Message struct {
-	OrderID string `json:"order_id"`
-	Email   string `json:"email"`
-}
-
-// Send sends a message and returns its id.
-func (m Mail) Send(ctx context.Context, key string, message Message) (id string, err error) {
-	return create(ctx, m.service, "v1/messages", key, message)
 }
 
 // create makes something at a service and returns its id.

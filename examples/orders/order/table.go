@@ -11,6 +11,22 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
+// Tables are where an order is written, by name. They are on DynamoDB, where the idempotency records are, in the same account and Region.
+// Without names nothing is written beside the answer, no row and no message: that is for a store in memory, which has no transactions.
+type Tables struct {
+	// Orders has the orders, see [Row], Outbox their messages, see package outbox.
+	Orders, Outbox string
+}
+
+// PlacedTopic is the topic of the message that an order was placed.
+const PlacedTopic = "order-placed"
+
+// Placed is the body of that message, and its JSON is what the mail gets.
+type Placed struct {
+	OrderID string `json:"order_id"`
+	Email   string `json:"email"`
+}
+
 // Row is an order in the table. It is written in one transaction with the answer that tells of it: neither is ever there without the other
 // one having been written.
 type Row struct {

@@ -1,10 +1,12 @@
-// Package rows opens the table of the orders for a run on this machine. It is where the idempotency records are: an order is written in one
-// transaction with its answer. The store in memory has no transactions, so beside it no rows are kept.
+// Package rows opens the tables of the orders for a run on this machine: that of the orders, and the outbox of their messages. They are where
+// the idempotency records are: an order is written in one transaction with its answer. The store in memory has no transactions, so beside
+// it there are no rows and no messages.
 package rows
 
 import (
 	"cmp"
 	"context"
+	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -12,43 +14,62 @@ import (
 
 	"github.com/go-idempotent/idempotent/examples/internal/localstore"
 	"github.com/go-idempotent/idempotent/examples/orders/order"
+	"github.com/go-idempotent/idempotent/outbox"
 )
 
-// Variable names the table in the environment.
-const Variable = "ORDERS_TABLE"
+// The names of the tables in the environment.
+const (
+	OrdersVariable = "ORDERS_TABLE"
+	OutboxVariable = "OUTBOX_TABLE"
+)
 
-// Table is that of the orders. Open it with [Open].
-type Table struct {
-	// Name is empty if no rows are kept.
-	Name string
+// Tables are those of the orders. Their names are empty if no rows are kept. Open them with [Open].
+type Tables struct {
+	order.Tables
 
 	client *dynamodb.Client
 }
 
-// Open opens the table where the records are. It is created if it is not there; without a name it is "orders".
-func Open(ctx context.Context, name string, records localstore.Settings) (Table, error) {
+// Open opens the tables where the records are. They are created if they are not there; without names they are "orders" and "outbox".
+func Open(ctx context.Context, getenv func(string) string, records localstore.Settings) (Tables, error) {
 	if records.Endpoint == "" {
-		return Table{}, nil
+		return Tables{}, nil
 	}
-	t := Table{Name: cmp.Or(name, "orders"), client: records.Client()}
-	return t, order.CreateTable(ctx, t.client, t.Name)
+	t := Tables{Named(getenv), records.Client()}
+	t.Orders, t.Outbox = cmp.Or(t.Orders, "orders"), cmp.Or(t.Outbox, "outbox")
+	if err := order.CreateTable(ctx, t.client, t.Orders); err != nil {
+		return Tables{}, err
+	}
+	if err := outbox.CreateTable(ctx, t.client, t.Outbox); err != nil {
+		return Tables{}, fmt.Errorf("the outbox: %w", err)
+	}
+	return t, nil
 }
 
+// Named are the tables that the environment names.
+func Named(getenv func(string) string) order.Tables {
+	return order.Tables{Orders: getenv(OrdersVariable), Outbox: getenv(OutboxVariable)}
+}
+
+// Kept reports whether there are rows and messages.
+func (t Tables) Kept() bool { return t.Tables != order.Tables{} }
+
 // String says where the orders are, in a sentence.
-func (t Table) String() string {
-	if t.Name == "" {
-		return "No rows of the orders are kept: the store in memory has no transactions, STORE=dynamodb has."
+func (t Tables) String() string {
+	if !t.Kept() {
+		return "No rows of the orders are kept, and NO MESSAGES leave, so the mail is never asked: the store in memory has no transactions, " +
+			"STORE=dynamodb has."
 	}
-	return "Each order is a row in table " + t.Name + ", written in one transaction with its answer."
+	return fmt.Sprintf("Each order is a row in table %s and a message in table %s, written in one transaction with its answer.", t.Orders, t.Outbox)
 }
 
 // Count is how many rows there are for an address.
-func (t Table) Count(ctx context.Context, email string) (count int, err error) {
-	if t.Name == "" {
+func (t Tables) Count(ctx context.Context, email string) (count int, err error) {
+	if !t.Kept() {
 		return 0, nil
 	}
 	for pages := dynamodb.NewScanPaginator(t.client, &dynamodb.ScanInput{
-		TableName: aws.String(t.Name), ConsistentRead: aws.Bool(true), FilterExpression: aws.String("email = :email"),
+		TableName: aws.String(t.Orders), ConsistentRead: aws.Bool(true), FilterExpression: aws.String("email = :email"),
 		ExpressionAttributeValues: map[string]types.AttributeValue{":email": &types.AttributeValueMemberS{Value: email}},
 	}); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)

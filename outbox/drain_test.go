@@ -1,0 +1,279 @@
+package outbox_test
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/outbox"
+)
+
+func ago(d time.Duration) item {
+	return item{":at": N(strconv.FormatInt(time.Now().Add(-d).UnixMilli(), 10))}
+}
+
+// late makes a message due since a while.
+func (p place) late(t *testing.T, it item, d time.Duration) {
+	t.Helper()
+	p.set(t, idOf(it), "SET outbox_due = :at, created_at = :at", ago(d))
+}
+
+func TestDrainDeliversWhatIsDue(t *testing.T) {
+	t.Parallel()
+	p, r, seen := newPlace(t), receiver{}, reports{}
+	var all []item
+	for range 12 {
+		all = append(all, p.put(t))
+	}
+	relay := outbox.NewRelay(p.client, p.table, r.deliver, outbox.WithObserver(seen.take), outbox.WithGrace(30*time.Second))
+	report, err := relay.Drain(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, r.got, "the stream goes first")
+	require.Equal(t, 12, report.Left.Pending)
+	require.Less(t, report.Left.Oldest, 20*time.Second)
+
+	for _, it := range all[:10] {
+		p.late(t, it, time.Minute)
+	}
+	report, err = relay.Drain(t.Context())
+	require.NoError(t, err)
+	require.Len(t, r.got, 10)
+	require.GreaterOrEqual(t, report.Slowest, time.Minute)
+	report.Slowest, report.Left.Oldest = 0, 0
+	require.Equal(t, outbox.Report{Table: p.table, Source: outbox.FromDrain, Delivered: 10, Left: &outbox.Left{Pending: 2}}, report)
+	require.Equal(t, report.Left, seen.last().Left)
+	for n, it := range all {
+		it = p.get(t, idOf(it))
+		if n < 10 {
+			require.Contains(t, it, "done_at")
+			require.NotContains(t, it, "tries")
+			continue
+		}
+		require.Contains(t, it, "outbox_due")
+	}
+}
+
+func TestDrainTriesAgainWithPausesThatGrowAndParks(t *testing.T) {
+	t.Parallel()
+	p, r, seen := newPlace(t), receiver{}, reports{}
+	r.down()
+	it := p.put(t)
+	relay := outbox.NewRelay(p.client, p.table, r.deliver, outbox.WithObserver(seen.take), outbox.WithMaxTries(9))
+	pauses := []time.Duration{1, 1, 1, 1, 1, 1, 2, 4, 8} // minutes
+	for n, pause := range pauses {
+		p.late(t, it, 3*time.Hour)
+		before := time.Now()
+		report, err := relay.Drain(t.Context())
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, report.Left.Oldest, 3*time.Hour-time.Duration(n/8)*3*time.Hour)
+		now := p.get(t, idOf(it))
+		require.EqualValues(t, n+1, numberOf(t, now, "tries"))
+		due := time.UnixMilli(numberOf(t, now, "outbox_due"))
+		require.WithinRange(t, due, before.Add(pause*time.Minute-time.Millisecond), time.Now().Add(pause*time.Minute))
+		if n < len(pauses)-1 {
+			require.Equal(t, 1, report.Failed)
+			require.Equal(t, []outbox.Problem{{ID: idOf(it), Topic: "order-placed", Outcome: "failed", Tries: n + 1, Err: errDown}}, report.Problems)
+			continue
+		}
+		require.Equal(t, 1, report.Parked)
+		require.Equal(t, 1, report.Left.Parked)
+		require.Zero(t, report.Left.Pending)
+	}
+	p.late(t, it, 3*time.Hour)
+	report, err := relay.Drain(t.Context())
+	require.NoError(t, err)
+	require.Len(t, r.got, len(pauses), "nobody delivers it any more")
+	require.Equal(t, &outbox.Left{Parked: 1}, report.Left)
+}
+
+// A message that ends its process each time is parked: a drain counts before it delivers.
+func TestDrainParksWhatKillsItsProcess(t *testing.T) {
+	t.Parallel()
+	p, r := newPlace(t), receiver{}
+	it := p.put(t)
+	p.late(t, it, time.Hour)
+	p.set(t, idOf(it), "SET tries = :n", item{":n": N("3")})
+	var during item
+	relay := outbox.NewRelay(p.client, p.table, func(_ context.Context, m outbox.Message) error {
+		during = p.get(t, m.ID)
+		require.Equal(t, 4, m.Tries)
+		return errDown
+	}, outbox.WithMaxTries(5))
+	_, err := relay.Drain(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 4, numberOf(t, during, "tries"))
+	require.Greater(t, numberOf(t, during, "outbox_due"), time.Now().UnixMilli())
+	p.late(t, it, time.Hour)
+	p.set(t, idOf(it), "SET tries = :n", item{":n": N("5")})
+	report, err := outbox.NewRelay(p.client, p.table, r.deliver, outbox.WithMaxTries(5)).Drain(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, r.got)
+	require.Equal(t, 1, report.Parked)
+}
+
+func TestTwoDrainsDeliverOnce(t *testing.T) {
+	t.Parallel()
+	p, r := newPlace(t), receiver{}
+	for range 40 {
+		p.late(t, p.put(t), time.Hour)
+	}
+	var running sync.WaitGroup
+	for range 4 {
+		running.Go(func() {
+			_, err := outbox.NewRelay(p.client, p.table, r.deliver).Drain(context.WithoutCancel(t.Context()))
+			require.NoError(t, err) //nolint:testifylint // the goroutine ends with the test
+		})
+	}
+	running.Wait()
+	require.Len(t, r.got, 40)
+}
+
+func TestDrainReadsAllPages(t *testing.T) {
+	t.Parallel()
+	p, r := newPlace(t), receiver{}
+	const many = 1200 // about two pages and a half, in one shard
+	for n := range many / 99 {
+		require.NoError(t, p.commit(t, strconv.Itoa(n), func(ctx context.Context) (items []dynamo.Item) {
+			for i := range 99 {
+				it := p.box.Message(ctx, strconv.Itoa(i), i)
+				it.Put.Item["outbox_shard"] = S("0")
+				items = append(items, it)
+			}
+			return items
+		}))
+	}
+	report, err := outbox.NewRelay(p.client, p.table, r.deliver, outbox.WithGrace(0)).Drain(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, many/99*99, report.Delivered)
+	require.Equal(t, &outbox.Left{}, report.Left)
+}
+
+func TestDrainWithoutAnIndexSaysSo(t *testing.T) {
+	t.Parallel()
+	p, seen := newPlace(t), reports{}
+	in := outbox.TableDefinition(p.table + "-2")
+	in.GlobalSecondaryIndexes, in.AttributeDefinitions = nil, in.AttributeDefinitions[:1]
+	_, err := p.client.CreateTable(t.Context(), in)
+	require.NoError(t, err)
+	dropAfter(t, p.client, *in.TableName)
+	_, err = outbox.NewRelay(p.client, *in.TableName, (&receiver{}).deliver, outbox.WithObserver(seen.take)).Drain(t.Context())
+	require.ErrorContains(t, err, "read the index outbox-index")
+	require.Equal(t, err, seen.last().Err)
+	require.Nil(t, seen.last().Left)
+}
+
+func TestDrainLeavesWhatItHasNoTimeFor(t *testing.T) {
+	t.Parallel()
+	p, r := newPlace(t), receiver{}
+	it := p.put(t)
+	p.late(t, it, time.Hour)
+	ctx, cancel := context.WithTimeout(t.Context(), 1800*time.Millisecond)
+	defer cancel()
+	_, err := outbox.NewRelay(p.client, p.table, r.deliver).Drain(ctx)
+	require.NoError(t, err)
+	require.Empty(t, r.got)
+	require.NotContains(t, p.get(t, idOf(it)), "tries")
+}
+
+// What another drain has taken since the item was read is left to it.
+func TestDrainTakesOnlyWhatIsAsItWasRead(t *testing.T) {
+	t.Parallel()
+	p, r, seen := newPlace(t), receiver{}, reports{}
+	for _, change := range []string{"SET outbox_due = outbox_due + :n", "SET outbox_shard = :n", "SET #o = :n", "REMOVE outbox_due, outbox_shard"} {
+		it := p.put(t)
+		p.late(t, it, time.Hour)
+		c := &between{Client: p.client, do: func() {
+			switch change {
+			case "REMOVE outbox_due, outbox_shard":
+				p.set(t, idOf(it), change, nil)
+			case "SET #o = :n":
+				p.set(t, idOf(it), change, item{":n": S("LATER")}, "#o", "owner")
+			case "SET outbox_shard = :n":
+				p.set(t, idOf(it), change, item{":n": S("parked")})
+			default:
+				p.set(t, idOf(it), change, item{":n": N("1")})
+			}
+		}}
+		_, err := outbox.NewRelay(c, p.table, r.deliver, outbox.WithObserver(seen.take)).Drain(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, r.got, change)
+		require.Equal(t, 1, seen.last().Elsewhere, change)
+		p.set(t, idOf(it), "REMOVE outbox_due, outbox_shard", nil)
+	}
+}
+
+// between does something before the first write.
+type between struct {
+	outbox.Client
+
+	once sync.Once
+	do   func()
+}
+
+func (b *between) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	b.once.Do(b.do)
+	return b.Client.UpdateItem(ctx, in, opts...)
+}
+
+// The index may list what was put off, or parked, or done since.
+func TestDrainWhoseListIsLate(t *testing.T) {
+	t.Parallel()
+	p, r := newPlace(t), receiver{}
+	var late []item
+	for _, update := range []string{"SET outbox_due = :at", "SET outbox_shard = :parked", "REMOVE outbox_due, outbox_shard"} {
+		it := p.put(t)
+		p.late(t, it, time.Hour)
+		late = append(late, item{"id": it["id"], "outbox_shard": S("0"), "outbox_due": ago(time.Hour)[":at"], "created_at": ago(time.Hour)[":at"]})
+		values := map[string]item{"SET outbox_due = :at": ago(-time.Hour), "SET outbox_shard = :parked": {":parked": S("parked")}}[update]
+		p.set(t, idOf(it), update, values)
+	}
+	var seen reports
+	_, err := outbox.NewRelay(&lists{Client: p.client, first: late}, p.table, r.deliver, outbox.WithObserver(seen.take)).Drain(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, r.got)
+	require.Zero(t, seen.last().Elsewhere)
+}
+
+// lists answers the first query with what there was.
+type lists struct {
+	outbox.Client
+
+	first []item
+}
+
+func (l *lists) Query(ctx context.Context, in *dynamodb.QueryInput, opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	out, err := l.Client.Query(ctx, in, opts...)
+	if err == nil && l.first != nil {
+		out.Items, l.first = l.first, nil
+	}
+	return out, err
+}
+
+func TestDrainReadsAsItIs(t *testing.T) {
+	t.Parallel()
+	p, r := newPlace(t), receiver{}
+	p.late(t, p.put(t), time.Hour)
+	c := &reads{Client: p.client}
+	_, err := outbox.NewRelay(c, p.table, r.deliver).Drain(t.Context())
+	require.NoError(t, err)
+	require.Len(t, r.got, 1)
+	require.Equal(t, []bool{true}, c.consistent)
+}
+
+// reads notes how messages are read.
+type reads struct {
+	outbox.Client
+
+	consistent []bool
+}
+
+func (r *reads) GetItem(ctx context.Context, in *dynamodb.GetItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	r.consistent = append(r.consistent, in.ConsistentRead != nil && *in.ConsistentRead)
+	return r.Client.GetItem(ctx, in, opts...)
+}

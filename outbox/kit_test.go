@@ -1,0 +1,202 @@
+package outbox_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+	"github.com/go-idempotent/idempotent/outbox"
+)
+
+type item = map[string]types.AttributeValue
+
+// place is a table of an outbox and one of records, each of its own, on DynamoDB Local.
+type place struct {
+	client         *dynamodb.Client
+	table, records string
+	box            *outbox.Outbox
+}
+
+func newPlace(t *testing.T) place {
+	t.Helper()
+	client := dynamolocal.Client(dynamolocal.Endpoint(t))
+	p := place{client: client, table: "outbox-test-" + rand.Text(), records: "outbox-test-records-" + rand.Text()}
+	p.box = outbox.New(p.table)
+	require.NoError(t, outbox.CreateTable(t.Context(), client, p.table))
+	require.NoError(t, dynamo.CreateTable(t.Context(), client, p.records))
+	dropAfter(t, client, p.table)
+	dropAfter(t, client, p.records)
+	return p
+}
+
+func dropAfter(t *testing.T, client *dynamodb.Client, table string) {
+	t.Helper()
+	t.Cleanup(func() {
+		_, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: aws.String(table)})
+		require.NoError(t, err)
+	})
+}
+
+// order is what a handler of a test gets.
+type order struct {
+	ID string `json:"id"`
+}
+
+// commit runs a handler that commits what the function makes, under the key of the order.
+func (p place) commit(t *testing.T, key string, make func(ctx context.Context) []dynamo.Item) error {
+	t.Helper()
+	h := idempotent.Wrap(func(ctx context.Context, o order) (string, error) {
+		return dynamo.Commit(ctx, "done "+o.ID, make(ctx)...)
+	}, dynamo.New(p.client, p.records), idempotent.WithOperation("orders"), idempotent.WithKeyPath("id"))
+	_, err := h.Handle(t.Context(), order{ID: key})
+	return err
+}
+
+// put commits one message, and returns it as it is in the table.
+func (p place) put(t *testing.T, opts ...outbox.MessageOption) item {
+	t.Helper()
+	id := ""
+	require.NoError(t, p.commit(t, rand.Text(), func(ctx context.Context) []dynamo.Item {
+		id = idempotent.DerivedKey(ctx, "order-placed")
+		return []dynamo.Item{p.box.Message(ctx, "order-placed", map[string]string{"order_id": "o-1"}, opts...)}
+	}))
+	return p.get(t, id)
+}
+
+func (p place) get(t *testing.T, id string) item {
+	t.Helper()
+	out, err := p.client.GetItem(t.Context(), &dynamodb.GetItemInput{
+		TableName: aws.String(p.table), Key: item{"id": S(id)}, ConsistentRead: aws.Bool(true),
+	})
+	require.NoError(t, err)
+	return out.Item
+}
+
+// set changes a message behind everybody's back. names are pairs of a reference and an attribute.
+func (p place) set(t *testing.T, id, update string, values item, names ...string) {
+	t.Helper()
+	in := &dynamodb.UpdateItemInput{
+		TableName: aws.String(p.table), Key: item{"id": S(id)}, UpdateExpression: aws.String(update), ExpressionAttributeValues: values,
+	}
+	if len(names) > 0 {
+		in.ExpressionAttributeNames = map[string]string{names[0]: names[1]}
+	}
+	_, err := p.client.UpdateItem(t.Context(), in)
+	require.NoError(t, err)
+}
+
+func numberOf(t *testing.T, it item, name string) int64 {
+	t.Helper()
+	n, is := it[name].(*types.AttributeValueMemberN)
+	require.True(t, is, "%s is a number", name)
+	i, err := strconv.ParseInt(n.Value, 10, 64)
+	require.NoError(t, err)
+	return i
+}
+
+func S(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+func N(n string) types.AttributeValue { return &types.AttributeValueMemberN{Value: n} }
+
+func idOf(it item) string { return it["id"].(*types.AttributeValueMemberS).Value }
+
+// receiver takes messages.
+type receiver struct {
+	mu   sync.Mutex
+	got  []outbox.Message
+	fail func(m outbox.Message) error
+}
+
+var errDown = errors.New("the receiver is down")
+
+func (r *receiver) deliver(_ context.Context, m outbox.Message) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.got = append(r.got, m)
+	if r.fail != nil {
+		return r.fail(m)
+	}
+	return nil
+}
+
+func (r *receiver) down() { r.fail = func(outbox.Message) error { return errDown } }
+
+func (r *receiver) up() { r.fail = nil }
+
+// event is one of the stream that puts these images, as Lambda sends it.
+func event(t *testing.T, table string, images ...item) events.DynamoDBEvent {
+	t.Helper()
+	var e events.DynamoDBEvent
+	for n, image := range images {
+		e.Records = append(e.Records, events.DynamoDBEventRecord{
+			EventName: "INSERT", EventSource: "aws:dynamodb", EventSourceArn: "arn:aws:dynamodb:eu-central-1:123456789012:table/" + table + "/stream/2026-01-01T00:00:00.000",
+			Change: events.DynamoDBStreamRecord{
+				SequenceNumber: number(n), NewImage: imageOf(t, image), StreamViewType: "NEW_IMAGE",
+				ApproximateCreationDateTime: events.SecondsEpochTime{Time: time.Now()},
+			},
+		})
+	}
+	return e
+}
+
+func number(n int) string { return "40000000000000000000000" + string(rune('0'+n)) }
+
+func imageOf(t *testing.T, it item) map[string]events.DynamoDBAttributeValue {
+	t.Helper()
+	members := map[string]any{}
+	for name, v := range it {
+		members[name] = jsonOf(t, v)
+	}
+	text, err := json.Marshal(members)
+	require.NoError(t, err)
+	var image map[string]events.DynamoDBAttributeValue
+	require.NoError(t, json.Unmarshal(text, &image))
+	return image
+}
+
+func jsonOf(t *testing.T, v types.AttributeValue) map[string]any {
+	t.Helper()
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return map[string]any{"S": v.Value}
+	case *types.AttributeValueMemberN:
+		return map[string]any{"N": v.Value}
+	case *types.AttributeValueMemberM:
+		members := map[string]any{}
+		for name, member := range v.Value {
+			members[name] = jsonOf(t, member)
+		}
+		return map[string]any{"M": members}
+	default:
+		require.Fail(t, "a value of another type", "%T", v)
+		return nil
+	}
+}
+
+// failures are the sequence numbers of an answer.
+func failures(answer events.DynamoDBEventResponse) (numbers []string) {
+	for _, f := range answer.BatchItemFailures {
+		numbers = append(numbers, f.ItemIdentifier)
+	}
+	return numbers
+}
+
+// reports keeps what a relay reports.
+type reports struct{ all []outbox.Report }
+
+func (r *reports) take(_ context.Context, report outbox.Report) { r.all = append(r.all, report) }
+
+func (r *reports) last() outbox.Report { return r.all[len(r.all)-1] }

@@ -1,0 +1,109 @@
+package outbox_test
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/outbox"
+)
+
+func TestMessageIsWrittenWithItsCommit(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	before := time.Now().UnixMilli()
+	id, owner := "", ""
+	require.NoError(t, p.commit(t, "k", func(ctx context.Context) []dynamo.Item {
+		id = idempotent.DerivedKey(ctx, "order-placed/1")
+		claim, _ := execution.From(ctx)
+		owner = claim.Owner
+		ctx = lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{TenantID: "acme"})
+		ctx = context.WithValue(ctx, "x-amzn-trace-id", "Root=1-5759e988-bd862e3fe1be46a994272793") //nolint:revive,staticcheck // Lambda's
+		return []dynamo.Item{p.box.Message(ctx, "order-placed/1", map[string]string{"html": "<b>"}, outbox.WithTopic("order-placed"),
+			outbox.WithAttribute("a", "1"), outbox.WithAttribute("b", "2"), outbox.WithGroup("g"))}
+	}))
+	it := p.get(t, id)
+	require.NotEmpty(t, owner)
+	for _, name := range []string{"created_at", "outbox_due"} {
+		at, err := strconv.ParseInt(it[name].(*types.AttributeValueMemberN).Value, 10, 64)
+		require.NoError(t, err)
+		require.InDelta(t, before, at, 60_000)
+	}
+	require.Equal(t, it["created_at"], it["outbox_due"])
+	require.Len(t, it["outbox_shard"].(*types.AttributeValueMemberS).Value, 1)
+	for _, name := range []string{"created_at", "outbox_due", "outbox_shard"} {
+		delete(it, name)
+	}
+	require.Equal(t, item{
+		"id": S(id), "topic": S("order-placed"), "body": S(`{"html":"<b>"}`), "owner": S(owner), "group": S("g"), "tenant": S("acme"),
+		"trace":      S("Root=1-5759e988-bd862e3fe1be46a994272793"),
+		"attributes": &types.AttributeValueMemberM{Value: item{"a": S("1"), "b": S("2")}},
+	}, it)
+}
+
+func TestMessageSaysWhatIsWrongBeforeAnythingIsWritten(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	body := map[string]string{"secret": "tok_visa"}
+	for name, c := range map[string]struct {
+		message func(ctx context.Context) []dynamo.Item
+		says    string
+	}{
+		"no name": {func(ctx context.Context) []dynamo.Item {
+			return []dynamo.Item{p.box.Message(ctx, " ", body)}
+		}, `items[0]: outbox: message " ": the name is empty`},
+		"no topic, and more": {func(ctx context.Context) []dynamo.Item {
+			return []dynamo.Item{p.box.Message(ctx, "m", body, outbox.WithTopic(""), nil, outbox.WithAttribute("", "v"),
+				outbox.WithAttribute("a", "1"), outbox.WithAttribute("a", "1"), outbox.WithGroup(""), outbox.WithTenant(""))}
+		}, `items[0]: outbox: message "m": WithTopic: the topic is empty; option 2 is nil; WithAttribute: "" has no name or no value; ` +
+			`WithAttribute: "a" is given twice; WithGroup: the group is empty; WithTenant: the tenant is empty`},
+		"no JSON": {func(ctx context.Context) []dynamo.Item {
+			return []dynamo.Item{p.box.Message(ctx, "m", math.NaN())}
+		}, `items[0]: outbox: message "m": the body, a float64, has no JSON form`},
+		"broken JSON": {func(ctx context.Context) []dynamo.Item {
+			return []dynamo.Item{p.box.Message(ctx, "m", json.RawMessage(`{"secret":`))}
+		}, `items[0]: outbox: message "m": the body, a json.RawMessage, has no JSON form`},
+		"bytes": {func(ctx context.Context) []dynamo.Item {
+			return []dynamo.Item{p.box.Message(ctx, "m", []byte(`{}`))}
+		}, `items[0]: outbox: message "m": the body is a []byte, whose JSON form is a text in base64: pass JSON as a json.RawMessage, and text ` +
+			`as a string`},
+		"too large": {func(ctx context.Context) []dynamo.Item {
+			return []dynamo.Item{p.box.Message(ctx, "m", strings.Repeat("x", 400<<10))}
+		}, "bytes, more than the 409600 of an item"},
+		"a name twice": {func(ctx context.Context) []dynamo.Item {
+			return []dynamo.Item{p.box.Message(ctx, "m", 1), p.box.Message(ctx, "m", 2)}
+		}, `items[0] (Put on table "` + p.table + `") and items[1] (Put on table "` + p.table + `") are about the same item`},
+		"another context": {func(context.Context) []dynamo.Item {
+			return []dynamo.Item{p.box.Message(context.Background(), "m", body)}
+		}, `items[0]: outbox: message "m": the context belongs to no delivery`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := p.commit(t, name, c.message)
+			require.ErrorIs(t, err, idempotent.ErrCommitRefused)
+			require.ErrorContains(t, err, c.says)
+			require.NotContains(t, err.Error(), "tok_visa")
+		})
+	}
+}
+
+func TestMessageOfAnUnprotectedExecutionHasAKeyOfItsOwn(t *testing.T) {
+	t.Parallel()
+	ctx := idempotent.Unprotected(t.Context())
+	first, second := outbox.New("outbox").Message(ctx, "m", 1), outbox.New("outbox").Message(ctx, "m", 1)
+	require.NoError(t, first.Err)
+	require.NotEqual(t, first.Put.Item["id"], second.Put.Item["id"])
+	require.NotEqual(t, first.Put.Item["owner"], second.Put.Item["owner"])
+	require.NotContains(t, first.Put.Item, "trace")
+}

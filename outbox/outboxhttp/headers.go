@@ -1,0 +1,105 @@
+package outboxhttp
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/textproto"
+	"slices"
+	"strings"
+
+	"github.com/go-idempotent/idempotent/outbox"
+)
+
+// The headers that a receiver reads.
+const (
+	headerKey   = "Idempotency-Key"
+	headerTopic = "Outbox-Topic"
+	headerTrace = "X-Amzn-Trace-Id"
+	headerType  = "Content-Type"
+)
+
+// ours are the headers that neither an option nor a message sets, in their canonical form: those of this package, those that net/http sets,
+// and those of a connection rather than of a request.
+var ours = map[string]bool{
+	headerKey: true, headerTopic: true, headerTrace: true, headerType: true,
+	"Host": true, "Content-Length": true, "Content-Encoding": true, "Accept-Encoding": true, "Expect": true,
+	"Connection": true, "Keep-Alive": true, "Proxy-Connection": true, "Te": true, "Trailer": true, "Transfer-Encoding": true, "Upgrade": true,
+}
+
+// sender are the headers that tell who the sender is. An option sets them, but no message does.
+var sender = map[string]bool{"Authorization": true, "Cookie": true, "Proxy-Authorization": true}
+
+// headersOf returns the headers of a request. An error says what of the message can be none.
+func (c *config) headersOf(m outbox.Message) (http.Header, error) {
+	h := make(http.Header, len(c.headers)+len(m.Attributes)+5)
+	h[headerType] = []string{"application/json"}
+	for _, field := range [...]struct{ of, name, value string }{
+		{"the id", headerKey, m.ID}, {"the topic", headerTopic, m.Topic}, {"the tenant", c.tenant, m.Tenant},
+	} {
+		if field.name == "" || field.name == c.tenant && field.value == "" {
+			continue
+		}
+		if problem := unusable(field.value); problem != "" {
+			return nil, fmt.Errorf("%s of the message can be no header: it %s", field.of, problem)
+		}
+		h[field.name] = []string{field.value}
+	}
+	if unusable(m.Trace) == "" { // a message does not fail because of its trace
+		h[headerTrace] = []string{m.Trace}
+	}
+	maps.Copy(h, c.headers)
+	for _, name := range slices.Sorted(maps.Keys(m.Attributes)) {
+		if err := c.addAttribute(h, name, m.Attributes[name]); err != nil {
+			return nil, err
+		}
+	}
+	return h, nil
+}
+
+func (c *config) addAttribute(h http.Header, name, value string) error {
+	canonical := textproto.CanonicalMIMEHeaderKey(name)
+	problem := unusable(value)
+	switch {
+	case !isToken(name):
+		problem = "is no name of a header"
+	case c.kept(strings.ReplaceAll(canonical, "_", "-")):
+		problem = "is the name of a header that no message sets"
+	case h[canonical] != nil:
+		problem = "is the same header as another attribute"
+	case problem != "":
+		problem = "has a value that " + problem
+	default:
+		h[canonical] = []string{value}
+		return nil
+	}
+	return fmt.Errorf("the attribute %q of the message %s", name, problem)
+}
+
+// kept reports whether a message does not set a header. Some receivers read an underscore in its name as a hyphen, so callers replace it.
+func (c *config) kept(name string) bool {
+	canonical := textproto.CanonicalMIMEHeaderKey(name)
+	return ours[canonical] || sender[canonical] || c.sets(canonical)
+}
+
+// unusable says why a text cannot be the value of a header, empty if it can. What is not ASCII each receiver reads in its own way.
+func unusable(value string) string {
+	switch {
+	case value == "":
+		return "is empty"
+	case strings.Trim(value, " ") != value:
+		return "begins or ends with a space"
+	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }):
+		return "is not printable ASCII"
+	default:
+		return ""
+	}
+}
+
+// isToken reports whether a text is a token of RFC 9110, section 5.6.2, as the names of headers are.
+func isToken(s string) bool {
+	other := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+	}
+	return s != "" && !strings.ContainsFunc(s, other)
+}

@@ -1,0 +1,181 @@
+// Package outboxsqs delivers the messages of an outbox to a queue of Amazon SQS:
+//
+//	relay := outbox.NewRelay(client, table, outboxsqs.To(sqs.NewFromConfig(cfg), os.Getenv("QUEUE_URL")))
+//
+// It needs the IAM action sqs:SendMessage.
+//
+// # What the consumer gets
+//
+// The body is that of the message. The message attributes, all of type String, are
+//
+//   - Idempotency-Key: the id of the message. It is the same whenever the message is delivered
+//   - topic
+//   - tenant, if the message has one
+//   - each attribute of the message, by its name: seven, or eight without a tenant, because SQS takes ten in all
+//
+// The system attribute AWSTraceHeader is the trace header of the invocation that has committed the message, if there is one.
+//
+// A queue whose URL ends in .fifo is a FIFO queue. There the deduplication id is the id of the message, so that SQS drops what comes again
+// within five minutes, and the message group is that of the message. A message without a group is a group of its own, so that it waits for
+// no other. On a standard queue a message has no group, unless [WithGroup] says otherwise.
+//
+// # A message may come more than once
+//
+// A standard queue drops nothing, and a relay may deliver a message again after the five minutes of a FIFO queue. So the consumer makes it
+// once, with the key that comes with it:
+//
+//	mail := idempotent.Wrap(sendMail, store, // func(context.Context, events.SQSMessage) (struct{}, error)
+//		idempotent.WithOperation("mail"),
+//		idempotent.WithKey(func(m events.SQSMessage) (string, error) {
+//			return aws.ToString(m.MessageAttributes["Idempotency-Key"].StringValue), nil
+//		}))
+//
+// Call mail.Handle for each record of a batch, as docs/keys.md shows. The key is not m.MessageId: that is another one whenever the relay
+// delivers the message again.
+//
+// # What is parked at once
+//
+// What SQS can never take is an [outbox.Permanent] error: too many attributes, an attribute or a group that SQS does not allow, and what SQS
+// says is larger than the queue takes or has characters that it does not take. The queue decides what is too large: by default from
+// 1 MiB on, which no item of DynamoDB reaches. Every other error is tried again, also that of a queue which is not there.
+package outboxsqs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/go-idempotent/idempotent/outbox"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// Client is what a delivery needs of an SQS client. [*sqs.Client] implements it. It has to be safe for concurrent use.
+type Client interface {
+	SendMessage(ctx context.Context, in *sqs.SendMessageInput, optFns ...func(*sqs.Options)) (*sqs.SendMessageOutput, error)
+}
+
+// Option adjusts [To].
+type Option func(*queue)
+
+// WithGroup sets the message group by a function of the message, for example its tenant or its topic. If the function returns nothing, the
+// group is what it is without this option. It runs concurrently. On a FIFO queue one message of a group is consumed at a time; on a standard
+// queue the group makes it a fair queue: many messages of one group do not hold up those of the others.
+func WithGroup(group func(m outbox.Message) string) Option {
+	return func(q *queue) {
+		q.group = group
+		if group == nil {
+			q.problemf("WithGroup: the function is nil")
+		}
+	}
+}
+
+// queue is where messages are delivered to.
+type queue struct {
+	client   Client
+	url      string
+	fifo     bool
+	group    func(outbox.Message) string
+	problems []string
+}
+
+func (q *queue) problemf(format string, args ...any) {
+	q.problems = append(q.problems, fmt.Sprintf("outboxsqs.To: "+format, args...))
+}
+
+// To returns a function that delivers messages to the queue with this URL, for [outbox.NewRelay]. It sends nothing yet.
+//
+// It panics with a [*store.ConfigError] that names every problem of the configuration. The function is safe for concurrent use.
+// [outbox.WithTimeout] bounds each delivery, with all that the client tries. An error of it wraps that of the client.
+func To(client Client, queueURL string, opts ...Option) outbox.Deliver {
+	q := &queue{client: client, url: queueURL, group: func(outbox.Message) string { return "" }}
+	if client == nil {
+		q.problemf("the client is nil")
+	}
+	u, err := url.Parse(queueURL)
+	if err != nil || u.Hostname() == "" || strings.Trim(u.Path, "/") == "" || u.Scheme != "https" && u.Scheme != "http" {
+		q.problemf("the URL of the queue is not one of the form https://sqs.<Region>.amazonaws.com/<account>/<name>; a name or an ARN is none")
+	} else {
+		q.fifo = strings.HasSuffix(u.Path, ".fifo")
+	}
+	for i, opt := range opts {
+		if opt == nil {
+			q.problemf("option %d is nil", i+1)
+			continue
+		}
+		opt(q)
+	}
+	if len(q.problems) > 0 {
+		panic(&store.ConfigError{Problems: q.problems})
+	}
+	return q.deliver
+}
+
+func (q *queue) deliver(ctx context.Context, m outbox.Message) error {
+	in, err := q.inputOf(m)
+	if err != nil {
+		return outbox.Permanent(fmt.Errorf("outboxsqs: %w", err))
+	}
+	_, err = q.client.SendMessage(ctx, in)
+	switch {
+	case err == nil:
+		return nil
+	case hopeless(err):
+		return outbox.Permanent(fmt.Errorf("outboxsqs: the queue can never take the message as it is: %w", err))
+	default:
+		return fmt.Errorf("outboxsqs: send a message: %w", err)
+	}
+}
+
+// inputOf is the request of a message. An error says what of it SQS can never take.
+func (q *queue) inputOf(m outbox.Message) (*sqs.SendMessageInput, error) {
+	attributes, err := attributesOf(m)
+	if err != nil {
+		return nil, err
+	}
+	in := &sqs.SendMessageInput{QueueUrl: aws.String(q.url), MessageBody: aws.String(bodyOf(m)), MessageAttributes: attributes}
+	if isTrace(m.Trace) {
+		in.MessageSystemAttributes = map[string]types.MessageSystemAttributeValue{
+			string(types.MessageSystemAttributeNameForSendsAWSTraceHeader): {DataType: aws.String("String"), StringValue: aws.String(m.Trace)},
+		}
+	}
+	group := q.group(m)
+	if q.fifo {
+		in.MessageDeduplicationId = aws.String(m.ID)
+		group = firstOf(group, m.Group, m.ID)
+	}
+	if group == "" {
+		return in, nil
+	}
+	if !isGroup(group) {
+		return nil, errors.New("the group of the message is not one of SQS: 1 to 128 letters, digits and punctuation characters of ASCII")
+	}
+	in.MessageGroupId = aws.String(group)
+	return in, nil
+}
+
+func firstOf(texts ...string) string {
+	for _, s := range texts {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// hopeless reports whether SQS refuses a message for what is in it. That the queue is not there, or that its key of KMS is disabled, may
+// change. So may what else is an InvalidParameterValue, the code of a message that is too large:
+// https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
+func hopeless(err error) bool {
+	if _, is := errors.AsType[*types.InvalidMessageContents](err); is {
+		return true
+	}
+	api, is := errors.AsType[smithy.APIError](err)
+	return is && strings.HasPrefix(api.ErrorCode(), "InvalidParameterValue") && strings.Contains(api.ErrorMessage(), "must be shorter than")
+}

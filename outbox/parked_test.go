@@ -1,0 +1,116 @@
+package outbox_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/outbox"
+)
+
+// park commits a message that is parked.
+func (p place) park(t *testing.T) item {
+	t.Helper()
+	it := p.put(t)
+	r := receiver{fail: func(outbox.Message) error { return outbox.Permanent(errDown) }}
+	_, err := outbox.NewRelay(p.client, p.table, r.deliver).Stream(t.Context(), event(t, p.table, it))
+	require.NoError(t, err)
+	return p.get(t, idOf(it))
+}
+
+func TestParkedMessagesAreListedAndRedriven(t *testing.T) {
+	t.Parallel()
+	p, r := newPlace(t), receiver{}
+	p.put(t)
+	first, second := p.park(t), p.park(t)
+	var all []outbox.ParkedMessage
+	for m, err := range outbox.Parked(t.Context(), p.client, p.table) {
+		require.NoError(t, err)
+		all = append(all, m)
+	}
+	require.Len(t, all, 2)
+	require.Equal(t, idOf(first), all[0].ID)
+	require.Equal(t, 1, all[0].Tries)
+	require.WithinDuration(t, time.Now(), all[0].ParkedAt, time.Minute)
+	require.JSONEq(t, `{"order_id":"o-1"}`, string(all[0].Body))
+
+	for _, c := range []struct{ by, why string }{{"", "why"}, {"dana", " "}} {
+		require.ErrorContains(t, outbox.Redrive(t.Context(), p.client, p.table, all[0], c.by, c.why), "say who does it, and why")
+	}
+	require.Error(t, outbox.Redrive(t.Context(), p.client, p.table, outbox.ParkedMessage{Message: outbox.Message{ID: all[0].ID}}, "dana", "why"))
+	require.NoError(t, outbox.Redrive(t.Context(), p.client, p.table, all[0], "dana", "the mail is back"))
+	again := p.get(t, idOf(first))
+	require.NotContains(t, again, "tries", "the stream's filter lets it pass")
+	require.NotContains(t, again, "parked_at")
+	require.Equal(t, S("dana"), again["redriven_by"])
+	require.Equal(t, S("the mail is back"), again["redriven_reason"])
+	require.Contains(t, again, "redriven_at")
+	require.NotEqual(t, S("parked"), again["outbox_shard"])
+	require.ErrorIs(t, outbox.Redrive(t.Context(), p.client, p.table, all[0], "dana", "again"), outbox.ErrNotParked)
+
+	_, err := outbox.NewRelay(p.client, p.table, r.deliver).Stream(t.Context(), event(t, p.table, again))
+	require.NoError(t, err)
+	require.Len(t, r.got, 1)
+	_, err = outbox.FindParked(t.Context(), p.client, p.table, idOf(first))
+	require.ErrorIs(t, err, outbox.ErrNotParked)
+	m, err := outbox.FindParked(t.Context(), p.client, p.table, idOf(second))
+	require.NoError(t, err)
+	require.Equal(t, all[1], m)
+	_, err = outbox.FindParked(t.Context(), p.client, p.table, "no such")
+	require.ErrorIs(t, err, outbox.ErrNotParked)
+}
+
+// What was shown is what is redriven: a message of a later commit, or one that was parked again, is another one.
+func TestRedriveIsForWhatWasShown(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	it := p.park(t)
+	for _, change := range []struct {
+		update string
+		value  item
+		names  []string
+	}{{"SET #o = :v", item{":v": S("LATER")}, []string{"#o", "owner"}}, {"SET parked_at = :v", item{":v": N("1")}, nil}} {
+		m, err := outbox.FindParked(t.Context(), p.client, p.table, idOf(it))
+		require.NoError(t, err)
+		p.set(t, idOf(it), change.update, change.value, change.names...)
+		require.ErrorIs(t, outbox.Redrive(t.Context(), p.client, p.table, m, "dana", "why"), outbox.ErrNotParked)
+	}
+}
+
+// A relay that repeats what was parked meanwhile may deliver it, and does not bring it back to the drain.
+func TestRepeatedMessageStaysParked(t *testing.T) {
+	t.Parallel()
+	p, r := newPlace(t), receiver{}
+	fresh := p.put(t)
+	park := receiver{fail: func(outbox.Message) error { return outbox.Permanent(errDown) }}
+	_, err := outbox.NewRelay(p.client, p.table, park.deliver).Stream(t.Context(), event(t, p.table, fresh))
+	require.NoError(t, err)
+	r.down()
+	answer, err := outbox.NewRelay(p.client, p.table, r.deliver).Stream(t.Context(), event(t, p.table, fresh))
+	require.NoError(t, err)
+	require.Len(t, answer.BatchItemFailures, 1)
+	require.Equal(t, S("parked"), p.get(t, idOf(fresh))["outbox_shard"])
+	r.up()
+	_, err = outbox.NewRelay(p.client, p.table, r.deliver).Stream(t.Context(), event(t, p.table, fresh))
+	require.NoError(t, err)
+	require.NotContains(t, p.get(t, idOf(fresh)), "parked_at")
+}
+
+// A message that was redriven is tried anew: a failure that was counted before does not park it.
+func TestRedrivenMessageIsNotParkedByAnOldFailure(t *testing.T) {
+	t.Parallel()
+	p, seen := newPlace(t), reports{}
+	it := p.put(t)
+	p.late(t, it, time.Hour)
+	p.set(t, idOf(it), "SET tries = :n", item{":n": N("4")})
+	relay := outbox.NewRelay(p.client, p.table, func(_ context.Context, m outbox.Message) error {
+		p.set(t, m.ID, "REMOVE tries", nil)
+		return errDown
+	}, outbox.WithMaxTries(5), outbox.WithObserver(seen.take))
+	_, err := relay.Drain(t.Context())
+	require.NoError(t, err)
+	require.NotEqual(t, S("parked"), p.get(t, idOf(it))["outbox_shard"])
+	require.Equal(t, 1, seen.last().Elsewhere)
+}

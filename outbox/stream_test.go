@@ -1,0 +1,308 @@
+package outbox_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/outbox"
+)
+
+func TestStreamDeliversAndMarks(t *testing.T) {
+	t.Parallel()
+	p, r, seen := newPlace(t), receiver{}, reports{}
+	first, second := p.put(t, outbox.WithGroup("g"), outbox.WithAttribute("a", "1")), p.put(t)
+	relay := outbox.NewRelay(p.client, p.table, r.deliver, outbox.WithObserver(seen.take), outbox.WithRetention(time.Hour))
+	answer, err := relay.Stream(t.Context(), event(t, p.table, first, second))
+	require.NoError(t, err)
+	require.Empty(t, answer.BatchItemFailures)
+	require.Len(t, r.got, 2)
+	for _, m := range r.got {
+		require.Equal(t, "order-placed", m.Topic)
+		require.JSONEq(t, `{"order_id":"o-1"}`, string(m.Body))
+		require.WithinDuration(t, time.Now(), m.CreatedAt, time.Minute)
+		if m.ID == idOf(first) {
+			require.Equal(t, map[string]string{"a": "1"}, m.Attributes)
+			require.Equal(t, "g", m.Group)
+		}
+	}
+	for _, before := range []item{first, second} {
+		it := p.get(t, idOf(before))
+		for _, gone := range []string{"outbox_due", "outbox_shard", "tries", "parked_at"} {
+			require.NotContains(t, it, gone)
+		}
+		require.Contains(t, it, "done_at")
+		expiration, done := numberOf(t, it, "expiration"), numberOf(t, it, "done_at")
+		require.Equal(t, done/1000+3601, expiration, "whole seconds, rounded up")
+		require.Equal(t, before["body"], it["body"])
+	}
+	report := seen.last()
+	require.Positive(t, report.Slowest)
+	report.Slowest = 0
+	require.Equal(t, outbox.Report{Table: p.table, Source: outbox.FromStream, Delivered: 2}, report)
+
+	// What a stream repeats this process does not deliver again.
+	answer, err = relay.Stream(t.Context(), event(t, p.table, first, second))
+	require.NoError(t, err)
+	require.Empty(t, answer.BatchItemFailures)
+	require.Len(t, r.got, 2)
+	require.Equal(t, 2, seen.last().Elsewhere)
+	// Another one does, with the same ids, and marks nothing again.
+	again := outbox.NewRelay(p.client, p.table, r.deliver)
+	_, err = again.Stream(t.Context(), event(t, p.table, first))
+	require.NoError(t, err)
+	require.Len(t, r.got, 3)
+	require.Equal(t, idOf(first), r.got[2].ID)
+}
+
+func TestStreamReportsAFailureFiveTimesAndPutsItOff(t *testing.T) {
+	t.Parallel()
+	p, r, seen := newPlace(t), receiver{}, reports{}
+	poison, fine := p.put(t), p.put(t)
+	r.fail = func(m outbox.Message) error {
+		if m.ID == idOf(poison) {
+			return errDown
+		}
+		return nil
+	}
+	relay := outbox.NewRelay(p.client, p.table, r.deliver, outbox.WithObserver(seen.take))
+	for n := range 5 {
+		answer, err := relay.Stream(t.Context(), event(t, p.table, poison, fine))
+		require.NoError(t, err)
+		require.Equal(t, []string{number(0)}, failures(answer))
+		require.Equal(t, []outbox.Problem{{ID: idOf(poison), Topic: "order-placed", Outcome: "failed", Tries: n + 1, Err: errDown}},
+			seen.last().Problems)
+	}
+	before := time.Now()
+	answer, err := relay.Stream(t.Context(), event(t, p.table, poison, fine))
+	require.NoError(t, err)
+	require.Empty(t, answer.BatchItemFailures, "it does not hold up others any longer")
+	require.Equal(t, 1, seen.last().PutOff)
+	it := p.get(t, idOf(poison))
+	require.EqualValues(t, 6, numberOf(t, it, "tries"))
+	require.GreaterOrEqual(t, numberOf(t, it, "outbox_due"), before.Add(time.Minute).UnixMilli())
+	require.Len(t, r.got, 6+1, "the one behind it was delivered at once, and once")
+}
+
+func TestStreamParksWhatCanNeverBeDelivered(t *testing.T) {
+	t.Parallel()
+	p, r, seen := newPlace(t), receiver{}, reports{}
+	r.fail = func(outbox.Message) error { return outbox.Permanent(errDown) }
+	it := p.put(t)
+	relay := outbox.NewRelay(p.client, p.table, r.deliver, outbox.WithObserver(seen.take))
+	answer, err := relay.Stream(t.Context(), event(t, p.table, it))
+	require.NoError(t, err)
+	require.Empty(t, answer.BatchItemFailures)
+	require.Equal(t, 1, seen.last().Parked)
+	require.ErrorIs(t, seen.last().Problems[0].Err, errDown)
+	it = p.get(t, idOf(it))
+	require.Equal(t, S("parked"), it["outbox_shard"])
+	require.Contains(t, it, "outbox_due")
+	require.NoError(t, outbox.Permanent(nil))
+
+	last := p.put(t)
+	r.down()
+	once := outbox.NewRelay(p.client, p.table, r.deliver, outbox.WithMaxTries(1))
+	answer, err = once.Stream(t.Context(), event(t, p.table, last))
+	require.NoError(t, err)
+	require.Empty(t, answer.BatchItemFailures)
+	require.Equal(t, S("parked"), p.get(t, idOf(last))["outbox_shard"])
+}
+
+func TestStreamCountsAPanicAsAFailure(t *testing.T) {
+	t.Parallel()
+	p, r, seen := newPlace(t), receiver{}, reports{}
+	r.fail = func(outbox.Message) error { panic("secret") }
+	relay := outbox.NewRelay(p.client, p.table, r.deliver, outbox.WithObserver(seen.take))
+	answer, err := relay.Stream(t.Context(), event(t, p.table, p.put(t)))
+	require.NoError(t, err)
+	require.Len(t, answer.BatchItemFailures, 1)
+	require.EqualError(t, seen.last().Problems[0].Err, "the delivery panicked with a value of type string")
+}
+
+func TestStreamSkipsWhatAsksForNothing(t *testing.T) {
+	t.Parallel()
+	p, r, seen := newPlace(t), receiver{}, reports{}
+	relay := outbox.NewRelay(p.client, p.table, r.deliver, outbox.WithObserver(seen.take))
+	done, tried, foreign, broken := p.put(t), p.put(t), item{"id": S("x"), "outbox_due": N("1")}, p.put(t)
+	_, err := relay.Stream(t.Context(), event(t, p.table, done))
+	require.NoError(t, err)
+	done = p.get(t, idOf(done))
+	tried["tries"] = N("1")
+	broken["outbox_due"] = S("soon")
+	e := event(t, p.table, done, tried, foreign, broken, foreign)
+	e.Records[4].EventName = "REMOVE"
+	e.Records[4].Change.NewImage = nil
+	answer, err := relay.Stream(t.Context(), e)
+	require.NoError(t, err)
+	require.Empty(t, answer.BatchItemFailures)
+	require.Len(t, r.got, 1)
+	require.Equal(t, outbox.Report{Table: p.table, Source: outbox.FromStream, Skipped: 3, Foreign: 2}, seen.last())
+	answer, err = relay.Stream(t.Context(), events.DynamoDBEvent{})
+	require.NoError(t, err)
+	text, err := json.Marshal(answer)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"batchItemFailures":[]}`, string(text))
+}
+
+func TestStreamOfAnotherTableIsAnError(t *testing.T) {
+	t.Parallel()
+	p, r, seen := newPlace(t), receiver{}, reports{}
+	it := p.put(t)
+	relay := outbox.NewRelay(p.client, "arn:aws:dynamodb:eu-central-1:123456789012:table/"+p.table, r.deliver, outbox.WithObserver(seen.take))
+	_, err := relay.Stream(t.Context(), event(t, "orders", it))
+	require.EqualError(t, err, `outbox: record 0 of the event is of the table "orders", and this relay is of "`+p.table+
+		`": look at the event source mapping of the function`)
+	require.Equal(t, err, seen.last().Err)
+	require.Empty(t, r.got)
+}
+
+// A message that was delivered, and could not be marked, is marked when the stream repeats it, and not delivered by the same process again.
+func TestStreamMarksWhatItCouldNotMark(t *testing.T) {
+	t.Parallel()
+	p, r, seen := newPlace(t), receiver{}, reports{}
+	it := p.put(t)
+	c := &faulty{Client: p.client, refuse: true}
+	relay := outbox.NewRelay(c, p.table, r.deliver, outbox.WithObserver(seen.take))
+	answer, err := relay.Stream(t.Context(), event(t, p.table, it))
+	require.NoError(t, err)
+	require.Equal(t, []string{number(0)}, failures(answer))
+	require.Equal(t, 1, seen.last().Unmarked)
+	c.refuse = false
+	answer, err = relay.Stream(t.Context(), event(t, p.table, it))
+	require.NoError(t, err)
+	require.Empty(t, answer.BatchItemFailures)
+	require.Len(t, r.got, 1)
+	require.Equal(t, 1, seen.last().Delivered)
+	require.Contains(t, p.get(t, idOf(it)), "done_at")
+}
+
+// A failure that could not be counted is reported: else a message that always fails would be lost to the drain.
+func TestStreamReportsAFailureThatItCouldNotCount(t *testing.T) {
+	t.Parallel()
+	p, r, seen := newPlace(t), receiver{}, reports{}
+	it := p.put(t)
+	for _, r.fail = range []func(outbox.Message) error{
+		func(outbox.Message) error { return errDown },
+		func(outbox.Message) error { return outbox.Permanent(errDown) },
+	} {
+		relay := outbox.NewRelay(&faulty{Client: p.client, refuse: true}, p.table, r.deliver, outbox.WithObserver(seen.take))
+		for range 7 {
+			answer, err := relay.Stream(t.Context(), event(t, p.table, it))
+			require.NoError(t, err)
+			require.Equal(t, []string{number(0)}, failures(answer))
+			require.Equal(t, 1, seen.last().Uncounted)
+			require.ErrorIs(t, seen.last().Problems[0].Err, errDown)
+			require.ErrorIs(t, seen.last().Problems[0].Err, errRefused)
+		}
+	}
+}
+
+func TestStreamBeginsNothingThatItCannotEnd(t *testing.T) {
+	t.Parallel()
+	p, r, seen := newPlace(t), receiver{}, reports{}
+	it, other := p.put(t), p.put(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+	defer cancel()
+	relay := outbox.NewRelay(p.client, p.table, r.deliver, outbox.WithObserver(seen.take))
+	answer, err := relay.Stream(ctx, event(t, p.table, it, other))
+	require.NoError(t, err)
+	require.Equal(t, []string{number(0), number(1)}, failures(answer))
+	require.Equal(t, 2, seen.last().NotBegun)
+	require.Empty(t, r.got)
+	require.NotContains(t, p.get(t, idOf(it)), "tries")
+}
+
+func TestDeliveryEndsInTimeToMarkIt(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	it := p.put(t)
+	var left time.Duration
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for option, limit := range map[time.Duration]time.Duration{2 * time.Second: 2 * time.Second, time.Hour: 59 * time.Second} {
+		relay := outbox.NewRelay(p.client, p.table, func(ctx context.Context, _ outbox.Message) error {
+			deadline, limited := ctx.Deadline()
+			require.True(t, limited)
+			left = time.Until(deadline)
+			return nil
+		}, outbox.WithTimeout(option))
+		_, err := relay.Stream(ctx, event(t, p.table, it))
+		require.NoError(t, err)
+		require.LessOrEqual(t, left, limit)
+	}
+}
+
+func TestStreamDeliversOnceWhatIsTwiceInAnEvent(t *testing.T) {
+	t.Parallel()
+	p, r := newPlace(t), receiver{}
+	it := p.put(t)
+	r.down()
+	relay := outbox.NewRelay(p.client, p.table, r.deliver)
+	answer, err := relay.Stream(t.Context(), event(t, p.table, it, it))
+	require.NoError(t, err)
+	require.Equal(t, []string{number(0), number(1)}, failures(answer))
+	require.Len(t, r.got, 1)
+	require.EqualValues(t, 1, numberOf(t, p.get(t, idOf(it)), "tries"))
+}
+
+// A message of a later commit with the same id is another one: the earlier one's delivery does not mark it.
+func TestStreamMarksTheMessageOfItsOwnCommitOnly(t *testing.T) {
+	t.Parallel()
+	p, r := newPlace(t), receiver{}
+	before := p.put(t)
+	p.set(t, idOf(before), "SET #o = :o", item{":o": S("LATER")}, "#o", "owner")
+	relay := outbox.NewRelay(p.client, p.table, r.deliver)
+	answer, err := relay.Stream(t.Context(), event(t, p.table, before))
+	require.NoError(t, err)
+	require.Empty(t, answer.BatchItemFailures)
+	require.Len(t, r.got, 1)
+	require.Contains(t, p.get(t, idOf(before)), "outbox_due")
+	r.down()
+	other := outbox.NewRelay(p.client, p.table, r.deliver)
+	answer, err = other.Stream(t.Context(), event(t, p.table, before))
+	require.NoError(t, err)
+	require.Empty(t, answer.BatchItemFailures, "nothing is left to do for it")
+	require.NotContains(t, p.get(t, idOf(before)), "tries")
+}
+
+// A delivery that fails after somebody else has delivered the message changes nothing: it does not become pending again.
+func TestStreamLeavesAMessageThatIsDone(t *testing.T) {
+	t.Parallel()
+	p, r := newPlace(t), receiver{}
+	it := p.put(t)
+	_, err := outbox.NewRelay(p.client, p.table, r.deliver).Stream(t.Context(), event(t, p.table, it))
+	require.NoError(t, err)
+	done := p.get(t, idOf(it))
+	for _, r.fail = range []func(outbox.Message) error{
+		func(outbox.Message) error { return errDown },
+		func(outbox.Message) error { return outbox.Permanent(errDown) },
+	} {
+		answer, err := outbox.NewRelay(p.client, p.table, r.deliver).Stream(t.Context(), event(t, p.table, it))
+		require.NoError(t, err)
+		require.Empty(t, answer.BatchItemFailures)
+		require.Equal(t, done, p.get(t, idOf(it)))
+	}
+}
+
+// faulty is a client whose writes fail.
+type faulty struct {
+	outbox.Client
+
+	refuse bool
+}
+
+var errRefused = errors.New("refused")
+
+func (f *faulty) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	if f.refuse {
+		return nil, errRefused
+	}
+	return f.Client.UpdateItem(ctx, in, opts...)
+}

@@ -1,0 +1,176 @@
+package outbox_test
+
+import (
+	"context"
+	"crypto/rand"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+	"github.com/go-idempotent/idempotent/outbox"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+func TestCreateTableMakesWhatCheckWants(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	advice, err := outbox.Check(t.Context(), p.client, p.table)
+	require.NoError(t, err)
+	require.Empty(t, advice)
+	require.NoError(t, outbox.CreateTable(t.Context(), p.client, p.table), "a table that exists is left as it is")
+	ttl, err := p.client.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(p.table)})
+	require.NoError(t, err)
+	require.Equal(t, "expiration", *ttl.TimeToLiveDescription.AttributeName)
+}
+
+func TestCheckSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	client := dynamolocal.Client(dynamolocal.Endpoint(t))
+	const (
+		noStream = "it has no stream: a relay gets no messages from it"
+		noIndex  = `it has no index "outbox-index": a drain finds nothing in it`
+		noTTL    = "it has no time to live: messages that are done stay in it"
+	)
+	for name, c := range map[string]struct {
+		change   func(in *dynamodb.CreateTableInput)
+		advice   []string
+		problems []string
+	}{
+		"no time to live": {func(*dynamodb.CreateTableInput) {}, []string{noTTL}, nil},
+		"no stream":       {func(in *dynamodb.CreateTableInput) { in.StreamSpecification = nil }, []string{noStream, noTTL}, nil},
+		"a stream of keys": {
+			func(in *dynamodb.CreateTableInput) {
+				in.StreamSpecification.StreamViewType = types.StreamViewTypeKeysOnly
+			},
+			[]string{"its stream has the view type KEYS_ONLY, without new images: a relay gets no messages from it", noTTL}, nil,
+		},
+		"both images": {
+			func(in *dynamodb.CreateTableInput) {
+				in.StreamSpecification.StreamViewType = types.StreamViewTypeNewAndOldImages
+			},
+			[]string{noTTL}, nil,
+		},
+		"no index": {noIndexIn, []string{noIndex, noTTL}, nil},
+		"an index without what it includes": {
+			func(in *dynamodb.CreateTableInput) {
+				in.GlobalSecondaryIndexes[0].Projection = &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly}
+			},
+			[]string{`its index "outbox-index" does not include "created_at"`, noTTL}, nil,
+		},
+		"an index of everything": {
+			func(in *dynamodb.CreateTableInput) {
+				in.GlobalSecondaryIndexes[0].Projection = &types.Projection{ProjectionType: types.ProjectionTypeAll}
+			},
+			[]string{noTTL}, nil,
+		},
+		"an index with another key": {
+			func(in *dynamodb.CreateTableInput) {
+				in.GlobalSecondaryIndexes[0].KeySchema[1].AttributeName = aws.String("later")
+				in.AttributeDefinitions[2].AttributeName = aws.String("later")
+			},
+			[]string{`its index "outbox-index" has not the partition key "outbox_shard" and the sort key "outbox_due"`, noTTL}, nil,
+		},
+		"nothing delivers": {
+			func(in *dynamodb.CreateTableInput) {
+				in.StreamSpecification = nil
+				noIndexIn(in)
+			},
+			nil,
+			[]string{"nothing delivers its messages: " + noStream + ", and " + noIndex},
+		},
+		"a sort key, and another type": {
+			func(in *dynamodb.CreateTableInput) {
+				in.KeySchema = append(in.KeySchema, types.KeySchemaElement{AttributeName: aws.String("outbox_due"), KeyType: types.KeyTypeRange})
+				in.AttributeDefinitions[2].AttributeType = types.ScalarAttributeTypeS
+			},
+			nil,
+			[]string{`attribute "outbox_due" has type S in a key, expected N`, `its key is not the partition key "id" alone`},
+		},
+		"another key": {
+			func(in *dynamodb.CreateTableInput) {
+				in.KeySchema[0].AttributeName = aws.String("pk")
+				in.AttributeDefinitions[0].AttributeName = aws.String("pk")
+			},
+			nil,
+			[]string{`its key is not the partition key "id" alone`},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in := outbox.TableDefinition("outbox-test-" + rand.Text())
+			c.change(in)
+			_, err := client.CreateTable(t.Context(), in)
+			require.NoError(t, err)
+			dropAfter(t, client, *in.TableName)
+			advice, err := outbox.Check(t.Context(), client, *in.TableName)
+			require.Equal(t, ofTable(*in.TableName, c.advice), advice)
+			if c.problems == nil {
+				require.NoError(t, err)
+				return
+			}
+			wrong := new(store.ConfigError)
+			require.ErrorAs(t, err, &wrong)
+			require.Equal(t, ofTable(*in.TableName, c.problems), wrong.Problems)
+		})
+	}
+	_, err := outbox.Check(t.Context(), client, "no-such-table")
+	missing := new(types.ResourceNotFoundException)
+	require.ErrorAs(t, err, &missing)
+}
+
+func noIndexIn(in *dynamodb.CreateTableInput) {
+	in.GlobalSecondaryIndexes, in.AttributeDefinitions = nil, in.AttributeDefinitions[:1]
+}
+
+func ofTable(table string, sentences []string) (all []string) {
+	for _, s := range sentences {
+		all = append(all, `table "`+table+`": `+s)
+	}
+	return all
+}
+
+func TestNewRelaySaysAllThatIsWrong(t *testing.T) {
+	t.Parallel()
+	defer func() {
+		wrong, is := recover().(*store.ConfigError)
+		require.True(t, is)
+		require.Equal(t, []string{
+			"outbox.NewRelay: the client is nil", "outbox.NewRelay: the name of the table is empty", "outbox.NewRelay: deliver is nil",
+			"outbox.NewRelay: WithConcurrency: 0 is less than 1", "outbox.NewRelay: WithTimeout: 0s is not positive",
+			"outbox.NewRelay: WithMaxTries: 0 is less than 1", "outbox.NewRelay: WithGrace: -1ns is negative",
+			"outbox.NewRelay: WithRetention: 1ms is less than a second", "outbox.NewRelay: WithObserver: the function is nil",
+			"outbox.NewRelay: option 7 is nil",
+		}, wrong.Problems)
+	}()
+	outbox.NewRelay((*dynamodb.Client)(nil), "", nil, outbox.WithConcurrency(0), outbox.WithTimeout(0), outbox.WithMaxTries(0), outbox.WithGrace(-1),
+		outbox.WithRetention(1e6), outbox.WithObserver(nil), nil)
+}
+
+// The stream of a real table hands over what Stream understands: see also the tests of the whole in proof/e2e.
+func TestImageOfAMessageIsOne(t *testing.T) {
+	t.Parallel()
+	image := map[string]events.DynamoDBAttributeValue{
+		"id": events.NewStringAttribute("i"), "topic": events.NewStringAttribute("t"), "body": events.NewStringAttribute("{}"),
+		"owner": events.NewStringAttribute("o"), "outbox_due": events.NewNumberAttribute("1"),
+		"attributes": events.NewMapAttribute(map[string]events.DynamoDBAttributeValue{"a": events.NewStringAttribute("1")}),
+		"of another": events.NewBinaryAttribute([]byte("x")), "version": events.NewListAttribute(nil),
+	}
+	var got outbox.Message
+	var seen reports
+	c := &faulty{refuse: true}
+	relay := outbox.NewRelay(c, "outbox", func(_ context.Context, m outbox.Message) error {
+		got = m
+		return nil
+	}, outbox.WithObserver(seen.take))
+	_, err := relay.Stream(t.Context(), events.DynamoDBEvent{Records: []events.DynamoDBEventRecord{
+		{EventName: "MODIFY", Change: events.DynamoDBStreamRecord{SequenceNumber: "1", NewImage: image}},
+	}})
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"a": "1"}, got.Attributes)
+	require.Equal(t, 1, seen.last().Unmarked)
+}

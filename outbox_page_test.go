@@ -1,0 +1,46 @@
+package idempotent_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+	"github.com/go-idempotent/idempotent/outbox"
+)
+
+func outboxPage(t *testing.T) string {
+	t.Helper()
+	page, err := os.ReadFile("docs/outbox.md")
+	require.NoError(t, err)
+	return string(page)
+}
+
+// TestTheFirstProgramWithAnOutboxRuns does what a reader does: it copies the three functions of the page and their test into a module of
+// its own, and runs the test on DynamoDB Local.
+func TestTheFirstProgramWithAnOutboxRuns(t *testing.T) {
+	t.Parallel()
+	code := blocks(outboxPage(t), "go")
+	require.Greater(t, len(code), 3)
+	const last = "\tlambda.Start(relay.Stream)\n"
+	require.Contains(t, code[1], last)
+	folder := moduleOfAReader(t, map[string]string{
+		"orders/main.go": code[0], "orders/main_test.go": code[3],
+		"relay/main.go": code[1], "drain/main.go": strings.Replace(code[1], last, strings.TrimRight(code[2], "\n")+"\n", 1),
+	})
+	inFolder(t, folder, nil, "go", "vet", "-mod=mod", "./...")
+	out := inFolder(t, folder, []string{
+		"AWS_ENDPOINT_URL_DYNAMODB=" + dynamolocal.Endpoint(t), "AWS_REGION=" + dynamolocal.Region,
+		"AWS_ACCESS_KEY_ID=" + dynamolocal.AccessKey, "AWS_SECRET_ACCESS_KEY=" + dynamolocal.AccessKey,
+	}, "go", "test", "-mod=mod", "-count=1", "-v", "./orders")
+	assert.Contains(t, out, "--- PASS: TestAnOrderIsMailedIfItIsPlaced")
+	assert.Empty(t, inFolder(t, folder, nil, "gofmt", "-l", "."), "as gofmt has it")
+}
+
+func TestTheOutboxPageHasTheFilter(t *testing.T) {
+	t.Parallel()
+	assert.Contains(t, outboxPage(t), strings.ReplaceAll(outbox.StreamFilter, `"`, `\"`))
+}

@@ -1,0 +1,144 @@
+package main
+
+// outboxControls are the guards of messages: how they are made, delivered and marked.
+func outboxControls() []control {
+	return []control{
+		{
+			name: "put-keys-known", without: "two messages of one name fail at DynamoDB, with a text that names neither",
+			old: "$w.rowKey, $err = $w.keyIn($it.key)", new: "", first: "NoTransactionTakes",
+		},
+		{
+			name: "message-owner", without: "the message of a commit does not say which commit it has left with",
+			old: "$d.ID, $d.Owner = $claim.DerivedKey($name), $claim.Owner", new: "$d.ID = $claim.DerivedKey($name)", first: "MessageIsWritten",
+		},
+		{
+			name: "message-context", without: "a message outside of a delivery gets an id of its own each time",
+			old:   `default: $d.problemf("the context belongs to no delivery, so nothing can be committed: pass on the one that the handler was given"); return`,
+			new:   "default: $d.ID = execution.RandomKey()",
+			in:    "draft.setKey",
+			first: "SaysWhatIsWrong",
+		},
+		{
+			name: "message-bytes", without: "a body of bytes becomes base64",
+			old: "if _, $is := $body.([]byte); $is {", new: "if _, $is := $body.([]byte); $is && false {", first: "SaysWhatIsWrong",
+		},
+		{
+			name: "message-html", without: "a body is escaped for HTML",
+			old: "$encoder.SetEscapeHTML(false)", in: "draft.setBody", new: "", first: "MessageIsWritten",
+		},
+		{
+			name: "box-owner", without: "the delivery of a message marks that of a later commit with the same id",
+			old: `"#owner = :owner AND attribute_exists(outbox_due)"`, new: `"attribute_exists(outbox_due) AND (attribute_exists(#owner) OR #owner = :owner)"`,
+			first: "ItsOwnCommit",
+		},
+		{
+			name: "box-pending", without: "a failure makes a message pending that somebody else has delivered",
+			old: `"#owner = :owner AND attribute_exists(outbox_due)"`, new: `"#owner = :owner"`, first: "ThatIsDone",
+		},
+		{
+			name: "box-take-due", without: "a drain delivers what another one has taken",
+			old: `"#owner = :owner AND outbox_due = :seen AND outbox_shard <> :parked"`,
+			new: `"#owner = :owner AND (attribute_exists(id) OR outbox_due = :seen) AND outbox_shard <> :parked"`, first: "AsItWasRead",
+		},
+		{
+			name: "box-take-parked", without: "a drain delivers what was parked since it has read it",
+			old: `"#owner = :owner AND outbox_due = :seen AND outbox_shard <> :parked"`,
+			new: `"#owner = :owner AND outbox_due = :seen AND (attribute_exists(id) OR outbox_shard <> :parked)"`, first: "AsItWasRead",
+		},
+		{
+			name: "relay-known-done", without: "what a stream repeats is delivered again by the same process",
+			old: "case $done: return $e, Elsewhere, nil", in: "Relay.handedOver",
+			new: "case $done && len($e.ID) == 0: return $e, Elsewhere, nil", first: "DeliversAndMarks",
+		},
+		{
+			name: "relay-known-delivered", without: "a message that could not be marked is delivered again by the same process",
+			old: "case $delivered: return $r.mark($ctx, $e, Marked)", in: "Relay.handedOver",
+			new: "case $delivered && len($e.ID) == 0: return $r.mark($ctx, $e, Marked)", first: "CouldNotMark",
+		},
+		{
+			name: "relay-late", without: "a delivery begins that the invocation does not see the end of",
+			old: "case $r.late($ctx): return $e, NotBegun, $ctx.Err()", in: "Relay.handedOver", new: "", first: "BeginsNothing",
+		},
+		{
+			name: "relay-reserve", without: "a delivery lasts until there is no time left to mark it",
+			old: "$limit = min($limit, $time.Until($deadline)-$r.s.Reserve)", new: "$limit = min($limit, $time.Until($deadline))", first: "InTimeToMark",
+		},
+		{
+			name: "relay-panic", without: "a delivery that panics ends the process, and holds up the stream",
+			old: "if $value := recover(); $value != nil { $err = &PanicError{Value: $value, Stack: $debug.Stack()} }", new: "", first: "Panic",
+		},
+		{
+			name: "relay-uncounted", without: "a failure that could not be counted is acknowledged, and no stream brings the message back",
+			old: "case $err != nil: return $e, Uncounted, $errors.Join($failure, $err)", in: "Relay.handedOver",
+			new: "case $err != nil: return $e, PutOff, $errors.Join($failure, $err)", first: "CouldNotCount",
+		},
+		{
+			name: "relay-unparked", without: "a message that could not be parked is acknowledged",
+			old: "case $err != nil: return $e, Uncounted, $errors.Join($failure, $err)", in: "Relay.park",
+			new: "case $err != nil: return $e, Parked, $errors.Join($failure, $err)", first: "CouldNotCount",
+		},
+		{
+			name: "relay-put-off", without: "a message that always fails holds up its shard",
+			old: "case $tries > $r.s.Reports: return $e, PutOff, $failure", new: "", first: "FiveTimes",
+		},
+		{
+			name: "relay-permanent", without: "what can never be delivered is tried again and again",
+			old: "case permanent($failure): return $r.park($ctx, $e, $failure)", new: "", first: "CanNever",
+		},
+		{
+			name: "relay-twice", without: "what is twice in an event is delivered twice",
+			old: "if _, $twice := $first[$e.generation()]; $twice { continue }", new: "_ = $first", first: "TwiceInAnEvent",
+		},
+		{
+			name: "drain-grace", without: "a drain takes what the stream is about to deliver",
+			old: "return !$r.s.Now().Before($at.Add($r.s.Grace))", new: "return !$r.s.Now().Before($at)", first: "WhatIsDue",
+		},
+		{
+			name: "drain-used-up", without: "a message that kills its process is delivered for ever",
+			old: "if $e.Tries >= $r.s.MaxTries {", in: "Relay.drained", new: "if $e.Tries >= $r.s.MaxTries && false {", first: "KillsItsProcess",
+		},
+		{
+			name: "drain-late-list", without: "a drain delivers what the index still lists",
+			old: "if !$pending || $e.Parked || !$r.due($e.Due) {", new: "if !$pending {", first: "ListIsLate",
+		},
+		{
+			name: "drain-last-try", without: "a message that has failed as often as it may is tried once more",
+			old: "case permanent($failure) || $e.Tries >= $r.s.MaxTries:", new: "case permanent($failure):", first: "ThatGrowAndParks",
+		},
+		{
+			name: "drain-no-time", without: "a drain begins what it cannot end",
+			old: "if !$r.due($listed.Due) || $r.late($ctx) {", new: "if !$r.due($listed.Due) {", first: "NoTimeFor",
+		},
+		{
+			name: "stream-table", without: "a relay delivers what is in a table that is none of its own",
+			old: `if $source := $record.EventSourceArn; $source != "" && tableOf($source) != tableOf($r.table) {`,
+			new: `if $source := $record.EventSourceArn; $source != "" && tableOf($source) != tableOf($r.table) && false {`, first: "AnotherTable",
+		},
+		{
+			name: "stream-tries", without: "a mark of a failure is delivered",
+			old: "case $e.Tries > 0: $report.Skipped++", new: "", first: "AsksForNothing",
+		},
+		{
+			name: "box-consistent", without: "a drain delivers what it has an old copy of",
+			old: "ConsistentRead: aws.Bool(true),", in: "box.read", new: "ConsistentRead: aws.Bool(false),", first: "ReadsAsItIs",
+		},
+		{
+			name: "box-park-tries", without: "a message that was redriven is parked by a failure before that",
+			old: "if $e.Tries > 0 {", in: "box.Park", new: "if $e.Tries > 0 && false {", first: "ParkedByAnOldFailure",
+		},
+		{
+			name: "redrive-shown", without: "a message of a later commit is redriven for the one that was shown",
+			old: `"#owner = :owner AND outbox_shard = :parked AND parked_at = :at"`,
+			new: `"(attribute_exists(id) OR #owner = :owner) AND outbox_shard = :parked AND parked_at = :at"`, first: "WhatWasShown",
+		},
+		{
+			name: "redrive-parked-again", without: "a message that was parked again is redriven for the first time's reason",
+			old: `"#owner = :owner AND outbox_shard = :parked AND parked_at = :at"`,
+			new: `"#owner = :owner AND outbox_shard = :parked AND (attribute_exists(id) OR parked_at = :at)"`, first: "WhatWasShown",
+		},
+		{
+			name: "redrive-tries", without: "a message that was redriven does not pass the stream's filter",
+			old: `"redriven_reason = :why REMOVE tries, parked_at"`, new: `"redriven_reason = :why REMOVE parked_at"`, first: "ListedAndRedriven",
+		},
+	}
+}

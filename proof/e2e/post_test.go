@@ -1,0 +1,154 @@
+package e2e_test
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/lambdaruntime"
+	"github.com/go-idempotent/idempotent/internal/streampump"
+	"github.com/go-idempotent/idempotent/outbox"
+)
+
+// post brings the messages of an outbox to a receiver: relays on its stream, each with a pump, and a drain.
+type post struct {
+	t        *testing.T
+	table    string
+	dynamo   *dynamodb.Client // past every proxy
+	receiver *receiver
+	pumps    []*streampump.Pump
+	drain    *deployment
+}
+
+// newPost returns a post that has no relay yet.
+func newPost(t *testing.T, table string, r *receiver) *post {
+	t.Helper()
+	p := &post{t: t, table: table, dynamo: dynamolocal.Client(platform.endpoint(t), closeIdle(t)), receiver: r}
+	p.drain = p.deploy("drain", draining)
+	return p
+}
+
+// deploy deploys a function that delivers to the receiver.
+func (p *post) deploy(name string, built func() (string, error)) *deployment {
+	p.t.Helper()
+	return launch(p.t, 1, built, lambdaruntime.Function{
+		Name: name, Environment: []string{"OUTBOX_TABLE=" + p.table, "MAIL_URL=" + p.receiver.URL},
+	})
+}
+
+// relay deploys a relay and a pump that invokes it, as template.yaml does. The pump begins when it is started.
+func (p *post) relay() (*deployment, *streampump.Pump) {
+	p.t.Helper()
+	arn, err := streampump.StreamARN(p.t.Context(), p.dynamo, p.table)
+	require.NoError(p.t, err)
+	relay := p.deploy("relay", relaying)
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	p.t.Cleanup(transport.CloseIdleConnections)
+	pump := &streampump.Pump{
+		Client: dynamolocal.StreamsClient(platform.endpoint(p.t), func(o *dynamodbstreams.Options) {
+			o.HTTPClient = &http.Client{Transport: transport}
+		}),
+		StreamARN: arn, Invoke: relay.invoke, Filters: []string{outbox.StreamFilter}, ReportBatchItemFailures: true,
+		Poll: 20 * time.Millisecond, Pause: 20 * time.Millisecond,
+	}
+	p.pumps = append(p.pumps, pump)
+	return relay, pump
+}
+
+// start runs the pumps until the test ends.
+func (p *post) start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	for _, pump := range p.pumps {
+		running.Go(func() { assert.NoError(p.t, pump.Run(ctx)) })
+	}
+	p.t.Cleanup(func() {
+		cancel()
+		running.Wait()
+	})
+}
+
+// invoke hands an event to a free sandbox.
+func (s *deployment) invoke(ctx context.Context, payload []byte) ([]byte, error) {
+	select {
+	case sandbox := <-s.free:
+		defer func() { s.free <- sandbox }()
+		return sandbox.Invoke(ctx, payload, s.timeout)
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// postLimit is how long everything may take until it is handled: it is there for what hangs.
+const postLimit = 2 * time.Minute
+
+// idle waits until the relays have handled everything that is in the stream.
+func (p *post) idle() {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), postLimit)
+	defer cancel()
+	for _, pump := range p.pumps {
+		require.NoError(p.t, pump.Idle(ctx))
+	}
+}
+
+// drainAll makes what is pending due and drains it, until nothing is.
+func (p *post) drainAll() {
+	p.t.Helper()
+	for began := time.Now(); age(p.t, p.dynamo, p.table) > 0; {
+		require.Less(p.t, time.Since(began), postLimit, "something is never delivered")
+		p.drainOnce()
+	}
+}
+
+// drainOnce invokes the drain, and again while it dies.
+func (p *post) drainOnce() {
+	p.t.Helper()
+	for began := time.Now(); ; {
+		_, err := p.drain.invoke(context.Background(), []byte(`{}`))
+		if err == nil {
+			return
+		}
+		require.Less(p.t, time.Since(began), postLimit, "the drain never ends well: %v", err)
+	}
+}
+
+// messages are those of the table.
+func (p *post) messages() []message {
+	p.t.Helper()
+	return messagesIn(p.t, p.dynamo, p.table)
+}
+
+// assertDelivered checks that every message was delivered and is done, one by one: the messages of the table are the ids at the receiver,
+// no more and no less, and each came with its own body.
+func (p *post) assertDelivered() {
+	p.t.Helper()
+	all := p.messages()
+	bodies := map[string]string{}
+	for _, m := range all {
+		assert.True(p.t, m.done(), "%+v is not done", m)
+		bodies[m.ID] = m.Body
+	}
+	require.Len(p.t, bodies, len(all))
+	assert.Equal(p.t, bodies, p.receiver.kept(), "messages, and what a receiver that deduplicates has")
+}
+
+// assertNoneIsDoneTooEarly checks that what is done has arrived. It holds at any moment.
+func (p *post) assertNoneIsDoneTooEarly() {
+	p.t.Helper()
+	done := p.messages() // before the look at the receiver
+	kept := p.receiver.kept()
+	for _, m := range done {
+		if m.DoneAt > 0 {
+			assert.Contains(p.t, kept, m.ID, "done, and never delivered")
+		}
+	}
+}

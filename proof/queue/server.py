@@ -1,0 +1,10 @@
+"""SQS for tests: prints the port it listens on, and ends with its standard input."""
+
+import sys
+
+from moto.server import ThreadedMotoServer
+
+server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+server.start()
+print(server.get_host_and_port()[1], flush=True)
+sys.stdin.read()
