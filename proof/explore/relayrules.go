@@ -152,7 +152,7 @@ func toldUntilWritten(w *world, e mailEvent) string {
 }
 
 func repeatsEnd(w *world, e mailEvent) string {
-	if e.kind == evReported && e.of != nil && e.of.repeated >= reports {
+	if e.kind == evReported && e.of != nil && e.of.repeated > reports {
 		return fmt.Sprintf("%s has the stream repeat %s for the %d. time", e.round.name, w.nameOf(e.entry.ID, e.entry.Owner), e.of.repeated)
 	}
 	return ""

@@ -67,7 +67,7 @@ func (r Receives) err() error {
 
 // What a relay of the explorer does earlier than one of package outbox, so that it is done in short schedules.
 const (
-	reports  = 2
+	reports  = 1
 	maxTries = 3
 )
 
@@ -123,7 +123,7 @@ type generation struct {
 	arrived, failed, taken, doubled int
 	// repeated is how often the stream was told to repeat it because its delivery had failed, since it was redriven.
 	repeated int
-	// hopeless: a delivery has failed for good. usedUp: it was tried as often as it may be.
+	// hopeless: a delivery has failed for good. usedUp: it was tried as often as it may be, since it was redriven.
 	hopeless, usedUp bool
 	// replaced: a later commit has put another one over it.
 	replaced bool
@@ -345,7 +345,8 @@ func (w *world) redrive(id string) {
 	if !w.messageTable().Redrive(m, w.now) {
 		panic("explore: a parked message is not redriven")
 	}
-	w.generationOf(m.ID, m.Owner).repeated = 0
+	g := w.generationOf(m.ID, m.Owner)
+	g.repeated, g.usedUp = 0, false
 	w.saw("message redriven")
 	w.sayf("%s: somebody redrives %s", w.clockText(), w.nameOf(m.ID, m.Owner))
 }

@@ -151,7 +151,7 @@ func TestEveryGuardOfMessagesIsMissed(t *testing.T) {
 		"a delivery that fails marks": {"a stream", plantedBox{
 			failed: func(b plantedBox, e entry, due time.Time) (int, bool, error) {
 				done, err := b.Box.Done(ctx, e, due)
-				return reports, done, err
+				return e.Tries + 1, done, err
 			},
 		}, false, "only a message that was delivered is done"},
 		"a mark comes before the delivery": {"two drains", plantedBox{
@@ -171,10 +171,16 @@ func TestEveryGuardOfMessagesIsMissed(t *testing.T) {
 				return b.Box.Failed(ctx, e, due)
 			},
 		}, false, "was done and is pending again"},
+		"a message is parked by a failure before it was redriven": {"redriven", plantedBox{
+			park: func(b plantedBox, e entry, now time.Time) (bool, error) {
+				e.Tries = 0
+				return b.Box.Park(ctx, e, now)
+			},
+		}, false, "parked for a reason"},
 		"a delivery that fails parks": {"a stream", plantedBox{
 			failed: func(b plantedBox, e entry, due time.Time) (int, bool, error) {
 				parked, err := b.Box.Park(ctx, e, due)
-				return reports, parked, err
+				return e.Tries + 1, parked, err
 			},
 		}, false, "parked for a reason"},
 		"a parked message is taken": {"a parked message beside a drain", plantedBox{
@@ -228,9 +234,6 @@ func TestEveryGuardOfMessagesIsMissed(t *testing.T) {
 		})
 	}
 }
-
-// reports is how often the relays of the explorer let a stream repeat a message.
-const reports = 2
 
 // revive makes a message pending that is done.
 func revive(t *rows.Table, m rows.Message, due time.Time) bool {

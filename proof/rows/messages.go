@@ -123,6 +123,9 @@ func (b Box) Take(_ context.Context, e relay.Entry[Row], due time.Time) (bool, e
 // Park implements [relay.Box].
 func (b Box) Park(_ context.Context, e relay.Entry[Row], now time.Time) (bool, error) {
 	return b.change(e, func(m *Message) bool {
+		if m.Tries < e.Tries {
+			return false // it was redriven since
+		}
 		m.ParkedAt, m.Tries = milliseconds(now), max(m.Tries, 1)
 		return true
 	}), nil
