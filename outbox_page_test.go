@@ -44,3 +44,18 @@ func TestTheOutboxPageHasTheFilter(t *testing.T) {
 	t.Parallel()
 	assert.Contains(t, outboxPage(t), strings.ReplaceAll(outbox.StreamFilter, `"`, `\"`))
 }
+
+// TestTheCodeOfTheReadmeAboutMessagesIsThatOfTheExamples: the examples compile.
+func TestTheCodeOfTheReadmeAboutMessagesIsThatOfTheExamples(t *testing.T) {
+	t.Parallel()
+	examples, err := os.ReadFile("outbox/example_test.go")
+	require.NoError(t, err)
+	_, section, found := strings.Cut(readme(t), "\n## Messages that leave with a commit: outbox\n")
+	require.True(t, found)
+	section, _, _ = strings.Cut(section, "\n## ")
+	code := blocks(section, "go")
+	require.Len(t, code, 2)
+	for _, snippet := range code {
+		assert.Contains(t, flush(string(examples)), flush(snippet))
+	}
+}
