@@ -31,6 +31,7 @@ const (
 	evDelivers                            // a delivery begins
 	evWrittenMessage                      // a relay has changed a message
 	evReported                            // a relay says what became of a message
+	evTold                                // the stream is told of it, at the end of the round
 	evDrained                             // everything was drained, and the receiver has taken everything
 )
 
@@ -47,6 +48,7 @@ var mailRules = []struct {
 	{"I10 a message is parked for a reason", parkedForAReason},
 	{"I10 a drain leaves alone what is parked", drainLeavesParked},
 	{"I10 no more tries are counted than there were", triesHappened},
+	{"I10 a drain tries no message more often than it may", drainsTryNoMore},
 	{"I10 a stream is told of a message until something is written of it", toldUntilWritten},
 	{"I10 a stream does not repeat a message for ever", repeatsEnd},
 }
@@ -139,15 +141,19 @@ func triesHappened(w *world, e mailEvent) string {
 	return ""
 }
 
+func drainsTryNoMore(w *world, e mailEvent) string {
+	if e.kind == evWrittenMessage && e.call.name == TakeMessage && e.call.entry.Tries >= maxTries {
+		return fmt.Sprintf("a drain has read that %s was tried %d times, and takes it", w.nameOf(e.after.ID, e.after.Owner), e.call.entry.Tries)
+	}
+	return ""
+}
+
 // toldUntilWritten is for tables without drains: what the stream is not told to repeat is lost to them, unless something is written of it.
 func toldUntilWritten(w *world, e mailEvent) string {
-	if e.kind != evReported || e.round.entries == nil || e.outcome.Again() {
+	if e.kind != evTold || e.outcome.Again() || e.round.process.remembers[e.of] || slices.Contains(e.round.answered, e.of) {
 		return ""
 	}
-	if _, delivered := e.round.process.remembers[e.of]; delivered || slices.Contains(e.round.answered, e.of) {
-		return ""
-	}
-	return fmt.Sprintf("%s says that %s is %s, and has neither delivered it nor written anything of it", e.round.name,
+	return fmt.Sprintf("%s says that %s is %s, and does not know that anything was written of it", e.round.name,
 		w.nameOf(e.entry.ID, e.entry.Owner), e.outcome)
 }
 

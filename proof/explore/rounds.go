@@ -121,9 +121,20 @@ func (r *round) run() {
 	if r.entries == nil {
 		_ = r.process.Drain(ctx) // an error is one of lists, which have none here
 	} else {
-		r.process.Stream(ctx, r.entries)
+		r.told(r.process.Stream(ctx, r.entries))
 	}
 	r.arrived <- roundStop{over: true}
+}
+
+// told takes what the stream is told of each message that it has handed over.
+func (r *round) told(outcomes []relay.Outcome) {
+	for n, o := range outcomes {
+		if r.dead {
+			return
+		}
+		e := r.entries[n]
+		r.world.checkMail(mailEvent{kind: evTold, round: r, of: r.world.generationOf(e.ID, e.Owner), entry: e, outcome: o})
+	}
 }
 
 // awaitRound waits until a round stops.

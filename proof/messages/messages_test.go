@@ -110,6 +110,10 @@ func scenarios() map[string]explore.Scenario {
 			Clients: two, Endings: succeeds, ExpirySteps: 1, Commits: orderPlaced,
 			Relays: explore.Relays{Processes: 1, Drains: 1, Receives: anyhow, Faults: late, MaxFaults: 1},
 		},
+		"two commits in a batch": {
+			Clients: two, Endings: succeeds, ExpirySteps: 1, Commits: orderPlaced,
+			Relays: explore.Relays{Processes: 1, Handovers: 2, Batches: true, Receives: bounces},
+		},
 		"two messages": {
 			Clients: rivals, Endings: succeeds, ExpirySteps: 1, Commits: orderPlaced,
 			Relays: explore.Relays{Processes: 1, Handovers: 1, Drains: 1, Batches: true, Receives: bounces},
