@@ -53,7 +53,7 @@ func modelledMessageControls() []control {
 		},
 		{
 			name: "box-failed-count", model: "NO_COUNT", without: "failures are not counted, and reported for ever",
-			old: `":one": number(1)`, new: `":one": number(0)`, in: "box.Failed", first: "FiveTimes",
+			old: "refOne: number(1)", new: "refOne: number(0)", in: "box.Failed", first: "FiveTimes",
 		},
 		{
 			name: "box-park-owner", model: "NO_PARK_OWNER", without: "a failure for good parks a later message with the same id",
@@ -65,7 +65,7 @@ func modelledMessageControls() []control {
 		},
 		{
 			name: "box-park-count", model: "NO_PARK_COUNT", without: "a message that is parked at once passes the stream's filter",
-			old: `":one": number(1)`, new: `":one": number(0)`, in: "box.Park", first: "CanNever|ListedAndRedriven",
+			old: "refOne: number(1)", new: "refOne: number(0)", in: "box.Park", first: "CanNever|ListedAndRedriven",
 		},
 		{
 			name: "box-take-owner", model: "NO_TAKE_OWNER", without: "a drain takes a later message that is due at the same instant",
@@ -74,7 +74,7 @@ func modelledMessageControls() []control {
 		},
 		{
 			name: "box-take-count", model: "NO_TAKE_COUNT", without: "a drain does not count its tries",
-			old: `":one": number(1)`, new: `":one": number(0)`, in: "box.Take", first: "ThatGrowAndParks",
+			old: "refOne: number(1)", new: "refOne: number(0)", in: "box.Take", first: "ThatGrowAndParks",
 		},
 		{
 			name: "drain-taken", model: "NO_TAKEN", without: "a drain delivers what it could not take",
