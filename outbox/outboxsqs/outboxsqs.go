@@ -45,6 +45,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"reflect"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -95,7 +96,7 @@ func (q *queue) problemf(format string, args ...any) {
 // [outbox.WithTimeout] bounds each delivery, with all that the client tries. An error of it wraps that of the client.
 func To(client Client, queueURL string, opts ...Option) outbox.Deliver {
 	q := &queue{client: client, url: queueURL, group: func(outbox.Message) string { return "" }}
-	if client == nil {
+	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		q.problemf("the client is nil")
 	}
 	u, err := url.Parse(queueURL)
