@@ -18,8 +18,6 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/aws/aws-lambda-go/lambda"
-
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/charge"
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/payments"
@@ -27,21 +25,21 @@ import (
 	"github.com/go-idempotent/idempotent/examples/internal/localstore"
 )
 
-var function = local.Function{Route: charge.Route, Handler: newHandler, Try: try}
+var function = local.Function{Route: charge.Route, Make: newFunction, Try: try}
 
 func main() { local.Main(function) }
 
-func newHandler(_ context.Context, getenv func(string) string, records *localstore.Opened) (lambda.Handler, string, error) {
+func newFunction(_ context.Context, getenv func(string) string, records *localstore.Opened) (local.Made, error) {
 	if baseURL := getenv("PAYMENTS_URL"); baseURL != "" {
 		client, err := payments.NewClient(baseURL)
 		if err != nil {
-			return nil, "", fmt.Errorf("PAYMENTS_URL: %w", err)
+			return local.Made{}, fmt.Errorf("PAYMENTS_URL: %w", err)
 		}
-		return idempotent.Wrap(charge.Handler(client), records.Store, charge.Effects(), local.Report(nil)), "", nil
+		return local.Made{Handler: idempotent.Wrap(charge.Handler(client), records.Store, charge.Effects(), local.Report(nil))}, nil
 	}
 	ledger := payments.NewLedger()
 	counted := func() []slog.Attr { return []slog.Attr{slog.Int("chargesSoFar", ledger.Count())} }
-	return idempotent.Wrap(charge.Handler(ledger), records.Store, charge.Effects(), local.Report(counted)), "", nil
+	return local.Made{Handler: idempotent.Wrap(charge.Handler(ledger), records.Store, charge.Effects(), local.Report(counted))}, nil
 }
 
 func try(url string) string {

@@ -26,13 +26,22 @@ type Client struct {
 // New returns a client of the service at the base URL, which is absolute and begins with http or https. The name stands in errors. The
 // timeout bounds each request, also where the context would last longer.
 func New(name, baseURL string, timeout time.Duration) (*Client, error) {
-	u, err := url.Parse(baseURL)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%s: the base URL is not one of the form https://host[:port][/path]", name) // it may hold a password
+	u, err := BaseURL(name, baseURL)
+	if err != nil {
+		return nil, err
 	}
 	// A request must not follow a redirect to a host that nobody configured.
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Client{name, u, timeout, &http.Client{CheckRedirect: stay}}, nil
+}
+
+// BaseURL reads the base URL of a service, as [New] takes it.
+func BaseURL(name, text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("%s: the base URL is not one of the form https://host[:port][/path]", name) // it may hold a password
+	}
+	return u, nil
 }
 
 // Error is a service that failed, did not answer, or misunderstood. It names the status or the failure of the connection. It carries no

@@ -10,8 +10,11 @@ import (
 
 // Within returns a client of a service that is part of this process: the handler is called, and nothing goes over a network.
 func Within(name string, service http.Handler) *Client {
-	return &Client{name, &url.URL{Scheme: "http", Host: name}, time.Minute, &http.Client{Transport: within{service}}}
+	return &Client{name, &url.URL{Scheme: "http", Host: name}, time.Minute, &http.Client{Transport: Transport(service)}}
 }
+
+// Transport hands each request to the handler of a service that is part of this process, whatever host the URL names.
+func Transport(service http.Handler) http.RoundTripper { return within{service} }
 
 type within struct{ http.Handler }
 

@@ -21,29 +21,38 @@ const secretTimeout = 5 * time.Second
 // Service returns a client of the service that <NAME>_URL or <NAME>_SECRET name, nil if neither is set: then the function only
 // counts what it would ask for, and the log says so. Errors hold nothing of the URL.
 func (b Base) Service(ctx context.Context, name string, timeout time.Duration) (*downstream.Client, error) {
+	baseURL, err := b.URL(ctx, name)
+	if err != nil || baseURL == nil {
+		return nil, err
+	}
+	return downstream.New(strings.ToLower(name), baseURL.String(), timeout)
+}
+
+// URL returns the base URL of the service that <NAME>_URL or <NAME>_SECRET name, likewise.
+func (b Base) URL(ctx context.Context, name string) (*url.URL, error) {
 	variable, secret := name+"_URL", name+"_SECRET"
-	where, baseURL := variable, os.Getenv(variable)
+	where, text := variable, os.Getenv(variable)
 	switch arn := os.Getenv(secret); {
-	case baseURL != "" && arn != "":
+	case text != "" && arn != "":
 		return nil, fmt.Errorf("%s and %s are both set: the URL of the service is in one of them", variable, secret)
 	case arn != "":
 		var err error
-		if baseURL, err = b.readSecret(ctx, arn); err != nil {
+		if text, err = b.readSecret(ctx, arn); err != nil {
 			return nil, fmt.Errorf("%s: %w", secret, err)
 		}
 		where = "the URL in " + secret
-	case baseURL == "":
+	case text == "":
 		slog.Warn("neither " + variable + " nor " + secret + " is set: what it would be asked for is only counted")
 		return nil, nil //nolint:nilnil // there is none
-	case holdsCredentials(baseURL):
+	case holdsCredentials(text):
 		return nil, fmt.Errorf("%s: it holds a user name or a password, which everybody can read who may look at the "+
 			"function: put the URL into a secret of Secrets Manager, and the secret's ARN into %s", variable, secret)
 	}
-	client, err := downstream.New(strings.ToLower(name), baseURL, timeout)
+	u, err := downstream.BaseURL(strings.ToLower(name), text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", where, err)
 	}
-	return client, nil
+	return u, nil
 }
 
 // readSecret returns the text of a secret. It is read once for each process: one that has changed is seen by new processes.

@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 
@@ -31,10 +32,20 @@ import (
 type Function struct {
 	// Route is the only one of its API, such as "POST /charges".
 	Route string
-	// Handler makes the function from the environment and a store. It may say what else is to be known of this run, as whole sentences.
-	Handler func(ctx context.Context, getenv func(string) string, records *localstore.Opened) (h lambda.Handler, known string, err error)
+	// Make makes what runs from the environment and a store.
+	Make func(ctx context.Context, getenv func(string) string, records *localstore.Opened) (Made, error)
 	// Try says what to send to a URL such as "http://127.0.0.1:3000".
 	Try func(url string) string
+}
+
+// Made is a function that can be served.
+type Made struct {
+	Handler lambda.Handler
+	// Known says what else is to be known of this run, as whole sentences, empty for nothing.
+	Known string
+	// Beside runs as long as the function is served, and ends with its context. The function is served once it is ready, and ends when it
+	// ends. It may be nil.
+	Beside func(ctx context.Context, ready func()) error
 }
 
 // Main runs a function until the process is told to end.
@@ -54,7 +65,7 @@ func Run(ctx context.Context, getenv func(string) string, out io.Writer, f Funct
 		return err
 	}
 	defer func() { err = errors.Join(err, records.Close()) }()
-	handler, known, err := f.Handler(ctx, getenv, records)
+	made, err := f.Make(ctx, getenv, records)
 	if err != nil {
 		return err
 	}
@@ -64,12 +75,37 @@ func Run(ctx context.Context, getenv func(string) string, out io.Writer, f Funct
 		return err
 	}
 	url := "http://" + listener.Addr().String()
-	if known != "" {
-		known = " " + known
+	known := ""
+	if made.Known != "" {
+		known = " " + made.Known
 	}
-	fmt.Fprintf(out, "%s is served at %s, the idempotency records are %s.%s Try:\n\n%s\nCtrl-C ends it.\n\n",
-		f.Route, url, records.Settings, known, f.Try(url))
-	return serve(ctx, listener, &front.Front{Function: handler, Routes: []string{f.Route}})
+	return made.beside(ctx, func(ctx context.Context) error {
+		fmt.Fprintf(out, "%s is served at %s, the idempotency records are %s.%s Try:\n\n%s\nCtrl-C ends it.\n\n",
+			f.Route, url, records.Settings, known, f.Try(url))
+		return serve(ctx, listener, &front.Front{Function: made.Handler, Routes: []string{f.Route}})
+	})
+}
+
+// beside serves the function with what runs beside it.
+func (m Made) beside(ctx context.Context, serve func(context.Context) error) error {
+	if m.Beside == nil {
+		return serve(ctx)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		defer cancel()
+		ended <- m.Beside(ctx, sync.OnceFunc(func() { close(ready) }))
+	}()
+	select {
+	case <-ready:
+		err := serve(ctx)
+		cancel()
+		return errors.Join(err, <-ended)
+	case err := <-ended:
+		return err
+	}
 }
 
 // serve answers requests until ctx ends, then those that are in flight.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,16 +23,18 @@ func TestTheBinaryDeliversWhatNoStreamDelivered(t *testing.T) {
 	schedule, err := os.ReadFile("events/schedule.json")
 	require.NoError(t, err)
 	o, m := mailtest.New(t), mailtest.NewMail(t)
-	o.Place("../relay/events/placed.json")
+	o.Place(t, "../relay/events/placed.json")
 	function := deployed.RunWithoutRecords(t, "OUTBOX_TABLE="+o.Table, "MAIL_URL="+m.URL)
 	for range 2 { // the second time there is nothing to do
 		_, err = function.Invoke(t.Context(), schedule)
 		require.NoError(t, err)
-		o.RequireDone()
+		o.RequireDone(t)
 		require.Equal(t, []mailtest.Letter{
 			{What: "POST /v1/messages", Key: mailtest.ID, MediaType: "application/json", Body: mailtest.Body},
 		}, m.Letters())
 	}
+	require.Contains(t, function.Logs(), `"MessageDelivered":1`)
+	require.Equal(t, 2, strings.Count(function.Logs(), `"ParkedMessages":0`), "what is left is told after each look")
 }
 
 func TestATableWithoutAnIndexFailsTheInvocation(t *testing.T) {

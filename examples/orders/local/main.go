@@ -2,14 +2,18 @@
 //
 //	go run ./examples/orders/local
 //
+// With STORE=dynamodb the functions relay and drain run beside it: they deliver the message of each order from the stream of the outbox, and
+// once a minute what the stream has put off.
+//
 // Its environment:
 //
 //	PORT                           the port on 127.0.0.1, 3000 if empty
 //	STORE                          where the records are: memory (default), or dynamodb for DynamoDB Local
 //	AWS_ENDPOINT_URL_DYNAMODB      with STORE=dynamodb, a server that runs already; else one is started
 //	IDEMPOTENCY_TABLE              with STORE=dynamodb, the table; it is created if it is not there
-//	ORDERS_TABLE                   with STORE=dynamodb, the table of the orders, "orders" if empty; likewise. The store in memory has no
-//	                               transactions, so with it no row is kept
+//	ORDERS_TABLE, OUTBOX_TABLE     with STORE=dynamodb, the tables of the orders and of their messages, "orders" and "outbox" if empty;
+//	                               likewise. An outbox that is there without a stream of new images or without its index is an error.
+//	                               The store in memory has no transactions, so with it no row is kept, and NO MESSAGE leaves
 //	STOCK_URL, PAYMENTS_URL, MAIL_URL
 //	                               the base URLs of the services; what one without a URL would be asked for is only counted
 //
@@ -20,23 +24,24 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/aws/aws-lambda-go/lambda"
-
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/payments"
 	"github.com/go-idempotent/idempotent/examples/internal/downstream"
 	"github.com/go-idempotent/idempotent/examples/internal/local"
 	"github.com/go-idempotent/idempotent/examples/internal/localstore"
 	"github.com/go-idempotent/idempotent/examples/orders/counting"
+	"github.com/go-idempotent/idempotent/examples/orders/mail"
 	"github.com/go-idempotent/idempotent/examples/orders/order"
 	"github.com/go-idempotent/idempotent/examples/orders/rows"
+	"github.com/go-idempotent/idempotent/outbox"
+	"github.com/go-idempotent/idempotent/outbox/outboxobserve"
 )
 
-var function = local.Function{Route: order.Route, Handler: newHandler, Try: try}
+var function = local.Function{Route: order.Route, Make: newFunction, Try: try}
 
 func main() { local.Main(function) }
 
-func newHandler(ctx context.Context, getenv func(string) string, records *localstore.Opened) (lambda.Handler, string, error) {
+func newFunction(ctx context.Context, getenv func(string) string, records *localstore.Opened) (local.Made, error) {
 	counted := counting.New()
 	services, err := order.Connect(func(name string) (*downstream.Client, error) {
 		baseURL := getenv(name + "_URL")
@@ -50,14 +55,26 @@ func newHandler(ctx context.Context, getenv func(string) string, records *locals
 		return client, nil
 	})
 	if err != nil {
-		return nil, "", err
+		return local.Made{}, err
+	}
+	deliver, err := newDelivery(getenv, counted)
+	if err != nil {
+		return local.Made{}, err
 	}
 	tables, err := rows.Open(ctx, getenv, records.Settings)
 	if err != nil {
-		return nil, "", err
+		return local.Made{}, err
 	}
-	handler := idempotent.Wrap(order.Handler(services, tables.Tables), records.Store, order.Effects(), local.Report(counted.Counts))
-	return handler, tables.String(), nil
+	made := local.Made{
+		Handler: idempotent.Wrap(order.Handler(services, tables.Tables), records.Store, order.Effects(), local.Report(counted.Counts)),
+		Known:   tables.String(),
+	}
+	if tables.Kept() {
+		relay := outbox.NewRelay(tables.Client(), tables.Outbox, deliver, outbox.WithTimeout(mail.Timeout),
+			outbox.WithObserver(outboxobserve.Slog(nil)))
+		made.Beside = (&relaying{tables, relay}).run
+	}
+	return made, nil
 }
 
 func try(url string) string {

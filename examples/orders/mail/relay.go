@@ -2,12 +2,12 @@ package mail
 
 import (
 	"context"
-	"log/slog"
+	"os"
 
-	"github.com/go-idempotent/idempotent/examples/internal/downstream"
 	"github.com/go-idempotent/idempotent/examples/internal/environment"
 	"github.com/go-idempotent/idempotent/examples/orders/counting"
 	"github.com/go-idempotent/idempotent/outbox"
+	"github.com/go-idempotent/idempotent/outbox/outboxobserve"
 )
 
 // NewRelay returns the relay of a function whose environment has OUTBOX_TABLE and MAIL_URL or MAIL_SECRET.
@@ -16,29 +16,14 @@ func NewRelay(ctx context.Context, base environment.Base) (*outbox.Relay, error)
 	if err != nil {
 		return nil, err
 	}
-	service, err := base.Service(ctx, Name, Timeout)
+	baseURL, err := base.URL(ctx, Name)
 	if err != nil {
 		return nil, err
 	}
-	if service == nil {
-		service = downstream.Within(Name, counting.New())
+	deliver := Counted(counting.New())
+	if baseURL != nil {
+		deliver = At(baseURL)
 	}
-	return outbox.NewRelay(base.DynamoDB(), table, Deliver(service), outbox.WithObserver(report)), nil
-}
-
-// report logs what an invocation did.
-func report(ctx context.Context, r outbox.Report) {
-	attrs := []slog.Attr{
-		slog.String("source", string(r.Source)), slog.Int("delivered", r.Delivered), slog.Int("failed", r.Failed), slog.Int("parked", r.Parked),
-	}
-	level := slog.LevelInfo
-	for _, p := range r.Problems {
-		level = slog.LevelWarn
-		attrs = append(attrs, slog.Group(p.ID, slog.String("outcome", p.Outcome), slog.Any("error", p.Err)))
-	}
-	if r.Err != nil {
-		level = slog.LevelError
-		attrs = append(attrs, slog.Any("error", r.Err))
-	}
-	slog.LogAttrs(ctx, level, "messages", attrs...)
+	return outbox.NewRelay(base.DynamoDB(), table, deliver, outbox.WithTimeout(Timeout),
+		outbox.WithObserver(outboxobserve.EMF(os.Stdout)), outbox.WithObserver(outboxobserve.Slog(nil))), nil
 }

@@ -27,23 +27,26 @@ func TestAConfigurationThatCannotWorkEndsTheProcess(t *testing.T) {
 func TestTheBinaryDeliversAMessageAndMarksIt(t *testing.T) {
 	t.Parallel()
 	o, m := mailtest.New(t), mailtest.NewMail(t)
-	event := o.Place("events/placed.json")
+	event := o.Place(t, "events/placed.json")
 	function := deployed.RunWithoutRecords(t, "OUTBOX_TABLE="+o.Table, "MAIL_URL="+m.URL)
 
 	m.Answer(http.StatusServiceUnavailable)
 	answer, err := function.Invoke(t.Context(), event)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"batchItemFailures":[{"itemIdentifier":"4421584500000000017450439091"}]}`, string(answer), "Lambda sends it again")
-	require.Contains(t, o.Message(), "outbox_due")
+	require.Contains(t, o.Message(t), "outbox_due")
 
 	m.Answer(http.StatusAccepted)
 	answer, err = function.Invoke(t.Context(), event)
 	require.NoError(t, err)
 	require.NotContains(t, string(answer), "itemIdentifier")
-	o.RequireDone()
+	o.RequireDone(t)
 
 	letter := mailtest.Letter{What: "POST /v1/messages", Key: mailtest.ID, MediaType: "application/json", Body: mailtest.Body}
 	require.Equal(t, []mailtest.Letter{letter, letter}, m.Letters())
+	require.Contains(t, function.Logs(), `"MessageFailed":1`)
+	require.Contains(t, function.Logs(), `"MessageDelivered":1`)
+	require.Contains(t, function.Logs(), "status 503")
 	for _, secret := range []string{"secret reason", mailtest.Email} {
 		require.NotContains(t, function.Logs(), secret)
 	}
@@ -52,7 +55,7 @@ func TestTheBinaryDeliversAMessageAndMarksIt(t *testing.T) {
 func TestAnotherTableFailsTheInvocation(t *testing.T) {
 	t.Parallel()
 	o, m := mailtest.New(t), mailtest.NewMail(t)
-	event := o.Place("events/placed.json")
+	event := o.Place(t, "events/placed.json")
 	_, err := deployed.RunWithoutRecords(t, "OUTBOX_TABLE=another", "MAIL_URL="+m.URL).Invoke(t.Context(), event)
 	require.ErrorContains(t, err, o.Table)
 	require.Empty(t, m.Letters())
@@ -62,8 +65,8 @@ func TestWithoutAURLTheBinaryCounts(t *testing.T) {
 	t.Parallel()
 	o := mailtest.New(t)
 	function := deployed.RunWithoutRecords(t, "OUTBOX_TABLE="+o.Table)
-	_, err := function.Invoke(t.Context(), o.Place("events/placed.json"))
+	_, err := function.Invoke(t.Context(), o.Place(t, "events/placed.json"))
 	require.NoError(t, err)
-	o.RequireDone()
+	o.RequireDone(t)
 	require.Contains(t, function.Logs(), "neither MAIL_URL nor MAIL_SECRET is set")
 }

@@ -27,7 +27,8 @@ const (
 type Tables struct {
 	order.Tables
 
-	client *dynamodb.Client
+	endpoint string
+	client   *dynamodb.Client
 }
 
 // Open opens the tables where the records are. They are created if they are not there; without names they are "orders" and "outbox".
@@ -35,7 +36,7 @@ func Open(ctx context.Context, getenv func(string) string, records localstore.Se
 	if records.Endpoint == "" {
 		return Tables{}, nil
 	}
-	t := Tables{Named(getenv), records.Client()}
+	t := Tables{Named(getenv), records.Endpoint, records.Client()}
 	t.Orders, t.Outbox = cmp.Or(t.Orders, "orders"), cmp.Or(t.Outbox, "outbox")
 	if err := order.CreateTable(ctx, t.client, t.Orders); err != nil {
 		return Tables{}, err
@@ -54,6 +55,9 @@ func Named(getenv func(string) string) order.Tables {
 // Kept reports whether there are rows and messages.
 func (t Tables) Kept() bool { return t.Tables != order.Tables{} }
 
+// Client is one of the server that the tables are on.
+func (t Tables) Client() *dynamodb.Client { return t.client }
+
 // String says where the orders are, in a sentence.
 func (t Tables) String() string {
 	if !t.Kept() {
@@ -68,8 +72,21 @@ func (t Tables) Count(ctx context.Context, email string) (count int, err error) 
 	if !t.Kept() {
 		return 0, nil
 	}
+	return t.scan(ctx, t.Orders, "email = :email", email)
+}
+
+// Pending is how many messages for an address are not delivered yet.
+func (t Tables) Pending(ctx context.Context, email string) (count int, err error) {
+	if !t.Kept() {
+		return 0, nil
+	}
+	return t.scan(ctx, t.Outbox, "attribute_exists(outbox_due) AND contains(body, :email)", `"`+email+`"`)
+}
+
+// scan counts the items that a filter takes.
+func (t Tables) scan(ctx context.Context, table, filter, email string) (count int, err error) {
 	for pages := dynamodb.NewScanPaginator(t.client, &dynamodb.ScanInput{
-		TableName: aws.String(t.Orders), ConsistentRead: aws.Bool(true), FilterExpression: aws.String("email = :email"),
+		TableName: aws.String(table), ConsistentRead: aws.Bool(true), FilterExpression: aws.String(filter),
 		ExpressionAttributeValues: map[string]types.AttributeValue{":email": &types.AttributeValueMemberS{Value: email}},
 	}); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)

@@ -33,26 +33,25 @@ const (
 type Outbox struct {
 	*dynamodb.Client
 
-	t     *testing.T
 	Table string
 }
 
 // New makes an outbox.
 func New(t *testing.T) Outbox {
 	t.Helper()
-	o := Outbox{dynamolocal.Client(dynamolocal.Endpoint(t)), t, "outbox-" + rand.Text()}
+	o := Outbox{dynamolocal.Client(dynamolocal.Endpoint(t)), "outbox-" + rand.Text()}
 	require.NoError(t, outbox.CreateTable(t.Context(), o.Client, o.Table))
 	return o
 }
 
 // Place puts the message into the table that the sample event in a file tells of, and returns the event as one of this table.
-func (o Outbox) Place(file string) (event []byte) {
-	o.t.Helper()
+func (o Outbox) Place(t *testing.T, file string) (event []byte) {
+	t.Helper()
 	sample, err := os.ReadFile(file)
-	require.NoError(o.t, err)
+	require.NoError(t, err)
 	event = []byte(strings.ReplaceAll(string(sample), ":table/outbox/", ":table/"+o.Table+"/"))
 	var parsed events.DynamoDBEvent
-	require.NoError(o.t, json.Unmarshal(event, &parsed))
+	require.NoError(t, json.Unmarshal(event, &parsed))
 	item := map[string]types.AttributeValue{}
 	for name, v := range parsed.Records[0].Change.NewImage {
 		if v.DataType() == events.DataTypeNumber {
@@ -61,27 +60,27 @@ func (o Outbox) Place(file string) (event []byte) {
 			item[name] = &types.AttributeValueMemberS{Value: v.String()}
 		}
 	}
-	_, err = o.PutItem(o.t.Context(), &dynamodb.PutItemInput{TableName: aws.String(o.Table), Item: item})
-	require.NoError(o.t, err)
+	_, err = o.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(o.Table), Item: item})
+	require.NoError(t, err)
 	return event
 }
 
 // Message is the message as it is in the table now.
-func (o Outbox) Message() map[string]types.AttributeValue {
-	o.t.Helper()
-	out, err := o.GetItem(o.t.Context(), &dynamodb.GetItemInput{
+func (o Outbox) Message(t *testing.T) map[string]types.AttributeValue {
+	t.Helper()
+	out, err := o.GetItem(t.Context(), &dynamodb.GetItemInput{
 		TableName: aws.String(o.Table), Key: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: ID}},
 		ConsistentRead: aws.Bool(true),
 	})
-	require.NoError(o.t, err)
+	require.NoError(t, err)
 	return out.Item
 }
 
 // RequireDone checks that the message is marked as delivered.
-func (o Outbox) RequireDone() {
-	o.t.Helper()
-	require.Contains(o.t, o.Message(), "done_at")
-	require.NotContains(o.t, o.Message(), "outbox_due")
+func (o Outbox) RequireDone(t *testing.T) {
+	t.Helper()
+	require.Contains(t, o.Message(t), "done_at")
+	require.NotContains(t, o.Message(t), "outbox_due")
 }
 
 // Letter is a request to the mail.
