@@ -26,9 +26,7 @@
 //
 //	mail := idempotent.Wrap(sendMail, store, // func(context.Context, events.SQSMessage) (struct{}, error)
 //		idempotent.WithOperation("mail"),
-//		idempotent.WithKey(func(m events.SQSMessage) (string, error) {
-//			return aws.ToString(m.MessageAttributes["Idempotency-Key"].StringValue), nil
-//		}))
+//		idempotent.WithKeyPath(`messageAttributes."Idempotency-Key".stringValue`))
 //
 // Call mail.Handle for each record of a batch, as docs/keys.md shows. The key is not m.MessageId: that is another one whenever the relay
 // delivers the message again.
