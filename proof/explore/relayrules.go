@@ -61,9 +61,9 @@ func (w *world) checkMail(e mailEvent) {
 	}
 }
 
-func leavesOnlyIfCommitted(w *world, e mailEvent) string {
+func leavesOnlyIfCommitted(_ *world, e mailEvent) string {
 	if e.kind == evDelivers && e.of == nil {
-		return fmt.Sprintf("%s delivers a message that no commit has put", e.round.name)
+		return e.round.name + " delivers a message that no commit has put"
 	}
 	return ""
 }

@@ -46,7 +46,7 @@ const (
 )
 
 func (r Receives) String() string {
-	return [...]string{"arrives", "fails", "fails for good", "panics"}[r]
+	return [...]string{"arrives", "bounces", "bounces for good", "bounces in a panic"}[r]
 }
 
 var errBounced = errors.New("the receiver does not take it")
@@ -310,11 +310,11 @@ func (w *world) actOfRelay(a action) {
 		c := w.mail.late[a.late]
 		w.mail.late = slices.Delete(slices.Clone(w.mail.late), a.late, a.late+1)
 		w.sayf("  late: %s", w.describeBoxCall(c))
-		became := "refused"
+		became := " refused"
 		if w.applyBox(c).done {
-			became = "applied"
+			became = " applied"
 		}
-		w.saw("late " + string(c.name) + " " + became)
+		w.saw("late " + string(c.name) + became)
 	case actRedrive:
 		w.mail.redrives--
 		w.redrive(a.parked)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing/synctest"
 	"time"
 
@@ -101,14 +102,14 @@ func (r *round) about() string {
 	if r.entries == nil {
 		return "a drain"
 	}
-	text := "the stream hands over"
+	parts := []string{"the stream hands over"}
 	for _, e := range r.entries {
-		text += " " + r.world.nameOf(e.ID, e.Owner)
+		parts = append(parts, r.world.nameOf(e.ID, e.Owner))
 	}
 	if r.hurried {
-		text += ", and there is no time"
+		parts = append(parts, "and there is no time")
 	}
-	return text
+	return strings.Join(parts, " ")
 }
 
 // run is the goroutine of a round. It may start more, of which one runs at a time.

@@ -131,7 +131,7 @@ func ofCommit(_ explore.Fault, c explore.Call) bool { return c == explore.Commit
 // mustBeSeen is what the scenarios together have to lead to. A search that never gets there proves nothing about it.
 var mustBeSeen = []string{
 	"message sent", "message replaced", "message redriven", "relay dies", "relay dies in a delivery",
-	"message arrives", "message fails", "message fails for good", "message panics",
+	"message arrives", "message bounces", "message bounces for good", "message bounces in a panic",
 	"message: delivered", "message: marked", "message: elsewhere", "message: failed", "message: put off", "message: parked",
 	"message: unmarked", "message: uncounted", "message: not begun",
 	"mark: true", "mark: false", "count: true", "count: false", "take: true", "take: false", "park: true", "park: false",

@@ -96,7 +96,7 @@ func (p plantedTable) Commit(
 ) (store.Record, bool, error) {
 	held, committed, err := p.Table.Commit(ctx, seen, next, writes, token)
 	if !committed && p.ghosts != nil {
-		for _, one := range writes.(rows.Writes) { //nolint:forcetypeassert // it has no others
+		for _, one := range writes.(rows.Writes) {
 			*p.ghosts = append(*p.ghosts, rows.Message{ID: one.Key, Owner: one.Owner, Created: one.At, Due: one.At})
 		}
 	}

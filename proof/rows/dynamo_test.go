@@ -290,7 +290,7 @@ func (p *pair) writes() rows.Writes {
 					break
 				}
 			}
-		case rows.Delete, rows.Check:
+		case rows.Delete, rows.Check, rows.Send:
 		}
 		return w
 	})
