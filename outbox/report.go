@@ -66,7 +66,7 @@ type Left struct {
 type Problem struct {
 	// ID and Topic are those of the message.
 	ID, Topic string
-	// Outcome is what has become of it: "failed", "put off", "parked", "unmarked" or "uncounted".
+	// Outcome is what has become of it: "failed", "put off", "parked", "unmarked", "uncounted", or "not begun".
 	Outcome string
 	// Tries is how many deliveries were tried, as far as that is known.
 	Tries int

@@ -16,18 +16,31 @@ const takenLonger = 5 * time.Second
 // each message before it delivers it, so that another drain leaves it alone and a message that kills its process is counted.
 func (r *Relay[M]) Drain(ctx context.Context) error {
 	var errs []error
+	p := pool{slots: make(chan struct{}, r.s.Concurrency)}
 	for _, shard := range rand.Perm(Shards) { //nolint:gosec // no secret: if time is too short, it is so for all alike
-		if err := r.drainShard(ctx, shard); err != nil {
+		if err := r.drainShard(ctx, &p, shard); err != nil {
 			errs = append(errs, err)
 		}
 	}
+	p.running.Wait()
 	return errors.Join(errs...)
 }
 
-func (r *Relay[M]) drainShard(ctx context.Context, shard int) error {
-	var running sync.WaitGroup
-	defer running.Wait()
-	slots := make(chan struct{}, r.s.Concurrency)
+// pool bounds how many deliveries there are at once, over all shards.
+type pool struct {
+	slots   chan struct{}
+	running sync.WaitGroup
+}
+
+func (p *pool) run(do func()) {
+	p.slots <- struct{}{}
+	p.running.Go(func() {
+		defer func() { <-p.slots }()
+		do()
+	})
+}
+
+func (r *Relay[M]) drainShard(ctx context.Context, p *pool, shard int) error {
 	for cursor := ""; ; {
 		page, next, err := r.box.List(ctx, shard, cursor)
 		if err != nil {
@@ -37,11 +50,7 @@ func (r *Relay[M]) drainShard(ctx context.Context, shard int) error {
 			if !r.due(listed.Due) || r.Late(ctx) {
 				return nil // those behind it are due later
 			}
-			slots <- struct{}{}
-			running.Go(func() {
-				defer func() { <-slots }()
-				r.found(ctx, listed)
-			})
+			p.run(func() { r.found(ctx, listed) })
 		}
 		if next == "" {
 			return nil

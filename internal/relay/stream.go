@@ -3,7 +3,6 @@ package relay
 import (
 	"context"
 	"errors"
-	"sync"
 )
 
 // Stream delivers messages that a stream has handed over. It returns what became of each, by index. Those with [Outcome.Again] have to be
@@ -13,17 +12,14 @@ import (
 func (r *Relay[M]) Stream(ctx context.Context, entries []Entry[M]) []Outcome {
 	outcomes := make([]Outcome, len(entries))
 	first := make(map[generation]int, len(entries))
-	var running sync.WaitGroup
-	slots := make(chan struct{}, r.s.Concurrency)
+	p := pool{slots: make(chan struct{}, r.s.Concurrency)}
 	for i, e := range entries {
 		if _, twice := first[e.generation()]; twice {
 			continue
 		}
 		first[e.generation()] = i
 		outcomes[i] = Uncounted // in case that the deliverer ends its goroutine
-		slots <- struct{}{}
-		running.Go(func() {
-			defer func() { <-slots }()
+		p.run(func() {
 			was := e
 			e, o, err := r.handedOver(ctx, e)
 			outcomes[i] = o
@@ -33,7 +29,7 @@ func (r *Relay[M]) Stream(ctx context.Context, entries []Entry[M]) []Outcome {
 			r.report(ctx, e, o, err)
 		})
 	}
-	running.Wait()
+	p.running.Wait()
 	for i, e := range entries {
 		outcomes[i] = outcomes[first[e.generation()]]
 	}

@@ -28,11 +28,11 @@ func modelledMessageControls() []control {
 		},
 		{
 			name: "relay-reported", model: "NO_REPORT", without: "a failure is acknowledged, and the stream does not bring the message back",
-			old: "case Failed, Unmarked, Uncounted, NotBegun: return true", new: "case Unmarked, Uncounted, NotBegun: return true", first: "FiveTimes",
+			old: "case Delivered, Marked, Elsewhere, PutOff, Parked: return false", new: "case Delivered, Marked, Elsewhere, PutOff, Parked, Failed: return false", first: "FiveTimes",
 		},
 		{
 			name: "relay-unmarked", model: "NO_UNMARKED", without: "so is a delivery that could not be marked",
-			old: "case Failed, Unmarked, Uncounted, NotBegun: return true", new: "case Failed, Uncounted, NotBegun: return true", first: "CouldNotMark",
+			old: "case Delivered, Marked, Elsewhere, PutOff, Parked: return false", new: "case Delivered, Marked, Elsewhere, PutOff, Parked, Unmarked: return false", first: "CouldNotMark",
 		},
 		{
 			name: "box-done-owner", model: "NO_DONE_OWNER", without: "a delivery marks a later message with the same id",

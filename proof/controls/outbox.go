@@ -149,7 +149,7 @@ func outboxControls() []control {
 		{
 			name: "index-foreign", without: "a row that is no message keeps its shard from being drained",
 			old: "if attributevalue.UnmarshalMap($it, &$entry) != nil { $foreign++; continue }",
-			new: `if $err := attributevalue.UnmarshalMap($it, &$entry); $err != nil { return nil, 0, "", $err }`, first: "PassesBy",
+			new: `if err := attributevalue.UnmarshalMap($it, &$entry); err != nil { return nil, 0, "", err }`, first: "PassesBy",
 		},
 		{
 			name: "drain-counts-in-time", without: "a drain counts until its invocation is over, and reports nothing",
