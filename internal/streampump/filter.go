@@ -42,14 +42,14 @@ func parsePattern(text string) (pattern, error) {
 	if err := decode([]byte(text), &top); err != nil {
 		return nil, fmt.Errorf("the pattern is no JSON object: %w", err)
 	}
-	if len(top) == 0 {
-		return nil, errors.New("the pattern is empty")
-	}
 	return fieldsOf(nil, top)
 }
 
 // fieldsOf are the fields of an object of a pattern.
 func fieldsOf(path []string, object map[string]any) (all pattern, err error) {
+	if len(object) == 0 {
+		return nil, fmt.Errorf("%q: an object is empty", path)
+	}
 	for name, v := range object {
 		at := slices.Concat(path, []string{name})
 		var fields []field
