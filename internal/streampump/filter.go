@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // maxFilters is how many a mapping can have, with an increased quota, see
@@ -36,40 +37,44 @@ func parseFilters(filters []string) ([]pattern, error) {
 	return patterns, nil
 }
 
-func parsePattern(text string) (p pattern, err error) {
+func parsePattern(text string) (pattern, error) {
 	var top map[string]any
 	if err := decode([]byte(text), &top); err != nil {
 		return nil, fmt.Errorf("the pattern is no JSON object: %w", err)
 	}
-	if len(top) == 0 {
-		return nil, errors.New("the pattern is empty")
-	}
-	if err := p.add(nil, top); err != nil {
-		return nil, err
-	}
-	return p, nil
+	return fieldsOf(nil, top)
 }
 
-// add adds the fields of an object of a pattern.
-func (p *pattern) add(path []string, object map[string]any) error {
+// fieldsOf are the fields of an object of a pattern.
+func fieldsOf(path []string, object map[string]any) (all pattern, err error) {
+	if len(object) == 0 {
+		return nil, fmt.Errorf("%q: an object is empty", path)
+	}
 	for name, v := range object {
-		at := append(append([]string(nil), path...), name)
+		at := slices.Concat(path, []string{name})
+		var fields []field
 		switch v := v.(type) {
 		case map[string]any:
-			if err := p.add(at, v); err != nil {
-				return err
-			}
+			fields, err = fieldsOf(at, v)
 		case []any:
-			rules, err := parseRules(v)
-			if err != nil {
-				return fmt.Errorf("%q: %w", at, err)
-			}
-			*p = append(*p, field{at, rules})
+			fields, err = fieldOf(at, v)
 		default:
-			return fmt.Errorf("%q: the value is neither an object nor an array of rules", at)
+			err = fmt.Errorf("%q: the value is neither an object nor an array of rules", at)
 		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, fields...)
 	}
-	return nil
+	return all, nil
+}
+
+func fieldOf(path []string, rules []any) ([]field, error) {
+	parsed, err := parseRules(rules)
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", path, err)
+	}
+	return []field{{path, parsed}}, nil
 }
 
 // anyMatches reports whether one of the patterns takes a record, or there are none: one filter of several is enough, see

@@ -78,7 +78,8 @@ func TestAPatternThatIsNoneSaysWhy(t *testing.T) {
 	t.Parallel()
 	for pattern, want := range map[string]string{
 		``:                                   "no JSON object",
-		`{}`:                                 "empty",
+		`{}`:                                 "an object is empty",
+		`{"a":{"b":{}}}`:                     "an object is empty",
 		`{} {}`:                              "more than one",
 		`{"a":"b"}`:                          "neither an object nor an array",
 		`{"a":[]}`:                           "no rules",

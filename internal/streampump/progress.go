@@ -31,7 +31,7 @@ type state struct {
 func (p *Pump) Idle(ctx context.Context) error {
 	since := time.Now()
 	for {
-		idle, over, changed := p.progress.idle(since)
+		idle, changed, over := p.progress.idle(since)
 		switch {
 		case idle:
 			return nil
@@ -47,7 +47,7 @@ func (p *Pump) Idle(ctx context.Context) error {
 }
 
 // idle reports whether everything that was written until an instant is handled.
-func (g *progress) idle(since time.Time) (idle bool, over error, changed <-chan struct{}) {
+func (g *progress) idle(since time.Time) (idle bool, changed <-chan struct{}, over error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	idle = !g.looked.Before(since)
@@ -57,7 +57,7 @@ func (g *progress) idle(since time.Time) (idle bool, over error, changed <-chan 
 	if g.over {
 		over = errors.Join(errors.New("streampump: the pump has ended"), g.err)
 	}
-	return idle, over, g.channel()
+	return idle, g.channel(), over
 }
 
 func (g *progress) channel() chan struct{} {

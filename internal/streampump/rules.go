@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,16 +34,15 @@ func parseRule(v any) (rule, error) {
 	if !is {
 		return anyOf(equalTo(v))
 	}
-	if len(operator) != 1 {
+	names := slices.Collect(maps.Keys(operator))
+	switch {
+	case len(names) != 1:
 		return nil, errors.New("a rule has one operator")
+	case names[0] == "exists":
+		return exists(operator[names[0]])
+	default:
+		return anyOf(comparison(names[0], operator[names[0]]))
 	}
-	for name, operand := range operator {
-		if name == "exists" {
-			return exists(operand)
-		}
-		return anyOf(comparison(name, operand))
-	}
-	return nil, nil
 }
 
 // exists looks for leaves only, see https://docs.aws.amazon.com/lambda/latest/dg/with-ddb-filtering.html: where there is an object no value

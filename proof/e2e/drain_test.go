@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -134,6 +135,30 @@ func TestADrainBesideTheRelay(t *testing.T) {
 	p.drainAll()
 	c.assertCounted(p, n)
 	t.Logf("%d deliveries of %d messages", p.receiver.deliveries(), n)
+}
+
+// Two drains have found the same message. One is held in front of taking it, until the other one has delivered it.
+func TestAMessageIsTakenByOneOfTwoDrains(t *testing.T) {
+	t.Parallel()
+	c := newClerk(t)
+	p := c.post()
+	other := p.deploy("drain", draining)
+	gate := wire.NewGate()
+	t.Cleanup(gate.Open)
+	other.proxy.SetRule(wire.On("UpdateItem", 1, wire.DelayRequest(gate.Wait)))
+	c.take("order")
+	require.Equal(t, 1, age(t, p.dynamo, p.table))
+	held := make(chan error)
+	go func() {
+		_, err := other.invoke(context.Background(), []byte(`{}`))
+		held <- err
+	}()
+	arrived(t, gate)
+	p.drainOnce()
+	gate.Open()
+	require.NoError(t, <-held)
+	c.assertCounted(p, 1)
+	assert.Equal(t, 1, p.receiver.requests())
 }
 
 // Two mappings bring every message to two relays.

@@ -34,7 +34,7 @@ type watched struct {
 func watch(t *testing.T) *watched {
 	t.Helper()
 	w := &watched{clerk: newClerk(t)}
-	w.p = w.clerk.post()
+	w.p = w.post()
 	w.relay = outbox.NewRelay(w.dynamo, w.outbox, func(context.Context, outbox.Message) error { return w.answer },
 		outbox.WithGrace(0), outbox.WithMaxTries(8))
 	_, filtered := w.p.relay()

@@ -43,16 +43,21 @@ func TestRandomKillsLeaveOneChargePerOrder(t *testing.T) {
 	t.Logf("%d kills, %d orders, %d requests to the provider", kills, len(answers), len(s.provider.keys()))
 }
 
-// The same with orders of two effects, a row and a message each. A kill can hit the commit, too, and so can the faults.
+// The same with orders of two effects, a row and a message each. A kill can hit the commit, too, and so can the faults. Relays and a drain
+// bring the messages away meanwhile, and are killed as well.
 func TestRandomKillsLeaveEachEffectOfAnOrderOnceAndItsRow(t *testing.T) {
 	t.Parallel()
 	w := newWarehouse(t, tortured)
 	w.services.arrives = nil // nobody can tell whose request it is
 	w.services.before, w.services.after = doze, doze
 	stop := w.watch()
+	p, rest := tormented(w)
 	answers, kills := torture(w.deployment, newCart)
 	looks := stop()
+	more := rest()
 	w.assertWhole()
+	assert.Equal(t, orderIDs(w.rows()), w.placed(), "rows and messages")
+	p.assertDelivered()
 
 	stored := map[string]record{} // by the body of the answer
 	for _, r := range w.records() {
@@ -80,7 +85,8 @@ func TestRandomKillsLeaveEachEffectOfAnOrderOnceAndItsRow(t *testing.T) {
 	for _, e := range w.services.about(charge) {
 		assert.True(t, slices.ContainsFunc(slices.Collect(maps.Keys(told)), func(one ids) bool { return one.Charge == e.ID }), "nobody was told of %s", e.ID)
 	}
-	t.Logf("%d kills, %d orders, %d requests to the services, %d looks at the rows meanwhile", kills, len(answers), len(w.services.keys()), looks)
+	t.Logf("%d kills, %d of relays and drain, %d orders, %d requests to the services, %d deliveries of messages, %d looks at the rows meanwhile",
+		kills, more, len(answers), len(w.services.keys()), p.receiver.deliveries(), looks)
 }
 
 // tortured is the number of sandboxes.
