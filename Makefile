@@ -131,11 +131,14 @@ build: ## the Lambda binary of the example, as SAM builds it (EXAMPLE=orders, AR
 	@$(MAKE) --no-print-directory build-$(FUNCTION) ARTIFACTS_DIR=$(CURDIR)
 
 # What sam build calls. It gives the same bytes wherever and whenever it runs with one version of Go.
-.PHONY: build-ChargeFunction build-OrdersFunction build-AttentionFunction
+FUNCTIONS := build-ChargeFunction build-OrdersFunction build-RelayFunction build-DrainFunction build-AttentionFunction
+.PHONY: $(FUNCTIONS)
 build-ChargeFunction: BUILT = ./examples/apigw-charge
 build-OrdersFunction: BUILT = ./examples/orders
+build-RelayFunction: BUILT = ./examples/orders/relay
+build-DrainFunction: BUILT = ./examples/orders/drain
 build-AttentionFunction: BUILT = ./examples/attention-count
-build-ChargeFunction build-OrdersFunction build-AttentionFunction:
+$(FUNCTIONS):
 	CGO_ENABLED=0 GOOS=linux GOARCH=$(if $(filter x86_64,$(ARCHITECTURE)),amd64,arm64) GOFLAGS= \
 		go build -trimpath -buildvcs=false -tags lambda.norpc -ldflags '-s -w -buildid=' \
 		-o "$(or $(ARTIFACTS_DIR),$(error ARTIFACTS_DIR is not set))/bootstrap" $(BUILT)

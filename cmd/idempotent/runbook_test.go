@@ -34,9 +34,10 @@ import (
 type block struct {
 	line int
 	text string
-	// where is "demo", "table" or "offline", or the name of the test that runs it.
+	// where is "demo", "table", "outbox" or "offline", or the name of the test that runs it.
 	where string
-	// settings are KEY, the record that it is about; exit, its exit code; and after, the state of the record then.
+	// settings are KEY, the record that it is about; exit, its exit code; and after, the state of the record then. Of an outbox after is
+	// "redriven" if the message ID is not parked then, and "all" if none is.
 	settings map[string]string
 	// prints is what the page says that it prints, empty if it says nothing.
 	prints string
@@ -119,6 +120,8 @@ func (b block) check(t *testing.T) {
 		}
 	case "table":
 		b.runOnTable(t)
+	case "outbox":
+		b.runOnOutbox(t)
 	default:
 		assert.Equal(t, "TestItCanBeInstalledFromAProxy", b.where, "no such test")
 		assert.Equal(t, "go install "+library+"/cmd/idempotent@latest\n", b.text)
@@ -161,6 +164,19 @@ func (b block) runOnTable(t *testing.T) {
 	default:
 		assert.Equal(t, operate.State(after), operate.StateOf(r, time.Now()))
 	}
+}
+
+// runOnOutbox runs a block on an outbox with two messages that are parked. One of them is ID.
+func (b block) runOnOutbox(t *testing.T) {
+	t.Helper()
+	m := newOutbox(t)
+	ids := m.park(t, "order-placed", "or_1", "or_2")
+	out, code := b.run(t, m.env(), env("ID="+ids[0]))
+	assert.Equal(t, b.exit(t), code, out)
+	after := b.settings["after"]
+	assert.Contains(t, []string{"", "redriven", "all"}, after)
+	assert.Equal(t, after == "", m.isParked(t, ids[0]), out)
+	assert.Equal(t, after != "all", m.isParked(t, ids[1]), out)
 }
 
 // run runs a block in a shell on a terminal, in a folder with the files that it names.

@@ -183,6 +183,41 @@ func TestARecordThatChangesWhileTheQuestionStandsIsLeftAlone(t *testing.T) {
 	}
 }
 
+// Somebody else redrives a message while the question stands.
+func TestAMessageThatIsNotParkedAnyMoreIsLeftAsItIs(t *testing.T) {
+	t.Parallel()
+	m := newOutbox(t)
+	ids := m.park(t, "order-placed", "or_1", "or_2")
+	s := onTerminal(t, []string{"redrive", "--all", "--reason", "ticket 4711", "--by", "dana"}, m.env(), env("NO_COLOR=1"))
+	s.until("Redrive 2 messages? (by dana) [y/N] ")
+	for _, id := range ids {
+		assert.Contains(t, s.seen.String(), id, "the messages are shown")
+	}
+	r := m.run(t, "redrive", "--id", ids[0], "--reason", "ticket 4710", "--by", "eve", "--yes")
+	require.Zero(t, r.code, r.err)
+	s.answer("y\n")
+	out, code := s.end()
+	assert.Equal(t, 4, code, out)
+	assert.Contains(t, out, "refused: 1 of 2 messages is not parked any more as shown")
+	assert.Regexp(t, "not parked any more +order-placed +"+ids[0], out)
+	assert.Regexp(t, "(?m)^redriven +order-placed +"+ids[1], out)
+	assert.Equal(t, []string{"eve", "ticket 4710"}, texts(t, m.item(t, ids[0]), "redriven_by", "redriven_reason"))
+	assert.Equal(t, []string{"dana", "ticket 4711"}, texts(t, m.item(t, ids[1]), "redriven_by", "redriven_reason"))
+}
+
+func TestARedriveThatNobodyConfirmsChangesNothing(t *testing.T) {
+	t.Parallel()
+	m := newOutbox(t)
+	id := m.park(t, "order-placed", "or_1")[0]
+	s := onTerminal(t, []string{"redrive", "--id", id, "--reason", "ticket 4711", "--by", "dana"}, m.env())
+	s.until("Redrive 1 message? (by dana) [y/N] ")
+	s.answer("n\n")
+	out, code := s.end()
+	assert.Equal(t, 1, code)
+	assert.Contains(t, out, "not confirmed; nothing was done")
+	assert.True(t, m.isParked(t, id))
+}
+
 func TestALargeListingAsks(t *testing.T) {
 	t.Parallel()
 	for answer, calls := range map[string]int{"y\n": 4, "n\n": 1} {

@@ -147,7 +147,7 @@ func TestTheFunctionThatCountsMayDoWhatACountNeeds(t *testing.T) {
 			}
 		}
 		roles := slices.Sorted(maps.Keys(deployed(t, parameters).Of("AWS::IAM::Role")))
-		require.Subset(t, []string{attentionRole, ordersRole, chargeRole}, roles, "each role is looked at by a test")
+		require.Subset(t, []string{attentionRole, ordersRole, chargeRole, relayRole, drainRole}, roles, "each role is looked at by a test")
 	}
 }
 
@@ -174,7 +174,9 @@ func TestAnOperatorMayLookAndNotTouch(t *testing.T) {
 
 	for name, parameters := range variants {
 		all := managed(t, deployed(t, parameters), "OperatorPolicy")
-		require.Equal(t, needs, accesses(t, all), name)
+		may := accesses(t, all)
+		maps.DeleteFunc(may, func(a access, _ bool) bool { return strings.HasPrefix(a.resource, outboxTable) }) // another test looks at messages
+		require.Equal(t, needs, may, name)
 		for _, st := range all {
 			for _, action := range st.actions() {
 				require.Regexp(t, `^(dynamodb:(Get|BatchGet|Query|Scan|Describe)|lambda:Get|kms:(Decrypt|DescribeKey)$)`, action, name)

@@ -20,7 +20,7 @@ import (
 const buildsVariable = "IDEMPOTENT_SAM_BUILDS"
 
 // functions are those that SAM builds.
-var functions = []string{"ChargeFunction", "OrdersFunction", "AttentionFunction"}
+var functions = []string{"ChargeFunction", "OrdersFunction", "RelayFunction", "DrainFunction", "AttentionFunction"}
 
 // built is the binary of a function in the build for an architecture, as AWS calls it.
 func built(t *testing.T, function, architecture string) string {

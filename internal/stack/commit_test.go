@@ -17,6 +17,7 @@ import (
 	orders "github.com/go-idempotent/idempotent/examples/orders/order"
 	"github.com/go-idempotent/idempotent/internal/dynamolocal"
 	"github.com/go-idempotent/idempotent/internal/stack"
+	"github.com/go-idempotent/idempotent/outbox"
 )
 
 // inTransactions is the condition that a request is an item of a transaction that writes.
@@ -24,7 +25,7 @@ var inTransactions = map[string]map[string]any{
 	"ForAnyValue:StringEquals": {"dynamodb:EnclosingOperation": "TransactWriteItems"},
 }
 
-// attempt is what IAM decides about: an action on a table. The items of a transaction are decided one by one, each as the action that it
+// attempt is what IAM decides about: an action on a table or on its index. The items of a transaction are decided one by one, each as the action that it
 // would be by itself, see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis-iam.html.
 type attempt struct {
 	action, table string
@@ -71,6 +72,12 @@ func attemptsOf(operation string, in any) (all []attempt) {
 		one(operation, *in.TableName, in.Key)
 	case *dynamodb.GetItemInput:
 		one(operation, *in.TableName, in.Key)
+	case *dynamodb.QueryInput:
+		one(operation, *in.TableName+"/index/"+*in.IndexName, nil)
+	case *dynamodb.DescribeTableInput:
+		one(operation, *in.TableName, nil)
+	case *dynamodb.DescribeTimeToLiveInput:
+		one(operation, *in.TableName, nil)
 	case *dynamodb.DeleteItemInput:
 		one(operation, *in.TableName, in.Key)
 	case *dynamodb.TransactWriteItemsInput:
@@ -124,16 +131,17 @@ func holds(t *testing.T, operator string, values []string, wanted string) bool {
 	}
 }
 
-// TestTheFunctionOfTheOrdersMayDoWhatAnOrderNeeds plays an order: a claim, a step, a commit of a row, a replay.
+// TestTheFunctionOfTheOrdersMayDoWhatAnOrderNeeds plays an order: a claim, a step, a commit of a row and a message, a replay.
 func TestTheFunctionOfTheOrdersMayDoWhatAnOrderNeeds(t *testing.T) {
 	t.Parallel()
-	table, rows, calls := newTable(t), newTableOf(t, stack.Orders), &attempts{}
+	table, rows, messages, calls := newTable(t), newTableOf(t, stack.Orders), newTableOf(t, stack.Outbox), &attempts{}
 	records := dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t), calls.observe), table)
 	handler := idempotent.Wrap(func(ctx context.Context, key string) (string, error) {
 		_, err := idempotent.Step(ctx, "reserve", func(context.Context) (string, error) { return "rs_1", nil })
 		require.NoError(t, err)
 		row := orders.Row{OrderID: idempotent.DerivedKey(ctx, "order"), ReservationID: "rs_1"}
-		return dynamo.Commit(ctx, key, dynamo.Put(rows, row, dynamo.IfAbsent("order_id"), dynamo.ReturnOld()))
+		return dynamo.Commit(ctx, key, dynamo.Put(rows, row, dynamo.IfAbsent("order_id"), dynamo.ReturnOld()),
+			outbox.New(messages).Message(ctx, "order-placed", map[string]string{"order_id": row.OrderID}))
 	}, records, idempotent.WithOperation(ordering), idempotent.WithKey(func(key string) (string, error) { return key, nil }))
 	for range 2 {
 		_, err := handler.Handle(t.Context(), "k")
@@ -141,30 +149,32 @@ func TestTheFunctionOfTheOrdersMayDoWhatAnOrderNeeds(t *testing.T) {
 	}
 
 	policy := onDynamoDB(t, deployed(t, variants["orders"]), ordersRole)
-	require.Len(t, policy, 2)
-	tables := map[string]string{table: "${Table.Arn}", rows: "${OrdersTable.Arn}"}
+	require.Len(t, policy, 3)
+	tables := map[string]string{table: onlyTable, rows: ordersTable, messages: outboxTable}
 	mayDo := func(a attempt) bool {
 		return slices.ContainsFunc(policy, func(s statement) bool { return s.allows(t, a, tables) })
 	}
-	var put attempt
+	puts := map[string]attempt{}
 	for _, a := range calls.all {
 		require.True(t, mayDo(a), a)
-		if a.table == rows {
-			require.Empty(t, put.table, "one item is the order")
-			put = a
+		if a.table != table {
+			require.Empty(t, puts[a.table], "one item is the order, and one its message")
+			puts[a.table] = a
 		}
 	}
-	require.Equal(t, "dynamodb:PutItem", put.action)
-
-	alone := put
-	alone.context = map[string][]string{"dynamodb:LeadingKeys": put.context["dynamodb:LeadingKeys"]}
-	require.False(t, mayDo(alone), "outside of a transaction")
-	for _, action := range []string{"GetItem", "UpdateItem", "DeleteItem", "ConditionCheckItem", "Query", "Scan"} {
-		other := put
-		other.action = "dynamodb:" + action
-		require.False(t, mayDo(other), action)
+	require.Len(t, puts, 2)
+	for _, put := range puts {
+		require.Equal(t, "dynamodb:PutItem", put.action)
+		alone := put
+		alone.context = map[string][]string{"dynamodb:LeadingKeys": put.context["dynamodb:LeadingKeys"]}
+		require.False(t, mayDo(alone), "outside of a transaction")
+		for _, action := range []string{"GetItem", "UpdateItem", "DeleteItem", "ConditionCheckItem", "Query", "Scan"} {
+			other := put
+			other.action = "dynamodb:" + action
+			require.False(t, mayDo(other), action)
+		}
+		foreign := put
+		foreign.table = table
+		require.False(t, mayDo(foreign), "a record with another function's key, also in a transaction")
 	}
-	foreign := put
-	foreign.table = table
-	require.False(t, mayDo(foreign), "a record with another function's key, also in a transaction")
 }

@@ -1,6 +1,7 @@
 package stack_test
 
 import (
+	"fmt"
 	"os"
 	"strconv"
 	"testing"
@@ -23,9 +24,10 @@ func TestTheGuideKnowsWhatTheTemplateHas(t *testing.T) {
 			require.Regexp(t, "`"+name+"`.*\\|.*\\b"+strconv.Itoa(number)+"\\b", guide)
 		}
 	}
-	for name := range deployed(t, nil).Of("AWS::CloudWatch::Alarm") {
+	for name := range deployed(t, variants["orders"]).Of("AWS::CloudWatch::Alarm") {
 		require.Contains(t, guide, "| `"+name+"` |", "an alarm")
 	}
+	requireMappingIn(t, guide)
 	for _, call := range allowed(t) {
 		require.Contains(t, guide, "`"+call+"`", "an action")
 	}
@@ -49,5 +51,23 @@ func TestEveryParameterSaysWhatItDoes(t *testing.T) {
 	reserved := template.Parameters["ReservedConcurrency"].Description
 	for _, says := range []string{"protects", "provider", "other functions", "costs", "limit shrinks", "refused"} {
 		require.Contains(t, reserved, says)
+	}
+}
+
+// requireMappingIn checks that a page has the settings of the event source mapping as they are.
+func requireMappingIn(t *testing.T, guide string) {
+	t.Helper()
+	mapping := mappingOf(t)
+	for name, value := range mapping().(map[string]any) {
+		row := "\\| .*`" + name + "`.*\\|.*\\|"
+		switch value := value.(type) {
+		case int:
+			row = "\\| .*`" + name + "`.*\\|.*\\b" + strconv.Itoa(value) + "\\b.*\\|"
+		case string, bool:
+			row = "\\| `" + name + "` \\| `" + fmt.Sprint(value) + "` \\|"
+		}
+		if name != "Stream" { // which is the table's
+			require.Regexp(t, row, guide, "a setting of the mapping")
+		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
@@ -84,7 +85,7 @@ func TestTheBuildTakesOrders(t *testing.T) {
 	services := counting.New()
 	server := httptest.NewServer(services)
 	t.Cleanup(server.Close)
-	table, rows := newTable(t), newTableOf(t, stack.Orders)
+	table, rows, messages := newTable(t), newTableOf(t, stack.Orders), newMailing(t)
 	for _, c := range []struct {
 		event    string
 		status   int
@@ -97,7 +98,8 @@ func TestTheBuildTakesOrders(t *testing.T) {
 		{"declined.json", 402, true, "Replayed"},
 	} {
 		sandbox := emulate(t, "OrdersFunction", "orders", map[string]string{
-			"IDEMPOTENCY_TABLE": table, "ORDERS_TABLE": rows, "STOCK_URL": server.URL, "MAIL_URL": server.URL, "PAYMENTS_URL": server.URL, "PAYMENTS_SECRET": "",
+			"IDEMPOTENCY_TABLE": table, "ORDERS_TABLE": rows, "OUTBOX_TABLE": messages.table, "STOCK_URL": server.URL,
+			"PAYMENTS_URL": server.URL, "PAYMENTS_SECRET": "",
 		})
 		out := sandbox.invoke(t, "orders/events/"+c.event)
 		sandbox.stop()
@@ -108,12 +110,49 @@ func TestTheBuildTakesOrders(t *testing.T) {
 			require.NotContains(t, sandbox.output.String(), secret, "logs hold no keys and no payloads")
 		}
 	}
-	for kind, count := range map[counting.Kind]int{counting.Reservation: 2, counting.Charge: 1, counting.Message: 1, counting.Cancellation: 1} {
+	for kind, count := range map[counting.Kind]int{counting.Reservation: 2, counting.Charge: 1, counting.Message: 0, counting.Cancellation: 1} {
 		require.Equal(t, count, services.Done(kind), kind)
 	}
+	require.Len(t, messages.event().Records, 1, "the message of the order that was not declined")
 	kept, err := dynamolocal.Client(dynamolocal.Endpoint(t)).Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String(rows)})
 	require.NoError(t, err)
 	require.Len(t, kept.Items, 1, "the order that was not declined")
+}
+
+// TestTheBuildDeliversMessages runs the functions of the outbox likewise: a relay that cannot reach the mail, one that can, and a drain.
+func TestTheBuildDeliversMessages(t *testing.T) {
+	t.Parallel()
+	built(t, "RelayFunction", "arm64") // or it is skipped, before anything is made
+	services := counting.New()
+	server := httptest.NewServer(services)
+	t.Cleanup(server.Close)
+	m := newMailing(t)
+	m.commit(map[string]string{"order_id": "or_1", "email": "a@example.com"})
+	payload, err := json.Marshal(m.event())
+	require.NoError(t, err)
+
+	relay := func(mail string) (answer events.DynamoDBEventResponse, log string) {
+		sandbox := emulate(t, "RelayFunction", "orders", map[string]string{"OUTBOX_TABLE": m.table, "MAIL_URL": mail})
+		require.NoError(t, json.Unmarshal(sandbox.post(t, payload), &answer), sandbox.output)
+		sandbox.stop()
+		return answer, sandbox.output.String()
+	}
+	failed, log := relay("http://127.0.0.1:1")
+	require.Len(t, failed.BatchItemFailures, 1, log)
+	require.Contains(t, metricsIn(t, m.table, log), "MessageFailed")
+	require.Contains(t, log, `"message":"outbox message"`, "the runbook searches for it")
+	delivered, log := relay(server.URL)
+	require.Empty(t, delivered.BatchItemFailures, log)
+	require.Contains(t, metricsIn(t, m.table, log), "MessageDelivered")
+	require.Equal(t, 1, services.Done(counting.Message))
+	require.NotContains(t, log, "a@example.com", "logs hold no payloads")
+
+	sandbox := emulate(t, "DrainFunction", "orders", map[string]string{"OUTBOX_TABLE": m.table, "MAIL_URL": server.URL})
+	require.Equal(t, "null", string(sandbox.post(t, []byte(`{"detail-type":"Scheduled Event"}`))), sandbox.output)
+	sandbox.stop()
+	for _, left := range []string{"PendingMessages", "OldestMessage", "ParkedMessages"} {
+		require.Contains(t, metricsIn(t, m.table, sandbox.output.String()), left)
+	}
 }
 
 // TestTheBuildCountsWhatIsOpen runs the function that counts likewise.
@@ -214,13 +253,14 @@ func (s sandbox) post(t *testing.T, payload []byte) (body []byte) {
 	return body
 }
 
-// metricsIn are the names of the metrics in a log, which are those of the operation.
-func metricsIn(t *testing.T, operation, log string) (names []string) {
+// metricsIn are the names of the metrics in a log, which are those of an operation or of an outbox.
+func metricsIn(t *testing.T, of, log string) (names []string) {
 	t.Helper()
 	for line := range strings.Lines(log) {
 		var emf struct {
-			Operation string
-			AWS       struct {
+			Operation, Outbox string
+
+			AWS struct {
 				CloudWatchMetrics []struct {
 					Namespace string
 					Metrics   []struct{ Name string }
@@ -232,7 +272,7 @@ func metricsIn(t *testing.T, operation, log string) (names []string) {
 		}
 		for _, m := range emf.AWS.CloudWatchMetrics {
 			require.Equal(t, namespace, m.Namespace)
-			require.Equal(t, operation, emf.Operation)
+			require.Equal(t, of, emf.Operation+emf.Outbox)
 			for _, metric := range m.Metrics {
 				names = append(names, metric.Name)
 			}

@@ -24,6 +24,9 @@ const (
 	ordering = stackName + "-orders"
 	// attending is the name of the function that counts what is open.
 	attending = stackName + "-attention"
+	// relaying and draining are the names of the functions that deliver messages.
+	relaying = stackName + "-relay"
+	draining = stackName + "-drain"
 )
 
 // deployed is the stack that parameters make of the template.
@@ -35,6 +38,9 @@ func deployed(t *testing.T, parameters map[string]string) *stack.Stack {
 	require.NoError(t, err)
 	return s
 }
+
+// mailSecret is the ARN of a secret with the URL of the mail.
+const mailSecret = "arn:aws:secretsmanager:us-east-1:123456789012:secret:mail-AbCdEf"
 
 // variants are stacks that together have every resource of the template.
 var variants = map[string]map[string]string{
@@ -56,7 +62,15 @@ var variants = map[string]map[string]string{
 		"PaymentsSecretArn": "arn:aws:secretsmanager:us-east-1:123456789012:secret:payments-AbCdEf",
 		"KmsKeyArn":         "arn:aws:kms:us-east-1:123456789012:key/1", "AlarmTopicArn": "arn:aws:sns:us-east-1:123456789012:alarms",
 	},
+	"orders with a secret": {
+		"Orders": "true", "Authorization": "AWS_IAM", "PaymentsUrl": "https://payments.example",
+		"MailSecretArn": mailSecret,
+		"KmsKeyArn":     "arn:aws:kms:us-east-1:123456789012:key/1",
+	},
 }
+
+// hasOrders reports whether a variant has the function of the orders, and what belongs to it.
+func hasOrders(variant string) bool { return variants[variant]["Orders"] == "true" }
 
 // recorder notes the calls of a client, what they are about, and the partition keys in them.
 type recorder struct {
@@ -84,8 +98,12 @@ func accessOf(call string, in any) access {
 	return access{call, onlyTable + "/index/" + *index}
 }
 
-// onlyTable is the resource of calls about the table.
-const onlyTable = "${Table.Arn}"
+// onlyTable is the resource of calls about the table, ordersTable and outboxTable those of the other two.
+const (
+	onlyTable   = "${Table.Arn}"
+	ordersTable = "${OrdersTable.Arn}"
+	outboxTable = "${OutboxTable.Arn}"
+)
 
 func (r *recorder) observe(o *dynamodb.Options) {
 	o.APIOptions = append(o.APIOptions, func(s *middleware.Stack) error {

@@ -21,12 +21,22 @@ func TestTheOrdersAreThereOnlyIfTheyAreAskedFor(t *testing.T) {
 	for name, parameters := range variants {
 		s := deployed(t, parameters)
 		for id := range s.Resources {
-			require.False(t, strings.HasPrefix(id, "Orders") && name != "orders", "%s: %s", name, id)
+			require.False(t, ofOrders(id) && !hasOrders(name), "%s: %s", name, id)
 		}
-		require.Equal(t, name == "orders", s.Outputs["OrdersFunctionName"] == ordering, name)
-		require.Equal(t, name == "orders", s.Outputs["OrdersTableName"] == "${OrdersTable}", name)
+		for output, value := range map[string]string{
+			"OrdersFunctionName": ordering, "OrdersTableName": "${OrdersTable}", "OutboxTableName": "${OutboxTable}",
+			"RelayFunctionName": relaying, "DrainFunctionName": draining, "RelayFailuresUrl": "${RelayFailures}",
+		} {
+			require.Equal(t, hasOrders(name), s.Outputs[output] == value, "%s: %s", name, output)
+			require.Equal(t, hasOrders(name), s.Outputs[output] != "", "%s: %s", name, output)
+		}
 	}
 	require.Contains(t, deployed(t, map[string]string{"Orders": "true"}).Resources, "OrdersFunction", "nothing else has to be set")
+}
+
+// ofOrders reports whether a resource belongs to the orders, by its name.
+func ofOrders(id string) bool {
+	return slices.ContainsFunc([]string{"Orders", "Outbox", "Relay", "Drain"}, func(p string) bool { return strings.HasPrefix(id, p) })
 }
 
 func TestTheOrdersAreReachedAsTheChargesAre(t *testing.T) {
@@ -48,9 +58,9 @@ func TestTheOrdersHaveTheirServices(t *testing.T) {
 	parameters := variants["orders"]
 	function := deployed(t, parameters).Resources["OrdersFunction"]
 	require.Equal(t, map[string]any{
-		"IDEMPOTENCY_TABLE": "${Table}", "ORDERS_TABLE": "${OrdersTable}", "REQUIRE_TENANT": "true", "STOCK_URL": parameters["StockUrl"], "MAIL_URL": parameters["MailUrl"],
-		"PAYMENTS_URL": "", "PAYMENTS_SECRET": parameters["PaymentsSecretArn"],
-	}, function.At("Environment", "Variables"))
+		"IDEMPOTENCY_TABLE": "${Table}", "ORDERS_TABLE": "${OrdersTable}", "OUTBOX_TABLE": "${OutboxTable}", "REQUIRE_TENANT": "true",
+		"STOCK_URL": parameters["StockUrl"], "PAYMENTS_URL": "", "PAYMENTS_SECRET": parameters["PaymentsSecretArn"],
+	}, function.At("Environment", "Variables"), "the mail is the business of whoever delivers")
 	require.Equal(t, parameters["KmsKeyArn"], function.At("KmsKeyArn"))
 	require.Equal(t, map[string]any{"SSEEnabled": true, "SSEType": "KMS", "KMSMasterKeyId": parameters["KmsKeyArn"]},
 		deployed(t, parameters).Resources[stack.Orders].At("SSESpecification"))
@@ -63,7 +73,7 @@ func TestTheOrdersHaveTheirServices(t *testing.T) {
 func TestTheOrdersGiveUpBeforeTheAPI(t *testing.T) {
 	t.Parallel()
 	s := deployed(t, variants["orders"])
-	const services = 3
+	const services = 2
 	execution := idempotent.DefaultClaimBudget + services*orders.Timeout + idempotent.DefaultClaimBudget
 	timeout := s.Resources["OrdersFunction"].At("Timeout").(int)
 	require.Less(t, execution, time.Duration(timeout)*time.Second)

@@ -32,6 +32,7 @@ var beside = []string{"PointInTimeRecoverySpecification", "DeletionProtectionEna
 const (
 	Records = "Table"
 	Orders  = "OrdersTable"
+	Outbox  = "OutboxTable"
 )
 
 // Table is the table of a resource, such as [Records], under another name. A property that it would have to leave out is an error.
@@ -70,6 +71,10 @@ func tableOf(r Resource, name string) (Table, error) {
 					return Table{}, err
 				}
 				t.Create.GlobalSecondaryIndexes = append(t.Create.GlobalSecondaryIndexes, index)
+			}
+		case property == "StreamSpecification":
+			t.Create.StreamSpecification = &types.StreamSpecification{
+				StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewType(fmt.Sprint(member(value, "StreamViewType"))),
 			}
 		case property == "TimeToLiveSpecification":
 			t.TimeToLive = &dynamodb.UpdateTimeToLiveInput{

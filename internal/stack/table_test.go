@@ -13,6 +13,7 @@ import (
 	orders "github.com/go-idempotent/idempotent/examples/orders/order"
 	"github.com/go-idempotent/idempotent/internal/dynamolocal"
 	"github.com/go-idempotent/idempotent/internal/stack"
+	"github.com/go-idempotent/idempotent/outbox"
 )
 
 func TestTheTableIsTheOneThatTheStoreNeeds(t *testing.T) {
@@ -33,13 +34,26 @@ func TestTheTableOfTheOrdersIsTheOneThatTheHandlerNeeds(t *testing.T) {
 	require.Nil(t, table.TimeToLive, "orders do not expire")
 }
 
+func TestTheTableOfTheOutboxIsTheOneThatARelayNeeds(t *testing.T) {
+	t.Parallel()
+	for _, parameters := range []map[string]string{variants["orders"], {"Orders": "true"}} {
+		table, err := deployed(t, parameters).Table(stack.Outbox, "outbox")
+		require.NoError(t, err)
+		require.Equal(t, outbox.TableDefinition("outbox"), table.Create)
+		require.Equal(t, outbox.TimeToLiveDefinition("outbox"), table.TimeToLive)
+	}
+	advice, err := outbox.Check(t.Context(), dynamolocal.Client(dynamolocal.Endpoint(t)), newTableOf(t, stack.Outbox))
+	require.NoError(t, err)
+	require.Empty(t, advice)
+}
+
 func TestTheTablesOutliveAccidents(t *testing.T) {
 	t.Parallel()
 	for protected, parameters := range map[string]map[string]string{
 		"true": {"Orders": "true"}, "false": {"Orders": "true", "DeletionProtection": "false"},
 	} {
 		tables := deployed(t, parameters).Of("AWS::DynamoDB::Table")
-		require.Len(t, tables, 2)
+		require.Len(t, tables, 3)
 		for name, table := range tables {
 			require.Equal(t, protected, table.At("DeletionProtectionEnabled"), name)
 			require.Equal(t, true, table.At("PointInTimeRecoverySpecification", "PointInTimeRecoveryEnabled"), name)
@@ -89,7 +103,7 @@ Resources:
       KeySchema: [{AttributeName: id, KeyType: HASH}]
 `
 	for more, problem := range map[string]string{
-		"      StreamSpecification: {StreamViewType: KEYS_ONLY}\n":  "table Table: the property StreamSpecification is not known",
+		"      TableClass: STANDARD_INFREQUENT_ACCESS\n":            "table Table: the property TableClass is not known",
 		"      GlobalSecondaryIndexes: [{IndexName: i, Rows: 1}]\n": "table Table: the property Rows of an index is not known",
 	} {
 		_, err := parsed(t, table+more).Table(stack.Records, "records")

@@ -39,6 +39,11 @@ func TestParametersThatWouldLetAnybodyChargeAreRefused(t *testing.T) {
 		{map[string]string{"Orders": "true", "ApiType": "REST", "Authorization": "AWS_IAM"}, "OrdersNeedAnHttpApi"},
 		{map[string]string{"Orders": "true", "StockUrl": "https://stock.example"}, "RealOrdersNeedACaller"},
 		{map[string]string{"Orders": "true", "MailUrl": "https://mail.example"}, "RealOrdersNeedACaller"},
+		{map[string]string{"Orders": "true", "MailSecretArn": mailSecret}, "RealOrdersNeedACaller"},
+		{map[string]string{
+			"Orders": "true", "MailUrl": "https://mail.example", "MailSecretArn": mailSecret, "Authorization": "AWS_IAM",
+		}, "ThereIsOneMail"},
+		{map[string]string{"Orders": "true", "MailSecretArn": "mail", "Authorization": "AWS_IAM"}, "MailSecretArn"},
 		{map[string]string{"Orders": "true", "PaymentsUrl": "https://payments.example"}, "RealChargesNeedACaller"},
 	} {
 		_, err := template.Stack(stackName, c.parameters)
@@ -134,13 +139,16 @@ func TestThereIsOneApiAndTheFunctionUnderstandsIt(t *testing.T) {
 		const credentials = ` --aws-sigv4 aws:amz:us-east-1:execute-api --user $AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY` +
 			` -H "x-amz-security-token: $AWS_SESSION_TOKEN"`
 		const token = ` -H "Authorization: Bearer $TOKEN"`
-		caller := map[string]string{"tokens": token, "orders": token, "signed": credentials, "secret": credentials, "REST": credentials + ` -H "x-api-key: $API_KEY"`}[name]
+		caller := map[string]string{
+			"tokens": token, "orders": token, "signed": credentials, "secret": credentials, "orders with a secret": credentials,
+			"REST": credentials + ` -H "x-api-key: $API_KEY"`,
+		}[name]
 		require.Equal(t, "curl -i "+s.Outputs["ApiUrl"]+"/charges"+caller+
 			` -H 'Idempotency-Key: order-1' -H 'Content-Type: application/json'`+
 			` -d '{"amount":1999,"currency":"usd","source":"tok_visa"}'`, s.Outputs["Curl"])
 
 		permissions := s.Of("AWS::Lambda::Permission")
-		require.Equal(t, name == "orders", len(permissions) == 2, name)
+		require.Equal(t, hasOrders(name), len(permissions) == 2, name)
 		for id, p := range permissions {
 			path := "charges"
 			if id == "OrdersPermission" {

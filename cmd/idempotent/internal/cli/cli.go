@@ -69,8 +69,8 @@ const (
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "idempotent",
-		Short: "Shows and settles the records of idempotent handlers",
-		Long: `Shows and settles the records of idempotent handlers, in a DynamoDB table.
+		Short: "Shows and settles the records of idempotent handlers, and the messages that leave with them",
+		Long: `Shows and settles the records of idempotent handlers, in a DynamoDB table, and redrives messages of an outbox.
 
 What do you have to do?
   Find what somebody has to settle            idempotent list
@@ -82,6 +82,8 @@ What do you have to do?
   Forget a stored answer                      idempotent delete KEY --reason TEXT
   A client complains, and tells its key       idempotent key --help
   Check the table, and a function             idempotent doctor
+  Find messages that nobody delivers          idempotent parked --table OUTBOX
+  Let them be delivered again                 idempotent redrive --table OUTBOX --all --reason TEXT
 
 KEY is a record key, <operation>#<digest>, as it is in logs and metrics. Put it in quotes.
 
@@ -90,7 +92,7 @@ Whatever changes a record shows first what it does, and what the next retry of t
 
 Try it: idempotent list --demo
 
-Exit codes: 0 fine, 1 error, 2 usage, 3 not found, 4 refused because the record has changed.`,
+Exit codes: 0 fine, 1 error, 2 usage, 3 not found, 4 refused because the record, or a message, has changed.`,
 		Version:       a.world.Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -110,7 +112,7 @@ Exit codes: 0 fine, 1 error, 2 usage, 3 not found, 4 refused because the record 
 	f.BoolVar(&a.demo, "demo", false, "try it on records in memory, one in each state; nothing is kept")
 	f.StringVarP(&a.output, "output", "o", outputTable, "the `form`: table for people, json for programs, one line each")
 	f.Lookup("attribute").DefValue = "" // not "[]"
-	root.AddCommand(a.list(), a.inspect(), a.settle(), a.release(), a.delete(), a.key(), a.doctor())
+	root.AddCommand(a.list(), a.inspect(), a.settle(), a.release(), a.delete(), a.key(), a.doctor(), a.parked(), a.redrive())
 	must(root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{outputTable, outputJSON}, cobra.ShellCompDirectiveNoFileComp)))
 	noCompletion(root, "table", "profile", "region", "endpoint-url", "sort-key", "partition", "attribute")
 	return root

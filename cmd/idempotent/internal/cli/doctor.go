@@ -16,13 +16,14 @@ import (
 )
 
 func (a *app) doctor() *cobra.Command {
-	var function, operation string
+	var function, operation, messages string
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Checks the table, and a function that uses it",
 		Long: `Checks the table: its key, time to live, the index of records with attention, backups, what your credentials may do, and for how
 long results are replayed. With --function also the function: its timeout against what its gateways wait, the settings of queues and
-streams, its environment.
+streams, its environment. With --outbox also the table of an outbox: its key, stream, index, time to live, and whether messages are
+parked.
 
 Nothing is changed. Permissions are tried with reads of a key that nobody has, with writes under a condition that never holds, and
 with the deletion of a key that nobody has. They cost a few units.
@@ -30,20 +31,24 @@ with the deletion of a key that nobody has. They cost a few units.
 What cannot be looked at, for lack of a permission or because the endpoint is not AWS, is "not checked" and never "ok". The exit code
 is 1 if there is a problem.`,
 		Example: `  idempotent doctor --table idempotency
+  idempotent doctor --table idempotency --outbox outbox
   idempotent doctor --table idempotency --function idempotent-charge -o json`,
 		Args: cobra.NoArgs,
-		RunE: a.run(func(cmd *cobra.Command, _ []string) error { return a.examine(cmd.Context(), function, operation) }),
+		RunE: a.run(func(cmd *cobra.Command, _ []string) error {
+			return a.examine(cmd.Context(), function, operation, messages)
+		}),
 	}
 	cmd.Flags().StringVar(&function, "function", "", "check the Lambda function with this `name` or ARN, too")
 	cmd.Flags().StringVar(&operation, flagOperation, "", "try permissions on keys of the operation with this `name`; by default the function")
-	noCompletion(cmd, "function", flagOperation)
+	cmd.Flags().StringVar(&messages, "outbox", "", "check the `table` of an outbox, too")
+	noCompletion(cmd, "function", flagOperation, "outbox")
 	return cmd
 }
 
 // errUnhealthy is a table, or a function, with a problem.
 var errUnhealthy = errors.New("there are problems")
 
-func (a *app) examine(ctx context.Context, function, operation string) error {
+func (a *app) examine(ctx context.Context, function, operation, messages string) error {
 	s, err := a.open(ctx)
 	if err != nil {
 		return err
@@ -56,7 +61,7 @@ func (a *app) examine(ctx context.Context, function, operation string) error {
 	}
 	p := &doctor.Patient{
 		Store: s.conn.Store, Operator: s.operator, DynamoDB: s.conn.Client, Table: s.conn.Table, Key: s.conn.Key,
-		Operation: operation, Now: s.now, Function: function,
+		Operation: operation, Now: s.now, Function: function, Outbox: messages,
 	}
 	if !s.conn.OfAWS() {
 		p.Emulator = s.conn.Endpoint

@@ -76,6 +76,8 @@ func (a *app) sentence(err error) string {
 			"; nothing was changed. See unreadable-record in docs/problems.md"
 	case errors.Is(err, context.Canceled):
 		return "interrupted"
+	case a.outboxSentence(err) != "":
+		return a.outboxSentence(err)
 	case isStore:
 		return a.storeSentence(failed)
 	default:
@@ -108,6 +110,11 @@ func (a *app) name() string {
 	return fmt.Sprintf("table %q", a.target.Table)
 }
 
+// noTable says that there is no such table.
+func (a *app) noTable() string {
+	return fmt.Sprintf("there is no %s in this account and Region: check --table, --region, --profile and --endpoint-url", a.name())
+}
+
 // storeSentence says why the table did not do what it was asked.
 func (a *app) storeSentence(e *store.Error) string {
 	if e == nil {
@@ -115,7 +122,7 @@ func (a *app) storeSentence(e *store.Error) string {
 	}
 	switch e.Kind {
 	case store.FailureMissingTable:
-		return fmt.Sprintf("there is no %s in this account and Region: check --table, --region, --profile and --endpoint-url", a.name())
+		return a.noTable()
 	case store.FailureAccessDenied:
 		return fmt.Sprintf("not allowed on %s: %s", a.name(), cause(e))
 	case store.FailureThrottled:

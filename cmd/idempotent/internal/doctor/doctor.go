@@ -54,6 +54,8 @@ type Patient struct {
 	// Operation is that of the record keys that permissions are tried with.
 	Operation string
 	Now       func() time.Time
+	// Outbox is the table of an outbox that is looked at, too, if it has a name.
+	Outbox string
 
 	// Function is the name of a function that uses the table, or its ARN.
 	Function     string
@@ -72,6 +74,9 @@ func (p *Patient) Examine(ctx context.Context) ([]Finding, error) {
 	}
 	findings = append(findings, p.permissions(ctx)...)
 	findings = append(findings, p.retention(ctx))
+	if p.Outbox != "" {
+		findings = append(findings, p.outboxTable(ctx)...)
+	}
 	if p.Function != "" {
 		findings = append(findings, p.function(ctx)...)
 	}

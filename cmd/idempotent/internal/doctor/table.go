@@ -103,7 +103,7 @@ func (p *Patient) safety(ctx context.Context) []Finding {
 	if p.Emulator != "" {
 		return []Finding{p.emulated(checkRecovery), p.emulated(checkProtection), p.emulated(checkReplicas)}
 	}
-	findings := []Finding{p.recovery(ctx)}
+	findings := []Finding{p.recovery(ctx, p.Table)}
 	out, err := p.DynamoDB.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(p.Table)})
 	if err != nil {
 		return append(findings, unseen(checkProtection, err), unseen(checkReplicas, err))
@@ -126,15 +126,15 @@ func replicas(t *types.TableDescription) Finding {
 	}
 }
 
-func (p *Patient) recovery(ctx context.Context) Finding {
-	out, err := p.DynamoDB.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: aws.String(p.Table)})
+func (p *Patient) recovery(ctx context.Context, table string) Finding {
+	out, err := p.DynamoDB.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: aws.String(table)})
 	if err != nil {
 		return unseen(checkRecovery, err)
 	}
 	d := out.ContinuousBackupsDescription
 	if d == nil || d.PointInTimeRecoveryDescription == nil ||
 		d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus != types.PointInTimeRecoveryStatusEnabled {
-		return Finding{checkRecovery, Warning, "off: records that are lost cannot be restored"}
+		return Finding{checkRecovery, Warning, "off: what is lost of it cannot be restored"}
 	}
 	return Finding{Check: checkRecovery, Result: OK}
 }

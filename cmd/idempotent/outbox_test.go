@@ -1,0 +1,254 @@
+package main_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/outbox"
+)
+
+// messages is the table of an outbox on DynamoDB Local.
+type messages struct {
+	table
+
+	records table
+}
+
+// newOutbox creates one that lives as long as the test. Messages leave with commits of records.
+func newOutbox(t *testing.T) messages {
+	t.Helper()
+	m := messages{records: newTable(t)}
+	m.table = table{name: m.records.name + "-outbox", endpoint: m.records.endpoint, client: m.records.client}
+	require.NoError(t, outbox.CreateTable(t.Context(), m.client, m.name))
+	t.Cleanup(func() {
+		_, err := m.client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &m.name})
+		assert.NoError(t, err)
+	})
+	return m
+}
+
+// env is the environment of an operator of both tables.
+func (m messages) env() option {
+	return func(c *exec.Cmd) {
+		m.records.env()(c)
+		env("OUTBOX_TABLE=" + m.name)(c)
+	}
+}
+
+func (m messages) run(t *testing.T, args ...string) result {
+	t.Helper()
+	return run(t, args, m.env())
+}
+
+// park commits messages of a topic, one for each order, and has a drain park them. It returns their ids.
+func (m messages) park(t *testing.T, topic string, orders ...string) []string {
+	t.Helper()
+	ids := m.commit(t, topic, orders...)
+	relay := outbox.NewRelay(m.client, m.name, func(context.Context, outbox.Message) error {
+		return outbox.Permanent(errors.New("the mail knows no such address"))
+	}, outbox.WithGrace(0))
+	report, err := relay.Drain(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, len(orders), report.Parked)
+	return ids
+}
+
+func (m messages) commit(t *testing.T, topic string, orders ...string) (ids []string) {
+	t.Helper()
+	handler := idempotent.Wrap(func(ctx context.Context, order string) (string, error) {
+		ids = append(ids, idempotent.DerivedKey(ctx, topic))
+		body := map[string]string{"order_id": order, "email": "a@example.com"}
+		return dynamo.Commit(ctx, order, outbox.New(m.name).Message(ctx, topic, body, outbox.WithAttribute("kind", "mail")))
+	}, m.records.store, idempotent.WithOperation("orders"), idempotent.WithKey(func(order string) (string, error) { return order, nil }))
+	for _, order := range orders {
+		_, err := handler.Handle(t.Context(), order)
+		require.NoError(t, err)
+	}
+	return ids
+}
+
+// item is a message as it is in the table.
+func (m messages) item(t *testing.T, id string) map[string]types.AttributeValue {
+	t.Helper()
+	out, err := m.client.GetItem(t.Context(), &dynamodb.GetItemInput{
+		TableName: &m.name, Key: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: id}},
+	})
+	require.NoError(t, err)
+	return out.Item
+}
+
+// isParked reports whether a message is parked.
+func (m messages) isParked(t *testing.T, id string) bool {
+	t.Helper()
+	_, parked := m.item(t, id)["parked_at"]
+	return parked
+}
+
+// texts are the texts of attributes of a message.
+func texts(t *testing.T, item map[string]types.AttributeValue, names ...string) (texts []string) {
+	t.Helper()
+	for _, name := range names {
+		s, is := item[name].(*types.AttributeValueMemberS)
+		require.True(t, is, name)
+		texts = append(texts, s.Value)
+	}
+	return texts
+}
+
+// What the commands print of messages.
+func TestWhatTheCommandsPrintOfMessages(t *testing.T) {
+	t.Parallel()
+	m := newOutbox(t)
+	why := []string{"--reason", "ticket 4711: the mail is back", "--by", "dana", "--yes"}
+	nothing := m.run(t, "parked")
+	golden(t, "outbox-parked-nothing", []string{"parked"}, nothing, timeless)
+	id := m.park(t, "order-placed", "or_1")[0]
+	for _, c := range []struct {
+		name string
+		args []string
+		code int
+	}{
+		{name: "parked", args: []string{"parked"}},
+		{name: "parked-json", args: []string{"parked", "-o", "json"}},
+		{name: "parked-body", args: []string{"parked", "--body"}},
+		{name: "parked-body-json", args: []string{"parked", "--body", "-o", "json"}},
+		{name: "parked-topic", args: []string{"parked", "--topic", "order-cancelled"}},
+		{name: "parked-help", args: []string{"parked", "--help"}},
+		{name: "redrive-help", args: []string{"redrive", "--help"}},
+		{name: "redrive-dry-run", args: []string{"redrive", "--all", "--reason", "ticket 4711", "--by", "dana", "--dry-run"}},
+		{name: "redrive-dry-run-json", args: []string{"redrive", "--id", id, "--reason", "ticket 4711", "--by", "dana", "--dry-run", "-o", "json"}},
+		{name: "doctor-outbox", args: []string{"doctor", "--outbox", m.name}},
+		{name: "redrive", args: append([]string{"redrive", "--id", id}, why...)},
+		{name: "redrive-again", args: append([]string{"redrive", "--id", id}, why...), code: 3},
+		{name: "redrive-nothing", args: append([]string{"redrive", "--all"}, why...)},
+		{name: "redrive-neither", args: append([]string{"redrive"}, why...), code: 2},
+		{name: "redrive-both", args: append([]string{"redrive", "--all", "--id", id}, why...), code: 2},
+		{name: "redrive-no-id", args: append([]string{"redrive", "--id", ""}, why...), code: 2},
+		{name: "redrive-topic", args: append([]string{"redrive", "--id", id, "--topic", "order-placed"}, why...), code: 2},
+		{name: "redrive-no-reason", args: []string{"redrive", "--all", "--yes"}, code: 2},
+		{name: "redrive-nobody-asks", args: []string{"redrive", "--all", "--reason", "ticket 4711"}, code: 2},
+		{name: "parked-limit", args: []string{"parked", "--limit", "-1"}, code: 2},
+		{name: "parked-demo", args: []string{"parked", "--demo"}, code: 2},
+		{name: "parked-sort-key", args: []string{"parked", "--sort-key", "sk"}, code: 2},
+		{name: "parked-no-table", args: []string{"parked", "--table", "nowhere"}, code: 1},
+		{name: "parked-records", args: []string{"parked", "--table", m.records.name}, code: 1},
+		{name: "doctor-no-outbox", args: []string{"doctor", "--outbox", "nowhere"}, code: 1},
+		{name: "doctor-records", args: []string{"doctor", "--outbox", m.records.name}, code: 1},
+	} {
+		r := m.run(t, c.args...)
+		golden(t, "outbox-"+c.name, c.args, r, func(text string) string {
+			text = timeless(strings.NewReplacer(m.endpoint, "<endpoint>", m.name, "<outbox>", m.records.name, "<table>", id, "<id>").Replace(text))
+			text = regexp.MustCompile(`  now\b`).ReplaceAllString(text, "  <time> ago")
+			return regexp.MustCompile(`24h0m[01]s`).ReplaceAllString(text, "<retention>")
+		})
+		assert.Equal(t, c.code, r.code, "%s: %s", c.name, r.err)
+		if !strings.HasPrefix(c.name, "parked-body") {
+			assert.NotContains(t, r.out+r.err, "a@example.com", "%s: bodies are shown only if somebody asks", c.name)
+		}
+	}
+	r := run(t, []string{"parked"}, m.records.env())
+	assert.Equal(t, 2, r.code, "the table of the records is no outbox")
+	assert.Contains(t, r.err, "there is no outbox: set --table or OUTBOX_TABLE")
+}
+
+func TestARedrivenMessageIsDeliveredAgainAndKeepsWhoDidIt(t *testing.T) {
+	t.Parallel()
+	m := newOutbox(t)
+	ids := m.park(t, "order-placed", "or_1", "or_2", "or_3")
+	other := m.park(t, "order-cancelled", "or_4")
+	r := m.run(t, "redrive", "--id", ids[1], "--id", ids[1], "--reason", "ticket 4711", "--by", "dana", "--yes", "-o", "json")
+	require.Zero(t, r.code, r.err)
+	for _, id := range []string{ids[0], ids[2], other[0]} {
+		require.True(t, m.isParked(t, id), "nobody has asked for it")
+	}
+	require.False(t, m.isParked(t, ids[1]))
+	require.Equal(t, []string{"dana", "ticket 4711"}, texts(t, m.item(t, ids[1]), "redriven_by", "redriven_reason"))
+
+	r = m.run(t, "redrive", "--all", "--topic", "order-placed", "--reason", "ticket 4712", "--by", "eve", "--yes", "-o", "json")
+	require.Zero(t, r.code, r.err)
+	type line struct {
+		ID, By, Why string
+		Redriven    bool
+	}
+	assert.ElementsMatch(t, []line{{ids[0], "eve", "ticket 4712", true}, {ids[2], "eve", "ticket 4712", true}}, lines[line](t, r.out))
+	require.True(t, m.isParked(t, other[0]), "it has another topic")
+
+	delivered := 0
+	relay := outbox.NewRelay(m.client, m.name, func(context.Context, outbox.Message) error { delivered++; return nil },
+		outbox.WithGrace(0), outbox.WithConcurrency(1))
+	_, err := relay.Drain(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, 3, delivered)
+}
+
+func TestAMissingIdChangesNothing(t *testing.T) {
+	t.Parallel()
+	m := newOutbox(t)
+	id := m.park(t, "order-placed", "or_1")[0]
+	r := m.run(t, "redrive", "--id", id, "--id", "nothing", "--reason", "ticket 4711", "--by", "dana", "--yes")
+	assert.Equal(t, 3, r.code, r.err)
+	assert.Contains(t, r.err, `there is no parked message "nothing"`)
+	assert.True(t, m.isParked(t, id))
+}
+
+func TestParkedMessagesAreListedUpToALimit(t *testing.T) {
+	t.Parallel()
+	m := newOutbox(t)
+	orders := make([]string, 30)
+	for i := range orders {
+		orders[i] = fmt.Sprintf("or_%d", i)
+	}
+	ids := m.park(t, "order-placed", orders...)
+	r := m.run(t, "parked", "--limit", "7", "-o", "json")
+	require.Zero(t, r.code, r.err)
+	type line struct{ ID string }
+	assert.Len(t, lines[line](t, r.out), 7)
+	assert.Contains(t, r.err, "7 messages, and there may be more: --limit")
+	r = m.run(t, "parked", "-o", "json")
+	all := lines[line](t, r.out)
+	require.Len(t, all, len(ids))
+	for _, id := range ids {
+		assert.Contains(t, all, line{id})
+	}
+}
+
+// What the doctor says of a table that lacks something.
+func TestTheDoctorLooksAtAnOutbox(t *testing.T) {
+	t.Parallel()
+	records := newTable(t)
+	name := records.name + "-plain"
+	in := outbox.TableDefinition(name)
+	in.StreamSpecification = nil
+	_, err := records.client.CreateTable(t.Context(), in)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		_, err := records.client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name})
+		assert.NoError(t, err)
+	})
+	r := records.run(t, []string{"doctor", "--outbox", name, "-o", "json"})
+	require.Zero(t, r.code, "advice is no problem: %s", r.err)
+	type finding struct{ Check, Result, Detail string }
+	findings := map[string]finding{}
+	for _, f := range lines[finding](t, r.out) {
+		findings[f.Check] = f
+	}
+	assert.Equal(t, finding{"outbox", "ok", ""}, findings["outbox"])
+	assert.Equal(t, finding{"outbox: index", "ok", ""}, findings["outbox: index"])
+	assert.Equal(t, finding{"outbox: parked messages", "ok", "none"}, findings["outbox: parked messages"])
+	assert.Equal(t, "warning", findings["outbox: stream"].Result)
+	assert.Equal(t, "it has no stream: a relay gets no messages from it", findings["outbox: stream"].Detail)
+	assert.Equal(t, "warning", findings["outbox: time to live"].Result)
+	assert.Equal(t, "not checked", findings["outbox: deletion protection"].Result)
+}
