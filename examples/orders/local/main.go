@@ -70,6 +70,7 @@ func newFunction(ctx context.Context, getenv func(string) string, records *local
 		Known:   tables.String(),
 	}
 	if tables.Kept() {
+		made.Known += " The relay and the drain run beside the function, and deliver the messages."
 		relay := outbox.NewRelay(tables.Client(), tables.Outbox, deliver, outbox.WithTimeout(mail.Timeout),
 			outbox.WithObserver(outboxobserve.Slog(nil)))
 		made.Beside = (&relaying{tables, relay}).run

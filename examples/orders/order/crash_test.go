@@ -48,7 +48,7 @@ func TestAfterACrashTheRetryGoesOnBehindTheLastRecordedStep(t *testing.T) {
 					event := post("k", order.body)
 					dies := storetest.NewFaulty(records, storetest.OnCall(call, fault))
 					dying := newFunction(t, w, dies)
-					dying.timeout = 300 * time.Millisecond
+					dying.timeout = time.Second
 					lost, err := dying.invoke(event)
 					require.Equal(t, 1, dies.Fired())
 
@@ -110,7 +110,7 @@ func TestCrashAfterCrashEachStepIsRecordedOnce(t *testing.T) {
 		dies := storetest.NewFaulty(records, storetest.OnCall(call, storetest.DieBefore))
 		at := now.Add(time.Duration(crash) * time.Minute)
 		dying := newFunction(t, w, dies, idempotent.WithClock(func() time.Time { return at }))
-		dying.timeout = 300 * time.Millisecond
+		dying.timeout = time.Second
 		_, _ = dying.invoke(event)
 		require.Equal(t, 1, dies.Fired(), crash)
 	}
