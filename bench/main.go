@@ -46,6 +46,8 @@ var sections = []section{
 	{"memory/conflict", measureMemoryConflict},
 	{"contention/dynamodb", measureContentionOnDynamoDB},
 	{"contention/memory", measureContentionInMemory},
+	{"outbox/fake", measureOutbox},
+	{"outbox/dynamodb", measureOutboxOnDynamoDB},
 	{"memory-peak", measurePeak},
 	{"canonical", measureCanonical},
 	{"jmespath", measureJMESPath},

@@ -15,16 +15,32 @@ import (
 //
 // A message that fails is tried again after a pause that grows, see [WithMaxTries], and is parked at the end.
 //
-// An error says that the index could not be read, at least in part. The report is true all the same.
+// An error says that the index could not be read, at least in part, or that there were less than two seconds to begin with. The report is
+// true all the same.
 func (r *Relay) Drain(ctx context.Context) (Report, error) {
 	t := &tally{r: Report{Table: tableOf(r.table), Source: FromDrain}}
-	err := r.relay.Drain(context.WithValue(ctx, tallyKey{}, t))
+	if r.relay.Late(ctx) {
+		return r.done(ctx, t, errTooShort), errTooShort
+	}
+	err := r.drain(context.WithValue(ctx, tallyKey{}, t))
 	left, leftErr := r.box.left(ctx)
 	if leftErr == nil {
 		t.r.Left = &left
 	}
 	err = errors.Join(err, leftErr)
 	return r.done(ctx, t, err), err
+}
+
+// countTime is what is kept of an invocation to count what is left, unless a quarter of it is less.
+const countTime = 5 * time.Second
+
+func (r *Relay) drain(ctx context.Context) error {
+	if deadline, limited := ctx.Deadline(); limited {
+		early, cancel := context.WithDeadline(ctx, deadline.Add(-min(countTime, time.Until(deadline)/4)))
+		defer cancel()
+		ctx = early
+	}
+	return r.relay.Drain(ctx)
 }
 
 // maxPages bounds how much of each shard is counted.

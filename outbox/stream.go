@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -16,10 +17,13 @@ import (
 // A message whose delivery fails is reported, so that Lambda repeats the event from it on. That happens five times. Then it is put off:
 // [Relay.Drain] goes on, and the messages behind it do not wait any longer. What is no message is counted and skipped.
 //
-// An event of another table is an error. So is nothing else.
+// An event of another table is an error, and so is an invocation that has less than two seconds to begin with. Nothing else is.
 func (r *Relay) Stream(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
 	t := &tally{r: Report{Table: tableOf(r.table), Source: FromStream}}
 	entries, numbers, err := r.entriesOf(event, &t.r)
+	if len(entries) > 0 && r.relay.Late(ctx) {
+		err = errors.Join(err, errTooShort)
+	}
 	if err != nil {
 		r.done(ctx, t, err)
 		return events.DynamoDBEventResponse{}, err
@@ -33,6 +37,10 @@ func (r *Relay) Stream(ctx context.Context, event events.DynamoDBEvent) (events.
 	r.done(ctx, t, nil)
 	return answer, nil
 }
+
+// errTooShort: Lambda gives each invocation the whole timeout of the function, so there is no time in any.
+var errTooShort = errors.New("outbox: there are less than two seconds to begin with, in which nothing can be delivered and marked: raise the " +
+	"timeout of the function")
 
 // entriesOf returns the messages of an event that are to be delivered, with their sequence numbers.
 func (r *Relay) entriesOf(event events.DynamoDBEvent, report *Report) (entries []relay.Entry[Message], numbers []string, err error) {

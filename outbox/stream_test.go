@@ -204,19 +204,43 @@ func TestStreamReportsAFailureThatItCouldNotCount(t *testing.T) {
 	}
 }
 
+// What waits for its turn until there is no time left is not begun, and comes back.
 func TestStreamBeginsNothingThatItCannotEnd(t *testing.T) {
 	t.Parallel()
-	p, r, seen := newPlace(t), receiver{}, reports{}
-	it, other := p.put(t), p.put(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+	p, seen := newPlace(t), reports{}
+	slow, other := p.put(t), p.put(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 	defer cancel()
-	relay := outbox.NewRelay(p.client, p.table, r.deliver, outbox.WithObserver(seen.take))
-	answer, err := relay.Stream(ctx, event(t, p.table, it, other))
+	relay := outbox.NewRelay(p.client, p.table, hang, outbox.WithObserver(seen.take), outbox.WithConcurrency(1))
+	answer, err := relay.Stream(ctx, event(t, p.table, slow, other))
 	require.NoError(t, err)
 	require.Equal(t, []string{number(0), number(1)}, failures(answer))
-	require.Equal(t, 2, seen.last().NotBegun)
+	require.Equal(t, 1, seen.last().Failed)
+	require.Equal(t, 1, seen.last().NotBegun)
+	require.Contains(t, p.get(t, idOf(slow)), "tries")
+	require.NotContains(t, p.get(t, idOf(other)), "tries")
+}
+
+// hang delivers nothing, and takes all the time that there is.
+func hang(ctx context.Context, _ outbox.Message) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func TestTimeoutThatIsTooShortIsAnError(t *testing.T) {
+	t.Parallel()
+	p, r, seen := newPlace(t), receiver{}, reports{}
+	ctx, cancel := context.WithTimeout(t.Context(), 1900*time.Millisecond)
+	defer cancel()
+	relay := outbox.NewRelay(p.client, p.table, r.deliver, outbox.WithObserver(seen.take))
+	_, err := relay.Stream(ctx, event(t, p.table, p.put(t)))
+	require.ErrorContains(t, err, "raise the timeout of the function")
+	require.Equal(t, err, seen.last().Err)
+	_, err = relay.Drain(ctx)
+	require.ErrorContains(t, err, "raise the timeout of the function")
+	_, err = relay.Stream(ctx, events.DynamoDBEvent{})
+	require.NoError(t, err)
 	require.Empty(t, r.got)
-	require.NotContains(t, p.get(t, idOf(it)), "tries")
 }
 
 func TestDeliveryEndsInTimeToMarkIt(t *testing.T) {

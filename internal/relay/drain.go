@@ -34,7 +34,7 @@ func (r *Relay[M]) drainShard(ctx context.Context, shard int) error {
 			return fmt.Errorf("list shard %d: %w", shard, err)
 		}
 		for _, listed := range page {
-			if !r.due(listed.Due) || r.late(ctx) {
+			if !r.due(listed.Due) || r.Late(ctx) {
 				return nil // those behind it are due later
 			}
 			slots <- struct{}{}
@@ -55,6 +55,9 @@ func (r *Relay[M]) due(at time.Time) bool { return !r.s.Now().Before(at.Add(r.s.
 
 // found delivers a message of a list, which may be late.
 func (r *Relay[M]) found(ctx context.Context, listed Listed) {
+	if r.Late(ctx) {
+		return // it has waited for its turn
+	}
 	e, pending, err := r.box.Get(ctx, listed.ID)
 	if err != nil {
 		e.ID = listed.ID

@@ -171,10 +171,13 @@ func (r *Relay[M]) try(ctx context.Context, e Entry[M]) (err error) {
 	return r.deliver(ctx, e)
 }
 
-// late reports whether there is no time left to begin a delivery. What one needs besides the time that is kept nobody knows: a second.
-func (r *Relay[M]) late(ctx context.Context) bool {
+// leastTime is what a delivery needs, besides the time that is kept. Nobody knows that: it is a guess.
+const leastTime = time.Second
+
+// Late reports whether there is no time left to begin a delivery.
+func (r *Relay[M]) Late(ctx context.Context) bool {
 	deadline, limited := ctx.Deadline()
-	return ctx.Err() != nil || limited && time.Until(deadline) < r.s.Reserve+time.Second
+	return ctx.Err() != nil || limited && time.Until(deadline) < r.s.Reserve+leastTime
 }
 
 func permanent(err error) bool {

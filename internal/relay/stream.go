@@ -45,7 +45,7 @@ func (r *Relay[M]) handedOver(ctx context.Context, e Entry[M]) (Entry[M], Outcom
 		return e, Elsewhere, nil
 	case delivered:
 		return r.mark(ctx, e, Marked)
-	case r.late(ctx):
+	case r.Late(ctx):
 		return e, NotBegun, ctx.Err()
 	}
 	failure := r.try(ctx, e)

@@ -41,7 +41,7 @@ func (s *shard) attempt(ctx context.Context, p part) ([]part, error) {
 		return nil, nil
 	}
 	left := p.records[handled:]
-	if handled == 0 && s.pump.BisectBatchOnFunctionError && len(left) > 1 && !isPartial(err) {
+	if s.pump.BisectBatchOnFunctionError && len(left) > 1 && !isPartial(err) {
 		// Splitting a batch does not use up retries, see https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-errors.html. Where
 		// the function has named what failed, the batch is split there instead, and only the rest is handed over again, see
 		// https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html.

@@ -108,6 +108,7 @@ func TestTheAnswerDecidesWhatIsHandedOverAgain(t *testing.T) {
 		"an empty list":       {`{"batchItemFailures":[]}`, []string{"1 2 3"}},
 		"one failure":         {failures("2"), []string{"1 2 3", "2 3"}},
 		"the lowest failure":  {failures("3", "2"), []string{"1 2 3", "2 3"}},
+		"the lowest first":    {failures("2", "3"), []string{"1 2 3", "2 3"}},
 		"the last one":        {failures("3"), []string{"1 2 3", "3"}},
 		"the first one":       {failures("1"), []string{"1 2 3", "1 2 3"}},
 		"an empty identifier": {failures("2", ""), []string{"1 2 3", "1 2 3"}},
@@ -213,6 +214,14 @@ func TestAFailedBatchIsBisected(t *testing.T) {
 	assert.Equal(t, 2, discarded[0].InvokeCount)
 }
 
+func TestACompleteFailureIsBisectedToo(t *testing.T) {
+	t.Parallel()
+	f := &function{answer: first(failures("2", ""), "")}
+	p := pump(one(4), f)
+	p.BisectBatchOnFunctionError = true
+	assert.Equal(t, []string{"1 2 3 4", "1 2", "3 4"}, pumped(t, p, f))
+}
+
 func TestANamedFailureIsWhereABatchIsSplit(t *testing.T) {
 	t.Parallel()
 	f := &function{answer: first(failures("4"), failures("4"), "")}
@@ -303,12 +312,16 @@ func TestAStreamThatCannotBeReadEndsThePump(t *testing.T) {
 func TestAnInvocationThatNobodyWaitedForIsNotHandled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	p := pump(one(1), &function{})
+	p := pump(one(2), &function{})
+	p.BatchSize = 1
+	invocations := 0
 	p.Invoke = func(context.Context, []byte) ([]byte, error) {
+		invocations++
 		cancel()
 		return nil, nil
 	}
 	require.NoError(t, p.Run(ctx))
+	assert.Equal(t, 1, invocations, "nothing is handed over that is behind it")
 	require.Error(t, p.Idle(t.Context()))
 }
 

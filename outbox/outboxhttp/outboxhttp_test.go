@@ -160,13 +160,12 @@ func TestAnOptionSaysWhichStatusIsPermanent(t *testing.T) {
 // What a connection is used for again has been read to its end; what is longer than that is not read.
 func TestAnAnswerIsReadUpToABound(t *testing.T) {
 	t.Parallel()
-	var connections atomic.Int64
-	var size atomic.Int64
-	stopped := make(chan error, 1)
+	var connections, size atomic.Int64
+	stopped := make(chan int64, 10)
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		for n := int64(0); n < size.Load(); n += 1000 {
 			if _, err := io.WriteString(w, strings.Repeat("x", 1000)); err != nil {
-				stopped <- err
+				stopped <- n
 				return
 			}
 		}
@@ -183,10 +182,10 @@ func TestAnAnswerIsReadUpToABound(t *testing.T) {
 	for range 5 {
 		require.NoError(t, deliver(t.Context(), message()))
 	}
-	assert.Equal(t, int64(1), connections.Load())
+	require.Equal(t, int64(1), connections.Load())
 	size.Store(1 << 40)
 	require.NoError(t, deliver(t.Context(), message()), "the status says it all")
-	require.Error(t, <-stopped)
+	require.Less(t, <-stopped, int64(100<<20), "what was sent is mostly in the buffers of the connection")
 }
 
 func TestAnAnswerThatBreaksOffAfterItsStatusIsDelivered(t *testing.T) {

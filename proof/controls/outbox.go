@@ -36,12 +36,12 @@ func outboxControls() []control {
 			old: `"#owner = :owner AND attribute_exists(outbox_due)"`, new: `"#owner = :owner"`, first: "ThatIsDone",
 		},
 		{
-			name: "box-take-due", without: "a drain delivers what another one has taken",
+			name: "box-take-due", model: "NO_TAKE_DUE", without: "a drain delivers what another one has taken",
 			old: `"#owner = :owner AND outbox_due = :seen AND outbox_shard <> :parked"`,
 			new: `"#owner = :owner AND (attribute_exists(id) OR outbox_due = :seen) AND outbox_shard <> :parked"`, first: "AsItWasRead",
 		},
 		{
-			name: "box-take-parked", without: "a drain delivers what was parked since it has read it",
+			name: "box-take-parked", model: "NO_TAKE_PARKED", without: "a drain delivers what was parked since it has read it",
 			old: `"#owner = :owner AND outbox_due = :seen AND outbox_shard <> :parked"`,
 			new: `"#owner = :owner AND outbox_due = :seen AND (attribute_exists(id) OR outbox_shard <> :parked)"`, first: "AsItWasRead",
 		},
@@ -51,13 +51,13 @@ func outboxControls() []control {
 			new: "case $done && len($e.ID) == 0: return $e, Elsewhere, nil", first: "DeliversAndMarks",
 		},
 		{
-			name: "relay-known-delivered", without: "a message that could not be marked is delivered again by the same process",
+			name: "relay-known-delivered", model: "NO_KNOWN", without: "a message that could not be marked is delivered again by the same process",
 			old: "case $delivered: return $r.mark($ctx, $e, Marked)", in: "Relay.handedOver",
 			new: "case $delivered && len($e.ID) == 0: return $r.mark($ctx, $e, Marked)", first: "CouldNotMark",
 		},
 		{
 			name: "relay-late", without: "a delivery begins that the invocation does not see the end of",
-			old: "case $r.late($ctx): return $e, NotBegun, $ctx.Err()", in: "Relay.handedOver", new: "", first: "BeginsNothing",
+			old: "case $r.Late($ctx): return $e, NotBegun, $ctx.Err()", in: "Relay.handedOver", new: "", first: "BeginsNothing",
 		},
 		{
 			name: "relay-reserve", without: "a delivery lasts until there is no time left to mark it",
@@ -68,7 +68,7 @@ func outboxControls() []control {
 			old: "if $value := recover(); $value != nil { $err = &PanicError{Value: $value, Stack: $debug.Stack()} }", new: "", first: "Panic",
 		},
 		{
-			name: "relay-uncounted", without: "a failure that could not be counted is acknowledged, and no stream brings the message back",
+			name: "relay-uncounted", model: "NO_UNCOUNTED", without: "a failure that could not be counted is acknowledged, and no stream brings the message back",
 			old: "case $err != nil: return $e, Uncounted, $errors.Join($failure, $err)", in: "Relay.handedOver",
 			new: "case $err != nil: return $e, PutOff, $errors.Join($failure, $err)", first: "CouldNotCount",
 		},
@@ -78,11 +78,11 @@ func outboxControls() []control {
 			new: "case $err != nil: return $e, Parked, $errors.Join($failure, $err)", first: "CouldNotCount",
 		},
 		{
-			name: "relay-put-off", without: "a message that always fails holds up its shard",
+			name: "relay-put-off", model: "NO_PUT_OFF", without: "a message that always fails holds up its shard",
 			old: "case $tries > $r.s.Reports: return $e, PutOff, $failure", new: "", first: "FiveTimes",
 		},
 		{
-			name: "relay-permanent", without: "what can never be delivered is tried again and again",
+			name: "relay-permanent", model: "NO_PERMANENT", without: "what can never be delivered is tried again and again",
 			old: "case permanent($failure): return $r.park($ctx, $e, $failure)", new: "", first: "CanNever",
 		},
 		{
@@ -94,7 +94,7 @@ func outboxControls() []control {
 			old: "return !$r.s.Now().Before($at.Add($r.s.Grace))", new: "return !$r.s.Now().Before($at)", first: "WhatIsDue",
 		},
 		{
-			name: "drain-used-up", without: "a message that kills its process is delivered for ever",
+			name: "drain-used-up", model: "NO_USED_UP", without: "a message that kills its process is delivered for ever",
 			old: "if $e.Tries >= $r.s.MaxTries {", in: "Relay.drained", new: "if $e.Tries >= $r.s.MaxTries && false {", first: "KillsItsProcess",
 		},
 		{
@@ -106,8 +106,12 @@ func outboxControls() []control {
 			old: "case permanent($failure) || $e.Tries >= $r.s.MaxTries:", new: "case permanent($failure):", first: "ThatGrowAndParks",
 		},
 		{
-			name: "drain-no-time", without: "a drain begins what it cannot end",
-			old: "if !$r.due($listed.Due) || $r.late($ctx) {", new: "if !$r.due($listed.Due) {", first: "NoTimeFor",
+			name: "drain-no-time", without: "a drain takes and counts what it has no time for",
+			old: "if $r.Late($ctx) { return }", in: "Relay.found", new: "", first: "ItsTurnTooLong",
+		},
+		{
+			name: "relay-too-short", without: "a function whose timeout is too short delivers nothing, and does not say why",
+			old: "if len($entries) > 0 && $r.relay.Late($ctx) {", new: "if len($entries) > 0 && $r.relay.Late($ctx) && false {", first: "TooShort",
 		},
 		{
 			name: "stream-table", without: "a relay delivers what is in a table that is none of its own",
@@ -115,7 +119,7 @@ func outboxControls() []control {
 			new: `if $source := $record.EventSourceArn; $source != "" && tableOf($source) != tableOf($r.table) && false {`, first: "AnotherTable",
 		},
 		{
-			name: "stream-tries", without: "a mark of a failure is delivered",
+			name: "stream-tries", model: "NO_FILTER", without: "a mark of a failure is delivered",
 			old: "case $e.Tries > 0: $report.Skipped++", new: "", first: "AsksForNothing",
 		},
 		{
@@ -123,11 +127,11 @@ func outboxControls() []control {
 			old: "ConsistentRead: aws.Bool(true),", in: "box.read", new: "ConsistentRead: aws.Bool(false),", first: "ReadsAsItIs",
 		},
 		{
-			name: "box-park-tries", without: "a message that was redriven is parked by a failure before that",
+			name: "box-park-tries", model: "NO_PARK_TRIES", without: "a message that was redriven is parked by a failure before that",
 			old: "if $e.Tries > 0 {", in: "box.Park", new: "if $e.Tries > 0 && false {", first: "ParkedByAnOldFailure",
 		},
 		{
-			name: "redrive-shown", without: "a message of a later commit is redriven for the one that was shown",
+			name: "redrive-shown", model: "NO_REDRIVE_OWNER", without: "a message of a later commit is redriven for the one that was shown",
 			old: `"#owner = :owner AND outbox_shard = :parked AND parked_at = :at"`,
 			new: `"(attribute_exists(id) OR #owner = :owner) AND outbox_shard = :parked AND parked_at = :at"`, first: "WhatWasShown",
 		},
@@ -137,7 +141,7 @@ func outboxControls() []control {
 			new: `"#owner = :owner AND outbox_shard = :parked AND (attribute_exists(id) OR parked_at = :at)"`, first: "WhatWasShown",
 		},
 		{
-			name: "redrive-tries", without: "a message that was redriven does not pass the stream's filter",
+			name: "redrive-tries", model: "NO_REDRIVE_TRIES", without: "a message that was redriven does not pass the stream's filter",
 			old: `"redriven_reason = :why REMOVE tries, parked_at"`, new: `"redriven_reason = :why REMOVE parked_at"`, first: "ListedAndRedriven",
 		},
 	}

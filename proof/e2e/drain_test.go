@@ -170,8 +170,9 @@ func TestAMessageThatKillsItsProcessIsParked(t *testing.T) {
 		return order == killer
 	}
 	c.takeMany(15)
-	p.start()
+	stop := p.start()
 	p.idle()
+	stop()
 	assert.Len(t, p.receiver.kept(), 15, "the stream goes on behind it")
 	assert.Zero(t, p.only(killer).Tries, "nobody could count")
 

@@ -63,17 +63,19 @@ func (p *post) relay() (*deployment, *streampump.Pump) {
 	return relay, pump
 }
 
-// start runs the pumps until the test ends.
-func (p *post) start() {
+// start runs the pumps until the test ends, or until they are stopped.
+func (p *post) start() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	for _, pump := range p.pumps {
 		running.Go(func() { assert.NoError(p.t, pump.Run(ctx)) })
 	}
-	p.t.Cleanup(func() {
+	stop = func() {
 		cancel()
 		running.Wait()
-	})
+	}
+	p.t.Cleanup(stop)
+	return stop
 }
 
 // invoke hands an event to a free sandbox.
@@ -88,7 +90,7 @@ func (s *deployment) invoke(ctx context.Context, payload []byte) ([]byte, error)
 }
 
 // postLimit is how long everything may take until it is handled: it is there for what hangs.
-const postLimit = 2 * time.Minute
+const postLimit = 4 * time.Minute
 
 // idle waits until the relays have handled everything that is in the stream.
 func (p *post) idle() {

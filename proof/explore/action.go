@@ -27,6 +27,14 @@ const (
 	actLook                          // the operator is shown the record
 	actDo                            // the operator acts on what it was shown
 	actOutside                       // somebody else changes rows
+	actHandOver                      // the stream of the messages hands over what was written
+	actDrain                         // somebody drains the messages
+	actBox                           // a relay's call of its box is applied and answered, or meets its fault
+	actReceive                       // the delivery of a message ends
+	actRelayDies                     // the process of a relay dies while it delivers
+	actLateWrite                     // a relay's write of a message arrives late
+	actRedrive                       // somebody redrives a parked message
+	actDue                           // the clock goes to where a message is due
 	actEnd                           // nothing more happens
 )
 
@@ -41,6 +49,7 @@ type action struct {
 	message int
 	deed    Deed
 	effect  Effect
+	relayAction
 }
 
 // actions are the choices of the schedule in this state. What goes on without a detour comes first, so that the first
@@ -68,7 +77,8 @@ func (w *world) actions() []action {
 		all = append(all, action{kind: actOutside})
 	}
 	all = append(all, w.steps()...)
-	if !running {
+	all = w.actionsOfRelays(all)
+	if !running && len(w.mail.rounds) == 0 {
 		all = append(all, action{kind: actEnd})
 	}
 	return all
@@ -288,6 +298,8 @@ func (w *world) act(a action) {
 		w.pass(w.nextInstant())
 		w.sayf("%s: time has passed", w.clockText())
 		w.check(event{kind: evPassed})
+	case actHandOver, actDrain, actBox, actReceive, actRelayDies, actLateWrite, actRedrive, actDue:
+		w.actOfRelay(a)
 	case actEnd:
 	}
 }

@@ -38,6 +38,9 @@ type commitFacts struct {
 	// doubled: somebody has sent it twice whom nobody has asked.
 	doubled bool
 	told    told
+	// writes are what it writes, of is their part of the seal.
+	writes rows.Writes
+	of     string
 }
 
 // application is that the writes of a commit were applied.
@@ -99,9 +102,10 @@ func (d *delivery) commitAll(ctx context.Context, o Order) error {
 // commit tries one of them.
 func (d *delivery) commit(ctx context.Context, n int, o Order) error {
 	w := d.world
-	d.tries = append(d.tries, commitFacts{})
+	writes := d.addressed(ctx, w.Commits[n])
+	d.tries = append(d.tries, commitFacts{writes: writes, of: ofWrites(store.CommitSeal(d.owner, nil, w.key(), writes))})
 	d.committing = true
-	fault := execution.CommitsOf(ctx).Commit(onStrand(ctx, &d.strand), d.receiptOf(n, o), w.Commits[n])
+	fault := execution.CommitsOf(ctx).Commit(onStrand(ctx, &d.strand), d.receiptOf(n, o), writes)
 	d.committing = false
 	if d.dead {
 		return errDied
@@ -216,6 +220,7 @@ func (w *world) noteApplied(c change) {
 	// The table is appended to, never changed in place.
 	w.applications = append(slices.Clone(w.applications), application{by: c.by, try: c.try, life: w.life})
 	w.saw("rows applied")
+	w.noteSent(c.by, c.by.tries[c.try].writes)
 }
 
 // table is what a store with rows is.
@@ -223,6 +228,9 @@ type table interface {
 	store.Committer
 	Applied() []rows.Applied
 	Rows() map[string]rows.Row
+	Messages() map[string]rows.Message
+	Images() []rows.Message
+	Redrive(shown rows.Message, now time.Time) bool
 	Forget()
 }
 
@@ -263,6 +271,8 @@ func (f Fault) ofCommits(c call) bool {
 		return !c.within
 	case Doubles:
 		return c.op != opCommit
+	case Twice:
+		return true
 	default:
 		return false
 	}
@@ -274,6 +284,20 @@ func ofWrites(seal string) string {
 		return parts[2]
 	}
 	return ""
+}
+
+// nameOfWrites tells whose writes are in a seal, empty if there are none. Their digest is another one whenever a schedule is played, if there
+// are messages among them.
+func (w *world) nameOfWrites(seal string) string {
+	part := ofWrites(seal)
+	for _, d := range w.deliveries {
+		for n, t := range d.tries {
+			if part != "" && t.of == part {
+				return fmt.Sprint(d.name, n)
+			}
+		}
+	}
+	return part
 }
 
 // rowDigest takes up the rows and what was applied to them.
@@ -305,5 +329,6 @@ func (d *digest) commitsOf(x *delivery) {
 		d.number(int64(t.applied))
 		d.flags(t.hindered, t.unread, t.doubled, t.sent > 0)
 		d.text(string(t.told))
+		d.sends(t.writes)
 	}
 }

@@ -66,6 +66,8 @@ type Scenario struct {
 	Rows      map[string]rows.Row
 	Outside   []rows.Writes
 	Remembers bool
+	// Relays deliver the messages of Commits. A message has the place of its id in a write: it becomes the derived key of that name.
+	Relays Relays
 	// Deeds are what an operator may do, once, to the record that it was shown at some moment before. Its call may meet those of
 	// Faults that do not end a process.
 	Deeds []Deed

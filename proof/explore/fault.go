@@ -51,10 +51,17 @@ const (
 	// Doubles applies a commit and answers; something between the delivery and the store has sent it twice, and the copy is on its way.
 	// Of Repeat the store knows: it is an attempt that was not answered, before the one that was.
 	Doubles
+	// Twice applies a write of a relay two times and answers the second one: the client has repeated it.
+	Twice
 )
 
 // CommitFaults are those of the calls of a commit alone.
 func CommitFaults() []Fault { return []Fault{Contends, Throttles, Denies, Garbles, Doubles} }
+
+// RelayFaults are those of the calls of a relay.
+func RelayFaults() []Fault {
+	return []Fault{LoseRequest, LoseReply, LoseLate, DieBefore, DieAfter, DieLate, Repeat, Twice}
+}
 
 // SlowFaults are those that need a timed scenario.
 func SlowFaults() []Fault { return []Fault{SlowRequest, SlowReply} }
@@ -73,13 +80,13 @@ var faultNames = map[Fault]string{
 	DieLate: "is on its way, the process dies", Repeat: "is applied, a copy is on its way",
 	Conflict: "meets a transaction", SlowRequest: "is slow", SlowReply: "is applied, its reply is slow",
 	Contends: "meets another writer", Throttles: "is throttled", Denies: "is denied", Garbles: "cannot be read",
-	Doubles: "is applied, and was sent twice",
+	Doubles: "is applied, and was sent twice", Twice: "is applied twice",
 }
 
 func (f Fault) String() string { return faultNames[f] }
 
 func (f Fault) applied() bool {
-	return f == None || f == LoseReply || f == FailAfter || f == DieAfter || f == Repeat || f == SlowReply || f == Doubles
+	return f == None || f == LoseReply || f == FailAfter || f == DieAfter || f == Repeat || f == SlowReply || f == Doubles || f == Twice
 }
 
 func (f Fault) leavesMessage() bool {
@@ -94,7 +101,7 @@ var errInjected = errors.New("injected")
 func (f Fault) err(op Op) error {
 	kind := store.FailureUnavailable
 	switch f {
-	case None, Repeat, Doubles, SlowRequest, SlowReply:
+	case None, Repeat, Doubles, Twice, SlowRequest, SlowReply:
 		return nil
 	case Conflict:
 		return &store.Error{Op: string(op), Kind: store.FailureConflict, NotApplied: true, Err: errInjected}

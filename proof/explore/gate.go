@@ -53,6 +53,15 @@ const (
 	Fence      Call = "fence"
 )
 
+// The calls of a relay: it reads a message, marks it as done, counts a delivery that has failed, takes it, parks it.
+const (
+	ReadMessage  Call = "look at a message"
+	MarkDone     Call = "mark"
+	CountFailure Call = "count"
+	TakeMessage  Call = "take"
+	ParkMessage  Call = "park"
+)
+
 // callName is the name of a call that the delivery makes.
 func (d *delivery) callName(c call) Call {
 	switch {

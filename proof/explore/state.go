@@ -89,6 +89,7 @@ func (w *world) state() uint64 {
 	w.operatorState(d)
 	w.stepDigest(d)
 	w.rowDigest(d)
+	w.mailDigest(d)
 	for _, c := range w.commits {
 		d.text(c.by.name)
 		d.text(c.answer)
@@ -184,7 +185,7 @@ func (w *world) record(d *digest, r store.Record) {
 	d.text(r.Fingerprint)
 	d.text(string(r.Result))
 	d.flags(r.Seal == "", r.Sealed(r.Result))
-	d.text(ofWrites(r.Seal))
+	d.text(w.nameOfWrites(r.Seal))
 	d.text(r.Reason)
 	d.number(int64(r.Attempt))
 	d.time(r.CreatedAt)

@@ -74,6 +74,7 @@ type world struct {
 	arrived    chan arrival
 	// messages are still on their way to the store.
 	messages []message
+	mail     mail
 
 	faults, leaseSteps, expirySteps, timeSteps int  // left
 	outside                                    int  // transactions of somebody else so far
@@ -114,6 +115,7 @@ func newWorld(st *stage, s *search) *world {
 	w.origin = w.now
 	st.world = w
 	w.operator = newOperator(w)
+	w.mail = newMail(&st.Relays)
 	for n, c := range st.Clients {
 		w.clients = append(w.clients, &client{Client: c, name: string(rune('A' + n))})
 	}
@@ -146,6 +148,7 @@ func (w *world) play() error {
 		a := actions[w.choose(len(actions), state)]
 		if a.kind == actEnd {
 			w.aftermath()
+			w.lastRounds()
 			break
 		}
 		w.act(a)
@@ -218,6 +221,9 @@ func (w *world) deliverStep(d *delivery) {
 
 // unwind ends the goroutines of the schedule.
 func (w *world) unwind() {
+	for _, r := range w.mail.rounds {
+		r.end()
+	}
 	for _, d := range w.deliveries {
 		if !d.active() {
 			continue

@@ -1,8 +1,8 @@
 // Package rows is a table with transactions in memory: the model of what a commit does to DynamoDB. Its rows are numbers by name, under
 // keys; its records are those of package memory. One transaction replaces a record and writes rows, both or neither, as
-// [store.Committer] wants it.
+// [store.Committer] wants it. A write may also be a message, which relays deliver: [Table.Box] is where they find it.
 //
-// A test plays the same random transactions on it and on DynamoDB Local, and expects the same of both.
+// A test plays the same random transactions on it and on DynamoDB Local, and expects the same of both. Another one does so with messages.
 package rows
 
 import (
@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -32,6 +33,8 @@ const (
 	Delete Op = "delete"
 	// Check writes nothing. It needs a condition.
 	Check Op = "check"
+	// Send puts a message, whatever there was with its id, which is the key. Set is its body. It takes no condition.
+	Send Op = "send"
 )
 
 // Write is one write of a transaction. It is applied if all conditions of If hold.
@@ -40,6 +43,9 @@ type Write struct {
 	Key      string
 	Set, Add map[string]int64
 	If       []Condition
+	// Owner and At are those of a message: who commits it, and when it was made, to the millisecond.
+	Owner string
+	At    time.Time
 }
 
 // Condition is what a number of a row has to be.
@@ -104,6 +110,10 @@ func (w Writes) Digest() [sha256.Size]byte {
 		text(one.Key)
 		numbers(one.Set)
 		numbers(one.Add)
+		if one.Op == Send {
+			text(one.Owner)
+			b = binary.AppendVarint(b, one.At.UnixMilli())
+		}
 		b = binary.AppendUvarint(b, uint64(len(one.If)))
 		for _, c := range one.If {
 			text(string(c.Kind))
@@ -122,6 +132,7 @@ var (
 	errOverlap     = errors.New("an update sets a number and adds to it")
 	errNothing     = errors.New("there is nothing to write")
 	errChanges     = errors.New("an update changes nothing")
+	errSend        = errors.New("a message has no owner or no time, or a condition")
 	errOtherWrites = errors.New("they are of another store")
 )
 
@@ -137,6 +148,8 @@ func (w Writes) validate() error {
 			problem = errCheck
 		case one.Op == Update && len(one.Set)+len(one.Add) == 0:
 			problem = errChanges
+		case one.Op == Send && (one.Owner == "" || one.At.IsZero() || len(one.If) > 0):
+			problem = errSend
 		}
 		for name := range one.Set {
 			if _, adds := one.Add[name]; adds {

@@ -13,7 +13,7 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Table has rows and the records of handlers. The zero value has none of them and remembers no tokens; a Table must not be copied. It is
+// Table has rows, the records of handlers and messages. The zero value has none of them and remembers no tokens; a Table must not be copied. It is
 // safe for concurrent use: every call is atomic.
 type Table struct {
 	memory.Store
@@ -22,10 +22,12 @@ type Table struct {
 	// succeeds and changes nothing. A table that does not is one of moto's, or DynamoDB's after that time.
 	Remembers bool
 
-	mu      sync.Mutex
-	rows    map[string]Row
-	tokens  map[string][sha256.Size]byte
-	applied []Applied
+	mu       sync.Mutex
+	rows     map[string]Row
+	messages map[string]Message
+	images   []Message
+	tokens   map[string][sha256.Size]byte
+	applied  []Applied
 }
 
 var _ store.Committer = (*Table)(nil)
@@ -189,6 +191,9 @@ func (t *Table) apply(w Writes, token, records, owner string) {
 			delete(t.rows, one.Key)
 			continue
 		case Check:
+			continue
+		case Send:
+			t.put(Message{ID: one.Key, Owner: one.Owner, Body: maps.Clone(one.Set), Created: one.At, Due: one.At})
 			continue
 		}
 		maps.Copy(r, one.Set)

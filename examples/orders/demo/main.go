@@ -1,13 +1,13 @@
-// Command demo kills the function orders between any two of its effects, and within each of them, and shows that every effect
-// happens once:
+// Command demo kills the function orders between any two of its effects, within each of them, and around its commit. It kills the function
+// relay around its deliveries. And it shows that every effect happens once, and that a message leaves for each order:
 //
 //	go run ./examples/orders/demo
 //
-// The function runs in child processes, one for each order, which are killed (SIGKILL) at moments that the services choose. This process
-// holds what outlives them: the idempotency records, and services that count. With STORE=dynamodb the records are in DynamoDB
-// Local, which is started unless AWS_ENDPOINT_URL_DYNAMODB names one that runs; IDEMPOTENCY_TABLE names the table. Then each order is
-// also a row in the table ORDERS_TABLE, written in one transaction with its answer. The store in memory has no transactions: without
-// STORE=dynamodb no rows are kept.
+// The functions run in child processes, which are killed (SIGKILL) at moments that the services choose. This process holds what outlives
+// them: the idempotency records, services that count, and what invokes the relay with the stream of the outbox. With STORE=dynamodb the
+// records are in DynamoDB Local, which is started unless AWS_ENDPOINT_URL_DYNAMODB names one that runs; IDEMPOTENCY_TABLE names the table.
+// Then each order is also a row in the table ORDERS_TABLE and a message in the table OUTBOX_TABLE, written in one transaction with its
+// answer. The store in memory has no transactions: without STORE=dynamodb no rows are kept, and NO MESSAGES leave.
 //
 // The exit status is 0 only if everything went as it should.
 package main
@@ -22,20 +22,18 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/examples/internal/downstream"
-	"github.com/go-idempotent/idempotent/examples/internal/front"
 	"github.com/go-idempotent/idempotent/examples/internal/sandbox"
-	"github.com/go-idempotent/idempotent/examples/orders/order"
 	"github.com/go-idempotent/idempotent/examples/orders/rows"
 )
 
-// The timing is that of a function with a timeout of two seconds. A claim is protected for the rest of it and the margin, so a
+// The timing is that of a function with a timeout of three seconds. A claim is protected for the rest of it and the margin, so a
 // crash blocks its key that long. With the defaults it would be two seconds more than the timeout of the function.
 const (
-	invocationTimeout = 2 * time.Second
+	invocationTimeout = 3 * time.Second
 	leaseMargin       = 500 * time.Millisecond
 	longest           = invocationTimeout + leaseMargin
+	// relayTimeout is that of the functions relay and drain.
+	relayTimeout = 5 * time.Second
 )
 
 func main() {
@@ -49,7 +47,7 @@ func run() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if sandbox.Is() {
-		return runSandbox(ctx)
+		return runFunction(ctx, os.Getenv(functionVariable))
 	}
 	return play(ctx, os.Stdout)
 }
@@ -67,20 +65,4 @@ func play(ctx context.Context, out io.Writer) (err error) {
 	}
 	s := &story{out: out, records: records, tables: tables}
 	return s.tell(ctx)
-}
-
-// servicesVariable names the services of an order in the environment of its sandbox.
-const servicesVariable = "DEMO_SERVICES_URL"
-
-// runSandbox is the function in a process of its own.
-func runSandbox(ctx context.Context) error {
-	services, err := order.Connect(func(name string) (*downstream.Client, error) {
-		return downstream.New(name, os.Getenv(servicesVariable), order.Timeout)
-	})
-	if err != nil {
-		return err
-	}
-	handler := idempotent.Wrap(order.Handler(services, rows.Named(os.Getenv)), sandbox.AttachRecords(), order.Effects(),
-		idempotent.WithTiming(idempotent.Timing{Margin: leaseMargin}))
-	return sandbox.Serve(ctx, &front.Front{Function: handler, Routes: []string{order.Route}, Timeout: invocationTimeout})
 }

@@ -2,52 +2,27 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"time"
 
-	"github.com/go-idempotent/idempotent/examples/apigw-charge/payments"
 	"github.com/go-idempotent/idempotent/examples/internal/sandbox"
-	"github.com/go-idempotent/idempotent/examples/orders/counting"
 	"github.com/go-idempotent/idempotent/examples/orders/rows"
 )
 
-// story sends orders as a client does, kills the function meanwhile, prints what comes back and checks it.
+// story sends orders as a client does, kills the functions meanwhile, prints what comes back and checks it.
 type story struct {
 	out     io.Writer
 	records *sandbox.Records
 	tables  rows.Tables
 	orders  []*purchase
-}
-
-// purchase is what a client wants: one request, however often it is sent.
-type purchase struct {
-	number   int
-	what     string // says when the function is killed
-	declined bool
-	key      string
-
-	services *services
-	server   *sandbox.Server
-	sandbox  *sandbox.Sandbox
-	wait     time.Duration
-}
-
-// plots are the orders, each with the moment in which its function is killed.
-var plots = []struct {
-	what     string
-	at       moment
-	declined bool
-}{
-	{"not at all", moment{}, false},
-	{"before the reservation", moment{counting.Reservation, false}, false},
-	{"after the reservation, before its answer", moment{counting.Reservation, true}, false},
-	{"between reservation and charge", moment{counting.Charge, false}, false},
-	{"after the charge, before its answer", moment{counting.Charge, true}, false},
-	{"between refusal and cancellation", moment{counting.Cancellation, false}, true},
-	{"after the cancellation, before its answer", moment{counting.Cancellation, true}, true},
+	// relaying, and the mail, are there if there are messages.
+	relaying *relaying
+	mail     *sandbox.Server
+	servers  []*sandbox.Server
+	// drained: the drain has run.
+	drained bool
 }
 
 // tell plays all scenes, up to the first that goes wrong.
@@ -57,11 +32,8 @@ func (s *story) tell(ctx context.Context) (err error) {
 		return err
 	}
 	s.introduce()
-	s.header("the function is killed (SIGKILL)")
+	s.header("who is killed (SIGKILL)")
 	if err := s.each(ctx, s.first); err != nil {
-		return err
-	}
-	if err := s.each(ctx, s.atOnce); err != nil {
 		return err
 	}
 	if err := s.pause(ctx); err != nil {
@@ -69,6 +41,9 @@ func (s *story) tell(ctx context.Context) (err error) {
 	}
 	s.header("sent again, to another process")
 	if err := s.each(ctx, s.resume); err != nil {
+		return err
+	}
+	if err := s.drain(ctx); err != nil {
 		return err
 	}
 	return s.sumUp(ctx)
@@ -83,79 +58,77 @@ func (s *story) each(ctx context.Context, scene func(context.Context, *purchase)
 	return nil
 }
 
-// open gives each order services of its own, so that they count what one order does.
-func (s *story) open(ctx context.Context) error {
-	run := rand.Text()[:8] // the records of an earlier run may still be there
-	for i, p := range plots {
-		services := &services{Services: counting.New(), at: p.at}
-		server, err := sandbox.Listen(ctx, services)
-		if err != nil {
-			return err
-		}
-		s.orders = append(s.orders, &purchase{
-			number: i + 1, what: p.what, declined: p.declined, key: fmt.Sprintf("order-%d-%s", i+1, run), services: services, server: server,
-		})
-	}
-	return nil
-}
-
-func (s *story) close() (err error) {
-	for _, o := range s.orders {
-		if o.sandbox != nil {
-			err = errors.Join(err, o.sandbox.Stop())
-		}
-		err = errors.Join(err, o.server.Close())
-	}
-	return err
-}
-
-// start starts the function for an order.
-func (s *story) start(ctx context.Context, o *purchase) (err error) {
-	o.sandbox, err = sandbox.Start(ctx, append(s.records.Variables(), rows.OrdersVariable+"="+s.tables.Orders, rows.OutboxVariable+"="+s.tables.Outbox, servicesVariable+"="+o.server.URL)...)
-	return err
-}
-
-// first sends an order, and kills the function when its moment has come.
-func (s *story) first(ctx context.Context, o *purchase) error {
-	if err := s.start(ctx, o); err != nil {
+// first sends an order, and kills a function when its moment has come. If that was the order's function, the order is sent again at once.
+func (s *story) first(ctx context.Context, o *purchase) (err error) {
+	if o.sandbox, err = s.startOrders(ctx, o); err != nil {
 		return err
 	}
-	if o.services.at.kind == "" {
+	if o.kills == "" {
 		a := o.send(ctx)
-		return errors.Join(s.row(ctx, o, o.what, a.String()), a.Is(o.status()), s.settled(ctx, o))
+		return errors.Join(a.Is(o.status()), s.delivered(ctx, o), s.row(ctx, o, o.what, a.String()), s.settled(ctx, o))
 	}
-	type death struct {
-		how string
-		err error
-	}
-	died := make(chan death, 1)
-	o.services.onMoment(func() {
-		how, err := o.sandbox.Kill()
-		died <- death{how, err}
-	})
-	defer o.services.onMoment(nil)
+	died := s.killAtMoment(o)
+	defer o.services.watch.onMoment(nil)
 	a := o.send(ctx)
 	select {
 	case d := <-died:
+		if err := errors.Join(d.err, s.killed(ctx, o, a, d.how)); err != nil || o.kills != orders {
+			return err
+		}
+		return s.atOnce(ctx, o)
+	case <-time.After(longest):
+		return errors.Join(s.row(ctx, o, o.what, a.String()), fmt.Errorf("the function %s was not killed: the moment did not come", o.kills))
+	}
+}
+
+// death is how a process ended.
+type death struct {
+	how string
+	err error
+}
+
+// killAtMoment kills the function of an order's plot when its moment comes.
+func (s *story) killAtMoment(o *purchase) <-chan death {
+	died := make(chan death, 1)
+	o.services.watch.onMoment(func() {
+		kill := o.sandbox.Kill
+		if o.kills == relay {
+			kill = s.relaying.kill
+		}
+		how, err := kill()
+		died <- death{how, err}
+	})
+	return died
+}
+
+// killed checks what a client got whose order was interrupted.
+func (s *story) killed(ctx context.Context, o *purchase, a sandbox.Answer, how string) error {
+	if o.kills == orders {
 		o.sandbox = nil
 		if a.Err == nil {
 			return fmt.Errorf("a killed function answered with status %d", a.Status)
 		}
-		return errors.Join(s.row(ctx, o, o.what, a.String()+" ("+d.how+")"), d.err)
-	case <-time.After(longest):
-		return errors.Join(s.row(ctx, o, o.what, a.String()), errors.New("the function was not killed: the moment did not come"))
+	} else if err := a.Is(o.status()); err != nil {
+		return fmt.Errorf("the client of a living function: %w", err)
 	}
+	if o.answered() {
+		if err := errors.Join(s.delivered(ctx, o), s.settled(ctx, o)); err != nil {
+			return err
+		}
+	}
+	return s.row(ctx, o, o.what, a.String()+" ("+how+")")
 }
 
-// atOnce sends an order whose function was killed to another process, while the lease lasts.
+// atOnce sends an order to another process, while the lease of the one that was killed lasts.
 func (s *story) atOnce(ctx context.Context, o *purchase) (err error) {
-	if o.sandbox != nil {
-		return nil // nobody killed it
-	}
-	if err := s.start(ctx, o); err != nil {
+	if o.sandbox, err = s.startOrders(ctx, o); err != nil {
 		return err
 	}
-	o.wait, err = o.send(ctx).Wait(longest)
+	a := o.send(ctx)
+	if o.answered() {
+		return a.Replays(sandbox.Answer{Status: o.status(), Body: a.Body}) // nobody knows the first one
+	}
+	o.wait, err = a.Wait(longest)
 	return err
 }
 
@@ -165,7 +138,8 @@ func (s *story) pause(ctx context.Context) error {
 	for _, o := range s.orders {
 		wait = max(wait, o.wait)
 	}
-	fmt.Fprintf(s.out, "\nSent again at once, each client is told to wait: 409 Conflict, Retry-After: %d at most. After these %v:\n\n", wait/time.Second, wait)
+	fmt.Fprintf(s.out, "\nSent again at once, each client is told to wait: 409 Conflict, Retry-After: %d at most.%s After these %v:\n\n",
+		wait/time.Second, s.committed(), wait)
 	select {
 	case <-time.After(wait):
 		return nil
@@ -178,38 +152,74 @@ func (s *story) pause(ctx context.Context) error {
 func (s *story) resume(ctx context.Context, o *purchase) error {
 	again := o.send(ctx)
 	what := "goes on"
-	if o.number == 1 {
+	if o.answered() {
 		what = "has its answer"
 	}
-	if err := errors.Join(s.row(ctx, o, what, again.String()), again.Is(o.status()), s.settled(ctx, o)); err != nil {
+	err := errors.Join(again.Is(o.status()), s.delivered(ctx, o), s.row(ctx, o, what, again.String()), s.settled(ctx, o))
+	if err != nil {
 		return err
 	}
 	return errors.Join(o.send(ctx).Replays(again), s.settled(ctx, o))
 }
 
-func (o *purchase) body() string {
-	source := "tok_visa"
-	if o.declined {
-		source = payments.DeclinedSource
+// drain delivers what the stream has lost.
+func (s *story) drain(ctx context.Context) (err error) {
+	if !s.tables.Kept() {
+		return nil
 	}
-	return fmt.Sprintf(`{"sku":"A-%d","quantity":2,"amount":1999,"currency":"usd","source":%q,"email":%q}`, o.number, source, o.email())
-}
-
-// email is an address that no other order has, so that its rows can be counted.
-func (o *purchase) email() string { return o.key + "@example.com" }
-
-func (o *purchase) send(ctx context.Context) sandbox.Answer {
-	return sandbox.Post(ctx, o.sandbox.URL+"/orders", o.key, o.body())
-}
-
-func (o *purchase) status() int {
-	if o.declined {
-		return 402
+	fmt.Fprintln(s.out, "\nThe stream has lost a message. The function drain, which a schedule invokes, finds it in the index of the outbox:")
+	fmt.Fprintln(s.out)
+	process, err := s.start(ctx, drain, s.mail.URL, s.records.Endpoint)
+	if err != nil {
+		return err
 	}
-	return 201
+	_, err = process.Invoke(ctx, []byte("{}"))
+	if err := errors.Join(err, process.Stop()); err != nil {
+		return fmt.Errorf("the drain: %w", err)
+	}
+	s.drained = true
+	s.header("the drain runs")
+	return s.each(ctx, func(ctx context.Context, o *purchase) error {
+		if !o.lost {
+			return nil
+		}
+		return errors.Join(s.row(ctx, o, "delivered", ""), s.settled(ctx, o))
+	})
 }
 
-// settled checks that an order has come to its end: its effects, and its row if rows are kept.
+// messages is how many messages of an order are to reach the mail.
+func (s *story) messages(o *purchase) int {
+	if o.declined || !s.tables.Kept() || o.lost && !s.drained {
+		return 0
+	}
+	return 1
+}
+
+// patience is how long a message may take that the relay is killed with.
+const patience = 30 * time.Second
+
+// delivered waits until the message of an order is, if it is one of those that the stream hands over, and until nobody delivers it once more.
+func (s *story) delivered(ctx context.Context, o *purchase) error {
+	if s.messages(o) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		if err := s.relaying.mapping.Idle(ctx); err != nil {
+			return fmt.Errorf("its message is not delivered: %w", err)
+		}
+		pending, err := s.tables.Pending(ctx, o.email())
+		if err != nil {
+			return err
+		}
+		if pending == 0 {
+			return s.relaying.mapping.Idle(ctx) // what is repeated is not pending
+		}
+	}
+}
+
+// settled checks that an order has come to its end: its effects, its row and its message, if there are some.
 func (s *story) settled(ctx context.Context, o *purchase) error {
 	want := 1
 	if o.declined || !s.tables.Kept() {
@@ -219,27 +229,5 @@ func (s *story) settled(ctx context.Context, o *purchase) error {
 	if err == nil && count != want {
 		err = fmt.Errorf("there are %d rows, want %d", count, want)
 	}
-	return errors.Join(o.done(), err)
-}
-
-// done checks that each effect of an order happened once, and what the services were asked for: twice only for an effect whose
-// answer nobody got, and then with the same key.
-func (o *purchase) done() error {
-	want := [4]int{1, 1, 0, 0}
-	if o.declined {
-		want = [4]int{1, 0, 0, 1}
-	}
-	if got := o.services.done(); got != want {
-		return fmt.Errorf("there are %v effects, want %v", got, want)
-	}
-	for _, e := range o.services.Effects() {
-		calls := 1
-		if o.services.at == (moment{e.Kind, true}) {
-			calls = 2
-		}
-		if e.Calls != calls {
-			return fmt.Errorf("the service was asked for the %s %d times with its key, want %d", e.Kind, e.Calls, calls)
-		}
-	}
-	return nil
+	return errors.Join(o.done(s.messages(o)), err)
 }

@@ -1,0 +1,271 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+	"github.com/go-idempotent/idempotent/outbox"
+	"github.com/go-idempotent/idempotent/outbox/outboxhttp"
+)
+
+const (
+	// outboxBatch is how many messages are in one event of a stream: the default of an event source mapping of Lambda.
+	outboxBatch = 100
+	// outboxRounds is the most rounds of a case: a round has many messages.
+	outboxRounds = 5
+	// outboxGoal is how many messages a second a process is to deliver.
+	outboxGoal = 1000
+)
+
+const aboutOutbox = "Messages of 0.3 KB that one process delivers, by wall time: from events of the stream with 100 messages each, one event after the " +
+	"other, and by one drain. The row says how many are delivered at once. Delivering is nothing, or a POST to a server on loopback in " +
+	"this very process. That each message is delivered once, and each is marked, is checked. CPU is that of the whole process."
+
+// mailbox is where the messages of a section are.
+type mailbox struct {
+	client outbox.Client
+	table  string
+	// put puts so many messages that are due.
+	put func(n int) ([]outboxMessage, error)
+	// many is how many messages a round has.
+	many int
+	// goal is the least of messages a second that delivering nothing is to reach, zero for none.
+	goal int
+}
+
+// outboxMessage is a message as an outbox has it.
+type outboxMessage struct {
+	id, owner string
+	shard     int
+	due       int64
+}
+
+func newOutboxMessages(n int) []outboxMessage {
+	all := make([]outboxMessage, n)
+	for i := range all {
+		all[i] = outboxMessage{
+			id: uuidOf(lastKey.Add(1)), owner: rand.Text(), shard: i % 10, due: time.Now().Add(-time.Hour).UnixMilli(),
+		}
+	}
+	return all
+}
+
+const outboxBody = `{"order_id":"ord_1CeCw9kHqLqYlo2C","email":"somebody@example.com","amount":1999,"currency":"eur"}`
+
+func (m outboxMessage) item() map[string]types.AttributeValue {
+	text := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+	number := func(n int64) types.AttributeValue {
+		return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+	}
+	return map[string]types.AttributeValue{
+		"id": text(m.id), "topic": text("order-placed"), "body": text(outboxBody), "owner": text(m.owner), "created_at": number(m.due),
+		"outbox_due": number(m.due), "outbox_shard": text(strconv.Itoa(m.shard)),
+	}
+}
+
+// record is the message in an event of a stream.
+func (m outboxMessage) record() events.DynamoDBEventRecord {
+	number := func(n int64) events.DynamoDBAttributeValue {
+		return events.NewNumberAttribute(strconv.FormatInt(n, 10))
+	}
+	return events.DynamoDBEventRecord{
+		EventName: string(events.DynamoDBOperationTypeInsert),
+		Change: events.DynamoDBStreamRecord{SequenceNumber: m.id, NewImage: map[string]events.DynamoDBAttributeValue{
+			"id": events.NewStringAttribute(m.id), "topic": events.NewStringAttribute("order-placed"), "body": events.NewStringAttribute(outboxBody),
+			"owner": events.NewStringAttribute(m.owner), "created_at": number(m.due), "outbox_due": number(m.due),
+			"outbox_shard": events.NewStringAttribute(strconv.Itoa(m.shard)),
+		}},
+	}
+}
+
+func measureOutbox(rounds int) (table, error) {
+	f := new(outboxFake)
+	return measureMailbox(aboutOutbox+aboutFake, mailbox{client: clientOver(f), table: "messages", put: f.put, many: 2000}, rounds)
+}
+
+func measureOutboxOnDynamoDB(rounds int) (_ table, err error) {
+	endpoint := os.Getenv(dynamolocal.EndpointVariable)
+	if endpoint == "" {
+		return table{}, fmt.Errorf("%w: %s names no endpoint of DynamoDB", errNotHere, dynamolocal.EndpointVariable)
+	}
+	// One connection for each delivery is kept: the default of the SDK are ten.
+	client := dynamolocal.Client(endpoint, func(o *dynamodb.Options) {
+		o.HTTPClient = awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+			t.MaxIdleConns, t.MaxIdleConnsPerHost = mostClients, mostClients
+		})
+	})
+	name := "bench-outbox-" + rand.Text()
+	if err := outbox.CreateTable(context.Background(), client, name); err != nil {
+		return table{}, err
+	}
+	defer func() {
+		_, closing := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: aws.String(name)})
+		err = errors.Join(err, closing)
+	}()
+	put := func(n int) ([]outboxMessage, error) { return putOutboxMessages(client, name, n) }
+	about := aboutOutbox + " On DynamoDB Local, over sockets, which takes processors of its own that are not counted."
+	return measureMailbox(about, mailbox{client: client, table: name, put: put, many: 1000, goal: outboxGoal}, rounds)
+}
+
+// putOutboxMessages writes messages, as many at once as DynamoDB takes.
+func putOutboxMessages(client *dynamodb.Client, name string, n int) ([]outboxMessage, error) {
+	const most = 25
+	all := newOutboxMessages(n)
+	for from := 0; from < n; from += most {
+		var puts []types.WriteRequest
+		for _, m := range all[from:min(from+most, n)] {
+			puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: m.item()}})
+		}
+		out, err := client.BatchWriteItem(context.Background(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{name: puts}})
+		if err != nil {
+			return nil, err
+		}
+		if len(out.UnprocessedItems) > 0 {
+			return nil, errors.New("DynamoDB has not taken all messages")
+		}
+	}
+	return all, nil
+}
+
+func measureMailbox(about string, m mailbox, rounds int) (table, error) {
+	t := table{about: about, header: []string{"", "messages/s", "least", "most", "CPU a message", goalColumn}}
+	for _, deliverer := range []struct {
+		name string
+		open func(*sync.Map) (outbox.Deliver, func())
+		goal int
+	}{
+		{"nothing", countingDeliverer, m.goal},
+		{"a POST", postingDeliverer, 0},
+	} {
+		for _, way := range []struct {
+			name string
+			run  func(*outbox.Relay, []outboxMessage) (delivered int, err error)
+			goal int
+		}{
+			{"stream", streamed, deliverer.goal},
+			{"drain", drained, 0},
+		} {
+			t.rows = append(t.rows, []string{way.name + ", delivering is " + deliverer.name})
+			for _, atOnce := range []int{1, 10, 50} {
+				row, err := m.row(way.run, deliverer.open, atOnce, way.goal, rounds)
+				if err != nil {
+					return table{}, fmt.Errorf("%s, %s, %d at once: %w", way.name, deliverer.name, atOnce, err)
+				}
+				t.rows = append(t.rows, row)
+			}
+		}
+	}
+	return t, nil
+}
+
+func (m mailbox) row(
+	run func(*outbox.Relay, []outboxMessage) (int, error), open func(*sync.Map) (outbox.Deliver, func()), atOnce, goal, rounds int,
+) ([]string, error) {
+	many := m.many
+	if rounds == onlyOnce {
+		many = 50
+	}
+	var rates, cpus []float64
+	for range min(max(rounds, 1), outboxRounds) {
+		messages, err := m.put(many)
+		if err != nil {
+			return nil, err
+		}
+		var arrived sync.Map // by id, how often
+		deliver, closeDeliverer := open(&arrived)
+		relay := outbox.NewRelay(m.client, m.table, deliver, outbox.WithConcurrency(atOnce), outbox.WithGrace(0))
+		began, used := time.Now(), processorTime()
+		delivered, err := run(relay, messages)
+		took := time.Since(began)
+		used = processorTime() - used
+		closeDeliverer()
+		if err == nil {
+			err = checkOutbox(&arrived, messages, delivered)
+		}
+		if err != nil {
+			return nil, err
+		}
+		rates, cpus = append(rates, float64(many)/took.Seconds()), append(cpus, float64(used)/float64(many))
+	}
+	verdict := ""
+	if rate := median(rates); goal > 0 && atOnce >= outbox.DefaultConcurrency {
+		verdict = fmt.Sprintf("messages/s ≥ %d MISSED", goal)
+		if rate >= float64(goal) {
+			verdict = fmt.Sprintf("messages/s ≥ %d met", goal)
+		}
+	}
+	return []string{
+		strconv.Itoa(atOnce) + " at once", rateOf(median(rates)), rateOf(quantile(rates, 0)), rateOf(quantile(rates, 1)), micros(median(cpus)), verdict,
+	}, nil
+}
+
+// checkOutbox requires that each message has arrived once, and counts as delivered.
+func checkOutbox(arrived *sync.Map, messages []outboxMessage, delivered int) error {
+	if delivered != len(messages) {
+		return fmt.Errorf("%d of %d messages are done", delivered, len(messages))
+	}
+	for _, m := range messages {
+		if times, _ := arrived.Load(m.id); times != 1 {
+			return fmt.Errorf("message %s arrived %v times", m.id, times)
+		}
+	}
+	return nil
+}
+
+// streamed delivers messages as a stream hands them over.
+func streamed(relay *outbox.Relay, messages []outboxMessage) (delivered int, err error) {
+	for from := 0; from < len(messages); from += outboxBatch {
+		var event events.DynamoDBEvent
+		for _, m := range messages[from:min(from+outboxBatch, len(messages))] {
+			event.Records = append(event.Records, m.record())
+		}
+		answer, err := relay.Stream(context.Background(), event)
+		if err != nil {
+			return 0, err
+		}
+		delivered += len(event.Records) - len(answer.BatchItemFailures)
+	}
+	return delivered, nil
+}
+
+// drained delivers messages that are due.
+func drained(relay *outbox.Relay, _ []outboxMessage) (delivered int, err error) {
+	report, err := relay.Drain(context.Background())
+	return report.Delivered, err
+}
+
+func note(arrived *sync.Map, id string) {
+	if times, again := arrived.LoadOrStore(id, 1); again {
+		arrived.Store(id, times.(int)+1)
+	}
+}
+
+func countingDeliverer(arrived *sync.Map) (deliver outbox.Deliver, closeDeliverer func()) {
+	return func(_ context.Context, m outbox.Message) error {
+		note(arrived, m.ID)
+		return nil
+	}, func() {}
+}
+
+func postingDeliverer(arrived *sync.Map) (deliver outbox.Deliver, closeDeliverer func()) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		note(arrived, r.Header.Get("Idempotency-Key"))
+		w.WriteHeader(http.StatusAccepted)
+	}))
+	return outboxhttp.To(server.URL), server.Close
+}

@@ -1,0 +1,382 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/internal/relay"
+	"github.com/go-idempotent/idempotent/proof/rows"
+)
+
+// Relays are those of a scenario, and what may happen to them. The zero value is none.
+type Relays struct {
+	// Processes is how many there are that deliver messages. Each does so in one round at a time, which is an invocation.
+	Processes int
+	// Handovers is how often the stream hands over what was written, Drains how often somebody drains, Redrives how often somebody redrives
+	// a parked message, all at most.
+	Handovers, Drains, Redrives int
+	// Batches: the stream hands over everything from some write on. Without it a batch is one message.
+	Batches bool
+	// Receives are how the delivery of a message may end.
+	Receives []Receives
+	// Faults are what may happen to the calls of a relay, at most MaxFaults times in a schedule. With one that kills the process, it may
+	// die while it delivers, too.
+	Faults    []Fault
+	MaxFaults int
+	// Strikes bounds the search as that of a Scenario does.
+	Strikes func(Fault, Call) bool
+	// DueSteps is how often the clock may move to where a message is due.
+	DueSteps int
+	// Hurried: a round may have no time left when it begins.
+	Hurried bool
+}
+
+// Receives is how a delivery of a message ends.
+type Receives int
+
+// The ends of a delivery.
+const (
+	Arrives Receives = iota
+	Bounces
+	BouncesForGood
+	BouncesInPanic
+)
+
+func (r Receives) String() string {
+	return [...]string{"arrives", "fails", "fails for good", "panics"}[r]
+}
+
+var errBounced = errors.New("the receiver does not take it")
+
+// err is what the relay gets.
+func (r Receives) err() error {
+	switch r {
+	case Arrives:
+		return nil
+	case BouncesForGood:
+		return &relay.PermanentError{Err: errBounced}
+	case BouncesInPanic:
+		panic(errBounced)
+	case Bounces:
+	}
+	return errBounced
+}
+
+// What a relay of the explorer does earlier than one of package outbox, so that it is done in short schedules.
+const (
+	reports  = 1
+	maxTries = 3
+)
+
+// settings are those of the relays.
+func (w *world) settings() relay.Settings {
+	return relay.Settings{
+		Concurrency: 1, Timeout: timeout, Reserve: time.Second, Reports: reports, MaxTries: maxTries,
+		Pause: func(tries int) time.Duration { return time.Duration(tries) * time.Minute },
+		Now:   func() time.Time { return w.now }, Remembered: 10,
+	}
+}
+
+// mail is what is under way between the messages of a table and who receives them.
+type mail struct {
+	// processes are those of relays, by their numbers.
+	processes []*carrier
+	// rounds are those that have not ended, counted are all.
+	rounds  []*round
+	counted int
+	// late are writes that are still on their way.
+	late []boxCall
+	// generations are the messages that commits have put, in their order.
+	generations []*generation
+	// left
+	handovers, drains, redrives, faults, dueSteps int
+}
+
+// carrier is a process with a relay.
+type carrier struct {
+	*relay.Relay[rows.Row]
+
+	// remembers is what its relay remembers, as far as the world sees it: what it has delivered, and, if true, knows to be done.
+	remembers map[*generation]bool
+	// used says that it has begun a round.
+	used bool
+}
+
+func newMail(s *Relays) mail {
+	return mail{
+		processes: make([]*carrier, s.Processes), handovers: s.Handovers, drains: s.Drains, redrives: s.Redrives, faults: s.MaxFaults,
+		dueSteps: s.DueSteps,
+	}
+}
+
+// generation is a message that a commit has put. Another commit may put one with the same id.
+type generation struct {
+	by   *delivery
+	name string
+	// id and owner are those that it was put with.
+	id, owner string
+	// arrived and failed count its deliveries that have ended, taken how often a drain has taken it, doubled the writes of counts that
+	// nobody has asked for.
+	arrived, failed, taken, doubled int
+	// repeated is how often the stream was told to repeat it because its delivery had failed, since it was redriven.
+	repeated int
+	// hopeless: a delivery has failed for good. usedUp: it was tried as often as it may be, since it was redriven.
+	hopeless, usedUp bool
+	// replaced: a later commit has put another one over it.
+	replaced bool
+}
+
+// addressed returns writes with the messages as package outbox puts them.
+func (d *delivery) addressed(ctx context.Context, writes rows.Writes) rows.Writes {
+	claim, _ := execution.From(ctx)
+	writes = slices.Clone(writes)
+	for n, one := range writes {
+		if one.Op == rows.Send {
+			writes[n].Key, writes[n].Owner, writes[n].At = claim.DerivedKey(one.Key), claim.Owner, d.clock()
+		}
+	}
+	return writes
+}
+
+// noteSent notes the messages of a commit that was applied.
+func (w *world) noteSent(by *delivery, writes rows.Writes) {
+	for n, one := range writes {
+		if one.Op != rows.Send {
+			continue
+		}
+		g := &generation{by: by, name: w.Commits[0][n].Key, id: one.Key, owner: one.Owner}
+		w.checkMail(mailEvent{kind: evSentMessage, of: g})
+		for _, earlier := range w.mail.generations {
+			if earlier.id == g.id && !earlier.replaced {
+				earlier.replaced = true
+				w.saw("message replaced")
+			}
+		}
+		w.mail.generations = append(slices.Clip(w.mail.generations), g)
+		w.saw("message sent")
+	}
+}
+
+// generationOf is the message that a commit of an owner has put, nil if there is none.
+func (w *world) generationOf(id, owner string) *generation {
+	for _, g := range w.mail.generations {
+		if g.id == id && g.owner == owner {
+			return g
+		}
+	}
+	return nil
+}
+
+// handed are the images that the filter of the stream lets through.
+func (w *world) handed() []rows.Message {
+	return slices.DeleteFunc(slices.Clone(w.messageTable().Images()), func(m rows.Message) bool { return !m.Pending() || m.Tries > 0 })
+}
+
+// messageTable is the table where they are.
+func (w *world) messageTable() table {
+	return w.store.(table) //nolint:forcetypeassert // a scenario with relays has rows
+}
+
+// relayAction is what an action of relays is about.
+type relayAction struct {
+	process  int
+	image    int
+	hurried  bool
+	round    *round
+	receives Receives
+	late     int
+	parked   string
+}
+
+// actionsOfRelays are the choices that are about messages.
+func (w *world) actionsOfRelays(all []action) []action {
+	if w.Relays.Processes == 0 {
+		return all
+	}
+	for _, r := range w.mail.rounds {
+		all = w.actionsOfRound(r, all)
+	}
+	for n := range w.mail.late {
+		all = append(all, action{kind: actLateWrite, relayAction: relayAction{late: n}})
+	}
+	for n, p := range w.mail.processes {
+		if n > 0 && !w.hasWorked(n-1) {
+			break // they are alike
+		}
+		if p == nil || !w.works(p) {
+			all = w.actionsOfProcess(n, all)
+		}
+	}
+	parked, due := w.waiting()
+	if w.mail.redrives > 0 {
+		for _, id := range parked {
+			all = append(all, action{kind: actRedrive, relayAction: relayAction{parked: id}})
+		}
+	}
+	if w.mail.dueSteps > 0 && !due.IsZero() {
+		all = append(all, action{kind: actDue})
+	}
+	return all
+}
+
+func (w *world) hasWorked(n int) bool { return w.mail.processes[n] != nil && w.mail.processes[n].used }
+
+// works reports whether a process is in a round.
+func (w *world) works(p *carrier) bool {
+	return slices.ContainsFunc(w.mail.rounds, func(r *round) bool { return r.process == p })
+}
+
+// actionsOfProcess are the rounds that a process may begin.
+func (w *world) actionsOfProcess(n int, all []action) []action {
+	haste := []bool{false, true}[:1]
+	if w.Relays.Hurried {
+		haste = haste[:2]
+	}
+	if w.mail.handovers > 0 {
+		for image := range w.handed() {
+			for _, hurried := range haste {
+				all = append(all, action{kind: actHandOver, relayAction: relayAction{process: n, image: image, hurried: hurried}})
+			}
+		}
+	}
+	if w.mail.drains > 0 && len(w.mail.generations) > 0 {
+		all = append(all, action{kind: actDrain, relayAction: relayAction{process: n}})
+	}
+	return all
+}
+
+// waiting are the messages that are parked, and the next instant at which another one is due.
+func (w *world) waiting() (parked []string, due time.Time) {
+	for _, g := range w.mail.generations {
+		m := w.messageTable().Messages()[g.id]
+		switch {
+		case m.Owner != g.owner || !m.Pending():
+		case m.Parked():
+			parked = append(parked, g.id)
+		case m.Due.After(w.now) && (due.IsZero() || m.Due.Before(due)):
+			due = m.Due
+		}
+	}
+	return parked, due
+}
+
+func (w *world) actionsOfRound(r *round, all []action) []action {
+	here := relayAction{round: r}
+	faulty := w.mail.faults > 0
+	if r.at.delivers {
+		for _, how := range w.Relays.Receives {
+			all = append(all, action{kind: actReceive, relayAction: relayAction{round: r, receives: how}})
+		}
+		if faulty && slices.ContainsFunc(w.Relays.Faults, Fault.kills) {
+			all = append(all, action{kind: actRelayDies, relayAction: here})
+		}
+		return all
+	}
+	all = append(all, action{kind: actBox, relayAction: here})
+	if !faulty {
+		return all
+	}
+	for _, f := range w.Relays.Faults {
+		reads := r.at.call.name == ReadMessage
+		if reads && (f.leavesMessage() || f == Twice) || w.Relays.Strikes != nil && !w.Relays.Strikes(f, r.at.call.name) {
+			continue
+		}
+		all = append(all, action{kind: actBox, fault: f, relayAction: here})
+	}
+	return all
+}
+
+func (w *world) actOfRelay(a action) {
+	switch a.kind {
+	case actHandOver:
+		w.mail.handovers--
+		w.handOver(a)
+	case actDrain:
+		w.mail.drains--
+		w.begin(a.process, nil, false)
+	case actBox:
+		w.grantBox(a.round, a.fault)
+	case actReceive:
+		w.receive(a.round, a.receives)
+	case actRelayDies:
+		w.mail.faults--
+		w.sayf("  the process of %s dies", a.round.name)
+		w.saw("relay dies in a delivery")
+		w.endRound(a.round)
+	case actLateWrite:
+		c := w.mail.late[a.late]
+		w.mail.late = slices.Delete(slices.Clone(w.mail.late), a.late, a.late+1)
+		w.sayf("  late: %s", w.describeBoxCall(c))
+		became := "refused"
+		if w.applyBox(c).done {
+			became = "applied"
+		}
+		w.saw("late " + string(c.name) + " " + became)
+	case actRedrive:
+		w.mail.redrives--
+		w.redrive(a.parked)
+	case actDue:
+		w.mail.dueSteps--
+		_, due := w.waiting()
+		w.now = due
+		w.sayf("%s: a message is due", w.clockText())
+	default:
+	}
+}
+
+// handOver lets a process begin a round with what the stream has.
+func (w *world) handOver(a action) {
+	images := w.handed()[a.image:]
+	if !w.Relays.Batches {
+		images = images[:1]
+	}
+	entries := make([]relay.Entry[rows.Row], len(images))
+	for n, m := range images {
+		entries[n] = m.Entry()
+	}
+	w.begin(a.process, entries, a.hurried)
+}
+
+func (w *world) redrive(id string) {
+	m := w.messageTable().Messages()[id]
+	if !w.messageTable().Redrive(m, w.now) {
+		panic("explore: a parked message is not redriven")
+	}
+	g := w.generationOf(m.ID, m.Owner)
+	g.repeated, g.usedUp = 0, false
+	w.saw("message redriven")
+	w.sayf("%s: somebody redrives %s", w.clockText(), w.nameOf(m.ID, m.Owner))
+}
+
+// lastRounds drains the messages with a receiver that takes everything, in a process of its own, and redrives what is parked.
+func (w *world) lastRounds() {
+	if w.Relays.Processes == 0 {
+		return
+	}
+	w.mail.processes = append(w.mail.processes, nil)
+	for _, redriven := range []bool{false, true} {
+		for range 2 { // what was tried too often the first one parks
+			w.now = w.now.Add(2 * maxTries * time.Minute)
+			w.finish(w.begin(len(w.mail.processes)-1, nil, false))
+		}
+		w.checkMail(mailEvent{kind: evDrained, redriven: redriven})
+		parked, _ := w.waiting()
+		for _, id := range parked {
+			w.redrive(id)
+		}
+	}
+}
+
+// finish lets a round go on without a detour.
+func (w *world) finish(r *round) {
+	for !r.over && w.broken == nil {
+		if r.at.delivers {
+			w.receive(r, Arrives)
+		} else {
+			w.grantBox(r, None)
+		}
+	}
+}

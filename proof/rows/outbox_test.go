@@ -1,0 +1,471 @@
+package rows_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/internal/relay"
+	"github.com/go-idempotent/idempotent/outbox"
+	"github.com/go-idempotent/idempotent/proof/rows"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// TestBoxDoesWhatAnOutboxDoes plays random writes of relays on the messages of a Table and on an outbox in DynamoDB Local. Relays are shown a
+// message as it was at any time before: so they come late, and meet another commit's.
+func TestBoxDoesWhatAnOutboxDoes(t *testing.T) {
+	t.Parallel()
+	client, suffix := dynamolocal.Client(dynamolocal.Endpoint(t)), rand.Text()
+	records, table := "records-"+suffix, "messages-"+suffix
+	require.NoError(t, dynamo.CreateTable(t.Context(), client, records))
+	require.NoError(t, outbox.CreateTable(t.Context(), client, table))
+	t.Cleanup(func() {
+		for _, name := range []string{records, table} {
+			_, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: aws.String(name)})
+			require.NoError(t, err)
+		}
+	})
+	seen := map[string]int{}
+	rapid.Check(t, func(rt *rapid.T) {
+		p := &boxes{
+			T: rt, seen: seen, client: &steered{Client: client}, table: table, model: rows.New(nil), real: dynamo.New(client, records),
+			run: rand.Text(), now: time.Unix(1_700_000_000, 0).UTC(),
+		}
+		rt.Repeat(map[string]func(*rapid.T){
+			"send":    func(*rapid.T) { p.send() },
+			"done":    func(*rapid.T) { p.done() },
+			"failed":  func(*rapid.T) { p.failed() },
+			"take":    func(*rapid.T) { p.take() },
+			"park":    func(*rapid.T) { p.park() },
+			"give up": func(*rapid.T) { p.giveUp() },
+			"look":    func(*rapid.T) { p.look() },
+			"redrive": func(*rapid.T) { p.redrive() },
+			"drain":   func(*rapid.T) { p.drain() },
+			"":        func(*rapid.T) { p.same() },
+		})
+	})
+	t.Log(seen)
+	for _, what := range []string{"sent", "not sent", "done", "failed", "taken", "parked", "given up", "redriven", "drained"} {
+		require.NotZero(t, seen[what], "it has seen: %s", what)
+		if what != "sent" && what != "not sent" && what != "drained" {
+			require.NotZero(t, seen["not "+what], "it has seen: not %s", what)
+		}
+	}
+}
+
+// boxes are the messages of a Table and an outbox, to which the same is done.
+type boxes struct {
+	*rapid.T
+
+	seen   map[string]int
+	client *steered
+	table  string
+	model  *rows.Table
+	real   *dynamo.Store
+	// run tells the messages of this run from those of others.
+	run string
+	now time.Time
+	// known are messages as they were at some time, shown those that an operator was shown.
+	known []rows.Message
+	shown []parked
+}
+
+// parked is a message that an operator was shown, on both sides.
+type parked struct {
+	model rows.Message
+	real  outbox.ParkedMessage
+}
+
+// steered is the client of a relay whose clock and whose reads are the test's. What it writes it writes.
+type steered struct {
+	*dynamodb.Client
+
+	// at becomes every instant that is written.
+	at time.Time
+	// read, unless nil, is what every read finds.
+	read map[string]types.AttributeValue
+	// writes are those of an operation, applied those that were not refused.
+	writes, applied int
+}
+
+func (s *steered) GetItem(
+	ctx context.Context, in *dynamodb.GetItemInput, opts ...func(*dynamodb.Options),
+) (*dynamodb.GetItemOutput, error) {
+	if s.read == nil {
+		return s.Client.GetItem(ctx, in, opts...)
+	}
+	return &dynamodb.GetItemOutput{Item: s.read}, nil
+}
+
+func (s *steered) Query(ctx context.Context, in *dynamodb.QueryInput, opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	switch {
+	case s.read == nil:
+		return s.Client.Query(ctx, in, opts...)
+	case in.ExpressionAttributeValues[":shard"].(*types.AttributeValueMemberS).Value != "0":
+		return &dynamodb.QueryOutput{}, nil
+	default:
+		return &dynamodb.QueryOutput{Items: []map[string]types.AttributeValue{s.read}}, nil
+	}
+}
+
+func (s *steered) UpdateItem(
+	ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
+	for _, name := range []string{":due", ":now"} {
+		if _, has := in.ExpressionAttributeValues[name]; has {
+			in.ExpressionAttributeValues[name] = number(s.at.UnixMilli())
+		}
+	}
+	out, err := s.Client.UpdateItem(ctx, in, opts...)
+	s.writes++
+	if err == nil {
+		s.applied++
+	}
+	return out, err
+}
+
+func number(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}
+
+// later moves the clock, or leaves it. No two instants that are written are equal by chance.
+func (p *boxes) later() time.Time {
+	p.now = p.now.Add(time.Duration(rapid.IntRange(0, 1).Draw(p.T, "later")) * time.Second)
+	return p.now
+}
+
+// claim is that of an execution that sends messages.
+func (p *boxes) claim(owner string, hook execution.Commits) execution.Claim {
+	return execution.Claim{Operation: "rows", RecordKey: p.run, Owner: owner, Commits: hook}
+}
+
+func (p *boxes) remember(id string) {
+	if m := p.model.Messages()[id]; m.Pending() {
+		p.known = append(p.known, m)
+	}
+}
+
+// send puts a message, with a condition beside it that may not hold.
+func (p *boxes) send() {
+	owner, name := rapid.SampledFrom(owners).Draw(p.T, "owner"), rapid.SampledFrom(names).Draw(p.T, "name")
+	amount := rapid.Int64Range(1, 3).Draw(p.T, "amount")
+	refused := rapid.IntRange(0, 4).Draw(p.T, "refused") == 0
+	var h taker
+	claim := p.claim(owner, &h)
+	ctx := execution.With(p.Context(), claim)
+	body := map[string]int64{"n": amount}
+	items := []dynamo.Item{outbox.New(p.table).Message(ctx, name, body, outbox.WithTopic(p.run))}
+	writes := rows.Writes{{Op: rows.Send, Key: claim.DerivedKey(name), Set: body, Owner: owner}}
+	if refused {
+		items = append(items, dynamo.Check(p.table, map[string]any{"id": "gate"}, dynamo.IfPresent("id")))
+		writes = append(writes, rows.Write{Op: rows.Check, Key: "gate", If: []rows.Condition{{Kind: rows.Present, Name: "id"}}})
+	}
+	_, err := dynamo.Commit(ctx, 0, items...)
+	require.NoError(p, err)
+	realErr := p.real.Apply(p.Context(), h.writes, rand.Text())
+	id := writes[0].Key
+	writes[0].At = p.later()
+	err = p.model.Apply(p.Context(), writes, "")
+	require.Equal(p, refused, errors.Is(err, store.ErrWritesRefused))
+	require.Equal(p, refused, errors.Is(realErr, store.ErrWritesRefused))
+	if refused {
+		p.seen["not sent"]++
+		return
+	}
+	p.setDue(id, writes[0].At)
+	p.seen["sent"]++
+	p.remember(id)
+}
+
+// setDue gives a message that was just put the time of the test.
+func (p *boxes) setDue(id string, at time.Time) {
+	_, err := p.client.Client.UpdateItem(p.Context(), &dynamodb.UpdateItemInput{
+		TableName: aws.String(p.table), Key: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: id}},
+		UpdateExpression:          aws.String("SET outbox_due = :at, created_at = :at"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{":at": number(at.UnixMilli())},
+	})
+	require.NoError(p, err)
+}
+
+// seenBefore draws a message as it was at some time. False says that there is none like it.
+func (p *boxes) seenBefore(fits func(rows.Message) bool) (rows.Message, bool) {
+	fitting := slices.DeleteFunc(slices.Clone(p.known), func(m rows.Message) bool { return !fits(m) })
+	if len(fitting) == 0 {
+		return rows.Message{}, false
+	}
+	m := rapid.SampledFrom(fitting).Draw(p.T, "seen")
+	if rapid.IntRange(0, 3).Draw(p.T, "as it is") > 0 {
+		if now := p.model.Messages()[m.ID]; fits(now) && now.Pending() {
+			return now, true
+		}
+	}
+	return m, true
+}
+
+func unlisted(m rows.Message) bool { return m.Tries == 0 }
+func listed(m rows.Message) bool   { return !m.Parked() }
+
+// write lets both sides do the same with a message, and compares what became of it.
+func (p *boxes) write(name string, m rows.Message, real func() error, model func(b relay.Box[rows.Row], e relay.Entry[rows.Row], at time.Time) (bool, error)) {
+	p.client.at, p.client.writes, p.client.applied = p.later(), 0, 0
+	require.NoError(p, real())
+	p.client.read = nil
+	require.Equal(p, 1, p.client.writes, name)
+	wrote, err := model(p.model.Box(), m.Entry(), p.now)
+	require.NoError(p, err)
+	require.Equal(p, wrote, p.client.applied == 1, "%s of %v on %v", name, m, p.model.Messages()[m.ID])
+	if wrote {
+		p.seen[name]++
+	} else {
+		p.seen["not "+name]++
+	}
+	p.remember(m.ID)
+}
+
+// many is more tries than a message here has.
+const many = 1000
+
+// streamed hands a message over to a relay that delivers it with this result.
+func (p *boxes) streamed(m rows.Message, result error) func() error {
+	return func() error {
+		image := map[string]events.DynamoDBAttributeValue{}
+		for name, v := range itemOf(m) {
+			switch v := v.(type) {
+			case *types.AttributeValueMemberS:
+				image[name] = events.NewStringAttribute(v.Value)
+			case *types.AttributeValueMemberN:
+				image[name] = events.NewNumberAttribute(v.Value)
+			}
+		}
+		r := outbox.NewRelay(p.client, p.table, func(context.Context, outbox.Message) error { return result }, outbox.WithMaxTries(many))
+		_, err := r.Stream(p.Context(), events.DynamoDBEvent{Records: []events.DynamoDBEventRecord{{
+			EventName: "INSERT", Change: events.DynamoDBStreamRecord{NewImage: image, SequenceNumber: "1"},
+		}}})
+		return err
+	}
+}
+
+// found lets a drain find a message, and fail to deliver it.
+func (p *boxes) found(m rows.Message, maxTries int) func() error {
+	return func() error {
+		p.client.read = itemOf(m)
+		deliver := func(context.Context, outbox.Message) error { return errReceiver }
+		_, err := outbox.NewRelay(p.client, p.table, deliver, outbox.WithMaxTries(maxTries), outbox.WithGrace(0)).Drain(p.Context())
+		return err
+	}
+}
+
+var errReceiver = errors.New("the receiver does not take it")
+
+// itemOf is a message as the outbox has it.
+func itemOf(m rows.Message) map[string]types.AttributeValue {
+	s := func(text string) types.AttributeValue { return &types.AttributeValueMemberS{Value: text} }
+	it := map[string]types.AttributeValue{
+		"id": s(m.ID), "topic": s("t"), "body": s("1"), "owner": s(m.Owner), "created_at": number(m.Created.UnixMilli()),
+		"outbox_due": number(m.Due.UnixMilli()), "outbox_shard": s("0"),
+	}
+	if m.Tries > 0 {
+		it["tries"] = number(int64(m.Tries))
+	}
+	if m.Parked() {
+		it["outbox_shard"] = s("parked")
+	}
+	return it
+}
+
+func (p *boxes) done() {
+	if m, is := p.seenBefore(unlisted); is {
+		p.write("done", m, p.streamed(m, nil), func(b relay.Box[rows.Row], e relay.Entry[rows.Row], at time.Time) (bool, error) {
+			return b.Done(p.Context(), e, at)
+		})
+	}
+}
+
+func (p *boxes) failed() {
+	if m, is := p.seenBefore(unlisted); is {
+		p.write("failed", m, p.streamed(m, errReceiver), func(b relay.Box[rows.Row], e relay.Entry[rows.Row], at time.Time) (bool, error) {
+			_, pending, err := b.Failed(p.Context(), e, at)
+			return pending, err
+		})
+	}
+}
+
+// park parks a message that can never be delivered.
+func (p *boxes) park() {
+	if m, is := p.seenBefore(unlisted); is {
+		p.write("parked", m, p.streamed(m, outbox.Permanent(errReceiver)),
+			func(b relay.Box[rows.Row], e relay.Entry[rows.Row], at time.Time) (bool, error) {
+				return b.Park(p.Context(), e, at)
+			})
+	}
+}
+
+// giveUp parks a message whose tries are used up.
+func (p *boxes) giveUp() {
+	if m, is := p.seenBefore(func(m rows.Message) bool { return m.Tries > 0 && !m.Parked() }); is {
+		p.write("given up", m, p.found(m, 1),
+			func(b relay.Box[rows.Row], e relay.Entry[rows.Row], at time.Time) (bool, error) {
+				return b.Park(p.Context(), e, at)
+			})
+	}
+}
+
+func (p *boxes) take() {
+	if m, is := p.seenBefore(listed); is {
+		p.write("taken", m, p.found(m, many),
+			func(b relay.Box[rows.Row], e relay.Entry[rows.Row], at time.Time) (bool, error) {
+				return b.Take(p.Context(), e, at)
+			})
+	}
+}
+
+// look shows an operator what is parked.
+func (p *boxes) look() {
+	want := map[string]rows.Message{}
+	for id, m := range p.model.Messages() {
+		if m.Parked() {
+			want[id] = m
+		}
+	}
+	got := map[string]bool{}
+	for m, err := range outbox.Parked(p.Context(), p.client, p.table) {
+		require.NoError(p, err)
+		if m.Topic == p.run {
+			got[m.ID] = true
+			require.Contains(p, want, m.ID)
+			require.Equal(p, want[m.ID].ParkedAt.UnixMilli(), m.ParkedAt.UnixMilli())
+			p.shown = append(p.shown, parked{want[m.ID], m})
+		}
+	}
+	require.Len(p, got, len(want))
+}
+
+func (p *boxes) redrive() {
+	if rapid.IntRange(0, 3).Draw(p.T, "looks first") > 0 {
+		p.look()
+	}
+	if len(p.shown) == 0 {
+		return
+	}
+	s := rapid.SampledFrom(p.shown[max(0, len(p.shown)-2):]).Draw(p.T, "shown")
+	p.write("redriven", s.model, func() error {
+		err := outbox.Redrive(p.Context(), p.client, p.table, s.real, "a test", "to compare")
+		if errors.Is(err, outbox.ErrNotParked) {
+			return nil
+		}
+		return err
+	}, func(_ relay.Box[rows.Row], _ relay.Entry[rows.Row], at time.Time) (bool, error) {
+		return p.model.Redrive(s.model, at), nil
+	})
+}
+
+// arrivals takes messages. It is safe for concurrent use.
+type arrivals struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (a *arrivals) take(id string, n int64, tries int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.all = append(a.all, fmt.Sprint(id, " ", n, " ", tries))
+	slices.Sort(a.all)
+}
+
+// drain delivers what is left on both sides.
+func (p *boxes) drain() {
+	if rapid.IntRange(0, 4).Draw(p.T, "drains") > 0 {
+		return // or there would be little left for the others
+	}
+	var got, want arrivals
+	p.client.at = p.later()
+	r := outbox.NewRelay(p.client, p.table, func(_ context.Context, m outbox.Message) error {
+		if m.Topic == p.run {
+			got.take(m.ID, amountOf(p, string(m.Body)), m.Tries)
+		}
+		return nil
+	}, outbox.WithGrace(0), outbox.WithMaxTries(many), outbox.WithConcurrency(1))
+	_, err := r.Drain(p.Context())
+	require.NoError(p, err)
+	model := relay.New(p.model.Box(), func(_ context.Context, e relay.Entry[rows.Row]) error {
+		want.take(e.ID, e.Message["n"], e.Tries)
+		return nil
+	}, func(context.Context, relay.Entry[rows.Row], relay.Outcome, error) {}, relay.Settings{
+		Concurrency: 1, Timeout: time.Minute, MaxTries: many, Pause: func(int) time.Duration { return 0 },
+		Now: func() time.Time { return p.now }, Remembered: 10,
+	})
+	require.NoError(p, model.Drain(p.Context()))
+	require.Equal(p, want.all, got.all)
+	p.seen["drained"] += len(got.all)
+}
+
+func amountOf(p *boxes, body string) int64 {
+	var n int64
+	_, err := fmt.Sscanf(body, `{"n":%d}`, &n)
+	require.NoError(p, err)
+	return n
+}
+
+// same compares all messages.
+func (p *boxes) same() {
+	claim := p.claim("", nil)
+	for _, name := range names {
+		id := claim.DerivedKey(name)
+		out, err := p.client.Client.GetItem(p.Context(), &dynamodb.GetItemInput{
+			TableName: aws.String(p.table), ConsistentRead: aws.Bool(true),
+			Key: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: id}},
+		})
+		require.NoError(p, err)
+		m, there := p.model.Messages()[id]
+		require.Equal(p, there, out.Item != nil)
+		if !there {
+			continue
+		}
+		real := map[string]string{}
+		for name, v := range out.Item {
+			switch v := v.(type) {
+			case *types.AttributeValueMemberS:
+				real[name] = v.Value
+			case *types.AttributeValueMemberN:
+				real[name] = v.Value
+			}
+		}
+		require.Equal(p, m.Pending(), real["expiration"] == "")
+		require.Equal(p, m.Parked(), real["outbox_shard"] == "parked")
+		require.Equal(p, m.Pending(), real["outbox_shard"] != "")
+		for _, of := range []string{"id", "topic", "created_at", "expiration", "outbox_shard", "redriven_at", "redriven_by", "redriven_reason"} {
+			delete(real, of)
+		}
+		require.Equal(p, attributesOf(m), real)
+	}
+}
+
+// attributesOf are those of a message that decide anything.
+func attributesOf(m rows.Message) map[string]string {
+	all := map[string]string{"owner": m.Owner, "body": fmt.Sprintf(`{"n":%d}`, m.Body["n"])}
+	if m.Tries > 0 {
+		all["tries"] = strconv.Itoa(m.Tries)
+	}
+	for name, at := range map[string]time.Time{"outbox_due": m.Due, "parked_at": m.ParkedAt, "done_at": m.DoneAt} {
+		if !at.IsZero() {
+			all[name] = strconv.FormatInt(at.UnixMilli(), 10)
+		}
+	}
+	return all
+}
