@@ -26,13 +26,10 @@ func (f *outboxFake) put(n int) ([]outboxMessage, error) {
 	f.written, f.empty = newReply(http.StatusOK, []byte(`{}`)), newReply(http.StatusOK, []byte(`{"Items":[],"Count":0}`))
 	pages := make(map[string][]any, 10)
 	for _, m := range all {
-		shard, due := strconv.Itoa(m.shard), strconv.FormatInt(m.due, 10)
-		listed := map[string]any{"id": typed{"S": m.id}, "outbox_shard": typed{"S": shard}, "outbox_due": typed{"N": due}, "created_at": typed{"N": due}}
-		pages[shard] = append(pages[shard], listed)
-		item, err := json.Marshal(map[string]any{"Item": map[string]any{
-			"id": typed{"S": m.id}, "topic": typed{"S": "order-placed"}, "body": typed{"S": outboxBody}, "owner": typed{"S": m.owner},
-			"created_at": typed{"N": due}, "outbox_due": typed{"N": due}, "outbox_shard": typed{"S": shard},
-		}})
+		attributes, indexed := m.attributes()
+		shard := strconv.Itoa(m.shard)
+		pages[shard] = append(pages[shard], indexed)
+		item, err := json.Marshal(map[string]any{"Item": attributes})
 		if err != nil {
 			return nil, err
 		}
@@ -47,9 +44,6 @@ func (f *outboxFake) put(n int) ([]outboxMessage, error) {
 	}
 	return all, nil
 }
-
-// typed is a value as DynamoDB spells it.
-type typed map[string]string
 
 // Do implements dynamodb.HTTPClient.
 func (f *outboxFake) Do(r *http.Request) (*http.Response, error) {

@@ -123,7 +123,7 @@ func (b *box) update(ctx context.Context, e relay.Entry[Message], condition, cha
 
 // List implements [relay.Box].
 func (b *box) List(ctx context.Context, shard int, cursor string) (page []relay.Listed, next string, err error) {
-	items, next, err := b.query(ctx, strconv.Itoa(shard), cursor)
+	items, _, next, err := b.query(ctx, strconv.Itoa(shard), cursor)
 	for _, it := range items {
 		page = append(page, relay.Listed{ID: it.ID, Due: time.UnixMilli(it.Due), Created: time.UnixMilli(it.CreatedAt)})
 	}

@@ -19,68 +19,92 @@ import (
 // true all the same.
 func (r *Relay) Drain(ctx context.Context) (Report, error) {
 	t := &tally{r: Report{Table: tableOf(r.table), Source: FromDrain}}
-	if r.relay.Late(ctx) {
+	early, cancel := earlier(ctx, countTime)
+	defer cancel()
+	if r.relay.Late(early) {
 		return r.done(ctx, t, errTooShort), errTooShort
 	}
-	err := r.drain(context.WithValue(ctx, tallyKey{}, t))
-	left, leftErr := r.box.left(ctx)
+	err := r.relay.Drain(context.WithValue(early, tallyKey{}, t))
+	left, foreign, leftErr := r.box.left(ctx)
 	if leftErr == nil {
-		t.r.Left = &left
+		t.r.Left, t.r.Foreign = &left, foreign
 	}
 	err = errors.Join(err, leftErr)
 	return r.done(ctx, t, err), err
 }
 
-// countTime is what is kept of an invocation to count what is left, unless a quarter of it is less.
-const countTime = 5 * time.Second
+const (
+	// countTime is what is kept of an invocation to count what is left, unless a quarter of it is less.
+	countTime = 5 * time.Second
+	// reportTime is what is kept of it to report, likewise.
+	reportTime = 300 * time.Millisecond
+)
 
-func (r *Relay) drain(ctx context.Context) error {
-	if deadline, limited := ctx.Deadline(); limited {
-		early, cancel := context.WithDeadline(ctx, deadline.Add(-min(countTime, time.Until(deadline)/4)))
-		defer cancel()
-		ctx = early
+// earlier returns a context that ends before ctx, by what is given or a quarter of the time that there is.
+func earlier(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+	deadline, limited := ctx.Deadline()
+	if !limited {
+		return context.WithCancel(ctx)
 	}
-	return r.relay.Drain(ctx)
+	return context.WithDeadline(ctx, deadline.Add(-min(by, time.Until(deadline)/4)))
 }
 
 // maxPages bounds how much of each shard is counted.
 const maxPages = 20
 
-// left counts what is in the index.
-func (b *box) left(ctx context.Context) (Left, error) {
-	var l Left
+// left counts what is in the index, as far as there is time, and what is no message there.
+func (b *box) left(ctx context.Context) (l Left, foreign int, err error) {
+	ctx, cancel := earlier(ctx, reportTime)
+	defer cancel()
+	c := counter{box: b}
 	for shard := range relay.Shards {
-		oldest, err := b.count(ctx, strconv.Itoa(shard), &l.Pending, &l.Partial)
+		n, err := c.count(ctx, strconv.Itoa(shard))
 		if err != nil {
-			return Left{}, err
+			return Left{}, 0, err
 		}
-		if oldest > 0 {
-			l.Oldest = max(l.Oldest, time.Since(time.UnixMilli(oldest)))
-		}
+		l.Pending += n
 	}
-	_, err := b.count(ctx, parkedShard, &l.Parked, &l.Partial)
-	return l, err
+	if c.oldest > 0 {
+		l.Oldest = time.Since(time.UnixMilli(c.oldest))
+	}
+	l.Parked, err = c.count(ctx, parkedShard)
+	l.Partial = c.partial
+	return l, c.foreign, err
 }
 
-// count adds the messages of a shard to n, and returns when the oldest of them was made, 0 for none.
-func (b *box) count(ctx context.Context, shard string, n *int, partial *bool) (oldest int64, err error) {
+// counter counts the messages of shards.
+type counter struct {
+	*box
+
+	oldest  int64 // when the oldest one was made, but for those that are parked
+	foreign int
+	partial bool
+}
+
+// count returns how many messages a shard has.
+func (c *counter) count(ctx context.Context, shard string) (n int, err error) {
 	cursor := ""
 	for range maxPages {
-		page, next, err := b.query(ctx, shard, cursor)
-		if err != nil {
+		page, foreign, next, err := c.query(ctx, shard, cursor)
+		switch {
+		case ctx.Err() != nil:
+			c.partial = true
+			return n, nil
+		case err != nil:
 			return 0, err
 		}
-		*n += len(page)
+		n += len(page)
+		c.foreign += foreign
 		for _, m := range page {
-			if oldest == 0 || m.CreatedAt < oldest {
-				oldest = m.CreatedAt
+			if shard != parkedShard && (c.oldest == 0 || m.CreatedAt < c.oldest) {
+				c.oldest = m.CreatedAt
 			}
 		}
 		if next == "" {
-			return oldest, nil
+			return n, nil
 		}
 		cursor = next
 	}
-	*partial = true
-	return oldest, nil
+	c.partial = true
+	return n, nil
 }

@@ -77,7 +77,7 @@ func TestDrainTriesAgainWithPausesThatGrowAndParks(t *testing.T) {
 		now := p.get(t, idOf(it))
 		require.EqualValues(t, n+1, numberOf(t, now, "tries"))
 		due := time.UnixMilli(numberOf(t, now, "outbox_due"))
-		require.WithinRange(t, due, before.Add(pause-time.Millisecond), time.Now().Add(pause))
+		require.WithinRange(t, due, before.Add(pause*3/4-time.Millisecond), time.Now().Add(pause*5/4))
 		if n < len(pauses)-1 {
 			require.Equal(t, 1, report.Failed)
 			require.Equal(t, []outbox.Problem{{ID: idOf(it), Topic: "order-placed", Outcome: "failed", Tries: n + 1, Err: errDown}}, report.Problems)
@@ -154,6 +154,61 @@ func TestDrainReadsAllPages(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, many/99*99, report.Delivered)
 	require.Equal(t, &outbox.Left{}, report.Left)
+}
+
+// A row that is no message, at the head of a shard, keeps no message from being delivered, and is counted.
+func TestDrainPassesByWhatIsNoMessage(t *testing.T) {
+	t.Parallel()
+	p, r := newPlace(t), receiver{}
+	it := p.put(t)
+	p.set(t, idOf(it), "SET outbox_shard = :s", item{":s": S("0")})
+	p.late(t, it, time.Hour)
+	for n, foreign := range []item{
+		{"outbox_due": N("1.5"), "created_at": N("1")}, {"outbox_due": N("1e30")}, {"outbox_due": N("2"), "created_at": S("yesterday")}, {"outbox_due": N("3")},
+	} {
+		for shard := range 2 {
+			foreign["id"], foreign["outbox_shard"] = S("foreign "+strconv.Itoa(n)+strconv.Itoa(shard)), S([]string{"0", "parked"}[shard])
+			_, err := p.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &p.table, Item: foreign})
+			require.NoError(t, err)
+		}
+	}
+	report, err := outbox.NewRelay(p.client, p.table, r.deliver).Drain(t.Context())
+	require.NoError(t, err)
+	require.Len(t, r.got, 1)
+	require.Equal(t, 6, report.Foreign, "three cannot be read even in the index, in either shard")
+	for _, err := range outbox.Parked(t.Context(), p.client, p.table) {
+		require.NoError(t, err)
+		require.Fail(t, "nothing is parked")
+	}
+}
+
+// What was counted is reported also where the time did not suffice for all of it.
+func TestDrainReportsWhatItHasCountedInTime(t *testing.T) {
+	t.Parallel()
+	p, r := newPlace(t), receiver{}
+	p.put(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
+	defer cancel()
+	report, err := outbox.NewRelay(&slowly{Client: p.client, by: 400 * time.Millisecond}, p.table, r.deliver).Drain(ctx)
+	require.NoError(t, err)
+	require.True(t, report.Left.Partial)
+	require.NoError(t, ctx.Err())
+}
+
+// slowly answers queries late.
+type slowly struct {
+	outbox.Client
+
+	by time.Duration
+}
+
+func (s *slowly) Query(ctx context.Context, in *dynamodb.QueryInput, opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	select {
+	case <-time.After(s.by):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return s.Client.Query(ctx, in, opts...)
 }
 
 func TestDrainWithoutAnIndexSaysSo(t *testing.T) {

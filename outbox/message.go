@@ -38,8 +38,8 @@ type Message struct {
 	Trace string
 	// CreatedAt is when it was made, by the clock of its function, to the millisecond.
 	CreatedAt time.Time
-	// Tries is how many deliveries have been counted before: 0 of the first one. It may be too low, because a relay does not read before it
-	// delivers.
+	// Tries is how many deliveries are counted. A drain counts the one that is under way, too; a stream does not, and may not know of all,
+	// because it does not read before it delivers.
 	Tries int
 }
 
@@ -50,7 +50,7 @@ type Message struct {
 // message of a name. It is also the topic, unless [WithTopic] says otherwise.
 //
 // The body becomes JSON, now: what becomes of it later does not change the message. JSON that is made already is a [json.RawMessage].
-// The whole item may have 400 KB.
+// The whole item may have 399 KB: what a relay writes to it later needs room, too.
 //
 // What is wrong is in the Err of the item, which dynamo.Commit returns before it sends anything. Its text names neither the id nor anything
 // of the body.
@@ -70,6 +70,7 @@ func (o *Outbox) Message(ctx context.Context, name string, body any, opts ...Mes
 	}
 	if len(d.problems) == 0 {
 		d.setKey(ctx, name)
+		d.checkSize()
 	}
 	if len(d.problems) > 0 {
 		return dynamo.Item{Err: fmt.Errorf("outbox: message %q: %s", name, strings.Join(d.problems, "; "))}
@@ -131,6 +132,22 @@ func (d *draft) setKey(ctx context.Context, name string) {
 	}
 	now := time.Now().UnixMilli()
 	d.CreatedAt, d.Due, d.Shard = now, now, shardOf(d.ID)
+}
+
+// maxMessage is what an item of DynamoDB may have, less a KB for what a relay or an operator adds.
+const maxMessage = 399 << 10
+
+// checkSize counts as DynamoDB does: names and values. See
+// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html.
+func (d *draft) checkSize() {
+	const rest = 200 // the names, the numbers, and what a map adds
+	size := rest + len(d.ID) + len(d.Topic) + len(d.Body) + len(d.Group) + len(d.Tenant) + len(d.Trace) + len(d.Owner)
+	for name, value := range d.Attributes {
+		size += len(name) + len(value) + 1
+	}
+	if size > maxMessage {
+		d.problemf("it has %d bytes, more than the %d of a message", size, maxMessage)
+	}
 }
 
 // shardOf is the part of the index that an id is in.

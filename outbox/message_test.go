@@ -79,8 +79,8 @@ func TestMessageSaysWhatIsWrongBeforeAnythingIsWritten(t *testing.T) {
 		}, `items[0]: outbox: message "m": the body is a []byte, whose JSON form is a text in base64: pass JSON as a json.RawMessage, and text ` +
 			`as a string`},
 		"too large": {func(ctx context.Context) []dynamo.Item {
-			return []dynamo.Item{p.box.Message(ctx, "m", strings.Repeat("x", 400<<10))}
-		}, "bytes, more than the 409600 of an item"},
+			return []dynamo.Item{p.box.Message(ctx, "m", strings.Repeat("x", 399<<10))}
+		}, "bytes, more than the 408576 of a message"},
 		"a name twice": {func(ctx context.Context) []dynamo.Item {
 			return []dynamo.Item{p.box.Message(ctx, "m", 1), p.box.Message(ctx, "m", 2)}
 		}, `items[0] (Put on table "` + p.table + `") and items[1] (Put on table "` + p.table + `") are about the same item`},
@@ -96,6 +96,34 @@ func TestMessageSaysWhatIsWrongBeforeAnythingIsWritten(t *testing.T) {
 			require.NotContains(t, err.Error(), "tok_visa")
 		})
 	}
+}
+
+// The largest message can still be counted, put off, parked and redriven.
+func TestLargestMessageCanBeWrittenTo(t *testing.T) {
+	t.Parallel()
+	p, r := newPlace(t), receiver{}
+	var it item
+	require.NoError(t, p.commit(t, "k", func(ctx context.Context) []dynamo.Item {
+		id := idempotent.DerivedKey(ctx, "m")
+		it = item{"id": S(id)}
+		for n := 398_700 + 10_000; ; n-- {
+			if m := p.box.Message(ctx, "m", strings.Repeat("x", n)); m.Err == nil {
+				return []dynamo.Item{m}
+			}
+		}
+	}))
+	r.down()
+	relay := outbox.NewRelay(p.client, p.table, r.deliver, outbox.WithMaxTries(2))
+	for range 2 {
+		_, err := relay.Stream(t.Context(), event(t, p.table, p.get(t, idOf(it))))
+		require.NoError(t, err)
+		p.late(t, it, time.Hour)
+		_, err = relay.Drain(t.Context())
+		require.NoError(t, err)
+	}
+	m, err := outbox.FindParked(t.Context(), p.client, p.table, idOf(it))
+	require.NoError(t, err)
+	require.NoError(t, outbox.Redrive(t.Context(), p.client, p.table, m, "dana", strings.Repeat("why ", 50)))
 }
 
 func TestMessageOfAnUnprotectedExecutionHasAKeyOfItsOwn(t *testing.T) {

@@ -23,13 +23,13 @@ type ParkedMessage struct {
 	owner string
 }
 
-// Parked yields the messages of a table that are parked, those first that have waited longest. It reads the [Index], which may be late by a
+// Parked yields the messages of a table that are parked, about in the order in which they were. It reads the [Index], which may be late by a
 // moment, and then each message. An error ends it.
 func Parked(ctx context.Context, client Client, table string) iter.Seq2[ParkedMessage, error] {
 	b := &box{client: client, table: table}
 	return func(yield func(ParkedMessage, error) bool) {
 		for cursor := ""; ; {
-			page, next, err := b.query(ctx, parkedShard, cursor)
+			page, _, next, err := b.query(ctx, parkedShard, cursor)
 			if err != nil {
 				yield(ParkedMessage{}, err)
 				return

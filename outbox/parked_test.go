@@ -62,6 +62,28 @@ func TestParkedMessagesAreListedAndRedriven(t *testing.T) {
 	require.ErrorIs(t, err, outbox.ErrNotParked)
 }
 
+// The process that has parked a message delivers it when it was redriven.
+func TestMessageThatWasRedrivenIsRedrivenAtOnce(t *testing.T) {
+	t.Parallel()
+	p, r := newPlace(t), receiver{}
+	r.fail = func(outbox.Message) error { return outbox.Permanent(errDown) }
+	relay, it := outbox.NewRelay(p.client, p.table, r.deliver), p.put(t)
+	for range 2 {
+		answer, err := relay.Stream(t.Context(), event(t, p.table, it))
+		require.NoError(t, err)
+		require.Empty(t, answer.BatchItemFailures)
+	}
+	require.Len(t, r.got, 1, "what the stream repeats is no news")
+	m, err := outbox.FindParked(t.Context(), p.client, p.table, idOf(it))
+	require.NoError(t, err)
+	require.NoError(t, outbox.Redrive(t.Context(), p.client, p.table, m, "dana", "why"))
+	r.up()
+	_, err = relay.Stream(t.Context(), event(t, p.table, p.get(t, idOf(it))))
+	require.NoError(t, err)
+	require.Len(t, r.got, 2)
+	require.Contains(t, p.get(t, idOf(it)), "done_at")
+}
+
 // What was shown is what is redriven: a message of a later commit, or one that was parked again, is another one.
 func TestRedriveIsForWhatWasShown(t *testing.T) {
 	t.Parallel()

@@ -3,12 +3,12 @@ package outbox
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // pageSize is how many entries of the index are read at once.
@@ -22,33 +22,39 @@ type indexed struct {
 	CreatedAt int64  `dynamodbav:"created_at"`
 }
 
-// query reads a page of a shard of the index, which may be late. A cursor is what is due and the id of the last entry that was read.
-func (b *box) query(ctx context.Context, shard, cursor string) (page []indexed, next string, err error) {
+// query reads a page of a shard of the index, which may be late. What is no message there is only counted. A cursor is what is due and the
+// id of the last entry that was read.
+func (b *box) query(ctx context.Context, shard, cursor string) (page []indexed, foreign int, next string, err error) {
 	in := &dynamodb.QueryInput{
 		TableName: aws.String(b.table), IndexName: aws.String(Index), Limit: aws.Int32(pageSize),
 		KeyConditionExpression: aws.String("outbox_shard = :shard"), ExpressionAttributeValues: attributes{":shard": text(shard)},
 	}
-	if cursor != "" {
-		due, id, _ := strings.Cut(cursor, " ")
-		n, err := strconv.ParseInt(due, 10, 64)
-		if err != nil {
-			return nil, "", fmt.Errorf("outbox: a cursor begins with no number: %w", err)
+	if due, id, is := strings.Cut(cursor, " "); is {
+		in.ExclusiveStartKey = attributes{
+			attributeID: text(id), attributeShard: text(shard), attributeDue: &types.AttributeValueMemberN{Value: due},
 		}
-		in.ExclusiveStartKey = attributes{attributeID: text(id), attributeShard: text(shard), attributeDue: number(n)}
 	}
 	out, err := b.client.Query(ctx, in)
 	if err != nil {
-		return nil, "", fmt.Errorf("outbox: read the index %s: %w", Index, err)
+		return nil, 0, "", fmt.Errorf("outbox: read the index %s: %w", Index, err)
 	}
-	if err := attributevalue.UnmarshalListOfMaps(out.Items, &page); err != nil {
-		return nil, "", fmt.Errorf("outbox: read the index %s: an entry is not one of a message: %w", Index, err)
+	for _, it := range out.Items {
+		var entry indexed
+		if attributevalue.UnmarshalMap(it, &entry) != nil {
+			foreign++
+			continue
+		}
+		page = append(page, entry)
 	}
 	if len(out.LastEvaluatedKey) == 0 {
-		return page, "", nil
+		return page, foreign, "", nil
 	}
-	var last indexed
+	var last struct {
+		ID  string                `dynamodbav:"id"`
+		Due attributevalue.Number `dynamodbav:"outbox_due"` // any number, as it is
+	}
 	if err := attributevalue.UnmarshalMap(out.LastEvaluatedKey, &last); err != nil {
-		return nil, "", fmt.Errorf("outbox: read the index %s: %w", Index, err)
+		return nil, 0, "", fmt.Errorf("outbox: read the index %s: its last key is none: %w", Index, err)
 	}
-	return page, fmt.Sprintf("%d %s", last.Due, last.ID), nil
+	return page, foreign, string(last.Due) + " " + last.ID, nil
 }

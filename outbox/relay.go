@@ -3,7 +3,10 @@ package outbox
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"math/rand/v2"
 	"reflect"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -15,7 +18,7 @@ import (
 
 // Deliver delivers a message. It returns nil if, and only if, the message has arrived: then it is marked as done. After an error it is
 // tried again, see [Permanent]. It may get the same message more than once, always with the same [Message.ID]. It is called concurrently,
-// with a context that ends in time to mark the message. A panic counts as an error.
+// with a context that ends in time to mark the message: it has to return then. A panic counts as an error, see [PanicError].
 type Deliver func(ctx context.Context, m Message) error
 
 // Permanent marks the error of a delivery that can never succeed, such as a message that is larger than the receiver takes. The message is
@@ -25,6 +28,21 @@ func Permanent(err error) error {
 		return nil
 	}
 	return &relay.PermanentError{Err: err}
+}
+
+// PanicError is the error of a [Deliver] that has panicked. Its text names the type of the value alone; a log gets the stack, too.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+func (e *PanicError) Error() string {
+	return fmt.Sprintf("the delivery panicked with a value of type %T", e.Value)
+}
+
+// LogValue implements [slog.LogValuer].
+func (e *PanicError) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("message", e.Error()), slog.String("stack", string(e.Stack)))
 }
 
 // Client is what a [Relay] needs of a DynamoDB client. [*dynamodb.Client] implements it. It has to be safe for concurrent use.
@@ -99,7 +117,8 @@ func WithTimeout(d time.Duration) RelayOption {
 }
 
 // WithMaxTries sets how often a message is tried before it is parked, from 1 on. Default [DefaultMaxTries], which takes about nine hours:
-// the first six tries are those of the stream, and then the pauses of the drain grow from two minutes to an hour.
+// the first six tries are those of the stream, and then the pauses of the drain grow from two minutes to an hour, each a quarter
+// longer or shorter at most. Give the relay of the stream and that of the drain the same number.
 func WithMaxTries(n int) RelayOption {
 	return func(c *relayConfig) {
 		c.maxTries = n
@@ -131,8 +150,8 @@ func WithRetention(d time.Duration) RelayOption {
 	}
 }
 
-// WithObserver adds a function that gets a [Report] at the end of each invocation, also of one that fails. Package observe has one for
-// metrics and one for a log.
+// WithObserver adds a function that gets a [Report] at the end of each invocation, also of one that fails. It must not panic. Package
+// outboxobserve has one for metrics and one for a log.
 func WithObserver(observer func(context.Context, Report)) RelayOption {
 	return func(c *relayConfig) {
 		c.observers = append(c.observers, observer)
@@ -174,7 +193,7 @@ func NewRelay(client Client, table string, deliver Deliver, opts ...RelayOption)
 	r := &Relay{table: table, box: &box{client, table, c.retention}, deliver: deliver, c: c}
 	r.relay = relay.New(r.box, r.deliverEntry, reportOf, relay.Settings{
 		Concurrency: c.concurrency, Timeout: c.timeout, Reserve: reserve, Reports: reports, MaxTries: c.maxTries, Grace: c.grace,
-		Pause: pause, Now: time.Now, Remembered: remembered,
+		Pause: spread, Now: time.Now, Remembered: remembered,
 	})
 	return r
 }
@@ -188,7 +207,18 @@ func pause(tries int) time.Duration {
 	return min(p, maxPause)
 }
 
-func (r *Relay) deliverEntry(ctx context.Context, e relay.Entry[Message]) error {
+// spread is a pause, or up to a quarter more or less: messages that were due together with one that ends the process are not so the next time.
+func spread(tries int) time.Duration {
+	p := pause(tries)
+	return p*3/4 + rand.N(p/2) //nolint:gosec // no secret
+}
+
+func (r *Relay) deliverEntry(ctx context.Context, e relay.Entry[Message]) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = &PanicError{Value: value, Stack: debug.Stack()}
+		}
+	}()
 	e.Message.Tries = e.Tries
 	return r.deliver(ctx, e.Message)
 }

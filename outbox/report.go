@@ -8,7 +8,8 @@ import (
 	"github.com/go-idempotent/idempotent/internal/relay"
 )
 
-// Report says what one invocation of a [Relay] did. Its zeros mean that nothing of that kind happened.
+// Report says what one invocation of a [Relay] did. Its zeros mean that nothing of that kind happened. Its JSON, which Lambda makes of what
+// Drain returns, has no errors in it: their texts are for a log.
 type Report struct {
 	// Table is the name of the table.
 	Table string
@@ -28,7 +29,7 @@ type Report struct {
 	// NotBegun counts messages for which no time was left.
 	NotBegun int
 	// Skipped counts records of the stream that ask for nothing: messages that are done, marks of tries, deletions. Foreign counts those that
-	// are no messages.
+	// are no messages, and entries of the index that are none.
 	Skipped, Foreign int
 	// Slowest is how long the one took that took longest from its commit to its delivery, by the clocks of two functions.
 	Slowest time.Duration
@@ -37,7 +38,7 @@ type Report struct {
 	// Problems are what went wrong with single messages, a hundred at most.
 	Problems []Problem
 	// Err is the error of the invocation, if it failed.
-	Err error
+	Err error `json:"-"`
 }
 
 // Source is where the messages of an invocation came from.
@@ -70,7 +71,7 @@ type Problem struct {
 	// Tries is how many deliveries were tried, as far as that is known.
 	Tries int
 	// Err is why. Its text is that of the [Deliver], or of DynamoDB's client.
-	Err error
+	Err error `json:"-"`
 }
 
 // maxProblems bounds what a report lists.

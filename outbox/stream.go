@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -38,6 +39,14 @@ func (r *Relay) Stream(ctx context.Context, event events.DynamoDBEvent) (events.
 	return answer, nil
 }
 
+// isOf reports whether a stream, given by its ARN, is that of the relay's table.
+func (r *Relay) isOf(stream string) bool {
+	if strings.HasPrefix(r.table, "arn:") {
+		return strings.HasPrefix(stream, r.table+"/")
+	}
+	return tableOf(stream) == r.table
+}
+
 // errTooShort: Lambda gives each invocation the whole timeout of the function, so there is no time in any.
 var errTooShort = errors.New("outbox: there are less than two seconds to begin with, in which nothing can be delivered and marked: raise the " +
 	"timeout of the function")
@@ -45,9 +54,9 @@ var errTooShort = errors.New("outbox: there are less than two seconds to begin w
 // entriesOf returns the messages of an event that are to be delivered, with their sequence numbers.
 func (r *Relay) entriesOf(event events.DynamoDBEvent, report *Report) (entries []relay.Entry[Message], numbers []string, err error) {
 	for i, record := range event.Records {
-		if source := record.EventSourceArn; source != "" && tableOf(source) != tableOf(r.table) {
-			return nil, nil, fmt.Errorf("outbox: record %d of the event is of the table %q, and this relay is of %q: look at the event source "+
-				"mapping of the function", i, tableOf(source), tableOf(r.table))
+		if source := record.EventSourceArn; source != "" && !r.isOf(source) {
+			return nil, nil, fmt.Errorf("outbox: record %d of the event is of the stream %q, and this relay is of the table %q: look at the event "+
+				"source mapping of the function", i, source, r.table)
 		}
 		image := attributesOf(record.Change.NewImage)
 		if record.EventName == string(events.DynamoDBOperationTypeRemove) || isDone(image) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -86,8 +88,15 @@ func TestStreamReportsAFailureFiveTimesAndPutsItOff(t *testing.T) {
 	require.Equal(t, 1, seen.last().PutOff)
 	it := p.get(t, idOf(poison))
 	require.EqualValues(t, 6, numberOf(t, it, "tries"))
-	require.GreaterOrEqual(t, numberOf(t, it, "outbox_due"), before.Add(time.Minute).UnixMilli())
+	require.GreaterOrEqual(t, numberOf(t, it, "outbox_due"), before.Add(45*time.Second).UnixMilli())
 	require.Len(t, r.got, 6+1, "the one behind it was delivered at once, and once")
+
+	// The stream may repeat it because of others. That is no news: it is neither delivered nor counted.
+	answer, err = relay.Stream(t.Context(), event(t, p.table, poison))
+	require.NoError(t, err)
+	require.Empty(t, answer.BatchItemFailures)
+	require.Len(t, r.got, 6+1)
+	require.Equal(t, it, p.get(t, idOf(poison)))
 }
 
 func TestStreamParksWhatCanNeverBeDelivered(t *testing.T) {
@@ -124,6 +133,27 @@ func TestStreamCountsAPanicAsAFailure(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, answer.BatchItemFailures, 1)
 	require.EqualError(t, seen.last().Problems[0].Err, "the delivery panicked with a value of type string")
+	panicked, is := errors.AsType[*outbox.PanicError](seen.last().Problems[0].Err)
+	require.True(t, is)
+	require.Equal(t, "secret", panicked.Value)
+	require.Contains(t, string(panicked.Stack), "stream_test.go")
+	require.Contains(t, panicked.LogValue().String(), "stream_test.go")
+	text, err := json.Marshal(seen.last())
+	require.NoError(t, err)
+	require.NotContains(t, string(text), "secret", "it is what a drain answers to Lambda")
+}
+
+// A deliverer that ends its goroutine, as the assertions of tests do, has delivered nothing.
+func TestDelivererThatEndsItsGoroutineHasFailed(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	relay := outbox.NewRelay(p.client, p.table, func(context.Context, outbox.Message) error {
+		runtime.Goexit()
+		return nil
+	})
+	answer, err := relay.Stream(t.Context(), event(t, p.table, p.put(t)))
+	require.NoError(t, err)
+	require.Equal(t, []string{number(0)}, failures(answer))
 }
 
 func TestStreamSkipsWhatAsksForNothing(t *testing.T) {
@@ -157,10 +187,18 @@ func TestStreamOfAnotherTableIsAnError(t *testing.T) {
 	it := p.put(t)
 	relay := outbox.NewRelay(p.client, "arn:aws:dynamodb:eu-central-1:123456789012:table/"+p.table, r.deliver, outbox.WithObserver(seen.take))
 	_, err := relay.Stream(t.Context(), event(t, "orders", it))
-	require.EqualError(t, err, `outbox: record 0 of the event is of the table "orders", and this relay is of "`+p.table+
-		`": look at the event source mapping of the function`)
+	const place = "arn:aws:dynamodb:eu-central-1:123456789012:table/"
+	require.EqualError(t, err, `outbox: record 0 of the event is of the stream "`+place+`orders/stream/2026-01-01T00:00:00.000", and this relay is `+
+		`of the table "`+place+p.table+`": look at the event source mapping of the function`)
 	require.Equal(t, err, seen.last().Err)
+	_, err = outbox.NewRelay(p.client, p.table, r.deliver).Stream(t.Context(), event(t, "orders", it))
+	require.Error(t, err)
+	_, err = outbox.NewRelay(p.client, strings.Replace(place, "eu-central", "us-east", 1)+p.table, r.deliver).Stream(t.Context(), event(t, p.table, it))
+	require.Error(t, err, "the same name in another Region")
 	require.Empty(t, r.got)
+	_, err = relay.Stream(t.Context(), event(t, p.table, it))
+	require.NoError(t, err)
+	require.Len(t, r.got, 1)
 }
 
 // A message that was delivered, and could not be marked, is marked when the stream repeats it, and not delivered by the same process again.

@@ -73,7 +73,7 @@ func (r *Relay[M]) found(ctx context.Context, listed Listed) {
 
 // drained takes a message and delivers it.
 func (r *Relay[M]) drained(ctx context.Context, e Entry[M]) (Entry[M], Outcome, error) {
-	if delivered, _ := r.known.knows(e.generation()); delivered {
+	if known := r.known.knows(e.generation(), e.Due); known == delivered || known == done {
 		return r.mark(ctx, e, Marked)
 	}
 	if e.Tries >= r.s.MaxTries {
@@ -99,4 +99,4 @@ func (r *Relay[M]) drained(ctx context.Context, e Entry[M]) (Entry[M], Outcome, 
 }
 
 // errTriesUsedUp is why a message is parked whose last try nobody has seen the end of.
-var errTriesUsedUp = errors.New("it was tried as often as it may be, and its last try did not end")
+var errTriesUsedUp = errors.New("it was tried as often as it may be")

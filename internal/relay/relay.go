@@ -8,8 +8,6 @@ package relay
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"time"
 )
 
@@ -88,10 +86,10 @@ const (
 // Again reports whether a stream has to repeat the message.
 func (o Outcome) Again() bool {
 	switch o {
-	case Failed, Unmarked, Uncounted, NotBegun:
-		return true
-	default:
+	case Delivered, Marked, Elsewhere, PutOff, Parked:
 		return false
+	default:
+		return true
 	}
 }
 
@@ -117,7 +115,7 @@ type Settings struct {
 	Remembered int
 }
 
-// Deliver delivers a message. It returns nil if, and only if, the message has arrived.
+// Deliver delivers a message. It returns nil if, and only if, the message has arrived. It does not panic.
 type Deliver[M any] func(ctx context.Context, e Entry[M]) error
 
 // Report tells what became of a message. It is called concurrently.
@@ -145,29 +143,14 @@ func (e *PermanentError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *PermanentError) Unwrap() error { return e.Err }
 
-// PanicError is that of a delivery which has panicked.
-type PanicError struct {
-	Value any
-	Stack []byte
-}
-
-func (e *PanicError) Error() string {
-	return fmt.Sprintf("the delivery panicked with a value of type %T", e.Value)
-}
-
 // try delivers a message, and ends in time to mark it.
-func (r *Relay[M]) try(ctx context.Context, e Entry[M]) (err error) {
+func (r *Relay[M]) try(ctx context.Context, e Entry[M]) error {
 	limit := r.s.Timeout
 	if deadline, limited := ctx.Deadline(); limited {
 		limit = min(limit, time.Until(deadline)-r.s.Reserve)
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	defer func() {
-		if value := recover(); value != nil {
-			err = &PanicError{Value: value, Stack: debug.Stack()}
-		}
-	}()
 	return r.deliver(ctx, e)
 }
 

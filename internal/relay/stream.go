@@ -20,11 +20,16 @@ func (r *Relay[M]) Stream(ctx context.Context, entries []Entry[M]) []Outcome {
 			continue
 		}
 		first[e.generation()] = i
+		outcomes[i] = Uncounted // in case that the deliverer ends its goroutine
 		slots <- struct{}{}
 		running.Go(func() {
 			defer func() { <-slots }()
+			was := e
 			e, o, err := r.handedOver(ctx, e)
 			outcomes[i] = o
+			if o == PutOff || o == Parked {
+				r.known.add(was.generation(), knowledge{leftToOthers, was.Due})
+			}
 			r.report(ctx, e, o, err)
 		})
 	}
@@ -39,11 +44,11 @@ func (e Entry[M]) generation() generation { return generation{e.ID, e.Owner} }
 
 // handedOver delivers one message of a stream. It returns the message as it is then.
 func (r *Relay[M]) handedOver(ctx context.Context, e Entry[M]) (Entry[M], Outcome, error) {
-	delivered, done := r.known.knows(e.generation())
+	known := r.known.knows(e.generation(), e.Due)
 	switch {
-	case done:
+	case known == done || known == leftToOthers:
 		return e, Elsewhere, nil
-	case delivered:
+	case known == delivered:
 		return r.mark(ctx, e, Marked)
 	case r.Late(ctx):
 		return e, NotBegun, ctx.Err()
@@ -73,11 +78,11 @@ func (r *Relay[M]) handedOver(ctx context.Context, e Entry[M]) (Entry[M], Outcom
 
 // mark marks a message that was delivered.
 func (r *Relay[M]) mark(ctx context.Context, e Entry[M], as Outcome) (Entry[M], Outcome, error) {
-	r.known.add(e.generation(), false)
+	r.known.add(e.generation(), knowledge{state: delivered})
 	if _, err := r.box.Done(ctx, e, r.s.Now()); err != nil {
 		return e, Unmarked, err
 	}
-	r.known.add(e.generation(), true)
+	r.known.add(e.generation(), knowledge{state: done})
 	return e, as, nil
 }
 

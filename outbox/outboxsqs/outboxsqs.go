@@ -26,9 +26,7 @@
 //
 //	mail := idempotent.Wrap(sendMail, store, // func(context.Context, events.SQSMessage) (struct{}, error)
 //		idempotent.WithOperation("mail"),
-//		idempotent.WithKey(func(m events.SQSMessage) (string, error) {
-//			return aws.ToString(m.MessageAttributes["Idempotency-Key"].StringValue), nil
-//		}))
+//		idempotent.WithKeyPath(`messageAttributes."Idempotency-Key".stringValue`))
 //
 // Call mail.Handle for each record of a batch, as docs/keys.md shows. The key is not m.MessageId: that is another one whenever the relay
 // delivers the message again.
@@ -45,6 +43,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"reflect"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -95,7 +94,7 @@ func (q *queue) problemf(format string, args ...any) {
 // [outbox.WithTimeout] bounds each delivery, with all that the client tries. An error of it wraps that of the client.
 func To(client Client, queueURL string, opts ...Option) outbox.Deliver {
 	q := &queue{client: client, url: queueURL, group: func(outbox.Message) string { return "" }}
-	if client == nil {
+	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		q.problemf("the client is nil")
 	}
 	u, err := url.Parse(queueURL)

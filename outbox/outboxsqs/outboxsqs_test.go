@@ -335,9 +335,7 @@ func TestAConsumerActsOnceHoweverOftenAMessageComes(t *testing.T) {
 		mailed++
 		return struct{}{}, nil
 	}, memory.New(), idempotent.WithOperation("mail"),
-		idempotent.WithKey(func(m events.SQSMessage) (string, error) {
-			return aws.ToString(m.MessageAttributes["Idempotency-Key"].StringValue), nil
-		}))
+		idempotent.WithKeyPath(`messageAttributes."Idempotency-Key".stringValue`))
 	again := message()
 	again.Trace, again.Tries = "", 3
 	for i, m := range []outbox.Message{message(), again} {
