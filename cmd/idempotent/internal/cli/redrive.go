@@ -153,7 +153,8 @@ func (r *redriving) dry(s *source, messages []outbox.ParkedMessage) error {
 
 // list shows the messages, and what happens to them.
 func (r *redriving) list(p show.Printer, s *source, messages []outbox.ParkedMessage) error {
-	table := [][]show.Cell{show.Cells("PARKED", "", "CREATED", "TRIES", "TOPIC", "ID")}
+	table := make([][]show.Cell, 0, 1+len(messages))
+	table = append(table, show.Cells("PARKED", "", "CREATED", "TRIES", "TOPIC", "ID"))
 	for _, m := range messages {
 		table = append(table, rowOfMessage(s, m))
 	}
