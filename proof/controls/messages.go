@@ -26,8 +26,8 @@ func messageControls() []control {
 		},
 		{
 			name: "message-known-pending", without: "a message that could not be marked is never marked by the process that has delivered it",
-			old: "$r.known.add($e.generation(), false)", in: "Relay.mark",
-			new: "$r.known.add($e.generation(), true)", suite: schedules,
+			old: "$r.known.add($e.generation(), knowledge{state: delivered})", in: "Relay.mark",
+			new: "$r.known.add($e.generation(), knowledge{state: done})", suite: schedules,
 		},
 		{
 			name: "message-generation", without: "the message of a later commit with the same id is done because the earlier one was delivered",
