@@ -332,6 +332,11 @@ func TestStreamMarksTheMessageOfItsOwnCommitOnly(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, answer.BatchItemFailures, "nothing is left to do for it")
 	require.NotContains(t, p.get(t, idOf(before)), "tries")
+	r.fail = func(outbox.Message) error { return outbox.Permanent(errDown) }
+	answer, err = other.Stream(t.Context(), event(t, p.table, before))
+	require.NoError(t, err)
+	require.Empty(t, answer.BatchItemFailures)
+	require.NotContains(t, p.get(t, idOf(before)), "parked_at")
 }
 
 // A delivery that fails after somebody else has delivered the message changes nothing: it does not become pending again.

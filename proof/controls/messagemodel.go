@@ -6,7 +6,7 @@ func modelledMessageControls() []control {
 		{
 			name: "message-transaction", model: "NO_TRANSACTION", without: "a commit is made without its message",
 			old: "$TransactItems: slices.Concat([]types.TransactWriteItem{{Update: $completes}}, $own.items)", in: "Store.Commit",
-			new: "$TransactItems: []types.TransactWriteItem{{Update: $completes}}", first: "Commit",
+			new: "$TransactItems: []types.TransactWriteItem{{Update: $completes}}", first: "MessageIsWritten",
 		},
 		{
 			name: "message-untried", model: "NO_PUT_TRIES", without: "the stream's filter keeps a new message back", first: "MessageIsWritten",
