@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/go-idempotent/idempotent/internal/relay"
 	"github.com/go-idempotent/idempotent/proof/rows"
@@ -37,11 +38,13 @@ func (w *world) mailDigest(d *digest) {
 		d.number(int64(g.repeated))
 		d.flags(g.arrived > 0, g.hopeless, g.usedUp, g.replaced)
 		for _, p := range m.processes {
-			done, delivered := false, false
+			done, delivered, left := false, false, time.Time{}
 			if p != nil {
 				done, delivered = p.remembers[g]
+				left = p.left[g]
 			}
 			d.flags(done, delivered)
+			d.time(left)
 		}
 	}
 	for n := range m.processes {

@@ -37,16 +37,15 @@ type Relays struct {
 // Receives is how a delivery of a message ends.
 type Receives int
 
-// The ends of a delivery.
+// The ends of a delivery. A panic is one that bounces: package outbox makes an error of it.
 const (
 	Arrives Receives = iota
 	Bounces
 	BouncesForGood
-	BouncesInPanic
 )
 
 func (r Receives) String() string {
-	return [...]string{"arrives", "bounces", "bounces for good", "bounces in a panic"}[r]
+	return [...]string{"arrives", "bounces", "bounces for good"}[r]
 }
 
 var errBounced = errors.New("the receiver does not take it")
@@ -58,8 +57,6 @@ func (r Receives) err() error {
 		return nil
 	case BouncesForGood:
 		return &relay.PermanentError{Err: errBounced}
-	case BouncesInPanic:
-		panic(errBounced)
 	case Bounces:
 	}
 	return errBounced
@@ -101,6 +98,8 @@ type carrier struct {
 
 	// remembers is what its relay remembers, as far as the world sees it: what it has delivered, and, if true, knows to be done.
 	remembers map[*generation]bool
+	// left is what it has put off or parked, by what was due in the image of it.
+	left map[*generation]time.Time
 	// used says that it has begun a round.
 	used bool
 }

@@ -75,7 +75,7 @@ func roundOf(ctx context.Context) *round {
 func (w *world) begin(number int, entries []relay.Entry[rows.Row], hurried bool) *round {
 	p := w.mail.processes[number]
 	if p == nil {
-		p = &carrier{remembers: map[*generation]bool{}}
+		p = &carrier{remembers: map[*generation]bool{}, left: map[*generation]time.Time{}}
 		p.Relay = relay.New[rows.Row](letterbox{}, deliverInRound, reportOfRound, w.settings())
 		w.mail.processes[number] = p
 	}
@@ -172,7 +172,7 @@ func (r *round) end() {
 // endRound is the death of a process in a round.
 func (w *world) endRound(r *round) {
 	r.end()
-	w.mail.processes[r.number] = &carrier{remembers: map[*generation]bool{}, used: true}
+	w.mail.processes[r.number] = &carrier{remembers: map[*generation]bool{}, left: map[*generation]time.Time{}, used: true}
 	p := w.mail.processes[r.number]
 	p.Relay = relay.New[rows.Row](letterbox{}, deliverInRound, reportOfRound, w.settings())
 }
@@ -220,6 +220,9 @@ func reportOfRound(ctx context.Context, e relay.Entry[rows.Row], o relay.Outcome
 	w.sayf("  %s: %s is %s, %v", r.name, w.nameOf(e.ID, e.Owner), o, err)
 	if g != nil && r.entries != nil && o == relay.Failed {
 		g.repeated++
+	}
+	if g != nil && r.entries != nil && (o == relay.PutOff || o == relay.Parked) {
+		r.process.left[g] = e.Due
 	}
 	w.checkMail(mailEvent{kind: evReported, round: r, of: g, entry: e, outcome: o})
 }
