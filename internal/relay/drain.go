@@ -18,6 +18,9 @@ func (r *Relay[M]) Drain(ctx context.Context) error {
 	var errs []error
 	p := pool{slots: make(chan struct{}, r.s.Concurrency)}
 	for _, shard := range rand.Perm(Shards) { //nolint:gosec // no secret: if time is too short, it is so for all alike
+		if r.Late(ctx) {
+			break
+		}
 		if err := r.drainShard(ctx, &p, shard); err != nil {
 			errs = append(errs, err)
 		}
