@@ -78,7 +78,7 @@ func modelledMessageControls() []control {
 		},
 		{
 			name: "drain-taken", model: "NO_TAKEN", without: "a drain delivers what it could not take",
-			old: "case !$taken: return $e, Elsewhere, nil", new: "", in: "Relay.drained", first: "AsItWasRead",
+			old: "case !$taken: return $e, Elsewhere, nil", new: "case !$taken && len($e.ID) == 0: return $e, Elsewhere, nil", in: "Relay.drained", first: "AsItWasRead",
 		},
 		{
 			name: "redrive-parked", model: "NO_REDRIVE_PARKED", without: "what was delivered since it was shown is redriven",
