@@ -7,8 +7,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/go-idempotent/idempotent/internal/dynamolocal"
 )
 
 func commitPage(t *testing.T) string {
@@ -25,13 +23,7 @@ func TestTheFirstProgramWithACommitRuns(t *testing.T) {
 	code := blocks(commitPage(t), "go")
 	require.Greater(t, len(code), 2)
 	folder := moduleOfAReader(t, map[string]string{"main.go": code[0], "main_test.go": code[1]})
-	inFolder(t, folder, nil, "go", "vet", "-mod=mod", ".")
-	out := inFolder(t, folder, []string{
-		"AWS_ENDPOINT_URL_DYNAMODB=" + dynamolocal.Endpoint(t), "AWS_REGION=" + dynamolocal.Region,
-		"AWS_ACCESS_KEY_ID=" + dynamolocal.AccessKey, "AWS_SECRET_ACCESS_KEY=" + dynamolocal.AccessKey,
-	}, "go", "test", "-mod=mod", "-count=1", "-v", ".")
-	assert.Contains(t, out, "--- PASS: TestAnOrderIsPlacedOnce")
-	assert.Empty(t, inFolder(t, folder, nil, "gofmt", "-l", "."), "as gofmt has it")
+	assert.Contains(t, runByAReader(t, folder), "--- PASS: TestAnOrderIsPlacedOnce")
 }
 
 // TestTheCodeOfThePageAboutCommitsIsThatOfTheExamples: the examples compile, and a test beside them runs their handlers.

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent/internal/dynamolocal"
 	"github.com/go-idempotent/idempotent/outbox"
 )
 
@@ -31,13 +30,7 @@ func TestTheFirstProgramWithAnOutboxRuns(t *testing.T) {
 		"orders/main.go": code[0], "orders/main_test.go": code[3],
 		"relay/main.go": code[1], "drain/main.go": strings.Replace(code[1], last, strings.TrimRight(code[2], "\n")+"\n", 1),
 	})
-	inFolder(t, folder, nil, "go", "vet", "-mod=mod", "./...")
-	out := inFolder(t, folder, []string{
-		"AWS_ENDPOINT_URL_DYNAMODB=" + dynamolocal.Endpoint(t), "AWS_REGION=" + dynamolocal.Region,
-		"AWS_ACCESS_KEY_ID=" + dynamolocal.AccessKey, "AWS_SECRET_ACCESS_KEY=" + dynamolocal.AccessKey,
-	}, "go", "test", "-mod=mod", "-count=1", "-v", "./orders")
-	assert.Contains(t, out, "--- PASS: TestAnOrderIsMailedIfItIsPlaced")
-	assert.Empty(t, inFolder(t, folder, nil, "gofmt", "-l", "."), "as gofmt has it")
+	assert.Contains(t, runByAReader(t, folder), "--- PASS: TestAnOrderIsMailedIfItIsPlaced")
 }
 
 func TestTheOutboxPageHasTheFilter(t *testing.T) {

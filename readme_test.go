@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/internal/dynamolocal"
 )
 
 // readme is the page that everybody sees first.
@@ -73,6 +75,17 @@ func inFolder(t *testing.T, folder string, env []string, command ...string) stri
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s: %s", strings.Join(command, " "), out)
 	return string(out)
+}
+
+// runByAReader checks the programs of such a module and runs their tests on DynamoDB Local. It returns what the tests say.
+func runByAReader(t *testing.T, folder string) string {
+	t.Helper()
+	inFolder(t, folder, nil, "go", "vet", "-mod=mod", "./...")
+	assert.Empty(t, inFolder(t, folder, nil, "gofmt", "-l", "."), "as gofmt has it")
+	return inFolder(t, folder, []string{
+		"AWS_ENDPOINT_URL_DYNAMODB=" + dynamolocal.Endpoint(t), "AWS_REGION=" + dynamolocal.Region,
+		"AWS_ACCESS_KEY_ID=" + dynamolocal.AccessKey, "AWS_SECRET_ACCESS_KEY=" + dynamolocal.AccessKey,
+	}, "go", "test", "-mod=mod", "-count=1", "-v", "./...")
 }
 
 func TestTheFirstMinuteBeginsWithNothing(t *testing.T) {

@@ -106,7 +106,7 @@ func TestLargestMessageCanBeWrittenTo(t *testing.T) {
 	require.NoError(t, p.commit(t, "k", func(ctx context.Context) []dynamo.Item {
 		id := idempotent.DerivedKey(ctx, "m")
 		it = item{"id": S(id)}
-		for n := 398_700 + 10_000; ; n-- {
+		for n := 400 << 10; ; n-- {
 			if m := p.box.Message(ctx, "m", strings.Repeat("x", n)); m.Err == nil {
 				return []dynamo.Item{m}
 			}
