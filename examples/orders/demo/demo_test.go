@@ -58,7 +58,8 @@ func TestATableWithoutAStreamIsReported(t *testing.T) {
 	if _, exists := errors.AsType[*types.ResourceInUseException](err); err != nil && !exists {
 		require.NoError(t, err)
 	}
-	_, stderr, err := deployed.Demo(t, "STORE=dynamodb", "AWS_ENDPOINT_URL_DYNAMODB="+dynamolocal.Endpoint(t), "OUTBOX_TABLE=demo-silent")
+	_, stderr, err := deployed.Demo(t, "STORE=dynamodb", "AWS_ENDPOINT_URL_DYNAMODB="+dynamolocal.Endpoint(t),
+		"ORDERS_TABLE=demo-orders", "OUTBOX_TABLE=demo-silent")
 	require.Error(t, err)
 	require.Contains(t, stderr, `FAILED: the outbox: `)
 	require.Contains(t, stderr, `table "demo-silent": it has no stream`)
