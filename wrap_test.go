@@ -250,7 +250,7 @@ func TestEventOfAWholeBatchIsRefusedWhenWrapping(t *testing.T) {
 		"events.ActiveMQMessage":            refusedFirst[events.ActiveMQEvent, string](t),
 		"events.RabbitMQMessage":            refusedFirst[events.RabbitMQEvent, string](t),
 		"events.KinesisFirehoseEventRecord": refusedFirst[events.KinesisFirehoseEvent, events.KinesisFirehoseResponse](t),
-		"events.EventBridgeEvent":           refusedFirst[[]events.EventBridgeEvent, string](t), // from a pipe
+		"events.CloudWatchEvent":            refusedFirst[[]events.EventBridgeEvent, string](t), // from a pipe
 	} {
 		assert.Contains(t, problem, "is a whole batch")
 		assert.Contains(t, problem, "wrap a handler of one record ("+record+")")
