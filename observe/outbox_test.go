@@ -128,14 +128,18 @@ func TestRelaysAtOnceWriteOneLineEach(t *testing.T) {
 
 func outboxRecords(t *testing.T, least slog.Level, o observe.Outbox) []string {
 	t.Helper()
+	return logged(least, func(logger *slog.Logger) { observe.OutboxSlog(logger)(t.Context(), o) })
+}
+
+// logged returns the lines that write logs, from a level on, without their time.
+func logged(least slog.Level, write func(*slog.Logger)) []string {
 	var out bytes.Buffer
-	logger := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: least, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+	write(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: least, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {
 			return slog.Attr{}
 		}
 		return a
-	}}))
-	observe.OutboxSlog(logger)(t.Context(), o)
+	}})))
 	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 }
 
