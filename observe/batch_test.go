@@ -150,11 +150,14 @@ func TestALogHasALineForEachRecordThatHasNotSucceededAndOneForTheBatch(t *testin
 func TestTheLevelOfARecordSaysWhoHasToAct(t *testing.T) {
 	t.Parallel()
 	for level, problems := range map[string][]observe.BatchProblem{
-		"INFO":  {{Outcome: "in progress", Again: true}},
-		"WARN":  {{Outcome: "failed", Again: true}, {Outcome: "terminal"}, {Outcome: "poison"}},
+		"INFO": {{Outcome: "in progress", Again: true}},
+		"WARN": {{Outcome: "failed", Again: true}, {Outcome: "terminal"}, {Outcome: "poison"}},
 		"ERROR": {
-			{Outcome: "panicked", Again: true}, {Outcome: "poison", Again: true}, {Outcome: "in progress", Again: true, FunctionErr: io.EOF},
-			{Outcome: "terminal", Again: true, FunctionErr: io.EOF}, {Outcome: "poison", Again: true, FunctionErr: io.EOF},
+			{Outcome: "panicked", Again: true},
+			{Outcome: "poison", Again: true},
+			{Outcome: "in progress", Again: true, FunctionErr: io.EOF},
+			{Outcome: "terminal", Again: true, FunctionErr: io.EOF},
+			{Outcome: "poison", Again: true, FunctionErr: io.EOF},
 		},
 	} {
 		for _, p := range problems {
