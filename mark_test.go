@@ -369,7 +369,7 @@ func TestErrorThatIsNotedAfterACommitStandsBesideTheAnswer(t *testing.T) {
 			errCard, idempotent.NotExecuted(errCard), idempotent.Terminal(errCard), idempotent.Uncertain(errCard),
 		} {
 			a := d.openOver(t, func(s store.Store) store.Store { return &till{Store: s} }, idempotent.WithEffects(idempotent.Unrepeatable))
-			committed := reply{Status: 201, Body: "charged"}
+			committed := reply{Status: 201, Headers: map[string]string{"X": "1"}, Body: "charged"}
 			a.do = func(ctx context.Context) (reply, error) {
 				fault := execution.CommitsOf(ctx).Commit(ctx, responseOf(ctx, committed), lines{"row"})
 				if fault != nil {
@@ -475,7 +475,7 @@ func TestResponseAndNoteOfAnInnerHTTPHandler(t *testing.T) {
 		assert.Equal(t, 502, out.StatusCode)
 
 		for name, route := range map[string]func(context.Context, requestV2) (responseV2, error){
-			"as it is": inner.Handle,
+			"direct": inner.Handle,
 			"wrapped": func(ctx context.Context, in requestV2) (responseV2, error) {
 				out, err := inner.Handle(ctx, in)
 				return out, fmt.Errorf("inner: %w", err)
