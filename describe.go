@@ -106,10 +106,14 @@ const keyless = "the event has no key, and needs none"
 func (*plainShape[In, Out]) unprotected(*source[In]) string { return keyless }
 
 func (s *httpShape[In, Out]) unprotected(src *source[In]) string {
-	if neverProtected(src.http.Method) && !s.keys.selects() {
+	switch {
+	case src.exempt:
+		return "the function of HTTP.Protect leaves this method and path unprotected"
+	case neverProtected(src.http.Method) && !s.keys.selects():
 		return "the method " + src.http.Method + " is never protected"
+	default:
+		return keyless
 	}
-	return keyless
 }
 
 func (s *plainShape[In, Out]) scope(ctx context.Context, src *source[In]) ([]ScopePart, error) {

@@ -71,6 +71,9 @@ const (
 // or the resolver itself put into its error.
 type Event struct {
 	Operation string
+	// Route is the route of an HTTP request, see [HTTP.Route]: a handler has at most 100 of them, and "other". It is empty if the
+	// handler is no HTTP handler, if the protection is turned off, and for an event that is none of the handler's kind.
+	Route string
 	// RecordKey is the operation and a digest of scope and key. It is empty if the delivery ended before it had one, or
 	// needed none.
 	RecordKey  string

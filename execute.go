@@ -58,10 +58,12 @@ func (w *work[In, Out]) call(ctx context.Context, returned *bool) error {
 	a := &w.answer
 	a.out, a.err = w.handler(ctx, in)
 	*returned, w.ran = true, true
-	a.given = w.shape.answers(a.out, a.err)
 	if a.err == nil && trace.ResponseEvent != nil {
 		trace.ResponseEvent(ctx, a.out)
 	}
+	noted := execution.Noted(a.err, execution.NotesOf(ctx).Close())
+	a.given = w.shape.answers(a.out, a.err, noted)
+	a.err = noted
 	return nil
 }
 

@@ -24,8 +24,9 @@ func Context(tb testing.TB, opts ...Option) context.Context {
 			opt(of)
 		}
 	}
+	of.notes.Open()
 	return execution.With(tb.Context(), execution.Claim{
-		Operation: "test", RecordKey: "test#" + tb.Name(), Attempt: 1, Steps: &of.steps, Commits: of,
+		Operation: "test", RecordKey: "test#" + tb.Name(), Attempt: 1, Steps: &of.steps, Commits: of, Notes: &of.notes,
 	})
 }
 
