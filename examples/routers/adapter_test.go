@@ -199,6 +199,17 @@ func TestTheLastStatusCounts(t *testing.T) {
 	}
 }
 
+// TestTheAddressOfAClientHasNoPort: on a server it has one.
+func TestTheAddressOfAClientHasNoPort(t *testing.T) {
+	t.Parallel()
+	f := wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.RemoteAddr) }))
+	event := post("/charges", "k")
+	event.RequestContext.HTTP.SourceIP = "192.0.2.7"
+	out, err := f.Handle(t.Context(), event)
+	require.NoError(t, err)
+	require.Equal(t, "192.0.2.7", out.Body)
+}
+
 func TestBodiesMayBeBinary(t *testing.T) {
 	t.Parallel()
 	f := wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -274,6 +285,27 @@ func TestTheStageIsAPartOfThePathUnlessItIsStripped(t *testing.T) {
 	out, err = handler.Handle(t.Context(), event)
 	require.NoError(t, err)
 	require.Equal(t, 200, out.StatusCode)
+}
+
+// TestAKeyCountsForTheRouteOfTheGateway: a route with a template is another scope than the path behind a route for all.
+func TestAKeyCountsForTheRouteOfTheGateway(t *testing.T) {
+	t.Parallel()
+	f := wrap(http.HandlerFunc(derived))
+	outcomes := []idempotent.Outcome{}
+	for _, sent := range []struct{ route, path string }{
+		{"$default", "/charges/1/refund"}, {"$default", "/charges/2/refund"}, {"$default", "/charges/1/refund"},
+		{"POST /charges/{id}/refund", "/charges/1/refund"}, {"POST /charges/{id}/refund", "/charges/2/refund"},
+	} {
+		event := post(sent.path, "k")
+		event.RouteKey = sent.route
+		_, err := f.Handle(t.Context(), event)
+		require.NoError(t, err)
+		outcomes = append(outcomes, f.last.Outcome)
+	}
+	require.Equal(t, []idempotent.Outcome{
+		idempotent.OutcomeExecuted, idempotent.OutcomeExecuted, idempotent.OutcomeReplayed,
+		idempotent.OutcomeExecuted, idempotent.OutcomeMismatch,
+	}, outcomes)
 }
 
 // TestNothingIsSentBeforeTheEnd: no streams, no other protocols.

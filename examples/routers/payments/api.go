@@ -73,7 +73,7 @@ func (a *API) refund(w http.ResponseWriter, r *http.Request) {
 	case errors.Is(err, ErrNoCharge):
 		problem(w, http.StatusNotFound, "There is no such charge.")
 	default:
-		answer(w, http.StatusCreated, map[string]any{"charge": id, "status": "refunded"})
+		answer(w, http.StatusCreated, map[string]any{"charge": id, "status": statusRefunded})
 	}
 }
 

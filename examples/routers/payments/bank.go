@@ -26,6 +26,12 @@ const (
 	SilentAccount  = "acc_silent"
 )
 
+// The states of a charge, unless a provider has reported another one.
+const (
+	statusSucceeded = "succeeded"
+	statusRefunded  = "refunded"
+)
+
 // Bank stands for the services behind the API. It lives in the memory of one process. The zero value is ready. It is safe for concurrent
 // use, and must not be copied.
 type Bank struct {
@@ -49,7 +55,7 @@ func (b *Bank) Charge(key, source string, _ int64) (id string, err error) {
 		if b.charges == nil {
 			b.charges = map[string]*charge{}
 		}
-		made = &charge{fmt.Sprintf("ch_%d", len(b.charges)+1), "succeeded"}
+		made = &charge{fmt.Sprintf("ch_%d", len(b.charges)+1), statusSucceeded}
 		b.charges[key] = made
 	}
 	if source == SilentSource && !again {
@@ -69,13 +75,13 @@ func (b *Bank) Refund(key, id string) error {
 	switch {
 	case made == nil:
 		return ErrNoCharge
-	case made.status == "refunded":
+	case made.status == statusRefunded:
 		return ErrRefunded
 	}
 	if b.refunds == nil {
 		b.refunds = map[string]string{}
 	}
-	made.status, b.refunds[key] = "refunded", id
+	made.status, b.refunds[key] = statusRefunded, id
 	return nil
 }
 
