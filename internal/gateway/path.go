@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"net/url"
 	"path"
 	"slices"
@@ -16,9 +17,8 @@ import (
 //     http.ServeMux decodes segment by segment, and others match what is encoded. This includes a path that does not decode
 //   - the path up to a question mark or number sign, where an adapter sees the end of it. HTTP APIs send paths that are decoded already
 func (r *Request) Paths() []string {
-	var all []string
-	sent := r.Path
-	all = r.readings(all, sent)
+	sent := cmp.Or(r.Path, "/")
+	all := r.readings(nil, sent)
 	if end := strings.IndexAny(sent, "?#"); end >= 0 {
 		all = r.readings(all, sent[:end])
 	}
