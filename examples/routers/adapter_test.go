@@ -293,8 +293,11 @@ func TestAKeyCountsForTheRouteOfTheGateway(t *testing.T) {
 	f := wrap(http.HandlerFunc(derived))
 	outcomes := []idempotent.Outcome{}
 	for _, sent := range []struct{ route, path string }{
-		{"$default", "/charges/1/refund"}, {"$default", "/charges/2/refund"}, {"$default", "/charges/1/refund"},
-		{"POST /charges/{id}/refund", "/charges/1/refund"}, {"POST /charges/{id}/refund", "/charges/2/refund"},
+		{"$default", "/charges/1/refund"},
+		{"$default", "/charges/2/refund"},
+		{"$default", "/charges/1/refund"},
+		{"POST /charges/{id}/refund", "/charges/1/refund"},
+		{"POST /charges/{id}/refund", "/charges/2/refund"},
 	} {
 		event := post(sent.path, "k")
 		event.RouteKey = sent.route
