@@ -40,6 +40,6 @@ func main() {
 	}
 	records := dynamo.New(dynamodb.NewFromConfig(cfg), os.Getenv("IDEMPOTENCY_TABLE"))
 	api := payments.New(&payments.Bank{}, secret)
-	observer := idempotent.WithObserver(observe.All(observe.EMF(os.Stdout), observe.Slog(nil)))
+	observer := idempotent.WithObserver(observe.All(observe.EMF(os.Stdout, observe.WithRoute()), observe.Slog(nil)))
 	lambda.Start(payments.Function(payments.Chi(api), records, observer))
 }
