@@ -19,6 +19,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 type (
@@ -45,9 +46,13 @@ type function struct {
 
 func wrap(h http.Handler, opts ...idempotent.Option) *function {
 	f := &function{}
-	observer := idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { f.last = e })
-	f.Handler = idempotent.Wrap(httpadapter.NewV2(h).ProxyWithContext, memory.New(), append(opts, observer)...)
+	f.wrap(memory.New(), h, opts...)
 	return f
+}
+
+func (f *function) wrap(records store.Store, h http.Handler, opts ...idempotent.Option) {
+	observer := idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { f.last = e })
+	f.Handler = idempotent.Wrap(httpadapter.NewV2(h).ProxyWithContext, records, append(opts, observer)...)
 }
 
 // derived answers with a derived key.

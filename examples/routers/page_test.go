@@ -67,7 +67,7 @@ func TestTheCodeOfThePageIsThatOfTheExample(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("payments/*.go")
 	require.NoError(t, err)
-	files = append(files, "servemux/main.go")
+	files = append(files, "servemux/main.go", "commit_test.go")
 	var example strings.Builder
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -75,7 +75,7 @@ func TestTheCodeOfThePageIsThatOfTheExample(t *testing.T) {
 		example.Write(text)
 	}
 	snippets := blocks(page(t))[2:]
-	require.Len(t, snippets, 7)
+	require.Len(t, snippets, 8)
 	for _, snippet := range snippets {
 		assert.Contains(t, example.String(), snippet)
 	}
