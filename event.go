@@ -86,7 +86,7 @@ type Event struct {
 	// Recovered is true if the claim was a takeover.
 	Recovered bool
 	// Err is the error that the delivery ended with, nil if it ended well. It is the handler's own error with its
-	// marks, also if the handler returned a response beside it, or an error of this package. If a resolver or an
+	// marks, also if the handler returned a response beside it, with those that it noted with [Mark], or an error of this package. If a resolver or an
 	// encoder failed, its error is joined to it. If the handler did something else than return the answer that it had committed, it is
 	// a [*CommittedError]. The text of an error of this package repeats nothing of the request, also
 	// where a function of an option failed; that of the handler's or the resolver's own may.

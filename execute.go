@@ -61,9 +61,8 @@ func (w *work[In, Out]) call(ctx context.Context, returned *bool) error {
 	if a.err == nil && trace.ResponseEvent != nil {
 		trace.ResponseEvent(ctx, a.out)
 	}
-	noted := execution.Noted(a.err, execution.NotesOf(ctx).Close())
-	a.given = w.shape.answers(a.out, a.err, noted)
-	a.err = noted
+	a.err = execution.Noted(a.err, execution.NotesOf(ctx).Close())
+	a.given = w.shape.answers(a.out, a.err)
 	return nil
 }
 

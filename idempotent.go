@@ -152,7 +152,7 @@ func (h *Handler[In, Out]) Invoke(ctx context.Context, payload []byte) ([]byte, 
 //
 // A handler may call Handle of another one, with the context that it was given. The error then keeps its mark, so that it
 // counts for the outer execution, too, if the outer handler returns it; beside a response of an HTTP handler there is then a
-// marked error. Other errors count for the outer execution like this:
+// marked error, or what the handler noted with [Mark]. Other errors count for the outer execution like this:
 //
 //   - as [Uncertain]: one after which the inner record is UNKNOWN, [ErrUnknownOutcome], [ErrSuperseded] and [ErrUnreadable],
 //     because the inner effect may have happened

@@ -204,8 +204,9 @@ func (h HTTP) staleness(values []string, now time.Time) string {
 
 // answers accepts a response also if a marked error stands beside it, or one that the handler noted because it returns none. An empty
 // response is no response.
-func (s *httpShape[In, Out]) answers(out Out, err, noted error) bool {
-	return noted == nil || (err == nil || execution.MarkOf(noted) != execution.Unmarked) && s.gateway.Status(out) != 0
+func (s *httpShape[In, Out]) answers(out Out, err error) bool {
+	beside := execution.MarkOf(err) != execution.Unmarked || execution.StandsBeside(err)
+	return err == nil || beside && s.gateway.Status(out) != 0
 }
 
 // keeps decides by the status. A response without a valid status is never stored, because the gateway answers with a

@@ -50,7 +50,7 @@ func (s *plainShape[In, Out]) identify(ctx context.Context, src *source[In]) (re
 	return req, nil
 }
 
-func (*plainShape[In, Out]) answers(_ Out, _, noted error) bool { return noted == nil }
+func (*plainShape[In, Out]) answers(_ Out, err error) bool { return err == nil }
 
 func (*plainShape[In, Out]) untouched(Out) bool { return false }
 

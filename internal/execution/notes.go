@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -79,26 +80,34 @@ func (n *Notes) Mark() Mark {
 	return n.mark
 }
 
-// notedError is the error of a handler with those that it noted. Its text is that of all.
+// notedError is what a handler noted, with the error that it returned.
 type notedError struct {
-	main error // the one that the handler returned, or else the first of the most cautious ones
+	// main is the error that the handler returned, or else the first of the most cautious ones that it noted. all has both.
+	main error
 	all  []error
+	// beside is true if the handler returned no error: what it returned is its answer.
+	beside bool
 }
 
 func (e *notedError) Error() string   { return errors.Join(e.all...).Error() }
 func (e *notedError) Unwrap() []error { return e.all }
 
-// Noted returns the error of a handler that returned err and noted others. It is nil if there is none.
+// Noted returns the error of a handler that returned err and noted others, nil if there is none.
 func Noted(err error, notes []error) error {
 	switch {
 	case len(notes) == 0:
 		return err
-	case err == nil && len(notes) == 1:
-		return notes[0]
-	case err == nil:
-		err = slices.MaxFunc(notes, func(a, b error) int { return int(MarkOf(a)) - int(MarkOf(b)) })
-		return &notedError{main: err, all: notes}
-	default:
+	case err != nil:
 		return &notedError{main: err, all: append([]error{err}, notes...)}
+	default:
+		main := slices.MaxFunc(notes, func(a, b error) int { return cmp.Compare(MarkOf(a), MarkOf(b)) })
+		return &notedError{main: main, all: notes, beside: true}
 	}
+}
+
+// StandsBeside reports whether err tells only what a handler noted, so that what it returned is its answer all the same. It may be
+// the handler of an inner execution.
+func StandsBeside(err error) bool {
+	noted, ok := errors.AsType[*notedError](err)
+	return ok && noted.beside
 }
