@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/examples/routers/payments"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -186,6 +187,18 @@ func TestSilenceIsAFailure(t *testing.T) {
 	_, err := f.Handle(t.Context(), post("/charges", "k"))
 	require.ErrorContains(t, err, "Status code not set")
 	require.Equal(t, idempotent.SettledReleased, f.last.Settlement, "a retry executes again")
+
+	answered := wrap(payments.Answered(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})))
+	for _, outcome := range []idempotent.Outcome{idempotent.OutcomeExecuted, idempotent.OutcomeReplayed} {
+		out, err := answered.Handle(t.Context(), post("/charges", "k"))
+		require.NoError(t, err)
+		require.Equal(t, 200, out.StatusCode)
+		require.Equal(t, outcome, answered.last.Outcome)
+	}
+	created := wrap(payments.Answered(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) })))
+	out, err := created.Handle(t.Context(), post("/charges", "k"))
+	require.NoError(t, err)
+	require.Equal(t, 201, out.StatusCode)
 }
 
 // TestTheLastStatusCounts: on a server the first one does, and 103 is none.

@@ -31,7 +31,7 @@ func (a *API) webhook(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a.bank.Report(message.Charge, r.PathValue("provider")+": "+message.Status)
-	w.WriteHeader(http.StatusNoContent) // the adapter takes silence for a failure
+	w.WriteHeader(http.StatusNoContent)
 }
 
 // signed checks a header such as "t=1767323045,v1=5257a8…": the SHA-256 HMAC of time, a full stop and body. The adapter cuts the headers of
