@@ -75,7 +75,7 @@ func TestTheCodeOfThePageIsThatOfTheExample(t *testing.T) {
 		example.Write(text)
 	}
 	snippets := blocks(page(t))[2:]
-	require.Len(t, snippets, 9)
+	require.Len(t, snippets, 10)
 	for _, snippet := range snippets {
 		assert.Contains(t, example.String(), snippet)
 	}
