@@ -76,3 +76,15 @@ func TestJSONOfNoHandlerIsNone(t *testing.T) {
 	t.Parallel()
 	require.Nil(t, batch.JSON[order, events.SQSMessage, string](nil))
 }
+
+// A body that does not decode is no reason to settle anything, also where every failure is: a release of the function may decode it.
+func TestNothingHasHappenedIfABodyDoesNotDecode(t *testing.T) {
+	t.Parallel()
+	h := idempotent.Wrap(batch.JSON(func(_ context.Context, o order, _ events.SQSMessage) (string, error) { return o.ID, nil }), memory.New(), operation(),
+		idempotent.WithEffects(idempotent.Unrepeatable), idempotent.WithoutFingerprint())
+	_, err := h.Handle(t.Context(), events.SQSMessage{MessageId: "m-1", Body: "s3cret"})
+	require.Error(t, err)
+	out, err := h.Handle(t.Context(), events.SQSMessage{MessageId: "m-1", Body: `{"order_id":"o-1"}`})
+	require.NoError(t, err)
+	require.Equal(t, "o-1", out)
+}

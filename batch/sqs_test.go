@@ -502,3 +502,26 @@ func TestProtectionThatIsTurnedOffRunsEachRecord(t *testing.T) {
 	require.Empty(t, received(t, ship, messages("a", "a", "b")), "marks count all the same")
 	require.Equal(t, []string{"a"}, e.list())
 }
+
+// After a failure SQS decides when a message comes again.
+func TestEveryOtherFailureKeepsItsVisibility(t *testing.T) {
+	t.Parallel()
+	e := newEffects()
+	v := &visibility{set: map[string]time.Duration{}}
+	e.fail(errDown, "a")
+	e.on("b", func(context.Context) error { panic(errDown) })
+	require.Equal(t, []string{"a", "b"}, received(t, batch.SQS(e.shipping(), batch.WithVisibility(v.change)), messages("a", "b")))
+	require.Empty(t, v.set)
+}
+
+func TestTheFunctionOfFinalFailuresGetsTheHandlersOwnError(t *testing.T) {
+	t.Parallel()
+	e := newEffects()
+	e.fail(idempotent.Terminal(errDeclined), "a")
+	var got error
+	require.Empty(t, received(t, batch.SQS(e.shipping(), batch.WithTerminal(func(_ context.Context, _ events.SQSMessage, err error) error {
+		got = err
+		return nil
+	})), messages("a")))
+	require.Equal(t, errDeclined, got, "without its mark")
+}
