@@ -61,8 +61,8 @@ func (d Description) DerivedKey(name string) string {
 }
 
 // Describe says what a delivery of in stands for. It neither asks the store nor runs the handler, and no observer hears of it. It
-// calls the functions of [WithKey], [WithFingerprint] and [WithTenant], the last one twice. It hands ctx to the last one, and reads
-// the tenant id of the invocation from it.
+// calls the functions of [HTTP.Protect], [WithKey], [WithFingerprint] and [WithTenant], the last one twice. It hands ctx to the last
+// one, and reads the tenant id of the invocation from it.
 //
 // The error is the one with which [Handler.Handle] refuses such an event before it asks the store, but never a problem document.
 // The timestamp of [HTTP.TimestampHeader] is compared with the clock, as always: to describe an old request, wrap the handler with

@@ -41,7 +41,7 @@ const (
 	// continues.
 	OutcomePanicked Outcome = "panicked"
 	// OutcomeUnprotected: the handler ran without protection, because the request needs no key and carries none, or
-	// because its HTTP method is never protected.
+	// because its HTTP method is never protected, or because [HTTP.Protect] says so.
 	OutcomeUnprotected Outcome = "unprotected"
 	// OutcomeDisabled: the handler ran without protection, because the protection is turned off.
 	OutcomeDisabled Outcome = "disabled"

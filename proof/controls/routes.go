@@ -97,7 +97,7 @@ func routeControls() []control {
 		},
 		{
 			name: "note-bound", without: "a loop that notes errors fills the memory", first: notes,
-			old: "case len($n.all) < $MaxNotes:", new: "case $mark >= 0:",
+			old: "case len($n.all) < $MaxNotes:", new: "case len($n.all) < 1<<20:",
 		},
 		{
 			name: "note-cautious", without: "an uncertain effect is forgotten behind many other errors", first: notes,
@@ -109,7 +109,7 @@ func routeControls() []control {
 		},
 		{
 			name: "note-own", without: "Lambda reports what the handler noted, and not what it returned", first: notes,
-			old: "return &$NotedError{main: $err, all:", new: "return &$NotedError{main: $notes[0], all:",
+			old: "return &$NotedError{main: $err, all: append([]", new: "return &$NotedError{main: notes[0], all: append([]",
 		},
 		{
 			name: "note-stripped", without: "Lambda reports a type of this module", first: notes,
