@@ -2,6 +2,7 @@ package queuepump_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"maps"
 	"strings"
@@ -31,7 +32,7 @@ func wired(t *testing.T, f *function, name string, attributes map[string]string)
 func TestAMessageIsHandedOverAsLambdaDoes(t *testing.T) {
 	t.Parallel()
 	f := &function{}
-	p, client := wired(t, f, "whole.fifo", map[string]string{"FifoQueue": "true"})
+	p, client := wired(t, f, rand.Text()+".fifo", map[string]string{"FifoQueue": "true"})
 	_, err := client.SendMessage(t.Context(), &sqs.SendMessageInput{
 		QueueUrl: aws.String(p.QueueURL), MessageBody: aws.String(`{"größe":1}`), MessageGroupId: aws.String("g"), MessageDeduplicationId: aws.String("d"),
 		MessageAttributes: map[string]types.MessageAttributeValue{
@@ -87,6 +88,7 @@ func TestOnAServerWhatFailedComesAgainAndIsMovedAwayAtLast(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			client := moto.SQS(t)
+			name := rand.Text() + "-" + name
 			dead := moto.NewQueue(t, client, "dead-"+name, attributes)
 			f := &function{answer: func(batch string) string {
 				if strings.Contains(batch, "3") {

@@ -100,13 +100,13 @@ func fifo(c queuepump.Client, f *function) *queuepump.Pump {
 	return p
 }
 
-// send sends bodies, to a FIFO queue in the group that is their first letter.
+// send sends bodies, to a FIFO queue in the group that is their first letter. There the first and the last letter are what it knows them by.
 func send(t *testing.T, q *memqueue.Queue, bodies ...string) {
 	t.Helper()
 	for _, body := range bodies {
 		in := &sqs.SendMessageInput{MessageBody: aws.String(body)}
 		if q.FIFO {
-			in.MessageGroupId, in.MessageDeduplicationId = aws.String(body[:1]), aws.String(body)
+			in.MessageGroupId, in.MessageDeduplicationId = aws.String(body[:1]), aws.String(body[:1]+body[len(body)-1:])
 		}
 		_, err := q.SendMessage(t.Context(), in)
 		require.NoError(t, err)
@@ -216,7 +216,7 @@ func TestABatchHasNoMoreBytesThanItMay(t *testing.T) {
 			for _, e := range f.events {
 				sizes = append(sizes, len(e.Records))
 			}
-			assert.Equal(t, []int{2, 1}, sizes)
+			assert.ElementsMatch(t, []int{2, 1}, sizes)
 		}
 	})
 }
@@ -291,7 +291,7 @@ func TestAGroupIsNeverInTwoInvocationsAtOnce(t *testing.T) {
 			busy[group] = true
 			most = max(most, len(busy))
 			d := time.Second
-			if slow {
+			if slow && group == "a" {
 				slow, d = false, 3*memqueue.DefaultVisibilityTimeout
 			}
 			mu.Unlock()
@@ -301,8 +301,12 @@ func TestAGroupIsNeverInTwoInvocationsAtOnce(t *testing.T) {
 			mu.Unlock()
 			return f.invoke(ctx, payload)
 		}
-		seen := pumped(t, p, f)
-		assert.Equal(t, []string{"b1", "c1", "b2", "a1", "a1", "a2"}, seen, "the first one could not be deleted any more")
+		groups := map[string][]string{}
+		for _, body := range pumped(t, p, f) {
+			groups[body[:1]] = append(groups[body[:1]], body)
+		}
+		want := map[string][]string{"a": {"a1", "a1", "a2"}, "b": {"b1", "b2"}, "c": {"c1"}}
+		assert.Equal(t, want, groups, "the first one could not be deleted any more")
 		assert.Equal(t, 3, most, "groups do not wait for each other")
 	})
 }
