@@ -8,6 +8,8 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 
 
 class Quiet(WSGIRequestHandler):
+    protocol_version = "HTTP/1.1"
+
     def log_request(self, *args, **kwargs):
         pass
 
@@ -19,8 +21,12 @@ class OneAtATime:
         self.app, self.lock = app, Lock()
 
     def __call__(self, environ, start_response):
+        # A connection stays. Where it is closed behind each answer, as moto asks for, a client loses an answer now and then, and sends again.
+        def kept(status, headers, *rest):
+            return start_response(status, [h for h in headers if h[0].lower() != "connection"], *rest)
+
         with self.lock:
-            return self.app(environ, start_response)
+            return self.app(environ, kept)
 
 
 app = OneAtATime(DomainDispatcherApplication(create_backend_app))
