@@ -85,7 +85,7 @@ func TestTheChecksSeeWhatIsWrong(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w, q := newWorld(t), newQueue(tc.customers > 0, 50)
+				w, q := newWorld(t), newQueue(tc.customers > 0, 20)
 				q.orders = orders(400, tc.customers, kinds{7: fails, 8: fails, 29: slow, 31: diesBefore, 37: diesAfter, 57: fails, 71: stuck})
 				for i, o := range q.orders {
 					send(t, q, "", o, o.ID)
