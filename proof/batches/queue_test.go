@@ -268,3 +268,43 @@ func TestPoisonEndsInTheDeadLetterQueue(t *testing.T) {
 		})
 	}
 }
+
+// The visibility timeout is far shorter than the lease that a dead process leaves. A message that waits for its end is received once for that,
+// and not again and again until it is moved away.
+func TestWaitingForALeaseCostsOneReceive(t *testing.T) {
+	t.Parallel()
+	for name, customers := range map[string]int{"standard": 0, "FIFO": 20} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run := func(t *testing.T, options func(q *queue) []batch.Option) (q *queue, w *world) {
+				t.Helper()
+				w, q = newWorld(t), newQueue(customers > 0, 5)
+				q.VisibilityTimeout = 10 * time.Second
+				q.orders = orders(200, customers, kinds{31: diesBefore})
+				for _, o := range q.orders {
+					send(t, q, "", o, o.ID)
+				}
+				p := q.pump(w, batch.SQS(w.handler(memory.New()), options(q)...))
+				p.BatchSize = 1
+				drain(t, p, 100*time.Hour)
+				return q, w
+			}
+			synctest.Test(t, func(t *testing.T) {
+				q, w := run(t, func(q *queue) []batch.Option {
+					return []batch.Option{batch.WithVisibility(batchsqs.Visibility(q, "https://sqs/"+q.name))}
+				})
+				assert.Empty(t, summary(w.problems(q.orders, nowhere)))
+				assert.Empty(t, q.deadLetters(t))
+				times := map[int]int{}
+				for _, n := range w.deliveries {
+					times[n]++
+				}
+				assert.Equal(t, map[int]int{1: 198, 3: 2}, times)
+			})
+			synctest.Test(t, func(t *testing.T) {
+				q, _ := run(t, func(*queue) []batch.Option { return nil })
+				assert.Len(t, q.deadLetters(t), 2, "without it they are lost")
+			})
+		})
+	}
+}
