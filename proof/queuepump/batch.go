@@ -32,7 +32,7 @@ func (p *Pump) handle(ctx context.Context, batch []message) error {
 	}
 	if err != nil {
 		p.progress.failed()
-		return nil //nolint:nilerr // the messages come again
+		return nil // the messages come again
 	}
 	return p.remove(ctx, done)
 }
