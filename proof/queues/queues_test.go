@@ -1,0 +1,174 @@
+package queues_test
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/proof/queues"
+)
+
+// record is one of the records of the scenarios. Its amount belongs to its key, unless it is another one.
+func record(id, group, key string, amount ...int) queues.Record {
+	return queues.Record{ID: id, Group: group, Key: key, Amount: append(amount, 5)[0]}
+}
+
+var (
+	one      = []queues.Record{record("m1", "g", "k1")}
+	two      = []queues.Record{record("m1", "g", "k1"), record("m2", "g", "k2")}
+	copies   = []queues.Record{record("m1", "g", "k1"), record("m2", "h", "k1")}
+	mismatch = []queues.Record{record("m1", "g", "k1"), record("m2", "h", "k1", 6)}
+	keyless  = []queues.Record{record("m1", "g", ""), record("m2", "g", "k2")}
+	// groups are two groups, the first one with two records.
+	groups = []queues.Record{record("m1", "g", "k1"), record("m2", "g", "k2"), record("m3", "h", "k3")}
+	// mixed has the record of another group between those of one.
+	mixed = []queues.Record{record("m1", "g", "k1"), record("m2", "h", "k2"), record("m3", "g", "k3")}
+
+	succeeds  = []queues.Ending{queues.Succeeds}
+	answers   = []queues.Ending{queues.Succeeds, queues.Fails}
+	final     = []queues.Ending{queues.Succeeds, queues.FailsTerminal}
+	uncertain = []queues.Ending{queues.Succeeds, queues.FailsUncertain}
+	anyhow    = []queues.Ending{queues.Succeeds, queues.Fails, queues.FailsTerminal, queues.FailsUncertain, queues.Panics, queues.Exits}
+	deaths    = []queues.Fault{queues.DieBefore, queues.DieAfter}
+	few       = []queues.Fault{queues.LoseReply, queues.DieAfter, queues.Late, queues.LoseAnswer}
+	lost      = []queues.Fault{queues.LoseAnswer, queues.DieAfter}
+)
+
+// scenarios are small enough to be played in every test run.
+func scenarios() map[string]queues.Scenario {
+	all := queues.AllFaults()
+	return map[string]queues.Scenario{
+		"a queue": {
+			Source: queues.Standard, Records: two, Batch: 2, Polls: 2, Processes: 1, Endings: answers, Faults: lost, MaxFaults: 1,
+		},
+		"a message that is handed over twice": {
+			Source: queues.Standard, Records: one, Batch: 2, Polls: 2, Processes: 2, Doubles: 1, Endings: answers, Faults: all, MaxFaults: 1,
+			TimeSteps: 1, Visible: true,
+		},
+		"a message that is handed over three times": {
+			Source: queues.Standard, Records: one, Batch: 2, Polls: 3, Processes: 3, Doubles: 2, Twice: true, Endings: succeeds, Visible: true,
+			Faults: deaths, MaxFaults: 1,
+		},
+		"a queue that hands over twice": {
+			Source: queues.Standard, Records: two, Batch: 2, Polls: 2, Processes: 2, Doubles: 1, Twice: true, Endings: answers,
+		},
+		"copies": {
+			Source: queues.Standard, Records: copies, Batch: 2, Polls: 2, Processes: 1, Endings: anyhow, Faults: deaths, MaxFaults: 1,
+			Receives: 4, Terminal: true,
+		},
+		"endings": {
+			Source: queues.Standard, Records: two, Batch: 2, Polls: 2, Processes: 1, Endings: anyhow, Terminal: true, Poison: true,
+			Faults: []queues.Fault{queues.FailBefore, queues.FailAfter, queues.DieAfter, queues.PanicAfter, queues.LoseAnswer}, MaxFaults: 1,
+		},
+		"poison": {
+			Source: queues.Standard, Records: mismatch, Batch: 2, Polls: 2, Processes: 1, Endings: uncertain, Receives: 3,
+		},
+		"a visibility that is too short": {
+			Source: queues.Standard, Records: one, Batch: 1, Polls: 3, Processes: 2, Visibility: 5 * time.Second, Endings: answers, Faults: all,
+			MaxFaults: 1, TimeSteps: 2, Visible: true,
+		},
+		"a dead-letter queue": {
+			Source: queues.Standard, Records: keyless, Batch: 2, Polls: 3, Processes: 1, Endings: answers, Receives: 2, TimeSteps: 2,
+		},
+		"a FIFO queue": {
+			Source: queues.FIFO, Records: groups, Batch: 3, Polls: 2, Processes: 1, Endings: answers, TimeSteps: 1,
+		},
+		"a FIFO queue with faults": {
+			Source: queues.FIFO, Records: two, Batch: 2, Polls: 2, Processes: 1, Endings: final, Faults: all, MaxFaults: 1, TimeSteps: 1,
+			Terminal: true, Visible: true,
+		},
+		"a FIFO queue that is not patient": {
+			Source: queues.FIFO, Records: two, Batch: 2, Polls: 2, Processes: 2, Visibility: 5 * time.Second, Endings: answers, Faults: few,
+			MaxFaults: 1, TimeSteps: 2, Visible: true,
+		},
+		"one group at a time": {
+			Source: queues.FIFO, Records: mixed, Batch: 3, Polls: 2, Processes: 1, Concurrency: 1, Endings: anyhow, Faults: few, MaxFaults: 1,
+			Receives: 3, Terminal: true, Visible: true,
+		},
+		"copies in two batches": {
+			Source: queues.Standard, Records: copies, Batch: 1, Polls: 3, Processes: 2, Endings: answers, Faults: deaths, MaxFaults: 1,
+			TimeSteps: 1, Visible: true,
+		},
+		"poison in a FIFO queue": {
+			Source: queues.FIFO, Records: keyless, Batch: 2, Polls: 2, Processes: 1, Endings: answers, Faults: all, MaxFaults: 1, Poison: true,
+		},
+		"a stream": {
+			Source: queues.Kinesis, Records: mixed, Batch: 3, Polls: 2, Processes: 1, Endings: answers,
+		},
+		"a stream with faults": {
+			Source: queues.Kinesis, Records: two, Batch: 2, Polls: 3, Processes: 1, Endings: final, Faults: all, MaxFaults: 1, Bisects: true,
+			TimeSteps: 2, Terminal: true,
+		},
+		"a stream that hands over twice": {
+			Source: queues.Kinesis, Records: two, Batch: 2, Polls: 2, Processes: 2, Doubles: 1, Endings: answers, TimeSteps: 1,
+		},
+		"poison in a stream": {
+			Source: queues.DynamoDB, Records: keyless, Batch: 2, Polls: 3, Processes: 1, Endings: uncertain, Retries: 2, Bisects: true,
+			Faults: lost, MaxFaults: 1,
+		},
+		"final failures": {
+			Source: queues.Standard, Records: two, Batch: 2, Polls: 2, Processes: 1, Endings: final, Faults: lost, MaxFaults: 1,
+		},
+		"a slow handler": {
+			Source: queues.FIFO, Records: two, Batch: 2, Polls: 2, Processes: 1, Endings: answers, TimeSteps: 2, Faults: few, MaxFaults: 1,
+		},
+		"changes of a table": {
+			Source: queues.DynamoDB, Records: mixed, Batch: 3, Polls: 2, Processes: 1, Endings: []queues.Ending{queues.Succeeds, queues.Panics},
+			Faults: deaths, MaxFaults: 1, Poison: true,
+		},
+	}
+}
+
+func TestEveryScheduleKeepsTheRules(t *testing.T) {
+	played := scenarios()
+	if underRace {
+		maps.DeleteFunc(played, func(name string, _ queues.Scenario) bool { return !slices.Contains(smallest, name) })
+	}
+	var (
+		mu   sync.Mutex
+		done int
+		seen = queues.Report{Seen: map[string]int{}}
+	)
+	t.Run("all", func(t *testing.T) {
+		for name, s := range played {
+			t.Run(name, func(t *testing.T) {
+				r := run(t, s)
+				if r.Violation != nil {
+					t.Fatal(r.Violation)
+				}
+				require.Positive(t, r.Schedules)
+				t.Log(r)
+				mu.Lock()
+				defer mu.Unlock()
+				done++
+				seen.Schedules += r.Schedules
+				for what, n := range r.Seen {
+					seen.Seen[what] += n
+				}
+			})
+		}
+	})
+	if done < len(scenarios()) {
+		return // some failed, or were left out by the flags of this run
+	}
+	t.Logf("all together: %d schedules", seen.Schedules)
+	assert.Empty(t, seen.Missing(mustBeSeen...), "something was never seen; what was: %q", seen.Names())
+}
+
+var mustBeSeen = []string{}
+
+var smallest = []string{"a queue"}
+
+// run plays a scenario in a bubble of its own.
+func run(t *testing.T, s queues.Scenario) (r queues.Report) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(*testing.T) { r = queues.Run(s) })
+	return r
+}
