@@ -112,6 +112,7 @@ func (w *world) leaves(s *stop) {
 	if id := i.executing[s.key]; id != "" && s.outcome == idempotent.OutcomeExecuted {
 		i.done[id] = i.endings[id] == Succeeds || i.endings[id] == FailsTerminal && w.results[s.key].by != nil
 	}
+	i.forgets(s)
 	i.gets(s)
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -91,6 +92,12 @@ func (w *world) state() uint64 {
 		for _, key := range slices.Sorted(maps.Keys(i.told)) {
 			d.text(key)
 			d.number(int64(i.told[key]))
+			d.number(int64(i.begun[key]))
+			d.flags(i.inside[key])
+		}
+		for _, r := range i.records {
+			d.number(int64(i.endings[r.ID]))
+			d.flags(i.done[r.ID])
 		}
 	}
 	d.text("stops")
@@ -128,6 +135,13 @@ func (w *world) learn(s *stop, g grant) {
 	}
 	w.record(d, g.reply.held)
 	i.told[key] = d.Sum64()
+}
+
+// forgets drops what a delivery was told that has ended: the batch knows no more of it than its outcome, and, if the record is in progress, the lease.
+func (i *invocation) forgets(s *stop) {
+	if s.outcome != idempotent.OutcomeInProgress && s.outcome != idempotent.OutcomeSuperseded {
+		i.told[s.key] = 0
+	}
 }
 
 // gets notes that the batch itself gets control.
