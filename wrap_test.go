@@ -359,3 +359,10 @@ func TestTwoHandlersOfOneOperationWithDifferentTypesAreRefused(t *testing.T) {
 		idempotent.Wrap(texts, records, idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "b"}))
 	})
 }
+
+func TestAHandlerTellsItsOperation(t *testing.T) {
+	t.Parallel()
+	handler := func(_ context.Context, o order) (order, error) { return o, nil }
+	require.Equal(t, "charge", idempotent.Wrap(handler, memory.New(), idempotent.WithOperation("charge"),
+		idempotent.WithKey(func(order) (string, error) { return "k", nil })).Operation())
+}

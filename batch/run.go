@@ -77,9 +77,12 @@ func (r *runner[R, Out]) observe(ctx context.Context, b *batch[R, Out], again in
 	if len(r.c.observers) == 0 {
 		return
 	}
-	report := Report{Source: r.source, Records: len(b.records), Again: again, Took: time.Since(b.began), Err: err}
+	report := Report{Operation: r.handler.Operation(), Source: r.source, Records: len(b.records), Again: again, Took: time.Since(b.began), Err: err}
 	for i, e := range b.ends {
 		report.count(e.outcome)
+		if e.functionErr != nil {
+			report.FunctionsFailed++
+		}
 		if e.outcome != Succeeded && e.outcome != NotBegun && e.outcome != "" && len(report.Problems) < maxProblems {
 			report.Problems = append(report.Problems, Problem{
 				ID: b.records[i].name, Outcome: e.outcome, Receives: b.records[i].receives, Again: e.again, Err: e.err, FunctionErr: e.functionErr,
