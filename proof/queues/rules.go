@@ -299,7 +299,7 @@ func functionGetsItsOwn(w *world, e event) string {
 		ok = is && stored.ending == FailsTerminal || s.of.endings[s.id] == FailsTerminal
 	}
 	if !ok {
-		return fmt.Sprintf("the function for %s gets %s in %s", functionNames[s.at], s.id, s.of.name)
+		return fmt.Sprintf("the function for %s gets %s in %s", s.at, s.id, s.of.name)
 	}
 	return ""
 }

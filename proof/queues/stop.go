@@ -24,6 +24,10 @@ const (
 	atEnd                     // the invocation has ended; nobody waits
 )
 
+func (p point) String() string {
+	return [...]string{"call", "handler", "final failures", "poison", "visibility", "answer", "delivery", "end"}[p]
+}
+
 // stop is a goroutine that waits, or that only tells that it has come to a point.
 type stop struct {
 	of *invocation

@@ -234,7 +234,7 @@ func (w *world) nextInstant() (next time.Time) {
 func (w *world) grant(s *stop, f Fault, e Ending) {
 	if f != None {
 		w.faults--
-		w.saw(fmt.Sprintf("fault at %d: %s", s.at, f))
+		w.saw(fmt.Sprintf("%s: %s", s.at, f))
 	}
 	switch s.at {
 	case atCall:
@@ -308,7 +308,7 @@ func (w *world) apply(s *stop) reply {
 }
 
 func (w *world) grantFunction(s *stop, f Fault) {
-	w.sayf("  %s: the function for %s gets %s: %s", s.of.name, functionNames[s.at], s.id, f)
+	w.sayf("  %s: the function for %s gets %s: %s", s.of.name, s.at, s.id, f)
 	var err error
 	switch f {
 	case FailBefore, FailAfter:
@@ -317,7 +317,7 @@ func (w *world) grantFunction(s *stop, f Fault) {
 	}
 	if f == None || f == DieAfter {
 		w.took[s.id] = true
-		w.saw(functionNames[s.at] + " taken")
+		w.saw(s.at.String() + " taken")
 	}
 	if f.kills() {
 		w.die(s.of)
@@ -325,8 +325,6 @@ func (w *world) grantFunction(s *stop, f Fault) {
 	}
 	w.resume(s, grant{fault: f, err: err})
 }
-
-var functionNames = map[point]string{atTerminal: "final failures", atPoison: "poison"}
 
 func (w *world) grantVisibility(s *stop, f Fault) {
 	w.sayf("%s:  %s: %v come again after %v: %s", w.clockText(), s.of.name, s.records, s.after, f)
