@@ -27,7 +27,7 @@ func TestEveryMistakeIsFound(t *testing.T) {
 		"a queue is told of the first failure only":   {"a queue", mistakes{namesOnlyTheFirst: true}, acknowledged},
 		"a stream is told the highest number":         {"a stream", mistakes{namesHighest: true}, acknowledged},
 		"numbers are compared as texts":               {"a stream", mistakes{comparesAsText: true}, acknowledged},
-		"poison is dropped":                           {"poison", mistakes{dropsPoison: true}, acknowledged},
+		"poison is dropped":                           {"poison that nobody takes", mistakes{dropsPoison: true}, acknowledged},
 		"poison without a key is dropped":             {"a dead-letter queue", mistakes{dropsPoison: true}, acknowledged},
 		"an unknown outcome is dropped":               {"endings", mistakes{acknowledgesUnknown: true}, acknowledged},
 		"a function for final failures is not waited for": {

@@ -49,7 +49,7 @@ func scenarios() map[string]queues.Scenario {
 		},
 		"a message that is handed over twice": {
 			Source: queues.Standard, Records: one, Batch: 2, Polls: 2, Processes: 2, Doubles: 1, Endings: answers, Faults: all, MaxFaults: 1,
-			TimeSteps: 1, Visible: true,
+			TimeSteps: 1, Poison: true, Visible: true,
 		},
 		"a message that is handed over three times": {
 			Source: queues.Standard, Records: one, Batch: 2, Polls: 3, Processes: 3, Doubles: 2, Twice: true, Endings: succeeds, Visible: true,
@@ -67,7 +67,7 @@ func scenarios() map[string]queues.Scenario {
 			Faults: []queues.Fault{queues.FailBefore, queues.FailAfter, queues.DieAfter, queues.PanicAfter, queues.LoseAnswer}, MaxFaults: 1,
 		},
 		"poison": {
-			Source: queues.Standard, Records: mismatch, Batch: 1, Polls: 3, Processes: 2, Endings: uncertain, Receives: 3, Faults: all, MaxFaults: 2,
+			Source: queues.Standard, Records: mismatch, Batch: 1, Polls: 3, Processes: 2, Endings: uncertain, Faults: all, MaxFaults: 1,
 			Poison: true,
 		},
 		"poison that nobody takes": {
@@ -121,6 +121,9 @@ func scenarios() map[string]queues.Scenario {
 		},
 		"a slow handler": {
 			Source: queues.FIFO, Records: two, Batch: 2, Polls: 2, Processes: 1, Endings: answers, TimeSteps: 2, Faults: few, MaxFaults: 1,
+		},
+		"slow copies": {
+			Source: queues.Standard, Records: copies, Batch: 2, Polls: 2, Processes: 1, Endings: answers, TimeSteps: 2,
 		},
 		"changes of a table": {
 			Source: queues.DynamoDB, Records: mixed, Batch: 3, Polls: 2, Processes: 1, Endings: []queues.Ending{queues.Succeeds, queues.Panics},
