@@ -1,8 +1,8 @@
 package main
 
-// scheduleControls are the guards of batches that every schedule of proof/queues is about, beside those of batchControls.
+// scheduleControls are the guards of batches that every schedule of proof/consumers is about, beside those of batchControls.
 func scheduleControls() []control {
-	schedules := []string{"./proof/queues"}
+	schedules := []string{"./proof/consumers"}
 	return []control{
 		{
 			name: "batches-in-progress", without: "a function takes for poison what another invocation executes, and it is acknowledged",

@@ -1,4 +1,4 @@
-// Package queues runs every schedule of the functions of package batch that a queue or a stream hands its records to: each call of the store, each
+// Package consumers plays every schedule of the functions of package batch, to which queues and streams hand their records: each call of the store, each
 // end of a handler, each answer to Lambda, each step of the clock and each fault is a choice, and all sequences of choices are played.
 //
 // The functions are real, and so is the handler that idempotent.Wrap returns, on the memory store. Each goroutine of a batch stops at its calls of the
@@ -7,7 +7,7 @@
 //
 // The queue and the shard are models of what AWS documents of event source mappings. After every step the rules of I12 are checked, one function each,
 // see docs/guarantees.md.
-package queues
+package consumers
 
 import (
 	"fmt"

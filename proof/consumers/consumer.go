@@ -1,4 +1,4 @@
-package queues
+package consumers
 
 import (
 	"context"
@@ -154,7 +154,7 @@ func (s *stage) sequence(r Record) string {
 			return [...]string{"8", "9", "10", "11", "12"}[n]
 		}
 	}
-	panic("queues: no record " + r.ID)
+	panic("consumers: no record " + r.ID)
 }
 
 func (s *stage) recordOf(id string) Record {
@@ -163,14 +163,14 @@ func (s *stage) recordOf(id string) Record {
 			return r
 		}
 	}
-	panic("queues: no record " + id)
+	panic("consumers: no record " + id)
 }
 
 // equip makes the consumer for records of one shape.
 func equip[R any](st *stage, as shape[R]) {
 	handle := func(ctx context.Context, r R) (string, error) { return invocationOf(ctx).handle(read(as.body(r)).ID) }
 	h := idempotent.Wrap(handle, gate{}, append([]idempotent.Option{
-		idempotent.WithOperation("queues"),
+		idempotent.WithOperation("consumers"),
 		idempotent.WithKey(func(r R) (string, error) { return read(as.body(r)).Key, nil }),
 		idempotent.WithFingerprint(func(r R) (any, error) { return read(as.body(r)).Amount, nil }),
 		idempotent.WithObserver(func(ctx context.Context, e idempotent.Event) {

@@ -1,4 +1,4 @@
-package queues_test
+package consumers_test
 
 import (
 	"slices"
@@ -47,6 +47,9 @@ func TestEveryMistakeIsFound(t *testing.T) {
 		"a message comes back under the lease":   {"a visibility that is too short", mistakes{shortVisibility: true}, "that of the lease"},
 		"the rest of a group comes back earlier": {"a FIFO queue that is not patient", mistakes{forgetsThoseBehind: true}, "that of the lease"},
 	} {
+		if underRace && !slices.Contains(smallest, c.scenario) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			s, known := scenarios()[c.scenario]
 			require.True(t, known)

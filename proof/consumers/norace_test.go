@@ -1,5 +1,5 @@
 //go:build !race
 
-package queues_test
+package consumers_test
 
 const underRace = false

@@ -1,4 +1,4 @@
-package queues
+package consumers
 
 import "fmt"
 
@@ -31,7 +31,7 @@ func (s *search) choose(of int, state uint64) int {
 	}
 	c := s.taken[s.depth]
 	if c.of != of {
-		panic(fmt.Sprintf("queues: step %d had %d choices and now has %d: a delivery does not repeat itself", s.depth, c.of, of))
+		panic(fmt.Sprintf("consumers: step %d had %d choices and now has %d: a delivery does not repeat itself", s.depth, c.of, of))
 	}
 	s.depth++
 	return c.picked

@@ -1,4 +1,4 @@
-package queues_test
+package consumers_test
 
 import (
 	"cmp"
@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/proof/queues"
+	"github.com/go-idempotent/idempotent/proof/consumers"
 )
 
 // mistakes are what people get wrong who write the loop over a batch by hand.
@@ -23,25 +23,25 @@ type mistakes struct {
 // loop is a consumer that is written by hand, with the mistakes that it is given.
 type loop struct {
 	mistakes
-	queues.Parts
+	consumers.Parts
 
 	mu    sync.Mutex // never held while anything waits
 	again map[string]bool
 	locks map[string]chan struct{}
 }
 
-func byHand(m mistakes) func(queues.Parts) queues.Consumer {
-	return func(p queues.Parts) queues.Consumer {
-		return func(ctx context.Context, records []queues.Record) ([]string, error) {
+func byHand(m mistakes) func(consumers.Parts) consumers.Consumer {
+	return func(p consumers.Parts) consumers.Consumer {
+		return func(ctx context.Context, records []consumers.Record) ([]string, error) {
 			l := &loop{mistakes: m, Parts: p, again: map[string]bool{}, locks: map[string]chan struct{}{}}
 			return l.run(ctx, records)
 		}
 	}
 }
 
-func (l *loop) run(ctx context.Context, records []queues.Record) ([]string, error) {
+func (l *loop) run(ctx context.Context, records []consumers.Record) ([]string, error) {
 	var order []string
-	groups := map[string][]queues.Record{}
+	groups := map[string][]consumers.Record{}
 	seen := map[string]bool{}
 	for _, r := range records {
 		if seen[r.ID] && !l.runsTwice {
@@ -49,7 +49,7 @@ func (l *loop) run(ctx context.Context, records []queues.Record) ([]string, erro
 		}
 		seen[r.ID] = true
 		group := r.Group
-		if l.Source == queues.Standard {
+		if l.Source == consumers.Standard {
 			group = fmt.Sprint(len(order))
 		}
 		if _, known := groups[group]; !known {
@@ -66,7 +66,7 @@ func (l *loop) run(ctx context.Context, records []queues.Record) ([]string, erro
 	return l.answer(records), nil
 }
 
-func (l *loop) group(ctx context.Context, records []queues.Record) {
+func (l *loop) group(ctx context.Context, records []consumers.Record) {
 	for n, r := range records {
 		again, inProgress := l.one(ctx, r)
 		if !again {
@@ -96,19 +96,19 @@ func (l *loop) group(ctx context.Context, records []queues.Record) {
 }
 
 // setVisibility changes nothing if it fails: the timeout of the queue is as good.
-func (l *loop) setVisibility(ctx context.Context, records []queues.Record, after time.Duration) {
+func (l *loop) setVisibility(ctx context.Context, records []consumers.Record, after time.Duration) {
 	defer func() { _ = recover() }()
 	_ = l.Visibility(ctx, records, after)
 }
 
-func (l *loop) fails(r queues.Record) {
+func (l *loop) fails(r consumers.Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.again[l.Identifier(r)] = true
 }
 
 // one reports whether a record has to come again, and the rest of the lease under which another invocation executes it.
-func (l *loop) one(ctx context.Context, r queues.Record) (again bool, inProgress time.Duration) {
+func (l *loop) one(ctx context.Context, r consumers.Record) (again bool, inProgress time.Duration) {
 	if key := l.RecordKey(r); key != "" && !l.copiesAtOnce {
 		l.locks[key] <- struct{}{}
 		defer func() { <-l.locks[key] }()
@@ -129,7 +129,7 @@ func (l *loop) one(ctx context.Context, r queues.Record) (again bool, inProgress
 		return !l.acknowledgesInProgress, max(running.RetryAfter, time.Second)
 	case errors.As(err, &superseded):
 		return !l.acknowledgesInProgress, max(superseded.RetryAfter, time.Second)
-	case errors.As(err, &replayed), errors.Is(err, queues.ErrFinal):
+	case errors.As(err, &replayed), errors.Is(err, consumers.ErrFinal):
 		if l.repeatsTerminal {
 			return true, 0
 		}
@@ -144,7 +144,7 @@ func (l *loop) one(ctx context.Context, r queues.Record) (again bool, inProgress
 	return !l.acknowledgesFailures, 0
 }
 
-func (l *loop) handle(ctx context.Context, r queues.Record) (err error, panicked bool) {
+func (l *loop) handle(ctx context.Context, r consumers.Record) (err error, panicked bool) {
 	done := make(chan struct{})
 	panicked = true
 	go func() {
@@ -158,7 +158,7 @@ func (l *loop) handle(ctx context.Context, r queues.Record) (err error, panicked
 }
 
 // hand gives a record to a function of the configuration. It reports whether the record has to come again.
-func (l *loop) hand(ctx context.Context, take func(context.Context, queues.Record, error) error, r queues.Record, err error, otherwise bool) (again bool) {
+func (l *loop) hand(ctx context.Context, take func(context.Context, consumers.Record, error) error, r consumers.Record, err error, otherwise bool) (again bool) {
 	if take == nil {
 		return otherwise
 	}
@@ -178,7 +178,7 @@ func (l *loop) hand(ctx context.Context, take func(context.Context, queues.Recor
 }
 
 // answer are the identifiers that have to come again.
-func (l *loop) answer(records []queues.Record) (failed []string) {
+func (l *loop) answer(records []consumers.Record) (failed []string) {
 	for _, r := range records {
 		id := l.Identifier(r)
 		if (l.again[id] || l.namesAll) && !slices.Contains(failed, id) {
@@ -192,7 +192,7 @@ func (l *loop) answer(records []queues.Record) (failed []string) {
 		return []string{""}
 	case l.namesStranger:
 		return []string{"m0"}
-	case l.Source == queues.Kinesis || l.Source == queues.DynamoDB:
+	case l.Source == consumers.Kinesis || l.Source == consumers.DynamoDB:
 		slices.SortFunc(failed, func(a, b string) int {
 			if l.comparesAsText {
 				return cmp.Compare(a, b)

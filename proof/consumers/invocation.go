@@ -1,4 +1,4 @@
-package queues
+package consumers
 
 import (
 	"context"
@@ -106,7 +106,7 @@ func (i *invocation) handle(id string) (string, error) {
 	case Exits:
 		runtime.Goexit()
 	}
-	panic("queues: no such ending")
+	panic("consumers: no such ending")
 }
 
 // take is the function of the configuration for final failures, or that for poison.
