@@ -25,6 +25,8 @@ var (
 	copies   = []consumers.Record{record("m1", "g", "k1"), record("m2", "h", "k1")}
 	mismatch = []consumers.Record{record("m1", "g", "k1"), record("m2", "h", "k1", 6)}
 	keyless  = []consumers.Record{record("m1", "g", ""), record("m2", "g", "k2")}
+	// crossed are two groups with the same two keys, in opposite orders.
+	crossed = []consumers.Record{record("m1", "g", "k1"), record("m2", "h", "k2"), record("m3", "g", "k2"), record("m4", "h", "k1")}
 	// groups are two groups, the first one with two records.
 	groups = []consumers.Record{record("m1", "g", "k1"), record("m2", "g", "k2"), record("m3", "h", "k3")}
 	// mixed has the record of another group between those of one.
@@ -124,6 +126,13 @@ func scenarios() map[string]consumers.Scenario {
 		},
 		"slow copies": {
 			Source: consumers.Standard, Records: copies, Batch: 2, Polls: 2, Processes: 1, Endings: answers, TimeSteps: 2,
+		},
+		"copies in two groups": {
+			Source: consumers.FIFO, Records: crossed, Batch: 4, Polls: 1, Processes: 1, Endings: succeeds, Faults: deaths, MaxFaults: 1,
+		},
+		"copies in a stream": {
+			Source: consumers.Kinesis, Records: copies, Batch: 2, Polls: 3, Processes: 1, Endings: anyhow, Faults: lost, MaxFaults: 2, Retries: 3,
+			Bisects: true, Terminal: true, Poison: true,
 		},
 		"changes of a table": {
 			Source: consumers.DynamoDB, Records: mixed, Batch: 3, Polls: 2, Processes: 1, Endings: []consumers.Ending{consumers.Succeeds, consumers.Panics},

@@ -114,18 +114,7 @@ type action struct {
 // actions are the choices that there are.
 func (w *world) actions() (all []action) {
 	for _, s := range w.stops {
-		if s.at == atEnding {
-			for _, e := range w.Endings {
-				all = append(all, action{kind: actGrant, stop: s, ending: e})
-			}
-		} else {
-			all = append(all, action{kind: actGrant, stop: s})
-		}
-		for _, f := range w.Faults {
-			if w.faults > 0 && f.strikes(s.at) && !(s.at == atCall && s.call.op == opGet && f.applied()) {
-				all = append(all, action{kind: actGrant, stop: s, fault: f})
-			}
-		}
+		all = w.actionsOf(s, all)
 	}
 	for n := range w.late {
 		all = append(all, action{kind: actLate, late: n})
@@ -146,6 +135,27 @@ func (w *world) actions() (all []action) {
 	}
 	if running == 0 {
 		all = append(all, action{kind: actEnd})
+	}
+	return all
+}
+
+// actionsOf are the ways in which a goroutine may go on.
+func (w *world) actionsOf(s *stop, all []action) []action {
+	if s.at == atEnding {
+		for _, e := range w.Endings {
+			all = append(all, action{kind: actGrant, stop: s, ending: e})
+		}
+	} else {
+		all = append(all, action{kind: actGrant, stop: s})
+	}
+	if w.faults == 0 {
+		return all
+	}
+	for _, f := range w.Faults {
+		reads := s.at == atCall && s.call.op == opGet
+		if f.strikes(s.at) && (!reads || !f.applied()) {
+			all = append(all, action{kind: actGrant, stop: s, fault: f})
+		}
 	}
 	return all
 }
