@@ -65,7 +65,7 @@ test: ## every test, with the race detector and DynamoDB Local (STRICT=1, DYNAMO
 		go test -race -shuffle=on -timeout 20m ./... && (cd cmd/idempotent && go test -race -shuffle=on ./...) && \
 		(cd bench && go test -shuffle=on ./...) && (cd examples/routers && go test -race -shuffle=on ./...) && cd proof && \
 		go test -race -shuffle=on -timeout 20m $$(go list ./... | grep -vE "/(e2e|explore)$$") && \
-		go test -timeout 20m ./explore ./messages && go test -race -skip TestEverySchedule ./explore && go test -race -shuffle=on ./e2e'
+		go test -timeout 20m ./explore ./messages ./consumers && go test -race -skip TestEverySchedule ./explore && go test -race -shuffle=on ./e2e'
 	@echo 'Allocation counts, which the race detector changes:'
 	go test -run 'Alloc' ./...
 

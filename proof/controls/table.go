@@ -9,6 +9,6 @@ func all() []control {
 		settlementControls(), answerControls(), spliceControls(), conditionControls(), transactionControls(), itemControls(), contentControls(),
 		memoryControls(), cacheControls(), wordControls(), operatorControls(), listingControls(), toldControls(), stepControls(), resumeControls(),
 		commitProtocolControls(), modelledCommitControls(), sealControls(), outboxControls(), messageControls(), stackControls(),
-		delivererControls(), modelledMessageControls(), batchControls(), batchObserveControls(), routeControls(),
+		delivererControls(), modelledMessageControls(), batchControls(), batchObserveControls(), routeControls(), scheduleControls(),
 	)
 }
