@@ -3,32 +3,82 @@ package idempotent
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// batches are the events of whole batches, with the type of their records. One key cannot stand for a batch: the same record
-// comes again in another one.
-func batches() map[reflect.Type]reflect.Type {
-	return map[reflect.Type]reflect.Type{
-		reflect.TypeFor[events.SQSEvent]():                reflect.TypeFor[events.SQSMessage](),
-		reflect.TypeFor[events.SNSEvent]():                reflect.TypeFor[events.SNSEventRecord](),
-		reflect.TypeFor[events.KinesisEvent]():            reflect.TypeFor[events.KinesisEventRecord](),
-		reflect.TypeFor[events.KinesisTimeWindowEvent]():  reflect.TypeFor[events.KinesisEventRecord](),
-		reflect.TypeFor[events.KinesisFirehoseEvent]():    reflect.TypeFor[events.KinesisFirehoseEventRecord](),
-		reflect.TypeFor[events.DynamoDBEvent]():           reflect.TypeFor[events.DynamoDBEventRecord](),
-		reflect.TypeFor[events.DynamoDBTimeWindowEvent](): reflect.TypeFor[events.DynamoDBEventRecord](),
-		reflect.TypeFor[events.KafkaEvent]():              reflect.TypeFor[events.KafkaRecord](),
+// batchFunctions are the types of package events that stand for one record of a batch, with the function of package batch that takes whole
+// batches of them, empty where there is none.
+func batchFunctions() map[reflect.Type]string {
+	return map[reflect.Type]string{
+		reflect.TypeFor[events.SQSMessage]():                 "batch.SQS",
+		reflect.TypeFor[events.KinesisEventRecord]():         "batch.Kinesis",
+		reflect.TypeFor[events.DynamoDBEventRecord]():        "batch.DynamoDB",
+		reflect.TypeFor[events.SNSEventRecord]():             "",
+		reflect.TypeFor[events.S3EventRecord]():              "",
+		reflect.TypeFor[events.EventBridgeEvent]():           "",
+		reflect.TypeFor[events.KinesisFirehoseEventRecord](): "",
+		reflect.TypeFor[events.KafkaRecord]():                "",
+		reflect.TypeFor[events.ActiveMQMessage]():            "",
+		reflect.TypeFor[events.RabbitMQMessage]():            "",
 	}
 }
 
-// batchProblem says that an event is a whole batch. It is empty if the event is none.
+// batchProblem says that an event is a whole batch. It is empty if the event is none. One key cannot stand for a batch: the same record
+// comes again in another one.
 func batchProblem(in reflect.Type) string {
 	event := elemOf(in)
-	record, isBatch := batches()[event]
-	if !isBatch {
+	record := recordIn(event, map[reflect.Type]bool{})
+	if record == nil {
 		return ""
 	}
+	then := "call its Handle for each"
+	if function := batchFunctions()[record]; function != "" {
+		then = "hand it to " + function
+	}
 	return fmt.Sprintf("%v is a whole batch of records, and the same record may come again in another batch: wrap a handler of one "+
-		"record (%v) and call its Handle for each, see \"Batches\" in docs/keys.md", event, record)
+		"record (%v) and %s, see docs/batches.md", event, record, then)
+}
+
+// recordIn returns the type of the records of which an event is a batch, nil if it is none: a list of records, as EventBridge Pipes send it; a type of
+// package events that has a list of them, also under another name or embedded in a type of the user's; or a type with a field Records of them. Types may
+// embed themselves: seen are those that are not looked at again.
+func recordIn(event reflect.Type, seen map[reflect.Type]bool) reflect.Type {
+	if record := recordOf(event); record != nil {
+		return record
+	}
+	if event.Kind() != reflect.Struct || seen[event] {
+		return nil
+	}
+	seen[event] = true
+	ofEvents := event.PkgPath() == reflect.TypeFor[events.SQSEvent]().PkgPath()
+	for f := range event.Fields() {
+		switch {
+		case f.Anonymous && elemOf(f.Type).Kind() == reflect.Struct:
+			if record := recordIn(elemOf(f.Type), seen); record != nil {
+				return record
+			}
+		case ofEvents || f.Name == "Records":
+			if record := recordOf(f.Type); record != nil {
+				return record
+			}
+		}
+	}
+	return nil
+}
+
+// recordOf returns the type of the records of a list, or of a map of lists, nil if it is none of records.
+func recordOf(list reflect.Type) reflect.Type {
+	if list.Kind() == reflect.Map {
+		list = list.Elem()
+	}
+	if !slices.Contains([]reflect.Kind{reflect.Slice, reflect.Array}, list.Kind()) {
+		return nil
+	}
+	record := elemOf(list.Elem())
+	if _, is := batchFunctions()[record]; !is {
+		return nil
+	}
+	return record
 }

@@ -192,6 +192,9 @@ func shapeOf[In, Out any](c *config, f functions[In, Out], p *problems) (_ shape
 		p.addf("WithOperation: a handler of %v must name its operation", in)
 	}
 	if c.user.key == nil && !c.keyPathSet && c.shared == nil {
+		f.key = recordKeyOf[In]()
+	}
+	if f.key == nil && !c.keyPathSet && c.shared == nil {
 		p.addf("WithKey or WithKeyPath: a handler of %v with response %v has no key of its own: %s", in, out, gateway.Supported)
 	}
 	if c.user.storeIf == nil && gateway.HasStatus(out) {

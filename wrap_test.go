@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -242,28 +241,63 @@ func refusedFirst[In, Out any](t *testing.T) string {
 func TestEventOfAWholeBatchIsRefusedWhenWrapping(t *testing.T) {
 	t.Parallel()
 	for record, problem := range map[string]string{
-		"events.SQSMessage":          refusedFirst[events.SQSEvent, events.SQSEventResponse](t),
-		"events.KinesisEventRecord":  refusedFirst[events.KinesisEvent, events.KinesisEventResponse](t),
-		"events.DynamoDBEventRecord": refusedFirst[*events.DynamoDBEvent, struct{}](t),
-		"events.SNSEventRecord":      refusedFirst[events.SNSEvent, string](t),
-		"events.KafkaRecord":         refusedFirst[events.KafkaEvent, string](t),
+		"events.SQSMessage":                 refusedFirst[events.SQSEvent, events.SQSEventResponse](t),
+		"events.KinesisEventRecord":         refusedFirst[events.KinesisEvent, events.KinesisEventResponse](t),
+		"events.DynamoDBEventRecord":        refusedFirst[*events.DynamoDBEvent, struct{}](t),
+		"events.SNSEventRecord":             refusedFirst[events.SNSEvent, string](t),
+		"events.S3EventRecord":              refusedFirst[events.S3Event, string](t),
+		"events.KafkaRecord":                refusedFirst[events.KafkaEvent, string](t),
+		"events.ActiveMQMessage":            refusedFirst[events.ActiveMQEvent, string](t),
+		"events.RabbitMQMessage":            refusedFirst[events.RabbitMQEvent, string](t),
+		"events.KinesisFirehoseEventRecord": refusedFirst[events.KinesisFirehoseEvent, events.KinesisFirehoseResponse](t),
+		"events.EventBridgeEvent":           refusedFirst[[]events.EventBridgeEvent, string](t), // from a pipe
 	} {
 		assert.Contains(t, problem, "is a whole batch")
 		assert.Contains(t, problem, "wrap a handler of one record ("+record+")")
-		assert.Contains(t, problem, `"Batches" in docs/keys.md`)
+		assert.Contains(t, problem, "docs/batches.md")
 	}
-	assert.Contains(t, refusedFirst[events.KinesisTimeWindowEvent, struct{ State string }](t), "events.KinesisEventRecord")
-	assert.Contains(t, refusedFirst[events.DynamoDBTimeWindowEvent, struct{ State string }](t), "events.DynamoDBEventRecord")
-	assert.Contains(t, refusedFirst[events.KinesisFirehoseEvent, events.KinesisFirehoseResponse](t), "events.KinesisFirehoseEventRecord")
-	pages, err := os.ReadFile("docs/keys.md")
-	require.NoError(t, err)
-	assert.Contains(t, string(pages), "\n## Batches\n")
+	for function, problem := range map[string]string{
+		"batch.SQS":      refusedFirst[events.SQSEvent, events.SQSEventResponse](t),
+		"batch.Kinesis":  refusedFirst[events.KinesisTimeWindowEvent, struct{ State string }](t),
+		"batch.DynamoDB": refusedFirst[events.DynamoDBTimeWindowEvent, struct{ State string }](t),
+	} {
+		assert.Contains(t, problem, "and hand it to "+function+",")
+	}
+	assert.Contains(t, refusedFirst[events.SNSEvent, string](t), "and call its Handle for each,")
 
 	assert.NotPanics(t, func() {
 		idempotent.Wrap(func(context.Context, events.SQSMessage) (string, error) { return "", nil }, memory.New(), keyed[events.SQSMessage]("k")...)
-		idempotent.Wrap(func(context.Context, events.S3Event) (string, error) { return "", nil }, memory.New(),
-			append(keyed[events.S3Event]("k"), idempotent.WithoutFingerprint())...)
+		idempotent.Wrap(func(context.Context, job) (string, error) { return "", nil }, memory.New(),
+			append(keyed[job]("k"), idempotent.WithoutFingerprint())...)
+		idempotent.Wrap(func(context.Context, events.S3BatchJobEvent) (string, error) { return "", nil }, memory.New(), // has one task
+			append(keyed[events.S3BatchJobEvent]("k"), idempotent.WithoutFingerprint())...)
 	})
+}
+
+type (
+	queueEvent events.SQSEvent
+	wrapper    struct {
+		*wrapper
+		events.KinesisEvent
+
+		Region string
+	}
+	ours struct{ Records []*events.SQSMessage }
+	// job has its own key, and messages among other things.
+	job struct {
+		ID       string
+		Messages []events.SQSMessage
+	}
+)
+
+func TestABatchInATypeOfTheUserIsRefusedWhenWrapping(t *testing.T) {
+	t.Parallel()
+	for _, problem := range []string{
+		refusedFirst[queueEvent, string](t), refusedFirst[wrapper, string](t), refusedFirst[ours, string](t),
+		refusedFirst[[]events.SQSMessage, string](t), refusedFirst[[]*events.DynamoDBEventRecord, string](t),
+	} {
+		assert.Contains(t, problem, "is a whole batch")
+	}
 }
 
 func TestResponseOfAnotherGatewayIsRefusedWhenWrapping(t *testing.T) {

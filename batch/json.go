@@ -1,0 +1,89 @@
+package batch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/go-idempotent/idempotent"
+)
+
+// JSON returns a handler of a record for [idempotent.Wrap] that decodes the body of the record, JSON, and calls h with it: the body of a message,
+// or the data of a record of a Kinesis stream. The record is at hand beside it.
+//
+// A body that does not decode into a T, that is empty, or null, is a [*BodyError], marked as [idempotent.NotExecuted]. Unknown names in it are
+// ignored, as by encoding/json.
+func JSON[T any, R interface {
+	events.SQSMessage | events.KinesisEventRecord
+}, Out any](h func(ctx context.Context, body T, record R) (Out, error)) func(context.Context, R) (Out, error) {
+	if h == nil {
+		return nil // which Wrap refuses
+	}
+	return func(ctx context.Context, record R) (Out, error) {
+		var body T
+		if err := decode(bodyOf(record), &body); err != nil {
+			var none Out
+			return none, idempotent.NotExecuted(err)
+		}
+		return h(ctx, body, record)
+	}
+}
+
+func bodyOf(record any) []byte {
+	switch r := record.(type) {
+	case events.SQSMessage:
+		return []byte(r.Body)
+	case events.KinesisEventRecord:
+		return r.Kinesis.Data
+	default:
+		return nil
+	}
+}
+
+// BodyError says that the body of a record is none of the handler's. Its text repeats nothing of the body.
+type BodyError struct {
+	// Type is that of the Go value which the body should have become.
+	Type reflect.Type
+	// Offset is where the body goes wrong, in bytes from its beginning. It is 0 where it is not known.
+	Offset int64
+	// Reason says what is wrong, for people. Its wording may change.
+	Reason string
+}
+
+func (e *BodyError) Error() string {
+	text := fmt.Sprintf("batch: the body of the record does not decode into %v: %s", e.Type, e.Reason)
+	if e.Offset > 0 {
+		text += fmt.Sprintf(" (byte %d)", e.Offset)
+	}
+	return text
+}
+
+func decode[T any](body []byte, into *T) error {
+	wrong := &BodyError{Type: reflect.TypeFor[T]()}
+	switch text := bytes.TrimSpace(body); {
+	case len(text) == 0:
+		wrong.Reason = "it is empty"
+		return wrong
+	case string(text) == "null":
+		wrong.Reason = "it is null"
+		return wrong
+	}
+	err := json.Unmarshal(body, into)
+	if err == nil {
+		return nil
+	}
+	// The texts of these errors quote the body.
+	if syntax, is := errors.AsType[*json.SyntaxError](err); is {
+		wrong.Reason, wrong.Offset = "it is no JSON", syntax.Offset
+	} else if unfit, is := errors.AsType[*json.UnmarshalTypeError](err); is {
+		wrong.Reason, wrong.Offset = fmt.Sprintf("a value in it does not fit into %v", unfit.Type), unfit.Offset
+	} else {
+		wrong.Reason = fmt.Sprintf("a decoder refused it with a %T", err)
+	}
+	return wrong
+}

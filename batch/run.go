@@ -1,0 +1,392 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// runner hands the records of events to a handler. It is safe for concurrent use.
+type runner[R, Out any] struct {
+	name, source     string
+	handler          *idempotent.Handler[R, Out]
+	c                config
+	terminal, poison func(context.Context, R, error) error
+}
+
+func newRunner[R, Out any](name, source string, handler *idempotent.Handler[R, Out], opts []Option) *runner[R, Out] {
+	r := &runner[R, Out]{name: name, source: source, handler: handler, c: config{concurrency: DefaultConcurrency, reserve: DefaultReserve}}
+	c := &r.c
+	if handler == nil {
+		c.problemf("the handler is nil")
+	}
+	for i, opt := range opts {
+		if opt == nil {
+			c.problemf("option %d is nil", i+1)
+			continue
+		}
+		opt(c)
+	}
+	r.terminal = taker[R](c, "WithTerminal", c.terminal)
+	r.poison = taker[R](c, "WithPoison", c.poison)
+	if c.visibility != nil && source != sourceSQS {
+		c.problemf("WithVisibility: a stream has no visibility timeouts")
+	}
+	if len(c.problems) > 0 {
+		for i, p := range c.problems {
+			c.problems[i] = name + ": " + p
+		}
+		panic(&store.ConfigError{Problems: c.problems})
+	}
+	return r
+}
+
+// taker returns the function of an option as one of the records.
+func taker[R any](c *config, option string, f any) func(context.Context, R, error) error {
+	take, fits := f.(func(context.Context, R, error) error)
+	if f != nil && !fits {
+		c.problemf("%s: the function is a %T, and the records are of type %v", option, f, reflect.TypeFor[R]())
+	}
+	return take
+}
+
+// run works through the records of an event, and returns the ids of those that have to come again, in the order of the event.
+func (r *runner[R, Out]) run(ctx context.Context, records []record[R]) (again []string, err error) {
+	b := &batch[R, Out]{runner: r, records: records, ends: make([]end, len(records)), began: time.Now()}
+	if err = b.check(ctx); err == nil {
+		b.work(ctx)
+		again = b.again()
+	}
+	r.observe(ctx, b, len(again), err)
+	return again, err
+}
+
+// observe tells the observers of an invocation.
+func (r *runner[R, Out]) observe(ctx context.Context, b *batch[R, Out], again int, err error) {
+	if len(r.c.observers) == 0 {
+		return
+	}
+	report := Report{Source: r.source, Records: len(b.records), Again: again, Took: time.Since(b.began), Err: err}
+	for i, e := range b.ends {
+		report.count(e.outcome)
+		if e.outcome != Succeeded && e.outcome != NotBegun && e.outcome != "" && len(report.Problems) < maxProblems {
+			report.Problems = append(report.Problems, Problem{
+				ID: b.records[i].name, Outcome: e.outcome, Receives: b.records[i].receives, Again: e.again, Err: e.err, FunctionErr: e.functionErr,
+			})
+		}
+	}
+	for _, observe := range r.c.observers {
+		observe(ctx, report)
+	}
+}
+
+// end is how a record ended.
+type end struct {
+	outcome          Outcome
+	again            bool
+	err, functionErr error
+}
+
+// batch is one event on its way through a runner.
+type batch[R, Out any] struct {
+	*runner[R, Out]
+
+	records []record[R]
+	// ends are those of the records, by their indexes. Each is written by one goroutine.
+	ends  []end
+	began time.Time
+	keys  keys
+	// slowest is the longest time that a record took, in nanoseconds.
+	slowest atomic.Int64
+}
+
+// check finds what is wrong with an event before anything runs.
+func (b *batch[R, Out]) check(ctx context.Context) error {
+	for i, rec := range b.records {
+		if rec.id == "" {
+			return fmt.Errorf("%s: record %d of the event has no id by which an answer could name it; it says that it comes from %q: look at the "+
+				"event source of the function", b.name, i, rec.from)
+		}
+	}
+	if len(b.records) > 0 && b.late(ctx) {
+		return fmt.Errorf("%s: less than %v are left of the invocation, in which no record is begun: raise the timeout of the function, or see "+
+			"WithReserve", b.name, b.c.reserve)
+	}
+	return nil
+}
+
+// late reports whether there is too little time left to begin a record.
+func (b *batch[R, Out]) late(ctx context.Context) bool {
+	if ctx.Err() != nil {
+		return true
+	}
+	deadline, limited := ctx.Deadline()
+	return limited && time.Until(deadline) < max(b.c.reserve, time.Duration(b.slowest.Load()))
+}
+
+// work runs the groups of records, some of them at the same time.
+func (b *batch[R, Out]) work(ctx context.Context) {
+	groups, copies := b.groups()
+	slots := make(chan struct{}, b.c.concurrency)
+	var running sync.WaitGroup
+	for _, group := range groups {
+		slots <- struct{}{}
+		running.Go(func() {
+			defer func() { <-slots }()
+			b.inOrder(ctx, group)
+		})
+	}
+	running.Wait()
+	for i, first := range copies {
+		b.ends[i] = b.ends[first]
+	}
+}
+
+// groups returns the indexes of the records, group by group. A record with the id of an earlier one is its copy.
+func (b *batch[R, Out]) groups() (groups [][]int, copies map[int]int) {
+	copies = map[int]int{}
+	first, place := map[string]int{}, map[string]int{}
+	for i, rec := range b.records {
+		if original, twice := first[rec.id]; twice {
+			copies[i] = original
+			continue
+		}
+		first[rec.id] = i
+		p, known := place[rec.group]
+		if rec.group == "" || !known {
+			p = len(groups)
+			place[rec.group] = p
+			groups = append(groups, nil)
+		}
+		groups[p] = append(groups[p], i)
+	}
+	return groups, copies
+}
+
+// inOrder runs the records of a group, up to the first one that has to come again.
+func (b *batch[R, Out]) inOrder(ctx context.Context, group []int) {
+	for at, i := range group {
+		b.ends[i] = b.one(ctx, b.records[i])
+		if !b.ends[i].again {
+			continue
+		}
+		if b.ends[i].outcome == InProgress {
+			b.ends[i].functionErr = b.setVisibility(ctx, group[at:], b.ends[i].err)
+		}
+		for _, behind := range group[at+1:] {
+			b.ends[behind] = end{outcome: NotBegun, again: true}
+		}
+		return
+	}
+}
+
+// one runs a record. Copies of it wait meanwhile: those that have the same key.
+func (b *batch[R, Out]) one(ctx context.Context, rec record[R]) end {
+	if len(b.records) > 1 {
+		var key string
+		if fault := guarded(func() { key = b.keyOf(ctx, rec) }); fault != nil {
+			return end{Panicked, true, fault, nil}
+		}
+		defer b.keys.lock(key)()
+	}
+	if b.late(ctx) {
+		return end{outcome: NotBegun, again: true}
+	}
+	outcome, err := b.handle(ctx, rec)
+	if outcome == InProgress && b.source != sourceSQS && b.waitFor(ctx, err) {
+		outcome, err = b.handle(ctx, rec)
+	}
+	e := end{outcome, false, err, nil}
+	switch outcome {
+	case Succeeded:
+	case Terminal:
+		if b.terminal != nil {
+			e.functionErr = b.hand(ctx, b.terminal, rec, err)
+		}
+		e.again = e.functionErr != nil
+	case Poison:
+		if b.poison != nil {
+			e.functionErr = b.hand(ctx, b.poison, rec, err)
+		}
+		e.again = b.poison == nil || e.functionErr != nil
+	default:
+		e.again = true
+	}
+	return e
+}
+
+// keyOf returns the name of the stored record, by which copies know each other. It is empty if there is none.
+func (b *batch[R, Out]) keyOf(ctx context.Context, rec record[R]) string {
+	d, err := b.handler.Describe(ctx, rec.event)
+	if err != nil {
+		return "" // which the handler reports
+	}
+	return d.RecordKey
+}
+
+// handle runs the handler.
+func (b *batch[R, Out]) handle(ctx context.Context, rec record[R]) (Outcome, error) {
+	began := time.Now()
+	var err error
+	// The errors keep their marks in a context that belongs to a delivery, also to one without protection.
+	fault := guarded(func() { _, err = b.handler.Handle(execution.Unprotected(ctx, nil), rec.event) })
+	b.tookAtLeast(time.Since(began))
+	if fault != nil {
+		return Panicked, fault
+	}
+	return outcomeOf(err), execution.Stripped(err)
+}
+
+func (b *batch[R, Out]) tookAtLeast(d time.Duration) {
+	for {
+		was := b.slowest.Load()
+		if int64(d) <= was || b.slowest.CompareAndSwap(was, int64(d)) {
+			return
+		}
+	}
+}
+
+// outcomeOf tells the errors of a handler apart.
+func outcomeOf(err error) Outcome {
+	_, undecodable := errors.AsType[*BodyError](err)
+	switch {
+	case err == nil:
+		return Succeeded
+	case execution.MarkOf(err) == execution.Terminal:
+		return Terminal
+	case isAny(err, idempotent.ErrInProgress, idempotent.ErrSuperseded):
+		return InProgress
+	case undecodable, isAny(err, idempotent.ErrMissingKey, idempotent.ErrInvalidKey, idempotent.ErrMismatch, idempotent.ErrUnreadable,
+		idempotent.ErrUnknownOutcome):
+		return Poison
+	default:
+		return Failed
+	}
+}
+
+func isAny(err error, targets ...error) bool {
+	for _, target := range targets {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	return false
+}
+
+// hand gives a record to a function of the configuration.
+func (b *batch[R, Out]) hand(ctx context.Context, take func(context.Context, R, error) error, rec record[R], failure error) (err error) {
+	if fault := guarded(func() { err = take(ctx, rec.event, failure) }); fault != nil {
+		return fault
+	}
+	return err
+}
+
+// restOfLease returns for how long another execution is protected, at least a second: no clock is exact.
+func restOfLease(err error) time.Duration {
+	var rest time.Duration
+	if running, is := errors.AsType[*idempotent.InProgressError](err); is {
+		rest = running.RetryAfter
+	} else if other, is := errors.AsType[*idempotent.SupersededError](err); is {
+		rest = other.RetryAfter
+	}
+	return max(rest, time.Second)
+}
+
+// waitFor waits until the lease of another execution has ended. It reports false if there is no time for that.
+func (b *batch[R, Out]) waitFor(ctx context.Context, err error) bool {
+	rest := restOfLease(err)
+	if deadline, limited := ctx.Deadline(); limited && time.Until(deadline)-rest < b.c.reserve {
+		return false
+	}
+	timer := time.NewTimer(rest)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// setVisibility says when the messages of a group come again whose first one another invocation executes.
+func (b *batch[R, Out]) setVisibility(ctx context.Context, group []int, failure error) (err error) {
+	if b.c.visibility == nil {
+		return nil
+	}
+	messages := make([]events.SQSMessage, len(group))
+	for i, at := range group {
+		messages[i], _ = any(b.records[at].event).(events.SQSMessage) // no other records have a visibility
+	}
+	if fault := guarded(func() { err = b.c.visibility(ctx, messages, restOfLease(failure)) }); fault != nil {
+		return fault
+	}
+	return err
+}
+
+// again returns the ids of the records that have to come again, each once.
+func (b *batch[R, Out]) again() []string {
+	var ids []string
+	named := map[string]bool{}
+	for i, e := range b.ends {
+		if id := b.records[i].id; e.again && !named[id] {
+			named[id] = true
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// guarded calls f, and returns an error if it panics or ends its goroutine.
+func guarded(f func()) error {
+	var fault error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		returned := false
+		defer func() {
+			if value := recover(); value != nil || !returned {
+				fault = &PanicError{Value: value, Stack: debug.Stack()}
+			}
+		}()
+		f()
+		returned = true
+	}()
+	<-done
+	return fault
+}
+
+// keys lets one goroutine at a time have a key. The zero value is ready.
+type keys struct {
+	mu    sync.Mutex
+	locks map[string]*sync.Mutex
+}
+
+// lock waits for a key, and returns what gives it back. An empty key is free for everybody.
+func (k *keys) lock(key string) (unlock func()) {
+	if key == "" {
+		return func() {}
+	}
+	k.mu.Lock()
+	if k.locks == nil {
+		k.locks = map[string]*sync.Mutex{}
+	}
+	l := k.locks[key]
+	if l == nil {
+		l = new(sync.Mutex)
+		k.locks[key] = l
+	}
+	k.mu.Unlock()
+	l.Lock()
+	return l.Unlock
+}

@@ -1,0 +1,60 @@
+package idempotent
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"github.com/aws/aws-lambda-go/events"
+)
+
+// recordKeyOf returns what finds the key of a record of a queue or a stream if no option says where it is. It returns nil if In is no such
+// record.
+func recordKeyOf[In any]() func(In) (string, error) {
+	for _, key := range []func(In) (string, error){
+		keyFrom[In](keyOfMessage),
+		keyFrom[In](func(r events.KinesisEventRecord) string { return r.EventID }),
+		keyFrom[In](func(r events.DynamoDBEventRecord) string { return r.EventID }),
+	} {
+		if key != nil {
+			return key
+		}
+	}
+	return nil
+}
+
+// keyFrom makes key a function of In if In is T or *T. A nil pointer has no key.
+func keyFrom[In, T any](key func(r T) string) func(In) (string, error) {
+	var in In
+	switch any(in).(type) {
+	case T:
+		return func(in In) (string, error) { return key(any(in).(T)), nil } //nolint:forcetypeassert // just checked
+	case *T:
+		return func(in In) (string, error) {
+			if r := any(in).(*T); r != nil { //nolint:forcetypeassert // just checked
+				return key(*r), nil
+			}
+			return "", nil
+		}
+	default:
+		return nil
+	}
+}
+
+// keyOfMessage returns the key of a message: its id, which all its deliveries have in common; or, on a FIFO queue, the deduplication id with
+// which its producer marked it, within its group. SQS forgets that after five minutes. A deduplication id that SQS made of the body, SHA-256 in
+// hexadecimal, says nothing: next week the same body may be another order. See
+// https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/FIFO-queues-exactly-once-processing.html.
+//
+// The group belongs to it, because a queue can be told that each group has deduplication ids of its own.
+func keyOfMessage(m events.SQSMessage) string {
+	id := m.Attributes["MessageDeduplicationId"]
+	if sum := sha256.Sum256([]byte(m.Body)); id == "" || id == hex.EncodeToString(sum[:]) {
+		return m.MessageId
+	}
+	key, err := json.Marshal([]string{m.Attributes["MessageGroupId"], id})
+	if err != nil { // which texts never cause
+		return m.MessageId
+	}
+	return string(key)
+}
