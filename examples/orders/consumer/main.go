@@ -43,18 +43,18 @@ import (
 func main() { environment.Start("consumer", newHandler) }
 
 func newHandler(ctx context.Context, env environment.Environment) (lambda.Handler, error) {
-	service, err := env.Service(ctx, shipping.Name, shipping.Timeout)
+	client, err := env.Service(ctx, shipping.Name, shipping.Timeout)
 	if err != nil {
 		return nil, err
 	}
-	if service == nil {
-		service = downstream.Within(shipping.Name, counting.New())
+	if client == nil {
+		client = downstream.Within(shipping.Name, counting.New())
 	}
 	opts := []batch.Option{batch.WithObserver(observe)}
 	if queue := os.Getenv("QUEUE_URL"); queue != "" {
 		opts = append(opts, batch.WithVisibility(batchsqs.Visibility(sqs.NewFromConfig(env.AWS), queue)))
 	}
-	handler := shipping.Wrap(service, env.Store, lambdacontext.FunctionName, env.Observer)
+	handler := shipping.Wrap(shipping.At(client), env.Store, lambdacontext.FunctionName, env.Observer)
 	return lambda.NewHandler(batch.SQS(handler, opts...)), nil
 }
 

@@ -28,6 +28,19 @@ const Timeout = 5 * time.Second
 // queue: a message that comes from there after 14 days, or that the relay delivers once more, meets its record.
 const Retention = 29 * 24 * time.Hour
 
+// Service ships orders. It does a thing once for each key: repeated with the same key and the same request it answers as before. Make one with
+// [NewService] or [At].
+type Service struct{ client *downstream.Client }
+
+// NewService returns the service at the base URL, which is absolute and begins with http or https.
+func NewService(baseURL string) (Service, error) {
+	client, err := downstream.New("ship", baseURL, Timeout)
+	return Service{client}, err
+}
+
+// At returns the service of a client.
+func At(client *downstream.Client) Service { return Service{client} }
+
 // Handler is a handler of one message of the queue.
 type Handler = idempotent.Handler[events.SQSMessage, string]
 
@@ -47,33 +60,31 @@ type Handler = idempotent.Handler[events.SQSMessage, string]
 //	               answer in time, or misunderstood us
 //
 // A message without a key, or one that names no order, comes again until the queue moves it to its dead-letter queue.
-func Wrap(service *downstream.Client, s store.Store, operation string, opts ...idempotent.Option) *Handler {
+func Wrap(service Service, s store.Store, operation string, opts ...idempotent.Option) *Handler {
 	opts = append([]idempotent.Option{
 		idempotent.WithOperation(operation),
 		idempotent.WithKeyPath(`messageAttributes."Idempotency-Key".stringValue`),
 		idempotent.WithRetention(Retention),
 		idempotent.WithEffects(idempotent.Repeatable),
 	}, opts...)
-	return idempotent.Wrap(batch.JSON(ship(service)), s, opts...)
+	return idempotent.Wrap(batch.JSON(service.ship), s, opts...)
 }
 
-// ship returns the handler.
-func ship(service *downstream.Client) func(context.Context, order.Placed, events.SQSMessage) (string, error) {
-	return func(ctx context.Context, placed order.Placed, _ events.SQSMessage) (string, error) {
-		if placed.OrderID == "" {
-			return "", idempotent.NotExecuted(&batch.BodyError{Type: reflect.TypeFor[order.Placed](), Reason: "it names no order"})
-		}
-		var shipment struct{ ID string }
-		err := service.Do(ctx, http.MethodPost, "v1/shipments", idempotent.DerivedKey(ctx, "ship"), placed, &shipment)
-		switch {
-		case refused(err):
-			slog.ErrorContext(ctx, "an order is never shipped", "order", placed.OrderID, "error", err) // nobody else will say so
-			return "", idempotent.Terminal(err)
-		case err == nil && shipment.ID == "":
-			err = service.Misunderstood("the answer has no id")
-		}
-		return shipment.ID, err
+// ship is the handler. Errors of the service are [*downstream.Error].
+func (s Service) ship(ctx context.Context, placed order.Placed, _ events.SQSMessage) (string, error) {
+	if placed.OrderID == "" {
+		return "", idempotent.NotExecuted(&batch.BodyError{Type: reflect.TypeFor[order.Placed](), Reason: "it names no order"})
 	}
+	var shipment struct{ ID string }
+	err := s.client.Do(ctx, http.MethodPost, "v1/shipments", idempotent.DerivedKey(ctx, "ship"), placed, &shipment)
+	switch {
+	case refused(err):
+		slog.ErrorContext(ctx, "an order is never shipped", "order", placed.OrderID, "error", err) // nobody else will say so
+		return "", idempotent.Terminal(err)
+	case err == nil && shipment.ID == "":
+		err = s.client.Misunderstood("the answer has no id")
+	}
+	return shipment.ID, err
 }
 
 // refused reports whether the service will never ship the order. A status that says who may ask, how often, or when, is none of these: 401, 403, 408,

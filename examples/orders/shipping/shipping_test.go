@@ -14,7 +14,6 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/batch"
-	"github.com/go-idempotent/idempotent/examples/internal/downstream"
 	"github.com/go-idempotent/idempotent/examples/orders/shipping"
 	"github.com/go-idempotent/idempotent/memory"
 )
@@ -45,9 +44,9 @@ func newHandler(t *testing.T, s *service, records *memory.Store) *shipping.Handl
 	t.Helper()
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
-	client, err := downstream.New("ship", server.URL, shipping.Timeout)
+	there, err := shipping.NewService(server.URL)
 	require.NoError(t, err)
-	return shipping.Wrap(client, records, "shipping")
+	return shipping.Wrap(there, records, "shipping")
 }
 
 // placed is the message of a sample event.
