@@ -119,6 +119,9 @@ func Wrap[In, Out any](handler func(context.Context, In) (Out, error), s store.S
 	return &Handler[In, Out]{w}
 }
 
+// Operation returns the name of the wrapped handler, see [WithOperation].
+func (h *Handler[In, Out]) Operation() string { return h.wrapped.settings.Operation }
+
 // Invoke handles one delivery in its wire form: it reads and writes what lambda.NewHandler would read and write for the
 // same function. A replay returns the bytes that were stored, on an HTTP handler with the headers that [WithHTTP]
 // names. Invoke neither keeps nor modifies the payload.

@@ -250,7 +250,7 @@ func TestEventOfAWholeBatchIsRefusedWhenWrapping(t *testing.T) {
 		"events.ActiveMQMessage":            refusedFirst[events.ActiveMQEvent, string](t),
 		"events.RabbitMQMessage":            refusedFirst[events.RabbitMQEvent, string](t),
 		"events.KinesisFirehoseEventRecord": refusedFirst[events.KinesisFirehoseEvent, events.KinesisFirehoseResponse](t),
-		"events.EventBridgeEvent":           refusedFirst[[]events.EventBridgeEvent, string](t), // from a pipe
+		"events.CloudWatchEvent":            refusedFirst[[]events.EventBridgeEvent, string](t), // from a pipe
 	} {
 		assert.Contains(t, problem, "is a whole batch")
 		assert.Contains(t, problem, "wrap a handler of one record ("+record+")")
@@ -358,4 +358,11 @@ func TestTwoHandlersOfOneOperationWithDifferentTypesAreRefused(t *testing.T) {
 		idempotent.Wrap(plain, records, idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "a"}))
 		idempotent.Wrap(texts, records, idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "b"}))
 	})
+}
+
+func TestAHandlerTellsItsOperation(t *testing.T) {
+	t.Parallel()
+	handler := func(_ context.Context, o order) (order, error) { return o, nil }
+	require.Equal(t, "charge", idempotent.Wrap(handler, memory.New(), idempotent.WithOperation("charge"),
+		idempotent.WithKey(func(order) (string, error) { return "k", nil })).Operation())
 }

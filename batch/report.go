@@ -29,6 +29,8 @@ const (
 
 // Report says what one invocation did with its batch. Its zeros mean that nothing of that kind happened.
 type Report struct {
+	// Operation is the name of the wrapped handler.
+	Operation string
 	// Source is "sqs", "kinesis" or "dynamodb".
 	Source string
 	// Records is how many there were in the event. Each of them is counted in one of the numbers below, unless Err is set.
@@ -36,6 +38,8 @@ type Report struct {
 	Succeeded, Terminal, Poison, InProgress, Failed, Panicked, NotBegun int
 	// Again is how many records Lambda was told to hand over again. A stream hands over those behind the first of them, too.
 	Again int
+	// FunctionsFailed is for how many records the function of [WithTerminal], [WithPoison] or [WithVisibility] failed.
+	FunctionsFailed int
 	// Problems are the records that have not succeeded, without those that were not begun: at most 100, in the order of the event.
 	Problems []Problem
 	// Took is how long the invocation took.

@@ -77,9 +77,12 @@ func (r *runner[R, Out]) observe(ctx context.Context, b *batch[R, Out], again in
 	if len(r.c.observers) == 0 {
 		return
 	}
-	report := Report{Source: r.source, Records: len(b.records), Again: again, Took: time.Since(b.began), Err: err}
+	report := Report{Operation: r.handler.Operation(), Source: r.source, Records: len(b.records), Again: again, Took: time.Since(b.began), Err: err}
 	for i, e := range b.ends {
 		report.count(e.outcome)
+		if e.functionErr != nil {
+			report.FunctionsFailed++
+		}
 		if e.outcome != Succeeded && e.outcome != NotBegun && e.outcome != "" && len(report.Problems) < maxProblems {
 			report.Problems = append(report.Problems, Problem{
 				ID: b.records[i].name, Outcome: e.outcome, Receives: b.records[i].receives, Again: e.again, Err: e.err, FunctionErr: e.functionErr,
@@ -366,10 +369,11 @@ func guarded(f func()) error {
 	return fault
 }
 
-// keys lets one goroutine at a time have a key. The zero value is ready.
+// keys lets one goroutine at a time have a key. The zero value is ready. Who waits for a channel stands still in a bubble of testing/synctest, and who
+// waits for a mutex does not.
 type keys struct {
 	mu    sync.Mutex
-	locks map[string]*sync.Mutex
+	locks map[string]chan struct{}
 }
 
 // lock waits for a key, and returns what gives it back. An empty key is free for everybody.
@@ -379,14 +383,14 @@ func (k *keys) lock(key string) (unlock func()) {
 	}
 	k.mu.Lock()
 	if k.locks == nil {
-		k.locks = map[string]*sync.Mutex{}
+		k.locks = map[string]chan struct{}{}
 	}
 	l := k.locks[key]
 	if l == nil {
-		l = new(sync.Mutex)
+		l = make(chan struct{}, 1)
 		k.locks[key] = l
 	}
 	k.mu.Unlock()
-	l.Lock()
-	return l.Unlock
+	l <- struct{}{}
+	return func() { <-l }
 }

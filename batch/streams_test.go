@@ -1,0 +1,150 @@
+package batch_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/batch"
+)
+
+// fromStream hands a batch to the function of a Kinesis stream, and returns the sequence numbers of its answer.
+func fromStream(t *testing.T, read func(context.Context, events.KinesisEvent) (events.KinesisEventResponse, error), e events.KinesisEvent) []string {
+	t.Helper()
+	answer, err := read(t.Context(), e)
+	require.NoError(t, err)
+	return again(t, answer)
+}
+
+func TestAStreamBeginsAgainAtTheLowestFailure(t *testing.T) {
+	t.Parallel()
+	e := newEffects()
+	var r batch.Report
+	read := batch.Kinesis(e.reading(), observed(&r))
+	e.fail(errDown, "b2", "a3")
+	// The numbers have more digits the third time, in which their text is in another order.
+	all := onShard(97, "a1", "b2", "a2", "b3", "a3", "a4", "c1")
+	require.Equal(t, []string{"98"}, fromStream(t, read, all))
+	require.Equal(t, []string{"a1", "a2", "c1"}, e.sorted(), "other keys go on, and nothing runs behind a failure of its key")
+	require.Equal(t, batch.Report{Operation: "ship", Source: "kinesis", Records: 7, Succeeded: 3, Failed: 2, NotBegun: 2, Again: 4, Problems: r.Problems, Took: r.Took}, r)
+	require.Equal(t, "shardId-000000000000:98", r.Problems[0].ID)
+	e.recover("b2")
+	all.Records = all.Records[1:] // Lambda begins at 98
+	require.Equal(t, []string{"101"}, fromStream(t, read, all))
+	e.recover("a3")
+	all.Records = all.Records[3:]
+	require.Empty(t, fromStream(t, read, all))
+	require.Equal(t, []string{"a1", "a2", "a3", "a4", "b2", "b3", "c1"}, e.sorted())
+}
+
+func TestTheLowestNumberIsTheCheckpointWhateverTheOrderOfTheEvent(t *testing.T) {
+	t.Parallel()
+	e := newEffects()
+	e.fail(errDown, "a", "b", "c")
+	all := onShard(99, "a", "b", "c")
+	for i, number := range []string{"10000000000000000000000000001", "9999999999999999999999999999", "010000000000000000000000000002"} {
+		all.Records[i].Kinesis.SequenceNumber = number
+	}
+	require.Equal(t, []string{"9999999999999999999999999999"}, fromStream(t, batch.Kinesis(e.reading()), all))
+}
+
+func TestTheChangesOfAnItemStayInOrder(t *testing.T) {
+	t.Parallel()
+	e := newEffects()
+	change := batch.DynamoDB(e.changing())
+	e.fail(errDown, "a2")
+	all := changes(300, "a1", "a2", "b1", "a3", "b2")
+	answer, err := change(t.Context(), all)
+	require.NoError(t, err)
+	require.Equal(t, []string{"301"}, again(t, answer))
+	require.Equal(t, []string{"a1", "b1", "b2"}, e.sorted())
+	e.recover("a2")
+	all.Records = all.Records[1:]
+	answer, err = change(t.Context(), all)
+	require.NoError(t, err)
+	require.Empty(t, again(t, answer))
+	require.Equal(t, []string{"a2", "a3"}, e.list()[3:])
+}
+
+// A stream repeats at once, and a batch has few retries: those must not be used up while a lease ends.
+func TestARecordOfAStreamWaitsForTheEndOfALease(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		left, takes time.Duration
+		want        []string
+	}{
+		"another invocation ends well":          {time.Minute, 5 * time.Second, nil},
+		"it still runs, under another lease":    {time.Minute, 50 * time.Second, []string{"1"}},
+		"there is no time for waiting":          {30 * time.Second, 50 * time.Second, []string{"1"}},
+		"there is just time for the rest of it": {31 * time.Second, 5 * time.Second, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := newEffects()
+				h := e.reading()
+				e.on("a", func(context.Context) error { time.Sleep(c.takes); return nil })
+				all := onShard(1, "a", "b")
+				ended := make(chan struct{})
+				go func() {
+					defer close(ended)
+					_, err := h.Handle(context.Background(), all.Records[0])
+					assert.NoError(t, err)
+				}()
+				synctest.Wait()
+				began := time.Now()
+				answer, err := batch.Kinesis(h)(withDeadline(t, c.left), all)
+				require.NoError(t, err)
+				require.Equal(t, c.want, again(t, answer))
+				if c.left == 30*time.Second {
+					require.Zero(t, time.Since(began))
+				} else {
+					require.Equal(t, 30*time.Second, time.Since(began))
+				}
+				<-ended
+			})
+		})
+	}
+}
+
+func TestWaitingForALeaseEndsWithTheInvocation(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := newEffects()
+		h := e.reading()
+		e.on("a", func(context.Context) error { time.Sleep(time.Minute); return nil })
+		all := onShard(1, "a")
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_, err := h.Handle(context.Background(), all.Records[0])
+			assert.NoError(t, err)
+		}()
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		answer, err := batch.Kinesis(h)(ctx, all)
+		require.NoError(t, err)
+		require.Equal(t, []string{"1"}, again(t, answer))
+		<-ended
+	})
+}
+
+func TestTheFunctionsOfAStreamGetItsRecords(t *testing.T) {
+	t.Parallel()
+	e := newEffects()
+	var taken []string
+	read := batch.Kinesis(e.reading(), batch.WithTerminal(func(_ context.Context, r events.KinesisEventRecord, err error) error {
+		taken = append(taken, r.EventID+" "+err.Error())
+		return nil
+	}))
+	e.fail(idempotent.Terminal(errDeclined), "a1")
+	require.Empty(t, fromStream(t, read, onShard(7, "a1", "a2")))
+	require.Equal(t, []string{"shardId-000000000000:7 " + errDeclined.Error()}, taken)
+	require.Equal(t, []string{"a2"}, e.list())
+}

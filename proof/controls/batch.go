@@ -1,0 +1,211 @@
+package main
+
+// batchControls are the guards of batches of records, and of the keys that records have by themselves.
+func batchControls() []control {
+	return []control{
+		{
+			name: "batch-list", without: "an answer without failures is null",
+			old: "$events.SQSEventResponse{BatchItemFailures: []$events.SQSBatchItemFailure{}}", new: "$events.SQSEventResponse{}", in: "SQS",
+			first: "EmptyEvent",
+		},
+		{
+			name: "batch-identifier", without: "an answer has an empty identifier, which is the failure of the whole batch",
+			old: `if $rec.id == "" {`, new: `if $rec.id == "none" {`, first: "WithoutAnID",
+		},
+		{
+			name: "batch-named-once", without: "a message that is in a batch twice is named twice",
+			old: "if $id := $b.records[$i].id; $e.again && !$named[$id] {", new: "if $id := $b.records[$i].id; $e.again {", first: "InABatchTwice",
+		},
+		{
+			name: "batch-copies", without: "a message that is in a batch twice fails, and runs again at once",
+			old: "if $original, $twice := $first[$rec.id]; $twice {", new: "if $original, $twice := $first[$rec.id]; $twice && $original < 0 {",
+			first: "InABatchTwice",
+		},
+		{
+			name: "batch-one-key", without: "of two messages of one order in a batch the second is refused, because the first one runs",
+			old: "defer $b.keys.lock($key)()", new: "_ = $key", first: "WithOneKey",
+		},
+		{
+			name: "batch-group", without: "the records of a group run at the same time",
+			old: `if $rec.group == "" || !$known {`, new: `if $rec.group != "" || !$known {`, first: "StayInOrder",
+		},
+		{
+			name: "batch-stop", without: "a group goes on behind a failure",
+			old: `for $_, $behind := range $group[$at+1:] { $b.ends[$behind] = end{outcome: NotBegun, again: true} }
+			return`, new: "_ = $at", first: "StayInOrder",
+		},
+		{
+			name: "batch-behind", without: "what is behind a failure in its group is acknowledged without having run",
+			old: "$b.ends[$behind] = end{outcome: NotBegun, again: true}", new: "$b.ends[$behind] = end{outcome: NotBegun}", first: "StayInOrder",
+		},
+		{
+			name: "batch-fifo", without: "a fair queue is taken for a FIFO queue, and its messages wait for each other",
+			old: `return $strings.HasSuffix($m.EventSourceARN, ".fifo") || $m.EventSourceARN == "" && $m.Attributes["SequenceNumber"] != ""`,
+			new: `return $m.Attributes["MessageGroupId"] != "" || $strings.HasSuffix($m.EventSourceARN, ".fifo")`, first: "ToldByItsName",
+		},
+		{
+			name: "batch-lowest", without: "a stream goes on behind a record that has failed",
+			old: "if compareNumbers($n, $first) < 0 {", new: "if compareNumbers($n, $first) > 0 {", first: "LowestFailure",
+		},
+		{
+			name: "batch-number", without: "sequence numbers are compared as texts",
+			old: "$cmp.Or($cmp.Compare(len($a), len($b)), $strings.Compare($a, $b))", new: "$cmp.Or($strings.Compare($a, $b), 0)", in: "compareNumbers",
+			first: "LowestNumber",
+		},
+		{
+			name: "batch-number-zeros", without: "a sequence number with zeros in front counts as a larger one",
+			old: `$a, $b = $strings.TrimLeft($a, "0"), $strings.TrimLeft($b, "0")`, new: "_ = $strings.TrimLeft", first: "LowestNumber",
+		},
+		{
+			name: "batch-slots", without: "all records of a batch run at once, whatever the limit",
+			old: "$slots := make(chan struct{}, $b.c.concurrency)", new: "$slots := make(chan struct{}, len($b.records)+1)", first: "UpToALimit",
+		},
+		{
+			name: "batch-late", without: "a record is begun that the timeout of the function ends",
+			old: "if $b.late($ctx) { return end{outcome: NotBegun, again: true} }", new: "", first: "NearTheDeadline",
+		},
+		{
+			name: "batch-ended", without: "records are begun after the invocation has ended",
+			old: "if $ctx.Err() != nil { return true }", new: "", in: "batch.late", first: "InvocationHasEnded",
+		},
+		{
+			name: "batch-slowest", without: "a record is begun for which there is no time, by what the others took",
+			old: "max($b.c.reserve, $time.Duration($b.slowest.Load()))", new: "max($b.c.reserve, $time.Duration(0*$b.slowest.Load()))", first: "NearTheDeadline",
+		},
+		{
+			name: "batch-first-late", without: "a function with too short a timeout does nothing, and nobody notices",
+			old: "if len($b.records) > 0 && $b.late($ctx) {", new: "if len($b.records) < 0 && $b.late($ctx) {", first: "WithoutTime",
+		},
+		{
+			name: "batch-nothing-late", without: "an empty event fails if there is no time",
+			old: "if len($b.records) > 0 && $b.late($ctx) {", new: "if $b.late($ctx) {", first: "WithoutTime",
+		},
+		{
+			name: "batch-marks", without: "a final failure comes again, because its mark has been removed",
+			old: "$b.handler.Handle($execution.Unprotected($ctx, nil), $rec.event)", new: "$b.handler.Handle($ctx, $rec.event)", first: "FinalFailureIsAcknowledged",
+		},
+		{
+			name: "batch-stripped", without: "the functions of a batch get the error with its mark, and not the handler's own",
+			old: "return outcomeOf($err), $execution.Stripped($err)", new: "return outcomeOf($err), $err", first: "FunctionOfFinalFailures",
+		},
+		{
+			name: "batch-terminal", without: "a final failure comes again",
+			old: "case $execution.MarkOf($err) == $execution.Terminal:", new: "case $execution.MarkOf($err) == $execution.Terminal && false:",
+			in: "outcomeOf", first: "FinalFailureIsAcknowledged",
+		},
+		{
+			name: "batch-terminal-taken", without: "a final failure that its function has not taken is lost",
+			old: "$e.again = $e.functionErr != nil", new: "$e.again = false", first: "OnceItsFunctionHasTakenIt",
+		},
+		{
+			name: "batch-poison-taken", without: "poison that its function has not taken is lost",
+			old: "$e.again = $b.poison == nil || $e.functionErr != nil", new: "$e.again = $b.poison == nil", first: "OnceItsFunctionHasTakenIt",
+		},
+		{
+			name: "batch-poison-kept", without: "poison is acknowledged although nobody takes it",
+			old: "$e.again = $b.poison == nil || $e.functionErr != nil", new: "$e.again = $e.functionErr != nil", first: "PoisonComesAgain",
+		},
+		{
+			name: "batch-function-panic", without: "a panic of a function of the configuration ends the whole batch",
+			old: "if $fault := guarded(func() { $err = $take($ctx, $rec.event, $failure) }); $fault != nil { return $fault }",
+			new: "$err = $take($ctx, $rec.event, $failure)", first: "OnceItsFunctionHasTakenIt",
+		},
+		{
+			name: "batch-panic", without: "the panic of one record is that of the whole batch",
+			old: "if $value := recover(); $value != nil || !$returned {", new: "if $value := any(nil); $value != nil || !$returned {", first: "APanicIsThat",
+		},
+		{
+			name: "batch-goexit", without: "a handler that ends its goroutine has succeeded",
+			old: "if $value := recover(); $value != nil || !$returned {", new: "if $value := recover(); $value != nil || $returned && false {", first: "APanicIsThat",
+		},
+		{
+			name: "batch-key-panic", without: "the panic of a function of the key is that of the whole batch",
+			old: "if $fault := guarded(func() { $key = $b.keyOf($ctx, $rec) }); $fault != nil { return end{Panicked, true, $fault, nil} }",
+			new: "$key = $b.keyOf($ctx, $rec)", first: "FunctionOfTheKey",
+		},
+		{
+			name: "batch-visibility-group", without: "the messages behind one in progress keep it from coming again",
+			old: "$b.setVisibility($ctx, $group[$at:], $b.ends[$i].err)", new: "$b.setVisibility($ctx, $group[$at:$at+1], $b.ends[$i].err)", first: "ComeAgainWithIt",
+		},
+		{
+			name: "batch-visibility-failed", without: "each failure comes again at once",
+			old: "if $b.ends[$i].outcome == InProgress {", new: "if $b.ends[$i].outcome != NotBegun {", first: "EveryOtherFailure",
+		},
+		{
+			name: "batch-wait", without: "a stream uses up its retries while a lease ends",
+			old: "if $outcome == InProgress && $b.source != sourceSQS && $b.waitFor($ctx, $err) {", new: "if $outcome == InProgress && $b.source == \"\" && $b.waitFor($ctx, $err) {",
+			first: "WaitsForTheEnd",
+		},
+		{
+			name: "batch-wait-queue", without: "a queue waits for a lease, in a function that is paid for its time",
+			old: "if $outcome == InProgress && $b.source != sourceSQS && $b.waitFor($ctx, $err) {", new: "if $outcome == InProgress && $b.waitFor($ctx, $err) {",
+			first: "ComesAgainWhenItsLease",
+		},
+		{
+			name: "batch-wait-deadline", without: "a stream waits for a lease until the timeout of the function ends it",
+			old: "if $deadline, $limited := $ctx.Deadline(); $limited && $time.Until($deadline)-$rest < $b.c.reserve { return false }", new: "", first: "WaitsForTheEnd",
+		},
+		{
+			name: "batch-body-null", without: "a body that is null becomes an order of nothing",
+			old: `case string($text) == "null":`, new: `case string($text) == "nil":`, first: "NoneOfTheHandlers",
+		},
+		{
+			name: "batch-body-poison", without: "a body that does not decode is no poison",
+			old: "case $undecodable, isAny(", new: "case $undecodable && false, isAny(", first: "NoneOfTheHandlers",
+		},
+		{
+			name: "batch-body-executed", without: "a body that does not decode makes the record UNKNOWN, where failures do",
+			old: "return $none, $idempotent.NotExecuted($err)", new: "return $none, $err", in: "JSON", first: "NothingHasHappened",
+		},
+		{
+			name: "batch-body-secret", without: "the error of a decoder quotes the body",
+			old: `$wrong.Reason = $fmt.Sprintf("a decoder refused it with a %T", $err)`, new: "$wrong.Reason = $fmt.Sprint($err)", first: "DecoderOfTheUsers",
+		},
+		{
+			name: "batch-problems", without: "a report grows with its batch",
+			old: `$e.outcome != "" && len($report.Problems) < maxProblems {`, new: `$e.outcome != "" {`, first: "HundredProblems",
+		},
+		{
+			name: "batchsqs-queue", without: "receipts are sent to another queue",
+			old: "if $err := sameQueue($queueURL, $messages); $err != nil { return $err }", new: "_ = sameQueue", first: "AnotherQueue",
+		},
+		{
+			name: "batchsqs-rounded", without: "a message comes again a little before the end of the lease, and uses up a receive",
+			old: "(min($after, $longest) + $time.Second - 1) / $time.Second", new: "min($after, $longest) / $time.Second", first: "TenAtATime",
+		},
+		{
+			name: "batchsqs-longest", without: "SQS refuses a time that is longer than it can be",
+			old: "(min($after, $longest) + $time.Second - 1) / $time.Second", new: "($after + 0*$longest + $time.Second - 1) / $time.Second", first: "HalfADay",
+		},
+		{
+			name: "batchsqs-failed", without: "a message whose visibility was not changed is not reported",
+			old: "if len($out.Failed) > 0 {", new: "if len($out.Failed) < 0 {", first: "DoesNotTake",
+		},
+		{
+			name: "record-key-content", without: "the same order next week is taken for a copy, because SQS made its deduplication id of the body",
+			old: `if $sum := $sha256.Sum256([]byte($m.Body)); $id == "" || $id == $hex.EncodeToString($sum[:]) {`,
+			new: `if $sum := $sha256.Sum256([]byte($m.Body)); $id == "" || $id == "x"+$hex.EncodeToString($sum[:]) {`, first: "TheKeyOfAFIFO",
+		},
+		{
+			name: "record-key-group", without: "messages of two groups are taken for copies",
+			old: `$json.Marshal([]string{$m.Attributes["MessageGroupId"], $id})`, new: `$json.Marshal([]string{$id})`, first: "TheKeyOfAFIFO",
+		},
+		{
+			name: "record-key-nil", without: "an event without a message panics",
+			old: "if $r := any($in).(*$T); $r != nil { return $key(*$r), nil }", new: "return $key(*any($in).(*$T)), nil", in: "keyFrom", first: "WithoutAnID",
+		},
+		{
+			name: "batch-list-refused", without: "a list of records, as a pipe sends it, is wrapped with one key",
+			old: "if $record := recordOf($event); $record != nil { return $record }\n\tif $event.Kind() != $reflect.Struct", new: "if $event.Kind() != $reflect.Struct", in: "recordIn", first: "WholeBatch|InATypeOfTheUser",
+		},
+		{
+			name: "batch-embedded-refused", without: "a batch that is embedded in a type of the user's is wrapped with one key",
+			old: "case $f.Anonymous && elemOf($f.Type).Kind() == $reflect.Struct:", new: "case $f.Anonymous && elemOf($f.Type).Kind() == $reflect.Chan:",
+			in: "recordIn", first: "InATypeOfTheUser",
+		},
+		{
+			name: "batch-job-allowed", without: "a job that has messages among other things cannot be wrapped",
+			old: `case $ofEvents || $f.Name == "Records":`, new: `case $ofEvents || $f.Name != "":`, first: "WholeBatch",
+		},
+	}
+}
