@@ -26,7 +26,7 @@ func isPartial(err error) bool {
 //   - An identifier that is empty, null or has another name is a complete failure. So is one of no record, here, and a response of another
 //     shape: the page does not speak of them.
 //   - Of several identifiers the one with the lowest sequence number is the checkpoint: what is before it is handled.
-func checkpoint(records []record, response []byte) (handled int, err error) {
+func checkpoint(records []Record, response []byte) (handled int, err error) {
 	var r struct {
 		BatchItemFailures []struct {
 			ItemIdentifier string `json:"itemIdentifier"`
@@ -40,7 +40,7 @@ func checkpoint(records []record, response []byte) (handled int, err error) {
 	}
 	positions := make(map[string]int, len(records))
 	for i, record := range records {
-		positions[record.sequenceNumber] = i
+		positions[record.SequenceNumber] = i
 	}
 	lowest := len(records)
 	for _, failure := range r.BatchItemFailures {
@@ -53,5 +53,5 @@ func checkpoint(records []record, response []byte) (handled int, err error) {
 	if lowest == len(records) {
 		return lowest, nil
 	}
-	return lowest, &partialError{records[lowest].sequenceNumber}
+	return lowest, &partialError{records[lowest].SequenceNumber}
 }

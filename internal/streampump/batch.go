@@ -4,13 +4,13 @@ import "context"
 
 // part is what of a batch is still to be handled, and how often it was handed over again.
 type part struct {
-	records []record
+	records []Record
 	retries int
 }
 
 // handle hands a batch over until all of it is handled or discarded. What is behind it in the shard waits until then, see
 // https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html#dynamodb-polling-and-batching.
-func (s *shard) handle(ctx context.Context, batch []record) error {
+func (s *shard) handle(ctx context.Context, batch []Record) error {
 	parts := []part{{records: batch}}
 	for len(parts) > 0 {
 		left, err := s.attempt(ctx, parts[0])
@@ -59,12 +59,12 @@ func (s *shard) attempt(ctx context.Context, p part) ([]part, error) {
 
 // discard gives records up, tells the destination on failure, and lets those behind them go on, see
 // https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-errors.html.
-func (s *shard) discard(records []record, invocations int, err error) {
+func (s *shard) discard(records []Record, invocations int, err error) {
 	if s.pump.OnFailure == nil {
 		return
 	}
 	s.pump.OnFailure(Discarded{
-		ShardID: s.id, StartSequenceNumber: records[0].sequenceNumber, EndSequenceNumber: records[len(records)-1].sequenceNumber,
+		ShardID: s.id, StartSequenceNumber: records[0].SequenceNumber, EndSequenceNumber: records[len(records)-1].SequenceNumber,
 		BatchSize: len(records), InvokeCount: invocations, Err: err,
 	})
 }

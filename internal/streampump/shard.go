@@ -5,10 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 )
 
 // shard is one that is read. It belongs to one goroutine: there is one invocation for it at a time, see
@@ -24,7 +20,7 @@ type shard struct {
 	// oldest: the iterator is of the oldest record that is left, and nothing was read with it yet.
 	oldest bool
 	// pending are the records that passed the filters and are not handed over yet. The first one came at gathering.
-	pending   []record
+	pending   []Record
 	gathering time.Time
 }
 
@@ -58,19 +54,10 @@ func (p *Pump) pumpShard(ctx context.Context, id string, position Position, patt
 }
 
 // seek gets an iterator: of the position at first, and later of what follows.
-// See https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_GetShardIterator.html.
-func (s *shard) seek(ctx context.Context) error {
-	in := &dynamodbstreams.GetShardIteratorInput{
-		StreamArn: aws.String(s.pump.StreamARN), ShardId: aws.String(s.id), ShardIteratorType: s.position,
-	}
-	if s.last != "" {
-		in.ShardIteratorType, in.SequenceNumber = types.ShardIteratorTypeAfterSequenceNumber, aws.String(s.last)
-	}
-	out, err := s.pump.Client.GetShardIterator(ctx, in)
-	if err != nil {
+func (s *shard) seek(ctx context.Context) (err error) {
+	if s.iterator, err = s.pump.source().Iterator(ctx, s.id, s.position, s.last); err != nil {
 		return fmt.Errorf("streampump: find the place in shard %s: %w", s.id, err)
 	}
-	s.iterator = out.ShardIterator
 	return nil
 }
 
@@ -79,15 +66,15 @@ func (s *shard) read(ctx context.Context) (n int, err error) {
 	if s.iterator == nil {
 		return 0, nil
 	}
-	out, err := s.pump.Client.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: s.iterator})
-	if _, expired := errors.AsType[*types.ExpiredIteratorException](err); expired {
-		// It is good for 15 minutes, see the page about GetRecords: the function may have had longer.
+	records, next, err := s.pump.source().Records(ctx, s.id, s.iterator)
+	if errors.Is(err, ErrIteratorExpired) {
+		// It is good for 15 minutes with DynamoDB and for 5 with Kinesis, see the pages about GetRecords: the function may have had longer.
 		if err := s.seek(ctx); err != nil {
 			return 0, err
 		}
 		return s.read(ctx)
 	}
-	if _, trimmed := errors.AsType[*types.TrimmedDataAccessException](err); trimmed && !s.oldest {
+	if errors.Is(err, ErrTrimmed) && !s.oldest {
 		// What the iterator pointed at is gone: the oldest record that is left is next. DynamoDB Local also says so of an empty shard when
 		// another table has been written to before this shard has its first record.
 		s.position, s.last, s.oldest = TrimHorizon, "", true
@@ -100,31 +87,27 @@ func (s *shard) read(ctx context.Context) (n int, err error) {
 		return 0, fmt.Errorf("streampump: read shard %s: %w", s.id, err)
 	}
 	s.oldest = false
-	for _, r := range out.Records {
+	for _, r := range records {
 		if err := s.take(r); err != nil {
 			return 0, err
 		}
 	}
-	s.iterator = out.NextShardIterator
-	return len(out.Records), nil
+	s.iterator = next
+	return len(records), nil
 }
 
 // take keeps a record if a filter takes it. One that none takes is passed over for good, see
 // https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventfiltering.html#filtering-basics.
-func (s *shard) take(r types.Record) error {
-	s.last = aws.ToString(r.Dynamodb.SequenceNumber)
-	taken, err := newRecord(r, s.pump.StreamARN)
-	if err != nil {
-		return err
-	}
-	passes, err := anyMatches(s.patterns, taken.text)
+func (s *shard) take(r Record) error {
+	s.last = r.SequenceNumber
+	passes, err := anyMatches(s.patterns, r.Text)
 	if err != nil || !passes {
 		return err
 	}
 	if len(s.pending) == 0 {
 		s.gathering = time.Now()
 	}
-	s.pending = append(s.pending, taken)
+	s.pending = append(s.pending, r)
 	return nil
 }
 

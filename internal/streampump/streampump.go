@@ -1,5 +1,5 @@
 // Package streampump hands the records of a DynamoDB stream to a function, on this machine, as the event source mapping of AWS Lambda does:
-// for tests and local runs against the streams of DynamoDB Local.
+// for tests and local runs against the streams of DynamoDB Local. Another [Source] is handled by the same rules.
 //
 // A [Pump] begins each shard at its oldest record, unless it is told to begin at the latest, reads children after their parents, drops the records that no filter takes, and invokes
 // the function with a batch at a time for each shard, in order. What the function does not take it hands over again.
@@ -56,9 +56,11 @@ type Client interface {
 // Pump is the event source mapping of one stream and one function. Set its fields before [Pump.Run]; they have the names of Lambda's
 // parameters where there is one.
 type Pump struct {
-	Client Client
-	// StreamARN names the stream.
+	// Client and StreamARN name the stream of a DynamoDB table.
+	Client    Client
 	StreamARN string
+	// Source, if set, is another stream, and Client and StreamARN are not needed.
+	Source Source
 	// Invoke invokes the function with an event. An error says that the function has failed. It is called for one batch of a shard at a time,
 	// for several shards at once.
 	Invoke func(ctx context.Context, payload []byte) ([]byte, error)
@@ -151,7 +153,7 @@ func (p *Pump) run(ctx context.Context) error {
 // check finds what is wrong with the fields.
 func (p *Pump) check() ([]pattern, error) {
 	var errs []error
-	if p.Client == nil || p.StreamARN == "" || p.Invoke == nil {
+	if p.Source == nil && (p.Client == nil || p.StreamARN == "") || p.Invoke == nil {
 		errs = append(errs, errors.New("Client, StreamARN and Invoke are needed"))
 	}
 	if p.BatchSize < 0 || p.BatchSize > maxBatchSize {
@@ -165,6 +167,13 @@ func (p *Pump) check() ([]pattern, error) {
 		return nil, fmt.Errorf("streampump: %w", err)
 	}
 	return patterns, nil
+}
+
+func (p *Pump) source() Source {
+	if p.Source != nil {
+		return p.Source
+	}
+	return &table{p.Client, p.StreamARN}
 }
 
 func (p *Pump) batchSize() int       { return cmp.Or(p.BatchSize, DefaultBatchSize) }

@@ -22,6 +22,7 @@ import (
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/outbox"
 	"github.com/go-idempotent/idempotent/outbox/outboxsqs"
+	"github.com/go-idempotent/idempotent/proof/moto"
 )
 
 const traced = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1"
@@ -76,8 +77,8 @@ func keyOf(m events.SQSMessage) (string, error) {
 
 func TestAConsumerReceivesTheWholeMessage(t *testing.T) {
 	t.Parallel()
-	client := newClient(t)
-	url := newQueue(t, client, "whole", nil)
+	client := moto.SQS(t)
+	url := moto.NewQueue(t, client, "whole", nil)
 	require.NoError(t, outboxsqs.To(client, url)(t.Context(), messageOf("id-1")))
 	all := receive(t, client, url)
 	require.Len(t, all, 1)
@@ -96,8 +97,8 @@ func textsOf(m types.Message) map[string]string {
 
 func TestAStandardQueueTakesAMessageTwiceAndItsConsumerActsOnce(t *testing.T) {
 	t.Parallel()
-	client := newClient(t)
-	url := newQueue(t, client, "standard", nil)
+	client := moto.SQS(t)
+	url := moto.NewQueue(t, client, "standard", nil)
 	deliver := outboxsqs.To(client, url)
 	for range 2 {
 		require.NoError(t, deliver(t.Context(), messageOf("id-1")))
@@ -119,8 +120,8 @@ func TestAStandardQueueTakesAMessageTwiceAndItsConsumerActsOnce(t *testing.T) {
 
 func TestAFIFOQueueTakesAMessageOnce(t *testing.T) {
 	t.Parallel()
-	client := newClient(t)
-	url := newQueue(t, client, "once.fifo", map[string]string{"FifoQueue": "true"})
+	client := moto.SQS(t)
+	url := moto.NewQueue(t, client, "once.fifo", map[string]string{"FifoQueue": "true"})
 	deliver := outboxsqs.To(client, url)
 	grouped := messageOf("id-2")
 	grouped.Group = "customer-1"
@@ -139,14 +140,14 @@ func TestAFIFOQueueTakesAMessageOnce(t *testing.T) {
 
 func TestAQueueTellsWhatItCanNeverTake(t *testing.T) {
 	t.Parallel()
-	client := newClient(t)
-	small := newQueue(t, client, "small", map[string]string{"MaximumMessageSize": "1024"})
+	client := moto.SQS(t)
+	small := moto.NewQueue(t, client, "small", map[string]string{"MaximumMessageSize": "1024"})
 	large := messageOf("id-1")
 	large.Body = json.RawMessage(`"` + strings.Repeat("x", 1024) + `"`)
 	err := outboxsqs.To(client, small)(t.Context(), large)
 	require.ErrorContains(t, err, "must be shorter than 1024 bytes")
 	assert.True(t, isPermanent(err))
-	require.NoError(t, outboxsqs.To(client, newQueue(t, client, "usual", nil))(t.Context(), large))
+	require.NoError(t, outboxsqs.To(client, moto.NewQueue(t, client, "usual", nil))(t.Context(), large))
 
 	err = outboxsqs.To(client, small+"-that-is-not-there")(t.Context(), messageOf("id-1"))
 	var gone *types.QueueDoesNotExist
@@ -159,7 +160,7 @@ func TestAQueueTellsWhatItCanNeverTake(t *testing.T) {
 func TestMessagesOfCommitsReachTheirConsumer(t *testing.T) {
 	t.Parallel()
 	const orders = 40
-	client, db := newClient(t), dynamolocal.Client(dynamolocal.Endpoint(t))
+	client, db := moto.SQS(t), dynamolocal.Client(dynamolocal.Endpoint(t))
 	records, messages := "records-"+strings.ToLower(t.Name()), "messages-"+strings.ToLower(t.Name())
 	require.NoError(t, dynamo.CreateTable(t.Context(), db, records))
 	require.NoError(t, outbox.CreateTable(t.Context(), db, messages))
@@ -172,7 +173,7 @@ func TestMessagesOfCommitsReachTheirConsumer(t *testing.T) {
 		require.NoError(t, err)
 	}
 
-	url := newQueue(t, client, "orders", map[string]string{"MaximumMessageSize": "1024"})
+	url := moto.NewQueue(t, client, "orders", map[string]string{"MaximumMessageSize": "1024"})
 	deliver := outboxsqs.To(client, url)
 	twice := func(ctx context.Context, m outbox.Message) error {
 		return errors.Join(deliver(ctx, m), deliver(ctx, m))

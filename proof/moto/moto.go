@@ -1,0 +1,110 @@
+// Package moto runs the server of moto, which is written in Python and speaks the protocols of SQS and Kinesis, beside the tests of a
+// package.
+//
+// Its packages are pinned in requirements.txt and installed into .tools at the root.
+package moto
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/kinesis"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+)
+
+// Region is that of all clients, Account the one that the server puts into ARNs.
+const (
+	Region  = "us-east-1"
+	Account = "123456789012"
+)
+
+//go:embed server.py
+var program string
+
+var keys = credentials.NewStaticCredentialsProvider("local", "local", "")
+
+// SQS returns a client of the server that all tests of the process share. Without it the test is skipped and says why on standard error,
+// or fails where none may be left out.
+func SQS(t *testing.T) *sqs.Client {
+	t.Helper()
+	return sqs.New(sqs.Options{BaseEndpoint: aws.String(endpoint(t)), Region: Region, Credentials: keys})
+}
+
+// Kinesis is [SQS] for streams.
+func Kinesis(t *testing.T) *kinesis.Client {
+	t.Helper()
+	return kinesis.New(kinesis.Options{BaseEndpoint: aws.String(endpoint(t)), Region: Region, Credentials: keys})
+}
+
+// NewQueue makes a queue of the test and returns its URL.
+func NewQueue(t *testing.T, client *sqs.Client, name string, attributes map[string]string) string {
+	t.Helper()
+	out, err := client.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String(name), Attributes: attributes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *out.QueueUrl
+}
+
+// QueueARN names a queue.
+func QueueARN(name string) string { return "arn:aws:sqs:" + Region + ":" + Account + ":" + name }
+
+func endpoint(t *testing.T) string {
+	t.Helper()
+	moto, err := server()
+	if err != nil && dynamolocal.Strict() {
+		t.Fatalf("moto cannot be run: %v", err)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "!!! SKIPPED %s: moto cannot be run: %v\n", t.Name(), err)
+		t.Skipf("!!! SKIPPED: moto cannot be run: %v", err)
+	}
+	return moto.endpoint
+}
+
+// process is a server that runs.
+type process struct {
+	endpoint string
+	stdin    io.Closer // kept, because it is closed when nobody does
+}
+
+// server starts moto. Nobody stops it: it ends with its standard input, which ends with this process.
+var server = sync.OnceValues(func() (p process, err error) {
+	python, err := environment()
+	if err != nil {
+		return p, err
+	}
+	cmd := exec.CommandContext(context.Background(), python, "-c", program)
+	var problems bytes.Buffer
+	cmd.Stderr = &problems
+	if p.stdin, err = cmd.StdinPipe(); err != nil {
+		return p, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return p, err
+	}
+	if err := cmd.Start(); err != nil {
+		return p, err
+	}
+	port, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		return p, fmt.Errorf("%w: %s", errors.Join(err, cmd.Wait()), problems.Bytes())
+	}
+	p.endpoint = "http://127.0.0.1:" + strings.TrimSpace(port)
+	return p, nil
+})
