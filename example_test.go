@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/batch"
 	"github.com/go-idempotent/idempotent/memory"
 )
 
@@ -115,24 +116,13 @@ func Example_sqsRecords() {
 			return "sent", nil
 		},
 		memory.New(),
-		idempotent.WithOperation("mail"),
-		idempotent.WithKey(func(m events.SQSMessage) (string, error) { return m.MessageId, nil }))
+		idempotent.WithOperation("mail"))
 
-	handle := func(ctx context.Context, e events.SQSEvent) (events.SQSEventResponse, error) {
-		var resp events.SQSEventResponse
-		for _, m := range e.Records {
-			if _, err := mail.Handle(ctx, m); err != nil {
-				resp.BatchItemFailures = append(resp.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: m.MessageId})
-			}
-		}
-		return resp, nil
-	}
-
-	batch := events.SQSEvent{Records: []events.SQSMessage{
-		{MessageId: "1", Body: "hello"}, {MessageId: "2", Body: "bounce"}, {MessageId: "1", Body: "hello"},
-	}}
+	function := batch.SQS(mail) // for lambda.Start
 	for range 2 {
-		resp, err := handle(context.Background(), batch)
+		resp, err := function(context.Background(), events.SQSEvent{Records: []events.SQSMessage{
+			{MessageId: "1", Body: "hello"}, {MessageId: "2", Body: "bounce"}, {MessageId: "1", Body: "hello"},
+		}})
 		fmt.Println("failed:", resp.BatchItemFailures, err)
 	}
 	// Output:

@@ -42,7 +42,8 @@
 // header Idempotency-Key, which POST and PATCH must carry. A key counts for one caller and one route. A request that
 // misuses its key is answered with a problem document. See [WithHTTP].
 //
-// Any other handler names its operation and says where its key is:
+// Any other handler names its operation and says where its key is. A record of SQS, Kinesis or DynamoDB Streams has one by itself, and package batch
+// makes the function of a queue or a stream of its handler.
 //
 //	idempotent.Wrap(fulfil, store,
 //		idempotent.WithOperation("fulfil-order"),
@@ -91,7 +92,9 @@ type Handler[In, Out any] struct{ wrapped wrapped[In, Out] }
 // [Handler.Invoke] decodes In and encodes Out exactly as lambda.NewHandler does. The handler is an HTTP handler if In
 // is an events.APIGatewayV2HTTPRequest, events.APIGatewayProxyRequest, events.LambdaFunctionURLRequest or
 // events.ALBTargetGroupRequest, or a pointer to one, and Out is the response that belongs to it. Every other handler
-// needs [WithOperation], and [WithKey] or [WithKeyPath]. An Out that is an io.Reader (a stream) is refused, because a
+// needs [WithOperation], and [WithKey] or [WithKeyPath]. Without the latter the key of an events.SQSMessage is its message id, or, if it is
+// one of a FIFO queue whose producer gave it a deduplication id, that and its group; the key of an events.KinesisEventRecord and of an
+// events.DynamoDBEventRecord is the event id. The event of a whole batch is refused, see package batch. An Out that is an io.Reader (a stream) is refused, because a
 // stream cannot be replayed, and so is one that JSON cannot carry: a struct of whose fields none is exported (struct{} is
 // fine), a channel, a function. The options of lambda.StartWithOptions about JSON have no effect: lambda applies them to
 // functions, and a Handler is none.

@@ -194,7 +194,7 @@ func shapeOf[In, Out any](c *config, f functions[In, Out], p *problems) (_ shape
 	if c.user.key == nil && !c.keyPathSet && c.shared == nil {
 		f.key = recordKeyOf[In]()
 	}
-	if f.key == nil && !c.keyPathSet && c.shared == nil {
+	if c.user.key == nil && f.key == nil && !c.keyPathSet && c.shared == nil {
 		p.addf("WithKey or WithKeyPath: a handler of %v with response %v has no key of its own: %s", in, out, gateway.Supported)
 	}
 	if c.user.storeIf == nil && gateway.HasStatus(out) {

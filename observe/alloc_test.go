@@ -33,6 +33,12 @@ func TestAllocationsOfALineOfAnOutbox(t *testing.T) {
 	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { write(ctx, o) }), 1.0)
 }
 
+func TestAllocationsOfALineOfABatch(t *testing.T) {
+	write := observe.BatchEMF(io.Discard)
+	ctx, b := context.Background(), someBatch()
+	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { write(ctx, b) }), 1.0)
+}
+
 func BenchmarkLine(b *testing.B) {
 	observer := observe.EMF(io.Discard)
 	ctx := context.Background()

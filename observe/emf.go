@@ -46,7 +46,7 @@ func EMF(w io.Writer, opts ...EMFOption) func(context.Context, idempotent.Event)
 	}
 }
 
-// EMFOption adjusts [EMF], [AttentionEMF] and [OutboxEMF].
+// EMFOption adjusts [EMF], [AttentionEMF], [OutboxEMF] and [BatchEMF].
 type EMFOption func(*emfConfig)
 
 type emfConfig struct {
@@ -158,6 +158,7 @@ func (c *emfConfig) has(name string) bool {
 	return slices.Contains([]string{"_aws", dimensionOperation, dimensionTenant, dimensionOutbox, propertySource}, name) ||
 		slices.Contains(properties[:], name) || slices.ContainsFunc(metrics[:], measured) ||
 		slices.ContainsFunc(attentionMetrics[:], measured) || slices.ContainsFunc(OutboxMetrics(), measured) ||
+		slices.ContainsFunc(BatchMetrics(), measured) ||
 		slices.ContainsFunc(c.dimensions, named)
 }
 

@@ -83,23 +83,23 @@ func TestErrorsAreNamedByTypeAndNeverByText(t *testing.T) {
 		err  error
 		want string
 	}{
-		"its own":           {CardError{"4242"}, "observe_test.CardError"},
-		"pointer":           {&CardError{"4242"}, "observe_test.CardError"},
-		"marked":            {idempotent.Terminal(&CardError{"4242"}), "observe_test.CardError"},
-		"wrapped":           {fmt.Errorf("card 4242: %w", CardError{"4242"}), "observe_test.CardError"},
-		"wrapped twice":     {fmt.Errorf("4242: %w, %w", errors.Join(nil, CardError{"4242"}), errors.ErrUnsupported), "observe_test.CardError"},
-		"joined by others":  {joinedErrors{nil, CardError{"4242"}}, "observe_test.CardError"},
+		"its own":           {CardError{"42-42"}, "observe_test.CardError"},
+		"pointer":           {&CardError{"42-42"}, "observe_test.CardError"},
+		"marked":            {idempotent.Terminal(&CardError{"42-42"}), "observe_test.CardError"},
+		"wrapped":           {fmt.Errorf("card 42-42: %w", CardError{"42-42"}), "observe_test.CardError"},
+		"wrapped twice":     {fmt.Errorf("42-42: %w, %w", errors.Join(nil, CardError{"42-42"}), errors.ErrUnsupported), "observe_test.CardError"},
+		"joined by others":  {joinedErrors{nil, CardError{"42-42"}}, "observe_test.CardError"},
 		"of nothing":        {joinedErrors{nil}, "observe_test.joinedErrors"},
-		"unexported":        {fmt.Errorf("4242: %w", &declinedError{}), "observe_test.declinedError"},
-		"text alone":        {errors.New("card 4242"), "errors.errorString"},
+		"unexported":        {fmt.Errorf("42-42: %w", &declinedError{}), "observe_test.declinedError"},
+		"text alone":        {errors.New("card 42-42"), "errors.errorString"},
 		"of the library":    {&idempotent.MismatchError{Operation: "charge"}, "idempotent.MismatchError"},
-		"wraps an exported": {&idempotent.RefusedError{Err: CardError{"4242"}}, "idempotent.RefusedError"},
+		"wraps an exported": {&idempotent.RefusedError{Err: CardError{"42-42"}}, "idempotent.RefusedError"},
 	} {
 		e := someEvent
 		e.Err = tc.err
 		line := rawLineOf(t.Context(), e)
 		assert.Equal(t, tc.want, read(t, line).members["errorType"], name)
-		assert.NotContains(t, string(line), "4242", name)
+		assert.NotContains(t, string(line), "42-42", name)
 	}
 }
 

@@ -3,8 +3,6 @@ package observe
 import (
 	"context"
 	"io"
-	"slices"
-	"sync"
 	"time"
 )
 
@@ -46,57 +44,28 @@ type OutboxProblem struct {
 	Err error
 }
 
-// outboxMetric is a metric and what it measures.
-type outboxMetric struct {
-	Metric
-
-	of func(o *Outbox) float64
-	// left: it is about what is left, and has a value whenever somebody has looked, also zero.
-	left bool
-}
-
 // Alarms hold on to the names: a name that has been published does not change.
-var outboxMetrics = [...]outboxMetric{
-	{Metric{"MessageDelivered", count}, func(o *Outbox) float64 { return float64(o.Delivered) }, false},
-	{Metric{"MessageFailed", count}, func(o *Outbox) float64 { return float64(o.Failed) }, false},
-	{Metric{"MessagePutOff", count}, func(o *Outbox) float64 { return float64(o.PutOff) }, false},
-	{Metric{"MessageParked", count}, func(o *Outbox) float64 { return float64(o.Parked) }, false},
-	{Metric{"MessageUnmarked", count}, func(o *Outbox) float64 { return float64(o.Unmarked) }, false},
-	{Metric{"MessageUncounted", count}, func(o *Outbox) float64 { return float64(o.Uncounted) }, false},
-	{Metric{"MessageNotBegun", count}, func(o *Outbox) float64 { return float64(o.NotBegun) }, false},
-	{Metric{"MessageForeign", count}, func(o *Outbox) float64 { return float64(o.Foreign) }, false},
-	{Metric{"RelayFailed", count}, func(o *Outbox) float64 { return oneIf(o.Err != nil) }, false},
-	{Metric{"MessageLatency", milliseconds}, func(o *Outbox) float64 { return inMilliseconds(max(o.Slowest, 0)) }, false},
-	{Metric{"PendingMessages", count}, func(o *Outbox) float64 { return float64(o.Left.Pending) }, true},
-	{Metric{"OldestMessage", seconds}, func(o *Outbox) float64 { return max(o.Left.Oldest, 0).Seconds() }, true},
-	{Metric{"ParkedMessages", count}, func(o *Outbox) float64 { return float64(o.Left.Parked) }, true},
+var outboxMeasures = []measure[Outbox]{
+	{Metric{"MessageDelivered", count}, func(o *Outbox) float64 { return float64(o.Delivered) }, nil},
+	{Metric{"MessageFailed", count}, func(o *Outbox) float64 { return float64(o.Failed) }, nil},
+	{Metric{"MessagePutOff", count}, func(o *Outbox) float64 { return float64(o.PutOff) }, nil},
+	{Metric{"MessageParked", count}, func(o *Outbox) float64 { return float64(o.Parked) }, nil},
+	{Metric{"MessageUnmarked", count}, func(o *Outbox) float64 { return float64(o.Unmarked) }, nil},
+	{Metric{"MessageUncounted", count}, func(o *Outbox) float64 { return float64(o.Uncounted) }, nil},
+	{Metric{"MessageNotBegun", count}, func(o *Outbox) float64 { return float64(o.NotBegun) }, nil},
+	{Metric{"MessageForeign", count}, func(o *Outbox) float64 { return float64(o.Foreign) }, nil},
+	{Metric{"RelayFailed", count}, func(o *Outbox) float64 { return oneIf(o.Err != nil) }, nil},
+	{Metric{"MessageLatency", milliseconds}, func(o *Outbox) float64 { return inMilliseconds(max(o.Slowest, 0)) }, nil},
+	{Metric{"PendingMessages", count}, func(o *Outbox) float64 { return float64(o.Left.Pending) }, isCounted},
+	{Metric{"OldestMessage", seconds}, func(o *Outbox) float64 { return max(o.Left.Oldest, 0).Seconds() }, isCounted},
+	{Metric{"ParkedMessages", count}, func(o *Outbox) float64 { return float64(o.Left.Parked) }, isCounted},
 }
 
-func oneIf(holds bool) float64 {
-	if holds {
-		return 1
-	}
-	return 0
-}
-
-// happened reports whether a line has the metric.
-func (m *outboxMetric) happened(o *Outbox) bool {
-	if m.left {
-		return o.Left != nil
-	}
-	return m.of(o) > 0
-}
+// isCounted reports whether somebody has looked at what is left.
+func isCounted(o *Outbox) bool { return o.Left != nil }
 
 // OutboxMetrics lists the metrics that [OutboxEMF] can write, in the order that they have in a line.
-func OutboxMetrics() []Metric {
-	all := make([]Metric, len(outboxMetrics))
-	for i := range outboxMetrics {
-		all[i] = outboxMetrics[i].Metric
-	}
-	return all
-}
-
-const propertySource = "source"
+func OutboxMetrics() []Metric { return metricsIn(outboxMeasures) }
 
 // OutboxEMF returns a function that writes one line of JSON for each [Outbox], in the format and the namespace of [EMF]. The dimension is
 // Outbox, the name of the table. See [OutboxMetrics] for the metrics: a line has those that happened, and no line is written of an invocation
@@ -108,43 +77,9 @@ const propertySource = "source"
 // invocation does not fail because of its metrics. A wrong option or a nil w panics with an [*idempotent.ConfigError]
 // that names every problem; [WithTenant] is a wrong one, because the messages of an invocation have many tenants.
 func OutboxEMF(w io.Writer, opts ...EMFOption) func(context.Context, Outbox) {
-	c := configOf("observe.OutboxEMF", w, opts)
-	if c.tenant != nil {
-		c.problemf("observe.OutboxEMF: WithTenant: the messages of an invocation have many tenants")
+	outbox := &summary[Outbox]{
+		constructor: "observe.OutboxEMF", many: "messages", dimension: dimensionOutbox, measures: outboxMeasures,
+		about: func(o *Outbox) (table, source string, err error) { return o.Table, o.Source, o.Err },
 	}
-	c.panicIfWrong()
-	t := c.template(dimensionOutbox)
-	var mu sync.Mutex // guards line and w
-	var line []byte
-	return func(ctx context.Context, o Outbox) {
-		if !slices.ContainsFunc(outboxMetrics[:], func(m outboxMetric) bool { return m.happened(&o) }) {
-			return // a line needs a metric
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		line = t.appendOutbox(line[:0], ctx, &o, time.Now())
-		_, _ = w.Write(line)
-	}
-}
-
-func (t template) appendOutbox(b []byte, ctx context.Context, o *Outbox, now time.Time) []byte {
-	b = append(t.appendHead(b, now), `],"Metrics":[`...)
-	comma := false
-	for i := range outboxMetrics {
-		if m := &outboxMetrics[i]; m.happened(o) {
-			b = appendDefinition(b, comma, m.Metric)
-			comma = true
-		}
-	}
-	b = append(b, `]}]}`...)
-	b = append(appendMember(b, dimensionOutbox, o.Table), t.members...)
-	b = appendSaid(b, propertySource, o.Source)
-	b = appendSaid(b, properties[propertyErrorType], errorType(o.Err))
-	b = appendRequestID(b, ctx)
-	for i := range outboxMetrics {
-		if m := &outboxMetrics[i]; m.happened(o) {
-			b = appendNumber(b, m.Name, m.of(o))
-		}
-	}
-	return append(b, "}\n"...)
+	return outbox.emf(w, opts)
 }

@@ -24,10 +24,10 @@ func someOutbox() observe.Outbox {
 		Table: "messages", Source: "drain", Delivered: 1, Elsewhere: 2, Failed: 3, PutOff: 4, Parked: 5, Unmarked: 6, Uncounted: 7, NotBegun: 8,
 		Skipped: 9, Foreign: 10, Slowest: 1500 * time.Millisecond, Left: &observe.OutboxLeft{Pending: 11, Oldest: 90*time.Minute + 250*time.Millisecond, Parked: 12, Partial: true},
 		Problems: []observe.OutboxProblem{
-			{ID: "id-1", Topic: "order-placed", Outcome: "failed", Tries: 2, Err: CardError{"4242"}},
+			{ID: "id-1", Topic: "order-placed", Outcome: "failed", Tries: 2, Err: CardError{"42-42"}},
 			{ID: "id-2", Topic: "order-placed", Outcome: "parked", Tries: 20, Err: errors.New("down")},
 		},
-		Err: CardError{"4242"},
+		Err: CardError{"42-42"},
 	}
 }
 
@@ -55,7 +55,7 @@ func TestAnOutboxIsALineOfMetrics(t *testing.T) {
 		"MessageNotBegun": 8.0, "MessageForeign": 10.0, "RelayFailed": 1.0, "MessageLatency": 1500.0,
 		"PendingMessages": 11.0, "OldestMessage": 5400.25, "ParkedMessages": 12.0,
 	}, d.members)
-	for _, secret := range []string{"4242", "id-1", "order-placed", "down"} {
+	for _, secret := range []string{"42-42", "id-1", "order-placed", "down"} {
 		assert.NotContains(t, string(line), secret)
 	}
 }
@@ -128,14 +128,18 @@ func TestRelaysAtOnceWriteOneLineEach(t *testing.T) {
 
 func outboxRecords(t *testing.T, least slog.Level, o observe.Outbox) []string {
 	t.Helper()
+	return logged(least, func(logger *slog.Logger) { observe.OutboxSlog(logger)(t.Context(), o) })
+}
+
+// logged returns the lines that write logs, from a level on, without their time.
+func logged(least slog.Level, write func(*slog.Logger)) []string {
 	var out bytes.Buffer
-	logger := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: least, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+	write(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: least, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {
 			return slog.Attr{}
 		}
 		return a
-	}}))
-	observe.OutboxSlog(logger)(t.Context(), o)
+	}})))
 	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 }
 
@@ -143,11 +147,11 @@ func TestALogHasARecordForEachProblemAndOneForTheInvocation(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, []string{
 		`level=WARN msg="outbox message" outbox=messages source=drain id=id-1 topic=order-placed outcome=failed tries=2 ` +
-			`error_type=observe_test.CardError error="card 4242"`,
+			`error_type=observe_test.CardError error="card 42-42"`,
 		`level=ERROR msg="outbox message" outbox=messages source=drain id=id-2 topic=order-placed outcome=parked tries=20 ` +
 			`error_type=errors.errorString error=down`,
 		`level=ERROR msg=outbox outbox=messages source=drain delivered=1 elsewhere=2 failed=3 put_off=4 parked=5 unmarked=6 uncounted=7 ` +
-			`not_begun=8 skipped=9 foreign=10 slowest=1.5s left.pending=11 left.oldest=1h30m0.25s left.parked=12 left.partial=true error="card 4242"`,
+			`not_begun=8 skipped=9 foreign=10 slowest=1.5s left.pending=11 left.oldest=1h30m0.25s left.parked=12 left.partial=true error="card 42-42"`,
 	}, outboxRecords(t, slog.LevelInfo, someOutbox()))
 	assert.Equal(t, []string{`level=INFO msg=outbox outbox=messages source=drain left.pending=0 left.oldest=0s left.parked=0`},
 		outboxRecords(t, slog.LevelInfo, observe.Outbox{Table: "messages", Source: "drain", Left: &observe.OutboxLeft{}}))

@@ -17,19 +17,13 @@ import (
 // left (a group: pending, oldest, parked, and partial if there are more than were counted) and error.
 func OutboxSlog(logger *slog.Logger) func(context.Context, Outbox) {
 	return func(ctx context.Context, o Outbox) {
-		l := logger
-		if l == nil {
-			l = slog.Default()
-		}
+		l := orDefault(logger)
 		for _, p := range o.Problems {
 			l.LogAttrs(ctx, levelOfProblem(p.Outcome), "outbox message", slog.String("outbox", o.Table), slog.String("source", o.Source),
 				slog.String("id", p.ID), slog.String("topic", p.Topic), slog.String("outcome", p.Outcome), slog.Int("tries", p.Tries),
 				slog.String("error_type", errorType(p.Err)), slog.Any("error", p.Err))
 		}
-		level := slog.LevelInfo
-		if o.Err != nil {
-			level = slog.LevelError
-		}
+		level := levelOfInvocation(o.Err)
 		if attrs := outboxAttributes(&o); len(attrs) > 0 && l.Enabled(ctx, level) {
 			l.LogAttrs(ctx, level, "outbox", append([]slog.Attr{slog.String("outbox", o.Table), slog.String("source", o.Source)}, attrs...)...)
 		}
@@ -47,25 +41,19 @@ func levelOfProblem(outcome string) slog.Level {
 
 // outboxAttributes are what happened in an invocation, none if nothing did.
 func outboxAttributes(o *Outbox) (attrs []slog.Attr) {
-	for _, c := range [...]struct {
-		name string
-		n    int
-	}{
-		{"delivered", o.Delivered},
-		{"elsewhere", o.Elsewhere},
-		{"failed", o.Failed},
-		{"put_off", o.PutOff},
-		{"parked", o.Parked},
-		{"unmarked", o.Unmarked},
-		{"uncounted", o.Uncounted},
-		{"not_begun", o.NotBegun},
-		{"skipped", o.Skipped},
-		{"foreign", o.Foreign},
-	} {
-		if c.n > 0 {
-			attrs = append(attrs, slog.Int(c.name, c.n))
-		}
-	}
+	attrs = appendCounts(
+		attrs,
+		counted{"delivered", o.Delivered},
+		counted{"elsewhere", o.Elsewhere},
+		counted{"failed", o.Failed},
+		counted{"put_off", o.PutOff},
+		counted{"parked", o.Parked},
+		counted{"unmarked", o.Unmarked},
+		counted{"uncounted", o.Uncounted},
+		counted{"not_begun", o.NotBegun},
+		counted{"skipped", o.Skipped},
+		counted{"foreign", o.Foreign},
+	)
 	if o.Slowest > 0 {
 		attrs = append(attrs, slog.Duration("slowest", o.Slowest))
 	}

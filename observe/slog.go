@@ -1,6 +1,6 @@
 // Package observe has observers for [idempotent.WithObserver]: [EMF] for metrics, [Slog] for a log, [All] for several. What no single
 // invocation can tell, how many records wait for somebody, is for [AttentionEMF]. The relay of an outbox has observers of its own, in package
-// outboxobserve, which stand on [OutboxEMF] and [OutboxSlog].
+// outboxobserve, which stand on [OutboxEMF] and [OutboxSlog]; a batch has those of package batchobserve, which stand on [BatchEMF] and [BatchSlog].
 package observe
 
 import (
@@ -34,15 +34,19 @@ import (
 // settlement, or settlement="still unknown" if a resolver was asked in vain.
 func Slog(logger *slog.Logger) func(context.Context, idempotent.Event) {
 	return func(ctx context.Context, e idempotent.Event) {
-		l := logger
-		if l == nil {
-			l = slog.Default()
-		}
+		l := orDefault(logger)
 		level := levelOf(e)
 		if l.Enabled(ctx, level) {
 			l.LogAttrs(ctx, level, "idempotency", attributes(e)...)
 		}
 	}
+}
+
+func orDefault(logger *slog.Logger) *slog.Logger {
+	if logger == nil {
+		return slog.Default()
+	}
+	return logger
 }
 
 func levelOf(e idempotent.Event) slog.Level {

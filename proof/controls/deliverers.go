@@ -100,12 +100,12 @@ func delivererControls() []control {
 		},
 		{
 			name: "outbox-line-zeros", without: "an alarm on what is left in an outbox never ends",
-			old: "if $m.left { return $o.Left != nil }", new: "if $m.left { return $o.Left != nil && $m.of($o) > 0 }", first: "AlsoIfItIsNothing",
+			old: "if $m.known != nil { return $m.known($s) }", new: "if $m.known != nil { return $m.known($s) && $m.of($s) > 0 }", first: "AlsoIfItIsNothing",
 		},
 		{
 			name: "outbox-line-metric", without: "an invocation in which nothing happened writes a line that CloudWatch cannot use",
-			old: "if !$slices.ContainsFunc($outboxMetrics[:], func(m $outboxMetric) bool { return m.happened(&$o) }) {",
-			new: "if $slices.ContainsFunc($outboxMetrics[:], func(m $outboxMetric) bool { return false }) {", first: "NoZeros",
+			old: "if !$slices.ContainsFunc($y.measures, func(m $measure[$S]) bool { return m.happened(&$s) }) {",
+			new: "if $slices.ContainsFunc($y.measures, func(m $measure[$S]) bool { return false }) {", first: "NoZeros",
 		},
 	}
 }
