@@ -253,6 +253,7 @@ func TestTheAlarmsOfTheShippingLookAtWhatNeedsSomebody(t *testing.T) {
 		"AWS/SQS/ApproximateNumberOfMessagesVisible ${ShippingFailures.QueueName}",
 		"Idempotent/Takeover " + shipping, "Idempotent/BecameUnknown " + shipping, "Idempotent/Unreadable " + shipping,
 		"Idempotent/StoreError " + shipping, "Idempotent/OpenAttention " + shipping,
+		"Idempotent/BatchRecordTerminal " + shipping,
 		"AWS/Lambda/Errors " + shipping, "AWS/Lambda/Throttles " + shipping,
 	}, watched)
 }
@@ -260,7 +261,7 @@ func TestTheAlarmsOfTheShippingLookAtWhatNeedsSomebody(t *testing.T) {
 func TestTheDashboardOfTheShippingLooksAtMetricsThatAreWritten(t *testing.T) {
 	t.Parallel()
 	written := []string{}
-	for _, m := range observe.Metrics() {
+	for _, m := range append(observe.Metrics(), observe.BatchMetrics()...) {
 		written = append(written, m.Name)
 	}
 	dimensions := map[string][]metric{
@@ -271,7 +272,9 @@ func TestTheDashboardOfTheShippingLooksAtMetricsThatAreWritten(t *testing.T) {
 		namespace: {{dimension: "Operation", value: shipping}},
 	}
 	on := shown(t, deployed(t, variants["shipping"]).Resources["ShippingDashboard"])
-	require.NotEmpty(t, on)
+	for _, m := range observe.BatchMetrics() {
+		require.Contains(t, on, metric{namespace, m.Name, "Operation", shipping}, "the dashboard shows every metric of a batch")
+	}
 	for _, m := range on {
 		require.Contains(t, dimensions[m.namespace], metric{dimension: m.dimension, value: m.value}, "%v", m)
 		if m.namespace == namespace {

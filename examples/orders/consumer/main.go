@@ -25,7 +25,6 @@ package main
 
 import (
 	"context"
-	"log/slog"
 	"os"
 
 	"github.com/aws/aws-lambda-go/lambda"
@@ -33,6 +32,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/go-idempotent/idempotent/batch"
+	"github.com/go-idempotent/idempotent/batch/batchobserve"
 	"github.com/go-idempotent/idempotent/batch/batchsqs"
 	"github.com/go-idempotent/idempotent/examples/internal/downstream"
 	"github.com/go-idempotent/idempotent/examples/internal/environment"
@@ -50,18 +50,10 @@ func newHandler(ctx context.Context, env environment.Environment) (lambda.Handle
 	if client == nil {
 		client = downstream.Within(shipping.Name, counting.New())
 	}
-	opts := []batch.Option{batch.WithObserver(observe)}
+	opts := []batch.Option{batch.WithObserver(batchobserve.EMF(os.Stdout)), batch.WithObserver(batchobserve.Slog(nil))}
 	if queue := os.Getenv("QUEUE_URL"); queue != "" {
 		opts = append(opts, batch.WithVisibility(batchsqs.Visibility(sqs.NewFromConfig(env.AWS), queue)))
 	}
 	handler := shipping.Wrap(shipping.At(client), env.Store, lambdacontext.FunctionName, env.Observer)
 	return lambda.NewHandler(batch.SQS(handler, opts...)), nil
-}
-
-// observe writes a line for each message that has not succeeded.
-func observe(ctx context.Context, r batch.Report) {
-	for _, p := range r.Problems {
-		slog.WarnContext(ctx, "queue message", "message", p.ID, "outcome", p.Outcome, "receives", p.Receives, "again", p.Again, "error", p.Err,
-			"functionError", p.FunctionErr)
-	}
 }

@@ -184,6 +184,10 @@ func TestOneFailureIsThatOfItsMessage(t *testing.T) {
 	require.Equal(t, []string{key}, keys, "it is tried again with the same key")
 	require.Contains(t, function.Logs(), "status 503")
 	require.Contains(t, function.Logs(), `"an order is never shipped"`)
+	require.Contains(t, function.Logs(), `"batch record"`, "the runbook searches for it")
+	for _, metric := range []string{`"BatchRecordSucceeded":1,`, `"BatchRecordTerminal":1,`, `"BatchRecordPoison":1,`, `"BatchRecordFailed":1,`} {
+		require.Contains(t, function.Logs(), metric)
+	}
 	for _, secret := range []string{"a@example.com", "key-fine", "key-down"} {
 		require.NotContains(t, function.Logs(), secret)
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/stretchr/testify/require"
@@ -16,6 +17,7 @@ import (
 	"github.com/go-idempotent/idempotent/batch"
 	"github.com/go-idempotent/idempotent/examples/orders/shipping"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // request is what the service was asked for.
@@ -137,6 +139,50 @@ func TestAnotherOrderWithTheSameKeyIsPoison(t *testing.T) {
 	_, err = h.Handle(t.Context(), m)
 	require.ErrorIs(t, err, idempotent.ErrMismatch)
 	require.Len(t, s.requests, 1)
+}
+
+// A message that comes from the dead-letter queue after its 14 days was in the queue before.
+func TestAnOrderIsNotShippedAgainWhenItsMessageIsAsOldAsAMessageCanBe(t *testing.T) {
+	t.Parallel()
+	s, now := &service{status: 200, answer: `{"id":"sh_1"}`}, time.Now()
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	there, err := shipping.NewService(server.URL)
+	require.NoError(t, err)
+	h := shipping.Wrap(there, memory.New(), "shipping", idempotent.WithClock(func() time.Time { return now }))
+	for range 2 {
+		_, err := h.Handle(t.Context(), placed(t, "placed.json"))
+		require.NoError(t, err)
+		now = now.Add(28 * 24 * time.Hour)
+	}
+	require.Len(t, s.requests, 1)
+}
+
+// The service knows a shipment that it has made, so a result that the store does not take blocks nothing.
+func TestAResultThatCannotBeStoredIsNoOutcomeThatSomebodyHasToSettle(t *testing.T) {
+	t.Parallel()
+	s := &service{status: 200, answer: `{"id":"sh_1"}`}
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	there, err := shipping.NewService(server.URL)
+	require.NoError(t, err)
+	records, now := memory.New(), time.Now()
+	refused := false
+	refuse := func(c storetest.Call) storetest.Fault {
+		if refused || c.Op != storetest.OpSwap {
+			return storetest.Pass
+		}
+		refused = true
+		return storetest.Deny
+	}
+	clock := idempotent.WithClock(func() time.Time { return now })
+	_, err = shipping.Wrap(there, storetest.NewFaulty(records, refuse), "shipping", clock).Handle(t.Context(), placed(t, "placed.json"))
+	require.NoError(t, err)
+	now = now.Add(time.Hour)
+	_, err = shipping.Wrap(there, records, "shipping", clock).Handle(t.Context(), placed(t, "placed.json"))
+	require.NoError(t, err)
+	require.Len(t, s.requests, 2)
+	require.Equal(t, s.requests[0], s.requests[1])
 }
 
 // handle hands a message over as a batch, and returns what became of it.

@@ -1,6 +1,7 @@
 package doctor_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,6 +78,8 @@ func TestEachSettingOfAStreamIsLookedAt(t *testing.T) {
 			"stream: retries", doctor.OK, "charges: until a record is 900 s old",
 		},
 		"no retries":     {`"MaximumRetryAttempts":10`, `"MaximumRetryAttempts":0`, "stream: retries", doctor.OK, "charges: 0"},
+		"nowhere":        {`"Destination":"arn:aws:sqs:eu-central-1:123456789012:failures"`, "", "stream: on-failure destination", doctor.Warning, "charges: there is none"},
+		"on success":     {`"OnFailure"`, `"OnSuccess"`, "stream: on-failure destination", doctor.Warning, "charges: there is none"},
 		"no destination": {destination, "", "stream: on-failure destination", doctor.Warning, "charges: there is none"},
 		"whole halves":   {`"BisectBatchOnFunctionError":true`, `"BisectBatchOnFunctionError":false`, "stream: bisect on error", doctor.Warning, "charges: off"},
 		"nothing to halve": {
@@ -105,6 +108,16 @@ func TestEachSettingOfAStreamIsLookedAt(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTheAttributesThatAreLookedAtAreAskedFor: SQS answers no others.
+func TestTheAttributesThatAreLookedAtAreAskedFor(t *testing.T) {
+	t.Parallel()
+	a := healthy(t)
+	a.examine()
+	i := slices.IndexFunc(a.calls, func(c call) bool { return c.name == "GetQueueAttributes" })
+	require.GreaterOrEqual(t, i, 0)
+	assert.Contains(t, a.calls[i].body, `"AttributeNames":["VisibilityTimeout","RedrivePolicy"]`)
 }
 
 // TestEachSourceIsLookedAt: what is wrong with one says nothing of the others.
