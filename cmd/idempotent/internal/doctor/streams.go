@@ -25,7 +25,7 @@ func (s source) retries() Finding {
 	attempts, age := orUnlimited(s.mapping.MaximumRetryAttempts), orUnlimited(s.mapping.MaximumRecordAgeInSeconds)
 	switch {
 	case attempts != unlimited:
-		return s.found(checkRetries, OK, fmt.Sprintf("%d", attempts))
+		return s.found(checkRetries, OK, fmt.Sprintf("%d at most", attempts))
 	case age != unlimited:
 		return s.found(checkRetries, OK, "until a record is "+seconds(time.Duration(age)*time.Second)+" old")
 	default:
