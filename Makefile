@@ -131,12 +131,13 @@ build: ## the Lambda binary of the example, as SAM builds it (EXAMPLE=orders, AR
 	@$(MAKE) --no-print-directory build-$(FUNCTION) ARTIFACTS_DIR=$(CURDIR)
 
 # What sam build calls. It gives the same bytes wherever and whenever it runs with one version of Go.
-FUNCTIONS := build-ChargeFunction build-OrdersFunction build-RelayFunction build-DrainFunction build-AttentionFunction
+FUNCTIONS := build-ChargeFunction build-OrdersFunction build-RelayFunction build-DrainFunction build-ShippingFunction build-AttentionFunction
 .PHONY: $(FUNCTIONS)
 build-ChargeFunction: BUILT = ./examples/apigw-charge
 build-OrdersFunction: BUILT = ./examples/orders
 build-RelayFunction: BUILT = ./examples/orders/relay
 build-DrainFunction: BUILT = ./examples/orders/drain
+build-ShippingFunction: BUILT = ./examples/orders/consumer
 build-AttentionFunction: BUILT = ./examples/attention-count
 $(FUNCTIONS):
 	CGO_ENABLED=0 GOOS=linux GOARCH=$(if $(filter x86_64,$(ARCHITECTURE)),amd64,arm64) GOFLAGS= \
