@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
 )
@@ -36,6 +37,9 @@ func batchProblem(in reflect.Type) string {
 	then := "call its Handle for each"
 	if function := batchFunctions()[record]; function != "" {
 		then = "hand it to " + function
+		if strings.HasSuffix(event.Name(), "TimeWindowEvent") {
+			then += ", which has no tumbling windows"
+		}
 	}
 	return fmt.Sprintf("%v is a whole batch of records, and the same record may come again in another batch: wrap a handler of one "+
 		"record (%v) and %s, see docs/batches.md", event, record, then)

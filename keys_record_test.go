@@ -105,3 +105,20 @@ func TestAnOptionComesBeforeTheKeyOfARecord(t *testing.T) {
 	body := recordKeys[events.SQSMessage](t, idempotent.WithKeyPath("body"))
 	require.Equal(t, body(m), body(fifo("m-2", "h", "e")))
 }
+
+// The whole message has a receipt handle, which is another one each time.
+func TestARecordSharedWithAWSPowertoolsNeedsAKeyOfItsOwn(t *testing.T) {
+	t.Parallel()
+	for _, problems := range [][]string{powertoolsProblems[events.SQSMessage](t), powertoolsProblems[*events.KinesisEventRecord](t), powertoolsProblems[events.DynamoDBEventRecord](t)} {
+		require.Len(t, problems, 1)
+		require.Contains(t, problems[0], "and it differs in each delivery")
+	}
+}
+
+func powertoolsProblems[In any](t *testing.T) []string {
+	t.Helper()
+	return problemsOf(t, func() {
+		idempotent.Wrap(func(context.Context, In) (string, error) { return "", nil }, memory.New(),
+			idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "p"}))
+	})
+}

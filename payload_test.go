@@ -194,7 +194,7 @@ func TestAnEventWithIDsAndTimesNeedsAChoice(t *testing.T) {
 	needsAChoice[paymentOf](t, "events.SQSMessage")
 	// The same event behind more than one pointer, or several of them.
 	needsAChoice[**events.SQSMessage](t, "events.SQSMessage")
-	needsAChoice[[]events.SQSMessage](t, "events.SQSMessage")
+	needsAChoice[[]events.SNSEntity](t, "events.SNSEntity")
 	needsAChoice[map[string]*events.S3EventRecord](t, "events.S3EventRecord")
 	needsAChoice[*struct{ *paymentOf }](t, "events.SQSMessage")
 }

@@ -191,8 +191,12 @@ func shapeOf[In, Out any](c *config, f functions[In, Out], p *problems) (_ shape
 	if !c.operationSet && c.shared == nil {
 		p.addf("WithOperation: a handler of %v must name its operation", in)
 	}
-	if c.user.key == nil && !c.keyPathSet && c.shared == nil {
-		f.key = recordKeyOf[In]()
+	if own := recordKeyOf[In](); own != nil && c.user.key == nil && !c.keyPathSet {
+		if c.shared == nil {
+			f.key = own
+		} else {
+			p.addf("WithKey or WithKeyPath: with WithPowertools the whole %v would be the key, and it differs in each delivery", in)
+		}
 	}
 	if c.user.key == nil && f.key == nil && !c.keyPathSet && c.shared == nil {
 		p.addf("WithKey or WithKeyPath: a handler of %v with response %v has no key of its own: %s", in, out, gateway.Supported)

@@ -264,6 +264,7 @@ func TestEventOfAWholeBatchIsRefusedWhenWrapping(t *testing.T) {
 		assert.Contains(t, problem, "and hand it to "+function+",")
 	}
 	assert.Contains(t, refusedFirst[events.SNSEvent, string](t), "and call its Handle for each,")
+	assert.Contains(t, refusedFirst[events.KinesisTimeWindowEvent, struct{ State string }](t), "batch.Kinesis, which has no tumbling windows,")
 
 	assert.NotPanics(t, func() {
 		idempotent.Wrap(func(context.Context, events.SQSMessage) (string, error) { return "", nil }, memory.New(), keyed[events.SQSMessage]("k")...)

@@ -61,9 +61,9 @@ func kinesisRecordsOf(event events.KinesisEvent) []record[events.KinesisEventRec
 func changesOf(event events.DynamoDBEvent) []record[events.DynamoDBEventRecord] {
 	all := make([]record[events.DynamoDBEventRecord], len(event.Records))
 	for i, r := range event.Records {
-		keys, err := json.Marshal(r.Change.Keys) // with its names in order
-		if err != nil {
-			keys = nil // in order with all of this kind
+		var keys []byte                                                       // what has none that can be read stays in order with all of its kind
+		if guarded(func() { keys, _ = json.Marshal(r.Change.Keys) }) != nil { // with its names in order; an empty value panics
+			keys = nil
 		}
 		all[i] = record[events.DynamoDBEventRecord]{
 			event: r, id: r.Change.SequenceNumber, name: r.EventID, group: "item " + string(keys), from: r.EventSource,

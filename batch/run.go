@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"reflect"
 	"runtime/debug"
 	"sync"
@@ -90,7 +91,10 @@ func (r *runner[R, Out]) observe(ctx context.Context, b *batch[R, Out], again in
 		}
 	}
 	for _, observe := range r.c.observers {
-		observe(ctx, report)
+		if fault := guarded(func() { observe(ctx, report) }); fault != nil {
+			// What it only looks on must not come again for that, and nobody else is there to be told.
+			slog.ErrorContext(ctx, r.name+": an observer failed", "error", fault)
+		}
 	}
 }
 
@@ -132,24 +136,27 @@ func (b *batch[R, Out]) check(ctx context.Context) error {
 }
 
 // late reports whether there is too little time left to begin a record.
-func (b *batch[R, Out]) late(ctx context.Context) bool {
+func (b *batch[R, Out]) late(ctx context.Context) bool { return b.lateIn(ctx, 0) }
+
+// lateIn reports whether there will be too little time left after d.
+func (b *batch[R, Out]) lateIn(ctx context.Context, d time.Duration) bool {
 	if ctx.Err() != nil {
 		return true
 	}
 	deadline, limited := ctx.Deadline()
-	return limited && time.Until(deadline) < max(b.c.reserve, time.Duration(b.slowest.Load()))
+	return limited && time.Until(deadline)-d < max(b.c.reserve, time.Duration(b.slowest.Load()))
 }
 
-// work runs the groups of records, some of them at the same time.
+// work runs the records, some of them at the same time.
 func (b *batch[R, Out]) work(ctx context.Context) {
-	groups, copies := b.groups()
+	lanes, copies := b.lanes()
 	slots := make(chan struct{}, b.c.concurrency)
 	var running sync.WaitGroup
-	for _, group := range groups {
+	for _, lane := range lanes {
 		slots <- struct{}{}
 		running.Go(func() {
 			defer func() { <-slots }()
-			b.inOrder(ctx, group)
+			b.inOrder(ctx, lane)
 		})
 	}
 	running.Wait()
@@ -159,9 +166,10 @@ func (b *batch[R, Out]) work(ctx context.Context) {
 	b.hold(ctx)
 }
 
-// groups returns the indexes of the records, group by group. A message with the id of an earlier one is its copy. A sequence number says nothing of that
-// kind: records of a stream that were sent together, and taken apart by the function, have the same one.
-func (b *batch[R, Out]) groups() (groups [][]int, copies map[int]int) {
+// lanes returns the indexes of the records that run one after the other: those of a group, or, if nothing is to run at the same time, all of them. A
+// message with the id of an earlier one is its copy. A sequence number says nothing of that kind: records of a stream that were sent together, and
+// taken apart by the function, have the same one.
+func (b *batch[R, Out]) lanes() (lanes [][]int, copies map[int]int) {
 	copies = map[int]int{}
 	first, place := map[string]int{}, map[string]int{}
 	for i, rec := range b.records {
@@ -171,30 +179,33 @@ func (b *batch[R, Out]) groups() (groups [][]int, copies map[int]int) {
 		}
 		first[rec.id] = i
 		p, known := place[rec.group]
-		if rec.group == "" || !known {
-			p = len(groups)
+		switch {
+		case b.c.concurrency == 1 && len(lanes) > 0:
+			p = 0
+		case rec.group == "" || !known:
+			p = len(lanes)
 			place[rec.group] = p
-			groups = append(groups, nil)
+			lanes = append(lanes, nil)
 		}
-		groups[p] = append(groups[p], i)
+		lanes[p] = append(lanes[p], i)
 	}
-	return groups, copies
+	return lanes, copies
 }
 
-// inOrder runs the records of a group, up to the first one that has to come again.
-func (b *batch[R, Out]) inOrder(ctx context.Context, group []int) {
-	for at, i := range group {
-		b.ends[i] = b.one(ctx, b.records[i])
-		if !b.ends[i].again {
+// inOrder runs the records of a lane, those of a group up to the first one that has to come again.
+func (b *batch[R, Out]) inOrder(ctx context.Context, lane []int) {
+	stopped := map[string]bool{}
+	for at, i := range lane {
+		group := b.records[i].group
+		if stopped[group] {
+			b.ends[i] = end{outcome: NotBegun, again: true}
 			continue
 		}
-		if b.ends[i].outcome == InProgress {
-			b.ends[i].functionErr = b.setVisibility(ctx, group[at:], b.ends[i].err)
+		b.ends[i] = b.one(ctx, b.records[i])
+		if b.ends[i].again && b.ends[i].outcome == InProgress {
+			b.ends[i].functionErr = b.setVisibility(ctx, i, lane[at+1:])
 		}
-		for _, behind := range group[at+1:] {
-			b.ends[behind] = end{outcome: NotBegun, again: true}
-		}
-		return
+		stopped[group] = b.ends[i].again && group != ""
 	}
 }
 
@@ -250,11 +261,14 @@ func (b *batch[R, Out]) handle(ctx context.Context, rec record[R]) (Outcome, err
 	var err error
 	// The errors keep their marks in a context that belongs to a delivery, also to one without protection.
 	fault := guarded(func() { _, err = b.handler.Handle(execution.Unprotected(ctx, nil), rec.event) })
-	b.tookAtLeast(time.Since(began))
-	if fault != nil {
-		return Panicked, fault
+	outcome := Panicked
+	if fault == nil {
+		outcome, fault = b.outcomeOf(err), execution.Stripped(err)
 	}
-	return outcomeOf(err), execution.Stripped(err)
+	if outcome != InProgress { // whose handler did not run
+		b.tookAtLeast(time.Since(began))
+	}
+	return outcome, fault
 }
 
 func (b *batch[R, Out]) tookAtLeast(d time.Duration) {
@@ -267,30 +281,40 @@ func (b *batch[R, Out]) tookAtLeast(d time.Duration) {
 }
 
 // outcomeOf tells the errors of a handler apart.
-func outcomeOf(err error) Outcome {
-	_, undecodable := errors.AsType[*BodyError](err)
+func (b *batch[R, Out]) outcomeOf(err error) Outcome {
 	switch {
 	case err == nil:
 		return Succeeded
 	case execution.MarkOf(err) == execution.Terminal:
 		return Terminal
-	case isAny(err, idempotent.ErrInProgress, idempotent.ErrSuperseded):
+	case errors.Is(err, idempotent.ErrInProgress), errors.Is(err, idempotent.ErrSuperseded):
 		return InProgress
-	case undecodable, isAny(err, idempotent.ErrMissingKey, idempotent.ErrInvalidKey, idempotent.ErrMismatch, idempotent.ErrUnreadable,
-		idempotent.ErrUnknownOutcome):
+	case b.isPoison(err):
 		return Poison
 	default:
 		return Failed
 	}
 }
 
-func isAny(err error, targets ...error) bool {
-	for _, target := range targets {
-		if errors.Is(err, target) {
-			return true
-		}
+// isPoison reports whether the error says that the handler did not run, and will not, or that it could not read the body. An error of a handler that
+// calls another one is none: what is wrong inside may pass.
+func (b *batch[R, Out]) isPoison(err error) bool {
+	operation := ""
+	switch e := execution.Stripped(err).(type) { //nolint:errorlint // what another error wraps is the handler's business
+	case *BodyError:
+		return true
+	case *idempotent.MissingKeyError:
+		operation = e.Operation
+	case *idempotent.InvalidKeyError:
+		operation = e.Operation
+	case *idempotent.MismatchError:
+		operation = e.Operation
+	case *idempotent.UnreadableError:
+		operation = e.Operation
+	case *idempotent.UnknownOutcomeError:
+		operation = e.Operation
 	}
-	return false
+	return operation == b.handler.Operation()
 }
 
 // hand gives a record to a function of the configuration.
@@ -312,16 +336,10 @@ func restOfLease(err error) time.Duration {
 	return max(rest, time.Second)
 }
 
-// waitFor waits until the lease of another execution has ended. It returns false at once if there is no time for that.
+// waitFor waits until the lease of another execution has ended. It returns false at once if there is no time for that, and to begin a record then.
 func (b *batch[R, Out]) waitFor(ctx context.Context, err error) bool {
 	rest := restOfLease(err)
-	return b.fits(ctx, rest) && sleep(ctx, rest)
-}
-
-// fits reports whether there is time to wait for d, and to begin a record then.
-func (b *batch[R, Out]) fits(ctx context.Context, d time.Duration) bool {
-	deadline, limited := ctx.Deadline()
-	return !limited || time.Until(deadline)-d >= b.c.reserve
+	return !b.lateIn(ctx, rest) && sleep(ctx, rest) && !b.late(ctx)
 }
 
 // hold waits with the answer for a stream as long as a record is in progress elsewhere, and there is time. Lambda repeats a stream at once, and
@@ -355,16 +373,19 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// setVisibility says when the messages of a group come again whose first one another invocation executes.
-func (b *batch[R, Out]) setVisibility(ctx context.Context, group []int, failure error) (err error) {
+// setVisibility says when a message comes again that another invocation executes, and those of its group behind it.
+func (b *batch[R, Out]) setVisibility(ctx context.Context, first int, behind []int) (err error) {
 	if b.c.visibility == nil {
 		return nil
 	}
-	messages := make([]events.SQSMessage, len(group))
-	for i, at := range group {
-		messages[i], _ = any(b.records[at].event).(events.SQSMessage) // no other records have a visibility
+	var messages []events.SQSMessage
+	for _, i := range append([]int{first}, behind...) {
+		m, is := any(b.records[i].event).(events.SQSMessage)
+		if group := b.records[i].group; is && (i == first || group != "" && group == b.records[first].group) {
+			messages = append(messages, m)
+		}
 	}
-	if fault := guarded(func() { err = b.c.visibility(ctx, messages, restOfLease(failure)) }); fault != nil {
+	if fault := guarded(func() { err = b.c.visibility(ctx, messages, restOfLease(b.ends[first].err)) }); fault != nil {
 		return fault
 	}
 	return err

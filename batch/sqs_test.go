@@ -319,6 +319,18 @@ func TestTheGroupsOfAFIFOQueueStayInOrder(t *testing.T) {
 	})
 }
 
+// Who sets the concurrency to 1 wants the order of the event.
+func TestWithOneAtATimeTheOrderIsThatOfTheEvent(t *testing.T) {
+	t.Parallel()
+	e := newEffects()
+	e.fail(errDown, "b2")
+	ship := batch.SQS(e.shipping(), batch.WithConcurrency(1))
+	require.Equal(t, []string{"b2", "b3"}, received(t, ship, inGroups("a1", "b1", "a2", "b2", "a3", "b3", "a4")))
+	require.Equal(t, []string{"a1", "b1", "a2", "a3", "a4"}, e.list())
+	e.fail(errDown, "c")
+	require.Equal(t, []string{"c"}, received(t, ship, messages("c", "d", "e")), "on a standard queue nothing waits for another")
+}
+
 func TestAFIFOQueueIsToldByItsName(t *testing.T) {
 	t.Parallel()
 	e := newEffects()
@@ -405,6 +417,25 @@ func TestAMessageInProgressComesAgainWhenItsLeaseHasEnded(t *testing.T) {
 		require.Equal(t, []string{"a"}, received(t, batch.SQS(h), messages("a")), "without the function it comes again when the queue says so")
 		<-ended
 		require.Empty(t, received(t, ship, messages("a")))
+	})
+}
+
+// With one at a time all groups are in one row.
+func TestTheMessagesOfOtherGroupsKeepTheirVisibility(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := newEffects()
+		v := &visibility{set: map[string]time.Duration{}}
+		h := e.shipping()
+		for _, all := range []events.SQSEvent{inGroups("a1", "b1", "a2"), messages("a1", "b1", "c1")} {
+			ended := elsewhere(t, h, e, all.Records[0], 5*time.Second)
+			received(t, batch.SQS(h, batch.WithConcurrency(1), batch.WithVisibility(v.change)), all)
+			require.NotContains(t, v.set, "b1")
+			require.Contains(t, v.set, "a1")
+			<-ended
+		}
+		require.Contains(t, v.set, "a2")
+		require.NotContains(t, v.set, "c1")
 	})
 }
 
@@ -524,4 +555,45 @@ func TestTheFunctionOfFinalFailuresGetsTheHandlersOwnError(t *testing.T) {
 		return nil
 	})), messages("a")))
 	require.Equal(t, errDeclined, got, "without its mark")
+}
+
+// What only looks on changes nothing.
+func TestAPanicOfAnObserverChangesNothing(t *testing.T) {
+	t.Parallel()
+	e := newEffects()
+	var last batch.Report
+	ship := batch.SQS(e.shipping(), batch.WithObserver(func(context.Context, batch.Report) { panic("s3cret") }), observed(&last))
+	e.fail(errDown, "b")
+	require.Equal(t, []string{"b"}, received(t, ship, messages("a", "b")))
+	require.Equal(t, 1, last.Succeeded, "the next observer is told")
+}
+
+// The time that passed in waiting for another execution says nothing about the records behind.
+func TestOnlyHandlersThatRanTellHowSlowARecordIs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := newEffects()
+		h := e.shipping(idempotent.WithWait(20 * time.Second))
+		ended := elsewhere(t, h, e, messages("a").Records[0], 40*time.Second)
+		answer, err := batch.SQS(h, batch.WithConcurrency(1))(withDeadline(t, 30*time.Second), messages("a", "b", "c"))
+		require.NoError(t, err)
+		require.Equal(t, []string{"id-a"}, again(t, answer))
+		<-ended
+	})
+}
+
+// What is wrong inside of a handler may pass. Only what says that this handler did not run is poison.
+func TestTheErrorOfAnInnerHandlerIsNoPoison(t *testing.T) {
+	t.Parallel()
+	inner := idempotent.Wrap(func(context.Context, string) (string, error) { return "", nil }, memory.New(), idempotent.WithOperation("inner"),
+		idempotent.WithKey(func(string) (string, error) { return "", nil }))
+	e := newEffects()
+	var r batch.Report
+	ship := batch.SQS(e.shipping(), observed(&r), batch.WithPoison(func(context.Context, events.SQSMessage, error) error { return nil }))
+	e.on("a", func(ctx context.Context) error { _, err := inner.Handle(ctx, "x"); return err })
+	e.on("b", func(ctx context.Context) error { _, err := inner.Handle(ctx, "x"); return errors.Join(errDown, err) })
+	e.on("c", func(context.Context) error { return errors.Join(errDown, &batch.BodyError{}) })
+	require.Equal(t, []string{"a", "b", "c"}, received(t, ship, messages("a", "b", "c")))
+	require.Equal(t, 3, r.Failed)
+	require.ErrorIs(t, r.Problems[0].Err, idempotent.ErrMissingKey)
 }

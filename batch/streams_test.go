@@ -169,3 +169,41 @@ func TestRecordsWithOneSequenceNumberAreNoCopies(t *testing.T) {
 	require.Equal(t, []string{"1"}, fromStream(t, batch.Kinesis(e.reading(), observed(&r)), all))
 	require.Equal(t, 1, r.Succeeded)
 }
+
+// The wait for a lease leaves too little time beside a record that is slow.
+func TestAfterTheWaitForALeaseNothingIsBegunNearTheDeadline(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := newEffects()
+		h := e.reading()
+		all := onShard(1, "a", "b")
+		e.on("a", func(context.Context) error { time.Sleep(time.Second); return nil })
+		e.on("b", func(context.Context) error { time.Sleep(10 * time.Second); return nil })
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_, err := h.Handle(context.Background(), all.Records[0])
+			assert.NoError(t, err)
+		}()
+		synctest.Wait()
+		answer, err := batch.Kinesis(h)(withDeadline(t, 35*time.Second), all)
+		require.NoError(t, err)
+		require.Equal(t, []string{"1"}, again(t, answer), "5 s are left after the wait, and b took 10 s")
+		<-ended
+	})
+}
+
+// Streams send no such keys; tests do.
+func TestAnItemWithoutKeysStaysInOrderWithItsLike(t *testing.T) {
+	t.Parallel()
+	e := newEffects()
+	all := changes(1, "a1", "a2", "b1")
+	for i := range 2 {
+		all.Records[i].Change.Keys = map[string]events.DynamoDBAttributeValue{"id": {}}
+	}
+	e.fail(errDown, "a1")
+	answer, err := batch.DynamoDB(e.changing())(t.Context(), all)
+	require.NoError(t, err)
+	require.Equal(t, []string{"1"}, again(t, answer))
+	require.Equal(t, []string{"b1"}, e.list())
+}

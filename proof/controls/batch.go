@@ -27,16 +27,23 @@ func batchControls() []control {
 		},
 		{
 			name: "batch-group", without: "the records of a group run at the same time",
-			old: `if $rec.group == "" || !$known {`, new: `if $rec.group != "" || !$known {`, first: "StayInOrder",
+			old: `case $rec.group == "" || !$known:`, new: `case $rec.group != "" || !$known:`, first: "StayInOrder",
 		},
 		{
 			name: "batch-stop", without: "a group goes on behind a failure",
-			old: `for $_, $behind := range $group[$at+1:] { $b.ends[$behind] = end{outcome: NotBegun, again: true} }
-			return`, new: "_ = $at", first: "StayInOrder",
+			old: `$stopped[$group] = $b.ends[$i].again && $group != ""`, new: `_ = $stopped[$group] && $group != ""`, first: "StayInOrder",
+		},
+		{
+			name: "batch-stop-standard", without: "one at a time, a failure of a standard queue holds up all messages",
+			old: `$stopped[$group] = $b.ends[$i].again && $group != ""`, new: `$stopped[$group] = $b.ends[$i].again`, first: "OneAtATime",
+		},
+		{
+			name: "batch-event-order", without: "one at a time, the groups run one after the other, and not in the order of the event",
+			old: "case $b.c.concurrency == 1 && len($lanes) > 0:", new: "case $b.c.concurrency == 0 && len($lanes) > 0:", first: "OneAtATime",
 		},
 		{
 			name: "batch-behind", without: "what is behind a failure in its group is acknowledged without having run",
-			old: "$b.ends[$behind] = end{outcome: NotBegun, again: true}", new: "$b.ends[$behind] = end{outcome: NotBegun}", first: "StayInOrder",
+			old: "if $stopped[$group] { $b.ends[$i] = end{outcome: NotBegun, again: true}", new: "if $stopped[$group] { $b.ends[$i] = end{outcome: NotBegun}", first: "StayInOrder",
 		},
 		{
 			name: "batch-fifo", without: "a fair queue is taken for a FIFO queue, and its messages wait for each other",
@@ -65,8 +72,13 @@ func batchControls() []control {
 			old: "if $b.late($ctx) { return end{outcome: NotBegun, again: true} }", new: "", first: "NearTheDeadline",
 		},
 		{
+			name: "batch-late-after", without: "after the wait for a lease a record is begun that the timeout of the function ends",
+			old: "return !$b.lateIn($ctx, $rest) && sleep($ctx, $rest) && !$b.late($ctx)", new: "return sleep($ctx, $rest) || $b.lateIn($ctx, $rest) && $b.late($ctx)",
+			first: "NothingIsBegunNearTheDeadline|WaitsForTheEnd",
+		},
+		{
 			name: "batch-ended", without: "records are begun after the invocation has ended",
-			old: "if $ctx.Err() != nil { return true }", new: "", in: "batch.late", first: "InvocationHasEnded",
+			old: "if $ctx.Err() != nil { return true }", new: "", in: "batch.lateIn", first: "InvocationHasEnded",
 		},
 		{
 			name: "batch-slowest", without: "a record is begun for which there is no time, by what the others took",
@@ -86,12 +98,30 @@ func batchControls() []control {
 		},
 		{
 			name: "batch-stripped", without: "the functions of a batch get the error with its mark, and not the handler's own",
-			old: "return outcomeOf($err), $execution.Stripped($err)", new: "return outcomeOf($err), $err", first: "FunctionOfFinalFailures",
+			old: "$outcome, $fault = $b.outcomeOf($err), $execution.Stripped($err)", new: "$outcome, $fault = $b.outcomeOf($err), $err; _ = $execution.Stripped",
+			first: "FunctionOfFinalFailures",
+		},
+		{
+			name: "batch-slow-waits", without: "time that was spent in waiting for another execution keeps the records behind from being begun",
+			old: "if $outcome != InProgress { $b.tookAtLeast($time.Since($began)) }", new: "$b.tookAtLeast($time.Since($began))", first: "HowSlow",
+		},
+		{
+			name: "batch-inner", without: "what is wrong inside of a handler, and may pass, is acknowledged as poison",
+			old: "return $operation == $b.handler.Operation()", new: `return $operation != ""`, first: "InnerHandler",
+		},
+		{
+			name: "batch-observer", without: "a panic of an observer lets each batch come again",
+			old: "if $fault := guarded(func() { $observe($ctx, $report) }); $fault != nil {", new: "var $fault error; $observe($ctx, $report); if $fault != nil {",
+			first: "OfAnObserver",
+		},
+		{
+			name: "batch-item-keys", without: "an item without a readable key ends the whole batch",
+			old: "if guarded(func() { $keys, _ = $json.Marshal($r.Change.Keys) }) != nil { $keys = nil }", new: "$keys, _ = $json.Marshal($r.Change.Keys)", first: "ItemWithoutKeys",
 		},
 		{
 			name: "batch-terminal", without: "a final failure comes again",
 			old: "case $execution.MarkOf($err) == $execution.Terminal:", new: "case $execution.MarkOf($err) == $execution.Terminal && false:",
-			in: "outcomeOf", first: "FinalFailureIsAcknowledged",
+			in: "batch.outcomeOf", first: "FinalFailureIsAcknowledged",
 		},
 		{
 			name: "batch-terminal-taken", without: "a final failure that its function has not taken is lost",
@@ -125,11 +155,16 @@ func batchControls() []control {
 		},
 		{
 			name: "batch-visibility-group", without: "the messages behind one in progress keep it from coming again",
-			old: "$b.setVisibility($ctx, $group[$at:], $b.ends[$i].err)", new: "$b.setVisibility($ctx, $group[$at:$at+1], $b.ends[$i].err)", first: "ComeAgainWithIt",
+			old: "$b.setVisibility($ctx, $i, $lane[$at+1:])", new: "$b.setVisibility($ctx, $i, $lane[$at+1:$at+1])", first: "ComeAgainWithIt",
+		},
+		{
+			name: "batch-visibility-others", without: "the messages of other groups are set aside, too",
+			old: `$group := $b.records[$i].group; $is && ($i == $first || $group != "" && $group == $b.records[$first].group)`,
+			new: `$group := $b.records[$i].group; $is && ($i == $first || $group != "s" || $group == $b.records[$first].group)`, first: "OtherGroups",
 		},
 		{
 			name: "batch-visibility-failed", without: "each failure comes again at once",
-			old: "if $b.ends[$i].outcome == InProgress {", new: "if $b.ends[$i].outcome != NotBegun {", first: "EveryOtherFailure",
+			old: "if $b.ends[$i].again && $b.ends[$i].outcome == InProgress {", new: "if $b.ends[$i].again && $b.ends[$i].outcome != NotBegun {", first: "EveryOtherFailure",
 		},
 		{
 			name: "batch-wait", without: "a stream uses up its retries while a lease ends",
@@ -143,7 +178,7 @@ func batchControls() []control {
 		},
 		{
 			name: "batch-wait-deadline", without: "a stream waits for a lease until the timeout of the function ends it",
-			old: "return !$limited || $time.Until($deadline)-$d >= $b.c.reserve", new: "return !$limited || $time.Until($deadline)-$d >= 0*$b.c.reserve", first: "WaitsForTheEnd",
+			old: "return !$b.lateIn($ctx, $rest) && sleep($ctx, $rest) && !$b.late($ctx)", new: "return sleep($ctx, $rest) && !$b.late($ctx)", first: "WaitsForTheEnd",
 		},
 		{
 			name: "batch-hold", without: "the retries of a stream are over before the lease of a process is that has died",
@@ -164,7 +199,7 @@ func batchControls() []control {
 		},
 		{
 			name: "batch-body-poison", without: "a body that does not decode is no poison",
-			old: "case $undecodable, isAny(", new: "case $undecodable && false, isAny(", first: "NoneOfTheHandlers",
+			old: "case *BodyError: return true", new: "case *BodyError: return false", first: "NoneOfTheHandlers",
 		},
 		{
 			name: "batch-body-executed", without: "a body that does not decode makes the record UNKNOWN, where failures do",
@@ -222,6 +257,10 @@ func batchControls() []control {
 		{
 			name: "record-key-nil", without: "an event without a message panics",
 			old: "if $r := any($in).(*$T); $r != nil { return $key(*$r), nil }", new: "return $key(*any($in).(*$T)), nil", in: "keyFrom", first: "WithoutAnID",
+		},
+		{
+			name: "record-key-powertools", without: "with records of AWS Powertools the receipt handle of a message is part of its key",
+			old: "if $c.shared == nil { $f.key = $own } else {", new: "if $c.shared == nil { $f.key = $own } else if false {", first: "SharedWithAWSPowertools",
 		},
 		{
 			name: "batch-list-refused", without: "a list of records, as a pipe sends it, is wrapped with one key",
