@@ -63,15 +63,15 @@ test: ## every test, with the race detector and DynamoDB Local (STRICT=1, DYNAMO
 	@# the race detector sees some of its schedules, and all are played without it.
 	IDEMPOTENT_TEST_STRICT=$(STRICT) $(WITH_DYNAMODB) $(SHELL) -c '\
 		go test -race -shuffle=on -timeout 20m ./... && (cd cmd/idempotent && go test -race -shuffle=on ./...) && \
-		(cd bench && go test -shuffle=on ./...) && cd proof && \
+		(cd bench && go test -shuffle=on ./...) && (cd examples/routers && go test -race -shuffle=on ./...) && cd proof && \
 		go test -race -shuffle=on -timeout 20m $$(go list ./... | grep -vE "/(e2e|explore)$$") && \
-		go test -timeout 20m ./explore ./messages && go test -race -skip TestEverySchedule ./explore && go test -race -shuffle=on ./e2e'
+		go test -timeout 20m ./explore ./messages ./consumers && go test -race -skip TestEverySchedule ./explore && go test -race -shuffle=on ./e2e'
 	@echo 'Allocation counts, which the race detector changes:'
 	go test -run 'Alloc' ./...
 
 .PHONY: lint
 lint: $(GOLANGCI) ## formatting, linters, and the rules about what may import what
-	@set -e; for module in . bench proof; do \
+	@set -e; for module in . bench proof examples/routers; do \
 		echo "lint $$module"; (cd $$module && go mod tidy -diff && $(GOLANGCI) run ./...); \
 	done
 	@echo "lint cmd/idempotent"; .ci/tidy-cli -diff && cd cmd/idempotent && $(GOLANGCI) run ./...

@@ -31,21 +31,22 @@ const arn = "arn:aws:sqs:us-east-1:123456789012:"
 // function is the function of a queue.
 type function = func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
 
-// keyOf is the id of the order: producers send an order twice, in two messages.
+func orderOf(m events.SQSMessage) (o order, err error) {
+	err = json.Unmarshal([]byte(m.Body), &o)
+	return o, err
+}
+
+// keyOf is the id of the order: producers send an order twice, in two messages. What is garbled has the key of its message.
 func keyOf(m events.SQSMessage) (string, error) {
-	var o order
-	if err := json.Unmarshal([]byte(m.Body), &o); err != nil {
-		return "garbled " + m.MessageId, nil //nolint:nilerr // the handler finds that, too
+	if o, err := orderOf(m); err == nil {
+		return o.ID, nil
 	}
-	return o.ID, nil
+	return m.MessageId, nil
 }
 
 // noteOf is what belongs to an id.
 func noteOf(m events.SQSMessage) (any, error) {
-	var o order
-	if err := json.Unmarshal([]byte(m.Body), &o); err != nil {
-		return nil, nil //nolint:nilerr,nilnil // the handler finds that, too
-	}
+	o, _ := orderOf(m) // what is garbled has none
 	return o.Note, nil
 }
 
@@ -208,6 +209,101 @@ func TestTenThousandMessages(t *testing.T) {
 				assert.Empty(t, q.deadLetters(t))
 				assert.Empty(t, summary(w.untold(q.orders)))
 				assert.Greater(t, w.deaths, 100)
+			})
+		})
+	}
+}
+
+// With a visibility timeout of six times the timeout of the function, as AWS advises, a message is received once, and once more for each time
+// that it failed. See https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html.
+func TestAMessageIsReceivedAsOftenAsItHasToBe(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, q := newWorld(t), newQueue(false, 5)
+		q.VisibilityTimeout = 6 * w.timeout
+		q.orders = orders(2000, 0, kinds{7: fails, 17: panics, 67: ends, 41: terminal, 43: garbled, 47: nameless})
+		for _, o := range q.orders {
+			send(t, q, "", o, "")
+		}
+		f := batch.SQS(w.handler(memory.New()), batch.WithTerminal(taker(w, w.terminals, bodyOf)), batch.WithPoison(taker(w, w.poisons, bodyOf)))
+		drain(t, q.pump(w, f), 100*time.Hour)
+		assert.Empty(t, summary(w.problems(q.orders, nowhere)))
+		assert.Empty(t, summary(w.untold(q.orders)))
+		assert.Empty(t, summary(w.counted(true)))
+		times := map[int]int{}
+		for _, n := range w.deliveries {
+			times[n]++
+		}
+		assert.Equal(t, map[int]int{1: 2000 * 94 / 100, 2: 2000 * 6 / 100}, times)
+	})
+}
+
+// Without functions that take them, final failures are acknowledged, and poison ends in the dead-letter queue, after as many receives as the
+// queue allows. What stands behind it in its group goes on then.
+func TestPoisonEndsInTheDeadLetterQueue(t *testing.T) {
+	t.Parallel()
+	for name, customers := range map[string]int{"standard": 0, "FIFO": 40} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				const receives = 5
+				w, q := newWorld(t), newQueue(customers > 0, receives)
+				q.orders = orders(2000, customers, kinds{7: fails, 41: terminal, 43: garbled, 47: nameless, 53: always})
+				want := map[string]string{}
+				for _, o := range q.orders {
+					send(t, q, "", o, o.ID)
+					if o.Kind == garbled || o.Kind == nameless || o.Kind == always {
+						want[body(o)] = fmt.Sprint(receives + 1) // this is the last time
+					}
+				}
+				p := q.pump(w, batch.SQS(w.handler(memory.New())))
+				p.BatchSize = 1 // else a group loses receives to the failures before it
+				drain(t, p, 100*time.Hour)
+				dead := q.deadLetters(t)
+				assert.Equal(t, want, dead)
+				moved := func(o order) bool { return dead[body(o)] != "" }
+				assert.Empty(t, summary(w.problems(q.orders, moved)))
+				assert.Empty(t, summary(w.counted(true)))
+			})
+		})
+	}
+}
+
+// The visibility timeout is far shorter than the lease that a dead process leaves. A message that waits for its end is received once for that,
+// and not again and again until it is moved away.
+func TestWaitingForALeaseCostsOneReceive(t *testing.T) {
+	t.Parallel()
+	for name, customers := range map[string]int{"standard": 0, "FIFO": 20} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run := func(t *testing.T, options func(q *queue) []batch.Option) (q *queue, w *world) {
+				t.Helper()
+				w, q = newWorld(t), newQueue(customers > 0, 5)
+				q.VisibilityTimeout = 10 * time.Second
+				q.orders = orders(200, customers, kinds{31: diesBefore})
+				for _, o := range q.orders {
+					send(t, q, "", o, o.ID)
+				}
+				p := q.pump(w, batch.SQS(w.handler(memory.New()), options(q)...))
+				p.BatchSize = 1
+				drain(t, p, 100*time.Hour)
+				return q, w
+			}
+			synctest.Test(t, func(t *testing.T) {
+				q, w := run(t, func(q *queue) []batch.Option {
+					return []batch.Option{batch.WithVisibility(batchsqs.Visibility(q, "https://sqs/"+q.name))}
+				})
+				assert.Empty(t, summary(w.problems(q.orders, nowhere)))
+				assert.Empty(t, q.deadLetters(t))
+				times := map[int]int{}
+				for _, n := range w.deliveries {
+					times[n]++
+				}
+				assert.Equal(t, map[int]int{1: 198, 3: 2}, times)
+			})
+			synctest.Test(t, func(t *testing.T) {
+				q, _ := run(t, func(*queue) []batch.Option { return nil })
+				assert.Len(t, q.deadLetters(t), 2, "without it they are lost")
 			})
 		})
 	}

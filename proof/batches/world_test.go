@@ -175,9 +175,13 @@ func (w *world) act(ctx context.Context, o order) error {
 	if err := w.alive(ctx); err != nil {
 		return err
 	}
+	e := effect{order: o, by: sandboxIn(ctx)}
+	if _, protected := idempotent.FromContext(ctx); protected {
+		e.derived = idempotent.DerivedKey(ctx, "ship")
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.effects = append(w.effects, effect{o, idempotent.DerivedKey(ctx, "ship"), sandboxIn(ctx)})
+	w.effects = append(w.effects, e)
 	return nil
 }
 

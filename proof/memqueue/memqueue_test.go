@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"maps"
 	"strconv"
 	"strings"
 	"testing"
@@ -53,9 +54,7 @@ func onBoth(t *testing.T, fifo bool, test func(t *testing.T, q *queue)) {
 		attributes := map[string]string{
 			"VisibilityTimeout": "1", "RedrivePolicy": `{"maxReceiveCount":2,"deadLetterTargetArn":"` + moto.QueueARN("dead-"+name) + `"}`,
 		}
-		for k, v := range kind {
-			attributes[k] = v
-		}
+		maps.Copy(attributes, kind)
 		q.url = moto.NewQueue(t, c, name, attributes)
 		test(t, q)
 	})

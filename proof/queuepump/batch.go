@@ -19,10 +19,10 @@ const maxDelete = 10
 // fails, nothing is deleted, and the messages come again after the visibility timeout, see
 // https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html.
 func (p *Pump) handle(ctx context.Context, batch []message) error {
-	defer p.groups.giveBack(batch)
 	p.progress.begin()
 	defer p.progress.done()
 	response, err := p.Invoke(ctx, payloadOf(batch))
+	p.groups.giveBack(batch) // the queue locks them until they are deleted
 	if ctx.Err() != nil {
 		return context.Cause(ctx) // what was not waited for is not handled
 	}
@@ -32,7 +32,7 @@ func (p *Pump) handle(ctx context.Context, batch []message) error {
 	}
 	if err != nil {
 		p.progress.failed()
-		return nil //nolint:nilerr // the messages come again
+		return nil // the messages come again
 	}
 	return p.remove(ctx, done)
 }
