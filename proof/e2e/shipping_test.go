@@ -124,8 +124,8 @@ func TestAKillOnTheWayToTheShipmentShipsEachOrderOnce(t *testing.T) {
 	for _, tc := range []struct {
 		killed string
 		kill   func(d *dispatch)
-		// starts are those of the processes of the relay and of the consumer.
-		starts [2]int
+		// processes are how many the relay and the consumer have had.
+		processes [2]int
 	}{
 		{"nobody", func(*dispatch) {}, [2]int{1, 1}},
 		{"before the claim", func(d *dispatch) { d.consumer.proxy.SetRule(wire.On(claim, 1, d.consumer.killed("before"))) }, [2]int{1, 2}},
@@ -149,7 +149,7 @@ func TestAKillOnTheWayToTheShipmentShipsEachOrderOnce(t *testing.T) {
 				d.start()
 				d.idle()
 				d.assertShipped(w, orders)
-				assert.Equal(t, tc.starts, [2]int{d.relay.sandboxes[0].Starts(), d.consumer.sandboxes[0].Starts()}, "somebody was killed")
+				assert.Equal(t, tc.processes, [2]int{d.relay.sandboxes[0].Starts(), d.consumer.sandboxes[0].Starts()}, "somebody was killed")
 			})
 		}
 	}
