@@ -63,15 +63,15 @@ test: ## every test, with the race detector and DynamoDB Local (STRICT=1, DYNAMO
 	@# the race detector sees some of its schedules, and all are played without it.
 	IDEMPOTENT_TEST_STRICT=$(STRICT) $(WITH_DYNAMODB) $(SHELL) -c '\
 		go test -race -shuffle=on -timeout 20m ./... && (cd cmd/idempotent && go test -race -shuffle=on ./...) && \
-		(cd bench && go test -shuffle=on ./...) && cd proof && \
+		(cd bench && go test -shuffle=on ./...) && (cd examples/routers && go test -race -shuffle=on ./...) && cd proof && \
 		go test -race -shuffle=on -timeout 20m $$(go list ./... | grep -vE "/(e2e|explore)$$") && \
-		go test -timeout 20m ./explore ./messages && go test -race -skip TestEverySchedule ./explore && go test -race -shuffle=on ./e2e'
+		go test -timeout 20m ./explore ./messages ./consumers && go test -race -skip TestEverySchedule ./explore && go test -race -shuffle=on ./e2e'
 	@echo 'Allocation counts, which the race detector changes:'
 	go test -run 'Alloc' ./...
 
 .PHONY: lint
 lint: $(GOLANGCI) ## formatting, linters, and the rules about what may import what
-	@set -e; for module in . bench proof; do \
+	@set -e; for module in . bench proof examples/routers; do \
 		echo "lint $$module"; (cd $$module && go mod tidy -diff && $(GOLANGCI) run ./...); \
 	done
 	@echo "lint cmd/idempotent"; .ci/tidy-cli -diff && cd cmd/idempotent && $(GOLANGCI) run ./...
@@ -131,12 +131,13 @@ build: ## the Lambda binary of the example, as SAM builds it (EXAMPLE=orders, AR
 	@$(MAKE) --no-print-directory build-$(FUNCTION) ARTIFACTS_DIR=$(CURDIR)
 
 # What sam build calls. It gives the same bytes wherever and whenever it runs with one version of Go.
-FUNCTIONS := build-ChargeFunction build-OrdersFunction build-RelayFunction build-DrainFunction build-AttentionFunction
+FUNCTIONS := build-ChargeFunction build-OrdersFunction build-RelayFunction build-DrainFunction build-ShippingFunction build-AttentionFunction
 .PHONY: $(FUNCTIONS)
 build-ChargeFunction: BUILT = ./examples/apigw-charge
 build-OrdersFunction: BUILT = ./examples/orders
 build-RelayFunction: BUILT = ./examples/orders/relay
 build-DrainFunction: BUILT = ./examples/orders/drain
+build-ShippingFunction: BUILT = ./examples/orders/consumer
 build-AttentionFunction: BUILT = ./examples/attention-count
 $(FUNCTIONS):
 	CGO_ENABLED=0 GOOS=linux GOARCH=$(if $(filter x86_64,$(ARCHITECTURE)),amd64,arm64) GOFLAGS= \

@@ -33,6 +33,7 @@ func (d *delivery[In, Out]) run(ctx context.Context) {
 	if d.observe != nil {
 		// Deferred, so that an execution that panics is reported too.
 		defer func() { d.observe(ctx, d.event()) }()
+		d.source.observed = true
 	}
 	if d.disabled {
 		d.unprotected(ctx, OutcomeDisabled)
@@ -255,7 +256,7 @@ func (d *delivery[In, Out]) marked() error {
 func (d *delivery[In, Out]) event() Event {
 	r := &d.protocol.Report
 	e := Event{
-		Operation: d.settings.Operation, RecordKey: d.protocol.RecordKey,
+		Operation: d.settings.Operation, Route: d.source.route, RecordKey: d.protocol.RecordKey,
 		Outcome: d.outcome, Settlement: settlements[r.Settlement], Reason: r.Reason,
 		Attempt: r.Attempt, Recovered: r.Recovered,
 		Err: d.refused, StoreErr: d.storeErr(),

@@ -61,8 +61,8 @@ func (d Description) DerivedKey(name string) string {
 }
 
 // Describe says what a delivery of in stands for. It neither asks the store nor runs the handler, and no observer hears of it. It
-// calls the functions of [WithKey], [WithFingerprint] and [WithTenant], the last one twice. It hands ctx to the last one, and reads
-// the tenant id of the invocation from it.
+// calls the functions of [HTTP.Protect], [WithKey], [WithFingerprint] and [WithTenant], the last one twice. It hands ctx to the last
+// one, and reads the tenant id of the invocation from it.
 //
 // The error is the one with which [Handler.Handle] refuses such an event before it asks the store, but never a problem document.
 // The timestamp of [HTTP.TimestampHeader] is compared with the clock, as always: to describe an old request, wrap the handler with
@@ -106,10 +106,14 @@ const keyless = "the event has no key, and needs none"
 func (*plainShape[In, Out]) unprotected(*source[In]) string { return keyless }
 
 func (s *httpShape[In, Out]) unprotected(src *source[In]) string {
-	if neverProtected(src.http.Method) && !s.keys.selects() {
+	switch {
+	case src.exempt:
+		return "the function of HTTP.Protect leaves this method and path unprotected"
+	case neverProtected(src.http.Method) && !s.keys.selects():
 		return "the method " + src.http.Method + " is never protected"
+	default:
+		return keyless
 	}
-	return keyless
 }
 
 func (s *plainShape[In, Out]) scope(ctx context.Context, src *source[In]) ([]ScopePart, error) {

@@ -41,7 +41,7 @@ const (
 	// continues.
 	OutcomePanicked Outcome = "panicked"
 	// OutcomeUnprotected: the handler ran without protection, because the request needs no key and carries none, or
-	// because its HTTP method is never protected.
+	// because its HTTP method is never protected, or because [HTTP.Protect] says so.
 	OutcomeUnprotected Outcome = "unprotected"
 	// OutcomeDisabled: the handler ran without protection, because the protection is turned off.
 	OutcomeDisabled Outcome = "disabled"
@@ -71,6 +71,9 @@ const (
 // or the resolver itself put into its error.
 type Event struct {
 	Operation string
+	// Route is the route of an HTTP request, see [HTTP.Route]: a handler has at most 100 of them, and "other". It is empty if the
+	// handler is no HTTP handler, if the protection is turned off, and for an event that is none of the handler's kind.
+	Route string
 	// RecordKey is the operation and a digest of scope and key. It is empty if the delivery ended before it had one, or
 	// needed none.
 	RecordKey  string
@@ -83,7 +86,7 @@ type Event struct {
 	// Recovered is true if the claim was a takeover.
 	Recovered bool
 	// Err is the error that the delivery ended with, nil if it ended well. It is the handler's own error with its
-	// marks, also if the handler returned a response beside it, or an error of this package. If a resolver or an
+	// marks, also if the handler returned a response beside it, with those that it noted with [Mark], or an error of this package. If a resolver or an
 	// encoder failed, its error is joined to it. If the handler did something else than return the answer that it had committed, it is
 	// a [*CommittedError]. The text of an error of this package repeats nothing of the request, also
 	// where a function of an option failed; that of the handler's or the resolver's own may.

@@ -58,10 +58,11 @@ func (w *work[In, Out]) call(ctx context.Context, returned *bool) error {
 	a := &w.answer
 	a.out, a.err = w.handler(ctx, in)
 	*returned, w.ran = true, true
-	a.given = w.shape.answers(a.out, a.err)
 	if a.err == nil && trace.ResponseEvent != nil {
 		trace.ResponseEvent(ctx, a.out)
 	}
+	a.err = execution.Noted(a.err, execution.NotesOf(ctx).Close())
+	a.given = w.shape.answers(a.out, a.err)
 	return nil
 }
 

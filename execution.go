@@ -61,7 +61,7 @@ func DerivedKey(ctx context.Context, name string) string {
 	case execution.IsUnprotected(ctx):
 		return execution.RandomKey()
 	default:
-		panic(&LostContextError{Name: name})
+		panic(&LostContextError{Function: "DerivedKey", Name: name})
 	}
 }
 
@@ -69,16 +69,27 @@ func DerivedKey(ctx context.Context, name string) string {
 // another, random key. Inside of a delivery it hides the execution.
 func Unprotected(ctx context.Context) context.Context { return execution.Unprotected(ctx, nil) }
 
-// LostContextError is what [DerivedKey] panics with if its context belongs to no delivery.
+// LostContextError is what [DerivedKey] and [Mark] panic with if their context belongs to no delivery.
 type LostContextError struct {
-	// Name is that of the key.
+	// Function is DerivedKey or Mark.
+	Function string
+	// Name is that of the key, empty of Mark.
 	Name string
+	// Err is the error that was to be noted, nil of DerivedKey. It is no part of the text.
+	Err error
 }
 
 func (e *LostContextError) Error() string {
-	return fmt.Sprintf("idempotent: DerivedKey %q: the context belongs to no delivery. Pass on the context that the handler was "+
-		"given, also through adapters and http.Request.WithContext. Where there is none, say so with idempotent.Unprotected", e.Name)
+	call := e.Function
+	if e.Name != "" {
+		call += fmt.Sprintf(" %q", e.Name)
+	}
+	return "idempotent: " + call + ": the context belongs to no delivery. Pass on the context that the handler was given, also " +
+		"through adapters and http.Request.WithContext. Where there is none, say so with idempotent.Unprotected"
 }
+
+// Unwrap returns Err.
+func (e *LostContextError) Unwrap() error { return e.Err }
 
 // DerivedKey returns the key that the function [DerivedKey] returns in this execution. A resolver asks the other
 // service with it.

@@ -13,6 +13,23 @@ type HTTP struct {
 	// Profile is what the other fields default to, and the form of problem documents. Default [ProfileIETF].
 	Profile Profile
 
+	// Protect reports whether a request is protected. Default nil: each one is, as its method asks. A request for which it returns
+	// false runs unprotected, whatever header it carries and whatever key [WithKey], [WithKeyPath] or [WithPowertools] would find:
+	// the handler runs each time, nobody is asked for a key or a tenant, and its response is sent untouched. It is not asked about
+	// methods that are never protected, see [WithHTTP].
+	//
+	// method is in capitals. path is decoded, and lacks the stage that an HTTP API puts in front of it. Where routers may read the
+	// path of a request in several ways, Protect is asked about each of them, and one yes protects: a path with dot segments, with
+	// several slashes in a row or with one at its end is asked about cleaned, too, and one with unusual escapes (%2F, %61) as it was
+	// sent, too. Upper and lower case are yours. It must be safe for concurrent use.
+	Protect func(method, path string) bool
+	// Route names the route of a request for [Event.Route]. It gets what Protect gets, the path that most routers match, and
+	// returns one of a small set of names, never the path itself: a handler has at most 100 names, and every further one is
+	// "other". Empty means no name. It is asked only if there is an observer, and must be safe for concurrent use. Default nil: the
+	// method and the template of the gateway, such as "POST /orders/{id}", or "POST (any)" where the gateway has no template or a
+	// greedy one, as in front of a router.
+	Route func(method, path string) string
+
 	// Header is the request header with the key. Default "Idempotency-Key". Wrap refuses a header that has another
 	// meaning, such as "Authorization".
 	Header string

@@ -93,8 +93,8 @@ type Handler[In, Out any] struct{ wrapped wrapped[In, Out] }
 // is an events.APIGatewayV2HTTPRequest, events.APIGatewayProxyRequest, events.LambdaFunctionURLRequest or
 // events.ALBTargetGroupRequest, or a pointer to one, and Out is the response that belongs to it. Every other handler
 // needs [WithOperation], and [WithKey] or [WithKeyPath]. Without the latter the key of an events.SQSMessage is its message id, or, if it is
-// one of a FIFO queue whose producer gave it a deduplication id, that and its group; the key of an events.KinesisEventRecord and of an
-// events.DynamoDBEventRecord is the event id. The event of a whole batch is refused, see package batch. An Out that is an io.Reader (a stream) is refused, because a
+// one of a FIFO queue whose producer gave it a deduplication id, that with its queue and group; the key of an events.KinesisEventRecord is
+// stream and event id, that of an events.DynamoDBEventRecord the event id. The event of a whole batch is refused, see package batch. An Out that is an io.Reader (a stream) is refused, because a
 // stream cannot be replayed, and so is one that JSON cannot carry: a struct of whose fields none is exported (struct{} is
 // fine), a channel, a function. The options of lambda.StartWithOptions about JSON have no effect: lambda applies them to
 // functions, and a Handler is none.
@@ -155,7 +155,7 @@ func (h *Handler[In, Out]) Invoke(ctx context.Context, payload []byte) ([]byte, 
 //
 // A handler may call Handle of another one, with the context that it was given. The error then keeps its mark, so that it
 // counts for the outer execution, too, if the outer handler returns it; beside a response of an HTTP handler there is then a
-// marked error. Other errors count for the outer execution like this:
+// marked error, or what the handler noted with [Mark]. Other errors count for the outer execution like this:
 //
 //   - as [Uncertain]: one after which the inner record is UNKNOWN, [ErrUnknownOutcome], [ErrSuperseded] and [ErrUnreadable],
 //     because the inner effect may have happened

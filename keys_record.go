@@ -3,7 +3,8 @@ package idempotent
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
+	"strconv"
+	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
 )
@@ -13,7 +14,7 @@ import (
 func recordKeyOf[In any]() func(In) (string, error) {
 	for _, key := range []func(In) (string, error){
 		keyFrom[In](keyOfMessage),
-		keyFrom[In](func(r events.KinesisEventRecord) string { return r.EventID }),
+		keyFrom[In](keyOfKinesis),
 		keyFrom[In](func(r events.DynamoDBEventRecord) string { return r.EventID }),
 	} {
 		if key != nil {
@@ -42,7 +43,7 @@ func keyFrom[In, T any](key func(r T) string) func(In) (string, error) {
 }
 
 // keyOfMessage returns the key of a message: its id, which all its deliveries have in common; or, on a FIFO queue, the deduplication id with
-// which its producer marked it, within its group. SQS forgets that after five minutes. A deduplication id that SQS made of the body, SHA-256 in
+// which its producer marked it, within its queue and group. SQS forgets that after five minutes. A deduplication id that SQS made of the body, SHA-256 in
 // hexadecimal, says nothing: next week the same body may be another order. See
 // https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/FIFO-queues-exactly-once-processing.html.
 //
@@ -52,9 +53,26 @@ func keyOfMessage(m events.SQSMessage) string {
 	if sum := sha256.Sum256([]byte(m.Body)); id == "" || id == hex.EncodeToString(sum[:]) {
 		return m.MessageId
 	}
-	key, err := json.Marshal([]string{m.Attributes["MessageGroupId"], id})
-	if err != nil { // which texts never cause
-		return m.MessageId
+	return together(m.EventSourceARN, m.Attributes["MessageGroupId"], id)
+}
+
+// keyOfKinesis returns the key of a record of a Kinesis stream: the event id, which is shard and sequence number, within its stream. The stream is the same
+// for a consumer of its own (enhanced fan-out).
+func keyOfKinesis(r events.KinesisEventRecord) string {
+	if r.EventID == "" {
+		return ""
 	}
-	return string(key)
+	stream, _, _ := strings.Cut(r.EventSourceArn, "/consumer/")
+	return together(stream, r.EventID)
+}
+
+// together writes some texts as one, so that no others are written the same.
+func together(parts ...string) string {
+	var b strings.Builder
+	for _, part := range parts {
+		b.WriteString(strconv.Itoa(len(part)))
+		b.WriteByte(':')
+		b.WriteString(part)
+	}
+	return b.String()
 }

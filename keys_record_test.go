@@ -50,7 +50,10 @@ func TestTheKeyOfAFIFOMessageIsItsDeduplicationIDWithinItsGroup(t *testing.T) {
 	require.Equal(t, first, key(fifo("m-2", "g", "d")), "the producer has sent it again, after more than five minutes")
 	require.NotEqual(t, first, key(fifo("m-1", "g", "e")))
 	require.NotEqual(t, first, key(fifo("m-1", "h", "d")), "groups can have ids of their own")
-	require.NotEqual(t, key(fifo("m-1", "g", `h","d`)), key(fifo("m-1", `g","h`, "d")))
+	require.NotEqual(t, key(fifo("m-1", "g", "1:hd")), key(fifo("m-1", "g1:h", "d")))
+	elsewhere := fifo("m-1", "g", "d")
+	elsewhere.EventSourceARN = "arn:aws:sqs:eu-central-1:123456789012:other.fifo"
+	require.NotEqual(t, first, key(elsewhere), "queues have ids of their own")
 
 	// SQS made this id of the body: next week the same body may be another order.
 	sum := sha256.Sum256([]byte("a"))
@@ -69,6 +72,12 @@ func TestTheKeyOfARecordOfAStreamIsItsEventID(t *testing.T) {
 	require.Equal(t, kinesis(r), recordKeys[*events.KinesisEventRecord](t)(&r))
 	again.EventID = "shardId-0:2"
 	require.NotEqual(t, kinesis(r), kinesis(again))
+	again = r
+	again.EventSourceArn = "arn:aws:kinesis:eu-central-1:123456789012:stream/orders"
+	require.NotEqual(t, kinesis(r), kinesis(again), "streams have shards of their own")
+	fanOut := again
+	fanOut.EventSourceArn += "/consumer/ship:1700000000"
+	require.Equal(t, kinesis(again), kinesis(fanOut))
 
 	stream := recordKeys[events.DynamoDBEventRecord](t)
 	require.Equal(t, stream(events.DynamoDBEventRecord{EventID: "1", EventName: "INSERT"}), stream(events.DynamoDBEventRecord{EventID: "1"}))
@@ -83,6 +92,9 @@ func TestARecordWithoutAnIDHasNoKey(t *testing.T) {
 		_, err := h.Handle(t.Context(), m)
 		require.ErrorIs(t, err, idempotent.ErrMissingKey)
 	}
+	_, err := idempotent.Wrap(func(context.Context, events.KinesisEventRecord) (string, error) { return "", nil }, memory.New(),
+		idempotent.WithOperation("ship")).Handle(t.Context(), events.KinesisEventRecord{EventSourceArn: "arn"})
+	require.ErrorIs(t, err, idempotent.ErrMissingKey)
 	require.Equal(t, []string{"WithOperation: a handler of *events.SQSMessage must name its operation"},
 		problemsOf(t, func() { idempotent.Wrap(handler, memory.New()) }))
 }

@@ -1,6 +1,10 @@
 package idempotent
 
-import "github.com/go-idempotent/idempotent/internal/execution"
+import (
+	"context"
+
+	"github.com/go-idempotent/idempotent/internal/execution"
+)
 
 // NotExecuted marks an error of which the handler knows that nothing happened. The key is released, whatever the
 // policies say, and a retry executes. The mark counts also inside of errors that wrap it, and it is removed before the
@@ -14,6 +18,34 @@ func Terminal(err error) error { return execution.Marked(err, execution.Terminal
 // Uncertain marks an error after which the effect may have happened, for example a timeout of another service. The
 // record becomes UNKNOWN, and nobody executes again until it is settled. A nil error stays nil.
 func Uncertain(err error) error { return execution.Marked(err, execution.Uncertain) }
+
+// Mark notes an error for a handler that cannot return one, such as an http.Handler behind an adapter: it counts as if the HTTP
+// handler had returned err beside its response. The response is the answer. What becomes of the record, the mark of err decides, see
+// [NotExecuted], [Terminal] and [Uncertain]. After an error without a mark the execution has failed: the response is sent and not
+// stored, and the policy for errors decides, see [WithErrorPolicy].
+//
+// Mark can be called several times, from any goroutine. Of all marks, those of the error that the handler returned included, the
+// most cautious one counts: Uncertain, Terminal, NotExecuted. The observer gets the errors, see [Event.Err]; of more than 20 it gets
+// 20. If the handler panics, an Uncertain counts, and nothing else.
+//
+// A nil error is nothing. An error that is noted after the handler has returned is ignored, and so is one of a handler that runs
+// unprotected. A handler that is no HTTP handler fails with what was noted, as if it had returned that.
+//
+// ctx is the handler's, or one made from it, such as the context of the http.Request. In a context that belongs to no delivery Mark
+// panics with a [*LostContextError]. In a test, idempotenttest.Context gives a context that takes marks, and idempotenttest.Marked
+// tells what was noted.
+func Mark(ctx context.Context, err error) {
+	if err == nil {
+		return
+	}
+	c, ok := execution.From(ctx)
+	switch {
+	case ok:
+		c.Notes.Add(err)
+	case !execution.IsUnprotected(ctx):
+		panic(&LostContextError{Function: "Mark", Err: err})
+	}
+}
 
 // ReplayedError is the error that [Handler.Handle] returns when a [Terminal] error is replayed. When [Handler.Invoke]
 // replays it, Lambda reports Type and Message themselves, as it did the first time.

@@ -25,7 +25,7 @@ package idempotent
 // value of a repeated header or query parameter.
 //
 // GET, HEAD and OPTIONS run unprotected, whatever header they carry. A key that [WithKey], [WithKeyPath] or [WithPowertools]
-// finds protects them too.
+// finds protects them too. Of the others, those run unprotected for which [HTTP.Protect] says so, whatever they carry.
 //
 // # Scope
 //
@@ -76,7 +76,8 @@ package idempotent
 // A response with a status of 200 to 499 is stored, except 401, 403, 408, 409, 423, 425 and 429. For any other response
 // the policy for errors decides, see [WithErrorPolicy]; by default the key is released. After a 401, 403 or 429 without a marked
 // error beside it, the key is released under either policy for errors, because they mean that nothing has happened. [ProfileStripe]
-// also stores 500 to 599. For an error that the handler returns without a response, the policies always decide.
+// also stores 500 to 599. For an error that the handler returns without a response, the policies always decide. A handler that
+// returns no errors, such as an http.Handler behind an adapter, notes them with [Mark].
 //
 // Status, headers and body are stored, and whether the body is in base64. Not stored are Set-Cookie (see StoreCookies),
 // Date, headers of the connection, and the two headers below, which a handler may have got from another service. A

@@ -33,6 +33,52 @@ func TestTheFirstProgramWithAnOutboxRuns(t *testing.T) {
 	assert.Contains(t, runByAReader(t, folder), "--- PASS: TestAnOrderIsMailedIfItIsPlaced")
 }
 
+// TestTheReceiverOfTheOutboxPageShipsAnOrderOnce puts a test beside the program for a queue that a reader copies.
+func TestTheReceiverOfTheOutboxPageShipsAnOrderOnce(t *testing.T) {
+	t.Parallel()
+	_, section, found := strings.Cut(outboxPage(t), "\n## Receivers\n")
+	require.True(t, found)
+	code := blocks(section, "go")
+	require.NotEmpty(t, code)
+	folder := moduleOfAReader(t, map[string]string{"ship/main.go": code[0], "ship/main_test.go": `package main
+
+import (
+	"bytes"
+	"log"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/go-idempotent/idempotent/batch"
+	"github.com/go-idempotent/idempotent/memory"
+)
+
+func TestAnOrderIsShippedOnce(t *testing.T) {
+	var shipped bytes.Buffer
+	log.SetOutput(&shipped)
+	message := func(id, key, body string) events.SQSMessage {
+		return events.SQSMessage{MessageId: id, Body: body, MessageAttributes: map[string]events.SQSMessageAttribute{
+			"Idempotency-Key": {DataType: "String", StringValue: &key},
+		}}
+	}
+	consume := batch.SQS(shipOnce(memory.New()))
+	for range 2 {
+		answer, err := consume(t.Context(), events.SQSEvent{Records: []events.SQSMessage{
+			message("1", "k", "{\"order_id\":\"o-1\"}"), message("2", "k", "{\"order_id\":\"o-1\"}"), message("3", "none", "no order"),
+		}})
+		if err != nil || len(answer.BatchItemFailures) != 1 || answer.BatchItemFailures[0].ItemIdentifier != "3" {
+			t.Fatal(answer, err)
+		}
+	}
+	if n := strings.Count(shipped.String(), "order o-1 is shipped"); n != 1 {
+		t.Fatal(n)
+	}
+}
+`})
+	assert.Contains(t, runByAReader(t, folder), "--- PASS: TestAnOrderIsShippedOnce")
+}
+
 func TestTheOutboxPageHasTheFilter(t *testing.T) {
 	t.Parallel()
 	assert.Contains(t, outboxPage(t), strings.ReplaceAll(outbox.StreamFilter, `"`, `\"`))

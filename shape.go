@@ -12,7 +12,7 @@ type shape[In, Out any] interface {
 	// scope lists what the key of an event that was identified counts for. unprotected says why it runs without protection.
 	scope(ctx context.Context, src *source[In]) ([]ScopePart, error)
 	unprotected(src *source[In]) string
-	// answers reports whether out is the answer, if the handler returned it with err.
+	// answers reports whether out is the answer, if the handler returned it with err, or noted that.
 	answers(out Out, err error) bool
 	// untouched reports whether a result that is not to be stored says by itself that nothing has happened.
 	untouched(out Out) bool

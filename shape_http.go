@@ -21,6 +21,7 @@ import (
 type httpShape[In, Out any] struct {
 	keys    *keys[In]
 	http    HTTP
+	routes  *routes
 	rules   httpfield.KeyRules
 	gateway *gateway.Family[In, Out]
 	now     func() time.Time
@@ -32,10 +33,16 @@ func (s *httpShape[In, Out]) identify(ctx context.Context, src *source[In]) (req
 		return request{}, err
 	}
 	defer r.Forget()
-	switch {
-	case r.Refusal != nil:
+	if r.Refusal != nil {
 		return request{}, &RefusedError{Operation: s.keys.operation, Source: "WithHTTP", Err: r.Refusal}
-	case neverProtected(r.Method) && !s.keys.selects():
+	}
+	if src.observed {
+		src.route = s.routes.of(r)
+	}
+	if neverProtected(r.Method) && !s.keys.selects() {
+		return request{}, nil
+	}
+	if src.exempt = !s.http.protects(r); src.exempt {
 		return request{}, nil
 	}
 	key, keyErr := s.key(src)
@@ -195,9 +202,11 @@ func (h HTTP) staleness(values []string, now time.Time) string {
 	}
 }
 
-// answers accepts a response also if a marked error stands beside it. An empty response is no response.
+// answers accepts a response also if a marked error stands beside it, or one that the handler noted because it returns none. An empty
+// response is no response.
 func (s *httpShape[In, Out]) answers(out Out, err error) bool {
-	return err == nil || execution.MarkOf(err) != execution.Unmarked && s.gateway.Status(out) != 0
+	beside := execution.MarkOf(err) != execution.Unmarked || execution.StandsBeside(err)
+	return err == nil || beside && s.gateway.Status(out) != 0
 }
 
 // keeps decides by the status. A response without a valid status is never stored, because the gateway answers with a

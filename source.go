@@ -16,6 +16,11 @@ type source[In any] struct {
 	// http is what identify read of an HTTP request. Answers are made from it and not from the event, which the handler
 	// may have changed meanwhile.
 	http gateway.Request
+	// observed is true if an observer wants to know the route. route is its name, empty if there is none.
+	observed bool
+	route    string
+	// exempt is true of an HTTP request that the function of [HTTP.Protect] does not want protected.
+	exempt bool
 }
 
 // event decodes the payload, once. Like lambda.NewHandler it ignores what follows the first JSON value.

@@ -179,7 +179,7 @@ func shapeOf[In, Out any](c *config, f functions[In, Out], p *problems) (_ shape
 			p.addf("WithoutFingerprint: an HTTP handler always has a fingerprint, because a route says too little")
 		}
 		c.checkHTTP(p)
-		s := &httpShape[In, Out]{keys: keysOf(c, f), http: c.http, rules: c.http.keyRules(), gateway: family, now: c.now}
+		s := &httpShape[In, Out]{keys: keysOf(c, f), http: c.http, rules: c.http.keyRules(), gateway: family, now: c.now, routes: &routes{name: c.http.Route}}
 		if f.storeIf != nil {
 			return s, f.storeIf
 		}

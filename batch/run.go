@@ -99,6 +99,8 @@ type end struct {
 	outcome          Outcome
 	again            bool
 	err, functionErr error
+	// until is the end of the lease of another execution that has the record in progress.
+	until time.Time
 }
 
 // batch is one event on its way through a runner.
@@ -154,14 +156,16 @@ func (b *batch[R, Out]) work(ctx context.Context) {
 	for i, first := range copies {
 		b.ends[i] = b.ends[first]
 	}
+	b.hold(ctx)
 }
 
-// groups returns the indexes of the records, group by group. A record with the id of an earlier one is its copy.
+// groups returns the indexes of the records, group by group. A message with the id of an earlier one is its copy. A sequence number says nothing of that
+// kind: records of a stream that were sent together, and taken apart by the function, have the same one.
 func (b *batch[R, Out]) groups() (groups [][]int, copies map[int]int) {
 	copies = map[int]int{}
 	first, place := map[string]int{}, map[string]int{}
 	for i, rec := range b.records {
-		if original, twice := first[rec.id]; twice {
+		if original, twice := first[rec.id]; twice && b.source == sourceSQS {
 			copies[i] = original
 			continue
 		}
@@ -199,7 +203,7 @@ func (b *batch[R, Out]) one(ctx context.Context, rec record[R]) end {
 	if len(b.records) > 1 {
 		var key string
 		if fault := guarded(func() { key = b.keyOf(ctx, rec) }); fault != nil {
-			return end{Panicked, true, fault, nil}
+			return end{outcome: Panicked, again: true, err: fault}
 		}
 		defer b.keys.lock(key)()
 	}
@@ -210,7 +214,7 @@ func (b *batch[R, Out]) one(ctx context.Context, rec record[R]) end {
 	if outcome == InProgress && b.source != sourceSQS && b.waitFor(ctx, err) {
 		outcome, err = b.handle(ctx, rec)
 	}
-	e := end{outcome, false, err, nil}
+	e := end{outcome: outcome, err: err}
 	switch outcome {
 	case Succeeded:
 	case Terminal:
@@ -223,6 +227,8 @@ func (b *batch[R, Out]) one(ctx context.Context, rec record[R]) end {
 			e.functionErr = b.hand(ctx, b.poison, rec, err)
 		}
 		e.again = b.poison == nil || e.functionErr != nil
+	case InProgress:
+		e.again, e.until = true, time.Now().Add(restOfLease(err))
 	default:
 		e.again = true
 	}
@@ -306,13 +312,40 @@ func restOfLease(err error) time.Duration {
 	return max(rest, time.Second)
 }
 
-// waitFor waits until the lease of another execution has ended. It reports false if there is no time for that.
+// waitFor waits until the lease of another execution has ended. It returns false at once if there is no time for that.
 func (b *batch[R, Out]) waitFor(ctx context.Context, err error) bool {
 	rest := restOfLease(err)
-	if deadline, limited := ctx.Deadline(); limited && time.Until(deadline)-rest < b.c.reserve {
-		return false
+	return b.fits(ctx, rest) && sleep(ctx, rest)
+}
+
+// fits reports whether there is time to wait for d, and to begin a record then.
+func (b *batch[R, Out]) fits(ctx context.Context, d time.Duration) bool {
+	deadline, limited := ctx.Deadline()
+	return !limited || time.Until(deadline)-d >= b.c.reserve
+}
+
+// hold waits with the answer for a stream as long as a record is in progress elsewhere, and there is time. Lambda repeats a stream at once, and
+// not often: its retries would be over before the lease is.
+func (b *batch[R, Out]) hold(ctx context.Context) {
+	var until time.Time
+	for _, e := range b.ends {
+		if e.outcome == InProgress && e.until.After(until) {
+			until = e.until
+		}
 	}
-	timer := time.NewTimer(rest)
+	if b.source == sourceSQS || until.IsZero() {
+		return
+	}
+	rest := time.Until(until)
+	if deadline, limited := ctx.Deadline(); limited {
+		rest = min(rest, time.Until(deadline)-b.c.reserve)
+	}
+	sleep(ctx, rest)
+}
+
+// sleep waits for d. It returns false if ctx ends before.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

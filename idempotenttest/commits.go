@@ -46,9 +46,10 @@ func WithCommitErrors(errs ...error) Option {
 	return func(of *commits) { of.errs = errs }
 }
 
-// commits takes the commits of a first execution, and knows its steps.
+// commits takes the commits of a first execution, and knows its steps and what it noted.
 type commits struct {
 	steps steps
+	notes execution.Notes
 
 	mu            sync.Mutex
 	errs          []error

@@ -13,6 +13,8 @@ import (
 // test, and other ones in another test. A step runs, and returns what its record would have kept; its name can be used once in each
 // context.
 //
+// idempotent.Mark notes errors in it, and [Marked] tells which.
+//
 // A commit, such as dynamo.Commit, writes its items nowhere: [Commits] tells what was committed, and [WithCommitErrors] lets a commit
 // fail. A second one, one inside of a step, and a step behind one are refused, as in a delivery. What the items mean to a table, and
 // whether an answer is one that is stored, only a test with that table and with the wrapped handler can tell.
@@ -24,8 +26,9 @@ func Context(tb testing.TB, opts ...Option) context.Context {
 			opt(of)
 		}
 	}
+	of.notes.Open()
 	return execution.With(tb.Context(), execution.Claim{
-		Operation: "test", RecordKey: "test#" + tb.Name(), Attempt: 1, Steps: &of.steps, Commits: of,
+		Operation: "test", RecordKey: "test#" + tb.Name(), Attempt: 1, Steps: &of.steps, Commits: of, Notes: &of.notes,
 	})
 }
 

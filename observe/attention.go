@@ -40,6 +40,9 @@ func AttentionEMF(w io.Writer, opts ...EMFOption) func(Attention) error {
 	if c.tenant != nil {
 		c.problemf("observe.AttentionEMF: WithTenant: a record does not tell its tenant")
 	}
+	if c.route {
+		c.problemf("observe.AttentionEMF: WithRoute: a record does not tell its route")
+	}
 	c.panicIfWrong()
 	t := c.template(dimensionOperation)
 	var mu sync.Mutex // guards w

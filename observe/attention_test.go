@@ -56,13 +56,14 @@ func TestAttentionTakesTheOptionsOfMetrics(t *testing.T) {
 	assert.Equal(t, "prod", d.members["Stage"])
 
 	config := configErrorOf(t, func() {
-		observe.AttentionEMF(nil, nil, observe.WithDimension("OldestAttention", "x"), observe.WithTenant(noTenant))
+		observe.AttentionEMF(nil, nil, observe.WithDimension("OldestAttention", "x"), observe.WithTenant(noTenant), observe.WithRoute())
 	})
-	require.Len(t, config.Problems, 4)
+	require.Len(t, config.Problems, 5)
 	assert.Contains(t, config.Problems[0], "observe.AttentionEMF: the writer is nil")
 	assert.Contains(t, config.Problems[1], "observe.AttentionEMF: option 1 is nil")
 	assert.Contains(t, config.Problems[2], "another member")
 	assert.Contains(t, config.Problems[3], "a record does not tell its tenant")
+	assert.Contains(t, config.Problems[4], "a record does not tell its route")
 }
 
 func TestAttentionThatCannotBeWrittenIsAnError(t *testing.T) {

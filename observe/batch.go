@@ -63,7 +63,7 @@ func BatchMetrics() []Metric { return metricsIn(batchMeasures) }
 //
 // The function is safe for concurrent use and hands each line to w in one call of Write. A line that w refuses is dropped: an
 // invocation does not fail because of its metrics. A wrong option or a nil w panics with an [*idempotent.ConfigError]
-// that names every problem; [WithTenant] is a wrong one, because the records of an invocation have many tenants.
+// that names every problem; [WithTenant] and [WithRoute] are wrong ones, because the records of an invocation have many tenants and no route.
 func BatchEMF(w io.Writer, opts ...EMFOption) func(context.Context, Batch) {
 	batch := &summary[Batch]{
 		constructor: "observe.BatchEMF", many: "records", dimension: dimensionOperation, measures: batchMeasures,

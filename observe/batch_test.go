@@ -85,15 +85,17 @@ func TestMetricsOfABatchTakeTheOptionsOfMetrics(t *testing.T) {
 	assert.Equal(t, "prod", d.members["Stage"])
 
 	config := configErrorOf(t, func() {
-		observe.BatchEMF(nil, nil, observe.WithDimension("BatchFailed", "x"), observe.WithDimension("source", "x"), observe.WithTenant(noTenant))
+		observe.BatchEMF(nil, nil, observe.WithDimension("BatchFailed", "x"), observe.WithDimension("source", "x"), observe.WithTenant(noTenant),
+			observe.WithRoute())
 	})
-	require.Len(t, config.Problems, 5)
+	require.Len(t, config.Problems, 6)
 	assert.Contains(t, config.Problems[0], "observe.BatchEMF: the writer is nil")
 	assert.Contains(t, config.Problems[1], "observe.BatchEMF: option 1 is nil")
 	for _, problem := range config.Problems[2:4] {
 		assert.Contains(t, problem, "another member")
 	}
 	assert.Equal(t, "observe.BatchEMF: WithTenant: the records of an invocation have many tenants", config.Problems[4])
+	assert.Equal(t, "observe.BatchEMF: WithRoute: records have no routes", config.Problems[5])
 }
 
 // The handler of a batch has the same dimension.

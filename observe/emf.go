@@ -19,7 +19,7 @@ import (
 //
 // A line has the metrics that happened and no zeros, because each metric costs something once it has a value; so let
 // alarms treat missing data as not breaching. Beside them it has properties, for CloudWatch Logs Insights: outcome,
-// settlement, reason, recordKey (which holds a digest and no key), attempt, handleMilliseconds, errorType (of the error
+// settlement, reason, route (of an HTTP request), recordKey (which holds a digest and no key), attempt, handleMilliseconds, errorType (of the error
 // that the invocation ended with), storeFailure (a [store.Failure], "lease lost", or a type), and requestId. They hold types
 // of errors and never texts.
 //
@@ -39,9 +39,13 @@ func EMF(w io.Writer, opts ...EMFOption) func(context.Context, idempotent.Event)
 		if c.tenant != nil {
 			tenant = dimensionValue(c.tenant(ctx, e))
 		}
+		route := ""
+		if c.route {
+			route = dimensionValue(e.Route)
+		}
 		mu.Lock()
 		defer mu.Unlock()
-		line = t.appendLine(line[:0], ctx, &e, tenant, time.Now())
+		line = t.appendLine(line[:0], ctx, &e, extra{tenant: tenant, route: route}, time.Now())
 		_, _ = w.Write(line)
 	}
 }
@@ -53,6 +57,7 @@ type emfConfig struct {
 	namespace  string
 	dimensions []dimension
 	tenant     func(context.Context, idempotent.Event) string
+	route      bool
 	problems   []string
 }
 
@@ -61,8 +66,9 @@ type dimension struct{ name, value string }
 const (
 	dimensionOperation = "Operation"
 	dimensionTenant    = "Tenant"
+	dimensionRoute     = "Route"
 	dimensionOutbox    = "Outbox"
-	// maxDimensions is CloudWatch's limit, less Operation and Tenant.
+	// maxDimensions is CloudWatch's limit, less Operation and one of Tenant and Route.
 	maxDimensions = 30 - 2
 	maxNamespace  = 255
 	maxName       = 250 // of a dimension in this format; CloudWatch itself allows 255
@@ -126,6 +132,13 @@ func WithTenant(tenant func(ctx context.Context, e idempotent.Event) string) EMF
 	}
 }
 
+// WithRoute writes every metric once more with the dimension Route, whose value is the route of the invocation, see
+// [idempotent.Event.Route]; of an invocation without a route it writes what it would write without the option. Each route makes metrics
+// of its own, which are billed: a handler has at most 100 of them, and "other".
+func WithRoute() EMFOption {
+	return func(c *emfConfig) { c.route = true }
+}
+
 func configOf(constructor string, w io.Writer, opts []EMFOption) *emfConfig {
 	c := &emfConfig{namespace: "Idempotent"}
 	if w == nil {
@@ -155,7 +168,7 @@ func (c *emfConfig) problemf(format string, args ...any) {
 func (c *emfConfig) has(name string) bool {
 	named := func(d dimension) bool { return d.name == name }
 	measured := func(m Metric) bool { return m.Name == name }
-	return slices.Contains([]string{"_aws", dimensionOperation, dimensionTenant, dimensionOutbox, propertySource}, name) ||
+	return slices.Contains([]string{"_aws", dimensionOperation, dimensionTenant, dimensionRoute, dimensionOutbox, propertySource}, name) ||
 		slices.Contains(properties[:], name) || slices.ContainsFunc(metrics[:], measured) ||
 		slices.ContainsFunc(attentionMetrics[:], measured) || slices.ContainsFunc(OutboxMetrics(), measured) ||
 		slices.ContainsFunc(BatchMetrics(), measured) ||

@@ -39,6 +39,7 @@ func TestZeroConfigurationHasANamespaceAndTheOperation(t *testing.T) {
 func TestPropertiesSayWhatToLookFor(t *testing.T) {
 	t.Parallel()
 	e := someEvent
+	e.Route = "POST /charges"
 	e.Settlement, e.Reason, e.Attempt, e.Recovered = idempotent.SettledUnknown, "uncertain", 2, true
 	e.Err = idempotent.Uncertain(&declinedError{})
 	e.StoreErr = fmt.Errorf("renew: %w", &store.Error{Kind: store.FailureThrottled, Err: errors.New("slow")})
@@ -49,6 +50,7 @@ func TestPropertiesSayWhatToLookFor(t *testing.T) {
 	}
 	assert.Equal(t, map[string]any{
 		"Operation": "charge", "outcome": "executed", "settlement": "unknown", "reason": "uncertain", "recordKey": "charge#abc",
+		"route":   "POST /charges",
 		"attempt": 2.0, "handleMilliseconds": 1000.0, "errorType": "observe_test.declinedError", "storeFailure": "throttled",
 		"requestId": "r-1",
 	}, got)
@@ -160,6 +162,37 @@ func TestTenantIsAnotherSetSoThatAlarmsGoOnWorking(t *testing.T) {
 	}
 }
 
+func TestRouteIsADimensionOnlyIfAskedFor(t *testing.T) {
+	t.Parallel()
+	e := someEvent
+	e.Route = "POST /charges/{id}"
+	stage := observe.WithDimension("Stage", "prod")
+	tenant := observe.WithTenant(func(context.Context, idempotent.Event) string { return "acme" })
+
+	d := lineOf(t, e, stage)
+	assert.Equal(t, [][]string{{"Operation", "Stage"}}, d.AWS.CloudWatchMetrics[0].Dimensions)
+	assert.Nil(t, d.members["Route"])
+	assert.Equal(t, e.Route, d.members["route"], "it is a property all the same")
+
+	d = lineOf(t, e, stage, observe.WithRoute())
+	assert.Equal(t, [][]string{{"Operation", "Stage"}, {"Operation", "Stage", "Route"}}, d.AWS.CloudWatchMetrics[0].Dimensions,
+		"alarms go on working")
+	assert.Equal(t, e.Route, d.members["Route"])
+
+	d = lineOf(t, e, observe.WithRoute(), tenant)
+	assert.Equal(t, [][]string{{"Operation"}, {"Operation", "Tenant"}, {"Operation", "Route"}}, d.AWS.CloudWatchMetrics[0].Dimensions)
+
+	e.Route = "gr\u00f6\u00dfe\n" // of the user's function
+	d = lineOf(t, e, observe.WithRoute())
+	assert.Equal(t, `gr\u00f6\u00dfe\n`, d.members["Route"])
+	assert.Equal(t, e.Route, d.members["route"])
+
+	for _, e.Route = range []string{"", " "} {
+		d = lineOf(t, e, observe.WithRoute())
+		assert.Equal(t, [][]string{{"Operation"}}, d.AWS.CloudWatchMetrics[0].Dimensions, "%q is no dimension", e.Route)
+	}
+}
+
 func TestWrongOptionsAreNamedAllAtOnce(t *testing.T) {
 	t.Parallel()
 	many := make([]observe.EMFOption, 29)
@@ -184,6 +217,8 @@ func TestWrongOptionsAreNamedAllAtOnce(t *testing.T) {
 		"name of metadata":    {[]observe.EMFOption{observe.WithDimension("_aws", "x")}, "another member"},
 		"operation":           {[]observe.EMFOption{observe.WithDimension("Operation", "x")}, "another member"},
 		"tenant":              {[]observe.EMFOption{observe.WithDimension("Tenant", "x")}, "another member"},
+		"route":               {[]observe.EMFOption{observe.WithDimension("Route", "x")}, "another member"},
+		"name of the route":   {[]observe.EMFOption{observe.WithDimension("route", "x")}, "another member"},
 		"twice":               {[]observe.EMFOption{observe.WithDimension("a", "x"), observe.WithDimension("a", "y")}, "another member"},
 		"blank value":         {[]observe.EMFOption{observe.WithDimension("Stage", os.Getenv("IDEMPOTENT_NOT_SET"))}, `Stage: the value "" is blank`},
 		"long value":          {[]observe.EMFOption{observe.WithDimension("Stage", strings.Repeat("x", 1025))}, "more than 1024"},

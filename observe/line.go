@@ -18,6 +18,7 @@ const (
 	propertyOutcome property = iota
 	propertySettlement
 	propertyReason
+	propertyRoute
 	propertyRecordKey
 	propertyAttempt
 	propertyHandle
@@ -31,6 +32,7 @@ var properties = [...]string{
 	propertyOutcome:      "outcome",
 	propertySettlement:   "settlement",
 	propertyReason:       "reason",
+	propertyRoute:        "route",
 	propertyRecordKey:    "recordKey",
 	propertyAttempt:      "attempt",
 	propertyHandle:       "handleMilliseconds",
@@ -41,8 +43,8 @@ var properties = [...]string{
 
 // template holds what does not change from line to line, as JSON.
 type template struct {
-	// directive is the namespace and the beginning of the dimension sets; tenantSet is one more of them.
-	directive, tenantSet string
+	// directive is the namespace and the beginning of the dimension sets; tenantSet and routeSet are more of them.
+	directive, tenantSet, routeSet string
 	// members are the fixed dimensions.
 	members string
 }
@@ -56,20 +58,28 @@ func (c *emfConfig) template(first string) template {
 		members = appendMember(members, d.name, d.value)
 	}
 	set := string(names)
+	with := func(dimension string) string { return `,[` + set + `,"` + dimension + `"]` }
 	return template{
 		directive: `{"Namespace":` + string(appendString(nil, c.namespace)) + `,"Dimensions":[[` + set + `]`,
-		tenantSet: `,[` + set + `,"` + dimensionTenant + `"]`,
+		tenantSet: with(dimensionTenant),
+		routeSet:  with(dimensionRoute),
 		members:   string(members),
 	}
 }
 
+// extra are the values of the dimensions that not every line has. An empty one is none.
+type extra struct{ tenant, route string }
+
 // appendLine appends the document of e and a newline. It is written by hand because a line has no fixed members, and
 // an invocation should not wait for maps to be sorted.
-func (t template) appendLine(b []byte, ctx context.Context, e *idempotent.Event, tenant string, now time.Time) []byte {
+func (t template) appendLine(b []byte, ctx context.Context, e *idempotent.Event, x extra, now time.Time) []byte {
 	happened := metricsOf(e)
 	b = t.appendHead(b, now)
-	if tenant != "" {
+	if x.tenant != "" {
 		b = append(b, t.tenantSet...)
+	}
+	if x.route != "" {
+		b = append(b, t.routeSet...)
 	}
 	b = append(b, `],"Metrics":[`...)
 	b = appendDefinitions(b, happened)
@@ -77,7 +87,8 @@ func (t template) appendLine(b []byte, ctx context.Context, e *idempotent.Event,
 
 	b = appendMember(b, dimensionOperation, e.Operation)
 	b = append(b, t.members...)
-	b = appendSaid(b, dimensionTenant, tenant)
+	b = appendSaid(b, dimensionTenant, x.tenant)
+	b = appendSaid(b, dimensionRoute, x.route)
 	b = appendProperties(b, ctx, e)
 	for i := range metrics {
 		if m := metric(i); happened.has(m) {
@@ -122,6 +133,7 @@ func appendProperties(b []byte, ctx context.Context, e *idempotent.Event) []byte
 	b = appendSaid(b, properties[propertyOutcome], string(e.Outcome))
 	b = appendSaid(b, properties[propertySettlement], string(e.Settlement))
 	b = appendSaid(b, properties[propertyReason], e.Reason)
+	b = appendSaid(b, properties[propertyRoute], e.Route)
 	b = appendSaid(b, properties[propertyRecordKey], e.RecordKey)
 	if e.Attempt > 0 {
 		b = appendNumber(b, properties[propertyAttempt], float64(e.Attempt))

@@ -75,7 +75,7 @@ func OutboxMetrics() []Metric { return metricsIn(outboxMeasures) }
 //
 // The function is safe for concurrent use and hands each line to w in one call of Write. A line that w refuses is dropped: an
 // invocation does not fail because of its metrics. A wrong option or a nil w panics with an [*idempotent.ConfigError]
-// that names every problem; [WithTenant] is a wrong one, because the messages of an invocation have many tenants.
+// that names every problem; [WithTenant] and [WithRoute] are wrong ones, because the messages of an invocation have many tenants and no route.
 func OutboxEMF(w io.Writer, opts ...EMFOption) func(context.Context, Outbox) {
 	outbox := &summary[Outbox]{
 		constructor: "observe.OutboxEMF", many: "messages", dimension: dimensionOutbox, measures: outboxMeasures,

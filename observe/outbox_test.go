@@ -91,15 +91,16 @@ func TestMetricsOfAnOutboxTakeTheOptionsOfMetrics(t *testing.T) {
 
 	config := configErrorOf(t, func() {
 		observe.OutboxEMF(nil, nil, observe.WithDimension("ParkedMessages", "x"), observe.WithDimension("Outbox", "x"),
-			observe.WithDimension("source", "x"), observe.WithTenant(noTenant))
+			observe.WithDimension("source", "x"), observe.WithTenant(noTenant), observe.WithRoute())
 	})
-	require.Len(t, config.Problems, 6)
+	require.Len(t, config.Problems, 7)
 	assert.Contains(t, config.Problems[0], "observe.OutboxEMF: the writer is nil")
 	assert.Contains(t, config.Problems[1], "observe.OutboxEMF: option 1 is nil")
 	for _, problem := range config.Problems[2:5] {
 		assert.Contains(t, problem, "another member")
 	}
 	assert.Contains(t, config.Problems[5], "many tenants")
+	assert.Contains(t, config.Problems[6], "messages have no routes")
 }
 
 func TestMetricsOfAnOutboxHaveNamesOfTheirOwn(t *testing.T) {

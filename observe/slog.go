@@ -17,7 +17,7 @@ import (
 // return what it had committed; at INFO otherwise. It is safe for concurrent use. A nil
 // logger is [slog.Default], looked up at each record.
 //
-// The attributes are those of [idempotent.Event] that say something: operation, outcome, record (the record key, which
+// The attributes are those of [idempotent.Event] that say something: operation, outcome, route, record (the record key, which
 // holds a digest and no key), settlement, reason, attempt, recovered, claim, wait, handle and settle (durations), bytes (of the
 // result), derived_keys (a group: what was handed out, by name), steps (a group of groups: of each step, by name, its end, took and
 // recording (durations), bytes, and the type of its error, never the text), orphan_steps (names), commits (a group of groups: of each
@@ -69,6 +69,7 @@ func attributes(e idempotent.Event) []slog.Attr {
 			attrs = append(attrs, a)
 		}
 	}
+	add(e.Route != "", slog.String("route", e.Route))
 	add(e.RecordKey != "", slog.String("record", e.RecordKey))
 	add(e.Settlement != "", slog.String("settlement", string(e.Settlement)))
 	add(e.Reason != "", slog.String("reason", e.Reason))

@@ -106,7 +106,7 @@ func ExampleSlog() {
 func TestEveryFieldOfAnEventIsLogged(t *testing.T) {
 	t.Parallel()
 	e := idempotent.Event{
-		Operation: "charge", RecordKey: "charge#abc", Outcome: idempotent.OutcomeExecuted, Settlement: idempotent.SettledUnknown,
+		Operation: "charge", Route: "POST /charges", RecordKey: "charge#abc", Outcome: idempotent.OutcomeExecuted, Settlement: idempotent.SettledUnknown,
 		Reason: "uncertain", Attempt: 2, Recovered: true, Err: errors.New("declined"), StoreErr: errors.New("down"),
 		Claim: time.Millisecond, Wait: time.Second, Handle: time.Minute, Settle: time.Hour, ResultBytes: 9,
 		DerivedKeys: []idempotent.NamedKey{{Name: "charge", Key: "k-1"}, {Name: "re fund", Key: "k-2"}},
@@ -133,7 +133,7 @@ func TestEveryFieldOfAnEventIsLogged(t *testing.T) {
 		return a
 	}}
 	observe.Slog(slog.New(slog.NewTextHandler(&out, withoutTime)))(t.Context(), e)
-	assert.Equal(t, `level=ERROR msg=idempotency operation=charge outcome=executed record=charge#abc settlement=unknown reason=uncertain `+
+	assert.Equal(t, `level=ERROR msg=idempotency operation=charge outcome=executed route="POST /charges" record=charge#abc settlement=unknown reason=uncertain `+
 		`attempt=2 recovered=true claim=1ms wait=1s handle=1m0s settle=1h0m0s bytes=9 derived_keys.charge=k-1 "derived_keys.re fund"=k-2 `+
 		`steps.reserve.end=resumed steps.reserve.bytes=7 steps.charge.end=recorded steps.charge.took=1s steps.charge.recording=1ms `+
 		`steps.charge.bytes=9 steps.mail/1.end=failed steps.mail/1.took=1m0s steps.mail/1.error=observe_test.declinedError `+

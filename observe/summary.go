@@ -52,6 +52,9 @@ func (y *summary[S]) emf(w io.Writer, opts []EMFOption) func(context.Context, S)
 	if c.tenant != nil {
 		c.problemf("%s: WithTenant: the %s of an invocation have many tenants", y.constructor, y.many)
 	}
+	if c.route {
+		c.problemf("%s: WithRoute: %s have no routes", y.constructor, y.many)
+	}
 	c.panicIfWrong()
 	t := c.template(y.dimension)
 	var mu sync.Mutex // guards line and w

@@ -26,7 +26,8 @@
 // takes them. template.yaml deploys the function.
 //
 // The message "order-placed" {"order_id","email"} is for the mail. The function relay beside it takes it from the stream of the outbox and
-// delivers it, the function drain does so with what the stream has put off.
+// delivers it, the function drain does so with what the stream has put off. If both have a QUEUE_URL, the message goes to a queue instead, from
+// which the function consumer ships the order.
 //
 // The command local runs the same handler on your machine, the command demo kills it between any two effects.
 package main

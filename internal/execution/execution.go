@@ -41,6 +41,8 @@ type Claim struct {
 	Steps Steps
 	// Commits takes the commit of the execution.
 	Commits Commits
+	// Notes takes the errors that the handler cannot return; nil takes none.
+	Notes *Notes
 	// Step is the name of the step that the context belongs to, empty outside of steps.
 	Step string
 }

@@ -78,10 +78,13 @@ func markOf(err error) Mark {
 // match it, so a mark must not become that type. A mark inside the handler's own wrapping stays where it is.
 func Stripped(err error) error {
 	for {
-		m, ok := err.(*markedError) //nolint:errorlint // only outermost marks are removed
-		if !ok {
+		switch outer := err.(type) { //nolint:errorlint // only outermost marks are removed
+		case *markedError:
+			err = outer.err
+		case *notedError:
+			err = outer.main
+		default:
 			return err
 		}
-		err = m.err
 	}
 }

@@ -18,9 +18,10 @@ var membersOfFunctionURL = slices.Concat(membersOfAll, membersOfFormat2, []membe
 	{"requestContext.domainPrefix", partDomainPrefix},
 })
 
-// stageOfFunctionURL is the stage in the event of every function URL. The type of package events has no field for it. With
-// this stage, a handler with the types of an HTTP API finds the same records as one with the types of a function URL.
-const stageOfFunctionURL = "$default"
+// defaultStage is the stage in the event of every function URL. The type of package events has no field for it. With
+// this stage, a handler with the types of an HTTP API finds the same records as one with the types of a function URL. An HTTP API
+// leaves it out of its paths.
+const defaultStage = "$default"
 
 // readFunctionURL reads membersOfFunctionURL from a decoded event. The event names a caller only if the authentication type of
 // the URL is AWS_IAM.
@@ -52,7 +53,7 @@ func requestFunctionURL(r *Request) {
 	r.Method = strings.ToUpper(e.text[partMethod])
 	r.Path = e.text[partPath]
 	r.API = e.text[partAPI]
-	r.Stage = stageOfFunctionURL
+	r.Stage = defaultStage
 	r.RequestID = e.text[partRequestID]
 	r.query = parseQuery(e.text[partRawQuery])
 	r.Caller = e.caller()

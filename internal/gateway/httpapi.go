@@ -73,6 +73,9 @@ func requestHTTPAPI(r *Request) {
 	r.Route = template(route)
 	r.API = e.text[partAPI]
 	r.Stage = e.text[partStage]
+	if r.Stage != "" && r.Stage != defaultStage {
+		r.prefix = "/" + r.Stage
+	}
 	r.RequestID = e.text[partRequestID]
 	r.query = parseQuery(e.text[partRawQuery])
 	r.Caller = e.caller()

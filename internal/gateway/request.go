@@ -26,6 +26,9 @@ type Request struct {
 	// the type of the handler all the same, so without a refusal it would run unprotected, or share a scope with others.
 	Refusal error
 
+	// prefix is what stands for the stage at the beginning of the path, empty if nothing does.
+	prefix string
+
 	event event
 	query query
 	// answerIn is the map in which the gateway looks for the headers of the answer.

@@ -91,6 +91,8 @@ type Delivery struct {
 	// commits are those of the execution, committed is what was known of them when its handler had returned.
 	commits   commits
 	committed commitsKnown
+	// notes are the errors that the handler noted.
+	notes execution.Notes
 	// resolving is true while the resolver is asked.
 	resolving atomic.Bool
 }

@@ -14,6 +14,7 @@ func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 	under := execution.Claim{
 		Operation: d.Operation, RecordKey: d.RecordKey, Owner: d.mine.Owner, Fingerprint: d.mine.Fingerprint, Attempt: d.mine.Attempt,
 		Recovered: d.recovered(), CreatedAt: d.mine.CreatedAt, Handed: &d.handed, Steps: d, Commits: d,
+		Notes: &d.notes,
 	}
 	d.steps.take(d.mine.Steps)
 	asks := d.Resolves && under.Recovered && (d.open || !d.mine.Resumable())
@@ -38,7 +39,7 @@ func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 			return
 		}
 		stop()
-		if ended := d.settle(hctx, d.withSteps(d.withCommit(d.crashed(returned)), nil)); ended.Outcome == Committed {
+		if ended := d.settle(hctx, d.withSteps(d.withCommit(d.panicked(returned)), nil)); ended.Outcome == Committed {
 			if d.Report.Panic = recover(); d.Report.Panic != nil {
 				d.Report.Stack = debug.Stack()
 				r = ended
@@ -52,6 +53,7 @@ func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 	}
 	if finding == execution.Untouched {
 		d.open = false
+		d.notes.Open() // what a resolver notes says nothing about this execution
 		ended := w.Execute(hctx, &returned)
 		e, failed = d.endingOf(hctx, ended), ended.Err
 	}

@@ -92,6 +92,14 @@ func (s *Settings) crashed(returned bool) ending {
 	}
 }
 
+// panicked is crashed of this execution. What the handler noted before may say that its effect may have happened.
+func (d *Delivery) panicked(returned bool) ending {
+	if !returned && d.notes.Mark() == execution.Uncertain {
+		return ending{fate: fateUnknown, reason: store.ReasonUncertain}
+	}
+	return d.crashed(returned)
+}
+
 // withSteps is the ending of an execution that had steps, with the error that its handler returned.
 //
 // An execution that lost its lease writes nothing: that is a crash. One whose effect is not recorded is never released: the next

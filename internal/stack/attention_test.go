@@ -147,7 +147,7 @@ func TestTheFunctionThatCountsMayDoWhatACountNeeds(t *testing.T) {
 			}
 		}
 		roles := slices.Sorted(maps.Keys(deployed(t, parameters).Of("AWS::IAM::Role")))
-		require.Subset(t, []string{attentionRole, ordersRole, chargeRole, relayRole, drainRole}, roles, "each role is looked at by a test")
+		require.Subset(t, []string{attentionRole, ordersRole, chargeRole, relayRole, drainRole, shippingRole}, roles, "each role is looked at by a test")
 	}
 }
 
@@ -179,7 +179,7 @@ func TestAnOperatorMayLookAndNotTouch(t *testing.T) {
 		require.Equal(t, needs, may, name)
 		for _, st := range all {
 			for _, action := range st.actions() {
-				require.Regexp(t, `^(dynamodb:(Get|BatchGet|Query|Scan|Describe)|lambda:Get|kms:(Decrypt|DescribeKey)$)`, action, name)
+				require.Regexp(t, `^(dynamodb:(Get|BatchGet|Query|Scan|Describe)|lambda:(Get|ListEventSourceMappings$)|sqs:Get|kms:(Decrypt|DescribeKey)$)`, action, name)
 			}
 		}
 	}

@@ -24,6 +24,8 @@ var choices = map[string][]string{
 	"Orders":              {"false", "true"},
 	"MailUrl":             {"", "https://mail.example"},
 	"MailSecretArn":       {"", mailSecret},
+	"ShippingQueue":       {"none", "standard", "fifo"},
+	"ShipSecretArn":       {"", shipSecret},
 	"KmsKeyArn":           {"", "arn:aws:kms:us-east-1:123456789012:key/1"},
 	"AlarmTopicArn":       {"", "arn:aws:sns:us-east-1:123456789012:alarms"},
 }
@@ -77,11 +79,14 @@ func TestNothingRefersToWhatIsNotThere(t *testing.T) {
 // makesSense reports whether parameters go together.
 func makesSense(chosen map[string]string) bool {
 	open, orders := chosen["Authorization"] == "NONE", chosen["Orders"] == "true"
-	real := chosen["PaymentsSecretArn"] + chosen["MailUrl"] + chosen["MailSecretArn"]
+	mail := chosen["MailUrl"] + chosen["MailSecretArn"]
+	real := chosen["PaymentsSecretArn"] + mail + chosen["ShipSecretArn"]
 	switch {
 	case chosen["ApiType"] == "REST" && chosen["Authorization"] != "AWS_IAM", chosen["ApiType"] == "REST" && orders:
 		return false
 	case chosen["MailUrl"] != "" && chosen["MailSecretArn"] != "":
+		return false
+	case chosen["ShippingQueue"] != "none" && (!orders || mail != ""):
 		return false
 	default:
 		return !open || real == ""

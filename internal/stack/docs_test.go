@@ -24,8 +24,10 @@ func TestTheGuideKnowsWhatTheTemplateHas(t *testing.T) {
 			require.Regexp(t, "`"+name+"`.*\\|.*\\b"+strconv.Itoa(number)+"\\b", guide)
 		}
 	}
-	for name := range deployed(t, variants["orders"]).Of("AWS::CloudWatch::Alarm") {
-		require.Contains(t, guide, "| `"+name+"` |", "an alarm")
+	for _, variant := range []string{"orders", "shipping"} {
+		for name := range deployed(t, variants[variant]).Of("AWS::CloudWatch::Alarm") {
+			require.Contains(t, guide, "| `"+name+"` |", "an alarm")
+		}
 	}
 	requireMappingIn(t, guide)
 	for _, call := range allowed(t) {

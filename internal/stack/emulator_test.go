@@ -155,6 +155,35 @@ func TestTheBuildDeliversMessages(t *testing.T) {
 	}
 }
 
+// TestTheBuildShipsOrders runs the function of the queue likewise: a message that cannot be shipped, then can, and comes again.
+func TestTheBuildShipsOrders(t *testing.T) {
+	t.Parallel()
+	built(t, "ShippingFunction", "arm64") // or it is skipped, before anything is made
+	services := counting.New()
+	server := httptest.NewServer(services)
+	t.Cleanup(server.Close)
+	for variant, file := range map[string]string{"shipping": "placed.json", "shipping in order": "placed-fifo.json"} {
+		table := newTable(t)
+		for _, c := range []struct {
+			service string
+			failed  int
+			metric  string
+		}{{"http://127.0.0.1:1", 1, "FailedRetry"}, {server.URL, 0, "Created"}, {server.URL, 0, "Replayed"}} {
+			sandbox := emulate(t, "ShippingFunction", variant, map[string]string{"IDEMPOTENCY_TABLE": table, "SHIP_URL": c.service, "SHIP_SECRET": ""})
+			payload, err := os.ReadFile("../../examples/orders/consumer/events/" + file)
+			require.NoError(t, err)
+			var answer events.SQSEventResponse
+			require.NoError(t, json.Unmarshal(sandbox.post(t, payload), &answer), sandbox.output)
+			sandbox.stop()
+			require.Len(t, answer.BatchItemFailures, c.failed, sandbox.output)
+			require.Contains(t, metricsIn(t, shipping, sandbox.output.String()), c.metric)
+			require.NotContains(t, sandbox.output.String(), "a@example.com", "logs hold no payloads")
+			require.NotContains(t, sandbox.output.String(), "5f0d3c1e-8a7b-4c2d-9e6f-1a2b3c4d5e6f", "logs hold no keys")
+		}
+	}
+	require.Equal(t, 1, services.Done(counting.Shipment), "one function and one key have one derived key, in whatever table")
+}
+
 // TestTheBuildCountsWhatIsOpen runs the function that counts likewise.
 func TestTheBuildCountsWhatIsOpen(t *testing.T) {
 	t.Parallel()

@@ -27,6 +27,8 @@ const (
 	// relaying and draining are the names of the functions that deliver messages.
 	relaying = stackName + "-relay"
 	draining = stackName + "-drain"
+	// shipping is the name of the function that ships orders.
+	shipping = stackName + "-shipping"
 )
 
 // deployed is the stack that parameters make of the template.
@@ -38,6 +40,9 @@ func deployed(t *testing.T, parameters map[string]string) *stack.Stack {
 	require.NoError(t, err)
 	return s
 }
+
+// shipSecret is the ARN of a secret with the URL of the service that ships.
+const shipSecret = "arn:aws:secretsmanager:us-east-1:123456789012:secret:ship-AbCdEf"
 
 // mailSecret is the ARN of a secret with the URL of the mail.
 const mailSecret = "arn:aws:secretsmanager:us-east-1:123456789012:secret:mail-AbCdEf"
@@ -67,10 +72,21 @@ var variants = map[string]map[string]string{
 		"MailSecretArn": mailSecret,
 		"KmsKeyArn":     "arn:aws:kms:us-east-1:123456789012:key/1",
 	},
+	"shipping": {
+		"Orders": "true", "ShippingQueue": "standard", "Authorization": "AWS_IAM", "ShipUrl": "https://ship.example",
+		"KmsKeyArn": "arn:aws:kms:us-east-1:123456789012:key/1", "AlarmTopicArn": "arn:aws:sns:us-east-1:123456789012:alarms",
+	},
+	"shipping in order": {
+		"Orders": "true", "ShippingQueue": "fifo", "Authorization": "AWS_IAM", "ShipSecretArn": shipSecret,
+		"KmsKeyArn": "arn:aws:kms:us-east-1:123456789012:key/1",
+	},
 }
 
 // hasOrders reports whether a variant has the function of the orders, and what belongs to it.
 func hasOrders(variant string) bool { return variants[variant]["Orders"] == "true" }
+
+// hasShipping reports whether a variant has the queue of the orders, and what belongs to it.
+func hasShipping(variant string) bool { return variants[variant]["ShippingQueue"] != "" }
 
 // recorder notes the calls of a client, what they are about, and the partition keys in them.
 type recorder struct {

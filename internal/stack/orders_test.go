@@ -36,7 +36,7 @@ func TestTheOrdersAreThereOnlyIfTheyAreAskedFor(t *testing.T) {
 
 // ofOrders reports whether a resource belongs to the orders, by its name.
 func ofOrders(id string) bool {
-	return slices.ContainsFunc([]string{"Orders", "Outbox", "Relay", "Drain"}, func(p string) bool { return strings.HasPrefix(id, p) })
+	return slices.ContainsFunc([]string{"Orders", "Outbox", "Relay", "Drain", "Shipping"}, func(p string) bool { return strings.HasPrefix(id, p) })
 }
 
 func TestTheOrdersAreReachedAsTheChargesAre(t *testing.T) {

@@ -194,6 +194,9 @@ func requireDelivers(t *testing.T, variant, role, logs string, needs map[access]
 			if secret != "" {
 				services = append(services, "secretsmanager.us-east-1.amazonaws.com")
 			}
+			if hasShipping(variant) {
+				services = append(services, "sqs.us-east-1.amazonaws.com")
+			}
 			require.Equal(t, map[string]map[string]any{"StringEquals": {"kms:ViaService": services}}, st.Condition)
 		} else {
 			require.Empty(t, st.Condition)
@@ -209,6 +212,9 @@ func requireDelivers(t *testing.T, variant, role, logs string, needs map[access]
 	}
 	if secret != "" {
 		want[secret] = []string{"secretsmanager:GetSecretValue"}
+	}
+	if hasShipping(variant) {
+		want[shippingQueue] = sentTo(t)
 	}
 	if role == relayRole {
 		want[failures] = []string{"sqs:SendMessage"}
@@ -338,8 +344,9 @@ func TestEachMessageHasItsTurnInEachInvocation(t *testing.T) {
 func TestTheFunctionsOfTheOutboxHaveTheirTableAndTheMail(t *testing.T) {
 	t.Parallel()
 	for variant, want := range map[string]map[string]any{
-		"orders":               {"OUTBOX_TABLE": "${OutboxTable}", "MAIL_URL": "https://mail.example", "MAIL_SECRET": ""},
-		"orders with a secret": {"OUTBOX_TABLE": "${OutboxTable}", "MAIL_URL": "", "MAIL_SECRET": mailSecret},
+		"orders":               {"OUTBOX_TABLE": "${OutboxTable}", "MAIL_URL": "https://mail.example", "MAIL_SECRET": "", "QUEUE_URL": ""},
+		"orders with a secret": {"OUTBOX_TABLE": "${OutboxTable}", "MAIL_URL": "", "MAIL_SECRET": mailSecret, "QUEUE_URL": ""},
+		"shipping":             {"OUTBOX_TABLE": "${OutboxTable}", "MAIL_URL": "", "MAIL_SECRET": "", "QUEUE_URL": "${ShippingMessages}"},
 	} {
 		s := deployed(t, variants[variant])
 		for id, name := range map[string]string{"RelayFunction": relaying, "DrainFunction": draining} {

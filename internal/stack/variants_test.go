@@ -44,6 +44,17 @@ func TestParametersThatWouldLetAnybodyChargeAreRefused(t *testing.T) {
 			"Orders": "true", "MailUrl": "https://mail.example", "MailSecretArn": mailSecret, "Authorization": "AWS_IAM",
 		}, "ThereIsOneMail"},
 		{map[string]string{"Orders": "true", "MailSecretArn": "mail", "Authorization": "AWS_IAM"}, "MailSecretArn"},
+		{map[string]string{"Orders": "true", "ShippingQueue": "fifo", "ShipUrl": "https://ship.example"}, "RealOrdersNeedACaller"},
+		{map[string]string{"Orders": "true", "ShippingQueue": "fifo", "ShipSecretArn": shipSecret}, "RealOrdersNeedACaller"},
+		{map[string]string{"ShipUrl": "https://ship.example", "ShipSecretArn": shipSecret, "Authorization": "AWS_IAM"}, "ThereIsOneShipper"},
+		{map[string]string{"ShippingQueue": "fifo"}, "need Orders=true"},
+		{map[string]string{
+			"Orders": "true", "ShippingQueue": "standard", "MailUrl": "https://mail.example", "Authorization": "AWS_IAM",
+		}, "AMessageGoesToTheQueueOrToTheMail"},
+		{map[string]string{
+			"Orders": "true", "ShippingQueue": "fifo", "MailSecretArn": mailSecret, "Authorization": "AWS_IAM",
+		}, "AMessageGoesToTheQueueOrToTheMail"},
+		{map[string]string{"ShippingQueue": "yes"}, "ShippingQueue"},
 		{map[string]string{"Orders": "true", "PaymentsUrl": "https://payments.example"}, "RealChargesNeedACaller"},
 	} {
 		_, err := template.Stack(stackName, c.parameters)
@@ -60,7 +71,7 @@ func TestAPasswordIsNoParameter(t *testing.T) {
 		"https://user:password@payments.example", "https://sk_live_1@payments.example/api", "https://user:pass@word@payments.example",
 		"https://user:@payments.example", "https://@payments.example",
 	} {
-		for _, parameter := range []string{"PaymentsUrl", "StockUrl", "MailUrl"} {
+		for _, parameter := range []string{"PaymentsUrl", "StockUrl", "MailUrl", "ShipUrl"} {
 			_, err := template.Stack(stackName, map[string]string{"Authorization": "AWS_IAM", parameter: url})
 			require.ErrorContains(t, err, "parameter "+parameter, url)
 		}
@@ -141,6 +152,7 @@ func TestThereIsOneApiAndTheFunctionUnderstandsIt(t *testing.T) {
 		const token = ` -H "Authorization: Bearer $TOKEN"`
 		caller := map[string]string{
 			"tokens": token, "orders": token, "signed": credentials, "secret": credentials, "orders with a secret": credentials,
+			"shipping": credentials, "shipping in order": credentials,
 			"REST": credentials + ` -H "x-api-key: $API_KEY"`,
 		}[name]
 		require.Equal(t, "curl -i "+s.Outputs["ApiUrl"]+"/charges"+caller+

@@ -24,12 +24,12 @@
 // A standard queue drops nothing, and a relay may deliver a message again after the five minutes of a FIFO queue. So the consumer makes it
 // once, with the key that comes with it:
 //
-//	mail := idempotent.Wrap(sendMail, store, // func(context.Context, events.SQSMessage) (struct{}, error)
+//	mail := idempotent.Wrap(batch.JSON(sendMail), store, // func(context.Context, Mail, events.SQSMessage) (struct{}, error)
 //		idempotent.WithOperation("mail"),
 //		idempotent.WithKeyPath(`messageAttributes."Idempotency-Key".stringValue`))
+//	lambda.Start(batch.SQS(mail))
 //
-// Call mail.Handle for each record of a batch, as docs/keys.md shows. The key is not m.MessageId: that is another one whenever the relay
-// delivers the message again.
+// The key is not m.MessageId, as it is without an option: that is another one whenever the relay delivers the message again.
 //
 // # What is parked at once
 //

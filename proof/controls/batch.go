@@ -18,7 +18,7 @@ func batchControls() []control {
 		},
 		{
 			name: "batch-copies", without: "a message that is in a batch twice fails, and runs again at once",
-			old: "if $original, $twice := $first[$rec.id]; $twice {", new: "if $original, $twice := $first[$rec.id]; $twice && $original < 0 {",
+			old: "if $original, $twice := $first[$rec.id]; $twice && $b.source == sourceSQS {", new: "if $original, $twice := $first[$rec.id]; $twice && $original < 0 {",
 			first: "InABatchTwice",
 		},
 		{
@@ -143,7 +143,20 @@ func batchControls() []control {
 		},
 		{
 			name: "batch-wait-deadline", without: "a stream waits for a lease until the timeout of the function ends it",
-			old: "if $deadline, $limited := $ctx.Deadline(); $limited && $time.Until($deadline)-$rest < $b.c.reserve { return false }", new: "", first: "WaitsForTheEnd",
+			old: "return !$limited || $time.Until($deadline)-$d >= $b.c.reserve", new: "return !$limited || $time.Until($deadline)-$d >= 0*$b.c.reserve", first: "WaitsForTheEnd",
+		},
+		{
+			name: "batch-hold", without: "the retries of a stream are over before the lease of a process is that has died",
+			old: "if $b.source == sourceSQS || $until.IsZero() { return }", new: "if $b.source != \"\" || $until.IsZero() { return }", first: "WaitsForTheEnd",
+		},
+		{
+			name: "batch-hold-deadline", without: "the answer for a stream waits for a lease beyond the timeout of the function",
+			old: "$rest = min($rest, $time.Until($deadline)-$b.c.reserve)", new: "$rest = min($rest, $time.Until($deadline)+0*$b.c.reserve)", first: "WaitsForTheEnd",
+		},
+		{
+			name: "batch-one-number", without: "records of a stream that were sent together are acknowledged without having run, but for the first",
+			old: "if $original, $twice := $first[$rec.id]; $twice && $b.source == sourceSQS {", new: "if $original, $twice := $first[$rec.id]; $twice {",
+			first: "WithOneSequenceNumber",
 		},
 		{
 			name: "batch-body-null", without: "a body that is null becomes an order of nothing",
@@ -188,7 +201,23 @@ func batchControls() []control {
 		},
 		{
 			name: "record-key-group", without: "messages of two groups are taken for copies",
-			old: `$json.Marshal([]string{$m.Attributes["MessageGroupId"], $id})`, new: `$json.Marshal([]string{$id})`, first: "TheKeyOfAFIFO",
+			old: `together($m.EventSourceARN, $m.Attributes["MessageGroupId"], $id)`, new: `together($m.EventSourceARN, $id)`, first: "TheKeyOfAFIFO",
+		},
+		{
+			name: "record-key-queue", without: "messages of two queues are taken for copies",
+			old: `together($m.EventSourceARN, $m.Attributes["MessageGroupId"], $id)`, new: `together($m.Attributes["MessageGroupId"], $id)`, first: "TheKeyOfAFIFO",
+		},
+		{
+			name: "record-key-stream", without: "records of two streams are taken for copies",
+			old: "together($stream, $r.EventID)", new: `together($stream[:0], $r.EventID)`, first: "RecordOfAStream",
+		},
+		{
+			name: "record-key-fan-out", without: "a record is executed again, because its mapping has become a consumer of its own",
+			old: `$stream, _, _ := $strings.Cut($r.EventSourceArn, "/consumer/")`, new: `$stream, _, _ := $strings.Cut($r.EventSourceArn, "/none/")`, first: "RecordOfAStream",
+		},
+		{
+			name: "record-key-lengths", without: "a client chooses a group and an id that are written as others are",
+			old: "$b.WriteString($strconv.Itoa(len($part))) $b.WriteByte(':')", new: "_ = $strconv.Itoa", in: "together", first: "TheKeyOfAFIFO",
 		},
 		{
 			name: "record-key-nil", without: "an event without a message panics",

@@ -131,7 +131,7 @@ func fingerprintControls() []control {
 		},
 		{
 			name: "derived-lost", without: "an adapter that loses the context makes each attempt another charge",
-			old: "panic(&$LostContextError{Name: $name})", new: "return execution.RandomKey()",
+			old: `panic(&$LostContextError{Function: "DerivedKey", Name: $name})`, new: "return execution.RandomKey()",
 			first: "Derived",
 		},
 		{

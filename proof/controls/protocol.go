@@ -355,7 +355,7 @@ func executionControls() []control {
 	return []control{
 		{
 			name: "panic-settles", without: "a panic leaves the key blocked",
-			old: "$v.settle($hctx, $v.withSteps($v.withCommit($v.crashed($returned)), nil))", new: "(Result{})",
+			old: "$v.settle($hctx, $v.withSteps($v.withCommit($v.panicked($returned)), nil))", new: "(Result{})",
 			first: "TestEndingsByMarkAndPolicy",
 		},
 		{

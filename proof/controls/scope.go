@@ -53,6 +53,7 @@ func scopeControls() []control {
 		{
 			name: "scope-route", without: "a key counts for one path of a route instead of the route",
 			old: `if $r.route != "" {`, new: "if false {",
+			in: "Request.Scope",
 		},
 		{
 			name: "scope-path", without: "a key counts for all paths where no route says more",
@@ -153,7 +154,7 @@ func scopeControls() []control {
 		},
 		{
 			name: "event-refused", without: "an event of another kind is protected under a scope that others share",
-			old: "case $r.refusal != nil:", new: "case false:",
+			old: "if $r.refusal != nil {", new: "if false {",
 			first: "TestEveryProblemHasAnErrorObjectOfStripe",
 		},
 		{

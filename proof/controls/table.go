@@ -8,6 +8,7 @@ func all() []control {
 		scopeControls(), keyControls(), languageControls(), eventControls(), fingerprintControls(), claimControls(), executionControls(),
 		settlementControls(), answerControls(), spliceControls(), conditionControls(), transactionControls(), itemControls(), contentControls(),
 		memoryControls(), cacheControls(), wordControls(), operatorControls(), listingControls(), toldControls(), stepControls(), resumeControls(),
-		commitProtocolControls(), modelledCommitControls(), sealControls(), outboxControls(), messageControls(), stackControls(), delivererControls(), modelledMessageControls(), batchControls(), batchObserveControls(),
+		commitProtocolControls(), modelledCommitControls(), sealControls(), outboxControls(), messageControls(), stackControls(),
+		delivererControls(), modelledMessageControls(), batchControls(), batchObserveControls(), routeControls(), scheduleControls(),
 	)
 }

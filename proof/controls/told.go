@@ -22,8 +22,8 @@ func toldControls() []control {
 		},
 		{
 			name: "told-again", without: "an execution that ends uncertain after a resolver looks like the old uncertainty",
-			old:   "$d.open = false; $ended := ",
-			new:   "$ended := ",
+			old:   "$d.open = false; $d.notes.Open()",
+			new:   "$d.notes.Open()",
 			first: "TestAnObserverTells",
 		},
 		{

@@ -1,7 +1,7 @@
 // Package e2e_test runs the deployable examples as Lambda does: the real binaries, killed and restarted at will, talk over
 // a faulty network to DynamoDB Local and to services that honour idempotency keys. A shop charges, a warehouse takes orders, whose
 // effects are steps, and which are rows that are committed with their answers. Messages are committed with them, too, and relays deliver
-// them from the stream of their table to a receiver.
+// them from the stream of their table to a receiver, or to a queue, from which the orders are shipped.
 //
 // Every scenario looks at four things: how many distinct effects and rows there are, what the clients were answered,
 // what is stored in the table, and which calls went over the wire.
@@ -68,6 +68,7 @@ var (
 	ordering = sync.OnceValues(func() (string, error) { return build("orders") })
 	relaying = sync.OnceValues(func() (string, error) { return build("orders/relay") })
 	draining = sync.OnceValues(func() (string, error) { return build("orders/drain") })
+	shipping = sync.OnceValues(func() (string, error) { return build("orders/consumer") })
 )
 
 // build builds the function of an example.

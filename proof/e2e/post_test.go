@@ -20,8 +20,10 @@ import (
 
 // post brings the messages of an outbox to a receiver: relays on its stream, each with a pump, and a drain.
 type post struct {
-	t        *testing.T
-	table    string
+	t     *testing.T
+	table string
+	// to are the variables that say where messages go.
+	to       []string
 	dynamo   *dynamodb.Client // past every proxy
 	receiver *receiver
 	pumps    []*streampump.Pump
@@ -31,7 +33,15 @@ type post struct {
 // newPost returns a post that has no relay yet.
 func newPost(t *testing.T, table string, r *receiver) *post {
 	t.Helper()
-	p := &post{t: t, table: table, dynamo: dynamolocal.Client(platform.endpoint(t), closeIdle(t)), receiver: r}
+	p := newPostTo(t, table, "MAIL_URL="+r.URL)
+	p.receiver = r
+	return p
+}
+
+// newPostTo returns a post to wherever the variables say. It has no receiver.
+func newPostTo(t *testing.T, table string, to ...string) *post {
+	t.Helper()
+	p := &post{t: t, table: table, to: to, dynamo: dynamolocal.Client(platform.endpoint(t), closeIdle(t))}
 	p.drain = p.deploy("drain", draining)
 	return p
 }
@@ -40,7 +50,7 @@ func newPost(t *testing.T, table string, r *receiver) *post {
 func (p *post) deploy(name string, built func() (string, error)) *deployment {
 	p.t.Helper()
 	return launch(p.t, 1, built, lambdaruntime.Function{
-		Name: name, Environment: []string{"OUTBOX_TABLE=" + p.table, "MAIL_URL=" + p.receiver.URL},
+		Name: name, Environment: append([]string{"OUTBOX_TABLE=" + p.table}, p.to...),
 	})
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/go-idempotent/idempotent/proof/wire"
 )
 
-// provider is a payments provider and a stock: POST /v1/charges and the other routes with an Idempotency-Key. A key that
+// provider is a payments provider, a stock, and a service that ships: POST /v1/charges and the other routes with an Idempotency-Key. A key that
 // comes back with the same request gets the first answer, with another one a 400, while its first request runs a 409. It finishes an
 // effect whose client hangs up. It counts what it does: see charges, about and keys.
 type provider struct {
@@ -41,9 +41,10 @@ const (
 	reserve = "POST /v1/reservations"
 	charge  = "POST /v1/charges"
 	cancel  = "DELETE /v1/reservations"
+	ship    = "POST /v1/shipments"
 )
 
-var prefixes = map[string]string{reserve: "rs_", charge: "ch_", cancel: "cn_"}
+var prefixes = map[string]string{reserve: "rs_", charge: "ch_", cancel: "cn_", ship: "sh_"}
 
 // declinedSource is the source that is always declined.
 const declinedSource = "tok_chargeDeclined"

@@ -6,7 +6,6 @@ package moto
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	_ "embed"
 	"errors"
@@ -89,8 +88,12 @@ var server = sync.OnceValues(func() (p process, err error) {
 		return p, err
 	}
 	cmd := exec.CommandContext(context.Background(), python, "-c", program)
-	var problems bytes.Buffer
-	cmd.Stderr = &problems
+	problems, err := os.CreateTemp("", "moto-") // a buffer would need a goroutine, which would outlive the tests
+	if err != nil {
+		return p, err
+	}
+	defer func() { err = errors.Join(err, problems.Close(), os.Remove(problems.Name())) }()
+	cmd.Stderr = problems
 	if p.stdin, err = cmd.StdinPipe(); err != nil {
 		return p, err
 	}
@@ -103,7 +106,9 @@ var server = sync.OnceValues(func() (p process, err error) {
 	}
 	port, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		return p, fmt.Errorf("%w: %s", errors.Join(err, cmd.Wait()), problems.Bytes())
+		ended := cmd.Wait()
+		text, unread := os.ReadFile(problems.Name())
+		return p, fmt.Errorf("%w: %s", errors.Join(err, ended, unread), text)
 	}
 	p.endpoint = "http://127.0.0.1:" + strings.TrimSpace(port)
 	return p, nil

@@ -1,11 +1,12 @@
-// Package counting is the stock, the payments and the mail of an order in the memory of one process, for local runs and tests:
+// Package counting is the stock, the payments, the mail and the shipping of an order in the memory of one process, for local runs and tests:
 //
 //	POST   /v1/reservations        200 {"id"}
 //	DELETE /v1/reservations/{id}   200 {"id"}
 //	POST   /v1/charges             200 {"id"}, or 402 if the source is declined
 //	POST   /v1/messages            200 {"id"}
+//	POST   /v1/shipments           200 {"id"}
 //
-// Nothing is reserved, charged or sent: it is counted. It honours keys as real services do, and forgets none.
+// Nothing is reserved, charged, sent or shipped: it is counted. It honours keys as real services do, and forgets none.
 package counting
 
 import (
@@ -31,6 +32,7 @@ const (
 	Charge       Kind = "charge"
 	Message      Kind = "message"
 	Cancellation Kind = "cancellation"
+	Shipment     Kind = "shipment"
 )
 
 // KindOf is the kind of effect that a request asks for, empty if there is none.
@@ -44,7 +46,7 @@ func (s *Services) KindOf(req *http.Request) Kind {
 	return ""
 }
 
-// Kinds are all, in the order in which an order has them.
+// Kinds are those of an order until its message has left, in the order in which it has them.
 func Kinds() []Kind { return []Kind{Reservation, Charge, Message, Cancellation} }
 
 var routes = []struct {
@@ -55,6 +57,7 @@ var routes = []struct {
 	{"POST /v1/charges", "ch_", Charge},
 	{"POST /v1/messages", "ms_", Message},
 	{"DELETE /v1/reservations/{id}", "cn_", Cancellation},
+	{"POST /v1/shipments", "sh_", Shipment},
 }
 
 // Effect is something that a service has done, or has refused to do.
@@ -152,7 +155,7 @@ func (s *Services) Done(kind Kind) int {
 	return count
 }
 
-// Counts are those of all kinds, for a log.
+// Counts are those of [Kinds], for a log.
 func (s *Services) Counts() []slog.Attr {
 	attrs := []slog.Attr{}
 	for _, kind := range Kinds() {

@@ -37,6 +37,17 @@ func TestTheBinaryDeliversWhatNoStreamDelivered(t *testing.T) {
 	require.Equal(t, 2, strings.Count(function.Logs(), `"ParkedMessages":0`), "what is left is told after each look")
 }
 
+func TestTheBinaryDeliversToAQueueInsteadOfToTheMail(t *testing.T) {
+	t.Parallel()
+	o, q := mailtest.New(t), mailtest.NewQueue(t)
+	o.Place(t, "../relay/events/placed.json")
+	function := deployed.RunWithoutRecords(t, "OUTBOX_TABLE="+o.Table, "QUEUE_URL="+q.URL("placed"), "AWS_ENDPOINT_URL_SQS="+q.Endpoint)
+	_, err := function.Invoke(t.Context(), []byte("{}"))
+	require.NoError(t, err)
+	o.RequireDone(t)
+	q.RequireSent(t, "placed", false)
+}
+
 func TestATableWithoutAnIndexFailsTheInvocation(t *testing.T) {
 	t.Parallel()
 	_, err := deployed.RunWithoutRecords(t, "OUTBOX_TABLE=nowhere").Invoke(t.Context(), []byte("{}"))

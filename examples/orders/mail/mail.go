@@ -1,9 +1,7 @@
-// Package mail delivers the messages of the orders to the mail. The functions relay and drain of the orders are made of it.
+// Package mail delivers the messages of the orders to the mail.
 package mail
 
 import (
-	"context"
-	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -27,23 +25,12 @@ const Timeout = 5 * time.Second
 //
 // The header Idempotency-Key has the id of the message, so that the mail sends once what is delivered twice. Each answer from 200 to 299 says
 // that the message has arrived; after everything else it is tried again.
-func At(baseURL *url.URL) outbox.Deliver { return placed(outboxhttp.To(messages(baseURL))) }
+func At(baseURL *url.URL) outbox.Deliver { return order.PlacedOnly(outboxhttp.To(messages(baseURL))) }
 
 // Counted delivers messages to nobody: they are counted, as the mail would send them.
 func Counted(counted *counting.Services) outbox.Deliver {
 	client := &http.Client{Transport: downstream.Transport(counted)}
-	return placed(outboxhttp.To(messages(&url.URL{Scheme: "http", Host: Name}), outboxhttp.WithClient(client)))
+	return order.PlacedOnly(outboxhttp.To(messages(&url.URL{Scheme: "http", Host: Name}), outboxhttp.WithClient(client)))
 }
 
 func messages(baseURL *url.URL) string { return baseURL.JoinPath("v1", "messages").String() }
-
-// placed delivers messages that an order was placed. One of another topic is tried again: a newer version of this function may know what to do
-// with it.
-func placed(deliver outbox.Deliver) outbox.Deliver {
-	return func(ctx context.Context, m outbox.Message) error {
-		if m.Topic != order.PlacedTopic {
-			return fmt.Errorf("nobody here delivers messages of the topic %q", m.Topic)
-		}
-		return deliver(ctx, m)
-	}
-}

@@ -15,6 +15,8 @@
 //	MAIL_URL                   the base URL of the mail. Without one, messages are only counted
 //	MAIL_SECRET                instead of it, for one with a password in it: the ARN of the secret in Secrets Manager that
 //	                           holds the URL
+//	QUEUE_URL                  instead of both, the URL of a queue of SQS that gets the messages, for the function consumer
+//	                           beside it
 //	AWS_ENDPOINT_URL_DYNAMODB  another endpoint, for example DynamoDB Local
 //
 // Its event source mapping has the function response type ReportBatchItemFailures, and a filter; docs/outbox.md has both. Logs and metrics go
@@ -27,13 +29,13 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/go-idempotent/idempotent/examples/internal/environment"
-	"github.com/go-idempotent/idempotent/examples/orders/mail"
+	"github.com/go-idempotent/idempotent/examples/orders/delivery"
 )
 
 func main() { environment.StartWithoutRecords("relay", newHandler) }
 
 func newHandler(ctx context.Context, base environment.Base) (lambda.Handler, error) {
-	relay, err := mail.NewRelay(ctx, base)
+	relay, err := delivery.NewRelay(ctx, base)
 	if err != nil {
 		return nil, err
 	}

@@ -70,7 +70,7 @@ func healthy(t *testing.T) *account {
 			"uri":"arn:aws:apigateway:eu-central-1:lambda:path/2015-03-31/functions/arn:aws:lambda:eu-central-1:123456789012:function:shop-charge:live/invocations"}}}}]}`,
 		"ListEventSourceMappings": mapping(`"FunctionResponseTypes":["ReportBatchItemFailures"],"BatchSize":10,"MaximumBatchingWindowInSeconds":5`),
 		"GetQueueUrl":             `{"QueueUrl":"https://sqs.eu-central-1.amazonaws.com/123456789012/charges"}`,
-		"GetQueueAttributes":      `{"Attributes":{"VisibilityTimeout":"125"}}`,
+		"GetQueueAttributes":      `{"Attributes":{"VisibilityTimeout":"125","RedrivePolicy":"{\"deadLetterTargetArn\":\"arn:aws:sqs:eu-central-1:123456789012:dead\",\"maxReceiveCount\":5}"}}`,
 	}}
 }
 
@@ -82,6 +82,11 @@ func policy(statement string) string {
 func mapping(members string) string {
 	return `{"EventSourceMappings":[{"EventSourceArn":"arn:aws:sqs:eu-central-1:123456789012:charges",` + members + `}]}`
 }
+
+// stream is a mapping of the stream of a table in which nothing is wrong.
+const stream = `{"EventSourceMappings":[{"EventSourceArn":"arn:aws:dynamodb:eu-central-1:123456789012:table/charges/stream/2026-07-01T00:00:00.000",
+	"FunctionResponseTypes":["ReportBatchItemFailures"],"BatchSize":100,"MaximumRetryAttempts":10,"MaximumRecordAgeInSeconds":-1,
+	"BisectBatchOnFunctionError":true,"DestinationConfig":{"OnFailure":{"Destination":"arn:aws:sqs:eu-central-1:123456789012:failures"}}}]}`
 
 // replace changes an answer.
 func (a *account) replace(name, old, by string) {

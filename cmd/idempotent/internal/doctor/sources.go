@@ -4,20 +4,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
-	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
-
-// visibilityFactor is how many timeouts of the function a message has to stay invisible at least. See
-// https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html.
-const visibilityFactor = 6
 
 // sources looks at the queues and streams that call the function.
 func (p *Patient) sources(ctx context.Context, timeout time.Duration) []Finding {
@@ -29,7 +22,7 @@ func (p *Patient) sources(ctx context.Context, timeout time.Duration) []Finding 
 			return append(findings, unseen(checkBatches, err))
 		}
 		for _, m := range page.EventSourceMappings {
-			findings = append(findings, p.source(ctx, m, timeout))
+			findings = append(findings, p.source(ctx, source{m, aws.ToString(m.EventSourceArn)}, timeout)...)
 		}
 	}
 	if len(findings) == 0 {
@@ -38,48 +31,64 @@ func (p *Patient) sources(ctx context.Context, timeout time.Duration) []Finding 
 	return findings
 }
 
-func (p *Patient) source(ctx context.Context, m lambdatypes.EventSourceMappingConfiguration, timeout time.Duration) Finding {
-	arn := aws.ToString(m.EventSourceArn)
-	f := Finding{checkBatches, OK, arn[strings.LastIndexAny(arn, ":/")+1:]}
-	partial := slices.Contains(m.FunctionResponseTypes, lambdatypes.FunctionResponseTypeReportBatchItemFailures)
-	if !partial && aws.ToInt32(m.BatchSize) != 1 {
-		f.Result = Warning
-		f.Detail += ": ReportBatchItemFailures is off, so one failed record sends its whole batch again"
-	}
-	if !strings.Contains(arn, ":sqs:") {
-		return f
-	}
-	visible, err := p.visibility(ctx, arn)
-	need := visibilityFactor*timeout + ofSeconds(m.MaximumBatchingWindowInSeconds)
-	switch {
-	case err != nil && f.Result == OK:
-		return Finding{checkBatches, NotChecked, f.Detail + ": its visibility timeout: " + reason(err)}
-	case err != nil:
-		f.Detail += "; its visibility timeout was not checked: " + reason(err)
-	case visible < need:
-		f.Result = Problem
-		f.Detail += fmt.Sprintf(": messages are invisible for %s, which has to be %s (6 times the timeout and the batching window): "+
-			"they are delivered again while they are handled", seconds(visible), seconds(need))
-	}
-	return f
+// source is one queue or stream that calls a function.
+type source struct {
+	mapping lambdatypes.EventSourceMappingConfiguration
+	arn     string
 }
 
-// visibility returns for how long a message that was received stays invisible.
-func (p *Patient) visibility(ctx context.Context, arn string) (time.Duration, error) {
-	parts := strings.Split(arn, ":")
+func (p *Patient) source(ctx context.Context, s source, timeout time.Duration) []Finding {
+	switch s.service() {
+	case "sqs":
+		return append([]Finding{s.responses("sends its whole batch again")}, p.queue(ctx, s, timeout)...)
+	case "kinesis", "dynamodb":
+		return append([]Finding{s.responses("repeats its whole batch")}, s.stream()...)
+	default:
+		return []Finding{{checkBatches, NotChecked, s.name() + ": it is no queue of SQS and no stream of Kinesis or DynamoDB"}}
+	}
+}
+
+// service is that of the ARN: arn:PARTITION:SERVICE:REGION:ACCOUNT:RESOURCE.
+func (s source) service() string {
+	parts := strings.SplitN(s.arn, ":", 6)
 	if len(parts) != 6 {
-		return 0, fmt.Errorf("%q is no ARN of a queue", arn)
+		return ""
 	}
-	url, err := p.SQS.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: aws.String(parts[5]), QueueOwnerAWSAccountId: aws.String(parts[4])})
-	if err != nil {
-		return 0, err
+	return parts[2]
+}
+
+// name is the name of the queue, the stream or the table in the ARN, of which some have more behind it: table/NAME/stream/LABEL.
+func (s source) name() string {
+	parts := strings.SplitN(s.arn, ":", 6)
+	resource := parts[len(parts)-1]
+	if path := strings.Split(resource, "/"); len(path) > 1 {
+		resource = path[1]
 	}
-	out, err := p.SQS.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
-		QueueUrl: url.QueueUrl, AttributeNames: []sqstypes.QueueAttributeName{sqstypes.QueueAttributeNameVisibilityTimeout},
-	})
-	if err != nil {
-		return 0, err
+	if resource == "" {
+		return "a source without an ARN"
 	}
-	n, err := strconv.Atoi(out.Attributes[string(sqstypes.QueueAttributeNameVisibilityTimeout)])
-	return time.Duration(n) * time.Second, err
+	return resource
+}
+
+// found is what came of a check of the source.
+func (s source) found(check string, r Result, detail string) Finding {
+	if detail == "" {
+		return Finding{check, r, s.name()}
+	}
+	return Finding{check, r, s.name() + ": " + detail}
+}
+
+// responses looks whether Lambda reads which records of a batch have failed. A function that says so, as one of package batch does, loses them
+// where Lambda does not read it, also if each batch is of one record.
+func (s source) responses(whole string) Finding {
+	partial := slices.Contains(s.mapping.FunctionResponseTypes, lambdatypes.FunctionResponseTypeReportBatchItemFailures)
+	switch {
+	case partial:
+		return s.found(checkBatches, OK, "")
+	case aws.ToInt32(s.mapping.BatchSize) == 1:
+		return s.found(checkBatches, Warning, "ReportBatchItemFailures is off, so a failure that the function answers with is taken for a success")
+	default:
+		return s.found(checkBatches, Warning, fmt.Sprintf("ReportBatchItemFailures is off, so one failed record %s, "+
+			"and failures that the function answers with are taken for a success", whole))
+	}
 }

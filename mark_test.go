@@ -1,0 +1,525 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
+)
+
+// marking is a handler that cannot return an error: it notes errors, and answers.
+func marking(r reply, errs ...error) func(context.Context) (reply, error) {
+	return func(ctx context.Context) (reply, error) {
+		for _, err := range errs {
+			idempotent.Mark(ctx, err)
+		}
+		return r, nil
+	}
+}
+
+func TestNotedMarkDecidesTheRecordAndTheClientGetsTheResponse(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		for _, status := range []int{201, 404, 429, 502} {
+			answer := reply{Status: status, Headers: map[string]string{"X": "1"}, Body: "sorry"}
+
+			a := d.open(t, idempotent.WithEffects(idempotent.Unrepeatable))
+			a.do = marking(answer, idempotent.NotExecuted(errDownstream))
+			assert.Equal(t, answer, a.send(ask{key: "k"}))
+			require.ErrorIs(t, a.event().Err, errDownstream, "the observer gets the error")
+			assert.Equal(t, idempotent.OutcomeExecuted, a.event().Outcome)
+			assert.Equal(t, idempotent.SettledReleased, a.event().Settlement, "under either policy")
+			assert.Equal(t, answer, a.send(ask{key: "k"}))
+			a.assertExecuted(2)
+
+			a = d.open(t)
+			a.do = marking(answer, idempotent.Terminal(errDownstream))
+			assert.Equal(t, answer, a.send(ask{key: "k"}).unmarked())
+			require.ErrorIs(t, a.event().Err, errDownstream)
+			assert.Equal(t, idempotent.SettledCompleted, a.event().Settlement)
+			r := a.send(ask{key: "k"})
+			assert.True(t, r.replayed(), "whatever its status")
+			assert.Equal(t, answer, r.unmarked())
+			a.assertExecuted(1)
+
+			a = d.open(t)
+			a.do = marking(answer, idempotent.Uncertain(errDownstream))
+			assert.Equal(t, answer, a.send(ask{key: "k"}))
+			require.ErrorIs(t, a.event().Err, errDownstream)
+			assert.Equal(t, "uncertain", a.event().Reason)
+			record, _ := a.record()
+			assert.Equal(t, store.StatusUnknown, record.Status)
+			assertProblem(t, a.send(ask{key: "k"}), 409, "unknown-outcome")
+			a.assertExecuted(1)
+		}
+	})
+}
+
+func TestNotedErrorWithoutAMarkFailsTheExecutionAndItsResponseIsSent(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		for _, status := range []int{201, 429, 502} {
+			answer := reply{Status: status, Body: "sorry"}
+			a := d.open(t)
+			a.do = marking(answer, errDownstream)
+			assert.Equal(t, answer, a.send(ask{key: "k"}), "it is sent, and promises no replay")
+			assert.Equal(t, idempotent.SettledReleased, a.event().Settlement)
+			require.ErrorIs(t, a.event().Err, errDownstream)
+			_, found := a.record()
+			assert.False(t, found, "it is not stored")
+			assert.False(t, a.send(ask{key: "k"}).replayed())
+			a.assertExecuted(2)
+
+			a = d.open(t, idempotent.WithErrorPolicy(idempotent.UnknownOnError))
+			a.do = marking(answer, errDownstream)
+			assert.Equal(t, answer, a.send(ask{key: "k"}))
+			assert.Equal(t, "error", a.event().Reason, "the policy decides")
+			assertProblem(t, a.send(ask{key: "k"}), 409, "unknown-outcome")
+			a.assertExecuted(1)
+		}
+	})
+}
+
+func TestNotedErrorWithoutAResponseIsAnError(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		for _, err := range []error{
+			errDownstream, idempotent.NotExecuted(errDownstream), idempotent.Terminal(errDownstream), idempotent.Uncertain(errDownstream),
+		} {
+			a := d.open(t)
+			a.do = marking(reply{}, err)
+			_, err := a.try(ask{key: "k"})
+			assert.Same(t, errDownstream, err, "the mark is stripped")
+		}
+	})
+}
+
+func TestNilIsNoError(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		a := d.open(t)
+		a.do = marking(reply{Status: 201}, nil)
+		a.send(ask{key: "k"})
+		assert.Equal(t, idempotent.SettledCompleted, a.event().Settlement)
+		assert.NoError(t, a.event().Err)
+		assert.True(t, a.send(ask{key: "k"}).replayed())
+	})
+	idempotent.Mark(t.Context(), nil)
+}
+
+// Whatever was noted and returned, and in which order, the most cautious mark counts.
+func TestMostCautiousOfAllMarksCounts(t *testing.T) {
+	t.Parallel()
+	unmarked, none, final, maybe := errors.New("unmarked"), idempotent.NotExecuted(errors.New("none")),
+		idempotent.Terminal(errors.New("final")), idempotent.Uncertain(errors.New("maybe"))
+	inOrder := []error{unmarked, none, final, maybe}
+	settled := []idempotent.Settlement{
+		idempotent.SettledReleased, idempotent.SettledReleased, idempotent.SettledCompleted, idempotent.SettledUnknown,
+	}
+	for i, one := range inOrder {
+		for j, other := range inOrder {
+			for _, returned := range []bool{false, true} {
+				s := newShop(t)
+				s.do = func(ctx context.Context, _ order) (receipt, error) {
+					idempotent.Mark(ctx, one)
+					if returned {
+						return receipt{}, other
+					}
+					idempotent.Mark(ctx, fmt.Errorf("wrapped: %w", other))
+					return receipt{}, nil
+				}
+				_, err := s.handle(5)
+				e := s.event()
+				assert.Equal(t, settled[max(i, j)], e.Settlement, "%v and %v", one, other)
+				require.ErrorIs(t, e.Err, one, "the observer gets all")
+				require.ErrorIs(t, e.Err, other)
+				switch {
+				case returned:
+					assert.Equal(t, execution.Stripped(other), err, "Lambda reports what the handler returned")
+				case i >= j:
+					assert.Equal(t, execution.Stripped(one), err, "or else the most cautious one")
+				}
+			}
+		}
+	}
+}
+
+func TestOfManyNotedErrorsTheMostCautiousIsKept(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	last := errors.New("last")
+	s.do = func(ctx context.Context, _ order) (receipt, error) {
+		for n := range 1000 {
+			idempotent.Mark(ctx, errors.New("error "+strconv.Itoa(n)))
+		}
+		idempotent.Mark(ctx, idempotent.Uncertain(last))
+		idempotent.Mark(ctx, errors.New("one more"))
+		return receipt{}, nil
+	}
+	_, err := s.handle(5)
+	assert.Same(t, last, err)
+	assert.Equal(t, idempotent.SettledUnknown, s.event().Settlement)
+	all := s.event().Err.(interface{ Unwrap() []error }).Unwrap()
+	assert.Len(t, all, 20)
+	assert.EqualError(t, all[18], "error 18")
+	assert.Same(t, last, execution.Stripped(all[19]))
+}
+
+func TestErrorsAreNotedAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.do = func(ctx context.Context, _ order) (receipt, error) {
+		var group sync.WaitGroup
+		for n := range 100 {
+			group.Go(func() {
+				err := fmt.Errorf("%w of %d", errCard, n)
+				if n%2 == 0 {
+					err = idempotent.Terminal(err)
+				}
+				idempotent.Mark(ctx, err)
+			})
+		}
+		group.Wait()
+		return receipt{}, nil
+	}
+	_, err := s.handle(5)
+	require.ErrorIs(t, err, errCard)
+	assert.Equal(t, idempotent.SettledCompleted, s.event().Settlement)
+	_, again := s.handle(5)
+	assert.EqualError(t, again, err.Error())
+	assertExecuted(t, s, 1)
+}
+
+func TestErrorThatIsNotedTooLateIsIgnored(t *testing.T) {
+	t.Parallel()
+	var of context.Context
+	late := 0
+	s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
+		if c.Op == storetest.OpSwap { // the completion
+			late++
+			idempotent.Mark(of, idempotent.Uncertain(errCard))
+		}
+		return storetest.Pass
+	})
+	s.do = func(ctx context.Context, _ order) (receipt, error) {
+		of = ctx
+		return receipt{Charge: 7}, nil
+	}
+	_, err := s.handle(5)
+	require.NoError(t, err)
+	idempotent.Mark(of, idempotent.Uncertain(errCard))
+	assert.Equal(t, 1, late)
+	assert.Equal(t, idempotent.SettledCompleted, s.event().Settlement)
+	assert.NoError(t, s.event().Err)
+	_, err = s.handle(5)
+	require.NoError(t, err)
+	assertExecuted(t, s, 1)
+}
+
+func TestUnprotectedHandlerNotesNothing(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		for _, tc := range []struct {
+			q    ask
+			opts []idempotent.Option
+			want idempotent.Outcome
+		}{
+			{ask{method: "GET"}, nil, idempotent.OutcomeUnprotected},
+			{ask{method: "PUT"}, nil, idempotent.OutcomeUnprotected},
+			{ask{key: "k"}, []idempotent.Option{exempting("/charges")}, idempotent.OutcomeUnprotected},
+			{ask{key: "k"}, []idempotent.Option{idempotent.WithDisabled(true)}, idempotent.OutcomeDisabled},
+		} {
+			a := d.open(t, tc.opts...)
+			a.do = marking(reply{Status: 502}, idempotent.Uncertain(errDownstream))
+			assert.Equal(t, reply{Status: 502}, a.send(tc.q))
+			assert.Equal(t, tc.want, a.event().Outcome)
+			assert.NoError(t, a.event().Err)
+			a.assertNoIO()
+		}
+	})
+	idempotent.Mark(idempotent.Unprotected(t.Context()), errCard) // a job
+}
+
+func TestErrorIsNeverNotedInAContextThatWasLost(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.do = func(context.Context, order) (receipt, error) {
+		idempotent.Mark(context.Background(), idempotent.Uncertain(errCard))
+		return receipt{}, nil
+	}
+	defer func() {
+		lost, ok := recover().(*idempotent.LostContextError)
+		require.True(t, ok, "it panics with a type of its own")
+		assert.Equal(t, "Mark", lost.Function)
+		require.ErrorIs(t, lost, errCard)
+		require.ErrorContains(t, lost, "idempotent: Mark: the context belongs to no delivery")
+		require.ErrorContains(t, lost, "Unprotected")
+		assert.NotContains(t, lost.Error(), errCard.Error(), "it may quote the request")
+	}()
+	_, _ = s.handle(1)
+}
+
+// An effect that may have happened is not forgotten because the handler panics afterwards.
+func TestPanicAfterANotedErrorIsAPanicUnlessTheEffectIsUncertain(t *testing.T) {
+	for name, tc := range map[string]struct {
+		err    error
+		crash  idempotent.CrashPolicy
+		want   idempotent.Settlement
+		reason string
+	}{
+		"unmarked":           {errCard, idempotent.Reexecute, idempotent.SettledReleased, ""},
+		"not executed":       {idempotent.NotExecuted(errCard), idempotent.Refuse, idempotent.SettledUnknown, "panic"},
+		"terminal":           {idempotent.Terminal(errCard), idempotent.Reexecute, idempotent.SettledReleased, ""},
+		"uncertain":          {idempotent.Uncertain(errCard), idempotent.Reexecute, idempotent.SettledUnknown, "uncertain"},
+		"uncertain, refused": {idempotent.Uncertain(errCard), idempotent.Refuse, idempotent.SettledUnknown, "uncertain"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s := newShop(t, idempotent.WithCrashPolicy(tc.crash))
+				s.do = func(ctx context.Context, _ order) (receipt, error) {
+					idempotent.Mark(ctx, tc.err)
+					panic("boom")
+				}
+				assert.PanicsWithValue(t, "boom", func() { _, _ = s.handle(5) })
+				assert.Equal(t, tc.want, s.event().Settlement)
+				assert.Equal(t, tc.reason, s.event().Reason)
+				assert.Equal(t, idempotent.OutcomePanicked, s.event().Outcome)
+			})
+		})
+	}
+}
+
+// What a resolver notes says nothing about the execution that follows it.
+func TestResolverNotesNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t, idempotent.WithResolver(
+			func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
+				return idempotent.Untouched[receipt](), nil
+			}))
+		s.put(crashed)
+		_, err := s.handle(5)
+		require.NoError(t, err)
+		s = newShop(t, idempotent.WithResolver(
+			func(ctx context.Context, _ idempotent.Execution, _ order) (idempotent.Resolution[receipt], error) {
+				idempotent.Mark(ctx, idempotent.Uncertain(errCard))
+				return idempotent.Untouched[receipt](), nil
+			}))
+		s.put(crashed)
+		_, err = s.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, idempotent.SettledCompleted, s.event().Settlement)
+		assertExecuted(t, s, 1)
+	})
+}
+
+func TestErrorThatIsNotedInsideOfAStepCountsForTheExecution(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			_, err := idempotent.Step(ctx, "charge", func(ctx context.Context) (string, error) {
+				idempotent.Mark(ctx, errCard)
+				return "ch-1", nil
+			})
+			require.NoError(t, err)
+			return receipt{Charge: 1}, nil
+		}
+		_, err := s.handle(5)
+		require.ErrorIs(t, err, errCard)
+		assert.Equal(t, idempotent.SettledReleased, s.event().Settlement)
+		r := s.mustRecord()
+		assert.Equal(t, "released", r.Reason, "the record keeps the step")
+
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			_, err := idempotent.Step(ctx, "charge", func(context.Context) (string, error) {
+				assert.Fail(t, "the step runs again")
+				return "", nil
+			})
+			return receipt{Charge: 1}, err
+		}
+		got, err := s.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, receipt{Charge: 1}, got)
+	})
+}
+
+// A handler that notes the error of its lost lease has crashed, as one that returns it.
+func TestNotedLossOfTheLeaseReleasesNothing(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		a := d.open(t, idempotent.WithErrorPolicy(idempotent.UnknownOnError))
+		a.do = marking(reply{Status: 500}, errors.New("first"), fmt.Errorf("step: %w", idempotent.ErrLeaseLost))
+		assert.Equal(t, 500, a.send(ask{key: "k"}).Status)
+		record, found := a.record()
+		require.True(t, found)
+		assert.Equal(t, store.StatusInProgress, record.Status)
+		assert.Empty(t, record.Reason)
+	})
+}
+
+// The committed answer counts, whatever the handler noted then. An error stands beside it.
+func TestErrorThatIsNotedAfterACommitStandsBesideTheAnswer(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		for _, err := range []error{
+			errCard, idempotent.NotExecuted(errCard), idempotent.Terminal(errCard), idempotent.Uncertain(errCard),
+		} {
+			a := d.openOver(t, func(s store.Store) store.Store { return &till{Store: s} }, idempotent.WithEffects(idempotent.Unrepeatable))
+			committed := reply{Status: 201, Headers: map[string]string{"X": "1"}, Body: "charged"}
+			a.do = func(ctx context.Context) (reply, error) {
+				fault := execution.CommitsOf(ctx).Commit(ctx, responseOf(ctx, committed), lines{"row"})
+				if fault != nil {
+					return reply{}, fault
+				}
+				idempotent.Mark(ctx, err)
+				return committed, nil
+			}
+			assert.Equal(t, committed, a.send(ask{key: "k"}).unmarked())
+			e := a.event()
+			assert.Equal(t, idempotent.OutcomeExecuted, e.Outcome)
+			assert.Equal(t, idempotent.SettledCompleted, e.Settlement)
+			require.ErrorIs(t, e.Err, errCard)
+			r := a.send(ask{key: "k"})
+			assert.True(t, r.replayed())
+			assert.Equal(t, committed, r.unmarked())
+			a.assertExecuted(1)
+		}
+	})
+}
+
+func TestErrorThatIsNotedAfterACommitOfAHandlerThatIsNotHTTP(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, l := newTill(t, nil)
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			defer idempotent.Mark(ctx, idempotent.Uncertain(errCard))
+			return commit(ctx, receipt{7, 5}, "row")
+		}
+		got, err := s.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, receipt{7, 5}, got)
+		assert.Equal(t, lines{"row"}, l.written)
+		otherwise, ok := errors.AsType[*idempotent.CommittedError](s.event().Err)
+		require.True(t, ok)
+		require.ErrorIs(t, otherwise, errCard)
+		assert.Equal(t, idempotent.SettledCompleted, s.event().Settlement)
+	})
+}
+
+// A handler that notes that its commit has failed answers as it likes; nothing of it is stored.
+func TestNotedFailureOfACommitIsAnsweredByTheHandler(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		over := func(s store.Store) store.Store { return &till{Store: s, turns: []turn{rejects}} }
+		a := d.openOver(t, over)
+		a.do = func(ctx context.Context) (reply, error) {
+			fault := execution.CommitsOf(ctx).Commit(ctx, responseOf(ctx, reply{Status: 201}), lines{"row"})
+			require.NotNil(t, fault)
+			idempotent.Mark(ctx, fault)
+			return reply{Status: 500, Body: "later"}, nil
+		}
+		assert.Equal(t, reply{Status: 500, Body: "later"}, a.send(ask{key: "k"}))
+		require.ErrorIs(t, a.event().Err, idempotent.ErrCommitFailed)
+		assert.Equal(t, idempotent.SettledReleased, a.event().Settlement)
+	})
+}
+
+// An inner handler notes for its own execution; the error reaches the outer one if that returns it.
+func TestInnerHandlerNotesForItsOwnExecution(t *testing.T) {
+	for name, err := range map[string]error{
+		"unmarked": errCard, "not executed": idempotent.NotExecuted(errCard), "terminal": idempotent.Terminal(errCard),
+		"uncertain": idempotent.Uncertain(errCard),
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				outer, inner := nested(t, nil, nil)
+				inner.do = func(ctx context.Context, _ order) (receipt, error) {
+					idempotent.Mark(ctx, err)
+					return receipt{}, nil
+				}
+				_, got := outer.handle(5)
+				assert.Same(t, errCard, got)
+				assert.Equal(t, inner.event().Settlement, outer.event().Settlement)
+				require.ErrorIs(t, outer.event().Err, errCard)
+
+				outer, inner = nested(t, nil, nil)
+				inner.do = func(ctx context.Context, _ order) (receipt, error) {
+					idempotent.Mark(ctx, err)
+					return receipt{}, nil
+				}
+				outer.do = func(ctx context.Context, o order) (receipt, error) {
+					_, err := inner.handler.Handle(ctx, o)
+					assert.ErrorIs(t, err, errCard)
+					return receipt{Charge: 1}, nil
+				}
+				_, got = outer.handle(5)
+				require.NoError(t, got)
+				assert.Equal(t, idempotent.SettledCompleted, outer.event().Settlement, "the outer handler has another way")
+			})
+		})
+	}
+}
+
+// A router that is protected itself, around a handler that notes: the response is the answer, and the error counts for both.
+func TestResponseAndNoteOfAnInnerHTTPHandler(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{errCard, idempotent.Uncertain(errCard)} {
+		inner := idempotent.Wrap(func(ctx context.Context, _ requestV2) (responseV2, error) {
+			idempotent.Mark(ctx, err)
+			return responseV2{StatusCode: 502}, nil
+		}, memory.New())
+		out, got := inner.Handle(t.Context(), ask{key: "k-1"}.v2())
+		require.NoError(t, got)
+		assert.Equal(t, 502, out.StatusCode)
+
+		for name, route := range map[string]func(context.Context, requestV2) (responseV2, error){
+			"direct": inner.Handle,
+			"wrapped": func(ctx context.Context, in requestV2) (responseV2, error) {
+				out, err := inner.Handle(ctx, in)
+				return out, fmt.Errorf("inner: %w", err)
+			},
+		} {
+			var event idempotent.Event
+			router := idempotent.Wrap(route, memory.New(), idempotent.WithErrorPolicy(idempotent.UnknownOnError),
+				idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { event = e }))
+			out, got = router.Handle(t.Context(), ask{key: "k-2-" + name}.v2())
+			require.NoError(t, got, name)
+			assert.Equal(t, 502, out.StatusCode)
+			assert.Equal(t, idempotent.SettledUnknown, event.Settlement)
+			require.ErrorIs(t, event.Err, errCard)
+		}
+	}
+}
+
+func TestUnprotectedHandlerInsideAProtectedOneNotesNothingForIt(t *testing.T) {
+	t.Parallel()
+	inner := newShop(t, idempotent.WithDisabled(true))
+	inner.do = func(ctx context.Context, _ order) (receipt, error) {
+		idempotent.Mark(ctx, idempotent.Uncertain(errCard))
+		return receipt{}, nil
+	}
+	outer := newShop(t)
+	outer.do = inner.handler.Handle
+	_, err := outer.handle(5)
+	require.NoError(t, err)
+	assert.Equal(t, idempotent.SettledCompleted, outer.event().Settlement)
+}
+
+// An Uncertain that was noted holds whatever the store does: nobody executes while the lease lasts.
+func TestNotedUncertaintyThatCannotBeWrittenKeepsTheLease(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpSwap, storetest.Deny))
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			idempotent.Mark(ctx, idempotent.Uncertain(errCard))
+			return receipt{}, nil
+		}
+		_, err := s.handle(5)
+		require.Same(t, errCard, err)
+		assert.Equal(t, idempotent.SettledFailed, s.event().Settlement)
+		_, err = s.handleFor(time.Second, 5)
+		require.ErrorIs(t, err, idempotent.ErrInProgress)
+		assertExecuted(t, s, 1)
+	})
+}

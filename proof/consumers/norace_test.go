@@ -1,0 +1,5 @@
+//go:build !race
+
+package consumers_test
+
+const underRace = false
