@@ -287,3 +287,20 @@ func TestTheChecksSeeWhatIsWrongWithAStream(t *testing.T) {
 		})
 	}
 }
+
+// A process that dies early leaves a lease that lasts a little longer than the time of the next invocation. That must not use up the repetitions
+// of the mapping.
+func TestADeadProcessUsesUpFewRepetitionsOfAStream(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, s, r := newWorld(t), &stream{orders: orders(1000, 20, kinds{31: diesBefore, 37: diesAfter})}, &rejects{}
+		for _, o := range s.orders {
+			s.put(o)
+		}
+		p := pumpOf(kinesispump.Source(s, streamARN), invoke(w, batch.Kinesis(w.consumer(memory.New()))))
+		p.MaximumRetryAttempts, p.OnFailure = aws.Int(5), r.take
+		exhaust(t, p, 100*time.Hour)
+		assert.Empty(t, r.ranges)
+		assert.Empty(t, summary(w.problems(s.orders, nowhere)))
+	})
+}
