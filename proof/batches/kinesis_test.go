@@ -107,7 +107,7 @@ func exhaust(t *testing.T, p *streampump.Pump, within time.Duration) {
 func TestTenThousandRecordsOfAStream(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w, s := newWorld(t), &stream{orders: orders(9000, 300, everything)}
+		w, s := newWorld(t), &stream{orders: orders(many, 300, everything)}
 		w.loseAnswer, w.dieAtStore = 50, 400
 		for i, o := range s.orders {
 			s.put(o)
@@ -122,7 +122,7 @@ func TestTenThousandRecordsOfAStream(t *testing.T) {
 		t.Logf("%d invocations, %d deaths, %d effects", w.invocations.Load(), w.deaths, len(w.effects))
 		assert.Empty(t, summary(w.problems(s.orders, nowhere)))
 		assert.Empty(t, summary(w.untold(s.orders)))
-		assert.Greater(t, w.deaths, 100)
+		assert.Greater(t, w.deaths, many/100)
 	})
 }
 
@@ -286,4 +286,21 @@ func TestTheChecksSeeWhatIsWrongWithAStream(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A process that dies early leaves a lease that lasts a little longer than the time of the next invocation. That must not use up the repetitions
+// of the mapping.
+func TestADeadProcessUsesUpFewRepetitionsOfAStream(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, s, r := newWorld(t), &stream{orders: orders(1000, 20, kinds{31: diesBefore, 37: diesAfter})}, &rejects{}
+		for _, o := range s.orders {
+			s.put(o)
+		}
+		p := pumpOf(kinesispump.Source(s, streamARN), invoke(w, batch.Kinesis(w.consumer(memory.New()))))
+		p.MaximumRetryAttempts, p.OnFailure = aws.Int(5), r.take
+		exhaust(t, p, 100*time.Hour)
+		assert.Empty(t, r.ranges)
+		assert.Empty(t, summary(w.problems(s.orders, nowhere)))
+	})
 }

@@ -188,7 +188,7 @@ func TestTenThousandMessages(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				w, q := newWorld(t), newQueue(customers > 0, 1000)
-				q.orders = orders(9000, customers, everything)
+				q.orders = orders(many, customers, everything)
 				q.Twice = func(m types.Message) bool { return strings.HasSuffix(*m.MessageId, "A") }
 				w.loseAnswer, w.dieAtStore = 50, 400
 				for i, o := range q.orders {
@@ -208,7 +208,7 @@ func TestTenThousandMessages(t *testing.T) {
 				assert.Empty(t, summary(w.counted(customers == 0)))
 				assert.Empty(t, q.deadLetters(t))
 				assert.Empty(t, summary(w.untold(q.orders)))
-				assert.Greater(t, w.deaths, 100)
+				assert.Greater(t, w.deaths, many/100)
 			})
 		})
 	}

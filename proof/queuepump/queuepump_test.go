@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -210,6 +211,14 @@ func TestABatchHasNoMoreBytesThanItMay(t *testing.T) {
 			p := pump(q, f)
 			if kind {
 				p = fifo(q, f)
+			}
+			var running atomic.Int32
+			p.Invoke = func(ctx context.Context, payload []byte) ([]byte, error) {
+				together := running.Add(1) > 1
+				defer running.Add(-1)
+				assert.False(t, together && kind, "what had no room is of the same group")
+				time.Sleep(time.Second)
+				return f.invoke(ctx, payload)
 			}
 			pumped(t, p, f)
 			var sizes []int
