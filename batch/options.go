@@ -64,6 +64,9 @@ func WithReserve(d time.Duration) Option {
 // R is the type of the records: [events.SQSMessage], [events.KinesisEventRecord] or [events.DynamoDBEventRecord].
 func WithTerminal[R any](take func(ctx context.Context, record R, err error) error) Option {
 	return func(c *config) {
+		if c.terminal != nil {
+			c.problemf("WithTerminal: it is there twice")
+		}
 		c.terminal = take
 		if take == nil {
 			c.problemf("WithTerminal: the function is nil")
@@ -79,6 +82,9 @@ func WithTerminal[R any](take func(ctx context.Context, record R, err error) err
 // up. A record whose outcome is unknown can still be settled; if you want it to come again meanwhile, return the error.
 func WithPoison[R any](take func(ctx context.Context, record R, err error) error) Option {
 	return func(c *config) {
+		if c.poison != nil {
+			c.problemf("WithPoison: it is there twice")
+		}
 		c.poison = take
 		if take == nil {
 			c.problemf("WithPoison: the function is nil")
@@ -94,6 +100,9 @@ func WithPoison[R any](take func(ctx context.Context, record R, err error) error
 // An error is reported, and changes nothing else. On [Kinesis] and [DynamoDB] this option is a configuration error.
 func WithVisibility(set func(ctx context.Context, messages []events.SQSMessage, after time.Duration) error) Option {
 	return func(c *config) {
+		if c.visibility != nil {
+			c.problemf("WithVisibility: it is there twice")
+		}
 		c.visibility = set
 		if set == nil {
 			c.problemf("WithVisibility: the function is nil")

@@ -44,6 +44,13 @@ func TestEveryMistakeOfAConfigurationIsNamed(t *testing.T) {
 	require.Equal(t, []string{"batch.SQS: WithTerminal: the function is nil", "batch.SQS: WithPoison: the function is nil"}, problemsOf(t, func() {
 		batch.SQS(newEffects().shipping(), batch.WithTerminal[events.SQSMessage](nil), batch.WithPoison[events.SQSMessage](nil))
 	}))
+	take := func(context.Context, events.SQSMessage, error) error { return nil }
+	require.Equal(t, []string{
+		"batch.SQS: WithTerminal: it is there twice", "batch.SQS: WithPoison: it is there twice", "batch.SQS: WithVisibility: it is there twice",
+	}, problemsOf(t, func() {
+		batch.SQS(newEffects().shipping(), batch.WithTerminal(take), batch.WithTerminal(take), batch.WithPoison(take), batch.WithPoison(take),
+			batch.WithVisibility(visible), batch.WithVisibility(visible))
+	}))
 	require.Equal(t, []string{"batch.Kinesis: WithVisibility: a stream has no visibility timeouts"}, problemsOf(t, func() {
 		batch.Kinesis(newEffects().reading(), batch.WithVisibility(visible))
 	}))

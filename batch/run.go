@@ -115,6 +115,8 @@ type batch[R, Out any] struct {
 	// ends are those of the records, by their indexes. Each is written by one goroutine.
 	ends  []end
 	began time.Time
+	// slots are as many as may run at once. Who runs is in it.
+	slots chan struct{}
 	keys  keys
 	// slowest is the longest time that a record took, in nanoseconds.
 	slowest atomic.Int64
@@ -150,12 +152,12 @@ func (b *batch[R, Out]) lateIn(ctx context.Context, d time.Duration) bool {
 // work runs the records, some of them at the same time.
 func (b *batch[R, Out]) work(ctx context.Context) {
 	lanes, copies := b.lanes()
-	slots := make(chan struct{}, b.c.concurrency)
+	b.slots = make(chan struct{}, b.c.concurrency)
 	var running sync.WaitGroup
 	for _, lane := range lanes {
-		slots <- struct{}{}
+		b.slots <- struct{}{}
 		running.Go(func() {
-			defer func() { <-slots }()
+			defer func() { <-b.slots }()
 			b.inOrder(ctx, lane)
 		})
 	}
@@ -339,7 +341,13 @@ func restOfLease(err error) time.Duration {
 // waitFor waits until the lease of another execution has ended. It returns false at once if there is no time for that, and to begin a record then.
 func (b *batch[R, Out]) waitFor(ctx context.Context, err error) bool {
 	rest := restOfLease(err)
-	return !b.lateIn(ctx, rest) && sleep(ctx, rest) && !b.late(ctx)
+	if b.lateIn(ctx, rest) {
+		return false
+	}
+	<-b.slots // others run meanwhile
+	slept := sleep(ctx, rest)
+	b.slots <- struct{}{}
+	return slept && !b.late(ctx)
 }
 
 // hold waits with the answer for a stream as long as a record is in progress elsewhere, and there is time. Lambda repeats a stream at once, and

@@ -207,3 +207,30 @@ func TestAnItemWithoutKeysStaysInOrderWithItsLike(t *testing.T) {
 	require.Equal(t, []string{"1"}, again(t, answer))
 	require.Equal(t, []string{"b1"}, e.list())
 }
+
+// A process that has died leaves as many records in progress as run at once.
+func TestOthersRunWhileARecordWaitsForALease(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := newEffects()
+		h := e.reading()
+		all := onShard(1, "a", "b", "c", "d")
+		for _, r := range all.Records[:2] {
+			e.on(string(r.Kinesis.Data), func(context.Context) error { time.Sleep(time.Second); return nil })
+			go func() {
+				_, err := h.Handle(context.Background(), r)
+				assert.NoError(t, err)
+			}()
+		}
+		synctest.Wait()
+		began := time.Now()
+		for _, name := range []string{"c", "d"} {
+			e.on(name, func(context.Context) error {
+				assert.Less(t, time.Since(began), time.Second)
+				return nil
+			})
+		}
+		require.Empty(t, fromStream(t, batch.Kinesis(h, batch.WithConcurrency(2)), all))
+		require.Equal(t, 30*time.Second, time.Since(began))
+	})
+}

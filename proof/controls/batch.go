@@ -65,7 +65,7 @@ func batchControls() []control {
 		},
 		{
 			name: "batch-slots", without: "all records of a batch run at once, whatever the limit",
-			old: "$slots := make(chan struct{}, $b.c.concurrency)", new: "$slots := make(chan struct{}, len($b.records)+1)", first: "UpToALimit",
+			old: "$b.slots = make(chan struct{}, $b.c.concurrency)", new: "$b.slots = make(chan struct{}, len($b.records)+1)", first: "UpToALimit",
 		},
 		{
 			name: "batch-late", without: "a record is begun that the timeout of the function ends",
@@ -73,8 +73,7 @@ func batchControls() []control {
 		},
 		{
 			name: "batch-late-after", without: "after the wait for a lease a record is begun that the timeout of the function ends",
-			old: "return !$b.lateIn($ctx, $rest) && sleep($ctx, $rest) && !$b.late($ctx)", new: "return sleep($ctx, $rest) || $b.lateIn($ctx, $rest) && $b.late($ctx)",
-			first: "NothingIsBegunNearTheDeadline|WaitsForTheEnd",
+			old: "return $slept && !$b.late($ctx)", new: "return $slept", first: "NothingIsBegunNearTheDeadline",
 		},
 		{
 			name: "batch-ended", without: "records are begun after the invocation has ended",
@@ -178,7 +177,11 @@ func batchControls() []control {
 		},
 		{
 			name: "batch-wait-deadline", without: "a stream waits for a lease until the timeout of the function ends it",
-			old: "return !$b.lateIn($ctx, $rest) && sleep($ctx, $rest) && !$b.late($ctx)", new: "return sleep($ctx, $rest) && !$b.late($ctx)", first: "WaitsForTheEnd",
+			old: "if $b.lateIn($ctx, $rest) { return false }", new: "", first: "WaitsForTheEnd",
+		},
+		{
+			name: "batch-wait-slot", without: "records that a dead process has left hold up all others while they wait",
+			old: "<-$b.slots $slept := sleep($ctx, $rest) $b.slots <- struct{}{}", new: "$slept := sleep($ctx, $rest)", first: "OthersRunWhile",
 		},
 		{
 			name: "batch-hold", without: "the retries of a stream are over before the lease of a process is that has died",
