@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -197,7 +198,7 @@ func TestShardsDoNotWaitForEachOther(t *testing.T) {
 type pages struct {
 	kinesispump.Client
 
-	expired bool
+	expired atomic.Bool
 }
 
 func (p *pages) ListShards(_ context.Context, in *kinesis.ListShardsInput, _ ...func(*kinesis.Options)) (*kinesis.ListShardsOutput, error) {
@@ -219,8 +220,7 @@ func (p *pages) GetShardIterator(
 }
 
 func (p *pages) GetRecords(_ context.Context, in *kinesis.GetRecordsInput, _ ...func(*kinesis.Options)) (*kinesis.GetRecordsOutput, error) {
-	if !p.expired {
-		p.expired = true
+	if p.expired.CompareAndSwap(false, true) {
 		return nil, &types.ExpiredIteratorException{}
 	}
 	return &kinesis.GetRecordsOutput{Records: []types.Record{{
