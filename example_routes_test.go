@@ -57,7 +57,7 @@ func ExampleMark() {
 // Requests that need no protection run each time, whatever key they carry.
 func ExampleHTTP_protect() {
 	routes := idempotent.WithHTTP(idempotent.HTTP{
-		Protect: func(method, path string) bool { return path != "/search" && !strings.HasPrefix(path, "/webhooks/") },
+		Protect: func(_, path string) bool { return path != "/search" && !strings.HasPrefix(path, "/webhooks/") },
 	})
 
 	runs := 0

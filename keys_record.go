@@ -28,8 +28,6 @@ func recordKeyOf[In any]() func(In) (string, error) {
 func keyFrom[In, T any](key func(r T) string) func(In) (string, error) {
 	var in In
 	switch any(in).(type) {
-	case T:
-		return func(in In) (string, error) { return key(any(in).(T)), nil } //nolint:forcetypeassert // just checked
 	case *T:
 		return func(in In) (string, error) {
 			if r := any(in).(*T); r != nil { //nolint:forcetypeassert // just checked
@@ -37,6 +35,8 @@ func keyFrom[In, T any](key func(r T) string) func(In) (string, error) {
 			}
 			return "", nil
 		}
+	case T:
+		return func(in In) (string, error) { return key(any(in).(T)), nil } //nolint:forcetypeassert // just checked
 	default:
 		return nil
 	}

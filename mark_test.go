@@ -210,7 +210,7 @@ func TestErrorThatIsNotedTooLateIsIgnored(t *testing.T) {
 		return storetest.Pass
 	})
 	s.do = func(ctx context.Context, _ order) (receipt, error) {
-		of = ctx
+		of = ctx //nolint:fatcontext // it is used after the handler
 		return receipt{Charge: 7}, nil
 	}
 	_, err := s.handle(5)

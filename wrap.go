@@ -185,6 +185,12 @@ func shapeOf[In, Out any](c *config, f functions[In, Out], p *problems) (_ shape
 		}
 		return s, s.keeps
 	}
+	return plainShapeOf[In, Out](c, f, p), f.storeIf
+}
+
+// plainShapeOf returns the shape of a handler that is no HTTP handler.
+func plainShapeOf[In, Out any](c *config, f functions[In, Out], p *problems) *plainShape[In, Out] {
+	in, out := reflect.TypeFor[In](), reflect.TypeFor[Out]()
 	if problem := resultProblem(out); problem != "" {
 		p.addf("Wrap: %s", problem)
 	}
@@ -212,7 +218,7 @@ func shapeOf[In, Out any](c *config, f functions[In, Out], p *problems) (_ shape
 	if c.shared == nil && !c.withoutFingerprint && !s.keys.selectsFingerprint() {
 		s.payload = payloadOf[In](c.exactNames, p)
 	}
-	return s, f.storeIf
+	return s
 }
 
 // defaultOperation returns the name of the Lambda function. An HTTP handler needs no other name, because its scope

@@ -278,7 +278,7 @@ func TestEventOfAWholeBatchIsRefusedWhenWrapping(t *testing.T) {
 type (
 	queueEvent events.SQSEvent
 	wrapper    struct {
-		*wrapper
+		*wrapper //nolint:unused // it is the embedding that counts
 		events.KinesisEvent
 
 		Region string

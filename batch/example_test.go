@@ -2,6 +2,7 @@ package batch_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -21,7 +22,7 @@ type shipOrder struct {
 	OrderID string `json:"order_id"`
 }
 
-func ship(ctx context.Context, o shipOrder, m events.SQSMessage) (string, error) {
+func ship(_ context.Context, o shipOrder, _ events.SQSMessage) (string, error) {
 	switch o.OrderID {
 	case "o-3":
 		return "", idempotent.Terminal(fmt.Errorf("nobody has ordered it"))
@@ -43,7 +44,7 @@ func ExampleSQS() {
 		idempotent.WithOperation("ship"),
 		idempotent.WithKeyPath("powertools_json(body).order_id"))
 	function := batch.SQS(handler, batch.WithConcurrency(1),
-		batch.WithTerminal(func(ctx context.Context, m events.SQSMessage, err error) error { return keep(ctx, m, err) }))
+		batch.WithTerminal(keep))
 
 	answer, err := function(context.Background(), events.SQSEvent{Records: []events.SQSMessage{
 		{MessageId: "m-1", Body: `{"order_id":"o-1"}`},
@@ -59,21 +60,26 @@ func ExampleSQS() {
 }
 
 // What the README and docs/batches.md show, and what needs more than a test has.
-func Example_queue() {
+func Example_queue() { //nolint:testableexamples // it needs a queue
 	var records store.Store
 	handler := idempotent.Wrap(batch.JSON(ship), records, idempotent.WithOperation("ship"))
 	lambda.Start(batch.SQS(handler))
 }
 
-func Example_poison() {
+func Example_poison() { //nolint:testableexamples // it needs a queue
 	var handler *idempotent.Handler[events.SQSMessage, string]
 	function := batch.SQS(handler,
-		batch.WithPoison(func(ctx context.Context, m events.SQSMessage, err error) error { return keep(ctx, m, err) }),
-		batch.WithTerminal(func(ctx context.Context, m events.SQSMessage, err error) error { return keep(ctx, m, err) }))
+		batch.WithPoison(func(ctx context.Context, m events.SQSMessage, err error) error {
+			if errors.Is(err, idempotent.ErrUnknownOutcome) {
+				return err // it comes again, so that it is executed if somebody settles it as not executed
+			}
+			return keep(ctx, m, err)
+		}),
+		batch.WithTerminal(keep))
 	lambda.Start(function)
 }
 
-func Example_visibility() {
+func Example_visibility() { //nolint:testableexamples // it needs a queue
 	var (
 		handler *idempotent.Handler[events.SQSMessage, string]
 		cfg     aws.Config

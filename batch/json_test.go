@@ -33,7 +33,7 @@ func TestABodyIsDecodedAndTheMessageIsAtHand(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "o-1 of m-1", out)
 
-	read := batch.JSON(func(_ context.Context, o *order, r events.KinesisEventRecord) (int, error) { return o.Amount, nil })
+	read := batch.JSON(func(_ context.Context, o *order, _ events.KinesisEventRecord) (int, error) { return o.Amount, nil })
 	amount, err := read(t.Context(), events.KinesisEventRecord{Kinesis: events.KinesisRecord{Data: []byte(m.Body)}})
 	require.NoError(t, err)
 	require.Equal(t, 3, amount)

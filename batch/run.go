@@ -115,8 +115,6 @@ type batch[R, Out any] struct {
 	// ends are those of the records, by their indexes. Each is written by one goroutine.
 	ends  []end
 	began time.Time
-	// slots are as many as may run at once. Who runs is in it.
-	slots chan struct{}
 	keys  keys
 	// slowest is the longest time that a record took, in nanoseconds.
 	slowest atomic.Int64
@@ -149,23 +147,30 @@ func (b *batch[R, Out]) lateIn(ctx context.Context, d time.Duration) bool {
 	return limited && time.Until(deadline)-d < max(b.c.reserve, time.Duration(b.slowest.Load()))
 }
 
-// work runs the records, some of them at the same time.
+// work runs the records, some of them at the same time. On a stream it waits then for those that are in progress elsewhere.
 func (b *batch[R, Out]) work(ctx context.Context) {
 	lanes, copies := b.lanes()
-	b.slots = make(chan struct{}, b.c.concurrency)
+	b.atOnce(ctx, lanes)
+	for i, first := range copies {
+		b.ends[i] = b.ends[first]
+	}
+	if b.source != sourceSQS {
+		b.waitForLeases(ctx)
+	}
+}
+
+// atOnce runs lanes at the same time, as many as may.
+func (b *batch[R, Out]) atOnce(ctx context.Context, lanes [][]int) {
+	slots := make(chan struct{}, b.c.concurrency)
 	var running sync.WaitGroup
 	for _, lane := range lanes {
-		b.slots <- struct{}{}
+		slots <- struct{}{}
 		running.Go(func() {
-			defer func() { <-b.slots }()
+			defer func() { <-slots }()
 			b.inOrder(ctx, lane)
 		})
 	}
 	running.Wait()
-	for i, first := range copies {
-		b.ends[i] = b.ends[first]
-	}
-	b.hold(ctx)
 }
 
 // lanes returns the indexes of the records that run one after the other: those of a group, or, if nothing is to run at the same time, all of them. A
@@ -224,9 +229,6 @@ func (b *batch[R, Out]) one(ctx context.Context, rec record[R]) end {
 		return end{outcome: NotBegun, again: true}
 	}
 	outcome, err := b.handle(ctx, rec)
-	if outcome == InProgress && b.source != sourceSQS && b.waitFor(ctx, err) {
-		outcome, err = b.handle(ctx, rec)
-	}
 	e := end{outcome: outcome, err: err}
 	switch outcome {
 	case Succeeded:
@@ -338,35 +340,41 @@ func restOfLease(err error) time.Duration {
 	return max(rest, time.Second)
 }
 
-// waitFor waits until the lease of another execution has ended. It returns false at once if there is no time for that, and to begin a record then.
-func (b *batch[R, Out]) waitFor(ctx context.Context, err error) bool {
-	rest := restOfLease(err)
-	if b.lateIn(ctx, rest) {
-		return false
-	}
-	<-b.slots // others run meanwhile
-	slept := sleep(ctx, rest)
-	b.slots <- struct{}{}
-	return slept && !b.late(ctx)
-}
-
-// hold waits with the answer for a stream as long as a record is in progress elsewhere, and there is time. Lambda repeats a stream at once, and
-// not often: its retries would be over before the lease is.
-func (b *batch[R, Out]) hold(ctx context.Context) {
-	var until time.Time
-	for _, e := range b.ends {
-		if e.outcome == InProgress && e.until.After(until) {
-			until = e.until
+// waitForLeases tries the records once more that other executions had in progress, with what is behind them in their groups, when their leases have
+// ended. Lambda repeats a stream at once, and not often: its retries would be over before the leases are. So it waits also where there is no time for a
+// try, as long as there is time for the answer.
+func (b *batch[R, Out]) waitForLeases(ctx context.Context) {
+	var lanes [][]int
+	var longest time.Duration
+	for i, e := range b.ends {
+		if rest := time.Until(e.until); e.outcome == InProgress && !b.lateIn(ctx, rest) {
+			lanes = append(lanes, b.groupFrom(i))
+			longest = max(longest, rest)
 		}
 	}
-	if b.source == sourceSQS || until.IsZero() {
-		return
+	if len(lanes) > 0 && sleep(ctx, longest) {
+		b.atOnce(ctx, lanes)
 	}
-	rest := time.Until(until)
+	longest = 0
+	for _, e := range b.ends {
+		if e.outcome == InProgress {
+			longest = max(longest, time.Until(e.until))
+		}
+	}
 	if deadline, limited := ctx.Deadline(); limited {
-		rest = min(rest, time.Until(deadline)-b.c.reserve)
+		longest = min(longest, time.Until(deadline)-b.c.reserve)
 	}
-	sleep(ctx, rest)
+	sleep(ctx, longest)
+}
+
+// groupFrom returns the indexes of a record and of those behind it in its group.
+func (b *batch[R, Out]) groupFrom(first int) (group []int) {
+	for i := first; i < len(b.records); i++ {
+		if b.records[i].group == b.records[first].group {
+			group = append(group, i)
+		}
+	}
+	return group
 }
 
 // sleep waits for d. It returns false if ctx ends before.

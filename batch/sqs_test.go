@@ -213,7 +213,7 @@ func TestAPanicIsThatOfItsRecord(t *testing.T) {
 	require.Equal(t, 3, r.Panicked)
 	var panicked *batch.PanicError
 	require.ErrorAs(t, r.Problems[0].Err, &panicked)
-	require.Equal(t, error(errDown), panicked.Value)
+	require.Equal(t, errDown, panicked.Value)
 	require.ErrorIs(t, panicked, errDown)
 	require.NotContains(t, panicked.Error(), errDown.Error())
 	require.Contains(t, string(panicked.Stack), "sqs_test.go")

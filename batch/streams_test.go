@@ -234,3 +234,22 @@ func TestOthersRunWhileARecordWaitsForALease(t *testing.T) {
 		require.Equal(t, 30*time.Second, time.Since(began))
 	})
 }
+
+func TestTheRestOfItsGroupRunsBehindARecordThatHasWaited(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := newEffects()
+		h := e.reading()
+		all := onShard(1, "a1", "b1", "a2", "a3")
+		e.on("a1", func(context.Context) error { time.Sleep(time.Second); return nil })
+		go func() {
+			_, err := h.Handle(context.Background(), all.Records[0])
+			assert.NoError(t, err)
+		}()
+		synctest.Wait()
+		var r batch.Report
+		require.Empty(t, fromStream(t, batch.Kinesis(h, observed(&r)), all))
+		require.Equal(t, []string{"b1", "a1", "a2", "a3"}, e.list())
+		require.Equal(t, 4, r.Succeeded)
+	})
+}

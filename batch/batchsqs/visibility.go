@@ -39,7 +39,7 @@ func Visibility(client Client, queueURL string) func(ctx context.Context, messag
 		panic(fmt.Sprintf("batchsqs.Visibility: the client (%T) or the URL of the queue (%q) is missing", client, queueURL))
 	}
 	return func(ctx context.Context, messages []events.SQSMessage, after time.Duration) error {
-		seconds := int32((min(after, longest) + time.Second - 1) / time.Second)
+		seconds := int32((min(after, longest) + time.Second - 1) / time.Second) //nolint:gosec // at most 43,200
 		if err := sameQueue(queueURL, messages); err != nil {
 			return err
 		}

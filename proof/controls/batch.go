@@ -65,15 +65,11 @@ func batchControls() []control {
 		},
 		{
 			name: "batch-slots", without: "all records of a batch run at once, whatever the limit",
-			old: "$b.slots = make(chan struct{}, $b.c.concurrency)", new: "$b.slots = make(chan struct{}, len($b.records)+1)", first: "UpToALimit",
+			old: "$slots := make(chan struct{}, $b.c.concurrency)", new: "$slots := make(chan struct{}, len($b.records)+1)", first: "UpToALimit",
 		},
 		{
 			name: "batch-late", without: "a record is begun that the timeout of the function ends",
 			old: "if $b.late($ctx) { return end{outcome: NotBegun, again: true} }", new: "", first: "NearTheDeadline",
-		},
-		{
-			name: "batch-late-after", without: "after the wait for a lease a record is begun that the timeout of the function ends",
-			old: "return $slept && !$b.late($ctx)", new: "return $slept", first: "NothingIsBegunNearTheDeadline",
 		},
 		{
 			name: "batch-ended", without: "records are begun after the invocation has ended",
@@ -167,29 +163,28 @@ func batchControls() []control {
 		},
 		{
 			name: "batch-wait", without: "a stream uses up its retries while a lease ends",
-			old: "if $outcome == InProgress && $b.source != sourceSQS && $b.waitFor($ctx, $err) {", new: "if $outcome == InProgress && $b.source == \"\" && $b.waitFor($ctx, $err) {",
-			first: "WaitsForTheEnd",
+			old: "if $b.source != sourceSQS { $b.waitForLeases($ctx) }", new: "if $b.source == \"\" { $b.waitForLeases($ctx) }", first: "WaitsForTheEnd",
 		},
 		{
 			name: "batch-wait-queue", without: "a queue waits for a lease, in a function that is paid for its time",
-			old: "if $outcome == InProgress && $b.source != sourceSQS && $b.waitFor($ctx, $err) {", new: "if $outcome == InProgress && $b.waitFor($ctx, $err) {",
-			first: "ComesAgainWhenItsLease",
+			old: "if $b.source != sourceSQS { $b.waitForLeases($ctx) }", new: "$b.waitForLeases($ctx)", first: "ComesAgainWhenItsLease",
 		},
 		{
-			name: "batch-wait-deadline", without: "a stream waits for a lease until the timeout of the function ends it",
-			old: "if $b.lateIn($ctx, $rest) { return false }", new: "", first: "WaitsForTheEnd",
+			name: "batch-wait-deadline", without: "a record is tried again although there is no time for it",
+			old: "if $rest := $time.Until($e.until); $e.outcome == InProgress && !$b.lateIn($ctx, $rest) {", new: "if $rest := $time.Until($e.until); $e.outcome == InProgress {",
+			first: "WaitsForTheEnd",
 		},
 		{
-			name: "batch-wait-slot", without: "records that a dead process has left hold up all others while they wait",
-			old: "<-$b.slots $slept := sleep($ctx, $rest) $b.slots <- struct{}{}", new: "$slept := sleep($ctx, $rest)", first: "OthersRunWhile",
+			name: "batch-wait-group", without: "behind a record that was tried again the rest of its group does not run",
+			old: "if $b.records[$i].group == $b.records[$first].group {", new: "if $i == $first && $b.records[$i].group == $b.records[$first].group {", first: "WaitsForTheEnd|RestOfItsGroup",
 		},
 		{
 			name: "batch-hold", without: "the retries of a stream are over before the lease of a process is that has died",
-			old: "if $b.source == sourceSQS || $until.IsZero() { return }", new: "if $b.source != \"\" || $until.IsZero() { return }", first: "WaitsForTheEnd",
+			old: "if $e.outcome == InProgress { $longest = max($longest, $time.Until($e.until)) }", new: "_ = $e", first: "WaitsForTheEnd",
 		},
 		{
 			name: "batch-hold-deadline", without: "the answer for a stream waits for a lease beyond the timeout of the function",
-			old: "$rest = min($rest, $time.Until($deadline)-$b.c.reserve)", new: "$rest = min($rest, $time.Until($deadline)+0*$b.c.reserve)", first: "WaitsForTheEnd",
+			old: "$longest = min($longest, $time.Until($deadline)-$b.c.reserve)", new: "$longest = min($longest, $time.Until($deadline)+0*$b.c.reserve)", first: "WaitsForTheEnd",
 		},
 		{
 			name: "batch-one-number", without: "records of a stream that were sent together are acknowledged without having run, but for the first",

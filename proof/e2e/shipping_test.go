@@ -149,7 +149,8 @@ func TestAKillOnTheWayToTheShipmentShipsEachOrderOnce(t *testing.T) {
 				d.start()
 				d.idle()
 				d.assertShipped(w, orders)
-				assert.Equal(t, tc.processes, [2]int{d.relay.sandboxes[0].Starts(), d.consumer.sandboxes[0].Starts()}, "somebody was killed")
+				started := [2]int{d.relay.sandboxes[0].Starts(), d.consumer.sandboxes[0].Starts()}
+				assert.Equal(t, tc.processes, started, "somebody was killed")
 			})
 		}
 	}
