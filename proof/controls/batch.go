@@ -145,7 +145,7 @@ func batchControls() []control {
 		},
 		{
 			name: "batch-key-panic", without: "the panic of a function of the key is that of the whole batch",
-			old: "if $fault := guarded(func() { $key = $b.keyOf($ctx, $rec) }); $fault != nil { return end{Panicked, true, $fault, nil} }",
+			old: "if $fault := guarded(func() { $key = $b.keyOf($ctx, $rec) }); $fault != nil { return end{outcome: Panicked, again: true, err: $fault} }",
 			new: "$key = $b.keyOf($ctx, $rec)", first: "FunctionOfTheKey",
 		},
 		{

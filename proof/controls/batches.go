@@ -6,12 +6,12 @@ func scheduleControls() []control {
 	return []control{
 		{
 			name: "batches-in-progress", without: "a function takes for poison what another invocation executes, and it is acknowledged",
-			old: "case isAny($err, $idempotent.ErrInProgress, $idempotent.ErrSuperseded):\nreturn InProgress",
-			new: "case isAny($err, $idempotent.ErrInProgress, $idempotent.ErrSuperseded):\nreturn Poison", suite: schedules,
+			old: "case $errors.Is($err, $idempotent.ErrInProgress), $errors.Is($err, $idempotent.ErrSuperseded): return InProgress",
+			new: "case $errors.Is($err, $idempotent.ErrInProgress), $errors.Is($err, $idempotent.ErrSuperseded): return Poison", suite: schedules,
 		},
 		{
 			name: "batches-panic", without: "a panic is a success", in: "batch.handle",
-			old: "if $fault != nil { return Panicked, $fault }", new: "_ = $fault", suite: schedules,
+			old: "$outcome := Panicked", new: "$outcome := Succeeded", suite: schedules,
 		},
 		{
 			name: "batches-function-panic", without: "a record is lost whose function has panicked", in: "batch.hand",
@@ -19,16 +19,17 @@ func scheduleControls() []control {
 		},
 		{
 			name: "batches-missing-key", without: "a record without a key blocks its group for ever, although a function takes poison",
-			old: "isAny($err, $idempotent.ErrMissingKey, $idempotent.ErrInvalidKey,", new: "isAny($err, $idempotent.ErrInvalidKey,", suite: schedules,
+			old: "case *$idempotent.MissingKeyError: $operation = $e.Operation", new: `case *$idempotent.MissingKeyError: $operation = $e.Operation + "-"`,
+			suite: schedules,
 		},
 		{
 			name: "batches-mismatch", without: "the record of another order with the key of one comes again for ever, although a function takes poison",
-			old: "$idempotent.ErrInvalidKey, $idempotent.ErrMismatch,", new: "$idempotent.ErrInvalidKey,", in: "outcomeOf", suite: schedules,
+			old: "case *$idempotent.MismatchError: $operation = $e.Operation", new: `case *$idempotent.MismatchError: $operation = $e.Operation + "-"`,
+			suite: schedules,
 		},
 		{
-			name: "batches-second-try", without: "what has succeeded after the lease of another execution comes again", in: "batch.one",
-			old: "$b.waitFor($ctx, $err) { $outcome, $err = $b.handle($ctx, $rec) }",
-			new: "$b.waitFor($ctx, $err) { _, $err = $b.handle($ctx, $rec) }", suite: schedules,
+			name: "batches-second-try", without: "behind a record that was tried again records of other groups run again", in: "batch.groupFrom",
+			old: "if $b.records[$i].group == $b.records[$first].group {", new: "if $b.records[$i].group == $b.records[$first].group || $i > $first {", suite: schedules,
 		},
 		{
 			name: "batches-one-number", without: "the answer for a stream names every failure", in: "lowest",

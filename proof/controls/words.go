@@ -74,7 +74,7 @@ func wordControls() []control {
 		{
 			name: "result-carried", without: "a result of which JSON carries nothing is stored as {}",
 			old: `if $problem := $resultProblem($out); $problem != "" {`, new: `if $problem := ""; $problem != "" {`,
-			in:    "shapeOf",
+			in:    "plainShapeOf",
 			first: "TestResultThatJSONCannotCarry",
 		},
 		{
