@@ -1,0 +1,123 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/execution"
+)
+
+// one runs a record. Copies of it wait meanwhile: those that have the same key.
+func (b *batch[R, Out]) one(ctx context.Context, rec record[R]) end {
+	if len(b.records) > 1 {
+		var key string
+		if fault := guarded(func() { key = b.keyOf(ctx, rec) }); fault != nil {
+			return end{outcome: Panicked, again: true, err: fault}
+		}
+		defer b.keys.lock(key)()
+	}
+	if b.late(ctx) {
+		return end{outcome: NotBegun, again: true}
+	}
+	outcome, err := b.handle(ctx, rec)
+	e := end{outcome: outcome, err: err}
+	switch outcome {
+	case Succeeded:
+	case Terminal:
+		if b.terminal != nil {
+			e.functionErr = b.hand(ctx, b.terminal, rec, err)
+		}
+		e.again = e.functionErr != nil
+	case Poison:
+		if b.poison != nil {
+			e.functionErr = b.hand(ctx, b.poison, rec, err)
+		}
+		e.again = b.poison == nil || e.functionErr != nil
+	case InProgress:
+		e.again, e.until = true, time.Now().Add(restOfLease(err))
+	default:
+		e.again = true
+	}
+	return e
+}
+
+// keyOf returns the name of the stored record, by which copies know each other. It is empty if there is none.
+func (b *batch[R, Out]) keyOf(ctx context.Context, rec record[R]) string {
+	d, err := b.handler.Describe(ctx, rec.event)
+	if err != nil {
+		return "" // which the handler reports
+	}
+	return d.RecordKey
+}
+
+// handle runs the handler.
+func (b *batch[R, Out]) handle(ctx context.Context, rec record[R]) (Outcome, error) {
+	began := time.Now()
+	var err error
+	// The errors keep their marks in a context that belongs to a delivery, also to one without protection.
+	fault := guarded(func() { _, err = b.handler.Handle(execution.Unprotected(ctx, nil), rec.event) })
+	outcome := Panicked
+	if fault == nil {
+		outcome, fault = b.outcomeOf(err), execution.Stripped(err)
+	}
+	if outcome != InProgress { // whose handler did not run
+		b.tookAtLeast(time.Since(began))
+	}
+	return outcome, fault
+}
+
+func (b *batch[R, Out]) tookAtLeast(d time.Duration) {
+	for {
+		was := b.slowest.Load()
+		if int64(d) <= was || b.slowest.CompareAndSwap(was, int64(d)) {
+			return
+		}
+	}
+}
+
+// outcomeOf tells the errors of a handler apart.
+func (b *batch[R, Out]) outcomeOf(err error) Outcome {
+	switch {
+	case err == nil:
+		return Succeeded
+	case execution.MarkOf(err) == execution.Terminal:
+		return Terminal
+	case errors.Is(err, idempotent.ErrInProgress), errors.Is(err, idempotent.ErrSuperseded):
+		return InProgress
+	case b.isPoison(err):
+		return Poison
+	default:
+		return Failed
+	}
+}
+
+// isPoison reports whether the error says that the handler did not run, and will not, or that it could not read the body. An error of a handler that
+// calls another one is none: what is wrong inside may pass.
+func (b *batch[R, Out]) isPoison(err error) bool {
+	operation := ""
+	switch e := execution.Stripped(err).(type) { //nolint:errorlint // what another error wraps is the handler's business
+	case *BodyError:
+		return true
+	case *idempotent.MissingKeyError:
+		operation = e.Operation
+	case *idempotent.InvalidKeyError:
+		operation = e.Operation
+	case *idempotent.MismatchError:
+		operation = e.Operation
+	case *idempotent.UnreadableError:
+		operation = e.Operation
+	case *idempotent.UnknownOutcomeError:
+		operation = e.Operation
+	}
+	return operation == b.handler.Operation()
+}
+
+// hand gives a record to a function of the configuration.
+func (b *batch[R, Out]) hand(ctx context.Context, take func(context.Context, R, error) error, rec record[R], failure error) (err error) {
+	if fault := guarded(func() { err = take(ctx, rec.event, failure) }); fault != nil {
+		return fault
+	}
+	return err
+}
