@@ -59,13 +59,15 @@ cli: ## the operator's command line, .tools/bin/idempotent; docs/runbook.md says
 
 .PHONY: test
 test: ## every test, with the race detector and DynamoDB Local (STRICT=1, DYNAMODB_ENDPOINT=)
-	@# The end-to-end tests have deadlines of real seconds, so nothing runs beside them. The explorer plays one step at a time:
-	@# the race detector sees some of its schedules, and all are played without it.
+	@# The explorer plays one step at a time: the race detector sees some of its schedules, and all are played without it. The end-to-end tests
+	@# have deadlines of real seconds, so nothing runs beside them, and DynamoDB Local has nothing to keep of the tests before them.
 	IDEMPOTENT_TEST_STRICT=$(STRICT) $(WITH_DYNAMODB) $(SHELL) -c '\
 		go test -race -shuffle=on -timeout 20m ./... && (cd cmd/idempotent && go test -race -shuffle=on ./...) && \
-		(cd bench && go test -shuffle=on ./...) && (cd examples/routers && go test -race -shuffle=on ./...) && cd proof && \
+		(cd bench && go test -shuffle=on ./...) && (cd examples/routers && go test -race -shuffle=on ./...)'
+	IDEMPOTENT_TEST_STRICT=$(STRICT) $(WITH_DYNAMODB) $(SHELL) -c 'cd proof && \
 		go test -race -shuffle=on -timeout 20m $$(go list ./... | grep -vE "/(e2e|explore)$$") && \
-		go test -timeout 20m ./explore ./messages ./consumers && go test -race -skip TestEverySchedule ./explore && go test -race -shuffle=on ./e2e'
+		go test -timeout 20m ./explore ./messages ./consumers && go test -race -skip TestEverySchedule ./explore'
+	IDEMPOTENT_TEST_STRICT=$(STRICT) $(WITH_DYNAMODB) go test -C proof -race -shuffle=on ./e2e
 	@echo 'Allocation counts, which the race detector changes:'
 	go test -run 'Alloc' ./...
 

@@ -100,7 +100,10 @@ func (c *ledger) insist(id string) string {
 		if err == nil {
 			return out
 		}
-		require.Less(c.t, time.Since(started), 30*time.Second, "the key is blocked: %v", err)
+		if time.Since(started) > storeLimit { // half of all calls have a fault: it is the luck of the last one, and how busy the machine is
+			assert.Fail(c.t, "the key is blocked", err)
+			return ""
+		}
 	}
 }
 
@@ -118,7 +121,7 @@ func (c *ledger) read(id string) map[string]types.AttributeValue {
 func (c *ledger) requireOnce(id, answer string) {
 	c.t.Helper()
 	assert.Equal(c.t, &types.AttributeValueMemberN{Value: "1"}, c.read("total-" + id)["commits"], "one commit is applied")
-	assert.Equal(c.t, &types.AttributeValueMemberS{Value: answer[:26]}, c.read(id)["answer"], "and it is that of the answer")
+	assert.Equal(c.t, &types.AttributeValueMemberS{Value: answer[:min(26, len(answer))]}, c.read(id)["answer"], "and it is that of the answer")
 	assert.Zero(c.t, c.refused, "no commit meets the rows of an earlier one of its key")
 }
 
