@@ -73,6 +73,19 @@ func TestTheChangesOfAnItemStayInOrder(t *testing.T) {
 	require.Equal(t, []string{"a2", "a3"}, e.list()[3:])
 }
 
+// elsewhereRead lets another invocation run the handler of a record.
+func elsewhereRead(t *testing.T, h *idempotent.Handler[events.KinesisEventRecord, string], r events.KinesisEventRecord) (ended chan struct{}) {
+	t.Helper()
+	ended = make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, err := h.Handle(context.Background(), r)
+		assert.NoError(t, err)
+	}()
+	synctest.Wait()
+	return ended
+}
+
 // A stream repeats at once, and a batch has few retries: those must not be used up while a lease ends.
 func TestARecordOfAStreamWaitsForTheEndOfALease(t *testing.T) {
 	t.Parallel()
@@ -91,13 +104,7 @@ func TestARecordOfAStreamWaitsForTheEndOfALease(t *testing.T) {
 				h := e.reading()
 				e.on("a", func(context.Context) error { time.Sleep(c.takes); return nil })
 				all := onShard(1, "a", "b")
-				ended := make(chan struct{})
-				go func() {
-					defer close(ended)
-					_, err := h.Handle(context.Background(), all.Records[0])
-					assert.NoError(t, err)
-				}()
-				synctest.Wait()
+				ended := elsewhereRead(t, h, all.Records[0])
 				began := time.Now()
 				answer, err := batch.Kinesis(h)(withDeadline(t, c.left), all)
 				require.NoError(t, err)
@@ -116,13 +123,7 @@ func TestWaitingForALeaseEndsWithTheInvocation(t *testing.T) {
 		h := e.reading()
 		e.on("a", func(context.Context) error { time.Sleep(time.Minute); return nil })
 		all := onShard(1, "a")
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			_, err := h.Handle(context.Background(), all.Records[0])
-			assert.NoError(t, err)
-		}()
-		synctest.Wait()
+		ended := elsewhereRead(t, h, all.Records[0])
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		answer, err := batch.Kinesis(h)(ctx, all)
@@ -179,13 +180,7 @@ func TestAfterTheWaitForALeaseNothingIsBegunNearTheDeadline(t *testing.T) {
 		all := onShard(1, "a", "b")
 		e.on("a", func(context.Context) error { time.Sleep(time.Second); return nil })
 		e.on("b", func(context.Context) error { time.Sleep(10 * time.Second); return nil })
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			_, err := h.Handle(context.Background(), all.Records[0])
-			assert.NoError(t, err)
-		}()
-		synctest.Wait()
+		ended := elsewhereRead(t, h, all.Records[0])
 		answer, err := batch.Kinesis(h)(withDeadline(t, 35*time.Second), all)
 		require.NoError(t, err)
 		require.Equal(t, []string{"1"}, again(t, answer), "5 s are left after the wait, and b took 10 s")
@@ -217,12 +212,8 @@ func TestOthersRunWhileARecordWaitsForALease(t *testing.T) {
 		all := onShard(1, "a", "b", "c", "d")
 		for _, r := range all.Records[:2] {
 			e.on(string(r.Kinesis.Data), func(context.Context) error { time.Sleep(time.Second); return nil })
-			go func() {
-				_, err := h.Handle(context.Background(), r)
-				assert.NoError(t, err)
-			}()
+			elsewhereRead(t, h, r)
 		}
-		synctest.Wait()
 		began := time.Now()
 		for _, name := range []string{"c", "d"} {
 			e.on(name, func(context.Context) error {
@@ -242,11 +233,7 @@ func TestTheRestOfItsGroupRunsBehindARecordThatHasWaited(t *testing.T) {
 		h := e.reading()
 		all := onShard(1, "a1", "b1", "a2", "a3")
 		e.on("a1", func(context.Context) error { time.Sleep(time.Second); return nil })
-		go func() {
-			_, err := h.Handle(context.Background(), all.Records[0])
-			assert.NoError(t, err)
-		}()
-		synctest.Wait()
+		elsewhereRead(t, h, all.Records[0])
 		var r batch.Report
 		require.Empty(t, fromStream(t, batch.Kinesis(h, observed(&r)), all))
 		require.Equal(t, []string{"b1", "a1", "a2", "a3"}, e.list())
