@@ -224,6 +224,32 @@ func TestErrorThatIsNotedTooLateIsIgnored(t *testing.T) {
 	assertExecuted(t, s, 1)
 }
 
+// There is no room for more than 20, and the most cautious one takes the place of another.
+func TestErrorThatIsNotedTooLateTakesNoOnesPlace(t *testing.T) {
+	t.Parallel()
+	var of context.Context
+	late := 0
+	s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
+		if c.Op == storetest.OpDelete { // the release
+			late++
+			idempotent.Mark(of, idempotent.Uncertain(errors.New("too late")))
+		}
+		return storetest.Pass
+	})
+	s.do = func(ctx context.Context, _ order) (receipt, error) {
+		of = ctx //nolint:fatcontext // it is used after the handler
+		for range 20 {
+			idempotent.Mark(ctx, idempotent.NotExecuted(errCard))
+		}
+		return receipt{}, nil
+	}
+	_, err := s.handle(5)
+	require.ErrorIs(t, err, errCard)
+	assert.Equal(t, 1, late)
+	assert.NotContains(t, err.Error(), "too late")
+	assert.NotContains(t, s.event().Err.Error(), "too late")
+}
+
 func TestUnprotectedHandlerNotesNothing(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		for _, tc := range []struct {

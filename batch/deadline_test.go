@@ -49,9 +49,11 @@ func TestNothingIsBegunAfterTheInvocationHasEnded(t *testing.T) {
 	e := newEffects()
 	ctx, cancel := context.WithCancel(t.Context())
 	e.on("a", func(context.Context) error { cancel(); return nil })
-	answer, err := batch.SQS(e.shipping(), batch.WithConcurrency(1))(ctx, messages("a", "b", "c"))
+	var r batch.Report
+	answer, err := batch.SQS(e.shipping(), batch.WithConcurrency(1), observed(&r))(ctx, messages("a", "b", "c"))
 	require.NoError(t, err)
 	require.Equal(t, []string{"id-b", "id-c"}, again(t, answer))
+	require.Equal(t, 2, r.NotBegun)
 }
 
 // A function whose timeout is too short would never begin anything, and nobody would notice.

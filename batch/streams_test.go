@@ -47,12 +47,20 @@ func TestAStreamBeginsAgainAtTheLowestFailure(t *testing.T) {
 func TestTheLowestNumberIsTheCheckpointWhateverTheOrderOfTheEvent(t *testing.T) {
 	t.Parallel()
 	e := newEffects()
-	e.fail(errDown, "a", "b", "c")
-	all := onShard(99, "a", "b", "c")
-	for i, number := range []string{"10000000000000000000000000001", "9999999999999999999999999999", "010000000000000000000000000002"} {
-		all.Records[i].Kinesis.SequenceNumber = number
+	for name, c := range map[string]struct {
+		numbers []string
+		want    string
+	}{
+		"more digits": {[]string{"10000000000000000000000000001", "9999999999999999999999999999", "10000000000000000000000000002"}, "9999999999999999999999999999"},
+		"zeros":       {[]string{"7", "000000000000000000006", "5000000"}, "000000000000000000006"},
+	} {
+		e.fail(errDown, "a", "b", "c")
+		all := onShard(99, "a", "b", "c")
+		for i, number := range c.numbers {
+			all.Records[i].Kinesis.SequenceNumber = number
+		}
+		require.Equal(t, []string{c.want}, fromStream(t, batch.Kinesis(e.reading()), all), name)
 	}
-	require.Equal(t, []string{"9999999999999999999999999999"}, fromStream(t, batch.Kinesis(e.reading()), all))
 }
 
 func TestTheChangesOfAnItemStayInOrder(t *testing.T) {

@@ -133,7 +133,7 @@ func batchControls() []control {
 		{
 			name: "batch-function-panic", without: "a panic of a function of the configuration ends the whole batch",
 			old: "if $fault := guarded(func() { $err = $take($ctx, $rec.event, $failure) }); $fault != nil { return $fault }",
-			new: "$err = $take($ctx, $rec.event, $failure)", first: "OnceItsFunctionHasTakenIt",
+			new: "$err = $take($ctx, $rec.event, $failure)", first: "TestAFinalFailureIsAcknowledgedOnceItsFunctionHasTakenIt",
 		},
 		{
 			name: "batch-panic", without: "the panic of one record is that of the whole batch",

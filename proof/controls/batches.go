@@ -28,10 +28,6 @@ func scheduleControls() []control {
 			suite: schedules,
 		},
 		{
-			name: "batches-second-try", without: "behind a record that was tried again records of other groups run again", in: "batch.groupFrom",
-			old: "if $b.records[$i].group == $b.records[$first].group {", new: "if $b.records[$i].group == $b.records[$first].group || $i > $first {", suite: schedules,
-		},
-		{
 			name: "batches-one-number", without: "the answer for a stream names every failure", in: "lowest",
 			old: "return []string{$first}", new: "_ = $first; return numbers", suite: schedules,
 		},

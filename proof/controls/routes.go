@@ -87,8 +87,8 @@ func routeControls() []control {
 			old: "case !$IsUnprotected($ctx):", new: "default:", in: "Mark",
 		},
 		{
-			name: "note-late", without: "what is noted after the handler has returned gets into its error", first: notes,
-			old: "$n.open = false; return $n.all", new: "return append([]error(nil), $n.all...)",
+			name: "note-late", without: "what is noted after the handler has returned gets into its error", first: "NotedTooLate",
+			old: "$n.open = false; return $n.all", new: "return $n.all",
 			in: "Notes.Close",
 		},
 		{
