@@ -9,15 +9,13 @@ import (
 	"github.com/go-idempotent/idempotent/internal/execution"
 )
 
-// one runs a record. Copies of it wait meanwhile: those that have the same key.
-func (b *batch[R, Out]) one(ctx context.Context, rec record[R]) end {
-	if len(b.records) > 1 {
-		var key string
-		if fault := guarded(func() { key = b.keyOf(ctx, rec) }); fault != nil {
-			return end{outcome: Panicked, again: true, err: fault}
-		}
-		defer b.keys.lock(key)()
+// one runs a record, when its turn has come: copies of it, which have the same key, run one after the other.
+func (b *batch[R, Out]) one(ctx context.Context, rec record[R], t turn) end {
+	if t.fault != nil {
+		return end{outcome: Panicked, again: true, err: t.fault}
 	}
+	t.wait()
+	defer t.leave()
 	if b.late(ctx) {
 		return end{outcome: NotBegun, again: true}
 	}
@@ -41,6 +39,18 @@ func (b *batch[R, Out]) one(ctx context.Context, rec record[R]) end {
 		e.again = true
 	}
 	return e
+}
+
+// inLine gets a record in line for its key.
+func (b *batch[R, Out]) inLine(ctx context.Context, rec record[R]) turn {
+	if len(b.records) == 1 {
+		return turn{}
+	}
+	var key string
+	if fault := guarded(func() { key = b.keyOf(ctx, rec) }); fault != nil {
+		return turn{fault: fault}
+	}
+	return b.keys.ask(key)
 }
 
 // keyOf returns the name of the stored record, by which copies know each other. It is empty if there is none.

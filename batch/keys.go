@@ -24,28 +24,46 @@ func guarded(f func()) error {
 	return fault
 }
 
-// keys lets one goroutine at a time have a key. The zero value is ready. Who waits for a channel stands still in a bubble of testing/synctest, and who
-// waits for a mutex does not.
+// keys lets one record at a time have a key, in the order in which they ask for it. The zero value is ready. Who waits for a channel stands still in a
+// bubble of testing/synctest, and who waits for a mutex does not.
 type keys struct {
-	mu    sync.Mutex
-	locks map[string]chan struct{}
+	mu sync.Mutex
+	// last is closed when whoever asked last for a key has given it back.
+	last map[string]chan struct{}
 }
 
-// lock waits for a key, and returns what gives it back. An empty key is free for everybody.
-func (k *keys) lock(key string) (unlock func()) {
+// turn is a place in the line for a key. The zero value waits for nobody.
+type turn struct {
+	before, mine chan struct{}
+	// fault is why the key is not known.
+	fault error
+}
+
+// ask gets in line for a key. An empty key is free for everybody.
+func (k *keys) ask(key string) turn {
 	if key == "" {
-		return func() {}
+		return turn{}
 	}
 	k.mu.Lock()
-	if k.locks == nil {
-		k.locks = map[string]chan struct{}{}
+	defer k.mu.Unlock()
+	if k.last == nil {
+		k.last = map[string]chan struct{}{}
 	}
-	l := k.locks[key]
-	if l == nil {
-		l = make(chan struct{}, 1)
-		k.locks[key] = l
+	t := turn{before: k.last[key], mine: make(chan struct{})}
+	k.last[key] = t.mine
+	return t
+}
+
+// wait waits until those before have given the key back.
+func (t turn) wait() {
+	if t.before != nil {
+		<-t.before
 	}
-	k.mu.Unlock()
-	l <- struct{}{}
-	return func() { <-l }
+}
+
+// leave gives the key back.
+func (t turn) leave() {
+	if t.mine != nil {
+		close(t.mine)
+	}
 }

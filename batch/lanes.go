@@ -23,15 +23,16 @@ func (b *batch[R, Out]) work(ctx context.Context) {
 	}
 }
 
-// atOnce runs lanes at the same time, as many as may.
+// atOnce runs lanes at the same time, as many as may. Of copies that begin together the first one of the event is the first.
 func (b *batch[R, Out]) atOnce(ctx context.Context, lanes [][]int) {
 	slots := make(chan struct{}, b.c.concurrency)
 	var running sync.WaitGroup
 	for _, lane := range lanes {
 		slots <- struct{}{}
+		first := b.inLine(ctx, b.records[lane[0]])
 		running.Go(func() {
 			defer func() { <-slots }()
-			b.inOrder(ctx, lane)
+			b.inOrder(ctx, lane, first)
 		})
 	}
 	running.Wait()
@@ -63,8 +64,8 @@ func (b *batch[R, Out]) lanes() (lanes [][]int, copies map[int]int) {
 	return lanes, copies
 }
 
-// inOrder runs the records of a lane, those of a group up to the first one that has to come again.
-func (b *batch[R, Out]) inOrder(ctx context.Context, lane []int) {
+// inOrder runs the records of a lane, those of a group up to the first one that has to come again. The first record is in line for its key.
+func (b *batch[R, Out]) inOrder(ctx context.Context, lane []int, t turn) {
 	stopped := map[string]bool{}
 	for at, i := range lane {
 		group := b.records[i].group
@@ -72,7 +73,10 @@ func (b *batch[R, Out]) inOrder(ctx context.Context, lane []int) {
 			b.ends[i] = end{outcome: NotBegun, again: true}
 			continue
 		}
-		b.ends[i] = b.one(ctx, b.records[i])
+		if at > 0 {
+			t = b.inLine(ctx, b.records[i])
+		}
+		b.ends[i] = b.one(ctx, b.records[i], t)
 		if b.ends[i].again && b.ends[i].outcome == InProgress {
 			b.ends[i].functionErr = b.setVisibility(ctx, i, lane[at+1:])
 		}

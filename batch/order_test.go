@@ -2,6 +2,7 @@ package batch_test
 
 import (
 	"context"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/batch"
+	"github.com/go-idempotent/idempotent/memory"
 )
 
 func TestAMessageThatIsInABatchTwiceRunsOnce(t *testing.T) {
@@ -41,6 +43,23 @@ func TestMessagesWithOneKeyRunOneAfterTheOther(t *testing.T) {
 		require.Equal(t, []string{"a", "b"}, e.sorted())
 		require.Equal(t, 4, r.Succeeded)
 	})
+}
+
+func TestOfCopiesThatBeginTogetherTheFirstOneRuns(t *testing.T) {
+	t.Parallel()
+	for range 50 {
+		var ran []string
+		h := idempotent.Wrap(func(_ context.Context, m events.SQSMessage) (string, error) {
+			ran = append(ran, m.MessageId)
+			return "", nil
+		}, memory.New(), operation(), idempotent.WithKey(func(m events.SQSMessage) (string, error) { return m.Body, nil }))
+		copies := messages("a", "a", "a")
+		for i := range copies.Records {
+			copies.Records[i].MessageId = "id-" + strconv.Itoa(i)
+		}
+		require.Empty(t, received(t, batch.SQS(h), copies))
+		require.Equal(t, []string{"id-0"}, ran)
+	}
 }
 
 func TestMessagesOfAStandardQueueRunAtTheSameTimeUpToALimit(t *testing.T) {

@@ -23,7 +23,7 @@ func batchControls() []control {
 		},
 		{
 			name: "batch-one-key", without: "of two messages of one order in a batch the second is refused, because the first one runs",
-			old: "defer $b.keys.lock($key)()", new: "_ = $key", first: "WithOneKey",
+			old: "$t.wait() defer $t.leave()", new: "defer $t.leave()", first: "WithOneKey",
 		},
 		{
 			name: "batch-group", without: "the records of a group run at the same time",
@@ -145,7 +145,7 @@ func batchControls() []control {
 		},
 		{
 			name: "batch-key-panic", without: "the panic of a function of the key is that of the whole batch",
-			old: "if $fault := guarded(func() { $key = $b.keyOf($ctx, $rec) }); $fault != nil { return end{outcome: Panicked, again: true, err: $fault} }",
+			old: "if $fault := guarded(func() { $key = $b.keyOf($ctx, $rec) }); $fault != nil { return turn{fault: $fault} }",
 			new: "$key = $b.keyOf($ctx, $rec)", first: "FunctionOfTheKey",
 		},
 		{

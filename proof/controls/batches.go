@@ -45,8 +45,8 @@ func scheduleControls() []control {
 		},
 		{
 			name: "batches-late-copy", without: "a copy is begun too late that has waited for the other one", in: "batch.one",
-			old: "defer $b.keys.lock($key)() }\nif $b.late($ctx) { return end{outcome: NotBegun, again: true} }",
-			new: "if $b.late($ctx) { return end{outcome: NotBegun, again: true} }; defer $b.keys.lock($key)() }", suite: schedules,
+			old: "$t.wait() defer $t.leave() if $b.late($ctx) { return end{outcome: NotBegun, again: true} }",
+			new: "defer $t.leave(); if $b.late($ctx) { return end{outcome: NotBegun, again: true} }; $t.wait()", suite: schedules,
 		},
 	}
 }
