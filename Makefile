@@ -68,8 +68,12 @@ test: ## every test, with the race detector and DynamoDB Local (STRICT=1, DYNAMO
 		go test -race -shuffle=on -timeout 20m $$(go list ./... | grep -vE "/(e2e|explore)$$") && \
 		go test -timeout 20m ./explore ./messages ./consumers && go test -race -skip TestEverySchedule ./explore'
 	IDEMPOTENT_TEST_STRICT=$(STRICT) $(WITH_DYNAMODB) go test -C proof -race -shuffle=on ./e2e
-	@echo 'Allocation counts, which the race detector changes:'
-	go test -run 'Alloc' ./...
+	@echo 'Allocation counts, which the race detector changes, and a million of records and items, which it makes slow:'
+	go test -run 'Alloc|TestAMillion' ./...
+
+.PHONY: pictures
+pictures: ## the pictures of the page in docs/images, by a real browser
+	IDEMPOTENT_PICTURES=$(CURDIR)/docs/images IDEMPOTENT_TEST_STRICT=1 go test -C proof -count=1 -run TestPictures ./browser
 
 .PHONY: lint
 lint: $(GOLANGCI) ## formatting, linters, and the rules about what may import what
@@ -133,7 +137,7 @@ build: ## the Lambda binary of the example, as SAM builds it (EXAMPLE=orders, AR
 	@$(MAKE) --no-print-directory build-$(FUNCTION) ARTIFACTS_DIR=$(CURDIR)
 
 # What sam build calls. It gives the same bytes wherever and whenever it runs with one version of Go.
-FUNCTIONS := build-ChargeFunction build-OrdersFunction build-RelayFunction build-DrainFunction build-ShippingFunction build-AttentionFunction
+FUNCTIONS := build-ChargeFunction build-OrdersFunction build-RelayFunction build-DrainFunction build-ShippingFunction build-AttentionFunction build-ReconcileFunction build-StripeFunction build-SweepFunction
 .PHONY: $(FUNCTIONS)
 build-ChargeFunction: BUILT = ./examples/apigw-charge
 build-OrdersFunction: BUILT = ./examples/orders
@@ -141,6 +145,9 @@ build-RelayFunction: BUILT = ./examples/orders/relay
 build-DrainFunction: BUILT = ./examples/orders/drain
 build-ShippingFunction: BUILT = ./examples/orders/consumer
 build-AttentionFunction: BUILT = ./examples/attention-count
+build-ReconcileFunction: BUILT = ./examples/apigw-charge/reconcile
+build-StripeFunction: BUILT = ./examples/stripe-webhook
+build-SweepFunction: BUILT = ./examples/sweep
 $(FUNCTIONS):
 	CGO_ENABLED=0 GOOS=linux GOARCH=$(if $(filter x86_64,$(ARCHITECTURE)),amd64,arm64) GOFLAGS= \
 		go build -trimpath -buildvcs=false -tags lambda.norpc -ldflags '-s -w -buildid=' \

@@ -57,6 +57,9 @@ type config struct {
 
 	// These options were given, with a valid value or not.
 	operationSet, keyPathSet, crashSet, disabledSet, httpSet, requireKeySet bool
+
+	// marker is [marker], which is linked in because it is stored here. Nothing reads it.
+	marker string
 }
 
 // disabledVariable is the switch of AWS Powertools, with its spellings of true and false.

@@ -63,10 +63,7 @@ func joinProblems(errs ...error) error {
 	for _, err := range errs {
 		p.addError(err)
 	}
-	if p == nil {
-		return nil
-	}
-	return &ConfigError{Problems: p}
+	return p.err()
 }
 
 func atLeastBytes(option string, size, least int) error {
@@ -74,4 +71,12 @@ func atLeastBytes(option string, size, least int) error {
 		return nil
 	}
 	return fmt.Errorf("%s: %d bytes are less than %d", option, size, least)
+}
+
+// err returns one error of all, nil if there is none.
+func (p *problems) err() error {
+	if len(*p) == 0 {
+		return nil
+	}
+	return &ConfigError{Problems: *p}
 }

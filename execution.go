@@ -15,7 +15,8 @@ type Execution struct {
 	// RecordKey is the name of the record in the store: the operation and a digest of scope and key.
 	RecordKey string
 	// Attempt is the number of this execution under its record, from 1. A release begins the count anew, unless the record is kept
-	// because it has steps, or because an operator released it: then it counts on.
+	// because it has steps, or because an operator or a resolver released it: then it counts on. Each question of a reconciliation counts,
+	// too.
 	Attempt int
 	// Recovered is true if an earlier execution did not end properly, so that this one may repeat its effects.
 	Recovered bool

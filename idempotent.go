@@ -76,6 +76,7 @@ package idempotent
 import (
 	"context"
 	"reflect"
+	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/store"
@@ -124,6 +125,23 @@ func Wrap[In, Out any](handler func(context.Context, In) (Out, error), s store.S
 
 // Operation returns the name of the wrapped handler, see [WithOperation].
 func (h *Handler[In, Out]) Operation() string { return h.wrapped.settings.Operation }
+
+// RecordsOf returns the operation that the keys of the handler's records name, see [store.Record.Operation]: that of the handler, or,
+// with [WithPowertools], the prefix of the other program. A listing of operate takes it.
+func (h *Handler[In, Out]) RecordsOf() string { return h.wrapped.recordsOf() }
+
+func (w *wrapped[In, Out]) recordsOf() string {
+	if w.records != nil {
+		return w.records.name()
+	}
+	return w.settings.Operation
+}
+
+// Now returns the time by the clock of the handler, see [WithClock].
+func (h *Handler[In, Out]) Now() time.Time { return h.wrapped.settings.Now() }
+
+// Store returns the store that the handler was wrapped with.
+func (h *Handler[In, Out]) Store() store.Store { return h.wrapped.settings.Store }
 
 // Invoke handles one delivery in its wire form: it reads and writes what lambda.NewHandler would read and write for the
 // same function. A replay returns the bytes that were stored, on an HTTP handler with the headers that [WithHTTP]

@@ -25,6 +25,8 @@ type powertoolsRecords struct {
 	response responseRule
 }
 
+func (r *powertoolsRecords) name() string { return r.prefix }
+
 // newPowertoolsRecords returns the records of a handler whose results have the type out.
 func newPowertoolsRecords(codec *powertools.Codec, prefix string, out reflect.Type) *powertoolsRecords {
 	r := &powertoolsRecords{codec: codec, prefix: prefix, response: responseRuleOf(out)}

@@ -14,6 +14,8 @@ type sharedRecords interface {
 	encode(result []byte, failure bool) ([]byte, error)
 	// decode returns the result of a record as JSON.
 	decode(r store.Record) ([]byte, error)
+	// name returns what the record keys begin with, up to the last #.
+	name() string
 	// layout returns the form in which results are stored.
 	layout() store.Layout
 }

@@ -23,3 +23,9 @@ func Untouched[Out any]() Resolution[Out] {
 func StillUnknown[Out any]() Resolution[Out] {
 	return Resolution[Out]{}
 }
+
+// Result returns the result that [Executed] was given, and false if the finding is another one. It is for tests of resolvers.
+func (r Resolution[Out]) Result() (Out, bool) { return r.out, r.finding == execution.HasExecuted }
+
+// IsUntouched reports whether the finding is [Untouched]. It is for tests of resolvers.
+func (r Resolution[Out]) IsUntouched() bool { return r.finding == execution.Untouched }

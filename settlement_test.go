@@ -321,8 +321,9 @@ func TestAResolverThatCannotTellLosesNoName(t *testing.T) {
 		s = newShop(t, idempotent.WithResolver(
 			func(_ context.Context, x idempotent.Execution, _ order) (idempotent.Resolution[receipt], error) {
 				r := s.mustRecord()
-				assert.Empty(t, r.Attention, "nobody has to settle what a resolver looks at")
-				assert.Empty(t, r.Derived)
+				assert.Equal(t, store.AttentionOf(r.Key), r.Attention, "somebody has to settle it should this process die")
+				assert.Equal(t, r.Lease, r.AttentionAt)
+				assert.Equal(t, []string{"charge", "mail"}, r.Derived)
 				x.DerivedKey("audit")
 				return idempotent.StillUnknown[receipt](), nil
 			}))

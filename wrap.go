@@ -23,6 +23,7 @@ func newConfig(records store.Store, opts []Option, out reflect.Type, p *problems
 		now:       time.Now,
 		http:      HTTP{}.withDefaults(),
 	}
+	c.marker = marker
 	if isNil(records) {
 		p.addf("Wrap: the store is nil")
 	}

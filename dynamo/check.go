@@ -26,6 +26,8 @@ type Describer interface {
 // table of the store. They and the table of the store have to have transactions, which a table with multi-Region strong consistency has
 // not. Of these it needs dynamodb:DescribeTable alone.
 //
+// Such a table cannot have time to live either, so as the table of the store it is right without: [Store.Advise] says what has to be done.
+//
 // What is wrong with a table is a [*store.ConfigError] with all problems. A table without the [AttentionIndex] is right: of that
 // [Store.Advise] tells. A table that cannot be looked at
 // is a [*store.Error] with Op "check": Kind is FailureMissingTable if there is none, FailureAccessDenied if
@@ -85,6 +87,9 @@ func (c *checker) checkRecords(ctx context.Context, table string, a attributes) 
 	if c.commits && isStrong(out.Table) {
 		c.found(table, "it has multi-Region strong consistency, and so no transactions: no handler can commit")
 	}
+	if isStrong(out.Table) {
+		return // it can have no time to live, see Advise
+	}
 	ttl, err := c.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(table)})
 	if err != nil {
 		c.errs = append(c.errs, checkError("DescribeTimeToLive", table, err))
@@ -122,7 +127,8 @@ func isStrong(t *types.TableDescription) bool {
 }
 
 // Advise says, in sentences, what the table lacks that no request needs: the [AttentionIndex], without which operators have to read
-// the whole table to find what they have to settle. What is wrong is the business of [Store.Check]. It needs the IAM action
+// the whole table to find what they have to settle, and time to live where it has multi-Region strong consistency, without which
+// [Store.DeleteExpired] has to delete what has expired. What is wrong is the business of [Store.Check]. It needs the IAM action
 // dynamodb:DescribeTable; errors are those of Check.
 func (s *Store) Advise(ctx context.Context) ([]string, error) {
 	d, ok := s.client.(tableDescriber)
@@ -135,7 +141,11 @@ func (s *Store) Advise(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, checkError("DescribeTable", s.table, err)
 	}
-	return ofTable(s.table, indexAdvice(out.Table, s.attr)), nil
+	advice := indexAdvice(out.Table, s.attr)
+	if isStrong(out.Table) {
+		advice = append(advice, "it has multi-Region strong consistency, and so no time to live: what has expired stays until a sweep deletes it")
+	}
+	return ofTable(s.table, advice), nil
 }
 
 // tableDescriber is the part of a client that looks at the table.

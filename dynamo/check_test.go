@@ -188,7 +188,7 @@ func TestCheckOfTablesWithoutTransactions(t *testing.T) {
 		denied   string
 	}{
 		"fine": {[]reply{described(ours, ""), ttl, described(ours, `,"MultiRegionConsistency":"EVENTUAL"`)}, nil, ""},
-		"both are": {[]reply{described(ours, strong), ttl, described(ours, strong)}, []string{
+		"both are": {[]reply{described(ours, strong), described(ours, strong)}, []string{
 			`table "idempotency": it has multi-Region strong consistency, and so no transactions: no handler can commit`,
 			`table "orders": it has multi-Region strong consistency, and so no transactions: nothing can be committed into it`,
 		}, ""},

@@ -42,6 +42,7 @@ func (s *Store) decode(key string, it item) (store.Record, error) {
 		SettledReason: d.text(a.settledReason),
 		Attention:     d.text(a.attention),
 		AttentionAt:   d.millis(a.attentionAt),
+		Tries:         int(d.whole(a.tries, math.MaxInt32)),
 		Derived:       d.set(a.derived),
 	}
 	d.content(a, &r)

@@ -41,7 +41,8 @@
 // dynamodb:BatchGetItem, dynamodb:Query and dynamodb:Scan, also on the index (the ARN of the table and /index/attention-index), and
 // dynamodb:DescribeTable; one who settles them also dynamodb:UpdateItem, dynamodb:DeleteItem and, for large results,
 // dynamodb:BatchWriteItem. [Store.Check] needs dynamodb:DescribeTable, also on the tables that handlers commit into, and
-// dynamodb:DescribeTimeToLive, [CreateTable] these and dynamodb:CreateTable and dynamodb:UpdateTimeToLive.
+// dynamodb:DescribeTimeToLive, [CreateTable] these and dynamodb:CreateTable and dynamodb:UpdateTimeToLive. [Store.DeleteExpired] needs
+// dynamodb:Scan (dynamodb:Query with [WithCompositeKey]), dynamodb:GetItem and dynamodb:DeleteItem.
 //
 // # Calls
 //
@@ -54,6 +55,7 @@
 //	a result beyond the limit    one BatchWriteItem per 3 parts of 384 KB, before the completing UpdateItem
 //	its replay                   one BatchGetItem per 4 parts, after the refused PutItem
 //	a settlement by an operator  GetItem, UpdateItem
+//	a deletion of what expired   a Scan or a Query of everything, a DeleteItem each; before that of a part, a GetItem
 //	a listing                    a Query for each of 10 shards of the index, or a Scan of it; without it a Scan of the table
 //
 // A refused write consumes write capacity for the item as it is, at least one unit and one for every KB begun. Many
@@ -102,7 +104,8 @@
 //
 // Conditions are decided by the Region that is asked. In a global table with eventual consistency two Regions can both
 // accept a claim of one key within the replication delay: send all requests of a key to one Region, or use a table with
-// multi-Region strong consistency. Parts may also reach another Region after the record that names them, which is
+// multi-Region strong consistency, which has no time to live and no transactions: [Store.DeleteExpired] deletes what has expired, and there
+// is no [Commit]. With eventual consistency parts may also reach another Region after the record that names them, which is
 // reported as an unreadable record until they are there. See
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GlobalTables.html.
 package dynamo

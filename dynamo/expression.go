@@ -115,6 +115,9 @@ func (e *expression) setStory(a attributes, seen, next store.Record) {
 	e.setText(a.settledReason, seen.SettledReason, next.SettledReason)
 	e.setText(a.attention, seen.Attention, next.Attention)
 	e.setMillis(a.attentionAt, seen.AttentionAt, next.AttentionAt)
+	if next.Tries != seen.Tries {
+		e.setOrRemove(a.tries, next.Tries != 0, numberValue(int64(next.Tries)))
+	}
 	if !slices.Equal(seen.Derived, next.Derived) {
 		e.setOrRemove(a.derived, len(next.Derived) > 0, setValue(next.Derived))
 	}

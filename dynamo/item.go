@@ -43,6 +43,7 @@ type attributes struct {
 	attention     attribute // S: the partition key of the index
 	attentionAt   attribute // N: epoch milliseconds, the sort key of the index
 	derived       attribute // SS
+	tries         attribute // N
 
 	steps      attribute // N: how often steps were written
 	stepPrefix string    // of the attributes of steps, see step.go
@@ -75,6 +76,7 @@ func defaultAttributes() attributes {
 		attention:     attribute{"attention", "#attention", ":attention"},
 		attentionAt:   attribute{"attention_at", "#attention_at", ":attention_at"},
 		derived:       attribute{"derived", "#derived", ":derived"},
+		tries:         attribute{"tries", "#tries", ":tries"},
 
 		steps:      attribute{"steps", "#steps", ":steps"},
 		stepPrefix: "step:",
@@ -126,6 +128,9 @@ func (a attributes) encode(r store.Record, c content) item {
 	}
 	if r.Attempt != 0 {
 		it[a.attempt.name] = numberValue(int64(r.Attempt))
+	}
+	if r.Tries != 0 {
+		it[a.tries.name] = numberValue(int64(r.Tries))
 	}
 	if c.data != nil {
 		it[a.data.name] = c.data

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -32,7 +33,7 @@ const (
 
 // List implements [store.Lister]. Reads are eventually consistent, which costs half a read unit for every 4 KB.
 //
-// With the index, a listing of one operation is a Query for each of [store.AttentionShards] shards, and one of all operations a Scan
+// With the index, a listing of one operation is a Query for each of [store.AttentionShards] shards, and one for those that are parked, and one of all operations a Scan
 // of the index. Without it, it is a Scan of the whole table, or, if the record key is on the sort key, a Query of the one partition,
 // where an operation narrows down what is read. It needs the IAM actions dynamodb:Scan and dynamodb:Query on the table or on the
 // index.
@@ -85,7 +86,7 @@ func (s *Store) listAll(ctx context.Context, client Scanner, q store.Query, r re
 		}
 		p.spent(page.units)
 		if q.Page != nil {
-			q.Page(store.Page{Records: page.scanned, Units: page.units})
+			q.Page(store.Page{Records: page.scanned, Units: page.units, Next: s.behind(q, page)})
 		}
 		for _, it := range page.items {
 			listed, err := s.decodeListed(it)
@@ -101,6 +102,15 @@ func (s *Store) listAll(ctx context.Context, client Scanner, q store.Query, r re
 		}
 		r.start = page.last
 	}
+}
+
+// behind is the cursor of a page: the key of the last item that was read, which may be a part of a result. An index has other keys.
+func (s *Store) behind(q store.Query, p page) string {
+	if q.Index {
+		return ""
+	}
+	d := decoder{it: p.last}
+	return d.text(s.attr.recordKey())
 }
 
 // read is one Query or Scan with all of its pages.
@@ -182,7 +192,11 @@ func (s *Store) reads(q store.Query) []read {
 	if q.Index {
 		return l.ofIndex(s.table, q)
 	}
-	return []read{l.ofTable(s.table, q)}
+	all := l.ofTable(s.table, q)
+	if q.After != "" {
+		all.start = s.attr.key(q.After)
+	}
+	return []read{all}
 }
 
 // listing collects the conditions of a read.
@@ -211,13 +225,39 @@ func (l *listing) ofIndex(table string, q store.Query) []read {
 	if q.Operation == "" {
 		return []read{whole}
 	}
-	shards := make([]read, store.AttentionShards)
-	for n := range shards {
-		shards[n] = whole
-		shards[n].values = maps.Clone(whole.values)
-		shards[n].values[":attention"] = textValue(store.AttentionShard(q.Operation, n))
+	shards := make([]read, 0, shardsOf(q))
+	for _, attention := range attentions(q) {
+		shard := whole
+		shard.values = maps.Clone(whole.values)
+		shard.values[":attention"] = textValue(attention)
+		shards = append(shards, shard)
 	}
 	return shards
+}
+
+// attentions are those of the shards of one operation. Without those that are parked, which is how a reconciliation reads, each
+// listing begins with another shard: what a run without time to end leaves out is not always the same.
+func attentions(q store.Query) []string {
+	first := 0
+	if q.Unparked {
+		first = rand.IntN(store.AttentionShards) //nolint:gosec // no secret
+	}
+	all := make([]string, 0, shardsOf(q))
+	for n := range store.AttentionShards {
+		all = append(all, store.AttentionShard(q.Operation, (first+n)%store.AttentionShards))
+	}
+	if !q.Unparked {
+		all = append(all, store.Parked(q.Operation))
+	}
+	return all
+}
+
+// shardsOf is how many shards of the index a listing of one operation reads.
+func shardsOf(q store.Query) int {
+	if q.Unparked {
+		return store.AttentionShards
+	}
+	return store.AttentionShards + 1
 }
 
 // ofTable reads the table, or the one partition of all records.
@@ -358,7 +398,7 @@ func (s *Store) ListCost(ctx context.Context, q store.Query) (store.Cost, error)
 		}
 		c.Records, c.Bytes = aws.ToInt64(index.ItemCount), aws.ToInt64(index.IndexSizeBytes)
 		if q.Operation != "" {
-			requests = store.AttentionShards
+			requests = int64(shardsOf(q))
 		}
 	}
 	c.Units = max(float64((c.Bytes+readUnit-1)/readUnit), float64(requests)) * halfUnit

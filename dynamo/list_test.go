@@ -29,9 +29,13 @@ func TestListingRequests(t *testing.T) {
 		query store.Query
 		opts  []dynamo.Option
 	}{
-		"list-index":           {query: store.Query{Index: true, Attention: true, Operation: "charge", PageSize: 100}},
-		"list-index-before":    {query: store.Query{Index: true, AttentionBefore: before, Operation: "charge"}},
-		"list-index-all":       {query: store.Query{Index: true, Attention: true, Statuses: []store.Status{store.StatusUnknown}}},
+		"list-index":        {query: store.Query{Index: true, Attention: true, Operation: "charge", PageSize: 100}},
+		"list-index-before": {query: store.Query{Index: true, AttentionBefore: before, Operation: "charge"}},
+		"list-index-all":    {query: store.Query{Index: true, Attention: true, Statuses: []store.Status{store.StatusUnknown}}},
+		"list-scan-after":   {query: store.Query{After: "charge#1", Rate: 10}},
+		"list-partition-after": {
+			query: store.Query{Operation: "charge", After: "charge#1"}, opts: []dynamo.Option{dynamo.WithCompositeKey("sk", "tenant-1")},
+		},
 		"list-index-all-since": {query: store.Query{Index: true, AttentionBefore: before}},
 		"list-scan":            {query: store.Query{}},
 		"list-scan-filtered": {query: store.Query{
@@ -77,7 +81,9 @@ func TestAListingWaitsBetweenItsPages(t *testing.T) {
 			require.NoError(t, err)
 		}
 		assert.Equal(t, 4*time.Second+2*time.Second, time.Since(began), "nothing is waited for after the last page")
-		assert.Equal(t, []store.Page{{Records: 1, Units: 128}, {Records: 1, Units: 64}, {Records: 0, Units: 128}}, read)
+		assert.Equal(t, []store.Page{
+			{Records: 1, Units: 128, Next: "charge#1"}, {Records: 1, Units: 64, Next: "charge#2"}, {Records: 0, Units: 128},
+		}, read)
 		assert.Equal(t, []string{"Scan", "Scan", "Scan"}, tr.calls())
 		assert.Contains(t, string(tr.requests[2].Body), `"ExclusiveStartKey":{"id":{"S":"charge#2"}}`)
 	})
@@ -309,6 +315,9 @@ func TestWhatAListingCosts(t *testing.T) {
 			Indexed: true, Records: 50, Bytes: 9000, Units: 1.5, Pages: 1,
 		}},
 		"one operation in the index": {store.Query{Index: true, Attention: true, Operation: "charge"}, store.Cost{
+			Indexed: true, Records: 50, Bytes: 9000, Units: 5.5, Pages: 11,
+		}},
+		"without those that are parked": {store.Query{Index: true, Attention: true, Operation: "charge", Unparked: true}, store.Cost{
 			Indexed: true, Records: 50, Bytes: 9000, Units: 5, Pages: 10,
 		}},
 	} {

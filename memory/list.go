@@ -1,8 +1,10 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -16,24 +18,42 @@ func (s *Store) List(ctx context.Context, q store.Query) iter.Seq2[store.Record,
 			yield(store.Record{}, err)
 			return
 		}
-		all := s.named(q)
-		size := q.PageSize
-		if size <= 0 {
-			size = max(len(all), 1)
-		}
-		for n, r := range all {
-			if err := ended(ctx, "list"); err != nil {
-				yield(store.Record{}, err)
-				return
-			}
-			if n%size == 0 && q.Page != nil {
-				q.Page(store.Page{Records: min(size, len(all)-n)})
-			}
-			if !yield(r, nil) {
+		keys := s.named(q)
+		for page := range slices.Chunk(keys, cmp.Or(max(q.PageSize, 0), max(len(keys), 1))) {
+			keys = keys[len(page):]
+			if !s.list(ctx, q, page, len(keys) > 0, yield) {
 				return
 			}
 		}
 	}
+}
+
+// list yields the records of a page that are still there and still named, and reports whether the listing goes on. A record that is
+// written while its page is read comes as it was, or as it is.
+func (s *Store) list(ctx context.Context, q store.Query, keys []string, more bool, yield func(store.Record, error) bool) bool {
+	if err := ended(ctx, "list"); err != nil {
+		yield(store.Record{}, err)
+		return false
+	}
+	if q.Page != nil {
+		q.Page(pageOf(keys, more))
+	}
+	for _, key := range keys {
+		r, found := s.read(key)
+		r.Result, r.Parts, r.Seal, r.Derived, r.Steps = nil, "", "", nil, nil
+		if found && q.Names(r) && !yield(r, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+func pageOf(keys []string, more bool) store.Page {
+	p := store.Page{Records: len(keys)}
+	if more {
+		p.Next = keys[len(keys)-1]
+	}
+	return p
 }
 
 // ListCost implements [store.Lister]. It is exact as long as nothing is written.
@@ -47,17 +67,17 @@ func (s *Store) ListCost(ctx context.Context, q store.Query) (store.Cost, error)
 	return store.Cost{Indexed: q.Index, Records: int64(len(s.named(q))), Exact: true}, nil
 }
 
-// named returns what the query names, without results.
-func (s *Store) named(q store.Query) []store.Record {
+// named returns the keys of what the query names, in the order of a listing.
+func (s *Store) named(q store.Query) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var all []store.Record
-	for _, e := range s.records {
-		if r := e.record; q.Names(r) {
-			r.Result, r.Parts, r.Seal, r.Derived, r.Steps = nil, "", "", nil, nil
-			all = append(all, r)
+	var all []string
+	for key, e := range s.records {
+		if key > q.After && q.Names(e.record) {
+			all = append(all, key)
 		}
 	}
+	slices.Sort(all)
 	return all
 }
 

@@ -17,13 +17,16 @@ type Attention struct {
 	Operation string
 	// Open is how many records wait.
 	Open int
-	// Oldest is for how long the one has waited that has waited longest, since it was due, 0 if none waits.
+	// Oldest is for how long the one has waited that has waited longest, since it was due, 0 if none waits. A record that a reconciliation
+	// has asked about in vain is due again later, and waits since then.
 	Oldest time.Duration
+	// Parked is how many of them no reconciliation asks about any more. A person has to settle these.
+	Parked int
 }
 
 const seconds = "Seconds"
 
-var attentionMetrics = [...]Metric{{"OpenAttention", count}, {"OldestAttention", seconds}}
+var attentionMetrics = [...]Metric{{"OpenAttention", count}, {"OldestAttention", seconds}, {"ParkedAttention", count}}
 
 // AttentionMetrics lists the metrics that [AttentionEMF] writes, in their order.
 func AttentionMetrics() []Metric { return slices.Clone(attentionMetrics[:]) }
@@ -64,7 +67,7 @@ func (t template) appendAttention(b []byte, a Attention, now time.Time) []byte {
 	}
 	b = append(b, `]}]}`...)
 	b = append(appendMember(b, dimensionOperation, a.Operation), t.members...)
-	for i, value := range [...]float64{float64(a.Open), max(a.Oldest, 0).Seconds()} {
+	for i, value := range [...]float64{float64(a.Open), max(a.Oldest, 0).Seconds(), float64(a.Parked)} {
 		b = appendNumber(b, attentionMetrics[i].Name, value)
 	}
 	return append(b, "}\n"...)

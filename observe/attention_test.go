@@ -28,22 +28,23 @@ func attentionLine(t *testing.T, a observe.Attention, opts ...observe.EMFOption)
 func TestAttentionIsALineOfMetricsBesideThoseOfTheOperation(t *testing.T) {
 	t.Parallel()
 	before := time.Now().UnixMilli()
-	d := attentionLine(t, observe.Attention{Operation: "charge", Open: 3, Oldest: 90*time.Minute + 250*time.Millisecond})
+	d := attentionLine(t, observe.Attention{Operation: "charge", Open: 3, Oldest: 90*time.Minute + 250*time.Millisecond, Parked: 2})
 	assert.Equal(t, "Idempotent", d.AWS.CloudWatchMetrics[0].Namespace)
 	assert.Equal(t, [][]string{{"Operation"}}, d.AWS.CloudWatchMetrics[0].Dimensions)
 	assert.Equal(t, observe.AttentionMetrics(), d.AWS.CloudWatchMetrics[0].Metrics)
 	assert.GreaterOrEqual(t, d.AWS.Timestamp, before)
 	delete(d.members, "_aws")
-	assert.Equal(t, map[string]any{"Operation": "charge", "OpenAttention": 3.0, "OldestAttention": 5400.25}, d.members)
+	assert.Equal(t, map[string]any{"Operation": "charge", "OpenAttention": 3.0, "OldestAttention": 5400.25, "ParkedAttention": 2.0}, d.members)
 }
 
 // An alarm ends only if somebody says that nothing is open.
 func TestAttentionOfNothingIsZeroAndNotSilence(t *testing.T) {
 	t.Parallel()
 	d := attentionLine(t, observe.Attention{Operation: "charge"})
-	assert.Equal(t, []string{"OpenAttention", "OldestAttention"}, d.metrics())
+	assert.Equal(t, []string{"OpenAttention", "OldestAttention", "ParkedAttention"}, d.metrics())
 	assert.InDelta(t, 0, d.members["OpenAttention"], 0)
 	assert.InDelta(t, 0, d.members["OldestAttention"], 0)
+	assert.InDelta(t, 0, d.members["ParkedAttention"], 0)
 	ahead := attentionLine(t, observe.Attention{Operation: "charge", Open: 1, Oldest: -time.Second})
 	assert.InDelta(t, 0, ahead.members["OldestAttention"], 0, "clocks differ")
 }

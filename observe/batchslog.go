@@ -63,7 +63,7 @@ func batchAttributes(b *Batch) []slog.Attr {
 		counted{"terminal", b.Terminal},
 		counted{"poison", b.Poison},
 		counted{"in_progress", b.InProgress},
-		counted{"failed", b.Failed},
+		counted{wordFailed, b.Failed},
 		counted{"panicked", b.Panicked},
 		counted{"not_begun", b.NotBegun},
 		counted{"again", b.Again},

@@ -171,7 +171,8 @@ func (c *emfConfig) has(name string) bool {
 	return slices.Contains([]string{"_aws", dimensionOperation, dimensionTenant, dimensionRoute, dimensionOutbox, propertySource}, name) ||
 		slices.Contains(properties[:], name) || slices.ContainsFunc(metrics[:], measured) ||
 		slices.ContainsFunc(attentionMetrics[:], measured) || slices.ContainsFunc(OutboxMetrics(), measured) ||
-		slices.ContainsFunc(BatchMetrics(), measured) ||
+		slices.ContainsFunc(BatchMetrics(), measured) || slices.ContainsFunc(ReconcileMetrics(), measured) ||
+		slices.ContainsFunc(SweepMetrics(), measured) ||
 		slices.ContainsFunc(c.dimensions, named)
 }
 

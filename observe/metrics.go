@@ -8,7 +8,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 )
 
-// Metric is one of the CloudWatch metrics that [EMF], [AttentionEMF], [OutboxEMF] and [BatchEMF] write.
+// Metric is one of the CloudWatch metrics that [EMF], [AttentionEMF], [OutboxEMF], [BatchEMF] and [SweepEMF] write.
 type Metric struct {
 	// Name is what alarms and dashboards call it.
 	Name string

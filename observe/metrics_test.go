@@ -199,5 +199,6 @@ func TestDocumentationExplainsEveryMetric(t *testing.T) {
 	for _, row := range regexp.MustCompile("(?m)^\\| `([A-Z]\\w+)` \\| (\\w+) \\|").FindAllSubmatch(page, -1) {
 		documented = append(documented, observe.Metric{Name: string(row[1]), Unit: string(row[2])})
 	}
-	assert.Equal(t, slices.Concat(observe.Metrics(), observe.AttentionMetrics(), observe.OutboxMetrics(), observe.BatchMetrics()), documented)
+	assert.Equal(t, slices.Concat(observe.Metrics(), observe.AttentionMetrics(), observe.OutboxMetrics(), observe.BatchMetrics(),
+		observe.SweepMetrics(), observe.ReconcileMetrics()), documented)
 }

@@ -32,7 +32,7 @@ func OutboxSlog(logger *slog.Logger) func(context.Context, Outbox) {
 
 func levelOfProblem(outcome string) slog.Level {
 	switch outcome {
-	case "parked", "unmarked", "uncounted":
+	case wordParked, "unmarked", "uncounted":
 		return slog.LevelError
 	default:
 		return slog.LevelWarn
@@ -45,9 +45,9 @@ func outboxAttributes(o *Outbox) (attrs []slog.Attr) {
 		attrs,
 		counted{"delivered", o.Delivered},
 		counted{"elsewhere", o.Elsewhere},
-		counted{"failed", o.Failed},
+		counted{wordFailed, o.Failed},
 		counted{"put_off", o.PutOff},
-		counted{"parked", o.Parked},
+		counted{wordParked, o.Parked},
 		counted{"unmarked", o.Unmarked},
 		counted{"uncounted", o.Uncounted},
 		counted{"not_begun", o.NotBegun},
@@ -58,7 +58,7 @@ func outboxAttributes(o *Outbox) (attrs []slog.Attr) {
 		attrs = append(attrs, slog.Duration("slowest", o.Slowest))
 	}
 	if left := o.Left; left != nil {
-		group := []any{slog.Int("pending", left.Pending), slog.Duration("oldest", left.Oldest), slog.Int("parked", left.Parked)}
+		group := []any{slog.Int("pending", left.Pending), slog.Duration("oldest", left.Oldest), slog.Int(wordParked, left.Parked)}
 		if left.Partial {
 			group = append(group, slog.Bool("partial", true))
 		}

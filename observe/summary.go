@@ -93,6 +93,12 @@ func (y *summary[S]) appendLine(b []byte, ctx context.Context, t template, s *S,
 	return append(b, "}\n"...)
 }
 
+// Words that several logs have in common.
+const (
+	wordFailed = string(commitFailed)
+	wordParked = "parked"
+)
+
 func oneIf(holds bool) float64 {
 	if holds {
 		return 1

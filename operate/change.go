@@ -75,7 +75,7 @@ func (o *Operator) next(seen store.Record, v Verdict, a Act, now time.Time) stor
 	r := seen
 	r.Owner = rand.Text()
 	r.SettledBy, r.SettledReason, r.SettledAt = a.By, a.Why, now.Truncate(time.Millisecond)
-	r.Attention, r.AttentionAt, r.Derived = "", time.Time{}, nil
+	r.Attention, r.AttentionAt, r.Derived, r.Tries = "", time.Time{}, nil, 0
 	r.Steps = nil
 	if kept := store.RoundUp(now.Add(o.retention), time.Second); r.Expiry.Before(kept) {
 		r.Expiry = kept
@@ -177,7 +177,8 @@ func (o *Operator) changed(held store.Record, found bool) error {
 func snapshot(r store.Record, now time.Time) Snapshot {
 	return Snapshot{
 		State: StateOf(r, now), Status: r.Status, Reason: r.Reason, Attempt: r.Attempt, CreatedAt: r.CreatedAt, Lease: r.Lease,
-		Expiry: r.Expiry, CompletedAt: r.CompletedAt, AttentionAt: r.AttentionAt, SettledBy: r.SettledBy, SettledAt: r.SettledAt,
+		Expiry: r.Expiry, CompletedAt: r.CompletedAt, AttentionAt: r.AttentionAt, Tries: r.Tries, Parked: r.Parked(),
+		SettledBy: r.SettledBy, SettledAt: r.SettledAt,
 		ResultBytes: len(r.Result), Steps: stepsOf(r),
 	}
 }

@@ -31,8 +31,9 @@ type Query struct {
 
 	// Scan allows the listing to read every record of the store. See [Operator.Cost] before.
 	Scan bool
-	// PageSize, Rate and Page are those of [store.Query].
+	// PageSize, After, Rate and Page are those of [store.Query]. After needs Scan.
 	PageSize int
+	After    string
 	Rate     float64
 	Page     func(store.Page)
 }
@@ -43,10 +44,13 @@ type Listed struct {
 	Record store.Record
 	// State is what the record means now.
 	State State
-	// Due is true if somebody has to settle the record now: it is UNKNOWN, or it was released with steps and its AttentionAt has come.
+	// Due is true if somebody has to settle the record now: it is UNKNOWN, or it was released with steps and its AttentionAt has come, or
+	// a reconciliation held it and its lease has ended.
 	// Such a record is not due at once, because as a rule the client retries and the next execution goes on where the one before
 	// has stopped. Whether a released record has steps is told by its Attention.
 	Due bool
+	// Parked is true if a reconciliation has asked about the record in vain so often that it does so no more.
+	Parked bool
 }
 
 // List yields what the query asks for. The pages, the waits between them and the errors are those of [store.Lister]. A
@@ -61,7 +65,8 @@ func (o *Operator) List(ctx context.Context, q Query) iter.Seq2[Listed, error] {
 		}
 		for r, err := range store.ListOf(ctx, o.store, sq) {
 			now := o.now()
-			listed := Listed{Record: r, State: StateOf(r, now)}
+			r = leased(r)
+			listed := Listed{Record: r, State: StateOf(r, now), Parked: r.Parked()}
 			listed.Due = due(listed, now)
 			switch {
 			case errors.Is(err, store.ErrNoIndex):
@@ -112,7 +117,7 @@ func (o *Operator) query(q Query) (store.Query, error) {
 	case q.Rate < 0:
 		return store.Query{}, &InputError{Field: "rate", Problem: fmt.Sprintf("%v is negative", q.Rate)}
 	}
-	sq := store.Query{Operation: q.Operation, PageSize: q.PageSize, Rate: q.Rate, Page: q.Page}
+	sq := store.Query{Operation: q.Operation, PageSize: q.PageSize, After: q.After, Rate: q.Rate, Page: q.Page}
 	var before time.Time
 	if q.OlderThan > 0 {
 		before = o.now().Add(-q.OlderThan)
@@ -125,6 +130,8 @@ func (o *Operator) query(q Query) (store.Query, error) {
 		if len(q.States) == 0 {
 			sq.Statuses = statuses([]State{StateUnknown, StateReleased})
 		}
+	case q.After != "":
+		return store.Query{}, fmt.Errorf("%w: the index has no pages to go on behind", ErrNeedsScan)
 	case open:
 		sq.Index, sq.Attention, sq.AttentionBefore = true, true, before
 	default:
@@ -157,7 +164,15 @@ func wanted(q Query, l Listed) bool {
 }
 
 func due(l Listed, now time.Time) bool {
-	return l.State == StateUnknown || releasedWithSteps(l) && store.Reached(l.Record.AttentionAt, now)
+	return l.State == StateUnknown || (l.State == StateReleased || l.State == StateLapsed) && l.Record.Attention != "" && store.Reached(l.Record.AttentionAt, now)
+}
+
+// leased returns r with the lease under which a reconciliation asks about it, which the index does not tell: its attention is due then.
+func leased(r store.Record) store.Record {
+	if r.Status == store.StatusInProgress && r.Reason != store.ReasonReleased && r.Lease.IsZero() {
+		r.Lease = r.AttentionAt
+	}
+	return r
 }
 
 // releasedWithSteps goes by the attention, because a listing has no steps.

@@ -47,7 +47,7 @@ func StateOf(r store.Record, now time.Time) State {
 		return StateUnknown
 	case r.Status != store.StatusInProgress:
 		return StateOther
-	case r.Reason == store.ReasonReleased:
+	case r.Lapsed(now) && r.Released():
 		return StateReleased
 	case r.Lapsed(now):
 		return StateLapsed

@@ -9,6 +9,10 @@ const (
 	// lapsed whatever its lease says, and is taken over under every crash policy, because that is no crash.
 	ReasonReleased = "released"
 
+	// ReasonAsked is the reason of a record in progress that was released, and that a reconciliation asks about: its lease protects it.
+	// Once that has ended, the record counts as released again.
+	ReasonAsked = "asked"
+
 	// ReasonUncertain: the handler marked its error as uncertain.
 	ReasonUncertain = "uncertain"
 	// ReasonPanic: the handler panicked or called runtime.Goexit, and the policy refuses crashed executions.

@@ -69,7 +69,8 @@ type Record struct {
 	// Seal names the claim that completed the record and the digest of its result, see [Seal] and [CommitSeal]; empty in a record
 	// that is not completed, or was completed by AWS Powertools.
 	Seal string
-	// Attempt counts the claims of the record since it was last deleted or replaced, the current one included. Zero means unknown.
+	// Attempt counts the claims of the record, those of a reconciliation included, since it was last deleted or replaced, the current one
+	// included. Zero means unknown.
 	Attempt int
 	// CreatedAt is the instant of the first claim, to the millisecond; the zero time means unknown.
 	CreatedAt time.Time
@@ -91,12 +92,16 @@ type Record struct {
 	// StepWrites counts the writes of steps since the record was last claimed as a new one; 0 in a completed record. A store
 	// counts them; of the next record of a Swap it means nothing.
 	StepWrites int
-	// Attention marks a record that somebody has to settle, see [AttentionOf]; empty in every other one. Only a record that
-	// is UNKNOWN, or that was released with steps, has it.
+	// Attention marks a record that somebody has to settle, see [AttentionOf] and [ParkedOf]; empty in every other one. Only a
+	// record that is UNKNOWN, or that was released with steps, has it, also while a reconciliation asks about it.
 	Attention string
-	// AttentionAt is since when a record with Attention waits, to the millisecond; of one that was released, when it is overdue.
-	// It is the zero time in every other record.
+	// AttentionAt is since when a record with Attention waits, to the millisecond; of one that was released, when it is overdue; of
+	// one that a reconciliation has asked about in vain, when it is asked about again; of one that is asked about now, the end of
+	// that lease. It is the zero time in every other record.
 	AttentionAt time.Time
+	// Tries counts how often a reconciliation has asked about the record in vain, since the execution that it is about. It is 0 in a
+	// completed record.
+	Tries int
 	// Derived are the names of the derived keys that the execution handed out, of a record with Attention, as far as they are
 	// known. It is a set: in ascending order, no name twice, none of them empty. Nobody changes it after the record was handed to
 	// or returned by a store.
@@ -158,6 +163,9 @@ func (r Record) Shortens(next Record) bool {
 func (r Record) Lapsed(now time.Time) bool {
 	return r.Reason == ReasonReleased || r.leaseOver(now)
 }
+
+// Released reports whether an in-progress record is one that was released: nobody holds it, or a reconciliation asks about it, or did.
+func (r Record) Released() bool { return r.Reason == ReasonReleased || r.Reason == ReasonAsked }
 
 // leaseOver reports whether the lease of an in-progress record has ended.
 func (r Record) leaseOver(now time.Time) bool { return Reached(r.ProtectedUntil(), now) }

@@ -144,6 +144,7 @@ func (c *caller) fill(r store.Record) store.Record {
 	r.CreatedAt = c.now.Add(time.Duration(-c.count) * time.Millisecond)
 	r.CompletedAt, r.SettledAt, r.AttentionAt = r.CreatedAt, r.CreatedAt, r.CreatedAt
 	r.SettledBy, r.SettledReason, r.Attention, r.Derived = "by "+mark, "why "+mark, mark, []string{mark}
+	r.Tries = c.pick(3)
 	if c.pick(3) == 0 {
 		r.CompletedAt, r.SettledAt, r.AttentionAt = time.Time{}, time.Time{}, time.Time{}
 		r.SettledBy, r.SettledReason, r.Attention, r.Derived = "", "", "", nil
@@ -190,7 +191,7 @@ func blur(seen store.Record) store.Record {
 		seen.StepWrites = 1 << 20
 	}
 	seen.Steps = nil
-	seen.Attempt, seen.CreatedAt = 1<<20, time.UnixMilli(1)
+	seen.Attempt, seen.Tries, seen.CreatedAt = 1<<20, 1<<20, time.UnixMilli(1)
 	seen.CompletedAt, seen.SettledAt, seen.AttentionAt = time.UnixMilli(1), time.UnixMilli(1), time.UnixMilli(1)
 	seen.SettledBy, seen.SettledReason, seen.Attention, seen.Derived = blurred, blurred, blurred, []string{blurred}
 	seen.Result, seen.Parts = []byte("0"), ""

@@ -103,6 +103,8 @@ func fieldFaults() []fault {
 			"keeps the seconds of the attention", "Fields/keep odd instants and numbers",
 			func(r *record) { r.AttentionAt = r.AttentionAt.Truncate(time.Second) },
 		},
+		{"drops the tries", "Fields/of any legal record come back exactly", func(r *record) { r.Tries = 0 }},
+		{"cuts the tries", "Fields/keep odd instants and numbers", func(r *record) { r.Tries &= 1<<16 - 1 }},
 		{"drops the names of derived keys", "Fields/of any legal record come back exactly", func(r *record) { r.Derived = nil }},
 		{"returns the names of derived keys in another order", "Fields/of any legal record come back exactly", func(r *record) {
 			slices.Reverse(r.Derived)

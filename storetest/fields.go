@@ -77,6 +77,7 @@ func oddInstants(now time.Time) []func(*store.Record) {
 		return func(r *store.Record) { r.Attention, r.AttentionAt = "charge#7", t }
 	}
 	attempt := func(n int) func(*store.Record) { return func(r *store.Record) { r.Attempt = n } }
+	tries := func(n int) func(*store.Record) { return func(r *store.Record) { r.Tries = n } }
 	return []func(*store.Record){
 		lease(now), lease(now.Add(time.Millisecond)), lease(now.Add(999 * time.Millisecond)), lease(now.AddDate(-1, 0, 0)),
 		lease(time.Unix(1<<31, 0)), lease(time.Unix(1<<32, 0)),
@@ -85,6 +86,7 @@ func oddInstants(now time.Time) []func(*store.Record) {
 		completed(now), completed(now.Add(time.Millisecond)), settled(now), settled(now.Add(time.Millisecond)),
 		attention(now), attention(now.Add(time.Millisecond)), attention(time.Time{}),
 		attempt(0), attempt(1), attempt(10), attempt(1<<31 - 1),
+		tries(1), tries(10), tries(1<<31 - 1),
 	}
 }
 
@@ -152,6 +154,7 @@ func legal(now time.Time, key string) *rapid.Generator[store.Record] {
 			r.Attention, r.AttentionAt = text.Draw(t, "attention"), instantOf(t, now, "attention at")
 			names := rapid.SliceOfNDistinct(rapid.StringN(1, 10, 64), 0, 20, rapid.ID[string]).Draw(t, "derived")
 			r.Derived = slices.Sorted(slices.Values(names))
+			r.Tries = rapid.IntRange(0, 1<<31-1).Draw(t, "tries")
 		}
 		return r
 	})

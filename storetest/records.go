@@ -63,7 +63,7 @@ func takeover(r store.Record) store.Record {
 	next := renewal(r)
 	next.Status, next.Owner = store.StatusInProgress, rand.Text()
 	next.Result, next.Seal, next.Reason = nil, "", ""
-	next.CompletedAt, next.Attention, next.AttentionAt, next.Derived = time.Time{}, "", time.Time{}, nil
+	next.CompletedAt, next.Attention, next.AttentionAt, next.Derived, next.Tries = time.Time{}, "", time.Time{}, nil, 0
 	next.Attempt++
 	return next
 }
@@ -121,6 +121,7 @@ func difference(want, got store.Record) string {
 	if !slices.Equal(want.Derived, got.Derived) {
 		fmt.Fprintf(&b, "Derived: want %q, got %q\n", want.Derived, got.Derived)
 	}
+	field(&b, "Tries", want.Tries, got.Tries)
 	field(&b, "StepWrites", want.StepWrites, got.StepWrites)
 	steps(&b, want.Steps, got.Steps)
 	return b.String()

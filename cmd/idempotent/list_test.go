@@ -100,7 +100,7 @@ func TestWhatALargeListingReadsIsToldAndAgreedBefore(t *testing.T) {
 		l, endpoint := newLarge(t)
 		r := run(t, []string{"list", "--operation", "charge"}, endpoint)
 		require.Zero(t, r.code, r.err)
-		assert.Len(t, l.made(), 1+10, "the shards of the index")
+		assert.Len(t, l.made(), 1+11, "the shards of the index, and those that are parked")
 	})
 	t.Run("nobody can agree", func(t *testing.T) {
 		t.Parallel()

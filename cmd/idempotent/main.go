@@ -25,7 +25,8 @@ func main() {
 	code := cli.Main(ctx, os.Args[1:], cli.World{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 		InTerminal: terminal(os.Stdin), OutTerminal: terminal(os.Stdout), ErrTerminal: terminal(os.Stderr),
-		Getenv: os.Getenv, Now: time.Now, User: userName(), Version: version(),
+		OutSize: func() (columns, lines int, err error) { return term.GetSize(int(os.Stdout.Fd())) },
+		Getenv:  os.Getenv, Now: time.Now, User: userName(), Version: version(),
 	})
 	stop()
 	os.Exit(code)

@@ -23,7 +23,7 @@ func TestSampleEvents(t *testing.T) {
 	last := idempotent.Event{}
 	observer := idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { last = e })
 	http := idempotent.Wrap(charge.Handler(ledger), store, observer)
-	others := map[string]lambda.Handler{"rest.json": idempotent.Wrap(rest(charge.Handler(ledger)), store, observer)}
+	others := map[string]lambda.Handler{"rest.json": idempotent.Wrap(charge.REST(charge.Handler(ledger)), store, observer)}
 
 	for _, c := range []struct {
 		file    string

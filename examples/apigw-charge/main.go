@@ -14,6 +14,8 @@
 //	PAYMENTS_URL               the base URL of the payment provider; without it charges are only counted
 //	PAYMENTS_SECRET            instead of PAYMENTS_URL, for a URL with a password in it: the ARN of the secret in
 //	                           Secrets Manager that holds the URL
+//	EFFECTS                    repeatable (default): a charge of which nobody knows is made again, with the same key, when the client asks
+//	                           again; unrepeatable: it is not, and becomes UNKNOWN until the function reconcile has asked the provider
 //	PAYLOAD_FORMAT             2.0 (default) behind an HTTP API, 1.0 behind a REST API
 //	AWS_ENDPOINT_URL_DYNAMODB  another endpoint, for example DynamoDB Local
 //
@@ -43,11 +45,15 @@ func newHandler(ctx context.Context, env environment.Environment) (lambda.Handle
 	if err != nil {
 		return nil, err
 	}
+	effects, err := charge.EffectsNamed(os.Getenv("EFFECTS"))
+	if err != nil {
+		return nil, fmt.Errorf("EFFECTS: %w", err)
+	}
 	switch format := os.Getenv("PAYLOAD_FORMAT"); format {
 	case "", "2.0":
-		return idempotent.Wrap(charge.Handler(provider), env.Store, charge.Effects(), env.Callers, env.Observer), nil
+		return idempotent.Wrap(charge.Handler(provider), env.Store, effects, env.Callers, env.Observer), nil
 	case "1.0":
-		return idempotent.Wrap(rest(charge.Handler(provider)), env.Store, charge.Effects(), env.Callers, env.Observer), nil
+		return idempotent.Wrap(charge.REST(charge.Handler(provider)), env.Store, effects, env.Callers, env.Observer), nil
 	default:
 		return nil, fmt.Errorf("PAYLOAD_FORMAT=%q is neither 1.0 nor 2.0", format)
 	}

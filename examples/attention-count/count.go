@@ -13,7 +13,7 @@ import (
 )
 
 // counter counts the records of some operations that somebody has to settle: those that are UNKNOWN, and those that were released with
-// steps and are due.
+// steps and are due. It also counts those of them that are parked.
 type counter struct {
 	operator   *operate.Operator
 	operations []string
@@ -49,6 +49,9 @@ func (c *counter) of(ctx context.Context, operation string) (observe.Attention, 
 			return observe.Attention{}, err
 		default:
 			a.Open++
+			if listed.Parked {
+				a.Parked++
+			}
 			a.Oldest = max(a.Oldest, now.Sub(listed.Record.AttentionAt))
 		}
 	}

@@ -168,6 +168,26 @@ func TestARecordThatWasReleasedWithStepsIsOpenOnceItIsDue(t *testing.T) {
 	require.InDelta(t, (2 * time.Hour).Seconds(), all[0].Oldest.Seconds(), 10)
 }
 
+// A reconciliation asks about a parked record no more: somebody has to know.
+func TestParkedRecordsAreOpenAndCountedApart(t *testing.T) {
+	t.Parallel()
+	s, now := memory.New(), time.Now().Truncate(time.Millisecond)
+	leaveOpen(t, s, "charge", 2)
+	for i := range 3 {
+		key := "charge#parked" + strconv.Itoa(i)
+		_, claimed, err := s.Claim(t.Context(), store.Record{
+			Key: key, Status: store.StatusUnknown, Owner: "A", Reason: store.ReasonUncertain, Expiry: now.Add(time.Hour).Truncate(time.Second),
+			Attention: store.ParkedOf(key), AttentionAt: now.Add(-time.Hour), Tries: 30,
+		}, now)
+		require.NoError(t, err)
+		require.True(t, claimed)
+	}
+	all, err := counted(t, s, "charge", "idle")
+	require.NoError(t, err)
+	require.Equal(t, []int{5, 3}, []int{all[0].Open, all[0].Parked})
+	require.Equal(t, []int{0, 0}, []int{all[1].Open, all[1].Parked})
+}
+
 func TestOperationsAreNamed(t *testing.T) {
 	t.Parallel()
 	operations, err := operationsIn("charge, refund")

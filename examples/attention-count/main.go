@@ -1,5 +1,5 @@
 // Command attention-count is a Lambda function for a schedule: it counts the records that somebody has to settle, and writes a
-// metric of them, to have an alarm on what is open. No metric of deliveries can say that: nobody may ask for such a record any more.
+// metric of them, and of those of them that are parked, to have an alarm on what is open. No metric of deliveries can say that: nobody may ask for such a record any more.
 //
 // Build it for the runtime provided.al2023 with
 //

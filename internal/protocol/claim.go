@@ -61,7 +61,7 @@ func (d *Delivery) tryClaim(ctx context.Context) (r Result, taken move, claimed 
 	end := budgetEnd(ctx, longest)
 	tries := within(ctx, end.Add(-min(undoBudget, time.Until(end)/3)))
 
-	m := move{kind: moveClaim, next: d.fresh()}
+	m := d.firstMove()
 	var f failures
 	for moves := 0; moves < maxMoves; {
 		now := d.Now()
@@ -149,7 +149,7 @@ type failures struct {
 
 // note takes note of a failure of a move.
 func (f *failures) note(m move, err error) {
-	if m.kind != moveRefuse && mayBeApplied(err) {
+	if m.kind != moveRefuse && m.kind != moveLook && mayBeApplied(err) {
 		f.unresolved = &m
 	}
 	if f.cause == nil || !timedOut(err) {
@@ -172,10 +172,23 @@ func (f *failures) wait(ctx context.Context) bool {
 func (d *Delivery) send(ctx context.Context, m move, now time.Time) (store.Record, bool, error) {
 	ctx, cancel := halfOf(ctx)
 	defer cancel()
-	if m.kind == moveClaim {
+	switch m.kind {
+	case moveClaim:
 		return d.Store.Claim(ctx, m.next, now)
+	case moveLook:
+		held, _, err := d.Store.Get(ctx, d.RecordKey)
+		return held, false, err
+	default:
+		return d.Store.Swap(ctx, m.seen, m.next)
 	}
-	return d.Store.Swap(ctx, m.seen, m.next)
+}
+
+// firstMove is what a claim begins with: a delivery takes the key, as if nobody held it; an inquiry looks who does.
+func (d *Delivery) firstMove() move {
+	if d.inquiry != nil {
+		return move{kind: moveLook}
+	}
+	return move{kind: moveClaim, next: d.fresh()}
 }
 
 // undo takes back a write of our token that may have been applied. It works on a context of its own: the caller's may

@@ -75,9 +75,10 @@ type Delivery struct {
 	handlerEnd time.Time
 	// work is the handler.
 	work Work
-	// open is true while an UNKNOWN record that was taken over is neither settled nor executed again. openSince is its instant of
+	// open is true while an UNKNOWN record that was taken over is neither settled nor executed again. openAs and openSince are its
 	// attention, zero if it has none.
 	open      bool
+	openAs    string
 	openSince time.Time
 	// seenReason is why a record that was taken over needs a resolver, or that it was released. seenDerived are the names that
 	// it had.
@@ -93,6 +94,8 @@ type Delivery struct {
 	committed commitsKnown
 	// notes are the errors that the handler noted.
 	notes execution.Notes
+	// inquiry is set if this is no delivery, but a question about a record.
+	inquiry *Inquiry
 	// resolving is true while the resolver is asked.
 	resolving atomic.Bool
 }

@@ -37,11 +37,15 @@ const (
 	moveClaim    moveKind = iota // take a key that nobody holds
 	moveTakeOver                 // take a record that lapsed, or that a resolver is to settle
 	moveRefuse                   // turn a lapsed record into UNKNOWN
+	moveLook                     // read the record, for an inquiry
 )
 
 // judge is the one place where a held record is interpreted before the handler runs. It only decides, and does no I/O. The
 // zero record says that the one that refused is gone.
 func (d *Delivery) judge(held store.Record, now time.Time) judgement {
+	if d.inquiry != nil {
+		return d.judgeOpen(held, now)
+	}
 	switch {
 	case held.Key == "" || held.Claimable(now):
 		return judgement{verdict: verdictMove, move: move{kind: moveClaim, next: d.fresh()}}
@@ -70,9 +74,18 @@ func (d *Delivery) judgeInProgress(held store.Record, now time.Time) judgement {
 	switch {
 	case !held.Lapsed(now):
 		return judgement{result: inProgress(held, now)}
-	case held.Reason == store.ReasonReleased || !d.RefuseCrashed || d.Resolves: // a release is no crash
+	case unsettled(held) && !d.Resolves: // whoever was to settle it has died, and its outcome is as unknown as it was
+		next := d.unknown(held, held.Reason, now)
+		if held.Parked() {
+			next.Attention = held.Attention
+		}
+		if next.Expiry.Before(held.Expiry) {
+			next.Expiry = held.Expiry
+		}
+		return judgement{verdict: verdictMove, move: move{kind: moveRefuse, seen: held, next: next}}
+	case held.Released() || !d.RefuseCrashed || d.Resolves: // a release is no crash
 		return d.takeOver(held)
-	case held.Resumable() && !unsettled(held): // all that it did is recorded, if nothing is written meanwhile
+	case held.Resumable(): // all that it did is recorded, if nothing is written meanwhile
 		j := d.takeOver(held)
 		j.move.seen.StepWrites = held.StepWrites
 		return j
@@ -86,13 +99,23 @@ func (d *Delivery) takeOver(held store.Record) judgement {
 		held.Attempt = 1 // a record of AWS Powertools counts none, but one execution there was
 	}
 	d.seenReason, d.seenDerived = held.Reason, held.Derived
-	d.open, d.openSince = held.Status == store.StatusUnknown || unsettled(held), held.AttentionAt
+	d.open = held.Status == store.StatusUnknown || unsettled(held)
+	d.openAs, d.openSince = held.Attention, held.AttentionAt
 	if held.Status == store.StatusInProgress && held.Reason == "" {
 		d.seenReason = store.ReasonCrashed
 	}
+	if held.Released() {
+		d.seenReason = store.ReasonReleased
+	}
 	next := d.claimed(held)
 	if d.open {
-		next.Reason = held.Reason // should we crash, the outcome is as unknown as it was
+		// Should we crash, the outcome is as unknown as it was, and somebody is to be asked once our lease has ended.
+		next.Reason, next.Attention, next.Derived = held.Reason, held.Attention, held.Derived
+		if held.Attention != "" {
+			next.AttentionAt = next.Lease
+		}
+	} else {
+		next.Tries = 0
 	}
 	held.StepWrites = store.AnyStepWrites
 	return judgement{verdict: verdictMove, move: move{kind: moveTakeOver, seen: held, next: next}}
@@ -101,7 +124,7 @@ func (d *Delivery) takeOver(held store.Record) judgement {
 // unsettled reports whether a record in progress was UNKNOWN before, and was taken over by an execution that has not ended: its steps
 // do not tell all.
 func unsettled(held store.Record) bool {
-	return held.Status == store.StatusInProgress && held.Reason != "" && held.Reason != store.ReasonReleased
+	return held.Status == store.StatusInProgress && held.Reason != "" && !held.Released()
 }
 
 // sameRequest compares fingerprints. A handler without fingerprints takes any record of the key.

@@ -32,14 +32,16 @@ func (d *Delivery) claimed(r store.Record) store.Record {
 func (d *Delivery) renewed(lease time.Duration) store.Record {
 	r := d.mine
 	r.Lease = leaseEnd(d.Now().Add(lease))
-	r.Expiry = d.expiryInProgress(r.Lease)
+	if e := d.expiryInProgress(r.Lease); d.inquiry == nil || e.After(r.Expiry) {
+		r.Expiry = e
+	}
 	return r
 }
 
 // completed is our record with the result. The reason tells a stored error from a stored value.
 func (d *Delivery) completed(reason string, result []byte) store.Record {
-	r := d.mine
-	r.Status, r.Reason, r.Result = store.StatusCompleted, reason, result
+	r := unattended(d.mine)
+	r.Status, r.Reason, r.Result, r.Tries = store.StatusCompleted, reason, result, 0
 	r.Seal = store.Seal(d.owner, result)
 	r.CompletedAt = d.Now().Truncate(time.Millisecond)
 	r.Expiry = expiryAt(d.Now().Add(d.Retention), time.Time{})
@@ -95,7 +97,7 @@ func (d *Delivery) stepped(seen store.Record, lease time.Time, name string, step
 func (d *Delivery) released() store.Record {
 	now := d.Now().Truncate(time.Millisecond)
 	r := d.mine
-	r.Owner, r.Reason, r.Lease = rand.Text(), store.ReasonReleased, now
+	r.Owner, r.Reason, r.Lease, r.Tries = rand.Text(), store.ReasonReleased, now, 0
 	r.Steps = d.ended.removed()
 	r.Expiry = d.expiryInProgress(now)
 	r.Attention, r.AttentionAt, r.Derived = store.AttentionOf(r.Key), now.Add(store.ReleasedWait), d.handed.Sorted()
@@ -105,7 +107,7 @@ func (d *Delivery) released() store.Record {
 // expiryInProgress keeps a crashed record for its settlement where the policy wants one.
 func (d *Delivery) expiryInProgress(lease time.Time) time.Time {
 	keep := d.Retention
-	if d.RefuseCrashed {
+	if d.RefuseCrashed || d.inquiry != nil {
 		keep = d.Timing.UnknownRetention
 	}
 	return expiryAt(d.Now().Add(keep), lease)

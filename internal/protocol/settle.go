@@ -165,8 +165,11 @@ func (d *Delivery) complete(ctx context.Context, e ending) Result {
 func (d *Delivery) becomeUnknown(ctx context.Context, reason string) Result {
 	next := d.unknown(d.mine, reason, d.Now())
 	next.Lease, next.Derived = time.Time{}, d.handed.Sorted()
-	if d.open && !d.openSince.IsZero() {
-		next.AttentionAt = d.openSince // nobody has settled it since
+	switch {
+	case !d.open:
+		next.Tries = 0
+	case !d.openSince.IsZero(): // nobody has settled it since
+		next.Attention, next.AttentionAt = d.openAs, d.openSince
 	}
 	r, err := d.conclude(ctx, next)
 	if err != nil {
@@ -208,7 +211,7 @@ func (d *Delivery) conclude(ctx context.Context, next store.Record) (Result, err
 			return d.landed(ending{}), nil
 		case strings.HasPrefix(held.Seal, d.owner+"."):
 			return d.settled(held), nil // the reply was lost, the write was not
-		case held.Key == "" || held.Claimable(now):
+		case d.inquiry == nil && (held.Key == "" || held.Claimable(now)):
 			absent = true // deleted meanwhile: the result is stored if nobody else claims first
 		case held.Owner == d.owner && held.Status != store.StatusCompleted:
 			if held.Status == next.Status {
@@ -216,7 +219,7 @@ func (d *Delivery) conclude(ctx context.Context, next store.Record) (Result, err
 			}
 			seen = unleased(held) // someone found our lease lapsed; we still bring the result
 			seen.Steps = d.ended.all(held)
-		case next.Status == store.StatusCompleted && d.lapsedElsewhere(held, now):
+		case d.inquiry == nil && next.Status == store.StatusCompleted && d.lapsedElsewhere(held, now):
 			seen = held // they crashed too: complete in their place
 		default:
 			return d.elsewhere(ctx, held, next.Status, now), nil
@@ -253,7 +256,7 @@ func (d *Delivery) lapsedElsewhere(held store.Record, now time.Time) bool {
 // overruled reports whether an operator has settled the record since we claimed it: that verdict is final. Who claimed the
 // record after a settlement may complete it.
 func (d *Delivery) overruled(held store.Record) bool {
-	return held.SettledBy != "" && (held.Reason == store.ReasonReleased || !held.SettledAt.Equal(d.mine.SettledAt))
+	return held.SettledBy != "" && (held.Released() || !held.SettledAt.Equal(d.mine.SettledAt))
 }
 
 // elsewhere decides what a caller gets whose lease was lost to someone else. If they stand for the same request, their
@@ -333,7 +336,12 @@ func (d *Delivery) releaseGone(ctx context.Context) (refusing store.Record, rele
 
 // releaseKept leaves the record to the next delivery with its steps, and returns what releaseGone does.
 func (d *Delivery) releaseKept(ctx context.Context) (held store.Record, released bool, _ error) {
-	seen, next := unleased(d.mine), d.released()
+	return d.releaseAs(ctx, d.released())
+}
+
+// releaseAs replaces our claim by a record of nobody, and returns what releaseGone does.
+func (d *Delivery) releaseAs(ctx context.Context, next store.Record) (held store.Record, released bool, _ error) {
+	seen := unleased(d.mine)
 	tries, kept := 0, false
 	err := retry(ctx, func(ctx context.Context) (err error) {
 		tries++
@@ -350,7 +358,7 @@ func (d *Delivery) releaseKept(ctx context.Context) (held store.Record, released
 		}
 		return errRestless
 	})
-	return held, kept || tries > 1, err
+	return held, kept || tries > 1 && d.inquiry == nil, err // an inquiry reports what it has written
 }
 
 // keepForLast ends early enough for the last word on a result that could not be stored.

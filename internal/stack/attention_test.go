@@ -147,7 +147,7 @@ func TestTheFunctionThatCountsMayDoWhatACountNeeds(t *testing.T) {
 			}
 		}
 		roles := slices.Sorted(maps.Keys(deployed(t, parameters).Of("AWS::IAM::Role")))
-		require.Subset(t, []string{attentionRole, ordersRole, chargeRole, relayRole, drainRole, shippingRole}, roles, "each role is looked at by a test")
+		require.Subset(t, []string{attentionRole, ordersRole, chargeRole, relayRole, drainRole, shippingRole, reconcileRole, stripeRole, sweepRole}, roles, "each role is looked at by a test")
 	}
 }
 

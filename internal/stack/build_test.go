@@ -20,7 +20,7 @@ import (
 const buildsVariable = "IDEMPOTENT_SAM_BUILDS"
 
 // functions are those that SAM builds.
-var functions = []string{"ChargeFunction", "OrdersFunction", "RelayFunction", "DrainFunction", "ShippingFunction", "AttentionFunction"}
+var functions = []string{"ChargeFunction", "OrdersFunction", "RelayFunction", "DrainFunction", "ShippingFunction", "AttentionFunction", "ReconcileFunction", "StripeFunction", "SweepFunction"}
 
 // built is the binary of a function in the build for an architecture, as AWS calls it.
 func built(t *testing.T, function, architecture string) string {
@@ -52,7 +52,9 @@ func TestTheBuildIsStaticAndForItsArchitecture(t *testing.T) {
 
 func TestEveryFunctionOfTheTemplateIsBuilt(t *testing.T) {
 	t.Parallel()
-	require.ElementsMatch(t, functions, slices.Collect(maps.Keys(deployed(t, variants["shipping"]).Of("AWS::Serverless::Function"))))
+	all := deployed(t, variants["shipping"]).Of("AWS::Serverless::Function")
+	maps.Copy(all, deployed(t, variants["reconciled"]).Of("AWS::Serverless::Function"))
+	require.ElementsMatch(t, functions, slices.Collect(maps.Keys(all)))
 }
 
 // TestTheBuildIsReproducible builds a copy of the module in another place, later.

@@ -15,19 +15,21 @@ import (
 
 // choices are values of the parameters that decide what is in a stack.
 var choices = map[string][]string{
-	"ApiType":             {"HTTP", "REST"},
-	"Authorization":       {"NONE", "AWS_IAM", "JWT"},
-	"JwtIssuer":           {"https://issuer.example"},
-	"JwtAudience":         {"client"},
-	"PaymentsSecretArn":   {"", "arn:aws:secretsmanager:us-east-1:123456789012:secret:payments-AbCdEf"},
-	"ReservedConcurrency": {"20", "-1"},
-	"Orders":              {"false", "true"},
-	"MailUrl":             {"", "https://mail.example"},
-	"MailSecretArn":       {"", mailSecret},
-	"ShippingQueue":       {"none", "standard", "fifo"},
-	"ShipSecretArn":       {"", shipSecret},
-	"KmsKeyArn":           {"", "arn:aws:kms:us-east-1:123456789012:key/1"},
-	"AlarmTopicArn":       {"", "arn:aws:sns:us-east-1:123456789012:alarms"},
+	"ApiType":                {"HTTP", "REST"},
+	"Authorization":          {"NONE", "AWS_IAM", "JWT"},
+	"JwtIssuer":              {"https://issuer.example"},
+	"JwtAudience":            {"client"},
+	"PaymentsSecretArn":      {"", "arn:aws:secretsmanager:us-east-1:123456789012:secret:payments-AbCdEf"},
+	"ReservedConcurrency":    {"20", "-1"},
+	"Orders":                 {"false", "true"},
+	"MailUrl":                {"", "https://mail.example"},
+	"MailSecretArn":          {"", mailSecret},
+	"ShippingQueue":          {"none", "standard", "fifo"},
+	"ShipSecretArn":          {"", shipSecret},
+	"Reconcile":              {"false", "true"},
+	"StripeSigningSecretArn": {"", stripeSecret},
+	"KmsKeyArn":              {"", "arn:aws:kms:us-east-1:123456789012:key/1"},
+	"AlarmTopicArn":          {"", "arn:aws:sns:us-east-1:123456789012:alarms"},
 }
 
 // combinations are all ways to choose.
@@ -83,6 +85,10 @@ func makesSense(chosen map[string]string) bool {
 	real := chosen["PaymentsSecretArn"] + mail + chosen["ShipSecretArn"]
 	switch {
 	case chosen["ApiType"] == "REST" && chosen["Authorization"] != "AWS_IAM", chosen["ApiType"] == "REST" && orders:
+		return false
+	case chosen["Reconcile"] == "true" && chosen["PaymentsSecretArn"] == "":
+		return false
+	case chosen["StripeSigningSecretArn"] != "" && (chosen["Reconcile"] != "true" || chosen["ApiType"] != "HTTP"):
 		return false
 	case chosen["MailUrl"] != "" && chosen["MailSecretArn"] != "":
 		return false

@@ -24,7 +24,7 @@ func TestTheGuideKnowsWhatTheTemplateHas(t *testing.T) {
 			require.Regexp(t, "`"+name+"`.*\\|.*\\b"+strconv.Itoa(number)+"\\b", guide)
 		}
 	}
-	for _, variant := range []string{"orders", "shipping"} {
+	for _, variant := range []string{"orders", "shipping", "reconciled"} {
 		for name := range deployed(t, variants[variant]).Of("AWS::CloudWatch::Alarm") {
 			require.Contains(t, guide, "| `"+name+"` |", "an alarm")
 		}

@@ -198,7 +198,7 @@ func TestTheBuildCountsWhatIsOpen(t *testing.T) {
 	sandbox := emulate(t, "AttentionFunction", "defaults", map[string]string{"IDEMPOTENCY_TABLE": table})
 	require.Equal(t, "null", string(sandbox.post(t, []byte(`{"detail-type":"Scheduled Event"}`))), sandbox.output)
 	sandbox.stop()
-	require.Equal(t, []string{"OpenAttention", "OldestAttention"}, metricsIn(t, operation, sandbox.output.String()))
+	require.Equal(t, []string{"OpenAttention", "OldestAttention", "ParkedAttention"}, metricsIn(t, operation, sandbox.output.String()))
 	require.Contains(t, sandbox.output.String(), `"OpenAttention":3,`)
 }
 

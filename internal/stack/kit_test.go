@@ -47,6 +47,9 @@ const shipSecret = "arn:aws:secretsmanager:us-east-1:123456789012:secret:ship-Ab
 // mailSecret is the ARN of a secret with the URL of the mail.
 const mailSecret = "arn:aws:secretsmanager:us-east-1:123456789012:secret:mail-AbCdEf"
 
+// stripeSecret is the ARN of a secret with the signing secret of a webhook.
+const stripeSecret = "arn:aws:secretsmanager:us-east-1:123456789012:secret:stripe-AbCdEf"
+
 // variants are stacks that together have every resource of the template.
 var variants = map[string]map[string]string{
 	"defaults": nil,
@@ -61,6 +64,11 @@ var variants = map[string]map[string]string{
 		"KmsKeyArn": "arn:aws:kms:us-east-1:123456789012:key/1",
 	},
 	"REST": {"ApiType": "REST", "Authorization": "AWS_IAM"},
+	"reconciled": {
+		"Authorization": "AWS_IAM", "PaymentsSecretArn": "arn:aws:secretsmanager:us-east-1:123456789012:secret:payments-AbCdEf",
+		"Reconcile": "true", "Sweep": "true", "StripeSigningSecretArn": stripeSecret, "StripeLivemode": "true",
+		"KmsKeyArn": "arn:aws:kms:us-east-1:123456789012:key/1", "AlarmTopicArn": "arn:aws:sns:us-east-1:123456789012:alarms",
+	},
 	"orders": {
 		"Orders": "true", "Authorization": "JWT", "JwtIssuer": "https://issuer.example", "JwtAudience": "client",
 		"StockUrl": "https://stock.example", "MailUrl": "https://mail.example",

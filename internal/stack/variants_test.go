@@ -55,6 +55,12 @@ func TestParametersThatWouldLetAnybodyChargeAreRefused(t *testing.T) {
 			"Orders": "true", "ShippingQueue": "fifo", "MailSecretArn": mailSecret, "Authorization": "AWS_IAM",
 		}, "AMessageGoesToTheQueueOrToTheMail"},
 		{map[string]string{"ShippingQueue": "yes"}, "ShippingQueue"},
+		{map[string]string{"Reconcile": "true", "Authorization": "AWS_IAM"}, "WhoReconcilesAsksAProvider"},
+		{map[string]string{"StripeSigningSecretArn": stripeSecret}, "AWebhookSettlesWhatIsReconciled"},
+		{map[string]string{
+			"StripeSigningSecretArn": stripeSecret, "Reconcile": "true", "ApiType": "REST", "Authorization": "AWS_IAM", "PaymentsUrl": "https://payments.example",
+		}, "AWebhookSettlesWhatIsReconciled"},
+		{map[string]string{"StripeSigningSecretArn": "whsec_1"}, "StripeSigningSecretArn"},
 		{map[string]string{"Orders": "true", "PaymentsUrl": "https://payments.example"}, "RealChargesNeedACaller"},
 	} {
 		_, err := template.Stack(stackName, c.parameters)
@@ -152,7 +158,7 @@ func TestThereIsOneApiAndTheFunctionUnderstandsIt(t *testing.T) {
 		const token = ` -H "Authorization: Bearer $TOKEN"`
 		caller := map[string]string{
 			"tokens": token, "orders": token, "signed": credentials, "secret": credentials, "orders with a secret": credentials,
-			"shipping": credentials, "shipping in order": credentials,
+			"shipping": credentials, "shipping in order": credentials, "reconciled": credentials,
 			"REST": credentials + ` -H "x-api-key: $API_KEY"`,
 		}[name]
 		require.Equal(t, "curl -i "+s.Outputs["ApiUrl"]+"/charges"+caller+
@@ -160,11 +166,14 @@ func TestThereIsOneApiAndTheFunctionUnderstandsIt(t *testing.T) {
 			` -d '{"amount":1999,"currency":"usd","source":"tok_visa"}'`, s.Outputs["Curl"])
 
 		permissions := s.Of("AWS::Lambda::Permission")
-		require.Equal(t, hasOrders(name), len(permissions) == 2, name)
+		require.Equal(t, hasOrders(name) || hasWebhook(name), len(permissions) == 2, name)
 		for id, p := range permissions {
 			path := "charges"
-			if id == "OrdersPermission" {
+			switch id {
+			case "OrdersPermission":
 				path = "orders"
+			case "StripePermission":
+				path = "stripe"
 			}
 			require.True(t, strings.HasSuffix(p.At("SourceArn").(string), "Api}/*/POST/"+path), name)
 		}

@@ -208,7 +208,7 @@ func TestSuitesOfAGuard(t *testing.T) {
 	root := t.TempDir()
 	for _, name := range []string{
 		"go.mod", "a_test.go", "dynamo/a_test.go", "internal/httpfield/a_test.go", "internal/protocol/a_test.go", "proof/go.mod",
-		"proof/explore/a_test.go",
+		"proof/explore/a_test.go", "cmd/idempotent/go.mod", "cmd/idempotent/internal/page/a_test.go",
 	} {
 		path := filepath.Join(root, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
@@ -221,6 +221,8 @@ func TestSuitesOfAGuard(t *testing.T) {
 		"store/record.go":            {".", "./proof/explore"},
 		"internal/protocol/judge.go": {".", "./internal/protocol", "./proof/explore"},
 		"internal/httpfield/keys.go": {"./internal/httpfield", ".", "./proof/explore"},
+
+		"cmd/idempotent/internal/page/door.go": {"./cmd/idempotent/internal/page", "./proof/explore", "."},
 	} {
 		g := guard{place: place{source: &source{name: file}}, control: control{suite: []string{"./proof/explore", "."}}}
 		assert.Equal(t, want, m.suites(g), file)
@@ -244,7 +246,7 @@ func TestWhatIsSearched(t *testing.T) {
 	for _, s := range mustRead(t, libraryRoot).sources {
 		names = append(names, s.name)
 	}
-	assert.Subset(t, names, []string{"idempotent.go", "store/record.go", "dynamo/swap.go", "internal/powertools/codec.go"})
+	assert.Subset(t, names, []string{"idempotent.go", "store/record.go", "dynamo/swap.go", "internal/powertools/codec.go", "cmd/idempotent/internal/page/door.go", "cmd/idempotent/internal/watch/line.go"})
 	for _, name := range names {
 		assert.NotRegexp(t, `_test\.go$|^(examples|storetest|bench|proof|internal/(dynamolocal|lambdaruntime|stack))/`, name)
 	}

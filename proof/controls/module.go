@@ -38,24 +38,45 @@ type span struct {
 // notSearched are the folders that hold no guard of the library: examples, and what only tests run.
 var notSearched = []string{"examples", "internal/dynamolocal", "internal/lambdaruntime", "internal/stack", "internal/streampump", "storetest"}
 
-// readModule reads the sources of the module at root, but not those of the modules nested in it.
+// nested are folders of modules that are nested in this one, whose guards are looked for, too. Their own tests must catch them.
+var nested = []string{"cmd/idempotent/internal/page", "cmd/idempotent/internal/watch"}
+
+// inNested reports whether a package is in one of these folders.
+func inNested(folder string) bool {
+	return slices.ContainsFunc(nested, func(n string) bool {
+		return folder == packageOf(n) || strings.HasPrefix(folder, packageOf(n)+"/")
+	})
+}
+
+// readModule reads the sources of the module at root, but of the modules nested in it only those that nested names.
 func readModule(root string) (*module, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
 		return nil, err
 	}
 	m := &module{root: root}
-	err = filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+	err = m.read(root)
+	for _, folder := range nested {
+		if inside := filepath.Join(root, filepath.FromSlash(folder)); exists(inside) {
+			err = errors.Join(err, m.read(inside))
+		}
+	}
+	return m, err
+}
+
+// read reads the sources in a folder.
+func (m *module) read(folder string) error {
+	return filepath.WalkDir(folder, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		name, err := filepath.Rel(root, file)
+		name, err := filepath.Rel(m.root, file)
 		if err != nil {
 			return err
 		}
 		name = filepath.ToSlash(name)
 		switch {
-		case entry.IsDir() && name != "." && (foreign(entry.Name()) || slices.Contains(notSearched, name) || exists(filepath.Join(file, "go.mod"))):
+		case entry.IsDir() && file != folder && (foreign(entry.Name()) || slices.Contains(notSearched, name) || exists(filepath.Join(file, "go.mod"))):
 			return filepath.SkipDir
 		case entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
 			return nil
@@ -64,7 +85,6 @@ func readModule(root string) (*module, error) {
 		m.sources = append(m.sources, s)
 		return err
 	})
-	return m, err
 }
 
 // foreign reports whether the go command leaves a folder of this name alone.
@@ -258,6 +278,9 @@ var testedBy = map[string]string{"./internal/protocol": ".", "./internal/relay":
 // that of the module's root, and those that the control names.
 func (m *module) suites(g guard) []string {
 	all := []string{g.source.folder(), "."}
+	if inNested(all[0]) {
+		all = all[:1]
+	}
 	if by := testedBy[all[0]]; by != "" {
 		all = slices.Insert(all, 0, by)
 	}

@@ -5,7 +5,7 @@ func operatorControls() []control {
 	return []control{
 		{
 			name: "released-refuse", model: "NO_RELEASED", without: "what an operator has released becomes UNKNOWN again",
-			old: "case $held.Reason == $ReasonReleased || !$RefuseCrashed", new: "case !$RefuseCrashed",
+			old: "case $held.Released() || !$RefuseCrashed", new: "case !$RefuseCrashed",
 			first: "TestARecordThatWasReleased",
 		},
 		{
@@ -30,13 +30,13 @@ func operatorControls() []control {
 		},
 		{
 			name: "overruled-taken", without: "it wins once somebody else has taken the record over, too",
-			old:   `$held.SettledBy != "" && ($held.Reason == $ReasonReleased || !$held.SettledAt.Equal($SettledAt))`,
-			new:   `$held.SettledBy != "" && $held.Reason == store.ReasonReleased`,
+			old:   `$held.SettledBy != "" && ($held.Released() || !$held.SettledAt.Equal($SettledAt))`,
+			new:   `$held.SettledBy != "" && $held.Released()`,
 			first: "TestAnOwnerThatComesBackAfterASettlement",
 		},
 		{
 			name: "overruled-before", without: "who claims after a settlement may not complete in place of somebody who crashed",
-			old:   `$held.SettledBy != "" && ($held.Reason == $ReasonReleased || !$held.SettledAt.Equal($SettledAt))`,
+			old:   `$held.SettledBy != "" && ($held.Released() || !$held.SettledAt.Equal($SettledAt))`,
 			new:   `$held.SettledBy != ""`,
 			first: "TestWhoClaimsAfterASettlement",
 		},
@@ -54,6 +54,7 @@ func operatorControls() []control {
 			name: "derived-seen", without: "a resolver that cannot tell loses the names of the derived keys",
 			old: "$d.handed.Add($d.seenDerived...)", new: "",
 			first: "TestAResolverThatCannotTell",
+			in:    "Delivery.handle",
 		},
 		{
 			name: "derived-bounded", without: "a record grows with each derived key",
@@ -115,10 +116,11 @@ func operatorControls() []control {
 			name: "operate-expiry", without: "settling a record makes it expire before a late retry comes",
 			old: "$r.Expiry.Before($kept) {", new: "!$kept.IsZero() {",
 			first: "TestARecordIsNeverKeptForShorter",
+			in:    "Operator.next",
 		},
 		{
 			name: "operate-attention", without: "a settled record stays on the list",
-			old: `$r.Attention, $r.AttentionAt, $r.Derived = "", time.Time{}, nil`, new: "",
+			old: `$r.Attention, $r.AttentionAt, $r.Derived, $r.Tries = "", time.Time{}, nil, 0`, new: "$r.Tries = 0",
 			in:    "Operator.next",
 			first: "TestWhatIsDoneInEachState",
 		},
@@ -205,7 +207,7 @@ func operatorControls() []control {
 		},
 		{
 			name: "operate-list-due", without: "ordinary retries fill the list of what somebody has to settle",
-			old: "releasedWithSteps($l) && store.Reached($l.Record.AttentionAt, $now)", new: "releasedWithSteps($l)",
+			old: `$l.Record.Attention != "" && store.Reached($l.Record.AttentionAt, $now)`, new: `$l.Record.Attention != ""`,
 			first: "TestRecordsReleasedWithSteps",
 		},
 		{

@@ -65,6 +65,7 @@ func outboxControls() []control {
 		{
 			name: "relay-panic", without: "a delivery that panics ends the process, and holds up the stream",
 			old: "if $value := recover(); $value != nil { $err = &PanicError{Value: $value, Stack: $debug.Stack()} }", new: "", first: "Panic",
+			in: "deliverEntry",
 		},
 		{
 			name: "relay-uncounted", model: "NO_UNCOUNTED", without: "a failure that could not be counted is acknowledged, and no stream brings the message back",

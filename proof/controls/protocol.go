@@ -186,17 +186,17 @@ func claimControls() []control {
 		{
 			name: "refusal-not-undone", model: "NO_REFUSE_STAYS",
 			without: "a refusal of unknown outcome is undone, and the crash forgotten",
-			old:     "if $m.kind != $MoveRefuse && $MayBeApplied($err) {", new: "if $MayBeApplied($err) {",
+			old:     "if $m.kind != $MoveRefuse && $m.kind != $MoveLook && $MayBeApplied($err) {", new: "if $m.kind != $MoveLook && $MayBeApplied($err) {",
 			first: "TestRefusalOfUnknownOutcomeStands",
 		},
 		{
 			name: "undo-only-unknown", without: "a claim that was certainly not applied is undone",
-			old: "if $m.kind != $MoveRefuse && $MayBeApplied($err) {", new: "if $m.kind != $MoveRefuse {",
+			old: "if $m.kind != $MoveRefuse && $m.kind != $MoveLook && $MayBeApplied($err) {", new: "if $m.kind != $MoveRefuse && $m.kind != $MoveLook {",
 			first: "TestThrottlingIsNotAnsweredWithAFlood",
 		},
 		{
 			name: "undo-unknown", without: "a claim that may have been applied is not undone",
-			old: "if $m.kind != $MoveRefuse && $MayBeApplied($err) {", new: "if false {",
+			old: "if $m.kind != $MoveRefuse && $m.kind != $MoveLook && $MayBeApplied($err) {", new: "if false {",
 		},
 		{
 			name: "undo-detached", without: "a caller that gives up leaves its claim behind",
@@ -344,7 +344,7 @@ func claimControls() []control {
 		},
 		{
 			name: "crashed-kept", model: "NO_CRASHED_KEPT", without: "a crashed record is deleted before it can be settled",
-			old: "if $RefuseCrashed { $keep", new: "if false { $keep",
+			old: "if $RefuseCrashed || $d.inquiry != nil { $keep", new: "if $d.inquiry != nil { $keep",
 			first: "TestWhateverHappensIsWhatTheReferenceSays",
 		},
 	}
@@ -558,7 +558,7 @@ func settlementControls() []control {
 		},
 		{
 			name: "complete-absent", model: "NO_STORE_IF_GONE", without: "a result whose record was deleted is lost",
-			old: `case $held.Key == "" || $held.Claimable($now):`, new: "case false:",
+			old: `case $d.inquiry == nil && ($held.Key == "" || $held.Claimable($now)):`, new: "case false:",
 			in: "conclude",
 		},
 		{
@@ -567,7 +567,7 @@ func settlementControls() []control {
 		},
 		{
 			name: "complete-takeover", model: "NO_OTHER_LAPSED", without: "a result is lost because someone else crashed",
-			old: "case $next.Status == $StatusCompleted && $v.lapsedElsewhere($held, $now):", new: "case false:",
+			old: "case $d.inquiry == nil && $next.Status == $StatusCompleted && $d.lapsedElsewhere($held, $now):", new: "case false:",
 		},
 		{
 			name: "complete-takeover-same", without: "a result is stored under another request",

@@ -182,7 +182,7 @@ func stepEndControls() []control {
 		{
 			name: "step-kept-unknown", without: "a record that somebody made UNKNOWN meanwhile stays so although its owner has failed",
 			old: "if $kept || $held.Owner != $d.owner || $held.Status == $StatusCompleted { return nil } $seen = $Unleased($held)",
-			new: "return nil", in: "releaseKept", first: "Step",
+			new: "return nil", in: "releaseAs", first: "Step",
 		},
 		{
 			name: "step-kept-reply", without: "a release whose reply was lost counts as a lost lease",
@@ -190,14 +190,14 @@ func stepEndControls() []control {
 		},
 		{
 			name: "step-kept-owner", model: "NO_RELEASE_TOKEN", without: "a late message of who has released changes what it left",
-			old:   "$r.Owner, $r.Reason, $r.Lease = rand.Text(), $ReasonReleased, $now",
-			new:   "$r.Reason, $r.Lease = $ReasonReleased, $now; _ = rand.Text",
+			old:   "$r.Owner, $r.Reason, $r.Lease, $r.Tries = rand.Text(), $ReasonReleased, $now, 0",
+			new:   "$r.Reason, $r.Lease, $r.Tries = $ReasonReleased, $now, 0; _ = rand.Text",
 			first: "Step",
 		},
 		{
 			name: "step-kept-reason", without: "a release counts as a crash",
-			old:   "$r.Owner, $r.Reason, $r.Lease = rand.Text(), $ReasonReleased, $now",
-			new:   "$r.Owner, $r.Lease = rand.Text(), $now",
+			old:   "$r.Owner, $r.Reason, $r.Lease, $r.Tries = rand.Text(), $ReasonReleased, $now, 0",
+			new:   "$r.Owner, $r.Lease, $r.Tries = rand.Text(), $now, 0",
 			first: "Step",
 		},
 		{
@@ -311,28 +311,29 @@ func stepTakeoverControls() []control {
 		},
 		{
 			name: "refuse-resumes", without: "a crash between two steps needs a person",
-			old: "case $held.Resumable() && !$Unsettled($held):", new: "case false:", first: "Refuse",
+			old: "case $held.Resumable():", new: "case false:", first: "Refuse",
 		},
 		{
 			name: "refuse-resumes-told", without: "a crash in the middle of an effect is taken over",
-			old: "case $held.Resumable() && !$Unsettled($held):", new: "case len($held.Steps) > 0 && !$Unsettled($held):", first: "Refuse",
+			old: "case $held.Resumable():", new: "case len($held.Steps) > 0:", first: "Refuse",
 		},
 		{
 			name: "refuse-resumes-writes", without: "so is one whose effect began since the look",
 			old: "$j.move.seen.StepWrites = $held.StepWrites", new: "", first: "Refuse|LastStep",
+			in: "judgeInProgress",
 		},
 		{
 			name: "refuse-resumes-unsettled", without: "what was UNKNOWN executes after a delivery that asked the resolver has crashed",
-			old: "case $held.Resumable() && !$Unsettled($held):", new: "case $held.Resumable():", first: "Refuse|ThatAskedTheResolver",
+			old: "case $Unsettled($held) && !$d.Resolves:", new: "case false:", first: "Refuse|ThatAskedTheResolver",
 		},
 		{
 			name: "unsettled", without: "so it does without that policy",
-			old: "$held.Status == $StatusUnknown || $Unsettled($held), $held.AttentionAt", new: "$held.Status == $StatusUnknown, $held.AttentionAt",
+			old: "$d.open = $held.Status == $StatusUnknown || $Unsettled($held)", new: "$d.open = $held.Status == $StatusUnknown",
 			first: "ThatAskedTheResolver",
 		},
 		{
-			name: "unsettled-kept", without: "so it does because the record does not say what it was",
-			old: "if $d.open { $next.Reason = $held.Reason }", new: "", first: "ThatAskedTheResolver",
+			name: "unsettled-kept", model: "NO_ASK_OPEN", without: "so it does because the record does not say what it was",
+			old: "$next.Reason, $next.Attention, $next.Derived = $held.Reason, $held.Attention, $held.Derived", new: "$next.Attention, $next.Derived = $held.Attention, $held.Derived", first: "ThatAskedTheResolver",
 		},
 		{
 			name: "resolver-steps", without: "a crash between two steps waits for a resolver that cannot know",
@@ -350,8 +351,8 @@ func modelledStepControls() []control {
 	return []control{
 		{
 			name: "step-kept-lease", model: "NO_RELEASE_LEASE", without: "what was released waits for the lease of who released it, for whoever looks at nothing else",
-			old:   "$r.Owner, $r.Reason, $r.Lease = rand.Text(), $ReasonReleased, $now",
-			new:   "$r.Owner, $r.Reason = rand.Text(), $ReasonReleased",
+			old:   "$r.Owner, $r.Reason, $r.Lease, $r.Tries = rand.Text(), $ReasonReleased, $now, 0",
+			new:   "$r.Owner, $r.Reason, $r.Tries = rand.Text(), $ReasonReleased, 0",
 			first: "TestWhatAStepRecordedIsNotRepeatedAfterAnError",
 		},
 		{

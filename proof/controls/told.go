@@ -28,8 +28,8 @@ func toldControls() []control {
 		},
 		{
 			name: "told-since", without: "a record that a resolver cannot settle seems to wait since the last retry",
-			old:   "if $d.open && !$d.openSince.IsZero() {",
-			new:   "if false {",
+			old:   "case !$d.openSince.IsZero():",
+			new:   "case false:",
 			first: "TestARecordWaitsSince",
 		},
 		{
@@ -61,6 +61,11 @@ func toldControls() []control {
 			name: "described-unprotected", without: "a description without a record has derived keys",
 			old: "if !$d.Protected {", new: "if false {",
 			first: "TestADescription",
+		},
+		{
+			name: "told-marker", without: "a program that wraps looks like one that does not",
+			old: "$c.marker = $marker", new: "",
+			first: "TestTheConfigurationRefersToTheMarker",
 		},
 	}
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/go-idempotent/idempotent/proof/wire"
 )
 
+// No test runs beside those of this file: their functions have a second or two.
+
 func TestAProviderSlowerThanTheFunctionReleasesTheKeyBeforeTheDeadline(t *testing.T) {
-	t.Parallel()
 	s := newShop(t, 1)
 	s.timeout = 2 * time.Second
 	o := newOrder(t)
@@ -32,7 +33,6 @@ func TestAProviderSlowerThanTheFunctionReleasesTheKeyBeforeTheDeadline(t *testin
 }
 
 func TestAnAnswerAtTheDeadlineIsNotHiddenByAnOutage(t *testing.T) {
-	t.Parallel()
 	s := newShop(t, 1)
 	s.timeout = 4 * time.Second
 	o := newOrder(t)

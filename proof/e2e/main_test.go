@@ -69,6 +69,7 @@ var (
 	relaying = sync.OnceValues(func() (string, error) { return build("orders/relay") })
 	draining = sync.OnceValues(func() (string, error) { return build("orders/drain") })
 	shipping = sync.OnceValues(func() (string, error) { return build("orders/consumer") })
+	settling = sync.OnceValues(func() (string, error) { return build("apigw-charge/reconcile") })
 )
 
 // build builds the function of an example.

@@ -26,6 +26,8 @@ const (
 	actTime                          // time goes on until a heartbeat acts, a lease ends, or a prepared one is nearly over
 	actLook                          // the operator is shown the record
 	actDo                            // the operator acts on what it was shown
+	actPark                          // who is given a record to be parked takes it, or fails
+	actDueNow                        // the clock goes to where somebody is to be asked about the record
 	actOutside                       // somebody else changes rows
 	actHandOver                      // the stream of the messages hands over what was written
 	actDrain                         // somebody drains the messages
@@ -49,6 +51,7 @@ type action struct {
 	message int
 	deed    Deed
 	effect  Effect
+	fails   bool // who is given a record to be parked
 	relayAction
 }
 
@@ -67,7 +70,7 @@ func (w *world) actions() []action {
 		all = append(all, action{kind: actMessage, message: n})
 	}
 	for n, c := range w.clients {
-		running = running || len(c.sent) == 0
+		running = running || len(c.sent) == 0 && c.Asks == nil
 		if w.maySend(n, c) {
 			all = append(all, action{kind: actStart, client: c})
 		}
@@ -91,9 +94,12 @@ func (w *world) maySend(n int, c *client) bool {
 		return false
 	case 0:
 		alike := n > 0 && w.clients[n-1].Client == c.Client
-		return !alike || len(w.clients[n-1].sent) > 0
+		return (!alike || len(w.clients[n-1].sent) > 0) && (c.Asks == nil || w.mayAsk())
 	default:
 		last := c.sent[sent-1]
+		if c.Asks != nil {
+			return w.mayAsk() && (last.dead || last.at == atEnd)
+		}
 		return last.dead || last.at == atEnd && (last.err != nil || last.panicked != nil)
 	}
 }
@@ -105,7 +111,7 @@ func (w *world) actionsOf(d *delivery, all []action) []action {
 			all = w.actionsOfCall(s, all)
 		case atFork, atStep, atStepResolver:
 			all = w.actionsOfStep(s, all)
-		case atEnding, atResolver, atEnd, away:
+		case atEnding, atResolver, atPark, atEnd, away:
 		}
 	}
 	switch d.at {
@@ -121,7 +127,15 @@ func (w *world) actionsOf(d *delivery, all []action) []action {
 		if w.faults > 0 && w.mayDie() {
 			all = append(all, action{kind: actDie, d: d})
 		}
+	case atPark:
+		all = append(all, action{kind: actPark, d: d}, action{kind: actPark, d: d, fails: true})
+		if w.faults > 0 && w.mayDie() {
+			all = append(all, action{kind: actDie, d: d})
+		}
 	case atResolver:
+		if d.asks() {
+			return w.actionsOfQuestion(d, all)
+		}
 		all = append(all, action{kind: actResolve, d: d, verdict: StillUnknown})
 		if d.clock().Before(d.lease) { // its context has ended long before
 			all = append(all, action{kind: actResolve, d: d, verdict: Executed}, action{kind: actResolve, d: d, verdict: Untouched})
@@ -144,7 +158,7 @@ func (w *world) actionsOfStep(s *strand, all []action) []action {
 				action{kind: actResolveStep, d: d, strand: s, verdict: Untouched})
 		}
 		return all
-	case atCall, atEnding, atResolver, atStep, atEnd, away: // in its function
+	case atCall, atEnding, atResolver, atPark, atStep, atEnd, away: // in its function
 	}
 	if len(w.Effects) == 0 {
 		all = append(all, action{kind: actEffect, d: d, strand: s})
@@ -218,6 +232,9 @@ func (w *world) steps() (all []action) {
 	if w.expirySteps > 0 && w.fastest().Before(held.Expiry) {
 		all = append(all, action{kind: actExpiry})
 	}
+	if w.dueSteps > 0 && held.Attention != "" && w.fastest().Before(held.AttentionAt) {
+		all = append(all, action{kind: actDueNow})
+	}
 	if w.expired && w.now.After(held.Expiry) {
 		all = append(all, action{kind: actRemove})
 	}
@@ -251,7 +268,7 @@ func (w *world) act(a action) {
 		}
 		w.goOn(&a.d.strand, grant{ending: a.ending})
 	case actDie:
-		w.sayf("  the process of %s dies in the handler", a.d.name)
+		w.sayf("  the process of %s dies %s", a.d.name, a.d.where())
 		w.faults--
 		w.die(a.d)
 	case actFork:
@@ -272,6 +289,12 @@ func (w *world) act(a action) {
 		w.sayf("  the resolver of %s says: %s", a.d.name, a.verdict)
 		w.resolved(a.d, a.verdict)
 		w.goOn(&a.d.strand, grant{verdict: a.verdict})
+	case actPark:
+		w.endPark(a.d, a.fails)
+	case actDueNow:
+		w.dueSteps--
+		w.advance(w.held().AttentionAt)
+		w.sayf("%s: somebody is to be asked about the record", w.clockText())
 	case actMessage:
 		w.arriveLate(a.message)
 	case actLease:

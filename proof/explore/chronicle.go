@@ -24,6 +24,13 @@ type chronicle struct {
 	recorded map[recordKey]string
 	// applications are those of writes of commits.
 	applications []application
+	// left are the tokens of nobody, by who has left them.
+	left map[string]string
+	// unsettled: the record was UNKNOWN, and nobody has settled it since. questions are those that were asked.
+	unsettled bool
+	questions int
+	// stopped: the record was released, and nobody has executed since.
+	stopped bool
 	// fences is by how much commits have moved leases.
 	fences time.Duration
 }
@@ -82,6 +89,8 @@ type facts struct {
 	// tries are the commits of its handler, committing says that the last one has not returned.
 	tries      []commitFacts
 	committing bool
+	// asking is what happened to a reconciliation.
+	asking askingFacts
 	// last: it came after everything else, alone.
 	last bool
 }
@@ -165,11 +174,13 @@ func (w *world) written(c change) {
 	if c.op == opGet || !c.done && !c.applied || w.recognised(c) {
 		return
 	}
+	w.noteLeft(c)
 	w.check(event{kind: evWritten, change: c})
 	w.noteApplied(c)
 	w.noteCommit(c)
 	w.noteLease(c)
 	w.noteSteps(c)
+	w.noteReconciled(c)
 	if c.by == w.operator.self {
 		w.overruled(c)
 		return
@@ -195,7 +206,7 @@ func (w *world) written(c change) {
 // takes reports whether the call made the record that of its sender.
 func (c change) takes() bool {
 	return c.after.Status == store.StatusInProgress && c.after.Owner == c.by.owner &&
-		(c.op == opClaim || c.seen.Owner != c.by.owner)
+		(c.op == opClaim || c.seen.Owner != c.by.owner || c.by.asks() && c.by.callName(c.call) == Takeover)
 }
 
 // undoes reports whether the call gave back a record that its sender has taken over.
@@ -293,6 +304,13 @@ func (w *world) began(d *delivery) {
 func (w *world) resolved(d *delivery, v Verdict) {
 	w.saw("resolver says " + v.String())
 	d.resolved = true
+	if d.asks() {
+		d.asking.verdict = v // which counts if it is written
+		return
+	}
+	if v == Untouched {
+		w.unsettled = false
+	}
 	for _, x := range w.deliveries {
 		if x.began && v == Untouched {
 			x.released, x.unknownUntil = true, time.Time{}

@@ -134,7 +134,7 @@ func afterACommitNothingFollows(w *world, e event) string {
 			return ""
 		}
 		return fmt.Sprintf("a commit of %s failed, and a %s stores %q", e.by.name, e.by.callName(e.call), answerIn(*e.after))
-	case evBegan, evAnswered, evPassed, evDone, evStepped, evCommitted:
+	case evBegan, evAnswered, evPassed, evDone, evStepped, evCommitted, evAsked, evReconciled, evOver:
 	}
 	return ""
 }

@@ -37,6 +37,7 @@ const (
 	atCall         point = iota // of the store
 	atEnding                    // the handler runs and is about to return
 	atResolver                  // the resolver is asked
+	atPark                      // somebody is given a record to be parked
 	atFork                      // a step is about to begin beside others, or a commit beside steps
 	atStep                      // the function of a step runs
 	atStepResolver              // the resolver of a step is asked
@@ -73,6 +74,8 @@ type delivery struct {
 	err      error
 	panicked any
 	event    idempotent.Event
+	// found is what a reconciliation was told.
+	found idempotent.Reconciled
 	// own is the error that the caller gets of a handler that failed.
 	own error
 
@@ -86,6 +89,7 @@ type grant struct {
 	ending  Ending
 	verdict Verdict
 	effect  Effect
+	fails   bool
 }
 
 type deliveryKey struct{}
@@ -115,6 +119,10 @@ func (d *delivery) run() {
 		d.panicked = recover()
 		d.world.arrived <- arrival{strand: &d.strand, at: atEnd}
 	}()
+	if d.asks() {
+		d.found, d.err = d.reconcile(ctx)
+		return
+	}
 	d.receipt, d.err = d.world.handler.Handle(ctx, d.order)
 }
 
@@ -248,6 +256,8 @@ func (d *delivery) handling() bool { return d.began && !d.returned && d.at != at
 // answer is what the caller got, in words. It is the same for a result and for its replay.
 func (d *delivery) answer() string {
 	switch {
+	case d.asks():
+		return d.outcome()
 	case d.panicked != nil:
 		return fmt.Sprint("panic: ", d.panicked)
 	case d.err != nil:

@@ -44,10 +44,14 @@ type Scenario struct {
 	// LeaseSteps and ExpirySteps are how often the clock may move to the end of the lease, or to the expiry, of the record.
 	// After each expiry the table may delete the record.
 	LeaseSteps, ExpirySteps int
+	// DueSteps are how often the clock may move to where somebody is to be asked about the record.
+	DueSteps int
 	// Options configure the handler.
 	Options []idempotent.Option
 	// Resolver makes what a resolver says a choice of the schedule.
 	Resolver bool
+	// Verdicts are what the resolvers of reconciliations say. None is all of them.
+	Verdicts []Verdict
 	// Steps are those that the handler takes before it ends, in this order. Effects are how their functions may end; none is Happens.
 	// A handler returns the error of a step, unless it is Careless: then it goes on. Parallel steps run at the same time, and Abandons
 	// is for a handler that does not wait for them. One that EndsEarly may end before its first step or commit, too.
@@ -89,6 +93,8 @@ type Client struct {
 	NoDeadline bool
 	// Process tells apart the processes that handle deliveries. The one that a delivery dies with is replaced by a new one.
 	Process int
+	// Asks makes it a process that sends no request, but asks about the record. It does so Deliveries times at most.
+	Asks *Asks
 }
 
 // Report is what a search has seen.

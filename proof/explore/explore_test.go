@@ -103,6 +103,7 @@ func scenarios() map[string]explore.Scenario {
 	maps.Copy(all, operatorScenarios())
 	maps.Copy(all, stepScenarios())
 	maps.Copy(all, commitScenarios())
+	maps.Copy(all, reconcileScenarios())
 	return all
 }
 
@@ -188,7 +189,7 @@ func TestEveryScheduleKeepsTheInvariants(t *testing.T) {
 	if done < len(played) {
 		return // some failed, or were left out by the flags of this run
 	}
-	assert.Empty(t, total.Missing(slices.Concat(mustBeSeen, operatorMustBeSeen, stepMustBeSeen, commitMustBeSeen)...), "something was never seen; what was: %q", total.Names())
+	assert.Empty(t, total.Missing(slices.Concat(mustBeSeen, operatorMustBeSeen, stepMustBeSeen, commitMustBeSeen, reconcileMustBeSeen)...), "something was never seen; what was: %q", total.Names())
 	for _, f := range slices.Concat(explore.AllFaults(), explore.SlowFaults(), explore.CommitFaults(), []explore.Fault{explore.Conflict}) {
 		assert.Empty(t, total.Missing("fault: "+f.String()), "every fault happened")
 	}

@@ -128,6 +128,11 @@ const (
 	StillUnknown Verdict = iota
 	Executed
 	Untouched
+	// CannotTell fails, and BreaksDown panics. Both are of reconciliations.
+	CannotTell
+	BreaksDown
 )
 
-func (v Verdict) String() string { return [...]string{"still unknown", "executed", "untouched"}[v] }
+func (v Verdict) String() string {
+	return [...]string{"still unknown", "executed", "untouched", "nothing, it fails", "nothing, it panics"}[v]
+}

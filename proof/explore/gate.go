@@ -51,6 +51,7 @@ const (
 	OfOperator Call = "change of an operator"
 	Commit     Call = "commit"
 	Fence      Call = "fence"
+	Conclusion Call = "settlement of a reconciliation"
 )
 
 // The calls of a relay: it reads a message, marks it as done, counts a delivery that has failed, takes it, parks it.
@@ -67,6 +68,8 @@ func (d *delivery) callName(c call) Call {
 	switch {
 	case d.world.operator.self == d:
 		return OfOperator
+	case d.asks():
+		return d.callOfReconciler(c)
 	case c.op == opCommit:
 		return Commit
 	case c.within && c.op == opSwap && len(c.next.Steps) == 0:

@@ -36,6 +36,9 @@ const (
 	evStepBegan
 	evStepped
 	evCommitted
+	evAsked      // a resolver is asked, or somebody is given a record to be parked
+	evReconciled // a reconciliation has ended
+	evOver       // every lease has ended
 )
 
 // invariant looks at an event before the chronicle knows of it, and says what is wrong; "" if nothing is.
@@ -81,6 +84,17 @@ var invariants = []struct {
 	{"I9 beside and after a commit nothing is done", afterACommitNothingFollows},
 	{"I9 a commit is not given up that can be made", commitIsNotGivenUp},
 	{"I11 an operator and an owner never both win", operatorAndOwnerNeverBothWin},
+	{"I13 nobody is asked beside a live claim", nobodyIsAskedBesideAClaim},
+	{"I13 nobody executes while somebody is asked", nobodyExecutesBesideAQuestion},
+	{"I13 what is UNKNOWN is executed again only after a verdict", unknownIsExecutedAfterAVerdict},
+	{"I13 a reconciliation changes nothing that is completed", reconciliationLeavesTheCompleted},
+	{"I13 an answer counts if the claim is held, and as it was given", answerCountsUnderItsClaim},
+	{"I13 an open record stays on the list", openStaysOnTheList},
+	{"I13 tries are what was asked in vain", triesAreWhatWasAsked},
+	{"I13 a record is parked after enough tries, and by somebody who took it", parkedAfterEnough},
+	{"I13 what can be resumed stays so", resumableStaysSo},
+	{"I13 what a reconciliation tells is true", reconciliationTellsTheTruth},
+	{"I13 no open record is lost", openIsNotLost},
 }
 
 func (w *world) check(e event) {
@@ -197,7 +211,7 @@ func replayIsTheFirstResult(w *world, e event) string {
 		return fmt.Sprintf("a stored result is changed by %s of %s", e.op, e.by.name)
 	case evAnswered:
 		return w.answerIsTheStoredOne(e.d)
-	case evBegan, evSent, evPassed, evDone, evStepBegan, evStepped, evCommitted:
+	case evBegan, evSent, evPassed, evDone, evStepBegan, evStepped, evCommitted, evAsked, evReconciled, evOver:
 	}
 	return ""
 }
@@ -219,7 +233,7 @@ func (w *world) answerIsTheStoredOne(d *delivery) string {
 		return ""
 	}
 	for _, x := range w.deliveries {
-		if x.at == atEnd && !x.dead && x.err == nil && x.panicked == nil && x.answer() != d.answer() {
+		if x.at == atEnd && !x.dead && !x.asks() && x.err == nil && x.panicked == nil && x.answer() != d.answer() {
 			return fmt.Sprintf("%s got %q and %s got %q", x.name, x.answer(), d.name, d.answer())
 		}
 	}
@@ -247,7 +261,7 @@ func otherFingerprintGetsNothing(w *world, e event) string {
 		if errors.Is(d.err, idempotent.ErrMismatch) && d.shown.Fingerprint == d.fingerprint {
 			return d.name + " is refused as another request, which it is not"
 		}
-	case evSent, evPassed, evDone, evStepBegan, evStepped, evCommitted:
+	case evSent, evPassed, evDone, evStepBegan, evStepped, evCommitted, evAsked, evReconciled, evOver:
 	}
 	return ""
 }
@@ -296,7 +310,7 @@ func staleOwnerChangesNothing(w *world, e event) string {
 		return ""
 	case e.op == opClaim && expired(*b, now):
 		return ""
-	case b.Status == store.StatusUnknown && w.Resolver && e.takes(): // to be settled
+	case b.Status == store.StatusUnknown && (w.Resolver || e.by.asks()) && e.takes(): // to be settled
 		return ""
 	}
 	return fmt.Sprintf("%s by %s changes the record of someone else", e.op, e.by.name)

@@ -204,7 +204,7 @@ func (w *world) overruled(c change) {
 	w.saw("operator applied: " + w.operator.deed.String())
 	w.unknown = true // from now on not all answers are equal
 	for _, d := range w.deliveries {
-		if !d.began {
+		if !d.began && !d.asking.taken {
 			continue
 		}
 		d.overruled = c.after != nil
@@ -275,7 +275,7 @@ func operatorAndOwnerNeverBothWin(w *world, e event) string {
 		if theirs && stores && w.faults == w.MaxFaults && !superseded(e.d.err) && e.d.event.Outcome != "replayed" {
 			return fmt.Sprintf("the operator %s, and %s answers %q", o.deed, e.d.name, e.d.answer())
 		}
-	case evBegan, evSent, evPassed, evStepBegan, evStepped, evCommitted:
+	case evBegan, evSent, evPassed, evStepBegan, evStepped, evCommitted, evAsked, evReconciled, evOver:
 	}
 	return ""
 }

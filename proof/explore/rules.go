@@ -79,7 +79,7 @@ func mostCautiousMarkCounts(_ *world, e event) string {
 	if e.after != nil {
 		became = string(e.after.Status)
 	}
-	if name := e.by.callName(e.call); name == StepRecord || name == StepMark || name == Commit || name == Fence {
+	if name := e.by.callName(e.call); name == StepRecord || name == StepMark || name == Commit || name == Fence || name == Renewal {
 		return "" // which was sent before
 	}
 	switch e.by.mark() {
@@ -104,7 +104,7 @@ func mostCautiousMarkCounts(_ *world, e event) string {
 func expiredDecidesNothing(_ *world, e event) string {
 	switch e.kind {
 	case evWritten:
-		if e.by != nil && e.op == opSwap && !e.by.began && e.by.shown.Key != "" && e.seen.Owner == e.by.shown.Owner &&
+		if e.by != nil && e.op == opSwap && !e.by.began && !e.by.asking.taken && e.by.shown.Key != "" && e.seen.Owner == e.by.shown.Owner &&
 			expired(e.by.shown, e.by.shownAt) {
 			return fmt.Sprintf("the %s of %s keeps a record that has expired", e.by.callName(e.call), e.by.name)
 		}
@@ -115,7 +115,7 @@ func expiredDecidesNothing(_ *world, e event) string {
 		if decided && !d.began && !d.resolved && d.shown.Key != "" && expired(d.shown, d.shownAt) {
 			return fmt.Sprintf("%s is answered %q because of a record that has expired", d.name, d.answer())
 		}
-	case evBegan, evSent, evPassed, evDone, evStepBegan, evStepped, evCommitted:
+	case evBegan, evSent, evPassed, evDone, evStepBegan, evStepped, evCommitted, evAsked, evReconciled, evOver:
 	}
 	return ""
 }

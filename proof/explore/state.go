@@ -70,7 +70,8 @@ func (w *world) state() uint64 {
 	d.number(int64(w.faults))
 	d.number(int64(w.leaseSteps))
 	d.number(int64(w.expirySteps))
-	d.flags(w.expired, w.unknown)
+	d.number(int64(w.dueSteps))
+	d.flags(w.expired, w.unknown, w.unsettled, w.stopped)
 	if held := w.held(); held != nil {
 		w.record(d, *held)
 	}
@@ -103,6 +104,7 @@ func (w *world) delivery(d *digest, x *delivery) {
 	alive := !x.dead && x.active()
 	d.stepsOf(x)
 	d.commitsOf(x)
+	d.askingOf(x)
 	d.time(x.lease)
 	d.time(x.unknownUntil)
 	d.flags(alive, x.began, x.released, x.claimed, x.undone, x.restored, x.returned, x.resolved, x.conflicts, x.refused, x.overruled)
@@ -149,7 +151,7 @@ func (w *world) learn(s *strand, g grant) {
 	d.number(int64(g.verdict))
 	d.number(int64(g.effect))
 	d.number(int64(w.branchOf(s)))
-	d.flags(g.reply.done, g.reply.err != nil, errors.Is(g.reply.err, store.ErrWritesRefused))
+	d.flags(g.fails, g.reply.done, g.reply.err != nil, errors.Is(g.reply.err, store.ErrWritesRefused))
 	if se, ok := errors.AsType[*store.Error](g.reply.err); ok {
 		d.text(string(se.Kind))
 	}
@@ -199,6 +201,9 @@ func (w *world) record(d *digest, r store.Record) {
 	}
 	d.text(r.SettledBy)
 	d.time(r.SettledAt)
+	d.text(r.Attention)
+	d.time(r.AttentionAt)
+	d.number(int64(r.Tries))
 }
 
 // ownerName is the delivery whose token it is: tokens are random, and the same schedule has others each time.
@@ -212,9 +217,26 @@ func (w *world) ownerName(token string) string {
 		}
 	}
 	if token != "" {
-		return "?"
+		return w.left[token] + "?"
 	}
 	return ""
+}
+
+// noteLeft names a token of nobody after who has left it.
+func (w *world) noteLeft(c change) {
+	if c.by == nil || c.after == nil || c.after.Owner == "" || w.ownerName(c.after.Owner) != "?" {
+		return
+	}
+	if w.left == nil {
+		w.left = map[string]string{}
+	}
+	n := 1
+	for _, name := range w.left {
+		if strings.HasPrefix(name, c.by.name+" ") {
+			n++
+		}
+	}
+	w.left[c.after.Owner] = fmt.Sprint(c.by.name, " ", n)
 }
 
 func (w *world) describeCall(c call) string {
@@ -261,6 +283,12 @@ func (w *world) describe(r store.Record) string {
 	}
 	if r.Reason != "" {
 		parts = append(parts, "because "+r.Reason)
+	}
+	if r.Attention != "" {
+		parts = append(parts, map[bool]string{true: "parked", false: "due"}[r.Parked()], w.text(r.AttentionAt))
+	}
+	if r.Tries > 0 {
+		parts = append(parts, fmt.Sprint("tries ", r.Tries))
 	}
 	if r.Status == store.StatusCompleted {
 		parts = append(parts, fmt.Sprintf("with %q", answerIn(r)))

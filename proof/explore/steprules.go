@@ -133,6 +133,9 @@ func recordedStays(w *world, e event) string {
 
 // mayUnmark reports whether who has changed the record knows that a start mark stands for nothing.
 func (c change) mayUnmark(w *world, name string) bool {
+	if c.by.asks() {
+		return c.by.asking.verdict == Untouched
+	}
 	for n, f := range c.by.steps {
 		if w.Steps[n].Name == name {
 			mine := c.before.Steps[name].Owner() == c.by.owner
@@ -171,6 +174,8 @@ func crashIsResumedIfStepsTellAll(w *world, e event) string {
 		return ""
 	}
 	switch resumable := e.before.Resumable(); {
+	case e.by.asks(), unsettled(*e.before), e.before.Released(): // I13
+		return ""
 	case e.takes() && !resumable:
 		return e.by.name + " takes over a crash whose steps do not tell all"
 	case e.after.Status == store.StatusUnknown && resumable:

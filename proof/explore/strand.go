@@ -187,6 +187,9 @@ func (w *world) nextInstant() (next time.Time) {
 			consider(end.Add(-time.Second))
 			consider(end)
 		}
+		if d.at == atResolver && d.asks() && !d.dead { // when it has no time left
+			consider(d.started.Add(timeout))
+		}
 	}
 	return next
 }

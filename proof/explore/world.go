@@ -15,7 +15,9 @@ import (
 type stage struct {
 	*Scenario
 	handler *idempotent.Handler[Order, Receipt]
-	world   *world // that of the schedule which is played
+	// recordKey is the key of the record that everybody meets at.
+	recordKey string
+	world     *world // that of the schedule which is played
 }
 
 func newStage(s *Scenario) *stage {
@@ -38,6 +40,11 @@ func newStage(s *Scenario) *stage {
 	}
 	handle := func(ctx context.Context, o Order) (Receipt, error) { return deliveryOf(ctx).execute(ctx, o) }
 	st.handler = idempotent.Wrap(handle, entrance{}, append(opts, s.Options...)...)
+	about, err := st.handler.Describe(context.Background(), Order{Key: "k"})
+	if err != nil {
+		panic(err)
+	}
+	st.recordKey = about.RecordKey
 	return st
 }
 
@@ -76,7 +83,8 @@ type world struct {
 	messages []message
 	mail     mail
 
-	faults, leaseSteps, expirySteps, timeSteps int  // left
+	faults, leaseSteps, expirySteps, timeSteps int // left
+	dueSteps                                   int
 	outside                                    int  // transactions of somebody else so far
 	expired, over                              bool // over: only the aftermath is left
 	chronicle
@@ -107,6 +115,7 @@ func newWorld(st *stage, s *search) *world {
 		stage: st, search: s, store: st.newStore(), now: beginning, arrived: make(chan arrival, arrivals),
 		processes: make(map[int]*process),
 		faults:    st.MaxFaults, leaseSteps: st.LeaseSteps, expirySteps: st.ExpirySteps, timeSteps: st.TimeSteps,
+		dueSteps: st.DueSteps,
 	}
 	if st.Timed {
 		time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
@@ -172,11 +181,15 @@ func (w *world) aftermath() {
 	}
 	w.now = end
 	w.sayf("the clock goes to %s, after every lease", w.clockText())
+	w.check(event{kind: evOver})
 	for range 2 {
 		for _, c := range w.clients {
-			w.deliver(c)
+			if c.Asks == nil {
+				w.deliver(c)
+			}
 		}
 	}
+	w.askLast()
 }
 
 // deliver delivers the request of a client while nothing else happens.
@@ -194,6 +207,8 @@ func (w *world) deliver(c *client) {
 			w.act(action{kind: actReturn, d: d})
 		case atResolver:
 			w.act(action{kind: actResolve, d: d, verdict: Executed})
+		case atPark:
+			w.act(action{kind: actPark, d: d})
 		case atStep, atStepResolver, atFork, atEnd, away:
 			w.deliverStep(d)
 		}
@@ -258,7 +273,7 @@ func (w *world) start(c *client) {
 	c.sent = append(c.sent, d)
 	w.deliveries = append(w.deliveries, d)
 	w.running = d
-	w.sayf("%s: delivery %s of %d", w.clockText(), d.name, c.Amount)
+	w.sayf("%s: %s", w.clockText(), d.whatBegins())
 	go d.run()
 	w.rest(d)
 	w.arrive(d)
@@ -272,9 +287,15 @@ func (w *world) arrive(d *delivery) {
 			w.began(d)
 		}
 	case atEnd:
+		if d.asks() {
+			w.reconciled(d)
+			return
+		}
 		w.sayf("  %s is answered: %s (%s, %s)", d.name, d.answer(), d.event.Outcome, d.event.Settlement)
 		w.answered(d)
-	case atCall, atResolver, atStep, atStepResolver, atFork, away:
+	case atResolver, atPark:
+		w.asked(d)
+	case atCall, atStep, atStepResolver, atFork, away:
 	}
 }
 
@@ -295,15 +316,8 @@ func (w *world) held() *store.Record {
 	return &r
 }
 
-// key is the record key, which the first call tells.
-func (w *world) key() string {
-	for _, d := range w.deliveries {
-		if d.called.key != "" {
-			return d.called.key
-		}
-	}
-	return ""
-}
+// key is the record key.
+func (w *world) key() string { return w.recordKey }
 
 const clockFormat = "15:04:05.000"
 

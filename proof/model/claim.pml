@@ -57,7 +57,7 @@
  * HEARTBEAT (no deadline, the lease is renewed), OVERRUN (a process that nobody kills outlives its deadline and renews), SLOW (a
  * claim takes long, and is answered), BUSY (a claim meets a transaction), EARLY_EXPIRY (records expire before their lease, and the
  * table keeps them), TWO_MOMENTS (the record that a refusal shows is read later than it refused), OPERATOR (a person settles, or
- * deletes, the record that it was shown a while ago). STEPS: the handler is one or two named steps, one after the other, and has no effect
+ * deletes, the record that it was shown a while ago), with RECONCILER a process in its place that asks a resolver without a delivery. STEPS: the handler is one or two named steps, one after the other, and has no effect
  * beside them. With AT_MOST_ONCE, and with REFUSE, each writes a start mark; with ASKS their resolver is asked about a mark without
  * an end. STEPLESS: a handler without steps beside all that. COMMITS: the handler has no effect but rows, which it commits with its
  * answer; it tries so often at most. Anybody may change the condition of the rows at any time. REPEATS: what lies between
@@ -118,6 +118,7 @@
 	X(superseded) X(other_request) X(other_unknown) X(last_word) X(heals) X(settlement_failed) X(released) X(release_failed) \
 	X(released_unknown) X(released_elsewhere) X(request_lost) X(reply_lost) X(throttled) X(late) X(late_copy) X(late_applied) X(late_refused) \
 	X(renewal_overtaken) X(renewal_after_end) X(renewal_after_takeover) X(killed) X(crashed) X(ttl) \
+	X(asked_about) X(asked_too_late) X(asked) X(asked_died) X(asked_executed) X(asked_untouched) X(asked_in_vain) X(asked_elsewhere) X(asked_refused) \
 	X(operator_shown) X(operator_live) X(operator_too_late) X(operator_executed) X(operator_not_executed) X(operator_deleted) \
 	X(released_taken) X(overruled) \
 	X(resumes) X(step_resumed) X(step_begun) X(step_marked) X(mark_landed) X(mark_unwritten) X(mark_refused) X(step_late) X(step_open) \
@@ -146,7 +147,8 @@ bit I1_one_at_a_time, I1_nothing_within_retention, I1_one_commit, I1_refuse_neve
 	I4_lease_bounds_the_wait, I4_expired_is_gone, I4_no_claim_left_behind, I4_undone_stays_undone, I5_stale_owner_changes_nothing,
 	I6_no_execution_without_claim, I7_never_deletes_an_effect, I7_no_spared_execution, I7_own_result_is_own,
 	I7_result_is_not_hidden, I7_run_is_not_denied, I7_duplicates_spare_the_commit, I11_no_live_claim_is_touched, I11_verdict_is_final,
-	I11_released_is_executed,
+	I11_released_is_executed, I13_nobody_is_asked_beside_a_claim, I13_nobody_executes_beside_a_question, I13_unknown_waits_for_a_verdict,
+	I13_lost_answers_do_not_count,
 	I8_recorded_never_again, I8_recorded_stays, I8_stale_owner_records_nothing, I8_no_step_after_lease, I8_at_most_once,
 	I7_no_spared_step, I4_released_blocks_nobody, I4_released_stays_released, I4_mark_means_begun,
 	I9_rows_of_one_commit, I9_rows_are_the_owners, I9_answer_means_rows, I9_error_means_no_rows, I9_caller_gets_the_committed,
@@ -176,6 +178,9 @@ typedef Record {
 #endif
 #ifdef OPERATOR
 	; bit settled   /* SettledBy, SettledAt: there is one settlement */
+#ifdef RECONCILER
+	; bit open      /* in progress: its reason says why it was UNKNOWN */
+#endif
 #endif
 #ifdef STEPS
 	; byte step[2]  /* of each step: 0, the token that has recorded its result, or MARK + the token that has marked its start */
@@ -188,7 +193,9 @@ typedef Record {
  * with its steps under p + 10, the tokens of nobody.
  */
 #define OPERATORS 10    /* the token of an operator */
-#define of(t) ((t) > 10 -> (t) - 10 : ((t) > 9 -> 0 : ((t) > 6 -> (t) - 6 : ((t) > 3 -> (t) - 3 : (t)))))
+#define ASKS 14         /* the token of a reconciliation, and the one under which it leaves the record */
+#define ASKED 15
+#define of(t) ((t) > 13 -> 0 : ((t) > 10 -> (t) - 10 : ((t) > 9 -> 0 : ((t) > 6 -> (t) - 6 : ((t) > 3 -> (t) - 3 : (t))))))
 #define tokenOf(q) (anew[q] -> (q) + 3 : (q))
 #define nobody (p + 6)
 #ifdef NO_RELEASE_TOKEN
@@ -308,6 +315,10 @@ bit agreed[4];          /* its caller got its own result, and the store had answ
 byte until[4];          /* how long its effect counts */
 byte first, firstExpiry, firstRequest;  /* the committed result: owner, expiry, fingerprint; 0 for none */
 byte keyRequest;        /* the fingerprint that the key stands for; 0 for none */
+#ifdef RECONCILER
+byte asksUntil;         /* the end of the lease under which somebody is asked */
+bit wasOpen;            /* what is asked about was UNKNOWN */
+#endif
 byte executions;        /* begun since the key was last free */
 byte effects;           /* happened since the key was last free */
 
@@ -353,6 +364,9 @@ inline clear(r) {
 #endif
 #ifdef OPERATOR
 	; r.settled = 0
+#ifdef RECONCILER
+	; r.open = 0
+#endif
 #endif
 #ifdef STEPS
 	; r.step[0] = 0; r.step[1] = 0; r.writes = 0
@@ -370,6 +384,9 @@ inline copy(to, from) {
 #endif
 #ifdef OPERATOR
 	; to.settled = from.settled
+#ifdef RECONCILER
+	; to.open = from.open
+#endif
 #endif
 #ifdef STEPS
 	; to.step[0] = from.step[0]; to.step[1] = from.step[1]; to.writes = from.writes
@@ -503,6 +520,9 @@ inline apply(m) {
 			HOLDS(I5_stale_owner_changes_nothing, rec.status == NONE || rec.owner == m.by ||
 				m.op != DELETE && (rec.status == INPROGRESS && !surelyLive(rec.lease) ||
 					rec.status != INPROGRESS && !surelyLive(rec.expiry) || rec.status == UNKNOWN && RESOLVES));
+#ifdef RECONCILER
+			HOLDS(I13_unknown_waits_for_a_verdict, m.op != SWAP || rec.status != INPROGRESS || rec.owner != ASKS || !wasOpen || m.next.status != INPROGRESS);
+#endif
 			HOLDS(I11_verdict_is_final, m.op == CLAIM || !voided[of(m.by)]);
 			HOLDS(I7_never_deletes_an_effect, m.op != DELETE || !effect[of(m.by)] || m.by != tokenOf(of(m.by)));
 #ifdef STEPS
@@ -648,6 +668,9 @@ inline call() {
 
 /* record.go: (*Delivery).claimed, expiryAt */
 inline claimed() {
+#ifdef RECONCILER
+	w.next.open = 0;
+#endif
 #ifdef RELEASES
 	w.next.released = 0;
 #endif
@@ -703,6 +726,11 @@ inline takeOver() {
 }
 
 /* judge.go: (*Delivery).judgeInProgress. A release is no crash. */
+#if defined(RECONCILER) && !defined(NO_ASKED_UNKNOWN) /* judge.go: unsettled: as unknown as it was */
+#define UNSETTLED(r) r.open
+#else
+#define UNSETTLED(r) false
+#endif
 #ifdef NO_RELEASED
 #define FREED(r) false
 #else
@@ -1160,7 +1188,7 @@ look:	atomic {
 			HOLDS(I4_released_blocks_nobody, !released_(held));
 			DID_NOT_RUN;
 			goto end
-		:: (held.status == INPROGRESS && lapsed(held, w.now) && (TAKES_OVER || FREED(held) || resumable(held)) || held.status == UNKNOWN && RESOLVES
+		:: (held.status == INPROGRESS && lapsed(held, w.now) && (TAKES_OVER && !UNSETTLED(held) || FREED(held) || resumable(held) && !UNSETTLED(held)) || held.status == UNKNOWN && RESOLVES
 #ifdef NO_UNKNOWN
 			|| held.status == UNKNOWN
 #endif
@@ -1172,7 +1200,7 @@ look:	atomic {
 			fi;
 			takeOver(); w.now = CLOCK; TELL(takeover, "takes over");
 			MOVE
-		:: held.status == INPROGRESS && lapsed(held, w.now) && !(TAKES_OVER || FREED(held) || resumable(held)) ->
+		:: held.status == INPROGRESS && lapsed(held, w.now) && !(TAKES_OVER && !UNSETTLED(held) || FREED(held) || resumable(held) && !UNSETTLED(held)) ->
 			HOLDS(I11_released_is_executed, !settled_(held) || !released_(held));
 			HOLDS(I4_released_blocks_nobody, !released_(held));
 			refuse(); w.now = CLOCK; TELL(refuse, "finds a crashed claim and refuses to repeat it");
@@ -1287,6 +1315,9 @@ undoing:	atomic {
 		TELL(run, "runs its handler");
 		HOLDS(I1_one_at_a_time, frozen || !runs(1) && !runs(2) && !runs(3));
 		HOLDS(I1_nothing_within_retention, frozen || first == 0 || !surelyLive(firstExpiry));
+#ifdef RECONCILER
+		HOLDS(I13_nobody_executes_beside_a_question, frozen || !surelyLive(asksUntil));
+#endif
 		HOLDS(I3_other_request_never_executes, frozen || keyRequest == request[p]);
 		HOLDS(I7_no_spared_execution, frozen || !spares(1) && !spares(2) && !spares(3));
 		HOLDS(I6_no_execution_without_claim, frozen || rec.status == INPROGRESS && rec.owner == me);
@@ -1962,6 +1993,87 @@ end:		HOLDS(I4_no_claim_left_behind, loose[p] || phase[p] != CLAIMING || !liveCl
 #define STEP_VERDICT skip
 #endif
 
+#ifdef RECONCILER
+/* One question about a record: reconcile.go. Its lease is not renewed, and it may be suspended between any two steps. */
+proctype Reconciler() {
+	byte p, skew, lease;
+	byte says;              /* 0: nobody can tell, 1: executed, 2: untouched */
+	Record shown;
+
+	/* reconcile.go: judgeOpen */
+end_look: atomic {
+		rec.status == UNKNOWN || rec.status == INPROGRESS && !rec.released && (lapsed(rec, T) || surelyLive(rec.lease)) ->
+			copy(shown, rec);
+			if :: skip :: CLOCKS_DIFFER -> skew = SKEW fi;
+			if
+#ifndef NO_ASK_LIVE
+			:: shown.status == INPROGRESS && !lapsed(shown, T + skew) -> TELL(asked_refused, "is busy, and nobody is asked about it");
+				goto end_reconciler
+#endif
+			:: else -> TELL(asked_about, "is UNKNOWN or has crashed, and a reconciliation sees it")
+			fi
+	}
+	/* reconcile.go: takeOpen, by a swap */
+end_take: atomic {
+		if
+		:: (rec.status != shown.status || rec.owner != shown.owner || rec.lease != shown.lease || rec.released) ->
+			TELL(asked_too_late, "has changed, and nobody is asked about it"); goto end_reconciler
+		:: else ->
+			HOLDS(I13_nobody_is_asked_beside_a_claim, rec.status != INPROGRESS || !surelyLive(rec.lease));
+			d_step {
+				wasOpen = (rec.status == UNKNOWN || rec.open);
+				lease = T + skew + LEN + MARGIN; asksUntil = lease;
+				rec.status = INPROGRESS; rec.owner = ASKS; rec.lease = lease; rec.again = 1;
+				rec.expiry = T + skew + UNKNOWN_RETENTION
+			};
+#ifdef NO_ASK_OPEN
+			rec.open = 0;
+#else
+			rec.open = wasOpen;
+#endif
+			TELL(asked, "is asked about, under a claim")
+		fi
+	}
+	atomic {
+		if
+		:: TELL(asked_died, "is left: the process of the reconciliation dies"); asksUntil = 0; goto end_reconciler
+		:: says = 0
+		:: says = 1
+		:: says = 2
+		fi;
+		asksUntil = 0
+	}
+	/* settle.go: releaseAs, conclude. Whoever has made the record UNKNOWN meanwhile did not execute. */
+end_settle: atomic {
+		if
+#ifndef NO_ASK_OWNER
+		:: rec.owner != ASKS || rec.status == COMPLETED || rec.status == NONE ->
+			TELL(asked_elsewhere, "is somebody else's, and the answer does not count")
+#endif
+		:: else ->
+			HOLDS(I13_lost_answers_do_not_count, rec.owner == ASKS);
+			if
+			:: says == 0 -> TELL(asked_in_vain, "stays open: nobody can tell");
+				d_step { rec.status = UNKNOWN; rec.owner = ASKED; rec.open = 0; rec.expiry = T + skew + UNKNOWN_RETENTION }
+			:: says == 1 -> TELL(asked_executed, "gets the result that a resolver has found");
+				d_step {
+					until[1] = 0; until[2] = 0; until[3] = 0;
+					rec.status = COMPLETED; rec.commit = ASKS; rec.open = 0; rec.expiry = T + skew + RETENTION;
+					first = ASKS; firstExpiry = rec.expiry; firstRequest = rec.request
+				}
+			:: says == 2 -> TELL(asked_untouched, "is released: a resolver says that nothing has happened");
+				d_step {
+					until[1] = 0; until[2] = 0; until[3] = 0; executions = 0; effects = 0;
+					rec.status = INPROGRESS; rec.owner = ASKED; rec.lease = T + skew; rec.released = 1; rec.open = 0;
+					if :: rec.expiry < T + skew + RETENTION -> rec.expiry = T + skew + RETENTION :: else fi
+				}
+			fi
+		fi
+	}
+end_reconciler: skip
+}
+#endif
+
 proctype Operator() {
 	byte p, skew;
 	byte deed;              /* 1: not executed, 0: executed, or deletes what is completed or expired; 2: one open step was executed */
@@ -2108,7 +2220,11 @@ init {
 		run Invocation(2);
 #endif
 #ifdef OPERATOR
+#ifdef RECONCILER
+		run Reconciler();
+#else
 		run Operator();
+#endif
 #endif
 #if N > 2
 		run Invocation(3)

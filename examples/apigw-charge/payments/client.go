@@ -13,13 +13,16 @@ import (
 // most, an answer to pass on.
 const Timeout = 10 * time.Second
 
-// Client is the [Provider] behind an HTTP API: POST /v1/charges with an Idempotency-Key header. Make one with
-// [NewClient] or [At].
+// Client is the [Provider] behind an HTTP API: POST /v1/charges with an Idempotency-Key header, and the [Finder] behind
+// GET /v1/keys/KEY/charges. Make one with [NewClient] or [At].
 //
 // Its errors, other than [ErrDeclined], are [*downstream.Error].
 type Client struct{ service *downstream.Client }
 
-var _ Provider = (*Client)(nil)
+var (
+	_ Provider = (*Client)(nil)
+	_ Finder   = (*Client)(nil)
+)
 
 // NewClient returns a client of the API at the base URL, which is absolute and begins with http or https.
 func NewClient(baseURL string) (*Client, error) {

@@ -34,7 +34,10 @@ type Entry struct {
 	digest string
 }
 
-var _ Provider = (*Ledger)(nil)
+var (
+	_ Provider = (*Ledger)(nil)
+	_ Finder   = (*Ledger)(nil)
+)
 
 // NewLedger returns a ledger with an empty book.
 func NewLedger() *Ledger { return &Ledger{byKey: map[string]int{}} }
@@ -59,7 +62,7 @@ func (l *Ledger) Charge(_ context.Context, key string, r Request) (Charge, error
 		}
 		return e.Charge, nil
 	}
-	e := Entry{Charge: Charge{ID: "ch_" + rand.Text(), Status: "succeeded"}, Request: r, Key: key, Calls: 1, digest: digest}
+	e := Entry{Charge: Charge{ID: "ch_" + rand.Text(), Status: Succeeded}, Request: r, Key: key, Calls: 1, digest: digest}
 	l.book = append(l.book, e)
 	if key != "" {
 		l.byKey[key] = len(l.book) - 1

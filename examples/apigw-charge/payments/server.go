@@ -9,7 +9,7 @@ import (
 	"github.com/go-idempotent/idempotent/examples/internal/body"
 )
 
-// Serve returns the HTTP API of a provider, as [Client] expects it: POST /v1/charges.
+// Serve returns the HTTP API of a provider, as [Client] expects it: POST /v1/charges, and GET /v1/keys/KEY/charges if it is a [Finder].
 func Serve(p Provider) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/charges", func(w http.ResponseWriter, req *http.Request) {
@@ -18,6 +18,9 @@ func Serve(p Provider) http.Handler {
 		w.WriteHeader(status)
 		_, _ = w.Write(answer) // a client that went away repeats its request
 	})
+	if f, is := p.(Finder); is {
+		mux.HandleFunc("GET /v1/keys/{key}/charges", func(w http.ResponseWriter, req *http.Request) { serveFind(f, w, req) })
+	}
 	return mux
 }
 

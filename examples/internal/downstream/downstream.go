@@ -69,9 +69,9 @@ func (c *Client) Misunderstood(why string) error {
 	return &Error{Service: c.name, Err: errors.New(why)}
 }
 
-// Do sends one request and reads the JSON of its answer into out; nil reads nothing. A nil in is a request without a body. Every error
-// is an [*Error]; a status outside of 200 to 299 is one. The service may have acted whenever there is an error, and only a repetition with
-// the same key is safe. net/http repeats a request only on a connection that had been idle and turns out to be closed, which the
+// Do sends one request and reads the JSON of its answer into out; nil reads nothing. A nil in is a request without a body, an empty
+// key is for a request that only asks. Every error is an [*Error]; a status outside of 200 to 299 is one. The service may have acted
+// whenever there is an error, and only a repetition with the same key is safe. net/http repeats a request only on a connection that had been idle and turns out to be closed, which the
 // key makes safe.
 func (c *Client) Do(ctx context.Context, method, path, key string, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
@@ -110,7 +110,9 @@ func (c *Client) request(ctx context.Context, method, path, key string, in any) 
 	if in != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	req.Header.Set("Idempotency-Key", key)
+	if key != "" {
+		req.Header.Set("Idempotency-Key", key)
+	}
 	return req, nil
 }
 

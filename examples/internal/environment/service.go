@@ -55,6 +55,22 @@ func (b Base) URL(ctx context.Context, name string) (*url.URL, error) {
 	return u, nil
 }
 
+// Secret returns the text of the secret in Secrets Manager whose ARN a variable has. The error never holds it.
+func (b Base) Secret(ctx context.Context, variable string) (string, error) {
+	arn := os.Getenv(variable)
+	if arn == "" {
+		return "", fmt.Errorf("%s is not set: it is the ARN of a secret in Secrets Manager", variable)
+	}
+	text, err := b.readSecret(ctx, arn)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%s: %w", variable, err)
+	case text == "":
+		return "", fmt.Errorf("%s: the secret is empty", variable)
+	}
+	return text, nil
+}
+
 // readSecret returns the text of a secret. It is read once for each process: one that has changed is seen by new processes.
 func (b Base) readSecret(ctx context.Context, id string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, secretTimeout)

@@ -23,6 +23,8 @@ type World struct {
 	Out, Err io.Writer
 	// These say which of the three is a terminal.
 	InTerminal, OutTerminal, ErrTerminal bool
+	// OutSize is how many columns and lines the terminal behind Out has now.
+	OutSize func() (columns, lines int, err error)
 	// Getenv reads the environment.
 	Getenv func(string) string
 	// Now is the clock.
@@ -81,16 +83,21 @@ What do you have to do?
   Free a key without a verdict                idempotent release KEY --reason TEXT
   Forget a stored answer                      idempotent delete KEY --reason TEXT
   A client complains, and tells its key       idempotent key --help
+  Do all this in a browser                    idempotent serve
   Check the table, and a function             idempotent doctor
+  Check a template before it is deployed      idempotent doctor --template FILE
   Find messages that nobody delivers          idempotent parked --table OUTBOX
   Let them be delivered again                 idempotent redrive --table OUTBOX --all --reason TEXT
+  Find what crashed and nobody retries        idempotent sweep --dry-run
+  Delete what has expired, without TTL        idempotent sweep --delete-expired
+  See what happens now                        aws logs tail --follow GROUP | idempotent watch
 
 KEY is a record key, <operation>#<digest>, as it is in logs and metrics. Put it in quotes.
 
 Whatever changes a record shows first what it does, and what the next retry of the client gets. It asks on a terminal, and needs
 --yes elsewhere. It is conditional on what it has shown: if the record has changed, nothing happens.
 
-Try it: idempotent list --demo
+Try it: idempotent list --demo, or idempotent serve --demo
 
 Exit codes: 0 fine, 1 error, 2 usage, 3 not found, 4 refused because the record, or a message, has changed.`,
 		Version:       a.world.Version,
@@ -112,7 +119,7 @@ Exit codes: 0 fine, 1 error, 2 usage, 3 not found, 4 refused because the record,
 	f.BoolVar(&a.demo, "demo", false, "try it on records in memory, one in each state; nothing is kept")
 	f.StringVarP(&a.output, "output", "o", outputTable, "the `form`: table for people, json for programs, one line each")
 	f.Lookup("attribute").DefValue = "" // not "[]"
-	root.AddCommand(a.list(), a.inspect(), a.settle(), a.release(), a.delete(), a.key(), a.doctor(), a.parked(), a.redrive())
+	root.AddCommand(a.list(), a.inspect(), a.settle(), a.release(), a.delete(), a.key(), a.doctor(), a.parked(), a.redrive(), a.sweep(), a.serve(), a.watch())
 	must(root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{outputTable, outputJSON}, cobra.ShellCompDirectiveNoFileComp)))
 	noCompletion(root, "table", "profile", "region", "endpoint-url", "sort-key", "partition", "attribute")
 	return root

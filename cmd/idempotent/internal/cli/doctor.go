@@ -17,9 +17,10 @@ import (
 
 func (a *app) doctor() *cobra.Command {
 	var function, operation, messages string
+	var plan planned
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Checks the table, and a function that uses it",
+		Short: "Checks the table, and a function that uses it; or a template",
 		Long: `Checks the table: its key, time to live, the index of records with attention, backups, what your credentials may do, and for how
 long results are replayed. With --function also the function: its timeout against what its gateways wait, the settings of queues and
 streams, its environment. With --outbox also the table of an outbox: its key, stream, index, time to live, and whether messages are
@@ -28,24 +29,33 @@ parked.
 Nothing is changed. Permissions are tried with reads of a key that nobody has, with writes under a condition that never holds, and
 with the deletion of a key that nobody has. They cost a few units.
 
+With --template it looks at a template of SAM or CloudFormation instead, and at what was built of it, and asks AWS nothing: which routes
+that change state reach a function that does not wrap, what is wrong with its queues, streams and timeouts, and which alarms are missing.
+What nobody built cannot be seen: run sam build first. The Metadata of a function says with a reason what is exempt.
+
 What cannot be looked at, for lack of a permission or because the endpoint is not AWS, is "not checked" and never "ok". The exit code
 is 1 if there is a problem.`,
 		Example: `  idempotent doctor --table idempotency
   idempotent doctor --table idempotency --outbox outbox
-  idempotent doctor --table idempotency --function idempotent-charge -o json`,
+  idempotent doctor --table idempotency --function idempotent-charge -o json
+  sam build && idempotent doctor --template template.yaml --parameter Orders=true`,
 		Args: cobra.NoArgs,
 		RunE: a.run(func(cmd *cobra.Command, _ []string) error {
+			if plan.template != "" || plan.given() {
+				return a.review(plan, function+operation+messages != "")
+			}
 			return a.examine(cmd.Context(), function, operation, messages)
 		}),
 	}
 	cmd.Flags().StringVar(&function, "function", "", "check the Lambda function with this `name` or ARN, too")
 	cmd.Flags().StringVar(&operation, flagOperation, "", "try permissions on keys of the operation with this `name`; by default the function")
 	cmd.Flags().StringVar(&messages, "outbox", "", "check the `table` of an outbox, too")
-	noCompletion(cmd, "function", flagOperation, "outbox")
+	plan.flags(cmd)
+	noCompletion(cmd, "function", flagOperation, "outbox", "parameter", "binary")
 	return cmd
 }
 
-// errUnhealthy is a table, or a function, with a problem.
+// errUnhealthy is a table, a function or a template with a problem.
 var errUnhealthy = errors.New("there are problems")
 
 func (a *app) examine(ctx context.Context, function, operation, messages string) error {
@@ -76,6 +86,11 @@ func (a *app) examine(ctx context.Context, function, operation, messages string)
 	if err != nil {
 		return err
 	}
+	return a.diagnosis(findings)
+}
+
+// diagnosis prints findings. It fails if one of them is a problem.
+func (a *app) diagnosis(findings []doctor.Finding) error {
 	if err := a.findings(findings); err != nil {
 		return err
 	}

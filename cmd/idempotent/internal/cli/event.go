@@ -83,8 +83,8 @@ type knownRequest struct {
 }
 
 // event makes the event of a REST API of it: a scope does not depend on the kind of gateway. selected says that the handler
-// selects the key, which then counts on every route.
-func (r knownRequest) event(a *app, header, caller string, selected bool) ([]byte, error) {
+// selects the key, which then counts on every route. read reads the body.
+func (r knownRequest) event(read func(flag, name string) ([]byte, error), header, caller string, selected bool) ([]byte, error) {
 	switch {
 	case r.key == "" && !selected:
 		return nil, usagef("--key is missing: what the client sent in the header")
@@ -121,7 +121,7 @@ func (r knownRequest) event(a *app, header, caller string, selected bool) ([]byt
 		"requestContext":                  map[string]any{"apiId": r.api, "stage": r.stage, "identity": identity, "authorizer": authorizer},
 	}
 	if r.body != "" {
-		body, err := a.file("--body", r.body)
+		body, err := read("--body", r.body)
 		if err != nil {
 			return nil, err
 		}

@@ -29,6 +29,8 @@ names those that were handed out, as far as they are known, and those of the ste
 The stored result is shown with --result only: it is what the client got, and may be personal. So is the result of a step, with
 --step NAME.
 
+KEY is a record key, or a derived key that another service has seen: of a record that somebody has to settle that leads to it, too.
+
 Seen is a text for --seen of settle, release and delete: they then do nothing if the record has changed since.`,
 		Example: `  idempotent inspect 'charge#JKJaXmPLvHcESHA' --table idempotency
   idempotent inspect 'charge#JKJaXmPLvHcESHA' --result -o json | jq .result
@@ -79,6 +81,13 @@ Seen is a text for --seen of settle, release and delete: they then do nothing if
 
 // inspect reads a record.
 func (s *source) inspect(ctx context.Context, key string) (operate.Shown, error) {
+	if operate.IsDerivedKey(key) {
+		shown, _, err := s.operator.FindDerived(ctx, "", key)
+		if errors.Is(err, operate.ErrNotFound) {
+			return shown, &notFoundError{key}
+		}
+		return shown, err
+	}
 	shown, err := s.operator.Inspect(ctx, key)
 	if errors.Is(err, operate.ErrNotFound) {
 		return shown, &notFoundError{key}
@@ -90,6 +99,9 @@ func (s *source) inspect(ctx context.Context, key string) (operate.Shown, error)
 type notFoundError struct{ key string }
 
 func (e *notFoundError) Error() string {
+	if operate.IsDerivedKey(e.key) {
+		return "no record that somebody has to settle has handed out this derived key: others do not keep the names of theirs"
+	}
 	if !strings.Contains(e.key, "#") {
 		return "there is no such record: a record key is <operation>#<digest>, and \"idempotent key\" computes it from what a client sent"
 	}

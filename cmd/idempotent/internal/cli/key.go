@@ -15,7 +15,7 @@ import (
 )
 
 func (a *app) key() *cobra.Command {
-	k := &keyQuestion{app: a}
+	k := &keyQuestion{app: a, read: a.file}
 	cmd := &cobra.Command{
 		Use:   "key",
 		Short: "Computes the record key of a request: from a complaint to a record",
@@ -91,7 +91,9 @@ options of the handler. One that differs leads to another key, and to no record.
 
 // keyQuestion is a request, and the options of the handler that it came to.
 type keyQuestion struct {
-	app         *app
+	app *app
+	// read reads what a flag names.
+	read        func(flag, name string) ([]byte, error)
 	event, kind string
 	request     knownRequest
 	caller      string
@@ -106,22 +108,31 @@ type keyQuestion struct {
 }
 
 func (k *keyQuestion) run(ctx context.Context) error {
-	payload, kind, err := k.payload()
+	d, err := k.describe(ctx)
 	if err != nil {
 		return err
+	}
+	return k.print(&d)
+}
+
+// describe says what the request stands for.
+func (k *keyQuestion) describe(ctx context.Context) (none idempotent.Description, err error) {
+	payload, kind, err := k.payload()
+	if err != nil {
+		return none, err
 	}
 	h, err := k.handler()
 	if err != nil {
-		return err
+		return none, err
 	}
 	d, err := h.describe(ctx, kind, payload)
 	if err != nil {
-		return err
+		return none, err
 	}
 	if !d.Protected {
-		return errors.New("this request has no record: " + d.Unprotected)
+		return none, errors.New("this request has no record: " + d.Unprotected)
 	}
-	return k.print(&d)
+	return d, nil
 }
 
 // payload is the event of the request, and what kind it is.
@@ -133,7 +144,7 @@ func (k *keyQuestion) payload() (payload []byte, kind string, err error) {
 	case k.event != "" && known:
 		return nil, "", usagef("--event is the whole request: leave out --key, --method, --route, --path, --query, --body, --content-type, --api and --stage")
 	case k.event != "":
-		if payload, err = k.app.file("--event", k.event); err != nil {
+		if payload, err = k.read("--event", k.event); err != nil {
 			return nil, "", err
 		}
 		kind, err = kindOf(payload, k.kind)
@@ -160,7 +171,7 @@ func (k *keyQuestion) known() (payload []byte, kind string, err error) {
 			return nil, "", usagef("--derived needs --path: the fingerprint of the request covers it")
 		}
 	}
-	payload, err = k.request.event(k.app, k.header, k.caller, k.selectedKey != "" || k.keyPath != "")
+	payload, err = k.request.event(k.read, k.header, k.caller, k.selectedKey != "" || k.keyPath != "")
 	return payload, kindREST, err
 }
 

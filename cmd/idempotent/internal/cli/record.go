@@ -25,6 +25,8 @@ type recordLine struct {
 	Lease         time.Time     `json:"lease,omitzero"`
 	CompletedAt   time.Time     `json:"completed_at,omitzero"`
 	AttentionAt   time.Time     `json:"attention_at,omitzero"`
+	Tries         int           `json:"tries,omitempty"`
+	Parked        bool          `json:"parked,omitempty"`
 	Expiry        time.Time     `json:"expiry,omitzero"`
 	SettledBy     string        `json:"settled_by,omitempty"`
 	SettledAt     time.Time     `json:"settled_at,omitzero"`
@@ -40,7 +42,7 @@ func lineOf(r store.Record, s operate.State) recordLine {
 	return recordLine{
 		RecordKey: r.Key, Operation: r.Operation(), State: s, Status: r.Status, Reason: r.Reason, Attempt: r.Attempt,
 		CreatedAt: r.CreatedAt.UTC(), Lease: r.Lease.UTC(), CompletedAt: r.CompletedAt.UTC(), AttentionAt: r.AttentionAt.UTC(),
-		Expiry: r.Expiry.UTC(), SettledBy: r.SettledBy, SettledAt: r.SettledAt.UTC(), SettledReason: r.SettledReason,
+		Tries: r.Tries, Parked: r.Parked(), Expiry: r.Expiry.UTC(), SettledBy: r.SettledBy, SettledAt: r.SettledAt.UTC(), SettledReason: r.SettledReason,
 	}
 }
 
@@ -108,11 +110,7 @@ func (i *inspection) rows(now time.Time) [][]show.Cell {
 		add("Attempt", strconv.Itoa(i.Attempt))
 	}
 	add("Created", show.Both(i.CreatedAt, now))
-	if store.Reached(i.AttentionAt, now) {
-		add("Waits since", show.Both(i.AttentionAt, now))
-	} else {
-		add("Due", show.Both(i.AttentionAt, now)+", if nobody retries")
-	}
+	i.waits(add, now)
 	if i.State == operate.StateInProgress || i.State == operate.StateLapsed {
 		add("Lease ends", show.Both(i.Lease, now))
 	}
@@ -136,4 +134,27 @@ func (i *inspection) rows(now time.Time) [][]show.Cell {
 	add("A retry gets", i.RetryGets)
 	add("Seen", i.Seen)
 	return rows
+}
+
+// waits says since when somebody has to settle the record, and how often a reconciliation has asked about it.
+func (i *inspection) waits(add func(name, value string), now time.Time) {
+	asked := ""
+	if i.Tries > 0 {
+		asked = count(int64(i.Tries), "time") + " in vain"
+	}
+	at := show.Both(i.AttentionAt, now)
+	switch {
+	case i.AttentionAt.IsZero():
+	case i.Parked:
+		add("Parked", at+": a reconciliation asks about it no more")
+	case store.Reached(i.AttentionAt, now):
+		add("Waits since", at)
+	case i.State == operate.StateReleased && i.Tries == 0:
+		add("Due", at+", if nobody retries")
+	case i.State == operate.StateInProgress:
+		add("Due", at+", if the reconciliation that asks about it dies")
+	default:
+		add("Asked again", at)
+	}
+	add("Asked", asked)
 }

@@ -105,6 +105,9 @@ func (l *listing) flush(s *source, rows []row) error {
 		case r.line.WithSteps:
 			reason += ", with steps, not due"
 		}
+		if r.line.Parked {
+			reason += ", parked"
+		}
 		if r.line.Error != "" {
 			state, reason = show.Cell{Text: "unreadable", Colour: show.Red}, r.line.Error
 		}

@@ -7,11 +7,13 @@ import (
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/connect"
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/demo"
 	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // source is where the records are, and who may act on them.
 type source struct {
 	operator *operate.Operator
+	records  store.Store
 	now      func() time.Time
 	// conn is nil in the demo.
 	conn *connect.Connection
@@ -27,14 +29,14 @@ func (a *app) open(ctx context.Context, opts ...operate.Option) (*source, error)
 		}
 		a.target = connect.Target{}
 		clock := func() time.Time { return now }
-		return &source{operator: operate.New(s, append(opts, operate.WithClock(clock))...), now: clock}, nil
+		return &source{operator: operate.New(s, append(opts, operate.WithClock(clock))...), records: s, now: clock}, nil
 	}
 	conn, err := connect.Open(ctx, a.target)
 	if err != nil {
 		return nil, err
 	}
 	return &source{
-		operator: operate.New(conn.Store, append(opts, operate.WithClock(a.world.Now))...), now: a.world.Now, conn: conn,
+		operator: operate.New(conn.Store, append(opts, operate.WithClock(a.world.Now))...), records: conn.Store, now: a.world.Now, conn: conn,
 	}, nil
 }
 

@@ -67,6 +67,8 @@ func reasonMeaning(reason string) string {
 		return "the handler failed for good"
 	case store.ReasonReleased:
 		return "it was given up for another try"
+	case store.ReasonAsked:
+		return "it was given up for another try, and a reconciliation asks about it"
 	default:
 		return ""
 	}
@@ -78,6 +80,9 @@ func retryGets(r store.Record, s operate.State) string {
 	case operate.StateInProgress:
 		return "\"in progress\" (HTTP 409 with Retry-After) until the lease ends; the handler does not run"
 	case operate.StateLapsed:
+		if r.Reason != "" {
+			return "\"unknown outcome\" (HTTP 409), unless the handler has a resolver that can tell: it was unknown before somebody asked"
+		}
 		if r.Resumable() {
 			return resumes(r)
 		}

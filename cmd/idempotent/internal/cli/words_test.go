@@ -25,6 +25,9 @@ func TestWhatARetryGetsOfARecordWithSteps(t *testing.T) {
 	assert.Contains(t, retryGets(store.Record{}, operate.StateLapsed), "refuses crashed executions")
 	assert.NotContains(t, retryGets(begun, operate.StateReleased), "refuses crashed executions", "a release is no crash")
 	assert.Contains(t, retryGets(begun, operate.StateUnknown), "until somebody settles it")
+	asked := recorded
+	asked.Reason = store.ReasonUncertain
+	assert.Contains(t, retryGets(asked, operate.StateLapsed), "unless the handler has a resolver")
 }
 
 func TestEveryStateOfAStepIsTold(t *testing.T) {

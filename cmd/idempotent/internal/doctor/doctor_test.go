@@ -94,9 +94,6 @@ func TestEachProblemIsFound(t *testing.T) {
 		"replicas": {func(a *account) {
 			a.replace("DescribeTable", `"TableName"`, `"Replicas":[{"RegionName":"eu-west-1"}],"TableName"`)
 		}, "replicas", doctor.Warning, "send all deliveries of a key to one Region"},
-		"strong replicas": {func(a *account) {
-			a.replace("DescribeTable", `"TableName"`, `"MultiRegionConsistency":"STRONG","Replicas":[{"RegionName":"eu-west-1"}],"TableName"`)
-		}, "replicas", doctor.Warning, "there is no time to live"},
 		"short retention":                    {func(a *account) { a.replace("Scan", "1782961200", "1782875100") }, "retention", doctor.Warning, `a result of operation "shop-charge" is replayed for 5m0s`},
 		"may not settle":                     {func(a *account) { a.errors["UpdateItem"] = "AccessDeniedException" }, "you may settle and release", doctor.Warning, "not allowed: dynamodb:UpdateItem"},
 		"may not delete":                     {func(a *account) { a.errors["DeleteItem"] = "AccessDeniedException" }, "you may delete", doctor.Warning, "not allowed: dynamodb:DeleteItem"},
@@ -133,6 +130,25 @@ func TestEachProblemIsFound(t *testing.T) {
 				assert.Equal(t, doctor.OK, all[0].Result, "%s: %s", check, all[0].Detail)
 			}
 		})
+	}
+}
+
+// TestMultiRegionStrongConsistency: a table that cannot have time to live is no problem, but somebody has to delete what expires.
+func TestMultiRegionStrongConsistency(t *testing.T) {
+	t.Parallel()
+	a := healthy(t)
+	a.replace("DescribeTable", `"TableName"`, `"MultiRegionConsistency":"STRONG","Replicas":[{"RegionName":"eu-west-1"}],"TableName"`)
+	a.errors["DescribeTimeToLive"] = "ValidationException"
+	findings := a.examine()
+	for check, says := range map[string]string{
+		"time to live": "what has expired stays until a sweep deletes it", "replicas": "no handler can commit",
+	} {
+		require.Len(t, findings[check], 1, check)
+		assert.Equal(t, doctor.Warning, findings[check][0].Result, check)
+		assert.Contains(t, findings[check][0].Detail, says)
+	}
+	for _, check := range []string{"key", "attention index", "deletion protection"} {
+		assert.Equal(t, doctor.OK, findings[check][0].Result, check)
 	}
 }
 

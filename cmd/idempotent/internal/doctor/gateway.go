@@ -131,12 +131,16 @@ func (p *Patient) api(ctx context.Context, api string, timeout time.Duration) Fi
 	case len(waits) == 0:
 		return Finding{checkGateway, NotChecked, kind + api + " has no integration with it that can be seen"}
 	}
-	shortest := slices.Min(waits)
-	if timeout >= shortest {
-		return Finding{checkGateway, Problem, fmt.Sprintf("%s%s waits %s, and the function may run for %s: clients get an error while it goes on, "+
-			"and their retries meet a running execution", kind, api, seconds(shortest), seconds(timeout))}
+	return waiting(kind+api, slices.Min(waits), timeout)
+}
+
+// waiting compares for how long a gateway waits with the timeout of the function.
+func waiting(gateway string, wait, timeout time.Duration) Finding {
+	if timeout >= wait {
+		return Finding{checkGateway, Problem, fmt.Sprintf("%s waits %s, and the function may run for %s: clients get an error while it goes on, "+
+			"and their retries meet a running execution", gateway, seconds(wait), seconds(timeout))}
 	}
-	return Finding{checkGateway, OK, fmt.Sprintf("%s%s waits %s, the function stops after %s", kind, api, seconds(shortest), seconds(timeout))}
+	return Finding{checkGateway, OK, fmt.Sprintf("%s waits %s, the function stops after %s", gateway, seconds(wait), seconds(timeout))}
 }
 
 func (p *Patient) httpAPI(ctx context.Context, api string) (waits []time.Duration, err error) {

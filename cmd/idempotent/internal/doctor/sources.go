@@ -39,14 +39,27 @@ type source struct {
 
 func (p *Patient) source(ctx context.Context, s source, timeout time.Duration) []Finding {
 	switch s.service() {
-	case "sqs":
-		return append([]Finding{s.responses("sends its whole batch again")}, p.queue(ctx, s, timeout)...)
-	case "kinesis", "dynamodb":
-		return append([]Finding{s.responses("repeats its whole batch")}, s.stream()...)
+	case serviceSQS:
+		return append([]Finding{s.responses(repeatsQueue)}, p.queue(ctx, s, timeout)...)
+	case serviceKinesis, serviceDynamoDB:
+		return append([]Finding{s.responses(repeatsStream)}, s.stream()...)
 	default:
 		return []Finding{{checkBatches, NotChecked, s.name() + ": it is no queue of SQS and no stream of Kinesis or DynamoDB"}}
 	}
 }
+
+// The services that a function gets batches from, as their ARNs name them.
+const (
+	serviceSQS      = "sqs"
+	serviceKinesis  = "kinesis"
+	serviceDynamoDB = "dynamodb"
+)
+
+// What one failed record does where Lambda does not read which one it was.
+const (
+	repeatsQueue  = "sends its whole batch again"
+	repeatsStream = "repeats its whole batch"
+)
 
 // service is that of the ARN: arn:PARTITION:SERVICE:REGION:ACCOUNT:RESOURCE.
 func (s source) service() string {

@@ -54,6 +54,7 @@ func (p *Patient) shape(ctx context.Context) ([]Finding, error) {
 			problems[about(text)] = append(problems[about(text)], text)
 		}
 	}
+	advice, unadvised := p.Store.Advise(ctx)
 	findings := make([]Finding, 0, 3)
 	for _, check := range []string{checkKey, checkTTL, checkIndex} {
 		f := Finding{Check: check, Result: OK}
@@ -62,8 +63,8 @@ func (p *Patient) shape(ctx context.Context) ([]Finding, error) {
 			f.Result, f.Detail = Problem, strings.Join(problems[check], "; ")
 		case check == checkTTL && failed != nil:
 			f.Result, f.Detail = NotChecked, "not allowed: dynamodb:DescribeTimeToLive"
-		case check == checkIndex:
-			f = p.advice(ctx)
+		case check != checkKey:
+			f = p.advised(check, advice, unadvised)
 		}
 		findings = append(findings, f)
 	}
@@ -82,20 +83,19 @@ func about(problem string) string {
 	}
 }
 
-// advice says whether the index is there, which no request needs.
-func (p *Patient) advice(ctx context.Context) Finding {
-	advice, err := p.Store.Advise(ctx)
-	switch {
-	case err != nil:
-		return unseen(checkIndex, err)
-	case len(advice) > 0:
-		for i, text := range advice {
-			advice[i] = strings.TrimPrefix(text, fmt.Sprintf("table %q: ", p.Table))
-		}
-		return Finding{checkIndex, Warning, strings.Join(advice, "; ")}
-	default:
-		return Finding{Check: checkIndex, Result: OK}
+// advised says what the table lacks of a check that no request needs.
+func (p *Patient) advised(check string, advice []string, err error) Finding {
+	if err != nil {
+		return unseen(check, err)
 	}
+	f := Finding{Check: check, Result: OK}
+	for _, text := range advice {
+		text = strings.TrimPrefix(text, fmt.Sprintf("table %q: ", p.Table))
+		if strings.Contains(text, "time to live") == (check == checkTTL) {
+			f.Result, f.Detail = Warning, strings.TrimPrefix(f.Detail+"; "+text, "; ")
+		}
+	}
+	return f
 }
 
 // safety looks at what keeps the records from being lost, and at copies of them.
@@ -120,7 +120,7 @@ func replicas(t *types.TableDescription) Finding {
 	case len(t.Replicas) == 0:
 		return Finding{Check: checkReplicas, Result: OK, Detail: "none"}
 	case t.MultiRegionConsistency == types.MultiRegionConsistencyStrong:
-		return Finding{checkReplicas, Warning, "multi-Region strong consistency: there is no time to live, delete expired records yourself, and no handler can commit"}
+		return Finding{checkReplicas, Warning, "multi-Region strong consistency: there are no transactions, so no handler can commit"}
 	default:
 		return Finding{checkReplicas, Warning, "two Regions can both accept a claim of one key: send all deliveries of a key to one Region"}
 	}

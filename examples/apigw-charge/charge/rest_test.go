@@ -1,4 +1,4 @@
-package main
+package charge_test
 
 import (
 	"encoding/base64"
@@ -15,7 +15,7 @@ import (
 func TestARestAPIGetsTheAnswersOfAnHTTPAPI(t *testing.T) {
 	t.Parallel()
 	const body = `{"amount":1999,"currency":"usd","source":"tok_visa"}`
-	handler := rest(charge.Handler(payments.NewLedger()))
+	handler := charge.REST(charge.Handler(payments.NewLedger()))
 	for _, c := range []struct {
 		name      string
 		event     events.APIGatewayProxyRequest

@@ -1,0 +1,6 @@
+// Program hello has nothing of the library.
+package main
+
+import "fmt"
+
+func main() { fmt.Println("hello") }

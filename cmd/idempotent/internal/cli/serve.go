@@ -1,0 +1,177 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/page"
+	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
+	"github.com/go-idempotent/idempotent/operate"
+)
+
+// serving is the page, for one person on this machine.
+type serving struct {
+	app           *app
+	port          int
+	readOnly      bool
+	by            string
+	retention     time.Duration
+	digestKeyFile string
+	// printing is held while something is printed: requests run side by side.
+	printing sync.Mutex
+}
+
+func (a *app) serve() *cobra.Command {
+	s := &serving{app: a}
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Shows what is stuck in a browser: search, one record as a timeline, settle and release",
+		Long: `Serves a page for a browser on this machine: what is stuck, a search by record key, derived key or what a client sent, one record as
+a timeline, settle and release with a reason. It ends with Ctrl-C.
+
+It listens on 127.0.0.1 only. The address that it prints lets in one browser, once: paste it into the address bar. Nobody else on
+this machine, and no other site in this browser, gets in. Whatever changes a record shows first what it does, and asks. Each change
+is printed, as settle and release print it. Results are read only if you ask for them.
+
+In a tunnel such as ssh -L 8000:127.0.0.1:8000 take the same --port on both sides: the page answers to its own port only.`,
+		Example: `  idempotent serve --demo
+  idempotent serve --table idempotency --profile production --read-only`,
+		Args:              cobra.NoArgs,
+		RunE:              a.run(func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context()) }),
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	f := cmd.Flags()
+	f.IntVar(&s.port, "port", 0, "the `port`; by default one that is free")
+	f.BoolVar(&s.readOnly, "read-only", false, "change nothing")
+	f.StringVar(&s.by, "by", "", "who; by default the ARN of your credentials, or your user on this machine if AWS is not asked")
+	f.DurationVar(&s.retention, "retention", operate.DefaultRetention, "keep a settled record for at least this `time`; the retention of the handler")
+	f.StringVar(&s.digestKeyFile, "digest-key-file", "", "for the search: the `file` with the secret of WithDigestKey, byte for byte")
+	noCompletion(cmd, "port", "by", "retention")
+	return cmd
+}
+
+// The times of the server. Nobody sends much to it, and a scan may take long.
+const (
+	headerLimit   = 10 * time.Second
+	bodyLimit     = time.Minute
+	idleLimit     = 2 * time.Minute
+	shutdownLimit = 2 * time.Second
+	headerBytes   = 32 << 10
+)
+
+func (s *serving) run(ctx context.Context) error {
+	switch {
+	case s.port < 0 || s.port > 65535:
+		return usagef("--port %d is none: 1 to 65535, or 0 for one that is free", s.port)
+	case s.retention <= 0:
+		return usagef("--retention %s is not positive", s.retention)
+	}
+	src, err := s.app.open(ctx, operate.WithRetention(s.retention))
+	if err != nil {
+		return err
+	}
+	by, err := s.app.who(ctx, src, s.by)
+	if err != nil {
+		return err
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)))
+	if err != nil {
+		return usagef("--port %d cannot be listened on: %s", s.port, cause(err))
+	}
+	p, err := page.New(s.config(src, by, listener.Addr().(*net.TCPAddr).Port), rand.Reader) //nolint:forcetypeassert // of a TCP listener
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	if err := s.announce(p.URL()); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	return s.serve(ctx, listener, p)
+}
+
+func (s *serving) config(src *source, by string, port int) page.Config {
+	return page.Config{
+		Operator: src.operator, Now: src.now, Port: port, Store: s.place(src), By: by, ReadOnly: s.readOnly, Demo: s.app.demo,
+		Words: page.Words{
+			Meaning: meaning, Reason: reasonMeaning, Retry: retryGets, Seen: seenOf, Error: s.app.sentence,
+		},
+		KeyFields: keyFields(), RecordKey: s.recordKey, Done: s.done, Wrong: s.wrong,
+	}
+}
+
+// place says where the records are.
+func (s *serving) place(src *source) string {
+	switch {
+	case src.conn == nil:
+		return "records in memory"
+	case src.conn.OfAWS():
+		return s.app.name() + " in " + src.conn.Config.Region
+	default:
+		return s.app.name() + " at " + src.conn.Endpoint
+	}
+}
+
+// announce prints the address. It is the only place where the token is.
+func (s *serving) announce(url string) error {
+	if s.app.output == outputJSON {
+		return s.app.json(struct {
+			URL string `json:"url"`
+		}{url})
+	}
+	if err := s.app.out().Line(url); err != nil {
+		return err
+	}
+	return s.app.err().Line("Open this address: it lets in one browser, once. Ctrl-C ends the page.")
+}
+
+// serve serves the page until the context ends.
+func (s *serving) serve(ctx context.Context, listener net.Listener, p *page.Page) error {
+	server := &http.Server{
+		Handler: p, ReadHeaderTimeout: headerLimit, ReadTimeout: bodyLimit, WriteTimeout: bodyLimit, IdleTimeout: idleLimit,
+		MaxHeaderBytes: headerBytes, ErrorLog: log.New(s, "", 0),
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("the page has ended: %w", err)
+	case <-ctx.Done():
+	}
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownLimit)
+	defer cancel()
+	if err := server.Shutdown(limited); err != nil {
+		return errors.Join(err, server.Close())
+	}
+	return nil
+}
+
+// done prints a change, as the commands that change something do.
+func (s *serving) done(entry operate.Entry) error {
+	s.printing.Lock()
+	defer s.printing.Unlock()
+	if err := s.app.done(entry, string(entry.Action)); err != nil || s.app.output == outputJSON {
+		return err
+	}
+	return s.app.out().Line("")
+}
+
+// wrong prints what went wrong in the page itself.
+func (s *serving) wrong(err error) { _, _ = s.Write([]byte(err.Error())) }
+
+// Write prints what the server reports, which may quote what it was sent.
+func (s *serving) Write(line []byte) (int, error) {
+	s.printing.Lock()
+	defer s.printing.Unlock()
+	return len(line), s.app.err().Line("idempotent: " + show.Printable(strings.TrimSpace(string(line))))
+}

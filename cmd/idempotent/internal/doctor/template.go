@@ -1,0 +1,142 @@
+package doctor
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/sam"
+)
+
+// The checks of a template.
+const (
+	checkTemplate   = "template"
+	checkConditions = "conditions"
+	checkMetadata   = "metadata"
+	checkWraps      = "function wraps"
+	checkRoute      = "route"
+	checkAlarms     = "alarms"
+)
+
+// Plan is a template that is looked at, and what was built of it. Nothing is asked of AWS.
+type Plan struct {
+	// Template is the file.
+	Template string
+	// Parameters are those of a deployment, by name. Others have their defaults.
+	Parameters map[string]string
+	// Build is the folder that sam build has written. By default it is .aws-sam/build beside the template.
+	Build string
+	// Binaries are programs, or folders and archives with them, by the id of their function.
+	Binaries map[string]string
+}
+
+// examination is one look at a template.
+type examination struct {
+	*sam.Template
+
+	build     string
+	binaries  map[string]string
+	functions []*subject
+	alarmed   []sam.Metric
+	routes    []sam.Route
+	sources   []sam.Source
+}
+
+// Examine makes all checks. An error says that there is nothing to check: no template, or parameters that it does not have.
+func (p *Plan) Examine() ([]Finding, error) {
+	t, err := sam.Read(p.Template, p.Parameters)
+	if err != nil {
+		return nil, err
+	}
+	e := &examination{Template: t, build: p.Build, binaries: p.Binaries, alarmed: t.Alarmed(), routes: t.Routes(), sources: t.Sources()}
+	if e.build == "" {
+		e.build = filepath.Join(t.Folder, ".aws-sam", "build")
+	}
+	for _, f := range t.Functions() {
+		e.functions = append(e.functions, e.look(f))
+	}
+	if err := e.checkBinaries(); err != nil {
+		return nil, err
+	}
+	findings := []Finding{{checkTemplate, OK, fmt.Sprintf("%s, %s, %s", count(len(e.functions), "function"), count(len(e.routes), "route"), count(len(e.sources), "event source"))}}
+	findings = append(findings, e.unread()...)
+	for _, s := range e.functions {
+		findings = append(findings, s.problems...)
+	}
+	findings = append(findings, e.reached()...)
+	findings = append(findings, e.timeouts()...)
+	findings = append(findings, e.mappings()...)
+	findings = append(findings, e.alarms()...)
+	return append(findings, e.stale()...), nil
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// checkBinaries refuses the names of functions that are not there: whoever gives one means something.
+func (e *examination) checkBinaries() error {
+	for _, id := range slices.Sorted(maps.Keys(e.binaries)) {
+		if e.subject(id) == nil {
+			return &UnknownFunctionError{id}
+		}
+	}
+	return nil
+}
+
+// UnknownFunctionError is a program for a function that the template does not have with these parameters.
+type UnknownFunctionError struct{ ID string }
+
+func (e *UnknownFunctionError) Error() string {
+	return fmt.Sprintf("the template has no function %q with these parameters", e.ID)
+}
+
+func (e *examination) subject(id string) *subject {
+	for _, s := range e.functions {
+		if s.ID == id {
+			return s
+		}
+	}
+	return nil
+}
+
+// unread says what was not looked at.
+func (e *examination) unread() []Finding {
+	findings := []Finding{}
+	for _, condition := range slices.Sorted(maps.Keys(e.Absent)) {
+		if ids := relevant(e.Absent[condition]); len(ids) > 0 {
+			findings = append(findings, Finding{checkConditions, NotChecked, fmt.Sprintf("%s does not hold with these parameters, so these are not looked at: %s",
+				condition, strings.Join(ids, ", "))})
+		}
+	}
+	if len(e.Guessed) > 0 {
+		findings = append(findings, Finding{checkConditions, NotChecked, "these depend on what only a deployment knows, and are taken to hold: " +
+			strings.Join(e.Guessed, ", ")})
+	}
+	for _, text := range e.Unread {
+		findings = append(findings, Finding{checkTemplate, NotChecked, text})
+	}
+	unseen := e.Unseen()
+	for _, api := range slices.Sorted(maps.Keys(unseen)) {
+		findings = append(findings, Finding{checkRoute, NotChecked, fmt.Sprintf("the routes of %s are in a document that cannot be read here: %s", api, unseen[api])})
+	}
+	return findings
+}
+
+// relevant are the ids of those resources that something would be said of.
+func relevant(resources []sam.Resource) []string {
+	ids := []string{}
+	for _, r := range resources {
+		for _, part := range []string{"::Function", "::Route", "::Api", "::HttpApi", "::RestApi", "::Method", "::Url", "::EventSourceMapping", "::ListenerRule", "::Listener"} {
+			if strings.HasSuffix(r.Type, part) {
+				ids = append(ids, r.ID)
+			}
+		}
+	}
+	return ids
+}

@@ -1,0 +1,178 @@
+package page
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+)
+
+// door lets in one person. Its fields never change but used.
+type door struct {
+	hosts []string
+	// token lets somebody in, used is true once it has.
+	token string
+	used  atomic.Bool
+	// base is the path under which everything is, but the entrance. Cookies do not tell ports apart, so a server on another port of
+	// this machine would get a cookie of path "/"; it never learns this one.
+	base string
+	// cookie is the value of the cookie, form that of the field of forms.
+	cookie, form string
+	// secret is the key of seals.
+	secret []byte
+}
+
+// The names of what a request carries.
+const (
+	tokenField  = "token"
+	cookieName  = "idempotent"
+	formField   = "form"
+	sameOrigin  = "same-origin"
+	entropy     = 32
+	baseEntropy = 16
+)
+
+// mostBody bounds the body of a request: a result of [mostResult] bytes, encoded, and the other fields.
+const mostBody = 3*mostResult + 64<<10
+
+func newDoor(port int, random io.Reader) (*door, error) {
+	secrets := make([]byte, 4*entropy+baseEntropy)
+	if _, err := io.ReadFull(random, secrets); err != nil {
+		return nil, err
+	}
+	next := func(n int) []byte {
+		s := secrets[:n]
+		secrets = secrets[n:]
+		return s
+	}
+	text := base64.RawURLEncoding.EncodeToString
+	at := ":" + strconv.Itoa(port)
+	return &door{
+		hosts: []string{"127.0.0.1" + at, "localhost" + at},
+		token: text(next(entropy)), cookie: text(next(entropy)), form: text(next(entropy)), secret: next(entropy),
+		base: "/" + text(next(baseEntropy)),
+	}, nil
+}
+
+// refusal is why a request is not served.
+type refusal struct {
+	status      int
+	title, text string
+}
+
+// outside looks at what needs no secret: a name that somebody else has made to mean 127.0.0.1, and another site, also one on another
+// port of this machine.
+func (d *door) outside(r *http.Request) *refusal {
+	if r.Host != d.hosts[0] && r.Host != d.hosts[1] {
+		return &refusal{http.StatusMisdirectedRequest, "Not under this name", "The page answers to the address that the command has printed, and to no other name."}
+	}
+	// Browsers send it, and no script can forge it; "none" is a person: the address bar, a bookmark, a link outside of the browser.
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "none", sameOrigin:
+		return nil
+	default:
+		return &refusal{http.StatusForbidden, "Not from another site", "Another site has sent you here. Paste the address that the command has printed into the address bar."}
+	}
+}
+
+// enter looks at the token. The cookie is for the first who has it; for the next one it is nil, and what counts is whether they have
+// that cookie.
+func (d *door) enter(r *http.Request) (*http.Cookie, *refusal) {
+	given := r.URL.Query()[tokenField]
+	if r.Method != http.MethodGet || len(given) != 1 || !same(given[0], d.token) {
+		return nil, notIn
+	}
+	if d.used.Swap(true) {
+		return nil, nil
+	}
+	return &http.Cookie{ //nolint:gosec // not Secure: no certificate is for 127.0.0.1, and what goes there stays on this machine
+		Name: cookieName, Value: d.cookie, Path: d.base + "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+	}, nil
+}
+
+// notIn is all that a stranger learns.
+var notIn = &refusal{
+	http.StatusForbidden, "You are not let in",
+	"Open the address that the command has printed: paste it into the address bar. It lets in one browser, once. For another one, stop the command and start it again.",
+}
+
+// inside looks at the cookie. Whoever does not have it does not learn which pages there are.
+func (d *door) inside(r *http.Request) (path string, refused *refusal) {
+	path, under := strings.CutPrefix(r.URL.Path, d.base)
+	if !under || !strings.HasPrefix(path, "/") {
+		return "", notIn
+	}
+	for _, c := range r.CookiesNamed(cookieName) { // another port of this machine may have set others
+		if same(c.Value, d.cookie) {
+			return path, nil
+		}
+	}
+	return "", notIn
+}
+
+// posted looks at what a form sends: nothing of its body is read before it is known where it comes from.
+func (d *door) posted(w http.ResponseWriter, r *http.Request) *refusal {
+	if !fromHere(r) {
+		return &refusal{http.StatusForbidden, "Not from this page", "The browser does not say that this form was sent by the page itself, so nothing was done."}
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/x-www-form-urlencoded" {
+		return &refusal{http.StatusUnsupportedMediaType, "Not a form", "Use the forms of the page."}
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, mostBody)
+	if err := r.ParseForm(); err != nil {
+		if _, long := err.(*http.MaxBytesError); long { //nolint:errorlint // ParseForm returns it as it is
+			return tooLong
+		}
+		return &refusal{http.StatusBadRequest, "Not a form", "The form cannot be read, so nothing was done."}
+	}
+	if !same(r.PostForm.Get(formField), d.form) {
+		return &refusal{http.StatusForbidden, "Not from this page", "The form is none of this page, or of an earlier run of the command, so nothing was done. Open the record again."}
+	}
+	return nil
+}
+
+var tooLong = &refusal{
+	http.StatusRequestEntityTooLarge, "Too long",
+	"The form is longer than the page takes, so nothing was done. The command \"idempotent settle\" takes a result from a file.",
+}
+
+// fromHere reports whether a browser says that the page itself has sent the request. Because of the policy about referrers the
+// origin of a form is "null", and then only the other field counts.
+func fromHere(r *http.Request) bool {
+	site, origin := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Origin")
+	own := origin == "http://"+r.Host // the host is known to be ours
+	if site == "" {
+		return own
+	}
+	return site == sameOrigin && (own || origin == "" || origin == "null")
+}
+
+// seal returns a text that only this page can make of another one, for a purpose.
+func (d *door) seal(purpose, text string) string {
+	h := hmac.New(sha256.New, d.secret)
+	h.Write([]byte(purpose + "\x00" + text))
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
+}
+
+func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+// protect says to the browser what the page may do: nothing but show itself, and send its forms back.
+func protect(h http.Header) {
+	for name, value := range map[string]string{
+		"Content-Security-Policy":      "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+		"X-Content-Type-Options":       "nosniff",
+		"X-Frame-Options":              "DENY",
+		"Referrer-Policy":              "no-referrer",
+		"Cache-Control":                "no-store",
+		"Cross-Origin-Resource-Policy": sameOrigin,
+		"Cross-Origin-Opener-Policy":   sameOrigin,
+	} {
+		h.Set(name, value)
+	}
+}

@@ -1,0 +1,178 @@
+// Package page is the page of the command serve: what is stuck, a search, one record as a timeline, settle and release.
+//
+// It is for one person on one machine. Whoever is let in can settle records, so [Page.ServeHTTP] looks at each request before
+// anything else does: at its Host, at where a browser says that it comes from, at the cookie of the session, and, if it changes or
+// discloses something, at its origin and at a field of the form that only the page itself knows. See door.go.
+//
+// It has no script. What a record holds is shown as text, with everything escaped that is no printable character.
+package page
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// Config is what a page shows, and for whom. All fields but ReadOnly, Demo and KeyFields are needed.
+type Config struct {
+	// Operator acts on the records, and Now is its clock.
+	Operator *operate.Operator
+	Now      func() time.Time
+	// Port is the one on which the page is served, on 127.0.0.1.
+	Port int
+	// Store names where the records are, and By who acts.
+	Store, By string
+	// ReadOnly refuses every change. Demo says that the records are those of a demo.
+	ReadOnly, Demo bool
+	// Words are those of the command line.
+	Words Words
+	// KeyFields are what RecordKey has to know of a request of a client, and of the handler that it came to. RecordKey computes the
+	// record key.
+	KeyFields []Field
+	RecordKey func(context.Context, url.Values) (idempotent.Description, error)
+	// Done is told of each change. Wrong is told of what went wrong in the page itself.
+	Done  func(operate.Entry) error
+	Wrong func(error)
+}
+
+// Words say in sentences what a record is, as the command line does.
+type Words struct {
+	// Meaning says what a state means, Reason what a reason does, and Retry what the next retry of the client gets.
+	Meaning func(store.Record, operate.State) string
+	Reason  func(string) string
+	Retry   func(store.Record, operate.State) string
+	// Seen names a record as it is: it differs if the record has changed.
+	Seen func(store.Record) string
+	// Error says what went wrong.
+	Error func(error) string
+}
+
+// Field is a field of a form.
+type Field struct {
+	// Name is that of the value, Label and Hint are what people read.
+	Name, Label, Hint string
+	// Long is true for a text of several lines, Check for a box to tick.
+	Long, Check bool
+	// Choices are the values to choose from, if there are some.
+	Choices []string
+	// Group is the heading under which the field is. Fields of one group follow each other.
+	Group string
+}
+
+// Page serves the page. Make it with [New]. It is safe for concurrent use.
+type Page struct {
+	Config
+
+	door   *door
+	routes map[string]route
+	// scanning is held while a scan runs: there is one at a time.
+	scanning sync.Mutex
+}
+
+// route is what is served under a path.
+type route struct {
+	get, post http.HandlerFunc
+	// changes is true if the page does not have it in read-only mode.
+	changes bool
+}
+
+// New returns a page, whose secrets it reads from a source of random bytes.
+func New(c Config, random io.Reader) (*Page, error) {
+	d, err := newDoor(c.Port, random)
+	if err != nil {
+		return nil, fmt.Errorf("page: no random bytes: %w", err)
+	}
+	p := &Page{Config: c, door: d}
+	p.routes = map[string]route{
+		"/":          {get: p.overview},
+		"/style.css": {get: serveStyle},
+		"/record":    {get: p.record},
+		"/result":    {post: p.result},
+		"/search":    {get: p.search},
+		"/key":       {get: p.keyForm, post: p.key},
+		"/scan":      {get: p.scanForm, post: p.scan},
+		"/act":       {get: p.actForm, changes: true},
+		"/preview":   {post: p.preview, changes: true},
+		"/confirm":   {post: p.confirm, changes: true},
+	}
+	return p, nil
+}
+
+// URL is the address that lets somebody in, once.
+func (p *Page) URL() string {
+	return fmt.Sprintf("http://127.0.0.1:%d/?%s=%s", p.Port, tokenField, p.door.token)
+}
+
+// ServeHTTP serves one request.
+func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	protect(w.Header())
+	defer p.recovered(w)
+	if refused := p.door.outside(r); refused != nil {
+		p.shut(w, refused)
+		return
+	}
+	if r.URL.Path == "/" {
+		p.enter(w, r)
+		return
+	}
+	path, refused := p.door.inside(r)
+	if refused != nil {
+		p.shut(w, refused)
+		return
+	}
+	p.serve(w, r, path)
+}
+
+// serve serves a request of the session.
+func (p *Page) serve(w http.ResponseWriter, r *http.Request, path string) {
+	route, found := p.routes[path]
+	switch {
+	case !found:
+		p.fail(w, &refusal{http.StatusNotFound, "There is no such page", "Nothing is under this address."})
+	case route.changes && p.ReadOnly:
+		p.fail(w, &refusal{http.StatusForbidden, "Nothing can be changed here", "The page was started with --read-only."})
+	case r.Method == http.MethodPost && route.post != nil:
+		if refused := p.door.posted(w, r); refused != nil {
+			p.fail(w, refused)
+			return
+		}
+		route.post(w, r)
+	case (r.Method == http.MethodGet || r.Method == http.MethodHead) && route.get != nil:
+		route.get(w, r)
+	default:
+		p.fail(w, &refusal{http.StatusMethodNotAllowed, "This is not done so", "Use the forms and links of the page."})
+	}
+}
+
+// enter lets in who has the token, and takes it out of the address.
+func (p *Page) enter(w http.ResponseWriter, r *http.Request) {
+	cookie, refused := p.door.enter(r)
+	if refused != nil {
+		p.shut(w, refused)
+		return
+	}
+	if cookie != nil {
+		http.SetCookie(w, cookie)
+	}
+	http.Redirect(w, r, p.door.base+"/", http.StatusSeeOther)
+}
+
+// recovered answers a request whose handling has panicked, and tells of it.
+func (p *Page) recovered(w http.ResponseWriter) {
+	switch v := recover(); v {
+	case nil:
+	case http.ErrAbortHandler:
+		panic(v)
+	default:
+		p.Wrong(fmt.Errorf("page: panic: %v", v))
+		p.shut(w, &refusal{http.StatusInternalServerError, "Something went wrong", "It is a mistake of this program. The terminal in which it runs says which."})
+	}
+}

@@ -1,0 +1,543 @@
+package page_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/demo"
+	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/page"
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// What is stuck, by what is to be done, without anything that a client got.
+func TestWhatIsStuck(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil, nil)
+	parked := recordOf(t, "charge#crashed")
+	parked.Key = "charge#given-up"
+	parked.Attention, parked.AttentionAt, parked.Tries = store.ParkedOf(parked.Key), s.now.Add(-time.Minute), 12
+	require.NoError(t, demo.Put(t.Context(), s.store, parked))
+	b := s.enter(t)
+	a := b.get(t, "/")
+	assert.Equal(t, http.StatusOK, a.status)
+	sections := strings.Split(a.body, "<h2>")
+	require.Len(t, sections, 4)
+	for i, keys := range [][]string{{"charge#uncertain", "order#stopped", "order#begun"}, {"charge#given-up"}, {"order#not-due"}} {
+		for _, key := range keys {
+			assert.Contains(t, sections[i+1], ">"+key+"<", key)
+			assert.Equal(t, 1, strings.Count(a.body, ">"+key+"<"), key)
+		}
+	}
+	assert.Less(t, strings.Index(a.body, "charge#error"), strings.Index(a.body, "charge#crashed"), "the oldest first")
+	assert.NotContains(t, a.body, "charge#completed")
+	one := b.get(t, "/?operation=order")
+	assert.NotContains(t, one.body, "charge#")
+	assert.Contains(t, one.body, "order#begun")
+	assert.Contains(t, b.get(t, "/?operation=nothing").body, "Nothing is stuck")
+}
+
+func TestOnlySoManyAreListed(t *testing.T) {
+	t.Parallel()
+	m := memory.New()
+	s := newSite(t, m, nil)
+	for i := range 230 {
+		r := recordOf(t, "charge#crashed")
+		r.Key = fmt.Sprintf("charge#%d", i)
+		r.Attention = store.AttentionOf(r.Key)
+		require.NoError(t, demo.Put(t.Context(), m, r))
+	}
+	a := s.enter(t).get(t, "/")
+	assert.Equal(t, 200, strings.Count(a.body, "<tr role=\"row\">\n"))
+	assert.Contains(t, a.body, "There are more")
+}
+
+// A table without the index says so, and leads to the scan.
+func TestWithoutAnIndex(t *testing.T) {
+	t.Parallel()
+	b := newSite(t, unlisted{memory.New()}, nil).enter(t)
+	a := b.get(t, "/")
+	assert.Equal(t, http.StatusOK, a.status)
+	assert.Contains(t, a.body, "no index")
+	a = b.get(t, "/search?q=8e48d9e1-f17f-854f-9761-73a77acb7875")
+	assert.Equal(t, http.StatusConflict, a.status)
+	assert.Contains(t, a.body, "There is no index")
+}
+
+// unlisted is a store without an index.
+type unlisted struct{ *memory.Store }
+
+func (unlisted) List(context.Context, store.Query) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		yield(store.Record{}, &store.Error{Op: "list", Kind: store.FailureRejected, Err: store.ErrNoIndex})
+	}
+}
+
+// Whatever somebody wrote into a record is text, and steers neither the page nor the eye.
+func TestHostileRecords(t *testing.T) {
+	t.Parallel()
+	const bad = "</p></textarea></pre><script>alert(1)</script><img src=x onerror=alert(1)>\"'`{{.}}\u202e\u2066\u200b\x00\x1b[31m\u0085\ufeff"
+	m := memory.New()
+	s := newSite(t, m, func(c *page.Config) {
+		c.Words.Reason = func(reason string) string { return "means " + reason }
+		c.Words.Error = func(err error) string { return err.Error() + bad }
+		c.Store, c.By = bad, "dana"
+	})
+	b := s.enter(t)
+	unknown := recordOf(t, "order#begun")
+	unknown.Key, unknown.Reason, unknown.Derived = bad+"#"+bad, bad, []string{bad}
+	unknown.SettledBy, unknown.SettledAt, unknown.SettledReason = bad, s.now, bad
+	unknown.Attention = store.AttentionOf(unknown.Key)
+	result, err := json.Marshal(bad)
+	require.NoError(t, err)
+	unknown.Steps = map[string]store.Step{
+		bad:       {Kind: store.StepStarted, Seal: store.Seal(unknown.Owner, nil)},
+		bad + "2": {Kind: store.StepValue, Seal: store.Seal(unknown.Owner, result), Result: result},
+	}
+	require.NoError(t, demo.Put(t.Context(), m, unknown))
+	done := recordOf(t, "charge#completed")
+	done.Key, done.Result, done.Seal = "charge#bad", []byte(bad), store.Seal(done.Owner, []byte(bad))
+	require.NoError(t, demo.Put(t.Context(), m, done))
+
+	key := url.QueryEscape(unknown.Key)
+	record := b.get(t, "/record?key="+key+"&derived="+url.QueryEscape(bad))
+	act := b.get(t, "/act?key="+key)
+	preview := func(verdict string, more map[string]string) answer {
+		fields := map[string]string{"verdict": verdict, "executed-step": url.QueryEscape(bad), "failed-step": url.QueryEscape(bad)}
+		maps.Copy(fields, more)
+		return b.preview(t, unknown.Key, fields)
+	}
+	step := url.Values{"form": {record.field(t, "form")}, "key": {url.QueryEscape(unknown.Key)}, "step": {url.QueryEscape(bad + "2")}}
+	whole := url.Values{"form": {record.field(t, "form")}, "key": {url.QueryEscape(done.Key)}}
+	pages := map[string]answer{
+		"overview": b.get(t, "/"), "operation": b.get(t, "/?operation="+url.QueryEscape(bad)), "record": record, "act": act,
+		"preview":    preview("not-executed", nil),
+		"step":       preview("step-executed", map[string]string{"step-result": string(result)}),
+		"step fails": preview("step-failed", map[string]string{"step-type": bad, "step-message": bad}),
+		"no verdict": preview(bad, nil), "no result": preview("executed", map[string]string{"result": bad}),
+		"why": preview("release", map[string]string{"why": bad}), "by": preview("release", map[string]string{"by": bad}),
+		"missing": b.get(t, "/record?key="+url.QueryEscape(bad)), "search": b.get(t, "/search?q="+url.QueryEscape(bad)),
+		"path": b.get(t, "/"+url.PathEscape(bad)), "scan": b.get(t, "/scan?operation="+url.QueryEscape(bad)),
+		"scanned": b.post(t, "/scan", url.Values{"form": {record.field(t, "form")}, "state": {"unknown"}, "agreed": {"1"}}),
+		"key":     b.post(t, "/key", url.Values{"form": {record.field(t, "form")}, "key": {bad}}), "no key": b.post(t, "/key", url.Values{"form": {record.field(t, "form")}, "event": {bad}}),
+		"step result": b.post(t, "/result", step), "result": b.post(t, "/result", whole),
+	}
+	for name, a := range pages {
+		assert.NotContains(t, a.body, "<script", name)
+		assert.NotContains(t, a.body, "<img", name)
+		assert.Equal(t, strings.Count(a.body, "<p"), strings.Count(a.body, "</p")+strings.Count(a.body, "<pre")-strings.Count(a.body, "</pre"), name)
+		assert.Empty(t, unprintableText(a.body), name)
+	}
+	assert.Contains(t, pages["result"].body, `\u202e`)
+	assert.Contains(t, pages["step result"].body, `&lt;script&gt;`)
+	assert.Contains(t, pages["preview"].body, "Nothing has been changed yet")
+	assert.Contains(t, pages["step"].body, "Nothing has been changed yet")
+	assert.Contains(t, b.confirm(t, pages["step"]).body, "It is done", "what goes through forms comes back as it was")
+	assert.JSONEq(t, string(result), string(s.get(t, unknown.Key).Steps[bad].Result))
+	assert.Empty(t, s.wrong)
+}
+
+// unprintableText is what of a page no person should meet: what is neither printable nor white space, outside of the values of forms.
+func unprintableText(body string) string {
+	var b strings.Builder
+	inTag, inTextarea := false, false
+	for i, r := range body {
+		switch {
+		case strings.HasPrefix(body[i:], "<textarea"):
+			inTag, inTextarea = true, true
+		case strings.HasPrefix(body[i:], "</textarea"):
+			inTag, inTextarea = true, false
+		case r == '<':
+			inTag = true
+		case r == '>':
+			inTag = false
+		case !inTag && !inTextarea && r != '\n' && !unicode.IsPrint(r):
+			fmt.Fprintf(&b, "%U ", r)
+		}
+	}
+	return b.String()
+}
+
+// A result is read when somebody asks for it, and is nowhere before.
+func TestAResultIsShownOnDemandOnly(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil, nil)
+	b := s.enter(t)
+	for key, secret := range map[string]string{"charge#completed": "ch_2", "charge#declined": "the card was declined", "order#begun": "reserve-1"} {
+		a := b.get(t, "/record?key="+url.QueryEscape(key))
+		assert.Equal(t, http.StatusOK, a.status, key)
+		assert.NotContains(t, a.body, secret, key)
+		form := url.Values{"form": {a.field(t, "form")}, "key": {url.QueryEscape(key)}}
+		if key == "order#begun" {
+			form.Set("step", "reserve")
+		}
+		assert.Contains(t, b.post(t, "/result", form).body, secret, key)
+	}
+	form := url.Values{"form": {b.get(t, "/key").field(t, "form")}, "key": {"charge%23uncertain"}}
+	assert.Equal(t, http.StatusConflict, b.post(t, "/result", form).status, "it has none")
+	form.Set("key", "charge%23nothing")
+	assert.Equal(t, http.StatusNotFound, b.post(t, "/result", form).status)
+}
+
+func TestALongResultIsCut(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil, nil)
+	b := s.enter(t)
+	r := recordOf(t, "charge#completed")
+	r.Key = "charge#long"
+	r.Result = []byte(`"` + strings.Repeat("ä", 200<<10) + `"`)
+	r.Seal = store.Seal(r.Owner, r.Result)
+	require.NoError(t, demo.Put(t.Context(), s.store, r))
+	a := b.post(t, "/result", url.Values{"form": {b.get(t, "/key").field(t, "form")}, "key": {url.QueryEscape(r.Key)}})
+	assert.Contains(t, a.body, fmt.Sprintf("%d more bytes", len(r.Result)-256<<10))
+	assert.NotContains(t, a.body, "\ufffd")
+}
+
+// Each verdict is shown before, changes nothing until it is confirmed, and leaves who, when and why.
+func TestSettleAndRelease(t *testing.T) {
+	t.Parallel()
+	for verdict, c := range map[string]struct {
+		key    string
+		fields map[string]string
+		shows  string
+		action operate.Action
+		state  operate.State
+	}{
+		"executed":      {"charge#uncertain", map[string]string{"result": "{\"statusCode\":201,\r\n\"body\":\"{}\"}"}, "completed with the given result", operate.ActionExecuted, operate.StateCompleted},
+		"not-executed":  {"charge#uncertain", nil, "kept as released", operate.ActionNotExecuted, operate.StateReleased},
+		"failed":        {"charge#lapsed", map[string]string{"type": "Declined", "message": "the card was declined"}, "completed with an error of type", operate.ActionFailed, operate.StateCompleted},
+		"release":       {"charge#lapsed", nil, "kept as released", operate.ActionRelease, operate.StateReleased},
+		"half done":     {"order#stopped", map[string]string{"verdict": "failed", "type": "Abandoned", "message": "the order was undone"}, "completed with an error of type", operate.ActionFailed, operate.StateCompleted},
+		"step-executed": {"order#begun", map[string]string{"executed-step": "charge", "step-result": `{"id":"ch_1"}`}, "is recorded with the given result", operate.ActionStepExecuted, operate.StateReleased},
+		"step-failed":   {"order#begun", map[string]string{"failed-step": "charge", "step-type": "Declined", "step-message": "no"}, "is recorded with an error", operate.ActionStepFailed, operate.StateReleased},
+	} {
+		t.Run(verdict, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, nil, nil)
+			b := s.enter(t)
+			fields := map[string]string{"verdict": verdict} // the name of the case, if it says no other
+			maps.Copy(fields, c.fields)
+			previewed := b.preview(t, c.key, fields)
+			assert.Contains(t, previewed.body, c.shows)
+			s.untouched(t, c.key)
+			done := b.confirm(t, previewed)
+			assert.Equal(t, http.StatusOK, done.status)
+			assert.Contains(t, done.body, "It is done")
+			assert.Contains(t, done.body, "by dana")
+			assert.Contains(t, done.body, "ticket 4711")
+			r := s.get(t, c.key)
+			assert.Equal(t, c.state, operate.StateOf(r, s.now))
+			assert.Equal(t, "dana", r.SettledBy)
+			assert.Equal(t, "ticket 4711", r.SettledReason)
+			require.Len(t, s.done, 1)
+			assert.Equal(t, c.action, s.done[0].Action)
+			if verdict == "executed" {
+				assert.Equal(t, "{\"statusCode\":201,\n\"body\":\"{}\"}", string(r.Result), "as it was typed")
+			}
+			for _, at := range []string{"1", "", "0"} { // a link of somebody who wants it to look done
+				assert.NotContains(t, b.get(t, "/record?key="+url.QueryEscape(c.key)+"&done="+at).body, "It is done")
+			}
+			again := b.confirm(t, previewed) // somebody who clicks twice
+			assert.Equal(t, http.StatusConflict, again.status)
+			assert.Len(t, s.done, 1)
+		})
+	}
+}
+
+// What is confirmed is what was shown: nothing else is taken.
+func TestOnlyWhatWasShownIsConfirmed(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil, nil)
+	b := s.enter(t)
+	previewed := b.preview(t, "charge#uncertain", map[string]string{"verdict": "not-executed"})
+	other := b.preview(t, "charge#crashed", map[string]string{"verdict": "release"})
+	form := previewed.form(t, []string{"form", "asked", "seal"}, nil)
+	for name, change := range map[string]map[string]string{
+		"another change": {"asked": other.field(t, "asked")}, "another seal": {"seal": other.field(t, "seal")}, "no seal": {"seal": ""},
+		"nothing": {"asked": "", "seal": ""}, "a seal of something else": {"asked": "charge#uncertain", "seal": b.get(t, "/act?key=charge%23uncertain").field(t, "seen")},
+	} {
+		changed := maps.Clone(form)
+		for k, v := range change {
+			changed.Set(k, v)
+		}
+		assert.Equal(t, http.StatusForbidden, b.post(t, "/confirm", changed).status, name)
+	}
+	s.untouched(t, "charge#uncertain")
+}
+
+// Whoever decides on a record that has changed meanwhile is shown the record as it is now, at either of the two steps.
+func TestARecordThatHasChangedMeanwhile(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil, nil)
+	b := s.enter(t)
+	asked := b.get(t, "/act?key=charge%23uncertain")
+	previewed := b.preview(t, "charge#uncertain", map[string]string{"verdict": "not-executed"})
+	o := operate.New(s.store, operate.WithClock(func() time.Time { return s.now }))
+	shown, err := o.Inspect(t.Context(), "charge#uncertain")
+	require.NoError(t, err)
+	_, err = o.Settle(t.Context(), shown, operate.Responded([]byte(`{"statusCode":201}`)), operate.Act{By: "kim", Why: "ticket 4712"})
+	require.NoError(t, err)
+	owner := s.get(t, "charge#uncertain").Owner
+	form := asked.form(t, []string{"form", "key", "seen"}, map[string]string{"verdict": "release", "by": "dana", "why": "ticket 4711"})
+	for name, a := range map[string]answer{"preview": b.post(t, "/preview", form), "confirm": b.confirm(t, previewed)} {
+		assert.Equal(t, http.StatusConflict, a.status, name)
+		assert.Contains(t, a.body, "The record has changed since you looked at it: it is completed now. Nothing was changed.", name)
+		assert.Contains(t, a.body, "by kim", name)
+	}
+	assert.Equal(t, owner, s.get(t, "charge#uncertain").Owner)
+	deleted, err := s.store.Delete(t.Context(), s.get(t, "charge#uncertain"))
+	require.NoError(t, err)
+	require.True(t, deleted)
+	a := b.confirm(t, previewed)
+	assert.Equal(t, http.StatusConflict, a.status)
+	assert.Contains(t, a.body, "The record is gone")
+	assert.Empty(t, s.done)
+}
+
+// A change between the look at the record and the write is refused by the write itself.
+func TestARecordThatChangesAtTheLastMoment(t *testing.T) {
+	t.Parallel()
+	m, err := demo.Store(t.Context(), demo.Now())
+	require.NoError(t, err)
+	late := &lateChange{Store: m}
+	s := newSite(t, late, nil)
+	b := s.enter(t)
+	previewed := b.preview(t, "charge#uncertain", map[string]string{"verdict": "not-executed"})
+	late.before = func() {
+		o := operate.New(m, operate.WithClock(func() time.Time { return s.now }))
+		shown, err := o.Inspect(context.Background(), "charge#uncertain")
+		assert.NoError(t, err)
+		_, err = o.Release(context.Background(), shown, operate.Act{By: "kim", Why: "ticket 4712"})
+		assert.NoError(t, err)
+	}
+	a := b.confirm(t, previewed)
+	assert.Equal(t, http.StatusConflict, a.status)
+	assert.Contains(t, a.body, "The record has changed since you looked at it")
+	assert.Contains(t, a.body, "by kim")
+	assert.Empty(t, s.done)
+}
+
+// lateChange lets something happen before the next write.
+type lateChange struct {
+	*memory.Store
+
+	before func()
+}
+
+func (l *lateChange) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
+	if before := l.before; before != nil {
+		l.before = nil
+		before()
+	}
+	return l.Store.Swap(ctx, seen, next)
+}
+
+// What is wrong with what was asked is said beside the form, which keeps what was typed.
+func TestWhatCannotBeRight(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil, nil)
+	b := s.enter(t)
+	for name, c := range map[string]struct {
+		fields map[string]string
+		says   string
+	}{
+		"no verdict":    {map[string]string{}, "Choose what became of the execution."},
+		"no result":     {map[string]string{"verdict": "executed"}, "The result is missing"},
+		"no JSON":       {map[string]string{"verdict": "executed", "result": "{"}, "The result of 1 bytes is no JSON."},
+		"no response":   {map[string]string{"verdict": "executed", "result": `{"id":"ch_1"}`}, "The result is no response of a gateway"},
+		"too long":      {map[string]string{"verdict": "executed", "result": `"` + strings.Repeat("a", 1<<20) + `"`}, "more than 1048576 bytes"},
+		"half an error": {map[string]string{"verdict": "failed", "type": "Declined"}, "A failure needs a type and a message"},
+		"no reason":     {map[string]string{"verdict": "release", "why": " "}, "“Why” is empty"},
+		"nobody":        {map[string]string{"verdict": "release", "by": ""}, "“Who” is empty"},
+		"no such step":  {map[string]string{"verdict": "step-executed", "executed-step": "mail", "step-result": "1"}, "the record has no such step"},
+	} {
+		a := b.preview(t, "charge#uncertain", c.fields)
+		assert.GreaterOrEqual(t, a.status, 400, name)
+		assert.Contains(t, a.body, c.says, name)
+		assert.Contains(t, a.body, `name="why"`, name)
+		if c.fields["type"] != "" {
+			assert.Contains(t, a.body, `value="Declined"`, name)
+		}
+	}
+	for _, key := range []string{"charge#completed", "charge#in-progress", "billing.handler#5d41402abc4b2a76b9719d911017c592"} {
+		a := b.get(t, "/act?key="+url.QueryEscape(key))
+		assert.Equal(t, http.StatusConflict, a.status, key)
+		assert.Contains(t, a.body, "There is nothing to settle", key)
+	}
+	s.untouched(t, "charge#uncertain")
+}
+
+func TestReadOnly(t *testing.T) {
+	t.Parallel()
+	s, open := newSite(t, nil, func(c *page.Config) { c.ReadOnly = true }), newSite(t, nil, nil)
+	b := s.enter(t)
+	a := b.get(t, "/record?key=charge%23uncertain")
+	assert.NotContains(t, a.body, "/act")
+	assert.Contains(t, a.body, "read only")
+	assert.Equal(t, http.StatusForbidden, b.get(t, "/act?key=charge%23uncertain").status)
+	form := open.enter(t).preview(t, "charge#uncertain", map[string]string{"verdict": "release"}).form(t, []string{"asked", "seal"}, nil)
+	form.Set("form", b.get(t, "/key").field(t, "form"))
+	for _, path := range []string{"/preview", "/confirm"} {
+		assert.Equal(t, http.StatusForbidden, b.post(t, path, form).status, path)
+	}
+	assert.Contains(t, b.post(t, "/result", url.Values{"form": {form.Get("form")}, "key": {"charge%23completed"}}).body, "ch_2")
+	s.untouched(t, "charge#uncertain")
+}
+
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil, nil)
+	b := s.enter(t)
+	begun := recordOf(t, "order#begun")
+	d := idempotent.Description{Protected: true, RecordKey: begun.Key, Fingerprint: begun.Fingerprint}
+	a := b.get(t, "/search?q="+d.DerivedKey("charge"))
+	assert.Contains(t, a.body, `<h1 class="key">order#begun</h1>`)
+	assert.Contains(t, a.body, "as “charge”")
+	a = b.get(t, "/search?q="+url.QueryEscape(" charge#lapsed "))
+	assert.Contains(t, a.body, `<h1 class="key">charge#lapsed</h1>`)
+	assert.Equal(t, b.home+"/", b.get(t, "/search?q=").url)
+	for q, c := range map[string]struct {
+		status int
+		says   string
+	}{
+		"charge#nothing":     {http.StatusNotFound, "There is no such record"},
+		d.DerivedKey("mail"): {http.StatusNotFound, "No record has handed out this key"},
+		"order-1":            {http.StatusUnprocessableEntity, "This is no key"},
+	} {
+		a := b.get(t, "/search?q="+url.QueryEscape(q))
+		assert.Equal(t, c.status, a.status, q)
+		assert.Contains(t, a.body, c.says, q)
+	}
+}
+
+// What a client sent is in no address, and leads to its record, or to the key that it stands for.
+func TestSearchByRequest(t *testing.T) {
+	t.Parallel()
+	b := newSite(t, nil, nil).enter(t)
+	secret := b.get(t, "/key").field(t, "form")
+	a := b.post(t, "/key", url.Values{"form": {secret}, "key": {"uncertain"}})
+	assert.Contains(t, a.body, `<h1 class="key">charge#uncertain</h1>`)
+	a = b.post(t, "/key", url.Values{"form": {secret}, "key": {"nothing"}, "event": {"what was pasted"}})
+	assert.Equal(t, http.StatusNotFound, a.status)
+	assert.Equal(t, b.home+"/key", a.url)
+	for _, said := range []string{"charge#nothing", "POST /charges", "what was pasted"} {
+		assert.Contains(t, a.body, said)
+	}
+	a = b.post(t, "/key", url.Values{"form": {secret}})
+	assert.Equal(t, http.StatusUnprocessableEntity, a.status)
+	assert.Contains(t, a.body, "“Key” is missing.")
+}
+
+// Nothing is read of the table before somebody has agreed, and only one scan runs at a time.
+func TestScan(t *testing.T) {
+	t.Parallel()
+	m, err := demo.Store(t.Context(), demo.Now())
+	require.NoError(t, err)
+	slow := &slowList{Store: m}
+	b := newSite(t, slow, nil).enter(t)
+	form := b.get(t, "/scan")
+	assert.Contains(t, form.body, "It reads 24 records in 3 pages, 1500 read units, in 3s.")
+	scan := url.Values{"form": {form.field(t, "form")}, "state": {"lapsed"}}
+	a := b.post(t, "/scan", scan)
+	assert.Equal(t, http.StatusUnprocessableEntity, a.status)
+	assert.Zero(t, slow.scans)
+	scan.Set("agreed", "1")
+	var second answer
+	slow.during = func() { second = b.post(t, "/scan", scan) }
+	a = b.post(t, "/scan", scan)
+	assert.Contains(t, a.body, ">charge#lapsed<")
+	assert.NotContains(t, a.body, "charge#uncertain")
+	assert.Contains(t, a.body, "That is all: 1 found")
+	assert.True(t, strings.HasSuffix(strings.TrimSpace(a.body), "</html>"))
+	assert.Equal(t, http.StatusConflict, second.status)
+	assert.Contains(t, second.body, "A scan is running")
+	slow.fails = errors.New("the cable is out")
+	a = b.post(t, "/scan", scan)
+	assert.Contains(t, a.body, "It did not come to its end")
+	assert.Contains(t, a.body, "the cable is out")
+	scan.Set("state", "all")
+	assert.Equal(t, http.StatusUnprocessableEntity, b.post(t, "/scan", scan).status)
+}
+
+// slowList is a store whose listing can be looked at.
+type slowList struct {
+	*memory.Store
+
+	scans  int
+	during func()
+	fails  error
+}
+
+func (s *slowList) List(ctx context.Context, q store.Query) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		if !q.Index {
+			s.scans++
+		}
+		if during := s.during; during != nil {
+			s.during = nil
+			during()
+		}
+		for r, err := range s.Store.List(ctx, q) {
+			if !yield(r, err) {
+				return
+			}
+		}
+		if s.fails != nil {
+			yield(store.Record{}, s.fails)
+		}
+	}
+}
+
+func (*slowList) ListCost(context.Context, store.Query) (store.Cost, error) {
+	return store.Cost{Records: 24, Pages: 3, Units: 1500, Exact: true}, nil
+}
+
+// A mistake of the program is told in the terminal, and not to the browser.
+func TestAPanicIsTold(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil, func(c *page.Config) {
+		c.Words.Retry = func(store.Record, operate.State) string { panic("secret") }
+	})
+	a := s.enter(t).get(t, "/record?key=charge%23uncertain")
+	assert.Equal(t, http.StatusInternalServerError, a.status)
+	assert.NotContains(t, a.body, "secret")
+	require.Len(t, s.wrong, 1)
+	assert.ErrorContains(t, s.wrong[0], "secret")
+}
+
+// An entry that cannot be printed does not undo the change, and is told.
+func TestAnAuditEntryThatCannotBePrinted(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil, func(c *page.Config) { c.Done = func(operate.Entry) error { return errors.New("no terminal") } })
+	b := s.enter(t)
+	a := b.confirm(t, b.preview(t, "charge#uncertain", map[string]string{"verdict": "release"}))
+	assert.Contains(t, a.body, "It is done")
+	require.Len(t, s.wrong, 1)
+	assert.ErrorContains(t, s.wrong[0], "charge#uncertain")
+}
+
+func recordOf(t *testing.T, key string) store.Record {
+	t.Helper()
+	for _, r := range demo.Records(demo.Now()) {
+		if r.Key == key {
+			return r
+		}
+	}
+	require.Fail(t, key)
+	return store.Record{}
+}

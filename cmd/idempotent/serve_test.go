@@ -1,0 +1,253 @@
+package main_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"html"
+	"io"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/operate"
+)
+
+// serving is a running page, and a browser that it has let in.
+type serving struct {
+	*http.Client
+
+	command *exec.Cmd
+	// address is what was printed first, home what it leads to.
+	address, home string
+	out           *bufio.Reader
+	err           *bytes.Buffer
+	stopped       sync.Once
+}
+
+// serve runs the page until the test ends.
+func serve(t *testing.T, args []string, opts ...option) *serving {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), limit)
+	c := command(ctx, append([]string{"serve"}, args...)...)
+	for _, o := range opts {
+		o(c)
+	}
+	s := &serving{command: c, err: new(bytes.Buffer)}
+	c.Stderr = s.err
+	pipe, err := c.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, c.Start())
+	t.Cleanup(func() { s.stop(t); cancel() })
+	s.out = bufio.NewReader(pipe)
+	line, err := s.out.ReadString('\n')
+	require.NoError(t, err, "%s", s.err)
+	s.address = strings.TrimSpace(line)
+	if strings.HasPrefix(s.address, "{") {
+		var announced struct {
+			URL string `json:"url"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(s.address), &announced))
+		s.address = announced.URL
+	}
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	s.Client = &http.Client{Jar: jar}
+	_, s.home = s.get(t, s.address)
+	s.home = strings.TrimSuffix(s.home, "/")
+	return s
+}
+
+// stop ends the page as Ctrl-C does, which is no failure, and returns what it has printed since.
+func (s *serving) stop(t *testing.T) string {
+	t.Helper()
+	var rest []byte
+	s.stopped.Do(func() {
+		assert.NoError(t, s.command.Process.Signal(os.Interrupt))
+		var err error
+		rest, err = io.ReadAll(s.out)
+		assert.NoError(t, err)
+		assert.NoError(t, s.command.Wait(), "%s", s.err)
+	})
+	return string(rest)
+}
+
+func (s *serving) get(t *testing.T, address string) (body, at string) {
+	t.Helper()
+	return s.send(t, http.MethodGet, address, nil)
+}
+
+func (s *serving) send(t *testing.T, method, address string, form url.Values) (body, at string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(form.Encode()))
+	require.NoError(t, err)
+	if form != nil {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+	}
+	res, err := s.Do(r)
+	require.NoError(t, err)
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	return string(text), res.Request.URL.String()
+}
+
+// field is the value of a hidden field.
+func field(t *testing.T, body, name string) string {
+	t.Helper()
+	found := regexp.MustCompile(`name="` + name + `" value="([^"]*)"`).FindStringSubmatch(body)
+	require.NotNil(t, found, "%s in %s", name, body)
+	return html.UnescapeString(found[1])
+}
+
+// settle settles a record as not executed.
+func (s *serving) settle(t *testing.T, key string) string {
+	t.Helper()
+	asked, _ := s.get(t, s.home+"/act?key="+url.QueryEscape(key))
+	previewed, _ := s.send(t, http.MethodPost, s.home+"/preview", url.Values{
+		"form": {field(t, asked, "form")}, "key": {field(t, asked, "key")}, "seen": {field(t, asked, "seen")},
+		"verdict": {"not-executed"}, "by": {field(t, asked, "by")}, "why": {"ticket 4711"},
+	})
+	done, _ := s.send(t, http.MethodPost, s.home+"/confirm", url.Values{
+		"form": {field(t, previewed, "form")}, "asked": {field(t, previewed, "asked")}, "seal": {field(t, previewed, "seal")},
+	})
+	return done
+}
+
+// The page on a table: what is stuck, a settlement, and its audit entry on standard output.
+func TestServe(t *testing.T) {
+	t.Parallel()
+	tb := newTable(t)
+	tb.put(t, recordOf(t, "charge#uncertain"), recordOf(t, "charge#completed"))
+	s := serve(t, []string{"-o", "json", "--by", "dana"}, tb.env())
+	body, _ := s.get(t, s.home+"/")
+	assert.Contains(t, body, ">charge#uncertain<")
+	assert.NotContains(t, body, "charge#completed")
+	assert.Contains(t, body, tb.name)
+	done := s.settle(t, "charge#uncertain")
+	assert.Contains(t, done, "It is done")
+	r := tb.get(t, "charge#uncertain")
+	assert.Equal(t, "dana", r.SettledBy)
+	assert.Equal(t, "ticket 4711", r.SettledReason)
+	var entry operate.Entry
+	require.NoError(t, json.Unmarshal([]byte(s.stop(t)), &entry))
+	assert.Equal(t, operate.ActionNotExecuted, entry.Action)
+	assert.Equal(t, "charge#uncertain", entry.RecordKey)
+	assert.Empty(t, s.err.String())
+}
+
+// The demo needs nothing but the program. Its token is printed once, and nowhere else.
+func TestServeTheDemo(t *testing.T) {
+	t.Parallel()
+	s := serve(t, []string{"--demo", "--by", "dana"})
+	assert.Regexp(t, `^http://127\.0\.0\.1:\d+/\?token=[A-Za-z0-9_-]{43}$`, s.address)
+	assert.NotContains(t, s.home, "token")
+	done := s.settle(t, "charge#uncertain")
+	assert.Contains(t, done, "It is done")
+	resp, err := http.Get(s.address) //nolint:noctx // a stranger
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	assert.Equal(t, http.StatusForbidden, resp.StatusCode)
+	printed := s.stop(t)
+	assert.Contains(t, printed, "settle as not executed")
+	assert.Contains(t, printed, "ticket 4711")
+	_, token, _ := strings.Cut(s.address, "=")
+	assert.NotContains(t, printed+s.err.String(), token)
+	assert.Contains(t, s.err.String(), "it lets in one browser, once")
+}
+
+// Nobody else on the network reaches it.
+func TestServeListensOnThisMachineOnly(t *testing.T) {
+	t.Parallel()
+	s := serve(t, []string{"--demo", "--by", "dana", "--read-only"})
+	u, err := url.Parse(s.address)
+	require.NoError(t, err)
+	addresses, err := net.InterfaceAddrs()
+	require.NoError(t, err)
+	for _, a := range addresses {
+		ip := a.(*net.IPNet).IP
+		if ip.To4() == nil || ip.IsLoopback() {
+			continue
+		}
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", net.JoinHostPort(ip.String(), u.Port()))
+		if !assert.Error(t, err, "%s", ip) {
+			assert.NoError(t, conn.Close())
+		}
+	}
+	body, _ := s.get(t, s.home+"/record?key=charge%23uncertain")
+	assert.Contains(t, body, "read only")
+	taken := run(t, []string{"serve", "--demo", "--by", "dana", "--port", u.Port()})
+	assert.Equal(t, 2, taken.code)
+	assert.Contains(t, taken.err, "--port "+u.Port()+" cannot be listened on")
+}
+
+// The search computes the key as the command key does, and no field of its form reads a file.
+func TestServeSearchesByRequest(t *testing.T) {
+	t.Parallel()
+	s := serve(t, []string{"--demo", "--by", "dana"})
+	form, _ := s.get(t, s.home+"/key")
+	secret := field(t, form, "form")
+	ask := func(more map[string]string) string {
+		values := url.Values{"form": {secret}}
+		for name, value := range more {
+			values.Set(name, value)
+		}
+		body, _ := s.send(t, http.MethodPost, s.home+"/key", values)
+		return html.UnescapeString(body)
+	}
+	known := map[string]string{
+		"operation": "charge", "key": "order-1", "method": "POST", "route": "/charges", "api": "a1b2c3", "stage": "$default", "caller": "jwt:https://issuer.example,user-17",
+	}
+	args := []string{"key", "-o", "json"}
+	for name, value := range known {
+		args = append(args, "--"+name, value)
+	}
+	var key struct {
+		RecordKey string `json:"record_key"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(run(t, args).out), &key))
+	assert.Contains(t, ask(known), "There is no record under the key <strong class=\"key\">"+key.RecordKey)
+
+	folder := t.TempDir()
+	file := filepath.Join(folder, "event.json")
+	require.NoError(t, os.WriteFile(file, []byte(`{"order_id":"o-17"}`), 0o600))
+	value := map[string]string{"operation": "ship", "key-path": "order_id", "event": `{"order_id":"o-17"}`}
+	require.NoError(t, json.Unmarshal([]byte(run(t, []string{"key", "-o", "json", "--operation", "ship", "--key-path", "order_id", "--event", file}).out), &key))
+	assert.Contains(t, ask(value), key.RecordKey)
+	value["event"] = file
+	assert.Contains(t, ask(value), "is no JSON", "the name of a file is a text")
+	known["body"], known["digest-key-file"] = "/etc/passwd", "/etc/passwd"
+	assert.NotContains(t, ask(known), "root:")
+	assert.Contains(t, ask(nil), "“Operation” is missing")
+}
+
+func TestServeThatCannotBe(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"--demo", "--port", "-1"}, "--port -1 is none"},
+		{[]string{"--demo", "--port", "65536"}, "--port 65536 is none"},
+		{[]string{"--demo", "--retention", "0s"}, "--retention 0s is not positive"},
+		{nil, "there is no table"},
+	} {
+		r := run(t, append([]string{"serve", "--by", "dana"}, c.args...))
+		assert.Equal(t, 2, r.code, c.says)
+		assert.Contains(t, r.err, c.says)
+		assert.Empty(t, r.out)
+	}
+}

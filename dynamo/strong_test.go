@@ -1,0 +1,190 @@
+package dynamo_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
+)
+
+// strongTable makes a table as one with multi-Region strong consistency is made: without time to live.
+func strongTable(t *testing.T, opts ...dynamo.Option) (table string) {
+	t.Helper()
+	client := dynamolocal.Client(dynamolocal.Endpoint(t))
+	in := dynamo.TableDefinition("dynamo-test-"+rand.Text(), opts...)
+	_, err := client.CreateTable(t.Context(), in)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		_, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: in.TableName})
+		require.NoError(t, err)
+	})
+	return *in.TableName
+}
+
+// region is a client in a Region.
+func region(t *testing.T, strong *dynamolocal.Strong, name string, optFns ...func(*dynamodb.Options)) *dynamodb.Client {
+	t.Helper()
+	return dynamolocal.Client(dynamolocal.Endpoint(t), append(optFns, strong.Region(name))...)
+}
+
+// repeatsConflicts is an option of a client: the SDK repeats no write that is refused for another Region.
+func repeatsConflicts(o *dynamodb.Options) {
+	o.Retryer = retry.AddWithErrorCodes(retry.NewStandard(func(o *retry.StandardOptions) {
+		o.MaxAttempts, o.RateLimiter = 0, ratelimit.None // however many meet another Region
+		o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return time.Millisecond, nil })
+	}), (*types.ReplicatedWriteConflictException)(nil).ErrorCode())
+}
+
+// every is a conflict at each n-th write.
+func every(n int) func(int, string) bool {
+	return func(write int, _ string) bool { return write%n == 0 }
+}
+
+// TestStoreWithMultiRegionStrongConsistency: the contract holds on such a table, also where a third of the writes meets another Region,
+// as long as somebody repeats those. The suite takes an error for a failure, so here the client does; in a handler the core does.
+func TestStoreWithMultiRegionStrongConsistency(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long, and the others see as much of each guard")
+	}
+	strong := &dynamolocal.Strong{Conflict: every(3)}
+	s := dynamo.New(region(t, strong, "us-east-1", repeatsConflicts), strongTable(t))
+	storetest.Run(t, storetest.Features{ListLag: listLag}, func(testing.TB) store.Store { return s })
+	assert.Greater(t, strong.Conflicts(), 1000)
+	t.Logf("%d of %d writes met another Region", strong.Conflicts(), len(strong.Writes()))
+}
+
+// TestAConflictOfRegionsIsNoAnswer: nothing was applied, and the store says so. The SDK does not repeat it.
+func TestAConflictOfRegionsIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	strong := &dynamolocal.Strong{Conflict: func(int, string) bool { return true }}
+	table := strongTable(t)
+	s := dynamo.New(region(t, strong, "us-east-1"), table)
+	_, _, err := s.Claim(t.Context(), record("charge#1"), claimTime)
+	requireStoreError(t, err, "claim", store.FailureConflict, true)
+	_, _, err = s.Swap(t.Context(), record("charge#1"), completion(record("charge#1"), []byte("1")))
+	requireStoreError(t, err, "swap", store.FailureConflict, true)
+	_, err = s.Delete(t.Context(), record("charge#1"))
+	requireStoreError(t, err, "delete", store.FailureConflict, true)
+	assert.Equal(t, []string{"PutItem", "UpdateItem", "DeleteItem"}, strong.Writes())
+}
+
+// TestTwoRegionsClaimOneKey: one of them wins, whoever met the other.
+func TestTwoRegionsClaimOneKey(t *testing.T) {
+	t.Parallel()
+	strong := &dynamolocal.Strong{Latency: 2 * time.Millisecond}
+	table := strongTable(t)
+	const rounds = 50
+	var mu sync.Mutex
+	owners := make(map[string][]string)
+	var group sync.WaitGroup
+	for _, name := range []string{"us-east-1", "us-west-2"} {
+		s := dynamo.New(region(t, strong, name, repeatsConflicts), table)
+		group.Go(func() {
+			for round := range rounds {
+				r := record(fmt.Sprint("charge#", round))
+				r.Owner = name
+				for {
+					_, claimed, err := s.Claim(t.Context(), r, claimTime)
+					if failed, is := err.(*store.Error); is && failed.Kind == store.FailureConflict {
+						continue
+					}
+					assert.NoError(t, err)
+					if mu.Lock(); claimed {
+						owners[r.Key] = append(owners[r.Key], name)
+					}
+					mu.Unlock()
+					break
+				}
+			}
+		})
+	}
+	group.Wait()
+	assert.Len(t, owners, rounds)
+	for key, names := range owners {
+		assert.Len(t, names, 1, key)
+	}
+	assert.Positive(t, strong.Conflicts(), "the Regions met")
+}
+
+// TestLargeResultsWithMultiRegionStrongConsistency: parts are written by batches, which meet another Region, too.
+func TestLargeResultsWithMultiRegionStrongConsistency(t *testing.T) {
+	t.Parallel()
+	for write := 1; write <= 4; write++ {
+		strong := &dynamolocal.Strong{Conflict: func(n int, call string) bool { return n == write && call == "BatchWriteItem" }}
+		s := dynamo.New(region(t, strong, "us-east-1"), strongTable(t))
+		r := completion(record("charge#1"), pattern(3<<20))
+		_, claimed, err := s.Claim(t.Context(), r, claimTime)
+		require.NoError(t, err)
+		require.True(t, claimed)
+		held, _, err := s.Get(t.Context(), r.Key)
+		require.NoError(t, err)
+		read, err := s.ReadResult(t.Context(), held)
+		require.NoError(t, err)
+		assert.Equal(t, r.Result, read)
+		assert.Equal(t, min(write, 3)/write, strong.Conflicts(), "eight parts are three batches")
+	}
+}
+
+// TestDeletionWithMultiRegionStrongConsistency is what time to live is elsewhere.
+func TestDeletionWithMultiRegionStrongConsistency(t *testing.T) {
+	t.Parallel()
+	strong := &dynamolocal.Strong{Conflict: every(3)}
+	table := strongTable(t)
+	s := dynamo.New(region(t, strong, "us-east-1"), table)
+	quiet := dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t)), table)
+	for i := range 60 {
+		held(t, quiet, expiredRecord(fmt.Sprint("charge#", i)))
+	}
+	live := record("charge#live")
+	live.Expiry = cleanTime
+	held(t, quiet, large("charge#large"), live)
+	got := sum(t, s.DeleteExpired(t.Context(), cleaning()))
+	assert.Equal(t, 64, got.Deleted)
+	assert.Zero(t, got.Kept)
+	assert.Equal(t, []string{live.Key}, keys(t, quiet))
+	assert.Positive(t, strong.Conflicts())
+}
+
+// TestCheckWithMultiRegionStrongConsistency: such a table is right without time to live, and somebody has to delete what has expired.
+func TestCheckWithMultiRegionStrongConsistency(t *testing.T) {
+	t.Parallel()
+	strong := new(dynamolocal.Strong)
+	table := strongTable(t)
+	client := region(t, strong, "us-east-1")
+	s := dynamo.New(client, table)
+	require.NoError(t, s.Check(t.Context()))
+	advice, err := s.Advise(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		`table "` + table + `": it has multi-Region strong consistency, and so no time to live: what has expired stays until a sweep deletes it`,
+	}, advice)
+
+	var wrong *store.ConfigError
+	require.ErrorAs(t, s.Check(t.Context(), table), &wrong, "of a handler that commits")
+	assert.Len(t, wrong.Problems, 2)
+	require.ErrorAs(t, dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t)), table).Check(t.Context()), &wrong)
+	assert.Contains(t, wrong.Problems[0], "time to live is", "of any other table")
+	_, err = client.UpdateTimeToLive(t.Context(), dynamo.TimeToLiveDefinition(table))
+	require.Error(t, err)
+	err = dynamo.CreateTable(t.Context(), client, table)
+	require.ErrorContains(t, err, "time to live")
+	_, err = client.TransactWriteItems(t.Context(), &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
+		{Put: &types.Put{TableName: aws.String(table), Item: item{"id": S("1")}}},
+	}})
+	require.Error(t, err)
+}

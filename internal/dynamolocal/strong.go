@@ -1,0 +1,211 @@
+package dynamolocal
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+)
+
+// Strong makes tables on DynamoDB Local behave as replicas of global tables with multi-Region strong consistency do, as far as AWS documents
+// that: they have no time to live, no transactions and no local secondary indexes; DescribeTable tells the mode and the replicas; a write
+// of an item that another Region writes is refused with ReplicatedWriteConflictException, before anything of it is applied. That reads and
+// conditions see the latest version in every Region is what DynamoDB Local does anyway, because there is one table.
+//
+// See https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/V2globaltables_HowItWorks.html. What it does not say is a guess: with
+// which code a replica refuses what it does not have (here ValidationException), and whether a write can be refused so after it was applied
+// (here never).
+//
+// It stands between the SDK and the network, so it sees every attempt. The zero value is ready. It is safe for concurrent use.
+type Strong struct {
+	// Conflict says of a write, by its number from 1 on and by its call, that another Region is at one of its items. Nil says no. Regions of
+	// one Strong conflict by themselves, too.
+	Conflict func(n int, call string) bool
+	// Latency is how long a write waits for another Region.
+	Latency time.Duration
+	// Key are the names of the key attributes, "id" if there are none.
+	Key []string
+
+	mu        sync.Mutex
+	writes    []string
+	conflicts int
+	writing   map[string]string // the Region that writes an item
+}
+
+// Region returns an option of a client in a Region.
+func (s *Strong) Region(name string) func(*dynamodb.Options) {
+	return func(o *dynamodb.Options) {
+		network := o.HTTPClient
+		if network == nil {
+			network = awshttp.NewBuildableClient()
+		}
+		o.HTTPClient = &strongRegion{Strong: s, name: name, network: network}
+	}
+}
+
+// Writes are the calls that wrote, or were refused, attempt by attempt, and Conflicts how many of them were refused for another Region.
+func (s *Strong) Writes() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.writes...)
+}
+
+// Conflicts is how many writes were refused.
+func (s *Strong) Conflicts() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conflicts
+}
+
+// begin reports whether a write of these items may be applied. If so, it has to end.
+func (s *Strong) begin(region, call string, items []string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writes = append(s.writes, call)
+	refused := s.Conflict != nil && s.Conflict(len(s.writes), call)
+	for _, it := range items {
+		other, is := s.writing[it]
+		refused = refused || is && other != region
+	}
+	if refused {
+		s.conflicts++
+		return false
+	}
+	if s.writing == nil {
+		s.writing = make(map[string]string)
+	}
+	for _, it := range items {
+		s.writing[it] = region
+	}
+	return true
+}
+
+func (s *Strong) end(items []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, it := range items {
+		delete(s.writing, it)
+	}
+}
+
+// strongRegion is the HTTP client of one Region.
+type strongRegion struct {
+	*Strong
+
+	name    string
+	network dynamodb.HTTPClient
+}
+
+func (s *strongRegion) Do(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	_, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	switch call {
+	case "UpdateTimeToLive", "TransactWriteItems", "TransactGetItems", "ExecuteTransaction":
+		return refusal(r, "ValidationException", call+" is not supported on a table with multi-Region strong consistency"), nil
+	case "CreateTable":
+		if bytes.Contains(body, []byte(`"LocalSecondaryIndexes"`)) {
+			return refusal(r, "ValidationException", "no local secondary indexes with multi-Region strong consistency"), nil
+		}
+		return s.network.Do(r)
+	case "DescribeTable":
+		return s.described(r)
+	case "PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem":
+		return s.write(r, call, body)
+	default:
+		return s.network.Do(r)
+	}
+}
+
+// write writes items that no other Region writes.
+func (s *strongRegion) write(r *http.Request, call string, body []byte) (*http.Response, error) {
+	items, err := s.itemsOf(body)
+	if err != nil {
+		return nil, err
+	}
+	if !s.begin(s.name, call, items) {
+		return refusal(r, "ReplicatedWriteConflictException", "One or more items in this request are being modified by a request in another Region."), nil
+	}
+	defer s.end(items)
+	if s.Latency > 0 {
+		time.Sleep(s.Latency)
+	}
+	return s.network.Do(r)
+}
+
+// itemsOf returns what names the items that a call writes.
+func (s *strongRegion) itemsOf(body []byte) (items []string, err error) {
+	type attributes map[string]json.RawMessage
+	var in struct {
+		TableName    string
+		Key, Item    attributes
+		RequestItems map[string][]struct {
+			PutRequest    struct{ Item attributes }
+			DeleteRequest struct{ Key attributes }
+		}
+	}
+	if err := json.Unmarshal(body, &in); err != nil {
+		return nil, err
+	}
+	name := func(table string, all ...attributes) {
+		it := []string{table}
+		for _, key := range append([]string{"id"}, s.Key...) {
+			for _, of := range all {
+				it = append(it, string(of[key]))
+			}
+		}
+		items = append(items, strings.Join(it, " "))
+	}
+	if in.TableName != "" {
+		name(in.TableName, in.Key, in.Item)
+	}
+	for table, writes := range in.RequestItems {
+		for _, w := range writes {
+			name(table, w.PutRequest.Item, w.DeleteRequest.Key)
+		}
+	}
+	return items, nil
+}
+
+// described is the answer of DescribeTable with the mode and the replicas.
+func (s *strongRegion) described(r *http.Request) (*http.Response, error) {
+	resp, err := s.network.Do(r)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		return resp, err
+	}
+	defer resp.Body.Close()
+	var out struct{ Table map[string]json.RawMessage }
+	if err := json.NewDecoder(resp.Body).Decode(&out); err != nil {
+		return nil, err
+	}
+	out.Table["MultiRegionConsistency"] = json.RawMessage(`"STRONG"`)
+	out.Table["GlobalTableVersion"] = json.RawMessage(`"2019.11.21"`)
+	out.Table["Replicas"] = json.RawMessage(`[{"RegionName":"us-east-2","ReplicaStatus":"ACTIVE"},{"RegionName":"us-west-2","ReplicaStatus":"ACTIVE"}]`)
+	body, err := json.Marshal(out)
+	if err != nil {
+		return nil, err
+	}
+	return answer(r, http.StatusOK, body), nil
+}
+
+func refusal(r *http.Request, code, message string) *http.Response {
+	return answer(r, http.StatusBadRequest, fmt.Appendf(nil, `{"__type":"com.amazonaws.dynamodb.v20120810#%s","message":%q}`, code, message))
+}
+
+func answer(r *http.Request, status int, body []byte) *http.Response {
+	return &http.Response{
+		StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r, ContentLength: int64(len(body)),
+		Header: http.Header{"Content-Type": []string{"application/x-amz-json-1.0"}, "X-Amzn-Requestid": []string{"strong"}},
+		Body:   io.NopCloser(bytes.NewReader(body)),
+	}
+}

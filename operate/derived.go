@@ -1,0 +1,74 @@
+package operate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// derivedKey is the form of a key of idempotent.DerivedKey.
+var derivedKey = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+
+// IsDerivedKey reports whether a text has the form of a key of idempotent.DerivedKey. No record key has it.
+func IsDerivedKey(text string) bool { return derivedKey.MatchString(text) }
+
+// FindDerived returns the record whose execution handed out this key of idempotent.DerivedKey, and the name that the key has there. It is
+// how the event of another service, which knows the key that it was called with, leads to a record.
+//
+// Only records that somebody has to settle keep the names of their keys, so only those are found, and a step's name is one. It reads each
+// of them: those of one operation, or, if it is empty, of all, through the index. If there is none the error is [ErrNotFound]; a key of
+// another form is an [*InputError].
+func (o *Operator) FindDerived(ctx context.Context, operation, key string) (s Shown, name string, err error) {
+	if !IsDerivedKey(key) {
+		return Shown{}, "", &InputError{Field: "derived key", Problem: "is no key of idempotent.DerivedKey: a UUID of version 8 in lower case"}
+	}
+	for listed, err := range store.ListOf(ctx, o.store, store.Query{Attention: true, Index: true, Operation: operation}) {
+		_, unreadable := errors.AsType[*store.UnreadableError](err)
+		switch {
+		case unreadable:
+			continue // it is some other record, or one that nobody can settle by its key
+		case errors.Is(err, store.ErrNoIndex):
+			return Shown{}, "", fmt.Errorf("%w: %w", ErrNeedsScan, err)
+		case err != nil:
+			return Shown{}, "", fmt.Errorf("operate: find a derived key: %w", err)
+		}
+		held, found, err := o.store.Get(ctx, listed.Key)
+		switch {
+		case errors.As(err, new(*store.UnreadableError)):
+			continue
+		case err != nil:
+			return Shown{}, "", fmt.Errorf("operate: find a derived key: %w", err)
+		case found:
+			if name, is := handedOut(held, key); is {
+				return o.show(held), name, nil
+			}
+		}
+	}
+	return Shown{}, "", ErrNotFound
+}
+
+// DerivedKey returns the key that idempotent.DerivedKey has for this name in every execution of the record, whether one has asked for it or
+// not. It is how what another service says of a key is compared with a record.
+func (s Shown) DerivedKey(name string) string {
+	return idempotent.Description{Protected: true, RecordKey: s.Record.Key, Fingerprint: s.Record.Fingerprint}.DerivedKey(name)
+}
+
+// handedOut returns the name under which an execution of the record has handed out a key.
+func handedOut(r store.Record, key string) (string, bool) {
+	of := idempotent.Description{Protected: true, RecordKey: r.Key, Fingerprint: r.Fingerprint}
+	for _, name := range r.Derived {
+		if of.DerivedKey(name) == key {
+			return name, true
+		}
+	}
+	for name := range r.Steps {
+		if of.DerivedKey(name) == key {
+			return name, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,102 @@
+// Package operatesqs sends what a reconciliation has parked to a queue of Amazon SQS:
+//
+//	operate.Reconcile(handler, resolver, operate.ReconcileConfig{
+//		How: idempotent.Reconciling{Park: operatesqs.Park(sqs.NewFromConfig(cfg), os.Getenv("PARKED_QUEUE_URL"))},
+//	})
+//
+// It needs the IAM action sqs:SendMessage.
+//
+// The message is a [Parked] as JSON: which record it is, and since when nobody can tell. It has no key of a client, no payload and no
+// result. To see more, look at the record.
+//
+// # A message may come more than once
+//
+// If the record cannot be marked as parked after the message was sent, it is sent again later. A standard queue drops nothing. So whoever
+// receives it makes it once for each record, for example as the reference of a ticket.
+//
+// A queue whose URL ends in .fifo is a FIFO queue. Each record is a message group of its own, so that none waits for another, and the same
+// message is dropped if it comes again within five minutes.
+package operatesqs
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/go-idempotent/idempotent"
+)
+
+// Client is what is needed of an SQS client. [*sqs.Client] implements it. It has to be safe for concurrent use.
+type Client interface {
+	SendMessage(ctx context.Context, in *sqs.SendMessageInput, optFns ...func(*sqs.Options)) (*sqs.SendMessageOutput, error)
+}
+
+// Parked is the body of a message.
+type Parked struct {
+	// Operation and RecordKey name the record.
+	Operation string `json:"operation"`
+	RecordKey string `json:"record_key"`
+	// Tries is how often was asked in vain.
+	Tries int `json:"tries"`
+	// CreatedAt is when the record was first claimed, the zero time if that is not known.
+	CreatedAt time.Time `json:"created_at,omitzero"`
+}
+
+// Park returns a function for [idempotent.Reconciling].Park that sends a message to the queue with this URL. It sends nothing yet.
+//
+// It panics with an [*idempotent.ConfigError] that names every problem. The function is safe for concurrent use. An error of it wraps that of
+// the client.
+func Park(client Client, queueURL string) func(ctx context.Context, x idempotent.Execution, tries int) error {
+	var problems []string
+	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		problems = append(problems, "operatesqs.Park: the client is nil")
+	}
+	u, err := url.Parse(queueURL)
+	if err != nil || u.Hostname() == "" || strings.Trim(u.Path, "/") == "" || u.Scheme != "https" && u.Scheme != "http" {
+		problems = append(problems, "operatesqs.Park: the URL of the queue is not one of the form "+
+			"https://sqs.<Region>.amazonaws.com/<account>/<name>; a name or an ARN is none")
+	}
+	if len(problems) > 0 {
+		panic(&idempotent.ConfigError{Problems: problems})
+	}
+	fifo := strings.HasSuffix(u.Path, ".fifo")
+	return func(ctx context.Context, x idempotent.Execution, tries int) error {
+		in, err := inputOf(x, tries, fifo)
+		if err != nil {
+			return err
+		}
+		in.QueueUrl = aws.String(queueURL)
+		if _, err := client.SendMessage(ctx, in); err != nil {
+			return fmt.Errorf("operatesqs: send a message: %w", err)
+		}
+		return nil
+	}
+}
+
+func inputOf(x idempotent.Execution, tries int, fifo bool) (*sqs.SendMessageInput, error) {
+	body, err := json.Marshal(Parked{Operation: x.Operation, RecordKey: x.RecordKey, Tries: tries, CreatedAt: x.CreatedAt})
+	if err != nil {
+		return nil, fmt.Errorf("operatesqs: encode the message: %w", err)
+	}
+	in := &sqs.SendMessageInput{MessageBody: aws.String(string(body))}
+	if fifo {
+		in.MessageGroupId = aws.String(digest([]byte(x.RecordKey)))
+		in.MessageDeduplicationId = aws.String(digest(body))
+	}
+	return in, nil
+}
+
+// digest is short enough for SQS, which a record key need not be.
+func digest(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,315 @@
+package operate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// DefaultReconcileConcurrency is about how many records are asked about at once by default.
+const DefaultReconcileConcurrency = 4
+
+// reconcileReserve is what is kept of an invocation for its report and for settling what was asked.
+const reconcileReserve = 3 * time.Second
+
+// ReconcileConfig adjusts [Reconcile]. A zero field means its default.
+type ReconcileConfig struct {
+	_ struct{} // literals name their fields: more may come
+
+	// How says how each record is asked about. Its OnlyDue means nothing: Run asks what is due, All asks everything.
+	How idempotent.Reconciling
+	// Concurrency is about how many records are asked about at once. Default [DefaultReconcileConcurrency].
+	Concurrency int
+	// Scan reads the whole store instead of the index of the records with attention, at ScanRate read units per second, 0 for no limit. It
+	// is for tables without that index. See [Operator.Cost] before. Each run begins at the beginning of the table: give it the time to
+	// come to the end, or what is there is never asked about.
+	Scan     bool
+	ScanRate float64
+	// Observe, unless nil, gets the report of each run, also of one that fails.
+	Observe func(context.Context, Reconciliation)
+}
+
+// Reconciler settles the records of one handler that somebody has to settle, by asking. Make it with [Reconcile]; the zero value is not
+// usable. It is safe for concurrent use: several may run at once.
+type Reconciler struct {
+	operation string
+	operator  *Operator
+	config    ReconcileConfig
+	// one asks about a record.
+	one func(ctx context.Context, key string, how idempotent.Reconciling) (idempotent.Reconciled, error)
+}
+
+// Reconcile returns a function for a schedule, which settles what no client retries: it asks the resolver about each record of the handler
+// that somebody has to settle and that is due, see [idempotent.Handler.Reconcile]. Give Run to lambda.Start:
+//
+//	lambda.Start(operate.Reconcile(handler, resolver, operate.ReconcileConfig{}).Run)
+//
+// The handler is wrapped as in its own function, with the same options, so that results are stored in the same form. It does not run. The
+// resolver gets no event: it asks the other service by the keys of the execution, x.DerivedKey("charge").
+//
+// A wrong configuration panics with an [*idempotent.ConfigError].
+func Reconcile[In, Out any](
+	h *idempotent.Handler[In, Out],
+	resolver func(context.Context, idempotent.Execution) (idempotent.Resolution[Out], error),
+	c ReconcileConfig,
+) *Reconciler {
+	var problems []string
+	if h == nil {
+		problems = append(problems, "operate.Reconcile: the handler is nil")
+	}
+	if resolver == nil {
+		problems = append(problems, "operate.Reconcile: the resolver is nil")
+	}
+	if wrong, is := errors.AsType[*idempotent.ConfigError](c.How.Check()); is {
+		problems = append(problems, wrong.Problems...)
+	}
+	if c.Concurrency < 0 {
+		problems = append(problems, fmt.Sprintf("ReconcileConfig.Concurrency: %d is negative", c.Concurrency))
+	}
+	if c.ScanRate < 0 || c.ScanRate > 0 && !c.Scan {
+		problems = append(problems, fmt.Sprintf("ReconcileConfig.ScanRate: %v is negative, or Scan is not set", c.ScanRate))
+	}
+	if len(problems) > 0 {
+		panic(&idempotent.ConfigError{Problems: problems})
+	}
+	if c.Concurrency == 0 {
+		c.Concurrency = DefaultReconcileConcurrency
+	}
+	return &Reconciler{
+		operation: h.RecordsOf(), operator: New(h.Store(), WithClock(h.Now)), config: c,
+		one: func(ctx context.Context, key string, how idempotent.Reconciling) (idempotent.Reconciled, error) {
+			return h.Reconcile(ctx, key, resolver, how)
+		},
+	}
+}
+
+// Reconciliation says what one run of a [Reconciler] did. Its zeros mean that nothing of that kind happened. Its JSON has no texts of
+// errors: those are for a log.
+type Reconciliation struct {
+	// Operation is that of the records.
+	Operation string
+	// Asked counts the records that the resolver was asked about, or that were handed over to be parked.
+	Asked int
+	// Completed, Released, Scheduled and Parked count what became of them, see [idempotent.ReconcileOutcome]. Scheduled are due again later.
+	Completed, Released, Scheduled, Parked int
+	// Failed counts the questions that ended with an error of the resolver, of the function that takes what is parked, or of the store.
+	Failed int
+	// Elsewhere counts the records whose claim was lost while the resolver was asked.
+	Elsewhere int
+	// Busy counts the records that an execution held, and Closed those that were settled meanwhile. Nobody was asked about them.
+	Busy, Closed int
+	// Unreadable counts the records that cannot be understood.
+	Unreadable int
+	// NotEnded counts the resolvers that still ran when there was no time left. NotBegun is true if there may be more records that are due,
+	// for which no time was left.
+	NotEnded int
+	NotBegun bool
+	// Problems are what went wrong with single records, a hundred at most.
+	Problems []ReconcileProblem
+	// Took is how long the run took.
+	Took time.Duration
+	// Err is the error of the run, if it failed.
+	Err error `json:"-"`
+}
+
+// ReconcileProblem is what went wrong with a record.
+type ReconcileProblem struct {
+	RecordKey string
+	// Outcome is what became of it, empty if the store did not tell.
+	Outcome idempotent.ReconcileOutcome
+	Tries   int
+	// Err is why. Its text is that of the resolver, or of the store.
+	Err error `json:"-"`
+}
+
+// maxReconcileProblems bounds what a report lists.
+const maxReconcileProblems = 100
+
+// Run asks about every record that is due, as far as there is time: it begins with none that could not end before the deadline of ctx. Those
+// that are left stay due.
+//
+// An error says that the records could not be listed, or not all of them; the report is true all the same. [ErrNeedsScan] is one of a
+// store without an index.
+func (r *Reconciler) Run(ctx context.Context) (Reconciliation, error) { return r.run(ctx, true) }
+
+// All is Run for every record that somebody has to settle: also for those that are not due yet, and those that are parked. It is run by
+// hand, for example after an outage of the service that the resolver asks. It counts as one question more for each.
+func (r *Reconciler) All(ctx context.Context) (Reconciliation, error) { return r.run(ctx, false) }
+
+func (r *Reconciler) run(ctx context.Context, due bool) (Reconciliation, error) {
+	began := time.Now()
+	t := &reconcileTally{r: Reconciliation{Operation: r.operation}}
+	err := r.each(ctx, t, due)
+	report := t.close()
+	report.Took, report.Err = time.Since(began), err
+	if r.config.Observe != nil {
+		r.config.Observe(ctx, report)
+	}
+	return report, err
+}
+
+// each asks about the records that the store lists.
+func (r *Reconciler) each(ctx context.Context, t *reconcileTally, due bool) error {
+	how := r.config.How
+	how.OnlyDue = due
+	end, limited := ctx.Deadline()
+	last := end.Add(-how.WithDefaults().Timeout - reconcileReserve)
+	if limited && time.Now().After(last) {
+		t.r.NotBegun = true
+		return fmt.Errorf("operate: reconcile: %s are left, and one question may take %s and %s",
+			time.Until(end).Round(time.Millisecond), how.WithDefaults().Timeout, reconcileReserve)
+	}
+	listing, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if limited {
+		listing, cancel = context.WithDeadline(ctx, last)
+		defer cancel()
+	}
+	slots := make(chan struct{}, r.config.Concurrency)
+	var running sync.WaitGroup
+	err := r.listed(listing, t, due, func(key string) bool {
+		select {
+		case slots <- struct{}{}:
+		case <-listing.Done():
+			return false
+		}
+		t.begin()
+		running.Go(func() {
+			defer func() { <-slots }()
+			done, err := r.one(ctx, key, how)
+			t.end(key, done, err)
+		})
+		return true
+	})
+	if listing.Err() != nil && ctx.Err() == nil { // the time is over, which is no failure
+		t.noTime()
+		err = nil
+	}
+	r.wait(ctx, &running)
+	return err
+}
+
+// listed calls do for each record to be asked about, until it returns false.
+func (r *Reconciler) listed(ctx context.Context, t *reconcileTally, due bool, do func(key string) bool) error {
+	c := r.config
+	q := store.Query{Attention: true, Operation: r.operation, Index: !c.Scan, Rate: c.ScanRate, Unparked: due}
+	if due {
+		q.AttentionBefore = r.operator.now()
+	}
+	for listed, err := range store.ListOf(ctx, r.operator.store, q) {
+		_, unreadable := errors.AsType[*store.UnreadableError](err)
+		switch {
+		case unreadable:
+			t.unreadable(listed.Key, err)
+		case errors.Is(err, store.ErrNoIndex):
+			return fmt.Errorf("%w: %w", ErrNeedsScan, err)
+		case err != nil:
+			return fmt.Errorf("operate: reconcile: %w", err)
+		case !do(listed.Key):
+			return nil
+		}
+	}
+	return nil
+}
+
+// wait waits for the resolvers that run, until there is no time left. One that still runs holds its claim as long as its process lives.
+func (r *Reconciler) wait(ctx context.Context, running *sync.WaitGroup) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		running.Wait()
+	}()
+	end, limited := ctx.Deadline()
+	if !limited {
+		select {
+		case <-done:
+		case <-ctx.Done():
+		}
+		return
+	}
+	t := time.NewTimer(time.Until(end) - reconcileReserve/3)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// reconcileTally is a report in the making. It is safe for concurrent use.
+type reconcileTally struct {
+	mu     sync.Mutex
+	r      Reconciliation
+	closed bool
+}
+
+func (t *reconcileTally) change(f func(r *Reconciliation)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.closed {
+		f(&t.r)
+	}
+}
+
+func (t *reconcileTally) begin() { t.change(func(r *Reconciliation) { r.NotEnded++ }) }
+
+func (t *reconcileTally) noTime() { t.change(func(r *Reconciliation) { r.NotBegun = true }) }
+
+func (t *reconcileTally) unreadable(key string, err error) {
+	t.change(func(r *Reconciliation) {
+		r.Unreadable++
+		r.problem(ReconcileProblem{RecordKey: key, Err: err})
+	})
+}
+
+// close ends the report: a resolver that ends later is in no report.
+func (t *reconcileTally) close() Reconciliation {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+	return t.r
+}
+
+func (t *reconcileTally) end(key string, done idempotent.Reconciled, err error) {
+	t.change(func(r *Reconciliation) {
+		r.NotEnded--
+		switch done.Outcome {
+		case idempotent.ReconcileCompleted:
+			r.Completed++
+		case idempotent.ReconcileReleased:
+			r.Released++
+		case idempotent.ReconcileScheduled:
+			r.Scheduled++
+		case idempotent.ReconcileParked:
+			r.Parked++
+		case idempotent.ReconcileElsewhere:
+			r.Elsewhere++
+		case idempotent.ReconcileBusy:
+			r.Busy++
+		case idempotent.ReconcileClosed:
+			r.Closed++
+		}
+		if done.Attempt > 0 {
+			r.Asked++
+		}
+		if errors.Is(err, idempotent.ErrUnreadable) {
+			r.Unreadable++
+		} else if err != nil || done.Err != nil {
+			r.Failed++
+		}
+		if joined := errors.Join(err, done.Err); joined != nil {
+			r.problem(ReconcileProblem{RecordKey: key, Outcome: done.Outcome, Tries: done.Tries, Err: joined})
+		}
+	})
+}
+
+func (r *Reconciliation) problem(p ReconcileProblem) {
+	if len(r.Problems) < maxReconcileProblems {
+		r.Problems = append(r.Problems, p)
+	}
+}

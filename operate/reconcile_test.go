@@ -1,0 +1,297 @@
+package operate_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// till charges orders. Its first execution of each ends as the order's text says; later ones charge.
+type till struct {
+	*idempotent.Handler[string, string]
+
+	store store.Store
+	mu    sync.Mutex
+	ran   map[string]int
+}
+
+func newTill(s store.Store, opts ...idempotent.Option) *till {
+	l := &till{store: s, ran: map[string]int{}}
+	l.Handler = idempotent.Wrap(func(ctx context.Context, id string) (string, error) {
+		l.mu.Lock()
+		l.ran[id]++
+		first := l.ran[id] == 1
+		l.mu.Unlock()
+		idempotent.DerivedKey(ctx, "charge")
+		if first {
+			return "", idempotent.Uncertain(errors.New("no answer"))
+		}
+		return "charged again", nil
+	}, s, append([]idempotent.Option{
+		idempotent.WithOperation("charge"), idempotent.WithKey(func(id string) (string, error) { return id, nil }),
+	}, opts...)...)
+	return l
+}
+
+// leave makes n records UNKNOWN, and returns their keys by order.
+func (l *till) leave(t *testing.T, n int) map[string]string {
+	t.Helper()
+	keys := make(map[string]string, n)
+	for i := range n {
+		id := fmt.Sprintf("order-%d", i)
+		_, err := l.Handle(t.Context(), id)
+		require.Error(t, err)
+		d, err := l.Describe(t.Context(), id)
+		require.NoError(t, err)
+		keys[d.RecordKey] = id
+	}
+	return keys
+}
+
+type resolution = idempotent.Resolution[string]
+
+func TestARunSettlesAllThatIsDue(t *testing.T) {
+	t.Parallel()
+	l := newTill(memory.New())
+	keys := l.leave(t, 40)
+	var reports []operate.Reconciliation
+	r := operate.Reconcile(l.Handler, func(_ context.Context, x idempotent.Execution) (resolution, error) {
+		var n int
+		_, err := fmt.Sscanf(keys[x.RecordKey], "order-%d", &n)
+		assert.NoError(t, err)
+		switch n % 4 {
+		case 0:
+			return idempotent.Executed("found"), nil
+		case 1:
+			return idempotent.Untouched[string](), nil
+		case 2:
+			return resolution{}, nil
+		default:
+			return resolution{}, errors.New("the provider says no")
+		}
+	}, operate.ReconcileConfig{Observe: func(_ context.Context, r operate.Reconciliation) { reports = append(reports, r) }})
+	report, err := r.Run(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []operate.Reconciliation{report}, reports)
+	require.Len(t, report.Problems, 10)
+	for _, p := range report.Problems {
+		require.ErrorContains(t, p.Err, "the provider says no")
+		require.Equal(t, idempotent.ReconcileScheduled, p.Outcome)
+		require.Equal(t, 1, p.Tries)
+	}
+	text, err := json.Marshal(report)
+	require.NoError(t, err)
+	require.NotContains(t, string(text), "says no", "texts of errors are for a log")
+	report.Problems, report.Took = nil, 0
+	require.Equal(t, operate.Reconciliation{Operation: "charge", Asked: 40, Completed: 10, Released: 10, Scheduled: 20, Failed: 10}, report)
+
+	report, err = r.Run(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, report.Asked, "nothing is due")
+	report, err = r.All(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 20, report.Asked)
+
+	for _, id := range keys {
+		out, err := l.Handle(t.Context(), id)
+		if err != nil {
+			require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+		} else {
+			require.Contains(t, []string{"found", "charged again"}, out)
+		}
+	}
+}
+
+// Everything at once: questions of several runs, clients that retry the same keys, and operators.
+func TestNobodyIsAskedOrExecutesBesideAQuestion(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newTill(memory.New(), idempotent.WithObserver(func(context.Context, idempotent.Event) {}))
+		keys := l.leave(t, 100)
+		asking := sync.Map{}
+		var questions atomic.Int64
+		r := operate.Reconcile(l.Handler, func(_ context.Context, x idempotent.Execution) (resolution, error) {
+			_, twice := asking.LoadOrStore(x.RecordKey, true)
+			assert.False(t, twice, "two are asked about one record at a time")
+			defer asking.Delete(x.RecordKey)
+			n := questions.Add(1)
+			time.Sleep(time.Duration(n%7) * 300 * time.Millisecond)
+			switch {
+			case n%5 == 0:
+				panic("odd")
+			case n%3 == 0:
+				return resolution{}, errors.New("away")
+			case n%11 == 0:
+				return idempotent.Untouched[string](), nil
+			default:
+				return idempotent.Executed("found"), nil
+			}
+		}, operate.ReconcileConfig{Concurrency: 8})
+		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Hour)
+		defer cancel()
+		var all sync.WaitGroup
+		for range 3 {
+			all.Go(func() {
+				for ctx.Err() == nil {
+					run, end := context.WithTimeout(ctx, 30*time.Second)
+					_, err := r.Run(run)
+					end()
+					if ctx.Err() == nil {
+						assert.NoError(t, err)
+					}
+					time.Sleep(time.Minute)
+				}
+			})
+		}
+		for key, id := range keys {
+			all.Go(func() {
+				for ctx.Err() == nil {
+					if _, busy := asking.Load(key); !busy {
+						time.Sleep(37 * time.Second)
+						continue
+					}
+					_, err := l.Handle(ctx, id)
+					if _, still := asking.Load(key); still {
+						assert.ErrorIs(t, err, idempotent.ErrInProgress)
+					}
+					time.Sleep(17 * time.Second)
+				}
+			})
+		}
+		all.Wait()
+		for _, id := range keys {
+			_, err := l.Handle(t.Context(), id)
+			require.NoError(t, err, "nothing stays stuck")
+			require.LessOrEqual(t, l.ran[id], 2)
+		}
+	})
+}
+
+func TestARunEndsBeforeItsDeadline(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newTill(memory.New())
+		l.leave(t, 20)
+		release := make(chan struct{})
+		r := operate.Reconcile(l.Handler, func(context.Context, idempotent.Execution) (resolution, error) {
+			<-release // it does not listen
+			return idempotent.Executed("late"), nil
+		}, operate.ReconcileConfig{Concurrency: 3})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		began := time.Now()
+		report, err := r.Run(ctx)
+		require.NoError(t, err)
+		require.Less(t, time.Since(began), time.Minute)
+		require.True(t, report.NotBegun)
+		require.Equal(t, 3, report.NotEnded)
+		require.Zero(t, report.Asked)
+		before := report
+		close(release)
+		synctest.Wait()
+		require.Equal(t, before, report)
+
+		short, end := context.WithTimeout(t.Context(), 5*time.Second)
+		defer end()
+		report, err = r.Run(short)
+		require.ErrorContains(t, err, "5s are left")
+		require.True(t, report.NotBegun)
+
+		report, err = r.Run(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 17, report.Completed, "the others are not due any more, or completed")
+	})
+}
+
+func TestAStoreWithoutAnIndexIsScannedIfThatIsAllowed(t *testing.T) {
+	t.Parallel()
+	l := newTill(indexless{memory.New()})
+	l.leave(t, 3)
+	executed := func(context.Context, idempotent.Execution) (resolution, error) {
+		return idempotent.Executed("found"), nil
+	}
+	_, err := operate.Reconcile(l.Handler, executed, operate.ReconcileConfig{}).Run(t.Context())
+	require.ErrorIs(t, err, operate.ErrNeedsScan)
+	report, err := operate.Reconcile(l.Handler, executed, operate.ReconcileConfig{Scan: true}).Run(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 3, report.Completed)
+}
+
+func TestAWrongReconciliationPanics(t *testing.T) {
+	t.Parallel()
+	l := newTill(memory.New())
+	executed := func(context.Context, idempotent.Execution) (resolution, error) { return resolution{}, nil }
+	for want, make := range map[string]func(){
+		"the handler is nil": func() {
+			operate.Reconcile[string](nil, executed, operate.ReconcileConfig{})
+		},
+		"the resolver is nil": func() { operate.Reconcile(l.Handler, nil, operate.ReconcileConfig{}) },
+		"Concurrency: -1":     func() { operate.Reconcile(l.Handler, executed, operate.ReconcileConfig{Concurrency: -1}) },
+		"ScanRate: 3":         func() { operate.Reconcile(l.Handler, executed, operate.ReconcileConfig{ScanRate: 3}) },
+		"Reconciling.MaxTries: -1": func() {
+			operate.Reconcile(l.Handler, executed, operate.ReconcileConfig{How: idempotent.Reconciling{MaxTries: -1}})
+		},
+	} {
+		func() {
+			defer func() {
+				err, is := recover().(*idempotent.ConfigError)
+				require.True(t, is, want)
+				require.ErrorContains(t, err, want)
+			}()
+			make()
+		}()
+	}
+}
+
+func TestADerivedKeyLeadsToItsRecord(t *testing.T) {
+	t.Parallel()
+	l := newTill(memory.New())
+	keys := l.leave(t, 5)
+	o := operate.New(l.store)
+	for key, id := range keys {
+		d, err := l.Describe(t.Context(), id)
+		require.NoError(t, err)
+		for _, operation := range []string{"", "charge"} {
+			shown, name, err := o.FindDerived(t.Context(), operation, d.DerivedKey("charge"))
+			require.NoError(t, err)
+			require.Equal(t, "charge", name)
+			require.Equal(t, key, shown.Record.Key)
+			require.Equal(t, operate.StateUnknown, shown.State)
+		}
+		_, _, err = o.FindDerived(t.Context(), "refund", d.DerivedKey("charge"))
+		require.ErrorIs(t, err, operate.ErrNotFound)
+		_, _, err = o.FindDerived(t.Context(), "", d.DerivedKey("another"))
+		require.ErrorIs(t, err, operate.ErrNotFound)
+	}
+	for _, bad := range []string{"", "x", "pi_123", "00000000-0000-4000-8000-000000000000"} {
+		_, _, err := o.FindDerived(t.Context(), "", bad)
+		require.ErrorIs(t, err, operate.ErrInput)
+	}
+}
+
+// indexless is a store without an index.
+type indexless struct{ *memory.Store }
+
+func (s indexless) List(ctx context.Context, q store.Query) iter.Seq2[store.Record, error] {
+	if q.Index {
+		return func(yield func(store.Record, error) bool) {
+			yield(store.Record{}, &store.Error{Op: "list", Kind: store.FailureRejected, Err: store.ErrNoIndex})
+		}
+	}
+	return s.Store.List(ctx, q)
+}

@@ -1,0 +1,121 @@
+package operate
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// Swept says what one run of a [Sweeper] did. Its zeros mean that nothing of that kind happened. Its JSON has no texts of errors: those are
+// for a log. In a dry run it says what would be done.
+type Swept struct {
+	// Began and Ended are when the run did.
+	Began time.Time `json:"began"`
+	Ended time.Time `json:"ended"`
+	// From is where the pass through the records went on, empty if the run began it. It means something to the store only.
+	From string `json:"from,omitempty"`
+	// Done is true if all passes have reached their ends. If it is false the next run goes on.
+	Done bool `json:"done"`
+	// BusyUntil is until when another sweep holds the pass through the records, zero if none does.
+	BusyUntil time.Time `json:"busy_until,omitzero"`
+
+	// Pages, Records and ReadUnits are what was read. WriteUnits is an estimate of what was written, without what was deleted.
+	Pages      int     `json:"pages"`
+	Records    int     `json:"records"`
+	ReadUnits  float64 `json:"read_units"`
+	WriteUnits float64 `json:"write_units"`
+
+	// Operations counts what was found, by operation. There are a thousand at most; what is more counts as [OtherOperations].
+	Operations map[string]SweptOperation `json:"operations,omitempty"`
+	// Changed counts the records that somebody came to between the look at them and the write, which was refused.
+	Changed int `json:"changed,omitempty"`
+	// Foreign counts lapsed records of an operation that refuses which AWS Powertools wrote. They stay as they are.
+	Foreign int `json:"foreign,omitempty"`
+	// Unreadable counts the records that cannot be understood, Errors those that could not be read or written. The next pass comes to them again.
+	Unreadable int `json:"unreadable,omitempty"`
+	Errors     int `json:"errors,omitempty"`
+	// Problems are the first of those, a hundred at most.
+	Problems []SweepProblem `json:"problems,omitempty"`
+
+	// Expired are the tables of which is deleted what has expired.
+	Expired []SweptTable `json:"expired,omitempty"`
+
+	// DryRun is true if nothing was written.
+	DryRun bool `json:"dry_run,omitempty"`
+	// Err is the error of the run, if it failed.
+	Err error `json:"-"`
+}
+
+// SweptOperation is what was found of one operation.
+type SweptOperation struct {
+	// Lapsed counts the records whose execution ended without saying how, and that no request has come for since.
+	Lapsed int `json:"lapsed,omitempty"`
+	// BecameUnknown counts those of them that became UNKNOWN.
+	BecameUnknown int `json:"became_unknown,omitempty"`
+	// Abandoned counts the records that have stopped between two steps: those that were released and are due, and those that lapsed and
+	// did not become UNKNOWN.
+	Abandoned int `json:"abandoned,omitempty"`
+	// Listed counts the records that were UNKNOWN without attention, and have it now.
+	Listed int `json:"listed,omitempty"`
+}
+
+// SweptTable is what was deleted of a table.
+type SweptTable struct {
+	Table string `json:"table"`
+	// From, Done and BusyUntil are those of the pass through this table, see [Swept].
+	From      string    `json:"from,omitempty"`
+	Done      bool      `json:"done"`
+	BusyUntil time.Time `json:"busy_until,omitzero"`
+	// Pages, Read, Deleted and Kept are those of its pages together, see store.Cleaned.
+	Pages      int     `json:"pages"`
+	Read       int     `json:"read"`
+	Deleted    int     `json:"deleted"`
+	Kept       int     `json:"kept"`
+	ReadUnits  float64 `json:"read_units"`
+	WriteUnits float64 `json:"write_units"`
+}
+
+// SweepProblem is what went wrong with a record.
+type SweepProblem struct {
+	RecordKey string `json:"record_key"`
+	// Err is why. Its text is that of the store.
+	Err error `json:"-"`
+}
+
+// OtherOperations stands in Swept.Operations for those that are too many to be told apart. It is the name of no operation.
+const OtherOperations = "#"
+
+const (
+	maxSweptOperations = 1000
+	maxSweepProblems   = 100
+)
+
+// count changes what was found of an operation.
+func (s Swept) count(operation string, f func(*SweptOperation)) {
+	found, known := s.Operations[operation]
+	if !known && len(s.Operations) >= maxSweptOperations {
+		operation = OtherOperations
+		found = s.Operations[operation]
+	}
+	f(&found)
+	s.Operations[operation] = found
+}
+
+// Deleted is how many items were deleted of all tables together.
+func (s Swept) Deleted() (n int) {
+	for _, t := range s.Expired {
+		n += t.Deleted
+	}
+	return n
+}
+
+// copied returns the report as it is now, for somebody who may keep it.
+func (s Swept) copied() Swept {
+	s.Operations, s.Problems, s.Expired = maps.Clone(s.Operations), slices.Clone(s.Problems), slices.Clone(s.Expired)
+	return s
+}
+
+// Busy reports whether another sweep was at work on one of the passes.
+func (s Swept) Busy() bool {
+	return !s.BusyUntil.IsZero() || slices.ContainsFunc(s.Expired, func(t SweptTable) bool { return !t.BusyUntil.IsZero() })
+}

@@ -1,0 +1,294 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// Asks says how a process asks about the record, see [idempotent.Handler.Reconcile].
+type Asks struct {
+	// Due leaves alone what is not due, or parked.
+	Due bool
+	// Tries is how often is asked in vain before the record is parked. Parks gives it somebody who takes the record then, or fails.
+	Tries int
+	Parks bool
+}
+
+// reconcilePause is for how long the record waits for its next question.
+const reconcilePause = 2 * time.Second
+
+// askingFacts are what happened to a reconciliation.
+type askingFacts struct {
+	// taken: its claim was applied. asked: its resolver was. handed: somebody was given the record, and took it.
+	taken, asked, handed bool
+	// verdict is what its resolver said, if resolved.
+	verdict Verdict
+	// concluded: it has settled the record, or put it back, as became.
+	concluded bool
+	became    store.Record
+}
+
+// asks reports whether this is no delivery, but a reconciliation.
+func (d *delivery) asks() bool { return d.client.Asks != nil }
+
+// whatBegins is for a story.
+func (d *delivery) whatBegins() string {
+	if d.asks() {
+		return "reconciliation " + d.name
+	}
+	return fmt.Sprintf("delivery %s of %d", d.name, d.client.Amount)
+}
+
+// where is for a story: where a process dies.
+func (d *delivery) where() string {
+	switch d.at {
+	case atResolver:
+		return "in the resolver"
+	case atPark:
+		return "in the function that is given what is parked"
+	default:
+		return "in the handler"
+	}
+}
+
+// mayAsk reports whether there is something to ask about. What is completed, or has a lease that lives, is left out: a reconciliation
+// that finds it only reads it. It may become so once the reconciliation has begun.
+func (w *world) mayAsk() bool {
+	held := w.held()
+	return held != nil && held.Status != store.StatusCompleted && (held.Status != store.StatusInProgress || held.Lapsed(w.now))
+}
+
+// reconcile asks about the record.
+func (d *delivery) reconcile(ctx context.Context) (idempotent.Reconciled, error) {
+	a := d.client.Asks
+	how := idempotent.Reconciling{
+		Timeout: timeout, OnlyDue: a.Due, FirstPause: reconcilePause, LongestPause: reconcilePause, MaxTries: a.Tries,
+	}
+	if a.Parks {
+		how.Park = func(context.Context, idempotent.Execution, int) error { return d.park() }
+	}
+	return d.world.handler.Reconcile(ctx, d.world.key(), func(context.Context, idempotent.Execution) (idempotent.Resolution[Receipt], error) {
+		return d.tell()
+	}, how)
+}
+
+var errCannotTell = errors.New("cannot tell")
+
+// tell is the resolver of a reconciliation.
+func (d *delivery) tell() (idempotent.Resolution[Receipt], error) {
+	if d.dead {
+		return idempotent.StillUnknown[Receipt](), errDied
+	}
+	g := d.wait(atResolver)
+	switch {
+	case d.dead:
+		return idempotent.StillUnknown[Receipt](), errDied
+	case g.verdict == CannotTell:
+		return idempotent.Executed(Receipt{By: "nobody"}), errCannotTell
+	case g.verdict == BreaksDown:
+		panic(d.name)
+	case g.verdict == Untouched:
+		return idempotent.Untouched[Receipt](), nil
+	case g.verdict == Executed:
+		return idempotent.Executed(Receipt{By: foundBy(d), Amount: d.world.amountOf(d.shown)}), nil
+	default:
+		return idempotent.StillUnknown[Receipt](), nil
+	}
+}
+
+// park is who is given a record to be parked.
+func (d *delivery) park() error {
+	if d.dead {
+		return errDied
+	}
+	if g := d.wait(atPark); d.dead || g.fails {
+		return errCannotTell
+	}
+	return nil
+}
+
+// endPark ends the function that is given a record to be parked.
+func (w *world) endPark(d *delivery, fails bool) {
+	if fails {
+		w.sayf("  nobody takes what %s is to park", d.name)
+		w.saw("reconcile: not handed over")
+	} else {
+		w.sayf("  somebody takes what %s is to park", d.name)
+		w.saw("reconcile: handed over")
+		d.asking.handed = true
+	}
+	w.goOn(&d.strand, grant{fails: fails})
+}
+
+// actionsOfQuestion are the choices while the resolver of a reconciliation is asked. One that answers after its lease has ended was
+// suspended: where contexts have no clock of their own, nobody would know that it is late.
+func (w *world) actionsOfQuestion(d *delivery, all []action) []action {
+	verdicts := w.Verdicts
+	if verdicts == nil {
+		verdicts = []Verdict{StillUnknown, Executed, Untouched, CannotTell}
+	}
+	for _, v := range verdicts {
+		if v != Untouched || w.Timed || d.clock().Before(d.lease) {
+			all = append(all, action{kind: actResolve, d: d, verdict: v})
+		}
+	}
+	if w.faults > 0 && w.mayDie() {
+		all = append(all, action{kind: actDie, d: d})
+	}
+	return all
+}
+
+// callOfReconciler is the name of a call that a reconciliation makes.
+func (d *delivery) callOfReconciler(c call) Call {
+	switch {
+	case c.op == opGet:
+		return Look
+	case c.next.Attempt > c.seen.Attempt:
+		return Takeover
+	case c.next.Attempt < c.seen.Attempt:
+		return Undo
+	case c.next.Status == store.StatusInProgress && c.seen.Owner == c.next.Owner:
+		return Renewal
+	default:
+		return Conclusion
+	}
+}
+
+// asked notes that a resolver is asked, or that somebody is given the record to park it.
+func (w *world) asked(d *delivery) {
+	w.moment++
+	w.check(event{kind: evAsked, d: d})
+	if !d.asks() {
+		return
+	}
+	if d.at == atResolver {
+		w.sayf("  the resolver of %s is asked", d.name)
+		w.saw("reconcile: asked")
+		w.questions++
+	} else {
+		w.sayf("  %s hands the record to somebody", d.name)
+	}
+	d.asking.asked = true
+}
+
+// outcome is what a reconciliation was told, in words.
+func (d *delivery) outcome() string {
+	if d.err != nil {
+		return d.err.Error()
+	}
+	return string(d.found.Outcome)
+}
+
+// reconciled notes the end of a reconciliation.
+func (w *world) reconciled(d *delivery) {
+	w.moment++
+	w.sayf("  %s ends: %s, tries %d", d.name, d.outcome(), d.found.Tries)
+	if d.err == nil {
+		w.saw("reconcile: " + string(d.found.Outcome))
+	} else {
+		w.saw("reconcile: failed")
+	}
+	w.check(event{kind: evReconciled, d: d})
+}
+
+// unsettled reports whether a record was UNKNOWN before, and somebody has taken it to settle it.
+func unsettled(r store.Record) bool {
+	return r.Status == store.StatusInProgress && r.Reason != "" && !r.Released()
+}
+
+// noteReconciled notes what a write means for questions.
+func (w *world) noteReconciled(c change) {
+	if c.after == nil || c.op == opClaim || c.after.Status == store.StatusCompleted || c.after.Released() {
+		w.unsettled = false
+	} else if c.after.Status == store.StatusUnknown {
+		w.unsettled = true
+	}
+	switch {
+	case c.after == nil, c.op == opClaim, c.after.Status == store.StatusCompleted:
+		w.stopped = false
+	case c.after.Reason == store.ReasonReleased:
+		w.stopped = true
+	case c.by != nil && !c.by.asks() && c.takes():
+		w.stopped = false
+	}
+	if c.by == nil || !c.by.asks() || c.after == nil {
+		return
+	}
+	d := c.by
+	switch d.callName(c.call) {
+	case Takeover:
+		d.asking.taken = true
+		w.saw("reconcile: takes " + c.what())
+	case Conclusion:
+		d.asking.concluded, d.asking.became = true, *c.after
+		w.saw("reconcile: leaves " + nameOfState(*c.after))
+	default:
+		return
+	}
+	if !c.after.Released() || d.asking.verdict != Untouched || !d.asking.concluded {
+		return
+	}
+	w.absolve(c)
+	for _, x := range w.deliveries {
+		if x.began {
+			x.released, x.unknownUntil = true, time.Time{}
+		}
+	}
+}
+
+// what names the record that a reconciliation takes.
+func (c change) what() string { return nameOfState(*c.before) }
+
+func nameOfState(r store.Record) string {
+	switch {
+	case r.Status == store.StatusUnknown && r.Parked():
+		return "a parked record"
+	case r.Status != store.StatusInProgress:
+		return string(r.Status)
+	case r.Reason == store.ReasonReleased && len(r.Steps) > 0:
+		return "a record that was released with steps"
+	case r.Reason == store.ReasonReleased:
+		return "a record that was released"
+	case r.Reason == store.ReasonAsked:
+		return "a released record whose question died"
+	case r.Reason != "":
+		return "an UNKNOWN record whose question died"
+	default:
+		return "a crash"
+	}
+}
+
+// askLast asks about what is open once more, when it is due.
+func (w *world) askLast() {
+	for _, c := range w.clients {
+		held := w.held()
+		if c.Asks == nil || held == nil || w.broken != nil || held.Attention == "" || held.Parked() {
+			continue
+		}
+		w.now = later(w.now, held.AttentionAt)
+		if w.Timed {
+			time.Sleep(time.Until(w.now))
+			w.settle()
+		}
+		w.sayf("%s: the record is due", w.clockText())
+		w.deliver(c)
+		return
+	}
+}
+
+func (d *digest) askingOf(x *delivery) {
+	if !x.asks() {
+		return
+	}
+	a := &x.asking
+	d.flags(a.taken, a.asked, a.handed, a.concluded)
+	d.number(int64(a.verdict))
+	if a.concluded {
+		x.world.record(d, a.became)
+	}
+}

@@ -1,0 +1,281 @@
+package idempotent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/internal/protocol"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// Reconciling says how [Handler.Reconcile] asks about a record, and how it goes on if nobody can tell. A zero field means its default.
+type Reconciling struct {
+	_ struct{} // literals name their fields: more may come
+
+	// Timeout is how much time the resolver gets, from a second to 14 minutes. Default 10 seconds, or what is left of the context if that
+	// is less. For so long, and a margin, a client that retries is told to wait.
+	Timeout time.Duration
+	// OnlyDue leaves alone a record whose next question is not due yet, or that is parked. Default is to ask whatever it says.
+	OnlyDue bool
+	// FirstPause is the time from the first question in vain to the next one. Each further pause is twice as long, up to LongestPause.
+	// Defaults one minute and one hour.
+	FirstPause, LongestPause time.Duration
+	// MaxTries is how often is asked before the record is parked: a person has to settle it then. Default 30, which takes about a day
+	// with the default pauses.
+	MaxTries int
+	// Park, unless nil, gets a record that is to be parked, for example to open a ticket. It runs under a claim of the record, with the
+	// time and the context that the resolver would have, and how often was asked in vain. If it fails, it is called again after a pause, and the record is not parked until
+	// it has succeeded. It may be called more than once for a record.
+	Park func(ctx context.Context, x Execution, tries int) error
+}
+
+// The defaults of [Reconciling].
+const (
+	DefaultReconcileTimeout = 10 * time.Second
+	DefaultFirstPause       = time.Minute
+	DefaultLongestPause     = time.Hour
+	DefaultMaxTries         = 30
+)
+
+// maxReconcileTimeout leaves a function of Lambda a minute.
+const maxReconcileTimeout = 14 * time.Minute
+
+// Reconciled is what [Handler.Reconcile] has made of a record.
+type Reconciled struct {
+	Outcome ReconcileOutcome
+	// Attempt is the number of the claim under its record, 0 if none was taken.
+	Attempt int
+	// Tries is how often was asked in vain, this time included. Next is when the record is due for the next question; the zero time if it
+	// is not asked about again.
+	Tries int
+	Next  time.Time
+	// Reason is why the record is UNKNOWN, where it still is.
+	Reason string
+	// Until is the end of the lease of the execution that holds the record, of [ReconcileBusy].
+	Until time.Time
+	// DerivedKeys are those that the execution before got, and that the resolver asked with.
+	DerivedKeys []NamedKey
+	// Err is why nobody could tell, or why the record could not be handed over: the error of the resolver, which is also that of a panic, or
+	// of Reconciling.Park.
+	Err error
+	// StoreErr is the last failure of the store that did not decide the outcome.
+	StoreErr error
+}
+
+// ReconcileOutcome is how [Handler.Reconcile] ends.
+type ReconcileOutcome string
+
+// The outcomes of a reconciliation of one record.
+const (
+	// ReconcileCompleted: the resolver found the result. It is stored, and requests get it.
+	ReconcileCompleted ReconcileOutcome = "completed"
+	// ReconcileReleased: the resolver found that nothing has happened. The next request executes. If the record has steps that were
+	// recorded, it stays one that somebody has to settle, because half of it has been done.
+	ReconcileReleased ReconcileOutcome = "released"
+	// ReconcileScheduled: nobody can tell yet. The record is as it was, and is due again at Next.
+	ReconcileScheduled ReconcileOutcome = "scheduled"
+	// ReconcileParked: nobody could tell, as often as was asked. A person has to settle the record.
+	ReconcileParked ReconcileOutcome = "parked"
+	// ReconcileBusy: an execution holds the record, or another reconciliation. Nobody was asked.
+	ReconcileBusy ReconcileOutcome = "busy"
+	// ReconcileClosed: there is nothing to ask about: the record is gone, or completed, or the next request executes anyway, or it is not
+	// due. Nobody was asked.
+	ReconcileClosed ReconcileOutcome = "closed"
+	// ReconcileElsewhere: the resolver was asked, but its lease was lost meanwhile, and somebody else has the record or has settled it. Its
+	// answer does not count.
+	ReconcileElsewhere ReconcileOutcome = "elsewhere"
+)
+
+// Reconcile asks a resolver about the record with this key, and settles it by what that says: as [WithResolver] does when a client
+// retries, but without a client, and so without the event. It asks about a record that is UNKNOWN, that was released with steps, or whose
+// execution crashed and is not to be repeated. It is what operate.Reconcile does with each record that is due, and what the handler of
+// a webhook calls when the other service has news of one.
+//
+// The resolver runs under a claim like any other: a client that retries meanwhile is told that the request is in progress, and never
+// asks or executes beside it. If the process dies, the record is due again once the lease of the claim has ended. An error, a panic and an
+// answer that comes too late count as [StillUnknown].
+//
+// A result that is not stored when the handler returns it, by its status or by [WithStoreIf], counts as StillUnknown, too.
+//
+// The context of the resolver belongs to the execution that is asked about: [DerivedKey] returns the keys of that. Steps and commits are
+// refused in it.
+//
+// The errors: an [*UnreadableError] or a [*StoreUnavailableError], with which the outcome is empty; if the verdict of the resolver could
+// not be stored, too. A key of another operation, and a bad Reconciling, are a [*ConfigError]. No observer is called.
+func (h *Handler[In, Out]) Reconcile(ctx context.Context, recordKey string, resolver func(context.Context, Execution) (Resolution[Out], error), how Reconciling) (Reconciled, error) {
+	w := h.wrapped
+	if err := w.checkReconciling(recordKey, resolver == nil, how); err != nil {
+		return Reconciled{}, err
+	}
+	how = how.WithDefaults()
+	ctx, cancel := context.WithTimeout(ctx, how.Timeout)
+	defer cancel()
+	d := protocol.Delivery{Settings: w.settings, RecordKey: recordKey}
+	var asked error
+	i := d.Inquire(ctx, protocol.Inquiry{
+		Ask: func(ctx context.Context, c execution.Claim) protocol.Resolution {
+			var r protocol.Resolution
+			r, asked = w.inquire(ctx, c, resolver)
+			return r
+		},
+		Due: how.OnlyDue, Pause: how.pause, MaxTries: how.MaxTries, Park: how.park(),
+	})
+	r := Reconciled{
+		Attempt: d.Report.Attempt, Tries: i.Tries, Next: i.Next, Reason: i.Reason, Until: i.Until, Err: i.Err, StoreErr: d.Report.StoreErr,
+	}
+	for name, key := range d.Handed() {
+		r.DerivedKeys = append(r.DerivedKeys, NamedKey{Name: name, Key: key})
+	}
+	switch i.Outcome {
+	case protocol.InquiryUnreadable:
+		return r, &UnreadableError{Operation: w.settings.Operation, RecordKey: recordKey, Reason: i.Reason, Err: i.Err}
+	case protocol.InquiryFailed:
+		r.Err = asked
+		return r, &StoreUnavailableError{Operation: w.settings.Operation, RecordKey: recordKey, Err: i.Err}
+	default:
+		r.Outcome = reconcileOutcomes[i.Outcome]
+		return r, nil
+	}
+}
+
+var reconcileOutcomes = map[protocol.InquiryOutcome]ReconcileOutcome{
+	protocol.InquiryClosed: ReconcileClosed, protocol.InquiryBusy: ReconcileBusy, protocol.InquiryCompleted: ReconcileCompleted,
+	protocol.InquiryReleased: ReconcileReleased, protocol.InquiryScheduled: ReconcileScheduled, protocol.InquiryParked: ReconcileParked,
+	protocol.InquiryElsewhere: ReconcileElsewhere,
+}
+
+// inquire asks a resolver that gets no event, in a goroutine of its own: neither a panic nor runtime.Goexit of it keeps the record from
+// being settled.
+func (w *wrapped[In, Out]) inquire(ctx context.Context, c execution.Claim, resolver func(context.Context, Execution) (Resolution[Out], error)) (protocol.Resolution, error) {
+	r, err := guarded(func() (Resolution[Out], error) { return resolver(ctx, executionOf(c)) })
+	if err != nil {
+		err = fmt.Errorf("resolver: %w", err)
+		return protocol.Resolution{ResultErr: err}, err
+	}
+	found := protocol.Resolution{Finding: r.finding}
+	if r.finding == execution.HasExecuted {
+		found.Result, found.ResultErr = w.resultOf(r.out)
+	}
+	return found, found.ResultErr
+}
+
+// resultOf returns what a completed record keeps of a result.
+func (w *wrapped[In, Out]) resultOf(out Out) ([]byte, error) {
+	result, err := guarded(func() ([]byte, error) {
+		if w.keeps != nil && !w.keeps(out) {
+			return nil, errNotKept
+		}
+		return w.shape.stored(&answer[Out]{out: out, given: true})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return (&work[In, Out]{wrapped: w}).kept(result, false)
+}
+
+// errNotKept is why a resolver is not believed whose result a handler would not have stored.
+var errNotKept = errors.New("the resolver: its result is not one that is stored, by its status or by WithStoreIf")
+
+var errExited = errors.New("it called runtime.Goexit")
+
+// guarded returns what f does, in a goroutine of its own. A panic of f is an error.
+func guarded[T any](f func() (T, error)) (out T, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		err = errExited
+		defer func() {
+			if p := recover(); p != nil {
+				err = &PanicError{Value: p, Stack: debug.Stack()}
+			}
+		}()
+		out, err = f()
+	}()
+	<-done
+	return out, err
+}
+
+// PanicError is the error of a resolver, or of another function, that panicked in [Handler.Reconcile].
+type PanicError struct {
+	// Value is what it panicked with, Stack is where. Neither is part of the text: they may repeat what the function knows.
+	Value any
+	Stack []byte
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("it panicked with a %T", e.Value) }
+
+// WithDefaults returns r with its zero fields set.
+func (r Reconciling) WithDefaults() Reconciling {
+	set := func(d *time.Duration, value time.Duration) {
+		if *d == 0 {
+			*d = value
+		}
+	}
+	set(&r.Timeout, DefaultReconcileTimeout)
+	set(&r.FirstPause, DefaultFirstPause)
+	set(&r.LongestPause, max(DefaultLongestPause, r.FirstPause))
+	if r.MaxTries == 0 {
+		r.MaxTries = DefaultMaxTries
+	}
+	return r
+}
+
+// Check returns a [*ConfigError] that names everything that is wrong, nil if nothing is.
+func (r Reconciling) Check() error {
+	var p problems
+	r.check(&p)
+	return p.err()
+}
+
+func (r Reconciling) check(p *problems) {
+	if r.Timeout != 0 && (r.Timeout < time.Second || r.Timeout > maxReconcileTimeout) {
+		p.addf("Reconciling.Timeout: %s is not from %s to %s", r.Timeout, time.Second, maxReconcileTimeout)
+	}
+	if r.FirstPause < 0 || r.FirstPause > 0 && r.FirstPause < time.Second {
+		p.addf("Reconciling.FirstPause: %s is less than a second", r.FirstPause)
+	}
+	if first := max(r.FirstPause, 0); r.LongestPause < 0 || r.LongestPause > 0 && r.LongestPause < first {
+		p.addf("Reconciling.LongestPause: %s is less than FirstPause, %s", r.LongestPause, first)
+	}
+	if r.MaxTries < 0 {
+		p.addf("Reconciling.MaxTries: %d is negative", r.MaxTries)
+	}
+}
+
+func (w *wrapped[In, Out]) checkReconciling(recordKey string, noResolver bool, how Reconciling) error {
+	var p problems
+	if of := store.OperationOf(recordKey); of != w.recordsOf() {
+		p.addf("Reconcile: the record is one of operation %q, and those of the handler are of %q", of, w.recordsOf())
+	}
+	if w.disabled {
+		p.addf("WithDisabled: the protection is turned off: requests execute whatever a record says, so there is nothing to settle")
+	}
+	if noResolver {
+		p.addf("Reconcile: the resolver is nil")
+	}
+	how.check(&p)
+	return p.err()
+}
+
+// pause is how long a record waits after so many questions in vain.
+func (r Reconciling) pause(tries int) time.Duration {
+	p := r.FirstPause
+	for n := 1; n < tries && p < r.LongestPause; n++ {
+		p *= 2
+	}
+	return min(p, r.LongestPause)
+}
+
+func (r Reconciling) park() func(context.Context, execution.Claim, int) error {
+	if r.Park == nil {
+		return nil
+	}
+	return func(ctx context.Context, c execution.Claim, tries int) error {
+		_, err := guarded(func() (struct{}, error) { return struct{}{}, r.Park(ctx, executionOf(c), tries) })
+		return err
+	}
+}
