@@ -78,11 +78,11 @@ func (e commitError) told() told {
 // commitAll tries the commits of the handler. It returns the error with which the handler ends.
 func (d *delivery) commitAll(ctx context.Context, o Order) error {
 	w := d.world
-	if w.Abandons {
-		d.wait(atFork) // its steps may run by then
-	}
 	var last error
 	for n := range w.Commits {
+		if n == 0 && w.Abandons || n > 0 && w.Timed {
+			d.wait(atFork) // what runs beside it, its steps or its heartbeat, may act before
+		}
 		err := d.commit(ctx, n, o)
 		declined := d.dead || err != nil && d.tries[n].told == toldDeclined
 		last = err
