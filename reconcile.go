@@ -96,8 +96,9 @@ const (
 // a webhook calls when the other service has news of one.
 //
 // The resolver runs under a claim like any other: a client that retries meanwhile is told that the request is in progress, and never
-// asks or executes beside it. If the process dies, the record is due again once the lease of the claim has ended. An error, a panic and an
-// answer that comes too late count as [StillUnknown].
+// asks or executes beside it. If the process dies, the record is due again once the lease of the claim has ended. An error and a panic
+// count as [StillUnknown]. After Timeout, so does [Untouched]: somebody else may own the record by then. A result that comes so late is stored
+// if nobody else has taken the record; else the outcome is [ReconcileElsewhere].
 //
 // A result that is not stored when the handler returns it, by its status or by [WithStoreIf], counts as StillUnknown, too.
 //

@@ -14,12 +14,14 @@ func Executed[Out any](out Out) Resolution[Out] {
 	return Resolution[Out]{finding: execution.HasExecuted, out: out}
 }
 
-// Untouched says that the earlier execution had no effect and will have none: the handler runs.
+// Untouched says that the earlier execution had no effect and will have none: the handler runs; after
+// [Handler.Reconcile], which has no event, it runs for the next request.
 func Untouched[Out any]() Resolution[Out] {
 	return Resolution[Out]{finding: execution.Untouched}
 }
 
-// StillUnknown says that nobody can tell yet. The record becomes UNKNOWN, and the next delivery asks again.
+// StillUnknown says that nobody can tell yet. With [WithResolver] the record becomes UNKNOWN, and the next delivery asks again. In
+// [Handler.Reconcile] the record stays what it was, and is due again later.
 func StillUnknown[Out any]() Resolution[Out] {
 	return Resolution[Out]{}
 }

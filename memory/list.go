@@ -64,7 +64,11 @@ func (s *Store) ListCost(ctx context.Context, q store.Query) (store.Cost, error)
 	if err := checkQuery(q); err != nil {
 		return store.Cost{}, err
 	}
-	return store.Cost{Indexed: q.Index, Records: int64(len(s.named(q))), Exact: true}, nil
+	read := q
+	if !q.Index { // every record is looked at
+		read = store.Query{After: q.After}
+	}
+	return store.Cost{Indexed: q.Index, Records: int64(len(s.named(read))), Exact: true}, nil
 }
 
 // named returns the keys of what the query names, in the order of a listing.

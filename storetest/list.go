@@ -266,8 +266,8 @@ func listsAtACost(p *probe) {
 		if c.Indexed != q.Index || c.Records < 0 || c.Bytes < 0 || c.Units < 0 || c.Pages < 0 {
 			p.t.Fatalf("ListCost: %+v", c)
 		}
-		if found := len(l.list(q)); c.Exact && int(c.Records) != found {
-			p.t.Fatalf("ListCost says exactly %d records, and List finds %d", c.Records, found)
+		if found := len(l.list(q)); c.Exact && (int(c.Records) < found || q.Index && int(c.Records) > found) {
+			p.t.Fatalf("ListCost says that exactly %d records are read, and List finds %d", c.Records, found)
 		}
 	}
 }

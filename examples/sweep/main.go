@@ -15,7 +15,7 @@
 //	READ_RATE, WRITE_RATE      how many units per second are used, 25 and 10 by default
 //	DELETE_EXPIRED             true deletes records and parts of results that have expired, for a table without time to live; false by
 //	                           default
-//	OUTBOX_TABLE               a DynamoDB table of messages, of which those are deleted that are done and have expired; none by default
+//	DELETE_MESSAGES_OF         a DynamoDB table of messages, of which those are deleted that are done and have expired; none by default
 //	DRY_RUN                    true only counts
 //	AWS_ENDPOINT_URL_DYNAMODB  another endpoint, for example DynamoDB Local
 //
@@ -58,7 +58,7 @@ func newHandler(_ context.Context, base environment.Base) (lambda.Handler, error
 	if deletes {
 		c.Expired = append(c.Expired, records)
 	}
-	if messages := os.Getenv("OUTBOX_TABLE"); messages != "" {
+	if messages := os.Getenv("DELETE_MESSAGES_OF"); messages != "" {
 		c.Expired = append(c.Expired, outbox.NewCleaner(client, messages))
 	}
 	c.Observe = operateobserve.Both(operateobserve.SweepEMF(os.Stdout), operateobserve.SweepSlog(nil))

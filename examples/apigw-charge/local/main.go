@@ -43,12 +43,12 @@ func newFunction(_ context.Context, getenv func(string) string, records *localst
 }
 
 func try(url string) string {
-	return fmt.Sprintf(`  curl -i %[1]s/charges -H 'Content-Type: application/json' -H 'Idempotency-Key: order-1' \
+	return fmt.Sprintf(`  curl -i %[1]s/charges -H 'Content-Type: application/json' -H 'Idempotency-Key: order-2' \
     -d '{"amount":1999,"currency":"usd","source":"tok_visa","metadata":{"order":9007199254740993}}'
 
 Sent again it is replayed; with another amount it is refused (422); without the key, too (400). A card that is declined (402):
 
-  curl -i %[1]s/charges -H 'Content-Type: application/json' -H 'Idempotency-Key: order-2' \
+  curl -i %[1]s/charges -H 'Content-Type: application/json' -H 'Idempotency-Key: order-3' \
     -d '{"amount":1999,"currency":"usd","source":"%[2]s"}'
 `, url, payments.DeclinedSource)
 }

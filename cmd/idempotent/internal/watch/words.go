@@ -104,6 +104,9 @@ func (v *View) warnings() (all []warning) {
 	switch waited := v.At.Sub(v.Started); {
 	case v.Ended:
 		say("The lines have ended.")
+		if l.LastCounted.IsZero() && l.All.Total > 0 {
+			say("None of %s was one of package observe: does the function have an observer?", plural(l.All.Total, "line"))
+		}
 	case l.Last.IsZero() && waited >= quietAtFirst:
 		say("No line has come yet, for %s.", brief(waited))
 	case !l.Last.IsZero() && v.At.Sub(l.Last) >= quiet:
