@@ -92,17 +92,79 @@ func (w *sweep) run(ctx context.Context) error {
 		limited, cancel = context.WithDeadlineCause(ctx, end.Add(-min(sweepReserve, left/5)), errTimeOver)
 		defer cancel()
 	}
-	err := w.recordPass().run(limited, w)
-	for _, c := range w.config.Expired {
-		if err != nil || w.swept.Busy() { // the rates are those of one sweep
-			break
-		}
-		err = w.expiredPass(c).run(limited, w)
-	}
+	err := w.pass(limited)
+	w.swept.Done = err == nil && !w.swept.Busy()
 	if errors.Is(err, errTimeOver) {
 		return nil
 	}
 	return err
+}
+
+// pass goes on with the pass that the cursor knows, or begins one.
+func (w *sweep) pass(ctx context.Context) error {
+	if w.config.DryRun {
+		return w.stages(ctx, nil)
+	}
+	c, err := w.takeCursor(ctx)
+	if err != nil {
+		return err
+	}
+	if c.taken() {
+		w.swept.BusyUntil = c.until
+		return nil
+	}
+	err = w.stages(ctx, c)
+	switch {
+	case err == nil:
+		err = c.complete(ctx)
+	case !errors.Is(err, errSweepTaken):
+		err = errors.Join(err, c.leave(ctx))
+	}
+	if errors.Is(err, errSweepTaken) {
+		w.swept.BusyUntil = c.until
+		return nil
+	}
+	return err
+}
+
+// stages goes through the records, and then through each table of which is deleted what has expired, from where the cursor has come to. It
+// holds the cursor to the end: two sweeps would use the rates of one each.
+func (w *sweep) stages(ctx context.Context, c *cursor) error {
+	first, after := c.place()
+	if first == 0 {
+		w.swept.From = after
+		if err := w.records(ctx, after, c); err != nil {
+			return err
+		}
+		first, after = 1, ""
+	}
+	for n, of := range w.config.Expired {
+		stage := n + 1
+		t := SweptTable{Table: of.Table(), Done: stage < first} // by an earlier run
+		if stage == first {
+			t.From = after
+		}
+		w.swept.Expired = append(w.swept.Expired, t)
+		if t.Done {
+			continue
+		}
+		if err := c.enter(ctx, stage, t.From); err != nil {
+			return err
+		}
+		if err := w.delete(ctx, of, &w.swept.Expired[n], c); err != nil {
+			return err
+		}
+		w.swept.Expired[n].Done = true
+	}
+	return nil
+}
+
+// stageLease is for how long a run may show no sign of life in a stage.
+func (w *sweep) stageLease(stage int) time.Duration {
+	if stage == 0 {
+		return w.leaseOf(0)
+	}
+	return w.leaseOf(float64(w.deletedAtOnce()) * partOfUnits)
 }
 
 // told hands what was done so far to whoever wants to know.
@@ -110,55 +172,4 @@ func (w *sweep) told(ctx context.Context) {
 	if w.config.Progress != nil {
 		w.config.Progress(ctx, w.swept.copied())
 	}
-}
-
-// sweepPass is one way through something: the records, or what has expired of a table.
-type sweepPass struct {
-	// of names it, for its cursor. settings is what a pass has to be begun with to be gone on with.
-	of, settings string
-	// lease is for how long a run may show no sign of life.
-	lease time.Duration
-	// from gets where the pass goes on, busy until when another sweep holds it, done that its end was reached.
-	from func(after string)
-	busy func(until time.Time)
-	done func()
-	// pages goes through the pages behind one, and calls c.advance after each.
-	pages func(ctx context.Context, after string, c *cursor) error
-}
-
-// run goes on with a pass.
-func (p sweepPass) run(ctx context.Context, w *sweep) error {
-	if w.config.DryRun {
-		return p.end(p.pages(ctx, "", nil))
-	}
-	c, err := w.takeCursor(ctx, p)
-	if err != nil {
-		return err
-	}
-	if c.taken() {
-		p.busy(c.until)
-		return nil
-	}
-	p.from(c.state.After)
-	err = p.pages(ctx, c.state.After, c)
-	switch {
-	case err == nil:
-		err = c.complete(ctx)
-	case !errors.Is(err, errSweepTaken):
-		if left := c.leave(ctx); left != nil {
-			err = errors.Join(err, left)
-		}
-	}
-	if errors.Is(err, errSweepTaken) {
-		p.busy(c.until)
-		return nil
-	}
-	return p.end(err)
-}
-
-func (p sweepPass) end(err error) error {
-	if err == nil {
-		p.done()
-	}
-	return err
 }

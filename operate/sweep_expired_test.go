@@ -76,7 +76,7 @@ func TestWhatHasExpiredIsDeletedBehindTheRecords(t *testing.T) {
 	assert.Equal(t, now.Add(-operate.DefaultSweepGrace), how.Now, "a lease is over only for those who look well after it")
 	assert.Zero(t, how.ReadRate+how.WriteRate)
 	assert.Empty(t, how.After)
-	assert.Len(t, f.cursors(), 3)
+	assert.Len(t, f.cursors(), 1)
 
 	f.swept(c)
 	assert.Empty(t, records.asked[1].After, "a pass that has come to its end begins anew")
@@ -135,7 +135,89 @@ func TestADeletionThatIsKilledGoesOn(t *testing.T) {
 		if at > 1 {
 			require.Equal(t, strconv.Itoa(at-1), swept.Expired[0].From)
 		}
+		require.True(t, swept.Resumed)
+		require.Zero(t, swept.Pages, "the records are not read again")
 	}
+}
+
+// TestTablesThatAreDoneAreNotReadAgain: a run that ends in the second table leaves only the rest of that to the next one.
+func TestTablesThatAreDoneAreNotReadAgain(t *testing.T) {
+	t.Parallel()
+	f := newFloor(t)
+	first, second := &cleaner{table: "records", pages: 2}, &cleaner{table: "messages", pages: 3}
+	second.fails = func(page int) error {
+		if page == 2 {
+			return errDown
+		}
+		return nil
+	}
+	c := f.config()
+	c.Expired = []store.Cleaner{first, second}
+	swept, _, err := f.sweep(c)
+	require.ErrorIs(t, err, errDown)
+	assert.False(t, swept.Done)
+	second.fails = nil
+	swept = f.swept(c)
+	assert.Zero(t, swept.Pages)
+	assert.Len(t, first.asked, 1)
+	require.Len(t, swept.Expired, 2)
+	assert.Equal(t, operate.SweptTable{Table: "records", Done: true}, swept.Expired[0])
+	assert.Equal(t, "1", swept.Expired[1].From)
+	assert.Equal(t, map[int]int{1: 1, 2: 1, 3: 1}, second.deleted)
+
+	swept = f.swept(c)
+	assert.False(t, swept.Resumed, "a pass that has come to its end begins anew")
+	assert.Positive(t, swept.Pages)
+	assert.Len(t, first.asked, 2)
+}
+
+// TestNobodySweepsBesideADeletion: not even the records, because the rates are those of one sweep.
+func TestNobodySweepsBesideADeletion(t *testing.T) {
+	t.Parallel()
+	f := newFloor(t)
+	f.plant()
+	table := &cleaner{table: "records", pages: 2}
+	c := f.config()
+	c.Expired = []store.Cleaner{table}
+	beside := c
+	table.fails = func(page int) error {
+		if page == 2 {
+			other, err := operate.Sweep(f, beside).Run(t.Context())
+			require.NoError(t, err)
+			assert.True(t, other.Busy())
+			assert.Zero(t, other.Pages)
+			assert.Empty(t, other.Expired)
+		}
+		return nil
+	}
+	f.swept(c)
+}
+
+// TestADeletionHasTheLeaseOfItsPages: a page may take longer than one of the records, also the first of a run that went on.
+func TestADeletionHasTheLeaseOfItsPages(t *testing.T) {
+	t.Parallel()
+	f := newFloor(t)
+	table := &cleaner{table: "records", pages: 3}
+	c := f.config()
+	c.Rate, c.WriteRate, c.PageSize, c.Expired = 100, 1, 0, []store.Cleaner{table}
+	table.fails = func(page int) error {
+		require.Len(t, f.cursors(), 1)
+		assert.GreaterOrEqual(t, f.cursors()[0].Lease.Sub(now), 200*time.Second, "25 items of 8 units each, one unit a second")
+		if page == 2 {
+			panic(errKilled)
+		}
+		return nil
+	}
+	_, killed, err := f.sweep(c)
+	require.NoError(t, err)
+	require.True(t, killed)
+	f.now = f.now.Add(time.Hour)
+	now := f.now
+	table.fails = func(int) error {
+		assert.GreaterOrEqual(t, f.cursors()[0].Lease.Sub(now), 200*time.Second)
+		return nil
+	}
+	f.swept(c)
 }
 
 func TestADeletionThatFailsEndsTheRun(t *testing.T) {

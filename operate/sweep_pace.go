@@ -14,8 +14,12 @@ type pace struct {
 // spend notes units that were used, or are about to be.
 func (p *pace) spend(units float64) {
 	wait := max(time.Until(p.due), 0)
-	p.due = time.Now().Add(wait + time.Duration(units/p.rate*float64(time.Second)))
+	took := min(units/p.rate, longestPace.Seconds()) // where a rate is next to nothing
+	p.due = time.Now().Add(wait + time.Duration(took*float64(time.Second)))
 }
+
+// longestPace bounds what a single use is waited for.
+const longestPace = 24 * time.Hour
 
 // wait waits until the next units may be used.
 func (p *pace) wait(ctx context.Context) error { return sleep(ctx, time.Until(p.due)) }

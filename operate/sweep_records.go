@@ -14,24 +14,16 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// recordPass is the pass through all records.
-func (w *sweep) recordPass() sweepPass {
-	return sweepPass{
-		of: "records", settings: w.config.settings(), lease: w.leaseOf(0),
-		from: func(after string) { w.swept.From = after },
-		busy: func(until time.Time) { w.swept.BusyUntil, w.swept.Done = until, false },
-		// What has expired comes behind it.
-		done:  func() { w.swept.Done = true },
-		pages: w.records,
-	}
-}
-
 // settings tells two passes apart that find other things: who goes on with a pass must not leave out what the beginning did not look for.
 func (c SweepConfig) settings() string {
 	refuse := slices.DeleteFunc(slices.Sorted(maps.Keys(c.Policies)), func(operation string) bool {
 		return c.Policies[operation] != idempotent.Refuse
 	})
-	return strings.Join(refuse, " ")
+	text := strings.Join(refuse, " ")
+	for _, table := range c.Expired {
+		text += fmt.Sprintf("\n%s %s", table.Table(), c.ExpiredGrace)
+	}
+	return text
 }
 
 // pageUnits is what a page takes at most where reading costs anything: DynamoDB reads 1 MB at once.

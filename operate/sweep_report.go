@@ -12,11 +12,13 @@ type Swept struct {
 	// Began and Ended are when the run did.
 	Began time.Time `json:"began"`
 	Ended time.Time `json:"ended"`
-	// From is where the pass through the records went on, empty if the run began it. It means something to the store only.
-	From string `json:"from,omitempty"`
-	// Done is true if all passes have reached their ends. If it is false the next run goes on.
+	// Resumed is true if the run went on with the pass of an earlier one, which may have gone through all records before it. From is behind
+	// which page of the records it went on, empty if it began with them or after them. It means something to the store only.
+	Resumed bool   `json:"resumed,omitempty"`
+	From    string `json:"from,omitempty"`
+	// Done is true if the pass has reached its end. If it is false the next run goes on.
 	Done bool `json:"done"`
-	// BusyUntil is until when another sweep holds the pass through the records, zero if none does.
+	// BusyUntil is until when another sweep holds the pass, zero if none does.
 	BusyUntil time.Time `json:"busy_until,omitzero"`
 
 	// Pages, Records and ReadUnits are what was read. WriteUnits is an estimate of what was written, without what was deleted.
@@ -62,10 +64,9 @@ type SweptOperation struct {
 // SweptTable is what was deleted of a table.
 type SweptTable struct {
 	Table string `json:"table"`
-	// From, Done and BusyUntil are those of the pass through this table, see [Swept].
-	From      string    `json:"from,omitempty"`
-	Done      bool      `json:"done"`
-	BusyUntil time.Time `json:"busy_until,omitzero"`
+	// From is behind which page of this table the run went on, empty if it began with it. Done is true if the pass has come to its end.
+	From string `json:"from,omitempty"`
+	Done bool   `json:"done"`
 	// Pages, Read, Deleted and Kept are those of its pages together, see store.Cleaned.
 	Pages      int     `json:"pages"`
 	Read       int     `json:"read"`
@@ -115,7 +116,5 @@ func (s Swept) copied() Swept {
 	return s
 }
 
-// Busy reports whether another sweep was at work on one of the passes.
-func (s Swept) Busy() bool {
-	return !s.BusyUntil.IsZero() || slices.ContainsFunc(s.Expired, func(t SweptTable) bool { return !t.BusyUntil.IsZero() })
-}
+// Busy reports whether another sweep was at work.
+func (s Swept) Busy() bool { return !s.BusyUntil.IsZero() }

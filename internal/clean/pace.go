@@ -57,8 +57,12 @@ func (p *pace) spent(units float64) {
 	if now := time.Now(); p.due.Before(now) {
 		p.due = now
 	}
-	p.due = p.due.Add(time.Duration(units / p.rate * float64(time.Second)))
+	took := min(units/p.rate, longest.Seconds()) // where a rate is next to nothing
+	p.due = p.due.Add(time.Duration(took * float64(time.Second)))
 }
+
+// longest bounds what a single use is waited for.
+const longest = 24 * time.Hour
 
 func wait(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)

@@ -89,7 +89,6 @@ func TestASweepThatMetAnotherOneSaysSo(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]operate.Swept{
 		"records": {BusyUntil: time.Unix(1, 0)},
-		"table":   {Expired: []operate.SweptTable{{BusyUntil: time.Unix(1, 0)}}},
 	} {
 		var log bytes.Buffer
 		operateobserve.SweepSlog(slog.New(slog.NewTextHandler(&log, nil)))(t.Context(), s)

@@ -98,6 +98,9 @@ func (s *sweeping) run(ctx context.Context) error {
 	if c.Expired, err = s.cleaners(src); err != nil {
 		return err
 	}
+	if err := reachable(ctx, c.Expired); err != nil {
+		return err
+	}
 	if err := s.ask(ctx, src, by); err != nil {
 		return err
 	}
@@ -126,8 +129,8 @@ func (s *sweeping) config() (operate.SweepConfig, error) {
 		}
 	}
 	switch {
-	case s.rate < 0 || s.writeRate < 0:
-		return c, usagef("--rate %v and --write-rate %v: neither may be negative", s.rate, s.writeRate)
+	case !(s.rate >= 0 && s.writeRate >= 0): // nor NaN
+		return c, usagef("--rate %v and --write-rate %v: both are numbers, and neither may be negative", s.rate, s.writeRate)
 	case s.grace <= 0 || s.expiredGrace <= 0:
 		return c, usagef("--grace %s and --expired-grace %s: both have to be positive", s.grace, s.expiredGrace)
 	case len(s.policies) > 0 && !s.dryRun && strings.TrimSpace(s.reason) == "":
@@ -162,6 +165,20 @@ func (s *sweeping) cleaners(src *source) (all []store.Cleaner, err error) {
 		return nil, usagef("--messages %q is the table of the records: messages have one of their own", s.messages)
 	}
 	return all, nil
+}
+
+// reachable looks into each table from which something is to be deleted: the sweep comes to it after hours.
+func reachable(ctx context.Context, tables []store.Cleaner) error {
+	for _, t := range tables {
+		now := time.Now()
+		for _, err := range t.DeleteExpired(ctx, store.Cleaning{Before: now, Now: now, PageSize: 1, DryRun: true}) {
+			if err != nil {
+				return fmt.Errorf("look into %s: %w", show.Printable(t.Table()), err)
+			}
+			break
+		}
+	}
+	return nil
 }
 
 // ask tells what the sweep reads and does, and asks.
@@ -205,11 +222,12 @@ func (s *sweeping) does() (lines []string) {
 			lines = append(lines, fmt.Sprintf("Lapsed records of %q become unknown: requests with their keys are refused until somebody settles them.", operation))
 		}
 	}
+	ago := max(s.expiredGrace, s.grace)
 	if s.deleteExpired {
-		lines = append(lines, fmt.Sprintf("The table is read once more, and what has expired %s ago is deleted.", s.expiredGrace))
+		lines = append(lines, fmt.Sprintf("The table is read once more, and what has expired %s ago is deleted.", ago))
 	}
 	if s.messages != "" {
-		lines = append(lines, fmt.Sprintf("Table %q is read, and messages that are done and have expired %s ago are deleted.", s.messages, s.expiredGrace))
+		lines = append(lines, fmt.Sprintf("Table %q is read, and messages that are done and have expired %s ago are deleted.", s.messages, ago))
 	}
 	return lines
 }
@@ -256,7 +274,7 @@ func (s *sweeping) print(swept operate.Swept, by string) error {
 			return err
 		}
 	}
-	return s.sum(swept)
+	return s.sum(swept, by)
 }
 
 // table shows what was found.
@@ -287,13 +305,13 @@ func (s *sweeping) table(swept operate.Swept) error {
 }
 
 // sum says on standard error what was read, and what else there is to know.
-func (s *sweeping) sum(swept operate.Swept) error {
+func (s *sweeping) sum(swept operate.Swept, by string) error {
 	e := s.app.err()
 	lines := []string{fmt.Sprintf("Read %s in %s, %s read units.", count(int64(swept.Records), "record"), count(int64(swept.Pages), "page"), decimal(swept.ReadUnits))}
-	if swept.From != "" {
+	if swept.Resumed {
 		lines[0] = "Went on where the last sweep has stopped. " + lines[0]
 	}
-	if len(swept.Operations) == 0 && swept.Done {
+	if len(swept.Operations) == 0 && swept.Done && !swept.Resumed {
 		lines = append(lines, "Nothing has lapsed, and nothing is abandoned.")
 	}
 	for _, c := range []struct {
@@ -307,6 +325,15 @@ func (s *sweeping) sum(swept operate.Swept) error {
 	} {
 		if c.n > 0 {
 			lines = append(lines, fmt.Sprintf("Records that %s: %d.", c.what, c.n))
+		}
+	}
+	for _, operation := range slices.Sorted(maps.Keys(s.policies)) {
+		switch _, found := swept.Operations[operation]; {
+		case found && by != "" && s.policies[operation] == "refuse":
+			lines = append(lines, fmt.Sprintf("By %s, for %q: %s became unknown, because %q.", by, operation,
+				count(int64(swept.Operations[operation].BecameUnknown), "record"), s.reason))
+		case !found && swept.Done && !swept.Resumed:
+			lines = append(lines, fmt.Sprintf("Nothing of %q has lapsed.", operation))
 		}
 	}
 	for _, p := range swept.Problems {
@@ -332,22 +359,12 @@ func (s *sweeping) verdict(swept operate.Swept, err error) error {
 	case err != nil:
 		return err
 	case swept.Busy():
-		return &busyError{busyUntil(swept)}
+		return &busyError{swept.BusyUntil}
 	case swept.Errors > 0:
 		return fmt.Errorf("%s could not be read or written; the next sweep comes to them again", count(int64(swept.Errors), "record"))
 	default:
 		return nil
 	}
-}
-
-func busyUntil(swept operate.Swept) time.Time {
-	until := swept.BusyUntil
-	for _, t := range swept.Expired {
-		if t.BusyUntil.After(until) {
-			until = t.BusyUntil
-		}
-	}
-	return until
 }
 
 // busyError is a sweep that met another one.
