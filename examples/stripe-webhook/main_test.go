@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/examples/apigw-charge/charge"
 	"github.com/go-idempotent/idempotent/examples/internal/deployed"
 	"github.com/go-idempotent/idempotent/examples/stripe-webhook/signature"
 	"github.com/go-idempotent/idempotent/examples/stripe-webhook/webhook"
@@ -60,7 +61,7 @@ func TestTheBinarySettlesARecordByAnEvent(t *testing.T) {
 	var metadata map[string]string
 	var key string
 	handler := idempotent.Wrap(func(ctx context.Context, _ events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-		metadata, key = webhook.Metadata(ctx, 1999, "usd"), idempotent.DerivedKey(ctx, "charge")
+		metadata, key = charge.Metadata(ctx, 1999, "usd"), idempotent.DerivedKey(ctx, "charge")
 		return events.APIGatewayV2HTTPResponse{}, idempotent.Uncertain(errors.New("no answer"))
 	}, dynamo.New(client, table), idempotent.WithOperation(operation))
 	function := deployed.RunWithoutRecords(t, "IDEMPOTENCY_TABLE="+table, "OPERATION="+operation, "STRIPE_SIGNING_SECRET=arn",

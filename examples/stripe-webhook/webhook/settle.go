@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/charge"
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/payments"
@@ -44,7 +43,7 @@ func (e *Endpoint) settle(ctx context.Context, ev event, c object) (outcome, err
 
 // find returns the record, or what becomes of the event if it has none.
 func (e *Endpoint) find(ctx context.Context, ev event, c object) (operate.Shown, outcome, error) {
-	if key := c.Metadata[metadataRecord]; key != "" {
+	if key := c.Metadata[charge.MemberRecord]; key != "" {
 		return e.findNamed(ctx, key, c)
 	}
 	return e.findByRequest(ctx, ev, c)
@@ -61,7 +60,7 @@ func (e *Endpoint) findNamed(ctx context.Context, key string, c object) (operate
 		return operate.Shown{}, outcome{Done, "its record is gone"}, nil
 	case err != nil:
 		return operate.Shown{}, outcome{}, err
-	case c.Metadata[metadataCheck] != shown.DerivedKey(checkName(c.Amount, c.Currency)):
+	case c.Metadata[charge.MemberCheck] != shown.DerivedKey(charge.CheckName(c.Amount, c.Currency)):
 		return operate.Shown{}, outcome{Refused, "its check is not that of the record, of this amount and of this currency"}, nil
 	}
 	return shown, outcome{}, nil
@@ -88,8 +87,8 @@ func (e *Endpoint) findByRequest(ctx context.Context, ev event, c object) (opera
 
 // bound reports whether a record, if it keeps the name of a check, keeps that of this amount and currency.
 func bound(names []string, c object) bool {
-	checks := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasPrefix(n, checkPrefix) })
-	return len(checks) == 0 || slices.Contains(checks, checkName(c.Amount, c.Currency))
+	checks := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !charge.IsCheckName(n) })
+	return len(checks) == 0 || slices.Contains(checks, charge.CheckName(c.Amount, c.Currency))
 }
 
 // decide says what becomes of an event whose record is not to be changed.

@@ -1,6 +1,6 @@
 // Package webhook settles the records of charges by the events that Stripe sends about them.
 //
-// An event finds its record by the metadata of its charge, see [Metadata], or by the idempotency key of the request that has caused it. What it
+// An event finds its record by the metadata of its charge, see [charge.Metadata], or by the idempotency key of the request that has caused it. What it
 // says settles a record of which nobody knows, as a person would who has looked into the dashboard of the provider.
 //
 // Events come more than once, late, and in any order. So each one is answered by what the record is now:
