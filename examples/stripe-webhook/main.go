@@ -18,6 +18,8 @@
 //
 // The function apigw-charge writes charge.Metadata into the metadata of each charge, and so does yours. Without them only the key of the
 // request finds the record, and an event that no request has caused finds none.
+//
+// Take events of charges that are captured at once. A charge that is only authorised settles nothing.
 package main
 
 import (

@@ -35,6 +35,13 @@ type object struct {
 	Currency string            `json:"currency"`
 	Status   string            `json:"status"`
 	Metadata map[string]string `json:"metadata"`
+	// Captured is false of a charge that is only authorised, and nil if the event does not say.
+	Captured *bool `json:"captured"`
+}
+
+// authorised reports whether the money of a charge that has succeeded is still to be captured. Of one that has failed none ever is.
+func (c object) authorised() bool {
+	return c.Status == payments.Succeeded && c.Captured != nil && !*c.Captured
 }
 
 // read reads an event, and the charge that it is about if it is of a type that is handled here.

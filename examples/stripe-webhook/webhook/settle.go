@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/charge"
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/payments"
+	"github.com/go-idempotent/idempotent/examples/internal/httpapi"
 	"github.com/go-idempotent/idempotent/operate"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -23,6 +25,9 @@ const looks = 3
 func (e *Endpoint) settle(ctx context.Context, ev event, c object) (outcome, error) {
 	if ev.Account != e.Account || ev.Livemode != e.Live {
 		return outcome{Refused, "it is of another account, or of another mode"}, nil
+	}
+	if c.authorised() {
+		return outcome{Ignored, "it is only authorised"}, nil
 	}
 	shown, o, err := e.find(ctx, ev, c)
 	if err != nil || o.kind != "" {
@@ -103,9 +108,64 @@ func decide(s operate.Shown, c object) (o outcome, final bool) {
 			return outcome{}, false // the next request would charge again, or find out that it must not
 		}
 		return outcome{Done, "the next request executes, and may succeed"}, true
+	case operate.StateCompleted:
+		return completed(s, c), true
 	default:
 		return outcome{Done, "the record is " + string(s.State)}, true
 	}
+}
+
+// completed says what becomes of an event whose record has an answer. An answer that is kept beside the record is not read.
+func completed(s operate.Shown, c object) outcome {
+	if c.Status != payments.Succeeded {
+		return outcome{Done, "the record is completed"}
+	}
+	a, readable := answerOf(s.Record)
+	switch {
+	case !readable:
+		return outcome{Done, "the record is completed, and its answer cannot be read here"}
+	case a.charge == c.ID:
+		return outcome{Done, "the record is completed with this charge"}
+	default:
+		return outcome{Contradicted, fmt.Sprintf("the charge %.100s has succeeded, but the answer of %s is %s", c.ID, s.Record.Key, a)}
+	}
+}
+
+// answer is what is read of the answer of a record: its charge, or its status if it has none.
+type answer struct {
+	charge string
+	status int
+}
+
+func (a answer) String() string {
+	switch {
+	case a.charge != "":
+		return fmt.Sprintf("the charge %.100s", a.charge)
+	case a.status != 0:
+		return fmt.Sprintf("status %d", a.status)
+	default:
+		return "an error"
+	}
+}
+
+// answerOf reads the answer of a record that is completed, in the form of either type of API.
+func answerOf(r store.Record) (a answer, readable bool) {
+	if r.Reason == store.ReasonTerminal {
+		return answer{}, true
+	}
+	var response httpapi.Response
+	if err := json.Unmarshal(r.Result, &response); err != nil || response.StatusCode == 0 {
+		return answer{}, false
+	}
+	if response.StatusCode != http.StatusCreated {
+		return answer{status: response.StatusCode}, true
+	}
+	var made payments.Charge
+	text, err := bodyOf(response.Body, response.IsBase64Encoded)
+	if err == nil {
+		err = json.Unmarshal(text, &made)
+	}
+	return answer{charge: made.ID}, err == nil && made.ID != ""
 }
 
 // change settles the record as it was shown. If it has changed meanwhile, it returns it as it is now.
