@@ -95,7 +95,7 @@ func TestTheBinaryServesAChargeAndItsReplay(t *testing.T) {
 
 // incompressible is metadata of which nothing is to be saved, as long as a client may send it in letters.
 func incompressible() string {
-	members := make([]string, 50)
+	members := make([]string, 48)
 	for i := range members {
 		value := ""
 		for len(value) < 500 {

@@ -16,8 +16,10 @@
 //	STRIPE_LIVEMODE            true, or false (default) if the charges are tests
 //	AWS_ENDPOINT_URL_DYNAMODB  another endpoint, for example DynamoDB Local
 //
-// The function that charges puts webhook.Metadata into the metadata of the charge. Without them only the key of the request finds the
-// record, and an event that no request has caused finds none.
+// The function apigw-charge writes charge.Metadata into the metadata of each charge, and so does yours. Without them only the key of the
+// request finds the record, and an event that no request has caused finds none.
+//
+// Take events of charges that are captured at once. A charge that is only authorised settles nothing.
 package main
 
 import (

@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/examples/apigw-charge/charge"
 	"github.com/go-idempotent/idempotent/examples/internal/deployed"
 	"github.com/go-idempotent/idempotent/examples/stripe-webhook/signature"
 	"github.com/go-idempotent/idempotent/examples/stripe-webhook/webhook"
@@ -60,10 +61,10 @@ func TestTheBinarySettlesARecordByAnEvent(t *testing.T) {
 	var metadata map[string]string
 	var key string
 	handler := idempotent.Wrap(func(ctx context.Context, _ events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-		metadata, key = webhook.Metadata(ctx, 1999, "usd"), idempotent.DerivedKey(ctx, "charge")
+		metadata, key = charge.Metadata(ctx, 1999, "usd"), idempotent.DerivedKey(ctx, "charge")
 		return events.APIGatewayV2HTTPResponse{}, idempotent.Uncertain(errors.New("no answer"))
 	}, dynamo.New(client, table), idempotent.WithOperation(operation))
-	function := deployed.RunWithoutRecords(t, "IDEMPOTENCY_TABLE="+table, "OPERATION="+operation, "STRIPE_SIGNING_SECRET=arn",
+	function := deployed.RunWithoutRecords(t, "IDEMPOTENCY_TABLE="+table, "OPERATION="+operation, "STRIPE_SIGNING_SECRET=arn", "AWS_LAMBDA_LOG_FORMAT=JSON",
 		"AWS_ENDPOINT_URL_SECRETS_MANAGER="+serveSecret(t, "whsec_next "+secret+"\n"))
 
 	for _, byKey := range []bool{false, true} {
@@ -95,6 +96,7 @@ func TestTheBinarySettlesARecordByAnEvent(t *testing.T) {
 	}
 	require.Equal(t, 400, send(t, function, []byte("{}"), "t=1,v1=00").StatusCode)
 	require.NotContains(t, function.Logs(), "s3cret")
+	require.Regexp(t, `"level":"WARN".*"outcome":"not signed"`, function.Logs(), "a metric filter of the template looks for it")
 }
 
 func send(t *testing.T, function deployed.Invoker, body []byte, header string) (out events.APIGatewayV2HTTPResponse) {

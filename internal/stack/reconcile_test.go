@@ -132,6 +132,7 @@ func TestWhatIsNotAskedForIsNotThere(t *testing.T) {
 		for resource, there := range map[string]bool{
 			"ReconcileFunction": hasReconcile(name), "ParkedRecords": hasReconcile(name), "ParkedAttentionAlarm": hasReconcile(name),
 			"SweepFunction": parameters["Sweep"] == "true", "SweepErrorAlarm": parameters["Sweep"] == "true", "StripeFunction": hasWebhook(name), "StripeRoute": hasWebhook(name),
+			"StripeRefusedFilter": hasWebhook(name), "StripeRefusedAlarm": hasWebhook(name),
 		} {
 			_, found := s.Resources[resource]
 			require.Equal(t, there, found, "%s: %s", name, resource)
@@ -161,7 +162,7 @@ func TestTheFunctionThatAsksStoresResultsAsTheOneThatCharges(t *testing.T) {
 	require.Equal(t, "breaching", s.Resources["ReconcileSilentAlarm"].At("TreatMissingData"))
 	require.Equal(t, "POST /stripe", s.Resources["StripeRoute"].At("RouteKey"))
 	watched := map[string]bool{}
-	for _, name := range []string{"ParkedAttentionAlarm", "ReconcileErrorAlarm", "ReconcileSilentAlarm", "StripeErrorAlarm"} {
+	for _, name := range []string{"ParkedAttentionAlarm", "ReconcileErrorAlarm", "ReconcileSilentAlarm", "StripeErrorAlarm", "StripeRefusedAlarm"} {
 		require.Equal(t, []any{variants["reconciled"]["AlarmTopicArn"]}, s.Resources[name].At("AlarmActions"), name)
 		for _, m := range alarmed(s.Resources[name]) {
 			watched[m.namespace+"/"+m.name+" "+m.value] = true
@@ -170,5 +171,22 @@ func TestTheFunctionThatAsksStoresResultsAsTheOneThatCharges(t *testing.T) {
 	require.Equal(t, map[string]bool{
 		"Idempotent/ParkedAttention " + operation: true, "AWS/Lambda/Errors " + stackName + "-reconcile": true,
 		"Idempotent/ReconcileAsked " + operation: true, "AWS/Lambda/Errors " + stackName + "-stripe": true,
+		"Idempotent/" + stackName + "-StripeRefused ": true,
 	}, maps.Clone(watched))
+}
+
+// TestTheFilterCountsWhatSettlesNothing compares the filter with its alarm, and with the lines that the function writes.
+func TestTheFilterCountsWhatSettlesNothing(t *testing.T) {
+	t.Parallel()
+	s := deployed(t, variants["reconciled"])
+	filter, alarm, hears := s.Resources["StripeRefusedFilter"], s.Resources["StripeRefusedAlarm"], s.Resources["StripeFunction"]
+	require.Len(t, s.Of("AWS::Logs::MetricFilter"), 1)
+	require.Equal(t, hears.At("LoggingConfig", "LogGroup"), filter.At("LogGroupName"))
+	require.Equal(t, "JSON", hears.At("LoggingConfig", "LogFormat"), "the pattern reads JSON")
+	require.Equal(t, `{ ($.level = "ERROR") || (($.level = "WARN") && ($.outcome = "not signed")) }`, filter.At("FilterPattern"))
+	require.Len(t, filter.At("MetricTransformations"), 1)
+	counts := func(name string) any { return filter.At("MetricTransformations", 0, name) }
+	require.Equal(t, []any{alarm.At("Namespace"), alarm.At("MetricName"), "1"}, []any{counts("MetricNamespace"), counts("MetricName"), counts("MetricValue")})
+	require.Nil(t, alarm.At("Dimensions"), "a metric without them is another one")
+	require.Equal(t, []any{"Sum", 1, "notBreaching"}, []any{alarm.At("Statistic"), alarm.At("Threshold"), alarm.At("TreatMissingData")})
 }

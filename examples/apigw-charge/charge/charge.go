@@ -53,8 +53,11 @@ func Handler(p payments.Provider) httpapi.Handler {
 		}
 
 		// The provider gets a key of its own, never the client's. It is the same for every attempt of this request, so if
-		// an earlier one charged and died before its result was stored, the provider answers with that charge.
-		charge, err := p.Charge(ctx, idempotent.DerivedKey(ctx, KeyName), r)
+		// an earlier one charged and died before its result was stored, the provider answers with that charge. The metadata
+		// name the record, so that an event of the charge finds it, and are the same for every attempt, too.
+		asked := r
+		asked.Metadata = marked(r.Metadata, Metadata(ctx, r.Amount, r.Currency))
+		charge, err := p.Charge(ctx, idempotent.DerivedKey(ctx, KeyName), asked)
 		switch {
 		case errors.Is(err, payments.ErrDeclined):
 			return declined()

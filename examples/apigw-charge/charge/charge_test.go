@@ -45,7 +45,7 @@ func TestTheProviderGetsTheSameJSONAndAKeyOfItsOwn(t *testing.T) {
 			require.Equal(t, "POST", requests[0].method)
 			require.Equal(t, "/v1/charges", requests[0].path)
 			require.Equal(t, "application/json", requests[0].mediaType)
-			require.Equal(t, order, strings.TrimSpace(requests[0].body))
+			require.Equal(t, order, unmarked(t, requests[0].body))
 			require.Len(t, requests[0].key, 36)
 			require.NotContains(t, requests[0].key, "client-key")
 		})
@@ -62,7 +62,7 @@ func TestMetadataIsOptional(t *testing.T) {
 		out := handle(t, p, post("", body))
 		require.Equal(t, 201, out.StatusCode)
 		require.NotContains(t, out.Body, "metadata")
-		require.NotContains(t, p.requests()[0].body, "metadata")
+		require.NotContains(t, unmarked(t, p.requests()[0].body), "metadata")
 	}
 }
 
@@ -93,12 +93,12 @@ func members(count int, value string) string {
 func TestMetadataIsBounded(t *testing.T) {
 	t.Parallel()
 	text := func(of string, count int) string { return `"` + strings.Repeat(of, count) + `"` }
-	const most, name, value = "metadata has more than 50 members", "which is longer than 40 characters", "which is longer than 500 characters"
+	const most, name, value = "metadata has more than 48 members", "which is longer than 40 characters", "which is longer than 500 characters"
 	for _, c := range []struct{ what, metadata, refusal string }{
-		{"50 members", members(50, "1"), ""},
-		{"51 members", members(51, "1"), most},
-		{"one name 50 times", "{" + strings.Repeat(`"m":1,`, 49) + `"m":1}`, ""},
-		{"one name 51 times", "{" + strings.Repeat(`"m":1,`, 50) + `"m":1}`, most},
+		{"48 members", members(48, "1"), ""},
+		{"49 members", members(49, "1"), most},
+		{"one name 48 times", "{" + strings.Repeat(`"m":1,`, 47) + `"m":1}`, ""},
+		{"one name 49 times", "{" + strings.Repeat(`"m":1,`, 48) + `"m":1}`, most},
 		{"a name of 40 characters", "{" + text("ü", 40) + ":1}", ""},
 		{"a name of 41 characters", "{" + text("ü", 41) + ":1}", name},
 		{"a name of 40 escapes", "{" + text(`\u00fc`, 40) + ":1}", ""},
@@ -137,14 +137,14 @@ func TestMetadataIsBounded(t *testing.T) {
 func TestTheLargestAnswer(t *testing.T) {
 	t.Parallel()
 	const escaped = `\ud83d\ude00` // the longest way to write one character
-	all := make([]string, 50)
+	all := make([]string, 48)
 	for i := range all {
 		all[i] = `"` + strings.Repeat(escaped, 40) + `":"` + strings.Repeat(escaped, 500) + `"`
 	}
 	body := `{"amount":9223372036854775807,"currency":"usd","source":"s","metadata":{` + strings.Join(all, ",") + `}}`
 	out := handle(t, newProvider(t, nil), post("", body))
 	require.Equal(t, 201, out.StatusCode, out.Body)
-	require.Greater(t, len(out.Body), 320_000)
+	require.Greater(t, len(out.Body), 310_000)
 	require.Less(t, len(out.Body), charge.MaxAnswer)
 }
 

@@ -26,10 +26,10 @@ func parse(event httpapi.Request) (payments.Request, error) {
 	return r, err
 }
 
-// The limits of metadata are those of Stripe, see https://docs.stripe.com/api/metadata. Characters are code points. What is no
-// text counts as its JSON, without the space between its parts.
+// The limits of metadata are those of Stripe, see https://docs.stripe.com/api/metadata: of its 50 members the function needs two, see
+// [Metadata]. Characters are code points. What is no text counts as its JSON, without the space between its parts.
 const (
-	maxMembers = 50
+	maxMembers = 50 - 2
 	maxName    = 40
 	maxValue   = 500
 )
@@ -63,6 +63,9 @@ func member(d *json.Decoder) error {
 	name, _ := token.(string)
 	if utf8.RuneCountInString(name) > maxName {
 		return fmt.Errorf("metadata has the name %.*q…, which is longer than %d characters", maxName, name, maxName)
+	}
+	if isMark(name) {
+		return fmt.Errorf("metadata has the name %q, which is taken", name)
 	}
 	var value json.RawMessage
 	if err := d.Decode(&value); err != nil {

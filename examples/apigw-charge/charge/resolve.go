@@ -48,17 +48,23 @@ func RESTResolver(f payments.Finder) func(context.Context, idempotent.Execution)
 	}
 }
 
-// Answered is what the handler answers to the request of a charge. It reports false if the charge has not ended.
+// Answered is what the handler answers to the request of a charge. It reports false if the charge has not ended. The metadata are as the
+// provider has them: what the handler has added is taken out.
 func Answered(m payments.Made) (out httpapi.Response, ended bool, err error) {
 	switch m.Status {
 	case payments.Succeeded:
-		out, err = charged(m.Charge, payments.Request{Amount: m.Amount, Currency: m.Currency, Metadata: m.Metadata})
+		own, err := unmarked(m.Metadata)
+		if err != nil {
+			return httpapi.Response{}, false, err
+		}
+		out, err = charged(m.Charge, payments.Request{Amount: m.Amount, Currency: m.Currency, Metadata: own})
+		return out, true, err
 	case payments.Failed:
 		out, err = declined()
+		return out, true, err
 	default:
 		return httpapi.Response{}, false, nil
 	}
-	return out, true, err
 }
 
 func declined() (httpapi.Response, error) {

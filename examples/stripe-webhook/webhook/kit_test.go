@@ -48,7 +48,7 @@ func newShopOn(t *testing.T, s store.Store) *shop {
 	h := &shop{t: t, store: s, ends: uncertain}
 	h.handler = idempotent.Wrap(func(ctx context.Context, _ events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		h.ran++
-		h.metadata, h.key = webhook.Metadata(ctx, 1999, "usd"), idempotent.DerivedKey(ctx, charge.KeyName)
+		h.metadata, h.key = charge.Metadata(ctx, 1999, "usd"), idempotent.DerivedKey(ctx, charge.KeyName)
 		return h.ends()
 	}, s, idempotent.WithOperation(operation), idempotent.WithEffects(idempotent.Unrepeatable))
 	h.endpoint = &webhook.Endpoint{Operator: operate.New(s), Operation: operation, Secrets: []string{secret}, Now: time.Now}
@@ -100,6 +100,7 @@ func (s *shop) state(key string) operate.State { s.t.Helper(); return s.shown(ke
 // event is one of Stripe's.
 type event struct {
 	kind     string
+	id       string // of the charge
 	account  string
 	live     bool
 	key      string
@@ -108,11 +109,14 @@ type event struct {
 	currency string
 	created  time.Time
 	status   string
+	captured *bool
 }
 
 // succeeded is the event of the charge that the last execution has made.
 func (s *shop) succeeded() event {
-	return event{kind: "charge.succeeded", metadata: s.metadata, amount: 1999, currency: "usd", status: "succeeded", created: time.Now()}
+	return event{
+		kind: "charge.succeeded", id: "ch_1", metadata: s.metadata, amount: 1999, currency: "usd", status: "succeeded", created: time.Now(),
+	}
 }
 
 func (e event) body(t *testing.T) []byte {
@@ -121,11 +125,15 @@ func (e event) body(t *testing.T) []byte {
 	if e.key != "" {
 		request["idempotency_key"] = e.key
 	}
+	object := map[string]any{
+		"id": e.id, "object": "charge", "amount": e.amount, "currency": e.currency, "status": e.status, "metadata": e.metadata, "paid": true,
+	}
+	if e.captured != nil {
+		object["captured"] = *e.captured
+	}
 	v := map[string]any{
 		"id": "evt_1", "object": "event", "api_version": "2025-03-31.basil", "created": e.created.Unix(), "livemode": e.live, "pending_webhooks": 1,
-		"request": request, "type": e.kind, "data": map[string]any{"object": map[string]any{
-			"id": "ch_1", "object": "charge", "amount": e.amount, "currency": e.currency, "status": e.status, "metadata": e.metadata, "paid": true,
-		}},
+		"request": request, "type": e.kind, "data": map[string]any{"object": object},
 	}
 	if e.account != "" {
 		v["account"] = e.account

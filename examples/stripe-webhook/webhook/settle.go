@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/charge"
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/payments"
+	"github.com/go-idempotent/idempotent/examples/internal/httpapi"
 	"github.com/go-idempotent/idempotent/operate"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -24,6 +25,9 @@ const looks = 3
 func (e *Endpoint) settle(ctx context.Context, ev event, c object) (outcome, error) {
 	if ev.Account != e.Account || ev.Livemode != e.Live {
 		return outcome{Refused, "it is of another account, or of another mode"}, nil
+	}
+	if c.authorised() {
+		return outcome{Ignored, "it is only authorised"}, nil
 	}
 	shown, o, err := e.find(ctx, ev, c)
 	if err != nil || o.kind != "" {
@@ -44,7 +48,7 @@ func (e *Endpoint) settle(ctx context.Context, ev event, c object) (outcome, err
 
 // find returns the record, or what becomes of the event if it has none.
 func (e *Endpoint) find(ctx context.Context, ev event, c object) (operate.Shown, outcome, error) {
-	if key := c.Metadata[metadataRecord]; key != "" {
+	if key := c.Metadata[charge.MemberRecord]; key != "" {
 		return e.findNamed(ctx, key, c)
 	}
 	return e.findByRequest(ctx, ev, c)
@@ -61,7 +65,7 @@ func (e *Endpoint) findNamed(ctx context.Context, key string, c object) (operate
 		return operate.Shown{}, outcome{Done, "its record is gone"}, nil
 	case err != nil:
 		return operate.Shown{}, outcome{}, err
-	case c.Metadata[metadataCheck] != shown.DerivedKey(checkName(c.Amount, c.Currency)):
+	case c.Metadata[charge.MemberCheck] != shown.DerivedKey(charge.CheckName(c.Amount, c.Currency)):
 		return operate.Shown{}, outcome{Refused, "its check is not that of the record, of this amount and of this currency"}, nil
 	}
 	return shown, outcome{}, nil
@@ -88,8 +92,8 @@ func (e *Endpoint) findByRequest(ctx context.Context, ev event, c object) (opera
 
 // bound reports whether a record, if it keeps the name of a check, keeps that of this amount and currency.
 func bound(names []string, c object) bool {
-	checks := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasPrefix(n, checkPrefix) })
-	return len(checks) == 0 || slices.Contains(checks, checkName(c.Amount, c.Currency))
+	checks := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !charge.IsCheckName(n) })
+	return len(checks) == 0 || slices.Contains(checks, charge.CheckName(c.Amount, c.Currency))
 }
 
 // decide says what becomes of an event whose record is not to be changed.
@@ -104,9 +108,64 @@ func decide(s operate.Shown, c object) (o outcome, final bool) {
 			return outcome{}, false // the next request would charge again, or find out that it must not
 		}
 		return outcome{Done, "the next request executes, and may succeed"}, true
+	case operate.StateCompleted:
+		return completed(s, c), true
 	default:
 		return outcome{Done, "the record is " + string(s.State)}, true
 	}
+}
+
+// completed says what becomes of an event whose record has an answer. An answer that is kept beside the record is not read.
+func completed(s operate.Shown, c object) outcome {
+	if c.Status != payments.Succeeded {
+		return outcome{Done, "the record is completed"}
+	}
+	a, readable := answerOf(s.Record)
+	switch {
+	case !readable:
+		return outcome{Done, "the record is completed, and its answer cannot be read here"}
+	case a.charge == c.ID:
+		return outcome{Done, "the record is completed with this charge"}
+	default:
+		return outcome{Contradicted, fmt.Sprintf("the charge %.100s has succeeded, but the answer of %s is %s", c.ID, s.Record.Key, a)}
+	}
+}
+
+// answer is what is read of the answer of a record: its charge, or its status if it has none.
+type answer struct {
+	charge string
+	status int
+}
+
+func (a answer) String() string {
+	switch {
+	case a.charge != "":
+		return fmt.Sprintf("the charge %.100s", a.charge)
+	case a.status != 0:
+		return fmt.Sprintf("status %d", a.status)
+	default:
+		return "an error"
+	}
+}
+
+// answerOf reads the answer of a record that is completed, in the form of either type of API.
+func answerOf(r store.Record) (a answer, readable bool) {
+	if r.Reason == store.ReasonTerminal {
+		return answer{}, true
+	}
+	var response httpapi.Response
+	if err := json.Unmarshal(r.Result, &response); err != nil || response.StatusCode == 0 {
+		return answer{}, false
+	}
+	if response.StatusCode != http.StatusCreated {
+		return answer{status: response.StatusCode}, true
+	}
+	var made payments.Charge
+	text, err := bodyOf(response.Body, response.IsBase64Encoded)
+	if err == nil {
+		err = json.Unmarshal(text, &made)
+	}
+	return answer{charge: made.ID}, err == nil && made.ID != ""
 }
 
 // change settles the record as it was shown. If it has changed meanwhile, it returns it as it is now.

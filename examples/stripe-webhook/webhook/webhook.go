@@ -1,14 +1,23 @@
 // Package webhook settles the records of charges by the events that Stripe sends about them.
 //
-// An event finds its record by the metadata of its charge, see [Metadata], or by the idempotency key of the request that has caused it. What it
+// An event finds its record by the metadata of its charge, see [charge.Metadata], or by the idempotency key of the request that has caused it. What it
 // says settles a record of which nobody knows, as a person would who has looked into the dashboard of the provider.
 //
 // Events come more than once, late, and in any order. So each one is answered by what the record is now:
 //
-//	200  the record is settled by this event, or was completed before; or the event is none of ours
+//	200  the record is settled by this event, or was completed before; or the event is none of ours; or it contradicts the record
 //	409  the execution still runs, or may: Stripe sends the event again, for up to three days
 //	503  the table does not answer: likewise
 //	400  the body is not signed, or no event
+//
+// # Contradictions
+//
+// An event may say that a charge has succeeded whose record is completed with something else: with a refusal, or with another charge. A client was
+// told that nothing was charged then, or has paid twice. The record stays as it is, for its client may have acted on the answer. The event is
+// acknowledged and logged as an error, for a person. It comes to this if one request has several charges, as a PaymentIntent may: the first one fails and
+// settles the record, and a later one succeeds. So take events of type charge.succeeded alone with PaymentIntents.
+//
+// A charge that is only authorised settles nothing.
 //
 // # Whom it believes
 //
@@ -59,11 +68,12 @@ func (e *Endpoint) Handle(ctx context.Context, r httpapi.Request) (httpapi.Respo
 	if r.RequestContext.HTTP.Method != http.MethodPost {
 		return httpapi.Problem(http.StatusMethodNotAllowed, "Events are posted.")
 	}
-	body, err := bodyOf(r)
+	body, err := bodyOf(r.Body, r.IsBase64Encoded)
 	if err == nil {
 		err = signature.Verify(headerOf(r, "stripe-signature"), body, e.Secrets, e.Now())
 	}
-	if err != nil {
+	if err != nil { // the log says no more: nothing of the request is known to be true
+		slog.WarnContext(ctx, "event", "outcome", notSigned)
 		return httpapi.Problem(http.StatusBadRequest, "The body is not signed.")
 	}
 	event, charge, known, err := read(body)
@@ -92,9 +102,14 @@ const (
 	Ignored = "ignored"
 	// Refused: it names a record that is not its own.
 	Refused = "refused"
+	// Contradicted: its charge has succeeded, but the record is completed with something else.
+	Contradicted = "contradicted"
 	// Later: the record cannot be settled yet.
 	Later = "later"
 )
+
+// notSigned is said in the log of what is no event.
+const notSigned = "not signed"
 
 // outcome is what became of an event.
 type outcome struct{ kind, why string }
@@ -104,7 +119,7 @@ func (e *Endpoint) answer(ctx context.Context, ev event, o outcome) (httpapi.Res
 	switch o.kind {
 	case Later:
 		status = http.StatusConflict
-	case Refused: // sent again it would be no better
+	case Refused, Contradicted: // sent again it would be no better
 		level = slog.LevelError
 	}
 	slog.Log(ctx, level, "event", "event", ev.ID, "type", ev.Type, "outcome", o.kind, "why", o.why)
@@ -114,11 +129,11 @@ func (e *Endpoint) answer(ctx context.Context, ev event, o outcome) (httpapi.Res
 }
 
 // bodyOf is the body as it came: another spelling of the same JSON has another signature.
-func bodyOf(r httpapi.Request) ([]byte, error) {
-	if !r.IsBase64Encoded {
-		return []byte(r.Body), nil
+func bodyOf(text string, isBase64 bool) ([]byte, error) {
+	if !isBase64 {
+		return []byte(text), nil
 	}
-	body, err := base64.StdEncoding.DecodeString(r.Body)
+	body, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
 		return nil, errors.New("the body is not base64")
 	}
