@@ -77,9 +77,6 @@ func settings(m sam.Source) lambdatypes.EventSourceMappingConfiguration {
 		BatchSize: number("BatchSize"), MaximumBatchingWindowInSeconds: number("MaximumBatchingWindowInSeconds"),
 		MaximumRetryAttempts: number("MaximumRetryAttempts"), MaximumRecordAgeInSeconds: number("MaximumRecordAgeInSeconds"),
 	}
-	if bisect, is := m.Settings["BisectBatchOnFunctionError"].(bool); is {
-		c.BisectBatchOnFunctionError = &bisect
-	}
 	responses, _ := m.Settings["FunctionResponseTypes"].([]any)
 	for _, r := range responses {
 		if name, is := r.(string); is {
@@ -87,6 +84,7 @@ func settings(m sam.Source) lambdatypes.EventSourceMappingConfiguration {
 		}
 	}
 	r := sam.Resource{Properties: m.Settings}
+	c.BisectBatchOnFunctionError = aws.Bool(r.Text("BisectBatchOnFunctionError") == "true")
 	if to := r.Text("DestinationConfig", "OnFailure", "Destination"); to != "" {
 		c.DestinationConfig = &lambdatypes.DestinationConfig{OnFailure: &lambdatypes.OnFailure{Destination: &to}}
 	}

@@ -404,6 +404,19 @@ func TestWhatIsExemptSaysWhy(t *testing.T) {
 	}
 }
 
+// A setting may be written as text, as that of a parameter is.
+func TestASettingMayBeText(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.replace("shop.yaml", "MaximumRetryAttempts: 5\n            BisectBatchOnFunctionError: true", "MaximumRetryAttempts: 5\n            BisectBatchOnFunctionError: !Ref Bisect")
+	s.replace("shop.yaml", "Parameters:\n", "Parameters:\n  Bisect: {Type: String, Default: \"true\", AllowedValues: [\"true\", \"false\"]}\n")
+	assert.Empty(t, wrong(s.examine()))
+	s.plan.Parameters["Bisect"] = "false"
+	found := wrong(s.examine())
+	require.Len(t, found, 1)
+	assert.Contains(t, found[0], "warning | stream: bisect on error | Consume: Clicks: off")
+}
+
 // Alarms may be in a template of their own.
 func TestAlarmsOfATemplateMayBeElsewhere(t *testing.T) {
 	t.Parallel()

@@ -34,14 +34,14 @@ func (r *resolver) set(given map[string]string) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		p, known := r.document.Parameters[name]
-		same := func(allowed any) bool { return fmt.Sprint(allowed) == given[name] }
+		value := p.value(given[name])
 		switch {
 		case !known && !strings.HasPrefix(name, pseudo):
 			return &ParameterError{fmt.Sprintf("the template has no parameter %q", name)}
-		case len(p.AllowedValues) > 0 && !slices.ContainsFunc(p.AllowedValues, same):
+		case !p.allows(value):
 			return &ParameterError{fmt.Sprintf("%s may not be %q: it is one of %v", name, given[name], p.AllowedValues)}
 		}
-		r.values[name] = p.value(given[name])
+		r.values[name] = value
 	}
 	return nil
 }
@@ -56,6 +56,17 @@ func (p parameter) value(v any) any {
 		elements = append(elements, strings.TrimSpace(element))
 	}
 	return elements
+}
+
+// allows reports whether a parameter may have a value. Of a list it may have each element.
+func (p parameter) allows(value any) bool {
+	elements, isList := value.([]any)
+	if !isList {
+		elements = []any{value}
+	}
+	return len(p.AllowedValues) == 0 || !slices.ContainsFunc(elements, func(element any) bool {
+		return !slices.ContainsFunc(p.AllowedValues, func(allowed any) bool { return fmt.Sprint(allowed) == element })
+	})
 }
 
 // holds reports whether a condition holds. One that cannot be known does, so that nothing goes unseen.
