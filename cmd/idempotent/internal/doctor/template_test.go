@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -401,6 +402,41 @@ func TestWhatIsExemptSaysWhy(t *testing.T) {
 		"ok | alarms | Consume: IteratorAge is exempt: a board shows it", "ok | alarms | Outbox: ParkedMessages is exempt: somebody looks each day",
 	} {
 		assert.Contains(t, lines, want)
+	}
+}
+
+// A query of Metrics Insights is an alarm on the metric that it selects, of what it selects.
+func TestAQueryIsAnAlarmOnWhatItSelects(t *testing.T) {
+	t.Parallel()
+	none := []string{"Charge Takeover", "Charge Throttles", "Consume Throttles", "Pay Throttles"}
+	for query, missing := range map[string][]string{
+		`SELECT SUM(Throttles) FROM "AWS/Lambda"`:                                                  none[:1],
+		`select max( "Throttles" ) from schema("AWS/Lambda", FunctionName) group by x`:             none[:1],
+		`SELECT SUM(StoreErrors) FROM "AWS/ApiGateway" GROUP BY ThrottlesAndTakeover`:              none,
+		`SELECT SUM(ThrottlesOfAll) FROM "AWS/Lambda"`:                                             none,
+		`SELECT SUM(Throttles) FROM "AWS/ApiGateway"`:                                              none,
+		`SELECT SUM(Throttles) FROM SCHEMA("AWS/Lambda", FunctionName) WHERE FunctionName = 'pay'`: none[:3],
+		`SELECT SUM(Throttles) FROM "AWS/Lambda" WHERE "FunctionName" = '${Charge}'`:               {none[0], none[2], none[3]},
+		`SELECT SUM(Throttles) FROM "AWS/Lambda" WHERE FunctionName != 'pay'`:                      {none[0], none[3]},
+		`SELECT SUM(Takeover) FROM Shop`:                                                           none[1:],
+		`SELECT SUM(Takeover) FROM "The Shop"`:                                                     none[1:],
+		`SELECT SUM(Takeover) FROM "AWS/Lambda"`:                                                   none,
+		`SELECT SUM(Takeover) FROM Shop WHERE Operation = '${Charge}' AND Stage = 'live'`:          none[1:],
+		`SELECT SUM(Takeover) FROM Shop WHERE Operation = 'another'`:                               none,
+	} {
+		t.Run(query, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t)
+			s.replace("shop.yaml", "MetricName: Takeover, Dimensions: [{Name: Operation, Value: !Ref Charge}]", "MetricName: Mismatch")
+			s.replace("shop.yaml", `'SELECT SUM(Throttles) FROM "AWS/Lambda"'`, "!Sub '"+strings.ReplaceAll(query, "'", "''")+"'")
+			found := []string{}
+			for _, text := range wrong(s.examine()) {
+				said := regexp.MustCompile(`^warning . alarms . (\w+): there is no alarm on (\w+):`).FindStringSubmatch(text)
+				require.NotNil(t, said, text)
+				found = append(found, said[1]+" "+said[2])
+			}
+			assert.ElementsMatch(t, missing, found)
+		})
 	}
 }
 
