@@ -287,6 +287,49 @@ func TestEachMistakeOfATemplateIsFound(t *testing.T) {
 		"visible too early": {func(s *shop) { s.replace("shop.yaml", "VisibilityTimeout: 120", "VisibilityTimeout: 119") }, []string{
 			"problem | queue: visibility timeout | Consume: Orders: messages are invisible for 119 s, which has to be 120 s",
 		}},
+		"a timeout that nobody knows": {func(s *shop) {
+			s.replace("shop.yaml", "Seconds: {Type: Number, Default: 20}", "Seconds: {Type: AWS::SSM::Parameter::Value<Number>, Default: /shop/seconds}")
+		}, []string{
+			"not checked | queue: visibility timeout | Consume: Orders: the timeout of the function is not in the template",
+			"not checked | queue: visibility timeout | Consume: Returns: the timeout of the function is not in the template",
+			"not checked | timeout and gateway | Charge: HTTP API Catch: the timeout of the function is not in the template", "not checked | timeout and gateway | Charge: HTTP API Elsewhere: ",
+			"not checked | timeout and gateway | Charge: HTTP API Quick: ", "not checked | timeout and gateway | Charge: HTTP API Routed: ", "not checked | timeout and gateway | Charge: HTTP API ServerlessHttpApi: ",
+			"not checked | timeout and gateway | Charge: REST API Described: ", "not checked | timeout and gateway | Charge: REST API Included: ", "not checked | timeout and gateway | Charge: REST API Methods: ",
+			"not checked | timeout and gateway | Charge: REST API ServerlessRestApi: ", "not checked | timeout and gateway | Ship: HTTP API ServerlessHttpApi: ",
+		}},
+		"a timeout of a map that nobody knows": {func(s *shop) {
+			s.replace("shop.yaml", "Timeout: 50", "Timeout: !FindInMap [Windows, !Ref AWS::Region, Batch]")
+		}, []string{"not checked | timeout and gateway | Pay: load balancer, listener Listener: the timeout", "not checked | timeout and gateway | Pay: load balancer, rule Rule: the timeout"}},
+		"a wait of an event that nobody knows": {func(s *shop) {
+			s.replace("shop.yaml", "{Path: /charges, Method: post}", "{Path: /charges, Method: post, TimeoutInMillis: !Ref Wait}")
+		}, []string{"not checked | timeout and gateway | Charge: nobody knows for how long HTTP API ServerlessHttpApi waits"}},
+		"a wait that nobody knows beside one that is too short": {func(s *shop) {
+			s.replace("shop.yaml", "{Path: /charges, Method: post}", "{Path: /charges, Method: post, TimeoutInMillis: !Ref Wait}")
+			s.replace("shop.yaml", "Events:\n        Charges", "Events:\n        Slow: {Type: HttpApi, Properties: {Path: /slow, Method: post, TimeoutInMillis: 20000}}\n        Charges")
+		}, []string{
+			"not checked | timeout and gateway | Charge: nobody knows for how long HTTP API ServerlessHttpApi waits",
+			"problem | timeout and gateway | Charge: HTTP API ServerlessHttpApi waits 20 s",
+		}},
+		"a wait of an integration that nobody knows": {func(s *shop) { s.replace("shop.yaml", "TimeoutInMillis: 25000", "TimeoutInMillis: !Ref Wait") }, []string{
+			"not checked | timeout and gateway | Charge: nobody knows for how long HTTP API Routed waits",
+		}},
+		"a load balancer that is not in the template": {func(s *shop) { s.replace("shop.yaml", "LoadBalancerArn: !Ref Balancer", "LoadBalancerArn: !Ref Other") }, []string{
+			"not checked | timeout and gateway | Pay: nobody knows for how long load balancer, listener Listener waits", "not checked | timeout and gateway | Pay: nobody knows for how long load balancer, rule Rule waits",
+		}},
+		"a load balancer of which nobody knows": {func(s *shop) { s.replace("shop.yaml", `Value: "120"`, "Value: !Ref Idle") }, []string{
+			"not checked | timeout and gateway | Pay: nobody knows for how long load balancer, listener Listener waits", "not checked | timeout and gateway | Pay: nobody knows for how long load balancer, rule Rule waits",
+		}},
+		"a batching window that nobody knows": {func(s *shop) {
+			s.replace("shop.yaml", "MaximumBatchingWindowInSeconds: !FindInMap [Windows, !Ref Stage, Batch]", "MaximumBatchingWindowInSeconds: !Ref Window")
+		}, []string{"not checked | queue: visibility timeout | Consume: Orders: only a deployment knows its MaximumBatchingWindowInSeconds"}},
+		"settings of a stream that nobody knows": {func(s *shop) {
+			s.replace("shop.yaml", "MaximumRetryAttempts: 5\n            BisectBatchOnFunctionError: true", "MaximumRetryAttempts: !Ref Tries\n            BisectBatchOnFunctionError: !Ref Bisect")
+			s.replace("shop.yaml", "[ReportBatchItemFailures] # of clicks", "!Ref Types")
+		}, []string{
+			"not checked | event sources | Consume: Clicks: only a deployment knows its FunctionResponseTypes",
+			"not checked | stream: bisect on error | Consume: Clicks: only a deployment knows its BisectBatchOnFunctionError",
+			"not checked | stream: retries | Consume: Clicks: only a deployment knows its MaximumRetryAttempts",
+		}},
 		"visible after the usual time": {func(s *shop) { s.replace("shop.yaml", `VisibilityTimeout: "121"`, "DelaySeconds: 0") }, []string{
 			"problem | queue: visibility timeout | Consume: Returns: messages are invisible for 30 s, which has to be 120 s",
 		}},

@@ -45,7 +45,7 @@ func (t *Template) described(document, operation any, r Route, wait time.Duratio
 	if pointer, local := strings.CutPrefix(text(at(integration, "$ref")), "#/"); local {
 		integration = at(document, strings.Split(pointer, "/")...)
 	}
-	r.Wait = milliseconds(at(integration, "timeoutInMillis"), wait)
+	r.Wait = duration(at(integration, "timeoutInMillis"), time.Millisecond, wait)
 	target := text(at(integration, "uri"))
 	if target == "" {
 		target = text(at(integration, "type"))
