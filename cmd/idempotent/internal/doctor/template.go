@@ -121,9 +121,8 @@ func (e *examination) unread() []Finding {
 	for _, text := range e.Unread {
 		findings = append(findings, Finding{checkTemplate, NotChecked, text})
 	}
-	unseen := e.Unseen()
-	for _, api := range slices.Sorted(maps.Keys(unseen)) {
-		findings = append(findings, Finding{checkRoute, NotChecked, fmt.Sprintf("the routes of %s are in a document that cannot be read here: %s", api, unseen[api])})
+	for _, api := range slices.Sorted(maps.Keys(e.Unseen)) {
+		findings = append(findings, Finding{checkRoute, NotChecked, fmt.Sprintf("the routes of %s are in a document that cannot be read here: %s", api, strings.Join(e.Unseen[api], ", "))})
 	}
 	return findings
 }

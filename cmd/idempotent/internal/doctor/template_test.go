@@ -400,6 +400,57 @@ func TestEachMistakeOfATemplateIsFound(t *testing.T) {
 		}, []string{
 			"not checked | conditions | IsLive does not hold with these parameters, so these are not looked at: Mapping",
 		}},
+		"transforms that are not known": {func(s *shop) {
+			s.replace("shop.yaml", "Transform: AWS::Serverless-2016-10-31", "Transform: [Company, AWS::LanguageExtensions, {Name: AWS::Include, Parameters: {Location: x}}, AWS::Serverless-2016-10-31]")
+		}, []string{"not checked | template | the transform AWS::Include is not done", "not checked | template | the transform Company is not done"}},
+		"a loop of events": {func(s *shop) {
+			s.replace("shop.yaml", "Events:\n        Search: {Type: HttpApi, Properties: {Path: /search, Method: POST}}",
+				"Events:\n        Fn::ForEach::Routes: [Name, [a, b], {\"Post${Name}\": {Type: HttpApi, Properties: {Path: /x, Method: POST}}}]\n        Search: {Type: HttpApi, Properties: {Path: /search, Method: POST}}")
+		}, []string{"not checked | template | Search.Events has Fn::ForEach::Routes, which is not expanded"}},
+		"nothing but a loop of events": {func(s *shop) {
+			s.replace("shop.yaml", "Report: {Type: HttpApi, Properties: {Path: /report, Method: POST}}", "Fn::ForEach::Routes: [Name, [a, b], {}]")
+		}, []string{"not checked | template | Report.Events has Fn::ForEach::Routes, which is not expanded"}},
+		"includes": {func(s *shop) {
+			const include = "Fn::Transform: {Name: AWS::Include, Parameters: {Location: s3://b/k}}"
+			s.replace("shop.yaml", "Resources:\n  # One", include+"\nResources:\n  # One")
+			s.replace("shop.yaml", "Mappings:\n", "Mappings:\n  "+include+"\n")
+			s.replace("shop.yaml", "Globals:\n", "Globals:\n  "+include+"\n")
+			s.replace("shop.yaml", "Parameters:\n", "Parameters:\n  "+include+"\n")
+			s.replace("shop.yaml", "Conditions:\n  Is", "Conditions:\n  "+include+"\n  Is")
+			s.replace("shop.yaml", "  Search:\n    Type", "  Search:\n    "+include+"\n    Type")
+			s.replace("shop.yaml", "  Catch:\n    Type: AWS::Serverless::HttpApi\n", "  Catch:\n    Type: AWS::Serverless::HttpApi\n    Properties: {"+include+"}\n")
+			s.replace("shop.yaml", "      CodeUri: report/\n", "      CodeUri: report/\n      "+include+"\n")
+			s.replace("shop.yaml", "  Clicks:\n    Type: AWS::Kinesis::Stream\n", "  Clicks:\n    Type: AWS::Kinesis::Stream\n    Properties: {ShardCount: !Odd 1}\n")
+		}, []string{
+			"not checked | template | Catch has Fn::Transform, which is not expanded", "not checked | template | Clicks.ShardCount has Fn::Odd, which is not expanded",
+			"not checked | template | Conditions has Fn::Transform", "not checked | template | Globals has Fn::Transform", "not checked | template | Mappings has Fn::Transform",
+			"not checked | template | Parameters has Fn::Transform", "not checked | template | Report has Fn::Transform", "not checked | template | Search has Fn::Transform",
+			"not checked | template | the template has Fn::Transform",
+		}},
+		"an include in a document": {func(s *shop) {
+			s.replace("shop.yaml", "        paths:\n", "        paths:\n          Fn::Transform: {Name: AWS::Include, Parameters: {Location: s3://b/k}}\n")
+			s.replace("openapi.yaml", "paths:\n", "paths:\n  Fn::Transform: {Name: AWS::Include, Parameters: {Location: s3://b/k}}\n")
+		}, []string{
+			"not checked | template | Described.DefinitionBody.paths has Fn::Transform, which is not expanded", "not checked | template | openapi.yaml.paths has Fn::Transform, which is not expanded",
+		}},
+		"an include beside what a document has": {func(s *shop) {
+			s.replace("shop.yaml", "        paths:\n", "        Fn::Transform: {Name: AWS::Include, Parameters: {Location: s3://b/k}}\n        paths:\n")
+		}, []string{"not checked | route | the routes of Described are in a document that cannot be read here: s3://b/k"}},
+		"a document of a macro": {func(s *shop) {
+			s.replace("shop.yaml", "        paths:\n", "        Fn::Transform: {Name: Company}\n        paths:\n")
+		}, []string{
+			"not checked | route | the routes of Described are in a document that cannot be read here: Company", "not checked | template | Described.DefinitionBody has Fn::Transform",
+		}},
+		"references to other documents": {func(s *shop) {
+			s.replace("shop.yaml", "        paths:\n", "        paths:\n          /a: {$ref: other.yaml}\n          /b: {$ref: other.yaml}\n          /c: {$ref: '#/nothing'}\n          /d: {post: {x-amazon-apigateway-integration: {$ref: integration.yaml}}}\n")
+			s.replace("openapi.yaml", "paths:\n", "paths: {$ref: paths.yaml}\nothers:\n")
+			s.replace("shop.yaml", "DefinitionUri: openapi.json", "DefinitionBody: !Ref Body")
+		}, []string{
+			"not checked | route | POST /d (REST API Described) reaches no function of the template: integration.yaml",
+			"not checked | route | the routes of Described are in a document that cannot be read here: other.yaml, #/nothing",
+			"not checked | route | the routes of Elsewhere are in a document that cannot be read here: ${Body}",
+			"not checked | route | the routes of Included are in a document that cannot be read here: paths.yaml",
+		}},
 		"what is not read": {func(s *shop) {
 			s.replace("shop.yaml", "  Clicks:\n    Type: AWS::Kinesis::Stream\n", "  Clicks:\n    Type: AWS::Kinesis::Stream\n  Fn::ForEach::Each: [Name, [a, b], {}]\n  Socket:\n    Type: AWS::ApiGatewayV2::Api\n    Properties: {ProtocolType: WEBSOCKET}\n  Nested:\n    Type: AWS::CloudFormation::Stack\n")
 		}, []string{

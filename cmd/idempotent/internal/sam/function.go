@@ -8,10 +8,11 @@ import (
 	"strings"
 )
 
-// The functions that are no Fn::Something.
+// The functions that several files know. The first two are no Fn::Something.
 const (
 	functionRef       = "Ref"
 	functionCondition = "Condition"
+	functionTransform = "Fn::Transform"
 )
 
 // call computes one intrinsic function. One that cannot be computed from the template alone becomes ${Fn::Name}.
@@ -38,7 +39,7 @@ func (r *resolver) call(name string, argument any) any {
 			}
 		}
 		return "${" + name + "}"
-	case "Fn::Transform":
+	case functionTransform:
 		return map[string]any{name: r.resolve(argument)}
 	}
 	if value, computed := computed(name, r.resolve(argument)); computed {
