@@ -400,6 +400,23 @@ func TestEachMistakeOfATemplateIsFound(t *testing.T) {
 		}, []string{
 			"not checked | conditions | IsLive does not hold with these parameters, so these are not looked at: Mapping",
 		}},
+		"stacks that a condition leaves out": {func(s *shop) {
+			s.replace("shop.yaml", "  Clicks:\n    Type: AWS::Kinesis::Stream\n", "  Clicks:\n    Type: AWS::Kinesis::Stream\n  Nested: {Type: AWS::CloudFormation::Stack, Condition: IsLive}\n  Other: {Type: AWS::Serverless::Application, Condition: IsLive}\n")
+		}, []string{
+			"not checked | conditions | IsLive does not hold with these parameters, so these are not looked at: Nested, Other",
+		}},
+		"parts that a condition leaves out": {func(s *shop) {
+			s.replace("shop.yaml", "      CodeUri: report/\n", "      CodeUri: report/\n      KmsKeyArn: !If [IsLive, !Ref Key, !Ref AWS::NoValue]\n      FunctionUrlConfig: !If [IsLive, {AuthType: NONE}, !Ref AWS::NoValue]\n")
+			s.replace("shop.yaml", "        Report: {Type: HttpApi", "        Other: !If [IsTest, !Ref AWS::NoValue, {Type: HttpApi, Properties: {Path: /other, Method: POST}}]\n        Report: {Type: HttpApi")
+			s.replace("shop.yaml", "        paths:\n", "        paths:\n          /live: !If [IsLive, {post: {}}, {get: {}}]\n")
+			s.replace("openapi.yaml", "paths:\n", "paths:\n  /live: {Fn::If: [IsLive, {post: {}}, {get: {}}]}\n")
+			s.replace("shop.yaml", "DefaultActions: [{Type: forward, TargetGroupArn: !Ref Payers}]", "DefaultActions: [!If [IsLive, {Type: redirect}, {Type: forward, TargetGroupArn: !Ref Payers}]]")
+			s.replace("shop.yaml", "Globals:\n  Function:\n", "Globals:\n  Function:\n    FunctionUrlConfig: !If [IsLive, {AuthType: NONE}, !Ref AWS::NoValue]\n")
+			s.replace("shop.yaml", "Conditions:\n  IsLive", "Conditions:\n  IsTest: !Not [!Condition IsLive]\n  IsLive")
+		}, []string{
+			"not checked | conditions | IsLive does not hold with these parameters, so these are not looked at: Globals.Function.FunctionUrlConfig, Described.DefinitionBody.paths./live, Listener.DefaultActions, Report.FunctionUrlConfig, openapi.yaml.paths./live",
+			"not checked | conditions | IsTest holds with these parameters, so these are not looked at: Report.Events.Other",
+		}},
 		"transforms that are not known": {func(s *shop) {
 			s.replace("shop.yaml", "Transform: AWS::Serverless-2016-10-31", "Transform: [Company, AWS::LanguageExtensions, {Name: AWS::Include, Parameters: {Location: x}}, AWS::Serverless-2016-10-31]")
 		}, []string{"not checked | template | the transform AWS::Include is not done", "not checked | template | the transform Company is not done"}},

@@ -52,6 +52,7 @@ func members(document, value any) (of map[string]any, elsewhere string) {
 
 // describe reads the document of an API, and says where there are parts of it that cannot be read here.
 func (r *resolver) describe(t *Template, api Resource) {
+	r.kind = api.Type
 	document, elsewhere := r.definition(t, api)
 	unseen := []string{elsewhere}
 	if document != nil {

@@ -15,6 +15,9 @@ type resolver struct {
 	// computing are the conditions that are being computed, and place is where in the template the resolver is, by names with dots.
 	computing []string
 	place     string
+	// kind is the type of the resource at the place, and absent is what conditions leave out.
+	kind   string
+	absent map[string][]Absence
 	// unexpanded says where there are functions that this package does not expand.
 	unexpanded map[string]bool
 }

@@ -26,8 +26,8 @@ type Template struct {
 	Resources map[string]Resource
 	// Metadata is that of the template itself.
 	Metadata map[string]any
-	// Absent are the resources whose condition does not hold, by condition.
-	Absent map[string][]Resource
+	// Absent is what conditions leave out, by what is so: a condition does not hold, or it does.
+	Absent map[string][]Absence
 	// Guessed are conditions that depend on what only a deployment knows, in order.
 	Guessed []string
 	// Unread says what of the template was not read, as whole sentences without a full stop.
@@ -44,6 +44,9 @@ type Resource struct {
 	ID, Type             string
 	Properties, Metadata map[string]any
 }
+
+// Absence is a resource that a condition leaves out, or the place of a part of one, with the type of the resource.
+type Absence struct{ Place, Type string }
 
 // ParameterError is a parameter that the template does not have, or a value that it does not allow.
 type ParameterError struct{ problem string }
@@ -81,12 +84,12 @@ func Read(file string, parameters map[string]string) (*Template, error) {
 	if len(d.Resources) == 0 {
 		return nil, fmt.Errorf("%s is no template: it has no Resources", file)
 	}
-	r := &resolver{document: &d, guessed: map[string]bool{}, unexpanded: map[string]bool{}}
+	r := &resolver{document: &d, guessed: map[string]bool{}, unexpanded: map[string]bool{}, absent: map[string][]Absence{}}
 	if err := r.set(parameters); err != nil {
 		return nil, err
 	}
 	t := &Template{
-		Folder: filepath.Dir(file), Resources: map[string]Resource{}, Absent: map[string][]Resource{},
+		Folder: filepath.Dir(file), Resources: map[string]Resource{}, Absent: r.absent,
 		Unseen: map[string][]string{}, documents: map[string]any{},
 	}
 	t.Metadata, _ = r.within("Metadata", d.Metadata).(map[string]any)
@@ -147,9 +150,10 @@ func (r *resolver) resource(t *Template, id string) {
 	}
 	resource := Resource{ID: id, Type: kind}
 	if name, conditional := definition[functionCondition].(string); conditional && !r.holds(name) {
-		t.Absent[name] = append(t.Absent[name], resource)
+		r.leave(name, false, Absence{id, kind})
 		return
 	}
+	r.kind = kind
 	r.unresolved(id, definition)
 	resource.Properties, _ = r.within(id, definition["Properties"]).(map[string]any)
 	resource.Metadata, _ = r.within(id+".Metadata", definition["Metadata"]).(map[string]any)
