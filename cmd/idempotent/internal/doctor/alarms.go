@@ -159,15 +159,14 @@ func (e *examination) missing(all *exemptions, w watched) []Finding {
 }
 
 // watches reports whether a metric of an alarm is this one, of what is meant. A metric of Lambda without dimensions is that of all functions; those of the
-// library are never without.
+// library are never without. A query that names no dimension is of all that there are.
 func (a alarm) watches(m sam.Metric, is func(string) bool) bool {
-	if m.Query != "" {
-		return strings.Contains(m.Query, a.metric)
-	}
 	ofLibrary := a.namespace == "" && !strings.HasPrefix(m.Namespace, "AWS/")
 	if m.Name != a.metric || m.Namespace != a.namespace && !ofLibrary {
 		return false
 	}
-	of, given := m.Dimensions[a.dimension]
-	return given && is(of) || !given && a.namespace == ofLambda
+	if of, given := m.Dimensions[a.dimension]; given {
+		return is(of)
+	}
+	return (m.Query || a.namespace == ofLambda) && !slices.ContainsFunc(m.Excluded[a.dimension], is)
 }

@@ -21,6 +21,7 @@ func (e *examination) mappings() []Finding {
 			id = "a function that is not in the template"
 		}
 		for _, f := range e.mapping(m, s) {
+			f = unsettled(f, m)
 			if f.Result == Problem || f.Result == Warning {
 				f = exempted(f, s, m)
 			}
@@ -29,6 +30,29 @@ func (e *examination) mappings() []Finding {
 		}
 	}
 	return findings
+}
+
+// unsettled is a finding, or that it rests on a setting that only a deployment knows. A batching window can only make a visibility timeout too short; each
+// other setting can only make a warning needless.
+func unsettled(f Finding, m sam.Source) Finding {
+	doubtful := Warning
+	if f.Check == checkVisibility {
+		doubtful = OK
+	}
+	for _, name := range settles[f.Check] {
+		if f.Result == doubtful && !sam.Known(m.Settings[name]) {
+			return Finding{f.Check, NotChecked, m.Named() + ": only a deployment knows its " + name}
+		}
+	}
+	return f
+}
+
+// settles are the settings that a check rests on.
+var settles = map[string][]string{
+	checkBatches:    {"FunctionResponseTypes"},
+	checkVisibility: {"MaximumBatchingWindowInSeconds"},
+	checkRetries:    {"MaximumRetryAttempts", "MaximumRecordAgeInSeconds"},
+	checkBisect:     {"BisectBatchOnFunctionError", "BatchSize"},
 }
 
 // exempted is a finding, or that somebody has said why it is none.
@@ -54,8 +78,8 @@ func (e *examination) mapping(m sam.Source, s *subject) []Finding {
 		switch {
 		case m.Queue == nil:
 			return append(findings, of.found(checkVisibility, NotChecked, "it is not in the template"))
-		case s == nil:
-			return append(findings, of.found(checkVisibility, NotChecked, "the timeout of the function is not in the template"), of.redrive(attributes(m.Queue)))
+		case s == nil || s.Timeout == sam.Unknown:
+			return append(findings, of.found(checkVisibility, NotChecked, unknownTimeout), of.redrive(attributes(m.Queue)))
 		}
 		return append(findings, of.visibility(attributes(m.Queue), s.Timeout), of.redrive(attributes(m.Queue)))
 	case serviceKinesis, serviceDynamoDB:
@@ -77,9 +101,6 @@ func settings(m sam.Source) lambdatypes.EventSourceMappingConfiguration {
 		BatchSize: number("BatchSize"), MaximumBatchingWindowInSeconds: number("MaximumBatchingWindowInSeconds"),
 		MaximumRetryAttempts: number("MaximumRetryAttempts"), MaximumRecordAgeInSeconds: number("MaximumRecordAgeInSeconds"),
 	}
-	if bisect, is := m.Settings["BisectBatchOnFunctionError"].(bool); is {
-		c.BisectBatchOnFunctionError = &bisect
-	}
 	responses, _ := m.Settings["FunctionResponseTypes"].([]any)
 	for _, r := range responses {
 		if name, is := r.(string); is {
@@ -87,6 +108,7 @@ func settings(m sam.Source) lambdatypes.EventSourceMappingConfiguration {
 		}
 	}
 	r := sam.Resource{Properties: m.Settings}
+	c.BisectBatchOnFunctionError = aws.Bool(r.Text("BisectBatchOnFunctionError") == "true")
 	if to := r.Text("DestinationConfig", "OnFailure", "Destination"); to != "" {
 		c.DestinationConfig = &lambdatypes.DestinationConfig{OnFailure: &lambdatypes.OnFailure{Destination: &to}}
 	}

@@ -48,9 +48,16 @@ func (s *subject) exempts(r sam.Route) (why string, exempt bool) {
 	return s.says.route(r.Method, r.Path)
 }
 
-// timeouts compares the timeout of each function with what its gateways wait. An exempt route is one whose retries do no harm.
+// unknownTimeout is why nothing is compared with the timeout of a function.
+const unknownTimeout = "the timeout of the function is not in the template"
+
+// timeouts compares the timeout of each function with what its gateways wait. An exempt route is one whose retries do no harm. What a gateway waits on some
+// routes may be unknown, which hides nothing of the others.
 func (e *examination) timeouts() []Finding {
-	type pair struct{ function, gateway string }
+	type pair struct {
+		function, gateway string
+		known             bool
+	}
 	shortest, order := map[pair]time.Duration{}, []pair{}
 	for _, r := range e.routes {
 		s := e.subject(r.Function)
@@ -60,7 +67,7 @@ func (e *examination) timeouts() []Finding {
 		if _, exempt := s.exempts(r); exempt {
 			continue
 		}
-		key := pair{s.ID, r.Gateway}
+		key := pair{s.ID, r.Gateway, r.Wait != sam.Unknown}
 		if wait, known := shortest[key]; !known {
 			order, shortest[key] = append(order, key), r.Wait
 		} else {
@@ -70,7 +77,13 @@ func (e *examination) timeouts() []Finding {
 	findings := make([]Finding, 0, len(order))
 	for _, key := range order {
 		s := e.subject(key.function)
-		f := waiting(key.gateway, shortest[key], s.Timeout)
+		f := Finding{checkGateway, NotChecked, key.gateway + ": " + unknownTimeout}
+		switch {
+		case !key.known:
+			f.Detail = "nobody knows for how long " + key.gateway + " waits"
+		case s.Timeout != sam.Unknown:
+			f = waiting(key.gateway, shortest[key], s.Timeout)
+		}
 		findings = append(findings, s.finding(f.Check, f.Result, f.Detail))
 	}
 	return findings

@@ -108,10 +108,10 @@ func (e *examination) subject(id string) *subject {
 // unread says what was not looked at.
 func (e *examination) unread() []Finding {
 	findings := []Finding{}
-	for _, condition := range slices.Sorted(maps.Keys(e.Absent)) {
-		if ids := relevant(e.Absent[condition]); len(ids) > 0 {
-			findings = append(findings, Finding{checkConditions, NotChecked, fmt.Sprintf("%s does not hold with these parameters, so these are not looked at: %s",
-				condition, strings.Join(ids, ", "))})
+	for _, so := range slices.Sorted(maps.Keys(e.Absent)) {
+		if places := relevant(e.Absent[so]); len(places) > 0 {
+			findings = append(findings, Finding{checkConditions, NotChecked, fmt.Sprintf("%s with these parameters, so these are not looked at: %s",
+				so, strings.Join(places, ", "))})
 		}
 	}
 	if len(e.Guessed) > 0 {
@@ -121,22 +121,25 @@ func (e *examination) unread() []Finding {
 	for _, text := range e.Unread {
 		findings = append(findings, Finding{checkTemplate, NotChecked, text})
 	}
-	unseen := e.Unseen()
-	for _, api := range slices.Sorted(maps.Keys(unseen)) {
-		findings = append(findings, Finding{checkRoute, NotChecked, fmt.Sprintf("the routes of %s are in a document that cannot be read here: %s", api, unseen[api])})
+	for _, api := range slices.Sorted(maps.Keys(e.Unseen)) {
+		findings = append(findings, Finding{checkRoute, NotChecked, fmt.Sprintf("the routes of %s are in a document that cannot be read here: %s", api, strings.Join(e.Unseen[api], ", "))})
 	}
 	return findings
 }
 
-// relevant are the ids of those resources that something would be said of.
-func relevant(resources []sam.Resource) []string {
-	ids := []string{}
-	for _, r := range resources {
-		for _, part := range []string{"::Function", "::Route", "::Api", "::HttpApi", "::RestApi", "::Method", "::Url", "::EventSourceMapping", "::ListenerRule", "::Listener"} {
-			if strings.HasSuffix(r.Type, part) {
-				ids = append(ids, r.ID)
-			}
+// looked are how the types end of what something would be said of.
+var looked = []string{
+	"::Function", "::StateMachine", "::Route", "::Api", "::HttpApi", "::RestApi", "::Method", "::Integration", "::Url", "::EventSourceMapping", "::ListenerRule",
+	"::Listener", "::TargetGroup", "::Stack", "::Application",
+}
+
+// relevant are the places of what something would be said of.
+func relevant(absent []sam.Absence) []string {
+	places := []string{}
+	for _, a := range absent {
+		if slices.ContainsFunc(looked, func(end string) bool { return strings.HasSuffix(a.Type, end) }) {
+			places = append(places, a.Place)
 		}
 	}
-	return ids
+	return places
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -286,6 +287,49 @@ func TestEachMistakeOfATemplateIsFound(t *testing.T) {
 		"visible too early": {func(s *shop) { s.replace("shop.yaml", "VisibilityTimeout: 120", "VisibilityTimeout: 119") }, []string{
 			"problem | queue: visibility timeout | Consume: Orders: messages are invisible for 119 s, which has to be 120 s",
 		}},
+		"a timeout that nobody knows": {func(s *shop) {
+			s.replace("shop.yaml", "Seconds: {Type: Number, Default: 20}", "Seconds: {Type: AWS::SSM::Parameter::Value<Number>, Default: /shop/seconds}")
+		}, []string{
+			"not checked | queue: visibility timeout | Consume: Orders: the timeout of the function is not in the template",
+			"not checked | queue: visibility timeout | Consume: Returns: the timeout of the function is not in the template",
+			"not checked | timeout and gateway | Charge: HTTP API Catch: the timeout of the function is not in the template", "not checked | timeout and gateway | Charge: HTTP API Elsewhere: ",
+			"not checked | timeout and gateway | Charge: HTTP API Quick: ", "not checked | timeout and gateway | Charge: HTTP API Routed: ", "not checked | timeout and gateway | Charge: HTTP API ServerlessHttpApi: ",
+			"not checked | timeout and gateway | Charge: REST API Described: ", "not checked | timeout and gateway | Charge: REST API Included: ", "not checked | timeout and gateway | Charge: REST API Methods: ",
+			"not checked | timeout and gateway | Charge: REST API ServerlessRestApi: ", "not checked | timeout and gateway | Ship: HTTP API ServerlessHttpApi: ",
+		}},
+		"a timeout of a map that nobody knows": {func(s *shop) {
+			s.replace("shop.yaml", "Timeout: 50", "Timeout: !FindInMap [Windows, !Ref AWS::Region, Batch]")
+		}, []string{"not checked | timeout and gateway | Pay: load balancer, listener Listener: the timeout", "not checked | timeout and gateway | Pay: load balancer, rule Rule: the timeout"}},
+		"a wait of an event that nobody knows": {func(s *shop) {
+			s.replace("shop.yaml", "{Path: /charges, Method: post}", "{Path: /charges, Method: post, TimeoutInMillis: !Ref Wait}")
+		}, []string{"not checked | timeout and gateway | Charge: nobody knows for how long HTTP API ServerlessHttpApi waits"}},
+		"a wait that nobody knows beside one that is too short": {func(s *shop) {
+			s.replace("shop.yaml", "{Path: /charges, Method: post}", "{Path: /charges, Method: post, TimeoutInMillis: !Ref Wait}")
+			s.replace("shop.yaml", "Events:\n        Charges", "Events:\n        Slow: {Type: HttpApi, Properties: {Path: /slow, Method: post, TimeoutInMillis: 20000}}\n        Charges")
+		}, []string{
+			"not checked | timeout and gateway | Charge: nobody knows for how long HTTP API ServerlessHttpApi waits",
+			"problem | timeout and gateway | Charge: HTTP API ServerlessHttpApi waits 20 s",
+		}},
+		"a wait of an integration that nobody knows": {func(s *shop) { s.replace("shop.yaml", "TimeoutInMillis: 25000", "TimeoutInMillis: !Ref Wait") }, []string{
+			"not checked | timeout and gateway | Charge: nobody knows for how long HTTP API Routed waits",
+		}},
+		"a load balancer that is not in the template": {func(s *shop) { s.replace("shop.yaml", "LoadBalancerArn: !Ref Balancer", "LoadBalancerArn: !Ref Other") }, []string{
+			"not checked | timeout and gateway | Pay: nobody knows for how long load balancer, listener Listener waits", "not checked | timeout and gateway | Pay: nobody knows for how long load balancer, rule Rule waits",
+		}},
+		"a load balancer of which nobody knows": {func(s *shop) { s.replace("shop.yaml", `Value: "120"`, "Value: !Ref Idle") }, []string{
+			"not checked | timeout and gateway | Pay: nobody knows for how long load balancer, listener Listener waits", "not checked | timeout and gateway | Pay: nobody knows for how long load balancer, rule Rule waits",
+		}},
+		"a batching window that nobody knows": {func(s *shop) {
+			s.replace("shop.yaml", "MaximumBatchingWindowInSeconds: !FindInMap [Windows, !Ref Stage, Batch]", "MaximumBatchingWindowInSeconds: !Ref Window")
+		}, []string{"not checked | queue: visibility timeout | Consume: Orders: only a deployment knows its MaximumBatchingWindowInSeconds"}},
+		"settings of a stream that nobody knows": {func(s *shop) {
+			s.replace("shop.yaml", "MaximumRetryAttempts: 5\n            BisectBatchOnFunctionError: true", "MaximumRetryAttempts: !Ref Tries\n            BisectBatchOnFunctionError: !Ref Bisect")
+			s.replace("shop.yaml", "[ReportBatchItemFailures] # of clicks", "!Ref Types")
+		}, []string{
+			"not checked | event sources | Consume: Clicks: only a deployment knows its FunctionResponseTypes",
+			"not checked | stream: bisect on error | Consume: Clicks: only a deployment knows its BisectBatchOnFunctionError",
+			"not checked | stream: retries | Consume: Clicks: only a deployment knows its MaximumRetryAttempts",
+		}},
 		"visible after the usual time": {func(s *shop) { s.replace("shop.yaml", `VisibilityTimeout: "121"`, "DelaySeconds: 0") }, []string{
 			"problem | queue: visibility timeout | Consume: Returns: messages are invisible for 30 s, which has to be 120 s",
 		}},
@@ -356,6 +400,74 @@ func TestEachMistakeOfATemplateIsFound(t *testing.T) {
 		}, []string{
 			"not checked | conditions | IsLive does not hold with these parameters, so these are not looked at: Mapping",
 		}},
+		"stacks that a condition leaves out": {func(s *shop) {
+			s.replace("shop.yaml", "  Clicks:\n    Type: AWS::Kinesis::Stream\n", "  Clicks:\n    Type: AWS::Kinesis::Stream\n  Nested: {Type: AWS::CloudFormation::Stack, Condition: IsLive}\n  Other: {Type: AWS::Serverless::Application, Condition: IsLive}\n")
+		}, []string{
+			"not checked | conditions | IsLive does not hold with these parameters, so these are not looked at: Nested, Other",
+		}},
+		"parts that a condition leaves out": {func(s *shop) {
+			s.replace("shop.yaml", "      CodeUri: report/\n", "      CodeUri: report/\n      KmsKeyArn: !If [IsLive, !Ref Key, !Ref AWS::NoValue]\n      FunctionUrlConfig: !If [IsLive, {AuthType: NONE}, !Ref AWS::NoValue]\n")
+			s.replace("shop.yaml", "        Report: {Type: HttpApi", "        Other: !If [IsTest, !Ref AWS::NoValue, {Type: HttpApi, Properties: {Path: /other, Method: POST}}]\n        Report: {Type: HttpApi")
+			s.replace("shop.yaml", "        paths:\n", "        paths:\n          /live: !If [IsLive, {post: {}}, {get: {}}]\n")
+			s.replace("openapi.yaml", "paths:\n", "paths:\n  /live: {Fn::If: [IsLive, {post: {}}, {get: {}}]}\n")
+			s.replace("shop.yaml", "DefaultActions: [{Type: forward, TargetGroupArn: !Ref Payers}]", "DefaultActions: [!If [IsLive, {Type: redirect}, {Type: forward, TargetGroupArn: !Ref Payers}]]")
+			s.replace("shop.yaml", "Globals:\n  Function:\n", "Globals:\n  Function:\n    FunctionUrlConfig: !If [IsLive, {AuthType: NONE}, !Ref AWS::NoValue]\n")
+			s.replace("shop.yaml", "Conditions:\n  IsLive", "Conditions:\n  IsTest: !Not [!Condition IsLive]\n  IsLive")
+		}, []string{
+			"not checked | conditions | IsLive does not hold with these parameters, so these are not looked at: Globals.Function.FunctionUrlConfig, Described.DefinitionBody.paths./live, Listener.DefaultActions, Report.FunctionUrlConfig, openapi.yaml.paths./live",
+			"not checked | conditions | IsTest holds with these parameters, so these are not looked at: Report.Events.Other",
+		}},
+		"transforms that are not known": {func(s *shop) {
+			s.replace("shop.yaml", "Transform: AWS::Serverless-2016-10-31", "Transform: [Company, AWS::LanguageExtensions, {Name: AWS::Include, Parameters: {Location: x}}, AWS::Serverless-2016-10-31]")
+		}, []string{"not checked | template | the transform AWS::Include is not done", "not checked | template | the transform Company is not done"}},
+		"a loop of events": {func(s *shop) {
+			s.replace("shop.yaml", "Events:\n        Search: {Type: HttpApi, Properties: {Path: /search, Method: POST}}",
+				"Events:\n        Fn::ForEach::Routes: [Name, [a, b], {\"Post${Name}\": {Type: HttpApi, Properties: {Path: /x, Method: POST}}}]\n        Search: {Type: HttpApi, Properties: {Path: /search, Method: POST}}")
+		}, []string{"not checked | template | Search.Events has Fn::ForEach::Routes, which is not expanded"}},
+		"nothing but a loop of events": {func(s *shop) {
+			s.replace("shop.yaml", "Report: {Type: HttpApi, Properties: {Path: /report, Method: POST}}", "Fn::ForEach::Routes: [Name, [a, b], {}]")
+		}, []string{"not checked | template | Report.Events has Fn::ForEach::Routes, which is not expanded"}},
+		"includes": {func(s *shop) {
+			const include = "Fn::Transform: {Name: AWS::Include, Parameters: {Location: s3://b/k}}"
+			s.replace("shop.yaml", "Resources:\n  # One", include+"\nResources:\n  # One")
+			s.replace("shop.yaml", "Mappings:\n", "Mappings:\n  "+include+"\n")
+			s.replace("shop.yaml", "Globals:\n", "Globals:\n  "+include+"\n")
+			s.replace("shop.yaml", "Parameters:\n", "Parameters:\n  "+include+"\n")
+			s.replace("shop.yaml", "Conditions:\n  Is", "Conditions:\n  "+include+"\n  Is")
+			s.replace("shop.yaml", "  Search:\n    Type", "  Search:\n    "+include+"\n    Type")
+			s.replace("shop.yaml", "  Catch:\n    Type: AWS::Serverless::HttpApi\n", "  Catch:\n    Type: AWS::Serverless::HttpApi\n    Properties: {"+include+"}\n")
+			s.replace("shop.yaml", "      CodeUri: report/\n", "      CodeUri: report/\n      "+include+"\n")
+			s.replace("shop.yaml", "  Clicks:\n    Type: AWS::Kinesis::Stream\n", "  Clicks:\n    Type: AWS::Kinesis::Stream\n    Properties: {ShardCount: !Odd 1}\n")
+		}, []string{
+			"not checked | template | Catch has Fn::Transform, which is not expanded", "not checked | template | Clicks.ShardCount has Fn::Odd, which is not expanded",
+			"not checked | template | Conditions has Fn::Transform", "not checked | template | Globals has Fn::Transform", "not checked | template | Mappings has Fn::Transform",
+			"not checked | template | Parameters has Fn::Transform", "not checked | template | Report has Fn::Transform", "not checked | template | Search has Fn::Transform",
+			"not checked | template | the template has Fn::Transform",
+		}},
+		"an include in a document": {func(s *shop) {
+			s.replace("shop.yaml", "        paths:\n", "        paths:\n          Fn::Transform: {Name: AWS::Include, Parameters: {Location: s3://b/k}}\n")
+			s.replace("openapi.yaml", "paths:\n", "paths:\n  Fn::Transform: {Name: AWS::Include, Parameters: {Location: s3://b/k}}\n")
+		}, []string{
+			"not checked | template | Described.DefinitionBody.paths has Fn::Transform, which is not expanded", "not checked | template | openapi.yaml.paths has Fn::Transform, which is not expanded",
+		}},
+		"an include beside what a document has": {func(s *shop) {
+			s.replace("shop.yaml", "        paths:\n", "        Fn::Transform: {Name: AWS::Include, Parameters: {Location: s3://b/k}}\n        paths:\n")
+		}, []string{"not checked | route | the routes of Described are in a document that cannot be read here: s3://b/k"}},
+		"a document of a macro": {func(s *shop) {
+			s.replace("shop.yaml", "        paths:\n", "        Fn::Transform: {Name: Company}\n        paths:\n")
+		}, []string{
+			"not checked | route | the routes of Described are in a document that cannot be read here: Company", "not checked | template | Described.DefinitionBody has Fn::Transform",
+		}},
+		"references to other documents": {func(s *shop) {
+			s.replace("shop.yaml", "        paths:\n", "        paths:\n          /a: {$ref: other.yaml}\n          /b: {$ref: other.yaml}\n          /c: {$ref: '#/nothing'}\n          /d: {post: {x-amazon-apigateway-integration: {$ref: integration.yaml}}}\n")
+			s.replace("openapi.yaml", "paths:\n", "paths: {$ref: paths.yaml}\nothers:\n")
+			s.replace("shop.yaml", "DefinitionUri: openapi.json", "DefinitionBody: !Ref Body")
+		}, []string{
+			"not checked | route | POST /d (REST API Described) reaches no function of the template: integration.yaml",
+			"not checked | route | the routes of Described are in a document that cannot be read here: other.yaml, #/nothing",
+			"not checked | route | the routes of Elsewhere are in a document that cannot be read here: ${Body}",
+			"not checked | route | the routes of Included are in a document that cannot be read here: paths.yaml",
+		}},
 		"what is not read": {func(s *shop) {
 			s.replace("shop.yaml", "  Clicks:\n    Type: AWS::Kinesis::Stream\n", "  Clicks:\n    Type: AWS::Kinesis::Stream\n  Fn::ForEach::Each: [Name, [a, b], {}]\n  Socket:\n    Type: AWS::ApiGatewayV2::Api\n    Properties: {ProtocolType: WEBSOCKET}\n  Nested:\n    Type: AWS::CloudFormation::Stack\n")
 		}, []string{
@@ -402,6 +514,54 @@ func TestWhatIsExemptSaysWhy(t *testing.T) {
 	} {
 		assert.Contains(t, lines, want)
 	}
+}
+
+// A query of Metrics Insights is an alarm on the metric that it selects, of what it selects.
+func TestAQueryIsAnAlarmOnWhatItSelects(t *testing.T) {
+	t.Parallel()
+	none := []string{"Charge Takeover", "Charge Throttles", "Consume Throttles", "Pay Throttles"}
+	for query, missing := range map[string][]string{
+		`SELECT SUM(Throttles) FROM "AWS/Lambda"`:                                                  none[:1],
+		`select max( "Throttles" ) from schema("AWS/Lambda", FunctionName) group by x`:             none[:1],
+		`SELECT SUM(StoreErrors) FROM "AWS/ApiGateway" GROUP BY ThrottlesAndTakeover`:              none,
+		`SELECT SUM(ThrottlesOfAll) FROM "AWS/Lambda"`:                                             none,
+		`SELECT SUM(Throttles) FROM "AWS/ApiGateway"`:                                              none,
+		`SELECT SUM(Throttles) FROM SCHEMA("AWS/Lambda", FunctionName) WHERE FunctionName = 'pay'`: none[:3],
+		`SELECT SUM(Throttles) FROM "AWS/Lambda" WHERE "FunctionName" = '${Charge}'`:               {none[0], none[2], none[3]},
+		`SELECT SUM(Throttles) FROM "AWS/Lambda" WHERE FunctionName != 'pay'`:                      {none[0], none[3]},
+		`SELECT SUM(Takeover) FROM Shop`:                                                           none[1:],
+		`SELECT SUM(Takeover) FROM "The Shop"`:                                                     none[1:],
+		`SELECT SUM(Takeover) FROM "AWS/Lambda"`:                                                   none,
+		`SELECT SUM(Takeover) FROM Shop WHERE Operation = '${Charge}' AND Stage = 'live'`:          none[1:],
+		`SELECT SUM(Takeover) FROM Shop WHERE Operation = 'another'`:                               none,
+	} {
+		t.Run(query, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t)
+			s.replace("shop.yaml", "MetricName: Takeover, Dimensions: [{Name: Operation, Value: !Ref Charge}]", "MetricName: Mismatch")
+			s.replace("shop.yaml", `'SELECT SUM(Throttles) FROM "AWS/Lambda"'`, "!Sub '"+strings.ReplaceAll(query, "'", "''")+"'")
+			found := []string{}
+			for _, text := range wrong(s.examine()) {
+				said := regexp.MustCompile(`^warning . alarms . (\w+): there is no alarm on (\w+):`).FindStringSubmatch(text)
+				require.NotNil(t, said, text)
+				found = append(found, said[1]+" "+said[2])
+			}
+			assert.ElementsMatch(t, missing, found)
+		})
+	}
+}
+
+// A setting may be written as text, as that of a parameter is.
+func TestASettingMayBeText(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.replace("shop.yaml", "MaximumRetryAttempts: 5\n            BisectBatchOnFunctionError: true", "MaximumRetryAttempts: 5\n            BisectBatchOnFunctionError: !Ref Bisect")
+	s.replace("shop.yaml", "Parameters:\n", "Parameters:\n  Bisect: {Type: String, Default: \"true\", AllowedValues: [\"true\", \"false\"]}\n")
+	assert.Empty(t, wrong(s.examine()))
+	s.plan.Parameters["Bisect"] = "false"
+	found := wrong(s.examine())
+	require.Len(t, found, 1)
+	assert.Contains(t, found[0], "warning | stream: bisect on error | Consume: Clicks: off")
 }
 
 // Alarms may be in a template of their own.

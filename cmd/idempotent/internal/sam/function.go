@@ -8,10 +8,11 @@ import (
 	"strings"
 )
 
-// The functions that are no Fn::Something.
+// The functions that several files know. The first two are no Fn::Something.
 const (
 	functionRef       = "Ref"
 	functionCondition = "Condition"
+	functionTransform = "Fn::Transform"
 )
 
 // call computes one intrinsic function. One that cannot be computed from the template alone becomes ${Fn::Name}.
@@ -38,7 +39,7 @@ func (r *resolver) call(name string, argument any) any {
 			}
 		}
 		return "${" + name + "}"
-	case "Fn::Transform":
+	case functionTransform:
 		return map[string]any{name: r.resolve(argument)}
 	}
 	if value, computed := computed(name, r.resolve(argument)); computed {
@@ -125,14 +126,48 @@ func (r *resolver) choose(argument any) any {
 	if len(branches) != 3 {
 		return "${Fn::If}"
 	}
-	if !r.holds(fmt.Sprint(branches[0])) {
+	condition := fmt.Sprint(branches[0])
+	if !r.holds(condition) {
+		r.leaveBranch(condition, false, branches[1])
 		return r.resolve(branches[2])
 	}
 	value := r.resolve(branches[1])
-	if value == (noValue{}) && r.guessed[fmt.Sprint(branches[0])] {
+	switch guessed := r.guessed[condition]; {
+	case guessed && value == (noValue{}):
 		return r.resolve(branches[2])
+	case !guessed:
+		r.leaveBranch(condition, true, branches[2])
 	}
 	return value
+}
+
+// decisive are the members that say which routes, queues and streams there are.
+var decisive = []string{
+	"Actions", "Body", "BodyS3Location", "DefaultActions", "DefinitionBody", "DefinitionUri", "Events", "EventSourceArn", "FunctionUrlConfig", "Integration",
+	"IntegrationUri", "paths", "Target", "TargetFunctionArn", "Targets",
+}
+
+// leaveBranch notes a branch that is not taken, if it says which routes, queues and streams there are. A text or a number, such as a timeout, only says how one is.
+func (r *resolver) leaveBranch(condition string, holds bool, branch any) {
+	object, isObject := branch.(map[string]any)
+	if object[functionRef] == pseudo+"NoValue" || !isObject && list(branch) == nil {
+		return
+	}
+	// The place begins with the id of a resource, the name of a section or of a file.
+	if names := strings.Split(r.place, ".")[1:]; slices.ContainsFunc(names, func(name string) bool { return slices.Contains(decisive, name) }) {
+		r.leave(condition, holds, Absence{r.place, r.kind})
+	}
+}
+
+// leave notes what a condition leaves out.
+func (r *resolver) leave(condition string, holds bool, what Absence) {
+	so := condition + " does not hold"
+	if holds {
+		so = condition + " holds"
+	}
+	if !slices.Contains(r.absent[so], what) {
+		r.absent[so] = append(r.absent[so], what)
+	}
 }
 
 var variable = regexp.MustCompile(`\$\{[^}]+\}`)

@@ -27,7 +27,7 @@ type Function struct {
 	Runtime string
 	// Code is the local path of what is deployed or built, empty if there is none.
 	Code string
-	// Timeout is that of an invocation.
+	// Timeout is that of an invocation, or Unknown.
 	Timeout time.Duration
 }
 
@@ -39,10 +39,7 @@ func (t *Template) Functions() []Function {
 	resources := t.Of(typeFunction, typeRawFunction)
 	functions := make([]Function, 0, len(resources))
 	for _, r := range resources {
-		f := Function{Resource: r, Name: r.Text("FunctionName"), Runtime: r.Text("Runtime"), Timeout: usualTimeout}
-		if n, ok := Number(r.At("Timeout")); ok {
-			f.Timeout = time.Duration(n) * time.Second
-		}
+		f := Function{Resource: r, Name: r.Text("FunctionName"), Runtime: r.Text("Runtime"), Timeout: duration(r.At("Timeout"), time.Second, usualTimeout)}
 		property := "CodeUri"
 		if r.Type == typeRawFunction {
 			property = "Code"
@@ -74,6 +71,25 @@ func Number(value any) (int, bool) {
 	n, err := strconv.Atoi(text(value))
 	return n, err == nil
 }
+
+// Unknown is a duration that only a deployment knows.
+const Unknown time.Duration = -1
+
+// duration is that of a number of units. Where there is none, it is the usual one.
+func duration(value any, unit, usual time.Duration) time.Duration {
+	n, isNumber := Number(value)
+	switch {
+	case value == nil || isNumber && n <= 0:
+		return usual
+	case !isNumber:
+		return Unknown
+	default:
+		return time.Duration(n) * unit
+	}
+}
+
+// Known reports whether the template tells a value. One that it does not tell has a reference in it.
+func Known(value any) bool { return !strings.Contains(text(value), "${") }
 
 var reference = regexp.MustCompile(`\$\{([A-Za-z0-9]+)`)
 

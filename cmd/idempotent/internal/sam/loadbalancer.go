@@ -75,12 +75,16 @@ func (t *Template) forwarded(actions any, routes []Route) []Route {
 	return slices.Clip(found)
 }
 
-// idle is for how long the load balancer of a listener waits.
+// idle is for how long the load balancer of a listener waits. That of one that is not in the template is unknown.
 func (t *Template) idle(listener Resource) time.Duration {
-	balancer := t.Resources[plain(listener.Text("LoadBalancerArn"))]
-	for _, a := range list(balancer.At("LoadBalancerAttributes")) {
-		if n, ok := Number(at(a, "Value")); ok && text(at(a, "Key")) == "idle_timeout.timeout_seconds" {
-			return time.Duration(n) * time.Second
+	balancer, here := t.Resources[plain(listener.Text("LoadBalancerArn"))]
+	attributes := balancer.At("LoadBalancerAttributes")
+	if !here || attributes != nil && list(attributes) == nil {
+		return Unknown
+	}
+	for _, a := range list(attributes) {
+		if text(at(a, "Key")) == "idle_timeout.timeout_seconds" {
+			return duration(at(a, "Value"), time.Second, waitOfLoadBalancer)
 		}
 	}
 	return waitOfLoadBalancer

@@ -15,14 +15,14 @@ func sorted(object map[string]any) []string { return slices.Sorted(maps.Keys(obj
 func (t *Template) openAPI() []Route {
 	routes := []Route{}
 	for _, api := range t.Of(typeAPI, typeHTTPAPI, typeRestAPI, typeV2API) {
-		document, _ := t.definition(api)
+		document := t.documents[api.ID]
 		gateway, wait := kindREST+api.ID, waitOfRESTAPI
 		if api.Type == typeHTTPAPI || api.Type == typeV2API {
 			gateway, wait = kindHTTP+api.ID, waitOfHTTPAPI
 		}
-		paths, _ := at(document, "paths").(map[string]any)
+		paths, _ := members(document, at(document, "paths"))
 		for _, path := range sorted(paths) {
-			operations, _ := paths[path].(map[string]any)
+			operations, _ := members(document, paths[path])
 			for _, method := range sorted(operations) {
 				if !isMethod(method) {
 					continue
@@ -34,6 +34,46 @@ func (t *Template) openAPI() []Route {
 	return routes
 }
 
+// members are those of an object of a document, or of what it refers to in there. Where they cannot be read here, elsewhere says where they are.
+func members(document, value any) (of map[string]any, elsewhere string) {
+	pointer := text(at(value, "$ref"))
+	if within, local := strings.CutPrefix(pointer, "#/"); local {
+		value = at(document, strings.Split(within, "/")...)
+	}
+	of, isObject := value.(map[string]any)
+	switch {
+	case pointer != "" && (!isObject || at(value, "$ref") != nil):
+		return nil, pointer
+	case !isObject:
+		return nil, text(value)
+	}
+	return of, ""
+}
+
+// describe reads the document of an API, and says where there are parts of it that cannot be read here.
+func (r *resolver) describe(t *Template, api Resource) {
+	r.kind = api.Type
+	document, elsewhere := r.definition(t, api)
+	unseen := []string{elsewhere}
+	if document != nil {
+		t.documents[api.ID] = document
+		_, none := members(document, document)
+		paths, beside := members(document, at(document, "paths"))
+		unseen = append(unseen, none, beside)
+		for _, path := range sorted(paths) {
+			if !strings.HasPrefix(path, "Fn::") {
+				_, beside := members(document, paths[path])
+				unseen = append(unseen, beside)
+			}
+		}
+	}
+	for _, place := range unseen {
+		if place != "" && !slices.Contains(t.Unseen[api.ID], place) {
+			t.Unseen[api.ID] = append(t.Unseen[api.ID], place)
+		}
+	}
+}
+
 // isMethod tells the members of a path that are methods from those that are not, such as parameters.
 func isMethod(member string) bool {
 	return slices.Contains([]string{"get", "put", "post", "delete", "options", "head", "patch", "trace", "x-amazon-apigateway-any-method"}, member)
@@ -41,41 +81,46 @@ func isMethod(member string) bool {
 
 func (t *Template) described(document, operation any, r Route, wait time.Duration) Route {
 	const extension = "x-amazon-apigateway-integration"
-	integration := at(operation, extension)
-	if pointer, local := strings.CutPrefix(text(at(integration, "$ref")), "#/"); local {
-		integration = at(document, strings.Split(pointer, "/")...)
-	}
-	r.Wait = milliseconds(at(integration, "timeoutInMillis"), wait)
-	target := text(at(integration, "uri"))
+	integration, elsewhere := members(document, at(operation, extension))
+	r.Wait = duration(integration["timeoutInMillis"], time.Millisecond, wait)
+	target := text(integration["uri"])
 	if target == "" {
-		target = text(at(integration, "type"))
+		target = text(integration["type"]) + elsewhere
 	}
 	return t.reaching(r, target)
 }
 
-// definition is the document of an API, or nil and where it is, if it cannot be read here. An API without one has its routes elsewhere.
-func (t *Template) definition(api Resource) (document any, elsewhere string) {
+// definition is the document of an API, and where it is, or a part of it, if that cannot be read here. An API without one has its routes elsewhere.
+func (r *resolver) definition(t *Template, api Resource) (document any, elsewhere string) {
 	for _, property := range []string{"DefinitionBody", "Body"} {
 		body := api.At(property)
-		if body == nil {
+		include, includes := at(body, functionTransform).(map[string]any)
+		switch {
+		case body == nil:
 			continue
-		}
-		include := at(body, "Fn::Transform")
-		if include == nil {
+		case !includes:
 			return body, ""
+		case text(include["Name"]) != "AWS::Include":
+			return body, text(include["Name"])
 		}
-		return t.local(at(include, "Parameters", "Location"))
+		delete(r.unexpanded, unexpanded(api.ID+"."+property, functionTransform))
+		included, elsewhere := r.local(t, at(include, "Parameters", "Location"))
+		beside, _ := body.(map[string]any)
+		if of, isObject := included.(map[string]any); isObject {
+			return merge(beside, of), ""
+		}
+		return beside, elsewhere
 	}
 	for _, property := range []string{"DefinitionUri", "BodyS3Location"} {
 		if at := api.At(property); at != nil {
-			return t.local(at)
+			return r.local(t, at)
 		}
 	}
 	return nil, ""
 }
 
-// local reads a document from a file, with the functions that it has as they are written: nothing is known there of the template's parameters.
-func (t *Template) local(location any) (definition any, elsewhere string) {
+// local reads a document from a file.
+func (r *resolver) local(t *Template, location any) (definition any, elsewhere string) {
 	path, isText := location.(string)
 	if !isText {
 		return nil, "S3"
@@ -87,17 +132,5 @@ func (t *Template) local(location any) (definition any, elsewhere string) {
 	if err := decode(content, &definition); err != nil {
 		return nil, path
 	}
-	r := &resolver{document: &document{}, guessed: map[string]bool{}}
-	return r.resolve(definition), ""
-}
-
-// Unseen are the APIs whose routes are in a document that cannot be read here, with where it is.
-func (t *Template) Unseen() map[string]string {
-	unseen := map[string]string{}
-	for _, api := range t.Of(typeAPI, typeHTTPAPI, typeRestAPI, typeV2API) {
-		if document, elsewhere := t.definition(api); document == nil && elsewhere != "" {
-			unseen[api.ID] = elsewhere
-		}
-	}
-	return unseen
+	return r.within(path, definition), ""
 }

@@ -14,7 +14,7 @@ type Route struct {
 	Function, Target string
 	// Gateway says which one it is, in words.
 	Gateway string
-	// Wait is for how long the gateway waits for an answer, 0 for as long as the function runs.
+	// Wait is for how long the gateway waits for an answer, 0 for as long as the function runs, or Unknown.
 	Wait time.Duration
 }
 
@@ -78,10 +78,10 @@ func (t *Template) events() []Route {
 					r.Path = "$default"
 				}
 				r.Gateway = kindHTTP + implicit(at(properties, "ApiId"), "ServerlessHttpApi")
-				r.Wait = milliseconds(at(properties, "TimeoutInMillis"), waitOfHTTPAPI)
+				r.Wait = duration(at(properties, "TimeoutInMillis"), time.Millisecond, waitOfHTTPAPI)
 			case "Api":
 				r.Gateway = kindREST + implicit(at(properties, "RestApiId"), "ServerlessRestApi")
-				r.Wait = milliseconds(at(properties, "TimeoutInMillis"), waitOfRESTAPI)
+				r.Wait = duration(at(properties, "TimeoutInMillis"), time.Millisecond, waitOfRESTAPI)
 			default:
 				continue
 			}
@@ -111,13 +111,6 @@ func plain(named string) string {
 		return match[1]
 	}
 	return named
-}
-
-func milliseconds(value any, usual time.Duration) time.Duration {
-	if n, ok := Number(value); ok && n > 0 {
-		return time.Duration(n) * time.Millisecond
-	}
-	return usual
 }
 
 // urls are function URLs. One takes requests of all methods on all paths.
@@ -150,7 +143,7 @@ func (t *Template) v2() []Route {
 		}
 		target := plain(strings.TrimPrefix(r.Text("Target"), "integrations/"))
 		integration := t.Resources[target]
-		wait := milliseconds(integration.At("TimeoutInMillis"), waitOfHTTPAPI)
+		wait := duration(integration.At("TimeoutInMillis"), time.Millisecond, waitOfHTTPAPI)
 		if uri := integration.Text("IntegrationUri"); uri != "" {
 			target = uri
 		}
@@ -175,7 +168,7 @@ func (t *Template) rest() []Route {
 	for _, m := range methods {
 		r := Route{
 			Method: m.Text("HttpMethod"), Path: t.path(m.Text("ResourceId"), 0), Gateway: kindREST + plain(m.Text("RestApiId")),
-			Wait: milliseconds(m.At("Integration", "TimeoutInMillis"), waitOfRESTAPI),
+			Wait: duration(m.At("Integration", "TimeoutInMillis"), time.Millisecond, waitOfRESTAPI),
 		}
 		target := m.Text("Integration", "Uri")
 		if target == "" {

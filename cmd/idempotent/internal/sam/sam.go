@@ -26,12 +26,17 @@ type Template struct {
 	Resources map[string]Resource
 	// Metadata is that of the template itself.
 	Metadata map[string]any
-	// Absent are the resources whose condition does not hold, by condition.
-	Absent map[string][]Resource
+	// Absent is what conditions leave out, by what is so: a condition does not hold, or it does.
+	Absent map[string][]Absence
 	// Guessed are conditions that depend on what only a deployment knows, in order.
 	Guessed []string
 	// Unread says what of the template was not read, as whole sentences without a full stop.
 	Unread []string
+	// Unseen says where the routes of an API are that cannot be read here, by its id.
+	Unseen map[string][]string
+
+	// documents describe the routes of APIs, by their ids.
+	documents map[string]any
 }
 
 // Resource is one of a template, with the Globals of SAM and without properties that have no value.
@@ -39,6 +44,9 @@ type Resource struct {
 	ID, Type             string
 	Properties, Metadata map[string]any
 }
+
+// Absence is a resource that a condition leaves out, or the place of a part of one, with the type of the resource.
+type Absence struct{ Place, Type string }
 
 // ParameterError is a parameter that the template does not have, or a value that it does not allow.
 type ParameterError struct{ problem string }
@@ -53,6 +61,8 @@ type document struct {
 	Globals    map[string]map[string]any `yaml:"Globals"`
 	Metadata   map[string]any            `yaml:"Metadata"`
 	Resources  map[string]any            `yaml:"Resources"`
+	Transform  any                       `yaml:"Transform"`
+	Rest       map[string]any            `yaml:",inline"`
 }
 
 type parameter struct {
@@ -74,17 +84,40 @@ func Read(file string, parameters map[string]string) (*Template, error) {
 	if len(d.Resources) == 0 {
 		return nil, fmt.Errorf("%s is no template: it has no Resources", file)
 	}
-	r := &resolver{document: &d, guessed: map[string]bool{}}
+	r := &resolver{document: &d, guessed: map[string]bool{}, unexpanded: map[string]bool{}, absent: map[string][]Absence{}}
 	if err := r.set(parameters); err != nil {
 		return nil, err
 	}
-	t := &Template{Folder: filepath.Dir(file), Resources: map[string]Resource{}, Absent: map[string][]Resource{}}
-	t.Metadata, _ = r.resolve(d.Metadata).(map[string]any)
+	t := &Template{
+		Folder: filepath.Dir(file), Resources: map[string]Resource{}, Absent: r.absent,
+		Unseen: map[string][]string{}, documents: map[string]any{},
+	}
+	t.Metadata, _ = r.within("Metadata", d.Metadata).(map[string]any)
 	for _, id := range slices.Sorted(maps.Keys(d.Resources)) {
 		r.resource(t, id)
 	}
+	for _, api := range t.Of(typeAPI, typeHTTPAPI, typeRestAPI, typeV2API) {
+		r.describe(t, api)
+	}
+	r.sections()
+	t.Unread = slices.Concat(unknownTransforms(d.Transform), slices.Sorted(maps.Keys(r.unexpanded)), t.Unread)
 	t.Guessed = slices.Sorted(maps.Keys(r.guessed))
 	return t, nil
+}
+
+// unknownTransforms says of each transform of a template that it is unknown here, but for those that this package does itself.
+func unknownTransforms(transform any) []string {
+	said := []string{}
+	for _, of := range elementsOf(transform) {
+		name := text(of)
+		if macro, withParameters := of.(map[string]any); withParameters {
+			name = text(macro["Name"])
+		}
+		if name != "AWS::Serverless-2016-10-31" && name != "AWS::LanguageExtensions" {
+			said = append(said, "the transform "+name+" is not done, so what it makes of the template is not looked at")
+		}
+	}
+	return said
 }
 
 // decode reads YAML with the tags of CloudFormation, or JSON, of which YAML would refuse tabs.
@@ -117,15 +150,16 @@ func (r *resolver) resource(t *Template, id string) {
 	}
 	resource := Resource{ID: id, Type: kind}
 	if name, conditional := definition[functionCondition].(string); conditional && !r.holds(name) {
-		t.Absent[name] = append(t.Absent[name], resource)
+		r.leave(name, false, Absence{id, kind})
 		return
 	}
-	resource.Properties, _ = r.resolve(definition["Properties"]).(map[string]any)
-	resource.Metadata, _ = r.resolve(definition["Metadata"]).(map[string]any)
-	for section, of := range map[string]string{"Function": typeFunction, "Api": typeAPI, "HttpApi": typeHTTPAPI} {
-		if globals, _ := r.resolve(r.document.Globals[section]).(map[string]any); of == kind && globals != nil {
-			resource.Properties = merge(globals, resource.Properties)
-		}
+	r.kind = kind
+	r.unresolved(id, definition)
+	resource.Properties, _ = r.within(id, definition["Properties"]).(map[string]any)
+	resource.Metadata, _ = r.within(id+".Metadata", definition["Metadata"]).(map[string]any)
+	section := map[string]string{typeFunction: "Function", typeAPI: "Api", typeHTTPAPI: "HttpApi"}[kind]
+	if globals, _ := r.within("Globals."+section, r.document.Globals[section]).(map[string]any); globals != nil {
+		resource.Properties = merge(globals, resource.Properties)
 	}
 	if kind == "AWS::CloudFormation::Stack" || kind == "AWS::Serverless::Application" {
 		t.Unread = append(t.Unread, id+" is a stack of its own: have its template looked at, too")
@@ -197,4 +231,16 @@ func text(value any) string {
 func list(value any) []any {
 	l, _ := value.([]any)
 	return l
+}
+
+// elementsOf are those of a list, or a value alone.
+func elementsOf(value any) []any {
+	switch value := value.(type) {
+	case nil:
+		return nil
+	case []any:
+		return value
+	default:
+		return []any{value}
+	}
 }

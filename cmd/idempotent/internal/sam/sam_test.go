@@ -126,6 +126,22 @@ func TestJSONIsRead(t *testing.T) {
 	assert.Equal(t, "asset.1", functions[0].Code)
 }
 
+// Of a list each element is to be allowed.
+func TestAListOfAllowedValuesIsAllowed(t *testing.T) {
+	t.Parallel()
+	const stages = `
+Parameters:
+  Stages: {Type: CommaDelimitedList, AllowedValues: [a, b]}
+Resources:
+  Thing: {Type: Some::Thing, Properties: {P: !Ref Stages}}
+`
+	template, err := read(t, stages, map[string]string{"Stages": "a, b"})
+	require.NoError(t, err)
+	assert.Equal(t, []any{"a", "b"}, template.Resources["Thing"].At("P"))
+	_, err = read(t, stages, map[string]string{"Stages": "a,c"})
+	require.ErrorContains(t, err, `Stages may not be "a,c": it is one of [a b]`)
+}
+
 // Globals are merged as SAM does: objects are merged, lists joined, the rest replaced.
 func TestGlobalsAreThoseOfFunctions(t *testing.T) {
 	t.Parallel()
