@@ -13,8 +13,12 @@ func watchControls() []control {
 			old: "$log != nil && $now.Sub($emf.last) > $preferred", new: "false && $log != nil && $now.Sub($emf.last) > $preferred",
 		},
 		{
+			name: "watch-topics", without: "a count of what is open hides the deliveries that a log tells of",
+			old: "$c := &$all[$l.topic][$l.form]", new: "c := &all[deliveries][l.form]",
+		},
+		{
 			name: "watch-subjects", without: "lines with ever new operations fill the memory",
-			old: "$both == nil && len($t.subjects) >= $maxSubjects", new: "false",
+			old: "$all == nil && len($t.subjects) >= $maxSubjects", new: "false",
 		},
 		{
 			name: "watch-names", without: "lines with ever new metrics fill the memory",
@@ -34,7 +38,7 @@ func watchControls() []control {
 		},
 		{
 			name: "watch-short", without: "of a line of a megabyte a megabyte is kept",
-			old: "if len($text) > $maxText { return $strings.Clone($text[:$maxText]) }", new: "",
+			old: "return $strings.Clone($text[:min(len($text), $most)])", new: "return text",
 		},
 		{
 			name: "watch-escapes", without: "characters of a line that are wide, or turn the direction, spoil the columns",

@@ -117,7 +117,8 @@ func (d *document) message() string {
 
 // ours reports whether observe wrote the line, or something very like it.
 func (d *document) ours() bool {
-	return len(d.AWS) > 0 && (d.Operation != "" && d.Outcome != "") || slices.Contains(messages, d.message())
+	return len(d.AWS) > 0 && (d.Operation != "" && d.Outcome != "") || d.message() == messageDelivery ||
+		slices.Contains(messages, d.message()) && (d.OfOperation != "" || d.OfOutbox != "")
 }
 
 // looksOurs reports whether a text that is no JSON may be one of observe that was cut off.
@@ -172,23 +173,40 @@ func milliseconds(v float64) time.Duration {
 	return time.Duration(v*1000+0.5) * time.Microsecond
 }
 
-// summarized are the metrics about many things at once, and whether each is a level.
-var summarized = func() map[string]bool {
-	all := make(map[string]bool)
-	for _, m := range slices.Concat(observe.BatchMetrics(), observe.OutboxMetrics(), observe.AttentionMetrics()) {
-		all[m.Name] = slices.Contains(levels, m.Name)
+// summarized are the metrics about many things at once, by name.
+var summarized = func() map[string]topic {
+	all := make(map[string]topic)
+	for about, metrics := range map[topic][]observe.Metric{
+		batches: observe.BatchMetrics(), outboxes: observe.OutboxMetrics(), openRecords: observe.AttentionMetrics(),
+	} {
+		for _, m := range metrics {
+			all[m.Name] = about
+		}
 	}
 	delete(all, messageLatency)
 	return all
 }()
 
 // levels are metrics of what is there now.
-var levels = []string{"PendingMessages", "OldestMessage", "ParkedMessages", "OpenAttention", "OldestAttention"}
+var levels = []string{"PendingMessages", "OldestMessage", "ParkedMessages", "OpenAttention", "OldestAttention", "ParkedAttention"}
 
 const messageLatency = "MessageLatency"
 
 // families are the beginnings of the names of further counts: whatever a reconciliation or a sweep did.
-var families = []string{"Reconcile", "Sweep"}
+var families = map[string]topic{"Reconcile": reconciliations, "Sweep": sweeps}
+
+// topicOf says what a metric is about. It is nothing if the metric is none about many things.
+func topicOf(name string) (about topic, is bool) {
+	if about, is = summarized[name]; is {
+		return about, true
+	}
+	for family, about := range families {
+		if strings.HasPrefix(name, family) && len(name) <= 64 && isName(name, false) {
+			return about, true
+		}
+	}
+	return 0, false
+}
 
 // summaryMetrics reads the line about an invocation that worked on many things.
 func (d *document) summaryMetrics(object []byte) line {
@@ -201,8 +219,7 @@ func (d *document) summaryMetrics(object []byte) line {
 		return line{kind: broken}
 	}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		level, is := summarized[name]
-		is = is || slices.ContainsFunc(families, func(f string) bool { return strings.HasPrefix(name, f) && len(name) <= 64 && isName(name, false) })
+		about, is := topicOf(name)
 		if !is || len(l.counts) == maxNames {
 			continue
 		}
@@ -210,23 +227,23 @@ func (d *document) summaryMetrics(object []byte) line {
 		if json.Unmarshal(members[name], &value) != nil {
 			return line{kind: broken}
 		}
-		l.kind = counted
-		if level {
+		l.kind, l.topic = counted, about
+		if slices.Contains(levels, name) {
 			l.levels = append(l.levels, measure{name, value})
 		} else if value != 0 {
 			l.counts = append(l.counts, measure{name, value})
 		}
 	}
 	if _, is := members[messageLatency]; is {
-		l.kind = counted
+		l.kind, l.topic = counted, outboxes
 	}
 	return l
 }
 
 // log reads a record of a log.
 func (d *document) log(object []byte) line {
-	if d.message() != messages[0] {
-		return d.summaryLog(object)
+	if d.message() != messageDelivery {
+		return summaryOf(d.message(), membersOf(object))
 	}
 	if d.OfOperation == "" || d.Outcome == "" {
 		return line{kind: broken}
@@ -278,59 +295,24 @@ func (l *line) failed(err, storeErr string) {
 	}
 }
 
-// translated are the counts of a log about many things, by message.
-var translated = map[string]map[string]string{
-	"batch": {
-		"succeeded": "BatchRecordSucceeded", "terminal": "BatchRecordTerminal", "poison": "BatchRecordPoison",
-		"in_progress": "BatchRecordInProgress", "failed": "BatchRecordFailed", "panicked": "BatchRecordPanicked",
-		"not_begun": "BatchRecordNotBegun", "again": "BatchRecordAgain", "functions_failed": "BatchFunctionFailed", attributeError: "BatchFailed",
-	},
-	"outbox": {
-		"delivered": "MessageDelivered", "failed": "MessageFailed", "put_off": "MessagePutOff", "parked": "MessageParked",
-		"unmarked": "MessageUnmarked", "uncounted": "MessageUncounted", "not_begun": "MessageNotBegun", "foreign": "MessageForeign",
-		attributeError: "RelayFailed",
-	},
-}
-
-// summaryLog reads a record about an invocation that worked on many things, or about one of those.
-func (d *document) summaryLog(object []byte) line {
-	names := translated[d.message()]
-	if names == nil {
-		return line{kind: detailed}
-	}
-	var members struct {
-		Left *struct {
-			Pending, Parked float64
-			Oldest          duration
-		} `json:"left"`
-	}
+// membersOf are the members of an object of JSON, as attributes has them.
+func membersOf(object []byte) map[string]string {
 	var all map[string]json.RawMessage
-	if json.Unmarshal(object, &members) != nil || json.Unmarshal(object, &all) != nil {
-		return line{kind: broken}
-	}
-	l := line{kind: counted, form: ofSlog, subject: string(d.OfOperation)}
-	if l.subject == "" {
-		l.subject, l.outbox = string(d.OfOutbox), true
-	}
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		var value float64
-		switch as, is := names[name]; {
-		case !is:
-		case name == attributeError:
-			l.countIf(true, as)
-		case json.Unmarshal(all[name], &value) != nil:
-			return line{kind: broken}
+	_ = json.Unmarshal(object, &all) // it was read before
+	members := make(map[string]string, len(all))
+	for name, raw := range all {
+		switch raw[0] {
+		case '{':
+			for inner, value := range membersOf(raw) {
+				members[name+"."+inner] = value
+			}
+		case '"':
+			var value text
+			_ = json.Unmarshal(raw, &value)
+			members[name] = string(value)
 		default:
-			l.counts = append(l.counts, measure{as, value})
+			members[name] = string(raw)
 		}
 	}
-	if left := members.Left; left != nil {
-		l.left(left.Pending, time.Duration(left.Oldest), left.Parked)
-	}
-	return l
-}
-
-// left is what is in an outbox.
-func (l *line) left(pending float64, oldest time.Duration, parked float64) {
-	l.levels = []measure{{"PendingMessages", pending}, {"OldestMessage", oldest.Seconds()}, {"ParkedMessages", parked}}
+	return members
 }

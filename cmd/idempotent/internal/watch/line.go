@@ -23,7 +23,20 @@ const (
 	detailed
 )
 
-// form is the observer that wrote a line: of one delivery there may be a line of each.
+// topic is what a line tells of. Each has observers of its own.
+type topic int
+
+const (
+	deliveries topic = iota
+	batches
+	outboxes
+	openRecords
+	reconciliations
+	sweeps
+	topics
+)
+
+// form is the observer that wrote a line: of one thing there may be a line of each.
 type form int
 
 const (
@@ -34,8 +47,9 @@ const (
 
 // line is what is known of one.
 type line struct {
-	kind kind
-	form form
+	kind  kind
+	topic topic
+	form  form
 	// subject is the operation, or the table of an outbox.
 	subject string
 	// outbox is true if the subject is one.
@@ -85,8 +99,21 @@ var signals = []string{becameUnknown, storeError, leaseLost, completionFailed, c
 // attributeError is the attribute of the error that an invocation ended with.
 const attributeError = "error"
 
-// messages are the messages of the records that the Slog functions of package observe write.
-var messages = []string{"idempotency", "batch", "batch record", "outbox", "outbox message"}
+// The messages of the records that the Slog functions of package observe write.
+const (
+	messageDelivery       = "idempotency"
+	messageBatch          = "batch"
+	messageOutbox         = "outbox"
+	messageReconcile      = "reconcile"
+	messageSweep          = "sweep"
+	messageSweepOperation = "sweep operation"
+	messageSweepRecord    = "sweep record"
+)
+
+var messages = []string{
+	messageDelivery, messageBatch, "batch record", messageOutbox, "outbox message", messageReconcile, "reconcile record",
+	messageSweep, messageSweepOperation, messageSweepRecord,
+}
 
 // read says what a line is. It accepts whatever is in front of what observe wrote, as the prefixes of aws logs tail, sam logs and docker, with and
 // without colours.
@@ -157,7 +184,8 @@ func checked(l line) line {
 			return line{kind: broken}
 		}
 	}
-	l.record, l.reason, l.failure = short(l.record), short(l.reason), short(l.failure)
+	l.subject, l.record = short(l.subject, maxKey), short(l.record, maxKey)
+	l.reason, l.failure = short(l.reason, maxText), short(l.failure, maxText)
 	return l
 }
 
@@ -165,7 +193,11 @@ const maxValue = 1e12
 
 // isName reports whether a text can be the name of an operation, or, if it is one of an outbox, the name or the ARN of a table.
 func isName(text string, outbox bool) bool {
-	if text == "" || len(text) > maxText {
+	most := maxOperation
+	if outbox {
+		most = maxKey
+	}
+	if text == "" || len(text) > most {
 		return false
 	}
 	return strings.IndexFunc(text, func(r rune) bool {
@@ -174,9 +206,5 @@ func isName(text string, outbox bool) bool {
 	}) < 0
 }
 
-func short(text string) string {
-	if len(text) > maxText {
-		return strings.Clone(text[:maxText]) // the rest may go
-	}
-	return text
-}
+// short is the beginning of a text. It keeps nothing of the line alive in which it was.
+func short(text string, most int) string { return strings.Clone(text[:min(len(text), most)]) }

@@ -84,7 +84,8 @@ func TestLinesOfOthersAreNoProblem(t *testing.T) {
 		"START RequestId: 8f5 Version: $LATEST", "REPORT RequestId: 8f5 Duration: 1.2 ms", "{}", "{", `{"a":`, `[1]`, `{"msg":"hello","outcome":3}`,
 		`{"msg":7,"operation":{"a":1}}`, `{"_aws":{"Timestamp":1},"Service":"x","Latency":3}`, `{"_aws":{"Timestamp":1},"Operation":"put","Latency":3}`,
 		`{"_aws":{},"Operation":"put","Takeover":"x"}`, "time=x level=INFO msg=batch size=3", "INFO idempotency is a fine thing", "\x1b[31mred\x1b[0m", "\x00\xff",
-		`{"steps":[1,2],"msg":"done"}`,
+		`{"steps":[1,2],"msg":"done"}`, `{"msg":"reconcile","controller":"pods","steps":[1]}`, `{"msg":"sweep","took":3}`, `{"msg":"batch","size":3}`,
+		"level=INFO msg=sweep took=3s", "level=INFO msg=reconcile pods=3",
 	} {
 		l := read([]byte(text))
 		assert.Equal(t, foreign, l.kind, text)
@@ -107,7 +108,7 @@ func TestWhatLooksLikeALineAndIsNone(t *testing.T) {
 		"negative claim":        strings.Replace(emf, `"ClaimLatency":5`, `"ClaimLatency":-5`, 1),
 		"operation of spaces":   strings.Replace(emf, `"Operation":"charge"`, `"Operation":"ch arge"`, 1),
 		"operation that steers": strings.Replace(json, `"operation":"charge"`, `"operation":"\u001b[2J"`, 1),
-		"long operation":        strings.Replace(json, `"operation":"charge"`, `"operation":"`+strings.Repeat("x", maxText+1)+`"`, 1),
+		"long operation":        strings.Replace(json, `"operation":"charge"`, `"operation":"`+strings.Repeat("x", maxOperation+1)+`"`, 1),
 		"no outcome":            strings.Replace(json, `"outcome":"executed",`, "", 1),
 		"no operation":          strings.Replace(json, `"operation":"charge",`, "", 1),
 		"no duration":           strings.Replace(text, "claim=5ms", "claim=soon", 1),
@@ -174,14 +175,79 @@ func TestBatchesAndMessages(t *testing.T) {
 func TestAttentionAndWhatSchedulesDo(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	require.NoError(t, observe.AttentionEMF(&out)(observe.Attention{Operation: "charge", Open: 3, Oldest: time.Hour}))
-	require.NoError(t, observe.AttentionEMF(&out)(observe.Attention{Operation: "charge", Open: 2, Oldest: time.Minute}))
+	require.NoError(t, observe.AttentionEMF(&out)(observe.Attention{Operation: "charge", Open: 3, Oldest: time.Hour, Parked: 1}))
+	require.NoError(t, observe.AttentionEMF(&out)(observe.Attention{Operation: "charge", Open: 2, Oldest: time.Minute, Parked: 1}))
 	v := tallied(t, newClock(), out.String(),
 		`{"_aws":{},"Operation":"charge","ReconcileResolved":4,"ReconcileFailed":1}`, `{"_aws":{},"Operation":"charge","SweepLapsed":6}`).View()
-	assert.Equal(t, []Level{{"OldestAttention", "charge", 60}, {"OpenAttention", "charge", 2}}, v.Levels, "as it is now")
+	assert.Equal(t, []Level{{"OldestAttention", "charge", 60}, {"OpenAttention", "charge", 2}, {"ParkedAttention", "charge", 1}}, v.Levels, "as it is now")
 	assert.Equal(t, []Count{
 		{"ReconcileFailed", "charge", 1, 1}, {"ReconcileResolved", "charge", 4, 4}, {"SweepLapsed", "charge", 6, 6},
 	}, v.Others)
+}
+
+// What operateobserve logs of functions on a schedule counts as what its metrics say.
+func TestWhatSchedulesLog(t *testing.T) {
+	t.Parallel()
+	runs := []observe.Reconciliation{
+		{
+			Operation: "charge", Asked: 9, Completed: 2, Released: 3, Scheduled: 1, Parked: 1, Failed: 1, Elsewhere: 1, Busy: 1, Closed: 1, Unreadable: 1,
+			NotEnded: 1, NotBegun: true, Took: time.Second, Err: errors.New("no"),
+			Problems: []observe.ReconcileProblem{{RecordKey: "charge#a", Outcome: "parked", Tries: 30, Err: errors.New("x")}},
+		},
+		{Operation: "charge"},
+	}
+	sweeps := []observe.Sweep{
+		{
+			Operations: []observe.SweepOperation{
+				{Operation: "charge", Lapsed: 4, BecameUnknown: 3, Abandoned: 2, Listed: 1}, {Operation: "ship", Lapsed: 1},
+			}, Records: 90, Deleted: 8, Changed: 1, Foreign: 2, Unreadable: 1,
+			Errors: 1, Done: true, Took: time.Hour, Problems: []observe.SweepProblem{{RecordKey: "charge#b", Err: errors.New("y")}}, Err: errors.New("no"),
+		},
+		{Busy: true},
+		{Records: 7, DryRun: true},
+	}
+	var emf, json, text bytes.Buffer
+	reconciled, swept := observe.ReconcileEMF(&emf), observe.SweepEMF(&emf)
+	for _, r := range runs {
+		reconciled(t.Context(), r)
+	}
+	for _, s := range sweeps {
+		swept(t.Context(), s)
+	}
+	all := &slog.HandlerOptions{Level: slog.LevelDebug}
+	for _, h := range []slog.Handler{slog.NewJSONHandler(&json, all), slog.NewTextHandler(&text, all)} {
+		for _, r := range runs {
+			observe.ReconcileSlog(slog.New(h))(t.Context(), r)
+		}
+		for _, s := range sweeps {
+			observe.SweepSlog(slog.New(h))(t.Context(), s)
+		}
+	}
+	want := tallied(t, newClock(), emf.String()).View()
+	assert.Len(t, want.Others, len(observe.ReconcileMetrics())+len(observe.SweepMetrics())+1, "each, and one of them of two operations")
+	for _, log := range []string{json.String(), text.String(), strings.ReplaceAll(json.String(), `"msg"`, `"message"`)} {
+		got := tallied(t, newClock(), log).View()
+		assert.Equal(t, want.Others, got.Others)
+		assert.Empty(t, got.Operations)
+		assert.InDelta(t, 0, got.Lines.Broken.Total+got.Lines.Foreign.Total, 0, "%+v", got.Lines)
+		both := tallied(t, newClock(), emf.String(), log).View()
+		assert.Equal(t, want.Others, both.Others, "of which two lines tell")
+	}
+}
+
+// An operation may have the longest name that idempotent.WithOperation takes: its record keys are shown whole.
+func TestNamesAreKeptWhole(t *testing.T) {
+	t.Parallel()
+	e := someEvent
+	e.Operation = strings.Repeat("o", 255)
+	e.RecordKey = e.Operation + "#" + strings.Repeat("d", 64)
+	for kind, write := range writers() {
+		v := tallied(t, newClock(), write(e)).View()
+		assert.Zero(t, v.Lines.Broken.Total, kind)
+		require.Len(t, v.Unknown, 1, kind)
+		assert.Equal(t, []ReportedUnknown{{e.RecordKey, "uncertain", v.At}}, v.Report().Unknown, kind)
+		assert.Equal(t, map[string]float64{e.Operation: 1}, v.Report().Operations, kind)
+	}
 }
 
 func FuzzRead(f *testing.F) {

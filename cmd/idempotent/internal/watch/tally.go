@@ -14,7 +14,7 @@ type Tally struct {
 
 	mu       sync.Mutex
 	started  time.Time
-	subjects map[subject]*[forms]*counts
+	subjects map[subject]*told
 	lines    lines
 	slowest  [phases]slowest
 	unknown  []Became
@@ -27,7 +27,10 @@ type subject struct {
 	outbox bool
 }
 
-// counts are what the lines of one form say about one subject.
+// told is what lines say about one subject: by what they tell of, and by their form.
+type told [topics][forms]*counts
+
+// counts are what the lines of one topic and one form say about one subject.
 type counts struct {
 	last   time.Time
 	series map[string]*series
@@ -60,7 +63,7 @@ const keptUnknown = 5
 // NewTally makes an empty one that goes by a clock.
 func NewTally(now func() time.Time) *Tally {
 	return &Tally{
-		now: now, started: now(), subjects: make(map[subject]*[forms]*counts),
+		now: now, started: now(), subjects: make(map[subject]*told),
 		lines: lines{all: new(series), foreign: new(series), broken: new(series), long: new(series)},
 	}
 }
@@ -99,7 +102,7 @@ func (t *Tally) Add(text []byte, long bool) {
 }
 
 func (t *Tally) count(l *line, now time.Time) {
-	c := t.of(subject{l.subject, l.outbox}, l.form)
+	c := t.of(subject{l.subject, l.outbox}, l)
 	c.last = now
 	for _, m := range l.counts {
 		s := c.series[m.name]
@@ -125,21 +128,22 @@ func (t *Tally) count(l *line, now time.Time) {
 	t.slowest[handling].add(now, Slow{l.record, l.subject, l.handle})
 }
 
-// of finds the counts of a subject, or those of the rest if there are too many.
-func (t *Tally) of(s subject, f form) *counts {
-	both := t.subjects[s]
-	if both == nil && len(t.subjects) >= maxSubjects {
+// of finds the counts of a subject to which a line adds, or those of the rest if there are too many.
+func (t *Tally) of(s subject, l *line) *counts {
+	all := t.subjects[s]
+	if all == nil && len(t.subjects) >= maxSubjects {
 		s = subject{name: rest}
-		both = t.subjects[s]
+		all = t.subjects[s]
 	}
-	if both == nil {
-		both = new([forms]*counts)
-		t.subjects[s] = both
+	if all == nil {
+		all = new(told)
+		t.subjects[s] = all
 	}
-	if both[f] == nil {
-		both[f] = &counts{series: make(map[string]*series), levels: make(map[string]float64)}
+	c := &all[l.topic][l.form]
+	if *c == nil {
+		*c = &counts{series: make(map[string]*series), levels: make(map[string]float64)}
 	}
-	return both[f]
+	return *c
 }
 
 // became keeps the last records that became UNKNOWN. A record of which two lines tell is one.
@@ -153,8 +157,8 @@ func (t *Tally) became(l *line, now time.Time) {
 	}
 }
 
-// shown are the counts of the form that stands for both: those of EMF while there are any, because a handler that writes both kinds of lines
-// writes two about each delivery.
+// shown are the counts of the form that stands for both, nil if there are none: those of EMF while there are any, because a handler that writes
+// both kinds of lines writes two about each delivery. Lines of another topic have no say in it: they come from another observer.
 func shown(both *[forms]*counts, now time.Time) *counts {
 	emf, log := both[ofEMF], both[ofSlog]
 	switch {

@@ -222,10 +222,64 @@ func TestNothingOfALineIsKeptBeyondWhatIsShown(t *testing.T) {
 	c := newClock()
 	tally := NewTally(c.now)
 	e := someEvent
-	e.Outcome, e.RecordKey = idempotent.OutcomeStoreUnavailable, "charge#"+strings.Repeat("k", 1000)
+	e.Outcome, e.RecordKey = idempotent.OutcomeStoreUnavailable, "charge#"+strings.Repeat("k", 2000)
 	e.Err = &idempotent.StoreUnavailableError{Err: errors.New(strings.Repeat("e", maxLine/2))}
 	tally.Add([]byte(writers()["JSON"](e)), false)
 	v := tally.View()
 	assert.Len(t, v.Failure.Why, maxText)
-	assert.Len(t, v.Unknown[0].Record, maxText)
+	assert.Len(t, v.Unknown[0].Record, maxKey)
+}
+
+// Neither is a line of a megabyte kept alive by the record key that stands in it. It runs alone, because it measures.
+func TestOfALongLineOfTextOnlyTheTextsAreKept(t *testing.T) {
+	const lines = 100
+	before := inUse()
+	tally := NewTally(newClock().now)
+	for i := range lines {
+		e := someEvent
+		e.Operation, e.RecordKey = fmt.Sprint("charge-", i%maxSubjects), fmt.Sprint("charge#", i)
+		tally.Add([]byte(strings.TrimSpace(writers()["text"](e))+" note="+strings.Repeat("n", maxLine/2)), false)
+	}
+	kept := inUse()
+	assert.Len(t, tally.View().Operations, maxSubjects)
+	assert.Less(t, kept, before+lines*maxLine/8)
+}
+
+// A function logs its deliveries, and others on a schedule write metrics of the same operation.
+func TestMetricsOfSomethingElseLeaveTheDeliveriesOfALog(t *testing.T) {
+	t.Parallel()
+	delivery := strings.TrimSpace(writers()["JSON"](someEvent))
+	for name, line := range map[string]string{
+		"attention": `{"_aws":{},"Operation":"charge","OpenAttention":3}`,
+		"reconcile": `{"_aws":{},"Operation":"charge","ReconcileAsked":3}`,
+		"sweep":     `{"_aws":{},"Operation":"charge","SweepLapsed":3}`,
+		"batch":     `{"_aws":{},"Operation":"charge","BatchRecordFailed":3}`,
+	} {
+		v := tallied(t, newClock(), delivery, line, delivery).View()
+		assert.InDelta(t, 2, v.Deliveries.Total, 0, name)
+		assert.Equal(t, []Count{{Name: becameUnknown, Minute: 2, Total: 2}}, v.Signals, name)
+		assert.Equal(t, []Operation{{Name: "charge", Minute: 2, Total: 2, Troubles: 2}}, v.Operations, name)
+		assert.Equal(t, 1, len(v.Others)+len(v.Levels), name)
+		assert.Zero(t, v.Lines.Both, name)
+	}
+}
+
+// And the other way round: each topic has a form of its own.
+func TestMetricsLeaveWhatALogTellsOfSomethingElse(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	emf, batch := strings.TrimSpace(writers()["EMF"](someEvent)), `{"msg":"batch","operation":"charge","records":3,"failed":3}`
+	lines := []string{emf, `{"_aws":{},"Operation":"charge","OpenAttention":3}`, batch, emf}
+	v := tallied(t, c, lines...).View()
+	assert.Equal(t, []Count{{"BatchRecordFailed", "charge", 3, 3}}, v.Others)
+	assert.Equal(t, []Level{{"OpenAttention", "charge", 3}}, v.Levels)
+	assert.InDelta(t, 2, v.Deliveries.Total, 0)
+	assert.Len(t, v.Operations, 1)
+	assert.Zero(t, v.Lines.Both)
+
+	both := append(lines, `{"_aws":{},"Operation":"charge","BatchRecordFailed":3}`, strings.TrimSpace(writers()["JSON"](someEvent)))
+	v = tallied(t, c, both...).View()
+	assert.Equal(t, []Count{{"BatchRecordFailed", "charge", 3, 3}}, v.Others, "of which two lines tell")
+	assert.InDelta(t, 2, v.Deliveries.Total, 0)
+	assert.Equal(t, 1, v.Lines.Both, "it is one operation")
 }

@@ -2,8 +2,6 @@ package watch
 
 import (
 	"bytes"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,7 +15,7 @@ var markers = func() map[string][]string {
 		if strings.Contains(m, " ") {
 			quoted = strconv.Quote(m)
 		}
-		all[m] = []string{"msg=" + quoted + " ", "INFO " + m + " ", "WARN " + m + " ", "ERROR " + m + " "}
+		all[m] = []string{"msg=" + quoted + " ", "INFO " + m + " ", "WARN " + m + " ", "ERROR " + m + " ", "DEBUG " + m + " "}
 	}
 	return all
 }()
@@ -37,15 +35,16 @@ func fromText(text []byte) (l line, ok bool) {
 		return line{}, false
 	}
 	members, fine := attributes(string(text[from:]))
+	_, _, ours := subjectOf(message, members)
 	switch {
-	case members["operation"] == "" && members["outbox"] == "":
-		return line{}, false // a message of somebody else that happens to be the same word
+	case !ours:
+		return line{}, false
 	case !fine:
 		return line{kind: broken}, true
-	case message == messages[0]:
+	case message == messageDelivery:
 		return checked(deliveryText(members)), true
 	default:
-		return checked(summaryText(message, members)), true
+		return checked(summaryOf(message, members)), true
 	}
 }
 
@@ -110,40 +109,13 @@ func deliveryText(members map[string]string) line {
 	return l
 }
 
+// took reads a duration, of which handlers write the text or the nanoseconds.
 func took(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
 	}
+	if nanoseconds, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return time.Duration(nanoseconds), nil
+	}
 	return time.ParseDuration(text)
-}
-
-func summaryText(message string, members map[string]string) line {
-	names := translated[message]
-	if names == nil {
-		return line{kind: detailed}
-	}
-	l := line{kind: counted, form: ofSlog, subject: members["operation"]}
-	if l.subject == "" {
-		l.subject, l.outbox = members["outbox"], true
-	}
-	var numbers []float64
-	for _, name := range append(slices.Sorted(maps.Keys(names)), "left.pending", "left.parked") {
-		text, is := members[name]
-		value, err := strconv.ParseFloat(text, 64)
-		switch {
-		case !is:
-		case name == attributeError:
-			l.countIf(true, names[name])
-		case err != nil:
-			return line{kind: broken}
-		case names[name] == "":
-			numbers = append(numbers, value)
-		default:
-			l.counts = append(l.counts, measure{names[name], value})
-		}
-	}
-	if oldest, err := took(members["left.oldest"]); len(numbers) == 2 && err == nil {
-		l.left(numbers[0], oldest, numbers[1])
-	}
-	return l
 }

@@ -57,7 +57,7 @@ type Lines struct {
 	// Last is when one came, LastCounted when one was understood; zero for never.
 	Last, LastCounted time.Time
 	LastBroken        string
-	// Both are subjects that write a line of each form about a delivery, of which one is counted.
+	// Both are subjects of which lines of both forms tell the same, of which one is counted.
 	Both int
 }
 
@@ -81,11 +81,7 @@ func (t *Tally) View() View {
 	}
 	sums := make(map[string]Count)
 	for _, s := range t.subjectNames() {
-		both := t.subjects[s]
-		if both[ofEMF] != nil && both[ofSlog] != nil {
-			v.Lines.Both++
-		}
-		v.add(s, shown(both, now), sums, now)
+		v.add(s, t.subjects[s], sums, now)
 	}
 	for _, o := range append(slices.Clone(outcomes), otherOutcome) {
 		if c, is := sums[string(o)]; is {
@@ -106,8 +102,23 @@ func (s *series) count(name string, now time.Time) Count {
 	return Count{Name: name, Minute: s.minute(now), Total: s.total}
 }
 
-// add adds what is known of a subject: what is about deliveries to the sums, the rest as it is.
-func (v *View) add(s subject, c *counts, sums map[string]Count, now time.Time) {
+// add adds what is known of a subject.
+func (v *View) add(s subject, all *told, sums map[string]Count, now time.Time) {
+	twice := false
+	for i := range all {
+		both := &all[i]
+		twice = twice || both[ofEMF] != nil && both[ofSlog] != nil
+		if c := shown(both, now); c != nil {
+			v.addCounts(s, c, sums, now)
+		}
+	}
+	if twice {
+		v.Lines.Both++
+	}
+}
+
+// addCounts adds what is about deliveries to the sums, the rest as it is. Only one topic of a subject has outcomes.
+func (v *View) addCounts(s subject, c *counts, sums map[string]Count, now time.Time) {
 	o := Operation{Name: s.name}
 	for _, name := range sortedNames(c.series) {
 		one := c.series[name].count(name, now)

@@ -13,7 +13,11 @@ const (
 	// maxSubjects is how many operations and outboxes are told apart. Lines of others are counted as rest.
 	maxSubjects = 64
 	maxNames    = 96 // of what is counted about one of them
-	maxText     = 200
+	// maxOperation is what idempotent.WithOperation takes, and maxKey what is in a key of DynamoDB: of the names of operations and tables, and of
+	// record keys, nothing is cut off, because somebody has to look them up. Other texts are maxText long.
+	maxOperation = 255
+	maxKey       = 1024
+	maxText      = 200
 )
 
 // rest is the subject of what is beyond maxSubjects.
