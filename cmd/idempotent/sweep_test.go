@@ -176,7 +176,7 @@ func TestWhatASweepOfTheDemoPrints(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{
 		"sweep-dry":    {"sweep", "--demo", "--dry-run", "--policy", "charge=refuse", "--grace", "1s"},
-		"sweep":        {"sweep", "--demo", "--policy", "charge=refuse", "--grace", "1s", "--reason", "ticket 4711", "--yes"},
+		"sweep":        {"sweep", "--demo", "--policy", "charge=refuse", "--grace", "1s", "--reason", "ticket 4711", "--by", "dana", "--yes"},
 		"sweep-json":   {"sweep", "--demo", "--dry-run", "-o", "json"},
 		"sweep-help":   {"sweep", "--help"},
 		"sweep-policy": {"sweep", "--demo", "--policy", "charge=never", "--yes"},

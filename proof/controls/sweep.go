@@ -110,7 +110,7 @@ func sweepControls() []control {
 		},
 		{
 			name: "sweep-settings", without: "a sweep with another policy leaves out what the one before has passed",
-			old: "&& $old.Settings == $p.settings", new: "", suite: of, first: "TestWhoCannotGoOn",
+			old: "&& $old.Settings == $settings", new: "", suite: of, first: "TestWhoCannotGoOn",
 		},
 		{
 			name: "sweep-restart", without: "a sweep cannot be begun anew",
@@ -133,8 +133,14 @@ func sweepControls() []control {
 			old: "$cur.advance($ctx, $page.Next)", new: "error(nil)", suite: of, first: "TestADeletionThatIsKilled",
 		},
 		{
-			name: "sweep-clean-busy", without: "a second sweep deletes while the first one reads, and doubles the rate",
-			old: "if $err != nil || $w.swept.Busy() {", new: "if $err != nil {", suite: of, first: "TestTwoSweepsDoNot",
+			name: "sweep-stage", without: "a run that goes on with a deletion reads all records again",
+			old: "$c.state.Stage, $c.lease = $stage, $c.w.stageLease($stage)", new: "$c.lease = $c.w.stageLease($stage)",
+			suite: of, first: "TestADeletionThatIsKilled",
+		},
+		{
+			name: "sweep-stage-lease", without: "a deletion loses its lease within a page",
+			old: "$c.state.Stage, $c.lease = $stage, $c.w.stageLease($stage)", new: "$c.state.Stage = $stage",
+			suite: of, first: "TestADeletionHasTheLease",
 		},
 	}
 }
