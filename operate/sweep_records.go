@@ -19,11 +19,12 @@ func (c SweepConfig) settings() string {
 	refuse := slices.DeleteFunc(slices.Sorted(maps.Keys(c.Policies)), func(operation string) bool {
 		return c.Policies[operation] != idempotent.Refuse
 	})
-	text := strings.Join(refuse, " ")
+	parts := make([]string, 0, 1+len(c.Expired))
+	parts = append(parts, strings.Join(refuse, " "))
 	for _, table := range c.Expired {
-		text += fmt.Sprintf("\n%s %s", table.Table(), c.ExpiredGrace)
+		parts = append(parts, fmt.Sprintf("%s %s", table.Table(), c.ExpiredGrace))
 	}
-	return text
+	return strings.Join(parts, "\n")
 }
 
 // pageUnits is what a page takes at most where reading costs anything: DynamoDB reads 1 MB at once.

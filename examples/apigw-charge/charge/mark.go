@@ -57,7 +57,7 @@ func marked(client json.RawMessage, marks map[string]string) json.RawMessage {
 		members = append(members, inner)
 	}
 	for _, name := range names {
-		value, _ := json.Marshal(marks[name]) // a string always has its JSON
+		value, _ := json.Marshal(marks[name]) //nolint:errchkjson // a string always has its JSON
 		members = append(members, fmt.Appendf(nil, "%q:%s", name, value))
 	}
 	return objectOf(members)

@@ -105,7 +105,7 @@ func TestTheMembersAreFoundWhereverTheyAre(t *testing.T) {
 	t.Parallel()
 	for kept, want := range map[string]string{
 		`{"idempotency_check":"c","a":1.10,"idempotency_record":"r","b":2}`:          `{"a":1.10,"b":2}`,
-		" {\n \"a\" : 1 ,\n \"idempotency_record\" : \"r\" , \"b\" : [ 1.0 ] \n} ":   `{"a":1,"b":[1.0]}`,
+		"{\n \"a\" : 1 ,\n \"idempotency_record\" : \"r\" , \"b\" : [ 1.0 ] \n}":     `{"a":1,"b":[1.0]}`,
 		`{"a":1,"idempotency\u005frecord":{"any":["value"]},"idempotency_check":""}`: `{"a":1}`,
 		`{"idempotency_record":"r","idempotency_record":"r","a":1}`:                  `{"a":1}`,
 		`{"a":1}`: `{"a":1}`, `{}`: `{}`, `"text"`: `"text"`,

@@ -120,7 +120,7 @@ func (s *sweeping) config() (operate.SweepConfig, error) {
 		switch {
 		case operation == "" || operation == operate.SweepOperation:
 			return c, usagef("--policy: %q is no operation of a handler", operation)
-		case s.policies[operation] == "refuse":
+		case s.policies[operation] == policyRefuse:
 			c.Policies[operation] = idempotent.Refuse
 		case s.policies[operation] == "reexecute":
 			c.Policies[operation] = idempotent.Reexecute
@@ -141,6 +141,9 @@ func (s *sweeping) config() (operate.SweepConfig, error) {
 		return c, nil
 	}
 }
+
+// policyRefuse is how the flag calls [idempotent.Refuse].
+const policyRefuse = "refuse"
 
 // unlimited is a rate as a sweep takes it.
 func unlimited(rate float64) float64 {
@@ -218,7 +221,7 @@ func (s *sweeping) does() (lines []string) {
 		return []string{"Nothing is changed: --dry-run."}
 	}
 	for _, operation := range slices.Sorted(maps.Keys(s.policies)) {
-		if s.policies[operation] == "refuse" {
+		if s.policies[operation] == policyRefuse {
 			lines = append(lines, fmt.Sprintf("Lapsed records of %q become unknown: requests with their keys are refused until somebody settles them.", operation))
 		}
 	}
@@ -329,7 +332,7 @@ func (s *sweeping) sum(swept operate.Swept, by string) error {
 	}
 	for _, operation := range slices.Sorted(maps.Keys(s.policies)) {
 		switch _, found := swept.Operations[operation]; {
-		case found && by != "" && s.policies[operation] == "refuse":
+		case found && by != "" && s.policies[operation] == policyRefuse:
 			lines = append(lines, fmt.Sprintf("By %s, for %q: %s became unknown, because %q.", by, operation,
 				count(int64(swept.Operations[operation].BecameUnknown), "record"), s.reason))
 		case !found && swept.Done && !swept.Resumed:

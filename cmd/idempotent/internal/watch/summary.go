@@ -19,19 +19,19 @@ type translation struct {
 var translated = map[string]translation{
 	messageBatch: {batches, map[string][]string{
 		"succeeded": {"BatchRecordSucceeded"}, "terminal": {"BatchRecordTerminal"}, "poison": {"BatchRecordPoison"},
-		"in_progress": {"BatchRecordInProgress"}, "failed": {"BatchRecordFailed"}, "panicked": {"BatchRecordPanicked"},
-		"not_begun": {"BatchRecordNotBegun"}, "again": {"BatchRecordAgain"}, "functions_failed": {"BatchFunctionFailed"},
+		"in_progress": {"BatchRecordInProgress"}, attributeFailed: {"BatchRecordFailed"}, "panicked": {"BatchRecordPanicked"},
+		attributeNotBegun: {"BatchRecordNotBegun"}, "again": {"BatchRecordAgain"}, "functions_failed": {"BatchFunctionFailed"},
 		attributeError: {"BatchFailed"},
 	}},
 	messageOutbox: {outboxes, map[string][]string{
-		"delivered": {"MessageDelivered"}, "failed": {"MessageFailed"}, "put_off": {"MessagePutOff"}, "parked": {"MessageParked"},
-		"unmarked": {"MessageUnmarked"}, "uncounted": {"MessageUncounted"}, "not_begun": {"MessageNotBegun"}, "foreign": {"MessageForeign"},
+		"delivered": {"MessageDelivered"}, attributeFailed: {"MessageFailed"}, "put_off": {"MessagePutOff"}, "parked": {"MessageParked"},
+		"unmarked": {"MessageUnmarked"}, "uncounted": {"MessageUncounted"}, attributeNotBegun: {"MessageNotBegun"}, "foreign": {"MessageForeign"},
 		attributeError: {"RelayFailed"},
 	}},
 	messageReconcile: {reconciliations, map[string][]string{
 		"asked": {"ReconcileAsked"}, "completed": {"ReconcileResolved"}, "released": {"ReconcileResolved", "ReconcileReleased"},
-		"scheduled": {"ReconcileScheduled"}, "parked": {"ReconcileParked"}, "failed": {"ReconcileFailed"}, "elsewhere": {"ReconcileElsewhere"},
-		"unreadable": {"ReconcileUnreadable"}, "not_ended": {"ReconcileNotEnded"}, "not_begun": {"ReconcileNotBegun"},
+		"scheduled": {"ReconcileScheduled"}, "parked": {"ReconcileParked"}, attributeFailed: {"ReconcileFailed"}, "elsewhere": {"ReconcileElsewhere"},
+		"unreadable": {"ReconcileUnreadable"}, "not_ended": {"ReconcileNotEnded"}, attributeNotBegun: {"ReconcileNotBegun"},
 		attributeError: {"ReconcileRunFailed"},
 	}},
 	messageSweepOperation: {sweeps, map[string][]string{
@@ -43,8 +43,13 @@ var translated = map[string]translation{
 	}},
 }
 
-// attributeDone is an attribute that each record about a run of a sweep has.
-const attributeDone = "done"
+// Attributes that several kinds of records have. Each record about a run of a sweep has attributeDone.
+const (
+	attributeDone     = "done"
+	attributeFailed   = "failed"
+	attributeNotBegun = "not_begun"
+	isTrue            = "true"
+)
 
 // subjectOf is what a record of a log is about. It is not ours if its message only happens to be one of the words.
 func subjectOf(message string, members map[string]string) (name string, outbox, ours bool) {
@@ -64,12 +69,12 @@ func subjectOf(message string, members map[string]string) (name string, outbox, 
 func summaryOf(message string, members map[string]string) line {
 	as, whole := translated[message]
 	l := line{kind: counted, topic: as.topic, form: ofSlog}
-	ours := false
+	var ours bool
 	l.subject, l.outbox, ours = subjectOf(message, members)
 	switch {
 	case !ours:
 		return line{kind: foreign}
-	case !whole, members["dry_run"] == "true": // EMF tells of no dry run
+	case !whole, members["dry_run"] == isTrue: // EMF tells of no dry run
 		return line{kind: detailed}
 	}
 	for _, name := range slices.Sorted(maps.Keys(as.metrics)) {
@@ -99,7 +104,7 @@ func summaryOf(message string, members map[string]string) line {
 // amount is a number, or 1 for what is true.
 func amount(text string) (float64, error) {
 	switch text {
-	case "true":
+	case isTrue:
 		return 1, nil
 	case "false":
 		return 0, nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -277,7 +278,7 @@ func TestMetricsLeaveWhatALogTellsOfSomethingElse(t *testing.T) {
 	assert.Len(t, v.Operations, 1)
 	assert.Zero(t, v.Lines.Both)
 
-	both := append(lines, `{"_aws":{},"Operation":"charge","BatchRecordFailed":3}`, strings.TrimSpace(writers()["JSON"](someEvent)))
+	both := append(slices.Clone(lines), `{"_aws":{},"Operation":"charge","BatchRecordFailed":3}`, strings.TrimSpace(writers()["JSON"](someEvent)))
 	v = tallied(t, c, both...).View()
 	assert.Equal(t, []Count{{"BatchRecordFailed", "charge", 3, 3}}, v.Others, "of which two lines tell")
 	assert.InDelta(t, 2, v.Deliveries.Total, 0)

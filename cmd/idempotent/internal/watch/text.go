@@ -95,7 +95,7 @@ func deliveryText(members map[string]string) line {
 		kind: counted, form: ofSlog, subject: members["operation"], outcome: members["outcome"], record: members["record"], reason: members["reason"],
 		claim: claim, handle: handle,
 	}
-	l.delivered(members["settlement"], members["recovered"] == "true", members["store_error"])
+	l.delivered(members["settlement"], members["recovered"] == isTrue, members["store_error"])
 	ends := func(of string) (all []string) {
 		for name, value := range members {
 			if strings.HasPrefix(name, of+".") && strings.HasSuffix(name, ".end") {
