@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"os"
 	"os/exec"
@@ -18,6 +20,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -33,6 +36,7 @@ type serving struct {
 	// address is what was printed first, home what it leads to.
 	address, home string
 	out           *bufio.Reader
+	pipe          io.Closer
 	err           *bytes.Buffer
 	stopped       sync.Once
 }
@@ -51,7 +55,7 @@ func serve(t *testing.T, args []string, opts ...option) *serving {
 	require.NoError(t, err)
 	require.NoError(t, c.Start())
 	t.Cleanup(func() { s.stop(t); cancel() })
-	s.out = bufio.NewReader(pipe)
+	s.out, s.pipe = bufio.NewReader(pipe), pipe
 	line, err := s.out.ReadString('\n')
 	require.NoError(t, err, "%s", s.err)
 	s.address = strings.TrimSpace(line)
@@ -82,6 +86,13 @@ func (s *serving) stop(t *testing.T) string {
 		assert.NoError(t, s.command.Wait(), "%s", s.err)
 	})
 	return string(rest)
+}
+
+// leave closes the pipe that standard output is, as a reader that dies does.
+func (s *serving) leave(t *testing.T) {
+	t.Helper()
+	require.NoError(t, s.pipe.Close())
+	s.out = bufio.NewReader(strings.NewReader(""))
 }
 
 func (s *serving) get(t *testing.T, address string) (body, at string) {
@@ -116,15 +127,21 @@ func field(t *testing.T, body, name string) string {
 // settle settles a record as not executed.
 func (s *serving) settle(t *testing.T, key string) string {
 	t.Helper()
+	done, _ := s.send(t, http.MethodPost, s.home+"/confirm", s.previewed(t, key))
+	return done
+}
+
+// previewed is the form that settles a record as not executed.
+func (s *serving) previewed(t *testing.T, key string) url.Values {
+	t.Helper()
 	asked, _ := s.get(t, s.home+"/act?key="+url.QueryEscape(key))
 	previewed, _ := s.send(t, http.MethodPost, s.home+"/preview", url.Values{
 		"form": {field(t, asked, "form")}, "key": {field(t, asked, "key")}, "seen": {field(t, asked, "seen")},
 		"verdict": {"not-executed"}, "by": {field(t, asked, "by")}, "why": {"ticket 4711"},
 	})
-	done, _ := s.send(t, http.MethodPost, s.home+"/confirm", url.Values{
+	return url.Values{
 		"form": {field(t, previewed, "form")}, "asked": {field(t, previewed, "asked")}, "seal": {field(t, previewed, "seal")},
-	})
-	return done
+	}
 }
 
 // The page on a table: what is stuck, a settlement, and its audit entry on standard output.
@@ -167,6 +184,70 @@ func TestServeTheDemo(t *testing.T) {
 	_, token, _ := strings.Cut(s.address, "=")
 	assert.NotContains(t, printed+s.err.String(), token)
 	assert.Contains(t, s.err.String(), "it lets in one browser, once")
+}
+
+// Where standard output goes may die: idempotent serve | tee audit. The page goes on, and the entries are on standard error.
+func TestServeSurvivesTheReaderOfItsAudit(t *testing.T) {
+	t.Parallel()
+	for _, output := range []string{"table", "json"} {
+		s := serve(t, []string{"--demo", "--by", "dana", "-o", output})
+		s.leave(t)
+		for _, key := range []string{"charge#uncertain", "charge#crashed"} {
+			assert.Contains(t, s.settle(t, key), "It is done")
+		}
+		s.stop(t)
+		for _, says := range []string{"charge#uncertain", "charge#crashed", "ticket 4711", "standard output does not take it"} {
+			assert.Contains(t, s.err.String(), says)
+		}
+		if output == "json" {
+			var entry operate.Entry
+			line, _, _ := strings.Cut(s.err.String(), "\n")
+			require.NoError(t, json.Unmarshal([]byte(line), &entry))
+			assert.Equal(t, "charge#uncertain", entry.RecordKey)
+		}
+	}
+}
+
+// Ctrl-C waits for a change that is under way, and for its audit entry.
+func TestServeEndsBehindAChange(t *testing.T) {
+	t.Parallel()
+	tb := newTable(t)
+	tb.put(t, recordOf(t, "charge#uncertain"))
+	endpoint, err := url.Parse(tb.endpoint)
+	require.NoError(t, err)
+	table, writes := httputil.NewSingleHostReverseProxy(endpoint), make(chan struct{}, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if action := r.Header.Get("X-Amz-Target"); strings.HasSuffix(action, ".PutItem") || strings.HasSuffix(action, ".UpdateItem") {
+			writes <- struct{}{}
+			time.Sleep(3 * time.Second) // longer than the page waits for a browser
+		}
+		table.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	s := serve(t, []string{"-o", "json", "--by", "dana"}, tb.env(), env("AWS_ENDPOINT_URL_DYNAMODB="+server.URL))
+	form := s.previewed(t, "charge#uncertain")
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.home+"/confirm", strings.NewReader(form.Encode()))
+		if !assert.NoError(t, err) {
+			return
+		}
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+		if res, err := s.Do(r); err == nil { // the page may have hung up before it was done
+			assert.NoError(t, res.Body.Close())
+		}
+	}()
+	<-writes
+	require.NoError(t, s.command.Process.Signal(os.Interrupt))
+	line, err := s.out.ReadString('\n')
+	require.NoError(t, err, "%s", s.err)
+	var entry operate.Entry
+	require.NoError(t, json.Unmarshal([]byte(line), &entry))
+	assert.Equal(t, "charge#uncertain", entry.RecordKey)
+	<-answered
+	assert.Equal(t, "dana", tb.get(t, "charge#uncertain").SettledBy)
 }
 
 // Nobody else on the network reaches it.

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"regexp"
 	"runtime"
 	"strconv"
@@ -90,8 +91,7 @@ func (w *watched) resize(columns, lines int) {
 // interrupt presses Ctrl-C, and returns what stays on the terminal.
 func (w *watched) interrupt() (stays string, code int) {
 	w.t.Helper()
-	_, err := io.WriteString(w.terminal, "\x03")
-	require.NoError(w.t, err)
+	w.press("\x03")
 	return w.ends()
 }
 
@@ -109,6 +109,53 @@ func (w *watched) ends() (stays string, code int) {
 	w.cancel()
 	w.terminal.Close()
 	return w.screen.text(), w.command.ProcessState.ExitCode()
+}
+
+// byShell has a shell run the program as a job, and let it go on when Enter is pressed.
+func byShell(c *exec.Cmd) {
+	c.Args = append([]string{"sh", "-c", `set -m; "$0" "$@"; echo "it has stopped"; read go_on </dev/tty; fg >/dev/null`, binary}, c.Args[1:]...)
+	c.Path = "/bin/sh"
+}
+
+// press writes what a key of the terminal sends.
+func (w *watched) press(key string) {
+	w.t.Helper()
+	_, err := io.WriteString(w.terminal, key)
+	require.NoError(w.t, err)
+}
+
+const ctrlZ = "\x1a"
+
+// Ctrl-Z gives the terminal back to the shell, as it was, and fg takes it again.
+func TestWatchIsSuspended(t *testing.T) {
+	t.Parallel()
+	w := watchOn(t, 80, 24, nil, byShell)
+	w.until("DELIVERIES")
+	w.press(ctrlZ)
+	seen := w.until("it has stopped")
+	assert.NotContains(t, seen, "DELIVERIES")
+	assert.False(t, w.screen.other, "the screen of the shell is back")
+	assert.False(t, w.screen.hidden, "and its cursor")
+
+	newFunction(w.in).called(t, "id0", "")
+	w.press("\n")
+	w.sees("what came meanwhile", counts("executed", 1))
+	assert.True(t, w.screen.other)
+	assert.True(t, w.screen.hidden)
+	_, code := w.interrupt()
+	assert.Zero(t, code)
+}
+
+// Where no shell could let it go on, as in ssh -t HOST idempotent watch, Ctrl-Z does nothing.
+func TestWatchIsNotSuspendedForEver(t *testing.T) {
+	t.Parallel()
+	w := watchOn(t, 80, 24, nil)
+	w.until("DELIVERIES")
+	w.press(ctrlZ)
+	newFunction(w.in).called(t, "id0", "")
+	w.sees("what comes", counts("executed", 1))
+	_, code := w.interrupt()
+	assert.Zero(t, code)
 }
 
 // shakyStore is a store with outages.

@@ -80,6 +80,14 @@ func pageControls() []control {
 			old: "$a.do($r.Context(), $p.Operator, $shown, true)", new: "$a.do($r.Context(), $p.Operator, $shown, false)",
 		},
 		{
+			name: "page-unhurried", without: "who closes the tab leaves a record that is settled, and no audit entry",
+			old: "$context.WithTimeout($context.WithoutCancel($ctx), $changeLimit)", new: "context.WithTimeout(ctx, changeLimit)", in: "Page.change",
+		},
+		{
+			name: "page-nobody-knows", without: "a change that may have been done is told to nobody but a tab that may be closed",
+			old: "case $errors.Is($err, $operate.ErrOutcomeUnknown): $p.Wrong(", new: "case false: $p.Wrong(",
+		},
+		{
 			name: "page-done", without: "a link makes a record look settled that is not",
 			old: `if $at := $Query().Get("done"); $at != "" && $at == $settledAt($SettledAt) {`, new: `if at := r.URL.Query().Get("done"); at != "" {`,
 		},

@@ -8,9 +8,11 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"os/signal"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -77,6 +79,8 @@ func (s *serving) run(ctx context.Context) error {
 	case s.retention <= 0:
 		return usagef("--retention %s is not positive", s.retention)
 	}
+	// Otherwise a reader of standard output that goes away would end the program in the middle of a change.
+	signal.Ignore(syscall.SIGPIPE)
 	src, err := s.app.open(ctx, operate.WithRetention(s.retention))
 	if err != nil {
 		return err
@@ -148,6 +152,8 @@ func (s *serving) serve(ctx context.Context, listener net.Listener, p *page.Page
 		return fmt.Errorf("the page has ended: %w", err)
 	case <-ctx.Done():
 	}
+	p.Wait()
+	defer p.Wait() // for one that has begun since
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownLimit)
 	defer cancel()
 	if err := server.Shutdown(limited); err != nil {
@@ -156,14 +162,25 @@ func (s *serving) serve(ctx context.Context, listener net.Listener, p *page.Page
 	return nil
 }
 
-// done prints a change, as the commands that change something do.
+// done prints a change: on standard error, if standard output does not take it.
 func (s *serving) done(entry operate.Entry) error {
 	s.printing.Lock()
 	defer s.printing.Unlock()
-	if err := s.app.done(entry, string(entry.Action)); err != nil || s.app.output == outputJSON {
+	err := printEntry(s.app, entry)
+	if err == nil {
+		return nil
+	}
+	other := *s.app
+	other.world.Out, other.world.OutTerminal = other.world.Err, other.world.ErrTerminal
+	return errors.Join(fmt.Errorf("standard output does not take it: %w", err), printEntry(&other, entry))
+}
+
+// printEntry prints a change, as the commands that change something do.
+func printEntry(a *app, entry operate.Entry) error {
+	if err := a.done(entry, string(entry.Action)); err != nil || a.output == outputJSON {
 		return err
 	}
-	return s.app.out().Line("")
+	return a.out().Line("")
 }
 
 // wrong prints what went wrong in the page itself.

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -191,8 +193,12 @@ func (w *watching) list(ctx context.Context, o *operate.Operator, open watch.Ope
 // loop shows the view until the lines end, or somebody ends it.
 func (w *watching) loop(ctx context.Context) error {
 	every := w.every
+	var suspended <-chan os.Signal
 	if w.onScreen() {
 		every = redraw
+		pressed, end := suspensions()
+		defer end()
+		suspended = pressed
 	}
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -211,6 +217,11 @@ func (w *watching) loop(ctx context.Context) error {
 		case open := <-w.opened:
 			w.open = &open
 			continue
+		case <-suspended:
+			if err := errors.Join(w.screen.End(), suspend()); err != nil {
+				return err
+			}
+			continue // draws anew
 		case <-ticker.C:
 		}
 		if !w.onScreen() {

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/go-idempotent/idempotent/operate"
@@ -225,6 +226,9 @@ func (p *Page) refused(w http.ResponseWriter, shown operate.Shown, a *asked, err
 	}
 }
 
+// changeLimit bounds a change, which goes on when its request has ended.
+const changeLimit = 10 * time.Second
+
 // confirm does what was previewed.
 func (p *Page) confirm(w http.ResponseWriter, r *http.Request) {
 	sent := r.PostForm.Get("asked")
@@ -238,13 +242,10 @@ func (p *Page) confirm(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	entry, err := a.do(r.Context(), p.Operator, shown, false)
+	entry, err := p.change(r.Context(), &a, shown)
 	if err != nil {
 		p.refused(w, shown, &a, err)
 		return
-	}
-	if err := p.Done(entry); err != nil {
-		p.Wrong(fmt.Errorf("the audit entry of %s cannot be printed: %w", entry.RecordKey, err))
 	}
 	f := p.frame("", nil)
 	done := ""
@@ -252,4 +253,29 @@ func (p *Page) confirm(w http.ResponseWriter, r *http.Request) {
 		done = settledAt(entry.After.SettledAt)
 	}
 	http.Redirect(w, r, f.Link("/record", "key", a.Key, "done", done), http.StatusSeeOther)
+}
+
+// change does it and tells of it, also if nobody waits for the answer any more: whoever closes the tab, or clicks twice, must not leave a
+// record that is settled without an audit entry.
+func (p *Page) change(ctx context.Context, a *asked, shown operate.Shown) (operate.Entry, error) {
+	p.changing.RLock()
+	defer p.changing.RUnlock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), changeLimit)
+	defer cancel()
+	entry, err := a.do(ctx, p.Operator, shown, false)
+	switch {
+	case errors.Is(err, operate.ErrOutcomeUnknown):
+		p.Wrong(fmt.Errorf("%s of %s, by %s, because of %q: %s", a.Name(), a.Key, a.By, a.Why, p.Words.Error(err)))
+	case err == nil:
+		if failed := p.Done(entry); failed != nil {
+			p.Wrong(fmt.Errorf("the audit entry of %s: %w", entry.RecordKey, failed))
+		}
+	}
+	return entry, err
+}
+
+// Wait waits for the changes that are under way. It is for the end of the program.
+func (p *Page) Wait() {
+	p.changing.Lock()
+	defer p.changing.Unlock()
 }

@@ -38,7 +38,7 @@ type Config struct {
 	// record key.
 	KeyFields []Field
 	RecordKey func(context.Context, url.Values) (idempotent.Description, error)
-	// Done is told of each change. Wrong is told of what went wrong in the page itself.
+	// Done is told of each change. Wrong is told of what went wrong in the page itself, and of changes of which nobody knows whether they were done.
 	Done  func(operate.Entry) error
 	Wrong func(error)
 }
@@ -75,6 +75,8 @@ type Page struct {
 	routes map[string]route
 	// scanning is held while a scan runs: there is one at a time.
 	scanning sync.Mutex
+	// changing is held, as by a reader, while something is changed.
+	changing sync.RWMutex
 }
 
 // route is what is served under a path.
