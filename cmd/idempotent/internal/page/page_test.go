@@ -23,7 +23,6 @@ import (
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/operate"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // What is stuck, by what is to be done, without anything that a client got.
@@ -590,12 +589,19 @@ func TestAChangeGoesOnWhenNobodyWaitsForIt(t *testing.T) {
 	assert.Equal(t, "dana", s.get(t, "charge#uncertain").SettledBy)
 }
 
+// lossy is a store whose writes get no answer.
+type lossy struct{ *memory.Store }
+
+func (lossy) Swap(context.Context, store.Record, store.Record) (store.Record, bool, error) {
+	return store.Record{}, false, &store.Error{Op: "swap", Kind: store.FailureUnavailable, Err: errors.New("no answer")}
+}
+
 // Of a change that may have been done the terminal tells, too: there is no audit entry.
 func TestAChangeOfWhichNobodyKnowsIsTold(t *testing.T) {
 	t.Parallel()
 	m, err := demo.Store(t.Context(), demo.Now())
 	require.NoError(t, err)
-	s := newSite(t, storetest.NewFaulty(m, storetest.OnOp(storetest.OpSwap, storetest.LoseRequest)), nil)
+	s := newSite(t, lossy{m}, nil)
 	b := s.enter(t)
 	a := b.confirm(t, b.preview(t, "charge#uncertain", map[string]string{"verdict": "not-executed"}))
 	assert.Equal(t, http.StatusBadGateway, a.status)
