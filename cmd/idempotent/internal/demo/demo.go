@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/fingerprint"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
@@ -80,7 +81,7 @@ func Records(now time.Time) []store.Record {
 	foreign := completed("billing.handler#5d41402abc4b2a76b9719d911017c592", now.Add(-5*time.Minute), `{"paid": true}`)
 	foreign.Owner, foreign.Seal, foreign.Attempt, foreign.Fingerprint, foreign.CompletedAt = "", "", 0, "", time.Time{}
 	stopped, waits, begun := steps(now)
-	return append(records, stopped, waits, begun, lapsed, running, released, notExecuted, settled, declined, foreign,
+	return append(records, parked(now.Add(-26*time.Hour-30*time.Minute)), stopped, waits, begun, lapsed, running, released, notExecuted, settled, declined, foreign,
 		completed("charge#completed", now.Add(-30*time.Minute), response),
 		completed("ship#completed", now.Add(-40*time.Minute), `{"parcel":"p-17"}`),
 		expired, // the last one: a claim after it would drop it
@@ -91,7 +92,7 @@ func Records(now time.Time) []store.Record {
 func steps(now time.Time) (stopped, waits, begun store.Record) {
 	order := func(key string, ended time.Time, names ...string) store.Record {
 		r := claimed(key, ended.Add(-2*time.Second))
-		r.Lease, r.Expiry = ended, ended.Add(30*24*time.Hour)
+		r.Lease = ended
 		r.Attention, r.AttentionAt, r.Derived = store.AttentionOf(key), ended.Add(store.ReleasedWait), names
 		r.Steps, r.StepWrites = make(map[string]store.Step), 1
 		for _, name := range names {
@@ -106,12 +107,16 @@ func steps(now time.Time) (stopped, waits, begun store.Record) {
 	waits.Reason = store.ReasonReleased
 	begun = order("order#begun", now.Add(-90*time.Minute), "charge", "reserve")
 	begun.Status, begun.Reason, begun.AttentionAt = store.StatusUnknown, store.ReasonCrashed, now.Add(-90*time.Minute)
+	begun.Expiry = begun.AttentionAt.Add(unknownRetention)
 	begun.Steps["charge"] = store.Step{Kind: store.StepStarted, Seal: store.Seal(begun.Owner, nil)}
 	return stopped, waits, begun
 }
 
 // response is what the handler of the demo answers.
 const response = `{"statusCode":201,"headers":{"content-type":"application/json"},"body":"{\"id\":\"ch_2\"}"}`
+
+// unknownRetention is how long a record is kept that somebody has to settle.
+const unknownRetention = 30 * 24 * time.Hour
 
 // claimed is a record that was claimed at an instant, in progress for 22 seconds.
 func claimed(key string, at time.Time) store.Record {
@@ -131,8 +136,19 @@ func completed(key string, at time.Time, result string) store.Record {
 // unknown is a record that has waited for somebody to settle it since an instant.
 func unknown(reason string, since time.Time) store.Record {
 	r := claimed("charge#"+reason, since.Add(-2*time.Second))
-	r.Status, r.Reason, r.Expiry = store.StatusUnknown, reason, since.Add(30*24*time.Hour)
+	r.Status, r.Reason, r.Expiry = store.StatusUnknown, reason, since.Add(unknownRetention)
 	r.Attention, r.AttentionAt, r.Derived = store.AttentionOf(r.Key), since, []string{"charge"}
+	return r
+}
+
+// parked is a record that crashed at an instant, and that a reconciliation asked about for a day in vain.
+func parked(crashed time.Time) store.Record {
+	r := unknown(store.ReasonCrashed, crashed)
+	r.Key, r.Tries = "charge#parked", idempotent.DefaultMaxTries
+	r.Owner, r.Fingerprint = ownerOf(r.Key), digestOf("fingerprint", r.Key)
+	r.Attempt += r.Tries
+	r.Attention, r.AttentionAt = store.ParkedOf(r.Key), crashed.Add(24*time.Hour)
+	r.Expiry = r.AttentionAt.Add(unknownRetention)
 	return r
 }
 
