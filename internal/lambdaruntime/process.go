@@ -7,11 +7,7 @@ import (
 	"os/exec"
 	"runtime"
 	"sync"
-	"time"
 )
-
-// outputDelay is how long the output of a process that has ended is waited for, if a child of its own holds it open.
-const outputDelay = time.Second
 
 // process is a bootstrap and the API that it alone talks to: one life of a sandbox.
 type process struct {
@@ -24,13 +20,17 @@ type process struct {
 }
 
 func startProcess(f Function, logs *logs) (*process, error) {
+	output, err := logs.open()
+	if err != nil {
+		return nil, err
+	}
 	a, err := serveAPI(f)
 	if err != nil {
 		return nil, err
 	}
 	p := &process{api: a, cmd: exec.Command(f.Bootstrap), exited: make(chan struct{})}
 	p.cmd.Env = f.environment(a.address)
-	p.cmd.Stdout, p.cmd.Stderr, p.cmd.WaitDelay = logs, logs, outputDelay
+	p.cmd.Stdout, p.cmd.Stderr = output, output
 	p.cmd.SysProcAttr = dieWithParent()
 
 	started := make(chan error)
@@ -52,7 +52,7 @@ func (p *process) live(started chan<- error) {
 		return
 	}
 	defer close(p.exited)
-	p.status = errors.Join(ignoreDelay(p.cmd.Wait()), p.api.close())
+	p.status = errors.Join(p.cmd.Wait(), p.api.close())
 }
 
 // kill sends SIGKILL and waits until the process is gone.
@@ -74,29 +74,56 @@ func (p *process) alive() bool {
 	}
 }
 
-// ignoreDelay leaves out that a grandchild held the output open: the process itself ended well.
-func ignoreDelay(err error) error {
-	if errors.Is(err, exec.ErrWaitDelay) {
-		return nil
-	}
-	return err
-}
-
-// logs collects what the processes of a sandbox write. It is safe for concurrent use.
+// logs keeps what the processes of a sandbox write. They write to a file, not to a pipe: what a process has written before it answers is there when
+// its answer is. It is safe for concurrent use.
 type logs struct {
 	mu   sync.Mutex
-	text []byte
+	file *os.File
+	// kept is what the file had when it was closed.
+	kept []byte
 }
 
-func (l *logs) Write(p []byte) (int, error) {
+// open returns the file for a process.
+func (l *logs) open() (*os.File, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.text = append(l.text, p...)
-	return len(p), nil
+	if l.file == nil {
+		file, err := os.CreateTemp("", "function-*.log")
+		if err != nil {
+			return nil, fmt.Errorf("a file for what the function writes: %w", err)
+		}
+		l.file = file
+	}
+	return l.file, nil
 }
 
 func (l *logs) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return string(l.text)
+	text, err := l.text()
+	if err != nil {
+		return fmt.Sprintf("what the function wrote cannot be read: %v", err)
+	}
+	return string(text)
+}
+
+func (l *logs) text() ([]byte, error) {
+	if l.file == nil {
+		return l.kept, nil
+	}
+	return os.ReadFile(l.file.Name())
+}
+
+// close removes the file. What was written is kept.
+func (l *logs) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		return nil
+	}
+	text, err := l.text()
+	l.kept = text
+	err = errors.Join(err, l.file.Close(), os.Remove(l.file.Name()))
+	l.file = nil
+	return err
 }

@@ -172,7 +172,7 @@ func (s *Sandbox) Close() error {
 	err := s.Kill()
 	s.invocations.Wait()
 	// An invocation may have been about to start another process.
-	return errors.Join(err, s.Kill())
+	return errors.Join(err, s.Kill(), s.logs.close())
 }
 
 // Starts is the number of processes that were started, the current one included.
@@ -204,5 +204,6 @@ func (s *Sandbox) Ended() *os.ProcessState {
 	return p.cmd.ProcessState
 }
 
-// Logs is what all processes of the sandbox have written to standard output and standard error so far.
+// Logs is what all processes of the sandbox have written to standard output and standard error so far: of an invocation that was answered, everything
+// that its process wrote before.
 func (s *Sandbox) Logs() string { return s.logs.String() }
