@@ -10,13 +10,10 @@
 package consumers
 
 import (
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/proof/schedules"
 )
 
 // Source is where records come from.
@@ -78,69 +75,8 @@ type Scenario struct {
 	Consumer func(Parts) Consumer
 }
 
-// Report is what a search has seen.
-type Report struct {
-	// Schedules is the number of all schedules, Played how many were played to their end, Merged how many were left in a known state.
-	Schedules              uint64
-	Played, Merged, States int
-	// Longest is how many choices the longest schedule has.
-	Longest int
-	// Seen counts what happened, by name.
-	Seen map[string]int
-	// Violation is the first rule that did not hold, nil if all did.
-	Violation *Violation
-}
-
-// Violation is a rule that did not hold, and the schedule, a line for each step.
-type Violation struct {
-	Err   error
-	Story []string
-}
-
-func (v *Violation) String() string {
-	return fmt.Sprintf("%v, after\n  %s", v.Err, strings.Join(v.Story, "\n  "))
-}
-
-func (r Report) String() string {
-	return fmt.Sprintf("%d schedules, %d played to the end and %d up to a known state; %d states; the longest has %d steps",
-		r.Schedules, r.Played, r.Merged, r.States, r.Longest)
-}
-
-// Missing returns which of the names were never seen.
-func (r Report) Missing(names ...string) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return r.Seen[name] > 0 })
-}
-
-// Names returns what was seen, sorted.
-func (r Report) Names() []string { return slices.Sorted(maps.Keys(r.Seen)) }
-
 // Run plays every schedule of the scenario. It must be called in a bubble of testing/synctest.
-func Run(s Scenario) Report {
-	search := newSearch()
+func Run(s Scenario) schedules.Report {
 	st := newStage(&s)
-	for more := true; more; more = search.next() {
-		w := newWorld(st, search)
-		err := w.play()
-		if err != nil {
-			search.report.Violation = &Violation{Err: err, Story: retell(st, search.taken)}
-			return search.report
-		}
-		if w.merged {
-			search.report.Merged++
-		} else {
-			search.report.Played++
-			search.end(1)
-		}
-	}
-	return search.report
-}
-
-// retell plays the schedule of a violation again and writes it down.
-func retell(st *stage, taken []choice) []string {
-	search := newSearch()
-	search.taken = taken
-	w := newWorld(st, search)
-	w.tell = true
-	_ = w.play() // the same violation again
-	return w.story
+	return schedules.Run(func(choices *schedules.Schedule) error { return newWorld(st, choices).play() })
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/proof/consumers"
+	"github.com/go-idempotent/idempotent/proof/schedules"
 )
 
 // record is one of the records of the scenarios. Its amount belongs to its key, unless it is another one.
@@ -149,7 +150,7 @@ func TestEveryScheduleKeepsTheRules(t *testing.T) {
 	var (
 		mu   sync.Mutex
 		done int
-		seen = consumers.Report{Seen: map[string]int{}}
+		seen = schedules.Report{Seen: map[string]int{}}
 	)
 	t.Run("all", func(t *testing.T) {
 		for name, s := range played {
@@ -197,7 +198,7 @@ var mustBeSeen = []string{
 var smallest = []string{"a queue", "copies", "poison", "one group at a time", "a stream"}
 
 // run plays a scenario in a bubble of its own.
-func run(t *testing.T, s consumers.Scenario) (r consumers.Report) {
+func run(t *testing.T, s consumers.Scenario) (r schedules.Report) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(*testing.T) { r = consumers.Run(s) })

@@ -53,7 +53,7 @@ func (w *world) invoke(records []Record) *invocation {
 	}
 	i.name = fmt.Sprint("invocation ", i.number)
 	w.invocations = append(w.invocations, i)
-	w.sayf("%s: %s begins with %s", w.clockText(), i.name, idsOf(records))
+	w.Sayf("%s: %s begins with %s", w.clockText(), i.name, idsOf(records))
 	ctx, cancel := context.WithDeadline(context.WithValue(context.Background(), invocationKey{}, i), i.deadline)
 	i.cancel = cancel
 	go i.run(ctx)

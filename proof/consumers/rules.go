@@ -70,7 +70,7 @@ func (w *world) arrive(s *stop) {
 			w.enters(s)
 		}
 	case atEnding:
-		w.sayf("  %s: the handler of %s runs", i.name, s.id)
+		w.Sayf("  %s: the handler of %s runs", i.name, s.id)
 		w.check(event{kind: evBegan, stop: s})
 		i.executing[s.key] = s.id
 	case atTerminal, atPoison:
@@ -79,7 +79,7 @@ func (w *world) arrive(s *stop) {
 		w.check(event{kind: evVisibility, stop: s})
 	case atAnswer:
 		i.answered = true
-		w.sayf("%s: %s returns %s, %v", w.clockText(), i.name, strings.Join(i.failed, " "), i.err)
+		w.Sayf("%s: %s returns %s, %v", w.clockText(), i.name, strings.Join(i.failed, " "), i.err)
 		w.check(event{kind: evAnswered, stop: s})
 	case atDone:
 		w.leaves(s)
@@ -96,7 +96,7 @@ func (w *world) enters(s *stop) {
 	if !s.of.inside[s.key] {
 		s.of.begun[s.key]++
 		if s.of.begun[s.key] > s.of.copies(s.key) {
-			w.saw("tried once more")
+			w.Saw("tried once more")
 		}
 		s.of.inside[s.key] = true
 		delete(s.of.executing, s.key)
@@ -106,8 +106,8 @@ func (w *world) enters(s *stop) {
 // leaves notes that a delivery has ended.
 func (w *world) leaves(s *stop) {
 	i := s.of
-	w.saw("delivery: " + string(s.outcome))
-	w.sayf("  %s: a delivery ends: %s", i.name, s.outcome)
+	w.Saw("delivery: " + string(s.outcome))
+	w.Sayf("  %s: a delivery ends: %s", i.name, s.outcome)
 	i.inside[s.key] = false
 	if id := i.executing[s.key]; id != "" && s.outcome == idempotent.OutcomeExecuted {
 		i.done[id] = i.endings[id] == Succeeds || i.endings[id] == FailsTerminal && w.results[s.key].by != nil
@@ -122,7 +122,7 @@ func (w *world) stored(s *stop) {
 	id := s.of.executing[s.key]
 	w.results[s.key] = result{by: s.of, id: id, ending: s.of.endings[id]}
 	w.unknown[s.key] = false
-	w.saw("result stored")
+	w.Saw("result stored")
 }
 
 // poisonous says why no repetition helps a record, empty if one does.

@@ -3,6 +3,8 @@ package consumers
 import (
 	"slices"
 	"time"
+
+	"github.com/go-idempotent/idempotent/proof/schedules"
 )
 
 // source is a queue or a shard, with the event source mapping that hands its records over.
@@ -17,7 +19,7 @@ type source interface {
 	ended(id string) bool
 	// instants are when something changes by itself.
 	instants() []time.Time
-	digest(d *digest)
+	digest(d *schedules.Digest)
 }
 
 // handover is a batch. A double one is not in the ordinary course of things.
@@ -62,8 +64,8 @@ func (q *queue) giveUp() {
 	for _, m := range q.messages {
 		if q.Receives > 0 && m.receives >= q.Receives && !m.over() && !q.inFlight(m) {
 			m.givenUp = true
-			q.saw("given up by the queue")
-			q.sayf("%s: the queue gives %s up", q.clockText(), m.ID)
+			q.Saw("given up by the queue")
+			q.Sayf("%s: the queue gives %s up", q.clockText(), m.ID)
 		}
 	}
 }
@@ -149,7 +151,7 @@ func (q *queue) answered(i *invocation) {
 		}
 		if !m.over() {
 			m.acknowledged = true
-			q.sayf("  %s is acknowledged", m.ID)
+			q.Sayf("  %s is acknowledged", m.ID)
 		}
 	}
 }
@@ -180,14 +182,14 @@ func (q *queue) instants() (all []time.Time) {
 	return all
 }
 
-func (q *queue) digest(d *digest) {
+func (q *queue) digest(d *schedules.Digest) {
 	for _, m := range q.messages {
-		d.flags(m.acknowledged, m.givenUp)
+		d.Flags(m.acknowledged, m.givenUp)
 		if !m.over() {
-			d.number(int64(m.receives))
-			d.number(int64(m.holder))
+			d.Number(int64(m.receives))
+			d.Number(int64(m.holder))
 			if m.visible.After(q.now) {
-				d.time(m.visible)
+				d.Time(m.visible)
 			}
 		}
 	}
@@ -233,8 +235,8 @@ func (s *shard) broke(i *invocation) {
 	s.handed = 0
 	if half := (s.end - s.checkpoint) / 2; s.Bisects && half > 0 {
 		s.end = s.checkpoint + half
-		s.saw("bisected")
-		s.sayf("  the batch is halved")
+		s.Saw("bisected")
+		s.Sayf("  the batch is halved")
 		return
 	}
 	s.failed()
@@ -247,9 +249,9 @@ func (s *shard) failed() {
 		return
 	}
 	for _, r := range s.Records[s.checkpoint:s.end] {
-		s.sayf("  the mapping gives %s up", r.ID)
+		s.Sayf("  the mapping gives %s up", r.ID)
 	}
-	s.saw("given up by the mapping")
+	s.Saw("given up by the mapping")
 	s.checkpoint, s.end, s.tries = s.end, 0, 0
 }
 
@@ -261,13 +263,13 @@ func (s *shard) answered(i *invocation) {
 	for n := s.checkpoint; n < s.end; n++ {
 		if slices.Contains(i.failed, s.sequence(s.Records[n])) {
 			s.checkpoint = n
-			s.sayf("  the checkpoint is at %s", s.Records[n].ID)
+			s.Sayf("  the checkpoint is at %s", s.Records[n].ID)
 			s.failed()
 			return
 		}
 	}
 	s.checkpoint, s.end, s.tries = s.end, 0, 0
-	s.sayf("  the batch is acknowledged")
+	s.Sayf("  the batch is acknowledged")
 }
 
 func (s *shard) ended(id string) bool {
@@ -281,9 +283,9 @@ func (s *shard) ended(id string) bool {
 
 func (s *shard) instants() []time.Time { return nil }
 
-func (s *shard) digest(d *digest) {
-	d.number(int64(s.checkpoint))
-	d.number(int64(s.end))
-	d.number(int64(s.tries))
-	d.number(int64(s.handed))
+func (s *shard) digest(d *schedules.Digest) {
+	d.Number(int64(s.checkpoint))
+	d.Number(int64(s.end))
+	d.Number(int64(s.tries))
+	d.Number(int64(s.handed))
 }

@@ -8,13 +8,14 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/proof/schedules"
 	"github.com/go-idempotent/idempotent/store"
 )
 
 // world is one schedule.
 type world struct {
 	*stage
-	*search
+	*schedules.Schedule
 
 	store       store.Store
 	source      source
@@ -36,9 +37,6 @@ type world struct {
 	// owners are the names of tokens.
 	owners map[string]string
 	broken error
-
-	merged, tell bool
-	story        []string
 }
 
 // result is what the store keeps of an execution.
@@ -51,10 +49,10 @@ type result struct {
 // arrivals is more than can arrive before somebody takes note.
 const arrivals = 64
 
-func newWorld(st *stage, s *search) *world {
+func newWorld(st *stage, s *schedules.Schedule) *world {
 	time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
 	w := &world{
-		stage: st, search: s, store: memory.New(), now: time.Now(), origin: time.Now(), arrived: make(chan *stop, arrivals),
+		stage: st, Schedule: s, store: memory.New(), now: time.Now(), origin: time.Now(), arrived: make(chan *stop, arrivals),
 		polls: st.Polls, doubles: st.Doubles, faults: st.MaxFaults, timeSteps: st.TimeSteps,
 		results: map[string]result{}, took: map[string]bool{}, unknown: map[string]bool{}, owners: map[string]string{},
 	}
@@ -72,16 +70,11 @@ func (w *world) play() error {
 	defer w.unwind()
 	for w.broken == nil {
 		actions := w.actions()
-		var state uint64
-		if w.fresh() {
-			state = w.state()
-			if schedules, known := w.known[state]; known {
-				w.merged = true
-				w.end(schedules)
-				return nil
-			}
+		n, goesOn := w.Choose(len(actions), w.state)
+		if !goesOn {
+			return nil
 		}
-		a := actions[w.choose(len(actions), state)]
+		a := actions[n]
 		if a.kind == actEnd {
 			w.aftermath()
 			break
@@ -176,13 +169,13 @@ func (w *world) act(a action) {
 	case actLate:
 		s := w.late[a.late]
 		w.late = slices.Delete(slices.Clone(w.late), a.late, a.late+1)
-		w.saw("late change of the visibility")
+		w.Saw("late change of the visibility")
 		w.changeVisibility(s)
 	case actHandOver:
 		w.polls--
 		if a.batch.double {
 			w.doubles--
-			w.saw("handed over twice")
+			w.Saw("handed over twice")
 		}
 		w.handOver(a.batch)
 	case actPass:
@@ -206,11 +199,11 @@ func (w *world) pass() {
 		end = w.now.Add(time.Minute)
 	}
 	w.sleep(end)
-	w.sayf("%s: time has passed", w.clockText())
+	w.Sayf("%s: time has passed", w.clockText())
 	for _, i := range w.invocations {
 		if i.running() && !w.now.Before(i.deadline) {
-			w.sayf("  the time of %s is up", i.name)
-			w.saw("timeout")
+			w.Sayf("  the time of %s is up", i.name)
+			w.Saw("timeout")
 			w.die(i)
 		}
 	}
@@ -244,19 +237,19 @@ func (w *world) nextInstant() (next time.Time) {
 func (w *world) grant(s *stop, f Fault, e Ending) {
 	if f != None {
 		w.faults--
-		w.saw(fmt.Sprintf("%s: %s", s.at, f))
+		w.Saw(fmt.Sprintf("%s: %s", s.at, f))
 	}
 	switch s.at {
 	case atCall:
 		w.grantCall(s, f)
 	case atEnding:
 		if f.kills() {
-			w.sayf("  the process of %s dies in the handler of %s", s.of.name, s.id)
+			w.Sayf("  the process of %s dies in the handler of %s", s.of.name, s.id)
 			w.die(s.of)
 			return
 		}
-		w.sayf("  %s: the handler of %s %s", s.of.name, s.id, e)
-		w.saw("handler " + e.String())
+		w.Sayf("  %s: the handler of %s %s", s.of.name, s.id, e)
+		w.Saw("handler " + e.String())
 		s.of.endings[s.id] = e
 		w.resume(s, grant{ending: e})
 	case atTerminal, atPoison:
@@ -270,7 +263,7 @@ func (w *world) grant(s *stop, f Fault, e Ending) {
 }
 
 func (w *world) grantCall(s *stop, f Fault) {
-	w.sayf("%s:  %s: %s of %s %s", w.clockText(), s.of.name, s.call.op, w.nameOf(s), f)
+	w.Sayf("%s:  %s: %s of %s %s", w.clockText(), s.of.name, s.call.op, w.nameOf(s), f)
 	var got reply
 	if f.applied() {
 		got = w.apply(s)
@@ -310,15 +303,15 @@ func (w *world) apply(s *stop) reply {
 		w.stored(s)
 	case store.StatusUnknown:
 		w.unknown[s.key] = true
-		w.saw("outcome unknown")
+		w.Saw("outcome unknown")
 	case store.StatusInProgress:
-		w.saw("takeover")
+		w.Saw("takeover")
 	}
 	return got
 }
 
 func (w *world) grantFunction(s *stop, f Fault) {
-	w.sayf("  %s: the function for %s gets %s: %s", s.of.name, s.at, s.id, f)
+	w.Sayf("  %s: the function for %s gets %s: %s", s.of.name, s.at, s.id, f)
 	var err error
 	switch f {
 	case FailBefore, FailAfter:
@@ -327,7 +320,7 @@ func (w *world) grantFunction(s *stop, f Fault) {
 	}
 	if f == None || f == DieAfter {
 		w.took[s.id] = true
-		w.saw(s.at.String() + " taken")
+		w.Saw(s.at.String() + " taken")
 	}
 	if f.kills() {
 		w.die(s.of)
@@ -337,7 +330,7 @@ func (w *world) grantFunction(s *stop, f Fault) {
 }
 
 func (w *world) grantVisibility(s *stop, f Fault) {
-	w.sayf("%s:  %s: %v come again after %v: %s", w.clockText(), s.of.name, s.records, s.after, f)
+	w.Sayf("%s:  %s: %v come again after %v: %s", w.clockText(), s.of.name, s.records, s.after, f)
 	var err error
 	switch f {
 	case FailBefore, FailAfter, Late:
@@ -360,11 +353,11 @@ func (w *world) grantVisibility(s *stop, f Fault) {
 func (w *world) changeVisibility(s *stop) {
 	q := w.source.(*queue) //nolint:forcetypeassert // streams have none
 	q.change(s.records, s.of.number, s.after)
-	w.saw("visibility changed")
+	w.Saw("visibility changed")
 }
 
 func (w *world) grantAnswer(s *stop, f Fault) {
-	w.sayf("%s: the answer of %s %s", w.clockText(), s.of.name, f)
+	w.Sayf("%s: the answer of %s %s", w.clockText(), s.of.name, f)
 	i := s.of
 	w.resume(s, grant{})
 	if f == LoseAnswer || i.err != nil {
@@ -414,7 +407,7 @@ func (w *world) aftermath() {
 			return
 		}
 		w.sleep(w.now.Add(2 * max(w.visibility(), timeout+idempotent.DefaultMargin)))
-		w.sayf("%s: everything calms down", w.clockText())
+		w.Sayf("%s: everything calms down", w.clockText())
 		if n >= rounds/4 {
 			w.settleUnknown()
 		}
@@ -441,7 +434,7 @@ func (w *world) settleUnknown() {
 				panic(err)
 			}
 			w.unknown[key] = false
-			w.sayf("  an operator settles what is unknown")
+			w.Sayf("  an operator settles what is unknown")
 		}
 	}
 }
@@ -478,11 +471,3 @@ func (w *world) held(key string) *store.Record {
 }
 
 func (w *world) clockText() string { return w.now.Sub(w.origin).String() }
-
-func (w *world) saw(what string) { w.report.Seen[what]++ }
-
-func (w *world) sayf(format string, args ...any) {
-	if w.tell {
-		w.story = append(w.story, fmt.Sprintf(format, args...))
-	}
-}

@@ -262,31 +262,31 @@ func (w *world) act(a action) {
 	case actCall:
 		w.grantCall(a.strand, a.fault)
 	case actReturn:
-		w.sayf("  the handler of %s %s", a.d.name, a.ending)
+		w.Sayf("  the handler of %s %s", a.d.name, a.ending)
 		if a.ending != GoesOn {
 			a.d.ended(a.ending)
 		}
 		w.goOn(&a.d.strand, grant{ending: a.ending})
 	case actDie:
-		w.sayf("  the process of %s dies %s", a.d.name, a.d.where())
+		w.Sayf("  the process of %s dies %s", a.d.name, a.d.where())
 		w.faults--
 		w.die(a.d)
 	case actFork:
 		if a.strand == &a.d.strand {
-			w.sayf("  %s starts its commit", a.d.name)
+			w.Sayf("  %s starts its commit", a.d.name)
 		} else {
-			w.sayf("  %s starts its step %s", a.d.name, w.Steps[w.branchOf(a.strand)].Name)
+			w.Sayf("  %s starts its step %s", a.d.name, w.Steps[w.branchOf(a.strand)].Name)
 		}
 		w.goOn(a.strand, grant{})
 	case actEffect:
-		w.sayf("    the step %s of %s %s", w.Steps[a.strand.about].Name, a.d.name, a.effect)
+		w.Sayf("    the step %s of %s %s", w.Steps[a.strand.about].Name, a.d.name, a.effect)
 		w.goOn(a.strand, grant{effect: a.effect})
 	case actResolveStep:
-		w.sayf("    the resolver of the step %s of %s says: %s", w.Steps[a.strand.about].Name, a.d.name, a.verdict)
+		w.Sayf("    the resolver of the step %s of %s says: %s", w.Steps[a.strand.about].Name, a.d.name, a.verdict)
 		w.resolvedStep(a.d, a.strand.about, a.verdict)
 		w.goOn(a.strand, grant{verdict: a.verdict})
 	case actResolve:
-		w.sayf("  the resolver of %s says: %s", a.d.name, a.verdict)
+		w.Sayf("  the resolver of %s says: %s", a.d.name, a.verdict)
 		w.resolved(a.d, a.verdict)
 		w.goOn(&a.d.strand, grant{verdict: a.verdict})
 	case actPark:
@@ -294,21 +294,21 @@ func (w *world) act(a action) {
 	case actDueNow:
 		w.dueSteps--
 		w.advance(w.held().AttentionAt)
-		w.sayf("%s: somebody is to be asked about the record", w.clockText())
+		w.Sayf("%s: somebody is to be asked about the record", w.clockText())
 	case actMessage:
 		w.arriveLate(a.message)
 	case actLease:
 		w.leaseSteps--
 		w.advance(w.held().Lease)
-		w.sayf("%s: the lease ends", w.clockText())
+		w.Sayf("%s: the lease ends", w.clockText())
 	case actExpiry:
 		w.expirySteps--
 		w.expired = true
 		w.advance(w.held().Expiry.Add(time.Second)) // DynamoDB deletes after it
 		w.forgetTokens()
-		w.sayf("%s: the expiry has passed", w.clockText())
+		w.Sayf("%s: the expiry has passed", w.clockText())
 	case actRemove:
-		w.sayf("  the table deletes the expired record")
+		w.Sayf("  the table deletes the expired record")
 		w.remove()
 	case actOutside:
 		w.changeRows()
@@ -319,7 +319,7 @@ func (w *world) act(a action) {
 	case actTime:
 		w.timeSteps--
 		w.pass(w.nextInstant())
-		w.sayf("%s: time has passed", w.clockText())
+		w.Sayf("%s: time has passed", w.clockText())
 		w.check(event{kind: evPassed})
 	case actHandOver, actDrain, actBox, actReceive, actRelayDies, actLateWrite, actRedrive, actDue:
 		w.actOfRelay(a)
@@ -339,18 +339,18 @@ func (w *world) grantCall(s *strand, f Fault) {
 	case f == Conflict && d.conflicts: // as long as the owner works
 	case f != None:
 		w.faults--
-		w.saw("fault: " + f.String())
+		w.Saw("fault: " + f.String())
 		d.conflicts = d.conflicts || f == Conflict
 	}
-	w.sayf("%s:  %s: %s %s", w.clockText(), d.name, w.describeCall(c), f)
+	w.Sayf("%s:  %s: %s %s", w.clockText(), d.name, w.describeCall(c), f)
 	var got reply
 	if f.applied() {
 		got = w.apply(d, c)
-		w.sayf("    %s", w.describeReply(c, got))
+		w.Sayf("    %s", w.describeReply(c, got))
 	}
 	if f == SlowRequest || f == SlowReply {
 		s.slow, s.got = f, got
-		w.saw("slow " + string(d.callName(c)))
+		w.Saw("slow " + string(d.callName(c)))
 		return
 	}
 	if f.leavesMessage() {
@@ -374,11 +374,11 @@ func (w *world) grantCall(s *strand, f Fault) {
 
 // grantSlow answers a call that took long, and succeeds.
 func (w *world) grantSlow(s *strand) {
-	w.sayf("%s:  %s: the slow %s is answered", w.clockText(), s.of.name, s.called.op)
+	w.Sayf("%s:  %s: the slow %s is answered", w.clockText(), s.of.name, s.called.op)
 	got := s.got
 	if s.slow == SlowRequest {
 		got = w.apply(s.of, s.called)
-		w.sayf("    %s", w.describeReply(s.called, got))
+		w.Sayf("    %s", w.describeReply(s.called, got))
 	}
 	w.replied(s, got)
 	w.goOn(s, grant{reply: got})
@@ -398,23 +398,23 @@ func (w *world) goOn(s *strand, g grant) {
 func (w *world) arriveLate(n int) {
 	m := w.messages[n]
 	w.messages = append(append([]message(nil), w.messages[:n]...), w.messages[n+1:]...)
-	w.sayf("  late, from %s: %s", m.by.name, w.describeCall(m.call))
+	w.Sayf("  late, from %s: %s", m.by.name, w.describeCall(m.call))
 	name := m.by.callName(m.call)
 	got := w.apply(m.by, m.call)
-	w.sayf("    %s", w.describeReply(m.call, got))
+	w.Sayf("    %s", w.describeReply(m.call, got))
 	became := " refused"
 	if got.done {
 		became = " applied"
 	}
-	w.saw("late " + string(m.op) + became)
+	w.Saw("late " + string(m.op) + became)
 	if name == OfOperator {
-		w.saw("late change of an operator" + became)
+		w.Saw("late change of an operator" + became)
 	}
 	if name == StepRecord || name == StepMark || name == Fence {
-		w.saw("late " + string(name) + became)
+		w.Saw("late " + string(name) + became)
 	}
 	if name == Renewal {
-		w.saw("late renewal" + became)
+		w.Saw("late renewal" + became)
 	}
 }
 
@@ -434,6 +434,6 @@ func (w *world) remove() {
 	if _, err := w.store.Delete(context.Background(), *before); err != nil {
 		panic(err)
 	}
-	w.saw("deleted by the table")
+	w.Saw("deleted by the table")
 	w.written(change{before: before, call: call{op: opDelete}, done: true})
 }

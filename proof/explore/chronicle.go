@@ -107,8 +107,6 @@ type change struct {
 	applied bool
 }
 
-func (w *world) saw(what string) { w.report.Seen[what]++ }
-
 // sent notes a call, and what will become of it, before it is granted.
 func (w *world) sent(s *strand, f Fault) {
 	d, c := s.of, s.called
@@ -129,9 +127,9 @@ func (w *world) sent(s *strand, f Fault) {
 	}
 	d.undone = d.undone || c.seen.Owner == d.owner
 	if c.op == opDelete {
-		w.saw("undo of a claim")
+		w.Saw("undo of a claim")
 	} else {
-		w.saw("undo of a takeover")
+		w.Saw("undo of a takeover")
 	}
 }
 
@@ -164,7 +162,7 @@ func (w *world) replied(s *strand, got reply) {
 	}
 	d.shown, d.shownAt = got.held, s.asked
 	if !d.began && (c.op == opClaim || c.op == opSwap) && got.held.Owner == d.owner && got.held.Status == store.StatusInProgress {
-		w.saw("own " + string(c.op) + " recognised")
+		w.Saw("own " + string(c.op) + " recognised")
 	}
 }
 
@@ -197,7 +195,7 @@ func (w *world) written(c change) {
 		if c.op == opSwap {
 			c.by.took = c.before
 		}
-		w.saw(c.how())
+		w.Saw(c.how())
 	case c.after.Status == store.StatusUnknown:
 		w.noteUnknown(c)
 	}
@@ -241,7 +239,7 @@ func (w *world) noteLease(c change) {
 
 func (w *world) noteUnknown(c change) {
 	w.unknown = true
-	w.saw("unknown: " + c.after.Reason)
+	w.Saw("unknown: " + c.after.Reason)
 	for _, d := range w.deliveries {
 		if d.uses(c.after.Owner) {
 			d.unknownUntil = c.after.Expiry
@@ -258,13 +256,13 @@ func (w *world) noteCommit(c change) {
 	}
 	switch {
 	case c.before == nil:
-		w.saw("completed although deleted")
+		w.Saw("completed although deleted")
 	case c.before.Status == store.StatusUnknown:
-		w.saw("completed although UNKNOWN")
+		w.Saw("completed although UNKNOWN")
 	case c.before.Owner != c.by.owner:
-		w.saw("completed in place of a crashed one")
+		w.Saw("completed in place of a crashed one")
 	default:
-		w.saw("completed")
+		w.Saw("completed")
 	}
 	for _, d := range w.deliveries {
 		if !d.unknownUntil.IsZero() {
@@ -295,14 +293,14 @@ func answerIn(r store.Record) string {
 // began notes that the handler of a delivery runs.
 func (w *world) began(d *delivery) {
 	w.moment++
-	w.sayf("  the handler of %s runs", d.name)
+	w.Sayf("  the handler of %s runs", d.name)
 	w.check(event{kind: evBegan, d: d})
 	d.began = true
 }
 
 // resolved notes what a resolver said. If nothing was touched, no execution before it stands in the way of another one.
 func (w *world) resolved(d *delivery, v Verdict) {
-	w.saw("resolver says " + v.String())
+	w.Saw("resolver says " + v.String())
 	d.resolved = true
 	if d.asks() {
 		d.asking.verdict = v // which counts if it is written
@@ -322,24 +320,24 @@ func (w *world) resolved(d *delivery, v Verdict) {
 func (w *world) answered(d *delivery) {
 	w.moment++
 	if d.panicked == nil {
-		w.saw(string(d.event.Outcome))
+		w.Saw(string(d.event.Outcome))
 	} else {
-		w.saw(string(idempotent.OutcomePanicked))
+		w.Saw(string(idempotent.OutcomePanicked))
 	}
 	if d.event.Settlement != "" {
-		w.saw("settled: " + string(d.event.Settlement))
+		w.Saw("settled: " + string(d.event.Settlement))
 	}
 	if d.event.Wait > 0 {
-		w.saw("waited: " + string(d.event.Outcome))
+		w.Saw("waited: " + string(d.event.Outcome))
 	}
 	if d.overruled && superseded(d.err) {
-		w.saw("superseded by a verdict")
+		w.Saw("superseded by a verdict")
 	}
 	if d.overruled && d.event.Outcome == idempotent.OutcomeReplayed {
-		w.saw("replayed a verdict")
+		w.Saw("replayed a verdict")
 	}
 	if d.returned && d.event.Settlement == idempotent.SettledElsewhere {
-		w.saw("lost lease: " + string(d.event.Outcome))
+		w.Saw("lost lease: " + string(d.event.Outcome))
 	}
 	w.check(event{kind: evAnswered, d: d})
 }

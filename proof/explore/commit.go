@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/proof/rows"
+	"github.com/go-idempotent/idempotent/proof/schedules"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -127,8 +128,8 @@ func (d *delivery) receiptOf(try int, o Order) Receipt {
 // committed notes what a commit has returned.
 func (w *world) committed(d *delivery, n int, is told, err error) {
 	w.moment++
-	w.saw("commit: " + string(is))
-	w.sayf("    the commit %d of %s: %s, %v", n+1, d.name, is, err)
+	w.Saw("commit: " + string(is))
+	w.Sayf("    the commit %d of %s: %s, %v", n+1, d.name, is, err)
 	d.tries[n].told = is
 	w.check(event{kind: evCommitted, d: d, tried: n, err: err})
 }
@@ -179,7 +180,7 @@ func (w *world) sentByCommit(d *delivery, c call, f Fault) {
 		}
 		t.args[c.token] = c
 	case opSwap:
-		w.saw("fence")
+		w.Saw("fence")
 		w.fences += time.Millisecond
 	case opClaim, opDelete, opGet:
 	}
@@ -195,10 +196,10 @@ func (w *world) repliedToCommit(d *delivery, c call, got reply) {
 		t.unread = got.err != nil
 	}
 	if c.op == opCommit && got.err == nil && !got.done && got.held.Seal != "" && got.held.Seal == c.next.Seal {
-		w.saw("own commit recognised by its seal")
+		w.Saw("own commit recognised by its seal")
 	}
 	if c.op == opCommit && got.err == nil && !got.done && got.held.Owner == d.owner && got.held.Status == store.StatusInProgress {
-		w.saw("commit meets a late renewal")
+		w.Saw("commit meets a late renewal")
 	}
 }
 
@@ -207,7 +208,7 @@ func (w *world) recognised(c change) bool {
 	if c.op != opCommit || c.applied || !c.done || c.before == nil || c.after == nil || c.before.Seal != c.after.Seal {
 		return false
 	}
-	w.saw("own commit recognised by its token")
+	w.Saw("own commit recognised by its token")
 	return true
 }
 
@@ -219,7 +220,7 @@ func (w *world) noteApplied(c change) {
 	c.by.tries[c.try].applied++
 	// The table is appended to, never changed in place.
 	w.applications = append(slices.Clone(w.applications), application{by: c.by, try: c.try, life: w.life})
-	w.saw("rows applied")
+	w.Saw("rows applied")
 	w.noteSent(c.by, c.by.tries[c.try].writes)
 }
 
@@ -253,8 +254,8 @@ func (w *world) changeRows() {
 	if err != nil && !errors.Is(err, store.ErrWritesRefused) {
 		panic(err)
 	}
-	w.saw("rows of somebody else: " + became)
-	w.sayf("  somebody else writes rows: %s", became)
+	w.Saw("rows of somebody else: " + became)
+	w.Sayf("  somebody else writes rows: %s", became)
 }
 
 // forgetTokens is what the table does ten minutes after a transaction.
@@ -301,34 +302,34 @@ func (w *world) nameOfWrites(seal string) string {
 }
 
 // rowDigest takes up the rows and what was applied to them.
-func (w *world) rowDigest(d *digest) {
+func (w *world) rowDigest(d *schedules.Digest) {
 	t, ok := w.store.(table)
 	if !ok {
 		return
 	}
-	d.number(int64(w.outside))
-	d.number(int64(w.fences))
+	d.Number(int64(w.outside))
+	d.Number(int64(w.fences))
 	all := t.Rows()
 	for _, key := range slices.Sorted(maps.Keys(all)) {
-		d.text(key)
+		d.Text(key)
 		for _, name := range slices.Sorted(maps.Keys(all[key])) {
-			d.text(name)
-			d.number(all[key][name])
+			d.Text(name)
+			d.Number(all[key][name])
 		}
 	}
 	for _, a := range w.applications {
-		d.text(a.by.name)
-		d.number(int64(a.try))
-		d.number(int64(a.life))
+		d.Text(a.by.name)
+		d.Number(int64(a.try))
+		d.Number(int64(a.life))
 	}
 }
 
-func (d *digest) commitsOf(x *delivery) {
-	d.flags(x.committing)
+func commitsOf(d *schedules.Digest, x *delivery) {
+	d.Flags(x.committing)
 	for _, t := range x.tries {
-		d.number(int64(t.applied))
-		d.flags(t.hindered, t.unread, t.doubled, t.sent > 0)
-		d.text(string(t.told))
-		d.sends(t.writes)
+		d.Number(int64(t.applied))
+		d.Flags(t.hindered, t.unread, t.doubled, t.sent > 0)
+		d.Text(string(t.told))
+		sends(d, t.writes)
 	}
 }

@@ -14,14 +14,11 @@
 package explore
 
 import (
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/proof/rows"
+	"github.com/go-idempotent/idempotent/proof/schedules"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -97,74 +94,9 @@ type Client struct {
 	Asks *Asks
 }
 
-// Report is what a search has seen.
-type Report struct {
-	// Schedules is the number of all schedules.
-	Schedules uint64
-	// Played is how many of them were played to their end, Merged how many were left in a state from which an earlier one
-	// had gone on; States is the number of different states.
-	Played, Merged, States int
-	// Steps is the number of choices that were made, Longest of those in the longest schedule.
-	Steps, Longest int
-	// Seen counts what happened, by name.
-	Seen map[string]int
-	// Violation is the first invariant that did not hold, nil if all did.
-	Violation *Violation
-}
-
-// Violation is an invariant that did not hold.
-type Violation struct {
-	// Err names the invariant.
-	Err error
-	// Story is the schedule, a line for each step.
-	Story []string
-}
-
-func (v *Violation) String() string {
-	return fmt.Sprintf("%v, after\n  %s", v.Err, strings.Join(v.Story, "\n  "))
-}
-
-func (r Report) String() string {
-	return fmt.Sprintf("%d schedules, %d played to the end and %d up to a known state; %d states; the longest has %d steps",
-		r.Schedules, r.Played, r.Merged, r.States, r.Longest)
-}
-
-// Missing returns which of the names were never seen.
-func (r Report) Missing(names ...string) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return r.Seen[name] > 0 })
-}
-
-// Names returns what was seen, sorted.
-func (r Report) Names() []string { return slices.Sorted(maps.Keys(r.Seen)) }
-
 // Run plays every schedule of the scenario. It must be called in a bubble of testing/synctest: a delivery that repeats a
 // failed call waits before.
-func Run(s Scenario) Report {
-	search := newSearch()
+func Run(s Scenario) schedules.Report {
 	st := newStage(&s)
-	for more := true; more; more = search.next() {
-		w := newWorld(st, search)
-		err := w.play()
-		if err != nil {
-			search.report.Violation = &Violation{Err: err, Story: retell(st, search.taken)}
-			return search.report
-		}
-		if w.merged {
-			search.report.Merged++
-		} else {
-			search.report.Played++
-			search.end(1)
-		}
-	}
-	return search.report
-}
-
-// retell plays the schedule of a violation again and writes it down.
-func retell(st *stage, taken []choice) []string {
-	search := newSearch()
-	search.taken = taken
-	w := newWorld(st, search)
-	w.tell = true
-	_ = w.play() // the same violation again
-	return w.story
+	return schedules.Run(func(choices *schedules.Schedule) error { return newWorld(st, choices).play() })
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/cache"
 	"github.com/go-idempotent/idempotent/proof/explore"
+	"github.com/go-idempotent/idempotent/proof/schedules"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -161,7 +162,7 @@ func TestEveryScheduleKeepsTheInvariants(t *testing.T) {
 	var (
 		mu    sync.Mutex
 		done  int
-		total explore.Report
+		total schedules.Report
 	)
 	total.Seen = map[string]int{}
 	t.Run("all", func(t *testing.T) {
@@ -196,7 +197,7 @@ func TestEveryScheduleKeepsTheInvariants(t *testing.T) {
 }
 
 // run plays a scenario in a bubble of its own.
-func run(t *testing.T, s explore.Scenario) (r explore.Report) {
+func run(t *testing.T, s explore.Scenario) (r schedules.Report) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(*testing.T) { r = explore.Run(s) })
@@ -215,12 +216,12 @@ func TestSchedulesAreCounted(t *testing.T) {
 func TestSearchesOfOneScenarioAreEqual(t *testing.T) {
 	s := scenarios()["three deliveries"]
 	first := run(t, s)
-	var second explore.Report
+	var second schedules.Report
 	synctest.Test(t, func(*testing.T) { second = explore.Run(s) })
 	assert.Equal(t, first, second)
 }
 
-func requireKept(t *testing.T, r explore.Report) {
+func requireKept(t *testing.T, r schedules.Report) {
 	t.Helper()
 	if r.Violation != nil {
 		t.Fatal(r.Violation)

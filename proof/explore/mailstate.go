@@ -8,52 +8,53 @@ import (
 
 	"github.com/go-idempotent/idempotent/internal/relay"
 	"github.com/go-idempotent/idempotent/proof/rows"
+	"github.com/go-idempotent/idempotent/proof/schedules"
 )
 
 // mailDigest takes up the messages and all that relays may still do.
-func (w *world) mailDigest(d *digest) {
+func (w *world) mailDigest(d *schedules.Digest) {
 	if w.Relays.Processes == 0 {
 		return
 	}
 	m := &w.mail
 	for _, left := range []int{m.handovers, m.drains, m.redrives, m.faults, m.dueSteps} {
-		d.number(int64(left))
+		d.Number(int64(left))
 	}
 	all := w.messageTable().Messages()
 	for _, id := range slices.Sorted(maps.Keys(all)) {
 		w.entry(d, all[id].Entry())
 	}
 	for _, image := range w.handed() {
-		d.text("image")
+		d.Text("image")
 		w.entry(d, image.Entry())
 	}
 	for _, c := range m.late {
-		d.text("late")
+		d.Text("late")
 		w.boxCall(d, c)
 	}
 	for _, g := range m.generations {
-		d.text(g.id)
-		d.text(w.ownerName(g.owner))
-		d.number(int64(w.uncounted(g)))
-		d.number(int64(g.repeated))
-		d.flags(g.arrived > 0, g.hopeless, g.usedUp, g.replaced)
+		d.Text(g.id)
+		d.Text(w.ownerName(g.owner))
+		d.Number(int64(w.uncounted(g)))
+		d.Number(int64(g.repeated))
+		d.Flags(g.arrived > 0, g.hopeless, g.usedUp, g.replaced)
 		for _, p := range m.processes {
 			done, delivered, left := false, false, time.Time{}
 			if p != nil {
 				done, delivered = p.remembers[g]
 				left = p.left[g]
 			}
-			d.flags(done, delivered)
-			d.time(left)
+			d.Flags(done, delivered)
+			d.Time(left)
 		}
 	}
 	for n := range m.processes {
-		d.flags(w.hasWorked(n))
+		d.Flags(w.hasWorked(n))
 	}
 	for _, r := range m.rounds {
-		d.number(int64(r.number))
-		d.number(int64(r.history))
-		d.flags(r.at.delivers)
+		d.Number(int64(r.number))
+		d.Number(int64(r.history))
+		d.Flags(r.at.delivers)
 		w.entry(d, r.at.entry)
 		w.boxCall(d, r.at.call)
 	}
@@ -68,27 +69,27 @@ func (w *world) uncounted(g *generation) int {
 	return min(g.failed+g.taken+g.doubled-m.Tries, w.Relays.Handovers+w.Relays.Drains+w.Relays.MaxFaults)
 }
 
-func (w *world) boxCall(d *digest, c boxCall) {
-	d.text(string(c.name))
-	d.text(c.id)
+func (w *world) boxCall(d *schedules.Digest, c boxCall) {
+	d.Text(string(c.name))
+	d.Text(c.id)
 	w.entry(d, c.entry)
-	d.time(c.at)
+	d.Time(c.at)
 }
 
-func (w *world) entry(d *digest, e relay.Entry[rows.Row]) {
-	d.text(e.ID)
-	d.text(w.ownerName(e.Owner))
-	d.time(e.Due)
-	d.number(int64(e.Tries))
-	d.flags(e.Parked)
+func (w *world) entry(d *schedules.Digest, e relay.Entry[rows.Row]) {
+	d.Text(e.ID)
+	d.Text(w.ownerName(e.Owner))
+	d.Time(e.Due)
+	d.Number(int64(e.Tries))
+	d.Flags(e.Parked)
 }
 
 // sends takes up the messages in writes.
-func (d *digest) sends(writes rows.Writes) {
+func sends(d *schedules.Digest, writes rows.Writes) {
 	for _, one := range writes {
 		if one.Op == rows.Send {
-			d.text(one.Key)
-			d.time(one.At)
+			d.Text(one.Key)
+			d.Time(one.At)
 		}
 	}
 }
@@ -96,12 +97,12 @@ func (d *digest) sends(writes rows.Writes) {
 // learn adds what a round is told to its history.
 func (r *round) learn(g roundGrant) {
 	w := r.world
-	d := w.newDigest()
-	d.number(int64(r.history))
-	d.time(w.now)
-	d.number(int64(g.receives))
-	d.flags(g.reply.done, g.reply.err != nil)
-	d.number(int64(g.reply.tries))
+	d := schedules.NewDigest(w.origin)
+	d.Number(int64(r.history))
+	d.Time(w.now)
+	d.Number(int64(g.receives))
+	d.Flags(g.reply.done, g.reply.err != nil)
+	d.Number(int64(g.reply.tries))
 	w.entry(d, g.reply.entry)
 	r.history = d.Sum64()
 }
@@ -109,12 +110,12 @@ func (r *round) learn(g roundGrant) {
 // learnList adds what it was handed over, or has read in a list.
 func (r *round) learnList(ids []string) {
 	w := r.world
-	d := w.newDigest()
-	d.number(int64(r.history))
-	d.time(w.now)
-	d.flags(r.entries == nil, r.hurried)
+	d := schedules.NewDigest(w.origin)
+	d.Number(int64(r.history))
+	d.Time(w.now)
+	d.Flags(r.entries == nil, r.hurried)
 	for _, id := range ids {
-		d.text(id)
+		d.Text(id)
 	}
 	r.history = d.Sum64()
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/proof/schedules"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -77,8 +78,8 @@ func (w *world) look() {
 		panic(err)
 	}
 	w.operator.shown = &s
-	w.saw("operator is shown: " + string(s.State))
-	w.sayf("  the operator is shown %s", w.describe(s.Record))
+	w.Saw("operator is shown: " + string(s.State))
+	w.Sayf("  the operator is shown %s", w.describe(s.Record))
 }
 
 // do lets the operator act on what it was shown, and its message meet a fault.
@@ -87,11 +88,11 @@ func (w *world) do(d Deed, f Fault) {
 	o.deed, o.fault, o.acted = d, f, true
 	if f != None {
 		w.faults--
-		w.saw("fault: " + f.String())
+		w.Saw("fault: " + f.String())
 	}
 	act := operate.Act{By: "the operator", Why: "because"}
 	ctx := context.Background()
-	w.sayf("  the operator %s %s", d, f)
+	w.Sayf("  the operator %s %s", d, f)
 	switch d {
 	case SettlesExecuted:
 		_, o.err = o.Settle(ctx, *o.shown, operate.Executed(fmt.Appendf(nil, `{"by":%q,"amount":%d}`, o.self.name, w.amountOf(o.shown.Record))), act)
@@ -113,8 +114,8 @@ func (w *world) do(d Deed, f Fault) {
 	if o.err != nil {
 		became = o.err.Error()
 	}
-	w.saw("operator " + d.String() + ": " + map[bool]string{true: "done", false: "not done"}[o.err == nil])
-	w.sayf("    the operator: %s", became)
+	w.Saw("operator " + d.String() + ": " + map[bool]string{true: "done", false: "not done"}[o.err == nil])
+	w.Sayf("    the operator: %s", became)
 	w.check(event{kind: evDone})
 }
 
@@ -155,7 +156,7 @@ func (e errand) send(c call) reply {
 	var got reply
 	if f.applied() {
 		got = w.apply(e.of.self, c)
-		w.sayf("    %s", w.describeReply(c, got))
+		w.Sayf("    %s", w.describeReply(c, got))
 	}
 	if f.leavesMessage() {
 		w.messages = append(w.messages, message{by: e.of.self, call: c})
@@ -201,7 +202,7 @@ var operatorFaults = map[Fault]bool{
 // the record was deleted: then nothing is left that could say so.
 func (w *world) overruled(c change) {
 	w.operator.applied = true
-	w.saw("operator applied: " + w.operator.deed.String())
+	w.Saw("operator applied: " + w.operator.deed.String())
 	w.unknown = true // from now on not all answers are equal
 	for _, d := range w.deliveries {
 		if !d.began && !d.asking.taken {
@@ -231,14 +232,14 @@ func (w *world) forgetsVerdict(c change) {
 	}
 }
 
-func (w *world) operatorState(d *digest) {
+func (w *world) operatorState(d *schedules.Digest) {
 	o := w.operator
 	if o.shown == nil {
 		return
 	}
 	w.record(d, o.shown.Record)
-	d.flags(o.acted, o.applied, o.denied)
-	d.number(int64(o.deed))
+	d.Flags(o.acted, o.applied, o.denied)
+	d.Number(int64(o.deed))
 }
 
 // operatorAndOwnerNeverBothWin is I11.

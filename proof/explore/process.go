@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/go-idempotent/idempotent/proof/schedules"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -39,18 +40,18 @@ func (w *world) die(d *delivery) {
 
 // remember takes up what a delivery has learned, or that it has begun.
 func (p *process) remember(x *delivery) {
-	d := x.world.newDigest()
-	d.number(int64(p.history))
-	d.text(x.name)
-	d.time(x.world.now)
-	d.number(int64(x.history))
+	d := schedules.NewDigest(x.world.origin)
+	d.Number(int64(p.history))
+	d.Text(x.name)
+	d.Time(x.world.now)
+	d.Number(int64(x.history))
 	p.history = d.Sum64()
 }
 
 // memory is a part of the state: what is before the store depends on nothing but the history of its process.
-func (w *world) memory(d *digest, p *process) {
+func (w *world) memory(d *schedules.Digest, p *process) {
 	if w.Before != nil {
-		d.number(int64(p.history))
+		d.Number(int64(p.history))
 	}
 }
 
@@ -64,8 +65,8 @@ func (entrance) Claim(ctx context.Context, r store.Record, now time.Time) (store
 	if calls == d.calls && !d.dead {
 		d.claims(r)
 		d.shown, d.shownAt = held, d.clock()
-		d.world.saw("answered from memory")
-		d.world.sayf("  %s: %s is answered from memory: %s", d.name, opClaim, d.world.describe(held))
+		d.world.Saw("answered from memory")
+		d.world.Sayf("  %s: %s is answered from memory: %s", d.name, opClaim, d.world.describe(held))
 	}
 	return held, claimed, err
 }

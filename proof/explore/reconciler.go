@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/proof/schedules"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -115,11 +116,11 @@ func (d *delivery) park() error {
 // endPark ends the function that is given a record to be parked.
 func (w *world) endPark(d *delivery, fails bool) {
 	if fails {
-		w.sayf("  nobody takes what %s is to park", d.name)
-		w.saw("reconcile: not handed over")
+		w.Sayf("  nobody takes what %s is to park", d.name)
+		w.Saw("reconcile: not handed over")
 	} else {
-		w.sayf("  somebody takes what %s is to park", d.name)
-		w.saw("reconcile: handed over")
+		w.Sayf("  somebody takes what %s is to park", d.name)
+		w.Saw("reconcile: handed over")
 		d.asking.handed = true
 	}
 	w.goOn(&d.strand, grant{fails: fails})
@@ -167,11 +168,11 @@ func (w *world) asked(d *delivery) {
 		return
 	}
 	if d.at == atResolver {
-		w.sayf("  the resolver of %s is asked", d.name)
-		w.saw("reconcile: asked")
+		w.Sayf("  the resolver of %s is asked", d.name)
+		w.Saw("reconcile: asked")
 		w.questions++
 	} else {
-		w.sayf("  %s hands the record to somebody", d.name)
+		w.Sayf("  %s hands the record to somebody", d.name)
 	}
 	d.asking.asked = true
 }
@@ -187,11 +188,11 @@ func (d *delivery) outcome() string {
 // reconciled notes the end of a reconciliation.
 func (w *world) reconciled(d *delivery) {
 	w.moment++
-	w.sayf("  %s ends: %s, tries %d", d.name, d.outcome(), d.found.Tries)
+	w.Sayf("  %s ends: %s, tries %d", d.name, d.outcome(), d.found.Tries)
 	if d.err == nil {
-		w.saw("reconcile: " + string(d.found.Outcome))
+		w.Saw("reconcile: " + string(d.found.Outcome))
 	} else {
-		w.saw("reconcile: failed")
+		w.Saw("reconcile: failed")
 	}
 	w.check(event{kind: evReconciled, d: d})
 }
@@ -223,10 +224,10 @@ func (w *world) noteReconciled(c change) {
 	switch d.callName(c.call) {
 	case Takeover:
 		d.asking.taken = true
-		w.saw("reconcile: takes " + c.what())
+		w.Saw("reconcile: takes " + c.what())
 	case Conclusion:
 		d.asking.concluded, d.asking.became = true, *c.after
-		w.saw("reconcile: leaves " + nameOfState(*c.after))
+		w.Saw("reconcile: leaves " + nameOfState(*c.after))
 	default:
 		return
 	}
@@ -275,19 +276,19 @@ func (w *world) askLast() {
 			time.Sleep(time.Until(w.now))
 			w.settle()
 		}
-		w.sayf("%s: the record is due", w.clockText())
+		w.Sayf("%s: the record is due", w.clockText())
 		w.deliver(c)
 		return
 	}
 }
 
-func (d *digest) askingOf(x *delivery) {
+func askingOf(d *schedules.Digest, x *delivery) {
 	if !x.asks() {
 		return
 	}
 	a := &x.asking
-	d.flags(a.taken, a.asked, a.handed, a.concluded)
-	d.number(int64(a.verdict))
+	d.Flags(a.taken, a.asked, a.handed, a.concluded)
+	d.Number(int64(a.verdict))
 	if a.concluded {
 		x.world.record(d, a.became)
 	}

@@ -151,11 +151,11 @@ func (w *world) noteSent(by *delivery, writes rows.Writes) {
 		for _, earlier := range w.mail.generations {
 			if earlier.id == g.id && !earlier.replaced {
 				earlier.replaced = true
-				w.saw("message replaced")
+				w.Saw("message replaced")
 			}
 		}
 		w.mail.generations = append(slices.Clip(w.mail.generations), g)
-		w.saw("message sent")
+		w.Saw("message sent")
 	}
 }
 
@@ -302,18 +302,18 @@ func (w *world) actOfRelay(a action) {
 		w.receive(a.round, a.receives)
 	case actRelayDies:
 		w.mail.faults--
-		w.sayf("  the process of %s dies", a.round.name)
-		w.saw("relay dies in a delivery")
+		w.Sayf("  the process of %s dies", a.round.name)
+		w.Saw("relay dies in a delivery")
 		w.endRound(a.round)
 	case actLateWrite:
 		c := w.mail.late[a.late]
 		w.mail.late = slices.Delete(slices.Clone(w.mail.late), a.late, a.late+1)
-		w.sayf("  late: %s", w.describeBoxCall(c))
+		w.Sayf("  late: %s", w.describeBoxCall(c))
 		became := " refused"
 		if w.applyBox(c).done {
 			became = " applied"
 		}
-		w.saw("late " + string(c.name) + became)
+		w.Saw("late " + string(c.name) + became)
 	case actRedrive:
 		w.mail.redrives--
 		w.redrive(a.parked)
@@ -321,7 +321,7 @@ func (w *world) actOfRelay(a action) {
 		w.mail.dueSteps--
 		_, due := w.waiting()
 		w.now = due
-		w.sayf("%s: a message is due", w.clockText())
+		w.Sayf("%s: a message is due", w.clockText())
 	default:
 	}
 }
@@ -346,8 +346,8 @@ func (w *world) redrive(id string) {
 	}
 	g := w.generationOf(m.ID, m.Owner)
 	g.repeated, g.usedUp = 0, false
-	w.saw("message redriven")
-	w.sayf("%s: somebody redrives %s", w.clockText(), w.nameOf(m.ID, m.Owner))
+	w.Saw("message redriven")
+	w.Sayf("%s: somebody redrives %s", w.clockText(), w.nameOf(m.ID, m.Owner))
 }
 
 // lastRounds drains the messages with a receiver that takes everything, in a process of its own, and redrives what is parked.

@@ -87,7 +87,7 @@ func (w *world) begin(number int, entries []relay.Entry[rows.Row], hurried bool)
 	}
 	r.name = fmt.Sprintf("round %d of relay %d", w.mail.counted, number+1)
 	w.mail.rounds = append(slices.Clip(w.mail.rounds), r)
-	w.sayf("%s: %s begins: %s", w.clockText(), r.name, r.about())
+	w.Sayf("%s: %s begins: %s", w.clockText(), r.name, r.about())
 	var ids []string
 	for _, e := range entries {
 		ids = append(ids, e.ID, w.ownerName(e.Owner))
@@ -149,7 +149,7 @@ func (w *world) awaitRound(r *round) {
 	}
 	if r.at.delivers && !r.dead {
 		e := r.at.entry
-		w.sayf("  %s delivers %s", r.name, w.nameOf(e.ID, e.Owner))
+		w.Sayf("  %s delivers %s", r.name, w.nameOf(e.ID, e.Owner))
 		w.checkMail(mailEvent{kind: evDelivers, round: r, of: w.generationOf(e.ID, e.Owner), entry: e})
 	}
 }
@@ -194,8 +194,8 @@ func deliverInRound(ctx context.Context, e relay.Entry[rows.Row]) error {
 // receive ends a delivery.
 func (w *world) receive(r *round, how Receives) {
 	e := r.at.entry
-	w.sayf("    %s %s", w.nameOf(e.ID, e.Owner), how)
-	w.saw("message " + how.String())
+	w.Sayf("    %s %s", w.nameOf(e.ID, e.Owner), how)
+	w.Saw("message " + how.String())
 	if g := w.generationOf(e.ID, e.Owner); g != nil {
 		if how == Arrives {
 			g.arrived++
@@ -216,8 +216,8 @@ func reportOfRound(ctx context.Context, e relay.Entry[rows.Row], o relay.Outcome
 	}
 	w := r.world
 	g := w.generationOf(e.ID, e.Owner)
-	w.saw("message: " + string(o))
-	w.sayf("  %s: %s is %s, %v", r.name, w.nameOf(e.ID, e.Owner), o, err)
+	w.Saw("message: " + string(o))
+	w.Sayf("  %s: %s is %s, %v", r.name, w.nameOf(e.ID, e.Owner), o, err)
 	if g != nil && r.entries != nil && o == relay.Failed {
 		g.repeated++
 	}
@@ -301,9 +301,9 @@ func (w *world) grantBox(r *round, f Fault) {
 	c := r.at.call
 	if f != None {
 		w.mail.faults--
-		w.saw("fault of a relay: " + f.String())
+		w.Saw("fault of a relay: " + f.String())
 	}
-	w.sayf("%s:  %s: %s %s", w.clockText(), r.name, w.describeBoxCall(c), f)
+	w.Sayf("%s:  %s: %s %s", w.clockText(), r.name, w.describeBoxCall(c), f)
 	var got boxReply
 	if f.applied() {
 		got = w.applyBox(c)
@@ -320,7 +320,7 @@ func (w *world) grantBox(r *round, f Fault) {
 	}
 	switch {
 	case f.kills():
-		w.saw("relay dies")
+		w.Saw("relay dies")
 		w.endRound(r)
 		return
 	case f.err(opGet) != nil:
@@ -334,7 +334,7 @@ func (w *world) grantBox(r *round, f Fault) {
 // isAnswered notes that a write was answered.
 func (r *round) isAnswered(c boxCall, got boxReply) {
 	w := r.world
-	w.saw(fmt.Sprintf("%s: %t", c.name, got.done))
+	w.Saw(fmt.Sprintf("%s: %t", c.name, got.done))
 	g := w.generationOf(c.id, c.entry.Owner)
 	if g == nil {
 		return
@@ -357,7 +357,7 @@ func (w *world) applyBox(c boxCall) boxReply {
 	before := w.messageTable().Messages()[c.id]
 	got := c.make(w.box())
 	after := w.messageTable().Messages()[c.id]
-	w.sayf("    %t, %s", got.done, w.describeMessage(after))
+	w.Sayf("    %t, %s", got.done, w.describeMessage(after))
 	if c.name == ReadMessage || reflect.DeepEqual(before, after) {
 		return got
 	}

@@ -3,85 +3,36 @@ package explore
 import (
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/go-idempotent/idempotent/proof/schedules"
 	"github.com/go-idempotent/idempotent/store"
 )
-
-// seed makes the digests of this process comparable.
-var seed = maphash.MakeSeed()
-
-// digest takes up the parts of a state. Two states with the same digest are taken for one: with 64 bits and a million
-// states, one search in some ten million would leave something out.
-type digest struct {
-	maphash.Hash
-
-	origin time.Time
-}
-
-func (w *world) newDigest() *digest {
-	d := &digest{origin: w.origin}
-	d.SetSeed(seed)
-	return d
-}
-
-func (d *digest) text(s string) {
-	d.WriteString(s) // never fails
-	d.WriteByte(0)
-}
-
-func (d *digest) number(n int64) {
-	var b [8]byte
-	for i := range b {
-		b[i] = byte(n >> (8 * i))
-	}
-	d.Write(b[:])
-}
-
-func (d *digest) time(t time.Time) {
-	if t.IsZero() {
-		d.number(-1)
-		return
-	}
-	d.number(t.Sub(d.origin).Milliseconds())
-}
-
-func (d *digest) flags(flags ...bool) {
-	var n int64
-	for _, f := range flags {
-		n <<= 1
-		if f {
-			n++
-		}
-	}
-	d.number(n)
-}
 
 // state is the digest of all that the rest of a schedule depends on. What a delivery will do depends on what it has learned;
 // what the invariants will say, on the chronicle.
 func (w *world) state() uint64 {
-	d := w.newDigest()
-	d.time(w.now)
-	d.number(int64(w.timeSteps))
-	d.number(int64(w.faults))
-	d.number(int64(w.leaseSteps))
-	d.number(int64(w.expirySteps))
-	d.number(int64(w.dueSteps))
-	d.flags(w.expired, w.unknown, w.unsettled, w.stopped)
+	d := schedules.NewDigest(w.origin)
+	d.Time(w.now)
+	d.Number(int64(w.timeSteps))
+	d.Number(int64(w.faults))
+	d.Number(int64(w.leaseSteps))
+	d.Number(int64(w.expirySteps))
+	d.Number(int64(w.dueSteps))
+	d.Flags(w.expired, w.unknown, w.unsettled, w.stopped)
 	if held := w.held(); held != nil {
 		w.record(d, *held)
 	}
-	d.number(int64(len(w.messages)))
+	d.Number(int64(len(w.messages)))
 	for _, m := range w.messages {
-		d.text(m.by.name)
+		d.Text(m.by.name)
 		w.message(d, m.call)
 	}
 	for _, c := range w.clients {
-		d.number(int64(len(c.sent)))
+		d.Number(int64(len(c.sent)))
 		w.memory(d, w.processOf(c))
 		for _, x := range c.sent {
 			w.delivery(d, x)
@@ -92,68 +43,68 @@ func (w *world) state() uint64 {
 	w.rowDigest(d)
 	w.mailDigest(d)
 	for _, c := range w.commits {
-		d.text(c.by.name)
-		d.text(c.answer)
-		d.time(c.expiry)
-		d.flags(c.to == 0)
+		d.Text(c.by.name)
+		d.Text(c.answer)
+		d.Time(c.expiry)
+		d.Flags(c.to == 0)
 	}
 	return d.Sum64()
 }
 
-func (w *world) delivery(d *digest, x *delivery) {
+func (w *world) delivery(d *schedules.Digest, x *delivery) {
 	alive := !x.dead && x.active()
-	d.stepsOf(x)
-	d.commitsOf(x)
-	d.askingOf(x)
-	d.time(x.lease)
-	d.time(x.unknownUntil)
-	d.flags(alive, x.began, x.released, x.claimed, x.undone, x.restored, x.returned, x.resolved, x.conflicts, x.refused, x.overruled)
+	stepsOf(d, x)
+	commitsOf(d, x)
+	askingOf(d, x)
+	d.Time(x.lease)
+	d.Time(x.unknownUntil)
+	d.Flags(alive, x.began, x.released, x.claimed, x.undone, x.restored, x.returned, x.resolved, x.conflicts, x.refused, x.overruled)
 	if x.took != nil {
 		w.record(d, *x.took)
 	}
 	if alive {
 		for _, s := range x.strands() {
-			d.number(int64(s.at))
-			d.number(int64(s.about))
-			d.number(int64(s.slow))
+			d.Number(int64(s.at))
+			d.Number(int64(s.about))
+			d.Number(int64(s.slow))
 			if w.Timed && s.at == atCall {
-				d.time(s.asked)
+				d.Time(s.asked)
 				w.message(d, s.called)
 			}
 		}
-		d.number(int64(x.failedRenewals))
-		d.number(int64(x.ending))
-		d.flags(expired(x.shown, x.shownAt))
+		d.Number(int64(x.failedRenewals))
+		d.Number(int64(x.ending))
+		d.Flags(expired(x.shown, x.shownAt))
 		if x.hctx != nil {
-			d.flags(x.hctx.Err() != nil, leaseLost(x))
+			d.Flags(x.hctx.Err() != nil, leaseLost(x))
 		}
-		d.number(int64(x.history))
+		d.Number(int64(x.history))
 		w.record(d, x.shown)
 		w.memory(d, x.process)
 		for _, c := range w.commits {
-			d.flags(c.to == 0 || c.to > x.from)
+			d.Flags(c.to == 0 || c.to > x.from)
 		}
 		return
 	}
 	if !x.dead {
-		d.text(x.answer())
-		d.flags(x.err == nil, x.panicked == nil)
+		d.Text(x.answer())
+		d.Flags(x.err == nil, x.panicked == nil)
 	}
 }
 
 // learn adds what a delivery is told to its history. Its clock is part of that: it looks at it whenever it runs.
 func (w *world) learn(s *strand, g grant) {
 	x := s.of
-	d := w.newDigest()
-	d.number(int64(x.history))
-	d.time(w.now)
-	d.number(int64(g.ending))
-	d.number(int64(g.verdict))
-	d.number(int64(g.effect))
-	d.number(int64(w.branchOf(s)))
-	d.flags(g.fails, g.reply.done, g.reply.err != nil, errors.Is(g.reply.err, store.ErrWritesRefused))
+	d := schedules.NewDigest(w.origin)
+	d.Number(int64(x.history))
+	d.Time(w.now)
+	d.Number(int64(g.ending))
+	d.Number(int64(g.verdict))
+	d.Number(int64(g.effect))
+	d.Number(int64(w.branchOf(s)))
+	d.Flags(g.fails, g.reply.done, g.reply.err != nil, errors.Is(g.reply.err, store.ErrWritesRefused))
 	if se, ok := errors.AsType[*store.Error](g.reply.err); ok {
-		d.text(string(se.Kind))
+		d.Text(string(se.Kind))
 	}
 	w.record(d, g.reply.held)
 	x.history = d.Sum64()
@@ -162,48 +113,48 @@ func (w *world) learn(s *strand, g grant) {
 
 // learnOf adds to the history of a delivery what it learned from nobody but the clock.
 func (d *delivery) learnOf(now time.Time, what string) {
-	h := d.world.newDigest()
-	h.number(int64(d.history))
-	h.time(now)
-	h.text(what)
+	h := schedules.NewDigest(d.world.origin)
+	h.Number(int64(d.history))
+	h.Time(now)
+	h.Text(what)
 	d.history = h.Sum64()
 }
 
-func (w *world) message(d *digest, c call) {
-	d.text(string(c.op))
+func (w *world) message(d *schedules.Digest, c call) {
+	d.Text(string(c.op))
 	w.record(d, c.seen)
 	w.record(d, c.next)
-	d.time(c.now)
-	d.flags(c.within)
-	d.number(int64(c.try))
-	d.number(int64(len(c.writes)))
+	d.Time(c.now)
+	d.Flags(c.within)
+	d.Number(int64(c.try))
+	d.Number(int64(len(c.writes)))
 }
 
-func (w *world) record(d *digest, r store.Record) {
-	d.text(string(r.Status))
-	d.text(w.ownerName(r.Owner))
-	d.time(r.Lease)
-	d.time(r.Expiry)
-	d.text(r.Fingerprint)
-	d.text(string(r.Result))
-	d.flags(r.Seal == "", r.Sealed(r.Result))
-	d.text(w.nameOfWrites(r.Seal))
-	d.text(r.Reason)
-	d.number(int64(r.Attempt))
-	d.time(r.CreatedAt)
-	d.number(int64(r.StepWrites))
+func (w *world) record(d *schedules.Digest, r store.Record) {
+	d.Text(string(r.Status))
+	d.Text(w.ownerName(r.Owner))
+	d.Time(r.Lease)
+	d.Time(r.Expiry)
+	d.Text(r.Fingerprint)
+	d.Text(string(r.Result))
+	d.Flags(r.Seal == "", r.Sealed(r.Result))
+	d.Text(w.nameOfWrites(r.Seal))
+	d.Text(r.Reason)
+	d.Number(int64(r.Attempt))
+	d.Time(r.CreatedAt)
+	d.Number(int64(r.StepWrites))
 	for _, name := range slices.Sorted(maps.Keys(r.Steps)) {
 		s := r.Steps[name]
-		d.text(name)
-		d.text(string(s.Kind))
-		d.text(w.ownerName(s.Owner()))
-		d.text(string(s.Result))
+		d.Text(name)
+		d.Text(string(s.Kind))
+		d.Text(w.ownerName(s.Owner()))
+		d.Text(string(s.Result))
 	}
-	d.text(r.SettledBy)
-	d.time(r.SettledAt)
-	d.text(r.Attention)
-	d.time(r.AttentionAt)
-	d.number(int64(r.Tries))
+	d.Text(r.SettledBy)
+	d.Time(r.SettledAt)
+	d.Text(r.Attention)
+	d.Time(r.AttentionAt)
+	d.Number(int64(r.Tries))
 }
 
 // ownerName is the delivery whose token it is: tokens are random, and the same schedule has others each time.
@@ -240,7 +191,7 @@ func (w *world) noteLeft(c change) {
 }
 
 func (w *world) describeCall(c call) string {
-	if !w.tell {
+	if !w.Tells {
 		return ""
 	}
 	switch c.op {
@@ -259,7 +210,7 @@ func (w *world) describeCall(c call) string {
 
 func (w *world) describeReply(c call, got reply) string {
 	switch {
-	case !w.tell:
+	case !w.Tells:
 		return ""
 	case got.done && c.op != opGet:
 		return "done"

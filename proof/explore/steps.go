@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/proof/schedules"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -269,8 +270,8 @@ func (d *delivery) open(held *store.Record) (name string, is bool) {
 // stepBegan notes that the function of a step runs.
 func (w *world) stepBegan(d *delivery, n int) {
 	w.moment++
-	w.sayf("    %s begins the step %s", d.name, w.Steps[n].Name)
-	w.saw("step: begun")
+	w.Sayf("    %s begins the step %s", d.name, w.Steps[n].Name)
+	w.Saw("step: begun")
 	w.check(event{kind: evStepBegan, d: d, step: n})
 	d.steps[n].began = true
 }
@@ -290,15 +291,15 @@ func (w *world) stepped(d *delivery, n int, out Done, err, own error) {
 	}
 	switch {
 	case err == nil && f.began:
-		w.saw("step: recorded")
+		w.Saw("step: recorded")
 	case err == nil && f.asked:
-		w.saw("step: resolved")
+		w.Saw("step: resolved")
 	case err == nil:
-		w.saw("step: resumed")
+		w.Saw("step: resumed")
 	default:
-		w.saw("step: " + wordOf(f.told))
+		w.Saw("step: " + wordOf(f.told))
 	}
-	w.sayf("    the step %s of %s %s", w.Steps[n].Name, d.name, f.told)
+	w.Sayf("    the step %s of %s %s", w.Steps[n].Name, d.name, f.told)
 	d.toldLost = d.toldLost || errors.Is(err, idempotent.ErrLeaseLost)
 	w.check(event{kind: evStepped, d: d, step: n, out: out, err: err, own: own})
 }
@@ -326,7 +327,7 @@ func kindOf(err error) string {
 
 // resolvedStep notes what the resolver of a step said. If nothing was touched, no execution before it stands in the way of another one.
 func (w *world) resolvedStep(d *delivery, n int, v Verdict) {
-	w.saw("resolver of a step says " + v.String())
+	w.Saw("resolver of a step says " + v.String())
 	d.steps[n].asked = true
 	if v != Untouched {
 		return
@@ -362,7 +363,7 @@ func (w *world) noteSteps(c change) {
 			}
 			w.recorded[key] = textOf(s)
 			if c.after.Status == store.StatusUnknown {
-				w.saw("step recorded although UNKNOWN")
+				w.Saw("step recorded although UNKNOWN")
 			}
 		}
 	}
@@ -373,16 +374,16 @@ func (w *world) noteTaken(c change) {
 	if c.takes() {
 		c.by.life = w.life
 		if c.op == opSwap && !maps.EqualFunc(c.before.Steps, c.seen.Steps, sameStep) {
-			w.saw("takeover that finds a step added after the look")
+			w.Saw("takeover that finds a step added after the look")
 		}
 		if c.op == opSwap && c.before.Reason != store.ReasonReleased && len(c.before.Steps) > 0 {
-			w.saw("takeover of a crash with steps")
+			w.Saw("takeover of a crash with steps")
 		}
 	}
 	if c.keepsSteps() {
-		w.saw("kept release")
+		w.Saw("kept release")
 		if c.before.Status == store.StatusUnknown {
-			w.saw("kept release of an UNKNOWN record")
+			w.Saw("kept release of an UNKNOWN record")
 		}
 	}
 }
@@ -393,7 +394,7 @@ func (w *world) absolve(c change) {
 		if _, stays := c.after.Steps[step.Name]; stays || c.before.Steps[step.Name].Kind != store.StepStarted {
 			continue
 		}
-		w.saw("operator takes a start mark away")
+		w.Saw("operator takes a start mark away")
 		for _, x := range w.deliveries {
 			if n < len(x.steps) {
 				x.steps[n].absolved = true
@@ -437,8 +438,8 @@ func (c call) keepsSteps() bool {
 }
 
 // stepDigest takes up what is known of steps.
-func (w *world) stepDigest(d *digest) {
-	d.number(int64(w.life))
+func (w *world) stepDigest(d *schedules.Digest) {
+	d.Number(int64(w.life))
 	keys := slices.SortedFunc(maps.Keys(w.recorded), func(a, b recordKey) int {
 		if a.life != b.life {
 			return a.life - b.life
@@ -446,9 +447,9 @@ func (w *world) stepDigest(d *digest) {
 		return cmpText(a.name, b.name)
 	})
 	for _, k := range keys {
-		d.number(int64(k.life))
-		d.text(k.name)
-		d.text(w.recorded[k])
+		d.Number(int64(k.life))
+		d.Text(k.name)
+		d.Text(w.recorded[k])
 	}
 }
 
@@ -463,12 +464,12 @@ func cmpText(a, b string) int {
 	}
 }
 
-func (d *digest) stepsOf(x *delivery) {
-	d.number(int64(x.life))
-	d.flags(x.toldLost)
+func stepsOf(d *schedules.Digest, x *delivery) {
+	d.Number(int64(x.life))
+	d.Flags(x.toldLost)
 	for _, f := range x.steps {
-		d.flags(f.began, f.ended, f.absolved, f.asked)
-		d.number(int64(f.effect))
-		d.text(f.told)
+		d.Flags(f.began, f.ended, f.absolved, f.asked)
+		d.Number(int64(f.effect))
+		d.Text(f.told)
 	}
 }

@@ -87,7 +87,7 @@ func (w *world) take(a arrival) {
 	case a.at == atCall:
 		a.strand.called, a.asked, a.slow, a.got = *a.called, a.of.clock(), None, reply{}
 		if a.strand == &a.of.beat {
-			w.saw("renewal")
+			w.Saw("renewal")
 		}
 	case a.gaveUp:
 		w.gaveUp(a.strand)
@@ -96,8 +96,8 @@ func (w *world) take(a arrival) {
 
 // gaveUp notes that a heartbeat does not wait any more. A request that was slow is still on its way.
 func (w *world) gaveUp(s *strand) {
-	w.sayf("%s: the heartbeat of %s waits no longer", w.clockText(), s.of.name)
-	w.saw("renewal given up")
+	w.Sayf("%s: the heartbeat of %s waits no longer", w.clockText(), s.of.name)
+	w.Saw("renewal given up")
 	if s.slow == SlowRequest && !s.of.dead {
 		w.messages = append(w.messages, message{by: s.of, call: s.called})
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/proof/rows"
+	"github.com/go-idempotent/idempotent/proof/schedules"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -67,7 +68,7 @@ var beginning = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 // world is one schedule.
 type world struct {
 	*stage
-	*search
+	*schedules.Schedule
 	store store.Store
 	// origin is the clock when the schedule begins, now is the clock.
 	origin, now time.Time
@@ -88,10 +89,6 @@ type world struct {
 	outside                                    int  // transactions of somebody else so far
 	expired, over                              bool // over: only the aftermath is left
 	chronicle
-
-	merged bool
-	tell   bool
-	story  []string
 }
 
 // arrivals is more than can arrive before somebody takes note.
@@ -110,9 +107,9 @@ type message struct {
 	call
 }
 
-func newWorld(st *stage, s *search) *world {
+func newWorld(st *stage, s *schedules.Schedule) *world {
 	w := &world{
-		stage: st, search: s, store: st.newStore(), now: beginning, arrived: make(chan arrival, arrivals),
+		stage: st, Schedule: s, store: st.newStore(), now: beginning, arrived: make(chan arrival, arrivals),
 		processes: make(map[int]*process),
 		faults:    st.MaxFaults, leaseSteps: st.LeaseSteps, expirySteps: st.ExpirySteps, timeSteps: st.TimeSteps,
 		dueSteps: st.DueSteps,
@@ -145,16 +142,11 @@ func (w *world) play() error {
 	defer w.unwind()
 	for w.broken == nil {
 		actions := w.actions()
-		var state uint64
-		if w.fresh() {
-			state = w.state()
-			if schedules, known := w.known[state]; known {
-				w.merged = true
-				w.end(schedules)
-				return nil
-			}
+		n, goesOn := w.Choose(len(actions), w.state)
+		if !goesOn {
+			return nil
 		}
-		a := actions[w.choose(len(actions), state)]
+		a := actions[n]
 		if a.kind == actEnd {
 			w.aftermath()
 			w.lastRounds()
@@ -180,7 +172,7 @@ func (w *world) aftermath() {
 		w.settle()
 	}
 	w.now = end
-	w.sayf("the clock goes to %s, after every lease", w.clockText())
+	w.Sayf("the clock goes to %s, after every lease", w.clockText())
 	w.check(event{kind: evOver})
 	for range 2 {
 		for _, c := range w.clients {
@@ -273,7 +265,7 @@ func (w *world) start(c *client) {
 	c.sent = append(c.sent, d)
 	w.deliveries = append(w.deliveries, d)
 	w.running = d
-	w.sayf("%s: %s", w.clockText(), d.whatBegins())
+	w.Sayf("%s: %s", w.clockText(), d.whatBegins())
 	go d.run()
 	w.rest(d)
 	w.arrive(d)
@@ -291,7 +283,7 @@ func (w *world) arrive(d *delivery) {
 			w.reconciled(d)
 			return
 		}
-		w.sayf("  %s is answered: %s (%s, %s)", d.name, d.answer(), d.event.Outcome, d.event.Settlement)
+		w.Sayf("  %s is answered: %s (%s, %s)", d.name, d.answer(), d.event.Outcome, d.event.Settlement)
 		w.answered(d)
 	case atResolver, atPark:
 		w.asked(d)
@@ -329,12 +321,6 @@ func (w *world) text(t time.Time) string {
 		return t.Sub(w.origin).String()
 	}
 	return t.Format(clockFormat)
-}
-
-func (w *world) sayf(format string, args ...any) {
-	if w.tell {
-		w.story = append(w.story, fmt.Sprintf(format, args...))
-	}
 }
 
 func later(a, b time.Time) time.Time {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/proof/explore"
 	"github.com/go-idempotent/idempotent/proof/rows"
+	"github.com/go-idempotent/idempotent/proof/schedules"
 )
 
 // orderPlaced is what the handlers commit: a message and nothing else. twoMessages are two of one commit.
@@ -148,7 +149,7 @@ func TestEveryScheduleKeepsTheInvariants(t *testing.T) {
 	var (
 		mu   sync.Mutex
 		done int
-		seen = explore.Report{Seen: map[string]int{}}
+		seen = schedules.Report{Seen: map[string]int{}}
 	)
 	t.Run("all", func(t *testing.T) {
 		for name, s := range played {
@@ -184,7 +185,7 @@ func TestEveryScheduleKeepsTheInvariants(t *testing.T) {
 var smallest = []string{"a stream", "two drains", "crashes of a handler", "a parked message beside a drain"}
 
 // run plays a scenario in a bubble of its own.
-func run(t *testing.T, s explore.Scenario) (r explore.Report) {
+func run(t *testing.T, s explore.Scenario) (r schedules.Report) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(*testing.T) { r = explore.Run(s) })

@@ -1,0 +1,116 @@
+package schedules_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/proof/schedules"
+)
+
+var errBroken = errors.New("broken")
+
+// Two processes with three steps each have twenty schedules, and sixteen states.
+func steps(each func(s *schedules.Schedule, done [2]int) error) func(*schedules.Schedule) error {
+	return func(s *schedules.Schedule) error {
+		var done [2]int
+		for {
+			var ready []int
+			for process, n := range done {
+				if n < 3 {
+					ready = append(ready, process)
+				}
+			}
+			picked, goesOn := s.Choose(max(1, len(ready)), func() uint64 {
+				d := schedules.NewDigest(time.Time{})
+				d.Number(int64(done[0]))
+				d.Number(int64(done[1]))
+				return d.Sum64()
+			})
+			if !goesOn || len(ready) == 0 {
+				return nil
+			}
+			process := ready[picked]
+			s.Sayf("%c goes on", 'A'+process)
+			done[process]++
+			if err := each(s, done); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func TestEveryScheduleIsPlayedOnce(t *testing.T) {
+	t.Parallel()
+	r := schedules.Run(steps(func(s *schedules.Schedule, done [2]int) error {
+		if done == [2]int{3, 3} {
+			s.Saw("end")
+		}
+		return nil
+	}))
+	assert.Nil(t, r.Violation)
+	assert.EqualValues(t, 20, r.Schedules)
+	assert.Equal(t, 16, r.States)
+	assert.Equal(t, 7, r.Longest)
+	assert.Equal(t, 1, r.Played)
+	assert.Equal(t, 9, r.Merged, "one for each state that is met on a second way: those where both have begun")
+	assert.Equal(t, []string{"end"}, r.Names())
+	assert.Equal(t, []string{"never"}, r.Missing("end", "never"))
+}
+
+func TestAViolationIsToldStepByStep(t *testing.T) {
+	t.Parallel()
+	r := schedules.Run(steps(func(_ *schedules.Schedule, done [2]int) error {
+		if done == [2]int{1, 2} {
+			return errBroken
+		}
+		return nil
+	}))
+	require.NotNil(t, r.Violation)
+	require.ErrorIs(t, r.Violation.Err, errBroken)
+	assert.Equal(t, []string{"A goes on", "B goes on", "B goes on"}, r.Violation.Story)
+	assert.Equal(t, "broken, after\n  A goes on\n  B goes on\n  B goes on", r.Violation.String())
+}
+
+// A world that does something else the second time would leave schedules out.
+func TestAWorldMustRepeatItself(t *testing.T) {
+	t.Parallel()
+	times := 0
+	assert.PanicsWithValue(t, "schedules: step 0 had 2 choices and now has 3: the world does not repeat itself", func() {
+		schedules.Run(func(s *schedules.Schedule) error {
+			times++
+			s.Choose(1+times, func() uint64 { return 0 })
+			return nil
+		})
+	})
+}
+
+func TestDigestsTellStatesApart(t *testing.T) {
+	t.Parallel()
+	origin := time.Unix(1, 0)
+	of := func(take func(d *schedules.Digest)) uint64 {
+		d := schedules.NewDigest(origin)
+		take(d)
+		return d.Sum64()
+	}
+	different := map[string]uint64{
+		"texts":            of(func(d *schedules.Digest) { d.Text("ab"); d.Text("c") }),
+		"texts cut apart":  of(func(d *schedules.Digest) { d.Text("a"); d.Text("bc") }),
+		"a number":         of(func(d *schedules.Digest) { d.Number(2) }),
+		"a larger number":  of(func(d *schedules.Digest) { d.Number(2 << 40) }),
+		"no time":          of(func(d *schedules.Digest) { d.Time(time.Time{}) }),
+		"the beginning":    of(func(d *schedules.Digest) { d.Time(origin) }),
+		"another order":    of(func(d *schedules.Digest) { d.Flags(true, true, false) }),
+		"flags in order":   of(func(d *schedules.Digest) { d.Flags(true, false, true) }),
+		"nothing was said": of(func(*schedules.Digest) {}),
+	}
+	seen := map[uint64]string{}
+	for what, sum := range different {
+		assert.NotContains(t, seen, sum, "%s and %s", what, seen[sum])
+		seen[sum] = what
+	}
+	assert.Equal(t, of(func(d *schedules.Digest) { d.Time(origin.Add(time.Second)) }), of(func(d *schedules.Digest) { d.Number(1000) }))
+}
