@@ -61,7 +61,7 @@ cli: ## the operator's command line, .tools/bin/idempotent; docs/runbook.md says
 OTHER_TABLES := ^TestStore(On|Behind|With)
 
 .PHONY: test
-test: ## every test, with the race detector and DynamoDB Local (STRICT=1, DYNAMODB_ENDPOINT=)
+test: ## every test, most with the race detector, and DynamoDB Local (STRICT=1, DYNAMODB_ENDPOINT=)
 	@# The explorer plays one step at a time: the race detector sees some of its schedules, and all are played without it. The end-to-end tests
 	@# have deadlines of real seconds, so nothing runs beside them, and DynamoDB Local has nothing to keep of the tests before them.
 	@# The race detector sees package dynamo on the usual table: on the others the same code runs, and without it four times as fast.

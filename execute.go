@@ -2,6 +2,7 @@ package idempotent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -136,8 +137,7 @@ func (w *work[In, Out]) Answer(committed any) (text []byte, problem string, _ er
 func (w *work[In, Out]) Resolve(ctx context.Context, c execution.Claim) protocol.Resolution {
 	r, err := w.ask(ctx, c)
 	if err == nil && r.finding == execution.HasExecuted {
-		a := answer[Out]{out: r.out, given: true}
-		w.result, err = w.shape.stored(&a)
+		w.result, err = w.found(r.out)
 	}
 	if err != nil {
 		w.unanswered = fmt.Errorf("resolver: %w", err)
@@ -149,6 +149,17 @@ func (w *work[In, Out]) Resolve(ctx context.Context, c execution.Claim) protocol
 	}
 	return found
 }
+
+// found returns what a record keeps of the result that a resolver found.
+func (w *wrapped[In, Out]) found(out Out) ([]byte, error) {
+	if w.keeps != nil && !w.keeps(out) {
+		return nil, errNotKept
+	}
+	return w.shape.stored(&answer[Out]{out: out, given: true})
+}
+
+// errNotKept is why a resolver is not believed whose result a handler would not have stored.
+var errNotKept = errors.New("its result is not one that is stored, by its status or by WithStoreIf")
 
 func (w *work[In, Out]) ask(ctx context.Context, c execution.Claim) (Resolution[Out], error) {
 	in, err := w.source.event()

@@ -503,3 +503,29 @@ func TestResolvedResponseIsStoredWithoutCookiesAndMarked(t *testing.T) {
 		assert.True(t, ofV2(r).replayed())
 	}
 }
+
+// What a handler would not store, a resolver cannot store either: the client would get a failure of the moment for as long as the retention.
+func TestAResolverStoresNoResponseThatIsNotStored(t *testing.T) {
+	t.Parallel()
+	status := 0
+	var seen idempotent.Event
+	h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) {
+		return responseV2{}, idempotent.Uncertain(errDownstream)
+	}, memory.New(), idempotent.WithResolver(
+		func(context.Context, idempotent.Execution, requestV2) (idempotent.Resolution[responseV2], error) {
+			return idempotent.Executed(responseV2{StatusCode: status}), nil
+		}), idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { seen = e }))
+	_, err := h.Handle(t.Context(), ask{key: "k"}.v2())
+	require.ErrorIs(t, err, errDownstream)
+	for _, status = range []int{0, 429, 500, 503} {
+		r, err := h.Handle(t.Context(), ask{key: "k"}.v2())
+		require.NoError(t, err)
+		require.Equal(t, http.StatusConflict, r.StatusCode, status)
+		require.Equal(t, idempotent.SettledStillUnknown, seen.Settlement)
+		require.ErrorContains(t, seen.Err, "resolver: its result is not one that is stored")
+	}
+	status = http.StatusPaymentRequired
+	r, err := h.Handle(t.Context(), ask{key: "k"}.v2())
+	require.NoError(t, err)
+	require.Equal(t, http.StatusPaymentRequired, r.StatusCode)
+}

@@ -159,27 +159,22 @@ func (w *wrapped[In, Out]) inquire(ctx context.Context, c execution.Claim, resol
 	}
 	found := protocol.Resolution{Finding: r.finding}
 	if r.finding == execution.HasExecuted {
-		found.Result, found.ResultErr = w.resultOf(r.out)
+		found.Result, err = w.resultOf(r.out)
+	}
+	if err != nil {
+		found.ResultErr = fmt.Errorf("resolver: %w", err)
 	}
 	return found, found.ResultErr
 }
 
 // resultOf returns what a completed record keeps of a result.
 func (w *wrapped[In, Out]) resultOf(out Out) ([]byte, error) {
-	result, err := guarded(func() ([]byte, error) {
-		if w.keeps != nil && !w.keeps(out) {
-			return nil, errNotKept
-		}
-		return w.shape.stored(&answer[Out]{out: out, given: true})
-	})
+	result, err := guarded(func() ([]byte, error) { return w.found(out) })
 	if err != nil {
 		return nil, err
 	}
 	return (&work[In, Out]{wrapped: w}).kept(result, false)
 }
-
-// errNotKept is why a resolver is not believed whose result a handler would not have stored.
-var errNotKept = errors.New("the resolver: its result is not one that is stored, by its status or by WithStoreIf")
 
 var errExited = errors.New("it called runtime.Goexit")
 

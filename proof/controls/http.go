@@ -213,7 +213,7 @@ func answerControls() []control {
 		},
 		{
 			name: "resolved-form", without: "a resolver stores a session that is handed out twice",
-			old: "$w.result, $err = $w.shape.stored(&$a)", new: "$w.result, $err = encodeJSON($a.out)",
+			old: "return $w.shape.stored(&answer[$Out]{out: $out, given: true})", new: "return encodeJSON($out)", in: "wrapped.found",
 			first: "TestResolvedResponseIsStoredWithoutCookiesAndMarked",
 		},
 		{

@@ -47,7 +47,7 @@ func reconcileControls() []control {
 		},
 		{
 			name: "ask-not-stored", without: "a response that is never stored is replayed because a resolver found it",
-			old: "if $w.keeps != nil && !$w.keeps($out) { return nil, $errNotKept }", new: "", in: "resultOf", first: "TestAResponseThatIsNotStored",
+			old: "if $w.keeps != nil && !$w.keeps($out) { return nil, $errNotKept }", new: "", in: "wrapped.found", first: "TestAResponseThatIsNotStored|TestAResolverStores",
 		},
 		{
 			name: "ask-late", without: "a resolver is believed that answers after its time",
