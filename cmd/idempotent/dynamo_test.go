@@ -402,7 +402,7 @@ func TestATableWithoutTheIndexIsListedByAScan(t *testing.T) {
 	}, 30*time.Second, 200*time.Millisecond)
 	r := tb.run(t, []string{"list", "--scan", "-o", "json"})
 	require.Zero(t, r.code, r.err)
-	assert.Len(t, lines[line](t, r.out), 10)
+	assert.Len(t, lines[line](t, r.out), 11)
 	doctor := tb.run(t, []string{"doctor"})
 	assert.Zero(t, doctor.code)
 	assert.Contains(t, doctor.out, "warning")

@@ -105,6 +105,7 @@ func scenarios() map[string]explore.Scenario {
 	maps.Copy(all, stepScenarios())
 	maps.Copy(all, commitScenarios())
 	maps.Copy(all, reconcileScenarios())
+	maps.Copy(all, sweepScenarios())
 	return all
 }
 
@@ -190,7 +191,7 @@ func TestEveryScheduleKeepsTheInvariants(t *testing.T) {
 	if done < len(played) {
 		return // some failed, or were left out by the flags of this run
 	}
-	assert.Empty(t, total.Missing(slices.Concat(mustBeSeen, operatorMustBeSeen, stepMustBeSeen, commitMustBeSeen, reconcileMustBeSeen)...), "something was never seen; what was: %q", total.Names())
+	assert.Empty(t, total.Missing(slices.Concat(mustBeSeen, operatorMustBeSeen, stepMustBeSeen, commitMustBeSeen, reconcileMustBeSeen, sweepMustBeSeen)...), "something was never seen; what was: %q", total.Names())
 	for _, f := range slices.Concat(explore.AllFaults(), explore.SlowFaults(), explore.CommitFaults(), []explore.Fault{explore.Conflict}) {
 		assert.Empty(t, total.Missing("fault: "+f.String()), "every fault happened")
 	}

@@ -39,6 +39,7 @@ func (w *world) state() uint64 {
 		}
 	}
 	w.operatorState(d)
+	w.sweeperState(d)
 	w.stepDigest(d)
 	w.rowDigest(d)
 	w.mailDigest(d)

@@ -76,8 +76,8 @@ func TestATimeline(t *testing.T) {
 		"t#parked":           {"23:59:58 Claimed for the first time", "- Claimed once more", "- Became unknown", "- Asked about 12 times, in vain", "02:59:00 Parked", "+00:00:00 Expires"},
 		"t#asked":            {"23:59:58 Claimed for the first time", "- Asked about 2 times, in vain", "+03:01:00 Somebody asks what became of it", "+00:00:00 Expires"},
 		"order#begun":        {"01:29:58 Claimed for the first time", "- Step “charge”", "- Step “reserve”", "01:30:00 Became unknown", "+01:30:00 Expires"},
-		"order#stopped":      {"21:29:58 Claimed for the first time", "- Step “charge”", "- Step “reserve”", "- Released", "22:30:00 Somebody has to look at it", "+21:30:00 Expires"},
-		"order#not-due":      {"02:39:58 Claimed for the first time", "- Step “reserve”", "- Released", "+03:40:00 Somebody has to look at it", "+02:40:00 Expires"},
+		"order#stopped":      {"21:29:58 Claimed for the first time", "- Step “charge”", "- Step “reserve”", "- Released", "22:30:00 Somebody has to look at it", "+21:29:58 Expires"},
+		"order#not-due":      {"02:39:58 Claimed for the first time", "- Step “reserve”", "- Released", "+03:40:00 Somebody has to look at it", "+02:39:58 Expires"},
 		"charge#completed":   {"02:30:00 Claimed for the first time", "02:30:01 Completed", "+02:30:00 Expires"},
 		"charge#settled":     {"02:00:00 Claimed for the first time", "02:00:00 Settled, by dana", "02:00:00 Completed", "+02:00:00 Expires"},
 		"charge#settled-not-executed": {
