@@ -88,12 +88,11 @@ func (b broom) Delete(context.Context, store.Record) (bool, error) {
 }
 
 // List implements [store.Lister].
-func (b broom) List(context.Context, store.Query) iter.Seq2[store.Record, error] {
+func (b broom) List(ctx context.Context, _ store.Query) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
-		if held := b.of.world.held(); held != nil {
-			listed := *held
+		if listed, found, err := b.Get(ctx, b.of.world.key()); found || err != nil {
 			listed.Steps = nil
-			yield(listed, nil)
+			yield(listed, err)
 		}
 	}
 }
