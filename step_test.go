@@ -81,6 +81,10 @@ func TestWhatAStepRecordedIsNotRepeatedAfterAnError(t *testing.T) {
 			if failures--; failures >= 0 {
 				return errCard
 			}
+			resumed := s.mustRecord()
+			assert.Empty(t, resumed.Attention, "nobody has to settle what executes")
+			assert.True(t, resumed.AttentionAt.IsZero())
+			assert.Empty(t, resumed.Derived)
 			return nil
 		})
 		_, err := s.handle(5)

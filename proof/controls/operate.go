@@ -46,9 +46,9 @@ func operatorControls() []control {
 			first: "TestARecordTellsItsStory",
 		},
 		{
-			name: "attention-leaves", without: "a record that nobody has to settle any more stays on the list",
+			name: "attention-leaves", without: "a record that executes again stays on the list of what somebody has to settle",
 			old: "return unattended($r)", new: "return $r",
-			first: "TestAResolverThatCannotTell|TestARecordTells",
+			first: "TestWhatAStepRecorded",
 		},
 		{
 			name: "derived-seen", without: "a resolver that cannot tell loses the names of the derived keys",
