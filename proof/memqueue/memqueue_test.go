@@ -189,7 +189,11 @@ func TestAMessageWithTooManyReceivesIsMoved(t *testing.T) {
 				require.Equal(t, "a", bodies(dead))
 				assert.Equal(t, ids[0], *dead[0].MessageId)
 				assert.Equal(t, "3", dead[0].Attributes["ApproximateReceiveCount"])
-				assert.Equal(t, [2]int{0, 1}, q.numbers())
+				lapse()
+				left := bodies(q.receive(10)) // "b", twice where its client has repeated a request whose answer was lost
+				assert.Contains(t, left, "b")
+				assert.NotContains(t, left, "a")
+				assert.Empty(t, q.receiveFrom(q.deadQueue, q.dead, 10), "it is moved once")
 			})
 		})
 	}
