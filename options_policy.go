@@ -60,8 +60,8 @@ func WithEffects(e Effects) Option {
 // WithResolver settles executions that crashed, and records that are UNKNOWN, by asking the service that has the
 // effect. The next delivery takes the record over first. Then the resolver runs under that lease, with the context that
 // the handler would get. It answers [Executed], [Untouched] or [StillUnknown]. An error counts as StillUnknown, and so does a result that
-// is not stored when the handler returns it, by its status or by [WithStoreIf]; the observer gets the error. If the resolver panics, the record becomes UNKNOWN too, and the panic continues. WithResolver
-// implies [Refuse] as the crash policy.
+// is not stored when the handler returns it, by its status or by [WithStoreIf]; the observer gets the error. If the
+// resolver panics, the record becomes UNKNOWN too, and the panic continues. WithResolver implies [Refuse] as the crash policy.
 //
 //	idempotent.WithResolver(func(ctx context.Context, x idempotent.Execution, o Order) (idempotent.Resolution[Receipt], error) {
 //		charge, found, err := provider.Find(ctx, x.DerivedKey("charge"))
