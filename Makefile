@@ -57,7 +57,7 @@ cli: ## the operator's command line, .tools/bin/idempotent; docs/runbook.md says
 	cd cmd/idempotent && go build -trimpath -o $(TOOLS)/idempotent .
 	@echo 'Try it: .tools/bin/idempotent list --demo'
 
-# The conformance tests of package dynamo on tables that differ from the usual one.
+# The conformance tests of package dynamo on tables that differ from the usual one, and on that of the template.
 OTHER_TABLES := ^TestStore(On|Behind|With)
 
 .PHONY: test
@@ -66,7 +66,7 @@ test: ## every test, most with the race detector, and DynamoDB Local (STRICT=1, 
 	@# have deadlines of real seconds, so nothing runs beside them, and DynamoDB Local has nothing to keep of the tests before them.
 	@# The race detector sees package dynamo on the usual table: on the others the same code runs, and without it four times as fast.
 	IDEMPOTENT_TEST_STRICT=$(STRICT) $(WITH_DYNAMODB) $(SHELL) -c '\
-		go test -race -shuffle=on -timeout 20m -skip "$(OTHER_TABLES)" ./... && go test -shuffle=on -run "$(OTHER_TABLES)" ./dynamo && \
+		go test -race -shuffle=on -timeout 20m -skip "$(OTHER_TABLES)" ./... && go test -shuffle=on -run "$(OTHER_TABLES)" ./dynamo ./internal/stack && \
 		(cd cmd/idempotent && go test -race -shuffle=on ./...) && \
 		(cd bench && go test -shuffle=on ./...) && (cd examples/routers && go test -race -shuffle=on ./...)'
 	IDEMPOTENT_TEST_STRICT=$(STRICT) $(WITH_DYNAMODB) $(SHELL) -c 'cd proof && \

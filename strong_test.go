@@ -53,7 +53,7 @@ func newStrongCase(t *testing.T, table string, sc scenario, conflict func(int, s
 		t: t, scenario: sc, provider: new(provider), table: table, opts: append(opts, strongKey(rand.Text())),
 		strong: &dynamolocal.Strong{Conflict: conflict, Key: []string{"sk"}},
 	}
-	quiet := dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t)), table, c.opts...)
+	quiet := dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t), dynamolocal.Unhurried), table, c.opts...)
 	c.first = newShopOn(t, quiet, nil, sc.opts...)
 	sc.set(c.first)
 	return c
@@ -72,7 +72,7 @@ func (c *strongCase) deliver() noticed {
 	c.t.Helper()
 	s := c.first.sandbox(nil, c.scenario.opts...)
 	s.over = func(store.Store) store.Store {
-		return dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(c.t), c.strong.Region("us-west-2")), c.table, c.opts...)
+		return dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(c.t), c.strong.Region("us-west-2"), dynamolocal.Unhurried), c.table, c.opts...)
 	}
 	s.wrap(nil, c.scenario.opts...)
 	s.do = c.scenario.do(s, c.provider)

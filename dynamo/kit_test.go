@@ -19,10 +19,10 @@ import (
 
 type item = map[string]types.AttributeValue
 
-// local returns a store on a table of its own on DynamoDB Local, whose client the functions adjust.
+// local returns a store on a table of its own on DynamoDB Local, whose client the functions adjust. It waits for every answer.
 func local(t *testing.T, optFns ...func(*dynamodb.Options)) (s *dynamo.Store, client *dynamodb.Client, table string) {
 	t.Helper()
-	client = dynamolocal.Client(dynamolocal.Endpoint(t), optFns...)
+	client = dynamolocal.Client(dynamolocal.Endpoint(t), append(optFns, dynamolocal.Unhurried)...)
 	table = newTable(t)
 	return dynamo.New(client, table), client, table
 }
@@ -37,7 +37,7 @@ func newTable(t *testing.T) string {
 // test.
 func newTableOf(t *testing.T, opts ...dynamo.Option) (client *dynamodb.Client, table string) {
 	t.Helper()
-	client = dynamolocal.Client(dynamolocal.Endpoint(t))
+	client = dynamolocal.Client(dynamolocal.Endpoint(t), dynamolocal.Unhurried)
 	table = "dynamo-test-" + rand.Text()
 	require.NoError(t, dynamo.CreateTable(t.Context(), client, table, opts...))
 	t.Cleanup(func() {

@@ -62,7 +62,7 @@ func TestStoreWithMultiRegionStrongConsistency(t *testing.T) {
 		t.Skip("it takes long, and the others see as much of each guard")
 	}
 	strong := &dynamolocal.Strong{Conflict: every(3)}
-	s := dynamo.New(region(t, strong, "us-east-1", repeatsConflicts), strongTable(t))
+	s := dynamo.New(region(t, strong, "us-east-1", repeatsConflicts, dynamolocal.Unhurried), strongTable(t))
 	storetest.Run(t, storetest.Features{ListLag: listLag}, func(testing.TB) store.Store { return s })
 	assert.Greater(t, strong.Conflicts(), 1000)
 	t.Logf("%d of %d writes met another Region", strong.Conflicts(), len(strong.Writes()))
