@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -32,7 +34,7 @@ type bench struct {
 }
 
 // newBench compiles the suites of the controls. It has to be closed.
-func newBench(m *module, guards []guard) (*bench, error) {
+func newBench(m *module, guards []guard, workers int) (*bench, error) {
 	dir, err := os.MkdirTemp("", "controls-")
 	if err != nil {
 		return nil, err
@@ -41,7 +43,7 @@ func newBench(m *module, guards []guard) (*bench, error) {
 		module: m, dir: dir,
 		binaries: make(map[string]string), limits: make(map[string]time.Duration), slow: make(map[string]string), broken: make(map[string]error),
 	}
-	if err := b.compile(guards); err != nil {
+	if err := b.compile(guards, workers); err != nil {
 		return nil, errors.Join(err, b.close())
 	}
 	return b, nil
@@ -50,13 +52,13 @@ func newBench(m *module, guards []guard) (*bench, error) {
 func (b *bench) close() error { return os.RemoveAll(b.dir) }
 
 // compile leaves out the controls that do not compile, and begins anew without them.
-func (b *bench) compile(guards []guard) error {
+func (b *bench) compile(guards []guard, workers int) error {
 	for {
 		overlay, err := b.overlay(guards)
 		if err != nil {
 			return err
 		}
-		output, err := b.build(overlay, guards)
+		output, err := b.build(overlay, guards, workers)
 		if err == nil {
 			return nil
 		}
@@ -106,31 +108,47 @@ func (b *bench) overlay(guards []guard) (string, error) {
 // raced are the suites that need the race detector: without it a missing mutex shows by chance.
 var raced = map[string]bool{"./memory": true, "./cache": true}
 
-// build compiles the test binary of each suite. Symbols are left out: linking is a good part of the time.
-func (b *bench) build(overlay string, guards []guard) (output string, err error) {
+// build compiles the test binaries of the suites that have none yet.
+func (b *bench) build(overlay string, guards []guard, workers int) (output string, err error) {
+	var missing []string
 	for _, g := range guards {
 		if g.err != nil {
 			continue
 		}
 		for _, suite := range b.suites(g) {
-			if b.binaries[suite] != "" {
-				continue
+			if b.binaries[suite] == "" && !slices.Contains(missing, suite) {
+				missing = append(missing, suite)
 			}
-			binary := filepath.Join(b.dir, fmt.Sprintf("suite%d.test", len(b.binaries)))
-			args := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay=" + overlay, "-o", binary, "."}
-			if raced[suite] {
-				args = slices.Insert(args, 2, "-race")
-			}
-			cmd := exec.Command("go", args...)
-			cmd.Dir = b.folder(suite) // it may belong to a module that is nested in this one
-			if out, err := cmd.CombinedOutput(); err != nil {
-				return string(out), err
-			}
-			if _, err := os.Stat(binary); err != nil {
-				return "", fmt.Errorf("%s has no tests", suite)
-			}
+		}
+	}
+	var mu sync.Mutex
+	err = each(missing, workers, func(suite string) error {
+		binary := filepath.Join(b.dir, url.PathEscape(suite)+".test")
+		out, err := b.buildSuite(overlay, suite, binary)
+		mu.Lock()
+		defer mu.Unlock()
+		if err == nil {
 			b.binaries[suite] = binary
 		}
+		output += out
+		return err
+	})
+	return output, err
+}
+
+// buildSuite compiles the test binary of a suite. Symbols are left out: linking is a good part of the time.
+func (b *bench) buildSuite(overlay, suite, binary string) (output string, err error) {
+	args := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay=" + overlay, "-o", binary, "."}
+	if raced[suite] {
+		args = slices.Insert(args, 2, "-race")
+	}
+	cmd := exec.Command("go", args...)
+	cmd.Dir = b.folder(suite) // it may belong to a module that is nested in this one
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return string(out), err
+	}
+	if _, err := os.Stat(binary); err != nil {
+		return "", fmt.Errorf("%s has no tests", suite)
 	}
 	return "", nil
 }

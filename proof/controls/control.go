@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"sync"
 	"time"
 )
@@ -34,31 +35,46 @@ type result struct {
 
 // check runs the controls of a bench. The order of the results is that in which they end.
 func check(b *bench, guards []guard, workers int) <-chan result {
-	todo, results := make(chan guard), make(chan result)
+	results := make(chan result)
+	go func() {
+		defer close(results)
+		_ = each(guards, workers, func(g guard) error {
+			results <- b.result(g)
+			return nil
+		})
+	}()
+	return results
+}
+
+// result runs a control.
+func (b *bench) result(g guard) result {
+	started := time.Now()
+	r := result{guard: g}
+	if r.err == nil {
+		r.err = b.broken[g.name]
+	}
+	if r.err == nil {
+		r.caughtBy, r.err = b.run(g)
+	}
+	r.took = time.Since(started)
+	return r
+}
+
+// each does something with all of them, some at the same time, and returns what went wrong.
+func each[T any](all []T, workers int, do func(T) error) error {
+	todo, errs := make(chan T), make([]error, workers)
 	var group sync.WaitGroup
-	for range workers {
+	for worker := range workers {
 		group.Go(func() {
-			for g := range todo {
-				started := time.Now()
-				if g.err == nil {
-					g.err = b.broken[g.name]
-				}
-				r := result{guard: g}
-				if g.err == nil {
-					r.caughtBy, r.err = b.run(g)
-				}
-				r.took = time.Since(started)
-				results <- r
+			for one := range todo {
+				errs[worker] = errors.Join(errs[worker], do(one))
 			}
 		})
 	}
-	go func() {
-		for _, g := range guards {
-			todo <- g
-		}
-		close(todo)
-		group.Wait()
-		close(results)
-	}()
-	return results
+	for _, one := range all {
+		todo <- one
+	}
+	close(todo)
+	group.Wait()
+	return errors.Join(errs...)
 }

@@ -377,3 +377,10 @@ func TestPackagesToMutate(t *testing.T) {
 		assert.Equal(t, there, exists(filepath.Join(dir, name)), name)
 	}
 }
+
+func TestATestThatFailedIsTriedAloneAndThenWithItsFunction(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, `^TestStore$/^Swap$/^is_refused_\(once\)$`, again("TestStore/Swap/is_refused_(once)", 0))
+	assert.Equal(t, `^TestStore$`, again("TestStore/Swap/is_refused_(once)", 1))
+	assert.Equal(t, `^TestStore$`, again("TestStore", 0))
+}

@@ -113,13 +113,13 @@ func table(out io.Writer, guards []guard) error {
 func run(out io.Writer, m *module, guards []guard, why []explained, workers int) (err error) {
 	started := time.Now()
 	since := func() time.Duration { return time.Since(started).Round(time.Second) }
-	b, err := newBench(m, guards)
+	b, err := newBench(m, guards, workers)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
 	fmt.Fprintf(out, "compiled in %s\n", since())
-	if err := b.intact(); err != nil {
+	if err := b.intact(workers); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "with all guards in place every test passes, after %s\n", since())

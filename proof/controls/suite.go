@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -25,43 +26,51 @@ const (
 	limitFactor   = 5
 )
 
-// retries is how often a test that has failed may pass before it is taken for one that fails by chance.
+// retries is how often the function of a test that has failed may pass before it is taken for one that fails by chance.
 const retries = 3
 
 // intact requires that the suites pass with all guards in place: otherwise their failures would say nothing. It also shows
 // that weaving changes nothing, and how long they take.
-func (b *bench) intact() error {
-	for _, suite := range slices.Sorted(maps.Keys(b.binaries)) {
+func (b *bench) intact(workers int) error {
+	var mu sync.Mutex
+	return each(slices.Sorted(maps.Keys(b.binaries)), workers, func(suite string) error {
 		started := time.Now()
-		failed, out, err := b.test(suite, "", tests{run: "."})
+		failed, out, err := b.test(suite, "", 0, tests{run: "."})
 		if err != nil {
 			return err
 		}
 		if failed != "" {
 			return fmt.Errorf("with all guards in place, %s fails in %s", failed, suite)
 		}
+		mu.Lock()
+		defer mu.Unlock()
 		b.limits[suite] = max(shortestLimit, limitFactor*time.Since(started))
 		b.slow[suite] = slowTests(out)
-	}
-	return nil
+		return nil
+	})
 }
 
-// run takes the guard out and returns a test that fails because of it, if one does.
+// run takes the guard out and returns a test that fails because of it, if one does. The tests that are likely to fail go first, in
+// every suite, and then those that are quick.
 func (b *bench) run(g guard) (caughtBy string, err error) {
-	for _, suite := range b.suites(g) {
-		likely := g.first
-		if likely == "" {
-			likely = b.testsBeside(suite, path.Base(g.source.name))
-		}
-		var order []tests
-		if likely != "" {
-			order = append(order, tests{run: likely})
-		}
-		if slow := b.slow[suite]; slow != "" {
-			order = append(order, tests{run: ".", skip: slow})
-		}
-		for _, which := range append(order, tests{run: "."}) {
-			if caughtBy, err = b.runIn(suite, g.name, which); caughtBy != "" || err != nil {
+	suites := b.suites(g)
+	for _, which := range []func(suite string) (tests, bool){
+		func(suite string) (tests, bool) {
+			likely := g.first
+			if likely == "" {
+				likely = b.testsBeside(suite, path.Base(g.source.name))
+			}
+			return tests{run: likely}, likely != ""
+		},
+		func(suite string) (tests, bool) { return tests{run: ".", skip: b.slow[suite]}, b.slow[suite] != "" },
+		func(string) (tests, bool) { return tests{run: "."}, true },
+	} {
+		for _, suite := range suites {
+			some, has := which(suite)
+			if !has {
+				continue
+			}
+			if caughtBy, err = b.runIn(suite, g.name, some); caughtBy != "" || err != nil {
 				return caughtBy, err
 			}
 		}
@@ -98,16 +107,15 @@ type tests struct{ run, skip string }
 // runIn requires that a test which has failed fails again: once may be chance, above all on a busy machine.
 func (b *bench) runIn(suite, active string, which tests) (caughtBy string, err error) {
 	started := time.Now()
-	failed, _, err := b.test(suite, active, which)
+	failed, _, err := b.test(suite, active, b.limits[suite], which)
 	switch {
 	case failed == "" || err != nil:
 		return "", err
 	case time.Since(started) > b.limits[suite]:
 		return failed + " (time limit)", nil
 	}
-	top, _, _ := strings.Cut(failed, "/")
-	for range retries {
-		again, _, err := b.test(suite, active, tests{run: "^" + regexp.QuoteMeta(top) + "$"})
+	for try := range 1 + retries {
+		again, _, err := b.test(suite, active, b.limits[suite], tests{run: again(failed, try)})
 		if err != nil {
 			return "", err
 		}
@@ -115,14 +123,27 @@ func (b *bench) runIn(suite, active string, which tests) (caughtBy string, err e
 			return failed, nil
 		}
 	}
-	return "", fmt.Errorf("%s failed once, but not again in %d tries", failed, retries)
+	return "", fmt.Errorf("%s failed once, but not again in %d tries", failed, 1+retries)
 }
 
-// test runs tests of a suite until the first one fails, and returns that one, and all that they print.
-func (b *bench) test(suite, active string, which tests) (failed string, out []byte, err error) {
+// again is a pattern of a test that has failed: first of itself alone, then of all that its function tests, which may be needed.
+func again(failed string, try int) string {
+	names := strings.Split(failed, "/")
+	if try > 0 {
+		names = names[:1]
+	}
+	for i, name := range names {
+		names[i] = "^" + regexp.QuoteMeta(name) + "$"
+	}
+	return strings.Join(names, "/")
+}
+
+// test runs tests of a suite until the first one fails, for limit at most unless it is zero. It returns that one, and all that they
+// print.
+func (b *bench) test(suite, active string, limit time.Duration, which tests) (failed string, out []byte, err error) {
 	cmd := exec.Command("go", "tool", "test2json", b.binaries[suite],
 		"-test.v=test2json", "-test.short", "-test.failfast", "-test.paniconexit0",
-		"-test.timeout="+b.limits[suite].String(), "-test.run="+which.run, "-test.skip="+which.skip)
+		"-test.timeout="+limit.String(), "-test.run="+which.run, "-test.skip="+which.skip)
 	cmd.Dir = b.folder(suite)
 	// A test that cannot run must not count as one that passes.
 	cmd.Env = append(os.Environ(), switchEnv+"="+active, "IDEMPOTENT_TEST_STRICT=1")
