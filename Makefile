@@ -64,6 +64,7 @@ OTHER_TABLES := ^TestStore(On|Behind|With)
 test: ## every test, most with the race detector, and DynamoDB Local (STRICT=1, DYNAMODB_ENDPOINT=)
 	@# The explorer plays one step at a time: the race detector sees some of its schedules, and all are played without it. The end-to-end tests
 	@# have deadlines of real seconds, so nothing runs beside them, and DynamoDB Local has nothing to keep of the tests before them.
+	@# A search is one goroutine that waits for others: eight at once keep two processors busy.
 	@# The race detector sees package dynamo on the usual table: on the others the same code runs, and without it four times as fast.
 	IDEMPOTENT_TEST_STRICT=$(STRICT) $(WITH_DYNAMODB) $(SHELL) -c '\
 		go test -race -shuffle=on -timeout 20m -skip "$(OTHER_TABLES)" ./... && go test -shuffle=on -run "$(OTHER_TABLES)" ./dynamo ./internal/stack && \
@@ -71,7 +72,8 @@ test: ## every test, most with the race detector, and DynamoDB Local (STRICT=1, 
 		(cd bench && go test -shuffle=on ./...) && (cd examples/routers && go test -race -shuffle=on ./...)'
 	IDEMPOTENT_TEST_STRICT=$(STRICT) $(WITH_DYNAMODB) $(SHELL) -c 'cd proof && \
 		go test -race -shuffle=on -timeout 20m $$(go list ./... | grep -vE "/(e2e|explore)$$") && \
-		go test -timeout 20m ./explore ./messages ./consumers && go test -race -skip TestEverySchedule ./explore'
+		export GOGC=400 && go test -parallel 8 -timeout 20m ./explore ./messages ./consumers && \
+		go test -race -skip TestEverySchedule ./explore'
 	IDEMPOTENT_TEST_STRICT=$(STRICT) $(WITH_DYNAMODB) go test -C proof -race -shuffle=on ./e2e
 	@echo 'Allocation counts, which the race detector changes, and a million of records and items, which it makes slow:'
 	go test -run 'Alloc|TestAMillion' ./...
