@@ -20,9 +20,6 @@ func Unhurried(o *dynamodb.Options) {
 func waitForTheAnswer(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (
 	middleware.DeserializeOutput, middleware.Metadata, error,
 ) {
-	if ctx.Err() != nil {
-		return next.HandleDeserialize(ctx, in)
-	}
 	patient, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() {

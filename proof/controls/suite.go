@@ -115,11 +115,11 @@ func (b *bench) runIn(suite, active string, which tests) (caughtBy string, err e
 		return failed + " (time limit)", nil
 	}
 	for try := range 1 + retries {
-		again, _, err := b.test(suite, active, b.limits[suite], tests{run: again(failed, try)})
+		repeated, _, err := b.test(suite, active, b.limits[suite], tests{run: again(failed, try)})
 		if err != nil {
 			return "", err
 		}
-		if again != "" {
+		if repeated != "" {
 			return failed, nil
 		}
 	}
