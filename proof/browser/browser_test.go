@@ -17,6 +17,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 )
@@ -155,6 +156,12 @@ func (b *tab) another(t *testing.T) *tab {
 func (b *tab) do(t *testing.T, actions ...chromedp.Action) {
 	t.Helper()
 	require.NoError(t, chromedp.Run(b.Context, actions...))
+}
+
+// evaluate runs a script of the tab, and waits for what it promises.
+func (b *tab) evaluate(t *testing.T, script string, into any) {
+	t.Helper()
+	b.do(t, chromedp.Evaluate(script, into, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
 }
 
 // text is what is to be read on the page.

@@ -139,18 +139,19 @@ func (b *tab) reach(t *testing.T, what string) string {
 	return ""
 }
 
-// focus names what has the focus, which has to be visible, and to look like it.
+// focus names what has the focus, which has to be visible, and to look like it. It asks after the browser has painted: a page that has
+// just loaded gives its autofocus then.
 func (b *tab) focus(t *testing.T) string {
 	t.Helper()
 	var at struct {
 		Name, Outline string
 		Width, Inside float64
 	}
-	b.do(t, chromedp.Evaluate(`(() => {
+	b.evaluate(t, `new Promise(painted => requestAnimationFrame(() => requestAnimationFrame(painted))).then(() => {
 		const e = document.activeElement, style = getComputedStyle(e), box = e.getBoundingClientRect();
 		const name = e.type === "radio" ? e.value : e.id && e.tagName !== "A" ? e.id : e.innerText;
 		return {Name: name, Outline: style.outlineStyle, Width: parseFloat(style.outlineWidth), Inside: box.left >= 0 && box.top >= 0 && box.bottom <= innerHeight ? 1 : 0};
-	})()`, &at))
+	})`, &at)
 	assert.Equal(t, "solid", at.Outline, "%s has no visible focus", at.Name)
 	assert.GreaterOrEqual(t, at.Width, 3.0, at.Name)
 	assert.InDelta(t, 1, at.Inside, 0, "%s is out of sight", at.Name)

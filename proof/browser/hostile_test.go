@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
@@ -74,12 +73,6 @@ func TestAHostileSecondTab(t *testing.T) {
 	assert.Empty(t, s.printed(), "something was changed")
 	b.do(t, chromedp.Navigate(home))
 	assert.Contains(t, b.text(t), "10\nto settle")
-}
-
-// evaluate runs a script of the tab, and waits for what it promises.
-func (b *tab) evaluate(t *testing.T, script string, into any) {
-	t.Helper()
-	b.do(t, chromedp.Evaluate(script, into, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
 }
 
 // fetches reads and writes by script, in all ways that there are.
