@@ -49,7 +49,7 @@ func newLedger(t *testing.T, size int) *ledger {
 	proxy := startProxy(t, endpoint)
 	c := &ledger{t: t, proxy: proxy, direct: dynamolocal.Client(endpoint, closeIdle(t))}
 	client := dynamolocal.Client(proxy.URL(), func(o *dynamodb.Options) {
-		o.HTTPClient = &http.Client{Transport: own, Timeout: time.Second}
+		o.HTTPClient = &http.Client{Transport: own, Timeout: 2 * time.Second}
 	})
 	records := "e2e-" + rand.Text()
 	require.NoError(t, dynamo.CreateTable(t.Context(), c.direct, records))
@@ -85,9 +85,9 @@ func (c *ledger) handle(ctx context.Context, id string, size int) (string, error
 	return out, err
 }
 
-// deliver invokes the handler once.
+// deliver invokes the handler once. The store fails alone: there is time for more than one fault, however busy the machine is.
 func (c *ledger) deliver(id string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	return c.handler.Handle(ctx, id)
 }
@@ -130,7 +130,7 @@ func transactionFaults() []wire.Fault {
 	return []wire.Fault{
 		wire.LoseRequest(), wire.LoseReply(), wire.SwallowRequest(), wire.SwallowReply(), wire.TruncateReply(), wire.Duplicate(),
 		wire.Repeat(wire.For(300 * time.Millisecond)), wire.Throttle(), wire.InternalError(), wire.InternalErrorAfter(),
-		wire.DelayRequest(wire.For(1500 * time.Millisecond)), wire.DelayReply(wire.For(1500 * time.Millisecond)),
+		wire.DelayRequest(wire.For(2500 * time.Millisecond)), wire.DelayReply(wire.For(2500 * time.Millisecond)),
 		wire.Conflict(), wire.Cancel(0, "TransactionConflict"), wire.Cancel(2, "TransactionConflict"),
 		wire.Cancel(1, "ProvisionedThroughputExceeded"), wire.Cancel(0, "ThrottlingError"),
 	}
@@ -144,13 +144,13 @@ func TestAFaultOfOneCallOfACommitIsAbsorbed(t *testing.T) {
 		if size > 0 {
 			calls = []string{"PutItem", "BatchWriteItem", "TransactWriteItems"}
 		}
-		for n, operation := range calls {
+		for _, operation := range calls {
 			t.Run(name+"/"+operation, func(t *testing.T) {
 				t.Parallel()
 				c := newLedger(t, size)
 				for _, fault := range transactionFaults() {
 					if operation == "TransactWriteItems" || !strings.HasPrefix(fault.Name, "cancel") {
-						c.absorbs(fault, n, operation)
+						c.absorbs(fault, operation)
 					}
 				}
 			})
@@ -158,16 +158,15 @@ func TestAFaultOfOneCallOfACommitIsAbsorbed(t *testing.T) {
 	}
 }
 
-// absorbs plays a delivery whose nth call, from 0, has a fault.
-func (c *ledger) absorbs(fault wire.Fault, n int, operation string) {
+// absorbs plays a delivery whose first call of an operation has a fault.
+func (c *ledger) absorbs(fault wire.Fault, operation string) {
 	c.t.Helper()
 	id := fault.Name + " " + rand.Text()
 	c.proxy.Forget()
-	c.proxy.SetRule(wire.At(n+1, fault))
+	c.proxy.SetRule(wire.On(operation, 1, fault))
 	answer, err := c.deliver(id)
 	require.NoError(c.t, err, fault.Name)
-	require.Equal(c.t, []string{fault.Name}, c.proxy.Faults())
-	require.Equal(c.t, operation, c.proxy.Exchanges()[n].Operation)
+	require.Equal(c.t, []string{fault.Name}, c.proxy.Faults(), operation)
 	time.Sleep(repeats(fault))
 	require.Equal(c.t, answer, c.insist(id), fault.Name)
 	c.requireOnce(id, answer)
@@ -203,7 +202,7 @@ func TestManyFaultsOfManyCommits(t *testing.T) {
 	}
 	wait.Wait()
 	c.proxy.SetRule(nil)
-	time.Sleep(2 * time.Second) // what is still on its way arrives
+	time.Sleep(3 * time.Second) // what is still on its way arrives
 	for n, answer := range answers {
 		id := fmt.Sprintf("many-%d", n/2)
 		assert.Equal(t, answers[n/2*2], answer, "both clients of a key agree")

@@ -40,7 +40,7 @@ func TestAFaultOfOneCallIsAbsorbed(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%s %d/%s", y.name, operation, n+1, fault.Name), func(t *testing.T) {
 					t.Parallel()
 					s, o := y.begin(t)
-					s.timeout = 4 * time.Second
+					s.timeout = 10 * time.Second
 					s.proxy.SetRule(wire.At(n+1, fault))
 					first := s.post(o)
 					assert.Equal(t, y.status, first.status, first)

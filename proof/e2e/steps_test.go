@@ -90,7 +90,7 @@ func TestAFaultOfOneCallOfTheStoreIsAbsorbedByTheSteps(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%s %d/%s", y.name, operation, n+1, fault.Name), func(t *testing.T) {
 					t.Parallel()
 					w, c := y.begin(t)
-					w.timeout = 6 * time.Second
+					w.timeout = 10 * time.Second
 					w.proxy.SetRule(wire.At(n+1, fault))
 					first := w.post(c)
 					assert.Equal(t, y.status, first.status, first)
