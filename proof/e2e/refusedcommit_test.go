@@ -88,6 +88,9 @@ func TestACommitThatWasRefusedIsNotAppliedLater(t *testing.T) {
 	completion.Open()
 	a := <-first
 	require.Equal(t, http.StatusConflict, a.status, a)
+	w.await(func(x wire.Exchange) bool { // the function may not have waited so long
+		return strings.Contains(string(x.Body), `"COMPLETED"`) && x.Status == http.StatusOK
+	})
 	w.assertCopyIsRefused(late)
 	assert.Empty(t, w.rows())
 	assert.Equal(t, a.body, w.post(c).body)
