@@ -64,6 +64,7 @@ OTHER_TABLES := ^TestStore(On|Behind|With)
 test: ## every test, most with the race detector, and DynamoDB Local (STRICT=1, DYNAMODB_ENDPOINT=)
 	@# The explorer plays one step at a time: the race detector sees some of its schedules, and all are played without it. The end-to-end tests
 	@# have deadlines of real seconds, so nothing runs beside them, and DynamoDB Local has nothing to keep of the tests before them.
+	@# The race detector is off for them: the functions are processes of their own, and it sees the tests of the proxy between them.
 	@# A search spends its time on waiting for goroutines and on garbage: eight searches at once, and a late collector, save a quarter of it.
 	@# The race detector sees package dynamo on the usual table: on the others the same code runs, and without it four times as fast.
 	IDEMPOTENT_TEST_STRICT=$(STRICT) $(WITH_DYNAMODB) $(SHELL) -c '\
@@ -74,7 +75,7 @@ test: ## every test, most with the race detector, and DynamoDB Local (STRICT=1, 
 		go test -race -shuffle=on -timeout 20m $$(go list ./... | grep -vE "/(e2e|explore)$$") && \
 		export GOGC=400 && go test -parallel 8 -timeout 20m ./explore ./messages ./consumers && \
 		go test -race -skip TestEverySchedule ./explore'
-	IDEMPOTENT_TEST_STRICT=$(STRICT) $(WITH_DYNAMODB) go test -C proof -race -shuffle=on ./e2e
+	IDEMPOTENT_TEST_STRICT=$(STRICT) $(WITH_DYNAMODB) go test -C proof -shuffle=on ./e2e
 	@echo 'Allocation counts, which the race detector changes, and a million of records and items, which it makes slow:'
 	go test -run 'Alloc|TestAMillion' ./...
 

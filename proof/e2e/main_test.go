@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 
@@ -26,10 +25,10 @@ const (
 	module = "../.."
 
 	// parallel is how many scenarios run at once unless the command line says otherwise. They mostly wait.
-	parallel = "12"
+	parallel = "10"
 )
 
-// folder holds the binary.
+// folder holds the binaries.
 var folder string
 
 func TestMain(m *testing.M) {
@@ -47,8 +46,10 @@ func run(m *testing.M) (code int) {
 	if folder, err = os.MkdirTemp("", "e2e-"); err != nil {
 		panic(err)
 	}
-	code = m.Run()
-	for _, err := range []error{os.RemoveAll(folder), platform.leaks()} {
+	if err = build(); err == nil {
+		code = m.Run()
+	}
+	for _, err := range []error{err, os.RemoveAll(folder), platform.leaks()} {
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = max(code, 1)
@@ -62,25 +63,28 @@ func isSet(name string) (set bool) {
 	return set
 }
 
-// The functions, each built once, as they are deployed.
-var (
-	charging = sync.OnceValues(func() (string, error) { return build("apigw-charge") })
-	ordering = sync.OnceValues(func() (string, error) { return build("orders") })
-	relaying = sync.OnceValues(func() (string, error) { return build("orders/relay") })
-	draining = sync.OnceValues(func() (string, error) { return build("orders/drain") })
-	shipping = sync.OnceValues(func() (string, error) { return build("orders/consumer") })
-	settling = sync.OnceValues(func() (string, error) { return build("apigw-charge/reconcile") })
+// The functions, as they are deployed: each is a folder of the examples, and the name of its binary is the last part.
+const (
+	charging = "apigw-charge"
+	ordering = "orders"
+	relaying = "orders/relay"
+	draining = "orders/drain"
+	shipping = "orders/consumer"
+	settling = "apigw-charge/reconcile"
 )
 
-// build builds the function of an example.
-func build(example string) (string, error) {
-	path := filepath.Join(folder, strings.ReplaceAll(example, "/", "-"))
-	build := exec.Command("go", "build", "-tags", "lambda.norpc", "-o", path, "./examples/"+example)
+// build builds the functions. No scenario runs beside it: a compiler would take the time that their deadlines count on.
+func build() error {
+	args := []string{"build", "-tags", "lambda.norpc", "-o", folder + string(filepath.Separator)}
+	for _, function := range []string{charging, ordering, relaying, draining, shipping, settling} {
+		args = append(args, "./examples/"+function)
+	}
+	build := exec.Command("go", args...)
 	build.Dir, build.Env = module, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build %s: %w\n%s", example, err, out)
+		return fmt.Errorf("build: %w\n%s", err, out)
 	}
-	return path, nil
+	return nil
 }
 
 // platform is what all scenarios share.

@@ -47,9 +47,9 @@ func newPostTo(t *testing.T, table string, to ...string) *post {
 }
 
 // deploy deploys a function that delivers to the receiver.
-func (p *post) deploy(name string, built func() (string, error)) *deployment {
+func (p *post) deploy(name, example string) *deployment {
 	p.t.Helper()
-	return launch(p.t, 1, built, lambdaruntime.Function{
+	return launch(p.t, 1, example, lambdaruntime.Function{
 		Name: name, Environment: append([]string{"OUTBOX_TABLE=" + p.table}, p.to...),
 	})
 }

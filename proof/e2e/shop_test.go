@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"crypto/rand"
 	"net/http"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -39,22 +40,20 @@ type deployment struct {
 }
 
 // deploy deploys a function that has records.
-func deploy(t *testing.T, sandboxes int, built func() (string, error), function lambdaruntime.Function) *deployment {
+func deploy(t *testing.T, sandboxes int, example string, function lambdaruntime.Function) *deployment {
 	t.Helper()
 	table := "e2e-" + rand.Text()
 	function.Environment = append(function.Environment, "IDEMPOTENCY_TABLE="+table)
-	d := launch(t, sandboxes, built, function)
+	d := launch(t, sandboxes, example, function)
 	d.table = table
 	require.NoError(t, dynamo.CreateTable(t.Context(), d.dynamo, d.table))
 	return d
 }
 
 // launch deploys a function with a timeout that no scenario reaches by accident.
-func launch(t *testing.T, sandboxes int, built func() (string, error), function lambdaruntime.Function) *deployment {
+func launch(t *testing.T, sandboxes int, example string, function lambdaruntime.Function) *deployment {
 	t.Helper()
 	endpoint := platform.endpoint(t)
-	path, err := built()
-	require.NoError(t, err)
 	d := &deployment{
 		t:       t,
 		dynamo:  dynamolocal.Client(endpoint, closeIdle(t)),
@@ -63,7 +62,7 @@ func launch(t *testing.T, sandboxes int, built func() (string, error), function 
 	}
 	d.proxy = startProxy(t, endpoint)
 
-	function.Bootstrap = path
+	function.Bootstrap = filepath.Join(folder, filepath.Base(example))
 	function.Environment = append(function.Environment,
 		"AWS_ACCESS_KEY_ID="+dynamolocal.AccessKey,
 		"AWS_SECRET_ACCESS_KEY="+dynamolocal.AccessKey,
