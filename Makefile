@@ -64,7 +64,7 @@ OTHER_TABLES := ^TestStore(On|Behind|With)
 test: ## every test, most with the race detector, and DynamoDB Local (STRICT=1, DYNAMODB_ENDPOINT=)
 	@# The explorer plays one step at a time: the race detector sees some of its schedules, and all are played without it. The end-to-end tests
 	@# have deadlines of real seconds, so nothing runs beside them, and DynamoDB Local has nothing to keep of the tests before them.
-	@# The race detector is off for them: the functions are processes of their own, and it sees the tests of the proxy between them.
+	@# The race detector is off for them: nearly all functions are processes of their own, and it sees the tests of the proxy between them.
 	@# A search spends its time on waiting for goroutines and on garbage: eight searches at once, and a late collector, save a quarter of it.
 	@# The race detector sees package dynamo on the usual table: on the others the same code runs, and without it four times as fast.
 	IDEMPOTENT_TEST_STRICT=$(STRICT) $(WITH_DYNAMODB) $(SHELL) -c '\

@@ -83,7 +83,7 @@ func TestDuplicatesThatMeetARunningCommitAreToldToWait(t *testing.T) {
 		switch r.Operation {
 		case "PutItem":
 			return wire.Conflict()
-		case commit: // it is sent again where the duplicates take longer than it waits
+		case commit: // the first one is sent again if the duplicates take longer than its client waits
 			return delayed(gate)
 		default:
 			return wire.Pass()

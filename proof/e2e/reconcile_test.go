@@ -87,7 +87,7 @@ func (s *settled) unanswered(n int) (all []order) {
 			s.provider.failOnce()
 		}
 		s.provider.lose(len(all)%2 != 0)
-		answers := s.insist(o) // the first one is 502, unless the store does not answer in time
+		answers := s.insist(o) // a store that is slow to answer may need more than one
 		require.True(s.t, answers[len(answers)-1].resultLost())
 		all = append(all, o)
 	}
