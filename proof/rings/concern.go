@@ -209,3 +209,24 @@ func note(texts, reach map[string][]string, name string, n ast.Node) {
 		return true
 	})
 }
+
+// startsGoroutines reports whether a file in a folder has a go statement, or calls a method Go, as those of wait groups.
+func startsGoroutines(folder string) (starts bool, err error) {
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	for _, file := range files {
+		syntax, e := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err = errors.Join(err, e); e != nil {
+			continue
+		}
+		ast.Inspect(syntax, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				starts = true
+			case *ast.SelectorExpr:
+				starts = starts || n.Sel.Name == "Go"
+			}
+			return !starts
+		})
+	}
+	return starts, err
+}

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/go-idempotent/idempotent/internal/dynamolocal"
 )
 
 // stage is a command of a ring.
@@ -40,13 +38,19 @@ type course struct {
 	out    io.Writer
 	root   string
 	strict bool
+	memory *memory
 	left   []stage
+	table  []string
 }
 
 // run runs a stage, or notes that it is left out. It prints a line before and a line after.
 func (c *course) run(ctx context.Context, s stage) {
 	if s.why != "" {
 		c.left = append(c.left, s)
+		return
+	}
+	if c.memory.has(s) {
+		c.line("ok", s.name, "before", "")
 		return
 	}
 	fmt.Fprintf(c.out, "... %s\n", s.name)
@@ -59,15 +63,25 @@ func (c *course) run(ctx context.Context, s stage) {
 	if err != nil && len(c.failures) == len(before.failures) {
 		c.fail(failure{suite: s.name, test: err.Error()})
 	}
-	word := "ok "
-	if len(c.failures) > len(before.failures) {
-		word = "BAD"
+	word := "FAILED"
+	if len(c.failures) == len(before.failures) {
+		word = "ok"
+		if err := c.memory.add(s); err != nil {
+			c.fail(failure{suite: s.name, test: err.Error()})
+		}
 	}
 	counts := ""
 	if s.test != nil {
-		counts = fmt.Sprintf("  %d passed, %d failed, %d skipped", c.passed-before.passed, c.failed-before.failed, c.skipped-before.skipped)
+		counts = fmt.Sprintf("%d passed, %d failed, %d skipped", c.passed-before.passed, c.failed-before.failed, c.skipped-before.skipped)
 	}
-	fmt.Fprintf(c.out, "%s %-34s %6.1fs%s\n", word, s.name, time.Since(started).Seconds(), counts)
+	c.line(word, s.name, fmt.Sprintf("%.1fs", time.Since(started).Seconds()), counts)
+}
+
+// line prints a line of the table of stages, and keeps it for the end.
+func (c *course) line(word, name, took, counts string) {
+	line := strings.TrimRight(fmt.Sprintf("%-6s  %-36s  %8s  %s", word, name, took, counts), " ")
+	c.table = append(c.table, line)
+	fmt.Fprintln(c.out, line)
 }
 
 // start runs the command of a stage in a group of processes, so that an interrupt reaches all that it started.
@@ -78,9 +92,6 @@ func (c *course) start(ctx context.Context, s stage) error {
 	}
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stderr = filepath.Join(c.root, s.in), append(os.Environ(), s.env...), os.Stderr
-	if c.strict {
-		cmd.Env = append(cmd.Env, dynamolocal.StrictVariable+"=1")
-	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error {
 		time.AfterFunc(grace, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
@@ -100,8 +111,9 @@ func (c *course) start(ctx context.Context, s stage) error {
 	return errors.Join(c.read(c.out, events, c.strict), cmd.Wait())
 }
 
-// conclude prints what was left out, what failed, and the counts.
+// conclude prints the table of stages, what was left out, what failed, and the counts.
 func (c *course) conclude() error {
+	fmt.Fprintf(c.out, "\n%s\n", strings.Join(c.table, "\n"))
 	for _, s := range c.left {
 		fmt.Fprintf(c.out, "left out: %s: %s\n", s.name, s.why)
 	}

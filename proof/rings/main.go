@@ -7,7 +7,7 @@
 // Each ring is a list of stages, in stages.go. A stage that fails does not end its ring. A line for each stage says how long it
 // took. What failed stands in one list at the end. The last line counts tests: passed, failed, skipped.
 //
-// STRICT=1 in the environment turns a test that is skipped into one that fails. DynamoDB Local runs once for all stages, unless
+// IDEMPOTENT_TEST_STRICT=1 in the environment turns a test that is skipped into one that fails. DynamoDB Local runs once for all stages, unless
 // DYNAMODB_ENDPOINT names another endpoint. An interrupt ends everything that was started.
 package main
 
@@ -19,7 +19,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 )
 
 func main() {
@@ -43,12 +43,25 @@ func run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	end, err := startDynamoDB(ctx)
+	c := course{out: os.Stdout, strict: dynamolocal.Strict(), root: r.root}
+	if args[0] == "prove" {
+		if c.memory, err = r.remember(); err != nil {
+			return err
+		}
+	}
+	database := make(chan error)
+	end := func() error { return nil }
+	go func() { // the first time it is fetched, which takes as long as a part of the build
+		var err error
+		end, err = startDynamoDB(ctx)
+		database <- err
+	}()
+	c.run(ctx, stage{name: "build", command: []string{"go", "build", "./..."}})
+	err = <-database
+	defer func() { err = errors.Join(err, end()) }()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, end()) }()
-	c := course{out: os.Stdout, strict: dynamolocal.Strict(), root: r.root}
 	for _, s := range stages {
 		if ctx.Err() != nil {
 			break
