@@ -95,7 +95,7 @@ func (c *course) start(ctx context.Context, s stage) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error {
 		time.AfterFunc(grace, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
-		return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT)
+		return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
 	}
 	if s.test == nil {
 		cmd.Stdout = c.out
