@@ -1,4 +1,4 @@
-package streampump
+package streams
 
 import (
 	"context"
@@ -17,7 +17,7 @@ func (p *Pump) discover(ctx context.Context) (found []string, err error) {
 	began := time.Now()
 	shards, err := p.source().Shards(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("streampump: look for shards: %w", err)
+		return nil, fmt.Errorf("streams: look for shards: %w", err)
 	}
 	listed := make(map[string]bool, len(shards))
 	for _, s := range shards {

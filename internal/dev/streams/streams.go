@@ -1,4 +1,4 @@
-// Package streampump hands the records of a DynamoDB stream to a function, on this machine, as the event source mapping of AWS Lambda does:
+// Package streams hands the records of a DynamoDB stream to a function, on this machine, as the event source mapping of AWS Lambda does:
 // for tests and local runs against the streams of DynamoDB Local. Another [Source] is handled by the same rules.
 //
 // A [Pump] begins each shard at its oldest record, unless it is told to begin at the latest, reads children after their parents, drops the records that no filter takes, and invokes
@@ -9,7 +9,7 @@
 //
 // See https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html and
 // https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-params.html.
-package streampump
+package streams
 
 import (
 	"cmp"
@@ -164,7 +164,7 @@ func (p *Pump) check() ([]pattern, error) {
 	}
 	patterns, err := parseFilters(p.Filters)
 	if err := errors.Join(append(errs, err)...); err != nil {
-		return nil, fmt.Errorf("streampump: %w", err)
+		return nil, fmt.Errorf("streams: %w", err)
 	}
 	return patterns, nil
 }

@@ -1,6 +1,6 @@
 // Command with-dynamodb runs a command while DynamoDB Local runs:
 //
-//	go run ./internal/dynamolocal/cmd/with-dynamodb -- go test ./...
+//	go run ./internal/dev/dynamolocal/cmd/with-dynamodb -- go test ./...
 //
 // The command finds the endpoint in DYNAMODB_ENDPOINT and AWS_ENDPOINT_URL_DYNAMODB, and credentials and a Region that
 // mean nothing unless the environment has some. Signals are passed on and the exit code is that of the command. If
@@ -17,7 +17,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 )
 
 const (

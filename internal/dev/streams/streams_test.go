@@ -1,4 +1,4 @@
-package streampump_test
+package streams_test
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent/internal/streampump"
+	"github.com/go-idempotent/idempotent/internal/dev/streams"
 )
 
 // function answers the batches of a stream one by one, and keeps them.
@@ -59,14 +59,14 @@ func (f *function) seen() []string {
 	return append([]string(nil), f.batches...)
 }
 
-func pump(s *stream, f *function) *streampump.Pump {
-	return &streampump.Pump{
+func pump(s *stream, f *function) *streams.Pump {
+	return &streams.Pump{
 		Client: s, StreamARN: "arn", Invoke: f.invoke, Poll: time.Millisecond, Pause: time.Microsecond, ReportBatchItemFailures: true,
 	}
 }
 
 // pumped runs a pump until everything is handled, and returns the batches that its function has seen.
-func pumped(t *testing.T, p *streampump.Pump, f *function) []string {
+func pumped(t *testing.T, p *streams.Pump, f *function) []string {
 	t.Helper()
 	start(t, p)
 	idle(t, p)
@@ -197,7 +197,7 @@ func TestWhatFailedHoldsUpItsShardOnly(t *testing.T) {
 
 func TestAFailedBatchIsBisected(t *testing.T) {
 	t.Parallel()
-	var discarded []streampump.Discarded
+	var discarded []streams.Discarded
 	f := &function{answer: func(batch string) string {
 		if strings.Contains(batch, "3") {
 			return failed
@@ -206,7 +206,7 @@ func TestAFailedBatchIsBisected(t *testing.T) {
 	}}
 	p := pump(one(5), f)
 	p.BisectBatchOnFunctionError, p.MaximumRetryAttempts = true, aws.Int(1)
-	p.OnFailure = func(d streampump.Discarded) { discarded = append(discarded, d) }
+	p.OnFailure = func(d streams.Discarded) { discarded = append(discarded, d) }
 	want := []string{"1 2 3 4 5", "1 2", "3 4 5", "3", "3", "4 5"}
 	assert.Equal(t, want, pumped(t, p, f), "a half is no repetition, the record alone has one")
 	require.Len(t, discarded, 1)
@@ -232,7 +232,7 @@ func TestANamedFailureIsWhereABatchIsSplit(t *testing.T) {
 
 func TestABatchIsDiscardedAfterItsRepetitions(t *testing.T) {
 	t.Parallel()
-	var discarded []streampump.Discarded
+	var discarded []streams.Discarded
 	f := &function{answer: func(batch string) string {
 		if strings.HasSuffix(batch, "3") {
 			return failures("2")
@@ -241,12 +241,12 @@ func TestABatchIsDiscardedAfterItsRepetitions(t *testing.T) {
 	}}
 	p := pump(one(4), f)
 	p.BatchSize, p.MaximumRetryAttempts = 3, aws.Int(2)
-	p.OnFailure = func(d streampump.Discarded) { discarded = append(discarded, d) }
+	p.OnFailure = func(d streams.Discarded) { discarded = append(discarded, d) }
 	assert.Equal(t, []string{"1 2 3", "2 3", "2 3", "4"}, pumped(t, p, f), "what is behind goes on")
 	require.Len(t, discarded, 1)
 	require.ErrorContains(t, discarded[0].Err, "2")
 	discarded[0].Err = nil
-	assert.Equal(t, streampump.Discarded{
+	assert.Equal(t, streams.Discarded{
 		ShardID: "a", StartSequenceNumber: "2", EndSequenceNumber: "3", BatchSize: 2, InvokeCount: 3,
 	}, discarded[0])
 }
@@ -327,7 +327,7 @@ func TestAnInvocationThatNobodyWaitedForIsNotHandled(t *testing.T) {
 
 func TestAPumpThatIsNotSetUpSaysWhy(t *testing.T) {
 	t.Parallel()
-	p := &streampump.Pump{BatchSize: 10_001, Filters: []string{"[]"}}
+	p := &streams.Pump{BatchSize: 10_001, Filters: []string{"[]"}}
 	err := p.Run(t.Context())
 	require.ErrorContains(t, err, "Client, StreamARN and Invoke")
 	require.ErrorContains(t, err, "10001")
@@ -338,5 +338,5 @@ func TestIdleEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, (&streampump.Pump{}).Idle(ctx), context.Canceled)
+	require.ErrorIs(t, (&streams.Pump{}).Idle(ctx), context.Canceled)
 }

@@ -1,4 +1,4 @@
-package streampump
+package streams
 
 import (
 	"context"
@@ -12,10 +12,10 @@ import (
 func StreamARN(ctx context.Context, client dynamodb.DescribeTableAPIClient, table string) (string, error) {
 	out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(table)})
 	if err != nil {
-		return "", fmt.Errorf("streampump: look at the table %s: %w", table, err)
+		return "", fmt.Errorf("streams: look at the table %s: %w", table, err)
 	}
 	if out.Table.LatestStreamArn == nil {
-		return "", fmt.Errorf("streampump: the table %s has no stream", table)
+		return "", fmt.Errorf("streams: the table %s has no stream", table)
 	}
 	return *out.Table.LatestStreamArn, nil
 }

@@ -1,4 +1,4 @@
-package streampump
+package streams
 
 import (
 	"context"
@@ -32,7 +32,7 @@ type Record struct {
 
 var (
 	// ErrIteratorExpired is returned when an iterator is too old to read with.
-	ErrIteratorExpired = errors.New("streampump: the iterator has expired")
+	ErrIteratorExpired = errors.New("streams: the iterator has expired")
 	// ErrTrimmed is returned when the record that an iterator points at is not kept any more.
-	ErrTrimmed = errors.New("streampump: the record of the iterator is gone")
+	ErrTrimmed = errors.New("streams: the record of the iterator is gone")
 )

@@ -1,4 +1,4 @@
-package streampump
+package streams
 
 import (
 	"bytes"
@@ -85,7 +85,7 @@ func anyMatches(patterns []pattern, text []byte) (bool, error) {
 	}
 	var record any
 	if err := decode(text, &record); err != nil {
-		return false, fmt.Errorf("streampump: decode a record: %w", err)
+		return false, fmt.Errorf("streams: decode a record: %w", err)
 	}
 	for _, p := range patterns {
 		if p.matches(record) {

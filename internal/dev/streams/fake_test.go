@@ -1,4 +1,4 @@
-package streampump_test
+package streams_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package streampump
+package streams
 
 import (
 	"context"
@@ -41,7 +41,7 @@ func (p *Pump) Idle(ctx context.Context) error {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return fmt.Errorf("streampump: not everything is handled: %w", context.Cause(ctx))
+			return fmt.Errorf("streams: not everything is handled: %w", context.Cause(ctx))
 		}
 	}
 }
@@ -55,7 +55,7 @@ func (g *progress) idle(since time.Time) (idle bool, changed <-chan struct{}, ov
 		idle = idle && (s.ended || !s.empty.Before(since))
 	}
 	if g.over {
-		over = errors.Join(errors.New("streampump: the pump has ended"), g.err)
+		over = errors.Join(errors.New("streams: the pump has ended"), g.err)
 	}
 	return idle, g.channel(), over
 }

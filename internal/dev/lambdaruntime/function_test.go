@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/go-idempotent/idempotent/internal/lambdaruntime"
+	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
 )
 
 // parentVariable makes the test binary a process with a sandbox that waits to be killed.

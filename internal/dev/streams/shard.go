@@ -1,4 +1,4 @@
-package streampump
+package streams
 
 import (
 	"context"
@@ -56,7 +56,7 @@ func (p *Pump) pumpShard(ctx context.Context, id string, position Position, patt
 // seek gets an iterator: of the position at first, and later of what follows.
 func (s *shard) seek(ctx context.Context) (err error) {
 	if s.iterator, err = s.pump.source().Iterator(ctx, s.id, s.position, s.last); err != nil {
-		return fmt.Errorf("streampump: find the place in shard %s: %w", s.id, err)
+		return fmt.Errorf("streams: find the place in shard %s: %w", s.id, err)
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ func (s *shard) read(ctx context.Context) (n int, err error) {
 		return s.read(ctx)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("streampump: read shard %s: %w", s.id, err)
+		return 0, fmt.Errorf("streams: read shard %s: %w", s.id, err)
 	}
 	s.oldest = false
 	for _, r := range records {

@@ -1,4 +1,4 @@
-package streampump_test
+package streams_test
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent/internal/dynamolocal"
-	"github.com/go-idempotent/idempotent/internal/streampump"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/dev/streams"
 )
 
 // table is one of DynamoDB Local, with a stream.
@@ -33,7 +33,7 @@ func newTable(t *testing.T, view types.StreamViewType) *table {
 	client := dynamolocal.Client(dynamolocal.Endpoint(t))
 	name := "pump-" + rand.Text()
 	create(t, client, name, &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: view})
-	arn, err := streampump.StreamARN(t.Context(), client, name)
+	arn, err := streams.StreamARN(t.Context(), client, name)
 	require.NoError(t, err)
 	return &table{t, client, name, arn}
 }
@@ -59,8 +59,8 @@ func (b *table) put(item map[string]types.AttributeValue) {
 func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
 // pump returns a pump of the table that looks often, and hands events to f.
-func (b *table) pump(f func(events.DynamoDBEvent) (any, error)) *streampump.Pump {
-	return &streampump.Pump{
+func (b *table) pump(f func(events.DynamoDBEvent) (any, error)) *streams.Pump {
+	return &streams.Pump{
 		Client: dynamolocal.StreamsClient(dynamolocal.Endpoint(b.t)), StreamARN: b.arn, Poll: time.Millisecond, Pause: time.Millisecond,
 		Invoke: func(_ context.Context, payload []byte) ([]byte, error) {
 			var event events.DynamoDBEvent
@@ -77,7 +77,7 @@ func (b *table) pump(f func(events.DynamoDBEvent) (any, error)) *streampump.Pump
 }
 
 // start runs a pump until the test ends.
-func start(t *testing.T, p *streampump.Pump) {
+func start(t *testing.T, p *streams.Pump) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -89,7 +89,7 @@ func start(t *testing.T, p *streampump.Pump) {
 }
 
 // idle waits until everything is handled.
-func idle(t *testing.T, p *streampump.Pump) {
+func idle(t *testing.T, p *streams.Pump) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -174,7 +174,7 @@ func TestIdleWaitsForWhatWasWrittenBefore(t *testing.T) {
 // A pump waits at a shard without records while another table is written to.
 func TestAnEmptyShardIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	for _, position := range []streampump.Position{streampump.TrimHorizon, streampump.Latest} {
+	for _, position := range []streams.Position{streams.TrimHorizon, streams.Latest} {
 		b, other, s := newTable(t, types.StreamViewTypeNewImage), newTable(t, types.StreamViewTypeNewImage), &seen{}
 		p := b.pump(s.take)
 		p.StartingPosition = position
@@ -216,7 +216,7 @@ func TestThousandsOfRecordsComeInOrderAndOnce(t *testing.T) {
 	assert.Len(t, ids, n)
 	assert.Len(t, s.records, n)
 	for _, size := range s.sizes {
-		assert.LessOrEqual(t, size, streampump.DefaultBatchSize)
+		assert.LessOrEqual(t, size, streams.DefaultBatchSize)
 	}
 }
 
@@ -226,7 +226,7 @@ func TestAPumpCanBeginBehindWhatIsThere(t *testing.T) {
 	b, s := newTable(t, types.StreamViewTypeNewImage), &seen{}
 	b.put(map[string]types.AttributeValue{"id": text("before")})
 	p := b.pump(s.take)
-	p.StartingPosition = streampump.Latest
+	p.StartingPosition = streams.Latest
 	start(t, p)
 	idle(t, p)
 	b.put(map[string]types.AttributeValue{"id": text("after")})
@@ -257,6 +257,6 @@ func TestATableWithoutStreamIsNamed(t *testing.T) {
 	t.Parallel()
 	client, name := dynamolocal.Client(dynamolocal.Endpoint(t)), "pump-"+rand.Text()
 	create(t, client, name, nil)
-	_, err := streampump.StreamARN(t.Context(), client, name)
+	_, err := streams.StreamARN(t.Context(), client, name)
 	require.ErrorContains(t, err, name)
 }

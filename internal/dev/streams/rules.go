@@ -1,4 +1,4 @@
-package streampump
+package streams
 
 import (
 	"encoding/json"
