@@ -19,7 +19,7 @@ func goroutineChecks() []check {
 func goroutinesEnd(p *probe) {
 	const (
 		rounds   = 32
-		patience = time.Minute
+		patience = 5 * time.Second
 	)
 	label := rand.Text()
 	pprof.Do(p.t.Context(), pprof.Labels("calls", label), func(context.Context) {
