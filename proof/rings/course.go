@@ -28,6 +28,14 @@ type stage struct {
 	why string
 }
 
+// args are its command.
+func (s stage) args() []string {
+	if s.test != nil {
+		return append([]string{"go", "test", "-json"}, s.test...)
+	}
+	return s.command
+}
+
 // grace is how long a stage that is interrupted has to end by itself.
 const grace = 10 * time.Second
 
@@ -63,6 +71,9 @@ func (c *course) run(ctx context.Context, s stage) {
 	if err != nil && len(c.failures) == len(before.failures) {
 		c.fail(failure{suite: s.name, test: err.Error()})
 	}
+	if s.test != nil && err == nil && c.tally.count() == before.count() {
+		c.fail(failure{suite: s.name, test: "no test has run"})
+	}
 	word := "FAILED"
 	if len(c.failures) == len(before.failures) {
 		word = "ok"
@@ -86,10 +97,7 @@ func (c *course) line(word, name, took, counts string) {
 
 // start runs the command of a stage in a group of processes, so that an interrupt reaches all that it started.
 func (c *course) start(ctx context.Context, s stage) error {
-	args := s.command
-	if s.test != nil {
-		args = append([]string{"go", "test", "-json"}, s.test...)
-	}
+	args := s.args()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stderr = filepath.Join(c.root, s.in), append(os.Environ(), s.env...), os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

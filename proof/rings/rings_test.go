@@ -75,6 +75,15 @@ func TestAFailureEndsNoRing(t *testing.T) {
 	assert.Contains(t, out.String(), "left out: third: nothing has changed\n")
 }
 
+// TestAPatternThatMatchesNothingProvesNothing: what was renamed would be left out for ever.
+func TestAPatternThatMatchesNothingProvesNothing(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	c := course{out: &out, root: "../.."}
+	c.run(t.Context(), stage{name: "renamed", test: plainly("-run=^TestNoSuchTest$", "./internal/fold")})
+	assert.Equal(t, []failure{{"renamed", "no test has run"}}, c.failures)
+}
+
 // TestAnInterruptReachesAllThatWasStarted: also what a stage has started behind its back.
 func TestAnInterruptReachesAllThatWasStarted(t *testing.T) {
 	t.Parallel()

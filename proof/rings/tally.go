@@ -17,6 +17,8 @@ type tally struct {
 // failure is a test that failed, or what else failed in a suite: its build, or a panic outside of a test.
 type failure struct{ suite, test string }
 
+func (t *tally) count() int { return t.passed + t.failed + t.skipped }
+
 func (t *tally) fail(f failure) {
 	t.failed++
 	t.failures = append(t.failures, f)
