@@ -109,12 +109,15 @@ func TestWhatATestRunsIsReadFromItsSource(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "some_test.go"), []byte(`package some
-const charging, other = "charge", "orders/relay"
+const charging = "charge"
+const other = "orders/relay"
 type shop struct{}
 func (shop) post() { _ = charging }
+type relay struct{}
+func (*relay) post() { _ = other }
 func begin() shop { return shop{} }
 func TestCharge(t *testing.T) { begin().post() }
-func TestRelay(t *testing.T) { _ = other }
+func TestRelay(t *testing.T) { new(relay).post() }
 func TestNothing(t *testing.T) {}
 func TestMain(m *testing.M) { _, _ = charging, other }
 `), 0o600))
