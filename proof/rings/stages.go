@@ -17,6 +17,7 @@ var toolchains = []string{"go1.26.8", "go1.27.1"}
 
 const (
 	proof = "proof"
+	bench = "bench"
 
 	endToEnd = "proof/e2e"
 	explorer = "proof/explore"
@@ -59,10 +60,12 @@ func (r *repository) tests() ([]stage, error) {
 	var stages []stage
 	for _, module := range r.modules {
 		s := stage{name: "tests of " + module, in: module, test: plainly("./...")}
-		if module == "." {
+		switch module {
+		case ".":
 			s.name = "tests of the library"
-		}
-		if module == proof {
+		case bench:
+			s.test = plainly("-skip=Peers", "./...")
+		case proof:
 			some, err := r.tested(module, proofs)
 			if err != nil {
 				return nil, err
@@ -71,7 +74,7 @@ func (r *repository) tests() ([]stage, error) {
 		}
 		stages = append(stages, s)
 	}
-	return append(stages, stage{name: "a kill, end to end", in: proof, test: plainly("-run="+oneKill, "./e2e")}), nil
+	return append(stages, explored("small"), stage{name: "a kill, end to end", in: proof, test: plainly("-run="+oneKill, "./e2e")}), nil
 }
 
 // changeStages are the tests, and what tells more about a change.
@@ -89,14 +92,20 @@ func (r *repository) changeStages() ([]stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	stages := append([]stage{lint()}, tests...)
 	race, err := r.race(all)
 	if err != nil {
 		return nil, err
 	}
-	stages = append(append(stages, race), r.otherToolchains()...)
 	concerned, err := r.concerned(all, c)
-	return append(stages, concerned...), err
+	if err != nil {
+		return nil, err
+	}
+	// All worlds are more than the small ones.
+	small, every := explored("small").name, explored("all").name
+	if slices.ContainsFunc(concerned, func(s stage) bool { return s.name == every && s.why == "" }) {
+		tests = slices.DeleteFunc(tests, func(s stage) bool { return s.name == small })
+	}
+	return slices.Concat([]stage{lint()}, tests, []stage{race}, r.otherToolchains(), concerned), nil
 }
 
 // concerned are the proofs of what a change touches. A proof that is left out says why.
@@ -107,7 +116,7 @@ func (r *repository) concerned(all packages, c change) ([]stage, error) {
 		stage
 
 		folder string
-	}{{explored(), explorer}, {interop(), peers}} {
+	}{{explored("all"), explorer}, {interop(), peers}, {interopOfBench(), bench}} {
 		if !all.concerns(s.folder, touched) {
 			s.why = "nothing that " + s.folder + " is built from has changed"
 		}
@@ -172,7 +181,7 @@ func (r *repository) proveStages() ([]stage, error) {
 	}
 	stages := append([]stage{lint()}, tests...)
 	stages = append(append(stages, race), r.otherToolchains()...)
-	stages = append(stages, explored(), interop(), stage{name: "template", command: []string{"make", "template"}})
+	stages = append(stages, explored("deep"), interop(), interopOfBench(), stage{name: "template", command: []string{"make", "template"}})
 	stages = slices.DeleteFunc(dealt(stages, part, parts), func(s stage) bool { return s.name == "" })
 
 	// These two are long: each part of a proof has a part of them.
@@ -215,15 +224,25 @@ func dealt[T any](all []T, part, parts int) (some []T) {
 
 func lint() stage { return stage{name: "lint", command: []string{"make", "lint"}} }
 
-// explored searches the schedules. A search spends its time on waiting for goroutines and on garbage: eight at once, and a late
+// explored searches the schedules of the explorer's worlds: the small ones, all that a change must pass, or the deep ones, too. A search spends its time on waiting for goroutines and on garbage: eight at once, and a late
 // collector, save a quarter of it.
-func explored() stage {
-	return stage{name: "explorer", in: proof, test: plainly("-parallel=8", "./explore"), env: []string{"GOGC=400"}}
+func explored(worlds string) stage {
+	return stage{
+		name: "explorer, " + worlds + " worlds", in: proof, test: plainly("-parallel=8", "./explore"),
+		env: []string{"GOGC=400", "IDEMPOTENT_WORLDS=" + worlds},
+	}
 }
 
 func interop() stage {
 	return stage{
 		name: "AWS Powertools on one table", in: proof, test: plainly("-run=TestMatrix|TestExpression", "./interop"), env: []string{"IDEMPOTENT_INTEROP=1"},
+	}
+}
+
+// interopOfBench runs what the benchmarks run of AWS Powertools.
+func interopOfBench() stage {
+	return stage{
+		name: "benchmarks of AWS Powertools", in: bench, test: plainly("-run=Peers|Measures/powertools", "./..."), env: []string{"IDEMPOTENT_INTEROP=1"},
 	}
 }
 
