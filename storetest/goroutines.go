@@ -28,7 +28,7 @@ func goroutinesEnd(p *probe) {
 		for range rounds {
 			everyCall(p)
 		}
-		for begin := time.Now(); labelled(p, label)-before >= rounds/2; time.Sleep(time.Millisecond) {
+		for begin := time.Now(); labelled(p, label)-before >= rounds/2; time.Sleep(20 * time.Millisecond) {
 			if time.Since(begin) > patience {
 				p.t.Fatalf("%d goroutines more after %d rounds of calls", labelled(p, label)-before, rounds)
 			}
