@@ -71,7 +71,7 @@ func (c *course) run(ctx context.Context, s stage) {
 	if err != nil && len(c.failures) == len(before.failures) {
 		c.fail(failure{suite: s.name, test: err.Error()})
 	}
-	if s.test != nil && err == nil && c.tally.count() == before.count() {
+	if s.test != nil && err == nil && c.count() == before.count() {
 		c.fail(failure{suite: s.name, test: "no test has run"})
 	}
 	word := "FAILED"

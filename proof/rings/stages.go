@@ -128,7 +128,7 @@ func (r *repository) concerned(all packages, c change) ([]stage, error) {
 	}
 	stages = append(stages, scenarios...)
 	controls := stage{name: "controls", in: proof, command: append([]string{"go", "run", "./controls", "-changed"}, c.files...)}
-	deployed := stage{name: "template", command: []string{"make", "template"}}
+	deployed := target("template")
 	if !slices.ContainsFunc(c.files, r.deployed) {
 		deployed.why = "no file of the deployment has changed"
 	}
@@ -181,7 +181,7 @@ func (r *repository) proveStages() ([]stage, error) {
 	}
 	stages := append([]stage{lint()}, tests...)
 	stages = append(append(stages, race), r.otherToolchains()...)
-	stages = append(stages, explored("deep"), interop(), interopOfBench(), stage{name: "template", command: []string{"make", "template"}})
+	stages = append(stages, explored("deep"), interop(), interopOfBench(), target("template"))
 	stages = slices.DeleteFunc(dealt(stages, part, parts), func(s stage) bool { return s.name == "" })
 
 	// These two are long: each part of a proof has a part of them.
@@ -222,7 +222,10 @@ func dealt[T any](all []T, part, parts int) (some []T) {
 	return some
 }
 
-func lint() stage { return stage{name: "lint", command: []string{"make", "lint"}} }
+func lint() stage { return target("lint") }
+
+// target is a stage that the Makefile has.
+func target(name string) stage { return stage{name: name, command: []string{"make", name}} }
 
 // explored searches the schedules of the explorer's worlds: the small ones, all that a change must pass, or the deep ones, too. A search spends its time on waiting for goroutines and on garbage: eight at once, and a late
 // collector, save a quarter of it.
