@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -92,7 +93,7 @@ func (r *repository) changeStages() ([]stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	race, err := r.race(all)
+	race, err := r.race(all, ".")
 	if err != nil {
 		return nil, err
 	}
@@ -175,14 +176,14 @@ func (r *repository) proveStages() ([]stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	race, err := r.race(all)
-	if err != nil {
+	library, errOfLibrary := r.race(all, ".")
+	proofs, errOfProofs := r.race(all, proof)
+	if err := errors.Join(errOfLibrary, errOfProofs); err != nil {
 		return nil, err
 	}
-	stages := append([]stage{lint()}, tests...)
-	stages = append(append(stages, race), r.otherToolchains()...)
+	stages := slices.Concat([]stage{lint()}, tests, []stage{library, proofs}, r.otherToolchains())
 	stages = append(stages, explored("deep"), interop(), interopOfBench(), target("template"))
-	stages = slices.DeleteFunc(dealt(stages, part, parts), func(s stage) bool { return s.name == "" })
+	stages = dealt(stages, part, parts)
 
 	// These two are long: each part of a proof has a part of them.
 	runs, err := all.programs(filepath.Join(r.root, endToEnd), examples)
@@ -249,11 +250,12 @@ func interopOfBench() stage {
 	}
 }
 
-// race runs the packages in which goroutines meet with the race detector: those that start one, in what they do or in their tests.
-func (r *repository) race(all packages) (stage, error) {
-	s := stage{name: "the race detector", test: plainly("-race", "-skip="+oneAfterAnother)}
+// race runs the packages of a module in which goroutines meet with the race detector: those that start one, in what they do or in their
+// tests. The explorer lets one goroutine run at a time, and end to end nearly all of them are in other processes.
+func (r *repository) race(all packages, module string) (stage, error) {
+	s := stage{name: "the race detector, " + module, in: module, test: plainly("-race", "-skip="+oneAfterAnother)}
 	for _, folder := range slices.Sorted(maps.Keys(all.needs)) {
-		if r.moduleOf(folder) != "." || strings.HasPrefix(folder, examples+"/") {
+		if r.moduleOf(folder) != module || slices.Contains(proofs, folder) {
 			continue
 		}
 		starts, err := startsGoroutines(filepath.Join(r.root, folder))
@@ -261,7 +263,11 @@ func (r *repository) race(all packages) (stage, error) {
 			return stage{}, err
 		}
 		if starts {
-			s.test = append(s.test, "./"+folder)
+			inModule, err := filepath.Rel(module, folder)
+			if err != nil {
+				return stage{}, err
+			}
+			s.test = append(s.test, "./"+filepath.ToSlash(inModule))
 		}
 	}
 	return s, nil
