@@ -119,6 +119,9 @@ func (c *course) start(ctx context.Context, s stage) error {
 	return errors.Join(c.read(c.out, events, c.strict), cmd.Wait())
 }
 
+// errFailed is a ring of which something has failed.
+var errFailed = errors.New("something has failed")
+
 // conclude prints the table of stages, what was left out, what failed, and the counts.
 func (c *course) conclude() error {
 	fmt.Fprintf(c.out, "\n%s\n", strings.Join(c.table, "\n"))
@@ -133,7 +136,7 @@ func (c *course) conclude() error {
 	}
 	fmt.Fprintf(c.out, "\n%d passed, %d failed, %d skipped\n", c.passed, c.failed, c.skipped)
 	if len(c.failures) > 0 {
-		return fmt.Errorf("%d of the above failed", len(c.failures))
+		return errFailed
 	}
 	return nil
 }

@@ -31,7 +31,9 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	if err := run(ctx, os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "rings:", err)
+		if !errors.Is(err, errFailed) { // which has been told, and the counts come last
+			fmt.Fprintln(os.Stderr, "rings:", err)
+		}
 		os.Exit(1) //nolint:gocritic // nothing is left to stop
 	}
 }

@@ -67,7 +67,7 @@ func TestAFailureEndsNoRing(t *testing.T) {
 	} {
 		c.run(t.Context(), s)
 	}
-	require.Error(t, c.conclude())
+	require.ErrorIs(t, c.conclude(), errFailed)
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	assert.Equal(t, "0 passed, 1 failed, 0 skipped", lines[len(lines)-1])
 	assert.Contains(t, out.String(), "\nok      second")
