@@ -17,10 +17,11 @@ ROUNDS ?= 15
 # PACKAGES are what mutants changes, FILES selects their files by a regular expression.
 PACKAGES ?= ./internal/protocol ./store
 FILES ?=
-# STACK names the CloudFormation stack, PARAMETERS sets parameters of template.yaml: PARAMETERS='Authorization=AWS_IAM'.
+# TEMPLATE is that of the example, STACK names its CloudFormation stack, PARAMETERS sets its parameters: PARAMETERS=PaymentsUrl=https://…
+TEMPLATE := $(if $(filter orders,$(EXAMPLE)),examples/orders/template.yaml,template.yaml)
 STACK ?= idempotent
 PARAMETERS ?=
-# ARCHITECTURE is arm64 or x86_64, for the build and the template alike.
+# ARCHITECTURE of make build is arm64, as in the templates, or x86_64.
 ARCHITECTURE ?= arm64
 # EVENT is a file in the folder events of the example.
 EVENT ?= $(if $(filter orders,$(EXAMPLE)),order.json,charge.json)
@@ -57,7 +58,7 @@ cli: ## the operator's command line, .tools/bin/idempotent; docs/runbook.md says
 	cd cmd/idempotent && go build -trimpath -o $(TOOLS)/idempotent .
 	@echo 'Try it: .tools/bin/idempotent list --demo'
 
-# The conformance tests of package dynamo on tables that differ from the usual one, and on that of the template.
+# The conformance tests of package dynamo on tables that differ from the usual one.
 OTHER_TABLES := ^TestStore(On|Behind|With)
 
 .PHONY: test
@@ -68,7 +69,7 @@ test: ## every test, most with the race detector, and DynamoDB Local (STRICT=1, 
 	@# A search spends its time on waiting for goroutines and on garbage: eight searches at once, and a late collector, save a quarter of it.
 	@# The race detector sees package dynamo on the usual table: on the others the same code runs, and without it four times as fast.
 	IDEMPOTENT_TEST_STRICT=$(STRICT) $(WITH_DYNAMODB) $(SHELL) -c '\
-		go test -race -shuffle=on -timeout 20m -skip "$(OTHER_TABLES)" ./... && go test -shuffle=on -run "$(OTHER_TABLES)" ./dynamo ./internal/stack && \
+		go test -race -shuffle=on -timeout 20m -skip "$(OTHER_TABLES)" ./... && go test -shuffle=on -run "$(OTHER_TABLES)" ./dynamo && \
 		(cd cmd/idempotent && go test -race -shuffle=on ./...) && \
 		(cd bench && go test -shuffle=on ./...) && (cd examples/routers && go test -race -shuffle=on ./...)'
 	IDEMPOTENT_TEST_STRICT=$(STRICT) $(WITH_DYNAMODB) $(SHELL) -c 'cd proof && \
@@ -134,10 +135,10 @@ interop: ## AWS Powertools for Python and TypeScript and this library on one tab
 		(cd proof/interop && go test -count=1 -timeout 20m -run "TestMatrix|TestExpression") && \
 		cd bench && go test -count=1 -run "Peers|Measures/powertools"'
 
-# The deployment, see docs/deployment.md.
+# The deployment, see docs/deploy.md.
 
 .PHONY: template
-template: ## template.yaml: validated, linted, built, run under Lambda's emulator (STRICT=1)
+template: ## the templates: linted, compared with the code, built, run under Lambda's emulator (STRICT=1)
 	@IDEMPOTENT_TEST_STRICT=$(STRICT) .ci/template
 
 .PHONY: build
@@ -162,9 +163,10 @@ $(FUNCTIONS):
 		-o "$(or $(ARTIFACTS_DIR),$(error ARTIFACTS_DIR is not set))/bootstrap" $(BUILT)
 
 .PHONY: deploy
-deploy: $(SAM) ## builds and deploys the example (STACK=, PARAMETERS=, ARCHITECTURE=)
-	ARCHITECTURE=$(ARCHITECTURE) $(SAM) build
-	$(SAM) deploy --stack-name $(STACK) --parameter-overrides Architecture=$(ARCHITECTURE) $(PARAMETERS)
+deploy: $(SAM) ## builds and deploys the example (EXAMPLE=orders, STACK=, PARAMETERS=)
+	$(SAM) build --build-in-source --template $(TEMPLATE)
+	$(SAM) deploy --stack-name $(STACK) --capabilities CAPABILITY_IAM --resolve-s3 --confirm-changeset \
+		--no-fail-on-empty-changeset $(if $(PARAMETERS),--parameter-overrides $(PARAMETERS))
 
 .PHONY: invoke
 invoke: $(SAM) ## sends a sample event to the deployed function (EXAMPLE=orders, EVENT=charge.json)
@@ -175,10 +177,10 @@ logs: $(SAM) ## follows the logs of the deployed function (EXAMPLE=orders)
 	$(SAM) logs --stack-name $(STACK) --name $(FUNCTION) --tail
 
 .PHONY: delete
-delete: $(SAM) ## deletes the stack; DeletionProtection=false has to be deployed before
+delete: $(SAM) ## deletes the stack, and leaves its tables behind
 	$(SAM) delete --stack-name $(STACK)
 
-# Tools in Python, each in an environment of its own: their dependencies do not agree.
+# A tool in Python, in an environment of its own.
 $(SAM): .ci/requirements-sam.txt
 	.ci/venv $(CURDIR)/.tools/sam $<
 
@@ -196,9 +198,9 @@ export DYNAMODB_LOCAL_PORT LOCALSTACK_PORT
 LOCAL_ENDPOINT = http://127.0.0.1:$(if $(filter localstack,$(EMULATOR)),$(LOCALSTACK_PORT),$(DYNAMODB_LOCAL_PORT))
 
 .PHONY: local-up
-local-up: ## DynamoDB Local in Docker with the table of template.yaml (EMULATOR=localstack)
+local-up: ## DynamoDB Local in Docker with the table of the records (EMULATOR=localstack)
 	$(COMPOSE) up --detach --wait $(EMULATOR)
-	go run ./internal/stack/cmd/create-table -endpoint $(LOCAL_ENDPOINT)
+	go run ./internal/dev/create-table -endpoint $(LOCAL_ENDPOINT)
 	@echo 'make run STORE=dynamodb DYNAMODB_ENDPOINT=$(LOCAL_ENDPOINT)'
 	@echo 'make test DYNAMODB_ENDPOINT=$(LOCAL_ENDPOINT)'
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
-	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/operate"
 	"github.com/go-idempotent/idempotent/outbox"
 )
@@ -114,10 +114,15 @@ func TestTheRelayMayDoWhatADeliveryNeeds(t *testing.T) {
 	s := newShop(t)
 	relay, event := s.commit("fine", "failing", "poison"), s.event()
 	s.calls.taken()
+	reported := 0
 	for range 10 {
-		_, err := relay.Stream(t.Context(), event)
+		answer, err := relay.Stream(t.Context(), event)
 		require.NoError(t, err)
+		reported += len(answer.BatchItemFailures)
 	}
+	mapping := at(readTemplate(t, ordersTemplate).Resources["RelayFunction"].Properties, "Events", "Messages", "Properties")
+	require.Greater(t, reported, 1, "the message that fails is reported some times")
+	require.Greater(t, at(mapping, "MaximumRetryAttempts"), reported, "the retries end before the relay puts the message off")
 	requireMayDo(t, policy(t, "RelayFunction"), s.calls.taken(), true)
 }
 
