@@ -13,7 +13,7 @@
 //	AWS_ENDPOINT_URL_DYNAMODB  another endpoint, for example DynamoDB Local
 //
 // It reads the attention index of the table and nothing else: no key of a client, no result. The event means nothing. If it cannot
-// count an operation, the invocation fails, which is for an alarm of its own. template.yaml deploys it.
+// count an operation, the invocation fails, which is for an alarm of its own.
 package main
 
 import (

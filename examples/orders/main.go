@@ -23,7 +23,7 @@
 //	AWS_ENDPOINT_URL_DYNAMODB  another endpoint, for example DynamoDB Local
 //
 // What a service without a URL would be asked for is only counted. Logs and metrics go to standard output, from where CloudWatch
-// takes them. template.yaml deploys the function.
+// takes them. examples/orders/template.yaml deploys the function.
 //
 // The message "order-placed" {"order_id","email"} is for the mail. The function relay beside it takes it from the stream of the outbox and
 // delivers it, the function drain does so with what the stream has put off. If both have a QUEUE_URL, the message goes to a queue instead, from

@@ -26,8 +26,7 @@
 //	AWS_ENDPOINT_URL_DYNAMODB  another endpoint, for example DynamoDB Local
 //
 // The event of a schedule means nothing. The event {"all": true} is for a person: it also asks about records that are not due, and those that
-// are parked. The result is the report. Logs and metrics go to standard output, from where CloudWatch takes them. template.yaml deploys the
-// function.
+// are parked. The result is the report. Logs and metrics go to standard output, from where CloudWatch takes them.
 package main
 
 import (

@@ -20,7 +20,7 @@
 //	AWS_ENDPOINT_URL_DYNAMODB  another endpoint, for example DynamoDB Local
 //
 // Its event source mapping has the function response type ReportBatchItemFailures; docs/batches.md has the settings of the queue. Logs and metrics go
-// to standard output, from where CloudWatch takes them. template.yaml deploys the function.
+// to standard output, from where CloudWatch takes them.
 package main
 
 import (

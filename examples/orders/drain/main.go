@@ -19,7 +19,7 @@
 //	                           beside it
 //	AWS_ENDPOINT_URL_DYNAMODB  another endpoint, for example DynamoDB Local
 //
-// The event means nothing. Logs and metrics go to standard output, from where CloudWatch takes them. template.yaml deploys the function.
+// The event means nothing. Logs and metrics go to standard output, from where CloudWatch takes them. examples/orders/template.yaml deploys the function.
 package main
 
 import (

@@ -58,7 +58,7 @@ func TableDefinition(name string) *dynamodb.CreateTableInput {
 	}
 }
 
-// CreateTable creates the table of the orders, for runs on this machine and tests; template.yaml has the one that is deployed. A table
+// CreateTable creates the table of the orders, for runs on this machine and tests; the template has the one that is deployed. A table
 // that exists is left as it is.
 func CreateTable(ctx context.Context, client *dynamodb.Client, name string) error {
 	_, err := client.CreateTable(ctx, TableDefinition(name))

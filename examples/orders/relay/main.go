@@ -20,7 +20,7 @@
 //	AWS_ENDPOINT_URL_DYNAMODB  another endpoint, for example DynamoDB Local
 //
 // Its event source mapping has the function response type ReportBatchItemFailures, and a filter; docs/outbox.md has both. Logs and metrics go
-// to standard output, from where CloudWatch takes them. template.yaml deploys the function.
+// to standard output, from where CloudWatch takes them. examples/orders/template.yaml deploys the function.
 package main
 
 import (
