@@ -26,7 +26,7 @@ in: judge
 old: case !$held.Lapsed($now):
 new:
 suite: ./memory ./store
-first: TestA|TestB
+first: ./store TestA/of_nothing
 
 [of-nothing]
 why: it is the same
@@ -36,8 +36,8 @@ new: $a >= 0
 	require.NoError(t, err)
 	assert.Equal(t, rows{
 		controls: []control{{
-			name: "live-lease", without: "a running execution: is taken over", in: "judge", old: "case !$held.Lapsed($now):",
-			suite: []string{"./memory", "./store"}, first: "TestA|TestB",
+			name: "live-lease", area: "a", without: "a running execution: is taken over", in: "judge", old: "case !$held.Lapsed($now):",
+			suite: []string{"./memory", "./store"}, first: catcher{"./store", "TestA/of_nothing"},
 		}},
 		mutants: []explanation{{old: "$a > 0", new: "$a >= 0", why: "it is the same"}},
 	}, got)
@@ -61,4 +61,19 @@ func TestWhatIsWrongWithRowsIsSaidWithItsPlace(t *testing.T) {
 	}
 	_, err := readRows(t.TempDir())
 	require.ErrorContains(t, err, "has no rows")
+}
+
+func TestWhatCatchesARowIsWrittenIntoIt(t *testing.T) {
+	t.Parallel()
+	const before = "# An area.\n[a]\nwithout: b\nold: a\nnew:\nfirst: TestX|TestY\nsuite: ./memory\n\n[b]\nwithout: b\nold: a\nnew:\n"
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte(before), 0o600))
+	for _, name := range []string{"a", "b"} {
+		require.NoError(t, record(dir, guard{control: control{name: name, area: "a"}}, catcher{".", "TestZ/" + name}))
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "a.txt"))
+	require.NoError(t, err)
+	assert.Equal(t, "# An area.\n[a]\nwithout: b\nold: a\nnew:\nsuite: ./memory\nfirst: . TestZ/a\n\n"+
+		"[b]\nwithout: b\nold: a\nnew:\nfirst: . TestZ/b\n", string(text))
+	require.ErrorContains(t, record(dir, guard{control: control{name: "c", area: "a"}}, catcher{".", "TestZ"}), "no row c")
 }

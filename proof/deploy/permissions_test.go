@@ -153,7 +153,10 @@ func TestTheDrainMayDoWhatItNeeds(t *testing.T) {
 	report, err := relay.Drain(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 1, 1}, []int{report.Delivered, report.Failed, report.Parked})
-	reconciler := operate.Reconcile(unknown, func(_ context.Context, x idempotent.Execution) (idempotent.Resolution[string], error) {
+	reconciler := operate.Reconcile(unknown, func(ctx context.Context, x idempotent.Execution) (idempotent.Resolution[string], error) {
+		key := map[string]types.AttributeValue{"order_id": &types.AttributeValueMemberS{Value: x.DerivedKey("order")}}
+		_, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.orders, Key: key})
+		require.NoError(t, err)
 		return found[x.RecordKey]()
 	}, operate.ReconcileConfig{})
 	asked, err := reconciler.Run(t.Context())
