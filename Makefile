@@ -117,10 +117,6 @@ mutants: $(GREMLINS) ## mutation testing of the protocol, by the same means (PAC
 $(GREMLINS):
 	GOBIN=$(TOOLS) go install github.com/go-gremlins/gremlins/cmd/gremlins@$(GREMLINS_VERSION)
 
-.PHONY: model
-model: ## checks the model of the protocol with Spin, with and without its guards
-	proof/model/check
-
 .PHONY: interop
 interop: ## AWS Powertools for Python and TypeScript and this library on one table, in every direction (STRICT=1)
 	@IDEMPOTENT_INTEROP=1 IDEMPOTENT_TEST_STRICT=$(STRICT) $(WITH_DYNAMODB) $(SHELL) -c '\
