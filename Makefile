@@ -14,9 +14,6 @@ FUZZTIME ?= 20s
 # RUN selects sections of the benchmarks by a regular expression, ROUNDS is how often each of their cases is measured.
 RUN ?=
 ROUNDS ?= 15
-# PACKAGES are what mutants changes, FILES selects their files by a regular expression.
-PACKAGES ?= ./internal/protocol ./store
-FILES ?=
 # TEMPLATE is that of the example, STACK names its CloudFormation stack, PARAMETERS sets its parameters: PARAMETERS=PaymentsUrl=https://…
 TEMPLATE := $(if $(filter orders,$(EXAMPLE)),examples/orders/template.yaml,template.yaml)
 STACK ?= idempotent
@@ -31,8 +28,6 @@ EMULATOR ?= dynamodb-local
 TOOLS := $(CURDIR)/.tools/bin
 GOLANGCI := $(TOOLS)/golangci-lint
 GOLANGCI_VERSION := v2.15.0
-GREMLINS := $(TOOLS)/gremlins
-GREMLINS_VERSION := v0.6.0
 SAM := $(CURDIR)/.tools/sam/bin/sam
 export SAM_CLI_TELEMETRY ?= 0
 
@@ -110,17 +105,6 @@ bench: ## what it costs, beside the SDK by hand and other libraries (RUN=fake, R
 .PHONY: controls
 controls: ## takes the guards out, one at a time, and requires that a test fails each time (SKIP=)
 	IDEMPOTENT_TEST_STRICT=1 $(WITH_DYNAMODB) go run -C proof ./controls -skip '$(or $(SKIP),^$$)'
-
-.PHONY: mutants
-mutants: $(GREMLINS) ## mutation testing of the protocol, by the same means (PACKAGES='./dynamo ./cache' FILES=)
-	go run -C proof ./controls -mutants $(GREMLINS) -run '$(FILES)' $(PACKAGES)
-
-$(GREMLINS):
-	GOBIN=$(TOOLS) go install github.com/go-gremlins/gremlins/cmd/gremlins@$(GREMLINS_VERSION)
-
-.PHONY: model
-model: ## checks the model of the protocol with Spin, with and without its guards
-	proof/model/check
 
 .PHONY: interop
 interop: ## AWS Powertools for Python and TypeScript and this library on one table, in every direction (STRICT=1)
