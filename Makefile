@@ -74,10 +74,11 @@ pictures: ## the pictures of the page in docs/images, by a real browser
 
 .PHONY: lint
 lint: $(GOLANGCI) ## formatting, linters, and the rules about what may import what
-	@set -e; for module in . bench proof examples/routers; do \
-		echo "lint $$module"; (cd $$module && go mod tidy -diff && $(GOLANGCI) run ./...); \
+	@set -e; for module in $$(git ls-files go.mod '*/go.mod' | xargs dirname); do \
+		echo "lint $$module"; \
+		if [ $$module = cmd/idempotent ]; then .ci/tidy-cli -diff; else (cd $$module && go mod tidy -diff); fi; \
+		(cd $$module && $(GOLANGCI) run ./...); \
 	done
-	@echo "lint cmd/idempotent"; .ci/tidy-cli -diff && cd cmd/idempotent && $(GOLANGCI) run ./...
 
 $(GOLANGCI):
 	GOBIN=$(TOOLS) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
