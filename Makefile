@@ -38,15 +38,20 @@ WITH_DYNAMODB := go run ./internal/dev/dynamolocal/cmd/with-dynamodb --
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# The functions of the examples, as they are deployed, and the server that runs them here.
+EXAMPLES := $(TOOLS)/examples
+DEV := go build -C examples -tags lambda.norpc -o $(EXAMPLES)/ ./apigw-charge ./orders ./orders/relay ./orders/drain && \
+	go build -o $(TOOLS)/dev ./internal/dev/cmd/dev
+
 .PHONY: run
 run: ## the example on 127.0.0.1:3000 (EXAMPLE=orders, PORT=, STORE=dynamodb); stop it with Ctrl-C
-	@go build -o $(TOOLS)/local-$(EXAMPLE) ./examples/$(EXAMPLE)/local
-	@STORE=$(STORE) PORT=$(PORT) exec $(TOOLS)/local-$(EXAMPLE)
+	@$(DEV)
+	@STORE=$(STORE) PORT=$(PORT) exec $(TOOLS)/dev run $(EXAMPLE) $(EXAMPLES)
 
 .PHONY: demo
 demo: ## the whole story without a person: charge, replay, misuse, crash, recovery (EXAMPLE=orders, STORE=dynamodb)
-	@go build -o $(TOOLS)/demo-$(EXAMPLE) ./examples/$(EXAMPLE)/demo
-	@STORE=$(STORE) exec $(TOOLS)/demo-$(EXAMPLE)
+	@$(DEV)
+	@STORE=$(STORE) exec $(TOOLS)/dev demo $(EXAMPLE) $(EXAMPLES)
 
 .PHONY: cli
 cli: ## the operator's command line, .tools/bin/idempotent; docs/runbook.md says what for
@@ -124,21 +129,16 @@ build: ## the Lambda binary of the example, as SAM builds it (EXAMPLE=orders, AR
 	@$(MAKE) --no-print-directory build-$(FUNCTION) ARTIFACTS_DIR=$(CURDIR)
 
 # What sam build calls. It gives the same bytes wherever and whenever it runs with one version of Go.
-FUNCTIONS := build-ChargeFunction build-OrdersFunction build-RelayFunction build-DrainFunction build-ShippingFunction build-AttentionFunction build-ReconcileFunction build-StripeFunction build-SweepFunction
+FUNCTIONS := build-ChargeFunction build-OrdersFunction build-RelayFunction build-DrainFunction
 .PHONY: $(FUNCTIONS)
-build-ChargeFunction: BUILT = ./examples/apigw-charge
-build-OrdersFunction: BUILT = ./examples/orders
-build-RelayFunction: BUILT = ./examples/orders/relay
-build-DrainFunction: BUILT = ./examples/orders/drain
-build-ShippingFunction: BUILT = ./examples/orders/consumer
-build-AttentionFunction: BUILT = ./examples/attention-count
-build-ReconcileFunction: BUILT = ./examples/apigw-charge/reconcile
-build-StripeFunction: BUILT = ./examples/stripe-webhook
-build-SweepFunction: BUILT = ./examples/sweep
+build-ChargeFunction: BUILT = ./apigw-charge
+build-OrdersFunction: BUILT = ./orders
+build-RelayFunction: BUILT = ./orders/relay
+build-DrainFunction: BUILT = ./orders/drain
 $(FUNCTIONS):
 	CGO_ENABLED=0 GOOS=linux GOARCH=$(if $(filter x86_64,$(ARCHITECTURE)),amd64,arm64) GOFLAGS= \
-		go build -trimpath -buildvcs=false -tags lambda.norpc -ldflags '-s -w -buildid=' \
-		-o "$(or $(ARTIFACTS_DIR),$(error ARTIFACTS_DIR is not set))/bootstrap" $(BUILT)
+		go build -C examples -trimpath -buildvcs=false -tags lambda.norpc -ldflags '-s -w -buildid=' \
+		-o "$(abspath $(or $(ARTIFACTS_DIR),$(error ARTIFACTS_DIR is not set)))/bootstrap" $(BUILT)
 
 .PHONY: deploy
 deploy: $(SAM) ## builds and deploys the example (EXAMPLE=orders, STACK=, PARAMETERS=)

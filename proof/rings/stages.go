@@ -26,7 +26,7 @@ const (
 	examples = "examples"
 
 	// oneKill starts the real binary, kills it and sees the next delivery go on.
-	oneKill = "^TestAKilledExecutionIsRecoveredAfterItsLease$/^before_the_answer_is_stored$"
+	oneKill = "^TestTheBinaryIsKilledOnce$"
 
 	// oneAfterAnother are tests in which nothing happens at once: tables of failures, which are long, allocations, which the race
 	// detector changes, programs of the documentation, which another process runs, and stores whose code TestStore runs.

@@ -1,26 +1,27 @@
-package main
+package dynamofake
 
 import (
-	"cmp"
 	"fmt"
-	"math/big"
 	"regexp"
 	"strings"
 )
 
-// fakeExpression reads a condition or an update from left to right. The first error stays.
-type fakeExpression struct {
-	fakeInput
-	held   fakeItem
+// expression reads a condition or an update from left to right. The first error stays.
+type expression struct {
+	write
+	held   Item
 	tokens []string
 	err    error
 }
 
-var fakeToken = regexp.MustCompile(`[#:]?\w+|<=|>=|<>|[=<>(),]|\S`)
+var tokens = regexp.MustCompile(`[#:]?\w+|<=|>=|<>|[=<>(),]|\S`)
 
-// holds evaluates the condition on the held item, which is nil if there is none.
-func (in fakeInput) holds(held fakeItem) (bool, error) {
-	e := &fakeExpression{fakeInput: in, held: held, tokens: fakeToken.FindAllString(in.ConditionExpression, -1)}
+// holds evaluates a condition on the held item, which is nil if there is none. No condition holds.
+func (w write) holds(condition string, held Item) (bool, error) {
+	if condition == "" {
+		return true, nil
+	}
+	e := &expression{write: w, held: held, tokens: tokens.FindAllString(condition, -1)}
 	holds := e.disjunction()
 	if len(e.tokens) > 0 {
 		e.failf("%q does not end there", e.tokens)
@@ -28,7 +29,7 @@ func (in fakeInput) holds(held fakeItem) (bool, error) {
 	return holds, e.err
 }
 
-func (e *fakeExpression) disjunction() bool {
+func (e *expression) disjunction() bool {
 	holds := e.conjunction()
 	for e.accept("OR") {
 		holds = e.conjunction() || holds
@@ -36,7 +37,7 @@ func (e *fakeExpression) disjunction() bool {
 	return holds
 }
 
-func (e *fakeExpression) conjunction() bool {
+func (e *expression) conjunction() bool {
 	holds := e.predicate()
 	for e.accept("AND") {
 		holds = e.predicate() && holds
@@ -44,7 +45,7 @@ func (e *fakeExpression) conjunction() bool {
 	return holds
 }
 
-func (e *fakeExpression) predicate() bool {
+func (e *expression) predicate() bool {
 	switch {
 	case e.accept("("):
 		holds := e.disjunction()
@@ -56,7 +57,7 @@ func (e *fakeExpression) predicate() bool {
 		return e.exists()
 	}
 	left := e.held[e.name()] // of no type, if there is none
-	holds, known := fakeOperators[e.next()]
+	holds, known := operators[e.next()]
 	right := e.value()
 	if !known {
 		e.failf("the operator is none of those known here")
@@ -66,7 +67,7 @@ func (e *fakeExpression) predicate() bool {
 	return alike && holds(order)
 }
 
-var fakeOperators = map[string]func(order int) bool{
+var operators = map[string]func(order int) bool{
 	"=":  func(order int) bool { return order == 0 },
 	"<":  func(order int) bool { return order < 0 },
 	"<=": func(order int) bool { return order <= 0 },
@@ -75,7 +76,7 @@ var fakeOperators = map[string]func(order int) bool{
 	"<>": func(order int) bool { return order != 0 },
 }
 
-func (e *fakeExpression) exists() bool {
+func (e *expression) exists() bool {
 	e.expect("(")
 	_, exists := e.held[e.name()]
 	e.expect(")")
@@ -83,15 +84,15 @@ func (e *fakeExpression) exists() bool {
 }
 
 // update changes the item as the update expression says.
-func (in fakeInput) update(it fakeItem) error {
-	e := &fakeExpression{fakeInput: in, tokens: fakeToken.FindAllString(in.UpdateExpression, -1)}
+func (w write) update(it Item) error {
+	e := &expression{write: w, held: it, tokens: tokens.FindAllString(w.UpdateExpression, -1)}
 	for len(e.tokens) > 0 && e.err == nil {
 		switch clause := e.next(); clause {
 		case "SET":
 			e.each(func() {
 				name := e.name()
 				e.expect("=")
-				it[name] = e.value()
+				it[name] = e.set()
 			})
 		case "ADD":
 			e.each(func() {
@@ -107,43 +108,49 @@ func (in fakeInput) update(it fakeItem) error {
 	return e.err
 }
 
-// sum adds a number to one that may be absent.
-func (e *fakeExpression) sum(held, added fakeValue) fakeValue {
-	zero := "0"
-	if held == (fakeValue{}) {
-		held.N = &zero
+// set is the value of a SET: one, or that of an attribute if it is there.
+func (e *expression) set() Value {
+	if !e.accept("if_not_exists") {
+		return e.value()
 	}
-	var a, b big.Int
-	if held.N == nil || added.N == nil {
-		e.failf("only integers are added here")
-		return fakeValue{}
+	e.expect("(")
+	held, there := e.held[e.name()]
+	e.expect(",")
+	other := e.value()
+	e.expect(")")
+	if there {
+		return held
 	}
-	_, first := a.SetString(*held.N, 10)
-	_, second := b.SetString(*added.N, 10)
-	if !first || !second {
-		e.failf("only integers are added here")
-	}
-	sum := a.Add(&a, &b).String()
-	return fakeValue{N: &sum}
+	return other
 }
 
-func (e *fakeExpression) each(one func()) {
+func (e *expression) sum(held, added Value) Value {
+	sum, err := held.sum(added)
+	if err != nil {
+		e.failf("%w", err)
+	}
+	return sum
+}
+
+func (e *expression) each(one func()) {
 	one()
 	for e.accept(",") {
 		one()
 	}
 }
 
-func (e *fakeExpression) name() string {
+func (e *expression) name() string {
 	token := e.next()
-	name, ok := e.ExpressionAttributeNames[token]
-	if !ok {
+	if name, ok := e.ExpressionAttributeNames[token]; ok {
+		return name
+	}
+	if strings.HasPrefix(token, "#") || strings.HasPrefix(token, ":") {
 		e.failf("%q is no name", token)
 	}
-	return name
+	return token
 }
 
-func (e *fakeExpression) value() fakeValue {
+func (e *expression) value() Value {
 	token := e.next()
 	v, ok := e.ExpressionAttributeValues[token]
 	if !ok {
@@ -152,7 +159,7 @@ func (e *fakeExpression) value() fakeValue {
 	return v
 }
 
-func (e *fakeExpression) accept(token string) bool {
+func (e *expression) accept(token string) bool {
 	if len(e.tokens) > 0 && strings.EqualFold(e.tokens[0], token) {
 		e.tokens = e.tokens[1:]
 		return true
@@ -160,13 +167,13 @@ func (e *fakeExpression) accept(token string) bool {
 	return false
 }
 
-func (e *fakeExpression) expect(token string) {
+func (e *expression) expect(token string) {
 	if !e.accept(token) {
 		e.failf("%q is not where it should be", token)
 	}
 }
 
-func (e *fakeExpression) next() string {
+func (e *expression) next() string {
 	if len(e.tokens) == 0 {
 		e.failf("it ends early")
 		return ""
@@ -176,23 +183,8 @@ func (e *fakeExpression) next() string {
 	return token
 }
 
-func (e *fakeExpression) failf(format string, args ...any) {
+func (e *expression) failf(format string, args ...any) {
 	if e.err == nil {
 		e.err = fmt.Errorf("Invalid expression: "+format, args...)
 	}
-}
-
-// compare orders two values of one type.
-func (v fakeValue) compare(other fakeValue) (order int, ok bool) {
-	switch {
-	case v.S != nil && other.S != nil:
-		return cmp.Compare(*v.S, *other.S), true
-	case v.N != nil && other.N != nil:
-		a, aOK := new(big.Rat).SetString(*v.N)
-		b, bOK := new(big.Rat).SetString(*other.N)
-		if aOK && bOK {
-			return a.Cmp(b), true
-		}
-	}
-	return 0, false
 }
