@@ -26,7 +26,7 @@ const (
 	examples = "examples"
 
 	// oneKill starts the real binary, kills it and sees the next delivery go on.
-	oneKill = "^TestAKilledExecutionIsRecoveredAfterItsLease$/^before_the_answer_is_stored$"
+	oneKill = "^TestTheBinaryIsKilledOnce$"
 
 	// oneAfterAnother are tests in which nothing happens at once: tables of failures, which are long, allocations, which the race
 	// detector changes, programs of the documentation, which another process runs, and stores whose code TestStore runs.
@@ -231,10 +231,14 @@ func target(name string) stage { return stage{name: name, command: []string{"mak
 // explored searches the schedules of the explorer's worlds: the small ones, all that a change must pass, or the deep ones, too. A search spends its time on waiting for goroutines and on garbage: eight at once, and a late
 // collector, save a quarter of it.
 func explored(worlds string) stage {
-	return stage{
-		name: "explorer, " + worlds + " worlds", in: proof, test: plainly("-parallel=8", "./explore"),
-		env: []string{"GOGC=400", "IDEMPOTENT_WORLDS=" + worlds},
+	s := stage{name: "explorer, " + worlds + " worlds", in: proof, test: plainly("-parallel=8", "./explore"), env: []string{"GOGC=400"}}
+	switch worlds {
+	case "small":
+		s.env = append(s.env, "IDEMPOTENT_EXPLORE_QUICK=1")
+	case "deep":
+		s.env = append(s.env, "IDEMPOTENT_EXPLORE_DEEP=1")
 	}
+	return s
 }
 
 func interop() stage {
