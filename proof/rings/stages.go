@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -295,11 +297,13 @@ func (r *repository) otherToolchains() (stages []stage) {
 	return stages
 }
 
-// deployed reports whether a file is one that the check of the template names.
+// deployed reports whether a file is one that the check of the templates names, or is in a folder that it names.
 func (r *repository) deployed(file string) bool {
-	text, err := os.ReadFile(filepath.Join(r.root, ".ci", "template"))
-	return err != nil || file == ".ci/template" || strings.Contains(string(text), file) ||
-		strings.HasPrefix(file, "internal/stack/")
+	const check = ".ci/template"
+	text, err := os.ReadFile(filepath.Join(r.root, check))
+	folder := path.Dir(file)
+	return err != nil || file == check || bytes.Contains(text, []byte(file)) ||
+		strings.Contains(folder, "/") && bytes.Contains(text, []byte(folder))
 }
 
 // tested are the packages of a module that have tests, as the go command takes them, but for some folders.
