@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
 	"github.com/go-idempotent/idempotent/operate"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -24,7 +25,7 @@ type moment struct {
 
 // timelineOf tells the story of a record as far as the record tells it: a record keeps how it is, and of how it came to be so only some
 // instants.
-func (p *Page) timelineOf(s operate.Shown) []moment {
+func timelineOf(s operate.Shown) []moment {
 	t := &timeline{record: s.Record, state: s.State, now: s.At}
 	t.begin()
 	t.claims()
@@ -38,7 +39,7 @@ func (p *Page) timelineOf(s operate.Shown) []moment {
 			More: "nobody has said how the execution ended, and no request has come since",
 		})
 	case operate.StateUnknown:
-		t.unknown(because(s.Record.Reason, p.Words.Reason(s.Record.Reason)))
+		t.unknown(show.Because(s.Record.Reason))
 	case operate.StateReleased:
 		t.released()
 	default: // what is left to tell is in its times
@@ -88,8 +89,7 @@ func (t *timeline) claims() {
 
 func (t *timeline) steps(steps []operate.Step) {
 	for _, s := range steps {
-		v := stepOf(s)
-		m := moment{What: "Step “" + s.Name + "”", More: v.Meaning, Class: well}
+		m := moment{What: "Step “" + s.Name + "”", More: show.StepMeaning(s), Class: well}
 		switch s.State {
 		case operate.StepOpen, operate.StepOther:
 			m.Class = needs
@@ -120,7 +120,7 @@ func (t *timeline) unknown(reason string) {
 		became.More += "; the record does not say when any more"
 		t.dated(became)
 		t.asked()
-		t.dated(moment{At: r.AttentionAt, What: "Parked", More: "nobody asks about it any more: a person has to settle it", Class: needs})
+		t.dated(moment{At: r.AttentionAt, What: "Given up", More: "nobody asks about it any more: a person has to settle it", Class: needs})
 	case r.Tries > 0:
 		became.More += "; the record does not say when any more"
 		t.dated(became)
@@ -132,13 +132,13 @@ func (t *timeline) unknown(reason string) {
 	}
 }
 
-// asked tells how often somebody has asked in vain.
+// asked tells how often somebody has asked without an answer.
 func (t *timeline) asked() {
 	switch n := t.record.Tries; {
 	case n == 1:
-		t.dated(moment{What: "Asked about once, in vain", More: "the resolver could not tell", Class: may})
+		t.dated(moment{What: "Asked about once, without an answer", More: "the resolver could not tell", Class: may})
 	case n > 1:
-		t.dated(moment{What: fmt.Sprintf("Asked about %d times, in vain", n), More: "the resolver could not tell; the record counts, but keeps no times", Class: may})
+		t.dated(moment{What: fmt.Sprintf("Asked about %d times, without an answer", n), More: "the resolver could not tell; the record counts, but keeps no times", Class: may})
 	}
 }
 
@@ -160,7 +160,7 @@ func (t *timeline) released() {
 	case r.Attention == "":
 	case r.Parked():
 		t.asked()
-		t.dated(moment{At: r.AttentionAt, What: "Parked", More: "nobody asks about it any more: a person has to settle it", Class: needs})
+		t.dated(moment{At: r.AttentionAt, What: "Given up", More: "nobody asks about it any more: a person has to settle it", Class: needs})
 	case r.Tries > 0:
 		t.asked()
 		t.due("The next question", "It is due to be asked about again")
