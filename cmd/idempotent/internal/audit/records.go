@@ -23,7 +23,7 @@ func (a *audit) records(changing []route) {
 		used := false
 		for _, r := range changing {
 			f := a.functions[r.function]
-			if f == nil || f.exempts(r) != "" {
+			if f == nil || f.exempts(r) != "" || f.seen && !f.wraps {
 				continue
 			}
 			switch name := f.names(table.id); {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -14,36 +15,47 @@ import (
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/connect"
 )
 
-// caller is a source in AWS, which says who the caller is.
-func caller(t *testing.T, status int, arn string) *source {
+// called is an app in AWS, which says who the caller is.
+func called(t *testing.T, status int, arn string) *app {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(status)
-		fmt.Fprintf(w, `<GetCallerIdentityResponse><GetCallerIdentityResult><Arn>%s</Arn></GetCallerIdentityResult></GetCallerIdentityResponse>`, arn)
+		fmt.Fprintf(w, `<GetCallerIdentityResponse><GetCallerIdentityResult><Arn>%s</Arn><Account>123456789012</Account>
+			</GetCallerIdentityResult></GetCallerIdentityResponse>`, arn)
 	}))
 	t.Cleanup(s.Close)
-	return &source{conn: &connect.Connection{Config: aws.Config{
+	conn := &connect.Connection{Table: "idempotency", Config: aws.Config{
 		Region: "eu-central-1", BaseEndpoint: aws.String(s.URL), RetryMaxAttempts: 1,
 		Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""),
-	}}}
+	}}
+	a := &app{world: World{User: "root", Err: new(strings.Builder), Getenv: func(string) string { return "" }}}
+	a.place, a.unnamed = conn.Where(t.Context())
+	return a
 }
 
 func TestWhoActsIsWhoseCredentialsTheyAre(t *testing.T) {
 	t.Parallel()
-	a := &app{world: World{User: "root"}}
 	const arn = "arn:aws:sts::123456789012:assumed-role/on-call/dana@example.com"
-	by, err := a.who(t.Context(), caller(t, 200, arn), "")
+	a := called(t, 200, arn)
+	by, err := a.who()
 	require.NoError(t, err)
 	assert.Equal(t, arn, by)
-	by, err = a.who(t.Context(), caller(t, 200, arn), "night shift")
+	require.NoError(t, a.sayWhere())
+	assert.Equal(t, "On table \"idempotency\" in eu-central-1, account 123456789012, as "+arn+".\n", fmt.Sprint(a.world.Err))
+	a.by = "night shift"
+	by, err = a.who()
 	require.NoError(t, err)
 	assert.Equal(t, "night shift", by, "what is said counts")
-	_, err = a.who(t.Context(), caller(t, 403, ""), "")
-	assert.Equal(t, exitUsage, exitCode(err), "nobody is not the user of this machine: %v", err)
 
-	by, err = a.who(t.Context(), &source{}, "")
+	a = called(t, 403, "")
+	_, err = a.who()
+	assert.Equal(t, 2, exitCode(err), "nobody is not the user of this machine: %v", err)
+	require.NoError(t, a.sayWhere())
+	assert.Contains(t, fmt.Sprint(a.world.Err), "in eu-central-1; AWS does not say whose credentials these are")
+
+	by, err = (&app{world: World{User: "root"}}).who()
 	require.NoError(t, err)
 	assert.Equal(t, "root", by, "in the demo")
-	_, err = (&app{}).who(t.Context(), &source{}, "")
-	assert.Equal(t, exitUsage, exitCode(err))
+	_, err = (&app{}).who()
+	assert.Equal(t, 2, exitCode(err))
 }

@@ -126,11 +126,15 @@ func waitOf(milliseconds int32, usual time.Duration) time.Duration {
 	return time.Duration(milliseconds) * time.Millisecond
 }
 
-// functionName finds the name in the URI of an integration, and in what the Lambda API takes: a name, or an ARN or a part of one.
-var functionName = regexp.MustCompile(`(?:function:|^)([A-Za-z0-9_-]+)(?:[:/].*)?$`)
-
 // isFunction reports whether the URI of an integration is that of the function, in any version and with any alias.
 func (p *Patient) isFunction(uri string) bool {
-	ours, its := functionName.FindStringSubmatch(p.Function), functionName.FindStringSubmatch(uri)
-	return strings.Contains(uri, ":function:") && ours != nil && its != nil && ours[1] == its[1]
+	// The Lambda API takes a name, an ARN, or a part of one.
+	name := func(function string) string {
+		_, rest, is := strings.Cut(function, "function:")
+		if !is {
+			rest = function
+		}
+		return strings.FieldsFunc(rest+":", func(r rune) bool { return r == '/' || r == ':' })[0]
+	}
+	return strings.Contains(uri, ":function:") && name(uri) == name(p.Function)
 }

@@ -118,7 +118,7 @@ func (p *Patient) tryouts(key map[string]types.AttributeValue) []tryout {
 		{"you may inspect", []call{get, getParts}},
 		{"you may list by index", []call{query, scan(aws.String(dynamo.AttentionIndex))}},
 		{"you may list by scan", []call{scan(nil)}},
-		{"you may settle", []call{update, deleteParts}},
+		{"you may settle and release", []call{update, deleteParts}},
 		{"you may delete", []call{deleteItem}},
 		{"you may run a handler", []call{put}},
 	}

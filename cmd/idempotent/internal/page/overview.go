@@ -23,7 +23,7 @@ func (p *Page) overview(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case errors.Is(err, operate.ErrNeedsScan):
 		p.fail(w, &refusal{
-			http.StatusConflict, "There is no index",
+			http.StatusOK, "There is no index",
 			"What is stuck can be found here by reading all of the table only, which “idempotent list --scan” does. docs/deployment.md says how to add the index.",
 		})
 	case err != nil:

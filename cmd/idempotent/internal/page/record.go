@@ -202,7 +202,7 @@ func (p *Page) result(w http.ResponseWriter, r *http.Request) {
 		end-- // to the end of a character
 	}
 	text := strings.ToValidUTF8(string(result[:end]), "\uFFFD")
-	v.ShownOf, v.Cut, v.Shown = step, len(result)-end, &text
+	v.ShownOf, v.Cut, v.Shown = step, max(0, len(result)-mostShown), &text
 	p.showRecord(w, http.StatusOK, v)
 }
 
