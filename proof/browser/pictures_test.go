@@ -47,7 +47,6 @@ func TestPictures(t *testing.T) {
 			b.follow(t, "form.act button")
 		}, []string{"dark"}},
 		{"key", "key", nil, nil},
-		{"scan", "scan", nil, nil},
 		{"missing", "record?key=" + url.QueryEscape("charge#nothing"), nil, nil},
 		{"settled", "record?key=" + url.QueryEscape("charge#settled-not-executed"), nil, nil},
 		{"long", "record?key=" + url.QueryEscape(strings.Repeat("a", 200)+"#"+strings.Repeat("b", 200)), nil, nil},
