@@ -113,7 +113,9 @@ func TestWhatTheCommandsPrintOfMessages(t *testing.T) {
 	m := newOutbox(t)
 	why := []string{"--reason", "ticket 4711: the mail is back", "--by", "dana", "--yes"}
 	nothing := m.run(t, "messages", "list")
-	golden(t, "outbox-parked-nothing", []string{"messages", "list"}, nothing, timeless)
+	golden(t, "outbox-parked-nothing", []string{"messages", "list"}, nothing, func(text string) string {
+		return timeless(strings.NewReplacer(m.endpoint, "<endpoint>", m.name, "<outbox>").Replace(text))
+	})
 	id := m.park(t, "order-placed", "or_1")[0]
 	for _, c := range []struct {
 		name string
