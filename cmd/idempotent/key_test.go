@@ -217,7 +217,7 @@ func TestKeyRefusesWhatWouldLeadToAnotherRecord(t *testing.T) {
 		"--stage is missing":                                  {without("--stage"), 2},
 		"--caller jwt: is not jwt:ISSUER,SUBJECT":             {append([]string{"--caller", "jwt:user-17"}, request...), 2},
 		"--caller iam: is not iam:ACCOUNT,USER_ID[,USER_ARN]": {append([]string{"--caller", "iam:user-17"}, request...), 2},
-		"--caller api-key: is not api-key:ID":               {append([]string{"--caller", "api-key"}, request...), 2},
+		"--caller api-key: is not api-key:ID":                 {append([]string{"--caller", "api-key"}, request...), 2},
 		"--caller oidc: is none of":                           {append([]string{"--caller", "oidc:x"}, request...), 2},
 		"the event names the caller":                          {[]string{"--operation", "charge", "--event", event, "--caller", "jwt:a,b"}, 2},
 		"the event of 1 bytes is no JSON":                     {[]string{"--operation", "charge", "--event", write(t, "bad.json", "{")}, 2},
