@@ -30,7 +30,7 @@ func ExampleOperator_Settle_webhook() {
 		fmt.Println(err)
 		return
 	}
-	_, err = operator.Settle(ctx, shown, operate.Responded([]byte(`"ch_1"`)), operate.Act{
+	_, err = operator.Settle(ctx, shown, operate.Executed([]byte(`"ch_1"`)), operate.Act{
 		By: "stripe-webhook", Operation: "charge", Why: "event evt_1: the charge ch_1 has succeeded",
 	})
 	fmt.Println("settled:", err)

@@ -45,13 +45,15 @@ func newHandler(e shop.Environment) lambda.Handler {
 	})
 	waiting := &counter{operate.New(records), operation, observe.AttentionEMF(os.Stdout)}
 
-	// All three at once: none takes the time of another one. Their reports go to the observers.
+	// Messages and orders at once: neither takes the time of the other. The reports go to the observers.
 	return lambda.NewHandler(func(ctx context.Context) error {
 		var drained, settled, counted error
 		var running sync.WaitGroup
 		running.Go(func() { _, drained = relay.Drain(ctx) })
-		running.Go(func() { _, settled = reconciler.Run(ctx) })
-		running.Go(func() { counted = waiting.count(ctx) })
+		running.Go(func() {
+			_, settled = reconciler.Run(ctx)
+			counted = waiting.count(ctx)
+		})
 		running.Wait()
 		return errors.Join(drained, settled, counted)
 	})
