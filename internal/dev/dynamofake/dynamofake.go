@@ -8,6 +8,7 @@ import (
 	"errors"
 	"hash/crc32"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -65,9 +66,7 @@ func (s *Server) Answer(operation string, body []byte) (status int, answer []byt
 	refusal := map[string]any{"__type": errorType("ValidationException"), "message": err.Error()}
 	if refused, is := errors.AsType[*refusedError](err); is {
 		refusal["__type"] = errorType(refused.name)
-		for name, v := range refused.more {
-			refusal[name] = v
-		}
+		maps.Copy(refusal, refused.more)
 	}
 	return http.StatusBadRequest, encoded(refusal)
 }

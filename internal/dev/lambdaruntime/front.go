@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
@@ -130,11 +131,12 @@ func (p *Pool) Ended() string {
 }
 
 // Logs is what all processes have written so far.
-func (p *Pool) Logs() (text string) {
+func (p *Pool) Logs() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	var all strings.Builder
 	for _, s := range p.all {
-		text += s.Logs()
+		all.WriteString(s.Logs())
 	}
-	return text
+	return all.String()
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
@@ -124,8 +125,8 @@ func (s *chargeStory) send(ctx context.Context, order, amount int) reply {
 
 func (s *chargeStory) print(what string, order, amount int, cameBack string) {
 	s.steps++
-	fmt.Fprintf(s.out, chargeLine, fmt.Sprint(s.steps), what, fmt.Sprintf("order-%d: %d usd", order, amount), cameBack,
-		fmt.Sprint(s.services.Done("", services.Charge)))
+	fmt.Fprintf(s.out, chargeLine, strconv.Itoa(s.steps), what, fmt.Sprintf("order-%d: %d usd", order, amount), cameBack,
+		strconv.Itoa(s.services.Done("", services.Charge)))
 }
 
 // check adds an error to err unless there are so many charges.

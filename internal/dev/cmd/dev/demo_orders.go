@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -50,8 +51,7 @@ func demoOrders(ctx context.Context, w *world) error {
 	if err != nil {
 		return err
 	}
-	defer s.relay.end()
-	return s.tell(ctx, all)
+	return errors.Join(s.tell(ctx, all), s.relay.end())
 }
 
 func (s *orderStory) introduce() {
@@ -267,7 +267,7 @@ func (s *orderStory) row(ctx context.Context, o *purchase, what, cameBack string
 		return err
 	}
 	done := func(kind services.Kind) int { return s.services.Done(o.key, kind) }
-	fmt.Fprintf(s.out, orderLine, fmt.Sprint(o.number), what, cameBack,
+	fmt.Fprintf(s.out, orderLine, strconv.Itoa(o.number), what, cameBack,
 		done(services.Reservation), done(services.Charge), done(services.Cancellation), len(kept), done(services.Message))
 	return nil
 }

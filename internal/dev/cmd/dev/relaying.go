@@ -56,7 +56,7 @@ func (r *relaying) begin(ctx context.Context, w *world, lost func(event []byte) 
 }
 
 // end ends what begin began.
-func (r *relaying) end() {
+func (r *relaying) end() error {
 	r.stop()
-	<-r.ended
+	return <-r.ended
 }

@@ -48,7 +48,7 @@ func run(ctx context.Context, w *world, x example) error {
 		if err := r.begin(ctx, w, nil); err != nil {
 			return err
 		}
-		defer r.end()
+		w.closers = append(w.closers, r.end)
 		go w.drainEachMinute(ctx)
 	}
 	url, err := w.listen(ctx, net.JoinHostPort("127.0.0.1", cmp.Or(os.Getenv("PORT"), "3000")), w.told(x.front(function)))
@@ -74,16 +74,16 @@ func (w *world) told(front http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		told := &recorder{ResponseWriter: rw}
 		front.ServeHTTP(told, r)
-		line := fmt.Sprintf("%s %s: %d %s", r.Method, r.URL.Path, told.status, http.StatusText(told.status))
+		fmt.Fprintf(w.out, "%s %s: %d %s", r.Method, r.URL.Path, told.status, http.StatusText(told.status))
 		if rw.Header().Get("Idempotent-Replayed") == "true" {
-			line += ", replayed"
+			fmt.Fprint(w.out, ", replayed")
 		}
 		for _, kind := range services.Kinds() {
 			if n := w.services.Done("", kind); n > 0 {
-				line += fmt.Sprintf(", %ss so far: %d", kind, n)
+				fmt.Fprintf(w.out, ", %ss so far: %d", kind, n)
 			}
 		}
-		fmt.Fprintln(w.out, line)
+		fmt.Fprintln(w.out)
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -194,8 +195,8 @@ func (w *world) listen(ctx context.Context, address string, handler http.Handler
 }
 
 func (w *world) close() (err error) {
-	for i := len(w.closers) - 1; i >= 0; i-- {
-		err = errors.Join(err, w.closers[i]())
+	for _, c := range slices.Backward(w.closers) {
+		err = errors.Join(err, c())
 	}
 	return err
 }
