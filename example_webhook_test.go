@@ -14,8 +14,8 @@ import (
 	"github.com/go-idempotent/idempotent/memory"
 )
 
-// adapt lets an http.Handler answer the events of an HTTP API. The request carries the context, so that the handler
-// reaches the derived keys.
+// adapt lets an http.Handler answer the events of an HTTP API. The request carries the context, so
+// that the handler reaches the derived keys.
 func adapt(h http.Handler) func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 	return func(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		r, err := http.NewRequestWithContext(ctx, e.RequestContext.HTTP.Method, e.RawPath, strings.NewReader(e.Body))
@@ -63,8 +63,9 @@ func Example_netHTTPRouter() {
 	// /refunds 201  <nil>
 }
 
-// Stripe sends an event again until it is acknowledged, for up to three days. Its id is the key: so each event is
-// handled once, whatever else in the delivery differs. Check the signature of the body before this handler.
+// Stripe sends an event again until it is acknowledged, for up to three days. Its id is the key: so
+// each event is handled once, whatever else in the delivery differs. Check the signature of the
+// body before this handler.
 func Example_stripeWebhook() {
 	type event struct {
 		ID   string `json:"id"`

@@ -10,8 +10,9 @@ import (
 	"github.com/go-idempotent/idempotent/operate"
 )
 
-// An event of Stripe names the idempotency key of the request that has caused it. That is a derived key, so it finds
-// the record of which nobody knows, and the event settles it. Check the signature of the event before.
+// An event of Stripe names the idempotency key of the request that has caused it. That is a derived
+// key, so it finds the record of which nobody knows, and the event settles it. Check the signature
+// of the event before.
 func ExampleOperator_Settle_webhook() {
 	type order struct{ ID string }
 	ctx, records := context.Background(), memory.New()

@@ -85,7 +85,8 @@ func (s *chargeStory) twoAtOnce(ctx context.Context) error {
 	return errors.Join(s.check(err, 2), late.charges(500))
 }
 
-// killed kills the function when the provider has charged and before it answers. The client goes on asking.
+// killed kills the function when the provider has charged and before it answers. The client goes on
+// asking.
 func (s *chargeStory) killed(ctx context.Context) error {
 	var killed error
 	s.watch.arm(moment{string(services.Charge), true}, func() bool {

@@ -23,7 +23,8 @@ type example struct {
 
 var (
 	charges = example{
-		"apigw-charge", "POST /charges", "/charges", `{"amount":1999,"currency":"usd","source":"%s","metadata":{"order":9007199254740993}}`,
+		"apigw-charge", "POST /charges", "/charges",
+		`{"amount":1999,"currency":"usd","source":"%s","metadata":{"order":9007199254740993}}`,
 		"Sent again it is replayed; with another amount it is refused (422); without the key, too (400).",
 	}
 	orders = example{
@@ -51,7 +52,8 @@ func run(ctx context.Context, w *world, x example) error {
 		w.closers = append(w.closers, r.end)
 		go w.drainEachMinute(ctx)
 	}
-	url, err := w.listen(ctx, net.JoinHostPort("127.0.0.1", cmp.Or(os.Getenv("PORT"), "3000")), w.told(x.front(function)))
+	address := net.JoinHostPort("127.0.0.1", cmp.Or(os.Getenv("PORT"), "3000"))
+	url, err := w.listen(ctx, address, w.told(x.front(function)))
 	if err != nil {
 		return err
 	}
@@ -69,7 +71,8 @@ func (w *world) try(x example, url, key, source string) {
 		url, x.path, key, fmt.Sprintf(x.body, source))
 }
 
-// told says on the console what became of each request, and how often the services have acted so far.
+// told says on the console what became of each request, and how often the services have acted so
+// far.
 func (w *world) told(front http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		told := &recorder{ResponseWriter: rw}

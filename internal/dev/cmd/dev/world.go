@@ -30,7 +30,8 @@ import (
 	"github.com/go-idempotent/idempotent/outbox"
 )
 
-// world is what outlives the process of a function: the tables, and the services that the functions call.
+// world is what outlives the process of a function: the tables, and the services that the functions
+// call.
 type world struct {
 	out    io.Writer
 	folder string
@@ -119,8 +120,8 @@ func (w *world) openStore(ctx context.Context) (http.Handler, error) {
 	}
 }
 
-// forward passes calls on. It adds the checksum that DynamoDB Local leaves out: the SDK warns of every answer
-// without one, see https://github.com/aws/aws-sdk-go-v2/issues/3545.
+// forward passes calls on. It adds the checksum that DynamoDB Local leaves out: the SDK warns of
+// every answer without one, see https://github.com/aws/aws-sdk-go-v2/issues/3545.
 func forward(endpoint string) (http.Handler, error) {
 	target, err := url.Parse(endpoint)
 	if err != nil {
@@ -137,8 +138,8 @@ func forward(endpoint string) (http.Handler, error) {
 	return proxy, nil
 }
 
-// The moments in DynamoDB that a story waits for: the commit of an order, and the mark of a message that was
-// delivered.
+// The moments in DynamoDB that a story waits for: the commit of an order, and the mark of a message
+// that was delivered.
 const (
 	commit = "commit"
 	mark   = "mark"
