@@ -1,14 +1,12 @@
-package messages_test
+package explore_test
 
 import (
 	"context"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/go-idempotent/idempotent/internal/relay"
+	"github.com/go-idempotent/idempotent/proof/explore"
 	"github.com/go-idempotent/idempotent/proof/rows"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -77,21 +75,21 @@ func (b plantedBox) List(ctx context.Context, shard int, cursor string) (page []
 	return page, next, err
 }
 
-// plantedTable is a table with such a box. With ghosts its stream also shows the messages of commits that were refused.
-type plantedTable struct {
+// plantedOutbox is a table with such a box. With ghosts its stream also shows the messages of commits that were refused.
+type plantedOutbox struct {
 	*rows.Table
 
 	box    plantedBox
 	ghosts *[]rows.Message
 }
 
-func (p plantedTable) Box() relay.Box[rows.Row] {
+func (p plantedOutbox) Box() relay.Box[rows.Row] {
 	b := p.box
 	b.Box, b.t = p.Table.Box(), p.Table
 	return b
 }
 
-func (p plantedTable) Commit(
+func (p plantedOutbox) Commit(
 	ctx context.Context, seen, next store.Record, writes store.Writes, token string,
 ) (store.Record, bool, error) {
 	held, committed, err := p.Table.Commit(ctx, seen, next, writes, token)
@@ -103,7 +101,7 @@ func (p plantedTable) Commit(
 	return held, committed, err
 }
 
-func (p plantedTable) Images() []rows.Message {
+func (p plantedOutbox) Images() []rows.Message {
 	images := p.Table.Images()
 	if p.ghosts != nil {
 		images = append(images, *p.ghosts...)
@@ -219,18 +217,13 @@ func TestEveryGuardOfMessagesIsMissed(t *testing.T) {
 		}, false, "does not repeat a message for ever"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, found := scenarios()[c.scenario]
-			require.True(t, found)
-			s.Store = func() store.Store {
-				p := plantedTable{Table: rows.New(s.Rows), box: c.box}
+			requireMissed(t, "messages: "+c.scenario, c.breaks, func(s explore.Scenario) store.Store {
+				p := plantedOutbox{Table: rows.New(s.Rows), box: c.box}
 				if c.ghosts {
 					p.ghosts = new([]rows.Message)
 				}
 				return p
-			}
-			r := run(t, s)
-			require.NotNil(t, r.Violation, "no schedule shows that the guard is gone")
-			assert.Contains(t, r.Violation.Err.Error(), c.breaks)
+			})
 		})
 	}
 }
