@@ -89,7 +89,6 @@ What do you have to do?
   Find messages that nobody delivers          idempotent parked --table OUTBOX
   Let them be delivered again                 idempotent redrive --table OUTBOX --all --reason TEXT
   Find what crashed and nobody retries        idempotent sweep --dry-run
-  Delete what has expired, without TTL        idempotent sweep --delete-expired
   See what happens now                        aws logs tail --follow GROUP | idempotent watch
 
 KEY is a record key, <operation>#<digest>, as it is in logs and metrics. Put it in quotes.
