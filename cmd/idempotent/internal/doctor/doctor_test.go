@@ -137,7 +137,7 @@ func TestMultiRegionStrongConsistency(t *testing.T) {
 	a.errors["DescribeTimeToLive"] = "ValidationException"
 	findings := a.examine()
 	for check, says := range map[string]string{
-		"time to live": "what has expired stays until a sweep deletes it", "replicas": "no handler can commit",
+		"time to live": "what has expired stays until DeleteExpired deletes it", "replicas": "no handler can commit",
 	} {
 		require.Len(t, findings[check], 1, check)
 		assert.Equal(t, doctor.Warning, findings[check][0].Result, check)
