@@ -22,8 +22,8 @@ func TestProgramsNeverRunTwiceAtOnce(t *testing.T) {
 	for part := range 8 {
 		t.Run(fmt.Sprint(part), func(t *testing.T) {
 			t.Parallel()
-			for n := range 200 {
-				synctest.Test(t, func(t *testing.T) { playPrograms(t, uint64(part*200+n)) })
+			for n := range 400 {
+				synctest.Test(t, func(t *testing.T) { playPrograms(t, uint64(part*400+n)) })
 				if t.Failed() {
 					return
 				}

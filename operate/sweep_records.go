@@ -296,7 +296,7 @@ func persist(ctx context.Context, do func(context.Context) error) error {
 	pause := 100 * time.Millisecond
 	for try := 1; ; try++ {
 		err := do(ctx)
-		if err == nil || try == maxPersist || !passes(err) || sleep(ctx, pause) != nil {
+		if err == nil || try == maxPersist || !store.MayPass(err) || sleep(ctx, pause) != nil {
 			return err
 		}
 		pause *= 2
@@ -304,23 +304,6 @@ func persist(ctx context.Context, do func(context.Context) error) error {
 }
 
 const maxPersist = 4
-
-// passes reports whether a failure may pass by itself.
-func passes(err error) bool {
-	if _, unreadable := errors.AsType[*store.UnreadableError](err); unreadable {
-		return false
-	}
-	failed, ok := errors.AsType[*store.Error](err)
-	if !ok {
-		return true
-	}
-	switch failed.Kind {
-	case store.FailureThrottled, store.FailureConflict, store.FailureTimeout, store.FailureUnavailable:
-		return true
-	default:
-		return false
-	}
-}
 
 // hopeless reports whether a failure would meet every other record, too.
 func hopeless(err error) bool {

@@ -181,7 +181,7 @@ func TestKeyKnowsTheOptionsOfTheHandler(t *testing.T) {
 		"key path":     {[]idempotent.Option{idempotent.WithKeyPath("powertools_json(body).order")}, []string{"--key-path", "powertools_json(body).order"}, nil},
 		"tenant":       {[]idempotent.Option{idempotent.WithTenant(func(context.Context, in) (string, error) { return "acme", nil })}, []string{"--caller", "tenant:acme"}, []string{"--key", "order-2"}},
 		"powertools": {
-			[]idempotent.Option{idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "shop.handler"}), idempotent.WithKeyPath("powertools_json(body).order")},
+			[]idempotent.Option{idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "shop.handler", AllCallers: true}), idempotent.WithKeyPath("powertools_json(body).order")},
 			[]string{"--powertools", "python", "--powertools-prefix", "shop.handler", "--key-path", "powertools_json(body).order"},
 			nil,
 		},

@@ -137,7 +137,7 @@ func (c *commit) send(ctx context.Context, text []byte) *execution.CommitFault {
 		case err != nil:
 			c.doubt(err)
 			failures++
-			if !mayPass(err) || !pause(tries, failures) {
+			if !store.MayPass(err) || !pause(tries, failures) {
 				return c.failed(ctx, err)
 			}
 			continue
@@ -203,6 +203,7 @@ func (c *commit) leaseLost(held store.Record) *execution.CommitFault {
 func (c *commit) declined(ctx context.Context, cause error) *execution.CommitFault {
 	switch how, held, err := c.fence(ctx); how {
 	case fenceStands:
+		c.forget()
 		return &execution.CommitFault{Kind: execution.CommitDeclined, Err: cause}
 	case fenceLate:
 		return c.landed()
@@ -211,6 +212,11 @@ func (c *commit) declined(ctx context.Context, cause error) *execution.CommitFau
 	default:
 		return c.unread(err)
 	}
+}
+
+// forget keeps of what was sent only its seal, which tells whether it has landed all the same: a handler may try many answers.
+func (c *commit) forget() {
+	c.d.commits.note(func(k *commitsKnown) { k.sent[len(k.sent)-1] = store.Record{Seal: c.next.Seal} })
 }
 
 // failed is a commit that the store did not take. The record tells whether it has landed all the same; if not, it never will.

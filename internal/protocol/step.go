@@ -279,7 +279,7 @@ func (s *step) write(ctx context.Context, text []byte, kind store.StepKind) erro
 		if err != nil {
 			d.steps.failed(err)
 			failures++
-			if !mayPass(err) || !pause(ctx, failures) {
+			if !store.MayPass(err) || !pause(ctx, failures) {
 				return err
 			}
 			continue

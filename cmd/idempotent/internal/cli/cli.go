@@ -2,6 +2,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -182,10 +186,26 @@ func (a *app) colours() bool {
 // json prints one line for a program.
 func (a *app) json(v any) error { return jsonLine(a.world.Out, v) }
 
+// jsonLine escapes what a terminal may act on: controls, and marks that turn the direction of text. They stand only within texts.
 func jsonLine(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
-	return e.Encode(v)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	line := make([]byte, 0, text.Len())
+	for _, r := range text.String() {
+		if r < 0x7f || unicode.IsPrint(r) {
+			line = utf8.AppendRune(line, r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			line = fmt.Appendf(line, `\u%04x`, unit)
+		}
+	}
+	_, err := w.Write(line)
+	return err
 }
 
 // report says on standard error why a command failed, in the form that was asked for.

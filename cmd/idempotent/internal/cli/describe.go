@@ -60,7 +60,7 @@ func (k *keyQuestion) handler() (*twin, error) {
 	}
 	if k.powertools != "" {
 		h.opts = append(h.opts, idempotent.WithPowertools(idempotent.Powertools{
-			Language: idempotent.PowertoolsLanguage(k.powertools), Prefix: k.powertoolsPrefix,
+			Language: idempotent.PowertoolsLanguage(k.powertools), Prefix: k.powertoolsPrefix, AllCallers: true,
 		}))
 	}
 	if k.digestKeyFile != "" {
