@@ -36,7 +36,7 @@ SAM := $(CURDIR)/.tools/sam/bin/sam
 export SAM_CLI_TELEMETRY ?= 0
 
 # Runs a command with DynamoDB Local beside it, or with the endpoint that DYNAMODB_ENDPOINT names.
-WITH_DYNAMODB := go run ./internal/dynamolocal/cmd/with-dynamodb --
+WITH_DYNAMODB := go run ./internal/dev/dynamolocal/cmd/with-dynamodb --
 
 .PHONY: help
 help: ## this list
@@ -57,27 +57,20 @@ cli: ## the operator's command line, .tools/bin/idempotent; docs/runbook.md says
 	cd cmd/idempotent && go build -trimpath -o $(TOOLS)/idempotent .
 	@echo 'Try it: .tools/bin/idempotent list --demo'
 
-# The conformance tests of package dynamo on tables that differ from the usual one, and on that of the template.
-OTHER_TABLES := ^TestStore(On|Behind|With)
+# The rings are lists of stages in proof/rings/stages.go.
+RINGS = @go build -C proof -o $(TOOLS)/rings ./rings && IDEMPOTENT_TEST_STRICT=$(STRICT) exec $(TOOLS)/rings
 
 .PHONY: test
-test: ## every test, most with the race detector, and DynamoDB Local (STRICT=1, DYNAMODB_ENDPOINT=)
-	@# The explorer plays one step at a time: the race detector sees some of its schedules, and all are played without it. The end-to-end tests
-	@# have deadlines of real seconds, so nothing runs beside them, and DynamoDB Local has nothing to keep of the tests before them.
-	@# The race detector is off for them: nearly all functions are processes of their own, and it sees the tests of the proxy between them.
-	@# A search spends its time on waiting for goroutines and on garbage: eight searches at once, and a late collector, save a quarter of it.
-	@# The race detector sees package dynamo on the usual table: on the others the same code runs, and without it four times as fast.
-	IDEMPOTENT_TEST_STRICT=$(STRICT) $(WITH_DYNAMODB) $(SHELL) -c '\
-		go test -race -shuffle=on -timeout 20m -skip "$(OTHER_TABLES)" ./... && go test -shuffle=on -run "$(OTHER_TABLES)" ./dynamo ./internal/stack && \
-		(cd cmd/idempotent && go test -race -shuffle=on ./...) && \
-		(cd bench && go test -shuffle=on ./...) && (cd examples/routers && go test -race -shuffle=on ./...)'
-	IDEMPOTENT_TEST_STRICT=$(STRICT) $(WITH_DYNAMODB) $(SHELL) -c 'cd proof && \
-		go test -race -shuffle=on -timeout 20m $$(go list ./... | grep -vE "/(e2e|explore)$$") && \
-		export GOGC=400 && go test -parallel 8 -timeout 20m ./explore ./messages ./consumers && \
-		go test -race -skip TestEverySchedule ./explore'
-	IDEMPOTENT_TEST_STRICT=$(STRICT) $(WITH_DYNAMODB) go test -C proof -shuffle=on ./e2e
-	@echo 'Allocation counts, which the race detector changes, and a million of records and items, which it makes slow:'
-	go test -run 'Alloc|TestAMillion' ./...
+test: ## all that a contributor needs to trust a change, with DynamoDB Local (STRICT=1, DYNAMODB_ENDPOINT=)
+	$(RINGS) test
+
+.PHONY: change
+change: ## what a change must pass: lint, the tests, and what tells more about what it touches (BASE=, STRICT=1)
+	$(RINGS) change
+
+.PHONY: prove
+prove: ## everything there is, with what has passed on the same files left out (SHARD=2/8, STRICT=1)
+	$(RINGS) prove
 
 .PHONY: pictures
 pictures: ## the pictures of the page in docs/images, by a real browser

@@ -42,12 +42,11 @@ type config struct {
 	user struct{ key, fingerprint, tenant, storeIf, resolver any }
 
 	keyPath, fingerprintPath *jmespath.Expression
-	// The options that the expressions were compiled with.
-	keyPathOptions, fingerprintPathOptions []jmespath.Option
-	partialKey                             bool
-	exactNames, withoutFingerprint         bool
-	digestKey                              []byte
-	maxResult                              int // in bytes, 0 for no limit
+	partialKey               bool
+
+	exactNames, withoutFingerprint bool
+	digestKey                      []byte
+	maxResult                      int // in bytes, 0 for no limit
 
 	// shared makes records as another program writes them, for a handler whose results have the type out. It is nil for
 	// records of this module's own.

@@ -21,7 +21,6 @@ const (
 	PowertoolsJava   PowertoolsLanguage = "java"
 	PowertoolsJava17 PowertoolsLanguage = "java17" // on a JDK up to 18
 	PowertoolsJava21 PowertoolsLanguage = "java21" // on a JDK from 19
-	PowertoolsDotNet PowertoolsLanguage = "dotnet"
 )
 
 const optionPowertools = "WithPowertools"
@@ -34,11 +33,11 @@ type Powertools struct {
 	// Language is the one whose records they are. It has no default.
 	Language PowertoolsLanguage
 	// Function is the name of the function in the keys of the other program, if that program sets no prefix: module and
-	// qualified name in Python ("app.handler"), the method in Java and .NET. Keys begin with the environment variable
+	// qualified name in Python ("app.handler"), the method in Java. Keys begin with the environment variable
 	// AWS_LAMBDA_FUNCTION_NAME, a dot and this name. In TypeScript leave it empty, unless the other program gives its
 	// store a function name.
 	Function string
-	// Prefix is the whole prefix of the other program (key_prefix, keyPrefix, KeyPrefix), if it sets one, instead of
+	// Prefix is the whole prefix of the other program (key_prefix, keyPrefix), if it sets one, instead of
 	// Function. At most 895 bytes.
 	Prefix string
 	// Hash is the hash function that the other program sets (hash_function, hashFunction), as it spells it. Empty means its
@@ -56,8 +55,8 @@ type Powertools struct {
 // fingerprint comes from [WithFingerprintPath] (payload_validation_jmespath); without it there is none, also on HTTP
 // handlers. [WithOperation] names the handler in events and errors only, and defaults to the function's name.
 //
-// Expressions select what the language selects. Wrap refuses an operator or a function that cannot be computed as that
-// language does, and names it. Every event needs its key unless [WithOptionalKey] is given, on HTTP handlers with every
+// Expressions are names, indexes, multi-selects and the powertools_ functions, which every language reads alike. Wrap refuses
+// every other operator and function, and names it. Every event needs its key unless [WithOptionalKey] is given, on HTTP handlers with every
 // method.
 //
 // The protocol is still that of this module. But the other side does not keep to it, so some guarantees are lost.
@@ -84,11 +83,8 @@ func WithPowertools(p Powertools) Option {
 			if err != nil {
 				return nil
 			}
-			var err error
-			c.keyPath, err = inLanguage(codec, c.keyPath, c.keyPathOptions)
-			problems.addError(naming(optionPowertools, err))
-			c.fingerprintPath, err = inLanguage(codec, c.fingerprintPath, c.fingerprintPathOptions)
-			problems.addError(naming(optionPowertools, err))
+			problems.addError(naming(optionPowertools, readsAlike(codec, c.keyPath)))
+			problems.addError(naming(optionPowertools, readsAlike(codec, c.fingerprintPath)))
 			return newPowertoolsRecords(codec, prefix, out)
 		}
 		return joinProblems(naming(optionPowertools, err), prefixErr)

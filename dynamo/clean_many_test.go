@@ -118,7 +118,7 @@ func TestTwoPassesBesideClients(t *testing.T) {
 	}
 	t.Parallel()
 	s, client, table := local(t)
-	const n, expired, each = 10_000, 6_000, 500
+	const n, expired, each = 2_000, 1_200, 100
 	fill(t, client, table, n, expired)
 	lives := make([]map[string]store.Record, 8)
 	ctx, stop := context.WithCancel(t.Context())

@@ -137,7 +137,6 @@ func TestCommitsOfHTTPHandlers(t *testing.T) {
 			"beside Powertools for Python":     sharing(idempotent.PowertoolsPython),
 			"beside Powertools for TypeScript": sharing(idempotent.PowertoolsTypeScript),
 			"beside Powertools for Java":       sharing(idempotent.PowertoolsJava),
-			"beside Powertools for .NET":       sharing(idempotent.PowertoolsDotNet),
 		} {
 			for shape, opts := range map[string][]dynamo.Option{"": nil, ", in another shape": shaped()} {
 				t.Run(name+", "+mode+shape, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/dynamo"
-	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -61,10 +61,14 @@ func TestStoreWithMultiRegionStrongConsistency(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long, and the others see as much of each guard")
 	}
+	t.Parallel()
 	strong := &dynamolocal.Strong{Conflict: every(3)}
 	s := dynamo.New(region(t, strong, "us-east-1", repeatsConflicts, dynamolocal.Unhurried), strongTable(t))
-	storetest.Run(t, storetest.Features{ListLag: listLag}, func(testing.TB) store.Store { return s })
-	assert.Greater(t, strong.Conflicts(), 1000)
+	storetest.Run(t, storetest.Features{}, func(tb testing.TB) store.Store {
+		only(tb, "Claim", "Swap", "Delete", "Seen", "Parts", "Steps", "Sequence", "Race")
+		return s
+	})
+	assert.Greater(t, strong.Conflicts(), 300)
 	t.Logf("%d of %d writes met another Region", strong.Conflicts(), len(strong.Writes()))
 }
 

@@ -12,12 +12,17 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // module is what controls are looked for in: the sources that a user of the library runs.
 type module struct {
 	root    string
 	sources []*source
+
+	mu sync.Mutex
+	// folders are what needs has found.
+	folders map[string][]string
 }
 
 // source is a file, as text, as tokens and as functions.
@@ -36,10 +41,10 @@ type span struct {
 }
 
 // notSearched are the folders that hold no guard of the library: examples, and what only tests run.
-var notSearched = []string{"examples", "internal/dynamolocal", "internal/lambdaruntime", "internal/stack", "internal/streampump", "storetest"}
+var notSearched = []string{"examples", "internal/dev/dynamolocal", "internal/dev/lambdaruntime", "internal/stack", "internal/dev/streams", "storetest"}
 
 // nested are folders of modules that are nested in this one, whose guards are looked for, too. Their own tests must catch them.
-var nested = []string{"cmd/idempotent/internal/page", "cmd/idempotent/internal/watch"}
+var nested = []string{"cmd/idempotent/internal/page"}
 
 // inNested reports whether a package is in one of these folders.
 func inNested(folder string) bool {

@@ -79,7 +79,7 @@ options of the handler. One that differs leads to another key, and to no record.
 	f.BoolVar(&k.partialKey, "partial-key", false, "the handler has WithPartialKey")
 	f.BoolVar(&k.withoutFingerprint, "without-fingerprint", false, "the handler has WithoutFingerprint, for --derived")
 	f.StringVar(&k.digestKeyFile, "digest-key-file", "", "the `file` with the secret of WithDigestKey, byte for byte")
-	f.StringVar(&k.powertools, "powertools", "", "records of AWS Powertools in this `language`: python, typescript, java, java17, java21 or dotnet")
+	f.StringVar(&k.powertools, "powertools", "", "records of AWS Powertools in this `language`: python, typescript, java, java17 or java21")
 	f.StringVar(&k.powertoolsPrefix, "powertools-prefix", "", "the `prefix` of their keys")
 	f.StringSliceVar(&k.derived, "derived", nil, "compute the derived key of this `name`, too; may be repeated")
 	must(cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(kinds(), cobra.ShellCompDirectiveNoFileComp)))

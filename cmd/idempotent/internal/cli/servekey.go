@@ -16,7 +16,7 @@ func keyFields() []page.Field {
 	return []page.Field{
 		{Group: handler, Name: flagOperation, Label: "Operation", Hint: "The name that WithOperation gives; of an HTTP handler without it the name of the function."},
 		{Group: handler, Name: "header", Label: "Header of the key", Hint: "If it is another one than Idempotency-Key."},
-		{Group: handler, Name: "powertools", Label: "Shared with AWS Powertools for", Choices: []string{"", "python", "typescript", "java", "java17", "java21", "dotnet"}},
+		{Group: handler, Name: "powertools", Label: "Shared with AWS Powertools for", Choices: []string{"", "python", "typescript", "java", "java17", "java21"}},
 		{Group: handler, Name: "powertools-prefix", Label: "Prefix of their keys"},
 		{Group: handler, Name: "key-path", Label: "Expression of WithKeyPath"},
 		{Group: handler, Name: "exact-names", Label: "It has WithExactNames", Check: true},
