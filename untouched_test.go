@@ -31,19 +31,21 @@ func TestUntouchedMeansProgressOnEveryPath(t *testing.T) {
 		opts      []idempotent.Option
 		reconcile bool
 	}{
-		"a delivery":                      {once, []idempotent.Option{whole}, false},
-		"a delivery, all steps marked":    {nil, []idempotent.Option{whole}, false},
-		"Reconcile":                       {once, []idempotent.Option{whole}, true},
-		"Reconcile without a resolver":    {once, []idempotent.Option{refuse}, true},
-		"the resolver of the step":        {asks, nil, false},
-		"the resolver of the step, alone": {asks, []idempotent.Option{refuse}, false},
-		"both":                            {asks, []idempotent.Option{whole}, false},
+		"a delivery":                   {once, []idempotent.Option{whole}, false},
+		"a delivery, all steps marked": {nil, []idempotent.Option{whole}, false},
+		"Reconcile":                    {once, []idempotent.Option{whole}, true},
+		"Reconcile without a resolver": {once, []idempotent.Option{refuse}, true},
+		"the resolver of the step":     {asks, nil, false},
+		"both":                         {asks, []idempotent.Option{whole}, false},
 	} {
 		for end, first := range map[string]func(context.Context) error{
 			"fails":        func(context.Context) error { return errCard },
 			"is uncertain": func(context.Context) error { return idempotent.Uncertain(errCard) },
 			"times out":    func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
 		} {
+			if c.opts == nil && end == "is uncertain" {
+				continue // UNKNOWN, and nobody asks a step
+			}
 			t.Run(name+", "+end, func(t *testing.T) {
 				inBubble(t, func(t *testing.T) {
 					var charged atomic.Int64
@@ -62,11 +64,10 @@ func TestUntouchedMeansProgressOnEveryPath(t *testing.T) {
 					require.Error(t, err)
 					if c.reconcile {
 						_, _ = s.handle(5) // which may make it UNKNOWN
-						done, err := s.handler.Reconcile(t.Context(), s.recordKey(), func(context.Context, idempotent.Execution) (idempotent.Resolution[receipt], error) {
+						_, err := s.handler.Reconcile(t.Context(), s.recordKey(), func(context.Context, idempotent.Execution) (idempotent.Resolution[receipt], error) {
 							return idempotent.Untouched[receipt](), nil
 						}, idempotent.Reconciling{})
 						require.NoError(t, err)
-						_ = done
 					}
 					for range 3 {
 						if _, err = s.handle(5); err == nil {
