@@ -89,10 +89,14 @@ func (w *numberWalk) of(t reflect.Type) *numbers {
 	return n
 }
 
-// ofCaller reports whether a type is one of the user's: those of the standard library and of package events hold no decimals.
+// ofCaller reports whether a type that reads itself may hold decimals: the times and texts of the standard library and the events of AWS do not.
 func ofCaller(t reflect.Type) bool {
-	return (t.PkgPath() == "main" || strings.Contains(t.PkgPath(), ".")) && !strings.HasPrefix(t.PkgPath(), "github.com/aws/aws-lambda-go/")
+	path := t.PkgPath()
+	return path != "time" && path != "encoding/json" && !isEvent(t)
 }
+
+// isEvent reports whether a type is an event of AWS. The numbers that count in there stand in a body, which is a text.
+func isEvent(t reflect.Type) bool { return strings.HasPrefix(t.PkgPath(), "github.com/aws/aws-lambda-go/") }
 
 func (w *numberWalk) addFields(n *numbers, t reflect.Type) {
 	for f := range t.Fields() {

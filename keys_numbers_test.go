@@ -24,7 +24,7 @@ type invoice struct {
 		Price float64 `json:"price"`
 	} `json:"lines"`
 	Any map[string]any `json:"any"`
-	*invoicePart
+	invoicePart
 }
 
 type invoicePart struct {

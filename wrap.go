@@ -121,7 +121,7 @@ func keysOf[In, Out any](c *config, f functions[In, Out]) *keys[In] {
 	}
 	in := elemOf(reflect.TypeFor[In]())
 	places, exact := numbersOf(in)
-	if k.exactNumbers = exact; ofCaller(in) || in.PkgPath() == "" { // the events of gateways hold numbers in bodies, as text
+	if k.exactNumbers = exact; !isEvent(in) {
 		k.numbers = places
 	}
 	if !c.exactNames {

@@ -65,7 +65,7 @@ func (s *scanner) object(n *node) bool {
 		if n.part == partAuthorizer {
 			if s.peek() != 'n' {
 				s.event.authorized = true // a map of nulls is none
-			} else if s.event.authorized {
+			} else if s.event.authorized && !n.folds {
 				return false // it may replace what was there under the same name
 			}
 		}
