@@ -2,8 +2,8 @@ package outbox
 
 import (
 	"context"
-	"errors"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
