@@ -96,7 +96,9 @@ func ofCaller(t reflect.Type) bool {
 }
 
 // isEvent reports whether a type is an event of AWS. The numbers that count in there stand in a body, which is a text.
-func isEvent(t reflect.Type) bool { return strings.HasPrefix(t.PkgPath(), "github.com/aws/aws-lambda-go/") }
+func isEvent(t reflect.Type) bool {
+	return strings.HasPrefix(t.PkgPath(), "github.com/aws/aws-lambda-go/")
+}
 
 func (w *numberWalk) addFields(n *numbers, t reflect.Type) {
 	for f := range t.Fields() {

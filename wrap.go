@@ -2,6 +2,7 @@ package idempotent
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"os"
 	"reflect"
@@ -121,7 +122,8 @@ func keysOf[In, Out any](c *config, f functions[In, Out]) *keys[In] {
 	}
 	in := elemOf(reflect.TypeFor[In]())
 	places, exact := numbersOf(in)
-	if k.exactNumbers = exact; !isEvent(in) {
+	k.exactNumbers = exact || in == reflect.TypeFor[json.RawMessage]() // who takes the bytes may read each digit
+	if !isEvent(in) {
 		k.numbers = places
 	}
 	if !c.exactNames {
