@@ -109,7 +109,7 @@ func mustRead(t *testing.T, root string) *module {
 
 // play runs controls of a module as the command does by default.
 func play(out io.Writer, m *module, guards ...guard) error {
-	return command{workers: 2}.execute(out, m, guards, nil)
+	return command{workers: 2}.execute(out, m, guards)
 }
 
 func shopControls() []control {
@@ -169,7 +169,7 @@ func TestEveryTestThatCatchesAControlCanBeNamed(t *testing.T) {
 	m := shopModule(t)
 	require.NoError(t, os.WriteFile(filepath.Join(m.root, "more_test.go"), []byte("package shop\n\nimport \"testing\"\n\n"+
 		"func TestMore(t *testing.T) { if largest(2, 1) != 2 { t.Fail() } }\n"), 0o600))
-	require.NoError(t, command{every: true, workers: 1}.execute(&out, m, m.find(shopControls()[2:3]), nil))
+	require.NoError(t, command{every: true, workers: 1}.execute(&out, m, m.find(shopControls()[2:3])))
 	assert.Regexp(t, `by .*\. TestLargest`, out.String())
 	assert.Regexp(t, `by .*\. TestMore`, out.String())
 }
@@ -180,7 +180,7 @@ func TestARunIsResumedInTheSameSources(t *testing.T) {
 	run := func(controls []control) string {
 		t.Helper()
 		var out bytes.Buffer
-		require.NoError(t, command{results: kept, workers: 1}.execute(&out, m, m.find(controls), nil))
+		require.NoError(t, command{results: kept, workers: 1}.execute(&out, m, m.find(controls)))
 		return out.String()
 	}
 	controls := shopControls()[1:2]
@@ -233,7 +233,7 @@ func TestShardsAreAllOfThem(t *testing.T) {
 	m := mustRead(t, libraryRoot)
 	rows, err := readRows("rows")
 	require.NoError(t, err)
-	guards, seen := m.find(rows.controls), make(map[string]bool)
+	guards, seen := m.find(rows), make(map[string]bool)
 	for _, which := range []string{"1/3", "2/3", "3/3"} {
 		part, err := m.shard(guards, which)
 		require.NoError(t, err)
@@ -270,7 +270,7 @@ func TestEveryControlFitsTheLibrary(t *testing.T) {
 	rows, err := readRows("rows")
 	require.NoError(t, err)
 	bySource := make(map[*source][]guard)
-	for _, g := range m.find(rows.controls) {
+	for _, g := range m.find(rows) {
 		if assert.NoError(t, g.err, g.name) {
 			bySource[g.source] = append(bySource[g.source], g)
 			assert.NotEmpty(t, m.suites(g), g.name)
@@ -281,8 +281,6 @@ func TestEveryControlFitsTheLibrary(t *testing.T) {
 		require.NoError(t, err)
 		assert.Empty(t, broken)
 	}
-	_, err = m.explanations(rows.mutants)
-	require.NoError(t, err)
 }
 
 func TestSuitesOfAGuard(t *testing.T) {
@@ -353,68 +351,4 @@ func TestChoosingControls(t *testing.T) {
 	require.Error(t, err)
 	_, err = choose(guards, "(", "^$")
 	require.Error(t, err)
-}
-
-func TestMutantsOfAReport(t *testing.T) {
-	m := shopModule(t)
-	path := filepath.Join(m.root, "mutants.json")
-	require.NoError(t, os.WriteFile(path, []byte(`{"files":[{"file_name":"shop.go","mutations":[
-		{"type":"CONDITIONALS_BOUNDARY","status":"RUNNABLE","line":6,"column":11},
-		{"type":"CONDITIONALS_NEGATION","status":"RUNNABLE","line":6,"column":11},
-		{"type":"CONDITIONALS_BOUNDARY","status":"NOT COVERED","line":14,"column":8},
-		{"type":"ARITHMETIC_BASE","status":"RUNNABLE","line":28,"column":17}]},
-		{"file_name":"examples/shop.go","mutations":[{"type":"ARITHMETIC_BASE","status":"RUNNABLE","line":1,"column":1}]}]}`), 0o600))
-	mutants, err := m.readMutants(path)
-	require.NoError(t, err)
-	require.Len(t, mutants, 3, "without the one of the constant, and what is not searched")
-	assert.Equal(t, "< becomes >= in if price < 1 {", mutants[1].without)
-
-	var out bytes.Buffer
-	explained, err := m.explanations([]explanation{
-		{old: "$v > $largest", new: "$v >= $largest", why: "an equal one is as large"},
-		{old: "$price < 1", new: "$price >= 1", why: "it cannot be caught"},
-	})
-	require.NoError(t, err)
-	require.ErrorContains(t, command{workers: 2}.execute(&out, m, mutants, explained), "2 of 3")
-	for _, want := range []string{
-		`SURVIVED +shop-6-11-conditionals-boundary .* < becomes <= in if price < 1 {`,
-		`STALE +shop-6-11-conditionals-negation .* by . Test`,
-		`explained +shop-14-8-conditionals-boundary .* an equal one is as large`,
-	} {
-		assert.Regexp(t, "(?m)^"+want, out.String())
-	}
-	_, err = m.explanations([]explanation{{old: "$price < 2", new: "$price <= 2"}})
-	require.ErrorContains(t, err, "nowhere", "what is explained has to be there")
-}
-
-func TestAReportOfOtherSourcesIsRefused(t *testing.T) {
-	m := shopModule(t)
-	path := filepath.Join(m.root, "mutants.json")
-	for place, want := range map[string]string{
-		`"line":6,"column":12`:  "no CONDITIONALS_BOUNDARY here",
-		`"line":6,"column":99`:  "no such place",
-		`"line":999,"column":1`: "no such place",
-		`"line":0,"column":1`:   "no such place",
-	} {
-		require.NoError(t, os.WriteFile(path, []byte(
-			`{"files":[{"file_name":"shop.go","mutations":[{"type":"CONDITIONALS_BOUNDARY",`+place+`}]}]}`), 0o600))
-		_, err := m.readMutants(path)
-		require.ErrorContains(t, err, want)
-	}
-}
-
-// TestPackagesToMutate needs no gremlins: it is about what gremlins is given.
-func TestPackagesToMutate(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	root, err := filepath.Abs(libraryRoot)
-	require.NoError(t, err)
-	folders, err := copySources(root, dir, []string{"./memory", "./fingerprint"})
-	require.NoError(t, err)
-	assert.Equal(t, map[string]bool{"./memory": true, "./fingerprint": true}, folders)
-	for name, there := range map[string]bool{
-		"go.mod": true, "memory/memory.go": true, "store/record.go": true, "memory/memory_test.go": false, "dynamo/swap.go": false,
-	} {
-		assert.Equal(t, there, exists(filepath.Join(dir, name)), name)
-	}
 }

@@ -14,11 +14,6 @@
 // A row names the one test that is meant to catch it. If that does not, all tests of the guard's suites are asked, and -record
 // writes into the rows which one does. -shard 2/8 runs a part, and -results keeps what was caught for the next run.
 //
-// With -mutants it runs the mutants that gremlins finds in packages of the library instead. Those that survive must be
-// explained, by a row that says why.
-//
-//	go run ./controls -mutants gremlins . ./internal/protocol
-//
 // It runs in the folder of its module, proof. The controls of package dynamo need DynamoDB Local; see the Makefile.
 package main
 
@@ -39,7 +34,7 @@ const library = ".."
 
 // command is what the command line says.
 type command struct {
-	run, skip, mutants, shard, results, base string
+	run, skip, shard, results, base string
 
 	list, every, record, changed bool
 	workers                      int
@@ -57,7 +52,6 @@ func main() {
 	flag.StringVar(&c.base, "base", "", "run those that are concerned by what has changed since this revision")
 	flag.StringVar(&c.shard, "shard", os.Getenv("SHARD"), "run one of several parts: 2/8")
 	flag.StringVar(&c.results, "results", "", "a file of results: what it says is caught is not run again while its sources are the same")
-	flag.StringVar(&c.mutants, "mutants", "", "run the mutants that this program finds: gremlins, with its path")
 	flag.IntVar(&c.workers, "workers", 2, "how many run at the same time")
 	flag.Parse()
 	c.args = flag.Args()
@@ -74,19 +68,11 @@ func main() {
 
 // play does what the command line says.
 func (c command) play(m *module) (err error) {
-	rows, err := readRows(rowsFolder)
+	controls, err := readRows(rowsFolder)
 	if err != nil {
 		return err
 	}
-	guards, why := m.find(rows.controls), []explained(nil)
-	if c.mutants != "" {
-		if why, err = m.explanations(rows.mutants); err != nil {
-			return err
-		}
-		if guards, err = findMutants(c.mutants, m, c.args); err != nil {
-			return err
-		}
-	}
+	guards := m.find(controls)
 	all := len(guards)
 	if guards, err = choose(guards, c.run, c.skip); err != nil {
 		return err
@@ -101,7 +87,7 @@ func (c command) play(m *module) (err error) {
 		return table(os.Stdout, guards)
 	}
 	fmt.Printf("%d of %d controls; %d are left out\n", len(guards), all, all-len(guards))
-	return c.execute(os.Stdout, m, guards, why)
+	return c.execute(os.Stdout, m, guards)
 }
 
 // touched leaves the guards that a change concerns, if there is one.
@@ -157,7 +143,7 @@ func table(out io.Writer, guards []guard) error {
 }
 
 // execute takes out guards of a module and prints what comes of it.
-func (c command) execute(out io.Writer, m *module, guards []guard, why []explained) (err error) {
+func (c command) execute(out io.Writer, m *module, guards []guard) (err error) {
 	started := time.Now()
 	since := func() time.Duration { return time.Since(started).Round(time.Second) }
 	kept, err := openResults(c.results, m)
@@ -172,10 +158,10 @@ func (c command) execute(out io.Writer, m *module, guards []guard, why []explain
 	defer func() { err = errors.Join(err, b.close()) }()
 	b.every, b.results = c.every, kept
 	fmt.Fprintf(out, "compiled in %s\n", since())
-	count, err := c.report(out, check(b, guards, c.workers), why)
-	fmt.Fprintf(out, "%d controls, %d caught, %d of them by another test than meant, %d explained, %d no code, in %s\n",
-		len(guards), count[caught]+count[moved], count[moved], count[understood], count[noCode], since())
-	if bad := len(guards) - count[caught] - count[moved] - count[understood] - count[noCode]; bad > 0 {
+	count, err := c.report(out, check(b, guards, c.workers))
+	fmt.Fprintf(out, "%d controls, %d caught, %d of them by another test than meant, in %s\n",
+		len(guards), count[caught]+count[moved], count[moved], since())
+	if bad := len(guards) - count[caught] - count[moved]; bad > 0 {
 		err = errors.Join(err, fmt.Errorf("%d of %d controls were not caught", bad, len(guards)))
 	}
 	return err
@@ -185,30 +171,19 @@ func (c command) execute(out io.Writer, m *module, guards []guard, why []explain
 const (
 	caught = "caught"
 	// moved is a control that another test catches than its row says.
-	moved      = "moved"
-	understood = "explained"
-	survived   = "SURVIVED"
-	broken     = "BROKEN"
-	// noCode is a mutant that the compiler does not take: gremlins only reads the text.
-	noCode = "no code"
-	// stale is a control that is caught although it is explained why it cannot be.
-	stale = "STALE"
+	moved    = "moved"
+	survived = "SURVIVED"
+	broken   = "BROKEN"
 )
 
 // report prints the results as they come and counts them.
-func (c command) report(out io.Writer, results <-chan result, why []explained) (count map[string]int, err error) {
+func (c command) report(out io.Writer, results <-chan result) (count map[string]int, err error) {
 	count = make(map[string]int)
 	for r := range results {
-		e, ok := explain(why, r.guard)
 		word, what := survived, r.without
-		_, rejected := errors.AsType[noCodeError](r.err)
 		switch {
-		case rejected && r.mutant:
-			word, what = noCode, r.without+": "+r.err.Error()
 		case r.err != nil:
 			word, what = broken, r.err.Error()
-		case len(r.caughtBy) > 0 && ok:
-			word, what = stale, "by "+named(r.caughtBy)+", but: "+e.why
 		case r.kept:
 			word, what = caught, "earlier, by "+named(r.caughtBy)
 		case len(r.caughtBy) > 0:
@@ -219,8 +194,6 @@ func (c command) report(out io.Writer, results <-chan result, why []explained) (
 			if c.record && !slices.Contains(r.caughtBy, r.first) {
 				err = errors.Join(err, record(rowsFolder, r.guard, r.caughtBy[0]))
 			}
-		case ok:
-			word, what = understood, e.why
 		}
 		count[word]++
 		fmt.Fprintf(out, "%-9s %-30s %4.1fs  %s\n", word, r.name, r.took.Seconds(), what)

@@ -19,40 +19,31 @@ import (
 //	old: case !$held.Lapsed($now):
 //	new:
 //	first: . TestALiveLeaseIsRespected
-//
-// A row that has why instead of without explains a mutant.
 const rowsFolder = "controls/rows"
 
-// rows are what the files of a folder say.
-type rows struct {
-	controls []control
-	mutants  []explanation
-}
-
 // readRows reads the files of a folder and reports everything that is wrong with them.
-func readRows(folder string) (rows, error) {
+func readRows(folder string) ([]control, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.txt"))
 	if err != nil {
-		return rows{}, err
+		return nil, err
 	}
 	if len(files) == 0 {
-		return rows{}, fmt.Errorf("%s has no rows", folder)
+		return nil, fmt.Errorf("%s has no rows", folder)
 	}
 	r := reader{seen: make(map[string]string)}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			return rows{}, err
+			return nil, err
 		}
 		r.read(filepath.Base(file), text)
 	}
-	return r.rows, errors.Join(r.problems...)
+	return r.controls, errors.Join(r.problems...)
 }
 
 // reader collects rows and what is wrong with them.
 type reader struct {
-	rows
-
+	controls []control
 	problems []error
 	// seen says where the row of a name begins.
 	seen map[string]string
@@ -66,7 +57,7 @@ type row struct {
 
 var (
 	rowName  = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
-	rowField = regexp.MustCompile(`^(without|why|in|old|new|suite|first):(?: (.*))?$`)
+	rowField = regexp.MustCompile(`^(without|in|old|new|suite|first):(?: (.*))?$`)
 )
 
 // read reads the rows of a file.
@@ -110,7 +101,7 @@ func (r *reader) field(to *row, at, line string) {
 	found := rowField.FindStringSubmatch(line)
 	switch {
 	case found == nil:
-		r.problemf(at, "%q is no field: without, why, in, old, new, suite or first, and a colon", line)
+		r.problemf(at, "%q is no field: without, in, old, new, suite or first, and a colon", line)
 	case to == nil:
 		r.problemf(at, "a field before the first row")
 	default:
@@ -127,18 +118,16 @@ func (r *reader) end(of *row) {
 		return
 	}
 	_, made := of.fields["new"]
-	switch without, why := of.fields["without"], of.fields["why"]; {
+	switch {
 	case of.fields["old"] == "":
 		r.problemf(of.at, "%s has no pattern: old is missing", of.name)
 	case !made:
 		r.problemf(of.at, "%s does not say what its pattern becomes: new is missing", of.name)
-	case (without == "") == (why == ""):
-		r.problemf(of.at, "%s needs either without or why", of.name)
-	case why != "":
-		r.mutants = append(r.mutants, explanation{old: of.fields["old"], new: of.fields["new"], in: of.fields["in"], why: why})
+	case of.fields["without"] == "":
+		r.problemf(of.at, "%s does not say what happens without the guard", of.name)
 	default:
 		r.controls = append(r.controls, control{
-			name: of.name, area: of.area, without: without, old: of.fields["old"], new: of.fields["new"], in: of.fields["in"],
+			name: of.name, area: of.area, without: of.fields["without"], old: of.fields["old"], new: of.fields["new"], in: of.fields["in"],
 			suite: strings.Fields(of.fields["suite"]), first: catcherOf(of.fields["first"]),
 		})
 	}
