@@ -20,6 +20,7 @@ const (
 
 	endToEnd = "proof/e2e"
 	explorer = "proof/explore"
+	batches  = "proof/consumers"
 	peers    = "proof/interop"
 	examples = "examples"
 
@@ -32,7 +33,7 @@ const (
 )
 
 // proofs are the packages that are more than tests of the library: each takes minutes, or needs what a contributor may not have.
-var proofs = []string{endToEnd, explorer, peers}
+var proofs = []string{endToEnd, explorer, batches, peers}
 
 // ring lists the stages of a ring.
 func (r *repository) ring(name string) ([]stage, error) {
@@ -71,7 +72,9 @@ func (r *repository) tests() ([]stage, error) {
 		}
 		stages = append(stages, s)
 	}
-	return append(stages, stage{name: "a kill, end to end", in: proof, test: plainly("-run="+oneKill, "./e2e")}), nil
+	short := explored()
+	short.name, short.env = "short worlds of the explorers", append(short.env, "IDEMPOTENT_EXPLORE_QUICK=1", "SHARD=")
+	return append(stages, short, stage{name: "a kill, end to end", in: proof, test: plainly("-run="+oneKill, "./e2e")}), nil
 }
 
 // changeStages are the tests, and what tells more about a change.
@@ -108,7 +111,7 @@ func (r *repository) concerned(all packages, c change) ([]stage, error) {
 
 		folder string
 	}{{explored(), explorer}, {interop(), peers}} {
-		if !all.concerns(s.folder, touched) {
+		if !all.concerns(s.folder, touched) && (s.folder != explorer || !all.concerns(batches, touched)) {
 			s.why = "nothing that " + s.folder + " is built from has changed"
 		}
 		stages = append(stages, s.stage)
@@ -172,16 +175,18 @@ func (r *repository) proveStages() ([]stage, error) {
 	}
 	stages := append([]stage{lint()}, tests...)
 	stages = append(append(stages, race), r.otherToolchains()...)
-	stages = append(stages, explored(), interop(), stage{name: "template", command: []string{"make", "template"}})
+	stages = append(stages, interop(), stage{name: "template", command: []string{"make", "template"}})
 	stages = slices.DeleteFunc(dealt(stages, part, parts), func(s stage) bool { return s.name == "" })
 
-	// These two are long: each part of a proof has a part of them.
+	// These three are long: each part of a proof has a part of them.
 	runs, err := all.programs(filepath.Join(r.root, endToEnd), examples)
 	if err != nil {
 		return nil, err
 	}
 	some := dealt(slices.Sorted(maps.Keys(runs)), part, parts)
-	return append(stages,
+	worlds := explored()
+	worlds.env = append(worlds.env, fmt.Sprintf("SHARD=%d/%d", part, parts))
+	return append(stages, worlds,
 		stage{name: "end to end", in: proof, test: plainly("-run="+anyOf(some), "./e2e")},
 		stage{name: "controls", in: proof, command: []string{
 			"go", "run", "./controls", "-shard", fmt.Sprintf("%d/%d", part, parts), "-results", filepath.Join(r.root, proved, "controls"),
@@ -215,10 +220,10 @@ func dealt[T any](all []T, part, parts int) (some []T) {
 
 func lint() stage { return stage{name: "lint", command: []string{"make", "lint"}} }
 
-// explored searches the schedules. A search spends its time on waiting for goroutines and on garbage: eight at once, and a late
+// explored searches the schedules, or those of the part that SHARD names. A search spends its time on waiting for goroutines and on garbage: eight at once, and a late
 // collector, save a quarter of it.
 func explored() stage {
-	return stage{name: "explorer", in: proof, test: plainly("-parallel=8", "./explore"), env: []string{"GOGC=400"}}
+	return stage{name: "explorers", in: proof, test: plainly("-parallel=8", "./explore", "./consumers"), env: []string{"GOGC=400"}}
 }
 
 func interop() stage {
