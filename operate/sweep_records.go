@@ -19,12 +19,7 @@ func (c SweepConfig) settings() string {
 	refuse := slices.DeleteFunc(slices.Sorted(maps.Keys(c.Policies)), func(operation string) bool {
 		return c.Policies[operation] != idempotent.Refuse
 	})
-	parts := make([]string, 0, 1+len(c.Expired))
-	parts = append(parts, strings.Join(refuse, " "))
-	for _, table := range c.Expired {
-		parts = append(parts, fmt.Sprintf("%s %s", table.Table(), c.ExpiredGrace))
-	}
-	return strings.Join(parts, "\n")
+	return strings.Join(refuse, " ")
 }
 
 // pageUnits is what a page takes at most where reading costs anything: DynamoDB reads 1 MB at once.
@@ -33,9 +28,9 @@ const pageUnits = 128
 // sweepLease is for how long a run may show no sign of life beyond what it waits for its rates.
 const sweepLease = 30 * time.Second
 
-// leaseOf is the lease of a pass whose pages end with so many write units.
-func (w *sweep) leaseOf(writes float64) time.Duration {
-	waits := pageUnits/w.config.Rate + writes/w.config.WriteRate
+// leaseOf is the lease of a pass.
+func (w *sweep) leaseOf() time.Duration {
+	waits := pageUnits / w.config.Rate
 	return sweepLease + time.Duration(min(waits, sweepMaxWait.Seconds())*float64(time.Second))
 }
 

@@ -90,7 +90,9 @@ func samSnippet(t *testing.T) map[string]resource {
 	t.Helper()
 	table, policies, found := strings.Cut(rendered(t, "sam.yaml"), "# … and in the properties of the function:\n")
 	require.True(t, found)
-	indented := func(text, by string) string { return by + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n"+by) + "\n" }
+	indented := func(text, by string) string {
+		return by + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n"+by) + "\n"
+	}
 	document := "Resources:\n" + indented(table, "  ") + "  Function:\n    Properties:\n" + indented(policies, "      ")
 	return parseTemplate(t, []byte(document)).Resources
 }

@@ -114,10 +114,15 @@ func TestTheRelayMayDoWhatADeliveryNeeds(t *testing.T) {
 	s := newShop(t)
 	relay, event := s.commit("fine", "failing", "poison"), s.event()
 	s.calls.taken()
+	reported := 0
 	for range 10 {
-		_, err := relay.Stream(t.Context(), event)
+		answer, err := relay.Stream(t.Context(), event)
 		require.NoError(t, err)
+		reported += len(answer.BatchItemFailures)
 	}
+	mapping := at(readTemplate(t, ordersTemplate).Resources["RelayFunction"].Properties, "Events", "Messages", "Properties")
+	require.Greater(t, reported, 1, "the message that fails is reported some times")
+	require.Greater(t, at(mapping, "MaximumRetryAttempts"), reported, "the retries end before the relay puts the message off")
 	requireMayDo(t, policy(t, "RelayFunction"), s.calls.taken(), true)
 }
 
@@ -148,7 +153,10 @@ func TestTheDrainMayDoWhatItNeeds(t *testing.T) {
 	report, err := relay.Drain(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 1, 1}, []int{report.Delivered, report.Failed, report.Parked})
-	reconciler := operate.Reconcile(unknown, func(_ context.Context, x idempotent.Execution) (idempotent.Resolution[string], error) {
+	reconciler := operate.Reconcile(unknown, func(ctx context.Context, x idempotent.Execution) (idempotent.Resolution[string], error) {
+		key := map[string]types.AttributeValue{"order_id": &types.AttributeValueMemberS{Value: x.DerivedKey("order")}}
+		_, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.orders, Key: key})
+		require.NoError(t, err)
 		return found[x.RecordKey]()
 	}, operate.ReconcileConfig{})
 	asked, err := reconciler.Run(t.Context())

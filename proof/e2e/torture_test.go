@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"math/rand/v2"
@@ -14,7 +15,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	example "github.com/go-idempotent/idempotent/examples/orders/order"
 	"github.com/go-idempotent/idempotent/proof/wire"
 )
 
@@ -56,7 +56,7 @@ func TestRandomKillsLeaveEachEffectOfAnOrderOnceAndItsRow(t *testing.T) {
 	looks := stop()
 	more := rest()
 	w.assertWhole()
-	assert.Equal(t, orderIDs(w.rows()), w.placed(), "rows and messages")
+	assert.Equal(t, orderIDs(w.rows()), w.announced(), "rows and messages")
 	p.assertDelivered()
 
 	stored := map[string]record{} // by the body of the answer
@@ -65,7 +65,7 @@ func TestRandomKillsLeaveEachEffectOfAnOrderOnceAndItsRow(t *testing.T) {
 	}
 	require.Len(t, stored, len(answers), "records")
 	told := map[ids]bool{}
-	rows := map[example.Row]bool{}
+	rows := map[orderRow]bool{}
 	for _, r := range w.rows() {
 		rows[r] = true
 	}
@@ -184,4 +184,59 @@ func (s *shop) recordsByAmount() map[int64]record {
 		found[body.Amount] = r
 	}
 	return found
+}
+
+// tormented returns a post for the messages of a warehouse whose relay and drain are killed at random, while the network of each fails
+// at random. rest ends that, lets everything arrive, and tells how often something was killed.
+func tormented(w *warehouse) (p *post, rest func() (kills int)) {
+	w.t.Helper()
+	p = newPost(w)
+	p.receiver.before, p.receiver.after = doze, doze
+	p.receiver.refuse = func(string, int) bool { return rand.N(10) == 0 }
+	relay, _ := p.relay()
+	victims := []*deployment{relay, p.drain}
+	for _, v := range victims {
+		v.timeout = 5 * time.Second
+		v.proxy.SetRule(sometimes)
+	}
+	p.start()
+
+	over := make(chan struct{})
+	var others sync.WaitGroup
+	kills := 0
+	others.Go(func() {
+		for ; running(over); kills++ {
+			time.Sleep(rand.N(400 * time.Millisecond))
+			v := victims[rand.N(len(victims))]
+			assert.NoError(w.t, v.sandboxes[0].Kill())
+			v.proxy.Forget() // it would grow without end
+		}
+	})
+	others.Go(func() {
+		for running(over) {
+			w.age()
+			_, _ = p.drain.invoke(context.Background(), []byte(`{}`)) // it may be killed
+			p.assertNoneIsDoneTooEarly()
+		}
+	})
+	return p, func() int {
+		close(over)
+		others.Wait()
+		for _, v := range victims {
+			v.proxy.SetRule(nil)
+		}
+		p.receiver.heal()
+		p.idle()
+		p.drainAll()
+		return kills
+	}
+}
+
+func running(over <-chan struct{}) bool {
+	select {
+	case <-over:
+		return false
+	default:
+		return true
+	}
 }

@@ -131,40 +131,57 @@ func (p packages) concerns(folder string, touched map[string]bool) bool {
 
 // programs are the tests of a package, each with the folders of the programs of the repository that it runs, beside itself.
 //
-// A test runs a program if a constant that it reaches holds the folder of the program below the examples. What it reaches are the
-// declarations of the package that it names, and those that they name. A method counts as named by its name alone, of whichever type.
+// A test runs a program if a text that it reaches names the folder of the program below the examples. What it reaches are the
+// declarations of the package that it names, and those that they name. A method is reached where its name and its type are.
 func (p packages) programs(folder, below string) (map[string][]string, error) {
-	names, reach, err := declarations(folder)
+	all, err := declarations(folder)
 	if err != nil {
 		return nil, err
 	}
 	runs := make(map[string][]string)
-	for test := range names {
-		if !strings.HasPrefix(test, "Test") || test == "TestMain" {
+	for _, d := range all {
+		if !strings.HasPrefix(d.name, "Test") || d.name == "TestMain" || d.of != "" {
 			continue
 		}
 		programs := make(map[string]bool)
-		for seen, todo := map[string]bool{}, []string{test}; len(todo) > 0; todo = todo[1:] {
-			name := todo[0]
-			if seen[name] {
-				continue
+		for _, text := range reached(all, d) {
+			if at := below + "/" + text; text != "" && p.needs[at] != nil {
+				programs[at] = true
 			}
-			seen[name] = true
-			for _, text := range names[name] {
-				if at := below + "/" + text; text != "" && p.needs[at] != nil {
-					programs[at] = true
-				}
-			}
-			todo = append(todo, reach[name]...)
 		}
-		runs[test] = slices.Sorted(maps.Keys(programs))
+		runs[d.name] = slices.Sorted(maps.Keys(programs))
 	}
 	return runs, nil
 }
 
-// declarations are the names that the files in a folder declare, each with the texts and the names in its declaration.
-func declarations(folder string) (texts, reach map[string][]string, err error) {
-	texts, reach = make(map[string][]string), make(map[string][]string)
+// declaration is one of a package: a function, a method of a type, a type, a constant or a variable, with the names and texts in it.
+type declaration struct {
+	name, of     string
+	names, texts []string
+}
+
+// reached are the texts in the declarations that one leads to.
+func reached(all []declaration, from declaration) (texts []string) {
+	known := map[string]bool{from.name: true}
+	seen := make([]bool, len(all))
+	for again := true; again; {
+		again = false
+		for i, d := range all {
+			if seen[i] || !known[d.name] || d.of != "" && !known[d.of] {
+				continue
+			}
+			seen[i], again = true, true
+			texts = append(texts, d.texts...)
+			for _, name := range d.names {
+				known[name] = true
+			}
+		}
+	}
+	return texts
+}
+
+// declarations are those of the files in a folder.
+func declarations(folder string) (all []declaration, err error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	for _, file := range files {
 		syntax, e := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
@@ -174,40 +191,59 @@ func declarations(folder string) (texts, reach map[string][]string, err error) {
 		for _, d := range syntax.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
-				note(texts, reach, d.Name.Name, d)
+				all = append(all, declare(d.Name.Name, receiver(d), d))
 			case *ast.GenDecl:
-				for _, spec := range d.Specs {
-					switch spec := spec.(type) {
-					case *ast.ValueSpec:
-						for i, name := range spec.Names {
-							if i < len(spec.Values) {
-								note(texts, reach, name.Name, spec.Values[i])
-							}
-						}
-					case *ast.TypeSpec:
-						note(texts, reach, spec.Name.Name, spec)
-					}
-				}
+				all = append(all, specified(d)...)
 			}
 		}
 	}
-	return texts, reach, err
+	return all, err
 }
 
-// note adds what a declaration holds.
-func note(texts, reach map[string][]string, name string, n ast.Node) {
-	texts[name] = append(texts[name], "")
+// specified are the types, constants and variables of a declaration.
+func specified(d *ast.GenDecl) (all []declaration) {
+	for _, spec := range d.Specs {
+		switch spec := spec.(type) {
+		case *ast.ValueSpec:
+			for _, name := range spec.Names {
+				all = append(all, declare(name.Name, "", spec))
+			}
+		case *ast.TypeSpec:
+			all = append(all, declare(spec.Name.Name, "", spec))
+		}
+	}
+	return all
+}
+
+// receiver is the name of the type whose method a function is, empty for none.
+func receiver(d *ast.FuncDecl) (name string) {
+	if d.Recv == nil {
+		return ""
+	}
+	ast.Inspect(d.Recv.List[0].Type, func(n ast.Node) bool {
+		if id, is := n.(*ast.Ident); is && name == "" {
+			name = id.Name
+		}
+		return name == ""
+	})
+	return name
+}
+
+// declare reads what is in a declaration.
+func declare(name, of string, n ast.Node) declaration {
+	d := declaration{name: name, of: of}
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.Ident:
-			reach[name] = append(reach[name], n.Name)
+			d.names = append(d.names, n.Name)
 		case *ast.BasicLit:
 			if text, err := strconv.Unquote(n.Value); n.Kind == token.STRING && err == nil {
-				texts[name] = append(texts[name], text)
+				d.texts = append(d.texts, text)
 			}
 		}
 		return true
 	})
+	return d
 }
 
 // startsGoroutines reports whether a file in a folder has a go statement, or calls a method Go, as those of wait groups.

@@ -28,6 +28,14 @@ type stage struct {
 	why string
 }
 
+// args are its command.
+func (s stage) args() []string {
+	if s.test != nil {
+		return append([]string{"go", "test", "-json"}, s.test...)
+	}
+	return s.command
+}
+
 // grace is how long a stage that is interrupted has to end by itself.
 const grace = 10 * time.Second
 
@@ -63,6 +71,9 @@ func (c *course) run(ctx context.Context, s stage) {
 	if err != nil && len(c.failures) == len(before.failures) {
 		c.fail(failure{suite: s.name, test: err.Error()})
 	}
+	if s.test != nil && err == nil && c.count() == before.count() {
+		c.fail(failure{suite: s.name, test: "no test has run"})
+	}
 	word := "FAILED"
 	if len(c.failures) == len(before.failures) {
 		word = "ok"
@@ -86,16 +97,13 @@ func (c *course) line(word, name, took, counts string) {
 
 // start runs the command of a stage in a group of processes, so that an interrupt reaches all that it started.
 func (c *course) start(ctx context.Context, s stage) error {
-	args := s.command
-	if s.test != nil {
-		args = append([]string{"go", "test", "-json"}, s.test...)
-	}
+	args := s.args()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stderr = filepath.Join(c.root, s.in), append(os.Environ(), s.env...), os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error {
 		time.AfterFunc(grace, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
-		return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT)
+		return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
 	}
 	if s.test == nil {
 		cmd.Stdout = c.out
@@ -111,6 +119,9 @@ func (c *course) start(ctx context.Context, s stage) error {
 	return errors.Join(c.read(c.out, events, c.strict), cmd.Wait())
 }
 
+// errFailed is a ring of which something has failed.
+var errFailed = errors.New("something has failed")
+
 // conclude prints the table of stages, what was left out, what failed, and the counts.
 func (c *course) conclude() error {
 	fmt.Fprintf(c.out, "\n%s\n", strings.Join(c.table, "\n"))
@@ -125,7 +136,7 @@ func (c *course) conclude() error {
 	}
 	fmt.Fprintf(c.out, "\n%d passed, %d failed, %d skipped\n", c.passed, c.failed, c.skipped)
 	if len(c.failures) > 0 {
-		return fmt.Errorf("%d of the above failed", len(c.failures))
+		return errFailed
 	}
 	return nil
 }

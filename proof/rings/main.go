@@ -3,6 +3,7 @@
 //	rings test    what a contributor needs to trust a change
 //	rings change  what a change must pass: the tests, with all that tells more about what the change touches
 //	rings prove   everything there is
+//	rings -n …    says what it would run
 //
 // Each ring is a list of stages, in stages.go. A stage that fails does not end its ring. A line for each stage says how long it
 // took. What failed stands in one list at the end. The last line counts tests: passed, failed, skipped.
@@ -15,8 +16,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"path"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
@@ -26,14 +31,20 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	if err := run(ctx, os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "rings:", err)
+		if !errors.Is(err, errFailed) { // which has been told, and the counts come last
+			fmt.Fprintln(os.Stderr, "rings:", err)
+		}
 		os.Exit(1) //nolint:gocritic // nothing is left to stop
 	}
 }
 
 func run(ctx context.Context, args []string) (err error) {
+	only := len(args) == 2 && args[0] == "-n"
+	if only {
+		args = args[1:]
+	}
 	if len(args) != 1 {
-		return errors.New("usage: rings test, rings change or rings prove")
+		return errors.New("usage: rings [-n] test, rings [-n] change or rings [-n] prove")
 	}
 	r, err := openRepository(ctx)
 	if err != nil {
@@ -42,6 +53,9 @@ func run(ctx context.Context, args []string) (err error) {
 	stages, err := r.ring(args[0])
 	if err != nil {
 		return err
+	}
+	if only {
+		return list(os.Stdout, stages)
 	}
 	c := course{out: os.Stdout, strict: dynamolocal.Strict(), root: r.root}
 	if args[0] == "prove" {
@@ -72,6 +86,20 @@ func run(ctx context.Context, args []string) (err error) {
 		c.failures = append(c.failures, failure{suite: "rings " + args[0], test: "was interrupted"})
 	}
 	return c.conclude()
+}
+
+// list prints the stages and what they are.
+func list(out io.Writer, stages []stage) error {
+	for _, s := range stages {
+		what := strings.Join(append(slices.Clone(s.env), s.args()...), " ")
+		if s.why != "" {
+			what = "left out: " + s.why
+		}
+		if _, err := fmt.Fprintf(out, "%s\n\tin %s: %s\n", s.name, path.Join(".", s.in), what); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // startDynamoDB starts DynamoDB Local, unless the environment names an endpoint, and tells the tests where it is.

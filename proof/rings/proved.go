@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 )
 
 // proved is the folder that remembers what has passed, from the root of the repository. No commit has it.
@@ -63,9 +65,9 @@ func (r *repository) content() (tree string, err error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// key names what a stage does, and with which Go.
+// key names what a stage does, with which Go, and whether a skipped test has failed.
 func key(s stage) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %q %q %q %q", runtime.Version(), s.in, s.test, s.command, s.env))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %t %q %q %q %q", runtime.Version(), dynamolocal.Strict(), s.in, s.test, s.command, s.env))
 	return hex.EncodeToString(sum[:]) + " " + s.name
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -17,6 +18,7 @@ var toolchains = []string{"go1.26.8", "go1.27.1"}
 
 const (
 	proof = "proof"
+	bench = "bench"
 
 	endToEnd = "proof/e2e"
 	explorer = "proof/explore"
@@ -25,7 +27,7 @@ const (
 	examples = "examples"
 
 	// oneKill starts the real binary, kills it and sees the next delivery go on.
-	oneKill = "^TestAKilledExecutionIsRecoveredAfterItsLease$/^before_the_answer_is_stored$"
+	oneKill = "^TestTheBinaryIsKilledOnce$"
 
 	// oneAfterAnother are tests in which nothing happens at once: tables of failures, which are long, allocations, which the race
 	// detector changes, programs of the documentation, which another process runs, and stores whose code TestStore runs.
@@ -60,10 +62,12 @@ func (r *repository) tests() ([]stage, error) {
 	var stages []stage
 	for _, module := range r.modules {
 		s := stage{name: "tests of " + module, in: module, test: plainly("./...")}
-		if module == "." {
+		switch module {
+		case ".":
 			s.name = "tests of the library"
-		}
-		if module == proof {
+		case bench:
+			s.test = plainly("-skip=Peers", "./...")
+		case proof:
 			some, err := r.tested(module, proofs)
 			if err != nil {
 				return nil, err
@@ -72,9 +76,7 @@ func (r *repository) tests() ([]stage, error) {
 		}
 		stages = append(stages, s)
 	}
-	short := explored()
-	short.name, short.env = "short worlds of the explorers", append(short.env, "IDEMPOTENT_EXPLORE_QUICK=1", "SHARD=")
-	return append(stages, short, stage{name: "a kill, end to end", in: proof, test: plainly("-run="+oneKill, "./e2e")}), nil
+	return append(stages, explored("small", ""), stage{name: "a kill, end to end", in: proof, test: plainly("-run="+oneKill, "./e2e")}), nil
 }
 
 // changeStages are the tests, and what tells more about a change.
@@ -92,14 +94,20 @@ func (r *repository) changeStages() ([]stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	stages := append([]stage{lint()}, tests...)
-	race, err := r.race(all)
+	race, err := r.race(all, ".")
 	if err != nil {
 		return nil, err
 	}
-	stages = append(append(stages, race), r.otherToolchains()...)
 	concerned, err := r.concerned(all, c)
-	return append(stages, concerned...), err
+	if err != nil {
+		return nil, err
+	}
+	// All worlds are more than the small ones.
+	small, every := explored("small", "").name, explored("all", "").name
+	if slices.ContainsFunc(concerned, func(s stage) bool { return s.name == every && s.why == "" }) {
+		tests = slices.DeleteFunc(tests, func(s stage) bool { return s.name == small })
+	}
+	return slices.Concat([]stage{lint()}, tests, []stage{race}, r.otherToolchains(), concerned), nil
 }
 
 // concerned are the proofs of what a change touches. A proof that is left out says why.
@@ -110,7 +118,7 @@ func (r *repository) concerned(all packages, c change) ([]stage, error) {
 		stage
 
 		folder string
-	}{{explored(), explorer}, {interop(), peers}} {
+	}{{explored("all", ""), explorer}, {interop(), peers}, {interopOfBench(), bench}} {
 		if !all.concerns(s.folder, touched) && (s.folder != explorer || !all.concerns(batches, touched)) {
 			s.why = "nothing that " + s.folder + " is built from has changed"
 		}
@@ -122,7 +130,7 @@ func (r *repository) concerned(all packages, c change) ([]stage, error) {
 	}
 	stages = append(stages, scenarios...)
 	controls := stage{name: "controls", in: proof, command: append([]string{"go", "run", "./controls", "-changed"}, c.files...)}
-	deployed := stage{name: "template", command: []string{"make", "template"}}
+	deployed := target("template")
 	if !slices.ContainsFunc(c.files, r.deployed) {
 		deployed.why = "no file of the deployment has changed"
 	}
@@ -169,14 +177,14 @@ func (r *repository) proveStages() ([]stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	race, err := r.race(all)
-	if err != nil {
+	library, errOfLibrary := r.race(all, ".")
+	proofs, errOfProofs := r.race(all, proof)
+	if err := errors.Join(errOfLibrary, errOfProofs); err != nil {
 		return nil, err
 	}
-	stages := append([]stage{lint()}, tests...)
-	stages = append(append(stages, race), r.otherToolchains()...)
-	stages = append(stages, interop(), stage{name: "template", command: []string{"make", "template"}})
-	stages = slices.DeleteFunc(dealt(stages, part, parts), func(s stage) bool { return s.name == "" })
+	stages := slices.Concat([]stage{lint()}, tests, []stage{library, proofs}, r.otherToolchains())
+	stages = append(stages, interop(), interopOfBench(), target("template"))
+	stages = dealt(stages, part, parts)
 
 	// These three are long: each part of a proof has a part of them.
 	runs, err := all.programs(filepath.Join(r.root, endToEnd), examples)
@@ -184,9 +192,7 @@ func (r *repository) proveStages() ([]stage, error) {
 		return nil, err
 	}
 	some := dealt(slices.Sorted(maps.Keys(runs)), part, parts)
-	worlds := explored()
-	worlds.env = append(worlds.env, fmt.Sprintf("SHARD=%d/%d", part, parts))
-	return append(stages, worlds,
+	return append(stages, explored("deep", fmt.Sprintf("%d/%d", part, parts)),
 		stage{name: "end to end", in: proof, test: plainly("-run="+anyOf(some), "./e2e")},
 		stage{name: "controls", in: proof, command: []string{
 			"go", "run", "./controls", "-shard", fmt.Sprintf("%d/%d", part, parts), "-results", filepath.Join(r.root, proved, "controls"),
@@ -218,12 +224,26 @@ func dealt[T any](all []T, part, parts int) (some []T) {
 	return some
 }
 
-func lint() stage { return stage{name: "lint", command: []string{"make", "lint"}} }
+func lint() stage { return target("lint") }
 
-// explored searches the schedules, or those of the part that SHARD names. A search spends its time on waiting for goroutines and on garbage: eight at once, and a late
+// target is a stage that the Makefile has.
+func target(name string) stage { return stage{name: name, command: []string{"make", name}} }
+
+// explored searches the schedules of the explorers' worlds: small ones, and large ones in part; all that a change must pass; or the deep
+// ones, too. Of all it takes those of a part. A search spends its time on waiting for goroutines and on garbage: eight at once, and a late
 // collector, save a quarter of it.
-func explored() stage {
-	return stage{name: "explorers", in: proof, test: plainly("-parallel=8", "./explore", "./consumers"), env: []string{"GOGC=400"}}
+func explored(worlds, part string) stage {
+	s := stage{
+		name: "explorers, " + worlds + " worlds", in: proof, test: plainly("-parallel=8", "./explore", "./consumers"),
+		env: []string{"GOGC=400", "SHARD=" + part},
+	}
+	switch worlds {
+	case "small":
+		s.env = append(s.env, "IDEMPOTENT_EXPLORE_QUICK=1")
+	case "deep":
+		s.env = append(s.env, "IDEMPOTENT_EXPLORE_DEEP=1")
+	}
+	return s
 }
 
 func interop() stage {
@@ -232,11 +252,19 @@ func interop() stage {
 	}
 }
 
-// race runs the packages in which goroutines meet with the race detector: those that start one, in what they do or in their tests.
-func (r *repository) race(all packages) (stage, error) {
-	s := stage{name: "the race detector", test: plainly("-race", "-skip="+oneAfterAnother)}
+// interopOfBench runs what the benchmarks run of AWS Powertools.
+func interopOfBench() stage {
+	return stage{
+		name: "benchmarks of AWS Powertools", in: bench, test: plainly("-run=Peers|Measures/powertools", "./..."), env: []string{"IDEMPOTENT_INTEROP=1"},
+	}
+}
+
+// race runs the packages of a module in which goroutines meet with the race detector: those that start one, in what they do or in their
+// tests. The explorer lets one goroutine run at a time, and end to end nearly all of them are in other processes.
+func (r *repository) race(all packages, module string) (stage, error) {
+	s := stage{name: "the race detector, " + module, in: module, test: plainly("-race", "-skip="+oneAfterAnother)}
 	for _, folder := range slices.Sorted(maps.Keys(all.needs)) {
-		if r.moduleOf(folder) != "." || strings.HasPrefix(folder, examples+"/") {
+		if r.moduleOf(folder) != module || slices.Contains(proofs, folder) {
 			continue
 		}
 		starts, err := startsGoroutines(filepath.Join(r.root, folder))
@@ -244,7 +272,11 @@ func (r *repository) race(all packages) (stage, error) {
 			return stage{}, err
 		}
 		if starts {
-			s.test = append(s.test, "./"+folder)
+			inModule, err := filepath.Rel(module, folder)
+			if err != nil {
+				return stage{}, err
+			}
+			s.test = append(s.test, "./"+filepath.ToSlash(inModule))
 		}
 	}
 	return s, nil

@@ -17,6 +17,8 @@ type tally struct {
 // failure is a test that failed, or what else failed in a suite: its build, or a panic outside of a test.
 type failure struct{ suite, test string }
 
+func (t *tally) count() int { return t.passed + t.failed + t.skipped }
+
 func (t *tally) fail(f failure) {
 	t.failed++
 	t.failures = append(t.failures, f)
@@ -26,6 +28,15 @@ func (t *tally) fail(f failure) {
 type event struct {
 	Action, Package, ImportPath, Test, Output, FailedBuild string
 }
+
+// What an event says of a test.
+const (
+	pass = "pass"
+	fail = "fail"
+	skip = "skip"
+
+	wasSkipped = " (was skipped)"
+)
 
 // longestLine bounds a line of go test -json, in bytes.
 const longestLine = 64 << 20
@@ -51,31 +62,47 @@ func (t *tally) read(out io.Writer, events io.Reader, strict bool) error {
 			continue
 		}
 		name, _, sub := strings.Cut(e.Test, "/")
-		switch {
-		case e.Action == "build-fail":
-			show(out, who, said)
-		case e.Action == "skip" && e.Test != "" && !sub && strict:
-			who.test += " (was skipped)"
-			said[who] = said[failure{who.suite, e.Test}]
-			fallthrough
-		case e.Action == "fail" && e.Test != "":
-			show(out, who, said)
-			bad[who.suite] = true
-			t.failFunction(who, name, sub)
-		case e.Action == "fail" && !bad[who.suite]:
-			show(out, who, said)
-			who.test = "(the package)"
-			t.fail(who)
-		case e.Action == "pass" && e.Test != "" && !sub:
-			t.passed++
-		case e.Action == "skip" && e.Test != "" && !sub:
-			t.skipped++
+		if e.Action == skip && e.Test != "" && !sub && strict {
+			said[failure{who.suite, who.test + wasSkipped}] = said[who]
+			e.Action, who.test, name = fail, who.test+wasSkipped, name+wasSkipped
 		}
-		if e.Action == "pass" || e.Action == "skip" || e.Action == "fail" {
+		switch e.Action {
+		case "build-fail":
+			show(out, who, said)
+		case fail:
+			t.failedIs(out, who, name, sub, said, bad)
+		case pass:
+			t.passed += count(e.Test, sub)
+		case skip:
+			t.skipped += count(e.Test, sub)
+		}
+		if e.Action == pass || e.Action == skip || e.Action == fail {
 			delete(said, who)
 		}
 	}
 	return lines.Err()
+}
+
+// count is 1 for a test that is a function: neither a subtest nor a whole package.
+func count(test string, sub bool) int {
+	if test == "" || sub {
+		return 0
+	}
+	return 1
+}
+
+// failedIs notes that a test has failed, or a package of which no test has.
+func (t *tally) failedIs(out io.Writer, who failure, name string, sub bool, said map[failure]*strings.Builder, bad map[string]bool) {
+	switch {
+	case who.test != "":
+		show(out, who, said)
+		bad[who.suite] = true
+		t.failFunction(who, name, sub)
+	case !bad[who.suite]:
+		show(out, who, said)
+		who.test = "(the package)"
+		t.fail(who)
+	}
 }
 
 // failFunction notes a test that failed. Its subtests end before it: the list names them in its place.

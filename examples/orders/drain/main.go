@@ -40,6 +40,7 @@ func newHandler(e shop.Environment) lambda.Handler {
 	orders := rows{e.DynamoDB, e.Required("ORDERS_TABLE", "the DynamoDB table of the orders")}
 	relay := shop.NewRelay(e)
 	reconciler := operate.Reconcile(placed(records, operation), orders.resolve, operate.ReconcileConfig{
+		How:     idempotent.Reconciling{Timeout: shop.Timeout},
 		Observe: operateobserve.Both(operateobserve.ReconcileEMF(os.Stdout), operateobserve.ReconcileSlog(nil)),
 	})
 	waiting := &counter{operate.New(records), operation, observe.AttentionEMF(os.Stdout)}

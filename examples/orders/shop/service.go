@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"time"
 )
 
@@ -80,11 +81,14 @@ func (s Service) request(ctx context.Context, method, path, key string, body any
 			return nil, err
 		}
 	}
-	req, err := http.NewRequestWithContext(ctx, method, string(s), bytes.NewReader(bytes.TrimSpace(content.Bytes())))
+	address, err := url.JoinPath(string(s), path)
 	if err != nil {
 		return nil, err
 	}
-	req.URL = req.URL.JoinPath(path)
+	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(bytes.TrimSpace(content.Bytes())))
+	if err != nil {
+		return nil, err
+	}
 	req.Header.Set("Idempotency-Key", key)
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")

@@ -38,7 +38,7 @@ is 1 if there is a problem.`,
 		Example: `  idempotent doctor --table idempotency
   idempotent doctor --table idempotency --outbox outbox
   idempotent doctor --table idempotency --function idempotent-charge -o json
-  sam build && idempotent doctor --template template.yaml --parameter Orders=true`,
+  sam build && idempotent doctor --template template.yaml`,
 		Args: cobra.NoArgs,
 		RunE: a.run(func(cmd *cobra.Command, _ []string) error {
 			if plan.template != "" || plan.given() {

@@ -16,8 +16,6 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
 	"github.com/go-idempotent/idempotent/operate"
-	"github.com/go-idempotent/idempotent/outbox"
-	"github.com/go-idempotent/idempotent/store"
 )
 
 // sweepEvery is how often a sweep says how far it has come, unless a terminal shows it in place.
@@ -28,10 +26,8 @@ type sweeping struct {
 	app                    *app
 	policies               map[string]string
 	reason, by             string
-	deleteExpired          bool
-	messages               string
 	rate, writeRate        float64
-	grace, expiredGrace    time.Duration
+	grace                  time.Duration
 	dryRun, restart, agree bool
 
 	// said is when it was said last how far the sweep has come.
@@ -42,7 +38,7 @@ func (a *app) sweep() *cobra.Command {
 	s := &sweeping{app: a}
 	cmd := &cobra.Command{
 		Use:   "sweep",
-		Short: "Goes through the whole table, for what crashed and nobody retries, and for what has expired",
+		Short: "Goes through the whole table, for what crashed and nobody retries",
 		Long: `Goes through the whole table, page by page, at a bounded rate. It counts, by operation, the records whose execution ended without saying
 how and that no request has come for since ("lapsed"), and those that have stopped between two steps and that nobody goes on with
 ("abandoned"). Records that were unknown, and whose settlement was cut off, become unknown again. Those that an early version left
@@ -51,14 +47,10 @@ unknown are put on the list.
 --policy OPERATION=refuse lets lapsed records of an operation become unknown, as the next request would do if the handler has
 WithCrashPolicy(Refuse): then list shows them. Of any other operation they stay, and the next request executes.
 
---delete-expired deletes what has expired an hour ago, of records and of parts of results, where the table has no time to live.
---messages TABLE does so for messages of an outbox that are done. Nothing that lives is deleted: each deletion is conditional.
-
 How far it has come is kept in the table, in a record of the operation "idempotent.sweep". Interrupt it, or kill it: the next sweep goes on
 from there, at once or when its lease has ended. Two do not run at once; exit code 4 says that another one is at work.`,
 		Example: `  idempotent sweep --table idempotency --dry-run
-  idempotent sweep --policy charge=refuse --reason 'ticket 4711: find what crashed in the outage'
-  idempotent sweep --delete-expired --messages outbox --rate 100 --write-rate 50 --yes -o json`,
+  idempotent sweep --policy charge=refuse --reason 'ticket 4711: find what crashed in the outage'`,
 		Args: cobra.NoArgs,
 		RunE: a.run(func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context()) }),
 	}
@@ -66,17 +58,14 @@ from there, at once or when its lease has ended. Two do not run at once; exit co
 	f.StringToStringVar(&s.policies, "policy", nil, "the crash policy of an operation, `OPERATION=refuse`; may be repeated")
 	f.StringVar(&s.reason, "reason", "", "why, for the audit `text`; required with --policy")
 	f.StringVar(&s.by, "by", "", "who; by default the ARN of your credentials, or your user on this machine if AWS is not asked")
-	f.BoolVar(&s.deleteExpired, "delete-expired", false, "delete records and parts that have expired; for a table without time to live")
-	f.StringVar(&s.messages, "messages", "", "delete messages that are done and have expired of the outbox in this `table`")
 	f.Float64Var(&s.rate, "rate", operate.DefaultSweepRate, "read at most this `number` of read units a second; 0 for no limit")
 	f.Float64Var(&s.writeRate, "write-rate", operate.DefaultSweepWriteRate, "write at most this `number` of write units a second; 0 for no limit")
 	f.DurationVar(&s.grace, "grace", operate.DefaultSweepGrace, "for how long a lease has ended before the record counts as lapsed, a `time`")
-	f.DurationVar(&s.expiredGrace, "expired-grace", operate.DefaultSweepExpiredGrace, "for how long something has expired before it is deleted, a `time`")
 	f.BoolVar(&s.dryRun, "dry-run", false, "read and count everything, and change nothing")
 	f.BoolVar(&s.restart, "restart", false, "begin anew, wherever the last sweep has stopped")
 	f.BoolVarP(&s.agree, "yes", "y", false, "do not ask; needed if standard input is no terminal, unless with --dry-run")
 	f.Lookup("policy").DefValue = "" // not "[]"
-	noCompletion(cmd, "policy", "reason", "by", "messages", "rate", "write-rate", "grace", "expired-grace")
+	noCompletion(cmd, "policy", "reason", "by", "rate", "write-rate", "grace")
 	return cmd
 }
 
@@ -95,12 +84,6 @@ func (s *sweeping) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if c.Expired, err = s.cleaners(src); err != nil {
-		return err
-	}
-	if err := reachable(ctx, c.Expired); err != nil {
-		return err
-	}
 	if err := s.ask(ctx, src, by); err != nil {
 		return err
 	}
@@ -113,7 +96,7 @@ func (s *sweeping) run(ctx context.Context) error {
 // config finds what can be wrong before anything is read.
 func (s *sweeping) config() (operate.SweepConfig, error) {
 	c := operate.SweepConfig{
-		Policies: make(map[string]idempotent.CrashPolicy), Grace: s.grace, ExpiredGrace: s.expiredGrace,
+		Policies: make(map[string]idempotent.CrashPolicy), Grace: s.grace,
 		Rate: unlimited(s.rate), WriteRate: unlimited(s.writeRate), DryRun: s.dryRun, Restart: s.restart,
 	}
 	for _, operation := range slices.Sorted(maps.Keys(s.policies)) {
@@ -131,8 +114,8 @@ func (s *sweeping) config() (operate.SweepConfig, error) {
 	switch {
 	case !(s.rate >= 0 && s.writeRate >= 0): // nor NaN
 		return c, usagef("--rate %v and --write-rate %v: both are numbers, and neither may be negative", s.rate, s.writeRate)
-	case s.grace <= 0 || s.expiredGrace <= 0:
-		return c, usagef("--grace %s and --expired-grace %s: both have to be positive", s.grace, s.expiredGrace)
+	case s.grace <= 0:
+		return c, usagef("--grace %s: it has to be positive", s.grace)
 	case len(s.policies) > 0 && !s.dryRun && strings.TrimSpace(s.reason) == "":
 		return c, usagef("--reason is missing: say why records become unknown")
 	case !s.agree && !s.dryRun && !s.app.world.InTerminal:
@@ -151,37 +134,6 @@ func unlimited(rate float64) float64 {
 		return math.Inf(1)
 	}
 	return rate
-}
-
-// cleaners are what deletes what has expired, as far as that was asked for.
-func (s *sweeping) cleaners(src *source) (all []store.Cleaner, err error) {
-	if s.app.demo && (s.deleteExpired || s.messages != "") {
-		return nil, usagef("--demo has nothing to delete: --delete-expired and --messages are for tables")
-	}
-	if s.deleteExpired {
-		all = append(all, src.conn.Store)
-	}
-	if s.messages != "" {
-		all = append(all, outbox.NewCleaner(src.conn.Client, s.messages))
-	}
-	if len(all) == 2 && all[0].Table() == all[1].Table() {
-		return nil, usagef("--messages %q is the table of the records: messages have one of their own", s.messages)
-	}
-	return all, nil
-}
-
-// reachable looks into each table from which something is to be deleted: the sweep comes to it after hours.
-func reachable(ctx context.Context, tables []store.Cleaner) error {
-	for _, t := range tables {
-		now := time.Now()
-		for _, err := range t.DeleteExpired(ctx, store.Cleaning{Before: now, Now: now, PageSize: 1, DryRun: true}) {
-			if err != nil {
-				return fmt.Errorf("look into %s: %w", show.Printable(t.Table()), err)
-			}
-			break
-		}
-	}
-	return nil
 }
 
 // ask tells what the sweep reads and does, and asks.
@@ -225,25 +177,13 @@ func (s *sweeping) does() (lines []string) {
 			lines = append(lines, fmt.Sprintf("Lapsed records of %q become unknown: requests with their keys are refused until somebody settles them.", operation))
 		}
 	}
-	ago := max(s.expiredGrace, s.grace)
-	if s.deleteExpired {
-		lines = append(lines, fmt.Sprintf("The table is read once more, and what has expired %s ago is deleted.", ago))
-	}
-	if s.messages != "" {
-		lines = append(lines, fmt.Sprintf("Table %q is read, and messages that are done and have expired %s ago are deleted.", s.messages, ago))
-	}
 	return lines
 }
 
 // progress says on standard error how far the sweep has come.
 func (s *sweeping) progress(_ context.Context, swept operate.Swept) {
-	parts := make([]string, 0, 1+len(swept.Expired))
-	parts = append(parts, fmt.Sprintf("%s read in %s, %s read units",
-		count(int64(swept.Records), "record"), count(int64(swept.Pages), "page"), decimal(swept.ReadUnits)))
-	for _, t := range swept.Expired {
-		parts = append(parts, fmt.Sprintf("%s: %s read, %d deleted", show.Printable(t.Table), count(int64(t.Read), "item"), t.Deleted))
-	}
-	text := strings.Join(parts, "; ")
+	text := fmt.Sprintf("%s read in %s, %s read units",
+		count(int64(swept.Records), "record"), count(int64(swept.Pages), "page"), decimal(swept.ReadUnits))
 	if s.app.world.ErrTerminal && s.app.output != outputJSON {
 		_, _ = fmt.Fprintf(s.app.world.Err, "\r\x1b[K%s", text)
 		s.said = time.Now()
@@ -291,15 +231,6 @@ func (s *sweeping) table(swept operate.Swept) error {
 			name = "(others)"
 		}
 		rows = append(rows, show.Cells(name, strconv.Itoa(o.Lapsed), strconv.Itoa(o.BecameUnknown), strconv.Itoa(o.Abandoned), strconv.Itoa(o.Listed)))
-	}
-	if len(rows) > 1 {
-		if err := s.app.out().Table(rows); err != nil {
-			return err
-		}
-	}
-	rows = [][]show.Cell{show.Cells("EXPIRED IN", "READ", "DELETED", "KEPT")}
-	for _, t := range swept.Expired {
-		rows = append(rows, show.Cells(t.Table, strconv.Itoa(t.Read), strconv.Itoa(t.Deleted), strconv.Itoa(t.Kept)))
 	}
 	if len(rows) > 1 {
 		return s.app.out().Table(rows)

@@ -8,7 +8,7 @@ import (
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/sam"
 )
 
-// alarm is one that there has to be: docs/observability.md and docs/runbook.md say why, and template.yaml has them all.
+// alarm is one that there has to be: docs/observability.md and docs/runbook.md say why.
 type alarm struct {
 	// namespace is empty for that of the library, which may have another name.
 	namespace, metric, dimension string

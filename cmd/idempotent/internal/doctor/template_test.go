@@ -639,7 +639,7 @@ func TestATemplateIsRefused(t *testing.T) {
 // What the guide shows of Metadata is understood, every word of it.
 func TestTheMetadataOfTheGuide(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../../../docs/deployment.md")
+	page, err := os.ReadFile("../../../../docs/operate.md")
 	require.NoError(t, err)
 	_, rest, found := strings.Cut(string(page), "```yaml\nSearchFunction:\n")
 	require.True(t, found)

@@ -25,7 +25,7 @@ func (p *Page) searchDerived(w http.ResponseWriter, r *http.Request, key string)
 		})
 	case errors.Is(err, operate.ErrNeedsScan):
 		p.fail(w, &refusal{
-			http.StatusConflict, "There is no index", "A derived key is looked for in the index of the records that somebody has to settle. docs/deployment.md says how to add it.",
+			http.StatusConflict, "There is no index", "A derived key is looked for in the index of the records that somebody has to settle. docs/deploy.md says how to add it.",
 		})
 	default:
 		p.failed(w, err)
