@@ -58,7 +58,7 @@ func (w Worlds[W]) Search(t *testing.T) {
 				t.Log(r)
 				mu.Lock()
 				defer mu.Unlock()
-				total.add(r)
+				total = total.and(r)
 				if !r.InPart {
 					whole++
 				}
@@ -102,8 +102,8 @@ func (w Worlds[W]) chosen(shard string) (names []string, err error) {
 	return names, nil
 }
 
-// add counts what another search has seen.
-func (r *Report) add(other Report) {
+// and counts what another search has seen, too.
+func (r Report) and(other Report) Report {
 	r.Schedules += other.Schedules
 	r.Played += other.Played
 	r.Merged += other.Merged
@@ -112,4 +112,5 @@ func (r *Report) add(other Report) {
 	for what, n := range other.Seen {
 		r.Seen[what] += n
 	}
+	return r
 }
