@@ -53,6 +53,8 @@ type config struct {
 	shared func(out reflect.Type, p *problems) sharedRecords
 
 	records sharedRecords // what shared made
+	// allCallers: whoever calls shares the keys of that program.
+	allCallers bool
 
 	// These options were given, with a valid value or not.
 	operationSet, keyPathSet, crashSet, disabledSet, httpSet, requireKeySet bool

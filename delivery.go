@@ -63,6 +63,7 @@ func (d *delivery[In, Out]) unprotected(ctx context.Context, outcome Outcome) {
 // protected takes the delivery through the protocol.
 func (d *delivery[In, Out]) protected(ctx context.Context, req request) {
 	d.protocol = protocol.Delivery{Settings: d.settings, RecordKey: req.recordKey, Fingerprint: req.fingerprint}
+	d.protocol.Unwanted = execution.IsUnwanted(ctx)
 	switch r := d.protocol.Run(ctx, &d.work); r.Outcome {
 	case protocol.Executed:
 		d.own(r)
@@ -123,6 +124,10 @@ func (d *delivery[In, Out]) committed(r protocol.Result) {
 
 // replay answers with a stored result.
 func (d *delivery[In, Out]) replay(r protocol.Result) {
+	if d.protocol.Unwanted && r.Record.Reason != store.ReasonTerminal {
+		d.outcome, d.answer.err = OutcomeReplayed, nil
+		return
+	}
 	result, err := d.decoded(r)
 	if err != nil {
 		d.useless(err)

@@ -85,7 +85,12 @@ func WithTenant[In any](tenant func(ctx context.Context, in In) (string, error))
 //	idempotent.WithKeyPath("powertools_json(body).[tenant, order_id]")
 //
 // Numbers stay exact, and the functions of AWS Powertools can be used. Package jmespath describes the language. The value
-// of the selection is the key: 1.0 and 1 are one key, 1 and "1" are two.
+// of the selection is the key: 1.0 and 1 are one key, 1 and "1" are two, unless the handler reads both as one, as a json.Number does.
+//
+// Two events that the handler reads as equal have one key, or one is refused. So a number that goes into a float of the handler's event, or
+// into an any, is refused with [ErrInvalidKey] if the float changes it: 42.000000000000000001. Elsewhere, as in the body of a request,
+// nobody knows how the handler decodes: there it is refused if it is no integer, and integers keep every digit. For decimals with more
+// than 15 digits use [WithKey], or send them as strings.
 //
 // A selection without content (null, or an empty string, array or object) counts as a missing key. So does a selection
 // of which a part is missing, such as [null, "o-1"], because different requests can easily share it; [WithPartialKey]

@@ -43,6 +43,10 @@ type Powertools struct {
 	// Hash is the hash function that the other program sets (hash_function, hashFunction), as it spells it. Empty means its
 	// default, MD5.
 	Hash string
+	// AllCallers says that all callers of an HTTP handler share its keys. The keys of Powertools hold no caller, so whoever sends the key of
+	// somebody else gets their answer. Without it Wrap refuses an HTTP handler whose path does not select who calls, such as
+	// requestContext.authorizer.principalId.
+	AllCallers bool
 }
 
 // WithPowertools makes the handler share its records with a function under AWS Powertools for Lambda in another
@@ -58,7 +62,8 @@ type Powertools struct {
 // The protocol is still that of this module. But the other side does not keep to it, so some guarantees are lost.
 // docs/powertools.md says which, and how to move over without a second execution. In short:
 //
-//   - Keys hold neither tenant nor route. The path must select what tells callers apart, and [WithTenant] is refused.
+//   - Keys hold neither tenant nor route. The path must select what tells callers apart, or Powertools.AllCallers says that all share
+//     them; Wrap asks for one of the two on an HTTP handler. [WithTenant] is refused.
 //   - MD5, and the number rules of some languages, let different requests share a key.
 //   - Their writes are unconditional: an execution of theirs that outlives its lease replaces what was stored
 //     meanwhile.
@@ -68,6 +73,7 @@ type Powertools struct {
 //     a result.
 func WithPowertools(p Powertools) Option {
 	return optionFunc(func(c *config) error {
+		c.allCallers = p.AllCallers
 		codec, err := powertools.New(powertools.Language(p.Language), p.Hash)
 		prefix, prefixErr := p.prefix()
 		// Programs that do not call WithPowertools are 0.3 MB smaller, because nothing but this function value refers
@@ -83,6 +89,20 @@ func WithPowertools(p Powertools) Option {
 		}
 		return joinProblems(naming(optionPowertools, err), prefixErr)
 	})
+}
+
+// checkCallers asks for a choice where callers of an HTTP handler would share keys unasked. Without a path the whole event is the key, and
+// with it who calls.
+func (c *config) checkCallers(p *problems) {
+	if c.shared == nil || c.allCallers || c.keyPath == nil {
+		return
+	}
+	path := c.keyPath.String()
+	if strings.Contains(path, "requestContext") && (strings.Contains(path, "authorizer") || strings.Contains(path, "identity")) {
+		return
+	}
+	p.addf("%s: keys of Powertools hold no caller, so that one caller can get the answer of another: let the path of WithKeyPath select who "+
+		"calls, such as requestContext.authorizer.principalId, or say with Powertools.AllCallers that all callers share keys", optionPowertools)
 }
 
 // prefix returns what record keys begin with. Each language has its own default name for a function without a name.

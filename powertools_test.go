@@ -18,15 +18,15 @@ import (
 
 // python is a handler beside a Python function whose keys begin with "p".
 func python() idempotent.Option {
-	return idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "p"})
+	return idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "p", AllCallers: true})
 }
 
 func typescript() idempotent.Option {
-	return idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsTypeScript, Prefix: "p"})
+	return idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsTypeScript, Prefix: "p", AllCallers: true})
 }
 
 func java() idempotent.Option {
-	return idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsJava, Prefix: "p"})
+	return idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsJava, Prefix: "p", AllCallers: true})
 }
 
 // key1 is the record key of {"id":1} with the path id, in Python and Java; key1TS is that in TypeScript.

@@ -165,7 +165,7 @@ func TestCommitsOfHTTPHandlers(t *testing.T) {
 func sharing(l idempotent.PowertoolsLanguage) func(*shop) {
 	return func(s *shop) {
 		s.opts = append(s.opts,
-			idempotent.WithPowertools(idempotent.Powertools{Language: l, Prefix: "p"}), idempotent.WithKeyPath("powertools_json(body).id"))
+			idempotent.WithPowertools(idempotent.Powertools{Language: l, Prefix: "p", AllCallers: true}), idempotent.WithKeyPath("powertools_json(body).id"))
 	}
 }
 

@@ -158,7 +158,7 @@ func (w *sweep) settle(ctx context.Context, r store.Record) error {
 		return nil
 	case saw == sightUnlisted:
 		return w.change(ctx, r, w.listed(r), func() { count(func(o *SweptOperation) { o.Listed++ }) })
-	case saw == sightUnsettled, refuses && !r.Resumable() && !foreign(r):
+	case saw == sightUnsettled, refuses && !(r.Resumable() && r.Marked()) && !foreign(r):
 		return w.change(ctx, r, w.unknown(r), func() {
 			count(func(o *SweptOperation) { o.Lapsed, o.BecameUnknown = o.Lapsed+1, o.BecameUnknown+1 })
 		})
@@ -291,7 +291,7 @@ func persist(ctx context.Context, do func(context.Context) error) error {
 	pause := 100 * time.Millisecond
 	for try := 1; ; try++ {
 		err := do(ctx)
-		if err == nil || try == maxPersist || !passes(err) || sleep(ctx, pause) != nil {
+		if err == nil || try == maxPersist || !store.MayPass(err) || sleep(ctx, pause) != nil {
 			return err
 		}
 		pause *= 2
@@ -299,23 +299,6 @@ func persist(ctx context.Context, do func(context.Context) error) error {
 }
 
 const maxPersist = 4
-
-// passes reports whether a failure may pass by itself.
-func passes(err error) bool {
-	if _, unreadable := errors.AsType[*store.UnreadableError](err); unreadable {
-		return false
-	}
-	failed, ok := errors.AsType[*store.Error](err)
-	if !ok {
-		return true
-	}
-	switch failed.Kind {
-	case store.FailureThrottled, store.FailureConflict, store.FailureTimeout, store.FailureUnavailable:
-		return true
-	default:
-		return false
-	}
-}
 
 // hopeless reports whether a failure would meet every other record, too.
 func hopeless(err error) bool {
