@@ -1,4 +1,4 @@
-package queue
+package queuepump_test
 
 import (
 	"context"
