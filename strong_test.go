@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -132,11 +133,12 @@ func TestAnotherRegionAtEveryWrite(t *testing.T) {
 type elsewhere struct {
 	store.Store
 
-	writes, at int
+	writes atomic.Int64
+	at     int64
 }
 
 func (e *elsewhere) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
-	if e.writes++; e.writes == e.at {
+	if e.writes.Add(1) == e.at {
 		return store.Record{}, false, &store.Error{Op: "swap", Kind: store.FailureConflict, NotApplied: true, Err: errCard}
 	}
 	return e.Store.Swap(ctx, seen, next)
@@ -145,7 +147,7 @@ func (e *elsewhere) Swap(ctx context.Context, seen, next store.Record) (store.Re
 // TestARenewalThatMeetsAnotherRegion loses no lease.
 func TestARenewalThatMeetsAnotherRegion(t *testing.T) {
 	t.Parallel()
-	for n := 1; n <= 3; n++ {
+	for n := int64(1); n <= 3; n++ {
 		t.Run(fmt.Sprint("renewal ", n), func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				timing := idempotent.WithTiming(idempotent.Timing{Lease: 3 * time.Second, Margin: 500 * time.Millisecond})
@@ -153,7 +155,7 @@ func TestARenewalThatMeetsAnotherRegion(t *testing.T) {
 				s.over = func(inner store.Store) store.Store { met.Store = inner; return met }
 				s.wrap(nil, timing)
 				s.do = func(ctx context.Context, o order) (receipt, error) {
-					for met.writes < 5 && ctx.Err() == nil {
+					for met.writes.Load() < 5 && ctx.Err() == nil {
 						time.Sleep(50 * time.Millisecond)
 					}
 					return receipt{1, o.Amount}, ctx.Err()
@@ -161,7 +163,7 @@ func TestARenewalThatMeetsAnotherRegion(t *testing.T) {
 				got, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 5})
 				require.NoError(t, err)
 				assert.Equal(t, receipt{1, 5}, got)
-				assert.Greater(t, met.writes, n)
+				assert.Greater(t, met.writes.Load(), n)
 				assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
 			})
 		})

@@ -54,10 +54,11 @@ func numberValue(d decimal) (Value, error) {
 
 // toNumber keeps the spelling of a number in a string. What is no JSON number becomes null.
 func toNumber(_ *search, arguments []argument) (Value, error) {
-	switch v := arguments[0].Value; v.kind() {
-	case kindNumber:
+	v := arguments[0].Value
+	if v.kind() == kindNumber {
 		return v, nil
-	case kindString:
+	}
+	if v.kind() == kindString {
 		text := v.str()
 		number, err := parseText(text)
 		if err == nil && number.kind() == kindNumber && len(number.text) == len(text) {

@@ -1,5 +1,6 @@
-// Command apigw-charge is a Lambda function behind an HTTP API: POST /charges charges a payment source.
-// IDEMPOTENCY_TABLE names the table of its records. Without PAYMENTS_URL charges are only counted.
+// Command apigw-charge is a Lambda function behind an HTTP API: POST /charges charges a payment
+// source. IDEMPOTENCY_TABLE names the table of its records. Without PAYMENTS_URL charges are only
+// counted.
 package main
 
 import (

@@ -1,6 +1,6 @@
-// Command orders is a Lambda function that takes orders, behind an HTTP API. Each order has effects at two
-// services, and survives a crash between them. Then it is a row in a table and a message in an outbox, written
-// in one transaction with the answer:
+// Command orders is a Lambda function that takes orders, behind an HTTP API. Each order has effects
+// at two services, and survives a crash between them. Then it is a row in a table and a message in
+// an outbox, written in one transaction with the answer:
 //
 //	POST /orders  {"sku":"A-1","quantity":2,"amount":1999,"currency":"usd","source":"tok_visa","email":"a@example.com"}
 //
@@ -12,8 +12,9 @@
 //	STOCK_URL          the base URL of the stock: POST v1/reservations, DELETE v1/reservations/{id}
 //	PAYMENTS_URL       the base URL of the payment provider: POST v1/charges
 //
-// What a service without a URL would be asked for is only counted. The function relay beside this one takes the
-// message from the stream of the outbox and delivers it to the mail. The function drain finds what was missed.
+// What a service without a URL would be asked for is only counted. The function relay beside this
+// one takes the message from the stream of the outbox and delivers it to the mail. The function
+// drain finds what was missed.
 package main
 
 import (
@@ -40,7 +41,8 @@ func newHandler(e shop.Environment) lambda.Handler {
 		payments: shop.Service(e.URL("PAYMENTS_URL")),
 	}
 	return idempotent.Wrap(o.place, dynamo.New(e.DynamoDB, records),
-		// The services take the derived keys, and know what they have done: repeating an effect does no harm.
+		// The services take the derived keys, and know what they have done: repeating an effect
+		// does no harm.
 		idempotent.WithEffects(idempotent.Repeatable),
 		idempotent.WithObserver(observe.All(observe.EMF(os.Stdout), observe.Slog(nil))))
 }

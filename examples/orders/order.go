@@ -24,8 +24,8 @@ type orders struct {
 	stock, payments shop.Service
 }
 
-// place is the handler. Each effect is a step, so a retry goes on where an earlier try has ended. What becomes of
-// its answers when the client sends the same key again:
+// place is the handler. Each effect is a step, so a retry goes on where an earlier try has ended.
+// What becomes of its answers when the client sends the same key again:
 //
 //	201       ordered                                 replayed
 //	400, 402  invalid, or the source was declined     replayed
@@ -88,8 +88,8 @@ func (o *orders) cancel(ctx context.Context, reservationID string) (shop.Respons
 	return shop.Problem(http.StatusPaymentRequired, "The payment source was declined.")
 }
 
-// keep commits the row of an order and its message with its answer: all are written, or none is. If the commit
-// has failed, the next delivery goes on behind the last step.
+// keep commits the row of an order and its message with its answer: all are written, or none is. If
+// the commit has failed, the next delivery goes on behind the last step.
 func (o *orders) keep(ctx context.Context, row shop.Row) (shop.Response, error) {
 	answer, err := row.Answer()
 	if err != nil {
@@ -104,10 +104,11 @@ func (o *orders) keep(ctx context.Context, row shop.Row) (shop.Response, error) 
 	return out, err
 }
 
-// exists answers when the table has a row with the id of the order. The id is derived from the request, so an
-// earlier execution of the same request has written the row, and its record is gone. If the services have
-// remembered their keys, this is the same order. If one has forgotten, there is a second reservation or a second
-// charge. Then the answer is stored as a failure, because only somebody can tell what is to become of it.
+// exists answers when the table has a row with the id of the order. The id is derived from the
+// request, so an earlier execution of the same request has written the row, and its record is gone.
+// If the services have remembered their keys, this is the same order. If one has forgotten, there
+// is a second reservation or a second charge. Then the answer is stored as a failure, because only
+// somebody can tell what is to become of it.
 func exists(ctx context.Context, row shop.Row, old map[string]types.AttributeValue) (shop.Response, error) {
 	var found shop.Row
 	if err := attributevalue.UnmarshalMap(old, &found); err == nil && found == row {
@@ -122,8 +123,8 @@ func exists(ctx context.Context, row shop.Row, old map[string]types.AttributeVal
 	return out, idempotent.Terminal(fmt.Errorf("there is another order %s", row.OrderID))
 }
 
-// failed answers when a service has failed: the client may retry. Other errors of a step say that it could not be
-// begun or recorded, and idempotent.Wrap knows what to do with them.
+// failed answers when a service has failed: the client may retry. Other errors of a step say that
+// it could not be begun or recorded, and idempotent.Wrap knows what to do with them.
 func failed(ctx context.Context, err error) (shop.Response, error) {
 	if !errors.As(err, new(*shop.Error)) {
 		return shop.Response{}, err

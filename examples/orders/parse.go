@@ -27,8 +27,8 @@ type request struct {
 
 var currency = regexp.MustCompile(`^[a-z]{3}$`)
 
-// parse reads and validates the body. Its errors are for the client to read. The services get what was understood
-// here, so nothing reaches them unvalidated.
+// parse reads and validates the body. Its errors are for the client to read. The services get what
+// was understood here, so nothing reaches them unvalidated.
 func parse(e shop.Request) (r request, err error) {
 	body := []byte(e.Body)
 	if e.IsBase64Encoded {

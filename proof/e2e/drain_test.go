@@ -142,14 +142,17 @@ func TestAMessageThatKillsItsProcessIsParked(t *testing.T) {
 	assert.Equal(t, requests, p.receiver.requests())
 }
 
-// A client has given up an order between its two effects. The drain counts it as one that waits.
-func TestAnOrderThatNobodyAsksForIsCounted(t *testing.T) {
+// A client has given up an order between its two effects. The drain asks the table of the orders, which has no row,
+// and asks again later.
+func TestAnOrderThatNobodyAsksForIsAskedAbout(t *testing.T) {
 	t.Parallel()
 	p := newPost(newWarehouse(t, 1))
 	p.services.failOnceAt(charge)
-	require.Equal(t, http.StatusBadGateway, p.post(newCart(t)).status)
+	c := newCart(t)
+	require.Equal(t, http.StatusBadGateway, p.post(c).status)
+	p.set("attention_at = :past", "attribute_exists(attention_at)")
 	p.drainOnce()
-	assert.Contains(t, p.drain.sandboxes[0].Logs(), `"OpenAttention":1`)
-	assert.Empty(t, p.rows(), "it was not placed")
-	assert.Equal(t, "INPROGRESS", p.record().Status, "and goes on when the client asks")
+	assert.Contains(t, p.drain.sandboxes[0].Logs(), `"ReconcileAsked":1`)
+	assert.Contains(t, p.drain.sandboxes[0].Logs(), `"ReconcileScheduled":1`)
+	p.assertOrdered(c, p.insist(c))
 }

@@ -168,13 +168,6 @@ func TestAKillDuringTheRecoveryResumesTheOrder(t *testing.T) {
 	assert.Equal(t, map[string]int{reserve: 2, charge: 2}, w.askedFor())
 }
 
-func TestManyClientsWithOneOrderGetOneAnswer(t *testing.T) {
-	t.Parallel()
-	w, c := newWarehouse(t, 4), newCart(t)
-	w.assertOrdered(c, w.insistTogether(c, 40))
-	assert.Equal(t, once, w.askedFor())
-}
-
 func TestManyClientsAfterACrashGetOneAnswerFromItsSteps(t *testing.T) {
 	t.Parallel()
 	w, c := newWarehouse(t, 4), newCart(t)

@@ -31,20 +31,20 @@ const large = 20_000
 
 var stories = []story{
 	{
-		name: "first charge", faulty: 2,
+		name:    "first charge",
 		prepare: func(*shop, order) {},
-		calls:   []string{"PutItem", "UpdateItem"}, claim: 1,
+		calls:   []string{"PutItem", "UpdateItem"}, claim: 1, faulty: 2,
 		status: http.StatusCreated,
 	},
 	{
-		name: "replay", faulty: 1, prepare: (*shop).charge,
-		calls: []string{"PutItem"}, claim: 1,
+		name: "replay", prepare: (*shop).charge,
+		calls: []string{"PutItem"}, claim: 1, faulty: 1,
 		status: http.StatusCreated, replayed: true,
 	},
 	{
-		name: "release", faulty: 2,
+		name:    "release",
 		prepare: func(s *shop, _ order) { s.provider.failOnce() },
-		calls:   []string{"PutItem", "DeleteItem"}, claim: 1,
+		calls:   []string{"PutItem", "DeleteItem"}, claim: 1, faulty: 2,
 		status: http.StatusBadGateway,
 	},
 	{
@@ -53,18 +53,18 @@ var stories = []story{
 			s.crash(o)
 			s.lapse()
 		},
-		calls: []string{"PutItem", "UpdateItem", "UpdateItem"}, claim: 2,
+		calls: []string{"PutItem", "UpdateItem", "UpdateItem"}, claim: 2, faulty: 2,
 		status: http.StatusCreated,
 	},
 	{
-		name: "large charge", faulty: 2, size: large,
+		name: "large charge", size: large,
 		prepare: func(*shop, order) {},
-		calls:   []string{"PutItem", "BatchWriteItem", "UpdateItem"}, claim: 1,
+		calls:   []string{"PutItem", "BatchWriteItem", "UpdateItem"}, claim: 1, faulty: 2,
 		status: http.StatusCreated,
 	},
 	{
-		name: "large replay", faulty: 2, size: large, prepare: (*shop).charge,
-		calls: []string{"PutItem", "BatchGetItem"}, claim: 2,
+		name: "large replay", size: large, prepare: (*shop).charge,
+		calls: []string{"PutItem", "BatchGetItem"}, claim: 2, faulty: 2,
 		status: http.StatusCreated, replayed: true,
 	},
 }

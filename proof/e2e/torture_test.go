@@ -26,25 +26,9 @@ const (
 	tortureLimit = 2 * time.Minute
 )
 
-// Clients place orders while the processes that serve them are killed at random and the network fails at random. When it is
-// over, every order has one charge and one answer.
-func TestRandomKillsLeaveOneChargePerOrder(t *testing.T) {
-	t.Parallel()
-	s := newShop(t, tortured)
-	s.provider.before, s.provider.after = doze, doze
-	answers, kills := torture(s.deployment, newOrder)
-
-	stored := s.recordsByAmount()
-	require.Len(t, stored, len(answers), "records")
-	for o, all := range answers {
-		s.assertCharged(o, stored[o.amount], append(all, s.post(o)))
-	}
-	assert.Len(t, s.provider.distinctKeys(), len(answers), "one key downstream per order")
-	t.Logf("%d kills, %d orders, %d requests to the provider", kills, len(answers), len(s.provider.keys()))
-}
-
-// The same with orders of two effects, a row and a message each. A kill can hit the commit, too, and so can the faults. Relays and a drain
-// bring the messages away meanwhile, and are killed as well.
+// Clients place orders while the processes that serve them are killed at random and the network fails at random. A kill can hit the commit,
+// too, and so can the faults. A relay and a drain bring the messages away meanwhile, and are killed as well. When it is over, every order has
+// each effect, its row, its message and its answer once.
 func TestRandomKillsLeaveEachEffectOfAnOrderOnceAndItsRow(t *testing.T) {
 	t.Parallel()
 	w := newWarehouse(t, tortured)
@@ -171,19 +155,6 @@ func conflicts(operation string) []wire.Fault {
 	default:
 		return nil
 	}
-}
-
-// recordsByAmount finds the record of each order by the amount in its answer.
-func (s *shop) recordsByAmount() map[int64]record {
-	s.t.Helper()
-	found := make(map[int64]record)
-	for _, r := range s.records() {
-		var body struct{ Amount int64 }
-		require.NoError(s.t, json.Unmarshal([]byte(r.response(s.t).Body), &body))
-		assert.NotContains(s.t, found, body.Amount, "two records of one order")
-		found[body.Amount] = r
-	}
-	return found
 }
 
 // tormented returns a post for the messages of a warehouse whose relay and drain are killed at random, while the network of each fails

@@ -229,3 +229,13 @@ func TestWhatPassedOnTheSameContentIsNotRunAgain(t *testing.T) {
 	s.command[2] = "false"
 	assert.False(t, func() bool { m, _ := r.remember(); return m.has(s) }(), "another command")
 }
+
+func TestTheTemplatesAreCheckedIfAFileOfThemIsTouched(t *testing.T) {
+	t.Parallel()
+	r := &repository{root: "../.."}
+	for file, want := range map[string]bool{
+		"template.yaml": true, ".ci/template": true, "deploy/terraform/main.tf": true, "README.md": false, "internal/protocol/judge.go": false,
+	} {
+		assert.Equal(t, want, r.deployed(file), file)
+	}
+}

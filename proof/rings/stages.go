@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -22,6 +24,7 @@ const (
 
 	endToEnd = "proof/e2e"
 	explorer = "proof/explore"
+	handed   = "proof/consumers"
 	peers    = "proof/interop"
 	examples = "examples"
 
@@ -34,7 +37,7 @@ const (
 )
 
 // proofs are the packages that are more than tests of the library: each takes minutes, or needs what a contributor may not have.
-var proofs = []string{endToEnd, explorer, peers}
+var proofs = []string{endToEnd, explorer, handed, peers}
 
 // ring lists the stages of a ring.
 func (r *repository) ring(name string) ([]stage, error) {
@@ -75,7 +78,7 @@ func (r *repository) tests() ([]stage, error) {
 		}
 		stages = append(stages, s)
 	}
-	return append(stages, explored("small"), stage{name: "a kill, end to end", in: proof, test: plainly("-run="+oneKill, "./e2e")}), nil
+	return append(stages, exploredQuickly(), stage{name: "a kill, end to end", in: proof, test: plainly("-run="+oneKill, "./e2e")}), nil
 }
 
 // changeStages are the tests, and what tells more about a change.
@@ -102,7 +105,7 @@ func (r *repository) changeStages() ([]stage, error) {
 		return nil, err
 	}
 	// All worlds are more than the small ones.
-	small, every := explored("small").name, explored("all").name
+	small, every := exploredQuickly().name, exploredWhole().name
 	if slices.ContainsFunc(concerned, func(s stage) bool { return s.name == every && s.why == "" }) {
 		tests = slices.DeleteFunc(tests, func(s stage) bool { return s.name == small })
 	}
@@ -117,8 +120,8 @@ func (r *repository) concerned(all packages, c change) ([]stage, error) {
 		stage
 
 		folder string
-	}{{explored("all"), explorer}, {interop(), peers}, {interopOfBench(), bench}} {
-		if !all.concerns(s.folder, touched) {
+	}{{exploredWhole(), explorer}, {interop(), peers}, {interopOfBench(), bench}} {
+		if !all.concerns(s.folder, touched) && !(s.folder == explorer && all.concerns(handed, touched)) {
 			s.why = "nothing that " + s.folder + " is built from has changed"
 		}
 		stages = append(stages, s.stage)
@@ -182,16 +185,17 @@ func (r *repository) proveStages() ([]stage, error) {
 		return nil, err
 	}
 	stages := slices.Concat([]stage{lint()}, tests, []stage{library, proofs}, r.otherToolchains())
-	stages = append(stages, explored("deep"), interop(), interopOfBench(), target("template"))
+	stages = append(stages, interop(), interopOfBench(), target("template"))
 	stages = dealt(stages, part, parts)
 
-	// These two are long: each part of a proof has a part of them.
+	// These three are long: each part of a proof has a part of them.
 	runs, err := all.programs(filepath.Join(r.root, endToEnd), examples)
 	if err != nil {
 		return nil, err
 	}
 	some := dealt(slices.Sorted(maps.Keys(runs)), part, parts)
 	return append(stages,
+		exploredDeeply(part, parts),
 		stage{name: "end to end", in: proof, test: plainly("-run="+anyOf(some), "./e2e")},
 		stage{name: "controls", in: proof, command: []string{
 			"go", "run", "./controls", "-shard", fmt.Sprintf("%d/%d", part, parts), "-results", filepath.Join(r.root, proved, "controls"),
@@ -228,17 +232,20 @@ func lint() stage { return target("lint") }
 // target is a stage that the Makefile has.
 func target(name string) stage { return stage{name: name, command: []string{"make", name}} }
 
-// explored searches the schedules of the explorer's worlds: the small ones, all that a change must pass, or the deep ones, too. A search spends its time on waiting for goroutines and on garbage: eight at once, and a late
-// collector, save a quarter of it.
-func explored(worlds string) stage {
-	s := stage{name: "explorer, " + worlds + " worlds", in: proof, test: plainly("-parallel=8", "./explore"), env: []string{"GOGC=400"}}
-	switch worlds {
-	case "small":
-		s.env = append(s.env, "IDEMPOTENT_EXPLORE_QUICK=1")
-	case "deep":
-		s.env = append(s.env, "IDEMPOTENT_EXPLORE_DEEP=1")
+// explored searches the schedules of the explorers' worlds: all but the long ones, all, or the deep ones, too. A search spends its time on
+// waiting for goroutines and on garbage: eight at once, and a late collector, save a quarter of it.
+func explored(worlds string, env ...string) stage {
+	return stage{
+		name: "explorers, " + worlds, in: proof, test: plainly("-parallel=8", "./explore", "./consumers"), env: append(env, "GOGC=400"),
 	}
-	return s
+}
+
+func exploredQuickly() stage { return explored("without long worlds", "IDEMPOTENT_EXPLORE_QUICK=1") }
+func exploredWhole() stage   { return explored("all worlds") }
+
+// exploredDeeply are those of a part of all.
+func exploredDeeply(part, parts int) stage {
+	return explored("deep worlds", "IDEMPOTENT_EXPLORE_DEEP=1", fmt.Sprintf("SHARD=%d/%d", part, parts))
 }
 
 func interop() stage {
@@ -290,11 +297,13 @@ func (r *repository) otherToolchains() (stages []stage) {
 	return stages
 }
 
-// deployed reports whether a file is one that the check of the template names.
+// deployed reports whether a file is one that the check of the templates names, or is in a folder that it names.
 func (r *repository) deployed(file string) bool {
-	text, err := os.ReadFile(filepath.Join(r.root, ".ci", "template"))
-	return err != nil || file == ".ci/template" || strings.Contains(string(text), file) ||
-		strings.HasPrefix(file, "internal/stack/")
+	const check = ".ci/template"
+	text, err := os.ReadFile(filepath.Join(r.root, check))
+	folder := path.Dir(file)
+	return err != nil || file == check || bytes.Contains(text, []byte(file)) ||
+		strings.Contains(folder, "/") && bytes.Contains(text, []byte(folder))
 }
 
 // tested are the packages of a module that have tests, as the go command takes them, but for some folders.

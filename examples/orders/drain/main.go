@@ -4,8 +4,8 @@
 //   - it settles the orders of which nobody knows whether they were placed, by their row;
 //   - it counts the orders that still wait for somebody, and writes a metric of them.
 //
-// A message or an order that cannot be helped is tried again after a pause that grows, and is parked after many
-// tries. Then somebody has to look at it.
+// A message or an order that cannot be helped is tried again after a pause that grows, and is
+// parked after many tries. Then somebody has to look at it.
 //
 // Its environment:
 //
@@ -45,19 +45,23 @@ func newHandler(e shop.Environment) lambda.Handler {
 	})
 	waiting := &counter{operate.New(records), operation, observe.AttentionEMF(os.Stdout)}
 
-	// All three at once: none takes the time of another one. Their reports go to the observers.
+	// Messages and orders at once: neither takes the time of the other. The reports go to the
+	// observers.
 	return lambda.NewHandler(func(ctx context.Context) error {
 		var drained, settled, counted error
 		var running sync.WaitGroup
 		running.Go(func() { _, drained = relay.Drain(ctx) })
-		running.Go(func() { _, settled = reconciler.Run(ctx) })
-		running.Go(func() { counted = waiting.count(ctx) })
+		running.Go(func() {
+			_, settled = reconciler.Run(ctx)
+			counted = waiting.count(ctx)
+		})
 		running.Wait()
 		return errors.Join(drained, settled, counted)
 	})
 }
 
-// placed is the handler of the function orders, as far as its records are concerned. It takes no orders.
+// placed is the handler of the function orders, as far as its records are concerned. It takes no
+// orders.
 func placed(records *dynamo.Store, operation string) *idempotent.Handler[shop.Request, shop.Response] {
 	return idempotent.Wrap(func(context.Context, shop.Request) (shop.Response, error) {
 		return shop.Response{}, idempotent.NotExecuted(errors.New("this function takes no orders"))

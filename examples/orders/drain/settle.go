@@ -25,8 +25,9 @@ type rows struct {
 	table  string
 }
 
-// resolve says what became of an order. Its row is written in one transaction with its answer: if the row is
-// there, the order was placed. If it is not, the client's next request goes on after the last step.
+// resolve says what became of an order. Its row is written in one transaction with its answer: if
+// the row is there, the order was placed. If it is not, the client's next request goes on after the
+// last step.
 func (r rows) resolve(ctx context.Context, x idempotent.Execution) (idempotent.Resolution[shop.Response], error) {
 	unknown := idempotent.StillUnknown[shop.Response]()
 	id := &types.AttributeValueMemberS{Value: x.DerivedKey(shop.OrderKey)}
@@ -48,15 +49,16 @@ func (r rows) resolve(ctx context.Context, x idempotent.Execution) (idempotent.R
 	return idempotent.Executed(answer), nil
 }
 
-// counter counts the records of an operation that somebody has to settle, and those of them that are parked.
+// counter counts the records of an operation that somebody has to settle, and those of them that
+// are parked.
 type counter struct {
 	operator  *operate.Operator
 	operation string
 	write     func(observe.Attention) error
 }
 
-// count writes one line of metrics. If it cannot read all records it writes none: half a count would look like
-// half of the trouble.
+// count writes one line of metrics. If it cannot read all records it writes none: half a count
+// would look like half of the trouble.
 func (c *counter) count(ctx context.Context) error {
 	a, now := observe.Attention{Operation: c.operation}, time.Now()
 	for listed, err := range c.operator.List(ctx, operate.Query{Operation: c.operation}) {

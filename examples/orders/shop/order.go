@@ -22,7 +22,8 @@ const PartitionKey = "order_id"
 
 // Row is an order in the table. It is written in one transaction with the answer that tells of it.
 type Row struct {
-	// OrderID is the key derived for the order: another attempt of the same request writes the same row.
+	// OrderID is the key derived for the order: another attempt of the same request writes the same
+	// row.
 	OrderID       string `dynamodbav:"order_id"`
 	ReservationID string `dynamodbav:"reservation_id"`
 	ChargeID      string `dynamodbav:"charge_id"`
@@ -43,7 +44,8 @@ func (r Row) Answer() (Response, error) {
 	}{r.OrderID, r.ReservationID, r.ChargeID})
 }
 
-// Problem answers with a problem document (RFC 9457), the form in which idempotent.Wrap answers, too.
+// Problem answers with a problem document (RFC 9457), the form in which idempotent.Wrap answers,
+// too.
 func Problem(status int, detail string) (Response, error) {
 	return answer(status, "application/problem+json", struct {
 		Title  string `json:"title"`

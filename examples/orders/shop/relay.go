@@ -25,7 +25,8 @@ type Placed struct {
 //
 //	POST v1/messages  {"order_id","email"}
 //
-// The header Idempotency-Key has the id of the message, so the mail sends once what is delivered twice.
+// The header Idempotency-Key has the id of the message, so the mail sends once what is delivered
+// twice.
 func NewRelay(e Environment) *outbox.Relay {
 	table := e.Required("OUTBOX_TABLE", "the DynamoDB table of the messages that leave with the orders")
 	deliver := outbox.Deliver(counted)
@@ -36,8 +37,8 @@ func NewRelay(e Environment) *outbox.Relay {
 		outbox.WithObserver(outboxobserve.EMF(os.Stdout)), outbox.WithObserver(outboxobserve.Slog(nil)))
 }
 
-// placedOnly delivers messages that an order was placed. One of another topic is tried again: a newer version of
-// the function may know what to do with it.
+// placedOnly delivers messages that an order was placed. One of another topic is tried again: a
+// newer version of the function may know what to do with it.
 func placedOnly(deliver outbox.Deliver) outbox.Deliver {
 	return func(ctx context.Context, m outbox.Message) error {
 		if m.Topic != PlacedTopic {

@@ -12,18 +12,21 @@ import (
 	"time"
 )
 
-// Timeout bounds each request to a service. An order has two, and API Gateway waits 30 seconds at most.
+// Timeout bounds each request to a service. An order has two, and API Gateway waits 30 seconds at
+// most.
 const Timeout = 5 * time.Second
 
 // maxAnswer bounds the answer of a service, in bytes.
 const maxAnswer = 1 << 20
 
-// Service is the base URL of a service that takes idempotency keys. It does a thing once for each key. An empty
-// one does nothing and answers as a service would: what it is asked for is counted in the log.
+// Service is the base URL of a service that takes idempotency keys. It does a thing once for each
+// key. An empty one does nothing and answers as a service would: what it is asked for is counted in
+// the log.
 type Service string
 
-// Error is a service that failed, did not answer, or misunderstood. The service may have acted, and only a
-// repetition with the same key is safe. The error carries nothing of the request, so it may be logged.
+// Error is a service that failed, did not answer, or misunderstood. The service may have acted, and
+// only a repetition with the same key is safe. The error carries nothing of the request, so it may
+// be logged.
 type Error struct {
 	// Status is what the service answered, 0 if that is not what failed.
 	Status int
@@ -40,8 +43,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Do sends a request with JSON and an idempotency key, and returns the id in the answer. A nil body is a request
-// without one. Every error is an [*Error]; a status outside of 200 to 299 is one.
+// Do sends a request with JSON and an idempotency key, and returns the id in the answer. A nil body
+// is a request without one. Every error is an [*Error]; a status outside of 200 to 299 is one.
 func (s Service) Do(ctx context.Context, method, path, key string, body any) (id string, err error) {
 	if s == "" {
 		slog.InfoContext(ctx, "counted", "request", method+" "+path)

@@ -1,5 +1,5 @@
-// Package shop is what the three functions of the orders share: their environment, the services that they
-// call, the row of an order, and the relay of its message.
+// Package shop is what the three functions of the orders share: their environment, the services
+// that they call, the row of an order, and the relay of its message.
 package shop
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// Environment is what a function reads from its variables. If one is missing or wrong, the process ends, and the
-// log says why.
+// Environment is what a function reads from its variables. If one is missing or wrong, the process
+// ends, and the log says why.
 type Environment struct {
 	// DynamoDB is a client for all tables.
 	DynamoDB *dynamodb.Client
@@ -33,8 +33,8 @@ func Start(newHandler func(Environment) lambda.Handler) {
 		exit(err)
 	}
 	client := dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
-		// A claim has three seconds, for two tries. The limit also ends the wait on a connection that died
-		// while the sandbox was frozen.
+		// A claim has three seconds, for two tries. The limit also ends the wait on a connection
+		// that died while the sandbox was frozen.
 		o.HTTPClient, o.RetryMaxAttempts = awshttp.NewBuildableClient().WithTimeout(2*time.Second), 2
 	})
 	lambda.Start(newHandler(Environment{client}))
@@ -54,8 +54,8 @@ func (Environment) Required(variable, what string) string {
 	return value
 }
 
-// URL returns the base URL of the service that a variable has. It is empty if there is none: then the function
-// counts what it would ask for.
+// URL returns the base URL of the service that a variable has. It is empty if there is none: then
+// the function counts what it would ask for.
 func (Environment) URL(variable string) string {
 	text := os.Getenv(variable)
 	if text == "" {

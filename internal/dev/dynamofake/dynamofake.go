@@ -1,6 +1,7 @@
-// Package dynamofake is as much of DynamoDB in memory as the examples need, so that Go alone runs them. It keeps
-// items under partition keys, writes them on conditions and in transactions, reads indexes, and has a stream of
-// what is written. It refuses what it does not know. Tests that prove something ask DynamoDB Local instead.
+// Package dynamofake is as much of DynamoDB in memory as the examples need, so that Go alone runs
+// them. It keeps items under partition keys, writes them on conditions and in transactions, reads
+// indexes, and has a stream of what is written. It refuses what it does not know. Tests that prove
+// something ask DynamoDB Local instead.
 package dynamofake
 
 import (
@@ -8,14 +9,16 @@ import (
 	"errors"
 	"hash/crc32"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
 )
 
-// Server answers the calls of DynamoDB. A table is there as soon as something is written to it. The zero value is
-// empty. It is safe for concurrent use. Its fields must not change after the first call.
+// Server answers the calls of DynamoDB. A table is there as soon as something is written to it. The
+// zero value is empty. It is safe for concurrent use. Its fields must not change after the first
+// call.
 type Server struct {
 	// Keys has the name of the partition key of a table, unless it is "id".
 	Keys map[string]string
@@ -65,9 +68,7 @@ func (s *Server) Answer(operation string, body []byte) (status int, answer []byt
 	refusal := map[string]any{"__type": errorType("ValidationException"), "message": err.Error()}
 	if refused, is := errors.AsType[*refusedError](err); is {
 		refusal["__type"] = errorType(refused.name)
-		for name, v := range refused.more {
-			refusal[name] = v
-		}
+		maps.Copy(refusal, refused.more)
 	}
 	return http.StatusBadRequest, encoded(refusal)
 }

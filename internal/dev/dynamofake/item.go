@@ -11,8 +11,8 @@ import (
 // Item is an item by the names of its attributes.
 type Item map[string]Value
 
-// Value is a value of one of DynamoDB's types. Text, numbers and bytes have their text, the last in base64.
-// Others are kept as they are.
+// Value is a value of one of DynamoDB's types. Text, numbers and bytes have their text, the last in
+// base64. Others are kept as they are.
 type Value struct {
 	kind string // "S", "N", "B", or that of another type
 	text string

@@ -29,7 +29,8 @@ func (stream) Shards(context.Context) ([]streams.Shard, error) {
 	return []streams.Shard{{ID: "shard"}}, nil
 }
 
-// Iterator implements [streams.Source]. An iterator is how many changes are before it, and so is a sequence number.
+// Iterator implements [streams.Source]. An iterator is how many changes are before it, and so is a
+// sequence number.
 func (s stream) Iterator(_ context.Context, _ string, from streams.Position, after string) (*string, error) {
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()

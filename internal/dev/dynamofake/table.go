@@ -108,12 +108,12 @@ func (s *Server) next(kind string, w write) (Item, error) {
 		maps.Copy(next, held)
 		err = w.update(next)
 	case "Delete":
-		return nil, nil
+		next = nil
 	case "ConditionCheck":
 		return held, nil
 	}
 	if err == nil && next.size() > maxItem {
-		err = errors.New("Item size has exceeded the maximum allowed size") //nolint:staticcheck // the words of DynamoDB
+		err = errors.New("Item size has exceeded the maximum allowed size")
 	}
 	return next, err
 }

@@ -8,17 +8,19 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
 
-// Front puts HTTP in front of a function, as an API Gateway HTTP API with payload format 2.0 does: each request
-// becomes an event, and the result of the function becomes the answer. Its fields must not change after the first
-// request.
+// Front puts HTTP in front of a function, as an API Gateway HTTP API with payload format 2.0 does:
+// each request becomes an event, and the result of the function becomes the answer. Its fields must
+// not change after the first request.
 //
 // What differs from AWS: there are no authorizers, no CORS and no path variables.
 //
-// See https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html.
+// See
+// https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html.
 type Front struct {
 	// Invoke invokes the function. That the client goes away does not reach it.
 	Invoke func(ctx context.Context, payload []byte) ([]byte, error)
@@ -26,9 +28,9 @@ type Front struct {
 	Routes []string
 }
 
-// ServeHTTP turns the request into an event and the function's response into the answer. Where there is no such
-// response, the client gets what API Gateway sends: 413 for a payload that is too large, 500 for a function that
-// failed or returned what is no response. The reason is logged.
+// ServeHTTP turns the request into an event and the function's response into the answer. Where
+// there is no such response, the client gets what API Gateway sends: 413 for a payload that is too
+// large, 500 for a function that failed or returned what is no response. The reason is logged.
 func (f *Front) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	id := rand.Text()
 	w.Header().Set("Apigw-Requestid", id)
@@ -74,8 +76,8 @@ func (f *Front) payload(w http.ResponseWriter, req *http.Request, id string) ([]
 	return payload, err
 }
 
-// Pool invokes a function in as many sandboxes as it has invocations at once. Set Function and Timeout before the
-// first one.
+// Pool invokes a function in as many sandboxes as it has invocations at once. Set Function and
+// Timeout before the first one.
 type Pool struct {
 	Function Function
 	Timeout  time.Duration
@@ -117,7 +119,8 @@ func (p *Pool) each(f func(*Sandbox) error) (err error) {
 	return err
 }
 
-// Ended tells how a process ended that has no successor yet, such as "signal: killed"; empty if there is none.
+// Ended tells how a process ended that has no successor yet, such as "signal: killed"; empty if
+// there is none.
 func (p *Pool) Ended() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -130,11 +133,12 @@ func (p *Pool) Ended() string {
 }
 
 // Logs is what all processes have written so far.
-func (p *Pool) Logs() (text string) {
+func (p *Pool) Logs() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	var all strings.Builder
 	for _, s := range p.all {
-		text += s.Logs()
+		all.WriteString(s.Logs())
 	}
-	return text
+	return all.String()
 }

@@ -1,13 +1,13 @@
-// Package services is what the examples call, in the memory of one process: the payment provider, the stock, and
-// the mail. Nothing is charged, reserved or sent: it is counted.
+// Package services is what the examples call, in the memory of one process: the payment provider,
+// the stock, and the mail. Nothing is charged, reserved or sent: it is counted.
 //
 //	POST   /v1/charges             200 {"id","status"}, or 402 if the source is declined
 //	POST   /v1/reservations        200 {"id"}
 //	DELETE /v1/reservations/{id}   200 {"id"}
 //	POST   /v1/messages            200 {"id"}
 //
-// It honours keys as real services do, and forgets none: a key that comes back with the same request gets the
-// first answer, with another one a 400.
+// It honours keys as real services do, and forgets none: a key that comes back with the same
+// request gets the first answer, with another one a 400.
 package services
 
 import (
@@ -69,7 +69,8 @@ type Services struct {
 	owner   string
 }
 
-// New returns services that have done nothing yet. Each request passes through around, which may be nil.
+// New returns services that have done nothing yet. Each request passes through around, which may be
+// nil.
 func New(around func(kind Kind, serve http.Handler, w http.ResponseWriter, r *http.Request)) *Services {
 	s := &Services{mux: http.NewServeMux()}
 	for pattern, kind := range routes {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// The timing of the demonstrations. A claim is protected for the rest of the invocation and a margin of two
-// seconds, so a crash blocks its key that long.
+// The timing of the demonstrations. A claim is protected for the rest of the invocation and a
+// margin of two seconds, so a crash blocks its key that long.
 const (
 	invocationTimeout = 3 * time.Second
 	longest           = invocationTimeout + 2*time.Second

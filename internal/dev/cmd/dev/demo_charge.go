@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
@@ -84,7 +85,8 @@ func (s *chargeStory) twoAtOnce(ctx context.Context) error {
 	return errors.Join(s.check(err, 2), late.charges(500))
 }
 
-// killed kills the function when the provider has charged and before it answers. The client goes on asking.
+// killed kills the function when the provider has charged and before it answers. The client goes on
+// asking.
 func (s *chargeStory) killed(ctx context.Context) error {
 	var killed error
 	s.watch.arm(moment{string(services.Charge), true}, func() bool {
@@ -124,8 +126,8 @@ func (s *chargeStory) send(ctx context.Context, order, amount int) reply {
 
 func (s *chargeStory) print(what string, order, amount int, cameBack string) {
 	s.steps++
-	fmt.Fprintf(s.out, chargeLine, fmt.Sprint(s.steps), what, fmt.Sprintf("order-%d: %d usd", order, amount), cameBack,
-		fmt.Sprint(s.services.Done("", services.Charge)))
+	fmt.Fprintf(s.out, chargeLine, strconv.Itoa(s.steps), what, fmt.Sprintf("order-%d: %d usd", order, amount), cameBack,
+		strconv.Itoa(s.services.Done("", services.Charge)))
 }
 
 // check adds an error to err unless there are so many charges.

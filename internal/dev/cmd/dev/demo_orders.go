@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,7 +18,8 @@ import (
 	"github.com/go-idempotent/idempotent/internal/dev/services"
 )
 
-// orderStory sends orders as a client does, kills the functions meanwhile, prints what comes back and checks it.
+// orderStory sends orders as a client does, kills the functions meanwhile, prints what comes back
+// and checks it.
 type orderStory struct {
 	*world
 
@@ -46,27 +48,29 @@ func demoOrders(ctx context.Context, w *world) error {
 	for i, p := range plots {
 		all = append(all, &purchase{plot: p, number: i + 1, key: fmt.Sprintf("order-%d-%s", i+1, run)})
 	}
-	err := s.relay.begin(ctx, w, func(event []byte) bool { return bytes.Contains(event, []byte(all[len(all)-1].email())) })
-	if err != nil {
+	lost := all[len(all)-1]
+	loses := func(event []byte) bool { return bytes.Contains(event, []byte(lost.email())) }
+	if err := s.relay.begin(ctx, w, loses); err != nil {
 		return err
 	}
-	defer s.relay.end()
-	return s.tell(ctx, all)
+	return errors.Join(s.tell(ctx, all), s.relay.end())
 }
 
 func (s *orderStory) introduce() {
-	fmt.Fprintf(s.out, `One order has two effects, at two services: a reservation and a charge. If the payment is declined, the reservation is cancelled
-instead. Each effect is a step. The function is killed between any two of them, and within each. Then the order is a row in table %s
-and a message in table %s, written in one transaction with its answer. The function is killed before and after this commit. The stream
-of the outbox invokes the function relay with each message, which delivers it to the mail and marks it as done. It is killed before and
-after the delivery, and before and after the mark.
-The records are %s. An invocation may take %v and its claim is protected
-for two seconds more: that is how long a crash blocks its key.
+	fmt.Fprintf(s.out, `One order has two effects, at two services: a reservation and a charge. If the payment is declined, the
+reservation is cancelled instead. Each effect is a step. The function is killed between any two of them, and within
+each. Then the order is a row in table %s and a message in table %s, written in one transaction with its
+answer. The function is killed before and after this commit. The stream of the outbox invokes the function relay
+with each message, which delivers it to the mail and marks it as done. It is killed before and after the delivery,
+and before and after the mark.
+The records are %s.
+An invocation may take %v and its claim is protected for two seconds more: that is how long a crash blocks its key.
 `, table(rows), table(messages), s.where, invocationTimeout)
 }
 
 func (s *orderStory) header(what string) {
-	fmt.Fprintf(s.out, "\n"+orderLine, "order", what, "came back", "reserved", "charged", "cancelled", "rows", "messages")
+	fmt.Fprintf(s.out, "\n"+orderLine,
+		"order", what, "came back", "reserved", "charged", "cancelled", "rows", "messages")
 }
 
 // tell plays all scenes, up to the first that goes wrong.
@@ -80,8 +84,8 @@ func (s *orderStory) tell(ctx context.Context, all []*purchase) error {
 	for _, o := range all {
 		wait = max(wait, o.wait)
 	}
-	fmt.Fprintf(s.out, "\nSent again at once, each client is told to wait: 409 Conflict, Retry-After: %d at most. After these %v:\n",
-		wait/time.Second, wait)
+	fmt.Fprintf(s.out, "\nSent again at once, each client is told to wait: 409 Conflict, Retry-After: %d at most."+
+		" After these %v:\n", wait/time.Second, wait)
 	if err := sleep(ctx, wait); err != nil {
 		return err
 	}
@@ -89,7 +93,7 @@ func (s *orderStory) tell(ctx context.Context, all []*purchase) error {
 	if err := s.each(ctx, all, s.again); err != nil {
 		return err
 	}
-	fmt.Fprintln(s.out, "\nThe stream has lost a message. The function drain, which a schedule invokes, finds it in the index of the outbox.")
+	fmt.Fprintln(s.out, "\nThe stream has lost a message. The function drain, which a schedule invokes, finds it.")
 	if err := s.drain(ctx, all[len(all)-1]); err != nil {
 		return fmt.Errorf("the drain: %w", err)
 	}
@@ -106,8 +110,8 @@ func (s *orderStory) each(ctx context.Context, all []*purchase, scene func(conte
 	return nil
 }
 
-// first sends an order, and kills a function when its moment has come. If that was the order's function, the order
-// is sent again at once.
+// first sends an order, and kills a function when its moment has come. If that was the order's
+// function, the order is sent again at once.
 func (s *orderStory) first(ctx context.Context, o *purchase) error {
 	died := make(chan error, 1)
 	if o.kills != "" {
@@ -140,7 +144,8 @@ func (s *orderStory) first(ctx context.Context, o *purchase) error {
 	}
 	a = s.send(ctx, o)
 	if o.answered() {
-		return errors.Join(a.replays(reply{status: o.status(), body: a.body}), s.settled(ctx, o)) // nobody knows the first one
+		// Nobody knows the first answer.
+		return errors.Join(a.replays(reply{status: o.status(), body: a.body}), s.settled(ctx, o))
 	}
 	var err error
 	o.wait, err = a.wait()
@@ -159,8 +164,8 @@ func (s *orderStory) again(ctx context.Context, o *purchase) error {
 	return errors.Join(s.send(ctx, o).replays(a), s.settled(ctx, o))
 }
 
-// drain delivers what the stream has lost. A drain leaves a message to the stream for a minute, so the story makes
-// the message older.
+// drain delivers what the stream has lost. A drain leaves a message to the stream for a minute, so
+// the story makes the message older.
 func (s *orderStory) drain(ctx context.Context, lost *purchase) error {
 	pending, err := s.pending(ctx, lost)
 	if err != nil || len(pending) != 1 {
@@ -186,8 +191,8 @@ func (s *orderStory) drain(ctx context.Context, lost *purchase) error {
 // patience is how long a message may take that the relay is killed with.
 const patience = 30 * time.Second
 
-// settled waits until the message of an order is delivered, if the stream has it, and checks that the order has come
-// to its end: its effects, its row and its message.
+// settled waits until the message of an order is delivered, if the stream has it, and checks that
+// the order has come to its end: its effects, its row and its message.
 func (s *orderStory) settled(ctx context.Context, o *purchase) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -229,7 +234,9 @@ func (s *orderStory) pending(ctx context.Context, o *purchase) (pending []map[st
 }
 
 // scan returns the items of a table that are about an order.
-func (s *orderStory) scan(ctx context.Context, of string, o *purchase) (found []map[string]types.AttributeValue, err error) {
+func (s *orderStory) scan(ctx context.Context, of string, o *purchase) (
+	found []map[string]types.AttributeValue, err error,
+) {
 	for pages := dynamodb.NewScanPaginator(s.client, &dynamodb.ScanInput{
 		TableName: aws.String(table(of)), ConsistentRead: aws.Bool(true),
 	}); pages.HasMorePages(); {
@@ -267,17 +274,18 @@ func (s *orderStory) row(ctx context.Context, o *purchase, what, cameBack string
 		return err
 	}
 	done := func(kind services.Kind) int { return s.services.Done(o.key, kind) }
-	fmt.Fprintf(s.out, orderLine, fmt.Sprint(o.number), what, cameBack,
+	fmt.Fprintf(s.out, orderLine, strconv.Itoa(o.number), what, cameBack,
 		done(services.Reservation), done(services.Charge), done(services.Cancellation), len(kept), done(services.Message))
 	return nil
 }
 
-// sumUp checks once more that every order has come to its end, and prints what the services were asked for.
+// sumUp checks once more that every order has come to its end, and prints what the services were
+// asked for.
 func (s *orderStory) sumUp(ctx context.Context, all []*purchase) error {
 	if err := s.each(ctx, all, s.settled); err != nil {
 		return err
 	}
-	fmt.Fprintln(s.out, "\nAsked for twice, with the same key, because nobody got the first answer or nobody had noted it:")
+	fmt.Fprintln(s.out, "\nAsked for twice, with the same key, because nobody got or had noted the first answer:")
 	killed := 0
 	for _, o := range all {
 		if o.kills != "" {
@@ -290,7 +298,8 @@ func (s *orderStory) sumUp(ctx context.Context, all []*purchase) error {
 		}
 	}
 	done := func(kind services.Kind) int { return s.services.Done("", kind) }
-	fmt.Fprintf(s.out, "\nOK: %d orders, %d processes killed: %d reservations, %d charges, %d cancellations, %d rows, %d messages, each once\n",
+	fmt.Fprintf(s.out, "\nOK: %d orders, %d processes killed: "+
+		"%d reservations, %d charges, %d cancellations, %d rows, %d messages, each once\n",
 		len(all), killed, done(services.Reservation), done(services.Charge), done(services.Cancellation),
 		done(services.Message), done(services.Message))
 	return nil

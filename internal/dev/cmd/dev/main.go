@@ -1,5 +1,5 @@
-// Command dev runs the built functions of an example on this machine, as Lambda does: each in processes of its
-// own under the Runtime API.
+// Command dev runs the built functions of an example on this machine, as Lambda does: each in
+// processes of its own under the Runtime API.
 //
 //	dev run apigw-charge FOLDER    serves the function, so that curl reaches it, until it is interrupted
 //	dev demo orders FOLDER         plays what a client and a crash can do to it, and checks every answer

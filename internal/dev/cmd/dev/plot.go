@@ -49,7 +49,8 @@ var plots = []plot{
 // answered reports whether the order was decided before anything was sent again.
 func (p plot) answered() bool { return p.kills != ordering || p.at == moment{commit, true} }
 
-// calls is how often a service is asked for an effect: twice if nobody got the first answer, or nobody noted it.
+// calls is how often a service is asked for an effect: twice if nobody got the first answer, or
+// nobody noted it.
 func (p plot) calls(kind services.Kind) int {
 	if p.at == (moment{string(kind), true}) || kind == services.Message && p.at.kind == mark {
 		return 2

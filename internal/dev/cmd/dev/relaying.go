@@ -29,8 +29,8 @@ func (w *world) relaying() *relaying {
 	return &relaying{Pool: w.function("relay", relayTimeout), ended: make(chan error, 1)}
 }
 
-// begin begins to invoke the function with what is written to the outbox from now on. An event that lost takes is
-// lost.
+// begin begins to invoke the function with what is written to the outbox from now on. An event that
+// lost takes is lost.
 func (r *relaying) begin(ctx context.Context, w *world, lost func(event []byte) bool) (err error) {
 	r.mapping = &streams.Pump{
 		StartingPosition: streams.Latest, Filters: []string{outbox.StreamFilter}, ReportBatchItemFailures: true,
@@ -56,7 +56,7 @@ func (r *relaying) begin(ctx context.Context, w *world, lost func(event []byte) 
 }
 
 // end ends what begin began.
-func (r *relaying) end() {
+func (r *relaying) end() error {
 	r.stop()
-	<-r.ended
+	return <-r.ended
 }

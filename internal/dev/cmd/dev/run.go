@@ -23,7 +23,8 @@ type example struct {
 
 var (
 	charges = example{
-		"apigw-charge", "POST /charges", "/charges", `{"amount":1999,"currency":"usd","source":"%s","metadata":{"order":9007199254740993}}`,
+		"apigw-charge", "POST /charges", "/charges",
+		`{"amount":1999,"currency":"usd","source":"%s","metadata":{"order":9007199254740993}}`,
 		"Sent again it is replayed; with another amount it is refused (422); without the key, too (400).",
 	}
 	orders = example{
@@ -48,10 +49,11 @@ func run(ctx context.Context, w *world, x example) error {
 		if err := r.begin(ctx, w, nil); err != nil {
 			return err
 		}
-		defer r.end()
+		w.closers = append(w.closers, r.end)
 		go w.drainEachMinute(ctx)
 	}
-	url, err := w.listen(ctx, net.JoinHostPort("127.0.0.1", cmp.Or(os.Getenv("PORT"), "3000")), w.told(x.front(function)))
+	address := net.JoinHostPort("127.0.0.1", cmp.Or(os.Getenv("PORT"), "3000"))
+	url, err := w.listen(ctx, address, w.told(x.front(function)))
 	if err != nil {
 		return err
 	}
@@ -69,21 +71,22 @@ func (w *world) try(x example, url, key, source string) {
 		url, x.path, key, fmt.Sprintf(x.body, source))
 }
 
-// told says on the console what became of each request, and how often the services have acted so far.
+// told says on the console what became of each request, and how often the services have acted so
+// far.
 func (w *world) told(front http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		told := &recorder{ResponseWriter: rw}
 		front.ServeHTTP(told, r)
-		line := fmt.Sprintf("%s %s: %d %s", r.Method, r.URL.Path, told.status, http.StatusText(told.status))
+		fmt.Fprintf(w.out, "%s %s: %d %s", r.Method, r.URL.Path, told.status, http.StatusText(told.status))
 		if rw.Header().Get("Idempotent-Replayed") == "true" {
-			line += ", replayed"
+			fmt.Fprint(w.out, ", replayed")
 		}
 		for _, kind := range services.Kinds() {
 			if n := w.services.Done("", kind); n > 0 {
-				line += fmt.Sprintf(", %ss so far: %d", kind, n)
+				fmt.Fprintf(w.out, ", %ss so far: %d", kind, n)
 			}
 		}
-		fmt.Fprintln(w.out, line)
+		fmt.Fprintln(w.out)
 	})
 }
 

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// moment is one within a request of a function: before the effect that it asks for, or after it and before its
-// answer.
+// moment is one within a request of a function: before the effect that it asks for, or after it and
+// before its answer.
 type moment struct {
 	kind  string
 	after bool
@@ -21,8 +21,8 @@ type watch struct {
 	then func() (goesOn bool)
 }
 
-// arm sets what happens when a moment has come, once, and whether the request goes on then. It does not if nobody
-// is left who could read the answer.
+// arm sets what happens when a moment has come, once, and whether the request goes on then. It does
+// not if nobody is left who could read the answer.
 func (x *watch) arm(at moment, then func() (goesOn bool)) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

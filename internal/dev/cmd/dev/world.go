@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,7 +30,8 @@ import (
 	"github.com/go-idempotent/idempotent/outbox"
 )
 
-// world is what outlives the process of a function: the tables, and the services that the functions call.
+// world is what outlives the process of a function: the tables, and the services that the functions
+// call.
 type world struct {
 	out    io.Writer
 	folder string
@@ -118,8 +120,8 @@ func (w *world) openStore(ctx context.Context) (http.Handler, error) {
 	}
 }
 
-// forward passes calls on. It adds the checksum that DynamoDB Local leaves out: the SDK warns of every answer
-// without one, see https://github.com/aws/aws-sdk-go-v2/issues/3545.
+// forward passes calls on. It adds the checksum that DynamoDB Local leaves out: the SDK warns of
+// every answer without one, see https://github.com/aws/aws-sdk-go-v2/issues/3545.
 func forward(endpoint string) (http.Handler, error) {
 	target, err := url.Parse(endpoint)
 	if err != nil {
@@ -136,8 +138,8 @@ func forward(endpoint string) (http.Handler, error) {
 	return proxy, nil
 }
 
-// The moments in DynamoDB that a story waits for: the commit of an order, and the mark of a message that was
-// delivered.
+// The moments in DynamoDB that a story waits for: the commit of an order, and the mark of a message
+// that was delivered.
 const (
 	commit = "commit"
 	mark   = "mark"
@@ -194,8 +196,8 @@ func (w *world) listen(ctx context.Context, address string, handler http.Handler
 }
 
 func (w *world) close() (err error) {
-	for i := len(w.closers) - 1; i >= 0; i-- {
-		err = errors.Join(err, w.closers[i]())
+	for _, c := range slices.Backward(w.closers) {
+		err = errors.Join(err, c())
 	}
 	return err
 }
