@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
+	"time"
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/store"
@@ -181,6 +183,14 @@ func sameCall(a, b call) bool {
 	return reflect.DeepEqual(a, b)
 }
 
+// standstill is how long a commit waits for steps of which none ends.
+const standstill = 30 * time.Second
+
+// stands reports whether a step of the delivery has begun and not ended.
+func (d *delivery) stands() bool {
+	return slices.ContainsFunc(d.steps, func(f stepFacts) bool { return f.began && f.told == "" })
+}
+
 // commitIsNotGivenUp is about commits that nothing keeps from being applied.
 func commitIsNotGivenUp(w *world, e event) string {
 	if e.kind != evCommitted {
@@ -198,7 +208,11 @@ func commitIsNotGivenUp(w *world, e event) string {
 	switch t.told {
 	case toldLanded, toldDeclined, toldNothing:
 		return ""
-	case toldRefused, toldLost, toldFailed:
+	case toldRefused:
+		if d.stands() && time.Since(t.began) >= standstill {
+			return ""
+		}
+	case toldLost, toldFailed:
 	}
 	if held := w.held(); held == nil || held.Owner != d.owner || held.Status != store.StatusInProgress {
 		return ""
