@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/protocol"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -58,7 +59,7 @@ type Reconciled struct {
 	// Until is the end of the lease of the execution that holds the record, of [ReconcileBusy].
 	Until time.Time
 	// DerivedKeys are those that the execution before got, and that the resolver asked with.
-	DerivedKeys []NamedKey
+	DerivedKeys []report.NamedKey
 	// Err is why nobody could tell, or why the record could not be handed over: the error of the resolver, which is also that of a panic, or
 	// of Reconciling.Park.
 	Err error
@@ -129,7 +130,7 @@ func (h *Handler[In, Out]) Reconcile(ctx context.Context, recordKey string, reso
 		Attempt: d.Report.Attempt, Tries: i.Tries, Next: i.Next, Reason: i.Reason, Until: i.Until, Err: i.Err, StoreErr: d.Report.StoreErr,
 	}
 	for name, key := range d.Handed() {
-		r.DerivedKeys = append(r.DerivedKeys, NamedKey{Name: name, Key: key})
+		r.DerivedKeys = append(r.DerivedKeys, report.NamedKey{Name: name, Key: key})
 	}
 	switch i.Outcome {
 	case protocol.InquiryUnreadable:

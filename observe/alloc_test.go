@@ -11,20 +11,21 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/observe"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 // Allocations are those of the whole process, so this test does not run in parallel with another one. The race detector
 // adds its own.
 func TestAllocationsOfALine(t *testing.T) {
 	observer := observe.EMF(io.Discard, observe.WithDimension("Stage", "prod"), observe.WithRoute(),
-		observe.WithTenant(func(_ context.Context, e idempotent.Event) string { return e.Operation }))
+		observe.WithTenant(func(_ context.Context, e report.Delivery) string { return e.Operation }))
 	ctx := context.Background()
 	require.Zero(t, testing.AllocsPerRun(100, func() { observer(ctx, someEvent) }))
 	stepped := someEvent
 	stepped.Route = "POST /charges/{id}"
-	stepped.Steps = []idempotent.StepEvent{{Name: "a", Recorded: true}, {Name: "b", Err: idempotent.ErrStepLost}}
+	stepped.Steps = []report.Step{{Name: "a", Recorded: true}, {Name: "b", Err: idempotent.ErrStepLost}}
 	stepped.OrphanSteps = []string{"c"}
-	stepped.Commits = []idempotent.CommitEvent{{Items: 1, Tries: 2}, {Declined: true, Err: idempotent.ErrCommitFailed}}
+	stepped.Commits = []report.Commit{{Items: 1, Tries: 2}, {Declined: true, Err: idempotent.ErrCommitFailed}}
 	require.Zero(t, testing.AllocsPerRun(100, func() { observer(ctx, stepped) }))
 }
 

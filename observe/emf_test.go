@@ -17,12 +17,13 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/observe"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
-var someEvent = idempotent.Event{
-	Operation: "charge", RecordKey: "charge#abc", Outcome: idempotent.OutcomeExecuted, Settlement: idempotent.SettledCompleted,
-	Attempt: 1, Claim: 5 * time.Millisecond, Handle: time.Second, Settle: 4 * time.Millisecond, ResultBytes: 9,
+var someEvent = report.Delivery{
+	Operation: "charge", RecordKey: "charge#abc", Outcome: report.Executed, Settlement: report.Completed,
+	Attempt: 1, Claim: took(5 * time.Millisecond), Handle: took(time.Second), Settle: took(4 * time.Millisecond), ResultBytes: 9,
 }
 
 func TestZeroConfigurationHasANamespaceAndTheOperation(t *testing.T) {
@@ -40,7 +41,7 @@ func TestPropertiesSayWhatToLookFor(t *testing.T) {
 	t.Parallel()
 	e := someEvent
 	e.Route = "POST /charges"
-	e.Settlement, e.Reason, e.Attempt, e.Recovered = idempotent.SettledUnknown, "uncertain", 2, true
+	e.Settlement, e.Reason, e.Attempt, e.Recovered = report.Unknown, "uncertain", 2, true
 	e.Err = idempotent.Uncertain(&declinedError{})
 	e.StoreErr = fmt.Errorf("renew: %w", &store.Error{Kind: store.FailureThrottled, Err: errors.New("slow")})
 	ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r-1"})
@@ -58,7 +59,7 @@ func TestPropertiesSayWhatToLookFor(t *testing.T) {
 
 func TestWhatAnEventDoesNotSayIsLeftOut(t *testing.T) {
 	t.Parallel()
-	got := lineOf(t, idempotent.Event{Operation: "charge", Outcome: idempotent.OutcomeMissingKey}).members
+	got := lineOf(t, report.Delivery{Operation: "charge", Outcome: report.MissingKey}).members
 	delete(got, "_aws")
 	assert.Equal(t, map[string]any{"Operation": "charge", "outcome": "missing key", "KeyMisuse": 1.0}, got)
 }
@@ -109,15 +110,15 @@ func TestStoreFailureIsNamedByItsKind(t *testing.T) {
 	t.Parallel()
 	denied := &store.Error{Kind: store.FailureAccessDenied, Err: errors.New("arn")}
 	for name, tc := range map[string]struct {
-		event idempotent.Event
+		event report.Delivery
 		want  any
 	}{
-		"answer":     {idempotent.Event{Outcome: idempotent.OutcomeStoreUnavailable, Err: &idempotent.StoreUnavailableError{Err: denied}}, "access denied"},
-		"aside":      {idempotent.Event{Outcome: idempotent.OutcomeReplayed, StoreErr: denied}, "access denied"},
-		"lease lost": {idempotent.Event{Outcome: idempotent.OutcomeReplayed, StoreErr: idempotent.ErrLeaseLost}, "lease lost"},
-		"other":      {idempotent.Event{Outcome: idempotent.OutcomeReplayed, StoreErr: CardError{}}, "observe_test.CardError"},
-		"none":       {idempotent.Event{Outcome: idempotent.OutcomeReplayed}, nil},
-		"handler's":  {idempotent.Event{Outcome: idempotent.OutcomeReplayed, Err: denied}, nil},
+		"answer":     {report.Delivery{Outcome: report.StoreUnavailable, Err: &idempotent.StoreUnavailableError{Err: denied}}, "access denied"},
+		"aside":      {report.Delivery{Outcome: report.Replayed, StoreErr: denied}, "access denied"},
+		"lease lost": {report.Delivery{Outcome: report.Replayed, LeaseLost: true, StoreErr: idempotent.ErrLeaseLost}, "lease lost"},
+		"other":      {report.Delivery{Outcome: report.Replayed, StoreErr: CardError{}}, "observe_test.CardError"},
+		"none":       {report.Delivery{Outcome: report.Replayed}, nil},
+		"handler's":  {report.Delivery{Outcome: report.Replayed, Err: denied}, nil},
 	} {
 		tc.event.Operation = "charge"
 		assert.Equal(t, tc.want, lineOf(t, tc.event).members["storeFailure"], name)
@@ -137,7 +138,7 @@ func TestDimensionsAreAddedToAllMetrics(t *testing.T) {
 func TestTenantIsAnotherSetSoThatAlarmsGoOnWorking(t *testing.T) {
 	t.Parallel()
 	type tenantKey struct{}
-	tenant := observe.WithTenant(func(ctx context.Context, e idempotent.Event) string {
+	tenant := observe.WithTenant(func(ctx context.Context, e report.Delivery) string {
 		name, _ := ctx.Value(tenantKey{}).(string)
 		return strings.ReplaceAll(name, "OUTCOME", string(e.Outcome))
 	})
@@ -167,7 +168,7 @@ func TestRouteIsADimensionOnlyIfAskedFor(t *testing.T) {
 	e := someEvent
 	e.Route = "POST /charges/{id}"
 	stage := observe.WithDimension("Stage", "prod")
-	tenant := observe.WithTenant(func(context.Context, idempotent.Event) string { return "acme" })
+	tenant := observe.WithTenant(func(context.Context, report.Delivery) string { return "acme" })
 
 	d := lineOf(t, e, stage)
 	assert.Equal(t, [][]string{{"Operation", "Stage"}}, d.AWS.CloudWatchMetrics[0].Dimensions)
@@ -234,15 +235,15 @@ func TestWrongOptionsAreNamedAllAtOnce(t *testing.T) {
 	assert.Len(t, config.Problems, 3)
 	assert.Contains(t, config.Problems[0], "the writer is nil")
 
-	line := rawLineOf(t.Context(), someEvent, append(many[:28], observe.WithTenant(func(context.Context, idempotent.Event) string { return "t" }))...)
+	line := rawLineOf(t.Context(), someEvent, append(many[:28], observe.WithTenant(func(context.Context, report.Delivery) string { return "t" }))...)
 	assert.Len(t, read(t, line).AWS.CloudWatchMetrics[0].Dimensions[1], 30, "what is allowed fits")
 }
 
-func configErrorOf(t *testing.T, f func()) (config *idempotent.ConfigError) {
+func configErrorOf(t *testing.T, f func()) (config *store.ConfigError) {
 	t.Helper()
 	defer func() {
 		var ok bool
-		config, ok = recover().(*idempotent.ConfigError)
+		config, ok = recover().(*store.ConfigError)
 		require.True(t, ok, "it panicked with a ConfigError")
 	}()
 	f()
@@ -263,7 +264,7 @@ func (w *writes) Write(p []byte) (int, error) {
 func TestConcurrentInvocationsWriteOneLineEach(t *testing.T) {
 	t.Parallel()
 	var out writes
-	observer := observe.EMF(&out, observe.WithTenant(func(_ context.Context, e idempotent.Event) string { return "of-" + e.RecordKey }))
+	observer := observe.EMF(&out, observe.WithTenant(func(_ context.Context, e report.Delivery) string { return "of-" + e.RecordKey }))
 	var wg sync.WaitGroup
 	for i := range 100 {
 		wg.Go(func() {
@@ -322,7 +323,7 @@ func FuzzLineIsValidWhateverTheTextsAre(f *testing.F) {
 		e := someEvent
 		e.Reason, e.RecordKey = reason, recordKey
 		e.StoreErr = &store.Error{Kind: store.Failure(reason)}
-		d := lineOf(t, e, observe.WithTenant(func(context.Context, idempotent.Event) string { return tenant }))
+		d := lineOf(t, e, observe.WithTenant(func(context.Context, report.Delivery) string { return tenant }))
 		assert.Equal(t, []string{"Created", "StoreError", "ClaimLatency", "CompletionLatency", "ResultBytes"}, d.metrics())
 		if recordKey != "" {
 			assert.Equal(t, strings.ToValidUTF8(recordKey, "\ufffd") == recordKey, d.members["recordKey"] == recordKey)

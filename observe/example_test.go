@@ -10,6 +10,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/observe"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 // On Lambda the writer is os.Stdout. CloudWatch makes the metrics of each line.
@@ -88,7 +89,7 @@ func ExampleAll() {
 		idempotent.WithKey(func(key string) (string, error) { return key, nil }),
 		idempotent.WithObserver(observe.All(
 			observe.EMF(&stdout),
-			func(_ context.Context, e idempotent.Event) { fmt.Println(e.Outcome) },
+			func(_ context.Context, e report.Delivery) { fmt.Println(e.Outcome) },
 		)))
 	for range 2 {
 		if _, err := handler.Handle(context.Background(), "order-1"); err != nil {

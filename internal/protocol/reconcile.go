@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -90,11 +91,11 @@ func (d *Delivery) claimedRecord() store.Record {
 func (d *Delivery) notAsked(r Result) Inquired {
 	i := Inquired{Record: r.Record, Reason: r.Reason, Err: r.Err}
 	switch r.Outcome {
-	case InProgress:
+	case report.InProgress:
 		i.Outcome, i.Until = InquiryBusy, d.Now().Add(r.RetryAfter)
-	case Unreadable:
+	case report.Unreadable:
 		i.Outcome = InquiryUnreadable
-	case Unavailable:
+	case report.StoreUnavailable:
 		i.Outcome = InquiryFailed
 	default:
 		i.Outcome = InquiryClosed
@@ -104,7 +105,7 @@ func (d *Delivery) notAsked(r Result) Inquired {
 
 // judgeOpen is judge of an inquiry: it takes over what somebody has to settle, and never claims a key that nobody holds.
 func (d *Delivery) judgeOpen(held store.Record, now time.Time) judgement {
-	closed := judgement{result: Result{Outcome: Replayed, Record: withoutResult(held)}}
+	closed := judgement{result: Result{Outcome: report.Replayed, Record: withoutResult(held)}}
 	switch {
 	case held.Key == "" || held.Claimable(now):
 		return closed
@@ -178,7 +179,7 @@ func (d *Delivery) ask(ctx context.Context) Inquired {
 	found := d.inquiry.Ask(hctx, under)
 	late := hctx.Err() != nil
 	end()
-	d.Report.Handle = time.Since(started)
+	d.Report.Handle = since(started)
 	switch {
 	case found.Finding == execution.HasExecuted && found.ResultErr == nil:
 		return d.found(hctx, found.Result)
@@ -212,7 +213,7 @@ func (d *Delivery) found(ctx context.Context, result []byte) Inquired {
 		return d.inVain(ctx, err)
 	case err != nil:
 		return Inquired{Outcome: InquiryFailed, Err: err}
-	case d.Report.Settlement == Elsewhere:
+	case d.Report.Settlement == report.Elsewhere:
 		return Inquired{Outcome: InquiryElsewhere}
 	default:
 		return Inquired{Outcome: InquiryCompleted}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -20,7 +21,7 @@ func (d *Delivery) replay(ctx context.Context, held store.Record) Result {
 	} else if held.Seal != "" && !held.Sealed(held.Result) {
 		return unreadableRecord("its result is not the one that was committed")
 	}
-	return Result{Outcome: Replayed, Record: held, Expires: held.Expiry}
+	return Result{Outcome: report.Replayed, Record: held, Expires: held.Expiry}
 }
 
 // readResult gives the store most of the time that is left: it reads piece by piece, and repeats what is not answered.
