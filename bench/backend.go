@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/go-idempotent/idempotent/dynamo"
-	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 )
 
 // connection is where one case keeps its records.
@@ -40,7 +40,7 @@ func localBackend() (b backend, closeTable func() error, err error) {
 	endpoint := os.Getenv(dynamolocal.EndpointVariable)
 	if endpoint == "" {
 		return backend{}, nil, fmt.Errorf("%w: %s names no endpoint of DynamoDB: run it with make bench, or with "+
-			"go run ./internal/dynamolocal/cmd/with-dynamodb", errNotHere, dynamolocal.EndpointVariable)
+			"go run ./internal/dev/dynamolocal/cmd/with-dynamodb", errNotHere, dynamolocal.EndpointVariable)
 	}
 	client, table := dynamolocal.Client(endpoint), "bench-"+rand.Text()
 	if err := dynamo.CreateTable(context.Background(), client, table); err != nil {

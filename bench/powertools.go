@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 )
 
 const aboutPowertools = "A delivery of the POST of 3 KB under AWS Powertools for Python and TypeScript, beside this library: the same event " +

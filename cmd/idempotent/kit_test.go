@@ -21,7 +21,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/demo"
 	"github.com/go-idempotent/idempotent/dynamo"
-	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
 )

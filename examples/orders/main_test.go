@@ -13,7 +13,7 @@ import (
 	"github.com/go-idempotent/idempotent/examples/internal/deployed"
 	"github.com/go-idempotent/idempotent/examples/orders/counting"
 	"github.com/go-idempotent/idempotent/examples/orders/order"
-	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/outbox"
 )
 

@@ -20,7 +20,7 @@ import (
 	"github.com/go-idempotent/idempotent/examples/internal/deployed"
 	"github.com/go-idempotent/idempotent/examples/stripe-webhook/signature"
 	"github.com/go-idempotent/idempotent/examples/stripe-webhook/webhook"
-	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 )
 
 func TestAConfigurationThatCannotWorkEndsTheProcess(t *testing.T) {

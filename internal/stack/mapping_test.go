@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent/internal/dynamolocal"
-	"github.com/go-idempotent/idempotent/internal/streampump"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/dev/streams"
 	"github.com/go-idempotent/idempotent/outbox"
 )
 
@@ -47,18 +47,18 @@ func (h *handed) numbers(of func(events.DynamoDBEventRecord) bool) (numbers []st
 }
 
 // start runs the template's mapping on the stream of the outbox until the test ends, with filters. It notes what is handed over.
-func (m *mailing) start(filters []string, function func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error)) (*streampump.Pump, *handed) {
+func (m *mailing) start(filters []string, function func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error)) (*streams.Pump, *handed) {
 	m.t.Helper()
 	mapping := mappingOf(m.t)
 	client, endpoint := dynamolocal.Client(dynamolocal.Endpoint(m.t)), dynamolocal.Endpoint(m.t)
-	arn, err := streampump.StreamARN(m.t.Context(), client, m.table)
+	arn, err := streams.StreamARN(m.t.Context(), client, m.table)
 	require.NoError(m.t, err)
 	noted := &handed{records: map[string]events.DynamoDBEventRecord{}}
-	pump := &streampump.Pump{
+	pump := &streams.Pump{
 		Client: dynamolocal.StreamsClient(endpoint), StreamARN: arn, Poll: 5 * time.Millisecond, Pause: time.Millisecond,
 		Filters: filters, BatchSize: mapping("BatchSize").(int), ReportBatchItemFailures: true, BisectBatchOnFunctionError: true,
 		MaximumRetryAttempts: aws.Int(mapping("MaximumRetryAttempts").(int)),
-		OnFailure:            func(d streampump.Discarded) { assert.Fail(m.t, "given up", "%+v", d) },
+		OnFailure:            func(d streams.Discarded) { assert.Fail(m.t, "given up", "%+v", d) },
 		Invoke: func(ctx context.Context, payload []byte) ([]byte, error) {
 			var event events.DynamoDBEvent
 			if err := json.Unmarshal(payload, &event); err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/examples/orders/mail"
 	orders "github.com/go-idempotent/idempotent/examples/orders/order"
-	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/internal/stack"
 	"github.com/go-idempotent/idempotent/observe"
 	"github.com/go-idempotent/idempotent/outbox"

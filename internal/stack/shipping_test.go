@@ -25,7 +25,7 @@ import (
 	"github.com/go-idempotent/idempotent/dynamo"
 	orders "github.com/go-idempotent/idempotent/examples/orders/order"
 	ship "github.com/go-idempotent/idempotent/examples/orders/shipping"
-	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/internal/stack"
 	"github.com/go-idempotent/idempotent/observe"
 	"github.com/go-idempotent/idempotent/outbox"

@@ -23,7 +23,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/batch"
-	"github.com/go-idempotent/idempotent/internal/streampump"
+	"github.com/go-idempotent/idempotent/internal/dev/streams"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/proof/kinesispump"
 	"github.com/go-idempotent/idempotent/proof/moto"
@@ -87,12 +87,12 @@ func dataOf(r events.KinesisEventRecord) string { return string(r.Kinesis.Data) 
 
 const streamARN = "arn:aws:kinesis:us-east-1:123456789012:stream/orders"
 
-func pumpOf(source streampump.Source, invoke func(context.Context, []byte) ([]byte, error)) *streampump.Pump {
-	return &streampump.Pump{Source: source, Invoke: invoke, ReportBatchItemFailures: true, BisectBatchOnFunctionError: true}
+func pumpOf(source streams.Source, invoke func(context.Context, []byte) ([]byte, error)) *streams.Pump {
+	return &streams.Pump{Source: source, Invoke: invoke, ReportBatchItemFailures: true, BisectBatchOnFunctionError: true}
 }
 
 // exhaust pumps until everything is handled.
-func exhaust(t *testing.T, p *streampump.Pump, within time.Duration) {
+func exhaust(t *testing.T, p *streams.Pump, within time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
@@ -117,7 +117,7 @@ func TestTenThousandRecordsOfAStream(t *testing.T) {
 		}
 		f := batch.Kinesis(w.consumer(memory.New()), batch.WithTerminal(taker(w, w.terminals, dataOf)), batch.WithPoison(taker(w, w.poisons, dataOf)))
 		p := pumpOf(kinesispump.Source(s, streamARN), invoke(w, f))
-		p.OnFailure = func(d streampump.Discarded) { assert.Fail(t, "given up", "%+v", d) }
+		p.OnFailure = func(d streams.Discarded) { assert.Fail(t, "given up", "%+v", d) }
 		exhaust(t, p, 100*time.Hour)
 		t.Logf("%d invocations, %d deaths, %d effects", w.invocations.Load(), w.deaths, len(w.effects))
 		assert.Empty(t, summary(w.problems(s.orders, nowhere)))
@@ -129,10 +129,10 @@ func TestTenThousandRecordsOfAStream(t *testing.T) {
 // rejects are the records that a mapping gave up, by the text of the order.
 type rejects struct {
 	mu     sync.Mutex
-	ranges []streampump.Discarded
+	ranges []streams.Discarded
 }
 
-func (r *rejects) take(d streampump.Discarded) {
+func (r *rejects) take(d streams.Discarded) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ranges = append(r.ranges, d)

@@ -11,7 +11,7 @@ import (
 	"github.com/go-idempotent/idempotent/batch"
 	"github.com/go-idempotent/idempotent/batch/batchsqs"
 	"github.com/go-idempotent/idempotent/dynamo"
-	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/proof/moto"
 	"github.com/go-idempotent/idempotent/proof/queuepump"
 )

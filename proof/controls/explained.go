@@ -42,17 +42,3 @@ func explain(all []explained, g guard) (e explained, ok bool) {
 func (p place) mutated() []byte {
 	return fmt.Appendf(nil, "%s%s%s", p.source.text[:p.from], p.becomes, p.source.text[p.to:])
 }
-
-// protocolMutants are those of the protocol.
-func protocolMutants() []explanation {
-	return []explanation{
-		{
-			old: "$Outcome == $InProgress && $Wait > 0", new: "$Outcome == $InProgress && $Wait >= 0",
-			why: "a wait of nothing ends before its first look",
-		},
-		{
-			old: "$ok && time.Until($deadline) <= $wait", new: "$ok && time.Until($deadline) < $wait", in: "pause",
-			why: "a pause that ends with its context is cut off by it",
-		},
-	}
-}

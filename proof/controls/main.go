@@ -11,7 +11,7 @@
 //	go run ./controls -list      what they are and where, as a table in Markdown
 //
 // With -mutants it runs the mutants that gremlins finds in packages of the library instead. Those that survive must be
-// explained, in explained.go.
+// explained, by a row that says why.
 //
 //	go run ./controls -mutants gremlins . ./internal/protocol
 //
@@ -51,9 +51,13 @@ func main() {
 
 // play does what the command line says.
 func play(m *module, gremlins, only, except string, list bool, workers int) (err error) {
-	guards, why := m.find(all()), []explained(nil)
+	rows, err := readRows(rowsFolder)
+	if err != nil {
+		return err
+	}
+	guards, why := m.find(rows.controls), []explained(nil)
 	if gremlins != "" {
-		if why, err = m.explanations(protocolMutants()); err != nil {
+		if why, err = m.explanations(rows.mutants); err != nil {
 			return err
 		}
 		if guards, err = findMutants(gremlins, m, flag.Args()); err != nil {

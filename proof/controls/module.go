@@ -36,10 +36,10 @@ type span struct {
 }
 
 // notSearched are the folders that hold no guard of the library: examples, and what only tests run.
-var notSearched = []string{"examples", "internal/dynamolocal", "internal/lambdaruntime", "internal/stack", "internal/streampump", "storetest"}
+var notSearched = []string{"examples", "internal/dev/dynamolocal", "internal/dev/lambdaruntime", "internal/stack", "internal/dev/streams", "storetest"}
 
 // nested are folders of modules that are nested in this one, whose guards are looked for, too. Their own tests must catch them.
-var nested = []string{"cmd/idempotent/internal/page", "cmd/idempotent/internal/watch"}
+var nested = []string{"cmd/idempotent/internal/page"}
 
 // inNested reports whether a package is in one of these folders.
 func inNested(folder string) bool {

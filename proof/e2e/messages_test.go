@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	example "github.com/go-idempotent/idempotent/examples/orders/order"
-	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/outbox"
 )
 

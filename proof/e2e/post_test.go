@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent/internal/dynamolocal"
-	"github.com/go-idempotent/idempotent/internal/lambdaruntime"
-	"github.com/go-idempotent/idempotent/internal/streampump"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
+	"github.com/go-idempotent/idempotent/internal/dev/streams"
 	"github.com/go-idempotent/idempotent/outbox"
 )
 
@@ -26,7 +26,7 @@ type post struct {
 	to       []string
 	dynamo   *dynamodb.Client // past every proxy
 	receiver *receiver
-	pumps    []*streampump.Pump
+	pumps    []*streams.Pump
 	drain    *deployment
 }
 
@@ -55,14 +55,14 @@ func (p *post) deploy(name, example string) *deployment {
 }
 
 // relay deploys a relay and a pump that invokes it, as template.yaml does. The pump begins when it is started.
-func (p *post) relay() (*deployment, *streampump.Pump) {
+func (p *post) relay() (*deployment, *streams.Pump) {
 	p.t.Helper()
-	arn, err := streampump.StreamARN(p.t.Context(), p.dynamo, p.table)
+	arn, err := streams.StreamARN(p.t.Context(), p.dynamo, p.table)
 	require.NoError(p.t, err)
 	relay := p.deploy("relay", relaying)
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	p.t.Cleanup(transport.CloseIdleConnections)
-	pump := &streampump.Pump{
+	pump := &streams.Pump{
 		Client: dynamolocal.StreamsClient(platform.endpoint(p.t), func(o *dynamodbstreams.Options) {
 			o.HTTPClient = &http.Client{Transport: transport}
 		}),

@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	example "github.com/go-idempotent/idempotent/examples/orders/order"
-	"github.com/go-idempotent/idempotent/internal/dynamolocal"
-	"github.com/go-idempotent/idempotent/internal/lambdaruntime"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
 	"github.com/go-idempotent/idempotent/proof/wire"
 )
 

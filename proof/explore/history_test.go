@@ -19,7 +19,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
-	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/proof/explore"
 	"github.com/go-idempotent/idempotent/store"

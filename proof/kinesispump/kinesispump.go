@@ -1,4 +1,4 @@
-// Package kinesispump lets a pump of package streampump read a Kinesis stream: for tests against a server that speaks the protocol of
+// Package kinesispump lets a pump of package streams read a Kinesis stream: for tests against a server that speaks the protocol of
 // Kinesis.
 //
 // See https://docs.aws.amazon.com/lambda/latest/dg/with-kinesis.html and
@@ -19,7 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/kinesis"
 	"github.com/aws/aws-sdk-go-v2/service/kinesis/types"
 
-	"github.com/go-idempotent/idempotent/internal/streampump"
+	"github.com/go-idempotent/idempotent/internal/dev/streams"
 )
 
 // Client is what a source needs of a client of Kinesis. [*kinesis.Client] implements it.
@@ -33,7 +33,7 @@ type Client interface {
 const role = "arn:aws:iam::123456789012:role/function"
 
 // Source returns the source of a stream.
-func Source(client Client, streamARN string) streampump.Source { return &source{client, streamARN} }
+func Source(client Client, streamARN string) streams.Source { return &source{client, streamARN} }
 
 type source struct {
 	client Client
@@ -41,7 +41,7 @@ type source struct {
 }
 
 // Shards follows https://docs.aws.amazon.com/kinesis/latest/APIReference/API_ListShards.html: a token comes without the name of the stream.
-func (s *source) Shards(ctx context.Context) (shards []streampump.Shard, err error) {
+func (s *source) Shards(ctx context.Context) (shards []streams.Shard, err error) {
 	in := &kinesis.ListShardsInput{StreamARN: aws.String(s.arn)}
 	for {
 		out, err := s.client.ListShards(ctx, in)
@@ -51,7 +51,7 @@ func (s *source) Shards(ctx context.Context) (shards []streampump.Shard, err err
 		for _, shard := range out.Shards {
 			// A shard that was merged has two parents.
 			parents := []string{aws.ToString(shard.ParentShardId), aws.ToString(shard.AdjacentParentShardId)}
-			shards = append(shards, streampump.Shard{ID: aws.ToString(shard.ShardId), Parents: parents})
+			shards = append(shards, streams.Shard{ID: aws.ToString(shard.ShardId), Parents: parents})
 		}
 		if out.NextToken == nil {
 			return shards, nil
@@ -61,7 +61,7 @@ func (s *source) Shards(ctx context.Context) (shards []streampump.Shard, err err
 }
 
 // Iterator follows https://docs.aws.amazon.com/kinesis/latest/APIReference/API_GetShardIterator.html.
-func (s *source) Iterator(ctx context.Context, shard string, from streampump.Position, after string) (*string, error) {
+func (s *source) Iterator(ctx context.Context, shard string, from streams.Position, after string) (*string, error) {
 	in := &kinesis.GetShardIteratorInput{
 		StreamARN: aws.String(s.arn), ShardId: aws.String(shard), ShardIteratorType: types.ShardIteratorType(from),
 	}
@@ -76,10 +76,10 @@ func (s *source) Iterator(ctx context.Context, shard string, from streampump.Pos
 }
 
 // Records follows https://docs.aws.amazon.com/kinesis/latest/APIReference/API_GetRecords.html. There is no error for what is trimmed.
-func (s *source) Records(ctx context.Context, shard string, iterator *string) (records []streampump.Record, next *string, err error) {
+func (s *source) Records(ctx context.Context, shard string, iterator *string) (records []streams.Record, next *string, err error) {
 	out, err := s.client.GetRecords(ctx, &kinesis.GetRecordsInput{StreamARN: aws.String(s.arn), ShardIterator: iterator})
 	if _, expired := errors.AsType[*types.ExpiredIteratorException](err); expired {
-		return nil, nil, fmt.Errorf("%w: %w", streampump.ErrIteratorExpired, err)
+		return nil, nil, fmt.Errorf("%w: %w", streams.ErrIteratorExpired, err)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -95,7 +95,7 @@ func (s *source) Records(ctx context.Context, shard string, iterator *string) (r
 }
 
 // recordOf is a record as https://docs.aws.amazon.com/lambda/latest/dg/with-kinesis.html#services-kinesis-event-example has it.
-func (s *source) recordOf(shard string, r types.Record) (streampump.Record, error) {
+func (s *source) recordOf(shard string, r types.Record) (streams.Record, error) {
 	number := aws.ToString(r.SequenceNumber)
 	text, err := json.Marshal(events.KinesisEventRecord{
 		AwsRegion: regionOf(s.arn), EventID: shard + ":" + number, EventName: "aws:kinesis:record", EventSource: "aws:kinesis",
@@ -106,9 +106,9 @@ func (s *source) recordOf(shard string, r types.Record) (streampump.Record, erro
 		},
 	})
 	if err != nil {
-		return streampump.Record{}, fmt.Errorf("record %s: %w", number, err)
+		return streams.Record{}, fmt.Errorf("record %s: %w", number, err)
 	}
-	return streampump.Record{SequenceNumber: number, Text: text}, nil
+	return streams.Record{SequenceNumber: number, Text: text}, nil
 }
 
 // regionOf is the fourth part of an ARN, see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html.

@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent/internal/streampump"
+	"github.com/go-idempotent/idempotent/internal/dev/streams"
 	"github.com/go-idempotent/idempotent/proof/kinesispump"
 	"github.com/go-idempotent/idempotent/proof/moto"
 )
@@ -30,7 +30,7 @@ type stream struct {
 	t         *testing.T
 	client    *kinesis.Client
 	name, arn string
-	pump      *streampump.Pump
+	pump      *streams.Pump
 
 	mu     sync.Mutex
 	events []events.KinesisEvent
@@ -44,7 +44,7 @@ func newStream(t *testing.T, shards int32) *stream {
 	_, err := s.client.CreateStream(t.Context(), &kinesis.CreateStreamInput{StreamName: &s.name, ShardCount: aws.Int32(shards)})
 	require.NoError(t, err)
 	s.arn = "arn:aws:kinesis:" + moto.Region + ":" + moto.Account + ":stream/" + s.name
-	s.pump = &streampump.Pump{
+	s.pump = &streams.Pump{
 		Source: kinesispump.Source(s.client, s.arn), Invoke: s.invoke, Poll: 10 * time.Millisecond, Pause: time.Millisecond, ReportBatchItemFailures: true,
 	}
 	return s
@@ -145,9 +145,9 @@ func TestAPoisonedRecordIsSetAsideByBisection(t *testing.T) {
 		}
 		return "", nil
 	}
-	var discarded []streampump.Discarded
+	var discarded []streams.Discarded
 	s.pump.BisectBatchOnFunctionError, s.pump.MaximumRetryAttempts = true, aws.Int(1)
-	s.pump.OnFailure = func(d streampump.Discarded) { discarded = append(discarded, d) }
+	s.pump.OnFailure = func(d streams.Discarded) { discarded = append(discarded, d) }
 	assert.Equal(t, []string{"1 2 3 4 5", "1 2", "3 4 5", "3", "4 5", "4", "4", "5"}, s.batches())
 	require.Len(t, discarded, 1)
 	assert.Equal(t, "4", discarded[0].StartSequenceNumber)
@@ -232,7 +232,7 @@ func (p *pages) GetRecords(_ context.Context, in *kinesis.GetRecordsInput, _ ...
 func TestAMergedShardComesAfterBothOfItsParents(t *testing.T) {
 	t.Parallel()
 	s := &stream{t: t}
-	s.pump = &streampump.Pump{Source: kinesispump.Source(&pages{}, "arn:aws:kinesis:eu-west-1:1:stream/s"), Invoke: s.invoke, Poll: time.Millisecond}
+	s.pump = &streams.Pump{Source: kinesispump.Source(&pages{}, "arn:aws:kinesis:eu-west-1:1:stream/s"), Invoke: s.invoke, Poll: time.Millisecond}
 	all := s.batches()
 	require.Len(t, all, 3)
 	assert.ElementsMatch(t, []string{"aTRIM_HORIZON", "bTRIM_HORIZON"}, all[:2])

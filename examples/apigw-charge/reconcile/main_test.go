@@ -21,8 +21,8 @@ import (
 	"github.com/go-idempotent/idempotent/examples/apigw-charge/payments"
 	"github.com/go-idempotent/idempotent/examples/internal/deployed"
 	"github.com/go-idempotent/idempotent/examples/internal/front"
-	"github.com/go-idempotent/idempotent/internal/dynamolocal"
-	"github.com/go-idempotent/idempotent/internal/lambdaruntime"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
 	"github.com/go-idempotent/idempotent/operate"
 )
 

@@ -18,8 +18,8 @@ import (
 
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/examples/internal/front"
-	"github.com/go-idempotent/idempotent/internal/dynamolocal"
-	"github.com/go-idempotent/idempotent/internal/lambdaruntime"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
 )
 
 // Build builds the command as it is deployed.

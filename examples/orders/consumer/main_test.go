@@ -19,7 +19,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/examples/internal/deployed"
-	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 )
 
 func TestAConfigurationThatCannotWorkEndsTheProcess(t *testing.T) {

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent/examples/internal/sandbox"
-	"github.com/go-idempotent/idempotent/internal/streampump"
+	"github.com/go-idempotent/idempotent/internal/dev/streams"
 )
 
 // relaying is the function relay, in processes that can be killed, and the event source mapping that invokes it.
 type relaying struct {
 	start   func(context.Context) (*sandbox.Sandbox, error)
-	mapping *streampump.Pump
+	mapping *streams.Pump
 
 	running atomic.Pointer[sandbox.Sandbox]
 	turn    sync.Mutex

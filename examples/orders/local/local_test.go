@@ -17,7 +17,7 @@ import (
 	"github.com/go-idempotent/idempotent/examples/internal/sandbox"
 	"github.com/go-idempotent/idempotent/examples/orders/mail/mailtest"
 	"github.com/go-idempotent/idempotent/examples/orders/rows"
-	"github.com/go-idempotent/idempotent/internal/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/outbox"
 )
 

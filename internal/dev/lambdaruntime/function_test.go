@@ -1,0 +1,156 @@
+package lambdaruntime_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
+)
+
+// parentVariable makes the test binary a process with a sandbox that waits to be killed.
+const parentVariable = "LAMBDARUNTIME_TEST_PARENT"
+
+// The test binary is also the bootstrap of the functions under test.
+func TestMain(m *testing.M) {
+	switch {
+	case os.Getenv("AWS_LAMBDA_RUNTIME_API") != "":
+		bootstrap()
+	case os.Getenv(parentVariable) != "":
+		parent()
+	default:
+		goleak.VerifyTestMain(m)
+	}
+}
+
+// event tells the function what to do.
+type event struct {
+	Do    string `json:"do"`
+	Text  string `json:"text,omitempty"`
+	Bytes int    `json:"bytes,omitempty"`
+}
+
+// seen is what the function tells of itself.
+type seen struct {
+	PID         int                         `json:"pid"`
+	Environment []string                    `json:"environment"`
+	Context     lambdacontext.LambdaContext `json:"context"`
+	Left        time.Duration               `json:"left"`
+}
+
+type customError struct{ text string }
+
+func (e *customError) Error() string { return e.text }
+
+func bootstrap() {
+	switch os.Getenv("AT_START") {
+	case "exit":
+		fmt.Fprintln(os.Stderr, "cannot start")
+		os.Exit(3)
+	case "hang":
+		select {}
+	}
+	lambda.Start(handle)
+}
+
+func handle(ctx context.Context, e event) (any, error) {
+	fmt.Fprintln(os.Stderr, "doing", e.Do, e.Text)
+	switch e.Do {
+	case "echo":
+		return e.Text, nil
+	case "see":
+		lc, _ := lambdacontext.FromContext(ctx)
+		deadline, _ := ctx.Deadline()
+		return seen{PID: os.Getpid(), Environment: os.Environ(), Context: *lc, Left: time.Until(deadline)}, nil
+	case "fail":
+		return nil, &customError{e.Text}
+	case "panic":
+		panic(e.Text)
+	case "exit":
+		os.Exit(7)
+	case "big":
+		return strings.Repeat("x", e.Bytes-2), nil // with its quotes it has Bytes bytes
+	case "hang":
+		select {}
+	}
+	return nil, errors.New("what to do?")
+}
+
+// parent starts a function, prints its process id when it is busy, and waits to be killed. A function that is idle would
+// notice by itself that its parent is gone.
+func parent() {
+	s := lambdaruntime.NewSandbox(function())
+	response, err := s.Invoke(context.Background(), payload(event{Do: "see"}), time.Minute)
+	if err != nil {
+		panic(err)
+	}
+	var v seen
+	if err := json.Unmarshal(response, &v); err != nil {
+		panic(err)
+	}
+	go func() {
+		_, err := s.Invoke(context.Background(), payload(event{Do: "hang"}), time.Hour)
+		panic(err)
+	}()
+	for !strings.Contains(s.Logs(), "doing hang") {
+		time.Sleep(time.Millisecond)
+	}
+	fmt.Println(v.PID)
+	select {}
+}
+
+func function(environment ...string) lambdaruntime.Function {
+	executable, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return lambdaruntime.Function{Bootstrap: executable, Environment: environment}
+}
+
+// sandbox returns one that is closed with the test.
+func sandbox(t *testing.T, f lambdaruntime.Function) *lambdaruntime.Sandbox {
+	t.Helper()
+	s := lambdaruntime.NewSandbox(f)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+// invoke leaves the function plenty of time.
+func invoke(t *testing.T, s *lambdaruntime.Sandbox, e event) ([]byte, error) {
+	t.Helper()
+	return s.Invoke(t.Context(), payload(e), time.Minute)
+}
+
+func payload(e event) []byte {
+	p, err := json.Marshal(e)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+func functionError(t *testing.T, err error) *lambdaruntime.FunctionError {
+	t.Helper()
+	var e *lambdaruntime.FunctionError
+	require.ErrorAs(t, err, &e)
+	return e
+}
+
+func look(t *testing.T, s *lambdaruntime.Sandbox) seen {
+	t.Helper()
+	response, err := invoke(t, s, event{Do: "see"})
+	require.NoError(t, err)
+	var v seen
+	require.NoError(t, json.Unmarshal(response, &v))
+	return v
+}

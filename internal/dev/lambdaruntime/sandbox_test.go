@@ -1,0 +1,273 @@
+package lambdaruntime_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
+)
+
+func TestAFunctionAnswersOneEventAfterTheOther(t *testing.T) {
+	t.Parallel()
+	s := sandbox(t, function())
+	for _, text := range []string{"one", "two", "three"} {
+		response, err := invoke(t, s, event{Do: "echo", Text: text})
+		require.NoError(t, err)
+		assert.JSONEq(t, `"`+text+`"`, string(response))
+	}
+	assert.Equal(t, 1, s.Starts(), "one process served them all")
+}
+
+// What a process has written before it answers is in the logs when its answer is there, and when the sandbox is closed.
+func TestLogsAreThereWhenTheAnswerIs(t *testing.T) {
+	t.Parallel()
+	s := sandbox(t, function())
+	for n := range 200 {
+		text := fmt.Sprint("number ", n)
+		_, err := invoke(t, s, event{Do: "echo", Text: text})
+		require.NoError(t, err)
+		require.True(t, strings.HasSuffix(s.Logs(), "doing echo "+text+"\n"))
+	}
+	written := s.Logs()
+	require.NoError(t, s.Close())
+	assert.Equal(t, written, s.Logs())
+}
+
+func TestAFunctionSeesWhatLambdaTellsIt(t *testing.T) {
+	t.Setenv("NOT_FOR_THE_FUNCTION", "secret")
+	f := function("COLOUR=blue")
+	f.Name, f.TenantID = "shop", "acme"
+	v := look(t, sandbox(t, f))
+
+	assert.Contains(t, v.Environment, "COLOUR=blue")
+	assert.Contains(t, v.Environment, "AWS_LAMBDA_FUNCTION_NAME=shop")
+	assert.NotContains(t, strings.Join(v.Environment, "\n"), "NOT_FOR_THE_FUNCTION", "nothing is inherited")
+	assert.Equal(t, "acme", v.Context.TenantID)
+	assert.Equal(t, "arn:aws:lambda:us-east-1:123456789012:function:shop", v.Context.InvokedFunctionArn)
+	assert.Len(t, v.Context.AwsRequestID, 36)
+	assert.InDelta(t, time.Minute, v.Left, float64(10*time.Second), "the deadline is the timeout from now")
+}
+
+func TestAnErrorOfTheHandlerIsAFunctionError(t *testing.T) {
+	t.Parallel()
+	s := sandbox(t, function())
+	_, err := invoke(t, s, event{Do: "fail", Text: "no stock"})
+	e := functionError(t, err)
+	assert.Equal(t, "customError", e.Type)
+	assert.Equal(t, "no stock", e.Message)
+	assert.JSONEq(t, `{"errorType":"customError","errorMessage":"no stock"}`, string(e.Payload))
+
+	_, err = invoke(t, s, event{Do: "echo"})
+	require.NoError(t, err)
+	assert.Equal(t, 1, s.Starts(), "the process goes on")
+}
+
+func TestAPanicIsReportedAndTheNextEventGetsANewProcess(t *testing.T) {
+	t.Parallel()
+	s := sandbox(t, function())
+	_, err := invoke(t, s, event{Do: "panic", Text: "boom"})
+	assert.Equal(t, "boom", functionError(t, err).Message)
+
+	_, err = invoke(t, s, event{Do: "echo"})
+	require.NoError(t, err)
+	assert.Equal(t, 2, s.Starts())
+}
+
+func TestAProcessThatEndsFailsItsInvocation(t *testing.T) {
+	t.Parallel()
+	s := sandbox(t, function())
+	_, err := invoke(t, s, event{Do: "exit"})
+	e := functionError(t, err)
+	assert.Equal(t, lambdaruntime.TypeExited, e.Type)
+	assert.Contains(t, e.Message, "exit status 7")
+}
+
+func TestAnInvocationIsKilledAtItsDeadline(t *testing.T) {
+	t.Parallel()
+	s := sandbox(t, function())
+	before := look(t, s) // so that no start is measured
+	started := time.Now()
+	_, err := s.Invoke(t.Context(), payload(event{Do: "hang"}), 300*time.Millisecond)
+	took := time.Since(started)
+	e := functionError(t, err)
+	assert.Equal(t, lambdaruntime.TypeTimedOut, e.Type)
+	assert.Contains(t, e.Message, "Task timed out after 0.30 seconds")
+	assert.GreaterOrEqual(t, took, 300*time.Millisecond)
+	assert.Less(t, took, 5*time.Second)
+	assertGone(t, before.PID)
+
+	_, err = invoke(t, s, event{Do: "echo"})
+	require.NoError(t, err)
+	assert.Equal(t, 2, s.Starts(), "the next event gets a new process")
+}
+
+func TestKillEndsARunningInvocation(t *testing.T) {
+	t.Parallel()
+	s := sandbox(t, function())
+	before := look(t, s)
+	result := make(chan error, 1)
+	go func() {
+		_, err := s.Invoke(t.Context(), payload(event{Do: "hang"}), time.Minute)
+		result <- err
+	}()
+	require.Eventually(t, func() bool { return strings.Contains(s.Logs(), "doing hang") }, 10*time.Second, time.Millisecond)
+	require.NoError(t, s.Kill())
+	e := functionError(t, <-result)
+	assert.Equal(t, lambdaruntime.TypeExited, e.Type)
+	assert.Contains(t, e.Message, "signal: killed")
+	assertGone(t, before.PID)
+
+	assert.NotEqual(t, before.PID, look(t, s).PID)
+}
+
+func TestKillOfAnIdleSandboxCostsTheNextEventOnlyAStart(t *testing.T) {
+	t.Parallel()
+	s := sandbox(t, function())
+	require.NoError(t, s.Kill(), "nothing runs yet")
+	first := look(t, s)
+	require.NoError(t, s.Kill())
+	require.NoError(t, s.Kill(), "again")
+	assertGone(t, first.PID)
+	look(t, s)
+	assert.Equal(t, 2, s.Starts())
+}
+
+func TestEndedTellsWhatAProcessUsed(t *testing.T) {
+	t.Parallel()
+	s := sandbox(t, function())
+	assert.Nil(t, s.Ended(), "there was none")
+	assert.Zero(t, s.PID())
+	_, err := invoke(t, s, event{Do: "echo"})
+	require.NoError(t, err)
+	assert.Nil(t, s.Ended(), "it runs")
+	running := s.PID()
+	assert.Positive(t, running)
+	require.NoError(t, s.Kill())
+	assert.Zero(t, s.PID())
+	assert.Equal(t, running, s.Ended().Pid())
+	assert.Equal(t, "signal: killed", s.Ended().String())
+	assert.Positive(t, s.Ended().UserTime()+s.Ended().SystemTime())
+}
+
+func TestKillWhileTheProcessStartsFailsTheInvocation(t *testing.T) {
+	t.Parallel()
+	s := sandbox(t, function("AT_START=hang"))
+	result := make(chan error, 1)
+	go func() {
+		_, err := s.Invoke(t.Context(), payload(event{Do: "echo"}), time.Minute)
+		result <- err
+	}()
+	require.Eventually(t, func() bool { return s.Starts() == 1 }, 10*time.Second, time.Millisecond)
+	require.NoError(t, s.Kill())
+	assert.Contains(t, functionError(t, <-result).Message, "signal: killed")
+}
+
+func TestAProcessThatCannotStartIsAFunctionErrorEachTime(t *testing.T) {
+	t.Parallel()
+	s := sandbox(t, function("AT_START=exit"))
+	for range 2 {
+		_, err := invoke(t, s, event{Do: "echo"})
+		assert.Contains(t, functionError(t, err).Message, "exit status 3")
+	}
+	assert.Equal(t, 2, s.Starts())
+	assert.Eventually(t, func() bool { return strings.Contains(s.Logs(), "cannot start\n") }, 10*time.Second, time.Millisecond)
+}
+
+func TestABootstrapThatDoesNotExistIsNoFunctionError(t *testing.T) {
+	t.Parallel()
+	s := sandbox(t, lambdaruntime.Function{Bootstrap: t.TempDir() + "/bootstrap"})
+	_, err := invoke(t, s, event{Do: "echo"})
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestACallerThatHangsUpDoesNotEndTheInvocation(t *testing.T) {
+	t.Parallel()
+	s := sandbox(t, function())
+	look(t, s)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	hungUp := errors.New("hung up")
+	go func() {
+		assert.Eventually(t, func() bool { return strings.Contains(s.Logs(), "doing hang") }, 10*time.Second, time.Millisecond)
+		cancel(hungUp)
+	}()
+	_, err := s.Invoke(ctx, payload(event{Do: "hang"}), 500*time.Millisecond)
+	require.ErrorIs(t, err, hungUp)
+
+	// The next caller waits for its turn, which comes when the first invocation has timed out.
+	look(t, s)
+	assert.Equal(t, 2, s.Starts())
+}
+
+func TestPayloadsAreLimited(t *testing.T) {
+	t.Parallel()
+	s := sandbox(t, function())
+	_, err := s.Invoke(t.Context(), make([]byte, lambdaruntime.MaxPayload+1), time.Minute)
+	require.ErrorIs(t, err, lambdaruntime.ErrPayloadTooLarge)
+	assert.Zero(t, s.Starts())
+
+	response, err := invoke(t, s, event{Do: "big", Bytes: lambdaruntime.MaxResponse})
+	require.NoError(t, err)
+	assert.Len(t, response, lambdaruntime.MaxResponse)
+
+	_, err = invoke(t, s, event{Do: "big", Bytes: lambdaruntime.MaxResponse + 1})
+	assert.Equal(t, lambdaruntime.TypeResponseTooLarge, functionError(t, err).Type)
+}
+
+func TestSandboxesOfOneFunctionAreSeparateProcesses(t *testing.T) {
+	t.Parallel()
+	var wg sync.WaitGroup
+	pids := make([]int, 4)
+	for i := range pids {
+		s := sandbox(t, function())
+		wg.Go(func() { pids[i] = look(t, s).PID })
+	}
+	wg.Wait()
+	seen := make(map[int]bool)
+	for _, pid := range pids {
+		seen[pid] = true
+	}
+	assert.Len(t, seen, len(pids))
+}
+
+func TestConcurrentInvocationsOfASandboxTakeTurns(t *testing.T) {
+	t.Parallel()
+	s := sandbox(t, function())
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			response, err := invoke(t, s, event{Do: "echo", Text: "x"})
+			assert.NoError(t, err)
+			assert.JSONEq(t, `"x"`, string(response))
+		})
+	}
+	wg.Wait()
+	assert.Equal(t, 1, s.Starts())
+}
+
+func TestCloseEndsEverything(t *testing.T) {
+	t.Parallel()
+	s := lambdaruntime.NewSandbox(function())
+	v := look(t, s)
+	result := make(chan error, 1)
+	go func() {
+		_, err := s.Invoke(t.Context(), payload(event{Do: "hang"}), time.Minute)
+		result <- err
+	}()
+	require.Eventually(t, func() bool { return strings.Contains(s.Logs(), "doing hang") }, 10*time.Second, time.Millisecond)
+	require.NoError(t, s.Close())
+	assertGone(t, v.PID)
+	functionError(t, <-result)
+
+	_, err := invoke(t, s, event{Do: "echo"})
+	require.ErrorIs(t, err, lambdaruntime.ErrClosed)
+	require.NoError(t, s.Close(), "again")
+}

@@ -1,0 +1,262 @@
+package streams_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/dev/streams"
+)
+
+// table is one of DynamoDB Local, with a stream.
+type table struct {
+	t         *testing.T
+	client    *dynamodb.Client
+	name, arn string
+}
+
+func newTable(t *testing.T, view types.StreamViewType) *table {
+	t.Helper()
+	client := dynamolocal.Client(dynamolocal.Endpoint(t))
+	name := "pump-" + rand.Text()
+	create(t, client, name, &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: view})
+	arn, err := streams.StreamARN(t.Context(), client, name)
+	require.NoError(t, err)
+	return &table{t, client, name, arn}
+}
+
+func create(t *testing.T, client *dynamodb.Client, name string, stream *types.StreamSpecification) {
+	t.Helper()
+	_, err := client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
+		TableName:            aws.String(name),
+		BillingMode:          types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: types.ScalarAttributeTypeS}},
+		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
+		StreamSpecification:  stream,
+	})
+	require.NoError(t, err)
+}
+
+func (b *table) put(item map[string]types.AttributeValue) {
+	b.t.Helper()
+	_, err := b.client.PutItem(b.t.Context(), &dynamodb.PutItemInput{TableName: aws.String(b.name), Item: item})
+	require.NoError(b.t, err)
+}
+
+func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+// pump returns a pump of the table that looks often, and hands events to f.
+func (b *table) pump(f func(events.DynamoDBEvent) (any, error)) *streams.Pump {
+	return &streams.Pump{
+		Client: dynamolocal.StreamsClient(dynamolocal.Endpoint(b.t)), StreamARN: b.arn, Poll: time.Millisecond, Pause: time.Millisecond,
+		Invoke: func(_ context.Context, payload []byte) ([]byte, error) {
+			var event events.DynamoDBEvent
+			if err := json.Unmarshal(payload, &event); err != nil {
+				return nil, err
+			}
+			answer, err := f(event)
+			if err != nil {
+				return nil, err
+			}
+			return json.Marshal(answer)
+		},
+	}
+}
+
+// start runs a pump until the test ends.
+func start(t *testing.T, p *streams.Pump) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { assert.NoError(t, p.Run(ctx)) })
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
+	})
+}
+
+// idle waits until everything is handled.
+func idle(t *testing.T, p *streams.Pump) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	require.NoError(t, p.Idle(ctx))
+}
+
+// seen are the records that were handed over.
+type seen struct {
+	mu      sync.Mutex
+	records []events.DynamoDBEventRecord
+	sizes   []int
+}
+
+func (s *seen) take(event events.DynamoDBEvent) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.records, s.sizes = append(s.records, event.Records...), append(s.sizes, len(event.Records))
+	return nil, nil
+}
+
+func TestWhatIsWrittenIsHandedOverAsLambdaDoes(t *testing.T) {
+	t.Parallel()
+	b, s := newTable(t, types.StreamViewTypeNewAndOldImages), &seen{}
+	b.put(map[string]types.AttributeValue{
+		"id": text("k"), "n": &types.AttributeValueMemberN{Value: "7"}, "b": &types.AttributeValueMemberB{Value: []byte{1}},
+		"bool": &types.AttributeValueMemberBOOL{Value: true}, "null": &types.AttributeValueMemberNULL{Value: true},
+		"l":  &types.AttributeValueMemberL{Value: []types.AttributeValue{text("x")}},
+		"m":  &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"y": text("z")}},
+		"ss": &types.AttributeValueMemberSS{Value: []string{"a"}}, "ns": &types.AttributeValueMemberNS{Value: []string{"1"}},
+		"bs": &types.AttributeValueMemberBS{Value: [][]byte{{2}}},
+	})
+	b.put(map[string]types.AttributeValue{"id": text("k")})
+	_, err := b.client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{
+		TableName: aws.String(b.name), Key: map[string]types.AttributeValue{"id": text("k")},
+	})
+	require.NoError(t, err)
+	p := b.pump(s.take)
+	start(t, p)
+	idle(t, p)
+
+	require.Len(t, s.records, 3)
+	for i, name := range []string{"INSERT", "MODIFY", "REMOVE"} {
+		r := s.records[i]
+		assert.Equal(t, name, r.EventName)
+		assert.Equal(t, b.arn, r.EventSourceArn)
+		assert.Equal(t, "aws:dynamodb", r.EventSource)
+		assert.NotEmpty(t, r.EventID)
+		assert.NotEmpty(t, r.Change.SequenceNumber)
+		assert.Equal(t, "NEW_AND_OLD_IMAGES", r.Change.StreamViewType)
+		assert.Equal(t, "k", r.Change.Keys["id"].String())
+		assert.WithinDuration(t, time.Now(), r.Change.ApproximateCreationDateTime.Time, time.Hour)
+	}
+	image := s.records[0].Change.NewImage
+	require.Len(t, image, 10)
+	assert.Equal(t, "7", image["n"].Number())
+	assert.Equal(t, []byte{1}, image["b"].Binary())
+	assert.True(t, image["bool"].Boolean())
+	assert.True(t, image["null"].IsNull())
+	assert.Equal(t, "x", image["l"].List()[0].String())
+	assert.Equal(t, "z", image["m"].Map()["y"].String())
+	assert.Equal(t, []string{"a"}, image["ss"].StringSet())
+	assert.Equal(t, []string{"1"}, image["ns"].NumberSet())
+	assert.Equal(t, [][]byte{{2}}, image["bs"].BinarySet())
+	assert.Equal(t, image, s.records[1].Change.OldImage)
+	assert.Empty(t, s.records[2].Change.NewImage)
+}
+
+func TestIdleWaitsForWhatWasWrittenBefore(t *testing.T) {
+	t.Parallel()
+	b, s := newTable(t, types.StreamViewTypeNewImage), &seen{}
+	p := b.pump(s.take)
+	start(t, p)
+	for i := range 20 {
+		b.put(map[string]types.AttributeValue{"id": text(strconv.Itoa(i))})
+		idle(t, p)
+		s.mu.Lock()
+		require.Len(t, s.records, i+1)
+		s.mu.Unlock()
+	}
+}
+
+// A pump waits at a shard without records while another table is written to.
+func TestAnEmptyShardIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	for _, position := range []streams.Position{streams.TrimHorizon, streams.Latest} {
+		b, other, s := newTable(t, types.StreamViewTypeNewImage), newTable(t, types.StreamViewTypeNewImage), &seen{}
+		p := b.pump(s.take)
+		p.StartingPosition = position
+		start(t, p)
+		idle(t, p)
+		other.put(map[string]types.AttributeValue{"id": text("other")})
+		idle(t, p)
+		b.put(map[string]types.AttributeValue{"id": text("k")})
+		idle(t, p)
+		assert.Len(t, s.records, 1)
+	}
+}
+
+func TestThousandsOfRecordsComeInOrderAndOnce(t *testing.T) {
+	t.Parallel()
+	const n = 2500 // more than two answers of GetRecords
+	b, s := newTable(t, types.StreamViewTypeNewImage), &seen{}
+	for first := 0; first < n; first += 25 {
+		var requests []types.WriteRequest
+		for i := first; i < first+25; i++ {
+			requests = append(requests, types.WriteRequest{PutRequest: &types.PutRequest{
+				Item: map[string]types.AttributeValue{"id": text(fmt.Sprintf("%05d", i))},
+			}})
+		}
+		_, err := b.client.BatchWriteItem(t.Context(), &dynamodb.BatchWriteItemInput{
+			RequestItems: map[string][]types.WriteRequest{b.name: requests},
+		})
+		require.NoError(t, err)
+	}
+	p := b.pump(s.take)
+	start(t, p)
+	idle(t, p)
+	ids, last := map[string]bool{}, ""
+	for _, r := range s.records {
+		ids[r.Change.Keys["id"].String()] = true
+		assert.Greater(t, r.Change.SequenceNumber, last)
+		last = r.Change.SequenceNumber
+	}
+	assert.Len(t, ids, n)
+	assert.Len(t, s.records, n)
+	for _, size := range s.sizes {
+		assert.LessOrEqual(t, size, streams.DefaultBatchSize)
+	}
+}
+
+// A pump that is idle has found its place, so what is written from then on is handed over.
+func TestAPumpCanBeginBehindWhatIsThere(t *testing.T) {
+	t.Parallel()
+	b, s := newTable(t, types.StreamViewTypeNewImage), &seen{}
+	b.put(map[string]types.AttributeValue{"id": text("before")})
+	p := b.pump(s.take)
+	p.StartingPosition = streams.Latest
+	start(t, p)
+	idle(t, p)
+	b.put(map[string]types.AttributeValue{"id": text("after")})
+	idle(t, p)
+	require.Len(t, s.records, 1)
+	require.Equal(t, "after", s.records[0].Change.Keys["id"].String())
+}
+
+func TestAPositionThatIsNoneIsRefused(t *testing.T) {
+	t.Parallel()
+	b := newTable(t, types.StreamViewTypeNewImage)
+	p := b.pump((&seen{}).take)
+	p.StartingPosition = "AT_TIMESTAMP"
+	require.ErrorContains(t, p.Run(t.Context()), `"AT_TIMESTAMP" is neither`)
+}
+
+func TestAStreamThatIsNotThereEndsThePump(t *testing.T) {
+	t.Parallel()
+	b := newTable(t, types.StreamViewTypeNewImage)
+	p := b.pump((&seen{}).take)
+	p.StreamARN += "0"
+	err := p.Run(t.Context())
+	require.Error(t, err)
+	require.ErrorIs(t, p.Idle(t.Context()), err)
+}
+
+func TestATableWithoutStreamIsNamed(t *testing.T) {
+	t.Parallel()
+	client, name := dynamolocal.Client(dynamolocal.Endpoint(t)), "pump-"+rand.Text()
+	create(t, client, name, nil)
+	_, err := streams.StreamARN(t.Context(), client, name)
+	require.ErrorContains(t, err, name)
+}

@@ -1,0 +1,342 @@
+package streams_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/internal/dev/streams"
+)
+
+// function answers the batches of a stream one by one, and keeps them.
+type function struct {
+	mu      sync.Mutex
+	batches []string
+	// answer is what a batch, given as its texts, is answered with: an error, or a response.
+	answer func(batch string) string
+}
+
+// failed is the answer that stands for an error of the function.
+const failed = "failed"
+
+func (f *function) invoke(_ context.Context, payload []byte) ([]byte, error) {
+	var event events.DynamoDBEvent
+	if err := json.Unmarshal(payload, &event); err != nil {
+		return nil, err
+	}
+	var texts []string
+	for _, r := range event.Records {
+		texts = append(texts, r.Change.NewImage["text"].String())
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	batch := strings.Join(texts, " ")
+	f.batches = append(f.batches, batch)
+	if f.answer == nil {
+		return nil, nil
+	}
+	answer := f.answer(batch)
+	if answer == failed {
+		return nil, errors.New("the function has failed")
+	}
+	return []byte(answer), nil
+}
+
+func (f *function) seen() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]string(nil), f.batches...)
+}
+
+func pump(s *stream, f *function) *streams.Pump {
+	return &streams.Pump{
+		Client: s, StreamARN: "arn", Invoke: f.invoke, Poll: time.Millisecond, Pause: time.Microsecond, ReportBatchItemFailures: true,
+	}
+}
+
+// pumped runs a pump until everything is handled, and returns the batches that its function has seen.
+func pumped(t *testing.T, p *streams.Pump, f *function) []string {
+	t.Helper()
+	start(t, p)
+	idle(t, p)
+	return f.seen()
+}
+
+// first gives the answers one after the other, and the last one again and again.
+func first(answers ...string) func(string) string {
+	return func(string) string {
+		answer := answers[0]
+		if len(answers) > 1 {
+			answers = answers[1:]
+		}
+		return answer
+	}
+}
+
+func failures(identifiers ...string) string {
+	var r events.DynamoDBEventResponse
+	for _, id := range identifiers {
+		r.BatchItemFailures = append(r.BatchItemFailures, events.DynamoDBBatchItemFailure{ItemIdentifier: id})
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+func TestTheAnswerDecidesWhatIsHandedOverAgain(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		answer string
+		want   []string
+	}{
+		"nothing":             {"", []string{"1 2 3"}},
+		"null":                {"null", []string{"1 2 3"}},
+		"an empty response":   {"{}", []string{"1 2 3"}},
+		"a null list":         {`{"batchItemFailures":null}`, []string{"1 2 3"}},
+		"an empty list":       {`{"batchItemFailures":[]}`, []string{"1 2 3"}},
+		"one failure":         {failures("2"), []string{"1 2 3", "2 3"}},
+		"the lowest failure":  {failures("3", "2"), []string{"1 2 3", "2 3"}},
+		"the lowest first":    {failures("2", "3"), []string{"1 2 3", "2 3"}},
+		"the last one":        {failures("3"), []string{"1 2 3", "3"}},
+		"the first one":       {failures("1"), []string{"1 2 3", "1 2 3"}},
+		"an empty identifier": {failures("2", ""), []string{"1 2 3", "1 2 3"}},
+		"a null identifier":   {`{"batchItemFailures":[{"itemIdentifier":null}]}`, []string{"1 2 3", "1 2 3"}},
+		"a misspelled one":    {`{"batchItemFailures":[{"identifier":"2"}]}`, []string{"1 2 3", "1 2 3"}},
+		"an unknown one":      {failures("2", "4"), []string{"1 2 3", "1 2 3"}},
+		"no response at all":  {`"done"`, []string{"1 2 3", "1 2 3"}},
+		"an error":            {failed, []string{"1 2 3", "1 2 3"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &function{answer: first(tc.answer, "")}
+			assert.Equal(t, tc.want, pumped(t, pump(one(3), f), f))
+		})
+	}
+}
+
+func TestAFailureIsNotLookedAtUnlessItIsAskedFor(t *testing.T) {
+	t.Parallel()
+	f := &function{answer: first(failures("2"))}
+	p := pump(one(3), f)
+	p.ReportBatchItemFailures = false
+	assert.Equal(t, []string{"1 2 3"}, pumped(t, p, f))
+}
+
+func TestABatchHasNoMoreRecordsThanItMay(t *testing.T) {
+	t.Parallel()
+	f := &function{}
+	p := pump(one(5), f)
+	p.BatchSize = 2
+	assert.Equal(t, []string{"1 2", "3 4", "5"}, pumped(t, p, f))
+}
+
+func TestABatchHasNoMoreBytesThanItMay(t *testing.T) {
+	t.Parallel()
+	large := strings.Repeat("x", 2_500_000)
+	f := &function{}
+	s := one(0)
+	s.add(0, large, large, large)
+	assert.Equal(t, []string{large + " " + large, large}, pumped(t, pump(s, f), f))
+}
+
+func TestAWindowGathersRecords(t *testing.T) {
+	t.Parallel()
+	f, s := &function{}, one(1)
+	p := pump(s, f)
+	p.BatchSize, p.MaximumBatchingWindow = 3, time.Hour
+	start(t, p)
+	time.Sleep(20 * time.Millisecond) // a pump that does not wait would have handed the first one over
+	s.add(0, "2", "3", "4")
+	require.Eventually(t, func() bool { return len(f.seen()) > 0 }, time.Minute, time.Millisecond)
+	assert.Equal(t, []string{"1 2 3"}, f.seen(), "the batch is full; the fourth record waits for others")
+
+	short := &function{}
+	p = pump(one(1), short)
+	p.MaximumBatchingWindow = 5 * time.Millisecond
+	assert.Equal(t, []string{"1"}, pumped(t, p, short), "the window is over")
+}
+
+func TestWhatFailedHoldsUpItsShardOnly(t *testing.T) {
+	t.Parallel()
+	s := &stream{shards: []*fakeShard{{id: "a", records: numbers(4)}, {id: "b", records: []string{"other"}}}}
+	var failing sync.Mutex
+	broken := true
+	f := &function{answer: func(batch string) string {
+		failing.Lock()
+		defer failing.Unlock()
+		if broken && strings.HasPrefix(batch, "1") {
+			return failed
+		}
+		return ""
+	}}
+	p := pump(s, f)
+	p.BatchSize = 2
+	start(t, p)
+	require.Eventually(t, func() bool { return len(f.seen()) > 5 && slices.Contains(f.seen(), "other") }, time.Minute, time.Millisecond)
+	assert.NotContains(t, f.seen(), "3 4")
+	failing.Lock()
+	broken = false
+	failing.Unlock()
+	idle(t, p)
+	seen := f.seen()
+	assert.Equal(t, "3 4", seen[len(seen)-1])
+}
+
+func TestAFailedBatchIsBisected(t *testing.T) {
+	t.Parallel()
+	var discarded []streams.Discarded
+	f := &function{answer: func(batch string) string {
+		if strings.Contains(batch, "3") {
+			return failed
+		}
+		return ""
+	}}
+	p := pump(one(5), f)
+	p.BisectBatchOnFunctionError, p.MaximumRetryAttempts = true, aws.Int(1)
+	p.OnFailure = func(d streams.Discarded) { discarded = append(discarded, d) }
+	want := []string{"1 2 3 4 5", "1 2", "3 4 5", "3", "3", "4 5"}
+	assert.Equal(t, want, pumped(t, p, f), "a half is no repetition, the record alone has one")
+	require.Len(t, discarded, 1)
+	assert.Equal(t, "3", discarded[0].StartSequenceNumber)
+	assert.Equal(t, 2, discarded[0].InvokeCount)
+}
+
+func TestACompleteFailureIsBisectedToo(t *testing.T) {
+	t.Parallel()
+	f := &function{answer: first(failures("2", ""), "")}
+	p := pump(one(4), f)
+	p.BisectBatchOnFunctionError = true
+	assert.Equal(t, []string{"1 2 3 4", "1 2", "3 4"}, pumped(t, p, f))
+}
+
+func TestANamedFailureIsWhereABatchIsSplit(t *testing.T) {
+	t.Parallel()
+	f := &function{answer: first(failures("4"), failures("4"), "")}
+	p := pump(one(5), f)
+	p.BisectBatchOnFunctionError = true
+	assert.Equal(t, []string{"1 2 3 4 5", "4 5", "4 5"}, pumped(t, p, f))
+}
+
+func TestABatchIsDiscardedAfterItsRepetitions(t *testing.T) {
+	t.Parallel()
+	var discarded []streams.Discarded
+	f := &function{answer: func(batch string) string {
+		if strings.HasSuffix(batch, "3") {
+			return failures("2")
+		}
+		return ""
+	}}
+	p := pump(one(4), f)
+	p.BatchSize, p.MaximumRetryAttempts = 3, aws.Int(2)
+	p.OnFailure = func(d streams.Discarded) { discarded = append(discarded, d) }
+	assert.Equal(t, []string{"1 2 3", "2 3", "2 3", "4"}, pumped(t, p, f), "what is behind goes on")
+	require.Len(t, discarded, 1)
+	require.ErrorContains(t, discarded[0].Err, "2")
+	discarded[0].Err = nil
+	assert.Equal(t, streams.Discarded{
+		ShardID: "a", StartSequenceNumber: "2", EndSequenceNumber: "3", BatchSize: 2, InvokeCount: 3,
+	}, discarded[0])
+}
+
+func TestWithoutRepetitionsABatchIsHandedOverOnce(t *testing.T) {
+	t.Parallel()
+	f := &function{answer: first(failed)}
+	p := pump(one(2), f)
+	p.MaximumRetryAttempts = aws.Int(0)
+	assert.Equal(t, []string{"1 2"}, pumped(t, p, f))
+}
+
+func TestChildrenComeAfterTheirParents(t *testing.T) {
+	t.Parallel()
+	s := &stream{page: 1, shards: []*fakeShard{
+		{id: "c", parent: "b", records: []string{"third"}},
+		{id: "b", parent: "a", records: []string{"second"}, closed: true},
+		{id: "a", parent: "trimmed", records: []string{"first"}, closed: true},
+	}}
+	f := &function{answer: first(failed, "")}
+	assert.Equal(t, []string{"first", "first", "second", "third"}, pumped(t, pump(s, f), f))
+}
+
+func TestAnIteratorThatHasExpiredIsReplaced(t *testing.T) {
+	t.Parallel()
+	s := one(2)
+	f := &function{}
+	p := pump(s, f)
+	start(t, p)
+	idle(t, p)
+	s.mu.Lock()
+	s.expire = true
+	s.mu.Unlock()
+	s.add(0, "3")
+	idle(t, p)
+	assert.Equal(t, []string{"1 2", "3"}, f.seen())
+}
+
+func TestWhatIsTrimmedIsPassedOver(t *testing.T) {
+	t.Parallel()
+	s := one(4)
+	s.trim = true
+	f := &function{}
+	assert.Equal(t, []string{"3 4"}, pumped(t, pump(s, f), f))
+}
+
+func TestAShardWhoseOldestRecordCannotBeReadEndsThePump(t *testing.T) {
+	t.Parallel()
+	s := one(1)
+	s.fail = &types.TrimmedDataAccessException{}
+	require.ErrorIs(t, pump(s, &function{}).Run(t.Context()), s.fail)
+}
+
+func TestAStreamThatCannotBeReadEndsThePump(t *testing.T) {
+	t.Parallel()
+	s := one(1)
+	s.fail = errors.New("broken")
+	p := pump(s, &function{})
+	require.ErrorIs(t, p.Run(t.Context()), s.fail)
+	require.ErrorIs(t, p.Idle(t.Context()), s.fail)
+}
+
+func TestAnInvocationThatNobodyWaitedForIsNotHandled(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	p := pump(one(2), &function{})
+	p.BatchSize = 1
+	invocations := 0
+	p.Invoke = func(context.Context, []byte) ([]byte, error) {
+		invocations++
+		cancel()
+		return nil, nil
+	}
+	require.NoError(t, p.Run(ctx))
+	assert.Equal(t, 1, invocations, "nothing is handed over that is behind it")
+	require.Error(t, p.Idle(t.Context()))
+}
+
+func TestAPumpThatIsNotSetUpSaysWhy(t *testing.T) {
+	t.Parallel()
+	p := &streams.Pump{BatchSize: 10_001, Filters: []string{"[]"}}
+	err := p.Run(t.Context())
+	require.ErrorContains(t, err, "Client, StreamARN and Invoke")
+	require.ErrorContains(t, err, "10001")
+	require.ErrorContains(t, err, "filter 1")
+}
+
+func TestIdleEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, (&streams.Pump{}).Idle(ctx), context.Canceled)
+}
