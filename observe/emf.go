@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"github.com/go-idempotent/idempotent/report"
 )
 
 // Properties that are no fields of a report.

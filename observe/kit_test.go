@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/observe"
 	"github.com/go-idempotent/idempotent/report"
 )
@@ -103,4 +102,9 @@ func constantsOf(t *testing.T, typeName string) []string {
 func assertNames(t *testing.T, want, got []string, about ...any) {
 	t.Helper()
 	assert.ElementsMatch(t, want, got, about...)
+}
+
+// took is a phase that took so long.
+func took(d time.Duration) report.Phase {
+	return report.Phase{Start: time.Now().Add(-d), Took: d}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"reflect"
@@ -38,7 +37,7 @@ func TestLevelSaysWhoHasToAct(t *testing.T) {
 		"unreadable":  {report.Delivery{Outcome: report.Unreadable, Err: errors.New("odd")}, "ERROR"},
 		"refused":     {report.Delivery{Outcome: report.Refused, Err: errors.New("odd")}, "ERROR"},
 		"failed step": {
-			report.Delivery{Outcome: report.Executed, Steps: []report.Step{{Name: "charge", Err: errors.New("declined")}}}, "INFO",
+			report.Delivery{Outcome: report.Executed, Steps: []report.Step{{Name: "charge", End: report.StepFailed}}}, "INFO",
 		},
 		"orphan step": {report.Delivery{Outcome: report.Executed, OrphanSteps: []string{"charge"}}, "WARN"},
 		"store":       {report.Delivery{Outcome: report.Executed, StoreErr: errors.New("down")}, "ERROR"},
@@ -109,17 +108,17 @@ func TestEveryFieldOfAnEventIsLogged(t *testing.T) {
 	e := report.Delivery{
 		Operation: "charge", Route: "POST /charges", RecordKey: "charge#abc", Outcome: report.Executed, Settlement: report.Unknown,
 		Reason: "uncertain", Attempt: 2, Recovered: true, Err: errors.New("declined"), StoreErr: errors.New("down"),
-		Claim: took(time.Millisecond), Wait: took(time.Second), Handle: took(time.Minute), Settle: took(time.Hour), ResultBytes: 9,
+		Claim: took(time.Millisecond), Wait: took(time.Second), Handle: took(time.Minute), Settle: took(time.Hour), ResultBytes: 9, LeaseLost: true, OtherAnswer: true,
 		DerivedKeys: []report.NamedKey{{Name: "charge", Key: "k-1"}, {Name: "re fund", Key: "k-2"}},
 		Steps: []report.Step{
-			{Name: "reserve", Resumed: true, Bytes: 7},
-			{Name: "charge", Recorded: true, Took: time.Second, Recording: time.Millisecond, Bytes: 9},
-			{Name: "mail/1", Took: time.Minute, Err: &declinedError{}},
+			{Name: "reserve", End: report.StepResumed, Bytes: 7},
+			{Name: "charge", End: report.StepRecorded, Took: time.Second, Recording: time.Millisecond, Bytes: 9},
+			{Name: "mail/1", End: report.StepFailed, Took: time.Minute, Err: errors.New("secret"), ErrorType: "observe_test.declinedError"},
 		},
 		OrphanSteps: []string{"book", "ship"},
 		Commits: []report.Commit{
-			{Items: 2, Tries: 1, Took: time.Second, Declined: true, Err: fmt.Errorf("refused: %w", &declinedError{})},
-			{Items: 1, Tries: 3, Took: time.Minute},
+			{End: report.CommitDeclined, Items: 2, Tries: 1, Took: time.Second, Err: errors.New("secret"), ErrorType: "observe_test.declinedError"},
+			{End: report.CommitDone, Items: 1, Tries: 3, Took: time.Minute},
 		},
 	}
 	fields := reflect.ValueOf(e)

@@ -212,11 +212,11 @@ func TestStepsAreCountedOneByOne(t *testing.T) {
 	d := lineOf(t, report.Delivery{
 		Operation: "charge", Outcome: report.Executed, Settlement: report.Completed,
 		Steps: []report.Step{
-			{Name: "a", Recorded: true},
-			{Name: "b", Recorded: true, Resolved: true},
-			{Name: "c", Resumed: true},
-			{Name: "d", Err: errors.New("x")},
-			{Name: "e", Recorded: true, Err: &idempotent.ReplayedError{}},
+			{Name: "a", End: report.StepRecorded},
+			{Name: "b", End: report.StepResolved},
+			{Name: "c", End: report.StepResumed},
+			{Name: "d", End: report.StepFailed},
+			{Name: "e", End: report.StepRecorded, Err: &idempotent.ReplayedError{}},
 		},
 		OrphanSteps: []string{"y", "z"},
 	})
