@@ -14,13 +14,11 @@ FUZZTIME ?= 20s
 # RUN selects sections of the benchmarks by a regular expression, ROUNDS is how often each of their cases is measured.
 RUN ?=
 ROUNDS ?= 15
-# PACKAGES are what mutants changes, FILES selects their files by a regular expression.
-PACKAGES ?= ./internal/protocol ./store
-FILES ?=
-# STACK names the CloudFormation stack, PARAMETERS sets parameters of template.yaml: PARAMETERS='Authorization=AWS_IAM'.
+# TEMPLATE is that of the example, STACK names its CloudFormation stack, PARAMETERS sets its parameters: PARAMETERS=PaymentsUrl=https://…
+TEMPLATE := $(if $(filter orders,$(EXAMPLE)),examples/orders/template.yaml,template.yaml)
 STACK ?= idempotent
 PARAMETERS ?=
-# ARCHITECTURE is arm64 or x86_64, for the build and the template alike.
+# ARCHITECTURE of make build is arm64, as in the templates, or x86_64.
 ARCHITECTURE ?= arm64
 # EVENT is a file in the folder events of the example.
 EVENT ?= $(if $(filter orders,$(EXAMPLE)),order.json,charge.json)
@@ -30,8 +28,6 @@ EMULATOR ?= dynamodb-local
 TOOLS := $(CURDIR)/.tools/bin
 GOLANGCI := $(TOOLS)/golangci-lint
 GOLANGCI_VERSION := v2.15.0
-GREMLINS := $(TOOLS)/gremlins
-GREMLINS_VERSION := v0.6.0
 SAM := $(CURDIR)/.tools/sam/bin/sam
 export SAM_CLI_TELEMETRY ?= 0
 
@@ -42,42 +38,40 @@ WITH_DYNAMODB := go run ./internal/dev/dynamolocal/cmd/with-dynamodb --
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# The functions of the examples, as they are deployed, and the server that runs them here.
+EXAMPLES := $(TOOLS)/examples
+DEV := go build -C examples -tags lambda.norpc -o $(EXAMPLES)/ ./apigw-charge ./orders ./orders/relay ./orders/drain && \
+	go build -o $(TOOLS)/dev ./internal/dev/cmd/dev
+
 .PHONY: run
 run: ## the example on 127.0.0.1:3000 (EXAMPLE=orders, PORT=, STORE=dynamodb); stop it with Ctrl-C
-	@go build -o $(TOOLS)/local-$(EXAMPLE) ./examples/$(EXAMPLE)/local
-	@STORE=$(STORE) PORT=$(PORT) exec $(TOOLS)/local-$(EXAMPLE)
+	@$(DEV)
+	@STORE=$(STORE) PORT=$(PORT) exec $(TOOLS)/dev run $(EXAMPLE) $(EXAMPLES)
 
 .PHONY: demo
 demo: ## the whole story without a person: charge, replay, misuse, crash, recovery (EXAMPLE=orders, STORE=dynamodb)
-	@go build -o $(TOOLS)/demo-$(EXAMPLE) ./examples/$(EXAMPLE)/demo
-	@STORE=$(STORE) exec $(TOOLS)/demo-$(EXAMPLE)
+	@$(DEV)
+	@STORE=$(STORE) exec $(TOOLS)/dev demo $(EXAMPLE) $(EXAMPLES)
 
 .PHONY: cli
 cli: ## the operator's command line, .tools/bin/idempotent; docs/runbook.md says what for
 	cd cmd/idempotent && go build -trimpath -o $(TOOLS)/idempotent .
 	@echo 'Try it: .tools/bin/idempotent list --demo'
 
-# The conformance tests of package dynamo on tables that differ from the usual one, and on that of the template.
-OTHER_TABLES := ^TestStore(On|Behind|With)
+# The rings are lists of stages in proof/rings/stages.go.
+RINGS = @go build -C proof -o $(TOOLS)/rings ./rings && IDEMPOTENT_TEST_STRICT=$(STRICT) exec $(TOOLS)/rings
 
 .PHONY: test
-test: ## every test, most with the race detector, and DynamoDB Local (STRICT=1, DYNAMODB_ENDPOINT=)
-	@# The explorer plays one step at a time: the race detector sees some of its schedules, and all are played without it. The end-to-end tests
-	@# have deadlines of real seconds, so nothing runs beside them, and DynamoDB Local has nothing to keep of the tests before them.
-	@# The race detector is off for them: nearly all functions are processes of their own, and it sees the tests of the proxy between them.
-	@# A search spends its time on waiting for goroutines and on garbage: eight searches at once, and a late collector, save a quarter of it.
-	@# The race detector sees package dynamo on the usual table: on the others the same code runs, and without it four times as fast.
-	IDEMPOTENT_TEST_STRICT=$(STRICT) $(WITH_DYNAMODB) $(SHELL) -c '\
-		go test -race -shuffle=on -timeout 20m -skip "$(OTHER_TABLES)" ./... && go test -shuffle=on -run "$(OTHER_TABLES)" ./dynamo ./internal/stack && \
-		(cd cmd/idempotent && go test -race -shuffle=on ./...) && \
-		(cd bench && go test -shuffle=on ./...) && (cd examples/routers && go test -race -shuffle=on ./...)'
-	IDEMPOTENT_TEST_STRICT=$(STRICT) $(WITH_DYNAMODB) $(SHELL) -c 'cd proof && \
-		go test -race -shuffle=on -timeout 20m $$(go list ./... | grep -vE "/(e2e|explore)$$") && \
-		export GOGC=400 && go test -parallel 8 -timeout 20m ./explore ./messages ./consumers && \
-		go test -race -skip TestEverySchedule ./explore'
-	IDEMPOTENT_TEST_STRICT=$(STRICT) $(WITH_DYNAMODB) go test -C proof -shuffle=on ./e2e
-	@echo 'Allocation counts, which the race detector changes, and a million of records and items, which it makes slow:'
-	go test -run 'Alloc|TestAMillion' ./...
+test: ## all that a contributor needs to trust a change, with DynamoDB Local (STRICT=1, DYNAMODB_ENDPOINT=)
+	$(RINGS) test
+
+.PHONY: change
+change: ## what a change must pass: lint, the tests, and what tells more about what it touches (BASE=, STRICT=1)
+	$(RINGS) change
+
+.PHONY: prove
+prove: ## everything there is, with what has passed on the same files left out (SHARD=2/8, STRICT=1)
+	$(RINGS) prove
 
 .PHONY: pictures
 pictures: ## the pictures of the page in docs/images, by a real browser
@@ -85,10 +79,11 @@ pictures: ## the pictures of the page in docs/images, by a real browser
 
 .PHONY: lint
 lint: $(GOLANGCI) ## formatting, linters, and the rules about what may import what
-	@set -e; for module in . bench proof examples/routers; do \
-		echo "lint $$module"; (cd $$module && go mod tidy -diff && $(GOLANGCI) run ./...); \
+	@set -e; for module in $$(git ls-files go.mod '*/go.mod' | xargs dirname); do \
+		echo "lint $$module"; \
+		if [ $$module = cmd/idempotent ]; then .ci/tidy-cli -diff; else (cd $$module && go mod tidy -diff); fi; \
+		(cd $$module && $(GOLANGCI) run ./...); \
 	done
-	@echo "lint cmd/idempotent"; .ci/tidy-cli -diff && cd cmd/idempotent && $(GOLANGCI) run ./...
 
 $(GOLANGCI):
 	GOBIN=$(TOOLS) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
@@ -109,7 +104,7 @@ torture: ## random kills of the real binary on the wire, for TORTURE=10m
 
 .PHONY: bench
 bench: ## what it costs, beside the SDK by hand and other libraries (RUN=fake, ROUNDS=15)
-	@$(WITH_DYNAMODB) go run -C bench . -run '$(RUN)' -rounds $(ROUNDS)
+	@go run -C bench . -run '$(RUN)' -rounds $(ROUNDS)
 
 # The proof is a module of its own, see docs/guarantees.md.
 
@@ -117,27 +112,15 @@ bench: ## what it costs, beside the SDK by hand and other libraries (RUN=fake, R
 controls: ## takes the guards out, one at a time, and requires that a test fails each time (SKIP=)
 	IDEMPOTENT_TEST_STRICT=1 $(WITH_DYNAMODB) go run -C proof ./controls -skip '$(or $(SKIP),^$$)'
 
-.PHONY: mutants
-mutants: $(GREMLINS) ## mutation testing of the protocol, by the same means (PACKAGES='./dynamo ./cache' FILES=)
-	go run -C proof ./controls -mutants $(GREMLINS) -run '$(FILES)' $(PACKAGES)
-
-$(GREMLINS):
-	GOBIN=$(TOOLS) go install github.com/go-gremlins/gremlins/cmd/gremlins@$(GREMLINS_VERSION)
-
-.PHONY: model
-model: ## checks the model of the protocol with Spin, with and without its guards
-	proof/model/check
-
 .PHONY: interop
 interop: ## AWS Powertools for Python and TypeScript and this library on one table, in every direction (STRICT=1)
 	@IDEMPOTENT_INTEROP=1 IDEMPOTENT_TEST_STRICT=$(STRICT) $(WITH_DYNAMODB) $(SHELL) -c '\
-		(cd proof/interop && go test -count=1 -timeout 20m -run "TestMatrix|TestExpression") && \
-		cd bench && go test -count=1 -run "Peers|Measures/powertools"'
+		cd proof/interop && go test -count=1 -timeout 20m -run "TestMatrix|TestExpression"'
 
-# The deployment, see docs/deployment.md.
+# The deployment, see docs/deploy.md.
 
 .PHONY: template
-template: ## template.yaml: validated, linted, built, run under Lambda's emulator (STRICT=1)
+template: ## the templates: linted, compared with the code, built, run under Lambda's emulator (STRICT=1)
 	@IDEMPOTENT_TEST_STRICT=$(STRICT) .ci/template
 
 .PHONY: build
@@ -145,26 +128,22 @@ build: ## the Lambda binary of the example, as SAM builds it (EXAMPLE=orders, AR
 	@$(MAKE) --no-print-directory build-$(FUNCTION) ARTIFACTS_DIR=$(CURDIR)
 
 # What sam build calls. It gives the same bytes wherever and whenever it runs with one version of Go.
-FUNCTIONS := build-ChargeFunction build-OrdersFunction build-RelayFunction build-DrainFunction build-ShippingFunction build-AttentionFunction build-ReconcileFunction build-StripeFunction build-SweepFunction
+FUNCTIONS := build-ChargeFunction build-OrdersFunction build-RelayFunction build-DrainFunction
 .PHONY: $(FUNCTIONS)
-build-ChargeFunction: BUILT = ./examples/apigw-charge
-build-OrdersFunction: BUILT = ./examples/orders
-build-RelayFunction: BUILT = ./examples/orders/relay
-build-DrainFunction: BUILT = ./examples/orders/drain
-build-ShippingFunction: BUILT = ./examples/orders/consumer
-build-AttentionFunction: BUILT = ./examples/attention-count
-build-ReconcileFunction: BUILT = ./examples/apigw-charge/reconcile
-build-StripeFunction: BUILT = ./examples/stripe-webhook
-build-SweepFunction: BUILT = ./examples/sweep
+build-ChargeFunction: BUILT = ./apigw-charge
+build-OrdersFunction: BUILT = ./orders
+build-RelayFunction: BUILT = ./orders/relay
+build-DrainFunction: BUILT = ./orders/drain
 $(FUNCTIONS):
 	CGO_ENABLED=0 GOOS=linux GOARCH=$(if $(filter x86_64,$(ARCHITECTURE)),amd64,arm64) GOFLAGS= \
-		go build -trimpath -buildvcs=false -tags lambda.norpc -ldflags '-s -w -buildid=' \
-		-o "$(or $(ARTIFACTS_DIR),$(error ARTIFACTS_DIR is not set))/bootstrap" $(BUILT)
+		go build -C examples -trimpath -buildvcs=false -tags lambda.norpc -ldflags '-s -w -buildid=' \
+		-o "$(abspath $(or $(ARTIFACTS_DIR),$(error ARTIFACTS_DIR is not set)))/bootstrap" $(BUILT)
 
 .PHONY: deploy
-deploy: $(SAM) ## builds and deploys the example (STACK=, PARAMETERS=, ARCHITECTURE=)
-	ARCHITECTURE=$(ARCHITECTURE) $(SAM) build
-	$(SAM) deploy --stack-name $(STACK) --parameter-overrides Architecture=$(ARCHITECTURE) $(PARAMETERS)
+deploy: $(SAM) ## builds and deploys the example (EXAMPLE=orders, STACK=, PARAMETERS=)
+	$(SAM) build --build-in-source --template $(TEMPLATE)
+	$(SAM) deploy --stack-name $(STACK) --capabilities CAPABILITY_IAM --resolve-s3 --confirm-changeset \
+		--no-fail-on-empty-changeset $(if $(PARAMETERS),--parameter-overrides $(PARAMETERS))
 
 .PHONY: invoke
 invoke: $(SAM) ## sends a sample event to the deployed function (EXAMPLE=orders, EVENT=charge.json)
@@ -175,10 +154,10 @@ logs: $(SAM) ## follows the logs of the deployed function (EXAMPLE=orders)
 	$(SAM) logs --stack-name $(STACK) --name $(FUNCTION) --tail
 
 .PHONY: delete
-delete: $(SAM) ## deletes the stack; DeletionProtection=false has to be deployed before
+delete: $(SAM) ## deletes the stack, and leaves its tables behind
 	$(SAM) delete --stack-name $(STACK)
 
-# Tools in Python, each in an environment of its own: their dependencies do not agree.
+# A tool in Python, in an environment of its own.
 $(SAM): .ci/requirements-sam.txt
 	.ci/venv $(CURDIR)/.tools/sam $<
 
@@ -196,9 +175,9 @@ export DYNAMODB_LOCAL_PORT LOCALSTACK_PORT
 LOCAL_ENDPOINT = http://127.0.0.1:$(if $(filter localstack,$(EMULATOR)),$(LOCALSTACK_PORT),$(DYNAMODB_LOCAL_PORT))
 
 .PHONY: local-up
-local-up: ## DynamoDB Local in Docker with the table of template.yaml (EMULATOR=localstack)
+local-up: ## DynamoDB Local in Docker with the table of the records (EMULATOR=localstack)
 	$(COMPOSE) up --detach --wait $(EMULATOR)
-	go run ./internal/stack/cmd/create-table -endpoint $(LOCAL_ENDPOINT)
+	go run ./internal/dev/create-table -endpoint $(LOCAL_ENDPOINT)
 	@echo 'make run STORE=dynamodb DYNAMODB_ENDPOINT=$(LOCAL_ENDPOINT)'
 	@echo 'make test DYNAMODB_ENDPOINT=$(LOCAL_ENDPOINT)'
 

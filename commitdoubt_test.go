@@ -117,14 +117,6 @@ func TestACommitInConflictUsesAllTheTimeThatThereIs(t *testing.T) {
 	})
 }
 
-func manyTurns(t turn) []turn {
-	turns := make([]turn, 1000)
-	for i := range turns {
-		turns[i] = t
-	}
-	return turns
-}
-
 // A commit that has failed: no answer is stored any more, and no other commit begins.
 func TestAfterAFailedCommitNoAnswerIsStored(t *testing.T) {
 	for name, tc := range map[string]struct {

@@ -199,3 +199,11 @@ func commit[Out any](ctx context.Context, out Out, texts ...string) (Out, error)
 	}
 	return out, nil
 }
+
+func manyTurns(t turn) []turn {
+	turns := make([]turn, 1000)
+	for i := range turns {
+		turns[i] = t
+	}
+	return turns
+}

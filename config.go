@@ -43,18 +43,19 @@ type config struct {
 	user struct{ key, fingerprint, tenant, storeIf, resolver any }
 
 	keyPath, fingerprintPath *jmespath.Expression
-	// The options that the expressions were compiled with.
-	keyPathOptions, fingerprintPathOptions []jmespath.Option
-	partialKey                             bool
-	exactNames, withoutFingerprint         bool
-	digestKey                              []byte
-	maxResult                              int // in bytes, 0 for no limit
+	partialKey               bool
+
+	exactNames, withoutFingerprint bool
+	digestKey                      []byte
+	maxResult                      int // in bytes, 0 for no limit
 
 	// shared makes records as another program writes them, for a handler whose results have the type out. It is nil for
 	// records of this module's own.
 	shared func(out reflect.Type, p *problems) sharedRecords
 
 	records sharedRecords // what shared made
+	// allCallers: whoever calls shares the keys of that program.
+	allCallers bool
 
 	// These options were given, with a valid value or not.
 	operationSet, keyPathSet, crashSet, disabledSet, httpSet, requireKeySet bool

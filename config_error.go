@@ -3,19 +3,14 @@ package idempotent
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
+
+	"github.com/go-idempotent/idempotent/store"
 )
 
-// ConfigError reports everything that is wrong with the configuration of a handler, or of an observer.
-type ConfigError struct {
-	// Problems are complete sentences without a full stop, each naming the option or field and the bad value.
-	Problems []string
-}
-
-func (e *ConfigError) Error() string {
-	return "idempotent: configuration: " + strings.Join(e.Problems, "; ")
-}
+// ConfigError reports everything that is wrong with a configuration. There is one type of it in the module, that of package store, so that
+// [errors.As] finds each.
+type ConfigError = store.ConfigError
 
 // problems collects what is wrong with a configuration.
 type problems []string

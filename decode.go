@@ -2,12 +2,12 @@ package idempotent
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,15 +17,16 @@ import (
 // [ErrRefused] in it: the handler did not run. Lambda reports the type DecodeError.
 //
 // Unlike the errors of encoding/json and of package time it repeats nothing of the payload. errors.As finds a
-// [*json.UnmarshalTypeError] or a [*json.SyntaxError] in it, from which the same has been left out. An error that a decoder
-// of the handler's own types returned is not shown, because it may hold anything; errors.Is still finds what it wraps.
+// [*json.UnmarshalTypeError] or a [*json.SyntaxError] in it, from which the same has been left out. An error that a
+// decoder of the handler's own types returned is not shown, because it may hold anything; errors.Is still finds what it
+// wraps. Which of these it is may depend on the release of Go.
 type DecodeError struct {
 	// Field is the path of the value that does not fit, by the names of the fields in JSON, for example
-	// "items.3.amount". An element of an array has its index, a member of a map an asterisk for its name. Field is empty if
-	// the whole payload does not fit, or is no JSON.
+	// "items.3.amount". An element of an array has its index, a member of a map an asterisk for its name. Field is empty
+	// if the whole payload does not fit, or is no JSON.
 	Field string
-	// Offset is where that value begins, in bytes from the beginning of the payload. In a payload that is no JSON it is how
-	// much was read of it. It is 0 where it is not known.
+	// Offset is where that value begins, in bytes from the beginning of the payload. In a payload that is no JSON it is
+	// how much was read of it. It is 0 where it is not known.
 	Offset int64
 	// Reason says what is wrong, for people. Its wording may change.
 	Reason string
@@ -57,27 +58,27 @@ func (e *DecodeError) Unwrap() error { return e.shown }
 
 // decodeErrorOf says why a payload does not decode into a T, which failed with err.
 func decodeErrorOf[T any](payload []byte, err error) *DecodeError {
-	var skipped json.RawMessage
-	if syntax := json.NewDecoder(bytes.NewReader(payload)).Decode(&skipped); syntax != nil {
+	var value json.RawMessage
+	if syntax := json.NewDecoder(bytes.NewReader(payload)).Decode(&value); syntax != nil {
 		return syntaxErrorOf(syntax)
 	}
-	e := &DecodeError{cause: err}
-	names := namesIn(reflect.TypeFor[T]())
 	p := probe{
-		names: names, tries: maxProbes,
-		fails: func(payload []byte) bool { return json.Unmarshal(payload, new(T)) != nil },
+		decode: func(text []byte) error { return json.Unmarshal(text, new(T)) },
+		names:  namesIn(reflect.TypeFor[T]()),
+		value:  value, err: err,
 	}
-	if len(skipped) <= maxProbed {
-		e.Field, e.Offset = p.find(skipped)
-		e.Offset += int64(bytes.Index(payload, skipped))
+	p.find()
+	e := &DecodeError{Field: strings.Join(p.path, "."), cause: p.err}
+	if len(p.path) > 0 {
+		e.Offset = p.offset + int64(bytes.Index(payload, value))
 	}
-	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	wrong, ok := errors.AsType[*json.UnmarshalTypeError](p.err)
 	if !ok {
-		e.Reason = reasonOf(err)
+		e.Reason = reasonOf(p.err)
 		return e
 	}
 	if e.Field == "" { // a decoder of the user's own looks at the whole, or the payload is too large to look again
-		e.Field = names.path(strings.Split(wrong.Field, "."))
+		e.Field = p.names.known(wrong.Field)
 	}
 	kind, into := kindIn(wrong.Value), wrong.Type
 	if into == nil { // it is no error of encoding/json itself
@@ -90,39 +91,23 @@ func decodeErrorOf[T any](payload []byte, err error) *DecodeError {
 
 // syntaxErrorOf says why a payload is no JSON. The texts of encoding/json quote a character.
 func syntaxErrorOf(err error) *DecodeError {
-	e := &DecodeError{Reason: "it is no JSON"}
 	switch wrong, ok := errors.AsType[*json.SyntaxError](err); {
 	case errors.Is(err, io.EOF):
-		e.Reason, e.shown = "it is empty", io.EOF
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		e.Reason, e.shown = "it ends too early", io.ErrUnexpectedEOF
+		return &DecodeError{Reason: "it is empty", shown: io.EOF}
 	case ok:
-		e.Offset, e.shown = wrong.Offset, &json.SyntaxError{Offset: wrong.Offset}
-		for _, place := range syntaxPlaces {
-			if strings.HasSuffix(wrong.Error(), place) {
-				e.Reason += ": an invalid character " + place
-				break
-			}
-		}
+		return &DecodeError{Reason: "it is no JSON", Offset: wrong.Offset, shown: &json.SyntaxError{Offset: wrong.Offset}}
+	default:
+		return &DecodeError{Reason: "it ends too early", shown: io.ErrUnexpectedEOF}
 	}
-	return e
-}
-
-// syntaxPlaces are the ends of the texts of encoding/json that say where a character is invalid.
-var syntaxPlaces = []string{
-	"looking for beginning of value", "looking for beginning of object key string", "after object key",
-	"after object key:value pair", "after array element", "after top-level value", "in string literal", "in string escape code",
-	"in \\u hexadecimal character escape", "in numeric literal", "after decimal point in numeric literal",
-	"in exponent of numeric literal",
 }
 
 // kinds are the kinds of JSON values as encoding/json names them, with their article.
 var kinds = map[string]string{
-	"string": "a string", "number": "a number", "bool": "a boolean", "array": "an array", "object": "an object", "null": "null",
-	"value": "a value",
+	"string": "a string", "number": "a number", "bool": "a boolean", "array": "an array", "object": "an object",
+	"null": "null", "value": "a value",
 }
 
-// kindIn returns the kind of a value without the number that encoding/json writes behind it.
+// kindIn returns the kind of a value without the value, which encoding/json may write behind it.
 func kindIn(description string) string {
 	kind, _, _ := strings.Cut(description, " ")
 	if _, known := kinds[kind]; !known {
@@ -135,9 +120,6 @@ func kindIn(description string) string {
 func reasonOf(err error) string {
 	if wrong, ok := errors.AsType[*time.ParseError](err); ok && wrong.Layout == time.RFC3339 {
 		return "it is no time of RFC 3339"
-	}
-	if _, ok := errors.AsType[base64.CorruptInputError](err); ok {
-		return "it is no base64"
 	}
 	return "it was refused by the decoder of its type" + typeOf(err)
 }
@@ -160,91 +142,73 @@ const (
 	maxProbes = 500
 )
 
-// probe finds the value in a payload that does not decode, by decoding one member or element at a time.
+// probe finds the value in a payload that does not decode, by decoding one member or element at a time. The errors of
+// decoders do not tell, above all those of the handler's own types, and those of encoding/json differ between releases.
 type probe struct {
-	fails func(payload []byte) bool
-	names names
-	tries int
+	decode func(text []byte) error
+	names  names
+	tries  int
+
+	// What was found so far: a value, what makes an event of it that has no other one, its path, where it begins, and how
+	// that event fails.
+	value          json.RawMessage
+	before, behind string
+	path           []string
+	offset         int64
+	err            error
 }
 
-// find returns the path of that value, and where it begins.
-func (p *probe) find(payload []byte) (field string, offset int64) {
-	var path []string
-	var before, behind []byte
-	inside := payload
-	for {
-		member, found := p.guilty(before, inside, behind)
-		if !found {
-			return strings.Join(path, "."), offset
-		}
-		path = append(path, member.name)
-		offset += member.offset
-		before, behind = append(before, member.before...), append(member.behind, behind...)
-		inside = member.value
+func (p *probe) find() {
+	if len(p.value) > maxProbed {
+		return
+	}
+	for p.deeper() { //nolint:revive // the condition does the work
 	}
 }
 
-// member is a value in an object or an array.
-type member struct {
-	name   string // as a path shows it
-	value  json.RawMessage
-	offset int64
-	// before and behind make an object or array that has no other value.
-	before, behind []byte
-}
-
-// guilty returns the first member of an object, or element of an array, with which alone decoding fails. It finds none if
-// decoding fails without any member, too.
-func (p *probe) guilty(before, inside, behind []byte) (m member, found bool) {
-	d := json.NewDecoder(bytes.NewReader(inside))
-	d.UseNumber()
+// deeper goes on to the first member or element of the value with which alone decoding fails. It finds none if decoding
+// fails without any of them, too.
+func (p *probe) deeper() bool {
+	d := json.NewDecoder(bytes.NewReader(p.value))
 	begin, err := d.Token()
-	if err != nil {
-		return m, false
+	if _, composed := begin.(json.Delim); err != nil || !composed {
+		return false
 	}
-	var ends string
-	switch begin {
-	case json.Delim('{'):
-		ends = "{}"
-	case json.Delim('['):
-		ends = "[]"
-	default:
-		return m, false
+	open, end := "[", "]"
+	if begin == json.Delim('{') {
+		open, end = "{", "}"
 	}
-	if p.failing(before, []byte(ends), behind) {
-		return m, false
+	if p.fails(open, nil, end) != nil {
+		return false
 	}
-	for i := 0; d.More(); i++ {
-		m.before, m.behind, m.name = []byte(ends[:1]), []byte(ends[1:]), strconv.Itoa(i)
-		if ends == "{}" {
-			name, err := d.Token()
+	for i := 0; d.More() && p.tries < maxProbes; i++ {
+		name, head := strconv.Itoa(i), open
+		if open == "{" {
+			from := d.InputOffset()
+			sent, err := d.Token()
 			if err != nil {
-				return m, false
+				return false
 			}
-			quoted, err := json.Marshal(name)
-			if err != nil {
-				return m, false
-			}
-			m.before = append(append(m.before, quoted...), ':')
-			m.name = p.names.name(fmt.Sprint(name))
+			name = p.names.name(fmt.Sprint(sent))
+			head += strings.Trim(string(p.value[from:d.InputOffset()]), ", \t\r\n") + ":"
 		}
-		if err := d.Decode(&m.value); err != nil {
-			return m, false
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return false
 		}
-		m.offset = d.InputOffset() - int64(len(m.value))
-		if p.failing(append(before, m.before...), m.value, append(m.behind, behind...)) {
-			return m, p.tries > 0
+		if err := p.fails(head, value, end); err != nil {
+			p.path, p.offset, p.err = append(p.path, name), p.offset+d.InputOffset()-int64(len(value)), err
+			p.value, p.before, p.behind = value, p.before+head, end+p.behind
+			return true
 		}
 	}
-	return m, false
+	return false
 }
 
-func (p *probe) failing(before, inside, behind []byte) bool {
-	if p.tries--; p.tries < 0 {
-		return true
-	}
-	payload := make([]byte, 0, len(before)+len(inside)+len(behind))
-	return p.fails(append(append(append(payload, before...), inside...), behind...))
+// fails decodes an event in which the value has only one member or element, or none.
+func (p *probe) fails(head string, value []byte, end string) error {
+	p.tries++
+	return p.decode(slices.Concat([]byte(p.before+head), value, []byte(end+p.behind)))
 }
 
 // names are those that a type gives to its fields, in lower case. Any other name comes from the payload.
@@ -252,8 +216,8 @@ type names map[string]string
 
 // namesIn returns the names of all fields that a type can reach.
 func namesIn(t reflect.Type) names {
-	n, seen := names{}, map[reflect.Type]bool{}
-	n.collect(t, seen)
+	n := names{}
+	n.collect(t, map[reflect.Type]bool{})
 	return n
 }
 
@@ -285,12 +249,14 @@ func (n names) name(sent string) string {
 	return "*"
 }
 
-func (n names) path(sent []string) string {
-	path := make([]string, 0, len(sent))
-	for _, name := range sent {
-		if name != "" {
-			path = append(path, n.name(name))
+// known returns the fields on a path of encoding/json. Releases differ in whether it also has indices, and the names of a
+// map's members.
+func (n names) known(path string) string {
+	var fields []string
+	for sent := range strings.SplitSeq(path, ".") {
+		if name := n.name(sent); name != "*" {
+			fields = append(fields, name)
 		}
 	}
-	return strings.Join(path, ".")
+	return strings.Join(fields, ".")
 }

@@ -64,6 +64,7 @@ func (d *delivery[In, Out]) unprotected(ctx context.Context, outcome report.Outc
 // protected takes the delivery through the protocol.
 func (d *delivery[In, Out]) protected(ctx context.Context, req request) {
 	d.protocol = protocol.Delivery{Settings: d.settings, RecordKey: req.recordKey, Fingerprint: req.fingerprint}
+	d.protocol.Unwanted = execution.IsUnwanted(ctx)
 	switch r := d.protocol.Run(ctx, &d.work); r.Outcome {
 	case report.Executed:
 		if r.Committed {
@@ -127,6 +128,10 @@ func (d *delivery[In, Out]) committed(r protocol.Result) {
 
 // replay answers with a stored result.
 func (d *delivery[In, Out]) replay(r protocol.Result) {
+	if d.protocol.Unwanted && r.Record.Reason != store.ReasonTerminal {
+		d.outcome, d.answer.err = OutcomeReplayed, nil
+		return
+	}
 	result, err := d.decoded(r)
 	if err != nil {
 		d.useless(err)

@@ -52,7 +52,8 @@ type HTTP struct {
 	// identified: use WithTenant there.
 	RequireTenant bool
 	// FingerprintHeaders are request headers that the fingerprint covers besides method, path, query and body, for
-	// example "Accept-Language". Default none. The values of a header count in the order in which they were sent, and a
+	// example "Accept-Language". A replay has the bytes of the first response, also for a client that would get another form of it:
+	// name the headers of the Vary of your responses here, such as "Accept-Encoding". Default none. The values of a header count in the order in which they were sent, and a
 	// missing header is not an empty one. Every retry must send the same values. So Wrap refuses the header of the key,
 	// and headers that carry credentials, times, ids or addresses. If you change the list, a retry of an earlier
 	// request is a mismatch until its record expires.

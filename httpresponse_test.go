@@ -79,7 +79,7 @@ func TestReplayOnTheWireIsTheFirstAnswerPlusTheMark(t *testing.T) {
 func TestStatusDecidesWhetherAResponseIsStored(t *testing.T) {
 	notStored := []int{401, 403, 408, 409, 423, 425, 429}
 	everyDoor(t, func(t *testing.T, d door) {
-		for status := range 620 {
+		for _, status := range statuses(d) {
 			a := d.open(t)
 			a.answers(reply{Status: status, Body: "b"})
 			assert.Equal(t, status, a.send(ask{key: "k"}).Status)
@@ -91,6 +91,16 @@ func TestStatusDecidesWhetherAResponseIsStored(t *testing.T) {
 			assert.Equal(t, stored, r.replayed(), "status %d", status)
 		}
 	})
+}
+
+// statuses are all that a response can have, through the first door, and through the others those beside which the rule changes.
+func statuses(d door) (some []int) {
+	for status := range 620 {
+		if d.name == doors()[0].name || status%100 < 2 || status%100 == 99 || status/50 == 8 {
+			some = append(some, status)
+		}
+	}
+	return some
 }
 
 func TestStoreIfReplacesTheRuleForStatuses(t *testing.T) {

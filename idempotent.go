@@ -169,6 +169,11 @@ func (h *Handler[In, Out]) Invoke(ctx context.Context, payload []byte) ([]byte, 
 //
 // A replayed [Terminal] error is a [*ReplayedError].
 //
+// Handle and Invoke differ where a type has changed since the result was stored. Invoke replays the stored bytes of an Out that has other
+// fields now; Handle decodes them, and returns [ErrUnreadable] if they do not fit. Of a new field of In, Invoke knows nothing unless
+// the payload has it; Handle encodes it with its zero value, so that a request with a fingerprint over the whole event is a mismatch to
+// records from before. Call one of the two for a function, and give a new field omitempty.
+//
 // # Inside of another execution
 //
 // A handler may call Handle of another one, with the context that it was given. The error then keeps its mark, so that it

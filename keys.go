@@ -29,6 +29,11 @@ type keys[In any] struct {
 	keyPath         *jmespath.Expression
 	fingerprintPath *jmespath.Expression
 
+	// numbers are the places of In where a number has several spellings, nil for none. exactNumbers is true if the types of the handler keep
+	// decimals as they are.
+	numbers      *numbers
+	exactNumbers bool
+
 	// records are those of another program that shares the table; nil for records of this module's own.
 	records sharedRecords
 }
@@ -49,7 +54,7 @@ func (k *keys[In]) selected(src *source[In], needed bool) (string, error) {
 	if k.keyPath == nil { // the whole event is the key, which only shared records allow
 		return k.sharedKey(payload, true, needed)
 	}
-	selection, err := k.keyPath.Search(payload)
+	selection, err := k.keyPath.Search(k.asRead(payload))
 	if err != nil {
 		return "", k.invalid(sourceEvent, "has no key: "+err.Error(), err)
 	}
@@ -65,12 +70,31 @@ func (k *keys[In]) selected(src *source[In], needed bool) (string, error) {
 	if k.records != nil {
 		return k.sharedKey(selection.JSON(), false, needed)
 	}
+	if k.roundsNumber(selection.JSON()) {
+		return "", k.invalid(selectedBy(sourceKeyPath, k.keyPath), reasonInexact, nil)
+	}
 	key, err := k.canonical(selection.JSON())
 	if err != nil {
 		return "", k.invalid(selectedBy(sourceKeyPath, k.keyPath), "has no canonical form", err)
 	}
 	return string(key), nil
 }
+
+// asRead returns an event with its numbers as the handler reads them. Where another program shares the keys, its numbers decide.
+func (k *keys[In]) asRead(event []byte) []byte {
+	if k.numbers == nil || k.records != nil {
+		return event
+	}
+	return k.numbers.read(event)
+}
+
+// roundsNumber reports whether a selection has a number that the handler would read as another one: then two requests are one to it, and
+// would have two keys.
+func (k *keys[In]) roundsNumber(selection []byte) bool {
+	return k.records == nil && hasInexact(selection, k.exactNumbers)
+}
+
+const reasonInexact = "has a number that a float changes, so that the handler reads another one: send fewer digits, or the number as a string"
 
 func (k *keys[In]) canonical(doc []byte) ([]byte, error) {
 	if k.exactNames {
@@ -192,12 +216,15 @@ func (k *keys[In]) covered(src *source[In]) (selection jmespath.Value, err error
 	if err != nil {
 		return selection, err
 	}
-	if selection, err = k.fingerprintPath.Search(payload); err != nil {
+	if selection, err = k.fingerprintPath.Search(k.asRead(payload)); err != nil {
 		return selection, k.invalid(sourceFingerprint, "fails: "+err.Error(), err)
 	}
 	presence := selection.Presence()
 	if presence == jmespath.Missing || presence == jmespath.Partial && !k.partial {
 		return selection, k.invalid(selectedBy(sourceFingerprint, k.fingerprintPath), "is missing or incomplete", nil)
+	}
+	if k.roundsNumber(selection.JSON()) {
+		return selection, k.invalid(selectedBy(sourceFingerprint, k.fingerprintPath), reasonInexact, nil)
 	}
 	return selection, nil
 }

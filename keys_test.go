@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/jmespath"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -212,23 +211,6 @@ func TestSelectionOptionsAreCheckedWhenWrapping(t *testing.T) {
 	assert.Contains(t, wrap(key, idempotent.WithFingerprintPath("a"),
 		idempotent.WithFingerprint(func(json.RawMessage) (any, error) { return 1, nil })), "contradict")
 	assert.Contains(t, wrap(key, idempotent.WithDigestKey([]byte("short"))), "WithDigestKey: 5 bytes are less than 16")
-}
-
-func TestFunctionsOfTheUserSelectKeys(t *testing.T) {
-	t.Parallel()
-	lower := jmespath.WithFunction("lower", 1, func(arguments []jmespath.Value) (jmespath.Value, error) {
-		text, ok := arguments[0].Text()
-		if !ok {
-			return jmespath.Value{}, jmespath.ErrInvalidType
-		}
-		return jmespath.FromString(strings.ToLower(text))
-	})
-	invoke, executed, _ := selecting(t, idempotent.WithKeyPath("lower(id)", lower), idempotent.WithFingerprintPath("lower(note)", lower))
-	require.NoError(t, invoke(`{"id":"A","note":"N"}`))
-	require.NoError(t, invoke(`{"id":"a","note":"n"}`))
-	assert.Equal(t, 1, *executed)
-	require.ErrorIs(t, invoke(`{"id":"a","note":"m"}`), idempotent.ErrMismatch)
-	require.ErrorIs(t, invoke(`{"id":7,"note":"m"}`), idempotent.ErrInvalidKey)
 }
 
 func TestDigestKeyChangesEveryStoredDigest(t *testing.T) {

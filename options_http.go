@@ -41,7 +41,8 @@ package idempotent
 //     returns it in its context
 //  3. the identity of a Cognito identity pool, which a function URL does not pass on
 //  4. IAM account and user or role; all sessions of a role are one caller. In the roles of IAM Identity Center
-//     (AWSReservedSSO_…) the session is the person, and counts
+//     (AWSReservedSSO_…) the session is the person, and counts; so it is where its name is an e-mail address, as providers of SAML and
+//     OIDC give it. Other people who share a federated role are one caller: no event tells them apart. Use [WithTenant] for them
 //  5. the API key
 //
 // A caller whom an authorizer let in without such a name is refused with 401, if the request carries a key or must carry one:
@@ -49,6 +50,7 @@ package idempotent
 //   - a token without sub
 //   - a Lambda authorizer without a principalId, or with one that is neither a string nor an integer below 2^53
 //   - IAM without a user, and a role of IAM Identity Center without a session
+//   - a name that holds U+FFFD, which stands for characters that could not be decoded
 //   - the users of an identity pool behind a function URL, who have one role and one session name
 //
 // [WithTenant] tells such callers apart.

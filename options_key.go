@@ -64,7 +64,7 @@ func WithoutFingerprint() Option {
 // not: it takes {"Code": …} for the field "code", and of two such members the last one. So without this option
 //
 //   - a path of [WithKeyPath] or [WithFingerprintPath] refuses an event with [ErrInvalidKey] if an object on its way has two
-//     such names, or has the name that the path asks for only in another spelling; code || Code takes either
+//     such names, or has the name that the path asks for only in another spelling
 //   - a JSON body, or event, with two such names in one object counts for the fingerprint by its bytes and not by its value,
 //     because their order decides what the handler reads
 //
@@ -84,9 +84,13 @@ func WithTenant[In any](tenant func(ctx context.Context, in In) (string, error))
 //
 //	idempotent.WithKeyPath("powertools_json(body).[tenant, order_id]")
 //
-// Numbers stay exact, and the functions of AWS Powertools can be used. Package jmespath describes the language, and has
-// options that add functions of your own. The value of the selection is the key: 1.0 and 1 are one key, 1 and "1" are
-// two.
+// Numbers stay exact, and the functions of AWS Powertools can be used. Package jmespath describes the language. The value
+// of the selection is the key: 1.0 and 1 are one key, 1 and "1" are two, unless the handler reads both as one, as a json.Number does.
+//
+// Two events that the handler reads as equal have one key, or one is refused. So a number that goes into a float of the handler's event, or
+// into an any, is refused with [ErrInvalidKey] if the float changes it: 42.000000000000000001. Elsewhere, as in the body of a request,
+// nobody knows how the handler decodes: there it is refused if it is no integer, and integers keep every digit. For decimals with more
+// than 15 digits use [WithKey], or send them as strings.
 //
 // A selection without content (null, or an empty string, array or object) counts as a missing key. So does a selection
 // of which a part is missing, such as [null, "o-1"], because different requests can easily share it; [WithPartialKey]
@@ -98,10 +102,10 @@ func WithTenant[In any](tenant func(ctx context.Context, in In) (string, error))
 // On an HTTP handler the selection replaces the key header, with the scope that [WithKey] describes. A GET, HEAD or OPTIONS
 // request without a body has no key if a function of the expression fails on null or an empty text, say because it decodes the
 // body. Whatever else fails is refused, and so is half a key. [Handler.Handle] evaluates the expression on the JSON of its argument.
-func WithKeyPath(expression string, opts ...jmespath.Option) Option {
+func WithKeyPath(expression string) Option {
 	return optionFunc(func(c *config) (err error) {
-		c.keyPathSet, c.keyPathOptions = true, opts
-		c.keyPath, err = jmespath.Compile(expression, opts...)
+		c.keyPathSet = true
+		c.keyPath, err = jmespath.Compile(expression)
 		return naming("WithKeyPath", err)
 	})
 }
@@ -117,10 +121,9 @@ func WithPartialKey() Option {
 // selects the key. On an HTTP handler it replaces what [WithFingerprint] replaces. AWS Powertools calls this payload validation.
 // If the selection is missing or partly missing, the request is refused with [ErrInvalidKey], because nothing tells then
 // whether the key belongs to it.
-func WithFingerprintPath(expression string, opts ...jmespath.Option) Option {
+func WithFingerprintPath(expression string) Option {
 	return optionFunc(func(c *config) (err error) {
-		c.fingerprintPathOptions = opts
-		c.fingerprintPath, err = jmespath.Compile(expression, opts...)
+		c.fingerprintPath, err = jmespath.Compile(expression)
 		return naming("WithFingerprintPath", err)
 	})
 }

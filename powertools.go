@@ -21,7 +21,6 @@ const (
 	PowertoolsJava   PowertoolsLanguage = "java"
 	PowertoolsJava17 PowertoolsLanguage = "java17" // on a JDK up to 18
 	PowertoolsJava21 PowertoolsLanguage = "java21" // on a JDK from 19
-	PowertoolsDotNet PowertoolsLanguage = "dotnet"
 )
 
 const optionPowertools = "WithPowertools"
@@ -34,16 +33,20 @@ type Powertools struct {
 	// Language is the one whose records they are. It has no default.
 	Language PowertoolsLanguage
 	// Function is the name of the function in the keys of the other program, if that program sets no prefix: module and
-	// qualified name in Python ("app.handler"), the method in Java and .NET. Keys begin with the environment variable
+	// qualified name in Python ("app.handler"), the method in Java. Keys begin with the environment variable
 	// AWS_LAMBDA_FUNCTION_NAME, a dot and this name. In TypeScript leave it empty, unless the other program gives its
 	// store a function name.
 	Function string
-	// Prefix is the whole prefix of the other program (key_prefix, keyPrefix, KeyPrefix), if it sets one, instead of
+	// Prefix is the whole prefix of the other program (key_prefix, keyPrefix), if it sets one, instead of
 	// Function. At most 895 bytes.
 	Prefix string
 	// Hash is the hash function that the other program sets (hash_function, hashFunction), as it spells it. Empty means its
 	// default, MD5.
 	Hash string
+	// AllCallers says that all callers of an HTTP handler share its keys. The keys of Powertools hold no caller, so whoever sends the key of
+	// somebody else gets their answer. Without it Wrap refuses an HTTP handler whose path does not select who calls, such as
+	// requestContext.authorizer.principalId.
+	AllCallers bool
 }
 
 // WithPowertools makes the handler share its records with a function under AWS Powertools for Lambda in another
@@ -52,14 +55,15 @@ type Powertools struct {
 // fingerprint comes from [WithFingerprintPath] (payload_validation_jmespath); without it there is none, also on HTTP
 // handlers. [WithOperation] names the handler in events and errors only, and defaults to the function's name.
 //
-// Expressions select what the language selects. Wrap refuses an operator or a function that cannot be computed as that
-// language does, and names it. Every event needs its key unless [WithOptionalKey] is given, on HTTP handlers with every
+// Expressions are names, indexes, multi-selects and the powertools_ functions, which every language reads alike. Wrap refuses
+// every other operator and function, and names it. Every event needs its key unless [WithOptionalKey] is given, on HTTP handlers with every
 // method.
 //
 // The protocol is still that of this module. But the other side does not keep to it, so some guarantees are lost.
 // docs/powertools.md says which, and how to move over without a second execution. In short:
 //
-//   - Keys hold neither tenant nor route. The path must select what tells callers apart, and [WithTenant] is refused.
+//   - Keys hold neither tenant nor route. The path must select what tells callers apart, or Powertools.AllCallers says that all share
+//     them; Wrap asks for one of the two on an HTTP handler. [WithTenant] is refused.
 //   - MD5, and the number rules of some languages, let different requests share a key.
 //   - Their writes are unconditional: an execution of theirs that outlives its lease replaces what was stored
 //     meanwhile.
@@ -69,6 +73,7 @@ type Powertools struct {
 //     a result.
 func WithPowertools(p Powertools) Option {
 	return optionFunc(func(c *config) error {
+		c.allCallers = p.AllCallers
 		codec, err := powertools.New(powertools.Language(p.Language), p.Hash)
 		prefix, prefixErr := p.prefix()
 		// Programs that do not call WithPowertools are 0.3 MB smaller, because nothing but this function value refers
@@ -78,15 +83,26 @@ func WithPowertools(p Powertools) Option {
 			if err != nil {
 				return nil
 			}
-			var err error
-			c.keyPath, err = inLanguage(codec, c.keyPath, c.keyPathOptions)
-			problems.addError(naming(optionPowertools, err))
-			c.fingerprintPath, err = inLanguage(codec, c.fingerprintPath, c.fingerprintPathOptions)
-			problems.addError(naming(optionPowertools, err))
+			problems.addError(naming(optionPowertools, readsAlike(codec, c.keyPath)))
+			problems.addError(naming(optionPowertools, readsAlike(codec, c.fingerprintPath)))
 			return newPowertoolsRecords(codec, prefix, out)
 		}
 		return joinProblems(naming(optionPowertools, err), prefixErr)
 	})
+}
+
+// checkCallers asks for a choice where callers of an HTTP handler would share keys unasked. Without a path the whole event is the key, and
+// with it who calls.
+func (c *config) checkCallers(p *problems) {
+	if c.shared == nil || c.allCallers || c.keyPath == nil {
+		return
+	}
+	path := c.keyPath.String()
+	if strings.Contains(path, "requestContext") && (strings.Contains(path, "authorizer") || strings.Contains(path, "identity")) {
+		return
+	}
+	p.addf("%s: keys of Powertools hold no caller, so that one caller can get the answer of another: let the path of WithKeyPath select who "+
+		"calls, such as requestContext.authorizer.principalId, or say with Powertools.AllCallers that all callers share keys", optionPowertools)
 }
 
 // prefix returns what record keys begin with. Each language has its own default name for a function without a name.

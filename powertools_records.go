@@ -37,12 +37,12 @@ func newPowertoolsRecords(codec *powertools.Codec, prefix string, out reflect.Ty
 	return r
 }
 
-// inLanguage compiles a path again, with the rules of the language.
-func inLanguage(codec *powertools.Codec, path *jmespath.Expression, opts []jmespath.Option) (*jmespath.Expression, error) {
+// readsAlike refuses a path that the language reads differently. The path is nil if there is none.
+func readsAlike(codec *powertools.Codec, path *jmespath.Expression) error {
 	if path == nil {
-		return nil, nil //nolint:nilnil // no path
+		return nil
 	}
-	return codec.Compile(path.String(), opts...)
+	return codec.Allow(path)
 }
 
 func (r *powertoolsRecords) key(selection []byte, whole bool) (string, error) {

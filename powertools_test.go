@@ -12,22 +12,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/jmespath"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
 )
 
 // python is a handler beside a Python function whose keys begin with "p".
 func python() idempotent.Option {
-	return idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "p"})
+	return idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "p", AllCallers: true})
 }
 
 func typescript() idempotent.Option {
-	return idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsTypeScript, Prefix: "p"})
+	return idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsTypeScript, Prefix: "p", AllCallers: true})
 }
 
 func java() idempotent.Option {
-	return idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsJava, Prefix: "p"})
+	return idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsJava, Prefix: "p", AllCallers: true})
 }
 
 // key1 is the record key of {"id":1} with the path id, in Python and Java; key1TS is that in TypeScript.
@@ -201,7 +200,6 @@ func TestPowertoolsKeysBeginAsTheirs(t *testing.T) {
 		"python with a prefix":         {idempotent.Powertools{Language: "python", Prefix: " p #"}, "pay", " p ##"},
 		"java":                         {idempotent.Powertools{Language: "java", Function: "charge"}, "pay", "pay.charge#"},
 		"java without environment":     {idempotent.Powertools{Language: "java21", Function: "charge"}, "", "testFunction.charge#"},
-		"dotnet":                       {idempotent.Powertools{Language: "dotnet", Function: "Charge"}, "", "testFunction.Charge#"},
 		"typescript":                   {idempotent.Powertools{Language: "typescript"}, "pay", "pay#"},
 		"typescript without":           {idempotent.Powertools{Language: "typescript"}, "", "#"},
 		"typescript with a function":   {idempotent.Powertools{Language: "typescript", Function: "charge"}, "pay", "pay.charge#"},
@@ -234,6 +232,7 @@ func TestPowertoolsConfiguration(t *testing.T) {
 		problems []string
 	}{
 		"no language":      {both(idempotent.Powertools{Prefix: "p"}), []string{`language "" is not supported`}},
+		"not a language":   {both(idempotent.Powertools{Language: "dotnet", Prefix: "p"}), []string{`language "dotnet" is not supported: use python, typescript, java, java17 or java21`}},
 		"unknown hash":     {both(idempotent.Powertools{Language: "python", Prefix: "p", Hash: "crc32"}), []string{`hash function "crc32" of python`}},
 		"no prefix":        {both(idempotent.Powertools{Language: "java"}), []string{"Function, or Prefix: keys of java begin with one of them"}},
 		"two prefixes":     {both(idempotent.Powertools{Language: "java", Function: "f", Prefix: "p"}), []string{"Prefix and Function contradict"}},
@@ -252,8 +251,8 @@ func TestPowertoolsConfiguration(t *testing.T) {
 				"WithPowertools and WithTenant contradict", "WithPowertools and WithDigestKey contradict",
 			},
 		},
-		"an expression that the language has no result for": {
-			[]idempotent.Option{java(), idempotent.WithKeyPath("map(&a, b)")}, []string{"WithPowertools: jmespath: compile \"map(&a, b)\": dialect at offset 0: function map of java: it fails"},
+		"an expression that languages read differently": {
+			[]idempotent.Option{java(), idempotent.WithKeyPath("map(&a, b)")}, []string{`WithPowertools: expression "map(&a, b)": function map at offset 0: the languages of AWS Powertools read it differently`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -284,18 +283,4 @@ func configError(t *testing.T, wrap func()) (ce *idempotent.ConfigError) {
 	}()
 	wrap()
 	return nil
-}
-
-// A user's own function of JMESPath works beside those of the language.
-func TestPowertoolsKeepTheFunctionsOfThePath(t *testing.T) {
-	t.Parallel()
-	tail := jmespath.WithFunction("tail", 1, func(arguments []jmespath.Value) (jmespath.Value, error) {
-		text, _ := arguments[0].Text()
-		_, text, _ = strings.Cut(text, "-")
-		return jmespath.FromString(text)
-	})
-	n := newNeighbour(t, returns(1), python(), idempotent.WithKeyPath("tail(id)", tail))
-	_, err := n.Invoke(t.Context(), []byte(`{"id":"x-1"}`))
-	require.NoError(t, err)
-	n.record("p#2f7bb230c70819aeb10b45a709bcf48f") // md5 of "1" with its quotes
 }

@@ -43,19 +43,19 @@ func TestTheFirstProgramOfTheREADMECompiles(t *testing.T) {
 	assert.Empty(t, inFolder(t, folder, nil, "gofmt", "-l", "."), "as gofmt has it")
 }
 
-// moduleOfAReader makes a module that requires this one, and returns its folder. The versions of what it imports are those of this
-// module, so nothing has to be fetched.
+// moduleOfAReader makes a module that requires this one, and returns its folder. The versions of what it imports are those
+// of the examples, so nothing has to be fetched.
 func moduleOfAReader(t *testing.T, files map[string]string) (folder string) {
 	t.Helper()
-	module, err := os.ReadFile("go.mod")
+	module, err := os.ReadFile("examples/go.mod")
 	require.NoError(t, err)
-	sums, err := os.ReadFile("go.sum")
+	sums, err := os.ReadFile("examples/go.sum")
 	require.NoError(t, err)
 	here, err := filepath.Abs(".")
 	require.NoError(t, err)
 	const path = "github.com/go-idempotent/idempotent"
-	theirs := strings.Replace(string(module), "module "+path, "module example.com/reader", 1) +
-		"\nrequire " + path + " v0.0.0\n\nreplace " + path + " => " + here + "\n"
+	theirs := strings.NewReplacer("module "+path+"/examples", "module example.com/reader", path+" => ../", path+" => "+here).
+		Replace(string(module))
 
 	folder = t.TempDir()
 	files = maps.Clone(files)

@@ -1,6 +1,7 @@
 package idempotent
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -9,47 +10,82 @@ import (
 	"strings"
 )
 
-// resultProblem says why results of a type cannot be stored and replayed as JSON. It is empty if they can, as far as the type
-// tells: what an interface, a nil pointer or an empty list will hold is not known before.
+// resultProblem says why results of a type cannot be stored and replayed as JSON. It is empty if they can, as far as an
+// empty result tells. The encoder refuses what only a run can show.
 func resultProblem(t reflect.Type) string {
-	what, why := (&carriage{known: map[place]verdict{}}).of(t, false)
-	switch what {
-	case carriesNothing:
-		if why != "" {
-			why = ": " + why
+	if path, what := refusedIn(sample(t, 0), nil); what != nil {
+		place := ""
+		if len(path) > 0 {
+			place = strings.Join(path, ".") + ": "
 		}
-		return fmt.Sprintf("the result %v has no exported field with a content, so that nothing of it could be replayed%s", t, why)
-	case hasNoForm:
-		return fmt.Sprintf("the result %v cannot be stored and replayed: %s has no JSON form", t, why)
-	default:
+		return fmt.Sprintf("the result %v cannot be stored and replayed: %s%v has no JSON form", t, place, what)
+	}
+	h := hidden{known: map[place]bool{}}
+	if !h.is(t, false) {
 		return ""
+	}
+	return fmt.Sprintf("the result %v has no exported field with a content, so that nothing of it could be replayed%s", t, h.hint)
+}
+
+// refusedIn returns the type for which the encoder refuses v, and the path of the field that has it, nil if it takes v.
+func refusedIn(v reflect.Value, outside []string) (path []string, what reflect.Type) {
+	if !isRefused(v) {
+		return nil, nil
+	}
+	switch v.Kind() { //nolint:exhaustive // the others have nothing in them that could be the reason
+	case reflect.Pointer:
+		path, what = refusedIn(v.Elem(), outside)
+	case reflect.Slice, reflect.Array:
+		if v.Len() > 0 {
+			path, what = refusedIn(v.Index(0), outside)
+		}
+	case reflect.Struct:
+		for f, value := range v.Fields() {
+			if !f.IsExported() || what != nil {
+				continue
+			}
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			path, what = refusedIn(value, append(slices.Clone(outside), cmp.Or(name, f.Name)))
+		}
+	}
+	if what == nil {
+		return outside, v.Type()
+	}
+	return path, what
+}
+
+// isRefused reports whether the encoder refuses a value for its types.
+func isRefused(v reflect.Value) (refused bool) {
+	defer func() { _ = recover() }()                           // a method of the handler's own types may not expect an empty value
+	switch _, err := json.Marshal(v.Interface()); err.(type) { //nolint:errorlint // see encodeErrorOf
+	case *json.UnsupportedTypeError, *json.UnsupportedValueError: // the latter from Go 1.27 on, of the key of a map
+		return true
+	default:
+		return false
 	}
 }
 
-// carried is what JSON carries of the values of a type.
-type carried int
-
-const (
-	nothingToCarry carried = iota // they have no content, as struct{}
-	carriesNothing                // they have a content, and JSON has none of it
-	carries
-	hasNoForm // the encoder always fails
-)
-
-// carriage looks at types as encoding/json does. Types may be recursive: one that it is just looking at carries something.
-type carriage struct{ known map[place]verdict }
-
-// place is where a type stands. addressable says whether the encoder can take the address of a value there, which decides
-// whether it calls the methods of the pointer.
-type place struct {
-	t           reflect.Type
-	addressable bool
+// sample returns a value of type t. On the outside each list has one element, to a bounded depth.
+func sample(t reflect.Type, depth int) reflect.Value {
+	v := reflect.New(t).Elem()
+	if depth == maxSample {
+		return v
+	}
+	switch t.Kind() { //nolint:exhaustive // the others are fine as they are
+	case reflect.Pointer:
+		v.Set(reflect.New(t.Elem()))
+		v.Elem().Set(sample(t.Elem(), depth+1))
+	case reflect.Slice:
+		v.Set(reflect.Append(v, sample(t.Elem(), depth+1)))
+	case reflect.Map:
+		v.Set(reflect.MakeMap(t))
+		v.SetMapIndex(reflect.New(t.Key()).Elem(), sample(t.Elem(), depth+1))
+	}
+	return v
 }
 
-type verdict struct {
-	what carried
-	why  string // what the verdict is about, if there is something to say
-}
+// maxSample bounds the samples of types that are lists of themselves.
+const maxSample = 8
 
 var (
 	marshaler     = reflect.TypeFor[json.Marshaler]()
@@ -60,103 +96,68 @@ func encodesItself(t reflect.Type) bool {
 	return t.Implements(marshaler) || t.Implements(textMarshaler)
 }
 
-func (c *carriage) of(t reflect.Type, addressable bool) (what carried, why string) {
-	here := place{t, addressable}
-	v, known := c.known[here]
-	if !known {
-		c.known[here] = verdict{what: carries}
-		v.what, v.why = c.look(t, addressable)
-		c.known[here] = v
-	}
-	return v.what, v.why
+// place is a type, and whether the encoder can take the address of a value there: only then it calls methods of the pointer.
+type place struct {
+	t           reflect.Type
+	addressable bool
 }
 
-func (c *carriage) look(t reflect.Type, addressable bool) (what carried, why string) {
+// hidden knows of which types JSON carries nothing, although their values have a content.
+type hidden struct {
+	known map[place]bool
+	hint  string
+}
+
+func (h *hidden) is(t reflect.Type, addressable bool) bool {
+	here := place{t, addressable}
+	is, known := h.known[here]
+	if !known {
+		h.known[here] = false // of a type within itself
+		is = h.look(t, addressable)
+		h.known[here] = is
+	}
+	return is
+}
+
+func (h *hidden) look(t reflect.Type, addressable bool) bool {
 	pointerDoes := t.Kind() != reflect.Pointer && encodesItself(reflect.PointerTo(t))
 	if encodesItself(t) || pointerDoes && addressable {
-		return carries, ""
+		return false
 	}
-	switch t.Kind() {
-	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer:
-		return hasNoForm, t.String()
+	switch t.Kind() { //nolint:exhaustive // the others are their own content
 	case reflect.Pointer, reflect.Slice:
-		return c.of(t.Elem(), true)
+		return h.is(t.Elem(), true)
 	case reflect.Array:
-		return c.of(t.Elem(), addressable)
+		return h.is(t.Elem(), addressable)
 	case reflect.Map:
-		if !isKey(t.Key()) {
-			return hasNoForm, fmt.Sprintf("a map with keys of %v", t.Key())
-		}
-		return c.of(t.Elem(), false)
+		return h.is(t.Elem(), false)
 	case reflect.Struct:
-		what, why = c.fields(t, addressable)
-		if what == carriesNothing && pointerDoes {
-			why = fmt.Sprintf("the MarshalJSON of *%v is not called for a value, return a pointer", t)
-		}
-		return what, why
 	default:
-		return carries, ""
+		return false
 	}
+	if !h.hides(t, addressable) {
+		return false
+	}
+	if pointerDoes {
+		h.hint = fmt.Sprintf(": the MarshalJSON of *%v is not called for a value, return a pointer", t)
+	}
+	return true
 }
 
-// isKey reports whether encoding/json takes keys of a type.
-func isKey(t reflect.Type) bool {
-	return t.Kind() == reflect.String || t.Kind() >= reflect.Int && t.Kind() <= reflect.Uintptr || t.Implements(textMarshaler)
-}
-
-func (c *carriage) fields(t reflect.Type, addressable bool) (what carried, why string) {
+// hides reports whether a struct has fields with a content, and JSON none of them.
+func (h *hidden) hides(t reflect.Type, addressable bool) bool {
+	content := false
 	for f := range t.Fields() {
-		has, about := c.field(f, addressable)
-		if has > what || has == what && why == "" {
-			what, why = has, about
+		if f.Type.Size() == 0 {
+			continue
 		}
-		if what == hasNoForm {
-			return what, why
-		}
-	}
-	return what, why
-}
-
-// field returns what is carried of one field of a struct.
-func (c *carriage) field(f reflect.StructField, addressable bool) (what carried, why string) {
-	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-	embedded := f.Anonymous && name == "" && elemOf(f.Type).Kind() == reflect.Struct
-	if f.Tag.Get("json") == "-" || !f.IsExported() && !embedded {
-		if what, _ = c.of(f.Type, addressable); what == nothingToCarry {
-			return nothingToCarry, ""
-		}
-		return carriesNothing, ""
-	}
-	what, why = c.of(f.Type, addressable)
-	if what != hasNoForm {
-		return what, why
-	}
-	if mayBeLeftOut(f.Type, options) {
-		return carries, ""
-	}
-	switch {
-	case embedded:
-		return what, why
-	case name == "":
-		name = f.Name
-	}
-	if strings.Contains(why, ": ") {
-		return what, name + "." + why
-	}
-	return what, name + ": " + why
-}
-
-// mayBeLeftOut reports whether the encoder need not look at a field that it cannot encode, or at what is in it.
-func mayBeLeftOut(t reflect.Type, options string) bool {
-	switch t.Kind() { //nolint:exhaustive // the others are always encoded
-	case reflect.Pointer, reflect.Slice:
-		return true
-	case reflect.Map:
-		if isKey(t.Key()) || slices.Contains(strings.Split(options, ","), "omitempty") {
-			return true
+		content = true
+		embedded := f.Anonymous && elemOf(f.Type).Kind() == reflect.Struct
+		if f.Tag.Get("json") != "-" && (f.IsExported() || embedded) && !h.is(f.Type, addressable) {
+			return false
 		}
 	}
-	return slices.Contains(strings.Split(options, ","), "omitzero")
+	return content
 }
 
 func elemOf(t reflect.Type) reflect.Type {

@@ -73,7 +73,7 @@ func TestProtectDecidesOverEveryKey(t *testing.T) {
 		"function":         {idempotent.WithKey(never)},
 		"path":             {idempotent.WithKeyPath("headers.missing")},
 		"broken path":      {idempotent.WithKeyPath("powertools_json(body).id")},
-		"Powertools":       {idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "p"}), idempotent.WithKeyPath("headers.missing")},
+		"Powertools":       {idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "p", AllCallers: true}), idempotent.WithKeyPath("headers.missing")},
 		"tenant":           {idempotent.WithTenant(tenant)},
 		"header":           nil,
 		"wider RequireKey": {idempotent.WithOptionalKey()},

@@ -197,7 +197,7 @@ func listeners() map[string]listener {
 		all["event, "+name] = listener{listening[ledger](receipt{}, append(opts, operation)...), []string{ledgerEvent}}
 	}
 	for _, language := range []idempotent.PowertoolsLanguage{
-		idempotent.PowertoolsPython, idempotent.PowertoolsTypeScript, idempotent.PowertoolsJava21, idempotent.PowertoolsDotNet,
+		idempotent.PowertoolsPython, idempotent.PowertoolsTypeScript, idempotent.PowertoolsJava21,
 	} {
 		shared := idempotent.WithPowertools(idempotent.Powertools{Language: language, Prefix: "p"})
 		all["event of "+string(language)] = listener{

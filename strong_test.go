@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -86,7 +87,13 @@ func (c *strongCase) deliver() noticed {
 	return got
 }
 
-// TestAnotherRegionAtEveryWrite: each write of each scenario in turn, and three from it on, meet another Region. Nobody notices: neither
+// patient leaves the store as long as a busy machine may need. TestARegionThatNeverEnds is about the budget.
+func patient() idempotent.Option {
+	return idempotent.WithTiming(idempotent.Timing{ClaimBudget: 5 * time.Minute})
+}
+
+// TestAnotherRegionAtEveryWrite: each write of each scenario in turn meets another Region, and where results are in the record three from
+// it on do. Nobody notices: neither
 // the caller nor who comes again, nor the provider.
 func TestAnotherRegionAtEveryWrite(t *testing.T) {
 	if testing.Short() {
@@ -95,62 +102,70 @@ func TestAnotherRegionAtEveryWrite(t *testing.T) {
 	t.Parallel()
 	table := strongTable(t)
 	positions := make(chan int, 1000)
-	// A busy machine may need longer than the default. TestARegionThatNeverEnds is about the budget.
-	patient := idempotent.WithTiming(idempotent.Timing{ClaimBudget: 20 * time.Second})
 	t.Run("all", func(t *testing.T) {
 		for _, sc := range scenarios() {
-			sc.opts = append(slices.Clip(sc.opts), patient)
-			for kept, opts := range map[string][]dynamo.Option{"in the record": nil, "in parts": {dynamo.WithInlineLimit(0)}} {
-				t.Run(sc.name+", "+kept, func(t *testing.T) {
+			sc.opts = append(slices.Clip(sc.opts), patient())
+			for times, opts := range map[int][]dynamo.Option{3: nil, 1: {dynamo.WithInlineLimit(0)}} {
+				t.Run(fmt.Sprintf("%s, %d times", sc.name, times), func(t *testing.T) {
 					t.Parallel()
 					peace := newStrongCase(t, table, sc, nil, opts...)
 					first := peace.deliver()
 					writes := len(peace.strong.Writes())
 					again := peace.deliver()
 					for n := 1; n <= writes; n++ {
-						for _, times := range []int{1, 3} {
-							c := newStrongCase(t, table, sc, func(write int, _ string) bool { return write >= n && write < n+times }, opts...)
-							assert.Equal(t, first, c.deliver(), "write %d, %d times", n, times)
-							assert.Equal(t, again, c.deliver(), "again, after write %d, %d times", n, times)
-							assert.Positive(t, c.strong.Conflicts())
-							assert.LessOrEqual(t, c.strong.Conflicts(), times, "a claim that met one reads before it writes again")
-							assert.Equal(t, peace.provider, c.provider, "write %d, %d times", n, times)
-							positions <- n
-						}
+						c := newStrongCase(t, table, sc, func(write int, _ string) bool { return write >= n && write < n+times }, opts...)
+						assert.Equal(t, first, c.deliver(), "write %d", n)
+						assert.Equal(t, again, c.deliver(), "again, after write %d", n)
+						assert.Positive(t, c.strong.Conflicts())
+						assert.LessOrEqual(t, c.strong.Conflicts(), times, "a claim that met one reads before it writes again")
+						assert.Equal(t, peace.provider, c.provider, "write %d", n)
+						positions <- n
 					}
 				})
 			}
 		}
 	})
-	assert.Greater(t, len(positions), 150)
+	assert.Greater(t, len(positions), 75)
 	t.Log(len(positions), "schedules")
+}
+
+// elsewhere is a store whose write with this number meets another Region, as dynamo.Store says it. It counts renewals, too.
+type elsewhere struct {
+	store.Store
+
+	writes atomic.Int64
+	at     int64
+}
+
+func (e *elsewhere) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
+	if e.writes.Add(1) == e.at {
+		return store.Record{}, false, &store.Error{Op: "swap", Kind: store.FailureConflict, NotApplied: true, Err: errCard}
+	}
+	return e.Store.Swap(ctx, seen, next)
 }
 
 // TestARenewalThatMeetsAnotherRegion loses no lease.
 func TestARenewalThatMeetsAnotherRegion(t *testing.T) {
 	t.Parallel()
-	table := strongTable(t)
-	for n := 2; n <= 4; n++ { // the first write is the claim
-		t.Run(fmt.Sprint("write ", n), func(t *testing.T) {
-			t.Parallel()
-			sc := scenario{set: func(*shop) {}, opts: []idempotent.Option{idempotent.WithTiming(idempotent.Timing{Lease: 3 * time.Second, Margin: 500 * time.Millisecond})}}
-			c := newStrongCase(t, table, sc, func(write int, _ string) bool { return write == n })
-			s := c.first.sandbox(nil)
-			s.over = func(store.Store) store.Store {
-				return dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t), c.strong.Region("us-west-2")), table, c.opts...)
-			}
-			s.wrap(nil, sc.opts...)
-			s.do = func(ctx context.Context, o order) (receipt, error) {
-				for len(c.strong.Writes()) < 5 && ctx.Err() == nil {
-					time.Sleep(50 * time.Millisecond)
+	for n := int64(1); n <= 3; n++ {
+		t.Run(fmt.Sprint("renewal ", n), func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				timing := idempotent.WithTiming(idempotent.Timing{Lease: 3 * time.Second, Margin: 500 * time.Millisecond})
+				s, met := newShop(t), &elsewhere{at: n}
+				s.over = func(inner store.Store) store.Store { met.Store = inner; return met }
+				s.wrap(nil, timing)
+				s.do = func(ctx context.Context, o order) (receipt, error) {
+					for met.writes.Load() < 5 && ctx.Err() == nil {
+						time.Sleep(50 * time.Millisecond)
+					}
+					return receipt{1, o.Amount}, ctx.Err()
 				}
-				return receipt{1, o.Amount}, ctx.Err()
-			}
-			got, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 5})
-			require.NoError(t, err)
-			assert.Equal(t, receipt{1, 5}, got)
-			assert.Equal(t, 1, c.strong.Conflicts())
-			assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
+				got, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 5})
+				require.NoError(t, err)
+				assert.Equal(t, receipt{1, 5}, got)
+				assert.Greater(t, met.writes.Load(), n)
+				assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
+			})
 		})
 	}
 }
@@ -174,7 +189,7 @@ func TestTwoRegionsServeTheSameKeys(t *testing.T) {
 			executed[o.ID]++
 			return receipt{Charge: executed[o.ID], Amount: o.Amount}, nil
 		}, dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t), strong.Region(region)), table, strongKey("two")),
-			idempotent.WithOperation("shop"), idempotent.WithKeyPath("id"), idempotent.WithWait(20*time.Second))
+			idempotent.WithOperation("shop"), idempotent.WithKeyPath("id"), idempotent.WithWait(5*time.Minute), patient())
 		for range deliveries {
 			group.Go(func() {
 				for n := range keys {
@@ -206,10 +221,9 @@ func TestARegionThatNeverEnds(t *testing.T) {
 	t.Parallel()
 	table := strongTable(t)
 	sc := scenarios()[0]
+	sc.opts = []idempotent.Option{idempotent.WithTiming(idempotent.Timing{ClaimBudget: time.Second})}
 	c := newStrongCase(t, table, sc, func(int, string) bool { return true })
-	began := time.Now()
 	got := c.deliver()
-	assert.Less(t, time.Since(began), 8*time.Second)
 	assert.Equal(t, idempotent.OutcomeStoreUnavailable, got.Outcome)
 	assert.Equal(t, fmt.Sprintf("%T", &idempotent.StoreUnavailableError{}), got.Err)
 	assert.Zero(t, c.provider.calls, "I6")

@@ -2,6 +2,7 @@ package idempotent
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"os"
 	"reflect"
@@ -119,6 +120,12 @@ func keysOf[In, Out any](c *config, f functions[In, Out]) *keys[In] {
 		key: f.key, fingerprint: f.fingerprint, tenant: f.tenant,
 		keyPath: c.keyPath, fingerprintPath: c.fingerprintPath, records: c.records,
 	}
+	in := elemOf(reflect.TypeFor[In]())
+	places, exact := numbersOf(in)
+	k.exactNumbers = exact || in == reflect.TypeFor[json.RawMessage]() // who takes the bytes may read each digit
+	if !isEvent(in) {
+		k.numbers = places
+	}
 	if !c.exactNames {
 		k.keyPath, k.fingerprintPath = folding(k.keyPath), folding(k.fingerprintPath)
 	}
@@ -180,6 +187,7 @@ func shapeOf[In, Out any](c *config, f functions[In, Out], p *problems) (_ shape
 			p.addf("WithoutFingerprint: an HTTP handler always has a fingerprint, because a route says too little")
 		}
 		c.checkHTTP(p)
+		c.checkCallers(p)
 		s := &httpShape[In, Out]{keys: keysOf(c, f), http: c.http, rules: c.http.keyRules(), gateway: family, now: c.now, routes: &routes{name: c.http.Route}}
 		if f.storeIf != nil {
 			return s, f.storeIf

@@ -67,7 +67,7 @@ func (b *batch[R, Out]) handle(ctx context.Context, rec record[R]) (Outcome, err
 	began := time.Now()
 	var err error
 	// The errors keep their marks in a context that belongs to a delivery, also to one without protection.
-	fault := guarded(func() { _, err = b.handler.Handle(execution.Unprotected(ctx, nil), rec.event) })
+	fault := guarded(func() { _, err = b.handler.Handle(execution.Unwanting(ctx), rec.event) })
 	outcome := Panicked
 	if fault == nil {
 		outcome, fault = b.outcomeOf(err), execution.Stripped(err)

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
 )
 
@@ -26,59 +25,31 @@ type program struct {
 	size float64
 }
 
-// programs stand for a function without a database, with a client of DynamoDB, with this library on that client, and with
-// the config module besides.
+// programs stand for a function with a client of DynamoDB, and with this library on that client.
 var programs = []program{
-	{name: "hello"},
-	{name: "client", of: "hello"},
+	{name: "client"},
 	{name: "wrapped", of: "client", cpu: 300 * time.Microsecond, size: 500_000},
-	{name: "configured", of: "wrapped"},
 }
 
 // startsPerRound is how often each program starts in a round: what it adds is a small part of a start.
 const startsPerRound = 5
 
 const aboutColdStart = "Processes are started by a server of Lambda's Runtime API, as in a new sandbox, for one invocation. " +
-	"hello is a handler without a database, client has one of DynamoDB, wrapped has this library on that client, configured loads the " +
-	"config module besides; own is what each adds to the one before. CPU, user and system, is that of the whole life of the process, " +
+	"client is a handler with a client of DynamoDB, wrapped has this library on that client. CPU, user and system, is that of the whole life of the process, " +
 	"wall the time from its start to the answer."
 
 // measureColdStart starts functions for an invocation that needs no database.
 func measureColdStart(rounds int) (table, error) {
 	get := bytes.Replace(newEvent().payload, []byte(`"method":"POST"`), []byte(`"method":"GET"`), 1)
-	t, err := coldStarts(rounds, programs, nil, func() []byte { return get })
+	t, err := coldStarts(rounds, programs, get)
 	t.about = aboutColdStart + " The event is a GET, which runs unprotected: what is left is the initialization."
-	return t, err
-}
-
-// measureColdStartOnDynamoDB starts functions for an invocation that is claimed and completed.
-func measureColdStartOnDynamoDB(rounds int) (t table, err error) {
-	b, closeTable, err := localBackend()
-	if err != nil {
-		return table{}, err
-	}
-	defer func() { err = errors.Join(err, closeTable()) }()
-	environment := []string{
-		"AWS_ENDPOINT_URL_DYNAMODB=" + os.Getenv(dynamolocal.EndpointVariable),
-		"AWS_ACCESS_KEY_ID=" + dynamolocal.AccessKey, "AWS_SECRET_ACCESS_KEY=" + dynamolocal.AccessKey,
-		"IDEMPOTENCY_TABLE=" + b.connect().table,
-	}
-	event := newEvent()
-	limited := make([]program, len(programs))
-	for i, p := range programs {
-		p.cpu, p.size = 0, 0 // the requests of the first call are no initialization
-		limited[i] = p
-	}
-	t, err = coldStarts(rounds, limited, environment, func() []byte { return event.withKey(freshKey()) })
-	t.about = aboutColdStart + " The event is a POST with a new key: client makes the two calls of a first execution by hand. " +
-		"DynamoDB Local speaks HTTP; the handshake of TLS, some milliseconds of CPU for a first call, is in none of these figures."
 	return t, err
 }
 
 // start is what one process took.
 type start struct{ cpu, wall, peak float64 }
 
-func coldStarts(rounds int, programs []program, environment []string, payload func() []byte) (table, error) {
+func coldStarts(rounds int, programs []program, payload []byte) (table, error) {
 	folder, err := os.MkdirTemp("", "coldstart-")
 	if err != nil {
 		return table{}, err
@@ -93,7 +64,7 @@ func coldStarts(rounds int, programs []program, environment []string, payload fu
 	starts := make([][]start, len(programs))
 	for range max(rounds*startsPerRound, 1) {
 		for i, p := range programs {
-			s, err := p.start(folder, environment, payload())
+			s, err := p.start(folder, nil, payload)
 			if err != nil {
 				return table{}, fmt.Errorf("%s: %w", p.name, err)
 			}

@@ -16,8 +16,8 @@ func TestColdStartsAnswer(t *testing.T) {
 		require.Len(t, row, len(table.header))
 		require.Equal(t, programs[i].name, row[0])
 	}
-	require.Contains(t, strings.Join(table.rows[2], " "), "own CPU ≤ 0.30 ms")
-	require.Contains(t, strings.Join(table.rows[2], " "), "own binary ≤ 0.50 MB")
+	require.Contains(t, strings.Join(table.rows[1], " "), "own CPU ≤ 0.30 ms")
+	require.Contains(t, strings.Join(table.rows[1], " "), "own binary ≤ 0.50 MB")
 }
 
 func TestAFunctionThatDoesNotAnswerIsNotMeasured(t *testing.T) {

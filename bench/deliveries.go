@@ -36,27 +36,27 @@ var firsts = plan{
 	about: "A POST of 3 KB through an HTTP API under a new key: claim, handler, completion. The handler itself does nothing. " +
 		"By hand are the same calls without fingerprint and scope; own is what the library adds to them, or to the handler alone. " +
 		"Compression takes time to save write units, see docs/cost.md.",
-	groups: func(b backend) ([]group, error) {
+	groups: func() ([]group, error) {
 		var groups []group
 		for _, r := range results {
 			u := unwrapped(r.result)
 			g := group{heading: r.name, cases: []measured{{name: u.name, run: u.executions}}}
 			limits := goals{}
 			if r.byHand {
-				c := b.connect()
+				c := connect()
 				h := handmade(r.result, c)
 				if err := h.rehearsedExecution(c); err != nil {
 					return nil, err
 				}
 				g.cases = append(g.cases, measured{name: h.name, run: h.executions})
 				limits.ratio = 1.2
-				if r.size < smallest && b.instant {
+				if r.size < smallest {
 					limits.own, limits.ownAllocs = 15*time.Microsecond, 25
 				}
 			}
 			of := g.cases[len(g.cases)-1].name
 			for _, wrap := range r.wrappers() {
-				c := b.connect()
+				c := connect()
 				w := wrap(r.result, c)
 				if err := w.rehearsedExecution(c); err != nil {
 					return nil, err
@@ -73,30 +73,28 @@ var firsts = plan{
 var replays = plan{
 	about: "The same POST under a key that was completed: a refused PutItem brings the result, larger ones are read beside it. " +
 		"By hand the result is taken from the refusal. The handler does not run, except alone.",
-	groups: func(b backend) ([]group, error) {
+	groups: func() ([]group, error) {
 		var groups []group
 		for _, r := range results {
 			u := unwrapped(r.result)
 			g := group{heading: r.name, cases: []measured{{name: u.name, run: u.executions}}}
 			limits := goals{}
 			if r.byHand {
-				c := b.connect()
+				c := connect()
 				h := handmade(r.result, c)
 				key, err := h.rehearsedReplay(c)
 				if err != nil {
 					return nil, err
 				}
 				g.cases = append(g.cases, measured{name: h.name, run: h.replays(key)})
-				if r.size < smallest && b.instant {
+				if r.size < smallest {
 					limits.own, limits.ownAllocs = 10*time.Microsecond, 15
 				}
 			}
-			if b.instant {
-				limits.whole = r.replay
-			}
+			limits.whole = r.replay
 			of := g.cases[len(g.cases)-1].name
 			for _, wrap := range r.wrappers() {
-				c := b.connect()
+				c := connect()
 				w := wrap(r.result, c)
 				key, err := w.rehearsedReplay(c)
 				if err != nil {

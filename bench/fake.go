@@ -11,6 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/go-idempotent/idempotent/internal/dev/dynamofake"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 )
 
@@ -18,7 +19,7 @@ import (
 // rehearsal it plays the answers of the rehearsal at once, so that what is measured is the client and what stands on it. It
 // is safe for concurrent use, except that nothing else may run during the rehearsal.
 type fake struct {
-	table   fakeTable
+	table   dynamofake.Server
 	playing bool
 	tape    *tape[reply]
 }
@@ -70,7 +71,7 @@ func (f *fake) Do(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	status, answer := f.table.answer(operation, body)
+	status, answer := f.table.Answer(operation, body)
 	a := newReply(status, answer)
 	if f.tape != nil {
 		f.tape.record(operation, a)

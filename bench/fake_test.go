@@ -174,7 +174,7 @@ func TestTheFakeRefusesWhatItDoesNotKnow(t *testing.T) {
 	large.Item["data"] = text(orders("", 500<<10).response.Body)
 	_, err := c.PutItem(t.Context(), large)
 	assert.Equal(t, "ValidationException", codeOf(err))
-	_, err = c.Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String("idempotency")})
+	_, err = c.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String("idempotency")})
 	assert.Equal(t, "ValidationException", codeOf(err))
 }
 

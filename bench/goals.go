@@ -7,13 +7,12 @@ import (
 )
 
 // goals are upper limits, zero for none: of the ratio of the times, of the time in addition to the other case, of the whole
-// time, of the allocations in addition, and of all allocations. rate is a lower limit, in MB (10^6 bytes) per second.
+// time, of the allocations in addition, and of all allocations.
 type goals struct {
 	ratio      float64
 	own, whole time.Duration
 	ownAllocs  float64
 	allocs     float64
-	rate       float64
 }
 
 // judge says which goals there are and whether they are met.
@@ -33,6 +32,5 @@ func (g goals) judge(f figures) string {
 	add(float64(g.whole), f.whole <= float64(g.whole), "CPU ≤ "+micros(float64(g.whole)))
 	add(g.ownAllocs, f.ownAllocs <= g.ownAllocs, fmt.Sprintf("own allocs ≤ %g", g.ownAllocs))
 	add(g.allocs, f.allocs <= g.allocs, fmt.Sprintf("allocs ≤ %g", g.allocs))
-	add(g.rate, f.rate >= g.rate, fmt.Sprintf("MB/s ≥ %g", g.rate))
 	return strings.Join(verdicts, ", ")
 }

@@ -27,7 +27,7 @@ type section struct {
 	measure func(rounds int) (table, error)
 }
 
-// errNotHere is wrapped by the error of a section that lacks something: a server, a tool, an operating system.
+// errNotHere is wrapped by the error of a section that lacks something: a tool, an operating system.
 var errNotHere = errors.New("not possible here")
 
 // sections are in the order in which a reader wants them.
@@ -35,26 +35,11 @@ var sections = []section{
 	{"fake/first", onFake(firsts)},
 	{"fake/replay", onFake(replays)},
 	{"fake/steps", onFake(stepwise)},
-	{"fake/calls", onFake(calls)},
-	{"dynamodb/first", onDynamoDB(firsts)},
-	{"dynamodb/replay", onDynamoDB(replays)},
-	{"dynamodb/steps", onDynamoDB(stepwise)},
-	{"dynamodb/calls", onDynamoDB(calls)},
-	{"memory/store", measureMemoryStore},
 	{"memory/first", measureMemoryFirst},
 	{"memory/replay", measureMemoryReplay},
-	{"memory/conflict", measureMemoryConflict},
-	{"contention/dynamodb", measureContentionOnDynamoDB},
-	{"contention/memory", measureContentionInMemory},
-	{"outbox/fake", measureOutbox},
-	{"outbox/dynamodb", measureOutboxOnDynamoDB},
+	{"outbox", measureOutbox},
 	{"memory-peak", measurePeak},
-	{"canonical", measureCanonical},
-	{"jmespath", measureJMESPath},
-	{"coldstart/init", measureColdStart},
-	{"coldstart/dynamodb", measureColdStartOnDynamoDB},
-	{"powertools/fake", measurePowertools},
-	{"powertools/dynamodb", measurePowertoolsOnDynamoDB},
+	{"coldstart", measureColdStart},
 }
 
 func main() {

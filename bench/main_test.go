@@ -21,18 +21,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// withPowertools reports whether the packages of AWS Powertools have to be there: make interop installs them and says so.
-func withPowertools() bool { return os.Getenv("IDEMPOTENT_INTEROP") == "1" }
-
 func TestEverySectionStillMeasures(t *testing.T) {
 	for _, s := range sections {
 		t.Run(s.name, func(t *testing.T) {
-			if strings.Contains(s.name, "dynamodb") {
-				t.Setenv(dynamolocal.EndpointVariable, dynamolocal.Endpoint(t))
-			}
 			found, err := s.measure(onlyOnce)
-			needed := dynamolocal.Strict() && (withPowertools() || !strings.HasPrefix(s.name, "powertools"))
-			if errors.Is(err, errNotHere) && !needed {
+			if errors.Is(err, errNotHere) && !dynamolocal.Strict() {
 				t.Logf("!!! SKIPPED: %v", err)
 				t.Skipf("!!! SKIPPED: %v", err)
 			}
@@ -48,16 +41,5 @@ func TestEverySectionStillMeasures(t *testing.T) {
 			found.print(&text, s.name)
 			assert.Contains(t, text.String(), "\n"+s.name+"\n")
 		})
-	}
-}
-
-func TestWithoutAnEndpointTheSectionsOfDynamoDBSaySo(t *testing.T) {
-	t.Setenv(dynamolocal.EndpointVariable, "")
-	for _, s := range sections {
-		if strings.Contains(s.name, "dynamodb") {
-			_, err := s.measure(onlyOnce)
-			assert.ErrorIs(t, err, errNotHere, s.name)
-			assert.ErrorContains(t, err, dynamolocal.EndpointVariable, s.name)
-		}
 	}
 }

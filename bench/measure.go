@@ -20,9 +20,7 @@ type measured struct {
 	// run does the work n times.
 	run func(n int) error
 	// of is the case that this one is compared with, by name. Default is the first case.
-	of string
-	// size is how many bytes one operation works on, if that is of interest: the table then has a rate.
-	size  int
+	of    string
 	goals goals
 }
 
@@ -110,23 +108,16 @@ func processorTime() time.Duration {
 // goalColumn is the last one of every table.
 const goalColumn = "goal"
 
-// The columns of a comparison. The rate is there if a case has a size.
-var (
-	columns     = []string{"", "ratio", "±", "own CPU", "CPU", "own allocs", "allocs", "bytes", goalColumn}
-	rateColumns = slices.Insert(slices.Clone(columns), len(columns)-1, "MB/s")
-)
+// columns are those of a comparison.
+var columns = []string{"", "ratio", "±", "own CPU", "CPU", "own allocs", "allocs", "bytes", goalColumn}
 
 // table compares. A ratio is the median of the ratios of the rounds, and what is a case's own the median of the
 // differences, so that what both cases of a round suffered from does not count.
 func (c comparison) table(samples [][]sample) table {
 	t := table{about: c.about, header: columns}
-	rates := slices.ContainsFunc(c.cases, func(m measured) bool { return m.size > 0 })
-	if rates {
-		t.header = rateColumns
-	}
 	for i, m := range c.cases {
 		base := max(0, c.find(m.of))
-		f := compare(samples[i], samples[base], m.size)
+		f := compare(samples[i], samples[base])
 		row := []string{
 			m.name,
 			fmt.Sprintf("%.2f", f.ratio), fmt.Sprintf("%.0f%%", 100*f.spread), micros(f.own), micros(f.whole),
@@ -134,9 +125,6 @@ func (c comparison) table(samples [][]sample) table {
 		}
 		if i == base { // it has nothing of its own
 			row[2], row[3], row[5] = "", "", ""
-		}
-		if rates {
-			row = append(row, rateOf(f.rate))
 		}
 		t.rows = append(t.rows, append(row, m.goals.judge(f)))
 	}
@@ -148,16 +136,15 @@ func (c comparison) find(name string) int {
 	return slices.IndexFunc(c.cases, func(m measured) bool { return m.name == name })
 }
 
-// figures are what a row says, in nanoseconds, counts, bytes, and MB (10^6 bytes) per second.
+// figures are what a row says, in nanoseconds, counts and bytes.
 type figures struct {
 	ratio, spread     float64 // spread is half the interquartile range of the ratio, as a part of it
 	own, whole        float64
 	ownAllocs, allocs float64
 	bytes             float64
-	rate              float64
 }
 
-func compare(samples, of []sample, size int) figures {
+func compare(samples, of []sample) figures {
 	each := func(f func(s, of sample) float64) []float64 {
 		values := make([]float64, len(samples))
 		for round, s := range samples {
@@ -175,7 +162,6 @@ func compare(samples, of []sample, size int) figures {
 		bytes:     median(each(func(s, _ sample) float64 { return s.bytes })),
 	}
 	f.spread = (quantile(ratios, 0.75) - quantile(ratios, 0.25)) / 2 / f.ratio
-	f.rate = float64(size) / f.whole * 1e3
 	return f
 }
 

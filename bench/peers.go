@@ -9,10 +9,6 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/gofiber/fiber/v3"
-	"github.com/gofiber/fiber/v3/middleware/idempotency"
-	fibermemory "github.com/gofiber/storage/memory/v2"
-	"github.com/valyala/fasthttp"
 	"github.com/velmie/idempo"
 	idempomemory "github.com/velmie/idempo/memory"
 	"github.com/velmie/idempo/middleware"
@@ -24,11 +20,8 @@ import (
 // libraries are grouped as the tables are: by value, HTTP requests.
 var libraries = [][]library{
 	{{"idempo, Engine", openEngine}, {"this library", openPlain}},
-	{{"idempo, net/http", openMiddleware}, {"this library", openHTTP}, {"fiber", openFiber}},
+	{{"idempo, net/http", openMiddleware}, {"this library", openHTTP}},
 }
-
-// refusing are those that refuse a delivery while another one runs.
-var refusing = [][]library{libraries[0], libraries[1][:2]}
 
 type order struct {
 	ID     string `json:"id"`
@@ -55,10 +48,7 @@ func openPlain(t *till) opened {
 			ctx, cancel := invocation()
 			defer cancel()
 			out, err := h.Handle(ctx, order{ID: key, Amount: 1999})
-			switch {
-			case errors.Is(err, idempotent.ErrInProgress):
-				return statusConflict, nil
-			case err == nil && out != expected:
+			if err == nil && out != expected {
 				err = errAnswer
 			}
 			return statusCreated, err
@@ -76,8 +66,6 @@ func openEngine(t *till) opened {
 			defer cancel()
 			r, err := engine.Process(ctx, key, idempo.Fingerprint{})
 			switch {
-			case errors.Is(err, idempo.ErrInProgress):
-				return statusConflict, nil
 			case err != nil:
 				return 0, err
 			case r.Response != nil:
@@ -174,37 +162,6 @@ func openMiddleware(t *till) opened {
 				return w.status, errAnswer
 			}
 			return w.status, nil
-		}
-	}}
-}
-
-func openFiber(t *till) opened {
-	store := fibermemory.New()
-	app := fiber.New()
-	app.Use(idempotency.New(idempotency.Config{KeyHeader: keyHeader, Storage: store}))
-	app.Post("/charges", func(c fiber.Ctx) error {
-		t.charge()
-		c.Set(contentType, mediaType)
-		return c.Status(statusCreated).SendString(smallResult)
-	})
-	h := app.Handler()
-	return opened{close: store.Close, client: func() func(string) (int, error) {
-		in := requestOf()
-		var c fasthttp.RequestCtx
-		c.Request.Header.SetMethod(http.MethodPost)
-		c.Request.SetRequestURI(in.RawPath + "?" + in.RawQueryString)
-		c.Request.Header.SetContentType(mediaType)
-		c.Request.SetBodyString(in.Body)
-		return func(key string) (int, error) {
-			c.Response.Reset()
-			c.ResetUserValues()
-			c.Request.Header.Set(keyHeader, key)
-			h(&c)
-			status := c.Response.StatusCode()
-			if status == statusCreated && string(c.Response.Body()) != smallResult {
-				return status, errAnswer
-			}
-			return status, nil
 		}
 	}}
 }

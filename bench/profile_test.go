@@ -7,7 +7,7 @@ import (
 // BenchmarkFake runs the cases of fake/first, fake/replay and fake/steps one by one, for profiles.
 func BenchmarkFake(b *testing.B) {
 	for name, p := range map[string]plan{"first": firsts, "replay": replays, "steps": stepwise} {
-		groups, err := p.groups(fakeBackend())
+		groups, err := p.groups()
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -111,3 +112,38 @@ func (s *shop) check(answer []byte) error {
 	}
 	return nil
 }
+
+// orderDocument returns a JSON document of about size bytes, always the same one: an order with as many lines as fit, or
+// from 100 KB on a list of orders of 3 KB. Members are in the order of a program that does not care.
+func orderDocument(size int) []byte {
+	random := rand.New(rand.NewPCG(1, uint64(size)))
+	if size < 100<<10 {
+		return appendOrder(nil, random, size)
+	}
+	doc := []byte(`{"page":1,"orders":[`)
+	for len(doc) < size {
+		doc = append(appendOrder(doc, random, 3<<10), ',')
+	}
+	return append(doc[:len(doc)-1], `],"next":null,"count":`+strconv.Itoa(size/(3<<10))+`}`...)
+}
+
+func appendOrder(doc []byte, random *rand.Rand, size int) []byte {
+	end := len(doc) + size
+	doc = fmt.Appendf(doc, `{"orderId":"%016x","customer":{"name":"Zo\u00eb Müller","id":%d},"currency":"EUR","lines":[`,
+		random.Uint64(), random.IntN(1_000_000))
+	for {
+		doc = fmt.Appendf(doc, `{"sku":"%c-%04d","quantity":%d,"price":%d.%02d}`,
+			'A'+random.IntN(26), random.IntN(10_000), 1+random.IntN(9), random.IntN(500), random.IntN(100))
+		if len(doc)+lineLength > end {
+			break
+		}
+		doc = append(doc, ',')
+		if random.IntN(4) == 0 {
+			doc = append(doc, "\n  "...) // somebody's line breaks
+		}
+	}
+	return fmt.Appendf(doc, `],"amount":%d.%02d,"paid":false}`, random.IntN(5000), random.IntN(100))
+}
+
+// lineLength is about that of a line and of what ends an order.
+const lineLength = 80

@@ -107,11 +107,3 @@ func bytesOf(n float64) string {
 		return fmt.Sprintf("%.0f B", n)
 	}
 }
-
-// rateOf writes MB per second, nothing where there is no size.
-func rateOf(rate float64) string {
-	if rate == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%.0f", rate)
-}

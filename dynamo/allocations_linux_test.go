@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,10 +48,14 @@ func TestAllocationsOfALargeResult(t *testing.T) {
 		require.NoError(t, err)
 	}
 	alone := peak(t, "alone", folder)
+	most := 3.5 // 2.7 was seen
+	if !strings.HasPrefix(runtime.Version(), "go1.26") {
+		most = 4.5 // encoding/json has one copy less where the handler is alone: the peak is about the same
+	}
 	for _, mode := range []string{"first plain", "first compressed", "replay plain", "replay compressed"} {
 		added := float64(peak(t, mode, folder)-alone) / memorySize
 		t.Logf("%-18s %.1f times the result over the handler alone (%.1f MB)", mode, added, float64(alone)/1e6)
-		require.LessOrEqual(t, added, 3.5, mode) // 2.7 was seen
+		require.LessOrEqual(t, added, most, mode)
 	}
 }
 

@@ -148,31 +148,32 @@ func TestCallThatEndsWhileTheClientWaitsSaysWhyItWaited(t *testing.T) {
 		"a proxy's page": {answering(reply{status: http.StatusBadGateway, body: secret}), store.FailureUnavailable, false, "status 502"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := dynamo.New(c.client, table)
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second) // enough for the first attempt, however busy the machine is
-			defer cancel()
-			var errs [5]error
-			var calls sync.WaitGroup
-			calls.Go(func() { _, _, errs[0] = s.Claim(ctx, record("k"), claimTime) })
-			calls.Go(func() { _, _, errs[1] = s.Swap(ctx, record("k"), completion(record("k"), []byte(`"x"`))) })
-			calls.Go(func() { _, errs[2] = s.Delete(ctx, record("k")) })
-			calls.Go(func() { _, _, errs[3] = s.Get(ctx, "k") })
-			calls.Go(func() {
-				r := completion(record("k"), []byte("x"))
-				r.Result, r.Parts = nil, "1:1"
-				_, errs[4] = s.ReadResult(ctx, r)
-			})
-			calls.Wait()
-			for i, op := range []string{"claim", "swap", "delete", "get", "read result"} {
-				require.ErrorIs(t, errs[i], context.DeadlineExceeded)
-				requireNoSecret(t, errs[i])
-				if i == 4 && timedOut(errs[i]) {
-					continue // a read of parts is tried again until the end, which may come in the middle of a try
+			inBubble(t, func(t *testing.T) {
+				s := dynamo.New(c.client, table)
+				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+				defer cancel()
+				var errs [5]error
+				var calls sync.WaitGroup
+				calls.Go(func() { _, _, errs[0] = s.Claim(ctx, record("k"), claimTime) })
+				calls.Go(func() { _, _, errs[1] = s.Swap(ctx, record("k"), completion(record("k"), []byte(`"x"`))) })
+				calls.Go(func() { _, errs[2] = s.Delete(ctx, record("k")) })
+				calls.Go(func() { _, _, errs[3] = s.Get(ctx, "k") })
+				calls.Go(func() {
+					r := completion(record("k"), []byte("x"))
+					r.Result, r.Parts = nil, "1:1"
+					_, errs[4] = s.ReadResult(ctx, r)
+				})
+				calls.Wait()
+				for i, op := range []string{"claim", "swap", "delete", "get", "read result"} {
+					require.ErrorIs(t, errs[i], context.DeadlineExceeded)
+					requireNoSecret(t, errs[i])
+					if i == 4 && timedOut(errs[i]) {
+						continue // a read of parts is tried again until the end, which may come in the middle of a try
+					}
+					requireStoreError(t, errs[i], op, c.kind, c.notApplied || i >= 3)
+					require.ErrorContains(t, errs[i], c.text)
 				}
-				requireStoreError(t, errs[i], op, c.kind, c.notApplied || i >= 3)
-				require.ErrorContains(t, errs[i], c.text)
-			}
+			})
 		})
 	}
 }

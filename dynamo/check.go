@@ -143,7 +143,7 @@ func (s *Store) Advise(ctx context.Context) ([]string, error) {
 	}
 	advice := indexAdvice(out.Table, s.attr)
 	if isStrong(out.Table) {
-		advice = append(advice, "it has multi-Region strong consistency, and so no time to live: what has expired stays until a sweep deletes it")
+		advice = append(advice, "it has multi-Region strong consistency, and so no time to live: what has expired stays until DeleteExpired deletes it")
 	}
 	return ofTable(s.table, advice), nil
 }

@@ -137,7 +137,6 @@ func TestCommitsOfHTTPHandlers(t *testing.T) {
 			"beside Powertools for Python":     sharing(idempotent.PowertoolsPython),
 			"beside Powertools for TypeScript": sharing(idempotent.PowertoolsTypeScript),
 			"beside Powertools for Java":       sharing(idempotent.PowertoolsJava),
-			"beside Powertools for .NET":       sharing(idempotent.PowertoolsDotNet),
 		} {
 			for shape, opts := range map[string][]dynamo.Option{"": nil, ", in another shape": shaped()} {
 				t.Run(name+", "+mode+shape, func(t *testing.T) {
@@ -166,7 +165,7 @@ func TestCommitsOfHTTPHandlers(t *testing.T) {
 func sharing(l idempotent.PowertoolsLanguage) func(*shop) {
 	return func(s *shop) {
 		s.opts = append(s.opts,
-			idempotent.WithPowertools(idempotent.Powertools{Language: l, Prefix: "p"}), idempotent.WithKeyPath("powertools_json(body).id"))
+			idempotent.WithPowertools(idempotent.Powertools{Language: l, Prefix: "p", AllCallers: true}), idempotent.WithKeyPath("powertools_json(body).id"))
 	}
 }
 

@@ -201,7 +201,10 @@ func TestErrorsKeepWhatCallersLookFor(t *testing.T) {
 }
 
 func TestReadFailures(t *testing.T) {
-	t.Parallel()
+	inBubble(t, readFailures)
+}
+
+func readFailures(t *testing.T) {
 	s, _ := scripted(throttled)
 	_, found, err := s.Get(t.Context(), "k")
 	require.False(t, found)

@@ -207,6 +207,7 @@ func expanded(t *testing.T, requests []byte) []byte {
 	})
 	if bytes.Contains(requests, []byte("gzip of")) {
 		requests = regexp.MustCompile(`"1:\d+"`).ReplaceAll(requests, []byte(`"1:size"`))
+		requests = regexp.MustCompile(` parts 1:\d+ gzip`).ReplaceAll(requests, []byte(` parts 1:size gzip`))
 	}
 	return requests
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -87,6 +88,13 @@ func getItem(t *testing.T, client *dynamodb.Client, table, id string) item {
 	})
 	require.NoError(t, err)
 	return out.Item
+}
+
+// inBubble runs a test beside others in fake time, in which the pauses of the SDK take none. Nothing of it may talk to DynamoDB Local.
+func inBubble(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, f)
 }
 
 // foreign lets the conformance suite write an attribute that no version knows.

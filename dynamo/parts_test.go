@@ -290,7 +290,10 @@ func TestBatchesEndWithTheContext(t *testing.T) {
 
 // TestPartsPrecedeTheUpdate: what fails before the update has changed nothing, however it failed.
 func TestPartsPrecedeTheUpdate(t *testing.T) {
-	t.Parallel()
+	inBubble(t, partsPrecedeTheUpdate)
+}
+
+func partsPrecedeTheUpdate(t *testing.T) {
 	for _, r := range []reply{lost, broken, throttled} {
 		s, tr := scripted(r)
 		_, swapped, err := s.Swap(t.Context(), record("k"), completion(record("k"), pattern(5<<10)))

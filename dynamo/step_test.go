@@ -299,7 +299,10 @@ func TestStepThatItsSealDoesNotCoverStaysInTheRecord(t *testing.T) {
 
 // TestPartsOfAStepPrecedeTheUpdate: what fails before the update has changed nothing, however it failed.
 func TestPartsOfAStepPrecedeTheUpdate(t *testing.T) {
-	t.Parallel()
+	inBubble(t, partsOfAStepPrecedeTheUpdate)
+}
+
+func partsOfAStepPrecedeTheUpdate(t *testing.T) {
 	for _, answer := range []reply{lost, broken, throttled} {
 		s, tr := scripted(answer)
 		next := record("k")

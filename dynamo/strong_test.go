@@ -61,10 +61,14 @@ func TestStoreWithMultiRegionStrongConsistency(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long, and the others see as much of each guard")
 	}
+	t.Parallel()
 	strong := &dynamolocal.Strong{Conflict: every(3)}
 	s := dynamo.New(region(t, strong, "us-east-1", repeatsConflicts, dynamolocal.Unhurried), strongTable(t))
-	storetest.Run(t, storetest.Features{ListLag: listLag}, func(testing.TB) store.Store { return s })
-	assert.Greater(t, strong.Conflicts(), 1000)
+	storetest.Run(t, storetest.Features{}, func(tb testing.TB) store.Store {
+		only(tb, "Claim", "Swap", "Delete", "Seen", "Parts", "Steps", "Sequence", "Race")
+		return s
+	})
+	assert.Greater(t, strong.Conflicts(), 300)
 	t.Logf("%d of %d writes met another Region", strong.Conflicts(), len(strong.Writes()))
 }
 
@@ -145,17 +149,21 @@ func TestDeletionWithMultiRegionStrongConsistency(t *testing.T) {
 	t.Parallel()
 	strong := &dynamolocal.Strong{Conflict: every(3)}
 	table := strongTable(t)
-	s := dynamo.New(region(t, strong, "us-east-1"), table)
-	quiet := dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t)), table)
+	client, quiet := region(t, strong, "us-east-1"), dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t)), table)
 	for i := range 60 {
 		held(t, quiet, expiredRecord(fmt.Sprint("charge#", i)))
 	}
 	live := record("charge#live")
-	live.Expiry = cleanTime
+	live.Expiry = over.Add(time.Hour)
 	held(t, quiet, large("charge#large"), live)
-	got := sum(t, s.DeleteExpired(t.Context(), cleaning()))
-	assert.Equal(t, 64, got.Deleted)
-	assert.Zero(t, got.Kept)
+	deleted := 0
+	for pass := 0; deleted < 64; pass++ { // what another Region writes at the moment is left to the next pass
+		require.Less(t, pass, 10)
+		done, err := dynamo.DeleteExpired(t.Context(), client, table, over)
+		require.NoError(t, err)
+		require.Equal(t, 65-deleted, done.Deleted+done.Kept)
+		deleted += done.Deleted
+	}
 	assert.Equal(t, []string{live.Key}, keys(t, quiet))
 	assert.Positive(t, strong.Conflicts())
 }
@@ -171,7 +179,7 @@ func TestCheckWithMultiRegionStrongConsistency(t *testing.T) {
 	advice, err := s.Advise(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{
-		`table "` + table + `": it has multi-Region strong consistency, and so no time to live: what has expired stays until a sweep deletes it`,
+		`table "` + table + `": it has multi-Region strong consistency, and so no time to live: what has expired stays until DeleteExpired deletes it`,
 	}, advice)
 
 	var wrong *store.ConfigError

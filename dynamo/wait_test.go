@@ -24,11 +24,12 @@ func TestWaitersOnDynamoDBGetTheOneResult(t *testing.T) {
 	deliver := func() (string, error) {
 		handler := idempotent.Wrap(func(context.Context, string) (string, error) {
 			executed.Add(1)
-			time.Sleep(700 * time.Millisecond)
+			time.Sleep(700 * time.Millisecond) // most of the others have asked by then
 			return result, nil
-		}, dynamo.New(client, table), idempotent.WithOperation("pay"), idempotent.WithWait(20*time.Second),
+		}, dynamo.New(client, table), idempotent.WithOperation("pay"), idempotent.WithWait(5*time.Minute),
+			idempotent.WithTiming(idempotent.Timing{ClaimBudget: time.Minute}),
 			idempotent.WithKey(func(id string) (string, error) { return id, nil }))
-		ctx, cancel := context.WithTimeout(t.Context(), 29*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
 		return handler.Handle(ctx, "order-1")
 	}

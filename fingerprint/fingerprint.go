@@ -22,6 +22,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 )
 
@@ -116,6 +117,13 @@ func (h *Hash) canonical(doc []byte, as form) error {
 // "null". Invalid UTF-8 in strings is not told apart, because encoding/json replaces it by U+FFFD; a float64 counts as
 // the shortest decimal that identifies it.
 //
+// The field is the same with every release of Go. So Value refuses what Go 1.26 and Go 1.27 encode differently:
+//
+//   - a map whose keys are strings of a type with MarshalText or AppendText, or whose keys are neither strings, integers
+//     nor texts of MarshalText;
+//   - a value of a type with AppendText or MarshalJSONTo and neither MarshalJSON nor MarshalText;
+//   - a struct with the tag option embed or format, or with a name in a tag that Go 1.26 ignores.
+//
 // It returns an error that wraps the one of encoding/json for what cannot be encoded (a channel, NaN), or a
 // [*SyntaxError], with an offset in the encoding, if that has no canonical form (a [json.RawMessage] with duplicate
 // keys). Its text holds nothing of v, unlike some of encoding/json. The Hash is then as it was before.
@@ -123,6 +131,9 @@ func (h *Hash) Value(v any) error {
 	doc, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("fingerprint: encode %T: %w", v, encodeError{err})
+	}
+	if err := steady(reflect.ValueOf(v)); err != nil {
+		return fmt.Errorf("fingerprint: encode %T: Go releases differ: %w", v, err)
 	}
 	if err := h.JSON(doc); err != nil {
 		return fmt.Errorf("%w, in the encoding of %T", err, v)

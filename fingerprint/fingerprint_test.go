@@ -207,7 +207,7 @@ func TestHashIsUnchangedAfterError(t *testing.T) {
 	err := h.Value(json.RawMessage(`{"a":1, "a":2}`))
 	require.ErrorAs(t, err, &syntax)
 	require.Equal(t, 7, syntax.Offset, "in the encoding")
-	require.EqualError(t, err, "fingerprint: JSON text, byte 7: duplicate key, in the encoding of json.RawMessage")
+	require.ErrorContains(t, err, "fingerprint: JSON text, byte 7: duplicate key, in the encoding of ")
 	var unsupported *json.UnsupportedTypeError
 	require.ErrorAs(t, h.Value(make(chan int)), &unsupported)
 	require.ErrorContains(t, h.Value(math.NaN()), "fingerprint: encode float64: ")

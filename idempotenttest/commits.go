@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/store"
@@ -107,8 +108,8 @@ func (c *commits) alone(ctx context.Context, answer any) *execution.CommitFault 
 	if _, err := json.Marshal(answer); err != nil {
 		return &execution.CommitFault{Kind: execution.CommitRefused, Reason: "its answer has no JSON form", Err: err}
 	}
-	if err := c.steps.gate.Close(ctx); err != nil {
-		return &execution.CommitFault{Kind: execution.CommitRefused, Reason: "its context has ended before the steps that run", Err: err}
+	if err := c.steps.gate.Close(ctx, 30*time.Second); err != nil { // as a delivery waits that has no deadline
+		return &execution.CommitFault{Kind: execution.CommitRefused, Reason: "it has waited for the steps that run", Err: err}
 	}
 	return nil
 }

@@ -1,57 +1,35 @@
 package jmespath
 
 import (
-	"slices"
-	"strconv"
+	"math/big"
 	"strings"
 )
 
-// maxSumDigits bounds how far apart the highest and the lowest digit of the
-// numbers of one sum may be, since the exact sum needs all digits between them.
-const maxSumDigits = 1 << 16
+// maxSumDigits bounds how far apart the highest and the lowest digit of the numbers of one sum may be,
+// since the exact sum needs all digits between them.
+const maxSumDigits = 8192
 
-const decimalDigits = "0123456789"
-
-// sumOf adds the elements of an array of numbers exactly. The error is ErrLimit if
-// the sum needs more than maxSumDigits digits.
-func (s *search) sumOf(array Value) (decimal, error) {
-	if err := s.spend(2 * len(array.text)); err != nil {
-		return decimal{}, err
-	}
+// sumOf adds the elements of an array of numbers exactly. The error is ErrLimit if the sum needs more
+// than maxSumDigits digits.
+func sumOf(array Value) (decimal, error) {
 	low, high := digitRange(array)
 	if high-low > maxSumDigits {
 		return decimal{}, fail(ErrLimit, "the exact sum has too many digits")
 	}
-	if err := s.spend(8 * int(high-low)); err != nil {
-		return decimal{}, err
-	}
-	// Columns hold the digits added up, lowest first, without carrying over. They
-	// cannot overflow: that would take 10^18 numbers.
-	columns := make([]int64, high-low)
+	total := new(big.Int)
 	for e := array.elements(); ; {
 		element, ok := e.next()
 		if !ok {
-			break
+			return decimalOf(total, low), nil
 		}
-		parseDecimal(element.text).addTo(columns, low)
-	}
-	carry := carryOver(columns)
-	negative := carry < 0
-	if negative {
-		for i := range columns {
-			columns[i] = -columns[i]
+		if d := parseDecimal(element.text); d.sign() != 0 {
+			total.Add(total, d.scaled(d.exponent-low))
 		}
-		carry = carryOver(columns) - carry
 	}
-	digits := strconv.AppendInt(make([]byte, 0, len(columns)+20), carry, 10)
-	for _, column := range slices.Backward(columns) {
-		digits = append(digits, decimalDigits[column])
-	}
-	return decimal{negative: negative}.with(string(digits), low), nil
 }
 
-// digitRange returns the position of the lowest digit of an array of numbers, and
-// the one behind the highest.
+// digitRange returns the position of the lowest digit of an array of numbers, and the one behind the
+// highest.
 func digitRange(array Value) (low, high int64) {
 	first := true
 	for e := array.elements(); ; {
@@ -69,60 +47,36 @@ func digitRange(array Value) (low, high int64) {
 	}
 }
 
-// addTo adds the digits of d to the columns, of which the first is at the position
-// low.
-func (d decimal) addTo(columns []int64, low int64) {
-	weight := int64(1)
+// scaled returns the digits of d, with a sign and that many zeros behind them.
+func (d decimal) scaled(zeros int64) *big.Int {
+	n, _ := new(big.Int).SetString(d.digits+strings.Repeat("0", int(zeros)), 10)
 	if d.negative {
-		weight = -1
+		n.Neg(n)
 	}
-	for i, column := 0, d.magnitude()-low-1; i < len(d.digits); i, column = i+1, column-1 {
-		columns[column] += weight * int64(d.digits[i]-'0')
-	}
+	return n
 }
 
-// carryOver brings every column into the range 0 to 9 and returns what is left
-// over the highest one. It is negative if the number is.
-func carryOver(columns []int64) int64 {
-	var carry int64
-	for i := range columns {
-		carry += columns[i]
-		digit := carry % 10
-		if digit < 0 {
-			digit += 10
-		}
-		columns[i] = digit
-		carry = (carry - digit) / 10
-	}
-	return carry
+func decimalOf(n *big.Int, exponent int64) decimal {
+	return decimal{negative: n.Sign() < 0}.with(new(big.Int).Abs(n).String(), exponent)
 }
 
-// dividedBy returns d / n for n from 1 to 10^17: exactly if the quotient is a finite
-// decimal, else rounded to 34 significant digits (those of a decimal of 128 bits),
-// or to as many as d has if that is more.
+// dividedBy returns d / n for n from 1 to 10^17: exactly if the quotient is a finite decimal, else
+// rounded to 34 significant digits (those of a decimal of 128 bits), or to as many as d has if that is
+// more.
 func (d decimal) dividedBy(n int64) decimal {
-	// A finite quotient has fewer than 57 digits more than d, as n has fewer than 57
-	// factors two. Any other has no more than 17 zeros in a row, which leaves enough
-	// digits to round it.
+	if d.sign() == 0 {
+		return d
+	}
+	// A finite quotient has fewer than 57 digits more than d, as n has fewer than 57 factors two. Any
+	// other has no more than 17 zeros in a row, which leaves enough digits to round it.
 	const more = 100
-	quotient := make([]byte, 0, len(d.digits)+more)
-	exponent := d.exponent
-	var rest int64
-	for i := range len(d.digits) {
-		rest = rest*10 + int64(d.digits[i]-'0')
-		quotient = append(quotient, decimalDigits[rest/n])
-		rest %= n
+	quotient, rest := new(big.Int).QuoRem(d.scaled(more), big.NewInt(n), new(big.Int))
+	exact := decimalOf(quotient, d.exponent-more)
+	exact.negative = d.negative
+	if rest.Sign() == 0 {
+		return exact
 	}
-	for i := 0; i < more && rest != 0; i++ {
-		rest *= 10
-		quotient = append(quotient, decimalDigits[rest/n])
-		rest %= n
-		exponent--
-	}
-	if rest == 0 {
-		return d.with(string(quotient), exponent)
-	}
-	return d.with(string(quotient), exponent).rounded(max(34, len(d.digits)))
+	return exact.rounded(max(34, len(d.digits)))
 }
 
 // rounded cuts d to that many of its digits, to the nearest; d is never halfway.
@@ -140,8 +94,8 @@ func (d decimal) ceil() decimal { return d.toInteger(!d.negative) }
 // floor returns the greatest integer that is not greater than d.
 func (d decimal) floor() decimal { return d.toInteger(d.negative) }
 
-// toInteger drops the fraction, and goes to the next integer away from zero if
-// there was one and away is set.
+// toInteger drops the fraction, and goes to the next integer away from zero if there was one and away
+// is set.
 func (d decimal) toInteger(away bool) decimal {
 	if d.isInteger() {
 		return d

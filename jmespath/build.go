@@ -3,15 +3,12 @@ package jmespath
 import "strings"
 
 // elementsOf returns the elements of an array.
-func (s *search) elementsOf(array Value) ([]Value, error) {
-	if err := s.spend(2 * len(array.text)); err != nil {
-		return nil, err
-	}
+func elementsOf(array Value) []Value {
 	all := make([]Value, 0, array.length())
 	for e := array.elements(); ; {
 		element, ok := e.next()
 		if !ok {
-			return all, nil
+			return all
 		}
 		all = append(all, element)
 	}
@@ -23,11 +20,8 @@ type member struct {
 	value Value
 }
 
-// membersOf returns the members of an object.
+// membersOf returns the members of an object. The error is ErrFoldedName.
 func (s *search) membersOf(object Value) ([]member, error) {
-	if err := s.spend(len(object.text)); err != nil {
-		return nil, err
-	}
 	if err := s.unambiguous(object); err != nil {
 		return nil, err
 	}
@@ -41,50 +35,30 @@ func (s *search) membersOf(object Value) ([]member, error) {
 	}
 }
 
-// arrangedMembersOf returns the members of an object in the order of the dialect.
-func (s *search) arrangedMembersOf(object Value) ([]member, error) {
-	object, err := s.arranged(object)
-	if err != nil {
-		return nil, err
-	}
-	return s.membersOf(object)
-}
-
 // array makes an array.
 func (s *search) array(items []Value) (Value, error) {
 	size := len("[]")
 	for _, item := range items {
 		size += len(item.json()) + len(",")
 	}
-	if err := s.spend(size); err != nil {
-		return Value{}, err
-	}
-	var text strings.Builder
-	text.Grow(size)
-	text.WriteByte('[')
-	for i, item := range items {
-		if i > 0 {
-			text.WriteByte(',')
+	list := listBuilder{search: s}
+	list.text.Grow(min(size, s.growth))
+	for _, item := range items {
+		if err := list.add(item); err != nil {
+			return Value{}, err
 		}
-		text.WriteString(item.json())
 	}
-	text.WriteByte(']')
-	return Value{text.String()}, nil
+	return list.value(), nil
 }
 
 // object makes an object. No two members may have the same name.
 func (s *search) object(members []member) (Value, error) {
-	size := len("{}")
-	for _, m := range members {
-		size += len(m.raw) + len(":") + len(m.value.json()) + len(",")
-	}
-	if err := s.spend(size); err != nil {
-		return Value{}, err
-	}
 	var text strings.Builder
-	text.Grow(size)
 	text.WriteByte('{')
 	for i, m := range members {
+		if err := s.grow(len(m.raw) + len(m.value.json()) + len(":,")); err != nil {
+			return Value{}, err
+		}
 		if i > 0 {
 			text.WriteByte(',')
 		}
@@ -96,15 +70,17 @@ func (s *search) object(members []member) (Value, error) {
 	return Value{text.String()}, nil
 }
 
-// A listBuilder makes an array of values that come one by one. Unlike a slice of
-// them it takes hardly more memory than the text.
+// A listBuilder makes an array of values that come one by one. Unlike a slice of them it takes hardly
+// more memory than the text.
 type listBuilder struct {
+	*search
+
 	text strings.Builder
 }
 
-func (b *listBuilder) add(s *search, element Value) error {
+func (b *listBuilder) add(element Value) error {
 	text := element.json()
-	if err := s.spend(len(text) + len(",")); err != nil {
+	if err := b.grow(len(text) + len(",")); err != nil {
 		return err
 	}
 	if b.text.Len() == 0 {

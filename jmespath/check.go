@@ -62,7 +62,7 @@ func (c *checker) value(i, depth int) int {
 	case '"':
 		return c.str(i)
 	case '{', '[':
-		if depth == MaxDepth {
+		if depth == maxDepth {
 			return c.fail(i, "nested too deep")
 		}
 		if b == '{' {

@@ -112,7 +112,7 @@ func TestUnacceptablePayloadsAreRefusedWherever(t *testing.T) {
 		{"0x10", 1, "data after the value"},
 		{"1_000", 1, "data after the value"},
 	} {
-		_, err := Parse([]byte(c.payload))
+		_, err := parseText(c.payload)
 		assert.Equal(t, &JSONError{Offset: c.offset, Detail: c.detail}, err, "%q", c.payload)
 
 		// The rest of the document decides nothing.
@@ -130,7 +130,7 @@ func TestAcceptablePayloads(t *testing.T) {
 		`{}`, `[ ]`, `{ }`, `{"a":1,"A":2}`, `[{"a":1},{"a":2}]`, `{"a":{"a":{"a":1}}}`, "{\"\u00e9\":1,\"e\u0301\":2}",
 		`1e000000000000000000000000000000009`, `{"a":1,"b":{"a":1},"c":{"a":1,"b":2}}`, "\"12345678\"", "\"1234567\"",
 	} {
-		value, err := Parse([]byte(payload))
+		value, err := parseText(payload)
 		require.NoError(t, err, payload)
 		assert.Equal(t, strings.TrimSpace(payload), string(value.JSON()))
 	}
@@ -143,17 +143,17 @@ func TestPayloadsNestUpToTheLimit(t *testing.T) {
 		nested := func(depth int) string {
 			return strings.Repeat(c.open, depth/levels) + strings.Repeat("[", depth%levels) + "1" + strings.Repeat("]", depth%levels) + strings.Repeat(c.closing, depth/levels)
 		}
-		value, err := Parse([]byte(nested(MaxDepth)))
+		value, err := parseText(nested(maxDepth))
 		require.NoError(t, err)
 		assert.Equal(t, Present, value.Presence())
-		assert.Equal(t, "true", selectJSON(t, "@ == @ && [@] == [@] && length(to_string(@)) > `0`", nested(MaxDepth)))
+		assert.Equal(t, "true", selectJSON(t, "@ == @ && [@] == [@] && length(to_string(@)) > `0`", nested(maxDepth)))
 
-		for _, depth := range []int{MaxDepth + 1, 100_000, 5_000_000} {
-			_, err = Parse([]byte(nested(depth)))
+		for _, depth := range []int{maxDepth + 1, 100_000, 5_000_000} {
+			_, err = parseText(nested(depth))
 			var failure *JSONError
 			require.ErrorAs(t, err, &failure)
 			assert.Equal(t, "nested too deep", failure.Detail)
-			_, err = Parse([]byte(strings.Repeat(c.open, depth)))
+			_, err = parseText(strings.Repeat(c.open, depth))
 			require.ErrorAs(t, err, &failure)
 			assert.Equal(t, "nested too deep", failure.Detail)
 		}

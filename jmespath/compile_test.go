@@ -103,10 +103,10 @@ func TestCompileErrorsTellWhatIsWrongAndWhere(t *testing.T) {
 
 func TestExpressionsAreBounded(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("a", MaxExpressionLength)
+	long := strings.Repeat("a", maxLength)
 	assert.Equal(t, "1", selectJSON(t, long, `{"`+long+`":1}`))
 	_, err := Compile(long + "a")
-	assert.Equal(t, &CompileError{Expression: long + "a", Offset: MaxExpressionLength, Kind: ErrLimit, Detail: "expression is too long"}, err)
+	assert.Equal(t, &CompileError{Expression: long + "a", Offset: maxLength, Kind: ErrLimit, Detail: "expression is too long"}, err)
 	assert.Less(t, len(err.Error()), 400)
 	_, err = Compile(strings.Repeat("(", 50_000_000))
 	assert.ErrorIs(t, err, ErrLimit)
@@ -115,9 +115,9 @@ func TestExpressionsAreBounded(t *testing.T) {
 		{"(", ")"}, {"!", ""}, {"[", "]"}, {"{a:", "}"}, {"abs(", ")"}, {"map(&", ",@)"}, {"a[?", "]"},
 	} {
 		nested := func(depth int) string { return strings.Repeat(c.open, depth) + "a" + strings.Repeat(c.closing, depth) }
-		_, err := Compile(nested(MaxExpressionDepth - 1))
+		_, err := Compile(nested(maxLevels - 1))
 		require.NoError(t, err, c.open)
-		for _, depth := range []int{MaxExpressionDepth, 2000} {
+		for _, depth := range []int{maxLevels, 2000} {
 			_, err = Compile(nested(depth))
 			assert.ErrorIs(t, err, ErrLimit, c.open)
 			_, err = Compile(strings.Repeat(c.open, depth))
@@ -129,10 +129,10 @@ func TestExpressionsAreBounded(t *testing.T) {
 func TestLongChainsDoNotExhaustTheStack(t *testing.T) {
 	t.Parallel()
 	for _, link := range []string{".a", "|a", "||a", "&&a", "==a", "[]", "[0]", "<a", "|[@]", "|{a:@}", "[?a]|@"} {
-		source := "a" + strings.Repeat(link, (MaxExpressionLength-1)/len(link))
+		source := "a" + strings.Repeat(link, (maxLength-1)/len(link))
 		expression, err := Compile(source)
 		require.NoError(t, err, link)
-		for _, payload := range []string{`null`, `{"a":1}`, `{"a":[1]}`, strings.Repeat(`{"a":`, MaxDepth) + "1" + strings.Repeat("}", MaxDepth)} {
+		for _, payload := range []string{`null`, `{"a":1}`, `{"a":[1]}`, strings.Repeat(`{"a":`, maxDepth) + "1" + strings.Repeat("}", maxDepth)} {
 			selected, err := expression.Search([]byte(payload))
 			if err != nil {
 				assert.ErrorIs(t, err, ErrLimit, "%s on %s", link, payload)

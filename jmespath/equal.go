@@ -5,27 +5,24 @@ import (
 	"strings"
 )
 
-// equal compares two values by content: numbers by their exact values, strings by
-// their characters, objects without regard to the order of their members.
+// equal compares two values by content: numbers by their exact values, strings by their characters,
+// objects without regard to the order of their members. The error is ErrFoldedName.
 func (s *search) equal(a, b Value) (bool, error) {
-	if err := s.spend(len(a.text) + len(b.text) + workPerNode); err != nil {
-		return false, err
-	}
-	kind := a.Kind()
-	if kind != b.Kind() {
+	kind := a.kind()
+	if kind != b.kind() {
 		return false, nil
 	}
-	if a.text == b.text || kind == Null {
+	if a.text == b.text || kind == kindNull {
 		return true, nil
 	}
 	switch kind {
-	case Number:
+	case kindNumber:
 		return compareNumbers(a, b) == 0, nil
-	case String:
+	case kindString:
 		return a.str() == b.str(), nil
-	case Array:
+	case kindArray:
 		return s.equalArrays(a, b)
-	case Object:
+	case kindObject:
 		return s.equalObjects(a, b)
 	default:
 		return false, nil // true and false
@@ -52,13 +49,8 @@ func (s *search) equalObjects(a, b Value) (bool, error) {
 		return false, err
 	}
 	right, err := s.sortedMembers(b)
-	if err != nil || len(left) != len(right) {
+	if err != nil || !slices.EqualFunc(left, right, func(l, r member) bool { return l.raw == r.raw }) {
 		return false, err
-	}
-	for i := range left {
-		if left[i].raw != right[i].raw {
-			return false, nil
-		}
 	}
 	for i := range left {
 		if equal, err := s.equal(left[i].value, right[i].value); err != nil || !equal {
@@ -68,16 +60,13 @@ func (s *search) equalObjects(a, b Value) (bool, error) {
 	return true, nil
 }
 
-// sortedMembers returns the members of an object by name, with the content of the
-// names in place of their spelling.
+// sortedMembers returns the members of an object by name, with the content of the names in place of
+// their spelling.
 func (s *search) sortedMembers(object Value) ([]member, error) {
 	members, err := s.membersOf(object)
-	if err != nil {
-		return nil, err
-	}
 	for i := range members {
 		members[i].raw = unquote(members[i].raw)
 	}
 	slices.SortFunc(members, func(a, b member) int { return strings.Compare(a.raw, b.raw) })
-	return members, nil
+	return members, err
 }

@@ -12,8 +12,7 @@ var (
 	// ErrSyntax is returned when an expression does not follow the grammar.
 	ErrSyntax = errors.New("syntax")
 
-	// ErrUnknownFunction is returned when an expression calls a function that is
-	// neither built in nor given by WithFunction.
+	// ErrUnknownFunction is returned when an expression calls a function that does not exist.
 	ErrUnknownFunction = errors.New("unknown-function")
 
 	// ErrInvalidArity is returned when a function is called with too few or too
@@ -29,28 +28,16 @@ var (
 	// powertools_base64 cannot decode.
 	ErrInvalidValue = errors.New("invalid-value")
 
-	// ErrLimit is returned when an expression is too long or too deep, when its
-	// evaluation takes more work than a sensible expression can need, when an
-	// exact sum takes too many digits, and when powertools_base64_gzip would
-	// unpack more than WithMaxUnpacked allows.
+	// ErrLimit is returned when an expression is too long or too deep, when its evaluation makes more
+	// than its bound, and when an exact sum takes too many digits.
 	ErrLimit = errors.New("limit")
 
 	// ErrFoldedName is returned by an expression of Expression.Folding when names
 	// that differ only in case make it unclear what a program reads.
 	ErrFoldedName = errors.New("names that differ only in case")
 
-	// ErrFunction is returned when a function given by WithFunction fails.
-	ErrFunction = errors.New("function failed")
-
-	// ErrDialect is returned when a Dialect does not allow a part of an expression,
-	// or has no result for the values that it is about.
-	ErrDialect = errors.New("dialect")
-
-	// ErrInvalidOption is returned when an option of Compile is unusable.
-	ErrInvalidOption = errors.New("invalid option")
-
-	// ErrInvalidJSON is returned when a payload, or a text given to
-	// powertools_json or Parse, is not acceptable JSON.
+	// ErrInvalidJSON is returned when a payload, or a text given to powertools_json, is not acceptable
+	// JSON.
 	ErrInvalidJSON = errors.New("invalid JSON")
 )
 
@@ -70,8 +57,8 @@ func (e *CompileError) Error() string {
 // Unwrap returns the kind.
 func (e *CompileError) Unwrap() error { return e.Kind }
 
-// A SearchError says why an expression could not be evaluated on a payload. It
-// contains nothing of the payload, except what a custom function put into Err.
+// A SearchError says why an expression could not be evaluated on a payload. It contains nothing of the
+// payload.
 type SearchError struct {
 	Expression string // as given to Compile
 	Function   string // the function that failed; empty if it was none
@@ -79,11 +66,10 @@ type SearchError struct {
 	Kind       error  // one of the sentinels of this package
 	Detail     string // what is wrong, without values
 	Nothing    bool   // an argument of that function is null or an empty string
-	Err        error  // the error of a custom function, or a *JSONError, or nil
+	Err        error  // a *JSONError, or nil
 }
 
-// Error leaves out the text of Err: the error of a custom function may quote the
-// payload, as those of strconv do.
+// Error names the function, where it stands, and the reason.
 func (e *SearchError) Error() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "jmespath: search %s: %v", quoted(e.Expression), e.Kind)
@@ -118,7 +104,7 @@ func (e *JSONError) Error() string {
 // Unwrap returns ErrInvalidJSON.
 func (e *JSONError) Unwrap() error { return ErrInvalidJSON }
 
-// fail begins a SearchError; the call that fails and Evaluate fill in the rest.
+// fail begins a SearchError; the call that fails and Search fill in the rest.
 func fail(kind error, detail string) *SearchError {
 	return &SearchError{Kind: kind, Detail: detail}
 }

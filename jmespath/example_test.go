@@ -3,7 +3,6 @@ package jmespath_test
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/go-idempotent/idempotent/jmespath"
 )
@@ -75,29 +74,6 @@ func ExampleExpression_Search_exactNumbers() {
 	// a == b is true
 	// a == c is false
 	// sum([a, d]) is 9007199254740993.1
-}
-
-// A custom function brings what the language lacks.
-func ExampleWithFunction() {
-	lower := func(arguments []jmespath.Value) (jmespath.Value, error) {
-		text, ok := arguments[0].Text()
-		if !ok {
-			return jmespath.Value{}, jmespath.ErrInvalidType
-		}
-		return jmespath.FromString(strings.ToLower(text))
-	}
-	key, err := jmespath.Compile(`lower(email)`, jmespath.WithFunction("lower", 1, lower))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	selected, err := key.Search([]byte(`{"email": "Zoe@Example.com"}`))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(string(selected.JSON()))
-	// Output: "zoe@example.com"
 }
 
 // Expressions are checked when they are compiled.

@@ -14,14 +14,13 @@ type function struct {
 	body       func(s *search, arguments []argument) (Value, error)
 }
 
-// An argument of a function: a value, or an expression for a parameter of that
-// type.
+// An argument of a function: a value, or an expression for a parameter of that type.
 type argument struct {
 	Value
 	expression node
 }
 
-// types is a set of JMESPath types. The first six bits stand for the Kinds.
+// types is a set of JMESPath types. The first six bits stand for the kinds.
 type types uint16
 
 const (
@@ -44,9 +43,9 @@ func (t types) String() string {
 		return "any value, not an expression reference"
 	}
 	var names []string
-	for kind := Null; kind <= Object; kind++ {
-		if t&(1<<kind) != 0 {
-			names = append(names, kind.String())
+	for k := kindNull; k <= kindObject; k++ {
+		if t&(1<<k) != 0 {
+			names = append(names, k.String())
 		}
 	}
 	if t&typeNumbers != 0 {
@@ -62,36 +61,31 @@ func (t types) String() string {
 }
 
 // accept reports whether a value is of one of the types.
-func (t types) accept(s *search, v Value) (bool, error) {
-	kind := v.Kind()
-	if t&(1<<kind) != 0 {
-		return true, nil
-	}
-	if kind != Array || t&(typeNumbers|typeStrings) == 0 {
-		return false, nil
-	}
-	if err := s.spend(len(v.text)); err != nil {
-		return false, err
+func (t types) accept(v Value) bool {
+	if t&(1<<v.kind()) != 0 {
+		return true
 	}
 	shared := t & (typeNumbers | typeStrings)
+	if v.kind() != kindArray {
+		return false
+	}
 	for e := v.elements(); ; {
 		element, ok := e.next()
 		if !ok {
-			return shared != 0, nil
+			return shared != 0
 		}
-		switch element.Kind() {
-		case Number:
+		switch element.kind() {
+		case kindNumber:
 			shared &= typeNumbers
-		case String:
+		case kindString:
 			shared &= typeStrings
 		default:
-			shared = 0
+			return false
 		}
 	}
 }
 
-// parameter returns the type of the i-th argument, and none if there may be no such
-// argument.
+// parameter returns the type of the i-th argument, and none if there may be no such argument.
 func (f function) parameter(i int) types {
 	if i < len(f.parameters) {
 		return f.parameters[i]
@@ -120,16 +114,12 @@ func (f function) apply(s *search, nodes []node, on Value) (Value, error) {
 			arguments[i].expression = n
 			continue
 		}
-		value, err := s.eval(n, on)
-		if err != nil {
-			return Value{}, err
-		}
-		ok, err := wanted.accept(s, value)
+		value, err := n.eval(s, on)
 		if err != nil {
 			return Value{}, err
 		}
 		arguments[i].Value = value
-		if !ok {
+		if !wanted.accept(value) {
 			return Value{}, ofNothing(typeError("argument "+strconv.Itoa(i+1), value, wanted), arguments[i:i+1])
 		}
 	}
@@ -141,74 +131,12 @@ func (f function) apply(s *search, nodes []node, on Value) (Value, error) {
 func ofNothing(err error, arguments []argument) error {
 	if failure, ok := errors.AsType[*SearchError](err); ok && failure.Function == "" {
 		failure.Nothing = slices.ContainsFunc(arguments, func(a argument) bool {
-			return a.expression == nil && (a.Kind() == Null || a.Kind() == String && a.empty())
+			return a.expression == nil && (a.kind() == kindNull || a.kind() == kindString && a.empty())
 		})
 	}
 	return err
 }
 
 func typeError(subject string, value Value, wanted types) error {
-	return fail(ErrInvalidType, subject+" is "+value.Kind().String()+", want "+wanted.String())
-}
-
-// customFunction adapts a function given by WithFunction.
-func customFunction(arity int, call func([]Value) (Value, error)) function {
-	f := function{parameters: slices.Repeat([]types{typeAny}, max(0, arity))}
-	if arity == Variadic {
-		f.further = typeAny
-	}
-	f.body = func(s *search, arguments []argument) (Value, error) {
-		if err := s.unambiguousArguments(arguments); err != nil {
-			return Value{}, err
-		}
-		result, err := call(valuesOf(arguments))
-		if err != nil {
-			failure := fail(ErrFunction, "")
-			failure.Err = err
-			return Value{}, failure
-		}
-		return result, s.spend(len(result.text))
-	}
-	return f
-}
-
-// replaced returns the function with the body that a dialect gives it, which takes as many arguments of any type.
-func (f function) replaced(call func([]Value) (Value, error)) function {
-	arity := len(f.parameters)
-	if f.further != 0 {
-		f.further = typeAny
-	}
-	f.parameters = slices.Repeat([]types{typeAny}, arity)
-	f.body = func(s *search, arguments []argument) (Value, error) {
-		if err := s.unambiguousArguments(arguments); err != nil {
-			return Value{}, err
-		}
-		bytes := 0
-		for _, a := range arguments {
-			bytes += len(a.text)
-		}
-		return s.byDialect("", bytes, func() (Value, error) { return call(valuesOf(arguments)) })
-	}
-	return f
-}
-
-// changed returns the function with another result.
-func (f function) changed(change func(Value) (Value, error)) function {
-	body := f.body
-	f.body = func(s *search, arguments []argument) (Value, error) {
-		result, err := body(s, arguments)
-		if err != nil {
-			return Value{}, err
-		}
-		return s.byDialect("", len(result.text), func() (Value, error) { return change(result) })
-	}
-	return f
-}
-
-func valuesOf(arguments []argument) []Value {
-	values := make([]Value, len(arguments))
-	for i, a := range arguments {
-		values[i] = a.Value
-	}
-	return values
+	return fail(ErrInvalidType, subject+" is "+value.kind().String()+", want "+wanted.String())
 }

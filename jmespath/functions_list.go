@@ -1,32 +1,30 @@
 package jmespath
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// contains looks for an equal element, or for a substring. A string contains
-// nothing but strings.
+// contains looks for an equal element, or for a substring. A string contains nothing but strings.
 func contains(s *search, arguments []argument) (Value, error) {
 	subject, wanted := arguments[0].Value, arguments[1].Value
-	if subject.Kind() == String {
-		if err := s.spend(len(subject.text) + len(wanted.text)); err != nil || wanted.Kind() != String {
-			return booleanValue(false), err
+	if subject.kind() == kindString {
+		return booleanValue(wanted.kind() == kindString && strings.Contains(subject.str(), wanted.str())), nil
+	}
+	for e := subject.elements(); ; {
+		element, ok := e.next()
+		if !ok {
+			return booleanValue(false), nil
 		}
-		return booleanValue(strings.Contains(subject.str(), wanted.str())), nil
-	}
-	elements, err := s.elementsOf(subject)
-	if err != nil {
-		return Value{}, err
-	}
-	for _, element := range elements {
 		if equal, err := s.equal(element, wanted); err != nil || equal {
 			return booleanValue(equal), err
 		}
 	}
-	return booleanValue(false), nil
 }
 
 // keys returns the names of an object in the order of the document.
 func keys(s *search, arguments []argument) (Value, error) {
-	members, err := s.arrangedMembersOf(arguments[0].Value)
+	members, err := s.membersOf(arguments[0].Value)
 	if err != nil {
 		return Value{}, err
 	}
@@ -38,7 +36,7 @@ func keys(s *search, arguments []argument) (Value, error) {
 }
 
 func values(s *search, arguments []argument) (Value, error) {
-	members, err := s.arrangedMembersOf(arguments[0].Value)
+	members, err := s.membersOf(arguments[0].Value)
 	if err != nil {
 		return Value{}, err
 	}
@@ -74,7 +72,7 @@ func merge(s *search, arguments []argument) (Value, error) {
 
 func notNull(_ *search, arguments []argument) (Value, error) {
 	for _, a := range arguments {
-		if a.Kind() != Null {
+		if a.kind() != kindNull {
 			return a.Value, nil
 		}
 	}
@@ -83,7 +81,7 @@ func notNull(_ *search, arguments []argument) (Value, error) {
 
 func toArray(s *search, arguments []argument) (Value, error) {
 	v := arguments[0].Value
-	if v.Kind() == Array {
+	if v.kind() == kindArray {
 		return v, nil
 	}
 	return s.array([]Value{v})
@@ -91,14 +89,31 @@ func toArray(s *search, arguments []argument) (Value, error) {
 
 // mapEach is map. Other than a projection it keeps what is null.
 func mapEach(s *search, arguments []argument) (Value, error) {
-	elements, err := s.elementsOf(arguments[1].Value)
-	if err != nil {
-		return Value{}, err
-	}
-	for i, element := range elements {
-		if elements[i], err = s.eval(arguments[0].expression, element); err != nil {
+	list := listBuilder{search: s}
+	for e := arguments[1].elements(); ; {
+		element, ok := e.next()
+		if !ok {
+			return list.value(), nil
+		}
+		result, err := arguments[0].expression.eval(s, element)
+		if err == nil {
+			err = list.add(result)
+		}
+		if err != nil {
 			return Value{}, err
 		}
 	}
+}
+
+// reverse turns round the elements of an array or the characters of a string.
+func reverse(s *search, arguments []argument) (Value, error) {
+	v := arguments[0].Value
+	if v.kind() == kindString {
+		characters := []rune(v.str())
+		slices.Reverse(characters)
+		return s.string(string(characters))
+	}
+	elements := elementsOf(v)
+	slices.Reverse(elements)
 	return s.array(elements)
 }

@@ -5,95 +5,64 @@ import (
 	"unicode/utf8"
 )
 
-func startsWith(s *search, arguments []argument) (Value, error) {
-	subject, prefix := arguments[0].str(), arguments[1].str()
-	return booleanValue(strings.HasPrefix(subject, prefix)), s.spend(len(subject) + len(prefix))
+func startsWith(_ *search, arguments []argument) (Value, error) {
+	return booleanValue(strings.HasPrefix(arguments[0].str(), arguments[1].str())), nil
 }
 
-func endsWith(s *search, arguments []argument) (Value, error) {
-	subject, suffix := arguments[0].str(), arguments[1].str()
-	return booleanValue(strings.HasSuffix(subject, suffix)), s.spend(len(subject) + len(suffix))
+func endsWith(_ *search, arguments []argument) (Value, error) {
+	return booleanValue(strings.HasSuffix(arguments[0].str(), arguments[1].str())), nil
 }
 
 func join(s *search, arguments []argument) (Value, error) {
 	separator := arguments[0].str()
-	elements, err := s.elementsOf(arguments[1].Value)
-	if err != nil {
-		return Value{}, err
-	}
-	parts := make([]string, len(elements))
-	for i, element := range elements {
-		if err := s.spend(len(separator)); err != nil {
+	var joined strings.Builder
+	for e, first := arguments[1].elements(), true; ; first = false {
+		element, ok := e.next()
+		if !ok {
+			return s.string(joined.String())
+		}
+		part := element.str()
+		if err := s.grow(len(separator) + len(part)); err != nil {
 			return Value{}, err
 		}
-		parts[i] = element.str()
+		if !first {
+			joined.WriteString(separator)
+		}
+		joined.WriteString(part)
 	}
-	return stringValue(strings.Join(parts, separator)), nil
 }
 
-// toString writes anything but a string as compact JSON, with numbers as they are
-// spelled and members in their order.
+// toString writes anything but a string as compact JSON, with numbers as they are spelled and members
+// in their order.
 func toString(s *search, arguments []argument) (Value, error) {
 	v := arguments[0].Value
-	if v.Kind() == String {
+	if v.kind() == kindString {
 		return v, nil
-	}
-	if err := s.spend(len(v.text)); err != nil {
-		return Value{}, err
 	}
 	if err := s.unambiguousWithin(v); err != nil {
 		return Value{}, err
 	}
-	return stringValue(compact(v.json())), nil
+	return s.string(compact(v.json()))
+}
+
+// string makes a string of a content that is UTF-8.
+func (s *search) string(content string) (Value, error) {
+	return stringValue(content), s.grow(len(content))
 }
 
 func typeOf(_ *search, arguments []argument) (Value, error) {
-	return stringValue(arguments[0].Kind().String()), nil
+	return stringValue(arguments[0].kind().String()), nil
 }
 
 // length counts characters, elements or members.
 func length(s *search, arguments []argument) (Value, error) {
-	v := arguments[0].Value
-	if err := s.spend(len(v.text)); err != nil {
-		return Value{}, err
-	}
-	switch v.Kind() {
-	case String:
+	switch v := arguments[0].Value; v.kind() {
+	case kindString:
 		return integerValue(utf8.RuneCountInString(v.str())), nil
-	case Array:
+	case kindArray:
 		return integerValue(v.length()), nil
 	default: // an object
-		if err := s.unambiguous(v); err != nil {
-			return Value{}, err
-		}
-		count := 0
-		for m := v.members(); ; count++ {
-			if _, _, ok := m.next(); !ok {
-				return integerValue(count), nil
-			}
-		}
+		members, err := s.membersOf(v)
+		return integerValue(len(members)), err
 	}
-}
-
-// reverse turns round the elements of an array or the characters of a string.
-func reverse(s *search, arguments []argument) (Value, error) {
-	v := arguments[0].Value
-	if v.Kind() == Array {
-		elements, err := s.elementsOf(v)
-		if err != nil {
-			return Value{}, err
-		}
-		for i, j := 0, len(elements)-1; i < j; i, j = i+1, j-1 {
-			elements[i], elements[j] = elements[j], elements[i]
-		}
-		return s.array(elements)
-	}
-	text := v.str()
-	reversed := make([]byte, 0, len(text))
-	for len(text) > 0 {
-		_, size := utf8.DecodeLastRuneInString(text)
-		reversed = append(reversed, text[len(text)-size:]...)
-		text = text[:len(text)-size]
-	}
-	return stringValue(string(reversed)), nil
 }

@@ -21,8 +21,8 @@ const (
 	tokenEnd        = "end"
 	tokenIdentifier = "identifier"
 	tokenQuoted     = "quoted identifier"
-	tokenLiteral    = PartLiteral
-	tokenRawString  = PartRawString
+	tokenLiteral    = "literal"
+	tokenRawString  = "raw string"
 	tokenNumber     = "number"
 )
 
@@ -39,8 +39,8 @@ type lexer struct {
 }
 
 func tokenize(expression string) ([]token, error) {
-	if len(expression) > MaxExpressionLength {
-		return nil, &CompileError{Kind: ErrLimit, Offset: MaxExpressionLength, Detail: "expression is too long"}
+	if len(expression) > maxLength {
+		return nil, &CompileError{Kind: ErrLimit, Offset: maxLength, Detail: "expression is too long"}
 	}
 	if !utf8.ValidString(expression) {
 		return nil, syntaxError(invalidUTF8(expression), "invalid UTF-8")

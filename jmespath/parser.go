@@ -42,52 +42,28 @@ func power(kind string) int {
 
 // A parser builds the tree of an expression by operator precedence (Pratt).
 type parser struct {
-	tokens   []token
-	at       int
-	depth    int
-	settings settings
-	parts    []Part
+	tokens []token
+	at     int
+	depth  int
+	parts  []Part
 }
 
-func parse(expression string, settings settings) (node, error) {
+func parse(expression string) (node, []Part, error) {
 	tokens, err := tokenize(expression)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	p := parser{tokens: tokens, settings: settings}
+	p := parser{tokens: tokens}
 	root, err := p.expression(0)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = p.expect(tokenEnd)
 	}
-	if err := p.expect(tokenEnd); err != nil {
-		return nil, err
-	}
-	return root, settings.dialect.allow(p.parts)
+	return root, p.parts, err
 }
 
-// note keeps a part for the dialect.
+// note keeps a part for Expression.Parts.
 func (p *parser) note(kind, text string, offset int) {
 	p.parts = append(p.parts, Part{Kind: kind, Text: text, Offset: offset})
-}
-
-// keepsNull reports whether the dialect has no projection where nothing follows.
-func (p *parser) keepsNull(item node) bool {
-	_, bare := item.(current)
-	return bare && p.settings.dialect != nil && p.settings.dialect.KeepsNull
-}
-
-// decides notes that a node only decides whether something else is selected.
-func (p *parser) decides(n node) {
-	switch n := n.(type) {
-	case comparison:
-		p.parts[n.part].Condition = true
-	case and:
-		p.decides(n.left)
-		p.decides(n.right)
-	case or:
-		p.decides(n.left)
-		p.decides(n.right)
-	}
 }
 
 // peek returns the next token. There always is one: nothing moves behind the end.
@@ -136,7 +112,7 @@ func unexpected(t token) error {
 // expression reads operands as long as the operators between them bind stronger
 // than the given power.
 func (p *parser) expression(above int) (node, error) {
-	if p.depth == MaxExpressionDepth {
+	if p.depth == maxLevels {
 		return nil, &CompileError{Kind: ErrLimit, Offset: p.peek().offset, Detail: "expression is nested too deep"}
 	}
 	p.depth++
@@ -156,21 +132,24 @@ func (p *parser) prefix() (node, error) {
 		if p.accept("(") {
 			return p.call(t)
 		}
-		p.note(PartIdentifier, t.text, t.offset)
+		p.note(partIdentifier, t.text, t.offset)
 		return field{t.text}, nil
 	case tokenQuoted:
 		if p.peek().kind == "(" {
 			return nil, syntaxError(t.offset, "function name in quotes")
 		}
-		p.note(PartIdentifier, t.text, t.offset)
+		p.note(partIdentifier, t.text, t.offset)
 		return field{t.text}, nil
 	case tokenLiteral, tokenRawString:
-		p.note(t.kind, t.text, t.offset)
+		p.note(t.kind, "", t.offset)
 		return literal{t.value}, nil
 	case "@":
+		p.note("@", "", t.offset)
 		return current{}, nil
 	case "!":
-		return p.not(t)
+		p.note("!", "", t.offset)
+		operand, err := p.expression(powerNot)
+		return not{operand}, err
 	case "(":
 		inner, err := p.expression(0)
 		if err != nil {
@@ -187,7 +166,7 @@ func (p *parser) prefix() (node, error) {
 	case "*":
 		p.note("*", "", t.offset)
 		item, err := p.projected(powerStar)
-		return valuesProjection{current{}, item, p.keepsNull(item)}, err
+		return valuesProjection{current{}, item}, err
 	case "[?":
 		return p.filter(current{}, t)
 	case "[]":
@@ -206,10 +185,7 @@ func (p *parser) infix(left node) (node, error) {
 			// "a.*.b.c" means "(a.*.b).c", unlike "*.b.c" and "a[*].b.c".
 			p.note("*", "", p.advance().offset)
 			item, err := p.projected(powerDot)
-			if power(p.peek().kind) == powerDot || power(p.peek().kind) == powerFilter {
-				p.note(PartLateSteps, "", p.peek().offset)
-			}
-			return valuesProjection{left, item, p.keepsNull(item)}, err
+			return valuesProjection{left, item}, err
 		}
 		right, err := p.member(powerDot)
 		return chain{left, right}, err
@@ -219,7 +195,6 @@ func (p *parser) infix(left node) (node, error) {
 		return chain{left, right}, err
 	case "||":
 		p.note("||", "", t.offset)
-		p.decides(left)
 		right, err := p.expression(powerOr)
 		return or{left, right}, err
 	case "&&":
@@ -236,21 +211,9 @@ func (p *parser) infix(left node) (node, error) {
 		}
 		return p.bracketSpecifier(left, t)
 	}
-	part := len(p.parts)
 	p.note(t.kind, "", t.offset)
 	right, err := p.expression(powerComparison)
-	return comparison{t.kind, left, right, part}, err
-}
-
-// not reads what a negation is applied to.
-func (p *parser) not(t token) (node, error) {
-	p.note("!", "", t.offset)
-	operand, err := p.expression(powerNot)
-	p.decides(operand)
-	if next := p.peek(); power(next.kind) > powerComparison {
-		p.note(PartNotSteps, "", next.offset)
-	}
-	return not{operand}, err
+	return comparison{t.kind, left, right}, err
 }
 
 // member reads what may follow a dot. A multi-select ends a projection that it

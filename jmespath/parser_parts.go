@@ -2,7 +2,7 @@ package jmespath
 
 // filter reads a condition and what applies to each element that meets it.
 func (p *parser) filter(left node, t token) (node, error) {
-	p.note(PartFilter, "", t.offset)
+	p.note(partFilter, "", t.offset)
 	condition, err := p.expression(0)
 	if err != nil {
 		return nil, err
@@ -10,19 +10,15 @@ func (p *parser) filter(left node, t token) (node, error) {
 	if err := p.expect("]"); err != nil {
 		return nil, err
 	}
-	p.decides(condition)
 	item, err := p.projected(powerFilter)
-	if next := p.peek(); next.kind == "[?" {
-		p.note(PartFilterAgain, "", next.offset)
-	}
-	return listProjection{left, condition, item, p.keepsNull(item)}, err
+	return listProjection{left, condition, item}, err
 }
 
 // flatten reads what applies to each element of the flattened list.
 func (p *parser) flatten(left node, t token) (node, error) {
 	p.note("[]", "", t.offset)
 	item, err := p.projected(powerFlatten)
-	return listProjection{source: chain{left, flatten{}}, item: item, keepsNull: p.keepsNull(item)}, err
+	return listProjection{source: chain{left, flatten{}}, item: item}, err
 }
 
 // projected reads what a projection applies to each of its elements.
@@ -32,11 +28,7 @@ func (p *parser) projected(above int) (node, error) {
 		return current{}, nil
 	case next.kind == ".":
 		p.advance()
-		item, err := p.member(above)
-		if behind := p.peek(); power(behind.kind) > above { // only a multi-select leaves that
-			p.note(PartLateSteps, "", behind.offset)
-		}
-		return item, err
+		return p.member(above)
 	default: // "[" or "[?"
 		return p.expression(above)
 	}
@@ -63,19 +55,14 @@ func (p *parser) bracketSpecifier(left node, t token) (node, error) {
 	}
 	if p.peek().kind == tokenNumber && p.peekSecond() != ":" {
 		i := p.advance().number
-		p.note(PartIndex, "", t.offset)
+		p.note(partIndex, "", t.offset)
 		return chain{left, index{i}}, p.expect("]")
 	}
 	part, err := p.slice()
 	if err != nil {
 		return nil, err
 	}
-	p.note(PartSlice, "", t.offset)
-	if behind, ok := left.(chain); ok {
-		if _, ok := behind.right.(index); ok {
-			p.note(PartIndexSlice, "", t.offset)
-		}
-	}
+	p.note(partSlice, "", t.offset)
 	item, err := p.projected(powerStar)
 	return listProjection{source: chain{left, part}, item: item}, err
 }
@@ -105,7 +92,7 @@ func (p *parser) slice() (node, error) {
 
 // multiSelectList reads a multi-select list behind its opening bracket.
 func (p *parser) multiSelectList() (node, error) {
-	p.note(PartSelectList, "", p.tokens[p.at-1].offset)
+	p.note(partSelectList, "", p.tokens[p.at-1].offset)
 	var items multiList
 	for {
 		item, err := p.expression(0)
@@ -121,7 +108,7 @@ func (p *parser) multiSelectList() (node, error) {
 
 // multiSelectHash reads a multi-select hash behind its opening brace.
 func (p *parser) multiSelectHash() (node, error) {
-	p.note(PartSelectHash, "", p.tokens[p.at-1].offset)
+	p.note(partSelectHash, "", p.tokens[p.at-1].offset)
 	var hash multiHash
 	known := map[string]bool{}
 	for {
@@ -133,7 +120,7 @@ func (p *parser) multiSelectHash() (node, error) {
 			return nil, syntaxError(name.offset, "member name repeated in a multi-select")
 		}
 		known[name.text] = true
-		p.note(PartMember, name.text, name.offset)
+		p.note(partMember, name.text, name.offset)
 		if err := p.expect(":"); err != nil {
 			return nil, err
 		}
@@ -151,8 +138,8 @@ func (p *parser) multiSelectHash() (node, error) {
 
 // call reads the arguments of a function behind the opening parenthesis.
 func (p *parser) call(name token) (node, error) {
-	p.note(PartFunction, name.text, name.offset)
-	f, ok := p.settings.lookup(name.text)
+	p.note(partFunction, name.text, name.offset)
+	f, ok := builtins[name.text]
 	if !ok {
 		return nil, &CompileError{Kind: ErrUnknownFunction, Offset: name.offset, Detail: name.text}
 	}

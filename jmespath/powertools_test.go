@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/base64"
-	"fmt"
-	"math"
 	"runtime"
 	"strconv"
 	"strings"
@@ -94,47 +92,6 @@ func TestPowertoolsFunctionsRefuseWhatTheyCannotDecode(t *testing.T) {
 	}
 }
 
-func TestUnpackedBytesAreLimitedPerSearch(t *testing.T) {
-	t.Parallel()
-	const source = "[*].powertools_base64_gzip(@).length(@)"
-	events := func(sizes ...int) string {
-		var texts []string
-		for _, size := range sizes {
-			texts = append(texts, strconv.Quote(packed(t, strings.Repeat("x", size))))
-		}
-		return "[" + strings.Join(texts, ",") + "]"
-	}
-	for _, c := range []struct {
-		limit int
-		sizes []int
-		ok    bool
-	}{
-		{0, []int{0}, true},
-		{0, []int{1}, false},
-		{1000, []int{1000}, true},
-		{1000, []int{1001}, false},
-		{1000, []int{400, 600}, true},
-		{1000, []int{400, 601}, false},
-		{math.MaxInt, []int{2 << 20}, true},
-		{DefaultMaxUnpacked, []int{DefaultMaxUnpacked}, true},
-		{DefaultMaxUnpacked, []int{DefaultMaxUnpacked + 1}, false},
-	} {
-		expression, err := Compile(source, WithMaxUnpacked(c.limit))
-		require.NoError(t, err)
-		for range 2 { // the limit is for each search
-			selected, err := expression.Search([]byte(events(c.sizes...)))
-			if c.ok {
-				assert.NoError(t, err, "%v", c)
-				assert.Equal(t, strings.ReplaceAll(fmt.Sprint(c.sizes), " ", ","), string(selected.JSON()))
-			} else {
-				assert.ErrorIs(t, err, ErrLimit, "%v", c)
-			}
-		}
-	}
-	_, err := trySelect(source, events(DefaultMaxUnpacked+1))
-	assert.ErrorIs(t, err, ErrLimit, "the default")
-}
-
 // 1 GB of zeros packs to about 1 MB, which unpacks to no more than the limit.
 func TestPackedBombsStayPacked(t *testing.T) {
 	var buffer bytes.Buffer
@@ -183,4 +140,27 @@ func TestDecodingUndoesEncoding(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What is unpacked counts with everything else that a search makes, over all of its calls.
+func TestUnpackedBytesAreBounded(t *testing.T) {
+	t.Parallel()
+	events := func(sizes ...int) []byte {
+		var texts []string
+		for _, size := range sizes {
+			texts = append(texts, strconv.Quote(packed(t, strings.Repeat("x", size))))
+		}
+		return []byte("[" + strings.Join(texts, ",") + "]")
+	}
+	expression, err := Compile("[*].powertools_base64_gzip(@).length(@)")
+	require.NoError(t, err)
+	for range 2 { // the bound is for each search
+		selected, err := expression.Search(events(maxGrowth/2, maxGrowth/2))
+		require.NoError(t, err)
+		assert.Equal(t, "[8388608,8388608]", string(selected.JSON()))
+	}
+	for _, event := range [][]byte{events(2 * maxGrowth), events(maxGrowth, maxGrowth)} {
+		_, err = expression.Search(event)
+		assert.ErrorIs(t, err, ErrLimit)
+	}
 }

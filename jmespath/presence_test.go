@@ -27,7 +27,7 @@ func TestPresence(t *testing.T) {
 		},
 	} {
 		for _, payload := range payloads {
-			value, err := Parse([]byte(payload))
+			value, err := parseText(payload)
 			require.NoError(t, err)
 			assert.Equal(t, want, value.Presence(), payload)
 		}
@@ -65,18 +65,18 @@ func TestPresenceAgreesWithItsDefinition(t *testing.T) {
 
 func definedPresence(v Value) Presence {
 	var members []Value
-	switch v.Kind() {
-	case Null:
+	switch v.kind() {
+	case kindNull:
 		return Missing
-	case String:
-		if text, _ := v.Text(); text == "" {
+	case kindString:
+		if v.str() == "" {
 			return Missing
 		}
 		return Present
-	case Array:
-		members, _ = newSearch(v, 0).elementsOf(v)
-	case Object:
-		named, _ := newSearch(v, 0).membersOf(v)
+	case kindArray:
+		members = elementsOf(v)
+	case kindObject:
+		named, _ := newSearch(v).membersOf(v)
 		for _, m := range named {
 			members = append(members, m.value)
 		}
@@ -100,9 +100,9 @@ func definedPresence(v Value) Presence {
 // of times longer for the deep document.
 func TestPresenceOfDeepDocumentsTakesLinearTime(t *testing.T) {
 	list := "[0" + strings.Repeat(",0", 500_000) + "]"
-	const depth = MaxDepth - 1
+	const depth = maxDepth - 1
 	fastest := func(text string) time.Duration {
-		value, err := Parse([]byte(text))
+		value, err := parseText(text)
 		require.NoError(t, err)
 		best := time.Hour
 		for range 5 {

@@ -1,30 +1,26 @@
 package jmespath
 
-// listProjection is "source[*].item" and "source[?condition].item". For a slice and
-// a flattened list, these are part of the source.
+// listProjection is "source[*].item" and "source[?condition].item". For a slice and a flattened list,
+// these are part of the source.
 type listProjection struct {
 	source    node
 	condition node // nil for all elements
 	item      node
-	keepsNull bool // a dialect has no projection here
 }
 
 func (n listProjection) eval(s *search, on Value) (Value, error) {
-	source, err := s.eval(n.source, on)
-	if err != nil || source.Kind() != Array {
+	source, err := n.source.eval(s, on)
+	if err != nil || source.kind() != kindArray {
 		return Value{}, err
 	}
-	if err := s.spend(len(source.text)); err != nil {
-		return Value{}, err
-	}
-	var list listBuilder
+	list := listBuilder{search: s}
 	for e := source.elements(); ; {
 		element, ok := e.next()
 		if !ok {
 			return list.value(), nil
 		}
 		if n.condition != nil {
-			condition, err := s.eval(n.condition, element)
+			condition, err := n.condition.eval(s, element)
 			if err != nil {
 				return Value{}, err
 			}
@@ -32,84 +28,76 @@ func (n listProjection) eval(s *search, on Value) (Value, error) {
 				continue
 			}
 		}
-		if err := s.project(&list, n.item, element, n.keepsNull); err != nil {
+		if err := list.project(n.item, element); err != nil {
 			return Value{}, err
 		}
 	}
 }
 
 // valuesProjection is "source.*.item".
-type valuesProjection struct {
-	source, item node
-	keepsNull    bool // as in listProjection
-}
+type valuesProjection struct{ source, item node }
 
 func (n valuesProjection) eval(s *search, on Value) (Value, error) {
-	source, err := s.eval(n.source, on)
-	if err != nil || source.Kind() != Object {
-		return Value{}, err
-	}
-	if source, err = s.arranged(source); err != nil {
-		return Value{}, err
-	}
-	if err := s.spend(len(source.text)); err != nil {
+	source, err := n.source.eval(s, on)
+	if err != nil || source.kind() != kindObject {
 		return Value{}, err
 	}
 	if err := s.unambiguous(source); err != nil {
 		return Value{}, err
 	}
-	var list listBuilder
+	list := listBuilder{search: s}
 	for m := source.members(); ; {
 		_, value, ok := m.next()
 		if !ok {
 			return list.value(), nil
 		}
-		if err := s.project(&list, n.item, value, n.keepsNull); err != nil {
+		if err := list.project(n.item, value); err != nil {
 			return Value{}, err
 		}
 	}
 }
 
-// project applies an expression to an element of a projection and collects what is
-// not null (JMESPath specification, section Projections).
-func (s *search) project(list *listBuilder, item node, element Value, keepsNull bool) error {
-	result, err := s.eval(item, element)
-	if err != nil || result.Kind() == Null && !keepsNull {
+// project applies an expression to an element of a projection and collects what is not null (JMESPath
+// specification, section Projections).
+func (b *listBuilder) project(item node, element Value) error {
+	result, err := item.eval(b.search, element)
+	if err != nil || result.kind() == kindNull {
 		return err
 	}
-	return list.add(s, result)
+	return b.add(result)
 }
 
 // flatten is "[]": it replaces each element that is an array by its elements.
 type flatten struct{}
 
 func (flatten) eval(s *search, on Value) (Value, error) {
-	if on.Kind() != Array {
+	if on.kind() != kindArray {
 		return Value{}, nil
 	}
-	if err := s.spend(2 * len(on.text)); err != nil {
-		return Value{}, err
-	}
-	var list listBuilder
+	list := listBuilder{search: s}
 	for outer := on.elements(); ; {
 		element, ok := outer.next()
 		if !ok {
 			return list.value(), nil
 		}
-		if element.Kind() != Array {
-			if err := list.add(s, element); err != nil {
-				return Value{}, err
-			}
-			continue
+		if err := list.flatten(element); err != nil {
+			return Value{}, err
 		}
-		for inner := element.elements(); ; {
-			nested, ok := inner.next()
-			if !ok {
-				break
-			}
-			if err := list.add(s, nested); err != nil {
-				return Value{}, err
-			}
+	}
+}
+
+// flatten adds the elements of an array, or a value that is none.
+func (b *listBuilder) flatten(element Value) error {
+	if element.kind() != kindArray {
+		return b.add(element)
+	}
+	for inner := element.elements(); ; {
+		nested, ok := inner.next()
+		if !ok {
+			return nil
+		}
+		if err := b.add(nested); err != nil {
+			return err
 		}
 	}
 }

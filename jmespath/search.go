@@ -1,52 +1,26 @@
 package jmespath
 
-// The work of a search is counted in bytes read and written. Every byte of the
-// document allows for workPerByte of them, so that the time is linear in its size
-// whatever the expression, and workBase lets small documents be searched by large
-// expressions. An evaluated node counts as workPerNode bytes.
+// maxGrowth is how many bytes one evaluation may make, beside perByte for each byte of the payload.
+// The largest event of AWS Lambda has 6 MB (AWS Lambda quotas, synchronous invocation).
 const (
-	workBase    = 16 << 20
-	workPerByte = 128
-	workPerNode = 8
+	maxGrowth = 16 << 20
+	perByte   = 4
 )
 
-// A search is one evaluation of an expression. Its methods evaluate the nodes of
-// the expression and count the work: whoever reads all of a value calls spend
-// first, and so does whoever makes one that can be more than twice as long as what
-// has been read for it.
+// A search is one evaluation of an expression.
 type search struct {
-	work     int64 // left
-	unpacked int   // left
-	dialect  *Dialect
-
+	growth  int  // bytes that may still be made
 	folding bool // see Expression.Folding
-	// missed has what was not found although another spelling of it is there.
-	missed misses
-	// alternatives are the misses in front of every "||" whose right side is being
-	// evaluated, outermost first.
-	alternatives []misses
 }
 
-func newSearch(document Value, maxUnpacked int) *search {
-	s := &search{work: workBase, unpacked: maxUnpacked}
-	s.earn(len(document.text))
-	return s
+func newSearch(document Value) *search {
+	return &search{growth: maxGrowth + perByte*len(document.text)}
 }
 
-// earn allows for the work that a document of that many bytes may take.
-func (s *search) earn(bytes int) { s.work += workPerByte * int64(bytes) }
-
-// spend takes work off the budget. The error is ErrLimit.
-func (s *search) spend(bytes int) error {
-	if s.work -= int64(bytes); s.work < 0 {
-		return fail(ErrLimit, "the evaluation takes too much work")
+// grow takes bytes that are about to be made off the bound. The error is ErrLimit.
+func (s *search) grow(bytes int) error {
+	if s.growth -= bytes; s.growth < 0 {
+		return fail(ErrLimit, "the evaluation makes too much of the payload")
 	}
 	return nil
-}
-
-func (s *search) eval(n node, on Value) (Value, error) {
-	if err := s.spend(workPerNode); err != nil {
-		return Value{}, err
-	}
-	return n.eval(s, on)
 }

@@ -208,15 +208,9 @@ func unwrapOne(err error) error {
 
 func TestExpressionsAreSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
-	expression, err := Compile(
-		"powertools_json(body).{key: [tenant, order_id], sorted: sort_by(lines, &qty)[].sku, literal: `{\"a\": [1, 2]}`.a[::-1], all: length(@), big: twice(order_id)}",
-		WithFunction("twice", 1, func(arguments []Value) (Value, error) {
-			return Parse([]byte("[" + string(arguments[0].JSON()) + "," + string(arguments[0].JSON()) + "]"))
-		}))
+	expression, err := Compile("powertools_json(body).{key: [tenant, order_id], sorted: sort_by(lines, &qty)[].sku, literal: `{\"a\": [1, 2]}`.a[::-1], all: length(@)}")
 	require.NoError(t, err)
-	document, err := Parse([]byte(apiGatewayEvent))
-	require.NoError(t, err)
-	const want = `{"key":["acme",9007199254740993],"sorted":["B-7","A-1"],"literal":[2,1],"all":6,"big":[9007199254740993,9007199254740993]}`
+	const want = `{"key":["acme",9007199254740993],"sorted":["B-7","A-1"],"literal":[2,1],"all":6}`
 	payload := []byte(apiGatewayEvent)
 	var group sync.WaitGroup
 	for range 8 {
@@ -225,9 +219,6 @@ func TestExpressionsAreSafeForConcurrentUse(t *testing.T) {
 				selected, err := expression.Search(payload)
 				assert.NoError(t, err)
 				assert.Equal(t, want, string(selected.JSON()))
-				selected, err = expression.Evaluate(document)
-				assert.NoError(t, err)
-				assert.Equal(t, Present, selected.Presence())
 			}
 		})
 	}

@@ -4,13 +4,10 @@ package jmespath
 type slice struct{ start, stop, step *int }
 
 func (n slice) eval(s *search, on Value) (Value, error) {
-	if on.Kind() != Array {
+	if on.kind() != kindArray {
 		return Value{}, nil
 	}
-	elements, err := s.elementsOf(on)
-	if err != nil {
-		return Value{}, err
-	}
+	elements := elementsOf(on)
 	step := 1
 	if n.step != nil {
 		// A longer step reaches no further element and could overflow.
@@ -32,9 +29,8 @@ func (n slice) eval(s *search, on Value) (Value, error) {
 	return s.array(part)
 }
 
-// bound returns where a slice begins or ends, which a negative number counts from
-// the end of the list, within lowest and highest (JMESPath specification, section
-// Slices).
+// bound returns where a slice begins or ends, which a negative number counts from the end of the list,
+// within lowest and highest (JMESPath specification, section Slices).
 func bound(given *int, otherwise, lowest, highest int) int {
 	if given == nil {
 		return otherwise

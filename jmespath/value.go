@@ -1,37 +1,20 @@
 package jmespath
 
-import "unicode/utf8"
+// A kind is a JSON type.
+type kind uint8
 
-// A Kind is a JSON type.
-type Kind uint8
-
-// The JSON types.
 const (
-	Null Kind = iota
-	Boolean
-	Number
-	String
-	Array
-	Object
+	kindNull kind = iota
+	kindBoolean
+	kindNumber
+	kindString
+	kindArray
+	kindObject
 )
 
 // String returns the name that the JMESPath function type uses.
-func (k Kind) String() string {
-	switch k {
-	case Null:
-		return "null"
-	case Boolean:
-		return "boolean"
-	case Number:
-		return "number"
-	case String:
-		return "string"
-	case Array:
-		return "array"
-	case Object:
-		return "object"
-	}
-	return "unknown"
+func (k kind) String() string {
+	return [...]string{"null", "boolean", "number", "string", "array", "object"}[k]
 }
 
 // A Value is a JSON value, held as its text. It is immutable and safe for
@@ -44,41 +27,28 @@ type Value struct {
 	text string
 }
 
-// Parse reads one JSON text and copies it. The error is a *JSONError; the package
-// comment tells what is refused.
-func Parse(text []byte) (Value, error) { return parseText(string(text)) }
-
-// FromString makes a string. The error is ErrInvalidValue if s is not UTF-8.
-func FromString(s string) (Value, error) {
-	if !utf8.ValidString(s) {
-		return Value{}, ErrInvalidValue
-	}
-	return stringValue(s), nil
-}
-
-// Kind returns the type of the value.
-func (v Value) Kind() Kind {
+// kind returns the type of the value.
+func (v Value) kind() kind {
 	if v.text == "" {
-		return Null
+		return kindNull
 	}
 	switch v.text[0] {
 	case 'n':
-		return Null
+		return kindNull
 	case 't', 'f':
-		return Boolean
+		return kindBoolean
 	case '"':
-		return String
+		return kindString
 	case '[':
-		return Array
+		return kindArray
 	case '{':
-		return Object
+		return kindObject
 	}
-	return Number
+	return kindNumber
 }
 
 // JSON returns the value as JSON text that satisfies the rules for payloads,
-// except that a multi-select or a custom function can have nested it deeper than
-// MaxDepth. What came out of the payload is spelled as it was there, with its
+// except that a multi-select can have nested it deeper. What came out of the payload is spelled as it was there, with its
 // numbers, escapes and inner space. The caller owns the slice.
 func (v Value) JSON() []byte { return []byte(v.json()) }
 
@@ -89,20 +59,12 @@ func (v Value) json() string {
 	return v.text
 }
 
-// Text returns the content of a string, and false for any other kind.
-func (v Value) Text() (text string, ok bool) {
-	if v.Kind() != String {
-		return "", false
-	}
-	return v.str(), true
-}
-
 // str returns the content of a value that is known to be a string.
 func (v Value) str() string { return unquote(v.text) }
 
 // field returns the member of that name, or null if v is no object or has none.
 func (v Value) field(name string) Value {
-	if v.Kind() != Object {
+	if v.kind() != kindObject {
 		return Value{}
 	}
 	for m := v.members(); ; {
@@ -119,7 +81,7 @@ func (v Value) field(name string) Value {
 // index returns the i-th element, counted from the end if i is negative, or null
 // if v is no array or has no such element.
 func (v Value) index(i int) Value {
-	if v.Kind() != Array {
+	if v.kind() != kindArray {
 		return Value{}
 	}
 	if i < 0 {
@@ -149,12 +111,12 @@ func (v Value) length() int {
 // whatever is empty are false, and the number 0 is true (JMESPath specification,
 // section Or Expressions).
 func (v Value) truthy() bool {
-	switch v.Kind() {
-	case Null:
+	switch v.kind() {
+	case kindNull:
 		return false
-	case Boolean:
+	case kindBoolean:
 		return v.text == "true"
-	case Number:
+	case kindNumber:
 		return true
 	default:
 		return !v.empty()

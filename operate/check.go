@@ -1,9 +1,11 @@
 package operate
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -96,7 +98,25 @@ func checkResponse(text []byte) error {
 	if r.StatusCode < 200 || r.StatusCode > 599 {
 		return &InputError{Field: fieldResult, Problem: fmt.Sprintf("is no response of a gateway: statusCode %d is not from 200 to 599", r.StatusCode)}
 	}
+	if _, err := base64.StdEncoding.DecodeString(r.Body); err != nil && r.IsBase64Encoded {
+		return &InputError{Field: fieldResult, Problem: "is no response of a gateway: isBase64Encoded is true, and body is no base64"}
+	}
+	fields := slices.Clone(r.Cookies)
+	for name, value := range r.Headers {
+		fields = append(fields, name, value)
+	}
+	for name, values := range r.MultiValueHeaders {
+		fields = append(append(fields, name), values...)
+	}
+	if slices.ContainsFunc(fields, breaksHeader) {
+		return &InputError{Field: fieldResult, Problem: "is no response of a gateway: a header or cookie has a line break or another control character"}
+	}
 	return nil
+}
+
+// breaksHeader reports whether a text cannot stand in a header field (RFC 9110, section 5.5).
+func breaksHeader(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }
 
 // problemOf says what is wrong with a text that somebody is to read; it is empty if nothing is.

@@ -103,7 +103,7 @@ func (w *sweep) run(ctx context.Context) error {
 // pass goes on with the pass that the cursor knows, or begins one.
 func (w *sweep) pass(ctx context.Context) error {
 	if w.config.DryRun {
-		return w.stages(ctx, nil)
+		return w.records(ctx, "", nil)
 	}
 	c, err := w.takeCursor(ctx)
 	if err != nil {
@@ -113,7 +113,8 @@ func (w *sweep) pass(ctx context.Context) error {
 		w.swept.BusyUntil = c.until
 		return nil
 	}
-	err = w.stages(ctx, c)
+	w.swept.From = c.state.After
+	err = w.records(ctx, c.state.After, c)
 	switch {
 	case err == nil:
 		err = c.complete(ctx)
@@ -125,46 +126,6 @@ func (w *sweep) pass(ctx context.Context) error {
 		return nil
 	}
 	return err
-}
-
-// stages goes through the records, and then through each table of which is deleted what has expired, from where the cursor has come to. It
-// holds the cursor to the end: two sweeps would use the rates of one each.
-func (w *sweep) stages(ctx context.Context, c *cursor) error {
-	first, after := c.place()
-	if first == 0 {
-		w.swept.From = after
-		if err := w.records(ctx, after, c); err != nil {
-			return err
-		}
-		first, after = 1, ""
-	}
-	for n, of := range w.config.Expired {
-		stage := n + 1
-		t := SweptTable{Table: of.Table(), Done: stage < first} // by an earlier run
-		if stage == first {
-			t.From = after
-		}
-		w.swept.Expired = append(w.swept.Expired, t)
-		if t.Done {
-			continue
-		}
-		if err := c.enter(ctx, stage, t.From); err != nil {
-			return err
-		}
-		if err := w.delete(ctx, of, &w.swept.Expired[n], c); err != nil {
-			return err
-		}
-		w.swept.Expired[n].Done = true
-	}
-	return nil
-}
-
-// stageLease is for how long a run may show no sign of life in a stage.
-func (w *sweep) stageLease(stage int) time.Duration {
-	if stage == 0 {
-		return w.leaseOf(0)
-	}
-	return w.leaseOf(float64(w.deletedAtOnce()) * partOfUnits)
 }
 
 // told hands what was done so far to whoever wants to know.

@@ -16,10 +16,9 @@ import (
 
 // The defaults of [SweepConfig].
 const (
-	DefaultSweepGrace        = 15 * time.Minute
-	DefaultSweepExpiredGrace = time.Hour
-	DefaultSweepRate         = 25
-	DefaultSweepWriteRate    = 10
+	DefaultSweepGrace     = 15 * time.Minute
+	DefaultSweepRate      = 25
+	DefaultSweepWriteRate = 10
 )
 
 // SweepConfig adjusts [Sweep]. A zero field means its default.
@@ -45,11 +44,6 @@ type SweepConfig struct {
 	// one page at least.
 	PageSize int
 
-	// Expired are tables without time to live, of which is deleted what has expired for at least ExpiredGrace: a [*dynamo.Store], an outbox.
-	// ExpiredGrace lets readers end that found a record before it expired. Default [DefaultSweepExpiredGrace], and no less than Grace.
-	Expired      []store.Cleaner
-	ExpiredGrace time.Duration
-
 	// DryRun reads and counts everything from the beginning, and writes nothing, also not how far it has come. What it counts as changed
 	// or deleted would be.
 	DryRun bool
@@ -68,13 +62,12 @@ func (c SweepConfig) checked(s store.Store) SweepConfig {
 	if problems := c.problems(s); len(problems) > 0 {
 		panic(&idempotent.ConfigError{Problems: problems})
 	}
-	c.Policies, c.Expired = maps.Clone(c.Policies), slices.Clone(c.Expired)
+	c.Policies = maps.Clone(c.Policies)
 	c.Grace = cmp.Or(c.Grace, DefaultSweepGrace)
 	c.UnknownRetention = cmp.Or(c.UnknownRetention, idempotent.DefaultUnknownRetention)
 	c.Rate = cmp.Or(c.Rate, DefaultSweepRate)
 	c.WriteRate = cmp.Or(c.WriteRate, DefaultSweepWriteRate)
 	c.PageSize = cmp.Or(c.PageSize, int(max(minSweepPage, min(maxSweepPage, sweepPageTime.Seconds()*c.Rate))))
-	c.ExpiredGrace = max(cmp.Or(c.ExpiredGrace, DefaultSweepExpiredGrace), c.Grace)
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
@@ -103,19 +96,9 @@ func (c SweepConfig) problems(s store.Store) (problems []string) {
 	}
 	addf(c.Grace < 0, "SweepConfig.Grace: %s is negative", c.Grace)
 	addf(c.UnknownRetention < 0, "SweepConfig.UnknownRetention: %s is negative", c.UnknownRetention)
-	addf(c.ExpiredGrace < 0, "SweepConfig.ExpiredGrace: %s is negative", c.ExpiredGrace)
 	addf(c.Rate < 0 || math.IsNaN(c.Rate), "SweepConfig.Rate: %v is no rate", c.Rate)
 	addf(c.WriteRate < 0 || math.IsNaN(c.WriteRate), "SweepConfig.WriteRate: %v is no rate", c.WriteRate)
 	addf(c.PageSize < 0, "SweepConfig.PageSize: %d is negative", c.PageSize)
-	tables := make(map[string]bool)
-	for i, cleaner := range c.Expired {
-		if isNil(cleaner) {
-			addf(true, "SweepConfig.Expired: cleaner %d is nil", i+1)
-			continue
-		}
-		addf(tables[cleaner.Table()], "SweepConfig.Expired: table %q is there twice", cleaner.Table())
-		tables[cleaner.Table()] = true
-	}
 	return problems
 }
 

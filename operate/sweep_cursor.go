@@ -42,10 +42,9 @@ const (
 // cursorState is how far a pass has come.
 type cursorState struct {
 	Version int `json:"version"`
-	// Settings are those that the pass was begun with. Stage is what it goes through: 0 the records, then the tables of SweepConfig.Expired.
-	// After is the page of it that it has come to, empty if it has not come to the end of one.
+	// Settings are those that the pass was begun with. After is the page that it has come to, empty if it has not come to the
+	// end of one.
 	Settings string `json:"settings,omitempty"`
-	Stage    int    `json:"stage,omitempty"`
 	After    string `json:"after,omitempty"`
 	// Began is when the pass did, Ended when it has come to its end, zero if it has not.
 	Began time.Time `json:"began"`
@@ -69,7 +68,7 @@ func (c *cursor) taken() bool { return !c.until.IsZero() }
 // takeCursor takes hold of a pass, unless another sweep has it.
 func (w *sweep) takeCursor(ctx context.Context) (*cursor, error) {
 	sum := sha256.Sum256([]byte("records"))
-	c := &cursor{w: w, lease: w.stageLease(0)}
+	c := &cursor{w: w, lease: w.leaseOf()}
 	c.mine = store.Record{
 		Key:    SweepOperation + "#" + base64.RawURLEncoding.EncodeToString(sum[:]),
 		Status: store.StatusInProgress, Owner: rand.Text(), Fingerprint: cursorMark, Attempt: 1,
@@ -85,23 +84,6 @@ func (w *sweep) takeCursor(ctx context.Context) (*cursor, error) {
 		c.state, w.swept.Resumed = old, true
 	}
 	return c, nil
-}
-
-// place is where the pass goes on: a stage, and behind which page of it.
-func (c *cursor) place() (stage int, after string) {
-	if c == nil {
-		return 0, ""
-	}
-	return c.state.Stage, c.state.After
-}
-
-// enter writes that the pass has come to a stage, and takes the lease that it needs.
-func (c *cursor) enter(ctx context.Context, stage int, after string) error {
-	if c == nil {
-		return nil
-	}
-	c.state.Stage, c.lease = stage, c.w.stageLease(stage)
-	return c.advance(ctx, after)
 }
 
 // take claims the record of the cursor, or takes it over, and returns it as it was found.

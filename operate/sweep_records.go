@@ -19,12 +19,7 @@ func (c SweepConfig) settings() string {
 	refuse := slices.DeleteFunc(slices.Sorted(maps.Keys(c.Policies)), func(operation string) bool {
 		return c.Policies[operation] != idempotent.Refuse
 	})
-	parts := make([]string, 0, 1+len(c.Expired))
-	parts = append(parts, strings.Join(refuse, " "))
-	for _, table := range c.Expired {
-		parts = append(parts, fmt.Sprintf("%s %s", table.Table(), c.ExpiredGrace))
-	}
-	return strings.Join(parts, "\n")
+	return strings.Join(refuse, " ")
 }
 
 // pageUnits is what a page takes at most where reading costs anything: DynamoDB reads 1 MB at once.
@@ -33,9 +28,9 @@ const pageUnits = 128
 // sweepLease is for how long a run may show no sign of life beyond what it waits for its rates.
 const sweepLease = 30 * time.Second
 
-// leaseOf is the lease of a pass whose pages end with so many write units.
-func (w *sweep) leaseOf(writes float64) time.Duration {
-	waits := pageUnits/w.config.Rate + writes/w.config.WriteRate
+// leaseOf is the lease of a pass.
+func (w *sweep) leaseOf() time.Duration {
+	waits := pageUnits / w.config.Rate
 	return sweepLease + time.Duration(min(waits, sweepMaxWait.Seconds())*float64(time.Second))
 }
 
@@ -163,7 +158,7 @@ func (w *sweep) settle(ctx context.Context, r store.Record) error {
 		return nil
 	case saw == sightUnlisted:
 		return w.change(ctx, r, w.listed(r), func() { count(func(o *SweptOperation) { o.Listed++ }) })
-	case saw == sightUnsettled, refuses && !r.Resumable() && !foreign(r):
+	case saw == sightUnsettled, refuses && !(r.Resumable() && r.Marked()) && !foreign(r):
 		return w.change(ctx, r, w.unknown(r), func() {
 			count(func(o *SweptOperation) { o.Lapsed, o.BecameUnknown = o.Lapsed+1, o.BecameUnknown+1 })
 		})
@@ -296,7 +291,7 @@ func persist(ctx context.Context, do func(context.Context) error) error {
 	pause := 100 * time.Millisecond
 	for try := 1; ; try++ {
 		err := do(ctx)
-		if err == nil || try == maxPersist || !passes(err) || sleep(ctx, pause) != nil {
+		if err == nil || try == maxPersist || !store.MayPass(err) || sleep(ctx, pause) != nil {
 			return err
 		}
 		pause *= 2
@@ -304,23 +299,6 @@ func persist(ctx context.Context, do func(context.Context) error) error {
 }
 
 const maxPersist = 4
-
-// passes reports whether a failure may pass by itself.
-func passes(err error) bool {
-	if _, unreadable := errors.AsType[*store.UnreadableError](err); unreadable {
-		return false
-	}
-	failed, ok := errors.AsType[*store.Error](err)
-	if !ok {
-		return true
-	}
-	switch failed.Kind {
-	case store.FailureThrottled, store.FailureConflict, store.FailureTimeout, store.FailureUnavailable:
-		return true
-	default:
-		return false
-	}
-}
 
 // hopeless reports whether a failure would meet every other record, too.
 func hopeless(err error) bool {

@@ -39,9 +39,6 @@ type Swept struct {
 	// Problems are the first of those, a hundred at most.
 	Problems []SweepProblem `json:"problems,omitempty"`
 
-	// Expired are the tables of which is deleted what has expired.
-	Expired []SweptTable `json:"expired,omitempty"`
-
 	// DryRun is true if nothing was written.
 	DryRun bool `json:"dry_run,omitempty"`
 	// Err is the error of the run, if it failed.
@@ -59,21 +56,6 @@ type SweptOperation struct {
 	Abandoned int `json:"abandoned,omitempty"`
 	// Listed counts the records that were UNKNOWN without attention, and have it now.
 	Listed int `json:"listed,omitempty"`
-}
-
-// SweptTable is what was deleted of a table.
-type SweptTable struct {
-	Table string `json:"table"`
-	// From is behind which page of this table the run went on, empty if it began with it. Done is true if the pass has come to its end.
-	From string `json:"from,omitempty"`
-	Done bool   `json:"done"`
-	// Pages, Read, Deleted and Kept are those of its pages together, see store.Cleaned.
-	Pages      int     `json:"pages"`
-	Read       int     `json:"read"`
-	Deleted    int     `json:"deleted"`
-	Kept       int     `json:"kept"`
-	ReadUnits  float64 `json:"read_units"`
-	WriteUnits float64 `json:"write_units"`
 }
 
 // SweepProblem is what went wrong with a record.
@@ -102,17 +84,9 @@ func (s Swept) count(operation string, f func(*SweptOperation)) {
 	s.Operations[operation] = found
 }
 
-// Deleted is how many items were deleted of all tables together.
-func (s Swept) Deleted() (n int) {
-	for _, t := range s.Expired {
-		n += t.Deleted
-	}
-	return n
-}
-
 // copied returns the report as it is now, for somebody who may keep it.
 func (s Swept) copied() Swept {
-	s.Operations, s.Problems, s.Expired = maps.Clone(s.Operations), slices.Clone(s.Problems), slices.Clone(s.Expired)
+	s.Operations, s.Problems = maps.Clone(s.Operations), slices.Clone(s.Problems)
 	return s
 }
 

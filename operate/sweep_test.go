@@ -321,12 +321,11 @@ func TestAWrongSweepPanics(t *testing.T) {
 	defer func() {
 		wrong, is := recover().(*idempotent.ConfigError)
 		require.True(t, is)
-		assert.Len(t, wrong.Problems, 13)
+		assert.Len(t, wrong.Problems, 9)
 	}()
 	var none *memory.Store
 	operate.Sweep(none, operate.SweepConfig{
 		Policies: map[string]idempotent.CrashPolicy{"": idempotent.Refuse, operate.SweepOperation: idempotent.Refuse, "charge": 7},
-		Grace:    -1, UnknownRetention: -1, ExpiredGrace: -1, Rate: -1, WriteRate: -1, PageSize: -1,
-		Expired: []store.Cleaner{nil, (*cleaner)(nil), &cleaner{table: "a"}, &cleaner{table: "a"}},
+		Grace:    -1, UnknownRetention: -1, Rate: -1, WriteRate: -1, PageSize: -1,
 	})
 }

@@ -24,6 +24,8 @@ const (
 	attributeParkedAt   = "parked_at"
 	attributeDoneAt     = "done_at"
 	attributeExpiration = "expiration"
+	// attributeLastWrite is the token of the write of a relay that came last.
+	attributeLastWrite = "last_write"
 )
 
 // parkedShard is the shard of the messages that nobody delivers.

@@ -2,9 +2,12 @@ package outbox
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -105,15 +108,23 @@ func (b *box) Park(ctx context.Context, e relay.Entry[Message], now time.Time) (
 }
 
 // update changes a message on a condition. It returns the attributes that were changed, as they are now.
+//
+// A client repeats a write whose answer was lost. The message keeps a token of the write that came last, so that the copy changes nothing,
+// and what refuses it tells that the write has landed.
 func (b *box) update(ctx context.Context, e relay.Entry[Message], condition, change string, values attributes) (attributes, bool, error) {
-	values[":owner"] = text(e.Owner)
+	token := text(rand.Text())
+	values[":owner"], values[":write"] = text(e.Owner), token
+	condition += " AND last_write <> :write"
+	change = strings.Replace(change, "SET ", "SET last_write = :write, ", 1)
 	out, err := b.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: aws.String(b.table), Key: keyOf(e.ID), UpdateExpression: aws.String(change), ConditionExpression: aws.String(condition),
 		ExpressionAttributeNames: map[string]string{"#owner": attributeOwner}, ExpressionAttributeValues: values,
-		ReturnValues: types.ReturnValueUpdatedNew,
+		ReturnValues:                        types.ReturnValueUpdatedNew,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	})
-	if _, refused := errors.AsType[*types.ConditionalCheckFailedException](err); refused {
-		return nil, false, nil
+	if refusal, refused := errors.AsType[*types.ConditionalCheckFailedException](err); refused {
+		landed := reflect.DeepEqual(refusal.Item[attributeLastWrite], token)
+		return refusal.Item, landed, nil
 	}
 	if err != nil {
 		return nil, false, fmt.Errorf("outbox: write to a message: %w", err)

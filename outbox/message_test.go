@@ -3,6 +3,7 @@ package outbox_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -73,7 +74,7 @@ func TestMessageSaysWhatIsWrongBeforeAnythingIsWritten(t *testing.T) {
 		}, `items[0]: outbox: message "m": the body, a float64, has no JSON form`},
 		"broken JSON": {func(ctx context.Context) []dynamo.Item {
 			return []dynamo.Item{p.box.Message(ctx, "m", json.RawMessage(`{"secret":`))}
-		}, `items[0]: outbox: message "m": the body, a json.RawMessage, has no JSON form`},
+		}, `items[0]: outbox: message "m": the body, a ` + fmt.Sprintf("%T", json.RawMessage{}) + `, has no JSON form`},
 		"bytes": {func(ctx context.Context) []dynamo.Item {
 			return []dynamo.Item{p.box.Message(ctx, "m", []byte(`{}`))}
 		}, `items[0]: outbox: message "m": the body is a []byte, whose JSON form is a text in base64: pass JSON as a json.RawMessage, and text ` +

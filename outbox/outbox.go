@@ -26,7 +26,7 @@
 // # Permissions
 //
 // A handler that commits messages needs dynamodb:PutItem on the table, a relay on the stream dynamodb:UpdateItem, and a drain both this and
-// dynamodb:GetItem, and dynamodb:Query on the index. A [Cleaner] needs dynamodb:Scan and dynamodb:DeleteItem.
+// dynamodb:GetItem, and dynamodb:Query on the index.
 package outbox
 
 // Outbox is where messages are put by the commit of a handler: a DynamoDB table in the account and Region of the idempotency records. It

@@ -2,9 +2,11 @@ package outbox
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"iter"
+	"reflect"
 	"strings"
 	"time"
 
@@ -75,29 +77,41 @@ func FindParked(ctx context.Context, client Client, table, id string) (ParkedMes
 // has replaced it.
 var ErrNotParked = errors.New("outbox: there is no such message that is parked")
 
+// The bounds of who redrives a message and why, in bytes: those of package operate.
+const (
+	maxBy  = 256
+	maxWhy = 512
+)
+
 // Redrive lets a parked message be delivered again, with its tries counted anew: at once where there is a relay on the stream, else by the
 // next drain. It does so only if the message is still parked as it was shown; if not, the error is [ErrNotParked]. The message keeps who did
-// it, when, and why; both texts are required.
+// it, when, and why; both texts are required, and have at most 256 and 512 bytes.
 func Redrive(ctx context.Context, client Client, table string, m ParkedMessage, by, why string) error {
 	switch {
 	case m.ID == "" || m.owner == "":
 		return errors.New("outbox.Redrive: the message is not one of Parked or FindParked")
 	case strings.TrimSpace(by) == "" || strings.TrimSpace(why) == "":
 		return fmt.Errorf("outbox.Redrive: by is %q and why is %q: say who does it, and why", by, why)
+	case len(by) > maxBy || len(why) > maxWhy:
+		return fmt.Errorf("outbox.Redrive: by has %d bytes and why has %d, more than %d and %d", len(by), len(why), maxBy, maxWhy)
 	}
-	now := number(time.Now().UnixMilli())
+	now, token := number(time.Now().UnixMilli()), text(rand.Text())
 	_, err := client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: aws.String(table), Key: keyOf(m.ID),
 		ConditionExpression: aws.String("#owner = :owner AND outbox_shard = :parked AND parked_at = :at"),
 		UpdateExpression: aws.String("SET outbox_shard = :shard, outbox_due = :now, redriven_at = :now, redriven_by = :by, " +
-			"redriven_reason = :why REMOVE tries, parked_at"),
+			"redriven_reason = :why, redrive = :write REMOVE tries, parked_at"),
 		ExpressionAttributeNames: map[string]string{"#owner": attributeOwner},
 		ExpressionAttributeValues: attributes{
 			":owner": text(m.owner), refParked: text(parkedShard), ":at": number(m.ParkedAt.UnixMilli()),
-			":shard": text(shardOf(m.ID)), refNow: now, ":by": text(by), ":why": text(why),
+			":shard": text(shardOf(m.ID)), refNow: now, ":by": text(by), ":why": text(why), ":write": token,
 		},
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	})
-	if _, refused := errors.AsType[*types.ConditionalCheckFailedException](err); refused {
+	if refusal, refused := errors.AsType[*types.ConditionalCheckFailedException](err); refused {
+		if reflect.DeepEqual(refusal.Item["redrive"], token) {
+			return nil // the client has repeated it, because its answer was lost
+		}
 		return ErrNotParked
 	}
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -247,9 +248,11 @@ func TestStreamBeginsNothingThatItCannotEnd(t *testing.T) {
 	t.Parallel()
 	p, seen := newPlace(t), reports{}
 	slow, other := p.put(t), p.put(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
-	defer cancel()
-	relay := outbox.NewRelay(p.client, p.table, hang, outbox.WithObserver(seen.take), outbox.WithConcurrency(1))
+	ctx := &closing{Context: t.Context(), end: time.Now().Add(time.Hour)}
+	relay := outbox.NewRelay(p.client, p.table, func(context.Context, outbox.Message) error {
+		ctx.closeIn(1900 * time.Millisecond)
+		return errDown
+	}, outbox.WithObserver(seen.take), outbox.WithConcurrency(1))
 	answer, err := relay.Stream(ctx, event(t, p.table, slow, other))
 	require.NoError(t, err)
 	require.Equal(t, []string{number(0), number(1)}, failures(answer))
@@ -257,6 +260,27 @@ func TestStreamBeginsNothingThatItCannotEnd(t *testing.T) {
 	require.Equal(t, 1, seen.last().NotBegun)
 	require.Contains(t, p.get(t, idOf(slow)), "tries")
 	require.NotContains(t, p.get(t, idOf(other)), "tries")
+}
+
+// closing is a context whose deadline the test moves. It does not end by itself, however long what follows takes.
+type closing struct {
+	context.Context
+
+	mu  sync.Mutex
+	end time.Time
+}
+
+func (c *closing) closeIn(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.end = time.Now().Add(d)
+}
+
+// Deadline implements [context.Context].
+func (c *closing) Deadline() (time.Time, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.end, true
 }
 
 // hang delivers nothing, and takes all the time that there is.

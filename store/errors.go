@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -27,6 +28,23 @@ const (
 	// FailureRejected: the store refused the call as invalid, for example because the table's key is another one.
 	FailureRejected Failure = "rejected"
 )
+
+// MayPass reports whether repeating a call that failed with err can help. A failure of a kind that is not known here is not repeated.
+func MayPass(err error) bool {
+	if _, unreadable := errors.AsType[*UnreadableError](err); unreadable {
+		return false
+	}
+	failed, ok := errors.AsType[*Error](err)
+	if !ok {
+		return true
+	}
+	switch failed.Kind {
+	case FailureThrottled, FailureConflict, FailureTimeout, FailureUnavailable:
+		return true
+	default:
+		return false
+	}
+}
 
 // Error is how a [Store] reports that a call failed.
 type Error struct {
@@ -62,7 +80,7 @@ func (e *UnreadableError) Error() string {
 // Unwrap returns the cause.
 func (e *UnreadableError) Unwrap() error { return e.Err }
 
-// ConfigError is how a store reports everything that is wrong with its own configuration or with its table.
+// ConfigError reports everything that is wrong with a configuration: of a handler, of an observer, of a store or of its table.
 type ConfigError struct {
 	// Problems are complete sentences without a full stop, each naming the option or field and the bad value.
 	Problems []string

@@ -28,7 +28,7 @@ type Layout string
 const (
 	// LayoutNative leaves the form to the store: it may compress the result, or keep it beside the record.
 	LayoutNative Layout = ""
-	// LayoutText is the text of the result inside the record, as AWS Powertools for Python, Java and .NET keep it.
+	// LayoutText is the text of the result inside the record, as AWS Powertools for Python and Java keep it.
 	LayoutText Layout = "text"
 	// LayoutValue is a value of the store's own kind inside the record, as AWS Powertools for TypeScript keeps it. Such a
 	// value has no spelling: the result is the canonical JSON of package fingerprint, and comes back as that.

@@ -3,6 +3,7 @@ package store
 import (
 	"maps"
 	"strings"
+	"time"
 )
 
 // Step is what a record in progress, or an UNKNOWN one, keeps of one step of its execution. It is a plain value. Nobody changes
@@ -18,6 +19,9 @@ type Step struct {
 	// Parts is non-empty when the result is kept beside the record, see [Record.Parts]. [Record.OfStep] returns what
 	// [ResultReader.ReadResult] takes.
 	Parts string
+	// Until, of a step that is written, is until when its record can live at most: the parts of its result have to stay as long. A store does
+	// not keep it, and the zero time asks for nothing.
+	Until time.Time
 }
 
 // StepKind is what a [Step] holds, as stored.
@@ -47,6 +51,9 @@ func (s Step) Sealed() bool {
 
 // OfStep returns a record that has the result of a step in the place of its own, for [ResultReader.ReadResult].
 func (r Record) OfStep(s Step) Record {
+	if r.Expiry.Before(s.Until) {
+		r.Expiry = s.Until
+	}
 	return Record{Key: r.Key, Status: StatusCompleted, Owner: s.Owner(), Expiry: r.Expiry, Seal: s.Seal, Result: s.Result, Parts: s.Parts}
 }
 
@@ -60,6 +67,10 @@ func (r Record) Resumable() bool {
 	}
 	return len(r.Steps) > 0
 }
+
+// Marked reports whether each step of the record had a start mark before its result: then it was written twice. A version of a handler whose
+// policy asks for no marks leaves none, and what it has not recorded may have begun.
+func (r Record) Marked() bool { return r.StepWrites >= 2*len(r.Steps) }
 
 // Matches reports whether the held record r is the one that was seen, as [Store.Swap] and [Store.Delete] compare. Stores that
 // cannot express this as a condition of their own call it.

@@ -1,7 +1,11 @@
 package storetest
 
 import (
-	"runtime"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"runtime/pprof"
+	"strconv"
 	"time"
 )
 
@@ -10,23 +14,48 @@ func goroutineChecks() []check {
 }
 
 // goroutinesEnd makes many calls and sees that the number of goroutines does not grow with them. A few may stay, such
-// as those of a network connection that is kept open.
+// as those of a network connection that is kept open. A goroutine has the labels of the one that started it, so those of other tests
+// do not count.
 func goroutinesEnd(p *probe) {
 	const (
 		rounds   = 32
-		patience = 2 * time.Second
+		patience = 5 * time.Second
 	)
-	everyCall(p) // opens connections
-	before := runtime.NumGoroutine()
-	for range rounds {
-		everyCall(p)
-	}
-	grown := func() int { return runtime.NumGoroutine() - before }
-	for begin := time.Now(); grown() >= rounds/2; time.Sleep(time.Millisecond) {
-		if time.Since(begin) > patience {
-			p.t.Fatalf("%d goroutines more after %d rounds of calls", grown(), rounds)
+	label := rand.Text()
+	pprof.Do(p.t.Context(), pprof.Labels("calls", label), func(context.Context) {
+		everyCall(p) // opens connections
+		before := labelled(p, label)
+		for range rounds {
+			everyCall(p)
+		}
+		for begin := time.Now(); labelled(p, label)-before >= rounds/2; time.Sleep(20 * time.Millisecond) {
+			if time.Since(begin) > patience {
+				p.t.Fatalf("%d goroutines more after %d rounds of calls", labelled(p, label)-before, rounds)
+			}
+		}
+	})
+}
+
+// labelled counts the goroutines with a label.
+func labelled(p *probe, label string) int {
+	p.t.Helper()
+	var text bytes.Buffer
+	p.noError("the profile of goroutines", pprof.Lookup("goroutine").WriteTo(&text, 1))
+	count := 0
+	for group := range bytes.SplitSeq(text.Bytes(), []byte("\n\n")) {
+		if !bytes.Contains(group, []byte(label)) {
+			continue
+		}
+		// Goroutines of one stack stand together: "3 @ 0x…".
+		for line := range bytes.Lines(group) {
+			if number, _, ok := bytes.Cut(line, []byte(" @ ")); ok {
+				n, err := strconv.Atoi(string(number))
+				p.noError("the profile of goroutines", err)
+				count += n
+			}
 		}
 	}
+	return count
 }
 
 // everyCall makes each call once, and some of them refused.

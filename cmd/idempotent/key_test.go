@@ -17,31 +17,23 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// delivered is what a real handler has made of an event: the record, and the derived key that it handed out.
-type delivered struct{ recordKey, derived string }
-
-// deliver lets a handler of these types have an event. It returns nothing for an event that leaves no record.
-func deliver[In, Out any](t *testing.T, event []byte, opts ...idempotent.Option) delivered {
+// deliver lets a handler of these types have an event, and returns the key of the record that it leaves, if it leaves one.
+func deliver[In, Out any](t *testing.T, event []byte, opts ...idempotent.Option) (recordKey string) {
 	t.Helper()
-	var d delivered
 	s := memory.New()
-	h := idempotent.Wrap(func(ctx context.Context, _ In) (out Out, err error) {
-		d.derived = idempotent.DerivedKey(ctx, "charge")
+	h := idempotent.Wrap(func(context.Context, In) (out Out, err error) {
 		return out, json.Unmarshal([]byte(`{"statusCode":201}`), &out)
 	}, s, opts...)
 	_, err := h.Invoke(t.Context(), event)
 	require.NoError(t, err)
 	for r, err := range s.List(t.Context(), store.Query{}) {
 		require.NoError(t, err)
-		d.recordKey = r.Key
+		recordKey = r.Key
 	}
-	if d.recordKey == "" {
-		return delivered{}
-	}
-	return d
+	return recordKey
 }
 
-func deliverFile(t *testing.T, file string, opts ...idempotent.Option) delivered {
+func deliverFile(t *testing.T, file string, opts ...idempotent.Option) string {
 	t.Helper()
 	event, err := os.ReadFile(file)
 	require.NoError(t, err)
@@ -59,9 +51,8 @@ func deliverFile(t *testing.T, file string, opts ...idempotent.Option) delivered
 
 // keyLine is what key prints.
 type keyLine struct {
-	RecordKey   string `json:"record_key"`
-	Scope       []struct{ Name, Value string }
-	DerivedKeys map[string]string `json:"derived_keys"`
+	RecordKey string `json:"record_key"`
+	Scope     []struct{ Name, Value string }
 }
 
 func (k keyLine) part(name string) string {
@@ -72,8 +63,6 @@ func (k keyLine) part(name string) string {
 	}
 	return ""
 }
-
-func (k keyLine) delivered() delivered { return delivered{k.RecordKey, k.DerivedKeys["charge"]} }
 
 func key(t *testing.T, args ...string) keyLine {
 	t.Helper()
@@ -93,13 +82,13 @@ func TestKeyFindsTheRecordOfEveryEvent(t *testing.T) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
 			want := deliverFile(t, file, idempotent.WithOperation("charge"))
-			if want == (delivered{}) {
+			if want == "" {
 				r := run(t, []string{"key", "--operation", "charge", "--event", file})
 				assert.Equal(t, 1, r.code, "%s%s", r.out, r.err)
 				return
 			}
-			fromEvent := key(t, "--event", file, "--derived", "charge")
-			assert.Equal(t, want, fromEvent.delivered())
+			fromEvent := key(t, "--event", file)
+			assert.Equal(t, want, fromEvent.RecordKey)
 			fromParts := key(t, known(t, file, fromEvent)...)
 			assert.Equal(t, fromEvent.RecordKey, fromParts.RecordKey)
 			assert.Equal(t, fromEvent.Scope, fromParts.Scope)
@@ -157,46 +146,28 @@ const eventOfV2 = `{"version":"2.0","routeKey":"POST /charges","rawPath":"/charg
 			"userArn":"arn:aws:sts::123456789012:assumed-role/AWSReservedSSO_Admin_1/dana@example.com"}}},
 	"body":"{\"amount\":10,\"order\":\"o-17\"}"}`
 
-// Every option that changes a record key has its flag.
+// The options of a handler that the flags repeat lead to its record.
 func TestKeyKnowsTheOptionsOfTheHandler(t *testing.T) {
 	t.Parallel()
-	file, body := write(t, "event.json", eventOfV2), write(t, "body.json", `{"amount":10,"order":"o-17"}`)
-	secret := write(t, "secret", "0123456789abcdef0123456789abcdef")
-	request := []string{
-		"--method", "POST", "--route", "/charges", "--path", "/charges", "--api", "a1b2c3", "--stage", "$default",
-		"--query", "a=1&b=%20x&a=2", "--body", body, "--content-type", "application/json",
-		"--caller", "iam:123456789012,AROAX:dana@example.com,arn:aws:sts::123456789012:assumed-role/AWSReservedSSO_Admin_1/dana@example.com",
-	}
+	file := write(t, "event.json", eventOfV2)
 	type in = events.APIGatewayV2HTTPRequest
 	seen := make(map[string]string)
 	for name, c := range map[string]struct {
 		opts []idempotent.Option
 		args []string
-		key  []string // of the request by its parts
 	}{
-		"default":      {nil, nil, []string{"--key", "order-2"}},
-		"header":       {[]idempotent.Option{idempotent.WithHTTP(idempotent.HTTP{Header: "X-Key"})}, []string{"--header", "X-Key"}, []string{"--key", "order-1"}},
-		"digest key":   {[]idempotent.Option{idempotent.WithDigestKey([]byte("0123456789abcdef0123456789abcdef"))}, []string{"--digest-key-file", secret}, []string{"--key", "order-2"}},
-		"selected key": {[]idempotent.Option{idempotent.WithKey(func(in) (string, error) { return "o-17", nil })}, []string{"--selected-key", "o-17"}, nil},
-		"key path":     {[]idempotent.Option{idempotent.WithKeyPath("powertools_json(body).order")}, []string{"--key-path", "powertools_json(body).order"}, nil},
-		"tenant":       {[]idempotent.Option{idempotent.WithTenant(func(context.Context, in) (string, error) { return "acme", nil })}, []string{"--caller", "tenant:acme"}, []string{"--key", "order-2"}},
-		"powertools": {
-			[]idempotent.Option{idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "shop.handler"}), idempotent.WithKeyPath("powertools_json(body).order")},
-			[]string{"--powertools", "python", "--powertools-prefix", "shop.handler", "--key-path", "powertools_json(body).order"},
-			nil,
-		},
+		"default":      {nil, nil},
+		"selected key": {[]idempotent.Option{idempotent.WithKey(func(in) (string, error) { return "o-17", nil })}, []string{"--key", "o-17"}},
+		"key path":     {[]idempotent.Option{idempotent.WithKeyPath("powertools_json(body).order")}, []string{"--key-path", "powertools_json(body).order"}},
+		"tenant":       {[]idempotent.Option{idempotent.WithTenant(func(context.Context, in) (string, error) { return "acme", nil })}, []string{"--caller", "tenant:acme"}},
 	} {
 		event := deliver[in, events.APIGatewayV2HTTPResponse](t, []byte(eventOfV2), append([]idempotent.Option{idempotent.WithOperation("charge")}, c.opts...)...)
-		assert.NotContains(t, seen, event.recordKey, "%s has the key of %s", name, seen[event.recordKey])
-		seen[event.recordKey] = name
-		got := key(t, append(c.args, "--event", file, "--derived", "charge")...)
-		assert.Equal(t, event, got.delivered(), name)
-		got = key(t, append(append(append([]string{"--derived", "charge"}, request...), c.key...), c.args...)...)
-		assert.Equal(t, event.recordKey, got.RecordKey, "%s, by its parts", name)
-		if name != "powertools" { // whose handler reads another form of event, and has no fingerprint
-			assert.Equal(t, event.derived, got.DerivedKeys["charge"], "%s, by its parts", name)
-		}
+		assert.NotContains(t, seen, event, "%s has the key of %s", name, seen[event])
+		seen[event] = name
+		assert.Equal(t, event, key(t, append(c.args, "--event", file)...).RecordKey, name)
 	}
+	assert.Equal(t, "default", seen[key(t, "--key", "order-2", "--method", "post", "--route", "/charges", "--api", "a1b2c3", "--stage", "$default",
+		"--caller", "iam:123456789012,AROAX:dana@example.com,arn:aws:sts::123456789012:assumed-role/AWSReservedSSO_Admin_1/dana@example.com").RecordKey])
 }
 
 // Whoever takes one record of a batch, or a value, has a key of their own.
@@ -205,14 +176,14 @@ func TestKeyOfHandlersThatAnswerNoRequests(t *testing.T) {
 	message := `{"messageId":"m-1","receiptHandle":"r-1","body":"{\"order\":\"o-17\"}","attributes":{"ApproximateReceiveCount":"2"},"eventSource":"aws:sqs"}`
 	operation := idempotent.WithOperation("charge")
 	sqs := deliver[events.SQSMessage, struct{}](t, []byte(message), operation, idempotent.WithKeyPath("messageId"))
-	got := key(t, "--event", write(t, "message.json", message), "--key-path", "messageId", "--derived", "charge")
-	assert.Equal(t, sqs, got.delivered())
+	got := key(t, "--event", write(t, "message.json", message), "--key-path", "messageId")
+	assert.Equal(t, sqs, got.RecordKey)
 
 	type order struct{ ID string }
 	value := deliver[order, struct{}](t, []byte(`{"ID":"o-17"}`), operation, idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
-	got = key(t, "--event", write(t, "order.json", `{"ID":"o-17"}`), "--selected-key", "o-17", "--derived", "charge")
-	assert.Equal(t, value, got.delivered())
-	assert.Equal(t, value.recordKey, key(t, "--selected-key", "o-17").RecordKey)
+	got = key(t, "--event", write(t, "order.json", `{"ID":"o-17"}`), "--key", "o-17")
+	assert.Equal(t, value, got.RecordKey)
+	assert.Equal(t, value, key(t, "--key", "o-17").RecordKey)
 
 	r := run(t, []string{"key", "--operation", "charge", "--event", write(t, "batch.json", `{"Records":[`+message+`]}`), "--key-path", "Records[0].messageId"})
 	assert.Equal(t, 2, r.code)
@@ -246,18 +217,16 @@ func TestKeyRefusesWhatWouldLeadToAnotherRecord(t *testing.T) {
 		"--stage is missing":                                  {without("--stage"), 2},
 		"--caller jwt: is not jwt:ISSUER,SUBJECT":             {append([]string{"--caller", "jwt:user-17"}, request...), 2},
 		"--caller iam: is not iam:ACCOUNT,USER_ID[,USER_ARN]": {append([]string{"--caller", "iam:user-17"}, request...), 2},
-		"--caller api-key: is not api-key:NAME":               {append([]string{"--caller", "api-key"}, request...), 2},
+		"--caller api-key: is not api-key:ID":                 {append([]string{"--caller", "api-key"}, request...), 2},
 		"--caller oidc: is none of":                           {append([]string{"--caller", "oidc:x"}, request...), 2},
 		"the event names the caller":                          {[]string{"--operation", "charge", "--event", event, "--caller", "jwt:a,b"}, 2},
-		"--derived needs the whole request":                   {append([]string{"--derived", "charge"}, request...), 2},
 		"the event of 1 bytes is no JSON":                     {[]string{"--operation", "charge", "--event", write(t, "bad.json", "{")}, 2},
 		"--event cannot be read":                              {[]string{"--operation", "charge", "--event", "/nowhere/event.json"}, 2},
-		"--kind \"soap\" is none of":                          {[]string{"--operation", "charge", "--event", event, "--kind", "soap"}, 2},
 		"WithOperation":                                       {append([]string{"--operation", "a b"}, request[2:]...), 2},
-		"WithDigestKey":                                       {append([]string{"--digest-key-file", write(t, "short", "abc")}, request...), 2},
-		"no idempotency key in header X-Other":                {[]string{"--operation", "charge", "--event", event, "--header", "X-Other"}, 1},
-		"this request has no record":                          {append(without("--method"), "--method", "GET"), 1},
-		"is it one of another payload format":                 {[]string{"--operation", "charge", "--event", event, "--kind", "rest-api"}, 1},
+		"--method is missing; --route or --path is missing; --api is missing": {[]string{"--operation", "charge", "--key", "order-1", "--stage", "live"}, 2},
+		"--route \"POST /charges\" is no template":                            {append(without("--route"), "--route", "POST /charges"), 2},
+		"--api \"https://a1b2c3.example\" is no id":                           {append(without("--api"), "--api", "https://a1b2c3.example"), 2},
+		"this request has no record":                                          {append(without("--method"), "--method", "GET"), 1},
 	} {
 		r := run(t, append([]string{"key"}, c.args...))
 		assert.Equal(t, c.code, r.code, "%s: %s%s", says, r.out, r.err)
@@ -270,8 +239,8 @@ func TestKeyRefusesWhatWouldLeadToAnotherRecord(t *testing.T) {
 // It is offline: it needs no table, no Region and no credentials, and there is no network where it runs.
 func TestKeyAsksNobody(t *testing.T) {
 	t.Parallel()
-	r := run(t, []string{"key", "--operation", "charge", "--event", "-", "--derived", "charge"}, in(eventOfV2),
+	r := run(t, []string{"key", "--operation", "charge", "--event", "-"}, in(eventOfV2),
 		env("AWS_ENDPOINT_URL=http://127.0.0.1:1", "HTTPS_PROXY=http://127.0.0.1:1"))
 	require.Zero(t, r.code, r.err)
-	golden(t, "key", []string{"key", "--operation", "charge", "--event", "-", "--derived", "charge"}, r, nil)
+	golden(t, "key", []string{"key", "--operation", "charge", "--event", "-"}, r, nil)
 }

@@ -126,7 +126,7 @@ func TestWhatALargeListingReadsIsToldAndAgreedBefore(t *testing.T) {
 		r := run(t, []string{"list", "--scan", "--yes", "--rate", "0", "--limit", "1"}, endpoint)
 		require.Zero(t, r.code, r.err)
 		assert.Equal(t, []string{"DescribeTable", "Scan", "Scan"}, l.made(), "one page more, to see that there is more")
-		assert.Contains(t, r.err, "1 record, and there may be more: --limit")
+		assert.Contains(t, r.err, "1 record, and there may be more: --limit ended the reading")
 	})
 	t.Run("at a rate", func(t *testing.T) {
 		t.Parallel()
@@ -157,10 +157,9 @@ func TestShellsCompleteTheCommandLine(t *testing.T) {
 		assert.Contains(t, r.out, "idempotent")
 	}
 	for want, args := range map[string][]string{
-		"unknown\n":      {"list", "--state", ""},
-		"json\n":         {"list", "--output", ""},
-		"function-url\n": {"key", "--kind", ""},
-		"settle\t":       {""},
+		"unknown\n": {"list", "--state", ""},
+		"json\n":    {"list", "--output", ""},
+		"settle\t":  {""},
 	} {
 		r := run(t, append([]string{"__complete"}, args...))
 		assert.Contains(t, r.out, want)

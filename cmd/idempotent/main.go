@@ -25,8 +25,7 @@ func main() {
 	code := cli.Main(ctx, os.Args[1:], cli.World{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 		InTerminal: terminal(os.Stdin), OutTerminal: terminal(os.Stdout), ErrTerminal: terminal(os.Stderr),
-		OutSize: func() (columns, lines int, err error) { return term.GetSize(int(os.Stdout.Fd())) },
-		Getenv:  os.Getenv, Now: time.Now, User: userName(), Version: version(),
+		Getenv: os.Getenv, Now: time.Now, User: userName(), Version: version(),
 	})
 	stop()
 	os.Exit(code)
@@ -43,11 +42,16 @@ func userName() string {
 	return u.Username
 }
 
-// version is that of the module, as go install has resolved it.
+// version is that of the module, as go install has resolved it, with the commit if the program was built from a clone.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" {
+			return info.Main.Version + " (" + setting.Value + ")"
+		}
 	}
 	return info.Main.Version
 }

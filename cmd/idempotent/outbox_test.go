@@ -112,38 +112,40 @@ func TestWhatTheCommandsPrintOfMessages(t *testing.T) {
 	t.Parallel()
 	m := newOutbox(t)
 	why := []string{"--reason", "ticket 4711: the mail is back", "--by", "dana", "--yes"}
-	nothing := m.run(t, "parked")
-	golden(t, "outbox-parked-nothing", []string{"parked"}, nothing, timeless)
+	nothing := m.run(t, "messages", "list")
+	golden(t, "outbox-parked-nothing", []string{"messages", "list"}, nothing, func(text string) string {
+		return timeless(strings.NewReplacer(m.endpoint, "<endpoint>", m.name, "<outbox>").Replace(text))
+	})
 	id := m.park(t, "order-placed", "or_1")[0]
 	for _, c := range []struct {
 		name string
 		args []string
 		code int
 	}{
-		{name: "parked", args: []string{"parked"}},
-		{name: "parked-json", args: []string{"parked", "-o", "json"}},
-		{name: "parked-body", args: []string{"parked", "--body"}},
-		{name: "parked-body-json", args: []string{"parked", "--body", "-o", "json"}},
-		{name: "parked-topic", args: []string{"parked", "--topic", "order-cancelled"}},
-		{name: "parked-help", args: []string{"parked", "--help"}},
-		{name: "redrive-help", args: []string{"redrive", "--help"}},
-		{name: "redrive-dry-run", args: []string{"redrive", "--all", "--reason", "ticket 4711", "--by", "dana", "--dry-run"}},
-		{name: "redrive-dry-run-json", args: []string{"redrive", "--id", id, "--reason", "ticket 4711", "--by", "dana", "--dry-run", "-o", "json"}},
+		{name: "parked", args: []string{"messages", "list"}},
+		{name: "parked-json", args: []string{"messages", "list", "-o", "json"}},
+		{name: "parked-body", args: []string{"messages", "list", "--body"}},
+		{name: "parked-body-json", args: []string{"messages", "list", "--body", "-o", "json"}},
+		{name: "parked-topic", args: []string{"messages", "list", "--topic", "order-cancelled"}},
+		{name: "parked-help", args: []string{"messages", "list", "--help"}},
+		{name: "redrive-help", args: []string{"messages", "redrive", "--help"}},
+		{name: "redrive-dry-run", args: []string{"messages", "redrive", "--all", "--reason", "ticket 4711", "--by", "dana", "--dry-run"}},
+		{name: "redrive-dry-run-json", args: []string{"messages", "redrive", "--id", id, "--reason", "ticket 4711", "--by", "dana", "--dry-run", "-o", "json"}},
 		{name: "doctor-outbox", args: []string{"doctor", "--outbox", m.name}},
-		{name: "redrive", args: append([]string{"redrive", "--id", id}, why...)},
-		{name: "redrive-again", args: append([]string{"redrive", "--id", id}, why...), code: 3},
-		{name: "redrive-nothing", args: append([]string{"redrive", "--all"}, why...)},
-		{name: "redrive-neither", args: append([]string{"redrive"}, why...), code: 2},
-		{name: "redrive-both", args: append([]string{"redrive", "--all", "--id", id}, why...), code: 2},
-		{name: "redrive-no-id", args: append([]string{"redrive", "--id", ""}, why...), code: 2},
-		{name: "redrive-topic", args: append([]string{"redrive", "--id", id, "--topic", "order-placed"}, why...), code: 2},
-		{name: "redrive-no-reason", args: []string{"redrive", "--all", "--yes"}, code: 2},
-		{name: "redrive-nobody-asks", args: []string{"redrive", "--all", "--reason", "ticket 4711"}, code: 2},
-		{name: "parked-limit", args: []string{"parked", "--limit", "-1"}, code: 2},
-		{name: "parked-demo", args: []string{"parked", "--demo"}, code: 2},
-		{name: "parked-sort-key", args: []string{"parked", "--sort-key", "sk"}, code: 2},
-		{name: "parked-no-table", args: []string{"parked", "--table", "nowhere"}, code: 1},
-		{name: "parked-records", args: []string{"parked", "--table", m.records.name}, code: 1},
+		{name: "redrive", args: append([]string{"messages", "redrive", "--id", id}, why...)},
+		{name: "redrive-again", args: append([]string{"messages", "redrive", "--id", id}, why...), code: 3},
+		{name: "redrive-nothing", args: append([]string{"messages", "redrive", "--all"}, why...)},
+		{name: "redrive-neither", args: append([]string{"messages", "redrive"}, why...), code: 2},
+		{name: "redrive-both", args: append([]string{"messages", "redrive", "--all", "--id", id}, why...), code: 2},
+		{name: "redrive-no-id", args: append([]string{"messages", "redrive", "--id", ""}, why...), code: 2},
+		{name: "redrive-topic", args: append([]string{"messages", "redrive", "--id", id, "--topic", "order-placed"}, why...), code: 2},
+		{name: "redrive-no-reason", args: []string{"messages", "redrive", "--all", "--yes"}, code: 2},
+		{name: "redrive-nobody-asks", args: []string{"messages", "redrive", "--all", "--reason", "ticket 4711"}, code: 2},
+		{name: "parked-limit", args: []string{"messages", "list", "--limit", "-1"}, code: 2},
+		{name: "parked-demo", args: []string{"messages", "list", "--demo"}, code: 2},
+		{name: "parked-sort-key", args: []string{"messages", "list", "--sort-key", "sk"}, code: 2},
+		{name: "parked-no-table", args: []string{"messages", "list", "--table", "nowhere"}, code: 1},
+		{name: "parked-records", args: []string{"messages", "list", "--table", m.records.name}, code: 1},
 		{name: "doctor-no-outbox", args: []string{"doctor", "--outbox", "nowhere"}, code: 1},
 		{name: "doctor-records", args: []string{"doctor", "--outbox", m.records.name}, code: 1},
 	} {
@@ -158,7 +160,7 @@ func TestWhatTheCommandsPrintOfMessages(t *testing.T) {
 			assert.NotContains(t, r.out+r.err, "a@example.com", "%s: bodies are shown only if somebody asks", c.name)
 		}
 	}
-	r := run(t, []string{"parked"}, m.records.env())
+	r := run(t, []string{"messages", "list"}, m.records.env())
 	assert.Equal(t, 2, r.code, "the table of the records is no outbox")
 	assert.Contains(t, r.err, "there is no outbox: set --table or OUTBOX_TABLE")
 }
@@ -168,7 +170,7 @@ func TestARedrivenMessageIsDeliveredAgainAndKeepsWhoDidIt(t *testing.T) {
 	m := newOutbox(t)
 	ids := m.park(t, "order-placed", "or_1", "or_2", "or_3")
 	other := m.park(t, "order-cancelled", "or_4")
-	r := m.run(t, "redrive", "--id", ids[1], "--id", ids[1], "--reason", "ticket 4711", "--by", "dana", "--yes", "-o", "json")
+	r := m.run(t, "messages", "redrive", "--id", ids[1], "--id", ids[1], "--reason", "ticket 4711", "--by", "dana", "--yes", "-o", "json")
 	require.Zero(t, r.code, r.err)
 	for _, id := range []string{ids[0], ids[2], other[0]} {
 		require.True(t, m.isParked(t, id), "nobody has asked for it")
@@ -176,7 +178,7 @@ func TestARedrivenMessageIsDeliveredAgainAndKeepsWhoDidIt(t *testing.T) {
 	require.False(t, m.isParked(t, ids[1]))
 	require.Equal(t, []string{"dana", "ticket 4711"}, texts(t, m.item(t, ids[1]), "redriven_by", "redriven_reason"))
 
-	r = m.run(t, "redrive", "--all", "--topic", "order-placed", "--reason", "ticket 4712", "--by", "eve", "--yes", "-o", "json")
+	r = m.run(t, "messages", "redrive", "--all", "--topic", "order-placed", "--reason", "ticket 4712", "--by", "eve", "--yes", "-o", "json")
 	require.Zero(t, r.code, r.err)
 	type line struct {
 		ID, By, Why string
@@ -197,9 +199,9 @@ func TestAMissingIdChangesNothing(t *testing.T) {
 	t.Parallel()
 	m := newOutbox(t)
 	id := m.park(t, "order-placed", "or_1")[0]
-	r := m.run(t, "redrive", "--id", id, "--id", "nothing", "--reason", "ticket 4711", "--by", "dana", "--yes")
+	r := m.run(t, "messages", "redrive", "--id", id, "--id", "nothing", "--reason", "ticket 4711", "--by", "dana", "--yes")
 	assert.Equal(t, 3, r.code, r.err)
-	assert.Contains(t, r.err, `there is no parked message "nothing"`)
+	assert.Contains(t, r.err, `no message "nothing" was given up`)
 	assert.True(t, m.isParked(t, id))
 }
 
@@ -211,12 +213,12 @@ func TestParkedMessagesAreListedUpToALimit(t *testing.T) {
 		orders[i] = fmt.Sprintf("or_%d", i)
 	}
 	ids := m.park(t, "order-placed", orders...)
-	r := m.run(t, "parked", "--limit", "7", "-o", "json")
+	r := m.run(t, "messages", "list", "--limit", "7", "-o", "json")
 	require.Zero(t, r.code, r.err)
 	type line struct{ ID string }
 	assert.Len(t, lines[line](t, r.out), 7)
-	assert.Contains(t, r.err, "7 messages, and there may be more: --limit")
-	r = m.run(t, "parked", "-o", "json")
+	assert.Contains(t, r.err, "30 messages, of which --limit left out 23")
+	r = m.run(t, "messages", "list", "-o", "json")
 	all := lines[line](t, r.out)
 	require.Len(t, all, len(ids))
 	for _, id := range ids {
@@ -244,11 +246,8 @@ func TestTheDoctorLooksAtAnOutbox(t *testing.T) {
 	for _, f := range lines[finding](t, r.out) {
 		findings[f.Check] = f
 	}
-	assert.Equal(t, finding{"outbox", "ok", ""}, findings["outbox"])
-	assert.Equal(t, finding{"outbox: index", "ok", ""}, findings["outbox: index"])
-	assert.Equal(t, finding{"outbox: parked messages", "ok", "none"}, findings["outbox: parked messages"])
-	assert.Equal(t, "warning", findings["outbox: stream"].Result)
-	assert.Equal(t, "it has no stream: a relay gets no messages from it", findings["outbox: stream"].Detail)
-	assert.Equal(t, "warning", findings["outbox: time to live"].Result)
+	assert.Equal(t, finding{"outbox: messages that were given up", "ok", "none"}, findings["outbox: messages that were given up"])
+	assert.Contains(t, r.out, `{"check":"outbox","result":"warning","detail":"it has no stream: a relay gets no messages from it"}`)
+	assert.Contains(t, r.out, "time to live")
 	assert.Equal(t, "not checked", findings["outbox: deletion protection"].Result)
 }

@@ -15,7 +15,6 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -273,46 +272,6 @@ func TestServeListensOnThisMachineOnly(t *testing.T) {
 	taken := run(t, []string{"serve", "--demo", "--by", "dana", "--port", u.Port()})
 	assert.Equal(t, 2, taken.code)
 	assert.Contains(t, taken.err, "--port "+u.Port()+" cannot be listened on")
-}
-
-// The search computes the key as the command key does, and no field of its form reads a file.
-func TestServeSearchesByRequest(t *testing.T) {
-	t.Parallel()
-	s := serve(t, []string{"--demo", "--by", "dana"})
-	form, _ := s.get(t, s.home+"/key")
-	secret := field(t, form, "form")
-	ask := func(more map[string]string) string {
-		values := url.Values{"form": {secret}}
-		for name, value := range more {
-			values.Set(name, value)
-		}
-		body, _ := s.send(t, http.MethodPost, s.home+"/key", values)
-		return html.UnescapeString(body)
-	}
-	known := map[string]string{
-		"operation": "charge", "key": "order-1", "method": "POST", "route": "/charges", "api": "a1b2c3", "stage": "$default", "caller": "jwt:https://issuer.example,user-17",
-	}
-	args := []string{"key", "-o", "json"}
-	for name, value := range known {
-		args = append(args, "--"+name, value)
-	}
-	var key struct {
-		RecordKey string `json:"record_key"`
-	}
-	require.NoError(t, json.Unmarshal([]byte(run(t, args).out), &key))
-	assert.Contains(t, ask(known), "There is no record under the key <strong class=\"key\">"+key.RecordKey)
-
-	folder := t.TempDir()
-	file := filepath.Join(folder, "event.json")
-	require.NoError(t, os.WriteFile(file, []byte(`{"order_id":"o-17"}`), 0o600))
-	value := map[string]string{"operation": "ship", "key-path": "order_id", "event": `{"order_id":"o-17"}`}
-	require.NoError(t, json.Unmarshal([]byte(run(t, []string{"key", "-o", "json", "--operation", "ship", "--key-path", "order_id", "--event", file}).out), &key))
-	assert.Contains(t, ask(value), key.RecordKey)
-	value["event"] = file
-	assert.Contains(t, ask(value), "is no JSON", "the name of a file is a text")
-	known["body"], known["digest-key-file"] = "/etc/passwd", "/etc/passwd"
-	assert.NotContains(t, ask(known), "root:")
-	assert.Contains(t, ask(nil), "“Operation” is missing")
 }
 
 func TestServeThatCannotBe(t *testing.T) {

@@ -1,102 +1,116 @@
 package main
 
 import (
-	"crypto/rand"
 	"encoding/json"
+	"io"
+	"net/http"
 	"net/http/httptest"
+	"os"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent/examples/internal/deployed"
-	"github.com/go-idempotent/idempotent/examples/orders/counting"
-	"github.com/go-idempotent/idempotent/examples/orders/order"
-	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/examples/orders/shop"
+	"github.com/go-idempotent/idempotent/idempotenttest"
 	"github.com/go-idempotent/idempotent/outbox"
 )
 
+// services are the stock and the payments of a test. They answer with a status at a path.
+type services struct {
+	orders
+
+	status   map[string]int
+	requests []string
+}
+
+func newServices(t *testing.T) *services {
+	t.Helper()
+	s := &services{status: map[string]int{}}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		assert.NoError(t, err)
+		assert.Len(t, r.Header.Get("Idempotency-Key"), 36)
+		s.requests = append(s.requests, r.Method+" "+r.URL.EscapedPath()+" "+string(body))
+		if status := s.status[r.Method+" "+r.URL.Path]; status != 0 {
+			w.WriteHeader(status)
+		}
+		_, _ = io.WriteString(w, `{"id":"id/1"}`)
+	}))
+	t.Cleanup(server.Close)
+	url := shop.Service(server.URL + "/base")
+	s.orders = orders{table: "orders", outbox: outbox.New("outbox"), stock: url, payments: url}
+	return s
+}
+
 const (
-	body     = `{"sku":"A-1","quantity":2,"amount":1999,"currency":"usd","source":"tok_visa","email":"a@example.com"}`
-	declined = `{"sku":"A-1","quantity":2,"amount":1999,"currency":"usd","source":"tok_chargeDeclined","email":"a@example.com"}`
+	reserve = `POST /base/v1/reservations {"sku":"A-1","quantity":2}`
+	charge  = `POST /base/v1/charges {"amount":1999,"currency":"usd","source":"tok_visa"}`
+	cancel  = `DELETE /base/v1/reservations/id%2F1 `
 )
 
-func TestAConfigurationThatCannotWorkEndsTheProcess(t *testing.T) {
-	t.Parallel()
-	binary := deployed.Build(t)
-	const records, rows, messages = "IDEMPOTENCY_TABLE=table", "ORDERS_TABLE=orders", "OUTBOX_TABLE=outbox"
-	for says, environment := range map[string][]string{
-		"IDEMPOTENCY_TABLE is not set":                  {rows, messages},
-		"ORDERS_TABLE is not set":                       {records, messages},
-		"OUTBOX_TABLE is not set":                       {records, rows},
-		`table "a b"`:                                   {"IDEMPOTENCY_TABLE=a b", rows, messages},
-		"is neither true nor false":                     {records, rows, messages, "REQUIRE_TENANT=yes"},
-		"STOCK_URL: stock: ":                            {records, rows, messages, "STOCK_URL=s3cret"},
-		"PAYMENTS_URL: payments: ":                      {records, rows, messages, "PAYMENTS_URL=s3cret"},
-		"STOCK_URL: it holds a user name or a password": {records, rows, messages, "STOCK_URL=https://user:s3cret@stock.example"},
-		"STOCK_URL and STOCK_SECRET":                    {records, rows, messages, "STOCK_URL=https://stock.example", "STOCK_SECRET=arn"},
-	} {
-		deployed.RequireRefused(t, binary, says, environment...)
-	}
-}
-
-// newTables makes tables of its own: of orders, and of messages. The variables name them.
-func newTables(t *testing.T) (orders, messages string, variables []string) {
+// place sends the event in events/order.json.
+func (s *services) place(t *testing.T, opts ...idempotenttest.Option) (shop.Response, []idempotenttest.Commit, error) {
 	t.Helper()
-	client := dynamolocal.Client(dynamolocal.Endpoint(t))
-	orders, messages = "orders-"+rand.Text(), "outbox-"+rand.Text()
-	require.NoError(t, order.CreateTable(t.Context(), client, orders))
-	require.NoError(t, outbox.CreateTable(t.Context(), client, messages))
-	return orders, messages, []string{"ORDERS_TABLE=" + orders, "OUTBOX_TABLE=" + messages}
-}
-
-func rowsIn(t *testing.T, table string) int {
-	t.Helper()
-	out, err := dynamolocal.Client(dynamolocal.Endpoint(t)).Scan(t.Context(),
-		&dynamodb.ScanInput{TableName: aws.String(table), ConsistentRead: aws.Bool(true)})
+	text, err := os.ReadFile("events/order.json")
 	require.NoError(t, err)
-	return len(out.Items)
+	var e shop.Request
+	require.NoError(t, json.Unmarshal(text, &e))
+	ctx := idempotenttest.Context(t, opts...)
+	out, err := s.orders.place(ctx, e)
+	return out, idempotenttest.Commits(ctx), err
 }
 
-func TestTheBinaryTakesAnOrderAndReplaysIt(t *testing.T) {
+func TestAnOrderIsReservedChargedAndCommitted(t *testing.T) {
 	t.Parallel()
-	services := counting.New()
-	server := httptest.NewServer(services)
-	t.Cleanup(server.Close)
-	orders, messages, variables := newTables(t)
-	function := deployed.Run(t, order.Route, append(variables, "STOCK_URL="+server.URL, "PAYMENTS_URL="+server.URL, "MAIL_URL="+server.URL)...)
-	for _, c := range []struct {
-		key, body string
-		status    int
-	}{{"k", body, 201}, {"d", declined, 402}, {"i", "{}", 400}} {
-		first := function.Post(t, c.key, c.body)
-		require.Equal(t, c.status, first.Code, first.Body)
-		require.NoError(t, function.Kill(), "another process has to find the answer")
-		again := function.Post(t, c.key, c.body)
-		require.Equal(t, c.status, again.Code)
-		require.Equal(t, "true", again.Header().Get("Idempotent-Replayed"))
-		require.Equal(t, first.Body.String(), again.Body.String())
-	}
-	for kind, count := range map[counting.Kind]int{counting.Reservation: 2, counting.Charge: 1, counting.Message: 0, counting.Cancellation: 1} {
-		require.Equal(t, count, services.Done(kind), kind)
-	}
-	for _, e := range services.Effects() {
-		require.Equal(t, 1, e.Calls, e.Kind)
-	}
-	require.Equal(t, 1, rowsIn(t, orders))
-	require.Equal(t, 1, rowsIn(t, messages), "the mail is not for this function")
+	s := newServices(t)
+	out, commits, err := s.place(t)
+	require.NoError(t, err)
+	assert.Equal(t, http.StatusCreated, out.StatusCode, out.Body)
+	assert.Equal(t, []string{reserve, charge}, s.requests)
+	require.Len(t, commits, 1)
 }
 
-func TestWithoutURLsTheBinaryCounts(t *testing.T) {
+func TestADeclinedPaymentCancelsTheReservation(t *testing.T) {
 	t.Parallel()
-	_, _, variables := newTables(t)
-	function := deployed.Run(t, order.Route, variables...)
-	first := function.Post(t, "k", body)
-	require.Equal(t, 201, first.Code, first.Body)
-	var ids map[string]string
-	require.NoError(t, json.Unmarshal(first.Body.Bytes(), &ids))
-	require.Len(t, ids, 3)
-	require.Equal(t, 402, function.Post(t, "d", declined).Code)
-	require.Contains(t, function.Logs(), "neither STOCK_URL nor STOCK_SECRET is set")
+	s := newServices(t)
+	s.status["POST /base/v1/charges"] = http.StatusPaymentRequired
+	out, commits, err := s.place(t)
+	require.NoError(t, err)
+	assert.Equal(t, http.StatusPaymentRequired, out.StatusCode)
+	assert.Equal(t, []string{reserve, charge, cancel}, s.requests)
+	assert.Empty(t, commits)
+}
+
+func TestAFailedServiceIsABadGateway(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"POST /base/v1/reservations", "POST /base/v1/charges"} {
+		s := newServices(t)
+		s.status[path] = http.StatusServiceUnavailable
+		out, commits, err := s.place(t)
+		require.NoError(t, err)
+		assert.Equal(t, http.StatusBadGateway, out.StatusCode, path)
+		assert.Empty(t, commits)
+	}
+}
+
+func TestAnInvalidOrderReachesNobody(t *testing.T) {
+	t.Parallel()
+	for body, says := range map[string]string{
+		`[]`: "JSON object",
+		`{"sku":"A-1","quantity":2,"amount":1999,"currency":"usd","source":"s","email":"a@b","color":"red"}`: "JSON object",
+		`{"quantity":2,"amount":1999,"currency":"usd","source":"s","email":"a@b"}`:                           "sku",
+		`{"sku":"A-1","quantity":0,"amount":1999,"currency":"usd","source":"s","email":"a@b"}`:               "quantity",
+		`{"sku":"A-1","quantity":2,"amount":1999,"currency":"USD","source":"s","email":"a@b"}`:               "currency",
+		`{"sku":"A-1","quantity":2,"amount":1999,"currency":"usd","source":"s","email":"nobody"}`:            "email",
+	} {
+		s := newServices(t)
+		var e shop.Request
+		e.RequestContext.HTTP.Method, e.Body = http.MethodPost, body
+		out, err := s.orders.place(idempotenttest.Context(t), e)
+		require.NoError(t, err)
+		assert.Equal(t, http.StatusBadRequest, out.StatusCode, body)
+		assert.Contains(t, out.Body, says)
+		assert.Empty(t, s.requests)
+	}
 }

@@ -79,10 +79,25 @@ func From(ctx context.Context) (Claim, bool) {
 // protected one gets it, too: the claim of the outer execution is not its own, and keys derived from it are not for its
 // effects. commits, unless nil, takes the commits of the delivery that runs unprotected.
 func Unprotected(ctx context.Context, commits Commits) context.Context {
-	return context.WithValue(ctx, claimKey{}, unprotected{commits})
+	return context.WithValue(ctx, claimKey{}, unprotected{commits: commits})
 }
 
-type unprotected struct{ commits Commits }
+type unprotected struct {
+	commits Commits
+	// unwanted: who delivers does not look at a result that is replayed.
+	unwanted bool
+}
+
+// Unwanting returns a context, as [Unprotected] does, for deliveries whose results nobody looks at: that a request was handled is enough.
+func Unwanting(ctx context.Context) context.Context {
+	return context.WithValue(ctx, claimKey{}, unprotected{unwanted: true})
+}
+
+// IsUnwanted reports whether nobody looks at the result of a delivery with this context. A delivery inside of that one is another matter.
+func IsUnwanted(ctx context.Context) bool {
+	of, _ := ctx.Value(claimKey{}).(unprotected)
+	return of.unwanted
+}
 
 // IsUnprotected reports whether a context says that it belongs to no claim. One that says nothing was lost on the way.
 func IsUnprotected(ctx context.Context) bool {

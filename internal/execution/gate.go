@@ -2,8 +2,13 @@ package execution
 
 import (
 	"context"
+	"errors"
 	"sync"
+	"time"
 )
+
+// ErrStandstill is why a gate was not waited for any longer: nobody has left it for a long time.
+var ErrStandstill = errors.New("none of them has ended for a long time")
 
 // Gate is what the steps of an execution pass through. They may run at the same time; a commit closes the gate and waits for them. The
 // zero value is open. It is safe for concurrent use.
@@ -11,8 +16,8 @@ type Gate struct {
 	mu     sync.Mutex
 	closed bool
 	inside int
-	// quiet, unless nil, is closed when nobody is inside any more.
-	quiet chan struct{}
+	// left, unless nil, is closed when the next one leaves.
+	left chan struct{}
 }
 
 // Enter reports whether the gate is open. Who has entered calls Leave.
@@ -31,9 +36,9 @@ func (g *Gate) Leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.inside--
-	if g.inside == 0 && g.quiet != nil {
-		close(g.quiet)
-		g.quiet = nil
+	if g.left != nil {
+		close(g.left)
+		g.left = nil
 	}
 }
 
@@ -44,22 +49,40 @@ func (g *Gate) Busy() bool {
 	return g.inside > 0
 }
 
-// Close lets nobody else in, and waits for those inside. If ctx ends before them, it returns why; the gate is closed all the same.
-func (g *Gate) Close(ctx context.Context) error {
+// Close lets nobody else in, and waits for those inside. It gives up if ctx ends before them, or, unless patience is 0, if nobody has
+// left for so long. Then it returns why; the gate is closed all the same.
+func (g *Gate) Close(ctx context.Context, patience time.Duration) error {
+	for left := g.close(); left != nil; left = g.close() {
+		if err := leaves(ctx, left, patience); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// close closes the gate, and returns what tells that somebody has left, nil if nobody is inside.
+func (g *Gate) close() <-chan struct{} {
 	g.mu.Lock()
+	defer g.mu.Unlock()
 	g.closed = true
-	if g.inside == 0 {
-		g.mu.Unlock()
-		return nil
+	if g.inside > 0 && g.left == nil {
+		g.left = make(chan struct{})
 	}
-	if g.quiet == nil {
-		g.quiet = make(chan struct{})
+	return g.left
+}
+
+func leaves(ctx context.Context, left <-chan struct{}, patience time.Duration) error {
+	var standstill <-chan time.Time
+	if patience > 0 {
+		timer := time.NewTimer(patience)
+		defer timer.Stop()
+		standstill = timer.C
 	}
-	quiet := g.quiet
-	g.mu.Unlock()
 	select {
-	case <-quiet:
+	case <-left:
 		return nil
+	case <-standstill:
+		return ErrStandstill
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Caller is who sent a request. Two callers are the same if they are equal.
@@ -39,6 +40,16 @@ func (c Caller) Unusable() bool { return c.source == unusable }
 
 // caller is whom the gateway has established. If the event names several, the first of these counts.
 func (e *event) caller() Caller {
+	c := e.namedCaller()
+	for _, part := range c.parts {
+		if strings.ContainsRune(part, utf8.RuneError) { // what stands for characters that could not be decoded, whichever they were
+			return CallerOf(unusable)
+		}
+	}
+	return c
+}
+
+func (e *event) namedCaller() Caller {
 	switch t := &e.text; {
 	case t[partSubject] != "":
 		return jwtCaller(t[partIssuer], t[partSubject])
@@ -81,7 +92,8 @@ const personalRole = ":assumed-role/AWSReservedSSO_"
 // iamCaller is an IAM user or role.
 //
 // The id of a role ends in a colon and the name of the session. Clients that are the same caller have sessions of different
-// names, so the session does not count, except in a role of IAM Identity Center. The users of an identity pool share one role and
+// names, so the session does not count, except in a role of IAM Identity Center, and where it is an e-mail address: that is what
+// providers of SAML and OIDC call the person. Another name of a federated session looks like that of any client. The users of an identity pool share one role and
 // one session name. Without an identity id, which a function URL does not pass on, nothing tells them apart.
 //
 // The id of an account ends in a colon and the name of a federated user, who is a caller of their own.
@@ -91,11 +103,18 @@ func iamCaller(account, id, arn string) Caller {
 		switch personal := strings.Contains(arn, personalRole); {
 		case session == poolSession, personal && session == "":
 			return CallerOf(unusable)
-		case !personal:
+		case !personal && !isAddress(session):
 			id = role
 		}
 	}
 	return CallerOf("iam", account, id)
+}
+
+// isAddress reports whether the name of a session is an e-mail address, which names a person.
+func isAddress(session string) bool {
+	user, domain, found := strings.Cut(session, "@")
+	host, top, dotted := strings.Cut(domain, ".")
+	return found && dotted && user != "" && host != "" && top != "" && !strings.Contains(domain, "@")
 }
 
 // principal keeps the name that a Lambda authorizer gave the caller, which is a string or an integer.

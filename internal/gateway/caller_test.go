@@ -81,6 +81,24 @@ func TestSessionsOfARoleAreOneCaller(t *testing.T) {
 	}
 }
 
+// Providers of SAML and OIDC call the person by an e-mail address.
+func TestASessionThatIsAnAddressIsAPerson(t *testing.T) {
+	t.Parallel()
+	of := func(id string) Caller { return callerIn(texts{partAccount: "1", partUser: id}) }
+	assert.NotEqual(t, of("AROAX:alice@example.com"), of("AROAX:bob@example.com"))
+	assert.Equal(t, of("AROAX:alice@example.com"), of("AROAX:alice@example.com"))
+	for _, id := range []string{"AROAX:job@1", "AROAX:@example.com", "AROAX:a@b@example.com", "AROAX:a@.com", "AROAX:a@example."} {
+		assert.Equal(t, of("AROAX"), of(id), id)
+	}
+}
+
+// A decoder puts one character in the place of what it cannot decode: two names would become one.
+func TestANameThatCouldNotBeDecodedIsNoName(t *testing.T) {
+	t.Parallel()
+	assert.True(t, callerIn(texts{partIssuer: "iss", partSubject: "a\uFFFD"}).Unusable())
+	assert.True(t, callerIn(texts{partPrincipal: "\uFFFD"}).Unusable())
+}
+
 // All of them have the same role and the same name of a session.
 func TestUsersOfAnIdentityPoolAreNotToldApartWithoutTheirIdentity(t *testing.T) {
 	t.Parallel()

@@ -62,8 +62,12 @@ func (s *scanner) object(n *node) bool {
 		if !named {
 			return false
 		}
-		if n.part == partAuthorizer && s.peek() != 'n' {
-			s.event.authorized = true // a map of nulls is none
+		if n.part == partAuthorizer {
+			if s.peek() != 'n' {
+				s.event.authorized = true // a map of nulls is none
+			} else if s.event.authorized && !n.folds {
+				return false // it may replace what was there under the same name
+			}
 		}
 		child, known := n.member(name, &seen)
 		if !known || !s.value(child) {

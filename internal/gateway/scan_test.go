@@ -118,9 +118,6 @@ func goldenEvents(t testing.TB) map[string][]byte {
 			if strings.Contains(pattern, "examples") {
 				name = "v2-example-" + name
 			}
-			if name == "v2-example-rest.json" {
-				name = "v1-example-rest.json"
-			}
 			all[name] = short.Bytes()
 		}
 	}

@@ -274,6 +274,8 @@ func TestSplicedResponseIsThatOfADecodedOneWhateverIsInIt(t *testing.T) {
 // What is no UTF-8 has another spelling in JSON once it was decoded. Spliced, a replay spells it as the first answer did.
 func TestSplicedTextThatIsNoUTF8StaysAsItWasEncoded(t *testing.T) {
 	t.Parallel()
+	body, err := json.Marshal("a\xffb") // releases of Go spell it differently
+	require.NoError(t, err)
 	for _, f := range splicers() {
 		s := sample{
 			status: 200, headers: map[string]string{"X": "\xff", "Y": "2"}, multi: map[string][]string{"X": {"\xff"}}, body: "a\xffb",
@@ -282,11 +284,11 @@ func TestSplicedTextThatIsNoUTF8StaysAsItWasEncoded(t *testing.T) {
 		text := f.encode(s)
 		got, ok := f.splice(s, text)
 		require.True(t, ok)
-		assert.Contains(t, string(got), `"body":"a\ufffdb"`)
+		assert.Contains(t, string(got), `"body":`+string(body))
 		assert.Equal(t, string(text), strings.Replace(string(got), `"Idempotent-Replayed":"true",`, "", 1))
 		assert.JSONEq(t, string(f.announce(s, text)), string(got))
 
-		s.headers = map[string]string{"X\xff": "1"}
+		s.headers = map[string]string{"X\"": "1"}
 		_, ok = f.splice(s, f.encode(s))
 		assert.False(t, ok, "an escape in a name")
 	}

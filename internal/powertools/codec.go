@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"hash"
 	"strings"
-
-	"github.com/go-idempotent/idempotent/jmespath"
 )
 
 // Language names the implementation of AWS Powertools to agree with.
@@ -24,7 +22,6 @@ const (
 	Java17 Language = "java17"
 	// Java21 agrees with functions on a JDK from 19, so with the runtimes java21 and java25.
 	Java21 Language = "java21"
-	DotNet Language = "dotnet"
 )
 
 // Codec computes what one language computes. Only New makes one. It is immutable and safe for concurrent use.
@@ -44,11 +41,8 @@ type rules struct {
 	missing func(value) bool
 	digest  func(sum []byte) string
 	hashes  hashNames
-	// twice is the refusal of equal member names, if the language does not let the last one win.
-	twice error
 	// absent tells that a record without data attribute has the result null.
-	absent  bool
-	dialect jmespath.Dialect
+	absent bool
 }
 
 // New returns the codec of a language. hash is the name of the hash function as that language spells it, for example sha256
@@ -57,7 +51,7 @@ type rules struct {
 func New(l Language, hash string) (*Codec, error) {
 	r := rulesOf(l)
 	if r == nil {
-		return nil, fmt.Errorf("powertools: language %q is not supported: use python, typescript, java, java17, java21 or dotnet", l)
+		return nil, fmt.Errorf("powertools: language %q is not supported: use python, typescript, java, java17 or java21", l)
 	}
 	h, ok := r.hashes.find(hash)
 	if !ok {
@@ -73,12 +67,12 @@ func rulesOf(l Language) *rules {
 	case Python:
 		return &rules{
 			keys: &pythonStyle, data: pythonData(), hashed: (*style).hashed, missing: pythonMissing, digest: hex.EncodeToString,
-			hashes: pythonHashes, absent: true, dialect: pythonDialect(),
+			hashes: pythonHashes, absent: true,
 		}
 	case TypeScript:
 		return &rules{
 			keys: &typescriptStyle, data: typescriptData(), hashed: (*style).hashed, missing: typescriptMissing,
-			digest: base64.StdEncoding.EncodeToString, hashes: nodeHashes, absent: true, dialect: typescriptDialect(),
+			digest: base64.StdEncoding.EncodeToString, hashes: nodeHashes, absent: true,
 		}
 	case Java:
 		return javaRules(anyJDK)
@@ -86,11 +80,6 @@ func rulesOf(l Language) *rules {
 		return javaRules(jdk18)
 	case Java21:
 		return javaRules(jdk19)
-	case DotNet:
-		return &rules{
-			keys: &dotnetSelected, data: &dotnetStyle, hashed: hashDotNet, missing: dotnetMissing, digest: hex.EncodeToString,
-			hashes: dotnetHashes, twice: ErrDuplicate, dialect: dotnetDialect(),
-		}
 	}
 	return nil
 }
@@ -98,7 +87,7 @@ func rulesOf(l Language) *rules {
 func javaRules(j jdk) *rules {
 	return &rules{
 		keys: javaStyle(j), data: javaData(j), hashed: hashJava, missing: javaMissing, digest: bigInteger,
-		hashes: javaHashes, dialect: javaDialect(j),
+		hashes: javaHashes,
 	}
 }
 
@@ -114,12 +103,9 @@ func (c *Codec) Language() Language { return c.language }
 // Hashed returns the bytes that the language gives to its hash function for a selection: JSON text with the numbers as the
 // event has them, or nil, which is null. The error is ErrSyntax or a RefusalError.
 func (c *Codec) Hashed(selected []byte) ([]byte, error) {
-	v, twice, err := parse(selected)
+	v, _, err := parse(selected)
 	if err != nil {
 		return nil, err
-	}
-	if twice && c.rules.twice != nil {
-		return nil, c.rules.twice
 	}
 	return c.rules.hashed(c.rules.keys, v)
 }
@@ -149,8 +135,8 @@ func (c *Codec) Digest(selected []byte) (string, error) {
 }
 
 // Missing reports whether the language takes the selection for no key, where it is told to throw in that case. What it does
-// otherwise differs: Python and Java 2 run the handler unprotected, TypeScript does for null and undefined, and Java 1 and
-// .NET go on with the digest of nothing. A selection that is no JSON text is not missing; Key refuses it.
+// otherwise differs: Python and Java 2 run the handler unprotected, TypeScript does for null and undefined, and Java 1 goes
+// on with the digest of nothing. A selection that is no JSON text is not missing; Key refuses it.
 func (c *Codec) Missing(selected []byte) bool {
 	v, _, err := parse(selected)
 	return err == nil && c.rules.missing(v)

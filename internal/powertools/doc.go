@@ -3,19 +3,18 @@
 // table during a migration. It does no I/O and knows nothing of claims.
 //
 // Sources: Python 3.37.0, TypeScript 2.35.0, Java 2.9.0 and 1.15.0 are checked against records that those packages wrote
-// (testdata/interop at the root of the module). .NET is read from the published source of
-// AWS.Lambda.Powertools.Idempotency 1.3.0 and has not been run.
+// (testdata/interop at the root of the module).
 //
 // # Use
 //
 //	codec, err := powertools.New(powertools.Python, "")
-//	expression, err := codec.Compile("powertools_json(body).[user, order]")
+//	expression, err := jmespath.Compile("powertools_json(body).[user, order]")
+//	err = codec.Allow(expression)
 //	selected, err := expression.Search(event)
 //	if codec.Missing(selected.JSON()) { … } // no key: the language would not protect this call
 //	key, err := codec.Key("orders-fn.app.handler", selected.JSON())
 //
-// Use [Codec.Compile] instead of jmespath.Compile: operators and functions of JMESPath give other results in each
-// language. Results go through [Codec.EncodeData] and [Codec.DecodeData].
+// [Codec.Allow] takes the expressions that select the same in every language. Results go through [Codec.EncodeData] and [Codec.DecodeData].
 //
 // # Prefixes
 //
@@ -25,15 +24,14 @@
 //   - Python: name.module.qualname of the decorated function ("test-func" without the variable);
 //   - TypeScript: name alone for makeIdempotent without keyPrefix, name.function where the store was configured with a
 //     function name; a keyPrefix is trimmed;
-//   - Java: name.method of the annotated method ("testFunction" without the variable);
-//   - .NET: name.method ("testFunction" without the variable), or KeyPrefix.
+//   - Java: name.method of the annotated method ("testFunction" without the variable).
 //
 // # Unsafe rules that are reproduced
 //
 // The keys of Powertools promise less than those of this module:
 //
 //   - All: MD5 unless another hash is configured. Whoever can choose payloads can build two with one key. Of equal member
-//     names the last one counts (.NET: refused).
+//     names the last one counts.
 //   - Python, Java: numbers with a fraction or an exponent are rounded to doubles, so 0.1 and 0.10000000000000000001
 //     share a key, while 1 and 1.0 do not.
 //   - TypeScript: every number is rounded to a double: 9007199254740993 and 9007199254740992 share a key. Members are
@@ -42,7 +40,6 @@
 //     capital letters, of scripts that are hardly in use.
 //   - Java: members stay in the order of the event. A text hashes as its content: "1" and 1 share a key, "true" and true
 //     as well. Zeros that lead a digest of more than 128 bits are dropped.
-//   - .NET: text and order of the event count, "1" and 1 share a key, null and "" as well.
 //
 // # What is refused
 //
@@ -52,17 +49,11 @@
 //
 // # Selecting
 //
-// An expression is evaluated by package jmespath with a jmespath.Dialect: comparisons, equality, the order of numbers and
-// texts, contains, the order of members and the arithmetic are those of the language. A part of an expression that cannot
-// be reproduced is refused by Compile, by name. proof/interop draws expressions and events, and compares with the published
-// packages for Python, TypeScript and Java; testdata/expressions.jsonl holds some of what they select. Of .NET, which has
-// not been run, only parts that neither compare nor decide are allowed.
+// proof/interop draws expressions and events, and compares what is selected with the published packages. Some events are
+// refused where the language goes on: numbers beyond a double; a member name twice; more than 1,000 levels; a text that
+// powertools_json or powertools_base64 cannot decode; a function whose argument is no text, for which Java has null. Only
+// a selection without expression takes events with a member name twice.
 //
-// Some events are refused where the language goes on: numbers beyond a double; a member name twice; more than 1,000 levels;
-// a text that powertools_json or powertools_base64 cannot decode; a function whose argument has a type that it does not
-// take, for which Java has null, and TypeScript an order of numbers among texts; contains with an array or object that is in
-// the list, in TypeScript. Only a selection without expression takes events with a member name twice.
-//
-// Java and .NET select from the event after their runtime has turned it into an object of their own and back. What that
+// Java selects from the event after its runtime has turned it into an object of its own and back. What that
 // changes (names, order, absent members) is not known here: select members, not whole events.
 package powertools

@@ -15,16 +15,11 @@ const (
 	ErrNumberLength RefusalError = "a number of more than 1000 characters is read by some versions only"
 	ErrJDK          RefusalError = "a number that JDK 18 and JDK 19 print differently needs the Java version: use java17 or java21"
 	ErrDuplicate    RefusalError = "a member name occurs twice in one object"
-	ErrEmbedded     RefusalError = ".NET decodes a text that is itself JSON or not, depending on how it was selected"
 	ErrDepth        RefusalError = "nested deeper than the limit"
 
 	ErrStringResult RefusalError = "Java keeps a text as it is, so only a handler whose result is a string can read it back"
 	ErrNumberRange  RefusalError = "TypeScript keeps numbers from 1e-130, and integers up to 9007199254740991"
 	ErrEmptyName    RefusalError = "DynamoDB holds no empty member name"
-	ErrFloatSum     RefusalError = "versions of Python add floats differently"
-	ErrIdentity     RefusalError = "JavaScript finds an array or an object in a list only if it is the same one, not an equal one"
-	ErrNoAverage    RefusalError = "the average of nothing is NaN in JavaScript, which is unequal to everything"
-	ErrNumberText   RefusalError = "languages read a number differently out of a text that is no JSON number"
 )
 
 // Error returns the reason. It contains nothing of the payload.

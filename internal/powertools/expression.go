@@ -1,75 +1,67 @@
 package powertools
 
 import (
-	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/go-idempotent/idempotent/jmespath"
 )
 
-// Compile prepares an expression so that it selects what the language selects. The error is that of jmespath.Compile; it
-// is a jmespath.ErrDialect that names the part of the expression and the reason, if that part cannot be reproduced. An
-// evaluation that cannot be reproduced fails with jmespath.ErrDialect. Functions of the options are left alone.
-func (c *Codec) Compile(expression string, options ...jmespath.Option) (*jmespath.Expression, error) {
-	dialect := c.rules.dialect
-	dialect.Name = string(c.language)
-	return jmespath.Compile(expression, append(slices.Clip(options), jmespath.WithDialect(dialect))...)
-}
-
-// refusals are the parts of expressions that are refused in a language, each with the reason. A function has parentheses
-// behind its name.
-type refusals map[string]string
-
-// allow refuses what stands in the table, and asks the checks about everything else.
-func (r refusals) allow(checks ...func(jmespath.Part) string) func(jmespath.Part) error {
-	return func(p jmespath.Part) error {
-		name := p.Kind
-		if p.Kind == jmespath.PartFunction {
-			name = p.Text + "()"
+// Allow refuses an expression that selects something else in another language than in this module.
+// These select the same everywhere:
+//
+//   - names, indexes, @, and multi-selects
+//   - powertools_json and powertools_base64
+//   - powertools_base64_gzip; in Java right inside powertools_json only
+//
+// The error names the first other part, and where it stands.
+func (c *Codec) Allow(expression *jmespath.Expression) error {
+	inside := ""
+	for _, part := range expression.Parts() {
+		if reason := c.refuses(part, inside); reason != "" {
+			return fmt.Errorf("expression %q: %s at offset %d: %s", expression, part, part.Offset, reason)
 		}
-		reason := r[name]
-		for _, check := range checks {
-			if reason == "" {
-				reason = check(p)
-			}
-		}
-		if reason != "" {
-			return errors.New(reason)
-		}
-		return nil
+		inside = part.Text
 	}
+	return nil
 }
 
-// Literals.
+const (
+	readDifferently = "the languages of AWS Powertools read it differently: " +
+		"use names, indexes, multi-selects and the powertools_ functions"
+	withoutLines = "Java drops the line breaks of the text that it unpacks: put powertools_json around it"
+)
 
-// literalOf returns the JSON text of a literal, and whether it is one: the deprecated form is a text without quotes.
-func literalOf(p jmespath.Part) (text string, isJSON bool) {
-	text = strings.ReplaceAll(p.Text, "\\`", "`")
-	_, err := jmespath.Parse([]byte(text))
-	return text, err == nil
-}
-
-// jsonLiterals refuses literals that are no JSON.
-func jsonLiterals(p jmespath.Part) string {
-	if p.Kind != jmespath.PartLiteral {
-		return ""
-	}
-	if _, isJSON := literalOf(p); !isJSON {
-		return "it is not JSON: a text stands in single quotes"
+// refuses returns the reason why a part is refused, or an empty text. The part in front of it is the
+// one named inside.
+func (c *Codec) refuses(part jmespath.Part, inside string) string {
+	switch part.Kind {
+	case "identifier":
+		if c.language == TypeScript && slices.Contains(javaScriptNames, part.Text) {
+			return "every object has it in JavaScript"
+		}
+	case "member":
+		if c.language == TypeScript && part.Text == protoName {
+			return "it is no member in JavaScript"
+		}
+	case "function":
+		switch {
+		case !strings.HasPrefix(part.Text, "powertools_"):
+			return readDifferently
+		case part.Text == "powertools_base64_gzip" && inside != "powertools_json" && c.raw():
+			return withoutLines
+		}
+	case "index", "multi-select list", "multi-select hash", "@":
+	default:
+		return readDifferently
 	}
 	return ""
 }
 
-// readableLiterals refuses literals that a language may not read.
-func readableLiterals(p jmespath.Part) string {
-	if p.Kind != jmespath.PartLiteral {
-		return ""
-	}
-	if text, isJSON := literalOf(p); isJSON {
-		if _, _, err := parse([]byte(text)); err != nil {
-			return err.Error()
-		}
-	}
-	return ""
+// javaScriptNames are names that every object has in JavaScript, and the empty one, which always
+// selects null there.
+var javaScriptNames = []string{
+	"", "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__", protoName, "constructor", "hasOwnProperty",
+	"isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString", "valueOf",
 }

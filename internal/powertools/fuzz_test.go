@@ -2,13 +2,11 @@ package powertools_test
 
 import (
 	"encoding/json"
-	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/internal/powertools"
-	"github.com/go-idempotent/idempotent/jmespath"
 )
 
 // What is hashed depends on nothing but the selection. Where it is JSON text itself, it stands for the same selection:
@@ -57,31 +55,4 @@ func requireSameData(t *testing.T, codec *powertools.Codec, result string) {
 	again, err := codec.EncodeData(decoded)
 	require.NoError(t, err)
 	require.Equal(t, stored, again)
-}
-
-// Whatever an expression and an event are: there is a selection, or an error that says why there is none.
-func FuzzExpressions(f *testing.F) {
-	for _, v := range readExpressions(f) {
-		f.Add(v.Expression, v.Event)
-	}
-	f.Fuzz(func(t *testing.T, expression, event string) {
-		for _, l := range languages {
-			compiled, err := newCodec(t, l, "").Compile(expression)
-			if err != nil {
-				var failure *jmespath.CompileError
-				require.ErrorAs(t, err, &failure)
-				require.Error(t, failure.Kind)
-				continue
-			}
-			require.Equal(t, expression, compiled.String())
-			selected, err := compiled.Search([]byte(event))
-			if err != nil {
-				var failure *jmespath.SearchError
-				var invalid *jmespath.JSONError
-				require.True(t, errors.As(err, &failure) || errors.As(err, &invalid), err)
-				continue
-			}
-			require.True(t, json.Valid(selected.JSON()))
-		}
-	})
 }

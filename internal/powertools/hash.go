@@ -28,8 +28,6 @@ var (
 	pythonHashes = hashes(false, "md5", "sha1", "sha224", "sha256", "sha384", "sha512")
 	nodeHashes   = hashes(true, "md5", "sha1", "sha224", "sha256", "sha384", "sha512")
 	javaHashes   = hashes(true, "MD5", "SHA-1", "SHA-224", "SHA-256", "SHA-384", "SHA-512")
-	// .NET offers no choice since .NET 8.
-	dotnetHashes = hashes(true, "MD5")
 )
 
 func (h hashNames) find(name string) (func() hash.Hash, bool) {

@@ -14,14 +14,6 @@ var typescriptStyle = style{
 	text:    withSurrogates(&escapes{hex: lowerHex}),
 }
 
-// javaScriptStyle is JSON.stringify alone.
-var javaScriptStyle = style{
-	comma: ",", colon: ":",
-	arrange: asObject,
-	number:  javaScriptNumber,
-	text:    withSurrogates(&escapes{hex: lowerHex}),
-}
-
 // protoName is no member of an object that is written in JavaScript: it sets what the object inherits from.
 const protoName = "__proto__"
 

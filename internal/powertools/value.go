@@ -87,18 +87,3 @@ func (v value) all(passes func(value) bool) bool {
 func (v value) isContainer() bool { return v.kind == array || v.kind == object }
 
 func isNull(v value) bool { return v.kind == null }
-
-// levels is how many arrays and objects enclose one another at the deepest place.
-func (v value) levels() int {
-	deepest := 0
-	for _, e := range v.elements {
-		deepest = max(deepest, e.levels())
-	}
-	for _, m := range v.members {
-		deepest = max(deepest, m.value.levels())
-	}
-	if v.isContainer() {
-		deepest++
-	}
-	return deepest
-}

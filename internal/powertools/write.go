@@ -69,9 +69,6 @@ func (s *style) object(dst []byte, members []member) ([]byte, error) {
 // asSent keeps the order of the event.
 func asSent(members []member) ([]member, error) { return members, nil }
 
-// asWritten keeps the spelling of a number.
-func asWritten(dst []byte, written string) ([]byte, error) { return append(dst, written...), nil }
-
 // withSurrogates writes halves of surrogate pairs as escapes, and leaves the rest to the form of a language.
 func withSurrogates(form *escapes) func([]byte, string) ([]byte, error) {
 	return func(dst []byte, content string) ([]byte, error) { return form.append(dst, content), nil }
@@ -92,7 +89,6 @@ func withoutSurrogates(form *escapes) func([]byte, string) ([]byte, error) {
 type escapes struct {
 	hex   string // sixteen digits
 	ascii bool   // escape whatever is not printable ASCII, DEL included
-	html  string // further ASCII characters written with \u, the quote perhaps among them
 }
 
 const (
@@ -112,8 +108,6 @@ func (e *escapes) append(dst []byte, content string) []byte {
 
 func (e *escapes) rune(dst []byte, r rune) []byte {
 	switch {
-	case r < utf8.RuneSelf && strings.IndexByte(e.html, byte(r)) >= 0:
-		return e.unit(dst, r)
 	case r == '"' || r == '\\':
 		return append(dst, '\\', byte(r))
 	case r < ' ':

@@ -14,7 +14,7 @@ import (
 func retry(ctx context.Context, call func(context.Context) error) error {
 	for failures := 1; ; failures++ {
 		err := try(ctx, call)
-		if err == nil || !mayPass(err) || !pause(ctx, failures) {
+		if err == nil || !store.MayPass(err) || !pause(ctx, failures) {
 			return err
 		}
 	}
@@ -37,23 +37,6 @@ func (d *Delivery) look(ctx context.Context) (store.Record, error) {
 	defer cancel()
 	held, _, err := d.Store.Get(ctx, d.RecordKey)
 	return held, err
-}
-
-// mayPass reports whether repeating the call can help.
-func mayPass(err error) bool {
-	if unreadable(err) {
-		return false
-	}
-	failed, ok := errors.AsType[*store.Error](err)
-	if !ok {
-		return true
-	}
-	switch failed.Kind {
-	case store.FailureAccessDenied, store.FailureMissingTable, store.FailureTooLarge, store.FailureRejected:
-		return false
-	default:
-		return true
-	}
 }
 
 // mayBeApplied reports whether a write that returned err can have been applied all the same. A record that cannot be

@@ -161,7 +161,7 @@ func (f *failures) note(m move, err error) {
 // repeat takes note of a failure, waits, and reports whether the move shall be sent again.
 func (f *failures) repeat(ctx context.Context, m move, err error) bool {
 	f.note(m, err)
-	return mayPass(err) && f.wait(ctx)
+	return store.MayPass(err) && f.wait(ctx)
 }
 
 func (f *failures) wait(ctx context.Context) bool {

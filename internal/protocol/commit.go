@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
@@ -46,9 +47,9 @@ type commit struct {
 	to     store.Committer
 	// seen is our record as it is expected, next what the commit makes of it.
 	seen, next store.Record
-	// open: an attempt may have been applied, or may still be.
-	open   bool
-	report report.Commit
+	// open: an attempt may have been applied, or may still be. hasLanded: the record is completed.
+	open, hasLanded bool
+	report          report.Commit
 }
 
 // ended says how the commit came to its end.
@@ -73,7 +74,7 @@ func (c *commit) ended(fault *execution.CommitFault) {
 	}
 }
 
-func (c *commit) do(ctx context.Context, answer any) *execution.CommitFault {
+func (c *commit) do(ctx context.Context, answer any) (fault *execution.CommitFault) {
 	d := c.d
 	text, problem, err := d.work.Answer(answer)
 	if problem != "" || err != nil {
@@ -82,21 +83,38 @@ func (c *commit) do(ctx context.Context, answer any) *execution.CommitFault {
 	if c.to, err = store.CommitterOf(d.Store); err != nil {
 		return &execution.CommitFault{Kind: execution.CommitRefused, Err: err}
 	}
-	fault := c.alone(ctx)
-	if fault == nil {
+	defer func() { // also where the digest of the writes panics
+		if !c.hasLanded {
+			d.beside.goOn() // a handler that works on keeps its claim; who has lost it is told by its context
+		}
+		if fault != nil && (fault.Kind == execution.CommitRefused || fault.Kind == execution.CommitDeclined) {
+			d.steps.gate.Open()
+		}
+	}()
+	if fault = c.alone(ctx); fault == nil {
 		fault = c.send(ctx, text)
-	}
-	if fault != nil && (fault.Kind == execution.CommitRefused || fault.Kind == execution.CommitDeclined) {
-		d.beside.goOn() //nolint:contextcheck // the claim stands, and the renewal has a context of its own
-		d.steps.gate.Open()
 	}
 	return fault
 }
 
+// longestStandstill is for how long a commit without a deadline waits for steps of which none ends.
+const longestStandstill = 30 * time.Second
+
 // alone waits until nothing else of the execution writes to the record. A lease that has ended meanwhile is lost.
+//
+// The wait is bounded, also where the handler has taken its deadline from the context: a step that commits with the context of its
+// handler cannot be told from one beside the commit, and would wait for itself.
 func (c *commit) alone(ctx context.Context) *execution.CommitFault {
-	if err := c.d.steps.gate.Close(ctx); err != nil {
-		return &execution.CommitFault{Kind: execution.CommitRefused, Reason: "its context has ended before the steps that run", Err: err}
+	patience := longestStandstill
+	if end := c.d.handlerEnd; !end.IsZero() {
+		bounded, cancel := context.WithDeadline(ctx, end)
+		defer cancel()
+		ctx, patience = bounded, 0
+	}
+	if err := c.d.steps.gate.Close(ctx, patience); err != nil {
+		reason := fmt.Sprintf("it has waited for the steps that run: %s; the function of a step uses the context that it is given",
+			strings.Join(c.d.steps.names(), ", "))
+		return &execution.CommitFault{Kind: execution.CommitRefused, Reason: reason, Err: err}
 	}
 	c.d.beside.hold()
 	return c.live(ctx)
@@ -143,7 +161,7 @@ func (c *commit) send(ctx context.Context, text []byte) *execution.CommitFault {
 		case err != nil:
 			c.doubt(err)
 			failures++
-			if !mayPass(err) || !pause(tries, failures) {
+			if !store.MayPass(err) || !pause(tries, failures) {
 				return c.failed(ctx, err)
 			}
 			continue
@@ -192,6 +210,7 @@ func (c *commit) isOurs(held store.Record) bool {
 }
 
 func (c *commit) landed() *execution.CommitFault {
+	c.hasLanded = true
 	c.d.commits.note(func(k *commitsKnown) { k.landed = c.next })
 	return nil
 }
@@ -208,6 +227,7 @@ func (c *commit) leaseLost(held store.Record) *execution.CommitFault {
 func (c *commit) declined(ctx context.Context, cause error) *execution.CommitFault {
 	switch how, held, err := c.fence(ctx); how {
 	case fenceStands:
+		c.forget()
 		return &execution.CommitFault{Kind: execution.CommitDeclined, Err: cause}
 	case fenceLate:
 		return c.landed()
@@ -216,6 +236,11 @@ func (c *commit) declined(ctx context.Context, cause error) *execution.CommitFau
 	default:
 		return c.unread(err)
 	}
+}
+
+// forget keeps of what was sent only its seal, which tells whether it has landed all the same: a handler may try many answers.
+func (c *commit) forget() {
+	c.d.commits.note(func(k *commitsKnown) { k.sent[len(k.sent)-1] = store.Record{Seal: c.next.Seal} })
 }
 
 // failed is a commit that the store did not take. The record tells whether it has landed all the same; if not, it never will.

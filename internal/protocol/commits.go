@@ -27,7 +27,7 @@ type commitsKnown struct {
 	landed store.Record
 	// failed is why no other commit may begin and no answer may be stored any more; nil if none has failed.
 	failed error
-	// sent are the records that the commits were to make. unread: nobody knows whether the last of them is there.
+	// sent are the records that the commits were to make, of those that were declined the seals. unread: nobody knows whether the last of them is there.
 	sent   []store.Record
 	unread bool
 	// doubt: an attempt of a commit was not answered.

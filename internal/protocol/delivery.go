@@ -59,6 +59,8 @@ type Delivery struct {
 	*Settings
 	// RecordKey and Fingerprint are computed before any I/O. An empty fingerprint stands for none.
 	RecordKey, Fingerprint string
+	// Unwanted says that nobody looks at a result that is replayed: that there is one is enough.
+	Unwanted bool
 	// Report is filled in on the way, also when the handler panics.
 	Report report.Delivery
 	// Panic is what the handler panicked with after its commit, nil if it did not; Stack is where.
@@ -75,8 +77,10 @@ type Delivery struct {
 	// mine is the record as this claim wrote it last, once it is claimed.
 	mine store.Record
 	// beside is the renewal that runs beside the handler. handlerEnd is the deadline of the handler's context, zero for none that is near.
+	// reserve is how long before the deadline that is.
 	beside     background
 	handlerEnd time.Time
+	reserve    time.Duration
 	// work is the handler.
 	work Work
 	// open is true while an UNKNOWN record that was taken over is neither settled nor executed again. openAs and openSince are its

@@ -18,7 +18,7 @@ func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 		Notes: &d.notes,
 	}
 	d.steps.take(d.mine.Steps)
-	asks := d.Resolves && under.Recovered && (d.open || !d.mine.Resumable())
+	asks := d.Resolves && under.Recovered && (d.open || !d.mine.Resumable() || !d.mine.Marked())
 	d.mine.Steps = nil
 	hctx, end := d.handlerContext(execution.With(ctx, under))
 	started := time.Now()
@@ -54,6 +54,9 @@ func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 	}
 	if finding == execution.Untouched {
 		d.open = false
+		if asks {
+			d.steps.note(func(k *stepsKnown) { k.untouched() })
+		}
 		d.notes.Open() // what a resolver notes says nothing about this execution
 		ended := w.Execute(hctx, &returned)
 		e, failed = d.endingOf(hctx, ended), ended.Err

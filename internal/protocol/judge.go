@@ -86,7 +86,7 @@ func (d *Delivery) judgeInProgress(held store.Record, now time.Time) judgement {
 		return judgement{verdict: verdictMove, move: move{kind: moveRefuse, seen: held, next: next}}
 	case held.Released() || !d.RefuseCrashed || d.Resolves: // a release is no crash
 		return d.takeOver(held)
-	case held.Resumable(): // all that it did is recorded, if nothing is written meanwhile
+	case held.Resumable() && held.Marked(): // all that it did is recorded, if nothing is written meanwhile
 		j := d.takeOver(held)
 		j.move.seen.StepWrites = held.StepWrites
 		return j

@@ -112,8 +112,8 @@ func (d *Delivery) handlerContext(ctx context.Context) (context.Context, func())
 	if d.deadline.IsZero() {
 		return d.withHeartbeat(ctx)
 	}
-	reserve := min(d.Timing.Reserve, time.Until(d.deadline)/10)
-	d.handlerEnd = d.deadline.Add(-reserve)
+	d.reserve = min(d.Timing.Reserve, time.Until(d.deadline)/10)
+	d.handlerEnd = d.deadline.Add(-d.reserve)
 	ctx, cancel := context.WithDeadline(ctx, d.handlerEnd)
 	overrun := time.AfterFunc(time.Until(d.deadline)+d.Timing.Margin/2, func() { d.beside.start(ctx, d.renewOverrun) })
 	return ctx, func() {

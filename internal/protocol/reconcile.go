@@ -120,7 +120,7 @@ func (d *Delivery) judgeOpen(held store.Record, now time.Time) judgement {
 	case store.StatusUnknown:
 		return d.takeOpen(held)
 	case store.StatusInProgress:
-		crashed := held.Reason == "" && !held.Resumable() && (d.RefuseCrashed || d.Resolves)
+		crashed := held.Reason == "" && !(held.Resumable() && held.Marked()) && (d.RefuseCrashed || d.Resolves)
 		if held.Attention != "" || unsettled(held) || crashed {
 			return d.takeOpen(held)
 		}
@@ -226,17 +226,9 @@ const ReconciledBy = "reconciliation"
 // untouched releases the record, as an operator does who says that nothing has happened: the next delivery executes, what was recorded
 // stays, and the start marks go.
 func (d *Delivery) untouched(ctx context.Context) Inquired {
+	d.ended.untouched()
 	next := d.released()
-	next.Steps = make(map[string]store.Step)
-	left := 0
-	for name, s := range d.ended.held {
-		if s.Kind == store.StepStarted {
-			next.Steps[name] = store.Step{}
-		} else {
-			left++
-		}
-	}
-	if left == 0 {
+	if len(d.ended.held) == len(d.ended.idle) {
 		next = unattended(next)
 		next.Tries = 0
 		return d.giveBack(ctx, next, Inquired{Outcome: InquiryReleased})

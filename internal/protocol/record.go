@@ -83,12 +83,13 @@ func unleased(mine store.Record) store.Record {
 // lease that the expiry covers: a copy that comes after a renewal is refused, and cannot make the record expire under its lease.
 func (d *Delivery) stepped(seen store.Record, lease time.Time, name string, step store.Step) store.Record {
 	r := seen
-	r.Steps = map[string]store.Step{name: step}
 	if r.Status == store.StatusUnknown {
 		r.Expiry = expiryAt(d.Now().Add(d.Timing.UnknownRetention), time.Time{})
 	} else {
 		r.Lease, r.Expiry = lease, d.expiryInProgress(lease)
 	}
+	step.Until = r.Expiry.Add(d.Timing.UnknownRetention + max(d.Timing.UnknownRetention, d.Retention)) // made UNKNOWN, and settled as not executed
+	r.Steps = map[string]store.Step{name: step}
 	return r
 }
 

@@ -12,6 +12,9 @@ import (
 // replay reads the result of a completed record and checks that it is the one that was sealed. A record without a seal is one
 // of AWS Powertools, whose result nothing vouches for.
 func (d *Delivery) replay(ctx context.Context, held store.Record) Result {
+	if d.Unwanted && held.Reason != store.ReasonTerminal {
+		return Result{Outcome: report.Replayed, Record: withoutResult(held), Expires: held.Expiry}
+	}
 	if held.Parts != "" { // the store has verified them
 		result, err := d.readResult(ctx, held)
 		if err != nil {
@@ -36,7 +39,7 @@ func (d *Delivery) readResult(ctx context.Context, held store.Record) ([]byte, e
 		result, err := tryRead(ctx, reader, held)
 		// An outage is answered within the budget. A try without an answer was none: it may only have been slow.
 		outage := !time.Now().Before(end) && !unansweredTry(err)
-		if err == nil || !mayPass(err) || outage || !pause(ctx, failures) {
+		if err == nil || !store.MayPass(err) || outage || !pause(ctx, failures) {
 			return result, err
 		}
 	}

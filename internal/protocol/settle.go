@@ -25,7 +25,7 @@ func (d *Delivery) settle(ctx context.Context, e ending) Result {
 
 	switch {
 	case d.committed.landed.Key != "":
-		return d.landed(e)
+		return d.landed(ctx, e)
 	case e.fate == fateLeave:
 		return d.leave(withinDetached(ctx, started.Add(d.Timing.ClaimBudget)), e)
 	}
@@ -43,9 +43,16 @@ func (d *Delivery) settle(ctx context.Context, e ending) Result {
 }
 
 // landed writes nothing: a commit has completed the record. What the handler returned is the answer if it is what it committed.
-func (d *Delivery) landed(e ending) Result {
+func (d *Delivery) landed(ctx context.Context, e ending) Result {
 	c := &d.committed.landed
 	d.Report.Settlement = report.Completed
+	if c.Parts != "" { // it is the record as it was found
+		r := d.replay(ctx, *c)
+		if r.Outcome != report.Replayed {
+			return r
+		}
+		*c = r.Record
+	}
 	if e.fate == fateComplete && e.reason == c.Reason && bytes.Equal(e.result, c.Result) {
 		return Result{Outcome: report.Executed, Expires: c.Expiry}
 	}
@@ -60,7 +67,9 @@ func (d *Delivery) hasLanded(held store.Record) bool {
 	}
 	for _, sent := range d.committed.sent {
 		if held.Seal == sent.Seal {
-			d.committed.landed = sent
+			if d.committed.landed = sent; sent.Key == "" { // declined
+				d.committed.landed = held
+			}
 			return true
 		}
 	}
@@ -72,7 +81,7 @@ func (d *Delivery) hasLanded(held store.Record) bool {
 func (d *Delivery) leave(ctx context.Context, e ending) Result {
 	own := Result{Outcome: report.Executed}
 	if d.hasLanded(d.ended.taken) {
-		return d.landed(ending{})
+		return d.landed(ctx, ending{})
 	}
 	if (d.ended.lost || d.committed.unread) && !e.leaseLost {
 		d.Report.Settlement = report.NotSettled
@@ -101,7 +110,7 @@ func (d *Delivery) settleEnd(ctx context.Context, now time.Time, transfer time.D
 	if end.Before(d.deadline) {
 		return end, nil
 	}
-	if d.deadline.Sub(now) >= d.Timing.Reserve/10 {
+	if d.deadline.Sub(now) >= d.reserve/10 {
 		return answerable(d.deadline, now), nil
 	}
 	held, _ := d.protected.both()
@@ -197,7 +206,7 @@ func (d *Delivery) conclude(ctx context.Context, next store.Record) (Result, err
 		switch {
 		case err != nil:
 			failures++
-			if !mayPass(err) || !pause(ctx, failures) {
+			if !store.MayPass(err) || !pause(ctx, failures) {
 				return Result{}, err
 			}
 			continue
@@ -209,7 +218,7 @@ func (d *Delivery) conclude(ctx context.Context, next store.Record) (Result, err
 		absent = false
 		switch {
 		case d.hasLanded(held):
-			return d.landed(ending{}), nil
+			return d.landed(ctx, ending{}), nil
 		case strings.HasPrefix(held.Seal, d.owner+"."):
 			return d.settled(held), nil // the reply was lost, the write was not
 		case d.inquiry == nil && (held.Key == "" || held.Claimable(now)):
@@ -301,7 +310,7 @@ func (d *Delivery) release(ctx context.Context) Result {
 	refusing, released, err := try(ctx)
 	switch {
 	case d.hasLanded(refusing):
-		return d.landed(ending{})
+		return d.landed(ctx, ending{})
 	case err != nil:
 		d.Report.Settlement = report.NotSettled
 		d.note(err)

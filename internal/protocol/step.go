@@ -67,6 +67,9 @@ func (s *step) do(ctx context.Context) *execution.Fault {
 	case store.StepValue, store.StepFailure:
 		return s.resume(ctx)
 	case store.StepStarted:
+		if s.isIdle() {
+			return s.run(ctx, false) // its start mark stands already
+		}
 		return s.settleOpen(ctx)
 	case "":
 		return s.run(ctx, s.effect.AtMostOnce() || s.d.RefuseCrashed)
@@ -123,6 +126,7 @@ func (s *step) settleOpen(ctx context.Context) *execution.Fault {
 		}
 		return fault
 	case err == nil && found == execution.Untouched:
+		s.idle()
 		return s.run(ctx, false) // its start mark stands already
 	default:
 		return s.unknown(err)
@@ -183,6 +187,7 @@ func (s *step) run(ctx context.Context, mark bool) *execution.Fault {
 
 // call calls the function in a context that belongs to the step.
 func (s *step) call(ctx context.Context) error {
+	s.d.steps.note(func(k *stepsKnown) { delete(k.idle, s.name) })
 	started := time.Now()
 	s.report.Start = started
 	defer func() { s.report.Took = time.Since(started) }()
@@ -191,15 +196,13 @@ func (s *step) call(ctx context.Context) error {
 
 // idle notes that a start mark of this step stands for nothing.
 func (s *step) idle() {
-	s.d.steps.note(func(k *stepsKnown) {
-		if k.held[s.name].Kind != store.StepStarted {
-			return
-		}
-		if k.idle == nil {
-			k.idle = make(map[string]bool)
-		}
-		k.idle[s.name] = true
-	})
+	s.d.steps.note(func(k *stepsKnown) { k.untouched(s.name) })
+}
+
+// isIdle reports whether the start mark that the record has of this step stands for nothing.
+func (s *step) isIdle() (idle bool) {
+	s.d.steps.note(func(k *stepsKnown) { idle = k.idle[s.name] })
+	return idle
 }
 
 // mark writes the start mark. Without it the function does not run.
@@ -298,7 +301,7 @@ func (s *step) write(ctx context.Context, text []byte, kind store.StepKind) erro
 		if err != nil {
 			d.steps.failed(err)
 			failures++
-			if !mayPass(err) || !pause(ctx, failures) {
+			if !store.MayPass(err) || !pause(ctx, failures) {
 				return err
 			}
 			continue

@@ -19,9 +19,9 @@ type steps struct {
 	// over is true once the handler has returned. gate is what the functions that run have passed; a commit closes it.
 	over bool
 	gate execution.Gate
-	// asked are the names that the handler has used, at most maxSteps.
-	asked []string
-	known stepsKnown
+	// asked are the names that the handler has used, at most maxSteps, and running those of them whose steps run.
+	asked, running []string
+	known          stepsKnown
 }
 
 // stepsKnown is what is known of the steps of an execution: while it runs, or, once it has ended, for the settlement.
@@ -59,7 +59,7 @@ func (s *steps) begin(name string) (held store.Step, refused *execution.Fault) {
 	if !s.gate.Enter() {
 		return held, stepRefused("the execution commits its answer, or has tried to: steps come before")
 	}
-	s.asked = append(s.asked, name)
+	s.asked, s.running = append(s.asked, name), append(s.running, name)
 	return s.known.held[name], nil
 }
 
@@ -79,7 +79,15 @@ func (s *steps) end(r report.Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.known.reports = append(s.known.reports, r)
+	s.running = slices.DeleteFunc(s.running, func(name string) bool { return name == r.Name })
 	s.gate.Leave()
+}
+
+// names are those of the steps that run.
+func (s *steps) names() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(slices.Values(s.running))
 }
 
 // written are the steps that the record may hold.
@@ -104,6 +112,23 @@ func (s *steps) write(name string, step store.Step) (others map[string]store.Ste
 	held[name] = step
 	k.held = held
 	return others
+}
+
+// untouched notes that nothing has become of these steps, although a start mark says that they began: a resolver has found that out.
+// Their marks stand for nothing until their functions begin again. Without a name it is so of every step that has a mark.
+func (k *stepsKnown) untouched(names ...string) {
+	if len(names) == 0 {
+		names = slices.Collect(maps.Keys(k.held))
+	}
+	for _, name := range names {
+		if k.held[name].Kind != store.StepStarted {
+			continue
+		}
+		if k.idle == nil {
+			k.idle = make(map[string]bool)
+		}
+		k.idle[name] = true
+	}
 }
 
 // note changes what is known.

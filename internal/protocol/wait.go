@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent/report"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // The intervals between two looks at a running execution grow from the first to the last, with jitter.
@@ -35,7 +36,7 @@ func (d *Delivery) await(ctx context.Context, r Result) (Result, bool) {
 		held, err := d.look(looks)
 		if err != nil {
 			d.note(err)
-			if !mayPass(err) {
+			if !store.MayPass(err) {
 				return unanswered(err), false
 			}
 			continue

@@ -44,7 +44,7 @@ func Both[R any](first, second func(context.Context, R)) func(context.Context, R
 // told is a report in the words of package observe.
 func told(s operate.Swept) observe.Sweep {
 	t := observe.Sweep{
-		Records: s.Records, Deleted: s.Deleted(), Changed: s.Changed, Foreign: s.Foreign, Unreadable: s.Unreadable, Errors: s.Errors,
+		Records: s.Records, Changed: s.Changed, Foreign: s.Foreign, Unreadable: s.Unreadable, Errors: s.Errors,
 		Done: s.Done, Busy: s.Busy(), DryRun: s.DryRun, Took: s.Ended.Sub(s.Began), Err: s.Err,
 	}
 	for _, operation := range slices.Sorted(maps.Keys(s.Operations)) {

@@ -36,7 +36,6 @@ func filled(t *testing.T) operate.Swept {
 		}
 	}
 	s.Operations = map[string]operate.SweptOperation{"charge": o}
-	s.Expired = []operate.SweptTable{{Table: "a", Deleted: 5}, {Table: "b", Deleted: 6}}
 	s.Problems = []operate.SweepProblem{{RecordKey: "charge#1", Err: errors.New("denied")}}
 	return s
 }

@@ -136,7 +136,7 @@ func (b *tab) loads(t *testing.T, name, to string) {
 // posts sends forms, as a page without scripts could.
 func (b *tab) posts(t *testing.T, name, from, to string) {
 	t.Helper()
-	for _, path := range []string{"preview", "confirm", "result", "key", "scan"} {
+	for _, path := range []string{"preview", "confirm", "result"} {
 		b.do(t, chromedp.Navigate(from))
 		script := fmt.Sprintf(`(() => {
 			const f = document.createElement("form"); f.method = "post"; f.action = %q;

@@ -46,8 +46,6 @@ func TestPictures(t *testing.T) {
 			b.do(t, chromedp.Click(`input[value=not-executed]`, chromedp.ByQuery), chromedp.SendKeys("#why", "ticket 4711: the provider has no charge", chromedp.ByQuery))
 			b.follow(t, "form.act button")
 		}, []string{"dark"}},
-		{"key", "key", nil, nil},
-		{"scan", "scan", nil, nil},
 		{"missing", "record?key=" + url.QueryEscape("charge#nothing"), nil, nil},
 		{"settled", "record?key=" + url.QueryEscape("charge#settled-not-executed"), nil, nil},
 		{"long", "record?key=" + url.QueryEscape(strings.Repeat("a", 200)+"#"+strings.Repeat("b", 200)), nil, nil},

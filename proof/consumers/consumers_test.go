@@ -1,15 +1,8 @@
 package consumers_test
 
 import (
-	"maps"
-	"slices"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/proof/consumers"
 	"github.com/go-idempotent/idempotent/proof/schedules"
@@ -142,41 +135,15 @@ func scenarios() map[string]consumers.Scenario {
 	}
 }
 
-func TestEveryScheduleKeepsTheRules(t *testing.T) {
-	played := scenarios()
-	if underRace {
-		maps.DeleteFunc(played, func(name string, _ consumers.Scenario) bool { return !slices.Contains(smallest, name) })
-	}
-	var (
-		mu   sync.Mutex
-		done int
-		seen = schedules.Report{Seen: map[string]int{}}
-	)
-	t.Run("all", func(t *testing.T) {
-		for name, s := range played {
-			t.Run(name, func(t *testing.T) {
-				r := run(t, s)
-				if r.Violation != nil {
-					t.Fatal(r.Violation)
-				}
-				require.Positive(t, r.Schedules)
-				t.Log(r)
-				mu.Lock()
-				defer mu.Unlock()
-				done++
-				seen.Schedules += r.Schedules
-				for what, n := range r.Seen {
-					seen.Seen[what] += n
-				}
-			})
-		}
-	})
-	if done < len(scenarios()) {
-		return // some failed, or were left out by the flags of this run
-	}
-	t.Logf("all together: %d schedules", seen.Schedules)
-	assert.Empty(t, seen.Missing(mustBeSeen...), "something was never seen; what was: %q", seen.Names())
+// worlds are the scenarios of this run.
+func worlds() schedules.Worlds[consumers.Scenario] {
+	return schedules.Worlds[consumers.Scenario]{All: scenarios(), Long: long, Run: consumers.Run, Seen: mustBeSeen}
 }
+
+// long are the scenarios that take more than a few seconds each.
+var long = []string{}
+
+func TestEveryScheduleKeepsTheRules(t *testing.T) { worlds().Search(t) }
 
 // mustBeSeen is what the scenarios together have to lead to. A search that never gets there proves nothing about it.
 var mustBeSeen = []string{
@@ -191,16 +158,4 @@ var mustBeSeen = []string{
 	"visibility: fails for good", "visibility: panics", "visibility: is on its way, and fails", "late change of the visibility", "visibility changed",
 	"answer: is lost on its way back", "handed over twice", "given up by the queue", "given up by the mapping", "bisected", "timeout", "takeover",
 	"tried once more", "outcome unknown", "result stored",
-}
-
-// smallest are those that are played with the race detector: one goroutine runs at a time, so that there is little for it to find, and it
-// takes long.
-var smallest = []string{"a queue", "copies", "poison", "one group at a time", "a stream"}
-
-// run plays a scenario in a bubble of its own.
-func run(t *testing.T, s consumers.Scenario) (r schedules.Report) {
-	t.Helper()
-	t.Parallel()
-	synctest.Test(t, func(*testing.T) { r = consumers.Run(s) })
-	return r
 }

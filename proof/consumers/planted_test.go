@@ -1,7 +1,6 @@
 package consumers_test
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -47,14 +46,11 @@ func TestEveryMistakeIsFound(t *testing.T) {
 		"a message comes back under the lease":   {"a visibility that is too short", mistakes{shortVisibility: true}, "that of the lease"},
 		"the rest of a group comes back earlier": {"a FIFO queue that is not patient", mistakes{forgetsThoseBehind: true}, "that of the lease"},
 	} {
-		if underRace && !slices.Contains(smallest, c.scenario) {
-			continue
-		}
 		t.Run(name, func(t *testing.T) {
 			s, known := scenarios()[c.scenario]
 			require.True(t, known)
 			s.Consumer = byHand(c.mistakes)
-			r := run(t, s)
+			r := worlds().One(t, s)
 			require.NotNil(t, r.Violation, "nobody missed the guard: %v; seen: %q", r, r.Names())
 			assert.ErrorContains(t, r.Violation.Err, c.breaks, r.Violation)
 		})
@@ -64,12 +60,9 @@ func TestEveryMistakeIsFound(t *testing.T) {
 // TestALoopWithoutMistakesKeepsTheRules shows that the rules ask for nothing that only package batch does.
 func TestALoopWithoutMistakesKeepsTheRules(t *testing.T) {
 	for name, s := range scenarios() {
-		if underRace && !slices.Contains(smallest, name) {
-			continue
-		}
 		t.Run(name, func(t *testing.T) {
 			s.Consumer, s.TimeSteps = byHand(mistakes{}), 0
-			r := run(t, s)
+			r := worlds().One(t, s)
 			require.Nil(t, r.Violation, "%v", r.Violation)
 		})
 	}

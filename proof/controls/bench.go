@@ -14,36 +14,43 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 )
 
-// bench holds the compiled suites of a module, with the controls woven in.
+// bench has the suites of a module, with controls woven in. It compiles a suite when a control first needs it.
 type bench struct {
 	*module
 
 	// dir is a temporary directory.
-	dir string
-	// binaries are the compiled suites by package.
-	binaries map[string]string
-	// limits are how long they may take; intact finds out. Zero is no limit.
-	limits map[string]time.Duration
-	// slow are patterns of the tests that take long, by package; intact finds out. Empty is none.
-	slow map[string]string
+	dir     string
+	overlay string
+	// every is set if a control is run with all tests instead of until one fails.
+	every   bool
+	results *results
+
+	mu     sync.Mutex
+	suites map[string]*suite
+	// wanted are the tests that controls name, by suite.
+	wanted map[string][]string
 	// broken says by name why a control cannot be run.
 	broken map[string]error
 }
 
-// newBench compiles the suites of the controls. It has to be closed.
-func newBench(m *module, guards []guard, workers int) (*bench, error) {
+// newBench weaves controls into a module. The bench has to be closed.
+func newBench(m *module, guards []guard) (*bench, error) {
 	dir, err := os.MkdirTemp("", "controls-")
 	if err != nil {
 		return nil, err
 	}
 	b := &bench{
-		module: m, dir: dir,
-		binaries: make(map[string]string), limits: make(map[string]time.Duration), slow: make(map[string]string), broken: make(map[string]error),
+		module: m, dir: dir, results: new(results),
+		suites: make(map[string]*suite), wanted: make(map[string][]string), broken: make(map[string]error),
 	}
-	if err := b.compile(guards, workers); err != nil {
+	for _, g := range guards {
+		if g.first.exact() {
+			b.wanted[g.first.suite] = append(b.wanted[g.first.suite], g.first.test)
+		}
+	}
+	if err := b.weaveAll(guards); err != nil {
 		return nil, errors.Join(err, b.close())
 	}
 	return b, nil
@@ -51,25 +58,25 @@ func newBench(m *module, guards []guard, workers int) (*bench, error) {
 
 func (b *bench) close() error { return os.RemoveAll(b.dir) }
 
-// compile leaves out the controls that do not compile, and begins anew without them.
-func (b *bench) compile(guards []guard, workers int) error {
+// weaveAll leaves out the controls that do not compile, and begins anew without them.
+func (b *bench) weaveAll(guards []guard) error {
 	for {
-		overlay, err := b.overlay(guards)
+		packages, err := b.write(guards)
 		if err != nil {
 			return err
 		}
-		output, err := b.build(overlay, guards, workers)
+		output, err := b.build(packages)
 		if err == nil {
 			return nil
 		}
 		if !b.blame(output) {
-			return fmt.Errorf("go test -c: %w: %s", err, tail(output))
+			return fmt.Errorf("go build: %w: %s", err, tail(output))
 		}
 	}
 }
 
-// overlay writes the woven files and their overlay, and returns the path of that.
-func (b *bench) overlay(guards []guard) (string, error) {
+// write writes the woven files and their overlay, and returns the packages that they are in.
+func (b *bench) write(guards []guard) (packages []string, err error) {
 	bySource := make(map[*source][]guard)
 	for _, g := range guards {
 		if g.err == nil && b.broken[g.name] == nil {
@@ -89,68 +96,55 @@ func (b *bench) overlay(guards []guard) (string, error) {
 		original := filepath.Join(b.root, filepath.FromSlash(s.name))
 		woven, packageName, broken, err := weave(s, guards)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		maps.Copy(b.broken, broken)
 		added := filepath.Join(filepath.Dir(original), "zz_active_control.go")
 		if err := errors.Join(put(original, woven), put(added, switchFile(packageName))); err != nil {
-			return "", err
+			return nil, err
+		}
+		if !slices.Contains(packages, s.folder()) {
+			packages = append(packages, s.folder())
 		}
 	}
 	text, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	path := filepath.Join(b.dir, "overlay.json")
-	return path, os.WriteFile(path, text, 0o600)
+	b.overlay = filepath.Join(b.dir, "overlay.json")
+	return packages, os.WriteFile(b.overlay, text, 0o600)
+}
+
+// build compiles the woven packages, each in its module.
+func (b *bench) build(packages []string) (output string, err error) {
+	for _, p := range packages {
+		cmd := exec.Command("go", "build", "-overlay="+b.overlay, ".")
+		cmd.Dir = b.folder(p)
+		out, e := cmd.CombinedOutput()
+		output, err = output+string(out), errors.Join(err, e)
+	}
+	return output, err
 }
 
 // raced are the suites that need the race detector: without it a missing mutex shows by chance.
 var raced = map[string]bool{"./memory": true, "./cache": true}
 
-// build compiles the test binaries of the suites that have none yet.
-func (b *bench) build(overlay string, guards []guard, workers int) (output string, err error) {
-	var missing []string
-	for _, g := range guards {
-		if g.err != nil {
-			continue
-		}
-		for _, suite := range b.suites(g) {
-			if b.binaries[suite] == "" && !slices.Contains(missing, suite) {
-				missing = append(missing, suite)
-			}
-		}
-	}
-	var mu sync.Mutex
-	err = each(missing, workers, func(suite string) error {
-		binary := filepath.Join(b.dir, url.PathEscape(suite)+".test")
-		out, err := b.buildSuite(overlay, suite, binary)
-		mu.Lock()
-		defer mu.Unlock()
-		if err == nil {
-			b.binaries[suite] = binary
-		}
-		output += out
-		return err
-	})
-	return output, err
-}
-
-// buildSuite compiles the test binary of a suite. Symbols are left out: linking is a good part of the time.
-func (b *bench) buildSuite(overlay, suite, binary string) (output string, err error) {
-	args := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay=" + overlay, "-o", binary, "."}
-	if raced[suite] {
+// compile makes the test binary of a suite. Symbols are left out: linking is a good part of the time.
+func (b *bench) compile(folder string) (binary string, err error) {
+	binary = filepath.Join(b.dir, url.PathEscape(folder)+".test")
+	args := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay=" + b.overlay, "-o", binary, "."}
+	if raced[folder] {
 		args = slices.Insert(args, 2, "-race")
 	}
 	cmd := exec.Command("go", args...)
-	cmd.Dir = b.folder(suite) // it may belong to a module that is nested in this one
+	cmd.Dir = b.folder(folder) // it may belong to a module that is nested in this one
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return string(out), err
+		return "", fmt.Errorf("go test -c: %w: %s", err, tail(string(out)))
 	}
-	if _, err := os.Stat(binary); err != nil {
-		return "", fmt.Errorf("%s has no tests", suite)
+	if !exists(binary) {
+		return "", fmt.Errorf("%s has no tests", folder)
 	}
-	return "", nil
+	return binary, nil
 }
 
 func (b *bench) folder(suite string) string { return filepath.Join(b.root, filepath.FromSlash(suite)) }

@@ -10,8 +10,8 @@ import (
 type control struct {
 	// name is stable. It is a part of an identifier: letters, digits and hyphens.
 	name string
-	// model is the control of the model in ../model that takes the same guard out, if it has one.
-	model string
+	// area is the file that the row is in, without its ending.
+	area string
 	// without says what the module does without the guard.
 	without string
 	// old is the pattern of the guard, which occurs once in the sources and within one function. It becomes new, in which
@@ -21,16 +21,31 @@ type control struct {
 	in string
 	// suite are packages whose tests may catch it beside those of module.suites.
 	suite []string
-	// first is a regular expression for tests to try before all of them, where that saves much time.
-	first string
+	// first is the test that is meant to catch it. Where nobody has recorded it yet, it is a pattern of likely tests.
+	first catcher
 }
 
-// result is a control and the test that fails under it, empty if none does, or why it could not be run.
+// catcher names a test and its package. Without a package it is a regular expression for tests of any suite.
+type catcher struct{ suite, test string }
+
+// exact reports whether a catcher is one test.
+func (c catcher) exact() bool { return c.suite != "" }
+
+func (c catcher) String() string {
+	if c.suite == "" {
+		return c.test
+	}
+	return c.suite + " " + c.test
+}
+
+// result is a control and the tests that fail under it, none if none does, or why it could not be run.
 type result struct {
 	guard
 
-	caughtBy string
+	caughtBy []catcher
 	took     time.Duration
+	// kept is set if the result is one of an earlier run.
+	kept bool
 }
 
 // check runs the controls of a bench. The order of the results is that in which they end.
@@ -46,7 +61,7 @@ func check(b *bench, guards []guard, workers int) <-chan result {
 	return results
 }
 
-// result runs a control.
+// result runs a control, unless an earlier run has caught it in the same sources.
 func (b *bench) result(g guard) result {
 	started := time.Now()
 	r := result{guard: g}
@@ -54,7 +69,14 @@ func (b *bench) result(g guard) result {
 		r.err = b.broken[g.name]
 	}
 	if r.err == nil {
+		if by, ok := b.results.caught(g); ok {
+			r.caughtBy, r.kept = []catcher{by}, true
+			return r
+		}
 		r.caughtBy, r.err = b.run(g)
+	}
+	if r.err == nil && len(r.caughtBy) > 0 {
+		r.err = b.results.keep(g, r.caughtBy[0])
 	}
 	r.took = time.Since(started)
 	return r

@@ -3,10 +3,9 @@ package main
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -108,11 +107,16 @@ func mustRead(t *testing.T, root string) *module {
 	return m
 }
 
+// play runs controls of a module as the command does by default.
+func play(out io.Writer, m *module, guards ...guard) error {
+	return command{workers: 2}.execute(out, m, guards)
+}
+
 func shopControls() []control {
 	return []control{
 		{name: "free", old: "if $cost < 1 {", new: "if false {"},
-		{name: "method", old: "if $t == nil {", new: "if false {"},
-		{name: "generic", old: "if $v > $largest {", new: "if $v < $largest {"},
+		{name: "method", old: "if $t == nil {", new: "if false {", first: catcher{".", "TestShutTwice"}},
+		{name: "generic", old: "if $v > $largest {", new: "if $v < $largest {", first: catcher{".", "TestShutTwice"}},
 		{name: "untested", without: "nothing", old: "$t.open = false", new: "$t.open = true"},
 		{name: "by-chance", old: "$price != 13", new: "true"},
 		{name: "absent", old: "if $price < 2 {", new: "if false {"},
@@ -128,12 +132,12 @@ func shopControls() []control {
 func TestEachControlIsReportedAsWhatItIs(t *testing.T) {
 	m := shopModule(t)
 	var out bytes.Buffer
-	err := run(&out, m, m.find(shopControls()), nil, 2)
+	err := play(&out, m, m.find(shopControls())...)
 	require.ErrorContains(t, err, "9 of 12")
 	for name, want := range map[string]string{
-		"free":      `caught +free .* by TestFreeGoodsAreNotSold/nothing`,
-		"method":    `caught +method .* by TestShutTwice`,
-		"generic":   `caught +generic .* by TestLargest`,
+		"free":      `caught +free .* by . TestFreeGoodsAreNotSold/nothing`,
+		"method":    `caught +method .* by . TestShutTwice`,
+		"generic":   `moved +generic .* by . TestLargest`,
 		"untested":  `SURVIVED +untested .* nothing`,
 		"by-chance": `BROKEN +by-chance .* TestFailsOnce failed once, but not again`,
 		"absent":    `BROKEN +absent .* the guard is nowhere`,
@@ -156,20 +160,107 @@ func TestEachControlIsReportedAsWhatItIs(t *testing.T) {
 func TestCaughtControlsAreNoError(t *testing.T) {
 	var out bytes.Buffer
 	m := shopModule(t)
-	require.NoError(t, run(&out, m, m.find(shopControls()[:3]), nil, 1))
-	assert.Contains(t, out.String(), "3 controls, 3 caught")
+	require.NoError(t, play(&out, m, m.find(shopControls()[:3])...))
+	assert.Contains(t, out.String(), "3 controls, 3 caught, 1 of them by another test than meant")
+}
+
+func TestEveryTestThatCatchesAControlCanBeNamed(t *testing.T) {
+	var out bytes.Buffer
+	m := shopModule(t)
+	require.NoError(t, os.WriteFile(filepath.Join(m.root, "more_test.go"), []byte("package shop\n\nimport \"testing\"\n\n"+
+		"func TestMore(t *testing.T) { if largest(2, 1) != 2 { t.Fail() } }\n"), 0o600))
+	require.NoError(t, command{every: true, workers: 1}.execute(&out, m, m.find(shopControls()[2:3])))
+	assert.Regexp(t, `by .*\. TestLargest`, out.String())
+	assert.Regexp(t, `by .*\. TestMore`, out.String())
+}
+
+func TestARunIsResumedInTheSameSources(t *testing.T) {
+	m := shopModule(t)
+	kept := filepath.Join(t.TempDir(), "results")
+	run := func(controls []control) string {
+		t.Helper()
+		var out bytes.Buffer
+		require.NoError(t, command{results: kept, workers: 1}.execute(&out, m, m.find(controls)))
+		return out.String()
+	}
+	controls := shopControls()[1:2]
+	assert.NotContains(t, run(controls), "earlier")
+	assert.Regexp(t, `caught +method .* earlier, by . TestShutTwice`, run(controls), "it is not run again")
+	controls[0].new = "if !true {"
+	assert.NotContains(t, run(controls), "earlier", "the row is another")
+	require.NoError(t, os.WriteFile(filepath.Join(m.root, "more_test.go"), []byte("package shop\n"), 0o600))
+	m = mustRead(t, m.root)
+	assert.NotContains(t, run(controls), "earlier", "the sources are others")
+}
+
+func TestWhichControlsAChangeConcerns(t *testing.T) {
+	t.Parallel()
+	m := mustRead(t, libraryRoot)
+	in := func(area, file, suite string) guard {
+		return guard{
+			control: control{name: area, area: area, first: catcher{suite, "TestIt"}},
+			place:   place{source: &source{name: file}},
+		}
+	}
+	guards := []guard{
+		in("claims", "internal/protocol/claim.go", "."), in("memory", "memory/memory.go", "./memory"),
+		in("fingerprints", "fingerprint/digest.go", "./fingerprint"),
+	}
+	for file, want := range map[string][]string{
+		"README.md":                            nil,
+		"bench/main.go":                        nil,
+		"go.mod":                               {"claims", "memory", "fingerprints"},
+		"store/store.go":                       {"claims", "memory"},
+		"internal/protocol/protocol.go":        {"claims", "memory"},
+		"memory/memory_test.go":                {"memory"},
+		"memory/memory.go":                     {"claims", "memory"},
+		"fingerprint/digest.go":                {"claims", "memory", "fingerprints"},
+		"fingerprint/testdata/numbers.txt":     {"fingerprints"},
+		"proof/controls/rows/fingerprints.txt": {"fingerprints"},
+	} {
+		chosen, err := m.concerned(guards, []string{file})
+		require.NoError(t, err)
+		var names []string
+		for _, g := range chosen {
+			names = append(names, g.name)
+		}
+		assert.Equal(t, want, names, file)
+	}
+}
+
+func TestShardsAreAllOfThem(t *testing.T) {
+	t.Parallel()
+	m := mustRead(t, libraryRoot)
+	rows, err := readRows("rows")
+	require.NoError(t, err)
+	guards, seen := m.find(rows), make(map[string]bool)
+	for _, which := range []string{"1/3", "2/3", "3/3"} {
+		part, err := m.shard(guards, which)
+		require.NoError(t, err)
+		for _, g := range part {
+			assert.False(t, seen[g.name], g.name)
+			seen[g.name] = true
+		}
+	}
+	assert.Len(t, seen, len(guards))
+	for _, which := range []string{"0/3", "4/3", "3", "a/b"} {
+		_, err := m.shard(guards, which)
+		require.ErrorContains(t, err, which)
+	}
 }
 
 func TestASuiteThatFailsByItselfProvesNothing(t *testing.T) {
 	m := shopModule(t)
 	t.Setenv("SHOP_IS_BROKEN", "1")
-	require.ErrorContains(t, run(&bytes.Buffer{}, m, m.find(shopControls()[:1]), nil, 1), "TestBreaksOften fails")
+	var out bytes.Buffer
+	require.ErrorContains(t, play(&out, m, m.find(shopControls()[3:4])...), "not caught")
+	assert.Regexp(t, `BROKEN +untested .* with all guards in place, TestBreaksOften fails`, out.String())
 }
 
 func TestAModuleThatDoesNotCompileIsAnError(t *testing.T) {
 	m := shopModule(t)
 	require.NoError(t, os.WriteFile(filepath.Join(m.root, "more.go"), []byte("package shop\n\nvar x = y\n"), 0o600))
-	require.ErrorContains(t, run(&bytes.Buffer{}, m, m.find(shopControls()[:1]), nil, 1), "undefined: y")
+	require.ErrorContains(t, play(&bytes.Buffer{}, m, m.find(shopControls()[:1])...), "undefined: y")
 }
 
 // TestEveryControlFitsTheLibrary is the fast part of what the command does: each guard is in one place.
@@ -179,7 +270,7 @@ func TestEveryControlFitsTheLibrary(t *testing.T) {
 	rows, err := readRows("rows")
 	require.NoError(t, err)
 	bySource := make(map[*source][]guard)
-	for _, g := range m.find(rows.controls) {
+	for _, g := range m.find(rows) {
 		if assert.NoError(t, g.err, g.name) {
 			bySource[g.source] = append(bySource[g.source], g)
 			assert.NotEmpty(t, m.suites(g), g.name)
@@ -190,8 +281,6 @@ func TestEveryControlFitsTheLibrary(t *testing.T) {
 		require.NoError(t, err)
 		assert.Empty(t, broken)
 	}
-	_, err = m.explanations(rows.mutants)
-	require.NoError(t, err)
 }
 
 func TestSuitesOfAGuard(t *testing.T) {
@@ -243,43 +332,6 @@ func TestWhatIsSearched(t *testing.T) {
 	}
 }
 
-var modelRow = regexp.MustCompile("(?m)^\\| `(NO_[A-Z_]+)` \\|")
-
-func TestEveryControlOfTheModelIsOneOfTheCode(t *testing.T) {
-	t.Parallel()
-	readme, err := os.ReadFile(filepath.Join("..", "model", "README.md"))
-	require.NoError(t, err)
-	var model, code []string
-	for _, row := range modelRow.FindAllStringSubmatch(string(readme), -1) {
-		model = append(model, row[1])
-	}
-	require.NotEmpty(t, model)
-	rows, err := readRows("rows")
-	require.NoError(t, err)
-	seen := make(map[string]bool)
-	for _, c := range rows.controls {
-		if c.model != "" && !seen[c.model] {
-			seen[c.model], code = true, append(code, c.model)
-		}
-	}
-	assert.ElementsMatch(t, model, code)
-}
-
-func TestTableOfControls(t *testing.T) {
-	t.Parallel()
-	var out strings.Builder
-	require.NoError(t, table(&out, []guard{
-		{
-			control: control{name: "own-claim", model: "NO_OWN_CLAIM", without: "a claim blocks itself"},
-			place:   place{source: &source{name: "judge.go"}, function: "invocation.judge"},
-		},
-		{control: control{name: "undo-time", without: "no time is left"}, err: errors.New("nowhere")},
-	}))
-	assert.Equal(t, "| control | in | without the guard | model |\n|---|---|---|---|\n"+
-		"| `own-claim` | judge.go: invocation.judge | a claim blocks itself | `NO_OWN_CLAIM` |\n"+
-		"| `undo-time` | BROKEN: nowhere | no time is left |  |\n", out.String())
-}
-
 func TestChoosingControls(t *testing.T) {
 	t.Parallel()
 	claim, records := &source{name: "claim.go"}, &source{name: "memory/records.go"}
@@ -299,81 +351,4 @@ func TestChoosingControls(t *testing.T) {
 	require.Error(t, err)
 	_, err = choose(guards, "(", "^$")
 	require.Error(t, err)
-}
-
-func TestMutantsOfAReport(t *testing.T) {
-	m := shopModule(t)
-	path := filepath.Join(m.root, "mutants.json")
-	require.NoError(t, os.WriteFile(path, []byte(`{"files":[{"file_name":"shop.go","mutations":[
-		{"type":"CONDITIONALS_BOUNDARY","status":"RUNNABLE","line":6,"column":11},
-		{"type":"CONDITIONALS_NEGATION","status":"RUNNABLE","line":6,"column":11},
-		{"type":"CONDITIONALS_BOUNDARY","status":"NOT COVERED","line":14,"column":8},
-		{"type":"ARITHMETIC_BASE","status":"RUNNABLE","line":28,"column":17}]},
-		{"file_name":"examples/shop.go","mutations":[{"type":"ARITHMETIC_BASE","status":"RUNNABLE","line":1,"column":1}]}]}`), 0o600))
-	mutants, err := m.readMutants(path)
-	require.NoError(t, err)
-	require.Len(t, mutants, 3, "without the one of the constant, and what is not searched")
-	assert.Equal(t, "< becomes >= in if price < 1 {", mutants[1].without)
-
-	var out bytes.Buffer
-	explained, err := m.explanations([]explanation{
-		{old: "$v > $largest", new: "$v >= $largest", why: "an equal one is as large"},
-		{old: "$price < 1", new: "$price >= 1", why: "it cannot be caught"},
-	})
-	require.NoError(t, err)
-	require.ErrorContains(t, run(&out, m, mutants, explained, 2), "2 of 3")
-	for _, want := range []string{
-		`SURVIVED +shop-6-11-conditionals-boundary .* < becomes <= in if price < 1 {`,
-		`STALE +shop-6-11-conditionals-negation .* by Test`,
-		`explained +shop-14-8-conditionals-boundary .* an equal one is as large`,
-	} {
-		assert.Regexp(t, "(?m)^"+want, out.String())
-	}
-	_, err = m.explanations([]explanation{{old: "$price < 2", new: "$price <= 2"}})
-	require.ErrorContains(t, err, "nowhere", "what is explained has to be there")
-}
-
-func TestAReportOfOtherSourcesIsRefused(t *testing.T) {
-	m := shopModule(t)
-	path := filepath.Join(m.root, "mutants.json")
-	for place, want := range map[string]string{
-		`"line":6,"column":12`:  "no CONDITIONALS_BOUNDARY here",
-		`"line":6,"column":99`:  "no such place",
-		`"line":999,"column":1`: "no such place",
-		`"line":0,"column":1`:   "no such place",
-	} {
-		require.NoError(t, os.WriteFile(path, []byte(
-			`{"files":[{"file_name":"shop.go","mutations":[{"type":"CONDITIONALS_BOUNDARY",`+place+`}]}]}`), 0o600))
-		_, err := m.readMutants(path)
-		require.ErrorContains(t, err, want)
-	}
-}
-
-func TestNamesOfMutantsTellPackagesApart(t *testing.T) {
-	t.Parallel()
-	assert.Equal(t, "protocol-claim-3-7-invert-logical", mutantName("internal/protocol/claim.go", 3, 7, "INVERT_LOGICAL"))
-	assert.Equal(t, "dynamo-parts-read-3-7-invert-logical", mutantName("dynamo/parts_read.go", 3, 7, "INVERT_LOGICAL"))
-}
-
-// TestPackagesToMutate needs no gremlins: it is about what gremlins is given.
-func TestPackagesToMutate(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	root, err := filepath.Abs(libraryRoot)
-	require.NoError(t, err)
-	folders, err := copySources(root, dir, []string{"./memory", "./fingerprint"})
-	require.NoError(t, err)
-	assert.Equal(t, map[string]bool{"./memory": true, "./fingerprint": true}, folders)
-	for name, there := range map[string]bool{
-		"go.mod": true, "memory/memory.go": true, "store/record.go": true, "memory/memory_test.go": false, "dynamo/swap.go": false,
-	} {
-		assert.Equal(t, there, exists(filepath.Join(dir, name)), name)
-	}
-}
-
-func TestATestThatFailedIsTriedAloneAndThenWithItsFunction(t *testing.T) {
-	t.Parallel()
-	assert.Equal(t, `^TestStore$/^Swap$/^is_refused_\(once\)$`, again("TestStore/Swap/is_refused_(once)", 0))
-	assert.Equal(t, `^TestStore$`, again("TestStore/Swap/is_refused_(once)", 1))
-	assert.Equal(t, `^TestStore$`, again("TestStore", 0))
 }

@@ -8,12 +8,11 @@
 //
 //	go run ./controls            all of them
 //	go run ./controls -run undo  those whose name, or the file they are in, matches
+//	go run ./controls -base main those that a change since this revision concerns
 //	go run ./controls -list      what they are and where, as a table in Markdown
 //
-// With -mutants it runs the mutants that gremlins finds in packages of the library instead. Those that survive must be
-// explained, by a row that says why.
-//
-//	go run ./controls -mutants gremlins . ./internal/protocol
+// A row names the one test that is meant to catch it. If that does not, all tests of the guard's suites are asked, and -record
+// writes into the rows which one does. -shard 2/8 runs a part, and -results keeps what was caught for the next run.
 //
 // It runs in the folder of its module, proof. The controls of package dynamo need DynamoDB Local; see the Makefile.
 package main
@@ -25,23 +24,41 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 )
 
 // library is the folder of the library, from that of this module.
 const library = ".."
 
+// command is what the command line says.
+type command struct {
+	run, skip, shard, results, base string
+
+	list, every, record, changed bool
+	workers                      int
+	args                         []string
+}
+
 func main() {
-	only := flag.String("run", "", "a regular expression for the names or files of the controls to run")
-	except := flag.String("skip", "^$", "one for those not to run")
-	list := flag.Bool("list", false, "list the controls instead of running them")
-	mutants := flag.String("mutants", "", "run the mutants that this program finds: gremlins, with its path")
-	workers := flag.Int("workers", 2, "how many run at the same time")
+	var c command
+	flag.StringVar(&c.run, "run", "", "a regular expression for the names or files of the controls to run")
+	flag.StringVar(&c.skip, "skip", "^$", "one for those not to run")
+	flag.BoolVar(&c.list, "list", false, "list the controls instead of running them")
+	flag.BoolVar(&c.every, "every", false, "name every test that catches a control, instead of the first one")
+	flag.BoolVar(&c.record, "record", false, "write into the rows which test catches them, where it is another than they say")
+	flag.BoolVar(&c.changed, "changed", false, "run those that a change of the files concerns that are the arguments, from the root")
+	flag.StringVar(&c.base, "base", "", "run those that are concerned by what has changed since this revision")
+	flag.StringVar(&c.shard, "shard", os.Getenv("SHARD"), "run one of several parts: 2/8")
+	flag.StringVar(&c.results, "results", "", "a file of results: what it says is caught is not run again while its sources are the same")
+	flag.IntVar(&c.workers, "workers", 2, "how many run at the same time")
 	flag.Parse()
+	c.args = flag.Args()
 
 	m, err := readModule(library)
 	if err == nil {
-		err = play(m, *mutants, *only, *except, *list, *workers)
+		err = c.play(m)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "controls:", err)
@@ -50,27 +67,43 @@ func main() {
 }
 
 // play does what the command line says.
-func play(m *module, gremlins, only, except string, list bool, workers int) (err error) {
-	rows, err := readRows(rowsFolder)
+func (c command) play(m *module) (err error) {
+	controls, err := readRows(rowsFolder)
 	if err != nil {
 		return err
 	}
-	guards, why := m.find(rows.controls), []explained(nil)
-	if gremlins != "" {
-		if why, err = m.explanations(rows.mutants); err != nil {
-			return err
-		}
-		if guards, err = findMutants(gremlins, m, flag.Args()); err != nil {
-			return err
-		}
-	}
-	if guards, err = choose(guards, only, except); err != nil {
+	guards := m.find(controls)
+	all := len(guards)
+	if guards, err = choose(guards, c.run, c.skip); err != nil {
 		return err
 	}
-	if list {
+	if guards, err = c.touched(m, guards); err != nil {
+		return err
+	}
+	if guards, err = m.shard(guards, c.shard); err != nil {
+		return err
+	}
+	if c.list {
 		return table(os.Stdout, guards)
 	}
-	return run(os.Stdout, m, guards, why, workers)
+	fmt.Printf("%d of %d controls; %d are left out\n", len(guards), all, all-len(guards))
+	return c.execute(os.Stdout, m, guards)
+}
+
+// touched leaves the guards that a change concerns, if there is one.
+func (c command) touched(m *module, guards []guard) (chosen []guard, err error) {
+	var files []string
+	switch {
+	case c.base != "":
+		if files, err = m.changedSince(c.base); err != nil {
+			return nil, err
+		}
+	case c.changed:
+		files = c.args
+	default:
+		return guards, nil
+	}
+	return m.concerned(guards, files)
 }
 
 func choose(guards []guard, only, except string) (chosen []guard, err error) {
@@ -97,78 +130,81 @@ func choose(guards []guard, only, except string) (chosen []guard, err error) {
 }
 
 func table(out io.Writer, guards []guard) error {
-	_, err := fmt.Fprint(out, "| control | in | without the guard | model |\n|---|---|---|---|\n")
+	_, err := fmt.Fprint(out, "| control | in | without the guard | caught by |\n|---|---|---|---|\n")
 	for _, g := range guards {
-		model := g.model
-		if model != "" {
-			model = "`" + model + "`"
-		}
 		in := g.file() + ": " + g.function
 		if g.err != nil {
 			in = broken + ": " + g.err.Error()
 		}
-		_, e := fmt.Fprintf(out, "| `%s` | %s | %s | %s |\n", g.name, in, g.without, model)
+		_, e := fmt.Fprintf(out, "| `%s` | %s | %s | %s |\n", g.name, in, g.without, g.first)
 		err = errors.Join(err, e)
 	}
 	return err
 }
 
-// run takes out guards of a module and prints what comes of it.
-func run(out io.Writer, m *module, guards []guard, why []explained, workers int) (err error) {
+// execute takes out guards of a module and prints what comes of it.
+func (c command) execute(out io.Writer, m *module, guards []guard) (err error) {
 	started := time.Now()
 	since := func() time.Duration { return time.Since(started).Round(time.Second) }
-	b, err := newBench(m, guards, workers)
+	kept, err := openResults(c.results, m)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, kept.close()) }()
+	b, err := newBench(m, guards)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
+	b.every, b.results = c.every, kept
 	fmt.Fprintf(out, "compiled in %s\n", since())
-	if err := b.intact(workers); err != nil {
-		return err
+	count, err := c.report(out, check(b, guards, c.workers))
+	fmt.Fprintf(out, "%d controls, %d caught, %d of them by another test than meant, in %s\n",
+		len(guards), count[caught]+count[moved], count[moved], since())
+	if bad := len(guards) - count[caught] - count[moved]; bad > 0 {
+		err = errors.Join(err, fmt.Errorf("%d of %d controls were not caught", bad, len(guards)))
 	}
-	fmt.Fprintf(out, "with all guards in place every test passes, after %s\n", since())
-	count := report(out, check(b, guards, workers), why)
-	fmt.Fprintf(out, "%d controls, %d caught, %d explained, %d no code, in %s\n",
-		len(guards), count[caught], count[understood], count[noCode], since())
-	if bad := len(guards) - count[caught] - count[understood] - count[noCode]; bad > 0 {
-		return fmt.Errorf("%d of %d controls were not caught", bad, len(guards))
-	}
-	return nil
+	return err
 }
 
 // What comes of a control.
 const (
-	caught     = "caught"
-	understood = "explained"
-	survived   = "SURVIVED"
-	broken     = "BROKEN"
-	// noCode is a mutant that the compiler does not take: gremlins only reads the text.
-	noCode = "no code"
-	// stale is a control that is caught although it is explained why it cannot be.
-	stale = "STALE"
+	caught = "caught"
+	// moved is a control that another test catches than its row says.
+	moved    = "moved"
+	survived = "SURVIVED"
+	broken   = "BROKEN"
 )
 
 // report prints the results as they come and counts them.
-func report(out io.Writer, results <-chan result, why []explained) (count map[string]int) {
+func (c command) report(out io.Writer, results <-chan result) (count map[string]int, err error) {
 	count = make(map[string]int)
 	for r := range results {
-		e, ok := explain(why, r.guard)
 		word, what := survived, r.without
-		_, rejected := errors.AsType[noCodeError](r.err)
 		switch {
-		case rejected && r.mutant:
-			word, what = noCode, r.without+": "+r.err.Error()
 		case r.err != nil:
 			word, what = broken, r.err.Error()
-		case r.caughtBy != "" && ok:
-			word, what = stale, "by "+r.caughtBy+", but: "+e.why
-		case r.caughtBy != "":
-			word, what = caught, "by "+r.caughtBy
-		case ok:
-			word, what = understood, e.why
+		case r.kept:
+			word, what = caught, "earlier, by "+named(r.caughtBy)
+		case len(r.caughtBy) > 0:
+			word, what = caught, "by "+named(r.caughtBy)
+			if r.first.exact() && !slices.Contains(r.caughtBy, r.first) {
+				word = moved
+			}
+			if c.record && !slices.Contains(r.caughtBy, r.first) {
+				err = errors.Join(err, record(rowsFolder, r.guard, r.caughtBy[0]))
+			}
 		}
 		count[word]++
 		fmt.Fprintf(out, "%-9s %-30s %4.1fs  %s\n", word, r.name, r.took.Seconds(), what)
 	}
-	return count
+	return count, err
+}
+
+func named(all []catcher) string {
+	var names []string
+	for _, c := range all {
+		names = append(names, c.String())
+	}
+	return strings.Join(names, ", ")
 }

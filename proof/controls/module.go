@@ -12,12 +12,17 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // module is what controls are looked for in: the sources that a user of the library runs.
 type module struct {
 	root    string
 	sources []*source
+
+	mu sync.Mutex
+	// folders are what needs has found.
+	folders map[string][]string
 }
 
 // source is a file, as text, as tokens and as functions.
@@ -36,7 +41,7 @@ type span struct {
 }
 
 // notSearched are the folders that hold no guard of the library: examples, and what only tests run.
-var notSearched = []string{"examples", "internal/dev/dynamolocal", "internal/dev/lambdaruntime", "internal/stack", "internal/dev/streams", "storetest"}
+var notSearched = []string{"examples", "internal/dev/dynamolocal", "internal/dev/lambdaruntime", "internal/dev/create-table", "internal/dev/streams", "storetest"}
 
 // nested are folders of modules that are nested in this one, whose guards are looked for, too. Their own tests must catch them.
 var nested = []string{"cmd/idempotent/internal/page"}
@@ -175,8 +180,6 @@ type place struct {
 	from, to int
 	becomes  string
 	function string
-	// mutant is set if nobody chose the place.
-	mutant bool
 }
 
 func (p place) file() string {
@@ -296,4 +299,9 @@ func (m *module) suites(g guard) []string {
 func (m *module) hasTests(folder string) bool {
 	tests, err := filepath.Glob(filepath.Join(m.root, filepath.FromSlash(folder), "*_test.go"))
 	return err == nil && len(tests) > 0
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }

@@ -18,41 +18,32 @@ import (
 //	in: judge
 //	old: case !$held.Lapsed($now):
 //	new:
-//	first: TestALiveLeaseIsRespected
-//
-// A row that has why instead of without explains a mutant.
+//	first: . TestALiveLeaseIsRespected
 const rowsFolder = "controls/rows"
 
-// rows are what the files of a folder say.
-type rows struct {
-	controls []control
-	mutants  []explanation
-}
-
 // readRows reads the files of a folder and reports everything that is wrong with them.
-func readRows(folder string) (rows, error) {
+func readRows(folder string) ([]control, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.txt"))
 	if err != nil {
-		return rows{}, err
+		return nil, err
 	}
 	if len(files) == 0 {
-		return rows{}, fmt.Errorf("%s has no rows", folder)
+		return nil, fmt.Errorf("%s has no rows", folder)
 	}
 	r := reader{seen: make(map[string]string)}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			return rows{}, err
+			return nil, err
 		}
 		r.read(filepath.Base(file), text)
 	}
-	return r.rows, errors.Join(r.problems...)
+	return r.controls, errors.Join(r.problems...)
 }
 
 // reader collects rows and what is wrong with them.
 type reader struct {
-	rows
-
+	controls []control
 	problems []error
 	// seen says where the row of a name begins.
 	seen map[string]string
@@ -60,13 +51,13 @@ type reader struct {
 
 // row is one of a file, as its text has it.
 type row struct {
-	name, at string
-	fields   map[string]string
+	name, area, at string
+	fields         map[string]string
 }
 
 var (
 	rowName  = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
-	rowField = regexp.MustCompile(`^(without|why|in|old|new|suite|first|model):(?: (.*))?$`)
+	rowField = regexp.MustCompile(`^(without|in|old|new|suite|first):(?: (.*))?$`)
 )
 
 // read reads the rows of a file.
@@ -81,6 +72,7 @@ func (r *reader) read(file string, text []byte) {
 		case strings.HasPrefix(line, "["):
 			r.end(current)
 			current = r.begin(at, line)
+			current.area = strings.TrimSuffix(file, ".txt")
 		default:
 			r.field(current, at, line)
 		}
@@ -88,7 +80,7 @@ func (r *reader) read(file string, text []byte) {
 	r.end(current)
 }
 
-func (r *reader) problem(at, format string, args ...any) {
+func (r *reader) problemf(at, format string, args ...any) {
 	r.problems = append(r.problems, fmt.Errorf(at+": "+format, args...))
 }
 
@@ -96,10 +88,10 @@ func (r *reader) problem(at, format string, args ...any) {
 func (r *reader) begin(at, line string) *row {
 	name := strings.TrimSuffix(strings.TrimPrefix(line, "["), "]")
 	if line != "["+name+"]" || !rowName.MatchString(name) {
-		r.problem(at, "%s is no name in brackets: letters, digits and hyphens", line)
+		r.problemf(at, "%s is no name in brackets: letters, digits and hyphens", line)
 	}
 	if before := r.seen[name]; before != "" {
-		r.problem(at, "%s is the name of the row at %s, too", name, before)
+		r.problemf(at, "%s is the name of the row at %s, too", name, before)
 	}
 	r.seen[name] = at
 	return &row{name: name, at: at, fields: make(map[string]string)}
@@ -109,12 +101,12 @@ func (r *reader) field(to *row, at, line string) {
 	found := rowField.FindStringSubmatch(line)
 	switch {
 	case found == nil:
-		r.problem(at, "%q is no field: without, why, in, old, new, suite, first or model, and a colon", line)
+		r.problemf(at, "%q is no field: without, in, old, new, suite or first, and a colon", line)
 	case to == nil:
-		r.problem(at, "a field before the first row")
+		r.problemf(at, "a field before the first row")
 	default:
 		if _, twice := to.fields[found[1]]; twice {
-			r.problem(at, "%s is there twice", found[1])
+			r.problemf(at, "%s is there twice", found[1])
 		}
 		to.fields[found[1]] = found[2]
 	}
@@ -126,19 +118,57 @@ func (r *reader) end(of *row) {
 		return
 	}
 	_, made := of.fields["new"]
-	switch without, why := of.fields["without"], of.fields["why"]; {
+	switch {
 	case of.fields["old"] == "":
-		r.problem(of.at, "%s has no pattern: old is missing", of.name)
+		r.problemf(of.at, "%s has no pattern: old is missing", of.name)
 	case !made:
-		r.problem(of.at, "%s does not say what its pattern becomes: new is missing", of.name)
-	case (without == "") == (why == ""):
-		r.problem(of.at, "%s needs either without or why", of.name)
-	case why != "":
-		r.mutants = append(r.mutants, explanation{old: of.fields["old"], new: of.fields["new"], in: of.fields["in"], why: why})
+		r.problemf(of.at, "%s does not say what its pattern becomes: new is missing", of.name)
+	case of.fields["without"] == "":
+		r.problemf(of.at, "%s does not say what happens without the guard", of.name)
 	default:
 		r.controls = append(r.controls, control{
-			name: of.name, without: without, old: of.fields["old"], new: of.fields["new"], in: of.fields["in"],
-			suite: strings.Fields(of.fields["suite"]), first: of.fields["first"], model: of.fields["model"],
+			name: of.name, area: of.area, without: of.fields["without"], old: of.fields["old"], new: of.fields["new"], in: of.fields["in"],
+			suite: strings.Fields(of.fields["suite"]), first: catcherOf(of.fields["first"]),
 		})
 	}
+}
+
+// catcherOf reads the field first: a package and one of its tests, or a pattern alone.
+func catcherOf(field string) catcher {
+	suite, test, ok := strings.Cut(field, " ")
+	if !ok {
+		return catcher{test: field}
+	}
+	return catcher{suite, test}
+}
+
+// record writes into a file of rows which test catches a control.
+func record(folder string, g guard, by catcher) error {
+	file := filepath.Join(folder, g.area+".txt")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var out strings.Builder
+	inside, done := false, false
+	for line := range strings.Lines(string(text)) {
+		field := strings.TrimSpace(line)
+		switch {
+		case field == "["+g.name+"]":
+			inside = true
+		case !inside:
+		case strings.HasPrefix(field, "first:"):
+			continue
+		case field == "" || strings.HasPrefix(field, "["):
+			fmt.Fprintf(&out, "first: %s\n", by)
+			inside, done = false, true
+		}
+		out.WriteString(line)
+	}
+	if inside {
+		fmt.Fprintf(&out, "first: %s\n", by)
+	} else if !done {
+		return fmt.Errorf("%s has no row %s", file, g.name)
+	}
+	return os.WriteFile(file, []byte(out.String()), 0o644)
 }

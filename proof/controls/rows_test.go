@@ -10,7 +10,7 @@ import (
 )
 
 // rowsOf reads a file of rows.
-func rowsOf(t *testing.T, text string) (rows, error) {
+func rowsOf(t *testing.T, text string) ([]control, error) {
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte(text), 0o600))
@@ -26,21 +26,13 @@ in: judge
 old: case !$held.Lapsed($now):
 new:
 suite: ./memory ./store
-first: TestA|TestB
-
-[of-nothing]
-why: it is the same
-old: $a > 0
-new: $a >= 0
+first: ./store TestA/of_nothing
 `)
 	require.NoError(t, err)
-	assert.Equal(t, rows{
-		controls: []control{{
-			name: "live-lease", without: "a running execution: is taken over", in: "judge", old: "case !$held.Lapsed($now):",
-			suite: []string{"./memory", "./store"}, first: "TestA|TestB",
-		}},
-		mutants: []explanation{{old: "$a > 0", new: "$a >= 0", why: "it is the same"}},
-	}, got)
+	assert.Equal(t, []control{{
+		name: "live-lease", area: "a", without: "a running execution: is taken over", in: "judge", old: "case !$held.Lapsed($now):",
+		suite: []string{"./memory", "./store"}, first: catcher{"./store", "TestA/of_nothing"},
+	}}, got)
 }
 
 func TestWhatIsWrongWithRowsIsSaidWithItsPlace(t *testing.T) {
@@ -53,7 +45,7 @@ func TestWhatIsWrongWithRowsIsSaidWithItsPlace(t *testing.T) {
 		"[a]\nodd: a\n":                        `a.txt:2: "odd: a" is no field`,
 		"[a]\nold: a\nold: b\n":                "a.txt:3: old is there twice",
 		"[a]\nold: a\nwithout: b\n":            "a.txt:1: a does not say what its pattern becomes",
-		"[a]\nold: a\nnew: b\n":                "a.txt:1: a needs either without or why",
+		"[a]\nold: a\nnew: b\n":                "a.txt:1: a does not say what happens without the guard",
 		"[a]\nwithout: b\nold: a\nnew:\n\n[a]": "a.txt:6: a is the name of the row at a.txt:1, too",
 	} {
 		_, err := rowsOf(t, text)
@@ -61,4 +53,19 @@ func TestWhatIsWrongWithRowsIsSaidWithItsPlace(t *testing.T) {
 	}
 	_, err := readRows(t.TempDir())
 	require.ErrorContains(t, err, "has no rows")
+}
+
+func TestWhatCatchesARowIsWrittenIntoIt(t *testing.T) {
+	t.Parallel()
+	const before = "# An area.\n[a]\nwithout: b\nold: a\nnew:\nfirst: TestX|TestY\nsuite: ./memory\n\n[b]\nwithout: b\nold: a\nnew:\n"
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte(before), 0o600))
+	for _, name := range []string{"a", "b"} {
+		require.NoError(t, record(dir, guard{control: control{name: name, area: "a"}}, catcher{".", "TestZ/" + name}))
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "a.txt"))
+	require.NoError(t, err)
+	assert.Equal(t, "# An area.\n[a]\nwithout: b\nold: a\nnew:\nsuite: ./memory\nfirst: . TestZ/a\n\n"+
+		"[b]\nwithout: b\nold: a\nnew:\nfirst: . TestZ/b\n", string(text))
+	require.ErrorContains(t, record(dir, guard{control: control{name: "c", area: "a"}}, catcher{".", "TestZ"}), "no row c")
 }

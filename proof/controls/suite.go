@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -23,66 +22,171 @@ import (
 // because others run beside it.
 const (
 	shortestLimit = 30 * time.Second
+	likelyLimit   = 4 * shortestLimit
 	limitFactor   = 5
 )
 
-// retries is how often the function of a test that has failed may pass before it is taken for one that fails by chance.
+// retries is how often a test that has failed may pass before it is taken for one that fails by chance.
 const retries = 3
 
-// intact requires that the suites pass with all guards in place: otherwise their failures would say nothing. It also shows
-// that weaving changes nothing, and how long they take.
-func (b *bench) intact(workers int) error {
-	var mu sync.Mutex
-	return each(slices.Sorted(maps.Keys(b.binaries)), workers, func(suite string) error {
-		started := time.Now()
-		failed, out, err := b.test(suite, "", 0, tests{run: "."})
-		if err != nil {
-			return err
-		}
-		if failed != "" {
-			return fmt.Errorf("with all guards in place, %s fails in %s", failed, suite)
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		b.limits[suite] = max(shortestLimit, limitFactor*time.Since(started))
-		b.slow[suite] = slowTests(out)
-		return nil
-	})
+// suite is the compiled tests of a package.
+type suite struct {
+	*bench
+
+	name, binary  string
+	compile       func() error
+	named, intact func() (timing, error)
 }
 
-// run takes the guard out and returns a test that fails because of it, if one does. The tests that are likely to fail go first, in
-// every suite, and then those that are quick.
-func (b *bench) run(g guard) (caughtBy string, err error) {
-	suites := b.suites(g)
-	for _, which := range []func(suite string) (tests, bool){
-		func(suite string) (tests, bool) {
-			likely := g.first
-			if likely == "" {
-				likely = b.testsBeside(suite, path.Base(g.source.name))
-			}
-			return tests{run: likely}, likely != ""
-		},
-		func(suite string) (tests, bool) { return tests{run: ".", skip: b.slow[suite]}, b.slow[suite] != "" },
-		func(string) (tests, bool) { return tests{run: "."}, true },
-	} {
-		for _, suite := range suites {
-			some, has := which(suite)
-			if !has {
-				continue
-			}
-			if caughtBy, err = b.runIn(suite, g.name, some); caughtBy != "" || err != nil {
-				return caughtBy, err
-			}
+// timing is how long the tests of a suite take with all guards in place.
+type timing struct {
+	limit time.Duration
+	took  map[string]time.Duration
+}
+
+// suiteOf is a suite, compiled.
+func (b *bench) suiteOf(name string) (*suite, error) {
+	b.mu.Lock()
+	s := b.suites[name]
+	if s == nil {
+		s = &suite{bench: b, name: name}
+		s.compile = sync.OnceValue(func() (err error) {
+			s.binary, err = b.compile(name)
+			return err
+		})
+		s.named = sync.OnceValues(func() (timing, error) { return s.passes(tests{run: functionsOf(b.wanted[name])}) })
+		s.intact = sync.OnceValues(func() (timing, error) { return s.passes(tests{run: "."}) })
+		b.suites[name] = s
+	}
+	b.mu.Unlock()
+	return s, s.compile()
+}
+
+// passes requires that tests pass with all guards in place: otherwise their failures would say nothing. It also shows that
+// weaving changes nothing.
+func (s *suite) passes(which tests) (timing, error) {
+	started := time.Now()
+	t := timing{took: make(map[string]time.Duration)}
+	out, err := s.play("", 0, which)
+	if err != nil {
+		return t, err
+	}
+	if failed, passed := failures(out); !passed {
+		return t, fmt.Errorf("with all guards in place, %s fails in %s", strings.Join(failed, ", "), s.name)
+	}
+	for e := range events(out) {
+		if e.Action == "pass" {
+			t.took[e.Test] = time.Duration(e.Elapsed * float64(time.Second))
 		}
 	}
-	return "", nil
+	t.limit = max(shortestLimit, limitFactor*time.Since(started))
+	return t, nil
+}
+
+// functionsOf is a pattern of the functions of tests.
+func functionsOf(tests []string) string {
+	var names []string
+	for _, test := range tests {
+		name, _, _ := strings.Cut(test, "/")
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return anyOf(names)
+}
+
+// run takes a guard out and returns the tests that fail because of it. The one that is meant to catch it goes first, then those
+// that are likely to fail, in every suite, then those that are quick, then all.
+func (b *bench) run(g guard) (caughtBy []catcher, err error) {
+	if g.first.exact() && !b.every {
+		if failed, err := b.first(g); failed || err != nil {
+			return []catcher{g.first}, err
+		}
+	}
+	for _, phase := range []phase{likely, quick, everything} {
+		for _, name := range b.module.suites(g) {
+			s, err := b.suiteOf(name)
+			if err != nil {
+				return nil, err
+			}
+			found, err := s.ask(g, phase)
+			if err != nil {
+				return nil, err
+			}
+			caughtBy = append(caughtBy, found...)
+			if len(caughtBy) > 0 && !b.every {
+				return caughtBy, nil
+			}
+		}
+		if len(caughtBy) > 0 {
+			break
+		}
+	}
+	return caughtBy, nil
+}
+
+// phase is which tests of a suite are asked.
+type phase int
+
+const (
+	likely phase = iota
+	quick
+	everything
+)
+
+// ask runs tests of a suite while a control is active, and returns those that fail. Those that are likely to fail need not wait until
+// all tests have passed once.
+func (s *suite) ask(g guard, which phase) (found []catcher, err error) {
+	all, pattern := timing{limit: likelyLimit}, "."
+	if which == likely {
+		pattern = s.likely(g)
+	} else if all, err = s.intact(); err != nil {
+		return nil, err
+	}
+	if which == quick {
+		pattern = all.quick()
+	}
+	if pattern == "" {
+		return nil, nil
+	}
+	return s.catchers(g.name, all, tests{run: pattern, all: s.every})
+}
+
+// first runs the test that is meant to catch a control.
+func (b *bench) first(g guard) (failed bool, err error) {
+	if !b.hasTests(g.first.suite) {
+		return false, nil
+	}
+	s, err := b.suiteOf(g.first.suite)
+	if err != nil {
+		return false, err
+	}
+	all, err := s.named()
+	if err != nil {
+		return false, err
+	}
+	limit := max(shortestLimit, limitFactor*all.took[g.first.test])
+	out, err := s.play(g.name, limit, tests{run: again(g.first.test)})
+	if err != nil {
+		return false, err
+	}
+	_, passed := failures(out)
+	return !passed, nil
 }
 
 var testFunction = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 
-// testsBeside is a pattern of the tests in the test file that is named as a source is, empty if a suite has none.
-func (b *bench) testsBeside(suite, file string) string {
-	text, err := os.ReadFile(filepath.Join(b.folder(suite), strings.TrimSuffix(file, ".go")+"_test.go"))
+// likely is a pattern of the tests that probably catch a control: those that its row names, else those in the test file that is
+// named as the source is. It is empty if there are none.
+func (s *suite) likely(g guard) string {
+	switch {
+	case g.first.suite == s.name:
+		return again(g.first.test)
+	case g.first.test != "" && !g.first.exact():
+		return g.first.test
+	}
+	beside := strings.TrimSuffix(path.Base(g.source.name), ".go") + "_test.go"
+	text, err := os.ReadFile(filepath.Join(s.folder(s.name), beside))
 	if err != nil {
 		return ""
 	}
@@ -101,98 +205,138 @@ func anyOf(names []string) string {
 	return "^(" + strings.Join(names, "|") + ")$"
 }
 
-// tests are those of a suite that match one pattern and not the other.
-type tests struct{ run, skip string }
+// slowTest is how long a test takes that is left for the end: most guards are missed by a quick one.
+const slowTest = 200 * time.Millisecond
 
-// runIn requires that a test which has failed fails again: once may be chance, above all on a busy machine.
-func (b *bench) runIn(suite, active string, which tests) (caughtBy string, err error) {
-	started := time.Now()
-	failed, _, err := b.test(suite, active, b.limits[suite], which)
-	switch {
-	case failed == "" || err != nil:
-		return "", err
-	case time.Since(started) > b.limits[suite]:
-		return failed + " (time limit)", nil
+// quick is a pattern of the functions that take no longer.
+func (t timing) quick() string {
+	var names []string
+	for name, took := range t.took {
+		if name != "" && took <= slowTest && !strings.Contains(name, "/") {
+			names = append(names, name)
+		}
 	}
+	slices.Sort(names)
+	return anyOf(names)
+}
+
+// tests are those of a suite that match a pattern: until one fails, or all of them.
+type tests struct {
+	run string
+	all bool
+}
+
+// catchers are the tests that fail while a control is active, quickest first. Each has to fail again when it runs by itself, or
+// at least its function has to: once may be chance, above all on a busy machine.
+func (s *suite) catchers(active string, t timing, which tests) (found []catcher, err error) {
+	started := time.Now()
+	out, err := s.play(active, t.limit, which)
+	if err != nil {
+		return nil, err
+	}
+	failed, passed := failures(out)
+	if passed {
+		return nil, nil
+	}
+	if len(failed) == 0 || time.Since(started) > t.limit {
+		return []catcher{{s.name, strings.Join(append(failed, "(time limit)"), " ")}}, nil
+	}
+	slices.SortStableFunc(failed, func(a, b string) int { return int(t.took[a] - t.took[b]) })
+	for _, test := range failed {
+		if len(found) > 0 && len(failed) > 3 && !strings.Contains(test, "/") && which.all {
+			found = append(found, catcher{s.name, test}) // one that is certain is enough
+			continue
+		}
+		certain, err := s.failsAgain(active, t, test)
+		if err != nil {
+			return nil, err
+		}
+		if certain != "" {
+			found = append(found, catcher{s.name, certain})
+		}
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%s failed once, but not again in %d tries", failed[0], 1+retries)
+	}
+	return found, nil
+}
+
+// failsAgain is the test that has failed, or its function if the test needs what the others leave, or nothing. Without the control
+// it has to pass.
+func (s *suite) failsAgain(active string, t timing, test string) (certain string, err error) {
 	for try := range 1 + retries {
-		repeated, _, err := b.test(suite, active, b.limits[suite], tests{run: again(failed, try)})
+		if try > 0 {
+			test, _, _ = strings.Cut(test, "/")
+		}
+		out, err := s.play(active, t.limit, tests{run: again(test)})
 		if err != nil {
 			return "", err
 		}
-		if repeated != "" {
-			return failed, nil
+		if _, passed := failures(out); passed {
+			continue
 		}
+		_, err = s.passes(tests{run: again(test)})
+		return test, err
 	}
-	return "", fmt.Errorf("%s failed once, but not again in %d tries", failed, 1+retries)
+	return "", nil
 }
 
-// again is a pattern of a test that has failed: first of itself alone, then of all that its function tests, which may be needed.
-func again(failed string, try int) string {
-	names := strings.Split(failed, "/")
-	if try > 0 {
-		names = names[:1]
-	}
+// again is a pattern of one test.
+func again(test string) string {
+	names := strings.Split(test, "/")
 	for i, name := range names {
 		names[i] = "^" + regexp.QuoteMeta(name) + "$"
 	}
 	return strings.Join(names, "/")
 }
 
-// test runs tests of a suite until the first one fails, for limit at most unless it is zero. It returns that one, and all that they
-// print.
-func (b *bench) test(suite, active string, limit time.Duration, which tests) (failed string, out []byte, err error) {
-	cmd := exec.Command("go", "tool", "test2json", b.binaries[suite],
-		"-test.v=test2json", "-test.short", "-test.failfast", "-test.paniconexit0",
-		"-test.timeout="+limit.String(), "-test.run="+which.run, "-test.skip="+which.skip)
-	cmd.Dir = b.folder(suite)
+// play runs tests of a suite, for limit at most unless it is zero, and returns what test2json makes of what they print.
+func (s *suite) play(active string, limit time.Duration, which tests) (out []byte, err error) {
+	args := []string{
+		"tool", "test2json", "-t", s.binary, "-test.v=test2json", "-test.short", "-test.paniconexit0",
+		"-test.timeout=" + limit.String(), "-test.run=" + which.run,
+	}
+	if !which.all {
+		args = append(args, "-test.failfast")
+	}
+	cmd := exec.Command("go", args...)
+	cmd.Dir = s.folder(s.name)
 	// A test that cannot run must not count as one that passes.
 	cmd.Env = append(os.Environ(), switchEnv+"="+active, "IDEMPOTENT_TEST_STRICT=1")
 	var problems bytes.Buffer
 	cmd.Stderr = &problems
 	out, err = cmd.Output()
-	failed, passed := firstFailure(out)
-	switch {
-	case passed && err == nil:
-		return "", out, nil
-	case failed != "":
-		return failed, out, nil
-	case err == nil:
+	failed, passed := failures(out)
+	if passed == (err == nil) && (passed || len(failed) > 0) {
+		return out, nil
+	}
+	if err == nil {
 		err = errors.New("no result")
 	}
-	return "", nil, fmt.Errorf("%s: %w: %s", suite, err, tail(string(out)+problems.String()))
+	return nil, fmt.Errorf("%s: %w: %s", s.name, err, tail(string(out)+problems.String()))
 }
 
-// firstFailure finds the failed test in what test2json prints: the deepest that ended, or the one that was running when a
-// panic or the time limit ended the process.
-func firstFailure(out []byte) (failed string, passed bool) {
+// failures are the failed tests in what test2json prints, of each branch the deepest, or the one that was running when a panic
+// or the time limit ended the process.
+func failures(out []byte) (failed []string, passed bool) {
 	running := ""
-	for event := range events(out) {
+	for e := range events(out) {
 		switch {
-		case event.Action == "fail" && event.Test != "":
-			return event.Test, false
-		case event.Action == "fail":
-			return running, false
-		case event.Action == "pass" && event.Test == "":
-			return "", true
-		case event.Action == "run" || event.Action == "cont":
-			running = event.Test
+		case e.Action == "fail" && e.Test != "":
+			deeper := slices.ContainsFunc(failed, func(f string) bool { return strings.HasPrefix(f, e.Test+"/") })
+			if !deeper {
+				failed = append(failed, e.Test)
+			}
+		case e.Action == "pass" && e.Test == "":
+			passed = true
+		case e.Action == "run" || e.Action == "cont":
+			running = e.Test
 		}
 	}
-	return running, false
-}
-
-// slowTest is how many seconds a test takes that is left for the end: most guards are missed by a quick one.
-const slowTest = 0.2
-
-// slowTests is a pattern of the tests that took long, empty if none did.
-func slowTests(out []byte) string {
-	var names []string
-	for event := range events(out) {
-		if event.Action == "pass" && event.Elapsed > slowTest && event.Test != "" && !strings.Contains(event.Test, "/") {
-			names = append(names, event.Test)
-		}
+	if !passed && failed == nil && running != "" {
+		failed = []string{running}
 	}
-	return anyOf(names)
+	return failed, passed
 }
 
 // event is a line of test2json. What else a test prints is no event.

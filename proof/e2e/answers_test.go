@@ -51,20 +51,6 @@ func assertSameButMark(t *testing.T, first, again answer) {
 	assert.Equal(t, one, two)
 }
 
-func TestAReplayComesFromAnySandbox(t *testing.T) {
-	t.Parallel()
-	s := newShop(t, 3)
-	o := newOrder(t)
-	answers := []answer{s.post(o), s.post(o), s.post(o)} // a free sandbox goes to the end of the queue
-	for _, sandbox := range s.sandboxes {
-		assert.Equal(t, 1, sandbox.Starts())
-	}
-	assert.False(t, answers[0].replayed())
-	assert.True(t, answers[1].replayed())
-	assert.True(t, answers[2].replayed())
-	s.assertCharged(o, s.record(), answers)
-}
-
 func TestAKeyWithAnotherBodyIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, 1)
@@ -78,23 +64,6 @@ func TestAKeyWithAnotherBodyIsRefused(t *testing.T) {
 	assert.NotContains(t, refused.body, "ch_", "it tells nothing of the stored answer")
 	assert.Empty(t, s.provider.charges(other.amount))
 	s.assertCharged(o, s.record(), []answer{first, s.post(o)})
-}
-
-func TestOneJSONValueInTwoSpellingsIsOneRequest(t *testing.T) {
-	t.Parallel()
-	s := newShop(t, 1)
-	o := newOrder(t)
-	first := s.post(o)
-	respelled := o.request()
-	var body map[string]any
-	require.NoError(t, json.Unmarshal([]byte(respelled.Body), &body))
-	indented, err := json.MarshalIndent(body, "", "   ")
-	require.NoError(t, err)
-	require.NotEqual(t, respelled.Body, string(indented))
-	respelled.Body = string(indented)
-	again := s.send(respelled)
-	assert.True(t, again.replayed())
-	s.assertCharged(o, s.record(), []answer{first, again})
 }
 
 func TestAMissingOrMalformedKeyIsRefusedBeforeAnyCall(t *testing.T) {

@@ -29,11 +29,17 @@ func (s *deployment) crash(o purchase) {
 // lapse ends the lease of the record now, instead of waiting for it.
 func (s *deployment) lapse() {
 	s.t.Helper()
+	s.set("in_progress_expiration = :past", "attribute_exists(in_progress_expiration)")
+}
+
+// set changes the record, past the library.
+func (s *deployment) set(change, condition string) {
+	s.t.Helper()
 	_, err := s.dynamo.UpdateItem(context.Background(), &dynamodb.UpdateItemInput{
 		TableName:                 aws.String(s.table),
 		Key:                       map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: s.record().ID}},
-		ConditionExpression:       aws.String("attribute_exists(in_progress_expiration)"),
-		UpdateExpression:          aws.String("SET in_progress_expiration = :past"),
+		ConditionExpression:       aws.String(condition),
+		UpdateExpression:          aws.String("SET " + change),
 		ExpressionAttributeValues: map[string]types.AttributeValue{":past": &types.AttributeValueMemberN{Value: "1"}},
 	})
 	require.NoError(s.t, err)

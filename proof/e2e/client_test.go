@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
+	"github.com/go-idempotent/idempotent/proof/wire"
 )
 
 // patience is how long a client waits before it asks again, whatever Retry-After says.
@@ -42,7 +43,7 @@ var orders atomic.Int64
 func newOrder(t *testing.T) order {
 	t.Helper()
 	n := orders.Add(1)
-	return order{key: fmt.Sprintf("%s-%d", strings.ReplaceAll(t.Name(), " ", "_"), n), amount: 1000 + n, note: "thanks"}
+	return order{key: fmt.Sprintf("%s-%d", strings.NewReplacer(" ", "_", ",", "").Replace(t.Name()), n), amount: 1000 + n, note: "thanks"}
 }
 
 // newLargeOrder is one whose answer has more than this many bytes, and does not look the same anywhere: it can be compressed
@@ -147,6 +148,23 @@ func (a answer) resultLost() bool { return strings.Contains(a.body, "#unknown-ou
 
 // storeUnavailable reports whether an answer says that the store did not answer in time.
 func (a answer) storeUnavailable() bool { return strings.Contains(a.body, "#store-unavailable") }
+
+// patiently sends an order as post does, and again if the machine was too busy for the store to answer in time.
+func (s *deployment) patiently(o purchase) answer {
+	s.t.Helper()
+	a := s.post(o)
+	for began := time.Now(); a.storeUnavailable() && s.stalled() && time.Since(began) < storeLimit; {
+		a = s.post(o)
+	}
+	return a
+}
+
+// stalled reports whether the function has given up a call to which nothing was done.
+func (s *deployment) stalled() bool {
+	return slices.ContainsFunc(s.proxy.Exchanges(), func(x wire.Exchange) bool {
+		return x.Fault == wire.Pass().Name && x.Answered == 0
+	})
+}
 
 // storeLimit is for how long a test waits for a store that does not answer in time.
 const storeLimit = 2 * time.Minute

@@ -109,35 +109,6 @@ func TestARepeatedCommitChangesNothing(t *testing.T) {
 	assert.Equal(t, once, w.askedFor())
 }
 
-// Every way in which the reply to a commit is lost, with a server that remembers no tokens: the record decides alone that it has landed.
-func TestWithoutTokensTheRecordKnowsWhatHasLanded(t *testing.T) {
-	t.Parallel()
-	for _, fault := range []wire.Fault{
-		wire.LoseReply(), wire.SwallowReply(), wire.TruncateReply(), wire.Duplicate(), wire.InternalErrorAfter(), wire.LoseRequest(), late(),
-	} {
-		t.Run(fault.Name, func(t *testing.T) {
-			t.Parallel()
-			w, c := newWarehouse(t, 1), newCart(t)
-			w.timeout = 6 * time.Second
-			w.proxy.SetRule(func(r wire.Request) wire.Fault {
-				switch {
-				case r.Operation == commit && r.Nth == 1:
-					return wire.Forget(fault)
-				case r.Operation == commit:
-					return wire.Forget(wire.Pass())
-				default:
-					return wire.Pass()
-				}
-			})
-			first := w.post(c)
-			require.Equal(t, http.StatusCreated, first.status, first)
-			assert.Equal(t, "forget token, "+fault.Name, w.sent(1).Fault)
-			w.assertOrdered(c, []answer{first, w.post(c)})
-			assert.Equal(t, once, w.askedFor())
-		})
-	}
-}
-
 // The store does not answer commits, and then nothing any more: nobody knows whether the commit was applied. What the record says is what
 // the next delivery gets.
 func TestACommitOfUnknownOutcomeIsDecidedByTheRecord(t *testing.T) {
@@ -191,24 +162,4 @@ func TestACommitThatArrivesAfterTheKillIsReplayed(t *testing.T) {
 	assert.True(t, again.replayed(), again)
 	w.assertOrdered(c, []answer{again})
 	assert.Equal(t, once, w.askedFor())
-}
-
-// The same when the lease has ended meanwhile, but before somebody has taken over: the claim is still its own.
-func TestACommitThatArrivesAfterItsLeaseIsReplayed(t *testing.T) {
-	t.Parallel()
-	w, c := newWarehouse(t, 1), newCart(t)
-	w.timeout = 4 * time.Second
-	gate := wire.NewGate()
-	t.Cleanup(gate.Open)
-	w.proxy.SetRule(wire.On(commit, 1, delayed(gate)))
-	first := w.begin(c)
-	arrived(t, gate)
-	w.kill()
-	require.NotNil(t, (<-first).failure)
-	require.Eventually(t, func() bool { return time.Now().After(time.UnixMilli(w.record().Lease)) }, w.lease()+slack, 10*time.Millisecond)
-	gate.Open()
-	w.await(func(x wire.Exchange) bool { return x.Operation == commit && x.Status == http.StatusOK })
-	again := w.post(c)
-	assert.True(t, again.replayed(), again)
-	w.assertOrdered(c, []answer{again})
 }

@@ -57,19 +57,6 @@ func TestManyClientsWithOneKeyGetOneAnswer(t *testing.T) {
 	assert.Equal(t, 1, executed, "all but one answer are replays")
 }
 
-func TestManyClientsAfterACrashGetOneAnswer(t *testing.T) {
-	t.Parallel()
-	const clients = 40
-	s := newShop(t, 4)
-	o := newOrder(t)
-	s.crash(o)
-	s.lapse()
-	all := s.insistTogether(o, clients)
-	assert.Equal(t, 2, s.record().Attempt, "one of them took over")
-	assert.Len(t, s.provider.keys(), 1, "one execution, the crashed one had not come so far")
-	s.assertCharged(o, s.record(), all)
-}
-
 // insistTogether lets many clients send one order at once until each has its final answer, and returns all answers.
 func (s *deployment) insistTogether(o purchase, clients int) []answer {
 	s.t.Helper()

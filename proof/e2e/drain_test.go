@@ -1,14 +1,13 @@
 package e2e_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
-	"math/rand/v2"
-	"sync"
+	"net/http"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -19,22 +18,22 @@ import (
 // Nobody reads the stream: a table without one, or one that has lost its records. The drain delivers everything.
 func TestADrainDeliversWhatNoStreamHasBrought(t *testing.T) {
 	t.Parallel()
-	c := newClerk(t)
-	p := c.post()
-	c.takeMany(30)
+	p := newPost(newWarehouse(t, 1))
+	p.take(5)
 	p.drainOnce()
 	assert.Empty(t, p.receiver.kept(), "for a minute it leaves them to the stream")
 	p.drainAll()
-	c.assertCounted(p, 30)
-	assert.Equal(t, 30, p.receiver.requests())
+	p.assertSent(5)
+	assert.Equal(t, 5, p.receiver.requests())
 	p.drainOnce()
-	assert.Equal(t, 30, p.receiver.requests(), "nothing is left")
+	assert.Equal(t, 5, p.receiver.requests(), "nothing is left")
 }
 
-// The drain is killed at each moment around its two writes and its delivery. Another one goes on when the message is due again.
+// The drain is killed at each moment around its two writes and its delivery. Another one goes on when the message is
+// due again.
 func TestAKillOfTheDrainLosesNoMessage(t *testing.T) {
 	t.Parallel()
-	take, mark := 1, 2 // its writes
+	const take, mark = 1, 2 // its writes
 	at := func(write int, moment string) func(p *post) {
 		return func(p *post) { p.drain.proxy.SetRule(wire.On("UpdateItem", write, p.drain.killed(moment))) }
 	}
@@ -56,11 +55,10 @@ func TestAKillOfTheDrainLosesNoMessage(t *testing.T) {
 	} {
 		t.Run(tc.killed, func(t *testing.T) {
 			t.Parallel()
-			c := newClerk(t)
-			p := c.post()
+			p := newPost(newWarehouse(t, 1))
 			tc.kill(p)
-			c.take("order")
-			require.Equal(t, 1, age(t, p.dynamo, p.table))
+			p.take(1)
+			require.Equal(t, 1, p.age())
 			_, err := p.drain.invoke(t.Context(), []byte(`{}`))
 			require.Error(t, err, "it was killed")
 			p.assertNoneIsDoneTooEarly()
@@ -68,86 +66,49 @@ func TestAKillOfTheDrainLosesNoMessage(t *testing.T) {
 				require.Eventually(t, func() bool { return p.messages()[0].done() }, postLimit, 10*time.Millisecond)
 			}
 			p.drainAll()
-			c.assertCounted(p, 1)
+			p.assertSent(1)
 			assert.Equal(t, tc.deliveries, p.receiver.deliveries())
 		})
 	}
 }
 
-// Each thing that the network does to each call of the drain. It ends, with or without an error, and in the end the message has arrived.
+// Each kind of call of the drain is lost, or its answer is. In the end the message has arrived.
 func TestAFaultOfOneCallOfTheDrainLosesNothing(t *testing.T) {
 	t.Parallel()
-	for _, call := range []struct {
-		operation string
-		nth       int
-	}{{"Query", 1}, {"GetItem", 1}, {"UpdateItem", 1}, {"UpdateItem", 2}} {
-		for _, fault := range faults {
-			t.Run(fmt.Sprintf("%s %d, %s", call.operation, call.nth, fault.Name), func(t *testing.T) {
+	for _, operation := range []string{"Query", "GetItem", "UpdateItem"} {
+		for _, fault := range []wire.Fault{wire.LoseRequest(), wire.LoseReply(), wire.Throttle()} {
+			t.Run(fmt.Sprintf("%s, %s", operation, fault.Name), func(t *testing.T) {
 				t.Parallel()
-				c := newClerk(t)
-				p := c.post()
-				p.drain.proxy.SetRule(wire.On(call.operation, call.nth, fault))
-				c.take("order")
-				require.Equal(t, 1, age(t, p.dynamo, p.table))
+				p := newPost(newWarehouse(t, 1))
+				met := false
+				p.drain.proxy.SetRule(func(r wire.Request) wire.Fault {
+					if met || r.Operation != operation || !bytes.Contains(r.Body, []byte(p.outbox)) {
+						return wire.Pass()
+					}
+					met = true
+					return fault
+				})
+				p.take(1)
+				require.Equal(t, 1, p.age())
 				p.drainOnce()
 				require.Equal(t, []string{fault.Name}, p.drain.proxy.Faults())
 				p.drainAll()
-				c.assertCounted(p, 1)
-				assert.Equal(t, 1, p.receiver.deliveries())
+				p.assertSent(1)
 			})
 		}
 	}
 }
 
-// A relay and two drains work on the same messages, each of which is due all the time. Messages may arrive more than once, and none is lost.
-func TestADrainBesideTheRelay(t *testing.T) {
-	t.Parallel()
-	const n = 150
-	c := newClerk(t)
-	p := c.post()
-	p.receiver.before = doze
-	p.receiver.refuse = func(string, int) bool { return rand.N(10) == 0 }
-	p.relay()
-	other := p.deploy("drain", draining)
-	p.start()
-	taken := make(chan struct{})
-	var drains sync.WaitGroup
-	for _, d := range []*deployment{p.drain, other} {
-		drains.Go(func() {
-			for over := false; !over; {
-				select {
-				case <-taken:
-					over = true
-				default:
-				}
-				age(t, p.dynamo, p.table)
-				_, err := d.invoke(t.Context(), []byte(`{}`))
-				assert.NoError(t, err)
-				p.assertNoneIsDoneTooEarly()
-			}
-		})
-	}
-	c.takeMany(n)
-	close(taken)
-	drains.Wait()
-	p.idle()
-	p.receiver.heal()
-	p.drainAll()
-	c.assertCounted(p, n)
-	t.Logf("%d deliveries of %d messages", p.receiver.deliveries(), n)
-}
-
 // Two drains have found the same message. One is held in front of taking it, until the other one has delivered it.
 func TestAMessageIsTakenByOneOfTwoDrains(t *testing.T) {
 	t.Parallel()
-	c := newClerk(t)
-	p := c.post()
+	p := newPost(newWarehouse(t, 1))
 	other := p.deploy("drain", draining)
 	gate := wire.NewGate()
 	t.Cleanup(gate.Open)
 	other.proxy.SetRule(wire.On("UpdateItem", 1, wire.DelayRequest(gate.Wait)))
-	c.take("order")
-	require.Equal(t, 1, age(t, p.dynamo, p.table))
+	p.take(1)
+	require.Equal(t, 1, p.age())
 	held := make(chan error)
 	go func() {
 		_, err := other.invoke(context.Background(), []byte(`{}`))
@@ -157,60 +118,41 @@ func TestAMessageIsTakenByOneOfTwoDrains(t *testing.T) {
 	p.drainOnce()
 	gate.Open()
 	require.NoError(t, <-held)
-	c.assertCounted(p, 1)
+	p.assertSent(1)
 	assert.Equal(t, 1, p.receiver.requests())
 }
 
-// Two mappings bring every message to two relays.
-func TestTwoRelays(t *testing.T) {
-	t.Parallel()
-	const n = 100
-	c := newClerk(t)
-	p := c.post()
-	p.receiver.before = doze
-	p.relay()
-	p.relay()
-	p.start()
-	c.takeMany(n)
-	p.idle()
-	c.assertCounted(p, n)
-	assert.LessOrEqual(t, p.receiver.deliveries(), 2*n)
-}
-
-// A message kills every process that delivers it. The stream hands it over by itself in the end, and gives it up. The drain counts before it
-// delivers, so it parks the message. The others arrive.
+// A message kills every process that delivers it. The drain counts before it delivers, so it parks the message.
 func TestAMessageThatKillsItsProcessIsParked(t *testing.T) {
 	t.Parallel()
-	c := newClerk(t)
-	p := c.post()
-	relay, pump := p.relay()
-	pump.BisectBatchOnFunctionError, pump.MaximumRetryAttempts = true, aws.Int(2)
-	killer := c.take("killer")
-	p.receiver.refuse = func(order string, _ int) bool {
-		if order == killer {
-			for _, d := range []*deployment{relay, p.drain} {
-				assert.NoError(t, d.sandboxes[0].Kill())
-			}
-		}
-		return order == killer
-	}
-	c.takeMany(15)
-	stop := p.start()
-	p.idle()
-	stop()
-	assert.Len(t, p.receiver.kept(), 15, "the stream goes on behind it")
-	assert.Zero(t, p.only(killer).Tries, "nobody could count")
-
+	p := newPost(newWarehouse(t, 1))
+	p.receiver.before = p.drain.kill
+	killer := p.take(1)
 	for range outbox.DefaultMaxTries {
-		age(t, p.dynamo, p.table)
+		p.age()
 		_, err := p.drain.invoke(t.Context(), []byte(`{}`))
 		require.Error(t, err)
 	}
 	assert.Equal(t, outbox.DefaultMaxTries, p.only(killer).Tries)
-	age(t, p.dynamo, p.table)
+	p.age()
 	p.drainOnce()
 	assert.True(t, p.only(killer).parked(), "%+v", p.only(killer))
 	requests := p.receiver.requests()
 	p.drainOnce()
 	assert.Equal(t, requests, p.receiver.requests())
+}
+
+// A client has given up an order between its two effects. The drain asks the table of the orders, which has no row,
+// and asks again later.
+func TestAnOrderThatNobodyAsksForIsAskedAbout(t *testing.T) {
+	t.Parallel()
+	p := newPost(newWarehouse(t, 1))
+	p.services.failOnceAt(charge)
+	c := newCart(t)
+	require.Equal(t, http.StatusBadGateway, p.post(c).status)
+	p.set("attention_at = :past", "attribute_exists(attention_at)")
+	p.drainOnce()
+	assert.Contains(t, p.drain.sandboxes[0].Logs(), `"ReconcileAsked":1`)
+	assert.Contains(t, p.drain.sandboxes[0].Logs(), `"ReconcileScheduled":1`)
+	p.assertOrdered(c, p.insist(c))
 }

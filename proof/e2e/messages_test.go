@@ -15,7 +15,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
-	example "github.com/go-idempotent/idempotent/examples/orders/order"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/outbox"
 )
@@ -52,7 +51,7 @@ func (m message) parked() bool {
 // order is the id of the order that it tells of.
 func (m message) order(t *testing.T) string {
 	t.Helper()
-	var body example.Placed
+	var body placed
 	require.NoError(t, json.Unmarshal([]byte(m.Body), &body))
 	return body.OrderID
 }
@@ -65,31 +64,31 @@ func newOutbox(t *testing.T) string {
 	return name
 }
 
-// messagesIn are all messages of a table.
-func messagesIn(t *testing.T, client *dynamodb.Client, table string) (all []message) {
-	t.Helper()
-	for pages := dynamodb.NewScanPaginator(client, &dynamodb.ScanInput{
-		TableName: aws.String(table), ConsistentRead: aws.Bool(true),
+// messages are those of the warehouse.
+func (w *warehouse) messages() (all []message) {
+	w.t.Helper()
+	for pages := dynamodb.NewScanPaginator(w.dynamo, &dynamodb.ScanInput{
+		TableName: aws.String(w.outbox), ConsistentRead: aws.Bool(true),
 	}); pages.HasMorePages(); {
 		page, err := pages.NextPage(context.Background())
-		require.NoError(t, err)
+		require.NoError(w.t, err)
 		var messages []message
-		require.NoError(t, attributevalue.UnmarshalListOfMaps(page.Items, &messages))
+		require.NoError(w.t, attributevalue.UnmarshalListOfMaps(page.Items, &messages))
 		all = append(all, messages...)
 	}
 	return all
 }
 
-// age makes all messages of a table due that are pending, instead of waiting until they are. It returns how many there are.
-func age(t *testing.T, client *dynamodb.Client, table string) (count int) {
-	t.Helper()
-	for _, m := range messagesIn(t, client, table) {
+// age makes all messages due that are pending, instead of waiting until they are. It returns how many there are.
+func (w *warehouse) age() (count int) {
+	w.t.Helper()
+	for _, m := range w.messages() {
 		if !m.pending() {
 			continue
 		}
 		count++
-		_, err := client.UpdateItem(context.Background(), &dynamodb.UpdateItemInput{
-			TableName: aws.String(table), Key: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: m.ID}},
+		_, err := w.dynamo.UpdateItem(context.Background(), &dynamodb.UpdateItemInput{
+			TableName: aws.String(w.outbox), Key: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: m.ID}},
 			ConditionExpression: aws.String("outbox_due = :due"), // it may be done by now, or taken
 			UpdateExpression:    aws.String("SET outbox_due = :past"),
 			ExpressionAttributeValues: map[string]types.AttributeValue{
@@ -99,19 +98,13 @@ func age(t *testing.T, client *dynamodb.Client, table string) (count int) {
 		if refused(err) {
 			continue
 		}
-		require.NoError(t, err)
+		require.NoError(w.t, err)
 	}
 	return count
 }
 
-// messages are those of the warehouse.
-func (w *warehouse) messages() []message {
-	w.t.Helper()
-	return messagesIn(w.t, w.dynamo, w.outbox)
-}
-
-// placed are the ids of the orders that messages tell of, in order.
-func (w *warehouse) placed() (all []string) {
+// announced are the ids of the orders that messages tell of, in order.
+func (w *warehouse) announced() (all []string) {
 	w.t.Helper()
 	for _, m := range w.messages() {
 		all = append(all, m.order(w.t))

@@ -4,10 +4,8 @@ import (
 	"context"
 	"net/http"
 	"sync"
-	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -18,30 +16,19 @@ import (
 	"github.com/go-idempotent/idempotent/outbox"
 )
 
-// post brings the messages of an outbox to a receiver: relays on its stream, each with a pump, and a drain.
+// post brings the messages of a warehouse to a receiver: relays on its stream, each with a pump, and a drain.
 type post struct {
-	t     *testing.T
-	table string
-	// to are the variables that say where messages go.
-	to       []string
-	dynamo   *dynamodb.Client // past every proxy
+	*warehouse
+
 	receiver *receiver
 	pumps    []*streams.Pump
 	drain    *deployment
 }
 
 // newPost returns a post that has no relay yet.
-func newPost(t *testing.T, table string, r *receiver) *post {
-	t.Helper()
-	p := newPostTo(t, table, "MAIL_URL="+r.URL)
-	p.receiver = r
-	return p
-}
-
-// newPostTo returns a post to wherever the variables say. It has no receiver.
-func newPostTo(t *testing.T, table string, to ...string) *post {
-	t.Helper()
-	p := &post{t: t, table: table, to: to, dynamo: dynamolocal.Client(platform.endpoint(t), closeIdle(t))}
+func newPost(w *warehouse) *post {
+	w.t.Helper()
+	p := &post{warehouse: w, receiver: newReceiver(w.t)}
 	p.drain = p.deploy("drain", draining)
 	return p
 }
@@ -50,14 +37,17 @@ func newPostTo(t *testing.T, table string, to ...string) *post {
 func (p *post) deploy(name, example string) *deployment {
 	p.t.Helper()
 	return launch(p.t, 1, example, lambdaruntime.Function{
-		Name: name, Environment: append([]string{"OUTBOX_TABLE=" + p.table}, p.to...),
+		Name: name, Environment: []string{
+			"IDEMPOTENCY_TABLE=" + p.table, "ORDERS_TABLE=" + p.orders, "OUTBOX_TABLE=" + p.outbox, "OPERATION=orders",
+			"MAIL_URL=" + p.receiver.URL,
+		},
 	})
 }
 
 // relay deploys a relay and a pump that invokes it, as template.yaml does. The pump begins when it is started.
 func (p *post) relay() (*deployment, *streams.Pump) {
 	p.t.Helper()
-	arn, err := streams.StreamARN(p.t.Context(), p.dynamo, p.table)
+	arn, err := streams.StreamARN(p.t.Context(), p.dynamo, p.outbox)
 	require.NoError(p.t, err)
 	relay := p.deploy("relay", relaying)
 	transport := http.DefaultTransport.(*http.Transport).Clone()
@@ -115,7 +105,7 @@ func (p *post) idle() {
 // drainAll makes what is pending due and drains it, until nothing is.
 func (p *post) drainAll() {
 	p.t.Helper()
-	for began := time.Now(); age(p.t, p.dynamo, p.table) > 0; {
+	for began := time.Now(); p.age() > 0; {
 		require.Less(p.t, time.Since(began), postLimit, "something is never delivered")
 		p.drainOnce()
 	}
@@ -131,12 +121,6 @@ func (p *post) drainOnce() {
 		}
 		require.Less(p.t, time.Since(began), postLimit, "the drain never ends well: %v", err)
 	}
-}
-
-// messages are those of the table.
-func (p *post) messages() []message {
-	p.t.Helper()
-	return messagesIn(p.t, p.dynamo, p.table)
 }
 
 // assertDelivered checks that every message was delivered and is done, one by one: the messages of the table are the ids at the receiver,

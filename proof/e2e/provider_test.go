@@ -15,7 +15,7 @@ import (
 	"github.com/go-idempotent/idempotent/proof/wire"
 )
 
-// provider is a payments provider, a stock, and a service that ships: POST /v1/charges and the other routes with an Idempotency-Key. A key that
+// provider is a payments provider and a stock: POST /v1/charges and the other routes with an Idempotency-Key. A key that
 // comes back with the same request gets the first answer, with another one a 400, while its first request runs a 409. It finishes an
 // effect whose client hangs up. It counts what it does: see charges, about and keys.
 type provider struct {
@@ -34,12 +34,6 @@ type provider struct {
 	status int
 	once   bool
 	at     string
-	// loses lets the provider act and answer that it has failed.
-	loses bool
-	// asking counts the questions that run, by key, beside the requests that came meanwhile. questions answers them, nil for the truth.
-	asking    map[string]int
-	beside    []string
-	questions func(w http.ResponseWriter, r *http.Request, key string) (answered bool)
 }
 
 // The routes of the provider, and the beginning of the ids of what it makes there.
@@ -47,10 +41,9 @@ const (
 	reserve = "POST /v1/reservations"
 	charge  = "POST /v1/charges"
 	cancel  = "DELETE /v1/reservations"
-	ship    = "POST /v1/shipments"
 )
 
-var prefixes = map[string]string{reserve: "rs_", charge: "ch_", cancel: "cn_", ship: "sh_"}
+var prefixes = map[string]string{reserve: "rs_", charge: "ch_", cancel: "cn_"}
 
 // declinedSource is the source that is always declined.
 const declinedSource = "tok_chargeDeclined"
@@ -74,7 +67,7 @@ type effect struct {
 
 func newProvider(t *testing.T) *provider {
 	t.Helper()
-	p := &provider{known: make(map[string]*asked), asking: make(map[string]int)}
+	p := &provider{known: make(map[string]*asked)}
 	p.Server = httptest.NewServer(http.HandlerFunc(p.serve))
 	t.Cleanup(p.Close)
 	return p
@@ -86,8 +79,6 @@ func (p *provider) serve(w http.ResponseWriter, r *http.Request) {
 	route := routeOf(r)
 	switch {
 	case err != nil: // the client hung up before it had asked
-	case r.Method == http.MethodGet:
-		p.serveQuestion(w, r)
 	case prefixes[route] == "":
 		http.NotFound(w, r)
 	case key == "":
@@ -114,10 +105,6 @@ func (p *provider) serveKey(w http.ResponseWriter, route, key, request string, b
 		status, text := p.act(route, key, body)
 		p.finish(key, status, text)
 		p.pause(route, &p.after)
-		if p.answerIsLost() {
-			refuse(w, http.StatusGatewayTimeout, "no answer")
-			return
-		}
 		reply(w, status, text)
 	case known.request != request:
 		refuse(w, http.StatusBadRequest, "the key was used for another request")
@@ -140,9 +127,6 @@ func (p *provider) register(route, key, request string) (known asked, first bool
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.requests = append(p.requests, arrival{route, key})
-	if p.asking[key] > 0 {
-		p.beside = append(p.beside, key)
-	}
 	if found, ok := p.known[key]; ok {
 		return *found, false
 	}
@@ -185,19 +169,6 @@ func (p *provider) finish(key string, status int, text string) {
 	}
 	known := p.known[key]
 	known.finished, known.status, known.answer = true, status, text
-}
-
-func (p *provider) answerIsLost() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.loses
-}
-
-// lose lets the answers get lost from now on, or no more.
-func (p *provider) lose(answers bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.loses = answers
 }
 
 func (p *provider) pause(route string, hook *func()) {

@@ -1,9 +1,7 @@
 package e2e_test
 
 import (
-	"context"
-	"errors"
-	"fmt"
+	"encoding/json"
 	"net/http"
 	"sync"
 	"testing"
@@ -16,10 +14,33 @@ import (
 	"github.com/go-idempotent/idempotent/proof/wire"
 )
 
+// take takes orders, one after the other, and returns the id of the last one.
+func (w *warehouse) take(n int) (id string) {
+	w.t.Helper()
+	w.services.arrives = nil // there are several records, and nobody can tell whose request it is
+	for range n {
+		answers := w.insist(newCart(w.t))
+		var told ids
+		require.NoError(w.t, json.Unmarshal([]byte(answers[len(answers)-1].body), &told))
+		id = told.Order
+	}
+	require.NotEmpty(w.t, id)
+	return id
+}
+
+// assertSent checks that n orders have one row and one message each, and that each message was delivered.
+func (p *post) assertSent(n int) {
+	p.t.Helper()
+	assert.Len(p.t, p.rows(), n)
+	assert.Equal(p.t, orderIDs(p.rows()), p.announced())
+	p.assertDelivered()
+}
+
 func TestEachOrderSendsItsMessageOnce(t *testing.T) {
 	t.Parallel()
 	w := newWarehouse(t, 2)
-	p := newPost(t, w.outbox, newReceiver(t))
+	w.services.arrives = nil
+	p := newPost(w)
 	relay, _ := p.relay()
 	p.start()
 	for range 3 {
@@ -32,23 +53,21 @@ func TestEachOrderSendsItsMessageOnce(t *testing.T) {
 	declined.declined = true
 	require.Equal(t, http.StatusPaymentRequired, w.post(declined).status)
 	p.idle()
-	assert.Len(t, w.rows(), 3)
-	assert.Equal(t, orderIDs(w.rows()), w.placed())
-	p.assertDelivered()
+	p.assertSent(3)
 	assert.Equal(t, 3, p.receiver.requests())
 	assert.Equal(t, []string{"UpdateItem", "UpdateItem", "UpdateItem"}, relay.proxy.Operations(), "a delivery costs one write and no read")
 }
 
-// The function that takes orders is killed around its commit. A message leaves if the commit has happened, whoever the client has to thank for
-// that, and no message leaves before.
+// The function that takes orders is killed around its commit. A message leaves if the commit has happened, whoever
+// the client has to thank for that, and no message leaves before.
 func TestAKillOfTheCommitLeavesOneMessageOrNone(t *testing.T) {
 	t.Parallel()
-	for _, moment := range []string{"before", "after", "on its way"} {
+	for _, moment := range moments {
 		t.Run(moment, func(t *testing.T) {
 			t.Parallel()
 			w, c := newWarehouse(t, 1), newCart(t)
 			w.timeout = 2500 * time.Millisecond
-			p := newPost(t, w.outbox, newReceiver(t))
+			p := newPost(w)
 			p.relay()
 			p.start()
 			w.proxy.SetRule(wire.On(commit, 1, w.killed(moment)))
@@ -60,53 +79,8 @@ func TestAKillOfTheCommitLeavesOneMessageOrNone(t *testing.T) {
 			}
 			w.insist(c)
 			p.idle()
-			require.Len(t, w.rows(), 1)
-			assert.Equal(t, orderIDs(w.rows()), w.placed())
-			p.assertDelivered()
+			p.assertSent(1)
 			assert.Equal(t, 1, p.receiver.deliveries())
-		})
-	}
-}
-
-// The relay is killed at each moment between the delivery of a message and the end of its mark. The message arrives all the same, and is
-// marked after it has arrived.
-func TestAKillOfTheRelayLosesNoMessage(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		killed string
-		kill   func(p *post, relay *deployment)
-		// requests is how often the receiver is asked, deliveries how often it has kept the message.
-		requests, deliveries int
-	}{
-		{"before the receiver acts", func(p *post, relay *deployment) { p.receiver.before = once1(relay.kill) }, 2, 2},
-		{"before the receiver answers", func(p *post, relay *deployment) { p.receiver.after = once1(relay.kill) }, 2, 2},
-		{"before the mark", func(_ *post, relay *deployment) {
-			relay.proxy.SetRule(wire.On("UpdateItem", 1, relay.killed("before")))
-		}, 2, 2},
-		{"while the mark is on its way", func(_ *post, relay *deployment) {
-			relay.proxy.SetRule(wire.On("UpdateItem", 1, relay.killed("on its way")))
-		}, 2, 2},
-		{"after the mark", func(_ *post, relay *deployment) {
-			relay.proxy.SetRule(wire.On("UpdateItem", 1, relay.killed("after")))
-		}, 2, 2},
-	} {
-		t.Run(tc.killed, func(t *testing.T) {
-			t.Parallel()
-			c := newClerk(t)
-			p := c.post()
-			relay, _ := p.relay()
-			tc.kill(p, relay)
-			p.receiver.committed = func(id string) bool {
-				p.assertNoneIsDoneTooEarly()
-				return c.committed(id)
-			}
-			c.take("order")
-			p.start()
-			p.idle()
-			c.assertCounted(p, 1)
-			assert.Equal(t, tc.requests, p.receiver.requests())
-			assert.Equal(t, tc.deliveries, p.receiver.deliveries())
-			assert.Equal(t, 2, relay.sandboxes[0].Starts())
 		})
 	}
 }
@@ -117,66 +91,49 @@ func once1(f func()) func() {
 	return func() { first.Do(f) }
 }
 
-// Lambda hands everything over once more, to a process that knows nothing of it: a message that is done stays as it is.
-func TestAStreamThatBeginsAnewChangesNothing(t *testing.T) {
+// The relay is killed at each moment between the delivery of a message and the end of its mark. The message arrives
+// all the same, and is marked after it has arrived.
+func TestAKillOfTheRelayLosesNoMessage(t *testing.T) {
 	t.Parallel()
-	c := newClerk(t)
-	p := c.post()
-	p.relay()
-	c.takeMany(20)
-	p.start()
-	p.idle()
-	c.assertCounted(p, 20)
-	before := p.messages()
-
-	p.relay() // its pump begins at the oldest record, as the first one did
-	p.pumps = p.pumps[1:]
-	p.start()
-	p.idle()
-	assert.ElementsMatch(t, before, p.messages())
-	c.assertCounted(p, 20)
-	assert.Equal(t, 40, p.receiver.deliveries(), "a receiver that does not deduplicate has everything twice")
-}
-
-// The answer of the relay is lost, so that Lambda hands the batch over again: the process remembers what it has delivered.
-func TestARepeatedBatchIsNotDeliveredAgainByTheSameProcess(t *testing.T) {
-	t.Parallel()
-	c := newClerk(t)
-	p := c.post()
-	relay, pump := p.relay()
-	invocations := 0
-	pump.Invoke = func(ctx context.Context, payload []byte) ([]byte, error) {
-		invocations++
-		answer, err := relay.invoke(ctx, payload)
-		if invocations%3 != 0 {
-			return nil, errors.Join(errors.New("the answer is lost"), err)
-		}
-		return answer, err
+	at := func(moment string) func(*post, *deployment) {
+		return func(_ *post, relay *deployment) { relay.proxy.SetRule(wire.On("UpdateItem", 1, relay.killed(moment))) }
 	}
-	c.takeMany(30)
-	p.start()
-	p.idle()
-	c.assertCounted(p, 30)
-	assert.Equal(t, 30, p.receiver.requests())
-	assert.Equal(t, 3, invocations)
-}
-
-// The receiver refuses each message a few times. The stream hands it over again, from the first one that was refused.
-func TestAMessageThatIsRefusedAFewTimesArrivesByTheStream(t *testing.T) {
-	t.Parallel()
-	for _, times := range []int{1, 4} {
-		t.Run(fmt.Sprint(times), func(t *testing.T) {
+	for killed, kill := range map[string]func(*post, *deployment){
+		"before the receiver acts":     func(p *post, relay *deployment) { p.receiver.before = once1(relay.kill) },
+		"before the receiver answers":  func(p *post, relay *deployment) { p.receiver.after = once1(relay.kill) },
+		"before the mark":              at("before"),
+		"while the mark is on its way": at("on its way"),
+		"after the mark":               at("after"),
+	} {
+		t.Run(killed, func(t *testing.T) {
 			t.Parallel()
-			c := newClerk(t)
-			p := c.post()
-			p.receiver.refuse = func(_ string, nth int) bool { return nth <= times }
-			p.relay()
-			c.takeMany(12)
+			p := newPost(newWarehouse(t, 1))
+			relay, _ := p.relay()
+			kill(p, relay)
+			p.take(1)
 			p.start()
 			p.idle()
-			c.assertCounted(p, 12)
-			assert.Equal(t, 12*(times+1), p.receiver.requests())
-			assert.Equal(t, 12, p.receiver.deliveries())
+			p.assertSent(1)
+			assert.Equal(t, 2, p.receiver.deliveries())
+			assert.Equal(t, 2, relay.sandboxes[0].Starts())
+		})
+	}
+}
+
+// Each thing that the network does to the mark of a message. The message arrives, and stays marked.
+func TestAFaultOfTheMarkLosesNothing(t *testing.T) {
+	t.Parallel()
+	for _, fault := range faults {
+		t.Run(fault.Name, func(t *testing.T) {
+			t.Parallel()
+			p := newPost(newWarehouse(t, 1))
+			relay, _ := p.relay()
+			relay.proxy.SetRule(wire.At(1, fault))
+			p.take(1)
+			p.start()
+			p.idle()
+			require.Equal(t, []string{fault.Name}, relay.proxy.Faults())
+			p.assertSent(1)
 		})
 	}
 }
@@ -184,30 +141,25 @@ func TestAMessageThatIsRefusedAFewTimesArrivesByTheStream(t *testing.T) {
 // byStream is how often the stream hands over a message that fails: the first time, and five times again.
 const byStream = 6
 
-// One message is always refused. The others arrive, those behind it as well. The drain goes on with it, until it is parked. Nobody delivers
-// it then, until somebody redrives it: the relay gets it from the stream.
+// One message is always refused. The others arrive, those behind it as well. The drain goes on with it, until it is
+// parked. Nobody delivers it then, until somebody redrives it: the relay gets it from the stream.
 func TestAPoisonMessageHoldsUpNobody(t *testing.T) {
 	t.Parallel()
-	c := newClerk(t)
-	p := c.post()
-	poison := c.take("poison")
+	p := newPost(newWarehouse(t, 1))
+	poison := p.take(1)
 	p.receiver.refuse = func(order string, _ int) bool { return order == poison }
 	p.relay()
-	c.takeMany(20)
+	p.take(5)
 	p.start()
 	p.idle()
-	c.takeMany(40) // of which 20 are new
+	p.take(5)
 	p.idle()
-	assert.Len(t, p.receiver.kept(), 40)
-	assert.Equal(t, byStream, p.receiver.requests()-40)
+	assert.Len(t, p.receiver.kept(), 10)
 	left := p.only(poison)
 	require.True(t, left.pending(), "%+v", left)
 	assert.Equal(t, byStream, left.Tries)
-
 	for tries := left.Tries; tries < outbox.DefaultMaxTries; tries++ {
-		p.drainOnce()
-		require.Equal(t, tries, p.only(poison).Tries, "it is not due")
-		require.Equal(t, 1, age(t, p.dynamo, p.table))
+		require.Equal(t, 1, p.age())
 		p.drainOnce()
 		require.Equal(t, tries+1, p.only(poison).Tries)
 	}
@@ -218,12 +170,12 @@ func TestAPoisonMessageHoldsUpNobody(t *testing.T) {
 	assert.Equal(t, requests, p.receiver.requests(), "nobody delivers it")
 
 	p.receiver.heal()
-	found, err := outbox.FindParked(t.Context(), p.dynamo, p.table, p.only(poison).ID)
+	found, err := outbox.FindParked(t.Context(), p.dynamo, p.outbox, p.only(poison).ID)
 	require.NoError(t, err)
-	require.NoError(t, outbox.Redrive(t.Context(), p.dynamo, p.table, found, "operator", "the receiver is mended"))
+	require.NoError(t, outbox.Redrive(t.Context(), p.dynamo, p.outbox, found, "operator", "the receiver is mended"))
 	p.idle()
-	c.assertCounted(p, 41)
-	assert.Equal(t, 41, p.receiver.deliveries())
+	p.assertSent(11)
+	assert.Equal(t, 11, p.receiver.deliveries())
 }
 
 // only is the message of an order.
@@ -236,50 +188,4 @@ func (p *post) only(order string) message {
 	}
 	require.FailNow(p.t, "the order has no message")
 	return message{}
-}
-
-// Each thing that the network does to the mark of a message, and to the count of a failure. The message arrives once: the process remembers it.
-func TestAFaultOfOneWriteOfTheRelayLosesNothing(t *testing.T) {
-	t.Parallel()
-	for _, refusals := range []int{0, 1} {
-		for _, fault := range append(faults, wire.DelayRequest(wire.For(time.Second)), wire.DelayReply(wire.For(time.Second))) {
-			t.Run(fmt.Sprintf("%d refusals, %s", refusals, fault.Name), func(t *testing.T) {
-				t.Parallel()
-				c := newClerk(t)
-				p := c.post()
-				p.receiver.refuse = func(_ string, nth int) bool { return nth <= refusals }
-				relay, _ := p.relay()
-				relay.proxy.SetRule(wire.At(1, fault))
-				c.take("order")
-				p.start()
-				p.idle()
-				require.Equal(t, []string{fault.Name}, relay.proxy.Faults())
-				c.assertCounted(p, 1)
-				assert.Equal(t, 1, p.receiver.deliveries())
-			})
-		}
-	}
-}
-
-// DynamoDB does not answer for a while: what was delivered is remembered, and marked when it answers again.
-func TestAnOutageOfTheTableIsSurvived(t *testing.T) {
-	t.Parallel()
-	c := newClerk(t)
-	p := c.post()
-	relay, pump := p.relay()
-	relay.timeout = 10 * time.Second
-	relay.proxy.SetRule(wire.Always(wire.Throttle()))
-	invocations := 0
-	pump.Invoke = func(ctx context.Context, payload []byte) ([]byte, error) {
-		if invocations++; invocations == 3 {
-			relay.proxy.SetRule(nil)
-		}
-		return relay.invoke(ctx, payload)
-	}
-	c.takeMany(10)
-	p.start()
-	p.idle()
-	c.assertCounted(p, 10)
-	assert.Equal(t, 10, p.receiver.requests())
-	assert.Equal(t, 3, invocations)
 }

@@ -12,19 +12,35 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+)
 
-	example "github.com/go-idempotent/idempotent/examples/orders/order"
+// orderRow is an order in the table, and placed the body of its message.
+type (
+	orderRow struct {
+		OrderID       string `dynamodbav:"order_id"`
+		ReservationID string `dynamodbav:"reservation_id"`
+		ChargeID      string `dynamodbav:"charge_id"`
+		SKU           string `dynamodbav:"sku"`
+		Quantity      int64  `dynamodbav:"quantity"`
+		Amount        int64  `dynamodbav:"amount"`
+		Currency      string `dynamodbav:"currency"`
+		Email         string `dynamodbav:"email"`
+	}
+	placed struct {
+		OrderID string `json:"order_id"`
+		Email   string `json:"email"`
+	}
 )
 
 // rows are all orders in the table, read past the library.
-func (w *warehouse) rows() (all []example.Row) {
+func (w *warehouse) rows() (all []orderRow) {
 	w.t.Helper()
 	for pages := dynamodb.NewScanPaginator(w.dynamo, &dynamodb.ScanInput{
 		TableName: aws.String(w.orders), ConsistentRead: aws.Bool(true),
 	}); pages.HasMorePages(); {
 		page, err := pages.NextPage(context.Background())
 		require.NoError(w.t, err)
-		var rows []example.Row
+		var rows []orderRow
 		require.NoError(w.t, attributevalue.UnmarshalListOfMaps(page.Items, &rows))
 		all = append(all, rows...)
 	}
@@ -32,8 +48,8 @@ func (w *warehouse) rows() (all []example.Row) {
 }
 
 // row is what the table has to hold of a cart whose client was told this.
-func (c cart) row(told ids) example.Row {
-	return example.Row{
+func (c cart) row(told ids) orderRow {
+	return orderRow{
 		OrderID: told.Order, ReservationID: told.Reservation, ChargeID: told.Charge,
 		SKU: "A-1", Quantity: 2, Amount: c.amount, Currency: "usd", Email: "a@example.com",
 	}
@@ -43,14 +59,14 @@ func (c cart) row(told ids) example.Row {
 // orders are under way: what was there before the answers were looked at has its answer, and what had its answer is there afterwards.
 func (w *warehouse) assertWhole() {
 	w.t.Helper()
-	rows, messages := orderIDs(w.rows()), w.placed()
+	rows, messages := orderIDs(w.rows()), w.announced()
 	told := w.told()
 	for what, ids := range map[string][]string{"a row": rows, "a message": messages} {
 		for _, id := range ids {
 			assert.Contains(w.t, told, id, "%s without its answer", what)
 		}
 	}
-	rows, messages = orderIDs(w.rows()), w.placed()
+	rows, messages = orderIDs(w.rows()), w.announced()
 	for what, ids := range map[string][]string{"row": rows, "message": messages} {
 		for id := range told {
 			assert.Contains(w.t, ids, id, "an answer without its %s", what)
@@ -104,7 +120,7 @@ func (w *warehouse) told() map[string]ids {
 }
 
 // orderIDs are those of rows, in order.
-func orderIDs(rows []example.Row) []string {
+func orderIDs(rows []orderRow) []string {
 	all := make([]string, len(rows))
 	for i, r := range rows {
 		all[i] = r.OrderID

@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -65,24 +64,6 @@ func TestACommitOfAStaleOwnerIsNeverApplied(t *testing.T) {
 		require.Equal(t, http.StatusCreated, b.status, b)
 		w.assertLateCommitIsRefused(gate)
 		w.assertOrdered(c, []answer{b, w.post(c)})
-	})
-	t.Run("when the other one has given up", func(t *testing.T) {
-		t.Parallel()
-		w, c, gate := staleCommit(t)
-		w.proxy.SetRule(func(r wire.Request) wire.Fault {
-			if r.Operation == commit {
-				return wire.Throttle()
-			}
-			return wire.Pass()
-		})
-		w.timeout = 3 * time.Second
-		b := w.post(c)
-		assertNotWritten(t, b)
-		w.assertLateCommitIsRefused(gate)
-		assert.Empty(t, w.rows())
-		w.proxy.SetRule(nil)
-		w.assertOrdered(c, append(w.insist(c), b))
-		assert.Equal(t, once, w.askedFor())
 	})
 }
 

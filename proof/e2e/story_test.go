@@ -19,6 +19,8 @@ type story struct {
 	// at all if there are no more.
 	calls []string
 	claim int
+	// faulty is the call, from 1 on, that gets the faults: each kind of call once in all stories.
+	faulty int
 	// status is how that delivery is answered, replayed tells whether with a stored answer.
 	status   int
 	replayed bool
@@ -31,18 +33,18 @@ var stories = []story{
 	{
 		name:    "first charge",
 		prepare: func(*shop, order) {},
-		calls:   []string{"PutItem", "UpdateItem"}, claim: 1,
+		calls:   []string{"PutItem", "UpdateItem"}, claim: 1, faulty: 2,
 		status: http.StatusCreated,
 	},
 	{
 		name: "replay", prepare: (*shop).charge,
-		calls: []string{"PutItem"}, claim: 1,
+		calls: []string{"PutItem"}, claim: 1, faulty: 1,
 		status: http.StatusCreated, replayed: true,
 	},
 	{
 		name:    "release",
 		prepare: func(s *shop, _ order) { s.provider.failOnce() },
-		calls:   []string{"PutItem", "DeleteItem"}, claim: 1,
+		calls:   []string{"PutItem", "DeleteItem"}, claim: 1, faulty: 2,
 		status: http.StatusBadGateway,
 	},
 	{
@@ -51,18 +53,18 @@ var stories = []story{
 			s.crash(o)
 			s.lapse()
 		},
-		calls: []string{"PutItem", "UpdateItem", "UpdateItem"}, claim: 2,
+		calls: []string{"PutItem", "UpdateItem", "UpdateItem"}, claim: 2, faulty: 2,
 		status: http.StatusCreated,
 	},
 	{
 		name: "large charge", size: large,
 		prepare: func(*shop, order) {},
-		calls:   []string{"PutItem", "BatchWriteItem", "UpdateItem"}, claim: 1,
+		calls:   []string{"PutItem", "BatchWriteItem", "UpdateItem"}, claim: 1, faulty: 2,
 		status: http.StatusCreated,
 	},
 	{
 		name: "large replay", size: large, prepare: (*shop).charge,
-		calls: []string{"PutItem", "BatchGetItem"}, claim: 2,
+		calls: []string{"PutItem", "BatchGetItem"}, claim: 2, faulty: 2,
 		status: http.StatusCreated, replayed: true,
 	},
 }

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"math/rand/v2"
@@ -14,7 +15,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	example "github.com/go-idempotent/idempotent/examples/orders/order"
 	"github.com/go-idempotent/idempotent/proof/wire"
 )
 
@@ -26,25 +26,9 @@ const (
 	tortureLimit = 2 * time.Minute
 )
 
-// Clients place orders while the processes that serve them are killed at random and the network fails at random. When it is
-// over, every order has one charge and one answer.
-func TestRandomKillsLeaveOneChargePerOrder(t *testing.T) {
-	t.Parallel()
-	s := newShop(t, tortured)
-	s.provider.before, s.provider.after = doze, doze
-	answers, kills := torture(s.deployment, newOrder)
-
-	stored := s.recordsByAmount()
-	require.Len(t, stored, len(answers), "records")
-	for o, all := range answers {
-		s.assertCharged(o, stored[o.amount], append(all, s.post(o)))
-	}
-	assert.Len(t, s.provider.distinctKeys(), len(answers), "one key downstream per order")
-	t.Logf("%d kills, %d orders, %d requests to the provider", kills, len(answers), len(s.provider.keys()))
-}
-
-// The same with orders of two effects, a row and a message each. A kill can hit the commit, too, and so can the faults. Relays and a drain
-// bring the messages away meanwhile, and are killed as well.
+// Clients place orders while the processes that serve them are killed at random and the network fails at random. A kill can hit the commit,
+// too, and so can the faults. A relay and a drain bring the messages away meanwhile, and are killed as well. When it is over, every order has
+// each effect, its row, its message and its answer once.
 func TestRandomKillsLeaveEachEffectOfAnOrderOnceAndItsRow(t *testing.T) {
 	t.Parallel()
 	w := newWarehouse(t, tortured)
@@ -56,7 +40,7 @@ func TestRandomKillsLeaveEachEffectOfAnOrderOnceAndItsRow(t *testing.T) {
 	looks := stop()
 	more := rest()
 	w.assertWhole()
-	assert.Equal(t, orderIDs(w.rows()), w.placed(), "rows and messages")
+	assert.Equal(t, orderIDs(w.rows()), w.announced(), "rows and messages")
 	p.assertDelivered()
 
 	stored := map[string]record{} // by the body of the answer
@@ -65,7 +49,7 @@ func TestRandomKillsLeaveEachEffectOfAnOrderOnceAndItsRow(t *testing.T) {
 	}
 	require.Len(t, stored, len(answers), "records")
 	told := map[ids]bool{}
-	rows := map[example.Row]bool{}
+	rows := map[orderRow]bool{}
 	for _, r := range w.rows() {
 		rows[r] = true
 	}
@@ -173,15 +157,57 @@ func conflicts(operation string) []wire.Fault {
 	}
 }
 
-// recordsByAmount finds the record of each order by the amount in its answer.
-func (s *shop) recordsByAmount() map[int64]record {
-	s.t.Helper()
-	found := make(map[int64]record)
-	for _, r := range s.records() {
-		var body struct{ Amount int64 }
-		require.NoError(s.t, json.Unmarshal([]byte(r.response(s.t).Body), &body))
-		assert.NotContains(s.t, found, body.Amount, "two records of one order")
-		found[body.Amount] = r
+// tormented returns a post for the messages of a warehouse whose relay and drain are killed at random, while the network of each fails
+// at random. rest ends that, lets everything arrive, and tells how often something was killed.
+func tormented(w *warehouse) (p *post, rest func() (kills int)) {
+	w.t.Helper()
+	p = newPost(w)
+	p.receiver.before, p.receiver.after = doze, doze
+	p.receiver.refuse = func(string, int) bool { return rand.N(10) == 0 }
+	relay, _ := p.relay()
+	victims := []*deployment{relay, p.drain}
+	for _, v := range victims {
+		v.timeout = 5 * time.Second
+		v.proxy.SetRule(sometimes)
 	}
-	return found
+	p.start()
+
+	over := make(chan struct{})
+	var others sync.WaitGroup
+	kills := 0
+	others.Go(func() {
+		for ; running(over); kills++ {
+			time.Sleep(rand.N(400 * time.Millisecond))
+			v := victims[rand.N(len(victims))]
+			assert.NoError(w.t, v.sandboxes[0].Kill())
+			v.proxy.Forget() // it would grow without end
+		}
+	})
+	others.Go(func() {
+		for running(over) {
+			w.age()
+			_, _ = p.drain.invoke(context.Background(), []byte(`{}`)) // it may be killed
+			p.assertNoneIsDoneTooEarly()
+		}
+	})
+	return p, func() int {
+		close(over)
+		others.Wait()
+		for _, v := range victims {
+			v.proxy.SetRule(nil)
+		}
+		p.receiver.heal()
+		p.idle()
+		p.drainAll()
+		return kills
+	}
+}
+
+func running(over <-chan struct{}) bool {
+	select {
+	case <-over:
+		return false
+	default:
+		return true
+	}
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	example "github.com/go-idempotent/idempotent/examples/orders/order"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
 	"github.com/go-idempotent/idempotent/proof/wire"
@@ -38,7 +37,7 @@ func newWarehouse(t *testing.T, sandboxes int) *warehouse {
 	p := newProvider(t)
 	network := startProxy(t, p.URL)
 	orders := "e2e-orders-" + rand.Text()
-	require.NoError(t, example.CreateTable(t.Context(), dynamolocal.Client(platform.endpoint(t), closeIdle(t)), orders))
+	require.NoError(t, dynamolocal.CreateTable(t.Context(), dynamolocal.Client(platform.endpoint(t), closeIdle(t)), orders, "order_id"))
 	messages := newOutbox(t)
 	w := &warehouse{deploy(t, sandboxes, ordering, lambdaruntime.Function{
 		Name: "orders", Environment: []string{
@@ -136,7 +135,7 @@ func (w *warehouse) assertOrdered(c cart, answers []answer) {
 	require.NoError(w.t, json.Unmarshal([]byte(response.Body), &told))
 	assert.Len(w.t, told.Order, 36)
 	assert.Equal(w.t, ids{told.Order, made[reserve], made[charge]}, told)
-	assert.Equal(w.t, []example.Row{c.row(told)}, w.rows(), "the order is what was answered")
+	assert.Equal(w.t, []orderRow{c.row(told)}, w.rows(), "the order is what was answered")
 	require.Len(w.t, w.messages(), 1)
 	assert.JSONEq(w.t, fmt.Sprintf(`{"order_id":%q,"email":"a@example.com"}`, told.Order), w.messages()[0].Body)
 	assert.True(w.t, w.messages()[0].pending(), "nobody delivers here")
@@ -157,8 +156,6 @@ func (w *warehouse) askedFor() map[string]int {
 type saga struct {
 	name     string
 	declined bool
-	// prepare brings the warehouse to where the saga begins.
-	prepare func(w *warehouse, c cart)
 	// calls are those of the store in the first delivery that follows, if nothing fails, and requests those of the services.
 	calls    []string
 	requests []string
@@ -171,48 +168,16 @@ type saga struct {
 
 var sagas = []saga{
 	{
-		name:    "order",
-		prepare: func(*warehouse, cart) {},
-		calls:   []string{"PutItem", "UpdateItem", "UpdateItem", "TransactWriteItems"}, requests: []string{reserve, charge},
+		name:  "order",
+		calls: []string{"PutItem", "UpdateItem", "UpdateItem", "TransactWriteItems"}, requests: []string{reserve, charge},
 		records: map[int]string{2: reserve, 3: charge},
 		status:  http.StatusCreated, asked: once,
 	},
 	{
 		name: "declined", declined: true,
-		prepare: func(*warehouse, cart) {},
-		calls:   []string{"PutItem", "UpdateItem", "UpdateItem", "UpdateItem", "UpdateItem"}, requests: []string{reserve, charge, cancel},
+		calls: []string{"PutItem", "UpdateItem", "UpdateItem", "UpdateItem", "UpdateItem"}, requests: []string{reserve, charge, cancel},
 		records: map[int]string{2: reserve, 3: charge, 4: cancel},
 		status:  http.StatusPaymentRequired, asked: map[string]int{reserve: 1, charge: 1, cancel: 1},
-	},
-	{
-		name: "released",
-		prepare: func(w *warehouse, _ cart) {
-			w.services.failOnceAt(charge)
-		},
-		calls: []string{"PutItem", "UpdateItem", "UpdateItem"}, requests: []string{reserve, charge},
-		records: map[int]string{2: reserve},
-		status:  http.StatusBadGateway, asked: map[string]int{reserve: 1, charge: 2},
-	},
-	{
-		name: "resumed after a release",
-		prepare: func(w *warehouse, c cart) {
-			w.services.failOnceAt(charge)
-			require.Equal(w.t, http.StatusBadGateway, w.post(c).status)
-		},
-		calls: []string{"PutItem", "UpdateItem", "UpdateItem", "TransactWriteItems"}, requests: []string{charge},
-		records: map[int]string{3: charge},
-		status:  http.StatusCreated, asked: map[string]int{reserve: 1, charge: 2},
-	},
-	{
-		name: "resumed after a crash",
-		prepare: func(w *warehouse, c cart) {
-			w.proxy.SetRule(wire.On("UpdateItem", 1, w.killed("after")))
-			require.NotNil(w.t, w.post(c).failure)
-			w.lapse()
-		},
-		calls: []string{"PutItem", "UpdateItem", "UpdateItem", "TransactWriteItems"}, requests: []string{charge},
-		records: map[int]string{3: charge},
-		status:  http.StatusCreated, asked: once,
 	},
 }
 
@@ -221,11 +186,6 @@ func (y saga) begin(t *testing.T) (*warehouse, cart) {
 	t.Helper()
 	w, c := newWarehouse(t, 1), newCart(t)
 	c.declined = y.declined
-	y.prepare(w, c)
-	for _, p := range []*wire.Proxy{w.proxy, w.network} {
-		p.SetRule(nil)
-		p.Forget()
-	}
 	return w, c
 }
 

@@ -6,9 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
+	"github.com/go-idempotent/idempotent/proof/explore"
 	"github.com/go-idempotent/idempotent/proof/rows"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -180,12 +178,7 @@ func TestEveryGuardOfACommitInAStoreIsMissed(t *testing.T) {
 		}, "I9 a commit is not given up"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, found := scenarios()[c.scenario]
-			require.True(t, found)
-			s.Store = func() store.Store { c.table.Table = rows.New(s.Rows); return c.table }
-			r := run(t, s)
-			require.NotNil(t, r.Violation, "no schedule shows that the guard is gone")
-			assert.Contains(t, r.Violation.Err.Error(), c.breaks)
+			requireMissed(t, c.scenario, c.breaks, func(s explore.Scenario) store.Store { c.table.Table = rows.New(s.Rows); return c.table })
 		})
 	}
 }

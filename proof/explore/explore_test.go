@@ -4,7 +4,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -106,6 +105,7 @@ func scenarios() map[string]explore.Scenario {
 	maps.Copy(all, commitScenarios())
 	maps.Copy(all, reconcileScenarios())
 	maps.Copy(all, sweepScenarios())
+	maps.Copy(all, messageScenarios())
 	return all
 }
 
@@ -149,82 +149,54 @@ var mustBeSeen = []string{
 	"late delete applied", "late delete refused", "deleted by the table",
 }
 
-func TestEveryScheduleKeepsTheInvariants(t *testing.T) {
-	played := scenarios()
+// worlds are the scenarios of this run.
+func worlds() schedules.Worlds[explore.Scenario] {
+	w := schedules.Worlds[explore.Scenario]{
+		All: scenarios(), Long: long, Run: explore.Run,
+		Seen: slices.Concat(mustBeSeen, operatorMustBeSeen, stepMustBeSeen, commitMustBeSeen, reconcileMustBeSeen, sweepMustBeSeen, messageMustBeSeen),
+	}
 	if os.Getenv(deepVariable) == "1" {
-		played = deepScenarios()
+		w.All = deepScenarios()
 	}
-	if underRace {
-		maps.DeleteFunc(played, func(_ string, s explore.Scenario) bool {
-			return s.Strikes == nil && (s.MaxFaults > 1 || s.MaxFaults*s.ExpirySteps > 0) ||
-				len(s.Commits) > 0 && s.MaxFaults > 1 && !s.Remembers
-		})
-	}
-	var (
-		mu    sync.Mutex
-		done  int
-		total schedules.Report
-	)
-	total.Seen = map[string]int{}
-	t.Run("all", func(t *testing.T) {
-		for name, s := range played {
-			t.Run(name, func(t *testing.T) {
-				r := run(t, s)
-				requireKept(t, r)
-				require.Positive(t, r.Schedules)
-				t.Log(r)
-				mu.Lock()
-				defer mu.Unlock()
-				done++
-				total.Schedules += r.Schedules
-				total.Played += r.Played
-				total.Merged += r.Merged
-				total.States += r.States
-				total.Longest = max(total.Longest, r.Longest)
-				for what, n := range r.Seen {
-					total.Seen[what] += n
-				}
-			})
-		}
-	})
-	t.Log("all together:", total)
-	if done < len(played) {
-		return // some failed, or were left out by the flags of this run
-	}
-	assert.Empty(t, total.Missing(slices.Concat(mustBeSeen, operatorMustBeSeen, stepMustBeSeen, commitMustBeSeen, reconcileMustBeSeen, sweepMustBeSeen)...), "something was never seen; what was: %q", total.Names())
 	for _, f := range slices.Concat(explore.AllFaults(), explore.SlowFaults(), explore.CommitFaults(), []explore.Fault{explore.Conflict}) {
-		assert.Empty(t, total.Missing("fault: "+f.String()), "every fault happened")
+		w.Seen = append(w.Seen, "fault: "+f.String())
 	}
+	for _, f := range explore.RelayFaults() {
+		w.Seen = append(w.Seen, "fault of a relay: "+f.String())
+	}
+	return w
 }
 
-// run plays a scenario in a bubble of its own.
-func run(t *testing.T, s explore.Scenario) (r schedules.Report) {
+// long are the scenarios that take more than a few seconds each.
+var long = []string{}
+
+func TestEveryScheduleKeepsTheInvariants(t *testing.T) { worlds().Search(t) }
+
+// requireMissed searches a scenario with a store of which a guard was taken out, and requires a schedule that breaks a rule.
+func requireMissed(t *testing.T, scenario, rule string, made func(explore.Scenario) store.Store) {
 	t.Helper()
-	t.Parallel()
-	synctest.Test(t, func(*testing.T) { r = explore.Run(s) })
-	return r
+	s, found := scenarios()[scenario]
+	require.True(t, found, scenario)
+	s.Store = func() store.Store { return made(s) }
+	r := worlds().One(t, s)
+	require.NotNil(t, r.Violation, "no schedule shows that the guard is gone")
+	assert.Contains(t, r.Violation.Err.Error(), rule)
+	assert.NotEmpty(t, r.Violation.Story)
 }
 
 // TestSchedulesAreCounted counts by hand. If A claims first, B starts and claims anywhere after: 9 ways. If B claims first, A
 // claims at one of 3 points after.
 func TestSchedulesAreCounted(t *testing.T) {
-	r := run(t, explore.Scenario{Clients: clients(2, 1), Endings: succeeds})
-	requireKept(t, r)
+	r := worlds().One(t, explore.Scenario{Clients: clients(2, 1), Endings: succeeds})
+	require.Nil(t, r.Violation)
 	assert.Equal(t, uint64(12), r.Schedules)
 	assert.LessOrEqual(t, uint64(r.Played), r.Schedules)
 }
 
 func TestSearchesOfOneScenarioAreEqual(t *testing.T) {
-	s := scenarios()["three deliveries"]
-	first := run(t, s)
+	s := scenarios()["two deliveries, lapses and expiry"]
+	first := worlds().One(t, s)
 	var second schedules.Report
 	synctest.Test(t, func(*testing.T) { second = explore.Run(s) })
 	assert.Equal(t, first, second)
-}
-
-func requireKept(t *testing.T, r schedules.Report) {
-	t.Helper()
-	if r.Violation != nil {
-		t.Fatal(r.Violation)
-	}
 }

@@ -3,9 +3,6 @@ package explore_test
 import (
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/proof/explore"
@@ -109,11 +106,7 @@ func TestEveryGuardOfAnOperatorIsMissed(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := scenarios()[c.scenario]
-			s.Store = func() store.Store { c.store.Store = memory.New(); return c.store }
-			r := run(t, s)
-			require.NotNil(t, r.Violation, "no schedule shows that the guard is gone")
-			assert.Contains(t, r.Violation.Err.Error(), "I11")
+			requireMissed(t, c.scenario, "I11", func(explore.Scenario) store.Store { c.store.Store = memory.New(); return c.store })
 		})
 	}
 }

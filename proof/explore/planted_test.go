@@ -5,10 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/proof/explore"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -129,12 +127,7 @@ func TestEveryGuardOfTheStoreIsMissed(t *testing.T) {
 		}, "I3"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := scenarios()[c.scenario]
-			s.Store = func() store.Store { c.store.Store = memory.New(); return c.store }
-			r := run(t, s)
-			require.NotNil(t, r.Violation, "no schedule shows that the guard is gone")
-			assert.Contains(t, r.Violation.Err.Error(), c.breaks)
-			assert.NotEmpty(t, r.Violation.Story)
+			requireMissed(t, c.scenario, c.breaks, func(explore.Scenario) store.Store { c.store.Store = memory.New(); return c.store })
 		})
 	}
 }

@@ -4,10 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/proof/explore"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -172,12 +170,7 @@ func TestEveryGuardOfAReconciliationIsMissed(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, found := reconcileScenarios()[c.scenario]
-			require.True(t, found)
-			s.Store = func() store.Store { c.store.Store = memory.New(); return c.store }
-			r := run(t, s)
-			require.NotNil(t, r.Violation, "no schedule shows that the guard is gone")
-			assert.Contains(t, r.Violation.Err.Error(), c.breaks)
+			requireMissed(t, c.scenario, c.breaks, func(explore.Scenario) store.Store { c.store.Store = memory.New(); return c.store })
 		})
 	}
 }

@@ -3,9 +3,6 @@ package explore_test
 import (
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/proof/explore"
 	"github.com/go-idempotent/idempotent/store"
@@ -96,11 +93,7 @@ func TestEveryGuardOfASweepIsMissed(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := scenarios()[c.scenario]
-			s.Store = func() store.Store { return planted{Store: memory.New(), swap: c.swap} }
-			r := run(t, s)
-			require.NotNil(t, r.Violation, "no schedule shows that the guard is gone")
-			assert.Contains(t, r.Violation.Err.Error(), c.breaks)
+			requireMissed(t, c.scenario, c.breaks, func(explore.Scenario) store.Store { return planted{Store: memory.New(), swap: c.swap} })
 		})
 	}
 }

@@ -16,5 +16,5 @@
 // TestExpressions draws expressions and events, and compares what this library selects with what the packages for Python,
 // TypeScript and Java select: peer/keys.py, peer/keys.mjs and peer/Keys.java print the text that each gives to its hash
 // function. IDEMPOTENT_INTEROP_PAIRS is how many pairs are drawn (20,000), and IDEMPOTENT_INTEROP_PAIRS_SEED repeats
-// a run. IDEMPOTENT_INTEROP=update writes internal/powertools/testdata/expressions.jsonl.
+// a run.
 package interop

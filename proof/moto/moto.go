@@ -1,4 +1,4 @@
-// Package moto runs the server of moto, which is written in Python and speaks the protocols of SQS and Kinesis, beside the tests of a
+// Package moto runs the server of moto, which is written in Python and speaks the protocol of SQS, beside the tests of a
 // package.
 //
 // Its packages are pinned in requirements.txt and installed into .tools at the root.
@@ -19,7 +19,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/service/kinesis"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
@@ -41,12 +40,6 @@ var keys = credentials.NewStaticCredentialsProvider("local", "local", "")
 func SQS(t *testing.T) *sqs.Client {
 	t.Helper()
 	return sqs.New(sqs.Options{BaseEndpoint: aws.String(endpoint(t)), Region: Region, Credentials: keys})
-}
-
-// Kinesis is [SQS] for streams.
-func Kinesis(t *testing.T) *kinesis.Client {
-	t.Helper()
-	return kinesis.New(kinesis.Options{BaseEndpoint: aws.String(endpoint(t)), Region: Region, Credentials: keys})
 }
 
 // NewQueue makes a queue of the test and returns its URL.

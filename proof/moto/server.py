@@ -1,4 +1,4 @@
-"""SQS and Kinesis for tests: prints the port it listens on, and ends with its standard input."""
+"""SQS for tests: prints the port it listens on, and ends with its standard input."""
 
 import sys
 from threading import Lock, Thread

@@ -5,109 +5,80 @@
 // handled. What it has not handled stays in the queue. When that comes again, how often it was received, and when it is moved to a
 // dead-letter queue, the queue decides.
 //
-// What differs from AWS: one receive goes on at a time; a queue that has nothing is asked again after a pause, not by long polling; there is
-// no filter, no throttling, no scaling, and no back-off after errors.
+// What differs from AWS: a batch has what one receive gives; a queue that has nothing is asked again after a pause; there is no filter, no
+// window, no throttling, no scaling, and no back-off after errors.
 //
-// See https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html and
-// https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-parameters.html.
+// See https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html.
 package queuepump
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
-
-// The defaults of a [Pump].
-const (
-	// DefaultBatchSize is documented at https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-parameters.html.
-	DefaultBatchSize = 10
-	// DefaultConcurrency is how many batches Lambda begins with, see
-	// https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html.
-	DefaultConcurrency = 5
-	// DefaultPoll is decided here.
-	DefaultPoll = 100 * time.Millisecond
-)
-
-// The limits of the parameters, see https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-parameters.html and, of concurrency,
-// https://docs.aws.amazon.com/lambda/latest/api/API_ScalingConfig.html.
-const (
-	maxBatchSize                   = 10_000
-	maxBatchSizeFIFO               = 10
-	minConcurrency, maxConcurrency = 2, 1000
-	// withoutWindow is how large a batch can be without a window, see
-	// https://docs.aws.amazon.com/lambda/latest/api/API_CreateEventSourceMapping.html.
-	withoutWindow = 10
-)
-
-// Client is what a pump needs of a client of SQS. [*sqs.Client] implements it.
-type Client interface {
-	ReceiveMessage(ctx context.Context, in *sqs.ReceiveMessageInput, optFns ...func(*sqs.Options)) (*sqs.ReceiveMessageOutput, error)
-	DeleteMessageBatch(ctx context.Context, in *sqs.DeleteMessageBatchInput, optFns ...func(*sqs.Options)) (*sqs.DeleteMessageBatchOutput, error)
-	GetQueueAttributes(ctx context.Context, in *sqs.GetQueueAttributesInput, optFns ...func(*sqs.Options)) (*sqs.GetQueueAttributesOutput, error)
-}
 
 // Pump is the event source mapping of one queue and one function. Set its fields before [Pump.Run]; they have the names of Lambda's
 // parameters where there is one.
 type Pump struct {
-	Client Client
+	Client *sqs.Client
 	// QueueURL is where the queue is, QueueARN what events call it. The suffix .fifo tells its kind.
 	QueueURL, QueueARN string
 	// Invoke invokes the function with an event. An error says that the function has failed. It is called for several batches at once.
 	Invoke func(ctx context.Context, payload []byte) ([]byte, error)
-
-	// BatchSize is how many messages an event has at most, [DefaultBatchSize] if 0.
-	BatchSize int
-	// MaximumBatchingWindow is for how long messages are gathered until there are BatchSize of them. If it is 0, an event has what one receive
-	// gives. A FIFO queue has none.
-	MaximumBatchingWindow time.Duration
+	// BatchSize is how many messages an event has at most, not more than ten.
+	BatchSize int32
 	// ReportBatchItemFailures: the response of the function is looked at.
 	ReportBatchItemFailures bool
-	// MaximumConcurrency is how many invocations there are at once, [DefaultConcurrency] if 0.
+	// MaximumConcurrency is how many invocations there are at once.
 	MaximumConcurrency int
-
-	// Poll is the time between two looks at a queue that has no messages, [DefaultPoll] if 0.
+	// Poll is the time between two looks at a queue that has no messages.
 	Poll time.Duration
 
-	progress progress
-	groups   groups
-	// held is what was received and had no room in the last event. It belongs to the goroutine that receives.
-	held []message
+	mu      sync.Mutex
+	running int
+	// taken are the groups of a FIFO queue that are in an event now.
+	taken map[string]bool
+	// ended is why the pump runs no more.
+	ended error
 }
 
-// Run pumps until ctx ends, and returns nil then. It returns an error if the pump is not set up correctly, or if the queue cannot be used.
-// It waits for invocations that have begun. A pump runs once.
+// Run pumps until ctx ends, and returns nil then. It returns an error if the queue cannot be used. It waits for invocations that have
+// begun. A pump runs once.
 func (p *Pump) Run(ctx context.Context) error {
 	err := p.run(ctx)
 	if ctx.Err() != nil {
 		err = nil
 	}
-	p.progress.end(err)
+	p.change(func() { p.ended = cmp.Or(err, errors.New("queuepump: the pump has ended")) })
 	return err
 }
 
 func (p *Pump) run(ctx context.Context) error {
-	if err := p.check(); err != nil {
-		return err
-	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel(nil)
-	places := make(chan struct{}, cmp.Or(p.MaximumConcurrency, DefaultConcurrency))
+	places := make(chan struct{}, p.MaximumConcurrency)
 	for {
 		select {
 		case places <- struct{}{}:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		batch, err := p.gather(ctx)
+		batch, err := p.receive(ctx)
 		if err != nil {
 			return cmp.Or(context.Cause(ctx), err)
 		}
@@ -120,34 +91,175 @@ func (p *Pump) run(ctx context.Context) error {
 	}
 }
 
-// check finds what is wrong with the fields.
-func (p *Pump) check() error {
-	var errs []error
-	if p.Client == nil || p.QueueURL == "" || p.QueueARN == "" || p.Invoke == nil {
-		errs = append(errs, errors.New("Client, QueueURL, QueueARN and Invoke are needed"))
+func (p *Pump) change(f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f()
+}
+
+const group = "MessageGroupId"
+
+// receive waits for the next batch. The queue's own visibility timeout counts, see
+// https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html.
+//
+// Messages of a group of a FIFO queue that is being handled are left. There are never more invocations at once than groups, see
+// https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html. The queue locks the group, too, but only until its visibility
+// timeout is over.
+func (p *Pump) receive(ctx context.Context) (batch []types.Message, err error) {
+	for {
+		out, err := p.Client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
+			QueueUrl: aws.String(p.QueueURL), MaxNumberOfMessages: p.BatchSize, MessageAttributeNames: []string{"All"},
+			MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameAll},
+		})
+		if err != nil {
+			return nil, fmt.Errorf("queuepump: receive: %w", err)
+		}
+		p.change(func() {
+			batch = slices.DeleteFunc(out.Messages, func(m types.Message) bool { return p.taken[m.Attributes[group]] })
+			p.mark(batch, true)
+			if len(batch) > 0 {
+				p.running++
+			}
+		})
+		if len(batch) > 0 {
+			return batch, nil
+		}
+		if err := p.pause(ctx); err != nil {
+			return nil, err
+		}
 	}
-	limit := maxBatchSize
-	if p.isFIFO() {
-		limit = maxBatchSizeFIFO
+}
+
+// mark takes the groups of messages, or gives them back.
+func (p *Pump) mark(batch []types.Message, taken bool) {
+	if p.taken == nil {
+		p.taken = make(map[string]bool)
 	}
-	if p.BatchSize < 0 || p.BatchSize > limit {
-		errs = append(errs, fmt.Errorf("BatchSize: %d is not one of 1 to %d", p.BatchSize, limit))
+	for _, m := range batch {
+		if name := m.Attributes[group]; name != "" && strings.HasSuffix(p.QueueARN, ".fifo") {
+			p.taken[name] = taken
+		}
 	}
-	if p.BatchSize > withoutWindow && p.MaximumBatchingWindow < time.Second {
-		errs = append(errs, fmt.Errorf("MaximumBatchingWindow: batches of more than %d need one of a second", withoutWindow))
+}
+
+func (p *Pump) pause(ctx context.Context) error {
+	timer := time.NewTimer(p.Poll)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
-	if p.isFIFO() && p.MaximumBatchingWindow != 0 {
-		errs = append(errs, errors.New("MaximumBatchingWindow: a FIFO queue has none"))
+}
+
+// handle hands a batch over once and deletes what is handled. If the function fails, nothing is deleted, and the messages come again
+// after the visibility timeout, see https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html.
+func (p *Pump) handle(ctx context.Context, batch []types.Message) error {
+	defer p.change(func() { p.running-- })
+	payload, err := p.payloadOf(batch)
+	if err != nil {
+		return err
 	}
-	if n := p.MaximumConcurrency; n != 0 && (n < minConcurrency || n > maxConcurrency) {
-		errs = append(errs, fmt.Errorf("MaximumConcurrency: %d is not one of %d to %d", n, minConcurrency, maxConcurrency))
+	response, err := p.Invoke(ctx, payload)
+	p.change(func() { p.mark(batch, false) }) // the queue locks them until they are deleted
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx) // what was not waited for is not handled
+	case err != nil:
+		return nil // the messages come again
 	}
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("queuepump: %w", err)
+	if p.ReportBatchItemFailures {
+		batch = handled(batch, response)
+	}
+	if len(batch) == 0 {
+		return nil
+	}
+	entries := make([]types.DeleteMessageBatchRequestEntry, len(batch))
+	for i, m := range batch {
+		entries[i] = types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), ReceiptHandle: m.ReceiptHandle}
+	}
+	// One that the queue does not let go, because its visibility timeout was over before, comes again.
+	if _, err := p.Client.DeleteMessageBatch(ctx, &sqs.DeleteMessageBatchInput{QueueUrl: aws.String(p.QueueURL), Entries: entries}); err != nil {
+		return fmt.Errorf("queuepump: delete: %w", err)
 	}
 	return nil
 }
 
-func (p *Pump) isFIFO() bool        { return strings.HasSuffix(p.QueueARN, ".fifo") }
-func (p *Pump) batchSize() int      { return cmp.Or(p.BatchSize, DefaultBatchSize) }
-func (p *Pump) poll() time.Duration { return cmp.Or(p.Poll, DefaultPoll) }
+// handled are the messages of a batch that a response does not name, see
+// https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html#services-sqs-batchfailurereporting. An empty response is a
+// complete success. One that is no JSON, or names what is not in the batch, is a complete failure.
+func handled(batch []types.Message, response []byte) []types.Message {
+	var r events.SQSEventResponse
+	if len(bytes.TrimSpace(response)) == 0 {
+		return batch
+	}
+	if err := json.Unmarshal(response, &r); err != nil {
+		return nil
+	}
+	failed := make(map[string]bool)
+	for _, failure := range r.BatchItemFailures {
+		failed[failure.ItemIdentifier] = true
+	}
+	left := len(batch) - len(failed)
+	batch = slices.DeleteFunc(slices.Clone(batch), func(m types.Message) bool { return failed[*m.MessageId] })
+	if len(batch) != left {
+		return nil
+	}
+	return batch
+}
+
+// payloadOf is the event that hands messages over, see
+// https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html#example-standard-queue-message-event.
+func (p *Pump) payloadOf(batch []types.Message) ([]byte, error) {
+	const region = 3 // of an ARN, see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html
+	var event events.SQSEvent
+	for _, m := range batch {
+		one := events.SQSMessage{
+			MessageId: *m.MessageId, ReceiptHandle: *m.ReceiptHandle, Body: *m.Body, Md5OfBody: aws.ToString(m.MD5OfBody),
+			Md5OfMessageAttributes: aws.ToString(m.MD5OfMessageAttributes), Attributes: m.Attributes, EventSourceARN: p.QueueARN,
+			EventSource: "aws:sqs", AWSRegion: strings.Split(p.QueueARN, ":")[region], MessageAttributes: map[string]events.SQSMessageAttribute{},
+		}
+		for name, v := range m.MessageAttributes {
+			one.MessageAttributes[name] = events.SQSMessageAttribute{
+				StringValue: v.StringValue, BinaryValue: v.BinaryValue, DataType: aws.ToString(v.DataType),
+				StringListValues: []string{}, BinaryListValues: [][]byte{},
+			}
+		}
+		event.Records = append(event.Records, one)
+	}
+	return json.Marshal(event)
+}
+
+// enough is how often in a row a queue is seen empty before it is.
+const enough = 2
+
+// Idle waits until the queue is empty and no invocation goes on: all that was in it is handled, or moved to a dead-letter queue. It looks
+// twice: a message whose visibility timeout ends while a server counts is in no number.
+func (p *Pump) Idle(ctx context.Context) error {
+	names := []types.QueueAttributeName{
+		types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
+		types.QueueAttributeNameApproximateNumberOfMessagesDelayed,
+	}
+	for empty := 0; empty < enough; empty++ {
+		out, err := p.Client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: aws.String(p.QueueURL), AttributeNames: names})
+		if err != nil {
+			return fmt.Errorf("queuepump: count the messages: %w", err)
+		}
+		for _, name := range names {
+			if out.Attributes[string(name)] != "0" {
+				empty = -1
+			}
+		}
+		var ended error
+		p.change(func() {
+			if ended = p.ended; p.running > 0 {
+				empty = -1
+			}
+		})
+		if err := cmp.Or(ended, p.pause(ctx)); err != nil {
+			return fmt.Errorf("queuepump: not everything is handled: %w", err)
+		}
+	}
+	return nil
+}

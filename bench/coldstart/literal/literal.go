@@ -9,10 +9,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// Client returns a client with the Region and the credentials that Lambda puts into the environment, of the endpoint that
-// the environment names or else that of the Region.
+// Client returns a client with the Region and the credentials that Lambda puts into the environment.
 func Client() *dynamodb.Client {
-	options := dynamodb.Options{
+	return dynamodb.New(dynamodb.Options{
 		Region: os.Getenv("AWS_REGION"),
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{
@@ -21,9 +20,5 @@ func Client() *dynamodb.Client {
 				SessionToken:    os.Getenv("AWS_SESSION_TOKEN"),
 			}, nil
 		}),
-	}
-	if endpoint := os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"); endpoint != "" {
-		options.BaseEndpoint = aws.String(endpoint)
-	}
-	return dynamodb.New(options)
+	})
 }

@@ -1,45 +1,69 @@
-// Command drain is a Lambda function for a schedule. It delivers those messages of the orders' outbox that the function relay has put off, and
-// those that the stream of the table has lost, as that function does:
+// Command drain is the scheduled function of the orders. Each time
 //
-//	POST $MAIL_URL/v1/messages  {"order_id","email"}
+//   - it delivers the messages that the function relay has put off, and those that the stream has lost;
+//   - it settles the orders of which nobody knows whether they were placed, by their row;
+//   - it counts the orders that still wait for somebody, and writes a metric of them.
 //
-// A message that fails is tried again after a pause that grows, and is parked after many tries. Then somebody has to look at it.
+// A message or an order that cannot be helped is tried again after a pause that grows, and is
+// parked after many tries. Then somebody has to look at it.
 //
-// Build it for the runtime provided.al2023 with
+// Its environment:
 //
-//	GOOS=linux go build -tags lambda.norpc -o bootstrap ./examples/orders/drain
-//
-// Its environment is that of the function relay:
-//
-//	OUTBOX_TABLE               the DynamoDB table of the messages, required. It has the index outbox-index
-//	MAIL_URL                   the base URL of the mail. Without one, messages are only counted
-//	MAIL_SECRET                instead of it, for one with a password in it: the ARN of the secret in Secrets Manager that
-//	                           holds the URL
-//	QUEUE_URL                  instead of both, the URL of a queue of SQS that gets the messages, for the function consumer
-//	                           beside it
-//	AWS_ENDPOINT_URL_DYNAMODB  another endpoint, for example DynamoDB Local
-//
-// The event means nothing. Logs and metrics go to standard output, from where CloudWatch takes them. template.yaml deploys the function.
+//	OPERATION          the name of the function orders, which is the operation of its records
+//	IDEMPOTENCY_TABLE  the DynamoDB table of the idempotency records, with the index attention-index
+//	ORDERS_TABLE       the DynamoDB table of the orders
+//	OUTBOX_TABLE       the DynamoDB table of the messages, with the index outbox-index
+//	MAIL_URL           the base URL of the mail; without it messages are only counted
 package main
 
 import (
 	"context"
+	"errors"
+	"os"
+	"sync"
 
 	"github.com/aws/aws-lambda-go/lambda"
 
-	"github.com/go-idempotent/idempotent/examples/internal/environment"
-	"github.com/go-idempotent/idempotent/examples/orders/delivery"
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/examples/orders/shop"
+	"github.com/go-idempotent/idempotent/observe"
+	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/operate/operateobserve"
 )
 
-func main() { environment.StartWithoutRecords("drain", newHandler) }
+func main() { shop.Start(newHandler) }
 
-func newHandler(ctx context.Context, base environment.Base) (lambda.Handler, error) {
-	relay, err := delivery.NewRelay(ctx, base)
-	if err != nil {
-		return nil, err
-	}
+func newHandler(e shop.Environment) lambda.Handler {
+	operation := e.Required("OPERATION", "the function whose records are settled and counted")
+	records := dynamo.New(e.DynamoDB, e.Required("IDEMPOTENCY_TABLE", "the DynamoDB table of the idempotency records"))
+	orders := rows{e.DynamoDB, e.Required("ORDERS_TABLE", "the DynamoDB table of the orders")}
+	relay := shop.NewRelay(e)
+	reconciler := operate.Reconcile(placed(records, operation), orders.resolve, operate.ReconcileConfig{
+		How:     idempotent.Reconciling{Timeout: shop.Timeout},
+		Observe: operateobserve.Both(operateobserve.ReconcileEMF(os.Stdout), operateobserve.ReconcileSlog(nil)),
+	})
+	waiting := &counter{operate.New(records), operation, observe.AttentionEMF(os.Stdout)}
+
+	// Messages and orders at once: neither takes the time of the other. The reports go to the
+	// observers.
 	return lambda.NewHandler(func(ctx context.Context) error {
-		_, err := relay.Drain(ctx) // the report goes to the observers
-		return err
-	}), nil
+		var drained, settled, counted error
+		var running sync.WaitGroup
+		running.Go(func() { _, drained = relay.Drain(ctx) })
+		running.Go(func() {
+			_, settled = reconciler.Run(ctx)
+			counted = waiting.count(ctx)
+		})
+		running.Wait()
+		return errors.Join(drained, settled, counted)
+	})
+}
+
+// placed is the handler of the function orders, as far as its records are concerned. It takes no
+// orders.
+func placed(records *dynamo.Store, operation string) *idempotent.Handler[shop.Request, shop.Response] {
+	return idempotent.Wrap(func(context.Context, shop.Request) (shop.Response, error) {
+		return shop.Response{}, idempotent.NotExecuted(errors.New("this function takes no orders"))
+	}, records, idempotent.WithOperation(operation), idempotent.WithEffects(idempotent.Repeatable))
 }

@@ -2,9 +2,12 @@ package dynamolocal
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 )
 
@@ -25,6 +28,19 @@ func Client(endpoint string, optFns ...func(*dynamodb.Options)) *dynamodb.Client
 		// write: https://github.com/aws/aws-sdk-go-v2/issues/3545.
 		DisableValidateResponseChecksum: true,
 	}, optFns...)
+}
+
+// CreateTable creates a table with a partition key of type S. A table that exists is left as it is.
+func CreateTable(ctx context.Context, client *dynamodb.Client, name, key string) error {
+	_, err := client.CreateTable(ctx, &dynamodb.CreateTableInput{
+		TableName: aws.String(name), BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String(key), AttributeType: types.ScalarAttributeTypeS}},
+		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String(key), KeyType: types.KeyTypeHash}},
+	})
+	if _, exists := errors.AsType[*types.ResourceInUseException](err); err != nil && !exists {
+		return fmt.Errorf("create table %q: %w", name, err)
+	}
+	return nil
 }
 
 // StreamsClient is [Client] for the streams of the tables.

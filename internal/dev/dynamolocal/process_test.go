@@ -40,7 +40,7 @@ func TestChildDiesWithItsParent(t *testing.T) {
 
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, cmd.Wait())
-	require.Eventually(t, func() bool { return !alive(pid) }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return !alive(pid) }, time.Minute, 10*time.Millisecond)
 }
 
 func TestChildIsStopped(t *testing.T) {
@@ -67,7 +67,7 @@ func TestChildThatEndsByItself(t *testing.T) {
 	require.NoError(t, err)
 	select {
 	case <-p.exited:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("its end was not seen")
 	}
 	require.Equal(t, "done\n", p.output.tail())
@@ -88,7 +88,7 @@ func TestOutputThatIsKeptIsBounded(t *testing.T) {
 // said waits until the child has said its process id.
 func said(t *testing.T, p *process) string {
 	t.Helper()
-	require.Eventually(t, func() bool { return strings.HasSuffix(p.output.tail(), "\n") }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.HasSuffix(p.output.tail(), "\n") }, time.Minute, time.Millisecond)
 	return p.output.tail()
 }
 

@@ -197,7 +197,7 @@ func TestAProcessMayAskAgainAfterALostConnection(t *testing.T) {
 		c.api.mu.Lock()
 		defer c.api.mu.Unlock()
 		return c.api.phase != phaseWaiting
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	c.next()
 }
 

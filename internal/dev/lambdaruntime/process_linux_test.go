@@ -40,7 +40,7 @@ func TestAFunctionDiesWithTheProcessThatStartedIt(t *testing.T) {
 
 	require.NoError(t, parent.Process.Kill())
 	require.Error(t, parent.Wait())
-	if !assert.Eventually(t, func() bool { return !running(pid) }, 10*time.Second, time.Millisecond) {
+	if !assert.Eventually(t, func() bool { return !running(pid) }, time.Minute, time.Millisecond) {
 		assert.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 	}
 }

@@ -102,7 +102,7 @@ func TestAnInvocationIsKilledAtItsDeadline(t *testing.T) {
 	assert.Equal(t, lambdaruntime.TypeTimedOut, e.Type)
 	assert.Contains(t, e.Message, "Task timed out after 0.30 seconds")
 	assert.GreaterOrEqual(t, took, 300*time.Millisecond)
-	assert.Less(t, took, 5*time.Second)
+	assert.Less(t, took, time.Minute)
 	assertGone(t, before.PID)
 
 	_, err = invoke(t, s, event{Do: "echo"})
@@ -119,7 +119,7 @@ func TestKillEndsARunningInvocation(t *testing.T) {
 		_, err := s.Invoke(t.Context(), payload(event{Do: "hang"}), time.Minute)
 		result <- err
 	}()
-	require.Eventually(t, func() bool { return strings.Contains(s.Logs(), "doing hang") }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(s.Logs(), "doing hang") }, time.Minute, time.Millisecond)
 	require.NoError(t, s.Kill())
 	e := functionError(t, <-result)
 	assert.Equal(t, lambdaruntime.TypeExited, e.Type)
@@ -166,7 +166,7 @@ func TestKillWhileTheProcessStartsFailsTheInvocation(t *testing.T) {
 		_, err := s.Invoke(t.Context(), payload(event{Do: "echo"}), time.Minute)
 		result <- err
 	}()
-	require.Eventually(t, func() bool { return s.Starts() == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return s.Starts() == 1 }, time.Minute, time.Millisecond)
 	require.NoError(t, s.Kill())
 	assert.Contains(t, functionError(t, <-result).Message, "signal: killed")
 }
@@ -179,7 +179,7 @@ func TestAProcessThatCannotStartIsAFunctionErrorEachTime(t *testing.T) {
 		assert.Contains(t, functionError(t, err).Message, "exit status 3")
 	}
 	assert.Equal(t, 2, s.Starts())
-	assert.Eventually(t, func() bool { return strings.Contains(s.Logs(), "cannot start\n") }, 10*time.Second, time.Millisecond)
+	assert.Eventually(t, func() bool { return strings.Contains(s.Logs(), "cannot start\n") }, time.Minute, time.Millisecond)
 }
 
 func TestABootstrapThatDoesNotExistIsNoFunctionError(t *testing.T) {
@@ -196,7 +196,7 @@ func TestACallerThatHangsUpDoesNotEndTheInvocation(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	hungUp := errors.New("hung up")
 	go func() {
-		assert.Eventually(t, func() bool { return strings.Contains(s.Logs(), "doing hang") }, 10*time.Second, time.Millisecond)
+		assert.Eventually(t, func() bool { return strings.Contains(s.Logs(), "doing hang") }, time.Minute, time.Millisecond)
 		cancel(hungUp)
 	}()
 	_, err := s.Invoke(ctx, payload(event{Do: "hang"}), 500*time.Millisecond)
@@ -262,7 +262,7 @@ func TestCloseEndsEverything(t *testing.T) {
 		_, err := s.Invoke(t.Context(), payload(event{Do: "hang"}), time.Minute)
 		result <- err
 	}()
-	require.Eventually(t, func() bool { return strings.Contains(s.Logs(), "doing hang") }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(s.Logs(), "doing hang") }, time.Minute, time.Millisecond)
 	require.NoError(t, s.Close())
 	assertGone(t, v.PID)
 	functionError(t, <-result)

@@ -1,58 +1,50 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/connect"
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
 	"github.com/go-idempotent/idempotent/operate"
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// act is a change of one record: what all of them have in common.
+// act is a change of one record: what settle and delete have in common.
 type act struct {
-	app       *app
-	reason    string
-	by        string
-	operation string
-	seen      string
-	yes       bool
-	dryRun    bool
+	app    *app
+	reason string
+	seen   string
+	dryRun bool
 	// keeps is true if the record is kept, for at least retention.
 	keeps     bool
 	retention time.Duration
-	// question asks for a confirmation, done tells what was done.
+	// question asks for a confirmation, done tells what was done, notes are warnings about what only this program knows.
 	question, done string
-	// notes are warnings about what only this program knows.
-	notes []string
+	notes          []string
 	// stdin is true if standard input is used up by something else than an answer.
 	stdin bool
 	// do is the change itself.
 	do func(ctx context.Context, o *operate.Operator, s operate.Shown, a operate.Act) (operate.Entry, error)
 }
 
-func (a *app) act() *act { return &act{app: a} }
-
 // flags adds the flags of all changes.
 func (c *act) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&c.reason, "reason", "", "why, for the record and the audit `text`; required; no secrets")
-	f.StringVar(&c.by, "by", "", "who; by default the ARN of your credentials, or your user on this machine if AWS is not asked")
-	f.StringVar(&c.operation, flagOperation, "", "refuse a record of another operation than this `name`")
 	f.StringVar(&c.seen, "seen", "", "refuse a record that has changed since inspect printed this `text` as Seen")
-	f.BoolVarP(&c.yes, "yes", "y", false, "do not ask; needed if standard input is no terminal")
 	f.BoolVar(&c.dryRun, "dry-run", false, "say what would happen, and change nothing")
+	c.app.byFlag(cmd)
+	c.app.yesFlag(cmd)
 	if c.keeps {
-		f.DurationVar(&c.retention, "retention", operate.DefaultRetention, "keep the record for at least this `time`; the retention of the handler")
+		f.DurationVar(&c.retention, "retention", operate.DefaultRetention, "keep the record for at least this `time`; that of the handler")
 	}
-	noCompletion(cmd, "reason", "by", flagOperation, "seen")
+	noFiles(cmd)
 }
 
 // run shows the record and what the change does to it, asks, and changes it, on the condition that it is as shown.
@@ -73,26 +65,20 @@ func (c *act) run(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
-	if c.seen != "" {
-		same, err := wasSeen(shown.Record, seen, c.seen)
-		if err != nil {
-			return err
-		}
-		if !same {
-			return c.refuse(&changedError{seen: seen, now: shown, at: s.now()})
-		}
+	if c.seen != "" && show.Seen(shown.Record) != c.seen {
+		return c.refuse(&changedError{seen: seen, now: shown, at: s.now()})
 	}
-	by, err := c.app.who(ctx, s, c.by)
+	by, err := c.app.who()
 	if err != nil {
 		return err
 	}
-	a := operate.Act{By: by, Why: c.reason, Operation: c.operation, DryRun: true}
+	a := operate.Act{By: by, Why: c.reason, DryRun: true}
 	preview, err := c.do(ctx, s.operator, shown, a)
 	if err != nil {
 		return c.failed(s, shown, err)
 	}
 	if c.dryRun {
-		return c.app.dry(s, shown, preview, c.notes)
+		return c.dry(s, shown, preview)
 	}
 	if err := c.confirm(ctx, s, shown, preview); err != nil {
 		return err
@@ -112,10 +98,10 @@ func (c *act) check() (seen store.Record, err error) {
 		return seen, usagef("--reason is missing: say why, for whoever looks at the record later")
 	case c.keeps && c.retention <= 0:
 		return seen, usagef("--retention %s is not positive", c.retention)
-	case !c.yes && !c.dryRun && c.stdin:
+	case !c.app.yes && !c.dryRun && c.stdin:
 		return seen, usagef("standard input is the result, so it cannot answer: add --yes, or --dry-run to see what would happen")
-	case !c.yes && !c.dryRun && !c.app.world.InTerminal:
-		return seen, usagef("standard input is no terminal, so nobody can be asked: add --yes, or --dry-run to see what would happen")
+	case !c.app.yes && !c.dryRun && !c.app.world.InTerminal:
+		return seen, errNobody
 	case c.seen != "":
 		return parseSeen(c.seen)
 	default:
@@ -123,45 +109,21 @@ func (c *act) check() (seen store.Record, err error) {
 	}
 }
 
+// errNobody is a change that nobody can confirm.
+var errNobody = usagef("standard input is no terminal, so nobody can be asked: add --yes, or --dry-run to see what would happen")
+
 // confirm shows what is about to happen and asks, unless that was answered in advance. A program that has answered is shown nothing.
 func (c *act) confirm(ctx context.Context, s *source, shown operate.Shown, preview operate.Entry) error {
-	if c.yes && c.app.output == outputJSON {
+	if c.app.yes && c.app.output == outputJSON {
 		return nil
 	}
-	e := c.app.err()
-	if err := c.app.preview(e, s, shown, preview, c.notes); err != nil {
+	if err := c.preview(c.app.err(), s, shown, preview); err != nil {
 		return err
 	}
-	if c.yes {
-		return e.Line("")
-	}
-	if err := e.Line(""); err != nil {
+	if err := c.app.err().Line(""); err != nil || c.app.yes {
 		return err
 	}
-	return c.app.ask(ctx, c.question+" (by "+show.Printable(preview.By)+")")
-}
-
-// ask asks on the terminal. Any other answer than yes is an error.
-func (a *app) ask(ctx context.Context, question string) error {
-	if _, err := fmt.Fprint(a.world.Err, question, " [y/N] "); err != nil {
-		return err
-	}
-	answered := make(chan string, 1)
-	go func() { // ends with the process if nobody answers
-		line, _ := bufio.NewReader(a.world.In).ReadString('\n') // the end of the input is an answer, too: not yes
-		answered <- line
-	}()
-	select {
-	case answer := <-answered:
-		switch strings.ToLower(strings.TrimSpace(answer)) {
-		case "y", "yes":
-			return nil
-		default:
-			return errors.New("not confirmed; nothing was done")
-		}
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return c.app.ask(ctx, c.question, preview.By)
 }
 
 // failed adds to a refusal what is there now.
@@ -172,12 +134,9 @@ func (c *act) failed(s *source, shown operate.Shown, err error) error {
 	return err
 }
 
-// refuse shows what has changed, before the error is reported.
+// refuse shows what has changed, before the error is reported. A program gets both records with the error, see [app.report].
 func (c *act) refuse(e *changedError) error {
-	if c.app.output == outputJSON {
-		return e // with both records, see [app.report]
-	}
-	if e.gone {
+	if c.app.output == outputJSON || e.gone {
 		return e
 	}
 	if err := c.app.err().Table(e.rows()); err != nil {
@@ -187,60 +146,83 @@ func (c *act) refuse(e *changedError) error {
 }
 
 // preview shows a record and what would become of it.
-func (a *app) preview(p show.Printer, s *source, shown operate.Shown, preview operate.Entry, notes []string) error {
-	i := inspectionOf(shown, derivedKeys(shown, nil))
+func (c *act) preview(p show.Printer, s *source, shown operate.Shown, preview operate.Entry) error {
+	i := inspectionOf(shown)
 	if err := p.Table(i.rows(s.now())); err != nil {
 		return err
 	}
-	if err := p.Line(""); err != nil {
-		return err
-	}
+	lines := []string{""}
 	for _, line := range preview.Preview {
-		if err := p.Line("- " + show.Printable(line)); err != nil {
-			return err
-		}
+		lines = append(lines, "- "+show.Printable(line))
 	}
-	for _, note := range notes {
-		if err := p.Line("! " + show.Printable(note)); err != nil {
-			return err
-		}
+	for _, note := range c.notes {
+		lines = append(lines, "! "+show.Printable(note))
 	}
-	return nil
+	return p.Line(strings.Join(lines, "\n"))
 }
 
 // dry prints what would happen.
-func (a *app) dry(s *source, shown operate.Shown, preview operate.Entry, notes []string) error {
-	if a.output == outputJSON {
-		preview.Preview = append(preview.Preview, notes...)
-		return a.json(preview)
+func (c *act) dry(s *source, shown operate.Shown, preview operate.Entry) error {
+	if c.app.output == outputJSON {
+		preview.Preview = append(preview.Preview, c.notes...)
+		return c.app.json(audited{preview, c.app.place})
 	}
-	if err := a.preview(a.out(), s, shown, preview, notes); err != nil {
+	if err := c.preview(c.app.out(), s, shown, preview); err != nil {
 		return err
 	}
-	return a.out().Line("\nNothing was changed: --dry-run.")
+	return c.app.out().Line("\nNothing was changed: --dry-run.")
+}
+
+// audited is an entry of an audit log, with where the record is.
+type audited struct {
+	operate.Entry
+
+	Where connect.Place `json:"where,omitzero"`
 }
 
 // done prints what was done.
 func (a *app) done(entry operate.Entry, done string) error {
 	if a.output == outputJSON {
-		return a.json(entry)
+		return a.json(audited{entry, a.place})
 	}
 	rows := [][]show.Cell{
 		show.Cells("Done", done),
 		show.Cells("Record", entry.RecordKey),
-		{{Text: "Was"}, {Text: string(entry.Before.State), Colour: stateColour(entry.Before.State)}},
+		{{Text: "Was"}, {Text: string(entry.Before.State), Colour: show.StateColour(entry.Before.State)}},
 	}
 	if entry.Step != "" {
 		rows = slices.Insert(rows, 2, show.Cells("Step", entry.Step))
 	}
 	if after := entry.After; after != nil {
 		rows = append(rows,
-			[]show.Cell{{Text: "Is"}, {Text: string(after.State), Colour: stateColour(after.State)}},
+			[]show.Cell{{Text: "Is"}, {Text: string(after.State), Colour: show.StateColour(after.State)}},
 			show.Cells("Expires", show.Both(after.Expiry, entry.Time)))
 		if len(after.Steps) > 0 {
-			rows = append(rows, show.Cells("Keeps", stepCounts(after.Steps)))
+			rows = append(rows, show.Cells("Keeps", show.StepCounts(after.Steps)))
 		}
 	}
 	rows = append(rows, show.Cells("By", entry.By), show.Cells("Why", entry.Why), show.Cells("When", show.Instant(entry.Time)))
 	return a.out().Table(rows)
+}
+
+func (a *app) delete() *cobra.Command {
+	c := &act{app: a, question: "Delete it?", done: "deleted: the next retry executes as if the key were new"}
+	c.do = func(ctx context.Context, o *operate.Operator, s operate.Shown, act operate.Act) (operate.Entry, error) {
+		return o.Delete(ctx, s, act)
+	}
+	cmd := &cobra.Command{
+		Use:   "delete KEY --reason TEXT",
+		Short: "Forgets a record: the next retry executes as if the key were new",
+		Long: `Removes a record, in whatever state it is but with a live lease: to forget a
+stored answer that was wrong, for example. The next retry executes as if the
+key were new, whatever its content. Nothing of the record is left: keep what
+-o json prints, it is the only trace.`,
+		Example: `  idempotent delete 'charge#JKJaXmPLvHcESHA' --reason 'ticket 4711'
+  idempotent delete charge#completed --demo --reason 'to see it' --dry-run`,
+		Args:              oneKey,
+		RunE:              a.run(func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) }),
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	c.flags(cmd)
+	return cmd
 }

@@ -3,7 +3,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/connect"
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
@@ -23,8 +23,6 @@ type World struct {
 	Out, Err io.Writer
 	// These say which of the three is a terminal.
 	InTerminal, OutTerminal, ErrTerminal bool
-	// OutSize is how many columns and lines the terminal behind Out has now.
-	OutSize func() (columns, lines int, err error)
 	// Getenv reads the environment.
 	Getenv func(string) string
 	// Now is the clock.
@@ -54,10 +52,14 @@ func Main(ctx context.Context, args []string, w World) int {
 
 // app is one run of the program.
 type app struct {
-	world  World
-	target connect.Target
-	demo   bool
-	output string
+	world   World
+	target  connect.Target
+	demo    bool
+	output  string
+	by      string
+	yes     bool
+	place   connect.Place
+	unnamed error // why AWS does not say who acts
 	// began is true once the command line has been understood.
 	began bool
 }
@@ -68,72 +70,86 @@ const (
 	outputJSON  = "json"
 )
 
-func (a *app) root() *cobra.Command {
-	root := &cobra.Command{
-		Use:   "idempotent",
-		Short: "Shows and settles the records of idempotent handlers, and the messages that leave with them",
-		Long: `Shows and settles the records of idempotent handlers, in a DynamoDB table, and redrives messages of an outbox.
+const help = `Shows and settles the records of idempotent handlers, in a DynamoDB table, and redrives messages of an outbox.
 
 What do you have to do?
-  Find what somebody has to settle            idempotent list
-  See what happened to one key                idempotent inspect KEY
-  It had its effect: store its result         idempotent settle KEY --executed result.json --reason TEXT
-  It had no effect: let the next retry run    idempotent settle KEY --not-executed --reason TEXT
-  It failed for good: store the error         idempotent settle KEY --failed TYPE:MESSAGE --reason TEXT
-  Free a key without a verdict                idempotent release KEY --reason TEXT
-  Forget a stored answer                      idempotent delete KEY --reason TEXT
-  A client complains, and tells its key       idempotent key --help
-  Do all this in a browser                    idempotent serve
-  Check the table, and a function             idempotent doctor
-  Check a template before it is deployed      idempotent doctor --template FILE
-  Find messages that nobody delivers          idempotent parked --table OUTBOX
-  Let them be delivered again                 idempotent redrive --table OUTBOX --all --reason TEXT
-  Find what crashed and nobody retries        idempotent sweep --dry-run
-  Delete what has expired, without TTL        idempotent sweep --delete-expired
-  See what happens now                        aws logs tail --follow GROUP | idempotent watch
+  Find what somebody has to settle          idempotent list
+  See what happened to one key              idempotent inspect KEY
+  It had its effect: store its result       idempotent settle KEY --executed result.json --reason TEXT
+  It had no effect: let a retry run         idempotent settle KEY --not-executed --reason TEXT
+  It failed for good: store the error       idempotent settle KEY --failed TYPE:MESSAGE --reason TEXT
+  Nobody knows: free the key                idempotent settle KEY --released --reason TEXT
+  Forget a stored answer                    idempotent delete KEY --reason TEXT
+  A client complains, and tells its key     idempotent key --help
+  Do all this in a browser                  idempotent serve
+  Check the table, and a function           idempotent doctor
+  Check a template before it is deployed    idempotent doctor --template FILE
+  Find messages that nobody delivers        idempotent messages list
+  Let them be delivered again               idempotent messages redrive --all
 
-KEY is a record key, <operation>#<digest>, as it is in logs and metrics. Put it in quotes.
+KEY is a record key, <operation>#<digest>, as it is in logs and metrics. Put
+it in quotes.
 
-Whatever changes a record shows first what it does, and what the next retry of the client gets. It asks on a terminal, and needs
---yes elsewhere. It is conditional on what it has shown: if the record has changed, nothing happens.
+Every command says first, on standard error, where it acts and as whom.
+Whatever changes a record shows what it does, and what the next retry of the
+client gets. It asks on a terminal, and needs --yes elsewhere. It is
+conditional on what it has shown: if the record has changed, nothing happens.
 
 Try it: idempotent list --demo, or idempotent serve --demo
 
-Exit codes: 0 fine, 1 error, 2 usage, 3 not found, 4 refused because the record, or a message, has changed.`,
+Exit codes: 0 fine, 1 error, 2 usage, 3 not found, 4 refused because the
+record, or a message, has changed.`
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "idempotent",
+		Short:         "Shows and settles the records of idempotent handlers, and the messages that leave with them",
+		Long:          help,
 		Version:       a.world.Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cmd.Help()
-		},
+		Args:          noArgument,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SuggestionsMinimumDistance = 2
+	root.SetFlagErrorFunc(nearestFlag)
 	f := root.PersistentFlags()
 	f.StringVar(&a.target.Table, "table", a.world.Getenv("IDEMPOTENCY_TABLE"), "the DynamoDB `table`, by name or ARN; by default IDEMPOTENCY_TABLE")
 	f.StringVar(&a.target.Profile, "profile", "", "the `profile` of the AWS configuration")
 	f.StringVar(&a.target.Region, "region", "", "the AWS `Region`")
 	f.StringVar(&a.target.Endpoint, "endpoint-url", "", "another endpoint, such as the `URL` of DynamoDB Local")
-	f.StringVar(&a.target.SortKey, "sort-key", "", "the `attribute` that holds the record key, in a table with a sort key")
-	f.StringVar(&a.target.Partition, "partition", "", "the `value` of the partition key of all records, with --sort-key")
-	f.StringToStringVar(&a.target.Attributes, "attribute", nil, "an attribute with another name, `default=name`; may be repeated")
-	f.BoolVar(&a.demo, "demo", false, "try it on records in memory, one in each state; nothing is kept")
-	f.StringVarP(&a.output, "output", "o", outputTable, "the `form`: table for people, json for programs, one line each")
+	f.StringVar(&a.target.SortKey, "sort-key", "", "the `attribute` with the record key, in a table with a sort key")
+	f.StringVar(&a.target.Partition, "partition", "", "the `value` of the partition key, with --sort-key")
+	f.StringToStringVar(&a.target.Attributes, "attribute", nil, "an attribute with another name, `default=name`")
+	f.BoolVar(&a.demo, "demo", false, "try it on records in memory; nothing is kept")
+	f.StringVarP(&a.output, "output", "o", outputTable, "the `form`: table for people, json for programs")
 	f.Lookup("attribute").DefValue = "" // not "[]"
-	root.AddCommand(a.list(), a.inspect(), a.settle(), a.release(), a.delete(), a.key(), a.doctor(), a.parked(), a.redrive(), a.sweep(), a.serve(), a.watch())
+	root.AddCommand(a.list(), a.inspect(), a.key(), a.settle(), a.delete(), a.messages(), a.doctor(), a.serve())
 	must(root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{outputTable, outputJSON}, cobra.ShellCompDirectiveNoFileComp)))
-	noCompletion(root, "table", "profile", "region", "endpoint-url", "sort-key", "partition", "attribute")
+	noFiles(root, "endpoint-url")
 	return root
 }
 
-// noCompletion keeps shells from proposing files for flags that take something else.
-func noCompletion(cmd *cobra.Command, flags ...string) {
-	for _, name := range flags {
-		must(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
-	}
+// byFlag and yesFlag are those of the commands that change something.
+func (a *app) byFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&a.by, "by", "", "who; by default the ARN of your credentials, or your user where AWS is not asked")
 }
 
-// flagOperation is a flag of several commands.
-const flagOperation = "operation"
+func (a *app) yesFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "do not ask; needed if standard input is no terminal")
+}
+
+// noFiles keeps shells from proposing files for the flags of a command, but for those that take one.
+func noFiles(cmd *cobra.Command, also ...string) {
+	takeFiles := []string{"event", "executed", "result", "template", "build-dir", "output", "state"}
+	for _, flags := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags()} {
+		flags.VisitAll(func(f *pflag.Flag) {
+			if f.Value.Type() != "bool" && !slices.Contains(takeFiles, f.Name) || slices.Contains(also, f.Name) {
+				must(cmd.RegisterFlagCompletionFunc(f.Name, cobra.NoFileCompletions))
+			}
+		})
+	}
+}
 
 // must panics on what only a mistake in this package can cause.
 func must(err error) {
@@ -142,7 +158,7 @@ func must(err error) {
 	}
 }
 
-// run makes the function of a command that needs no store: it looks at what all commands have in common.
+// run makes the function of a command: it looks at what all commands have in common.
 func (a *app) run(do func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		a.began = true
@@ -165,6 +181,50 @@ func oneKey(cmd *cobra.Command, args []string) error {
 	}
 }
 
+// noArgument refuses a command that there is not, and says which one was meant.
+func noArgument(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
+	if meant := cmd.SuggestionsFor(args[0]); len(meant) > 0 {
+		text += ": did you mean " + strings.Join(meant, " or ") + "?"
+	}
+	return errors.New(text)
+}
+
+// nearestFlag says which flag was meant.
+func nearestFlag(cmd *cobra.Command, err error) error {
+	_, given, unknown := strings.Cut(err.Error(), "unknown flag: --")
+	if !unknown {
+		return err
+	}
+	meant := ""
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		long := len(given) > 2 && (strings.HasPrefix(f.Name, given) || strings.HasPrefix(given, f.Name) || strings.Contains(f.Name, given))
+		if meant == "" && (long || nearly(given, f.Name)) {
+			meant = f.Name
+		}
+	})
+	if meant == "" {
+		return fmt.Errorf("%w; see --help", err)
+	}
+	return fmt.Errorf("%w: did you mean --%s?", err, meant)
+}
+
+// nearly reports whether two words differ in one letter that is wrong, missing, or too many.
+func nearly(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	for i := range len(a) {
+		if a[i] != b[i] {
+			return a[i:] == b[i+1:] || a[i+1:] == b[i+1:]
+		}
+	}
+	return len(b)-len(a) == 1
+}
+
 // out prints to standard output, and err to standard error.
 func (a *app) out() show.Printer {
 	return show.Printer{Out: a.world.Out, Colours: a.world.OutTerminal && a.colours()}
@@ -180,36 +240,4 @@ func (a *app) colours() bool {
 }
 
 // json prints one line for a program.
-func (a *app) json(v any) error { return jsonLine(a.world.Out, v) }
-
-func jsonLine(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
-}
-
-// report says on standard error why a command failed, in the form that was asked for.
-func (a *app) report(err error) {
-	if err == nil {
-		return
-	}
-	text := a.sentence(err)
-	if a.output == outputJSON {
-		line := failure{Error: text, Exit: exitCode(err)}
-		if changed, ok := errors.AsType[*changedError](err); ok {
-			line.Seen, line.Now = changed.lines()
-		}
-		_ = jsonLine(a.world.Err, line) // there is nowhere else to say it
-		return
-	}
-	_ = a.err().Line("idempotent: " + strings.TrimSuffix(show.Printable(text), "."))
-}
-
-// failure is an error for programs.
-type failure struct {
-	Error string `json:"error"`
-	Exit  int    `json:"exit"`
-	// Seen and Now are of a record that has changed: what was seen, and what is there, nil if it is gone.
-	Seen *recordLine `json:"seen,omitempty"`
-	Now  *inspection `json:"now,omitempty"`
-}
+func (a *app) json(v any) error { return show.JSON(a.world.Out, v) }

@@ -3,112 +3,115 @@ package cli
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/apigateway"
-	"github.com/aws/aws-sdk-go-v2/service/apigatewayv2"
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/spf13/cobra"
 
+	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/audit"
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/doctor"
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
 )
 
 func (a *app) doctor() *cobra.Command {
-	var function, operation, messages string
-	var plan planned
+	var function, messages, template, build string
+	var parameters []string
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Checks the table, and a function that uses it; or a template",
-		Long: `Checks the table: its key, time to live, the index of records with attention, backups, what your credentials may do, and for how
-long results are replayed. With --function also the function: its timeout against what its gateways wait, the settings of queues and
-streams, its environment. With --outbox also the table of an outbox: its key, stream, index, time to live, and whether messages are
-parked.
+		Long: `Checks the table: its key, time to live, the index of records with attention,
+backups, what your credentials may do, and for how long results are
+replayed. With --function also the function: its timeout against what its
+gateways wait, the settings of queues and streams, its environment. With
+--outbox also the table of an outbox.
 
-Nothing is changed. Permissions are tried with reads of a key that nobody has, with writes under a condition that never holds, and
-with the deletion of a key that nobody has. They cost a few units.
+Nothing is changed. Permissions are tried with reads of a key that nobody
+has, with writes under a condition that never holds, and with the deletion
+of a key that nobody has. They cost a few units.
 
-With --template it looks at a template of SAM or CloudFormation instead, and at what was built of it, and asks AWS nothing: which routes
-that change state reach a function that does not wrap, what is wrong with its queues, streams and timeouts, and which alarms are missing.
-What nobody built cannot be seen: run sam build first. The Metadata of a function says with a reason what is exempt.
+With --template it looks at a template of SAM or CloudFormation instead, and
+at what was built of it, and asks AWS nothing: which routes that change
+state reach a function that does not wrap, and what the template says of
+tables, permissions and variables. Build first. The Metadata of a function
+says with a reason what is exempt.
 
-What cannot be looked at, for lack of a permission or because the endpoint is not AWS, is "not checked" and never "ok". The exit code
-is 1 if there is a problem.`,
-		Example: `  idempotent doctor --table idempotency
-  idempotent doctor --table idempotency --outbox outbox
+What cannot be looked at is "not checked" and never "ok". The exit code is 1
+if there is a problem: something loses requests. What only costs, or may
+surprise somebody later, is a warning.`,
+		Example: `  idempotent doctor --table idempotency --outbox outbox
   idempotent doctor --table idempotency --function idempotent-charge -o json
-  sam build && idempotent doctor --template template.yaml --parameter Orders=true`,
+  sam build && idempotent doctor --template template.yaml`,
 		Args: cobra.NoArgs,
 		RunE: a.run(func(cmd *cobra.Command, _ []string) error {
-			if plan.template != "" || plan.given() {
-				return a.review(plan, function+operation+messages != "")
+			switch {
+			case template != "" && function+messages != "":
+				return usagef("--template looks at a file, and --function and --outbox at AWS: leave out one or the other")
+			case template != "":
+				return a.audit(template, parameters, build)
+			case build != "" || parameters != nil:
+				return usagef("--parameter and --build-dir are about a template: add --template")
+			default:
+				return a.examine(cmd.Context(), function, messages)
 			}
-			return a.examine(cmd.Context(), function, operation, messages)
 		}),
 	}
-	cmd.Flags().StringVar(&function, "function", "", "check the Lambda function with this `name` or ARN, too")
-	cmd.Flags().StringVar(&operation, flagOperation, "", "try permissions on keys of the operation with this `name`; by default the function")
-	cmd.Flags().StringVar(&messages, "outbox", "", "check the `table` of an outbox, too")
-	plan.flags(cmd)
-	noCompletion(cmd, "function", flagOperation, "outbox", "parameter", "binary")
+	f := cmd.Flags()
+	f.StringVar(&function, "function", "", "check the Lambda function with this `name` or ARN, too")
+	f.StringVar(&messages, "outbox", "", "check the `table` of an outbox, too")
+	f.StringVar(&template, "template", "", "look at the template in this `file` instead, without AWS")
+	f.StringArrayVar(&parameters, "parameter", nil, "a parameter of the template, `name=value`; may be repeated")
+	f.StringVar(&build, "build-dir", "", "the `folder` with the programs; by default .aws-sam/build beside the template")
+	noFiles(cmd)
 	return cmd
 }
 
 // errUnhealthy is a table, a function or a template with a problem.
 var errUnhealthy = errors.New("there are problems")
 
-func (a *app) examine(ctx context.Context, function, operation, messages string) error {
+func (a *app) audit(template string, parameters []string, build string) error {
+	values := make(map[string]string, len(parameters))
+	for _, pair := range parameters {
+		name, value, isPair := strings.Cut(pair, "=")
+		if !isPair || name == "" {
+			return usagef("--parameter %q is not name=value", pair)
+		}
+		values[name] = value
+	}
+	findings, err := audit.Examine(template, values, build)
+	if errors.Is(err, audit.ErrParameter) {
+		return usagef("--parameter: %v", err)
+	}
+	return a.diagnosis(findings, err)
+}
+
+func (a *app) examine(ctx context.Context, function, messages string) error {
 	s, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	if s.conn == nil {
-		return a.findings([]doctor.Finding{{Check: "table", Result: doctor.NotChecked, Detail: "the demo keeps its records in memory"}})
-	}
-	if operation == "" {
-		operation = function
+		return a.diagnosis([]doctor.Finding{{Check: "table", Result: doctor.NotChecked, Detail: "the demo keeps its records in memory"}}, nil)
 	}
 	p := &doctor.Patient{
 		Store: s.conn.Store, Operator: s.operator, DynamoDB: s.conn.Client, Table: s.conn.Table, Key: s.conn.Key,
-		Operation: operation, Now: s.now, Function: function, Outbox: messages,
+		Config: s.conn.Config, Function: function, Outbox: messages,
 	}
 	if !s.conn.OfAWS() {
 		p.Emulator = s.conn.Endpoint
 	}
-	// An endpoint that was given is that of all services, as with an emulator of AWS.
-	endpoint := a.target.Endpoint
-	p.Lambda = lambda.NewFromConfig(s.conn.Config, func(o *lambda.Options) { o.BaseEndpoint = other(endpoint, o.BaseEndpoint) })
-	p.SQS = sqs.NewFromConfig(s.conn.Config, func(o *sqs.Options) { o.BaseEndpoint = other(endpoint, o.BaseEndpoint) })
-	p.APIGateway = apigateway.NewFromConfig(s.conn.Config, func(o *apigateway.Options) { o.BaseEndpoint = other(endpoint, o.BaseEndpoint) })
-	p.APIGatewayV2 = apigatewayv2.NewFromConfig(s.conn.Config, func(o *apigatewayv2.Options) { o.BaseEndpoint = other(endpoint, o.BaseEndpoint) })
-	findings, err := p.Examine(ctx)
-	if err != nil {
-		return err
+	if a.target.Endpoint != "" { // one that was given is that of all services, as with an emulator of AWS
+		p.Config.BaseEndpoint = aws.String(a.target.Endpoint)
 	}
-	return a.diagnosis(findings)
+	findings, err := p.Examine(ctx)
+	return a.diagnosis(findings, err)
 }
 
 // diagnosis prints findings. It fails if one of them is a problem.
-func (a *app) diagnosis(findings []doctor.Finding) error {
-	if err := a.findings(findings); err != nil {
+func (a *app) diagnosis(findings []doctor.Finding, err error) error {
+	if err != nil {
 		return err
 	}
-	if doctor.Failed(findings) {
-		return errUnhealthy
-	}
-	return nil
-}
-
-func other(endpoint string, usual *string) *string {
-	if endpoint == "" {
-		return usual
-	}
-	return aws.String(endpoint)
-}
-
-func (a *app) findings(findings []doctor.Finding) error {
-	rows := make([][]show.Cell, 0, len(findings))
+	var rows [][]show.Cell
 	for _, f := range findings {
 		if a.output == outputJSON {
 			if err := a.json(f); err != nil {
@@ -116,20 +119,16 @@ func (a *app) findings(findings []doctor.Finding) error {
 			}
 			continue
 		}
-		rows = append(rows, []show.Cell{{Text: string(f.Result), Colour: resultColour(f.Result)}, {Text: f.Check}, {Text: f.Detail}})
+		colour := map[doctor.Result]show.Colour{
+			doctor.OK: show.Green, doctor.Problem: show.Red, doctor.Warning: show.Yellow, doctor.NotChecked: show.Faint,
+		}[f.Result]
+		rows = append(rows, []show.Cell{{Text: string(f.Result), Colour: colour}, {Text: f.Check}, {Text: f.Detail}})
 	}
-	return a.out().Table(rows)
-}
-
-func resultColour(r doctor.Result) show.Colour {
-	switch r {
-	case doctor.OK:
-		return show.Green
-	case doctor.Problem:
-		return show.Red
-	case doctor.Warning:
-		return show.Yellow
-	default:
-		return show.Faint
+	if err := a.out().Table(rows); err != nil {
+		return err
 	}
+	if doctor.Failed(findings) {
+		return errUnhealthy
+	}
+	return nil
 }

@@ -10,17 +10,10 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/connect"
+	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
 	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/outbox"
 	"github.com/go-idempotent/idempotent/store"
-)
-
-// The exit codes.
-const (
-	exitFine     = 0
-	exitError    = 1
-	exitUsage    = 2
-	exitNotFound = 3
-	exitChanged  = 4
 )
 
 // usageError is a command that cannot be right. Nothing was read or written.
@@ -30,22 +23,80 @@ func (e *usageError) Error() string { return e.problem }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
 
+// noMessageError is an id of which no message was given up.
+type noMessageError struct{ id string }
+
+func (e *noMessageError) Error() string {
+	return fmt.Sprintf("no message %q was given up: it was redriven or delivered, or there never was one; nothing was changed", e.id)
+}
+
+// Is reports whether target is [operate.ErrNotFound].
+func (*noMessageError) Is(target error) bool { return target == operate.ErrNotFound }
+
+// messagesChangedError is a redrive of messages some of which have changed since they were shown.
+type messagesChangedError struct{ changed, of int }
+
+func (e *messagesChangedError) Error() string {
+	return fmt.Sprintf("refused: of %s, %d changed since: somebody else has redriven or delivered it; nothing was changed of that",
+		show.Count(int64(e.of), "message"), e.changed)
+}
+
+// Is reports whether target is [operate.ErrChanged].
+func (*messagesChangedError) Is(target error) bool { return target == operate.ErrChanged }
+
+// redriveError is a redrive of a message that may have been applied. Those behind it were not begun.
+type redriveError struct {
+	id  string
+	err error
+}
+
+func (e *redriveError) Error() string { return e.err.Error() }
+
+func (e *redriveError) Unwrap() error { return e.err }
+
 // exitCode returns the code that says to a script what became of a command.
 func exitCode(err error) int {
 	usage, input := new(usageError), new(operate.InputError)
 	target := new(connect.UsageError)
 	switch {
 	case err == nil:
-		return exitFine
+		return 0
 	case errors.As(err, &usage), errors.As(err, &input), errors.As(err, &target):
-		return exitUsage
+		return 2
 	case errors.Is(err, operate.ErrNotFound):
-		return exitNotFound
+		return 3
 	case errors.Is(err, operate.ErrChanged):
-		return exitChanged
+		return 4
 	default:
-		return exitError
+		return 1
 	}
+}
+
+// failure is an error for programs.
+type failure struct {
+	Error string `json:"error"`
+	Exit  int    `json:"exit"`
+	// Seen and Now are of a record that has changed: what was seen, and what is there, nil if it is gone.
+	Seen  *recordLine   `json:"seen,omitempty"`
+	Now   *inspection   `json:"now,omitempty"`
+	Where connect.Place `json:"where,omitzero"`
+}
+
+// report says on standard error why a command failed, in the form that was asked for.
+func (a *app) report(err error) {
+	if err == nil {
+		return
+	}
+	text := a.sentence(err)
+	if a.output == outputJSON {
+		line := failure{Error: text, Exit: exitCode(err), Where: a.place}
+		if changed, ok := errors.AsType[*changedError](err); ok {
+			line.Seen, line.Now = changed.lines()
+		}
+		_ = show.JSON(a.world.Err, line) // there is nowhere else to say it
+		return
+	}
+	_ = a.err().Line("idempotent: " + strings.TrimSuffix(show.Printable(text), "."))
 }
 
 // sentence says what went wrong to somebody who does not know the code.
@@ -65,12 +116,12 @@ func (a *app) sentence(err error) string {
 		return "--by " + input.Problem
 	case isInput && input.Field == "why":
 		return "--reason " + input.Problem
-	case isState:
-		return trimmed(err) + hint(state.State)
+	case isState && state.State == operate.StateCompleted:
+		return trimmed(err) + ". To forget a stored answer, delete it"
+	case isState && (state.State == operate.StateReleased || state.State == operate.StateExpired):
+		return trimmed(err) + ". The next retry executes as it is"
 	case errors.Is(err, operate.ErrStep):
 		return trimmed(err) + ". Inspect shows the steps"
-	case errors.Is(err, operate.ErrForeign), errors.Is(err, operate.ErrOtherOperation):
-		return trimmed(err)
 	case isUnreadable:
 		return "the record is there, but it cannot be understood: " + unreadable.Reason +
 			"; nothing was changed. See unreadable-record in docs/problems.md"
@@ -82,18 +133,6 @@ func (a *app) sentence(err error) string {
 		return a.storeSentence(failed)
 	default:
 		return trimmed(err)
-	}
-}
-
-// hint says what there is to do about a record in a state that was not expected.
-func hint(s operate.State) string {
-	switch s {
-	case operate.StateCompleted:
-		return ". To forget a stored answer, delete it"
-	case operate.StateReleased, operate.StateExpired:
-		return ". The next retry executes as it is"
-	default:
-		return ""
 	}
 }
 
@@ -133,6 +172,30 @@ func (a *app) storeSentence(e *store.Error) string {
 		return fmt.Sprintf("%s has another key than expected: check --sort-key, --partition and --attribute (%s)", a.name(), cause(e))
 	default:
 		return fmt.Sprintf("%s: %s", a.name(), cause(e))
+	}
+}
+
+// outboxSentence says why the table of an outbox did not do what it was asked, empty if it did not fail.
+func (a *app) outboxSentence(err error) string {
+	answer, isAnswer := errors.AsType[smithy.APIError](err)
+	redriving, isRedriving := errors.AsType[*redriveError](err)
+	switch {
+	case isRedriving:
+		return fmt.Sprintf("nobody knows whether message %q was redriven: %s; messages list tells what is left",
+			redriving.id, a.outboxSentence(redriving.err))
+	case !strings.HasPrefix(err.Error(), "outbox: "):
+		return ""
+	case isAnswer && answer.ErrorCode() == "ResourceNotFoundException":
+		return a.noTable()
+	case isAnswer && answer.ErrorCode() == "AccessDeniedException":
+		return fmt.Sprintf("not allowed on %s: %s", a.name(), cause(err))
+	case isAnswer && answer.ErrorCode() == "ValidationException" && strings.Contains(answer.ErrorMessage(), "index"):
+		return fmt.Sprintf("%s has no index %q: it is no outbox, or lacks the index. A message whose id is known is redriven without it, with --id",
+			a.name(), outbox.Index)
+	case isAnswer && answer.ErrorCode() == "ValidationException":
+		return fmt.Sprintf("%s is no outbox: %s", a.name(), cause(err))
+	default:
+		return fmt.Sprintf("%s: %s", a.name(), cause(err))
 	}
 }
 

@@ -1,13 +1,10 @@
 package cli
 
 import (
-	"encoding/base64"
 	"encoding/json"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // The kinds of events.
@@ -24,22 +21,8 @@ const (
 	kindValue        = "value"
 )
 
-func kinds() []string {
-	return []string{
-		kindHTTP, kindREST, kindURL, kindLoadBalancer, kindSQS, kindSNS, kindKinesis, kindDynamoDB, kindEventBridge, kindValue,
-	}
-}
-
-// kindOf tells what kind of event this is, unless somebody has said so.
-func kindOf(payload []byte, said string) (string, error) {
-	switch {
-	case said != "" && !slices.Contains(kinds(), said):
-		return "", usagef("--kind %q is none of %s", said, strings.Join(kinds(), ", "))
-	case !json.Valid(payload):
-		return "", usagef("--event: the event of %d bytes is no JSON", len(payload))
-	case said != "":
-		return said, nil
-	}
+// kindOf tells what kind of event this is.
+func kindOf(payload []byte) (string, error) {
 	var e struct {
 		HTTPMethod     string          `json:"httpMethod"`
 		EventSource    string          `json:"eventSource"` // of SNS with a capital, which decoding does not mind
@@ -55,6 +38,7 @@ func kindOf(payload []byte, said string) (string, error) {
 		return kindValue, nil //nolint:nilerr // an event of another form, such as a list or a text
 	}
 	c := e.RequestContext
+	source := strings.TrimPrefix(e.EventSource, "aws:")
 	switch {
 	case e.Records != nil:
 		return "", usagef("--event: a batch has a record key for each of its records: give one of them")
@@ -68,112 +52,98 @@ func kindOf(payload []byte, said string) (string, error) {
 		return kindREST, nil
 	case e.DetailType != nil:
 		return kindEventBridge, nil
+	case slices.Contains([]string{kindSQS, kindSNS, kindKinesis, kindDynamoDB}, source):
+		return source, nil
+	default:
+		return kindValue, nil
 	}
-	for _, kind := range []string{kindSQS, kindSNS, kindKinesis, kindDynamoDB} {
-		if e.EventSource == "aws:"+kind {
-			return kind, nil
-		}
-	}
-	return kindValue, nil
 }
 
-// knownRequest is what is known of a request without its event.
-type knownRequest struct {
-	key, method, route, path, query, body, contentType, api, stage string
-}
-
-// event makes the event of a REST API of it: a scope does not depend on the kind of gateway. selected says that the handler
-// selects the key, which then counts on every route. read reads the body.
-func (r knownRequest) event(read func(flag, name string) ([]byte, error), header, caller string, selected bool) ([]byte, error) {
-	switch {
-	case r.key == "" && !selected:
-		return nil, usagef("--key is missing: what the client sent in the header")
-	case r.method == "":
-		return nil, usagef("--method is missing")
-	case r.route == "" && r.path == "" && !selected:
-		return nil, usagef("--route or --path is missing")
-	case r.api == "":
-		return nil, usagef("--api is missing: the id of the API or of the function URL, or the ARN of the target group")
-	case r.stage == "" && !strings.HasPrefix(r.api, "arn:"):
-		return nil, usagef("--stage is missing: of an HTTP API without another one, and of a function URL, it is $default")
+// request makes an event of what is known of an HTTP request: one of a REST API, because a scope does not depend on the gateway.
+func (k *keyQuestion) request() ([]byte, error) {
+	if err := k.check(); err != nil {
+		return nil, err
 	}
-	identity, authorizer, err := callerOf(caller)
+	identity, authorizer, err := callerOf(k.caller)
 	if err != nil {
 		return nil, err
 	}
-	if header == "" {
-		header = "Idempotency-Key"
-	}
-	query, err := url.ParseQuery(r.query)
-	if err != nil {
-		return nil, usagef("--query cannot be decoded: %v", err)
-	}
-	headers := make(map[string]string)
-	if r.key != "" {
-		headers[header] = r.key
-	}
-	if r.contentType != "" {
-		headers["Content-Type"] = r.contentType
-	}
-	e := map[string]any{
-		"resource": r.route, "path": r.path, "httpMethod": r.method, "headers": headers,
-		"multiValueQueryStringParameters": query,
-		"requestContext":                  map[string]any{"apiId": r.api, "stage": r.stage, "identity": identity, "authorizer": authorizer},
-	}
-	if r.body != "" {
-		body, err := read("--body", r.body)
-		if err != nil {
-			return nil, err
-		}
-		e["body"] = string(body)
-		if !utf8.Valid(body) {
-			e["body"], e["isBase64Encoded"] = base64.StdEncoding.EncodeToString(body), true
+	return json.Marshal(map[string]any{
+		"resource": k.route, "path": k.path, "httpMethod": strings.ToUpper(k.method), "headers": map[string]string{"Idempotency-Key": k.key},
+		"requestContext": map[string]any{"apiId": k.api, "stage": k.stage, "identity": identity, "authorizer": authorizer},
+	})
+}
+
+// check names all flags that are missing at once, and refuses what no request has.
+func (k *keyQuestion) check() error {
+	var missing []string
+	for _, f := range []struct {
+		is   bool
+		says string
+	}{
+		{k.key == "", "--key is missing: what the client sent in the header"},
+		{k.method == "", "--method is missing"},
+		{k.route == "" && k.path == "", "--route or --path is missing"},
+		{k.api == "", "--api is missing: the id of the API or of the function URL, or the ARN of the target group"},
+		{k.stage == "" && !strings.HasPrefix(k.api, "arn:"),
+			"--stage is missing: of an HTTP API without another one, and of a function URL, it is $default"},
+	} {
+		if f.is {
+			missing = append(missing, f.says)
 		}
 	}
-	return json.Marshal(e)
+	switch {
+	case missing != nil:
+		return usagef("%s", strings.Join(missing, "; "))
+	case k.route != "" && !strings.HasPrefix(k.route, "/"):
+		return usagef("--route %q is no template: it begins with /, without the method. Of $default there is none: give --path", k.route)
+	case k.path != "" && !strings.HasPrefix(k.path, "/"):
+		return usagef("--path %q does not begin with /", k.path)
+	case strings.ContainsAny(k.api, "/.") && !strings.HasPrefix(k.api, "arn:"):
+		return usagef("--api %q is no id: of https://a1b2c3.execute-api.eu-central-1.amazonaws.com it is a1b2c3", k.api)
+	case strings.ContainsAny(k.method, " /"):
+		return usagef("--method %q is no method", k.method)
+	default:
+		return nil
+	}
+}
+
+// callers are the kinds of callers with the form of their names, as the access log of a gateway has them.
+var callers = map[string]string{
+	"anonymous": "", "tenant": "NAME", "jwt": "ISSUER,SUBJECT", "iam": "ACCOUNT,USER_ID[,USER_ARN]", "lambda": "PRINCIPAL",
+	"lambda-number": "INTEGER", "cognito-identity": "ID", "api-key": "ID",
 }
 
 // callerOf puts a caller where the event of a REST API has it. An authorizer that is there and names nobody would be refused.
 func callerOf(caller string) (identity, authorizer map[string]any, err error) {
 	kind, name, _ := strings.Cut(caller, ":")
+	form, known := callers[kind]
 	first, second, _ := strings.Cut(name, ",")
-	bad := func(want string) error { return usagef("--caller %s: is not %s:%s", kind, kind, want) }
+	user, arn, _ := strings.Cut(second, ",")
+	number, notANumber := strconv.ParseInt(name, 10, 64)
 	switch {
-	case kind == "" || kind == "anonymous":
+	case caller == "":
 		return nil, nil, nil
-	case name == "":
-		return nil, nil, bad("NAME")
+	case !known:
+		return nil, nil, usagef("--caller %s: is none of jwt, lambda, lambda-number, cognito-identity, iam, api-key, tenant, anonymous", kind)
+	case form != "" && name == "", strings.Contains(form, ",") && second == "", kind == "iam" && user == "",
+		kind == "lambda-number" && notANumber != nil:
+		return nil, nil, usagef("--caller %s: is not %s:%s", kind, kind, form)
 	}
 	switch kind {
-	case callerTenant:
-		return nil, nil, nil
 	case "jwt":
-		if second == "" {
-			return nil, nil, bad("ISSUER,SUBJECT")
-		}
 		return nil, map[string]any{"claims": map[string]any{"iss": first, "sub": second}}, nil
 	case "iam":
-		user, arn, _ := strings.Cut(second, ",")
-		if user == "" {
-			return nil, nil, bad("ACCOUNT,USER_ID[,USER_ARN]")
-		}
 		return map[string]any{"accountId": first, "caller": user, "userArn": arn}, nil, nil
 	case "lambda":
 		return nil, map[string]any{"principalId": name}, nil
 	case "lambda-number":
-		n, err := strconv.ParseInt(name, 10, 64)
-		if err != nil {
-			return nil, nil, bad("INTEGER")
-		}
-		return nil, map[string]any{"principalId": n}, nil
+		return nil, map[string]any{"principalId": number}, nil
 	case "cognito-identity":
 		return map[string]any{"cognitoIdentityId": name}, nil, nil
 	case "api-key":
 		return map[string]any{"apiKeyId": name}, nil, nil
-	default:
-		return nil, nil, usagef("--caller %s: is none of jwt, lambda, lambda-number, cognito-identity, iam, api-key, tenant, anonymous", kind)
+	default: // the handler names the tenant
+		return nil, nil, nil
 	}
 }
-
-// callerTenant is the caller that a function of WithTenant names.
-const callerTenant = "tenant"

@@ -3,13 +3,10 @@ package cli
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
 	"github.com/go-idempotent/idempotent/operate"
 )
@@ -21,17 +18,22 @@ func (a *app) inspect() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect KEY",
 		Short: "Shows one record: what happened, and what the next retry gets",
-		Long: `Shows one record: what happened to it, and what the next retry of the client gets.
+		Long: `Shows one record: what happened to it, and what the next retry of the client
+gets.
 
-The derived keys are what the handler passed to other services: search for the charge with it. A record that somebody has to settle
-names those that were handed out, as far as they are known, and those of the steps that may have begun; --derived NAME computes others.
+The derived keys are what the handler passed to other services: search for
+the charge with it. A record that somebody has to settle names those that
+were handed out, as far as they are known, and those of the steps that may
+have begun; --derived NAME computes others.
 
-The stored result is shown with --result only: it is what the client got, and may be personal. So is the result of a step, with
---step NAME.
+The stored result is shown with --result only: it is what the client got,
+and may be personal. So is the result of a step, with --step NAME.
 
-KEY is a record key, or a derived key that another service has seen: of a record that somebody has to settle that leads to it, too.
+KEY is a record key, or a derived key that another service has seen: of a
+record that somebody has to settle that leads to it, too.
 
-Seen is a text for --seen of settle, release and delete: they then do nothing if the record has changed since.`,
+Seen is a text for --seen of settle and delete: they then do nothing if the
+record has changed since.`,
 		Example: `  idempotent inspect 'charge#JKJaXmPLvHcESHA' --table idempotency
   idempotent inspect 'charge#JKJaXmPLvHcESHA' --result -o json | jq .result
   idempotent inspect charge#result-lost --demo
@@ -53,21 +55,21 @@ Seen is a text for --seen of settle, release and delete: they then do nothing if
 			if err != nil {
 				return err
 			}
-			i := inspectionOf(shown, derivedKeys(shown, derived))
+			i := inspectionOf(shown, derived...)
+			i.Where, i.ResultOfStep = a.place, step
 			var stored []byte
 			switch {
 			case result:
 				stored, err = s.operator.Result(cmd.Context(), shown)
 			case ofStep:
 				stored, err = s.operator.StepResult(cmd.Context(), shown, step)
-			default:
-				return a.show(s, &i)
 			}
 			if err != nil {
 				return err
 			}
-			i.ResultOfStep = step
-			i.withResult(stored)
+			if result || ofStep {
+				i.withResult(stored)
+			}
 			return a.show(s, &i)
 		}),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -75,20 +77,18 @@ Seen is a text for --seen of settle, release and delete: they then do nothing if
 	cmd.Flags().BoolVar(&result, "result", false, "show the stored result, too")
 	cmd.Flags().StringVar(&step, "step", "", "show the recorded result of the step with this `name`, too")
 	cmd.Flags().StringSliceVar(&derived, "derived", nil, "compute the derived key of this `name`, too; may be repeated")
-	noCompletion(cmd, "step", "derived")
+	must(cmd.RegisterFlagCompletionFunc("result", cobra.NoFileCompletions))
+	noFiles(cmd)
 	return cmd
 }
 
 // inspect reads a record.
-func (s *source) inspect(ctx context.Context, key string) (operate.Shown, error) {
+func (s *source) inspect(ctx context.Context, key string) (shown operate.Shown, err error) {
 	if operate.IsDerivedKey(key) {
-		shown, _, err := s.operator.FindDerived(ctx, "", key)
-		if errors.Is(err, operate.ErrNotFound) {
-			return shown, &notFoundError{key}
-		}
-		return shown, err
+		shown, _, err = s.operator.FindDerived(ctx, "", key)
+	} else {
+		shown, err = s.operator.Inspect(ctx, key)
 	}
-	shown, err := s.operator.Inspect(ctx, key)
 	if errors.Is(err, operate.ErrNotFound) {
 		return shown, &notFoundError{key}
 	}
@@ -99,13 +99,14 @@ func (s *source) inspect(ctx context.Context, key string) (operate.Shown, error)
 type notFoundError struct{ key string }
 
 func (e *notFoundError) Error() string {
-	if operate.IsDerivedKey(e.key) {
+	switch {
+	case operate.IsDerivedKey(e.key):
 		return "no record that somebody has to settle has handed out this derived key: others do not keep the names of theirs"
-	}
-	if !strings.Contains(e.key, "#") {
+	case !strings.Contains(e.key, "#"):
 		return "there is no such record: a record key is <operation>#<digest>, and \"idempotent key\" computes it from what a client sent"
+	default:
+		return "there is no record of this key: it was never written, or was released, or has expired and was deleted"
 	}
-	return "there is no record of this key: it was never written, or was released, or has expired and was deleted"
 }
 
 // Is reports whether target is [operate.ErrNotFound].
@@ -117,7 +118,7 @@ func (a *app) show(s *source, i *inspection) error {
 		return a.json(i)
 	}
 	rows := i.rows(s.now())
-	if i.State == operate.StateUnknown || i.State == operate.StateReleased && len(open(i.Steps)) > 0 {
+	if i.State == operate.StateUnknown || i.State == operate.StateReleased && len(show.OpenSteps(i.Steps)) > 0 {
 		rows = append(rows, show.Cells("To settle it", "idempotent settle --help"))
 	}
 	if err := a.out().Table(rows); err != nil {
@@ -131,28 +132,3 @@ func (a *app) show(s *source, i *inspection) error {
 	}
 	return nil
 }
-
-// derivedKeys are the derived keys that are known to have been handed out, those of the steps that may have begun, and those of other
-// names.
-func derivedKeys(s operate.Shown, names []string) map[string]string {
-	r := s.Record
-	d := idempotent.Description{Protected: true, RecordKey: r.Key, Fingerprint: r.Fingerprint}
-	keys := make(map[string]string)
-	for _, name := range slices.Concat(names, r.Derived, open(s.Steps())) {
-		keys[name] = d.DerivedKey(name)
-	}
-	return keys
-}
-
-// open are the names of the steps that may have begun.
-func open(steps []operate.Step) []string {
-	var names []string
-	for _, s := range steps {
-		if s.State == operate.StepOpen {
-			names = append(names, s.Name)
-		}
-	}
-	return names
-}
-
-func sortedNames(keys map[string]string) []string { return slices.Sorted(maps.Keys(keys)) }

@@ -2,239 +2,203 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/spf13/cobra"
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
+	"github.com/go-idempotent/idempotent/memory"
 )
 
-func (a *app) key() *cobra.Command {
-	k := &keyQuestion{app: a, read: a.file}
-	cmd := &cobra.Command{
-		Use:   "key",
-		Short: "Computes the record key of a request: from a complaint to a record",
-		Long: `Computes the record key of a request, as the handler does, without asking anybody: no table, no network.
+// keyQuestion is a request, and the handler that it came to: the values of the flags.
+type keyQuestion struct {
+	event, operation, key, keyPath          string
+	method, route, path, api, stage, caller string
+}
 
-Either from the event, as the function got it:
+func (a *app) key() *cobra.Command {
+	k := &keyQuestion{}
+	cmd := &cobra.Command{
+		Use:   "key --operation NAME --event FILE",
+		Short: "Computes the record key of a request: from a complaint to a record",
+		Long: `Computes the record key of a request, as the handler does, without asking
+anybody: no table, no network. From the event, as the function got it:
 
   idempotent key --operation charge --event event.json
 
-The kind of event is detected: HTTP API and function URL (format 2.0), REST API (format 1.0), load balancer; one record of SQS, SNS,
-Kinesis or a DynamoDB stream, and EventBridge, of a handler that takes the type of package events; any other value. All but the first
-four need --key-path or --selected-key.
+That may be an event of an HTTP API, a REST API, a function URL or a load
+balancer; one record of SQS, SNS, Kinesis or a DynamoDB stream, or an event
+of EventBridge, of a handler that takes the type of package events; or any
+other value. All but the first four need --key-path, or --key with what the
+function of WithKey returns.
 
 Or from what is known of an HTTP request:
 
-  idempotent key --operation charge --key order-1 --method POST --route /charges --api a1b2c3 --stage '$default' \
+  idempotent key --operation charge --key order-1 --method POST \
+    --route /charges --api a1b2c3 --stage '$default' \
     --caller jwt:https://issuer.example,user-17
 
-  --api      the id of the API or of the function URL; of a load balancer the ARN of the target group
-  --stage    the stage; of an HTTP API without another one, and of a function URL, $default; of a load balancer there is none
-  --route    the template that the gateway matched, such as /charges/{id}; leave it out for $default, a greedy route, a function
-             URL or a load balancer: then --path counts
-  --path     the path as the function sees it, in front of it the stage of an HTTP API, unless that is $default
-  --caller   whom the gateway named: jwt:ISSUER,SUBJECT  lambda:PRINCIPAL  cognito-identity:ID  api-key:ID
-             iam:ACCOUNT,USER_ID,USER_ARN, as the access log has them; tenant:NAME is what the function of WithTenant returned.
-             Without it the anonymous scope
+  --route   the template that the gateway matched, such as /charges/{id};
+            not of $default, a greedy route, a function URL or a load
+            balancer: then --path counts, as the function sees it
+  --api     the id of the API or of the function URL; of a load balancer the
+            ARN of the target group
+  --stage   of an HTTP API without another one, and of a function URL,
+            $default; of a load balancer there is none
+  --caller  whom the gateway named: jwt:ISSUER,SUBJECT  lambda:PRINCIPAL
+            cognito-identity:ID  api-key:ID  iam:ACCOUNT,USER_ID,USER_ARN,
+            as the access log has them; tenant:NAME is what the function of
+            WithTenant returned. Without it nobody was named
 
-Or from what the function of WithKey returns: of an HTTP handler with --method, --api, --stage and --caller, of any other alone:
-
-  idempotent key --operation ship --selected-key o-17
-
---operation is the name that WithOperation gives, of an HTTP handler without it the name of the function. The other flags repeat
-options of the handler. One that differs leads to another key, and to no record.`,
-		Example: `  idempotent key --operation charge --event event.json --derived charge
-  idempotent key --operation charge --event event.json -o json | jq -r .record_key
-  idempotent key --operation ship --event message.json --key-path 'powertools_json(body).order_id'`,
+--operation is the name that WithOperation gives, of an HTTP handler without
+it the name of the function. Handlers with other options that change keys,
+such as WithDigestKey or WithPowertools, tell them by their method
+DescribeEvent.`,
+		Example: `  idempotent key --operation charge --event event.json -o json | jq -r .record_key
+  idempotent key --operation ship --event message.json --key-path 'powertools_json(body).order_id'
+  idempotent key --operation ship --key o-17`,
 		Args: cobra.NoArgs,
-		RunE: a.run(func(cmd *cobra.Command, _ []string) error { return k.run(cmd.Context()) }),
+		RunE: a.run(func(cmd *cobra.Command, _ []string) error {
+			payload, kind, err := k.payload(a)
+			if err != nil {
+				return err
+			}
+			d, err := k.describe(cmd.Context(), kind, payload)
+			if err != nil {
+				return err
+			}
+			if !d.Protected {
+				return errors.New("this request has no record: " + d.Unprotected)
+			}
+			return a.printKey(&d)
+		}),
 	}
 	f := cmd.Flags()
+	f.SortFlags = false
 	f.StringVar(&k.event, "event", "", "the `file` with the event as JSON, - for standard input")
-	f.StringVar(&k.kind, "kind", "", "what `kind` of event it is: "+strings.Join(kinds(), ", ")+"; by default detected")
-	f.StringVar(&k.request.key, "key", "", "the `value` of the header, as the client sent it")
-	f.StringVar(&k.request.method, "method", "", "the HTTP `method`")
-	f.StringVar(&k.request.route, "route", "", "the route `template`")
-	f.StringVar(&k.request.path, "path", "", "the `path`")
-	f.StringVar(&k.request.query, "query", "", "the query `string`, for --derived")
-	f.StringVar(&k.request.body, "body", "", "the `file` with the body, - for standard input; for --derived")
-	f.StringVar(&k.request.contentType, "content-type", "", "the `media type` of the body, for --derived")
-	f.StringVar(&k.request.api, "api", "", "the `id` of the API")
-	f.StringVar(&k.request.stage, "stage", "", "the `stage` of the API")
-	f.StringVar(&k.caller, "caller", "", "who sent it, `kind:name`")
-	f.StringVar(&k.tenantID, "tenant-id", "", "the tenant `id` of the invocation, in a function with tenant isolation")
-	f.StringVar(&k.operation, flagOperation, "", "the `name` of the handler")
-	f.StringVar(&k.header, "header", "", "the `header` with the key, if it is another one")
-	f.StringVar(&k.selectedKey, "selected-key", "", "the `key` that the function of WithKey returns")
+	f.StringVar(&k.operation, "operation", "", "the `name` of the handler")
 	f.StringVar(&k.keyPath, "key-path", "", "the JMESPath `expression` of WithKeyPath")
-	f.StringVar(&k.fingerprintPath, "fingerprint-path", "", "the JMESPath `expression` of WithFingerprintPath, for --derived")
-	f.StringSliceVar(&k.fingerprintHeaders, "fingerprint-header", nil, "a `header` that the fingerprint covers, for --derived; may be repeated")
-	f.BoolVar(&k.exactNames, "exact-names", false, "the handler has WithExactNames")
-	f.BoolVar(&k.partialKey, "partial-key", false, "the handler has WithPartialKey")
-	f.BoolVar(&k.withoutFingerprint, "without-fingerprint", false, "the handler has WithoutFingerprint, for --derived")
-	f.StringVar(&k.digestKeyFile, "digest-key-file", "", "the `file` with the secret of WithDigestKey, byte for byte")
-	f.StringVar(&k.powertools, "powertools", "", "records of AWS Powertools in this `language`: python, typescript, java, java17, java21 or dotnet")
-	f.StringVar(&k.powertoolsPrefix, "powertools-prefix", "", "the `prefix` of their keys")
-	f.StringSliceVar(&k.derived, "derived", nil, "compute the derived key of this `name`, too; may be repeated")
-	must(cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(kinds(), cobra.ShellCompDirectiveNoFileComp)))
+	f.StringVar(&k.key, "key", "", "the `key` as the client sent it, or as WithKey returns it")
+	f.StringVar(&k.method, "method", "", "the HTTP `method`")
+	f.StringVar(&k.route, "route", "", "the `template` of the route")
+	f.StringVar(&k.path, "path", "", "the `path`, where there is no route")
+	f.StringVar(&k.api, "api", "", "the `id` of the API")
+	f.StringVar(&k.stage, "stage", "", "the `stage` of the API")
+	f.StringVar(&k.caller, "caller", "", "who sent it, `kind:name`")
 	must(cmd.MarkFlagFilename("event", "json"))
-	noCompletion(cmd, "key", "method", "route", "path", "query", "content-type", "api", "stage", "caller", "tenant-id", flagOperation, "header",
-		"selected-key", "key-path", "fingerprint-path", "fingerprint-header", "powertools", "powertools-prefix", "derived")
+	noFiles(cmd)
 	return cmd
 }
 
-// keyQuestion is a request, and the options of the handler that it came to.
-type keyQuestion struct {
-	app *app
-	// read reads what a flag names.
-	read        func(flag, name string) ([]byte, error)
-	event, kind string
-	request     knownRequest
-	caller      string
-	tenantID    string
-
-	operation, header, selectedKey, keyPath, fingerprintPath string
-	fingerprintHeaders                                       []string
-	exactNames, partialKey, withoutFingerprint               bool
-	digestKeyFile                                            string
-	powertools, powertoolsPrefix                             string
-	derived                                                  []string
-}
-
-func (k *keyQuestion) run(ctx context.Context) error {
-	d, err := k.describe(ctx)
-	if err != nil {
-		return err
-	}
-	return k.print(&d)
-}
-
-// describe says what the request stands for.
-func (k *keyQuestion) describe(ctx context.Context) (none idempotent.Description, err error) {
-	payload, kind, err := k.payload()
-	if err != nil {
-		return none, err
-	}
-	h, err := k.handler()
-	if err != nil {
-		return none, err
-	}
-	d, err := h.describe(ctx, kind, payload)
-	if err != nil {
-		return none, err
-	}
-	if !d.Protected {
-		return none, errors.New("this request has no record: " + d.Unprotected)
-	}
-	return d, nil
-}
-
-// payload is the event of the request, and what kind it is.
-func (k *keyQuestion) payload() (payload []byte, kind string, err error) {
-	known := k.request != (knownRequest{})
+// payload is the event of the request, and which kind of event it is.
+func (k *keyQuestion) payload(a *app) (payload []byte, kind string, err error) {
+	known := k.method != "" || k.route != "" || k.path != "" || k.api != "" || k.stage != ""
 	switch {
-	case k.operation == "" && k.powertools == "":
+	case k.operation == "":
 		return nil, "", usagef("--operation is missing: the name of the handler, of an HTTP handler usually that of its function")
 	case k.event != "" && known:
-		return nil, "", usagef("--event is the whole request: leave out --key, --method, --route, --path, --query, --body, --content-type, --api and --stage")
-	case k.event != "":
-		if payload, err = k.read("--event", k.event); err != nil {
-			return nil, "", err
-		}
-		kind, err = kindOf(payload, k.kind)
-		return payload, kind, err
-	case known:
-		return k.known()
-	case k.selectedKey != "":
-		return []byte("{}"), kindValue, k.noFingerprint()
-	default:
-		return nil, "", usagef("say what the request was: --event FILE, or --key, --method, --api and so on, or --selected-key; see --help")
+		return nil, "", usagef("--event is the whole request: leave out --method, --route, --path, --api and --stage")
+	case k.event == "" && known:
+		payload, err = k.request()
+		return payload, kindREST, err
+	case k.event == "" && k.key != "":
+		return []byte("{}"), kindValue, nil
+	case k.event == "":
+		return nil, "", usagef("say what the request was: --event FILE, or --key, --method, --api and so on; see --help")
 	}
+	if payload, err = a.file("--event", k.event, mostEvent); err != nil {
+		return nil, "", err
+	}
+	if !json.Valid(payload) {
+		return nil, "", usagef("--event: the event of %d bytes is no JSON", len(payload))
+	}
+	kind, err = kindOf(payload)
+	return payload, kind, err
 }
 
-// known makes the event of a request of which single things are known.
-func (k *keyQuestion) known() (payload []byte, kind string, err error) {
-	if k.kind != "" {
-		return nil, "", usagef("--kind is for --event")
-	}
-	if len(k.derived) > 0 {
-		switch {
-		case k.request.body == "":
-			return nil, "", usagef("--derived needs the whole request: --event, or --body FILE with it; inspect shows the derived keys of a record")
-		case k.request.path == "":
-			return nil, "", usagef("--derived needs --path: the fingerprint of the request covers it")
-		}
-	}
-	payload, err = k.request.event(k.read, k.header, k.caller, k.selectedKey != "" || k.keyPath != "")
-	return payload, kindREST, err
-}
-
-// noFingerprint refuses what a fingerprint would be needed for.
-func (k *keyQuestion) noFingerprint() error {
-	if len(k.derived) > 0 {
-		return usagef("--derived needs --event: derived keys depend on the fingerprint of the request; inspect shows those of a record")
-	}
-	return nil
-}
-
-// file reads a file that a flag names, or standard input.
-func (a *app) file(flag, name string) ([]byte, error) {
-	var b []byte
-	var err error
-	if name == "-" {
-		b, err = io.ReadAll(io.LimitReader(a.world.In, mostEvent))
-	} else {
-		b, err = os.ReadFile(name) //nolint:gosec // the user names it
-	}
-	if err != nil {
-		return nil, usagef("%s cannot be read: %v", flag, err)
-	}
-	return b, nil
-}
-
-// mostEvent bounds what is read of standard input. An event has 6 MB at most, or 20 MB of a stream.
+// mostEvent bounds what is read of an event. One has 6 MB at most, or 20 MB of a stream.
 const mostEvent = 32 << 20
 
-// print prints a description.
-func (k *keyQuestion) print(d *idempotent.Description) error {
-	keys := make(map[string]string)
-	for _, name := range k.derived {
-		keys[name] = d.DerivedKey(name)
+// describe asks a handler like the one that the request came to what an event of this kind stands for.
+func (k *keyQuestion) describe(ctx context.Context, kind string, payload []byte) (idempotent.Description, error) {
+	switch kind {
+	case kindHTTP:
+		return describeAs[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse](ctx, k, payload, true)
+	case kindREST:
+		return describeAs[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse](ctx, k, payload, true)
+	case kindURL:
+		return describeAs[events.LambdaFunctionURLRequest, events.LambdaFunctionURLResponse](ctx, k, payload, true)
+	case kindLoadBalancer:
+		return describeAs[events.ALBTargetGroupRequest, events.ALBTargetGroupResponse](ctx, k, payload, true)
+	case kindSQS:
+		return describeAs[events.SQSMessage, json.RawMessage](ctx, k, payload, false)
+	case kindSNS:
+		return describeAs[events.SNSEventRecord, json.RawMessage](ctx, k, payload, false)
+	case kindKinesis:
+		return describeAs[events.KinesisEventRecord, json.RawMessage](ctx, k, payload, false)
+	case kindDynamoDB:
+		return describeAs[events.DynamoDBEventRecord, json.RawMessage](ctx, k, payload, false)
+	case kindEventBridge:
+		return describeAs[events.EventBridgeEvent, json.RawMessage](ctx, k, payload, false)
+	default:
+		return describeAs[json.RawMessage, json.RawMessage](ctx, k, payload, false)
 	}
-	if k.app.output == outputJSON {
-		scope := make([]scopePart, len(d.Scope))
-		for i, p := range d.Scope {
-			scope[i] = scopePart{p.Name, p.Value}
-		}
-		return k.app.json(struct {
-			RecordKey   string            `json:"record_key"`
-			Operation   string            `json:"operation"`
-			Scope       []scopePart       `json:"scope,omitempty"`
-			DerivedKeys map[string]string `json:"derived_keys,omitempty"`
-		}{d.RecordKey, d.Operation, scope, keys})
-	}
-	rows := [][]show.Cell{show.Cells("Record key", d.RecordKey)}
-	for i, p := range d.Scope {
-		name := ""
-		if i == 0 {
-			name = "Scope"
-		}
-		rows = append(rows, show.Cells(name, p.Name+" "+p.Value))
-	}
-	for _, name := range sortedNames(keys) {
-		rows = append(rows, show.Cells("Derived key", name+": "+keys[name]))
-	}
-	rows = append(rows, show.Cells("Next", fmt.Sprintf("idempotent inspect '%s'", d.RecordKey)))
-	return k.app.out().Table(rows)
 }
 
-type scopePart struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
+// describeAs wraps a handler of these types, which never runs. What Wrap refuses is a wrong flag.
+func describeAs[In, Out any](ctx context.Context, k *keyQuestion, payload []byte, isHTTP bool) (d idempotent.Description, err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case *idempotent.ConfigError:
+			err = usagef("%s", strings.Join(p.Problems, "; "))
+		default:
+			panic(p)
+		}
+	}()
+	opts := []idempotent.Option{idempotent.WithDisabled(false), idempotent.WithOperation(k.operation)}
+	kind, tenant, _ := strings.Cut(k.caller, ":")
+	switch {
+	case kind == "tenant" && tenant != "":
+		opts = append(opts, idempotent.WithTenant(func(context.Context, In) (string, error) { return tenant, nil }))
+	case k.caller != "" && k.event != "":
+		return d, usagef("--caller %s: the event names the caller; only tenant:NAME goes with it", kind)
+	}
+	if k.keyPath != "" {
+		opts = append(opts, idempotent.WithKeyPath(k.keyPath))
+	}
+	if k.key != "" && (k.event != "" || !isHTTP) {
+		opts = append(opts, idempotent.WithKey(func(In) (string, error) { return k.key, nil }))
+	}
+	never := func(context.Context, In) (none Out, _ error) {
+		return none, errors.New("a description runs no handler")
+	}
+	return idempotent.Wrap(never, memory.New(), opts...).DescribeEvent(ctx, payload)
+}
+
+// printKey prints a description.
+func (a *app) printKey(d *idempotent.Description) error {
+	type part struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+	}
+	var scope []part
+	rows := [][]show.Cell{show.Cells("Record key", d.RecordKey)}
+	for i, p := range d.Scope {
+		scope = append(scope, part{p.Name, p.Value})
+		rows = append(rows, show.Cells(map[bool]string{true: "Scope"}[i == 0], p.Name+" "+p.Value))
+	}
+	if a.output == outputJSON {
+		return a.json(struct {
+			RecordKey string `json:"record_key"`
+			Operation string `json:"operation"`
+			Scope     []part `json:"scope,omitempty"`
+		}{d.RecordKey, d.Operation, scope})
+	}
+	return a.out().Table(append(rows, show.Cells("Next", fmt.Sprintf("idempotent inspect '%s'", d.RecordKey))))
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
 	"github.com/go-idempotent/idempotent/operate"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -22,12 +24,12 @@ const (
 	// askUnits is from how many read units on somebody has to agree.
 	askUnits = 1000
 	// chunk is how many rows are sorted and aligned at once.
-	chunk = 500
+	chunk = 100_000
 	// stateAll stands for all states.
 	stateAll = "all"
 )
 
-// listing is what was asked for.
+// listing is what was asked for, and what was found.
 type listing struct {
 	app       *app
 	states    []string
@@ -35,19 +37,24 @@ type listing struct {
 	olderThan time.Duration
 	since     string
 	limit     int
-	attention bool
 	notDue    bool
 	scan      bool
 	rate      float64
-	yes       bool
 
 	// after is what since says.
 	after time.Time
-	// pages, read and units are what was read so far, listed is how many records were printed, unreadable how many of them cannot be
-	// understood.
-	pages, read, listed, unreadable int
-	units                           float64
-	cut                             bool
+	rows  []row
+	// pages, read and units are what was read so far; found, of it, what is asked for, and unreadable what cannot be understood.
+	pages, read, found, unreadable int
+	units                          float64
+	// cut says that the limit has ended the reading.
+	cut bool
+}
+
+// row is a record of a listing, and since when it waits or is there.
+type row struct {
+	line  recordLine
+	since time.Time
 }
 
 func (a *app) list() *cobra.Command {
@@ -55,43 +62,45 @@ func (a *app) list() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "Lists what somebody has to settle, or the records in other states",
-		Long: `Lists what somebody has to settle: the records whose outcome is unknown, and those that have stopped between two steps and that
-nobody has retried for an hour ("released, with steps"). They are found through an index, which holds no others. --not-due adds
-records that have stopped between two steps less than an hour ago: as a rule the client retries, and they go on.
+		Long: `Lists what somebody has to settle, the oldest first: the records whose
+outcome is unknown, and those that have stopped between two steps and that
+nobody has retried for an hour ("released, with steps"). They are found
+through an index, which holds no others. --not-due adds records that have
+stopped between two steps less than an hour ago: as a rule the client
+retries, and they go on.
 
-Records in other states are in no index, and neither are those that a version before the index left unknown. --scan finds them by
-reading the whole table, page by page, at no more than --rate read units a second. What a listing reads is told before, on standard error; if
-it is much, somebody has to agree.
+Records in other states are in no index. --scan finds them by reading the
+whole table, page by page, at no more than --rate read units a second. What
+a listing reads is told before, on standard error; if it is much, somebody
+has to agree.
 
 What is listed may be stale: inspect shows the record itself.`,
 		Example: `  idempotent list --table idempotency
   idempotent list --older-than 1h --operation charge -o json
-  idempotent list --state lapsed,released --scan --rate 100
+  idempotent list --state released --scan --rate 100
   idempotent list --state all --scan --demo`,
 		Args: cobra.NoArgs,
 		RunE: a.run(func(cmd *cobra.Command, _ []string) error { return l.run(cmd.Context()) }),
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&l.states, "state", nil, "records in these `states` only: "+strings.Join(stateNames(), ", ")+", or all")
-	f.BoolVar(&l.attention, "attention", false, "only what the index has or would have, also with --scan")
-	f.BoolVar(&l.notDue, "not-due", false, "records with steps, too, that were released less than an hour ago")
-	f.StringVar(&l.operation, flagOperation, "", "records of the operation with this `name` only")
-	f.DurationVar(&l.olderThan, "older-than", 0, "records that have waited, or were created, for at least this `time` ago, such as 1h30m")
-	f.StringVar(&l.since, "since", "", "records that wait, or were created, since this `time`: RFC 3339, or a duration such as 2h")
-	f.IntVar(&l.limit, "limit", 0, "stop after this `number` of records; 0 for all")
+	f.StringSliceVar(&l.states, "state", nil, "only these `states`: "+strings.Join(stateNames(), ", ")+", or all")
+	f.BoolVar(&l.notDue, "not-due", false, "also what was released with steps less than an hour ago")
+	f.StringVar(&l.operation, "operation", "", "only records of the operation with this `name`")
+	f.DurationVar(&l.olderThan, "older-than", 0, "only what waits, or is there, for this `time`, such as 1h30m")
+	f.StringVar(&l.since, "since", "", "only what waits, or is there, since this `time`: RFC 3339, or 2h")
+	f.IntVar(&l.limit, "limit", 0, "the oldest of them, up to this `number`; 0 for all")
 	f.BoolVar(&l.scan, "scan", false, "allow reading the whole table")
 	f.Float64Var(&l.rate, "rate", defaultRate, "read at most this `number` of read units a second; 0 for no limit")
-	f.BoolVarP(&l.yes, "yes", "y", false, "do not ask, however much is read")
+	a.yesFlag(cmd)
 	must(cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(append(stateNames(), stateAll), cobra.ShellCompDirectiveNoFileComp)))
-	noCompletion(cmd, flagOperation, "older-than", "since", "limit", "rate")
+	noFiles(cmd)
 	return cmd
 }
 
 func stateNames() []string {
-	states := operate.States()
-	names := make([]string, len(states))
-	for i, s := range states {
-		names[i] = string(s)
+	var names []string
+	for _, s := range operate.States() {
+		names = append(names, string(s))
 	}
 	return names
 }
@@ -114,10 +123,10 @@ func (l *listing) run(ctx context.Context) error {
 	if err := l.agree(ctx, s, q); err != nil {
 		return err
 	}
-	if err := l.print(ctx, s, q); err != nil {
+	if err := l.collect(ctx, s, q); err != nil {
 		return err
 	}
-	return l.sum()
+	return l.app.err().Line(l.sum())
 }
 
 // check finds what can be wrong before anything is read.
@@ -131,8 +140,6 @@ func (l *listing) check() error {
 	switch {
 	case err != nil:
 		return err
-	case l.attention && len(l.states) > 0:
-		return usagef("--attention and --state contradict each other: records with attention are unknown, or released with steps")
 	case l.notDue && len(l.states) > 0:
 		return usagef("--not-due and --state contradict each other: --state lists all records in these states")
 	case l.limit < 0:
@@ -168,9 +175,9 @@ func (l *listing) wanted() []operate.State {
 	if slices.Contains(l.states, stateAll) {
 		return operate.States()
 	}
-	states := make([]operate.State, len(l.states))
-	for i, s := range l.states {
-		states[i] = operate.State(s)
+	var states []operate.State
+	for _, s := range l.states {
+		states = append(states, operate.State(s))
 	}
 	return states
 }
@@ -178,61 +185,137 @@ func (l *listing) wanted() []operate.State {
 // agree tells what the listing reads, and asks if it is much.
 func (l *listing) agree(ctx context.Context, s *source, q operate.Query) error {
 	cost, err := s.operator.Cost(ctx, q)
+	if failed, is := errors.AsType[*store.Error](err); is && failed.Kind == store.FailureAccessDenied {
+		if l.scan && !l.app.yes {
+			return usagef("how much this reads cannot be told, because dynamodb:DescribeTable is not allowed: add --yes if you mean it")
+		}
+		return l.app.err().Line("How much this reads cannot be told: dynamodb:DescribeTable is not allowed.")
+	}
 	if err != nil {
-		return l.unknownCost(err)
-	}
-	if err := l.app.err().Line(l.told(cost)); err != nil {
 		return err
 	}
-	if cost.Units < askUnits || l.yes {
+	what := "Reads the whole table: "
+	if cost.Indexed {
+		what = "Reads the index of records with attention: "
+	}
+	if err := l.app.err().Line(what + show.Cost(cost, l.rate) + "."); err != nil {
+		return err
+	}
+	switch {
+	case cost.Units < askUnits || l.app.yes:
 		return nil
-	}
-	if !l.app.world.InTerminal {
+	case !l.app.world.InTerminal:
 		return usagef("this reads more than %d read units: add --yes if you mean it", askUnits)
+	default:
+		return l.app.ask(ctx, "Read it?", "")
 	}
-	return l.app.ask(ctx, "Read it?")
 }
 
-// unknownCost goes on where only the look at the size is not allowed, if somebody has agreed to whatever it is.
-func (l *listing) unknownCost(err error) error {
-	failed, ok := errors.AsType[*store.Error](err)
-	if !ok || failed.Kind != store.FailureAccessDenied {
-		return err
-	}
-	if l.scan && !l.yes {
-		return usagef("how much this reads cannot be told, because dynamodb:DescribeTable is not allowed: add --yes if you mean it")
-	}
-	return l.app.err().Line("How much this reads cannot be told: dynamodb:DescribeTable is not allowed.")
-}
-
-// told is what a listing reads, in words.
-func (l *listing) told(c store.Cost) string {
-	what := "Reads the whole table"
-	if c.Indexed {
-		what = "Reads the index of records with attention"
-	}
-	if c.Units == 0 {
-		return fmt.Sprintf("%s: %s.", what, count(c.Records, "record"))
-	}
-	about, hours := "", ""
-	if !c.Exact {
-		about, hours = "about ", ", by a count that may be six hours old"
-	}
-	text := fmt.Sprintf("%s: %s%s in %s, %s%s", what, about, count(c.Records, "record"), count(c.Pages, "page"),
-		decimal(c.Units), " read units")
-	if l.rate > 0 {
-		if d := time.Duration(c.Units / l.rate * float64(time.Second)); d >= time.Second {
-			text += fmt.Sprintf(", %s at --rate %s", d.Truncate(time.Second), decimal(l.rate))
+// collect lists the records. Of those in the index it reads all, to give the oldest; the limit of a scan ends the reading.
+func (l *listing) collect(ctx context.Context, s *source, q operate.Query) error {
+	for listed, err := range s.operator.List(ctx, q) {
+		r, err := l.rowOf(listed, err)
+		if err != nil {
+			return err
+		}
+		if !l.after.IsZero() && !r.since.IsZero() && r.since.Before(l.after) {
+			continue
+		}
+		if l.cut = l.scan && l.limit > 0 && l.found == l.limit; l.cut {
+			break
+		}
+		l.found++
+		if r.line.Error != "" {
+			l.unreadable++
+		}
+		if l.rows = append(l.rows, r); l.scan && len(l.rows) == chunk {
+			if err := l.print(s); err != nil {
+				return err
+			}
 		}
 	}
-	return text + hours + "."
+	return l.print(s)
 }
 
-func count(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what
+// rowOf makes a row of a record, also of one that cannot be understood. Any other error ends the listing.
+func (l *listing) rowOf(listed operate.Listed, err error) (row, error) {
+	if unreadable, ok := errors.AsType[*store.UnreadableError](err); ok {
+		return row{line: recordLine{
+			RecordKey: listed.Record.Key, Operation: listed.Record.Operation(), Error: unreadable.Reason,
+		}}, nil
 	}
-	return strconv.FormatInt(n, 10) + " " + what + "s"
+	r := row{lineOf(listed.Record, listed.State), listed.Record.CreatedAt}
+	if !listed.Record.AttentionAt.IsZero() {
+		r.since = listed.Record.AttentionAt
+	}
+	r.line.Due, r.line.WithSteps = listed.Due, listed.State == operate.StateReleased && listed.Record.Attention != ""
+	return r, err
 }
 
-func decimal(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+// print prints the rows, the oldest first, up to the limit.
+func (l *listing) print(s *source) error {
+	slices.SortFunc(l.rows, func(a, b row) int {
+		return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.line.RecordKey, b.line.RecordKey))
+	})
+	rows := l.rows
+	if l.limit > 0 {
+		rows = rows[:min(len(rows), l.limit)]
+	}
+	l.rows = nil
+	table := [][]show.Cell{show.Cells("STATE", "REASON", "SINCE", "", "EXPIRES", "ATTEMPT", "RECORD KEY")}
+	for _, r := range rows {
+		if l.app.output == outputJSON {
+			if err := l.app.json(r.line); err != nil {
+				return err
+			}
+			continue
+		}
+		table = append(table, r.cells(s.now()))
+	}
+	if len(table) == 1 {
+		return nil
+	}
+	return l.app.out().Table(table)
+}
+
+func (r row) cells(now time.Time) []show.Cell {
+	if r.line.Error != "" {
+		return append([]show.Cell{{Text: "unreadable", Colour: show.Red}}, show.Cells(r.line.Error, "", "", "", "", r.line.RecordKey)...)
+	}
+	reason, attempt := r.line.Reason, ""
+	if r.line.WithSteps {
+		reason += ", with steps"
+		if !r.line.Due {
+			reason += ", not due"
+		}
+	}
+	if r.line.Parked {
+		reason += ", given up"
+	}
+	if r.line.Attempt > 0 {
+		attempt = strconv.Itoa(r.line.Attempt)
+	}
+	return append([]show.Cell{{Text: string(r.line.State), Colour: show.StateColour(r.line.State)}}, show.Cells(
+		reason, show.Instant(r.since), show.Relative(r.since, now), show.Relative(r.line.Expiry, now), attempt, r.line.RecordKey)...)
+}
+
+// sum says what was found, what was left out, and what was read.
+func (l *listing) sum() string {
+	text := show.Count(int64(l.found), "record")
+	switch {
+	case l.cut:
+		text += ", and there may be more: --limit ended the reading"
+	case l.limit > 0 && l.found > l.limit:
+		text += fmt.Sprintf(", of which --limit left out the %d youngest", l.found-l.limit)
+	case l.found == 0:
+		text = "No records"
+	}
+	if l.unreadable > 0 {
+		text += fmt.Sprintf(", %d of them cannot be understood", l.unreadable)
+	}
+	if l.units > 0 {
+		text += fmt.Sprintf(" (read %s in %s, %s read units)", show.Count(int64(l.read), "record"), show.Count(int64(l.pages), "page"),
+			strconv.FormatFloat(l.units, 'f', -1, 64))
+	}
+	return text + "."
+}

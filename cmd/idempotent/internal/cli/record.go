@@ -3,11 +3,14 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/connect"
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
 	"github.com/go-idempotent/idempotent/operate"
 	"github.com/go-idempotent/idempotent/store"
@@ -42,7 +45,8 @@ func lineOf(r store.Record, s operate.State) recordLine {
 	return recordLine{
 		RecordKey: r.Key, Operation: r.Operation(), State: s, Status: r.Status, Reason: r.Reason, Attempt: r.Attempt,
 		CreatedAt: r.CreatedAt.UTC(), Lease: r.Lease.UTC(), CompletedAt: r.CompletedAt.UTC(), AttentionAt: r.AttentionAt.UTC(),
-		Tries: r.Tries, Parked: r.Parked(), Expiry: r.Expiry.UTC(), SettledBy: r.SettledBy, SettledAt: r.SettledAt.UTC(), SettledReason: r.SettledReason,
+		Tries: r.Tries, Parked: r.Parked(), Expiry: r.Expiry.UTC(), SettledBy: r.SettledBy, SettledAt: r.SettledAt.UTC(),
+		SettledReason: r.SettledReason,
 	}
 }
 
@@ -64,13 +68,16 @@ type inspection struct {
 	ResultOfStep string          `json:"result_of_step,omitempty"`
 	Result       json.RawMessage `json:"result,omitempty"`
 	ResultText   *string         `json:"result_text,omitempty"`
+	// Where is where the record is.
+	Where connect.Place `json:"where,omitzero"`
 }
 
-func inspectionOf(s operate.Shown, derived map[string]string) inspection {
+func inspectionOf(s operate.Shown, names ...string) inspection {
 	r := s.Record
 	return inspection{
-		recordLine: lineOf(r, s.State), Powertools: r.Owner == "" && r.Status != store.StatusUnknown, Fingerprint: r.Fingerprint,
-		DerivedKeys: derived, Steps: s.Steps(), RetryGets: retryGets(r, s.State), ResultBytes: len(r.Result), ResultInParts: r.Parts != "", Seen: seenOf(r),
+		recordLine: lineOf(r, s.State), Powertools: show.ByPowertools(r), Fingerprint: r.Fingerprint,
+		DerivedKeys: show.DerivedKeys(s, names...), Steps: s.Steps(), RetryGets: show.RetryGets(r, s.State),
+		ResultBytes: len(r.Result), ResultInParts: r.Parts != "", Seen: show.Seen(r),
 	}
 }
 
@@ -86,23 +93,20 @@ func (i *inspection) withResult(result []byte) {
 
 // rows are the inspection for people.
 func (i *inspection) rows(now time.Time) [][]show.Cell {
-	r := store.Record{Reason: i.Reason}
-	means := meaning(r, i.State)
+	means := show.Meaning(store.Record{Reason: i.Reason}, i.State)
 	if i.State == operate.StateReleased && len(i.Steps) > 0 {
 		means += "; it has stopped between two steps"
 	}
 	rows := [][]show.Cell{
 		show.Cells("Record", i.RecordKey),
-		{{Text: "State"}, {Text: string(i.State) + ": " + means, Colour: stateColour(i.State)}},
+		{{Text: "State"}, {Text: string(i.State) + ": " + means, Colour: show.StateColour(i.State)}},
 	}
 	add := func(name, value string) {
 		if value != "" {
 			rows = append(rows, show.Cells(name, value))
 		}
 	}
-	if i.Reason != "" {
-		add("Reason", strings.TrimSuffix(i.Reason+": "+reasonMeaning(i.Reason), ": "))
-	}
+	add("Reason", show.Because(i.Reason))
 	if i.Powertools {
 		add("Written by", "AWS Powertools")
 	}
@@ -119,11 +123,15 @@ func (i *inspection) rows(now time.Time) [][]show.Cell {
 		add("Settled", fmt.Sprintf("by %s, %s: %s", i.SettledBy, show.Both(i.SettledAt, now), i.SettledReason))
 	}
 	add("Expires", show.Both(i.Expiry, now))
-	for _, name := range sortedNames(i.DerivedKeys) {
+	for _, name := range slices.Sorted(maps.Keys(i.DerivedKeys)) {
 		add("Derived key", name+": "+i.DerivedKeys[name])
 	}
 	for _, s := range i.Steps {
-		add("Step", s.Name+": "+stepMeaning(s))
+		means := s.Name + ": " + show.StepMeaning(s)
+		if show.HasResult(s) {
+			means += "; --step " + s.Name + " shows it"
+		}
+		add("Step", means)
 	}
 	switch {
 	case i.ResultInParts:
@@ -138,15 +146,11 @@ func (i *inspection) rows(now time.Time) [][]show.Cell {
 
 // waits says since when somebody has to settle the record, and how often a reconciliation has asked about it.
 func (i *inspection) waits(add func(name, value string), now time.Time) {
-	asked := ""
-	if i.Tries > 0 {
-		asked = count(int64(i.Tries), "time") + " in vain"
-	}
 	at := show.Both(i.AttentionAt, now)
 	switch {
 	case i.AttentionAt.IsZero():
 	case i.Parked:
-		add("Parked", at+": a reconciliation asks about it no more")
+		add("Given up", at+": a reconciliation asks about it no more")
 	case store.Reached(i.AttentionAt, now):
 		add("Waits since", at)
 	case i.State == operate.StateReleased && i.Tries == 0:
@@ -156,5 +160,7 @@ func (i *inspection) waits(add func(name, value string), now time.Time) {
 	default:
 		add("Asked again", at)
 	}
-	add("Asked", asked)
+	if i.Tries > 0 {
+		add("Asked", show.Count(int64(i.Tries), "time")+", without an answer")
+	}
 }

@@ -24,12 +24,10 @@ import (
 
 // serving is the page, for one person on this machine.
 type serving struct {
-	app           *app
-	port          int
-	readOnly      bool
-	by            string
-	retention     time.Duration
-	digestKeyFile string
+	app       *app
+	port      int
+	readOnly  bool
+	retention time.Duration
 	// printing is held while something is printed: requests run side by side.
 	printing sync.Mutex
 }
@@ -38,15 +36,19 @@ func (a *app) serve() *cobra.Command {
 	s := &serving{app: a}
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Shows what is stuck in a browser: search, one record as a timeline, settle and release",
-		Long: `Serves a page for a browser on this machine: what is stuck, a search by record key, derived key or what a client sent, one record as
-a timeline, settle and release with a reason. It ends with Ctrl-C.
+		Short: "Shows what is stuck in a browser, one record as a timeline, and settles it",
+		Long: `Serves a page for a browser on this machine: what is stuck, a search by
+record key or derived key, one record as a timeline, settle and release with
+a reason. It ends with Ctrl-C.
 
-It listens on 127.0.0.1 only. The address that it prints lets in one browser, once: paste it into the address bar. Nobody else on
-this machine, and no other site in this browser, gets in. Whatever changes a record shows first what it does, and asks. Each change
-is printed, as settle and release print it. Results are read only if you ask for them.
+It listens on 127.0.0.1 only. The address that it prints lets in one browser,
+once: paste it into the address bar. Nobody else on this machine, and no
+other site in this browser, gets in. Whatever changes a record shows first
+what it does, and asks. Each change is printed, as settle prints it. Results
+are read only if you ask for them.
 
-In a tunnel such as ssh -L 8000:127.0.0.1:8000 take the same --port on both sides: the page answers to its own port only.`,
+In a tunnel such as ssh -L 8000:127.0.0.1:8000 take the same --port on both
+sides: the page answers to its own port only.`,
 		Example: `  idempotent serve --demo
   idempotent serve --table idempotency --profile production --read-only`,
 		Args:              cobra.NoArgs,
@@ -56,10 +58,9 @@ In a tunnel such as ssh -L 8000:127.0.0.1:8000 take the same --port on both side
 	f := cmd.Flags()
 	f.IntVar(&s.port, "port", 0, "the `port`; by default one that is free")
 	f.BoolVar(&s.readOnly, "read-only", false, "change nothing")
-	f.StringVar(&s.by, "by", "", "who; by default the ARN of your credentials, or your user on this machine if AWS is not asked")
-	f.DurationVar(&s.retention, "retention", operate.DefaultRetention, "keep a settled record for at least this `time`; the retention of the handler")
-	f.StringVar(&s.digestKeyFile, "digest-key-file", "", "for the search: the `file` with the secret of WithDigestKey, byte for byte")
-	noCompletion(cmd, "port", "by", "retention")
+	f.DurationVar(&s.retention, "retention", operate.DefaultRetention, "keep a settled record for at least this `time`; that of the handler")
+	a.byFlag(cmd)
+	noFiles(cmd)
 	return cmd
 }
 
@@ -85,7 +86,7 @@ func (s *serving) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	by, err := s.app.who(ctx, src, s.by)
+	by, err := s.app.who()
 	if err != nil {
 		return err
 	}
@@ -105,23 +106,8 @@ func (s *serving) run(ctx context.Context) error {
 
 func (s *serving) config(src *source, by string, port int) page.Config {
 	return page.Config{
-		Operator: src.operator, Now: src.now, Port: port, Store: s.place(src), By: by, ReadOnly: s.readOnly, Demo: s.app.demo,
-		Words: page.Words{
-			Meaning: meaning, Reason: reasonMeaning, Retry: retryGets, Seen: seenOf, Error: s.app.sentence,
-		},
-		KeyFields: keyFields(), RecordKey: s.recordKey, Done: s.done, Wrong: s.wrong,
-	}
-}
-
-// place says where the records are.
-func (s *serving) place(src *source) string {
-	switch {
-	case src.conn == nil:
-		return "records in memory"
-	case src.conn.OfAWS():
-		return s.app.name() + " in " + src.conn.Config.Region
-	default:
-		return s.app.name() + " at " + src.conn.Endpoint
+		Operator: src.operator, Now: src.now, Port: port, Store: s.app.place.String(), By: by, ReadOnly: s.readOnly, Demo: s.app.demo,
+		Sentence: s.app.sentence, Done: s.done, Wrong: s.wrong,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"slices"
@@ -201,33 +202,21 @@ func (t Target) options() ([]dynamo.Option, error) {
 	return append(opts, dynamo.WithAttributes(names)), nil
 }
 
+// attributes renames those that AWS Powertools can rename, too.
 func (t Target) attributes() (dynamo.Attributes, error) {
 	var names dynamo.Attributes
 	places := map[string]*string{
 		"id": &names.Key, "status": &names.Status, "expiration": &names.Expiration, "in_progress_expiration": &names.Lease,
-		"data": &names.Data, "validation": &names.Validation, "owner": &names.Owner, "commit": &names.Commit,
-		"attempt": &names.Attempt, "created_at": &names.CreatedAt, "reason": &names.Reason, "parts": &names.Parts,
-		"encoding": &names.Encoding, "layout": &names.Layout, "completed_at": &names.CompletedAt, "settled_by": &names.SettledBy,
-		"settled_at": &names.SettledAt, "settled_reason": &names.SettledReason, "attention": &names.Attention,
-		"attention_at": &names.AttentionAt, "derived": &names.Derived, "steps": &names.Steps, "step:": &names.StepPrefix,
+		"data": &names.Data, "validation": &names.Validation,
 	}
 	for attribute, name := range t.Attributes {
 		place, known := places[attribute]
 		if !known {
-			return names, &UsageError{fmt.Sprintf("--attribute %q is none of %q", attribute, sorted(places))}
+			return names, &UsageError{fmt.Sprintf("--attribute %q is none of %q", attribute, slices.Sorted(maps.Keys(places)))}
 		}
 		*place = name
 	}
 	return names, nil
-}
-
-func sorted(places map[string]*string) []string {
-	names := make([]string, 0, len(places))
-	for name := range places {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // OfAWS reports whether the endpoint is one of AWS, which knows permissions and backups. Emulators do not, or only pretend to.
@@ -241,15 +230,46 @@ func (c *Connection) OfAWS() bool {
 	})
 }
 
-// Caller returns the ARN of whom the credentials belong to.
-func (c *Connection) Caller(ctx context.Context) (string, error) {
+// Place is where a command acts, and as whom.
+type Place struct {
+	Table    string `json:"table,omitempty"`
+	Region   string `json:"region,omitempty"`
+	Endpoint string `json:"endpoint,omitempty"`
+	// Account and As are those of the credentials. They are empty if the endpoint is not one of AWS, or if AWS does not say.
+	Account string `json:"account,omitempty"`
+	As      string `json:"as,omitempty"`
+}
+
+// String says it in words.
+func (p Place) String() string {
+	switch {
+	case p == Place{}:
+		return "the demo, in memory"
+	case p.Endpoint != "":
+		return fmt.Sprintf("table %q at %s", p.Table, p.Endpoint)
+	case p.As == "":
+		return fmt.Sprintf("table %q in %s", p.Table, p.Region)
+	default:
+		return fmt.Sprintf("table %q in %s, account %s, as %s", p.Table, p.Region, p.Account, p.As)
+	}
+}
+
+// Where asks AWS whom the credentials belong to, and returns where the connection leads. The place is right as far as it goes, also
+// with an error, which is that of the question.
+func (c *Connection) Where(ctx context.Context) (Place, error) {
+	p := Place{Table: c.Table, Region: c.Config.Region}
+	if !c.OfAWS() {
+		p.Endpoint = c.Endpoint
+		return p, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, callerLimit)
 	defer cancel()
 	out, err := sts.NewFromConfig(c.Config).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil {
-		return "", fmt.Errorf("ask AWS who you are: %w", err)
+		return p, fmt.Errorf("ask AWS who you are: %w", err)
 	}
-	return aws.ToString(out.Arn), nil
+	p.Account, p.As = aws.ToString(out.Account), aws.ToString(out.Arn)
+	return p, nil
 }
 
 // local reports whether an endpoint is on this machine.

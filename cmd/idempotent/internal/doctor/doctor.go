@@ -10,12 +10,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/apigateway"
-	"github.com/aws/aws-sdk-go-v2/service/apigatewayv2"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/smithy-go"
 
 	"github.com/go-idempotent/idempotent/dynamo"
@@ -41,7 +37,7 @@ type Finding struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// Patient is what is looked at. All fields are needed, except for those of the function, if Function is empty.
+// Patient is what is looked at. Emulator, Function and Outbox may be empty; everything else is needed.
 type Patient struct {
 	Store    *dynamo.Store
 	Operator *operate.Operator
@@ -49,29 +45,22 @@ type Patient struct {
 	Table    string
 	// Key makes the primary key of a record.
 	Key func(recordKey string) map[string]types.AttributeValue
+	// Config is for the clients of other services.
+	Config aws.Config
 	// Emulator is the host of an endpoint that is not one of AWS, empty for AWS. Nobody there knows permissions or backups.
 	Emulator string
-	// Operation is that of the record keys that permissions are tried with.
-	Operation string
-	Now       func() time.Time
-	// Outbox is the table of an outbox that is looked at, too, if it has a name.
-	Outbox string
-
-	// Function is the name of a function that uses the table, or its ARN.
-	Function     string
-	Lambda       *lambda.Client
-	SQS          *sqs.Client
-	APIGateway   *apigateway.Client
-	APIGatewayV2 *apigatewayv2.Client
+	// Function is the name of a function that uses the table, or its ARN, and Outbox the table of an outbox.
+	Function, Outbox string
 }
 
 // Examine makes all checks. An error ends it only if nothing can be looked at: the endpoint does not answer, there is no such table,
 // or ctx has ended.
 func (p *Patient) Examine(ctx context.Context) ([]Finding, error) {
-	findings, err := p.table(ctx)
+	findings, err := p.shape(ctx)
 	if err != nil {
 		return nil, err
 	}
+	findings = append(findings, p.safety(ctx, "", p.Table)...)
 	findings = append(findings, p.permissions(ctx)...)
 	findings = append(findings, p.retention(ctx))
 	if p.Outbox != "" {

@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,82 +18,57 @@ const (
 	checkFunction    = "function"
 	checkVariable    = "function names the table"
 	checkEnvironment = "retention in the environment"
-	checkRole        = "permissions of the function"
 	checkGateway     = "timeout and gateway"
 	checkBatches     = "event sources"
 )
 
 func (p *Patient) function(ctx context.Context) []Finding {
-	f, err := p.Lambda.GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: aws.String(p.Function)})
+	client := lambda.NewFromConfig(p.Config)
+	f, err := client.GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: aws.String(p.Function)})
 	if err != nil {
 		return []Finding{unseen(checkFunction, err)}
 	}
 	timeout := ofSeconds(f.Timeout)
+	findings := []Finding{{checkFunction, OK, "timeout " + seconds(timeout)}}
 	var variables map[string]string
 	if f.Environment != nil {
 		variables = f.Environment.Variables
 	}
-	findings := []Finding{
-		{checkFunction, OK, "timeout " + seconds(timeout)},
-		p.variable(variables),
-		environment(variables),
-		{checkRole, NotChecked, "what was tried above are the permissions of your credentials, not those of its role"},
-	}
-	findings = append(findings, p.gateways(ctx, timeout)...)
-	return append(findings, p.sources(ctx, timeout)...)
+	findings = append(findings, p.variable(variables))
+	findings = append(findings, environment(variables)...)
+	findings = append(findings, p.gateways(ctx, client, timeout)...)
+	return append(findings, p.sources(ctx, client, timeout)...)
 }
 
-// variable looks for the table in the environment of the function.
+// variable looks for the table in the environment of the function, by name or by ARN.
 func (p *Patient) variable(variables map[string]string) Finding {
-	for _, name := range sortedNames(variables) {
-		if variables[name] != "" && tableName(variables[name]) == tableName(p.Table) {
-			return Finding{checkVariable, OK, name}
+	name := func(table string) string { return table[strings.LastIndex(table, "/")+1:] }
+	for _, variable := range slices.Sorted(maps.Keys(variables)) {
+		if variables[variable] != "" && name(variables[variable]) == name(p.Table) {
+			return Finding{checkVariable, OK, variable}
 		}
 	}
 	return Finding{checkVariable, Warning, fmt.Sprintf("no variable of its environment is %q", p.Table)}
 }
 
-// tableName is the name of a table that is given by name or ARN.
-func tableName(table string) string {
-	_, name, isARN := strings.Cut(table, ":table/")
-	if isARN {
-		return name
-	}
-	return table
-}
-
 // environment looks for a retention in the environment of the function, which only a convention can name.
-func environment(variables map[string]string) Finding {
-	for _, name := range sortedNames(variables) {
+func environment(variables map[string]string) (findings []Finding) {
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
 		if !strings.Contains(strings.ToUpper(name), "RETENTION") {
 			continue
 		}
-		d, ok := duration(variables[name])
+		d, err := time.ParseDuration(variables[name])
+		if n, notANumber := strconv.Atoi(variables[name]); notANumber == nil {
+			d, err = time.Duration(n)*time.Second, nil
+		}
 		switch {
-		case !ok:
-			return Finding{checkEnvironment, NotChecked, name + " is neither a duration nor a number of seconds"}
+		case err != nil:
+			findings = append(findings, Finding{checkEnvironment, NotChecked, name + " is neither a duration nor a number of seconds"})
 		case d < shortestUsual:
-			return Finding{checkEnvironment, Warning, fmt.Sprintf("%s is %s: whoever retries later executes again", name, d)}
+			findings = append(findings, Finding{checkEnvironment, Warning, fmt.Sprintf("%s is %s: whoever retries later executes again", name, d)})
 		default:
-			return Finding{checkEnvironment, OK, fmt.Sprintf("%s is %s", name, d)}
+			findings = append(findings, Finding{checkEnvironment, OK, fmt.Sprintf("%s is %s", name, d)})
 		}
 	}
-	return Finding{checkEnvironment, NotChecked, "no variable is named like a retention"}
-}
-
-func duration(text string) (time.Duration, bool) {
-	if n, err := strconv.Atoi(text); err == nil {
-		return time.Duration(n) * time.Second, true
-	}
-	d, err := time.ParseDuration(text)
-	return d, err == nil
-}
-
-func sortedNames(variables map[string]string) []string {
-	names := make([]string, 0, len(variables))
-	for name := range variables {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return findings
 }

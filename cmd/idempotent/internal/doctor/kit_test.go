@@ -9,16 +9,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/service/apigateway"
-	"github.com/aws/aws-sdk-go-v2/service/apigatewayv2"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -118,12 +113,11 @@ func (a *account) patient(change ...func(*doctor.Patient)) *doctor.Patient {
 	client := dynamodb.NewFromConfig(cfg)
 	records := dynamo.New(client, table)
 	p := &doctor.Patient{
-		Store: records, Operator: operate.New(records), DynamoDB: client, Table: table, Operation: "shop-charge", Now: time.Now,
+		Store: records, Operator: operate.New(records), DynamoDB: client, Table: table, Config: cfg,
 		Key: func(key string) map[string]types.AttributeValue {
 			return map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: key}}
 		},
-		Function: function, Lambda: lambda.NewFromConfig(cfg), SQS: sqs.NewFromConfig(cfg),
-		APIGateway: apigateway.NewFromConfig(cfg), APIGatewayV2: apigatewayv2.NewFromConfig(cfg),
+		Function: function,
 	}
 	for _, c := range change {
 		c(p)

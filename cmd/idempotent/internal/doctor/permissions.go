@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -14,49 +16,36 @@ import (
 	"github.com/go-idempotent/idempotent/dynamo"
 )
 
-// tryout is a task with the calls that it takes. Each call changes nothing.
+// call is one call, of which only the error counts.
+type call func(ctx context.Context, c *dynamodb.Client) error
+
+// tryout is a task with the calls that it takes.
 type tryout struct {
 	check string
-	calls []func(ctx context.Context, p *Patient, key map[string]types.AttributeValue) error
-}
-
-// tryouts are what the commands do. Calls read, or write under a condition that never holds, or delete a record whose key nobody
-// can have: it is random.
-func tryouts() []tryout {
-	type calls = []func(ctx context.Context, p *Patient, key map[string]types.AttributeValue) error
-	return []tryout{
-		{"you may inspect", calls{getItem, batchGetItem}},
-		{"you may list by index", calls{queryIndex, scanIndex}},
-		{"you may list by scan", calls{scanTable}},
-		{"you may settle and release", calls{updateItem, batchWriteItem}},
-		{"you may delete", calls{deleteItem}},
-		{"you may run a handler", calls{putItem}},
-	}
+	calls []call
 }
 
 // permissions tries what the credentials of this program may do. What the role of the function may do is its own matter.
 func (p *Patient) permissions(ctx context.Context) []Finding {
-	tryouts := tryouts()
-	findings := make([]Finding, 0, len(tryouts))
-	operation := p.Operation
+	operation := p.Function
 	if operation == "" {
 		operation = "idempotent-doctor"
 	}
-	key := p.Key(operation + "#idempotent-doctor-" + rand.Text())
-	for _, t := range tryouts {
-		if p.Emulator != "" {
-			findings = append(findings, p.emulated(t.check))
-			continue
+	var findings []Finding
+	for _, t := range p.tryouts(p.Key(operation + "#idempotent-doctor-" + rand.Text())) {
+		f := p.emulated(t.check)
+		if p.Emulator == "" {
+			f = p.try(ctx, t, operation)
 		}
-		findings = append(findings, p.try(ctx, t, key, operation))
+		findings = append(findings, f)
 	}
 	return findings
 }
 
-func (p *Patient) try(ctx context.Context, t tryout, key map[string]types.AttributeValue, operation string) Finding {
+func (p *Patient) try(ctx context.Context, t tryout, operation string) Finding {
 	var refused []string
 	for _, call := range t.calls {
-		err := call(ctx, p, key)
+		err := call(ctx, p.DynamoDB)
 		var condition *types.ConditionalCheckFailedException
 		switch {
 		case err == nil, errors.As(err, &condition):
@@ -72,98 +61,65 @@ func (p *Patient) try(ctx context.Context, t tryout, key map[string]types.Attrib
 	return Finding{Check: t.check, Result: OK}
 }
 
-// never is a condition that no item meets, about an attribute of the key.
-const never = "attribute_exists(#key) AND attribute_not_exists(#key)"
-
-// names are those of the condition.
-func names(key map[string]types.AttributeValue) map[string]string {
-	for name := range key {
-		return map[string]string{"#key": name}
-	}
-	return nil
-}
-
-func getItem(ctx context.Context, p *Patient, key map[string]types.AttributeValue) error {
-	_, err := p.DynamoDB.GetItem(ctx, &dynamodb.GetItemInput{TableName: aws.String(p.Table), Key: key, ConsistentRead: aws.Bool(true)})
-	return err
-}
-
-func batchGetItem(ctx context.Context, p *Patient, key map[string]types.AttributeValue) error {
-	_, err := p.DynamoDB.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{
-		p.Table: {Keys: []map[string]types.AttributeValue{key}},
-	}})
-	return err
-}
-
-func putItem(ctx context.Context, p *Patient, key map[string]types.AttributeValue) error {
-	_, err := p.DynamoDB.PutItem(ctx, &dynamodb.PutItemInput{
-		TableName: aws.String(p.Table), Item: key, ConditionExpression: aws.String(never), ExpressionAttributeNames: names(key),
-	})
-	return err
-}
-
-func updateItem(ctx context.Context, p *Patient, key map[string]types.AttributeValue) error {
-	_, err := p.DynamoDB.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: aws.String(p.Table), Key: key, ConditionExpression: aws.String(never), ExpressionAttributeNames: names(key),
-	})
-	return err
-}
-
-func deleteItem(ctx context.Context, p *Patient, key map[string]types.AttributeValue) error {
-	_, err := p.DynamoDB.DeleteItem(ctx, &dynamodb.DeleteItemInput{
-		TableName: aws.String(p.Table), Key: key, ConditionExpression: aws.String(never), ExpressionAttributeNames: names(key),
-	})
-	return err
-}
-
-// batchWriteItem deletes what is not there: this call knows no conditions.
-func batchWriteItem(ctx context.Context, p *Patient, key map[string]types.AttributeValue) error {
-	_, err := p.DynamoDB.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{
-		p.Table: {{DeleteRequest: &types.DeleteRequest{Key: key}}},
-	}})
-	return err
-}
-
-func queryIndex(ctx context.Context, p *Patient, _ map[string]types.AttributeValue) error {
-	index, err := p.index(ctx)
-	if err != nil {
+// tryouts are what the commands do, with a key that nobody has. Each call changes nothing: it reads, or writes under a condition
+// that never holds, or deletes what is not there, where a call knows no conditions.
+func (p *Patient) tryouts(key map[string]types.AttributeValue) []tryout {
+	table := aws.String(p.Table)
+	never := aws.String("attribute_exists(#key) AND attribute_not_exists(#key)")
+	names := map[string]string{"#key": slices.Sorted(maps.Keys(key))[0]}
+	get := func(ctx context.Context, c *dynamodb.Client) error {
+		_, err := c.GetItem(ctx, &dynamodb.GetItemInput{TableName: table, Key: key, ConsistentRead: aws.Bool(true)})
 		return err
 	}
-	_, err = p.DynamoDB.Query(ctx, &dynamodb.QueryInput{
-		TableName: aws.String(p.Table), IndexName: aws.String(dynamo.AttentionIndex), Limit: aws.Int32(1),
-		KeyConditionExpression: aws.String("#key = :none"), ExpressionAttributeNames: map[string]string{"#key": index},
-		ExpressionAttributeValues: map[string]types.AttributeValue{":none": &types.AttributeValueMemberS{Value: "idempotent-doctor"}},
-	})
-	return err
-}
-
-func scanIndex(ctx context.Context, p *Patient, _ map[string]types.AttributeValue) error {
-	if _, err := p.index(ctx); err != nil {
+	getParts := func(ctx context.Context, c *dynamodb.Client) error {
+		keys := types.KeysAndAttributes{Keys: []map[string]types.AttributeValue{key}}
+		_, err := c.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{p.Table: keys}})
 		return err
 	}
-	_, err := p.DynamoDB.Scan(ctx, &dynamodb.ScanInput{
-		TableName: aws.String(p.Table), IndexName: aws.String(dynamo.AttentionIndex), Limit: aws.Int32(1),
-	})
-	return err
-}
-
-func scanTable(ctx context.Context, p *Patient, _ map[string]types.AttributeValue) error {
-	_, err := p.DynamoDB.Scan(ctx, &dynamodb.ScanInput{TableName: aws.String(p.Table), Limit: aws.Int32(1)})
-	return err
-}
-
-var errNoIndex = errors.New("the table has no such index")
-
-// index returns the partition key of the index.
-func (p *Patient) index(ctx context.Context) (string, error) {
-	out, err := p.DynamoDB.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(p.Table)})
-	if err != nil {
-		return "", err
+	put := func(ctx context.Context, c *dynamodb.Client) error {
+		_, err := c.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: table, Item: key, ConditionExpression: never, ExpressionAttributeNames: names,
+		})
+		return err
 	}
-	for _, index := range out.Table.GlobalSecondaryIndexes {
-		if aws.ToString(index.IndexName) == dynamo.AttentionIndex && len(index.KeySchema) > 0 {
-			return aws.ToString(index.KeySchema[0].AttributeName), nil
+	update := func(ctx context.Context, c *dynamodb.Client) error {
+		_, err := c.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName: table, Key: key, ConditionExpression: never, ExpressionAttributeNames: names,
+		})
+		return err
+	}
+	deleteItem := func(ctx context.Context, c *dynamodb.Client) error {
+		_, err := c.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+			TableName: table, Key: key, ConditionExpression: never, ExpressionAttributeNames: names,
+		})
+		return err
+	}
+	deleteParts := func(ctx context.Context, c *dynamodb.Client) error {
+		deletion := []types.WriteRequest{{DeleteRequest: &types.DeleteRequest{Key: key}}}
+		_, err := c.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{p.Table: deletion}})
+		return err
+	}
+	query := func(ctx context.Context, c *dynamodb.Client) error {
+		_, err := c.Query(ctx, &dynamodb.QueryInput{
+			TableName: table, IndexName: aws.String(dynamo.AttentionIndex), Limit: aws.Int32(1),
+			KeyConditionExpression: aws.String("attention = :none"), ExpressionAttributeValues: map[string]types.AttributeValue{
+				":none": &types.AttributeValueMemberS{Value: "idempotent-doctor"},
+			},
+		})
+		return err
+	}
+	scan := func(index *string) call {
+		return func(ctx context.Context, c *dynamodb.Client) error {
+			_, err := c.Scan(ctx, &dynamodb.ScanInput{TableName: table, IndexName: index, Limit: aws.Int32(1)})
+			return err
 		}
 	}
-	return "", errNoIndex
+	return []tryout{
+		{"you may inspect", []call{get, getParts}},
+		{"you may list by index", []call{query, scan(aws.String(dynamo.AttentionIndex))}},
+		{"you may list by scan", []call{scan(nil)}},
+		{"you may settle and release", []call{update, deleteParts}},
+		{"you may delete", []call{deleteItem}},
+		{"you may run a handler", []call{put}},
+	}
 }

@@ -2,27 +2,61 @@ package doctor
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
+)
+
+// The checks of the queues and streams that call a function. See https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html,
+// https://docs.aws.amazon.com/lambda/latest/dg/kinesis-on-failure-destination.html and
+// https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-errors.html.
+const (
+	checkVisibility  = "queue: visibility timeout"
+	checkRedrive     = "queue: dead-letter queue"
+	checkRetries     = "stream: retries"
+	checkDestination = "stream: on-failure destination"
+	checkBisect      = "stream: bisect on error"
+)
+
+// What AWS recommends: how many timeouts of the function a message has to stay invisible at least, and how often it is received at
+// least before it goes to the dead-letter queue.
+const (
+	visibilityFactor = 6
+	fewestReceives   = 5
 )
 
 // sources looks at the queues and streams that call the function.
-func (p *Patient) sources(ctx context.Context, timeout time.Duration) []Finding {
-	pages := lambda.NewListEventSourceMappingsPaginator(p.Lambda, &lambda.ListEventSourceMappingsInput{FunctionName: aws.String(p.Function)})
-	var findings []Finding
+func (p *Patient) sources(ctx context.Context, client *lambda.Client, timeout time.Duration) (findings []Finding) {
+	pages := lambda.NewListEventSourceMappingsPaginator(client, &lambda.ListEventSourceMappingsInput{FunctionName: aws.String(p.Function)})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return append(findings, unseen(checkBatches, err))
 		}
 		for _, m := range page.EventSourceMappings {
-			findings = append(findings, p.source(ctx, source{m, aws.ToString(m.EventSourceArn)}, timeout)...)
+			parts := strings.SplitN(aws.ToString(m.EventSourceArn)+":::::", ":", 6) // arn:PARTITION:SERVICE:REGION:ACCOUNT:RESOURCE
+			s := source{m, strings.Trim(parts[5], ":")}
+			if path := strings.Split(s.name, "/"); len(path) > 1 {
+				s.name = path[1] // of table/NAME/stream/LABEL
+			}
+			switch parts[2] {
+			case "sqs":
+				findings = append(findings, s.responses("sends its whole batch again"))
+				findings = append(findings, p.queue(ctx, s, parts[4], timeout)...)
+			case "kinesis", "dynamodb":
+				findings = append(findings, s.responses("repeats its whole batch"), s.retries(), s.destination(), s.bisect())
+			default:
+				findings = append(findings, s.found(checkBatches, NotChecked, "it is no queue of SQS and no stream of Kinesis or DynamoDB"))
+			}
 		}
 	}
 	if len(findings) == 0 {
@@ -34,74 +68,106 @@ func (p *Patient) sources(ctx context.Context, timeout time.Duration) []Finding 
 // source is one queue or stream that calls a function.
 type source struct {
 	mapping lambdatypes.EventSourceMappingConfiguration
-	arn     string
-}
-
-func (p *Patient) source(ctx context.Context, s source, timeout time.Duration) []Finding {
-	switch s.service() {
-	case serviceSQS:
-		return append([]Finding{s.responses(repeatsQueue)}, p.queue(ctx, s, timeout)...)
-	case serviceKinesis, serviceDynamoDB:
-		return append([]Finding{s.responses(repeatsStream)}, s.stream()...)
-	default:
-		return []Finding{{checkBatches, NotChecked, s.name() + ": it is no queue of SQS and no stream of Kinesis or DynamoDB"}}
-	}
-}
-
-// The services that a function gets batches from, as their ARNs name them.
-const (
-	serviceSQS      = "sqs"
-	serviceKinesis  = "kinesis"
-	serviceDynamoDB = "dynamodb"
-)
-
-// What one failed record does where Lambda does not read which one it was.
-const (
-	repeatsQueue  = "sends its whole batch again"
-	repeatsStream = "repeats its whole batch"
-)
-
-// service is that of the ARN: arn:PARTITION:SERVICE:REGION:ACCOUNT:RESOURCE.
-func (s source) service() string {
-	parts := strings.SplitN(s.arn, ":", 6)
-	if len(parts) != 6 {
-		return ""
-	}
-	return parts[2]
-}
-
-// name is the name of the queue, the stream or the table in the ARN, of which some have more behind it: table/NAME/stream/LABEL.
-func (s source) name() string {
-	parts := strings.SplitN(s.arn, ":", 6)
-	resource := parts[len(parts)-1]
-	if path := strings.Split(resource, "/"); len(path) > 1 {
-		resource = path[1]
-	}
-	if resource == "" {
-		return "a source without an ARN"
-	}
-	return resource
+	name    string
 }
 
 // found is what came of a check of the source.
 func (s source) found(check string, r Result, detail string) Finding {
-	if detail == "" {
-		return Finding{check, r, s.name()}
-	}
-	return Finding{check, r, s.name() + ": " + detail}
+	return Finding{check, r, strings.TrimSuffix(s.name+": "+detail, ": ")}
 }
 
-// responses looks whether Lambda reads which records of a batch have failed. A function that says so, as one of package batch does, loses them
-// where Lambda does not read it, also if each batch is of one record.
+// responses looks whether Lambda reads which records of a batch have failed. A function that says so, as one of package batch does,
+// loses them where Lambda does not read it, also if each batch is of one record.
 func (s source) responses(whole string) Finding {
-	partial := slices.Contains(s.mapping.FunctionResponseTypes, lambdatypes.FunctionResponseTypeReportBatchItemFailures)
 	switch {
-	case partial:
+	case slices.Contains(s.mapping.FunctionResponseTypes, lambdatypes.FunctionResponseTypeReportBatchItemFailures):
 		return s.found(checkBatches, OK, "")
 	case aws.ToInt32(s.mapping.BatchSize) == 1:
-		return s.found(checkBatches, Warning, "ReportBatchItemFailures is off, so a failure that the function answers with is taken for a success")
+		return s.found(checkBatches, Problem, "ReportBatchItemFailures is off, so a failure that the function answers with is taken for a success")
 	default:
-		return s.found(checkBatches, Warning, fmt.Sprintf("ReportBatchItemFailures is off, so one failed record %s, "+
-			"and failures that the function answers with are taken for a success", whole))
+		return s.found(checkBatches, Problem, "ReportBatchItemFailures is off, so one failed record "+whole+
+			", and failures that the function answers with are taken for a success")
 	}
+}
+
+// queue looks at the queue itself.
+func (p *Patient) queue(ctx context.Context, s source, account string, timeout time.Duration) []Finding {
+	client := sqs.NewFromConfig(p.Config)
+	url, err := client.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: aws.String(s.name), QueueOwnerAWSAccountId: aws.String(account)})
+	if err != nil {
+		return []Finding{s.found(checkVisibility, NotChecked, reason(err))}
+	}
+	out, err := client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
+		QueueUrl:       url.QueueUrl,
+		AttributeNames: []sqstypes.QueueAttributeName{sqstypes.QueueAttributeNameVisibilityTimeout, sqstypes.QueueAttributeNameRedrivePolicy},
+	})
+	if err != nil {
+		return []Finding{s.found(checkVisibility, NotChecked, reason(err))}
+	}
+	return []Finding{s.visibility(out.Attributes, timeout), s.redrive(out.Attributes)}
+}
+
+// visibility compares for how long a message that was received stays invisible with what its batch may take.
+func (s source) visibility(attributes map[string]string, timeout time.Duration) Finding {
+	n, err := strconv.Atoi(attributes[string(sqstypes.QueueAttributeNameVisibilityTimeout)])
+	if err != nil {
+		return s.found(checkVisibility, NotChecked, "its visibility timeout is no number")
+	}
+	visible, need := time.Duration(n)*time.Second, visibilityFactor*timeout+ofSeconds(s.mapping.MaximumBatchingWindowInSeconds)
+	if visible < need {
+		return s.found(checkVisibility, Problem, fmt.Sprintf("messages are invisible for %s, which has to be %s (6 times the timeout and the "+
+			"batching window): they are delivered again while they are handled", seconds(visible), seconds(need)))
+	}
+	return s.found(checkVisibility, OK, seconds(visible))
+}
+
+// redrive looks whether a message that always fails ends somewhere, and not too early.
+func (s source) redrive(attributes map[string]string) Finding {
+	text := attributes[string(sqstypes.QueueAttributeNameRedrivePolicy)]
+	if text == "" {
+		return s.found(checkRedrive, Problem, "there is none: a message that always fails comes again until the queue forgets it, and then it is lost")
+	}
+	var policy struct {
+		MaxReceiveCount json.Number // a number, or a text with one
+	}
+	err := json.Unmarshal([]byte(text), &policy)
+	receives, notANumber := policy.MaxReceiveCount.Int64()
+	switch {
+	case err != nil || notANumber != nil:
+		return s.found(checkRedrive, NotChecked, "its redrive policy cannot be read")
+	case receives < fewestReceives:
+		return s.found(checkRedrive, Warning, fmt.Sprintf("maxReceiveCount is %d, which has to be %d: throttled invocations and keys in progress "+
+			"count, too, so messages get there that nothing is wrong with", receives, fewestReceives))
+	default:
+		return s.found(checkRedrive, OK, fmt.Sprintf("after %d receives", receives))
+	}
+}
+
+// retries looks whether a record that always fails holds up its shard for as long as the stream keeps it. Either limit ends that; -1,
+// the default, is none.
+func (s source) retries() Finding {
+	attempts, age := s.mapping.MaximumRetryAttempts, s.mapping.MaximumRecordAgeInSeconds
+	switch {
+	case attempts != nil && *attempts != -1:
+		return s.found(checkRetries, OK, fmt.Sprintf("%d at most", *attempts))
+	case age != nil && *age != -1:
+		return s.found(checkRetries, OK, "until a record is "+seconds(ofSeconds(age))+" old")
+	default:
+		return s.found(checkRetries, Warning, "neither MaximumRetryAttempts nor MaximumRecordAgeInSeconds is set: "+
+			"a record that always fails holds up its shard until the stream forgets it")
+	}
+}
+
+func (s source) destination() Finding {
+	if to := s.mapping.DestinationConfig; to == nil || to.OnFailure == nil || aws.ToString(to.OnFailure.Destination) == "" {
+		return s.found(checkDestination, Problem, "there is none: nothing tells which records were given up")
+	}
+	return s.found(checkDestination, OK, "")
+}
+
+func (s source) bisect() Finding {
+	if !aws.ToBool(s.mapping.BisectBatchOnFunctionError) && aws.ToInt32(s.mapping.BatchSize) != 1 {
+		return s.found(checkBisect, Warning, "off: a record that ends the process or outlasts the timeout takes the records of its batch with it")
+	}
+	return s.found(checkBisect, OK, "")
 }

@@ -22,7 +22,7 @@ func TestEachSettingOfAQueueIsLookedAt(t *testing.T) {
 	}{
 		"no dead-letter queue": {
 			func(a *account) { a.replace("GetQueueAttributes", redrive, "") },
-			"queue: dead-letter queue", doctor.Warning, "charges: there is none",
+			"queue: dead-letter queue", doctor.Problem, "charges: there is none",
 		},
 		"too few receives": {
 			func(a *account) { a.replace("GetQueueAttributes", `maxReceiveCount\":5`, `maxReceiveCount\":4`) },
@@ -69,7 +69,7 @@ func TestEachSettingOfAStreamIsLookedAt(t *testing.T) {
 		says    string
 	}{
 		"whole batches": {
-			`"FunctionResponseTypes":["ReportBatchItemFailures"],`, "", "event sources", doctor.Warning, "charges: ReportBatchItemFailures is off, so one failed record repeats",
+			`"FunctionResponseTypes":["ReportBatchItemFailures"],`, "", "event sources", doctor.Problem, "charges: ReportBatchItemFailures is off, so one failed record repeats",
 		},
 		"no limit":         {`"MaximumRetryAttempts":10`, `"MaximumRetryAttempts":-1`, "stream: retries", doctor.Warning, "charges: neither MaximumRetryAttempts nor"},
 		"no limit is said": {`"MaximumRetryAttempts":10,"MaximumRecordAgeInSeconds":-1,`, "", "stream: retries", doctor.Warning, "charges: neither"},
@@ -78,9 +78,9 @@ func TestEachSettingOfAStreamIsLookedAt(t *testing.T) {
 			"stream: retries", doctor.OK, "charges: until a record is 900 s old",
 		},
 		"no retries":     {`"MaximumRetryAttempts":10`, `"MaximumRetryAttempts":0`, "stream: retries", doctor.OK, "charges: 0"},
-		"nowhere":        {`"Destination":"arn:aws:sqs:eu-central-1:123456789012:failures"`, "", "stream: on-failure destination", doctor.Warning, "charges: there is none"},
-		"on success":     {`"OnFailure"`, `"OnSuccess"`, "stream: on-failure destination", doctor.Warning, "charges: there is none"},
-		"no destination": {destination, "", "stream: on-failure destination", doctor.Warning, "charges: there is none"},
+		"nowhere":        {`"Destination":"arn:aws:sqs:eu-central-1:123456789012:failures"`, "", "stream: on-failure destination", doctor.Problem, "charges: there is none"},
+		"on success":     {`"OnFailure"`, `"OnSuccess"`, "stream: on-failure destination", doctor.Problem, "charges: there is none"},
+		"no destination": {destination, "", "stream: on-failure destination", doctor.Problem, "charges: there is none"},
 		"whole halves":   {`"BisectBatchOnFunctionError":true`, `"BisectBatchOnFunctionError":false`, "stream: bisect on error", doctor.Warning, "charges: off"},
 		"nothing to halve": {
 			`"BatchSize":100,"MaximumRetryAttempts":10,"MaximumRecordAgeInSeconds":-1,
@@ -141,7 +141,7 @@ func requireOnly(t *testing.T, findings map[string][]doctor.Finding, check strin
 	assert.Equal(t, result, findings[check][0].Result)
 	assert.Contains(t, findings[check][0].Detail, says)
 	for other, all := range findings {
-		if other != check && other != "permissions of the function" {
+		if other != check {
 			assert.Equal(t, doctor.OK, all[0].Result, "%s: %s", other, all[0].Detail)
 		}
 	}

@@ -17,22 +17,11 @@ import (
 
 // The checks of a table.
 const (
-	checkKey        = "key"
-	checkTTL        = "time to live"
-	checkIndex      = "attention index"
-	checkRecovery   = "point-in-time recovery"
-	checkProtection = "deletion protection"
-	checkReplicas   = "replicas"
-	checkRetention  = "retention"
+	checkKey       = "key"
+	checkTTL       = "time to live"
+	checkIndex     = "attention index"
+	checkRetention = "retention"
 )
-
-func (p *Patient) table(ctx context.Context) ([]Finding, error) {
-	shape, err := p.shape(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return append(shape, p.safety(ctx)...), nil
-}
 
 // shape compares the table with what the store needs.
 func (p *Patient) shape(ctx context.Context) ([]Finding, error) {
@@ -98,45 +87,43 @@ func (p *Patient) advised(check string, advice []string, err error) Finding {
 	return f
 }
 
-// safety looks at what keeps the records from being lost, and at copies of them.
-func (p *Patient) safety(ctx context.Context) []Finding {
+// safety looks at what keeps a table from being lost, and at copies of it. The names of its checks begin with prefix.
+func (p *Patient) safety(ctx context.Context, prefix, table string) []Finding {
+	recovery, protection, replicas := prefix+"point-in-time recovery", prefix+"deletion protection", prefix+"replicas"
 	if p.Emulator != "" {
-		return []Finding{p.emulated(checkRecovery), p.emulated(checkProtection), p.emulated(checkReplicas)}
+		return []Finding{p.emulated(recovery), p.emulated(protection)}
 	}
-	findings := []Finding{p.recovery(ctx, p.Table)}
-	out, err := p.DynamoDB.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(p.Table)})
-	if err != nil {
-		return append(findings, unseen(checkProtection, err), unseen(checkReplicas, err))
-	}
-	protection := Finding{Check: checkProtection, Result: OK}
-	if !aws.ToBool(out.Table.DeletionProtectionEnabled) {
-		protection.Result, protection.Detail = Warning, "off: with the table go the guarantees"
-	}
-	return append(findings, protection, replicas(out.Table))
-}
-
-func replicas(t *types.TableDescription) Finding {
+	findings := []Finding{p.recovery(ctx, recovery, table)}
+	out, err := p.DynamoDB.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(table)})
 	switch {
-	case len(t.Replicas) == 0:
-		return Finding{Check: checkReplicas, Result: OK, Detail: "none"}
-	case t.MultiRegionConsistency == types.MultiRegionConsistencyStrong:
-		return Finding{checkReplicas, Warning, "multi-Region strong consistency: there are no transactions, so no handler can commit"}
+	case err != nil:
+		return append(findings, unseen(protection, err))
+	case aws.ToBool(out.Table.DeletionProtectionEnabled):
+		findings = append(findings, Finding{Check: protection, Result: OK})
 	default:
-		return Finding{checkReplicas, Warning, "two Regions can both accept a claim of one key: send all deliveries of a key to one Region"}
+		findings = append(findings, Finding{protection, Warning, "off: with the table goes what it guarantees"})
+	}
+	switch {
+	case len(out.Table.Replicas) == 0:
+		return findings
+	case out.Table.MultiRegionConsistency == types.MultiRegionConsistencyStrong:
+		return append(findings, Finding{replicas, Warning, "multi-Region strong consistency: there are no transactions, so no handler can commit"})
+	default:
+		return append(findings, Finding{replicas, Warning, "two Regions can both accept a claim of one key: send all deliveries of a key to one Region"})
 	}
 }
 
-func (p *Patient) recovery(ctx context.Context, table string) Finding {
+func (p *Patient) recovery(ctx context.Context, check, table string) Finding {
 	out, err := p.DynamoDB.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: aws.String(table)})
 	if err != nil {
-		return unseen(checkRecovery, err)
+		return unseen(check, err)
 	}
 	d := out.ContinuousBackupsDescription
 	if d == nil || d.PointInTimeRecoveryDescription == nil ||
 		d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus != types.PointInTimeRecoveryStatusEnabled {
-		return Finding{checkRecovery, Warning, "off: what is lost of it cannot be restored"}
+		return Finding{check, Warning, "off: what is lost of it cannot be restored"}
 	}
-	return Finding{Check: checkRecovery, Result: OK}
+	return Finding{Check: check, Result: OK}
 }
 
 // The sample of records that retention is looked at with, and the shortest that is not suspicious: clients, queues and people

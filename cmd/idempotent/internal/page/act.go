@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
 	"github.com/go-idempotent/idempotent/operate"
 )
 
@@ -74,7 +75,7 @@ type question struct {
 }
 
 func (p *Page) ask(w http.ResponseWriter, status int, shown operate.Shown, a *asked, problem string) {
-	f := p.frame("Settle or release", &question{story: p.storyOf(shown), Asked: a, Problem: problem, Open: openSteps(shown), Free: free(shown), Seen: p.seen(shown.Record)})
+	f := p.frame("Settle or release", &question{story: p.storyOf(shown), Asked: a, Problem: problem, Open: show.OpenSteps(shown.Steps()), Free: free(shown), Seen: p.seen(shown.Record)})
 	f.Query = shown.Record.Key
 	p.render(w, status, "act.html", f)
 }
@@ -265,7 +266,7 @@ func (p *Page) change(ctx context.Context, a *asked, shown operate.Shown) (opera
 	entry, err := a.do(ctx, p.Operator, shown, false)
 	switch {
 	case errors.Is(err, operate.ErrOutcomeUnknown):
-		p.Wrong(fmt.Errorf("%s of %s, by %s, because of %q: %s", a.Name(), a.Key, a.By, a.Why, p.Words.Error(err)))
+		p.Wrong(fmt.Errorf("%s of %s, by %s, because of %q: %s", a.Name(), a.Key, a.By, a.Why, p.Sentence(err)))
 	case err == nil:
 		if failed := p.Done(entry); failed != nil {
 			p.Wrong(fmt.Errorf("the audit entry of %s: %w", entry.RecordKey, failed))

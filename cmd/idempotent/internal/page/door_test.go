@@ -169,7 +169,7 @@ func TestAnotherSite(t *testing.T) {
 		"origin with a path":      {"Origin": s.origin() + "/"},
 		"a referrer that is ours": {"Referer": s.origin() + "/"},
 	} {
-		for _, path := range []string{"/preview", "/confirm", "/result", "/key", "/scan"} {
+		for _, path := range []string{"/preview", "/confirm", "/result"} {
 			a := b.do(t, http.MethodPost, b.home+path, form, headers)
 			assert.Equal(t, http.StatusForbidden, a.status, "%s %s", name, path)
 			assert.NotContains(t, a.body, "attempt", name)
@@ -195,7 +195,7 @@ func TestAFormOfSomebodyElse(t *testing.T) {
 	previewed := b.post(t, "/preview", good)
 	sealed := previewed.form(t, []string{"form", "asked", "seal"}, nil)
 	for name, field := range map[string]string{"none": "", "foreign": foreign.get(t, "/act?key=charge%23uncertain").field(t, "form"), "cut": good.Get("form")[1:]} {
-		for path, form := range map[string]url.Values{"/preview": good, "/confirm": sealed, "/result": good, "/key": good, "/scan": good} {
+		for path, form := range map[string]url.Values{"/preview": good, "/confirm": sealed, "/result": good} {
 			changed := maps.Clone(form)
 			changed.Set("form", field)
 			a := b.post(t, path, changed)

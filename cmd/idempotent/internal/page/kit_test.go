@@ -1,9 +1,7 @@
 package page_test
 
 import (
-	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"html"
 	"io"
@@ -21,7 +19,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/demo"
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/page"
 	"github.com/go-idempotent/idempotent/operate"
@@ -67,22 +64,9 @@ func newSite(t *testing.T, over store.Store, change func(*page.Config)) *site {
 	c := page.Config{
 		Operator: operate.New(over, operate.WithClock(clock)), Now: clock, Port: listener.Addr().(*net.TCPAddr).Port,
 		Store: "records in memory", By: "dana",
-		Words: page.Words{
-			Meaning: func(_ store.Record, s operate.State) string { return "meaning of " + string(s) },
-			Reason:  func(reason string) string { return "meaning of " + reason },
-			Retry:   func(store.Record, operate.State) string { return "what a retry gets" },
-			Seen:    func(r store.Record) string { return string(r.Status) + r.Reason + r.Owner + fmt.Sprint(r.StepWrites) },
-			Error:   func(err error) string { return err.Error() },
-		},
-		KeyFields: []page.Field{{Group: "Request", Name: "key", Label: "Key"}, {Group: "Request", Name: "event", Label: "Event", Long: true}},
-		RecordKey: func(_ context.Context, form url.Values) (idempotent.Description, error) {
-			if form.Get("key") == "" {
-				return idempotent.Description{}, errors.New("--key is missing")
-			}
-			return idempotent.Description{Protected: true, RecordKey: "charge#" + form.Get("key"), Scope: []idempotent.ScopePart{{Name: "route", Value: "POST /charges"}}}, nil
-		},
-		Done:  func(e operate.Entry) error { s.mu.Lock(); defer s.mu.Unlock(); s.done = append(s.done, e); return nil },
-		Wrong: func(err error) { s.mu.Lock(); defer s.mu.Unlock(); s.wrong = append(s.wrong, err) },
+		Sentence: func(err error) string { return err.Error() },
+		Done:     func(e operate.Entry) error { s.mu.Lock(); defer s.mu.Unlock(); s.done = append(s.done, e); return nil },
+		Wrong:    func(err error) { s.mu.Lock(); defer s.mu.Unlock(); s.wrong = append(s.wrong, err) },
 	}
 	if change != nil {
 		change(&c)

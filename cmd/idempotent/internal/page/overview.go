@@ -8,43 +8,39 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
 	"github.com/go-idempotent/idempotent/operate"
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// mostListed is how many records a list shows. The reading stops there, too.
+// mostListed is how many records a list shows. They are the oldest.
 const mostListed = 200
 
 // overview shows what is stuck.
 func (p *Page) overview(w http.ResponseWriter, r *http.Request) {
 	operation := r.URL.Query().Get("operation")
 	l, err := p.list(r.Context(), operate.Query{Operation: operation, NotDue: true})
-	if errors.Is(err, operate.ErrNeedsScan) {
-		p.render(w, http.StatusOK, "noindex.html", p.frame("What is stuck", nil))
-		return
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, operate.ErrNeedsScan):
+		p.fail(w, &refusal{
+			http.StatusOK, "There is no index",
+			"What is stuck can be found here by reading all of the table only, which “idempotent list --scan” does. docs/deploy.md says how to add the index.",
+		})
+	case err != nil:
 		p.failed(w, err)
-		return
+	default:
+		p.render(w, http.StatusOK, "overview.html", p.frame("What is stuck", l.grouped(operation)))
 	}
-	p.render(w, http.StatusOK, "overview.html", p.frame("What is stuck", &overview{
-		Operation: operation, Cut: l.cut, groups: l.grouped(),
-	}))
 }
 
-// overview is what is stuck, in groups.
+// overview is what is stuck, by what is to be done.
 type overview struct {
 	Operation string
-	// Cut is true if there are more than the page has read.
-	Cut bool
-
-	groups
-}
-
-// groups are the records of a list by what is to be done.
-type groups struct {
-	// Open are for somebody to settle, Parked those that a reconciliation has given up, NotDue those for which a retry may yet come.
-	Open, Parked, NotDue section
+	// Total is how many records there are, of which the page shows the oldest.
+	Total int
+	// Open are for somebody to settle, GivenUp those that a reconciliation asks about no more, NotDue those for which a retry may yet
+	// come.
+	Open, GivenUp, NotDue section
 }
 
 // section is a list under a heading.
@@ -69,19 +65,14 @@ type row struct {
 	due bool
 }
 
-// listed is what was read.
+// listed are the oldest records of a list, and how many there are in all.
 type listed struct {
-	rows []row
-	cut  bool
+	rows  []row
+	total int
 }
 
-func (p *Page) list(ctx context.Context, q operate.Query) (listed, error) {
-	var l listed
+func (p *Page) list(ctx context.Context, q operate.Query) (l listed, err error) {
 	for found, err := range p.Operator.List(ctx, q) {
-		if len(l.rows) == mostListed {
-			l.cut = true
-			break
-		}
 		r, err := p.rowOf(found, err)
 		if err != nil {
 			return l, err
@@ -91,6 +82,8 @@ func (p *Page) list(ctx context.Context, q operate.Query) (listed, error) {
 	slices.SortStableFunc(l.rows, func(a, b row) int {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Key, b.Key))
 	})
+	l.total = len(l.rows)
+	l.rows = l.rows[:min(l.total, mostListed)]
 	return l, nil
 }
 
@@ -105,7 +98,7 @@ func (p *Page) rowOf(found operate.Listed, err error) (row, error) {
 	if err != nil {
 		return row{}, err
 	}
-	r.What, r.Reason, r.Since = rec.Reason, p.Words.Reason(rec.Reason), rec.CreatedAt
+	r.What, r.Reason, r.Since = rec.Reason, show.Reason(rec.Reason), rec.CreatedAt
 	if found.State == operate.StateReleased && rec.Attention != "" {
 		r.Reason = "it has stopped between two steps"
 	}
@@ -119,28 +112,28 @@ func (p *Page) rowOf(found operate.Listed, err error) (row, error) {
 	return r, nil
 }
 
-func (l listed) grouped() groups {
-	g := groups{
-		Open:   section{Name: "Somebody has to settle"},
-		Parked: section{Name: "Parked: asked in vain, and given up"},
+func (l listed) grouped(operation string) *overview {
+	o := &overview{
+		Operation: operation, Total: l.total,
+		Open: section{Name: "Somebody has to settle"}, GivenUp: section{Name: "Given up: asked about, without an answer"},
 		NotDue: section{Name: "Stopped between two steps, not due"},
 	}
 	for _, r := range l.rows {
-		into := &g.NotDue
+		into := &o.NotDue
 		switch {
 		case r.Parked:
-			into = &g.Parked
+			into = &o.GivenUp
 		case r.due:
-			into = &g.Open
+			into = &o.Open
 		}
 		into.Rows = append(into.Rows, r)
 	}
-	return g
+	return o
 }
 
 // Sections are the groups that have records.
-func (g groups) Sections() []section {
-	return slices.DeleteFunc([]section{g.Open, g.Parked, g.NotDue}, func(s section) bool { return len(s.Rows) == 0 })
+func (o *overview) Sections() []section {
+	return slices.DeleteFunc([]section{o.Open, o.GivenUp, o.NotDue}, func(s section) bool { return len(s.Rows) == 0 })
 }
 
 // Oldest is since when the first record of a section waits.

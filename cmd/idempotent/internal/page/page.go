@@ -8,20 +8,16 @@
 package page
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"sync"
 	"time"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/operate"
-	"github.com/go-idempotent/idempotent/store"
 )
 
-// Config is what a page shows, and for whom. All fields but ReadOnly, Demo and KeyFields are needed.
+// Config is what a page shows, and for whom. All fields but ReadOnly and Demo are needed.
 type Config struct {
 	// Operator acts on the records, and Now is its clock.
 	Operator *operate.Operator
@@ -32,39 +28,12 @@ type Config struct {
 	Store, By string
 	// ReadOnly refuses every change. Demo says that the records are those of a demo.
 	ReadOnly, Demo bool
-	// Words are those of the command line.
-	Words Words
-	// KeyFields are what RecordKey has to know of a request of a client, and of the handler that it came to. RecordKey computes the
-	// record key.
-	KeyFields []Field
-	RecordKey func(context.Context, url.Values) (idempotent.Description, error)
-	// Done is told of each change. Wrong is told of what went wrong in the page itself, and of changes of which nobody knows whether they were done.
+	// Sentence says what went wrong, as the command line does.
+	Sentence func(error) string
+	// Done is told of each change. Wrong is told of what went wrong in the page itself, and of changes of which nobody knows whether
+	// they were done.
 	Done  func(operate.Entry) error
 	Wrong func(error)
-}
-
-// Words say in sentences what a record is, as the command line does.
-type Words struct {
-	// Meaning says what a state means, Reason what a reason does, and Retry what the next retry of the client gets.
-	Meaning func(store.Record, operate.State) string
-	Reason  func(string) string
-	Retry   func(store.Record, operate.State) string
-	// Seen names a record as it is: it differs if the record has changed.
-	Seen func(store.Record) string
-	// Error says what went wrong.
-	Error func(error) string
-}
-
-// Field is a field of a form.
-type Field struct {
-	// Name is that of the value, Label and Hint are what people read.
-	Name, Label, Hint string
-	// Long is true for a text of several lines, Check for a box to tick.
-	Long, Check bool
-	// Choices are the values to choose from, if there are some.
-	Choices []string
-	// Group is the heading under which the field is. Fields of one group follow each other.
-	Group string
 }
 
 // Page serves the page. Make it with [New]. It is safe for concurrent use.
@@ -73,8 +42,6 @@ type Page struct {
 
 	door   *door
 	routes map[string]route
-	// scanning is held while a scan runs: there is one at a time.
-	scanning sync.Mutex
 	// changing is held, as by a reader, while something is changed.
 	changing sync.RWMutex
 }
@@ -99,8 +66,6 @@ func New(c Config, random io.Reader) (*Page, error) {
 		"/record":    {get: p.record},
 		"/result":    {post: p.result},
 		"/search":    {get: p.search},
-		"/key":       {get: p.keyForm, post: p.key},
-		"/scan":      {get: p.scanForm, post: p.scan},
 		"/act":       {get: p.actForm, changes: true},
 		"/preview":   {post: p.preview, changes: true},
 		"/confirm":   {post: p.confirm, changes: true},

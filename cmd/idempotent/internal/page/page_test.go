@@ -64,16 +64,16 @@ func TestOnlySoManyAreListed(t *testing.T) {
 	}
 	a := s.enter(t).get(t, "/")
 	assert.Equal(t, 200, strings.Count(a.body, "<tr role=\"row\">\n"))
-	assert.Contains(t, a.body, "There are more")
+	assert.Contains(t, a.body, "the oldest 200 of 230")
 }
 
-// A table without the index says so, and leads to the scan.
+// A table without the index says so.
 func TestWithoutAnIndex(t *testing.T) {
 	t.Parallel()
 	b := newSite(t, unlisted{memory.New()}, nil).enter(t)
 	a := b.get(t, "/")
 	assert.Equal(t, http.StatusOK, a.status)
-	assert.Contains(t, a.body, "no index")
+	assert.Contains(t, a.body, "idempotent list --scan")
 	a = b.get(t, "/search?q=8e48d9e1-f17f-854f-9761-73a77acb7875")
 	assert.Equal(t, http.StatusConflict, a.status)
 	assert.Contains(t, a.body, "There is no index")
@@ -94,8 +94,7 @@ func TestHostileRecords(t *testing.T) {
 	const bad = "</p></textarea></pre><script>alert(1)</script><img src=x onerror=alert(1)>\"'`{{.}}\u202e\u2066\u200b\x00\x1b[31m\u0085\ufeff"
 	m := memory.New()
 	s := newSite(t, m, func(c *page.Config) {
-		c.Words.Reason = func(reason string) string { return "means " + reason }
-		c.Words.Error = func(err error) string { return err.Error() + bad }
+		c.Sentence = func(err error) string { return err.Error() + bad }
 		c.Store, c.By = bad, "dana"
 	})
 	b := s.enter(t)
@@ -132,9 +131,7 @@ func TestHostileRecords(t *testing.T) {
 		"no verdict": preview(bad, nil), "no result": preview("executed", map[string]string{"result": bad}),
 		"why": preview("release", map[string]string{"why": bad}), "by": preview("release", map[string]string{"by": bad}),
 		"missing": b.get(t, "/record?key="+url.QueryEscape(bad)), "search": b.get(t, "/search?q="+url.QueryEscape(bad)),
-		"path": b.get(t, "/"+url.PathEscape(bad)), "scan": b.get(t, "/scan?operation="+url.QueryEscape(bad)),
-		"scanned": b.post(t, "/scan", url.Values{"form": {record.field(t, "form")}, "state": {"unknown"}, "agreed": {"1"}}),
-		"key":     b.post(t, "/key", url.Values{"form": {record.field(t, "form")}, "key": {bad}}), "no key": b.post(t, "/key", url.Values{"form": {record.field(t, "form")}, "event": {bad}}),
+		"path":        b.get(t, "/"+url.PathEscape(bad)),
 		"step result": b.post(t, "/result", step), "result": b.post(t, "/result", whole),
 	}
 	for name, a := range pages {
@@ -188,7 +185,7 @@ func TestAResultIsShownOnDemandOnly(t *testing.T) {
 		}
 		assert.Contains(t, b.post(t, "/result", form).body, secret, key)
 	}
-	form := url.Values{"form": {b.get(t, "/key").field(t, "form")}, "key": {"charge%23uncertain"}}
+	form := url.Values{"form": {b.get(t, "/record?key=charge%23completed").field(t, "form")}, "key": {"charge%23uncertain"}}
 	assert.Equal(t, http.StatusConflict, b.post(t, "/result", form).status, "it has none")
 	form.Set("key", "charge%23nothing")
 	assert.Equal(t, http.StatusNotFound, b.post(t, "/result", form).status)
@@ -203,7 +200,7 @@ func TestALongResultIsCut(t *testing.T) {
 	r.Result = []byte(`"` + strings.Repeat("ä", 200<<10) + `"`)
 	r.Seal = store.Seal(r.Owner, r.Result)
 	require.NoError(t, demo.Put(t.Context(), s.store, r))
-	a := b.post(t, "/result", url.Values{"form": {b.get(t, "/key").field(t, "form")}, "key": {url.QueryEscape(r.Key)}})
+	a := b.post(t, "/result", url.Values{"form": {b.get(t, "/record?key="+url.QueryEscape(r.Key)).field(t, "form")}, "key": {url.QueryEscape(r.Key)}})
 	assert.Contains(t, a.body, fmt.Sprintf("%d more bytes", len(r.Result)-256<<10))
 	assert.NotContains(t, a.body, "\ufffd")
 }
@@ -391,7 +388,7 @@ func TestReadOnly(t *testing.T) {
 	assert.Contains(t, a.body, "read only")
 	assert.Equal(t, http.StatusForbidden, b.get(t, "/act?key=charge%23uncertain").status)
 	form := open.enter(t).preview(t, "charge#uncertain", map[string]string{"verdict": "release"}).form(t, []string{"asked", "seal"}, nil)
-	form.Set("form", b.get(t, "/key").field(t, "form"))
+	form.Set("form", b.get(t, "/record?key=charge%23completed").field(t, "form"))
 	for _, path := range []string{"/preview", "/confirm"} {
 		assert.Equal(t, http.StatusForbidden, b.post(t, path, form).status, path)
 	}
@@ -425,100 +422,21 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// What a client sent is in no address, and leads to its record, or to the key that it stands for.
-func TestSearchByRequest(t *testing.T) {
-	t.Parallel()
-	b := newSite(t, nil, nil).enter(t)
-	secret := b.get(t, "/key").field(t, "form")
-	a := b.post(t, "/key", url.Values{"form": {secret}, "key": {"uncertain"}})
-	assert.Contains(t, a.body, `<h1 class="key">charge#uncertain</h1>`)
-	a = b.post(t, "/key", url.Values{"form": {secret}, "key": {"nothing"}, "event": {"what was pasted"}})
-	assert.Equal(t, http.StatusNotFound, a.status)
-	assert.Equal(t, b.home+"/key", a.url)
-	for _, said := range []string{"charge#nothing", "POST /charges", "what was pasted"} {
-		assert.Contains(t, a.body, said)
-	}
-	a = b.post(t, "/key", url.Values{"form": {secret}})
-	assert.Equal(t, http.StatusUnprocessableEntity, a.status)
-	assert.Contains(t, a.body, "“Key” is missing.")
-}
-
-// Nothing is read of the table before somebody has agreed, and only one scan runs at a time.
-func TestScan(t *testing.T) {
-	t.Parallel()
-	m, err := demo.Store(t.Context(), demo.Now())
-	require.NoError(t, err)
-	slow := &slowList{Store: m}
-	b := newSite(t, slow, nil).enter(t)
-	form := b.get(t, "/scan")
-	assert.Contains(t, form.body, "It reads 24 records in 3 pages, 1500 read units, in 3s.")
-	scan := url.Values{"form": {form.field(t, "form")}, "state": {"lapsed"}}
-	a := b.post(t, "/scan", scan)
-	assert.Equal(t, http.StatusUnprocessableEntity, a.status)
-	assert.Zero(t, slow.scans)
-	scan.Set("agreed", "1")
-	var second answer
-	slow.during = func() { second = b.post(t, "/scan", scan) }
-	a = b.post(t, "/scan", scan)
-	assert.Contains(t, a.body, ">charge#lapsed<")
-	assert.NotContains(t, a.body, "charge#uncertain")
-	assert.Contains(t, a.body, "That is all: 1 found")
-	assert.True(t, strings.HasSuffix(strings.TrimSpace(a.body), "</html>"))
-	assert.Equal(t, http.StatusConflict, second.status)
-	assert.Contains(t, second.body, "A scan is running")
-	slow.fails = errors.New("the cable is out")
-	a = b.post(t, "/scan", scan)
-	assert.Contains(t, a.body, "It did not come to its end")
-	assert.Contains(t, a.body, "the cable is out")
-	scan.Set("state", "all")
-	assert.Equal(t, http.StatusUnprocessableEntity, b.post(t, "/scan", scan).status)
-}
-
-// slowList is a store whose listing can be looked at.
-type slowList struct {
-	*memory.Store
-
-	scans  int
-	during func()
-	fails  error
-}
-
-func (s *slowList) List(ctx context.Context, q store.Query) iter.Seq2[store.Record, error] {
-	return func(yield func(store.Record, error) bool) {
-		if !q.Index {
-			s.scans++
-		}
-		if during := s.during; during != nil {
-			s.during = nil
-			during()
-		}
-		for r, err := range s.Store.List(ctx, q) {
-			if !yield(r, err) {
-				return
-			}
-		}
-		if s.fails != nil {
-			yield(store.Record{}, s.fails)
-		}
-	}
-}
-
-func (*slowList) ListCost(context.Context, store.Query) (store.Cost, error) {
-	return store.Cost{Records: 24, Pages: 3, Units: 1500, Exact: true}, nil
-}
-
 // A mistake of the program is told in the terminal, and not to the browser.
 func TestAPanicIsTold(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, nil, func(c *page.Config) {
-		c.Words.Retry = func(store.Record, operate.State) string { panic("secret") }
-	})
+	s := newSite(t, broken{memory.New()}, nil)
 	a := s.enter(t).get(t, "/record?key=charge%23uncertain")
 	assert.Equal(t, http.StatusInternalServerError, a.status)
 	assert.NotContains(t, a.body, "secret")
 	require.Len(t, s.wrong, 1)
 	assert.ErrorContains(t, s.wrong[0], "secret")
 }
+
+// broken is a store that nothing can be read of.
+type broken struct{ *memory.Store }
+
+func (broken) Get(context.Context, string) (store.Record, bool, error) { panic("secret") }
 
 // An entry that cannot be printed does not undo the change, and is told.
 func TestAnAuditEntryThatCannotBePrinted(t *testing.T) {

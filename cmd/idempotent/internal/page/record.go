@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
 	"github.com/go-idempotent/idempotent/operate"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -61,7 +61,7 @@ type story struct {
 	Meaning, Retry string
 	Facts          []fact
 	Timeline       []moment
-	Derived        []derivedKey
+	Derived        map[string]string
 	Steps          []step
 	// Result says that there is one, and how big it is; empty if there is none.
 	Result string
@@ -83,25 +83,20 @@ type fact struct {
 	At          time.Time
 }
 
-// derivedKey is what the handler passed to another service.
-type derivedKey struct{ Name, Key string }
-
-// step is a step of a record.
+// step is a step of a record. HasResult is true if something can be shown of it.
 type step struct {
 	Name, Meaning string
-	State         operate.StepState
-	// HasResult is true if something can be shown of it.
-	HasResult bool
+	HasResult     bool
 }
 
 func (p *Page) storyOf(s operate.Shown) *story {
 	r := s.Record
 	v := &story{
-		Key: r.Key, Operation: r.Operation(), State: s.State, Meaning: p.Words.Meaning(r, s.State), Retry: p.Words.Retry(r, s.State),
-		Timeline: p.timelineOf(s), Derived: derivedKeys(s), Settleable: settleable(s),
+		Key: r.Key, Operation: r.Operation(), State: s.State, Meaning: show.Meaning(r, s.State), Retry: show.RetryGets(r, s.State),
+		Timeline: timelineOf(s), Derived: show.DerivedKeys(s), Settleable: settleable(s),
 	}
 	for _, st := range s.Steps() {
-		v.Steps = append(v.Steps, stepOf(st))
+		v.Steps = append(v.Steps, step{st.Name, show.StepMeaning(st), show.HasResult(st)})
 	}
 	if s.State == operate.StateReleased && len(v.Steps) > 0 {
 		v.Meaning += "; it has stopped between two steps"
@@ -113,8 +108,8 @@ func (p *Page) storyOf(s operate.Shown) *story {
 	default:
 		v.Result = fmt.Sprintf("%d bytes", len(r.Result))
 	}
-	v.fact("Reason", because(r.Reason, p.Words.Reason(r.Reason)))
-	if powertools(r) {
+	v.fact("Reason", show.Because(r.Reason))
+	if show.ByPowertools(r) {
 		v.fact("Written by", "AWS Powertools")
 	}
 	if r.Attempt > 0 {
@@ -129,22 +124,11 @@ func (v *story) fact(name, value string) {
 	}
 }
 
-// because is a reason with what it means.
-func because(reason, means string) string {
-	if means == "" {
-		return reason
-	}
-	return reason + ": " + means
-}
-
-// powertools reports whether AWS Powertools wrote a record: it has no owners.
-func powertools(r store.Record) bool { return r.Owner == "" && r.Status != store.StatusUnknown }
-
 // settleable reports whether a verdict or a release makes sense.
 func settleable(s operate.Shown) bool {
 	switch s.State {
 	case operate.StateUnknown, operate.StateLapsed:
-		return !powertools(s.Record)
+		return !show.ByPowertools(s.Record)
 	case operate.StateReleased:
 		return len(s.Steps()) > 0 || s.Record.Attention != ""
 	default:
@@ -153,50 +137,8 @@ func settleable(s operate.Shown) bool {
 }
 
 // free reports whether the next request executes already: nothing has to be released.
-func free(s operate.Shown) bool { return s.State == operate.StateReleased && len(openSteps(s)) == 0 }
-
-// openSteps are the names of the steps that may have begun.
-func openSteps(s operate.Shown) []string {
-	var names []string
-	for _, st := range s.Steps() {
-		if st.State == operate.StepOpen {
-			names = append(names, st.Name)
-		}
-	}
-	return names
-}
-
-func stepOf(s operate.Step) step {
-	kept := fmt.Sprintf(", %d bytes", s.Bytes)
-	if s.InParts {
-		kept = ", kept beside the record"
-	}
-	v := step{Name: s.Name, State: s.State, HasResult: true}
-	switch s.State {
-	case operate.StepRecorded:
-		v.Meaning = "its result is recorded" + kept
-	case operate.StepHasFailed:
-		v.Meaning = "it failed for good, and the error is recorded" + kept
-	case operate.StepOpen:
-		v.Meaning, v.HasResult = "it may have begun, and nobody has recorded its end", false
-	default:
-		v.Meaning, v.HasResult = "this version does not know what it is", false
-	}
-	return v
-}
-
-// derivedKeys are the keys that are known to have been handed out, and those of the steps that may have begun.
-func derivedKeys(s operate.Shown) []derivedKey {
-	d := idempotent.Description{Protected: true, RecordKey: s.Record.Key, Fingerprint: s.Record.Fingerprint}
-	names := make(map[string]bool)
-	for _, name := range slices.Concat(s.Record.Derived, openSteps(s)) {
-		names[name] = true
-	}
-	keys := make([]derivedKey, 0, len(names))
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		keys = append(keys, derivedKey{name, d.DerivedKey(name)})
-	}
-	return keys
+func free(s operate.Shown) bool {
+	return s.State == operate.StateReleased && len(show.OpenSteps(s.Steps())) == 0
 }
 
 // inspect reads the record that a form is about. It is false if the record is not the one that the form has shown; then, and on an
@@ -219,7 +161,7 @@ func (p *Page) inspect(ctx context.Context, w http.ResponseWriter, key, seen str
 }
 
 // seen names a record as it is.
-func (p *Page) seen(r store.Record) string { return p.door.seal("seen", r.Key+"\x00"+p.Words.Seen(r)) }
+func (p *Page) seen(r store.Record) string { return p.door.seal("seen", r.Key+"\x00"+show.Seen(r)) }
 
 // changed shows a record that is not the one that was shown before.
 func (p *Page) changed(w http.ResponseWriter, now operate.Shown) {
@@ -233,4 +175,67 @@ func (p *Page) gone(w http.ResponseWriter, key string) {
 	f := p.frame("The record is gone", "It was there when you looked at it, and is not any more. Nothing was changed.")
 	f.Query = key
 	p.render(w, http.StatusConflict, "error.html", f)
+}
+
+// mostShown is how much of a result is shown, in bytes.
+const mostShown = 256 << 10
+
+// result shows the result of a record, or of one of its steps: what a client got, perhaps personal, so only if somebody asks for it.
+func (p *Page) result(w http.ResponseWriter, r *http.Request) {
+	key, step := unfield(r.PostForm.Get("key")), unfield(r.PostForm.Get("step"))
+	shown, err := p.Operator.Inspect(r.Context(), key)
+	var result []byte
+	switch {
+	case err != nil:
+	case r.PostForm.Has("step"):
+		result, err = p.Operator.StepResult(r.Context(), shown, step)
+	default:
+		result, err = p.Operator.Result(r.Context(), shown)
+	}
+	if err != nil {
+		p.failedOf(w, key, err)
+		return
+	}
+	v := p.storyOf(shown)
+	end := min(len(result), mostShown)
+	for end < len(result) && end > mostShown-utf8.UTFMax && !utf8.RuneStart(result[end]) {
+		end-- // to the end of a character
+	}
+	text := strings.ToValidUTF8(string(result[:end]), "\uFFFD")
+	v.ShownOf, v.Cut, v.Shown = step, max(0, len(result)-mostShown), &text
+	p.showRecord(w, http.StatusOK, v)
+}
+
+// search finds a record by its key, or by a derived key that it has handed out.
+func (p *Page) search(w http.ResponseWriter, r *http.Request) {
+	q, to := strings.TrimSpace(r.URL.Query().Get("q")), p.frame("", nil)
+	switch {
+	case q == "":
+		http.Redirect(w, r, to.Link("/"), http.StatusSeeOther)
+		return
+	case strings.Contains(q, "#"):
+		http.Redirect(w, r, to.Link("/record", "key", q), http.StatusSeeOther)
+		return
+	}
+	shown, name, err := p.Operator.FindDerived(r.Context(), "", q)
+	switch {
+	case err == nil:
+		http.Redirect(w, r, to.Link("/record", "key", shown.Record.Key, "derived", name), http.StatusSeeOther)
+	case errors.Is(err, operate.ErrNotFound):
+		p.fail(w, &refusal{
+			http.StatusNotFound, "No record has handed out this key",
+			"No record that somebody has to settle has. Records that are settled, and those in other states, keep no names of derived keys.",
+		})
+	case errors.Is(err, operate.ErrInput):
+		p.fail(w, &refusal{
+			http.StatusUnprocessableEntity, "This is no key",
+			"A record key is <operation>#<digest>, as it is in logs and metrics; a derived key is a UUID in lower case. “idempotent key” goes from what a client sent to its record key.",
+		})
+	case errors.Is(err, operate.ErrNeedsScan):
+		p.fail(w, &refusal{
+			http.StatusConflict, "There is no index", "A derived key is looked for in the index of the records that somebody has to settle. docs/deploy.md says how to add it.",
+		})
+	default:
+		p.failed(w, err)
+	}
 }

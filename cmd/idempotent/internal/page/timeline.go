@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
 	"github.com/go-idempotent/idempotent/operate"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -22,194 +23,106 @@ type moment struct {
 	Ahead bool
 }
 
-// timelineOf tells the story of a record as far as the record tells it: a record keeps how it is, and of how it came to be so only some
-// instants.
-func (p *Page) timelineOf(s operate.Shown) []moment {
-	t := &timeline{record: s.Record, state: s.State, now: s.At}
-	t.begin()
-	t.claims()
-	t.steps(s.Steps())
+// timelineOf tells the story of a record as far as the record tells it: a record keeps how it is, and of how it came to be so only
+// some instants. What has no instant stands behind the first claim: when it happened is not known, but that it was after that.
+func timelineOf(s operate.Shown) []moment {
+	r := s.Record
+	told := []moment{{r.CreatedAt, "Claimed for the first time", "an execution began", quiet, false}}
+	if n := r.Attempt - 1; n > 0 { // of what comes later the record keeps the number alone
+		told = append(told, moment{What: "Claimed again, " + times(n), More: "after a release, or taken over from an execution that had ended", Class: quiet})
+	}
+	for _, st := range s.Steps() {
+		class := map[operate.StepState]string{operate.StepRecorded: well, operate.StepHasFailed: may}[st.State]
+		if class == "" {
+			class = needs
+		}
+		told = append(told, moment{What: "Step “" + st.Name + "”", More: show.StepMeaning(st), Class: class})
+	}
 	switch s.State {
 	case operate.StateInProgress:
-		t.held()
+		told = append(told, moment{r.Lease, "Its lease ends", "unless who holds it renews it", quiet, false})
 	case operate.StateLapsed:
-		t.dated(moment{
-			At: s.Record.Lease, What: "Its lease ended", Class: may,
-			More: "nobody has said how the execution ended, and no request has come since",
-		})
-	case operate.StateUnknown:
-		t.unknown(because(s.Record.Reason, p.Words.Reason(s.Record.Reason)))
+		told = append(told, moment{r.Lease, "Its lease ended", "nobody has said how the execution ended, and no request has come since", may, false})
 	case operate.StateReleased:
-		t.released()
+		if r.SettledBy == "" {
+			told = append(told, moment{What: "Released", More: "given up for another try: the next request executes", Class: may})
+		}
+	case operate.StateUnknown:
+		became := moment{r.AttentionAt, "Became unknown", show.Because(r.Reason), needs, false}
+		if r.Tries > 0 { // the instant moves with each question
+			became.At = time.Time{}
+		}
+		told = append(told, became)
 	default: // what is left to tell is in its times
 	}
-	t.settled()
-	t.completed()
-	t.end()
-	return t.sorted()
-}
-
-// timeline collects moments.
-type timeline struct {
-	record store.Record
-	state  operate.State
-	now    time.Time
-	// told are those whose instant is known, untold the others, in their order.
-	told, untold []moment
-}
-
-func (t *timeline) dated(m moment) {
-	if m.At.IsZero() {
-		t.untold = append(t.untold, m)
-		return
-	}
-	m.Ahead = !store.Reached(m.At, t.now)
-	t.told = append(t.told, m)
-}
-
-func (t *timeline) begin() {
-	m := moment{At: t.record.CreatedAt, What: "Claimed for the first time", More: "an execution began", Class: quiet}
-	if m.At.IsZero() {
-		m.More = "the record does not say when"
-	}
-	t.dated(m)
-}
-
-// claims tells of later executions, of which a record keeps the number alone.
-func (t *timeline) claims() {
-	if n := t.record.Attempt; n > 1 {
-		what := "Claimed once more"
-		if n > 2 {
-			what = fmt.Sprintf("Claimed %d more times", n-1)
+	told = append(told, attention(s)...)
+	if r.SettledBy != "" {
+		what := "Settled as not executed, or released, by "
+		if r.Status == store.StatusCompleted {
+			what = "Settled by "
 		}
-		t.dated(moment{What: what, More: "after a release, or taken over from an execution that had ended; the record counts, but keeps no times", Class: quiet})
+		told = append(told, moment{r.SettledAt, what + r.SettledBy, "“" + r.SettledReason + "”", well, false})
 	}
-}
-
-func (t *timeline) steps(steps []operate.Step) {
-	for _, s := range steps {
-		v := stepOf(s)
-		m := moment{What: "Step “" + s.Name + "”", More: v.Meaning, Class: well}
-		switch s.State {
-		case operate.StepOpen, operate.StepOther:
-			m.Class = needs
-		case operate.StepHasFailed:
-			m.Class = may
-		default: // it went well
-		}
-		t.dated(m)
-	}
-}
-
-// held tells of a lease that is live: that of an execution, or of somebody who asks about an execution that ended.
-func (t *timeline) held() {
-	r := t.record
-	if r.Attention == "" {
-		t.dated(moment{At: r.Lease, What: "Its lease ends", More: "unless the execution renews it", Class: quiet})
-		return
-	}
-	t.asked()
-	t.dated(moment{At: r.Lease, What: "Somebody asks what became of it", More: "the lease of the question ends then, unless it is renewed", Class: may})
-}
-
-// unknown tells since when nobody knows the outcome. The one instant that a record keeps of this moves with each question.
-func (t *timeline) unknown(reason string) {
-	became := moment{What: "Became unknown", More: reason, Class: needs}
-	switch r := t.record; {
-	case r.Parked():
-		became.More += "; the record does not say when any more"
-		t.dated(became)
-		t.asked()
-		t.dated(moment{At: r.AttentionAt, What: "Parked", More: "nobody asks about it any more: a person has to settle it", Class: needs})
-	case r.Tries > 0:
-		became.More += "; the record does not say when any more"
-		t.dated(became)
-		t.asked()
-		t.due("The next question", "It is due to be asked about again")
-	default:
-		became.At = r.AttentionAt
-		t.dated(became)
-	}
-}
-
-// asked tells how often somebody has asked in vain.
-func (t *timeline) asked() {
-	switch n := t.record.Tries; {
-	case n == 1:
-		t.dated(moment{What: "Asked about once, in vain", More: "the resolver could not tell", Class: may})
-	case n > 1:
-		t.dated(moment{What: fmt.Sprintf("Asked about %d times, in vain", n), More: "the resolver could not tell; the record counts, but keeps no times", Class: may})
-	}
-}
-
-// due tells when something is to be done, or was.
-func (t *timeline) due(ahead, over string) {
-	m := moment{At: t.record.AttentionAt, What: ahead, More: "at the next run of the reconciliation after this", Class: quiet}
-	if store.Reached(m.At, t.now) {
-		m.What = over
-	}
-	t.dated(m)
-}
-
-func (t *timeline) released() {
-	r := t.record
-	if r.SettledBy == "" {
-		t.dated(moment{What: "Released", More: "given up for another try: the next request executes; the record does not say when", Class: may})
-	}
-	switch {
-	case r.Attention == "":
-	case r.Parked():
-		t.asked()
-		t.dated(moment{At: r.AttentionAt, What: "Parked", More: "nobody asks about it any more: a person has to settle it", Class: needs})
-	case r.Tries > 0:
-		t.asked()
-		t.due("The next question", "It is due to be asked about again")
-	default:
-		t.dated(moment{At: r.AttentionAt, What: "Somebody has to look at it", More: "if it has stopped between two steps, and no retry has come until then", Class: may})
-	}
-}
-
-func (t *timeline) settled() {
-	r := t.record
-	if r.SettledBy == "" {
-		return
-	}
-	what := "Settled as not executed, or released"
 	if r.Status == store.StatusCompleted {
-		what = "Settled"
+		completed := moment{r.CompletedAt, "Completed", "its result is stored, and every retry gets it", well, false}
+		if r.Reason == store.ReasonTerminal {
+			completed.More, completed.Class = "it failed for good; the error is stored, and every retry gets it", may
+		}
+		told = append(told, completed)
 	}
-	t.dated(moment{At: r.SettledAt, What: what + ", by " + r.SettledBy, More: "“" + r.SettledReason + "”", Class: well})
+	expires := moment{r.Expiry, "Expires", "the key is as good as new then", quiet, false}
+	if s.State == operate.StateExpired {
+		expires.What, expires.More = "Expired", "the key is as good as new"
+	}
+	told = append(told, expires)
+	return sorted(told, s.At)
 }
 
-func (t *timeline) completed() {
-	r := t.record
-	if r.Status != store.StatusCompleted {
-		return
+// times is a number of times, in words.
+func times(n int) string {
+	if n == 1 {
+		return "once"
 	}
-	m := moment{At: r.CompletedAt, What: "Completed", More: "its result is stored, and every retry gets it", Class: well}
-	if r.Reason == store.ReasonTerminal {
-		m.More, m.Class = "it failed for good; the error is stored, and every retry gets it", may
-	}
-	if m.At.IsZero() {
-		m.More += "; the record does not say when"
-	}
-	t.dated(m)
+	return fmt.Sprintf("%d times", n)
 }
 
-func (t *timeline) end() {
-	m := moment{At: t.record.Expiry, What: "Expires", More: "the key is as good as new then", Class: quiet}
-	if t.state == operate.StateExpired {
-		m.What, m.More = "Expired", "the key is as good as new"
+// attention tells when somebody has to look at the record, or asks about it.
+func attention(s operate.Shown) (told []moment) {
+	r := s.Record
+	if r.Tries > 0 {
+		told = append(told, moment{What: "Asked about " + times(r.Tries) + ", without an answer", More: "the resolver could not tell", Class: may})
 	}
-	t.dated(m)
+	m := moment{At: r.AttentionAt, Class: quiet}
+	switch {
+	case r.Attention == "" || s.State == operate.StateUnknown && r.Tries == 0:
+		return told
+	case r.Parked():
+		m.What, m.More, m.Class = "Given up", "nobody asks about it any more: a person has to settle it", needs
+	case s.State == operate.StateInProgress:
+		m.What, m.More = "Somebody has to look at it", "if who holds it dies"
+	case r.Tries == 0:
+		m.What, m.More, m.Class = "Somebody has to look at it", "if it has stopped between two steps, and no retry has come until then", may
+	default:
+		m.What, m.More = "It is asked about again", "at the next run of the reconciliation after this"
+	}
+	return append(told, m)
 }
 
-// sorted puts what has no instant behind the first claim: when it happened is not known, but that it was after that.
-func (t *timeline) sorted() []moment {
-	slices.SortStableFunc(t.told, func(a, b moment) int { return a.At.Compare(b.At) })
-	first := min(1, len(t.told))
-	if t.record.CreatedAt.IsZero() {
+func sorted(told []moment, now time.Time) []moment {
+	var dated, undated []moment
+	for _, m := range told {
+		m.Ahead = !store.Reached(m.At, now)
+		if m.At.IsZero() {
+			m.Ahead = false
+			undated = append(undated, m)
+		} else {
+			dated = append(dated, m)
+		}
+	}
+	slices.SortStableFunc(dated, func(a, b moment) int { return a.At.Compare(b.At) })
+	first := min(1, len(dated))
+	if told[0].At.IsZero() {
 		first = 0
 	}
-	return slices.Concat(t.told[:first], t.untold, t.told[first:])
+	return slices.Concat(dated[:first], undated, dated[first:])
 }

@@ -148,15 +148,15 @@ func (p *Page) refusalOf(err error) *refusal {
 			"There is no record under this key: it was never written, or has expired and was deleted. A record key is <operation>#<digest>, as it is in logs and metrics.",
 		}
 	case errors.Is(err, operate.ErrOutcomeUnknown):
-		return &refusal{http.StatusBadGateway, "Nobody knows whether it was done", sentence(p.Words.Error(err))}
+		return &refusal{http.StatusBadGateway, "Nobody knows whether it was done", sentence(p.Sentence(err))}
 	case errors.Is(err, operate.ErrInput):
 		return &refusal{http.StatusUnprocessableEntity, "This cannot be right", sentence(p.problem(err))}
 	case errors.Is(err, operate.ErrLive), errors.Is(err, operate.ErrState), errors.Is(err, operate.ErrStep), errors.Is(err, operate.ErrForeign):
 		return &refusal{http.StatusConflict, "Refused", sentence(p.problem(err))}
 	case isStore(err):
-		return &refusal{http.StatusBadGateway, "The table did not answer as expected", sentence(p.Words.Error(err))}
+		return &refusal{http.StatusBadGateway, "The table did not answer as expected", sentence(p.Sentence(err))}
 	default:
-		return &refusal{http.StatusInternalServerError, "It did not work", sentence(p.Words.Error(err))}
+		return &refusal{http.StatusInternalServerError, "It did not work", sentence(p.Sentence(err))}
 	}
 }
 
@@ -189,7 +189,7 @@ func capital(text string) string {
 	return string(unicode.ToUpper(first)) + text[size:]
 }
 
-// The classes of states: as on a terminal red needs somebody, yellow may, green is well.
+// The classes of moments and states.
 const (
 	needs = "needs"
 	may   = "may"
@@ -197,17 +197,9 @@ const (
 	quiet = "quiet"
 )
 
+// stateClass is the class of a state: as on a terminal red needs somebody, yellow may, green is well.
 func stateClass(s operate.State) string {
-	switch s {
-	case operate.StateUnknown, operate.StateOther:
-		return needs
-	case operate.StateLapsed, operate.StateReleased:
-		return may
-	case operate.StateCompleted:
-		return well
-	default:
-		return quiet
-	}
+	return map[show.Colour]string{show.Red: needs, show.Yellow: may, show.Green: well, show.Faint: quiet}[show.StateColour(s)]
 }
 
 func serveStyle(w http.ResponseWriter, _ *http.Request) {

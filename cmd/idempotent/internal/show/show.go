@@ -1,13 +1,16 @@
-// Package show writes what people read on a terminal: tables, times and colours.
+// Package show tells people what a record is, in words, and writes tables, times and colours for a terminal.
 package show
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -101,6 +104,30 @@ func Printable(text string) string {
 }
 
 func unprintable(r rune) bool { return !unicode.IsPrint(r) }
+
+// JSON writes a value as one line. As [Printable] does, it escapes every character that is not printable: inside of texts, which
+// are the only place where JSON has others, that is another spelling of the same value.
+func JSON(w io.Writer, v any) error {
+	var b, escaped bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	for _, r := range b.String() {
+		switch {
+		case r == '\n' || unicode.IsPrint(r):
+			escaped.WriteRune(r)
+		case r > '\uffff':
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&escaped, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&escaped, `\u%04x`, r)
+		}
+	}
+	_, err := w.Write(escaped.Bytes())
+	return err
+}
 
 // Document returns a text of several lines with everything escaped that is no printable character, tab or end of a line.
 func Document(text string) string {

@@ -1,6 +1,7 @@
 package show_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -48,4 +49,16 @@ func TestNothingThatIsStoredSteersTheTerminal(t *testing.T) {
 	require.NoError(t, show.Printer{Out: &out}.Table([][]show.Cell{show.Cells("a\x1b[2Jb\nc\u202e", "\xff", `"quoted" \ é`)}))
 	assert.Equal(t, `a\x1b[2Jb\nc\u202e  \xff  "quoted" \ é`+"\n", out.String())
 	assert.Equal(t, "{\n\t\"a\": \"\\x1b[2J\"\n}", show.Document("{\n\t\"a\": \"\x1b[2J\"\n}"))
+}
+
+// JSON stays the same value, and nothing in it steers a terminal or turns the direction of what stands beside it.
+func TestJSONSteersNoTerminal(t *testing.T) {
+	t.Parallel()
+	hostile := "\u009b31m \x7f \u202e \x1b é \U000e0041 <b> \u2028"
+	var out strings.Builder
+	require.NoError(t, show.JSON(&out, map[string]string{"reason": hostile}))
+	assert.Equal(t, `{"reason":"\u009b31m \u007f \u202e \u001b é \udb40\udc41 <b> \u2028"}`+"\n", out.String())
+	var back map[string]string
+	require.NoError(t, json.Unmarshal([]byte(out.String()), &back))
+	assert.Equal(t, hostile, back["reason"])
 }

@@ -1,0 +1,272 @@
+// Package audit looks at a template of AWS SAM, or of CloudFormation as AWS CDK writes it, before it is deployed. It finds the
+// routes that change state and reach a function that does not wrap, and what the template itself says of tables, permissions and
+// time limits. It asks AWS nothing.
+//
+// It computes what parameters decide: references, substitutions, conditions. What only a deployment knows becomes ${Name} or
+// ${Name.Attribute}, and a condition that depends on it is taken to hold. A template is not validated.
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// template is what a file makes of parameters.
+type template struct {
+	folder    string
+	resources map[string]resource
+	// unread says what is not looked at.
+	unread []string
+
+	document   document
+	parameters map[string]any
+}
+
+// resource is one whose condition holds, or may hold.
+type resource struct {
+	id, kind             string
+	properties, metadata map[string]any
+}
+
+// document is a template as it is written, with intrinsic functions in their long form.
+type document struct {
+	Parameters map[string]map[string]any `yaml:"Parameters"`
+	Conditions map[string]any            `yaml:"Conditions"`
+	Globals    map[string]any            `yaml:"Globals"`
+	Resources  map[string]any            `yaml:"Resources"`
+}
+
+// ErrParameter is the error of [Examine] if the template does not have a parameter.
+var ErrParameter = errors.New("the template has no such parameter")
+
+// read reads the template in a file. Parameters that are not given have their defaults.
+func read(file string, given map[string]string) (*template, error) {
+	content, err := os.ReadFile(file) //nolint:gosec // the user names it
+	if err != nil {
+		return nil, fmt.Errorf("the template cannot be read: %w", err)
+	}
+	t := &template{folder: filepath.Dir(file), resources: map[string]resource{}, parameters: map[string]any{}}
+	var n yaml.Node
+	if err := yaml.Unmarshal(content, &n); err != nil {
+		return nil, fmt.Errorf("%s is no template: %w", file, err)
+	}
+	longForm(&n)
+	if err := n.Decode(&t.document); err != nil || len(t.document.Resources) == 0 {
+		return nil, fmt.Errorf("%s is no template: it has no Resources that can be read", file)
+	}
+	for name, p := range t.document.Parameters {
+		if p["Default"] != nil {
+			t.parameters[name] = p["Default"]
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if t.document.Parameters[name] == nil && !strings.HasPrefix(name, "AWS::") {
+			return nil, fmt.Errorf("%w: %s", ErrParameter, name)
+		}
+		t.parameters[name] = given[name]
+	}
+	for _, id := range sorted(t.document.Resources) {
+		t.add(id, t.document.Resources[id])
+	}
+	return t, nil
+}
+
+// add adds a resource if its condition holds.
+func (t *template) add(id string, definition any) {
+	r := resource{id: id, kind: text(at(definition, "Type"))}
+	if name := text(at(definition, "Condition")); name != "" && t.decide(t.document.Conditions[name], 0) == false {
+		t.unread = append(t.unread, "with these parameters its conditions leave out "+id)
+		return
+	}
+	r.properties, _ = t.resolve(at(definition, "Properties")).(map[string]any)
+	r.metadata, _ = t.resolve(at(definition, "Metadata")).(map[string]any)
+	if section, ofSAM := strings.CutPrefix(r.kind, "AWS::Serverless::"); ofSAM {
+		globals, _ := t.resolve(t.document.Globals[section]).(map[string]any)
+		r.properties = merge(globals, r.properties)
+	}
+	t.resources[id] = r
+	switch {
+	case r.kind == "":
+		t.unread = append(t.unread, id+" is no resource with a type: macros and loops are not expanded")
+	case r.kind == "AWS::CloudFormation::Stack", r.kind == "AWS::Serverless::Application":
+		t.unread = append(t.unread, id+" is a stack of its own: look at its template, too")
+	case r.properties["DefinitionBody"] != nil, r.properties["DefinitionUri"] != nil,
+		strings.HasPrefix(r.kind, "AWS::ApiGateway") && r.properties["Body"] != nil:
+		t.unread = append(t.unread, "the routes of "+id+" are in an OpenAPI document, which is not read")
+	}
+}
+
+// merge puts the properties of a resource over those of Globals: objects are merged, everything else is replaced.
+func merge(global, own map[string]any) map[string]any {
+	out := make(map[string]any, len(global)+len(own))
+	maps.Copy(out, global)
+	for name, value := range own {
+		out[name] = value
+		below, isObject := global[name].(map[string]any)
+		if above, is := value.(map[string]any); is && isObject {
+			out[name] = merge(below, above)
+		}
+	}
+	return out
+}
+
+// of are the resources of some types, in the order of their ids.
+func (t *template) of(kinds ...string) (found []resource) {
+	for _, id := range slices.Sorted(maps.Keys(t.resources)) {
+		if slices.Contains(kinds, t.resources[id].kind) {
+			found = append(found, t.resources[id])
+		}
+	}
+	return found
+}
+
+// longForm rewrites the short form of intrinsic functions, "!Sub text", into the long one, {"Fn::Sub": text}.
+func longForm(n *yaml.Node) {
+	for _, child := range n.Content {
+		longForm(child)
+	}
+	name, is := strings.CutPrefix(n.Tag, "!")
+	if !is || strings.HasPrefix(name, "!") {
+		return
+	}
+	if name != "Ref" && name != "Condition" {
+		name = "Fn::" + name
+	}
+	argument := *n
+	argument.Tag, argument.Anchor = "", ""
+	if argument.Kind == yaml.ScalarNode {
+		argument.Tag = "!!str"
+	}
+	key := yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: name}
+	*n = yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{&key, &argument}, Anchor: n.Anchor}
+}
+
+// resolve computes the intrinsic functions in a value. A member without a value becomes nil.
+func (t *template) resolve(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(value))
+		for name, member := range value {
+			if name == "Ref" || strings.HasPrefix(name, "Fn::") {
+				return t.call(name, member)
+			}
+			out[name] = t.resolve(member)
+		}
+		return out
+	case []any:
+		out := make([]any, 0, len(value))
+		for _, element := range value {
+			if v := t.resolve(element); v != nil {
+				out = append(out, v)
+			}
+		}
+		return out
+	default:
+		return value
+	}
+}
+
+// call computes one function. One that only a deployment can compute becomes ${Fn::Name}.
+func (t *template) call(name string, argument any) any {
+	switch arguments := list(argument); {
+	case name == "Ref":
+		return t.reference(text(argument))
+	case name == "Fn::GetAtt":
+		return "${" + joined(argument, ".") + "}"
+	case name == "Fn::Sub" && len(arguments) > 0:
+		return variable.ReplaceAllStringFunc(text(arguments[0]), func(v string) string {
+			return text(t.reference(v[2 : len(v)-1]))
+		})
+	case name == "Fn::Join" && len(arguments) == 2:
+		return joined(t.resolve(arguments[1]), text(arguments[0]))
+	case name == "Fn::If" && len(arguments) == 3:
+		if t.decide(t.document.Conditions[text(arguments[0])], 0) == false {
+			return t.resolve(arguments[2])
+		}
+		return t.resolve(arguments[1])
+	}
+	return "${" + name + "}"
+}
+
+var variable = regexp.MustCompile(`\$\{[^}]+\}`)
+
+func (t *template) reference(name string) any {
+	if value, known := t.parameters[name]; known || name == "AWS::NoValue" {
+		return value
+	}
+	return "${" + name + "}"
+}
+
+// deepest bounds how far things refer to each other, because a template may contradict itself.
+const deepest = 50
+
+// decide computes a condition: true, false, or nil if only a deployment knows.
+func (t *template) decide(condition any, depth int) any {
+	function, _ := condition.(map[string]any)
+	for name, argument := range function {
+		arguments, decided := list(argument), []any{}
+		for _, a := range arguments {
+			if depth < deepest {
+				decided = append(decided, t.decide(a, depth+1))
+			}
+		}
+		switch {
+		case name == "Condition" && depth < deepest:
+			return t.decide(t.document.Conditions[text(argument)], depth+1)
+		case name == "Fn::Equals" && len(arguments) == 2:
+			a, b := text(t.resolve(arguments[0])), text(t.resolve(arguments[1]))
+			if a == b || !strings.Contains(a+b, "${") {
+				return a == b
+			}
+		case slices.Contains(decided, any(name == "Fn::Or")): // one that holds decides for Or, and one that does not for And
+			return name == "Fn::Or" || name == "Fn::Not"
+		case !slices.Contains(decided, nil):
+			return name != "Fn::Or" && name != "Fn::Not"
+		}
+	}
+	return nil
+}
+
+// at is the value at the end of a path of names, nil if there is none.
+func at(value any, path ...string) any {
+	for _, name := range path {
+		object, _ := value.(map[string]any)
+		value = object[name]
+	}
+	return value
+}
+
+func (r resource) text(path ...string) string { return text(at(r.properties, path...)) }
+
+func text(value any) string {
+	if value == nil {
+		return ""
+	}
+	return fmt.Sprint(value)
+}
+
+// list are the elements of a list, or a value alone.
+func list(value any) []any {
+	if l, is := value.([]any); is || value == nil {
+		return l
+	}
+	return []any{value}
+}
+
+func joined(value any, by string) string {
+	var texts []string
+	for _, e := range list(value) {
+		texts = append(texts, text(e))
+	}
+	return strings.Join(texts, by)
+}
+
+func sorted(object map[string]any) []string { return slices.Sorted(maps.Keys(object)) }

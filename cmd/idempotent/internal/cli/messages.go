@@ -1,0 +1,367 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
+	"github.com/go-idempotent/idempotent/outbox"
+)
+
+func (a *app) messages() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:        "messages",
+		Short:      "Lists messages of an outbox that were given up, and has them delivered again",
+		SuggestFor: []string{"parked", "redrive", "outbox"},
+		Args:       noArgument,
+		RunE:       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.messagesList(), a.redrive())
+	return cmd
+}
+
+// outbox connects to the table of an outbox, which is another one than that of the records.
+func (a *app) outbox(cmd *cobra.Command) (outbox.Client, error) {
+	given := cmd.Flags().Changed
+	switch {
+	case a.demo:
+		return nil, usagef("--demo has records and no messages")
+	case given("sort-key") || given("partition") || given("attribute"):
+		return nil, usagef("--sort-key, --partition and --attribute are about records: the attributes of messages have fixed names")
+	}
+	if !given("table") {
+		a.target.Table = a.world.Getenv("OUTBOX_TABLE")
+	}
+	if a.target.Table == "" {
+		return nil, usagef("there is no outbox: set --table or OUTBOX_TABLE")
+	}
+	conn, err := a.connect(cmd.Context())
+	if err != nil {
+		return nil, err
+	}
+	return conn.Client, nil
+}
+
+// messageLine is a message that was given up, for programs.
+type messageLine struct {
+	ID        string    `json:"id"`
+	Topic     string    `json:"topic"`
+	Tries     int       `json:"tries"`
+	CreatedAt time.Time `json:"created_at"`
+	ParkedAt  time.Time `json:"parked_at"`
+	Group     string    `json:"group,omitempty"`
+	Tenant    string    `json:"tenant,omitempty"`
+	Trace     string    `json:"trace,omitempty"`
+	BodyBytes int       `json:"body_bytes,omitempty"`
+	// Body and Attributes are there if they were asked for.
+	Body       any               `json:"body,omitempty"`
+	Attributes map[string]string `json:"attributes,omitempty"`
+}
+
+func lineOfMessage(p outbox.ParkedMessage) messageLine {
+	return messageLine{
+		ID: p.ID, Topic: p.Topic, Tries: p.Tries, CreatedAt: p.CreatedAt, ParkedAt: p.ParkedAt, Group: p.Group, Tenant: p.Tenant,
+		Trace: p.Trace, BodyBytes: len(p.Body),
+	}
+}
+
+// print prints messages. People get the bodies as a column of their own.
+func (a *app) printMessages(p show.Printer, messages []outbox.ParkedMessage, body bool) error {
+	head := show.Cells("GIVEN UP", "", "CREATED", "TRIES", "TOPIC", "ID")
+	if body {
+		head = append(head, show.Cells("BODY", "ATTRIBUTES")...)
+	}
+	table := [][]show.Cell{head}
+	now := a.world.Now()
+	for _, m := range messages {
+		row := append([]show.Cell{{Text: show.Instant(m.ParkedAt), Colour: show.Red}}, show.Cells(
+			show.Relative(m.ParkedAt, now), show.Relative(m.CreatedAt, now), strconv.Itoa(m.Tries), m.Topic, m.ID)...)
+		if body {
+			attributes, err := json.Marshal(m.Attributes)
+			if err != nil {
+				return err
+			}
+			row = append(row, show.Cells(string(m.Body), strings.TrimPrefix(string(attributes), "null"))...)
+		}
+		table = append(table, row)
+	}
+	return p.Table(table)
+}
+
+func (a *app) messagesList() *cobra.Command {
+	var topic string
+	var limit int
+	var body bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "Lists the messages that nobody delivers any more",
+		Long: `Lists the messages of an outbox that were given up: they were tried as often
+as they may be, or can never be delivered. Those that have waited longest
+come first. Nobody delivers them before somebody has redriven them.
+
+--table is the table of the outbox here, by default OUTBOX_TABLE.
+
+Bodies and attributes are shown with --body only: they are what the receiver
+gets, and may be personal.`,
+		Example: `  idempotent messages list --table outbox
+  idempotent messages list --topic order-placed --limit 10 --body -o json`,
+		Args: cobra.NoArgs,
+		RunE: a.run(func(cmd *cobra.Command, _ []string) error {
+			if limit < 0 {
+				return usagef("--limit %d is negative", limit)
+			}
+			client, err := a.outbox(cmd)
+			if err != nil {
+				return err
+			}
+			messages, err := a.givenUp(cmd.Context(), client, topic)
+			if err != nil {
+				return err
+			}
+			found := len(messages)
+			if limit > 0 {
+				messages = messages[:min(limit, found)]
+			}
+			if err := a.listMessages(messages, body); err != nil {
+				return err
+			}
+			text := show.Count(int64(found), "message")
+			switch {
+			case found > len(messages):
+				text += fmt.Sprintf(", of which --limit left out %d", found-len(messages))
+			case found == 0:
+				text = "No message was given up"
+			}
+			return a.err().Line(text + ".")
+		}),
+	}
+	f := cmd.Flags()
+	f.StringVar(&topic, "topic", "", "messages of this `topic` only")
+	f.IntVar(&limit, "limit", 0, "the oldest of them, up to this `number`; 0 for all")
+	f.BoolVar(&body, "body", false, "show bodies and attributes, too")
+	noFiles(cmd)
+	return cmd
+}
+
+// givenUp reads the messages of a topic, or of all.
+func (a *app) givenUp(ctx context.Context, client outbox.Client, topic string) (found []outbox.ParkedMessage, err error) {
+	for m, err := range outbox.Parked(ctx, client, a.target.Table) {
+		if err != nil {
+			return nil, err
+		}
+		if topic == "" || m.Topic == topic {
+			found = append(found, m)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b outbox.ParkedMessage) int { return a.ParkedAt.Compare(b.ParkedAt) })
+	return found, nil
+}
+
+func (a *app) listMessages(messages []outbox.ParkedMessage, body bool) error {
+	if a.output != outputJSON {
+		if len(messages) == 0 {
+			return nil
+		}
+		return a.printMessages(a.out(), messages, body)
+	}
+	for _, m := range messages {
+		line := lineOfMessage(m)
+		if body {
+			line.Body, line.Attributes = string(m.Body), m.Attributes
+			if json.Valid(m.Body) {
+				line.Body = json.RawMessage(m.Body)
+			}
+		}
+		if err := a.json(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// redriving lets messages that were given up be delivered again.
+type redriving struct {
+	app           *app
+	client        outbox.Client
+	ids           []string
+	all, dryRun   bool
+	topic, reason string
+}
+
+func (a *app) redrive() *cobra.Command {
+	r := &redriving{app: a}
+	cmd := &cobra.Command{
+		Use:   "redrive (--id ID … | --all) --reason TEXT",
+		Short: "Lets messages that were given up be delivered again",
+		Long: `Lets messages of an outbox that were given up be delivered again, with their
+tries counted anew: at once where there is a relay on the stream of the
+table, else by the next drain. Mend first what kept them from being
+delivered.
+
+--table is the table of the outbox here, by default OUTBOX_TABLE. --all takes
+every message that was given up, of one topic with --topic.
+
+A message is redriven only if it is still as it was shown. If somebody else
+has redriven it meanwhile, it is left as it is, the others are redriven all
+the same, and the exit code is 4. Each message keeps who has redriven it
+last, when and why.`,
+		Example: `  idempotent messages redrive --id 0198c1f2-5b7e-7c3a-9d41-6f0e2b8a4c11 --reason 'ticket 4711'
+  idempotent messages redrive --all --topic order-placed --reason 'ticket 4711' --dry-run`,
+		Args: cobra.NoArgs,
+		RunE: a.run(func(cmd *cobra.Command, _ []string) error { return r.run(cmd) }),
+	}
+	f := cmd.Flags()
+	f.StringSliceVar(&r.ids, "id", nil, "the `id` of a message; may be repeated")
+	f.BoolVar(&r.all, "all", false, "every message that was given up")
+	f.StringVar(&r.topic, "topic", "", "with --all, messages of this `topic` only")
+	f.StringVar(&r.reason, "reason", "", "why, for the messages and the audit `text`; required; no secrets")
+	f.BoolVar(&r.dryRun, "dry-run", false, "say what would happen, and change nothing")
+	a.byFlag(cmd)
+	a.yesFlag(cmd)
+	noFiles(cmd)
+	return cmd
+}
+
+// check finds what can be wrong before anything is read.
+func (r *redriving) check() error {
+	switch {
+	case r.all == (len(r.ids) > 0):
+		return usagef("redrive needs either --id ID or --all; messages list tells the ids")
+	case slices.Contains(r.ids, ""):
+		return usagef("--id is empty")
+	case r.topic != "" && !r.all:
+		return usagef("--topic is for --all")
+	case strings.TrimSpace(r.reason) == "":
+		return usagef("--reason is missing: say why, for whoever looks at the message later")
+	case !r.app.yes && !r.dryRun && !r.app.world.InTerminal:
+		return errNobody
+	default:
+		return nil
+	}
+}
+
+// run shows the messages, asks, and redrives each on the condition that it is as shown.
+func (r *redriving) run(cmd *cobra.Command) (err error) {
+	if err := r.check(); err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	if r.client, err = r.app.outbox(cmd); err != nil {
+		return err
+	}
+	by, err := r.app.who()
+	if err != nil {
+		return err
+	}
+	messages, err := r.find(ctx)
+	switch {
+	case err != nil:
+		return err
+	case len(messages) == 0:
+		return r.app.err().Line("No message was given up.")
+	case r.dryRun && r.app.output == outputJSON:
+		return r.app.listMessages(messages, false)
+	case r.dryRun:
+		if err := r.show(r.app.out(), messages); err != nil {
+			return err
+		}
+		return r.app.out().Line("\nNothing was changed: --dry-run.")
+	case !r.app.yes || r.app.output != outputJSON:
+		if err := r.confirm(ctx, messages, by); err != nil {
+			return err
+		}
+	}
+	return r.redrive(ctx, messages, by)
+}
+
+// find reads the messages. Their bodies are nobody's business here.
+func (r *redriving) find(ctx context.Context) (found []outbox.ParkedMessage, err error) {
+	if r.all {
+		found, err = r.app.givenUp(ctx, r.client, r.topic)
+	}
+	slices.Sort(r.ids)
+	for _, id := range slices.Compact(r.ids) {
+		m, err := outbox.FindParked(ctx, r.client, r.app.target.Table, id)
+		switch {
+		case errors.Is(err, outbox.ErrNotParked):
+			return nil, &noMessageError{id}
+		case err != nil:
+			return nil, err
+		}
+		found = append(found, m)
+	}
+	for i := range found {
+		found[i].Body = nil
+	}
+	return found, err
+}
+
+// show shows the messages, and what happens to them.
+func (r *redriving) show(p show.Printer, messages []outbox.ParkedMessage) error {
+	if err := r.app.printMessages(p, messages, false); err != nil {
+		return err
+	}
+	return p.Line("\n- Each is delivered again, with the id that it had before, and with its tries counted anew.")
+}
+
+// confirm shows what is about to happen and asks, unless that was answered in advance.
+func (r *redriving) confirm(ctx context.Context, messages []outbox.ParkedMessage, by string) error {
+	if err := r.show(r.app.err(), messages); err != nil {
+		return err
+	}
+	if err := r.app.err().Line(""); err != nil || r.app.yes {
+		return err
+	}
+	return r.app.ask(ctx, "Redrive "+show.Count(int64(len(messages)), "message")+"?", by)
+}
+
+// redriven is what was done to a message, for programs.
+type redriven struct {
+	ID    string    `json:"id"`
+	Topic string    `json:"topic"`
+	Done  bool      `json:"redriven"`
+	By    string    `json:"by"`
+	Why   string    `json:"why"`
+	Time  time.Time `json:"time"`
+}
+
+// redrive redrives the messages. One that has changed does not keep the others from it, any other failure does.
+func (r *redriving) redrive(ctx context.Context, messages []outbox.ParkedMessage, by string) error {
+	changed := 0
+	rows := [][]show.Cell{show.Cells("OUTCOME", "TOPIC", "ID")}
+	var failed error
+	for _, m := range messages {
+		err := outbox.Redrive(ctx, r.client, r.app.target.Table, m, by, r.reason)
+		said := show.Cell{Text: "redriven", Colour: show.Green}
+		if errors.Is(err, outbox.ErrNotParked) {
+			changed++
+			said = show.Cell{Text: "changed meanwhile", Colour: show.Yellow}
+		} else if err != nil {
+			failed = &redriveError{m.ID, err}
+			break
+		}
+		rows = append(rows, []show.Cell{said, {Text: m.Topic}, {Text: m.ID}})
+		if r.app.output == outputJSON {
+			if err := r.app.json(redriven{m.ID, m.Topic, err == nil, by, r.reason, r.app.world.Now().UTC()}); err != nil {
+				return err
+			}
+		}
+	}
+	if r.app.output != outputJSON && len(rows) > 1 {
+		if err := r.app.out().Table(rows); err != nil {
+			return err
+		}
+	}
+	if failed != nil || changed == 0 {
+		return failed
+	}
+	return &messagesChangedError{changed, len(messages)}
+}

@@ -1,0 +1,235 @@
+package show
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// StateColour says whether a state needs somebody.
+func StateColour(s operate.State) Colour {
+	switch s {
+	case operate.StateUnknown, operate.StateOther:
+		return Red
+	case operate.StateLapsed, operate.StateReleased:
+		return Yellow
+	case operate.StateCompleted:
+		return Green
+	default:
+		return Faint
+	}
+}
+
+// Meaning says what a record in this state is.
+func Meaning(r store.Record, s operate.State) string {
+	switch s {
+	case operate.StateInProgress:
+		return "an execution holds the key"
+	case operate.StateLapsed:
+		return "an execution ended without saying how, and no request has come since"
+	case operate.StateReleased:
+		return "nobody holds the key"
+	case operate.StateCompleted:
+		if r.Reason == store.ReasonTerminal {
+			return "it failed for good, and the error is stored"
+		}
+		return "its result is stored"
+	case operate.StateUnknown:
+		return "it may have had its effect; somebody has to settle it"
+	case operate.StateExpired:
+		return "as good as gone"
+	default:
+		return "this version does not know its status"
+	}
+}
+
+// Reason says how a record came to be as it is.
+func Reason(reason string) string {
+	switch reason {
+	case store.ReasonUncertain:
+		return "the handler said that the effect may have happened"
+	case store.ReasonPanic:
+		return "the handler panicked, and crashed executions are not repeated"
+	case store.ReasonInterrupted:
+		return "the handler ran out of time, and crashed executions are not repeated"
+	case store.ReasonError:
+		return "the handler failed, and failed executions are not repeated"
+	case store.ReasonNotStored:
+		return "the result is not to be stored, and failed executions are not repeated"
+	case store.ReasonCrashed:
+		return "the process ended without saying how, and crashed executions are not repeated"
+	case store.ReasonResultLost:
+		return "the handler succeeded, but its result could not be stored"
+	case store.ReasonTerminal:
+		return "the handler failed for good"
+	case store.ReasonReleased:
+		return "it was given up for another try"
+	case store.ReasonAsked:
+		return "it was given up for another try, and a reconciliation asks about it"
+	default:
+		return ""
+	}
+}
+
+// RetryGets says what the next retry of the client gets while the record is as it is.
+func RetryGets(r store.Record, s operate.State) string {
+	switch s {
+	case operate.StateInProgress:
+		return "\"in progress\" (HTTP 409 with Retry-After) until the lease ends; the handler does not run"
+	case operate.StateLapsed:
+		if r.Reason != "" {
+			return "\"unknown outcome\" (HTTP 409), unless the handler has a resolver that can tell: it was unknown before somebody asked"
+		}
+		if r.Resumable() {
+			return resumes(r)
+		}
+		if len(r.Steps) > 0 {
+			return resumes(r) + "; the same under a policy that refuses crashed executions"
+		}
+		return "a new execution with the same derived keys; under a policy that refuses crashed executions \"unknown outcome\" (HTTP 409)"
+	case operate.StateReleased:
+		if len(r.Steps) > 0 {
+			return resumes(r)
+		}
+		return "a new execution with the same derived keys"
+	case operate.StateCompleted:
+		if r.Reason == store.ReasonTerminal {
+			return "the stored error; the handler does not run"
+		}
+		return "the stored result; the handler does not run"
+	case operate.StateUnknown:
+		return "\"unknown outcome\" (HTTP 409) until somebody settles it; the handler does not run"
+	case operate.StateExpired:
+		return "a new execution, as if the key were new"
+	default:
+		return "\"unreadable record\" (HTTP 500); the handler does not run"
+	}
+}
+
+// resumes says what an execution does with the steps of a record.
+func resumes(r store.Record) string {
+	if r.Resumable() {
+		return "a new execution with the same derived keys, which gets the results of the recorded steps and goes on from there"
+	}
+	return "a new execution, which asks the resolver of the step that may have begun; without one \"unknown outcome\" (HTTP 409)"
+}
+
+// StepMeaning says what is known of a step.
+func StepMeaning(s operate.Step) string {
+	kept := fmt.Sprintf(", %d bytes", s.Bytes)
+	if s.InParts {
+		kept = ", kept beside the record"
+	}
+	switch s.State {
+	case operate.StepRecorded:
+		return "its result is recorded" + kept
+	case operate.StepHasFailed:
+		return "it failed for good, and the error is recorded" + kept
+	case operate.StepOpen:
+		return "it may have begun, and nobody has recorded its end"
+	default:
+		return "this version does not know what it is"
+	}
+}
+
+// HasResult reports whether a step has a result, or an error, that can be shown.
+func HasResult(s operate.Step) bool {
+	return s.State == operate.StepRecorded || s.State == operate.StepHasFailed
+}
+
+// OpenSteps are the names of the steps that may have begun.
+func OpenSteps(steps []operate.Step) []string {
+	var names []string
+	for _, s := range steps {
+		if s.State == operate.StepOpen {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// DerivedKeys are the derived keys that a record is known to have handed out, those of the steps that may have begun, and those of
+// other names.
+func DerivedKeys(s operate.Shown, names ...string) map[string]string {
+	keys := make(map[string]string)
+	for _, name := range slices.Concat(names, s.Record.Derived, OpenSteps(s.Steps())) {
+		keys[name] = s.DerivedKey(name)
+	}
+	return keys
+}
+
+// ByPowertools reports whether AWS Powertools wrote a record: it has no owners.
+func ByPowertools(r store.Record) bool { return r.Owner == "" && r.Status != store.StatusUnknown }
+
+// Count is a number of things.
+func Count(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.FormatInt(n, 10) + " " + what + "s"
+}
+
+// StepCounts says how many steps are in which state.
+func StepCounts(steps []operate.Step) string {
+	var texts []string
+	for _, state := range []operate.StepState{operate.StepRecorded, operate.StepHasFailed, operate.StepOpen, operate.StepOther} {
+		var names []string
+		for _, s := range steps {
+			if s.State == state {
+				names = append(names, s.Name)
+			}
+		}
+		if len(names) > 0 {
+			texts = append(texts, fmt.Sprintf("%s %s (%s)", Count(int64(len(names)), "step"), state, strings.Join(names, ", ")))
+		}
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Cost says what a listing reads at a rate of read units a second, 0 for no limit.
+func Cost(c store.Cost, rate float64) string {
+	decimal := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+	text := Count(c.Records, "record")
+	if c.Units == 0 {
+		return text
+	}
+	text += " in " + Count(c.Pages, "page") + ", " + decimal(c.Units) + " read units"
+	if rate > 0 {
+		if d := time.Duration(c.Units / rate * float64(time.Second)); d >= time.Second {
+			text += fmt.Sprintf(", %s at --rate %s", d.Truncate(time.Second), decimal(rate))
+		}
+	}
+	if !c.Exact {
+		return "about " + text + ", by a count that may be six hours old"
+	}
+	return text
+}
+
+// Because is a reason with what it means.
+func Because(reason string) string {
+	return strings.TrimSuffix(reason+": "+Reason(reason), ": ")
+}
+
+// Seen names the record as it is: its status, reason, owner and lease, of a record without an owner its expiry, and how often steps
+// were written. Whoever hands it back later acts only if the record is still so.
+func Seen(r store.Record) string {
+	if r.Owner != "" {
+		r.Expiry = time.Time{}
+	}
+	number := func(t time.Time, unit time.Duration) string {
+		if t.IsZero() {
+			return ""
+		}
+		return strconv.FormatInt(t.UnixMilli()/unit.Milliseconds(), 10)
+	}
+	return strings.Join([]string{
+		url.PathEscape(string(r.Status)), url.PathEscape(r.Reason), url.PathEscape(r.Owner), number(r.Lease, time.Millisecond),
+		number(r.Expiry, time.Second), strconv.Itoa(r.StepWrites),
+	}, "/")
+}

@@ -1,0 +1,55 @@
+package dynamo_test
+
+import (
+	"context"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"testing"
+
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go/middleware"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
+)
+
+func TestActionsAreTheCallsOfAClient(t *testing.T) {
+	t.Parallel()
+	client := reflect.TypeFor[dynamo.Client]()
+	calls := make([]string, client.NumMethod())
+	for i := range calls {
+		calls[i] = "dynamodb:" + client.Method(i).Name
+	}
+	require.Equal(t, calls, dynamo.Actions(), "reflection sorts by name")
+}
+
+// onlyActions can do what a function may, and cannot list.
+type onlyActions struct{ dynamo.Client }
+
+// TestStoreWithTheActionsAlone runs the conformance suite: it makes every call that is an action, and no other.
+func TestStoreWithTheActionsAlone(t *testing.T) {
+	_, _, table := local(t)
+	var mu sync.Mutex
+	called := map[string]bool{}
+	client := dynamolocal.Client(dynamolocal.Endpoint(t), dynamolocal.Unhurried, func(o *dynamodb.Options) {
+		o.APIOptions = append(o.APIOptions, func(s *middleware.Stack) error {
+			return s.Initialize.Add(middleware.InitializeMiddlewareFunc("Calls", func(
+				ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
+			) (middleware.InitializeOutput, middleware.Metadata, error) {
+				mu.Lock()
+				called["dynamodb:"+awsmiddleware.GetOperationName(ctx)] = true
+				mu.Unlock()
+				return next.HandleInitialize(ctx, in)
+			}), middleware.After)
+		})
+	})
+	records := dynamo.New(onlyActions{client}, table)
+	storetest.Run(t, storetest.Features{}, func(testing.TB) store.Store { return records })
+	require.Equal(t, dynamo.Actions(), slices.Sorted(maps.Keys(called)))
+}

@@ -1,0 +1,198 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// ExpiryClient is what [DeleteExpired] needs of a client; [*dynamodb.Client] implements it.
+type ExpiryClient interface {
+	Scan(ctx context.Context, in *dynamodb.ScanInput, optFns ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error)
+	GetItem(ctx context.Context, in *dynamodb.GetItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
+	DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error)
+}
+
+// Deletions says what [DeleteExpired] did. Deleted counts the items that it deleted, Kept all others that it read.
+type Deletions struct{ Deleted, Kept int }
+
+// DeleteExpired deletes what expired at before or earlier, for a table that has no time to live. It goes through the whole
+// table once, and deletes what certainly is of this library:
+//
+//   - a record with an owner, unless it has a lease that lives;
+//   - a part of a result, if its record is gone or does not name it;
+//   - a message of an outbox that was delivered.
+//
+// Everything else stays, and so does a record that AWS Powertools may have written alone. Each deletion is conditional on
+// what was read, so what is written meanwhile, also in another Region, stays, too. Parts stay as long as their record: a second pass, after it,
+// deletes them. An hour before now leaves readers time that found a record before it expired.
+//
+// The options are those of the store. The table is read with eventually consistent Scans, half a read unit for every 4 KB,
+// the record of each part with a consistent GetItem. The caller needs the IAM actions dynamodb:Scan, dynamodb:GetItem and
+// dynamodb:DeleteItem on the table. What fails is repeated by the client alone: an error ends the pass, and Deletions says
+// what was done before it. Like [New] it panics with a [*store.ConfigError] if the options are wrong.
+func DeleteExpired(ctx context.Context, client ExpiryClient, table string, before time.Time, opts ...Option) (Deletions, error) {
+	x := expiring{client: client, table: table, before: before, now: time.Now(), attr: shapeOf(opts)}
+	if before.After(x.now) {
+		return Deletions{}, errors.New("dynamo: delete expired: the latest expiry to delete is after now")
+	}
+	var done Deletions
+	scan := &dynamodb.ScanInput{TableName: aws.String(table)}
+	for {
+		out, err := client.Scan(ctx, scan)
+		if err != nil {
+			return done, fmt.Errorf("dynamo: delete expired: read table %q: %w", table, err)
+		}
+		for _, it := range out.Items {
+			deleted, err := x.delete(ctx, it)
+			if err != nil {
+				return done, fmt.Errorf("dynamo: delete expired: table %q: %w", table, err)
+			}
+			if deleted {
+				done.Deleted++
+			} else {
+				done.Kept++
+			}
+		}
+		if scan.ExclusiveStartKey = out.LastEvaluatedKey; len(scan.ExclusiveStartKey) == 0 {
+			return done, nil
+		}
+	}
+}
+
+// expiring is a table of which is deleted what expired at before or earlier, and has no lease at now.
+type expiring struct {
+	client      ExpiryClient
+	table       string
+	before, now time.Time
+	attr        attributes
+}
+
+// What a message of an outbox has, see package outbox.
+const (
+	messageDone = "done_at"
+	messageDue  = "outbox_due"
+)
+
+// delete deletes an item that has expired, if it still is as it was read.
+func (x *expiring) delete(ctx context.Context, it item) (deleted bool, err error) {
+	a := x.attr
+	d := decoder{it: it}
+	key, expires := d.required(a.recordKey()), d.seconds(a.expiration)
+	if d.err != nil || expires.After(x.before) || a.composite() && d.text(a.id) != a.partition {
+		return false, nil //nolint:nilerr // what is not understood stays
+	}
+	certain := x.isRecord(it) || x.isMessage(it)
+	if !certain {
+		if certain, err = x.isLoosePart(ctx, key, it); err != nil {
+			return false, err
+		}
+	}
+	if !certain {
+		return false, nil
+	}
+	_, err = x.client.DeleteItem(ctx, x.deletion(a.key(key), it))
+	_, changed := errors.AsType[*types.ConditionalCheckFailedException](err)
+	_, changes := errors.AsType[*types.ReplicatedWriteConflictException](err)
+	if changed || changes {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// isRecord reports whether an item is a record with an owner, which AWS Powertools does not write, and without a lease that
+// lives.
+func (x *expiring) isRecord(it item) bool {
+	d := decoder{it: it}
+	owner, lease := d.text(x.attr.owner), d.millis(x.attr.lease)
+	switch status := store.Status(d.text(x.attr.status)); status {
+	case store.StatusInProgress, store.StatusCompleted, store.StatusUnknown:
+		return d.err == nil && owner != "" && (status != store.StatusInProgress || !lease.After(x.now))
+	default:
+		return false
+	}
+}
+
+// isMessage reports whether an item is a message that was delivered: until then it is due, also after it was given up.
+func (x *expiring) isMessage(it item) bool {
+	d := decoder{it: it}
+	for _, name := range []string{"topic", "body", "owner"} {
+		d.required(attribute{name: name})
+	}
+	_, done := it[messageDone].(*types.AttributeValueMemberN)
+	_, due := it[messageDue]
+	_, record := it[x.attr.status.name]
+	return d.err == nil && done && !due && !record
+}
+
+// isLoosePart reports whether an item is a part of a result that its record does not name. A record begins to name parts
+// only after they were written, and then they have not expired.
+func (x *expiring) isLoosePart(ctx context.Context, part string, it item) (bool, error) {
+	key, seal, is := partOf(part)
+	_, bytes := it[x.attr.data.name].(*types.AttributeValueMemberB)
+	if !is || !bytes || len(it) != len(x.attr.key(part))+2 {
+		return false, nil
+	}
+	out, err := x.client.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName: aws.String(x.table), Key: x.attr.key(key), ConsistentRead: aws.Bool(true),
+	})
+	if err != nil {
+		return false, err
+	}
+	for name, v := range out.Item {
+		text, is := v.(*types.AttributeValueMemberS)
+		switch {
+		case name == x.attr.commit.name && (!is || text.Value == seal),
+			strings.HasPrefix(name, x.attr.stepPrefix) && (!is || strings.Contains(text.Value, escapeSeal.Replace(seal))):
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// deletion is the call that deletes an item whose expiry, owner, status and lease are those that were read. Whoever claims,
+// renews, completes or settles a record changes one of them, and whoever writes a message again has another owner.
+func (x *expiring) deletion(key, seen item) *dynamodb.DeleteItemInput {
+	e := newExpression()
+	var same []string
+	due := attribute{messageDue, "#due", ":due"}
+	for _, at := range []attribute{x.attr.expiration, x.attr.status, x.attr.owner, x.attr.lease, due} {
+		e.use(at)
+		v, has := seen[at.name]
+		if !has {
+			same = append(same, "attribute_not_exists("+at.ref+")")
+			continue
+		}
+		e.values[at.value] = v
+		same = append(same, at.ref+" = "+at.value)
+	}
+	return &dynamodb.DeleteItemInput{
+		TableName: aws.String(x.table), Key: key, ConditionExpression: aws.String(strings.Join(same, " AND ")),
+		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
+	}
+}
+
+// partOf takes the key of a part apart, see partKey. Keys of records may have a #, neither a commit nor a number has one.
+func partOf(part string) (key, seal string, ok bool) {
+	rest, number := cutLast(part)
+	key, seal = cutLast(rest)
+	n, err := strconv.Atoi(number)
+	return key, seal, key != "" && strings.Contains(seal, ".") && err == nil && n >= 1 && n <= maxParts && strconv.Itoa(n) == number
+}
+
+// cutLast cuts a text at its last #, or at its end where there is none.
+func cutLast(s string) (before, after string) {
+	if i := strings.LastIndex(s, "#"); i >= 0 {
+		return s[:i], s[i+1:]
+	}
+	return s, ""
+}

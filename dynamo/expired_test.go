@@ -1,0 +1,324 @@
+package dynamo_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// over is the latest expiry that these tests delete.
+var over = time.Now().Add(-time.Hour).Truncate(time.Second).UTC()
+
+// expiredRecord is a completed record that expired when over was.
+func expiredRecord(key string) store.Record {
+	r := completion(record(key), []byte(`"a"`))
+	r.Expiry, r.Lease = over, time.Time{}
+	return r
+}
+
+// large is a record with a result in three parts, whose parts expire a day after it.
+func large(key string) store.Record {
+	r := completion(record(key), pattern(1<<20))
+	r.Expiry, r.Lease = over.Add(-24*time.Hour), time.Time{}
+	return r
+}
+
+// held claims records.
+func held(t *testing.T, s *dynamo.Store, records ...store.Record) {
+	t.Helper()
+	for _, r := range records {
+		_, claimed, err := s.Claim(t.Context(), r, time.Now())
+		require.NoError(t, err)
+		require.True(t, claimed, r.Key)
+	}
+}
+
+// keys are those of the records that a store has.
+func keys(t *testing.T, s *dynamo.Store) (all []string) {
+	t.Helper()
+	for r, err := range s.List(t.Context(), store.Query{}) {
+		require.NoError(t, err)
+		all = append(all, r.Key)
+	}
+	return all
+}
+
+// TestWhatHasExpiredIsDeleted, at the instant of its expiry as everywhere, and nothing else.
+func TestWhatHasExpiredIsDeleted(t *testing.T) {
+	t.Parallel()
+	for name, opts := range map[string][]dynamo.Option{"the usual table": nil, "a table of another shape": shaped()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client, table := newTableOf(t, opts...)
+			s := dynamo.New(client, table, opts...)
+			later := expiredRecord("charge#later")
+			later.Expiry = over.Add(time.Second)
+			unknown := record("charge#unknown")
+			unknown.Status, unknown.Expiry = store.StatusUnknown, over
+			unknown.Attention, unknown.AttentionAt = store.AttentionOf(unknown.Key), over
+			ended, live := record("charge#ended"), record("charge#live")
+			ended.Expiry, ended.Lease = over, over
+			live.Expiry, live.Lease = over, time.Now().Add(time.Hour)
+			held(t, s, expiredRecord("charge#1"), later, unknown, ended, live)
+
+			done, err := dynamo.DeleteExpired(t.Context(), client, table, over, opts...)
+			require.NoError(t, err)
+			assert.Equal(t, dynamo.Deletions{Deleted: 3, Kept: 2}, done)
+			assert.ElementsMatch(t, []string{"charge#later", "charge#live"}, keys(t, s))
+		})
+	}
+}
+
+// TestOnlyWhatCertainlyIsOfThisLibraryIsDeleted: a table may hold what is somebody else's, above all records of AWS Powertools.
+func TestOnlyWhatCertainlyIsOfThisLibraryIsDeleted(t *testing.T) {
+	t.Parallel()
+	_, client, table := local(t)
+	seal := store.Seal("OWNER", []byte("1"))
+	message := items{"topic": S("mail"), "body": S("{}"), "owner": S("O"), "created_at": N("1"), "done_at": N("1"), "expiration": N("1")}
+	at := strconv.FormatInt(over.Unix(), 10)
+	stay := []item{
+		{"id": S("other"), "expiration": N("1")},
+		{"id": S("no expiration"), "status": S("COMPLETED"), "owner": S("O")},
+		{"id": S("order#1"), "status": S("PAID"), "owner": S("O"), "expiration": N("1")},
+		{"id": S("order#2"), "status": N("1"), "owner": S("O"), "expiration": N("1")},
+		{"id": S("text"), "status": S("COMPLETED"), "owner": S("O"), "expiration": S("1")},
+		{"id": S("no number"), "status": S("INPROGRESS"), "owner": S("O"), "expiration": N("1"), "in_progress_expiration": S("1")},
+		{"id": S("fraction"), "status": S("COMPLETED"), "owner": S("O"), "expiration": N(at + ".5")},
+		{"id": S("Powertools, completed"), "status": S("COMPLETED"), "expiration": N("1"), "data": S("1"), "validation": S("x")},
+		{"id": S("Powertools, in progress"), "status": S("INPROGRESS"), "expiration": N("1"), "in_progress_expiration": N("1000")},
+		{"id": S("charge#1#no.seal#x"), "data": B("1"), "expiration": N("1")},
+		{"id": S("charge#1#" + seal + "#1000"), "data": B("1"), "expiration": N("1")},
+		{"id": S("charge#1#" + seal + "#2"), "data": S("1"), "expiration": N("1")},
+		{"id": S("charge#1#" + seal + "#3"), "data": B("1"), "expiration": N("1"), "more": S("x")},
+		message.with(item{"id": S("due"), "outbox_due": N("1")}),
+		message.with(item{"id": S("not done"), "done_at": nil}),
+		message.with(item{"id": S("without a body"), "body": nil}),
+		message.with(item{"id": S("an order"), "status": S("PAID")}),
+		message.with(item{"id": S("kept"), "expiration": N(strconv.FormatInt(over.Unix()+1, 10))}),
+	}
+	go_ := []item{
+		{"id": S("charge#1"), "status": S("COMPLETED"), "owner": S("O"), "expiration": N(at)},
+		{"id": S("charge#2"), "status": S("COMPLETED"), "owner": S("O"), "expiration": N("1.5")},
+		{"id": S("charge#3"), "status": S("INPROGRESS"), "owner": S("O"), "expiration": N("1")},
+		{"id": S("charge#1#" + seal + "#1"), "data": B("1"), "expiration": N("1")},
+		message.with(item{"id": S("delivered")}),
+	}
+	for _, it := range append(go_, stay...) {
+		putItem(t, client, table, it)
+	}
+	done, err := dynamo.DeleteExpired(t.Context(), client, table, over)
+	require.NoError(t, err)
+	assert.Equal(t, dynamo.Deletions{Deleted: len(go_), Kept: len(stay)}, done)
+	for _, it := range stay {
+		assert.NotEmpty(t, getItem(t, client, table, idOf(it)), idOf(it))
+	}
+}
+
+// TestAnotherPartitionOfATableStays: several stores may share a table with a sort key.
+func TestAnotherPartitionOfATableStays(t *testing.T) {
+	t.Parallel()
+	mine, other := dynamo.WithCompositeKey("sk", "mine"), dynamo.WithCompositeKey("sk", "other")
+	client, table := newTableOf(t, mine)
+	held(t, dynamo.New(client, table, mine), expiredRecord("charge#1"))
+	held(t, dynamo.New(client, table, other), expiredRecord("charge#1"))
+	done, err := dynamo.DeleteExpired(t.Context(), client, table, over, mine)
+	require.NoError(t, err)
+	assert.Equal(t, dynamo.Deletions{Deleted: 1, Kept: 1}, done)
+	assert.Len(t, keys(t, dynamo.New(client, table, other)), 1)
+}
+
+// meddler is a client with somebody who writes between the page and a deletion, and whose pages have one item.
+type meddler struct {
+	*dynamodb.Client
+	meddle func()
+}
+
+func (m *meddler) Scan(ctx context.Context, in *dynamodb.ScanInput, optFns ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
+	in.Limit = aws.Int32(1)
+	return m.Client.Scan(ctx, in, optFns...)
+}
+
+func (m *meddler) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+	m.meddle()
+	return m.Client.DeleteItem(ctx, in, optFns...)
+}
+
+func TestWhatIsWrittenBetweenAPageAndADeletionStays(t *testing.T) {
+	t.Parallel()
+	crashed := record("charge#1")
+	crashed.Expiry, crashed.Lease = over, over
+	soon := time.Now().Add(time.Hour)
+	set := func(next func(*store.Record)) func(*testing.T, *dynamo.Store, store.Record) {
+		return func(t *testing.T, s *dynamo.Store, seen store.Record) {
+			changed := seen
+			next(&changed)
+			_, swapped, err := s.Swap(t.Context(), seen, changed)
+			require.NoError(t, err)
+			require.True(t, swapped)
+		}
+	}
+	claimed := func(next func(*store.Record)) func(*testing.T, *dynamo.Store, store.Record) {
+		return func(t *testing.T, s *dynamo.Store, seen store.Record) {
+			r := record(seen.Key)
+			r.Owner = "owner-2"
+			next(&r)
+			held(t, s, r)
+		}
+	}
+	for name, c := range map[string]struct {
+		seen   store.Record
+		meddle func(*testing.T, *dynamo.Store, store.Record)
+	}{
+		"its owner renews it":                  {crashed, set(func(r *store.Record) { r.Lease, r.Expiry = soon, soon })},
+		"its owner completes it":               {crashed, set(func(r *store.Record) { *r = completion(*r, []byte("1")); r.Expiry = soon })},
+		"somebody takes it over":               {crashed, set(func(r *store.Record) { r.Owner, r.Lease, r.Expiry = "owner-2", soon, soon })},
+		"a lease begins, and the expiry stays": {crashed, set(func(r *store.Record) { r.Lease = soon })},
+		"it becomes unknown, and the expiry stays": {crashed, set(func(r *store.Record) {
+			r.Status, r.Reason = store.StatusUnknown, "crashed"
+		})},
+		"somebody claims it":                      {expiredRecord("charge#1"), claimed(func(r *store.Record) { r.Expiry = soon })},
+		"somebody claims it with the same expiry": {expiredRecord("charge#1"), claimed(func(r *store.Record) { r.Expiry = over })},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, client, table := local(t)
+			held(t, s, c.seen)
+			m := &meddler{client, func() { c.meddle(t, s, c.seen) }}
+			done, err := dynamo.DeleteExpired(t.Context(), m, table, over)
+			require.NoError(t, err)
+			assert.Equal(t, dynamo.Deletions{Kept: 1}, done)
+			assert.Len(t, keys(t, s), 1)
+		})
+	}
+	t.Run("somebody deletes it", func(t *testing.T) {
+		t.Parallel()
+		s, client, table := local(t)
+		seen := expiredRecord("charge#1")
+		held(t, s, seen)
+		m := &meddler{client, func() {
+			deleted, err := s.Delete(t.Context(), seen)
+			require.NoError(t, err)
+			require.True(t, deleted)
+		}}
+		done, err := dynamo.DeleteExpired(t.Context(), m, table, over)
+		require.NoError(t, err)
+		assert.Zero(t, done.Deleted)
+	})
+}
+
+// TestPartsThatARecordNamesStay: they expire at a time that was computed when they were written.
+func TestPartsThatARecordNamesStay(t *testing.T) {
+	t.Parallel()
+	for name, opts := range map[string][]dynamo.Option{"the usual table": nil, "a table of another shape": shaped()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client, table := newTableOf(t, opts...)
+			s := dynamo.New(client, table, opts...)
+			completed, stepped := large("charge#completed"), record("charge#stepped")
+			stepped.Owner = "an owner with 100%" // is escaped in a step
+			result := pattern(1 << 20)
+			step := store.Step{Kind: store.StepValue, Seal: store.Seal(stepped.Owner, result), Result: result}
+			stepped.Expiry, stepped.Lease = over.Add(-60*24*time.Hour), over
+			stepped.Steps, stepped.StepWrites = map[string]store.Step{"charge": step}, 1
+			held(t, s, completed, stepped)
+			prolonged := func(key string, change func(*store.Record)) store.Record {
+				seen, found, err := s.Get(t.Context(), key)
+				require.NoError(t, err)
+				require.True(t, found)
+				next := seen
+				next.Expiry = over.Add(time.Second)
+				change(&next)
+				_, swapped, err := s.Swap(t.Context(), seen, next)
+				require.NoError(t, err)
+				require.True(t, swapped)
+				return next
+			}
+			named := prolonged(completed.Key, func(*store.Record) {})
+			unknown := prolonged(stepped.Key, func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "crashed" })
+			done, err := dynamo.DeleteExpired(t.Context(), client, table, over, opts...)
+			require.NoError(t, err)
+			assert.Equal(t, dynamo.Deletions{Kept: 8}, done)
+			read, err := s.ReadResult(t.Context(), named)
+			require.NoError(t, err)
+			assert.Equal(t, completed.Result, read)
+			read, err = s.ReadResult(t.Context(), unknown.OfStep(unknown.Steps["charge"]))
+			require.NoError(t, err)
+			assert.Equal(t, result, read)
+
+			// Once the records have expired, their parts go after them.
+			first, err := dynamo.DeleteExpired(t.Context(), client, table, over.Add(time.Second), opts...)
+			require.NoError(t, err)
+			second, err := dynamo.DeleteExpired(t.Context(), client, table, over.Add(time.Second), opts...)
+			require.NoError(t, err)
+			assert.GreaterOrEqual(t, first.Deleted, 2)
+			assert.Equal(t, 8, first.Deleted+second.Deleted)
+			assert.Zero(t, second.Kept)
+		})
+	}
+}
+
+// TestPartsThatNoRecordNamesAreDeleted: their record is gone, or has another result.
+func TestPartsThatNoRecordNamesAreDeleted(t *testing.T) {
+	t.Parallel()
+	s, client, table := local(t)
+	gone, other := large("charge#gone"), large("charge#other")
+	held(t, s, gone, other)
+	deleted, err := s.Delete(t.Context(), gone)
+	require.NoError(t, err)
+	require.True(t, deleted)
+	again := completion(record(other.Key), []byte("1"))
+	again.Owner, again.Expiry = "owner-2", time.Now().Add(time.Hour)
+	held(t, s, again)
+	done, err := dynamo.DeleteExpired(t.Context(), client, table, over)
+	require.NoError(t, err)
+	assert.Equal(t, dynamo.Deletions{Deleted: 6, Kept: 1}, done)
+	assert.Equal(t, []string{other.Key}, keys(t, s))
+}
+
+// TestADeletionThatFails says what was done before it.
+func TestADeletionThatFails(t *testing.T) {
+	t.Parallel()
+	denied := reply{status: http.StatusBadRequest, body: `{"__type":"AccessDeniedException","message":"no"}`}
+	page := reply{status: http.StatusOK, body: `{"Items":[` +
+		`{"id":{"S":"a"},"status":{"S":"COMPLETED"},"owner":{"S":"o"},"expiration":{"N":"1"}},` +
+		`{"id":{"S":"b#o.s#1"},"data":{"B":"MQ=="},"expiration":{"N":"1"}},` +
+		`{"id":{"S":"c"},"status":{"S":"COMPLETED"},"owner":{"S":"o"},"expiration":{"N":"1"}}],"LastEvaluatedKey":{"id":{"S":"c"}}}`}
+	for name, c := range map[string]struct {
+		answers []reply
+		done    dynamo.Deletions
+		says    string
+	}{
+		"the page":        {[]reply{denied}, dynamo.Deletions{}, "read table"},
+		"the first":       {[]reply{page, denied}, dynamo.Deletions{}, "DeleteItem"},
+		"a part's record": {[]reply{page, done, denied}, dynamo.Deletions{Deleted: 1}, "GetItem"},
+		"the last":        {[]reply{page, done, done, done, denied}, dynamo.Deletions{Deleted: 2}, "DeleteItem"},
+		"the page behind": {[]reply{page, done, done, done, done, denied}, dynamo.Deletions{Deleted: 3}, "read table"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tr := &transport{answer: func(n int, _ *http.Request, _ request) (*http.Response, error) { return c.answers[n].send() }}
+			did, err := dynamo.DeleteExpired(t.Context(), scriptedClient(tr), table, over)
+			require.ErrorContains(t, err, c.says)
+			require.ErrorContains(t, err, "AccessDeniedException")
+			assert.Equal(t, c.done, did)
+		})
+	}
+	_, err := dynamo.DeleteExpired(t.Context(), nil, table, time.Now().Add(time.Hour))
+	require.Error(t, err, "nothing has expired that is still to expire")
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, client, named := local(t)
+	_, err = dynamo.DeleteExpired(ended, client, named, over)
+	assert.True(t, errors.Is(err, context.Canceled), "%v", err)
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/examples/orders/shop"
+	"github.com/go-idempotent/idempotent/observe"
+	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// rows is the table of the orders.
+type rows struct {
+	client *dynamodb.Client
+	table  string
+}
+
+// resolve says what became of an order. Its row is written in one transaction with its answer: if
+// the row is there, the order was placed. If it is not, the client's next request goes on after the
+// last step.
+func (r rows) resolve(ctx context.Context, x idempotent.Execution) (idempotent.Resolution[shop.Response], error) {
+	unknown := idempotent.StillUnknown[shop.Response]()
+	id := &types.AttributeValueMemberS{Value: x.DerivedKey(shop.OrderKey)}
+	out, err := r.client.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName: aws.String(r.table), ConsistentRead: aws.Bool(true),
+		Key: map[string]types.AttributeValue{shop.PartitionKey: id},
+	})
+	if err != nil || out.Item == nil {
+		return unknown, err
+	}
+	var row shop.Row
+	if err := attributevalue.UnmarshalMap(out.Item, &row); err != nil {
+		return unknown, err
+	}
+	answer, err := row.Answer()
+	if err != nil {
+		return unknown, err
+	}
+	return idempotent.Executed(answer), nil
+}
+
+// counter counts the records of an operation that somebody has to settle, and those of them that
+// are parked.
+type counter struct {
+	operator  *operate.Operator
+	operation string
+	write     func(observe.Attention) error
+}
+
+// count writes one line of metrics. If it cannot read all records it writes none: half a count
+// would look like half of the trouble.
+func (c *counter) count(ctx context.Context) error {
+	a, now := observe.Attention{Operation: c.operation}, time.Now()
+	for listed, err := range c.operator.List(ctx, operate.Query{Operation: c.operation}) {
+		var unreadable *store.UnreadableError
+		switch {
+		case errors.As(err, &unreadable): // one record, which somebody has to look at all the more
+			slog.WarnContext(ctx, "a record cannot be understood", "record", listed.Record.Key, "error", err)
+			a.Open++
+		case err != nil:
+			return fmt.Errorf("count %s: %w", c.operation, err)
+		default:
+			a.Open++
+			if listed.Parked {
+				a.Parked++
+			}
+			a.Oldest = max(a.Oldest, now.Sub(listed.Record.AttentionAt))
+		}
+	}
+	return c.write(a)
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+)
+
+// folder holds this command and the functions, once they are built.
+var folder string
+
+func TestMain(m *testing.M) {
+	var err error
+	if folder, err = os.MkdirTemp("", "dev-"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	if err := os.RemoveAll(folder); err != nil {
+		panic(err)
+	}
+	os.Exit(code)
+}
+
+var built = sync.OnceValue(func() error {
+	functions := exec.Command("go", "build", "-C", "../../../../examples", "-tags", "lambda.norpc", "-o", folder+"/",
+		"./apigw-charge", "./orders", "./orders/relay", "./orders/drain")
+	for _, cmd := range []*exec.Cmd{functions, exec.Command("go", "build", "-o", folder+"/", ".")} {
+		cmd.Stderr = os.Stderr
+		if err := cmd.Run(); err != nil {
+			return err
+		}
+	}
+	return nil
+})
+
+// command is the command as a process, with this environment.
+func command(t *testing.T, play string, environment ...string) *exec.Cmd {
+	t.Helper()
+	require.NoError(t, built())
+	cmd := exec.CommandContext(t.Context(), filepath.Join(folder, "dev"), append(strings.Fields(play), folder)...)
+	cmd.Env = append(append(os.Environ(), "AWS_ENDPOINT_URL_DYNAMODB="), environment...)
+	return cmd
+}
+
+func demo(t *testing.T, example string, environment ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	cmd := command(t, "demo "+example, environment...)
+	var o, e strings.Builder
+	cmd.Stdout, cmd.Stderr = &o, &e
+	err = cmd.Run()
+	return o.String(), e.String(), err
+}
+
+const (
+	chargeEnd = "OK: 9 requests for 3 orders, one process killed: 3 charges, 6699 cents\n"
+	ordersEnd = "OK: 14 orders, 12 processes killed: " +
+		"14 reservations, 12 charges, 2 cancellations, 12 rows, 12 messages, each once\n"
+)
+
+func TestTheStoriesEndWell(t *testing.T) {
+	t.Parallel()
+	for example, end := range map[string]string{"apigw-charge": chargeEnd, "orders": ordersEnd} {
+		t.Run(example, func(t *testing.T) {
+			t.Parallel()
+			stdout, stderr, err := demo(t, example, "STORE=memory")
+			require.NoError(t, err, stdout+stderr)
+			assert.True(t, strings.HasSuffix(stdout, end), stdout)
+			assert.Contains(t, stdout, "signal: killed")
+			assert.Empty(t, stderr)
+		})
+		t.Run(example+" on DynamoDB", func(t *testing.T) {
+			t.Parallel()
+			stdout, stderr, err := demo(t, example, "STORE=dynamodb", "AWS_ENDPOINT_URL_DYNAMODB="+dynamolocal.Endpoint(t))
+			require.NoError(t, err, stdout+stderr)
+			assert.True(t, strings.HasSuffix(stdout, end), stdout)
+		})
+	}
+}
+
+// Without the protection the story must not end well, or it would prove nothing.
+func TestTheStoryFailsWithoutProtection(t *testing.T) {
+	t.Parallel()
+	stdout, stderr, err := demo(t, "apigw-charge", "POWERTOOLS_IDEMPOTENCY_DISABLED=true")
+	var exit *exec.ExitError
+	require.ErrorAs(t, err, &exit)
+	assert.NotContains(t, stdout, "OK:")
+	assert.Contains(t, stderr, "FAILED: step 2: the answer is not marked as a replay")
+}
+
+func TestAStoreThatIsNotKnownIsAFailure(t *testing.T) {
+	t.Parallel()
+	_, stderr, err := demo(t, "orders", "STORE=redis")
+	require.Error(t, err)
+	assert.Contains(t, stderr, `FAILED: STORE="redis"`)
+}
+
+func TestAnExampleIsServed(t *testing.T) {
+	t.Parallel()
+	for _, x := range []example{charges, orders} {
+		t.Run(x.function, func(t *testing.T) {
+			t.Parallel()
+			port := freePort(t)
+			cmd := command(t, "run "+x.function, "PORT="+port)
+			out, err := cmd.StdoutPipe()
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
+			lines := bufio.NewScanner(out)
+			for lines.Scan() && !strings.HasPrefix(lines.Text(), "Ctrl-C") {
+			}
+			first, again := send(t, port, x), send(t, port, x)
+			assert.Equal(t, http.StatusCreated, first.StatusCode)
+			assert.Equal(t, "true", again.Header.Get("Idempotent-Replayed"))
+			require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+			_, err = io.Copy(io.Discard, out)
+			require.NoError(t, err)
+			require.NoError(t, cmd.Wait())
+		})
+	}
+}
+
+func send(t *testing.T, port string, x example) *http.Response {
+	t.Helper()
+	body := strings.NewReader(strings.Replace(x.body, "%s", "tok_visa", 1))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1:"+port+x.path, body)
+	require.NoError(t, err)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Idempotency-Key", "k")
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	return resp
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	var lc net.ListenConfig
+	l, err := lc.Listen(context.Background(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	require.NoError(t, err)
+	return port
+}

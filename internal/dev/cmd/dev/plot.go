@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/go-idempotent/idempotent/internal/dev/services"
+)
+
+// plot is what happens to an order.
+type plot struct {
+	what string // says who is killed, and when
+	// kills is the function that is killed in the moment at, empty for none.
+	kills string
+	at    moment
+	// declined: the payment is declined. lost: the stream loses the message.
+	declined, lost bool
+}
+
+const (
+	ordering = "orders"
+	relay    = "relay"
+)
+
+var (
+	reservation  = string(services.Reservation)
+	charge       = string(services.Charge)
+	cancellation = string(services.Cancellation)
+	message      = string(services.Message)
+)
+
+// plots are the orders.
+var plots = []plot{
+	{what: "nobody"},
+	{what: "before the reservation", kills: ordering, at: moment{reservation, false}},
+	{what: "after the reservation, before its answer", kills: ordering, at: moment{reservation, true}},
+	{what: "between reservation and charge", kills: ordering, at: moment{charge, false}},
+	{what: "after the charge, before its answer", kills: ordering, at: moment{charge, true}},
+	{what: "between refusal and cancellation", kills: ordering, at: moment{cancellation, false}, declined: true},
+	{what: "after the cancellation, before its answer", kills: ordering, at: moment{cancellation, true}, declined: true},
+	{what: "before the commit", kills: ordering, at: moment{commit, false}},
+	{what: "after the commit, before its reply", kills: ordering, at: moment{commit, true}},
+	{what: "the relay, before the message", kills: relay, at: moment{message, false}},
+	{what: "the relay, after it, before its answer", kills: relay, at: moment{message, true}},
+	{what: "the relay, between delivery and mark", kills: relay, at: moment{mark, false}},
+	{what: "the relay, after the mark", kills: relay, at: moment{mark, true}},
+	{what: "nobody, but the stream loses the message", lost: true},
+}
+
+// answered reports whether the order was decided before anything was sent again.
+func (p plot) answered() bool { return p.kills != ordering || p.at == moment{commit, true} }
+
+// calls is how often a service is asked for an effect: twice if nobody got the first answer, or
+// nobody noted it.
+func (p plot) calls(kind services.Kind) int {
+	if p.at == (moment{string(kind), true}) || kind == services.Message && p.at.kind == mark {
+		return 2
+	}
+	return 1
+}
+
+func (p plot) status() int {
+	if p.declined {
+		return 402
+	}
+	return 201
+}
+
+// effects are those of the order at its end, by kind.
+func (p plot) effects(drained bool) map[services.Kind]int {
+	switch {
+	case p.declined:
+		return map[services.Kind]int{services.Reservation: 1, services.Cancellation: 1}
+	case p.lost && !drained:
+		return map[services.Kind]int{services.Reservation: 1, services.Charge: 1}
+	default:
+		return map[services.Kind]int{services.Reservation: 1, services.Charge: 1, services.Message: 1}
+	}
+}
+
+// check checks that each effect happened once, and was asked for as often as it had to be.
+func (p plot) check(all []services.Effect, drained bool) error {
+	want, got := p.effects(drained), map[services.Kind]int{}
+	for _, e := range all {
+		if e.Done {
+			got[e.Kind]++
+		}
+		if e.Calls != p.calls(e.Kind) {
+			return fmt.Errorf("the service was asked for the %s %d times with its key, want %d", e.Kind, e.Calls, p.calls(e.Kind))
+		}
+	}
+	for _, kind := range services.Kinds() {
+		if got[kind] != want[kind] {
+			return fmt.Errorf("there are %d of the effect %s, want %d", got[kind], kind, want[kind])
+		}
+	}
+	return nil
+}

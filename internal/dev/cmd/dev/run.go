@@ -1,0 +1,120 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
+	"github.com/go-idempotent/idempotent/internal/dev/services"
+)
+
+// example is a function behind an HTTP API.
+type example struct {
+	function, route, path string
+	// body is what to send, with a source.
+	body, says string
+}
+
+var (
+	charges = example{
+		"apigw-charge", "POST /charges", "/charges",
+		`{"amount":1999,"currency":"usd","source":"%s","metadata":{"order":9007199254740993}}`,
+		"Sent again it is replayed; with another amount it is refused (422); without the key, too (400).",
+	}
+	orders = example{
+		"orders", "POST /orders", "/orders",
+		`{"sku":"A-1","quantity":2,"amount":1999,"currency":"usd","source":"%s","email":"a@example.com"}`,
+		"Sent again it is replayed, and nothing happens twice.",
+	}
+)
+
+// timeout is that of a function that is served: API Gateway waits for a second more at most.
+const timeout = 29 * time.Second
+
+func (x example) front(p *lambdaruntime.Pool) *lambdaruntime.Front {
+	return &lambdaruntime.Front{Invoke: p.Invoke, Routes: []string{x.route}}
+}
+
+// run serves an example until ctx ends, and the relay and the drain of the orders beside it.
+func run(ctx context.Context, w *world, x example) error {
+	function := w.function(x.function, timeout)
+	if x.function == orders.function {
+		r := w.relaying()
+		if err := r.begin(ctx, w, nil); err != nil {
+			return err
+		}
+		w.closers = append(w.closers, r.end)
+		go w.drainEachMinute(ctx)
+	}
+	address := net.JoinHostPort("127.0.0.1", cmp.Or(os.Getenv("PORT"), "3000"))
+	url, err := w.listen(ctx, address, w.told(x.front(function)))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w.out, "%s is served at %s, the idempotency records are %s. Try:\n\n", x.route, url, w.where)
+	w.try(x, url, "order-2", "tok_visa")
+	fmt.Fprintf(w.out, "%s A card that is declined (402):\n", x.says)
+	w.try(x, url, "order-3", services.DeclinedSource)
+	fmt.Fprint(w.out, "\nCtrl-C ends it.\n\n")
+	<-ctx.Done()
+	return nil
+}
+
+func (w *world) try(x example, url, key, source string) {
+	fmt.Fprintf(w.out, "  curl -i %s%s -H 'Content-Type: application/json' -H 'Idempotency-Key: %s' \\\n    -d '%s'\n",
+		url, x.path, key, fmt.Sprintf(x.body, source))
+}
+
+// told says on the console what became of each request, and how often the services have acted so
+// far.
+func (w *world) told(front http.Handler) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		told := &recorder{ResponseWriter: rw}
+		front.ServeHTTP(told, r)
+		fmt.Fprintf(w.out, "%s %s: %d %s", r.Method, r.URL.Path, told.status, http.StatusText(told.status))
+		if rw.Header().Get("Idempotent-Replayed") == "true" {
+			fmt.Fprint(w.out, ", replayed")
+		}
+		for _, kind := range services.Kinds() {
+			if n := w.services.Done("", kind); n > 0 {
+				fmt.Fprintf(w.out, ", %ss so far: %d", kind, n)
+			}
+		}
+		fmt.Fprintln(w.out)
+	})
+}
+
+// recorder knows the status of an answer.
+type recorder struct {
+	http.ResponseWriter
+
+	status int
+}
+
+// WriteHeader implements [http.ResponseWriter].
+func (r *recorder) WriteHeader(status int) {
+	r.status = status
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// drainEachMinute delivers what the relay has put off, as a schedule does.
+func (w *world) drainEachMinute(ctx context.Context) {
+	drain := w.function("drain", drainTimeout)
+	for tick := time.NewTicker(time.Minute); ; {
+		if _, err := drain.Invoke(ctx, []byte("{}")); err != nil && !errors.Is(err, context.Canceled) {
+			fmt.Fprintln(w.out, "the drain has failed:", err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		}
+	}
+}

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamofake"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
+	"github.com/go-idempotent/idempotent/internal/dev/services"
+	"github.com/go-idempotent/idempotent/outbox"
+)
+
+// world is what outlives the process of a function: the tables, and the services that the functions
+// call.
+type world struct {
+	out    io.Writer
+	folder string
+
+	services *services.Services
+	watch    watch
+	// memory answers the calls of DynamoDB, unless that is nil.
+	memory *dynamofake.Server
+	// where says where the records are, client reaches them.
+	where    string
+	endpoint string
+	client   *dynamodb.Client
+	// variables are those of every function.
+	variables []string
+	functions []*lambdaruntime.Pool
+	closers   []func() error
+}
+
+// The tables, by the variable that names them.
+const (
+	records  = "IDEMPOTENCY_TABLE"
+	rows     = "ORDERS_TABLE"
+	messages = "OUTBOX_TABLE"
+)
+
+var defaults = map[string]string{records: "idempotency", rows: "orders", messages: "outbox"}
+
+func table(variable string) string { return cmp.Or(os.Getenv(variable), defaults[variable]) }
+
+// open starts everything but the functions.
+func (w *world) open(ctx context.Context) error {
+	w.services = services.New(func(k services.Kind, serve http.Handler, rw http.ResponseWriter, r *http.Request) {
+		w.watch.pass(string(k), serve, rw, r)
+	})
+	asked, err := w.listen(ctx, "127.0.0.1:0", w.services)
+	if err != nil {
+		return err
+	}
+	database, err := w.openStore(ctx)
+	if err != nil {
+		return err
+	}
+	reached, err := w.listen(ctx, "127.0.0.1:0", w.watched(database))
+	if err != nil {
+		return err
+	}
+	w.endpoint = cmp.Or(w.endpoint, reached)
+	w.client = dynamolocal.Client(w.endpoint)
+	w.variables = []string{
+		"AWS_ENDPOINT_URL_DYNAMODB=" + reached, "AWS_ACCESS_KEY_ID=" + dynamolocal.AccessKey,
+		"AWS_SECRET_ACCESS_KEY=" + dynamolocal.AccessKey,
+		"POWERTOOLS_IDEMPOTENCY_DISABLED=" + os.Getenv("POWERTOOLS_IDEMPOTENCY_DISABLED"), "OPERATION=orders",
+	}
+	for variable := range defaults {
+		w.variables = append(w.variables, variable+"="+table(variable))
+	}
+	for _, variable := range []string{"PAYMENTS_URL", "STOCK_URL", "MAIL_URL"} {
+		w.variables = append(w.variables, variable+"="+cmp.Or(os.Getenv(variable), asked))
+	}
+	return w.createTables(ctx)
+}
+
+// openStore returns what answers the calls of DynamoDB.
+func (w *world) openStore(ctx context.Context) (http.Handler, error) {
+	switch where := os.Getenv("STORE"); where {
+	case "", "memory":
+		w.where = "in the memory of this process, which answers the calls of DynamoDB"
+		w.memory = &dynamofake.Server{
+			Keys:    map[string]string{table(rows): "order_id"},
+			Indexes: map[string]string{outbox.Index: "outbox_due", dynamo.AttentionIndex: "attention_at"},
+		}
+		return w.memory, nil
+	case "dynamodb":
+		w.endpoint = os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")
+		if w.endpoint == "" {
+			server, err := dynamolocal.Start(ctx)
+			if err != nil {
+				return nil, err
+			}
+			w.endpoint, w.closers = server.Endpoint, append(w.closers, server.Stop)
+		}
+		w.where = fmt.Sprintf("in table %s at %s", table(records), w.endpoint)
+		return forward(w.endpoint)
+	default:
+		return nil, fmt.Errorf("STORE=%q is neither memory nor dynamodb", where)
+	}
+}
+
+// forward passes calls on. It adds the checksum that DynamoDB Local leaves out: the SDK warns of
+// every answer without one, see https://github.com/aws/aws-sdk-go-v2/issues/3545.
+func forward(endpoint string) (http.Handler, error) {
+	target, err := url.Parse(endpoint)
+	if err != nil {
+		return nil, err
+	}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	proxy.ErrorLog = log.New(io.Discard, "", 0) // those who were killed hung up
+	proxy.ModifyResponse = func(r *http.Response) error {
+		body, err := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		r.Header.Set("X-Amz-Crc32", strconv.FormatUint(uint64(crc32.ChecksumIEEE(body)), 10))
+		return err
+	}
+	return proxy, nil
+}
+
+// The moments in DynamoDB that a story waits for: the commit of an order, and the mark of a message
+// that was delivered.
+const (
+	commit = "commit"
+	mark   = "mark"
+)
+
+// watched lets the watch see the calls that a story waits for.
+func (w *world) watched(database http.Handler) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		input, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the function is gone
+		}
+		r.Body = io.NopCloser(bytes.NewReader(input))
+		_, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+		kind := ""
+		switch {
+		case call == "TransactWriteItems":
+			kind = commit
+		case call == "UpdateItem" && bytes.Contains(input, []byte("done_at")):
+			kind = mark
+		}
+		w.watch.pass(kind, database, rw, r)
+	})
+}
+
+func (w *world) createTables(ctx context.Context) error {
+	if w.memory != nil {
+		return nil
+	}
+	return errors.Join(dynamo.CreateTable(ctx, w.client, table(records)), outbox.CreateTable(ctx, w.client, table(messages)),
+		dynamolocal.CreateTable(ctx, w.client, table(rows), "order_id"))
+}
+
+// function is one of the folder. It is invoked in as many processes as it has invocations at once.
+func (w *world) function(name string, timeout time.Duration) *lambdaruntime.Pool {
+	p := &lambdaruntime.Pool{Timeout: timeout, Function: lambdaruntime.Function{
+		Bootstrap: filepath.Join(w.folder, name), Name: name, Environment: w.variables,
+	}}
+	w.functions, w.closers = append(w.functions, p), append(w.closers, p.Close)
+	return p
+}
+
+// listen serves a handler until the world ends, and returns its URL.
+func (w *world) listen(ctx context.Context, address string, handler http.Handler) (string, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", address)
+	if err != nil {
+		return "", err
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
+	go server.Serve(l) //nolint:errcheck // it ends when the server is closed
+	w.closers = append(w.closers, server.Close)
+	return "http://" + l.Addr().String(), nil
+}
+
+func (w *world) close() (err error) {
+	for _, c := range slices.Backward(w.closers) {
+		err = errors.Join(err, c())
+	}
+	return err
+}

@@ -1,0 +1,190 @@
+package dynamofake
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// expression reads a condition or an update from left to right. The first error stays.
+type expression struct {
+	write
+	held   Item
+	tokens []string
+	err    error
+}
+
+var tokens = regexp.MustCompile(`[#:]?\w+|<=|>=|<>|[=<>(),]|\S`)
+
+// holds evaluates a condition on the held item, which is nil if there is none. No condition holds.
+func (w write) holds(condition string, held Item) (bool, error) {
+	if condition == "" {
+		return true, nil
+	}
+	e := &expression{write: w, held: held, tokens: tokens.FindAllString(condition, -1)}
+	holds := e.disjunction()
+	if len(e.tokens) > 0 {
+		e.failf("%q does not end there", e.tokens)
+	}
+	return holds, e.err
+}
+
+func (e *expression) disjunction() bool {
+	holds := e.conjunction()
+	for e.accept("OR") {
+		holds = e.conjunction() || holds
+	}
+	return holds
+}
+
+func (e *expression) conjunction() bool {
+	holds := e.predicate()
+	for e.accept("AND") {
+		holds = e.predicate() && holds
+	}
+	return holds
+}
+
+func (e *expression) predicate() bool {
+	switch {
+	case e.accept("("):
+		holds := e.disjunction()
+		e.expect(")")
+		return holds
+	case e.accept("attribute_not_exists"):
+		return !e.exists()
+	case e.accept("attribute_exists"):
+		return e.exists()
+	}
+	left := e.held[e.name()] // of no type, if there is none
+	holds, known := operators[e.next()]
+	right := e.value()
+	if !known {
+		e.failf("the operator is none of those known here")
+		return false
+	}
+	order, alike := left.compare(right)
+	return alike && holds(order)
+}
+
+var operators = map[string]func(order int) bool{
+	"=":  func(order int) bool { return order == 0 },
+	"<":  func(order int) bool { return order < 0 },
+	"<=": func(order int) bool { return order <= 0 },
+	">":  func(order int) bool { return order > 0 },
+	">=": func(order int) bool { return order >= 0 },
+	"<>": func(order int) bool { return order != 0 },
+}
+
+func (e *expression) exists() bool {
+	e.expect("(")
+	_, exists := e.held[e.name()]
+	e.expect(")")
+	return exists
+}
+
+// update changes the item as the update expression says.
+func (w write) update(it Item) error {
+	e := &expression{write: w, held: it, tokens: tokens.FindAllString(w.UpdateExpression, -1)}
+	for len(e.tokens) > 0 && e.err == nil {
+		switch clause := e.next(); clause {
+		case "SET":
+			e.each(func() {
+				name := e.name()
+				e.expect("=")
+				it[name] = e.set()
+			})
+		case "ADD":
+			e.each(func() {
+				name := e.name()
+				it[name] = e.sum(it[name], e.value())
+			})
+		case "REMOVE":
+			e.each(func() { delete(it, e.name()) })
+		default:
+			e.failf("%q is none of the clauses known here", clause)
+		}
+	}
+	return e.err
+}
+
+// set is the value of a SET: one, or that of an attribute if it is there.
+func (e *expression) set() Value {
+	if !e.accept("if_not_exists") {
+		return e.value()
+	}
+	e.expect("(")
+	held, there := e.held[e.name()]
+	e.expect(",")
+	other := e.value()
+	e.expect(")")
+	if there {
+		return held
+	}
+	return other
+}
+
+func (e *expression) sum(held, added Value) Value {
+	sum, err := held.sum(added)
+	if err != nil {
+		e.failf("%w", err)
+	}
+	return sum
+}
+
+func (e *expression) each(one func()) {
+	one()
+	for e.accept(",") {
+		one()
+	}
+}
+
+func (e *expression) name() string {
+	token := e.next()
+	if name, ok := e.ExpressionAttributeNames[token]; ok {
+		return name
+	}
+	if strings.HasPrefix(token, "#") || strings.HasPrefix(token, ":") {
+		e.failf("%q is no name", token)
+	}
+	return token
+}
+
+func (e *expression) value() Value {
+	token := e.next()
+	v, ok := e.ExpressionAttributeValues[token]
+	if !ok {
+		e.failf("%q is no value", token)
+	}
+	return v
+}
+
+func (e *expression) accept(token string) bool {
+	if len(e.tokens) > 0 && strings.EqualFold(e.tokens[0], token) {
+		e.tokens = e.tokens[1:]
+		return true
+	}
+	return false
+}
+
+func (e *expression) expect(token string) {
+	if !e.accept(token) {
+		e.failf("%q is not where it should be", token)
+	}
+}
+
+func (e *expression) next() string {
+	if len(e.tokens) == 0 {
+		e.failf("it ends early")
+		return ""
+	}
+	token := e.tokens[0]
+	e.tokens = e.tokens[1:]
+	return token
+}
+
+func (e *expression) failf(format string, args ...any) {
+	if e.err == nil {
+		e.err = fmt.Errorf("Invalid expression: "+format, args...)
+	}
+}

@@ -1,0 +1,88 @@
+package lambdaruntime
+
+import (
+	"encoding/json"
+	"flag"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func TestARequestBecomesTheEventThatAPIGatewaySends(t *testing.T) {
+	t.Parallel()
+	req := httptest.NewRequest("POST", "/charges/a%20b?x=1&y=%26&x=2,3", strings.NewReader("ignored"))
+	req.Host = "api.example.com:8443"
+	req.RemoteAddr = "192.0.2.7:51234"
+	req.Header.Set("Content-Type", "application/json; charset=utf-8")
+	req.Header.Set("User-Agent", "curl/8.5.0")
+	req.Header.Set("X-Forwarded-For", "198.51.100.1")
+	req.Header.Add("Idempotency-Key", "a")
+	req.Header.Add("Idempotency-Key", "b")
+	req.Header.Add("Cookie", "one=1; two=2")
+	req.Header.Add("Cookie", "three=3")
+	now := time.Date(2026, 3, 1, 12, 30, 0, 123e6, time.FixedZone("", 3600))
+
+	e := event(req, []byte(`{"amount":1.10}`), "POST /charges/{id}", "request-1", now)
+	require.Regexp(t, `^Root=1-69a42338-[0-9a-f]{24}$`, e.Headers["x-amzn-trace-id"])
+	e.Headers["x-amzn-trace-id"] = "Root=1-69a42338-random"
+
+	got, err := json.MarshalIndent(e, "", "  ")
+	require.NoError(t, err)
+	const golden = "testdata/event.json"
+	if *update {
+		require.NoError(t, os.WriteFile(golden, append(got, '\n'), 0o600))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Equal(t, strings.TrimSpace(string(want)), string(got))
+}
+
+func TestABareRequestHasNoOptionalFields(t *testing.T) {
+	t.Parallel()
+	req := httptest.NewRequest("GET", "/", nil)
+	got, err := json.Marshal(event(req, nil, "$default", "request-1", time.Now()))
+	require.NoError(t, err)
+	var fields map[string]any
+	require.NoError(t, json.Unmarshal(got, &fields))
+	for _, absent := range []string{"body", "cookies", "queryStringParameters", "pathParameters", "stageVariables"} {
+		require.NotContains(t, fields, absent)
+	}
+	require.Equal(t, false, fields["isBase64Encoded"])
+	require.Equal(t, "80", fields["headers"].(map[string]any)["x-forwarded-port"])
+}
+
+func TestABodyIsBase64UnlessItsMediaTypeIsText(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		mediaType, encoding string
+		isBase64            bool
+	}{
+		{"application/json", "", false},
+		{"Application/JSON; charset=utf-8", "", false},
+		{"application/xml", "", false},
+		{"application/javascript", "", false},
+		{"text/plain", "", false},
+		{"", "", true},
+		{"application/x-www-form-urlencoded", "", true}, // what curl -d sends by itself
+		{"application/octet-stream", "", true},
+		{"image/png", "", true},
+		{"application/json", "gzip", true},
+	} {
+		req := httptest.NewRequest("POST", "/", nil)
+		req.Header.Set("Content-Type", c.mediaType)
+		req.Header.Set("Content-Encoding", c.encoding)
+		e := event(req, []byte("{}\xff"), "$default", "request-1", time.Now())
+		require.Equal(t, c.isBase64, e.IsBase64Encoded, c)
+		if c.isBase64 {
+			require.Equal(t, "e33/", e.Body)
+		} else {
+			require.Equal(t, "{}\xff", e.Body)
+		}
+	}
+}

@@ -1,5 +1,0 @@
-//go:build !race
-
-package consumers_test
-
-const underRace = false

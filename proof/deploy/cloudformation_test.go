@@ -1,0 +1,125 @@
+package deploy_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+)
+
+// The templates of SAM, read as plain YAML: a function such as !Ref Table is the text Table.
+const (
+	paymentTemplate = "../../template.yaml"
+	ordersTemplate  = "../../examples/orders/template.yaml"
+)
+
+type document struct {
+	Resources map[string]resource `yaml:"Resources"`
+}
+
+type resource struct {
+	Type       string         `yaml:"Type"`
+	Deletion   string         `yaml:"DeletionPolicy"`
+	Replace    string         `yaml:"UpdateReplacePolicy"`
+	Properties map[string]any `yaml:"Properties"`
+}
+
+func readTemplate(t *testing.T, file string) document {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	require.NoError(t, err)
+	return parseTemplate(t, content)
+}
+
+func parseTemplate(t *testing.T, content []byte) (parsed document) {
+	t.Helper()
+	require.NoError(t, yaml.Unmarshal(content, &parsed))
+	require.NotEmpty(t, parsed.Resources)
+	return parsed
+}
+
+// at is the value at the end of a path of member names and list indices, nil if there is none.
+func at(value any, path ...any) any {
+	for _, step := range path {
+		switch step := step.(type) {
+		case string:
+			object, _ := value.(map[string]any)
+			value = object[step]
+		case int:
+			list, _ := value.([]any)
+			if step >= len(list) {
+				return nil
+			}
+			value = list[step]
+		}
+	}
+	return value
+}
+
+func text(value any, path ...any) string {
+	s, _ := at(value, path...).(string)
+	return s
+}
+
+func texts(value any, path ...any) (all []string) {
+	list, _ := at(value, path...).([]any)
+	for _, e := range list {
+		all = append(all, text(e))
+	}
+	return all
+}
+
+// table is the definition of a table of a template.
+func (r resource) table() definition {
+	d := definition{
+		BillingMode: text(r.Properties, "BillingMode"), Key: text(r.Properties, "KeySchema", 0, "AttributeName"),
+		Stream: text(r.Properties, "StreamSpecification", "StreamViewType"),
+	}
+	if at(r.Properties, "TimeToLiveSpecification", "Enabled") == true {
+		d.TimeToLive = text(r.Properties, "TimeToLiveSpecification", "AttributeName")
+	}
+	list, _ := r.Properties["AttributeDefinitions"].([]any)
+	for _, a := range list {
+		d.Attributes = append(d.Attributes, attribute{text(a, "AttributeName"), text(a, "AttributeType")})
+	}
+	i := at(r.Properties, "GlobalSecondaryIndexes", 0)
+	d.Index = index{
+		Name: text(i, "IndexName"), Hash: text(i, "KeySchema", 0, "AttributeName"), Range: text(i, "KeySchema", 1, "AttributeName"),
+		Projection: text(i, "Projection", "ProjectionType"), Includes: texts(i, "Projection", "NonKeyAttributes"),
+	}
+	return d
+}
+
+// statement is one of a policy. A list of one element and its element are the same.
+type statement struct {
+	actions, resources []string
+	conditions         any
+}
+
+// statements are those of the policies of a function.
+func (r resource) statements() (all []statement) {
+	policies, _ := r.Properties["Policies"].([]any)
+	for _, p := range policies {
+		list, _ := at(p, "Statement").([]any)
+		for _, s := range list {
+			all = append(all, statement{several(s, "Action"), several(s, "Resource"), at(s, "Condition")})
+		}
+	}
+	return all
+}
+
+func several(value any, name string) []string {
+	if one := text(value, name); one != "" {
+		return []string{one}
+	}
+	return texts(value, name)
+}
+
+// keysOf is the condition that allows keys of an operation, and no request without keys.
+func keysOf(pattern string) map[string]any {
+	return map[string]any{
+		"ForAllValues:StringLike": map[string]any{"dynamodb:LeadingKeys": pattern},
+		"Null":                    map[string]any{"dynamodb:LeadingKeys": "false"},
+	}
+}

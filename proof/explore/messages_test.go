@@ -1,0 +1,115 @@
+package explore_test
+
+import (
+	"github.com/go-idempotent/idempotent/proof/explore"
+	"github.com/go-idempotent/idempotent/proof/rows"
+)
+
+// orderPlaced is what the handlers commit: a message and nothing else. twoMessages are two of one commit.
+var (
+	placed      = rows.Write{Op: rows.Send, Key: "order-placed", Set: map[string]int64{"amount": 5}}
+	orderPlaced = []rows.Writes{{placed}}
+	twoMessages = []rows.Writes{{placed, {Op: rows.Send, Key: "receipt"}}}
+
+	// placedEither needs a gate to be open, and else sends the same message without it.
+	placedEither = []rows.Writes{{placed, {Op: rows.Check, Key: "gate", If: []rows.Condition{{Kind: rows.Equal, Name: "open", Number: 1}}}}, {placed}}
+)
+
+var (
+	arrive  = []explore.Receives{explore.Arrives}
+	bounces = []explore.Receives{explore.Arrives, explore.Bounces}
+	anyhow  = []explore.Receives{explore.Arrives, explore.Bounces, explore.BouncesForGood}
+	poison  = []explore.Receives{explore.Bounces, explore.BouncesForGood}
+)
+
+// messageScenarios are those of messages, and of the relays and drains that deliver them.
+func messageScenarios() map[string]explore.Scenario {
+	faults := explore.RelayFaults()
+	lost := []explore.Fault{explore.LoseReply, explore.LoseLate, explore.FailAfter, explore.FailLate, explore.Repeat}
+	deaths := []explore.Fault{explore.DieBefore, explore.DieAfter, explore.DieLate}
+	late := []explore.Fault{explore.LoseLate}
+	few := []explore.Fault{explore.LoseReply, explore.LoseLate, explore.DieLate}
+	return map[string]explore.Scenario{
+		"messages: every commit": {
+			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Commits: orderPlaced,
+			Faults: append(explore.AllFaults(), explore.CommitFaults()...), MaxFaults: 1, Strikes: ofCommit,
+			Relays: explore.Relays{Processes: 1, Handovers: 1, Drains: 1, Receives: arrive},
+		},
+		"messages: a commit of a gate": {
+			Clients: clients(1, 2), Endings: mayFail, LeaseSteps: 1, Commits: placedEither, Rows: open, Outside: shutsOpens, Faults: lost, MaxFaults: 1,
+			Strikes: ofCommit, Relays: explore.Relays{Processes: 1, Handovers: 1, Drains: 1, Receives: bounces},
+		},
+		"messages: crashes of a handler": {
+			Clients: clients(2, 1), Endings: succeeds, LeaseSteps: 2, Commits: orderPlaced,
+			Faults: []explore.Fault{explore.DieBefore, explore.DieAfter, explore.DieLate}, MaxFaults: 2, Strikes: ofCommit,
+			Relays: explore.Relays{Processes: 1, Handovers: 1, Drains: 1, Receives: arrive},
+		},
+		"messages: a stream": {
+			Clients: clients(1, 1), Endings: succeeds, Commits: orderPlaced,
+			Relays: explore.Relays{Processes: 1, Handovers: 5, Receives: anyhow, Hurried: true},
+		},
+		"messages: a stream with faults": {
+			Clients: clients(1, 1), Endings: succeeds, Commits: orderPlaced,
+			Relays: explore.Relays{Processes: 1, Handovers: 4, Receives: bounces, Faults: faults, MaxFaults: 3},
+		},
+		"messages: two relays": {
+			Clients: clients(1, 1), Endings: succeeds, Commits: orderPlaced,
+			Relays: explore.Relays{Processes: 2, Handovers: 3, Receives: anyhow, Faults: faults, MaxFaults: 1},
+		},
+		"messages: a drain beside a stream": {
+			Clients: clients(1, 1), Endings: succeeds, Commits: orderPlaced,
+			Relays: explore.Relays{Processes: 2, Handovers: 2, Drains: 1, Receives: bounces, DueSteps: 1, Faults: few, MaxFaults: 1},
+		},
+		"messages: two drains": {
+			Clients: clients(1, 1), Endings: succeeds, Commits: orderPlaced,
+			Relays: explore.Relays{Processes: 2, Drains: 3, Receives: bounces, DueSteps: 1, Faults: few, MaxFaults: 1},
+		},
+		"messages: drains that die": {
+			Clients: clients(1, 1), Endings: succeeds, Commits: orderPlaced,
+			Relays: explore.Relays{Processes: 1, Drains: 4, Receives: bounces, DueSteps: 3, Faults: deaths, MaxFaults: 2},
+		},
+		"messages: poison": {
+			Clients: clients(1, 1), Endings: succeeds, Commits: orderPlaced,
+			Relays: explore.Relays{Processes: 1, Handovers: 2, Drains: 3, Receives: poison, DueSteps: 2, Faults: few, MaxFaults: 1},
+		},
+		"messages: redriven": {
+			Clients: clients(1, 1), Endings: succeeds, Commits: orderPlaced,
+			Relays: explore.Relays{Processes: 1, Handovers: 2, Drains: 1, DueSteps: 1, Redrives: 1, Receives: anyhow, Faults: faults, MaxFaults: 1},
+		},
+		"messages: a parked message beside a drain": {
+			Clients: clients(1, 1), Endings: succeeds, Commits: orderPlaced,
+			Relays: explore.Relays{Processes: 2, Handovers: 1, Drains: 1, Redrives: 1, Receives: anyhow, Faults: few, MaxFaults: 1},
+		},
+		"messages: another commit after the expiry": {
+			Clients: clients(2, 1), Endings: succeeds, ExpirySteps: 1, Commits: orderPlaced,
+			Relays: explore.Relays{Processes: 1, Handovers: 2, Receives: anyhow, Faults: late, MaxFaults: 1},
+		},
+		"messages: another commit beside a drain": {
+			Clients: clients(2, 1), Endings: succeeds, ExpirySteps: 1, Commits: orderPlaced,
+			Relays: explore.Relays{Processes: 1, Drains: 1, Receives: anyhow, Faults: late, MaxFaults: 1},
+		},
+		"messages: two commits in a batch": {
+			Clients: clients(2, 1), Endings: succeeds, ExpirySteps: 1, Commits: orderPlaced,
+			Relays: explore.Relays{Processes: 1, Handovers: 2, Batches: true, Receives: bounces},
+		},
+		"messages: two messages": {
+			Clients: rivals, Endings: succeeds, ExpirySteps: 1, Commits: orderPlaced,
+			Relays: explore.Relays{Processes: 1, Handovers: 1, Drains: 1, Batches: true, Receives: bounces},
+		},
+		"messages: a batch": {
+			Clients: clients(1, 1), Endings: succeeds, Commits: twoMessages,
+			Relays: explore.Relays{Processes: 1, Handovers: 2, Drains: 1, Batches: true, Receives: bounces, Faults: few, MaxFaults: 1},
+		},
+	}
+}
+
+var messageMustBeSeen = []string{
+	"message sent", "message replaced", "message redriven", "relay dies", "relay dies in a delivery",
+	"message arrives", "message bounces", "message bounces for good",
+	"message: delivered", "message: marked", "message: elsewhere", "message: failed", "message: put off", "message: parked",
+	"message: unmarked", "message: uncounted", "message: not begun",
+	"mark: true", "mark: false", "count: true", "count: false", "take: true", "take: false", "park: true", "park: false",
+	"late mark applied", "late mark refused", "late count applied", "late count refused", "late take applied", "late take refused",
+	"late park applied", "late park refused",
+	"commit: landed", "commit: declined", "commit: lost lease", "commit: failed", "late commit applied", "late commit refused",
+}

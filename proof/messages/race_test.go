@@ -1,5 +1,0 @@
-//go:build race
-
-package messages_test
-
-const underRace = true

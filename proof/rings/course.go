@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// stage is a command of a ring.
+type stage struct {
+	name string
+	// in is the folder where it runs, from the root of the repository.
+	in string
+	// test are the arguments of go test. Its tests are counted.
+	test []string
+	// command is what runs instead of go test.
+	command []string
+	// env is added to the environment.
+	env []string
+	// why says why a stage is left out. It is not run then.
+	why string
+}
+
+// args are its command.
+func (s stage) args() []string {
+	if s.test != nil {
+		return append([]string{"go", "test", "-json"}, s.test...)
+	}
+	return s.command
+}
+
+// grace is how long a stage that is interrupted has to end by itself.
+const grace = 10 * time.Second
+
+// course is a ring as it runs: it counts tests and remembers what failed.
+type course struct {
+	tally
+
+	out    io.Writer
+	root   string
+	strict bool
+	memory *memory
+	left   []stage
+	table  []string
+}
+
+// run runs a stage, or notes that it is left out. It prints a line before and a line after.
+func (c *course) run(ctx context.Context, s stage) {
+	if s.why != "" {
+		c.left = append(c.left, s)
+		return
+	}
+	if c.memory.has(s) {
+		c.line("ok", s.name, "before", "")
+		return
+	}
+	fmt.Fprintf(c.out, "... %s\n", s.name)
+	started, before := time.Now(), c.tally
+	err := c.start(ctx, s)
+	if ctx.Err() != nil {
+		return
+	}
+	// A command that is no test fails by itself. So does go test, where no test of its output did.
+	if err != nil && len(c.failures) == len(before.failures) {
+		c.fail(failure{suite: s.name, test: err.Error()})
+	}
+	if s.test != nil && err == nil && c.count() == before.count() {
+		c.fail(failure{suite: s.name, test: "no test has run"})
+	}
+	word := "FAILED"
+	if len(c.failures) == len(before.failures) {
+		word = "ok"
+		if err := c.memory.add(s); err != nil {
+			c.fail(failure{suite: s.name, test: err.Error()})
+		}
+	}
+	counts := ""
+	if s.test != nil {
+		counts = fmt.Sprintf("%d passed, %d failed, %d skipped", c.passed-before.passed, c.failed-before.failed, c.skipped-before.skipped)
+	}
+	c.line(word, s.name, fmt.Sprintf("%.1fs", time.Since(started).Seconds()), counts)
+}
+
+// line prints a line of the table of stages, and keeps it for the end.
+func (c *course) line(word, name, took, counts string) {
+	line := strings.TrimRight(fmt.Sprintf("%-6s  %-36s  %8s  %s", word, name, took, counts), " ")
+	c.table = append(c.table, line)
+	fmt.Fprintln(c.out, line)
+}
+
+// start runs the command of a stage in a group of processes, so that an interrupt reaches all that it started.
+func (c *course) start(ctx context.Context, s stage) error {
+	args := s.args()
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Dir, cmd.Env, cmd.Stderr = filepath.Join(c.root, s.in), append(os.Environ(), s.env...), os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error {
+		time.AfterFunc(grace, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+		return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
+	}
+	if s.test == nil {
+		cmd.Stdout = c.out
+		return cmd.Run()
+	}
+	events, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.read(c.out, events, c.strict), cmd.Wait())
+}
+
+// errFailed is a ring of which something has failed.
+var errFailed = errors.New("something has failed")
+
+// conclude prints the table of stages, what was left out, what failed, and the counts.
+func (c *course) conclude() error {
+	fmt.Fprintf(c.out, "\n%s\n", strings.Join(c.table, "\n"))
+	for _, s := range c.left {
+		fmt.Fprintf(c.out, "left out: %s: %s\n", s.name, s.why)
+	}
+	if len(c.failures) > 0 {
+		fmt.Fprintf(c.out, "\nFAILED\n")
+	}
+	for _, f := range c.failures {
+		fmt.Fprintln(c.out, strings.TrimRight("  "+f.suite+"  "+f.test, " "))
+	}
+	fmt.Fprintf(c.out, "\n%d passed, %d failed, %d skipped\n", c.passed, c.failed, c.skipped)
+	if len(c.failures) > 0 {
+		return errFailed
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+// Command rings runs the checks of the repository, in one of three rings:
+//
+//	rings test    what a contributor needs to trust a change
+//	rings change  what a change must pass: the tests, with all that tells more about what the change touches
+//	rings prove   everything there is
+//	rings -n …    says what it would run
+//
+// Each ring is a list of stages, in stages.go. A stage that fails does not end its ring. A line for each stage says how long it
+// took. What failed stands in one list at the end. The last line counts tests: passed, failed, skipped.
+//
+// IDEMPOTENT_TEST_STRICT=1 in the environment turns a test that is skipped into one that fails. DynamoDB Local runs once for all stages, unless
+// DYNAMODB_ENDPOINT names another endpoint. An interrupt ends everything that was started.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		if !errors.Is(err, errFailed) { // which has been told, and the counts come last
+			fmt.Fprintln(os.Stderr, "rings:", err)
+		}
+		os.Exit(1) //nolint:gocritic // nothing is left to stop
+	}
+}
+
+func run(ctx context.Context, args []string) (err error) {
+	only := len(args) == 2 && args[0] == "-n"
+	if only {
+		args = args[1:]
+	}
+	if len(args) != 1 {
+		return errors.New("usage: rings [-n] test, rings [-n] change or rings [-n] prove")
+	}
+	r, err := openRepository(ctx)
+	if err != nil {
+		return err
+	}
+	stages, err := r.ring(args[0])
+	if err != nil {
+		return err
+	}
+	// A stage has a part of its tests only where the ring says so.
+	if err := os.Unsetenv("SHARD"); err != nil {
+		return err
+	}
+	if only {
+		return list(os.Stdout, stages)
+	}
+	c := course{out: os.Stdout, strict: dynamolocal.Strict(), root: r.root}
+	if args[0] == "prove" {
+		if c.memory, err = r.remember(); err != nil {
+			return err
+		}
+	}
+	database := make(chan error)
+	end := func() error { return nil }
+	go func() { // the first time it is fetched, which takes as long as a part of the build
+		var err error
+		end, err = startDynamoDB(ctx)
+		database <- err
+	}()
+	c.run(ctx, stage{name: "build", command: []string{"go", "build", "./..."}})
+	err = <-database
+	defer func() { err = errors.Join(err, end()) }()
+	if err != nil {
+		return err
+	}
+	for _, s := range stages {
+		if ctx.Err() != nil {
+			break
+		}
+		c.run(ctx, s)
+	}
+	if ctx.Err() != nil {
+		c.failures = append(c.failures, failure{suite: "rings " + args[0], test: "was interrupted"})
+	}
+	return c.conclude()
+}
+
+// list prints the stages and what they are.
+func list(out io.Writer, stages []stage) error {
+	for _, s := range stages {
+		what := strings.Join(append(slices.Clone(s.env), s.args()...), " ")
+		if s.why != "" {
+			what = "left out: " + s.why
+		}
+		if _, err := fmt.Fprintf(out, "%s\n\tin %s: %s\n", s.name, path.Join(".", s.in), what); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startDynamoDB starts DynamoDB Local, unless the environment names an endpoint, and tells the tests where it is.
+func startDynamoDB(ctx context.Context) (end func() error, err error) {
+	end = func() error { return nil }
+	if os.Getenv(dynamolocal.EndpointVariable) != "" {
+		return end, nil
+	}
+	s, err := dynamolocal.Start(ctx)
+	switch {
+	case errors.Is(err, dynamolocal.ErrUnavailable) && !dynamolocal.Strict():
+		fmt.Fprintf(os.Stderr, "!!! RUNNING WITHOUT DYNAMODB: the tests that need it will be skipped: %v\n", err)
+		return end, nil
+	case err != nil:
+		return end, err
+	}
+	return s.Stop, os.Setenv(dynamolocal.EndpointVariable, s.Endpoint)
+}

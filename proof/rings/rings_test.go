@@ -1,0 +1,241 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// events are lines of go test -json: a test that fails in a subtest, one that is skipped, one that passes, a package that does not build, and
+// one that a panic ends outside of its tests.
+const events = `{"Action":"run","Package":"p","Test":"TestA"}
+{"Action":"run","Package":"p","Test":"TestA/deep/er"}
+{"Action":"output","Package":"p","Test":"TestA/deep/er","Output":"it is wrong\n"}
+{"Action":"fail","Package":"p","Test":"TestA/deep/er"}
+{"Action":"fail","Package":"p","Test":"TestA/deep"}
+{"Action":"pass","Package":"p","Test":"TestA/other"}
+{"Action":"fail","Package":"p","Test":"TestA"}
+{"Action":"output","Package":"p","Test":"TestB","Output":"no database\n"}
+{"Action":"skip","Package":"p","Test":"TestB"}
+{"Action":"skip","Package":"p","Test":"TestC/sub"}
+{"Action":"pass","Package":"p","Test":"TestC"}
+{"Action":"fail","Package":"p"}
+{"ImportPath":"q [q.test]","Action":"build-output","Output":"undefined: x\n"}
+{"ImportPath":"q [q.test]","Action":"build-fail"}
+{"Action":"fail","Package":"q","FailedBuild":"q [q.test]"}
+{"Action":"output","Package":"r","Output":"panic: outside\n"}
+{"Action":"fail","Package":"r"}
+{"Action":"skip","Package":"without tests"}
+`
+
+func TestTestsAreCountedAndFailuresNamed(t *testing.T) {
+	t.Parallel()
+	var c tally
+	var out bytes.Buffer
+	require.NoError(t, c.read(&out, strings.NewReader(events), false))
+	assert.Equal(t, tally{1, 3, 1, []failure{{"p", "TestA/deep/er"}, {"q", "(the package)"}, {"r", "(the package)"}}}, c)
+	for _, text := range []string{"it is wrong", "undefined: x", "panic: outside"} {
+		assert.Contains(t, out.String(), text)
+	}
+	assert.NotContains(t, out.String(), "no database")
+
+	c = tally{}
+	out.Reset()
+	require.NoError(t, c.read(&out, strings.NewReader(events), true))
+	assert.Equal(t, 4, c.failed)
+	assert.Zero(t, c.skipped)
+	assert.Contains(t, c.failures, failure{"p", "TestB (was skipped)"})
+	assert.Contains(t, out.String(), "no database", "why")
+}
+
+func TestAFailureEndsNoRing(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	c := course{out: &out, root: t.TempDir()}
+	for _, s := range []stage{
+		{name: "first", command: []string{"sh", "-c", "exit 3"}},
+		{name: "second", command: []string{"true"}},
+		{name: "third", why: "nothing has changed"},
+	} {
+		c.run(t.Context(), s)
+	}
+	require.ErrorIs(t, c.conclude(), errFailed)
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	assert.Equal(t, "0 passed, 1 failed, 0 skipped", lines[len(lines)-1])
+	assert.Contains(t, out.String(), "\nok      second")
+	assert.Contains(t, out.String(), "FAILED\n  first  exit status 3\n")
+	assert.Contains(t, out.String(), "left out: third: nothing has changed\n")
+}
+
+// TestAPatternThatMatchesNothingProvesNothing: what was renamed would be left out for ever.
+func TestAPatternThatMatchesNothingProvesNothing(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	c := course{out: &out, root: "../.."}
+	c.run(t.Context(), stage{name: "renamed", test: plainly("-run=^TestNoSuchTest$", "./internal/fold")})
+	assert.Equal(t, []failure{{"renamed", "no test has run"}}, c.failures)
+}
+
+// TestAnInterruptReachesAllThatWasStarted: also what a stage has started behind its back.
+func TestAnInterruptReachesAllThatWasStarted(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	c := course{out: new(bytes.Buffer), root: folder}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c.run(ctx, stage{name: "long", command: []string{"sh", "-c", `sh -c 'trap "touch ended; exit" TERM; touch begun; while :; do sleep 0.05; done' & wait`}})
+	}()
+	there := func(name string) func() bool {
+		return func() bool { _, err := os.Stat(filepath.Join(folder, name)); return err == nil }
+	}
+	require.Eventually(t, there("begun"), time.Minute, 10*time.Millisecond)
+	cancel()
+	require.Eventually(t, there("ended"), time.Minute, 10*time.Millisecond)
+	<-done
+}
+
+// TestWhatATestRunsIsReadFromItsSource: through functions, methods and constants.
+func TestWhatATestRunsIsReadFromItsSource(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "some_test.go"), []byte(`package some
+const charging = "charge"
+const other = "orders/relay"
+type shop struct{}
+func (shop) post() { _ = charging }
+type relay struct{}
+func (*relay) post() { _ = other }
+func begin() shop { return shop{} }
+func TestCharge(t *testing.T) { begin().post() }
+func TestRelay(t *testing.T) { new(relay).post() }
+func TestNothing(t *testing.T) {}
+func TestMain(m *testing.M) { _, _ = charging, other }
+`), 0o600))
+	p := packages{needs: map[string][]string{
+		"examples/charge": {"dynamo", "examples/charge"}, "examples/orders/relay": {"examples/orders/relay", "outbox"},
+	}}
+	runs, err := p.programs(folder, "examples")
+	require.NoError(t, err)
+	assert.Equal(t, map[string][]string{
+		"TestCharge": {"examples/charge"}, "TestRelay": {"examples/orders/relay"}, "TestNothing": nil,
+	}, runs)
+	assert.True(t, p.concerns("examples/charge", map[string]bool{"dynamo": true}))
+	assert.False(t, p.concerns("examples/charge", map[string]bool{"outbox": true}))
+}
+
+func TestAFileBelongsToThePackageAroundIt(t *testing.T) {
+	t.Parallel()
+	r := &repository{modules: []string{".", "proof"}}
+	p := packages{needs: map[string][]string{".": {"."}, "store": {"store"}, "proof/wire": {"proof/wire", "store"}}}
+	for file, want := range map[string]map[string]bool{
+		"store/store.go":                {"store": true},
+		"store/testdata/deep/file.json": {"store": true},
+		"wrap.go":                       {".": true},
+		"docs/http.md":                  {},
+		"proof/go.sum":                  {"proof/wire": true},
+		"go.mod":                        {".": true, "store": true},
+	} {
+		assert.Equal(t, want, p.touched(r, []string{file}), file)
+	}
+}
+
+func TestTheCardsAreDealt(t *testing.T) {
+	t.Parallel()
+	all := []string{"a", "b", "c", "d", "e"}
+	assert.Equal(t, []string{"b", "d"}, dealt(all, 2, 2))
+	assert.Equal(t, all, dealt(all, 1, 1))
+	part, parts, err := shard("2/8")
+	require.NoError(t, err)
+	assert.Equal(t, []int{2, 8}, []int{part, parts})
+	for _, text := range []string{"2", "0/8", "9/8", "a/b", "2/"} {
+		_, _, err := shard(text)
+		require.Error(t, err, text)
+	}
+}
+
+// history is a repository with a commit of three days ago, one of now, and a file that is in none.
+func history(t *testing.T) *repository {
+	t.Helper()
+	r := &repository{ctx: t.Context(), root: t.TempDir()}
+	git := func(when string, args ...string) {
+		cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
+		cmd.Dir, cmd.Env = r.root, append(os.Environ(), "GIT_COMMITTER_DATE="+when, "GIT_AUTHOR_DATE="+when)
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, string(out))
+	}
+	write := func(name string) {
+		require.NoError(t, os.WriteFile(filepath.Join(r.root, name), []byte(name), 0o600))
+	}
+	git("", "init", "-q", "-b", "main")
+	write("old.go")
+	git("", "add", "-A")
+	git("2026-01-01T12:00:00Z", "commit", "-qm", "old")
+	write("committed.go")
+	git("", "add", "-A")
+	git("2026-01-04T12:00:00Z", "commit", "-qm", "new")
+	write("uncommitted.go")
+	return r
+}
+
+func TestAChangeIsWhatIsYoungerThanADay(t *testing.T) {
+	r := history(t)
+	t.Setenv("BASE", "")
+	c, err := r.change()
+	require.NoError(t, err)
+	assert.Equal(t, []string{"committed.go", "uncommitted.go"}, c.files)
+
+	t.Setenv("BASE", "HEAD")
+	c, err = r.change()
+	require.NoError(t, err)
+	assert.Equal(t, []string{"uncommitted.go"}, c.files)
+
+	t.Setenv("BASE", "")
+	_, err = r.git("update-ref", "refs/remotes/origin/main", "HEAD~1")
+	require.NoError(t, err)
+	c, err = r.change()
+	require.NoError(t, err)
+	assert.Equal(t, "where the branch left origin/main", c.why)
+	assert.Equal(t, []string{"committed.go", "uncommitted.go"}, c.files)
+}
+
+func TestWhatPassedOnTheSameContentIsNotRunAgain(t *testing.T) {
+	t.Parallel()
+	r := history(t)
+	s := stage{name: "one", command: []string{"sh", "-c", "echo ran"}}
+	ran := func() bool {
+		m, err := r.remember()
+		require.NoError(t, err)
+		var out bytes.Buffer
+		c := course{out: &out, root: r.root, memory: m}
+		c.run(t.Context(), s)
+		require.Empty(t, c.failures)
+		return strings.Contains(out.String(), "ran\n")
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(r.root, ".gitignore"), []byte(".tools\n"), 0o600))
+	assert.True(t, ran())
+	assert.False(t, ran())
+	require.NoError(t, os.WriteFile(filepath.Join(r.root, "uncommitted.go"), []byte("other"), 0o600))
+	assert.True(t, ran())
+	s.command[2] = "false"
+	assert.False(t, func() bool { m, _ := r.remember(); return m.has(s) }(), "another command")
+}
+
+func TestTheTemplatesAreCheckedIfAFileOfThemIsTouched(t *testing.T) {
+	t.Parallel()
+	r := &repository{root: "../.."}
+	for file, want := range map[string]bool{
+		"template.yaml": true, ".ci/template": true, "deploy/terraform/main.tf": true, "README.md": false, "internal/protocol/judge.go": false,
+	} {
+		assert.Equal(t, want, r.deployed(file), file)
+	}
+}

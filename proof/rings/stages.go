@@ -1,0 +1,332 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The toolchains that the library must work with. Those of one minor version are one.
+var toolchains = []string{"go1.26.8", "go1.27.1"}
+
+const (
+	proof = "proof"
+	bench = "bench"
+
+	endToEnd = "proof/e2e"
+	explorer = "proof/explore"
+	handed   = "proof/consumers"
+	peers    = "proof/interop"
+	examples = "examples"
+
+	// oneKill starts the real binary, kills it and sees the next delivery go on.
+	oneKill = "^TestTheBinaryIsKilledOnce$"
+
+	// oneAfterAnother are tests in which nothing happens at once: tables of failures, which are long, allocations, which the race
+	// detector changes, programs of the documentation, which another process runs, and stores whose code TestStore runs.
+	oneAfterAnother = "^Test(EverySecondFailure|EverySingleFailure|AnotherRegionAtEveryWrite|.*Alloc.*|The.*Program.*|TheReceiverOf.*|StoreOn.*|StoreBehind.*|StoreWith.*)$"
+)
+
+// proofs are the packages that are more than tests of the library: each takes minutes, or needs what a contributor may not have.
+var proofs = []string{endToEnd, explorer, handed, peers}
+
+// ring lists the stages of a ring.
+func (r *repository) ring(name string) ([]stage, error) {
+	switch name {
+	case "test":
+		return r.tests()
+	case "change":
+		return r.changeStages()
+	case "prove":
+		return r.proveStages()
+	default:
+		return nil, fmt.Errorf("no ring is %q", name)
+	}
+}
+
+// plainly are the arguments of go test that all stages have: lint vets, and -shuffle also keeps the go command from answering with what
+// an earlier run has found.
+func plainly(args ...string) []string {
+	return append([]string{"-vet=off", "-shuffle=on", "-timeout=20m"}, args...)
+}
+
+// tests are the tests of all modules, without the proofs. One kill of the real binary is among them.
+func (r *repository) tests() ([]stage, error) {
+	var stages []stage
+	for _, module := range r.modules {
+		s := stage{name: "tests of " + module, in: module, test: plainly("./...")}
+		switch module {
+		case ".":
+			s.name = "tests of the library"
+		case bench:
+			s.test = plainly("-skip=Peers", "./...")
+		case proof:
+			some, err := r.tested(module, proofs)
+			if err != nil {
+				return nil, err
+			}
+			s.test = plainly(some...)
+		}
+		stages = append(stages, s)
+	}
+	return append(stages, exploredQuickly(), stage{name: "a kill, end to end", in: proof, test: plainly("-run="+oneKill, "./e2e")}), nil
+}
+
+// changeStages are the tests, and what tells more about a change.
+func (r *repository) changeStages() ([]stage, error) {
+	c, err := r.change()
+	if err != nil {
+		return nil, err
+	}
+	fmt.Printf("The change begins at %.12s, %s. It touches %d files.\n", c.base, c.why, len(c.files))
+	all, err := r.packages()
+	if err != nil {
+		return nil, err
+	}
+	tests, err := r.tests()
+	if err != nil {
+		return nil, err
+	}
+	race, err := r.race(all, ".")
+	if err != nil {
+		return nil, err
+	}
+	concerned, err := r.concerned(all, c)
+	if err != nil {
+		return nil, err
+	}
+	// All worlds are more than the small ones.
+	small, every := exploredQuickly().name, exploredWhole().name
+	if slices.ContainsFunc(concerned, func(s stage) bool { return s.name == every && s.why == "" }) {
+		tests = slices.DeleteFunc(tests, func(s stage) bool { return s.name == small })
+	}
+	return slices.Concat([]stage{lint()}, tests, []stage{race}, r.otherToolchains(), concerned), nil
+}
+
+// concerned are the proofs of what a change touches. A proof that is left out says why.
+func (r *repository) concerned(all packages, c change) ([]stage, error) {
+	touched := all.touched(r, c.files)
+	var stages []stage
+	for _, s := range []struct {
+		stage
+
+		folder string
+	}{{exploredWhole(), explorer}, {interop(), peers}, {interopOfBench(), bench}} {
+		if !all.concerns(s.folder, touched) && !(s.folder == explorer && all.concerns(handed, touched)) {
+			s.why = "nothing that " + s.folder + " is built from has changed"
+		}
+		stages = append(stages, s.stage)
+	}
+	scenarios, err := r.scenarios(all, touched)
+	if err != nil {
+		return nil, err
+	}
+	stages = append(stages, scenarios...)
+	controls := stage{name: "controls", in: proof, command: append([]string{"go", "run", "./controls", "-changed"}, c.files...)}
+	deployed := target("template")
+	if !slices.ContainsFunc(c.files, r.deployed) {
+		deployed.why = "no file of the deployment has changed"
+	}
+	return append(stages, controls, deployed), nil
+}
+
+// scenarios are the tests end to end that run a program which is built from something that has changed.
+func (r *repository) scenarios(all packages, touched map[string]bool) ([]stage, error) {
+	runs, err := all.programs(filepath.Join(r.root, endToEnd), examples)
+	if err != nil {
+		return nil, err
+	}
+	var some, others []string
+	for _, test := range slices.Sorted(maps.Keys(runs)) {
+		if touched[endToEnd] || slices.ContainsFunc(runs[test], func(program string) bool { return all.concerns(program, touched) }) {
+			some = append(some, test)
+		} else {
+			others = append(others, test)
+		}
+	}
+	var stages []stage
+	if len(some) > 0 {
+		stages = append(stages, stage{name: "end to end", in: proof, test: plainly("-run="+anyOf(some), "./e2e")})
+	}
+	if len(others) > 0 {
+		stages = append(stages, stage{
+			name: fmt.Sprintf("%d of %d scenarios end to end", len(others), len(runs)), why: "nothing that their programs are built from has changed",
+		})
+	}
+	return stages, nil
+}
+
+// proveStages are all there are, or those of the part that SHARD names.
+func (r *repository) proveStages() ([]stage, error) {
+	part, parts, err := shard(os.Getenv("SHARD"))
+	if err != nil {
+		return nil, err
+	}
+	all, err := r.packages()
+	if err != nil {
+		return nil, err
+	}
+	tests, err := r.tests()
+	if err != nil {
+		return nil, err
+	}
+	library, errOfLibrary := r.race(all, ".")
+	proofs, errOfProofs := r.race(all, proof)
+	if err := errors.Join(errOfLibrary, errOfProofs); err != nil {
+		return nil, err
+	}
+	stages := slices.Concat([]stage{lint()}, tests, []stage{library, proofs}, r.otherToolchains())
+	stages = append(stages, interop(), interopOfBench(), target("template"))
+	stages = dealt(stages, part, parts)
+
+	// These three are long: each part of a proof has a part of them.
+	runs, err := all.programs(filepath.Join(r.root, endToEnd), examples)
+	if err != nil {
+		return nil, err
+	}
+	some := dealt(slices.Sorted(maps.Keys(runs)), part, parts)
+	return append(stages,
+		exploredDeeply(part, parts),
+		stage{name: "end to end", in: proof, test: plainly("-run="+anyOf(some), "./e2e")},
+		stage{name: "controls", in: proof, command: []string{
+			"go", "run", "./controls", "-shard", fmt.Sprintf("%d/%d", part, parts), "-results", filepath.Join(r.root, proved, "controls"),
+		}},
+	), nil
+}
+
+// shard reads which part of a proof is meant: "2/8". Empty is the whole.
+func shard(text string) (part, parts int, err error) {
+	if text == "" {
+		return 1, 1, nil
+	}
+	first, second, ok := strings.Cut(text, "/")
+	part, errOfPart := strconv.Atoi(first)
+	parts, errOfParts := strconv.Atoi(second)
+	if !ok || errOfPart != nil || errOfParts != nil || part < 1 || part > parts {
+		return 0, 0, fmt.Errorf("SHARD is %q, and should be as 2/8", text)
+	}
+	return part, parts, nil
+}
+
+// dealt are those of all that a part gets when they are dealt like cards.
+func dealt[T any](all []T, part, parts int) (some []T) {
+	for i, one := range all {
+		if i%parts == part-1 {
+			some = append(some, one)
+		}
+	}
+	return some
+}
+
+func lint() stage { return target("lint") }
+
+// target is a stage that the Makefile has.
+func target(name string) stage { return stage{name: name, command: []string{"make", name}} }
+
+// explored searches the schedules of the explorers' worlds: all but the long ones, all, or the deep ones, too. A search spends its time on
+// waiting for goroutines and on garbage: eight at once, and a late collector, save a quarter of it.
+func explored(worlds string, env ...string) stage {
+	return stage{
+		name: "explorers, " + worlds, in: proof, test: plainly("-parallel=8", "./explore", "./consumers"), env: append(env, "GOGC=400"),
+	}
+}
+
+func exploredQuickly() stage { return explored("without long worlds", "IDEMPOTENT_EXPLORE_QUICK=1") }
+func exploredWhole() stage   { return explored("all worlds") }
+
+// exploredDeeply are those of a part of all.
+func exploredDeeply(part, parts int) stage {
+	return explored("deep worlds", "IDEMPOTENT_EXPLORE_DEEP=1", fmt.Sprintf("SHARD=%d/%d", part, parts))
+}
+
+func interop() stage {
+	return stage{
+		name: "AWS Powertools on one table", in: proof, test: plainly("-run=TestMatrix|TestExpression", "./interop"), env: []string{"IDEMPOTENT_INTEROP=1"},
+	}
+}
+
+// interopOfBench runs what the benchmarks run of AWS Powertools.
+func interopOfBench() stage {
+	return stage{
+		name: "benchmarks of AWS Powertools", in: bench, test: plainly("-run=Peers|Measures/powertools", "./..."), env: []string{"IDEMPOTENT_INTEROP=1"},
+	}
+}
+
+// race runs the packages of a module in which goroutines meet with the race detector: those that start one, in what they do or in their
+// tests. The explorer lets one goroutine run at a time, and end to end nearly all of them are in other processes.
+func (r *repository) race(all packages, module string) (stage, error) {
+	s := stage{name: "the race detector, " + module, in: module, test: plainly("-race", "-skip="+oneAfterAnother)}
+	for _, folder := range slices.Sorted(maps.Keys(all.needs)) {
+		if r.moduleOf(folder) != module || slices.Contains(proofs, folder) {
+			continue
+		}
+		starts, err := startsGoroutines(filepath.Join(r.root, folder))
+		if err != nil {
+			return stage{}, err
+		}
+		if starts {
+			inModule, err := filepath.Rel(module, folder)
+			if err != nil {
+				return stage{}, err
+			}
+			s.test = append(s.test, "./"+filepath.ToSlash(inModule))
+		}
+	}
+	return s, nil
+}
+
+// otherToolchains run the tests of the library with the releases of Go that this one is none of.
+func (r *repository) otherToolchains() (stages []stage) {
+	minor := regexp.MustCompile(`^go1\.\d+`)
+	for _, toolchain := range toolchains {
+		if minor.FindString(toolchain) != minor.FindString(runtime.Version()) {
+			stages = append(stages, stage{
+				name: "tests of the library, " + toolchain, test: plainly("./..."), env: []string{"GOTOOLCHAIN=" + toolchain},
+			})
+		}
+	}
+	return stages
+}
+
+// deployed reports whether a file is one that the check of the templates names, or is in a folder that it names.
+func (r *repository) deployed(file string) bool {
+	const check = ".ci/template"
+	text, err := os.ReadFile(filepath.Join(r.root, check))
+	folder := path.Dir(file)
+	return err != nil || file == check || bytes.Contains(text, []byte(file)) ||
+		strings.Contains(folder, "/") && bytes.Contains(text, []byte(folder))
+}
+
+// tested are the packages of a module that have tests, as the go command takes them, but for some folders.
+func (r *repository) tested(module string, but []string) (some []string, err error) {
+	out, err := r.output(filepath.Join(r.root, module), "go", "list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}", "./...")
+	if err != nil {
+		return nil, err
+	}
+	for dir := range strings.FieldsSeq(string(out)) {
+		folder, err := filepath.Rel(r.root, dir)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(but, filepath.ToSlash(folder)) {
+			inModule, err := filepath.Rel(filepath.Join(r.root, module), dir)
+			if err != nil {
+				return nil, err
+			}
+			some = append(some, "./"+filepath.ToSlash(inModule))
+		}
+	}
+	return some, nil
+}
+
+// anyOf is a pattern of these tests.
+func anyOf(names []string) string { return "^(" + strings.Join(names, "|") + ")$" }
