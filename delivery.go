@@ -129,7 +129,7 @@ func (d *delivery[In, Out]) committed(r protocol.Result) {
 // replay answers with a stored result.
 func (d *delivery[In, Out]) replay(r protocol.Result) {
 	if d.protocol.Unwanted && r.Record.Reason != store.ReasonTerminal {
-		d.outcome, d.answer.err = OutcomeReplayed, nil
+		d.outcome, d.answer.err = report.Replayed, nil
 		return
 	}
 	result, err := d.decoded(r)

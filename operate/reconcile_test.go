@@ -18,6 +18,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -69,7 +70,7 @@ func TestARunSettlesAllThatIsDue(t *testing.T) {
 	t.Parallel()
 	l := newTill(memory.New())
 	keys := l.leave(t, 40)
-	var reports []operate.Reconciliation
+	var reports []report.Reconciled
 	r := operate.Reconcile(l.Handler, func(_ context.Context, x idempotent.Execution) (resolution, error) {
 		var n int
 		_, err := fmt.Sscanf(keys[x.RecordKey], "order-%d", &n)
@@ -84,21 +85,21 @@ func TestARunSettlesAllThatIsDue(t *testing.T) {
 		default:
 			return resolution{}, errors.New("the provider says no")
 		}
-	}, operate.ReconcileConfig{Observe: func(_ context.Context, r operate.Reconciliation) { reports = append(reports, r) }})
+	}, operate.ReconcileConfig{Observe: func(_ context.Context, r report.Reconciled) { reports = append(reports, r) }})
 	report, err := r.Run(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []operate.Reconciliation{report}, reports)
+	require.Equal(t, []report.Reconciled{report}, reports)
 	require.Len(t, report.Problems, 10)
 	for _, p := range report.Problems {
 		require.ErrorContains(t, p.Err, "the provider says no")
-		require.Equal(t, idempotent.ReconcileScheduled, p.Outcome)
+		require.Equal(t, report.ReconcileScheduled, p.Outcome)
 		require.Equal(t, 1, p.Tries)
 	}
 	text, err := json.Marshal(report)
 	require.NoError(t, err)
 	require.NotContains(t, string(text), "says no", "texts of errors are for a log")
 	report.Problems, report.Took = nil, 0
-	require.Equal(t, operate.Reconciliation{Operation: "charge", Asked: 40, Completed: 10, Released: 10, Scheduled: 20, Failed: 10}, report)
+	require.Equal(t, report.Reconciled{Operation: "charge", Asked: 40, Completed: 10, Released: 10, Scheduled: 20, Failed: 10}, report)
 
 	report, err = r.Run(t.Context())
 	require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/outbox"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 func ago(d time.Duration) item {
@@ -48,7 +49,7 @@ func TestDrainDeliversWhatIsDue(t *testing.T) {
 	require.Len(t, r.got, 10)
 	require.GreaterOrEqual(t, report.Slowest, time.Minute)
 	report.Slowest, report.Left.Oldest = 0, 0
-	require.Equal(t, outbox.Report{Table: p.table, Source: outbox.FromDrain, Delivered: 10, Left: &outbox.Left{Pending: 2}}, report)
+	require.Equal(t, report.Relay{Table: p.table, Source: outbox.FromDrain, Delivered: 10, Left: &report.Left{Pending: 2}}, report)
 	require.Equal(t, report.Left, seen.last().Left)
 	for n, it := range all {
 		it = p.get(t, idOf(it))
@@ -81,7 +82,7 @@ func TestDrainTriesAgainWithPausesThatGrowAndParks(t *testing.T) {
 		if n < len(pauses)-1 {
 			require.GreaterOrEqual(t, report.Left.Oldest, 3*time.Hour)
 			require.Equal(t, 1, report.Failed)
-			require.Equal(t, []outbox.Problem{{ID: idOf(it), Topic: "order-placed", Outcome: "failed", Tries: n + 1, Err: errDown}}, report.Problems)
+			require.Equal(t, []report.RelayProblem{{ID: idOf(it), Topic: "order-placed", Outcome: "failed", Tries: n + 1, Err: errDown}}, report.Problems)
 			continue
 		}
 		require.Equal(t, 1, report.Parked)
@@ -92,7 +93,7 @@ func TestDrainTriesAgainWithPausesThatGrowAndParks(t *testing.T) {
 	report, err := relay.Drain(t.Context())
 	require.NoError(t, err)
 	require.Len(t, r.got, len(pauses), "nobody delivers it any more")
-	require.Equal(t, &outbox.Left{Parked: 1}, report.Left)
+	require.Equal(t, &report.Left{Parked: 1}, report.Left)
 }
 
 // A message that ends its process each time is parked: a drain counts before it delivers.
@@ -156,7 +157,7 @@ func TestDrainReadsAllPages(t *testing.T) {
 	report, err := outbox.NewRelay(p.client, p.table, r.deliver, outbox.WithGrace(0)).Drain(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, many+1, report.Delivered)
-	require.Equal(t, &outbox.Left{}, report.Left)
+	require.Equal(t, &report.Left{}, report.Left)
 }
 
 // A row that is no message, at the head of a shard, keeps no message from being delivered, and is counted.
@@ -250,7 +251,7 @@ func TestDrainLeavesWhatWaitsForItsTurnTooLong(t *testing.T) {
 	defer cancel()
 	report, err := outbox.NewRelay(p.client, p.table, hang, outbox.WithConcurrency(1)).Drain(ctx)
 	require.NoError(t, err)
-	require.Equal(t, &outbox.Left{Pending: 3, Oldest: report.Left.Oldest}, report.Left, "there was time to count")
+	require.Equal(t, &report.Left{Pending: 3, Oldest: report.Left.Oldest}, report.Left, "there was time to count")
 	require.Equal(t, 1, report.Failed)
 	require.Zero(t, report.Uncounted)
 	require.Zero(t, report.Elsewhere)

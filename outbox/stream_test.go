@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/outbox"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 func TestStreamDeliversAndMarks(t *testing.T) {
@@ -48,7 +49,7 @@ func TestStreamDeliversAndMarks(t *testing.T) {
 	report := seen.last()
 	require.Positive(t, report.Slowest)
 	report.Slowest = 0
-	require.Equal(t, outbox.Report{Table: p.table, Source: outbox.FromStream, Delivered: 2}, report)
+	require.Equal(t, report.Relay{Table: p.table, Source: outbox.FromStream, Delivered: 2}, report)
 
 	// What a stream repeats this process does not deliver again.
 	answer, err = relay.Stream(t.Context(), event(t, p.table, first, second))
@@ -79,7 +80,7 @@ func TestStreamReportsAFailureFiveTimesAndPutsItOff(t *testing.T) {
 		answer, err := relay.Stream(t.Context(), event(t, p.table, poison, fine))
 		require.NoError(t, err)
 		require.Equal(t, []string{number(0)}, failures(answer))
-		require.Equal(t, []outbox.Problem{{ID: idOf(poison), Topic: "order-placed", Outcome: "failed", Tries: n + 1, Err: errDown}},
+		require.Equal(t, []report.RelayProblem{{ID: idOf(poison), Topic: "order-placed", Outcome: "failed", Tries: n + 1, Err: errDown}},
 			seen.last().Problems)
 	}
 	before := time.Now()
@@ -174,7 +175,7 @@ func TestStreamSkipsWhatAsksForNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, answer.BatchItemFailures)
 	require.Len(t, r.got, 1)
-	require.Equal(t, outbox.Report{Table: p.table, Source: outbox.FromStream, Skipped: 3, Foreign: 2}, seen.last())
+	require.Equal(t, report.Relay{Table: p.table, Source: outbox.FromStream, Skipped: 3, Foreign: 2}, seen.last())
 	answer, err = relay.Stream(t.Context(), events.DynamoDBEvent{})
 	require.NoError(t, err)
 	text, err := json.Marshal(answer)
