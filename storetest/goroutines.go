@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"bytes"
-	"context"
 	"crypto/rand"
 	"runtime/pprof"
 	"strconv"
@@ -22,18 +21,18 @@ func goroutinesEnd(p *probe) {
 		patience = 5 * time.Second
 	)
 	label := rand.Text()
-	pprof.Do(p.t.Context(), pprof.Labels("calls", label), func(context.Context) {
-		everyCall(p) // opens connections
-		before := labelled(p, label)
-		for range rounds {
-			everyCall(p)
+	pprof.SetGoroutineLabels(pprof.WithLabels(p.t.Context(), pprof.Labels("calls", label)))
+	defer pprof.SetGoroutineLabels(p.t.Context())
+	everyCall(p) // opens connections
+	before := labelled(p, label)
+	for range rounds {
+		everyCall(p)
+	}
+	for begin := time.Now(); labelled(p, label)-before >= rounds/2; time.Sleep(20 * time.Millisecond) {
+		if time.Since(begin) > patience {
+			p.t.Fatalf("%d goroutines more after %d rounds of calls", labelled(p, label)-before, rounds)
 		}
-		for begin := time.Now(); labelled(p, label)-before >= rounds/2; time.Sleep(20 * time.Millisecond) {
-			if time.Since(begin) > patience {
-				p.t.Fatalf("%d goroutines more after %d rounds of calls", labelled(p, label)-before, rounds)
-			}
-		}
-	})
+	}
 }
 
 // labelled counts the goroutines with a label.

@@ -121,7 +121,8 @@ func (r *repository) concerned(all packages, c change) ([]stage, error) {
 
 		folder string
 	}{{exploredWhole(), explorer}, {interop(), peers}, {interopOfBench(), bench}} {
-		if !all.concerns(s.folder, touched) && !(s.folder == explorer && all.concerns(handed, touched)) {
+		runs := all.concerns(s.folder, touched) || s.folder == explorer && all.concerns(handed, touched)
+		if !runs {
 			s.why = "nothing that " + s.folder + " is built from has changed"
 		}
 		stages = append(stages, s.stage)
