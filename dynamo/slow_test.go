@@ -17,6 +17,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -235,7 +236,7 @@ func TestWhatIsRefusedIsNotAskedForAgain(t *testing.T) {
 		network, answer := &slowNetwork{speed: 4_000_000, refusal: denied}, largeAnswer(300_000)
 		r := reportOn(network, answer)
 		r.deliver(t, 10*time.Second)
-		require.Equal(t, idempotent.SettledUnknown, r.event.Settlement)
+		require.Equal(t, report.Unknown, r.event.Settlement)
 		require.Equal(t, 3, network.n, "a claim, one batch, the update to UNKNOWN")
 	})
 	t.Run("reading", func(t *testing.T) {
@@ -254,7 +255,7 @@ func TestWhatIsRefusedIsNotAskedForAgain(t *testing.T) {
 type report struct {
 	handler  *idempotent.Handler[string, json.RawMessage]
 	executed int
-	event    idempotent.Event
+	event    report.Delivery
 }
 
 func reportOn(network *slowNetwork, answer []byte) *report {
@@ -263,7 +264,7 @@ func reportOn(network *slowNetwork, answer []byte) *report {
 	r.handler = idempotent.Wrap(func(context.Context, string) (json.RawMessage, error) { r.executed++; return answer, nil },
 		dynamo.New(network, table), idempotent.WithOperation("report"),
 		idempotent.WithKey(func(key string) (string, error) { return key, nil }),
-		idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { r.event = e }))
+		idempotent.WithObserver(func(_ context.Context, e report.Delivery) { r.event = e }))
 	return r
 }
 

@@ -122,7 +122,7 @@ func TestARunSettlesAllThatIsDue(t *testing.T) {
 func TestNobodyIsAskedOrExecutesBesideAQuestion(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newTill(memory.New(), idempotent.WithObserver(func(context.Context, idempotent.Event) {}))
+		l := newTill(memory.New(), idempotent.WithObserver(func(context.Context, report.Delivery) {}))
 		keys := l.leave(t, 100)
 		asking := sync.Map{}
 		var questions atomic.Int64

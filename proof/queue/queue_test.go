@@ -23,6 +23,7 @@ import (
 	"github.com/go-idempotent/idempotent/outbox"
 	"github.com/go-idempotent/idempotent/outbox/outboxsqs"
 	"github.com/go-idempotent/idempotent/proof/moto"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 const traced = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1"
@@ -183,7 +184,7 @@ func TestMessagesOfCommitsReachTheirConsumer(t *testing.T) {
 	fitting := (1024-2-1)/50 + 1
 	assert.Equal(t, fitting, report.Delivered)
 	assert.Equal(t, orders-fitting, report.Parked)
-	assert.Equal(t, &outbox.Left{Parked: orders - fitting}, report.Left)
+	assert.Equal(t, &report.Left{Parked: orders - fitting}, report.Left)
 
 	acted := map[string]int{}
 	consume := idempotent.Wrap(func(_ context.Context, m events.SQSMessage) (struct{}, error) {
