@@ -75,7 +75,7 @@ func overhear(t *testing.T, h listener, place string, payload []byte) (failed in
 	var log, metrics bytes.Buffer
 	answer, err := h.wrap(idempotent.WithObserver(withoutTemplate(payload, observe.All(
 		observe.Slog(slog.New(slog.NewJSONHandler(&log, nil))), observe.Slog(slog.New(slog.NewTextHandler(&log, nil))),
-		observe.EMF(&metrics, observe.WithRoute()),
+		observe.EMF(&metrics, observe.Config{Route: true}),
 	)))).Invoke(t.Context(), payload)
 	said := map[string]string{"log": log.String(), "metrics": metrics.String()}
 	if err != nil {

@@ -173,6 +173,22 @@ func TestACommitWaitsForStepsOfWhichSomeEnd(t *testing.T) {
 	})
 }
 
+// A commit that has happened needs no lease any more: nobody tells its handler that one is lost.
+func TestAHandlerThatWorksOnAfterItsCommitIsNotTold(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, _ := newTill(t, nil)
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			out, err := commit(ctx, receipt{7, o.Amount}, "row")
+			time.Sleep(time.Minute)
+			assert.NoError(t, ctx.Err())
+			return out, err
+		}
+		_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 5})
+		require.NoError(t, err)
+		assert.NoError(t, s.event().StoreErr)
+	})
+}
+
 // If not even the record can be read after a commit, the handler is told before its lease ends.
 func TestAHandlerWhoseCommitNobodyKnowsIsToldBeforeItsLeaseEnds(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

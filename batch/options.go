@@ -113,7 +113,7 @@ func WithVisibility(set func(ctx context.Context, messages []events.SQSMessage, 
 }
 
 // WithObserver adds a function that gets a [report.Batch] at the end of each invocation, also of one that fails. A panic of it changes nothing, and is logged with
-// package slog. Package batchobserve
+// package slog. Package observe
 // has one for metrics and one for a log. What became of each single record the observer of the handler hears, see [idempotent.WithObserver].
 func WithObserver(observer func(context.Context, report.Batch)) Option {
 	return func(c *config) {

@@ -251,16 +251,16 @@ func TestWhatIsRefusedIsNotAskedForAgain(t *testing.T) {
 	})
 }
 
-// report is a handler with a large answer, over a slow network.
-type report struct {
+// replayed is a handler with a large answer, over a slow network.
+type replayed struct {
 	handler  *idempotent.Handler[string, json.RawMessage]
 	executed int
 	event    report.Delivery
 }
 
-func reportOn(network *slowNetwork, answer []byte) *report {
+func reportOn(network *slowNetwork, answer []byte) *replayed {
 	network.parts, network.wrote, network.asked = map[string]item{}, map[string]int{}, map[string]int{}
-	r := new(report)
+	r := new(replayed)
 	r.handler = idempotent.Wrap(func(context.Context, string) (json.RawMessage, error) { r.executed++; return answer, nil },
 		dynamo.New(network, table), idempotent.WithOperation("report"),
 		idempotent.WithKey(func(key string) (string, error) { return key, nil }),
@@ -268,7 +268,7 @@ func reportOn(network *slowNetwork, answer []byte) *report {
 	return r
 }
 
-func (r *report) try(t *testing.T, timeout time.Duration) ([]byte, error) {
+func (r *replayed) try(t *testing.T, timeout time.Duration) ([]byte, error) {
 	t.Helper()
 	ctx, cancel := t.Context(), context.CancelFunc(func() {})
 	if timeout > 0 {
@@ -278,7 +278,7 @@ func (r *report) try(t *testing.T, timeout time.Duration) ([]byte, error) {
 	return r.handler.Invoke(ctx, []byte(`"r-1"`))
 }
 
-func (r *report) deliver(t *testing.T, timeout time.Duration) []byte {
+func (r *replayed) deliver(t *testing.T, timeout time.Duration) []byte {
 	t.Helper()
 	got, err := r.try(t, timeout)
 	require.NoError(t, err, "the store: %v", r.event.StoreErr)

@@ -108,7 +108,7 @@ func (c *commits) alone(ctx context.Context, answer any) *execution.CommitFault 
 	if _, err := json.Marshal(answer); err != nil {
 		return &execution.CommitFault{Kind: execution.CommitRefused, Reason: "its answer has no JSON form", Err: err}
 	}
-	if err := c.steps.gate.Close(ctx, 30*time.Second); err != nil { // as a delivery waits that has no deadline
+	if err := c.steps.gate.Close(ctx, 15*time.Minute); err != nil { // longer than a function runs
 		return &execution.CommitFault{Kind: execution.CommitRefused, Reason: "it has waited for the steps that run", Err: err}
 	}
 	return nil

@@ -200,5 +200,5 @@ func TestDocumentationExplainsEveryMetric(t *testing.T) {
 	for _, row := range regexp.MustCompile("(?m)^\\| `([A-Z]\\w+)` \\| (\\w+) \\|").FindAllSubmatch(page, -1) {
 		documented = append(documented, observe.Metric{Name: string(row[1]), Unit: string(row[2])})
 	}
-	assert.Equal(t, observe.Metrics(), documented)
+	assert.ElementsMatch(t, observe.Metrics(), documented)
 }

@@ -151,8 +151,8 @@ func WithRetention(d time.Duration) RelayOption {
 	}
 }
 
-// WithObserver adds a function that gets a [report.Relay] at the end of each invocation, also of one that fails. It must not panic. Package
-// outboxobserve has one for metrics and one for a log.
+// WithObserver adds a function that gets a [report.Relay] at the end of each invocation, also of one that fails. It must not panic. Package observe
+// has one for metrics and one for a log.
 func WithObserver(observer func(context.Context, report.Relay)) RelayOption {
 	return func(c *relayConfig) {
 		c.observers = append(c.observers, observer)

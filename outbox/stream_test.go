@@ -46,10 +46,10 @@ func TestStreamDeliversAndMarks(t *testing.T) {
 		require.Equal(t, done/1000+3601, expiration, "whole seconds, rounded up")
 		require.Equal(t, before["body"], it["body"])
 	}
-	report := seen.last()
-	require.Positive(t, report.Slowest)
-	report.Slowest = 0
-	require.Equal(t, report.Relay{Table: p.table, Source: outbox.FromStream, Delivered: 2}, report)
+	told := seen.last()
+	require.Positive(t, told.Slowest)
+	told.Slowest = 0
+	require.Equal(t, report.Relay{Table: p.table, Source: outbox.FromStream, Delivered: 2}, told)
 
 	// What a stream repeats this process does not deliver again.
 	answer, err = relay.Stream(t.Context(), event(t, p.table, first, second))
@@ -110,7 +110,7 @@ func TestStreamParksWhatCanNeverBeDelivered(t *testing.T) {
 	answer, err := relay.Stream(t.Context(), event(t, p.table, it))
 	require.NoError(t, err)
 	require.Empty(t, answer.BatchItemFailures)
-	require.Equal(t, 1, seen.last().Parked)
+	require.Equal(t, 1, seen.last().GivenUp)
 	require.ErrorIs(t, seen.last().Problems[0].Err, errDown)
 	it = p.get(t, idOf(it))
 	require.Equal(t, S("parked"), it["outbox_shard"])

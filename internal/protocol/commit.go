@@ -83,7 +83,7 @@ func (c *commit) do(ctx context.Context, answer any) (fault *execution.CommitFau
 	if c.to, err = store.CommitterOf(d.Store); err != nil {
 		return &execution.CommitFault{Kind: execution.CommitRefused, Err: err}
 	}
-	defer func() { // also where the digest of the writes panics
+	defer func() { //nolint:contextcheck // the renewal has a context of its own; also where the digest of the writes panics
 		if !c.hasLanded {
 			d.beside.goOn() // a handler that works on keeps its claim; who has lost it is told by its context
 		}

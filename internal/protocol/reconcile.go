@@ -103,7 +103,7 @@ func (d *Delivery) judgeOpen(held store.Record, now time.Time) judgement {
 	case store.StatusUnknown:
 		return d.takeOpen(held)
 	case store.StatusInProgress:
-		crashed := held.Reason == "" && !(held.Resumable() && held.Marked()) && (d.RefuseCrashed || d.Resolves)
+		crashed := held.Reason == "" && (!held.Resumable() || !held.Marked()) && (d.RefuseCrashed || d.Resolves)
 		if held.Attention != "" || unsettled(held) || crashed {
 			return d.takeOpen(held)
 		}

@@ -137,11 +137,8 @@ func scenarios() map[string]consumers.Scenario {
 
 // worlds are the scenarios of this run.
 func worlds() schedules.Worlds[consumers.Scenario] {
-	return schedules.Worlds[consumers.Scenario]{All: scenarios(), Long: long, Run: consumers.Run, Seen: mustBeSeen}
+	return schedules.Worlds[consumers.Scenario]{All: scenarios(), Run: consumers.Run, Seen: mustBeSeen}
 }
-
-// long are the scenarios that take more than a few seconds each.
-var long = []string{}
 
 func TestEveryScheduleKeepsTheRules(t *testing.T) { worlds().Search(t) }
 

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/report"
 )
 

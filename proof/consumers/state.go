@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/proof/schedules"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"

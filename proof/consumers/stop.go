@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/report"
 )
 

@@ -63,7 +63,7 @@ func (m *module) changedSince(revision string) ([]string, error) {
 
 // concerns reports whether a change of files may change what comes of a control.
 func (m *module) concerns(g guard, files []string) (bool, error) {
-	if g.err != nil {
+	if g.source == nil { // it fits nowhere, which is to be reported
 		return true, nil
 	}
 	for _, file := range files {

@@ -30,6 +30,7 @@ type source struct {
 	name      string // from the root of the module, with slashes
 	text      []byte
 	tokens    []lexeme
+	names     map[string]bool // that are among the tokens
 	functions []span
 	lines     *token.File
 }
@@ -41,7 +42,7 @@ type span struct {
 }
 
 // notSearched are the folders that hold no guard of the library: examples, and what only tests run.
-var notSearched = []string{"examples", "internal/dev/dynamolocal", "internal/dev/lambdaruntime", "internal/dev/create-table", "internal/dev/streams", "storetest"}
+var notSearched = []string{"examples", "internal/dev", "storetest"}
 
 // nested are folders of modules that are nested in this one, whose guards are looked for, too. Their own tests must catch them.
 var nested = []string{"cmd/idempotent/internal/page"}
@@ -108,6 +109,10 @@ func readSource(file, name string) (*source, error) {
 		return nil, err
 	}
 	s := &source{name: name, text: text, tokens: lex(text), lines: files.File(syntax.FileStart)}
+	s.names = make(map[string]bool)
+	for _, l := range s.tokens {
+		s.names[l.plain()] = true
+	}
 	for _, decl := range syntax.Decls {
 		if fn, ok := decl.(*ast.FuncDecl); ok {
 			s.functions = append(s.functions, span{
@@ -211,6 +216,9 @@ func (m *module) findOne(c control) (place, error) {
 		problems = make(map[meaning]error)
 	)
 	for _, s := range m.sources {
+		if slices.ContainsFunc(p, func(l lexeme) bool { return l.kind != token.ILLEGAL && !s.names[l.plain()] }) {
+			continue // it cannot be here
+		}
 		for at := range s.tokens {
 			end, bound, ok := p.matchAt(s.tokens, at)
 			if !ok {

@@ -151,6 +151,14 @@ func fits(metavariable, last string) bool {
 	return !token.IsExported(name) || sameName(name, last)
 }
 
+// plain is the text of a token, which leaves open whether a name is exported.
+func (l lexeme) plain() string {
+	if l.kind == token.IDENT {
+		return strings.ToLower(l.text[:1]) + l.text[1:]
+	}
+	return l.text
+}
+
 func (l lexeme) same(other lexeme) bool {
 	return l.kind == other.kind && (l.text == other.text || l.kind == token.IDENT && sameName(l.text, other.text))
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -106,7 +107,7 @@ func (r *results) key(g guard) (string, error) {
 		}
 		all.Write(r.sources[suite])
 	}
-	return fmt.Sprintf("%x", all.Sum(nil)[:16]), nil
+	return hex.EncodeToString(all.Sum(nil)), nil
 }
 
 // digest is that of all files that the tests of a package are made of, but of other modules only their versions.
@@ -126,7 +127,7 @@ func (m *module) digest(suite string) ([]byte, error) {
 				if own || !strings.HasSuffix(file, "_test.go") {
 					files = append(files, name)
 				}
-			case name != folder && !(own && entry.Name() == "testdata"):
+			case name != folder && (!own || entry.Name() != "testdata"):
 				return filepath.SkipDir
 			}
 			return nil

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )

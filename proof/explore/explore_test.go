@@ -152,7 +152,7 @@ var mustBeSeen = []string{
 // worlds are the scenarios of this run.
 func worlds() schedules.Worlds[explore.Scenario] {
 	w := schedules.Worlds[explore.Scenario]{
-		All: scenarios(), Long: long, Run: explore.Run,
+		All: scenarios(), Run: explore.Run,
 		Seen: slices.Concat(mustBeSeen, operatorMustBeSeen, stepMustBeSeen, commitMustBeSeen, reconcileMustBeSeen, sweepMustBeSeen, messageMustBeSeen),
 	}
 	if os.Getenv(deepVariable) == "1" {
@@ -166,9 +166,6 @@ func worlds() schedules.Worlds[explore.Scenario] {
 	}
 	return w
 }
-
-// long are the scenarios that take more than a few seconds each.
-var long = []string{}
 
 func TestEveryScheduleKeepsTheInvariants(t *testing.T) { worlds().Search(t) }
 
@@ -197,6 +194,6 @@ func TestSearchesOfOneScenarioAreEqual(t *testing.T) {
 	s := scenarios()["two deliveries, lapses and expiry"]
 	first := worlds().One(t, s)
 	var second schedules.Report
-	synctest.Test(t, func(*testing.T) { second = explore.Run(s) })
+	synctest.Test(t, func(*testing.T) { second = explore.Run(s, 0) })
 	assert.Equal(t, first, second)
 }

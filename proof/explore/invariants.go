@@ -57,6 +57,7 @@ var invariants = []struct {
 	{"I5 a stale owner changes nothing", staleOwnerChangesNothing},
 	{"I6 no execution without a claim", noExecutionWithoutAClaim},
 	{"I7 no failure hides the handler's result", nothingHidesTheResult},
+	{"I7 a record whose handler has a result is not released", resultIsNotDeleted},
 	{"I1 a lease only grows", leaseOnlyGrows},
 	{"I4 no lease is renewed for ever where there is a deadline", leaseIsNotEndless},
 	{"I1 no handler starts under a lease that is used up", leaseIsWholeAtTheStart},

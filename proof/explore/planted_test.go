@@ -91,6 +91,15 @@ func TestEveryGuardOfTheStoreIsMissed(t *testing.T) {
 				return s.Swap(ctx, seen, next)
 			},
 		}, "I2"},
+		"releases what is to be completed": {"three deliveries", planted{
+			swap: func(s *memory.Store, seen, next store.Record) (store.Record, bool, error) {
+				if next.Status == store.StatusCompleted {
+					deleted, err := s.Delete(ctx, held(s, seen.Key))
+					return store.Record{}, deleted, err
+				}
+				return s.Swap(ctx, seen, next)
+			},
+		}, "I7 a record whose handler has a result is not released"},
 		"loses the owner": {"three deliveries", planted{
 			claim: func(s *memory.Store, r store.Record, now time.Time) (store.Record, bool, error) {
 				r.Owner = "somebody"

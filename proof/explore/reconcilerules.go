@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )

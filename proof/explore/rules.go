@@ -42,6 +42,19 @@ func leaseOnlyGrows(_ *world, e event) string {
 	return fmt.Sprintf("the %s of %s moves the lease of its owner back by %v", e.by.callName(e.call), e.by.name, b.Lease.Sub(a.Lease))
 }
 
+// resultIsNotDeleted is about records whose handler has returned a result: no release makes room for a second execution. One whose commit has
+// failed has no result.
+func resultIsNotDeleted(w *world, e event) string {
+	if e.kind != evWritten || e.by == nil || !e.by.returned || !e.by.answers() || e.before == nil || !e.by.uses(e.before.Owner) ||
+		e.by == w.operator.self || e.by.spoiled() {
+		return ""
+	}
+	if e.after == nil || e.after.Reason == store.ReasonReleased {
+		return fmt.Sprintf("the handler of %s has a result, and its %s releases the record", e.by.name, e.by.callName(e.call))
+	}
+	return ""
+}
+
 func leaseIsNotEndless(_ *world, e event) string {
 	if e.kind != evWritten || e.by == nil || e.by.client.NoDeadline || e.after == nil || e.by.callName(e.call) != Renewal {
 		return ""

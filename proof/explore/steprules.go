@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 

@@ -260,54 +260,21 @@ type draw struct{ *rand.Rand }
 
 func (d draw) of(choices ...string) string { return choices[d.IntN(len(choices))] }
 
-func (d draw) value(depth int) string {
-	switch d.IntN(7) {
-	case 0:
-		return d.of(someTexts...)
-	case 1:
-		return d.of(someWords...)
-	case 2, 3:
-		return d.of(someNumbers...)
-	case 4:
-		return d.of(someContainers...)
-	default:
-		if depth == 0 {
-			return d.of(someTexts...)
-		}
-		if d.IntN(2) == 0 {
+// object has a value, a list or another object under some of the names.
+func (d draw) object(depth int) string {
+	value := func() string {
+		if depth > 0 && d.IntN(2) == 0 {
 			return d.object(depth - 1)
 		}
-		return d.array(depth - 1)
+		return d.of(someValues()...)
 	}
-}
-
-// array has elements of one kind more often than not: functions fail on most others.
-func (d draw) array(depth int) string {
-	elements := make([]string, d.IntN(4))
-	kind := d.IntN(5)
-	for i := range elements {
-		switch kind {
-		case 0:
-			elements[i] = d.value(depth)
-		case 1:
-			elements[i] = d.of(someTexts...)
-		case 2:
-			elements[i] = d.of(someNumbers...)
-		default:
-			elements[i] = d.object(max(0, depth-1))
-		}
-	}
-	return "[" + strings.Join(elements, ",") + "]"
-}
-
-func (d draw) object(depth int) string {
 	var members []string
 	for _, i := range d.Perm(len(someNames))[:1+d.IntN(6)] {
-		value := d.value(depth)
-		if depth > 0 && d.IntN(2) == 0 {
-			value = d.array(depth)
+		member := value()
+		if d.IntN(3) == 0 {
+			member = "[" + member + "," + value() + "]"
 		}
-		members = append(members, fmt.Sprintf("%q:%s", someNames[i], value))
+		members = append(members, fmt.Sprintf("%q:%s", someNames[i], member))
 	}
 	return "{" + strings.Join(members, ",") + "}"
 }

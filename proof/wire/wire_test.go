@@ -341,30 +341,6 @@ func TestWhatFollowsComesBehindTheReply(t *testing.T) {
 	<-followed
 }
 
-func TestARequestToAnotherServerIsNamedByMethodAndPath(t *testing.T) {
-	t.Parallel()
-	l := newLine(t, wire.On("DELETE /v1/things/7", 1, wire.Throttle()))
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, l.URL()+"/v1/things/7?x=1", nil)
-	require.NoError(t, err)
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := client.Do(req)
-	require.NoError(t, err)
-	require.NoError(t, resp.Body.Close())
-	assert.Equal(t, http.StatusBadRequest, resp.StatusCode)
-	assert.Equal(t, []string{"DELETE /v1/things/7"}, l.Operations())
-}
-
-func TestRepeatedAttemptsOfTheSDKAreToldApart(t *testing.T) {
-	t.Parallel()
-	l := newLine(t, wire.On("PutItem", 1, wire.LoseReply()))
-	l.client = l.newClient(3)
-	assert.Equal(t, "2", l.mustPut())
-	all := l.Exchanges()
-	require.Len(t, all, 2)
-	assert.Equal(t, 1, all[0].Attempt)
-	assert.Equal(t, 2, all[1].Attempt)
-}
-
 func TestAProxyRefusesConnectionsAndAcceptsThemAgain(t *testing.T) {
 	t.Parallel()
 	l := newLine(t, nil)
@@ -381,29 +357,6 @@ func TestAProxyRefusesConnectionsAndAcceptsThemAgain(t *testing.T) {
 	require.NoError(t, l.Accept(), "again")
 	assert.Equal(t, url, l.URL())
 	l.mustPut()
-}
-
-func TestANewRuleCountsAnew(t *testing.T) {
-	t.Parallel()
-	l := newLine(t, nil)
-	l.mustPut()
-	l.SetRule(wire.At(1, wire.LoseRequest()))
-	_, err := l.put(t.Context())
-	require.Error(t, err)
-	assert.Equal(t, 1, l.last().Number)
-	assert.Len(t, l.Exchanges(), 2, "what was recorded stays")
-}
-
-func TestAServerThatIsGoneIsRecorded(t *testing.T) {
-	t.Parallel()
-	proxy, err := wire.Start("http://127.0.0.1:1", nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, proxy.Close()) })
-	l := &line{Proxy: proxy, t: t}
-	l.client = l.newClient(1)
-	_, err = l.put(t.Context())
-	require.ErrorContains(t, err, "EOF")
-	require.Error(t, l.last().Err)
 }
 
 func TestCloseEndsWhatIsHeld(t *testing.T) {

@@ -1,10 +1,9 @@
-package queue
+package queuepump_test
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -16,14 +15,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/dynamo"
-	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/internal/relay"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/outbox"
 	"github.com/go-idempotent/idempotent/outbox/outboxsqs"
 	"github.com/go-idempotent/idempotent/proof/moto"
-	"github.com/go-idempotent/idempotent/report"
 )
 
 const traced = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1"
@@ -154,51 +150,4 @@ func TestAQueueTellsWhatItCanNeverTake(t *testing.T) {
 	var gone *types.QueueDoesNotExist
 	require.ErrorAs(t, err, &gone)
 	assert.False(t, isPermanent(err), "somebody may make it")
-}
-
-// From the commit of a handler to the effect of a consumer: nothing is lost, one message that the queue cannot take holds up nobody, and
-// what arrives twice acts once.
-func TestMessagesOfCommitsReachTheirConsumer(t *testing.T) {
-	t.Parallel()
-	const orders = 40
-	client, db := moto.SQS(t), dynamolocal.Client(dynamolocal.Endpoint(t))
-	records, messages := "records-"+strings.ToLower(t.Name()), "messages-"+strings.ToLower(t.Name())
-	require.NoError(t, dynamo.CreateTable(t.Context(), db, records))
-	require.NoError(t, outbox.CreateTable(t.Context(), db, messages))
-	box := outbox.New(messages)
-	order := idempotent.Wrap(func(ctx context.Context, size int) (string, error) {
-		return dynamo.Commit(ctx, "placed", box.Message(ctx, "order-placed", strings.Repeat("x", size)))
-	}, dynamo.New(db, records), idempotent.WithOperation("order"), idempotent.WithKey(func(size int) (string, error) { return fmt.Sprint("order-", size), nil }))
-	for i := range orders {
-		_, err := order.Handle(t.Context(), 1+i*50) // the last ones are larger than the queue takes
-		require.NoError(t, err)
-	}
-
-	url := moto.NewQueue(t, client, "orders", map[string]string{"MaximumMessageSize": "1024"})
-	deliver := outboxsqs.To(client, url)
-	twice := func(ctx context.Context, m outbox.Message) error {
-		return errors.Join(deliver(ctx, m), deliver(ctx, m))
-	}
-	report, err := outbox.NewRelay(db, messages, twice, outbox.WithGrace(0)).Drain(t.Context())
-	require.NoError(t, err)
-	fitting := (1024-2-1)/50 + 1
-	assert.Equal(t, fitting, report.Delivered)
-	assert.Equal(t, orders-fitting, report.Parked)
-	assert.Equal(t, &report.Left{Parked: orders - fitting}, report.Left)
-
-	acted := map[string]int{}
-	consume := idempotent.Wrap(func(_ context.Context, m events.SQSMessage) (struct{}, error) {
-		acted[m.Body]++
-		return struct{}{}, nil
-	}, memory.New(), idempotent.WithOperation("mail"), idempotent.WithKey(keyOf))
-	received := receive(t, client, url)
-	require.Len(t, received, 2*fitting)
-	for _, m := range received {
-		_, err := consume.Handle(t.Context(), eventOf(m))
-		require.NoError(t, err)
-	}
-	assert.Len(t, acted, fitting)
-	for body, times := range acted {
-		assert.Equal(t, 1, times, "%d characters", len(body))
-	}
 }
