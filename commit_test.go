@@ -34,7 +34,9 @@ func TestACommitStoresTheAnswerAndWhatIsWrittenWithIt(t *testing.T) {
 		assert.NoError(t, e.Err)
 		assert.NoError(t, e.StoreErr)
 		assert.Equal(t, len(`{"charge":7,"amount":5}`), e.ResultBytes)
-		assert.Equal(t, []report.Commit{{Items: 1, Tries: 1}}, e.Commits)
+		require.Len(t, e.Commits, 1)
+		e.Commits[0].Start = time.Time{} // it is that of the bubble
+		assert.Equal(t, []report.Commit{{End: report.CommitDone, Items: 1, Tries: 1}}, e.Commits)
 		done := s.mustRecord()
 		assert.Equal(t, store.StatusCompleted, done.Status)
 		assert.True(t, done.Sealed([]byte(`{"charge":7,"amount":5}`)))
