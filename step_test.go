@@ -672,15 +672,21 @@ func TestRefuseResumesOnlyWhatItsStepsTell(t *testing.T) {
 				s, e := newShop(t, idempotent.WithCrashPolicy(idempotent.Refuse)), &effects{}
 				s.put(func(r *store.Record) {
 					r.Lease, r.Reason, r.Steps = r.CreatedAt, c.reason, c.steps(r.Owner)
-					r.StepWrites = len(r.Steps)
+					for _, step := range r.Steps {
+						if r.StepWrites++; step.Kind != store.StepStarted { // each was marked
+							r.StepWrites++
+						}
+					}
 				})
+				put := s.mustRecord()
 				s.do = inTwoSteps(e, func() error { return nil })
 				_, err := s.handle(5)
 				if !c.resumes {
 					require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
 					r := s.mustRecord()
 					assert.Equal(t, store.StatusUnknown, r.Status)
-					assert.Len(t, r.Steps, r.StepWrites, "UNKNOWN keeps its steps")
+					assert.Equal(t, put.Steps, r.Steps, "UNKNOWN keeps its steps")
+					assert.Equal(t, put.StepWrites, r.StepWrites)
 					assert.Empty(t, e.done)
 					return
 				}
@@ -857,21 +863,23 @@ func TestATakeoverSeesTheLastStepOfAStaleOwner(t *testing.T) {
 							return storetest.Pass
 						}
 						late = true
-						held, _, _ := inner.Get(context.Background(), c.Next.Key)
-						next := held
-						next.Steps = map[string]store.Step{"first": {
-							Kind: store.StepValue, Seal: store.Seal(held.Owner, []byte(`"first"`)), Result: []byte(`"first"`),
-						}}
-						_, swapped, err := inner.Swap(context.Background(), held, next)
-						assert.NoError(t, err)
-						assert.True(t, swapped)
+						for _, step := range []store.Step{
+							stepBy(c.Seen.Owner, store.StepStarted, ""), stepBy(c.Seen.Owner, store.StepValue, `"first"`),
+						} {
+							held, _, _ := inner.Get(context.Background(), c.Next.Key)
+							next := held
+							next.Steps = map[string]store.Step{"first": step}
+							_, swapped, err := inner.Swap(context.Background(), held, next)
+							assert.NoError(t, err)
+							assert.True(t, swapped)
+						}
 						return fault
 					}, idempotent.WithCrashPolicy(policy))
 					s.put(func(r *store.Record) {
 						r.Lease = r.CreatedAt
 						text := []byte(`"zeroth"`)
 						r.Steps = map[string]store.Step{"zeroth": {Kind: store.StepValue, Seal: store.Seal(r.Owner, text), Result: text}}
-						r.StepWrites = 1
+						r.StepWrites = 2
 					})
 					s.do = inTwoSteps(e, func() error { return nil })
 					_, err := s.handle(5)

@@ -295,6 +295,7 @@ func TestACrashWhoseStepsTellAllIsNoQuestionForTheResolver(t *testing.T) {
 		}))
 		s.put(func(r *store.Record) {
 			r.Lease, r.Steps = r.CreatedAt, map[string]store.Step{"first": stepBy(r.Owner, store.StepValue, `"first"`)}
+			r.StepWrites = 2 // its mark, and its result
 		})
 		e := &effects{}
 		s.do = inTwoSteps(e, func() error { return nil })
