@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -89,7 +90,7 @@ func TestWhatAStepRecordedIsNotRepeatedAfterAnError(t *testing.T) {
 		})
 		_, err := s.handle(5)
 		require.ErrorIs(t, err, errCard)
-		assert.Equal(t, idempotent.SettledReleased, s.event().Settlement)
+		assert.Equal(t, report.Released, s.event().Settlement)
 		kept := s.mustRecord()
 		assert.Equal(t, store.StatusInProgress, kept.Status)
 		assert.Equal(t, store.ReasonReleased, kept.Reason)
@@ -109,8 +110,8 @@ func TestWhatAStepRecordedIsNotRepeatedAfterAnError(t *testing.T) {
 		assert.Equal(t, 2, event.Attempt)
 		assert.False(t, event.Recovered, "a release is no crash")
 		require.Len(t, event.Steps, 2)
-		assert.True(t, event.Steps[0].Resumed && !event.Steps[0].Recorded)
-		assert.True(t, event.Steps[1].Recorded && !event.Steps[1].Resumed)
+		assert.Equal(t, report.StepResumed, event.Steps[0].End)
+		assert.Equal(t, report.StepRecorded, event.Steps[1].End)
 		done := s.mustRecord()
 		assert.Equal(t, store.StatusCompleted, done.Status)
 		assert.Empty(t, done.Steps)
@@ -787,7 +788,7 @@ func TestAStaleOwnerRecordsNothing(t *testing.T) {
 					return receipt{}, fmt.Errorf("order: %w", err)
 				}
 				got, err := stale.handle(5)
-				assert.Equal(t, idempotent.SettledElsewhere, stale.event().Settlement)
+				assert.Equal(t, report.Elsewhere, stale.event().Settlement)
 				assert.NotEqual(t, store.ReasonReleased, s.mustRecord().Reason, "a crash is no release")
 				assert.Zero(t, e.count("second"))
 				if c.want != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -80,7 +81,7 @@ func (t commitFacts) unclear() bool { return t.told == toldFailed && t.unread ||
 
 // settledWithout reports whether a delivery says that its record ended without its answer.
 func (d *delivery) settledWithout() bool {
-	return d.event.Settlement == idempotent.SettledReleased || d.event.Settlement == idempotent.SettledUnknown
+	return d.event.Settlement == report.Released || d.event.Settlement == report.Unknown
 }
 
 // committedAnswerCounts is about what the caller of an execution gets that has tried commits.
@@ -96,7 +97,7 @@ func committedAnswerCounts(w *world, e event) string {
 		switch {
 		case d.panicked != nil || d.err != nil || d.answer() != want:
 			return fmt.Sprintf("commit %d of %s has landed, its handler %s, and it is answered %q", n+1, d.name, d.ending, d.answer())
-		case d.event.Outcome != idempotent.OutcomeExecuted || d.event.Settlement != idempotent.SettledCompleted:
+		case d.event.Outcome != report.Executed || d.event.Settlement != report.Completed:
 			return fmt.Sprintf("commit %d of %s has landed, and the observer is told %s, %s", n+1, d.name, d.event.Outcome, d.event.Settlement)
 		case differs != is:
 			return fmt.Sprintf("commit %d of %s has landed, its handler %s, and the observer is told %v", n+1, d.name, d.ending, told)
@@ -108,9 +109,9 @@ func committedAnswerCounts(w *world, e event) string {
 	switch {
 	case own && d.spoiled():
 		return fmt.Sprintf("a commit of %s failed, nothing is stored, and it is answered %q", d.name, d.answer())
-	case n >= 0 && d.tries[n].doubled && d.tries[len(d.tries)-1].sent == 0 && d.event.Settlement == idempotent.SettledElsewhere:
+	case n >= 0 && d.tries[n].doubled && d.tries[len(d.tries)-1].sent == 0 && d.event.Settlement == report.Elsewhere:
 		// By the clock its lease had ended, and it had no reason to look.
-	case n >= 0 && d.event.Settlement != idempotent.SettledFailed && d.receipt != d.receiptOf(n, d.order):
+	case n >= 0 && d.event.Settlement != report.NotSettled && d.receipt != d.receiptOf(n, d.order):
 		return fmt.Sprintf("the commit %d of %s was applied, and it is answered %q", n+1, d.name, d.answer())
 	}
 	return ""
