@@ -68,7 +68,7 @@ func (s Service) Do(ctx context.Context, method, path, key string, body any) (id
 	if err != nil {
 		return "", &Error{Err: err}
 	}
-	var made struct{ ID, Status string }
+	var made struct{ ID string }
 	if method == http.MethodPost && (json.Unmarshal(text, &made) != nil || made.ID == "") {
 		return "", &Error{Err: errors.New("the answer has no id")}
 	}
