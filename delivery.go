@@ -108,10 +108,12 @@ func (d *delivery[In, Out]) commitFailed(err error) {
 // committed answers with what the handler has committed, and not with what it did then.
 func (d *delivery[In, Out]) committed(r protocol.Result) {
 	d.outcome = OutcomeExecuted
-	d.unanswered = errors.Join(&CommittedError{
-		Operation: d.protocol.Operation, RecordKey: d.protocol.RecordKey,
-		Err: d.answer.err, Panic: d.protocol.Report.Panic, Stack: d.protocol.Report.Stack,
-	}, d.unanswered)
+	if !r.Same {
+		d.unanswered = errors.Join(&CommittedError{
+			Operation: d.protocol.Operation, RecordKey: d.protocol.RecordKey,
+			Err: d.answer.err, Panic: d.protocol.Report.Panic, Stack: d.protocol.Report.Stack,
+		}, d.unanswered)
+	}
 	d.ran = false // what it returned is no answer
 	result, err := d.decoded(r)
 	if err != nil {
