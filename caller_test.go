@@ -19,6 +19,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/fingerprint"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
@@ -498,7 +499,7 @@ func TestRequestOfNobodyIsRefusedBeforeAnyIO(t *testing.T) {
 			assert.NotContains(t, r.Headers, "Retry-After")
 			a.assertExecuted(0)
 			a.assertNoIO()
-			assert.Equal(t, idempotent.OutcomeMissingTenant, a.event().Outcome, name)
+			assert.Equal(t, report.MissingTenant, a.event().Outcome, name)
 			var missing *idempotent.MissingTenantError
 			require.ErrorAs(t, a.event().Err, &missing)
 			require.ErrorIs(t, a.event().Err, idempotent.ErrMissingTenant)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -128,7 +129,7 @@ func TestOutageIsAnsweredWithinTheClaimBudgetAndTheDeadline(t *testing.T) {
 					_, err := s.handleFor(tc.timeout, 1999)
 					require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
 					assert.LessOrEqual(t, time.Since(started), tc.most)
-					assert.Equal(t, idempotent.OutcomeStoreUnavailable, s.event().Outcome)
+					assert.Equal(t, report.StoreUnavailable, s.event().Outcome)
 					assertExecuted(t, s, 0)
 				})
 			})
@@ -417,7 +418,7 @@ func TestWhatCannotBeUnderstoodIsNeverExecutedOver(t *testing.T) {
 				var unreadable *idempotent.UnreadableError
 				require.ErrorAs(t, err, &unreadable)
 				assert.NotContains(t, err.Error(), "charge")
-				assert.Equal(t, idempotent.OutcomeUnreadable, s.event().Outcome)
+				assert.Equal(t, report.Unreadable, s.event().Outcome)
 				assertExecuted(t, s, 0)
 			})
 		})

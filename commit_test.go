@@ -13,6 +13,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -28,12 +29,14 @@ func TestACommitStoresTheAnswerAndWhatIsWrittenWithIt(t *testing.T) {
 		assert.Equal(t, receipt{7, 5}, got)
 		assert.Equal(t, lines{"row"}, l.written)
 		e := s.event()
-		assert.Equal(t, idempotent.OutcomeExecuted, e.Outcome)
-		assert.Equal(t, idempotent.SettledCompleted, e.Settlement)
+		assert.Equal(t, report.Executed, e.Outcome)
+		assert.Equal(t, report.Completed, e.Settlement)
 		assert.NoError(t, e.Err)
 		assert.NoError(t, e.StoreErr)
 		assert.Equal(t, len(`{"charge":7,"amount":5}`), e.ResultBytes)
-		assert.Equal(t, []idempotent.CommitEvent{{Items: 1, Tries: 1}}, e.Commits)
+		require.Len(t, e.Commits, 1)
+		e.Commits[0].Start = time.Time{} // it is that of the bubble
+		assert.Equal(t, []report.Commit{{End: report.CommitDone, Items: 1, Tries: 1}}, e.Commits)
 		done := s.mustRecord()
 		assert.Equal(t, store.StatusCompleted, done.Status)
 		assert.True(t, done.Sealed([]byte(`{"charge":7,"amount":5}`)))
@@ -46,7 +49,7 @@ func TestACommitStoresTheAnswerAndWhatIsWrittenWithIt(t *testing.T) {
 		again, err := s.handle(5)
 		require.NoError(t, err)
 		assert.Equal(t, got, again)
-		assert.Equal(t, idempotent.OutcomeReplayed, s.event().Outcome)
+		assert.Equal(t, report.Replayed, s.event().Outcome)
 		assertExecuted(t, s, 1)
 	})
 }
@@ -88,8 +91,8 @@ func TestAfterACommitTheCommittedAnswerCounts(t *testing.T) {
 						assert.Equal(t, receipt{7, 5}, got)
 					}
 					e := s.events.seen[0]
-					assert.Equal(t, idempotent.OutcomeExecuted, e.Outcome)
-					assert.Equal(t, idempotent.SettledCompleted, e.Settlement)
+					assert.Equal(t, report.Executed, e.Outcome)
+					assert.Equal(t, report.Completed, e.Settlement)
 					assert.Equal(t, len(`{"charge":7,"amount":5}`), e.ResultBytes)
 					var told *idempotent.CommittedError
 					require.ErrorAs(t, e.Err, &told)
@@ -279,7 +282,7 @@ func TestAfterADeclinedCommitTheHandlerGoesOn(t *testing.T) {
 					assert.Equal(t, tc.want, got)
 				}
 				assert.Equal(t, tc.written, l.written)
-				assert.True(t, s.events.seen[0].Commits[0].Declined)
+				assert.Equal(t, report.CommitDeclined, s.events.seen[0].Commits[0].End)
 				assert.Empty(t, s.mustRecord().Steps)
 				assertExecuted(t, s, 1)
 				if len(l.attempts) == 2 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -110,7 +111,7 @@ func TestACommitInConflictUsesAllTheTimeThatThereIs(t *testing.T) {
 		}
 		_, err := s.handle(5)
 		require.ErrorIs(t, err, idempotent.ErrCommitFailed)
-		assert.Equal(t, idempotent.SettledReleased, s.event().Settlement)
+		assert.Equal(t, report.Released, s.event().Settlement)
 		assert.Greater(t, len(l.attempts), 20)
 		_, found := s.record()
 		assert.False(t, found, "the next delivery executes")
@@ -123,22 +124,22 @@ func TestAfterAFailedCommitNoAnswerIsStored(t *testing.T) {
 		then       func() (receipt, error)
 		opts       []idempotent.Option
 		err        error
-		outcome    idempotent.Outcome
-		settlement idempotent.Settlement
+		outcome    report.Outcome
+		settlement report.Settlement
 	}{
 		"answers all the same": {
 			func() (receipt, error) { return receipt{7, 5}, nil }, nil,
-			idempotent.ErrCommitFailed, idempotent.OutcomeCommitFailed, idempotent.SettledReleased,
+			idempotent.ErrCommitFailed, report.CommitFailed, report.Released,
 		},
 		"answers, and must not be repeated": {
 			func() (receipt, error) { return receipt{7, 5}, nil },
 			[]idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)},
-			idempotent.ErrCommitFailed, idempotent.OutcomeCommitFailed, idempotent.SettledUnknown,
+			idempotent.ErrCommitFailed, report.CommitFailed, report.Unknown,
 		},
-		"fails": {func() (receipt, error) { return receipt{}, errCard }, nil, errCard, idempotent.OutcomeExecuted, idempotent.SettledReleased},
+		"fails": {func() (receipt, error) { return receipt{}, errCard }, nil, errCard, report.Executed, report.Released},
 		"fails for ever": {
 			func() (receipt, error) { return receipt{}, idempotent.Terminal(errCard) }, nil,
-			errCard, idempotent.OutcomeExecuted, idempotent.SettledCompleted,
+			errCard, report.Executed, report.Completed,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -207,7 +208,7 @@ func TestTheRecordOfACommitInDoubtIsNotDeleted(t *testing.T) {
 				s.do = func(ctx context.Context, o order) (receipt, error) { return commit(ctx, receipt{7, o.Amount}, "row") }
 				_, err := s.handle(5)
 				require.Error(t, err)
-				assert.Equal(t, idempotent.SettledReleased, s.event().Settlement)
+				assert.Equal(t, report.Released, s.event().Settlement)
 				assert.Equal(t, store.ReasonReleased, s.mustRecord().Reason)
 				_, claimed, err := s.inner.Claim(t.Context(), s.store.Calls()[0].Next, time.Now())
 				require.NoError(t, err)
@@ -258,7 +259,7 @@ func TestACommitThatWasSentTwiceAndLandsLateIsTheAnswer(t *testing.T) {
 					assert.Equal(t, receipt{7, 5}, got, "the committed answer")
 					var told *idempotent.CommittedError
 					require.ErrorAs(t, s.event().Err, &told)
-					assert.Equal(t, idempotent.SettledCompleted, s.event().Settlement)
+					assert.Equal(t, report.Completed, s.event().Settlement)
 					assert.NoError(t, s.event().StoreErr)
 					again, err := s.handle(5)
 					require.NoError(t, err)
@@ -320,7 +321,7 @@ func TestACommitThatNobodyCanLookAtLeavesTheRecordInProgress(t *testing.T) {
 					}
 					_, err := s.handle(5)
 					require.ErrorIs(t, err, idempotent.ErrCommitFailed)
-					assert.Equal(t, idempotent.SettledFailed, s.event().Settlement)
+					assert.Equal(t, report.NotSettled, s.event().Settlement)
 					want := store.StatusInProgress
 					if landed {
 						want = store.StatusCompleted

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent/jmespath"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -34,7 +35,7 @@ type config struct {
 	optionalKey bool
 	disabled    bool
 	now         func() time.Time
-	observe     func(context.Context, Event)
+	observe     func(context.Context, report.Delivery)
 	http        HTTP
 
 	// user holds the functions that options were given, nil for those that were not. Each has a type over In and Out,

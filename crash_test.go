@@ -158,6 +158,7 @@ func scenarios() []scenario {
 		s.put(func(r *store.Record) {
 			r.Lease = r.Lease.Add(-time.Hour)
 			r.Steps = map[string]store.Step{"reserve": stepBy(r.Owner, store.StepValue, `"reserve"`)}
+			r.StepWrites = 2 // its mark, and its result
 		})
 	}
 	return []scenario{

@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 // decodes wraps a handler of ledger events whose key is in a member that every payload has.
@@ -34,7 +35,7 @@ func TestPayloadThatIsNoEventIsRefusedBeforeAnyCall(t *testing.T) {
 		require.ErrorAs(t, err, &decode)
 		require.ErrorIs(t, err, idempotent.ErrRefused)
 		assert.Empty(t, s.store.Ops())
-		assert.Equal(t, idempotent.OutcomeRefused, s.event().Outcome)
+		assert.Equal(t, report.Refused, s.event().Outcome)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/protocol"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -17,7 +18,7 @@ type delivery[In, Out any] struct {
 	work[In, Out]
 
 	protocol protocol.Delivery
-	outcome  Outcome
+	outcome  report.Outcome
 	// within is true if the caller is the handler of another delivery.
 	within bool
 	// refused is the error that kept the handler from running.
@@ -29,14 +30,14 @@ type delivery[In, Out any] struct {
 
 // run takes the delivery from the event to its answer.
 func (d *delivery[In, Out]) run(ctx context.Context) {
-	d.outcome = OutcomePanicked
+	d.outcome = report.Panicked
 	if d.observe != nil {
 		// Deferred, so that an execution that panics is reported too.
-		defer func() { d.observe(ctx, d.event()) }()
+		defer func() { d.observe(ctx, d.report()) }()
 		d.source.observed = true
 	}
 	if d.disabled {
-		d.unprotected(ctx, OutcomeDisabled)
+		d.unprotected(ctx, report.Disabled)
 		return
 	}
 	req, err := d.shape.identify(ctx, &d.source)
@@ -44,16 +45,16 @@ func (d *delivery[In, Out]) run(ctx context.Context) {
 	case err != nil:
 		d.refuse(err)
 	case req.recordKey == "":
-		d.unprotected(ctx, OutcomeUnprotected)
+		d.unprotected(ctx, report.Unprotected)
 	default:
 		d.protected(ctx, req)
 	}
 }
 
 // unprotected runs the handler as lambda.NewHandler would.
-func (d *delivery[In, Out]) unprotected(ctx context.Context, outcome Outcome) {
+func (d *delivery[In, Out]) unprotected(ctx context.Context, outcome report.Outcome) {
 	if err := d.call(execution.Unprotected(ctx, protocol.Unprotected{Settings: d.settings}), new(bool)); err != nil {
-		d.outcome, d.refused = OutcomeRefused, err
+		d.outcome, d.refused = report.Refused, err
 		return
 	}
 	d.answer.encode()
@@ -65,15 +66,17 @@ func (d *delivery[In, Out]) protected(ctx context.Context, req request) {
 	d.protocol = protocol.Delivery{Settings: d.settings, RecordKey: req.recordKey, Fingerprint: req.fingerprint}
 	d.protocol.Unwanted = execution.IsUnwanted(ctx)
 	switch r := d.protocol.Run(ctx, &d.work); r.Outcome {
-	case protocol.Executed:
+	case report.Executed:
+		if r.Committed {
+			d.committed(r)
+			return
+		}
 		d.own(r)
-	case protocol.Committed:
-		d.committed(r)
-	case protocol.Replayed:
+	case report.Replayed:
 		d.replay(r)
-	case protocol.Resolved:
+	case report.Resolved:
 		d.resolved(r)
-	case protocol.CommitFailed:
+	case report.CommitFailed:
 		d.commitFailed(r.Err)
 	default:
 		d.refuse(refusalOf(&d.protocol, r))
@@ -91,7 +94,7 @@ func (d *delivery[In, Out]) own(r protocol.Result) {
 		d.commitFailed(d.answer.err) // a client that may retry is told so
 		return
 	}
-	d.outcome = OutcomeExecuted
+	d.outcome = report.Executed
 	if !d.answer.given || d.answer.textErr != nil {
 		return
 	}
@@ -107,12 +110,13 @@ func (d *delivery[In, Out]) commitFailed(err error) {
 
 // committed answers with what the handler has committed, and not with what it did then.
 func (d *delivery[In, Out]) committed(r protocol.Result) {
-	d.outcome = OutcomeExecuted
+	d.outcome = report.Executed
 	if !r.Same {
 		d.unanswered = errors.Join(&CommittedError{
 			Operation: d.protocol.Operation, RecordKey: d.protocol.RecordKey,
-			Err: d.answer.err, Panic: d.protocol.Report.Panic, Stack: d.protocol.Report.Stack,
+			Err: d.answer.err, Panic: d.protocol.Panic, Stack: d.protocol.Stack,
 		}, d.unanswered)
+		d.protocol.Report.OtherAnswer = true
 	}
 	d.ran = false // what it returned is no answer
 	result, err := d.decoded(r)
@@ -127,7 +131,7 @@ func (d *delivery[In, Out]) committed(r protocol.Result) {
 // replay answers with a stored result.
 func (d *delivery[In, Out]) replay(r protocol.Result) {
 	if d.protocol.Unwanted && r.Record.Reason != store.ReasonTerminal {
-		d.outcome, d.answer.err = OutcomeReplayed, nil
+		d.outcome, d.answer.err = report.Replayed, nil
 		return
 	}
 	result, err := d.decoded(r)
@@ -140,7 +144,7 @@ func (d *delivery[In, Out]) replay(r protocol.Result) {
 		d.replayFailure(result)
 		return
 	}
-	d.outcome = OutcomeReplayed
+	d.outcome = report.Replayed
 	// A result that an operator gave has a seal, too, but no handler encoded it.
 	encoded := r.Record.Seal != "" && r.Record.SettledBy == "" && d.records == nil
 	d.present(presentation{stored: true, replayed: true, text: result, sealed: encoded, expires: r.Expires})
@@ -148,7 +152,7 @@ func (d *delivery[In, Out]) replay(r protocol.Result) {
 
 // resolved answers with what the resolver found.
 func (d *delivery[In, Out]) resolved(r protocol.Result) {
-	d.outcome = OutcomeResolved
+	d.outcome = report.Resolved
 	d.present(presentation{stored: true, replayed: true, text: d.result, expires: r.Expires})
 }
 
@@ -189,7 +193,7 @@ func (d *delivery[In, Out]) replayFailure(result []byte) {
 		return
 	}
 	var none Out
-	d.outcome = OutcomeReplayed
+	d.outcome = report.Replayed
 	d.answer.out, d.answer.given = none, false
 	d.answer.err = &ReplayedError{Type: f.Type, Message: f.Message}
 	if d.answer.wire {
@@ -253,73 +257,37 @@ func (d *delivery[In, Out]) value() (Out, error) {
 // marked returns the error of the handler for an outer execution, which may return it: with its marks, and, if the record
 // became UNKNOWN, as uncertain.
 func (d *delivery[In, Out]) marked() error {
-	if d.protocol.Report.Settlement == protocol.Unknown {
+	if d.protocol.Report.Settlement == report.Unknown {
 		return Uncertain(d.answer.err)
 	}
 	return d.answer.err
 }
 
-// event returns what the observer gets to know of the delivery.
-func (d *delivery[In, Out]) event() Event {
-	r := &d.protocol.Report
-	e := Event{
-		Operation: d.settings.Operation, Route: d.source.route, RecordKey: d.protocol.RecordKey,
-		Outcome: d.outcome, Settlement: settlements[r.Settlement], Reason: r.Reason,
-		Attempt: r.Attempt, Recovered: r.Recovered,
-		Err: d.refused, StoreErr: d.storeErr(),
-		Claim: r.Claim, Wait: r.Wait, Handle: r.Handle, Settle: r.Settle,
-	}
-	if e.Err == nil {
-		e.Err = d.answer.err
+// report returns what the observer gets to know of the delivery.
+func (d *delivery[In, Out]) report() report.Delivery {
+	r := d.protocol.Report
+	r.Operation, r.Route, r.RecordKey, r.Outcome = d.settings.Operation, d.source.route, d.protocol.RecordKey, d.outcome
+	r.Err, r.StoreErr = d.refused, d.storeErr()
+	r.LeaseLost = errors.Is(r.StoreErr, ErrLeaseLost)
+	if r.Err == nil {
+		r.Err = d.answer.err
 	}
 	if d.unanswered != nil {
-		e.Err = errors.Join(e.Err, d.unanswered)
+		r.Err = errors.Join(r.Err, d.unanswered)
 	}
-	if e.Settlement == SettledCompleted || e.Outcome == OutcomeReplayed || e.Outcome == OutcomeResolved {
-		e.ResultBytes = len(d.result)
+	if r.Settlement == report.Completed || r.Outcome == report.Replayed || r.Outcome == report.Resolved {
+		r.ResultBytes = len(d.result)
 	}
 	for name, key := range d.protocol.Handed() {
-		e.DerivedKeys = append(e.DerivedKeys, NamedKey{Name: name, Key: key})
+		r.DerivedKeys = append(r.DerivedKeys, report.NamedKey{Name: name, Key: key})
 	}
-	for _, step := range r.Steps {
-		e.Steps = append(e.Steps, d.stepEvent(step))
+	under := execution.Claim{Operation: d.settings.Operation, RecordKey: d.protocol.RecordKey}
+	for i := range r.Steps {
+		if fault, is := r.Steps[i].Err.(*execution.Fault); is { //nolint:errorlint // one of another step is none of this one
+			r.Steps[i].Err = stepErrorOf(under, r.Steps[i].Name, fault)
+		}
 	}
-	e.OrphanSteps = r.Orphans
-	for _, c := range r.Commits {
-		e.Commits = append(e.Commits, commitEvent(c))
-	}
-	return e
-}
-
-func commitEvent(r protocol.CommitReport) CommitEvent {
-	e := CommitEvent{Items: r.Items, Tries: r.Tries, Took: r.Took}
-	if r.Fault != nil {
-		e.Declined, e.Err = r.Fault.Kind == execution.CommitDeclined, r.Fault
-	}
-	return e
-}
-
-func (d *delivery[In, Out]) stepEvent(r protocol.StepReport) StepEvent {
-	e := StepEvent{
-		Name: r.Name, Resumed: r.Resumed, Resolved: r.Resolved, Recorded: r.Recorded,
-		Took: r.Took, Recording: r.Recording, Bytes: r.Bytes, Err: r.Err,
-	}
-	if r.Fault != nil {
-		under := execution.Claim{Operation: d.settings.Operation, RecordKey: d.protocol.RecordKey}
-		e.Err = stepErrorOf(under, r.Name, r.Fault)
-	}
-	return e
-}
-
-// settlements are the public names for the settlements of the protocol.
-var settlements = [...]Settlement{
-	protocol.NotSettled:  "",
-	protocol.Completed:   SettledCompleted,
-	protocol.Released:    SettledReleased,
-	protocol.Unknown:     SettledUnknown,
-	protocol.LeftUnknown: SettledStillUnknown,
-	protocol.Elsewhere:   SettledElsewhere,
-	protocol.Failed:      SettledFailed,
+	return r
 }
 
 // storeErr returns the last failure around the record that did not decide the answer.

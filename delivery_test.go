@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 var _ lambda.Handler = (*idempotent.Handler[order, receipt])(nil)
@@ -176,7 +177,7 @@ func TestMissingAndRefusedKeys(t *testing.T) {
 	var missing *idempotent.MissingKeyError
 	require.ErrorAs(t, err, &missing)
 	require.ErrorIs(t, err, idempotent.ErrMissingKey)
-	assert.Equal(t, idempotent.OutcomeMissingKey, s.event().Outcome)
+	assert.Equal(t, report.MissingKey, s.event().Outcome)
 	assert.Empty(t, s.store.Ops(), "no I/O")
 
 	s = newShop(t, idempotent.WithOptionalKey())
@@ -185,7 +186,7 @@ func TestMissingAndRefusedKeys(t *testing.T) {
 		require.NoError(t, err)
 	}
 	assertExecuted(t, s, 2)
-	assert.Equal(t, idempotent.OutcomeUnprotected, s.event().Outcome)
+	assert.Equal(t, report.Unprotected, s.event().Outcome)
 	assert.Empty(t, s.store.Ops())
 
 	secret := errors.New("the key sk_live_1 is bad")
@@ -259,7 +260,7 @@ func TestDisabledRunsEveryDeliveryAndSaysSo(t *testing.T) {
 	}
 	assertExecuted(t, s, 2)
 	assert.Empty(t, s.store.Ops())
-	assert.Equal(t, idempotent.OutcomeDisabled, s.event().Outcome)
+	assert.Equal(t, report.Disabled, s.event().Outcome)
 	s.do = fails(idempotent.Terminal(errCard))
 	_, err := s.handler.Invoke(t.Context(), []byte(`{}`))
 	assert.Same(t, errCard, err)

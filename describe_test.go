@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
@@ -25,7 +26,7 @@ func described[In, Out any](ctx context.Context, t require.TestingT, in In, opts
 		return none, nil
 	}, records, append([]idempotent.Option{
 		idempotent.WithOperation("charge"),
-		idempotent.WithObserver(func(context.Context, idempotent.Event) { assert.Fail(t, "an observer was told") }),
+		idempotent.WithObserver(func(context.Context, report.Delivery) { assert.Fail(t, "an observer was told") }),
 	}, opts...)...)
 	byValue, errByValue := h.Describe(ctx, in)
 	payload, err := json.Marshal(in)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -39,7 +40,7 @@ func TestRepeatableEffectsHealByThemselves(t *testing.T) {
 				got, err := s.handle(5)
 				require.NoError(t, err, "the handler's result is not hidden")
 				assert.Equal(t, receipt{1, 5}, got)
-				assert.Equal(t, idempotent.SettledFailed, s.event().Settlement)
+				assert.Equal(t, report.NotSettled, s.event().Settlement)
 				assert.Error(t, s.event().StoreErr)
 				assert.Equal(t, store.StatusInProgress, s.mustRecord().Status)
 

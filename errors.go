@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/protocol"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -44,7 +45,7 @@ var (
 	// not run. The data is in a *RefusedError, or, if the payload does not decode, in a [*DecodeError].
 	ErrRefused = errors.New("the request could not be prepared")
 	// ErrLeaseLost is what a [Step] fails with if somebody else owns the record, or if the lease has ended. It is also the
-	// [context.Cause] of a handler's context if the lease could not be renewed, and the [Event.StoreErr] of an execution that found
+	// [context.Cause] of a handler's context if the lease could not be renewed, and the [report.Delivery.StoreErr] of an execution that found
 	// another owner in its record. A handler that returns it has crashed: nothing is released. If another execution of the request
 	// has the record then, the delivery is answered with the result of that, or with [ErrSuperseded].
 	ErrLeaseLost = execution.ErrLeaseLost
@@ -71,7 +72,7 @@ func (e *MissingKeyError) Error() string {
 // Is reports whether target is [ErrMissingKey].
 func (e *MissingKeyError) Is(target error) bool { return target == ErrMissingKey }
 
-func (*MissingKeyError) outcome() Outcome { return OutcomeMissingKey }
+func (*MissingKeyError) outcome() report.Outcome { return report.MissingKey }
 
 // InvalidKeyError is the data of [ErrInvalidKey].
 type InvalidKeyError struct {
@@ -90,7 +91,7 @@ func (e *InvalidKeyError) Error() string {
 // Is reports whether target is [ErrInvalidKey].
 func (e *InvalidKeyError) Is(target error) bool { return target == ErrInvalidKey }
 
-func (*InvalidKeyError) outcome() Outcome { return OutcomeInvalidKey }
+func (*InvalidKeyError) outcome() report.Outcome { return report.InvalidKey }
 
 // Unwrap returns the cause.
 func (e *InvalidKeyError) Unwrap() error { return e.Err }
@@ -109,7 +110,7 @@ func (e *StaleRequestError) Error() string {
 // Is reports whether target is [ErrStaleRequest].
 func (e *StaleRequestError) Is(target error) bool { return target == ErrStaleRequest }
 
-func (*StaleRequestError) outcome() Outcome { return OutcomeStale }
+func (*StaleRequestError) outcome() report.Outcome { return report.Stale }
 
 // MissingTenantError is the data of [ErrMissingTenant].
 type MissingTenantError struct {
@@ -125,7 +126,7 @@ func (e *MissingTenantError) Error() string {
 // Is reports whether target is [ErrMissingTenant].
 func (e *MissingTenantError) Is(target error) bool { return target == ErrMissingTenant }
 
-func (*MissingTenantError) outcome() Outcome { return OutcomeMissingTenant }
+func (*MissingTenantError) outcome() report.Outcome { return report.MissingTenant }
 
 // MismatchError is the data of [ErrMismatch].
 type MismatchError struct {
@@ -139,7 +140,7 @@ func (e *MismatchError) Error() string {
 // Is reports whether target is [ErrMismatch].
 func (e *MismatchError) Is(target error) bool { return target == ErrMismatch }
 
-func (*MismatchError) outcome() Outcome { return OutcomeMismatch }
+func (*MismatchError) outcome() report.Outcome { return report.Mismatch }
 
 // InProgressError is the data of [ErrInProgress].
 type InProgressError struct {
@@ -156,7 +157,7 @@ func (e *InProgressError) Error() string {
 // Is reports whether target is [ErrInProgress].
 func (e *InProgressError) Is(target error) bool { return target == ErrInProgress }
 
-func (*InProgressError) outcome() Outcome { return OutcomeInProgress }
+func (*InProgressError) outcome() report.Outcome { return report.InProgress }
 
 // SupersededError is the data of [ErrSuperseded].
 type SupersededError struct {
@@ -174,7 +175,7 @@ func (e *SupersededError) Is(target error) bool {
 	return target == ErrSuperseded || target == execution.ErrMayHaveHappened
 }
 
-func (*SupersededError) outcome() Outcome { return OutcomeSuperseded }
+func (*SupersededError) outcome() report.Outcome { return report.Superseded }
 
 // UnknownOutcomeError is the data of [ErrUnknownOutcome].
 type UnknownOutcomeError struct {
@@ -192,7 +193,7 @@ func (e *UnknownOutcomeError) Is(target error) bool {
 	return target == ErrUnknownOutcome || target == execution.ErrMayHaveHappened
 }
 
-func (*UnknownOutcomeError) outcome() Outcome { return OutcomeUnknown }
+func (*UnknownOutcomeError) outcome() report.Outcome { return report.UnknownOutcome }
 
 // UnreadableError is the data of [ErrUnreadable].
 type UnreadableError struct {
@@ -212,7 +213,7 @@ func (e *UnreadableError) Is(target error) bool {
 	return target == ErrUnreadable || target == execution.ErrMayHaveHappened
 }
 
-func (*UnreadableError) outcome() Outcome { return OutcomeUnreadable }
+func (*UnreadableError) outcome() report.Outcome { return report.Unreadable }
 
 // Unwrap returns the cause.
 func (e *UnreadableError) Unwrap() error { return e.Err }
@@ -231,7 +232,7 @@ func (e *StoreUnavailableError) Error() string {
 // Is reports whether target is [ErrStoreUnavailable].
 func (e *StoreUnavailableError) Is(target error) bool { return target == ErrStoreUnavailable }
 
-func (*StoreUnavailableError) outcome() Outcome { return OutcomeStoreUnavailable }
+func (*StoreUnavailableError) outcome() report.Outcome { return report.StoreUnavailable }
 
 // Unwrap returns the error of the store.
 func (e *StoreUnavailableError) Unwrap() error { return e.Err }
@@ -241,7 +242,7 @@ func (e *StoreUnavailableError) Unwrap() error { return e.Err }
 type CommitFailedError struct {
 	Operation, RecordKey string
 	// Err is the error of the HTTP handler, else why the commit failed: ErrCommitFailed, or ErrLeaseLost. The events of the commits tell
-	// more, see [Event.Commits].
+	// more, see [report.Delivery.Commits].
 	Err error
 }
 
@@ -252,7 +253,7 @@ func (e *CommitFailedError) Error() string {
 // Is reports whether target is [ErrCommitFailed].
 func (e *CommitFailedError) Is(target error) bool { return target == ErrCommitFailed }
 
-func (*CommitFailedError) outcome() Outcome { return OutcomeCommitFailed }
+func (*CommitFailedError) outcome() report.Outcome { return report.CommitFailed }
 
 // Unwrap returns Err.
 func (e *CommitFailedError) Unwrap() error { return e.Err }
@@ -301,7 +302,7 @@ func (e *RefusedError) Error() string {
 // Is reports whether target is [ErrRefused].
 func (e *RefusedError) Is(target error) bool { return target == ErrRefused }
 
-func (*RefusedError) outcome() Outcome { return OutcomeRefused }
+func (*RefusedError) outcome() report.Outcome { return report.Refused }
 
 // Unwrap returns Err.
 func (e *RefusedError) Unwrap() error { return e.Err }
@@ -329,30 +330,30 @@ const (
 // superseded. Each one has an outcome, which the observer gets.
 type refusal interface {
 	error
-	outcome() Outcome
+	outcome() report.Outcome
 }
 
 // outcomeOf returns the outcome for an error. It asks only the error itself, not the errors that it wraps: the function
 // of a user may have failed with an error that came from another handler.
-func outcomeOf(err error) Outcome {
+func outcomeOf(err error) report.Outcome {
 	if r, ok := err.(refusal); ok { //nolint:errorlint // see above
 		return r.outcome()
 	}
-	return OutcomeRefused
+	return report.Refused
 }
 
 // refusalOf returns the error for a result of the protocol that is no answer.
 func refusalOf(d *protocol.Delivery, r protocol.Result) error {
 	switch r.Outcome {
-	case protocol.Mismatch:
+	case report.Mismatch:
 		return &MismatchError{Operation: d.Operation, RecordKey: d.RecordKey}
-	case protocol.InProgress:
+	case report.InProgress:
 		return &InProgressError{Operation: d.Operation, RecordKey: d.RecordKey, RetryAfter: r.RetryAfter}
-	case protocol.Superseded:
+	case report.Superseded:
 		return &SupersededError{Operation: d.Operation, RecordKey: d.RecordKey, RetryAfter: r.RetryAfter}
-	case protocol.UnknownOutcome:
+	case report.UnknownOutcome:
 		return &UnknownOutcomeError{Operation: d.Operation, RecordKey: d.RecordKey, Reason: r.Reason}
-	case protocol.Unreadable:
+	case report.Unreadable:
 		return &UnreadableError{Operation: d.Operation, RecordKey: d.RecordKey, Reason: r.Reason, Err: r.Err}
 	default:
 		return &StoreUnavailableError{Operation: d.Operation, RecordKey: d.RecordKey, Err: r.Err}

@@ -12,6 +12,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/batch"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 // A payment endpoint behind an HTTP API. The client sends the header Idempotency-Key and may retry as often as it likes.
@@ -158,7 +159,7 @@ func Example_router() {
 
 // In a test the wrapped handler runs on the embedded store. The observer tells what happened.
 func Example_testOfAWrappedHandler() {
-	var outcomes []idempotent.Outcome
+	var outcomes []report.Outcome
 	handler := idempotent.Wrap(
 		func(ctx context.Context, amount int64) (string, error) {
 			x, _ := idempotent.FromContext(ctx)
@@ -170,7 +171,7 @@ func Example_testOfAWrappedHandler() {
 		memory.New(),
 		idempotent.WithOperation("charge"),
 		idempotent.WithKey(func(amount int64) (string, error) { return fmt.Sprint(amount), nil }),
-		idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { outcomes = append(outcomes, e.Outcome) }))
+		idempotent.WithObserver(func(_ context.Context, e report.Delivery) { outcomes = append(outcomes, e.Outcome) }))
 
 	for _, amount := range []int64{1999, 1999, -1, -1} {
 		fmt.Println(handler.Handle(context.Background(), amount))

@@ -11,6 +11,8 @@ import (
 
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/protocol"
+
+	"github.com/go-idempotent/idempotent/report"
 )
 
 // wrapped is what Wrap makes of a handler and its options. It is immutable.
@@ -26,7 +28,7 @@ type wrapped[In, Out any] struct {
 	settings *protocol.Settings
 	// records reads and writes records as another program does, which shares them. It is nil if no program does.
 	records  sharedRecords
-	observe  func(context.Context, Event)
+	observe  func(context.Context, report.Delivery)
 	disabled bool
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -73,10 +74,10 @@ func TestAnswerAfterTheHandlerIsMadeOfTheEventAsItCame(t *testing.T) {
 func TestInterruptedExecutionIsReleased(t *testing.T) {
 	for name, c := range map[string]struct {
 		word func(context.Context) error
-		want idempotent.Settlement
+		want report.Settlement
 	}{
-		"Err":   {context.Context.Err, idempotent.SettledReleased},
-		"Cause": {context.Cause, idempotent.SettledElsewhere},
+		"Err":   {context.Context.Err, report.Released},
+		"Cause": {context.Cause, report.Elsewhere},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
@@ -257,7 +258,7 @@ func TestCompletionFollowsARecordThatChangesTenTimesAndSoDoesTheLastWord(t *test
 		require.NoError(t, err)
 		assert.Equal(t, receipt{Charge: 1, Amount: 5}, got)
 		assert.Equal(t, 1+10+10, records.calls)
-		assert.Equal(t, idempotent.SettledFailed, s.event().Settlement)
+		assert.Equal(t, report.NotSettled, s.event().Settlement)
 	})
 }
 

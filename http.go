@@ -23,7 +23,7 @@ type HTTP struct {
 	// several slashes in a row or with one at its end is asked about cleaned, too, and one with unusual escapes (%2F, %61) as it was
 	// sent, too. Upper and lower case are yours. It must be safe for concurrent use.
 	Protect func(method, path string) bool
-	// Route names the route of a request for [Event.Route]. It gets what Protect gets, the path that most routers match, and
+	// Route names the route of a request for [report.Delivery.Route]. It gets what Protect gets, the path that most routers match, and
 	// returns one of a small set of names, never the path itself: a handler has at most 100 names, and every further one is
 	// "other". Empty means no name. It is asked only if there is an observer, and must be safe for concurrent use. Default nil: the
 	// method and the template of the gateway, such as "POST /orders/{id}", or "POST (any)" where the gateway has no template or a

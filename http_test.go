@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -25,7 +26,7 @@ func TestPostAndPatchNeedAKey(t *testing.T) {
 			assertProblem(t, a.send(ask{method: method}), 400, "missing-key")
 			a.assertExecuted(0)
 			a.assertNoIO()
-			assert.Equal(t, idempotent.OutcomeMissingKey, a.event().Outcome)
+			assert.Equal(t, report.MissingKey, a.event().Outcome)
 		}
 	})
 }
@@ -41,7 +42,7 @@ func TestGetHeadAndOptionsRunUnprotectedWhateverTheyCarry(t *testing.T) {
 					assert.False(t, r.replayed())
 				}
 				a.assertNoIO()
-				assert.Equal(t, idempotent.OutcomeUnprotected, a.event().Outcome)
+				assert.Equal(t, report.Unprotected, a.event().Outcome)
 			}
 		}
 	})
@@ -100,7 +101,7 @@ func TestSameKeyWithAnotherRequestIsRefused(t *testing.T) {
 		assertProblem(t, r, 422, "mismatch")
 		assert.NotContains(t, r.Body, first.Body)
 		a.assertExecuted(1)
-		assert.Equal(t, idempotent.OutcomeMismatch, a.event().Outcome)
+		assert.Equal(t, report.Mismatch, a.event().Outcome)
 		assert.True(t, a.send(ask{key: "k", body: `{"amount":1}`}).replayed())
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
@@ -208,7 +209,7 @@ func TestMalformedKeyIsRefusedBeforeAnyIO(t *testing.T) {
 			assertProblem(t, r, 400, "invalid-key")
 			a.assertExecuted(0)
 			a.assertNoIO()
-			assert.Equal(t, idempotent.OutcomeInvalidKey, a.event().Outcome, name)
+			assert.Equal(t, report.InvalidKey, a.event().Outcome, name)
 		}
 	})
 }

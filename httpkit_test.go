@@ -36,6 +36,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -382,7 +383,7 @@ type api struct {
 	through  send
 
 	mu     sync.Mutex
-	events []idempotent.Event
+	events []report.Delivery
 }
 
 func (d door) open(t *testing.T, opts ...idempotent.Option) *api {
@@ -395,7 +396,7 @@ func (d door) openOver(t *testing.T, over func(store.Store) store.Store, opts ..
 	t.Helper()
 	a := &api{t: t, inner: memory.New()}
 	a.store = storetest.NewFaulty(a.inner, func(storetest.Call) storetest.Fault { return a.fault })
-	observed := idempotent.WithObserver(func(_ context.Context, e idempotent.Event) {
+	observed := idempotent.WithObserver(func(_ context.Context, e report.Delivery) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.events = append(a.events, e)
@@ -428,7 +429,7 @@ func (a *api) send(q ask) reply {
 }
 
 // event is what the observer saw last.
-func (a *api) event() idempotent.Event {
+func (a *api) event() report.Delivery {
 	a.t.Helper()
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -17,6 +17,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -53,7 +54,7 @@ func TestReplayEqualsTheFirstAnswerAndIsMarked(t *testing.T) {
 					assert.Equal(t, first, r, "the expiry included")
 				}
 				a.assertExecuted(1)
-				assert.Equal(t, idempotent.OutcomeReplayed, a.event().Outcome)
+				assert.Equal(t, report.Replayed, a.event().Outcome)
 			})
 		})
 	}
@@ -448,7 +449,7 @@ func TestMarkBesideAResponseDecidesTheRecordAndTheClientGetsTheResponse(t *testi
 		a.do = func(context.Context) (reply, error) { return failed, idempotent.NotExecuted(errDownstream) }
 		assert.Equal(t, failed, a.send(ask{key: "k"}))
 		require.ErrorIs(t, a.event().Err, errDownstream, "the observer gets the error")
-		assert.Equal(t, idempotent.SettledReleased, a.event().Settlement)
+		assert.Equal(t, report.Released, a.event().Settlement)
 		assert.Equal(t, failed, a.send(ask{key: "k"}))
 		a.assertExecuted(2)
 
@@ -518,20 +519,20 @@ func TestResolvedResponseIsStoredWithoutCookiesAndMarked(t *testing.T) {
 func TestAResolverStoresNoResponseThatIsNotStored(t *testing.T) {
 	t.Parallel()
 	status := 0
-	var seen idempotent.Event
+	var seen report.Delivery
 	h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) {
 		return responseV2{}, idempotent.Uncertain(errDownstream)
 	}, memory.New(), idempotent.WithResolver(
 		func(context.Context, idempotent.Execution, requestV2) (idempotent.Resolution[responseV2], error) {
 			return idempotent.Executed(responseV2{StatusCode: status}), nil
-		}), idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { seen = e }))
+		}), idempotent.WithObserver(func(_ context.Context, e report.Delivery) { seen = e }))
 	_, err := h.Handle(t.Context(), ask{key: "k"}.v2())
 	require.ErrorIs(t, err, errDownstream)
 	for _, status = range []int{0, 429, 500, 503} {
 		r, err := h.Handle(t.Context(), ask{key: "k"}.v2())
 		require.NoError(t, err)
 		require.Equal(t, http.StatusConflict, r.StatusCode, status)
-		require.Equal(t, idempotent.SettledStillUnknown, seen.Settlement)
+		require.Equal(t, report.StillUnknown, seen.Settlement)
 		require.ErrorContains(t, seen.Err, "resolver: its result is not one that is stored")
 	}
 	status = http.StatusPaymentRequired

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
@@ -245,19 +246,19 @@ func TestEventThatDoesNotDecodeAfterItsKeyWasClaimedIsReleased(t *testing.T) {
 	t.Parallel()
 	store := storetest.NewFaulty(memory.New(), nil)
 	executed := 0
-	var event idempotent.Event
+	var event report.Delivery
 	handler := idempotent.Wrap(func(context.Context, order) (int, error) {
 		executed++
 		return executed, nil
 	}, store, idempotent.WithOperation("test"), idempotent.WithKeyPath("id"),
-		idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { event = e }))
+		idempotent.WithObserver(func(_ context.Context, e report.Delivery) { event = e }))
 	for range 2 {
 		_, err := handler.Invoke(t.Context(), []byte(`{"id":"1","amount":"much"}`))
 		var wrongType *json.UnmarshalTypeError
 		require.ErrorAs(t, err, &wrongType)
 		require.ErrorIs(t, err, idempotent.ErrRefused)
-		assert.Equal(t, idempotent.OutcomeRefused, event.Outcome, "the handler did not run")
-		assert.Equal(t, idempotent.SettledReleased, event.Settlement)
+		assert.Equal(t, report.Refused, event.Outcome, "the handler did not run")
+		assert.Equal(t, report.Released, event.Settlement)
 		assert.Equal(t, err, event.Err)
 	}
 	assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpDelete, storetest.OpClaim, storetest.OpDelete}, store.Ops())

@@ -28,6 +28,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -132,7 +133,7 @@ func (s *shop) handleFor(timeout time.Duration, amount int64) (receipt, error) {
 }
 
 // event is what the observer saw last.
-func (s *shop) event() idempotent.Event {
+func (s *shop) event() report.Delivery {
 	s.t.Helper()
 	s.events.mu.Lock()
 	defer s.events.mu.Unlock()
@@ -143,10 +144,10 @@ func (s *shop) event() idempotent.Event {
 // seenEvents is an observer that remembers.
 type seenEvents struct {
 	mu   sync.Mutex
-	seen []idempotent.Event
+	seen []report.Delivery
 }
 
-func (e *seenEvents) see(_ context.Context, event idempotent.Event) {
+func (e *seenEvents) see(_ context.Context, event report.Delivery) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.seen = append(e.seen, event)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -80,7 +81,7 @@ func TestARenewalThatFindsALaterOneHasSucceeded(t *testing.T) {
 		}
 		_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 1})
 		require.NoError(t, err)
-		assert.Equal(t, idempotent.SettledCompleted, s.event().Settlement)
+		assert.Equal(t, report.Completed, s.event().Settlement)
 	})
 }
 
@@ -101,7 +102,7 @@ func TestADeniedRenewalIsTriedAgain(t *testing.T) {
 		_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 1})
 		require.NoError(t, err)
 		assert.Equal(t, 2, denied)
-		assert.Equal(t, idempotent.SettledCompleted, s.event().Settlement)
+		assert.Equal(t, report.Completed, s.event().Settlement)
 	})
 }
 
@@ -156,7 +157,7 @@ func TestTheHandlerNeverStartsUnderALeaseThatIsPartlyUsedUp(t *testing.T) {
 			_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 1})
 			require.NoError(t, err)
 			assertExecuted(t, s, 1)
-			assert.Equal(t, idempotent.SettledCompleted, s.event().Settlement)
+			assert.Equal(t, report.Completed, s.event().Settlement)
 		})
 	})
 	t.Run("of a machine that was suspended", func(t *testing.T) {
@@ -257,7 +258,7 @@ func TestALiveProcessKeepsItsClaimPastItsDeadline(t *testing.T) {
 				got, err := s.handleFor(5*time.Second, 1)
 				require.NoError(t, err)
 				assert.Equal(t, int64(7), got.Charge)
-				assert.Equal(t, idempotent.SettledCompleted, s.event().Settlement)
+				assert.Equal(t, report.Completed, s.event().Settlement)
 				assertExecuted(t, s, 1)
 			})
 		})
@@ -324,7 +325,7 @@ func TestARenewalDoesNotBeginAfterTheHandlerHasEnded(t *testing.T) {
 			settled := len(s.store.Ops())
 			time.Sleep(time.Hour)
 			require.Len(t, s.store.Ops(), settled)
-			require.Equal(t, idempotent.SettledCompleted, s.event().Settlement)
+			require.Equal(t, report.Completed, s.event().Settlement)
 		}
 	})
 }
@@ -375,7 +376,7 @@ func TestNotExecutedReleasesWhatSomeoneElseMadeUnknown(t *testing.T) {
 		require.ErrorIs(t, err, errCard)
 		_, found := s.record()
 		assert.False(t, found, "the key is free")
-		assert.Equal(t, idempotent.SettledReleased, s.event().Settlement)
+		assert.Equal(t, report.Released, s.event().Settlement)
 		assert.NoError(t, s.event().StoreErr)
 	})
 }

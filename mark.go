@@ -25,7 +25,7 @@ func Uncertain(err error) error { return execution.Marked(err, execution.Uncerta
 // stored, and the policy for errors decides, see [WithErrorPolicy].
 //
 // Mark can be called several times, from any goroutine. Of all marks, those of the error that the handler returned included, the
-// most cautious one counts: Uncertain, Terminal, NotExecuted. The observer gets the errors, see [Event.Err]; of more than 20 it gets
+// most cautious one counts: Uncertain, Terminal, NotExecuted. The observer gets the errors, see [report.Delivery.Err]; of more than 20 it gets
 // 20. If the handler panics, an Uncertain counts, and nothing else.
 //
 // A nil error is nothing. An error that is noted after the handler has returned is ignored, and so is one of a handler that runs

@@ -15,6 +15,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -38,8 +39,8 @@ func TestNotedMarkDecidesTheRecordAndTheClientGetsTheResponse(t *testing.T) {
 			a.do = marking(answer, idempotent.NotExecuted(errDownstream))
 			assert.Equal(t, answer, a.send(ask{key: "k"}))
 			require.ErrorIs(t, a.event().Err, errDownstream, "the observer gets the error")
-			assert.Equal(t, idempotent.OutcomeExecuted, a.event().Outcome)
-			assert.Equal(t, idempotent.SettledReleased, a.event().Settlement, "under either policy")
+			assert.Equal(t, report.Executed, a.event().Outcome)
+			assert.Equal(t, report.Released, a.event().Settlement, "under either policy")
 			assert.Equal(t, answer, a.send(ask{key: "k"}))
 			a.assertExecuted(2)
 
@@ -47,7 +48,7 @@ func TestNotedMarkDecidesTheRecordAndTheClientGetsTheResponse(t *testing.T) {
 			a.do = marking(answer, idempotent.Terminal(errDownstream))
 			assert.Equal(t, answer, a.send(ask{key: "k"}).unmarked())
 			require.ErrorIs(t, a.event().Err, errDownstream)
-			assert.Equal(t, idempotent.SettledCompleted, a.event().Settlement)
+			assert.Equal(t, report.Completed, a.event().Settlement)
 			r := a.send(ask{key: "k"})
 			assert.True(t, r.replayed(), "whatever its status")
 			assert.Equal(t, answer, r.unmarked())
@@ -73,7 +74,7 @@ func TestNotedErrorWithoutAMarkFailsTheExecutionAndItsResponseIsSent(t *testing.
 			a := d.open(t)
 			a.do = marking(answer, errDownstream)
 			assert.Equal(t, answer, a.send(ask{key: "k"}), "it is sent, and promises no replay")
-			assert.Equal(t, idempotent.SettledReleased, a.event().Settlement)
+			assert.Equal(t, report.Released, a.event().Settlement)
 			require.ErrorIs(t, a.event().Err, errDownstream)
 			_, found := a.record()
 			assert.False(t, found, "it is not stored")
@@ -108,7 +109,7 @@ func TestNilIsNoError(t *testing.T) {
 		a := d.open(t)
 		a.do = marking(reply{Status: 201}, nil)
 		a.send(ask{key: "k"})
-		assert.Equal(t, idempotent.SettledCompleted, a.event().Settlement)
+		assert.Equal(t, report.Completed, a.event().Settlement)
 		assert.NoError(t, a.event().Err)
 		assert.True(t, a.send(ask{key: "k"}).replayed())
 	})
@@ -121,8 +122,8 @@ func TestMostCautiousOfAllMarksCounts(t *testing.T) {
 	unmarked, none, final, maybe := errors.New("unmarked"), idempotent.NotExecuted(errors.New("none")),
 		idempotent.Terminal(errors.New("final")), idempotent.Uncertain(errors.New("maybe"))
 	inOrder := []error{unmarked, none, final, maybe}
-	settled := []idempotent.Settlement{
-		idempotent.SettledReleased, idempotent.SettledReleased, idempotent.SettledCompleted, idempotent.SettledUnknown,
+	settled := []report.Settlement{
+		report.Released, report.Released, report.Completed, report.Unknown,
 	}
 	for i, one := range inOrder {
 		for j, other := range inOrder {
@@ -166,7 +167,7 @@ func TestOfManyNotedErrorsTheMostCautiousIsKept(t *testing.T) {
 	}
 	_, err := s.handle(5)
 	assert.Same(t, last, err)
-	assert.Equal(t, idempotent.SettledUnknown, s.event().Settlement)
+	assert.Equal(t, report.Unknown, s.event().Settlement)
 	all := s.event().Err.(interface{ Unwrap() []error }).Unwrap()
 	assert.Len(t, all, 20)
 	assert.EqualError(t, all[18], "error 18")
@@ -192,7 +193,7 @@ func TestErrorsAreNotedAtTheSameTime(t *testing.T) {
 	}
 	_, err := s.handle(5)
 	require.ErrorIs(t, err, errCard)
-	assert.Equal(t, idempotent.SettledCompleted, s.event().Settlement)
+	assert.Equal(t, report.Completed, s.event().Settlement)
 	_, again := s.handle(5)
 	assert.EqualError(t, again, err.Error())
 	assertExecuted(t, s, 1)
@@ -217,7 +218,7 @@ func TestErrorThatIsNotedTooLateIsIgnored(t *testing.T) {
 	require.NoError(t, err)
 	idempotent.Mark(of, idempotent.Uncertain(errCard))
 	assert.Equal(t, 1, late)
-	assert.Equal(t, idempotent.SettledCompleted, s.event().Settlement)
+	assert.Equal(t, report.Completed, s.event().Settlement)
 	assert.NoError(t, s.event().Err)
 	_, err = s.handle(5)
 	require.NoError(t, err)
@@ -255,12 +256,12 @@ func TestUnprotectedHandlerNotesNothing(t *testing.T) {
 		for _, tc := range []struct {
 			q    ask
 			opts []idempotent.Option
-			want idempotent.Outcome
+			want report.Outcome
 		}{
-			{ask{method: "GET"}, nil, idempotent.OutcomeUnprotected},
-			{ask{method: "PUT"}, nil, idempotent.OutcomeUnprotected},
-			{ask{key: "k"}, []idempotent.Option{exempting("/charges")}, idempotent.OutcomeUnprotected},
-			{ask{key: "k"}, []idempotent.Option{idempotent.WithDisabled(true)}, idempotent.OutcomeDisabled},
+			{ask{method: "GET"}, nil, report.Unprotected},
+			{ask{method: "PUT"}, nil, report.Unprotected},
+			{ask{key: "k"}, []idempotent.Option{exempting("/charges")}, report.Unprotected},
+			{ask{key: "k"}, []idempotent.Option{idempotent.WithDisabled(true)}, report.Disabled},
 		} {
 			a := d.open(t, tc.opts...)
 			a.do = marking(reply{Status: 502}, idempotent.Uncertain(errDownstream))
@@ -297,14 +298,14 @@ func TestPanicAfterANotedErrorIsAPanicUnlessTheEffectIsUncertain(t *testing.T) {
 	for name, tc := range map[string]struct {
 		err    error
 		crash  idempotent.CrashPolicy
-		want   idempotent.Settlement
+		want   report.Settlement
 		reason string
 	}{
-		"unmarked":           {errCard, idempotent.Reexecute, idempotent.SettledReleased, ""},
-		"not executed":       {idempotent.NotExecuted(errCard), idempotent.Refuse, idempotent.SettledUnknown, "panic"},
-		"terminal":           {idempotent.Terminal(errCard), idempotent.Reexecute, idempotent.SettledReleased, ""},
-		"uncertain":          {idempotent.Uncertain(errCard), idempotent.Reexecute, idempotent.SettledUnknown, "uncertain"},
-		"uncertain, refused": {idempotent.Uncertain(errCard), idempotent.Refuse, idempotent.SettledUnknown, "uncertain"},
+		"unmarked":           {errCard, idempotent.Reexecute, report.Released, ""},
+		"not executed":       {idempotent.NotExecuted(errCard), idempotent.Refuse, report.Unknown, "panic"},
+		"terminal":           {idempotent.Terminal(errCard), idempotent.Reexecute, report.Released, ""},
+		"uncertain":          {idempotent.Uncertain(errCard), idempotent.Reexecute, report.Unknown, "uncertain"},
+		"uncertain, refused": {idempotent.Uncertain(errCard), idempotent.Refuse, report.Unknown, "uncertain"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
@@ -316,7 +317,7 @@ func TestPanicAfterANotedErrorIsAPanicUnlessTheEffectIsUncertain(t *testing.T) {
 				assert.PanicsWithValue(t, "boom", func() { _, _ = s.handle(5) })
 				assert.Equal(t, tc.want, s.event().Settlement)
 				assert.Equal(t, tc.reason, s.event().Reason)
-				assert.Equal(t, idempotent.OutcomePanicked, s.event().Outcome)
+				assert.Equal(t, report.Panicked, s.event().Outcome)
 			})
 		})
 	}
@@ -340,7 +341,7 @@ func TestResolverNotesNothing(t *testing.T) {
 		s.put(crashed)
 		_, err = s.handle(5)
 		require.NoError(t, err)
-		assert.Equal(t, idempotent.SettledCompleted, s.event().Settlement)
+		assert.Equal(t, report.Completed, s.event().Settlement)
 		assertExecuted(t, s, 1)
 	})
 }
@@ -358,7 +359,7 @@ func TestErrorThatIsNotedInsideOfAStepCountsForTheExecution(t *testing.T) {
 		}
 		_, err := s.handle(5)
 		require.ErrorIs(t, err, errCard)
-		assert.Equal(t, idempotent.SettledReleased, s.event().Settlement)
+		assert.Equal(t, report.Released, s.event().Settlement)
 		r := s.mustRecord()
 		assert.Equal(t, "released", r.Reason, "the record keeps the step")
 
@@ -406,8 +407,8 @@ func TestErrorThatIsNotedAfterACommitStandsBesideTheAnswer(t *testing.T) {
 			}
 			assert.Equal(t, committed, a.send(ask{key: "k"}).unmarked())
 			e := a.event()
-			assert.Equal(t, idempotent.OutcomeExecuted, e.Outcome)
-			assert.Equal(t, idempotent.SettledCompleted, e.Settlement)
+			assert.Equal(t, report.Executed, e.Outcome)
+			assert.Equal(t, report.Completed, e.Settlement)
 			require.ErrorIs(t, e.Err, errCard)
 			r := a.send(ask{key: "k"})
 			assert.True(t, r.replayed())
@@ -431,7 +432,7 @@ func TestErrorThatIsNotedAfterACommitOfAHandlerThatIsNotHTTP(t *testing.T) {
 		otherwise, ok := errors.AsType[*idempotent.CommittedError](s.event().Err)
 		require.True(t, ok)
 		require.ErrorIs(t, otherwise, errCard)
-		assert.Equal(t, idempotent.SettledCompleted, s.event().Settlement)
+		assert.Equal(t, report.Completed, s.event().Settlement)
 	})
 }
 
@@ -448,7 +449,7 @@ func TestNotedFailureOfACommitIsAnsweredByTheHandler(t *testing.T) {
 		}
 		assert.Equal(t, reply{Status: 500, Body: "later"}, a.send(ask{key: "k"}))
 		require.ErrorIs(t, a.event().Err, idempotent.ErrCommitFailed)
-		assert.Equal(t, idempotent.SettledReleased, a.event().Settlement)
+		assert.Equal(t, report.Released, a.event().Settlement)
 	})
 }
 
@@ -482,7 +483,7 @@ func TestInnerHandlerNotesForItsOwnExecution(t *testing.T) {
 				}
 				_, got = outer.handle(5)
 				require.NoError(t, got)
-				assert.Equal(t, idempotent.SettledCompleted, outer.event().Settlement, "the outer handler has another way")
+				assert.Equal(t, report.Completed, outer.event().Settlement, "the outer handler has another way")
 			})
 		})
 	}
@@ -507,13 +508,13 @@ func TestResponseAndNoteOfAnInnerHTTPHandler(t *testing.T) {
 				return out, fmt.Errorf("inner: %w", err)
 			},
 		} {
-			var event idempotent.Event
+			var event report.Delivery
 			router := idempotent.Wrap(route, memory.New(), idempotent.WithErrorPolicy(idempotent.UnknownOnError),
-				idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { event = e }))
+				idempotent.WithObserver(func(_ context.Context, e report.Delivery) { event = e }))
 			out, got = router.Handle(t.Context(), ask{key: "k-2-" + name}.v2())
 			require.NoError(t, got, name)
 			assert.Equal(t, 502, out.StatusCode)
-			assert.Equal(t, idempotent.SettledUnknown, event.Settlement)
+			assert.Equal(t, report.Unknown, event.Settlement)
 			require.ErrorIs(t, event.Err, errCard)
 		}
 	}
@@ -530,7 +531,7 @@ func TestUnprotectedHandlerInsideAProtectedOneNotesNothingForIt(t *testing.T) {
 	outer.do = inner.handler.Handle
 	_, err := outer.handle(5)
 	require.NoError(t, err)
-	assert.Equal(t, idempotent.SettledCompleted, outer.event().Settlement)
+	assert.Equal(t, report.Completed, outer.event().Settlement)
 }
 
 // An Uncertain that was noted holds whatever the store does: nobody executes while the lease lasts.
@@ -543,7 +544,7 @@ func TestNotedUncertaintyThatCannotBeWrittenKeepsTheLease(t *testing.T) {
 		}
 		_, err := s.handle(5)
 		require.Same(t, errCard, err)
-		assert.Equal(t, idempotent.SettledFailed, s.event().Settlement)
+		assert.Equal(t, report.NotSettled, s.event().Settlement)
 		_, err = s.handleFor(time.Second, 5)
 		require.ErrorIs(t, err, idempotent.ErrInProgress)
 		assertExecuted(t, s, 1)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -24,7 +25,7 @@ func TestAResultAboveTheBoundIsSentAndNeverExecutedAgain(t *testing.T) {
 			assert.Equal(t, 201, first.Status, name)
 			assert.Len(t, first.Body, 1000, name)
 			assert.NotContains(t, first.Headers, "Idempotency-Key-Expires", "%s: it is not stored", name)
-			assert.Equal(t, idempotent.SettledUnknown, a.event().Settlement, name)
+			assert.Equal(t, report.Unknown, a.event().Settlement, name)
 			assert.Equal(t, "result-lost", a.event().Reason, name)
 			require.ErrorContains(t, a.event().StoreErr, "WithMaxResult")
 			r, found := a.record()
@@ -63,7 +64,7 @@ func TestAResponseThatMeansThatNothingHappenedReleases(t *testing.T) {
 				a := d.open(t, opts...)
 				a.answers(reply{Status: status, Body: "no"})
 				assert.Equal(t, status, a.send(ask{key: "k"}).Status)
-				assert.Equal(t, idempotent.SettledReleased, a.event().Settlement, "%s: %d", name, status)
+				assert.Equal(t, report.Released, a.event().Settlement, "%s: %d", name, status)
 				a.answers(reply{Status: 201, Body: "yes"})
 				assert.Equal(t, "yes", a.send(ask{key: "k"}).Body)
 			}
@@ -72,17 +73,17 @@ func TestAResponseThatMeansThatNothingHappenedReleases(t *testing.T) {
 			a := d.open(t, idempotent.WithEffects(idempotent.Unrepeatable))
 			a.answers(reply{Status: status})
 			a.send(ask{key: "k"})
-			assert.Equal(t, idempotent.SettledUnknown, a.event().Settlement, "%d says nothing of the sort", status)
+			assert.Equal(t, report.Unknown, a.event().Settlement, "%d says nothing of the sort", status)
 		}
 		// A mark outweighs the status, and so does what the user stores.
 		a := d.open(t, idempotent.WithEffects(idempotent.Unrepeatable))
 		a.do = func(context.Context) (reply, error) { return reply{Status: 429}, idempotent.Uncertain(errCard) }
 		a.send(ask{key: "k"})
-		assert.Equal(t, idempotent.SettledUnknown, a.event().Settlement)
+		assert.Equal(t, report.Unknown, a.event().Settlement)
 		a = d.open(t, idempotent.WithHTTP(idempotent.HTTP{StoreStatus: func(int) bool { return true }}))
 		a.answers(reply{Status: 403})
 		a.send(ask{key: "k"})
-		assert.Equal(t, idempotent.SettledCompleted, a.event().Settlement)
+		assert.Equal(t, report.Completed, a.event().Settlement)
 	})
 }
 
@@ -99,7 +100,7 @@ func TestAnInterruptedExecutionIsNoRefusal(t *testing.T) {
 		defer cancel()
 		_, err := a.through(ctx, ask{key: "k"})
 		require.NoError(t, err)
-		assert.Equal(t, idempotent.SettledUnknown, a.event().Settlement)
+		assert.Equal(t, report.Unknown, a.event().Settlement)
 		assert.Equal(t, "interrupted", a.event().Reason)
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -191,12 +192,12 @@ func TestResponseAndMarkOfAnInnerHTTPHandler(t *testing.T) {
 	require.NoError(t, err, "the response is the answer")
 	assert.Equal(t, 502, out.StatusCode)
 
-	var event idempotent.Event
+	var event report.Delivery
 	router := idempotent.Wrap(inner.Handle, memory.New(),
-		idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { event = e }))
+		idempotent.WithObserver(func(_ context.Context, e report.Delivery) { event = e }))
 	out, err = router.Handle(t.Context(), ask{key: "k-2"}.v2())
 	require.NoError(t, err)
 	assert.Equal(t, 502, out.StatusCode)
-	assert.Equal(t, idempotent.SettledUnknown, event.Settlement)
+	assert.Equal(t, report.Unknown, event.Settlement)
 	assert.Equal(t, "uncertain", event.Reason)
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"reflect"
 	"time"
+
+	"github.com/go-idempotent/idempotent/report"
 )
 
 // WithOperation names what the handler does: 1 to 255 characters of [A-Za-z0-9._-]. The name is part of every record
@@ -86,7 +88,7 @@ func WithMaxResult(bytes int) Option {
 // learns why an HTTP handler answers 503 or 500: the cause is in the event and never in the answer. The function runs
 // on the caller's goroutine, after the record was settled. It must be safe for concurrent use. A panic in it is not
 // recovered.
-func WithObserver(observe func(context.Context, Event)) Option {
+func WithObserver(observe func(context.Context, report.Delivery)) Option {
 	return userFunc("WithObserver", observe, func(c *config) { c.observe = observe })
 }
 

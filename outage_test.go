@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -145,6 +146,6 @@ func TestAReleaseWhoseReplyWasLostIsARelease(t *testing.T) {
 		s.do = func(context.Context, order) (receipt, error) { return receipt{}, errCard }
 		_, err := s.handle(5)
 		require.ErrorIs(t, err, errCard)
-		assert.Equal(t, idempotent.SettledReleased, s.event().Settlement)
+		assert.Equal(t, report.Released, s.event().Settlement)
 	})
 }

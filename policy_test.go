@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -159,7 +160,7 @@ func TestTerminalErrorIsReplayedWithTypeAndMessage(t *testing.T) {
 		var replayed *idempotent.ReplayedError
 		require.ErrorAs(t, err, &replayed)
 		assert.Equal(t, &idempotent.ReplayedError{Type: "codedError", Message: "failed with E42"}, replayed)
-		assert.Equal(t, idempotent.OutcomeReplayed, s.event().Outcome)
+		assert.Equal(t, report.Replayed, s.event().Outcome)
 		assertExecuted(t, s, 1)
 	})
 }
@@ -189,23 +190,23 @@ func TestResolverSettlesWhatCrashedAndWhatIsUnknown(t *testing.T) {
 		wantErr  error
 		executed int64
 		status   store.Status
-		outcome  idempotent.Outcome
+		outcome  report.Outcome
 	}{
 		"executed": {
 			answer: idempotent.Executed(receipt{77, 5}), want: receipt{77, 5},
-			status: store.StatusCompleted, outcome: idempotent.OutcomeResolved,
+			status: store.StatusCompleted, outcome: report.Resolved,
 		},
 		"untouched": {
 			answer: idempotent.Untouched[receipt](), want: receipt{1, 5}, executed: 1,
-			status: store.StatusCompleted, outcome: idempotent.OutcomeExecuted,
+			status: store.StatusCompleted, outcome: report.Executed,
 		},
 		"still unknown": {
 			answer: idempotent.StillUnknown[receipt](), wantErr: idempotent.ErrUnknownOutcome,
-			status: store.StatusUnknown, outcome: idempotent.OutcomeUnknown,
+			status: store.StatusUnknown, outcome: report.UnknownOutcome,
 		},
-		"zero":   {wantErr: idempotent.ErrUnknownOutcome, status: store.StatusUnknown, outcome: idempotent.OutcomeUnknown},
-		"failed": {err: errors.New("provider down"), wantErr: idempotent.ErrUnknownOutcome, status: store.StatusUnknown, outcome: idempotent.OutcomeUnknown},
-		"panics": {panics: true, status: store.StatusUnknown, outcome: idempotent.OutcomePanicked},
+		"zero":   {wantErr: idempotent.ErrUnknownOutcome, status: store.StatusUnknown, outcome: report.UnknownOutcome},
+		"failed": {err: errors.New("provider down"), wantErr: idempotent.ErrUnknownOutcome, status: store.StatusUnknown, outcome: report.UnknownOutcome},
+		"panics": {panics: true, status: store.StatusUnknown, outcome: report.Panicked},
 	} {
 		for state, change := range map[string]func(r *store.Record){
 			"crashed": func(r *store.Record) { r.Lease = r.Lease.Add(-time.Minute) },

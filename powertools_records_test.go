@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -95,7 +96,7 @@ func TestPowertoolsResultsThatTheLanguageCannotRead(t *testing.T) {
 			assert.Equal(t, "result-lost", r.Reason)
 			require.Len(t, n.seen.seen, 1)
 			assert.Error(t, n.seen.seen[0].StoreErr, "the observer learns why")
-			assert.Equal(t, idempotent.SettledUnknown, n.seen.seen[0].Settlement)
+			assert.Equal(t, report.Unknown, n.seen.seen[0].Settlement)
 
 			_, err = n.invoke()
 			require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-idempotent/idempotent/internal/gateway"
 	"github.com/go-idempotent/idempotent/internal/httpfield"
+
+	"github.com/go-idempotent/idempotent/report"
 )
 
 const mediaJSON = "application/json"
@@ -26,53 +28,53 @@ type problemKind struct {
 }
 
 // problemKinds is the one place that knows which outcome is answered how.
-var problemKinds = map[Outcome]problemKind{
-	OutcomeMissingKey: {
+var problemKinds = map[report.Outcome]problemKind{
+	report.MissingKey: {
 		400, "missing-key", "Idempotency key is missing",
 		"This operation requires an idempotency key. " + freshKey,
 	},
-	OutcomeInvalidKey: {
+	report.InvalidKey: {
 		400, "invalid-key", "Idempotency key is invalid",
 		"The idempotency key cannot be used for this request.",
 	},
-	OutcomeStale: {
+	report.Stale: {
 		400, "stale-request", "The timestamp of the request is not accepted",
 		"The timestamp of the request is missing, malformed or too old.",
 	},
-	OutcomeMissingTenant: {
+	report.MissingTenant: {
 		401, "missing-tenant", "The caller is not identified",
 		"This operation keeps the idempotency keys of its callers apart. Nothing in this request identifies the caller.",
 	},
-	OutcomeMismatch: {
+	report.Mismatch: {
 		422, "mismatch", "Idempotency key was used for another request",
 		"This idempotency key belongs to a request with other content. Send a new key with a new request.",
 	},
-	OutcomeInProgress: {
+	report.InProgress: {
 		409, "in-progress", "A request with this idempotency key is in progress",
 		"The first request with this idempotency key has not been answered yet. Retry after the time given.",
 	},
-	OutcomeSuperseded: {
+	report.Superseded: {
 		409, "superseded", "Another delivery of the request has taken over",
 		"This delivery of the request was executed, but took so long that another delivery executes the request, too. " +
 			"The answer to that one counts. Retry after the time given.",
 	},
-	OutcomeUnknown: {
+	report.UnknownOutcome: {
 		409, "unknown-outcome", "The outcome of the request is unknown",
 		"An earlier request with this idempotency key may have taken effect. It is not repeated until its outcome is settled.",
 	},
-	OutcomeUnreadable: {
+	report.Unreadable: {
 		500, "unreadable-record", "The stored answer cannot be read",
 		"The record of this idempotency key cannot be read. This delivery of the request was not executed; an earlier one may have been.",
 	},
-	OutcomeStoreUnavailable: {
+	report.StoreUnavailable: {
 		503, "store-unavailable", "The request cannot be protected right now",
 		"This delivery of the request was not executed; an earlier one may have been. Retry it with the same idempotency key.",
 	},
-	OutcomeCommitFailed: {
+	report.CommitFailed: {
 		503, "commit-failed", "The answer could not be stored",
 		"This delivery of the request was executed, but what it wanted to write could not be written. Retry it with the same idempotency key.",
 	},
-	OutcomeRefused: {
+	report.Refused: {
 		500, "refused", "The request could not be prepared",
 		"The server could not work out what this request and its key stand for. This delivery of the request was not executed.",
 	},
@@ -120,11 +122,11 @@ func (h HTTP) problem(r *gateway.Request, err refusal) (problem, error) {
 }
 
 // statusOf returns the status for an outcome, which the configuration may have changed.
-func (h HTTP) statusOf(outcome Outcome, status int) int {
+func (h HTTP) statusOf(outcome report.Outcome, status int) int {
 	switch outcome {
-	case OutcomeInProgress, OutcomeSuperseded:
+	case report.InProgress, report.Superseded:
 		return h.InProgressStatus
-	case OutcomeMismatch:
+	case report.Mismatch:
 		return h.MismatchStatus
 	default:
 		return status

@@ -24,6 +24,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -417,8 +418,8 @@ func TestAnHTTPHandlerReturnsTheErrorOfItsCommit(t *testing.T) {
 		assertProblem(t, r, 503, "commit-failed")
 		assert.NotEmpty(t, r.Headers["Retry-After"])
 		e := a.event()
-		assert.Equal(t, idempotent.OutcomeCommitFailed, e.Outcome)
-		assert.Equal(t, idempotent.SettledReleased, e.Settlement)
+		assert.Equal(t, report.CommitFailed, e.Outcome)
+		assert.Equal(t, report.Released, e.Settlement)
 		assert.ErrorIs(t, e.Err, idempotent.ErrCommitFailed)
 		assert.ErrorContains(t, e.Err, "order: ")
 		assert.ErrorIs(t, e.Err, errTill)

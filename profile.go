@@ -1,5 +1,7 @@
 package idempotent
 
+import "github.com/go-idempotent/idempotent/report"
+
 // Profile is a set of defaults for [HTTP], and the form of its problem documents. The fields of HTTP override it one by one.
 type Profile int
 
@@ -52,18 +54,18 @@ const retryYes = "true"
 
 // stripeErrorOf returns the error object of a problem. The only code that Stripe has for keys is that of a running
 // request.
-func stripeErrorOf(outcome Outcome, message, docURL string) *stripeError {
+func stripeErrorOf(outcome report.Outcome, message, docURL string) *stripeError {
 	e := &stripeError{Type: "api_error", Message: message, DocURL: docURL, shouldRetry: "false"}
 	switch outcome {
-	case OutcomeMismatch:
+	case report.Mismatch:
 		e.Type = "idempotency_error"
-	case OutcomeInProgress, OutcomeSuperseded:
+	case report.InProgress, report.Superseded:
 		e.Type, e.Code, e.shouldRetry = "idempotency_error", "idempotency_key_in_use", retryYes
-	case OutcomeStoreUnavailable, OutcomeCommitFailed:
+	case report.StoreUnavailable, report.CommitFailed:
 		e.shouldRetry = retryYes
-	case OutcomeRefused:
+	case report.Refused:
 		e.shouldRetry = ""
-	case OutcomeUnknown, OutcomeUnreadable:
+	case report.UnknownOutcome, report.Unreadable:
 	default:
 		e.Type = "invalid_request_error"
 	}

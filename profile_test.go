@@ -20,6 +20,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 // problemPage is where the types of problems lead.
@@ -220,7 +221,7 @@ func TestAcceptedIsNoProblem(t *testing.T) {
 			assert.Equal(t, problemPage+"in-progress", document["type"])
 			assert.InDelta(t, 202, document["status"], 0)
 			assert.NotContains(t, document, "error")
-			assert.Equal(t, idempotent.OutcomeInProgress, a.event().Outcome)
+			assert.Equal(t, report.InProgress, a.event().Outcome)
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/protocol"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -46,7 +47,7 @@ const maxReconcileTimeout = 14 * time.Minute
 
 // Reconciled is what [Handler.Reconcile] has made of a record.
 type Reconciled struct {
-	Outcome ReconcileOutcome
+	Outcome report.ReconcileOutcome
 	// Attempt is the number of the claim under its record, 0 if none was taken.
 	Attempt int
 	// Tries is how often was asked in vain, this time included. Next is when the record is due for the next question; the zero time if it
@@ -55,40 +56,16 @@ type Reconciled struct {
 	Next  time.Time
 	// Reason is why the record is UNKNOWN, where it still is.
 	Reason string
-	// Until is the end of the lease of the execution that holds the record, of [ReconcileBusy].
+	// Until is the end of the lease of the execution that holds the record, of [report.ReconcileBusy].
 	Until time.Time
 	// DerivedKeys are those that the execution before got, and that the resolver asked with.
-	DerivedKeys []NamedKey
+	DerivedKeys []report.NamedKey
 	// Err is why nobody could tell, or why the record could not be handed over: the error of the resolver, which is also that of a panic, or
 	// of Reconciling.Park.
 	Err error
 	// StoreErr is the last failure of the store that did not decide the outcome.
 	StoreErr error
 }
-
-// ReconcileOutcome is how [Handler.Reconcile] ends.
-type ReconcileOutcome string
-
-// The outcomes of a reconciliation of one record.
-const (
-	// ReconcileCompleted: the resolver found the result. It is stored, and requests get it.
-	ReconcileCompleted ReconcileOutcome = "completed"
-	// ReconcileReleased: the resolver found that nothing has happened. The next request executes. If the record has steps that were
-	// recorded, it stays one that somebody has to settle, because half of it has been done.
-	ReconcileReleased ReconcileOutcome = "released"
-	// ReconcileScheduled: nobody can tell yet. The record is as it was, and is due again at Next.
-	ReconcileScheduled ReconcileOutcome = "scheduled"
-	// ReconcileParked: nobody could tell, as often as was asked. A person has to settle the record.
-	ReconcileParked ReconcileOutcome = "parked"
-	// ReconcileBusy: an execution holds the record, or another reconciliation. Nobody was asked.
-	ReconcileBusy ReconcileOutcome = "busy"
-	// ReconcileClosed: there is nothing to ask about: the record is gone, or completed, or the next request executes anyway, or it is not
-	// due. Nobody was asked.
-	ReconcileClosed ReconcileOutcome = "closed"
-	// ReconcileElsewhere: the resolver was asked, but its lease was lost meanwhile, and somebody else has the record or has settled it. Its
-	// answer does not count.
-	ReconcileElsewhere ReconcileOutcome = "elsewhere"
-)
 
 // Reconcile asks a resolver about the record with this key, and settles it by what that says: as [WithResolver] does when a client
 // retries, but without a client, and so without the event. It asks about a record that is UNKNOWN, that was released with steps, or whose
@@ -98,7 +75,7 @@ const (
 // The resolver runs under a claim like any other: a client that retries meanwhile is told that the request is in progress, and never
 // asks or executes beside it. If the process dies, the record is due again once the lease of the claim has ended. An error and a panic
 // count as [StillUnknown]. After Timeout, so does [Untouched]: somebody else may own the record by then. A result that comes so late is stored
-// if nobody else has taken the record; else the outcome is [ReconcileElsewhere].
+// if nobody else has taken the record; else the outcome is [report.ReconcileElsewhere].
 //
 // A result that is not stored when the handler returns it, by its status or by [WithStoreIf], counts as StillUnknown, too.
 //
@@ -129,7 +106,7 @@ func (h *Handler[In, Out]) Reconcile(ctx context.Context, recordKey string, reso
 		Attempt: d.Report.Attempt, Tries: i.Tries, Next: i.Next, Reason: i.Reason, Until: i.Until, Err: i.Err, StoreErr: d.Report.StoreErr,
 	}
 	for name, key := range d.Handed() {
-		r.DerivedKeys = append(r.DerivedKeys, NamedKey{Name: name, Key: key})
+		r.DerivedKeys = append(r.DerivedKeys, report.NamedKey{Name: name, Key: key})
 	}
 	switch i.Outcome {
 	case protocol.InquiryUnreadable:
@@ -138,15 +115,9 @@ func (h *Handler[In, Out]) Reconcile(ctx context.Context, recordKey string, reso
 		r.Err = asked
 		return r, &StoreUnavailableError{Operation: w.settings.Operation, RecordKey: recordKey, Err: i.Err}
 	default:
-		r.Outcome = reconcileOutcomes[i.Outcome]
+		r.Outcome = i.Outcome
 		return r, nil
 	}
-}
-
-var reconcileOutcomes = map[protocol.InquiryOutcome]ReconcileOutcome{
-	protocol.InquiryClosed: ReconcileClosed, protocol.InquiryBusy: ReconcileBusy, protocol.InquiryCompleted: ReconcileCompleted,
-	protocol.InquiryReleased: ReconcileReleased, protocol.InquiryScheduled: ReconcileScheduled, protocol.InquiryParked: ReconcileParked,
-	protocol.InquiryElsewhere: ReconcileElsewhere,
 }
 
 // inquire asks a resolver that gets no event, in a goroutine of its own: neither a panic nor runtime.Goexit of it keeps the record from

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -43,7 +44,7 @@ func TestWhereNobodyCanTellThePausesGrowAndARecordIsParked(t *testing.T) {
 				how := idempotent.Reconciling{FirstPause: time.Minute, LongestPause: 3 * time.Minute, MaxTries: 5, OnlyDue: true}
 				for n, pause := range []time.Duration{time.Minute, 2 * time.Minute, 3 * time.Minute, 3 * time.Minute} {
 					done := s.reconcile(t, r, how)
-					require.Equal(t, idempotent.ReconcileScheduled, done.Outcome)
+					require.Equal(t, report.ReconcileScheduled, done.Outcome)
 					require.Equal(t, n+1, done.Tries)
 					require.WithinDuration(t, time.Now().Add(pause), done.Next, time.Second)
 					held := s.record(t)
@@ -52,19 +53,19 @@ func TestWhereNobodyCanTellThePausesGrowAndARecordIsParked(t *testing.T) {
 					require.Equal(t, done.Next, held.AttentionAt)
 					require.Equal(t, store.AttentionOf(s.key), held.Attention)
 					require.Equal(t, []string{"charge"}, held.Derived)
-					require.Equal(t, idempotent.ReconcileClosed, s.reconcile(t, r, how).Outcome, "it is not due")
+					require.Equal(t, report.ReconcileClosed, s.reconcile(t, r, how).Outcome, "it is not due")
 					_, err = s.Handle(t.Context(), "order")
 					require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
 					time.Sleep(time.Until(done.Next))
 				}
 				done := s.reconcile(t, r, how)
-				require.Equal(t, idempotent.ReconcileParked, done.Outcome)
+				require.Equal(t, report.ReconcileGivenUp, done.Outcome)
 				require.True(t, s.record(t).Parked())
 				time.Sleep(24 * time.Hour)
-				require.Equal(t, idempotent.ReconcileClosed, s.reconcile(t, r, how).Outcome)
+				require.Equal(t, report.ReconcileClosed, s.reconcile(t, r, how).Outcome)
 				how.OnlyDue = false
-				require.Equal(t, idempotent.ReconcileParked, s.reconcile(t, r, how).Outcome, "it is asked about, and stays parked")
-				require.Equal(t, idempotent.ReconcileCompleted, s.reconcile(t, answers(idempotent.Executed("ch_1"), nil), how).Outcome)
+				require.Equal(t, report.ReconcileGivenUp, s.reconcile(t, r, how).Outcome, "it is asked about, and stays parked")
+				require.Equal(t, report.ReconcileCompleted, s.reconcile(t, answers(idempotent.Executed("ch_1"), nil), how).Outcome)
 				require.Equal(t, 1, s.ran)
 			})
 		})
@@ -97,22 +98,22 @@ func TestWhatIsParkedIsHandedOverFirst(t *testing.T) {
 		next := ask().Next
 		time.Sleep(time.Until(next))
 		done := ask()
-		require.Equal(t, idempotent.ReconcileScheduled, done.Outcome)
+		require.Equal(t, report.ReconcileScheduled, done.Outcome)
 		require.False(t, done.Next.After(time.Now()), "it is handed over at the next run")
 		done = ask()
-		require.Equal(t, idempotent.ReconcileScheduled, done.Outcome)
+		require.Equal(t, report.ReconcileScheduled, done.Outcome)
 		require.ErrorContains(t, done.Err, "it panicked with a string")
 		require.True(t, done.Next.After(time.Now()))
 		require.Equal(t, 2, done.Tries)
 		require.False(t, s.record(t).Parked())
 		time.Sleep(time.Until(done.Next))
 		fails = false
-		require.Equal(t, idempotent.ReconcileParked, ask().Outcome)
+		require.Equal(t, report.ReconcileGivenUp, ask().Outcome)
 		require.True(t, s.record(t).Parked())
 		require.Equal(t, 2, asked)
 		require.Equal(t, 2, handed)
 		time.Sleep(24 * time.Hour)
-		require.Equal(t, idempotent.ReconcileClosed, ask().Outcome)
+		require.Equal(t, report.ReconcileClosed, ask().Outcome)
 		require.Equal(t, 2, handed)
 	})
 }
@@ -129,7 +130,7 @@ func TestAParkedRecordStaysParkedWhenAClientCannotSettleIt(t *testing.T) {
 	}))
 	_, err := s.Handle(t.Context(), "order")
 	require.Error(t, err)
-	require.Equal(t, idempotent.ReconcileParked, s.reconcile(t, answers(finding{}, nil), idempotent.Reconciling{MaxTries: 1}).Outcome)
+	require.Equal(t, report.ReconcileGivenUp, s.reconcile(t, answers(finding{}, nil), idempotent.Reconciling{MaxTries: 1}).Outcome)
 	_, err = s.Handle(t.Context(), "order")
 	require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
 	held := s.record(t)
@@ -172,7 +173,7 @@ func TestAQuestionWhoseLeaseWasLostCounts(t *testing.T) {
 		require.True(t, swapped)
 		return finding{}, nil
 	}, idempotent.Reconciling{})
-	require.Equal(t, idempotent.ReconcileScheduled, done.Outcome)
+	require.Equal(t, report.ReconcileScheduled, done.Outcome)
 	held := s.record(t)
 	require.Equal(t, 1, held.Tries)
 	require.Equal(t, done.Next, held.AttentionAt)
@@ -184,7 +185,7 @@ func TestAParkedRecordStaysParkedWhenAQuestionDies(t *testing.T) {
 	s := newStuck(t, uncertain)
 	_, err := s.Handle(t.Context(), "order")
 	require.Error(t, err)
-	require.Equal(t, idempotent.ReconcileParked, s.reconcile(t, answers(finding{}, nil), idempotent.Reconciling{MaxTries: 1}).Outcome)
+	require.Equal(t, report.ReconcileGivenUp, s.reconcile(t, answers(finding{}, nil), idempotent.Reconciling{MaxTries: 1}).Outcome)
 	parked := s.record(t)
 	dead := parked
 	dead.Status, dead.Owner, dead.Lease = store.StatusInProgress, "the question", time.Now().Add(-time.Second).Truncate(time.Millisecond)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -92,12 +93,12 @@ func TestAResolverSettlesWhatNoClientRetries(t *testing.T) {
 		require.ErrorIs(t, err, idempotent.ErrInProgress, "a client waits")
 		return idempotent.Executed("ch_1"), nil
 	}, idempotent.Reconciling{})
-	require.Equal(t, idempotent.ReconcileCompleted, done.Outcome)
+	require.Equal(t, report.ReconcileCompleted, done.Outcome)
 	require.Equal(t, "charge", asked.Operation)
 	require.Equal(t, s.key, asked.RecordKey)
 	require.True(t, asked.Recovered)
 	require.Equal(t, before.CreatedAt, asked.CreatedAt)
-	require.Equal(t, []idempotent.NamedKey{{Name: "charge", Key: asked.DerivedKey("charge")}}, done.DerivedKeys)
+	require.Equal(t, []report.NamedKey{{Name: "charge", Key: asked.DerivedKey("charge")}}, done.DerivedKeys)
 	after := s.record(t)
 	require.Empty(t, after.Attention)
 	require.Zero(t, after.AttentionAt)
@@ -116,7 +117,7 @@ func TestWhatWasNotExecutedExecutesAtTheNextRequest(t *testing.T) {
 	_, err := s.Handle(t.Context(), "order")
 	require.Error(t, err)
 	done := s.reconcile(t, answers(idempotent.Untouched[string](), nil), idempotent.Reconciling{})
-	require.Equal(t, idempotent.ReconcileReleased, done.Outcome)
+	require.Equal(t, report.ReconcileReleased, done.Outcome)
 	require.Zero(t, done.Next)
 	after := s.record(t)
 	require.Equal(t, store.ReasonReleased, after.Reason)
@@ -166,12 +167,12 @@ func TestNobodyIsAskedBesideAResolverThatHangs(t *testing.T) {
 				t.Error("it is asked twice at a time")
 				return finding{}, nil
 			}, idempotent.Reconciling{})
-			require.Equal(t, idempotent.ReconcileBusy, done.Outcome)
+			require.Equal(t, report.ReconcileBusy, done.Outcome)
 			require.False(t, done.Until.Before(time.Now()))
 			_, err := s.Handle(t.Context(), "order")
 			require.ErrorIs(t, err, idempotent.ErrInProgress)
 		}
-		require.Equal(t, idempotent.ReconcileCompleted, (<-ended).Outcome, "what it found late is true all the same")
+		require.Equal(t, report.ReconcileCompleted, (<-ended).Outcome, "what it found late is true all the same")
 		require.Equal(t, 1, s.ran)
 	})
 }
@@ -206,14 +207,14 @@ func TestARecordThatNeedsNobodyIsLeftAlone(t *testing.T) {
 		return finding{}, nil
 	}
 	s := newStuck(t, func(context.Context) (string, error) { return "done", nil })
-	require.Equal(t, idempotent.ReconcileClosed, s.reconcile(t, never, idempotent.Reconciling{}).Outcome, "there is no record")
+	require.Equal(t, report.ReconcileClosed, s.reconcile(t, never, idempotent.Reconciling{}).Outcome, "there is no record")
 	_, found, err := s.store.Get(t.Context(), s.key)
 	require.NoError(t, err)
 	require.False(t, found, "and none is made")
 	_, err = s.Handle(t.Context(), "order")
 	require.NoError(t, err)
 	before := s.record(t)
-	require.Equal(t, idempotent.ReconcileClosed, s.reconcile(t, never, idempotent.Reconciling{}).Outcome)
+	require.Equal(t, report.ReconcileClosed, s.reconcile(t, never, idempotent.Reconciling{}).Outcome)
 	require.Equal(t, before, s.record(t))
 }
 
@@ -248,7 +249,7 @@ func TestAnOrderThatStoppedHalfWayIsAskedAboutAndStaysOpen(t *testing.T) {
 		s := newStopped(t, false)
 		how := idempotent.Reconciling{OnlyDue: true, MaxTries: 2}
 		untouched := answers(idempotent.Untouched[string](), nil)
-		require.Equal(t, idempotent.ReconcileClosed, s.reconcile(t, untouched, how).Outcome, "its client may still come")
+		require.Equal(t, report.ReconcileClosed, s.reconcile(t, untouched, how).Outcome, "its client may still come")
 		time.Sleep(store.ReleasedWait)
 		done := s.reconcile(t, func(ctx context.Context, x idempotent.Execution) (finding, error) {
 			held := s.record(t)
@@ -259,11 +260,11 @@ func TestAnOrderThatStoppedHalfWayIsAskedAboutAndStaysOpen(t *testing.T) {
 			require.ErrorIs(t, err, idempotent.ErrStepRefused)
 			return untouched(ctx, x)
 		}, how)
-		require.Equal(t, idempotent.ReconcileReleased, done.Outcome)
+		require.Equal(t, report.ReconcileReleased, done.Outcome)
 		require.Equal(t, 1, done.Tries)
 		require.True(t, done.Next.After(time.Now()))
 		time.Sleep(time.Until(done.Next))
-		require.Equal(t, idempotent.ReconcileParked, s.reconcile(t, untouched, how).Outcome, "nobody finishes it: a person has to know")
+		require.Equal(t, report.ReconcileGivenUp, s.reconcile(t, untouched, how).Outcome, "nobody finishes it: a person has to know")
 		out, err := s.Handle(t.Context(), "order")
 		require.NoError(t, err)
 		require.Equal(t, "r1, ch_1", out)
@@ -278,7 +279,7 @@ func TestAStepThatMayHaveBegunIsReleasedWithTheOthers(t *testing.T) {
 		require.Equal(t, store.StatusUnknown, s.record(t).Status)
 		require.Equal(t, store.StepStarted, s.record(t).Steps["charge"].Kind)
 		done := s.reconcile(t, answers(idempotent.Untouched[string](), nil), idempotent.Reconciling{})
-		require.Equal(t, idempotent.ReconcileReleased, done.Outcome)
+		require.Equal(t, report.ReconcileReleased, done.Outcome)
 		require.WithinDuration(t, time.Now().Add(store.ReleasedWait), done.Next, time.Second, "its client may come")
 		held := s.record(t)
 		require.Contains(t, held.Steps, "reserve")
@@ -346,10 +347,10 @@ func TestAResponseThatIsNotStoredIsNoResult(t *testing.T) {
 	}
 	for _, status := range []int{0, 429, 500, 503} {
 		done := ask(status)
-		require.Equal(t, idempotent.ReconcileScheduled, done.Outcome, status)
+		require.Equal(t, report.ReconcileScheduled, done.Outcome, status)
 		require.ErrorContains(t, done.Err, "not one that is stored")
 	}
-	require.Equal(t, idempotent.ReconcileCompleted, ask(201).Outcome)
+	require.Equal(t, report.ReconcileCompleted, ask(201).Outcome)
 	out, err := h.Handle(t.Context(), req)
 	require.NoError(t, err)
 	require.Equal(t, 201, out.StatusCode)
@@ -371,6 +372,6 @@ func TestAQuestionWhoseClaimWasTakenChangesNothing(t *testing.T) {
 		require.True(t, swapped)
 		return finding{}, nil
 	}, idempotent.Reconciling{})
-	require.Equal(t, idempotent.ReconcileElsewhere, done.Outcome)
+	require.Equal(t, report.ReconcileElsewhere, done.Outcome)
 	require.Equal(t, taken.Owner, s.record(t).Owner)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 // limited requires timestamps that are less than five minutes old, by a clock that stands still.
@@ -103,7 +104,7 @@ func assertStale(t *testing.T, a *api, r reply, reason string) {
 	assert.Equal(t, "The timestamp in header X-Timestamp "+reason+".", r.problem(t)["detail"])
 	a.assertExecuted(0)
 	a.assertNoIO()
-	assert.Equal(t, idempotent.OutcomeStale, a.event().Outcome)
+	assert.Equal(t, report.Stale, a.event().Outcome)
 	err := a.event().Err
 	require.ErrorIs(t, err, idempotent.ErrStaleRequest)
 	stale, ok := errors.AsType[*idempotent.StaleRequestError](err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
@@ -31,7 +32,7 @@ func TestRequestThatIsNotToBeProtectedRunsEachTime(t *testing.T) {
 			a.answers(own)
 			for range 2 {
 				assert.Equal(t, own, a.send(ask{path: "/webhooks", key: key}), "untouched")
-				assert.Equal(t, idempotent.OutcomeUnprotected, a.event().Outcome)
+				assert.Equal(t, report.Unprotected, a.event().Outcome)
 				assert.Empty(t, a.event().RecordKey)
 			}
 			a.assertExecuted(2)
@@ -51,7 +52,7 @@ func TestRequestThatIsNotToBeProtectedIsRefusedForNothing(t *testing.T) {
 			RequireTenant: true, TimestampHeader: "X-Sent", MaxRequestAge: idempotent.DefaultRetention / 2,
 		}))
 		assert.Equal(t, 201, a.send(ask{method: "PATCH", key: "k"}).Status)
-		assert.Equal(t, idempotent.OutcomeUnprotected, a.event().Outcome)
+		assert.Equal(t, report.Unprotected, a.event().Outcome)
 		assert.NotEqual(t, 201, a.send(ask{key: "k"}).Status)
 		a.assertNoIO()
 	})
@@ -92,7 +93,7 @@ func TestProtectDecidesOverEveryKey(t *testing.T) {
 				out, err := deliver(t.Context(), h, ask{method: method, key: "k"}.v2(), wire)
 				require.NoError(t, err, name)
 				assert.Equal(t, 201, out.StatusCode, name)
-				assert.Equal(t, idempotent.OutcomeUnprotected, seen.seen[0].Outcome, name)
+				assert.Equal(t, report.Unprotected, seen.seen[0].Outcome, name)
 				assert.Equal(t, 1, executed)
 				assert.Empty(t, records.Calls())
 			}
@@ -113,7 +114,7 @@ func TestProtectIsAskedOnlyAboutWhatCanBeProtected(t *testing.T) {
 		}}))
 		for _, method := range []string{"GET", "HEAD", "OPTIONS"} {
 			a.send(ask{method: method, key: "k"})
-			assert.Equal(t, idempotent.OutcomeUnprotected, a.event().Outcome)
+			assert.Equal(t, report.Unprotected, a.event().Outcome)
 		}
 		assert.Empty(t, asked)
 		a.send(ask{method: "POST", path: "/charges/caf%C3%A9", key: "k"})
@@ -181,7 +182,7 @@ func TestPathsOfProtectAndRouteLackTheStageOfAnHTTPAPI(t *testing.T) {
 	for _, wire := range []bool{false, true} {
 		var routed []string
 		h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) { return responseV2{StatusCode: 201}, nil }, memory.New(),
-			idempotent.WithObserver(func(context.Context, idempotent.Event) {}),
+			idempotent.WithObserver(func(context.Context, report.Delivery) {}),
 			idempotent.WithHTTP(idempotent.HTTP{
 				Protect: func(_, path string) bool { return path != "/webhooks" },
 				Route: func(method, path string) string {
@@ -252,7 +253,7 @@ func TestPanicOfProtectOrRouteComesBeforeAnyIO(t *testing.T) {
 		} {
 			a := d.open(t, idempotent.WithHTTP(h))
 			assert.PanicsWithValue(t, "boom", func() { _, _ = a.try(ask{key: "k"}) }, name)
-			assert.Equal(t, idempotent.OutcomePanicked, a.event().Outcome)
+			assert.Equal(t, report.Panicked, a.event().Outcome)
 			a.assertNoIO()
 			a.assertExecuted(0)
 		}
@@ -306,15 +307,15 @@ func TestRouteOfTheUserNamesEveryDelivery(t *testing.T) {
 		for _, tc := range []struct {
 			q       ask
 			route   string
-			outcome idempotent.Outcome
+			outcome report.Outcome
 		}{
-			{ask{key: "k"}, "post-charges", idempotent.OutcomeExecuted},
-			{ask{key: "k"}, "post-charges", idempotent.OutcomeReplayed},
-			{ask{key: "k", body: "other"}, "post-charges", idempotent.OutcomeMismatch},
-			{ask{}, "post-charges", idempotent.OutcomeMissingKey},
-			{ask{method: "GET"}, "get-charges", idempotent.OutcomeUnprotected},
-			{ask{path: "/webhooks"}, "post-webhooks", idempotent.OutcomeUnprotected},
-			{ask{path: "/nameless", key: "n"}, "", idempotent.OutcomeExecuted},
+			{ask{key: "k"}, "post-charges", report.Executed},
+			{ask{key: "k"}, "post-charges", report.Replayed},
+			{ask{key: "k", body: "other"}, "post-charges", report.Mismatch},
+			{ask{}, "post-charges", report.MissingKey},
+			{ask{method: "GET"}, "get-charges", report.Unprotected},
+			{ask{path: "/webhooks"}, "post-webhooks", report.Unprotected},
+			{ask{path: "/nameless", key: "n"}, "", report.Executed},
 		} {
 			a.send(tc.q)
 			assert.Equal(t, tc.outcome, a.event().Outcome)
@@ -327,7 +328,7 @@ func TestEventWithoutARequestHasNoRoute(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		a := d.open(t)
 		a.send(ask{formless: true})
-		assert.Equal(t, idempotent.OutcomeRefused, a.event().Outcome)
+		assert.Equal(t, report.Refused, a.event().Outcome)
 		assert.Empty(t, a.event().Route)
 		a = d.open(t, idempotent.WithDisabled(true))
 		a.send(ask{key: "k"})

@@ -22,6 +22,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/observe"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 // secret stands for everything that a payload may hold. It is a number, too, and may be part of any text. told are the forms
@@ -74,7 +75,7 @@ func overhear(t *testing.T, h listener, place string, payload []byte) (failed in
 	var log, metrics bytes.Buffer
 	answer, err := h.wrap(idempotent.WithObserver(withoutTemplate(payload, observe.All(
 		observe.Slog(slog.New(slog.NewJSONHandler(&log, nil))), observe.Slog(slog.New(slog.NewTextHandler(&log, nil))),
-		observe.EMF(&metrics, observe.WithRoute()),
+		observe.EMF(&metrics, observe.Config{Route: true}),
 	)))).Invoke(t.Context(), payload)
 	said := map[string]string{"log": log.String(), "metrics": metrics.String()}
 	if err != nil {
@@ -102,8 +103,8 @@ func overhear(t *testing.T, h listener, place string, payload []byte) (failed in
 }
 
 // withoutTemplate leaves the template of the gateway out of what an observer hears: nobody who sends a request chooses it.
-func withoutTemplate(payload []byte, observe func(context.Context, idempotent.Event)) func(context.Context, idempotent.Event) {
-	return func(ctx context.Context, e idempotent.Event) {
+func withoutTemplate(payload []byte, observe func(context.Context, report.Delivery)) func(context.Context, report.Delivery) {
+	return func(ctx context.Context, e report.Delivery) {
 		var of struct{ RouteKey, Resource string }
 		_ = json.NewDecoder(bytes.NewReader(payload)).Decode(&of) // what is no event has no route
 		_, key, _ := strings.Cut(of.RouteKey, " ")

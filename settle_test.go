@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -25,7 +26,7 @@ func TestCompletionIsRetriedAndRecognisedAsOurs(t *testing.T) {
 				s := newShopOn(t, memory.New(), storetest.OnCall(2, fault))
 				first, err := s.handle(5)
 				require.NoError(t, err)
-				assert.Equal(t, idempotent.SettledCompleted, s.event().Settlement)
+				assert.Equal(t, report.Completed, s.event().Settlement)
 				require.NoError(t, s.event().StoreErr)
 
 				again, err := s.sandbox(nil).handle(5)
@@ -49,7 +50,7 @@ func TestStoreThatIsDownAtCompletionHidesNothingAndExecutesNothing(t *testing.T)
 				require.NoError(t, err)
 				assert.Equal(t, receipt{Charge: 1, Amount: 5}, got)
 				assert.LessOrEqual(t, time.Since(started), idempotent.DefaultClaimBudget)
-				assert.Equal(t, idempotent.SettledFailed, s.event().Settlement)
+				assert.Equal(t, report.NotSettled, s.event().Settlement)
 				require.ErrorIs(t, s.event().StoreErr, storetest.ErrInjected)
 				assert.NotContains(t, s.store.Ops(), storetest.OpDelete, "a record is never deleted after an effect")
 				assertExecuted(t, s, 1)
@@ -74,7 +75,7 @@ func TestResultThatCannotBeStoredMakesTheRecordUnknown(t *testing.T) {
 		got, err := s.handle(5)
 		require.NoError(t, err)
 		assert.Equal(t, receipt{Charge: 1, Amount: 5}, got)
-		assert.Equal(t, idempotent.SettledUnknown, s.event().Settlement)
+		assert.Equal(t, report.Unknown, s.event().Settlement)
 		assert.Equal(t, "result-lost", s.event().Reason)
 
 		time.Sleep(time.Hour)
@@ -99,7 +100,7 @@ func TestResultThatWasStoredAfterAllIsNotLost(t *testing.T) {
 		})
 		_, err := s.handle(5)
 		require.NoError(t, err)
-		assert.Equal(t, idempotent.SettledCompleted, s.event().Settlement)
+		assert.Equal(t, report.Completed, s.event().Settlement)
 		_, err = s.sandbox(nil).handle(5)
 		require.NoError(t, err)
 		assertExecuted(t, s, 1)
@@ -113,54 +114,54 @@ func TestLostLeaseAtCompletion(t *testing.T) {
 		gone    bool
 		want    receipt
 		wantErr error
-		settled idempotent.Settlement
+		settled report.Settlement
 		after   store.Status
 		ours    bool // the record holds our result afterwards
 	}{
 		"deleted": {
-			gone: true, want: receipt{1, 5}, settled: idempotent.SettledCompleted, after: store.StatusCompleted, ours: true,
+			gone: true, want: receipt{1, 5}, settled: report.Completed, after: store.StatusCompleted, ours: true,
 		},
 		"made UNKNOWN by someone who saw the lease lapse": {
 			change: func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "crashed" },
-			want:   receipt{1, 5}, settled: idempotent.SettledCompleted, after: store.StatusCompleted, ours: true,
+			want:   receipt{1, 5}, settled: report.Completed, after: store.StatusCompleted, ours: true,
 		},
 		"completed by another owner": {
 			change: func(r *store.Record) { r.Owner = "thief"; completed(r, `{"charge":9,"amount":5}`) },
-			want:   receipt{9, 5}, settled: idempotent.SettledElsewhere, after: store.StatusCompleted,
+			want:   receipt{9, 5}, settled: report.Elsewhere, after: store.StatusCompleted,
 		},
 		"completed by a Powertools writer over our owner": {
 			change: func(r *store.Record) { completed(r, `{"charge":9,"amount":5}`); r.Seal = "" },
-			want:   receipt{9, 5}, settled: idempotent.SettledElsewhere, after: store.StatusCompleted,
+			want:   receipt{9, 5}, settled: report.Elsewhere, after: store.StatusCompleted,
 		},
 		"completed by another owner for another request": {
 			change: func(r *store.Record) { r.Owner = "thief"; completed(r, `{"charge":9}`); r.Fingerprint = "1:x" },
-			want:   receipt{1, 5}, settled: idempotent.SettledElsewhere, after: store.StatusCompleted,
+			want:   receipt{1, 5}, settled: report.Elsewhere, after: store.StatusCompleted,
 		},
 		"completed by another owner, unreadable": {
 			change: func(r *store.Record) { r.Owner = "thief"; completed(r, `{`); r.Seal = "" },
-			want:   receipt{1, 5}, settled: idempotent.SettledElsewhere, after: store.StatusCompleted,
+			want:   receipt{1, 5}, settled: report.Elsewhere, after: store.StatusCompleted,
 		},
 		"taken over by someone who runs": {
 			change:  func(r *store.Record) { r.Owner = "thief" },
-			wantErr: idempotent.ErrSuperseded, settled: idempotent.SettledElsewhere, after: store.StatusInProgress,
+			wantErr: idempotent.ErrSuperseded, settled: report.Elsewhere, after: store.StatusInProgress,
 		},
 		"taken over by someone who runs for another request": {
 			change: func(r *store.Record) { r.Owner, r.Fingerprint = "thief", "1:x" },
-			want:   receipt{1, 5}, settled: idempotent.SettledElsewhere, after: store.StatusInProgress,
+			want:   receipt{1, 5}, settled: report.Elsewhere, after: store.StatusInProgress,
 		},
 		"taken over by someone who crashed": {
 			change: func(r *store.Record) { r.Owner, r.Lease = "thief", time.Now().Add(-time.Second) },
-			want:   receipt{1, 5}, settled: idempotent.SettledCompleted, after: store.StatusCompleted, ours: true,
+			want:   receipt{1, 5}, settled: report.Completed, after: store.StatusCompleted, ours: true,
 		},
 		"taken over by someone who crashed, for another request": {
 			change: func(r *store.Record) {
 				r.Owner, r.Fingerprint, r.Lease = "thief", "1:x", time.Now().Add(-time.Second)
 			},
-			want: receipt{1, 5}, settled: idempotent.SettledElsewhere, after: store.StatusInProgress,
+			want: receipt{1, 5}, settled: report.Elsewhere, after: store.StatusInProgress,
 		},
 		"taken over and UNKNOWN": {
 			change: func(r *store.Record) { r.Owner, r.Status = "thief", store.StatusUnknown },
-			want:   receipt{1, 5}, settled: idempotent.SettledElsewhere, after: store.StatusUnknown,
+			want:   receipt{1, 5}, settled: report.Elsewhere, after: store.StatusUnknown,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -189,7 +190,7 @@ func TestLostLeaseAtCompletion(t *testing.T) {
 					assert.Equal(t, tc.want, got)
 				}
 				assert.Equal(t, tc.settled, s.event().Settlement)
-				if tc.settled == idempotent.SettledElsewhere {
+				if tc.settled == report.Elsewhere {
 					require.Error(t, s.event().StoreErr, "the observer learns of it")
 				}
 				r := s.mustRecord()
@@ -209,7 +210,7 @@ func TestHandlerErrorReleasesAndIsReturnedAsItIs(t *testing.T) {
 		_, found := s.record()
 		assert.False(t, found)
 		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpDelete}, s.store.Ops())
-		assert.Equal(t, idempotent.SettledReleased, s.event().Settlement)
+		assert.Equal(t, report.Released, s.event().Settlement)
 		require.ErrorIs(t, s.event().Err, errCard)
 		_, err = s.handle(5)
 		require.ErrorIs(t, err, errCard)
@@ -223,7 +224,7 @@ func TestReleaseThatFailsNeverReplacesTheHandlersError(t *testing.T) {
 		s.do = func(context.Context, order) (receipt, error) { return receipt{}, errCard }
 		_, err := s.handle(5)
 		assert.Same(t, errCard, err)
-		assert.Equal(t, idempotent.SettledFailed, s.event().Settlement)
+		assert.Equal(t, report.NotSettled, s.event().Settlement)
 		require.ErrorIs(t, s.event().StoreErr, storetest.ErrInjected)
 	})
 }
@@ -234,7 +235,7 @@ func TestReleaseWhoseReplyIsLostIsStillARelease(t *testing.T) {
 		s.do = func(context.Context, order) (receipt, error) { return receipt{}, errCard }
 		_, err := s.handle(5)
 		assert.Same(t, errCard, err)
-		assert.Equal(t, idempotent.SettledReleased, s.event().Settlement)
+		assert.Equal(t, report.Released, s.event().Settlement)
 		require.NoError(t, s.event().StoreErr)
 	})
 }
@@ -255,7 +256,7 @@ func TestStaleOwnerReleasesNothing(t *testing.T) {
 		_, err := s.handle(5)
 		assert.Same(t, errCard, err)
 		assert.Equal(t, stolen, s.mustRecord())
-		assert.Equal(t, idempotent.SettledElsewhere, s.event().Settlement)
+		assert.Equal(t, report.Elsewhere, s.event().Settlement)
 	})
 }
 
@@ -266,8 +267,8 @@ func TestPanicReleasesAndContinues(t *testing.T) {
 		assert.PanicsWithValue(t, "boom", func() { _, _ = s.handle(5) })
 		_, found := s.record()
 		assert.False(t, found)
-		assert.Equal(t, idempotent.SettledReleased, s.event().Settlement)
-		assert.Equal(t, idempotent.OutcomePanicked, s.event().Outcome)
+		assert.Equal(t, report.Released, s.event().Settlement)
+		assert.Equal(t, report.Panicked, s.event().Outcome)
 	})
 }
 
@@ -399,7 +400,7 @@ func TestUnknownThatCannotBeWrittenIsReported(t *testing.T) {
 		s.do = func(context.Context, order) (receipt, error) { return receipt{}, idempotent.Uncertain(errCard) }
 		_, err := s.handle(5)
 		assert.Same(t, errCard, err)
-		assert.Equal(t, idempotent.SettledFailed, s.event().Settlement)
+		assert.Equal(t, report.NotSettled, s.event().Settlement)
 		assert.NotErrorIs(t, err, idempotent.ErrStoreUnavailable)
 	})
 }
@@ -467,7 +468,7 @@ func TestOwnResultStaysTheAnswerWhereTheirsCannotBeDecoded(t *testing.T) {
 		got, err := s.handle(5)
 		require.NoError(t, err)
 		assert.Equal(t, receipt{1, 5}, got)
-		assert.Equal(t, idempotent.OutcomeExecuted, s.event().Outcome)
+		assert.Equal(t, report.Executed, s.event().Outcome)
 		require.ErrorIs(t, s.event().StoreErr, idempotent.ErrUnreadable)
 	})
 }
@@ -517,10 +518,10 @@ func TestWriteOfALargeResultIsNotCutShort(t *testing.T) {
 
 func TestWriteOfALargeResultEndsInTimeToMarkItAsLost(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		var event idempotent.Event
+		var event report.Delivery
 		handler := idempotent.Wrap(func(context.Context, string) (string, error) { return strings.Repeat("x", 6<<20), nil },
 			steady{memory.New(), time.Hour}, append(keyed[string](""),
-				idempotent.WithKey(func(in string) (string, error) { return in, nil }), idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { event = e }))...)
+				idempotent.WithKey(func(in string) (string, error) { return in, nil }), idempotent.WithObserver(func(_ context.Context, e report.Delivery) { event = e }))...)
 		for name, ends := range map[string]struct{ deadline, within time.Duration }{
 			"before the deadline":                {5 * time.Second, 5 * time.Second},
 			"after the time that its size takes": {0, idempotent.DefaultClaimBudget + 12*time.Second}, // at 512 KB/s
@@ -535,7 +536,7 @@ func TestWriteOfALargeResultEndsInTimeToMarkItAsLost(t *testing.T) {
 			require.NoError(t, err)
 			assert.Len(t, out, 6<<20, "the caller gets the result all the same")
 			assert.Less(t, time.Since(started), ends.within, name)
-			assert.Equal(t, idempotent.SettledUnknown, event.Settlement)
+			assert.Equal(t, report.Unknown, event.Settlement)
 		}
 	})
 }

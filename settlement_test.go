@@ -15,6 +15,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -191,7 +192,7 @@ func TestAnOwnerThatComesBackAfterASettlement(t *testing.T) {
 					require.ErrorIs(t, err, c.want.err)
 				}
 				assert.Equal(t, c.want.receipt, got)
-				assert.Equal(t, idempotent.SettledElsewhere, s.event().Settlement)
+				assert.Equal(t, report.Elsewhere, s.event().Settlement)
 				r := s.mustRecord()
 				assert.Equal(t, c.after, r.Status)
 				assert.Equal(t, c.reason, r.Reason)
@@ -222,7 +223,7 @@ func TestWhoClaimsAfterASettlementMayCompleteInPlaceOfSomebodyWhoCrashed(t *test
 		got, err := s.handle(5)
 		require.NoError(t, err)
 		assert.Equal(t, receipt{1, 5}, got)
-		assert.Equal(t, idempotent.SettledCompleted, s.event().Settlement)
+		assert.Equal(t, report.Completed, s.event().Settlement)
 	})
 }
 

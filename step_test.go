@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -89,7 +90,7 @@ func TestWhatAStepRecordedIsNotRepeatedAfterAnError(t *testing.T) {
 		})
 		_, err := s.handle(5)
 		require.ErrorIs(t, err, errCard)
-		assert.Equal(t, idempotent.SettledReleased, s.event().Settlement)
+		assert.Equal(t, report.Released, s.event().Settlement)
 		kept := s.mustRecord()
 		assert.Equal(t, store.StatusInProgress, kept.Status)
 		assert.Equal(t, store.ReasonReleased, kept.Reason)
@@ -109,8 +110,8 @@ func TestWhatAStepRecordedIsNotRepeatedAfterAnError(t *testing.T) {
 		assert.Equal(t, 2, event.Attempt)
 		assert.False(t, event.Recovered, "a release is no crash")
 		require.Len(t, event.Steps, 2)
-		assert.True(t, event.Steps[0].Resumed && !event.Steps[0].Recorded)
-		assert.True(t, event.Steps[1].Recorded && !event.Steps[1].Resumed)
+		assert.Equal(t, report.StepResumed, event.Steps[0].End)
+		assert.Equal(t, report.StepRecorded, event.Steps[1].End)
 		done := s.mustRecord()
 		assert.Equal(t, store.StatusCompleted, done.Status)
 		assert.Empty(t, done.Steps)
@@ -671,15 +672,21 @@ func TestRefuseResumesOnlyWhatItsStepsTell(t *testing.T) {
 				s, e := newShop(t, idempotent.WithCrashPolicy(idempotent.Refuse)), &effects{}
 				s.put(func(r *store.Record) {
 					r.Lease, r.Reason, r.Steps = r.CreatedAt, c.reason, c.steps(r.Owner)
-					r.StepWrites = len(r.Steps)
+					for _, step := range r.Steps {
+						if r.StepWrites++; step.Kind != store.StepStarted { // each was marked
+							r.StepWrites++
+						}
+					}
 				})
+				put := s.mustRecord()
 				s.do = inTwoSteps(e, func() error { return nil })
 				_, err := s.handle(5)
 				if !c.resumes {
 					require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
 					r := s.mustRecord()
 					assert.Equal(t, store.StatusUnknown, r.Status)
-					assert.Len(t, r.Steps, r.StepWrites, "UNKNOWN keeps its steps")
+					assert.Equal(t, put.Steps, r.Steps, "UNKNOWN keeps its steps")
+					assert.Equal(t, put.StepWrites, r.StepWrites)
 					assert.Empty(t, e.done)
 					return
 				}
@@ -781,7 +788,7 @@ func TestAStaleOwnerRecordsNothing(t *testing.T) {
 					return receipt{}, fmt.Errorf("order: %w", err)
 				}
 				got, err := stale.handle(5)
-				assert.Equal(t, idempotent.SettledElsewhere, stale.event().Settlement)
+				assert.Equal(t, report.Elsewhere, stale.event().Settlement)
 				assert.NotEqual(t, store.ReasonReleased, s.mustRecord().Reason, "a crash is no release")
 				assert.Zero(t, e.count("second"))
 				if c.want != nil {
@@ -856,21 +863,23 @@ func TestATakeoverSeesTheLastStepOfAStaleOwner(t *testing.T) {
 							return storetest.Pass
 						}
 						late = true
-						held, _, _ := inner.Get(context.Background(), c.Next.Key)
-						next := held
-						next.Steps = map[string]store.Step{"first": {
-							Kind: store.StepValue, Seal: store.Seal(held.Owner, []byte(`"first"`)), Result: []byte(`"first"`),
-						}}
-						_, swapped, err := inner.Swap(context.Background(), held, next)
-						assert.NoError(t, err)
-						assert.True(t, swapped)
+						for _, step := range []store.Step{
+							stepBy(c.Seen.Owner, store.StepStarted, ""), stepBy(c.Seen.Owner, store.StepValue, `"first"`),
+						} {
+							held, _, _ := inner.Get(context.Background(), c.Next.Key)
+							next := held
+							next.Steps = map[string]store.Step{"first": step}
+							_, swapped, err := inner.Swap(context.Background(), held, next)
+							assert.NoError(t, err)
+							assert.True(t, swapped)
+						}
 						return fault
 					}, idempotent.WithCrashPolicy(policy))
 					s.put(func(r *store.Record) {
 						r.Lease = r.CreatedAt
 						text := []byte(`"zeroth"`)
 						r.Steps = map[string]store.Step{"zeroth": {Kind: store.StepValue, Seal: store.Seal(r.Owner, text), Result: text}}
-						r.StepWrites = 1
+						r.StepWrites = 2
 					})
 					s.do = inTwoSteps(e, func() error { return nil })
 					_, err := s.handle(5)

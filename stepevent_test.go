@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -23,7 +24,7 @@ func noStepWrites(c storetest.Call) storetest.Fault {
 }
 
 // stepOf is what the observer saw last of the one step of an execution.
-func (s *shop) stepOf() idempotent.StepEvent {
+func (s *shop) stepOf() report.Step {
 	s.t.Helper()
 	require.Len(s.t, s.event().Steps, 1)
 	return s.event().Steps[0]
@@ -43,7 +44,7 @@ func TestAnObserverTellsWhyAStepHasNoOutcome(t *testing.T) {
 		require.ErrorIs(t, lost, idempotent.ErrStepLost)
 		assert.Equal(t, "charge", lost.Step)
 		assert.Equal(t, s.recordKey(), lost.RecordKey)
-		assert.False(t, s.stepOf().Recorded)
+		assert.NotEqual(t, report.StepRecorded, s.stepOf().End)
 	})
 }
 
@@ -68,8 +69,8 @@ func TestAFinalFailureOfAStepLooksAlikeWhetherRecordedOrResumed(t *testing.T) {
 		_, err = s.handle(5)
 		require.NoError(t, err)
 		again := s.stepOf()
-		assert.True(t, first.Recorded)
-		assert.True(t, again.Resumed)
+		assert.Equal(t, report.StepRecorded, first.End)
+		assert.Equal(t, report.StepResumed, again.End)
 		require.ErrorAs(t, first.Err, new(*idempotent.ReplayedError))
 		assert.Equal(t, first.Err, again.Err)
 		assert.Equal(t, first.Bytes, again.Bytes)
@@ -102,7 +103,7 @@ func TestStepsThatNoCodeAsksForAreOrphansUnlessAResolverAnswered(t *testing.T) {
 			_, err = s.handle(5)
 			require.NoError(t, err)
 			assert.Equal(t, want, s.event().OrphanSteps)
-			assert.Equal(t, idempotent.SettledCompleted, s.event().Settlement)
+			assert.Equal(t, report.Completed, s.event().Settlement)
 		}
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -32,7 +33,7 @@ func TestAHandlerThatFailsBeforeItsFirstStepFreesItsKey(t *testing.T) {
 		s.do = func(context.Context, order) (receipt, error) { return receipt{}, errCard }
 		_, err = s.handle(5)
 		require.ErrorIs(t, err, errCard)
-		assert.Equal(t, idempotent.SettledReleased, s.event().Settlement)
+		assert.Equal(t, report.Released, s.event().Settlement)
 		_, found := s.record()
 		assert.False(t, found, "it has nothing to keep")
 	})
@@ -49,10 +50,10 @@ var _ json.Marshaler = explosive{}
 func TestAnEffectWhoseEncodingPanicsIsNotRepeated(t *testing.T) {
 	for name, c := range map[string]struct {
 		opts   []idempotent.Option
-		settle idempotent.Settlement
+		settle report.Settlement
 	}{
-		"by default":   {nil, idempotent.SettledUnknown},
-		"under Refuse": {[]idempotent.Option{idempotent.WithCrashPolicy(idempotent.Refuse)}, idempotent.SettledUnknown},
+		"by default":   {nil, report.Unknown},
+		"under Refuse": {[]idempotent.Option{idempotent.WithCrashPolicy(idempotent.Refuse)}, report.Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -126,7 +127,7 @@ func TestAReleaseKeepsTheStepsOfARecordThatBecameUnknown(t *testing.T) {
 		})
 		_, err := s.handle(5)
 		require.ErrorIs(t, err, errCard)
-		assert.Equal(t, idempotent.SettledReleased, s.event().Settlement)
+		assert.Equal(t, report.Released, s.event().Settlement)
 		r := s.mustRecord()
 		assert.Equal(t, store.ReasonReleased, r.Reason)
 		assert.Contains(t, r.Steps, "first")
@@ -148,7 +149,7 @@ func TestAReleaseThatARepetitionFinds(t *testing.T) {
 		s.do = inTwoSteps(e, func() error { return errCard })
 		_, err := s.handle(5)
 		require.ErrorIs(t, err, errCard)
-		assert.Equal(t, idempotent.SettledReleased, s.event().Settlement)
+		assert.Equal(t, report.Released, s.event().Settlement)
 	})
 }
 
@@ -159,7 +160,7 @@ func TestAnExecutionWithStepsWhoseLeaseHasEndedReleasesNothing(t *testing.T) {
 		s.do = inTwoSteps(e, func() error { skew = time.Hour; return errCard })
 		_, err := s.handle(5)
 		require.ErrorIs(t, err, errCard)
-		assert.Equal(t, idempotent.SettledElsewhere, s.event().Settlement)
+		assert.Equal(t, report.Elsewhere, s.event().Settlement)
 		assert.Empty(t, s.mustRecord().Reason)
 	})
 }
@@ -294,6 +295,7 @@ func TestACrashWhoseStepsTellAllIsNoQuestionForTheResolver(t *testing.T) {
 		}))
 		s.put(func(r *store.Record) {
 			r.Lease, r.Steps = r.CreatedAt, map[string]store.Step{"first": stepBy(r.Owner, store.StepValue, `"first"`)}
+			r.StepWrites = 2 // its mark, and its result
 		})
 		e := &effects{}
 		s.do = inTwoSteps(e, func() error { return nil })

@@ -17,6 +17,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -65,8 +66,8 @@ func newStrongCase(t *testing.T, table string, sc scenario, conflict func(int, s
 type noticed struct {
 	Out        receipt
 	Err        string
-	Outcome    idempotent.Outcome
-	Settlement idempotent.Settlement
+	Outcome    report.Outcome
+	Settlement report.Settlement
 }
 
 // deliver delivers the request to a process of its own, whose client is the SDK's as it comes: it repeats no conflict.
@@ -224,7 +225,7 @@ func TestARegionThatNeverEnds(t *testing.T) {
 	sc.opts = []idempotent.Option{idempotent.WithTiming(idempotent.Timing{ClaimBudget: time.Second})}
 	c := newStrongCase(t, table, sc, func(int, string) bool { return true })
 	got := c.deliver()
-	assert.Equal(t, idempotent.OutcomeStoreUnavailable, got.Outcome)
+	assert.Equal(t, report.StoreUnavailable, got.Outcome)
 	assert.Equal(t, fmt.Sprintf("%T", &idempotent.StoreUnavailableError{}), got.Err)
 	assert.Zero(t, c.provider.calls, "I6")
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -29,32 +30,32 @@ func TestAnObserverTellsWhoMadeARecordUnknownFromWhoMetIt(t *testing.T) {
 		opts []idempotent.Option
 		do   func(ctx context.Context, o order) (receipt, error)
 		put  func(r *store.Record) // what another process left, nil for nothing
-		want []idempotent.Settlement
+		want []report.Settlement
 	}{
 		"uncertain execution": {
-			do: uncertain, want: []idempotent.Settlement{idempotent.SettledUnknown, "", ""},
+			do: uncertain, want: []report.Settlement{report.Unknown, "", ""},
 		},
 		"crash that is refused": {
 			opts: []idempotent.Option{idempotent.WithCrashPolicy(idempotent.Refuse)}, put: crashed,
-			want: []idempotent.Settlement{idempotent.SettledUnknown, "", ""},
+			want: []report.Settlement{report.Unknown, "", ""},
 		},
 		"crash that a resolver knows nothing of": {
 			opts: []idempotent.Option{asks(idempotent.StillUnknown[receipt](), nil)}, put: crashed,
-			want: []idempotent.Settlement{idempotent.SettledUnknown, idempotent.SettledStillUnknown, idempotent.SettledStillUnknown},
+			want: []report.Settlement{report.Unknown, report.StillUnknown, report.StillUnknown},
 		},
 		"resolver that fails": {
 			opts: []idempotent.Option{asks(idempotent.StillUnknown[receipt](), errors.New("provider down"))},
 			put:  func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "uncertain" },
-			want: []idempotent.Settlement{idempotent.SettledStillUnknown, idempotent.SettledStillUnknown},
+			want: []report.Settlement{report.StillUnknown, report.StillUnknown},
 		},
 		"resolver that knows": {
 			opts: []idempotent.Option{asks(idempotent.Executed(receipt{1, 5}), nil)},
 			put:  func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "uncertain" },
-			want: []idempotent.Settlement{idempotent.SettledCompleted, ""},
+			want: []report.Settlement{report.Completed, ""},
 		},
 		"execution after a resolver, uncertain again": {
 			opts: []idempotent.Option{asks(idempotent.Untouched[receipt](), nil)}, do: uncertain,
-			want: []idempotent.Settlement{idempotent.SettledUnknown, idempotent.SettledUnknown},
+			want: []report.Settlement{report.Unknown, report.Unknown},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +82,7 @@ func TestAResolverThatPanicsLeavesTheRecordUnknownAsItWas(t *testing.T) {
 				panic("boom")
 			}))
 		s.put(crashed)
-		for _, want := range []idempotent.Settlement{idempotent.SettledUnknown, idempotent.SettledStillUnknown} {
+		for _, want := range []report.Settlement{report.Unknown, report.StillUnknown} {
 			assert.Panics(t, func() { _, _ = s.handle(5) })
 			assert.Equal(t, want, s.event().Settlement)
 		}
@@ -104,7 +105,7 @@ func TestWhoMadeARecordUnknownKnowsItThoughTheReplyWasLost(t *testing.T) {
 				_, err := s.handle(5)
 				require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
 				require.True(t, lost)
-				assert.Equal(t, idempotent.SettledUnknown, s.event().Settlement)
+				assert.Equal(t, report.Unknown, s.event().Settlement)
 				_, err = s.handle(5)
 				require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
 				assert.Empty(t, s.event().Settlement, "the next one met it")
@@ -149,7 +150,7 @@ func TestAnObserverLearnsTheDerivedKeysThatWereHandedOut(t *testing.T) {
 	}
 	_, err := s.handle(5)
 	require.NoError(t, err)
-	assert.Equal(t, []idempotent.NamedKey{{Name: "charge", Key: keys["charge"]}, {Name: "refund", Key: keys["refund"]}},
+	assert.Equal(t, []report.NamedKey{{Name: "charge", Key: keys["charge"]}, {Name: "refund", Key: keys["refund"]}},
 		s.event().DerivedKeys)
 	_, err = s.handle(5)
 	require.NoError(t, err)
@@ -171,7 +172,7 @@ func TestAnObserverLearnsTheDerivedKeysOfAnExecutionThatPanicked(t *testing.T) {
 		panic("boom")
 	}
 	assert.Panics(t, func() { _, _ = s.handle(5) })
-	assert.Equal(t, []idempotent.NamedKey{{Name: "charge", Key: key}}, s.event().DerivedKeys)
+	assert.Equal(t, []report.NamedKey{{Name: "charge", Key: key}}, s.event().DerivedKeys)
 }
 
 // The keys are those of the record, whose fingerprint a handler without one of its own takes over.
@@ -191,7 +192,7 @@ func TestTheDerivedKeysOfATakeoverAreThoseOfTheRecord(t *testing.T) {
 		})
 		_, err := s.handle(5)
 		require.NoError(t, err)
-		assert.Equal(t, []idempotent.NamedKey{{Name: "charge", Key: key}}, s.event().DerivedKeys)
+		assert.Equal(t, []report.NamedKey{{Name: "charge", Key: key}}, s.event().DerivedKeys)
 	})
 }
 
@@ -210,7 +211,7 @@ func TestTwoDeliveriesThatRefuseOneCrashAreToldApart(t *testing.T) {
 		}, idempotent.WithCrashPolicy(idempotent.Refuse))
 		_, err := other.handle(5)
 		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
-		assert.Equal(t, idempotent.SettledUnknown, s.event().Settlement)
+		assert.Equal(t, report.Unknown, s.event().Settlement)
 		assert.Empty(t, other.event().Settlement)
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -48,8 +49,8 @@ func TestDeliveryWaitsForTheResultOfTheOneThatRuns(t *testing.T) {
 		assertExecuted(t, s, 1)
 		assert.InDelta(t, 4, time.Since(began).Seconds(), 1.01, "the result is seen within one interval after it came")
 		event := s.event()
-		assert.Equal(t, idempotent.OutcomeReplayed, event.Outcome)
-		assert.Equal(t, time.Since(began), event.Claim+event.Wait)
+		assert.Equal(t, report.Replayed, event.Outcome)
+		assert.Equal(t, time.Since(began), event.Claim.Took+event.Wait.Took)
 		done()
 	})
 }
@@ -108,7 +109,7 @@ func TestWithoutTheOptionADeliveryIsAnsweredAtOnce(t *testing.T) {
 				_, err := s.handle(1)
 				require.ErrorIs(t, err, idempotent.ErrInProgress)
 				assert.Zero(t, time.Since(began))
-				assert.Zero(t, s.event().Wait)
+				assert.Zero(t, s.event().Wait.Took)
 				done()
 			})
 		})
@@ -214,7 +215,7 @@ func TestWaiterExecutesWhatTheFirstOneDidNot(t *testing.T) {
 				require.NoError(t, err)
 				assert.Equal(t, int64(77), got.Charge)
 				assert.Equal(t, before+1, s.executed.Load())
-				assert.Equal(t, idempotent.OutcomeExecuted, s.event().Outcome)
+				assert.Equal(t, report.Executed, s.event().Outcome)
 				assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
 			})
 		})

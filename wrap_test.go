@@ -16,6 +16,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/cache"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -181,7 +182,7 @@ func TestOperationOfAnHTTPHandlerIsTheFunctionName(t *testing.T) {
 	store := memory.New()
 	var key string
 	handler := idempotent.Wrap(httpHandler, store,
-		idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { key = e.RecordKey }))
+		idempotent.WithObserver(func(_ context.Context, e report.Delivery) { key = e.RecordKey }))
 	_, err := handler.Handle(t.Context(), post("k-1"))
 	require.NoError(t, err)
 	assert.True(t, strings.HasPrefix(key, "charges-prod#"), key)
@@ -189,7 +190,7 @@ func TestOperationOfAnHTTPHandlerIsTheFunctionName(t *testing.T) {
 
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "")
 	handler = idempotent.Wrap(httpHandler, store,
-		idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { key = e.RecordKey }))
+		idempotent.WithObserver(func(_ context.Context, e report.Delivery) { key = e.RecordKey }))
 	_, err = handler.Handle(t.Context(), post("k-1"))
 	require.NoError(t, err)
 	assert.True(t, strings.HasPrefix(key, "local#"), key)
@@ -218,10 +219,10 @@ func TestEnvironmentSwitchOfPowertoolsIsReadWhenWrapping(t *testing.T) {
 		t.Setenv("POWERTOOLS_IDEMPOTENCY_DISABLED", "true") // too late
 		_, err := s.handle(1)
 		require.NoError(t, err)
-		assert.Equal(t, disabled, s.event().Outcome == idempotent.OutcomeDisabled, "%q", value)
+		assert.Equal(t, disabled, s.event().Outcome == report.Disabled, "%q", value)
 		_, err = overridden.handle(1)
 		require.NoError(t, err)
-		assert.Equal(t, !disabled, overridden.event().Outcome == idempotent.OutcomeDisabled, "%q", value)
+		assert.Equal(t, !disabled, overridden.event().Outcome == report.Disabled, "%q", value)
 	}
 	t.Setenv("POWERTOOLS_IDEMPOTENCY_DISABLED", "maybe")
 	assert.Contains(t, problemsOf(t, func() { newShop(t) })[0], `POWERTOOLS_IDEMPOTENCY_DISABLED: "maybe"`)

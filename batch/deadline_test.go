@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/batch"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 func withDeadline(t *testing.T, d time.Duration) context.Context {
@@ -25,7 +26,7 @@ func TestNothingIsBegunNearTheDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := newEffects()
-		var r batch.Report
+		var r report.Batch
 		for i := range 9 {
 			e.on(strconv.Itoa(i), func(context.Context) error { time.Sleep(2 * time.Second); return nil })
 		}
@@ -49,7 +50,7 @@ func TestNothingIsBegunAfterTheInvocationHasEnded(t *testing.T) {
 	e := newEffects()
 	ctx, cancel := context.WithCancel(t.Context())
 	e.on("a", func(context.Context) error { cancel(); return nil })
-	var r batch.Report
+	var r report.Batch
 	answer, err := batch.SQS(e.shipping(), batch.WithConcurrency(1), observed(&r))(ctx, messages("a", "b", "c"))
 	require.NoError(t, err)
 	require.Equal(t, []string{"id-b", "id-c"}, again(t, answer))
@@ -61,7 +62,7 @@ func TestAnInvocationWithoutTimeFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := newEffects()
-		var r batch.Report
+		var r report.Batch
 		_, err := batch.SQS(e.shipping(), observed(&r))(withDeadline(t, 900*time.Millisecond), messages("a"))
 		require.EqualError(t, err, "batch.SQS: less than 1s are left of the invocation, in which no record is begun: raise the timeout of the "+
 			"function, or see WithReserve")

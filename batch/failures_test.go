@@ -12,13 +12,14 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/batch"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
 func TestAFinalFailureIsAcknowledged(t *testing.T) {
 	t.Parallel()
 	e := newEffects()
-	var r batch.Report
+	var r report.Batch
 	ship := batch.SQS(e.shipping(), observed(&r))
 	e.fail(idempotent.Terminal(errDeclined), "a")
 	for range 2 { // the second time it is replayed
@@ -28,7 +29,7 @@ func TestAFinalFailureIsAcknowledged(t *testing.T) {
 		require.Len(t, r.Problems, 1)
 		require.EqualError(t, r.Problems[0].Err, errDeclined.Error())
 		r.Problems[0].Err = nil
-		require.Equal(t, batch.Problem{ID: "id-a", Outcome: batch.Terminal, Receives: 3}, r.Problems[0])
+		require.Equal(t, report.BatchProblem{ID: "id-a", Outcome: report.RecordTerminal, Receives: 3}, r.Problems[0])
 		e.recover("a")
 	}
 	require.Equal(t, []string{"b"}, e.list())
@@ -38,7 +39,7 @@ func TestAFinalFailureIsAcknowledged(t *testing.T) {
 func TestAFinalFailureIsAcknowledgedOnceItsFunctionHasTakenIt(t *testing.T) {
 	t.Parallel()
 	e := newEffects()
-	var r batch.Report
+	var r report.Batch
 	var taken []string
 	take := func(context.Context) error { return errDown }
 	ship := batch.SQS(e.shipping(), observed(&r), batch.WithConcurrency(1), batch.WithTerminal(
@@ -87,7 +88,7 @@ func poison(t *testing.T, opts ...batch.Option) (function func(context.Context, 
 
 func TestPoisonComesAgainUnlessAFunctionTakesIt(t *testing.T) {
 	t.Parallel()
-	var r batch.Report
+	var r report.Batch
 	function, poisoned, e, bad := poison(t, observed(&r))
 	require.Equal(t, []string{"missing", "invalid", "mismatch", "unknown"}, received(t, function, bad))
 	require.Equal(t, 4, r.Poison)
@@ -124,7 +125,7 @@ func TestPoisonIsAcknowledgedOnceItsFunctionHasTakenIt(t *testing.T) {
 func TestAnUncertainFailureComesAgain(t *testing.T) {
 	t.Parallel()
 	e := newEffects()
-	var r batch.Report
+	var r report.Batch
 	ship := batch.SQS(e.shipping(), observed(&r), batch.WithPoison(func(context.Context, events.SQSMessage, error) error { return nil }))
 	e.fail(idempotent.Uncertain(errDown), "a")
 	require.Equal(t, []string{"a"}, received(t, ship, messages("a")))
@@ -136,7 +137,7 @@ func TestAnUncertainFailureComesAgain(t *testing.T) {
 func TestAStoreThatIsDownFailsEachRecord(t *testing.T) {
 	t.Parallel()
 	e := newEffects()
-	var r batch.Report
+	var r report.Batch
 	ship := batch.SQS(idempotent.Wrap(e.ship, storetest.NewFaulty(memory.New(), storetest.OnOp(storetest.OpClaim, storetest.LoseRequest)), operation()), observed(&r))
 	require.Equal(t, []string{"a", "b"}, received(t, ship, messages("a", "b")))
 	require.Equal(t, 2, r.Failed)
@@ -147,7 +148,7 @@ func TestAStoreThatIsDownFailsEachRecord(t *testing.T) {
 func TestAPanicIsThatOfItsRecord(t *testing.T) {
 	t.Parallel()
 	e := newEffects()
-	var r batch.Report
+	var r report.Batch
 	ship := batch.SQS(e.shipping(), observed(&r))
 	e.on("b", func(context.Context) error { panic(errDown) })
 	e.on("c", func(context.Context) error { runtime.Goexit(); return nil })
@@ -175,7 +176,7 @@ func TestAPanicIsThatOfItsRecord(t *testing.T) {
 func TestAPanicOfTheFunctionOfTheKeyIsThatOfItsRecord(t *testing.T) {
 	t.Parallel()
 	e := newEffects()
-	var r batch.Report
+	var r report.Batch
 	ship := batch.SQS(e.shipping(idempotent.WithKey(func(m events.SQSMessage) (string, error) {
 		if m.Body == "a" {
 			panic("no key")
@@ -203,8 +204,8 @@ func TestTheFunctionOfFinalFailuresGetsTheHandlersOwnError(t *testing.T) {
 func TestAPanicOfAnObserverChangesNothing(t *testing.T) {
 	t.Parallel()
 	e := newEffects()
-	var last batch.Report
-	ship := batch.SQS(e.shipping(), batch.WithObserver(func(context.Context, batch.Report) { panic("s3cret") }), observed(&last))
+	var last report.Batch
+	ship := batch.SQS(e.shipping(), batch.WithObserver(func(context.Context, report.Batch) { panic("s3cret") }), observed(&last))
 	e.fail(errDown, "b")
 	require.Equal(t, []string{"b"}, received(t, ship, messages("a", "b")))
 	require.Equal(t, 1, last.Succeeded, "the next observer is told")
@@ -216,7 +217,7 @@ func TestTheErrorOfAnInnerHandlerIsNoPoison(t *testing.T) {
 	inner := idempotent.Wrap(func(context.Context, string) (string, error) { return "", nil }, memory.New(), idempotent.WithOperation("inner"),
 		idempotent.WithKey(func(string) (string, error) { return "", nil }))
 	e := newEffects()
-	var r batch.Report
+	var r report.Batch
 	ship := batch.SQS(e.shipping(), observed(&r), batch.WithPoison(func(context.Context, events.SQSMessage, error) error { return nil }))
 	e.on("a", func(ctx context.Context) error { _, err := inner.Handle(ctx, "x"); return err })
 	e.on("b", func(ctx context.Context) error { _, err := inner.Handle(ctx, "x"); return errors.Join(errDown, err) })

@@ -7,33 +7,34 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 // one runs a record, when its turn has come: copies of it, which have the same key, run one after the other.
 func (b *batch[R, Out]) one(ctx context.Context, rec record[R], t turn) end {
 	if t.fault != nil {
-		return end{outcome: Panicked, again: true, err: t.fault}
+		return end{outcome: report.RecordPanicked, again: true, err: t.fault}
 	}
 	t.wait()
 	defer t.leave()
 	if b.late(ctx) {
-		return end{outcome: NotBegun, again: true}
+		return end{outcome: report.RecordNotBegun, again: true}
 	}
 	outcome, err := b.handle(ctx, rec)
 	e := end{outcome: outcome, err: err}
 	switch outcome {
-	case Succeeded:
-	case Terminal:
+	case report.RecordSucceeded:
+	case report.RecordTerminal:
 		if b.terminal != nil {
 			e.functionErr = b.hand(ctx, b.terminal, rec, err)
 		}
 		e.again = e.functionErr != nil
-	case Poison:
+	case report.RecordPoison:
 		if b.poison != nil {
 			e.functionErr = b.hand(ctx, b.poison, rec, err)
 		}
 		e.again = b.poison == nil || e.functionErr != nil
-	case InProgress:
+	case report.RecordInProgress:
 		e.again, e.until = true, time.Now().Add(restOfLease(err))
 	default:
 		e.again = true
@@ -63,16 +64,16 @@ func (b *batch[R, Out]) keyOf(ctx context.Context, rec record[R]) string {
 }
 
 // handle runs the handler.
-func (b *batch[R, Out]) handle(ctx context.Context, rec record[R]) (Outcome, error) {
+func (b *batch[R, Out]) handle(ctx context.Context, rec record[R]) (report.BatchOutcome, error) {
 	began := time.Now()
 	var err error
 	// The errors keep their marks in a context that belongs to a delivery, also to one without protection.
 	fault := guarded(func() { _, err = b.handler.Handle(execution.Unwanting(ctx), rec.event) })
-	outcome := Panicked
+	outcome := report.RecordPanicked
 	if fault == nil {
 		outcome, fault = b.outcomeOf(err), execution.Stripped(err)
 	}
-	if outcome != InProgress { // whose handler did not run
+	if outcome != report.RecordInProgress { // whose handler did not run
 		b.tookAtLeast(time.Since(began))
 	}
 	return outcome, fault
@@ -88,18 +89,18 @@ func (b *batch[R, Out]) tookAtLeast(d time.Duration) {
 }
 
 // outcomeOf tells the errors of a handler apart.
-func (b *batch[R, Out]) outcomeOf(err error) Outcome {
+func (b *batch[R, Out]) outcomeOf(err error) report.BatchOutcome {
 	switch {
 	case err == nil:
-		return Succeeded
+		return report.RecordSucceeded
 	case execution.MarkOf(err) == execution.Terminal:
-		return Terminal
+		return report.RecordTerminal
 	case errors.Is(err, idempotent.ErrInProgress), errors.Is(err, idempotent.ErrSuperseded):
-		return InProgress
+		return report.RecordInProgress
 	case b.isPoison(err):
-		return Poison
+		return report.RecordPoison
 	default:
-		return Failed
+		return report.RecordFailed
 	}
 }
 

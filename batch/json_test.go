@@ -11,6 +11,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/batch"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 type order struct {
@@ -53,7 +54,7 @@ func TestABodyThatIsNoneOfTheHandlersIsPoisonAndNotQuoted(t *testing.T) {
 	} {
 		ran := false
 		h := idempotent.Wrap(batch.JSON(func(context.Context, order, events.SQSMessage) (string, error) { ran = true; return "", nil }), memory.New(), operation())
-		var r batch.Report
+		var r report.Batch
 		answer, err := batch.SQS(h, observed(&r))(t.Context(), events.SQSEvent{Records: []events.SQSMessage{{MessageId: "m-1", Body: body}}})
 		require.NoError(t, err)
 		require.Equal(t, []string{"m-1"}, again(t, answer))

@@ -16,6 +16,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/batch"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 const (
@@ -194,6 +195,6 @@ func received(t *testing.T, function func(context.Context, events.SQSEvent) (eve
 }
 
 // observed returns an option that keeps the last report.
-func observed(last *batch.Report) batch.Option {
-	return batch.WithObserver(func(_ context.Context, r batch.Report) { *last = r })
+func observed(last *report.Batch) batch.Option {
+	return batch.WithObserver(func(_ context.Context, r report.Batch) { *last = r })
 }

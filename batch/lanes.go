@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 // work runs the records, some of them at the same time. On a stream it waits then for those that are in progress elsewhere.
@@ -70,14 +71,14 @@ func (b *batch[R, Out]) inOrder(ctx context.Context, lane []int, t turn) {
 	for at, i := range lane {
 		group := b.records[i].group
 		if stopped[group] {
-			b.ends[i] = end{outcome: NotBegun, again: true}
+			b.ends[i] = end{outcome: report.RecordNotBegun, again: true}
 			continue
 		}
 		if at > 0 {
 			t = b.inLine(ctx, b.records[i])
 		}
 		b.ends[i] = b.one(ctx, b.records[i], t)
-		if b.ends[i].again && b.ends[i].outcome == InProgress {
+		if b.ends[i].again && b.ends[i].outcome == report.RecordInProgress {
 			b.ends[i].functionErr = b.setVisibility(ctx, i, lane[at+1:])
 		}
 		stopped[group] = b.ends[i].again && group != ""
@@ -102,7 +103,7 @@ func (b *batch[R, Out]) waitForLeases(ctx context.Context) {
 	var lanes [][]int
 	var longest time.Duration
 	for i, e := range b.ends {
-		if rest := time.Until(e.until); e.outcome == InProgress && !b.lateIn(ctx, rest) {
+		if rest := time.Until(e.until); e.outcome == report.RecordInProgress && !b.lateIn(ctx, rest) {
 			lanes = append(lanes, b.groupFrom(i))
 			longest = max(longest, rest)
 		}
@@ -112,7 +113,7 @@ func (b *batch[R, Out]) waitForLeases(ctx context.Context) {
 	}
 	longest = 0
 	for _, e := range b.ends {
-		if e.outcome == InProgress {
+		if e.outcome == report.RecordInProgress {
 			longest = max(longest, time.Until(e.until))
 		}
 	}

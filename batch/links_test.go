@@ -15,9 +15,8 @@ import (
 func TestABatchLinksWhatItUses(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, map[string][]string{
-		"batch":              nil,
-		"batch/batchobserve": {"idempotent/observe"},
-		"batch/batchsqs":     {"aws-sdk-go-v2/aws", "service/sqs"},
+		"batch":          nil,
+		"batch/batchsqs": {"aws-sdk-go-v2/aws", "service/sqs"},
 	}, heavyLinks(t))
 }
 

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/go-idempotent/idempotent/report"
 )
 
 // The defaults of a batch.
@@ -23,7 +25,7 @@ type config struct {
 	// terminal and poison are functions of the type of the records; nil for none.
 	terminal, poison any
 	visibility       func(ctx context.Context, messages []events.SQSMessage, after time.Duration) error
-	observers        []func(context.Context, Report)
+	observers        []func(context.Context, report.Batch)
 	problems         []string
 }
 
@@ -110,10 +112,10 @@ func WithVisibility(set func(ctx context.Context, messages []events.SQSMessage, 
 	}
 }
 
-// WithObserver adds a function that gets a [Report] at the end of each invocation, also of one that fails. A panic of it changes nothing, and is logged with
-// package slog. Package batchobserve
+// WithObserver adds a function that gets a [report.Batch] at the end of each invocation, also of one that fails. A panic of it changes nothing, and is logged with
+// package slog. Package observe
 // has one for metrics and one for a log. What became of each single record the observer of the handler hears, see [idempotent.WithObserver].
-func WithObserver(observer func(context.Context, Report)) Option {
+func WithObserver(observer func(context.Context, report.Batch)) Option {
 	return func(c *config) {
 		c.observers = append(c.observers, observer)
 		if observer == nil {

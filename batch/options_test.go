@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/batch"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -67,7 +68,7 @@ func TestAReportListsAHundredProblems(t *testing.T) {
 		bodies[i] = string(rune('A' + i))
 		e.fail(errDown, bodies[i])
 	}
-	var first, second batch.Report
+	var first, second report.Batch
 	ship := batch.SQS(e.shipping(), observed(&first), observed(&second))
 	require.Len(t, received(t, ship, messages(bodies...)), 150)
 	require.Equal(t, 150, first.Failed)

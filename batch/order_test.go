@@ -14,6 +14,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/batch"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 func TestAMessageThatIsInABatchTwiceRunsOnce(t *testing.T) {
@@ -34,7 +35,7 @@ func TestMessagesWithOneKeyRunOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := newEffects()
-		var r batch.Report
+		var r report.Batch
 		ship := batch.SQS(e.shipping(idempotent.WithKey(func(m events.SQSMessage) (string, error) { return m.Body, nil })), observed(&r))
 		e.on("a", func(context.Context) error { time.Sleep(time.Second); return nil })
 		copies := messages("a", "a", "b", "a")
@@ -98,7 +99,7 @@ func TestTheGroupsOfAFIFOQueueStayInOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := newEffects()
-		var r batch.Report
+		var r report.Batch
 		ship := batch.SQS(e.shipping(), observed(&r))
 		e.on("a1", func(context.Context) error { time.Sleep(time.Second); return nil })
 		e.on("a2", func(context.Context) error { time.Sleep(time.Second); return errDown })

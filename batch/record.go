@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// The sources of records, as a [Report] names them.
+// The sources of records, as a [report.Batch] names them.
 const (
 	sourceSQS      = "sqs"
 	sourceKinesis  = "kinesis"

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -72,20 +73,22 @@ func (r *runner[R, Out]) observe(ctx context.Context, b *batch[R, Out], again in
 	if len(r.c.observers) == 0 {
 		return
 	}
-	report := Report{Operation: r.handler.Operation(), Source: r.source, Records: len(b.records), Again: again, Took: time.Since(b.began), Err: err}
+	told := report.Batch{
+		Operation: r.handler.Operation(), Source: r.source, Records: len(b.records), Again: again, Took: time.Since(b.began), Err: err,
+	}
 	for i, e := range b.ends {
-		report.count(e.outcome)
+		told.Count(e.outcome)
 		if e.functionErr != nil {
-			report.FunctionsFailed++
+			told.FunctionsFailed++
 		}
-		if e.outcome != Succeeded && e.outcome != NotBegun && e.outcome != "" && len(report.Problems) < maxProblems {
-			report.Problems = append(report.Problems, Problem{
+		if e.outcome != report.RecordSucceeded && e.outcome != report.RecordNotBegun && e.outcome != "" && len(told.Problems) < maxProblems {
+			told.Problems = append(told.Problems, report.BatchProblem{
 				ID: b.records[i].name, Outcome: e.outcome, Receives: b.records[i].receives, Again: e.again, Err: e.err, FunctionErr: e.functionErr,
 			})
 		}
 	}
 	for _, observe := range r.c.observers {
-		if fault := guarded(func() { observe(ctx, report) }); fault != nil {
+		if fault := guarded(func() { observe(ctx, told) }); fault != nil {
 			// What it only looks on must not come again for that, and nobody else is there to be told.
 			slog.ErrorContext(ctx, r.name+": an observer failed", "error", fault)
 		}
@@ -94,7 +97,7 @@ func (r *runner[R, Out]) observe(ctx context.Context, b *batch[R, Out], again in
 
 // end is how a record ended.
 type end struct {
-	outcome          Outcome
+	outcome          report.BatchOutcome
 	again            bool
 	err, functionErr error
 	// until is the end of the lease of another execution that has the record in progress.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/batch"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 func TestOnlyWhatFailedComesAgainAndEachEffectHappensOnce(t *testing.T) {
@@ -42,13 +43,13 @@ func TestAnEmptyEventHasAnEmptyAnswer(t *testing.T) {
 func TestARecordWithoutAnIDIsRefusedBeforeAnythingRuns(t *testing.T) {
 	t.Parallel()
 	e := newEffects()
-	var r batch.Report
+	var r report.Batch
 	ofQueue := messages("a", "b")
 	ofQueue.Records[1].MessageId, ofQueue.Records[1].EventSource = "", "aws:kinesis"
 	_, err := batch.SQS(e.shipping(), observed(&r))(t.Context(), ofQueue)
 	require.EqualError(t, err, `batch.SQS: record 1 of the event has no id by which an answer could name it; it says that it comes from "aws:kinesis": `+
 		"look at the event source of the function")
-	require.Equal(t, batch.Report{Operation: "ship", Source: "sqs", Records: 2, Took: r.Took, Err: err}, r)
+	require.Equal(t, report.Batch{Operation: "ship", Source: "sqs", Records: 2, Took: r.Took, Err: err}, r)
 	ofStream := onShard(1, "a", "b")
 	ofStream.Records[0].Kinesis.SequenceNumber = ""
 	_, err = batch.Kinesis(e.reading())(t.Context(), ofStream)

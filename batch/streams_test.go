@@ -13,6 +13,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/batch"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 // fromStream hands a batch to the function of a Kinesis stream, and returns the sequence numbers of its answer.
@@ -26,14 +27,14 @@ func fromStream(t *testing.T, read func(context.Context, events.KinesisEvent) (e
 func TestAStreamBeginsAgainAtTheLowestFailure(t *testing.T) {
 	t.Parallel()
 	e := newEffects()
-	var r batch.Report
+	var r report.Batch
 	read := batch.Kinesis(e.reading(), observed(&r))
 	e.fail(errDown, "b2", "a3")
 	// The numbers have more digits the third time, in which their text is in another order.
 	all := onShard(97, "a1", "b2", "a2", "b3", "a3", "a4", "c1")
 	require.Equal(t, []string{"98"}, fromStream(t, read, all))
 	require.Equal(t, []string{"a1", "a2", "c1"}, e.sorted(), "other keys go on, and nothing runs behind a failure of its key")
-	require.Equal(t, batch.Report{Operation: "ship", Source: "kinesis", Records: 7, Succeeded: 3, Failed: 2, NotBegun: 2, Again: 4, Problems: r.Problems, Took: r.Took}, r)
+	require.Equal(t, report.Batch{Operation: "ship", Source: "kinesis", Records: 7, Succeeded: 3, Failed: 2, NotBegun: 2, Again: 4, Problems: r.Problems, Took: r.Took}, r)
 	require.Equal(t, "shardId-000000000000:98", r.Problems[0].ID)
 	e.recover("b2")
 	all.Records = all.Records[1:] // Lambda begins at 98
@@ -174,7 +175,7 @@ func TestRecordsWithOneSequenceNumberAreNoCopies(t *testing.T) {
 	require.Equal(t, []string{"a1", "a2", "b1"}, e.sorted())
 
 	// Without a key of their own they are one record, with contents that differ: nobody takes one for the other.
-	var r batch.Report
+	var r report.Batch
 	require.Equal(t, []string{"1"}, fromStream(t, batch.Kinesis(e.reading(), observed(&r)), all))
 	require.Equal(t, 1, r.Succeeded)
 }
@@ -242,7 +243,7 @@ func TestTheRestOfItsGroupRunsBehindARecordThatHasWaited(t *testing.T) {
 		all := onShard(1, "a1", "b1", "a2", "a3")
 		e.on("a1", func(context.Context) error { time.Sleep(time.Second); return nil })
 		elsewhereRead(t, h, all.Records[0])
-		var r batch.Report
+		var r report.Batch
 		require.Empty(t, fromStream(t, batch.Kinesis(h, observed(&r)), all))
 		require.Equal(t, []string{"b1", "a1", "a2", "a3"}, e.list())
 		require.Equal(t, 4, r.Succeeded)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/batch"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 // visibility is a fake of what sets the visibility of messages.
@@ -46,7 +47,7 @@ func TestAMessageInProgressComesAgainWhenItsLeaseHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEffects()
 		v := &visibility{set: map[string]time.Duration{}}
-		var r batch.Report
+		var r report.Batch
 		h := e.shipping(idempotent.WithTiming(idempotent.Timing{Lease: 40 * time.Second}))
 		ship := batch.SQS(h, observed(&r), batch.WithVisibility(v.change))
 		ended := elsewhere(t, h, e, messages("a").Records[0], 5*time.Second)
@@ -54,7 +55,7 @@ func TestAMessageInProgressComesAgainWhenItsLeaseHasEnded(t *testing.T) {
 		require.Equal(t, []string{"a"}, received(t, ship, messages("a", "b")))
 		require.Equal(t, map[string]time.Duration{"a": 39 * time.Second}, v.set)
 		require.Equal(t, 1, r.InProgress)
-		require.Equal(t, []batch.Problem{{ID: "id-a", Outcome: batch.InProgress, Receives: 3, Again: true, Err: r.Problems[0].Err}}, r.Problems)
+		require.Equal(t, []report.BatchProblem{{ID: "id-a", Outcome: report.RecordInProgress, Receives: 3, Again: true, Err: r.Problems[0].Err}}, r.Problems)
 		require.ErrorIs(t, r.Problems[0].Err, idempotent.ErrInProgress)
 
 		v.err = errDown

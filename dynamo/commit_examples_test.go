@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 // TestTheHandlerThatAnswersARefusedCondition is what the page about commits says of it: the 409 has the order that is there, is stored,
@@ -21,9 +22,9 @@ func TestTheHandlerThatAnswersARefusedCondition(t *testing.T) {
 	s, client, _ := local(t)
 	orders := ordersTable(t, client)
 	t.Setenv("ORDERS_TABLE", orders)
-	var event idempotent.Event
+	var event report.Delivery
 	h := idempotent.Wrap(placeOrderOrShowTheOther, s, idempotent.WithOperation("orders"),
-		idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { event = e }))
+		idempotent.WithObserver(func(_ context.Context, e report.Delivery) { event = e }))
 	send := func(key, body string) events.APIGatewayV2HTTPResponse {
 		req := events.APIGatewayV2HTTPRequest{RouteKey: "POST /orders", RawPath: "/orders", Body: body}
 		req.RequestContext.HTTP.Method = http.MethodPost
@@ -33,7 +34,7 @@ func TestTheHandlerThatAnswersARefusedCondition(t *testing.T) {
 		return out
 	}
 	require.Equal(t, 201, send("k-1", `{"order_id":"o-1","sku":"A-1"}`).StatusCode)
-	for _, outcome := range []idempotent.Outcome{idempotent.OutcomeExecuted, idempotent.OutcomeReplayed} {
+	for _, outcome := range []report.Outcome{report.Executed, report.Replayed} {
 		out := send("k-2", `{"order_id":"o-1","sku":"B-2"}`)
 		require.Equal(t, 409, out.StatusCode)
 		require.JSONEq(t, `{"order_id":"o-1","sku":"A-1"}`, out.Body)

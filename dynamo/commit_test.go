@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -18,7 +19,7 @@ func TestAHandlerCommits(t *testing.T) {
 	t.Parallel()
 	s, client, _ := local(t)
 	orders := ordersTable(t, client)
-	var events []idempotent.Event
+	var events []report.Delivery
 	executed := 0
 	h := idempotent.Wrap(func(ctx context.Context, id string) (string, error) {
 		executed++
@@ -29,7 +30,7 @@ func TestAHandlerCommits(t *testing.T) {
 		}
 		return out, err
 	}, s, idempotent.WithOperation("order"), idempotent.WithKey(func(id string) (string, error) { return id, nil }),
-		idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { events = append(events, e) }))
+		idempotent.WithObserver(func(_ context.Context, e report.Delivery) { events = append(events, e) }))
 	deliver := func(id string) string {
 		ctx, cancel := context.WithTimeout(t.Context(), 29*time.Second)
 		defer cancel()

@@ -22,6 +22,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -41,7 +42,7 @@ func newTill(records store.Store, opts ...idempotent.Option) *till {
 		idempotent.WithOperation("garbage"),
 		idempotent.WithKey(func(b bill) (string, error) { return b.ID, nil }),
 		idempotent.WithFingerprint(func(b bill) (any, error) { return b.Text, nil }),
-		idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { u.recordKey = e.RecordKey }),
+		idempotent.WithObserver(func(_ context.Context, e report.Delivery) { u.recordKey = e.RecordKey }),
 	}
 	u.Handler = idempotent.Wrap(func(_ context.Context, b bill) (string, error) {
 		u.executed++

@@ -17,6 +17,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -235,7 +236,7 @@ func TestWhatIsRefusedIsNotAskedForAgain(t *testing.T) {
 		network, answer := &slowNetwork{speed: 4_000_000, refusal: denied}, largeAnswer(300_000)
 		r := reportOn(network, answer)
 		r.deliver(t, 10*time.Second)
-		require.Equal(t, idempotent.SettledUnknown, r.event.Settlement)
+		require.Equal(t, report.Unknown, r.event.Settlement)
 		require.Equal(t, 3, network.n, "a claim, one batch, the update to UNKNOWN")
 	})
 	t.Run("reading", func(t *testing.T) {
@@ -250,24 +251,24 @@ func TestWhatIsRefusedIsNotAskedForAgain(t *testing.T) {
 	})
 }
 
-// report is a handler with a large answer, over a slow network.
-type report struct {
+// replayed is a handler with a large answer, over a slow network.
+type replayed struct {
 	handler  *idempotent.Handler[string, json.RawMessage]
 	executed int
-	event    idempotent.Event
+	event    report.Delivery
 }
 
-func reportOn(network *slowNetwork, answer []byte) *report {
+func reportOn(network *slowNetwork, answer []byte) *replayed {
 	network.parts, network.wrote, network.asked = map[string]item{}, map[string]int{}, map[string]int{}
-	r := new(report)
+	r := new(replayed)
 	r.handler = idempotent.Wrap(func(context.Context, string) (json.RawMessage, error) { r.executed++; return answer, nil },
 		dynamo.New(network, table), idempotent.WithOperation("report"),
 		idempotent.WithKey(func(key string) (string, error) { return key, nil }),
-		idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { r.event = e }))
+		idempotent.WithObserver(func(_ context.Context, e report.Delivery) { r.event = e }))
 	return r
 }
 
-func (r *report) try(t *testing.T, timeout time.Duration) ([]byte, error) {
+func (r *replayed) try(t *testing.T, timeout time.Duration) ([]byte, error) {
 	t.Helper()
 	ctx, cancel := t.Context(), context.CancelFunc(func() {})
 	if timeout > 0 {
@@ -277,7 +278,7 @@ func (r *report) try(t *testing.T, timeout time.Duration) ([]byte, error) {
 	return r.handler.Invoke(ctx, []byte(`"r-1"`))
 }
 
-func (r *report) deliver(t *testing.T, timeout time.Duration) []byte {
+func (r *replayed) deliver(t *testing.T, timeout time.Duration) []byte {
 	t.Helper()
 	got, err := r.try(t, timeout)
 	require.NoError(t, err, "the store: %v", r.event.StoreErr)

@@ -17,12 +17,13 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/observe"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
-var someEvent = idempotent.Event{
-	Operation: "charge", RecordKey: "charge#abc", Outcome: idempotent.OutcomeExecuted, Settlement: idempotent.SettledCompleted,
-	Attempt: 1, Claim: 5 * time.Millisecond, Handle: time.Second, Settle: 4 * time.Millisecond, ResultBytes: 9,
+var someEvent = report.Delivery{
+	Operation: "charge", RecordKey: "charge#abc", Outcome: report.Executed, Settlement: report.Completed,
+	Attempt: 1, Claim: took(5 * time.Millisecond), Handle: took(time.Second), Settle: took(4 * time.Millisecond), ResultBytes: 9,
 }
 
 func TestZeroConfigurationHasANamespaceAndTheOperation(t *testing.T) {
@@ -40,7 +41,7 @@ func TestPropertiesSayWhatToLookFor(t *testing.T) {
 	t.Parallel()
 	e := someEvent
 	e.Route = "POST /charges"
-	e.Settlement, e.Reason, e.Attempt, e.Recovered = idempotent.SettledUnknown, "uncertain", 2, true
+	e.Settlement, e.Reason, e.Attempt, e.Recovered = report.Unknown, "uncertain", 2, true
 	e.Err = idempotent.Uncertain(&declinedError{})
 	e.StoreErr = fmt.Errorf("renew: %w", &store.Error{Kind: store.FailureThrottled, Err: errors.New("slow")})
 	ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r-1"})
@@ -51,14 +52,14 @@ func TestPropertiesSayWhatToLookFor(t *testing.T) {
 	assert.Equal(t, map[string]any{
 		"Operation": "charge", "outcome": "executed", "settlement": "unknown", "reason": "uncertain", "recordKey": "charge#abc",
 		"route":   "POST /charges",
-		"attempt": 2.0, "handleMilliseconds": 1000.0, "errorType": "observe_test.declinedError", "storeFailure": "throttled",
+		"attempt": 2.0, "errorType": "observe_test.declinedError", "storeFailure": "throttled",
 		"requestId": "r-1",
 	}, got)
 }
 
 func TestWhatAnEventDoesNotSayIsLeftOut(t *testing.T) {
 	t.Parallel()
-	got := lineOf(t, idempotent.Event{Operation: "charge", Outcome: idempotent.OutcomeMissingKey}).members
+	got := lineOf(t, report.Delivery{Operation: "charge", Outcome: report.MissingKey}).members
 	delete(got, "_aws")
 	assert.Equal(t, map[string]any{"Operation": "charge", "outcome": "missing key", "KeyMisuse": 1.0}, got)
 }
@@ -109,15 +110,15 @@ func TestStoreFailureIsNamedByItsKind(t *testing.T) {
 	t.Parallel()
 	denied := &store.Error{Kind: store.FailureAccessDenied, Err: errors.New("arn")}
 	for name, tc := range map[string]struct {
-		event idempotent.Event
+		event report.Delivery
 		want  any
 	}{
-		"answer":     {idempotent.Event{Outcome: idempotent.OutcomeStoreUnavailable, Err: &idempotent.StoreUnavailableError{Err: denied}}, "access denied"},
-		"aside":      {idempotent.Event{Outcome: idempotent.OutcomeReplayed, StoreErr: denied}, "access denied"},
-		"lease lost": {idempotent.Event{Outcome: idempotent.OutcomeReplayed, StoreErr: idempotent.ErrLeaseLost}, "lease lost"},
-		"other":      {idempotent.Event{Outcome: idempotent.OutcomeReplayed, StoreErr: CardError{}}, "observe_test.CardError"},
-		"none":       {idempotent.Event{Outcome: idempotent.OutcomeReplayed}, nil},
-		"handler's":  {idempotent.Event{Outcome: idempotent.OutcomeReplayed, Err: denied}, nil},
+		"answer":     {report.Delivery{Outcome: report.StoreUnavailable, Err: &idempotent.StoreUnavailableError{Err: denied}}, "access denied"},
+		"aside":      {report.Delivery{Outcome: report.Replayed, StoreErr: denied}, "access denied"},
+		"lease lost": {report.Delivery{Outcome: report.Replayed, LeaseLost: true, StoreErr: idempotent.ErrLeaseLost}, "lease lost"},
+		"other":      {report.Delivery{Outcome: report.Replayed, StoreErr: CardError{}}, "observe_test.CardError"},
+		"none":       {report.Delivery{Outcome: report.Replayed}, nil},
+		"handler's":  {report.Delivery{Outcome: report.Replayed, Err: denied}, nil},
 	} {
 		tc.event.Operation = "charge"
 		assert.Equal(t, tc.want, lineOf(t, tc.event).members["storeFailure"], name)
@@ -126,8 +127,9 @@ func TestStoreFailureIsNamedByItsKind(t *testing.T) {
 
 func TestDimensionsAreAddedToAllMetrics(t *testing.T) {
 	t.Parallel()
-	d := lineOf(t, someEvent, observe.WithNamespace("Payments"), observe.WithDimension("Stage", "prod"),
-		observe.WithDimension(`Team "A"`, `back\end`))
+	d := lineOf(t, someEvent, observe.Config{
+		Namespace: "Payments", Dimensions: map[string]string{"Stage": "prod", `Team "A"`: `back\end`},
+	})
 	assert.Equal(t, "Payments", d.AWS.CloudWatchMetrics[0].Namespace)
 	assert.Equal(t, [][]string{{"Operation", "Stage", `Team "A"`}}, d.AWS.CloudWatchMetrics[0].Dimensions)
 	assert.Equal(t, "prod", d.members["Stage"])
@@ -137,10 +139,13 @@ func TestDimensionsAreAddedToAllMetrics(t *testing.T) {
 func TestTenantIsAnotherSetSoThatAlarmsGoOnWorking(t *testing.T) {
 	t.Parallel()
 	type tenantKey struct{}
-	tenant := observe.WithTenant(func(ctx context.Context, e idempotent.Event) string {
-		name, _ := ctx.Value(tenantKey{}).(string)
-		return strings.ReplaceAll(name, "OUTCOME", string(e.Outcome))
-	})
+	config := observe.Config{
+		Dimensions: map[string]string{"Stage": "prod"},
+		Tenant: func(ctx context.Context, e report.Delivery) string {
+			name, _ := ctx.Value(tenantKey{}).(string)
+			return strings.ReplaceAll(name, "OUTCOME", string(e.Outcome))
+		},
+	}
 	for name, want := range map[string]any{
 		"acme":                           "acme",
 		"acme OUTCOME":                   "acme executed",
@@ -152,7 +157,7 @@ func TestTenantIsAnotherSetSoThatAlarmsGoOnWorking(t *testing.T) {
 		strings.Repeat("\u00f6", 1030):   strings.Repeat(`\u00f6`, 171)[:1024],
 		"\xff" + strings.Repeat("x", 10): `\xffxxxxxxxxxx`,
 	} {
-		d := read(t, rawLineOf(context.WithValue(t.Context(), tenantKey{}, name), someEvent, observe.WithDimension("Stage", "prod"), tenant))
+		d := read(t, rawLineOf(context.WithValue(t.Context(), tenantKey{}, name), someEvent, config))
 		assert.Equal(t, want, d.members["Tenant"], name)
 		sets := [][]string{{"Operation", "Stage"}}
 		if want != nil {
@@ -166,83 +171,106 @@ func TestRouteIsADimensionOnlyIfAskedFor(t *testing.T) {
 	t.Parallel()
 	e := someEvent
 	e.Route = "POST /charges/{id}"
-	stage := observe.WithDimension("Stage", "prod")
-	tenant := observe.WithTenant(func(context.Context, idempotent.Event) string { return "acme" })
+	stage := map[string]string{"Stage": "prod"}
+	tenant := func(context.Context, report.Delivery) string { return "acme" }
 
-	d := lineOf(t, e, stage)
+	d := lineOf(t, e, observe.Config{Dimensions: stage})
 	assert.Equal(t, [][]string{{"Operation", "Stage"}}, d.AWS.CloudWatchMetrics[0].Dimensions)
 	assert.Nil(t, d.members["Route"])
 	assert.Equal(t, e.Route, d.members["route"], "it is a property all the same")
 
-	d = lineOf(t, e, stage, observe.WithRoute())
+	d = lineOf(t, e, observe.Config{Dimensions: stage, Route: true})
 	assert.Equal(t, [][]string{{"Operation", "Stage"}, {"Operation", "Stage", "Route"}}, d.AWS.CloudWatchMetrics[0].Dimensions,
 		"alarms go on working")
 	assert.Equal(t, e.Route, d.members["Route"])
 
-	d = lineOf(t, e, observe.WithRoute(), tenant)
+	d = lineOf(t, e, observe.Config{Route: true, Tenant: tenant})
 	assert.Equal(t, [][]string{{"Operation"}, {"Operation", "Tenant"}, {"Operation", "Route"}}, d.AWS.CloudWatchMetrics[0].Dimensions)
 
 	e.Route = "gr\u00f6\u00dfe\n" // of the user's function
-	d = lineOf(t, e, observe.WithRoute())
+	d = lineOf(t, e, observe.Config{Route: true})
 	assert.Equal(t, `gr\u00f6\u00dfe\n`, d.members["Route"])
 	assert.Equal(t, e.Route, d.members["route"])
 
 	for _, e.Route = range []string{"", " "} {
-		d = lineOf(t, e, observe.WithRoute())
+		d = lineOf(t, e, observe.Config{Route: true})
 		assert.Equal(t, [][]string{{"Operation"}}, d.AWS.CloudWatchMetrics[0].Dimensions, "%q is no dimension", e.Route)
 	}
 }
 
-func TestWrongOptionsAreNamedAllAtOnce(t *testing.T) {
+func TestWrongConfigsAreNamedAllAtOnce(t *testing.T) {
 	t.Parallel()
-	many := make([]observe.EMFOption, 29)
-	for i := range many {
-		many[i] = observe.WithDimension(fmt.Sprintf("D%d", i), "x")
+	many := map[string]string{}
+	for i := range 28 {
+		many[fmt.Sprintf("D%d", i)] = "x"
+	}
+	named := func(name, value string) observe.Config {
+		return observe.Config{Dimensions: map[string]string{name: value}}
 	}
 	for name, tc := range map[string]struct {
-		opts []observe.EMFOption
-		want string
+		config observe.Config
+		want   string
 	}{
-		"blank namespace":     {[]observe.EMFOption{observe.WithNamespace(" ")}, `WithNamespace: " " is blank`},
-		"foreign namespace":   {[]observe.EMFOption{observe.WithNamespace("größe")}, "not printable ASCII"},
-		"long namespace":      {[]observe.EMFOption{observe.WithNamespace(strings.Repeat("x", 256))}, "256 characters, more than 255"},
-		"colon":               {[]observe.EMFOption{observe.WithNamespace(":x")}, "WithNamespace: \":x\" begins with"},
-		"reserved":            {[]observe.EMFOption{observe.WithNamespace("AWS/Lambda")}, "begins with a colon or with AWS/"},
-		"blank name":          {[]observe.EMFOption{observe.WithDimension("", "x")}, `the name "" is blank`},
-		"long name":           {[]observe.EMFOption{observe.WithDimension(strings.Repeat("x", 251), "x")}, "251 characters, more than 250"},
-		"control character":   {[]observe.EMFOption{observe.WithDimension("a\nb", "x")}, `the name "a\nb" is not printable`},
-		"name with a colon":   {[]observe.EMFOption{observe.WithDimension(":a", "x")}, "begins with a colon"},
-		"name of a metric":    {[]observe.EMFOption{observe.WithDimension("Created", "x")}, "another member"},
-		"name of a property":  {[]observe.EMFOption{observe.WithDimension("outcome", "x")}, "another member"},
-		"name of metadata":    {[]observe.EMFOption{observe.WithDimension("_aws", "x")}, "another member"},
-		"operation":           {[]observe.EMFOption{observe.WithDimension("Operation", "x")}, "another member"},
-		"tenant":              {[]observe.EMFOption{observe.WithDimension("Tenant", "x")}, "another member"},
-		"route":               {[]observe.EMFOption{observe.WithDimension("Route", "x")}, "another member"},
-		"name of the route":   {[]observe.EMFOption{observe.WithDimension("route", "x")}, "another member"},
-		"twice":               {[]observe.EMFOption{observe.WithDimension("a", "x"), observe.WithDimension("a", "y")}, "another member"},
-		"blank value":         {[]observe.EMFOption{observe.WithDimension("Stage", os.Getenv("IDEMPOTENT_NOT_SET"))}, `Stage: the value "" is blank`},
-		"long value":          {[]observe.EMFOption{observe.WithDimension("Stage", strings.Repeat("x", 1025))}, "more than 1024"},
-		"too many dimensions": {many, "there are 28 others"},
-		"no tenant function":  {[]observe.EMFOption{observe.WithTenant(nil)}, "WithTenant: the function is nil"},
-		"nil":                 {[]observe.EMFOption{nil}, "option 1 is nil"},
+		"blank namespace":    {observe.Config{Namespace: " "}, `Namespace: " " is blank`},
+		"foreign namespace":  {observe.Config{Namespace: "größe"}, "not printable ASCII"},
+		"long namespace":     {observe.Config{Namespace: strings.Repeat("x", 256)}, "256 characters, more than 255"},
+		"colon":              {observe.Config{Namespace: ":x"}, "Namespace: \":x\" begins with"},
+		"reserved":           {observe.Config{Namespace: "AWS/Lambda"}, "begins with a colon or with AWS/"},
+		"blank name":         {named("", "x"), `the name "" is blank`},
+		"long name":          {named(strings.Repeat("x", 251), "x"), "251 characters, more than 250"},
+		"control character":  {named("a\nb", "x"), `the name "a\nb" is not printable`},
+		"name with a colon":  {named(":a", "x"), "begins with a colon"},
+		"name of a metric":   {named("Created", "x"), "another member"},
+		"name of a property": {named("outcome", "x"), "another member"},
+		"name of metadata":   {named("_aws", "x"), "another member"},
+		"operation":          {named("Operation", "x"), "another member"},
+		"tenant":             {named("Tenant", "x"), "another member"},
+		"route":              {named("Route", "x"), "another member"},
+		"name of the route":  {named("route", "x"), "another member"},
+		"of other lines":     {named("OldestMessage", "x"), "another member"},
+		"blank value":        {named("Stage", os.Getenv("IDEMPOTENT_NOT_SET")), `Stage: the value "" is blank`},
+		"long value":         {named("Stage", strings.Repeat("x", 1025)), "more than 1024"},
 	} {
-		config := configErrorOf(t, func() { observe.EMF(&bytes.Buffer{}, tc.opts...) })
+		config := configErrorOf(t, func() { observe.EMF(&bytes.Buffer{}, tc.config) })
 		require.Len(t, config.Problems, 1, name)
 		assert.Contains(t, config.Problems[0], tc.want, name)
 	}
-	config := configErrorOf(t, func() { observe.EMF(nil, observe.WithNamespace(""), observe.WithTenant(nil)) })
+	config := configErrorOf(t, func() { observe.EMF(nil, named("", "")) })
 	assert.Len(t, config.Problems, 3)
 	assert.Contains(t, config.Problems[0], "the writer is nil")
+	config = configErrorOf(t, func() { observe.EMF(&bytes.Buffer{}, observe.Config{}, observe.Config{}) })
+	assert.Contains(t, config.Problems[0], "there are 2 Configs")
 
-	line := rawLineOf(t.Context(), someEvent, append(many[:28], observe.WithTenant(func(context.Context, idempotent.Event) string { return "t" }))...)
+	tenant := func(context.Context, report.Delivery) string { return "t" }
+	line := rawLineOf(t.Context(), someEvent, observe.Config{Dimensions: many, Tenant: tenant})
 	assert.Len(t, read(t, line).AWS.CloudWatchMetrics[0].Dimensions[1], 30, "what is allowed fits")
+	many["D28"] = "x"
+	config = configErrorOf(t, func() { observe.EMF(&bytes.Buffer{}, observe.Config{Dimensions: many}) })
+	assert.Contains(t, config.Problems[0], "there are 29, more than 28")
 }
 
-func configErrorOf(t *testing.T, f func()) (config *idempotent.ConfigError) {
+// What is not about one delivery has no tenant and no route.
+func TestOtherLinesHaveNeitherTenantNorRoute(t *testing.T) {
+	t.Parallel()
+	wrong := observe.Config{Tenant: func(context.Context, report.Delivery) string { return "" }, Route: true}
+	for name, constructor := range map[string]func(){
+		"observe.BatchEMF":     func() { observe.BatchEMF(&bytes.Buffer{}, wrong) },
+		"observe.RelayEMF":     func() { observe.RelayEMF(&bytes.Buffer{}, wrong) },
+		"observe.ReconcileEMF": func() { observe.ReconcileEMF(&bytes.Buffer{}, wrong) },
+		"observe.AttentionEMF": func() { observe.AttentionEMF(&bytes.Buffer{}, wrong) },
+	} {
+		config := configErrorOf(t, constructor)
+		require.Len(t, config.Problems, 2, name)
+		assert.Contains(t, config.Problems[0], name+": Config.Tenant")
+		assert.Contains(t, config.Problems[1], name+": Config.Route")
+	}
+}
+
+func configErrorOf(t *testing.T, f func()) (config *store.ConfigError) {
 	t.Helper()
 	defer func() {
 		var ok bool
-		config, ok = recover().(*idempotent.ConfigError)
+		config, ok = recover().(*store.ConfigError)
 		require.True(t, ok, "it panicked with a ConfigError")
 	}()
 	f()
@@ -263,7 +291,7 @@ func (w *writes) Write(p []byte) (int, error) {
 func TestConcurrentInvocationsWriteOneLineEach(t *testing.T) {
 	t.Parallel()
 	var out writes
-	observer := observe.EMF(&out, observe.WithTenant(func(_ context.Context, e idempotent.Event) string { return "of-" + e.RecordKey }))
+	observer := observe.EMF(&out, observe.Config{Tenant: func(_ context.Context, e report.Delivery) string { return "of-" + e.RecordKey }})
 	var wg sync.WaitGroup
 	for i := range 100 {
 		wg.Go(func() {
@@ -322,8 +350,8 @@ func FuzzLineIsValidWhateverTheTextsAre(f *testing.F) {
 		e := someEvent
 		e.Reason, e.RecordKey = reason, recordKey
 		e.StoreErr = &store.Error{Kind: store.Failure(reason)}
-		d := lineOf(t, e, observe.WithTenant(func(context.Context, idempotent.Event) string { return tenant }))
-		assert.Equal(t, []string{"Created", "StoreError", "ClaimLatency", "CompletionLatency", "ResultBytes"}, d.metrics())
+		d := lineOf(t, e, observe.Config{Tenant: func(context.Context, report.Delivery) string { return tenant }})
+		assert.Equal(t, []string{"Created", "StoreError", "ClaimLatency", "HandlerLatency", "CompletionLatency", "ResultBytes"}, d.metrics())
 		if recordKey != "" {
 			assert.Equal(t, strings.ToValidUTF8(recordKey, "\ufffd") == recordKey, d.members["recordKey"] == recordKey)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/observe"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 // On Lambda the writer is os.Stdout. CloudWatch makes the metrics of each line.
@@ -19,11 +20,11 @@ func ExampleEMF() {
 		memory.New(),
 		idempotent.WithOperation("charge"),
 		idempotent.WithKey(func(key string) (string, error) { return key, nil }),
-		idempotent.WithObserver(observe.EMF(&stdout, observe.WithDimension("Stage", "prod"))))
+		idempotent.WithObserver(observe.EMF(&stdout, observe.Config{Dimensions: map[string]string{"Stage": "prod"}})))
 	if _, err := handler.Handle(context.Background(), "order-1"); err != nil {
 		panic(err)
 	}
-	times := regexp.MustCompile(`("Timestamp"|Latency"|"handleMilliseconds"):[0-9.]+`)
+	times := regexp.MustCompile(`("Timestamp"|Latency"):[0-9.]+`)
 	line := times.ReplaceAll(stdout.Bytes(), []byte("$1:1")) // they differ from run to run
 
 	var shown bytes.Buffer
@@ -54,6 +55,10 @@ func ExampleEMF() {
 	//             "Unit": "Milliseconds"
 	//           },
 	//           {
+	//             "Name": "HandlerLatency",
+	//             "Unit": "Milliseconds"
+	//           },
+	//           {
 	//             "Name": "CompletionLatency",
 	//             "Unit": "Milliseconds"
 	//           },
@@ -68,12 +73,12 @@ func ExampleEMF() {
 	//   "Operation": "charge",
 	//   "Stage": "prod",
 	//   "outcome": "executed",
-	//   "settlement": "completed",
 	//   "recordKey": "charge#Zhcx5qba43RyeoyzsZsCL3ErsBMOj2WHm4k6oQU0SLs",
+	//   "settlement": "completed",
 	//   "attempt": 1,
-	//   "handleMilliseconds": 1,
 	//   "Created": 1,
 	//   "ClaimLatency": 1,
+	//   "HandlerLatency": 1,
 	//   "CompletionLatency": 1,
 	//   "ResultBytes": 9
 	// }
@@ -88,7 +93,7 @@ func ExampleAll() {
 		idempotent.WithKey(func(key string) (string, error) { return key, nil }),
 		idempotent.WithObserver(observe.All(
 			observe.EMF(&stdout),
-			func(_ context.Context, e idempotent.Event) { fmt.Println(e.Outcome) },
+			func(_ context.Context, e report.Delivery) { fmt.Println(e.Outcome) },
 		)))
 	for range 2 {
 		if _, err := handler.Handle(context.Background(), "order-1"); err != nil {

@@ -207,7 +207,7 @@ func TestLatenciesAreThoseOfTheStore(t *testing.T) {
 		slow := float64(storetest.SlowFor.Milliseconds())
 		assert.InDelta(t, slow, d.members["ClaimLatency"], 0)
 		assert.InDelta(t, slow, d.members["CompletionLatency"], 0)
-		assert.InDelta(t, 3000, d.members["handleMilliseconds"], 0)
+		assert.InDelta(t, 3000, d.members["HandlerLatency"], 0)
 		assert.InDelta(t, len(`"done"`), d.members["ResultBytes"], 0)
 		assert.True(t, strings.HasPrefix(d.members["recordKey"].(string), "charge#"))
 	})

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/observe"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 // document is a line as CloudWatch reads it.
@@ -64,12 +64,12 @@ func (d document) counts() []string {
 }
 
 // lineOf is what EMF writes about an event.
-func lineOf(t *testing.T, e idempotent.Event, opts ...observe.EMFOption) document {
+func lineOf(t *testing.T, e report.Delivery, opts ...observe.Config) document {
 	t.Helper()
 	return read(t, rawLineOf(t.Context(), e, opts...))
 }
 
-func rawLineOf(ctx context.Context, e idempotent.Event, opts ...observe.EMFOption) []byte {
+func rawLineOf(ctx context.Context, e report.Delivery, opts ...observe.Config) []byte {
 	var out bytes.Buffer
 	observe.EMF(&out, opts...)(ctx, e)
 	return out.Bytes()
@@ -78,7 +78,7 @@ func rawLineOf(ctx context.Context, e idempotent.Event, opts ...observe.EMFOptio
 // constantsOf lists the constants of a string type as the source of the core declares them.
 func constantsOf(t *testing.T, typeName string) []string {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "../event.go", nil, parser.SkipObjectResolution)
+	file, err := parser.ParseFile(token.NewFileSet(), "../report/delivery.go", nil, parser.SkipObjectResolution)
 	require.NoError(t, err)
 	var values []string
 	ast.Inspect(file, func(n ast.Node) bool {
@@ -102,4 +102,9 @@ func constantsOf(t *testing.T, typeName string) []string {
 func assertNames(t *testing.T, want, got []string, about ...any) {
 	t.Helper()
 	assert.ElementsMatch(t, want, got, about...)
+}
+
+// took is a phase that took so long.
+func took(d time.Duration) report.Phase {
+	return report.Phase{Start: time.Now().Add(-d), Took: d}
 }

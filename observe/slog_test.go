@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"reflect"
@@ -17,30 +16,31 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/observe"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
 func TestLevelSaysWhoHasToAct(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		event idempotent.Event
+		event report.Delivery
 		want  string
 	}{
-		"executed":    {idempotent.Event{Outcome: idempotent.OutcomeExecuted, Settlement: idempotent.SettledCompleted}, "INFO"},
-		"replayed":    {idempotent.Event{Outcome: idempotent.OutcomeReplayed}, "INFO"},
-		"in progress": {idempotent.Event{Outcome: idempotent.OutcomeInProgress, Err: &idempotent.InProgressError{}}, "INFO"},
-		"mismatch":    {idempotent.Event{Outcome: idempotent.OutcomeMismatch, Err: &idempotent.MismatchError{}}, "WARN"},
-		"failed":      {idempotent.Event{Outcome: idempotent.OutcomeExecuted, Err: errors.New("declined")}, "WARN"},
-		"unknown":     {idempotent.Event{Outcome: idempotent.OutcomeExecuted, Settlement: idempotent.SettledUnknown}, "WARN"},
-		"panicked":    {idempotent.Event{Outcome: idempotent.OutcomePanicked}, "ERROR"},
-		"unavailable": {idempotent.Event{Outcome: idempotent.OutcomeStoreUnavailable, Err: errors.New("down")}, "ERROR"},
-		"unreadable":  {idempotent.Event{Outcome: idempotent.OutcomeUnreadable, Err: errors.New("odd")}, "ERROR"},
-		"refused":     {idempotent.Event{Outcome: idempotent.OutcomeRefused, Err: errors.New("odd")}, "ERROR"},
+		"executed":    {report.Delivery{Outcome: report.Executed, Settlement: report.Completed}, "INFO"},
+		"replayed":    {report.Delivery{Outcome: report.Replayed}, "INFO"},
+		"in progress": {report.Delivery{Outcome: report.InProgress, Err: &idempotent.InProgressError{}}, "INFO"},
+		"mismatch":    {report.Delivery{Outcome: report.Mismatch, Err: &idempotent.MismatchError{}}, "WARN"},
+		"failed":      {report.Delivery{Outcome: report.Executed, Err: errors.New("declined")}, "WARN"},
+		"unknown":     {report.Delivery{Outcome: report.Executed, Settlement: report.Unknown}, "WARN"},
+		"panicked":    {report.Delivery{Outcome: report.Panicked}, "ERROR"},
+		"unavailable": {report.Delivery{Outcome: report.StoreUnavailable, Err: errors.New("down")}, "ERROR"},
+		"unreadable":  {report.Delivery{Outcome: report.Unreadable, Err: errors.New("odd")}, "ERROR"},
+		"refused":     {report.Delivery{Outcome: report.Refused, Err: errors.New("odd")}, "ERROR"},
 		"failed step": {
-			idempotent.Event{Outcome: idempotent.OutcomeExecuted, Steps: []idempotent.StepEvent{{Name: "charge", Err: errors.New("declined")}}}, "INFO",
+			report.Delivery{Outcome: report.Executed, Steps: []report.Step{{Name: "charge", End: report.StepFailed}}}, "INFO",
 		},
-		"orphan step": {idempotent.Event{Outcome: idempotent.OutcomeExecuted, OrphanSteps: []string{"charge"}}, "WARN"},
-		"store":       {idempotent.Event{Outcome: idempotent.OutcomeExecuted, StoreErr: errors.New("down")}, "ERROR"},
+		"orphan step": {report.Delivery{Outcome: report.Executed, OrphanSteps: []string{"charge"}}, "WARN"},
+		"store":       {report.Delivery{Outcome: report.Executed, StoreErr: errors.New("down")}, "ERROR"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -73,7 +73,7 @@ func TestWithoutALoggerTheDefaultIsUsed(t *testing.T) {
 	var out bytes.Buffer
 	observer := observe.Slog(nil)
 	slog.SetDefault(slog.New(slog.NewTextHandler(&out, nil)))
-	observer(t.Context(), idempotent.Event{Outcome: idempotent.OutcomeReplayed})
+	observer(t.Context(), report.Delivery{Outcome: report.Replayed})
 	assert.Contains(t, out.String(), "outcome=replayed")
 }
 
@@ -105,20 +105,20 @@ func ExampleSlog() {
 // A field that is added to the event is either told or left out on purpose.
 func TestEveryFieldOfAnEventIsLogged(t *testing.T) {
 	t.Parallel()
-	e := idempotent.Event{
-		Operation: "charge", Route: "POST /charges", RecordKey: "charge#abc", Outcome: idempotent.OutcomeExecuted, Settlement: idempotent.SettledUnknown,
+	e := report.Delivery{
+		Operation: "charge", Route: "POST /charges", RecordKey: "charge#abc", Outcome: report.Executed, Settlement: report.Unknown,
 		Reason: "uncertain", Attempt: 2, Recovered: true, Err: errors.New("declined"), StoreErr: errors.New("down"),
-		Claim: time.Millisecond, Wait: time.Second, Handle: time.Minute, Settle: time.Hour, ResultBytes: 9,
-		DerivedKeys: []idempotent.NamedKey{{Name: "charge", Key: "k-1"}, {Name: "re fund", Key: "k-2"}},
-		Steps: []idempotent.StepEvent{
-			{Name: "reserve", Resumed: true, Bytes: 7},
-			{Name: "charge", Recorded: true, Took: time.Second, Recording: time.Millisecond, Bytes: 9},
-			{Name: "mail/1", Took: time.Minute, Err: &declinedError{}},
+		Claim: took(time.Millisecond), Wait: took(time.Second), Handle: took(time.Minute), Settle: took(time.Hour), ResultBytes: 9, LeaseLost: true, OtherAnswer: true,
+		DerivedKeys: []report.NamedKey{{Name: "charge", Key: "k-1"}, {Name: "re fund", Key: "k-2"}},
+		Steps: []report.Step{
+			{Name: "reserve", End: report.StepResumed, Bytes: 7},
+			{Name: "charge", End: report.StepRecorded, Took: time.Second, Recording: time.Millisecond, Bytes: 9},
+			{Name: "mail/1", End: report.StepFailed, Took: time.Minute, Err: errors.New("secret"), ErrorType: "observe_test.declinedError"},
 		},
 		OrphanSteps: []string{"book", "ship"},
-		Commits: []idempotent.CommitEvent{
-			{Items: 2, Tries: 1, Took: time.Second, Declined: true, Err: fmt.Errorf("refused: %w", &declinedError{})},
-			{Items: 1, Tries: 3, Took: time.Minute},
+		Commits: []report.Commit{
+			{End: report.CommitDeclined, Items: 2, Tries: 1, Took: time.Second, Err: errors.New("secret"), ErrorType: "observe_test.declinedError"},
+			{End: report.CommitDone, Items: 1, Tries: 3, Took: time.Minute},
 		},
 	}
 	fields := reflect.ValueOf(e)

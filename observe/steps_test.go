@@ -16,6 +16,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/observe"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -23,7 +24,7 @@ import (
 // workshop is a handler whose last event the test sees.
 type workshop struct {
 	inner  store.Store
-	seen   idempotent.Event
+	seen   report.Delivery
 	handle func(ctx context.Context) error
 }
 
@@ -34,7 +35,7 @@ func (w *workshop) deliver(t *testing.T, rule func(storetest.Call) storetest.Fau
 		storetest.NewFaulty(w.inner, rule), idempotent.WithOperation("charge"),
 		idempotent.WithKey(func(e event) (string, error) { return e.Key, nil }),
 		idempotent.WithFingerprint(func(event) (any, error) { return nil, nil }),
-		idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { w.seen = e }))
+		idempotent.WithObserver(func(_ context.Context, e report.Delivery) { w.seen = e }))
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	_, _ = handler.Handle(ctx, event{Key: "o-1"})
@@ -175,7 +176,7 @@ func TestEveryEndOfAStepIsCountedAndLogged(t *testing.T) {
 					}
 				}
 				var out bytes.Buffer
-				observe.Slog(slog.New(slog.NewTextHandler(&out, nil)))(t.Context(), func() idempotent.Event {
+				observe.Slog(slog.New(slog.NewTextHandler(&out, nil)))(t.Context(), func() report.Delivery {
 					e := w.seen
 					e.Err = nil // the handler's own, which has a text of its own
 					return e
@@ -208,14 +209,14 @@ func TestEveryEndOfAStepIsCountedAndLogged(t *testing.T) {
 // A metric counts steps, and not invocations.
 func TestStepsAreCountedOneByOne(t *testing.T) {
 	t.Parallel()
-	d := lineOf(t, idempotent.Event{
-		Operation: "charge", Outcome: idempotent.OutcomeExecuted, Settlement: idempotent.SettledCompleted,
-		Steps: []idempotent.StepEvent{
-			{Name: "a", Recorded: true},
-			{Name: "b", Recorded: true, Resolved: true},
-			{Name: "c", Resumed: true},
-			{Name: "d", Err: errors.New("x")},
-			{Name: "e", Recorded: true, Err: &idempotent.ReplayedError{}},
+	d := lineOf(t, report.Delivery{
+		Operation: "charge", Outcome: report.Executed, Settlement: report.Completed,
+		Steps: []report.Step{
+			{Name: "a", End: report.StepRecorded},
+			{Name: "b", End: report.StepResolved},
+			{Name: "c", End: report.StepResumed},
+			{Name: "d", End: report.StepFailed},
+			{Name: "e", End: report.StepRecorded, Err: &idempotent.ReplayedError{}},
 		},
 		OrphanSteps: []string{"y", "z"},
 	})

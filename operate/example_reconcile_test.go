@@ -44,8 +44,8 @@ func ExampleReconcile() {
 	reconciler := operate.Reconcile(handler, resolver, operate.ReconcileConfig{
 		How: idempotent.Reconciling{FirstPause: time.Minute, LongestPause: time.Hour, MaxTries: 30},
 	})
-	report, err := reconciler.Run(ctx) // on Lambda: lambda.Start(reconciler.Run)
-	fmt.Println("completed:", report.Completed, err)
+	told, err := reconciler.Run(ctx) // on Lambda: lambda.Start(reconciler.Run)
+	fmt.Println("completed:", told.Completed, err)
 
 	receipt, err := handler.Handle(ctx, order{ID: "1"})
 	fmt.Println("retry:", receipt, err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -31,7 +32,7 @@ type ReconcileConfig struct {
 	Scan     bool
 	ScanRate float64
 	// Observe, unless nil, gets the report of each run, also of one that fails.
-	Observe func(context.Context, Reconciliation)
+	Observe func(context.Context, report.Reconciled)
 }
 
 // Reconciler settles the records of one handler that somebody has to settle, by asking. Make it with [Reconcile]; the zero value is not
@@ -88,45 +89,6 @@ func Reconcile[In, Out any](
 	}
 }
 
-// Reconciliation says what one run of a [Reconciler] did. Its zeros mean that nothing of that kind happened. Its JSON has no texts of
-// errors: those are for a log.
-type Reconciliation struct {
-	// Operation is that of the records.
-	Operation string
-	// Asked counts the records that the resolver was asked about, or that were handed over to be parked.
-	Asked int
-	// Completed, Released, Scheduled and Parked count what became of them, see [idempotent.ReconcileOutcome]. Scheduled are due again later.
-	Completed, Released, Scheduled, Parked int
-	// Failed counts the questions that ended with an error of the resolver, of the function that takes what is parked, or of the store.
-	Failed int
-	// Elsewhere counts the records whose claim was lost while the resolver was asked.
-	Elsewhere int
-	// Busy counts the records that an execution held, and Closed those that were settled meanwhile. Nobody was asked about them.
-	Busy, Closed int
-	// Unreadable counts the records that cannot be understood.
-	Unreadable int
-	// NotEnded counts the resolvers that still ran when there was no time left. NotBegun is true if there may be more records that are due,
-	// for which no time was left.
-	NotEnded int
-	NotBegun bool
-	// Problems are what went wrong with single records, a hundred at most.
-	Problems []ReconcileProblem
-	// Took is how long the run took.
-	Took time.Duration
-	// Err is the error of the run, if it failed.
-	Err error `json:"-"`
-}
-
-// ReconcileProblem is what went wrong with a record.
-type ReconcileProblem struct {
-	RecordKey string
-	// Outcome is what became of it, empty if the store did not tell.
-	Outcome idempotent.ReconcileOutcome
-	Tries   int
-	// Err is why. Its text is that of the resolver, or of the store.
-	Err error `json:"-"`
-}
-
 // maxReconcileProblems bounds what a report lists.
 const maxReconcileProblems = 100
 
@@ -135,15 +97,15 @@ const maxReconcileProblems = 100
 //
 // An error says that the records could not be listed, or not all of them; the report is true all the same. [ErrNeedsScan] is one of a
 // store without an index.
-func (r *Reconciler) Run(ctx context.Context) (Reconciliation, error) { return r.run(ctx, true) }
+func (r *Reconciler) Run(ctx context.Context) (report.Reconciled, error) { return r.run(ctx, true) }
 
 // All is Run for every record that somebody has to settle: also for those that are not due yet, and those that are parked. It is run by
 // hand, for example after an outage of the service that the resolver asks. It counts as one question more for each.
-func (r *Reconciler) All(ctx context.Context) (Reconciliation, error) { return r.run(ctx, false) }
+func (r *Reconciler) All(ctx context.Context) (report.Reconciled, error) { return r.run(ctx, false) }
 
-func (r *Reconciler) run(ctx context.Context, due bool) (Reconciliation, error) {
+func (r *Reconciler) run(ctx context.Context, due bool) (report.Reconciled, error) {
 	began := time.Now()
-	t := &reconcileTally{r: Reconciliation{Operation: r.operation}}
+	t := &reconcileTally{r: report.Reconciled{Operation: r.operation}}
 	err := r.each(ctx, t, due)
 	report := t.close()
 	report.Took, report.Err = time.Since(began), err
@@ -244,11 +206,11 @@ func (r *Reconciler) wait(ctx context.Context, running *sync.WaitGroup) {
 // reconcileTally is a report in the making. It is safe for concurrent use.
 type reconcileTally struct {
 	mu     sync.Mutex
-	r      Reconciliation
+	r      report.Reconciled
 	closed bool
 }
 
-func (t *reconcileTally) change(f func(r *Reconciliation)) {
+func (t *reconcileTally) change(f func(r *report.Reconciled)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.closed {
@@ -256,19 +218,19 @@ func (t *reconcileTally) change(f func(r *Reconciliation)) {
 	}
 }
 
-func (t *reconcileTally) begin() { t.change(func(r *Reconciliation) { r.NotEnded++ }) }
+func (t *reconcileTally) begin() { t.change(func(r *report.Reconciled) { r.NotEnded++ }) }
 
-func (t *reconcileTally) noTime() { t.change(func(r *Reconciliation) { r.NotBegun = true }) }
+func (t *reconcileTally) noTime() { t.change(func(r *report.Reconciled) { r.NotBegun = true }) }
 
 func (t *reconcileTally) unreadable(key string, err error) {
-	t.change(func(r *Reconciliation) {
+	t.change(func(r *report.Reconciled) {
 		r.Unreadable++
-		r.problem(ReconcileProblem{RecordKey: key, Err: err})
+		addProblem(r, report.ReconcileProblem{RecordKey: key, Err: err})
 	})
 }
 
 // close ends the report: a resolver that ends later is in no report.
-func (t *reconcileTally) close() Reconciliation {
+func (t *reconcileTally) close() report.Reconciled {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.closed = true
@@ -276,22 +238,22 @@ func (t *reconcileTally) close() Reconciliation {
 }
 
 func (t *reconcileTally) end(key string, done idempotent.Reconciled, err error) {
-	t.change(func(r *Reconciliation) {
+	t.change(func(r *report.Reconciled) {
 		r.NotEnded--
 		switch done.Outcome {
-		case idempotent.ReconcileCompleted:
+		case report.ReconcileCompleted:
 			r.Completed++
-		case idempotent.ReconcileReleased:
+		case report.ReconcileReleased:
 			r.Released++
-		case idempotent.ReconcileScheduled:
+		case report.ReconcileScheduled:
 			r.Scheduled++
-		case idempotent.ReconcileParked:
-			r.Parked++
-		case idempotent.ReconcileElsewhere:
+		case report.ReconcileGivenUp:
+			r.GivenUp++
+		case report.ReconcileElsewhere:
 			r.Elsewhere++
-		case idempotent.ReconcileBusy:
+		case report.ReconcileBusy:
 			r.Busy++
-		case idempotent.ReconcileClosed:
+		case report.ReconcileClosed:
 			r.Closed++
 		}
 		if done.Attempt > 0 {
@@ -303,12 +265,12 @@ func (t *reconcileTally) end(key string, done idempotent.Reconciled, err error) 
 			r.Failed++
 		}
 		if joined := errors.Join(err, done.Err); joined != nil {
-			r.problem(ReconcileProblem{RecordKey: key, Outcome: done.Outcome, Tries: done.Tries, Err: joined})
+			addProblem(r, report.ReconcileProblem{RecordKey: key, Outcome: done.Outcome, Tries: done.Tries, Err: joined})
 		}
 	})
 }
 
-func (r *Reconciliation) problem(p ReconcileProblem) {
+func addProblem(r *report.Reconciled, p report.ReconcileProblem) {
 	if len(r.Problems) < maxReconcileProblems {
 		r.Problems = append(r.Problems, p)
 	}

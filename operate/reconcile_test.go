@@ -18,6 +18,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -69,7 +70,7 @@ func TestARunSettlesAllThatIsDue(t *testing.T) {
 	t.Parallel()
 	l := newTill(memory.New())
 	keys := l.leave(t, 40)
-	var reports []operate.Reconciliation
+	var reports []report.Reconciled
 	r := operate.Reconcile(l.Handler, func(_ context.Context, x idempotent.Execution) (resolution, error) {
 		var n int
 		_, err := fmt.Sscanf(keys[x.RecordKey], "order-%d", &n)
@@ -84,28 +85,28 @@ func TestARunSettlesAllThatIsDue(t *testing.T) {
 		default:
 			return resolution{}, errors.New("the provider says no")
 		}
-	}, operate.ReconcileConfig{Observe: func(_ context.Context, r operate.Reconciliation) { reports = append(reports, r) }})
-	report, err := r.Run(t.Context())
+	}, operate.ReconcileConfig{Observe: func(_ context.Context, r report.Reconciled) { reports = append(reports, r) }})
+	told, err := r.Run(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []operate.Reconciliation{report}, reports)
-	require.Len(t, report.Problems, 10)
-	for _, p := range report.Problems {
+	require.Equal(t, []report.Reconciled{told}, reports)
+	require.Len(t, told.Problems, 10)
+	for _, p := range told.Problems {
 		require.ErrorContains(t, p.Err, "the provider says no")
-		require.Equal(t, idempotent.ReconcileScheduled, p.Outcome)
+		require.Equal(t, report.ReconcileScheduled, p.Outcome)
 		require.Equal(t, 1, p.Tries)
 	}
-	text, err := json.Marshal(report)
+	text, err := json.Marshal(told)
 	require.NoError(t, err)
 	require.NotContains(t, string(text), "says no", "texts of errors are for a log")
-	report.Problems, report.Took = nil, 0
-	require.Equal(t, operate.Reconciliation{Operation: "charge", Asked: 40, Completed: 10, Released: 10, Scheduled: 20, Failed: 10}, report)
+	told.Problems, told.Took = nil, 0
+	require.Equal(t, report.Reconciled{Operation: "charge", Asked: 40, Completed: 10, Released: 10, Scheduled: 20, Failed: 10}, told)
 
-	report, err = r.Run(t.Context())
+	told, err = r.Run(t.Context())
 	require.NoError(t, err)
-	require.Zero(t, report.Asked, "nothing is due")
-	report, err = r.All(t.Context())
+	require.Zero(t, told.Asked, "nothing is due")
+	told, err = r.All(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, 20, report.Asked)
+	require.Equal(t, 20, told.Asked)
 
 	for _, id := range keys {
 		out, err := l.Handle(t.Context(), id)
@@ -121,7 +122,7 @@ func TestARunSettlesAllThatIsDue(t *testing.T) {
 func TestNobodyIsAskedOrExecutesBesideAQuestion(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newTill(memory.New(), idempotent.WithObserver(func(context.Context, idempotent.Event) {}))
+		l := newTill(memory.New(), idempotent.WithObserver(func(context.Context, report.Delivery) {}))
 		keys := l.leave(t, 100)
 		asking := sync.Map{}
 		var questions atomic.Int64
@@ -195,26 +196,26 @@ func TestARunEndsBeforeItsDeadline(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		began := time.Now()
-		report, err := r.Run(ctx)
+		told, err := r.Run(ctx)
 		require.NoError(t, err)
 		require.Less(t, time.Since(began), time.Minute)
-		require.True(t, report.NotBegun)
-		require.Equal(t, 3, report.NotEnded)
-		require.Zero(t, report.Asked)
-		before := report
+		require.True(t, told.NotBegun)
+		require.Equal(t, 3, told.NotEnded)
+		require.Zero(t, told.Asked)
+		before := told
 		close(release)
 		synctest.Wait()
-		require.Equal(t, before, report)
+		require.Equal(t, before, told)
 
 		short, end := context.WithTimeout(t.Context(), 5*time.Second)
 		defer end()
-		report, err = r.Run(short)
+		told, err = r.Run(short)
 		require.ErrorContains(t, err, "5s are left")
-		require.True(t, report.NotBegun)
+		require.True(t, told.NotBegun)
 
-		report, err = r.Run(t.Context())
+		told, err = r.Run(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, 17, report.Completed, "the others are not due any more, or completed")
+		require.Equal(t, 17, told.Completed, "the others are not due any more, or completed")
 	})
 }
 
@@ -227,9 +228,9 @@ func TestAStoreWithoutAnIndexIsScannedIfThatIsAllowed(t *testing.T) {
 	}
 	_, err := operate.Reconcile(l.Handler, executed, operate.ReconcileConfig{}).Run(t.Context())
 	require.ErrorIs(t, err, operate.ErrNeedsScan)
-	report, err := operate.Reconcile(l.Handler, executed, operate.ReconcileConfig{Scan: true}).Run(t.Context())
+	told, err := operate.Reconcile(l.Handler, executed, operate.ReconcileConfig{Scan: true}).Run(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, 3, report.Completed)
+	require.Equal(t, 3, told.Completed)
 }
 
 func TestAWrongReconciliationPanics(t *testing.T) {

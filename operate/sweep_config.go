@@ -53,7 +53,7 @@ type SweepConfig struct {
 	// Clock is compared with leases and expiries. Default time.Now.
 	Clock func() time.Time
 	// Progress, unless nil, gets what was done so far, after each page. Observe, unless nil, gets the report of each run, also of one that
-	// fails. See package operateobserve.
+	// fails.
 	Progress, Observe func(context.Context, Swept)
 }
 

@@ -206,12 +206,13 @@ func withSteps(kinds ...store.StepKind) func(*store.Record) {
 		r.Steps = map[string]store.Step{}
 		for i, k := range kinds {
 			s := store.Step{Kind: k, Seal: store.Seal(r.Owner, nil)}
+			r.StepWrites++ // its mark
 			if k == store.StepValue {
 				s.Result, s.Seal = []byte(reservation), store.Seal(r.Owner, []byte(reservation))
+				r.StepWrites++
 			}
 			r.Steps[fmt.Sprint("step-", i)] = s
 		}
-		r.StepWrites = len(kinds)
 	}
 }
 

@@ -141,9 +141,9 @@ func TestCostsOfMessages(t *testing.T) {
 		drained := p.put(t, padded)
 		p.late(t, drained, time.Minute)
 		byDrain := m.spent(func() {
-			report, err := relay.Drain(t.Context())
+			told, err := relay.Drain(t.Context())
 			require.NoError(t, err)
-			require.Equal(t, 1, report.Delivered)
+			require.Equal(t, 1, told.Delivered)
 		})
 		require.Equal(t, cost{table: 2 * weight, index: 3, reads: float64((size + 4095) / 4096)}, byDrain, "it takes a message before it delivers it")
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/relay"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 // Drain delivers the messages that are due: those that the stream has put off or lost, or all of a table without a stream. Then it looks at
@@ -17,8 +18,8 @@ import (
 //
 // An error says that the index could not be read, at least in part, or that there were less than two seconds to begin with. The report is
 // true all the same.
-func (r *Relay) Drain(ctx context.Context) (Report, error) {
-	t := &tally{r: Report{Table: tableOf(r.table), Source: FromDrain}}
+func (r *Relay) Drain(ctx context.Context) (report.Relay, error) {
+	t := &tally{r: report.Relay{Table: tableOf(r.table), Source: FromDrain}}
 	early, cancel := earlier(ctx, countTime)
 	defer cancel()
 	if r.relay.Late(early) {
@@ -53,21 +54,21 @@ func earlier(ctx context.Context, by time.Duration) (context.Context, context.Ca
 const maxPages = 20
 
 // left counts what is in the index, as far as there is time, and what is no message there.
-func (b *box) left(ctx context.Context) (l Left, foreign int, err error) {
+func (b *box) left(ctx context.Context) (l report.Left, foreign int, err error) {
 	ctx, cancel := earlier(ctx, reportTime)
 	defer cancel()
 	c := counter{box: b}
 	for shard := range relay.Shards {
 		n, err := c.count(ctx, strconv.Itoa(shard))
 		if err != nil {
-			return Left{}, 0, err
+			return report.Left{}, 0, err
 		}
 		l.Pending += n
 	}
 	if c.oldest > 0 {
 		l.Oldest = time.Since(time.UnixMilli(c.oldest))
 	}
-	l.Parked, err = c.count(ctx, parkedShard)
+	l.GivenUp, err = c.count(ctx, parkedShard)
 	l.Partial = c.partial
 	return l, c.foreign, err
 }

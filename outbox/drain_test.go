@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/outbox"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 func ago(d time.Duration) item {
@@ -34,22 +35,22 @@ func TestDrainDeliversWhatIsDue(t *testing.T) {
 		all = append(all, p.put(t))
 	}
 	relay := outbox.NewRelay(p.client, p.table, r.deliver, outbox.WithObserver(seen.take), outbox.WithGrace(30*time.Second))
-	report, err := relay.Drain(t.Context())
+	told, err := relay.Drain(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, r.got, "the stream goes first")
-	require.Equal(t, 12, report.Left.Pending)
-	require.Less(t, report.Left.Oldest, 20*time.Second)
+	require.Equal(t, 12, told.Left.Pending)
+	require.Less(t, told.Left.Oldest, 20*time.Second)
 
 	for _, it := range all[:10] {
 		p.late(t, it, time.Minute)
 	}
-	report, err = relay.Drain(t.Context())
+	told, err = relay.Drain(t.Context())
 	require.NoError(t, err)
 	require.Len(t, r.got, 10)
-	require.GreaterOrEqual(t, report.Slowest, time.Minute)
-	report.Slowest, report.Left.Oldest = 0, 0
-	require.Equal(t, outbox.Report{Table: p.table, Source: outbox.FromDrain, Delivered: 10, Left: &outbox.Left{Pending: 2}}, report)
-	require.Equal(t, report.Left, seen.last().Left)
+	require.GreaterOrEqual(t, told.Slowest, time.Minute)
+	told.Slowest, told.Left.Oldest = 0, 0
+	require.Equal(t, report.Relay{Table: p.table, Source: outbox.FromDrain, Delivered: 10, Left: &report.Left{Pending: 2}}, told)
+	require.Equal(t, told.Left, seen.last().Left)
 	for n, it := range all {
 		it = p.get(t, idOf(it))
 		if n < 10 {
@@ -72,27 +73,27 @@ func TestDrainTriesAgainWithPausesThatGrowAndParks(t *testing.T) {
 		pause := time.Duration(minutes) * time.Minute
 		p.late(t, it, 3*time.Hour)
 		before := time.Now()
-		report, err := relay.Drain(t.Context())
+		told, err := relay.Drain(t.Context())
 		require.NoError(t, err)
 		now := p.get(t, idOf(it))
 		require.EqualValues(t, n+1, numberOf(t, now, "tries"))
 		due := time.UnixMilli(numberOf(t, now, "outbox_due"))
 		require.WithinRange(t, due, before.Add(pause*3/4-time.Millisecond), time.Now().Add(pause*5/4))
 		if n < len(pauses)-1 {
-			require.GreaterOrEqual(t, report.Left.Oldest, 3*time.Hour)
-			require.Equal(t, 1, report.Failed)
-			require.Equal(t, []outbox.Problem{{ID: idOf(it), Topic: "order-placed", Outcome: "failed", Tries: n + 1, Err: errDown}}, report.Problems)
+			require.GreaterOrEqual(t, told.Left.Oldest, 3*time.Hour)
+			require.Equal(t, 1, told.Failed)
+			require.Equal(t, []report.RelayProblem{{ID: idOf(it), Topic: "order-placed", Outcome: "failed", Tries: n + 1, Err: errDown}}, told.Problems)
 			continue
 		}
-		require.Equal(t, 1, report.Parked)
-		require.Equal(t, 1, report.Left.Parked)
-		require.Zero(t, report.Left.Pending)
+		require.Equal(t, 1, told.GivenUp)
+		require.Equal(t, 1, told.Left.GivenUp)
+		require.Zero(t, told.Left.Pending)
 	}
 	p.late(t, it, 3*time.Hour)
-	report, err := relay.Drain(t.Context())
+	told, err := relay.Drain(t.Context())
 	require.NoError(t, err)
 	require.Len(t, r.got, len(pauses), "nobody delivers it any more")
-	require.Equal(t, &outbox.Left{Parked: 1}, report.Left)
+	require.Equal(t, &report.Left{GivenUp: 1}, told.Left)
 }
 
 // A message that ends its process each time is parked: a drain counts before it delivers.
@@ -114,10 +115,10 @@ func TestDrainParksWhatKillsItsProcess(t *testing.T) {
 	require.Greater(t, numberOf(t, during, "outbox_due"), time.Now().UnixMilli())
 	p.late(t, it, time.Hour)
 	p.set(t, idOf(it), "SET tries = :n", item{":n": N("5")})
-	report, err := outbox.NewRelay(p.client, p.table, r.deliver, outbox.WithMaxTries(5)).Drain(t.Context())
+	told, err := outbox.NewRelay(p.client, p.table, r.deliver, outbox.WithMaxTries(5)).Drain(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, r.got)
-	require.Equal(t, 1, report.Parked)
+	require.Equal(t, 1, told.GivenUp)
 }
 
 func TestTwoDrainsDeliverOnce(t *testing.T) {
@@ -153,10 +154,10 @@ func TestDrainReadsAllPages(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, out.UnprocessedItems)
 	}
-	report, err := outbox.NewRelay(p.client, p.table, r.deliver, outbox.WithGrace(0)).Drain(t.Context())
+	told, err := outbox.NewRelay(p.client, p.table, r.deliver, outbox.WithGrace(0)).Drain(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, many+1, report.Delivered)
-	require.Equal(t, &outbox.Left{}, report.Left)
+	require.Equal(t, many+1, told.Delivered)
+	require.Equal(t, &report.Left{}, told.Left)
 }
 
 // A row that is no message, at the head of a shard, keeps no message from being delivered, and is counted.
@@ -175,10 +176,10 @@ func TestDrainPassesByWhatIsNoMessage(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	report, err := outbox.NewRelay(p.client, p.table, r.deliver).Drain(t.Context())
+	told, err := outbox.NewRelay(p.client, p.table, r.deliver).Drain(t.Context())
 	require.NoError(t, err)
 	require.Len(t, r.got, 1)
-	require.Equal(t, 6, report.Foreign, "three cannot be read even in the index, in either shard")
+	require.Equal(t, 6, told.Foreign, "three cannot be read even in the index, in either shard")
 	for _, err := range outbox.Parked(t.Context(), p.client, p.table) {
 		require.NoError(t, err)
 		require.Fail(t, "nothing is parked")
@@ -194,9 +195,9 @@ func TestDrainReportsWhatItHasCountedInTime(t *testing.T) {
 	inTime := func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
 		defer cancel()
-		report, err := outbox.NewRelay(&slowly{Client: p.client, by: 400 * time.Millisecond}, p.table, r.deliver).Drain(ctx)
+		told, err := outbox.NewRelay(&slowly{Client: p.client, by: 400 * time.Millisecond}, p.table, r.deliver).Drain(ctx)
 		require.NoError(t, err)
-		require.True(t, report.Left.Partial)
+		require.True(t, told.Left.Partial)
 		return ctx.Err() == nil
 	}
 	for range 5 {
@@ -248,12 +249,12 @@ func TestDrainLeavesWhatWaitsForItsTurnTooLong(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 16*time.Second) // four are for counting
 	defer cancel()
-	report, err := outbox.NewRelay(p.client, p.table, hang, outbox.WithConcurrency(1)).Drain(ctx)
+	told, err := outbox.NewRelay(p.client, p.table, hang, outbox.WithConcurrency(1)).Drain(ctx)
 	require.NoError(t, err)
-	require.Equal(t, &outbox.Left{Pending: 3, Oldest: report.Left.Oldest}, report.Left, "there was time to count")
-	require.Equal(t, 1, report.Failed)
-	require.Zero(t, report.Uncounted)
-	require.Zero(t, report.Elsewhere)
+	require.Equal(t, &report.Left{Pending: 3, Oldest: told.Left.Oldest}, told.Left, "there was time to count")
+	require.Equal(t, 1, told.Failed)
+	require.Zero(t, told.Uncounted)
+	require.Zero(t, told.Elsewhere)
 }
 
 // What another drain has taken since the item was read is left to it.

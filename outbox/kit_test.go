@@ -20,6 +20,7 @@ import (
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/outbox"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 type item = map[string]types.AttributeValue
@@ -195,8 +196,8 @@ func failures(answer events.DynamoDBEventResponse) (numbers []string) {
 }
 
 // reports keeps what a relay reports.
-type reports struct{ all []outbox.Report }
+type reports struct{ all []report.Relay }
 
-func (r *reports) take(_ context.Context, report outbox.Report) { r.all = append(r.all, report) }
+func (r *reports) take(_ context.Context, report report.Relay) { r.all = append(r.all, report) }
 
-func (r *reports) last() outbox.Report { return r.all[len(r.all)-1] }
+func (r *reports) last() report.Relay { return r.all[len(r.all)-1] }

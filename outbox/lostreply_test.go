@@ -31,10 +31,10 @@ func TestAWriteWhoseAnswerWasLostCountsOnce(t *testing.T) {
 	failing := errors.New("down")
 	r.fail = func(outbox.Message) error { return failing }
 	drain := outbox.NewRelay(repeating{p.client}, p.table, r.deliver, outbox.WithGrace(0))
-	report, err := drain.Drain(t.Context())
+	told, err := drain.Drain(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, 1, report.Failed)
-	require.Zero(t, report.Elsewhere, "the drain has taken it")
+	require.Equal(t, 1, told.Failed)
+	require.Zero(t, told.Elsewhere, "the drain has taken it")
 	require.Equal(t, N("1"), p.get(t, id)["tries"])
 	require.Len(t, r.got, 1)
 

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/go-idempotent/idempotent/internal/relay"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -88,7 +89,7 @@ type RelayOption func(*relayConfig)
 type relayConfig struct {
 	concurrency, maxTries     int
 	timeout, grace, retention time.Duration
-	observers                 []func(context.Context, Report)
+	observers                 []func(context.Context, report.Relay)
 	problems                  []string
 }
 
@@ -150,9 +151,9 @@ func WithRetention(d time.Duration) RelayOption {
 	}
 }
 
-// WithObserver adds a function that gets a [Report] at the end of each invocation, also of one that fails. It must not panic. Package
-// outboxobserve has one for metrics and one for a log.
-func WithObserver(observer func(context.Context, Report)) RelayOption {
+// WithObserver adds a function that gets a [report.Relay] at the end of each invocation, also of one that fails. It must not panic. Package observe
+// has one for metrics and one for a log.
+func WithObserver(observer func(context.Context, report.Relay)) RelayOption {
 	return func(c *relayConfig) {
 		c.observers = append(c.observers, observer)
 		if observer == nil {

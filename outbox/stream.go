@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/go-idempotent/idempotent/internal/relay"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 // Stream delivers the messages in an event of the table's stream: hand it to lambda.Start. The stream has new images, and the event source
@@ -20,7 +21,7 @@ import (
 //
 // An event of another table is an error, and so is an invocation that has less than two seconds to begin with. Nothing else is.
 func (r *Relay) Stream(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
-	t := &tally{r: Report{Table: tableOf(r.table), Source: FromStream}}
+	t := &tally{r: report.Relay{Table: tableOf(r.table), Source: FromStream}}
 	entries, numbers, err := r.entriesOf(event, &t.r)
 	if len(entries) > 0 && r.relay.Late(ctx) {
 		err = errors.Join(err, errTooShort)
@@ -52,7 +53,7 @@ var errTooShort = errors.New("outbox: there are less than two seconds to begin w
 	"timeout of the function")
 
 // entriesOf returns the messages of an event that are to be delivered, with their sequence numbers.
-func (r *Relay) entriesOf(event events.DynamoDBEvent, report *Report) (entries []relay.Entry[Message], numbers []string, err error) {
+func (r *Relay) entriesOf(event events.DynamoDBEvent, report *report.Relay) (entries []relay.Entry[Message], numbers []string, err error) {
 	for i, record := range event.Records {
 		if source := record.EventSourceArn; source != "" && !r.isOf(source) {
 			return nil, nil, fmt.Errorf("outbox: record %d of the event is of the stream %q, and this relay is of the table %q: look at the event "+

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/outbox"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 func TestStreamDeliversAndMarks(t *testing.T) {
@@ -45,10 +46,10 @@ func TestStreamDeliversAndMarks(t *testing.T) {
 		require.Equal(t, done/1000+3601, expiration, "whole seconds, rounded up")
 		require.Equal(t, before["body"], it["body"])
 	}
-	report := seen.last()
-	require.Positive(t, report.Slowest)
-	report.Slowest = 0
-	require.Equal(t, outbox.Report{Table: p.table, Source: outbox.FromStream, Delivered: 2}, report)
+	told := seen.last()
+	require.Positive(t, told.Slowest)
+	told.Slowest = 0
+	require.Equal(t, report.Relay{Table: p.table, Source: outbox.FromStream, Delivered: 2}, told)
 
 	// What a stream repeats this process does not deliver again.
 	answer, err = relay.Stream(t.Context(), event(t, p.table, first, second))
@@ -79,7 +80,7 @@ func TestStreamReportsAFailureFiveTimesAndPutsItOff(t *testing.T) {
 		answer, err := relay.Stream(t.Context(), event(t, p.table, poison, fine))
 		require.NoError(t, err)
 		require.Equal(t, []string{number(0)}, failures(answer))
-		require.Equal(t, []outbox.Problem{{ID: idOf(poison), Topic: "order-placed", Outcome: "failed", Tries: n + 1, Err: errDown}},
+		require.Equal(t, []report.RelayProblem{{ID: idOf(poison), Topic: "order-placed", Outcome: "failed", Tries: n + 1, Err: errDown}},
 			seen.last().Problems)
 	}
 	before := time.Now()
@@ -109,7 +110,7 @@ func TestStreamParksWhatCanNeverBeDelivered(t *testing.T) {
 	answer, err := relay.Stream(t.Context(), event(t, p.table, it))
 	require.NoError(t, err)
 	require.Empty(t, answer.BatchItemFailures)
-	require.Equal(t, 1, seen.last().Parked)
+	require.Equal(t, 1, seen.last().GivenUp)
 	require.ErrorIs(t, seen.last().Problems[0].Err, errDown)
 	it = p.get(t, idOf(it))
 	require.Equal(t, S("parked"), it["outbox_shard"])
@@ -174,7 +175,7 @@ func TestStreamSkipsWhatAsksForNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, answer.BatchItemFailures)
 	require.Len(t, r.got, 1)
-	require.Equal(t, outbox.Report{Table: p.table, Source: outbox.FromStream, Skipped: 3, Foreign: 2}, seen.last())
+	require.Equal(t, report.Relay{Table: p.table, Source: outbox.FromStream, Skipped: 3, Foreign: 2}, seen.last())
 	answer, err = relay.Stream(t.Context(), events.DynamoDBEvent{})
 	require.NoError(t, err)
 	text, err := json.Marshal(answer)

@@ -59,9 +59,9 @@ func (m messages) park(t *testing.T, topic string, orders ...string) []string {
 	relay := outbox.NewRelay(m.client, m.name, func(context.Context, outbox.Message) error {
 		return outbox.Permanent(errors.New("the mail knows no such address"))
 	}, outbox.WithGrace(0))
-	report, err := relay.Drain(t.Context())
+	told, err := relay.Drain(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, len(orders), report.Parked)
+	require.Equal(t, len(orders), told.GivenUp)
 	return ids
 }
 

@@ -35,14 +35,19 @@ type Effect interface {
 	Failure() error
 }
 
-// Fault is why a step has no outcome of its own.
-type Fault struct {
+// Fault is why a step has no outcome of its own. Step makes the documented error of it.
+type Fault struct { //nolint:errname // the sibling of CommitFault
 	Kind FaultKind
 	// Reason says in words what is wrong, without anything of the request.
 	Reason string
 	// Err is the cause, if there is one.
 	Err error
 }
+
+func (f *Fault) Error() string { return "the step has no outcome: " + f.Reason }
+
+// Unwrap returns the cause.
+func (f *Fault) Unwrap() error { return f.Err }
 
 // FaultKind tells faults of steps apart.
 type FaultKind int

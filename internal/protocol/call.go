@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -75,9 +76,9 @@ func unreadable(err error) bool {
 // unanswered is the result of a delivery whose call the store could not answer.
 func unanswered(err error) Result {
 	if unreadable, ok := errors.AsType[*store.UnreadableError](err); ok {
-		return Result{Outcome: Unreadable, Reason: unreadable.Reason, Err: unreadable.Err}
+		return Result{Outcome: report.Unreadable, Reason: unreadable.Reason, Err: unreadable.Err}
 	}
-	return Result{Outcome: Unavailable, Err: err}
+	return Result{Outcome: report.StoreUnavailable, Err: err}
 }
 
 // note keeps a failure of the store that does not decide the result for the observer.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -83,8 +84,8 @@ func (d *Delivery) tryClaim(ctx context.Context) (r Result, taken move, claimed 
 		}
 		won = won || m.refused(held) // and the reply was lost
 		if won && m.kind == moveRefuse {
-			d.Report.Settlement = Unknown
-			return Result{Outcome: UnknownOutcome, Reason: m.next.Reason}, m, false
+			d.Report.Settlement = report.Unknown
+			return Result{Outcome: report.UnknownOutcome, Reason: m.next.Reason}, m, false
 		}
 		if won {
 			d.mine = m.next

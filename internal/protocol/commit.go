@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -27,13 +28,14 @@ func (d *Delivery) Commit(ctx context.Context, answer any, writes store.Writes) 
 		return refused
 	}
 	started := time.Now()
-	c := commit{d: d, before: before, writes: writes, report: CommitReport{Items: writes.Len()}}
+	c := commit{d: d, before: before, writes: writes, report: report.Commit{Items: writes.Len(), Start: started}}
 	defer func() { // also where an encoder panics
 		c.report.Took = time.Since(started)
 		d.commits.end(c.report)
 	}()
-	c.report.Fault = c.do(ctx, answer)
-	return c.report.Fault
+	fault := c.do(ctx, answer)
+	c.ended(fault)
+	return fault
 }
 
 // commit is one commit on its way. One goroutine uses it.
@@ -47,7 +49,29 @@ type commit struct {
 	seen, next store.Record
 	// open: an attempt may have been applied, or may still be. hasLanded: the record is completed.
 	open, hasLanded bool
-	report          CommitReport
+	report          report.Commit
+}
+
+// ended says how the commit came to its end.
+func (c *commit) ended(fault *execution.CommitFault) {
+	r := &c.report
+	if fault == nil {
+		r.End = report.CommitDone
+		return
+	}
+	r.Err = fault
+	switch failed, is := errors.AsType[*store.Error](fault.Err); {
+	case fault.Kind == execution.CommitDeclined:
+		r.End, r.ErrorType = report.CommitDeclined, report.TypeOf(fault.Err)
+	case fault.Kind == execution.CommitRefused:
+		r.End, r.ErrorType = report.CommitRefused, report.TypeOf(fault.Err)
+	case fault.Kind == execution.CommitLeaseLost:
+		r.End = report.CommitLeaseLost
+	case is:
+		r.End, r.ErrorType = report.CommitNotDone, string(failed.Kind)
+	default:
+		r.End, r.ErrorType = report.CommitNotDone, report.TypeOf(fault.Err)
+	}
 }
 
 func (c *commit) do(ctx context.Context, answer any) (fault *execution.CommitFault) {

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -33,17 +33,8 @@ type commitsKnown struct {
 	// doubt: an attempt of a commit was not answered.
 	doubt bool
 
-	reports  []CommitReport
+	reports  []report.Commit
 	storeErr error
-}
-
-// CommitReport is what an observer gets to know of a commit.
-type CommitReport struct {
-	// Items is how many writes it had, Tries how often it was sent.
-	Items, Tries int
-	Took         time.Duration
-	// Fault is why it has not happened.
-	Fault *execution.CommitFault
 }
 
 // begin lets the handler commit, and tells how many commits were tried before; or it says why not.
@@ -65,7 +56,7 @@ func (c *commits) begin() (before int, refused *execution.CommitFault) {
 }
 
 // end takes note of a commit that has come to its end, whichever.
-func (c *commits) end(r CommitReport) {
+func (c *commits) end(r report.Commit) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.known.reports = append(c.known.reports, r)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -61,7 +62,10 @@ type Delivery struct {
 	// Unwanted says that nobody looks at a result that is replayed: that there is one is enough.
 	Unwanted bool
 	// Report is filled in on the way, also when the handler panics.
-	Report Report
+	Report report.Delivery
+	// Panic is what the handler panicked with after its commit, nil if it did not; Stack is where.
+	Panic any
+	Stack []byte
 
 	// owner is the token of this claim.
 	owner string

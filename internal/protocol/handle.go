@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 // handle runs the handler under the claim and settles the record, whichever way the handler ends.
@@ -23,7 +24,7 @@ func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 	started := time.Now()
 	stop := func() {
 		end()
-		d.Report.Handle = time.Since(started)
+		d.Report.Handle = since(started)
 		d.committed = d.commits.close()
 		d.ended = d.steps.close()
 		d.Report.Steps, d.Report.Commits = d.ended.reports, d.committed.reports
@@ -39,9 +40,9 @@ func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 			return
 		}
 		stop()
-		if ended := d.settle(hctx, d.withSteps(d.withCommit(d.panicked(returned)), nil)); ended.Outcome == Committed {
-			if d.Report.Panic = recover(); d.Report.Panic != nil {
-				d.Report.Stack = debug.Stack()
+		if ended := d.settle(hctx, d.withSteps(d.withCommit(d.panicked(returned)), nil)); ended.Committed {
+			if d.Panic = recover(); d.Panic != nil {
+				d.Stack = debug.Stack()
 				r = ended
 			}
 		}
@@ -66,14 +67,14 @@ func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 		return d.executed(hctx, e, failed)
 	}
 	switch r = d.settle(hctx, e); {
-	case r.Outcome != Executed:
+	case r.Outcome != report.Executed || r.Committed:
 		return r
 	case finding == execution.HasExecuted:
-		r.Outcome = Resolved
+		r.Outcome = report.Resolved
 		return r
 	default:
 		d.Report.Reason = e.reason
-		return Result{Outcome: UnknownOutcome, Reason: e.reason}
+		return Result{Outcome: report.UnknownOutcome, Reason: e.reason}
 	}
 }
 
@@ -86,11 +87,11 @@ func (d *Delivery) executed(ctx context.Context, e ending, failed error) Result 
 	}
 	e = d.withSteps(kept, failed)
 	if e.fate == fateComplete { // a resolver asks for no steps
-		d.Report.Orphans = d.ended.orphans
+		d.Report.OrphanSteps = d.ended.orphans
 	}
 	r := d.settle(ctx, e)
-	if dropped && r.Outcome == Executed {
-		return Result{Outcome: CommitFailed, Err: failed}
+	if dropped && r.Outcome == report.Executed && !r.Committed {
+		return Result{Outcome: report.CommitFailed, Err: failed}
 	}
 	return r
 }

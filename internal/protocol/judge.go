@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -64,7 +65,7 @@ func (d *Delivery) judge(held store.Record, now time.Time) judgement {
 		if d.Resolves {
 			return d.takeOver(held)
 		}
-		return judgement{result: Result{Outcome: UnknownOutcome, Reason: held.Reason}}
+		return judgement{result: Result{Outcome: report.UnknownOutcome, Reason: held.Reason}}
 	default:
 		return judgement{result: unreadableRecord("its status is none of INPROGRESS, COMPLETED, UNKNOWN")}
 	}
@@ -141,11 +142,11 @@ func (d *Delivery) sameRequest(held store.Record) (Result, bool) {
 	case held.Fingerprint != "" && !execution.SameVersion(held.Fingerprint, d.Fingerprint):
 		return unreadableRecord("its fingerprint has an algorithm version that this handler does not compute"), false
 	default:
-		return Result{Outcome: Mismatch}, false
+		return Result{Outcome: report.Mismatch}, false
 	}
 }
 
 // inProgress is the result of a delivery that meets a running execution.
 func inProgress(held store.Record, now time.Time) Result {
-	return Result{Outcome: InProgress, RetryAfter: max(held.ProtectedUntil().Sub(now), 0)}
+	return Result{Outcome: report.InProgress, RetryAfter: max(held.ProtectedUntil().Sub(now), 0)}
 }

@@ -33,6 +33,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -41,12 +42,12 @@ func (d *Delivery) Run(ctx context.Context, w Work) Result {
 	began := time.Now()
 	d.work = w
 	r, claimed := d.claim(ctx)
-	d.Report.Claim = time.Since(began)
-	if !claimed && r.Outcome == InProgress && d.Wait > 0 {
+	d.Report.Claim = since(began)
+	if !claimed && r.Outcome == report.InProgress && d.Wait > 0 {
 		r, claimed = d.await(ctx, r)
 	}
 	if !claimed {
-		if r.Outcome == UnknownOutcome {
+		if r.Outcome == report.UnknownOutcome {
 			d.Report.Reason = r.Reason
 		}
 		return r

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -27,7 +28,7 @@ type Inquiry struct {
 
 // Inquired is what an [Inquiry] has made of its record.
 type Inquired struct {
-	Outcome InquiryOutcome
+	Outcome report.ReconcileOutcome
 	// Record is the record as the inquiry found it, without its result; after a claim as it was claimed.
 	Record store.Record
 	// Reason is why the record is UNKNOWN, or what is wrong with one that cannot be read.
@@ -41,29 +42,12 @@ type Inquired struct {
 	Err error
 }
 
-// InquiryOutcome is how an inquiry ends.
-type InquiryOutcome int
-
-// The outcomes of inquiries.
+// The outcomes of an inquiry that found nothing out, beside those of [report.ReconcileOutcome].
 const (
-	// InquiryClosed: there was nothing to ask: the record is gone, completed, or nobody has to settle it, or it is not due.
-	InquiryClosed InquiryOutcome = iota
-	// InquiryBusy: an execution, or another inquiry, holds the record.
-	InquiryBusy
-	// InquiryCompleted: the result that the resolver found is stored.
-	InquiryCompleted
-	// InquiryReleased: nothing had happened. The next delivery executes.
-	InquiryReleased
-	// InquiryScheduled: nobody can tell yet.
-	InquiryScheduled
-	// InquiryParked: nobody can tell, and nobody is asked any more.
-	InquiryParked
-	// InquiryElsewhere: the lease was lost, and somebody else has settled the record or owns it.
-	InquiryElsewhere
 	// InquiryUnreadable: the record cannot be understood.
-	InquiryUnreadable
+	InquiryUnreadable report.ReconcileOutcome = "unreadable"
 	// InquiryFailed: the store could not answer, or take the verdict. What is claimed lapses, and is due then.
-	InquiryFailed
+	InquiryFailed report.ReconcileOutcome = "failed"
 )
 
 // Inquire takes the record over as a delivery would, asks, and settles it. The delivery has no fingerprint: it takes that of the record.
@@ -90,21 +74,21 @@ func (d *Delivery) claimedRecord() store.Record {
 func (d *Delivery) notAsked(r Result) Inquired {
 	i := Inquired{Record: r.Record, Reason: r.Reason, Err: r.Err}
 	switch r.Outcome {
-	case InProgress:
-		i.Outcome, i.Until = InquiryBusy, d.Now().Add(r.RetryAfter)
-	case Unreadable:
+	case report.InProgress:
+		i.Outcome, i.Until = report.ReconcileBusy, d.Now().Add(r.RetryAfter)
+	case report.Unreadable:
 		i.Outcome = InquiryUnreadable
-	case Unavailable:
+	case report.StoreUnavailable:
 		i.Outcome = InquiryFailed
 	default:
-		i.Outcome = InquiryClosed
+		i.Outcome = report.ReconcileClosed
 	}
 	return i
 }
 
 // judgeOpen is judge of an inquiry: it takes over what somebody has to settle, and never claims a key that nobody holds.
 func (d *Delivery) judgeOpen(held store.Record, now time.Time) judgement {
-	closed := judgement{result: Result{Outcome: Replayed, Record: withoutResult(held)}}
+	closed := judgement{result: Result{Outcome: report.Replayed, Record: withoutResult(held)}}
 	switch {
 	case held.Key == "" || held.Claimable(now):
 		return closed
@@ -178,7 +162,7 @@ func (d *Delivery) ask(ctx context.Context) Inquired {
 	found := d.inquiry.Ask(hctx, under)
 	late := hctx.Err() != nil
 	end()
-	d.Report.Handle = time.Since(started)
+	d.Report.Handle = since(started)
 	switch {
 	case found.Finding == execution.HasExecuted && found.ResultErr == nil:
 		return d.found(hctx, found.Result)
@@ -212,10 +196,10 @@ func (d *Delivery) found(ctx context.Context, result []byte) Inquired {
 		return d.inVain(ctx, err)
 	case err != nil:
 		return Inquired{Outcome: InquiryFailed, Err: err}
-	case d.Report.Settlement == Elsewhere:
-		return Inquired{Outcome: InquiryElsewhere}
+	case d.Report.Settlement == report.Elsewhere:
+		return Inquired{Outcome: report.ReconcileElsewhere}
 	default:
-		return Inquired{Outcome: InquiryCompleted}
+		return Inquired{Outcome: report.ReconcileCompleted}
 	}
 }
 
@@ -230,16 +214,16 @@ func (d *Delivery) untouched(ctx context.Context) Inquired {
 	if len(d.ended.held) == len(d.ended.idle) {
 		next = unattended(next)
 		next.Tries = 0
-		return d.giveBack(ctx, next, Inquired{Outcome: InquiryReleased})
+		return d.giveBack(ctx, next, Inquired{Outcome: report.ReconcileReleased})
 	}
 	if d.seenReason != store.ReasonReleased {
-		return d.giveBack(ctx, next, Inquired{Outcome: InquiryReleased, Next: next.AttentionAt})
+		return d.giveBack(ctx, next, Inquired{Outcome: report.ReconcileReleased, Next: next.AttentionAt})
 	}
 	// Half of it has been done, and nobody has come to finish it: somebody has to know.
 	next.Tries = d.mine.Tries + 1
 	i := d.again(&next, next.Tries, d.Now())
-	if i.Outcome != InquiryParked {
-		i.Outcome = InquiryReleased
+	if i.Outcome != report.ReconcileGivenUp {
+		i.Outcome = report.ReconcileReleased
 	}
 	i.Reason = ""
 	return d.giveBack(ctx, next, i)
@@ -261,7 +245,7 @@ func (d *Delivery) askAgain(ctx context.Context, tries int, cause error) Inquire
 func (d *Delivery) park(ctx context.Context, tries int) Inquired {
 	next := d.stillOpen(tries)
 	next.Attention, next.AttentionAt = store.ParkedOf(next.Key), d.Now().Truncate(time.Millisecond)
-	return d.giveBack(ctx, next, Inquired{Outcome: InquiryParked, Reason: next.Reason, Tries: tries})
+	return d.giveBack(ctx, next, Inquired{Outcome: report.ReconcileGivenUp, Reason: next.Reason, Tries: tries})
 }
 
 // stillOpen is our record as it was before we took it over, and nobody's.
@@ -281,16 +265,16 @@ func (d *Delivery) stillOpen(tries int) store.Record {
 func (d *Delivery) again(next *store.Record, tries int, now time.Time) Inquired {
 	q := d.inquiry
 	last := q.MaxTries > 0 && tries >= q.MaxTries
-	i := Inquired{Outcome: InquiryScheduled, Reason: next.Reason, Tries: tries}
+	i := Inquired{Outcome: report.ReconcileScheduled, Reason: next.Reason, Tries: tries}
 	now = now.Truncate(time.Millisecond)
 	switch {
 	case d.mine.Parked():
 		next.Attention, next.AttentionAt = d.mine.Attention, d.openSince
-		i.Outcome = InquiryParked
+		i.Outcome = report.ReconcileGivenUp
 		return i
 	case last && q.Park == nil:
 		next.Attention, next.AttentionAt = store.ParkedOf(next.Key), now
-		i.Outcome = InquiryParked
+		i.Outcome = report.ReconcileGivenUp
 		return i
 	case last && d.mine.Tries < q.MaxTries:
 		next.AttentionAt = now // to be handed over
@@ -314,7 +298,7 @@ func (d *Delivery) giveBack(ctx context.Context, next store.Record, i Inquired) 
 	case err != nil:
 		return Inquired{Outcome: InquiryFailed, Err: errors.Join(i.Err, err)}
 	case !released:
-		return Inquired{Outcome: InquiryElsewhere, Err: i.Err}
+		return Inquired{Outcome: report.ReconcileElsewhere, Err: i.Err}
 	default:
 		return i
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -12,7 +13,7 @@ import (
 // of AWS Powertools, whose result nothing vouches for.
 func (d *Delivery) replay(ctx context.Context, held store.Record) Result {
 	if d.Unwanted && held.Reason != store.ReasonTerminal {
-		return Result{Outcome: Replayed, Record: withoutResult(held), Expires: held.Expiry}
+		return Result{Outcome: report.Replayed, Record: withoutResult(held), Expires: held.Expiry}
 	}
 	if held.Parts != "" { // the store has verified them
 		result, err := d.readResult(ctx, held)
@@ -23,7 +24,7 @@ func (d *Delivery) replay(ctx context.Context, held store.Record) Result {
 	} else if held.Seal != "" && !held.Sealed(held.Result) {
 		return unreadableRecord("its result is not the one that was committed")
 	}
-	return Result{Outcome: Replayed, Record: held, Expires: held.Expiry}
+	return Result{Outcome: report.Replayed, Record: held, Expires: held.Expiry}
 }
 
 // readResult gives the store most of the time that is left: it reads piece by piece, and repeats what is not answered.

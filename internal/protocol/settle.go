@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -20,7 +21,7 @@ const lastWordBudget = 500 * time.Millisecond
 // ctx gives the values of the handler's context; its end does not count any more.
 func (d *Delivery) settle(ctx context.Context, e ending) Result {
 	started := time.Now()
-	defer func() { d.Report.Settle = time.Since(started) }()
+	defer func() { d.Report.Settle = since(started) }()
 
 	switch {
 	case d.committed.landed.Key != "":
@@ -44,19 +45,19 @@ func (d *Delivery) settle(ctx context.Context, e ending) Result {
 // landed writes nothing: a commit has completed the record. What the handler returned is the answer if it is what it committed.
 func (d *Delivery) landed(ctx context.Context, e ending) Result {
 	c := &d.committed.landed
-	d.Report.Settlement = Completed
+	d.Report.Settlement = report.Completed
 	if c.Parts != "" { // it is the record as it was found
 		r := d.replay(ctx, *c)
-		if r.Outcome != Replayed {
+		if r.Outcome != report.Replayed {
 			return r
 		}
 		*c = r.Record
 	}
 	if e.fate == fateComplete && e.reason == c.Reason && bytes.Equal(e.result, c.Result) {
-		return Result{Outcome: Executed, Expires: c.Expiry}
+		return Result{Outcome: report.Executed, Expires: c.Expiry}
 	}
 	same := e.fate == fateComplete && e.reason == c.Reason && sameAnswer(e.result, c.Result)
-	return Result{Outcome: Committed, Record: *c, Expires: c.Expiry, Same: same}
+	return Result{Outcome: report.Executed, Committed: true, Record: *c, Expires: c.Expiry, Same: same}
 }
 
 // hasLanded reports whether a record that refused a write of ours was made by a commit of ours, although that was answered otherwise:
@@ -79,15 +80,15 @@ func (d *Delivery) hasLanded(held store.Record) bool {
 // leave writes nothing. Where the lease was lost, the record is somebody else's or will be; where the result of a step was lost that
 // may be repeated, the end of the lease heals it. Who says that its lease was lost is answered as who finds it when it completes.
 func (d *Delivery) leave(ctx context.Context, e ending) Result {
-	own := Result{Outcome: Executed}
+	own := Result{Outcome: report.Executed}
 	if d.hasLanded(d.ended.taken) {
 		return d.landed(ctx, ending{})
 	}
 	if (d.ended.lost || d.committed.unread) && !e.leaseLost {
-		d.Report.Settlement = Failed
+		d.Report.Settlement = report.NotSettled
 		return own
 	}
-	d.Report.Settlement, d.Report.StoreErr = Elsewhere, execution.ErrLeaseLost
+	d.lostLease()
 	taken := d.ended.taken
 	if !e.leaseLost || !d.isOthers(taken) {
 		return own
@@ -164,8 +165,8 @@ func (d *Delivery) complete(ctx context.Context, e ending) Result {
 	case err == nil:
 		return r
 	case d.Repeatable && !neverFits(err):
-		d.Report.Settlement = Failed
-		return Result{Outcome: Executed}
+		d.Report.Settlement = report.NotSettled
+		return Result{Outcome: report.Executed}
 	default:
 		return d.becomeUnknown(ctx, store.ReasonResultLost)
 	}
@@ -183,14 +184,14 @@ func (d *Delivery) becomeUnknown(ctx context.Context, reason string) Result {
 	}
 	r, err := d.conclude(ctx, next)
 	if err != nil {
-		d.Report.Settlement = Failed
+		d.Report.Settlement = report.NotSettled
 		d.note(err)
-		return Result{Outcome: Executed}
+		return Result{Outcome: report.Executed}
 	}
-	if d.Report.Settlement == Unknown {
+	if d.Report.Settlement == report.Unknown {
 		d.Report.Reason = reason
 		if d.open {
-			d.Report.Settlement = LeftUnknown
+			d.Report.Settlement = report.StillUnknown
 		}
 	}
 	return r
@@ -250,11 +251,11 @@ func (d *Delivery) write(ctx context.Context, absent bool, seen, next store.Reco
 // settled is the result once the record is ours in the state that is given.
 func (d *Delivery) settled(r store.Record) Result {
 	if r.Status == store.StatusUnknown {
-		d.Report.Settlement = Unknown
-		return Result{Outcome: Executed}
+		d.Report.Settlement = report.Unknown
+		return Result{Outcome: report.Executed}
 	}
-	d.Report.Settlement = Completed
-	return Result{Outcome: Executed, Expires: r.Expiry}
+	d.Report.Settlement = report.Completed
+	return Result{Outcome: report.Executed, Expires: r.Expiry}
 }
 
 // lapsedElsewhere reports whether we may complete in the place of somebody who crashed, too.
@@ -269,25 +270,30 @@ func (d *Delivery) overruled(held store.Record) bool {
 	return held.SettledBy != "" && (held.Released() || !held.SettledAt.Equal(d.mine.SettledAt))
 }
 
+// lostLease reports that somebody else owns the record.
+func (d *Delivery) lostLease() {
+	d.Report.Settlement, d.Report.StoreErr = report.Elsewhere, execution.ErrLeaseLost
+}
+
 // elsewhere decides what a caller gets whose lease was lost to someone else. If they stand for the same request, their
 // answer is the one that all callers agree on; in every other case the handler's own result is.
 func (d *Delivery) elsewhere(ctx context.Context, held store.Record, ours store.Status, now time.Time) Result {
-	d.Report.Settlement, d.Report.StoreErr = Elsewhere, execution.ErrLeaseLost
-	own := Result{Outcome: Executed}
+	d.lostLease()
+	own := Result{Outcome: report.Executed}
 	if _, same := d.sameRequest(held); !same || ours != store.StatusCompleted {
 		return own
 	}
 	switch held.Status {
 	case store.StatusCompleted:
 		r := d.replay(ctx, held)
-		if r.Outcome != Replayed {
+		if r.Outcome != report.Replayed {
 			d.Report.StoreErr = r.cause()
 			return own
 		}
 		return r
 	case store.StatusInProgress:
 		r := inProgress(held, now)
-		r.Outcome = Superseded
+		r.Outcome = report.Superseded
 		return r
 	default:
 		return own
@@ -307,14 +313,14 @@ func (d *Delivery) release(ctx context.Context) Result {
 	case d.hasLanded(refusing):
 		return d.landed(ctx, ending{})
 	case err != nil:
-		d.Report.Settlement = Failed
+		d.Report.Settlement = report.NotSettled
 		d.note(err)
 	case !released: // not even a lost reply of ours can have done it
-		d.Report.Settlement, d.Report.StoreErr = Elsewhere, execution.ErrLeaseLost
+		d.lostLease()
 	default:
-		d.Report.Settlement = Released
+		d.Report.Settlement = report.Released
 	}
-	return Result{Outcome: Executed}
+	return Result{Outcome: report.Executed}
 }
 
 // releaseGone deletes the record. If a commit may have landed, it returns the record that refused. The record may have been deleted by

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -27,10 +28,11 @@ func (d *Delivery) Step(ctx context.Context, name string, e execution.Effect) *e
 		return refused
 	}
 	under.Step = name
-	s := step{d: d, name: name, effect: e, held: held, under: under, report: StepReport{Name: name}}
+	s := step{d: d, name: name, effect: e, held: held, under: under, report: report.Step{Name: name, Start: time.Now(), End: report.StepFailed}}
 	defer func() { d.steps.end(s.report) }() // also where the function panics
-	s.report.Fault = s.do(ctx)
-	return s.report.Fault
+	fault := s.do(ctx)
+	s.ended(fault)
+	return fault
 }
 
 // step is one step on its way. One goroutine uses it.
@@ -41,9 +43,25 @@ type step struct {
 	// held is what the record keeps of it when it begins; without a kind for nothing.
 	held   store.Step
 	under  execution.Claim
-	report StepReport
+	report report.Step
 	// unmarked is true while its function has begun without a start mark, and nothing says what has become of it.
 	unmarked bool
+}
+
+// stepEnds are the words for faults.
+var stepEnds = map[execution.FaultKind]report.StepEnd{
+	execution.StepRefused: report.StepRefused, execution.StepLost: report.StepLost, execution.StepLeaseLost: report.StepLeaseLost,
+	execution.StepUnreadable: report.StepUnreadable, execution.StepUnknown: report.StepUnknown,
+}
+
+// ended says how the step came to its end.
+func (s *step) ended(fault *execution.Fault) {
+	r := &s.report
+	if fault != nil {
+		r.End, r.Err, r.ErrorType = stepEnds[fault.Kind], fault, report.TypeOf(fault.Err)
+		return
+	}
+	r.ErrorType = report.TypeOf(r.Err)
 }
 
 func (s *step) do(ctx context.Context) *execution.Fault {
@@ -81,7 +99,7 @@ func (s *step) resume(ctx context.Context) *execution.Fault {
 	} else if !s.held.Sealed() {
 		return unreadableStep("its recorded result is not the one that was written", nil)
 	}
-	s.report.Resumed = true
+	s.report.End = report.StepResumed
 	return s.accept(text, s.held.Kind)
 }
 
@@ -108,8 +126,11 @@ func (s *step) settleOpen(ctx context.Context) *execution.Fault {
 	found, text, err := s.effect.Resolve(ctx, s.under)
 	switch {
 	case err == nil && found == execution.HasExecuted:
-		s.report.Resolved = true
-		return s.record(ctx, text, store.StepValue)
+		fault := s.record(ctx, text, store.StepValue)
+		if fault == nil {
+			s.report.End = report.StepResolved
+		}
+		return fault
 	case err == nil && found == execution.Untouched:
 		s.idle()
 		return s.run(ctx, false) // its start mark stands already
@@ -118,8 +139,8 @@ func (s *step) settleOpen(ctx context.Context) *execution.Fault {
 	}
 }
 
-// ended notes that it is known what has become of the step. Whoever calls it holds the lock.
-func (s *step) ended(k *stepsKnown) {
+// told notes that it is known what has become of the step. Whoever calls it holds the lock.
+func (s *step) told(k *stepsKnown) {
 	if s.unmarked {
 		s.unmarked = false
 		k.unmarked--
@@ -205,6 +226,7 @@ func (s *step) call(ctx context.Context) error {
 		}
 	})
 	started := time.Now()
+	s.report.Start = started
 	defer func() { s.report.Took = time.Since(started) }()
 	return s.effect.Run(execution.With(ctx, s.under))
 }
@@ -213,7 +235,7 @@ func (s *step) call(ctx context.Context) error {
 func (s *step) idle() {
 	s.d.steps.note(func(k *stepsKnown) {
 		k.untouched(s.name)
-		s.ended(k)
+		s.told(k)
 	})
 }
 
@@ -267,8 +289,8 @@ func (s *step) record(ctx context.Context, text []byte, kind store.StepKind) *ex
 	s.report.Bytes = len(text)
 	switch err := s.write(ctx, text, kind); {
 	case err == nil:
-		s.report.Recorded = true
-		s.d.steps.note(s.ended)
+		s.report.End = report.StepRecorded
+		s.d.steps.note(s.told)
 		return s.accept(text, kind)
 	case errors.Is(err, execution.ErrLeaseLost):
 		return &execution.Fault{Kind: execution.StepLeaseLost, Err: err}

@@ -4,9 +4,9 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -43,23 +43,8 @@ type stepsKnown struct {
 	// taken is the record of somebody else that refused a write of a step, without a key if there was none.
 	taken store.Record
 
-	reports  []StepReport
+	reports  []report.Step
 	storeErr error
-}
-
-// StepReport is what an observer gets to know of a step.
-type StepReport struct {
-	Name string
-	// Resumed: what an earlier execution recorded is its result. Resolved: a resolver found it. Recorded: this execution recorded
-	// it.
-	Resumed, Resolved, Recorded bool
-	// Took is how long the function ran, Recording how long the writes took.
-	Took, Recording time.Duration
-	// Bytes is the size of the text that was recorded or read.
-	Bytes int
-	// Err is the error that the step itself ended with, Fault why it has no outcome of its own.
-	Err   error
-	Fault *execution.Fault
 }
 
 // begin lets the handler use a name, or says why not.
@@ -94,7 +79,7 @@ func (s *steps) count() int {
 }
 
 // end takes note of a step that has come to its end, whichever.
-func (s *steps) end(r StepReport) {
+func (s *steps) end(r report.Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.known.reports = append(s.known.reports, r)

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -19,7 +20,7 @@ const (
 // first, the result is that of the last look; r is the one before the first.
 func (d *Delivery) await(ctx context.Context, r Result) (Result, bool) {
 	started := time.Now()
-	defer func() { d.Report.Wait = time.Since(started) }()
+	defer func() { d.Report.Wait = since(started) }()
 
 	looks := within(ctx, budgetEnd(ctx, d.Wait+d.Timing.ClaimBudget))
 	end := started.Add(d.Wait)
@@ -55,7 +56,7 @@ func (d *Delivery) await(ctx context.Context, r Result) (Result, bool) {
 				return r, true
 			}
 		}
-		if r.Outcome != InProgress {
+		if r.Outcome != report.InProgress {
 			return r, false
 		}
 	}

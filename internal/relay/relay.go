@@ -74,7 +74,7 @@ const (
 	// PutOff: the delivery failed as often as a stream repeats it. A drain goes on.
 	PutOff Outcome = "put off"
 	// Parked: it is not delivered any more before somebody has looked at it.
-	Parked Outcome = "parked"
+	Parked Outcome = "given up"
 	// Unmarked: it was delivered, and could not be marked as done: it may be delivered again.
 	Unmarked Outcome = "unmarked"
 	// Uncounted: the delivery failed, or was not begun, and the store did not take what was to be written of it.

@@ -36,7 +36,7 @@ func TestSettle(t *testing.T) {
 			b.follow(t, "main form button")
 			text := b.text(t)
 			assert.Contains(t, text, "It is done. The record is completed now.")
-			assert.Contains(t, text, "Settled, by dana")
+			assert.Contains(t, text, "Settled by dana")
 			assert.NotContains(t, text, "it is paid")
 			assert.Contains(t, s.printed(), "settle as executed")
 			assert.Contains(t, s.printed(), "ticket 4711: the provider has ch_1")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/batch"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 // Consumer is a Lambda function of a queue or a stream: it gets the records of an invocation, and returns the identifiers that its answer has.
@@ -173,7 +174,7 @@ func equip[R any](st *stage, as shape[R]) {
 		idempotent.WithOperation("consumers"),
 		idempotent.WithKey(func(r R) (string, error) { return read(as.body(r)).Key, nil }),
 		idempotent.WithFingerprint(func(r R) (any, error) { return read(as.body(r)).Amount, nil }),
-		idempotent.WithObserver(func(ctx context.Context, e idempotent.Event) {
+		idempotent.WithObserver(func(ctx context.Context, e report.Delivery) {
 			invocationOf(ctx).note(stop{at: atDone, key: e.RecordKey, outcome: e.Outcome})
 		}),
 	}, st.Options...)...)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 // event is something that rules are about.
@@ -109,7 +109,7 @@ func (w *world) leaves(s *stop) {
 	w.Saw("delivery: " + string(s.outcome))
 	w.Sayf("  %s: a delivery ends: %s", i.name, s.outcome)
 	i.inside[s.key] = false
-	if id := i.executing[s.key]; id != "" && s.outcome == idempotent.OutcomeExecuted {
+	if id := i.executing[s.key]; id != "" && s.outcome == report.Executed {
 		i.done[id] = i.endings[id] == Succeeds || i.endings[id] == FailsTerminal && w.results[s.key].by != nil
 	}
 	i.forgets(s)

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/proof/schedules"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -90,7 +90,7 @@ func (w *world) learn(s *stop, g grant) {
 
 // forgets drops what a delivery was told that has ended: the batch knows no more of it than its outcome, and, if the record is in progress, the lease.
 func (i *invocation) forgets(s *stop) {
-	if s.outcome != idempotent.OutcomeInProgress && s.outcome != idempotent.OutcomeSuperseded {
+	if s.outcome != report.InProgress && s.outcome != report.Superseded {
 		i.told[s.key] = 0
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 // point is where a goroutine of an invocation waits for the schedule.
@@ -38,7 +38,7 @@ type stop struct {
 	// begins is the clock when the goroutine came here.
 	begins time.Time
 	// outcome is how a delivery was answered.
-	outcome idempotent.Outcome
+	outcome report.Outcome
 	// records and after are what a change of the visibility is about.
 	records []string
 	after   time.Duration

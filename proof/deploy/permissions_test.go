@@ -150,9 +150,9 @@ func TestTheDrainMayDoWhatItNeeds(t *testing.T) {
 	}
 	s.calls.taken()
 
-	report, err := relay.Drain(t.Context())
+	told, err := relay.Drain(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []int{1, 1, 1}, []int{report.Delivered, report.Failed, report.Parked})
+	require.Equal(t, []int{1, 1, 1}, []int{told.Delivered, told.Failed, told.GivenUp})
 	reconciler := operate.Reconcile(unknown, func(ctx context.Context, x idempotent.Execution) (idempotent.Resolution[string], error) {
 		key := map[string]types.AttributeValue{"order_id": &types.AttributeValueMemberS{Value: x.DerivedKey("order")}}
 		_, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.orders, Key: key})

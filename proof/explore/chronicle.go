@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -322,21 +322,21 @@ func (w *world) answered(d *delivery) {
 	if d.panicked == nil {
 		w.Saw(string(d.event.Outcome))
 	} else {
-		w.Saw(string(idempotent.OutcomePanicked))
+		w.Saw(string(report.Panicked))
 	}
 	if d.event.Settlement != "" {
 		w.Saw("settled: " + string(d.event.Settlement))
 	}
-	if d.event.Wait > 0 {
+	if d.event.Wait.Took > 0 {
 		w.Saw("waited: " + string(d.event.Outcome))
 	}
 	if d.overruled && superseded(d.err) {
 		w.Saw("superseded by a verdict")
 	}
-	if d.overruled && d.event.Outcome == idempotent.OutcomeReplayed {
+	if d.overruled && d.event.Outcome == report.Replayed {
 		w.Saw("replayed a verdict")
 	}
-	if d.returned && d.event.Settlement == idempotent.SettledElsewhere {
+	if d.returned && d.event.Settlement == report.Elsewhere {
 		w.Saw("lost lease: " + string(d.event.Outcome))
 	}
 	w.check(event{kind: evAnswered, d: d})

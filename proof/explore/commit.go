@@ -29,6 +29,8 @@ const (
 
 // commitFacts are what happened to one commit of a handler.
 type commitFacts struct {
+	// began is when it did.
+	began time.Time
 	// sent counts its calls of the store, all of them. applied counts how often its writes were applied.
 	sent, applied int
 	// args are those of its transactions, by their tokens.
@@ -104,7 +106,7 @@ func (d *delivery) commitAll(ctx context.Context, o Order) error {
 func (d *delivery) commit(ctx context.Context, n int, o Order) error {
 	w := d.world
 	writes := d.addressed(ctx, w.Commits[n])
-	d.tries = append(d.tries, commitFacts{writes: writes, of: ofWrites(store.CommitSeal(d.owner, nil, w.key(), writes))})
+	d.tries = append(d.tries, commitFacts{began: time.Now(), writes: writes, of: ofWrites(store.CommitSeal(d.owner, nil, w.key(), writes))})
 	d.committing = true
 	fault := execution.CommitsOf(ctx).Commit(onStrand(ctx, &d.strand), d.receiptOf(n, o), writes)
 	d.committing = false
@@ -326,6 +328,9 @@ func (w *world) rowDigest(d *schedules.Digest) {
 
 func commitsOf(d *schedules.Digest, x *delivery) {
 	d.Flags(x.committing)
+	if x.committing {
+		d.Number(int64(time.Since(x.tries[len(x.tries)-1].began)))
+	}
 	for _, t := range x.tries {
 		d.Number(int64(t.applied))
 		d.Flags(t.hindered, t.unread, t.doubled, t.sent > 0)

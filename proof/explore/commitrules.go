@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
+	"time"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -78,7 +81,7 @@ func (t commitFacts) unclear() bool { return t.told == toldFailed && t.unread ||
 
 // settledWithout reports whether a delivery says that its record ended without its answer.
 func (d *delivery) settledWithout() bool {
-	return d.event.Settlement == idempotent.SettledReleased || d.event.Settlement == idempotent.SettledUnknown
+	return d.event.Settlement == report.Released || d.event.Settlement == report.Unknown
 }
 
 // committedAnswerCounts is about what the caller of an execution gets that has tried commits.
@@ -94,7 +97,7 @@ func committedAnswerCounts(w *world, e event) string {
 		switch {
 		case d.panicked != nil || d.err != nil || d.answer() != want:
 			return fmt.Sprintf("commit %d of %s has landed, its handler %s, and it is answered %q", n+1, d.name, d.ending, d.answer())
-		case d.event.Outcome != idempotent.OutcomeExecuted || d.event.Settlement != idempotent.SettledCompleted:
+		case d.event.Outcome != report.Executed || d.event.Settlement != report.Completed:
 			return fmt.Sprintf("commit %d of %s has landed, and the observer is told %s, %s", n+1, d.name, d.event.Outcome, d.event.Settlement)
 		case differs != is:
 			return fmt.Sprintf("commit %d of %s has landed, its handler %s, and the observer is told %v", n+1, d.name, d.ending, told)
@@ -106,9 +109,9 @@ func committedAnswerCounts(w *world, e event) string {
 	switch {
 	case own && d.spoiled():
 		return fmt.Sprintf("a commit of %s failed, nothing is stored, and it is answered %q", d.name, d.answer())
-	case n >= 0 && d.tries[n].doubled && d.tries[len(d.tries)-1].sent == 0 && d.event.Settlement == idempotent.SettledElsewhere:
+	case n >= 0 && d.tries[n].doubled && d.tries[len(d.tries)-1].sent == 0 && d.event.Settlement == report.Elsewhere:
 		// By the clock its lease had ended, and it had no reason to look.
-	case n >= 0 && d.event.Settlement != idempotent.SettledFailed && d.receipt != d.receiptOf(n, d.order):
+	case n >= 0 && d.event.Settlement != report.NotSettled && d.receipt != d.receiptOf(n, d.order):
 		return fmt.Sprintf("the commit %d of %s was applied, and it is answered %q", n+1, d.name, d.answer())
 	}
 	return ""
@@ -181,6 +184,14 @@ func sameCall(a, b call) bool {
 	return reflect.DeepEqual(a, b)
 }
 
+// standstill is how long a commit waits for steps of which none ends.
+const standstill = 30 * time.Second
+
+// stands reports whether a step of the delivery has begun and not ended.
+func (d *delivery) stands() bool {
+	return slices.ContainsFunc(d.steps, func(f stepFacts) bool { return f.began && f.told == "" })
+}
+
 // commitIsNotGivenUp is about commits that nothing keeps from being applied.
 func commitIsNotGivenUp(w *world, e event) string {
 	if e.kind != evCommitted {
@@ -198,7 +209,11 @@ func commitIsNotGivenUp(w *world, e event) string {
 	switch t.told {
 	case toldLanded, toldDeclined, toldNothing:
 		return ""
-	case toldRefused, toldLost, toldFailed:
+	case toldRefused:
+		if d.stands() && time.Since(t.began) >= standstill {
+			return ""
+		}
+	case toldLost, toldFailed:
 	}
 	if held := w.held(); held == nil || held.Owner != d.owner || held.Status != store.StatusInProgress {
 		return ""

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -73,7 +74,7 @@ type delivery struct {
 	receipt  Receipt
 	err      error
 	panicked any
-	event    idempotent.Event
+	event    report.Delivery
 	// found is what a reconciliation was told.
 	found idempotent.Reconciled
 	// own is the error that the caller gets of a handler that failed.
@@ -161,7 +162,7 @@ func (d *delivery) execute(ctx context.Context, o Order) (Receipt, error) {
 	if d.dead {
 		return Receipt{}, errDied
 	}
-	d.event, d.hctx = idempotent.Event{}, ctx
+	d.event, d.hctx = report.Delivery{}, ctx
 	if d.world.EndsEarly {
 		if g := d.wait(atEnding); d.dead || g.ending != GoesOn {
 			return d.end(ctx, g, o)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -220,8 +221,8 @@ func replayIsTheFirstResult(w *world, e event) string {
 
 // answerIsTheStoredOne compares an answer with what was stored while the delivery was under way, and with what others got.
 func (w *world) answerIsTheStoredOne(d *delivery) string {
-	stored := d.event.Settlement == idempotent.SettledCompleted
-	if d.event.Outcome == idempotent.OutcomeReplayed || stored {
+	stored := d.event.Settlement == report.Completed
+	if d.event.Outcome == report.Replayed || stored {
 		found := false
 		for _, c := range w.commits {
 			during := c.to == 0 || c.to > d.from
@@ -279,7 +280,7 @@ func blockedNoLongerThanTheLease(w *world, e event) string {
 	if running, ok := errors.AsType[*idempotent.InProgressError](d.err); ok {
 		// It is reckoned from the time at which the store was asked.
 		switch longest := w.longestLease() + w.now.Sub(d.started) + w.skew() + w.fences; {
-		case running.RetryAfter <= 0 && d.event.Wait == 0: // after a wait the key may have become free too late
+		case running.RetryAfter <= 0 && d.event.Wait.Took == 0: // after a wait the key may have become free too late
 
 			return d.name + " is told to wait for a lease that has ended"
 		case running.RetryAfter > longest:
@@ -355,9 +356,9 @@ func nothingHidesTheResult(w *world, e event) string {
 	stored := d.answers() || d.mark() == FailsTerminal
 	lost := d.ending == FailsInStep && errors.Is(d.own, idempotent.ErrLeaseLost) && !w.now.Before(w.protectedUntil(d))
 	switch {
-	case lost && theirs && (d.event.Outcome == idempotent.OutcomeReplayed || superseded(d.err)):
+	case lost && theirs && (d.event.Outcome == report.Replayed || superseded(d.err)):
 		return "" // it had nothing of its own to tell
-	case stored && theirs && d.event.Outcome == idempotent.OutcomeReplayed:
+	case stored && theirs && d.event.Outcome == report.Replayed:
 		return "" // I2 compares it
 	case stored && theirs && superseded(d.err) && (!w.now.Before(w.protectedUntil(d)) || w.operator.deleted()):
 		return ""

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -224,19 +224,19 @@ func reconciliationTellsTheTruth(w *world, e event) string {
 		return fmt.Sprintf("%s says that the record is %s, which it has not made of it", d.name, d.found.Outcome)
 	}
 	switch d.found.Outcome {
-	case idempotent.ReconcileCompleted:
+	case report.ReconcileCompleted:
 		return became(a.became.Status == store.StatusCompleted)
-	case idempotent.ReconcileReleased:
+	case report.ReconcileReleased:
 		return became(a.became.Released())
-	case idempotent.ReconcileScheduled:
+	case report.ReconcileScheduled:
 		return became(a.became.Attention != "" && !a.became.Parked() && a.became.AttentionAt.Equal(d.found.Next))
-	case idempotent.ReconcileParked:
+	case report.ReconcileGivenUp:
 		return became(a.became.Parked())
-	case idempotent.ReconcileBusy, idempotent.ReconcileClosed:
+	case report.ReconcileBusy, report.ReconcileClosed:
 		if a.asked {
 			return fmt.Sprintf("%s says %s, and has asked", d.name, d.found.Outcome)
 		}
-	case idempotent.ReconcileElsewhere:
+	case report.ReconcileElsewhere:
 		if a.concluded && w.faults == w.MaxFaults {
 			return d.name + " says that somebody else has the record, which it has settled"
 		}

@@ -124,7 +124,7 @@ func expiredDecidesNothing(_ *world, e event) string {
 	case evAnswered:
 		d := e.d
 		decided := errors.Is(d.err, idempotent.ErrMismatch) || errors.Is(d.err, idempotent.ErrUnknownOutcome) ||
-			errors.Is(d.err, idempotent.ErrInProgress) && d.event.Wait == 0
+			errors.Is(d.err, idempotent.ErrInProgress) && d.event.Wait.Took == 0
 		if decided && !d.began && !d.resolved && d.shown.Key != "" && expired(d.shown, d.shownAt) {
 			return fmt.Sprintf("%s is answered %q because of a record that has expired", d.name, d.answer())
 		}

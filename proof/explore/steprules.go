@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -230,9 +231,9 @@ func stepsAreReported(w *world, e event) string {
 			_, known := w.recorded[recordKey{e.d.life, told.Name}]
 			switch {
 			case w.Steps[n].Name != told.Name:
-			case told.Resumed && f.began:
+			case told.End == report.StepResumed && f.began:
 				return fmt.Sprintf("an observer is told that the step %s of %s was resumed, and it ran", told.Name, e.d.name)
-			case (told.Resumed || told.Recorded) && !known:
+			case !known && (told.End == report.StepResumed || told.End == report.StepRecorded || told.End == report.StepResolved):
 				return fmt.Sprintf("an observer is told that the step %s of %s is recorded, and it is not", told.Name, e.d.name)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/proof/rows"
 	"github.com/go-idempotent/idempotent/proof/schedules"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -28,7 +29,7 @@ func newStage(s *Scenario) *stage {
 		idempotent.WithKey(func(o Order) (string, error) { return o.Key, nil }),
 		idempotent.WithFingerprint(func(o Order) (any, error) { return o.Amount, nil }),
 		idempotent.WithClock(func() time.Time { return st.world.clock() }),
-		idempotent.WithObserver(func(ctx context.Context, e idempotent.Event) { deliveryOf(ctx).event = e }),
+		idempotent.WithObserver(func(ctx context.Context, e report.Delivery) { deliveryOf(ctx).event = e }),
 	}
 	if s.Resolver {
 		opts = append(opts, idempotent.WithResolver(

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -54,7 +55,7 @@ func (k keyVector) claimed(t *testing.T, opts ...idempotent.Option) (r store.Rec
 		}
 	}()
 	var key string
-	opts = append(opts, idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { key = e.RecordKey }))
+	opts = append(opts, idempotent.WithObserver(func(_ context.Context, e report.Delivery) { key = e.RecordKey }))
 	handler := idempotent.Wrap(func(context.Context, json.RawMessage) (json.RawMessage, error) {
 		return json.RawMessage(`1`), nil
 	}, records, opts...)

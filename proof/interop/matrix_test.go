@@ -49,10 +49,10 @@ func TestMatrix(t *testing.T) {
 			}
 		}
 	}
-	report(t, directions, matrix)
+	tabulate(t, directions, matrix)
 }
 
-func report(t *testing.T, directions []direction, matrix map[string]string) {
+func tabulate(t *testing.T, directions []direction, matrix map[string]string) {
 	t.Helper()
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	for _, d := range directions {

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -200,9 +201,9 @@ func TestResultBeyondAnItem(t *testing.T) {
 		for _, size := range []int{400 << 10, 2 << 20, 5 << 20, 17 << 20} {
 			t.Run(fmt.Sprintf("%s %d KB", language, size>>10), func(t *testing.T) {
 				b.now = time.Now()
-				var seen []idempotent.Event
+				var seen []report.Delivery
 				b := b.with(t, idempotent.WithPowertools(idempotent.Powertools{Language: language, Prefix: "p"}), idempotent.WithKeyPath("id"),
-					idempotent.WithObserver(func(_ context.Context, e idempotent.Event) { seen = append(seen, e) }))
+					idempotent.WithObserver(func(_ context.Context, e report.Delivery) { seen = append(seen, e) }))
 				result := strings.Repeat("x", size)
 				answer, err := deliver(b, t.Context(), `{"id":1}`, &result, nothing)
 				require.NoError(t, err)

@@ -41,7 +41,7 @@ func TestWhatIsParkedIsAMessageInAQueue(t *testing.T) {
 		for _, parked := range []int{0, 2, 0} {
 			done, err := r.Run(t.Context())
 			require.NoError(t, err)
-			require.Equal(t, parked, done.Parked, "%+v", done)
+			require.Equal(t, parked, done.GivenUp, "%+v", done)
 		}
 		all := receive(t, client, url)
 		require.Len(t, all, 2, name)

@@ -449,7 +449,7 @@ func (p *boxes) same() {
 		require.Equal(p, m.Pending(), real["expiration"] == "")
 		require.Equal(p, m.Parked(), real["outbox_shard"] == "parked")
 		require.Equal(p, m.Pending(), real["outbox_shard"] != "")
-		for _, of := range []string{"id", "topic", "created_at", "expiration", "outbox_shard", "redriven_at", "redriven_by", "redriven_reason"} {
+		for _, of := range []string{"id", "topic", "created_at", "expiration", "outbox_shard", "redriven_at", "redriven_by", "redriven_reason", "last_write", "redrive"} {
 			delete(real, of)
 		}
 		require.Equal(p, attributesOf(m), real)

@@ -29,7 +29,6 @@ import (
 	"github.com/go-idempotent/idempotent/examples/orders/shop"
 	"github.com/go-idempotent/idempotent/observe"
 	"github.com/go-idempotent/idempotent/operate"
-	"github.com/go-idempotent/idempotent/operate/operateobserve"
 )
 
 func main() { shop.Start(newHandler) }
@@ -41,7 +40,7 @@ func newHandler(e shop.Environment) lambda.Handler {
 	relay := shop.NewRelay(e)
 	reconciler := operate.Reconcile(placed(records, operation), orders.resolve, operate.ReconcileConfig{
 		How:     idempotent.Reconciling{Timeout: shop.Timeout},
-		Observe: operateobserve.Both(operateobserve.ReconcileEMF(os.Stdout), operateobserve.ReconcileSlog(nil)),
+		Observe: observe.All(observe.ReconcileEMF(os.Stdout), observe.ReconcileSlog(nil)),
 	})
 	waiting := &counter{operate.New(records), operation, observe.AttentionEMF(os.Stdout)}
 

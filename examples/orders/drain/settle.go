@@ -14,8 +14,8 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/examples/orders/shop"
-	"github.com/go-idempotent/idempotent/observe"
 	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -50,17 +50,17 @@ func (r rows) resolve(ctx context.Context, x idempotent.Execution) (idempotent.R
 }
 
 // counter counts the records of an operation that somebody has to settle, and those of them that
-// are parked.
+// were given up.
 type counter struct {
 	operator  *operate.Operator
 	operation string
-	write     func(observe.Attention) error
+	write     func(context.Context, report.Attention) error
 }
 
 // count writes one line of metrics. If it cannot read all records it writes none: half a count
 // would look like half of the trouble.
 func (c *counter) count(ctx context.Context) error {
-	a, now := observe.Attention{Operation: c.operation}, time.Now()
+	a, now := report.Attention{Operation: c.operation}, time.Now()
 	for listed, err := range c.operator.List(ctx, operate.Query{Operation: c.operation}) {
 		var unreadable *store.UnreadableError
 		switch {
@@ -72,10 +72,10 @@ func (c *counter) count(ctx context.Context) error {
 		default:
 			a.Open++
 			if listed.Parked {
-				a.Parked++
+				a.GivenUp++
 			}
 			a.Oldest = max(a.Oldest, now.Sub(listed.Record.AttentionAt))
 		}
 	}
-	return c.write(a)
+	return c.write(ctx, a)
 }

@@ -7,9 +7,9 @@ import (
 	"os"
 	"strings"
 
+	"github.com/go-idempotent/idempotent/observe"
 	"github.com/go-idempotent/idempotent/outbox"
 	"github.com/go-idempotent/idempotent/outbox/outboxhttp"
-	"github.com/go-idempotent/idempotent/outbox/outboxobserve"
 )
 
 // PlacedTopic is the topic of the message that an order was placed.
@@ -34,7 +34,7 @@ func NewRelay(e Environment) *outbox.Relay {
 		deliver = outboxhttp.To(strings.TrimSuffix(url, "/") + "/v1/messages")
 	}
 	return outbox.NewRelay(e.DynamoDB, table, placedOnly(deliver), outbox.WithTimeout(Timeout),
-		outbox.WithObserver(outboxobserve.EMF(os.Stdout)), outbox.WithObserver(outboxobserve.Slog(nil)))
+		outbox.WithObserver(observe.RelayEMF(os.Stdout)), outbox.WithObserver(observe.RelaySlog(nil)))
 }
 
 // placedOnly delivers messages that an order was placed. One of another topic is tried again: a

@@ -1,0 +1,134 @@
+package observe
+
+import (
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/go-idempotent/idempotent/report"
+)
+
+// Metric is one of the CloudWatch metrics that this package writes.
+type Metric struct {
+	// Name is what alarms and dashboards call it.
+	Name string
+	// Unit is Count, Milliseconds, Seconds or Bytes.
+	Unit string
+}
+
+// Units of CloudWatch.
+const (
+	count        = "Count"
+	milliseconds = "Milliseconds"
+	seconds      = "Seconds"
+	bytes        = "Bytes"
+)
+
+// Metrics lists the metrics that [EMF] can write, and those of the other functions of this package, in the order that they have in a
+// line: an alarm on any other name never fires.
+func Metrics() (all []Metric) {
+	for _, r := range reports {
+		for _, f := range taggedOf(r, "emf") {
+			if f.kind == "" {
+				all = append(all, Metric{Name: f.name, Unit: f.unit})
+			}
+		}
+	}
+	return all
+}
+
+// reports are the types of what is written as metrics.
+var reports = [...]reflect.Type{
+	reflect.TypeFor[delivery](), reflect.TypeFor[report.Batch](), reflect.TypeFor[report.Relay](), reflect.TypeFor[report.Reconciled](),
+	reflect.TypeFor[report.Attention](),
+}
+
+// members lists every name that a line can have, beside those of a Config.
+func members() []string {
+	all := []string{"_aws", dimensionTenant, dimensionRoute, propertyErrorType, propertyRequestID}
+	for _, r := range reports {
+		for _, f := range taggedOf(r, "emf") {
+			all = append(all, f.name)
+		}
+	}
+	return all
+}
+
+// tagged is a field of a report that is written, as its tag says.
+type tagged struct {
+	index []int // for reflect.Value.FieldByIndexErr: it may lie behind a pointer
+	name  string
+	unit  string
+	// kind is "dimension" or "property", empty for a metric, and "key" or "type" in a log.
+	kind string
+	// always: zeros are written, too.
+	always bool
+}
+
+// taggedOf returns the fields that have a tag with this key, those of embedded structs included. A field that is a pointer to a
+// struct stands for the fields of that, in metrics; in a log it is a group.
+func taggedOf(t reflect.Type, key string) (all []tagged) {
+	for i := range t.NumField() {
+		field := t.Field(i)
+		text, has := field.Tag.Lookup(key)
+		inner := field.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		if key == "emf" && !has && inner.Kind() == reflect.Struct && inner != reflect.TypeFor[time.Time]() || field.Anonymous {
+			for _, f := range taggedOf(inner, key) {
+				f.index = append([]int{i}, f.index...)
+				all = append(all, f)
+			}
+			continue
+		}
+		if !has {
+			continue
+		}
+		parts := strings.Split(text, ",")
+		f := tagged{index: []int{i}, name: parts[0], unit: count}
+		for _, word := range parts[1:] {
+			switch word {
+			case "always":
+				f.always = true
+			case milliseconds, seconds, bytes:
+				f.unit = word
+			default:
+				f.kind = word
+			}
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// in returns the field of a report, and false if it lies behind a nil pointer.
+func (f *tagged) in(r reflect.Value) (reflect.Value, bool) {
+	v, err := r.FieldByIndexErr(f.index)
+	return v, err == nil
+}
+
+// number is the value of a metric: a count is what was counted, or 1 if something is so.
+func (f *tagged) number(v reflect.Value) float64 {
+	switch v.Kind() {
+	case reflect.Int:
+		return float64(v.Int())
+	case reflect.Int64:
+		return inUnit(time.Duration(v.Int()), f.unit)
+	case reflect.Struct: // a phase
+		return f.number(v.FieldByName("Took"))
+	}
+	if v.IsZero() {
+		return 0
+	}
+	return 1
+}
+
+// inUnit is exact to the microsecond. Clocks of two functions may disagree, so a duration may be negative.
+func inUnit(d time.Duration, unit string) float64 {
+	d = max(d, 0)
+	if unit == seconds {
+		return d.Seconds()
+	}
+	return float64(d.Microseconds()) / 1000
+}

@@ -1,0 +1,87 @@
+package report
+
+import "time"
+
+// Batch is what one invocation did with a batch of records, of a queue or a stream. Its zeros mean that nothing of that kind
+// happened.
+type Batch struct {
+	// Operation is the name of the wrapped handler.
+	Operation string `emf:"Operation,dimension" log:"operation"`
+	// Source is where the records came from: "sqs", "kinesis" or "dynamodb".
+	Source string `emf:"source,property" log:"source"`
+	// Records is how many there were in the event. Each of them is counted in one of the numbers below, unless Err is set.
+	Records    int `log:"records,always"`
+	Succeeded  int `emf:"BatchRecordSucceeded"  log:"succeeded"`
+	Terminal   int `emf:"BatchRecordTerminal"   log:"terminal"`
+	Poison     int `emf:"BatchRecordPoison"     log:"poison"`
+	InProgress int `emf:"BatchRecordInProgress" log:"in_progress"`
+	Failed     int `emf:"BatchRecordFailed"     log:"failed"`
+	Panicked   int `emf:"BatchRecordPanicked"   log:"panicked"`
+	NotBegun   int `emf:"BatchRecordNotBegun"   log:"not_begun"`
+	// Again is how many records Lambda was told to hand over again. A stream hands over those behind the first of them, too.
+	Again int `emf:"BatchRecordAgain" log:"again"`
+	// FunctionsFailed is for how many records a function of the configuration failed, which got the record.
+	FunctionsFailed int `emf:"BatchFunctionFailed" log:"functions_failed"`
+	// Problems are the records that have not succeeded, without those that were not begun: at most 100, in the order of the event.
+	Problems []BatchProblem
+	// Took is how long the invocation took.
+	Took time.Duration `log:"took,always"`
+	// Err is why nothing was begun. Then the whole batch comes again.
+	Err error `emf:"BatchFailed" log:"error"`
+}
+
+// BatchOutcome is what became of a record of a batch.
+type BatchOutcome string
+
+// The outcomes of records.
+const (
+	// RecordSucceeded: the handler returned a result, or an earlier one was replayed.
+	RecordSucceeded BatchOutcome = "succeeded"
+	// RecordTerminal: the failure is final.
+	RecordTerminal BatchOutcome = "terminal"
+	// RecordPoison: no repetition of the handler can help.
+	RecordPoison BatchOutcome = "poison"
+	// RecordInProgress: another invocation executes it.
+	RecordInProgress BatchOutcome = "in progress"
+	// RecordFailed: the handler returned another error.
+	RecordFailed BatchOutcome = "failed"
+	// RecordPanicked: the handler panicked, or ended its goroutine.
+	RecordPanicked BatchOutcome = "panicked"
+	// RecordNotBegun: there was no time left, or a record before it in its group has failed.
+	RecordNotBegun BatchOutcome = "not begun"
+)
+
+// BatchProblem is a record that has not succeeded.
+type BatchProblem struct {
+	// ID is the message id, or the event id of the record of a stream.
+	ID      string       `log:"id"`
+	Outcome BatchOutcome `log:"outcome"`
+	// Receives is how often the queue has handed the message over, this time included. It is 0 for the record of a stream.
+	Receives int `log:"receives"`
+	// Again is true if the record comes again, and false if it is acknowledged.
+	Again bool `log:"again,always"`
+	// Err is why it has not succeeded.
+	Err error `log:"error,type"`
+	// FunctionErr is what a function of the configuration failed with that got the record, nil if none did.
+	FunctionErr error `log:"function_error"`
+}
+
+// Count counts a record by its outcome.
+func (b *Batch) Count(o BatchOutcome) {
+	switch o {
+	case RecordSucceeded:
+		b.Succeeded++
+	case RecordTerminal:
+		b.Terminal++
+	case RecordPoison:
+		b.Poison++
+	case RecordInProgress:
+		b.InProgress++
+	case RecordFailed:
+		b.Failed++
+	case RecordPanicked:
+		b.Panicked++
+	case RecordNotBegun:
+		b.NotBegun++
+	}
+}
