@@ -31,7 +31,7 @@ func (d *Delivery) Step(ctx context.Context, name string, e execution.Effect) *e
 	s := step{d: d, name: name, effect: e, held: held, under: under, report: report.Step{Name: name, Start: time.Now(), End: report.StepFailed}}
 	defer func() { d.steps.end(s.report) }() // also where the function panics
 	fault := s.do(ctx)
-	s.ended(fault)
+	s.tell(fault)
 	return fault
 }
 
@@ -54,8 +54,8 @@ var stepEnds = map[execution.FaultKind]report.StepEnd{
 	execution.StepUnreadable: report.StepUnreadable, execution.StepUnknown: report.StepUnknown,
 }
 
-// ended says how the step came to its end.
-func (s *step) ended(fault *execution.Fault) {
+// tell says how the step came to its end.
+func (s *step) tell(fault *execution.Fault) {
 	r := &s.report
 	if fault != nil {
 		r.End, r.Err, r.ErrorType = stepEnds[fault.Kind], fault, report.TypeOf(fault.Err)
