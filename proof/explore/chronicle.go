@@ -308,6 +308,7 @@ func (w *world) resolved(d *delivery, v Verdict) {
 	}
 	if v == Untouched {
 		w.unsettled = false
+		w.absolved()
 	}
 	for _, x := range w.deliveries {
 		if x.began && v == Untouched {
