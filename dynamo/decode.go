@@ -44,6 +44,7 @@ func (s *Store) decode(key string, it item) (store.Record, error) {
 		AttentionAt:   d.millis(a.attentionAt),
 		Tries:         int(d.whole(a.tries, math.MaxInt32)),
 		Derived:       d.set(a.derived),
+		Unmarked:      d.whole(a.unmarked, 1) == 1,
 	}
 	d.content(a, &r)
 	d.steps(a, &r)

@@ -118,6 +118,9 @@ func (e *expression) setStory(a attributes, seen, next store.Record) {
 	if next.Tries != seen.Tries {
 		e.setOrRemove(a.tries, next.Tries != 0, numberValue(int64(next.Tries)))
 	}
+	if next.Unmarked != seen.Unmarked {
+		e.setOrRemove(a.unmarked, next.Unmarked, numberValue(1))
+	}
 	if !slices.Equal(seen.Derived, next.Derived) {
 		e.setOrRemove(a.derived, len(next.Derived) > 0, setValue(next.Derived))
 	}

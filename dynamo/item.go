@@ -44,6 +44,7 @@ type attributes struct {
 	attentionAt   attribute // N: epoch milliseconds, the sort key of the index
 	derived       attribute // SS
 	tries         attribute // N
+	unmarked      attribute // N
 
 	steps      attribute // N: how often steps were written
 	stepPrefix string    // of the attributes of steps, see step.go
@@ -77,6 +78,7 @@ func defaultAttributes() attributes {
 		attentionAt:   attribute{"attention_at", "#attention_at", ":attention_at"},
 		derived:       attribute{"derived", "#derived", ":derived"},
 		tries:         attribute{"tries", "#tries", ":tries"},
+		unmarked:      attribute{"unmarked", "#unmarked", ":unmarked"},
 
 		steps:      attribute{"steps", "#steps", ":steps"},
 		stepPrefix: "step:",
@@ -131,6 +133,9 @@ func (a attributes) encode(r store.Record, c content) item {
 	}
 	if r.Tries != 0 {
 		it[a.tries.name] = numberValue(int64(r.Tries))
+	}
+	if r.Unmarked {
+		it[a.unmarked.name] = numberValue(1)
 	}
 	if c.data != nil {
 		it[a.data.name] = c.data

@@ -82,7 +82,7 @@ func (o *Operator) next(seen store.Record, v Verdict, a Act, now time.Time) stor
 	}
 	switch v.action {
 	case ActionExecuted, ActionFailed:
-		r.Status, r.Reason = store.StatusCompleted, ""
+		r.Status, r.Reason, r.Unmarked = store.StatusCompleted, "", false
 		if v.action == ActionFailed {
 			r.Reason = store.ReasonTerminal
 		}
@@ -93,7 +93,8 @@ func (o *Operator) next(seen store.Record, v Verdict, a Act, now time.Time) stor
 		r.Status, r.Reason = store.StatusInProgress, store.ReasonReleased
 		r.Lease = now.Truncate(time.Millisecond)
 		r.Steps = v.changedSteps(seen, r.Owner)
-		if len(merged(seen, r).Steps) > 0 { // half of it has been done: somebody has to finish it, if no request does
+		r.Unmarked = r.Unmarked && v.ofStep() // a verdict on one step tells nothing of others
+		if len(merged(seen, r).Steps) > 0 {   // half of it has been done: somebody has to finish it, if no request does
 			r.Attention, r.Derived = store.AttentionOf(r.Key), seen.Derived
 			r.AttentionAt = now.Add(store.ReleasedWait).Truncate(time.Millisecond)
 		}

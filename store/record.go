@@ -92,6 +92,9 @@ type Record struct {
 	// StepWrites counts the writes of steps since the record was last claimed as a new one; 0 in a completed record. A store
 	// counts them; of the next record of a Swap it means nothing.
 	StepWrites int
+	// Unmarked says that an execution of the record has not marked each of its steps before that began: one that Steps does not have
+	// may have begun. It is false in a completed record.
+	Unmarked bool
 	// Attention marks a record that somebody has to settle, see [AttentionOf] and [ParkedOf]; empty in every other one. Only a
 	// record that is UNKNOWN, or that was released with steps, has it, also while a reconciliation asks about it.
 	Attention string

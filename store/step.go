@@ -68,10 +68,6 @@ func (r Record) Resumable() bool {
 	return len(r.Steps) > 0
 }
 
-// Marked reports whether each step of the record had a start mark before its result: then it was written twice. A version of a handler whose
-// policy asks for no marks leaves none, and what it has not recorded may have begun.
-func (r Record) Marked() bool { return r.StepWrites >= 2*len(r.Steps) }
-
 // Matches reports whether the held record r is the one that was seen, as [Store.Swap] and [Store.Delete] compare. Stores that
 // cannot express this as a condition of their own call it.
 func (r Record) Matches(seen Record) bool {

@@ -144,7 +144,7 @@ func (c *caller) fill(r store.Record) store.Record {
 	r.CreatedAt = c.now.Add(time.Duration(-c.count) * time.Millisecond)
 	r.CompletedAt, r.SettledAt, r.AttentionAt = r.CreatedAt, r.CreatedAt, r.CreatedAt
 	r.SettledBy, r.SettledReason, r.Attention, r.Derived = "by "+mark, "why "+mark, mark, []string{mark}
-	r.Tries = c.pick(3)
+	r.Tries, r.Unmarked = c.pick(3), c.pick(2) == 0
 	if c.pick(3) == 0 {
 		r.CompletedAt, r.SettledAt, r.AttentionAt = time.Time{}, time.Time{}, time.Time{}
 		r.SettledBy, r.SettledReason, r.Attention, r.Derived = "", "", "", nil

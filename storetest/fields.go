@@ -146,6 +146,9 @@ func legal(now time.Time, key string) *rapid.Generator[store.Record] {
 				r.CompletedAt = instantOf(t, now, "completed at")
 			}
 		}
+		if r.Status != store.StatusCompleted {
+			r.Unmarked = rapid.Bool().Draw(t, "unmarked")
+		}
 		if rapid.Bool().Draw(t, "settled") {
 			r.SettledBy, r.SettledReason = text.Draw(t, "settled by"), text.Draw(t, "settled reason")
 			r.SettledAt = instantOf(t, now, "settled at")

@@ -122,6 +122,7 @@ func difference(want, got store.Record) string {
 		fmt.Fprintf(&b, "Derived: want %q, got %q\n", want.Derived, got.Derived)
 	}
 	field(&b, "Tries", want.Tries, got.Tries)
+	field(&b, "Unmarked", want.Unmarked, got.Unmarked)
 	field(&b, "StepWrites", want.StepWrites, got.StepWrites)
 	steps(&b, want.Steps, got.Steps)
 	return b.String()

@@ -1,6 +1,5 @@
-// Command apigw-charge is a Lambda function behind an HTTP API: POST /charges charges a payment
-// source. IDEMPOTENCY_TABLE names the table of its records. Without PAYMENTS_URL charges are only
-// counted.
+// Command apigw-charge is a Lambda function behind an HTTP API: POST /charges charges a source at
+// PAYMENTS_URL, or counts if that is not set. IDEMPOTENCY_TABLE names the table of its records.
 package main
 
 import (
@@ -8,17 +7,15 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
-	"io"
+	"fmt"
 	"log"
 	"net/http"
 	"os"
-	"strings"
+	"regexp"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
@@ -28,94 +25,96 @@ import (
 )
 
 func main() {
+	cfg, err := config.LoadDefaultConfig(context.Background(), config.WithRetryMaxAttempts(2),
+		config.WithHTTPClient(&http.Client{Timeout: 2 * time.Second})) // a claim has three seconds, for two tries
 	table := os.Getenv("IDEMPOTENCY_TABLE")
-	if table == "" {
-		log.Fatal("IDEMPOTENCY_TABLE is not set: it names the DynamoDB table of the idempotency records")
+	if table == "" || err != nil {
+		log.Fatal("IDEMPOTENCY_TABLE is not set, or the configuration of AWS cannot be read: ", err)
 	}
-	cfg, err := config.LoadDefaultConfig(context.Background())
-	if err != nil {
-		log.Fatal(err)
-	}
-	client := dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) { // a claim has three seconds, for two tries
-		o.HTTPClient, o.RetryMaxAttempts = awshttp.NewBuildableClient().WithTimeout(2*time.Second), 2
-	})
-	lambda.Start(idempotent.Wrap(provider(os.Getenv("PAYMENTS_URL")).post, dynamo.New(client, table),
-		idempotent.WithEffects(idempotent.Repeatable), // the provider charges once for each derived key
+	lambda.Start(idempotent.Wrap(provider(bytes.TrimRight([]byte(os.Getenv("PAYMENTS_URL")), "/")).post,
+		dynamo.New(dynamodb.NewFromConfig(cfg), table), idempotent.WithEffects(idempotent.Repeatable),
 		idempotent.WithObserver(observe.All(observe.EMF(os.Stdout), observe.Slog(nil)))))
 }
 
-type provider string // the base URL of a payment provider
-
-// charge is the JSON of a request, of what the provider is asked and says, and of the answer.
-type charge struct {
-	ID       string           `json:"id,omitempty"`
-	Amount   int64            `json:"amount"` // in the smallest unit of the currency
-	Currency string           `json:"currency"`
-	Source   string           `json:"source,omitempty"`
-	Status   string           `json:"status,omitempty"`
-	Metadata *json.RawMessage `json:"metadata,omitempty"`
-}
-
-// post answers 201, 400 or 402, which are replayed, or 502, after which a retry runs it again.
+// post answers 201, 400, 402, 404 or 405, which are replayed, or 502, after which a retry runs it again.
 func (p provider) post(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-	c, valid := read(e)
-	switch {
-	case e.RequestContext.HTTP.Method != http.MethodPost:
-		return answer(http.StatusMethodNotAllowed, "The only operation is POST /charges.")
-	case !valid:
-		return answer(http.StatusBadRequest, "The body has an amount, a currency and a source, and maybe metadata.")
+	c, wrong := read(e)
+	status, body, header := 400, "The request is invalid: "+wrong+".", map[string]string{"Content-Type": "application/json"}
+	switch routed := e.RouteKey == "POST /charges"; {
+	case !routed && e.RawPath != "/charges":
+		status, body = 404, "The only operation is POST /charges."
+	case !routed && e.RequestContext.HTTP.Method != http.MethodPost:
+		status, body, header["Allow"] = 405, "The only operation is POST /charges.", "POST"
+	case wrong == "":
+		status, body = p.charge(ctx, c)
 	}
-	made, status, err := p.charge(ctx, idempotent.DerivedKey(ctx, "charge"), c) // one key for every attempt
-	switch {
-	case status == http.StatusPaymentRequired:
-		return answer(status, "The payment source was declined.")
-	case err != nil || status != http.StatusOK || made.ID == "":
-		log.Printf("the provider failed, and may have charged: status %d, %v", status, err)
-		return answer(http.StatusBadGateway, "The payment provider failed. Retry with the same idempotency key.")
+	if status != 201 { // a problem document (RFC 9457), as those of idempotent.Wrap are
+		header["Content-Type"] = "application/problem+json"
+		body = fmt.Sprintf(`{"title":%q,"status":%d,"detail":%q}`, http.StatusText(status), status, body)
 	}
-	c.ID, c.Status, c.Source = made.ID, made.Status, ""
-	return answer(http.StatusCreated, c)
+	return events.APIGatewayV2HTTPResponse{StatusCode: status, Headers: header, Body: body}, nil
 }
 
-func read(e events.APIGatewayV2HTTPRequest) (c charge, valid bool) {
-	body := io.Reader(strings.NewReader(e.Body))
-	if e.IsBase64Encoded {
-		body = base64.NewDecoder(base64.StdEncoding, body)
-	}
-	d := json.NewDecoder(body)
-	d.DisallowUnknownFields()
-	valid = d.Decode(&c) == nil && !d.More() && c.ID+c.Status == "" && c.Amount > 0 && c.Source != ""
-	valid = valid && len(c.Currency) == 3 && c.Currency == strings.ToLower(c.Currency)
-	return c, valid && (c.Metadata == nil || (*c.Metadata)[0] == '{')
+type provider string // the base URL of a payment provider, which charges once for each derived key
+var fields = []struct{ name, form, must string }{
+	{"amount", `^([1-9]\d{0,17}|[1-8]\d{18})$`, "be a positive integer, in the smallest unit of the currency"},
+	{"currency", `^"[a-z]{3}"$`, "be an ISO 4217 code of three lower-case letters"},
+	{"source", `^".+"$`, "be a non-empty string"},
+	{"metadata", `^({.*}|null)?$`, "be an object"},
 }
 
-// charge asks the provider. Whatever it returns but 200 and 402, the charge may have been made.
-func (p provider) charge(ctx context.Context, key string, c charge) (made *charge, status int, err error) {
+// read understands a request. What is wrong with it is for the client to read.
+func read(e events.APIGatewayV2HTTPRequest) (c map[string]json.RawMessage, wrong string) {
+	body, js := []byte(e.Body), bytes.Buffer{}
+	if decoded, err := base64.StdEncoding.DecodeString(e.Body); e.IsBase64Encoded && err == nil {
+		body = decoded
+	}
+	if json.Compact(&js, bytes.ToValidUTF8(body, []byte{0})) != nil || json.Unmarshal(js.Bytes(), &c) != nil || c == nil {
+		return nil, "the body must be a JSON object"
+	}
+	for name := range c {
+		if !regexp.MustCompile(`^(amount|currency|metadata|source)$`).MatchString(name) {
+			return nil, fmt.Sprintf("the field %.40q is unknown", name)
+		}
+	}
+	for _, f := range fields {
+		if !regexp.MustCompile(f.form).Match(c[f.name]) {
+			return nil, f.name + " must " + f.must
+		}
+	}
+	return c, ""
+}
+
+// charge asks the provider, or only counts. After anything but 201 and 402 the charge may have been made.
+func (p provider) charge(ctx context.Context, c map[string]json.RawMessage) (status int, body string) {
+	x, _ := idempotent.FromContext(ctx)
+	check := idempotent.DerivedKey(ctx, fmt.Sprintf("charge of %s %s", c["amount"], bytes.Trim(c["currency"], `"`)))
+	marks, metadata := fmt.Sprintf(`"idempotency_check":%q,"idempotency_record":%q`, check, x.RecordKey), ""
+	if own := string(bytes.TrimPrefix(c["metadata"], []byte("null"))); own != "" {
+		marks = fmt.Sprintf(`,"idempotency_record":%q,"idempotency_check":%q`, x.RecordKey, check)
+		marks, metadata = string(bytes.TrimPrefix([]byte(own[1:len(own)-1]+marks), []byte(","))), `,"metadata":`+own
+	}
+	key, made := idempotent.DerivedKey(ctx, "charge"), struct{ ID, Status json.RawMessage }{Status: []byte(`""`)}
+	req, err := http.NewRequestWithContext(ctx, "POST", string(p)+"/v1/charges", bytes.NewReader(fmt.Appendf(nil,
+		`{"amount":%s,"currency":%s,"source":%s,"metadata":{%s}}`, c["amount"], c["currency"], c["source"], marks)))
 	if p == "" {
-		log.Printf("counted: %d %s", c.Amount, c.Currency)
-		return &charge{ID: "ch_" + key, Status: "succeeded"}, http.StatusOK, nil
+		made.ID, made.Status, status = fmt.Appendf(nil, `"ch_%s"`, key), []byte(`"succeeded"`), 200
+	} else if err == nil {
+		req.Header = http.Header{"Content-Type": {"application/json"}, "Idempotency-Key": {key}}
+		stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // no redirects
+		var resp *http.Response
+		if resp, err = (&http.Client{Timeout: 10 * time.Second, CheckRedirect: stay}).Do(req); err == nil {
+			defer resp.Body.Close()
+			status, err = resp.StatusCode, json.NewDecoder(resp.Body).Decode(&made)
+		}
 	}
-	body, failed := json.Marshal(c)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, string(p)+"/v1/charges", bytes.NewReader(body))
-	if err = errors.Join(failed, err); err != nil {
-		return nil, 0, err
+	switch {
+	case status == 402 || p == "" && string(c["source"]) == `"tok_chargeDeclined"`:
+		return 402, "The payment source was declined."
+	case err != nil || status/100 != 2 || len(made.ID) < len(`"x"`):
+		log.Printf("the provider failed, and may have charged: status %d, %v", status, err)
+		return 502, "The payment provider failed. Retry with the same idempotency key."
 	}
-	req.Header = http.Header{"Content-Type": {"application/json"}, "Idempotency-Key": {key}}
-	resp, err := (&http.Client{Timeout: 10 * time.Second}).Do(req)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer resp.Body.Close()
-	made = &charge{}
-	return made, resp.StatusCode, json.NewDecoder(resp.Body).Decode(made)
-}
-
-func answer(status int, body any) (events.APIGatewayV2HTTPResponse, error) {
-	headers := map[string]string{"Content-Type": "application/json"}
-	if detail, is := body.(string); is { // a problem document (RFC 9457), as those of idempotent.Wrap are
-		headers["Content-Type"] = "application/problem+json"
-		body = map[string]any{"title": http.StatusText(status), "status": status, "detail": detail}
-	}
-	text, err := json.Marshal(body)
-	return events.APIGatewayV2HTTPResponse{StatusCode: status, Headers: headers, Body: string(text)}, err
+	return 201, fmt.Sprintf(`{"id":%s,"amount":%s,"currency":%s,"status":%s%s}`,
+		made.ID, c["amount"], c["currency"], made.Status, metadata)
 }

@@ -64,7 +64,15 @@ func TestAChargeIsMadeOnceAndItsAnswerReplayed(t *testing.T) {
 	assert.Equal(t, http.StatusCreated, first.StatusCode)
 	const charged = `{"id":"ch_1","amount":1999,"currency":"usd","status":"succeeded","metadata":{"order":"A-1"}}`
 	assert.JSONEq(t, charged, first.Body)
-	assert.JSONEq(t, `{"amount":1999,"currency":"usd","source":"tok_visa","metadata":{"order":"A-1"}}`, f.bodies[0])
+	var asked struct {
+		Source   string
+		Metadata map[string]string
+	}
+	require.NoError(t, json.Unmarshal([]byte(f.bodies[0]), &asked))
+	assert.Equal(t, "tok_visa", asked.Source)
+	assert.Equal(t, "A-1", asked.Metadata["order"])
+	assert.NotEmpty(t, asked.Metadata["idempotency_record"])
+	assert.Len(t, asked.Metadata["idempotency_check"], 36)
 	assert.NotContains(t, f.keys[0], "order-1", "the provider gets a key of its own")
 
 	again := f.send(t, "")
@@ -78,10 +86,10 @@ func TestAChargeIsMadeOnceAndItsAnswerReplayed(t *testing.T) {
 func TestNumbersOfTheMetadataStayAsTheyAre(t *testing.T) {
 	t.Parallel()
 	f := newFunction(t)
-	const metadata = `{"order":9007199254740993,"weight":1.10}`
+	const metadata = `{"order":9007199254740993,"weight":1.10,"text":"<&>"}`
 	out := f.send(t, `{"amount":1999,"currency":"usd","source":"tok_visa","metadata":`+metadata+`}`)
 	assert.True(t, strings.HasSuffix(out.Body, `"metadata":`+metadata+`}`), out.Body)
-	assert.True(t, strings.HasSuffix(f.bodies[0], `"metadata":`+metadata+`}`), f.bodies[0])
+	assert.Contains(t, f.bodies[0], `"metadata":`+strings.TrimSuffix(metadata, "}")+`,"idempotency_record":`)
 }
 
 func TestADeclinedSourceIsAnAnswerAndAFailureIsNot(t *testing.T) {
@@ -92,7 +100,7 @@ func TestADeclinedSourceIsAnAnswerAndAFailureIsNot(t *testing.T) {
 	}{
 		{http.StatusPaymentRequired, http.StatusPaymentRequired, true},
 		{http.StatusServiceUnavailable, http.StatusBadGateway, false},
-		{http.StatusFound, http.StatusBadGateway, false},
+		{http.StatusTemporaryRedirect, http.StatusBadGateway, false},
 	} {
 		f := newFunction(t)
 		f.status = c.status
@@ -108,19 +116,53 @@ func TestADeclinedSourceIsAnAnswerAndAFailureIsNot(t *testing.T) {
 
 func TestAnInvalidBodyIsRefusedBeforeTheProviderIsAsked(t *testing.T) {
 	t.Parallel()
-	for _, body := range []string{
-		`null`, `[]`, `{`, `{"amount":1,"currency":"usd","source":"s"}x`, `{"amount":0,"currency":"usd","source":"s"}`,
-		`{"amount":1.5,"currency":"usd","source":"s"}`, `{"amount":"1","currency":"usd","source":"s"}`,
-		`{"amount":1,"currency":"dollar","source":"s"}`, `{"amount":1,"currency":"usd"}`,
-		`{"amount":1,"currency":"usd","source":""}`, `{"amount":1,"currency":"USD","source":"s"}`,
-		`{"amount":1,"currency":"usd","source":"s","capture":false}`,
-		`{"amount":1,"currency":"usd","source":"s","id":"ch_2"}`,
-		`{"amount":1,"currency":"usd","source":"s","metadata":"text"}`,
+	const object, amount, currency = "the body must be a JSON object", "amount must be a positive integer", "currency must be"
+	for body, says := range map[string]string{
+		`null`: object, `[]`: object, `{`: object, `{"amount":1,"currency":"usd","source":"s"}x`: object,
+		"{\"amount\":1,\"currency\":\"usd\",\"source\":\"\xff\"}": object,
+		`{}`: amount, `{"amount":0,"currency":"usd","source":"s"}`: amount, `{"amount":1.5,"currency":"usd","source":"s"}`: amount,
+		`{"amount":"1","currency":"usd","source":"s"}`: amount, `{"amount":9999999999999999999,"currency":"usd","source":"s"}`: amount,
+		`{"amount":1,"currency":"dollar","source":"s"}`: currency, `{"amount":1,"currency":"USD","source":"s"}`: currency,
+		`{"amount":1,"currency":"usd"}`: "source must be", `{"amount":1,"currency":"usd","source":""}`: "source must be",
+		`{"amount":1,"currency":"usd","source":"s","capture":false}`:   `the field \"capture\" is unknown`,
+		`{"AMOUNT":1,"currency":"usd","source":"s"}`:                   `the field \"AMOUNT\" is unknown`,
+		`{"amount":1,"currency":"usd","source":"s","metadata":"text"}`: "metadata must be an object",
 	} {
-		f := newFunction(t)
-		out := f.send(t, body)
+		out, err := provider("http://nobody.invalid").post(t.Context(), events.APIGatewayV2HTTPRequest{RouteKey: "POST /charges", Body: body})
+		require.NoError(t, err)
 		assert.Equal(t, http.StatusBadRequest, out.StatusCode, body)
 		assert.Equal(t, "application/problem+json", out.Headers["Content-Type"])
-		assert.Empty(t, f.keys)
+		assert.Contains(t, out.Body, `"detail":"The request is invalid: `+says)
+	}
+}
+
+func TestAnotherPathOrMethodIsNoCharge(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		method, path string
+		status       int
+		allow        string
+	}{{"POST", "/refunds", 404, ""}, {"PUT", "/charges", 405, "POST"}, {"POST", "/charges", 400, ""}} {
+		var e events.APIGatewayV2HTTPRequest
+		e.RequestContext.HTTP.Method, e.RawPath = c.method, c.path
+		out, err := provider("").post(t.Context(), e)
+		require.NoError(t, err)
+		assert.Equal(t, c.status, out.StatusCode)
+		assert.Equal(t, c.allow, out.Headers["Allow"])
+	}
+}
+
+func TestWithoutAProviderChargesAreCounted(t *testing.T) {
+	t.Parallel()
+	h := idempotent.Wrap(provider("").post, memory.New(), idempotent.WithEffects(idempotent.Repeatable))
+	for source, status := range map[string]int{"tok_visa": http.StatusCreated, "tok_chargeDeclined": http.StatusPaymentRequired} {
+		e := events.APIGatewayV2HTTPRequest{
+			RouteKey: "POST /charges", Headers: map[string]string{"idempotency-key": source},
+			Body: `{"amount":1,"currency":"usd","source":"` + source + `"}`,
+		}
+		e.RequestContext.HTTP.Method = http.MethodPost
+		out, err := h.Handle(t.Context(), e)
+		require.NoError(t, err)
+		assert.Equal(t, status, out.StatusCode, out.Body)
 	}
 }

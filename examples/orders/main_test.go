@@ -97,20 +97,55 @@ func TestAFailedServiceIsABadGateway(t *testing.T) {
 func TestAnInvalidOrderReachesNobody(t *testing.T) {
 	t.Parallel()
 	for body, says := range map[string]string{
-		`[]`: "JSON object",
-		`{"sku":"A-1","quantity":2,"amount":1999,"currency":"usd","source":"s","email":"a@b","color":"red"}`: "JSON object",
-		`{"quantity":2,"amount":1999,"currency":"usd","source":"s","email":"a@b"}`:                           "sku",
-		`{"sku":"A-1","quantity":0,"amount":1999,"currency":"usd","source":"s","email":"a@b"}`:               "quantity",
-		`{"sku":"A-1","quantity":2,"amount":1999,"currency":"USD","source":"s","email":"a@b"}`:               "currency",
-		`{"sku":"A-1","quantity":2,"amount":1999,"currency":"usd","source":"s","email":"nobody"}`:            "email",
+		`[]`: "the body must be a JSON object", `null`: "the body must be a JSON object", `{}x`: "the body must be a JSON object",
+		`{"SKU":"A-1","zero":1}`: `the field \"SKU\" is unknown`,
+		`{"quantity":2,"amount":1999,"currency":"usd","source":"s","email":"a@b"}`:             "sku must be a non-empty string",
+		`{"sku":"A-1","quantity":0,"amount":1999,"currency":"usd","source":"s","email":"a@b"}`: "quantity must be a positive integer.",
+		`{"sku":"A-1","quantity":2,"amount":1.5,"currency":"usd","source":"s","email":"a@b"}`:  "in the smallest unit of the currency",
+		`{"sku":"A-1","quantity":2,"amount":1999,"currency":"USD","source":"s","email":"a@b"}`: "three lower-case letters",
+		`{"sku":"A-1","quantity":2,"amount":1999,"currency":"usd","source":7,"email":"a@b"}`:   "source must be a non-empty string",
+		`{"sku":"A-1","quantity":2,"amount":1999,"currency":"usd","source":"s","email":"no"}`:  "email must be an address",
 	} {
 		s := newServices(t)
-		var e shop.Request
-		e.RequestContext.HTTP.Method, e.Body = http.MethodPost, body
-		out, err := s.orders.place(idempotenttest.Context(t), e)
+		out, err := s.orders.place(idempotenttest.Context(t), shop.Request{RouteKey: "POST /orders", Body: body})
 		require.NoError(t, err)
 		assert.Equal(t, http.StatusBadRequest, out.StatusCode, body)
+		assert.Contains(t, out.Body, "The request is invalid: ")
 		assert.Contains(t, out.Body, says)
 		assert.Empty(t, s.requests)
 	}
+}
+
+func TestAnotherPathOrMethodIsNoOrder(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		method, path string
+		status       int
+		allow        string
+	}{{"POST", "/refunds", 404, ""}, {"PUT", "/orders", 405, "POST"}, {"POST", "/orders", 400, ""}} {
+		var e shop.Request
+		e.RequestContext.HTTP.Method, e.RawPath = c.method, c.path
+		s := newServices(t)
+		out, err := s.orders.place(idempotenttest.Context(t), e)
+		require.NoError(t, err)
+		assert.Equal(t, c.status, out.StatusCode, c.path)
+		assert.Equal(t, c.allow, out.Headers["Allow"])
+		assert.Empty(t, s.requests)
+	}
+}
+
+func TestWithoutServicesAnOrderIsCounted(t *testing.T) {
+	t.Parallel()
+	s := newServices(t)
+	s.orders.stock, s.orders.payments = "", ""
+	out, commits, err := s.place(t)
+	require.NoError(t, err)
+	assert.Equal(t, http.StatusCreated, out.StatusCode, out.Body)
+	assert.Contains(t, out.Body, `"reservation_id":"rs_`)
+	assert.Contains(t, out.Body, `"charge_id":"ch_`)
+	assert.Len(t, commits, 1)
+	_, err = shop.Service("").Do(t.Context(), http.MethodPost, "v1/charges", "k", map[string]string{"source": "tok_chargeDeclined"})
+	var declined *shop.Error
+	require.ErrorAs(t, err, &declined)
+	assert.Equal(t, http.StatusPaymentRequired, declined.Status)
 }

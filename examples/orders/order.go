@@ -29,14 +29,15 @@ type orders struct {
 //
 //	201       ordered                                 replayed
 //	400, 402  invalid, or the source was declined     replayed
+//	404, 405  another path or method                  replayed, if the request carried a key
 //	409       the table has another order by this id  replayed: somebody has to look
 //	502       a service failed or did not answer      not stored: the handler goes on after the last step
 //	503       the order could not be written          not stored, likewise
 //
 // A message leaves with the first answer 201 of an order, and with no other answer.
 func (o *orders) place(ctx context.Context, e shop.Request) (shop.Response, error) {
-	if e.RequestContext.HTTP.Method != http.MethodPost {
-		return shop.Problem(http.StatusMethodNotAllowed, "The only operation is POST /orders.")
+	if out, elsewhere, err := misrouted(e); elsewhere {
+		return out, err
 	}
 	r, err := parse(e)
 	if err != nil {
@@ -67,6 +68,25 @@ func (o *orders) place(ctx context.Context, e shop.Request) (shop.Response, erro
 		ReservationID: reservationID, ChargeID: paid.ChargeID, SKU: r.goods.SKU, Quantity: r.goods.Quantity,
 		Amount: r.charge.Amount, Currency: r.charge.Currency, Email: r.email,
 	})
+}
+
+// misrouted answers a request that is not POST /orders. The gateway may have matched it already,
+// whatever its stage puts in front of the path.
+func misrouted(e shop.Request) (out shop.Response, is bool, err error) {
+	const only = "The only operation is POST /orders."
+	switch {
+	case e.RouteKey == "POST /orders":
+		return out, false, nil
+	case e.RawPath != "/orders":
+		out, err = shop.Problem(http.StatusNotFound, only)
+		return out, true, err
+	case e.RequestContext.HTTP.Method != http.MethodPost:
+		out, err = shop.Problem(http.StatusMethodNotAllowed, only)
+		out.Headers["Allow"] = http.MethodPost
+		return out, true, err
+	default:
+		return out, false, nil
+	}
 }
 
 // payment is what the payment provider answered.

@@ -92,6 +92,8 @@ type Delivery struct {
 	// it had.
 	seenReason  string
 	seenDerived []string
+	// seenUnmarked says that a step may have begun which that record does not have.
+	seenUnmarked bool
 	// handed are the names of the derived keys that the execution handed out.
 	handed execution.Names
 	// steps are those of the execution, ended is what was known of them when its handler had returned.

@@ -17,8 +17,8 @@ func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 		Recovered: d.recovered(), CreatedAt: d.mine.CreatedAt, Handed: &d.handed, Steps: d, Commits: d,
 		Notes: &d.notes,
 	}
-	d.steps.take(d.mine.Steps)
-	asks := d.Resolves && under.Recovered && (d.open || !d.mine.Resumable() || !d.mine.Marked())
+	d.steps.take(d.mine.Steps, d.seenUnmarked)
+	asks := d.Resolves && under.Recovered && (d.open || !d.tellsAll(d.mine))
 	d.mine.Steps = nil
 	hctx, end := d.handlerContext(execution.With(ctx, under))
 	started := time.Now()

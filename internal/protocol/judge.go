@@ -86,7 +86,7 @@ func (d *Delivery) judgeInProgress(held store.Record, now time.Time) judgement {
 		return judgement{verdict: verdictMove, move: move{kind: moveRefuse, seen: held, next: next}}
 	case held.Released() || !d.RefuseCrashed || d.Resolves: // a release is no crash
 		return d.takeOver(held)
-	case held.Resumable() && held.Marked(): // all that it did is recorded, if nothing is written meanwhile
+	case held.Resumable() && !held.Unmarked: // all that it did is recorded, if nothing is written meanwhile
 		j := d.takeOver(held)
 		j.move.seen.StepWrites = held.StepWrites
 		return j
@@ -99,7 +99,7 @@ func (d *Delivery) takeOver(held store.Record) judgement {
 	if held.Attempt == 0 {
 		held.Attempt = 1 // a record of AWS Powertools counts none, but one execution there was
 	}
-	d.seenReason, d.seenDerived = held.Reason, held.Derived
+	d.seenReason, d.seenDerived, d.seenUnmarked = held.Reason, held.Derived, held.Unmarked
 	d.open = held.Status == store.StatusUnknown || unsettled(held)
 	d.openAs, d.openSince = held.Attention, held.AttentionAt
 	if held.Status == store.StatusInProgress && held.Reason == "" {
@@ -126,6 +126,12 @@ func (d *Delivery) takeOver(held store.Record) judgement {
 // do not tell all.
 func unsettled(held store.Record) bool {
 	return held.Status == store.StatusInProgress && held.Reason != "" && !held.Released()
+}
+
+// tellsAll reports whether the steps of a record that was taken over tell all that its executions did. Where each step is marked, one that
+// ran without a mark is no proof.
+func (d *Delivery) tellsAll(r store.Record) bool {
+	return r.Resumable() && !(d.RefuseCrashed && r.Unmarked)
 }
 
 // sameRequest compares fingerprints. A handler without fingerprints takes any record of the key.

@@ -103,7 +103,7 @@ func (d *Delivery) judgeOpen(held store.Record, now time.Time) judgement {
 	case store.StatusUnknown:
 		return d.takeOpen(held)
 	case store.StatusInProgress:
-		crashed := held.Reason == "" && (!held.Resumable() || !held.Marked()) && (d.RefuseCrashed || d.Resolves)
+		crashed := held.Reason == "" && (d.RefuseCrashed || d.Resolves) && !d.tellsAll(held)
 		if held.Attention != "" || unsettled(held) || crashed {
 			return d.takeOpen(held)
 		}
@@ -143,7 +143,7 @@ func withoutResult(r store.Record) store.Record {
 // ask asks under the claim, and settles the record, whichever way that ends.
 func (d *Delivery) ask(ctx context.Context) Inquired {
 	d.handed.Add(d.seenDerived...)
-	d.ended = stepsKnown{held: d.mine.Steps}
+	d.ended = stepsKnown{held: d.mine.Steps, inherited: d.seenUnmarked}
 	d.mine.Steps = nil
 	under := execution.Claim{
 		Operation: d.Operation, RecordKey: d.RecordKey, Owner: d.mine.Owner, Fingerprint: d.mine.Fingerprint, Attempt: d.mine.Attempt,
@@ -252,7 +252,7 @@ func (d *Delivery) park(ctx context.Context, tries int) Inquired {
 func (d *Delivery) stillOpen(tries int) store.Record {
 	if d.seenReason == store.ReasonReleased {
 		next := d.released()
-		next.Steps, next.Tries = nil, tries
+		next.Steps, next.Tries, next.Unmarked = nil, tries, d.mine.Unmarked
 		return next
 	}
 	next := d.unknown(d.mine, d.seenReason, d.Now())

@@ -10,6 +10,7 @@ import (
 // fresh is the record of a first claim.
 func (d *Delivery) fresh() store.Record {
 	now := d.Now()
+	d.seenUnmarked = false
 	return d.claimed(store.Record{
 		Key:         d.RecordKey,
 		Fingerprint: d.Fingerprint,
@@ -24,6 +25,7 @@ func (d *Delivery) claimed(r store.Record) store.Record {
 	r.Layout = d.Layout
 	r.Expiry = d.expiryInProgress(r.Lease)
 	r.Attempt++
+	r.Unmarked = r.Unmarked || d.inquiry == nil && !d.RefuseCrashed
 	r.Steps = nil // those of the record stay
 	return unattended(r)
 }
@@ -41,7 +43,7 @@ func (d *Delivery) renewed(lease time.Duration) store.Record {
 // completed is our record with the result. The reason tells a stored error from a stored value.
 func (d *Delivery) completed(reason string, result []byte) store.Record {
 	r := unattended(d.mine)
-	r.Status, r.Reason, r.Result, r.Tries = store.StatusCompleted, reason, result, 0
+	r.Status, r.Reason, r.Result, r.Tries, r.Unmarked = store.StatusCompleted, reason, result, 0, false
 	r.Seal = store.Seal(d.owner, result)
 	r.CompletedAt = d.Now().Truncate(time.Millisecond)
 	r.Expiry = expiryAt(d.Now().Add(d.Retention), time.Time{})
@@ -99,7 +101,7 @@ func (d *Delivery) released() store.Record {
 	now := d.Now().Truncate(time.Millisecond)
 	r := d.mine
 	r.Owner, r.Reason, r.Lease, r.Tries = rand.Text(), store.ReasonReleased, now, 0
-	r.Steps = d.ended.removed()
+	r.Steps, r.Unmarked = d.ended.removed(), d.ended.mayHaveMore()
 	r.Expiry = d.expiryInProgress(now)
 	r.Attention, r.AttentionAt, r.Derived = store.AttentionOf(r.Key), now.Add(store.ReleasedWait), d.handed.Sorted()
 	return r

@@ -31,7 +31,7 @@ func (d *Delivery) Step(ctx context.Context, name string, e execution.Effect) *e
 	s := step{d: d, name: name, effect: e, held: held, under: under, report: report.Step{Name: name, Start: time.Now(), End: report.StepFailed}}
 	defer func() { d.steps.end(s.report) }() // also where the function panics
 	fault := s.do(ctx)
-	s.ended(fault)
+	s.tell(fault)
 	return fault
 }
 
@@ -44,6 +44,8 @@ type step struct {
 	held   store.Step
 	under  execution.Claim
 	report report.Step
+	// unmarked is true while its function has begun without a start mark, and nothing says what has become of it.
+	unmarked bool
 }
 
 // stepEnds are the words for faults.
@@ -52,8 +54,8 @@ var stepEnds = map[execution.FaultKind]report.StepEnd{
 	execution.StepUnreadable: report.StepUnreadable, execution.StepUnknown: report.StepUnknown,
 }
 
-// ended says how the step came to its end.
-func (s *step) ended(fault *execution.Fault) {
+// tell says how the step came to its end.
+func (s *step) tell(fault *execution.Fault) {
 	r := &s.report
 	if fault != nil {
 		r.End, r.Err, r.ErrorType = stepEnds[fault.Kind], fault, report.TypeOf(fault.Err)
@@ -72,7 +74,11 @@ func (s *step) do(ctx context.Context) *execution.Fault {
 		}
 		return s.settleOpen(ctx)
 	case "":
-		return s.run(ctx, s.effect.AtMostOnce() || s.d.RefuseCrashed)
+		marks := s.effect.AtMostOnce() || s.d.RefuseCrashed
+		if marks && s.mayHaveBegun() {
+			return s.open(ctx)
+		}
+		return s.run(ctx, marks)
 	default:
 		return unreadableStep("its recorded result is of a kind that this version does not know", nil)
 	}
@@ -133,6 +139,31 @@ func (s *step) settleOpen(ctx context.Context) *execution.Fault {
 	}
 }
 
+// ended notes that it is known what has become of the step. Whoever calls it holds the lock.
+func (s *step) ended(k *stepsKnown) {
+	if s.unmarked {
+		s.unmarked = false
+		k.unmarked--
+	}
+}
+
+// mayHaveBegun reports whether an earlier execution may have begun the step, although the record does not have it.
+func (s *step) mayHaveBegun() (may bool) {
+	s.d.steps.note(func(k *stepsKnown) { may = k.inherited })
+	return may
+}
+
+// open writes the start mark that an earlier execution did not write, for whoever settles it, and asks.
+func (s *step) open(ctx context.Context) *execution.Fault {
+	if fault := s.live(ctx); fault != nil {
+		return fault
+	}
+	if fault := s.mark(ctx); fault != nil {
+		return fault
+	}
+	return s.settleOpen(ctx)
+}
+
 // unknown keeps the record from being released: nobody knows what became of the effect.
 func (s *step) unknown(err error) *execution.Fault {
 	s.d.steps.note(func(k *stepsKnown) { k.uncertain = true })
@@ -187,7 +218,13 @@ func (s *step) run(ctx context.Context, mark bool) *execution.Fault {
 
 // call calls the function in a context that belongs to the step.
 func (s *step) call(ctx context.Context) error {
-	s.d.steps.note(func(k *stepsKnown) { delete(k.idle, s.name) })
+	s.d.steps.note(func(k *stepsKnown) {
+		delete(k.idle, s.name)
+		if k.held[s.name].Kind == "" {
+			s.unmarked = true
+			k.unmarked++
+		}
+	})
 	started := time.Now()
 	s.report.Start = started
 	defer func() { s.report.Took = time.Since(started) }()
@@ -196,7 +233,10 @@ func (s *step) call(ctx context.Context) error {
 
 // idle notes that a start mark of this step stands for nothing.
 func (s *step) idle() {
-	s.d.steps.note(func(k *stepsKnown) { k.untouched(s.name) })
+	s.d.steps.note(func(k *stepsKnown) {
+		k.untouched(s.name)
+		s.ended(k)
+	})
 }
 
 // isIdle reports whether the start mark that the record has of this step stands for nothing.
@@ -250,6 +290,7 @@ func (s *step) record(ctx context.Context, text []byte, kind store.StepKind) *ex
 	switch err := s.write(ctx, text, kind); {
 	case err == nil:
 		s.report.End = report.StepRecorded
+		s.d.steps.note(s.ended)
 		return s.accept(text, kind)
 	case errors.Is(err, execution.ErrLeaseLost):
 		return &execution.Fault{Kind: execution.StepLeaseLost, Err: err}

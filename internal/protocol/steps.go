@@ -33,6 +33,10 @@ type stepsKnown struct {
 	found, orphans []string
 	// idle are the steps whose start mark stands for nothing: their functions did not begin, or said that they did nothing.
 	idle map[string]bool
+	// inherited says that an earlier execution may have begun steps that the record does not have. unmarked counts the steps of this
+	// one that began without a mark, and whose results are not recorded: they may have had their effects.
+	inherited bool
+	unmarked  int
 	// lost: an effect happened, or may go on, and its result is not recorded. never: it can never be recorded. uncertain: an
 	// effect may have happened. leaseLost: the record is somebody else's.
 	lost, never, uncertain, leaseLost bool
@@ -115,9 +119,10 @@ func (s *steps) write(name string, step store.Step) (others map[string]store.Ste
 }
 
 // untouched notes that nothing has become of these steps, although a start mark says that they began: a resolver has found that out.
-// Their marks stand for nothing until their functions begin again. Without a name it is so of every step that has a mark.
+// Their marks stand for nothing until their functions begin again. Without a name it is so of every step that is not recorded.
 func (k *stepsKnown) untouched(names ...string) {
 	if len(names) == 0 {
+		k.inherited = false
 		names = slices.Collect(maps.Keys(k.held))
 	}
 	for _, name := range names {
@@ -145,8 +150,9 @@ func (s *steps) failed(err error) {
 	}
 }
 
-// take takes over the steps that the record has when the execution begins.
-func (s *steps) take(held map[string]store.Step) {
+// take takes over the steps that the record has when the execution begins, and whether there may be more.
+func (s *steps) take(held map[string]store.Step, more bool) {
+	s.known.inherited = more
 	if len(held) > 0 {
 		s.known.held, s.known.found = held, slices.Sorted(maps.Keys(held))
 	}
@@ -168,6 +174,9 @@ func (s *steps) close() stepsKnown {
 	}
 	return k
 }
+
+// mayHaveMore reports whether a step may have begun that the record does not have.
+func (k *stepsKnown) mayHaveMore() bool { return k.inherited || k.unmarked > 0 }
 
 // any reports whether the record has a step, or may have one.
 func (k *stepsKnown) any() bool { return len(k.held) > 0 }

@@ -47,16 +47,16 @@ func (p *post) deploy(name, example string) *deployment {
 // relay deploys a relay and a pump that invokes it, as template.yaml does. The pump begins when it is started.
 func (p *post) relay() (*deployment, *streams.Pump) {
 	p.t.Helper()
-	arn, err := streams.StreamARN(p.t.Context(), p.dynamo, p.outbox)
+	arn, err := streams.ARN(p.t.Context(), p.dynamo, p.outbox)
 	require.NoError(p.t, err)
 	relay := p.deploy("relay", relaying)
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	p.t.Cleanup(transport.CloseIdleConnections)
 	pump := &streams.Pump{
-		Client: dynamolocal.StreamsClient(platform.endpoint(p.t), func(o *dynamodbstreams.Options) {
-			o.HTTPClient = &http.Client{Transport: transport}
-		}),
-		StreamARN: arn, Invoke: relay.invoke, Filters: []string{outbox.StreamFilter}, ReportBatchItemFailures: true,
+		Source: streams.Table{ARN: arn, Client: dynamolocal.StreamsClient(
+			platform.endpoint(p.t), func(o *dynamodbstreams.Options) { o.HTTPClient = &http.Client{Transport: transport} },
+		)},
+		Invoke: relay.invoke, Filter: outbox.StreamFilter,
 		Poll: 20 * time.Millisecond, Pause: 20 * time.Millisecond,
 	}
 	p.pumps = append(p.pumps, pump)

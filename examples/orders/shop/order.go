@@ -1,6 +1,7 @@
 package shop
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 
@@ -55,6 +56,15 @@ func Problem(status int, detail string) (Response, error) {
 }
 
 func answer(status int, mediaType string, body any) (Response, error) {
-	text, err := json.Marshal(body)
+	text, err := encode(body)
 	return Response{StatusCode: status, Headers: map[string]string{"Content-Type": mediaType}, Body: string(text)}, err
+}
+
+// encode writes JSON as it is meant, without escaping it for HTML.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }

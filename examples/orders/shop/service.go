@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -17,11 +18,11 @@ import (
 const Timeout = 5 * time.Second
 
 // maxAnswer bounds the answer of a service, in bytes.
-const maxAnswer = 1 << 20
+const maxAnswer = 8 << 20
 
 // Service is the base URL of a service that takes idempotency keys. It does a thing once for each
-// key. An empty one does nothing and answers as a service would: what it is asked for is counted in
-// the log.
+// key. An empty one does nothing and answers as a service would, also with 402 for a source that is
+// declined: what it is asked for is counted in the log.
 type Service string
 
 // Error is a service that failed, did not answer, or misunderstood. The service may have acted, and
@@ -47,8 +48,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // is a request without one. Every error is an [*Error]; a status outside of 200 to 299 is one.
 func (s Service) Do(ctx context.Context, method, path, key string, body any) (id string, err error) {
 	if s == "" {
-		slog.InfoContext(ctx, "counted", "request", method+" "+path)
-		return key, nil
+		return count(ctx, method, path, key, body)
 	}
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
@@ -64,23 +64,38 @@ func (s Service) Do(ctx context.Context, method, path, key string, body any) (id
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return "", &Error{Status: resp.StatusCode}
 	}
+	text, err := io.ReadAll(http.MaxBytesReader(nil, resp.Body, maxAnswer))
+	if err != nil {
+		return "", &Error{Err: err}
+	}
 	var made struct{ ID string }
-	err = json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&made)
-	if method == http.MethodPost && (err != nil || made.ID == "") {
-		return "", &Error{Err: fmt.Errorf("the answer has no id: %w", err)}
+	if method == http.MethodPost && (json.Unmarshal(text, &made) != nil || made.ID == "") {
+		return "", &Error{Err: errors.New("the answer has no id")}
 	}
 	return made.ID, nil
+}
+
+// count answers in the place of a service.
+func count(ctx context.Context, method, path, key string, body any) (id string, err error) {
+	text, err := encode(body)
+	if err != nil {
+		return "", &Error{Err: err}
+	}
+	if bytes.Contains(text, []byte(`"source":"tok_chargeDeclined"`)) {
+		return "", &Error{Status: http.StatusPaymentRequired}
+	}
+	slog.InfoContext(ctx, "counted", "request", method+" "+path)
+	return map[string]string{"v1/reservations": "rs_", "v1/charges": "ch_"}[path] + key, nil
 }
 
 // client never follows a redirect to a host that nobody configured.
 var client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 func (s Service) request(ctx context.Context, method, path, key string, body any) (*http.Request, error) {
-	var content bytes.Buffer
+	var content []byte
 	if body != nil {
-		e := json.NewEncoder(&content)
-		e.SetEscapeHTML(false)
-		if err := e.Encode(body); err != nil {
+		var err error
+		if content, err = encode(body); err != nil {
 			return nil, err
 		}
 	}
@@ -88,7 +103,7 @@ func (s Service) request(ctx context.Context, method, path, key string, body any
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(bytes.TrimSpace(content.Bytes())))
+	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(content))
 	if err != nil {
 		return nil, err
 	}

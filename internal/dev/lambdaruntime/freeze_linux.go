@@ -16,7 +16,7 @@ import (
 // process nothing happens.
 func (s *Sandbox) Freeze() error {
 	p := s.alive()
-	if p == nil || !p.until(p.api.busyOrWaiting) {
+	if p == nil || !p.until(p.api.busyOrAsking) {
 		return nil
 	}
 	if err := p.signal(syscall.SIGSTOP); err != nil {
@@ -65,12 +65,6 @@ func (p *process) until(condition func() bool) bool {
 		}
 	}
 	return true
-}
-
-func (a *api) busyOrWaiting() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.phase == phaseRunning || a.phase == phaseWaiting
 }
 
 // stopped reports whether all threads of the process have stopped: a signal takes a moment to reach them.

@@ -37,8 +37,6 @@ type Function struct {
 	// Environment are the variables of the function, as "NAME=value". The process sees them and what Lambda itself sets,
 	// which counts where both set one; it inherits nothing from this process.
 	Environment []string
-	// TenantID, if not empty, is the tenant that the sandboxes are dedicated to.
-	TenantID string
 }
 
 func (f Function) name() string { return cmp.Or(f.Name, "function") }

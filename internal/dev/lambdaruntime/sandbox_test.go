@@ -45,13 +45,12 @@ func TestLogsAreThereWhenTheAnswerIs(t *testing.T) {
 func TestAFunctionSeesWhatLambdaTellsIt(t *testing.T) {
 	t.Setenv("NOT_FOR_THE_FUNCTION", "secret")
 	f := function("COLOUR=blue")
-	f.Name, f.TenantID = "shop", "acme"
+	f.Name = "shop"
 	v := look(t, sandbox(t, f))
 
 	assert.Contains(t, v.Environment, "COLOUR=blue")
 	assert.Contains(t, v.Environment, "AWS_LAMBDA_FUNCTION_NAME=shop")
 	assert.NotContains(t, strings.Join(v.Environment, "\n"), "NOT_FOR_THE_FUNCTION", "nothing is inherited")
-	assert.Equal(t, "acme", v.Context.TenantID)
 	assert.Equal(t, "arn:aws:lambda:us-east-1:123456789012:function:shop", v.Context.InvokedFunctionArn)
 	assert.Len(t, v.Context.AwsRequestID, 36)
 	assert.InDelta(t, time.Minute, v.Left, float64(10*time.Second), "the deadline is the timeout from now")

@@ -19,10 +19,10 @@ type stream struct {
 	shards []*fakeShard
 	// page is how many shards an answer has, all if 0.
 	page int
-	// expire makes the next GetRecords say that the iterator is too old, trim that its record is gone, with all before the third one. fail is
-	// what each one fails with.
-	expire, trim bool
-	fail         error
+	// trim makes the next GetRecords say that the record of the iterator is gone, with all before the
+	// third one. fail is what each one fails with.
+	trim bool
+	fail error
 }
 
 type fakeShard struct {
@@ -87,10 +87,6 @@ func (s *stream) GetRecords(
 ) (*dynamodbstreams.GetRecordsOutput, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.expire {
-		s.expire = false
-		return nil, &types.ExpiredIteratorException{}
-	}
 	if s.trim {
 		s.trim = false
 		s.shards[0].first = 2

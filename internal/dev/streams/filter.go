@@ -1,153 +1,75 @@
 package streams
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"slices"
 )
 
-// maxFilters is how many a mapping can have, with an increased quota, see
-// https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventfiltering.html.
-const maxFilters = 10
+// filter is the pattern of a filter: an object of objects, with a rule {"exists": true} or false at
+// each leaf. The other rules of
+// https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventfiltering.html#filtering-syntax are
+// refused.
+type filter map[string]any
 
-// pattern is the pattern of a filter. A record passes if every field of the pattern matches, and a field matches if one of its rules does,
-// see https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventfiltering.html#filtering-syntax.
-type pattern []field
-
-// field are the rules for what is at a path.
-type field struct {
-	path  []string
-	rules []rule
+func parseFilter(text string) (f filter, err error) {
+	if text == "" {
+		return nil, nil
+	}
+	if err := json.Unmarshal([]byte(text), &f); err != nil {
+		return nil, fmt.Errorf("streams: the filter is no JSON object: %w", err)
+	}
+	return f, check(f)
 }
 
-func parseFilters(filters []string) ([]pattern, error) {
-	if len(filters) > maxFilters {
-		return nil, fmt.Errorf("%d filters are more than %d", len(filters), maxFilters)
-	}
-	patterns := make([]pattern, 0, len(filters))
-	for i, text := range filters {
-		p, err := parsePattern(text)
-		if err != nil {
-			return nil, fmt.Errorf("filter %d: %w", i+1, err)
-		}
-		patterns = append(patterns, p)
-	}
-	return patterns, nil
-}
-
-func parsePattern(text string) (pattern, error) {
-	var top map[string]any
-	if err := decode([]byte(text), &top); err != nil {
-		return nil, fmt.Errorf("the pattern is no JSON object: %w", err)
-	}
-	return fieldsOf(nil, top)
-}
-
-// fieldsOf are the fields of an object of a pattern.
-func fieldsOf(path []string, object map[string]any) (all pattern, err error) {
-	if len(object) == 0 {
-		return nil, fmt.Errorf("%q: an object is empty", path)
-	}
-	for name, v := range object {
-		at := slices.Concat(path, []string{name})
-		var fields []field
-		switch v := v.(type) {
+func check(pattern map[string]any) error {
+	for name, at := range pattern {
+		switch at := at.(type) {
 		case map[string]any:
-			fields, err = fieldsOf(at, v)
-		case []any:
-			fields, err = fieldOf(at, v)
+			if err := check(at); err != nil {
+				return err
+			}
 		default:
-			err = fmt.Errorf("%q: the value is neither an object nor an array of rules", at)
-		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, fields...)
-	}
-	return all, nil
-}
-
-func fieldOf(path []string, rules []any) ([]field, error) {
-	parsed, err := parseRules(rules)
-	if err != nil {
-		return nil, fmt.Errorf("%q: %w", path, err)
-	}
-	return []field{{path, parsed}}, nil
-}
-
-// anyMatches reports whether one of the patterns takes a record, or there are none: one filter of several is enough, see
-// https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventfiltering.html.
-func anyMatches(patterns []pattern, text []byte) (bool, error) {
-	if len(patterns) == 0 {
-		return true, nil
-	}
-	var record any
-	if err := decode(text, &record); err != nil {
-		return false, fmt.Errorf("streams: decode a record: %w", err)
-	}
-	for _, p := range patterns {
-		if p.matches(record) {
-			return true, nil
+			if _, is := exists(at); !is {
+				return fmt.Errorf("streams: the filter has a rule at %q that is not known here", name)
+			}
 		}
 	}
-	return false, nil
+	return nil
 }
 
-func (p pattern) matches(record any) bool {
-	for _, f := range p {
-		if !f.matches(record) {
+// exists reports what a rule wants, and whether it is one.
+func exists(rules any) (wanted, is bool) {
+	if list, isList := rules.([]any); isList && len(list) == 1 {
+		rule, _ := list[0].(map[string]any)
+		wanted, is = rule["exists"].(bool)
+	}
+	return wanted, is
+}
+
+// takes reports whether every rule holds for a record.
+func (f filter) takes(record []byte) bool {
+	if f == nil {
+		return true
+	}
+	var v map[string]any
+	return json.Unmarshal(record, &v) == nil && holds(f, v)
+}
+
+// holds reports it for a part of a record. Only a leaf exists: where there is an object, no value
+// does, see https://docs.aws.amazon.com/lambda/latest/dg/with-ddb-filtering.html.
+func holds(pattern, record map[string]any) bool {
+	for name, at := range pattern {
+		inner, _ := record[name].(map[string]any)
+		if deeper, is := at.(map[string]any); is {
+			if !holds(deeper, inner) {
+				return false
+			}
+			continue
+		}
+		_, there := record[name]
+		if wanted, _ := exists(at); wanted != (there && inner == nil) {
 			return false
 		}
 	}
 	return true
-}
-
-func (f field) matches(record any) bool {
-	values := leaves(record, f.path)
-	for _, r := range f.rules {
-		if r(values) {
-			return true
-		}
-	}
-	return false
-}
-
-// leaves are the values at a path that are neither objects nor arrays. Those of an array count one by one.
-func leaves(v any, path []string) (all []any) {
-	switch v := v.(type) {
-	case []any:
-		for _, member := range v {
-			all = append(all, leaves(member, path)...)
-		}
-		return all
-	case map[string]any:
-		if len(path) == 0 {
-			return nil
-		}
-		member, there := v[path[0]]
-		if !there {
-			return nil
-		}
-		return leaves(member, path[1:])
-	default:
-		if len(path) > 0 {
-			return nil
-		}
-		return []any{v}
-	}
-}
-
-// decode keeps numbers as they are written.
-func decode(text []byte, to any) error {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	if err := d.Decode(to); err != nil {
-		return err
-	}
-	if d.More() {
-		return errors.New("there is more than one value")
-	}
-	return nil
 }

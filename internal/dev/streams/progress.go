@@ -10,24 +10,26 @@ import (
 
 // progress is what a pump has come to. It is safe for concurrent use.
 type progress struct {
-	mu      sync.Mutex
+	mu sync.Mutex
+	// changed is closed at the next change, if somebody waits for one.
 	changed chan struct{}
 	// looked is when the last look for shards began that found none that is not read.
 	looked time.Time
 	shards map[string]state
-	over   bool
-	err    error
+	over   error
 }
 
-// state is that of a shard. A shard that has ended has no more records to come, and all of them are handled.
+// state is that of a shard. A shard that has ended has no more records to come, and all of them are
+// handled.
 type state struct {
 	ended bool
-	// empty is when the last look at the shard began that found nothing, with nothing left to hand over.
+	// empty is when the last look at the shard began that found nothing.
 	empty time.Time
 }
 
-// Idle waits until everything is handled that was in the stream when it was called. It returns an error if ctx or the pump ends before.
-// It takes an answer without records for the end of a shard, as DynamoDB Local means it.
+// Idle waits until everything is handled that was in the stream when it was called. It returns an
+// error if ctx or the pump ends before. It takes an answer without records for the end of a shard,
+// as DynamoDB Local means it.
 func (p *Pump) Idle(ctx context.Context) error {
 	since := time.Now()
 	for {
@@ -54,17 +56,10 @@ func (g *progress) idle(since time.Time) (idle bool, changed <-chan struct{}, ov
 	for _, s := range g.shards {
 		idle = idle && (s.ended || !s.empty.Before(since))
 	}
-	if g.over {
-		over = errors.Join(errors.New("streams: the pump has ended"), g.err)
-	}
-	return idle, g.channel(), over
-}
-
-func (g *progress) channel() chan struct{} {
 	if g.changed == nil {
 		g.changed = make(chan struct{})
 	}
-	return g.changed
+	return idle, g.changed, g.over
 }
 
 // change makes a change and tells those who wait for one.
@@ -72,8 +67,10 @@ func (g *progress) change(f func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	f()
-	close(g.channel())
-	g.changed = nil
+	if g.changed != nil {
+		close(g.changed)
+		g.changed = nil
+	}
 }
 
 func (g *progress) discovered(began time.Time, found []string, waiting int) {
@@ -91,7 +88,10 @@ func (g *progress) discovered(began time.Time, found []string, waiting int) {
 }
 
 func (g *progress) set(shard string, s state) { g.change(func() { g.shards[shard] = s }) }
-func (g *progress) end(err error)             { g.change(func() { g.over, g.err = true, err }) }
+
+func (g *progress) end(err error) {
+	g.change(func() { g.over = errors.Join(errors.New("streams: the pump has ended"), err) })
+}
 
 func (g *progress) known(shard string) bool {
 	g.mu.Lock()

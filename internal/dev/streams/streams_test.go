@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -61,7 +60,7 @@ func (f *function) seen() []string {
 
 func pump(s *stream, f *function) *streams.Pump {
 	return &streams.Pump{
-		Client: s, StreamARN: "arn", Invoke: f.invoke, Poll: time.Millisecond, Pause: time.Microsecond, ReportBatchItemFailures: true,
+		Source: streams.Table{Client: s, ARN: "arn"}, Invoke: f.invoke, Poll: time.Millisecond, Pause: time.Microsecond,
 	}
 }
 
@@ -127,14 +126,6 @@ func TestTheAnswerDecidesWhatIsHandedOverAgain(t *testing.T) {
 	}
 }
 
-func TestAFailureIsNotLookedAtUnlessItIsAskedFor(t *testing.T) {
-	t.Parallel()
-	f := &function{answer: first(failures("2"))}
-	p := pump(one(3), f)
-	p.ReportBatchItemFailures = false
-	assert.Equal(t, []string{"1 2 3"}, pumped(t, p, f))
-}
-
 func TestABatchHasNoMoreRecordsThanItMay(t *testing.T) {
 	t.Parallel()
 	f := &function{}
@@ -150,23 +141,6 @@ func TestABatchHasNoMoreBytesThanItMay(t *testing.T) {
 	s := one(0)
 	s.add(0, large, large, large)
 	assert.Equal(t, []string{large + " " + large, large}, pumped(t, pump(s, f), f))
-}
-
-func TestAWindowGathersRecords(t *testing.T) {
-	t.Parallel()
-	f, s := &function{}, one(1)
-	p := pump(s, f)
-	p.BatchSize, p.MaximumBatchingWindow = 3, time.Hour
-	start(t, p)
-	time.Sleep(20 * time.Millisecond) // a pump that does not wait would have handed the first one over
-	s.add(0, "2", "3", "4")
-	require.Eventually(t, func() bool { return len(f.seen()) > 0 }, time.Minute, time.Millisecond)
-	assert.Equal(t, []string{"1 2 3"}, f.seen(), "the batch is full; the fourth record waits for others")
-
-	short := &function{}
-	p = pump(one(1), short)
-	p.MaximumBatchingWindow = 5 * time.Millisecond
-	assert.Equal(t, []string{"1"}, pumped(t, p, short), "the window is over")
 }
 
 func TestWhatFailedHoldsUpItsShardOnly(t *testing.T) {
@@ -195,70 +169,6 @@ func TestWhatFailedHoldsUpItsShardOnly(t *testing.T) {
 	assert.Equal(t, "3 4", seen[len(seen)-1])
 }
 
-func TestAFailedBatchIsBisected(t *testing.T) {
-	t.Parallel()
-	var discarded []streams.Discarded
-	f := &function{answer: func(batch string) string {
-		if strings.Contains(batch, "3") {
-			return failed
-		}
-		return ""
-	}}
-	p := pump(one(5), f)
-	p.BisectBatchOnFunctionError, p.MaximumRetryAttempts = true, aws.Int(1)
-	p.OnFailure = func(d streams.Discarded) { discarded = append(discarded, d) }
-	want := []string{"1 2 3 4 5", "1 2", "3 4 5", "3", "3", "4 5"}
-	assert.Equal(t, want, pumped(t, p, f), "a half is no repetition, the record alone has one")
-	require.Len(t, discarded, 1)
-	assert.Equal(t, "3", discarded[0].StartSequenceNumber)
-	assert.Equal(t, 2, discarded[0].InvokeCount)
-}
-
-func TestACompleteFailureIsBisectedToo(t *testing.T) {
-	t.Parallel()
-	f := &function{answer: first(failures("2", ""), "")}
-	p := pump(one(4), f)
-	p.BisectBatchOnFunctionError = true
-	assert.Equal(t, []string{"1 2 3 4", "1 2", "3 4"}, pumped(t, p, f))
-}
-
-func TestANamedFailureIsWhereABatchIsSplit(t *testing.T) {
-	t.Parallel()
-	f := &function{answer: first(failures("4"), failures("4"), "")}
-	p := pump(one(5), f)
-	p.BisectBatchOnFunctionError = true
-	assert.Equal(t, []string{"1 2 3 4 5", "4 5", "4 5"}, pumped(t, p, f))
-}
-
-func TestABatchIsDiscardedAfterItsRepetitions(t *testing.T) {
-	t.Parallel()
-	var discarded []streams.Discarded
-	f := &function{answer: func(batch string) string {
-		if strings.HasSuffix(batch, "3") {
-			return failures("2")
-		}
-		return ""
-	}}
-	p := pump(one(4), f)
-	p.BatchSize, p.MaximumRetryAttempts = 3, aws.Int(2)
-	p.OnFailure = func(d streams.Discarded) { discarded = append(discarded, d) }
-	assert.Equal(t, []string{"1 2 3", "2 3", "2 3", "4"}, pumped(t, p, f), "what is behind goes on")
-	require.Len(t, discarded, 1)
-	require.ErrorContains(t, discarded[0].Err, "2")
-	discarded[0].Err = nil
-	assert.Equal(t, streams.Discarded{
-		ShardID: "a", StartSequenceNumber: "2", EndSequenceNumber: "3", BatchSize: 2, InvokeCount: 3,
-	}, discarded[0])
-}
-
-func TestWithoutRepetitionsABatchIsHandedOverOnce(t *testing.T) {
-	t.Parallel()
-	f := &function{answer: first(failed)}
-	p := pump(one(2), f)
-	p.MaximumRetryAttempts = aws.Int(0)
-	assert.Equal(t, []string{"1 2"}, pumped(t, p, f))
-}
-
 func TestChildrenComeAfterTheirParents(t *testing.T) {
 	t.Parallel()
 	s := &stream{page: 1, shards: []*fakeShard{
@@ -268,21 +178,6 @@ func TestChildrenComeAfterTheirParents(t *testing.T) {
 	}}
 	f := &function{answer: first(failed, "")}
 	assert.Equal(t, []string{"first", "first", "second", "third"}, pumped(t, pump(s, f), f))
-}
-
-func TestAnIteratorThatHasExpiredIsReplaced(t *testing.T) {
-	t.Parallel()
-	s := one(2)
-	f := &function{}
-	p := pump(s, f)
-	start(t, p)
-	idle(t, p)
-	s.mu.Lock()
-	s.expire = true
-	s.mu.Unlock()
-	s.add(0, "3")
-	idle(t, p)
-	assert.Equal(t, []string{"1 2", "3"}, f.seen())
 }
 
 func TestWhatIsTrimmedIsPassedOver(t *testing.T) {
@@ -323,15 +218,6 @@ func TestAnInvocationThatNobodyWaitedForIsNotHandled(t *testing.T) {
 	require.NoError(t, p.Run(ctx))
 	assert.Equal(t, 1, invocations, "nothing is handed over that is behind it")
 	require.Error(t, p.Idle(t.Context()))
-}
-
-func TestAPumpThatIsNotSetUpSaysWhy(t *testing.T) {
-	t.Parallel()
-	p := &streams.Pump{BatchSize: 10_001, Filters: []string{"[]"}}
-	err := p.Run(t.Context())
-	require.ErrorContains(t, err, "Client, StreamARN and Invoke")
-	require.ErrorContains(t, err, "10001")
-	require.ErrorContains(t, err, "filter 1")
 }
 
 func TestIdleEndsWithItsContext(t *testing.T) {

@@ -31,9 +31,9 @@ func (w *world) relaying() *relaying {
 
 // begin begins to invoke the function with what is written to the outbox from now on. An event that
 // lost takes is lost.
-func (r *relaying) begin(ctx context.Context, w *world, lost func(event []byte) bool) (err error) {
+func (r *relaying) begin(ctx context.Context, w *world, lost func(event []byte) bool) error {
 	r.mapping = &streams.Pump{
-		StartingPosition: streams.Latest, Filters: []string{outbox.StreamFilter}, ReportBatchItemFailures: true,
+		StartingPosition: streams.Latest, Filter: outbox.StreamFilter,
 		BatchSize: 1, Poll: 50 * time.Millisecond, // one message at a time, so that a story knows which of them dies
 		Invoke: func(ctx context.Context, event []byte) ([]byte, error) {
 			if lost != nil && lost(event) {
@@ -45,10 +45,11 @@ func (r *relaying) begin(ctx context.Context, w *world, lost func(event []byte) 
 	if w.memory != nil {
 		r.mapping.Source = w.memory.Stream(table(messages))
 	} else {
-		r.mapping.Client = dynamolocal.StreamsClient(w.endpoint)
-		if r.mapping.StreamARN, err = streams.StreamARN(ctx, w.client, table(messages)); err != nil {
+		arn, err := streams.ARN(ctx, w.client, table(messages))
+		if err != nil {
 			return err
 		}
+		r.mapping.Source = streams.Table{Client: dynamolocal.StreamsClient(w.endpoint), ARN: arn}
 	}
 	ctx, r.stop = context.WithCancel(ctx)
 	go func() { r.ended <- r.mapping.Run(ctx) }()
