@@ -137,7 +137,7 @@ func TestAnotherPathOrMethodIsNoOrder(t *testing.T) {
 func TestWithoutServicesAnOrderIsCounted(t *testing.T) {
 	t.Parallel()
 	s := newServices(t)
-	s.orders.stock, s.orders.payments = "", ""
+	s.stock, s.payments = "", ""
 	out, commits, err := s.place(t)
 	require.NoError(t, err)
 	assert.Equal(t, http.StatusCreated, out.StatusCode, out.Body)
