@@ -75,9 +75,8 @@ type Scenario struct {
 	Consumer func(Parts) Consumer
 }
 
-// Run plays every schedule of the scenario, or, unless most is zero, ends in part after so many steps. It must be called in a bubble of
-// testing/synctest.
-func Run(s Scenario, most int) schedules.Report {
+// Run plays every schedule of the scenario. It must be called in a bubble of testing/synctest.
+func Run(s Scenario) schedules.Report {
 	st := newStage(&s)
-	return schedules.Run(func(choices *schedules.Schedule) error { return newWorld(st, choices).play() }, most)
+	return schedules.Run(func(choices *schedules.Schedule) error { return newWorld(st, choices).play() })
 }

@@ -1,6 +1,7 @@
 package consumers_test
 
 import (
+	_ "embed"
 	"testing"
 	"time"
 
@@ -135,9 +136,12 @@ func scenarios() map[string]consumers.Scenario {
 	}
 }
 
+//go:embed testdata/long.txt
+var long string
+
 // worlds are the scenarios of this run.
 func worlds() schedules.Worlds[consumers.Scenario] {
-	return schedules.Worlds[consumers.Scenario]{All: scenarios(), Run: consumers.Run, Seen: mustBeSeen}
+	return schedules.Worlds[consumers.Scenario]{All: scenarios(), Run: consumers.Run, Long: long, Seen: mustBeSeen}
 }
 
 func TestEveryScheduleKeepsTheRules(t *testing.T) { worlds().Search(t) }

@@ -97,8 +97,8 @@ type Client struct {
 }
 
 // Run plays every schedule of the scenario. It must be called in a bubble of testing/synctest: a delivery that repeats a
-// failed call waits before. After most steps, unless that is zero, the search ends in part.
-func Run(s Scenario, most int) schedules.Report {
+// failed call waits before.
+func Run(s Scenario) schedules.Report {
 	st := newStage(&s)
-	return schedules.Run(func(choices *schedules.Schedule) error { return newWorld(st, choices).play() }, most)
+	return schedules.Run(func(choices *schedules.Schedule) error { return newWorld(st, choices).play() })
 }

@@ -1,6 +1,7 @@
 package explore_test
 
 import (
+	_ "embed"
 	"maps"
 	"os"
 	"slices"
@@ -149,14 +150,17 @@ var mustBeSeen = []string{
 	"late delete applied", "late delete refused", "deleted by the table",
 }
 
+//go:embed testdata/long.txt
+var long string
+
 // worlds are the scenarios of this run.
 func worlds() schedules.Worlds[explore.Scenario] {
 	w := schedules.Worlds[explore.Scenario]{
-		All: scenarios(), Run: explore.Run,
+		All: scenarios(), Run: explore.Run, Long: long,
 		Seen: slices.Concat(mustBeSeen, operatorMustBeSeen, stepMustBeSeen, commitMustBeSeen, reconcileMustBeSeen, sweepMustBeSeen, messageMustBeSeen),
 	}
 	if os.Getenv(deepVariable) == "1" {
-		w.All = deepScenarios()
+		w.All, w.Long = deepScenarios(), ""
 	}
 	for _, f := range slices.Concat(explore.AllFaults(), explore.SlowFaults(), explore.CommitFaults(), []explore.Fault{explore.Conflict}) {
 		w.Seen = append(w.Seen, "fault: "+f.String())
@@ -194,6 +198,6 @@ func TestSearchesOfOneScenarioAreEqual(t *testing.T) {
 	s := scenarios()["two deliveries, lapses and expiry"]
 	first := worlds().One(t, s)
 	var second schedules.Report
-	synctest.Test(t, func(*testing.T) { second = explore.Run(s, 0) })
+	synctest.Test(t, func(*testing.T) { second = explore.Run(s) })
 	assert.Equal(t, first, second)
 }

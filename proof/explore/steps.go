@@ -339,6 +339,22 @@ func (w *world) resolvedStep(d *delivery, n int, v Verdict) {
 	}
 }
 
+// absolved notes that a resolver has said of all steps that may have begun, and whose end is not recorded, that they did nothing.
+func (w *world) absolved() {
+	held := w.held()
+	for n, step := range w.Steps {
+		if held == nil || held.Steps[step.Name].Kind != store.StepStarted {
+			continue
+		}
+		w.Saw("resolver takes a start mark away")
+		for _, x := range w.deliveries {
+			if n < len(x.steps) {
+				x.steps[n].absolved = true
+			}
+		}
+	}
+}
+
 // noteSteps notes what a write means for steps.
 func (w *world) noteSteps(c change) {
 	switch {

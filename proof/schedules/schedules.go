@@ -22,8 +22,6 @@ type Report struct {
 	Seen map[string]int
 	// Violation is the first rule that did not hold, nil if all did.
 	Violation *Violation
-	// InPart is set if the search ended before it had played every schedule.
-	InPart bool
 }
 
 func (r Report) String() string {
@@ -52,9 +50,8 @@ func (v *Violation) String() string {
 }
 
 // Run plays every schedule. The function plays one in a new world, which makes its choices with [Schedule.Choose], and returns the rule that did not
-// hold. The world must be the same each time, and what follows from a state must never lead back to it. After most steps, unless that is zero, the
-// search ends in part.
-func Run(play func(*Schedule) error, most int) Report {
+// hold. The world must be the same each time, and what follows from a state must never lead back to it.
+func Run(play func(*Schedule) error) Report {
 	s := &Schedule{known: map[uint64]uint64{}, report: Report{Seen: map[string]int{}}}
 	for more := true; more; more = s.next() {
 		s.merged = false
@@ -68,9 +65,6 @@ func Run(play func(*Schedule) error, most int) Report {
 		default:
 			s.report.Played++
 			s.end(1)
-		}
-		if s.report.InPart = most > 0 && s.report.Steps > most; s.report.InPart {
-			break
 		}
 	}
 	return s.report

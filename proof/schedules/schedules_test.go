@@ -50,7 +50,7 @@ func TestEveryScheduleIsPlayedOnce(t *testing.T) {
 			s.Saw("end")
 		}
 		return nil
-	}), 0)
+	}))
 	assert.Nil(t, r.Violation)
 	assert.EqualValues(t, 20, r.Schedules)
 	assert.Equal(t, 16, r.States)
@@ -68,20 +68,11 @@ func TestAViolationIsToldStepByStep(t *testing.T) {
 			return errBroken
 		}
 		return nil
-	}), 0)
+	}))
 	require.NotNil(t, r.Violation)
 	require.ErrorIs(t, r.Violation.Err, errBroken)
 	assert.Equal(t, []string{"A goes on", "B goes on", "B goes on"}, r.Violation.Story)
 	assert.Equal(t, "broken, after\n  A goes on\n  B goes on\n  B goes on", r.Violation.String())
-}
-
-func TestASearchInPartEndsAfterSoManySteps(t *testing.T) {
-	t.Parallel()
-	nothing := func(*schedules.Schedule, [2]int) error { return nil }
-	r := schedules.Run(steps(nothing), 10)
-	assert.True(t, r.InPart)
-	assert.Greater(t, r.Steps, 10)
-	assert.Less(t, r.Steps, schedules.Run(steps(nothing), 0).Steps)
 }
 
 // A world that does something else the second time would leave schedules out.
@@ -93,7 +84,7 @@ func TestAWorldMustRepeatItself(t *testing.T) {
 			times++
 			s.Choose(1+times, func() uint64 { return 0 })
 			return nil
-		}, 0)
+		})
 	})
 }
 
