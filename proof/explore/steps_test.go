@@ -76,8 +76,8 @@ func stepScenarios() map[string]explore.Scenario {
 			Steps: oneStep, Faults: []explore.Fault{explore.FailBefore}, MaxFaults: 1, Strikes: only(explore.Completion),
 		},
 		"steps: a resolver, at most once": {
-			Clients: clients(1, 3), Endings: mayFail, LeaseSteps: 1, Resolver: true, Steps: onceSteps,
-			Effects: []explore.Effect{explore.Happens, explore.Stumbles, explore.MayHappen}, Faults: crash, MaxFaults: 1,
+			Clients: clients(1, 3), Endings: succeeds, LeaseSteps: 1, Resolver: true, Steps: onceSteps, Effects: mayStumble,
+			Faults: crash, MaxFaults: 1, Strikes: stepCalls,
 		},
 		"steps: clocks that differ": {
 			Clients: skewed, Endings: mayFail, LeaseSteps: 2, Steps: twoSteps, Careless: true,
