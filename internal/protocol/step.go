@@ -74,11 +74,10 @@ func (s *step) do(ctx context.Context) *execution.Fault {
 		}
 		return s.settleOpen(ctx)
 	case "":
-		marks := s.effect.AtMostOnce() || s.d.RefuseCrashed
-		if marks && s.mayHaveBegun() {
+		if s.d.RefuseCrashed && s.mayHaveBegun() {
 			return s.open(ctx)
 		}
-		return s.run(ctx, marks)
+		return s.run(ctx, s.effect.AtMostOnce() || s.d.RefuseCrashed)
 	default:
 		return unreadableStep("its recorded result is of a kind that this version does not know", nil)
 	}
