@@ -308,7 +308,7 @@ func (w *world) resolved(d *delivery, v Verdict) {
 	}
 	if v == Untouched {
 		w.unsettled = false
-		w.absolved()
+		w.absolved(d)
 	}
 	for _, x := range w.deliveries {
 		if x.began && v == Untouched {
