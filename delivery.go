@@ -111,11 +111,13 @@ func (d *delivery[In, Out]) commitFailed(err error) {
 // committed answers with what the handler has committed, and not with what it did then.
 func (d *delivery[In, Out]) committed(r protocol.Result) {
 	d.outcome = report.Executed
-	d.unanswered = errors.Join(&CommittedError{
-		Operation: d.protocol.Operation, RecordKey: d.protocol.RecordKey,
-		Err: d.answer.err, Panic: d.protocol.Panic, Stack: d.protocol.Stack,
-	}, d.unanswered)
-	d.protocol.Report.OtherAnswer = true
+	if !r.Same {
+		d.unanswered = errors.Join(&CommittedError{
+			Operation: d.protocol.Operation, RecordKey: d.protocol.RecordKey,
+			Err: d.answer.err, Panic: d.protocol.Panic, Stack: d.protocol.Stack,
+		}, d.unanswered)
+		d.protocol.Report.OtherAnswer = true
+	}
 	d.ran = false // what it returned is no answer
 	result, err := d.decoded(r)
 	if err != nil {

@@ -100,6 +100,9 @@ type Handler[In, Out any] struct{ wrapped wrapped[In, Out] }
 // fine), a channel, a function. The options of lambda.StartWithOptions about JSON have no effect: lambda applies them to
 // functions, and a Handler is none.
 //
+// The scope of an HTTP request has its caller, as the gateway has established who that is. Behind IAM authorization the people who share a
+// federated role (SAML, OIDC) are one caller, unless their sessions are named by e-mail addresses: use [WithTenant] for them.
+//
 // One store may serve many handlers. Two of one operation, with different types, would take each other's results for their
 // own: Wrap refuses the second one, if the store notices it (see [store.Registrar]) and neither is an HTTP handler, whose
 // routes keep records apart. Wrap reads two environment variables, and nothing reads them later:

@@ -56,7 +56,7 @@ func (k *keys[In]) selected(src *source[In], needed bool) (string, error) {
 	}
 	selection, err := k.keyPath.Search(k.asRead(payload))
 	if err != nil {
-		return "", k.invalid(sourceEvent, "has no key: "+err.Error(), err)
+		return "", k.unsearchable(err)
 	}
 	switch selection.Presence() {
 	case jmespath.Missing:
@@ -92,6 +92,19 @@ func (k *keys[In]) asRead(event []byte) []byte {
 // would have two keys.
 func (k *keys[In]) roundsNumber(selection []byte) bool {
 	return k.records == nil && hasInexact(selection, k.exactNumbers)
+}
+
+// unsearchable is the error for an event in which the key path cannot look. Of a text that is no JSON it says so once.
+func (k *keys[In]) unsearchable(err error) error {
+	text, isText := errors.AsType[*jmespath.JSONError](err)
+	if !isText {
+		return k.invalid(sourceEvent, "has no key: "+err.Error(), err)
+	}
+	problem := fmt.Sprintf("no JSON: %s at offset %d", text.Detail, text.Offset)
+	if _, inside := errors.AsType[*jmespath.SearchError](err); inside {
+		return k.invalid(selectedBy(sourceKeyPath, k.keyPath), "decodes a text that is "+problem, err)
+	}
+	return k.invalid(sourceEvent, "is "+problem, err)
 }
 
 const reasonInexact = "has a number that a float changes, so that the handler reads another one: send fewer digits, or the number as a string"

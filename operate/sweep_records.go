@@ -158,7 +158,7 @@ func (w *sweep) settle(ctx context.Context, r store.Record) error {
 		return nil
 	case saw == sightUnlisted:
 		return w.change(ctx, r, w.listed(r), func() { count(func(o *SweptOperation) { o.Listed++ }) })
-	case saw == sightUnsettled, refuses && !(r.Resumable() && !r.Unmarked) && !foreign(r):
+	case saw == sightUnsettled, refuses && (!r.Resumable() || r.Unmarked) && !foreign(r):
 		return w.change(ctx, r, w.unknown(r), func() {
 			count(func(o *SweptOperation) { o.Lapsed, o.BecameUnknown = o.Lapsed+1, o.BecameUnknown+1 })
 		})

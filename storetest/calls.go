@@ -34,6 +34,7 @@ func (c *caller) call() call {
 		return call{op: OpClaim, key: c.key, next: c.claim(), now: c.now.Add(time.Duration(c.pick(2)) * step)}
 	case n < 7:
 		made := c.commits.instead(call{op: OpSwap, key: c.key, seen: c.sight(), next: c.next()}, c.pick)
+		made.seen.Unmarked = !made.next.Unmarked // blurred
 		if made.next.Status == store.StatusCompleted {
 			made.seen.Steps = c.allSteps() // a caller may have missed one, and says what there may be
 		}

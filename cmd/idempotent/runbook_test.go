@@ -239,8 +239,8 @@ func TestEveryWordOfALogIsExplained(t *testing.T) {
 	for heading, words := range map[string][]string{
 		"Reasons":     constants(t, "../../store/reason.go", "Reason"),
 		"States":      states,
-		"Outcomes":    constants(t, "../../event.go", "Outcome"),
-		"Settlements": constants(t, "../../event.go", "Settled"),
+		"Outcomes":    constants(t, "../../report/delivery.go", "Outcome"),
+		"Settlements": constants(t, "../../report/delivery.go", "Settlement"),
 	} {
 		require.NotEmpty(t, words)
 		var explained []string
@@ -256,8 +256,8 @@ func TestEveryWordOfALogIsExplained(t *testing.T) {
 	assert.Contains(t, constants(t, "../../store/reason.go", "Reason"), store.ReasonResultLost)
 }
 
-// constants are the values of the text constants of a file whose names begin so.
-func constants(t *testing.T, file, prefix string) []string {
+// constants are the values of the text constants of a file that have this type, or whose names begin so.
+func constants(t *testing.T, file, typeOrPrefix string) []string {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
 	require.NoError(t, err)
@@ -267,8 +267,10 @@ func constants(t *testing.T, file, prefix string) []string {
 		if !ok {
 			return true
 		}
+		of, typed := spec.Type.(*ast.Ident)
 		for i, name := range spec.Names {
-			if strings.HasPrefix(name.Name, prefix) && i < len(spec.Values) {
+			named := strings.HasPrefix(name.Name, typeOrPrefix) && !typed || typed && of.Name == typeOrPrefix
+			if named && i < len(spec.Values) {
 				if text, ok := spec.Values[i].(*ast.BasicLit); ok {
 					value, err := strconv.Unquote(text.Value)
 					require.NoError(t, err)
@@ -307,6 +309,9 @@ func anchors(page string) []string {
 	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(page, -1) {
 		name := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
 		names = append(names, strings.ReplaceAll(name, " ", "-"))
+	}
+	for _, m := range regexp.MustCompile(`<a id="([^"]+)"></a>`).FindAllStringSubmatch(page, -1) {
+		names = append(names, m[1])
 	}
 	return names
 }

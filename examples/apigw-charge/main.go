@@ -39,20 +39,20 @@ func main() {
 // post answers 201, 400, 402, 404 or 405, which are replayed, or 502, after which a retry runs it again.
 func (p provider) post(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 	c, wrong := read(e)
-	status, body, header := 400, "The request is invalid: "+wrong+".", map[string]string{"Content-Type": "application/json"}
+	status, body, head := 400, "The request is invalid: "+wrong+".", map[string]string{"Content-Type": "application/json"}
 	switch routed := e.RouteKey == "POST /charges"; {
 	case !routed && e.RawPath != "/charges":
 		status, body = 404, "The only operation is POST /charges."
 	case !routed && e.RequestContext.HTTP.Method != http.MethodPost:
-		status, body, header["Allow"] = 405, "The only operation is POST /charges.", "POST"
+		status, body, head["Allow"] = 405, "The only operation is POST /charges.", "POST"
 	case wrong == "":
 		status, body = p.charge(ctx, c)
 	}
 	if status != 201 { // a problem document (RFC 9457), as those of idempotent.Wrap are
-		header["Content-Type"] = "application/problem+json"
+		head["Content-Type"] = "application/problem+json"
 		body = fmt.Sprintf(`{"title":%q,"status":%d,"detail":%q}`, http.StatusText(status), status, body)
 	}
-	return events.APIGatewayV2HTTPResponse{StatusCode: status, Headers: header, Body: body}, nil
+	return events.APIGatewayV2HTTPResponse{StatusCode: status, Headers: head, Body: body}, nil
 }
 
 type provider string // the base URL of a payment provider, which charges once for each derived key
@@ -95,7 +95,7 @@ func (p provider) charge(ctx context.Context, c map[string]json.RawMessage) (sta
 		marks, metadata = string(bytes.TrimPrefix([]byte(own[1:len(own)-1]+marks), []byte(","))), `,"metadata":`+own
 	}
 	key, made := idempotent.DerivedKey(ctx, "charge"), struct{ ID, Status json.RawMessage }{Status: []byte(`""`)}
-	req, err := http.NewRequestWithContext(ctx, "POST", string(p)+"/v1/charges", bytes.NewReader(fmt.Appendf(nil,
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, string(p)+"/v1/charges", bytes.NewReader(fmt.Appendf(nil,
 		`{"amount":%s,"currency":%s,"source":%s,"metadata":{%s}}`, c["amount"], c["currency"], c["source"], marks)))
 	if p == "" {
 		made.ID, made.Status, status = fmt.Appendf(nil, `"ch_%s"`, key), []byte(`"succeeded"`), 200

@@ -94,17 +94,22 @@ func TestAFailedServiceIsABadGateway(t *testing.T) {
 	}
 }
 
+// order is a valid order but for a field, which comes last and so counts.
+func order(field string) string {
+	return `{"sku":"A-1","quantity":2,"amount":1999,"currency":"usd","source":"s","email":"a@b",` + field + `}`
+}
+
 func TestAnInvalidOrderReachesNobody(t *testing.T) {
 	t.Parallel()
+	const object = "the body must be a JSON object"
 	for body, says := range map[string]string{
-		`[]`: "the body must be a JSON object", `null`: "the body must be a JSON object", `{}x`: "the body must be a JSON object",
-		`{"SKU":"A-1","zero":1}`: `the field \"SKU\" is unknown`,
-		`{"quantity":2,"amount":1999,"currency":"usd","source":"s","email":"a@b"}`:             "sku must be a non-empty string",
-		`{"sku":"A-1","quantity":0,"amount":1999,"currency":"usd","source":"s","email":"a@b"}`: "quantity must be a positive integer.",
-		`{"sku":"A-1","quantity":2,"amount":1.5,"currency":"usd","source":"s","email":"a@b"}`:  "in the smallest unit of the currency",
-		`{"sku":"A-1","quantity":2,"amount":1999,"currency":"USD","source":"s","email":"a@b"}`: "three lower-case letters",
-		`{"sku":"A-1","quantity":2,"amount":1999,"currency":"usd","source":7,"email":"a@b"}`:   "source must be a non-empty string",
-		`{"sku":"A-1","quantity":2,"amount":1999,"currency":"usd","source":"s","email":"no"}`:  "email must be an address",
+		`[]`: object, `null`: object, `{}x`: object, `{"SKU":"A-1","zero":1}`: `the field \"SKU\" is unknown`,
+		order(`"sku":""`):         "sku must be a non-empty string",
+		order(`"quantity":0`):     "quantity must be a positive integer.",
+		order(`"amount":1.5`):     "in the smallest unit of the currency",
+		order(`"currency":"USD"`): "three lower-case letters",
+		order(`"source":7`):       "source must be a non-empty string",
+		order(`"email":"no"`):     "email must be an address",
 	} {
 		s := newServices(t)
 		out, err := s.orders.place(idempotenttest.Context(t), shop.Request{RouteKey: "POST /orders", Body: body})
@@ -137,14 +142,15 @@ func TestAnotherPathOrMethodIsNoOrder(t *testing.T) {
 func TestWithoutServicesAnOrderIsCounted(t *testing.T) {
 	t.Parallel()
 	s := newServices(t)
-	s.orders.stock, s.orders.payments = "", ""
+	s.stock, s.payments = "", ""
 	out, commits, err := s.place(t)
 	require.NoError(t, err)
 	assert.Equal(t, http.StatusCreated, out.StatusCode, out.Body)
 	assert.Contains(t, out.Body, `"reservation_id":"rs_`)
 	assert.Contains(t, out.Body, `"charge_id":"ch_`)
 	assert.Len(t, commits, 1)
-	_, err = shop.Service("").Do(t.Context(), http.MethodPost, "v1/charges", "k", map[string]string{"source": "tok_chargeDeclined"})
+	declining := map[string]string{"source": "tok_chargeDeclined"}
+	_, err = shop.Service("").Do(t.Context(), http.MethodPost, "v1/charges", "k", declining)
 	var declined *shop.Error
 	require.ErrorAs(t, err, &declined)
 	assert.Equal(t, http.StatusPaymentRequired, declined.Status)

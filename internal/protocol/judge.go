@@ -131,7 +131,7 @@ func unsettled(held store.Record) bool {
 // tellsAll reports whether the steps of a record that was taken over tell all that its executions did. Where each step is marked, one that
 // ran without a mark is no proof.
 func (d *Delivery) tellsAll(r store.Record) bool {
-	return r.Resumable() && !(d.RefuseCrashed && r.Unmarked)
+	return r.Resumable() && (!d.RefuseCrashed || !r.Unmarked)
 }
 
 // sameRequest compares fingerprints. A handler without fingerprints takes any record of the key.

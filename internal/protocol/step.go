@@ -139,8 +139,8 @@ func (s *step) settleOpen(ctx context.Context) *execution.Fault {
 	}
 }
 
-// ended notes that it is known what has become of the step. Whoever calls it holds the lock.
-func (s *step) ended(k *stepsKnown) {
+// told notes that it is known what has become of the step. Whoever calls it holds the lock.
+func (s *step) told(k *stepsKnown) {
 	if s.unmarked {
 		s.unmarked = false
 		k.unmarked--
@@ -235,7 +235,7 @@ func (s *step) call(ctx context.Context) error {
 func (s *step) idle() {
 	s.d.steps.note(func(k *stepsKnown) {
 		k.untouched(s.name)
-		s.ended(k)
+		s.told(k)
 	})
 }
 
@@ -290,7 +290,7 @@ func (s *step) record(ctx context.Context, text []byte, kind store.StepKind) *ex
 	switch err := s.write(ctx, text, kind); {
 	case err == nil:
 		s.report.End = report.StepRecorded
-		s.d.steps.note(s.ended)
+		s.d.steps.note(s.told)
 		return s.accept(text, kind)
 	case errors.Is(err, execution.ErrLeaseLost):
 		return &execution.Fault{Kind: execution.StepLeaseLost, Err: err}

@@ -31,6 +31,18 @@ type catcher struct{ suite, test string }
 // exact reports whether a catcher is one test.
 func (c catcher) exact() bool { return c.suite != "" }
 
+// rank is higher for what is quicker to run: one test, some tests, all.
+func (c catcher) rank() int {
+	switch {
+	case c.exact():
+		return 2
+	case c.test != "":
+		return 1
+	default:
+		return 0
+	}
+}
+
 func (c catcher) String() string {
 	if c.suite == "" {
 		return c.test
@@ -46,14 +58,21 @@ type result struct {
 	took     time.Duration
 	// kept is set if the result is one of an earlier run.
 	kept bool
+	// late is set if the control was not begun, because the budget of the run was over.
+	late bool
 }
 
-// check runs the controls of a bench. The order of the results is that in which they end.
-func check(b *bench, guards []guard, workers int) <-chan result {
+// check runs the controls of a bench, and begins none after end, unless that is zero. The order of the results is that in which they
+// end.
+func check(b *bench, guards []guard, workers int, end time.Time) <-chan result {
 	results := make(chan result)
 	go func() {
 		defer close(results)
 		_ = each(guards, workers, func(g guard) error {
+			if !end.IsZero() && time.Now().After(end) {
+				results <- result{guard: g, late: true}
+				return nil
+			}
 			results <- b.result(g)
 			return nil
 		})

@@ -38,7 +38,9 @@ type command struct {
 
 	list, every, record, changed bool
 	workers                      int
-	args                         []string
+	// budget is after how long no control is begun any more, 0 for never.
+	budget time.Duration
+	args   []string
 }
 
 func main() {
@@ -52,6 +54,7 @@ func main() {
 	flag.StringVar(&c.base, "base", "", "run those that are concerned by what has changed since this revision")
 	flag.StringVar(&c.shard, "shard", os.Getenv("SHARD"), "run one of several parts: 2/8")
 	flag.StringVar(&c.results, "results", "", "a file of results: what it says is caught is not run again while its sources are the same")
+	flag.DurationVar(&c.budget, "budget", 0, "begin none after so long, and say how many were left out; those with an exact test go first")
 	flag.IntVar(&c.workers, "workers", 2, "how many run at the same time")
 	flag.Parse()
 	c.args = flag.Args()
@@ -158,10 +161,18 @@ func (c command) execute(out io.Writer, m *module, guards []guard) (err error) {
 	defer func() { err = errors.Join(err, b.close()) }()
 	b.every, b.results = c.every, kept
 	fmt.Fprintf(out, "compiled in %s\n", since())
-	count, err := c.report(out, check(b, guards, c.workers))
+	end := time.Time{}
+	if c.budget > 0 {
+		end = started.Add(c.budget)
+		slices.SortStableFunc(guards, func(a, b guard) int { return b.first.rank() - a.first.rank() })
+	}
+	count, err := c.report(out, check(b, guards, c.workers, end))
 	fmt.Fprintf(out, "%d controls, %d caught, %d of them by another test than meant, in %s\n",
 		len(guards), count[caught]+count[moved], count[moved], since())
-	if bad := len(guards) - count[caught] - count[moved]; bad > 0 {
+	if count[leftOut] > 0 {
+		fmt.Fprintf(out, "%d are left out, because %s are over\n", count[leftOut], c.budget)
+	}
+	if bad := len(guards) - count[caught] - count[moved] - count[leftOut]; bad > 0 {
 		err = errors.Join(err, fmt.Errorf("%d of %d controls were not caught", bad, len(guards)))
 	}
 	return err
@@ -173,13 +184,19 @@ const (
 	// moved is a control that another test catches than its row says.
 	moved    = "moved"
 	survived = "SURVIVED"
-	broken   = "BROKEN"
+	// leftOut is a control that was not begun, because the budget was over.
+	leftOut = "left out"
+	broken  = "BROKEN"
 )
 
 // report prints the results as they come and counts them.
 func (c command) report(out io.Writer, results <-chan result) (count map[string]int, err error) {
 	count = make(map[string]int)
 	for r := range results {
+		if r.late {
+			count[leftOut]++
+			continue
+		}
 		word, what := survived, r.without
 		switch {
 		case r.err != nil:

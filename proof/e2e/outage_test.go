@@ -2,7 +2,6 @@ package e2e_test
 
 import (
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -53,65 +52,4 @@ func always(f wire.Fault) func(*shop) error {
 		s.proxy.SetRule(wire.Always(f))
 		return nil
 	}
-}
-
-func TestAnOutageDuringTheExecutionDoesNotHideItsAnswer(t *testing.T) {
-	t.Parallel()
-	s := newShop(t, 1)
-	s.timeout = 4 * time.Second
-	o := newOrder(t)
-	gate := s.provider.holdAfter(t)
-	first := s.begin(o)
-	arrived(t, gate)
-	require.NoError(t, s.proxy.Refuse())
-	gate.Open()
-	a := <-first
-	require.Equal(t, http.StatusCreated, a.status, a)
-
-	require.NoError(t, s.proxy.Accept())
-	assert.Equal(t, "INPROGRESS", s.record().Status)
-	answers := append(s.insist(o), a)
-	assert.Len(t, s.provider.distinctKeys(), 1, "one key downstream")
-	s.assertCharged(o, s.record(), answers)
-}
-
-func TestAClaimThatWasNeverAnsweredIsTakenBack(t *testing.T) {
-	t.Parallel()
-	s := newShop(t, 1)
-	o := newOrder(t)
-	s.proxy.SetRule(wire.Always(wire.LoseReply()))
-	a := s.post(o)
-	assertProblem(t, a, http.StatusServiceUnavailable, "store-unavailable")
-	assert.Empty(t, s.records(), "the last call undid the claim")
-
-	s.proxy.SetRule(nil)
-	again := s.post(o)
-	require.Equal(t, http.StatusCreated, again.status, "at once: %v", again)
-	s.assertCharged(o, s.record(), []answer{again})
-}
-
-// The charges of the example may be repeated, because the provider takes the derived key.
-func TestAnAnswerThatCouldNotBeStoredHealsAfterItsLease(t *testing.T) {
-	t.Parallel()
-	s := newShop(t, 1)
-	o := newOrder(t)
-	s.proxy.SetRule(func(r wire.Request) wire.Fault {
-		if r.Operation == "UpdateItem" && strings.Contains(string(r.Body), `"COMPLETED"`) {
-			return wire.InternalError()
-		}
-		return wire.Pass()
-	})
-	first := s.post(o)
-	require.Equal(t, http.StatusCreated, first.status, "the handler's own answer: %v", first)
-	assert.Equal(t, "INPROGRESS", s.record().Status)
-
-	s.proxy.SetRule(nil)
-	early := s.post(o)
-	assertProblem(t, early, http.StatusConflict, "in-progress")
-	time.Sleep(retryAfter(t, early)) // what is tested is that this is enough
-	again := s.post(o)
-	require.Equal(t, http.StatusCreated, again.status, again)
-	assert.JSONEq(t, first.body, again.body, "the same charge")
-	assert.Equal(t, 2, s.record().Attempt)
-	assert.Len(t, s.provider.charges(o.amount), 1)
 }

@@ -28,8 +28,6 @@ type provider struct {
 	// arrives is told of each request, before runs before the effect, after between the effect and the answer; nil for nothing.
 	arrives       func(route string)
 	before, after func()
-	// only is the route that before and after are about, all if it is empty.
-	only string
 	// status is answered instead of acting, unless it is 0; once if that is set, and at one route if that is.
 	status int
 	once   bool
@@ -101,10 +99,10 @@ func (p *provider) serveKey(w http.ResponseWriter, route, key, request string, b
 	known, first := p.register(route, key, request)
 	switch {
 	case first:
-		p.pause(route, &p.before)
+		p.pause(&p.before)
 		status, text := p.act(route, key, body)
 		p.finish(key, status, text)
-		p.pause(route, &p.after)
+		p.pause(&p.after)
 		reply(w, status, text)
 	case known.request != request:
 		refuse(w, http.StatusBadRequest, "the key was used for another request")
@@ -171,13 +169,11 @@ func (p *provider) finish(key string, status int, text string) {
 	known.finished, known.status, known.answer = true, status, text
 }
 
-func (p *provider) pause(route string, hook *func()) {
+func (p *provider) pause(hook *func()) {
 	p.mu.Lock()
-	f, meant := *hook, p.only == "" || p.only == route
+	f := *hook
 	p.mu.Unlock()
-	if f != nil && meant {
-		f()
-	}
+	call(f)
 }
 
 func refuse(w http.ResponseWriter, status int, why string) {
@@ -200,15 +196,6 @@ func (p *provider) holdBefore(t *testing.T) *wire.Gate {
 func (p *provider) holdAfter(t *testing.T) *wire.Gate {
 	t.Helper()
 	return p.hold(t, &p.after)
-}
-
-// holdAfterAt holds the answers to first requests of a route.
-func (p *provider) holdAfterAt(t *testing.T, route string) *wire.Gate {
-	t.Helper()
-	p.mu.Lock()
-	p.only = route
-	p.mu.Unlock()
-	return p.holdAfter(t)
 }
 
 func (p *provider) hold(t *testing.T, hook *func()) *wire.Gate {

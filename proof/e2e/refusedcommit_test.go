@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"context"
 	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -12,8 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/go-idempotent/idempotent/proof/wire"
 )
 
 // occupied is a warehouse whose table has another order by the id of this cart, which was ordered before and whose record is gone.
@@ -51,47 +48,4 @@ func TestAnOrderWhoseIDIsTakenIsAStoredConflict(t *testing.T) {
 			assert.True(t, x.Refused(), string(x.Reply))
 		}
 	}
-}
-
-// The first attempt of a commit is still on its way when the second one finds that the row exists. The handler answers for that. Before its
-// answer is stored the row goes away, and the first attempt arrives: it must not be applied, the answer says something else.
-func TestACommitThatWasRefusedIsNotAppliedLater(t *testing.T) {
-	t.Parallel()
-	w, c, key := occupied(t)
-	attempt, completion := wire.NewGate(), wire.NewGate()
-	t.Cleanup(attempt.Open)
-	t.Cleanup(completion.Open)
-	w.proxy.SetRule(func(r wire.Request) wire.Fault {
-		switch {
-		case r.Operation == commit && r.Nth == 1:
-			return delayed(attempt)
-		case r.Operation == "UpdateItem" && strings.Contains(string(r.Body), `"COMPLETED"`):
-			return delayed(completion)
-		default:
-			return wire.Pass()
-		}
-	})
-	first := w.begin(c)
-	arrived(t, completion)
-	late := w.sent(1)
-	require.Zero(t, late.Status, "it is still on its way")
-	require.Equal(t, "INPROGRESS", w.record().Status)
-
-	_, err := w.dynamo.DeleteItem(context.Background(), &dynamodb.DeleteItemInput{TableName: aws.String(w.orders), Key: key})
-	require.NoError(t, err)
-	w.assertCopyIsRefused(late)
-	attempt.Open()
-	x := w.await(func(x wire.Exchange) bool { return x.Number == late.Number && x.Operation == commit && x.Status != 0 })
-	assert.True(t, x.Refused(), string(x.Reply))
-	assert.Empty(t, w.rows())
-
-	completion.Open()
-	a := <-first
-	require.Equal(t, http.StatusConflict, a.status, a)
-	w.await(func(x wire.Exchange) bool { // the function may not have waited so long
-		return strings.Contains(string(x.Body), `"COMPLETED"`) && x.Status == http.StatusOK
-	})
-	w.assertCopyIsRefused(late)
-	assert.Empty(t, w.rows())
-	assert.Equal(t, a.body, w.post(c).body)
 }

@@ -67,6 +67,8 @@ type facts struct {
 	returned bool
 	// resolved: its resolver was asked.
 	resolved bool
+	// untouched is true once its resolver has said that nothing had happened.
+	untouched bool
 	// shown is the record that the store showed it last, shownAt the clock when it asked.
 	shown   store.Record
 	shownAt time.Time
@@ -307,7 +309,7 @@ func (w *world) resolved(d *delivery, v Verdict) {
 		return
 	}
 	if v == Untouched {
-		w.unsettled = false
+		w.unsettled, d.untouched = false, true
 		w.absolved(d)
 	}
 	for _, x := range w.deliveries {

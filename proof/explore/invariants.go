@@ -74,6 +74,7 @@ var invariants = []struct {
 	{"I8 a handler that says that its lease is lost writes nothing but that an effect is lost", lostLeaseWritesNothing},
 	{"I8 who does not own the record records nothing", onlyTheOwnerRecords},
 	{"I8 an effect of at most once never begins twice", atMostOnce},
+	{"I8 what nobody has touched executes", untouchedExecutes},
 	{"I8 a lost step is not followed by a release", lostIsNotReleased},
 	{"I8 what is recorded stays as long as its record lives", recordedStays},
 	{"I8 a step returns the same in every execution", stepReturnsWhatIsRecorded},

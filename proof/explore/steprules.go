@@ -185,6 +185,14 @@ func crashIsResumedIfStepsTellAll(w *world, e event) string {
 	return ""
 }
 
+// untouchedExecutes is about a delivery whose resolver has said that nothing has happened: then no step is open.
+func untouchedExecutes(w *world, e event) string {
+	if e.kind == evStepped && e.d.untouched && errors.Is(e.err, idempotent.ErrUnknownOutcome) && !e.d.steps[e.step].asked {
+		return fmt.Sprintf("the step %s of %s is open, although nobody has touched it", w.Steps[e.step].Name, e.d.name)
+	}
+	return ""
+}
+
 func stepIsRecorded(w *world, e event) string {
 	if e.kind != evStepped || w.faults < w.MaxFaults || !w.now.Before(w.protectedUntil(e.d)) || w.operator.applied || w.expired || e.d.returned || len(e.d.tries) > 0 ||
 		e.d.hctx.Err() != nil {

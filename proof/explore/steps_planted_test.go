@@ -93,7 +93,7 @@ func TestEveryGuardOfStepsInAStoreIsMissed(t *testing.T) {
 				return s.Swap(t.Context(), seen, next)
 			},
 		}, "I8 what is recorded stays"},
-		"a start mark is not kept": {"steps: one fault, at most once", planted{
+		"a start mark is not kept": {"steps: every effect, at most once", planted{
 			swap: func(s *memory.Store, seen, next store.Record) (store.Record, bool, error) {
 				for _, step := range next.Steps {
 					if step.Kind == store.StepStarted {

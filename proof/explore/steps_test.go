@@ -75,6 +75,10 @@ func stepScenarios() map[string]explore.Scenario {
 			Clients: clients(1, 3), Endings: []explore.Ending{explore.Succeeds, explore.FailsUncertain}, LeaseSteps: 1, Resolver: true,
 			Steps: oneStep, Faults: []explore.Fault{explore.FailBefore}, MaxFaults: 1, Strikes: only(explore.Completion),
 		},
+		"steps: a resolver, at most once": {
+			Clients: clients(1, 3), Endings: succeeds, LeaseSteps: 1, Resolver: true, Steps: onceSteps, Effects: mayStumble,
+			Faults: crash, MaxFaults: 1, Strikes: stepCalls,
+		},
 		"steps: clocks that differ": {
 			Clients: skewed, Endings: mayFail, LeaseSteps: 2, Steps: twoSteps, Careless: true,
 		},

@@ -57,14 +57,18 @@ func (e *expression) predicate() bool {
 		return e.exists()
 	}
 	left := e.held[e.name()] // of no type, if there is none
-	holds, known := operators[e.next()]
+	operator := e.next()
+	holds, known := operators[operator]
 	right := e.value()
 	if !known {
 		e.failf("the operator is none of those known here")
 		return false
 	}
 	order, alike := left.compare(right)
-	return alike && holds(order)
+	if !alike {
+		return operator == "<>" // what is not there, or of another type, is another value
+	}
+	return holds(order)
 }
 
 var operators = map[string]func(order int) bool{

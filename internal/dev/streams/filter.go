@@ -13,7 +13,7 @@ type filter map[string]any
 
 func parseFilter(text string) (f filter, err error) {
 	if text == "" {
-		return nil, nil
+		return filter{}, nil
 	}
 	if err := json.Unmarshal([]byte(text), &f); err != nil {
 		return nil, fmt.Errorf("streams: the filter is no JSON object: %w", err)
@@ -48,11 +48,8 @@ func exists(rules any) (wanted, is bool) {
 
 // takes reports whether every rule holds for a record.
 func (f filter) takes(record []byte) bool {
-	if f == nil {
-		return true
-	}
 	var v map[string]any
-	return json.Unmarshal(record, &v) == nil && holds(f, v)
+	return len(f) == 0 || json.Unmarshal(record, &v) == nil && holds(f, v)
 }
 
 // holds reports it for a part of a record. Only a leaf exists: where there is an object, no value
