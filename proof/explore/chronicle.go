@@ -310,7 +310,7 @@ func (w *world) resolved(d *delivery, v Verdict) {
 	}
 	if v == Untouched {
 		w.unsettled, d.untouched = false, true
-		w.absolved()
+		w.absolved(d)
 	}
 	for _, x := range w.deliveries {
 		if x.began && v == Untouched {

@@ -114,7 +114,9 @@ func (s *strand) wait(at point) grant {
 // takeSteps runs the steps of the handler: one after the other, or, in branches, at the same time.
 func (d *delivery) takeSteps(ctx context.Context) error {
 	w := d.world
-	d.steps = make([]stepFacts, len(w.Steps))
+	if d.steps == nil {
+		d.steps = make([]stepFacts, len(w.Steps))
+	}
 	if !w.Parallel && !w.Abandons {
 		for n := range w.Steps {
 			if err := d.takeStep(ctx, &d.strand, n); err != nil && !w.Careless {
@@ -339,9 +341,11 @@ func (w *world) resolvedStep(d *delivery, n int, v Verdict) {
 	}
 }
 
-// absolved notes that a resolver has said of all steps that may have begun, and whose end is not recorded, that they did nothing.
-func (w *world) absolved() {
+// absolved notes that the resolver of a delivery has said of all steps that may have begun, and whose end is not recorded, that they did
+// nothing.
+func (w *world) absolved(d *delivery) {
 	held := w.held()
+	d.steps = make([]stepFacts, len(w.Steps))
 	for n, step := range w.Steps {
 		if held == nil || held.Steps[step.Name].Kind != store.StepStarted {
 			continue
