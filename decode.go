@@ -162,7 +162,7 @@ func (p *probe) find() {
 	if len(p.value) > maxProbed {
 		return
 	}
-	for p.deeper() { //nolint:revive // the condition does the work
+	for p.deeper() {
 	}
 }
 

@@ -27,7 +27,7 @@ func TestStepsOfAVersionThatMarkedNoneAreNoProof(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				dead := false
 				s := newShop(t)
-				first := s.sandbox(func(c storetest.Call) storetest.Fault {
+				first := s.sandbox(func(storetest.Call) storetest.Fault {
 					if dead {
 						return storetest.DieBefore
 					}

@@ -61,7 +61,7 @@ type actor struct {
 type program struct {
 	*actor
 
-	ctx   context.Context //nolint:containedctx // to see how it ended
+	ctx   context.Context
 	began time.Time
 	own   receipt
 }
@@ -134,14 +134,14 @@ func playPrograms(t *testing.T, seed uint64) {
 	}
 }
 
-func (p *programs) tell(format string, args ...any) {
+func (p *programs) tellf(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.told = append(p.told, fmt.Sprintf("%9v ", time.Since(p.began).Round(time.Millisecond))+fmt.Sprintf(format, args...))
 }
 
 func (p *programs) failf(format string, args ...any) {
-	p.tell("WRONG: "+format, args...)
+	p.tellf("WRONG: "+format, args...)
 	p.t.Errorf(format, args...)
 }
 
@@ -192,7 +192,7 @@ func (q *actor) deliver() {
 	if q.dead() {
 		return
 	}
-	q.tell("%s gets %v, %v", q.name, got, err)
+	q.tellf("%s gets %v, %v", q.name, got, err)
 	q.mu.Lock()
 	if err == nil {
 		q.answers[got] = true
@@ -221,7 +221,7 @@ func (x *program) enters() {
 	}
 	x.running[x] = true
 	x.mu.Unlock()
-	x.tell("%s executes as %d", x.name, x.own.Charge)
+	x.tellf("%s executes as %d", x.name, x.own.Charge)
 	if len(others) > 0 {
 		x.failf("%s executes, and so does %v", x.name, others)
 	}
@@ -280,7 +280,7 @@ func (x *program) does(n int) error {
 
 func (x *program) commit() error {
 	_, err := commit(x.ctx, x.own, x.name)
-	x.tell("%s commits: %v", x.name, err)
+	x.tellf("%s commits: %v", x.name, err)
 	return err
 }
 
@@ -298,7 +298,7 @@ func (x *program) step(name string, then func() error) error {
 		}
 		return 1, nil
 	})
-	x.tell("%s has step %s: %v", x.name, name, err)
+	x.tellf("%s has step %s: %v", x.name, name, err)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if err == nil && !x.dead() {

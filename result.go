@@ -124,7 +124,7 @@ func (h *hidden) look(t reflect.Type, addressable bool) bool {
 	if encodesItself(t) || pointerDoes && addressable {
 		return false
 	}
-	switch t.Kind() { //nolint:exhaustive // the others are their own content
+	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice:
 		return h.is(t.Elem(), true)
 	case reflect.Array:

@@ -211,7 +211,7 @@ func TestAHandlerWhoseCommitNobodyKnowsIsToldBeforeItsLeaseEnds(t *testing.T) {
 		}
 		_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 5})
 		require.Error(t, err)
-		assert.False(t, errors.Is(err, context.Canceled))
+		assert.NotErrorIs(t, err, context.Canceled)
 	})
 }
 

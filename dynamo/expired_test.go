@@ -320,5 +320,5 @@ func TestADeletionThatFails(t *testing.T) {
 	cancel()
 	_, client, named := local(t)
 	_, err = dynamo.DeleteExpired(ended, client, named, over)
-	assert.True(t, errors.Is(err, context.Canceled), "%v", err)
+	assert.ErrorIs(t, err, context.Canceled, "%v", err)
 }

@@ -132,7 +132,7 @@ func (e *emf[R]) appendProperties(b []byte, ctx context.Context, r reflect.Value
 	}
 	if e.err.index != nil {
 		v, _ := e.err.in(r)
-		err, _ := v.Interface().(error)
+		err, _ := reflect.TypeAssert[error](v)
 		b = appendSaid(b, propertyErrorType, report.TypeOf(err))
 	}
 	if lc, ok := lambdacontext.FromContext(ctx); ok {

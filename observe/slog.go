@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"reflect"
+	"slices"
 	"strconv"
 	"time"
 
@@ -21,7 +22,7 @@ func (l logged[R]) log(ctx context.Context, logger *slog.Logger, level slog.Leve
 		logger = slog.Default()
 	}
 	if logger.Enabled(ctx, level) {
-		logger.LogAttrs(ctx, level, message, append(before[:len(before):len(before)], attributes(reflect.ValueOf(r).Elem(), l.fields)...)...)
+		logger.LogAttrs(ctx, level, message, append(slices.Clip(before), attributes(reflect.ValueOf(r).Elem(), l.fields)...)...)
 	}
 }
 
@@ -46,7 +47,7 @@ func attributes(r reflect.Value, fields []tagged) []slog.Attr {
 			continue
 		}
 		if f.kind == "type" {
-			err, _ := v.Interface().(error)
+			err, _ := reflect.TypeAssert[error](v)
 			attrs = append(attrs, slog.String(f.name+"_type", report.TypeOf(err)))
 		}
 		attrs = append(attrs, slog.Attr{Key: f.name, Value: valueOf(v)})

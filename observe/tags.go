@@ -117,11 +117,12 @@ func (f *tagged) number(v reflect.Value) float64 {
 		return inUnit(time.Duration(v.Int()), f.unit)
 	case reflect.Struct: // a phase
 		return f.number(v.FieldByName("Took"))
+	default:
+		if v.IsZero() {
+			return 0
+		}
+		return 1
 	}
-	if v.IsZero() {
-		return 0
-	}
-	return 1
 }
 
 // inUnit is exact to the microsecond. Clocks of two functions may disagree, so a duration may be negative.

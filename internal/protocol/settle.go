@@ -56,7 +56,7 @@ func (d *Delivery) landed(ctx context.Context, e ending) Result {
 	if e.fate == fateComplete && e.reason == c.Reason && bytes.Equal(e.result, c.Result) {
 		return Result{Outcome: report.Executed, Expires: c.Expiry}
 	}
-	same := e.fate == fateComplete && e.reason == c.Reason && sameAnswer(e.result, c.Result)
+	same := e.fate == fateComplete && e.reason == c.Reason && execution.SameAnswer(e.result, c.Result)
 	return Result{Outcome: report.Executed, Committed: true, Record: *c, Expires: c.Expiry, Same: same}
 }
 

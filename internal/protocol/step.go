@@ -210,7 +210,7 @@ func (s *step) run(ctx context.Context, mark bool) *execution.Fault {
 	case execution.Unmarked:
 	}
 	if err != nil {
-		return nil
+		return nil //nolint:nilerr // it is the outcome of the step, and its own
 	}
 	return s.recordRan(ctx, store.StepValue)
 }
@@ -275,7 +275,7 @@ func (s *step) encode() ([]byte, error) {
 	encoded := false
 	defer func() {
 		if !encoded {
-			s.lost(true, "", nil)
+			_ = s.lost(true, "", nil) // the panic goes on, and tells more
 		}
 	}()
 	text, err := s.effect.Text()

@@ -153,50 +153,82 @@ func TestEachMistakeIsFound(t *testing.T) {
 		// finds are all findings that are not fine, by how they begin.
 		finds []string
 	}{
-		"a route that is not wrapped": {sam, func(p *project) { p.replace("Idempotent: {Routes: {POST /search: it only reads}}", "") },
-			[]string{"problem: " + search + "Search does not wrap: .aws-sam/build/Search does not call idempotent.Wrap"}},
-		"another route is exempt": {sam, func(p *project) { p.replace("POST /search: it only", "GET /search: it only") },
-			[]string{"problem: " + search + "Search does not wrap"}},
-		"an exemption without a reason": {sam, func(p *project) { p.replace("POST /search: it only reads", "POST /search: ''") },
-			[]string{"problem: metadata: Search: its Metadata gives no reason for POST /search", "problem: " + search}},
-		"an exemption that nobody knows": {sam, func(p *project) { p.replace("{Routes:", "{Route:") },
-			[]string{"problem: metadata: Search: its Metadata has Route, which is not known", "problem: " + search}},
-		"a claim that is not true": {sam, func(p *project) { p.build(".aws-sam/build/Ship/bootstrap", "unreached") },
-			[]string{"problem: metadata: Ship: its Metadata says that it wraps, and .aws-sam/build/Ship does not", "problem: route: POST /ship"}},
-		"nobody has built it": {sam, func(p *project) { require.NoError(p.t, os.RemoveAll(filepath.Join(p.folder, ".aws-sam/build/Charge"))) },
-			slices.Repeat([]string{"warning: route: "}, 4)},
+		"a route that is not wrapped": {
+			sam, func(p *project) { p.replace("Idempotent: {Routes: {POST /search: it only reads}}", "") },
+			[]string{"problem: " + search + "Search does not wrap: .aws-sam/build/Search does not call idempotent.Wrap"},
+		},
+		"another route is exempt": {
+			sam, func(p *project) { p.replace("POST /search: it only", "GET /search: it only") },
+			[]string{"problem: " + search + "Search does not wrap"},
+		},
+		"an exemption without a reason": {
+			sam, func(p *project) { p.replace("POST /search: it only reads", "POST /search: ''") },
+			[]string{"problem: metadata: Search: its Metadata gives no reason for POST /search", "problem: " + search},
+		},
+		"an exemption that nobody knows": {
+			sam, func(p *project) { p.replace("{Routes:", "{Route:") },
+			[]string{"problem: metadata: Search: its Metadata has Route, which is not known", "problem: " + search},
+		},
+		"a claim that is not true": {
+			sam, func(p *project) { p.build(".aws-sam/build/Ship/bootstrap", "unreached") },
+			[]string{"problem: metadata: Ship: its Metadata says that it wraps, and .aws-sam/build/Ship does not", "problem: route: POST /ship"},
+		},
+		"nobody has built it": {
+			sam, func(p *project) { require.NoError(p.t, os.RemoveAll(filepath.Join(p.folder, ".aws-sam/build/Charge"))) },
+			slices.Repeat([]string{"warning: route: "}, 4),
+		},
 		"a script": {sam, func(p *project) { p.write(".aws-sam/build/Charge/bootstrap", []byte("#!/bin/sh\n")) }, slices.Repeat([]string{"warning: route: "}, 4)},
-		"a condition that holds": {sam, func(p *project) { p.parameters = map[string]string{"Stage": "slow"} },
-			[]string{"warning: route: ANY / (function URL): nobody knows whether Slow wraps", "problem: permissions: Slow: nothing allows"}},
-		"a condition of a deployment": {sam, func(p *project) { p.replace("Condition: IsSlow", "Condition: IsHere") },
-			[]string{"warning: route: ANY / (function URL): nobody knows whether Slow wraps", "problem: permissions: Slow: nothing allows"}},
-		"a missing action": {sam, func(p *project) { p.replace("dynamodb:UpdateItem", "dynamodb:Query") },
-			[]string{"problem: permissions: Charge: nothing allows dynamodb:UpdateItem on Records, so requests fail"}},
-		"the index is not the table": {cdk, func(p *project) { p.replace(`"Resource": [{"Fn::GetAtt": ["Records", "Arn"]}, `, `"Resource": [`) },
-			[]string{"problem: permissions: Charge: nothing allows dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem on Records"}},
+		"a condition that holds": {
+			sam, func(p *project) { p.parameters = map[string]string{"Stage": "slow"} },
+			[]string{"warning: route: ANY / (function URL): nobody knows whether Slow wraps", "problem: permissions: Slow: nothing allows"},
+		},
+		"a condition of a deployment": {
+			sam, func(p *project) { p.replace("Condition: IsSlow", "Condition: IsHere") },
+			[]string{"warning: route: ANY / (function URL): nobody knows whether Slow wraps", "problem: permissions: Slow: nothing allows"},
+		},
+		"a missing action": {
+			sam, func(p *project) { p.replace("dynamodb:UpdateItem", "dynamodb:Query") },
+			[]string{"problem: permissions: Charge: nothing allows dynamodb:UpdateItem on Records, so requests fail"},
+		},
+		"the index is not the table": {
+			cdk, func(p *project) { p.replace(`"Resource": [{"Fn::GetAtt": ["Records", "Arn"]}, `, `"Resource": [`) },
+			[]string{"problem: permissions: Charge: nothing allows dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem on Records"},
+		},
 		"a policy that is elsewhere": {sam, func(p *project) {
 			p.replace("- AWSLambdaBasicExecutionRole", "- arn:aws:iam::1:policy/records")
 			p.replace("dynamodb:UpdateItem", "dynamodb:Query")
 		}, []string{"not checked: permissions: Charge: not all of its policies are in the template"}},
-		"a role that is elsewhere": {cdk, func(p *project) { p.replace(`{"Fn::GetAtt": ["ChargeRole", "Arn"]}`, `"arn:aws:iam::1:role/charge"`) },
-			[]string{"not checked: permissions: Charge"}},
-		"no variable": {cdk, func(p *project) { p.replace(`"IDEMPOTENCY_TABLE": {"Ref": "Records"}`, "") },
-			[]string{"warning: environment: Charge: no variable of it names Records"}},
+		"a role that is elsewhere": {
+			cdk, func(p *project) { p.replace(`{"Fn::GetAtt": ["ChargeRole", "Arn"]}`, `"arn:aws:iam::1:role/charge"`) },
+			[]string{"not checked: permissions: Charge"},
+		},
+		"no variable": {
+			cdk, func(p *project) { p.replace(`"IDEMPOTENCY_TABLE": {"Ref": "Records"}`, "") },
+			[]string{"warning: environment: Charge: no variable of it names Records"},
+		},
 		"no time to live": {cdk, func(p *project) { p.replace(`"Enabled": true`, `"Enabled": false`) }, []string{"warning: time to live: Records: it is off"}},
-		"another time to live": {sam, func(p *project) { p.replace("AttributeName: expiration", "AttributeName: ttl") },
-			[]string{`problem: time to live: Records: it goes by "ttl", and records expire by "expiration"`}},
+		"another time to live": {
+			sam, func(p *project) { p.replace("AttributeName: expiration", "AttributeName: ttl") },
+			[]string{`problem: time to live: Records: it goes by "ttl", and records expire by "expiration"`},
+		},
 		"no index": {sam, func(p *project) { p.replace("attention-index", "other-index") }, []string{"warning: attention index: Records: there is none"}},
-		"a target that is elsewhere": {cdk, func(p *project) {
-			p.replace(`{"Fn::GetAtt": ["Charge", "Arn"]}, "/invocations"`, `"pay", "/invocations"`)
+		"a target that is elsewhere": {
+			cdk, func(p *project) {
+				p.replace(`{"Fn::GetAtt": ["Charge", "Arn"]}, "/invocations"`, `"pay", "/invocations"`)
+			},
+			[]string{"not checked: route: PATCH /charges/{id} (REST API Rest): it reaches no function of the template: arn:${AWS::Partition}"},
 		},
-			[]string{"not checked: route: PATCH /charges/{id} (REST API Rest): it reaches no function of the template: arn:${AWS::Partition}"}},
-		"an OpenAPI document": {sam, func(p *project) {
-			p.replace("Catch: {Type: AWS::Serverless::HttpApi}", "Catch: {Type: AWS::Serverless::HttpApi, Properties: {DefinitionBody: {openapi: 3.0.1}}}")
+		"an OpenAPI document": {
+			sam, func(p *project) {
+				p.replace("Catch: {Type: AWS::Serverless::HttpApi}", "Catch: {Type: AWS::Serverless::HttpApi, Properties: {DefinitionBody: {openapi: 3.0.1}}}")
+			},
+			[]string{"not checked: template: the routes of Catch are in an OpenAPI document"},
 		},
-			[]string{"not checked: template: the routes of Catch are in an OpenAPI document"}},
 		"a loop": {sam, func(p *project) { p.replace("Catch:", "Fn::ForEach::All: [X, [a], {}]\n  Catch:") }, []string{"not checked: template: Fn::ForEach::All is no resource"}},
-		"a stack of its own": {sam, func(p *project) { p.replace("Catch:", "Other: {Type: AWS::CloudFormation::Stack}\n  Catch:") },
-			[]string{"not checked: template: Other is a stack of its own"}},
+		"a stack of its own": {
+			sam, func(p *project) { p.replace("Catch:", "Other: {Type: AWS::CloudFormation::Stack}\n  Catch:") },
+			[]string{"not checked: template: Other is a stack of its own"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

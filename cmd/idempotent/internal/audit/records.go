@@ -108,7 +108,7 @@ func (a *audit) statements(f *function, table string) (statements []any, elsewhe
 	of(role.properties["ManagedPolicyArns"])
 	for _, policy := range a.of("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy") {
 		if slices.ContainsFunc(list(policy.properties["Roles"]), func(r any) bool { return named(r, "") == role.id }) {
-			of(map[string]any(policy.properties))
+			of(policy.properties)
 		}
 	}
 	return statements, elsewhere || !inTemplate

@@ -128,6 +128,12 @@ func (t *template) of(kinds ...string) (found []resource) {
 	return found
 }
 
+// Names of intrinsic functions.
+const (
+	refers = "Ref"
+	either = "Fn::Or"
+)
+
 // longForm rewrites the short form of intrinsic functions, "!Sub text", into the long one, {"Fn::Sub": text}.
 func longForm(n *yaml.Node) {
 	for _, child := range n.Content {
@@ -137,7 +143,7 @@ func longForm(n *yaml.Node) {
 	if !is || strings.HasPrefix(name, "!") {
 		return
 	}
-	if name != "Ref" && name != "Condition" {
+	if name != refers && name != "Condition" {
 		name = "Fn::" + name
 	}
 	argument := *n
@@ -155,7 +161,7 @@ func (t *template) resolve(value any) any {
 	case map[string]any:
 		out := make(map[string]any, len(value))
 		for name, member := range value {
-			if name == "Ref" || strings.HasPrefix(name, "Fn::") {
+			if name == refers || strings.HasPrefix(name, "Fn::") {
 				return t.call(name, member)
 			}
 			out[name] = t.resolve(member)
@@ -177,7 +183,7 @@ func (t *template) resolve(value any) any {
 // call computes one function. One that only a deployment can compute becomes ${Fn::Name}.
 func (t *template) call(name string, argument any) any {
 	switch arguments := list(argument); {
-	case name == "Ref":
+	case name == refers:
 		return t.reference(text(argument))
 	case name == "Fn::GetAtt":
 		return "${" + joined(argument, ".") + "}"
@@ -226,10 +232,10 @@ func (t *template) decide(condition any, depth int) any {
 			if a == b || !strings.Contains(a+b, "${") {
 				return a == b
 			}
-		case slices.Contains(decided, any(name == "Fn::Or")): // one that holds decides for Or, and one that does not for And
-			return name == "Fn::Or" || name == "Fn::Not"
+		case slices.Contains(decided, any(name == either)): // one that holds decides for Or, and one that does not for And
+			return name == either || name == "Fn::Not"
 		case !slices.Contains(decided, nil):
-			return name != "Fn::Or" && name != "Fn::Not"
+			return name != either && name != "Fn::Not"
 		}
 	}
 	return nil
@@ -262,8 +268,9 @@ func list(value any) []any {
 }
 
 func joined(value any, by string) string {
-	var texts []string
-	for _, e := range list(value) {
+	items := list(value)
+	texts := make([]string, 0, len(items))
+	for _, e := range items {
 		texts = append(texts, text(e))
 	}
 	return strings.Join(texts, by)

@@ -141,7 +141,7 @@ func (a *app) yesFlag(cmd *cobra.Command) {
 
 // noFiles keeps shells from proposing files for the flags of a command, but for those that take one.
 func noFiles(cmd *cobra.Command, also ...string) {
-	takeFiles := []string{"event", "executed", "result", "template", "build-dir", "output", "state"}
+	takeFiles := []string{"event", "executed", flagResult, "template", "build-dir", "output", "state"}
 	for _, flags := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags()} {
 		flags.VisitAll(func(f *pflag.Flag) {
 			if f.Value.Type() != "bool" && !slices.Contains(takeFiles, f.Name) || slices.Contains(also, f.Name) {

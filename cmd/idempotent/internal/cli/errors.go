@@ -110,7 +110,7 @@ func (a *app) sentence(err error) string {
 		return "nobody knows whether the change was applied: " + a.storeSentence(failed) + "; inspect the record again"
 	case errors.Is(err, store.ErrNoIndex):
 		return a.name() + " has no index of the records with attention that can be used; --scan finds them by reading the whole table"
-	case isInput && input.Field == "result":
+	case isInput && input.Field == flagResult:
 		return "--executed: the result " + input.Problem + ". Of a handler that answers no HTTP requests: add --value"
 	case isInput && input.Field == "by":
 		return "--by " + input.Problem

@@ -85,8 +85,10 @@ func (k *keyQuestion) check() error {
 		{k.method == "", "--method is missing"},
 		{k.route == "" && k.path == "", "--route or --path is missing"},
 		{k.api == "", "--api is missing: the id of the API or of the function URL, or the ARN of the target group"},
-		{k.stage == "" && !strings.HasPrefix(k.api, "arn:"),
-			"--stage is missing: of an HTTP API without another one, and of a function URL, it is $default"},
+		{
+			k.stage == "" && !strings.HasPrefix(k.api, "arn:"),
+			"--stage is missing: of an HTTP API without another one, and of a function URL, it is $default",
+		},
 	} {
 		if f.is {
 			missing = append(missing, f.says)
@@ -108,10 +110,16 @@ func (k *keyQuestion) check() error {
 	}
 }
 
+// Kinds of callers.
+const (
+	callerIAM    = "iam"
+	callerNumber = "lambda-number"
+)
+
 // callers are the kinds of callers with the form of their names, as the access log of a gateway has them.
 var callers = map[string]string{
-	"anonymous": "", "tenant": "NAME", "jwt": "ISSUER,SUBJECT", "iam": "ACCOUNT,USER_ID[,USER_ARN]", "lambda": "PRINCIPAL",
-	"lambda-number": "INTEGER", "cognito-identity": "ID", "api-key": "ID",
+	"anonymous": "", "tenant": "NAME", "jwt": "ISSUER,SUBJECT", callerIAM: "ACCOUNT,USER_ID[,USER_ARN]", "lambda": "PRINCIPAL",
+	callerNumber: "INTEGER", "cognito-identity": "ID", "api-key": "ID",
 }
 
 // callerOf puts a caller where the event of a REST API has it. An authorizer that is there and names nobody would be refused.
@@ -126,18 +134,18 @@ func callerOf(caller string) (identity, authorizer map[string]any, err error) {
 		return nil, nil, nil
 	case !known:
 		return nil, nil, usagef("--caller %s: is none of jwt, lambda, lambda-number, cognito-identity, iam, api-key, tenant, anonymous", kind)
-	case form != "" && name == "", strings.Contains(form, ",") && second == "", kind == "iam" && user == "",
-		kind == "lambda-number" && notANumber != nil:
+	case form != "" && name == "", strings.Contains(form, ",") && second == "", kind == callerIAM && user == "",
+		kind == callerNumber && notANumber != nil:
 		return nil, nil, usagef("--caller %s: is not %s:%s", kind, kind, form)
 	}
 	switch kind {
 	case "jwt":
 		return nil, map[string]any{"claims": map[string]any{"iss": first, "sub": second}}, nil
-	case "iam":
+	case callerIAM:
 		return map[string]any{"accountId": first, "caller": user, "userArn": arn}, nil, nil
 	case "lambda":
 		return nil, map[string]any{"principalId": name}, nil
-	case "lambda-number":
+	case callerNumber:
 		return nil, map[string]any{"principalId": number}, nil
 	case "cognito-identity":
 		return map[string]any{"cognitoIdentityId": name}, nil, nil

@@ -74,10 +74,10 @@ record has changed since.`,
 		}),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	cmd.Flags().BoolVar(&result, "result", false, "show the stored result, too")
+	cmd.Flags().BoolVar(&result, flagResult, false, "show the stored result, too")
 	cmd.Flags().StringVar(&step, "step", "", "show the recorded result of the step with this `name`, too")
 	cmd.Flags().StringSliceVar(&derived, "derived", nil, "compute the derived key of this `name`, too; may be repeated")
-	must(cmd.RegisterFlagCompletionFunc("result", cobra.NoFileCompletions))
+	must(cmd.RegisterFlagCompletionFunc(flagResult, cobra.NoFileCompletions))
 	noFiles(cmd)
 	return cmd
 }

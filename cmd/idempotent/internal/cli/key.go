@@ -187,7 +187,7 @@ func (a *app) printKey(d *idempotent.Description) error {
 		Name  string `json:"name"`
 		Value string `json:"value"`
 	}
-	var scope []part
+	scope := make([]part, 0, len(d.Scope))
 	rows := [][]show.Cell{show.Cells("Record key", d.RecordKey)}
 	for i, p := range d.Scope {
 		scope = append(scope, part{p.Name, p.Value})

@@ -98,7 +98,7 @@ What is listed may be stale: inspect shows the record itself.`,
 }
 
 func stateNames() []string {
-	var names []string
+	names := make([]string, 0, len(operate.States()))
 	for _, s := range operate.States() {
 		names = append(names, string(s))
 	}

@@ -177,7 +177,7 @@ func (a *app) listMessages(messages []outbox.ParkedMessage, body bool) error {
 		if body {
 			line.Body, line.Attributes = string(m.Body), m.Attributes
 			if json.Valid(m.Body) {
-				line.Body = json.RawMessage(m.Body)
+				line.Body = m.Body
 			}
 		}
 		if err := a.json(line); err != nil {

@@ -14,6 +14,9 @@ import (
 	"github.com/go-idempotent/idempotent/operate"
 )
 
+// flagResult is the flag for a result, and the name of that field in errors of package operate.
+const flagResult = "result"
+
 // verdict is what was said of an execution, or of a step of it: the values of the flags.
 type verdict struct {
 	executed, failed, step, result string
@@ -78,7 +81,7 @@ If the verdict was wrong, the effect is repeated.`,
 	f.StringVar(&v.failed, "failed", "", "it failed for good: the `type:message` of the error")
 	f.BoolVar(&v.released, "released", false, "nobody knows: free the key")
 	f.StringVar(&v.step, "step", "", "the verdict is on the step with this `name`, which may have begun")
-	f.StringVar(&v.result, "result", "", "the step had its effect: the `file` with its result as JSON")
+	f.StringVar(&v.result, flagResult, "", "the step had its effect: the `file` with its result as JSON")
 	c.flags(cmd)
 	return cmd
 }
@@ -86,7 +89,7 @@ If the verdict was wrong, the effect is repeated.`,
 // into makes a change of a verdict, once it is known to be one.
 func (v *verdict) into(c *act, cmd *cobra.Command) error {
 	var given []string
-	for _, flag := range []string{"executed", "not-executed", "failed", "released", "step", "result", "value"} {
+	for _, flag := range []string{"executed", "not-executed", "failed", "released", "step", flagResult, "value"} {
 		if cmd.Flags().Changed(flag) {
 			given = append(given, flag)
 		}
@@ -118,7 +121,7 @@ func (v *verdict) on(c *act, given []string) (said operate.Verdict, err error) {
 		return said, nil
 	case is("failed"), is("failed", "step") && v.step != "":
 		return v.onFailed(c)
-	case is("step", "result") && v.step != "":
+	case is("step", flagResult) && v.step != "":
 		result, err := readResult(c, "--result", v.result)
 		if err != nil {
 			return said, err
@@ -126,7 +129,7 @@ func (v *verdict) on(c *act, given []string) (said operate.Verdict, err error) {
 		c.question = "Settle the step as executed?"
 		c.done = "settled the step as executed: the next retry executes, and gets the result from it"
 		return operate.StepExecuted(v.step, result), nil
-	case slices.Contains(given, "result") && !slices.Contains(given, "step"):
+	case slices.Contains(given, flagResult) && !slices.Contains(given, "step"):
 		return said, usagef("--result is for --step NAME: the result of the whole execution is --executed")
 	case slices.Contains(given, "step"):
 		return said, usagef("--step NAME goes with one of --result FILE and --failed TYPE:MESSAGE, and with nothing else")

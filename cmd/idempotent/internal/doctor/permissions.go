@@ -31,8 +31,9 @@ func (p *Patient) permissions(ctx context.Context) []Finding {
 	if operation == "" {
 		operation = "idempotent-doctor"
 	}
-	var findings []Finding
-	for _, t := range p.tryouts(p.Key(operation + "#idempotent-doctor-" + rand.Text())) {
+	tryouts := p.tryouts(p.Key(operation + "#idempotent-doctor-" + rand.Text()))
+	findings := make([]Finding, 0, len(tryouts))
+	for _, t := range tryouts {
 		f := p.emulated(t.check)
 		if p.Emulator == "" {
 			f = p.try(ctx, t, operation)

@@ -1,4 +1,4 @@
-package protocol
+package execution
 
 import (
 	"bytes"
@@ -6,9 +6,9 @@ import (
 	"reflect"
 )
 
-// sameAnswer reports whether two JSON texts say the same. A list or an object without content, null, and a member that is not there are
+// SameAnswer reports whether two JSON texts say the same. A list or an object without content, null, and a member that is not there are
 // one: whatever stands between the handler and its commit may make a list out of none.
-func sameAnswer(a, b []byte) bool {
+func SameAnswer(a, b []byte) bool {
 	first, err := valueOf(a)
 	if err != nil {
 		return false
