@@ -67,8 +67,6 @@ func (r *repository) tests() ([]stage, error) {
 		switch module {
 		case ".":
 			s.name = "tests of the library"
-		case bench:
-			s.test = plainly("-skip=Peers", "./...")
 		case proof:
 			some, err := r.tested(module, proofs)
 			if err != nil {
@@ -120,7 +118,7 @@ func (r *repository) concerned(all packages, c change) ([]stage, error) {
 		stage
 
 		folder string
-	}{{exploredWhole(), explorer}, {interop(), peers}, {interopOfBench(), bench}} {
+	}{{exploredWhole(), explorer}, {interop(), peers}} {
 		runs := all.concerns(s.folder, touched) || s.folder == explorer && all.concerns(handed, touched)
 		if !runs {
 			s.why = "nothing that " + s.folder + " is built from has changed"
@@ -186,7 +184,7 @@ func (r *repository) proveStages() ([]stage, error) {
 		return nil, err
 	}
 	stages := slices.Concat([]stage{lint()}, tests, []stage{library, proofs}, r.otherToolchains())
-	stages = append(stages, interop(), interopOfBench(), target("template"))
+	stages = append(stages, interop(), target("template"))
 	stages = dealt(stages, part, parts)
 
 	// These three are long: each part of a proof has a part of them.
@@ -252,13 +250,6 @@ func exploredDeeply(part, parts int) stage {
 func interop() stage {
 	return stage{
 		name: "AWS Powertools on one table", in: proof, test: plainly("-run=TestMatrix|TestExpression", "./interop"), env: []string{"IDEMPOTENT_INTEROP=1"},
-	}
-}
-
-// interopOfBench runs what the benchmarks run of AWS Powertools.
-func interopOfBench() stage {
-	return stage{
-		name: "benchmarks of AWS Powertools", in: bench, test: plainly("-run=Peers|Measures/powertools", "./..."), env: []string{"IDEMPOTENT_INTEROP=1"},
 	}
 }
 
