@@ -20,7 +20,6 @@ var toolchains = []string{"go1.26.8", "go1.27.1"}
 
 const (
 	proof = "proof"
-	bench = "bench"
 
 	endToEnd = "proof/e2e"
 	explorer = "proof/explore"
