@@ -16,6 +16,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
@@ -26,14 +27,13 @@ import (
 
 func main() {
 	cfg, err := config.LoadDefaultConfig(context.Background(), config.WithRetryMaxAttempts(2),
-		config.WithHTTPClient(&http.Client{Timeout: 2 * time.Second})) // a claim has three seconds, for two tries
-	table := os.Getenv("IDEMPOTENCY_TABLE")
-	if table == "" || err != nil {
+		config.WithHTTPClient(awshttp.NewBuildableClient().WithTimeout(2*time.Second))) // two tries fit into a claim
+	if os.Getenv("IDEMPOTENCY_TABLE") == "" || err != nil {
 		log.Fatal("IDEMPOTENCY_TABLE is not set, or the configuration of AWS cannot be read: ", err)
 	}
 	lambda.Start(idempotent.Wrap(provider(bytes.TrimRight([]byte(os.Getenv("PAYMENTS_URL")), "/")).post,
-		dynamo.New(dynamodb.NewFromConfig(cfg), table), idempotent.WithEffects(idempotent.Repeatable),
-		idempotent.WithObserver(observe.All(observe.EMF(os.Stdout), observe.Slog(nil)))))
+		dynamo.New(dynamodb.NewFromConfig(cfg), os.Getenv("IDEMPOTENCY_TABLE")), idempotent.WithObserver(
+			observe.All(observe.EMF(os.Stdout), observe.Slog(nil))), idempotent.WithEffects(idempotent.Repeatable)))
 }
 
 // post answers 201, 400, 402, 404 or 405, which are replayed, or 502, after which a retry runs it again.

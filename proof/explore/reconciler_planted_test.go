@@ -117,17 +117,17 @@ func TestEveryGuardOfAReconciliationIsMissed(t *testing.T) {
 			"reconcile: execute again", writes(putsBack, func(_, next *store.Record) { next.Tries++ }), "I13 tries are what was asked in vain",
 		},
 		"a question forgets those before": {
-			"reconcile: parked", writes(asks, func(_, next *store.Record) { next.Tries = 0 }), "I13 tries are what was asked in vain",
+			"reconcile: given up", writes(asks, func(_, next *store.Record) { next.Tries = 0 }), "I13 tries are what was asked in vain",
 		},
 		"a record is parked after the first question": {
-			"reconcile: parked", writes(putsBack, func(_, next *store.Record) { next.Attention = store.ParkedOf(next.Key) }), "I13 a record is parked",
+			"reconcile: given up", writes(putsBack, func(_, next *store.Record) { next.Attention = store.ParkedOf(next.Key) }), "I13 a record is parked",
 		},
 		"a record is parked before somebody has taken it": {
 			"reconcile: parked by somebody who may fail",
 			writes(putsBack, func(_, next *store.Record) { next.Attention = store.ParkedOf(next.Key) }), "I13 a record is parked",
 		},
 		"a record is never parked": {
-			"reconcile: parked", writes(putsBack, func(_, next *store.Record) { next.Attention = store.AttentionOf(next.Key) }),
+			"reconcile: given up", writes(putsBack, func(_, next *store.Record) { next.Attention = store.AttentionOf(next.Key) }),
 			"I13 what a reconciliation tells is true",
 		},
 		"another result is stored than was found": {

@@ -69,7 +69,7 @@ func reconcileScenarios() map[string]explore.Scenario {
 			Clients: with(1, 1, once, once), Endings: leaves, LeaseSteps: 1, Verdicts: []explore.Verdict{explore.StillUnknown, explore.Untouched},
 			Faults: []explore.Fault{explore.LoseLate, explore.Repeat}, MaxFaults: 1, Strikes: ofAsking,
 		},
-		"reconcile: parked": {
+		"reconcile: given up": {
 			Clients: with(1, 1, asking(3, explore.Asks{Due: true, Tries: 2})), Endings: leaves, LeaseSteps: 1, DueSteps: 2, Verdicts: vain,
 		},
 		"reconcile: parked by somebody who may fail": {
@@ -117,7 +117,7 @@ func reconcileScenarios() map[string]explore.Scenario {
 // reconcileMustBeSeen is what these scenarios have to lead to.
 var reconcileMustBeSeen = []string{
 	"reconcile: asked", "reconcile: handed over", "reconcile: not handed over", "reconcile: failed",
-	"reconcile: completed", "reconcile: released", "reconcile: scheduled", "reconcile: parked", "reconcile: busy", "reconcile: closed",
+	"reconcile: completed", "reconcile: released", "reconcile: scheduled", "reconcile: given up", "reconcile: busy", "reconcile: closed",
 	"reconcile: elsewhere",
 	"reconcile: takes UNKNOWN", "reconcile: takes a parked record", "reconcile: takes a record that was released with steps",
 	"reconcile: takes a released record whose question died", "reconcile: takes an UNKNOWN record whose question died",
