@@ -38,8 +38,9 @@ type command struct {
 
 	list, every, record, changed bool
 	workers                      int
-	// budget is after how long no control is begun any more, 0 for never.
+	// budget is after how long no control is begun any more, 0 for never. exact leaves out those that name no exact test.
 	budget time.Duration
+	exact  bool
 	args   []string
 }
 
@@ -54,6 +55,7 @@ func main() {
 	flag.StringVar(&c.base, "base", "", "run those that are concerned by what has changed since this revision")
 	flag.StringVar(&c.shard, "shard", os.Getenv("SHARD"), "run one of several parts: 2/8")
 	flag.StringVar(&c.results, "results", "", "a file of results: what it says is caught is not run again while its sources are the same")
+	flag.BoolVar(&c.exact, "exact", false, "run those that name the one test which catches them")
 	flag.DurationVar(&c.budget, "budget", 0, "begin none after so long, and say how many were left out; those with an exact test go first")
 	flag.IntVar(&c.workers, "workers", 2, "how many run at the same time")
 	flag.Parse()
@@ -82,6 +84,9 @@ func (c command) play(m *module) (err error) {
 	}
 	if guards, err = c.touched(m, guards); err != nil {
 		return err
+	}
+	if c.exact {
+		guards = slices.DeleteFunc(guards, func(g guard) bool { return !g.first.exact() })
 	}
 	if guards, err = m.shard(guards, c.shard); err != nil {
 		return err
