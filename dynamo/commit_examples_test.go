@@ -2,6 +2,7 @@ package dynamo_test
 
 import (
 	"context"
+	"crypto/rand"
 	"net/http"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go/middleware"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
@@ -48,10 +50,43 @@ var tablesOfThePage = map[string]string{
 	"orders": "order_id", "stock": "sku", "carts": "customer", "customers": "customer", "counters": "name",
 }
 
+// apartFromOthers adds a suffix to the tables of the page in every transaction. Other tests and demos on
+// the same DynamoDB Local have tables of these names, too.
+func apartFromOthers(suffix string) func(*middleware.Stack) error {
+	rename := func(table *string) {
+		if _, ofThePage := tablesOfThePage[*table]; ofThePage {
+			*table += suffix
+		}
+	}
+	return func(stack *middleware.Stack) error {
+		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Renamed", func(
+			ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
+		) (middleware.InitializeOutput, middleware.Metadata, error) {
+			if transaction, ok := in.Parameters.(*dynamodb.TransactWriteItemsInput); ok {
+				for _, write := range transaction.TransactItems {
+					switch {
+					case write.Put != nil:
+						rename(write.Put.TableName)
+					case write.Update != nil:
+						rename(write.Update.TableName)
+					case write.Delete != nil:
+						rename(write.Delete.TableName)
+					case write.ConditionCheck != nil:
+						rename(write.ConditionCheck.TableName)
+					}
+				}
+			}
+			return next.HandleInitialize(ctx, in)
+		}), middleware.Before)
+	}
+}
+
 // TestTheOtherHandlersOfThePageAboutCommits: every kind of item does what it says, and all of it or nothing.
 func TestTheOtherHandlersOfThePageAboutCommits(t *testing.T) {
-	s, client, _ := local(t)
+	apart := "-" + rand.Text()
+	s, client, _ := local(t, func(o *dynamodb.Options) { o.APIOptions = append(o.APIOptions, apartFromOthers(apart)) })
 	for table, key := range tablesOfThePage {
+		table += apart
 		makeTable(t, client, &dynamodb.CreateTableInput{
 			TableName: aws.String(table), BillingMode: types.BillingModePayPerRequest,
 			AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String(key), AttributeType: types.ScalarAttributeTypeS}},
@@ -60,14 +95,14 @@ func TestTheOtherHandlersOfThePageAboutCommits(t *testing.T) {
 	}
 	row := func(table, id string) item {
 		out, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{
-			TableName: aws.String(table), Key: item{tablesOfThePage[table]: S(id)}, ConsistentRead: aws.Bool(true),
+			TableName: aws.String(table + apart), Key: item{tablesOfThePage[table]: S(id)}, ConsistentRead: aws.Bool(true),
 		})
 		require.NoError(t, err)
 		return out.Item
 	}
-	putItem(t, client, "stock", item{"sku": S("A-1"), "available": N("3")})
-	putItem(t, client, "carts", item{"customer": S("ada")})
-	putItem(t, client, "customers", item{"customer": S("ada"), "status": S("active")})
+	putItem(t, client, "stock"+apart, item{"sku": S("A-1"), "available": N("3")})
+	putItem(t, client, "carts"+apart, item{"customer": S("ada")})
+	putItem(t, client, "customers"+apart, item{"customer": S("ada"), "status": S("active")})
 	deliver := func(handler func(context.Context, Purchase) (Purchase, error), p Purchase) (Purchase, error) {
 		return idempotent.Wrap(handler, s, idempotent.WithOperation("buy"),
 			idempotent.WithKey(func(p Purchase) (string, error) { return p.ID, nil })).Handle(t.Context(), p)
