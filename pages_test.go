@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -123,6 +124,24 @@ func inFolder(t *testing.T, folder string, command ...string) string {
 func TestTheOutboxPageHasTheFilter(t *testing.T) {
 	t.Parallel()
 	assert.Contains(t, pageOf(t, "docs/outbox.md"), strings.ReplaceAll(outbox.StreamFilter, `"`, `\"`))
+}
+
+// TestPageForClientsIsComplete: the tables of the page that owners publish are what handlers answer, and name every field of HTTP.
+func TestPageForClientsIsComplete(t *testing.T) {
+	t.Parallel()
+	page := pageOf(t, "docs/http.md")
+	for kind, make := range trouble {
+		if kind == "stale-request" {
+			continue // by default there is none
+		}
+		_, r := make(t, doors()[0], ask{key: "k"}, idempotent.HTTP{})
+		assert.Regexp(t, fmt.Sprintf("(?m)^\\| %d \\| `%s`", r.Status, kind), page)
+		assert.Equal(t, r.Headers["Retry-After"] != "",
+			regexp.MustCompile(fmt.Sprintf("(?m)^\\| %d \\| `%s` .*`Retry-After` \\|$", r.Status, kind)).MatchString(page), kind)
+	}
+	for field := range reflect.TypeFor[idempotent.HTTP]().Fields() {
+		assert.Regexp(t, fmt.Sprintf("(?m)^\\| [^|]*`%s`", field.Name), page)
+	}
 }
 
 // TestEveryTestThatAPageNamesExists: a page that says which test shows something names it as it is called.
