@@ -101,20 +101,21 @@ func (w *wrapped) reconcile(ctx context.Context, recordKey string, resolver func
 	how = how.WithDefaults()
 	ctx, cancel := context.WithTimeout(ctx, how.Timeout)
 	defer cancel()
-	d := protocol.Delivery{Settings: w.settings, RecordKey: recordKey}
 	var asked error
-	i := d.Inquire(ctx, protocol.Inquiry{
+	q := protocol.Inquiry{
+		Settings: w.settings, RecordKey: recordKey,
 		Ask: func(ctx context.Context, c execution.Claim) protocol.Resolution {
 			var r protocol.Resolution
 			r, asked = w.inquire(ctx, c, resolver)
 			return r
 		},
 		Due: how.OnlyDue, Pause: how.pause, MaxTries: how.MaxTries, Park: how.park(),
-	})
-	r := Reconciled{
-		Attempt: d.Report.Attempt, Tries: i.Tries, Next: i.Next, Reason: i.Reason, Until: i.Until, Err: i.Err, StoreErr: d.Report.StoreErr,
 	}
-	for name, key := range d.Handed() {
+	i := q.Run(ctx)
+	r := Reconciled{
+		Attempt: i.Attempt, Tries: i.Tries, Next: i.Next, Reason: i.Reason, Until: i.Until, Err: i.Err, StoreErr: i.StoreErr,
+	}
+	for name, key := range q.Handed() {
 		r.DerivedKeys = append(r.DerivedKeys, report.NamedKey{Name: name, Key: key})
 	}
 	switch i.Outcome {
