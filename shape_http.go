@@ -21,7 +21,7 @@ import (
 type httpShape struct {
 	keys    *keys
 	http    HTTP
-	routes  *routes
+	routes  *gateway.Routes
 	rules   httpfield.KeyRules
 	gateway *gateway.Family
 	out     reflect.Type
@@ -38,7 +38,7 @@ func (s *httpShape) identify(ctx context.Context, src *source) (request, error) 
 		return request{}, &RefusedError{Operation: s.keys.operation, Source: "WithHTTP", Err: r.Refusal}
 	}
 	if src.observed {
-		src.route = s.routes.of(r)
+		src.route = s.routes.Of(r)
 	}
 	if neverProtected(r.Method) && !s.keys.selects() {
 		return request{}, nil
@@ -279,4 +279,32 @@ func (s *httpShape) refuse(src *source, err error) (out any, _ error) {
 		return nil, errors.Join(err, encodeErr)
 	}
 	return s.gateway.Make(&src.http, p.status, p.headers, p.body), nil
+}
+
+// protects reports whether the user's function wants a request protected: one of the paths that a router may take for its path is
+// enough, so that nobody gets around the protection by spelling a path in another way.
+func (h HTTP) protects(r *gateway.Request) bool {
+	return h.Protect == nil || slices.ContainsFunc(r.Paths(), func(path string) bool { return h.Protect(r.Method, path) })
+}
+
+func (s *httpShape) unprotected(src *source) string {
+	switch {
+	case src.exempt:
+		return "the function of HTTP.Protect leaves this method and path unprotected"
+	case neverProtected(src.http.Method) && !s.keys.selects():
+		return "the method " + src.http.Method + " is never protected"
+	default:
+		return keyless
+	}
+}
+
+func (s *httpShape) scope(ctx context.Context, src *source) ([]gateway.ScopePart, error) {
+	if s.keys.records != nil {
+		return nil, nil
+	}
+	who, err := s.caller(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	return src.http.ScopeParts(tenantID(ctx), who, s.keys.selects()), nil
 }

@@ -7,7 +7,6 @@ import (
 	"reflect"
 
 	"github.com/aws/aws-lambda-go/lambda/handlertrace"
-	"github.com/aws/aws-lambda-go/lambda/messages"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/protocol"
@@ -186,23 +185,4 @@ func (w *work) ask(ctx context.Context, c execution.Claim) (found, error) {
 		return found{}, err
 	}
 	return w.resolver(ctx, executionOf(c), in)
-}
-
-// failure is a stored error, in the form in which Lambda reports errors.
-type failure struct {
-	Type    string `json:"errorType"`
-	Message string `json:"errorMessage"`
-}
-
-// failureOf returns what Lambda would report for err: the name of its Go type, and its text.
-func failureOf(err error) failure {
-	err = reported(execution.Stripped(err))
-	if reported, ok := err.(messages.InvokeResponse_Error); ok { //nolint:errorlint // Lambda looks at the outermost type
-		return failure{Type: reported.Type, Message: reported.Message}
-	}
-	t := reflect.TypeOf(err)
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	return failure{Type: t.Name(), Message: err.Error()}
 }
