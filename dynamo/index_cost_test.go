@@ -77,15 +77,14 @@ func TestAnExecutionWritesTheIndexTwice(t *testing.T) {
 				require.NoError(t, err)
 				require.True(t, swapped)
 			}
-			lease, seen := mine.Lease, life.Unleased(mine)
+			seen := life.Unleased(mine)
 			for n := range 5 {
 				now = now.Add(10 * time.Second)
 				renewed := p.Renewed(mine, now.Add(30*time.Second), now)
 				swap(life.Unleased(mine), renewed)
-				lease = renewed.Lease
 				if n < 3 {
 					step := store.Step{Kind: store.StepValue, Seal: store.Seal("owner", []byte(`1`)), Result: []byte(`1`)}
-					swap(seen, p.Stepped(seen, lease, fmt.Sprint("step", n), step, now.Add(time.Hour)))
+					swap(seen, p.Stepped(seen, renewed.Lease, fmt.Sprint("step", n), step, now.Add(time.Hour)))
 					seen.Steps = map[string]store.Step{fmt.Sprint("step", n): step}
 				}
 			}
