@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/internal/gateway"
 	"github.com/go-idempotent/idempotent/internal/protocol"
+	"github.com/go-idempotent/idempotent/internal/queue"
 	"github.com/go-idempotent/idempotent/jmespath"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -172,7 +173,7 @@ func shapeOf[In, Out any](c *config, f functions[In, Out], p *problems) (_ shape
 			"and leave the invoke mode of a function URL at BUFFERED", out)
 		return nil, nil
 	}
-	for _, problem := range []string{batchProblem(in), gateway.OfTwo(in, out)} {
+	for _, problem := range []string{queue.Problem(in), gateway.OfTwo(in, out)} {
 		if problem != "" {
 			p.addf("Wrap: %s", problem)
 			return nil, nil
@@ -206,7 +207,7 @@ func plainShapeOf[In, Out any](c *config, f functions[In, Out], p *problems) *pl
 	if !c.operationSet && c.shared == nil {
 		p.addf("WithOperation: a handler of %v must name its operation", in)
 	}
-	if own := recordKeyOf[In](); own != nil && c.user.key == nil && !c.keyPathSet {
+	if own := queue.Key[In](); own != nil && c.user.key == nil && !c.keyPathSet {
 		if c.shared == nil {
 			f.key = own
 		} else {

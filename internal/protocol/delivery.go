@@ -67,6 +67,8 @@ type Delivery struct {
 	Panic any
 	Stack []byte
 
+	// outer are the owners of the claims that the delivery is made under, by a handler that calls another one.
+	outer []string
 	// owner is the token of this claim.
 	owner string
 	// started and deadline (zero for none) are the delivery's by the clock of contexts, lease is the end of the lease

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"slices"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
@@ -48,6 +49,8 @@ func (d *Delivery) judge(held store.Record, now time.Time) judgement {
 		return d.judgeOpen(held, now)
 	}
 	switch {
+	case held.Status == store.StatusInProgress && slices.Contains(d.outer, held.Owner):
+		return judgement{result: Result{Outcome: report.WrappedTwice}} // it waits for us
 	case held.Key == "" || held.Claimable(now):
 		return judgement{verdict: verdictMove, move: move{kind: moveClaim, next: d.fresh()}}
 	case held.Owner == d.owner && held.Status == store.StatusInProgress:
@@ -139,7 +142,9 @@ func (d *Delivery) sameRequest(held store.Record) (Result, bool) {
 	switch {
 	case d.Fingerprint == "" || held.Fingerprint == d.Fingerprint:
 		return Result{}, true
-	case held.Fingerprint != "" && !execution.SameVersion(held.Fingerprint, d.Fingerprint):
+	case held.Fingerprint == "":
+		return unreadableRecord("it has no fingerprint: another program wrote it, or a handler that had none"), false
+	case !execution.SameVersion(held.Fingerprint, d.Fingerprint):
 		return unreadableRecord("its fingerprint has an algorithm version that this handler does not compute"), false
 	default:
 		return Result{Outcome: report.Mismatch}, false

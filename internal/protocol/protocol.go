@@ -33,6 +33,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -40,11 +41,11 @@ import (
 // Run takes the delivery through the protocol.
 func (d *Delivery) Run(ctx context.Context, w Work) Result {
 	began := time.Now()
-	d.work = w
+	d.work, d.outer = w, execution.Owners(ctx)
 	r, claimed := d.claim(ctx)
 	d.Report.Claim = since(began)
-	if !claimed && r.Outcome == report.InProgress && d.Wait > 0 {
-		r, claimed = d.await(ctx, r)
+	if !claimed && r.Outcome == report.InProgress {
+		r, claimed = d.await(ctx, r, execution.PatienceOf(ctx))
 	}
 	if !claimed {
 		if r.Outcome == report.UnknownOutcome {
