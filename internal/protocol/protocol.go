@@ -42,10 +42,11 @@ import (
 func (d *Delivery) Run(ctx context.Context, w Work) Result {
 	began := time.Now()
 	d.work, d.outer = w, execution.Owners(ctx)
-	r, claimed := d.claim(ctx)
+	p := execution.PatienceOf(ctx)
+	r, claimed := d.claimInTime(ctx, p)
 	d.Report.Claim = since(began)
 	if !claimed && r.Outcome == report.InProgress {
-		r, claimed = d.await(ctx, r, execution.PatienceOf(ctx))
+		r, claimed = d.await(ctx, r, p)
 	}
 	if !claimed {
 		if r.Outcome == report.UnknownOutcome {

@@ -36,7 +36,7 @@ func (d *Delivery) await(ctx context.Context, r Result, p execution.Patience) (R
 	end := budgetEnd(ctx, wait)
 	slowest := min(d.Report.Claim.Took, wait/2)
 	for n, last := 0, false; !last; n++ {
-		pause, left := interval(n), max(time.Until(end)-slowest, 0)
+		pause, left := interval(n, p.Until.IsZero()), max(time.Until(end)-slowest, 0)
 		last = pause >= left
 		if !sleep(ctx, min(pause, left)) {
 			return r, false
@@ -78,10 +78,25 @@ func (d *Delivery) await(ctx context.Context, r Result, p execution.Patience) (R
 	return r, false
 }
 
-// interval is how long the wait for look n is, counted from 0.
-func interval(n int) time.Duration {
+// interval is how long the wait for look n is, counted from 0. Jitter keeps many clients of one key apart. A batch, which asks
+// for its wait, is alone with its record, and its schedules can be played again.
+func interval(n int, jitter bool) time.Duration {
 	longest := min(firstLook<<min(n, 10), lastLook)
+	if !jitter {
+		return longest
+	}
 	return longest - time.Duration(rand.Int64N(int64(longest/2))) //nolint:gosec // jitter, not a secret
+}
+
+// claimInTime is claim, unless who asks for patience leaves too little time to execute: then the delivery only looks what becomes
+// of the other execution.
+func (d *Delivery) claimInTime(ctx context.Context, p execution.Patience) (Result, bool) {
+	if !p.Until.IsZero() {
+		if d.begin(ctx); !d.worthwhile(d.started, p.Least) {
+			return Result{Outcome: report.InProgress}, false
+		}
+	}
+	return d.claim(ctx)
 }
 
 // worthwhile reports whether enough time is left to execute: what was asked for, or else a quarter of what there was when the
