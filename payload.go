@@ -13,9 +13,9 @@ import (
 // payloadOf returns a function that adds to a fingerprint what all deliveries of an event have in common: the whole event, if its
 // type is the user's own; the payload, if it is a message of a queue or a stream. It returns nil, and adds a problem, for any other type of package
 // events: those carry request ids and times.
-func payloadOf[In any](exact bool, p *problems) func(h *fingerprint.Hash, src *source[In]) error {
-	if add := queue.Payload[In](exact); add != nil {
-		return func(h *fingerprint.Hash, src *source[In]) error {
+func payloadOf(in reflect.Type, exact bool, p *problems) func(h *fingerprint.Hash, src *source) error {
+	if add := queue.Payload(in, exact); add != nil {
+		return func(h *fingerprint.Hash, src *source) error {
 			in, err := src.event()
 			if err != nil {
 				return err
@@ -24,13 +24,12 @@ func payloadOf[In any](exact bool, p *problems) func(h *fingerprint.Hash, src *s
 			return add(h, in)
 		}
 	}
-	in := reflect.TypeFor[In]()
 	if named := foreignEvent(in, map[reflect.Type]bool{}); named != nil {
 		p.addf("WithFingerprint, WithFingerprintPath or WithoutFingerprint: choose what tells two requests in %v apart: the whole event "+
 			"does not, because %v holds ids or times that differ between deliveries", in, named)
 		return nil
 	}
-	return func(h *fingerprint.Hash, src *source[In]) error {
+	return func(h *fingerprint.Hash, src *source) error {
 		payload, err := src.json()
 		if err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/internal/life"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -20,7 +21,7 @@ const (
 const leastLook = 10 * time.Millisecond
 
 // await looks at the record of a running execution until that has ended, and answers with what came of it. Every look
-// goes through judge. A key that has become free, or whose lease lapsed, is claimed like any other. If the wait ends
+// goes through package life. A key that has become free, or whose lease lapsed, is claimed like any other. If the wait ends
 // first, the result is that of the last look; r is the one before the first. The last look begins so early that it has come back
 // when the wait ends, going by the slowest call so far.
 func (d *Delivery) await(ctx context.Context, r Result, p execution.Patience) (Result, bool) {
@@ -46,30 +47,29 @@ func (d *Delivery) await(ctx context.Context, r Result, p execution.Patience) (R
 		if last { // half of this is until the end
 			looks = within(ctx, asked.Add(2*max(end.Sub(asked), leastLook)))
 		}
-		held, err := d.look(looks)
+		held, err := d.claim.look(looks)
 		if err == nil {
 			slowest = max(slowest, time.Since(asked))
 		} else {
-			d.note(err)
+			d.claim.note(err)
 			if !store.MayPass(err) {
 				return unanswered(err), false
 			}
 			continue
 		}
-		switch j := d.judge(held, now); {
-		case j.verdict == verdictReplay:
-			r = d.replay(ctx, held)
-		case j.verdict == verdictAnswer:
-			r = j.result
-		case !d.worthwhile(started, p.Least):
-			return inProgress(held, now), false
-		default:
+		switch j := d.claim.judge(held, now); j.Verdict {
+		case life.Begin, life.TakeOver, life.Refuse, life.Ours:
+			if !d.worthwhile(started, p.Least) {
+				return inProgress(held, now), false
+			}
 			// Also where the record is our own, because a claim that was refused has come to life late: every claim begins with a
 			// token and a lease of its own.
 			var claimed bool
-			if r, claimed = d.claim(ctx); claimed {
+			if r, claimed = d.take(ctx); claimed {
 				return r, true
 			}
+		default:
+			r = d.answer(ctx, taking{Judgement: j, held: held, at: now})
 		}
 		if r.Outcome != report.InProgress {
 			return r, false
@@ -88,22 +88,23 @@ func interval(n int, jitter bool) time.Duration {
 	return longest - time.Duration(rand.Int64N(int64(longest/2))) //nolint:gosec // jitter, not a secret
 }
 
-// claimInTime is claim, unless who asks for patience leaves too little time to execute: then the delivery only looks what becomes
+// takeInTime is take, unless who asks for patience leaves too little time to execute: then the delivery only looks what becomes
 // of the other execution.
-func (d *Delivery) claimInTime(ctx context.Context, p execution.Patience) (Result, bool) {
+func (d *Delivery) takeInTime(ctx context.Context, p execution.Patience) (Result, bool) {
 	if !p.Until.IsZero() {
-		if d.begin(ctx); !d.worthwhile(d.started, p.Least) {
+		if d.claim.begin(ctx); !d.worthwhile(d.claim.started, p.Least) {
 			return Result{Outcome: report.InProgress}, false
 		}
 	}
-	return d.claim(ctx)
+	return d.take(ctx)
 }
 
 // worthwhile reports whether enough time is left to execute: what was asked for, or else a quarter of what there was when the
 // wait began. With less, the execution would probably be cut off, while the next delivery has all of its time for it.
 func (d *Delivery) worthwhile(started time.Time, least time.Duration) bool {
+	deadline := d.claim.deadline
 	if least == 0 {
-		least = d.deadline.Sub(started) / 4
+		least = deadline.Sub(started) / 4
 	}
-	return d.deadline.IsZero() || time.Until(d.deadline) >= least
+	return deadline.IsZero() || time.Until(deadline) >= least
 }

@@ -3,17 +3,18 @@ package queue
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"reflect"
 	"strconv"
 	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// Key returns what finds the key of a record if no option says where it is. It returns nil if In is no record, and no
-// pointer to one. A nil pointer has no key.
-func Key[In any]() func(In) (string, error) {
-	if isRecord[In](events.SQSMessage{}, events.KinesisEventRecord{}, events.DynamoDBEventRecord{}, events.KafkaRecord{}) {
-		return func(in In) (string, error) { return keyOf(valueOf(in)), nil }
+// Key returns what finds the key of a record if no option says where it is. It returns nil if in is not the type of a
+// record, nor of a pointer to one. An event is a pointer to an in. A nil pointer has no key.
+func Key(in reflect.Type) func(event any) (string, error) {
+	if isRecord(in, events.SQSMessage{}, events.KinesisEventRecord{}, events.DynamoDBEventRecord{}, events.KafkaRecord{}) {
+		return func(event any) (string, error) { return keyOf(valueOf(event)), nil }
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"encoding/base64"
+	"reflect"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -10,17 +11,18 @@ import (
 )
 
 // Payload returns what adds to a fingerprint the part of a record that all its deliveries have in common. It returns nil
-// if In is no record, and no pointer to one. A nil pointer has no payload. With exact names that differ in case are two.
-func Payload[In any](exact bool) func(h *fingerprint.Hash, in In) error {
-	if !isRecord[In](
+// if in is not the type of a record, nor of a pointer to one. An event is a pointer to an in. A nil pointer has no payload.
+// With exact, names that differ in case are two.
+func Payload(in reflect.Type, exact bool) func(h *fingerprint.Hash, event any) error {
+	if !isRecord(in,
 		events.SQSMessage{}, events.SNSEntity{}, events.SNSEventRecord{}, events.KinesisRecord{}, events.KinesisEventRecord{},
 		events.DynamoDBStreamRecord{}, events.DynamoDBEventRecord{}, events.EventBridgeEvent{}, events.KafkaRecord{},
 	) {
 		return nil
 	}
-	return func(h *fingerprint.Hash, in In) error {
+	return func(h *fingerprint.Hash, event any) error {
 		payload := payloadHash{Hash: h, exact: exact}
-		payload.record(valueOf(in))
+		payload.record(valueOf(event))
 		return payload.err
 	}
 }

@@ -38,22 +38,22 @@ type Record[R any] struct {
 	Partition string
 }
 
-// isRecord reports whether In is the type of one of the records, or a pointer to it.
-func isRecord[In any](records ...any) bool {
-	in := elemOf(reflect.TypeFor[In]())
+// isRecord reports whether in is the type of one of the records, or of a pointer to it.
+func isRecord(in reflect.Type, records ...any) bool {
+	in = elemOf(in)
 	return slices.ContainsFunc(records, func(r any) bool { return reflect.TypeOf(r) == in })
 }
 
-// valueOf is what an event is, or points to, nil for a nil pointer.
+// valueOf is the record that an event points to, also by a pointer in between, nil if that is nil.
 func valueOf(event any) any {
-	v := reflect.ValueOf(event)
-	if v.Kind() != reflect.Pointer {
-		return event
+	v := reflect.ValueOf(event).Elem()
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return nil
+		}
+		v = v.Elem()
 	}
-	if v.IsNil() {
-		return nil
-	}
-	return v.Elem().Interface()
+	return v.Interface()
 }
 
 // Messages are those of an event of SQS.
