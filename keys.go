@@ -24,6 +24,9 @@ type keys struct {
 	// digestKey is the secret of digests, nil for none.
 	digestKey []byte
 
+	// selects says that an option finds the key: an HTTP handler then does not look for its header. selectsFingerprint says that
+	// an option finds what the fingerprint covers.
+	selects, selectsFingerprint bool
 	// At most one of key and keyPath is set, and at most one of fingerprint and fingerprintPath.
 	key             func(in any) (string, error)
 	fingerprint     func(in any) (any, error)
@@ -39,9 +42,6 @@ type keys struct {
 	// records are those of another program that shares the table; nil for records of this module's own.
 	records sharedRecords
 }
-
-// selects reports whether an option finds the key: an HTTP handler then does not look for its header.
-func (k *keys) selects() bool { return k.key != nil || k.keyPath != nil || k.records != nil }
 
 // selected returns the key that an option finds. The key is empty, without an error, if the event has none and needs
 // none. If another program shares the records, the key is the whole record key.
@@ -197,9 +197,6 @@ func tenantID(ctx context.Context) string {
 	}
 	return ""
 }
-
-// selectsFingerprint reports whether an option finds what the fingerprint covers.
-func (k *keys) selectsFingerprint() bool { return k.fingerprint != nil || k.fingerprintPath != nil }
 
 // addSelected adds to h what an option finds for the fingerprint.
 func (k *keys) addSelected(h *fingerprint.Hash, src *source) error {

@@ -62,9 +62,6 @@ func (a *answer) give(out any) {
 	a.encode()
 }
 
-// giveText makes text the answer on the wire. The value behind it is not decoded.
-func (a *answer) giveText(text []byte) { a.given, a.text, a.textErr = true, text, nil }
-
 // presentation says how a result becomes an answer.
 type presentation struct {
 	// stored is true if the answer is text, a stored result, and not what the handler returned.

@@ -38,7 +38,7 @@ func (s *plainShape) identify(ctx context.Context, src *source) (request, error)
 	h.String(key)
 	req := request{recordKey: recordKey(s.keys.operation, h)}
 	add := s.payload
-	if s.keys.selectsFingerprint() {
+	if s.keys.selectsFingerprint {
 		add = s.keys.addSelected
 	}
 	if add == nil {
@@ -68,7 +68,7 @@ func (s *plainShape) present(_ *source, a *answer, p presentation) error {
 	switch {
 	case !p.stored:
 	case a.wire:
-		a.giveText(p.text)
+		a.given, a.text, a.textErr = true, p.text, nil // the value behind it is not decoded
 	default:
 		out, err := decodeResult(p.text, s.out)
 		if err != nil {

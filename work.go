@@ -106,14 +106,9 @@ func (w *work) storedAnswer() (result []byte, err error) {
 		w.unanswered = err
 		return nil, err
 	}
-	return w.encoded(result, failed)
-}
-
-// encoded takes note of a result, and returns it in the form that the record keeps.
-func (w *work) encoded(result []byte, failed bool) (text []byte, err error) {
 	w.result = result
-	text, w.notEncoded = w.kept(result, failed)
-	return text, w.notEncoded
+	result, w.notEncoded = w.kept(result, failed)
+	return result, w.notEncoded
 }
 
 // kept returns a result in the form that the record keeps: as it is, or as the program writes it that shares the record.
@@ -163,7 +158,8 @@ func (w *work) Resolve(ctx context.Context, c execution.Claim) protocol.Resoluti
 	}
 	res := protocol.Resolution{Finding: r.finding}
 	if r.finding == execution.HasExecuted {
-		res.Result, res.ResultErr = w.encoded(w.result, false)
+		res.Result, w.notEncoded = w.kept(w.result, false)
+		res.ResultErr = w.notEncoded
 	}
 	return res
 }

@@ -148,6 +148,8 @@ func keysOf(c *config, in reflect.Type) *keys {
 		key: c.user.key, fingerprint: c.user.fingerprint, tenant: c.user.tenant,
 		keyPath: c.keyPath, fingerprintPath: c.fingerprintPath, records: c.records,
 	}
+	k.selects = k.key != nil || k.keyPath != nil || k.records != nil
+	k.selectsFingerprint = k.fingerprint != nil || k.fingerprintPath != nil
 	in = elemOf(in)
 	places, exact := numbers.Of(in)
 	k.exactNumbers = exact || in == reflect.TypeFor[json.RawMessage]() // who takes the bytes may read each digit
@@ -250,7 +252,7 @@ func plainShapeOf(c *config, in, out reflect.Type, p *problems) *plainShape {
 		p.addf("WithHTTP: a handler of %v with response %v is no HTTP handler: %s", in, out, gateway.Supported)
 	}
 	s := &plainShape{keys: keysOf(c, in), out: out}
-	if c.shared == nil && !c.withoutFingerprint && !s.keys.selectsFingerprint() {
+	if c.shared == nil && !c.withoutFingerprint && !s.keys.selectsFingerprint {
 		s.payload = payloadOf(in, c.exactNames, p)
 	}
 	return s
