@@ -95,16 +95,16 @@ func TestInterruptedExecutionIsReleased(t *testing.T) {
 	}
 }
 
-func TestDeadlineOfExactlyAnHourIsNear(t *testing.T) {
+func TestDeadlineOfExactlyAQuarterOfAnHourIsNear(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
 		s.do = func(context.Context, order) (receipt, error) {
-			assert.Equal(t, time.Hour+idempotent.DefaultMargin, time.Until(s.mustRecord().Lease))
+			assert.Equal(t, 15*time.Minute+idempotent.DefaultMargin, time.Until(s.mustRecord().Lease))
 			return receipt{}, nil
 		}
-		_, err := s.handleFor(time.Hour, 5)
+		_, err := s.handleFor(15*time.Minute, 5)
 		require.NoError(t, err)
-		_, err = s.handleFor(time.Hour, 5)
+		_, err = s.handleFor(15*time.Minute, 5)
 		require.NoError(t, err)
 		assertExecuted(t, s, 1)
 	})

@@ -16,10 +16,11 @@ const (
 
 // Timing groups the durations of one invocation. A zero field means its default.
 type Timing struct {
-	// Lease is how long a claim is protected if the invocation's context has no deadline, or a deadline more than an
-	// hour away. It is renewed while the handler runs. With a nearer deadline the lease ends Margin after it; if the
-	// handler overruns that deadline, in a process that nobody kills, the lease is renewed for 15 minutes more. Default 30 s,
-	// at least 1 s.
+	// Lease is how long a claim is protected if the invocation's context has no deadline, or one more
+	// than 15 minutes away, or if the process runs several invocations at once, as Lambda Managed
+	// Instances do. It is renewed while the handler runs, until 15 minutes after the deadline. With
+	// any other deadline the lease ends Margin after it. If the handler overruns that deadline, in a
+	// process that nobody kills, the lease is renewed for 15 minutes more. Default 30 s, at least 1 s.
 	Lease time.Duration
 	// Margin is how long the lease outlives the invocation's deadline, to cover a late kill and clock skew between
 	// machines. Default 2 s, at most a third of Lease.

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
 	"github.com/go-idempotent/idempotent/internal/gateway"
 	"github.com/go-idempotent/idempotent/internal/protocol"
 	"github.com/go-idempotent/idempotent/jmespath"
@@ -154,7 +156,7 @@ func settingsOf(c *config) *protocol.Settings {
 	s := &protocol.Settings{
 		Operation: c.operation, Store: c.store, Now: c.now, Retention: c.retention, Wait: c.wait, Timing: protocol.Timing(c.timing),
 		RefuseCrashed: c.crash == Refuse, RefuseFailed: c.onError == UnknownOnError, Repeatable: c.effects == Repeatable, Resolves: c.user.resolver != nil,
-		MaxResult: c.maxResult,
+		MaxResult: c.maxResult, Concurrent: lambdacontext.MaxConcurrency() > 1,
 	}
 	if c.records != nil {
 		s.Layout = c.records.layout()

@@ -55,7 +55,7 @@ func (d *Delivery) undoEnd(now time.Time) time.Time {
 // executes, whatever the undo finds.
 func (d *Delivery) tryClaim(ctx context.Context) (r Result, taken move, claimed bool) {
 	longest := d.Timing.ClaimBudget
-	if d.deadline.IsZero() {
+	if d.heartbeat {
 		// The lease runs already. What the claim leaves of it must do for the first renewal.
 		longest = min(longest, (d.Timing.Lease-d.Timing.Margin)/2)
 	}
@@ -133,10 +133,10 @@ func (d *Delivery) worn() bool {
 		return true
 	}
 	lost := d.Timing.Margin / 2
-	if d.deadline.IsZero() {
+	if d.heartbeat {
 		lost = d.Timing.Lease / 3 // when the first renewal is due
 	}
-	return d.mine.Lease.Before(d.leaseUntil(d.deadline).Add(-lost))
+	return d.mine.Lease.Before(d.leaseFromNow().Add(-lost))
 }
 
 // failures are those of the writes of one claim.

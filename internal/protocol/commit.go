@@ -97,7 +97,7 @@ func (c *commit) do(ctx context.Context, answer any) (fault *execution.CommitFau
 	return fault
 }
 
-// longestStandstill is for how long a commit without a deadline waits for steps of which none ends.
+// longestStandstill is for how long a commit under a renewed lease waits for steps of which none ends.
 const longestStandstill = 30 * time.Second
 
 // alone waits until nothing else of the execution writes to the record. A lease that has ended meanwhile is lost.
@@ -109,7 +109,10 @@ func (c *commit) alone(ctx context.Context) *execution.CommitFault {
 	if end := c.d.handlerEnd; !end.IsZero() {
 		bounded, cancel := context.WithDeadline(ctx, end)
 		defer cancel()
-		ctx, patience = bounded, 0
+		ctx = bounded
+		if !c.d.heartbeat {
+			patience = 0
+		}
 	}
 	if err := c.d.steps.gate.Close(ctx, patience); err != nil {
 		reason := fmt.Sprintf("it has waited for the steps that run: %s; the function of a step uses the context that it is given",
@@ -309,11 +312,15 @@ func (c *commit) fence(ctx context.Context) (how fence, held store.Record, err e
 	}
 }
 
-// commitEnd bounds a commit: by the end of the handler's context, which leaves the reserve for what follows; without a deadline as a
-// settlement is bounded; and by a deadline that the handler has given it.
+// commitEnd bounds a commit: by the end of the handler's context, which leaves the reserve for what
+// follows; under a lease that is renewed as a settlement is bounded, too; and by a deadline that the
+// handler has given it.
 func (d *Delivery) commitEnd(ctx context.Context, transfer time.Duration) (end time.Time, err error) {
-	if end = d.handlerEnd; end.IsZero() {
+	if end = d.handlerEnd; d.heartbeat {
 		end, err = d.settleEnd(ctx, time.Now(), transfer)
+		if !d.handlerEnd.IsZero() && d.handlerEnd.Before(end) {
+			end = d.handlerEnd
+		}
 	}
 	if deadline, ok := ctx.Deadline(); ok && deadline.Before(end) {
 		end = deadline

@@ -23,6 +23,9 @@ type Settings struct {
 	// Wait is for how long a delivery waits for a running execution, 0 for not at all.
 	Wait   time.Duration
 	Timing Timing
+	// Concurrent says that this process runs several invocations at once. Lambda does that on Managed
+	// Instances, where nobody kills an invocation at its deadline.
+	Concurrent bool
 	// RefuseCrashed makes a crashed execution UNKNOWN, instead of executing again.
 	RefuseCrashed bool
 	// RefuseFailed makes an execution UNKNOWN that failed without a mark, instead of releasing it.
@@ -72,11 +75,13 @@ type Delivery struct {
 	// started and deadline (zero for none) are the delivery's by the clock of contexts, lease is the end of the lease
 	// that a claim takes by the clock of records.
 	started, deadline, lease time.Time
+	// heartbeat says that the lease is short and renewed, and does not last until the deadline.
+	heartbeat bool
 	// protected is until when our lease protects the claim. Steps look at it while it is renewed.
 	protected protected
 	// mine is the record as this claim wrote it last, once it is claimed.
 	mine store.Record
-	// beside is the renewal that runs beside the handler. handlerEnd is the deadline of the handler's context, zero for none that is near.
+	// beside is the renewal that runs beside the handler. handlerEnd is the deadline of the handler's context, zero for none.
 	// reserve is how long before the deadline that is.
 	beside     background
 	handlerEnd time.Time

@@ -13,10 +13,12 @@ import (
 
 // begin prepares a claim: a token, and a lease from now.
 func (d *Delivery) begin(ctx context.Context) {
-	d.owner, d.started, d.deadline = rand.Text(), time.Now(), nearDeadline(ctx)
-	d.lease = d.leaseUntil(d.deadline)
+	d.owner, d.started = rand.Text(), time.Now()
+	d.deadline, _ = ctx.Deadline()
+	d.heartbeat = d.deadline.IsZero() || d.Concurrent || d.deadline.Sub(d.started) > longestKilled
+	d.lease = d.leaseFromNow()
 	held := d.started.Add(d.Timing.Lease)
-	if !d.deadline.IsZero() {
+	if !d.heartbeat {
 		held = d.deadline.Add(d.Timing.Margin)
 	}
 	d.protected.from(held, d.lease)
@@ -83,44 +85,46 @@ func (d *Delivery) live(ctx context.Context) (lost, ended error) {
 	}
 }
 
-// farDeadline is when a deadline does not tell any more how long an execution takes, four times the longest that Lambda
-// gives. A lease of that length would block the key of a crashed process for as long.
-const farDeadline = time.Hour
+// longestKilled is the longest that an execution environment lives which Lambda kills at its
+// deadline, as AWS documents it. Managed Instances run up to 90 minutes and nobody kills them: a
+// lease until such a deadline would block the key of a crashed process for as long.
+const longestKilled = 15 * time.Minute
 
-// nearDeadline is the context's deadline, zero if it has none or a far one.
-func nearDeadline(ctx context.Context) time.Time {
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= farDeadline {
-		return deadline
+// leaseFromNow is the end of a lease that is taken now: the invocation's deadline and a margin. The
+// margin covers a process that is killed late and clocks that differ. A lease that is renewed is the
+// default one.
+func (d *Delivery) leaseFromNow() time.Time {
+	left := d.Timing.Lease
+	if !d.heartbeat {
+		left = max(time.Until(d.deadline), 0) + d.Timing.Margin
 	}
-	return time.Time{}
+	return leaseEnd(d.Now().Add(left))
 }
 
-// leaseUntil is the end of a lease that is taken now: the invocation's deadline and a margin. The margin covers a process
-// that is killed late and clocks that differ. Without a near deadline it is the default lease, which is renewed.
-func (s *Settings) leaseUntil(deadline time.Time) time.Time {
-	left := s.Timing.Lease
-	if !deadline.IsZero() {
-		left = max(time.Until(deadline), 0) + s.Timing.Margin
-	}
-	return leaseEnd(s.Now().Add(left))
-}
-
-// handlerContext is the context the handler runs with. It ends a little before the invocation's deadline, with the cause of
-// that deadline. The lease is renewed beside the handler: without a deadline from the start, with one if the handler overruns it
-// in a process that nobody kills. The returned function ends both, and waits for the renewal.
+// handlerContext is the context the handler runs with. It ends a little before the invocation's
+// deadline, with the cause of that deadline. The lease is renewed beside the handler: from the start,
+// or if the handler overruns its deadline in a process that nobody kills. The returned function ends
+// both, and waits for the renewal.
 func (d *Delivery) handlerContext(ctx context.Context) (context.Context, func()) {
-	if d.deadline.IsZero() {
-		return d.withHeartbeat(ctx)
+	ended := func() {}
+	if !d.deadline.IsZero() {
+		d.reserve = min(d.Timing.Reserve, time.Until(d.deadline)/10)
+		d.handlerEnd = d.deadline.Add(-d.reserve)
+		ctx, ended = context.WithDeadline(ctx, d.handlerEnd)
 	}
-	d.reserve = min(d.Timing.Reserve, time.Until(d.deadline)/10)
-	d.handlerEnd = d.deadline.Add(-d.reserve)
-	ctx, cancel := context.WithDeadline(ctx, d.handlerEnd)
+	if d.heartbeat {
+		ctx, joined := d.withHeartbeat(ctx)
+		return ctx, func() {
+			joined()
+			ended()
+		}
+	}
 	overrun := time.AfterFunc(time.Until(d.deadline)+d.Timing.Margin/2, func() { d.beside.start(ctx, d.renewOverrun) })
 	return ctx, func() {
 		if !overrun.Stop() {
 			d.beside.end()
 		}
-		cancel()
+		ended()
 	}
 }
 
@@ -128,8 +132,8 @@ func (d *Delivery) handlerContext(ctx context.Context) (context.Context, func())
 func (d *Delivery) withHeartbeat(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var last time.Time
-	if deadline, ok := ctx.Deadline(); ok { // a far one
-		last = deadline.Add(longestOverrun)
+	if !d.deadline.IsZero() {
+		last = d.deadline.Add(longestOverrun)
 	}
 	d.beside.start(ctx, func(beat context.Context) {
 		held, _ := d.protected.both()

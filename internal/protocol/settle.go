@@ -108,11 +108,11 @@ func (d *Delivery) settleEnd(ctx context.Context, now time.Time, transfer time.D
 	budget := d.Timing.ClaimBudget + transfer
 	least := min(d.Timing.Reserve, d.Timing.ClaimBudget)/2 + transfer
 	end := now.Add(budget)
-	if end.Before(d.deadline) {
-		return end, nil
+	if !d.deadline.IsZero() && !end.Before(d.deadline) && d.deadline.Sub(now) >= d.reserve/10 {
+		end = answerable(d.deadline, now)
 	}
-	if d.deadline.Sub(now) >= d.reserve/10 {
-		return answerable(d.deadline, now), nil
+	if !d.heartbeat && end.Before(d.deadline) {
+		return end, nil
 	}
 	held, _ := d.protected.both()
 	protected := held.Add(-d.Timing.Margin / 4)
