@@ -70,7 +70,9 @@ func WithWait(d time.Duration) Option {
 // decides about the record: by default it is released, so that a retry executes. The function must not modify its
 // argument.
 func WithStoreIf[Out any](storeIf func(out Out) bool) Option {
-	return userFunc("WithStoreIf", storeIf, func(c *config) { c.user.storeIf = storeIf })
+	return userFunc("WithStoreIf", storeIf, func(c *config) {
+		c.user.storeIf = func(out any) bool { return storeIf(as[Out](out)) }
+	})
 }
 
 // WithMaxResult bounds what one execution may store, in bytes of the result's JSON text: at least 1. Without it the only bound is
@@ -117,6 +119,7 @@ func WithTiming(t Timing) Option {
 func userFunc(option string, f any, set func(*config)) Option {
 	return optionFunc(func(c *config) error {
 		set(c)
+		c.given[option] = reflect.TypeOf(f)
 		if reflect.ValueOf(f).IsNil() {
 			return fmt.Errorf("%s: the function is nil", option)
 		}

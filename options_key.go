@@ -25,7 +25,9 @@ const (
 // For a request that needs no key return an empty one, and no error. An empty key is an error only for the methods of
 // [HTTP.RequireKey].
 func WithKey[In any](key func(in In) (string, error)) Option {
-	return userFunc("WithKey", key, func(c *config) { c.user.key = key })
+	return userFunc("WithKey", key, func(c *config) {
+		c.user.key = func(in any) (string, error) { return key(*in.(*In)) } //nolint:forcetypeassert // see config.given
+	})
 }
 
 // WithOptionalKey runs a request without a key unprotected, instead of refusing it with [ErrMissingKey].
@@ -50,7 +52,9 @@ func WithOptionalKey() Option {
 // deliveries. For such a type, for one of yours that embeds it, and for a slice or a map of either, Wrap demands this option,
 // [WithFingerprintPath] or [WithoutFingerprint]. JSON texts count by their value, see [WithExactNames].
 func WithFingerprint[In any](fingerprint func(in In) (any, error)) Option {
-	return userFunc("WithFingerprint", fingerprint, func(c *config) { c.user.fingerprint = fingerprint })
+	return userFunc("WithFingerprint", fingerprint, func(c *config) {
+		c.user.fingerprint = func(in any) (any, error) { return fingerprint(*in.(*In)) } //nolint:forcetypeassert // see config.given
+	})
 }
 
 // WithoutFingerprint gives a handler that is no HTTP handler no fingerprint: an event with a known key gets the first result,
@@ -77,7 +81,9 @@ func WithExactNames() Option {
 // replaces the identity that the authorizer of the event established. If the function returns an error or an empty
 // tenant, the request is refused with [ErrRefused], an HTTP request with status 500.
 func WithTenant[In any](tenant func(ctx context.Context, in In) (string, error)) Option {
-	return userFunc(optionTenant, tenant, func(c *config) { c.user.tenant = tenant })
+	return userFunc(optionTenant, tenant, func(c *config) {
+		c.user.tenant = func(ctx context.Context, in any) (string, error) { return tenant(ctx, *in.(*In)) } //nolint:forcetypeassert // see config.given
+	})
 }
 
 // WithKeyPath selects the key with a JMESPath expression on the event as the caller sent it, for example
