@@ -1,10 +1,10 @@
 package operate_test
 
 import (
-	"fmt"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"

@@ -262,8 +262,8 @@ func TestAScriptIsConditionalOnWhatAPersonSaw(t *testing.T) {
 	assert.Equal(t, 4, second.code)
 	assert.Empty(t, second.out)
 	var refused struct {
-		Exit      int
-		Now line
+		Exit int
+		Now  line
 	}
 	require.NoError(t, json.Unmarshal([]byte(second.err), &refused))
 	assert.Equal(t, 4, refused.Exit)
