@@ -21,7 +21,7 @@ func StateColour(s operate.State) Colour {
 	switch s {
 	case operate.StateUnknown, operate.StateOther:
 		return Red
-	case operate.StateLapsed, operate.StateReleased:
+	case operate.StateCrashed, operate.StateReleased:
 		return Yellow
 	case operate.StateCompleted:
 		return Green
@@ -35,7 +35,7 @@ func Meaning(r store.Record, s operate.State) string {
 	switch s {
 	case operate.StateInProgress:
 		return "an execution holds the key"
-	case operate.StateLapsed:
+	case operate.StateCrashed:
 		return "an execution ended without saying how, and no request has come since"
 	case operate.StateReleased:
 		return "nobody holds the key"
@@ -86,7 +86,7 @@ func RetryGets(r store.Record, s operate.State) string {
 	switch s {
 	case operate.StateInProgress:
 		return "\"in progress\" (HTTP 409 with Retry-After) until the lease ends; the handler does not run"
-	case operate.StateLapsed:
+	case operate.StateCrashed:
 		if r.Reason != "" {
 			return "\"unknown outcome\" (HTTP 409), unless the handler has a resolver that can tell: it was unknown before somebody asked"
 		}
@@ -280,7 +280,7 @@ func Danger(r store.Record, s operate.State) string {
 	switch {
 	case r.Reason == store.ReasonResultLost:
 		return "the handler succeeded, so a new execution repeats its effect, unless the other service takes the derived key"
-	case s == operate.StateUnknown, r.Status == store.StatusInProgress && r.Reason != "" && s == operate.StateLapsed:
+	case s == operate.StateUnknown, r.Status == store.StatusInProgress && r.Reason != "" && s == operate.StateCrashed:
 		return "the execution may have had its effect, which a new one may repeat"
 	default:
 		return ""
