@@ -17,6 +17,8 @@ type Claimant struct {
 	// Owner is the token of its claim, and Lease the end of the lease that it takes.
 	Owner string
 	Lease time.Time
+	// Derived are the names of the derived keys that its execution may hand out, as far as they are known before.
+	Derived []string
 	// OnlyDue leaves alone what a reconciliation is not to ask about yet, or any more.
 	OnlyDue bool
 }
