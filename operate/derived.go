@@ -59,7 +59,9 @@ func (o *Operator) FindDerived(ctx context.Context, operation, key string) (s Sh
 				others[held.Operation()] = of
 			}
 			for _, name := range slices.AppendSeq(slices.Clone(held.Derived), maps.Keys(held.Steps)) {
-				of.names[name] = of.names[name] || len(of.names) < mostCandidates
+				if len(of.names) < mostCandidates {
+					of.names[name] = true
+				}
 			}
 			of.records = append(of.records, idempotent.Description{Protected: true, RecordKey: held.Key, Fingerprint: held.Fingerprint})
 		}
