@@ -45,7 +45,7 @@ func TestWhatTheCommandsPrintOfATable(t *testing.T) {
 		{name: "settle", args: append([]string{"settle", "charge#result-lost", "--not-executed", "--may-repeat-effect"}, why...)},
 		{name: "settled", args: []string{"inspect", "charge#result-lost"}},
 		{name: "settle-again", args: append([]string{"settle", "charge#result-lost", "--failed", "A: b"}, why...)},
-		{name: "release", args: append([]string{"settle", "charge#lapsed", "--released"}, why...)},
+		{name: "release", args: append([]string{"settle", "charge#died", "--released"}, why...)},
 		{name: "live", args: append([]string{"delete", "charge#in-progress"}, why...), code: 1},
 		{name: "delete", args: append([]string{"delete", "charge#completed"}, why...)},
 		{name: "deleted", args: []string{"inspect", "charge#completed"}, code: 3},
@@ -444,7 +444,7 @@ func TestAScanFindsWhatIsUnknownWithoutAttention(t *testing.T) {
 	tb := newTable(t)
 	old := recordOf(t, "charge#crashed")
 	old.Attention, old.AttentionAt, old.Derived = "", time.Time{}, nil
-	tb.put(t, old, recordOf(t, "charge#panic"), recordOf(t, "charge#lapsed"))
+	tb.put(t, old, recordOf(t, "charge#panic"), recordOf(t, "charge#died"))
 	for _, c := range []struct {
 		args []string
 		want []string

@@ -149,7 +149,7 @@ func TestARecordThatChangesWhileTheQuestionStandsIsLeftAlone(t *testing.T) {
 			_, err = o.Settle(t.Context(), shown, operate.Executed([]byte(`{"id":1}`)), operate.Act{By: "kim", Why: "ticket 4711"})
 			require.NoError(t, err)
 		}, []string{"it is completed now", "by kim"}},
-		"taken over": {"charge#lapsed", func(t *testing.T, r store.Record) {
+		"taken over": {"charge#died", func(t *testing.T, r store.Record) {
 			next := r
 			next.Owner, next.Lease, next.Attempt = "AAAAAAAAAAAAAAAAAAAAAAAAAA", time.Now().Add(time.Hour), 2
 			_, swapped, err := tb.store.Swap(t.Context(), r, next)

@@ -64,7 +64,7 @@ func Records(now time.Time) []store.Record {
 	} {
 		records = append(records, unknown(reason, now.Add(-time.Duration(i+1)*time.Hour)))
 	}
-	lapsed := claimed("charge#lapsed", now.Add(-20*time.Minute))
+	lapsed := claimed("charge#died", now.Add(-20*time.Minute))
 	lapsed.Lease = now.Add(-19 * time.Minute)
 	running := claimed("charge#in-progress", now.Add(-4*time.Second))
 	running.Lease = now.Add(18 * time.Second)
