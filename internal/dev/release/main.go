@@ -58,10 +58,10 @@ func run(tag bool) error {
 	return t.tags(tag)
 }
 
-// tags tells the tags, the library first: a nested module needs its version. With make it makes them, of a commit without changes.
-func (t *tree) tags(make bool) error {
+// tags tells the tags, the library first: a nested module needs its version. If they are wanted, it makes them, of a commit without changes.
+func (t *tree) tags(wanted bool) error {
 	names := t.tagNames()
-	if !make {
+	if !wanted {
 		fmt.Println("The tags would be, in this order:", strings.Join(names, ", "))
 		return nil
 	}
