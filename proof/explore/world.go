@@ -40,6 +40,9 @@ func newStage(s *Scenario) *stage {
 	if s.Refuse {
 		opts = append(opts, idempotent.WithCrashPolicy(idempotent.Refuse))
 	}
+	if s.Unrepeatable {
+		opts = append(opts, idempotent.WithEffects(idempotent.Unrepeatable))
+	}
 	handle := func(ctx context.Context, o Order) (Receipt, error) { return deliveryOf(ctx).execute(ctx, o) }
 	st.handler = idempotent.Wrap(handle, entrance{}, append(opts, s.Options...)...)
 	about, err := st.handler.Describe(context.Background(), Order{Key: "k"})
@@ -261,6 +264,7 @@ func (w *world) start(c *client) {
 	d.beat = strand{of: d, at: away, resume: make(chan grant)}
 	d.process.remember(d)
 	d.from, d.last = w.moment, w.over
+	w.noteIndex(c)
 	if !w.Timed {
 		d.lease = d.clock().Add(timeout + margin)
 	}
