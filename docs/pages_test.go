@@ -47,7 +47,7 @@ func TestEveryPageKeepsItsBudget(t *testing.T) {
 }
 
 var (
-	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	link    = regexp.MustCompile(`(?:\]\(|src="|srcset=")([^)"\s]+)`)
 	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	id      = regexp.MustCompile(`<a id="([^"]+)"></a>`)
 	fences  = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
