@@ -117,7 +117,6 @@ func Wrap[In, Out any](handler func(context.Context, In) (Out, error), s store.S
 	f := typedFunctions[In, Out](c, &problems)
 	w := wrapped[In, Out]{handler: handler, resolver: f.resolver, records: c.records, observe: c.observe, disabled: c.disabled}
 	w.shape, w.keeps = shapeOf(c, f, &problems)
-	w.maxResult = c.maxResult
 	w.settings = settingsOf(c)
 	if _, isPlain := w.shape.(*plainShape[In, Out]); isPlain && problems == nil {
 		problems.addError(register(c, reflect.TypeFor[In](), reflect.TypeFor[Out]()))

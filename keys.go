@@ -15,10 +15,9 @@ import (
 // keys finds the key, the fingerprint and the tenant of an event, as the options of a handler say.
 type keys[In any] struct {
 	operation string
-	// optional lets events without a key run unprotected. partial accepts selections of which a part is missing.
-	optional, partial bool
-	// exactNames is true if the handler tells names of members apart that differ only in case.
-	exactNames bool
+	// optional lets events without a key run unprotected. exactNames is true if the handler tells names of members apart
+	// that differ only in case.
+	optional, exactNames bool
 	// digestKey is the secret of digests, nil for none.
 	digestKey []byte
 
@@ -62,9 +61,7 @@ func (k *keys[In]) selected(src *source[In], needed bool) (string, error) {
 	case jmespath.Missing:
 		return "", k.nothingSelected("", needed)
 	case jmespath.Partial:
-		if !k.partial {
-			return "", k.nothingSelected(", of which a part is missing", true) // also where no key is needed: half a key is a mistake, not a choice
-		}
+		return "", k.nothingSelected(", of which a part is missing", true) // also where no key is needed: half a key is a mistake, not a choice
 	case jmespath.Present:
 	}
 	if k.records != nil {
@@ -232,8 +229,7 @@ func (k *keys[In]) covered(src *source[In]) (selection jmespath.Value, err error
 	if selection, err = k.fingerprintPath.Search(k.asRead(payload)); err != nil {
 		return selection, k.invalid(sourceFingerprint, "fails: "+err.Error(), err)
 	}
-	presence := selection.Presence()
-	if presence == jmespath.Missing || presence == jmespath.Partial && !k.partial {
+	if selection.Presence() != jmespath.Present {
 		return selection, k.invalid(selectedBy(sourceFingerprint, k.fingerprintPath), "is missing or incomplete", nil)
 	}
 	if k.roundsNumber(selection.JSON()) {

@@ -24,7 +24,7 @@ type Sweeper struct {
 //
 //	records := dynamo.New(client, table)
 //	lambda.Start(operate.Sweep(records, operate.SweepConfig{
-//		Policies: map[string]idempotent.CrashPolicy{"charge": idempotent.Refuse},
+//		Effects: map[string]idempotent.Effects{"charge": idempotent.Unrepeatable},
 //	}).Run)
 //
 // It reads every record of the store, page by page, at a bounded rate, and looks at these, by a consistent read of each:

@@ -25,10 +25,10 @@ const (
 type SweepConfig struct {
 	_ struct{} // literals name their fields: more may come
 
-	// Policies are the crash policies of the handlers, by operation: what they have with idempotent.WithCrashPolicy or WithEffects. Name
-	// those that refuse; an operation that is not named executes again. A handler with a resolver takes part as one that refuses: then a
-	// reconciliation asks about what crashed.
-	Policies map[string]idempotent.CrashPolicy
+	// Effects are those of the handlers, by operation: what they have with idempotent.WithEffects. Name
+	// those that are unrepeatable; a crash of an operation that is not named executes again. A handler
+	// with a resolver takes part as an unrepeatable one: then a reconciliation asks about what crashed.
+	Effects map[string]idempotent.Effects
 	// Grace is for how long the lease of a record has ended before it counts as lapsed here: the clock of this machine may be ahead by less
 	// than this of those of the handlers, and clients get the time to retry. Default [DefaultSweepGrace].
 	Grace time.Duration
@@ -62,7 +62,7 @@ func (c SweepConfig) checked(s store.Store) SweepConfig {
 	if problems := c.problems(s); len(problems) > 0 {
 		panic(&idempotent.ConfigError{Problems: problems})
 	}
-	c.Policies = maps.Clone(c.Policies)
+	c.Effects = maps.Clone(c.Effects)
 	c.Grace = cmp.Or(c.Grace, DefaultSweepGrace)
 	c.UnknownRetention = cmp.Or(c.UnknownRetention, idempotent.DefaultUnknownRetention)
 	c.Rate = cmp.Or(c.Rate, DefaultSweepRate)
@@ -88,11 +88,11 @@ func (c SweepConfig) problems(s store.Store) (problems []string) {
 		}
 	}
 	addf(isNil(s), "operate.Sweep: the store is nil")
-	for _, operation := range slices.Sorted(maps.Keys(c.Policies)) {
-		p := c.Policies[operation]
-		addf(operation == "", "SweepConfig.Policies: an operation is empty")
-		addf(operation == SweepOperation, "SweepConfig.Policies: %q is the operation of the sweep itself", operation)
-		addf(p != idempotent.Reexecute && p != idempotent.Refuse, "SweepConfig.Policies: %d of %q is neither Reexecute nor Refuse", p, operation)
+	for _, operation := range slices.Sorted(maps.Keys(c.Effects)) {
+		p := c.Effects[operation]
+		addf(operation == "", "SweepConfig.Effects: an operation is empty")
+		addf(operation == SweepOperation, "SweepConfig.Effects: %q is the operation of the sweep itself", operation)
+		addf(p < idempotent.Cautious || p > idempotent.Unrepeatable, "SweepConfig.Effects: %d of %q is not Cautious, Repeatable or Unrepeatable", p, operation)
 	}
 	addf(c.Grace < 0, "SweepConfig.Grace: %s is negative", c.Grace)
 	addf(c.UnknownRetention < 0, "SweepConfig.UnknownRetention: %s is negative", c.UnknownRetention)

@@ -89,7 +89,7 @@ func TestWhoCannotGoOnBeginsAnew(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(f *floor, c *operate.SweepConfig, cursor *store.Record){
 		"another policy": func(_ *floor, c *operate.SweepConfig, _ *store.Record) {
-			c.Policies = map[string]idempotent.CrashPolicy{"charge": idempotent.Refuse, "mail": idempotent.Refuse}
+			c.Effects = map[string]idempotent.Effects{"charge": idempotent.Unrepeatable, "mail": idempotent.Unrepeatable}
 		},
 		"a restart":    func(_ *floor, c *operate.SweepConfig, _ *store.Record) { c.Restart = true },
 		"a week later": func(f *floor, _ *operate.SweepConfig, _ *store.Record) { f.now = now.AddDate(0, 0, 7).Add(time.Second) },
@@ -315,7 +315,7 @@ func TestClientsGoOnWhileASweepRuns(t *testing.T) {
 				return 0, idempotent.NotExecuted(errDown)
 			}
 			return n, nil
-		}, records, idempotent.WithOperation("charge"), idempotent.WithCrashPolicy(idempotent.Refuse),
+		}, records, idempotent.WithOperation("charge"), idempotent.WithEffects(idempotent.Unrepeatable),
 			idempotent.WithKey(func(n int) (string, error) { return fmt.Sprint(n), nil }))
 		ctx, stop := context.WithCancel(t.Context())
 		var sweeps, clients sync.WaitGroup
@@ -323,7 +323,7 @@ func TestClientsGoOnWhileASweepRuns(t *testing.T) {
 		sweeps.Go(func() {
 			for ; ctx.Err() == nil; runs++ {
 				swept, err := operate.Sweep(records, operate.SweepConfig{
-					Policies: map[string]idempotent.CrashPolicy{"charge": idempotent.Refuse}, Grace: time.Nanosecond, PageSize: 5,
+					Effects: map[string]idempotent.Effects{"charge": idempotent.Unrepeatable}, Grace: time.Nanosecond, PageSize: 5,
 				}).Run(t.Context())
 				assert.NoError(t, err)
 				assert.Empty(t, swept.Operations)

@@ -47,8 +47,8 @@ func newFloor(t *testing.T) *floor {
 
 func (f *floor) config() operate.SweepConfig {
 	return operate.SweepConfig{
-		Policies: map[string]idempotent.CrashPolicy{"charge": idempotent.Refuse, "mail": idempotent.Reexecute},
-		Rate:     math.Inf(1), WriteRate: math.Inf(1), PageSize: 3, Clock: func() time.Time { return f.now },
+		Effects: map[string]idempotent.Effects{"charge": idempotent.Unrepeatable, "mail": idempotent.Cautious},
+		Rate:    math.Inf(1), WriteRate: math.Inf(1), PageSize: 3, Clock: func() time.Time { return f.now },
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 
 // settings tells two passes apart that find other things: who goes on with a pass must not leave out what the beginning did not look for.
 func (c SweepConfig) settings() string {
-	refuse := slices.DeleteFunc(slices.Sorted(maps.Keys(c.Policies)), func(operation string) bool {
-		return c.Policies[operation] != idempotent.Refuse
+	refuse := slices.DeleteFunc(slices.Sorted(maps.Keys(c.Effects)), func(operation string) bool {
+		return c.Effects[operation] != idempotent.Unrepeatable
 	})
 	return strings.Join(refuse, " ")
 }
@@ -148,7 +148,7 @@ func (w *sweep) visit(ctx context.Context, key string) error {
 // settle does what is due to a record that was read consistently.
 func (w *sweep) settle(ctx context.Context, r store.Record) error {
 	saw := w.sight(r)
-	refuses := w.config.Policies[r.Operation()] == idempotent.Refuse
+	refuses := w.config.Effects[r.Operation()] == idempotent.Unrepeatable
 	count := func(f func(*SweptOperation)) { w.swept.count(r.Operation(), f) }
 	switch {
 	case saw == sightNothing, saw == sightReleased && len(r.Steps) == 0:

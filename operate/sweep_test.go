@@ -325,7 +325,7 @@ func TestAWrongSweepPanics(t *testing.T) {
 	}()
 	var none *memory.Store
 	operate.Sweep(none, operate.SweepConfig{
-		Policies: map[string]idempotent.CrashPolicy{"": idempotent.Refuse, operate.SweepOperation: idempotent.Refuse, "charge": 7},
-		Grace:    -1, UnknownRetention: -1, Rate: -1, WriteRate: -1, PageSize: -1,
+		Effects: map[string]idempotent.Effects{"": idempotent.Unrepeatable, operate.SweepOperation: idempotent.Unrepeatable, "charge": 7},
+		Grace:   -1, UnknownRetention: -1, Rate: -1, WriteRate: -1, PageSize: -1,
 	})
 }

@@ -51,12 +51,12 @@ func (w *world) sweep(f Fault) {
 		w.Saw("fault: " + f.String())
 	}
 	w.Sayf("%s: a sweep reads %s", w.clockText(), w.describe(*w.held()))
-	policies := map[string]idempotent.CrashPolicy{}
+	policies := map[string]idempotent.Effects{}
 	if w.refuses() {
-		policies[store.OperationOf(w.key())] = idempotent.Refuse
+		policies[store.OperationOf(w.key())] = idempotent.Unrepeatable
 	}
 	_, err := operate.Sweep(broom{s}, operate.SweepConfig{
-		Policies: policies, Grace: sweepGrace, Rate: math.Inf(1), WriteRate: math.Inf(1), Restart: true,
+		Effects: policies, Grace: sweepGrace, Rate: math.Inf(1), WriteRate: math.Inf(1), Restart: true,
 		Clock: func() time.Time { return w.now.Add(sweepGrace) },
 	}).Run(context.Background())
 	if err != nil && !errors.Is(err, errOnItsWay) {
@@ -65,7 +65,7 @@ func (w *world) sweep(f Fault) {
 }
 
 // refuses reports whether the handler lets nobody execute after a crash.
-func (w *world) refuses() bool { return w.Refuse || w.Resolver }
+func (w *world) refuses() bool { return w.Unrepeatable || w.Resolver }
 
 // broom is the store as a sweep sees it.
 type broom struct{ of *sweeper }

@@ -20,43 +20,43 @@ func sweepScenarios() map[string]explore.Scenario {
 			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, Sweeps: 2,
 		},
 		"sweep: refuse": {
-			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, Sweeps: 2, Refuse: true,
+			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, Sweeps: 2, Unrepeatable: true,
 		},
 		"sweep: every ending, refuse": {
-			Clients: clients(1, 2), Endings: anyEnd, LeaseSteps: 1, Sweeps: 1, Refuse: true,
+			Clients: clients(1, 2), Endings: anyEnd, LeaseSteps: 1, Sweeps: 1, Unrepeatable: true,
 		},
 		"sweep: a fault": {
-			Clients: clients(2, 1), Endings: succeeds, LeaseSteps: 1, Sweeps: 1, Refuse: true, Faults: late, MaxFaults: 1,
+			Clients: clients(2, 1), Endings: succeeds, LeaseSteps: 1, Sweeps: 1, Unrepeatable: true, Faults: late, MaxFaults: 1,
 		},
 		"sweep: the expiry": {
-			Clients: clients(1, 2), Endings: mayFail, LeaseSteps: 1, ExpirySteps: 1, Sweeps: 1, Refuse: true,
+			Clients: clients(1, 2), Endings: mayFail, LeaseSteps: 1, ExpirySteps: 1, Sweeps: 1, Unrepeatable: true,
 		},
 		"sweep: a resolver dies": {
 			Clients: clients(1, 2), Endings: leaves, LeaseSteps: 1, Sweeps: 1, Resolver: true, Faults: crash, MaxFaults: 1,
 		},
 		"sweep: a question": {
-			Clients: append(clients(1, 1), once), Endings: uncertain, LeaseSteps: 2, Sweeps: 1, Refuse: true,
+			Clients: append(clients(1, 1), once), Endings: uncertain, LeaseSteps: 2, Sweeps: 1, Unrepeatable: true,
 		},
 		"sweep: a question dies": {
 			Clients: append(clients(1, 1), once), Endings: leaves, LeaseSteps: 1, Sweeps: 2, Faults: crash, MaxFaults: 1,
 		},
 		"sweep: a question about what was released with steps dies": {
-			Clients: append(clients(1, 1), once), Endings: []explore.Ending{explore.Fails}, LeaseSteps: 1, Sweeps: 1, Refuse: true,
+			Clients: append(clients(1, 1), once), Endings: []explore.Ending{explore.Fails}, LeaseSteps: 1, Sweeps: 1, Unrepeatable: true,
 			Steps: []explore.Step{{Name: "a"}}, Faults: crash, MaxFaults: 1,
 		},
 		"sweep: steps": {
-			Clients: clients(1, 2), Endings: mayFail, LeaseSteps: 1, Sweeps: 1, Refuse: true, Steps: []explore.Step{{Name: "a"}},
+			Clients: clients(1, 2), Endings: mayFail, LeaseSteps: 1, Sweeps: 1, Unrepeatable: true, Steps: []explore.Step{{Name: "a"}},
 			Faults: crash, MaxFaults: 1,
 		},
 		"sweep: start marks": {
-			Clients: clients(1, 2), Endings: mayFail, LeaseSteps: 1, Sweeps: 1, Refuse: true, Steps: []explore.Step{{Name: "a", Once: true}},
+			Clients: clients(1, 2), Endings: mayFail, LeaseSteps: 1, Sweeps: 1, Unrepeatable: true, Steps: []explore.Step{{Name: "a", Once: true}},
 			Effects: []explore.Effect{explore.Happens, explore.MayHappen}, Faults: crash, MaxFaults: 1,
 		},
 		"sweep: an operator": {
-			Clients: clients(2, 1), Endings: succeeds, LeaseSteps: 1, Sweeps: 1, Refuse: true, Deeds: explore.AllDeeds(),
+			Clients: clients(2, 1), Endings: succeeds, LeaseSteps: 1, Sweeps: 1, Unrepeatable: true, Deeds: explore.AllDeeds(),
 		},
 		"sweep: timed, renewals that fail": {
-			Clients: []explore.Client{renewing, dated}, Endings: succeeds, Timed: true, TimeSteps: 5, Sweeps: 1, Refuse: true, MaxFaults: 1,
+			Clients: []explore.Client{renewing, dated}, Endings: succeeds, Timed: true, TimeSteps: 5, Sweeps: 1, Unrepeatable: true, MaxFaults: 1,
 			Faults: []explore.Fault{explore.LoseLate, explore.SlowRequest, explore.DieLate}, Strikes: only(explore.Renewal),
 		},
 	}

@@ -37,8 +37,8 @@ func newStage(s *Scenario) *stage {
 				return deliveryOf(ctx).resolve()
 			}))
 	}
-	if s.Refuse {
-		opts = append(opts, idempotent.WithCrashPolicy(idempotent.Refuse))
+	if s.Unrepeatable {
+		opts = append(opts, idempotent.WithEffects(idempotent.Unrepeatable))
 	}
 	handle := func(ctx context.Context, o Order) (Receipt, error) { return deliveryOf(ctx).execute(ctx, o) }
 	st.handler = idempotent.Wrap(handle, entrance{}, append(opts, s.Options...)...)
