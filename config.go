@@ -36,9 +36,10 @@ type config struct {
 	observe     func(context.Context, report.Delivery)
 	http        HTTP
 
-	// user holds the functions that options were given, nil for those that were not. Each has a type over In and Out,
-	// and Wrap checks that it fits the handler.
-	user struct{ key, fingerprint, tenant, storeIf, resolver any }
+	// user holds the functions that options were given. given are the types of these functions by the names of the options: Wrap checks
+	// that they fit the handler.
+	user  functions
+	given map[string]reflect.Type
 
 	keyPath, fingerprintPath *jmespath.Expression
 	exactNames               bool

@@ -56,15 +56,15 @@ func (e *DecodeError) Is(target error) bool {
 // payload that ends too early, and otherwise nil.
 func (e *DecodeError) Unwrap() error { return e.shown }
 
-// decodeErrorOf says why a payload does not decode into a T, which failed with err.
-func decodeErrorOf[T any](payload []byte, err error) *DecodeError {
+// decodeErrorOf says why a payload does not decode into an event, which failed with err.
+func decodeErrorOf(event reflect.Type, payload []byte, err error) *DecodeError {
 	var value json.RawMessage
 	if syntax := json.NewDecoder(bytes.NewReader(payload)).Decode(&value); syntax != nil {
 		return syntaxErrorOf(syntax)
 	}
 	p := probe{
-		decode: func(text []byte) error { return json.Unmarshal(text, new(T)) },
-		names:  namesIn(reflect.TypeFor[T]()),
+		decode: func(text []byte) error { return json.Unmarshal(text, reflect.New(event).Interface()) },
+		names:  namesIn(event),
 		value:  value, err: err,
 	}
 	p.find()
@@ -82,7 +82,7 @@ func decodeErrorOf[T any](payload []byte, err error) *DecodeError {
 	}
 	kind, into := kindIn(wrong.Value), wrong.Type
 	if into == nil { // it is no error of encoding/json itself
-		into = reflect.TypeFor[T]()
+		into = event
 	}
 	e.Reason = fmt.Sprintf("%s does not fit into %v", kinds[kind], into)
 	e.shown = &json.UnmarshalTypeError{Value: kind, Type: into, Offset: e.Offset, Field: e.Field}

@@ -14,8 +14,8 @@ import (
 )
 
 // delivery is one event on its way through a handler, from its bytes to the bytes of the answer. One goroutine uses it.
-type delivery[In, Out any] struct {
-	work[In, Out]
+type delivery struct {
+	work
 
 	protocol protocol.Delivery
 	outcome  report.Outcome
@@ -29,7 +29,7 @@ type delivery[In, Out any] struct {
 }
 
 // run takes the delivery from the event to its answer.
-func (d *delivery[In, Out]) run(ctx context.Context) {
+func (d *delivery) run(ctx context.Context) {
 	d.outcome = report.Panicked
 	if d.observe != nil {
 		// Deferred, so that an execution that panics is reported too.
@@ -52,7 +52,7 @@ func (d *delivery[In, Out]) run(ctx context.Context) {
 }
 
 // unprotected runs the handler as lambda.NewHandler would.
-func (d *delivery[In, Out]) unprotected(ctx context.Context, outcome report.Outcome) {
+func (d *delivery) unprotected(ctx context.Context, outcome report.Outcome) {
 	if err := d.call(execution.Unprotected(ctx, protocol.Unprotected{Settings: d.settings}), new(bool)); err != nil {
 		d.outcome, d.refused = report.Refused, err
 		return
@@ -62,7 +62,7 @@ func (d *delivery[In, Out]) unprotected(ctx context.Context, outcome report.Outc
 }
 
 // protected takes the delivery through the protocol.
-func (d *delivery[In, Out]) protected(ctx context.Context, req request) {
+func (d *delivery) protected(ctx context.Context, req request) {
 	d.protocol = protocol.Delivery{Settings: d.settings, RecordKey: req.recordKey, Fingerprint: req.fingerprint}
 	d.protocol.Unwanted = execution.IsUnwanted(ctx)
 	switch r := d.protocol.Run(ctx, &d.work); r.Outcome {
@@ -85,12 +85,12 @@ func (d *delivery[In, Out]) protected(ctx context.Context, req request) {
 
 // own answers with what the handler returned. If that was stored, the caller is told until when it is replayed. If it
 // was not, the caller is told nothing about that, even if the handler's response says something.
-func (d *delivery[In, Out]) own(r protocol.Result) {
+func (d *delivery) own(r protocol.Result) {
 	if !d.ran {
 		d.refuse(d.answer.err) // the payload is no event, which is seen when the handler is called
 		return
 	}
-	if _, isHTTP := d.shape.(*httpShape[In, Out]); isHTTP && !d.answer.given && d.protocol.CommitFailed(d.answer.err) {
+	if _, isHTTP := d.shape.(*httpShape); isHTTP && !d.answer.given && d.protocol.CommitFailed(d.answer.err) {
 		d.commitFailed(d.answer.err) // a client that may retry is told so
 		return
 	}
@@ -104,12 +104,12 @@ func (d *delivery[In, Out]) own(r protocol.Result) {
 }
 
 // commitFailed answers that the commit of the handler has failed.
-func (d *delivery[In, Out]) commitFailed(err error) {
+func (d *delivery) commitFailed(err error) {
 	d.refuse(&CommitFailedError{Operation: d.protocol.Operation, RecordKey: d.protocol.RecordKey, Err: err})
 }
 
 // committed answers with what the handler has committed, and not with what it did then.
-func (d *delivery[In, Out]) committed(r protocol.Result) {
+func (d *delivery) committed(r protocol.Result) {
 	d.outcome = report.Executed
 	if !r.Same {
 		d.unanswered = errors.Join(&CommittedError{
@@ -129,7 +129,7 @@ func (d *delivery[In, Out]) committed(r protocol.Result) {
 }
 
 // replay answers with a stored result.
-func (d *delivery[In, Out]) replay(r protocol.Result) {
+func (d *delivery) replay(r protocol.Result) {
 	if d.protocol.Unwanted && r.Record.Reason != store.ReasonTerminal {
 		d.outcome, d.answer.err = report.Replayed, nil
 		return
@@ -151,13 +151,13 @@ func (d *delivery[In, Out]) replay(r protocol.Result) {
 }
 
 // resolved answers with what the resolver found.
-func (d *delivery[In, Out]) resolved(r protocol.Result) {
+func (d *delivery) resolved(r protocol.Result) {
 	d.outcome = report.Resolved
 	d.present(presentation{stored: true, replayed: true, text: d.result, expires: r.Expires})
 }
 
 // decoded returns the stored result as JSON.
-func (d *delivery[In, Out]) decoded(r protocol.Result) ([]byte, *UnreadableError) {
+func (d *delivery) decoded(r protocol.Result) ([]byte, *UnreadableError) {
 	switch {
 	case d.records != nil:
 		result, err := d.records.decode(r.Record)
@@ -173,7 +173,7 @@ func (d *delivery[In, Out]) decoded(r protocol.Result) ([]byte, *UnreadableError
 }
 
 // present answers with a stored text.
-func (d *delivery[In, Out]) present(p presentation) {
+func (d *delivery) present(p presentation) {
 	if err := d.shape.present(&d.source, &d.answer, p); err != nil {
 		d.useless(errUndecodable())
 		return
@@ -186,15 +186,14 @@ func errUndecodable() *UnreadableError {
 	return &UnreadableError{Reason: "its result does not decode into what this handler returns"}
 }
 
-func (d *delivery[In, Out]) replayFailure(result []byte) {
+func (d *delivery) replayFailure(result []byte) {
 	var f failure
 	if err := json.Unmarshal(result, &f); err != nil {
 		d.useless(errUndecodable())
 		return
 	}
-	var none Out
 	d.outcome = report.Replayed
-	d.answer.out, d.answer.given = none, false
+	d.answer.out, d.answer.given = nil, false
 	d.answer.err = &ReplayedError{Type: f.Type, Message: f.Message}
 	if d.answer.wire {
 		d.answer.err = messages.InvokeResponse_Error{Type: f.Type, Message: f.Message}
@@ -203,7 +202,7 @@ func (d *delivery[In, Out]) replayFailure(result []byte) {
 
 // useless notes that a stored result cannot be used. If the handler has run, its own result stays the answer; if not,
 // the error is the answer.
-func (d *delivery[In, Out]) useless(err *UnreadableError) {
+func (d *delivery) useless(err *UnreadableError) {
 	err.Operation, err.RecordKey = d.protocol.Operation, d.protocol.RecordKey
 	if d.ran {
 		d.unreadable = err
@@ -214,10 +213,10 @@ func (d *delivery[In, Out]) useless(err *UnreadableError) {
 }
 
 // refuse answers with an error.
-func (d *delivery[In, Out]) refuse(err error) { d.outcome, d.refused = outcomeOf(err), err }
+func (d *delivery) refuse(err error) { d.outcome, d.refused = outcomeOf(err), err }
 
 // bytes returns the answer in its wire form.
-func (d *delivery[In, Out]) bytes() ([]byte, error) {
+func (d *delivery) bytes() ([]byte, error) {
 	switch {
 	case d.refused != nil:
 		out, err := d.shape.refuse(&d.source, d.refused)
@@ -241,7 +240,7 @@ func reported(err error) error {
 }
 
 // value returns the answer by value.
-func (d *delivery[In, Out]) value() (Out, error) {
+func (d *delivery) value() (any, error) {
 	switch {
 	case d.refused != nil:
 		return d.shape.refuse(&d.source, d.refused)
@@ -256,7 +255,7 @@ func (d *delivery[In, Out]) value() (Out, error) {
 
 // marked returns the error of the handler for an outer execution, which may return it: with its marks, and, if the record
 // became UNKNOWN, as uncertain.
-func (d *delivery[In, Out]) marked() error {
+func (d *delivery) marked() error {
 	if d.protocol.Report.Settlement == report.Unknown {
 		return Uncertain(d.answer.err)
 	}
@@ -264,7 +263,7 @@ func (d *delivery[In, Out]) marked() error {
 }
 
 // report returns what the observer gets to know of the delivery.
-func (d *delivery[In, Out]) report() report.Delivery {
+func (d *delivery) report() report.Delivery {
 	r := d.protocol.Report
 	r.Operation, r.Route, r.RecordKey, r.Outcome = d.settings.Operation, d.source.route, d.protocol.RecordKey, d.outcome
 	r.Err, r.StoreErr = d.refused, d.storeErr()
@@ -291,7 +290,7 @@ func (d *delivery[In, Out]) report() report.Delivery {
 }
 
 // storeErr returns the last failure around the record that did not decide the answer.
-func (d *delivery[In, Out]) storeErr() error {
+func (d *delivery) storeErr() error {
 	switch err := d.protocol.Report.StoreErr; {
 	case d.unreadable != nil:
 		return d.unreadable

@@ -70,16 +70,16 @@ func (d Description) DerivedKey(name string) string {
 //
 // Describe is safe for concurrent use.
 func (h *Handler[In, Out]) Describe(ctx context.Context, in In) (Description, error) {
-	return h.wrapped.describe(ctx, &source[In]{in: in, decoded: true})
+	return h.wrapped.describe(ctx, &source{in: &in, decoded: true})
 }
 
 // DescribeEvent is [Handler.Describe] for an event in its wire form, as [Handler.Invoke] gets it. It neither keeps nor modifies the
 // payload.
 func (h *Handler[In, Out]) DescribeEvent(ctx context.Context, payload []byte) (Description, error) {
-	return h.wrapped.describe(ctx, &source[In]{payload: payload})
+	return h.wrapped.describe(ctx, &source{payload: payload, in: new(In)})
 }
 
-func (w *wrapped[In, Out]) describe(ctx context.Context, src *source[In]) (Description, error) {
+func (w *wrapped) describe(ctx context.Context, src *source) (Description, error) {
 	d := Description{Operation: w.settings.Operation}
 	if w.disabled {
 		d.Unprotected = "the protection is turned off"
@@ -103,9 +103,9 @@ func (w *wrapped[In, Out]) describe(ctx context.Context, src *source[In]) (Descr
 
 const keyless = "the event has no key, and needs none"
 
-func (*plainShape[In, Out]) unprotected(*source[In]) string { return keyless }
+func (*plainShape) unprotected(*source) string { return keyless }
 
-func (s *httpShape[In, Out]) unprotected(src *source[In]) string {
+func (s *httpShape) unprotected(src *source) string {
 	switch {
 	case src.exempt:
 		return "the function of HTTP.Protect leaves this method and path unprotected"
@@ -116,7 +116,7 @@ func (s *httpShape[In, Out]) unprotected(src *source[In]) string {
 	}
 }
 
-func (s *plainShape[In, Out]) scope(ctx context.Context, src *source[In]) ([]ScopePart, error) {
+func (s *plainShape) scope(ctx context.Context, src *source) ([]ScopePart, error) {
 	if s.keys.records != nil {
 		return nil, nil
 	}
@@ -132,7 +132,7 @@ func (s *plainShape[In, Out]) scope(ctx context.Context, src *source[In]) ([]Sco
 	return parts, err
 }
 
-func (s *httpShape[In, Out]) scope(ctx context.Context, src *source[In]) ([]ScopePart, error) {
+func (s *httpShape) scope(ctx context.Context, src *source) ([]ScopePart, error) {
 	if s.keys.records != nil {
 		return nil, nil
 	}

@@ -83,5 +83,10 @@ func WithEffects(e Effects) Option {
 // again after a crash before the resolver was asked, and its steps have start marks, as those of
 // [Unrepeatable] effects.
 func WithResolver[In, Out any](resolver func(ctx context.Context, x Execution, in In) (Resolution[Out], error)) Option {
-	return userFunc("WithResolver", resolver, func(c *config) { c.user.resolver = resolver })
+	return userFunc("WithResolver", resolver, func(c *config) {
+		c.user.resolver = func(ctx context.Context, x Execution, in any) (found, error) {
+			r, err := resolver(ctx, x, *in.(*In)) //nolint:forcetypeassert // see config.given
+			return found{r.finding, r.out}, err
+		}
+	})
 }

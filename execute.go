@@ -15,13 +15,15 @@ import (
 	"github.com/go-idempotent/idempotent/report"
 )
 
-// wrapped is what Wrap makes of a handler and its options. It is immutable.
-type wrapped[In, Out any] struct {
-	handler  func(context.Context, In) (Out, error)
-	resolver func(context.Context, Execution, In) (Resolution[Out], error)
+// wrapped is what Wrap makes of a handler and its options. It is immutable. It knows the types of the handler only by
+// reflection: an event is a pointer to In, and a result is an Out.
+type wrapped struct {
+	handler  func(ctx context.Context, in any) (out any, err error)
+	resolver func(ctx context.Context, x Execution, in any) (found, error)
+	out      reflect.Type
 	// keeps reports whether a result is to be stored. If it is nil, every result is.
-	keeps func(Out) bool
-	shape shape[In, Out]
+	keeps func(out any) bool
+	shape shape
 	// settings are what the protocol has to know of the handler.
 	settings *protocol.Settings
 	// records reads and writes records as another program does, which shares them. It is nil if no program does.
@@ -30,11 +32,18 @@ type wrapped[In, Out any] struct {
 	disabled bool
 }
 
+func (w *wrapped) recordsOf() string {
+	if w.records != nil {
+		return w.records.name()
+	}
+	return w.settings.Operation
+}
+
 // work is what the protocol calls during one delivery: it runs the handler, or asks the resolver.
-type work[In, Out any] struct {
-	*wrapped[In, Out]
-	source source[In]
-	answer answer[Out]
+type work struct {
+	*wrapped
+	source source
+	answer answer
 	// ran is true once the handler has returned. From then on the answer is the handler's own.
 	ran bool
 	// result is the JSON text of the result that was stored, or that is to be stored.
@@ -47,14 +56,14 @@ type work[In, Out any] struct {
 
 // call decodes the event and runs the handler. It sets *returned as soon as the handler has returned. If the payload is
 // no event of the handler, call returns the error of the decoder, and the handler has not run.
-func (w *work[In, Out]) call(ctx context.Context, returned *bool) error {
+func (w *work) call(ctx context.Context, returned *bool) error {
 	in, err := w.source.event()
 	if err != nil {
 		return err
 	}
 	trace := handlertrace.FromContext(ctx)
 	if trace.RequestEvent != nil {
-		trace.RequestEvent(ctx, in)
+		trace.RequestEvent(ctx, w.source.value())
 	}
 	a := &w.answer
 	a.out, a.err = w.handler(ctx, in)
@@ -68,7 +77,7 @@ func (w *work[In, Out]) call(ctx context.Context, returned *bool) error {
 }
 
 // Execute implements [protocol.Work].
-func (w *work[In, Out]) Execute(ctx context.Context, returned *bool) protocol.Ended {
+func (w *work) Execute(ctx context.Context, returned *bool) protocol.Ended {
 	if err := w.call(ctx, returned); err != nil {
 		w.answer.err = err
 		return protocol.Ended{Err: NotExecuted(err)}
@@ -85,7 +94,7 @@ func (w *work[In, Out]) Execute(ctx context.Context, returned *bool) protocol.En
 }
 
 // storedAnswer returns what a completed record keeps of the answer: the result, or the failure.
-func (w *work[In, Out]) storedAnswer() (result []byte, err error) {
+func (w *work) storedAnswer() (result []byte, err error) {
 	failed := !w.answer.given
 	if failed {
 		result, err = encodeJSON(failureOf(w.answer.err))
@@ -100,14 +109,14 @@ func (w *work[In, Out]) storedAnswer() (result []byte, err error) {
 }
 
 // encoded takes note of a result, and returns it in the form that the record keeps.
-func (w *work[In, Out]) encoded(result []byte, failed bool) (text []byte, err error) {
+func (w *work) encoded(result []byte, failed bool) (text []byte, err error) {
 	w.result = result
 	text, w.notEncoded = w.kept(result, failed)
 	return text, w.notEncoded
 }
 
 // kept returns a result in the form that the record keeps: as it is, or as the program writes it that shares the record.
-func (w *work[In, Out]) kept(result []byte, failed bool) ([]byte, error) {
+func (w *work) kept(result []byte, failed bool) ([]byte, error) {
 	if w.records == nil {
 		return result, nil
 	}
@@ -115,53 +124,61 @@ func (w *work[In, Out]) kept(result []byte, failed bool) ([]byte, error) {
 }
 
 // Answer implements [protocol.Work].
-func (w *work[In, Out]) Answer(committed any) (text []byte, problem string, _ error) {
-	out, ok := committed.(Out)
-	if !ok && committed != nil || !ok && reflect.TypeFor[Out]().Kind() != reflect.Interface {
-		return nil, fmt.Sprintf("the answer is a %T, and the handler returns a %v", committed, reflect.TypeFor[Out]()), nil
+func (w *work) Answer(committed any) (text []byte, problem string, _ error) {
+	if !isOf(committed, w.out) {
+		return nil, fmt.Sprintf("the answer is a %T, and the handler returns a %v", committed, w.out), nil
 	}
-	if w.keeps != nil && !w.keeps(out) {
+	if w.keeps != nil && !w.keeps(committed) {
 		return nil, "the answer is not one that is stored, by its status or by WithStoreIf", nil
 	}
-	result, err := w.shape.stored(&answer[Out]{out: out, given: true})
+	result, err := w.shape.stored(&answer{out: committed, given: true})
 	if err == nil {
 		text, err = w.kept(result, false)
 	}
 	return text, "", err
 }
 
+// isOf reports whether a variable of a type can hold v.
+func isOf(v any, t reflect.Type) bool {
+	of := reflect.TypeOf(v)
+	if t.Kind() == reflect.Interface {
+		return of == nil || of.Implements(t)
+	}
+	return of == t
+}
+
 // Resolve implements [protocol.Work].
-func (w *work[In, Out]) Resolve(ctx context.Context, c execution.Claim) protocol.Resolution {
+func (w *work) Resolve(ctx context.Context, c execution.Claim) protocol.Resolution {
 	r, err := w.ask(ctx, c)
 	if err == nil && r.finding == execution.HasExecuted {
-		w.result, err = w.found(r.out)
+		w.result, err = w.foundText(r.out)
 	}
 	if err != nil {
 		w.unanswered = fmt.Errorf("resolver: %w", err)
 		return protocol.Resolution{Finding: execution.StillUnknown}
 	}
-	found := protocol.Resolution{Finding: r.finding}
+	res := protocol.Resolution{Finding: r.finding}
 	if r.finding == execution.HasExecuted {
-		found.Result, found.ResultErr = w.encoded(w.result, false)
+		res.Result, res.ResultErr = w.encoded(w.result, false)
 	}
-	return found
+	return res
 }
 
-// found returns what a record keeps of the result that a resolver found.
-func (w *wrapped[In, Out]) found(out Out) ([]byte, error) {
+// foundText returns what a record keeps of the result that a resolver found.
+func (w *wrapped) foundText(out any) ([]byte, error) {
 	if w.keeps != nil && !w.keeps(out) {
 		return nil, errNotKept
 	}
-	return w.shape.stored(&answer[Out]{out: out, given: true})
+	return w.shape.stored(&answer{out: out, given: true})
 }
 
 // errNotKept is why a resolver is not believed whose result a handler would not have stored.
 var errNotKept = errors.New("its result is not one that is stored, by its status or by WithStoreIf")
 
-func (w *work[In, Out]) ask(ctx context.Context, c execution.Claim) (Resolution[Out], error) {
+func (w *work) ask(ctx context.Context, c execution.Claim) (found, error) {
 	in, err := w.source.event()
 	if err != nil {
-		return Resolution[Out]{}, err
+		return found{}, err
 	}
 	return w.resolver(ctx, executionOf(c), in)
 }

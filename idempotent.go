@@ -75,7 +75,6 @@ package idempotent
 
 import (
 	"context"
-	"reflect"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
@@ -85,7 +84,7 @@ import (
 // Handler is a wrapped handler. It implements the Handler interface of aws-lambda-go's lambda package, so lambda.Start
 // takes it. It is safe for concurrent use, and one process may run many invocations at once. Its zero value is
 // not usable: Wrap makes it.
-type Handler[In, Out any] struct{ wrapped wrapped[In, Out] }
+type Handler[In, Out any] struct{ wrapped *wrapped }
 
 // Wrap makes handler idempotent on a store. Call it once, when the function starts: if the configuration is wrong, it
 // panics with a [*ConfigError] that names every mistake.
@@ -109,20 +108,11 @@ type Handler[In, Out any] struct{ wrapped wrapped[In, Out] }
 // AWS_LAMBDA_FUNCTION_NAME for the default operation of HTTP handlers and for [WithPowertools], and
 // POWERTOOLS_IDEMPOTENCY_DISABLED as the default of [WithDisabled].
 func Wrap[In, Out any](handler func(context.Context, In) (Out, error), s store.Store, opts ...Option) *Handler[In, Out] {
-	var problems problems
-	c := newConfig(s, opts, reflect.TypeFor[Out](), &problems)
-	if handler == nil {
-		problems.addf("Wrap: the handler is nil")
+	var run func(ctx context.Context, in any) (any, error)
+	if handler != nil {
+		run = func(ctx context.Context, in any) (any, error) { return handler(ctx, *in.(*In)) } //nolint:forcetypeassert // see Invoke
 	}
-	f := typedFunctions[In, Out](c, &problems)
-	w := wrapped[In, Out]{handler: handler, resolver: f.resolver, records: c.records, observe: c.observe, disabled: c.disabled}
-	w.shape, w.keeps = shapeOf(c, f, &problems)
-	w.settings = settingsOf(c)
-	if _, isPlain := w.shape.(*plainShape[In, Out]); isPlain && problems == nil {
-		problems.addError(register(c, reflect.TypeFor[In](), reflect.TypeFor[Out]()))
-	}
-	problems.panicIfAny()
-	return &Handler[In, Out]{w}
+	return &Handler[In, Out]{wrap(run, typesOf[In, Out](), s, opts)}
 }
 
 // Operation returns the name of the wrapped handler, see [WithOperation].
@@ -131,13 +121,6 @@ func (h *Handler[In, Out]) Operation() string { return h.wrapped.settings.Operat
 // RecordsOf returns the operation that the keys of the handler's records name, see [store.Record.Operation]: that of the handler, or,
 // with [WithPowertools], the prefix of the other program. A listing of operate takes it.
 func (h *Handler[In, Out]) RecordsOf() string { return h.wrapped.recordsOf() }
-
-func (w *wrapped[In, Out]) recordsOf() string {
-	if w.records != nil {
-		return w.records.name()
-	}
-	return w.settings.Operation
-}
 
 // Now returns the time by the clock of the handler, see [WithClock].
 func (h *Handler[In, Out]) Now() time.Time { return h.wrapped.settings.Now() }
@@ -158,9 +141,11 @@ func (h *Handler[In, Out]) Store() store.Store { return h.wrapped.settings.Store
 //   - a messages.InvokeResponse_Error, if a [Terminal] error is replayed: Lambda reports the type and the text of the
 //     first one
 func (h *Handler[In, Out]) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
-	d := &delivery[In, Out]{work: work[In, Out]{
-		wrapped: &h.wrapped, source: source[In]{payload: payload}, answer: answer[Out]{wire: true},
-	}}
+	d := &struct {
+		delivery
+		in In
+	}{}
+	d.work = work{wrapped: h.wrapped, source: source{payload: payload, in: &d.in}, answer: answer{wire: true}}
 	d.run(ctx)
 	return d.bytes()
 }
@@ -192,9 +177,16 @@ func (h *Handler[In, Out]) Invoke(ctx context.Context, payload []byte) ([]byte, 
 // inner [NotExecuted] as it is: it marks the error as [Uncertain], and the most cautious mark counts. Marks are removed on
 // the way out of [Handler.Invoke], wherever it is called.
 func (h *Handler[In, Out]) Handle(ctx context.Context, in In) (Out, error) {
-	d := &delivery[In, Out]{
-		work: work[In, Out]{wrapped: &h.wrapped, source: source[In]{in: in, decoded: true}}, within: execution.Within(ctx),
+	d := &delivery{
+		work: work{wrapped: h.wrapped, source: source{in: &in, decoded: true}}, within: execution.Within(ctx),
 	}
 	d.run(ctx)
-	return d.value()
+	out, err := d.value()
+	return as[Out](out), err
+}
+
+// as returns a value that is a T, or the zero value for none.
+func as[T any](v any) T {
+	t, _ := v.(T)
+	return t
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // keys finds the key, the fingerprint and the tenant of an event, as the options of a handler say.
-type keys[In any] struct {
+type keys struct {
 	operation string
 	// optional lets events without a key run unprotected. exactNames is true if the handler tells names of members apart
 	// that differ only in case.
@@ -22,9 +22,9 @@ type keys[In any] struct {
 	digestKey []byte
 
 	// At most one of key and keyPath is set, and at most one of fingerprint and fingerprintPath.
-	key             func(In) (string, error)
-	fingerprint     func(In) (any, error)
-	tenant          func(context.Context, In) (string, error)
+	key             func(in any) (string, error)
+	fingerprint     func(in any) (any, error)
+	tenant          func(ctx context.Context, in any) (string, error)
 	keyPath         *jmespath.Expression
 	fingerprintPath *jmespath.Expression
 
@@ -38,11 +38,11 @@ type keys[In any] struct {
 }
 
 // selects reports whether an option finds the key: an HTTP handler then does not look for its header.
-func (k *keys[In]) selects() bool { return k.key != nil || k.keyPath != nil || k.records != nil }
+func (k *keys) selects() bool { return k.key != nil || k.keyPath != nil || k.records != nil }
 
 // selected returns the key that an option finds. The key is empty, without an error, if the event has none and needs
 // none. If another program shares the records, the key is the whole record key.
-func (k *keys[In]) selected(src *source[In], needed bool) (string, error) {
+func (k *keys) selected(src *source, needed bool) (string, error) {
 	if k.key != nil {
 		return k.keyOf(src, needed)
 	}
@@ -78,7 +78,7 @@ func (k *keys[In]) selected(src *source[In], needed bool) (string, error) {
 }
 
 // asRead returns an event with its numbers as the handler reads them. Where another program shares the keys, its numbers decide.
-func (k *keys[In]) asRead(event []byte) []byte {
+func (k *keys) asRead(event []byte) []byte {
 	if k.numbers == nil || k.records != nil {
 		return event
 	}
@@ -87,12 +87,12 @@ func (k *keys[In]) asRead(event []byte) []byte {
 
 // roundsNumber reports whether a selection has a number that the handler would read as another one: then two requests are one to it, and
 // would have two keys.
-func (k *keys[In]) roundsNumber(selection []byte) bool {
+func (k *keys) roundsNumber(selection []byte) bool {
 	return k.records == nil && hasInexact(selection, k.exactNumbers)
 }
 
 // unsearchable is the error for an event in which the key path cannot look. Of a text that is no JSON it says so once.
-func (k *keys[In]) unsearchable(err error) error {
+func (k *keys) unsearchable(err error) error {
 	text, isText := errors.AsType[*jmespath.JSONError](err)
 	if !isText {
 		return k.invalid(sourceEvent, "has no key: "+err.Error(), err)
@@ -106,7 +106,7 @@ func (k *keys[In]) unsearchable(err error) error {
 
 const reasonInexact = "has a number that a float changes, so that the handler reads another one: send fewer digits, or the number as a string"
 
-func (k *keys[In]) canonical(doc []byte) ([]byte, error) {
+func (k *keys) canonical(doc []byte) ([]byte, error) {
 	if k.exactNames {
 		return fingerprint.Canonical(nil, doc)
 	}
@@ -114,7 +114,7 @@ func (k *keys[In]) canonical(doc []byte) ([]byte, error) {
 }
 
 // keyOf asks the user's function for the key.
-func (k *keys[In]) keyOf(src *source[In], needed bool) (string, error) {
+func (k *keys) keyOf(src *source, needed bool) (string, error) {
 	in, err := src.event()
 	if err != nil {
 		return "", err
@@ -131,7 +131,7 @@ func (k *keys[In]) keyOf(src *source[In], needed bool) (string, error) {
 }
 
 // missing returns the error for an event without a key. It returns nil if the event needs none.
-func (k *keys[In]) missing(source string, needed bool) error {
+func (k *keys) missing(source string, needed bool) error {
 	if !needed {
 		return nil
 	}
@@ -139,7 +139,7 @@ func (k *keys[In]) missing(source string, needed bool) error {
 }
 
 // nothingSelected is missing, of what the key path selected, or of the whole event.
-func (k *keys[In]) nothingSelected(part string, needed bool) error {
+func (k *keys) nothingSelected(part string, needed bool) error {
 	switch {
 	case !needed:
 		return nil
@@ -160,13 +160,13 @@ func selectedBy(source string, path *jmespath.Expression) string {
 	return fmt.Sprintf("%s %q", source, expression)
 }
 
-func (k *keys[In]) invalid(source, reason string, err error) error {
+func (k *keys) invalid(source, reason string, err error) error {
 	return &InvalidKeyError{Operation: k.operation, Source: source, Reason: reason, Err: err}
 }
 
 // tenantOf asks the user's function for the tenant. Without a tenant it fails, so that nobody gets into a shared scope
 // by accident.
-func (k *keys[In]) tenantOf(ctx context.Context, src *source[In]) (string, error) {
+func (k *keys) tenantOf(ctx context.Context, src *source) (string, error) {
 	in, err := src.event()
 	if err != nil {
 		return "", err
@@ -194,10 +194,10 @@ func tenantID(ctx context.Context) string {
 }
 
 // selectsFingerprint reports whether an option finds what the fingerprint covers.
-func (k *keys[In]) selectsFingerprint() bool { return k.fingerprint != nil || k.fingerprintPath != nil }
+func (k *keys) selectsFingerprint() bool { return k.fingerprint != nil || k.fingerprintPath != nil }
 
 // addSelected adds to h what an option finds for the fingerprint.
-func (k *keys[In]) addSelected(h *fingerprint.Hash, src *source[In]) error {
+func (k *keys) addSelected(h *fingerprint.Hash, src *source) error {
 	if k.fingerprintPath == nil {
 		in, err := src.event()
 		if err != nil {
@@ -221,7 +221,7 @@ func (k *keys[In]) addSelected(h *fingerprint.Hash, src *source[In]) error {
 }
 
 // covered returns what the fingerprint path selects.
-func (k *keys[In]) covered(src *source[In]) (selection jmespath.Value, err error) {
+func (k *keys) covered(src *source) (selection jmespath.Value, err error) {
 	payload, err := src.json()
 	if err != nil {
 		return selection, err
@@ -239,7 +239,7 @@ func (k *keys[In]) covered(src *source[In]) (selection jmespath.Value, err error
 }
 
 // addFingerprintOf adds to h what the user's function selects.
-func (k *keys[In]) addFingerprintOf(h *fingerprint.Hash, in In) error {
+func (k *keys) addFingerprintOf(h *fingerprint.Hash, in any) error {
 	covered, err := k.fingerprint(in)
 	err = quiet(err)
 	if err == nil {
@@ -252,7 +252,7 @@ func (k *keys[In]) addFingerprintOf(h *fingerprint.Hash, in In) error {
 }
 
 // sharedKey returns the record key of a selection, or of the whole event, as another program computes it.
-func (k *keys[In]) sharedKey(selection []byte, whole, needed bool) (string, error) {
+func (k *keys) sharedKey(selection []byte, whole, needed bool) (string, error) {
 	if k.folds(selection) {
 		return "", k.invalid(sourceKeyPath, "has names that differ only in case", nil)
 	}
@@ -269,7 +269,7 @@ func (k *keys[In]) sharedKey(selection []byte, whole, needed bool) (string, erro
 
 // folds reports whether the handler may read JSON in another way than a program that tells names apart which differ only in
 // case.
-func (k *keys[In]) folds(doc []byte) bool {
+func (k *keys) folds(doc []byte) bool {
 	if k.exactNames {
 		return false
 	}
@@ -283,7 +283,7 @@ func (k *keys[In]) folds(doc []byte) bool {
 
 // sharedRequest returns the request of an event with this record key, which another program shares. Without a
 // fingerprint path it has no fingerprint.
-func (k *keys[In]) sharedRequest(key string, src *source[In]) (request, error) {
+func (k *keys) sharedRequest(key string, src *source) (request, error) {
 	req := request{recordKey: key}
 	if k.fingerprintPath == nil {
 		return req, nil
@@ -304,7 +304,7 @@ func (k *keys[In]) sharedRequest(key string, src *source[In]) (request, error) {
 }
 
 // newHash begins a digest, keyed if the handler has a secret.
-func (k *keys[In]) newHash(purpose string) *fingerprint.Hash {
+func (k *keys) newHash(purpose string) *fingerprint.Hash {
 	if k.digestKey != nil {
 		return fingerprint.NewKeyed(k.digestKey, purpose)
 	}

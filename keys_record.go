@@ -3,6 +3,7 @@ package idempotent
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -11,11 +12,11 @@ import (
 
 // recordKeyOf returns what finds the key of a record of a queue or a stream if no option says where it is. It returns nil if In is no such
 // record.
-func recordKeyOf[In any]() func(In) (string, error) {
-	for _, key := range []func(In) (string, error){
-		keyFrom[In](keyOfMessage),
-		keyFrom[In](keyOfKinesis),
-		keyFrom[In](func(r events.DynamoDBEventRecord) string { return r.EventID }),
+func recordKeyOf(in reflect.Type) func(in any) (string, error) {
+	for _, key := range []func(in any) (string, error){
+		keyFrom(in, keyOfMessage),
+		keyFrom(in, keyOfKinesis),
+		keyFrom(in, func(r events.DynamoDBEventRecord) string { return r.EventID }),
 	} {
 		if key != nil {
 			return key
@@ -24,19 +25,18 @@ func recordKeyOf[In any]() func(In) (string, error) {
 	return nil
 }
 
-// keyFrom makes key a function of In if In is T or *T. A nil pointer has no key.
-func keyFrom[In, T any](key func(r T) string) func(In) (string, error) {
-	var in In
-	switch any(in).(type) {
-	case *T:
-		return func(in In) (string, error) {
-			if r := any(in).(*T); r != nil { //nolint:forcetypeassert // just checked
+// keyFrom makes key a function of a pointer to In if In is T or *T. A nil pointer has no key.
+func keyFrom[T any](in reflect.Type, key func(r T) string) func(in any) (string, error) {
+	switch in {
+	case reflect.TypeFor[*T]():
+		return func(in any) (string, error) {
+			if r := *in.(**T); r != nil { //nolint:forcetypeassert // just checked
 				return key(*r), nil
 			}
 			return "", nil
 		}
-	case T:
-		return func(in In) (string, error) { return key(any(in).(T)), nil } //nolint:forcetypeassert // just checked
+	case reflect.TypeFor[T]():
+		return func(in any) (string, error) { return key(*in.(*T)), nil } //nolint:forcetypeassert // just checked
 	default:
 		return nil
 	}

@@ -70,7 +70,9 @@ func WithWait(d time.Duration) Option {
 // as failed: its record is released, so that a retry executes, or, under [Unrepeatable], becomes UNKNOWN. The function must not modify its
 // argument.
 func WithStoreIf[Out any](storeIf func(out Out) bool) Option {
-	return userFunc("WithStoreIf", storeIf, func(c *config) { c.user.storeIf = storeIf })
+	return userFunc("WithStoreIf", storeIf, func(c *config) {
+		c.user.storeIf = func(out any) bool { return storeIf(as[Out](out)) }
+	})
 }
 
 // WithObserver reports every delivery; package observe has observers for metrics and logs. Without an observer nobody
@@ -106,6 +108,7 @@ func WithTiming(t Timing) Option {
 func userFunc(option string, f any, set func(*config)) Option {
 	return optionFunc(func(c *config) error {
 		set(c)
+		c.given[option] = reflect.TypeOf(f)
 		if reflect.ValueOf(f).IsNil() {
 			return fmt.Errorf("%s: the function is nil", option)
 		}

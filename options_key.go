@@ -25,7 +25,9 @@ const (
 // For a request that needs no key return an empty one, and no error. An empty key is an error only for the methods of
 // [HTTP.RequireKey].
 func WithKey[In any](key func(in In) (string, error)) Option {
-	return userFunc("WithKey", key, func(c *config) { c.user.key = key })
+	return userFunc("WithKey", key, func(c *config) {
+		c.user.key = func(in any) (string, error) { return key(*in.(*In)) } //nolint:forcetypeassert // see config.given
+	})
 }
 
 // WithOptionalKey runs a request without a key unprotected, instead of refusing it with [ErrMissingKey].
@@ -53,7 +55,9 @@ func WithOptionalKey() Option {
 // If the key is a digest of everything that counts, let the function return nil: then an event with a known key gets the first
 // result, whatever else it says.
 func WithFingerprint[In any](fingerprint func(in In) (any, error)) Option {
-	return userFunc("WithFingerprint", fingerprint, func(c *config) { c.user.fingerprint = fingerprint })
+	return userFunc("WithFingerprint", fingerprint, func(c *config) {
+		c.user.fingerprint = func(in any) (any, error) { return fingerprint(*in.(*In)) } //nolint:forcetypeassert // see config.given
+	})
 }
 
 // WithExactNames says that the handler tells names of JSON members apart which differ only in case. Package encoding/json does
@@ -73,7 +77,9 @@ func WithExactNames() Option {
 // replaces the identity that the authorizer of the event established. If the function returns an error or an empty
 // tenant, the request is refused with [ErrRefused], an HTTP request with status 500.
 func WithTenant[In any](tenant func(ctx context.Context, in In) (string, error)) Option {
-	return userFunc(optionTenant, tenant, func(c *config) { c.user.tenant = tenant })
+	return userFunc(optionTenant, tenant, func(c *config) {
+		c.user.tenant = func(ctx context.Context, in any) (string, error) { return tenant(ctx, *in.(*In)) } //nolint:forcetypeassert // see config.given
+	})
 }
 
 // WithKeyPath selects the key with a JMESPath expression on the event as the caller sent it, for example

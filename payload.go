@@ -12,9 +12,9 @@ import (
 // payloadOf returns a function that adds to a fingerprint what all deliveries of an event have in common: the whole event, if its
 // type is the user's own; the payload, if it is a message of a queue or a stream. It returns nil, and adds a problem, for any other type of package
 // events: those carry request ids and times.
-func payloadOf[In any](exact bool, p *problems) func(h *fingerprint.Hash, src *source[In]) error {
-	if add := recordPayload[In](); add != nil {
-		return func(h *fingerprint.Hash, src *source[In]) error {
+func payloadOf(in reflect.Type, exact bool, p *problems) func(h *fingerprint.Hash, src *source) error {
+	if add := recordPayload(in); add != nil {
+		return func(h *fingerprint.Hash, src *source) error {
 			in, err := src.event()
 			if err != nil {
 				return err
@@ -25,13 +25,12 @@ func payloadOf[In any](exact bool, p *problems) func(h *fingerprint.Hash, src *s
 			return payload.err
 		}
 	}
-	in := reflect.TypeFor[In]()
 	if named := foreignEvent(in, map[reflect.Type]bool{}); named != nil {
 		p.addf("WithFingerprint or WithFingerprintPath: choose what tells two requests in %v apart: the whole event "+
 			"does not, because %v holds ids or times that differ between deliveries", in, named)
 		return nil
 	}
-	return func(h *fingerprint.Hash, src *source[In]) error {
+	return func(h *fingerprint.Hash, src *source) error {
 		payload, err := src.json()
 		if err != nil {
 			return err
@@ -69,17 +68,17 @@ func foreignEvent(t reflect.Type, seen map[reflect.Type]bool) reflect.Type {
 	return nil
 }
 
-// recordPayload returns what adds the payload of a record to a fingerprint, nil if In is no such record.
-func recordPayload[In any]() func(h *payloadHash, in In) {
-	for _, add := range []func(h *payloadHash, in In){
-		payloadFrom[In]((*payloadHash).sqs),
-		payloadFrom[In]((*payloadHash).sns),
-		payloadFrom[In](func(h *payloadHash, r events.SNSEventRecord) { h.sns(r.SNS) }),
-		payloadFrom[In]((*payloadHash).kinesis),
-		payloadFrom[In](func(h *payloadHash, r events.KinesisEventRecord) { h.kinesis(r.Kinesis) }),
-		payloadFrom[In]((*payloadHash).stream),
-		payloadFrom[In](func(h *payloadHash, r events.DynamoDBEventRecord) { h.change(r) }),
-		payloadFrom[In]((*payloadHash).eventBridge),
+// recordPayload returns what adds the payload of a record to a fingerprint, nil if the type in is no such record.
+func recordPayload(in reflect.Type) func(h *payloadHash, in any) {
+	for _, add := range []func(h *payloadHash, in any){
+		payloadFrom(in, (*payloadHash).sqs),
+		payloadFrom(in, (*payloadHash).sns),
+		payloadFrom(in, func(h *payloadHash, r events.SNSEventRecord) { h.sns(r.SNS) }),
+		payloadFrom(in, (*payloadHash).kinesis),
+		payloadFrom(in, func(h *payloadHash, r events.KinesisEventRecord) { h.kinesis(r.Kinesis) }),
+		payloadFrom(in, (*payloadHash).stream),
+		payloadFrom(in, func(h *payloadHash, r events.DynamoDBEventRecord) { h.change(r) }),
+		payloadFrom(in, (*payloadHash).eventBridge),
 	} {
 		if add != nil {
 			return add
@@ -88,18 +87,17 @@ func recordPayload[In any]() func(h *payloadHash, in In) {
 	return nil
 }
 
-// payloadFrom makes add a function of In if In is T or *T. A nil pointer has no payload.
-func payloadFrom[In, T any](add func(h *payloadHash, r T)) func(h *payloadHash, in In) {
-	var in In
-	switch any(in).(type) {
-	case *T:
-		return func(h *payloadHash, in In) {
-			if r := any(in).(*T); r != nil { //nolint:forcetypeassert // just checked
+// payloadFrom makes add a function of a pointer to In if In is T or *T. A nil pointer has no payload.
+func payloadFrom[T any](in reflect.Type, add func(h *payloadHash, r T)) func(h *payloadHash, in any) {
+	switch in {
+	case reflect.TypeFor[*T]():
+		return func(h *payloadHash, in any) {
+			if r := *in.(**T); r != nil { //nolint:forcetypeassert // just checked
 				add(h, *r)
 			}
 		}
-	case T:
-		return func(h *payloadHash, in In) { add(h, any(in).(T)) } //nolint:forcetypeassert // just checked
+	case reflect.TypeFor[T]():
+		return func(h *payloadHash, in any) { add(h, *in.(*T)) } //nolint:forcetypeassert // just checked
 	default:
 		return nil
 	}

@@ -85,27 +85,37 @@ type Reconciled struct {
 // The errors: an [*UnreadableError] or a [*StoreUnavailableError], with which the outcome is empty; if the verdict of the resolver could
 // not be stored, too. A key of another operation, and a bad Reconciling, are a [*ConfigError]. No observer is called.
 func (h *Handler[In, Out]) Reconcile(ctx context.Context, recordKey string, resolver func(context.Context, Execution) (Resolution[Out], error), how Reconciling) (Reconciled, error) {
-	w := h.wrapped
+	if resolver == nil {
+		return h.wrapped.reconcile(ctx, recordKey, nil, how)
+	}
+	return h.wrapped.reconcile(ctx, recordKey, func(ctx context.Context, x Execution) (found, error) {
+		r, err := resolver(ctx, x)
+		return found{r.finding, r.out}, err
+	}, how)
+}
+
+func (w *wrapped) reconcile(ctx context.Context, recordKey string, resolver func(context.Context, Execution) (found, error), how Reconciling) (Reconciled, error) {
 	if err := w.checkReconciling(recordKey, resolver == nil, how); err != nil {
 		return Reconciled{}, err
 	}
 	how = how.WithDefaults()
 	ctx, cancel := context.WithTimeout(ctx, how.Timeout)
 	defer cancel()
-	d := protocol.Delivery{Settings: w.settings, RecordKey: recordKey}
 	var asked error
-	i := d.Inquire(ctx, protocol.Inquiry{
+	q := protocol.Inquiry{
+		Settings: w.settings, RecordKey: recordKey,
 		Ask: func(ctx context.Context, c execution.Claim) protocol.Resolution {
 			var r protocol.Resolution
 			r, asked = w.inquire(ctx, c, resolver)
 			return r
 		},
 		Due: how.OnlyDue, Pause: how.pause, MaxTries: how.MaxTries, Park: how.park(),
-	})
-	r := Reconciled{
-		Attempt: d.Report.Attempt, Tries: i.Tries, Next: i.Next, Reason: i.Reason, Until: i.Until, Err: i.Err, StoreErr: d.Report.StoreErr,
 	}
-	for name, key := range d.Handed() {
+	i := q.Run(ctx)
+	r := Reconciled{
+		Attempt: i.Attempt, Tries: i.Tries, Next: i.Next, Reason: i.Reason, Until: i.Until, Err: i.Err, StoreErr: i.StoreErr,
+	}
+	for name, key := range q.Handed() {
 		r.DerivedKeys = append(r.DerivedKeys, report.NamedKey{Name: name, Key: key})
 	}
 	switch i.Outcome {
@@ -122,29 +132,29 @@ func (h *Handler[In, Out]) Reconcile(ctx context.Context, recordKey string, reso
 
 // inquire asks a resolver that gets no event, in a goroutine of its own: neither a panic nor runtime.Goexit of it keeps the record from
 // being settled.
-func (w *wrapped[In, Out]) inquire(ctx context.Context, c execution.Claim, resolver func(context.Context, Execution) (Resolution[Out], error)) (protocol.Resolution, error) {
-	r, err := guarded(func() (Resolution[Out], error) { return resolver(ctx, executionOf(c)) })
+func (w *wrapped) inquire(ctx context.Context, c execution.Claim, resolver func(context.Context, Execution) (found, error)) (protocol.Resolution, error) {
+	r, err := guarded(func() (found, error) { return resolver(ctx, executionOf(c)) })
 	if err != nil {
 		err = fmt.Errorf("resolver: %w", err)
 		return protocol.Resolution{ResultErr: err}, err
 	}
-	found := protocol.Resolution{Finding: r.finding}
+	res := protocol.Resolution{Finding: r.finding}
 	if r.finding == execution.HasExecuted {
-		found.Result, err = w.resultOf(r.out)
+		res.Result, err = w.resultOf(r.out)
 	}
 	if err != nil {
-		found.ResultErr = fmt.Errorf("resolver: %w", err)
+		res.ResultErr = fmt.Errorf("resolver: %w", err)
 	}
-	return found, found.ResultErr
+	return res, res.ResultErr
 }
 
 // resultOf returns what a completed record keeps of a result.
-func (w *wrapped[In, Out]) resultOf(out Out) ([]byte, error) {
-	result, err := guarded(func() ([]byte, error) { return w.found(out) })
+func (w *wrapped) resultOf(out any) ([]byte, error) {
+	result, err := guarded(func() ([]byte, error) { return w.foundText(out) })
 	if err != nil {
 		return nil, err
 	}
-	return (&work[In, Out]{wrapped: w}).kept(result, false)
+	return (&work{wrapped: w}).kept(result, false)
 }
 
 var errExited = errors.New("it called runtime.Goexit")
@@ -213,7 +223,7 @@ func (r Reconciling) check(p *problems) {
 	}
 }
 
-func (w *wrapped[In, Out]) checkReconciling(recordKey string, noResolver bool, how Reconciling) error {
+func (w *wrapped) checkReconciling(recordKey string, noResolver bool, how Reconciling) error {
 	var p problems
 	if of := store.OperationOf(recordKey); of != w.recordsOf() {
 		p.addf("Reconcile: the record is one of operation %q, and those of the handler are of %q", of, w.recordsOf())

@@ -8,6 +8,12 @@ type Resolution[Out any] struct {
 	out     Out
 }
 
+// found is a Resolution without its type.
+type found struct {
+	finding execution.Finding
+	out     any
+}
+
 // Executed says that the earlier execution had its effect, and that this is its result. The result is stored and
 // returned.
 func Executed[Out any](out Out) Resolution[Out] {

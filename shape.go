@@ -6,23 +6,23 @@ import (
 )
 
 // shape is what httpShape, for HTTP handlers, and plainShape, for all others, do differently.
-type shape[In, Out any] interface {
+type shape interface {
 	// identify computes what a delivery stands for, before any I/O. The zero request means: no protection is needed.
-	identify(ctx context.Context, src *source[In]) (request, error)
+	identify(ctx context.Context, src *source) (request, error)
 	// scope lists what the key of an event that was identified counts for. unprotected says why it runs without protection.
-	scope(ctx context.Context, src *source[In]) ([]ScopePart, error)
-	unprotected(src *source[In]) string
+	scope(ctx context.Context, src *source) ([]ScopePart, error)
+	unprotected(src *source) string
 	// answers reports whether out is the answer, if the handler returned it with err, or noted that.
-	answers(out Out, err error) bool
+	answers(out any, err error) bool
 	// untouched reports whether a result that is not to be stored says by itself that nothing has happened.
-	untouched(out Out) bool
+	untouched(out any) bool
 	// stored returns the text that a completed record keeps of the handler's answer.
-	stored(a *answer[Out]) ([]byte, error)
+	stored(a *answer) ([]byte, error)
 	// present turns a into the answer that the caller gets. If the stored text cannot be decoded, it returns an error
 	// and does not change a.
-	present(src *source[In], a *answer[Out], p presentation) error
+	present(src *source, a *answer, p presentation) error
 	// refuse returns the answer to a delivery that gets an error of this package, and not what the handler returned.
-	refuse(src *source[In], err error) (Out, error)
+	refuse(src *source, err error) (out any, _ error)
 }
 
 // request is what a delivery stands for. The record key covers key and scope. The fingerprint is empty if the handler
@@ -30,12 +30,12 @@ type shape[In, Out any] interface {
 type request struct{ recordKey, fingerprint string }
 
 // answer is what the caller of a delivery gets.
-type answer[Out any] struct {
+type answer struct {
 	// wire is true if the caller wants the JSON text, and not the value.
 	wire bool
 	// out and err are what the handler returned, or what was stored of it. given is true if out is the answer, also if
 	// there is an error beside it.
-	out   Out
+	out   any
 	err   error
 	given bool
 	// text is out in its wire form. If there is none, textErr is the reason.
@@ -44,20 +44,20 @@ type answer[Out any] struct {
 }
 
 // encode makes the wire form of an answer that is given.
-func (a *answer[Out]) encode() {
+func (a *answer) encode() {
 	if a.given && a.wire {
 		a.text, a.textErr = encodeJSON(a.out)
 	}
 }
 
 // give makes out the answer.
-func (a *answer[Out]) give(out Out) {
+func (a *answer) give(out any) {
 	a.out, a.given, a.textErr = out, true, nil
 	a.encode()
 }
 
 // giveText makes text the answer on the wire. The value behind it is not decoded.
-func (a *answer[Out]) giveText(text []byte) { a.given, a.text, a.textErr = true, text, nil }
+func (a *answer) giveText(text []byte) { a.given, a.text, a.textErr = true, text, nil }
 
 // presentation says how a result becomes an answer.
 type presentation struct {

@@ -2,8 +2,8 @@ package idempotent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -18,16 +18,17 @@ import (
 
 // httpShape is the shape of HTTP handlers. Their key is in a header and counts for one caller and route, and they
 // answer errors with problem documents.
-type httpShape[In, Out any] struct {
-	keys    *keys[In]
+type httpShape struct {
+	keys    *keys
 	http    HTTP
 	routes  *routes
 	rules   httpfield.KeyRules
-	gateway *gateway.Family[In, Out]
+	gateway *gateway.Family
+	out     reflect.Type
 	now     func() time.Time
 }
 
-func (s *httpShape[In, Out]) identify(ctx context.Context, src *source[In]) (request, error) {
+func (s *httpShape) identify(ctx context.Context, src *source) (request, error) {
 	r := &src.http
 	if err := s.read(src); err != nil {
 		return request{}, err
@@ -80,7 +81,7 @@ func (s *httpShape[In, Out]) identify(ctx context.Context, src *source[In]) (req
 
 // fingerprint returns the fingerprint of a request. What an option selects replaces query and body, but never the endpoint:
 // /accounts/1 and /accounts/2 behind one route are two requests.
-func (s *httpShape[In, Out]) fingerprint(h *fingerprint.Hash, src *source[In]) (string, error) {
+func (s *httpShape) fingerprint(h *fingerprint.Hash, src *source) (string, error) {
 	r := &src.http
 	if !s.keys.selectsFingerprint() {
 		return r.Fingerprint(h, s.http.FingerprintHeaders, s.keys.exactNames), nil
@@ -95,7 +96,7 @@ func (s *httpShape[In, Out]) fingerprint(h *fingerprint.Hash, src *source[In]) (
 // lacksKey reports whether a request has no key because it has no body: a function of the expression then had nothing to work
 // on. Whatever else is wrong with a selection is refused, or a client could choose to be unprotected. Another program that shares
 // the records needs its key whatever the method.
-func (s *httpShape[In, Out]) lacksKey(r *gateway.Request, err error) bool {
+func (s *httpShape) lacksKey(r *gateway.Request, err error) bool {
 	if s.keys.records != nil || !neverProtected(r.Method) || r.HasBody() {
 		return false
 	}
@@ -105,7 +106,7 @@ func (s *httpShape[In, Out]) lacksKey(r *gateway.Request, err error) bool {
 
 // read reads what counts of an event straight from its JSON. If the JSON is too unusual for that, read decodes the
 // event.
-func (s *httpShape[In, Out]) read(src *source[In]) error {
+func (s *httpShape) read(src *source) error {
 	if !src.decoded && s.gateway.Scan(src.payload, &src.http) {
 		return nil
 	}
@@ -117,7 +118,7 @@ func (s *httpShape[In, Out]) read(src *source[In]) error {
 }
 
 // key returns the key of a request. It is empty, without an error, if the request carries none and needs none.
-func (s *httpShape[In, Out]) key(src *source[In]) (string, error) {
+func (s *httpShape) key(src *source) (string, error) {
 	r := &src.http
 	needed := !s.keys.optional && (s.keys.records != nil || slices.Contains(s.http.RequireKey, r.Method))
 	if s.keys.selects() {
@@ -140,7 +141,7 @@ func (s *httpShape[In, Out]) key(src *source[In]) (string, error) {
 }
 
 // caller returns the tenant that the user's function finds, or else the caller that the gateway has established.
-func (s *httpShape[In, Out]) caller(ctx context.Context, src *source[In]) (gateway.Caller, error) {
+func (s *httpShape) caller(ctx context.Context, src *source) (gateway.Caller, error) {
 	if s.keys.tenant == nil {
 		return src.http.Caller, nil
 	}
@@ -152,7 +153,7 @@ func (s *httpShape[In, Out]) caller(ctx context.Context, src *source[In]) (gatew
 // configuration asks for it, it also refuses a caller whom nothing identifies; then a tenant of the invocation is enough,
 // because it has records of its own. A function of [WithTenant] is always enough, because it refuses by itself. Keys that another
 // program shares have no callers.
-func (s *httpShape[In, Out]) requireTenant(ctx context.Context, r *gateway.Request) error {
+func (s *httpShape) requireTenant(ctx context.Context, r *gateway.Request) error {
 	switch {
 	case s.keys.tenant != nil || s.keys.records != nil:
 		return nil
@@ -167,7 +168,7 @@ func (s *httpShape[In, Out]) requireTenant(ctx context.Context, r *gateway.Reque
 
 // requestAge refuses a request whose timestamp is too old, or missing. The record of such a request may have expired,
 // and then it would be executed again.
-func (s *httpShape[In, Out]) requestAge(r *gateway.Request) error {
+func (s *httpShape) requestAge(r *gateway.Request) error {
 	name := s.http.TimestampHeader
 	if name == "" {
 		return nil
@@ -204,14 +205,14 @@ func (h HTTP) staleness(values []string, now time.Time) string {
 
 // answers accepts a response also if a marked error stands beside it, or one that the handler noted because it returns none. An empty
 // response is no response.
-func (s *httpShape[In, Out]) answers(out Out, err error) bool {
+func (s *httpShape) answers(out any, err error) bool {
 	beside := execution.MarkOf(err) != execution.Unmarked || execution.StandsBeside(err)
 	return err == nil || beside && s.gateway.Status(out) != 0
 }
 
 // keeps decides by the status. A response without a valid status is never stored, because the gateway answers with a
 // server error instead of it.
-func (s *httpShape[In, Out]) keeps(out Out) bool {
+func (s *httpShape) keeps(out any) bool {
 	status := s.gateway.Status(out)
 	stores := s.http.Profile.stores
 	if s.http.StoreStatus != nil {
@@ -221,7 +222,7 @@ func (s *httpShape[In, Out]) keeps(out Out) bool {
 }
 
 // untouched is true for a caller who may not have what it asks for, or not now: nothing has happened yet.
-func (s *httpShape[In, Out]) untouched(out Out) bool {
+func (s *httpShape) untouched(out any) bool {
 	switch s.gateway.Status(out) {
 	case 401, 403, 429:
 		return true
@@ -231,7 +232,7 @@ func (s *httpShape[In, Out]) untouched(out Out) bool {
 }
 
 // stored encodes the response without the headers that must not be replayed.
-func (s *httpShape[In, Out]) stored(a *answer[Out]) ([]byte, error) {
+func (s *httpShape) stored(a *answer) ([]byte, error) {
 	out, changed := s.gateway.Storable(a.out)
 	if a.wire && !changed {
 		return a.text, a.textErr
@@ -241,7 +242,7 @@ func (s *httpShape[In, Out]) stored(a *answer[Out]) ([]byte, error) {
 
 // present adds the header that says until when the answer is replayed, and marks a replay. If it can, it adds them to
 // the text, without decoding it.
-func (s *httpShape[In, Out]) present(src *source[In], a *answer[Out], p presentation) error {
+func (s *httpShape) present(src *source, a *answer, p presentation) error {
 	added := gateway.Announcement{Replayed: p.replayed, Expires: p.expires}
 	text := a.text
 	if p.stored {
@@ -255,8 +256,8 @@ func (s *httpShape[In, Out]) present(src *source[In], a *answer[Out], p presenta
 	}
 	out := a.out
 	if p.stored {
-		var stored Out
-		if err := json.Unmarshal(p.text, &stored); err != nil {
+		stored, err := decodeResult(p.text, s.out)
+		if err != nil {
 			return err
 		}
 		out = stored
@@ -268,14 +269,14 @@ func (s *httpShape[In, Out]) present(src *source[In], a *answer[Out], p presenta
 }
 
 // refuse answers an error of this package with a problem document, and returns any other error as it is.
-func (s *httpShape[In, Out]) refuse(src *source[In], err error) (none Out, _ error) {
+func (s *httpShape) refuse(src *source, err error) (out any, _ error) {
 	refused, ok := err.(refusal) //nolint:errorlint // an error that wraps one of this package is somebody else's
 	if !ok {
-		return none, err
+		return nil, err
 	}
 	p, encodeErr := s.http.problem(&src.http, refused)
 	if encodeErr != nil {
-		return none, errors.Join(err, encodeErr)
+		return nil, errors.Join(err, encodeErr)
 	}
 	return s.gateway.Make(&src.http, p.status, p.headers, p.body), nil
 }

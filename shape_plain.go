@@ -2,20 +2,21 @@ package idempotent
 
 import (
 	"context"
-	"encoding/json"
+	"reflect"
 
 	"github.com/go-idempotent/idempotent/fingerprint"
 )
 
 // plainShape is the shape of handlers whose events are not HTTP. An option says where their key is, and they return
 // errors as errors.
-type plainShape[In, Out any] struct {
-	keys *keys[In]
+type plainShape struct {
+	keys *keys
+	out  reflect.Type
 	// payload adds what the fingerprint covers if no option selects it. It is nil for no fingerprint.
-	payload func(h *fingerprint.Hash, src *source[In]) error
+	payload func(h *fingerprint.Hash, src *source) error
 }
 
-func (s *plainShape[In, Out]) identify(ctx context.Context, src *source[In]) (request, error) {
+func (s *plainShape) identify(ctx context.Context, src *source) (request, error) {
 	key, err := s.keys.selected(src, !s.keys.optional)
 	if key == "" || err != nil {
 		return request{}, err
@@ -50,11 +51,11 @@ func (s *plainShape[In, Out]) identify(ctx context.Context, src *source[In]) (re
 	return req, nil
 }
 
-func (*plainShape[In, Out]) answers(_ Out, err error) bool { return err == nil }
+func (*plainShape) answers(_ any, err error) bool { return err == nil }
 
-func (*plainShape[In, Out]) untouched(Out) bool { return false }
+func (*plainShape) untouched(any) bool { return false }
 
-func (*plainShape[In, Out]) stored(a *answer[Out]) ([]byte, error) {
+func (*plainShape) stored(a *answer) ([]byte, error) {
 	if a.wire {
 		return a.text, a.textErr
 	}
@@ -62,14 +63,14 @@ func (*plainShape[In, Out]) stored(a *answer[Out]) ([]byte, error) {
 }
 
 // present answers with a stored text as it is. To what the handler itself returned it adds nothing.
-func (*plainShape[In, Out]) present(_ *source[In], a *answer[Out], p presentation) error {
+func (s *plainShape) present(_ *source, a *answer, p presentation) error {
 	switch {
 	case !p.stored:
 	case a.wire:
 		a.giveText(p.text)
 	default:
-		var out Out
-		if err := json.Unmarshal(p.text, &out); err != nil {
+		out, err := decodeResult(p.text, s.out)
+		if err != nil {
 			return err
 		}
 		a.give(out)
@@ -77,4 +78,4 @@ func (*plainShape[In, Out]) present(_ *source[In], a *answer[Out], p presentatio
 	return nil
 }
 
-func (*plainShape[In, Out]) refuse(_ *source[In], err error) (none Out, _ error) { return none, err }
+func (*plainShape) refuse(_ *source, err error) (out any, _ error) { return nil, err }

@@ -4,14 +4,16 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"reflect"
 
 	"github.com/go-idempotent/idempotent/internal/gateway"
 )
 
 // source is the event of a delivery. It is decoded when somebody first asks for it.
-type source[In any] struct {
+type source struct {
 	payload []byte
-	in      In
+	// in points to the event, or to the variable that it is decoded into.
+	in      any
 	decoded bool
 	// http is what identify read of an HTTP request. Answers are made from it and not from the event, which the handler
 	// may have changed meanwhile.
@@ -23,30 +25,42 @@ type source[In any] struct {
 	exempt bool
 }
 
-// event decodes the payload, once. Like lambda.NewHandler it ignores what follows the first JSON value.
-func (s *source[In]) event() (In, error) {
+// event returns the pointer to the event. It decodes the payload, once. Like lambda.NewHandler it ignores what follows the first JSON value.
+func (s *source) event() (in any, _ error) {
 	if s.decoded {
 		return s.in, nil
 	}
-	if err := json.Unmarshal(s.payload, &s.in); err != nil {
+	if err := json.Unmarshal(s.payload, s.in); err != nil {
 		// Unmarshal comes first because it does not copy the payload. But it refuses text behind the first value, which
 		// the Decoder of lambda.NewHandler ignores.
-		if err := json.NewDecoder(bytes.NewReader(s.payload)).Decode(&s.in); err != nil {
-			return s.in, decodeErrorOf[In](s.payload, err)
+		if err := json.NewDecoder(bytes.NewReader(s.payload)).Decode(s.in); err != nil {
+			return s.in, decodeErrorOf(reflect.TypeOf(s.in).Elem(), s.payload, err)
 		}
 	}
 	s.decoded = true
 	return s.in, nil
 }
 
+// value returns the event itself.
+func (s *source) value() any { return reflect.ValueOf(s.in).Elem().Interface() }
+
 // json returns the event as the caller sent it. For an event by value it returns the JSON that encodes it.
-func (s *source[In]) json() ([]byte, error) {
+func (s *source) json() ([]byte, error) {
 	if s.payload == nil && s.decoded {
-		text, err := encodeJSON(s.in)
+		text, err := encodeJSON(s.value())
 		if wrong, ok := errors.AsType[*EncodeError](err); ok {
 			wrong.ofEvent = true
 		}
 		return text, err
 	}
 	return s.payload, nil
+}
+
+// decodeResult decodes a stored result into a value of type out.
+func decodeResult(text []byte, out reflect.Type) (any, error) {
+	v := reflect.New(out)
+	if err := json.Unmarshal(text, v.Interface()); err != nil {
+		return nil, err
+	}
+	return v.Elem().Interface(), nil
 }

@@ -16,6 +16,26 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
+// wrap is Wrap without its types. The handler is nil if the user gave none.
+func wrap(handler func(ctx context.Context, in any) (any, error), t types, s store.Store, opts []Option) *wrapped {
+	var problems problems
+	c := newConfig(s, opts, t.out, &problems)
+	if handler == nil {
+		problems.addf("Wrap: the handler is nil")
+	}
+	c.checkFunctions(t, &problems)
+	w := &wrapped{
+		handler: handler, resolver: c.user.resolver, out: t.out, records: c.records, observe: c.observe, disabled: c.disabled,
+	}
+	w.shape, w.keeps = shapeOf(c, t.in, t.out, &problems)
+	w.settings = settingsOf(c)
+	if _, isPlain := w.shape.(*plainShape); isPlain && problems == nil {
+		problems.addError(register(c, t.in, t.out))
+	}
+	problems.panicIfAny()
+	return w
+}
+
 // newConfig makes the configuration of a handler whose results have the type out. It applies the options to the
 // defaults, and adds every contradiction between options to p.
 func newConfig(records store.Store, opts []Option, out reflect.Type, p *problems) *config {
@@ -25,6 +45,7 @@ func newConfig(records store.Store, opts []Option, out reflect.Type, p *problems
 		timing:    Timing{}.withDefaults(),
 		now:       time.Now,
 		http:      HTTP{}.withDefaults(),
+		given:     map[string]reflect.Type{},
 	}
 	c.marker = marker
 	if isNil(records) {
@@ -67,43 +88,54 @@ func (c *config) checkEffects(p *problems) {
 	}
 }
 
-// functions are the functions that the user gave as options, with their types. Those that were not given are nil.
-type functions[In, Out any] struct {
-	key         func(In) (string, error)
-	fingerprint func(In) (any, error)
-	tenant      func(context.Context, In) (string, error)
-	storeIf     func(Out) bool
-	resolver    func(context.Context, Execution, In) (Resolution[Out], error)
+// functions are the functions that the user gave as options, with pointers to In and values of Out in an any. Those that
+// were not given are nil.
+type functions struct {
+	key         func(in any) (string, error)
+	fingerprint func(in any) (any, error)
+	tenant      func(ctx context.Context, in any) (string, error)
+	storeIf     func(out any) bool
+	resolver    func(ctx context.Context, x Execution, in any) (found, error)
 }
 
-func typedFunctions[In, Out any](c *config, p *problems) functions[In, Out] {
-	return functions[In, Out]{
-		key:         typed[func(In) (string, error)]("WithKey", c.user.key, p),
-		fingerprint: typed[func(In) (any, error)]("WithFingerprint", c.user.fingerprint, p),
-		tenant:      typed[func(context.Context, In) (string, error)](optionTenant, c.user.tenant, p),
-		storeIf:     typed[func(Out) bool]("WithStoreIf", c.user.storeIf, p),
-		resolver:    typed[func(context.Context, Execution, In) (Resolution[Out], error)]("WithResolver", c.user.resolver, p),
-	}
+// types are those of a handler, and those that the functions of its options must have.
+type types struct {
+	in, out   reflect.Type
+	functions []functionType
 }
 
-// typed returns the function of an option with the type that the handler needs. If it has another type, that is a
-// problem.
-func typed[F any](option string, f any, p *problems) F {
-	fits, ok := f.(F)
-	if f != nil && !ok {
-		p.addf("%s: the function is a %T, the handler needs a %T", option, f, fits)
+type functionType struct {
+	option string
+	is     reflect.Type
+}
+
+func typesOf[In, Out any]() types {
+	return types{reflect.TypeFor[In](), reflect.TypeFor[Out](), []functionType{
+		{"WithKey", reflect.TypeFor[func(In) (string, error)]()},
+		{optionFingerprint, reflect.TypeFor[func(In) (any, error)]()},
+		{optionTenant, reflect.TypeFor[func(context.Context, In) (string, error)]()},
+		{"WithStoreIf", reflect.TypeFor[func(Out) bool]()},
+		{"WithResolver", reflect.TypeFor[func(context.Context, Execution, In) (Resolution[Out], error)]()},
+	}}
+}
+
+// checkFunctions finds functions of options that have other types than the handler needs.
+func (c *config) checkFunctions(t types, p *problems) {
+	for _, needed := range t.functions {
+		if given := c.given[needed.option]; given != nil && given != needed.is {
+			p.addf("%s: the function is a %v, the handler needs a %v", needed.option, given, needed.is)
+		}
 	}
-	return fits
 }
 
 // keysOf returns what finds the key, the fingerprint and the tenant of an event.
-func keysOf[In, Out any](c *config, f functions[In, Out]) *keys[In] {
-	k := &keys[In]{
+func keysOf(c *config, in reflect.Type) *keys {
+	k := &keys{
 		operation: c.operation, optional: c.optionalKey, exactNames: c.exactNames, digestKey: c.digestKey,
-		key: f.key, fingerprint: f.fingerprint, tenant: f.tenant,
+		key: c.user.key, fingerprint: c.user.fingerprint, tenant: c.user.tenant,
 		keyPath: c.keyPath, fingerprintPath: c.fingerprintPath, records: c.records,
 	}
-	in := elemOf(reflect.TypeFor[In]())
+	in = elemOf(in)
 	places, exact := numbersOf(in)
 	k.exactNumbers = exact || in == reflect.TypeFor[json.RawMessage]() // who takes the bytes may read each digit
 	if !isEvent(in) {
@@ -147,8 +179,7 @@ func settingsOf(c *config) *protocol.Settings {
 
 // shapeOf returns the shape of a handler, which follows from its types, and keeps, which reports whether a result is to
 // be stored (nil means always). If no option names the operation, shapeOf sets the default, where there is one.
-func shapeOf[In, Out any](c *config, f functions[In, Out], p *problems) (_ shape[In, Out], keeps func(Out) bool) {
-	in, out := reflect.TypeFor[In](), reflect.TypeFor[Out]()
+func shapeOf(c *config, in, out reflect.Type, p *problems) (_ shape, keeps func(out any) bool) {
 	reader := reflect.TypeFor[io.Reader]()
 	if out.Implements(reader) || reflect.PointerTo(out).Implements(reader) {
 		p.addf("Wrap: the response %v is a stream, which cannot be stored and replayed: return the whole response, "+
@@ -161,39 +192,38 @@ func shapeOf[In, Out any](c *config, f functions[In, Out], p *problems) (_ shape
 			return nil, nil
 		}
 	}
-	family, isHTTP := gateway.FamilyOf[In, Out](c.http.gateway())
+	family, isHTTP := gateway.FamilyOf(in, out, c.http.gateway())
 	if (isHTTP || c.shared != nil) && !c.operationSet {
 		c.operation = defaultOperation(p)
 	}
 	if isHTTP {
 		c.checkHTTP(p)
 		c.checkCallers(p)
-		s := &httpShape[In, Out]{keys: keysOf(c, f), http: c.http, rules: c.http.keyRules(), gateway: family, now: c.now, routes: &routes{name: c.http.Route}}
-		if f.storeIf != nil {
-			return s, f.storeIf
+		s := &httpShape{keys: keysOf(c, in), out: out, http: c.http, rules: c.http.keyRules(), gateway: family, now: c.now, routes: &routes{name: c.http.Route}}
+		if c.user.storeIf != nil {
+			return s, c.user.storeIf
 		}
 		return s, s.keeps
 	}
-	return plainShapeOf[In, Out](c, f, p), f.storeIf
+	return plainShapeOf(c, in, out, p), c.user.storeIf
 }
 
 // plainShapeOf returns the shape of a handler that is no HTTP handler.
-func plainShapeOf[In, Out any](c *config, f functions[In, Out], p *problems) *plainShape[In, Out] {
-	in, out := reflect.TypeFor[In](), reflect.TypeFor[Out]()
+func plainShapeOf(c *config, in, out reflect.Type, p *problems) *plainShape {
 	if problem := resultProblem(out); problem != "" {
 		p.addf("Wrap: %s", problem)
 	}
 	if !c.operationSet && c.shared == nil {
 		p.addf("WithOperation: a handler of %v must name its operation", in)
 	}
-	if own := recordKeyOf[In](); own != nil && c.user.key == nil && !c.keyPathSet {
+	if own := recordKeyOf(in); own != nil && c.user.key == nil && !c.keyPathSet {
 		if c.shared == nil {
-			f.key = own
+			c.user.key = own
 		} else {
 			p.addf("WithKey or WithKeyPath: with WithPowertools the whole %v would be the key, and it differs in each delivery", in)
 		}
 	}
-	if c.user.key == nil && f.key == nil && !c.keyPathSet && c.shared == nil {
+	if c.user.key == nil && !c.keyPathSet && c.shared == nil {
 		p.addf("WithKey or WithKeyPath: a handler of %v with response %v has no key of its own: %s", in, out, gateway.Supported)
 	}
 	if c.user.storeIf == nil && gateway.HasStatus(out) {
@@ -203,9 +233,9 @@ func plainShapeOf[In, Out any](c *config, f functions[In, Out], p *problems) *pl
 	if c.httpSet {
 		p.addf("WithHTTP: a handler of %v with response %v is no HTTP handler: %s", in, out, gateway.Supported)
 	}
-	s := &plainShape[In, Out]{keys: keysOf(c, f)}
+	s := &plainShape{keys: keysOf(c, in), out: out}
 	if c.shared == nil && !s.keys.selectsFingerprint() {
-		s.payload = payloadOf[In](c.exactNames, p)
+		s.payload = payloadOf(in, c.exactNames, p)
 	}
 	return s
 }

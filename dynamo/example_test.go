@@ -19,7 +19,6 @@ func ExampleNew() { //nolint:testableexamples // it needs a table
 
 	client := dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
 		o.HTTPClient = awshttp.NewBuildableClient().WithTimeout(time.Second)
-		o.RetryMaxAttempts = 2
 	})
 	store := dynamo.New(client, os.Getenv("IDEMPOTENCY_TABLE"))
 

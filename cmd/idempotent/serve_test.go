@@ -239,13 +239,18 @@ func TestServeEndsBehindAChange(t *testing.T) {
 		}
 	}()
 	<-writes
-	require.NoError(t, s.command.Process.Signal(os.Interrupt))
+	s.stopped.Do(func() { // a second Ctrl-C would kill it
+		require.NoError(t, s.command.Process.Signal(os.Interrupt))
+	})
 	line, err := s.out.ReadString('\n')
 	require.NoError(t, err, "%s", s.err)
 	var entry operate.Entry
 	require.NoError(t, json.Unmarshal([]byte(line), &entry))
 	assert.Equal(t, "charge#uncertain", entry.RecordKey)
 	<-answered
+	_, err = io.ReadAll(s.out)
+	require.NoError(t, err)
+	require.NoError(t, s.command.Wait(), "%s", s.err)
 	assert.Equal(t, "dana", tb.get(t, "charge#uncertain").SettledBy)
 }
 

@@ -26,8 +26,8 @@ import (
 )
 
 func main() {
-	cfg, err := config.LoadDefaultConfig(context.Background(), config.WithRetryMaxAttempts(2),
-		config.WithHTTPClient(awshttp.NewBuildableClient().WithTimeout(2*time.Second))) // two tries fit into a claim
+	cfg, err := config.LoadDefaultConfig(context.Background(),
+		config.WithHTTPClient(awshttp.NewBuildableClient().WithTimeout(time.Second))) // a lost reply leaves time for another try
 	if os.Getenv("IDEMPOTENCY_TABLE") == "" || err != nil {
 		log.Fatal("IDEMPOTENCY_TABLE is not set, or the configuration of AWS cannot be read: ", err)
 	}

@@ -145,10 +145,3 @@ func uuid(b [16]byte) string {
 	text[8], text[13], text[18], text[23] = '-', '-', '-', '-'
 	return string(text)
 }
-
-// SameVersion reports whether one algorithm made two fingerprints, as far as this build knows algorithms.
-func SameVersion(one, other string) bool {
-	first, _ := fingerprint.VersionOf(one)
-	second, _ := fingerprint.VersionOf(other)
-	return first == second
-}

@@ -7,12 +7,12 @@ import (
 )
 
 // Status returns the status of a response, and 0 if there is no response.
-func (f *Family[In, Out]) Status(out Out) int { return f.parts(out).status }
+func (f *Family) Status(out any) int { return f.parts(out).status }
 
 // Storable returns a response without the headers and cookies that must not be replayed: those of one connection, of one
 // moment and of one client, and those that this module sets itself. changed is false if there are none; then stored is out.
 // out itself stays as it is.
-func (f *Family[In, Out]) Storable(out Out) (stored Out, changed bool) {
+func (f *Family) Storable(out any) (stored any, changed bool) {
 	r := f.parts(out)
 	named := r.connectionOptions()
 	dropped := func(name string) bool { return f.drops(name) || httpfield.IsOneOf(named, name) }
@@ -30,7 +30,7 @@ func (f *Family[In, Out]) Storable(out Out) (stored Out, changed bool) {
 }
 
 // drops reports whether a header is left out of the stored form of every response.
-func (f *Family[In, Out]) drops(name string) bool {
+func (f *Family) drops(name string) bool {
 	switch {
 	case strings.EqualFold(name, httpfield.DateHeader) || httpfield.IsConnection(name):
 		return true
@@ -43,14 +43,14 @@ func (f *Family[In, Out]) drops(name string) bool {
 
 // owns reports whether only this module may set a response header. A handler may have passed on the response of another
 // service that uses this module, so the default name of the expiry is reserved too.
-func (f *Family[In, Out]) owns(name string) bool { return httpfield.IsOneOf(f.own[:], name) }
+func (f *Family) owns(name string) bool { return httpfield.IsOneOf(f.own[:], name) }
 
 // Announce adds an announcement to a response, in the header map in which the gateway looks. Headers of the same names that
 // the response has give way, also if the announcement adds nothing: they speak of the answer of another service. changed is
 // false if answer is out. out itself stays as it is.
 //
 // r may be refused or never read.
-func (f *Family[In, Out]) Announce(r *Request, out Out, a Announcement) (answer Out, changed bool) {
+func (f *Family) Announce(r *Request, out any, a Announcement) (answer any, changed bool) {
 	p := f.parts(out)
 	var fewer, fewerMulti bool
 	p.headers, fewer = without(p.headers, f.owns)
@@ -68,7 +68,7 @@ func (f *Family[In, Out]) Announce(r *Request, out Out, a Announcement) (answer 
 }
 
 // added returns the headers of an announcement, and how many there are. They are sorted by name, as encoding/json sorts them.
-func (f *Family[In, Out]) added(a Announcement) (headers [maxAdded]addedHeader, n int) {
+func (f *Family) added(a Announcement) (headers [maxAdded]addedHeader, n int) {
 	if a.Replayed {
 		headers[n] = addedHeader{name: httpfield.Replayed}
 		n++
@@ -84,6 +84,6 @@ func (f *Family[In, Out]) added(a Announcement) (headers [maxAdded]addedHeader, 
 }
 
 // Make makes a response, with its headers in the map in which the gateway of r looks. r may be refused or never read.
-func (f *Family[In, Out]) Make(r *Request, status int, headers map[string]string, body string) Out {
+func (f *Family) Make(r *Request, status int, headers map[string]string, body string) any {
 	return f.fresh(response{status: status, body: body}.adding(headers, r.answerIn))
 }

@@ -21,16 +21,16 @@ type (
 	albResponse  = events.ALBTargetGroupResponse
 )
 
-func restFamily(t testing.TB, s Settings) *Family[events.APIGatewayProxyRequest, restResponse] {
+func restFamily(t testing.TB, s Settings) typedFamily[events.APIGatewayProxyRequest, restResponse] {
 	t.Helper()
-	f, ok := FamilyOf[events.APIGatewayProxyRequest, restResponse](s)
+	f, ok := familyOf[events.APIGatewayProxyRequest, restResponse](s)
 	require.True(t, ok)
 	return f
 }
 
-func albFamily(t testing.TB) *Family[events.ALBTargetGroupRequest, albResponse] {
+func albFamily(t testing.TB) typedFamily[events.ALBTargetGroupRequest, albResponse] {
 	t.Helper()
-	f, ok := FamilyOf[events.ALBTargetGroupRequest, albResponse](Settings{})
+	f, ok := familyOf[events.ALBTargetGroupRequest, albResponse](Settings{})
 	require.True(t, ok)
 	return f
 }
@@ -43,14 +43,14 @@ var (
 func TestStatusOfNoResponseIsZero(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, 201, restFamily(t, Settings{}).Status(restResponse{StatusCode: 201}))
-	f, _ := FamilyOf[*events.APIGatewayV2HTTPRequest, *httpResponse](Settings{})
+	f, _ := familyOf[*events.APIGatewayV2HTTPRequest, *httpResponse](Settings{})
 	assert.Equal(t, 0, f.Status(nil))
 	assert.Equal(t, 201, f.Status(&httpResponse{StatusCode: 201}))
 }
 
 func TestNilResponseStaysNil(t *testing.T) {
 	t.Parallel()
-	f, _ := FamilyOf[*events.APIGatewayV2HTTPRequest, *httpResponse](Settings{ExpiresHeader: "X-Until"})
+	f, _ := familyOf[*events.APIGatewayV2HTTPRequest, *httpResponse](Settings{ExpiresHeader: "X-Until"})
 	stored, changed := f.Storable(nil)
 	assert.Nil(t, stored)
 	assert.False(t, changed)
@@ -117,12 +117,12 @@ func TestStorableKeepsCookiesOnlyIfAsked(t *testing.T) {
 		{Settings{}, httpResponse{StatusCode: 200, Headers: map[string]string{"X": "1"}}},
 		{Settings{StoreCookies: true}, out},
 	} {
-		f, _ := FamilyOf[events.APIGatewayV2HTTPRequest, httpResponse](c.settings)
+		f, _ := familyOf[events.APIGatewayV2HTTPRequest, httpResponse](c.settings)
 		stored, changed := f.Storable(out)
 		assert.Equal(t, c.want, stored)
 		assert.Equal(t, !c.settings.StoreCookies, changed)
 	}
-	f, _ := FamilyOf[events.APIGatewayV2HTTPRequest, httpResponse](Settings{})
+	f, _ := familyOf[events.APIGatewayV2HTTPRequest, httpResponse](Settings{})
 	stored, changed := f.Storable(httpResponse{StatusCode: 200, Cookies: []string{"b=2"}})
 	assert.True(t, changed, "cookies alone")
 	assert.Equal(t, httpResponse{StatusCode: 200}, stored)
@@ -285,7 +285,7 @@ func TestMadeResponseIsInTheMapInWhichTheGatewayLooks(t *testing.T) {
 		want.Headers, want.MultiValueHeaders = nil, map[string][]string{"Content-Type": {"application/problem+json"}}
 		assert.Equal(t, want, f.Make(&Request{answerIn: multiMap}, status, headers, "b"))
 	}
-	made, ok := FamilyOf[events.LambdaFunctionURLRequest, *events.LambdaFunctionURLResponse](Settings{})
+	made, ok := familyOf[events.LambdaFunctionURLRequest, *events.LambdaFunctionURLResponse](Settings{})
 	require.True(t, ok)
 	assert.Equal(t, &events.LambdaFunctionURLResponse{StatusCode: 409, Headers: headers, Body: "b"}, made.Make(&Request{}, 409, headers, "b"))
 }

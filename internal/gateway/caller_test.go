@@ -118,7 +118,7 @@ func TestCallerThatWasNeverReadIsAnonymous(t *testing.T) {
 // From 2^53 on, two integers may be one number once they are decoded.
 func TestPrincipalIsATextOrAnIntegerBelow2To53(t *testing.T) {
 	t.Parallel()
-	f, _ := FamilyOf[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse](Settings{})
+	f, _ := familyOf[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse](Settings{})
 	for principal, want := range map[string]Caller{
 		`"p"`: CallerOf("lambda", "p"), `"7"`: CallerOf("lambda", "7"),
 		`7`: CallerOf("lambda-number", "7"), `7.0`: CallerOf("lambda-number", "7"), `-0`: CallerOf("lambda-number", "0"),

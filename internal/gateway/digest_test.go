@@ -133,7 +133,7 @@ func post(t testing.TB, change func(e *events.APIGatewayV2HTTPRequest)) *Request
 	e := events.APIGatewayV2HTTPRequest{RawPath: "/charges", Body: `{"a":1}`, Headers: map[string]string{"content-type": "application/json"}}
 	e.RequestContext.HTTP.Method = "POST"
 	change(&e)
-	f, ok := FamilyOf[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse](Settings{Headers: []string{"X-Tag"}})
+	f, ok := familyOf[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse](Settings{Headers: []string{"X-Tag"}})
 	require.True(t, ok)
 	var r Request
 	f.Read(e, &r)
@@ -215,7 +215,7 @@ func TestTagOfABodyTellsJSONFromBytes(t *testing.T) {
 
 func TestQueryOfALoadBalancerIsDecoded(t *testing.T) {
 	t.Parallel()
-	f, _ := FamilyOf[events.ALBTargetGroupRequest, events.ALBTargetGroupResponse](Settings{})
+	f, _ := familyOf[events.ALBTargetGroupRequest, events.ALBTargetGroupResponse](Settings{})
 	of := func(single map[string]string) string {
 		multi := map[string][]string{}
 		for name, value := range single {
@@ -257,7 +257,7 @@ func TestQueryOfALoadBalancerIsDecoded(t *testing.T) {
 // An API that sends a query as two maps means the same as one that sends a text.
 func TestQueryInTwoMapsIsThatOfAText(t *testing.T) {
 	t.Parallel()
-	f, _ := FamilyOf[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse](Settings{})
+	f, _ := familyOf[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse](Settings{})
 	want := parseQuery("a=1&a=2&b=3")
 	for _, maps := range []struct {
 		single map[string]string

@@ -17,81 +17,69 @@ const Supported = "an HTTP handler takes an events.APIGatewayV2HTTPRequest and r
 	"events.ALBTargetGroupRequest and returns the response that belongs to it"
 
 // FamilyOf returns the family of a handler's types. It reports false if they belong to none.
-func FamilyOf[In, Out any](s Settings) (*Family[In, Out], bool) {
-	for _, build := range builders[In, Out]() {
-		if build != nil {
-			return build(s), true
+func FamilyOf(in, out reflect.Type, s Settings) (*Family, bool) {
+	for _, build := range []func(in, out reflect.Type, s Settings) *Family{
+		httpAPI.family, restAPI.family, functionURL.family, loadBalancer.family,
+	} {
+		if f := build(in, out, s); f != nil {
+			return f, true
 		}
 	}
 	return nil, false
 }
 
-// builders is the table of all families. The builder of a family is nil if the types are not its own.
-func builders[In, Out any]() []func(Settings) *Family[In, Out] {
-	return []func(Settings) *Family[In, Out]{
-		builder[In, Out](httpAPI),
-		builder[In, Out](restAPI),
-		builder[In, Out](functionURL),
-		builder[In, Out](loadBalancer),
-	}
-}
-
-func builder[In, Out, Event, Response any](k kind[Event, Response]) func(Settings) *Family[In, Out] {
-	in, _, takes := conversion[In, Event]()
-	out, back, returns := conversion[Out, Response]()
-	if !takes || !returns {
+// family returns the family of a handler's types, nil if they are not those of this kind.
+func (k kind[Event, Response]) family(in, out reflect.Type, s Settings) *Family {
+	if valueOf(in) != reflect.TypeFor[Event]() || valueOf(out) != reflect.TypeFor[Response]() {
 		return nil
 	}
-	return func(s Settings) *Family[In, Out] {
-		names := s.headers()
-		return &Family[In, Out]{
-			names: names,
-			plan:  planOf(reflect.TypeFor[Event](), k.members, names),
-			read: func(v In, names []string) event {
-				e, _ := in(v)
-				return k.read(e, names)
-			},
-			request: k.request,
-			parts: func(v Out) response {
-				r, _ := out(v)
-				return k.parts(r)
-			},
-			with: func(v Out, r response) Out {
-				if old, ok := out(v); ok {
-					return back(k.with(old, r))
-				}
-				return v
-			},
-			fresh: func(r response) Out {
-				var none Response
-				return back(k.with(none, r))
-			},
-			layout:       k.layout,
-			own:          [...]string{httpfield.Replayed, httpfield.ExpiresHeader, cmp.Or(s.ExpiresHeader, httpfield.ExpiresHeader)},
-			expires:      s.ExpiresHeader,
-			storeCookies: s.StoreCookies,
-		}
+	back := func(r Response) any { return r }
+	if out.Kind() == reflect.Pointer {
+		back = func(r Response) any { return &r }
+	}
+	names := s.headers()
+	return &Family{
+		names: names,
+		plan:  planOf(reflect.TypeFor[Event](), k.members, names),
+		read: func(v any, names []string) event {
+			e, _ := as[Event](v)
+			return k.read(e, names)
+		},
+		request: k.request,
+		parts: func(v any) response {
+			r, _ := as[Response](v)
+			return k.parts(r)
+		},
+		with: func(v any, r response) any {
+			if old, ok := as[Response](v); ok {
+				return back(k.with(old, r))
+			}
+			return v
+		},
+		fresh: func(r response) any {
+			var none Response
+			return back(k.with(none, r))
+		},
+		layout:       k.layout,
+		own:          [...]string{httpfield.Replayed, httpfield.ExpiresHeader, cmp.Or(s.ExpiresHeader, httpfield.ExpiresHeader)},
+		expires:      s.ExpiresHeader,
+		storeCookies: s.StoreCookies,
 	}
 }
 
-// conversion converts between V and T if V is T or *T, and reports false otherwise. read reports false for a nil pointer.
-func conversion[V, T any]() (read func(V) (T, bool), write func(T) V, ok bool) {
-	var v V
-	switch any(v).(type) {
+// as returns the T that v is or points to. It reports false for a nil pointer, and for nil.
+func as[T any](v any) (t T, ok bool) {
+	switch v := v.(type) {
+	case **T:
+		return as[T](*v)
 	case *T:
-		return func(v V) (t T, ok bool) {
-				if p := any(v).(*T); p != nil { //nolint:forcetypeassert // just checked
-					return *p, true
-				}
-				return t, false
-			},
-			func(t T) V { return any(&t).(V) }, true //nolint:forcetypeassert // just checked
+		if v != nil {
+			return *v, true
+		}
 	case T:
-		return func(v V) (T, bool) { return any(v).(T), true }, //nolint:forcetypeassert // just checked
-			func(t T) V { return any(t).(V) }, true //nolint:forcetypeassert // just checked
-	default:
-		return nil, nil, false
+		return v, true
 	}
+	return t, false
 }
 
 // pairs are the types of each family, and whose they are.

@@ -23,25 +23,26 @@ func (s Settings) headers() []string {
 	return slices.Compact(httpfield.Lowered(names))
 }
 
-// Family translates between the event types of one gateway and what all gateways have in common. In and Out are the types of
-// a handler: the event and the response of the gateway, or pointers to them. A nil pointer is an empty event, or no response.
+// Family translates between the event types of one gateway and what all gateways have in common. The types of a handler are the
+// event and the response of the gateway, or pointers to them. A nil pointer is an empty event, or no response, and so is nil.
+// Responses come as an any that holds such a value. An event may also be a pointer to one.
 //
 // A Family comes from [FamilyOf]. It is immutable and safe for concurrent use.
-type Family[In, Out any] struct {
+type Family struct {
 	// names are those of the request headers that count.
 	names []string
 	// plan reads an event from its JSON, read from its decoded form. plan may be nil.
 	plan *plan
-	read func(in In, names []string) event
+	read func(in any, names []string) event
 	// request fills in a request from its event.
 	request func(*Request)
 
 	// parts takes a response apart. A nil response has none.
-	parts func(Out) response
+	parts func(out any) response
 	// with returns a copy of out with other parts. What is no part of a response stays as it is. A nil out stays nil.
-	with func(out Out, r response) Out
+	with func(out any, r response) any
 	// fresh makes a response that has nothing but these parts.
-	fresh  func(r response) Out
+	fresh  func(r response) any
 	layout layout
 
 	// own are the response headers that only this module sets, see [Family.owns].
@@ -55,7 +56,7 @@ type Family[In, Out any] struct {
 //
 // It reports false if something about the event is unusual. Then r is of no use. The event need not be wrong: decode it, and
 // give it to [Family.Read].
-func (f *Family[In, Out]) Scan(payload []byte, r *Request) bool {
+func (f *Family) Scan(payload []byte, r *Request) bool {
 	*r = Request{}
 	if !f.plan.scan(payload, &r.event) {
 		return false
@@ -65,14 +66,14 @@ func (f *Family[In, Out]) Scan(payload []byte, r *Request) bool {
 }
 
 // Read reads a request from its decoded event.
-func (f *Family[In, Out]) Read(in In, r *Request) {
+func (f *Family) Read(in any, r *Request) {
 	*r = Request{event: f.read(in, f.names)}
 	r.event.authorized = r.event.authorized && !r.event.named()
 	f.complete(r)
 }
 
 // complete fills in a request from its event.
-func (f *Family[In, Out]) complete(r *Request) {
+func (f *Family) complete(r *Request) {
 	f.request(r)
 	if r.Refusal == nil && r.Method == "" {
 		r.Refusal = errNoMethod

@@ -36,8 +36,8 @@ func TestFamilyIsThatOfBothTypes(t *testing.T) {
 
 func isFamily[In, Out any](t *testing.T) bool {
 	t.Helper()
-	f, ok := FamilyOf[In, Out](Settings{})
-	assert.Equal(t, ok, f != nil)
+	f, ok := familyOf[In, Out](Settings{})
+	assert.Equal(t, ok, f.Family != nil)
 	return ok
 }
 

@@ -92,7 +92,7 @@ func TestOnlyHTTPAPIPutsItsStageIntoPaths(t *testing.T) {
 }
 
 func readPaths[In, Out any](e In) []string {
-	family, _ := FamilyOf[In, Out](Settings{})
+	family, _ := familyOf[In, Out](Settings{})
 	var r Request
 	family.Read(e, &r)
 	return r.Paths()

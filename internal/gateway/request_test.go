@@ -70,7 +70,7 @@ func TestRefusalsSayWhichFamilyIsMeant(t *testing.T) {
 // readOf reads decoded events.
 func readOf[In, Out any](t testing.TB) func(In) *Request {
 	t.Helper()
-	f, ok := FamilyOf[In, Out](Settings{})
+	f, ok := familyOf[In, Out](Settings{})
 	require.True(t, ok)
 	return func(in In) *Request {
 		r := new(Request)
@@ -119,7 +119,7 @@ func TestRequestOfALoadBalancerAndOfAFunctionURL(t *testing.T) {
 // The headers of a request are those of either map, in any spelling. A name in two spellings was sent twice.
 func TestHeaderHasAllOfItsValues(t *testing.T) {
 	t.Parallel()
-	f, _ := FamilyOf[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse](Settings{Headers: []string{"Key", "KEY", "Content-Type"}})
+	f, _ := familyOf[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse](Settings{Headers: []string{"Key", "KEY", "Content-Type"}})
 	assert.Equal(t, []string{"content-type", "key", "x-amzn-trace-id", "x-forwarded-for"}, f.names)
 	for _, c := range []struct {
 		single map[string]string

@@ -27,7 +27,7 @@ type eventReader struct {
 
 func readerOf[In, Out any](t testing.TB) eventReader {
 	t.Helper()
-	f, ok := FamilyOf[In, Out](Settings{Headers: []string{"Idempotency-Key", "X-Sent-At", "X-Client-Tags", "Accept"}})
+	f, ok := familyOf[In, Out](Settings{Headers: []string{"Idempotency-Key", "X-Sent-At", "X-Client-Tags", "Accept"}})
 	require.True(t, ok)
 	require.NotNil(t, f.plan, "%T has no plan", *new(In))
 	return eventReader{

@@ -13,7 +13,7 @@ package gateway
 //
 // In one case the bytes differ. encoding/json writes invalid UTF-8 as \ufffd, but once that was decoded it writes the character
 // itself. Here the spelling of the text stays.
-func (f *Family[In, Out]) Splice(r *Request, text []byte, a Announcement) (answer []byte, ok bool) {
+func (f *Family) Splice(r *Request, text []byte, a Announcement) (answer []byte, ok bool) {
 	room, n := f.added(a)
 	added := room[:n]
 	if len(added) == 0 {

@@ -84,13 +84,13 @@ func splicers() []splicer {
 
 func splicerOf[In, Out any](name string, respond func(sample) Out) splicer {
 	var families sync.Map // by their headers, because it takes long to make a plan
-	familyFor := func(s sample) *Family[In, Out] {
+	familyFor := func(s sample) typedFamily[In, Out] {
 		known, found := families.Load(s.header)
 		if !found {
-			f, _ := FamilyOf[In, Out](Settings{ExpiresHeader: s.header})
+			f, _ := familyOf[In, Out](Settings{ExpiresHeader: s.header})
 			known, _ = families.LoadOrStore(s.header, f)
 		}
-		return known.(*Family[In, Out])
+		return known.(typedFamily[In, Out])
 	}
 	again := func(text []byte, change func(Out) Out) []byte {
 		var out Out

@@ -57,11 +57,11 @@ const longestRead = 30 * time.Second
 
 // forReading is the budget of reading a stored result: until the deadline, if there is one. The claim is over then, so its budget
 // does not count: what could be stored can be replayed.
-func (d *Delivery) forReading(ctx context.Context) context.Context {
+func (c *claim) forReading(ctx context.Context) context.Context {
 	now := time.Now()
 	end := now.Add(longestRead)
-	if d.deadline.After(now) && d.deadline.Before(end) {
-		end = answerable(d.deadline, now)
+	if c.deadline.After(now) && c.deadline.Before(end) {
+		end = answerable(c.deadline, now)
 	}
 	return within(ctx, end)
 }

@@ -31,14 +31,6 @@ const maxMoves = 10
 
 var errRestless = errors.New("the record changed at every look")
 
-// look reads the record within half of the time that is left, so that a reply that never comes leaves room for another.
-func (d *Delivery) look(ctx context.Context) (store.Record, error) {
-	ctx, cancel := halfOf(ctx)
-	defer cancel()
-	held, _, err := d.Store.Get(ctx, d.RecordKey)
-	return held, err
-}
-
 // mayBeApplied reports whether a write that returned err can have been applied all the same. A record that cannot be
 // read has refused it: our own could be read.
 func mayBeApplied(err error) bool {
@@ -79,13 +71,6 @@ func unanswered(err error) Result {
 		return Result{Outcome: report.Unreadable, Reason: unreadable.Reason, Err: unreadable.Err}
 	}
 	return Result{Outcome: report.StoreUnavailable, Err: err}
-}
-
-// note keeps a failure of the store that does not decide the result for the observer.
-func (d *Delivery) note(err error) {
-	if err != nil {
-		d.Report.StoreErr = err
-	}
 }
 
 // The waits between tries grow from the first to the last, with full jitter.

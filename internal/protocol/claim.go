@@ -5,9 +5,46 @@ import (
 	"errors"
 	"time"
 
+	"github.com/go-idempotent/idempotent/internal/life"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
+
+// claim is one claim of a record, by a delivery or by an inquiry, from its first write to its last. It belongs to one goroutine; only
+// the renewal of its lease, and what looks at that, run beside it.
+type claim struct {
+	*Settings
+
+	// as is who claims: the key, the request, the token of this claim, and the lease that it takes.
+	as life.Claimant
+	// report is filled in on the way.
+	report *report.Delivery
+	// started and deadline (zero for none) are by the clock of contexts.
+	started, deadline time.Time
+	// heartbeat says that the lease is short and renewed, and does not last until the deadline.
+	heartbeat bool
+	// protected is until when our lease protects the claim. Steps look at it while it is renewed.
+	protected protected
+	// mine is the record as this claim wrote it last, once it is claimed, and before is what it has taken over.
+	mine   store.Record
+	before life.Before
+	// beside is the renewal that runs beside the handler. handlerEnd is the deadline of the handler's context, zero for none.
+	// reserve is how long before the deadline that is.
+	beside     background
+	handlerEnd time.Time
+	reserve    time.Duration
+}
+
+// claimOf is a claim that has not begun. Asks says that it is one of an inquiry.
+func claimOf(s *Settings, key, fingerprint string, asks bool, r *report.Delivery) claim {
+	return claim{Settings: s, report: r, as: life.Claimant{
+		Key: key, Fingerprint: fingerprint,
+		Policy: life.Policy{
+			RefuseCrashed: s.RefuseCrashed, Resolves: s.Resolves, Asks: asks, Layout: s.Layout,
+			Retention: s.Retention, UnknownRetention: s.Timing.UnknownRetention,
+		},
+	}}
+}
 
 // undoBudget is the part of the claim budget that is kept for undoing a claim of unknown outcome; of a short budget, or
 // with a deadline that is near, a third.
@@ -18,125 +55,147 @@ const maxClaims = 3
 
 var errSlow = errors.New("every claim took so long that its lease was partly used up")
 
-// claim takes the record under a lease that has just begun, or says why not. A claim that took long, on a slow network or on a
+// taking is how the taking of a record has ended.
+type taking struct {
+	life.Judgement
+
+	// held is the record that decided. unanswered is why none has: the store could not answer.
+	held       store.Record
+	at         time.Time
+	unanswered error
+}
+
+// claimed reports whether the record is ours.
+func (t taking) claimed() bool {
+	return t.unanswered == nil && (t.Verdict == life.Begin || t.Verdict == life.TakeOver)
+}
+
+// take takes the record under a lease that has just begun, or says why not. A claim that took long, on a slow network or on a
 // machine that was suspended, is taken back and begun anew: the handler never starts under a lease that is partly used up.
-func (d *Delivery) claim(ctx context.Context) (Result, bool) {
+func (c *claim) take(ctx context.Context) taking {
 	for range maxClaims {
-		d.begin(ctx)
-		r, taken, claimed := d.tryClaim(ctx)
-		if !claimed || !d.worn() {
-			return r, claimed
+		c.begin(ctx)
+		t := c.tryTake(ctx)
+		if !t.claimed() || !c.worn() {
+			return t
 		}
-		d.undo(ctx, taken, d.undoEnd(time.Now()))
-		if d.over(time.Now()) {
+		c.undo(ctx, t.Judgement, c.undoEnd(time.Now()))
+		if c.over(time.Now()) {
 			break
 		}
 	}
-	return unanswered(errSlow), false
+	return taking{unanswered: errSlow}
+}
+
+// judge says what a held record means for us. The zero record says that the one that refused is gone.
+func (c *claim) judge(held store.Record, now time.Time) life.Judgement {
+	if c.as.Asks {
+		return c.as.Inquires(held, now)
+	}
+	return c.as.Meets(held, now)
 }
 
 // over reports whether the deadline has come: the handler's context would have ended before it starts.
-func (d *Delivery) over(now time.Time) bool { return !d.deadline.IsZero() && !now.Before(d.deadline) }
+func (c *claim) over(now time.Time) bool { return !c.deadline.IsZero() && !now.Before(c.deadline) }
 
 // undoEnd bounds the undo of a claim that took long: by the invocation's deadline, or, if that has come and the process still
 // lives, by a budget that the margin of the lease covers.
-func (d *Delivery) undoEnd(now time.Time) time.Time {
+func (c *claim) undoEnd(now time.Time) time.Time {
 	end := now.Add(undoBudget)
-	if !d.over(now) && d.deadline.Before(end) && !d.deadline.IsZero() {
-		return answerable(d.deadline, now)
+	if !c.over(now) && c.deadline.Before(end) && !c.deadline.IsZero() {
+		return answerable(c.deadline, now)
 	}
 	return end
 }
 
-// tryClaim takes the record by one token, or says why not. Every record that is held goes through judge.
+// tryTake takes the record by one token, or says why not. Every record that is held goes through package life.
 //
 // A write whose outcome is unknown is repeated with the same token: if it had been applied after all, the record that
 // refuses the repetition is our own. If the budget ends before that is known, the write is undone, and the token never
 // executes, whatever the undo finds.
-func (d *Delivery) tryClaim(ctx context.Context) (r Result, taken move, claimed bool) {
-	longest := d.Timing.ClaimBudget
-	if d.heartbeat {
+func (c *claim) tryTake(ctx context.Context) taking {
+	longest := c.Timing.ClaimBudget
+	if c.heartbeat {
 		// The lease runs already. What the claim leaves of it must do for the first renewal.
-		longest = min(longest, (d.Timing.Lease-d.Timing.Margin)/2)
+		longest = min(longest, (c.Timing.Lease-c.Timing.Margin)/2)
 	}
 	end := budgetEnd(ctx, longest)
 	tries := within(ctx, end.Add(-min(undoBudget, time.Until(end)/3)))
 
-	m := d.firstMove()
+	m := life.Judgement{Verdict: life.Look} // an inquiry looks who holds the key; a delivery takes it, as if nobody did
+	if !c.as.Asks {
+		m = c.judge(store.Record{}, c.Now())
+	}
 	var f failures
 	for moves := 0; moves < maxMoves; {
-		now := d.Now()
-		held, won, err := d.send(tries, m, now)
+		now := c.Now()
+		held, won, err := c.send(tries, m, now)
 		busy := inTransaction(err)
 		if busy {
 			f.note(m, err)
-			held, err = d.look(tries)
+			held, err = c.look(tries)
 		}
 		if err != nil {
 			if f.repeat(tries, m, err) {
 				continue
 			}
-			return d.giveUp(ctx, &f, f.cause, end), m, false
+			return c.giveUp(ctx, &f, f.cause, end)
 		}
-		if won && m.kind == moveTakeOver {
-			d.mine = held // a stale owner may have written a step since we looked
-			return Result{}, m, true
+		refused := m.Verdict == life.Refuse && life.Landed(held, m.Next) // and the reply was lost
+		if won || refused {
+			return c.won(m, held)
 		}
-		won = won || m.refused(held) // and the reply was lost
-		if won && m.kind == moveRefuse {
-			d.Report.Settlement = report.Unknown
-			return Result{Outcome: report.UnknownOutcome, Reason: m.next.Reason}, m, false
-		}
-		if won {
-			d.mine = m.next
-			return Result{}, m, true
-		}
-
-		switch j := d.judge(held, now); j.verdict {
-		case verdictOurs:
-			d.mine = held
-			return Result{}, m, true
-		case verdictMove:
-			m = j.move
-		case verdictReplay:
-			return d.replay(tries, held), m, false
-		case verdictAnswer:
-			return j.result, m, false
+		j := c.judge(held, now)
+		switch j.Verdict {
+		case life.Ours:
+			c.mine, c.before = held, m.Before
+			return taking{Judgement: m, held: held}
+		case life.Begin, life.TakeOver, life.Refuse:
+			m = j
+		default:
+			return taking{Judgement: j, held: held, at: now}
 		}
 		if !busy {
 			moves++
 		} else if !f.wait(tries) {
-			return d.giveUp(ctx, &f, f.cause, end), m, false
+			return c.giveUp(ctx, &f, f.cause, end)
 		}
 	}
-	return d.giveUp(ctx, &f, errRestless, end), m, false
+	return c.giveUp(ctx, &f, errRestless, end)
 }
 
-// refused reports whether a record is what the move has made of it, UNKNOWN. The owner in it is not ours, so the instant tells.
-func (m move) refused(held store.Record) bool {
-	return m.kind == moveRefuse && held.Status == store.StatusUnknown && held.Owner == m.next.Owner &&
-		held.AttentionAt.Equal(m.next.AttentionAt)
+// won notes a write that was applied. held is what the store returned.
+func (c *claim) won(m life.Judgement, held store.Record) taking {
+	switch m.Verdict {
+	case life.TakeOver:
+		c.mine, c.before = held, m.Before // a stale owner may have written a step since we looked
+	case life.Begin:
+		c.mine, c.before = m.Next, m.Before
+	default:
+		c.report.Settlement = report.Unknown
+	}
+	return taking{Judgement: m, held: m.Next}
 }
 
 // giveUp ends a claim that the store could not decide. What may have been applied of it is undone.
-func (d *Delivery) giveUp(ctx context.Context, f *failures, cause error, end time.Time) Result {
+func (c *claim) giveUp(ctx context.Context, f *failures, cause error, end time.Time) taking {
 	if f.unresolved != nil {
-		d.undo(ctx, *f.unresolved, end)
+		c.undo(ctx, *f.unresolved, end)
 	}
-	return unanswered(cause)
+	return taking{unanswered: cause}
 }
 
 // worn reports whether the lease of our claim has lost more than it may before the handler starts: the deadline has come, or
 // the lease ends well before one would that is taken now.
-func (d *Delivery) worn() bool {
-	if d.over(time.Now()) {
+func (c *claim) worn() bool {
+	if c.over(time.Now()) {
 		return true
 	}
-	lost := d.Timing.Margin / 2
-	if d.heartbeat {
-		lost = d.Timing.Lease / 3 // when the first renewal is due
+	lost := c.Timing.Margin / 2
+	if c.heartbeat {
+		lost = c.Timing.Lease / 3 // when the first renewal is due
 	}
-	return d.mine.Lease.Before(d.leaseFromNow().Add(-lost))
+	return c.mine.Lease.Before(c.leaseFromNow().Add(-lost))
 }
 
 // failures are those of the writes of one claim.
@@ -145,12 +204,12 @@ type failures struct {
 	// cause is why the store could not answer, rather than that time ran out.
 	cause error
 	// unresolved is the last write of our token that may have been applied unseen.
-	unresolved *move
+	unresolved *life.Judgement
 }
 
-// note takes note of a failure of a move.
-func (f *failures) note(m move, err error) {
-	if m.kind != moveRefuse && m.kind != moveLook && mayBeApplied(err) {
+// note takes note of a failure of a write, or of a look.
+func (f *failures) note(m life.Judgement, err error) {
+	if m.Verdict != life.Refuse && m.Verdict != life.Look && mayBeApplied(err) {
 		f.unresolved = &m
 	}
 	if f.cause == nil || !timedOut(err) {
@@ -158,8 +217,8 @@ func (f *failures) note(m move, err error) {
 	}
 }
 
-// repeat takes note of a failure, waits, and reports whether the move shall be sent again.
-func (f *failures) repeat(ctx context.Context, m move, err error) bool {
+// repeat takes note of a failure, waits, and reports whether the same shall be sent again.
+func (f *failures) repeat(ctx context.Context, m life.Judgement, err error) bool {
 	f.note(m, err)
 	return store.MayPass(err) && f.wait(ctx)
 }
@@ -169,46 +228,58 @@ func (f *failures) wait(ctx context.Context) bool {
 	return pause(ctx, f.count)
 }
 
-// send tries a move once, within half of the time that is left: a lost reply must leave time to ask again.
-func (d *Delivery) send(ctx context.Context, m move, now time.Time) (store.Record, bool, error) {
+// send does once what is due, within half of the time that is left: a lost reply must leave time to ask again.
+func (c *claim) send(ctx context.Context, m life.Judgement, now time.Time) (store.Record, bool, error) {
 	ctx, cancel := halfOf(ctx)
 	defer cancel()
-	switch m.kind {
-	case moveClaim:
-		return d.Store.Claim(ctx, m.next, now)
-	case moveLook:
-		held, _, err := d.Store.Get(ctx, d.RecordKey)
+	switch m.Verdict {
+	case life.Begin:
+		return c.Store.Claim(ctx, m.Next, now)
+	case life.Look:
+		held, _, err := c.Store.Get(ctx, c.as.Key)
 		return held, false, err
 	default:
-		return d.Store.Swap(ctx, m.seen, m.next)
+		return c.Store.Swap(ctx, m.Seen, m.Next)
 	}
-}
-
-// firstMove is what a claim begins with: a delivery takes the key, as if nobody held it; an inquiry looks who does.
-func (d *Delivery) firstMove() move {
-	if d.inquiry != nil {
-		return move{kind: moveLook}
-	}
-	return move{kind: moveClaim, next: d.fresh()}
 }
 
 // undo takes back a write of our token that may have been applied. It works on a context of its own: the caller's may
 // have ended. If it fails, the lease bounds how long the key stays blocked.
-func (d *Delivery) undo(ctx context.Context, m move, end time.Time) {
-	d.note(retry(withinDetached(ctx, end), func(ctx context.Context) error {
-		err := d.takeBack(ctx, m)
-		d.note(err) // also where a later try succeeds
+func (c *claim) undo(ctx context.Context, m life.Judgement, end time.Time) {
+	c.note(retry(withinDetached(ctx, end), func(ctx context.Context) error {
+		err := c.takeBack(ctx, m)
+		c.note(err) // also where a later try succeeds
 		return err
 	}))
 }
 
-func (d *Delivery) takeBack(ctx context.Context, m move) error {
-	ours := unleased(m.next)
-	if m.kind == moveClaim {
+func (c *claim) takeBack(ctx context.Context, m life.Judgement) error {
+	ours := life.Unleased(m.Next)
+	if m.Verdict == life.Begin {
 		ours.StepWrites = 0 // nothing ran under it
-		_, err := d.Store.Delete(ctx, ours)
+		_, err := c.Store.Delete(ctx, ours)
 		return err
 	}
-	_, _, err := d.Store.Swap(ctx, ours, d.takenBack(m.seen))
+	_, _, err := c.Store.Swap(ctx, ours, life.TakenBack(m.Seen, c.Now()))
 	return err
+}
+
+// look reads the record within half of the time that is left, so that a reply that never comes leaves room for another.
+func (c *claim) look(ctx context.Context) (store.Record, error) {
+	ctx, cancel := halfOf(ctx)
+	defer cancel()
+	held, _, err := c.Store.Get(ctx, c.as.Key)
+	return held, err
+}
+
+// note keeps a failure of the store that does not decide the result for the observer.
+func (c *claim) note(err error) {
+	if err != nil {
+		c.report.StoreErr = err
+	}
+}
+
+// recovered reports whether an execution before this one did not end properly. A record that was released says that it did.
+func (c *claim) recovered() bool {
+	return c.mine.Attempt > 1 && c.before.Reason != store.ReasonReleased
 }

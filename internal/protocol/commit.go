@@ -10,28 +10,29 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/internal/life"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
 // Commit completes the record with an answer and applies writes with it. It implements [execution.Commits].
-func (d *Delivery) Commit(ctx context.Context, answer any, writes store.Writes) *execution.CommitFault {
+func (all *commits) Commit(ctx context.Context, answer any, writes store.Writes) *execution.CommitFault {
 	under, _ := execution.From(ctx)
 	switch {
 	case under.Step != "":
 		return commitRefused("it begins inside of a step, which would run again")
-	case d.resolving.Load():
+	case all.resolving.Load():
 		return commitRefused("a resolver asks what has happened, and commits nothing")
 	}
-	before, refused := d.commits.begin()
+	before, refused := all.begin()
 	if refused != nil {
 		return refused
 	}
 	started := time.Now()
-	c := commit{d: d, before: before, writes: writes, report: report.Commit{Items: writes.Len(), Start: started}}
+	c := commit{all: all, claim: all.claim, before: before, writes: writes, report: report.Commit{Items: writes.Len(), Start: started}}
 	defer func() { // also where an encoder panics
 		c.report.Took = time.Since(started)
-		d.commits.end(c.report)
+		all.end(c.report)
 	}()
 	fault := c.do(ctx, answer)
 	c.ended(fault)
@@ -40,7 +41,8 @@ func (d *Delivery) Commit(ctx context.Context, answer any, writes store.Writes) 
 
 // commit is one commit on its way. One goroutine uses it.
 type commit struct {
-	d *Delivery
+	all   *commits
+	claim *claim
 	// before is how many commits the execution has tried before.
 	before int
 	writes store.Writes
@@ -75,20 +77,19 @@ func (c *commit) ended(fault *execution.CommitFault) {
 }
 
 func (c *commit) do(ctx context.Context, answer any) (fault *execution.CommitFault) {
-	d := c.d
-	text, problem, err := d.work.Answer(answer)
+	text, problem, err := c.all.answer(answer)
 	if problem != "" || err != nil {
 		return &execution.CommitFault{Kind: execution.CommitRefused, Reason: problem, Err: err}
 	}
-	if c.to, err = store.CommitterOf(d.Store); err != nil {
+	if c.to, err = store.CommitterOf(c.claim.Store); err != nil {
 		return &execution.CommitFault{Kind: execution.CommitRefused, Err: err}
 	}
 	defer func() { //nolint:contextcheck // the renewal has a context of its own; also where the digest of the writes panics
 		if !c.hasLanded {
-			d.beside.goOn() // a handler that works on keeps its claim; who has lost it is told by its context
+			c.claim.beside.goOn() // a handler that works on keeps its claim; who has lost it is told by its context
 		}
 		if fault != nil && (fault.Kind == execution.CommitRefused || fault.Kind == execution.CommitDeclined) {
-			d.steps.gate.Open()
+			c.all.steps.gate.Open()
 		}
 	}()
 	if fault = c.alone(ctx); fault == nil {
@@ -106,26 +107,26 @@ const longestStandstill = 30 * time.Second
 // handler cannot be told from one beside the commit, and would wait for itself.
 func (c *commit) alone(ctx context.Context) *execution.CommitFault {
 	patience := longestStandstill
-	if end := c.d.handlerEnd; !end.IsZero() {
+	if end := c.claim.handlerEnd; !end.IsZero() {
 		bounded, cancel := context.WithDeadline(ctx, end)
 		defer cancel()
 		ctx = bounded
-		if !c.d.heartbeat {
+		if !c.claim.heartbeat {
 			patience = 0
 		}
 	}
-	if err := c.d.steps.gate.Close(ctx, patience); err != nil {
+	if err := c.all.steps.gate.Close(ctx, patience); err != nil {
 		reason := fmt.Sprintf("it has waited for the steps that run: %s; the function of a step uses the context that it is given",
-			strings.Join(c.d.steps.names(), ", "))
+			strings.Join(c.all.steps.names(), ", "))
 		return &execution.CommitFault{Kind: execution.CommitRefused, Reason: reason, Err: err}
 	}
-	c.d.beside.hold()
+	c.claim.beside.hold()
 	return c.live(ctx)
 }
 
 // live says why nothing is sent now: the handler's context has ended, or nothing protects the claim any more.
 func (c *commit) live(ctx context.Context) *execution.CommitFault {
-	lost, ended := c.d.live(ctx)
+	lost, ended := c.all.steps.live(ctx)
 	switch {
 	case lost != nil:
 		return c.leaseLost(store.Record{})
@@ -139,18 +140,17 @@ func (c *commit) live(ctx context.Context) *execution.CommitFault {
 // send sends the commit until the store has decided, or time is over. What is sent again is the same, with the same token, unless the
 // lease in the condition was another one.
 func (c *commit) send(ctx context.Context, text []byte) *execution.CommitFault {
-	d := c.d
 	transfer := transferTime(len(text))
-	end, err := d.commitEnd(ctx, transfer)
-	d.commits.storeFailed(err)
+	end, err := c.claim.commitEnd(ctx, transfer)
+	c.all.storeFailed(err)
 	ctx = withinDetached(ctx, end) // a commit that has begun is not left in the middle
 	tries := keepForLast(ctx)
 
-	c.next = d.completed("", text)
-	c.next.Seal = store.CommitSeal(d.owner, text, d.RecordKey, c.writes)
-	d.commits.note(func(k *commitsKnown) { k.sent = append(k.sent, c.next) })
-	c.seen = unleased(d.mine)
-	c.seen.Lease, c.seen.Steps = d.protection(), d.steps.written()
+	c.next = c.claim.as.Completed(c.claim.mine, "", text, c.claim.Now())
+	c.next.Seal = store.CommitSeal(c.claim.as.Owner, text, c.claim.as.Key, c.writes)
+	c.all.note(func(k *commitsKnown) { k.sent = append(k.sent, c.next) })
+	c.seen = life.Unleased(c.claim.mine)
+	c.seen.Lease, c.seen.Steps = c.claim.protection(), c.all.steps.written()
 	for failures, moves := 0, 0; moves < maxMoves; {
 		held, committed, err := c.try(tries, transfer, c.token(moves))
 		switch {
@@ -174,8 +174,8 @@ func (c *commit) send(ctx context.Context, text []byte) *execution.CommitFault {
 		case held.Seal == c.next.Seal: // the reply was lost, the commit was not
 			return c.landed()
 		case c.isOurs(held) && !held.Lease.Equal(c.seen.Lease):
-			c.seen.Lease = held.Lease                                // a renewal came late
-			d.commits.note(func(k *commitsKnown) { k.doubt = true }) // the client may have sent what was refused twice
+			c.seen.Lease = held.Lease                            // a renewal came late
+			c.all.note(func(k *commitsKnown) { k.doubt = true }) // the client may have sent what was refused twice
 		default:
 			return c.leaseLost(held)
 		}
@@ -188,7 +188,7 @@ func (c *commit) try(ctx context.Context, transfer time.Duration, token string) 
 	c.report.Tries++
 	ctx, cancel := partOf(ctx, transfer)
 	defer cancel()
-	ctx, cancelLong := context.WithTimeout(ctx, c.d.Timing.ClaimBudget/2+transfer)
+	ctx, cancelLong := context.WithTimeout(ctx, c.claim.Timing.ClaimBudget/2+transfer)
 	defer cancelLong()
 	return c.to.Commit(ctx, c.seen, c.next, c.writes, token)
 }
@@ -203,25 +203,25 @@ func (c *commit) token(move int) string {
 func (c *commit) doubt(err error) {
 	if mayBeApplied(err) {
 		c.open = true
-		c.d.commits.note(func(k *commitsKnown) { k.doubt = true })
+		c.all.note(func(k *commitsKnown) { k.doubt = true })
 	}
 }
 
 // isOurs reports whether a record is that of our claim, still in progress.
 func (c *commit) isOurs(held store.Record) bool {
-	return held.Owner == c.d.owner && held.Status == store.StatusInProgress && held.Reason == c.seen.Reason
+	return held.Owner == c.claim.as.Owner && held.Status == store.StatusInProgress && held.Reason == c.seen.Reason
 }
 
 func (c *commit) landed() *execution.CommitFault {
 	c.hasLanded = true
-	c.d.commits.note(func(k *commitsKnown) { k.landed = c.next })
+	c.all.note(func(k *commitsKnown) { k.landed = c.next })
 	return nil
 }
 
 // leaseLost notes that the record is somebody else's. No condition of what was sent can hold any more.
 func (c *commit) leaseLost(held store.Record) *execution.CommitFault {
-	c.d.steps.note(func(k *stepsKnown) { k.leaseLost, k.taken = true, held })
-	c.d.commits.note(func(k *commitsKnown) { k.failed = execution.ErrLeaseLost })
+	c.all.steps.note(func(k *stepsKnown) { k.leaseLost, k.taken = true, held })
+	c.all.note(func(k *commitsKnown) { k.failed = execution.ErrLeaseLost })
 	return &execution.CommitFault{Kind: execution.CommitLeaseLost, Err: execution.ErrLeaseLost}
 }
 
@@ -243,15 +243,15 @@ func (c *commit) declined(ctx context.Context, cause error) *execution.CommitFau
 
 // forget keeps of what was sent only its seal, which tells whether it has landed all the same: a handler may try many answers.
 func (c *commit) forget() {
-	c.d.commits.note(func(k *commitsKnown) { k.sent[len(k.sent)-1] = store.Record{Seal: c.next.Seal} })
+	c.all.note(func(k *commitsKnown) { k.sent[len(k.sent)-1] = store.Record{Seal: c.next.Seal} })
 }
 
 // failed is a commit that the store did not take. The record tells whether it has landed all the same; if not, it never will.
 func (c *commit) failed(ctx context.Context, cause error) *execution.CommitFault {
-	c.d.commits.storeFailed(cause)
+	c.all.storeFailed(cause)
 	switch how, held, err := c.fence(ctx); how {
 	case fenceStands:
-		c.d.commits.note(func(k *commitsKnown) { k.failed = execution.ErrCommitFailed })
+		c.all.note(func(k *commitsKnown) { k.failed = execution.ErrCommitFailed })
 		return &execution.CommitFault{Kind: execution.CommitFailed, Err: cause}
 	case fenceLate:
 		return c.landed()
@@ -264,8 +264,8 @@ func (c *commit) failed(ctx context.Context, cause error) *execution.CommitFault
 
 // unread is a commit of which nobody knows whether it has landed.
 func (c *commit) unread(cause error) *execution.CommitFault {
-	c.d.commits.storeFailed(cause)
-	c.d.commits.note(func(k *commitsKnown) { k.failed, k.unread = execution.ErrCommitFailed, true })
+	c.all.storeFailed(cause)
+	c.all.note(func(k *commitsKnown) { k.failed, k.unread = execution.ErrCommitFailed, true })
 	return &execution.CommitFault{
 		Kind: execution.CommitFailed, Err: cause, Reason: "a reply was lost, and the record, which tells the outcome, could not be reached",
 	}
@@ -289,19 +289,17 @@ func (c *commit) fence(ctx context.Context) (how fence, held store.Record, err e
 	if !c.open {
 		return fenceStands, held, nil
 	}
-	next := c.d.mine
-	next.Lease = leaseEnd(c.seen.Lease.Add(time.Millisecond))
-	next.Expiry = c.d.expiryInProgress(next.Lease)
+	next := c.claim.as.Fenced(c.claim.mine, c.seen.Lease, c.claim.Now())
 	moved := false
 	err = retry(ctx, func(ctx context.Context) (err error) {
-		held, moved, err = c.d.Store.Swap(ctx, unleased(c.d.mine), next)
+		held, moved, err = c.claim.Store.Swap(ctx, life.Unleased(c.claim.mine), next)
 		return err
 	})
 	switch {
 	case err != nil:
 		return fenceUnknown, held, err
 	case moved:
-		c.d.protected.until(time.Time{}, next.Lease)
+		c.claim.protected.until(time.Time{}, next.Lease)
 		return fenceStands, held, nil
 	case held.Seal == c.next.Seal:
 		return fenceLate, held, nil
@@ -315,11 +313,11 @@ func (c *commit) fence(ctx context.Context) (how fence, held store.Record, err e
 // commitEnd bounds a commit: by the end of the handler's context, which leaves the reserve for what
 // follows; under a lease that is renewed as a settlement is bounded, too; and by a deadline that the
 // handler has given it.
-func (d *Delivery) commitEnd(ctx context.Context, transfer time.Duration) (end time.Time, err error) {
-	if end = d.handlerEnd; d.heartbeat {
-		end, err = d.settleEnd(ctx, time.Now(), transfer)
-		if !d.handlerEnd.IsZero() && d.handlerEnd.Before(end) {
-			end = d.handlerEnd
+func (c *claim) commitEnd(ctx context.Context, transfer time.Duration) (end time.Time, err error) {
+	if end = c.handlerEnd; c.heartbeat {
+		end, err = c.settleEnd(ctx, time.Now(), transfer)
+		if !c.handlerEnd.IsZero() && c.handlerEnd.Before(end) {
+			end = c.handlerEnd
 		}
 	}
 	if deadline, ok := ctx.Deadline(); ok && deadline.Before(end) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/report"
@@ -13,12 +14,21 @@ import (
 // commits is what one execution knows of its commits. They may be tried from any goroutine, one at a time, so everything here is
 // guarded. The zero value is ready.
 type commits struct {
+	claim *claim
+	steps *steps
+	// answer returns what a completed record keeps of an answer, see [Work].
+	answer func(any) (text []byte, problem string, err error)
+	// resolving is true while the resolver is asked.
+	resolving atomic.Bool
+
 	mu sync.Mutex
 	// over is true once the handler has returned. under is closed when the commit that is under way has come to its end, nil if none
 	// is.
 	over  bool
 	under chan struct{}
 	known commitsKnown
+	// ended is what was known when the handler had returned.
+	ended commitsKnown
 }
 
 // commitsKnown is what is known of the commits of an execution: while it runs, or, once it has ended, for the settlement.
@@ -78,9 +88,9 @@ func (c *commits) storeFailed(err error) {
 	}
 }
 
-// close ends the use of commits, because the handler has returned, and tells what is known. It waits for one that is under way in
+// close ends the use of commits, because the handler has returned, and keeps what is known. It waits for one that is under way in
 // another goroutine: what becomes of that decides how the execution ends.
-func (c *commits) close() commitsKnown {
+func (c *commits) close() {
 	c.mu.Lock()
 	c.over = true
 	under := c.under
@@ -92,12 +102,12 @@ func (c *commits) close() commitsKnown {
 	defer c.mu.Unlock()
 	k := c.known
 	k.reports, k.sent = slices.Clip(k.reports), slices.Clip(k.sent)
-	return k
+	c.ended = k
 }
 
 // CommitFailed reports whether the handler returned an error that says that its commit has failed, and it has.
 func (d *Delivery) CommitFailed(err error) bool {
-	return d.committed.failed != nil && errors.Is(err, execution.ErrCommitFailed)
+	return d.commits.ended.failed != nil && errors.Is(err, execution.ErrCommitFailed)
 }
 
 func commitRefused(reason string) *execution.CommitFault {

@@ -1,7 +1,7 @@
 package protocol
 
 import (
-	"sync/atomic"
+	"iter"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
@@ -68,47 +68,37 @@ type Delivery struct {
 	Panic any
 	Stack []byte
 
-	// owner is the token of this claim.
-	owner string
-	// started and deadline (zero for none) are the delivery's by the clock of contexts, lease is the end of the lease
-	// that a claim takes by the clock of records.
-	started, deadline, lease time.Time
-	// heartbeat says that the lease is short and renewed, and does not last until the deadline.
-	heartbeat bool
-	// protected is until when our lease protects the claim. Steps look at it while it is renewed.
-	protected protected
-	// mine is the record as this claim wrote it last, once it is claimed.
-	mine store.Record
-	// beside is the renewal that runs beside the handler. handlerEnd is the deadline of the handler's context, zero for none.
-	// reserve is how long before the deadline that is.
-	beside     background
-	handlerEnd time.Time
-	reserve    time.Duration
-	// work is the handler.
-	work Work
-	// open is true while an UNKNOWN record that was taken over is neither settled nor executed again. openAs and openSince are its
-	// attention, zero if it has none.
-	open      bool
-	openAs    string
-	openSince time.Time
-	// seenReason is why a record that was taken over needs a resolver, or that it was released. seenDerived are the names that
-	// it had.
-	seenReason  string
-	seenDerived []string
-	// seenUnmarked says that a step may have begun which that record does not have.
-	seenUnmarked bool
-	// handed are the names of the derived keys that the execution handed out.
+	// work is the handler, claim its claim of the record.
+	work  Work
+	claim claim
+	// steps and commits are those of the execution.
+	steps   steps
+	commits commits
+	// handed are the names of the derived keys that the execution handed out, notes the errors that the handler noted.
 	handed execution.Names
-	// steps are those of the execution, ended is what was known of them when its handler had returned.
-	steps steps
-	ended stepsKnown
-	// commits are those of the execution, committed is what was known of them when its handler had returned.
-	commits   commits
-	committed commitsKnown
-	// notes are the errors that the handler noted.
-	notes execution.Notes
-	// inquiry is set if this is no delivery, but a question about a record.
-	inquiry *Inquiry
-	// resolving is true while the resolver is asked.
-	resolving atomic.Bool
+	notes  execution.Notes
+}
+
+// Handed yields the derived keys that the execution handed out, in the order of their names. What [execution.Names] leaves out
+// is missing.
+func (d *Delivery) Handed() iter.Seq2[string, string] { return d.claim.keysOf(&d.handed) }
+
+// keysOf yields the derived keys of these names.
+func (c *claim) keysOf(names *execution.Names) iter.Seq2[string, string] {
+	return func(yield func(name, key string) bool) {
+		of := execution.Claim{RecordKey: c.as.Key, Fingerprint: c.mine.Fingerprint}
+		for _, name := range names.Sorted() {
+			if !yield(name, of.DerivedKey(name)) {
+				return
+			}
+		}
+	}
+}
+
+// execution is the claim as the handler, or a resolver, knows it.
+func (c *claim) execution() execution.Claim {
+	return execution.Claim{
+		Operation: c.Operation, RecordKey: c.as.Key, Owner: c.mine.Owner, Fingerprint: c.mine.Fingerprint, Attempt: c.mine.Attempt,
+		Recovered: c.recovered(), CreatedAt: c.mine.CreatedAt,
+	}
 }

@@ -11,25 +11,25 @@ import (
 
 // handle runs the handler under the claim and settles the record, whichever way the handler ends.
 func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
-	d.handed.Add(d.seenDerived...)
-	under := execution.Claim{
-		Operation: d.Operation, RecordKey: d.RecordKey, Owner: d.mine.Owner, Fingerprint: d.mine.Fingerprint, Attempt: d.mine.Attempt,
-		Recovered: d.recovered(), CreatedAt: d.mine.CreatedAt, Handed: &d.handed, Steps: d, Commits: d,
-		Notes: &d.notes,
-	}
-	d.steps.take(d.mine.Steps, d.seenUnmarked)
-	asks := d.Resolves && under.Recovered && (d.open || !d.tellsAll(d.mine))
-	d.mine.Steps = nil
-	hctx, end := d.handlerContext(execution.With(ctx, under))
+	c := &d.claim
+	d.handed.Add(c.before.Derived...)
+	d.steps.claim = c
+	d.commits.claim, d.commits.steps, d.commits.answer = c, &d.steps, w.Answer
+	under := c.execution()
+	under.Handed, under.Steps, under.Commits, under.Notes = &d.handed, &d.steps, &d.commits, &d.notes
+	d.steps.take(c.mine.Steps, c.before.Unmarked)
+	asks := d.Resolves && under.Recovered && (c.before.Open || !c.as.TellsAll(c.mine))
+	c.mine.Steps = nil
+	hctx, end := c.handlerContext(execution.With(ctx, under))
 	started := time.Now()
 	stop := func() {
 		end()
 		d.Report.Handle = since(started)
-		d.committed = d.commits.close()
-		d.ended = d.steps.close()
-		d.Report.Steps, d.Report.Commits = d.ended.reports, d.committed.reports
-		d.note(d.ended.storeErr)
-		d.note(d.committed.storeErr)
+		d.commits.close()
+		d.steps.close()
+		d.Report.Steps, d.Report.Commits = d.steps.ended.reports, d.commits.ended.reports
+		c.note(d.steps.ended.storeErr)
+		c.note(d.commits.ended.storeErr)
 	}
 
 	returned, done := false, false
@@ -53,7 +53,7 @@ func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 		finding, e = d.resolve(hctx, w, under)
 	}
 	if finding == execution.Untouched {
-		d.open = false
+		c.before.Open = false
 		if asks {
 			d.steps.note(func(k *stepsKnown) { k.untouched() })
 		}
@@ -83,11 +83,11 @@ func (d *Delivery) executed(ctx context.Context, e ending, failed error) Result 
 	kept := d.withCommit(e)
 	dropped := e.fate == fateComplete && kept.fate != fateComplete // an answer, although the commit has failed
 	if dropped {
-		failed = d.committed.failed
+		failed = d.commits.ended.failed
 	}
 	e = d.withSteps(kept, failed)
 	if e.fate == fateComplete { // a resolver asks for no steps
-		d.Report.OrphanSteps = d.ended.orphans
+		d.Report.OrphanSteps = d.steps.ended.orphans
 	}
 	r := d.settle(ctx, e)
 	if dropped && r.Outcome == report.Executed && !r.Committed {
@@ -98,15 +98,15 @@ func (d *Delivery) executed(ctx context.Context, e ending, failed error) Result 
 
 // resolve asks the resolver what became of the execution before.
 func (d *Delivery) resolve(ctx context.Context, w Work, under execution.Claim) (execution.Finding, ending) {
-	d.resolving.Store(true)
+	d.commits.resolving.Store(true)
 	r := w.Resolve(ctx, under)
-	d.resolving.Store(false)
+	d.commits.resolving.Store(false)
 	switch {
 	case r.Finding == execution.HasExecuted:
 		return execution.HasExecuted, completion(Ended{Result: r.Result, ResultErr: r.ResultErr})
 	case r.Finding == execution.Untouched && ctx.Err() == nil:
 		return execution.Untouched, ending{}
 	default: // also where it is too late to execute: someone else may own the record
-		return execution.StillUnknown, ending{fate: fateUnknown, reason: d.seenReason}
+		return execution.StillUnknown, ending{fate: fateUnknown, reason: d.claim.before.Reason}
 	}
 }

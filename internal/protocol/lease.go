@@ -8,20 +8,22 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/internal/life"
 	"github.com/go-idempotent/idempotent/store"
 )
 
 // begin prepares a claim: a token, and a lease from now.
-func (d *Delivery) begin(ctx context.Context) {
-	d.owner, d.started = rand.Text(), time.Now()
-	d.deadline, _ = ctx.Deadline()
-	d.heartbeat = d.deadline.IsZero() || d.Concurrent || d.deadline.Sub(d.started) > longestKilled
-	d.lease = d.leaseFromNow()
-	held := d.started.Add(d.Timing.Lease)
-	if !d.heartbeat {
-		held = d.deadline.Add(d.Timing.Margin)
+func (c *claim) begin(ctx context.Context) {
+	c.as.Owner, c.started = rand.Text(), time.Now()
+	c.before = life.Before{}
+	c.deadline, _ = ctx.Deadline()
+	c.heartbeat = c.deadline.IsZero() || c.Concurrent || c.deadline.Sub(c.started) > longestKilled
+	c.as.Lease = c.leaseFromNow()
+	held := c.started.Add(c.Timing.Lease)
+	if !c.heartbeat {
+		held = c.deadline.Add(c.Timing.Margin)
 	}
-	d.protected.from(held, d.lease)
+	c.protected.from(held, c.as.Lease)
 }
 
 // protected is until when a lease protects a claim: held by the clock of contexts, lease by the clock of records.
@@ -56,33 +58,15 @@ func (p *protected) both() (held, lease time.Time) {
 }
 
 // protection is the end of our lease, by the clock of records.
-func (d *Delivery) protection() time.Time {
-	_, lease := d.protected.both()
+func (c *claim) protection() time.Time {
+	_, lease := c.protected.both()
 	return lease
 }
 
 // leaseOver reports whether the lease has ended by one of the two clocks: then somebody else may have the record.
-func (d *Delivery) leaseOver() bool {
-	held, lease := d.protected.both()
-	return !time.Now().Before(held) || store.Reached(lease, d.Now())
-}
-
-// reasonContextEnded is why neither a step nor a commit begins.
-const reasonContextEnded = "its context has ended"
-
-// live returns why nothing may begin now that needs the claim: it is lost, or the context has ended.
-func (d *Delivery) live(ctx context.Context) (lost, ended error) {
-	over := d.leaseOver()
-	d.steps.note(func(k *stepsKnown) {
-		over = over || k.leaseLost
-		k.leaseLost = over
-	})
-	switch cause := context.Cause(ctx); {
-	case over, errors.Is(cause, execution.ErrLeaseLost):
-		return execution.ErrLeaseLost, nil
-	default:
-		return nil, cause
-	}
+func (c *claim) leaseOver() bool {
+	held, lease := c.protected.both()
+	return !time.Now().Before(held) || store.Reached(lease, c.Now())
 }
 
 // longestKilled is the longest that an execution environment lives which Lambda kills at its
@@ -93,58 +77,58 @@ const longestKilled = 15 * time.Minute
 // leaseFromNow is the end of a lease that is taken now: the invocation's deadline and a margin. The
 // margin covers a process that is killed late and clocks that differ. A lease that is renewed is the
 // default one.
-func (d *Delivery) leaseFromNow() time.Time {
-	left := d.Timing.Lease
-	if !d.heartbeat {
-		left = max(time.Until(d.deadline), 0) + d.Timing.Margin
+func (c *claim) leaseFromNow() time.Time {
+	left := c.Timing.Lease
+	if !c.heartbeat {
+		left = max(time.Until(c.deadline), 0) + c.Timing.Margin
 	}
-	return leaseEnd(d.Now().Add(left))
+	return life.LeaseEnd(c.Now().Add(left))
 }
 
 // handlerContext is the context the handler runs with. It ends a little before the invocation's
 // deadline, with the cause of that deadline. The lease is renewed beside the handler: from the start,
 // or if the handler overruns its deadline in a process that nobody kills. The returned function ends
 // both, and waits for the renewal.
-func (d *Delivery) handlerContext(ctx context.Context) (context.Context, func()) {
+func (c *claim) handlerContext(ctx context.Context) (context.Context, func()) {
 	ended := func() {}
-	if !d.deadline.IsZero() {
-		d.reserve = min(d.Timing.Reserve, time.Until(d.deadline)/10)
-		d.handlerEnd = d.deadline.Add(-d.reserve)
-		ctx, ended = context.WithDeadline(ctx, d.handlerEnd)
+	if !c.deadline.IsZero() {
+		c.reserve = min(c.Timing.Reserve, time.Until(c.deadline)/10)
+		c.handlerEnd = c.deadline.Add(-c.reserve)
+		ctx, ended = context.WithDeadline(ctx, c.handlerEnd)
 	}
-	if d.heartbeat {
-		ctx, joined := d.withHeartbeat(ctx)
+	if c.heartbeat {
+		ctx, joined := c.withHeartbeat(ctx)
 		return ctx, func() {
 			joined()
 			ended()
 		}
 	}
-	overrun := time.AfterFunc(time.Until(d.deadline)+d.Timing.Margin/2, func() { d.beside.start(ctx, d.renewOverrun) })
+	overrun := time.AfterFunc(time.Until(c.deadline)+c.Timing.Margin/2, func() { c.beside.start(ctx, c.renewOverrun) })
 	return ctx, func() {
 		if !overrun.Stop() {
-			d.beside.end()
+			c.beside.end()
 		}
 		ended()
 	}
 }
 
 // withHeartbeat renews the lease from a third of it on. The context ends as soon as the lease is lost.
-func (d *Delivery) withHeartbeat(ctx context.Context) (context.Context, func()) {
+func (c *claim) withHeartbeat(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var last time.Time
-	if !d.deadline.IsZero() {
-		last = d.deadline.Add(longestOverrun)
+	if !c.deadline.IsZero() {
+		last = c.deadline.Add(longestOverrun)
 	}
-	d.beside.start(ctx, func(beat context.Context) {
-		held, _ := d.protected.both()
-		lease := d.Timing.Lease
-		if err := d.renewUntil(beat, held.Add(lease/3-lease), held.Add(-d.Timing.Margin), last); err != nil {
-			d.note(err)
+	c.beside.start(ctx, func(beat context.Context) {
+		held, _ := c.protected.both()
+		lease := c.Timing.Lease
+		if err := c.renewUntil(beat, held.Add(lease/3-lease), held.Add(-c.Timing.Margin), last); err != nil {
+			c.note(err)
 			cancel(execution.ErrLeaseLost)
 		}
 	})
 	return ctx, func() {
-		d.beside.end()
+		c.beside.end()
 		cancel(context.Canceled)
 	}
 }
@@ -155,22 +139,22 @@ const longestOverrun = 15 * time.Minute
 
 // renewOverrun renews the lease of a handler that has overrun its deadline and still runs: on Lambda Managed Instances, in a
 // container, in a test. The first renewal is tried in the second half of the margin, in which a killed process sends nothing.
-func (d *Delivery) renewOverrun(ctx context.Context) {
-	first, margin := time.Now(), d.Timing.Margin
-	d.note(d.renewUntil(ctx, first, first.Add(margin/4), d.deadline.Add(longestOverrun)))
+func (c *claim) renewOverrun(ctx context.Context) {
+	first, margin := time.Now(), c.Timing.Margin
+	c.note(c.renewUntil(ctx, first, first.Add(margin/4), c.deadline.Add(longestOverrun)))
 }
 
 // renewUntil renews the lease at the instant next, and then at every third of it, until ctx ends or, if that is not zero, the
 // instant last comes. It tries each renewal until the instant limit, a margin before the lease would end. It returns an error
 // once the lease cannot be held: at the limit, or at once if someone else has the record.
-func (d *Delivery) renewUntil(ctx context.Context, next, limit, last time.Time) error {
+func (c *claim) renewUntil(ctx context.Context, next, limit, last time.Time) error {
 	for sleep(ctx, time.Until(next)) {
 		begun := time.Now()
 		if !last.IsZero() && !begun.Before(last) {
 			return nil
 		}
 		tries, cancel := context.WithDeadline(ctx, limit)
-		err := d.renew(tries)
+		err := c.renew(tries)
 		if err != nil && !errors.Is(err, execution.ErrLeaseLost) {
 			<-tries.Done() // the lease still holds: the handler may come to its end in time
 		}
@@ -181,23 +165,23 @@ func (d *Delivery) renewUntil(ctx context.Context, next, limit, last time.Time) 
 		if err != nil {
 			return err
 		}
-		next, limit = begun.Add(d.Timing.Lease/3), begun.Add(d.Timing.Lease-d.Timing.Margin)
+		next, limit = begun.Add(c.Timing.Lease/3), begun.Add(c.Timing.Lease-c.Timing.Margin)
 	}
 	return nil
 }
 
 // renew moves the lease of our record, trying until ctx ends. Whatever fails is tried again, also what does not pass by
 // itself: credentials that have expired are renewed beside us.
-func (d *Delivery) renew(ctx context.Context) error {
+func (c *claim) renew(ctx context.Context) error {
 	for failures := 1; ; failures++ {
-		begun, next := time.Now(), d.renewed(d.Timing.Lease)
-		held, swapped, err := d.tryRenew(ctx, next)
+		begun, next := time.Now(), c.renewed(c.Timing.Lease)
+		held, swapped, err := c.tryRenew(ctx, next)
 		switch {
 		case swapped:
-			d.protected.until(begun.Add(d.Timing.Lease), next.Lease)
+			c.protected.until(begun.Add(c.Timing.Lease), next.Lease)
 			return nil
-		case err == nil && held.Owner == d.owner && held.Status == store.StatusInProgress:
-			d.protected.until(begun.Add(d.Timing.Lease), held.Lease)
+		case err == nil && held.Owner == c.as.Owner && held.Status == store.StatusInProgress:
+			c.protected.until(begun.Add(c.Timing.Lease), held.Lease)
 			return nil // a later lease of ours is there: this renewal was overtaken
 		case err == nil:
 			return execution.ErrLeaseLost
@@ -207,8 +191,14 @@ func (d *Delivery) renew(ctx context.Context) error {
 	}
 }
 
-func (d *Delivery) tryRenew(ctx context.Context, next store.Record) (store.Record, bool, error) {
+func (c *claim) tryRenew(ctx context.Context, next store.Record) (store.Record, bool, error) {
 	ctx, cancel := halfOf(ctx)
 	defer cancel()
-	return d.Store.Swap(ctx, unleased(d.mine), next)
+	return c.Store.Swap(ctx, life.Unleased(c.mine), next)
+}
+
+// renewed is our record with a lease from now.
+func (c *claim) renewed(lease time.Duration) store.Record {
+	now := c.Now()
+	return c.as.Renewed(c.mine, now.Add(lease), now)
 }

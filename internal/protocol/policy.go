@@ -106,7 +106,7 @@ func (d *Delivery) panicked(returned bool) ending {
 // delivery would repeat it. That comes first, because one outage causes both: whether the record is still ours, the store says. And
 // where a crash is refused, an execution whose steps tell all that it did is released all the same.
 func (d *Delivery) withSteps(e ending, err error) ending {
-	s := &d.ended
+	s := &d.steps.ended
 	leaseLost := errors.Is(err, execution.ErrLeaseLost)
 	failed := leaseLost && e.fate == fateUnknown && e.reason == store.ReasonError
 	crashed := e.fate == fateUnknown && (e.reason == store.ReasonInterrupted || e.reason == store.ReasonPanic)
@@ -124,7 +124,7 @@ func (d *Delivery) withSteps(e ending, err error) ending {
 		return ending{fate: fateUnknown, reason: store.ReasonResultLost}
 	case s.uncertain:
 		return ending{fate: fateUnknown, reason: store.ReasonUncertain}
-	case leaseLost, s.any() && (s.leaseLost || d.leaseOver()):
+	case leaseLost, s.any() && (s.leaseLost || d.claim.leaseOver()):
 		return ending{fate: fateLeave, leaseLost: leaseLost}
 	default:
 		return e
@@ -135,7 +135,7 @@ func (d *Delivery) withSteps(e ending, err error) ending {
 // it written together with what is not written. A final failure that it reports instead is one of its own. If nobody knows whether the
 // commit has landed, nothing is written: the record tells the next delivery.
 func (d *Delivery) withCommit(e ending) ending {
-	switch c := &d.committed; {
+	switch c := &d.commits.ended; {
 	case c.failed == nil:
 		return e
 	case c.unread:
@@ -148,7 +148,9 @@ func (d *Delivery) withCommit(e ending) ending {
 }
 
 // isOthers reports whether a record that refused a write is somebody else's.
-func (d *Delivery) isOthers(held store.Record) bool { return held.Key != "" && held.Owner != d.owner }
+func (d *Delivery) isOthers(held store.Record) bool {
+	return held.Key != "" && held.Owner != d.claim.as.Owner
+}
 
 // interrupted reports whether err is, or wraps, the error with which the handler's own context ended. A context that has not
 // ended has no such error, and no error wraps nil.

@@ -1,7 +1,10 @@
-// Package protocol takes one delivery of a key through its life: it claims the record, runs the handler under that claim,
-// and settles the record, whichever way the handler ends. It works on texts and digests: it knows no events, no HTTP, no
-// Lambda and no types of the handler. The root package makes the request, and turns the neutral [Result] and [Report] into its
-// documented errors and events.
+// Package protocol takes one delivery of a key through its life: it claims the record, runs the
+// handler under that claim, and settles the record, whichever way the handler ends. It works on texts
+// and digests: it knows no events, no HTTP, no Lambda and no types of the handler. The root package
+// makes the request, and turns the neutral [Result] and [report.Delivery] into its documented errors.
+//
+// What a held record means, and which record follows it, is decided in package life. This package
+// reads and writes.
 //
 // One delivery passes through the files in this order:
 //
@@ -14,14 +17,18 @@
 //	commit.go     completes the record together with writes of the handler
 //	settle.go     completes the record, makes it UNKNOWN, or releases it
 //
+// An inquiry stands beside it:
+//
+//	inquiry.go    asks about a record that somebody has to settle, under a claim of its own
+//
 // They stand on these:
 //
 //	delivery.go   what a delivery is, and what the protocol has to know of its handler
-//	result.go     how a delivery ends, and what an observer gets to know of it
-//	judge.go      the one place that decides what a held record means for a delivery
+//	work.go       what the handler offers: its function, its answers, its resolver
+//	result.go     how a delivery ends
 //	replay.go     reads the result of a completed record, and checks it
 //	policy.go     what becomes of an execution that failed
-//	record.go     the records that a delivery writes
+//	end.go        the last write of a claim, and how much time it has
 //	steps.go      what an execution knows of its steps
 //	commits.go    what an execution knows of its commits
 //	call.go       one call of the store: how long, how often, and what its failure means
@@ -33,6 +40,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/go-idempotent/idempotent/internal/life"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -40,8 +48,8 @@ import (
 // Run takes the delivery through the protocol.
 func (d *Delivery) Run(ctx context.Context, w Work) Result {
 	began := time.Now()
-	d.work = w
-	r, claimed := d.claim(ctx)
+	d.work, d.claim = w, claimOf(d.Settings, d.RecordKey, d.Fingerprint, false, &d.Report)
+	r, claimed := d.take(ctx)
 	d.Report.Claim = since(began)
 	if !claimed && r.Outcome == report.InProgress && d.Wait > 0 {
 		r, claimed = d.await(ctx, r)
@@ -52,11 +60,40 @@ func (d *Delivery) Run(ctx context.Context, w Work) Result {
 		}
 		return r
 	}
-	d.Report.Attempt, d.Report.Recovered = d.mine.Attempt, d.recovered()
+	d.Report.Attempt, d.Report.Recovered = d.claim.mine.Attempt, d.claim.recovered()
 	return d.handle(ctx, w)
 }
 
-// recovered reports whether an execution before this one did not end properly. A record that was released says that it did.
-func (d *Delivery) recovered() bool {
-	return d.mine.Attempt > 1 && d.seenReason != store.ReasonReleased
+// take takes the record, or answers why not.
+func (d *Delivery) take(ctx context.Context) (r Result, claimed bool) {
+	t := d.claim.take(ctx)
+	if t.claimed() {
+		return Result{}, true
+	}
+	return d.answer(ctx, t), false
+}
+
+// answer is what a delivery gets that does not execute.
+func (d *Delivery) answer(ctx context.Context, t taking) Result {
+	switch {
+	case t.unanswered != nil:
+		return unanswered(t.unanswered)
+	case t.Verdict == life.Replay:
+		return d.replay(ctx, t.held)
+	case t.Verdict == life.Busy:
+		return inProgress(t.held, t.at)
+	case t.Verdict == life.Mismatch:
+		return Result{Outcome: report.Mismatch}
+	case t.Verdict == life.Uncertain:
+		return Result{Outcome: report.UnknownOutcome, Reason: t.Reason}
+	case t.Verdict == life.Refuse:
+		return Result{Outcome: report.UnknownOutcome, Reason: t.Next.Reason}
+	default:
+		return unreadableRecord(t.Reason)
+	}
+}
+
+// inProgress is the result of a delivery that meets a running execution.
+func inProgress(held store.Record, now time.Time) Result {
+	return Result{Outcome: report.InProgress, RetryAfter: max(held.ProtectedUntil().Sub(now), 0)}
 }

@@ -16,7 +16,7 @@ func (d *Delivery) replay(ctx context.Context, held store.Record) Result {
 		return Result{Outcome: report.Replayed, Record: withoutResult(held), Expires: held.Expiry}
 	}
 	if held.Parts != "" { // the store has verified them
-		result, err := d.readResult(ctx, held)
+		result, err := d.claim.readResult(ctx, held)
 		if err != nil {
 			return unanswered(err)
 		}
@@ -28,13 +28,13 @@ func (d *Delivery) replay(ctx context.Context, held store.Record) Result {
 }
 
 // readResult gives the store most of the time that is left: it reads piece by piece, and repeats what is not answered.
-func (d *Delivery) readResult(ctx context.Context, held store.Record) ([]byte, error) {
-	reader, ok := d.Store.(store.ResultReader)
+func (c *claim) readResult(ctx context.Context, held store.Record) ([]byte, error) {
+	reader, ok := c.Store.(store.ResultReader)
 	if !ok {
 		return nil, &store.UnreadableError{Reason: "its result is kept in parts, which this store cannot read"}
 	}
-	ctx = d.forReading(ctx)
-	end := time.Now().Add(d.Timing.ClaimBudget)
+	ctx = c.forReading(ctx)
+	end := time.Now().Add(c.Timing.ClaimBudget)
 	for failures := 1; ; failures++ {
 		result, err := tryRead(ctx, reader, held)
 		// An outage is answered within the budget. A try without an answer was none: it may only have been slow.
@@ -53,3 +53,8 @@ func tryRead(ctx context.Context, reader store.ResultReader, held store.Record) 
 
 // unansweredTry reports whether a read ended without an answer: then it may only have been slow.
 func unansweredTry(err error) bool { return timedOut(err) || errors.Is(err, context.DeadlineExceeded) }
+
+func withoutResult(r store.Record) store.Record {
+	r.Result, r.Parts = nil, ""
+	return r
+}

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/internal/life"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
 // Step takes one step of the handler through the record: what is recorded is its result, and what is not runs and is recorded.
 // It implements [execution.Steps], and is safe for concurrent use.
-func (d *Delivery) Step(ctx context.Context, name string, e execution.Effect) *execution.Fault {
+func (all *steps) Step(ctx context.Context, name string, e execution.Effect) *execution.Fault {
 	under, _ := execution.From(ctx)
 	switch {
 	case !execution.ValidStep(name):
@@ -20,16 +21,16 @@ func (d *Delivery) Step(ctx context.Context, name string, e execution.Effect) *e
 	case under.Step != "":
 		return stepRefused("it begins inside of another step, which would run both again")
 	}
-	if unfit := d.StepTypes.unfit(e); unfit != "" {
+	if unfit := all.claim.StepTypes.unfit(e); unfit != "" {
 		return stepRefused(unfit)
 	}
-	held, refused := d.steps.begin(name)
+	held, refused := all.begin(name)
 	if refused != nil {
 		return refused
 	}
 	under.Step = name
-	s := step{d: d, name: name, effect: e, held: held, under: under, report: report.Step{Name: name, Start: time.Now(), End: report.StepFailed}}
-	defer func() { d.steps.end(s.report) }() // also where the function panics
+	s := step{all: all, claim: all.claim, name: name, effect: e, held: held, under: under, report: report.Step{Name: name, Start: time.Now(), End: report.StepFailed}}
+	defer func() { all.end(s.report) }() // also where the function panics
 	fault := s.do(ctx)
 	s.tell(fault)
 	return fault
@@ -37,7 +38,8 @@ func (d *Delivery) Step(ctx context.Context, name string, e execution.Effect) *e
 
 // step is one step on its way. One goroutine uses it.
 type step struct {
-	d      *Delivery
+	all    *steps
+	claim  *claim
 	name   string
 	effect execution.Effect
 	// held is what the record keeps of it when it begins; without a kind for nothing.
@@ -74,10 +76,10 @@ func (s *step) do(ctx context.Context) *execution.Fault {
 		}
 		return s.settleOpen(ctx)
 	case "":
-		if s.d.RefuseCrashed && s.mayHaveBegun() {
+		if s.claim.RefuseCrashed && s.mayHaveBegun() {
 			return s.open(ctx)
 		}
-		return s.run(ctx, s.effect.AtMostOnce() || s.d.RefuseCrashed)
+		return s.run(ctx, s.effect.AtMostOnce() || s.claim.RefuseCrashed)
 	default:
 		return unreadableStep("its recorded result is of a kind that this version does not know", nil)
 	}
@@ -87,7 +89,7 @@ func (s *step) do(ctx context.Context) *execution.Fault {
 func (s *step) resume(ctx context.Context) *execution.Fault {
 	text := s.held.Result
 	if s.held.Parts != "" { // the store verifies them
-		read, err := s.d.readResult(ctx, store.Record{Key: s.d.RecordKey}.OfStep(s.held))
+		read, err := s.claim.readResult(ctx, store.Record{Key: s.claim.as.Key}.OfStep(s.held))
 		switch {
 		case unreadable(err):
 			return unreadableStep("its recorded result cannot be read", err)
@@ -148,7 +150,7 @@ func (s *step) told(k *stepsKnown) {
 
 // mayHaveBegun reports whether an earlier execution may have begun the step, although the record does not have it.
 func (s *step) mayHaveBegun() (may bool) {
-	s.d.steps.note(func(k *stepsKnown) { may = k.inherited })
+	s.all.note(func(k *stepsKnown) { may = k.inherited })
 	return may
 }
 
@@ -165,13 +167,13 @@ func (s *step) open(ctx context.Context) *execution.Fault {
 
 // unknown keeps the record from being released: nobody knows what became of the effect.
 func (s *step) unknown(err error) *execution.Fault {
-	s.d.steps.note(func(k *stepsKnown) { k.uncertain = true })
+	s.all.note(func(k *stepsKnown) { k.uncertain = true })
 	return &execution.Fault{Kind: execution.StepUnknown, Err: err}
 }
 
 // live says why the effect may not begin now: the handler's context has ended, or nothing protects the claim any more.
 func (s *step) live(ctx context.Context) *execution.Fault {
-	lost, ended := s.d.live(ctx)
+	lost, ended := s.all.live(ctx)
 	switch {
 	case lost != nil:
 		return &execution.Fault{Kind: execution.StepLeaseLost, Err: lost}
@@ -203,7 +205,7 @@ func (s *step) run(ctx context.Context, mark bool) *execution.Fault {
 		s.idle()
 		return nil
 	case execution.Uncertain:
-		s.d.steps.note(func(k *stepsKnown) { k.uncertain = true })
+		s.all.note(func(k *stepsKnown) { k.uncertain = true })
 		return nil
 	case execution.Terminal:
 		return s.recordRan(ctx, store.StepFailure)
@@ -217,7 +219,7 @@ func (s *step) run(ctx context.Context, mark bool) *execution.Fault {
 
 // call calls the function in a context that belongs to the step.
 func (s *step) call(ctx context.Context) error {
-	s.d.steps.note(func(k *stepsKnown) {
+	s.all.note(func(k *stepsKnown) {
 		delete(k.idle, s.name)
 		if k.held[s.name].Kind == "" {
 			s.unmarked = true
@@ -232,7 +234,7 @@ func (s *step) call(ctx context.Context) error {
 
 // idle notes that a start mark of this step stands for nothing.
 func (s *step) idle() {
-	s.d.steps.note(func(k *stepsKnown) {
+	s.all.note(func(k *stepsKnown) {
 		k.untouched(s.name)
 		s.told(k)
 	})
@@ -240,7 +242,7 @@ func (s *step) idle() {
 
 // isIdle reports whether the start mark that the record has of this step stands for nothing.
 func (s *step) isIdle() (idle bool) {
-	s.d.steps.note(func(k *stepsKnown) { idle = k.idle[s.name] })
+	s.all.note(func(k *stepsKnown) { idle = k.idle[s.name] })
 	return idle
 }
 
@@ -252,7 +254,7 @@ func (s *step) mark(ctx context.Context) *execution.Fault {
 	case errors.Is(err, execution.ErrLeaseLost):
 		return &execution.Fault{Kind: execution.StepLeaseLost, Err: err}
 	default:
-		s.d.steps.failed(err)
+		s.all.failed(err)
 		s.idle()
 		return &execution.Fault{Kind: execution.StepRefused, Reason: "its start mark could not be written", Err: err}
 	}
@@ -286,19 +288,19 @@ func (s *step) record(ctx context.Context, text []byte, kind store.StepKind) *ex
 	switch err := s.write(ctx, text, kind); {
 	case err == nil:
 		s.report.End = report.StepRecorded
-		s.d.steps.note(s.told)
+		s.all.note(s.told)
 		return s.accept(text, kind)
 	case errors.Is(err, execution.ErrLeaseLost):
 		return &execution.Fault{Kind: execution.StepLeaseLost, Err: err}
 	default:
-		s.d.steps.failed(err)
+		s.all.failed(err)
 		return s.lost(neverFits(err), "its result could not be recorded", err)
 	}
 }
 
 // lost notes that an effect happened whose result is not recorded: the record must not be released.
 func (s *step) lost(never bool, reason string, err error) *execution.Fault {
-	s.d.steps.note(func(k *stepsKnown) {
+	s.all.note(func(k *stepsKnown) {
 		k.lost = true
 		k.never = k.never || never
 	})
@@ -315,28 +317,28 @@ func (s *step) write(ctx context.Context, text []byte, kind store.StepKind) erro
 	started := time.Now()
 	defer func() { s.report.Recording += time.Since(started) }()
 
-	d := s.d
+	c := s.claim
 	transfer := transferTime(len(text))
-	end, err := d.settleEnd(ctx, started, transfer)
-	d.steps.failed(err)
+	end, err := c.settleEnd(ctx, started, transfer)
+	s.all.failed(err)
 	if kind == store.StepStarted && ctx.Err() == nil {
 		if deadline, ok := ctx.Deadline(); ok && deadline.Before(end) {
 			end = deadline // nothing has happened yet
 		}
 	}
 	ctx = withinDetached(ctx, end)
-	if kind != store.StepStarted && !d.Repeatable {
+	if kind != store.StepStarted && !c.Repeatable {
 		ctx = keepForLast(ctx) // to say that it is lost
 	}
 
-	step := store.Step{Kind: kind, Seal: store.Seal(d.owner, text), Result: text}
-	seen := unleased(d.mine)
-	seen.Steps = d.steps.write(s.name, step)
-	lease := d.protection()
+	step := store.Step{Kind: kind, Seal: store.Seal(c.as.Owner, text), Result: text}
+	seen := life.Unleased(c.mine)
+	seen.Steps = s.all.write(s.name, step)
+	lease := c.protection()
 	for failures, moves := 0, 0; moves < maxMoves; {
-		held, written, err := s.tryWrite(ctx, transfer, seen, d.stepped(seen, lease, s.name, step))
+		held, written, err := s.tryWrite(ctx, transfer, seen, c.as.Stepped(seen, lease, s.name, step, c.Now()))
 		if err != nil {
-			d.steps.failed(err)
+			s.all.failed(err)
 			failures++
 			if !store.MayPass(err) || !pause(ctx, failures) {
 				return err
@@ -348,16 +350,16 @@ func (s *step) write(ctx context.Context, text []byte, kind store.StepKind) erro
 		switch {
 		case written, there.Kind == kind && there.Seal == step.Seal: // or the reply was lost, and the write was not
 			return nil
-		case held.Owner == d.owner && held.Status == store.StatusInProgress && there.Kind == "",
-			held.Owner == d.owner && held.Status != store.StatusCompleted && kind != store.StepStarted:
+		case held.Owner == c.as.Owner && held.Status == store.StatusInProgress && there.Kind == "",
+			held.Owner == c.as.Owner && held.Status != store.StatusCompleted && kind != store.StepStarted:
 			others := seen.Steps
-			seen = unleased(held)
+			seen = life.Unleased(held)
 			seen.Steps = others
 			if lease.Before(held.Lease) { // it was renewed meanwhile
 				lease = held.Lease
 			}
 		default:
-			d.steps.note(func(k *stepsKnown) { k.leaseLost, k.taken = true, held })
+			s.all.note(func(k *stepsKnown) { k.leaseLost, k.taken = true, held })
 			return execution.ErrLeaseLost
 		}
 	}
@@ -367,5 +369,5 @@ func (s *step) write(ctx context.Context, text []byte, kind store.StepKind) erro
 func (s *step) tryWrite(ctx context.Context, transfer time.Duration, seen, next store.Record) (store.Record, bool, error) {
 	ctx, cancel := partOf(ctx, transfer)
 	defer cancel()
-	return s.d.Store.Swap(ctx, seen, next)
+	return s.claim.Store.Swap(ctx, seen, next)
 }

@@ -1,11 +1,14 @@
 package protocol
 
 import (
+	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/internal/life"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -15,13 +18,16 @@ const maxSteps = 100
 
 // steps is what one execution knows of its steps. Steps may run at the same time, so everything here is guarded.
 type steps struct {
-	mu sync.Mutex
+	claim *claim
+	mu    sync.Mutex
 	// over is true once the handler has returned. gate is what the functions that run have passed; a commit closes it.
 	over bool
 	gate execution.Gate
 	// asked are the names that the handler has used, at most maxSteps, and running those of them whose steps run.
 	asked, running []string
 	known          stepsKnown
+	// ended is what was known when the handler had returned.
+	ended stepsKnown
 }
 
 // stepsKnown is what is known of the steps of an execution: while it runs, or, once it has ended, for the settlement.
@@ -136,6 +142,24 @@ func (k *stepsKnown) untouched(names ...string) {
 	}
 }
 
+// reasonContextEnded is why neither a step nor a commit begins.
+const reasonContextEnded = "its context has ended"
+
+// live returns why nothing may begin now that needs the claim: it is lost, or the context has ended.
+func (s *steps) live(ctx context.Context) (lost, ended error) {
+	over := s.claim.leaseOver()
+	s.note(func(k *stepsKnown) {
+		over = over || k.leaseLost
+		k.leaseLost = over
+	})
+	switch cause := context.Cause(ctx); {
+	case over, errors.Is(cause, execution.ErrLeaseLost):
+		return execution.ErrLeaseLost, nil
+	default:
+		return nil, cause
+	}
+}
+
 // note changes what is known.
 func (s *steps) note(change func(k *stepsKnown)) {
 	s.mu.Lock()
@@ -158,9 +182,9 @@ func (s *steps) take(held map[string]store.Step, more bool) {
 	}
 }
 
-// close ends the use of steps, because the handler has returned, and tells what is known. A function that still runs is lost, and
+// close ends the use of steps, because the handler has returned, and keeps what is known. A function that still runs is lost, and
 // changes nothing of that any more.
-func (s *steps) close() stepsKnown {
+func (s *steps) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.over = true
@@ -172,7 +196,7 @@ func (s *steps) close() stepsKnown {
 			k.orphans = append(k.orphans, name)
 		}
 	}
-	return k
+	s.ended = k
 }
 
 // mayHaveMore reports whether a step may have begun that the record does not have.
@@ -193,6 +217,11 @@ func (k *stepsKnown) resumable() bool {
 	return k.any() && !k.lost && (len(kept) == 0 || store.Record{Steps: kept}.Resumable())
 }
 
+// left is what the next execution gets of the steps.
+func (k *stepsKnown) left(derived []string) life.Left {
+	return life.Left{Steps: k.removed(), Keeps: len(k.held) > len(k.idle), Unmarked: k.mayHaveMore(), Derived: derived}
+}
+
 // removed are the changes that take idle start marks out of the record.
 func (k *stepsKnown) removed() map[string]store.Step {
 	if len(k.idle) == 0 {
@@ -203,16 +232,6 @@ func (k *stepsKnown) removed() map[string]store.Step {
 		removed[name] = store.Step{}
 	}
 	return removed
-}
-
-// all are the steps that a completion drops: those that are known, and those of the record that is replaced.
-func (k *stepsKnown) all(held store.Record) map[string]store.Step {
-	if len(held.Steps) == 0 {
-		return k.held
-	}
-	all := maps.Clone(held.Steps)
-	maps.Copy(all, k.held)
-	return all
 }
 
 func stepRefused(reason string) *execution.Fault {

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/go-idempotent/idempotent/internal/life"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -16,7 +17,7 @@ const (
 )
 
 // await looks at the record of a running execution until that has ended, and answers with what came of it. Every look
-// goes through judge. A key that has become free, or whose lease lapsed, is claimed like any other. If the wait ends
+// goes through package life. A key that has become free, or whose lease lapsed, is claimed like any other. If the wait ends
 // first, the result is that of the last look; r is the one before the first.
 func (d *Delivery) await(ctx context.Context, r Result) (Result, bool) {
 	started := time.Now()
@@ -33,28 +34,27 @@ func (d *Delivery) await(ctx context.Context, r Result) (Result, bool) {
 			return r, false
 		}
 		now := d.Now()
-		held, err := d.look(looks)
+		held, err := d.claim.look(looks)
 		if err != nil {
-			d.note(err)
+			d.claim.note(err)
 			if !store.MayPass(err) {
 				return unanswered(err), false
 			}
 			continue
 		}
-		switch j := d.judge(held, now); {
-		case j.verdict == verdictReplay:
-			r = d.replay(looks, held)
-		case j.verdict == verdictAnswer:
-			r = j.result
-		case !d.worthwhile(started):
-			return inProgress(held, now), false
-		default:
+		switch j := d.claim.judge(held, now); j.Verdict {
+		case life.Begin, life.TakeOver, life.Refuse, life.Ours:
+			if !d.worthwhile(started) {
+				return inProgress(held, now), false
+			}
 			// Also where the record is our own, because a claim that was refused has come to life late: every claim begins with a
 			// token and a lease of its own.
 			var claimed bool
-			if r, claimed = d.claim(ctx); claimed {
+			if r, claimed = d.take(ctx); claimed {
 				return r, true
 			}
+		default:
+			r = d.answer(looks, taking{Judgement: j, held: held, at: now})
 		}
 		if r.Outcome != report.InProgress {
 			return r, false
@@ -71,5 +71,5 @@ func interval(n int) time.Duration {
 // worthwhile reports whether enough time is left to execute: a quarter of what there was when the wait began. With less,
 // the execution would probably be cut off, while the next delivery has all of its time for it.
 func (d *Delivery) worthwhile(started time.Time) bool {
-	return d.deadline.IsZero() || time.Until(d.deadline) >= d.deadline.Sub(started)/4
+	return d.claim.deadline.IsZero() || time.Until(d.claim.deadline) >= d.claim.deadline.Sub(started)/4
 }

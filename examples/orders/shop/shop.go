@@ -33,9 +33,9 @@ func Start(newHandler func(Environment) lambda.Handler) {
 		exit(err)
 	}
 	client := dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
-		// A claim has three seconds, for two tries. The limit also ends the wait on a connection
-		// that died while the sandbox was frozen.
-		o.HTTPClient, o.RetryMaxAttempts = awshttp.NewBuildableClient().WithTimeout(2*time.Second), 2
+		// A claim has three seconds: a lost reply leaves time for another try. The limit also ends
+		// the wait on a connection that died while the sandbox was frozen.
+		o.HTTPClient = awshttp.NewBuildableClient().WithTimeout(time.Second)
 	})
 	lambda.Start(newHandler(Environment{client}))
 }

@@ -1,0 +1,29 @@
+package gateway
+
+import "reflect"
+
+// typedFamily is a family with the types of a handler.
+type typedFamily[In, Out any] struct{ *Family }
+
+func familyOf[In, Out any](s Settings) (typedFamily[In, Out], bool) {
+	f, ok := FamilyOf(reflect.TypeFor[In](), reflect.TypeFor[Out](), s)
+	return typedFamily[In, Out]{f}, ok
+}
+
+func (f typedFamily[In, Out]) Read(in In, r *Request) { f.Family.Read(in, r) }
+
+func (f typedFamily[In, Out]) Status(out Out) int { return f.Family.Status(out) }
+
+func (f typedFamily[In, Out]) Storable(out Out) (Out, bool) {
+	stored, changed := f.Family.Storable(out)
+	return stored.(Out), changed
+}
+
+func (f typedFamily[In, Out]) Announce(r *Request, out Out, a Announcement) (Out, bool) {
+	answer, changed := f.Family.Announce(r, out, a)
+	return answer.(Out), changed
+}
+
+func (f typedFamily[In, Out]) Make(r *Request, status int, headers map[string]string, body string) Out {
+	return f.Family.Make(r, status, headers, body).(Out)
+}

@@ -1,0 +1,239 @@
+package life
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/go-idempotent/idempotent/fingerprint"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// Claimant is who meets a record: a delivery with its request, or a reconciliation.
+type Claimant struct {
+	Policy
+
+	// Key and Fingerprint are those of its request. A reconciliation has no fingerprint.
+	Key, Fingerprint string
+	// Owner is the token of its claim, and Lease the end of the lease that it takes.
+	Owner string
+	Lease time.Time
+	// OnlyDue leaves alone what a reconciliation is not to ask about yet, or any more.
+	OnlyDue bool
+}
+
+// Verdict is what a record means for who meets it.
+type Verdict int
+
+// The verdicts.
+const (
+	// Begin: claim Next, as if nobody held the key.
+	Begin Verdict = iota
+	// TakeOver: swap Seen for Next, which is the claim.
+	TakeOver
+	// Refuse: swap Seen for Next, which is UNKNOWN. Nobody executes.
+	Refuse
+	// Look: nothing is known yet. A reconciliation begins with it.
+	Look
+	// Ours: the record is our claim, whose reply was lost.
+	Ours
+	// Replay: the record has the result.
+	Replay
+	// Busy: an execution runs, or somebody asks.
+	Busy
+	// Uncertain: the record is UNKNOWN, because of Reason.
+	Uncertain
+	// Mismatch: the record stands for another request.
+	Mismatch
+	// Unreadable: the record cannot be understood, because of Reason.
+	Unreadable
+	// Closed: a reconciliation has nothing to ask.
+	Closed
+)
+
+// Judgement is what a record means for who meets it, and what is written if anything is.
+type Judgement struct {
+	Verdict
+	// Seen and Next are the arguments of a Swap; Begin has only Next.
+	Seen, Next store.Record
+	// Before is what a TakeOver replaces.
+	Before Before
+	Reason string
+}
+
+// Before is what a claim has taken over. The zero value is a first claim.
+type Before struct {
+	// Reason is why the record needs a resolver, or that it was released.
+	Reason string
+	// Open says that the record is UNKNOWN as long as nobody has settled it or executes again.
+	Open bool
+	// Attention and AttentionAt are those that it had, and Derived its names.
+	Attention   string
+	AttentionAt time.Time
+	Derived     []string
+	// Unmarked says that a step may have begun which the record does not have.
+	Unmarked bool
+}
+
+// Meets is the one place that says what a held record means for a delivery. The zero record says that there is none.
+func (c Claimant) Meets(held store.Record, now time.Time) Judgement {
+	state := Of(held, now)
+	if state == Free {
+		return Judgement{Verdict: Begin, Next: c.fresh(now)}
+	}
+	if held.Owner == c.Owner && held.Status == store.StatusInProgress {
+		return Judgement{Verdict: Ours}
+	}
+	if j, differs := c.differs(held); differs {
+		return j
+	}
+	switch state {
+	case Completed:
+		return Judgement{Verdict: Replay}
+	case Running:
+		return Judgement{Verdict: Busy}
+	case Released:
+		return c.takeOver(held, now)
+	case Unknown:
+		if c.Resolves {
+			return c.takeOver(held, now)
+		}
+		return Judgement{Verdict: Uncertain, Reason: held.Reason}
+	case Reopened:
+		if c.Resolves {
+			return c.takeOver(held, now)
+		}
+		return c.refuse(held, now)
+	case Crashed:
+		return c.meetsCrash(held, now)
+	default:
+		return unreadable(reasonStatus)
+	}
+}
+
+func (c Claimant) meetsCrash(held store.Record, now time.Time) Judgement {
+	switch {
+	case !c.RefuseCrashed || c.Resolves:
+		return c.takeOver(held, now)
+	case c.TellsAll(held): // if nothing is written meanwhile
+		j := c.takeOver(held, now)
+		j.Seen.StepWrites = held.StepWrites
+		return j
+	default:
+		return c.refuse(held, now)
+	}
+}
+
+// Inquires says what a held record means for a reconciliation: it takes what somebody has to settle, and never a key that nobody holds.
+func (c Claimant) Inquires(held store.Record, now time.Time) Judgement {
+	state := Of(held, now)
+	notDue := c.OnlyDue && (held.Parked() || held.AttentionAt.After(now))
+	switch {
+	case state == Free:
+		return Judgement{Verdict: Closed}
+	case held.Owner == c.Owner && held.Status == store.StatusInProgress:
+		return Judgement{Verdict: Ours}
+	case state == Running:
+		return Judgement{Verdict: Busy}
+	case notDue, state == Completed:
+		return Judgement{Verdict: Closed}
+	case state == Other:
+		return unreadable(reasonStatus)
+	case state == Released && len(held.Steps) == 0, // the next request executes
+		state == Crashed && (!c.watches() && held.Attention == "" || c.TellsAll(held)):
+		return Judgement{Verdict: Closed}
+	default:
+		return c.takeOpen(held, now)
+	}
+}
+
+// refuse makes UNKNOWN what crashed. What was UNKNOWN before is as it was.
+func (c Claimant) refuse(held store.Record, now time.Time) Judgement {
+	next := c.Unknown(held, cmp.Or(held.Reason, store.ReasonCrashed), now)
+	if held.Reason != "" {
+		if held.Parked() {
+			next.Attention = held.Attention
+		}
+		next.Expiry = later(next.Expiry, held.Expiry)
+	}
+	return Judgement{Verdict: Refuse, Seen: held, Next: next}
+}
+
+// takeOver claims what nobody holds.
+func (c Claimant) takeOver(held store.Record, now time.Time) Judgement {
+	state := Of(held, now)
+	if held.Attempt == 0 {
+		held.Attempt = 1 // a record of AWS Powertools counts none, but one execution there was
+	}
+	before := Before{
+		Reason: held.Reason, Open: state == Unknown || state == Reopened, Attention: held.Attention, AttentionAt: held.AttentionAt,
+		Derived: held.Derived, Unmarked: held.Unmarked,
+	}
+	if state == Crashed {
+		before.Reason = store.ReasonCrashed
+	} else if state == Released {
+		before.Reason = store.ReasonReleased
+	}
+	next := c.claimed(held, now)
+	if before.Open {
+		// Should we crash, the outcome is as unknown as it was, and somebody is to be asked once our lease has ended.
+		next.Reason, next.Attention, next.AttentionAt = held.Reason, cmp.Or(held.Attention, store.AttentionOf(held.Key)), next.Lease
+	} else {
+		next.Tries = 0
+	}
+	if next.Attention != "" {
+		next.Derived = held.Derived
+	}
+	held.StepWrites = store.AnyStepWrites
+	return Judgement{Verdict: TakeOver, Seen: held, Next: next, Before: before}
+}
+
+// takeOpen takes over a record and leaves it open: should we crash, it is due when our lease has ended.
+func (c Claimant) takeOpen(held store.Record, now time.Time) Judgement {
+	j := c.takeOver(held, now)
+	if held.Reason == "" { // a step that is recorded meanwhile may tell all that it did
+		j.Seen.StepWrites = held.StepWrites
+	}
+	next := &j.Next
+	next.Attention, next.AttentionAt = cmp.Or(held.Attention, store.AttentionOf(held.Key)), next.Lease
+	next.Derived, next.Tries = held.Derived, held.Tries
+	if held.Released() {
+		next.Reason = store.ReasonAsked
+	}
+	next.Expiry = later(next.Expiry, held.Expiry)
+	return j
+}
+
+// Same reports whether a record stands for the request of the claimant. A handler without fingerprints takes any record of the key.
+func (c Claimant) Same(held store.Record) bool {
+	_, differs := c.differs(held)
+	return !differs
+}
+
+func (c Claimant) differs(held store.Record) (Judgement, bool) {
+	switch {
+	case c.Fingerprint == "" || held.Fingerprint == c.Fingerprint:
+		return Judgement{}, false
+	case held.Fingerprint != "" && !sameVersion(held.Fingerprint, c.Fingerprint):
+		return unreadable("its fingerprint has an algorithm version that this handler does not compute"), true
+	default:
+		return Judgement{Verdict: Mismatch}, true
+	}
+}
+
+const reasonStatus = "its status is none of INPROGRESS, COMPLETED, UNKNOWN"
+
+func unreadable(reason string) Judgement { return Judgement{Verdict: Unreadable, Reason: reason} }
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+// sameVersion reports whether one algorithm made two fingerprints, as far as this build knows algorithms.
+func sameVersion(one, other string) bool {
+	first, _ := fingerprint.VersionOf(one)
+	second, _ := fingerprint.VersionOf(other)
+	return first == second
+}

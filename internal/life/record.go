@@ -1,0 +1,170 @@
+package life
+
+import (
+	"cmp"
+	"crypto/rand"
+	"strings"
+	"time"
+
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// fresh is the record of a first claim.
+func (c Claimant) fresh(now time.Time) store.Record {
+	return c.claimed(store.Record{Key: c.Key, Fingerprint: c.Fingerprint, CreatedAt: instant(now)}, now)
+}
+
+// claimed is r as it is claimed. What it does not name survives a takeover, also who settled the record before.
+//
+// Where somebody has to know of a crash, the record carries attention that is due when its lease ends: should this process die, the
+// index has the record. A renewal does not move it, because who reads the index reads the record, too.
+func (c Claimant) claimed(r store.Record, now time.Time) store.Record {
+	r = unattended(r)
+	r.Status, r.Owner, r.Reason, r.Lease = store.StatusInProgress, c.Owner, "", c.Lease
+	r.Layout = c.Layout
+	r.Expiry = c.expiryInProgress(c.Lease, now)
+	r.Attempt++
+	r.Unmarked = r.Unmarked || !c.Asks && !c.RefuseCrashed
+	r.Steps = nil // those of the record stay
+	if c.watches() {
+		r.Attention, r.AttentionAt = store.AttentionOf(r.Key), c.Lease
+	}
+	return r
+}
+
+// Renewed is the record of a claim with another lease.
+func (p Policy) Renewed(mine store.Record, lease, now time.Time) store.Record {
+	mine.Lease = LeaseEnd(lease)
+	expiry := p.expiryInProgress(mine.Lease, now)
+	if p.Asks {
+		expiry = later(mine.Expiry, expiry)
+	}
+	mine.Expiry = expiry
+	return mine
+}
+
+// Fenced is the record of a claim with a lease that is a little later than the one in it: what names that one can come no more.
+func (p Policy) Fenced(mine store.Record, lease, now time.Time) store.Record {
+	mine.Lease = LeaseEnd(lease.Add(time.Millisecond))
+	mine.Expiry = p.expiryInProgress(mine.Lease, now)
+	return mine
+}
+
+// Completed is the record of a claim with the result. The reason tells a stored error from a stored value.
+func (p Policy) Completed(mine store.Record, reason string, result []byte, now time.Time) store.Record {
+	r := unattended(mine)
+	r.Status, r.Reason, r.Result, r.Tries, r.Unmarked = store.StatusCompleted, reason, result, 0, false
+	r.Seal = store.Seal(r.Owner, result)
+	r.CompletedAt = instant(now)
+	r.Expiry = expiryAt(now.Add(p.Retention), time.Time{})
+	r.Lease = time.Time{}
+	return r
+}
+
+// CompletedBy reports whether the claim with this token has completed a record: its own reply was lost, or it committed.
+func CompletedBy(held store.Record, owner string) bool {
+	return strings.HasPrefix(held.Seal, owner+".")
+}
+
+// Unknown is r as UNKNOWN, for somebody to settle. The owner stays: it may still bring the result.
+func (p Policy) Unknown(r store.Record, reason string, now time.Time) store.Record {
+	r.Status, r.Reason = store.StatusUnknown, reason
+	r.Steps = nil // those of the record stay
+	r.Attention, r.AttentionAt = store.AttentionOf(r.Key), instant(now)
+	r.Expiry = expiryAt(now.Add(p.UnknownRetention), time.Time{})
+	return r
+}
+
+// EndsUnknown is the record of a claim as its owner makes it UNKNOWN, with the names of the derived keys that it handed out. One that
+// was UNKNOWN before, and that nobody has settled since, waits as long as it did.
+func (p Policy) EndsUnknown(mine store.Record, before Before, reason string, derived []string, now time.Time) store.Record {
+	r := p.Unknown(mine, reason, now)
+	r.Lease, r.Derived = time.Time{}, derived
+	switch {
+	case !before.Open:
+		r.Tries = 0
+	case !before.AttentionAt.IsZero():
+		r.Attention, r.AttentionAt = before.Attention, before.AttentionAt
+	}
+	return r
+}
+
+// Stepped is the record of a claim, as it was seen, with a step. Its expiry is raised, so that who resumes finds what is recorded. It
+// says the lease that the expiry covers: a copy that comes after a renewal is refused, and cannot make the record expire under its
+// lease.
+func (p Policy) Stepped(seen store.Record, lease time.Time, name string, step store.Step, now time.Time) store.Record {
+	r := seen
+	if r.Status == store.StatusUnknown {
+		r.Expiry = expiryAt(now.Add(p.UnknownRetention), time.Time{})
+	} else {
+		r.Lease, r.Expiry = lease, p.expiryInProgress(lease, now)
+	}
+	step.Until = r.Expiry.Add(p.UnknownRetention + max(p.UnknownRetention, p.Retention)) // made UNKNOWN, and settled as not executed
+	r.Steps = map[string]store.Step{name: step}
+	return r
+}
+
+// Left is what an execution leaves to the next one.
+type Left struct {
+	// Steps are the changes of those in the record, and Keeps says that it has some after that.
+	Steps map[string]store.Step
+	Keeps bool
+	// Unmarked says that a step may have begun which the record does not have.
+	Unmarked bool
+	// Derived are the names of the derived keys that were handed out.
+	Derived []string
+}
+
+// Released is the record of a claim as nobody's, for the next delivery to resume. Its token is one of nobody, so that nothing which is
+// still on its way from us can match. Somebody has to finish what has stopped between two steps, if no request does.
+func (p Policy) Released(mine store.Record, left Left, now time.Time) store.Record {
+	r := unattended(mine)
+	r.Owner, r.Reason, r.Lease, r.Tries = rand.Text(), store.ReasonReleased, instant(now), 0
+	r.Steps, r.Unmarked = left.Steps, left.Unmarked
+	r.Expiry = p.expiryInProgress(r.Lease, now)
+	if left.Keeps {
+		r.Attention, r.AttentionAt, r.Derived = store.AttentionOf(r.Key), r.Lease.Add(store.ReleasedWait), left.Derived
+	}
+	return r
+}
+
+// PutBack is a record that was asked about in vain, so often, as it was found, and nobody's.
+func (p Policy) PutBack(mine store.Record, before Before, tries int, derived []string, now time.Time) store.Record {
+	if before.Reason == store.ReasonReleased {
+		r := p.Released(mine, Left{Keeps: true, Unmarked: mine.Unmarked, Derived: derived}, now)
+		r.Tries = tries
+		return r
+	}
+	r := p.Unknown(mine, cmp.Or(before.Reason, store.ReasonCrashed), now)
+	r.Owner = rand.Text() // of nobody: somebody may have made the record UNKNOWN under ours, because our lease was over
+	r.Lease, r.Derived, r.Tries = time.Time{}, derived, tries
+	return r
+}
+
+// TakenBack is what was seen, restored after a takeover that may have been applied: a crash stays a crash. Its lease has ended and it
+// has a token of nobody, so that nothing which its owner or we have sent, and which is still on its way, can match.
+func TakenBack(seen store.Record, now time.Time) store.Record {
+	seen.Owner, seen.Lease = rand.Text(), instant(now)
+	seen.Steps = nil // those of the record stay
+	return seen
+}
+
+// Unleased is a record of our own as Swap and Delete are to compare it: by its token, not by its lease, which a renewal whose reply
+// was lost may have moved; and with an expiry that is always written anew.
+func Unleased(mine store.Record) store.Record {
+	mine.Lease, mine.Expiry, mine.StepWrites = time.Time{}, time.Time{}, store.AnyStepWrites
+	return mine
+}
+
+// MayComplete reports whether an execution that has lost its record may complete it in the place of who took it: that one has crashed,
+// too, and stands for the same request. The verdict of an operator is final. Who claimed the record after one may complete it.
+func (c Claimant) MayComplete(held, mine store.Record, now time.Time) bool {
+	overruled := held.SettledBy != "" && (held.Released() || !held.SettledAt.Equal(mine.SettledAt))
+	return !c.Asks && c.Same(held) && held.Status == store.StatusInProgress && held.Lapsed(now) && !overruled
+}
+
+// unattended is r without the marks of a record that somebody has to settle.
+func unattended(r store.Record) store.Record {
+	r.Attention, r.AttentionAt, r.Derived = "", time.Time{}, nil
+	return r
+}

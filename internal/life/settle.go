@@ -1,0 +1,58 @@
+package life
+
+import (
+	"crypto/rand"
+	"time"
+
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// Settling is who settles a record by hand, when and why, and for how long the record is kept at least.
+type Settling struct {
+	By, Why   string
+	Now       time.Time
+	Retention time.Duration
+}
+
+// settled is a record that somebody has settled. A new owner fences off whatever was sent before.
+func (s Settling) settled(seen store.Record) store.Record {
+	r := unattended(seen)
+	r.Owner = rand.Text()
+	r.SettledBy, r.SettledReason, r.SettledAt = s.By, s.Why, instant(s.Now)
+	r.Tries, r.Steps = 0, nil
+	r.Expiry = later(r.Expiry, expiryAt(s.Now.Add(s.Retention), time.Time{}))
+	return r
+}
+
+// Completed is a record that was settled with a result. The reason tells a stored error from a stored value.
+func (s Settling) Completed(seen store.Record, reason string, result []byte) store.Record {
+	r := s.settled(seen)
+	r.Status, r.Reason, r.Unmarked = store.StatusCompleted, reason, false
+	r.Result, r.Parts = result, ""
+	r.Seal = store.Seal(r.Owner, result)
+	r.CompletedAt = instant(s.Now)
+	return r
+}
+
+// Released is a record that is left to the next request, as was said, with what it then has of steps. About says which step the verdict
+// was about: it tells nothing of others. Without one all start marks that are open are removed.
+func (s Settling) Released(seen store.Record, about string, end store.Step) store.Record {
+	r := s.settled(seen)
+	r.Status, r.Reason, r.Lease = store.StatusInProgress, store.ReasonReleased, instant(s.Now)
+	r.Steps = make(map[string]store.Step)
+	if about != "" {
+		end.Seal = store.Seal(r.Owner, end.Result)
+		r.Steps[about] = end
+	} else {
+		r.Unmarked = false
+		for name, step := range seen.Steps {
+			if step.Kind == store.StepStarted {
+				r.Steps[name] = store.Step{}
+			}
+		}
+	}
+	if kept, _, _ := seen.Merged(r); len(kept) > 0 { // half of it has been done: somebody has to finish it, if no request does
+		r.Attention, r.AttentionAt, r.Derived = store.AttentionOf(r.Key), instant(s.Now.Add(store.ReleasedWait)), seen.Derived
+	}
+	return r
+}

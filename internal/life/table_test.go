@@ -1,0 +1,266 @@
+package life_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/internal/life"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+var update = flag.Bool("update", false, "write the table into doc.go")
+
+var (
+	now     = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	ended   = now.Add(-time.Minute)
+	lease   = now.Add(2 * time.Minute)
+	again   = life.Policy{Retention: time.Hour, UnknownRetention: 30 * 24 * time.Hour}
+	refuses = with(func(p *life.Policy) { p.RefuseCrashed = true })
+	asks    = with(func(p *life.Policy) { p.Resolves = true })
+)
+
+func with(change func(*life.Policy)) life.Policy {
+	p := again
+	change(&p)
+	return p
+}
+
+const key = "charge#1"
+
+var mine, theirs = "1:" + strings.Repeat("A", 43), "1:B" + strings.Repeat("A", 42)
+
+// record is one in progress, whose lease has ended.
+func record(changes ...func(*store.Record)) store.Record {
+	r := store.Record{
+		Key: key, Status: store.StatusInProgress, Owner: "first", Lease: ended, Expiry: now.Add(time.Hour), Attempt: 1, Fingerprint: mine,
+	}
+	for _, change := range changes {
+		change(&r)
+	}
+	return r
+}
+
+func runs(r *store.Record)     { r.Lease = lease }
+func watched(r *store.Record)  { r.Attention, r.AttentionAt = store.AttentionOf(key), ended }
+func givenUp(r *store.Record)  { r.Attention, r.AttentionAt = store.ParkedOf(key), ended }
+func unmarked(r *store.Record) { r.Unmarked = true }
+func another(r *store.Record)  { r.Fingerprint = theirs }
+func expired(r *store.Record)  { r.Expiry = ended }
+func foreign(r *store.Record)  { r.Owner, r.Attempt = "", 0 }
+func because(reason string) func(*store.Record) {
+	return func(r *store.Record) { r.Reason = reason }
+}
+
+func step(kind store.StepKind) func(*store.Record) {
+	return func(r *store.Record) { r.Steps, r.StepWrites = map[string]store.Step{"a": {Kind: kind}}, 1 }
+}
+
+func unknown(r *store.Record) {
+	r.Status, r.Reason, r.Lease = store.StatusUnknown, store.ReasonUncertain, time.Time{}
+	watched(r)
+}
+
+func completed(r *store.Record) {
+	r.Status, r.Lease, r.Seal = store.StatusCompleted, time.Time{}, "first.x"
+}
+
+// met are the records that somebody meets.
+func met() []named {
+	return []named{
+		{"none", store.Record{}},
+		{"expired", record(unknown, expired)},
+		{"runs", record(runs, watched)},
+		{"is asked about", record(runs, watched, because(store.ReasonUncertain))},
+		{"crashed", record(unmarked)},
+		{"crashed, with attention", record(watched)},
+		{"crashed, Powertools'", record(foreign)},
+		{"crashed, all steps have ended", record(watched, step(store.StepValue))},
+		{"crashed, a step has begun", record(watched, step(store.StepStarted))},
+		{"crashed, steps without marks", record(unmarked, step(store.StepValue))},
+		{"released", record(because(store.ReasonReleased))},
+		{"released, with steps", record(because(store.ReasonReleased), step(store.StepValue), watched)},
+		{"released, the question crashed", record(because(store.ReasonAsked), step(store.StepValue), watched)},
+		{"UNKNOWN", record(unknown)},
+		{"UNKNOWN, given up", record(unknown, givenUp)},
+		{"UNKNOWN, the question crashed", record(because(store.ReasonUncertain), watched)},
+		{"the same, given up", record(because(store.ReasonUncertain), givenUp)},
+		{"completed", record(completed)},
+		{"another request: runs", record(runs, another)},
+		{"another request: completed", record(completed, another)},
+		{"another algorithm", record(completed, func(r *store.Record) { r.Fingerprint = "0:other" })},
+		{"another status", record(func(r *store.Record) { r.Status = "PAUSED" })},
+	}
+}
+
+type named struct {
+	name string
+	store.Record
+}
+
+func claimant(p life.Policy) life.Claimant {
+	return life.Claimant{Policy: p, Key: key, Fingerprint: mine, Owner: "second", Lease: lease}
+}
+
+// says is a judgement in words.
+func says(j life.Judgement) string {
+	words := map[life.Verdict]string{
+		life.Begin: "claims", life.TakeOver: "takes over", life.Refuse: "makes UNKNOWN", life.Ours: "ours", life.Replay: "replays",
+		life.Busy: "in progress", life.Uncertain: "unknown", life.Mismatch: "mismatch", life.Unreadable: "unreadable", life.Closed: "nothing",
+	}[j.Verdict]
+	switch {
+	case j.Verdict == life.TakeOver && j.Next.Reason == store.ReasonAsked:
+		words += ", asked"
+	case j.Verdict == life.TakeOver && j.Next.Reason != "":
+		words += ", open"
+	}
+	if j.Verdict == life.TakeOver && j.Seen.StepWrites != store.AnyStepWrites {
+		words += ", as seen"
+	}
+	switch {
+	case j.Next.Parked():
+		words += " ‡"
+	case j.Next.Attention != "":
+		words += " †"
+	}
+	return words
+}
+
+// becomes is a record in words.
+func becomes(r store.Record) string {
+	words := string(r.Status)
+	if r.Reason != "" {
+		words += " " + r.Reason
+	}
+	words += map[string]string{"second": ", ours", "first": ", its owner's"}[r.Owner]
+	if r.Owner != "second" && r.Owner != "first" {
+		words += ", nobody's"
+	}
+	switch {
+	case r.Status != store.StatusInProgress || r.Lease.IsZero():
+	case r.Lease.After(now):
+		words += fmt.Sprintf(", lease in %s", short(r.Lease.Sub(now)))
+	default:
+		words += ", lease ended"
+	}
+	if r.Attention != "" {
+		words += ", attention " + map[bool]string{true: "given up ", false: ""}[r.Parked()] + due(r.AttentionAt)
+	}
+	return words + fmt.Sprintf(", expires in %s", short(r.Expiry.Sub(now)))
+}
+
+func due(at time.Time) string {
+	if !at.After(now) {
+		return "now"
+	}
+	return "in " + short(at.Sub(now))
+}
+
+func short(d time.Duration) string {
+	return strings.TrimSuffix(strings.TrimSuffix(d.String(), "0s"), "0m")
+}
+
+// table is what the documentation of the package has to say.
+func table() string {
+	var b strings.Builder
+	line := func(cells ...any) {
+		fmt.Fprintf(&b, "//\t%s\n", strings.TrimRight(fmt.Sprintf("%-31s "+strings.Repeat("%-21s ", len(cells)-1), cells...), " "))
+	}
+	policies := []life.Policy{again, refuses, asks}
+	meets := func(head string, judge func(life.Claimant, store.Record) life.Judgement) {
+		fmt.Fprintf(&b, "// %s\n//\n", head)
+		line("the record", "executes again", "refuses crashes", "has a resolver")
+		for _, r := range met() {
+			cells := []any{r.name}
+			for _, p := range policies {
+				cells = append(cells, says(judge(claimant(p), r.Record)))
+			}
+			line(cells...)
+		}
+		b.WriteString("//\n")
+	}
+	meets("A delivery meets a record. Its handler …", func(c life.Claimant, r store.Record) life.Judgement { return c.Meets(r, now) })
+	meets("A reconciliation meets it. The handler …", func(c life.Claimant, r store.Record) life.Judgement {
+		c.Asks, c.Fingerprint = true, ""
+		return c.Inquires(r, now)
+	})
+	b.WriteString("// † with attention ‡ given up, as before\n//\n")
+	follow := func(event string, r store.Record) { fmt.Fprintf(&b, "//\t%-31s %s\n", event, becomes(r)) }
+	for _, p := range []struct {
+		head string
+		life.Policy
+		held store.Record
+	}{
+		{"A claim of a handler that executes again is followed by", again, store.Record{}},
+		{"A claim of a handler that refuses crashes is followed by", refuses, store.Record{}},
+		{"A claim of an UNKNOWN record for a resolver is followed by", asks, record(unknown)},
+	} {
+		c := claimant(p.Policy)
+		j := c.Meets(p.held, now)
+		ours, left := j.Next, life.Left{Derived: []string{"charge"}}
+		kept := left
+		kept.Keeps = true
+		fmt.Fprintf(&b, "// %s\n//\n", p.head)
+		follow("the claim", ours)
+		follow("a renewal", c.Renewed(ours, now.Add(3*time.Minute), now))
+		follow("a step", c.Stepped(ours, ours.Lease, "a", store.Step{Kind: store.StepValue}, now))
+		follow("a commit that is fenced off", c.Fenced(ours, ours.Lease, now))
+		follow("a result", c.Completed(ours, "", []byte(`1`), now))
+		follow("an outcome that is unknown", c.EndsUnknown(ours, j.Before, store.ReasonError, nil, now))
+		follow("a release with steps", c.Released(ours, kept, now))
+		follow("a release without", c.Released(ours, left, now))
+		follow("an answer in vain", c.PutBack(ours, j.Before, 1, nil, now))
+		if p.held.Key != "" {
+			follow("its undo", life.TakenBack(j.Seen, now))
+		}
+		b.WriteString("//\n")
+	}
+	b.WriteString("// A person settles a record that is UNKNOWN, with an open step:\n//\n")
+	s := life.Settling{By: "dana", Why: "ticket", Now: now, Retention: 24 * time.Hour}
+	held := record(unknown, step(store.StepStarted))
+	follow("executed", s.Completed(held, "", []byte(`1`)))
+	follow("failed", s.Completed(held, store.ReasonTerminal, []byte(`1`)))
+	follow("not executed", s.Released(held, "", store.Step{}))
+	follow("the step was executed", s.Released(held, "a", store.Step{Kind: store.StepValue, Result: []byte(`1`)}))
+	return b.String()
+}
+
+const (
+	tableBegins = "// # The table\n//\n"
+	tableEnds   = "package life"
+)
+
+// TestTheTableOfThePackageIsWhatItDoes compares doc.go with what the functions do. Whoever changes one reads the table: go test -update.
+func TestTheTableOfThePackageIsWhatItDoes(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	head, rest, _ := strings.Cut(string(text), tableBegins)
+	if *update {
+		require.NoError(t, os.WriteFile("doc.go", []byte(head+tableBegins+table()+tableEnds+"\n"), 0o644))
+		return
+	}
+	was, _, _ := strings.Cut(rest, tableEnds)
+	require.Equal(t, was, table())
+}
+
+// TestWhoJudgesThisPackageDoesNotAskIt: the explorer and the model of stores know nothing of it.
+func TestWhoJudgesThisPackageDoesNotAskIt(t *testing.T) {
+	t.Parallel()
+	for _, folder := range []string{"../../proof/explore", "../../storetest"} {
+		files, err := filepath.Glob(folder + "/*.go")
+		require.NoError(t, err)
+		require.NotEmpty(t, files)
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			require.NotContains(t, string(text), `idempotent/internal/life"`, file)
+		}
+	}
+}

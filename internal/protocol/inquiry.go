@@ -1,0 +1,269 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/internal/life"
+	"github.com/go-idempotent/idempotent/report"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// Inquiry is one question about the record of an execution that ended without saying how. No event comes with it, and nothing
+// executes. It stands beside a delivery: it claims the record as one would, and has neither steps nor commits. It is used once, by one
+// goroutine.
+type Inquiry struct {
+	*Settings
+	RecordKey string
+	// Ask asks the resolver, under a claim of the record. A panic of it is an error of the finding.
+	Ask func(ctx context.Context, c execution.Claim) Resolution
+	// Due leaves alone a record that is not due, or that was given up.
+	Due bool
+	// Pause is how long the record waits for its next question, after so many in vain.
+	Pause func(tries int) time.Duration
+	// MaxTries is after how many questions in vain the record is given up, 0 for never. Park hands it to somebody first; if it fails, the
+	// record is not given up. It may be nil.
+	MaxTries int
+	Park     func(ctx context.Context, c execution.Claim, tries int) error
+
+	claim  claim
+	report report.Delivery
+	// steps are those of the record. handed are the names of the derived keys that the execution before got.
+	steps  stepsKnown
+	handed execution.Names
+	notes  execution.Notes
+}
+
+// Inquired is what an [Inquiry] has made of its record.
+type Inquired struct {
+	Outcome report.ReconcileOutcome
+	// Reason is why the record is UNKNOWN, or what is wrong with one that cannot be read.
+	Reason string
+	// Attempt is the number of the claim, 0 if none was taken.
+	Attempt int
+	// Tries is how often was asked in vain, this time included. Next is when it is asked about again, zero if it is not.
+	Tries int
+	Next  time.Time
+	// Until is the end of the lease of an execution in progress.
+	Until time.Time
+	// Err is why the store could not answer, or the verdict not be stored, or the record not be handed over. StoreErr is the last failure
+	// of the store that did not decide the outcome.
+	Err, StoreErr error
+}
+
+// The outcomes of an inquiry that found nothing out, beside those of [report.ReconcileOutcome].
+const (
+	// InquiryUnreadable: the record cannot be understood.
+	InquiryUnreadable report.ReconcileOutcome = "unreadable"
+	// InquiryFailed: the store could not answer, or take the verdict. What is claimed crashes, and is due then.
+	InquiryFailed report.ReconcileOutcome = "failed"
+)
+
+// Run takes the record over, asks, and settles it.
+func (q *Inquiry) Run(ctx context.Context) Inquired {
+	q.claim = claimOf(q.Settings, q.RecordKey, "", true, &q.report)
+	q.claim.as.OnlyDue = q.Due
+	t := q.claim.take(ctx)
+	var i Inquired
+	if t.claimed() {
+		i = q.ask(ctx)
+		i.Attempt = q.claim.mine.Attempt
+	} else {
+		i = q.notAsked(t)
+	}
+	i.StoreErr = q.report.StoreErr
+	return i
+}
+
+// Handed yields the derived keys that the execution before got, as [Delivery.Handed] does.
+func (q *Inquiry) Handed() iter.Seq2[string, string] { return q.claim.keysOf(&q.handed) }
+
+// notAsked says why the record was not taken.
+func (q *Inquiry) notAsked(t taking) Inquired {
+	switch {
+	case t.unanswered != nil:
+		if r := unanswered(t.unanswered); r.Outcome == report.Unreadable {
+			return Inquired{Outcome: InquiryUnreadable, Reason: r.Reason, Err: r.Err}
+		}
+		return Inquired{Outcome: InquiryFailed, Err: t.unanswered}
+	case t.Verdict == life.Busy:
+		return Inquired{Outcome: report.ReconcileBusy, Until: t.held.ProtectedUntil()}
+	case t.Verdict == life.Unreadable:
+		return Inquired{Outcome: InquiryUnreadable, Reason: t.Reason}
+	default:
+		return Inquired{Outcome: report.ReconcileClosed}
+	}
+}
+
+// ask asks under the claim, and settles the record, whichever way that ends.
+func (q *Inquiry) ask(ctx context.Context) Inquired {
+	c := &q.claim
+	q.handed.Add(c.before.Derived...)
+	q.steps = stepsKnown{held: c.mine.Steps, inherited: c.before.Unmarked}
+	c.mine.Steps = nil
+	under := c.execution()
+	under.Recovered = true
+	under.Handed, under.Steps, under.Commits, under.Notes = &q.handed, asksOnly{}, asksOnly{}, &q.notes
+	hctx, end := c.handlerContext(execution.With(ctx, under))
+	if q.handOver() {
+		err := q.Park(hctx, under, c.mine.Tries)
+		end()
+		if err != nil {
+			return q.askAgain(hctx, c.mine.Tries, fmt.Errorf("hand over a record to be given up: %w", err))
+		}
+		return q.giveUp(hctx, c.mine.Tries)
+	}
+	found := q.Ask(hctx, under)
+	late := hctx.Err() != nil
+	end()
+	switch {
+	case found.Finding == execution.HasExecuted && found.ResultErr == nil:
+		return q.found(hctx, found.Result)
+	case found.Finding == execution.Untouched && late: // somebody else may own the record
+		return q.inVain(hctx, errTooLate)
+	case found.Finding == execution.Untouched:
+		return q.untouched(hctx)
+	default:
+		return q.inVain(hctx, found.ResultErr)
+	}
+}
+
+// errTooLate is why a resolver was not believed that said that nothing had happened.
+var errTooLate = errors.New("the resolver answered after the time for it")
+
+// handOver reports whether the record was asked about as often as it is to be, and is handed to somebody before it is given up.
+func (q *Inquiry) handOver() bool {
+	mine := q.claim.mine
+	return q.MaxTries > 0 && mine.Tries >= q.MaxTries && q.Park != nil && !mine.Parked()
+}
+
+// found completes the record with the result that the resolver found.
+func (q *Inquiry) found(ctx context.Context, result []byte) Inquired {
+	c := &q.claim
+	next := c.as.Completed(c.mine, "", result, c.Now())
+	next.SettledBy, next.SettledAt = ReconciledBy, next.CompletedAt
+	next.SettledReason = "a resolver found the result of the execution"
+	end, err := c.settleEnd(ctx, time.Now(), transferTime(len(result)))
+	c.note(err)
+	switch _, how, err := c.conclude(withinDetached(ctx, end), next, q.steps.held, func(store.Record) bool { return false }); {
+	case neverFits(err):
+		return q.inVain(ctx, err)
+	case err != nil:
+		return Inquired{Outcome: InquiryFailed, Err: err}
+	case how == overtaken:
+		c.note(execution.ErrLeaseLost)
+		return Inquired{Outcome: report.ReconcileElsewhere}
+	default:
+		return Inquired{Outcome: report.ReconcileCompleted}
+	}
+}
+
+// ReconciledBy is who has settled a record that an inquiry completed.
+const ReconciledBy = "reconciliation"
+
+// untouched releases the record, as an operator does who says that nothing has happened: the next delivery executes, what was recorded
+// stays, and the start marks go.
+func (q *Inquiry) untouched(ctx context.Context) Inquired {
+	c, k := &q.claim, &q.steps
+	k.untouched()
+	left := k.left(q.handed.Sorted())
+	next := c.as.Released(c.mine, left, c.Now())
+	if !left.Keeps {
+		return q.giveBack(ctx, next, Inquired{Outcome: report.ReconcileReleased})
+	}
+	if c.before.Reason != store.ReasonReleased {
+		return q.giveBack(ctx, next, Inquired{Outcome: report.ReconcileReleased, Next: next.AttentionAt})
+	}
+	// Half of it has been done, and nobody has come to finish it: somebody has to know.
+	next.Tries = c.mine.Tries + 1
+	i := q.again(&next, next.Tries, c.Now())
+	if i.Outcome != report.ReconcileGivenUp {
+		i.Outcome = report.ReconcileReleased
+	}
+	i.Reason = ""
+	return q.giveBack(ctx, next, i)
+}
+
+// inVain puts the record back as it was found, for a later question.
+func (q *Inquiry) inVain(ctx context.Context, cause error) Inquired {
+	return q.askAgain(ctx, q.claim.mine.Tries+1, cause)
+}
+
+func (q *Inquiry) askAgain(ctx context.Context, tries int, cause error) Inquired {
+	next := q.stillOpen(tries)
+	i := q.again(&next, tries, q.Now())
+	i.Err = cause
+	return q.giveBack(ctx, next, i)
+}
+
+// giveUp puts the record back for a person.
+func (q *Inquiry) giveUp(ctx context.Context, tries int) Inquired {
+	next := q.stillOpen(tries)
+	next.Attention, next.AttentionAt = store.ParkedOf(next.Key), q.Now().Truncate(time.Millisecond)
+	return q.giveBack(ctx, next, Inquired{Outcome: report.ReconcileGivenUp, Reason: next.Reason, Tries: tries})
+}
+
+// stillOpen is our record as it was before we took it over, and nobody's.
+func (q *Inquiry) stillOpen(tries int) store.Record {
+	c := &q.claim
+	return c.as.PutBack(c.mine, c.before, tries, q.handed.Sorted(), c.Now())
+}
+
+// again says when the record is asked about next, if it is.
+func (q *Inquiry) again(next *store.Record, tries int, now time.Time) Inquired {
+	mine := q.claim.mine
+	last := q.MaxTries > 0 && tries >= q.MaxTries
+	i := Inquired{Outcome: report.ReconcileScheduled, Reason: next.Reason, Tries: tries}
+	now = now.Truncate(time.Millisecond)
+	switch {
+	case mine.Parked():
+		next.Attention, next.AttentionAt = mine.Attention, q.claim.before.AttentionAt
+		i.Outcome = report.ReconcileGivenUp
+		return i
+	case last && q.Park == nil:
+		next.Attention, next.AttentionAt = store.ParkedOf(next.Key), now
+		i.Outcome = report.ReconcileGivenUp
+		return i
+	case last && mine.Tries < q.MaxTries:
+		next.AttentionAt = now // to be handed over
+	default:
+		next.AttentionAt = now.Add(q.Pause(tries)).Truncate(time.Millisecond)
+	}
+	next.Attention = store.AttentionOf(next.Key)
+	i.Next = next.AttentionAt
+	return i
+}
+
+// giveBack replaces our claim by a record of nobody.
+func (q *Inquiry) giveBack(ctx context.Context, next store.Record, i Inquired) Inquired {
+	c := &q.claim
+	if next.Expiry.Before(c.mine.Expiry) { // what is recorded is not forgotten earlier because somebody was asked
+		next.Expiry = c.mine.Expiry
+	}
+	end, err := c.settleEnd(ctx, time.Now(), 0)
+	c.note(err)
+	_, released, err := c.releaseAs(withinDetached(ctx, end), next)
+	switch {
+	case err != nil:
+		return Inquired{Outcome: InquiryFailed, Err: errors.Join(i.Err, err)}
+	case !released:
+		return Inquired{Outcome: report.ReconcileElsewhere, Err: i.Err}
+	default:
+		return i
+	}
+}
+
+// asksOnly refuses the steps and the commits of a resolver that has no delivery.
+type asksOnly struct{}
+
+func (asksOnly) Step(context.Context, string, execution.Effect) *execution.Fault {
+	return stepRefused("a reconciliation asks what has happened, and runs nothing")
+}
+
+func (asksOnly) Commit(context.Context, any, store.Writes) *execution.CommitFault {
+	return commitRefused("a reconciliation asks what has happened, and commits nothing")
+}
