@@ -124,12 +124,12 @@ type Snapshot struct {
 
 // Settle says what became of the execution of a record.
 //
-//   - [Executed] and [Failed] complete a record that is UNKNOWN, lapsed or released: requests get the result, or the error, until
+//   - [Executed] and [Failed] complete a record that is UNKNOWN, crashed or released: requests get the result, or the error, until
 //     the record expires. Its steps are dropped.
-//   - [NotExecuted] releases a record that is UNKNOWN or lapsed: the next request executes, whatever the crash policy of its
+//   - [NotExecuted] releases a record that is UNKNOWN or crashed: the next request executes, whatever the crash policy of its
 //     handler. A request with another content is a mismatch. Steps whose end is recorded are kept; open start marks are removed.
 //     A record that is released already is released again if it has such a mark.
-//   - [StepExecuted] and [StepFailed] record the end of one step that is open, of a record that is UNKNOWN, lapsed or released, and
+//   - [StepExecuted] and [StepFailed] record the end of one step that is open, of a record that is UNKNOWN, crashed or released, and
 //     release it. All other steps stay as they are, also those that are open: an execution that meets one of these does not run it.
 //
 // A record that is released with steps keeps its attention, and is due after [store.ReleasedWait], see [Listed].
@@ -142,7 +142,7 @@ func (o *Operator) Settle(ctx context.Context, s Shown, v Verdict, a Act) (Entry
 }
 
 // Release lets the next request execute, without a verdict on what the execution before did: its effect may repeat. The record is
-// UNKNOWN or lapsed, or released with a step that may have begun, and is then kept as released, as by [NotExecuted]; only the [Entry]
+// UNKNOWN or crashed, or released with a step that may have begun, and is then kept as released, as by [NotExecuted]; only the [Entry]
 // tells the two apart. Errors are those of Settle.
 func (o *Operator) Release(ctx context.Context, s Shown, a Act) (Entry, error) {
 	return o.change(ctx, s, Verdict{action: ActionRelease}, a)

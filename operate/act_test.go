@@ -139,7 +139,7 @@ var changes = map[operate.Action]change{
 
 // states are records by state.
 var states = map[operate.State]func() store.Record{
-	operate.StateInProgress: live, operate.StateLapsed: lapsed, operate.StateReleased: released, operate.StateUnknown: unknown,
+	operate.StateInProgress: live, operate.StateCrashed: lapsed, operate.StateReleased: released, operate.StateUnknown: unknown,
 	operate.StateCompleted: completed,
 	operate.StateExpired: func() store.Record {
 		r := unknown()
@@ -155,7 +155,7 @@ var states = map[operate.State]func() store.Record{
 
 // possible says which changes each state allows.
 var possible = map[operate.State][]operate.Action{
-	operate.StateLapsed: {
+	operate.StateCrashed: {
 		operate.ActionExecuted, operate.ActionNotExecuted, operate.ActionFailed, operate.ActionRelease, operate.ActionDelete,
 	},
 	operate.StateUnknown: {
@@ -474,7 +474,7 @@ func TestWhatIsShownIsWhatCounts(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
 	s := d.shown(live())
-	s.Record.Lease, s.State = now.Add(-time.Hour), operate.StateLapsed
+	s.Record.Lease, s.State = now.Add(-time.Hour), operate.StateCrashed
 	_, err := d.Release(t.Context(), s, act)
 	require.ErrorIs(t, err, operate.ErrLive)
 }

@@ -7,6 +7,7 @@ import (
 	"regexp"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/life"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -31,6 +32,8 @@ func (o *Operator) FindDerived(ctx context.Context, operation, key string) (s Sh
 		switch {
 		case unreadable:
 			continue // it is some other record, or one that nobody can settle by its key
+		case err == nil && life.MayRun(listed, o.now()):
+			continue
 		case errors.Is(err, store.ErrNoIndex):
 			return Shown{}, "", fmt.Errorf("%w: %w", ErrNeedsScan, err)
 		case err != nil:

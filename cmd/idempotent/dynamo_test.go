@@ -123,7 +123,7 @@ func TestEachTaskOfAnOperatorIsOneCommand(t *testing.T) {
 	assert.Len(t, lines[line](t, r.out), open)
 	assert.Contains(t, r.err, "Reads the index of records with attention")
 	all := 0
-	for _, state := range []operate.State{operate.StateUnknown, operate.StateLapsed, operate.StateReleased, operate.StateInProgress, operate.StateCompleted, operate.StateExpired} {
+	for _, state := range []operate.State{operate.StateUnknown, operate.StateCrashed, operate.StateReleased, operate.StateInProgress, operate.StateCompleted, operate.StateExpired} {
 		r := tb.run(t, []string{"list", "-o", "json", "--scan", "--state", string(state), "--rate", "0"})
 		require.Zero(t, r.code, r.err)
 		listed := lines[line](t, r.out)

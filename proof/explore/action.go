@@ -95,11 +95,11 @@ func (w *world) maySend(n int, c *client) bool {
 		return false
 	case 0:
 		alike := n > 0 && w.clients[n-1].Client == c.Client
-		return (!alike || len(w.clients[n-1].sent) > 0) && (c.Asks == nil || w.mayAsk())
+		return (!alike || len(w.clients[n-1].sent) > 0) && (c.Asks == nil || w.mayAsk(c.Asks))
 	default:
 		last := c.sent[sent-1]
 		if c.Asks != nil {
-			return w.mayAsk() && (last.dead || last.at == atEnd)
+			return w.mayAsk(c.Asks) && (last.dead || last.at == atEnd)
 		}
 		return last.dead || last.at == atEnd && (last.err != nil || last.panicked != nil)
 	}

@@ -64,9 +64,6 @@ func (w *world) sweep(f Fault) {
 	}
 }
 
-// refuses reports whether the handler lets nobody execute after a crash.
-func (w *world) refuses() bool { return w.Unrepeatable || w.Resolver }
-
 // broom is the store as a sweep sees it.
 type broom struct{ of *sweeper }
 

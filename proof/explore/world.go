@@ -261,6 +261,7 @@ func (w *world) start(c *client) {
 	d.beat = strand{of: d, at: away, resume: make(chan grant)}
 	d.process.remember(d)
 	d.from, d.last = w.moment, w.over
+	w.noteIndex(c)
 	if !w.Timed {
 		d.lease = d.clock().Add(timeout + margin)
 	}

@@ -115,7 +115,7 @@ func (i *inspection) rows(now time.Time) [][]show.Cell {
 	}
 	add("Created", show.Both(i.CreatedAt, now))
 	i.waits(add, now)
-	if i.State == operate.StateInProgress || i.State == operate.StateLapsed {
+	if i.State == operate.StateInProgress || i.State == operate.StateCrashed {
 		add("Lease ends", show.Both(i.Lease, now))
 	}
 	add("Completed", show.Both(i.CompletedAt, now))

@@ -30,7 +30,7 @@ func (a *app) settle() *cobra.Command {
 		Use:        "settle KEY VERDICT --reason TEXT",
 		Short:      "Says what became of an execution that left its outcome unknown",
 		SuggestFor: []string{"release"},
-		Long: `Says what became of an execution whose record is unknown or lapsed. Ask the
+		Long: `Says what became of an execution whose record is unknown or crashed. Ask the
 service that has the effect, by the derived key that "idempotent inspect"
 shows. The verdict is one of
 

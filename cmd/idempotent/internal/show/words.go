@@ -17,7 +17,7 @@ func StateColour(s operate.State) Colour {
 	switch s {
 	case operate.StateUnknown, operate.StateOther:
 		return Red
-	case operate.StateLapsed, operate.StateReleased:
+	case operate.StateCrashed, operate.StateReleased:
 		return Yellow
 	case operate.StateCompleted:
 		return Green
@@ -31,7 +31,7 @@ func Meaning(r store.Record, s operate.State) string {
 	switch s {
 	case operate.StateInProgress:
 		return "an execution holds the key"
-	case operate.StateLapsed:
+	case operate.StateCrashed:
 		return "an execution ended without saying how, and no request has come since"
 	case operate.StateReleased:
 		return "nobody holds the key"
@@ -82,7 +82,7 @@ func RetryGets(r store.Record, s operate.State) string {
 	switch s {
 	case operate.StateInProgress:
 		return "\"in progress\" (HTTP 409 with Retry-After) until the lease ends; the handler does not run"
-	case operate.StateLapsed:
+	case operate.StateCrashed:
 		if r.Reason != "" {
 			return "\"unknown outcome\" (HTTP 409), unless the handler has a resolver that can tell: it was unknown before somebody asked"
 		}
