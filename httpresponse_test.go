@@ -486,7 +486,7 @@ func TestMarkedErrorWithoutAResponseIsAnError(t *testing.T) {
 
 func TestPolicyForErrorsCoversResponsesThatAreNotStored(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
-		a := d.open(t, idempotent.WithErrorPolicy(idempotent.UnknownOnError))
+		a := d.open(t, idempotent.WithEffects(idempotent.Unrepeatable))
 		a.answers(reply{Status: 503})
 		assert.Equal(t, 503, a.send(ask{key: "k"}).Status)
 		assertProblem(t, a.send(ask{key: "k"}), 409, "unknown-outcome")

@@ -66,23 +66,12 @@ func WithWait(d time.Duration) Option {
 }
 
 // WithStoreIf decides which results are stored. Without it, an HTTP handler decides by status, see [WithHTTP], and any
-// other handler stores every result that it returns without an error. If storeIf returns false, the policy for errors
-// decides about the record: by default it is released, so that a retry executes. The function must not modify its
+// other handler stores every result that it returns without an error. If storeIf returns false, the execution counts
+// as failed: its record is released, so that a retry executes, or, under [Unrepeatable], becomes UNKNOWN. The function must not modify its
 // argument.
 func WithStoreIf[Out any](storeIf func(out Out) bool) Option {
 	return userFunc("WithStoreIf", storeIf, func(c *config) {
 		c.user.storeIf = func(out any) bool { return storeIf(as[Out](out)) }
-	})
-}
-
-// WithMaxResult bounds what one execution may store, in bytes of the result's JSON text: at least 1. Without it the only bound is
-// that of the store. If a result is larger, the caller gets it all the same, but the record becomes UNKNOWN with the reason
-// result-lost, or terminal if it is the text of a [Terminal] error: the effect has happened, and a retry must not repeat it. This holds under every policy, and for what a [Step] returns, see
-// [ErrStepLost]. The bound keeps one request from costing thousands of write units; docs/cost.md has the prices.
-func WithMaxResult(bytes int) Option {
-	return optionFunc(func(c *config) error {
-		c.maxResult = bytes
-		return atLeastBytes("WithMaxResult", bytes, 1)
 	})
 }
 

@@ -76,9 +76,9 @@ package idempotent
 // # Response
 //
 // A response with a status of 200 to 499 is stored, except 401, 403, 408, 409, 423, 425 and 429. For any other response
-// the policy for errors decides, see [WithErrorPolicy]; by default the key is released. After a 401, 403 or 429 without a marked
-// error beside it, the key is released under either policy for errors, because they mean that nothing has happened. [ProfileStripe]
-// also stores 500 to 599. For an error that the handler returns without a response, the policies always decide. A handler that
+// the key is released, or, under [Unrepeatable], its record becomes UNKNOWN. After a 401, 403 or 429 without a marked
+// error beside it, the key is always released, because they mean that nothing has happened. [ProfileStripe]
+// also stores 500 to 599. For an error that the handler returns without a response, [WithEffects] decides. A handler that
 // returns no errors, such as an http.Handler behind an adapter, notes them with [Mark].
 //
 // Status, headers and body are stored, and whether the body is in base64. Not stored are Set-Cookie (see StoreCookies),

@@ -41,19 +41,15 @@ func WithOptionalKey() Option {
 //   - of events.EventBridgeEvent (events.CloudWatchEvent): source, detail type and detail
 //
 // All deliveries of one message have these in common. Any other type of package events holds ids and times that differ between
-// deliveries. For such a type, for one of yours that embeds it, and for a slice or a map of either, Wrap demands this option,
-// [WithFingerprintPath] or [WithoutFingerprint]. JSON texts count by their value, see [WithExactNames].
+// deliveries. For such a type, for one of yours that embeds it, and for a slice or a map of either, Wrap demands this option
+// or [WithFingerprintPath]. JSON texts count by their value, see [WithExactNames].
+//
+// If the key is a digest of everything that counts, let the function return nil: then an event with a known key gets the first
+// result, whatever else it says.
 func WithFingerprint[In any](fingerprint func(in In) (any, error)) Option {
 	return userFunc("WithFingerprint", fingerprint, func(c *config) {
 		c.user.fingerprint = func(in any) (any, error) { return fingerprint(*in.(*In)) } //nolint:forcetypeassert // see config.given
 	})
-}
-
-// WithoutFingerprint gives a handler that is no HTTP handler no fingerprint: an event with a known key gets the first result,
-// whatever else it says. One id with an amount of 10, and then of 9,000, is answered with "paid 10". Use it if the key is a
-// digest of everything that counts.
-func WithoutFingerprint() Option {
-	return optionFunc(func(c *config) error { c.withoutFingerprint = true; return nil })
 }
 
 // WithExactNames says that the handler tells names of JSON members apart which differ only in case. Package encoding/json does
@@ -91,8 +87,7 @@ func WithTenant[In any](tenant func(ctx context.Context, in In) (string, error))
 // than 15 digits use [WithKey], or send them as strings.
 //
 // A selection without content (null, or an empty string, array or object) counts as a missing key. So does a selection
-// of which a part is missing, such as [null, "o-1"], because different requests can easily share it; [WithPartialKey]
-// allows it. The number 0 and false are content. If the expression fails on an event, the event is refused with
+// of which a part is missing, such as [null, "o-1"], because different requests can easily share it. The number 0 and false are content. If the expression fails on an event, the event is refused with
 // [ErrInvalidKey].
 //
 // The expression selects by exact names. If the event has names that differ only in case, see [WithExactNames].
@@ -106,13 +101,6 @@ func WithKeyPath(expression string) Option {
 		c.keyPath, err = jmespath.Compile(expression)
 		return naming("WithKeyPath", err)
 	})
-}
-
-// WithPartialKey lets [WithKeyPath] and [WithFingerprintPath] use selections of which a part is missing. This is a
-// danger: two requests that both lack the part that would tell them apart share a key, and the second one gets the
-// result of the first.
-func WithPartialKey() Option {
-	return optionFunc(func(c *config) error { c.partialKey = true; return nil })
 }
 
 // WithFingerprintPath computes the fingerprint from what a JMESPath expression selects from the event, as [WithKeyPath]

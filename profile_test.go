@@ -121,7 +121,7 @@ func TestStripeProfileLeavesErrorsWithoutAResponseToThePolicies(t *testing.T) {
 		}
 		a.assertExecuted(2)
 
-		a = d.open(t, stripe, idempotent.WithErrorPolicy(idempotent.UnknownOnError))
+		a = d.open(t, stripe, idempotent.WithEffects(idempotent.Unrepeatable))
 		a.do = func(context.Context) (reply, error) { return reply{}, failed }
 		_, err := a.try(ask{key: "k"})
 		assert.Same(t, failed, err)
