@@ -31,6 +31,7 @@ type wrapped struct {
 	// records reads and writes records as another program does, which shares them. It is nil if no program does.
 	records  sharedRecords
 	observe  func(context.Context, report.Delivery)
+	trace    func(ctx context.Context, operation string) Trace
 	disabled bool
 }
 

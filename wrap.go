@@ -25,7 +25,7 @@ func wrap(handler func(ctx context.Context, in any) (any, error), t types, s sto
 	}
 	c.checkFunctions(t, &problems)
 	w := &wrapped{
-		handler: handler, resolver: c.user.resolver, out: t.out, records: c.records, observe: c.observe, disabled: c.disabled,
+		handler: handler, resolver: c.user.resolver, out: t.out, records: c.records, observe: c.observe, trace: c.trace, disabled: c.disabled,
 	}
 	w.shape, w.keeps = shapeOf(c, t.in, t.out, &problems)
 	w.maxResult = c.maxResult

@@ -64,6 +64,8 @@ type Delivery struct {
 	RecordKey, Fingerprint string
 	// Unwanted says that nobody looks at a result that is replayed: that there is one is enough.
 	Unwanted bool
+	// Trace is the trace context of this execution, empty for none.
+	Trace string
 	// Report is filled in on the way, also when the handler panics.
 	Report report.Delivery
 	// Panic is what the handler panicked with after its commit, nil if it did not; Stack is where.

@@ -49,6 +49,7 @@ import (
 func (d *Delivery) Run(ctx context.Context, w Work) Result {
 	began := time.Now()
 	d.work, d.claim = w, claimOf(d.Settings, d.RecordKey, d.Fingerprint, false, &d.Report)
+	d.claim.as.Trace = d.Trace
 	r, claimed := d.take(ctx)
 	d.Report.Claim = since(began)
 	if !claimed && r.Outcome == report.InProgress && d.Wait > 0 {
@@ -61,6 +62,9 @@ func (d *Delivery) Run(ctx context.Context, w Work) Result {
 		return r
 	}
 	d.Report.Attempt, d.Report.Recovered = d.claim.mine.Attempt, d.claim.recovered()
+	if d.Report.Recovered || d.Report.Trace == "" {
+		d.Report.Trace = d.claim.before.Trace
+	}
 	return d.handle(ctx, w)
 }
 
@@ -81,6 +85,7 @@ func (d *Delivery) answer(ctx context.Context, t taking) Result {
 	case t.Verdict == life.Replay:
 		return d.replay(ctx, t.held)
 	case t.Verdict == life.Busy:
+		d.Report.Trace = t.held.Trace
 		return inProgress(t.held, t.at)
 	case t.Verdict == life.Mismatch:
 		return Result{Outcome: report.Mismatch}
