@@ -118,8 +118,8 @@ type Record struct {
 	// Context has it (55 bytes). It is empty if nobody traces. A reconciliation leaves it.
 	Trace string
 	// Derived are the names of the derived keys that the execution handed out, of a record with Attention, as far as they are
-	// known. It is a set: in ascending order, no name twice, none of them empty. Nobody changes it after the record was handed to
-	// or returned by a store.
+	// known; of one in progress, those that it may hand out. It is a set: in ascending order, no name twice, none of them empty.
+	// Nobody changes it after the record was handed to or returned by a store.
 	Derived []string
 }
 

@@ -40,6 +40,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/life"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
@@ -49,11 +50,12 @@ import (
 func (d *Delivery) Run(ctx context.Context, w Work) Result {
 	began := time.Now()
 	d.work, d.claim = w, claimOf(d.Settings, d.RecordKey, d.Fingerprint, false, &d.Report)
-	d.claim.as.Trace = d.Trace
-	r, claimed := d.take(ctx)
+	d.claim.as.Callers, d.claim.as.Trace = execution.Owners(ctx), d.Trace
+	p := execution.PatienceOf(ctx)
+	r, claimed := d.takeInTime(ctx, p)
 	d.Report.Claim = since(began)
-	if !claimed && r.Outcome == report.InProgress && d.Wait > 0 {
-		r, claimed = d.await(ctx, r)
+	if !claimed && r.Outcome == report.InProgress {
+		r, claimed = d.await(ctx, r, p)
 	}
 	if !claimed {
 		if r.Outcome == report.UnknownOutcome {
@@ -84,6 +86,8 @@ func (d *Delivery) answer(ctx context.Context, t taking) Result {
 		return unanswered(t.unanswered)
 	case t.Verdict == life.Replay:
 		return d.replay(ctx, t.held)
+	case t.Verdict == life.Twice:
+		return Result{Outcome: report.WrappedTwice}
 	case t.Verdict == life.Busy:
 		d.Report.Trace = t.held.Trace
 		return inProgress(t.held, t.at)
