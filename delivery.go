@@ -38,7 +38,7 @@ func (d *delivery) run(ctx context.Context) {
 		traced := Trace{Context: ctx}
 		began := time.Now()
 		if d.trace != nil {
-			traced = d.trace(ctx, d.recordsOf())
+			traced = d.trace(ctx, report.Delivery{Operation: d.settings.Operation, Trigger: d.trigger, Start: began})
 			ctx = traced.Context
 		}
 		d.traceParent, d.source.observed = traced.Parent, true
@@ -63,7 +63,7 @@ func (d *delivery) run(ctx context.Context) {
 // handOut hands out the report.
 func (d *delivery) handOut(ctx context.Context, traced Trace, began time.Time) {
 	r := d.report()
-	r.Start, r.Took = began, time.Since(began)
+	r.Start, r.Took, r.Trigger = began, time.Since(began), d.trigger
 	if d.observe != nil {
 		d.observe(ctx, r)
 	}

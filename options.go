@@ -106,10 +106,10 @@ type Trace struct {
 	End func(report.Delivery)
 }
 
-// WithTrace calls begin at the start of every delivery, before the key of its event is known. It is for tracers: package
-// observe/otel has one for OpenTelemetry. The function must be safe for concurrent use. A panic in it, or in what it returns, is
-// not recovered.
-func WithTrace(begin func(ctx context.Context, operation string) Trace) Option {
+// WithTrace calls begin at the start of every delivery. The report has Operation, Trigger and Start then, and nothing else. It is for
+// tracers: package observe/otel has one for OpenTelemetry. The function must be safe for concurrent use. A panic in it, or in what it
+// returns, is not recovered.
+func WithTrace(begin func(context.Context, report.Delivery) Trace) Option {
 	return userFunc("WithTrace", begin, func(c *config) { c.trace = begin })
 }
 

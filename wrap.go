@@ -16,6 +16,7 @@ import (
 	"github.com/go-idempotent/idempotent/internal/protocol"
 	"github.com/go-idempotent/idempotent/internal/queue"
 	"github.com/go-idempotent/idempotent/jmespath"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -31,6 +32,7 @@ func wrap(handler func(ctx context.Context, in any) (any, error), t types, s sto
 		handler: handler, resolver: c.user.resolver, out: t.out, records: c.records, observe: c.observe, trace: c.trace, disabled: c.disabled,
 	}
 	w.shape, w.keeps = shapeOf(c, t.in, t.out, &problems)
+	w.trigger = triggerOf(w.shape, t.in)
 	w.maxResult = c.maxResult
 	w.settings = settingsOf(c)
 	if _, isPlain := w.shape.(*plainShape); isPlain && problems == nil {
@@ -38,6 +40,17 @@ func wrap(handler func(ctx context.Context, in any) (any, error), t types, s sto
 	}
 	problems.panicIfAny()
 	return w
+}
+
+func triggerOf(s shape, in reflect.Type) report.Trigger {
+	switch _, isHTTP := s.(*httpShape); {
+	case isHTTP:
+		return report.TriggerHTTP
+	case queue.Key(in) != nil:
+		return report.TriggerMessage
+	default:
+		return report.TriggerCall
+	}
 }
 
 // newConfig makes the configuration of a handler whose results have the type out. It applies the options to the
