@@ -17,7 +17,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// mortal is the store as a process sees it that dies behind its claim: nothing that it sends afterwards arrives.
+// mortal is the store as a process sees it that dies behind its claim: nothing that it sends
+// afterwards arrives.
 type mortal struct{ *memory.Store }
 
 func (mortal) Swap(context.Context, store.Record, store.Record) (store.Record, bool, error) {
@@ -98,7 +99,8 @@ func TestAProcessThatDiesInItsFirstExecutionIsFoundByTheIndex(t *testing.T) {
 	}
 }
 
-// TestAnExecutionWhoseLeaseWasRenewedIsNotOpen: its entry in the index is due, and the record says that it runs.
+// TestAnExecutionWhoseLeaseWasRenewedIsNotOpen: its entry in the index is due, and the record says
+// that it runs.
 func TestAnExecutionWhoseLeaseWasRenewedIsNotOpen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
