@@ -15,6 +15,7 @@
 //	none                           claims                claims †              claims †
 //	expired                        claims                claims †              claims †
 //	runs                           in progress           in progress           in progress
+//	runs, and calls this delivery  wrapped twice         wrapped twice         wrapped twice
 //	is asked about                 in progress           in progress           in progress
 //	crashed                        takes over            makes UNKNOWN †       takes over †
 //	crashed, with attention        takes over            makes UNKNOWN †       takes over †
@@ -41,6 +42,7 @@
 //	none                           nothing               nothing               nothing
 //	expired                        nothing               nothing               nothing
 //	runs                           in progress           in progress           in progress
+//	runs, and calls this delivery  in progress           in progress           in progress
 //	is asked about                 in progress           in progress           in progress
 //	crashed                        nothing               takes over, as seen † takes over, as seen †
 //	crashed, with attention        takes over, as seen † takes over, as seen † takes over, as seen †

@@ -77,6 +77,7 @@ func met() []named {
 		{"none", store.Record{}},
 		{"expired", record(unknown, expired)},
 		{"runs", record(runs, watched)},
+		{"runs, and calls this delivery", record(runs, watched, func(r *store.Record) { r.Owner = "caller" })},
 		{"is asked about", record(runs, watched, because(store.ReasonUncertain))},
 		{"crashed", record(unmarked)},
 		{"crashed, with attention", record(watched)},
@@ -105,13 +106,13 @@ type named struct {
 }
 
 func claimant(p life.Policy) life.Claimant {
-	return life.Claimant{Policy: p, Key: key, Fingerprint: mine, Owner: "second", Lease: lease}
+	return life.Claimant{Policy: p, Key: key, Fingerprint: mine, Owner: "second", Lease: lease, Callers: []string{"caller"}}
 }
 
 // says is a judgement in words.
 func says(j life.Judgement) string {
 	words := map[life.Verdict]string{
-		life.Begin: "claims", life.TakeOver: "takes over", life.Refuse: "makes UNKNOWN", life.Ours: "ours", life.Replay: "replays",
+		life.Begin: "claims", life.TakeOver: "takes over", life.Refuse: "makes UNKNOWN", life.Ours: "ours", life.Twice: "wrapped twice", life.Replay: "replays",
 		life.Busy: "in progress", life.Uncertain: "unknown", life.Mismatch: "mismatch", life.Unreadable: "unreadable", life.Closed: "nothing",
 	}[j.Verdict]
 	switch {
