@@ -107,7 +107,7 @@ func (o *Operator) read(ctx context.Context, entry store.Record, indexed bool) (
 	switch now := o.now(); {
 	case indexed && life.MayRun(entry, now):
 		return entry, false, nil
-	case indexed, entry.Attention != "" && entry.Status == store.StatusInProgress && entry.Lapsed(now):
+	case indexed, entry.Attention != "" && entry.Status == store.StatusInProgress && entry.Unheld(now):
 		return o.store.Get(ctx, entry.Key)
 	default:
 		return entry, true, nil

@@ -197,7 +197,7 @@ func (c Claimant) takeOver(held store.Record, now time.Time) Judgement {
 		next.Tries = 0
 	}
 	if next.Attention != "" {
-		next.Derived = held.Derived
+		next.Derived = union(held.Derived, c.Derived)
 	}
 	held.StepWrites = store.AnyStepWrites
 	return Judgement{Verdict: TakeOver, Seen: held, Next: next, Before: before}

@@ -187,7 +187,7 @@ func Unleased(mine store.Record) store.Record {
 // operator is final. Who claimed the record after one may complete it.
 func (c Claimant) MayComplete(held, mine store.Record, now time.Time) bool {
 	overruled := held.SettledBy != "" && (held.Released() || !held.SettledAt.Equal(mine.SettledAt))
-	return !c.Asks && c.Same(held) && held.Status == store.StatusInProgress && held.Lapsed(now) && !overruled
+	return !c.Asks && c.Same(held) && held.Status == store.StatusInProgress && held.Unheld(now) && !overruled
 }
 
 // unattended is r without the marks of a record that somebody has to settle.

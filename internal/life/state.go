@@ -40,7 +40,7 @@ func Of(r store.Record, now time.Time) State {
 		return Unknown
 	case r.Status != store.StatusInProgress:
 		return Other
-	case !r.Lapsed(now):
+	case !r.Unheld(now):
 		return Running
 	case r.Released():
 		return Released

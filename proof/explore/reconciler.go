@@ -70,7 +70,7 @@ func (w *world) mayAsk(a *Asks) bool {
 	if a.Index {
 		return held != nil && held.Attention != "" && !held.Parked() && !w.now.Before(held.AttentionAt)
 	}
-	return held != nil && held.Status != store.StatusCompleted && (held.Status != store.StatusInProgress || held.Lapsed(w.now))
+	return held != nil && held.Status != store.StatusCompleted && (held.Status != store.StatusInProgress || held.Unheld(w.now))
 }
 
 // refuses reports whether the handler lets nobody execute after a crash without having asked.
@@ -82,7 +82,7 @@ func (w *world) noteIndex(c *client) {
 		return
 	}
 	what := nameOfState(*w.held())
-	if held := w.held(); held.Status == store.StatusInProgress && !held.Lapsed(w.now) {
+	if held := w.held(); held.Status == store.StatusInProgress && !held.Unheld(w.now) {
 		what = "an execution whose lease was renewed"
 	}
 	w.Saw("the index shows " + what)
