@@ -173,9 +173,9 @@ func (r Record) Shortens(next Record) bool {
 	return renews && !next.Lease.IsZero() && next.Lease.Before(r.Lease)
 }
 
-// Lapsed reports whether nothing protects an in-progress record at the instant now: its lease has ended, or it was released,
+// Unheld reports whether nothing protects an in-progress record at the instant now: its lease has ended, or it was released,
 // which counts whatever the lease says.
-func (r Record) Lapsed(now time.Time) bool {
+func (r Record) Unheld(now time.Time) bool {
 	return r.Reason == ReasonReleased || r.leaseOver(now)
 }
 
