@@ -252,14 +252,6 @@ func (d *delivery) bytes() ([]byte, error) {
 	}
 }
 
-// reported returns an error as Lambda reports it. The replayed error of another handler is reported as the first one was.
-func reported(err error) error {
-	if replayed, ok := err.(*ReplayedError); ok { //nolint:errorlint // Lambda looks at the outermost type
-		return messages.InvokeResponse_Error{Type: replayed.Type, Message: replayed.Message}
-	}
-	return err
-}
-
 // value returns the answer by value.
 func (d *delivery) value() (any, error) {
 	switch {

@@ -124,16 +124,6 @@ func (c *config) decidePolicies(p *problems) {
 	}
 }
 
-// functions are the functions that the user gave as options, with pointers to In and values of Out in an any. Those that
-// were not given are nil.
-type functions struct {
-	key         func(in any) (string, error)
-	fingerprint func(in any) (any, error)
-	tenant      func(ctx context.Context, in any) (string, error)
-	storeIf     func(out any) bool
-	resolver    func(ctx context.Context, x Execution, in any) (found, error)
-}
-
 // types are those of a handler, and those that the functions of its options must have.
 type types struct {
 	in, out   reflect.Type
@@ -171,6 +161,8 @@ func keysOf(c *config, in reflect.Type) *keys {
 		key: c.user.key, fingerprint: c.user.fingerprint, tenant: c.user.tenant,
 		keyPath: c.keyPath, fingerprintPath: c.fingerprintPath, records: c.records,
 	}
+	k.selects = k.key != nil || k.keyPath != nil || k.records != nil
+	k.selectsFingerprint = k.fingerprint != nil || k.fingerprintPath != nil
 	in = elemOf(in)
 	places, exact := numbers.Of(in)
 	k.exactNumbers = exact || in == reflect.TypeFor[json.RawMessage]() // who takes the bytes may read each digit
@@ -238,7 +230,7 @@ func shapeOf(c *config, in, out reflect.Type, p *problems) (_ shape, keeps func(
 		}
 		c.checkHTTP(p)
 		c.checkCallers(p)
-		s := &httpShape{keys: keysOf(c, in), out: out, http: c.http, rules: c.http.keyRules(), gateway: family, now: c.now, routes: &routes{name: c.http.Route}}
+		s := &httpShape{keys: keysOf(c, in), out: out, http: c.http, rules: c.http.keyRules(), gateway: family, now: c.now, routes: &gateway.Routes{Name: c.http.Route}}
 		if c.user.storeIf != nil {
 			return s, c.user.storeIf
 		}
@@ -273,7 +265,7 @@ func plainShapeOf(c *config, in, out reflect.Type, p *problems) *plainShape {
 		p.addf("WithHTTP: a handler of %v with response %v is no HTTP handler: %s", in, out, gateway.Supported)
 	}
 	s := &plainShape{keys: keysOf(c, in), out: out}
-	if c.shared == nil && !c.withoutFingerprint && !s.keys.selectsFingerprint() {
+	if c.shared == nil && !c.withoutFingerprint && !s.keys.selectsFingerprint {
 		s.payload = payloadOf(in, c.exactNames, p)
 	}
 	return s
@@ -313,3 +305,10 @@ func elemOf(t reflect.Type) reflect.Type {
 	}
 	return t
 }
+
+// marker is in every program into which [Wrap] is linked, and in no other: only Wrap's configuration refers to it, and the linker drops the text of
+// functions that nothing calls. Tools find out by it whether what was built wraps a handler, see "idempotent doctor --template".
+//
+// It is text of the program and not a symbol, so stripping, trimmed paths and build tags do not remove it. It is too long for the compiler to take it
+// apart. It must stay what it is: tools of other versions look for it.
+const marker = "github.com/go-idempotent/idempotent: this program calls Wrap (7H2QXVT4KZ6M)"
