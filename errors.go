@@ -3,6 +3,7 @@ package idempotent
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
@@ -336,6 +337,18 @@ func quiet(err error) error {
 
 func (e *quietError) Error() string { return "the function failed" + typeOf(e.err) }
 func (e *quietError) Unwrap() error { return e.err }
+
+// typeOf names the type of an error, unless that says nothing.
+func typeOf(err error) string {
+	t := reflect.TypeOf(err)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if path := t.PkgPath(); path == "errors" || path == "fmt" {
+		return ""
+	}
+	return fmt.Sprintf(", with a %T", err)
+}
 
 // Errors name the place of what they are about with these texts.
 const (

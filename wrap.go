@@ -11,6 +11,8 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/go-idempotent/idempotent/internal/gateway"
+	"github.com/go-idempotent/idempotent/internal/jsonform"
+	"github.com/go-idempotent/idempotent/internal/numbers"
 	"github.com/go-idempotent/idempotent/internal/protocol"
 	"github.com/go-idempotent/idempotent/internal/queue"
 	"github.com/go-idempotent/idempotent/jmespath"
@@ -157,9 +159,9 @@ func keysOf(c *config, in reflect.Type) *keys {
 		keyPath: c.keyPath, fingerprintPath: c.fingerprintPath, records: c.records,
 	}
 	in = elemOf(in)
-	places, exact := numbersOf(in)
+	places, exact := numbers.Of(in)
 	k.exactNumbers = exact || in == reflect.TypeFor[json.RawMessage]() // who takes the bytes may read each digit
-	if !isEvent(in) {
+	if !numbers.IsEvent(in) {
 		k.numbers = places
 	}
 	if !c.exactNames {
@@ -234,7 +236,7 @@ func shapeOf(c *config, in, out reflect.Type, p *problems) (_ shape, keeps func(
 
 // plainShapeOf returns the shape of a handler that is no HTTP handler.
 func plainShapeOf(c *config, in, out reflect.Type, p *problems) *plainShape {
-	if problem := resultProblem(out); problem != "" {
+	if problem := jsonform.Problem(out); problem != "" {
 		p.addf("Wrap: %s", problem)
 	}
 	if !c.operationSet && c.shared == nil {
@@ -289,4 +291,12 @@ func isNil(v any) bool {
 	default:
 		return false
 	}
+}
+
+// elemOf returns the type behind a pointer.
+func elemOf(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer {
+		return t.Elem()
+	}
+	return t
 }

@@ -173,13 +173,16 @@ func (c Claimant) takeOver(held store.Record, now time.Time) Judgement {
 		held.Attempt = 1 // a record of AWS Powertools counts none, but one execution there was
 	}
 	before := Before{
-		Reason: held.Reason, Open: state == Unknown || state == Reopened, Attention: held.Attention, AttentionAt: held.AttentionAt,
+		Open: state == Unknown || state == Reopened, Attention: held.Attention, AttentionAt: held.AttentionAt,
 		Derived: held.Derived, Unmarked: held.Unmarked,
 	}
-	if state == Crashed {
+	switch state {
+	case Crashed:
 		before.Reason = store.ReasonCrashed
-	} else if state == Released {
+	case Released:
 		before.Reason = store.ReasonReleased
+	default:
+		before.Reason = held.Reason
 	}
 	next := c.claimed(held, now)
 	if before.Open {
