@@ -61,7 +61,10 @@ func kindOf(err error) store.Failure {
 		return kind
 	}
 	var timeout net.Error
+	var unsendable smithy.InvalidParamsError
 	switch {
+	case errors.As(err, &unsendable):
+		return store.FailureRejected
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled),
 		errors.As(err, &timeout) && timeout.Timeout():
 		return store.FailureTimeout
