@@ -22,7 +22,7 @@ import (
 
 // Where the table is.
 const (
-	commitTableFile  = "docs/commit.md"
+	commitTableFile  = "proof/failures/commits.md"
 	commitTableBegin = "<!-- failures of commits: begin -->\n"
 	commitTableEnd   = "<!-- failures of commits: end -->\n"
 )

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write the generated parts of the docume
 
 // Where the table is.
 const (
-	crashTableFile  = "docs/guarantees.md"
+	crashTableFile  = "proof/failures/calls.md"
 	crashTableBegin = "<!-- crash points: begin -->\n"
 	crashTableEnd   = "<!-- crash points: end -->\n"
 )

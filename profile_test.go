@@ -1,14 +1,9 @@
 package idempotent_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"os"
-	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,42 +80,6 @@ func TestAnswersOfStripe(t *testing.T) {
 			assert.Equal(t, w.wantsARetryAfter, r.Headers["Retry-After"] != "", kind)
 		}
 	})
-}
-
-// The tables of the page that owners publish are what the handlers answer, and name every option.
-func TestPageForClientsIsComplete(t *testing.T) {
-	t.Parallel()
-	text, err := os.ReadFile("docs/http.md")
-	require.NoError(t, err)
-	page := string(text)
-	for kind, make := range trouble {
-		_, r := make(t, doors()[0], ask{key: "k"}, idempotent.HTTP{Profile: idempotent.ProfileStripe})
-		var document struct{ Error struct{ Type, Code string } }
-		require.NoError(t, json.Unmarshal([]byte(r.Body), &document))
-		cell := func(s string) string {
-			if s == "" {
-				return " "
-			}
-			return " `" + s + "` "
-		}
-		assert.Regexp(t, fmt.Sprintf("(?m)^\\|[^|]*`%s`[^|]*\\| %d \\|%s\\|%s\\|%s\\|$", kind, r.Status,
-			cell(document.Error.Type), cell(document.Error.Code), cell(r.Headers["Stripe-Should-Retry"])), page)
-
-		if kind == "stale-request" || kind == "missing-tenant" {
-			continue // by default there is none
-		}
-		_, r = make(t, doors()[0], ask{key: "k"}, idempotent.HTTP{})
-		assert.Regexp(t, fmt.Sprintf("(?m)^\\| %d \\|[^|]*`%s`", r.Status, kind), page)
-		assert.Equal(t, r.Headers["Retry-After"] != "",
-			regexp.MustCompile(fmt.Sprintf("(?m)^\\| %d \\| `%s` .*`Retry-After` \\|$", r.Status, kind)).MatchString(page), kind)
-	}
-	for field := range reflect.TypeFor[idempotent.HTTP]().Fields() {
-		assert.Regexp(t, fmt.Sprintf("(?m)^\\| [^|]*`%s`", field.Name), page)
-	}
-	_, r := trouble["in-progress"](t, doors()[0], ask{key: "k"}, idempotent.HTTP{Profile: idempotent.ProfileStripe})
-	var indented bytes.Buffer
-	require.NoError(t, json.Indent(&indented, []byte(r.Body), "", "  "))
-	assert.Contains(t, page, strings.Replace(indented.String(), "request-1", "JKJaXmPLvHcESHA=", 1), "the example is an answer")
 }
 
 func TestEveryProblemHasAnErrorObjectOfStripe(t *testing.T) {

@@ -23,7 +23,7 @@ import (
 
 // Where the table is.
 const (
-	stepTableFile  = "docs/steps.md"
+	stepTableFile  = "proof/failures/steps.md"
 	stepTableBegin = "<!-- failures of steps: begin -->\n"
 	stepTableEnd   = "<!-- failures of steps: end -->\n"
 )

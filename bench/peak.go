@@ -125,20 +125,29 @@ func writePeakFolder(r result, folder string) error {
 }
 
 func runPeak(mode, folder string) (peak float64, err error) {
-	self, err := os.Executable()
+	out, err := runProcess(peakFlag, mode+":"+folder)
 	if err != nil {
 		return 0, err
 	}
+	return strconv.ParseFloat(out, 64)
+}
+
+// runProcess starts this program with a flag, and returns what it prints.
+func runProcess(flag, argument string) (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
 	var out, stderr bytes.Buffer
-	cmd := exec.Command(self, "-"+peakFlag, mode+":"+folder)
+	cmd := exec.Command(self, "-"+flag, argument)
 	cmd.Stdout, cmd.Stderr = &out, &stderr
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "GOGC=") || strings.HasPrefix(v, "GOMEMLIMIT=")
 	})
 	if err := cmd.Run(); err != nil {
-		return 0, fmt.Errorf("%w: %s", err, stderr.Bytes())
+		return "", fmt.Errorf("%w: %s", err, stderr.Bytes())
 	}
-	return strconv.ParseFloat(strings.TrimSpace(out.String()), 64)
+	return strings.TrimSpace(out.String()), nil
 }
 
 // peakProcess is the other process. It prints its peak in bytes.
@@ -176,9 +185,7 @@ func peakOf(mode, folder string) (peak int, err error) {
 		s, executions = wrapped(r, c), 0
 	}
 	s.shop.fresh = true
-	debug.FreeOSMemory()
-	// From here on the peak counts.
-	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
+	if err := peakFromHere(); err != nil {
 		return 0, err
 	}
 	if err := s.repeat(peakDeliveries, executions, func() uint64 { return 0 }); err != nil {
@@ -187,7 +194,13 @@ func peakOf(mode, folder string) (peak int, err error) {
 	return highWater()
 }
 
-// highWater is the largest resident size of this process, in bytes.
+// peakFromHere forgets what this process has used so far.
+func peakFromHere() error {
+	debug.FreeOSMemory()
+	return os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
+}
+
+// highWater is the largest resident size of this process, in bytes, since [peakFromHere].
 func highWater() (int, error) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

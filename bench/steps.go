@@ -62,7 +62,7 @@ var stepwise = plan{
 		if err != nil {
 			return nil, err
 		}
-		resumed.goals = goals{own: 30 * time.Microsecond}
+		resumed.goals = goals{own: 3 * stepGoal}
 		groups = append(groups, group{"resuming", []measured{without, resumed}})
 		none, err := executing("no step", willingly(nil))
 		if err != nil {
@@ -72,7 +72,7 @@ var stepwise = plan{
 		if err != nil {
 			return nil, err
 		}
-		alone.goals = goals{own: 30 * time.Microsecond}
+		alone.goals = goals{own: 3 * stepGoal}
 		return append([]group{{"without the SDK", []measured{none, alone}}}, groups...), nil
 	},
 }

@@ -47,7 +47,7 @@ func TestTheHandlerThatAnswersARefusedCondition(t *testing.T) {
 
 // tablesOfThePage are those that the examples name, with their keys.
 var tablesOfThePage = map[string]string{
-	"orders": "order_id", "stock": "sku", "carts": "customer", "customers": "customer",
+	"orders": "order_id", "stock": "sku", "carts": "customer", "customers": "customer", "counters": "name",
 }
 
 // apartFromOthers adds a suffix to the tables of the page in every transaction. Other tests and demos on
@@ -123,6 +123,12 @@ func TestTheOtherHandlersOfThePageAboutCommits(t *testing.T) {
 	require.NoError(t, err, "it was released, so it may be another order now")
 	require.Equal(t, N("1"), row("stock", "A-1")["available"])
 	require.Nil(t, row("carts", "ada"))
+
+	for range 2 {
+		_, err = deliver(count, Purchase{ID: "o-3"})
+		require.NoError(t, err)
+	}
+	require.Equal(t, N("1"), row("counters", "orders")["orders"], "counted once")
 
 	out, err := deliver(chargeAndStore, Purchase{ID: "client-1", SKU: "A-1"})
 	require.NoError(t, err)

@@ -86,9 +86,28 @@ type Purchase struct {
 	Charge   string `dynamodbav:"charge"   json:"charge"`
 }
 
-// The order, the stock and the customer are in tables of their own. All of it happens, or nothing
-// does. A write that is no Put is one of the SDK, as it is.
+// A write of the SDK is an item as it is.
 func ExampleItem() { //nolint:testableexamples // it needs tables
+	_ = count // goes to idempotent.Wrap
+}
+
+func count(ctx context.Context, p Purchase) (Purchase, error) {
+	write := types.TransactWriteItem{Update: &types.Update{
+		TableName:        aws.String("counters"),
+		Key:              map[string]types.AttributeValue{"name": &types.AttributeValueMemberS{Value: "orders"}},
+		UpdateExpression: aws.String("ADD orders :one"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{
+			":one": &types.AttributeValueMemberN{Value: "1"},
+		},
+	}}
+	return dynamo.Commit(ctx, p,
+		dynamo.Put("orders", p, dynamo.IfAbsent("order_id")),
+		dynamo.Item{TransactWriteItem: write})
+}
+
+// The order, the stock, the cart and the customer are in tables of their own. All of it happens, or
+// nothing does.
+func ExampleItem_severalTables() { //nolint:testableexamples // it needs tables
 	_ = buy // goes to idempotent.Wrap
 }
 

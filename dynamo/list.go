@@ -89,7 +89,7 @@ func (s *Store) listAll(ctx context.Context, client Scanner, q store.Query, r re
 			q.Page(store.Page{Records: page.scanned, Units: page.units, Next: s.behind(q, page)})
 		}
 		for _, it := range page.items {
-			listed, err := s.decodeListed(it)
+			listed, err := s.decodeListed(it, q.Index)
 			if err == nil && !q.Names(listed) {
 				continue
 			}
@@ -333,7 +333,7 @@ func (e *expression) listed(a attributes) string {
 
 // listedInIndex are those that the index has.
 func (e *expression) listedInIndex(a attributes) string {
-	return e.projection(a.recordKey(), a.status, a.expiration, a.reason, a.attempt, a.attention, a.attentionAt)
+	return e.projection(a.recordKey(), a.status, a.reason, a.attempt, a.attention, a.attentionAt)
 }
 
 func (e *expression) projection(ats ...attribute) string {
@@ -346,15 +346,18 @@ func (e *expression) projection(ats ...attribute) string {
 }
 
 // decodeListed reads what a listing has of a record. If that cannot be understood, the record has its key.
-func (s *Store) decodeListed(it item) (store.Record, error) {
+func (s *Store) decodeListed(it item, indexed bool) (store.Record, error) {
 	a := s.attr
 	d := decoder{it: it}
 	key := d.required(a.recordKey())
 	r := store.Record{
 		Key: key, Status: store.Status(d.required(a.status)), Owner: d.notEmpty(a.owner), Reason: d.text(a.reason),
-		Expiry: d.seconds(a.expiration), Lease: d.millis(a.lease), CreatedAt: d.millis(a.createdAt),
+		Lease: d.millis(a.lease), CreatedAt: d.millis(a.createdAt),
 		Attempt: d.attempt(a), CompletedAt: d.millis(a.completedAt), SettledBy: d.text(a.settledBy), SettledAt: d.millis(a.settledAt),
 		Attention: d.text(a.attention), AttentionAt: d.millis(a.attentionAt),
+	}
+	if !indexed { // a step and a renewal raise the expiry, so the index does not have it
+		r.Expiry = d.seconds(a.expiration)
 	}
 	if d.err != nil {
 		return store.Record{Key: key}, d.err

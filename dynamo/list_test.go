@@ -242,7 +242,6 @@ func TestAnIndexOfAnotherShape(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{
 		`table "` + *in.TableName + `": index "attention-index": sort key is "", expected "attention_at"`,
-		`table "` + *in.TableName + `": index "attention-index": "expiration" is not projected`,
 		`table "` + *in.TableName + `": index "attention-index": "attempt" is not projected`,
 	}, advice)
 

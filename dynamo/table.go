@@ -23,10 +23,11 @@ type TableCreator interface {
 	UpdateTimeToLive(ctx context.Context, in *dynamodb.UpdateTimeToLiveInput, optFns ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error)
 }
 
-// AttentionIndex is the name of the index that lists the records which somebody has to settle, see [Store.List]. It is a global
-// secondary index on the attributes attention (S) and attention_at (N), or what they are renamed to, that includes status, expiration,
-// reason and attempt. It is sparse: only records that are UNKNOWN have the two attributes, so no other one costs anything, and each
-// of these about a write unit to enter and one to leave. A store needs no index to protect requests.
+// AttentionIndex is the name of the index that finds the records which somebody has to settle, see [Store.List]. It is a global
+// secondary index on the attributes attention (S) and attention_at (N), or what they are renamed to, that includes status, reason and
+// attempt: nothing that a step or a renewal writes. It is sparse. Records of a handler that simply executes again after a crash have
+// the two attributes only where somebody has to settle them; those of a handler that refuses crashed executions, or has a resolver,
+// from their claim on. Each entry costs about a write unit to enter and one to leave. A store needs no index to protect requests.
 const AttentionIndex = "attention-index"
 
 // TableDefinition returns the table that a store with these options needs, billed on demand, with its [AttentionIndex]. Time to live
@@ -60,7 +61,7 @@ func (a attributes) index() types.GlobalSecondaryIndex {
 
 // projected are the attributes that the index has beside the keys.
 func (a attributes) projected() []string {
-	return []string{a.status.name, a.expiration.name, a.reason.name, a.attempt.name}
+	return []string{a.status.name, a.reason.name, a.attempt.name}
 }
 
 // keyElement is an attribute of the primary key.

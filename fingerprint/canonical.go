@@ -27,7 +27,7 @@ const (
 // A canonical form is its own canonical form, and at most six times as long as src. Time is linear in the length of
 // src, plus the sorting of keys. dst may be nil and must not overlap src. Canonical is safe for concurrent use.
 func Canonical(dst, src []byte) ([]byte, error) {
-	return canonical(dst, src, exactForm)
+	return canonical(dst, src, form{})
 }
 
 // CanonicalFolding is [Canonical] for a reader who takes names of members for equal that differ only in case, as
@@ -35,7 +35,7 @@ func Canonical(dst, src []byte) ([]byte, error) {
 // names that are equal under simple Unicode case folding (as [bytes.EqualFold] has it) is a [*SyntaxError]. All other
 // documents have the form that Canonical gives them.
 func CanonicalFolding(dst, src []byte) ([]byte, error) {
-	return canonical(dst, src, foldingForm)
+	return canonical(dst, src, form{folding: true})
 }
 
 // CanonicalRFC8785 is [Canonical] in strict accordance with RFC 8785: numbers are rounded to IEEE 754 doubles, a number
@@ -43,17 +43,15 @@ func CanonicalFolding(dst, src []byte) ([]byte, error) {
 // implementations of the RFC, not to tell requests apart: it takes 9007199254740993 and 9007199254740992 for one
 // amount.
 func CanonicalRFC8785(dst, src []byte) ([]byte, error) {
-	return canonical(dst, src, doublesForm)
+	return canonical(dst, src, form{doubles: true})
 }
 
-// form is a variant of the canonical form.
-type form int
-
-const (
-	exactForm   form = iota
-	foldingForm      // refuses names that are equal under folding
-	doublesForm      // rounds numbers to doubles
-)
+// form is a variant of the canonical form. The zero form is that of [Canonical].
+type form struct {
+	folding  bool // refuses names that are equal under folding
+	doubles  bool // rounds numbers to doubles
+	shortest bool // lays numbers out so that no spelling is shorter
+}
 
 func canonical(dst, src []byte, as form) ([]byte, error) {
 	if len(src) > MaxSize {
@@ -61,6 +59,9 @@ func canonical(dst, src []byte, as form) ([]byte, error) {
 	}
 	out, room := grow(dst, len(src))
 	p := parser{scanner: scanner{src: src}, base: len(dst), form: as, order: newOrder(room)}
+	if len(src) > shared {
+		p.order.open = make([]member, 0, mostOpen(src))
+	}
 	out, err := p.document(out)
 	if err != nil {
 		return dst, err
@@ -84,6 +85,39 @@ func grow(dst []byte, size int) (out, room []byte) {
 	}
 	end := cap(dst) - size
 	return dst[:len(dst):end], dst[end:end]
+}
+
+// mostOpen is how many members the open objects of a document have at most, if it is one. It is found
+// out before they are read, so that their list does not grow to several times its size on the way.
+func mostOpen(src []byte) (most int) {
+	var of []int // each open object
+	open := 0
+	for i := 0; i < len(src); i++ {
+		switch src[i] {
+		case '"':
+			for i++; i < len(src) && src[i] != '"'; i++ {
+				if src[i] == '\\' {
+					i++
+				}
+			}
+		case '{':
+			if of = append(of, 0); len(of) > MaxDepth {
+				return most
+			}
+		case ':':
+			if len(of) > 0 {
+				of[len(of)-1]++
+				open++
+				most = max(most, open)
+			}
+		case '}':
+			if len(of) > 0 {
+				open -= of[len(of)-1]
+				of = of[:len(of)-1]
+			}
+		}
+	}
+	return most
 }
 
 // parser checks a JSON text and appends its tokens to a slice, each in canonical form, in the order of the text.
@@ -118,10 +152,10 @@ func (p *parser) value(dst []byte) ([]byte, error) {
 	case '"':
 		return p.string(dst)
 	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
-		if p.form == doublesForm {
+		if p.form.doubles {
 			return p.double(dst)
 		}
-		return p.number(dst)
+		return p.number(dst, p.form.shortest)
 	case 't':
 		return p.literal(dst, "true")
 	case 'f':
@@ -180,7 +214,7 @@ func (p *parser) member(dst []byte) ([]byte, error) {
 
 func (p *parser) endObject(dst []byte, start scope) ([]byte, error) {
 	dst = append(dst, '}')
-	if p.form == foldingForm {
+	if p.form.folding {
 		if folded, found := p.order.firstFolded(start, dst[p.base:]); found {
 			return nil, &SyntaxError{Offset: int(folded), Reason: reasonFolded}
 		}

@@ -94,13 +94,16 @@ func (h *Hash) String(s string) {
 	h.fields = append(h.lengthened(len(s)), s...)
 }
 
-// JSON adds one field, the exact canonical form of a JSON text as [Canonical] writes it. It returns a [*SyntaxError] if
-// there is none; the Hash is then as it was before.
-func (h *Hash) JSON(doc []byte) error { return h.canonical(doc, exactForm) }
+// JSON adds one field, a canonical form of a JSON text: that of [Canonical], but for numbers, which are
+// as short as they can be. 1000 is 1e3 and 0.001 is 1e-3: so the field is never longer than doc. JSON
+// returns a [*SyntaxError] if there is none; the Hash is then as it was before.
+func (h *Hash) JSON(doc []byte) error { return h.canonical(doc, form{shortest: true}) }
 
 // JSONFolding is [Hash.JSON] with [CanonicalFolding]: it refuses a document in which two names of one object differ only in
 // case. The field is the one that JSON adds.
-func (h *Hash) JSONFolding(doc []byte) error { return h.canonical(doc, foldingForm) }
+func (h *Hash) JSONFolding(doc []byte) error {
+	return h.canonical(doc, form{shortest: true, folding: true})
+}
 
 func (h *Hash) canonical(doc []byte, as form) error {
 	start := len(h.fields)

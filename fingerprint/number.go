@@ -11,19 +11,23 @@ import (
 // larger: 0.001e1000000000000002 is within the limit, and 0 always is.
 const MaxExponent = 1_000_000_000_000_000
 
-// number appends the exact value of the number at the current position.
-func (s *scanner) number(dst []byte) ([]byte, error) {
+// number appends the exact value of the number at the current position, laid out as by ECMAScript, or
+// in the shortest way.
+func (s *scanner) number(dst []byte, shortest bool) ([]byte, error) {
 	start := s.pos
 	spelled, err := s.spelling()
 	if err != nil {
 		return nil, err
 	}
-	if spelled.canonical() {
+	if spelled.canonical(shortest) {
 		return append(dst, s.src[start:s.pos]...), nil
 	}
 	n := spelled.decimal()
 	if e := n.point - 1; e < -MaxExponent || e > MaxExponent {
 		return nil, &SyntaxError{Offset: start, Reason: reasonExponent}
+	}
+	if shortest {
+		return n.appendShortest(dst), nil
 	}
 	return n.append(dst), nil
 }
@@ -34,7 +38,7 @@ func (s *scanner) number(dst []byte) ([]byte, error) {
 // its notation.
 func (s *scanner) double(dst []byte) ([]byte, error) {
 	start := s.pos
-	exact, err := s.number(dst)
+	exact, err := s.number(dst, false)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +48,7 @@ func (s *scanner) double(dst []byte) ([]byte, error) {
 	}
 	var longest [len("-1.2345678901234567e-308")]byte
 	shortest := scanner{src: strconv.AppendFloat(longest[:0], f, 'e', -1, 64)}
-	return shortest.number(exact[:len(dst)])
+	return shortest.number(exact[:len(dst)], false)
 }
 
 // A spelling is a number as the document has it. Without an exponent that is 0.
@@ -117,13 +121,19 @@ func (s *scanner) exponent() (int64, error) {
 	return e, nil
 }
 
-// canonical reports that [decimal.append] would write the number as it is spelled. That holds for most numbers of most
-// documents, and is found out for those that neither begin nor end with a 0 that may have to go.
-func (n spelling) canonical() bool {
-	if n.exponential || n.whole[0] == '0' || len(n.whole) > plainDigits {
+// canonical reports that the number would be written as it is spelled. That holds for most numbers of
+// most documents, and is found out for those that neither begin nor end with a 0 that may have to go.
+func (n spelling) canonical(shortest bool) bool {
+	switch {
+	case n.exponential || n.whole[0] == '0':
 		return false
+	case len(n.fraction) > 0 && n.fraction[len(n.fraction)-1] == '0':
+		return false
+	case shortest:
+		return len(n.fraction) > 0 || n.whole[len(n.whole)-1] != '0'
+	default:
+		return len(n.whole) <= plainDigits
 	}
-	return len(n.fraction) == 0 || n.fraction[len(n.fraction)-1] != '0'
 }
 
 // plainDigits is how many digits a number may have in front of its point before it is written with an exponent.
@@ -175,4 +185,28 @@ func (n decimal) append(dst []byte) []byte {
 		dst = append(dst, '+')
 	}
 	return strconv.AppendInt(dst, n.point-1, 10)
+}
+
+// appendShortest writes n so that no spelling of it is shorter: a document is never longer in the form
+// that is digested. Whole numbers that end in three zeros or more, and those below a hundredth, have
+// their digits and an exponent.
+func (n decimal) appendShortest(dst []byte) []byte {
+	if n.negative {
+		dst = append(dst, '-')
+	}
+	first := len(dst)
+	dst = append(append(dst, n.whole...), n.fraction...)
+	digits := int64(len(dst) - first)
+	switch zeros := n.point - digits; {
+	case digits == 0:
+		return append(dst, '0')
+	case zeros >= 3 || n.point < -1:
+		return strconv.AppendInt(append(dst, 'e'), zeros, 10)
+	case zeros >= 0:
+		return append(dst, "00"[:zeros]...)
+	case n.point > 0:
+		return slices.Insert(dst, first+int(n.point), '.')
+	default:
+		return slices.Insert(dst, first, []byte("0.0")[:2-n.point]...)
+	}
 }

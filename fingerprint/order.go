@@ -2,7 +2,9 @@ package fingerprint
 
 import (
 	"cmp"
+	"hash/maphash"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/go-idempotent/idempotent/internal/fold"
@@ -19,6 +21,9 @@ type order struct {
 	moved   []member // of noted objects, each one's in the order of their keys
 	depth   int      // number of objects that have not ended
 	text    []byte   // room for the one being put in order
+	numbers []uint64 // room for hashes and prefixes, one for each member
+	seed    maphash.Seed
+	seeded  bool
 }
 
 // immediate is the number of levels of objects that are put in order as soon as they end, hence how often a byte may
@@ -83,15 +88,19 @@ func (o *order) end(s scope, text []byte) (duplicate uint32, found bool) {
 	o.depth--
 	members := o.open[s.open:]
 	o.open = o.open[:s.open]
+	plain := len(o.objects) == s.objects+1 // nothing noted within
 	if ascending(members, text) {
-		if len(o.objects) == s.objects+1 { // nothing noted within
+		if plain {
 			o.objects = o.objects[:s.objects]
 			return 0, false
 		}
-	} else {
-		if sortMembers(members, text) {
-			return firstDuplicate(members, text), true
-		}
+	} else if o.sort(members, text) {
+		return firstDuplicate(members, text), true
+	}
+	if plain && o.depth < immediate {
+		o.rearrange(members, text)
+		o.objects = o.objects[:s.objects]
+		return 0, false
 	}
 	o.note(s, members, offset(len(text)-1))
 	if o.depth < immediate {
@@ -100,11 +109,32 @@ func (o *order) end(s scope, text []byte) (duplicate uint32, found bool) {
 	return 0, false
 }
 
+// rearrange puts an object in order at the end of text, within which nothing is noted.
+func (o *order) rearrange(sorted []member, text []byte) {
+	first := sorted[0].start
+	for _, m := range sorted {
+		first = min(first, m.start)
+	}
+	ordered := slices.Grow(o.text[:0], len(text)-int(first))
+	for i, m := range sorted {
+		if i > 0 {
+			ordered = append(ordered, ',')
+		}
+		ordered = append(ordered, text[m.start:m.end]...)
+	}
+	copy(text[first:], ordered)
+	o.text = ordered
+}
+
+// few is the number of members from which a set of their names, or of what they begin with, is worth
+// its memory.
+const few = 16
+
 // firstFolded returns the position in the source of the first key of the object that began with s which is equal to an
 // earlier one, also under folding only, if there is one.
 func (o *order) firstFolded(s scope, text []byte) (source uint32, found bool) {
 	members := o.open[s.open:]
-	if len(members) < 2 {
+	if len(members) < 2 || len(members) > few && o.allDifferent(members, text) {
 		return 0, false
 	}
 	var names fold.Names[[]byte]
@@ -116,6 +146,27 @@ func (o *order) firstFolded(s scope, text []byte) (source uint32, found bool) {
 	return 0, false
 }
 
+// allDifferent reports whether the hashes of the folded keys are. Nobody can choose keys whose hashes
+// collide, because the seed is random.
+func (o *order) allDifferent(members []member, text []byte) bool {
+	folded := make([]byte, 0, 64)
+	if !o.seeded {
+		o.seed, o.seeded = maphash.MakeSeed(), true
+	}
+	hashes := o.numbersFor(members)
+	for _, m := range members {
+		folded = fold.Append(folded[:0], keyOf(text[m.start:]))
+		hashes = append(hashes, maphash.Bytes(o.seed, folded))
+	}
+	slices.Sort(hashes)
+	for i := 1; i < len(hashes); i++ {
+		if hashes[i] == hashes[i-1] {
+			return false
+		}
+	}
+	return true
+}
+
 func ascending(members []member, text []byte) bool {
 	for i := 1; i < len(members); i++ {
 		if compareKeys(text[members[i-1].start:], text[members[i].start:]) >= 0 {
@@ -125,17 +176,63 @@ func ascending(members []member, text []byte) bool {
 	return true
 }
 
-// sortMembers puts the members in the order of their keys, equal keys in that of the text. It reports whether there are
+// numbersFor is room for a number of each member.
+func (o *order) numbersFor(members []member) []uint64 {
+	if cap(o.numbers) < len(members) {
+		o.numbers = make([]uint64, 0, len(members))
+	}
+	return o.numbers[:0]
+}
+
+// sort puts the members in the order of their keys, equal keys in that of the text. It reports whether there are
 // any: members that end up side by side have been compared.
-func sortMembers(members []member, text []byte) (duplicates bool) {
-	slices.SortFunc(members, func(a, b member) int {
+func (o *order) sort(members []member, text []byte) (duplicates bool) {
+	compare := func(a, b member) int {
 		if c := compareKeys(text[a.start:], text[b.start:]); c != 0 {
 			return c
 		}
 		duplicates = true
 		return cmp.Compare(a.start, b.start)
-	})
+	}
+	if len(members) <= few {
+		slices.SortFunc(members, compare)
+		return duplicates
+	}
+	// What the keys begin with, behind what all have in common, decides nearly always, without a look
+	// at the text. A number is as much of that as fits, and the index of the member in its last bits.
+	common, size := commonPrefix(members, text), bits.Len(uint(len(members)))
+	index := uint64(1)<<size - 1
+	numbers := o.numbersFor(members)
+	for i, m := range members {
+		numbers = append(numbers, prefixOf(text[m.start:], common)&^index|uint64(i)) //nolint:gosec // not negative
+	}
+	slices.Sort(numbers)
+	for start, end := 0, 1; start < len(numbers); start, end = end, end+1 {
+		for end < len(numbers) && numbers[end]>>size == numbers[start]>>size {
+			end++
+		}
+		if end-start > 1 {
+			slices.SortFunc(numbers[start:end], func(a, b uint64) int { return compare(members[a&index], members[b&index]) })
+		}
+	}
+	permute(members, numbers, index)
 	return duplicates
+}
+
+// permute puts at each place the member whose index the number there has.
+func permute(members []member, numbers []uint64, index uint64) {
+	for i := range members {
+		displaced := members[i]
+		for at := i; numbers[at] != math.MaxUint64; {
+			from := int(numbers[at] & index) //nolint:gosec // an index
+			numbers[at] = math.MaxUint64     // done
+			if from == i {
+				members[at] = displaced
+				break
+			}
+			members[at], at = members[from], from
+		}
+	}
 }
 
 // firstDuplicate returns the position in the source of the first key that occurred before. There must be one.

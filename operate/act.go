@@ -60,8 +60,9 @@ func Executed(result []byte) Verdict {
 }
 
 // Responded is [Executed] of an HTTP handler, whose result is the whole response in the form of its gateway:
-// {"statusCode":201,"headers":{"content-type":"application/json"},"body":"{}"}. The status is from 200 to 599; headers,
-// multiValueHeaders, cookies, body and isBase64Encoded may be left out.
+// {"statusCode":201,"headers":{"content-type":"application/json"},"body":"{}"}. The status is from 200 to 499, and one that
+// a handler stores by itself: not 401, 403, 408, 409, 423, 425 or 429. headers, multiValueHeaders, cookies, body and
+// isBase64Encoded may be left out. A handler that stores others (idempotent.WithStoreIf) takes them from [Executed].
 func Responded(response []byte) Verdict {
 	return Verdict{action: ActionExecuted, result: bytes.Clone(response), response: true}
 }
@@ -91,6 +92,8 @@ type Entry struct {
 	RecordKey string    `json:"record_key"`
 	// Step is the name of the step that the verdict was about, if it was about one.
 	Step string `json:"step,omitempty"`
+	// ResultDigest is the SHA-256 of the result that the verdict gave, in hexadecimal, empty if it gave none.
+	ResultDigest string `json:"result_sha256,omitempty"`
 	// Before and After are the record around the change; After is nil if it was deleted.
 	Before Snapshot  `json:"before"`
 	After  *Snapshot `json:"after,omitempty"`
@@ -124,12 +127,12 @@ type Snapshot struct {
 
 // Settle says what became of the execution of a record.
 //
-//   - [Executed] and [Failed] complete a record that is UNKNOWN, lapsed or released: requests get the result, or the error, until
+//   - [Executed] and [Failed] complete a record that is UNKNOWN, crashed or released: requests get the result, or the error, until
 //     the record expires. Its steps are dropped.
-//   - [NotExecuted] releases a record that is UNKNOWN or lapsed: the next request executes, whatever the crash policy of its
+//   - [NotExecuted] releases a record that is UNKNOWN or crashed: the next request executes, whatever the crash policy of its
 //     handler. A request with another content is a mismatch. Steps whose end is recorded are kept; open start marks are removed.
 //     A record that is released already is released again if it has such a mark.
-//   - [StepExecuted] and [StepFailed] record the end of one step that is open, of a record that is UNKNOWN, lapsed or released, and
+//   - [StepExecuted] and [StepFailed] record the end of one step that is open, of a record that is UNKNOWN, crashed or released, and
 //     release it. All other steps stay as they are, also those that are open: an execution that meets one of these does not run it.
 //
 // A record that is released with steps keeps its attention, and is due after [store.ReleasedWait], see [Listed].
@@ -142,7 +145,7 @@ func (o *Operator) Settle(ctx context.Context, s Shown, v Verdict, a Act) (Entry
 }
 
 // Release lets the next request execute, without a verdict on what the execution before did: its effect may repeat. The record is
-// UNKNOWN or lapsed, or released with a step that may have begun, and is then kept as released, as by [NotExecuted]; only the [Entry]
+// UNKNOWN or crashed, or released with a step that may have begun, and is then kept as released, as by [NotExecuted]; only the [Entry]
 // tells the two apart. Errors are those of Settle.
 func (o *Operator) Release(ctx context.Context, s Shown, a Act) (Entry, error) {
 	return o.change(ctx, s, Verdict{action: ActionRelease}, a)

@@ -3,6 +3,7 @@ package operate_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -132,7 +133,7 @@ var changes = map[operate.Action]change{
 
 // states are records by state.
 var states = map[operate.State]func() store.Record{
-	operate.StateInProgress: live, operate.StateLapsed: lapsed, operate.StateReleased: released, operate.StateUnknown: unknown,
+	operate.StateInProgress: live, operate.StateCrashed: lapsed, operate.StateReleased: released, operate.StateUnknown: unknown,
 	operate.StateCompleted: completed,
 	operate.StateExpired: func() store.Record {
 		r := unknown()
@@ -148,7 +149,7 @@ var states = map[operate.State]func() store.Record{
 
 // possible says which changes each state allows.
 var possible = map[operate.State][]operate.Action{
-	operate.StateLapsed: {
+	operate.StateCrashed: {
 		operate.ActionExecuted, operate.ActionNotExecuted, operate.ActionFailed, operate.ActionRelease, operate.ActionDelete,
 	},
 	operate.StateUnknown: {
@@ -450,7 +451,7 @@ func TestBadInputIsRefusedBeforeAnythingIsRead(t *testing.T) {
 func TestResponsesOfEveryGatewayAreAccepted(t *testing.T) {
 	t.Parallel()
 	for _, response := range []string{
-		`{"statusCode":200}`, `{"statusCode":599,"headers":null,"body":""}`,
+		`{"statusCode":200}`, `{"statusCode":499,"headers":null,"body":""}`,
 		`{"statusCode":201,"statusDescription":"201 Created","headers":{"a":"b"},"multiValueHeaders":{"a":["b"]},"cookies":["c=d"],` +
 			`"body":"e30=","isBase64Encoded":true}`,
 	} {
@@ -462,12 +463,23 @@ func TestResponsesOfEveryGatewayAreAccepted(t *testing.T) {
 	}
 }
 
+// A status that a handler does not store would end the retries of a client for nothing.
+func TestAStatusThatIsNotStoredIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{401, 403, 408, 409, 423, 425, 429, 500, 503} {
+		d := newDesk(t, nil)
+		_, err := d.Settle(t.Context(), d.shown(unknown()), operate.Responded(fmt.Appendf(nil, `{"statusCode":%d}`, status)), act)
+		require.ErrorIs(t, err, operate.ErrInput)
+		assert.ErrorContains(t, err, "a handler does not store", status)
+	}
+}
+
 // TestWhatIsShownIsWhatCounts: whoever alters the record that was shown alters no condition.
 func TestWhatIsShownIsWhatCounts(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
 	s := d.shown(live())
-	s.Record.Lease, s.State = now.Add(-time.Hour), operate.StateLapsed
+	s.Record.Lease, s.State = now.Add(-time.Hour), operate.StateCrashed
 	_, err := d.Release(t.Context(), s, act)
 	require.ErrorIs(t, err, operate.ErrLive)
 }

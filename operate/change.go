@@ -2,11 +2,12 @@ package operate
 
 import (
 	"context"
-	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/go-idempotent/idempotent/internal/life"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -24,6 +25,9 @@ func (o *Operator) change(ctx context.Context, s Shown, v Verdict, a Act) (Entry
 	entry := Entry{
 		Time: now.UTC().Truncate(time.Millisecond), By: a.By, Why: a.Why, Action: v.action, RecordKey: seen.Key, Step: v.step,
 		Before: snapshot(seen, now), DryRun: a.DryRun,
+	}
+	if v.result != nil {
+		entry.ResultDigest = fmt.Sprintf("%x", sha256.Sum256(v.result))
 	}
 	if v.action != ActionDelete {
 		after := snapshot(merged(seen, next), now)
@@ -70,44 +74,29 @@ func allowed(r store.Record, v Verdict, now time.Time) error {
 	}
 }
 
-// next is the record after the change. A new owner fences off whatever was sent before.
+// next is the record after the change.
 func (o *Operator) next(seen store.Record, v Verdict, a Act, now time.Time) store.Record {
-	r := seen
-	r.Owner = rand.Text()
-	r.SettledBy, r.SettledReason, r.SettledAt = a.By, a.Why, now.Truncate(time.Millisecond)
-	r.Attention, r.AttentionAt, r.Derived, r.Tries = "", time.Time{}, nil, 0
-	r.Steps = nil
-	if kept := store.RoundUp(now.Add(o.retention), time.Second); r.Expiry.Before(kept) {
-		r.Expiry = kept
-	}
+	s := life.Settling{By: a.By, Why: a.Why, Now: now, Retention: o.retention}
 	switch v.action {
-	case ActionExecuted, ActionFailed:
-		r.Status, r.Reason, r.Unmarked = store.StatusCompleted, "", false
-		if v.action == ActionFailed {
-			r.Reason = store.ReasonTerminal
-		}
-		r.Result, r.Parts = v.result, ""
-		r.Seal = store.Seal(r.Owner, v.result)
-		r.CompletedAt = now.Truncate(time.Millisecond)
+	case ActionExecuted:
+		return s.Completed(seen, "", v.result)
+	case ActionFailed:
+		return s.Completed(seen, store.ReasonTerminal, v.result)
+	case ActionStepExecuted:
+		return s.Released(seen, v.step, store.Step{Kind: store.StepValue, Result: v.result})
+	case ActionStepFailed:
+		return s.Released(seen, v.step, store.Step{Kind: store.StepFailure, Result: v.result})
 	default:
-		r.Status, r.Reason = store.StatusInProgress, store.ReasonReleased
-		r.Lease = now.Truncate(time.Millisecond)
-		r.Steps = v.changedSteps(seen, r.Owner)
-		r.Unmarked = r.Unmarked && v.ofStep() // a verdict on one step tells nothing of others
-		if len(merged(seen, r).Steps) > 0 {   // half of it has been done: somebody has to finish it, if no request does
-			r.Attention, r.Derived = store.AttentionOf(r.Key), seen.Derived
-			r.AttentionAt = now.Add(store.ReleasedWait).Truncate(time.Millisecond)
-		}
+		return s.Released(seen, "", store.Step{})
 	}
-	return r
 }
 
 func (o *Operator) swap(ctx context.Context, seen, next store.Record) error {
 	held, swapped, err := o.store.Swap(ctx, seen, next)
 	switch {
 	case err != nil:
-		return o.resolve(ctx, seen, next.Owner, err)
-	case swapped, held.Owner == next.Owner: // refused by our own write, whose reply was lost
+		return o.resolve(ctx, seen, &next, err)
+	case swapped, life.Landed(held, next): // refused by our own write, whose reply was lost
 		return nil
 	default:
 		return o.changed(held, held.Key != "")
@@ -118,7 +107,7 @@ func (o *Operator) remove(ctx context.Context, seen store.Record) error {
 	deleted, err := o.store.Delete(ctx, seen)
 	switch {
 	case err != nil:
-		return o.resolve(ctx, seen, "", err)
+		return o.resolve(ctx, seen, nil, err)
 	case deleted:
 		return nil
 	}
@@ -145,8 +134,8 @@ func (o *Operator) unchanged(ctx context.Context, seen store.Record) error {
 // lookBudget bounds the look at a record whose change was not answered. The context of the caller may have ended.
 const lookBudget = 3 * time.Second
 
-// resolve finds out what became of a change that failed. owner is the one that it writes, empty if it deletes.
-func (o *Operator) resolve(ctx context.Context, seen store.Record, owner string, cause error) error {
+// resolve finds out what became of a change that failed. next is what it writes, nil if it deletes.
+func (o *Operator) resolve(ctx context.Context, seen store.Record, next *store.Record, cause error) error {
 	failure := fmt.Errorf("operate: %w", cause)
 	if se, ok := errors.AsType[*store.Error](cause); ok && se.NotApplied {
 		return failure
@@ -157,9 +146,9 @@ func (o *Operator) resolve(ctx context.Context, seen store.Record, owner string,
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, cause)
-	case owner == "" && !found: // deleted, by us or by somebody else
+	case next == nil && !found: // deleted, by us or by somebody else
 		return nil
-	case owner != "" && held.Owner == owner:
+	case next != nil && life.Landed(held, *next):
 		return nil
 	case found && held.Matches(seen): // the change may still be on its way
 		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, cause)

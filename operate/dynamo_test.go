@@ -85,7 +85,7 @@ func TestATableFullOfRecords(t *testing.T) {
 
 	read = store.Page{}
 	found = 0
-	for _, err := range o.List(t.Context(), operate.Query{States: []operate.State{operate.StateLapsed}, Scan: true, Page: count}) {
+	for _, err := range o.List(t.Context(), operate.Query{States: []operate.State{operate.StateCrashed}, Scan: true, Page: count}) {
 		require.NoError(t, err)
 		found++
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-idempotent/idempotent/internal/life"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -15,9 +16,7 @@ import (
 type Query struct {
 	_ struct{} // literals name their fields: more may come
 
-	// States are those that are wanted. None means what somebody has to settle: the records that are UNKNOWN, and those that were
-	// released with steps and are due, see [Listed]. With Scan, this and StateUnknown also find UNKNOWN records that an earlier
-	// version left without attention (see [store.Record]). Any other state needs Scan.
+	// States are those that are wanted. None means what somebody has to settle, see [Listed]. Any state but StateUnknown needs Scan.
 	States []State
 	// NotDue adds the records that were released with steps and are not due yet. With States it means nothing: they list all records
 	// in these states.
@@ -40,17 +39,23 @@ type Query struct {
 
 // Listed is what a listing says of a record. It may be stale: [Operator.Inspect] the record before anything is done.
 type Listed struct {
-	// Record has what the listing has read, see [store.Lister]. It has no result and, through the index, no owner and no lease.
+	// Record has what the listing has read, see [store.Lister]; one with attention was then read by itself. It has neither a result nor
+	// steps.
 	Record store.Record
 	// State is what the record means now.
 	State State
-	// Due is true if somebody has to settle the record now: it is UNKNOWN, or it was released with steps and its AttentionAt has come, or
-	// a reconciliation held it and its lease has ended.
-	// Such a record is not due at once, because as a rule the client retries and the next execution goes on where the one before
-	// has stopped. Whether a released record has steps is told by its Attention.
+	// Due is true if somebody has to settle the record now:
+	//
+	//   - it is UNKNOWN
+	//   - it has crashed, or the reconciliation that asked about it has, and its handler refuses crashed executions or has a resolver
+	//   - it was released with steps, and its AttentionAt has come. It is not due at once, because as a rule the client retries, and the
+	//     next execution goes on where the one before has stopped
 	Due bool
 	// Parked is true if a reconciliation has asked about the record in vain so often that it does so no more.
 	Parked bool
+
+	// later is true if it was released with steps and is not due.
+	later bool
 }
 
 // List yields what the query asks for. The pages, the waits between them and the errors are those of [store.Lister]. A
@@ -63,17 +68,21 @@ func (o *Operator) List(ctx context.Context, q Query) iter.Seq2[Listed, error] {
 			yield(Listed{}, err)
 			return
 		}
-		for r, err := range store.ListOf(ctx, o.store, sq) {
-			now := o.now()
-			r = leased(r)
-			listed := Listed{Record: r, State: StateOf(r, now), Parked: r.Parked()}
-			listed.Due = due(listed, now)
+		for entry, err := range store.ListOf(ctx, o.store, sq) {
+			r, found := entry, true
+			if err == nil {
+				r, found, err = o.read(ctx, entry, sq.Index)
+			}
+			listed := listedOf(r, o.now())
+			_, unreadable := errors.AsType[*store.UnreadableError](err)
 			switch {
+			case err == nil && !found:
+				continue
 			case errors.Is(err, store.ErrNoIndex):
 				yield(Listed{}, fmt.Errorf("%w: %w", ErrNeedsScan, err))
 				return
 			case err != nil:
-				if !yield(Listed{Record: r}, fmt.Errorf("operate: list: %w", err)) {
+				if !yield(Listed{Record: store.Record{Key: entry.Key}}, fmt.Errorf("operate: list: %w", err)) || !unreadable {
 					return
 				}
 			case wanted(q, listed):
@@ -83,6 +92,26 @@ func (o *Operator) List(ctx context.Context, q Query) iter.Seq2[Listed, error] {
 			}
 		}
 	}
+}
+
+// read reads what a listing says too little of: what the index has, and whose attention may mean something. It reports false for what
+// nobody has to look at: it is gone, or may still run.
+func (o *Operator) read(ctx context.Context, entry store.Record, indexed bool) (r store.Record, found bool, err error) {
+	switch now := o.now(); {
+	case indexed && life.MayRun(entry, now):
+		return entry, false, nil
+	case indexed, entry.Attention != "" && entry.Status == store.StatusInProgress && entry.Lapsed(now):
+		return o.store.Get(ctx, entry.Key)
+	default:
+		return entry, true, nil
+	}
+}
+
+func listedOf(r store.Record, now time.Time) Listed {
+	l := Listed{State: StateOf(r, now), Parked: r.Parked(), Due: life.Waits(r, now), later: life.WaitsLater(r, now)}
+	r.Result, r.Parts, r.Steps = nil, "", nil
+	l.Record = r
+	return l
 }
 
 // Cost tells what [Operator.List] with this query would read, before it does: with Scan, all records of the store.
@@ -158,22 +187,7 @@ func statuses(states []State) []store.Status {
 // wanted leaves out what the index says of records that were settled meanwhile, and states that share a status.
 func wanted(q Query, l Listed) bool {
 	if len(q.States) == 0 {
-		return l.Due || q.NotDue && releasedWithSteps(l)
+		return l.Due || q.NotDue && l.later
 	}
 	return slices.Contains(q.States, l.State)
 }
-
-func due(l Listed, now time.Time) bool {
-	return l.State == StateUnknown || (l.State == StateReleased || l.State == StateLapsed) && l.Record.Attention != "" && store.Reached(l.Record.AttentionAt, now)
-}
-
-// leased returns r with the lease under which a reconciliation asks about it, which the index does not tell: its attention is due then.
-func leased(r store.Record) store.Record {
-	if r.Status == store.StatusInProgress && r.Reason != store.ReasonReleased && r.Lease.IsZero() {
-		r.Lease = r.AttentionAt
-	}
-	return r
-}
-
-// releasedWithSteps goes by the attention, because a listing has no steps.
-func releasedWithSteps(l Listed) bool { return l.State == StateReleased && l.Record.Attention != "" }

@@ -91,7 +91,7 @@ func TestListingsByState(t *testing.T) {
 		"waiting for long":                {q{OlderThan: 47 * time.Hour}, []string{"charge#old"}},
 		"waiting for longer":              {q{OlderThan: 48*time.Hour + time.Second}, []string{}},
 		"made long ago":                   {q{OlderThan: 48*time.Hour + time.Second, Scan: true}, []string{"charge#old"}},
-		"lapsed":                          {q{States: []operate.State{operate.StateLapsed}, Scan: true}, []string{"charge#lapsed"}},
+		"crashed":                         {q{States: []operate.State{operate.StateCrashed}, Scan: true}, []string{"charge#crashed"}},
 		"in progress or released": {
 			q{States: []operate.State{operate.StateInProgress, operate.StateReleased}, Scan: true},
 			[]string{"charge#in-progress", "charge#released"},
@@ -101,7 +101,7 @@ func TestListingsByState(t *testing.T) {
 			q{States: []operate.State{operate.StateExpired, operate.StateOther}, Scan: true}, []string{"charge#expired", "charge#other"},
 		},
 		"all": {q{States: operate.States(), Operation: "charge", Scan: true}, []string{
-			"charge#completed", "charge#expired", "charge#in-progress", "charge#lapsed", "charge#old", "charge#other", "charge#released",
+			"charge#completed", "charge#expired", "charge#in-progress", "charge#crashed", "charge#old", "charge#other", "charge#released",
 			"charge#unknown",
 		}},
 	} {
@@ -122,12 +122,12 @@ func TestListingsThatAreRefused(t *testing.T) {
 		says  string
 	}{
 		"a state that the index does not know": {
-			operate.Query{States: []operate.State{operate.StateLapsed}}, operate.ErrNeedsScan, "only records that are unknown",
+			operate.Query{States: []operate.State{operate.StateCrashed}}, operate.ErrNeedsScan, "only records that are unknown",
 		},
 		"one more than it knows": {
-			operate.Query{States: []operate.State{operate.StateUnknown, operate.StateLapsed}}, operate.ErrNeedsScan, "",
+			operate.Query{States: []operate.State{operate.StateUnknown, operate.StateCrashed}}, operate.ErrNeedsScan, "",
 		},
-		"no state":          {operate.Query{States: []operate.State{"stuck"}}, operate.ErrInput, `state "stuck" is none of ["in-progress" "lapsed"`},
+		"no state":          {operate.Query{States: []operate.State{"stuck"}}, operate.ErrInput, `state "stuck" is none of ["in-progress" "crashed"`},
 		"a negative age":    {operate.Query{OlderThan: -time.Second}, operate.ErrInput, "age -1s is negative"},
 		"a negative page":   {operate.Query{PageSize: -1}, operate.ErrInput, "page size -1 is negative"},
 		"a negative rate":   {operate.Query{Rate: -0.5}, operate.ErrInput, "rate -0.5 is negative"},

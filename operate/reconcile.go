@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/life"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -172,6 +173,7 @@ func (r *Reconciler) listed(ctx context.Context, t *reconcileTally, due bool, do
 			return fmt.Errorf("%w: %w", ErrNeedsScan, err)
 		case err != nil:
 			return fmt.Errorf("operate: reconcile: %w", err)
+		case !due && life.MayRun(listed, r.operator.now()): // an execution
 		case !do(listed.Key):
 			return nil
 		}

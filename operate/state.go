@@ -3,6 +3,7 @@ package operate
 import (
 	"time"
 
+	"github.com/go-idempotent/idempotent/internal/life"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -13,9 +14,9 @@ type State string
 const (
 	// StateInProgress: an execution runs, its lease is live.
 	StateInProgress State = "in-progress"
-	// StateLapsed: an execution ended without saying how, or has lost its lease, and no request has come since. The crash policy of
-	// the handler decides what the next one does.
-	StateLapsed State = "lapsed"
+	// StateCrashed: an execution, or a question of a reconciliation, ended without saying how, or has lost its lease, and no request has
+	// come since. The crash policy of the handler decides what the next one does.
+	StateCrashed State = "crashed"
 	// StateReleased: nobody holds the key; the next request executes.
 	StateReleased State = "released"
 	// StateCompleted: the record has a result, or a stored error, which requests get. Its reason is store.ReasonTerminal if it is an
@@ -32,34 +33,34 @@ const (
 // States are all states, in the order in which a record goes through them.
 func States() []State {
 	return []State{
-		StateInProgress, StateLapsed, StateReleased, StateUnknown, StateCompleted, StateExpired, StateOther,
+		StateInProgress, StateCrashed, StateReleased, StateUnknown, StateCompleted, StateExpired, StateOther,
 	}
 }
 
 // StateOf returns the state of a record at an instant.
 func StateOf(r store.Record, now time.Time) State {
-	switch {
-	case r.Claimable(now):
+	switch life.Of(r, now) {
+	case life.Free:
 		return StateExpired
-	case r.Status == store.StatusCompleted:
-		return StateCompleted
-	case r.Status == store.StatusUnknown:
-		return StateUnknown
-	case r.Status != store.StatusInProgress:
-		return StateOther
-	case r.Lapsed(now) && r.Released():
-		return StateReleased
-	case r.Lapsed(now):
-		return StateLapsed
-	default:
+	case life.Running:
 		return StateInProgress
+	case life.Crashed, life.Reopened:
+		return StateCrashed
+	case life.Released:
+		return StateReleased
+	case life.Unknown:
+		return StateUnknown
+	case life.Completed:
+		return StateCompleted
+	default:
+		return StateOther
 	}
 }
 
 // statusOf returns the status of records in this state, and false if they may have any.
 func statusOf(s State) (store.Status, bool) {
 	switch s {
-	case StateInProgress, StateLapsed, StateReleased:
+	case StateInProgress, StateCrashed, StateReleased:
 		return store.StatusInProgress, true
 	case StateCompleted:
 		return store.StatusCompleted, true

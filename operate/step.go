@@ -129,23 +129,6 @@ func (v Verdict) stepAllowed(r store.Record) error {
 	}
 }
 
-// changedSteps are the steps that a record is released with and was not shown with: of a verdict on one step that one, else the open
-// start marks, which are removed.
-func (v Verdict) changedSteps(seen store.Record, owner string) map[string]store.Step {
-	changed := make(map[string]store.Step)
-	switch v.action {
-	case ActionStepExecuted:
-		changed[v.step] = store.Step{Kind: store.StepValue, Seal: store.Seal(owner, v.result), Result: v.result}
-	case ActionStepFailed:
-		changed[v.step] = store.Step{Kind: store.StepFailure, Seal: store.Seal(owner, v.result), Result: v.result}
-	default:
-		for _, name := range named(seen, StepOpen) {
-			changed[name] = store.Step{}
-		}
-	}
-	return changed
-}
-
 // named are the names of the steps in these states.
 func named(r store.Record, states ...StepState) []string {
 	var names []string

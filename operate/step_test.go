@@ -113,7 +113,7 @@ func TestResultsOfSteps(t *testing.T) {
 func TestWhatAChangeDoesToSteps(t *testing.T) {
 	t.Parallel()
 	for state, record := range map[operate.State]store.Record{
-		operate.StateLapsed: halfway(lapsed()), operate.StateUnknown: halfway(unknown()), operate.StateReleased: halfway(stopped(lapsed())),
+		operate.StateCrashed: halfway(lapsed()), operate.StateUnknown: halfway(unknown()), operate.StateReleased: halfway(stopped(lapsed())),
 	} {
 		for action, do := range allChanges() {
 			t.Run(string(state)+", "+string(action), func(t *testing.T) {

@@ -15,9 +15,9 @@ type Lister interface {
 	// waits between two pages as the query says. A listing is no snapshot: a record that is written meanwhile may be missing,
 	// and one that is yielded may have changed; [Store.Get] reads what counts.
 	//
-	// A record of a listing has what finds it: Key, Status, Expiry, Reason, Attempt, Attention and AttentionAt; without the
-	// index also Owner, Lease, CreatedAt, CompletedAt, SettledBy and SettledAt. It never has a result. Parts of results are
-	// not listed. An expired record may be.
+	// A record of a listing has what finds it: Key, Status, Reason, Attempt, Attention and AttentionAt; without the index also
+	// Expiry, Owner, Lease, CreatedAt, CompletedAt, SettledBy and SettledAt. It never has a result. Parts of results are not
+	// listed. An expired record may be. An attention is no verdict: who finds a record by the index reads it before it is judged.
 	//
 	// An error ends the listing, and comes before a page is read: every record of the pages before was yielded. The exception is an
 	// [*UnreadableError], which stands for one record, has its key in the record beside it, and ends nothing. A query that the store cannot answer, or not as it was asked, is a [*Error] that wraps [ErrNoListing] or

@@ -95,19 +95,28 @@ type Record struct {
 	// Unmarked says that an execution of the record has not marked each of its steps before that began: one that Steps does not have
 	// may have begun. It is false in a completed record.
 	Unmarked bool
-	// Attention marks a record that somebody has to settle, see [AttentionOf] and [ParkedOf]; empty in every other one. Only a
-	// record that is UNKNOWN, or that was released with steps, has it, also while a reconciliation asks about it.
+	// Attention marks a record that somebody has to settle, or will have to if its execution dies, see [AttentionOf] and [ParkedOf];
+	// empty in every other one. Three kinds of records have it:
+	//
+	//   - one that is UNKNOWN, also while somebody asks about it
+	//   - one that was released with steps
+	//   - one in progress, from its claim on, of a handler that refuses crashed executions or has a resolver
+	//
+	// So it does not say that somebody has to settle the record now: status, reason, lease and steps do.
 	Attention string
-	// AttentionAt is since when a record with Attention waits, to the millisecond; of one that was released, when it is overdue; of
-	// one that a reconciliation has asked about in vain, when it is asked about again; of one that is asked about now, the end of
-	// that lease. It is the zero time in every other record.
+	// AttentionAt is since when a record with Attention waits, or when it will, to the millisecond. It is the zero time in every other
+	// record.
+	//
+	//   - UNKNOWN: since when; after a question in vain, when it is asked about again
+	//   - released with steps: when it is overdue
+	//   - in progress: the end of the lease that its claim took. A renewal does not move it
 	AttentionAt time.Time
 	// Tries counts how often a reconciliation has asked about the record in vain, since the execution that it is about. It is 0 in a
 	// completed record.
 	Tries int
 	// Derived are the names of the derived keys that the execution handed out, of a record with Attention, as far as they are
-	// known. It is a set: in ascending order, no name twice, none of them empty. Nobody changes it after the record was handed to
-	// or returned by a store.
+	// known; of one in progress, those that it may hand out. It is a set: in ascending order, no name twice, none of them empty.
+	// Nobody changes it after the record was handed to or returned by a store.
 	Derived []string
 }
 

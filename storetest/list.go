@@ -371,11 +371,10 @@ func (l *listing) yields(q store.Query, want ...store.Record) {
 // listed is what a listing has to have of a record.
 func listed(r store.Record, index bool) store.Record {
 	l := store.Record{
-		Key: r.Key, Status: r.Status, Expiry: r.Expiry, Reason: r.Reason, Attempt: r.Attempt, Attention: r.Attention,
-		AttentionAt: r.AttentionAt,
+		Key: r.Key, Status: r.Status, Reason: r.Reason, Attempt: r.Attempt, Attention: r.Attention, AttentionAt: r.AttentionAt,
 	}
 	if !index {
-		l.Owner, l.Lease, l.CreatedAt, l.CompletedAt = r.Owner, r.Lease, r.CreatedAt, r.CompletedAt
+		l.Expiry, l.Owner, l.Lease, l.CreatedAt, l.CompletedAt = r.Expiry, r.Owner, r.Lease, r.CreatedAt, r.CompletedAt
 		l.SettledBy, l.SettledAt = r.SettledBy, r.SettledAt
 	}
 	return l

@@ -57,6 +57,8 @@ func (l *large) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case call == "DescribeTable":
 		fmt.Fprint(w, `{"Table":{"TableStatus":"ACTIVE","ItemCount":1000000,"TableSizeBytes":1024000000,
 			"GlobalSecondaryIndexes":[{"IndexName":"attention-index","IndexStatus":"ACTIVE","ItemCount":2,"IndexSizeBytes":400}]}}`)
+	case call == "GetItem":
+		fmt.Fprintf(w, `{"Item":%s}`, item(1))
 	case in.IndexName != "":
 		fmt.Fprintf(w, `{"Items":[%s],"Count":1,"ScannedCount":1,"ConsumedCapacity":{"CapacityUnits":0.5}}`, item(n))
 	case n < l.pages:
@@ -93,14 +95,14 @@ func TestWhatALargeListingReadsIsToldAndAgreedBefore(t *testing.T) {
 		r := run(t, []string{"list"}, endpoint)
 		require.Zero(t, r.code, r.err)
 		assert.Contains(t, r.err, "Reads the index of records with attention: about 2 records in 1 page, 0.5 read units")
-		assert.Equal(t, []string{"DescribeTable", "Scan attention-index"}, l.made())
+		assert.Equal(t, []string{"DescribeTable", "Scan attention-index", "GetItem"}, l.made(), "each entry is read")
 	})
 	t.Run("of one operation", func(t *testing.T) {
 		t.Parallel()
 		l, endpoint := newLarge(t)
 		r := run(t, []string{"list", "--operation", "charge"}, endpoint)
 		require.Zero(t, r.code, r.err)
-		assert.Len(t, l.made(), 1+11, "the shards of the index, and those that are parked")
+		assert.Len(t, l.made(), 1+11+11, "the shards of the index, and those that were given up, and an entry of each")
 	})
 	t.Run("nobody can agree", func(t *testing.T) {
 		t.Parallel()

@@ -30,7 +30,7 @@ resource "aws_dynamodb_table" "records" {
     hash_key           = "attention"
     range_key          = "attention_at"
     projection_type    = "INCLUDE"
-    non_key_attributes = ["status", "expiration", "reason", "attempt"]
+    non_key_attributes = ["status", "reason", "attempt"]
   }
   ttl {
     attribute_name = "expiration"

@@ -55,14 +55,16 @@ func (n *Names[T]) addToMany(name T) bool {
 }
 
 // Name returns the form that a name has in common with those that are equal to it under folding.
-func Name[T Text](name T) string {
-	form := make([]byte, 0, len(name))
+func Name[T Text](name T) string { return string(Append(make([]byte, 0, len(name)), name)) }
+
+// Append appends that form to dst.
+func Append[T Text](dst []byte, name T) []byte {
 	for i := 0; i < len(name); {
 		r, size := runeAt(name, i)
 		i += size
-		form = utf8.AppendRune(form, r)
+		dst = utf8.AppendRune(dst, r)
 	}
-	return string(form)
+	return dst
 }
 
 // Equal reports whether two names are equal under folding.

@@ -73,10 +73,11 @@ func digestBytes(h *fingerprint.Hash, text []byte) {
 	h.String("bytes")
 }
 
+// decodedBody keeps the body only as it decoded it: a large one is not there twice.
 func (e *event) decodedBody() []byte {
 	if e.isBase64 {
 		if body, err := base64.StdEncoding.AppendDecode(nil, e.body); err == nil {
-			return body
+			e.body, e.isBase64 = body, false
 		}
 	}
 	return e.body

@@ -43,7 +43,6 @@ func commitScenarios() map[string]explore.Scenario {
 	crash := []explore.Fault{explore.DieBefore, explore.DieAfter, explore.DieLate}
 	whatever := append([]explore.Ending{explore.Differs}, anyEnd...)
 	answers := []explore.Ending{explore.Succeeds, explore.Fails}
-	unrepeatable := []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}
 	repeatable := []idempotent.Option{idempotent.WithEffects(idempotent.Repeatable)}
 	marked := []explore.Effect{explore.Happens, explore.MayHappen, explore.HappensUnwritten}
 	deeds := explore.AllDeeds()
@@ -125,11 +124,11 @@ func commitScenarios() map[string]explore.Scenario {
 		},
 		"commit: unrepeatable": {
 			Clients: clients(1, 2), Endings: whatever, Careless: true, LeaseSteps: 1, Commits: oneRow, Faults: unclear, MaxFaults: 2,
-			Options: unrepeatable, Strikes: settling,
+			Unrepeatable: true, Strikes: settling,
 		},
 		"commit: unrepeatable, a gate": {
 			Clients: clients(1, 2), Endings: answers, LeaseSteps: 1, Commits: gated, Rows: open, Outside: shutsOpens, Faults: lost,
-			MaxFaults: 1, Options: unrepeatable, Strikes: ofCommit,
+			MaxFaults: 1, Unrepeatable: true, Strikes: ofCommit,
 		},
 		"commit: repeatable": {
 			Clients: clients(1, 2), Endings: whatever, Careless: true, LeaseSteps: 1, Commits: oneRow, Faults: unclear, MaxFaults: 2,
@@ -151,7 +150,7 @@ func commitScenarios() map[string]explore.Scenario {
 		},
 		"commit: an operator, unrepeatable": {
 			Clients: clients(1, 2), Endings: answers, Careless: true, LeaseSteps: 1, Commits: oneRow, Deeds: deeds, Faults: unclear,
-			MaxFaults: 2, Options: unrepeatable, Strikes: settling,
+			MaxFaults: 2, Unrepeatable: true, Strikes: settling,
 		},
 		"commit: the expiry": {
 			Clients: clients(2, 1), Endings: answers, LeaseSteps: 1, ExpirySteps: 1, Commits: oneRow, Faults: late, MaxFaults: 1,

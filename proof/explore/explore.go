@@ -55,8 +55,8 @@ type Scenario struct {
 	Steps                                   []Step
 	Effects                                 []Effect
 	Careless, Parallel, Abandons, EndsEarly bool
-	// Refuse is the crash policy of the handler.
-	Refuse bool
+	// Refuse is the crash policy of the handler. Unrepeatable makes it one whose effects are never repeated unasked.
+	Refuse, Unrepeatable bool
 	// Commits are those that the handler tries after its steps, in this order: the next one where the condition of a write of the one
 	// before does not hold, or, if it is Restless, whatever became of that. A handler returns the error of a commit unless it is
 	// Careless; one that was declined it answers.
@@ -72,8 +72,6 @@ type Scenario struct {
 	// Deeds are what an operator may do, once, to the record that it was shown at some moment before. Its call may meet those of
 	// Faults that do not end a process.
 	Deeds []Deed
-	// Sweeps is how many sweeps may go through the store. What one finds lapsed becomes UNKNOWN if the handler refuses to execute after a crash.
-	Sweeps int
 	// Store makes the store of a schedule. The default is the memory store, or, where there are Commits, a table of package rows.
 	Store func() store.Store
 	// Before makes what a process has before the store, such as a cache. Nil is nothing.

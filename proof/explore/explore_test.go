@@ -54,7 +54,6 @@ func scenarios() map[string]explore.Scenario {
 	late := []explore.Fault{explore.LoseLate, explore.FailLate, explore.DieLate, explore.DieAfter, explore.Repeat}
 	// Shorter than the first interval between two looks, so that there is one look, at the end.
 	waits := []idempotent.Option{idempotent.WithWait(40 * time.Millisecond)}
-	unrepeatable := []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}
 	all := map[string]explore.Scenario{
 		"two deliveries, each sent twice, every ending": {Clients: clients(2, 2), Endings: anyEnd, LeaseSteps: 1},
 		"two deliveries, lapses and expiry":             {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1},
@@ -81,7 +80,7 @@ func scenarios() map[string]explore.Scenario {
 			Clients: skewed, Endings: succeeds, LeaseSteps: 2, Faults: faults, MaxFaults: 1,
 		},
 		"unrepeatable": {
-			Clients: clients(2, 1), Endings: anyEnd, LeaseSteps: 1, Faults: faults, MaxFaults: 1, Options: unrepeatable,
+			Clients: clients(2, 1), Endings: anyEnd, LeaseSteps: 1, Faults: faults, MaxFaults: 1, Unrepeatable: true,
 		},
 		"waiting": {
 			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Faults: faults, MaxFaults: 1, Options: waits,
@@ -105,7 +104,7 @@ func scenarios() map[string]explore.Scenario {
 	maps.Copy(all, stepScenarios())
 	maps.Copy(all, commitScenarios())
 	maps.Copy(all, reconcileScenarios())
-	maps.Copy(all, sweepScenarios())
+	maps.Copy(all, attentionScenarios())
 	maps.Copy(all, messageScenarios())
 	return all
 }
@@ -157,7 +156,7 @@ var long string
 func worlds() schedules.Worlds[explore.Scenario] {
 	w := schedules.Worlds[explore.Scenario]{
 		All: scenarios(), Run: explore.Run, Long: long,
-		Seen: slices.Concat(mustBeSeen, operatorMustBeSeen, stepMustBeSeen, commitMustBeSeen, reconcileMustBeSeen, sweepMustBeSeen, messageMustBeSeen),
+		Seen: slices.Concat(mustBeSeen, operatorMustBeSeen, stepMustBeSeen, commitMustBeSeen, reconcileMustBeSeen, attentionMustBeSeen, messageMustBeSeen),
 	}
 	if os.Getenv(deepVariable) == "1" {
 		w.All, w.Long = deepScenarios(), ""

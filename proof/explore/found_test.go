@@ -95,7 +95,6 @@ func timedScenarios() map[string]explore.Scenario {
 
 // foundScenarios are small ones, each about something that others leave out.
 func foundScenarios() map[string]explore.Scenario {
-	unrepeatable := []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}
 	crash := []explore.Fault{explore.DieAfter}
 	return map[string]explore.Scenario{
 		"several marks": {Clients: clients(1, 2), Endings: append(explore.SeveralMarks(), anyEnd...)},
@@ -104,14 +103,14 @@ func foundScenarios() map[string]explore.Scenario {
 		},
 		"nothing executed, and meanwhile UNKNOWN": {
 			Clients: clients(2, 2), Endings: []explore.Ending{explore.Succeeds, explore.FailsNotExecuted}, LeaseSteps: 1,
-			Options: unrepeatable,
+			Unrepeatable: true,
 		},
 		"crashed and expired": {
 			Clients: rivals, Endings: succeeds, LeaseSteps: 1, ExpirySteps: 1, Faults: crash, MaxFaults: 1,
 		},
 		"unknown and expired": {
 			Clients: rivals, Endings: []explore.Ending{explore.Succeeds, explore.FailsUncertain}, LeaseSteps: 1, ExpirySteps: 1,
-			Faults: crash, MaxFaults: 1, Options: unrepeatable,
+			Faults: crash, MaxFaults: 1, Unrepeatable: true,
 		},
 		"expired before it is resolved": {
 			Clients: clients(2, 1), Endings: []explore.Ending{explore.Succeeds, explore.FailsUncertain}, LeaseSteps: 1, ExpirySteps: 1,

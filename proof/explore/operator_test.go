@@ -3,7 +3,6 @@ package explore_test
 import (
 	"testing"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/proof/explore"
 	"github.com/go-idempotent/idempotent/store"
@@ -13,7 +12,6 @@ import (
 func operatorScenarios() map[string]explore.Scenario {
 	deeds := explore.AllDeeds()
 	some := []explore.Deed{explore.SettlesExecuted, explore.SettlesNotExecuted, explore.Deletes}
-	unrepeatable := []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}
 	lost := []explore.Fault{
 		explore.LoseRequest, explore.LoseReply, explore.LoseLate, explore.FailBefore, explore.FailAfter, explore.FailLate, explore.Repeat,
 	}
@@ -26,11 +24,11 @@ func operatorScenarios() map[string]explore.Scenario {
 			Clients: clients(1, 2), Endings: anyEnd, LeaseSteps: 1, Deeds: deeds,
 		},
 		"operator: unrepeatable": {
-			Clients: clients(2, 1), Endings: mayBeUncertain, LeaseSteps: 1, Deeds: deeds, Options: unrepeatable,
+			Clients: clients(2, 1), Endings: mayBeUncertain, LeaseSteps: 1, Deeds: deeds, Unrepeatable: true,
 		},
 		"operator: a crash": {
 			Clients: clients(2, 1), Endings: succeeds, LeaseSteps: 1, Deeds: deeds, Faults: []explore.Fault{explore.DieAfter, explore.DieLate},
-			MaxFaults: 1, Options: unrepeatable,
+			MaxFaults: 1, Unrepeatable: true,
 		},
 		"operator: its message meets a fault": {
 			Clients: clients(2, 1), Endings: mayBeUncertain, LeaseSteps: 1, Deeds: deeds, Faults: lost, MaxFaults: 1,

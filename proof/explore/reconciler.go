@@ -18,6 +18,8 @@ type Asks struct {
 	// Tries is how often is asked in vain before the record is parked. Parks gives it somebody who takes the record then, or fails.
 	Tries int
 	Parks bool
+	// Index finds the record by the index: what has no attention, or is not due, is never seen. Without it the record is known.
+	Index bool
 }
 
 // reconcilePause is for how long the record waits for its next question.
@@ -59,9 +61,27 @@ func (d *delivery) where() string {
 
 // mayAsk reports whether there is something to ask about. What is completed, or has a lease that lives, is left out: a reconciliation
 // that finds it only reads it. It may become so once the reconciliation has begun.
-func (w *world) mayAsk() bool {
+func (w *world) mayAsk(a *Asks) bool {
 	held := w.held()
+	if a.Index {
+		return held != nil && held.Attention != "" && !held.Parked() && !w.now.Before(held.AttentionAt)
+	}
 	return held != nil && held.Status != store.StatusCompleted && (held.Status != store.StatusInProgress || held.Lapsed(w.now))
+}
+
+// refuses reports whether the handler lets nobody execute after a crash without having asked.
+func (w *world) refuses() bool { return w.Refuse || w.Unrepeatable || w.Resolver }
+
+// noteIndex notes what the index shows to who reads it.
+func (w *world) noteIndex(c *client) {
+	if c.Asks == nil || !c.Asks.Index {
+		return
+	}
+	what := nameOfState(*w.held())
+	if held := w.held(); held.Status == store.StatusInProgress && !held.Lapsed(w.now) {
+		what = "an execution whose lease was renewed"
+	}
+	w.Saw("the index shows " + what)
 }
 
 // reconcile asks about the record.

@@ -3,7 +3,6 @@ package explore_test
 import (
 	"slices"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/proof/explore"
 )
 
@@ -14,7 +13,6 @@ func asking(times int, how explore.Asks) explore.Client {
 
 // reconcileScenarios are those in which somebody asks about the record beside its deliveries.
 func reconcileScenarios() map[string]explore.Scenario {
-	unrepeatable := []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}
 	once := asking(1, explore.Asks{})
 	with := func(n, deliveries int, more ...explore.Client) []explore.Client {
 		return slices.Concat(clients(n, deliveries), more)
@@ -36,7 +34,7 @@ func reconcileScenarios() map[string]explore.Scenario {
 			Clients: with(2, 1, once), Endings: uncertain, LeaseSteps: 2, Refuse: true,
 		},
 		"reconcile: every ending, unrepeatable": {
-			Clients: with(1, 2, once), Endings: anyEnd, LeaseSteps: 1, Options: unrepeatable,
+			Clients: with(1, 2, once), Endings: anyEnd, LeaseSteps: 1, Unrepeatable: true,
 		},
 		"reconcile: with a resolver": {
 			Clients: with(2, 1, once), Endings: uncertain, LeaseSteps: 1, Resolver: true,

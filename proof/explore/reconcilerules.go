@@ -141,6 +141,20 @@ func openStaysOnTheList(_ *world, e event) string {
 	return ""
 }
 
+// onTheListAsLongAsNeeded: who is not on the list costs nothing, and what is settled leaves it.
+func onTheListAsLongAsNeeded(w *world, e event) string {
+	if e.kind != evWritten || e.after == nil || e.after.Attention == "" {
+		return ""
+	}
+	switch a := e.after; {
+	case a.Status == store.StatusCompleted:
+		return e.by.name + " completes the record, which stays on the list"
+	case a.Status == store.StatusInProgress && a.Reason == "" && !w.refuses() && !e.by.asks():
+		return e.by.name + " executes again after a crash, and is on the list of what somebody has to settle"
+	}
+	return ""
+}
+
 func triesAreWhatWasAsked(w *world, e event) string {
 	if e.kind != evWritten || e.after == nil || e.by != nil && e.by.callName(e.call) == Undo {
 		return ""
@@ -256,7 +270,8 @@ func openIsNotLost(w *world, e event) string {
 	if e.kind != evOver || held == nil {
 		return ""
 	}
-	open := held.Status == store.StatusUnknown || unsettled(*held) || held.Released() && len(held.Steps) > 0
+	crashed := held.Status == store.StatusInProgress && held.Reason == "" && w.refuses()
+	open := held.Status == store.StatusUnknown || unsettled(*held) || held.Released() && len(held.Steps) > 0 || crashed
 	switch {
 	case !open:
 		return ""

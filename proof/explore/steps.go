@@ -454,7 +454,7 @@ func sameStep(a, b store.Step) bool {
 // keepsSteps reports whether the call is a release that leaves the record.
 func (c call) keepsSteps() bool {
 	return c.op == opSwap && c.next.Reason == store.ReasonReleased && c.next.SettledAt.Equal(c.seen.SettledAt) &&
-		c.next.Owner != c.seen.Owner && c.next.Attention != ""
+		c.next.Owner != c.seen.Owner
 }
 
 // stepDigest takes up what is known of steps.

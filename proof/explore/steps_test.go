@@ -125,7 +125,7 @@ func stepScenarios() map[string]explore.Scenario {
 		},
 		"steps: unrepeatable": {
 			Clients: clients(1, 3), Endings: anyEnd, LeaseSteps: 1, Steps: oneStep, Effects: explore.AllEffects(),
-			Options: []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}, Refuse: true, Faults: lost, MaxFaults: 1,
+			Unrepeatable: true, Refuse: true, Faults: lost, MaxFaults: 1,
 		},
 		"steps: an operator": {
 			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, Deeds: deeds, Steps: oneStep,

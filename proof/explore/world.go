@@ -40,6 +40,9 @@ func newStage(s *Scenario) *stage {
 	if s.Refuse {
 		opts = append(opts, idempotent.WithCrashPolicy(idempotent.Refuse))
 	}
+	if s.Unrepeatable {
+		opts = append(opts, idempotent.WithEffects(idempotent.Unrepeatable))
+	}
 	handle := func(ctx context.Context, o Order) (Receipt, error) { return deliveryOf(ctx).execute(ctx, o) }
 	st.handler = idempotent.Wrap(handle, entrance{}, append(opts, s.Options...)...)
 	about, err := st.handler.Describe(context.Background(), Order{Key: "k"})
@@ -77,7 +80,6 @@ type world struct {
 	// processes are those that handle what comes next, by Client.Process.
 	processes map[int]*process
 	operator  *operator
-	sweeper   *sweeper
 	// deliveries are all that have started, in that order. running is the one whose turn it is.
 	deliveries []*delivery
 	running    *delivery
@@ -122,7 +124,7 @@ func newWorld(st *stage, s *schedules.Schedule) *world {
 	}
 	w.origin = w.now
 	st.world = w
-	w.operator, w.sweeper = newOperator(w), newSweeper(w)
+	w.operator = newOperator(w)
 	w.mail = newMail(&st.Relays)
 	for n, c := range st.Clients {
 		w.clients = append(w.clients, &client{Client: c, name: string(rune('A' + n))})
@@ -261,6 +263,7 @@ func (w *world) start(c *client) {
 	d.beat = strand{of: d, at: away, resume: make(chan grant)}
 	d.process.remember(d)
 	d.from, d.last = w.moment, w.over
+	w.noteIndex(c)
 	if !w.Timed {
 		d.lease = d.clock().Add(timeout + margin)
 	}

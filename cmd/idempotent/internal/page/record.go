@@ -127,7 +127,7 @@ func (v *story) fact(name, value string) {
 // settleable reports whether a verdict or a release makes sense.
 func settleable(s operate.Shown) bool {
 	switch s.State {
-	case operate.StateUnknown, operate.StateLapsed:
+	case operate.StateUnknown, operate.StateCrashed:
 		return !show.ByPowertools(s.Record)
 	case operate.StateReleased:
 		return len(s.Steps()) > 0 || s.Record.Attention != ""

@@ -41,7 +41,7 @@ func timelineOf(s operate.Shown) []moment {
 	switch s.State {
 	case operate.StateInProgress:
 		told = append(told, moment{r.Lease, "Its lease ends", "unless who holds it renews it", quiet, false})
-	case operate.StateLapsed:
+	case operate.StateCrashed:
 		told = append(told, moment{r.Lease, "Its lease ended", "nobody has said how the execution ended, and no request has come since", may, false})
 	case operate.StateReleased:
 		if r.SettledBy == "" {

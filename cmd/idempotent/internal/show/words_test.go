@@ -15,20 +15,20 @@ func TestWhatARetryGetsOfARecordWithSteps(t *testing.T) {
 	t.Parallel()
 	recorded := store.Record{Steps: map[string]store.Step{"reserve": {Kind: store.StepValue}}}
 	begun := store.Record{Steps: map[string]store.Step{"reserve": {Kind: store.StepValue}, "charge": {Kind: store.StepStarted}}}
-	for _, state := range []operate.State{operate.StateLapsed, operate.StateReleased} {
+	for _, state := range []operate.State{operate.StateCrashed, operate.StateReleased} {
 		assert.Contains(t, show.RetryGets(recorded, state), "gets the results of the recorded steps and goes on")
 		assert.NotContains(t, show.RetryGets(recorded, state), "409", state)
 		assert.Contains(t, show.RetryGets(begun, state), "asks the resolver of the step that may have begun", state)
 		assert.Contains(t, show.RetryGets(begun, state), "409", state)
 		assert.NotContains(t, show.RetryGets(store.Record{}, state), "step", state)
 	}
-	assert.Contains(t, show.RetryGets(begun, operate.StateLapsed), "refuses crashed executions")
-	assert.Contains(t, show.RetryGets(store.Record{}, operate.StateLapsed), "refuses crashed executions")
+	assert.Contains(t, show.RetryGets(begun, operate.StateCrashed), "refuses crashed executions")
+	assert.Contains(t, show.RetryGets(store.Record{}, operate.StateCrashed), "refuses crashed executions")
 	assert.NotContains(t, show.RetryGets(begun, operate.StateReleased), "refuses crashed executions", "a release is no crash")
 	assert.Contains(t, show.RetryGets(begun, operate.StateUnknown), "until somebody settles it")
 	asked := recorded
 	asked.Reason = store.ReasonUncertain
-	assert.Contains(t, show.RetryGets(asked, operate.StateLapsed), "unless the handler has a resolver")
+	assert.Contains(t, show.RetryGets(asked, operate.StateCrashed), "unless the handler has a resolver")
 }
 
 func TestEveryStateOfAStepIsTold(t *testing.T) {

@@ -1,0 +1,321 @@
+// Package numbers knows where in the type of an event a number has several spellings, and reads events as a handler of that type
+// does.
+//
+// Two events that a handler decodes into equal values are one request. encoding/json rounds a number that goes into a float, takes
+// "42" and 42 for one json.Number, and reads numbers from texts where a tag says so. So a path selects from the event as such a
+// handler reads it: see [Places.Read].
+package numbers
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/go-idempotent/idempotent/fingerprint"
+)
+
+// Places are the places of a type where equal values have several spellings. They are made when wrapping.
+type Places struct {
+	kind    numberKind
+	bits    int                // of a float
+	fields  map[string]*Places // of a struct, by their names in lower case
+	element *Places            // of a list or a map
+}
+
+type numberKind int
+
+const (
+	plainValue  numberKind = iota
+	floatValue             // a float
+	numberValue            // a json.Number
+	anyValue               // an interface: every number in it becomes a float64
+	quotedValue            // a number in a text: the option string of a tag
+	listValue
+	mapValue
+	structValue
+)
+
+var (
+	numberType  = reflect.TypeFor[json.Number]()
+	unmarshaler = reflect.TypeFor[json.Unmarshaler]()
+)
+
+// Of returns the places of a type, nil if it has none. exact is true if some value of the type keeps decimals as they are.
+func Of(t reflect.Type) (n *Places, exact bool) {
+	w := numberWalk{seen: map[reflect.Type]*Places{}}
+	n = w.of(t)
+	if !w.found {
+		n = nil
+	}
+	return n, w.exact
+}
+
+type numberWalk struct {
+	seen         map[reflect.Type]*Places
+	found, exact bool
+}
+
+func (w *numberWalk) of(t reflect.Type) *Places {
+	if n, seen := w.seen[t]; seen {
+		return n
+	}
+	n := new(Places)
+	w.seen[t] = n
+	switch {
+	case t == numberType:
+		w.found, w.exact, n.kind = true, true, numberValue
+		return n
+	case t.Implements(unmarshaler), reflect.PointerTo(t).Implements(unmarshaler):
+		w.exact = w.exact || ofCaller(t)
+		return n // it reads as it likes
+	}
+	switch t.Kind() { //nolint:exhaustive // the others have one spelling
+	case reflect.Float32, reflect.Float64:
+		w.found, n.kind, n.bits = true, floatValue, t.Bits()
+	case reflect.Interface:
+		w.found, n.kind = true, anyValue
+	case reflect.Pointer:
+		of := w.of(t.Elem())
+		w.seen[t] = of
+		return of
+	case reflect.Slice, reflect.Array:
+		n.kind, n.element = listValue, w.of(t.Elem())
+	case reflect.Map:
+		n.kind, n.element = mapValue, w.of(t.Elem())
+	case reflect.Struct:
+		n.kind, n.fields = structValue, map[string]*Places{}
+		w.addFields(n, t)
+	}
+	return n
+}
+
+// ofCaller reports whether a type that reads itself may hold decimals: the times and texts of the standard library and the events of AWS do not.
+func ofCaller(t reflect.Type) bool {
+	path := t.PkgPath()
+	return path != "time" && path != "encoding/json" && !IsEvent(t)
+}
+
+// IsEvent reports whether a type is an event of AWS. The numbers that count in there stand in a body, which is a text.
+func IsEvent(t reflect.Type) bool {
+	return strings.HasPrefix(t.PkgPath(), "github.com/aws/aws-lambda-go/")
+}
+
+func (w *numberWalk) addFields(n *Places, t reflect.Type) {
+	for f := range t.Fields() {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		of := f.Type
+		if of.Kind() == reflect.Pointer {
+			of = of.Elem()
+		}
+		switch {
+		case f.Tag.Get("json") == "-":
+		case f.Anonymous && name == "" && of.Kind() == reflect.Struct:
+			if _, again := w.seen[of]; !again {
+				w.seen[of] = new(Places)
+				w.addFields(n, of)
+				delete(w.seen, of)
+			}
+		case f.IsExported():
+			if name == "" {
+				name = f.Name
+			}
+			n.fields[strings.ToLower(name)] = w.field(of, options)
+		}
+	}
+}
+
+func (w *numberWalk) field(of reflect.Type, options string) *Places {
+	n := w.of(of)
+	quoted := strings.Contains(","+options+",", ",string,")
+	if quoted && (of.Kind() >= reflect.Int && of.Kind() <= reflect.Float64) {
+		w.found = true
+		n = &Places{kind: quotedValue, bits: n.bits}
+	}
+	return n
+}
+
+// inexact stands in an event for a number that the handler does not read as it was sent. No event can have it as it is: it holds what no
+// JSON text of ours can be selected as by chance.
+const inexact = "\uE000idempotent: a number that a float changes\uE000"
+
+// Read returns the event as the handler reads it: with one spelling of each number, and inexact in the place of those that a float
+// changes. An event that is no JSON comes back as it is: whoever reads it next says so.
+func (n *Places) Read(event []byte) []byte {
+	r := numberReader{d: json.NewDecoder(bytes.NewReader(event)), event: event}
+	r.d.UseNumber()
+	if r.value(n) != nil {
+		return event
+	}
+	if r.done == 0 {
+		return event
+	}
+	return append(r.out, event[r.done:]...)
+}
+
+// numberReader reads an event token by token, and copies it with other numbers.
+type numberReader struct {
+	d     *json.Decoder
+	event []byte
+	out   []byte
+	done  int // what of the event is in out
+}
+
+func (r *numberReader) value(n *Places) error {
+	before := int(r.d.InputOffset())
+	token, err := r.d.Token()
+	if err != nil {
+		return err
+	}
+	switch t := token.(type) {
+	case json.Delim:
+		for r.d.More() {
+			inside := n.inside()
+			if t == '{' {
+				name, err := r.d.Token()
+				if err != nil {
+					return err
+				}
+				inside = n.member(name)
+			}
+			if err := r.value(inside); err != nil {
+				return err
+			}
+		}
+		_, err = r.d.Token()
+		return err
+	case json.Number:
+		if text := n.ofNumber(t.String()); text != t.String() {
+			r.replace(before, text)
+		}
+	case string:
+		if text, other := n.ofText(t); other {
+			r.replace(before, text)
+		}
+	}
+	return nil
+}
+
+// replace puts a text in the place of the token that was just read.
+func (r *numberReader) replace(before int, text string) {
+	for strings.IndexByte(" \t\r\n,:", r.event[before]) >= 0 {
+		before++
+	}
+	r.out = append(append(r.out, r.event[r.done:before]...), text...)
+	r.done = int(r.d.InputOffset())
+}
+
+func (n *Places) inside() *Places {
+	switch {
+	case n == nil:
+		return nil
+	case n.kind == anyValue:
+		return n
+	default:
+		return n.element
+	}
+}
+
+func (n *Places) member(name json.Token) *Places {
+	if n != nil && n.kind == structValue {
+		text, _ := name.(string)
+		return n.fields[strings.ToLower(text)]
+	}
+	return n.inside()
+}
+
+// ofNumber returns the JSON text of a number as the handler reads it.
+func (n *Places) ofNumber(text string) string {
+	if n == nil {
+		return text
+	}
+	switch n.kind {
+	case floatValue:
+		return asFloat(text, n.bits)
+	case anyValue:
+		return asFloat(text, 64)
+	default:
+		return text
+	}
+}
+
+// ofText returns the JSON text of a text as the handler reads it, if that is a number.
+func (n *Places) ofText(text string) (number string, is bool) {
+	if n == nil || n.kind != numberValue && n.kind != quotedValue || !isNumber(text) {
+		return "", false
+	}
+	if n.bits > 0 {
+		return asFloat(text, n.bits), true
+	}
+	return text, true
+}
+
+func isNumber(text string) bool {
+	return text != "" && (text[0] == '-' || text[0] >= '0' && text[0] <= '9') && json.Valid([]byte(text))
+}
+
+// asFloat returns a number, or what stands for one that a float of so many bits changes.
+func asFloat(text string, bits int) string {
+	if floatKeeps(text, bits) {
+		return text
+	}
+	return `"` + inexact + `"`
+}
+
+// floatKeeps reports whether the float that is read from a number is written as that number.
+func floatKeeps(text string, bits int) bool {
+	f, err := strconv.ParseFloat(text, bits)
+	if err != nil {
+		return false
+	}
+	sent, err := fingerprint.Canonical(nil, []byte(text))
+	if err != nil {
+		return false
+	}
+	read, err := fingerprint.Canonical(nil, strconv.AppendFloat(nil, f, 'g', -1, bits))
+	return err == nil && bytes.Equal(sent, read)
+}
+
+// HasInexact reports whether a selection has a number that the handler would not read as it was sent. If the types of the handler do not
+// tell how it reads decimals, as in a body, those that a float64 changes count: integers keep every digit.
+func HasInexact(selection []byte, typed bool) bool {
+	if bytes.Contains(selection, []byte(inexact)) {
+		return true
+	}
+	if typed {
+		return false
+	}
+	for i := 0; i < len(selection); i++ {
+		switch c := selection[i]; {
+		case c == '"':
+			for i++; i < len(selection) && selection[i] != '"'; i++ {
+				if selection[i] == '\\' {
+					i++
+				}
+			}
+		case c == '-' || c >= '0' && c <= '9':
+			end := i
+			for end < len(selection) && strings.IndexByte("+-.eE0123456789", selection[end]) >= 0 {
+				end++
+			}
+			if text := string(selection[i:end]); !isInteger(text) && !floatKeeps(text, 64) {
+				return true
+			}
+			i = end - 1
+		}
+	}
+	return false
+}
+
+// isInteger reports whether the value of a number is an integer.
+func isInteger(text string) bool {
+	mantissa, power, _ := strings.Cut(strings.ToLower(text), "e")
+	_, fraction, _ := strings.Cut(mantissa, ".")
+	fraction = strings.TrimRight(fraction, "0")
+	exponent, err := strconv.Atoi(strings.TrimPrefix(power, "+"))
+	if power != "" && err != nil {
+		return !strings.HasPrefix(power, "-")
+	}
+	return len(fraction) <= exponent && exponent >= 0
+}

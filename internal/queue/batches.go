@@ -1,0 +1,99 @@
+package queue
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-lambda-go/events"
+)
+
+// batchFunctions are the types of package events that stand for one record of a batch, with the function of package
+// batch that takes whole batches of them, empty where there is none.
+func batchFunctions() map[reflect.Type]string {
+	return map[reflect.Type]string{
+		reflect.TypeFor[events.SQSMessage]():                 "batch.SQS",
+		reflect.TypeFor[events.KinesisEventRecord]():         "batch.Kinesis",
+		reflect.TypeFor[events.DynamoDBEventRecord]():        "batch.DynamoDB",
+		reflect.TypeFor[events.SNSEventRecord]():             "",
+		reflect.TypeFor[events.S3EventRecord]():              "",
+		reflect.TypeFor[events.EventBridgeEvent]():           "",
+		reflect.TypeFor[events.KinesisFirehoseEventRecord](): "",
+		reflect.TypeFor[events.KafkaRecord]():                "batch.Kafka",
+		reflect.TypeFor[events.ActiveMQMessage]():            "",
+		reflect.TypeFor[events.RabbitMQMessage]():            "",
+	}
+}
+
+// Problem says that an event is a whole batch. It is empty if the event is none. One key cannot stand for a batch: the
+// same record comes again in another one.
+func Problem(in reflect.Type) string {
+	event := elemOf(in)
+	record := recordIn(event, map[reflect.Type]bool{})
+	if record == nil {
+		return ""
+	}
+	then := "call its Handle for each"
+	if function := batchFunctions()[record]; function != "" {
+		then = "hand it to " + function
+		if strings.HasSuffix(event.Name(), "TimeWindowEvent") {
+			then += ", which has no tumbling windows"
+		}
+	}
+	return fmt.Sprintf("%v is a whole batch of records, and the same record may come again in another batch: wrap a handler of one "+
+		"record (%v) and %s, see docs/batches.md", event, record, then)
+}
+
+// recordIn returns the type of the records of which an event is a batch, nil if it is none. A batch is
+//
+//   - a list of records, as EventBridge Pipes send it
+//   - a type of package events that has a list of them, also under another name or embedded in a type of the user's
+//   - a type with a field Records of them
+//
+// Types may embed themselves: seen are those that are not looked at again.
+func recordIn(event reflect.Type, seen map[reflect.Type]bool) reflect.Type {
+	if record := recordOf(event); record != nil {
+		return record
+	}
+	if event.Kind() != reflect.Struct || seen[event] {
+		return nil
+	}
+	seen[event] = true
+	ofEvents := event.PkgPath() == reflect.TypeFor[events.SQSEvent]().PkgPath()
+	for f := range event.Fields() {
+		switch {
+		case f.Anonymous && elemOf(f.Type).Kind() == reflect.Struct:
+			if record := recordIn(elemOf(f.Type), seen); record != nil {
+				return record
+			}
+		case ofEvents || f.Name == "Records":
+			if record := recordOf(f.Type); record != nil {
+				return record
+			}
+		}
+	}
+	return nil
+}
+
+// recordOf returns the type of the records of a list, or of a map of lists, nil if it is none of records.
+func recordOf(list reflect.Type) reflect.Type {
+	if list.Kind() == reflect.Map {
+		list = list.Elem()
+	}
+	if !slices.Contains([]reflect.Kind{reflect.Slice, reflect.Array}, list.Kind()) {
+		return nil
+	}
+	record := elemOf(list.Elem())
+	if _, is := batchFunctions()[record]; !is {
+		return nil
+	}
+	return record
+}
+
+func elemOf(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer {
+		return t.Elem()
+	}
+	return t
+}
