@@ -148,7 +148,7 @@ func (t *transaction) failed(err error) error {
 	case aboutTheKey(message):
 		cause = fmt.Errorf("one of the tables %s has another key than the items for it: %w", t.tables(), cause)
 	}
-	return t.error(kind, cause)
+	return failed(t.op, kind, t.attempts.notApplied(), err, cause)
 }
 
 // writeIn is how DynamoDB names a write that it rejects, counted from 1, and how the SDK does, which
