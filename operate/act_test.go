@@ -2,7 +2,6 @@ package operate_test
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -71,15 +70,9 @@ func completed() store.Record {
 func committed() store.Record {
 	r := completed()
 	r.Owner = "owner.1" // a dot of its own says nothing
-	r.Seal = store.CommitSeal(r.Owner, r.Result, r.Key, rows{})
+	r.Seal = store.CommitSeal(r.Owner, r.Result, 1)
 	return r
 }
-
-// rows are what a handler commits.
-type rows struct{}
-
-func (rows) Len() int                  { return 1 }
-func (rows) Digest() [sha256.Size]byte { return [sha256.Size]byte{1} }
 
 func live() store.Record {
 	r := crashed()
