@@ -14,6 +14,7 @@ import (
 	"github.com/go-idempotent/idempotent/internal/jsonform"
 	"github.com/go-idempotent/idempotent/internal/numbers"
 	"github.com/go-idempotent/idempotent/internal/protocol"
+	"github.com/go-idempotent/idempotent/internal/queue"
 	"github.com/go-idempotent/idempotent/jmespath"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -208,7 +209,7 @@ func shapeOf(c *config, in, out reflect.Type, p *problems) (_ shape, keeps func(
 			"and leave the invoke mode of a function URL at BUFFERED", out)
 		return nil, nil
 	}
-	for _, problem := range []string{batchProblem(in), gateway.OfTwo(in, out)} {
+	for _, problem := range []string{queue.Problem(in), gateway.OfTwo(in, out)} {
 		if problem != "" {
 			p.addf("Wrap: %s", problem)
 			return nil, nil
@@ -241,7 +242,7 @@ func plainShapeOf(c *config, in, out reflect.Type, p *problems) *plainShape {
 	if !c.operationSet && c.shared == nil {
 		p.addf("WithOperation: a handler of %v must name its operation", in)
 	}
-	if own := recordKeyOf(in); own != nil && c.user.key == nil && !c.keyPathSet {
+	if own := queue.Key(in); own != nil && c.user.key == nil && !c.keyPathSet {
 		if c.shared == nil {
 			c.user.key = own
 		} else {
