@@ -511,7 +511,7 @@ func TestRecordsOfPowertools(t *testing.T) {
 		"shared with them, as a value": {func(r *store.Record) { r.Layout = store.LayoutValue }, []operate.Action{
 			operate.ActionExecuted, operate.ActionFailed,
 		}},
-		"written by them, and UNKNOWN by us": {func(r *store.Record) { r.Owner, r.Status = "", store.StatusUnknown }, nil},
+		"written by them, and UNKNOWN by us": {func(r *store.Record) { r.Owner, r.Status, r.Reason = "", store.StatusUnknown, store.ReasonCrashed }, nil},
 	} {
 		for action, do := range changes {
 			d := newDesk(t, nil)
