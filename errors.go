@@ -3,6 +3,7 @@ package idempotent
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
@@ -33,6 +34,9 @@ var (
 	// ErrSuperseded is returned when the handler, or the resolver, ran, but lost its lease meanwhile, and another execution of the
 	// same request holds the key. The other one answers the request; this one may have had its effect.
 	ErrSuperseded = errors.New("the execution lost its lease, and another one of the request is in progress")
+	// ErrWrappedTwice is returned when a delivery asks for the very record that its own caller executes: the handler is wrapped
+	// twice on one store, as by a middleware, or a handler calls Handle for its own request. The inner handler did not run.
+	ErrWrappedTwice = errors.New("the handler is wrapped twice: its own caller holds the idempotency key")
 	// ErrUnknownOutcome is returned when an earlier execution may have had its effect and must not be repeated.
 	ErrUnknownOutcome = errors.New("the outcome of the request with this idempotency key is unknown")
 	// ErrUnreadable is returned when the stored record cannot be understood. The handler did not run; an operator has
@@ -177,6 +181,20 @@ func (e *SupersededError) Is(target error) bool {
 
 func (*SupersededError) outcome() report.Outcome { return report.Superseded }
 
+// WrappedTwiceError is the data of [ErrWrappedTwice].
+type WrappedTwiceError struct {
+	Operation, RecordKey string
+}
+
+func (e *WrappedTwiceError) Error() string {
+	return fmt.Sprintf("idempotent: %s: %v", e.Operation, ErrWrappedTwice)
+}
+
+// Is reports whether target is [ErrWrappedTwice].
+func (e *WrappedTwiceError) Is(target error) bool { return target == ErrWrappedTwice }
+
+func (*WrappedTwiceError) outcome() report.Outcome { return report.WrappedTwice }
+
 // UnknownOutcomeError is the data of [ErrUnknownOutcome].
 type UnknownOutcomeError struct {
 	Operation, RecordKey string
@@ -320,6 +338,18 @@ func quiet(err error) error {
 func (e *quietError) Error() string { return "the function failed" + typeOf(e.err) }
 func (e *quietError) Unwrap() error { return e.err }
 
+// typeOf names the type of an error, unless that says nothing.
+func typeOf(err error) string {
+	t := reflect.TypeOf(err)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if path := t.PkgPath(); path == "errors" || path == "fmt" {
+		return ""
+	}
+	return fmt.Sprintf(", with a %T", err)
+}
+
 // Errors name the place of what they are about with these texts.
 const (
 	sourceHeader = "header " // and its name
@@ -351,6 +381,8 @@ func refusalOf(d *protocol.Delivery, r protocol.Result) error {
 		return &InProgressError{Operation: d.Operation, RecordKey: d.RecordKey, RetryAfter: r.RetryAfter}
 	case report.Superseded:
 		return &SupersededError{Operation: d.Operation, RecordKey: d.RecordKey, RetryAfter: r.RetryAfter}
+	case report.WrappedTwice:
+		return &WrappedTwiceError{Operation: d.Operation, RecordKey: d.RecordKey}
 	case report.UnknownOutcome:
 		return &UnknownOutcomeError{Operation: d.Operation, RecordKey: d.RecordKey, Reason: r.Reason}
 	case report.Unreadable:

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/go-idempotent/idempotent/fingerprint"
+	"github.com/go-idempotent/idempotent/internal/numbers"
 	"github.com/go-idempotent/idempotent/jmespath"
 )
 
@@ -31,7 +32,7 @@ type keys struct {
 
 	// numbers are the places of In where a number has several spellings, nil for none. exactNumbers is true if the types of the handler keep
 	// decimals as they are.
-	numbers      *numbers
+	numbers      *numbers.Places
 	exactNumbers bool
 
 	// records are those of another program that shares the table; nil for records of this module's own.
@@ -85,13 +86,13 @@ func (k *keys) asRead(event []byte) []byte {
 	if k.numbers == nil || k.records != nil {
 		return event
 	}
-	return k.numbers.read(event)
+	return k.numbers.Read(event)
 }
 
 // roundsNumber reports whether a selection has a number that the handler would read as another one: then two requests are one to it, and
 // would have two keys.
 func (k *keys) roundsNumber(selection []byte) bool {
-	return k.records == nil && hasInexact(selection, k.exactNumbers)
+	return k.records == nil && numbers.HasInexact(selection, k.exactNumbers)
 }
 
 // unsearchable is the error for an event in which the key path cannot look. Of a text that is no JSON it says so once.

@@ -74,6 +74,10 @@ var problemKinds = map[report.Outcome]problemKind{
 		503, "commit-failed", "The answer could not be stored",
 		"This delivery of the request was executed, but what it wanted to write could not be written. Retry it with the same idempotency key.",
 	},
+	report.WrappedTwice: {
+		500, "wrapped-twice", "The server is not set up correctly",
+		"The server protects this operation twice, and so cannot execute it. This delivery of the request was not executed.",
+	},
 	report.Refused: {
 		500, "refused", "The request could not be prepared",
 		"The server could not work out what this request and its key stand for. This delivery of the request was not executed.",

@@ -63,7 +63,7 @@ func stripeErrorOf(outcome report.Outcome, message, docURL string) *stripeError 
 		e.Type, e.Code, e.shouldRetry = "idempotency_error", "idempotency_key_in_use", retryYes
 	case report.StoreUnavailable, report.CommitFailed:
 		e.shouldRetry = retryYes
-	case report.Refused:
+	case report.Refused, report.WrappedTwice:
 		e.shouldRetry = ""
 	case report.UnknownOutcome, report.Unreadable:
 	default:

@@ -55,12 +55,3 @@ func (s *source) json() ([]byte, error) {
 	}
 	return s.payload, nil
 }
-
-// decodeResult decodes a stored result into a value of type out.
-func decodeResult(text []byte, out reflect.Type) (any, error) {
-	v := reflect.New(out)
-	if err := json.Unmarshal(text, v.Interface()); err != nil {
-		return nil, err
-	}
-	return v.Elem().Interface(), nil
-}

@@ -8,6 +8,7 @@ import (
 	"reflect"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/internal/jsonform"
 )
 
 // Step runs f at most once per recorded result: what f returns is written into the record of the execution, and an execution that
@@ -94,7 +95,7 @@ type step[T any] struct {
 }
 
 func (*step[T]) Result() reflect.Type { return reflect.TypeFor[T]() }
-func (*step[T]) Unfit() string        { return resultProblem(reflect.TypeFor[T]()) }
+func (*step[T]) Unfit() string        { return jsonform.Problem(reflect.TypeFor[T]()) }
 func (s *step[T]) AtMostOnce() bool   { return s.once }
 func (s *step[T]) CanResolve() bool   { return s.resolver != nil }
 

@@ -364,3 +364,50 @@ func TestAClaimThatComesToLifeLateIsNotOursAnyMore(t *testing.T) {
 		assertExecuted(t, s, 1)
 	})
 }
+
+// slowReads is a store whose reads take a while.
+type slowReads struct {
+	store.Store
+	takes func(n int) time.Duration
+	n     int
+}
+
+func (s *slowReads) Get(ctx context.Context, key string) (store.Record, bool, error) {
+	s.n++
+	select {
+	case <-time.After(s.takes(s.n)):
+		return s.Store.Get(ctx, key)
+	case <-ctx.Done():
+		return store.Record{}, false, ctx.Err()
+	}
+}
+
+// TestWaitIsOverWhenItEnds: a slow answer to the last look does not come behind the end.
+func TestWaitIsOverWhenItEnds(t *testing.T) {
+	steady := func(int) time.Duration { return 400 * time.Millisecond }
+	slower := func(n int) time.Duration { return time.Duration(n) * 200 * time.Millisecond }
+	hangs := func(n int) time.Duration { return time.Duration(n-1) * time.Hour }
+	for name, tc := range map[string]struct {
+		takes       func(int) time.Duration
+		least, most time.Duration
+	}{
+		"steady":               {steady, 2500 * time.Millisecond, 3 * time.Second},
+		"ever slower":          {slower, 2 * time.Second, 3010 * time.Millisecond},
+		"hangs after one":      {hangs, 2 * time.Second, 3010 * time.Millisecond},
+		"hangs from the first": {func(int) time.Duration { return time.Hour }, 2 * time.Second, 3010 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s := newShopOn(t, memory.New(), nil)
+				done := s.running(9*time.Second, charged)
+				waiter := newShopOn(t, &slowReads{Store: s.inner, takes: tc.takes}, nil, idempotent.WithWait(3*time.Second))
+				began := time.Now()
+				_, err := waiter.handleFor(30*time.Second, 1)
+				require.ErrorIs(t, err, idempotent.ErrInProgress)
+				assert.GreaterOrEqual(t, time.Since(began), tc.least)
+				assert.LessOrEqual(t, time.Since(began), tc.most)
+				done()
+			})
+		})
+	}
+}

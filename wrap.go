@@ -11,7 +11,10 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/go-idempotent/idempotent/internal/gateway"
+	"github.com/go-idempotent/idempotent/internal/jsonform"
+	"github.com/go-idempotent/idempotent/internal/numbers"
 	"github.com/go-idempotent/idempotent/internal/protocol"
+	"github.com/go-idempotent/idempotent/internal/queue"
 	"github.com/go-idempotent/idempotent/jmespath"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -156,9 +159,9 @@ func keysOf(c *config, in reflect.Type) *keys {
 		keyPath: c.keyPath, fingerprintPath: c.fingerprintPath, records: c.records,
 	}
 	in = elemOf(in)
-	places, exact := numbersOf(in)
+	places, exact := numbers.Of(in)
 	k.exactNumbers = exact || in == reflect.TypeFor[json.RawMessage]() // who takes the bytes may read each digit
-	if !isEvent(in) {
+	if !numbers.IsEvent(in) {
 		k.numbers = places
 	}
 	if !c.exactNames {
@@ -206,7 +209,7 @@ func shapeOf(c *config, in, out reflect.Type, p *problems) (_ shape, keeps func(
 			"and leave the invoke mode of a function URL at BUFFERED", out)
 		return nil, nil
 	}
-	for _, problem := range []string{batchProblem(in), gateway.OfTwo(in, out)} {
+	for _, problem := range []string{queue.Problem(in), gateway.OfTwo(in, out)} {
 		if problem != "" {
 			p.addf("Wrap: %s", problem)
 			return nil, nil
@@ -233,13 +236,13 @@ func shapeOf(c *config, in, out reflect.Type, p *problems) (_ shape, keeps func(
 
 // plainShapeOf returns the shape of a handler that is no HTTP handler.
 func plainShapeOf(c *config, in, out reflect.Type, p *problems) *plainShape {
-	if problem := resultProblem(out); problem != "" {
+	if problem := jsonform.Problem(out); problem != "" {
 		p.addf("Wrap: %s", problem)
 	}
 	if !c.operationSet && c.shared == nil {
 		p.addf("WithOperation: a handler of %v must name its operation", in)
 	}
-	if own := recordKeyOf(in); own != nil && c.user.key == nil && !c.keyPathSet {
+	if own := queue.Key(in); own != nil && c.user.key == nil && !c.keyPathSet {
 		if c.shared == nil {
 			c.user.key = own
 		} else {
@@ -288,4 +291,12 @@ func isNil(v any) bool {
 	default:
 		return false
 	}
+}
+
+// elemOf returns the type behind a pointer.
+func elemOf(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer {
+		return t.Elem()
+	}
+	return t
 }

@@ -5,39 +5,43 @@
 //
 //	func ship(ctx context.Context, order Order, message events.SQSMessage) (Shipment, error)
 //
-// SQS, Kinesis and DynamoDB Streams deliver at least once, and many records at a time. The functions of this package hand each record to
-// the handler, which executes it once. They tell Lambda which records have failed, and only those come again. The event source mapping needs the
-// function response type ReportBatchItemFailures: without it Lambda takes each answer for a success, and failures are lost.
+// SQS, Kinesis, DynamoDB Streams and Kafka deliver at least once, and many records at a time. The functions of this package
+// hand each record to the handler, which executes it once. They tell Lambda which records have failed, and only those come
+// again. The event source mapping needs the function response type ReportBatchItemFailures: without it Lambda takes each
+// answer for a success, and failures are lost.
 //
 // # What becomes of a record
 //
 //   - A record whose handler returns, and one that is replayed, is acknowledged: it does not come again.
-//   - A final failure, see [idempotent.Terminal], is acknowledged, too: no repetition changes it. The function of [WithTerminal] gets it first.
-//   - Poison is a record that no repetition of the handler can help: its key is missing, or was used for another record, its body does not
-//     decode, its outcome is unknown until somebody settles it, or its stored record cannot be read. It fails, unless the function of
-//     [WithPoison] takes it.
-//   - A record that another invocation executes at the moment fails in a queue, and [WithVisibility] lets it come again when the lease of that
-//     execution has ended. A stream cannot set a record aside: there the batch waits for the end of the lease, as far as its time allows.
+//   - A final failure, see [idempotent.Terminal], is acknowledged, too: no repetition changes it. Config.Terminal gets it first.
+//   - Poison is a record that no repetition of the handler can help: its key is missing, or was used for another record, its
+//     body does not decode, its outcome is unknown until somebody settles it, or its stored record cannot be read. It fails,
+//     unless Config.Poison takes it.
+//   - A record that another invocation executes at the moment fails in a queue, and Config.Visibility lets it come again when
+//     the lease of that execution has ended. A stream cannot set a record aside: there the batch waits for the other
+//     execution, as far as its time allows.
 //   - Every other error fails. So does a panic, which is that of one record: the others go on.
 //
 // # Order
 //
-// A group is what has to stay in order: the messages of a FIFO queue with one group id, the records of a Kinesis stream with one partition key,
-// the changes of one DynamoDB item. The records of a group run one after the other. After the first failure the rest of its group is not begun,
-// and fails with it. Each message of a standard queue is a group of its own. Groups run at the same time, see [WithConcurrency].
+// A group is what has to stay in order: the messages of a FIFO queue with one group id, the records of a Kinesis stream with
+// one partition key, the changes of one DynamoDB item, a partition of Kafka. The records of a group run one after the other.
+// After the first failure the rest of its group is not begun, and fails with it. Each message of a standard queue is a group
+// of its own. Groups run at the same time, as many as Config.Concurrency says.
 //
 // Copies of a record in one batch run one after the other, too, so that the second one is replayed.
 //
 // # Answers
 //
-// The answer for a queue has the ids of all messages that failed. That for a stream has the lowest sequence number that failed, from which on
-// Lambda repeats; what had succeeded behind it is replayed then. An answer never has an empty identifier, which Lambda takes for the failure of the
-// whole batch.
+// The answer for a queue has the ids of all messages that failed, and that for Kafka the partitions and offsets of all
+// records. That for a stream has the lowest sequence number that failed, from which on Lambda repeats; what had succeeded
+// behind it is replayed then. An answer never has an empty identifier, which Lambda takes for the failure of the whole batch.
 //
 // The rules are those of https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html,
-// https://docs.aws.amazon.com/lambda/latest/dg/services-kinesis-batchfailurereporting.html and
-// https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html. docs/batches.md explains the settings that belong to
-// them.
+// https://docs.aws.amazon.com/lambda/latest/dg/services-kinesis-batchfailurereporting.html,
+// https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html and
+// https://docs.aws.amazon.com/lambda/latest/dg/kafka-retry-configurations.html. docs/batches.md explains the settings that
+// belong to them.
 package batch
 
 import (
@@ -46,62 +50,113 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/queue"
 )
 
 // SQS returns the function of an SQS queue, standard or FIFO, for lambda.Start. The handler is one of a single message, which
-// [idempotent.Wrap] has made. Without an option for the key that is the message id; on a FIFO queue it is the deduplication id that the producer
-// gave, within its group.
+// [idempotent.Wrap] has made. Without an option for the key that is the message id; on a FIFO queue it is the deduplication
+// id that the producer gave, within its group.
 //
-// The function returns an error only if it could not begin: a message has no id, or there is too little time. Then Lambda repeats the
-// whole batch. It is safe for concurrent use.
+// The function returns an error only if it could not begin: a message has no id, or there is too little time. Then Lambda
+// repeats the whole batch. It is safe for concurrent use.
 //
 // SQS panics with a [*store.ConfigError] that names every problem of the configuration.
-func SQS[Out any](handler *idempotent.Handler[events.SQSMessage, Out], opts ...Option) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
-	r := newRunner("batch.SQS", sourceSQS, handler, opts)
-	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
-		answer := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}} // in JSON a list, also without any
-		failed, err := r.run(ctx, messagesOf(event))
-		if err != nil {
-			return events.SQSEventResponse{}, err
+func SQS[Out any](
+	handler *idempotent.Handler[events.SQSMessage, Out], config ...Config[events.SQSMessage],
+) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+	r := newRunner("batch.SQS", queue.SQS, handler, config)
+	return func(ctx context.Context, event events.SQSEvent) (answer events.SQSEventResponse, err error) {
+		again, err := r.run(ctx, queue.Messages(event))
+		if err == nil {
+			answer.BatchItemFailures = each(again, func(m queue.Record[events.SQSMessage]) events.SQSBatchItemFailure {
+				return events.SQSBatchItemFailure{ItemIdentifier: m.ID}
+			})
 		}
-		for _, id := range failed {
-			answer.BatchItemFailures = append(answer.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: id})
-		}
-		return answer, nil
+		return answer, err
 	}
 }
 
-// Kinesis returns the function of a Kinesis stream, for lambda.Start. The handler is one of a single record, which [idempotent.Wrap] has made.
-// Without an option for the key that is the event id: shard and sequence number. See [SQS] for errors and panics. Tumbling windows are not
-// supported.
-func Kinesis[Out any](handler *idempotent.Handler[events.KinesisEventRecord, Out], opts ...Option) func(context.Context, events.KinesisEvent) (events.KinesisEventResponse, error) {
-	r := newRunner("batch.Kinesis", sourceKinesis, handler, opts)
-	return func(ctx context.Context, event events.KinesisEvent) (events.KinesisEventResponse, error) {
-		answer := events.KinesisEventResponse{BatchItemFailures: []events.KinesisBatchItemFailure{}}
-		failed, err := r.run(ctx, kinesisRecordsOf(event))
-		if err != nil {
-			return events.KinesisEventResponse{}, err
+// Kinesis returns the function of a Kinesis stream, for lambda.Start. The handler is one of a single record, which
+// [idempotent.Wrap] has made. Without an option for the key that is the event id: shard and sequence number. See [SQS] for
+// errors and panics. Tumbling windows are not supported.
+func Kinesis[Out any](
+	handler *idempotent.Handler[events.KinesisEventRecord, Out], config ...Config[events.KinesisEventRecord],
+) func(context.Context, events.KinesisEvent) (events.KinesisEventResponse, error) {
+	r := newRunner("batch.Kinesis", queue.Kinesis, handler, config)
+	return func(ctx context.Context, event events.KinesisEvent) (answer events.KinesisEventResponse, err error) {
+		again, err := r.run(ctx, queue.OnShard(event))
+		if err == nil {
+			answer.BatchItemFailures = each(queue.Lowest(again), func(number string) events.KinesisBatchItemFailure {
+				return events.KinesisBatchItemFailure{ItemIdentifier: number}
+			})
 		}
-		for _, number := range lowest(failed) {
-			answer.BatchItemFailures = append(answer.BatchItemFailures, events.KinesisBatchItemFailure{ItemIdentifier: number})
-		}
-		return answer, nil
+		return answer, err
 	}
 }
 
-// DynamoDB returns the function of a stream of a DynamoDB table, for lambda.Start. The handler is one of a single change, which [idempotent.Wrap]
-// has made. Without an option for the key that is the event id. See [SQS] for errors and panics. Tumbling windows are not supported.
-func DynamoDB[Out any](handler *idempotent.Handler[events.DynamoDBEventRecord, Out], opts ...Option) func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
-	r := newRunner("batch.DynamoDB", sourceDynamoDB, handler, opts)
-	return func(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
-		answer := events.DynamoDBEventResponse{BatchItemFailures: []events.DynamoDBBatchItemFailure{}}
-		failed, err := r.run(ctx, changesOf(event))
-		if err != nil {
-			return events.DynamoDBEventResponse{}, err
+// DynamoDB returns the function of a stream of a DynamoDB table, for lambda.Start. The handler is one of a single change,
+// which [idempotent.Wrap] has made. Without an option for the key that is the event id. See [SQS] for errors and panics.
+// Tumbling windows are not supported.
+func DynamoDB[Out any](
+	handler *idempotent.Handler[events.DynamoDBEventRecord, Out], config ...Config[events.DynamoDBEventRecord],
+) func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+	r := newRunner("batch.DynamoDB", queue.DynamoDB, handler, config)
+	return func(ctx context.Context, event events.DynamoDBEvent) (answer events.DynamoDBEventResponse, err error) {
+		again, err := r.run(ctx, queue.Changes(event))
+		if err == nil {
+			answer.BatchItemFailures = each(queue.Lowest(again), func(number string) events.DynamoDBBatchItemFailure {
+				return events.DynamoDBBatchItemFailure{ItemIdentifier: number}
+			})
 		}
-		for _, number := range lowest(failed) {
-			answer.BatchItemFailures = append(answer.BatchItemFailures, events.DynamoDBBatchItemFailure{ItemIdentifier: number})
-		}
-		return answer, nil
+		return answer, err
 	}
+}
+
+// Kafka returns the function of topics of Kafka, on Amazon MSK or on a cluster of one's own, for lambda.Start. The handler is
+// one of a single record, which [idempotent.Wrap] has made. Without an option for the key that is topic, partition and
+// offset. The record does not tell its cluster: handlers of two clusters have two operations.
+//
+// A partition stays in order: behind a record that fails the rest of its partition is not begun, and fails with it. With
+// Config.Unordered each record stands for itself. The answer names each record that has to come again, those that were not
+// begun, too. See [SQS] for errors and panics.
+func Kafka[Out any](
+	handler *idempotent.Handler[events.KafkaRecord, Out], config ...Config[events.KafkaRecord],
+) func(context.Context, events.KafkaEvent) (KafkaEventResponse, error) {
+	r := newRunner("batch.Kafka", queue.Kafka, handler, config)
+	return func(ctx context.Context, event events.KafkaEvent) (answer KafkaEventResponse, err error) {
+		again, err := r.run(ctx, queue.InPartitions(event, r.c.Unordered))
+		if err == nil {
+			answer.BatchItemFailures = each(again, func(one queue.Record[events.KafkaRecord]) KafkaBatchItemFailure {
+				return KafkaBatchItemFailure{ItemIdentifier: KafkaItemIdentifier{Partition: one.Partition, Offset: one.Event.Offset}}
+			})
+		}
+		return answer, err
+	}
+}
+
+// KafkaEventResponse is the answer for an event of Kafka, which package events has not: the records that come again. See
+// https://docs.aws.amazon.com/lambda/latest/dg/kafka-retry-configurations.html.
+type KafkaEventResponse struct {
+	BatchItemFailures []KafkaBatchItemFailure `json:"batchItemFailures"`
+}
+
+// KafkaBatchItemFailure is a record that comes again.
+type KafkaBatchItemFailure struct {
+	ItemIdentifier KafkaItemIdentifier `json:"itemIdentifier"`
+}
+
+// KafkaItemIdentifier says where a record stands.
+type KafkaItemIdentifier struct {
+	// Partition is the topic and the number of the partition, with a hyphen between them, as the event has it.
+	Partition string `json:"partition"`
+	Offset    int64  `json:"offset"`
+}
+
+// each makes an identifier of each item, as a list in JSON also without any.
+func each[T, Identifier any](all []T, identify func(T) Identifier) []Identifier {
+	identifiers := make([]Identifier, len(all))
+	for i, one := range all {
+		identifiers[i] = identify(one)
+	}
+	return identifiers
 }

@@ -43,8 +43,7 @@ func ExampleSQS() {
 	handler := idempotent.Wrap(batch.JSON(ship), memory.New(),
 		idempotent.WithOperation("ship"),
 		idempotent.WithKeyPath("powertools_json(body).order_id"))
-	function := batch.SQS(handler, batch.WithConcurrency(1),
-		batch.WithTerminal(keep))
+	function := batch.SQS(handler, batch.Config[events.SQSMessage]{Concurrency: 1, Terminal: keep})
 
 	answer, err := function(context.Background(), events.SQSEvent{Records: []events.SQSMessage{
 		{MessageId: "m-1", Body: `{"order_id":"o-1"}`},
@@ -68,14 +67,15 @@ func Example_queue() { //nolint:testableexamples // it needs a queue
 
 func Example_poison() { //nolint:testableexamples // it needs a queue
 	var handler *idempotent.Handler[events.SQSMessage, string]
-	function := batch.SQS(handler,
-		batch.WithPoison(func(ctx context.Context, m events.SQSMessage, err error) error {
+	function := batch.SQS(handler, batch.Config[events.SQSMessage]{
+		Poison: func(ctx context.Context, m events.SQSMessage, err error) error {
 			if errors.Is(err, idempotent.ErrUnknownOutcome) {
 				return err // it comes again, so that it is executed if somebody settles it as not executed
 			}
 			return keep(ctx, m, err)
-		}),
-		batch.WithTerminal(keep))
+		},
+		Terminal: keep,
+	})
 	lambda.Start(function)
 }
 
@@ -84,6 +84,8 @@ func Example_visibility() { //nolint:testableexamples // it needs a queue
 		handler *idempotent.Handler[events.SQSMessage, string]
 		cfg     aws.Config
 	)
-	function := batch.SQS(handler, batch.WithVisibility(batchsqs.Visibility(sqs.NewFromConfig(cfg), os.Getenv("QUEUE_URL"))))
+	function := batch.SQS(handler, batch.Config[events.SQSMessage]{
+		Visibility: batchsqs.Visibility(sqs.NewFromConfig(cfg), os.Getenv("QUEUE_URL")),
+	})
 	lambda.Start(function)
 }

@@ -20,7 +20,7 @@ func TestAFinalFailureIsAcknowledged(t *testing.T) {
 	t.Parallel()
 	e := newEffects()
 	var r report.Batch
-	ship := batch.SQS(e.shipping(), observed(&r))
+	ship := batch.SQS(e.shipping(), batch.Config[events.SQSMessage]{Observers: into(&r)})
 	e.fail(idempotent.Terminal(errDeclined), "a")
 	for range 2 { // the second time it is replayed
 		require.Empty(t, received(t, ship, messages("a", "b")))
@@ -42,12 +42,11 @@ func TestAFinalFailureIsAcknowledgedOnceItsFunctionHasTakenIt(t *testing.T) {
 	var r report.Batch
 	var taken []string
 	take := func(context.Context) error { return errDown }
-	ship := batch.SQS(e.shipping(), observed(&r), batch.WithConcurrency(1), batch.WithTerminal(
-		func(ctx context.Context, m events.SQSMessage, err error) error {
-			require.EqualError(t, err, errDeclined.Error())
-			taken = append(taken, m.Body)
-			return take(ctx)
-		}))
+	ship := batch.SQS(e.shipping(), batch.Config[events.SQSMessage]{Concurrency: 1, Terminal: func(ctx context.Context, m events.SQSMessage, err error) error {
+		require.EqualError(t, err, errDeclined.Error())
+		taken = append(taken, m.Body)
+		return take(ctx)
+	}, Observers: into(&r)})
 	e.fail(idempotent.Terminal(errDeclined), "a")
 	require.Equal(t, []string{"a"}, received(t, ship, messages("a", "b")))
 	require.Equal(t, errDown, r.Problems[0].FunctionErr)
@@ -63,7 +62,7 @@ func TestAFinalFailureIsAcknowledgedOnceItsFunctionHasTakenIt(t *testing.T) {
 }
 
 // poison returns records that no repetition helps, each with its error, on a handler that takes its key from an attribute.
-func poison(t *testing.T, opts ...batch.Option) (function func(context.Context, events.SQSEvent) (events.SQSEventResponse, error), poisoned map[string]error, e *effects, bad events.SQSEvent) {
+func poison(t *testing.T, c batch.Config[events.SQSMessage]) (function func(context.Context, events.SQSEvent) (events.SQSEventResponse, error), poisoned map[string]error, e *effects, bad events.SQSEvent) {
 	t.Helper()
 	e = newEffects()
 	records := memory.New()
@@ -80,7 +79,8 @@ func poison(t *testing.T, opts ...batch.Option) (function func(context.Context, 
 	e.fail(idempotent.Uncertain(errDown), "unknown")
 	_, err := handler.Handle(t.Context(), bad.Records[4])
 	require.ErrorIs(t, err, errDown)
-	return batch.SQS(handler, append(opts, batch.WithConcurrency(1))...), map[string]error{
+	c.Concurrency = 1
+	return batch.SQS(handler, c), map[string]error{
 		"missing": idempotent.ErrMissingKey, "invalid": idempotent.ErrInvalidKey, "mismatch": idempotent.ErrMismatch,
 		"unknown": idempotent.ErrUnknownOutcome,
 	}, e, bad
@@ -89,7 +89,7 @@ func poison(t *testing.T, opts ...batch.Option) (function func(context.Context, 
 func TestPoisonComesAgainUnlessAFunctionTakesIt(t *testing.T) {
 	t.Parallel()
 	var r report.Batch
-	function, poisoned, e, bad := poison(t, observed(&r))
+	function, poisoned, e, bad := poison(t, batch.Config[events.SQSMessage]{Observers: into(&r)})
 	require.Equal(t, []string{"missing", "invalid", "mismatch", "unknown"}, received(t, function, bad))
 	require.Equal(t, 4, r.Poison)
 	require.Equal(t, 4, r.Again)
@@ -104,13 +104,13 @@ func TestPoisonIsAcknowledgedOnceItsFunctionHasTakenIt(t *testing.T) {
 	t.Parallel()
 	taken := map[string]error{}
 	var refuse error
-	function, poisoned, _, bad := poison(t, batch.WithPoison(func(_ context.Context, m events.SQSMessage, err error) error {
+	function, poisoned, _, bad := poison(t, batch.Config[events.SQSMessage]{Poison: func(_ context.Context, m events.SQSMessage, err error) error {
 		taken[m.Body] = err
 		if m.Body == "mismatch" {
 			return refuse
 		}
 		return nil
-	}))
+	}})
 	refuse = errDown
 	require.Equal(t, []string{"mismatch"}, received(t, function, bad))
 	require.Len(t, taken, len(poisoned))
@@ -126,7 +126,7 @@ func TestAnUncertainFailureComesAgain(t *testing.T) {
 	t.Parallel()
 	e := newEffects()
 	var r report.Batch
-	ship := batch.SQS(e.shipping(), observed(&r), batch.WithPoison(func(context.Context, events.SQSMessage, error) error { return nil }))
+	ship := batch.SQS(e.shipping(), batch.Config[events.SQSMessage]{Poison: func(context.Context, events.SQSMessage, error) error { return nil }, Observers: into(&r)})
 	e.fail(idempotent.Uncertain(errDown), "a")
 	require.Equal(t, []string{"a"}, received(t, ship, messages("a")))
 	require.Equal(t, 1, r.Failed)
@@ -138,7 +138,7 @@ func TestAStoreThatIsDownFailsEachRecord(t *testing.T) {
 	t.Parallel()
 	e := newEffects()
 	var r report.Batch
-	ship := batch.SQS(idempotent.Wrap(e.ship, storetest.NewFaulty(memory.New(), storetest.OnOp(storetest.OpClaim, storetest.LoseRequest)), operation()), observed(&r))
+	ship := batch.SQS(idempotent.Wrap(e.ship, storetest.NewFaulty(memory.New(), storetest.OnOp(storetest.OpClaim, storetest.LoseRequest)), operation()), batch.Config[events.SQSMessage]{Observers: into(&r)})
 	require.Equal(t, []string{"a", "b"}, received(t, ship, messages("a", "b")))
 	require.Equal(t, 2, r.Failed)
 	require.ErrorIs(t, r.Problems[0].Err, idempotent.ErrStoreUnavailable)
@@ -149,7 +149,7 @@ func TestAPanicIsThatOfItsRecord(t *testing.T) {
 	t.Parallel()
 	e := newEffects()
 	var r report.Batch
-	ship := batch.SQS(e.shipping(), observed(&r))
+	ship := batch.SQS(e.shipping(), batch.Config[events.SQSMessage]{Observers: into(&r)})
 	e.on("b", func(context.Context) error { panic(errDown) })
 	e.on("c", func(context.Context) error { runtime.Goexit(); return nil })
 	e.on("d", func(ctx context.Context) error {
@@ -182,7 +182,7 @@ func TestAPanicOfTheFunctionOfTheKeyIsThatOfItsRecord(t *testing.T) {
 			panic("no key")
 		}
 		return m.MessageId, nil
-	})), observed(&r))
+	})), batch.Config[events.SQSMessage]{Observers: into(&r)})
 	require.Equal(t, []string{"a"}, received(t, ship, messages("a", "b")))
 	require.Equal(t, []string{"a"}, received(t, ship, messages("a")))
 	require.Equal(t, 1, r.Panicked)
@@ -193,10 +193,10 @@ func TestTheFunctionOfFinalFailuresGetsTheHandlersOwnError(t *testing.T) {
 	e := newEffects()
 	e.fail(idempotent.Terminal(errDeclined), "a")
 	var got error
-	require.Empty(t, received(t, batch.SQS(e.shipping(), batch.WithTerminal(func(_ context.Context, _ events.SQSMessage, err error) error {
+	require.Empty(t, received(t, batch.SQS(e.shipping(), batch.Config[events.SQSMessage]{Terminal: func(_ context.Context, _ events.SQSMessage, err error) error {
 		got = err
 		return nil
-	})), messages("a")))
+	}}), messages("a")))
 	require.Equal(t, errDeclined, got, "without its mark")
 }
 
@@ -205,7 +205,8 @@ func TestAPanicOfAnObserverChangesNothing(t *testing.T) {
 	t.Parallel()
 	e := newEffects()
 	var last report.Batch
-	ship := batch.SQS(e.shipping(), batch.WithObserver(func(context.Context, report.Batch) { panic("s3cret") }), observed(&last))
+	ship := batch.SQS(e.shipping(), batch.Config[events.SQSMessage]{Observers: append(
+		[]func(context.Context, report.Batch){func(context.Context, report.Batch) { panic("s3cret") }}, into(&last)...)})
 	e.fail(errDown, "b")
 	require.Equal(t, []string{"b"}, received(t, ship, messages("a", "b")))
 	require.Equal(t, 1, last.Succeeded, "the next observer is told")
@@ -218,7 +219,7 @@ func TestTheErrorOfAnInnerHandlerIsNoPoison(t *testing.T) {
 		idempotent.WithKey(func(string) (string, error) { return "", nil }))
 	e := newEffects()
 	var r report.Batch
-	ship := batch.SQS(e.shipping(), observed(&r), batch.WithPoison(func(context.Context, events.SQSMessage, error) error { return nil }))
+	ship := batch.SQS(e.shipping(), batch.Config[events.SQSMessage]{Poison: func(context.Context, events.SQSMessage, error) error { return nil }, Observers: into(&r)})
 	e.on("a", func(ctx context.Context) error { _, err := inner.Handle(ctx, "x"); return err })
 	e.on("b", func(ctx context.Context) error { _, err := inner.Handle(ctx, "x"); return errors.Join(errDown, err) })
 	e.on("c", func(context.Context) error { return errors.Join(errDown, &batch.BodyError{}) })

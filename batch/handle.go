@@ -7,35 +7,35 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/internal/queue"
 	"github.com/go-idempotent/idempotent/report"
 )
 
-// one runs a record, when its turn has come: copies of it, which have the same key, run one after the other.
-func (b *batch[R, Out]) one(ctx context.Context, rec record[R], t turn) end {
+// one runs a record, when its turn has come: copies of it, which have the same key, run one after the other. There is always
+// time to wait for another execution of the record, if that is all.
+func (b *batch[R, Out]) one(ctx context.Context, rec queue.Record[R], t turn, waits bool) end {
 	if t.fault != nil {
 		return end{outcome: report.RecordPanicked, again: true, err: t.fault}
 	}
 	t.wait()
 	defer t.leave()
-	if b.late(ctx) {
+	if b.late(ctx) && !waits {
 		return end{outcome: report.RecordNotBegun, again: true}
 	}
-	outcome, err := b.handle(ctx, rec)
+	outcome, err := b.handle(ctx, rec, waits)
 	e := end{outcome: outcome, err: err}
 	switch outcome {
 	case report.RecordSucceeded:
 	case report.RecordTerminal:
-		if b.terminal != nil {
-			e.functionErr = b.hand(ctx, b.terminal, rec, err)
+		if b.c.Terminal != nil {
+			e.functionErr = b.hand(ctx, b.c.Terminal, rec, err)
 		}
 		e.again = e.functionErr != nil
 	case report.RecordPoison:
-		if b.poison != nil {
-			e.functionErr = b.hand(ctx, b.poison, rec, err)
+		if b.c.Poison != nil {
+			e.functionErr = b.hand(ctx, b.c.Poison, rec, err)
 		}
-		e.again = b.poison == nil || e.functionErr != nil
-	case report.RecordInProgress:
-		e.again, e.until = true, time.Now().Add(restOfLease(err))
+		e.again = b.c.Poison == nil || e.functionErr != nil
 	default:
 		e.again = true
 	}
@@ -43,7 +43,7 @@ func (b *batch[R, Out]) one(ctx context.Context, rec record[R], t turn) end {
 }
 
 // inLine gets a record in line for its key.
-func (b *batch[R, Out]) inLine(ctx context.Context, rec record[R]) turn {
+func (b *batch[R, Out]) inLine(ctx context.Context, rec queue.Record[R]) turn {
 	if len(b.records) == 1 {
 		return turn{}
 	}
@@ -55,8 +55,8 @@ func (b *batch[R, Out]) inLine(ctx context.Context, rec record[R]) turn {
 }
 
 // keyOf returns the name of the stored record, by which copies know each other. It is empty if there is none.
-func (b *batch[R, Out]) keyOf(ctx context.Context, rec record[R]) string {
-	d, err := b.handler.Describe(ctx, rec.event)
+func (b *batch[R, Out]) keyOf(ctx context.Context, rec queue.Record[R]) string {
+	d, err := b.handler.Describe(ctx, rec.Event)
 	if err != nil {
 		return "" // which the handler reports
 	}
@@ -64,16 +64,19 @@ func (b *batch[R, Out]) keyOf(ctx context.Context, rec record[R]) string {
 }
 
 // handle runs the handler.
-func (b *batch[R, Out]) handle(ctx context.Context, rec record[R]) (report.BatchOutcome, error) {
+func (b *batch[R, Out]) handle(ctx context.Context, rec queue.Record[R], waits bool) (report.BatchOutcome, error) {
 	began := time.Now()
 	var err error
+	if b.waits {
+		ctx = b.patient(ctx)
+	}
 	// The errors keep their marks in a context that belongs to a delivery, also to one without protection.
-	fault := guarded(func() { _, err = b.handler.Handle(execution.Unwanting(ctx), rec.event) })
+	fault := guarded(func() { _, err = b.handler.Handle(execution.Unwanting(ctx), rec.Event) })
 	outcome := report.RecordPanicked
 	if fault == nil {
 		outcome, fault = b.outcomeOf(err), execution.Stripped(err)
 	}
-	if outcome != report.RecordInProgress { // whose handler did not run
+	if outcome != report.RecordInProgress && !waits { // whose handler did not run, or not all the time
 		b.tookAtLeast(time.Since(began))
 	}
 	return outcome, fault
@@ -104,8 +107,8 @@ func (b *batch[R, Out]) outcomeOf(err error) report.BatchOutcome {
 	}
 }
 
-// isPoison reports whether the error says that the handler did not run, and will not, or that it could not read the body. An error of a handler that
-// calls another one is none: what is wrong inside may pass.
+// isPoison reports whether the error says that the handler did not run, and will not, or that it could not read the body. An
+// error of a handler that calls another one is none: what is wrong inside may pass.
 func (b *batch[R, Out]) isPoison(err error) bool {
 	operation := ""
 	switch e := execution.Stripped(err).(type) { //nolint:errorlint // what another error wraps is the handler's business
@@ -126,8 +129,8 @@ func (b *batch[R, Out]) isPoison(err error) bool {
 }
 
 // hand gives a record to a function of the configuration.
-func (b *batch[R, Out]) hand(ctx context.Context, take func(context.Context, R, error) error, rec record[R], failure error) (err error) {
-	if fault := guarded(func() { err = take(ctx, rec.event, failure) }); fault != nil {
+func (b *batch[R, Out]) hand(ctx context.Context, take func(context.Context, R, error) error, rec queue.Record[R], failure error) (err error) {
+	if fault := guarded(func() { err = take(ctx, rec.Event, failure) }); fault != nil {
 		return fault
 	}
 	return err

@@ -11,15 +11,17 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/queue"
 )
 
-// JSON returns a handler of a record for [idempotent.Wrap] that decodes the body of the record, JSON, and calls h with it: the body of a message,
-// or the data of a record of a Kinesis stream. The record is at hand beside it.
+// JSON returns a handler of a record for [idempotent.Wrap] that decodes the body of the record, JSON, and calls h with it:
+// the body of a message, the data of a record of a Kinesis stream, or the value of a record of Kafka. The record is at hand
+// beside it.
 //
-// A body that does not decode into a T, that is empty, or null, is a [*BodyError], marked as [idempotent.NotExecuted]. Unknown names in it are
-// ignored, as by encoding/json.
+// A body that does not decode into a T, that is empty, or null, is a [*BodyError], marked as [idempotent.NotExecuted]. So is
+// the tombstone of a compacted topic. Unknown names in it are ignored, as by encoding/json.
 func JSON[T any, R interface {
-	events.SQSMessage | events.KinesisEventRecord
+	events.SQSMessage | events.KinesisEventRecord | events.KafkaRecord
 }, Out any](h func(ctx context.Context, body T, record R) (Out, error)) func(context.Context, R) (Out, error) {
 	if h == nil {
 		return nil // which Wrap refuses
@@ -40,6 +42,8 @@ func bodyOf(record any) []byte {
 		return []byte(r.Body)
 	case events.KinesisEventRecord:
 		return r.Kinesis.Data
+	case events.KafkaRecord:
+		return queue.Value(r)
 	default:
 		return nil
 	}

@@ -55,7 +55,7 @@ func TestABodyThatIsNoneOfTheHandlersIsPoisonAndNotQuoted(t *testing.T) {
 		ran := false
 		h := idempotent.Wrap(batch.JSON(func(context.Context, order, events.SQSMessage) (string, error) { ran = true; return "", nil }), memory.New(), operation())
 		var r report.Batch
-		answer, err := batch.SQS(h, observed(&r))(t.Context(), events.SQSEvent{Records: []events.SQSMessage{{MessageId: "m-1", Body: body}}})
+		answer, err := batch.SQS(h, batch.Config[events.SQSMessage]{Observers: into(&r)})(t.Context(), events.SQSEvent{Records: []events.SQSMessage{{MessageId: "m-1", Body: body}}})
 		require.NoError(t, err)
 		require.Equal(t, []string{"m-1"}, again(t, answer))
 		require.False(t, ran)

@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/batch"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 )
@@ -194,7 +193,10 @@ func received(t *testing.T, function func(context.Context, events.SQSEvent) (eve
 	return bodies
 }
 
-// observed returns an option that keeps the last report.
-func observed(last *report.Batch) batch.Option {
-	return batch.WithObserver(func(_ context.Context, r report.Batch) { *last = r })
+// into returns observers that keep the last report.
+func into(all ...*report.Batch) (observers []func(context.Context, report.Batch)) {
+	for _, last := range all {
+		observers = append(observers, func(_ context.Context, r report.Batch) { *last = r })
+	}
+	return observers
 }

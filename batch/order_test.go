@@ -36,7 +36,7 @@ func TestMessagesWithOneKeyRunOneAfterTheOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEffects()
 		var r report.Batch
-		ship := batch.SQS(e.shipping(idempotent.WithKey(func(m events.SQSMessage) (string, error) { return m.Body, nil })), observed(&r))
+		ship := batch.SQS(e.shipping(idempotent.WithKey(func(m events.SQSMessage) (string, error) { return m.Body, nil })), batch.Config[events.SQSMessage]{Observers: into(&r)})
 		e.on("a", func(context.Context) error { time.Sleep(time.Second); return nil })
 		copies := messages("a", "a", "b", "a")
 		copies.Records[1].MessageId, copies.Records[3].MessageId = "id-2", "id-3"
@@ -81,12 +81,8 @@ func TestMessagesOfAStandardQueueRunAtTheSameTimeUpToALimit(t *testing.T) {
 					return nil
 				})
 			}
-			opts := []batch.Option{batch.WithConcurrency(limit)}
-			if limit == 0 {
-				opts = nil
-			}
 			began := time.Now()
-			require.Empty(t, received(t, batch.SQS(e.shipping(), opts...), all))
+			require.Empty(t, received(t, batch.SQS(e.shipping(), batch.Config[events.SQSMessage]{Concurrency: limit}), all))
 			require.Equal(t, slowest, time.Since(began))
 			if limit > 0 {
 				require.EqualValues(t, limit, most.Load())
@@ -100,7 +96,7 @@ func TestTheGroupsOfAFIFOQueueStayInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEffects()
 		var r report.Batch
-		ship := batch.SQS(e.shipping(), observed(&r))
+		ship := batch.SQS(e.shipping(), batch.Config[events.SQSMessage]{Observers: into(&r)})
 		e.on("a1", func(context.Context) error { time.Sleep(time.Second); return nil })
 		e.on("a2", func(context.Context) error { time.Sleep(time.Second); return errDown })
 		require.Equal(t, []string{"a2", "a3", "a4"}, received(t, ship, inGroups("a1", "b1", "a2", "b2", "a3", "b3", "a4")))
@@ -118,7 +114,7 @@ func TestWithOneAtATimeTheOrderIsThatOfTheEvent(t *testing.T) {
 	t.Parallel()
 	e := newEffects()
 	e.fail(errDown, "b2")
-	ship := batch.SQS(e.shipping(), batch.WithConcurrency(1))
+	ship := batch.SQS(e.shipping(), batch.Config[events.SQSMessage]{Concurrency: 1})
 	require.Equal(t, []string{"b2", "b3"}, received(t, ship, inGroups("a1", "b1", "a2", "b2", "a3", "b3", "a4")))
 	require.Equal(t, []string{"a1", "b1", "a2", "a3", "a4"}, e.list())
 	e.fail(errDown, "c")
@@ -153,7 +149,7 @@ func TestWhatIsAcknowledgedDoesNotHoldUpItsGroup(t *testing.T) {
 			return "", nil
 		}
 		return m.Body, nil
-	})), batch.WithPoison(func(context.Context, events.SQSMessage, error) error { return nil }))
+	})), batch.Config[events.SQSMessage]{Poison: func(context.Context, events.SQSMessage, error) error { return nil }})
 	e.fail(idempotent.Terminal(errDeclined), "a1")
 	require.Empty(t, received(t, ship, inGroups("a1", "a2", "a3")))
 	require.Equal(t, []string{"a3"}, e.list())

@@ -46,7 +46,7 @@ func TestARecordWithoutAnIDIsRefusedBeforeAnythingRuns(t *testing.T) {
 	var r report.Batch
 	ofQueue := messages("a", "b")
 	ofQueue.Records[1].MessageId, ofQueue.Records[1].EventSource = "", "aws:kinesis"
-	_, err := batch.SQS(e.shipping(), observed(&r))(t.Context(), ofQueue)
+	_, err := batch.SQS(e.shipping(), batch.Config[events.SQSMessage]{Observers: into(&r)})(t.Context(), ofQueue)
 	require.EqualError(t, err, `batch.SQS: record 1 of the event has no id by which an answer could name it; it says that it comes from "aws:kinesis": `+
 		"look at the event source of the function")
 	require.Equal(t, report.Batch{Operation: "ship", Source: "sqs", Records: 2, Took: r.Took, Err: err}, r)

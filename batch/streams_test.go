@@ -2,6 +2,7 @@ package batch_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +15,8 @@ import (
 	"github.com/go-idempotent/idempotent/batch"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // fromStream hands a batch to the function of a Kinesis stream, and returns the sequence numbers of its answer.
@@ -28,7 +31,7 @@ func TestAStreamBeginsAgainAtTheLowestFailure(t *testing.T) {
 	t.Parallel()
 	e := newEffects()
 	var r report.Batch
-	read := batch.Kinesis(e.reading(), observed(&r))
+	read := batch.Kinesis(e.reading(), batch.Config[events.KinesisEventRecord]{Observers: into(&r)})
 	e.fail(errDown, "b2", "a3")
 	// The numbers have more digits the third time, in which their text is in another order.
 	all := onShard(97, "a1", "b2", "a2", "b3", "a3", "a4", "c1")
@@ -95,17 +98,18 @@ func elsewhereRead(t *testing.T, h *idempotent.Handler[events.KinesisEventRecord
 	return ended
 }
 
-// A stream repeats at once, and a batch has few retries: those must not be used up while a lease ends.
-func TestARecordOfAStreamWaitsForTheEndOfALease(t *testing.T) {
+// A stream repeats at once, and a batch has few retries: those must not be used up while another execution ends.
+func TestARecordOfAStreamWaitsForAnotherExecution(t *testing.T) {
 	t.Parallel()
+	const oneLook = 2 * time.Second
 	for name, c := range map[string]struct {
-		left, takes, waits time.Duration
-		want               []string
+		left, takes, waits, most time.Duration
+		want                     []string
 	}{
-		"another invocation ends well":          {time.Minute, 5 * time.Second, 30 * time.Second, nil},
-		"it still runs, under another lease":    {45 * time.Second, 50 * time.Second, 44 * time.Second, []string{"1"}},
-		"there is too little time":              {30 * time.Second, 50 * time.Second, 29 * time.Second, []string{"1"}},
-		"there is just time for the rest of it": {31 * time.Second, 5 * time.Second, 30 * time.Second, nil},
+		"another invocation ends well": {time.Minute, 5 * time.Second, 5 * time.Second, 5*time.Second + oneLook, nil},
+		"it still runs":                {45 * time.Second, 50 * time.Second, 44 * time.Second, 44 * time.Second, []string{"1"}},
+		"there is too little time":     {1500 * time.Millisecond, 50 * time.Second, 500 * time.Millisecond, 500 * time.Millisecond, []string{"1"}},
+		"it ends at the last moment":   {6 * time.Second, 4999 * time.Millisecond, 5 * time.Second, 5 * time.Second, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -118,7 +122,8 @@ func TestARecordOfAStreamWaitsForTheEndOfALease(t *testing.T) {
 				answer, err := batch.Kinesis(h)(withDeadline(t, c.left), all)
 				require.NoError(t, err)
 				require.Equal(t, c.want, again(t, answer))
-				require.Equal(t, c.waits, time.Since(began))
+				require.GreaterOrEqual(t, time.Since(began), c.waits)
+				require.LessOrEqual(t, time.Since(began), c.most)
 				<-ended
 			})
 		})
@@ -146,10 +151,10 @@ func TestTheFunctionsOfAStreamGetItsRecords(t *testing.T) {
 	t.Parallel()
 	e := newEffects()
 	var taken []string
-	read := batch.Kinesis(e.reading(), batch.WithTerminal(func(_ context.Context, r events.KinesisEventRecord, err error) error {
+	read := batch.Kinesis(e.reading(), batch.Config[events.KinesisEventRecord]{Terminal: func(_ context.Context, r events.KinesisEventRecord, err error) error {
 		taken = append(taken, r.EventID+" "+err.Error())
 		return nil
-	}))
+	}})
 	e.fail(idempotent.Terminal(errDeclined), "a1")
 	require.Empty(t, fromStream(t, read, onShard(7, "a1", "a2")))
 	require.Equal(t, []string{"shardId-000000000000:7 " + errDeclined.Error()}, taken)
@@ -176,24 +181,77 @@ func TestRecordsWithOneSequenceNumberAreNoCopies(t *testing.T) {
 
 	// Without a key of their own they are one record, with contents that differ: nobody takes one for the other.
 	var r report.Batch
-	require.Equal(t, []string{"1"}, fromStream(t, batch.Kinesis(e.reading(), observed(&r)), all))
+	require.Equal(t, []string{"1"}, fromStream(t, batch.Kinesis(e.reading(), batch.Config[events.KinesisEventRecord]{Observers: into(&r)}), all))
 	require.Equal(t, 1, r.Succeeded)
 }
 
-// The wait for a lease leaves too little time beside a record that is slow.
-func TestAfterTheWaitForALeaseNothingIsBegunNearTheDeadline(t *testing.T) {
+// dies is a process that begins to execute a record, and dies: its lease ends, and nobody renews it.
+func dies(t *testing.T, records store.Store, e *effects, r events.KinesisEventRecord) {
+	t.Helper()
+	dead := storetest.NewFaulty(records, storetest.OnOp(storetest.OpSwap, storetest.LoseRequest))
+	e.on("dead", func(context.Context) error { time.Sleep(time.Hour); return nil })
+	h := idempotent.Wrap(func(ctx context.Context, _ events.KinesisEventRecord) (string, error) { return e.of(ctx, "dead") }, dead, operation())
+	go func() { _, _ = h.Handle(context.Background(), r) }()
+	synctest.Wait()
+}
+
+// A record whose process has died runs when its lease has ended, if there is time for one as slow as the slowest of the batch.
+func TestARecordOfAProcessThatHasDiedRunsWhenItsLeaseHasEnded(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		left time.Duration
+		want []string
+	}{
+		"in time":  {50 * time.Second, nil},
+		"too late": {35 * time.Second, []string{"1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e, records := newEffects(), memory.New()
+				h := idempotent.Wrap(e.read, records, operation())
+				all := onShard(1, "a", "b")
+				e.on("b", func(context.Context) error { time.Sleep(10 * time.Second); return nil })
+				dies(t, records, e, all.Records[0])
+				began := time.Now()
+				answer, err := batch.Kinesis(h)(withDeadline(t, c.left), all)
+				require.NoError(t, err)
+				require.Equal(t, c.want, again(t, answer))
+				require.GreaterOrEqual(t, time.Since(began), 30*time.Second)
+				require.Equal(t, c.want == nil, slices.Contains(e.list(), "a"), "b took 10 s")
+				time.Sleep(time.Hour)
+			})
+		})
+	}
+}
+
+// The other execution ends, and its result is enough, where there would be no time to execute.
+func TestAStreamWaitsAlsoWhereThereIsNoTimeForATry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := newEffects()
 		h := e.reading()
 		all := onShard(1, "a", "b")
-		e.on("a", func(context.Context) error { time.Sleep(time.Second); return nil })
 		e.on("b", func(context.Context) error { time.Sleep(10 * time.Second); return nil })
+		e.on("a", func(context.Context) error { time.Sleep(12 * time.Second); return nil })
 		ended := elsewhereRead(t, h, all.Records[0])
-		answer, err := batch.Kinesis(h)(withDeadline(t, 35*time.Second), all)
+		answer, err := batch.Kinesis(h)(withDeadline(t, 15*time.Second), all)
 		require.NoError(t, err)
-		require.Equal(t, []string{"1"}, again(t, answer), "5 s are left after the wait, and b took 10 s")
+		require.Empty(t, again(t, answer), "b took 10 s, and 5 were left")
 		<-ended
+	})
+}
+
+// A handler that calls another one waits for that one's execution, too.
+func TestTheWaitOfAStreamReachesHandlersInside(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := newEffects()
+		inner := idempotent.Wrap(func(context.Context, string) (string, error) { time.Sleep(5 * time.Second); return "", nil }, memory.New(),
+			idempotent.WithOperation("inner"), idempotent.WithKey(func(s string) (string, error) { return s, nil }))
+		go func() { _, _ = inner.Handle(context.Background(), "x") }()
+		synctest.Wait()
+		e.on("a", func(ctx context.Context) error { _, err := inner.Handle(ctx, "x"); return err })
+		require.Empty(t, fromStream(t, batch.Kinesis(e.reading()), onShard(1, "a")))
 	})
 }
 
@@ -230,8 +288,8 @@ func TestOthersRunWhileARecordWaitsForALease(t *testing.T) {
 				return nil
 			})
 		}
-		require.Empty(t, fromStream(t, batch.Kinesis(h, batch.WithConcurrency(2)), all))
-		require.Equal(t, 30*time.Second, time.Since(began))
+		require.Empty(t, fromStream(t, batch.Kinesis(h, batch.Config[events.KinesisEventRecord]{Concurrency: 2}), all))
+		require.Less(t, time.Since(began), 30*time.Second, "it waits for the others, and not for their leases")
 	})
 }
 
@@ -244,7 +302,7 @@ func TestTheRestOfItsGroupRunsBehindARecordThatHasWaited(t *testing.T) {
 		e.on("a1", func(context.Context) error { time.Sleep(time.Second); return nil })
 		elsewhereRead(t, h, all.Records[0])
 		var r report.Batch
-		require.Empty(t, fromStream(t, batch.Kinesis(h, observed(&r)), all))
+		require.Empty(t, fromStream(t, batch.Kinesis(h, batch.Config[events.KinesisEventRecord]{Observers: into(&r)}), all))
 		require.Equal(t, []string{"b1", "a1", "a2", "a3"}, e.list())
 		require.Equal(t, 4, r.Succeeded)
 	})

@@ -49,7 +49,7 @@ func TestAMessageInProgressComesAgainWhenItsLeaseHasEnded(t *testing.T) {
 		v := &visibility{set: map[string]time.Duration{}}
 		var r report.Batch
 		h := e.shipping(idempotent.WithTiming(idempotent.Timing{Lease: 40 * time.Second}))
-		ship := batch.SQS(h, observed(&r), batch.WithVisibility(v.change))
+		ship := batch.SQS(h, batch.Config[events.SQSMessage]{Visibility: v.change, Observers: into(&r)})
 		ended := elsewhere(t, h, e, messages("a").Records[0], 5*time.Second)
 		time.Sleep(time.Second)
 		require.Equal(t, []string{"a"}, received(t, ship, messages("a", "b")))
@@ -61,7 +61,7 @@ func TestAMessageInProgressComesAgainWhenItsLeaseHasEnded(t *testing.T) {
 		v.err = errDown
 		require.Equal(t, []string{"a"}, received(t, ship, messages("a")))
 		require.Equal(t, errDown, r.Problems[0].FunctionErr)
-		panics := batch.SQS(h, observed(&r), batch.WithVisibility(func(context.Context, []events.SQSMessage, time.Duration) error { panic("x") }))
+		panics := batch.SQS(h, batch.Config[events.SQSMessage]{Visibility: func(context.Context, []events.SQSMessage, time.Duration) error { panic("x") }, Observers: into(&r)})
 		require.Equal(t, []string{"a"}, received(t, panics, messages("a")))
 		require.EqualError(t, r.Problems[0].FunctionErr, "it panicked with a value of type string")
 		require.Equal(t, []string{"a"}, received(t, batch.SQS(h), messages("a")), "without the function it comes again when the queue says so")
@@ -79,7 +79,7 @@ func TestTheMessagesOfOtherGroupsKeepTheirVisibility(t *testing.T) {
 		h := e.shipping()
 		for _, all := range []events.SQSEvent{inGroups("a1", "b1", "a2"), messages("a1", "b1", "c1")} {
 			ended := elsewhere(t, h, e, all.Records[0], 5*time.Second)
-			received(t, batch.SQS(h, batch.WithConcurrency(1), batch.WithVisibility(v.change)), all)
+			received(t, batch.SQS(h, batch.Config[events.SQSMessage]{Concurrency: 1, Visibility: v.change}), all)
 			require.NotContains(t, v.set, "b1")
 			require.Contains(t, v.set, "a1")
 			<-ended
@@ -98,7 +98,7 @@ func TestTheMessagesBehindOneInProgressComeAgainWithIt(t *testing.T) {
 		h := e.shipping()
 		all := inGroups("a1", "a2", "b1", "a3")
 		ended := elsewhere(t, h, e, all.Records[1], 5*time.Second)
-		require.Equal(t, []string{"a2", "a3"}, received(t, batch.SQS(h, batch.WithVisibility(v.change)), all))
+		require.Equal(t, []string{"a2", "a3"}, received(t, batch.SQS(h, batch.Config[events.SQSMessage]{Visibility: v.change}), all))
 		require.Equal(t, map[string]time.Duration{"a2": 30 * time.Second, "a3": 30 * time.Second}, v.set)
 		<-ended
 	})
@@ -111,6 +111,6 @@ func TestEveryOtherFailureKeepsItsVisibility(t *testing.T) {
 	v := &visibility{set: map[string]time.Duration{}}
 	e.fail(errDown, "a")
 	e.on("b", func(context.Context) error { panic(errDown) })
-	require.Equal(t, []string{"a", "b"}, received(t, batch.SQS(e.shipping(), batch.WithVisibility(v.change)), messages("a", "b")))
+	require.Equal(t, []string{"a", "b"}, received(t, batch.SQS(e.shipping(), batch.Config[events.SQSMessage]{Visibility: v.change}), messages("a", "b")))
 	require.Empty(t, v.set)
 }

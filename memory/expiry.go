@@ -11,9 +11,9 @@ import (
 // and no more than a few, so that no single claim pays for thousands.
 const dropsPerClaim = 4
 
-// sweep drops some of the records whose expiry has passed, the oldest first. A record is still kept in the very instant
+// dropExpired drops some of the records whose expiry has passed, the oldest first. A record is still kept in the very instant
 // of its expiry.
-func (s *Store) sweep(now time.Time) {
+func (s *Store) dropExpired(now time.Time) {
 	for range dropsPerClaim {
 		if len(s.expiry) == 0 || !now.After(s.expiry[0].record.Expiry) {
 			return

@@ -15,7 +15,7 @@ func (s *Store) claim(r store.Record, now time.Time) (held store.Record, claimed
 	e, found := s.records[r.Key]
 	switch {
 	case !found:
-		s.sweep(now)
+		s.dropExpired(now)
 		s.add(r)
 	case e.record.Claimable(now):
 		s.replace(e, r)

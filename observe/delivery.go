@@ -96,7 +96,7 @@ func (c *counts) answered(d *report.Delivery) {
 		c.Unreadable = true
 	case report.StoreUnavailable:
 		c.StoreError = true
-	case report.Refused:
+	case report.Refused, report.WrappedTwice:
 		c.Refused = 1
 	case report.Panicked:
 		c.Panicked = 1

@@ -11,7 +11,7 @@ func levelOf(d *report.Delivery) slog.Level {
 	c := told(d).counts
 	switch {
 	case d.StoreErr != nil, d.Outcome == report.StoreUnavailable, d.Outcome == report.Unreadable, d.Outcome == report.Refused,
-		d.Outcome == report.Panicked:
+		d.Outcome == report.WrappedTwice, d.Outcome == report.Panicked:
 		return slog.LevelError
 	case d.Outcome == report.InProgress:
 		return slog.LevelInfo

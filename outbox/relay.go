@@ -77,10 +77,8 @@ const (
 	// reports is how often a failure is reported to the stream before the message is put off: those behind it wait meanwhile.
 	reports = 5
 	// reserve is what is kept of an invocation for marks.
-	reserve = time.Second
-	// remembered is how many messages a process knows to have delivered: some hundred bytes each.
-	remembered = 10_000
-	maxPause   = time.Hour
+	reserve  = time.Second
+	maxPause = time.Hour
 )
 
 // RelayOption adjusts a [Relay].
@@ -194,7 +192,7 @@ func NewRelay(client Client, table string, deliver Deliver, opts ...RelayOption)
 	r := &Relay{table: table, box: &box{client, table, c.retention}, deliver: deliver, c: c}
 	r.relay = relay.New(r.box, r.deliverEntry, reportOf, relay.Settings{
 		Concurrency: c.concurrency, Timeout: c.timeout, Reserve: reserve, Reports: reports, MaxTries: c.maxTries, Grace: c.grace,
-		Pause: spread, Now: time.Now, Remembered: remembered,
+		Pause: spread, Now: time.Now,
 	})
 	return r
 }

@@ -39,11 +39,9 @@ func (t *tally) add(e relay.Entry[Message], o relay.Outcome, err error) {
 	defer t.mu.Unlock()
 	r := &t.r
 	switch o {
-	case relay.Delivered, relay.Marked:
+	case relay.Delivered:
 		r.Delivered++
-		if o == relay.Delivered {
-			r.Slowest = max(r.Slowest, time.Since(e.Created))
-		}
+		r.Slowest = max(r.Slowest, time.Since(e.Created))
 	case relay.Elsewhere:
 		r.Elsewhere++
 	case relay.Failed:

@@ -7,7 +7,7 @@ import "time"
 type Batch struct {
 	// Operation is the name of the wrapped handler.
 	Operation string `emf:"Operation,dimension" log:"operation"`
-	// Source is where the records came from: "sqs", "kinesis" or "dynamodb".
+	// Source is where the records came from: "sqs", "kinesis", "dynamodb" or "kafka".
 	Source string `emf:"source,property" log:"source"`
 	// Records is how many there were in the event. Each of them is counted in one of the numbers below, unless Err is set.
 	Records    int `log:"records,always"`
@@ -53,7 +53,7 @@ const (
 
 // BatchProblem is a record that has not succeeded.
 type BatchProblem struct {
-	// ID is the message id, or the event id of the record of a stream.
+	// ID is the message id, the event id of the record of a stream, or partition and offset of one of Kafka.
 	ID      string       `log:"id"`
 	Outcome BatchOutcome `log:"outcome"`
 	// Receives is how often the queue has handed the message over, this time included. It is 0 for the record of a stream.

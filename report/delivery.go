@@ -97,6 +97,8 @@ const (
 	UnknownOutcome Outcome = "unknown outcome"
 	// Unreadable: the stored record cannot be understood; an operator has to look.
 	Unreadable Outcome = "unreadable"
+	// WrappedTwice: the delivery asks for the record that its own caller executes, so the handler is wrapped twice.
+	WrappedTwice Outcome = "wrapped twice"
 	// StoreUnavailable: the store could not answer, and the handler did not run.
 	StoreUnavailable Outcome = "store unavailable"
 	// CommitFailed: the handler ran, its commit failed, and it returned an answer all the same, of which nothing is stored; or it

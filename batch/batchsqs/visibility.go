@@ -29,7 +29,7 @@ const (
 	longest = 12 * time.Hour
 )
 
-// Visibility returns a function for batch.WithVisibility. The queue is that of the function, given by its URL. Its role needs
+// Visibility returns a function for batch.Config.Visibility. The queue is that of the function, given by its URL. Its role needs
 // sqs:ChangeMessageVisibility, which AWS's managed policy AWSLambdaSQSQueueExecutionRole does not have.
 //
 // The function rounds a time up to whole seconds. It returns an error if SQS does not take all of it, or if the messages are of another queue. It

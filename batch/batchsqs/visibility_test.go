@@ -19,7 +19,7 @@ import (
 
 const queueURL = "https://sqs.eu-central-1.amazonaws.com/123456789012/orders"
 
-var _ = batch.WithVisibility(batchsqs.Visibility(&sqs.Client{}, queueURL))
+var _ = batch.Config[events.SQSMessage]{Visibility: batchsqs.Visibility(&sqs.Client{}, queueURL)}
 
 // queue is a client that keeps what it is asked for.
 type queue struct {

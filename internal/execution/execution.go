@@ -57,8 +57,11 @@ type claimContext struct {
 }
 
 func (c *claimContext) Value(key any) any {
-	if key == (claimKey{}) {
+	switch key {
+	case claimKey{}:
 		return &c.claim // which nobody changes
+	case anyClaimKey{}:
+		return c
 	}
 	return c.Context.Value(key)
 }
@@ -73,6 +76,21 @@ func From(ctx context.Context) (Claim, bool) {
 		return Claim{}, false
 	}
 	return *c, true
+}
+
+// anyClaimKey is the key of the innermost claim, also where a context says that it belongs to none.
+type anyClaimKey struct{}
+
+// Owners returns the owners of all claims that a context belongs to, the innermost first: of handlers that call each other.
+func Owners(ctx context.Context) (owners []string) {
+	for {
+		c, ok := ctx.Value(anyClaimKey{}).(*claimContext)
+		if !ok {
+			return owners
+		}
+		owners = append(owners, c.claim.Owner)
+		ctx = c.Context
+	}
 }
 
 // Unprotected returns a context that says of itself that it belongs to no claim. A handler that runs unprotected inside a
@@ -91,6 +109,28 @@ type unprotected struct {
 // Unwanting returns a context, as [Unprotected] does, for deliveries whose results nobody looks at: that a request was handled is enough.
 func Unwanting(ctx context.Context) context.Context {
 	return context.WithValue(ctx, claimKey{}, unprotected{unwanted: true})
+}
+
+// Patience is how long deliveries with a context wait for other executions of their requests, in the place of what their
+// handlers say.
+type Patience struct {
+	// Until is when the wait ends, the zero time if nobody asks for one.
+	Until time.Time
+	// Least is what has to be left of the invocation after the wait, to begin an execution.
+	Least time.Duration
+}
+
+type patienceKey struct{}
+
+// Patient returns a context whose deliveries wait, also those of handlers that a handler calls.
+func Patient(ctx context.Context, p Patience) context.Context {
+	return context.WithValue(ctx, patienceKey{}, p)
+}
+
+// PatienceOf returns how long deliveries with a context wait, zero if nobody asks for it.
+func PatienceOf(ctx context.Context) Patience {
+	p, _ := ctx.Value(patienceKey{}).(Patience)
+	return p
 }
 
 // IsUnwanted reports whether nobody looks at the result of a delivery with this context. A delivery inside of that one is another matter.

@@ -2,6 +2,7 @@ package life
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/go-idempotent/idempotent/fingerprint"
@@ -17,6 +18,8 @@ type Claimant struct {
 	// Owner is the token of its claim, and Lease the end of the lease that it takes.
 	Owner string
 	Lease time.Time
+	// Callers are the owners of the claims that the delivery is made under, by a handler that calls another one.
+	Callers []string
 	// OnlyDue leaves alone what a reconciliation is not to ask about yet, or any more.
 	OnlyDue bool
 }
@@ -36,6 +39,8 @@ const (
 	Look
 	// Ours: the record is our claim, whose reply was lost.
 	Ours
+	// Twice: an execution runs, and it is the one that calls.
+	Twice
 	// Replay: the record has the result.
 	Replay
 	// Busy: an execution runs, or somebody asks.
@@ -77,6 +82,9 @@ type Before struct {
 // Meets is the one place that says what a held record means for a delivery. The zero record says that there is none.
 func (c Claimant) Meets(held store.Record, now time.Time) Judgement {
 	state := Of(held, now)
+	if held.Status == store.StatusInProgress && slices.Contains(c.Callers, held.Owner) {
+		return Judgement{Verdict: Twice} // whatever the clock says: it waits for us
+	}
 	if state == Free {
 		return Judgement{Verdict: Begin, Next: c.fresh(now)}
 	}
@@ -165,13 +173,16 @@ func (c Claimant) takeOver(held store.Record, now time.Time) Judgement {
 		held.Attempt = 1 // a record of AWS Powertools counts none, but one execution there was
 	}
 	before := Before{
-		Reason: held.Reason, Open: state == Unknown || state == Reopened, Attention: held.Attention, AttentionAt: held.AttentionAt,
+		Open: state == Unknown || state == Reopened, Attention: held.Attention, AttentionAt: held.AttentionAt,
 		Derived: held.Derived, Unmarked: held.Unmarked,
 	}
-	if state == Crashed {
+	switch state {
+	case Crashed:
 		before.Reason = store.ReasonCrashed
-	} else if state == Released {
+	case Released:
 		before.Reason = store.ReasonReleased
+	default:
+		before.Reason = held.Reason
 	}
 	next := c.claimed(held, now)
 	if before.Open {
@@ -213,7 +224,9 @@ func (c Claimant) differs(held store.Record) (Judgement, bool) {
 	switch {
 	case c.Fingerprint == "" || held.Fingerprint == c.Fingerprint:
 		return Judgement{}, false
-	case held.Fingerprint != "" && !sameVersion(held.Fingerprint, c.Fingerprint):
+	case held.Fingerprint == "":
+		return unreadable("it has no fingerprint: another program wrote it, or a handler that had none"), true
+	case !sameVersion(held.Fingerprint, c.Fingerprint):
 		return unreadable("its fingerprint has an algorithm version that this handler does not compute"), true
 	default:
 		return Judgement{Verdict: Mismatch}, true

@@ -40,6 +40,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/life"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
@@ -49,10 +50,12 @@ import (
 func (d *Delivery) Run(ctx context.Context, w Work) Result {
 	began := time.Now()
 	d.work, d.claim = w, claimOf(d.Settings, d.RecordKey, d.Fingerprint, false, &d.Report)
-	r, claimed := d.take(ctx)
+	d.claim.as.Callers = execution.Owners(ctx)
+	p := execution.PatienceOf(ctx)
+	r, claimed := d.takeInTime(ctx, p)
 	d.Report.Claim = since(began)
-	if !claimed && r.Outcome == report.InProgress && d.Wait > 0 {
-		r, claimed = d.await(ctx, r)
+	if !claimed && r.Outcome == report.InProgress {
+		r, claimed = d.await(ctx, r, p)
 	}
 	if !claimed {
 		if r.Outcome == report.UnknownOutcome {
@@ -80,6 +83,8 @@ func (d *Delivery) answer(ctx context.Context, t taking) Result {
 		return unanswered(t.unanswered)
 	case t.Verdict == life.Replay:
 		return d.replay(ctx, t.held)
+	case t.Verdict == life.Twice:
+		return Result{Outcome: report.WrappedTwice}
 	case t.Verdict == life.Busy:
 		return inProgress(t.held, t.at)
 	case t.Verdict == life.Mismatch:

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/life"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
@@ -16,26 +17,40 @@ const (
 	lastLook  = 2 * time.Second
 )
 
+// leastLook is what a look may take beyond the end of a wait, where none took any time before.
+const leastLook = 10 * time.Millisecond
+
 // await looks at the record of a running execution until that has ended, and answers with what came of it. Every look
 // goes through package life. A key that has become free, or whose lease lapsed, is claimed like any other. If the wait ends
-// first, the result is that of the last look; r is the one before the first.
-func (d *Delivery) await(ctx context.Context, r Result) (Result, bool) {
-	started := time.Now()
+// first, the result is that of the last look; r is the one before the first. The last look begins so early that it has come back
+// when the wait ends, going by the slowest call so far.
+func (d *Delivery) await(ctx context.Context, r Result, p execution.Patience) (Result, bool) {
+	started, wait := time.Now(), d.Wait
+	if !p.Until.IsZero() {
+		wait = time.Until(p.Until)
+	}
+	if wait <= 0 {
+		return r, false
+	}
 	defer func() { d.Report.Wait = since(started) }()
 
-	looks := within(ctx, budgetEnd(ctx, d.Wait+d.Timing.ClaimBudget))
-	end := started.Add(d.Wait)
-	if deadline, ok := looks.Deadline(); ok && end.After(deadline) {
-		end = answerable(deadline, started) // the last look has to come back
-	}
-	for n := 0; ; n++ {
-		left := time.Until(end)
-		if left <= 0 || !sleep(looks, min(interval(n), left)) {
+	end := budgetEnd(ctx, wait)
+	slowest := min(d.Report.Claim.Took, wait/2)
+	for n, last := 0, false; !last; n++ {
+		pause, left := interval(n, p.Until.IsZero()), max(time.Until(end)-slowest, 0)
+		last = pause >= left
+		if !sleep(ctx, min(pause, left)) {
 			return r, false
 		}
-		now := d.Now()
+		now, asked := d.Now(), time.Now()
+		looks := within(ctx, end)
+		if last { // half of this is until the end
+			looks = within(ctx, asked.Add(2*max(end.Sub(asked), leastLook)))
+		}
 		held, err := d.claim.look(looks)
-		if err != nil {
+		if err == nil {
+			slowest = max(slowest, time.Since(asked))
+		} else {
 			d.claim.note(err)
 			if !store.MayPass(err) {
 				return unanswered(err), false
@@ -44,7 +59,7 @@ func (d *Delivery) await(ctx context.Context, r Result) (Result, bool) {
 		}
 		switch j := d.claim.judge(held, now); j.Verdict {
 		case life.Begin, life.TakeOver, life.Refuse, life.Ours:
-			if !d.worthwhile(started) {
+			if !d.worthwhile(started, p.Least) {
 				return inProgress(held, now), false
 			}
 			// Also where the record is our own, because a claim that was refused has come to life late: every claim begins with a
@@ -54,22 +69,42 @@ func (d *Delivery) await(ctx context.Context, r Result) (Result, bool) {
 				return r, true
 			}
 		default:
-			r = d.answer(looks, taking{Judgement: j, held: held, at: now})
+			r = d.answer(ctx, taking{Judgement: j, held: held, at: now})
 		}
 		if r.Outcome != report.InProgress {
 			return r, false
 		}
 	}
+	return r, false
 }
 
-// interval is how long the wait for look n is, counted from 0.
-func interval(n int) time.Duration {
+// interval is how long the wait for look n is, counted from 0. Jitter keeps many clients of one key apart. A batch, which asks
+// for its wait, is alone with its record, and its schedules can be played again.
+func interval(n int, jitter bool) time.Duration {
 	longest := min(firstLook<<min(n, 10), lastLook)
+	if !jitter {
+		return longest
+	}
 	return longest - time.Duration(rand.Int64N(int64(longest/2))) //nolint:gosec // jitter, not a secret
 }
 
-// worthwhile reports whether enough time is left to execute: a quarter of what there was when the wait began. With less,
-// the execution would probably be cut off, while the next delivery has all of its time for it.
-func (d *Delivery) worthwhile(started time.Time) bool {
-	return d.claim.deadline.IsZero() || time.Until(d.claim.deadline) >= d.claim.deadline.Sub(started)/4
+// takeInTime is take, unless who asks for patience leaves too little time to execute: then the delivery only looks what becomes
+// of the other execution.
+func (d *Delivery) takeInTime(ctx context.Context, p execution.Patience) (Result, bool) {
+	if !p.Until.IsZero() {
+		if d.claim.begin(ctx); !d.worthwhile(d.claim.started, p.Least) {
+			return Result{Outcome: report.InProgress}, false
+		}
+	}
+	return d.take(ctx)
+}
+
+// worthwhile reports whether enough time is left to execute: what was asked for, or else a quarter of what there was when the
+// wait began. With less, the execution would probably be cut off, while the next delivery has all of its time for it.
+func (d *Delivery) worthwhile(started time.Time, least time.Duration) bool {
+	deadline := d.claim.deadline
+	if least == 0 {
+		least = deadline.Sub(started) / 4
+	}
+	return deadline.IsZero() || time.Until(deadline) >= least
 }

@@ -85,9 +85,6 @@ func (r *Relay[M]) found(ctx context.Context, listed Listed) {
 
 // drained takes a message and delivers it.
 func (r *Relay[M]) drained(ctx context.Context, e Entry[M]) (Entry[M], Outcome, error) {
-	if known := r.known.knows(e.generation(), e.Due); known == delivered || known == done {
-		return r.mark(ctx, e, Marked)
-	}
 	if e.Tries >= r.s.MaxTries {
 		return r.park(ctx, e, errTriesUsedUp)
 	}
@@ -102,7 +99,7 @@ func (r *Relay[M]) drained(ctx context.Context, e Entry[M]) (Entry[M], Outcome, 
 	failure := r.try(ctx, e)
 	switch {
 	case failure == nil:
-		return r.mark(ctx, e, Delivered)
+		return r.mark(ctx, e)
 	case permanent(failure) || e.Tries >= r.s.MaxTries:
 		return r.park(ctx, e, failure)
 	default:

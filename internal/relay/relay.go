@@ -65,8 +65,6 @@ type Outcome string
 const (
 	// Delivered: the message was delivered, and is done.
 	Delivered Outcome = "delivered"
-	// Marked: an earlier invocation of this process had delivered it, and now it is done.
-	Marked Outcome = "marked"
 	// Elsewhere: there was nothing to do, or nothing left to do: it is done, or taken by another drain, or a later commit has replaced it.
 	Elsewhere Outcome = "elsewhere"
 	// Failed: the delivery failed, and is tried again.
@@ -86,7 +84,7 @@ const (
 // Again reports whether a stream has to repeat the message.
 func (o Outcome) Again() bool {
 	switch o {
-	case Delivered, Marked, Elsewhere, PutOff, Parked:
+	case Delivered, Elsewhere, PutOff, Parked:
 		return false
 	default:
 		return true
@@ -111,8 +109,6 @@ type Settings struct {
 	Pause func(tries int) time.Duration
 	// Now is the clock.
 	Now func() time.Time
-	// Remembered is how many messages a process knows to have delivered.
-	Remembered int
 }
 
 // Deliver delivers a message. It returns nil if, and only if, the message has arrived. It does not panic.
@@ -127,12 +123,11 @@ type Relay[M any] struct {
 	deliver Deliver[M]
 	report  Report[M]
 	s       Settings
-	known   *memory
 }
 
 // New returns a relay of the messages in a box.
 func New[M any](box Box[M], deliver Deliver[M], report Report[M], s Settings) *Relay[M] {
-	return &Relay[M]{box: box, deliver: deliver, report: report, s: s, known: newMemory(s.Remembered)}
+	return &Relay[M]{box: box, deliver: deliver, report: report, s: s}
 }
 
 // PermanentError is that of a delivery which can never succeed.

@@ -20,12 +20,8 @@ func (r *Relay[M]) Stream(ctx context.Context, entries []Entry[M]) []Outcome {
 		first[e.generation()] = i
 		outcomes[i] = Uncounted // in case that the deliverer ends its goroutine
 		p.run(func() {
-			was := e
 			e, o, err := r.handedOver(ctx, e)
 			outcomes[i] = o
-			if o == PutOff || o == Parked {
-				r.known.add(was.generation(), knowledge{leftToOthers, was.Due})
-			}
 			r.report(ctx, e, o, err)
 		})
 	}
@@ -36,23 +32,20 @@ func (r *Relay[M]) Stream(ctx context.Context, entries []Entry[M]) []Outcome {
 	return outcomes
 }
 
+// generation is one message: its id, and the commit that it has left with.
+type generation struct{ id, owner string }
+
 func (e Entry[M]) generation() generation { return generation{e.ID, e.Owner} }
 
 // handedOver delivers one message of a stream. It returns the message as it is then.
 func (r *Relay[M]) handedOver(ctx context.Context, e Entry[M]) (Entry[M], Outcome, error) {
-	known := r.known.knows(e.generation(), e.Due)
-	switch {
-	case known == done || known == leftToOthers:
-		return e, Elsewhere, nil
-	case known == delivered:
-		return r.mark(ctx, e, Marked)
-	case r.Late(ctx):
+	if r.Late(ctx) {
 		return e, NotBegun, ctx.Err()
 	}
 	failure := r.try(ctx, e)
 	switch {
 	case failure == nil:
-		return r.mark(ctx, e, Delivered)
+		return r.mark(ctx, e)
 	case permanent(failure):
 		return r.park(ctx, e, failure)
 	}
@@ -73,13 +66,11 @@ func (r *Relay[M]) handedOver(ctx context.Context, e Entry[M]) (Entry[M], Outcom
 }
 
 // mark marks a message that was delivered.
-func (r *Relay[M]) mark(ctx context.Context, e Entry[M], as Outcome) (Entry[M], Outcome, error) {
-	r.known.add(e.generation(), knowledge{state: delivered})
+func (r *Relay[M]) mark(ctx context.Context, e Entry[M]) (Entry[M], Outcome, error) {
 	if _, err := r.box.Done(ctx, e, r.s.Now()); err != nil {
 		return e, Unmarked, err
 	}
-	r.known.add(e.generation(), knowledge{state: done})
-	return e, as, nil
+	return e, Delivered, nil
 }
 
 // park parks a message that was not delivered.

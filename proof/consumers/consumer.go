@@ -39,7 +39,7 @@ type shape[R any] struct {
 	event func(s *stage, r Record) R
 	body  func(R) string
 	// function is that of package batch.
-	function func(h *idempotent.Handler[R, string], opts []batch.Option) func(ctx context.Context, records []R) ([]string, error)
+	function func(h *idempotent.Handler[R, string], c batch.Config[R]) func(ctx context.Context, records []R) ([]string, error)
 }
 
 var messages = shape[events.SQSMessage]{
@@ -52,8 +52,8 @@ var messages = shape[events.SQSMessage]{
 		return m
 	},
 	body: func(m events.SQSMessage) string { return m.Body },
-	function: func(h *idempotent.Handler[events.SQSMessage, string], opts []batch.Option) func(context.Context, []events.SQSMessage) ([]string, error) {
-		f := batch.SQS(h, opts...)
+	function: func(h *idempotent.Handler[events.SQSMessage, string], c batch.Config[events.SQSMessage]) func(context.Context, []events.SQSMessage) ([]string, error) {
+		f := batch.SQS(h, c)
 		return func(ctx context.Context, all []events.SQSMessage) (failed []string, err error) {
 			answer, err := f(ctx, events.SQSEvent{Records: all})
 			for _, one := range answer.BatchItemFailures {
@@ -72,8 +72,8 @@ var kinesisRecords = shape[events.KinesisEventRecord]{
 		}
 	},
 	body: func(r events.KinesisEventRecord) string { return string(r.Kinesis.Data) },
-	function: func(h *idempotent.Handler[events.KinesisEventRecord, string], opts []batch.Option) func(context.Context, []events.KinesisEventRecord) ([]string, error) {
-		f := batch.Kinesis(h, opts...)
+	function: func(h *idempotent.Handler[events.KinesisEventRecord, string], c batch.Config[events.KinesisEventRecord]) func(context.Context, []events.KinesisEventRecord) ([]string, error) {
+		f := batch.Kinesis(h, c)
 		return func(ctx context.Context, all []events.KinesisEventRecord) (failed []string, err error) {
 			answer, err := f(ctx, events.KinesisEvent{Records: all})
 			for _, one := range answer.BatchItemFailures {
@@ -96,8 +96,8 @@ var changes = shape[events.DynamoDBEventRecord]{
 		}
 	},
 	body: func(r events.DynamoDBEventRecord) string { return r.Change.NewImage["order"].String() },
-	function: func(h *idempotent.Handler[events.DynamoDBEventRecord, string], opts []batch.Option) func(context.Context, []events.DynamoDBEventRecord) ([]string, error) {
-		f := batch.DynamoDB(h, opts...)
+	function: func(h *idempotent.Handler[events.DynamoDBEventRecord, string], c batch.Config[events.DynamoDBEventRecord]) func(context.Context, []events.DynamoDBEventRecord) ([]string, error) {
+		f := batch.DynamoDB(h, c)
 		return func(ctx context.Context, all []events.DynamoDBEventRecord) (failed []string, err error) {
 			answer, err := f(ctx, events.DynamoDBEvent{Records: all})
 			for _, one := range answer.BatchItemFailures {
@@ -200,20 +200,20 @@ func equip[R any](st *stage, as shape[R]) {
 			st.described[r.ID] = d
 		}
 	}
-	opts := st.batchOptions()
+	c := batch.Config[R]{Concurrency: st.Concurrency, Visibility: st.visibility()}
 	if st.Terminal {
-		opts = append(opts, batch.WithTerminal(terminal))
+		c.Terminal = terminal
 		st.parts.Terminal = func(ctx context.Context, r Record, err error) error { return terminal(ctx, as.event(st, r), err) }
 	}
 	if st.Poison {
-		opts = append(opts, batch.WithPoison(poison))
+		c.Poison = poison
 		st.parts.Poison = func(ctx context.Context, r Record, err error) error { return poison(ctx, as.event(st, r), err) }
 	}
 	if st.Consumer != nil {
 		st.consumer = st.Consumer(st.parts)
 		return
 	}
-	f := as.function(h, opts)
+	f := as.function(h, c)
 	st.consumer = func(ctx context.Context, records []Record) ([]string, error) {
 		all := make([]R, len(records))
 		for n, r := range records {
@@ -223,26 +223,23 @@ func equip[R any](st *stage, as shape[R]) {
 	}
 }
 
-// batchOptions are those that no type of records is in.
-func (s *stage) batchOptions() (opts []batch.Option) {
-	if s.Concurrency > 0 {
-		opts = append(opts, batch.WithConcurrency(s.Concurrency))
+// visibility is the function that says when messages come again, nil if the scenario has none.
+func (s *stage) visibility() func(ctx context.Context, all []events.SQSMessage, after time.Duration) error {
+	if !s.Visible {
+		return nil
 	}
-	if s.Visible {
-		opts = append(opts, batch.WithVisibility(func(ctx context.Context, all []events.SQSMessage, after time.Duration) error {
-			ids := make([]string, len(all))
-			for n, m := range all {
-				ids[n] = m.MessageId
-			}
-			return invocationOf(ctx).setVisibility(ids, after)
-		}))
-		s.parts.Visibility = func(ctx context.Context, all []Record, after time.Duration) error {
-			ids := make([]string, len(all))
-			for n, r := range all {
-				ids[n] = r.ID
-			}
-			return invocationOf(ctx).setVisibility(ids, after)
+	s.parts.Visibility = func(ctx context.Context, all []Record, after time.Duration) error {
+		ids := make([]string, len(all))
+		for n, r := range all {
+			ids[n] = r.ID
 		}
+		return invocationOf(ctx).setVisibility(ids, after)
 	}
-	return opts
+	return func(ctx context.Context, all []events.SQSMessage, after time.Duration) error {
+		ids := make([]string, len(all))
+		for n, m := range all {
+			ids[n] = m.MessageId
+		}
+		return invocationOf(ctx).setVisibility(ids, after)
+	}
 }

@@ -26,7 +26,6 @@ const (
 	actTime                          // time goes on until a heartbeat acts, a lease ends, or a prepared one is nearly over
 	actLook                          // the operator is shown the record
 	actDo                            // the operator acts on what it was shown
-	actSweep                         // a sweep goes through the store
 	actPark                          // who is given a record to be parked takes it, or fails
 	actDueNow                        // the clock goes to where somebody is to be asked about the record
 	actOutside                       // somebody else changes rows
@@ -76,7 +75,7 @@ func (w *world) actions() []action {
 			all = append(all, action{kind: actStart, client: c})
 		}
 	}
-	all = w.actionsOfSweeper(w.actionsOfOperator(all))
+	all = w.actionsOfOperator(all)
 	if w.outside < len(w.Outside) {
 		all = append(all, action{kind: actOutside})
 	}
@@ -317,8 +316,6 @@ func (w *world) act(a action) {
 		w.look()
 	case actDo:
 		w.do(a.deed, a.fault)
-	case actSweep:
-		w.sweep(a.fault)
 	case actTime:
 		w.timeSteps--
 		w.pass(w.nextInstant())
@@ -412,9 +409,6 @@ func (w *world) arriveLate(n int) {
 	w.Saw("late " + string(m.op) + became)
 	if name == OfOperator {
 		w.Saw("late change of an operator" + became)
-	}
-	if name == OfSweep {
-		w.Saw("change of a sweep" + became)
 	}
 	if name == StepRecord || name == StepMark || name == Fence {
 		w.Saw("late " + string(name) + became)

@@ -72,8 +72,6 @@ type Scenario struct {
 	// Deeds are what an operator may do, once, to the record that it was shown at some moment before. Its call may meet those of
 	// Faults that do not end a process.
 	Deeds []Deed
-	// Sweeps is how many sweeps may go through the store. What one finds lapsed becomes UNKNOWN if the handler refuses to execute after a crash.
-	Sweeps int
 	// Store makes the store of a schedule. The default is the memory store, or, where there are Commits, a table of package rows.
 	Store func() store.Store
 	// Before makes what a process has before the store, such as a cache. Nil is nothing.

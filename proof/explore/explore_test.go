@@ -105,7 +105,6 @@ func scenarios() map[string]explore.Scenario {
 	maps.Copy(all, commitScenarios())
 	maps.Copy(all, reconcileScenarios())
 	maps.Copy(all, attentionScenarios())
-	maps.Copy(all, sweepScenarios())
 	maps.Copy(all, messageScenarios())
 	return all
 }
@@ -157,7 +156,7 @@ var long string
 func worlds() schedules.Worlds[explore.Scenario] {
 	w := schedules.Worlds[explore.Scenario]{
 		All: scenarios(), Run: explore.Run, Long: long,
-		Seen: slices.Concat(mustBeSeen, operatorMustBeSeen, stepMustBeSeen, commitMustBeSeen, reconcileMustBeSeen, sweepMustBeSeen, attentionMustBeSeen, messageMustBeSeen),
+		Seen: slices.Concat(mustBeSeen, operatorMustBeSeen, stepMustBeSeen, commitMustBeSeen, reconcileMustBeSeen, attentionMustBeSeen, messageMustBeSeen),
 	}
 	if os.Getenv(deepVariable) == "1" {
 		w.All, w.Long = deepScenarios(), ""

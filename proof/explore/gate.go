@@ -49,7 +49,6 @@ const (
 	StepRecord Call = "step"
 	Look       Call = "look"
 	OfOperator Call = "change of an operator"
-	OfSweep    Call = "change of a sweep"
 	Commit     Call = "commit"
 	Fence      Call = "fence"
 	Conclusion Call = "settlement of a reconciliation"
@@ -69,8 +68,6 @@ func (d *delivery) callName(c call) Call {
 	switch {
 	case d.world.operator.self == d:
 		return OfOperator
-	case d.world.sweeper.self == d:
-		return OfSweep
 	case d.asks():
 		return d.callOfReconciler(c)
 	case c.op == opCommit:

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/go-idempotent/idempotent/internal/relay"
 	"github.com/go-idempotent/idempotent/proof/rows"
@@ -38,15 +37,6 @@ func (w *world) mailDigest(d *schedules.Digest) {
 		d.Number(int64(w.uncounted(g)))
 		d.Number(int64(g.repeated))
 		d.Flags(g.arrived > 0, g.hopeless, g.usedUp, g.replaced)
-		for _, p := range m.processes {
-			done, delivered, left := false, false, time.Time{}
-			if p != nil {
-				done, delivered = p.remembers[g]
-				left = p.left[g]
-			}
-			d.Flags(done, delivered)
-			d.Time(left)
-		}
 	}
 	for n := range m.processes {
 		d.Flags(w.hasWorked(n))

@@ -106,7 +106,7 @@ func messageScenarios() map[string]explore.Scenario {
 var messageMustBeSeen = []string{
 	"message sent", "message replaced", "message redriven", "relay dies", "relay dies in a delivery",
 	"message arrives", "message bounces", "message bounces for good",
-	"message: delivered", "message: marked", "message: elsewhere", "message: failed", "message: put off", "message: given up",
+	"message: delivered", "message: elsewhere", "message: failed", "message: put off", "message: given up",
 	"message: unmarked", "message: uncounted", "message: not begun",
 	"mark: true", "mark: false", "count: true", "count: false", "take: true", "take: false", "park: true", "park: false",
 	"late mark applied", "late mark refused", "late count applied", "late count refused", "late take applied", "late take refused",

@@ -150,11 +150,8 @@ func drainsTryNoMore(w *world, e mailEvent) string {
 
 // toldUntilWritten is for tables without drains: what the stream is not told to repeat is lost to them, unless something is written of it.
 func toldUntilWritten(w *world, e mailEvent) string {
-	if e.kind != evTold || e.outcome.Again() || e.round.process.remembers[e.of] || slices.Contains(e.round.answered, e.of) {
+	if e.kind != evTold || e.outcome.Again() || slices.Contains(e.round.answered, e.of) {
 		return ""
-	}
-	if due, left := e.round.process.left[e.of]; left && due.Equal(e.entry.Due) {
-		return "" // it has put it off, or parked it, and the image is the same
 	}
 	return fmt.Sprintf("%s says that %s is %s, and does not know that anything was written of it", e.round.name,
 		w.nameOf(e.entry.ID, e.entry.Owner), e.outcome)

@@ -73,7 +73,7 @@ func (w *world) settings() relay.Settings {
 	return relay.Settings{
 		Concurrency: 1, Timeout: timeout, Reserve: time.Second, Reports: reports, MaxTries: maxTries,
 		Pause: func(tries int) time.Duration { return time.Duration(tries) * time.Minute },
-		Now:   func() time.Time { return w.now }, Remembered: 10,
+		Now:   func() time.Time { return w.now },
 	}
 }
 
@@ -96,10 +96,6 @@ type mail struct {
 type carrier struct {
 	*relay.Relay[rows.Row]
 
-	// remembers is what its relay remembers, as far as the world sees it: what it has delivered, and, if true, knows to be done.
-	remembers map[*generation]bool
-	// left is what it has put off or parked, by what was due in the image of it.
-	left map[*generation]time.Time
 	// used says that it has begun a round.
 	used bool
 }

@@ -75,7 +75,7 @@ func roundOf(ctx context.Context) *round {
 func (w *world) begin(number int, entries []relay.Entry[rows.Row], hurried bool) *round {
 	p := w.mail.processes[number]
 	if p == nil {
-		p = &carrier{remembers: map[*generation]bool{}, left: map[*generation]time.Time{}}
+		p = &carrier{}
 		p.Relay = relay.New[rows.Row](letterbox{}, deliverInRound, reportOfRound, w.settings())
 		w.mail.processes[number] = p
 	}
@@ -172,7 +172,7 @@ func (r *round) end() {
 // endRound is the death of a process in a round.
 func (w *world) endRound(r *round) {
 	r.end()
-	w.mail.processes[r.number] = &carrier{remembers: map[*generation]bool{}, left: map[*generation]time.Time{}, used: true}
+	w.mail.processes[r.number] = &carrier{used: true}
 	p := w.mail.processes[r.number]
 	p.Relay = relay.New[rows.Row](letterbox{}, deliverInRound, reportOfRound, w.settings())
 }
@@ -199,7 +199,6 @@ func (w *world) receive(r *round, how Receives) {
 	if g := w.generationOf(e.ID, e.Owner); g != nil {
 		if how == Arrives {
 			g.arrived++
-			r.process.remembers[g] = false
 		} else {
 			g.failed++
 		}
@@ -220,9 +219,6 @@ func reportOfRound(ctx context.Context, e relay.Entry[rows.Row], o relay.Outcome
 	w.Sayf("  %s: %s is %s, %v", r.name, w.nameOf(e.ID, e.Owner), o, err)
 	if g != nil && r.entries != nil && o == relay.Failed {
 		g.repeated++
-	}
-	if g != nil && r.entries != nil && (o == relay.PutOff || o == relay.Parked) {
-		r.process.left[g] = e.Due
 	}
 	w.checkMail(mailEvent{kind: evReported, round: r, of: g, entry: e, outcome: o})
 }
@@ -340,9 +336,6 @@ func (r *round) isAnswered(c boxCall, got boxReply) {
 		return
 	}
 	r.answered = append(slices.Clip(r.answered), g)
-	if c.name == MarkDone {
-		r.process.remembers[g] = true
-	}
 }
 
 // doubled notes that a count is sent twice, of which nobody knows.

@@ -39,7 +39,6 @@ func (w *world) state() uint64 {
 		}
 	}
 	w.operatorState(d)
-	w.sweeperState(d)
 	w.stepDigest(d)
 	w.rowDigest(d)
 	w.mailDigest(d)

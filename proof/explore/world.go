@@ -80,7 +80,6 @@ type world struct {
 	// processes are those that handle what comes next, by Client.Process.
 	processes map[int]*process
 	operator  *operator
-	sweeper   *sweeper
 	// deliveries are all that have started, in that order. running is the one whose turn it is.
 	deliveries []*delivery
 	running    *delivery
@@ -125,7 +124,7 @@ func newWorld(st *stage, s *schedules.Schedule) *world {
 	}
 	w.origin = w.now
 	st.world = w
-	w.operator, w.sweeper = newOperator(w), newSweeper(w)
+	w.operator = newOperator(w)
 	w.mail = newMail(&st.Relays)
 	for n, c := range st.Clients {
 		w.clients = append(w.clients, &client{Client: c, name: string(rune('A' + n))})

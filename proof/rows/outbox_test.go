@@ -408,7 +408,7 @@ func (p *boxes) drain() {
 		return nil
 	}, func(context.Context, relay.Entry[rows.Row], relay.Outcome, error) {}, relay.Settings{
 		Concurrency: 1, Timeout: time.Minute, MaxTries: many, Pause: func(int) time.Duration { return 0 },
-		Now: func() time.Time { return p.now }, Remembered: 10,
+		Now: func() time.Time { return p.now },
 	})
 	require.NoError(p, model.Drain(p.Context()))
 	require.Equal(p, want.all, got.all)

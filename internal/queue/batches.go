@@ -1,4 +1,4 @@
-package idempotent
+package queue
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// batchFunctions are the types of package events that stand for one record of a batch, with the function of package batch that takes whole
-// batches of them, empty where there is none.
+// batchFunctions are the types of package events that stand for one record of a batch, with the function of package
+// batch that takes whole batches of them, empty where there is none.
 func batchFunctions() map[reflect.Type]string {
 	return map[reflect.Type]string{
 		reflect.TypeFor[events.SQSMessage]():                 "batch.SQS",
@@ -20,15 +20,15 @@ func batchFunctions() map[reflect.Type]string {
 		reflect.TypeFor[events.S3EventRecord]():              "",
 		reflect.TypeFor[events.EventBridgeEvent]():           "",
 		reflect.TypeFor[events.KinesisFirehoseEventRecord](): "",
-		reflect.TypeFor[events.KafkaRecord]():                "",
+		reflect.TypeFor[events.KafkaRecord]():                "batch.Kafka",
 		reflect.TypeFor[events.ActiveMQMessage]():            "",
 		reflect.TypeFor[events.RabbitMQMessage]():            "",
 	}
 }
 
-// batchProblem says that an event is a whole batch. It is empty if the event is none. One key cannot stand for a batch: the same record
-// comes again in another one.
-func batchProblem(in reflect.Type) string {
+// Problem says that an event is a whole batch. It is empty if the event is none. One key cannot stand for a batch: the
+// same record comes again in another one.
+func Problem(in reflect.Type) string {
 	event := elemOf(in)
 	record := recordIn(event, map[reflect.Type]bool{})
 	if record == nil {
@@ -45,9 +45,13 @@ func batchProblem(in reflect.Type) string {
 		"record (%v) and %s, see docs/batches.md", event, record, then)
 }
 
-// recordIn returns the type of the records of which an event is a batch, nil if it is none: a list of records, as EventBridge Pipes send it; a type of
-// package events that has a list of them, also under another name or embedded in a type of the user's; or a type with a field Records of them. Types may
-// embed themselves: seen are those that are not looked at again.
+// recordIn returns the type of the records of which an event is a batch, nil if it is none. A batch is
+//
+//   - a list of records, as EventBridge Pipes send it
+//   - a type of package events that has a list of them, also under another name or embedded in a type of the user's
+//   - a type with a field Records of them
+//
+// Types may embed themselves: seen are those that are not looked at again.
 func recordIn(event reflect.Type, seen map[reflect.Type]bool) reflect.Type {
 	if record := recordOf(event); record != nil {
 		return record
@@ -85,4 +89,11 @@ func recordOf(list reflect.Type) reflect.Type {
 		return nil
 	}
 	return record
+}
+
+func elemOf(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer {
+		return t.Elem()
+	}
+	return t
 }

@@ -1,4 +1,10 @@
-package idempotent
+// Package numbers knows where in the type of an event a number has several spellings, and reads events as a handler of that type
+// does.
+//
+// Two events that a handler decodes into equal values are one request. encoding/json rounds a number that goes into a float, takes
+// "42" and 42 for one json.Number, and reads numbers from texts where a tag says so. So a path selects from the event as such a
+// handler reads it: see [Places.Read].
+package numbers
 
 import (
 	"bytes"
@@ -10,16 +16,12 @@ import (
 	"github.com/go-idempotent/idempotent/fingerprint"
 )
 
-// Two events that a handler decodes into equal values are one request. encoding/json rounds a number that goes into a float, takes
-// "42" and 42 for one json.Number, and reads numbers from texts where a tag says so. So a path selects from the event as such a handler
-// reads it: see numbers.read.
-
-// numbers are the places of a type where equal values have several spellings. They are made when wrapping.
-type numbers struct {
+// Places are the places of a type where equal values have several spellings. They are made when wrapping.
+type Places struct {
 	kind    numberKind
-	bits    int                 // of a float
-	fields  map[string]*numbers // of a struct, by their names in lower case
-	element *numbers            // of a list or a map
+	bits    int                // of a float
+	fields  map[string]*Places // of a struct, by their names in lower case
+	element *Places            // of a list or a map
 }
 
 type numberKind int
@@ -40,9 +42,9 @@ var (
 	unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 )
 
-// numbersOf returns the places of a type, nil if it has none. exact is true if some value of the type keeps decimals as they are.
-func numbersOf(t reflect.Type) (n *numbers, exact bool) {
-	w := numberWalk{seen: map[reflect.Type]*numbers{}}
+// Of returns the places of a type, nil if it has none. exact is true if some value of the type keeps decimals as they are.
+func Of(t reflect.Type) (n *Places, exact bool) {
+	w := numberWalk{seen: map[reflect.Type]*Places{}}
 	n = w.of(t)
 	if !w.found {
 		n = nil
@@ -51,15 +53,15 @@ func numbersOf(t reflect.Type) (n *numbers, exact bool) {
 }
 
 type numberWalk struct {
-	seen         map[reflect.Type]*numbers
+	seen         map[reflect.Type]*Places
 	found, exact bool
 }
 
-func (w *numberWalk) of(t reflect.Type) *numbers {
+func (w *numberWalk) of(t reflect.Type) *Places {
 	if n, seen := w.seen[t]; seen {
 		return n
 	}
-	n := new(numbers)
+	n := new(Places)
 	w.seen[t] = n
 	switch {
 	case t == numberType:
@@ -83,7 +85,7 @@ func (w *numberWalk) of(t reflect.Type) *numbers {
 	case reflect.Map:
 		n.kind, n.element = mapValue, w.of(t.Elem())
 	case reflect.Struct:
-		n.kind, n.fields = structValue, map[string]*numbers{}
+		n.kind, n.fields = structValue, map[string]*Places{}
 		w.addFields(n, t)
 	}
 	return n
@@ -92,15 +94,15 @@ func (w *numberWalk) of(t reflect.Type) *numbers {
 // ofCaller reports whether a type that reads itself may hold decimals: the times and texts of the standard library and the events of AWS do not.
 func ofCaller(t reflect.Type) bool {
 	path := t.PkgPath()
-	return path != "time" && path != "encoding/json" && !isEvent(t)
+	return path != "time" && path != "encoding/json" && !IsEvent(t)
 }
 
-// isEvent reports whether a type is an event of AWS. The numbers that count in there stand in a body, which is a text.
-func isEvent(t reflect.Type) bool {
+// IsEvent reports whether a type is an event of AWS. The numbers that count in there stand in a body, which is a text.
+func IsEvent(t reflect.Type) bool {
 	return strings.HasPrefix(t.PkgPath(), "github.com/aws/aws-lambda-go/")
 }
 
-func (w *numberWalk) addFields(n *numbers, t reflect.Type) {
+func (w *numberWalk) addFields(n *Places, t reflect.Type) {
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		of := f.Type
@@ -111,7 +113,7 @@ func (w *numberWalk) addFields(n *numbers, t reflect.Type) {
 		case f.Tag.Get("json") == "-":
 		case f.Anonymous && name == "" && of.Kind() == reflect.Struct:
 			if _, again := w.seen[of]; !again {
-				w.seen[of] = new(numbers)
+				w.seen[of] = new(Places)
 				w.addFields(n, of)
 				delete(w.seen, of)
 			}
@@ -124,12 +126,12 @@ func (w *numberWalk) addFields(n *numbers, t reflect.Type) {
 	}
 }
 
-func (w *numberWalk) field(of reflect.Type, options string) *numbers {
+func (w *numberWalk) field(of reflect.Type, options string) *Places {
 	n := w.of(of)
 	quoted := strings.Contains(","+options+",", ",string,")
 	if quoted && (of.Kind() >= reflect.Int && of.Kind() <= reflect.Float64) {
 		w.found = true
-		n = &numbers{kind: quotedValue, bits: n.bits}
+		n = &Places{kind: quotedValue, bits: n.bits}
 	}
 	return n
 }
@@ -138,9 +140,9 @@ func (w *numberWalk) field(of reflect.Type, options string) *numbers {
 // JSON text of ours can be selected as by chance.
 const inexact = "\uE000idempotent: a number that a float changes\uE000"
 
-// read returns the event as the handler reads it: with one spelling of each number, and inexact in the place of those that a float
+// Read returns the event as the handler reads it: with one spelling of each number, and inexact in the place of those that a float
 // changes. An event that is no JSON comes back as it is: whoever reads it next says so.
-func (n *numbers) read(event []byte) []byte {
+func (n *Places) Read(event []byte) []byte {
 	r := numberReader{d: json.NewDecoder(bytes.NewReader(event)), event: event}
 	r.d.UseNumber()
 	if r.value(n) != nil {
@@ -160,7 +162,7 @@ type numberReader struct {
 	done  int // what of the event is in out
 }
 
-func (r *numberReader) value(n *numbers) error {
+func (r *numberReader) value(n *Places) error {
 	before := int(r.d.InputOffset())
 	token, err := r.d.Token()
 	if err != nil {
@@ -204,7 +206,7 @@ func (r *numberReader) replace(before int, text string) {
 	r.done = int(r.d.InputOffset())
 }
 
-func (n *numbers) inside() *numbers {
+func (n *Places) inside() *Places {
 	switch {
 	case n == nil:
 		return nil
@@ -215,7 +217,7 @@ func (n *numbers) inside() *numbers {
 	}
 }
 
-func (n *numbers) member(name json.Token) *numbers {
+func (n *Places) member(name json.Token) *Places {
 	if n != nil && n.kind == structValue {
 		text, _ := name.(string)
 		return n.fields[strings.ToLower(text)]
@@ -224,7 +226,7 @@ func (n *numbers) member(name json.Token) *numbers {
 }
 
 // ofNumber returns the JSON text of a number as the handler reads it.
-func (n *numbers) ofNumber(text string) string {
+func (n *Places) ofNumber(text string) string {
 	if n == nil {
 		return text
 	}
@@ -239,7 +241,7 @@ func (n *numbers) ofNumber(text string) string {
 }
 
 // ofText returns the JSON text of a text as the handler reads it, if that is a number.
-func (n *numbers) ofText(text string) (number string, is bool) {
+func (n *Places) ofText(text string) (number string, is bool) {
 	if n == nil || n.kind != numberValue && n.kind != quotedValue || !isNumber(text) {
 		return "", false
 	}
@@ -275,9 +277,9 @@ func floatKeeps(text string, bits int) bool {
 	return err == nil && bytes.Equal(sent, read)
 }
 
-// hasInexact reports whether a selection has a number that the handler would not read as it was sent. If the types of the handler do not
+// HasInexact reports whether a selection has a number that the handler would not read as it was sent. If the types of the handler do not
 // tell how it reads decimals, as in a body, those that a float64 changes count: integers keep every digit.
-func hasInexact(selection []byte, typed bool) bool {
+func HasInexact(selection []byte, typed bool) bool {
 	if bytes.Contains(selection, []byte(inexact)) {
 		return true
 	}

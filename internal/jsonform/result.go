@@ -1,7 +1,7 @@
-package idempotent
+// Package jsonform knows by the types of events and results what encoding/json makes of them.
+package jsonform
 
 import (
-	"cmp"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -10,10 +10,11 @@ import (
 	"strings"
 )
 
-// resultProblem says why results of a type cannot be stored and replayed as JSON. It is empty if they can, as far as an
-// empty result tells. The encoder refuses what only a run can show.
-func resultProblem(t reflect.Type) string {
-	if path, what := refusedIn(sample(t, 0), nil); what != nil {
+// Problem says why results of a type cannot be stored and replayed as JSON. It is empty if they can, as far as the type tells: it
+// does not tell what is in an interface, in a list or behind a pointer inside of a struct. What only a run can show, the
+// encoder refuses then.
+func Problem(t reflect.Type) string {
+	if path, what := formless(t); what != nil {
 		place := ""
 		if len(path) > 0 {
 			place = strings.Join(path, ".") + ": "
@@ -27,65 +28,51 @@ func resultProblem(t reflect.Type) string {
 	return fmt.Sprintf("the result %v has no exported field with a content, so that nothing of it could be replayed%s", t, h.hint)
 }
 
-// refusedIn returns the type for which the encoder refuses v, and the path of the field that has it, nil if it takes v.
-func refusedIn(v reflect.Value, outside []string) (path []string, what reflect.Type) {
-	if !isRefused(v) {
+// formless returns the type within t of which each value has no JSON form, and the path of the field that has it. It
+// returns nil if there is none.
+func formless(t reflect.Type) (path []string, what reflect.Type) {
+	for depth := 0; depth < 8 && !encodesItself(t); depth++ { // bounded, because a type may be a list of itself
+		switch t.Kind() { //nolint:exhaustive // the others are no lists
+		case reflect.Map:
+			if !isName(t.Key()) {
+				return nil, t
+			}
+			t = t.Elem()
+		case reflect.Pointer, reflect.Slice:
+			t = t.Elem()
+		}
+	}
+	return formlessField(t, nil)
+}
+
+// formlessField is formless for a value that may be empty, so that what is behind a pointer or in a list does not count.
+func formlessField(t reflect.Type, at []string) (path []string, what reflect.Type) {
+	if encodesItself(t) || encodesItself(reflect.PointerTo(t)) {
 		return nil, nil
 	}
-	switch v.Kind() { //nolint:exhaustive // the others have nothing in them that could be the reason
-	case reflect.Pointer:
-		path, what = refusedIn(v.Elem(), outside)
-	case reflect.Slice, reflect.Array:
-		if v.Len() > 0 {
-			path, what = refusedIn(v.Index(0), outside)
-		}
+	switch t.Kind() { //nolint:exhaustive // the others have a form
+	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer:
+		return at, t
+	case reflect.Array:
+		return formlessField(t.Elem(), at)
 	case reflect.Struct:
-		for f, value := range v.Fields() {
-			if !f.IsExported() || what != nil {
+		for f := range t.Fields() {
+			if tag := f.Tag.Get("json"); !f.IsExported() || tag == "-" || strings.Contains(tag, ",omit") {
 				continue
 			}
-			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			path, what = refusedIn(value, append(slices.Clone(outside), cmp.Or(name, f.Name)))
+			if path, what = formlessField(f.Type, append(slices.Clone(at), nameOf(f))); what != nil {
+				return path, what
+			}
 		}
 	}
-	if what == nil {
-		return outside, v.Type()
-	}
-	return path, what
+	return nil, nil
 }
 
-// isRefused reports whether the encoder refuses a value for its types.
-func isRefused(v reflect.Value) (refused bool) {
-	defer func() { _ = recover() }()                           // a method of the handler's own types may not expect an empty value
-	switch _, err := json.Marshal(v.Interface()); err.(type) { //nolint:errorlint // see encodeErrorOf
-	case *json.UnsupportedTypeError, *json.UnsupportedValueError: // the latter from Go 1.27 on, of the key of a map
-		return true
-	default:
-		return false
-	}
+// isName reports whether JSON can have a value of a type as the name of a member.
+func isName(key reflect.Type) bool {
+	kind := key.Kind()
+	return kind == reflect.String || kind >= reflect.Int && kind <= reflect.Uintptr || key.Implements(textMarshaler)
 }
-
-// sample returns a value of type t. On the outside each list has one element, to a bounded depth.
-func sample(t reflect.Type, depth int) reflect.Value {
-	v := reflect.New(t).Elem()
-	if depth == maxSample {
-		return v
-	}
-	switch t.Kind() { //nolint:exhaustive // the others are fine as they are
-	case reflect.Pointer:
-		v.Set(reflect.New(t.Elem()))
-		v.Elem().Set(sample(t.Elem(), depth+1))
-	case reflect.Slice:
-		v.Set(reflect.Append(v, sample(t.Elem(), depth+1)))
-	case reflect.Map:
-		v.Set(reflect.MakeMap(t))
-		v.SetMapIndex(reflect.New(t.Key()).Elem(), sample(t.Elem(), depth+1))
-	}
-	return v
-}
-
-// maxSample bounds the samples of types that are lists of themselves.
-const maxSample = 8
 
 var (
 	marshaler     = reflect.TypeFor[json.Marshaler]()
@@ -152,7 +139,7 @@ func (h *hidden) hides(t reflect.Type, addressable bool) bool {
 			continue
 		}
 		content = true
-		embedded := f.Anonymous && elemOf(f.Type).Kind() == reflect.Struct
+		embedded := f.Anonymous && indirect(f.Type).Kind() == reflect.Struct
 		if f.Tag.Get("json") != "-" && (f.IsExported() || embedded) && !h.is(f.Type, addressable) {
 			return false
 		}
@@ -160,7 +147,7 @@ func (h *hidden) hides(t reflect.Type, addressable bool) bool {
 	return content
 }
 
-func elemOf(t reflect.Type) reflect.Type {
+func indirect(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Pointer {
 		return t.Elem()
 	}

@@ -1,0 +1,98 @@
+package dynamo_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/life"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// indexMeter is a client that adds up what DynamoDB says that writes consume in the index.
+type indexMeter struct {
+	*dynamodb.Client
+	writes float64
+}
+
+func (m *indexMeter) add(c *types.ConsumedCapacity) {
+	if index, is := c.GlobalSecondaryIndexes[dynamo.AttentionIndex]; is {
+		m.writes += aws.ToFloat64(index.CapacityUnits)
+	}
+}
+
+func (m *indexMeter) PutItem(ctx context.Context, in *dynamodb.PutItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityIndexes
+	out, err := m.Client.PutItem(ctx, in, optFns...)
+	if err == nil {
+		m.add(out.ConsumedCapacity)
+	}
+	return out, err
+}
+
+func (m *indexMeter) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityIndexes
+	out, err := m.Client.UpdateItem(ctx, in, optFns...)
+	if err == nil {
+		m.add(out.ConsumedCapacity)
+	}
+	return out, err
+}
+
+// TestAnExecutionWritesTheIndexTwice plays three steps and five renewals between a claim and its result.
+func TestAnExecutionWritesTheIndexTwice(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		policy life.Policy
+		writes float64
+	}{
+		"a handler that executes again": {life.Policy{}, 0},
+		"a handler that refuses":        {life.Policy{RefuseCrashed: true}, 2},
+		"a handler with a resolver":     {life.Policy{Resolves: true}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := &indexMeter{Client: dynamolocal.Client(dynamolocal.Endpoint(t))}
+			s := dynamo.New(m, newTable(t))
+			now := time.Now()
+			p := c.policy
+			p.Retention, p.UnknownRetention = time.Hour, 30*24*time.Hour
+			by := life.Claimant{Policy: p, Key: "charge#1", Owner: "owner", Lease: life.LeaseEnd(now.Add(30 * time.Second))}
+			begin := by.Meets(store.Record{}, now)
+			_, claimed, err := s.Claim(t.Context(), begin.Next, now)
+			require.NoError(t, err)
+			require.True(t, claimed)
+			mine := begin.Next
+			swap := func(seen, next store.Record) {
+				t.Helper()
+				_, swapped, err := s.Swap(t.Context(), seen, next)
+				require.NoError(t, err)
+				require.True(t, swapped)
+			}
+			seen := life.Unleased(mine)
+			for n := range 5 {
+				now = now.Add(10 * time.Second)
+				renewed := p.Renewed(mine, now.Add(30*time.Second), now)
+				swap(life.Unleased(mine), renewed)
+				if n < 3 {
+					step := store.Step{Kind: store.StepValue, Seal: store.Seal("owner", []byte(`1`)), Result: []byte(`1`)}
+					swap(seen, p.Stepped(seen, renewed.Lease, fmt.Sprint("step", n), step, now.Add(time.Hour)))
+					seen.Steps = map[string]store.Step{fmt.Sprint("step", n): step}
+				}
+			}
+			require.Equal(t, c.writes/2, m.writes, "before the result")
+			ended := life.Unleased(mine)
+			ended.Steps = map[string]store.Step{"step0": {}, "step1": {}, "step2": {}}
+			swap(ended, p.Completed(mine, "", []byte(`{"paid":true}`), now))
+			require.Equal(t, c.writes, m.writes)
+		})
+	}
+}
