@@ -20,6 +20,8 @@ type Claimant struct {
 	Lease time.Time
 	// Callers are the owners of the claims that the delivery is made under, by a handler that calls another one.
 	Callers []string
+	// Derived are the names of the derived keys that its execution may hand out, as far as they are known before.
+	Derived []string
 	// OnlyDue leaves alone what a reconciliation is not to ask about yet, or any more.
 	OnlyDue bool
 }

@@ -39,6 +39,9 @@ type Settings struct {
 	MaxResult int
 	// StepTypes are the types of results of steps that were seen.
 	StepTypes StepTypes
+	// Learned are the names of the derived keys that executions of this process have handed out, where somebody has to know of a
+	// crash: those of an execution that dies are told by the ones before it.
+	Learned execution.Names
 }
 
 // Timing holds the durations of one delivery; all are set.
