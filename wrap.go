@@ -202,7 +202,7 @@ func shapeOf(c *config, in, out reflect.Type, p *problems) (_ shape, keeps func(
 	if isHTTP {
 		c.checkHTTP(p)
 		c.checkCallers(p)
-		s := &httpShape{keys: keysOf(c, in), out: out, http: c.http, rules: c.http.keyRules(), gateway: family, now: c.now, routes: &routes{name: c.http.Route}}
+		s := &httpShape{keys: keysOf(c, in), out: out, http: c.http, gateway: family, now: c.now, routes: &routes{name: c.http.Route}}
 		if c.user.storeIf != nil {
 			return s, c.user.storeIf
 		}

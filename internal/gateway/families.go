@@ -1,14 +1,11 @@
 package gateway
 
 import (
-	"cmp"
 	"fmt"
 	"reflect"
 	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
-
-	"github.com/go-idempotent/idempotent/internal/httpfield"
 )
 
 // Supported tells the author of a handler which types make it an HTTP handler.
@@ -60,10 +57,7 @@ func (k kind[Event, Response]) family(in, out reflect.Type, s Settings) *Family 
 			var none Response
 			return back(k.with(none, r))
 		},
-		layout:       k.layout,
-		own:          [...]string{httpfield.Replayed, httpfield.ExpiresHeader, cmp.Or(s.ExpiresHeader, httpfield.ExpiresHeader)},
-		expires:      s.ExpiresHeader,
-		storeCookies: s.StoreCookies,
+		layout: k.layout,
 	}
 }
 

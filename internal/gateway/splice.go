@@ -14,12 +14,11 @@ package gateway
 // In one case the bytes differ. encoding/json writes invalid UTF-8 as \ufffd, but once that was decoded it writes the character
 // itself. Here the spelling of the text stays.
 func (f *Family) Splice(r *Request, text []byte, a Announcement) (answer []byte, ok bool) {
-	room, n := f.added(a)
-	added := room[:n]
-	if len(added) == 0 {
+	room, n := added(a)
+	if n == 0 {
 		return nil, false
 	}
-	t := textReader{text: text, added: added, own: f.own}
+	t := textReader{text: text, added: room[:n]}
 	headers, multi, ok := f.layout.read(&t)
 	if !ok {
 		return nil, false
@@ -31,5 +30,5 @@ func (f *Family) Splice(r *Request, text []byte, a Announcement) (answer []byte,
 	if r.answerIn != eitherMap && read.empty() && !other.empty() {
 		return nil, false // response.adding moves the headers
 	}
-	return read.with(text, added, r.answerIn == multiMap), true
+	return read.with(text, t.added, r.answerIn == multiMap), true
 }

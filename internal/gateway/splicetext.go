@@ -7,8 +7,9 @@ import (
 	"github.com/go-idempotent/idempotent/internal/httpfield"
 )
 
-// layout says how encoding/json lays out the responses of a family. All of them begin with the status and the headers, because
-// encoding/json keeps the order of the fields. The zero layout fits no text.
+// layout says how encoding/json lays out the responses of a family. All of them begin with the
+// status and the headers, because encoding/json keeps the order of the fields. The zero layout fits
+// no text.
 type layout struct {
 	// described says that a description follows the status.
 	described bool
@@ -16,8 +17,8 @@ type layout struct {
 	multi bool
 	// bodyless says that an empty body is left out.
 	bodyless bool
-	// ends are the two ends that a text may have: what follows the body, or the end of that. Families whose texts begin alike
-	// have different ends.
+	// ends are the two ends that a text may have: what follows the body, or the end of that.
+	// Families whose texts begin alike have different ends.
 	ends [2]string
 }
 
@@ -44,15 +45,13 @@ func (l layout) ended(rest []byte) bool {
 	return false
 }
 
-// textReader reads a text from the beginning. Its methods report whether the next thing is what their name says, and move
-// behind it.
+// textReader reads a text from the beginning. Its methods report whether the next thing is what
+// their name says, and move behind it.
 type textReader struct {
 	text []byte
 	at   int
 	// added are the headers to find places for.
 	added []addedHeader
-	// own are headers that the text must not have, see [Family.owns].
-	own [3]string
 }
 
 func (r *textReader) skip(literal string) bool {
@@ -129,8 +128,8 @@ func (r *textReader) readHeaders(h *headersAt, multi bool) bool {
 	return true
 }
 
-// readName takes a name of printable ASCII without escape sequences. Such a name has only one spelling in JSON, so its bytes
-// can be compared. The name must not be one of own.
+// readName takes a name of printable ASCII without escape sequences. Such a name has only one
+// spelling in JSON, so its bytes can be compared. The name must not be one of the owned.
 func (r *textReader) readName() ([]byte, bool) {
 	if !r.skip(`"`) {
 		return nil, false
@@ -141,7 +140,7 @@ func (r *textReader) readName() ([]byte, bool) {
 		case c == '"':
 			name := r.text[start:r.at]
 			r.at++
-			return name, !r.owns(name)
+			return name, !ownsText(name)
 		case c == '\\' || c < ' ' || c > '~':
 			return nil, false
 		}
@@ -149,9 +148,9 @@ func (r *textReader) readName() ([]byte, bool) {
 	return nil, false
 }
 
-// owns is [Family.owns] without an allocation. All of these names are ASCII.
-func (r *textReader) owns(name []byte) bool {
-	for _, own := range r.own {
+// ownsText is owns without an allocation. All of these names are ASCII.
+func ownsText(name []byte) bool {
+	for _, own := range owned {
 		if len(own) == len(name) && strings.EqualFold(own, string(name)) {
 			return true
 		}
@@ -180,16 +179,18 @@ func (r *textReader) skipValue(multi bool) bool {
 
 // headersAt is where a text has a map of headers.
 type headersAt struct {
-	// The map is text[start:end], and its members are text[first:last]. A map without members has first equal to last, and so
-	// has null, which becomes a map when headers are added.
+	// The map is text[start:end], and its members are text[first:last]. A map without members has
+	// first equal to last, and so has null, which becomes a map when headers are added.
 	start, end, first, last int
-	// places are where the added headers belong. encoding/json sorts members by the bytes of their names.
+	// places are where the added headers belong. encoding/json sorts members by the bytes of their
+	// names.
 	places [maxAdded]int
 }
 
 func (h headersAt) empty() bool { return h.first == h.last }
 
-// with returns a copy of the text with more headers in this map. multi says whether it is the map with several values.
+// with returns a copy of the text with more headers in this map. multi says whether it is the map
+// with several values.
 func (h headersAt) with(text []byte, added []addedHeader, multi bool) []byte {
 	room := len(text) + len("{}")
 	for _, a := range added {
@@ -213,4 +214,5 @@ func (h headersAt) with(text []byte, added []addedHeader, multi bool) []byte {
 	return append(dst, text[h.end:]...)
 }
 
-// appendTo appends the header as a member of a JSON object. multi says whether its value is an array.
+// appendTo appends the header as a member of a JSON object. multi says whether its value is an
+// array.
