@@ -35,6 +35,7 @@ type config struct {
 	disabled    bool
 	now         func() time.Time
 	observe     func(context.Context, report.Delivery)
+	trace       func(context.Context, report.Delivery) Trace
 	http        HTTP
 
 	// user holds the functions that options were given. given are the types of these functions by the names of the options: Wrap checks

@@ -167,11 +167,11 @@ func TestAResponseThatMeansThatNothingHappenedReleases(t *testing.T) {
 		a.do = func(context.Context) (reply, error) { return reply{Status: 429}, idempotent.Uncertain(errCard) }
 		a.send(ask{key: "k"})
 		assert.Equal(t, report.Unknown, a.event().Settlement)
-		a = d.open(t, idempotent.WithHTTP(idempotent.HTTP{StoreStatus: func(int) bool { return true }}))
-		a.answers(reply{Status: 403})
-		a.send(ask{key: "k"})
-		assert.Equal(t, report.Completed, a.event().Settlement)
 	})
+	a := doors()[0].open(t, idempotent.WithStoreIf(func(responseV2) bool { return true }))
+	a.answers(reply{Status: 403})
+	a.send(ask{key: "k"})
+	assert.Equal(t, report.Completed, a.event().Settlement)
 }
 
 // What a handler makes of the end of its context says nothing of the effect.

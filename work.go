@@ -28,6 +28,9 @@ type wrapped struct {
 	// records reads and writes records as another program does, which shares them. It is nil if no program does.
 	records  sharedRecords
 	observe  func(context.Context, report.Delivery)
+	trace    func(context.Context, report.Delivery) Trace
+	// trigger is what the handler takes.
+	trigger report.Trigger
 	disabled bool
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/go-idempotent/idempotent/internal/protocol"
 	"github.com/go-idempotent/idempotent/internal/queue"
 	"github.com/go-idempotent/idempotent/jmespath"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -28,15 +29,27 @@ func wrap(handler func(ctx context.Context, in any) (any, error), t types, s sto
 	}
 	c.checkFunctions(t, &problems)
 	w := &wrapped{
-		handler: handler, resolver: c.user.resolver, out: t.out, records: c.records, observe: c.observe, disabled: c.disabled,
+		handler: handler, resolver: c.user.resolver, out: t.out, records: c.records, observe: c.observe, trace: c.trace, disabled: c.disabled,
 	}
 	w.shape, w.keeps = shapeOf(c, t.in, t.out, &problems)
+	w.trigger = triggerOf(w.shape, t.in)
 	w.settings = settingsOf(c)
 	if _, isPlain := w.shape.(*plainShape); isPlain && problems == nil {
 		problems.addError(register(c, t.in, t.out))
 	}
 	problems.panicIfAny()
 	return w
+}
+
+func triggerOf(s shape, in reflect.Type) report.Trigger {
+	switch _, isHTTP := s.(*httpShape); {
+	case isHTTP:
+		return report.TriggerHTTP
+	case queue.Key(in) != nil:
+		return report.TriggerMessage
+	default:
+		return report.TriggerCall
+	}
 }
 
 // newConfig makes the configuration of a handler whose results have the type out. It applies the options to the
@@ -194,7 +207,7 @@ func shapeOf(c *config, in, out reflect.Type, p *problems) (_ shape, keeps func(
 	if isHTTP {
 		c.checkHTTP(p)
 		c.checkCallers(p)
-		s := &httpShape{keys: keysOf(c, in), out: out, http: c.http, rules: c.http.keyRules(), gateway: family, now: c.now, routes: &gateway.Routes{Name: c.http.Route}}
+		s := &httpShape{keys: keysOf(c, in), out: out, http: c.http, gateway: family, now: c.now, routes: &gateway.Routes{Name: c.http.Route}}
 		if c.user.storeIf != nil {
 			return s, c.user.storeIf
 		}
