@@ -40,8 +40,8 @@ type Attributes struct {
 	CompletedAt, SettledBy, SettledAt, SettledReason                   string
 	// Attention and AttentionAt are the key of the index of records with attention, see [AttentionIndex].
 	Attention, AttentionAt, Derived string
-	// Unmarked is 1 where a step that the record does not have may have begun.
-	Unmarked string
+	// Unmarked is 1 where a step that the record does not have may have begun: any except StepNames. Without it, only StepNames may.
+	Unmarked, StepNames string
 	// Tries counts how often a reconciliation has asked about the record in vain.
 	Tries string
 	// Steps counts the writes of steps. StepPrefix is what the names of their attributes begin with, followed by the name of the
@@ -81,6 +81,7 @@ func WithAttributes(names Attributes) Option {
 			{&c.attr.derived, names.Derived},
 			{&c.attr.tries, names.Tries},
 			{&c.attr.unmarked, names.Unmarked},
+			{&c.attr.stepNames, names.StepNames},
 			{&c.attr.steps, names.Steps},
 		} {
 			if r.name != "" {
@@ -139,7 +140,7 @@ func (a attributes) all() []attribute {
 		a.id, a.status, a.expiration, a.lease, a.data, a.validation,
 		a.owner, a.commit, a.attempt, a.createdAt, a.reason, a.parts, a.encoding, a.layout,
 		a.completedAt, a.settledBy, a.settledAt, a.settledReason, a.attention, a.attentionAt, a.derived, a.tries, a.unmarked,
-		a.steps,
+		a.steps, a.stepNames,
 	}
 	if a.composite() {
 		all = append(all, a.sort)

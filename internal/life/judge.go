@@ -20,6 +20,8 @@ type Claimant struct {
 	Lease time.Time
 	// Callers are the owners of the claims that the delivery is made under, by a handler that calls another one.
 	Callers []string
+	// Marks are the steps that its execution marks before they begin, as far as they are known: in ascending order.
+	Marks []string
 	// OnlyDue leaves alone what a reconciliation is not to ask about yet, or any more.
 	OnlyDue bool
 }
@@ -75,8 +77,8 @@ type Before struct {
 	Attention   string
 	AttentionAt time.Time
 	Derived     []string
-	// Unmarked says that a step may have begun which the record does not have.
-	Unmarked bool
+	// Unseen says which steps may have begun that the record does not have.
+	Unseen Unseen
 }
 
 // Meets is the one place that says what a held record means for a delivery. The zero record says that there is none.
@@ -174,7 +176,7 @@ func (c Claimant) takeOver(held store.Record, now time.Time) Judgement {
 	}
 	before := Before{
 		Open: state == Unknown || state == Reopened, Attention: held.Attention, AttentionAt: held.AttentionAt,
-		Derived: held.Derived, Unmarked: held.Unmarked,
+		Derived: held.Derived, Unseen: unseenOf(held),
 	}
 	switch state {
 	case Crashed:

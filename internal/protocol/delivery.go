@@ -39,6 +39,8 @@ type Settings struct {
 	MaxResult int
 	// StepTypes are the types of results of steps that were seen.
 	StepTypes StepTypes
+	// Marks are the steps that are marked before they begin, as far as executions have shown them.
+	Marks Marks
 }
 
 // Timing holds the durations of one delivery; all are set.
