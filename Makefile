@@ -81,12 +81,16 @@ pictures: ## the pictures of the page in docs/images, by a real browser
 lint: $(GOLANGCI) ## formatting, linters, and the rules about what may import what
 	@set -e; for module in $$(git ls-files go.mod '*/go.mod' | xargs dirname); do \
 		echo "lint $$module"; \
-		if [ $$module = cmd/idempotent ]; then .ci/tidy-cli -diff; else (cd $$module && go mod tidy -diff); fi; \
+		.ci/tidy -diff $$module; \
 		(cd $$module && $(GOLANGCI) run ./...); \
 	done
 
 $(GOLANGCI):
 	GOBIN=$(TOOLS) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+
+.PHONY: release
+release: ## what is tagged has no replacement, and everybody can build it; TAG=yes makes the tags, in their order
+	go run ./internal/dev/release $(if $(TAG),-tag)
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME
@@ -106,7 +110,7 @@ torture: ## random kills of the real binary on the wire, for TORTURE=10m
 bench: ## what it costs, beside the SDK by hand and other libraries (RUN=fake, ROUNDS=15)
 	@go run -C bench . -run '$(RUN)' -rounds $(ROUNDS)
 
-# The proof is a module of its own, see docs/guarantees.md.
+# The proof is a module of its own, see proof/README.md.
 
 .PHONY: controls
 controls: ## takes the guards out, one at a time, and requires that a test fails each time (SKIP=)

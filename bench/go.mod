@@ -6,7 +6,7 @@ require (
 	github.com/aws/aws-lambda-go v1.55.1
 	github.com/aws/aws-sdk-go-v2 v1.48.0
 	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.74.0
-	github.com/go-idempotent/idempotent v0.0.0
+	github.com/go-idempotent/idempotent v0.1.0
 	github.com/stretchr/testify v1.12.1
 	github.com/velmie/idempo v0.2.0
 )
@@ -23,5 +23,3 @@ require (
 	github.com/hashicorp/golang-lru/v2 v2.0.7 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 )
-
-replace github.com/go-idempotent/idempotent => ../

@@ -16,10 +16,10 @@ import (
 // budgets are the most words of each page. A page that needs more says something that stands elsewhere.
 var budgets = map[string]int{
 	"../README.md": 850, "../CONTRIBUTING.md": 1000, "../SECURITY.md": 400,
-	"README.md": 300, "start.md": 1000, "http.md": 1900, "problems.md": 600, "glossary.md": 700, "keys.md": 1300, "routers.md": 1100,
+	"README.md": 300, "start.md": 1000, "http.md": 1900, "problems.md": 600, "glossary.md": 400, "keys.md": 1300, "routers.md": 1000,
 	"effects.md": 2300, "commit.md": 1600, "outbox.md": 1300, "batches.md": 1400, "testing.md": 1000, "deploy.md": 2000,
 	"runbook.md": 1400, "operate.md": 1600, "observability.md": 1500, "guarantees.md": 1800, "powertools.md": 1200, "cost.md": 800,
-	"compare.md": 710, "threats.md": 900,
+	"compare.md": 700, "threats.md": 900,
 }
 
 const budgetOfAll = 26000
@@ -37,7 +37,7 @@ func TestEveryPageKeepsItsBudget(t *testing.T) {
 	require.NoError(t, err)
 	all := 0
 	for _, page := range pages {
-		require.Contains(t, budgets, page)
+		assert.Contains(t, budgets, page)
 		all += len(strings.Fields(read(t, page)))
 	}
 	for page, budget := range budgets {
@@ -47,7 +47,7 @@ func TestEveryPageKeepsItsBudget(t *testing.T) {
 }
 
 var (
-	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	link    = regexp.MustCompile(`(?:\]\(|src="|srcset=")([^)"\s]+)`)
 	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	id      = regexp.MustCompile(`<a id="([^"]+)"></a>`)
 	fences  = regexp.MustCompile("(?ms)^ *```.*?^ *```$")

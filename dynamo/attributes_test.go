@@ -75,7 +75,7 @@ func TestEveryAttributeIsRenamed(t *testing.T) {
 	}
 	assert.ElementsMatch(t, []string{
 		"key", "range", "state", "ttl", "time", "values", "hash", "user", "transaction", "count", "date", "function", "partitions", "a.b", "#l",
-		"end", "role", "timestamp", "cause", "index", "order", "set",
+		"end", "role", "timestamp", "cause", "index", "order", "set", "boolean", "list",
 		"number", "path.#reserve", "path.#mail",
 	}, slices.Collect(maps.Keys(names)))
 

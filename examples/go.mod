@@ -8,7 +8,7 @@ require (
 	github.com/aws/aws-sdk-go-v2/config v1.33.15
 	github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue v1.21.21
 	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.74.0
-	github.com/go-idempotent/idempotent v0.0.0
+	github.com/go-idempotent/idempotent v0.1.0
 	github.com/stretchr/testify v1.12.1
 )
 
@@ -31,5 +31,3 @@ require (
 	github.com/hashicorp/golang-lru/v2 v2.0.7 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 )
-
-replace github.com/go-idempotent/idempotent => ../

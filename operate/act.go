@@ -60,8 +60,9 @@ func Executed(result []byte) Verdict {
 }
 
 // Responded is [Executed] of an HTTP handler, whose result is the whole response in the form of its gateway:
-// {"statusCode":201,"headers":{"content-type":"application/json"},"body":"{}"}. The status is from 200 to 599; headers,
-// multiValueHeaders, cookies, body and isBase64Encoded may be left out.
+// {"statusCode":201,"headers":{"content-type":"application/json"},"body":"{}"}. The status is from 200 to 499, and one that
+// a handler stores by itself: not 401, 403, 408, 409, 423, 425 or 429. headers, multiValueHeaders, cookies, body and
+// isBase64Encoded may be left out. A handler that stores others (idempotent.WithStoreIf) takes them from [Executed].
 func Responded(response []byte) Verdict {
 	return Verdict{action: ActionExecuted, result: bytes.Clone(response), response: true}
 }
@@ -91,6 +92,8 @@ type Entry struct {
 	RecordKey string    `json:"record_key"`
 	// Step is the name of the step that the verdict was about, if it was about one.
 	Step string `json:"step,omitempty"`
+	// ResultDigest is the SHA-256 of the result that the verdict gave, in hexadecimal, empty if it gave none.
+	ResultDigest string `json:"result_sha256,omitempty"`
 	// Before and After are the record around the change; After is nil if it was deleted.
 	Before Snapshot  `json:"before"`
 	After  *Snapshot `json:"after,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -457,7 +458,7 @@ func TestBadInputIsRefusedBeforeAnythingIsRead(t *testing.T) {
 func TestResponsesOfEveryGatewayAreAccepted(t *testing.T) {
 	t.Parallel()
 	for _, response := range []string{
-		`{"statusCode":200}`, `{"statusCode":599,"headers":null,"body":""}`,
+		`{"statusCode":200}`, `{"statusCode":499,"headers":null,"body":""}`,
 		`{"statusCode":201,"statusDescription":"201 Created","headers":{"a":"b"},"multiValueHeaders":{"a":["b"]},"cookies":["c=d"],` +
 			`"body":"e30=","isBase64Encoded":true}`,
 	} {
@@ -466,6 +467,17 @@ func TestResponsesOfEveryGatewayAreAccepted(t *testing.T) {
 		require.NoError(t, err)
 		held, _ := d.held()
 		assert.Equal(t, response, string(held.Result))
+	}
+}
+
+// A status that a handler does not store would end the retries of a client for nothing.
+func TestAStatusThatIsNotStoredIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{401, 403, 408, 409, 423, 425, 429, 500, 503} {
+		d := newDesk(t, nil)
+		_, err := d.Settle(t.Context(), d.shown(unknown()), operate.Responded(fmt.Appendf(nil, `{"statusCode":%d}`, status)), act)
+		require.ErrorIs(t, err, operate.ErrInput)
+		assert.ErrorContains(t, err, "a handler does not store", status)
 	}
 }
 

@@ -2,6 +2,7 @@ package operate
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"time"
@@ -24,6 +25,9 @@ func (o *Operator) change(ctx context.Context, s Shown, v Verdict, a Act) (Entry
 	entry := Entry{
 		Time: now.UTC().Truncate(time.Millisecond), By: a.By, Why: a.Why, Action: v.action, RecordKey: seen.Key, Step: v.step,
 		Before: snapshot(seen, now), DryRun: a.DryRun,
+	}
+	if v.result != nil {
+		entry.ResultDigest = fmt.Sprintf("%x", sha256.Sum256(v.result))
 	}
 	if v.action != ActionDelete {
 		after := snapshot(merged(seen, next), now)

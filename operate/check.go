@@ -98,6 +98,10 @@ func checkResponse(text []byte) error {
 	if r.StatusCode < 200 || r.StatusCode > 599 {
 		return &InputError{Field: fieldResult, Problem: fmt.Sprintf("is no response of a gateway: statusCode %d is not from 200 to 599", r.StatusCode)}
 	}
+	if r.StatusCode >= 500 || slices.Contains(notStored, r.StatusCode) {
+		return &InputError{Field: fieldResult, Problem: fmt.Sprintf(
+			"has the status %d, which a handler does not store: it means that a retry may execute", r.StatusCode)}
+	}
 	if _, err := base64.StdEncoding.DecodeString(r.Body); err != nil && r.IsBase64Encoded {
 		return &InputError{Field: fieldResult, Problem: "is no response of a gateway: isBase64Encoded is true, and body is no base64"}
 	}
@@ -113,6 +117,9 @@ func checkResponse(text []byte) error {
 	}
 	return nil
 }
+
+// notStored are the statuses below 500 that a handler does not store by itself.
+var notStored = []int{401, 403, 408, 409, 423, 425, 429}
 
 // breaksHeader reports whether a text cannot stand in a header field (RFC 9110, section 5.5).
 func breaksHeader(text string) bool {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/internal/life"
@@ -20,13 +22,15 @@ func IsDerivedKey(text string) bool { return derivedKey.MatchString(text) }
 // FindDerived returns the record whose execution handed out this key of idempotent.DerivedKey, and the name that the key has there. It is
 // how the event of another service, which knows the key that it was called with, leads to a record.
 //
-// Only records that somebody has to settle keep the names of their keys, so only those are found, and a step's name is one. It reads each
-// of them: those of one operation, or, if it is empty, of all, through the index. If there is none the error is [ErrNotFound]; a key of
-// another form is an [*InputError].
+// Only records that somebody has to settle keep the names of their keys, so only those are found, and a step's name is one. Where a
+// process died before it had learned a name, those of other records of the operation are tried. It reads each of these records: those of
+// one operation, or, if it is empty, of all, through the index. If there is none the error is [ErrNotFound]; a key of another form is
+// an [*InputError].
 func (o *Operator) FindDerived(ctx context.Context, operation, key string) (s Shown, name string, err error) {
 	if !IsDerivedKey(key) {
 		return Shown{}, "", &InputError{Field: "derived key", Problem: "is no key of idempotent.DerivedKey: a UUID of version 8 in lower case"}
 	}
+	others := make(map[string]*candidates)
 	for listed, err := range store.ListOf(ctx, o.store, store.Query{Attention: true, Index: true, Operation: operation}) {
 		_, unreadable := errors.AsType[*store.UnreadableError](err)
 		switch {
@@ -48,6 +52,40 @@ func (o *Operator) FindDerived(ctx context.Context, operation, key string) (s Sh
 		case found:
 			if name, is := handedOut(held, key); is {
 				return o.show(held), name, nil
+			}
+			of := others[held.Operation()]
+			if of == nil {
+				of = &candidates{names: make(map[string]bool)}
+				others[held.Operation()] = of
+			}
+			for _, name := range slices.AppendSeq(slices.Clone(held.Derived), maps.Keys(held.Steps)) {
+				if len(of.names) < mostCandidates {
+					of.names[name] = true
+				}
+			}
+			of.records = append(of.records, idempotent.Description{Protected: true, RecordKey: held.Key, Fingerprint: held.Fingerprint})
+		}
+	}
+	return o.findAmong(ctx, others, key)
+}
+
+// candidates are records of one operation that are not known to have handed out a key, and the names that any of them knows.
+type candidates struct {
+	records []idempotent.Description
+	names   map[string]bool
+}
+
+// mostCandidates is how many names of an operation are tried.
+const mostCandidates = 100
+
+func (o *Operator) findAmong(ctx context.Context, others map[string]*candidates, key string) (s Shown, name string, err error) {
+	for _, of := range others {
+		for _, name := range slices.Sorted(maps.Keys(of.names)) {
+			for _, r := range of.records {
+				if r.DerivedKey(name) == key {
+					s, err := o.Inspect(ctx, r.RecordKey)
+					return s, name, err
+				}
 			}
 		}
 	}

@@ -117,8 +117,8 @@ type Record struct {
 	// completed record.
 	Tries int
 	// Derived are the names of the derived keys that the execution handed out, of a record with Attention, as far as they are
-	// known. It is a set: in ascending order, no name twice, none of them empty. Nobody changes it after the record was handed to
-	// or returned by a store.
+	// known; of one in progress, those that it may hand out. It is a set: in ascending order, no name twice, none of them empty.
+	// Nobody changes it after the record was handed to or returned by a store.
 	Derived []string
 }
 

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,11 @@ import (
 const response = `{"statusCode":201,"body":"{\"id\":\"ch_1\"}"}`
 
 // Every command on the demo, with everything that it prints, and every exit code.
+// demoRequest is one that the demo has a record of, but for its stage.
+var demoRequest = slices.Clip([]string{
+	"key", "--demo", "--operation", "charge", "--key", "order-1", "--method", "POST", "--route", "/charges", "--api", "a1b2c3",
+})
+
 func TestWhatTheCommandsPrint(t *testing.T) {
 	t.Parallel()
 	settle := func(args ...string) []string { return append([]string{"settle", "--demo", "--by", "dana"}, args...) }
@@ -34,27 +40,23 @@ func TestWhatTheCommandsPrint(t *testing.T) {
 		"list-operation":        {args: []string{"list", "--demo", "--state", "all", "--scan", "--operation", "ship"}},
 		"list-nothing":          {args: []string{"list", "--demo", "--operation", "ship"}},
 		"list-older":            {args: []string{"list", "--demo", "--older-than", "6h"}},
-		"list-since":            {args: []string{"list", "--demo", "--since", "2h"}},
-		"list-since-time":       {args: []string{"list", "--demo", "--since", "2026-07-01T02:00:00Z"}},
-		"list-bad-since":        {args: []string{"list", "--demo", "--since", "yesterday"}, code: 2},
 		"list-limit":            {args: []string{"list", "--demo", "--limit", "2", "--operation", "charge", "--older-than", "7h"}},
 		"inspect-unknown":       {args: []string{"inspect", "--demo", "charge#result-lost"}},
 		"inspect-json":          {args: []string{"inspect", "--demo", "charge#result-lost", "-o", "json"}},
 		"inspect-in-progress":   {args: []string{"inspect", "--demo", "charge#in-progress"}},
-		"inspect-lapsed":        {args: []string{"inspect", "--demo", "charge#lapsed", "--derived", "charge,mail"}},
+		"inspect-lapsed":        {args: []string{"inspect", "--demo", "charge#died", "--derived", "charge,mail"}},
 		"inspect-settled":       {args: []string{"inspect", "--demo", "charge#settled"}},
 		"inspect-declined":      {args: []string{"inspect", "--demo", "charge#declined"}},
 		"inspect-expired":       {args: []string{"inspect", "--demo", "charge#expired"}},
 		"inspect-powertools":    {args: []string{"inspect", "--demo", "billing.handler#5d41402abc4b2a76b9719d911017c592"}},
 		"inspect-result":        {args: []string{"inspect", "--demo", "charge#completed", "--result"}},
 		"inspect-result-json":   {args: []string{"inspect", "--demo", "charge#completed", "--result", "-o", "json"}},
-		"inspect-no-result":     {args: []string{"inspect", "--demo", "charge#lapsed", "--result"}, code: 1},
+		"inspect-no-result":     {args: []string{"inspect", "--demo", "charge#died", "--result"}, code: 1},
 		"inspect-not-found":     {args: []string{"inspect", "--demo", "charge#nothing"}, code: 3},
 		"inspect-client-key":    {args: []string{"inspect", "--demo", "order-1"}, code: 3},
 		"inspect-two":           {args: []string{"inspect", "--demo", "charge", "1"}, code: 2},
-		"list-not-due":          {args: []string{"list", "--demo", "--not-due", "--operation", "order"}},
-		"list-not-due-json":     {args: []string{"list", "--demo", "--not-due", "--operation", "order", "--since", "2026-07-01T03:30:00Z", "-o", "json"}},
-		"list-not-due-state":    {args: []string{"list", "--demo", "--not-due", "--state", "unknown"}, code: 2},
+		"list-not-due":          {args: []string{"list", "--demo", "--state", "released", "--operation", "order"}},
+		"list-not-due-json":     {args: []string{"list", "--demo", "--state", "released", "--operation", "order", "-o", "json"}},
 		"list-scan":             {args: []string{"list", "--demo", "--scan"}},
 		"list-released":         {args: []string{"list", "--demo", "--scan", "--state", "released"}},
 		"inspect-stopped":       {args: []string{"inspect", "--demo", "order#stopped"}},
@@ -67,37 +69,33 @@ func TestWhatTheCommandsPrint(t *testing.T) {
 		"inspect-step-none":     {args: []string{"inspect", "--demo", "order#begun", "--step", "mail"}, code: 1},
 		"inspect-step-empty":    {args: []string{"inspect", "--demo", "order#begun", "--step", ""}, code: 2},
 		"inspect-step-result":   {args: []string{"inspect", "--demo", "order#begun", "--step", "charge", "--result"}, code: 2},
-		"settle-step":           {args: settle(append(why, "order#begun", "--step", "charge", "--result", "-", "--yes")...), in: charged},
-		"settle-step-json":      {args: settle(append(why, "order#begun", "--step", "charge", "--result", "-", "--yes", "-o", "json")...), in: charged},
-		"settle-step-dry-run":   {args: settle(append(why, "order#begun", "--step", "charge", "--result", "-", "--dry-run")...), in: charged},
+		"settle-step":           {args: settle(append(why, "order#begun", "--step", "charge", "--executed", "-", "--yes")...), in: charged},
+		"settle-step-json":      {args: settle(append(why, "order#begun", "--step", "charge", "--executed", "-", "--yes", "-o", "json")...), in: charged},
+		"settle-step-dry-run":   {args: settle(append(why, "order#begun", "--step", "charge", "--executed", "-", "--dry-run")...), in: charged},
 		"settle-step-failed":    {args: settle(append(why, "order#begun", "--step", "charge", "--failed", "Declined: the card was declined", "--yes")...)},
-		"settle-step-recorded":  {args: settle(append(why, "order#begun", "--step", "reserve", "--result", "-", "--yes")...), in: charged, code: 1},
+		"settle-step-recorded":  {args: settle(append(why, "order#begun", "--step", "reserve", "--executed", "-", "--yes")...), in: charged, code: 1},
 		"settle-step-unknown":   {args: settle(append(why, "order#begun", "--step", "mail", "--failed", "A: b", "--yes")...), code: 1},
-		"settle-step-no-steps":  {args: settle(append(why, "charge#uncertain", "--step", "charge", "--result", "-", "--yes")...), in: charged, code: 1},
+		"settle-step-no-steps":  {args: settle(append(why, "charge#uncertain", "--step", "charge", "--executed", "-", "--yes")...), in: charged, code: 1},
 		"settle-step-none":      {args: settle(append(why, "order#begun", "--step", "charge", "--yes")...), code: 2},
-		"settle-step-two":       {args: settle(append(why, "order#begun", "--step", "charge", "--result", "-", "--failed", "A: b", "--yes")...), code: 2},
-		"settle-step-executed":  {args: settle(append(why, "order#begun", "--step", "charge", "--executed", "-", "--yes")...), in: charged, code: 2},
+		"settle-step-two":       {args: settle(append(why, "order#begun", "--step", "charge", "--executed", "-", "--failed", "A: b", "--yes")...), code: 2},
 		"settle-step-not":       {args: settle(append(why, "order#begun", "--step", "charge", "--not-executed", "--yes")...), code: 2},
 		"settle-step-empty":     {args: settle(append(why, "order#begun", "--step", "", "--failed", "A: b", "--yes")...), code: 2},
-		"settle-step-no-json":   {args: settle(append(why, "order#begun", "--step", "charge", "--result", "-", "--yes")...), in: "{", code: 2},
-		"settle-result-alone":   {args: settle(append(why, "order#begun", "--result", "-", "--yes")...), in: charged, code: 2},
-		"settle-begun":          {args: settle(append(why, "order#begun", "--not-executed", "--dry-run")...)},
+		"settle-step-no-json":   {args: settle(append(why, "order#begun", "--step", "charge", "--executed", "-", "--yes")...), in: "{", code: 2},
+		"settle-begun":          {args: settle(append(why, "order#begun", "--not-executed", "--may-repeat-effect", "--dry-run")...)},
 		"settle-stopped":        {args: settle(append(why, "order#stopped", "--executed", "-", "--yes")...), in: response},
 		"settle-stopped-again":  {args: settle(append(why, "order#stopped", "--not-executed", "--yes")...), code: 1},
-		"settle-seen":           {args: settle(append(why, "order#begun", "--not-executed", "--seen", seenBegun+"1", "--yes")...)},
-		"settle-seen-steps":     {args: settle(append(why, "order#begun", "--not-executed", "--seen", seenBegun+"0", "--yes")...), code: 4},
-		"settle-seen-negative":  {args: settle(append(why, "order#begun", "--not-executed", "--seen", seenBegun+"-1", "--yes")...), code: 2},
-		"release-begun":         {args: settle(append(why, "order#begun", "--released", "--yes")...)},
+		"settle-seen":           {args: settle(append(why, "order#begun", "--not-executed", "--may-repeat-effect", "--seen", seenBegun, "--yes")...)},
+		"release-begun":         {args: settle(append(why, "order#begun", "--released", "--may-repeat-effect", "--yes")...)},
 		"delete-stopped":        {args: append(why, "delete", "order#stopped", "--demo", "--by", "dana", "--dry-run")},
-		"settle-not-executed":   {args: settle(append(why, "charge#uncertain", "--not-executed", "--yes")...)},
+		"settle-not-executed":   {args: settle(append(why, "charge#uncertain", "--not-executed", "--may-repeat-effect", "--yes")...)},
 		"settle-executed":       {args: settle(append(why, "charge#uncertain", "--executed", "-", "--yes")...), in: response},
 		"settle-executed-json":  {args: settle(append(why, "charge#uncertain", "--executed", "-", "--yes", "-o", "json")...), in: response},
 		"settle-value":          {args: settle(append(why, "charge#uncertain", "--executed", "-", "--value", "--dry-run")...), in: `{"parcel":"p-1"}`},
 		"settle-no-response":    {args: settle(append(why, "charge#uncertain", "--executed", "-", "--yes")...), in: `{"parcel":"p-1"}`, code: 2},
 		"settle-bad-response":   {args: settle(append(why, "charge#uncertain", "--executed", "-", "--yes")...), in: `{"statusCode":201,"body":{"id":"ch_1"}}`, code: 2},
 		"settle-failed":         {args: settle(append(why, "charge#uncertain", "--failed", "Declined: the card was declined", "--yes")...)},
-		"settle-dry-run":        {args: settle(append(why, "charge#lapsed", "--not-executed", "--dry-run")...)},
-		"settle-dry-run-json":   {args: settle(append(why, "charge#lapsed", "--not-executed", "--dry-run", "-o", "json")...)},
+		"settle-dry-run":        {args: settle(append(why, "charge#died", "--not-executed", "--dry-run")...)},
+		"settle-dry-run-json":   {args: settle(append(why, "charge#died", "--not-executed", "--dry-run", "-o", "json")...)},
 		"settle-no-terminal":    {args: settle(append(why, "charge#uncertain", "--not-executed")...), code: 2},
 		"settle-stdin-is-taken": {args: settle(append(why, "charge#uncertain", "--executed", "-")...), in: response, code: 2},
 		"settle-no-reason":      {args: settle("charge#uncertain", "--not-executed", "--yes"), code: 2},
@@ -106,7 +104,6 @@ func TestWhatTheCommandsPrint(t *testing.T) {
 		"settle-no-json":        {args: settle(append(why, "charge#uncertain", "--executed", "-", "--yes")...), in: "{", code: 2},
 		"settle-no-file":        {args: settle(append(why, "charge#uncertain", "--executed", "/nowhere/result.json", "--yes")...), code: 2},
 		"settle-bad-failure":    {args: settle(append(why, "charge#uncertain", "--failed", "Declined", "--yes")...), code: 2},
-		"settle-bad-retention":  {args: settle(append(why, "charge#uncertain", "--not-executed", "--retention", "0s", "--yes")...), code: 2},
 		"settle-long-reason":    {args: settle("charge#uncertain", "--not-executed", "--yes", "--reason", strings.Repeat("x", 513)), code: 2},
 		"settle-live":           {args: settle(append(why, "charge#in-progress", "--not-executed", "--yes")...), code: 1},
 		"settle-completed":      {args: settle(append(why, "charge#completed", "--not-executed", "--yes")...), code: 1},
@@ -116,10 +113,20 @@ func TestWhatTheCommandsPrint(t *testing.T) {
 			code: 1,
 		},
 		"settle-not-found":       {args: settle(append(why, "charge#nothing", "--not-executed", "--yes")...), code: 3},
-		"settle-changed":         {args: settle(append(why, "charge#uncertain", "--not-executed", "--seen", seenBefore, "--yes")...), code: 4},
-		"settle-changed-json":    {args: settle(append(why, "charge#uncertain", "--not-executed", "--seen", seenBefore, "--yes", "-o", "json")...), code: 4},
+		"settle-changed":         {args: settle(append(why, "charge#uncertain", "--not-executed", "--may-repeat-effect", "--seen", seenBefore, "--yes")...), code: 4},
+		"settle-changed-json":    {args: settle(append(why, "charge#uncertain", "--not-executed", "--may-repeat-effect", "--seen", seenBefore, "--yes", "-o", "json")...), code: 4},
 		"settle-bad-seen":        {args: settle(append(why, "charge#uncertain", "--not-executed", "--seen", "latest", "--yes")...), code: 2},
-		"release":                {args: settle(append(why, "charge#crashed", "--released", "--yes")...)},
+		"settle-danger":          {args: settle(append(why, "charge#uncertain", "--not-executed", "--yes")...), code: 1},
+		"settle-danger-dry-run":  {args: settle(append(why, "charge#result-lost", "--not-executed", "--dry-run")...)},
+		"settle-not-stored":      {args: settle(append(why, "charge#uncertain", "--executed", "-", "--yes")...), in: `{"statusCode":503}`, code: 2},
+		"release-danger":         {args: settle(append(why, "charge#result-lost", "--released", "--yes")...), code: 1},
+		"delete-danger":          {args: append(why, "delete", "charge#result-lost", "--demo", "--by", "dana", "--yes"), code: 1},
+		"key-found":              {args: append(demoRequest, "--stage", "$default")},
+		"key-neighbour":          {args: append(demoRequest, "--stage", "live")},
+		"key-neighbour-caller":   {args: append(demoRequest, "--stage", "$default", "--caller", "jwt:https://issuer.example,user-17", "-o", "json")},
+		"key-none":               {args: append(demoRequest, "--stage", "$default", "--key", "order-2")},
+		"key-stage":              {args: append(demoRequest, "--stage", "/live"), code: 2},
+		"release":                {args: settle(append(why, "charge#crashed", "--released", "--may-repeat-effect", "--yes")...)},
 		"release-live":           {args: settle(append(why, "charge#in-progress", "--released", "--yes")...), code: 1},
 		"release-released":       {args: settle(append(why, "charge#released", "--released", "--yes")...), code: 1},
 		"delete":                 {args: append(why, "delete", "charge#completed", "--demo", "--by", "dana", "--yes")},
@@ -156,11 +163,11 @@ func TestWhatTheCommandsPrint(t *testing.T) {
 // charged is what the step of a handler returns.
 const charged = `{"id":"ch_1"}`
 
-// seenBegun is what inspect prints of a record as it is, without how often steps were written.
-const seenBegun = "UNKNOWN/crashed/BG5DJBOVIS27L5W3RZYATI6KTG/1782869400000//"
+// seenBegun is what inspect prints of a record as it is.
+const seenBegun = "FnUwDdnWGHoTuXG9"
 
-// seenBefore is what inspect printed before somebody else settled the record.
-const seenBefore = "INPROGRESS//CLIUHEWRKJHKJWHERKJHWEKRJH/1782867620000//0"
+// seenBefore is what inspect prints of another record.
+const seenBefore = "cGJYU68267qXbKiU"
 
 // arranged puts the command first.
 func arranged(args []string) []string {

@@ -42,14 +42,14 @@ func TestWhatTheCommandsPrintOfATable(t *testing.T) {
 	}{
 		{name: "list", args: []string{"list", "--operation", "charge"}},
 		{name: "inspect", args: []string{"inspect", "charge#result-lost"}},
-		{name: "settle", args: append([]string{"settle", "charge#result-lost", "--not-executed"}, why...)},
+		{name: "settle", args: append([]string{"settle", "charge#result-lost", "--not-executed", "--may-repeat-effect"}, why...)},
 		{name: "settled", args: []string{"inspect", "charge#result-lost"}},
 		{name: "settle-again", args: append([]string{"settle", "charge#result-lost", "--failed", "A: b"}, why...)},
-		{name: "release", args: append([]string{"settle", "charge#lapsed", "--released"}, why...)},
+		{name: "release", args: append([]string{"settle", "charge#died", "--released"}, why...)},
 		{name: "live", args: append([]string{"delete", "charge#in-progress"}, why...), code: 1},
 		{name: "delete", args: append([]string{"delete", "charge#completed"}, why...)},
 		{name: "deleted", args: []string{"inspect", "charge#completed"}, code: 3},
-		{name: "list-not-due", args: []string{"list", "--operation", "order", "--not-due"}},
+		{name: "list-not-due", args: []string{"list", "--operation", "order", "--state", "released"}},
 		{name: "stopped", args: []string{"inspect", "order#stopped", "--step", "reserve"}},
 		{name: "begun", args: append([]string{"settle", "order#begun", "--step", "charge", "--failed", "A: b"}, why...)},
 		{name: "begun-again", args: append([]string{"settle", "order#begun", "--step", "charge", "--failed", "A: b"}, why...), code: 1},
@@ -172,7 +172,7 @@ func TestEachTaskOfAnOperatorIsOneCommand(t *testing.T) {
 	assert.Equal(t, 202, statusOf(t, handler, event))
 
 	// Settle as not executed, and release: the next retry executes.
-	for _, command := range [][]string{{"settle", key, "--not-executed"}, {"settle", key, "--released"}} {
+	for _, command := range [][]string{{"settle", key, "--not-executed", "--may-repeat-effect"}, {"settle", key, "--released", "--may-repeat-effect"}} {
 		stuck.Owner = "OWNEROWNEROWNEROWNEROWNER" + command[2][2:3]
 		deleteItem(t, tb, key)
 		tb.put(t, stuck)
@@ -254,7 +254,7 @@ func TestAScriptIsConditionalOnWhatAPersonSaw(t *testing.T) {
 	r := recordOf(t, "charge#uncertain")
 	tb.put(t, r)
 	seen := lines[line](t, tb.run(t, []string{"inspect", r.Key, "-o", "json"}).out)[0].Seen
-	settle := []string{"settle", r.Key, "--not-executed", "--reason", "ticket 4711", "--by", "dana", "--yes", "--seen", seen, "-o", "json"}
+	settle := []string{"settle", r.Key, "--not-executed", "--may-repeat-effect", "--reason", "ticket 4711", "--by", "dana", "--yes", "--seen", seen, "-o", "json"}
 	first := tb.run(t, settle)
 	require.Zero(t, first.code, first.err)
 	after := tb.get(t, r.Key)
@@ -262,12 +262,11 @@ func TestAScriptIsConditionalOnWhatAPersonSaw(t *testing.T) {
 	assert.Equal(t, 4, second.code)
 	assert.Empty(t, second.out)
 	var refused struct {
-		Exit      int
-		Seen, Now line
+		Exit int
+		Now  line
 	}
 	require.NoError(t, json.Unmarshal([]byte(second.err), &refused))
 	assert.Equal(t, 4, refused.Exit)
-	assert.Equal(t, store.ReasonUncertain, refused.Seen.Reason)
 	assert.Equal(t, operate.StateReleased, refused.Now.State)
 	assert.Equal(t, after, tb.get(t, r.Key))
 
@@ -345,7 +344,7 @@ func TestRenamedAttributesAndSortKeys(t *testing.T) {
 	listed := tb.run(t, append([]string{"list", "-o", "json"}, flags...))
 	require.Zero(t, listed.code, listed.err)
 	assert.Equal(t, r.Key, lines[line](t, listed.out)[0].RecordKey)
-	settled := tb.run(t, append([]string{"settle", r.Key, "--not-executed", "--reason", "x", "--by", "dana", "--yes"}, flags...))
+	settled := tb.run(t, append([]string{"settle", r.Key, "--not-executed", "--may-repeat-effect", "--reason", "x", "--by", "dana", "--yes"}, flags...))
 	require.Zero(t, settled.code, settled.err)
 	assert.Equal(t, store.ReasonReleased, tb.get(t, r.Key).Reason)
 	doctor := tb.run(t, append([]string{"doctor"}, flags...))
@@ -402,7 +401,7 @@ func TestATableWithoutTheIndexIsListedByAScan(t *testing.T) {
 	}, 30*time.Second, 200*time.Millisecond)
 	r := tb.run(t, []string{"list", "--scan", "-o", "json"})
 	require.Zero(t, r.code, r.err)
-	assert.Len(t, lines[line](t, r.out), 11)
+	assert.Len(t, lines[line](t, r.out), 12)
 	doctor := tb.run(t, []string{"doctor"})
 	assert.Zero(t, doctor.code)
 	assert.Contains(t, doctor.out, "warning")
@@ -445,7 +444,7 @@ func TestAScanFindsWhatIsUnknownWithoutAttention(t *testing.T) {
 	tb := newTable(t)
 	old := recordOf(t, "charge#crashed")
 	old.Attention, old.AttentionAt, old.Derived = "", time.Time{}, nil
-	tb.put(t, old, recordOf(t, "charge#panic"), recordOf(t, "charge#lapsed"))
+	tb.put(t, old, recordOf(t, "charge#panic"), recordOf(t, "charge#died"))
 	for _, c := range []struct {
 		args []string
 		want []string

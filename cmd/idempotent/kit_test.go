@@ -139,8 +139,7 @@ func timeless(text string) string {
 		{`\bin \d+[smhd]\b`, "in <time>"},
 		{`\b\d+[smhd] ago\b`, "<time> ago"},
 		{`\(now\)`, "(<time> ago)"},
-		{`/released/[A-Z2-7]{26}/`, "/released/<owner>/"},
-		{`/\d{13}/`, "/<lease>/"},
+		{`(?m)^(Seen +)[\w-]{16}$`, "${1}<seen>"},
 	} {
 		text = regexp.MustCompile(r.pattern).ReplaceAllString(text, r.by)
 	}

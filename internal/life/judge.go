@@ -22,6 +22,8 @@ type Claimant struct {
 	Callers []string
 	// Marks are the steps that its execution marks before they begin, as far as they are known: in ascending order.
 	Marks []string
+	// Derived are the names of the derived keys that its execution may hand out, as far as they are known before.
+	Derived []string
 	// OnlyDue leaves alone what a reconciliation is not to ask about yet, or any more.
 	OnlyDue bool
 }

@@ -3,6 +3,7 @@ package life
 import (
 	"cmp"
 	"crypto/rand"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +19,10 @@ func (c Claimant) fresh(now time.Time) store.Record {
 //
 // Where somebody has to know of a crash, the record carries attention that is due when its lease ends: should this process die, the
 // index has the record. A renewal does not move it, because who reads the index reads the record, too.
+//
+// A process that dies tells no names, so the record has those that its execution may hand out, beside those of executions before.
 func (c Claimant) claimed(r store.Record, now time.Time) store.Record {
+	derived := r.Derived
 	r = unattended(r)
 	r.Status, r.Owner, r.Reason, r.Lease = store.StatusInProgress, c.Owner, "", c.Lease
 	r.Layout = c.Layout
@@ -29,9 +33,21 @@ func (c Claimant) claimed(r store.Record, now time.Time) store.Record {
 	}
 	r.Steps = nil // those of the record stay
 	if c.watches() {
-		r.Attention, r.AttentionAt = store.AttentionOf(r.Key), c.Lease
+		r.Attention, r.AttentionAt, r.Derived = store.AttentionOf(r.Key), c.Lease, union(derived, c.Derived)
 	}
 	return r
+}
+
+// maxDerived is how many names of derived keys a record keeps.
+const maxDerived = 20
+
+// union are the names of both lists, in ascending order, the first ones of too many.
+func union(a, b []string) []string {
+	if len(a)+len(b) == 0 {
+		return nil
+	}
+	all := slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
+	return all[:min(len(all), maxDerived)]
 }
 
 // Renewed is the record of a claim with another lease.

@@ -25,6 +25,9 @@ func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 	stop := func() {
 		end()
 		d.Report.Handle = since(started)
+		if d.RefuseCrashed || d.Resolves {
+			d.Learned.Add(d.handed.Sorted()...)
+		}
 		d.commits.close()
 		d.steps.close()
 		d.Report.Steps, d.Report.Commits = d.steps.ended.reports, d.commits.ended.reports

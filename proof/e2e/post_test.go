@@ -2,15 +2,12 @@ package e2e_test
 
 import (
 	"context"
-	"net/http"
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
 	"github.com/go-idempotent/idempotent/internal/dev/streams"
 	"github.com/go-idempotent/idempotent/outbox"
@@ -47,15 +44,9 @@ func (p *post) deploy(name, example string) *deployment {
 // relay deploys a relay and a pump that invokes it, as template.yaml does. The pump begins when it is started.
 func (p *post) relay() (*deployment, *streams.Pump) {
 	p.t.Helper()
-	arn, err := streams.ARN(p.t.Context(), p.dynamo, p.outbox)
-	require.NoError(p.t, err)
 	relay := p.deploy("relay", relaying)
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	p.t.Cleanup(transport.CloseIdleConnections)
 	pump := &streams.Pump{
-		Source: streams.Table{ARN: arn, Client: dynamolocal.StreamsClient(
-			platform.endpoint(p.t), func(o *dynamodbstreams.Options) { o.HTTPClient = &http.Client{Transport: transport} },
-		)},
+		Endpoint: platform.endpoint(p.t), Table: p.outbox,
 		Invoke: relay.invoke, Filter: outbox.StreamFilter,
 		Poll: 20 * time.Millisecond, Pause: 20 * time.Millisecond,
 	}

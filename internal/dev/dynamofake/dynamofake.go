@@ -25,17 +25,12 @@ type Server struct {
 	// Indexes has the number by which an index is sorted.
 	Indexes map[string]string
 
-	mu     sync.Mutex
-	tables map[string]map[string]Item
-	// streamed are the tables whose changes are kept.
-	streamed map[string]bool
-	changes  []change
-}
+	// Streamed is the table that has a stream.
+	Streamed string
 
-// change is a write of an item. What was not there, or is not there any more, is nil.
-type change struct {
-	table    string
-	old, new Item
+	mu      sync.Mutex
+	tables  map[string]map[string]Item
+	changes []change
 }
 
 // ServeHTTP implements [http.Handler].

@@ -1,75 +1,51 @@
 package dynamofake
 
 import (
-	"context"
-	"encoding/json"
+	"errors"
 	"strconv"
-
-	"github.com/go-idempotent/idempotent/internal/dev/streams"
 )
 
-// Stream is the stream of a table. Only what is written after the call is in it.
-func (s *Server) Stream(table string) streams.Source {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.streamed == nil {
-		s.streamed = make(map[string]bool)
+// streamInput is the input of the calls that read a stream.
+type streamInput struct {
+	StreamArn, ShardIteratorType, ShardIterator string
+}
+
+// change is a write of an item. What was not there, or is not there any more, is nil.
+type change struct{ old, new Item }
+
+// stream answers the calls about the stream of the table s.Streamed: it has one shard without an
+// end, whose sequence numbers and iterators count the changes.
+func (s *Server) stream(operation string, in input) (any, error) {
+	switch operation {
+	case "DescribeTable":
+		if in.TableName != s.Streamed {
+			return nil, errors.New("nothing is known of this table")
+		}
+		return object{"Table": object{"LatestStreamArn": in.TableName}}, nil
+	case "DescribeStream":
+		return object{"StreamDescription": object{"Shards": []any{object{"ShardId": "shard"}}}}, nil
+	case "GetShardIterator":
+		if in.ShardIteratorType == "LATEST" {
+			return object{"ShardIterator": strconv.Itoa(len(s.changes))}, nil
+		}
+		return object{"ShardIterator": "0"}, nil
 	}
-	s.streamed[table] = true
-	return stream{s, table}
-}
-
-type stream struct {
-	server *Server
-	table  string
-}
-
-// Shards implements [streams.Source]: there is one, which has no end.
-func (stream) Shards(context.Context) ([]streams.Shard, error) {
-	return []streams.Shard{{ID: "shard"}}, nil
-}
-
-// Iterator implements [streams.Source]. An iterator is how many changes are before it, and so is a
-// sequence number.
-func (s stream) Iterator(_ context.Context, _ string, from streams.Position, after string) (*string, error) {
-	s.server.mu.Lock()
-	defer s.server.mu.Unlock()
-	iterator := "0"
-	switch {
-	case after != "":
-		iterator = after
-	case from == streams.Latest:
-		iterator = strconv.Itoa(len(s.server.changes))
-	}
-	return &iterator, nil
-}
-
-// Records implements [streams.Source].
-func (s stream) Records(_ context.Context, _ string, iterator *string) (found []streams.Record, next *string, err error) {
-	from, err := strconv.Atoi(*iterator)
+	from, err := strconv.Atoi(in.ShardIterator)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	s.server.mu.Lock()
-	defer s.server.mu.Unlock()
-	for i, c := range s.server.changes[from:] {
-		if c.table != s.table {
-			continue
-		}
-		number := strconv.Itoa(from + i + 1)
-		text, err := json.Marshal(c.event(number))
-		if err != nil {
-			return nil, nil, err
-		}
-		found = append(found, streams.Record{SequenceNumber: number, Text: text})
+	found := []any{}
+	for i, c := range s.changes[from:] {
+		found = append(found, c.event(strconv.Itoa(from+i+1)))
 	}
-	end := strconv.Itoa(len(s.server.changes))
-	return found, &end, nil
+	return object{"Records": found, "NextShardIterator": strconv.Itoa(len(s.changes))}, nil
 }
+
+type object = map[string]any
 
 // event is the record as Lambda gets it.
-func (c change) event(number string) map[string]any {
-	name, images := "MODIFY", map[string]any{"SequenceNumber": number}
+func (c change) event(number string) object {
+	name, images := "MODIFY", object{"SequenceNumber": number}
 	switch {
 	case c.old == nil:
 		name = "INSERT"
@@ -82,7 +58,5 @@ func (c change) event(number string) map[string]any {
 	if c.old != nil {
 		images["OldImage"] = c.old
 	}
-	return map[string]any{
-		"eventID": number, "eventName": name, "eventSource": "aws:dynamodb", "eventVersion": "1.1", "dynamodb": images,
-	}
+	return object{"eventID": number, "eventName": name, "eventSource": "aws:dynamodb", "eventVersion": "1.1", "dynamodb": images}
 }

@@ -12,6 +12,7 @@ import (
 // input is the input of all operations.
 type input struct {
 	write
+	streamInput
 
 	ConsistentRead                    bool
 	ReturnValues                      string
@@ -58,6 +59,8 @@ func (s *Server) operate(operation string, in input) (out any, err error) {
 		return s.list(in, in.KeyConditionExpression)
 	case "Scan":
 		return s.list(in, "")
+	case "DescribeTable", "DescribeStream", "GetShardIterator", "GetRecords":
+		return s.stream(operation, in)
 	default:
 		return nil, fmt.Errorf("%s is none of the operations known here", operation)
 	}
@@ -130,8 +133,8 @@ func (s *Server) put(table, id string, next Item) {
 	if s.tables[table][id] = next; next == nil {
 		delete(s.tables[table], id)
 	}
-	if s.streamed[table] {
-		s.changes = append(s.changes, change{table, old, next})
+	if table == s.Streamed {
+		s.changes = append(s.changes, change{old, next})
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 )
 
 // Region and AccessKey are what clients of a local endpoint use; the secret key is the same text. DynamoDB Local accepts
@@ -41,15 +40,6 @@ func CreateTable(ctx context.Context, client *dynamodb.Client, name, key string)
 		return fmt.Errorf("create table %q: %w", name, err)
 	}
 	return nil
-}
-
-// StreamsClient is [Client] for the streams of the tables.
-func StreamsClient(endpoint string, optFns ...func(*dynamodbstreams.Options)) *dynamodbstreams.Client {
-	return dynamodbstreams.New(dynamodbstreams.Options{
-		Region:       Region,
-		BaseEndpoint: aws.String(endpoint),
-		Credentials:  credentials,
-	}, optFns...)
 }
 
 var credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {

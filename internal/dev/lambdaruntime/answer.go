@@ -16,9 +16,6 @@ import (
 // Header values of multiValueHeaders are sent, too, although AWS documents that field for payload format 1.0 only: the
 // type in aws-lambda-go has it.
 func answer(w http.ResponseWriter, result []byte) error {
-	if len(result) > MaxPayload {
-		return fmt.Errorf("the response has %d bytes, more than %d", len(result), MaxPayload)
-	}
 	var r events.APIGatewayV2HTTPResponse
 	if err := json.Unmarshal(result, &r); err != nil {
 		return fmt.Errorf("the response is not of payload format 2.0: %w", err)

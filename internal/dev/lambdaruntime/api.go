@@ -2,17 +2,49 @@ package lambdaruntime
 
 import (
 	"context"
-	"crypto/rand"
-	"errors"
 	"fmt"
 	"io"
 	"log"
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
+
+// invocation is one event on its way to a process and back.
+type invocation struct {
+	id      string
+	payload []byte
+	timeout time.Duration
+	// delivered gets the deadline when a process takes the event: the time it needs to start does not
+	// count. answered gets what the process answers.
+	delivered chan time.Time
+	answered  chan result
+}
+
+// result is a response, or the error that the caller gets instead.
+type result struct {
+	response []byte
+	err      error
+}
+
+func newInvocation(payload []byte, timeout time.Duration) *invocation {
+	return &invocation{
+		id: requestID(), payload: payload, timeout: timeout, delivered: make(chan time.Time, 1), answered: make(chan result, 1),
+	}
+}
+
+// answerOr returns the answer of a process that is gone, or else what the service says in its place.
+func (i *invocation) answerOr(otherwise *FunctionError) result {
+	select {
+	case r := <-i.answered:
+		return r
+	default:
+		return result{err: otherwise}
+	}
+}
 
 // api is the Runtime API of one process. Nothing that is left of an earlier process can reach it.
 type api struct {
@@ -21,15 +53,12 @@ type api struct {
 	address  string
 	// next hands an event to the process that waits for one.
 	next chan *invocation
-	// initFailed gets what the process reports of its initialization.
-	initFailed chan *FunctionError
 	// active counts the serving goroutine and the requests that are being handled.
 	active sync.WaitGroup
 
 	mu      sync.Mutex
 	closed  bool
 	current *invocation // that the process has not answered
-	asking  bool        // the process waits for an event
 }
 
 func serveAPI(f Function) (*api, error) {
@@ -38,30 +67,21 @@ func serveAPI(f Function) (*api, error) {
 	if err != nil {
 		return nil, fmt.Errorf("serve the Runtime API: %w", err)
 	}
-	a := &api{
-		function: f, address: listener.Addr().String(),
-		next: make(chan *invocation), initFailed: make(chan *FunctionError, 1),
-	}
+	a := &api{function: f, address: listener.Addr().String(), next: make(chan *invocation)}
 	mux := http.NewServeMux()
-	for pattern, handle := range map[string]http.HandlerFunc{
-		"GET /2018-06-01/runtime/invocation/next": a.handleNext,
-		"POST /2018-06-01/runtime/invocation/{id}/response": func(w http.ResponseWriter, r *http.Request) {
-			a.answer(w, r, func(body []byte) result { return result{response: body} })
-		},
-		"POST /2018-06-01/runtime/invocation/{id}/error": func(w http.ResponseWriter, r *http.Request) {
-			a.answer(w, r, func(body []byte) result { return result{err: reported(body)} })
-		},
-		"POST /2018-06-01/runtime/init/error": a.handleInitError,
-	} {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			if a.begin() {
-				defer a.active.Done()
-				handle(w, r)
-			}
-		})
-	}
+	mux.HandleFunc("GET /2018-06-01/runtime/invocation/next", a.handleNext)
+	mux.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/{what}", a.answer)
+	mux.HandleFunc("POST /2018-06-01/runtime/init/error", func(w http.ResponseWriter, _ *http.Request) {
+		write(w, http.StatusAccepted, accepted) // its end is what counts
+	})
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if a.begin() {
+			defer a.active.Done()
+			mux.ServeHTTP(w, r)
+		}
+	})
 	// A killed process leaves broken connections: they are not worth a line.
-	a.server = &http.Server{Handler: mux, ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: time.Minute}
+	a.server = &http.Server{Handler: handler, ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: time.Minute}
 	a.active.Go(func() {
 		_ = a.server.Serve(listener) // ends with close
 	})
@@ -88,40 +108,30 @@ func (a *api) begin() bool {
 	return !a.closed
 }
 
-// set says where the process stands.
-func (a *api) set(current *invocation, asking bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.current, a.asking = current, asking
-}
-
-// busyOrAsking reports whether the process has an event or waits for one.
-func (a *api) busyOrAsking() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.current != nil || a.asking
-}
-
 // handleNext blocks until there is an event for the process.
 func (a *api) handleNext(w http.ResponseWriter, r *http.Request) {
-	a.set(nil, true)
 	select {
 	case i := <-a.next:
-		a.set(i, false)
+		a.mu.Lock()
+		a.current = i
+		a.mu.Unlock()
+		deadline := time.Now().Add(i.timeout)
+		i.delivered <- deadline
 		h := w.Header()
 		h.Set("Content-Type", "application/json")
 		h.Set("Lambda-Runtime-Aws-Request-Id", i.id)
-		h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(i.deliver().UnixMilli(), 10))
+		h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(deadline.UnixMilli(), 10))
 		h.Set("Lambda-Runtime-Invoked-Function-Arn", a.function.arn())
 		h.Set("Lambda-Runtime-Trace-Id", traceID(time.Now()))
 		_, _ = w.Write(i.payload) // fails if the process was killed, and then its end is the answer
-	case <-r.Context().Done():
-		a.set(nil, false) // the process ended, or dropped the connection to ask again
+	case <-r.Context().Done(): // the process ended, or dropped the connection to ask again
 	}
 }
 
+const accepted = `{"status":"OK"}`
+
 // answer ends the current invocation with the body of the request.
-func (a *api) answer(w http.ResponseWriter, r *http.Request, toResult func([]byte) result) {
+func (a *api) answer(w http.ResponseWriter, r *http.Request) {
 	a.mu.Lock()
 	i := a.current
 	if i != nil && i.id == r.PathValue("id") {
@@ -134,31 +144,16 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request, toResult func([]byt
 		write(w, http.StatusBadRequest, `{"errorType":"InvalidRequestID","errorMessage":"Invalid request ID"}`)
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxResponse))
-	if _, is := errors.AsType[*http.MaxBytesError](err); err != nil && !is {
-		return // the process is gone, and its end is the answer
-	}
-	if err != nil {
-		i.answered <- result{err: serviceError(TypeResponseTooLarge, i.id,
-			"Response payload size exceeded maximum allowed payload size (%d bytes).", MaxResponse)}
-		write(w, http.StatusRequestEntityTooLarge,
-			`{"errorType":"RequestEntityTooLarge","errorMessage":"Exceeded maximum allowed payload size"}`)
-		return
-	}
-	i.answered <- toResult(body)
-	write(w, http.StatusAccepted, `{"status":"OK"}`)
-}
-
-func (a *api) handleInitError(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the process is gone
+		return // the process is gone, and its end is the answer
 	}
-	select {
-	case a.initFailed <- reported(body):
-	default: // it has said so already
+	if r.PathValue("what") == "response" {
+		i.answered <- result{response: body}
+	} else {
+		i.answered <- result{err: reported(body)}
 	}
-	write(w, http.StatusAccepted, `{"status":"OK"}`)
+	write(w, http.StatusAccepted, accepted)
 }
 
 func write(w http.ResponseWriter, status int, body string) {
@@ -169,7 +164,6 @@ func write(w http.ResponseWriter, status int, body string) {
 
 // traceID is a header of X-Ray for an invocation that is not sampled.
 func traceID(now time.Time) string {
-	var b [20]byte
-	rand.Read(b[:])
-	return fmt.Sprintf("Root=1-%08x-%x;Parent=%x;Sampled=0", now.Unix(), b[:12], b[12:])
+	random := strings.ReplaceAll(requestID(), "-", "")
+	return fmt.Sprintf("Root=1-%08x-%s;Parent=%s;Sampled=0", now.Unix(), random[:24], random[16:])
 }

@@ -129,37 +129,6 @@ func TestAnotherRequestIDIsABadRequest(t *testing.T) {
 	assert.Equal(t, "{}", string((<-first.answered).response), "the first answer stays")
 }
 
-func TestAnAnswerBeyondTheLimitIsRefused(t *testing.T) {
-	t.Parallel()
-	c := newClient(t, Function{})
-	i := c.next()
-	status, _ := c.post(path(i.id, "response"), strings.Repeat("x", MaxResponse))
-	assert.Equal(t, http.StatusAccepted, status)
-	<-i.answered
-
-	i = c.next()
-	status, kind := c.post(path(i.id, "response"), strings.Repeat("x", MaxResponse+1))
-	assert.Equal(t, http.StatusRequestEntityTooLarge, status)
-	assert.Equal(t, "RequestEntityTooLarge", kind)
-	var e *FunctionError
-	require.ErrorAs(t, (<-i.answered).err, &e)
-	assert.Equal(t, TypeResponseTooLarge, e.Type)
-}
-
-func TestAProcessMayAskAgainAfterALostConnection(t *testing.T) {
-	t.Parallel()
-	c := newClient(t, Function{})
-	hasty := &http.Client{Transport: c.http.Transport, Timeout: 50 * time.Millisecond}
-	_, err := hasty.Get("http://" + c.api.address + "/2018-06-01/runtime/invocation/next")
-	require.Error(t, err)
-	require.Eventually(t, func() bool {
-		c.api.mu.Lock()
-		defer c.api.mu.Unlock()
-		return !c.api.asking
-	}, time.Minute, time.Millisecond)
-	c.next()
-}
-
 func TestOtherPathsAreNotFound(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, Function{})

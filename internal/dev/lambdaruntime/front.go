@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,17 +30,13 @@ type Front struct {
 }
 
 // ServeHTTP turns the request into an event and the function's response into the answer. Where
-// there is no such response, the client gets what API Gateway sends: 413 for a payload that is too
-// large, 500 for a function that failed or returned what is no response. The reason is logged.
+// there is no such response, the client gets what API Gateway sends: 500 for a function that failed
+// or returned what is no response. The reason is logged.
 func (f *Front) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	id := rand.Text()
 	w.Header().Set("Apigw-Requestid", id)
-	payload, err := f.payload(w, req, id)
-	switch {
-	case errors.Is(err, ErrPayloadTooLarge):
-		refuseRequest(w, http.StatusRequestEntityTooLarge)
-		return
-	case err != nil:
+	payload, err := f.payload(req, id)
+	if err != nil {
 		slog.Warn("the request cannot be read", "error", err)
 		refuseRequest(w, http.StatusBadRequest)
 		return
@@ -55,25 +52,16 @@ func (f *Front) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 }
 
 // payload is the event of a request as JSON.
-func (f *Front) payload(w http.ResponseWriter, req *http.Request, id string) ([]byte, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, MaxPayload))
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return nil, ErrPayloadTooLarge
-	}
+func (f *Front) payload(req *http.Request, id string) ([]byte, error) {
+	body, err := io.ReadAll(req.Body)
 	if err != nil {
 		return nil, err
 	}
 	route := "$default"
-	for _, r := range f.Routes {
-		if r == req.Method+" "+req.URL.Path {
-			route = r
-		}
+	if r := req.Method + " " + req.URL.Path; slices.Contains(f.Routes, r) {
+		route = r
 	}
-	payload, err := json.Marshal(event(req, body, route, id, time.Now()))
-	if err == nil && len(payload) > MaxPayload {
-		return nil, ErrPayloadTooLarge
-	}
-	return payload, err
+	return json.Marshal(event(req, body, route, id, time.Now()))
 }
 
 // Pool invokes a function in as many sandboxes as it has invocations at once. Set Function and

@@ -76,7 +76,6 @@ func TestAFunctionThatFailsIsAnInternalServerError(t *testing.T) {
 		"no status":        returns(events.APIGatewayV2HTTPResponse{Body: "secret reason"}),
 		"a strange status": returns(events.APIGatewayV2HTTPResponse{StatusCode: 1000}),
 		"no base64":        returns(events.APIGatewayV2HTTPResponse{StatusCode: 200, Body: "?", IsBase64Encoded: true}),
-		"too large":        returns(events.APIGatewayV2HTTPResponse{StatusCode: 200, Body: strings.Repeat("x", lambdaruntime.MaxPayload)}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -86,57 +85,6 @@ func TestAFunctionThatFailsIsAnInternalServerError(t *testing.T) {
 			require.Equal(t, `{"message":"Internal Server Error"}`, body(t, resp))
 		})
 	}
-}
-
-func TestAnEventBeyondLambdasLimitIsRefused(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		name, mediaType string
-		size            int
-		want            int
-	}{
-		{"text that fits", "text/plain", lambdaruntime.MaxPayload - 4096, 200},
-		{"text too large", "text/plain", lambdaruntime.MaxPayload + 1, 413},
-		{"text too large with its event", "text/plain", lambdaruntime.MaxPayload, 413},
-		{"bytes that fit in base64", "image/png", lambdaruntime.MaxPayload/4*3 - 4096, 200},
-		{"bytes too large in base64", "image/png", lambdaruntime.MaxPayload/4*3 + 1, 413},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			invoked := false
-			f := &lambdaruntime.Front{Invoke: responder(func(_ context.Context, payload []byte) ([]byte, error) {
-				invoked = true
-				if len(payload) > lambdaruntime.MaxPayload {
-					return nil, errors.New("too large")
-				}
-				return []byte(`{"statusCode":200}`), nil
-			})}
-			req := httptest.NewRequest("POST", "/", strings.NewReader(strings.Repeat("x", c.size)))
-			req.Header.Set("Content-Type", c.mediaType)
-			resp := get(t, f, req)
-			require.Equal(t, c.want, resp.StatusCode)
-			require.Equal(t, c.want == 200, invoked)
-			if c.want == 413 {
-				require.Equal(t, `{"message":"Request Entity Too Large"}`, body(t, resp))
-			}
-		})
-	}
-}
-
-// endless is a body that says when somebody reads too much of it.
-type endless struct{ read int }
-
-func (e *endless) Read(p []byte) (int, error) {
-	if e.read += len(p); e.read > 2*lambdaruntime.MaxPayload {
-		return 0, errors.New("read too much")
-	}
-	return len(p), nil
-}
-
-func TestABodyIsNotReadBeyondTheLimit(t *testing.T) {
-	t.Parallel()
-	resp := get(t, &lambdaruntime.Front{}, httptest.NewRequest("POST", "/", &endless{}))
-	require.Equal(t, 413, resp.StatusCode)
 }
 
 func TestARouteIsNamedOrDefault(t *testing.T) {

@@ -5,8 +5,8 @@
 // keeps it for the next ones, kills it when an invocation is not answered by its deadline, and starts another one for
 // the invocation after that. Besides, [Sandbox.Kill] kills it at any moment.
 //
-// What differs from AWS: a process is not frozen between invocations, there is no limit on memory, and there are no
-// extensions and no streamed responses.
+// What differs from AWS: a process is not frozen between invocations, there is no limit on memory and on the size of
+// events and responses, and there are no extensions and no streamed responses.
 //
 // See https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html and
 // https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html.
@@ -14,19 +14,16 @@ package lambdaruntime
 
 import (
 	"cmp"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 )
 
-const (
-	// MaxPayload is the largest event of a synchronous invocation, in bytes (6 MB).
-	MaxPayload = 6 << 20
-	// MaxResponse is the largest response, in bytes: Lambda allows for 100 more than for an event.
-	MaxResponse = MaxPayload + 100
-
-	// initLimit is how long a process may take until it asks for its first event.
-	initLimit = 10 * time.Second
-)
+// initLimit is how long a process may take until it asks for its first event.
+const initLimit = 10 * time.Second
 
 // Function is what the sandboxes of a function have in common.
 type Function struct {
@@ -66,4 +63,57 @@ func (f Function) environment(api string) []string {
 		"_HANDLER=bootstrap",
 	}
 	return slices.Concat(defaults, f.Environment, reserved)
+}
+
+// The types of the errors that the service itself reports for a function.
+const (
+	// TypeTimedOut: the invocation was not answered by its deadline, and the process was killed.
+	TypeTimedOut = "Sandbox.Timedout"
+	// TypeExited: the process ended before it answered.
+	TypeExited = "Runtime.ExitError"
+)
+
+// ErrClosed is returned by an invocation of a closed sandbox.
+var ErrClosed = errors.New("lambdaruntime: the sandbox is closed")
+
+// FunctionError is the failure of an invocation: the function reported it, or the service did
+// because the function could not.
+type FunctionError struct {
+	// Type and Message are those of the payload, empty if it holds none.
+	Type, Message string
+	// Payload is the document that the caller gets.
+	Payload []byte
+}
+
+func (e *FunctionError) Error() string {
+	return fmt.Sprintf("lambdaruntime: function error %s: %s", e.Type, e.Message)
+}
+
+// serviceError is what the service reports for an invocation.
+func serviceError(kind, requestID, format string, args ...any) *FunctionError {
+	message := fmt.Sprintf("RequestId: %s Error: %s", requestID, fmt.Sprintf(format, args...))
+	payload := fmt.Appendf(nil, `{"errorType":%q,"errorMessage":%q}`, kind, message)
+	return &FunctionError{Type: kind, Message: message, Payload: payload}
+}
+
+func timedOut(requestID string, after time.Duration) *FunctionError {
+	return serviceError(TypeTimedOut, requestID, "Task timed out after %.2f seconds", after.Seconds())
+}
+
+// reported is an error that the function sent. Any payload is passed on; one in another form has no
+// type.
+func reported(payload []byte) *FunctionError {
+	var d struct{ ErrorType, ErrorMessage string }
+	if json.Unmarshal(payload, &d) != nil {
+		return &FunctionError{Payload: payload}
+	}
+	return &FunctionError{Type: d.ErrorType, Message: d.ErrorMessage, Payload: payload}
+}
+
+// requestID is a random UUID (RFC 9562, version 4).
+func requestID() string {
+	var b [16]byte
+	rand.Read(b[:])
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"sync"
 )
 
 // process is a bootstrap and the API that it alone talks to: one life of a sandbox.
@@ -19,11 +18,7 @@ type process struct {
 	status error
 }
 
-func startProcess(f Function, logs *logs) (*process, error) {
-	output, err := logs.open()
-	if err != nil {
-		return nil, err
-	}
+func startProcess(f Function, output *os.File) (*process, error) {
 	a, err := serveAPI(f)
 	if err != nil {
 		return nil, err
@@ -65,7 +60,11 @@ func (p *process) kill() error {
 	return err
 }
 
+// alive reports whether there is a process that has not ended.
 func (p *process) alive() bool {
+	if p == nil {
+		return false
+	}
 	select {
 	case <-p.exited:
 		return false
@@ -74,56 +73,10 @@ func (p *process) alive() bool {
 	}
 }
 
-// logs keeps what the processes of a sandbox write. They write to a file, not to a pipe: what a process has written before it answers is there when
-// its answer is. It is safe for concurrent use.
-type logs struct {
-	mu   sync.Mutex
-	file *os.File
-	// kept is what the file had when it was closed.
-	kept []byte
-}
-
-// open returns the file for a process.
-func (l *logs) open() (*os.File, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.file == nil {
-		file, err := os.CreateTemp("", "function-*.log")
-		if err != nil {
-			return nil, fmt.Errorf("a file for what the function writes: %w", err)
-		}
-		l.file = file
+// ended says how the process ended, "signal: killed" or "exit status 1", to whom it has not answered.
+func (p *process) ended(requestID string) *FunctionError {
+	if p.status == nil {
+		return serviceError(TypeExited, requestID, "Runtime exited without providing a reason")
 	}
-	return l.file, nil
-}
-
-func (l *logs) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	text, err := l.text()
-	if err != nil {
-		return fmt.Sprintf("what the function wrote cannot be read: %v", err)
-	}
-	return string(text)
-}
-
-func (l *logs) text() ([]byte, error) {
-	if l.file == nil {
-		return l.kept, nil
-	}
-	return os.ReadFile(l.file.Name())
-}
-
-// close removes the file. What was written is kept.
-func (l *logs) close() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.file == nil {
-		return nil
-	}
-	text, err := l.text()
-	l.kept = text
-	err = errors.Join(err, l.file.Close(), os.Remove(l.file.Name()))
-	l.file = nil
-	return err
+	return serviceError(TypeExited, requestID, "Runtime exited with error: %v", p.status)
 }

@@ -3,6 +3,8 @@ package lambdaruntime
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"sync"
 	"time"
@@ -12,22 +14,22 @@ import (
 // safe for concurrent use. Make one with [NewSandbox] and end it with [Sandbox.Close].
 type Sandbox struct {
 	function Function
-	logs     logs
-	// turn holds the token of the sandbox: who has it invokes.
+	// turn is full while somebody invokes.
 	turn        chan struct{}
 	invocations sync.WaitGroup
 
 	mu      sync.Mutex
 	process *process
-	starts  int
-	closed  bool
+	// output is the file that the processes write to, which has no name any more. It is no pipe: what a process has
+	// written before it answers is there when its answer is.
+	output *os.File
+	starts int
+	closed bool
 }
 
 // NewSandbox returns a sandbox. Its process is started by the first invocation.
 func NewSandbox(f Function) *Sandbox {
-	s := &Sandbox{function: f, turn: make(chan struct{}, 1)}
-	s.turn <- struct{}{}
-	return s
+	return &Sandbox{function: f, turn: make(chan struct{}, 1)}
 }
 
 // Invoke hands the payload to the function and returns its response. Invocations of one sandbox wait for their turn.
@@ -36,50 +38,41 @@ func NewSandbox(f Function) *Sandbox {
 // If ctx ends, Invoke returns its cause, as a client does that hangs up; the invocation itself goes on.
 //
 // An invocation that failed returns a [*FunctionError]; every other error says that there was none: ctx, [ErrClosed],
-// [ErrPayloadTooLarge], or a bootstrap that cannot be executed.
+// or a bootstrap that cannot be executed.
 func (s *Sandbox) Invoke(ctx context.Context, payload []byte, timeout time.Duration) ([]byte, error) {
-	if len(payload) > MaxPayload {
-		return nil, ErrPayloadTooLarge
-	}
 	select {
-	case <-s.turn:
+	case s.turn <- struct{}{}:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	if err := s.begin(); err != nil {
-		s.turn <- struct{}{}
-		return nil, err
-	}
-	i := newInvocation(payload, timeout)
-	go func() { //nolint:contextcheck // the invocation goes on when its caller hangs up
-		defer s.invocations.Done()
-		i.result = s.run(i)
-		s.turn <- struct{}{}
-		close(i.finished)
-	}()
-	select {
-	case <-i.finished:
-		return i.result.response, i.result.err
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-}
-
-func (s *Sandbox) begin() error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.closed {
-		return ErrClosed
+		s.mu.Unlock()
+		<-s.turn
+		return nil, ErrClosed
 	}
 	s.invocations.Add(1)
-	return nil
+	s.mu.Unlock()
+	ended := make(chan result, 1)
+	go func() { //nolint:contextcheck // the invocation goes on when its caller hangs up
+		defer s.invocations.Done()
+		r := s.run(newInvocation(payload, timeout))
+		<-s.turn
+		ended <- r
+	}()
+	select {
+	case r := <-ended:
+		return r.response, r.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 // run takes an invocation from its delivery to its answer.
 func (s *Sandbox) run(i *invocation) result {
-	p, r := s.deliver(i)
-	if p == nil {
-		return r
+	p, err := s.deliver(i)
+	if err != nil {
+		return result{err: err}
 	}
 	deadline := time.NewTimer(time.Until(<-i.delivered))
 	defer deadline.Stop()
@@ -87,7 +80,7 @@ func (s *Sandbox) run(i *invocation) result {
 	case r := <-i.answered:
 		return r
 	case <-p.exited:
-		return i.answerOr(exited(i.id, p.status))
+		return i.answerOr(p.ended(i.id))
 	case <-deadline.C:
 		if err := p.kill(); err != nil {
 			return result{err: err}
@@ -96,40 +89,26 @@ func (s *Sandbox) run(i *invocation) result {
 	}
 }
 
-// deliver hands the invocation to a process. If it cannot, it returns what the caller gets instead.
-func (s *Sandbox) deliver(i *invocation) (*process, result) {
+// deliver hands the invocation to a process.
+func (s *Sandbox) deliver(i *invocation) (*process, error) {
 	for {
 		p, fresh, err := s.current()
 		if err != nil {
-			return nil, result{err: err}
+			return nil, err
 		}
 		limit := time.NewTimer(initLimit)
+		defer limit.Stop()
 		select {
 		case p.api.next <- i:
-			limit.Stop()
-			return p, result{}
+			return p, nil
 		case <-p.exited:
-			limit.Stop()
 			if fresh {
-				return nil, initEnded(i, p)
+				return nil, p.ended(i.id)
 			}
 			// It ended after the previous invocation had been answered: this one gets a new process.
 		case <-limit.C:
-			if err := p.kill(); err != nil {
-				return nil, result{err: err}
-			}
-			return nil, result{err: timedOut(i.id, initLimit)}
+			return nil, errors.Join(p.kill(), timedOut(i.id, initLimit))
 		}
-	}
-}
-
-// initEnded is the answer of a process that ended before it asked for an event.
-func initEnded(i *invocation, p *process) result {
-	select {
-	case reported := <-p.api.initFailed:
-		return result{err: reported}
-	default:
-		return result{err: exited(i.id, p.status)}
 	}
 }
 
@@ -137,14 +116,21 @@ func initEnded(i *invocation, p *process) result {
 func (s *Sandbox) current() (p *process, fresh bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.process != nil && s.process.alive() {
+	if s.process.alive() {
 		return s.process, false, nil
 	}
 	if s.closed {
 		return nil, false, ErrClosed
 	}
-	p, err = startProcess(s.function, &s.logs)
-	if err != nil {
+	if s.output == nil {
+		if s.output, err = os.CreateTemp("", "function-*.log"); err != nil {
+			return nil, false, fmt.Errorf("a file for what the function writes: %w", err)
+		}
+		if err := os.Remove(s.output.Name()); err != nil {
+			return nil, false, err
+		}
+	}
+	if p, err = startProcess(s.function, s.output); err != nil {
 		return nil, false, err
 	}
 	s.process = p
@@ -152,16 +138,20 @@ func (s *Sandbox) current() (p *process, fresh bool, err error) {
 	return p, true, nil
 }
 
+// latest is the process that was started last, nil if there was none.
+func (s *Sandbox) latest() *process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.process
+}
+
 // Kill sends SIGKILL to the process, whatever it is doing, and waits until it is gone. A running invocation fails with
 // [TypeExited]. The next invocation starts a new process. Without a process nothing happens.
 func (s *Sandbox) Kill() error {
-	s.mu.Lock()
-	p := s.process
-	s.mu.Unlock()
-	if p == nil {
-		return nil
+	if p := s.latest(); p != nil {
+		return p.kill()
 	}
-	return p.kill()
+	return nil
 }
 
 // Close kills the process and waits for everything that the sandbox has started. Calling it again has no effect.
@@ -171,8 +161,7 @@ func (s *Sandbox) Close() error {
 	s.mu.Unlock()
 	err := s.Kill()
 	s.invocations.Wait()
-	// An invocation may have been about to start another process.
-	return errors.Join(err, s.Kill(), s.logs.close())
+	return errors.Join(err, s.Kill()) // an invocation may have been about to start another process
 }
 
 // Starts is the number of processes that were started, the current one included.
@@ -184,26 +173,32 @@ func (s *Sandbox) Starts() int {
 
 // PID is the id of the process, 0 if none is running.
 func (s *Sandbox) PID() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.process == nil || !s.process.alive() {
-		return 0
+	if p := s.latest(); p.alive() {
+		return p.cmd.Process.Pid
 	}
-	return s.process.cmd.Process.Pid
+	return 0
 }
 
 // Ended tells how the latest process ended and what it used until then: processor time, memory. It is nil while that
 // process runs, and before there was one.
 func (s *Sandbox) Ended() *os.ProcessState {
-	s.mu.Lock()
-	p := s.process
-	s.mu.Unlock()
-	if p == nil || p.alive() {
-		return nil
+	if p := s.latest(); p != nil && !p.alive() {
+		return p.cmd.ProcessState
 	}
-	return p.cmd.ProcessState
+	return nil
 }
 
-// Logs is what all processes of the sandbox have written to standard output and standard error so far: of an invocation that was answered, everything
-// that its process wrote before.
-func (s *Sandbox) Logs() string { return s.logs.String() }
+// Logs is what all processes of the sandbox have written to standard output and standard error so far: of an invocation
+// that was answered, everything that its process wrote before.
+func (s *Sandbox) Logs() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.output == nil {
+		return ""
+	}
+	text, err := io.ReadAll(io.NewSectionReader(s.output, 0, 1<<40))
+	if err != nil {
+		return fmt.Sprintf("what the function wrote cannot be read: %v", err)
+	}
+	return string(text)
+}

@@ -206,21 +206,6 @@ func TestACallerThatHangsUpDoesNotEndTheInvocation(t *testing.T) {
 	assert.Equal(t, 2, s.Starts())
 }
 
-func TestPayloadsAreLimited(t *testing.T) {
-	t.Parallel()
-	s := sandbox(t, function())
-	_, err := s.Invoke(t.Context(), make([]byte, lambdaruntime.MaxPayload+1), time.Minute)
-	require.ErrorIs(t, err, lambdaruntime.ErrPayloadTooLarge)
-	assert.Zero(t, s.Starts())
-
-	response, err := invoke(t, s, event{Do: "big", Bytes: lambdaruntime.MaxResponse})
-	require.NoError(t, err)
-	assert.Len(t, response, lambdaruntime.MaxResponse)
-
-	_, err = invoke(t, s, event{Do: "big", Bytes: lambdaruntime.MaxResponse + 1})
-	assert.Equal(t, lambdaruntime.TypeResponseTooLarge, functionError(t, err).Type)
-}
-
 func TestSandboxesOfOneFunctionAreSeparateProcesses(t *testing.T) {
 	t.Parallel()
 	var wg sync.WaitGroup

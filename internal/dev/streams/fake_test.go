@@ -1,15 +1,13 @@
 package streams_test
 
 import (
-	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 	"sync"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 )
 
 // stream is one with several shards, which DynamoDB Local does not make at will. Its sequence numbers are 1, 2, 3 and so on in each shard,
@@ -43,59 +41,62 @@ func numbers(n int) (all []string) {
 	return all
 }
 
-func (s *stream) DescribeStream(
-	_ context.Context, in *dynamodbstreams.DescribeStreamInput, _ ...func(*dynamodbstreams.Options),
-) (*dynamodbstreams.DescribeStreamOutput, error) {
+// ServeHTTP answers the calls of a pump.
+func (s *stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var in struct{ ExclusiveStartShardID, ShardID, ShardIterator string }
+	err := json.NewDecoder(r.Body).Decode(&in)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d := &types.StreamDescription{}
-	after := aws.ToString(in.ExclusiveStartShardId)
+	var out any
+	_, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	switch call {
+	case "DescribeTable":
+		out = object{"Table": object{"LatestStreamArn": "arn"}}
+	case "DescribeStream":
+		out = object{"StreamDescription": s.describe(in.ExclusiveStartShardID)}
+	case "GetShardIterator":
+		out = object{"ShardIterator": in.ShardID + " 0"}
+	case "GetRecords":
+		out, err = s.records(in.ShardIterator)
+	}
+	if err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		out = object{"__type": "com.amazonaws.dynamodb.v20120810#" + err.Error()}
+	}
+	if err := json.NewEncoder(w).Encode(out); err != nil {
+		panic(err)
+	}
+}
+
+type object = map[string]any
+
+func (s *stream) describe(after string) object {
+	shards, last := []object{}, ""
 	for _, shard := range s.shards {
 		switch {
 		case after != "":
 			if after == shard.id {
 				after = ""
 			}
-		case s.page > 0 && len(d.Shards) == s.page:
-			d.LastEvaluatedShardId = d.Shards[len(d.Shards)-1].ShardId
+		case s.page > 0 && len(shards) == s.page:
+			last = shards[len(shards)-1]["ShardId"].(string)
 		default:
-			d.Shards = append(d.Shards, types.Shard{ShardId: aws.String(shard.id), ParentShardId: nilIfEmpty(shard.parent)})
+			shards = append(shards, object{"ShardId": shard.id, "ParentShardId": shard.parent})
 		}
 	}
-	return &dynamodbstreams.DescribeStreamOutput{StreamDescription: d}, nil
+	return object{"Shards": shards, "LastEvaluatedShardId": last}
 }
 
-func nilIfEmpty(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return aws.String(s)
-}
-
-func (s *stream) GetShardIterator(
-	_ context.Context, in *dynamodbstreams.GetShardIteratorInput, _ ...func(*dynamodbstreams.Options),
-) (*dynamodbstreams.GetShardIteratorOutput, error) {
-	from := "0"
-	if in.ShardIteratorType == types.ShardIteratorTypeAfterSequenceNumber {
-		from = aws.ToString(in.SequenceNumber)
-	}
-	return &dynamodbstreams.GetShardIteratorOutput{ShardIterator: aws.String(aws.ToString(in.ShardId) + " " + from)}, nil
-}
-
-func (s *stream) GetRecords(
-	_ context.Context, in *dynamodbstreams.GetRecordsInput, _ ...func(*dynamodbstreams.Options),
-) (*dynamodbstreams.GetRecordsOutput, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *stream) records(iterator string) (object, error) {
 	if s.trim {
 		s.trim = false
 		s.shards[0].first = 2
-		return nil, &types.TrimmedDataAccessException{}
+		return nil, errTrimmed
 	}
 	if s.fail != nil {
 		return nil, s.fail
 	}
-	id, place, _ := strings.Cut(aws.ToString(in.ShardIterator), " ")
+	id, place, _ := strings.Cut(iterator, " ")
 	from, err := strconv.Atoi(place)
 	if err != nil {
 		return nil, err
@@ -104,25 +105,23 @@ func (s *stream) GetRecords(
 		if shard.id != id {
 			continue
 		}
-		out := &dynamodbstreams.GetRecordsOutput{NextShardIterator: aws.String(fmt.Sprintf("%s %d", id, len(shard.records)))}
+		records := []object{}
 		from = max(from, shard.first)
 		for i, text := range shard.records[from:] {
-			out.Records = append(out.Records, newStreamRecord(from+i+1, text))
+			records = append(records, object{"eventName": "INSERT", "dynamodb": object{
+				"SequenceNumber": strconv.Itoa(from + i + 1), "NewImage": object{"text": object{"S": text}},
+			}})
 		}
-		if shard.closed {
-			out.NextShardIterator = nil
+		out := object{"Records": records}
+		if !shard.closed {
+			out["NextShardIterator"] = fmt.Sprintf("%s %d", id, len(shard.records))
 		}
 		return out, nil
 	}
 	return nil, fmt.Errorf("no shard %s", id)
 }
 
-func newStreamRecord(n int, text string) types.Record {
-	return types.Record{EventName: types.OperationTypeInsert, Dynamodb: &types.StreamRecord{
-		SequenceNumber: aws.String(strconv.Itoa(n)),
-		NewImage:       map[string]types.AttributeValue{"text": &types.AttributeValueMemberS{Value: text}},
-	}}
-}
+var errTrimmed = errors.New("TrimmedDataAccessException")
 
 func (s *stream) add(shard int, texts ...string) {
 	s.mu.Lock()

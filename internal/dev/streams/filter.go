@@ -23,15 +23,12 @@ func parseFilter(text string) (f filter, err error) {
 
 func check(pattern map[string]any) error {
 	for name, at := range pattern {
-		switch at := at.(type) {
-		case map[string]any:
-			if err := check(at); err != nil {
+		if deeper, is := at.(map[string]any); is {
+			if err := check(deeper); err != nil {
 				return err
 			}
-		default:
-			if _, is := exists(at); !is {
-				return fmt.Errorf("streams: the filter has a rule at %q that is not known here", name)
-			}
+		} else if _, is := exists(at); !is {
+			return fmt.Errorf("streams: the filter has a rule at %q that is not known here", name)
 		}
 	}
 	return nil

@@ -21,7 +21,7 @@ func TestTheFilterDecidesWhatIsHandedOver(t *testing.T) {
 	} {
 		f, s := &function{}, one(0)
 		s.add(0, "one", "two")
-		p := pump(s, f)
+		p := pump(t, s, f)
 		p.Filter = filter
 		assert.Equal(t, want, pumped(t, p, f), filter)
 	}
@@ -33,7 +33,7 @@ func TestAFilterThatIsNotUnderstoodEndsThePump(t *testing.T) {
 		`[]`: "no JSON object", `{"eventName":["INSERT"]}`: `"eventName"`, `{"dynamodb":{"Keys":1}}`: `"Keys"`,
 		`{"eventName":[{"exists":"no"}]}`: `"eventName"`, `{"eventName":[{"exists":true},{"exists":false}]}`: `"eventName"`,
 	} {
-		p := pump(one(1), &function{})
+		p := pump(t, one(1), &function{})
 		p.Filter = filter
 		require.ErrorContains(t, p.Run(t.Context()), says)
 	}

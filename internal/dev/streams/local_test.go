@@ -23,9 +23,9 @@ import (
 
 // table is one of DynamoDB Local, with a stream.
 type table struct {
-	t         *testing.T
-	client    *dynamodb.Client
-	name, arn string
+	t      *testing.T
+	client *dynamodb.Client
+	name   string
 }
 
 func newTable(t *testing.T, view types.StreamViewType) *table {
@@ -33,9 +33,7 @@ func newTable(t *testing.T, view types.StreamViewType) *table {
 	client := dynamolocal.Client(dynamolocal.Endpoint(t))
 	name := "pump-" + rand.Text()
 	create(t, client, name, &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: view})
-	arn, err := streams.ARN(t.Context(), client, name)
-	require.NoError(t, err)
-	return &table{t, client, name, arn}
+	return &table{t, client, name}
 }
 
 func create(t *testing.T, client *dynamodb.Client, name string, stream *types.StreamSpecification) {
@@ -61,8 +59,7 @@ func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{V
 // pump returns a pump of the table that looks often, and hands events to f.
 func (b *table) pump(f func(events.DynamoDBEvent) (any, error)) *streams.Pump {
 	return &streams.Pump{
-		Source: streams.Table{Client: dynamolocal.StreamsClient(dynamolocal.Endpoint(b.t)), ARN: b.arn},
-		Poll:   time.Millisecond, Pause: time.Millisecond,
+		Endpoint: dynamolocal.Endpoint(b.t), Table: b.name, Poll: time.Millisecond, Pause: time.Millisecond,
 		Invoke: func(_ context.Context, payload []byte) ([]byte, error) {
 			var event events.DynamoDBEvent
 			if err := json.Unmarshal(payload, &event); err != nil {
@@ -135,7 +132,7 @@ func TestWhatIsWrittenIsHandedOverAsLambdaDoes(t *testing.T) {
 	for i, name := range []string{"INSERT", "MODIFY", "REMOVE"} {
 		r := s.records[i]
 		assert.Equal(t, name, r.EventName)
-		assert.Equal(t, b.arn, r.EventSourceArn)
+		assert.Contains(t, r.EventSourceArn, ":table/"+b.name+"/stream/")
 		assert.Equal(t, "aws:dynamodb", r.EventSource)
 		assert.NotEmpty(t, r.EventID)
 		assert.NotEmpty(t, r.Change.SequenceNumber)
@@ -175,10 +172,10 @@ func TestIdleWaitsForWhatWasWrittenBefore(t *testing.T) {
 // A pump waits at a shard without records while another table is written to.
 func TestAnEmptyShardIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	for _, position := range []streams.Position{streams.TrimHorizon, streams.Latest} {
+	for _, latest := range []bool{false, true} {
 		b, other, s := newTable(t, types.StreamViewTypeNewImage), newTable(t, types.StreamViewTypeNewImage), &seen{}
 		p := b.pump(s.take)
-		p.StartingPosition = position
+		p.Latest = latest
 		start(t, p)
 		idle(t, p)
 		other.put(map[string]types.AttributeValue{"id": text("other")})
@@ -227,7 +224,7 @@ func TestAPumpCanBeginBehindWhatIsThere(t *testing.T) {
 	b, s := newTable(t, types.StreamViewTypeNewImage), &seen{}
 	b.put(map[string]types.AttributeValue{"id": text("before")})
 	p := b.pump(s.take)
-	p.StartingPosition = streams.Latest
+	p.Latest = true
 	start(t, p)
 	idle(t, p)
 	b.put(map[string]types.AttributeValue{"id": text("after")})
@@ -240,7 +237,7 @@ func TestAStreamThatIsNotThereEndsThePump(t *testing.T) {
 	t.Parallel()
 	b := newTable(t, types.StreamViewTypeNewImage)
 	p := b.pump((&seen{}).take)
-	p.Source = streams.Table{Client: dynamolocal.StreamsClient(dynamolocal.Endpoint(t)), ARN: b.arn + "0"}
+	p.Table += "0"
 	err := p.Run(t.Context())
 	require.Error(t, err)
 	require.ErrorIs(t, p.Idle(t.Context()), err)
@@ -250,6 +247,6 @@ func TestATableWithoutStreamIsNamed(t *testing.T) {
 	t.Parallel()
 	client, name := dynamolocal.Client(dynamolocal.Endpoint(t)), "pump-"+rand.Text()
 	create(t, client, name, nil)
-	_, err := streams.ARN(t.Context(), client, name)
-	require.ErrorContains(t, err, name)
+	p := &streams.Pump{Endpoint: dynamolocal.Endpoint(t), Table: name}
+	require.ErrorContains(t, p.Run(t.Context()), name)
 }

@@ -1,6 +1,6 @@
 // Package streams hands the records of a DynamoDB stream to a function, on this machine, as the
-// event source mapping of AWS Lambda does: for tests and local runs against the streams of DynamoDB
-// Local. Another [Source] is handled by the same rules.
+// event source mapping of AWS Lambda does: for tests and local runs against DynamoDB Local, or
+// against what answers the same calls.
 //
 // A [Pump] reads children after their parents, drops the records that its filter does not take, and
 // invokes the function with a batch at a time for each shard, in order. What the function does not
@@ -12,13 +12,11 @@ package streams
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 )
 
 // The defaults of a [Pump]. Lambda documents the first two, the pause before a repetition it does
@@ -29,129 +27,147 @@ const (
 	DefaultPause     = 100 * time.Millisecond
 )
 
-// Position is where a pump begins in a shard.
-type Position = types.ShardIteratorType
-
-// The positions.
-const (
-	TrimHorizon = types.ShardIteratorTypeTrimHorizon
-	Latest      = types.ShardIteratorTypeLatest
-)
-
 // Pump is the event source mapping of one stream and one function, with the function response type
 // ReportBatchItemFailures. Set its fields before [Pump.Run].
 type Pump struct {
-	// Source is the stream, see [Table].
-	Source Source
+	// Endpoint is the URL that answers the calls of DynamoDB and its streams. Table is the table whose
+	// stream is read.
+	Endpoint, Table string
 	// Invoke invokes the function with an event. An error says that the function has failed. It is
-	// called for one batch of a shard at a time, for several shards at once.
+	// called for one batch at a time.
 	Invoke func(ctx context.Context, payload []byte) ([]byte, error)
 
-	// StartingPosition is where Run begins in the shards that there are then: at their oldest record
-	// if it is empty, or behind their last one. It begins at the oldest record of later shards.
-	StartingPosition Position
+	// Latest begins behind the last record of the shards that there are at first, instead of at the
+	// oldest one. Of later shards every record is read.
+	Latest bool
 	// Filter is the pattern of the filter criteria; an empty one takes every record. What it does not
 	// take is never handed over.
 	Filter string
 	// BatchSize is how many records an event has at most, [DefaultBatchSize] if 0.
 	BatchSize int
-	// Poll is the time between two looks at a shard that has no new records, [DefaultPoll] if 0. Pause
+	// Poll is the time between two looks at a stream that has no new records, [DefaultPoll] if 0. Pause
 	// is that before a batch is handed over again, [DefaultPause] if 0.
 	Poll, Pause time.Duration
 
-	progress progress
+	client http.Client
+	filter filter
+	arn    string
+	shards map[string]*shard
+
+	mu sync.Mutex
+	// idle is when the last look at all shards began that left nothing to handle. over is why the pump
+	// has ended. changed is closed when one of them changes, if somebody waits for that.
+	idle    time.Time
+	over    error
+	changed chan struct{}
 }
-
-// Source is a stream that a pump reads. It is safe for concurrent use.
-type Source interface {
-	// Shards returns all shards that there are.
-	Shards(ctx context.Context) ([]Shard, error)
-	// Iterator returns an iterator of a shard: behind a record, or at a position if the sequence
-	// number is empty.
-	Iterator(ctx context.Context, shard string, from Position, after string) (*string, error)
-	// Records returns what follows, and the next iterator, which is nil at the end of a shard that is
-	// closed. The error is [ErrTrimmed] where that is meant.
-	Records(ctx context.Context, shard string, iterator *string) (records []Record, next *string, err error)
-}
-
-// Shard is one of a stream. Its parent, if there is one, is read before.
-type Shard struct{ ID, Parent string }
-
-// Record is one of a stream, as an event has it: Text is JSON.
-type Record struct {
-	SequenceNumber string
-	Text           json.RawMessage
-}
-
-// ErrTrimmed is returned when the record that an iterator points at is not kept any more.
-var ErrTrimmed = errors.New("streams: the record of the iterator is gone")
 
 // Run pumps until ctx ends, and returns nil then. It returns an error if the pump is not set up
-// correctly, or if the stream cannot be read. It waits for invocations that have begun. A pump runs
+// correctly, or if the stream cannot be read. It waits for an invocation that has begun. A pump runs
 // once.
 func (p *Pump) Run(ctx context.Context) error {
 	err := p.run(ctx)
 	if ctx.Err() != nil {
 		err = nil
 	}
-	p.progress.end(err)
+	p.change(func() { p.over = errors.Join(errors.New("streams: the pump has ended"), err) })
 	return err
 }
 
-func (p *Pump) run(ctx context.Context) error {
-	filter, err := parseFilter(p.Filter)
-	if err != nil {
+func (p *Pump) run(ctx context.Context) (err error) {
+	p.client.Transport, p.shards = &http.Transport{}, make(map[string]*shard)
+	defer p.client.CloseIdleConnections()
+	if p.filter, err = parseFilter(p.Filter); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer cancel(nil)
-	for position := cmp.Or(p.StartingPosition, TrimHorizon); ; position = TrimHorizon {
-		found, err := p.discover(ctx)
+	if err := p.findStream(ctx); err != nil {
+		return err
+	}
+	for latest := p.Latest; ; latest = false {
+		began := time.Now()
+		left, failed, err := p.pass(ctx, latest)
 		if err != nil {
-			return cmp.Or(context.Cause(ctx), err)
+			return err
 		}
-		for _, id := range found {
-			s := &shard{Pump: p, id: id, position: position, filter: filter}
-			running.Go(func() {
-				if err := s.pump(ctx); err != nil {
-					cancel(err)
-				}
-			})
+		pause := time.Duration(0)
+		switch {
+		case failed:
+			pause = cmp.Or(p.Pause, DefaultPause)
+		case !left:
+			p.change(func() { p.idle = began })
+			pause = cmp.Or(p.Poll, DefaultPoll)
 		}
-		if err := sleep(ctx, cmp.Or(p.Poll, DefaultPoll)); err != nil {
+		if err := sleep(ctx, pause); err != nil {
 			return err
 		}
 	}
 }
 
-// discover looks for shards and returns those that can be read from now on. A child is read after
-// its parent, so that the records of an item stay in order, see
+// pass looks at each shard once. A child waits for its parent, so that the records of an item stay
+// in order; a parent that is not listed any more has been trimmed. See
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.html#Streams.Processing.
-// A parent that is not listed any more has been trimmed.
-func (p *Pump) discover(ctx context.Context) (found []string, err error) {
-	began := time.Now()
-	shards, err := p.Source.Shards(ctx)
+func (p *Pump) pass(ctx context.Context, latest bool) (left, failed bool, err error) {
+	listed, err := p.list(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("streams: look for shards: %w", err)
+		return false, false, err
 	}
-	listed := make(map[string]bool, len(shards))
-	for _, s := range shards {
-		listed[s.ID] = true
+	for _, l := range listed {
+		if listed.has(l.ParentShardID) && !p.shards[l.ParentShardID].over() {
+			left = true
+			continue
+		}
+		s := p.shards[l.ShardID]
+		if s == nil {
+			s = &shard{Pump: p, id: l.ShardID}
+			p.shards[l.ShardID] = s
+			if err := s.seek(ctx, latest); err != nil {
+				return false, false, err
+			}
+		}
+		done, refused, err := s.step(ctx)
+		if err != nil {
+			return false, false, err
+		}
+		left, failed = left || !done, failed || refused
 	}
-	waiting := 0
-	for _, s := range shards {
+	return left, failed, nil
+}
+
+// Idle waits until everything is handled that was in the stream when it was called. It returns an
+// error if ctx or the pump ends before. It takes an answer without records for the end of a shard,
+// as DynamoDB Local means it.
+func (p *Pump) Idle(ctx context.Context) error {
+	for since := time.Now(); ; {
+		p.mu.Lock()
+		idle, over := !p.idle.Before(since), p.over
+		if p.changed == nil {
+			p.changed = make(chan struct{})
+		}
+		changed := p.changed
+		p.mu.Unlock()
 		switch {
-		case p.progress.known(s.ID):
-		case listed[s.Parent] && !p.progress.ended(s.Parent):
-			waiting++
-		default:
-			found = append(found, s.ID)
+		case idle:
+			return nil
+		case over != nil:
+			return over
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("streams: not everything is handled: %w", context.Cause(ctx))
 		}
 	}
-	p.progress.discovered(began, found, waiting)
-	return found, nil
+}
+
+// change makes a change and tells those who wait for one.
+func (p *Pump) change(f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f()
+	if p.changed != nil {
+		close(p.changed)
+		p.changed = nil
+	}
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

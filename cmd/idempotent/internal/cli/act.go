@@ -5,59 +5,51 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/connect"
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
 	"github.com/go-idempotent/idempotent/operate"
-	"github.com/go-idempotent/idempotent/store"
 )
 
 // act is a change of one record: what settle and delete have in common.
 type act struct {
-	app    *app
-	reason string
-	seen   string
-	dryRun bool
-	// keeps is true if the record is kept, for at least retention.
-	keeps     bool
-	retention time.Duration
-	// question asks for a confirmation, done tells what was done, notes are warnings about what only this program knows.
+	app          *app
+	reason, seen string
+	dryRun       bool
+	// mayRepeat says that who acts knows that the effect may happen again.
+	mayRepeat bool
+	// question asks for a confirmation, done tells what was done, notes are lines of the preview that only this program knows.
 	question, done string
 	notes          []string
+	// executes is true if the next request executes after the change.
+	executes bool
 	// stdin is true if standard input is used up by something else than an answer.
 	stdin bool
 	// do is the change itself.
 	do func(ctx context.Context, o *operate.Operator, s operate.Shown, a operate.Act) (operate.Entry, error)
 }
 
+// flagMayRepeat names the danger of a change after which the next request executes.
+const flagMayRepeat = "may-repeat-effect"
+
 // flags adds the flags of all changes.
 func (c *act) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&c.reason, "reason", "", "why, for the record and the audit `text`; required; no secrets")
-	f.StringVar(&c.seen, "seen", "", "refuse a record that has changed since inspect printed this `text` as Seen")
+	f.BoolVar(&c.mayRepeat, flagMayRepeat, false, "of a record that is unknown: let a retry execute")
+	f.StringVar(&c.seen, "seen", "", "refuse a record that has changed since inspect printed\nthis `text` as Seen")
 	f.BoolVar(&c.dryRun, "dry-run", false, "say what would happen, and change nothing")
-	c.app.byFlag(cmd)
-	c.app.yesFlag(cmd)
-	if c.keeps {
-		f.DurationVar(&c.retention, "retention", operate.DefaultRetention, "keep the record for at least this `time`; that of the handler")
-	}
 	noFiles(cmd)
 }
 
 // run shows the record and what the change does to it, asks, and changes it, on the condition that it is as shown.
 func (c *act) run(ctx context.Context, key string) error {
-	seen, err := c.check()
-	if err != nil {
+	if err := c.check(); err != nil {
 		return err
 	}
-	var opts []operate.Option
-	if c.keeps {
-		opts = append(opts, operate.WithRetention(c.retention))
-	}
-	s, err := c.app.open(ctx, opts...)
+	s, err := c.app.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -66,7 +58,7 @@ func (c *act) run(ctx context.Context, key string) error {
 		return err
 	}
 	if c.seen != "" && show.Seen(shown.Record) != c.seen {
-		return c.refuse(&changedError{seen: seen, now: shown, at: s.now()})
+		return c.refuse(&changedError{now: shown, at: s.now()})
 	}
 	by, err := c.app.who()
 	if err != nil {
@@ -75,7 +67,13 @@ func (c *act) run(ctx context.Context, key string) error {
 	a := operate.Act{By: by, Why: c.reason, DryRun: true}
 	preview, err := c.do(ctx, s.operator, shown, a)
 	if err != nil {
-		return c.failed(s, shown, err)
+		return c.failed(s, err)
+	}
+	if danger := show.Danger(shown.Record, shown.State); danger != "" && c.executes && !c.mayRepeat {
+		if c.notes = append(c.notes, danger+": add --"+flagMayRepeat+" if you mean it"); !c.dryRun {
+			return errors.New("refused: " + danger + ", and the next request would execute; nothing was changed. Add --" +
+				flagMayRepeat + " if you know that it had no effect, or accept a second one")
+		}
 	}
 	if c.dryRun {
 		return c.dry(s, shown, preview)
@@ -86,26 +84,24 @@ func (c *act) run(ctx context.Context, key string) error {
 	a.DryRun = false
 	entry, err := c.do(ctx, s.operator, shown, a)
 	if err != nil {
-		return c.failed(s, shown, err)
+		return c.failed(s, err)
 	}
 	return c.app.done(entry, c.done)
 }
 
 // check finds what can be wrong before anything is read.
-func (c *act) check() (seen store.Record, err error) {
+func (c *act) check() error {
 	switch {
 	case strings.TrimSpace(c.reason) == "":
-		return seen, usagef("--reason is missing: say why, for whoever looks at the record later")
-	case c.keeps && c.retention <= 0:
-		return seen, usagef("--retention %s is not positive", c.retention)
+		return usagef("--reason is missing: say why, for whoever looks at the record later")
 	case !c.app.yes && !c.dryRun && c.stdin:
-		return seen, usagef("standard input is the result, so it cannot answer: add --yes, or --dry-run to see what would happen")
+		return usagef("standard input is the result, so it cannot answer: add --yes, or --dry-run to see what would happen")
 	case !c.app.yes && !c.dryRun && !c.app.world.InTerminal:
-		return seen, errNobody
-	case c.seen != "":
-		return parseSeen(c.seen)
+		return errNobody
+	case c.seen != "" && !show.IsSeen(c.seen):
+		return usagef("--seen is not what inspect prints as Seen")
 	default:
-		return seen, nil
+		return nil
 	}
 }
 
@@ -127,22 +123,20 @@ func (c *act) confirm(ctx context.Context, s *source, shown operate.Shown, previ
 }
 
 // failed adds to a refusal what is there now.
-func (c *act) failed(s *source, shown operate.Shown, err error) error {
+func (c *act) failed(s *source, err error) error {
 	if changed, ok := errors.AsType[*operate.ChangedError](err); ok {
-		return c.refuse(&changedError{seen: shown.Record, now: changed.Shown, gone: changed.Gone, at: s.now()})
+		return c.refuse(&changedError{now: changed.Shown, gone: changed.Gone, at: s.now()})
 	}
 	return err
 }
 
-// refuse shows what has changed, before the error is reported. A program gets both records with the error, see [app.report].
+// refuse shows what is there, before the error is reported. A program gets that with the error, see [app.report].
 func (c *act) refuse(e *changedError) error {
 	if c.app.output == outputJSON || e.gone {
 		return e
 	}
-	if err := c.app.err().Table(e.rows()); err != nil {
-		return err
-	}
-	return e
+	i := inspectionOf(e.now)
+	return errors.Join(c.app.err().Table(i.rows(e.at)), e)
 }
 
 // preview shows a record and what would become of it.
@@ -156,7 +150,7 @@ func (c *act) preview(p show.Printer, s *source, shown operate.Shown, preview op
 		lines = append(lines, "- "+show.Printable(line))
 	}
 	for _, note := range c.notes {
-		lines = append(lines, "! "+show.Printable(note))
+		lines = append(lines, "! "+show.Document(note))
 	}
 	return p.Line(strings.Join(lines, "\n"))
 }
@@ -201,14 +195,19 @@ func (a *app) done(entry operate.Entry, done string) error {
 			rows = append(rows, show.Cells("Keeps", show.StepCounts(after.Steps)))
 		}
 	}
+	if entry.ResultDigest != "" {
+		rows = append(rows, show.Cells("Result", "SHA-256 "+entry.ResultDigest))
+	}
 	rows = append(rows, show.Cells("By", entry.By), show.Cells("Why", entry.Why), show.Cells("When", show.Instant(entry.Time)))
 	return a.out().Table(rows)
 }
 
 func (a *app) delete() *cobra.Command {
-	c := &act{app: a, question: "Delete it?", done: "deleted: the next retry executes as if the key were new"}
-	c.do = func(ctx context.Context, o *operate.Operator, s operate.Shown, act operate.Act) (operate.Entry, error) {
-		return o.Delete(ctx, s, act)
+	c := &act{
+		app: a, question: "Delete it?", done: "deleted: the next retry executes as if the key were new", executes: true,
+		do: func(ctx context.Context, o *operate.Operator, s operate.Shown, act operate.Act) (operate.Entry, error) {
+			return o.Delete(ctx, s, act)
+		},
 	}
 	cmd := &cobra.Command{
 		Use:   "delete KEY --reason TEXT",
@@ -216,12 +215,13 @@ func (a *app) delete() *cobra.Command {
 		Long: `Removes a record, in whatever state it is but with a live lease: to forget a
 stored answer that was wrong, for example. The next retry executes as if the
 key were new, whatever its content. Nothing of the record is left: keep what
--o json prints, it is the only trace.`,
+-o json prints, it is the only trace. A record that is unknown may have had
+its effect: deleting it needs --` + flagMayRepeat + `.`,
 		Example: `  idempotent delete 'charge#JKJaXmPLvHcESHA' --reason 'ticket 4711'
   idempotent delete charge#completed --demo --reason 'to see it' --dry-run`,
 		Args:              oneKey,
 		RunE:              a.run(func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) }),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		ValidArgsFunction: a.completeKeys,
 	}
 	c.flags(cmd)
 	return cmd

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/connect"
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
+	"github.com/go-idempotent/idempotent/operate"
 )
 
 // World is what a process has around it.
@@ -70,22 +72,23 @@ const (
 	outputJSON  = "json"
 )
 
-const help = `Shows and settles the records of idempotent handlers, in a DynamoDB table, and redrives messages of an outbox.
+const help = `Shows and settles the records of idempotent handlers in a DynamoDB table, and
+redrives the messages of an outbox.
 
 What do you have to do?
-  Find what somebody has to settle          idempotent list
-  See what happened to one key              idempotent inspect KEY
-  It had its effect: store its result       idempotent settle KEY --executed result.json --reason TEXT
-  It had no effect: let a retry run         idempotent settle KEY --not-executed --reason TEXT
-  It failed for good: store the error       idempotent settle KEY --failed TYPE:MESSAGE --reason TEXT
-  Nobody knows: free the key                idempotent settle KEY --released --reason TEXT
-  Forget a stored answer                    idempotent delete KEY --reason TEXT
-  A client complains, and tells its key     idempotent key --help
-  Do all this in a browser                  idempotent serve
-  Check the table, and a function           idempotent doctor
-  Check a template before it is deployed    idempotent doctor --template FILE
-  Find messages that nobody delivers        idempotent messages list
-  Let them be delivered again               idempotent messages redrive --all
+  Find what somebody has to settle    idempotent list
+  See what happened to one key        idempotent inspect KEY
+  Go from a client's key to a record  idempotent key --help
+  Go from a provider's key to one     idempotent inspect DERIVED_KEY
+  Say what became of an execution     idempotent settle KEY --executed FILE
+                                        | --not-executed | --failed TYPE:MESSAGE
+                                        | --released, and --reason TEXT
+  Forget a stored answer              idempotent delete KEY --reason TEXT
+  Find messages nobody delivers       idempotent messages list
+  Let them be delivered again         idempotent messages redrive --all
+  Check the table, and a function     idempotent doctor
+  Check a template                    idempotent doctor --template FILE
+  Do all this in a browser            idempotent serve
 
 KEY is a record key, <operation>#<digest>, as it is in logs and metrics. Put
 it in quotes.
@@ -114,37 +117,31 @@ func (a *app) root() *cobra.Command {
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(nearestFlag)
 	f := root.PersistentFlags()
-	f.StringVar(&a.target.Table, "table", a.world.Getenv("IDEMPOTENCY_TABLE"), "the DynamoDB `table`, by name or ARN; by default IDEMPOTENCY_TABLE")
+	f.StringVar(&a.target.Table, "table", a.world.Getenv("IDEMPOTENCY_TABLE"), "the DynamoDB `table`, by name or ARN; by default\nIDEMPOTENCY_TABLE")
 	f.StringVar(&a.target.Profile, "profile", "", "the `profile` of the AWS configuration")
 	f.StringVar(&a.target.Region, "region", "", "the AWS `Region`")
 	f.StringVar(&a.target.Endpoint, "endpoint-url", "", "another endpoint, such as the `URL` of DynamoDB Local")
-	f.StringVar(&a.target.SortKey, "sort-key", "", "the `attribute` with the record key, in a table with a sort key")
+	f.StringVar(&a.target.SortKey, "sort-key", "", "the `attribute` with the record key, in a table with a\nsort key")
 	f.StringVar(&a.target.Partition, "partition", "", "the `value` of the partition key, with --sort-key")
 	f.StringToStringVar(&a.target.Attributes, "attribute", nil, "an attribute with another name, `default=name`")
+	f.StringVar(&a.by, "by", "", "`who` changes something; by default whose credentials\nthey are, or your user where AWS is not asked")
+	f.BoolVarP(&a.yes, "yes", "y", false, "do not ask; needed if standard input is no terminal")
 	f.BoolVar(&a.demo, "demo", false, "try it on records in memory; nothing is kept")
 	f.StringVarP(&a.output, "output", "o", outputTable, "the `form`: table for people, json for programs")
 	f.Lookup("attribute").DefValue = "" // not "[]"
 	root.AddCommand(a.list(), a.inspect(), a.key(), a.settle(), a.delete(), a.messages(), a.doctor(), a.serve())
 	must(root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{outputTable, outputJSON}, cobra.ShellCompDirectiveNoFileComp)))
-	noFiles(root, "endpoint-url")
+	noFiles(root)
 	return root
 }
 
-// byFlag and yesFlag are those of the commands that change something.
-func (a *app) byFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&a.by, "by", "", "who; by default the ARN of your credentials, or your user where AWS is not asked")
-}
-
-func (a *app) yesFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "do not ask; needed if standard input is no terminal")
-}
-
-// noFiles keeps shells from proposing files for the flags of a command, but for those that take one.
+// noFiles keeps shells from proposing files for the flags of a command, but for those that take one, and others that have a
+// completion of their own.
 func noFiles(cmd *cobra.Command, also ...string) {
-	takeFiles := []string{"event", "executed", flagResult, "template", "build-dir", "output", "state"}
+	takeFiles := []string{"event", "executed", "template", "build-dir", "output", "state"}
 	for _, flags := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags()} {
 		flags.VisitAll(func(f *pflag.Flag) {
-			if f.Value.Type() != "bool" && !slices.Contains(takeFiles, f.Name) || slices.Contains(also, f.Name) {
+			if f.Value.Type() != "bool" && !slices.Contains(append(takeFiles, also...), f.Name) {
 				must(cmd.RegisterFlagCompletionFunc(f.Name, cobra.NoFileCompletions))
 			}
 		})
@@ -223,6 +220,37 @@ func nearly(a, b string) bool {
 		}
 	}
 	return len(b)-len(a) == 1
+}
+
+// completeOperations completes the names of operations that somebody has to settle a record of, and completeKeys their keys. A shell
+// gets nothing where the table does not answer.
+func (a *app) completeOperations(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if s, err := a.quietly(cmd.Context()); err == nil {
+		if counts, err := s.operations(cmd.Context()); err == nil {
+			return slices.Sorted(maps.Keys(counts)), cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+	return nil, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (a *app) completeKeys(cmd *cobra.Command, given []string, _ string) (keys []string, _ cobra.ShellCompDirective) {
+	if s, err := a.quietly(cmd.Context()); err == nil && len(given) == 0 {
+		for listed, err := range s.operator.List(cmd.Context(), operate.Query{NotDue: true}) {
+			if err == nil && len(keys) < mostCompleted {
+				keys = append(keys, listed.Record.Key)
+			}
+		}
+	}
+	return keys, cobra.ShellCompDirectiveNoFileComp
+}
+
+// mostCompleted is how many keys a shell is offered.
+const mostCompleted = 100
+
+// quietly opens the table without a word on it.
+func (a *app) quietly(ctx context.Context) (*source, error) {
+	a.world.Err = io.Discard
+	return a.open(ctx)
 }
 
 // out prints to standard output, and err to standard error.

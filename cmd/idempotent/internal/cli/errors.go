@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"time"
 
 	"github.com/aws/smithy-go"
 
@@ -54,6 +55,32 @@ func (e *redriveError) Error() string { return e.err.Error() }
 
 func (e *redriveError) Unwrap() error { return e.err }
 
+// changedError is a record that is not the one that was seen, with the one that is there.
+type changedError struct {
+	now  operate.Shown
+	gone bool
+	at   time.Time
+}
+
+func (e *changedError) Error() string {
+	if e.gone {
+		return "refused: the record is gone; nothing was changed"
+	}
+	return fmt.Sprintf("refused: the record has changed since it was seen, it is %s now; nothing was changed", e.now.State)
+}
+
+// Is reports whether target is [operate.ErrChanged].
+func (e *changedError) Is(target error) bool { return target == operate.ErrChanged }
+
+// line is what is there, for programs.
+func (e *changedError) line() *inspection {
+	if e.gone {
+		return nil
+	}
+	is := inspectionOf(e.now)
+	return &is
+}
+
 // exitCode returns the code that says to a script what became of a command.
 func exitCode(err error) int {
 	usage, input := new(usageError), new(operate.InputError)
@@ -76,8 +103,7 @@ func exitCode(err error) int {
 type failure struct {
 	Error string `json:"error"`
 	Exit  int    `json:"exit"`
-	// Seen and Now are of a record that has changed: what was seen, and what is there, nil if it is gone.
-	Seen  *recordLine   `json:"seen,omitempty"`
+	// Now is a record that has changed as it is now, nil if it is gone.
 	Now   *inspection   `json:"now,omitempty"`
 	Where connect.Place `json:"where,omitzero"`
 }
@@ -91,7 +117,7 @@ func (a *app) report(err error) {
 	if a.output == outputJSON {
 		line := failure{Error: text, Exit: exitCode(err), Where: a.place}
 		if changed, ok := errors.AsType[*changedError](err); ok {
-			line.Seen, line.Now = changed.lines()
+			line.Now = changed.line()
 		}
 		_ = show.JSON(a.world.Err, line) // there is nowhere else to say it
 		return
@@ -111,7 +137,7 @@ func (a *app) sentence(err error) string {
 	case errors.Is(err, store.ErrNoIndex):
 		return a.name() + " has no index of the records with attention that can be used; --scan finds them by reading the whole table"
 	case isInput && input.Field == flagResult:
-		return "--executed: the result " + input.Problem + ". Of a handler that answers no HTTP requests: add --value"
+		return "--executed: the result " + input.Problem + ". Of a handler that answers no HTTP requests, or stores such responses: add --value"
 	case isInput && input.Field == "by":
 		return "--by " + input.Problem
 	case isInput && input.Field == "why":

@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
+	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -81,6 +84,7 @@ func (k *keyQuestion) check() error {
 		is   bool
 		says string
 	}{
+		{k.operation == "", operationMissing},
 		{k.key == "", "--key is missing: what the client sent in the header"},
 		{k.method == "", "--method is missing"},
 		{k.route == "" && k.path == "", "--route or --path is missing"},
@@ -103,11 +107,98 @@ func (k *keyQuestion) check() error {
 		return usagef("--path %q does not begin with /", k.path)
 	case strings.ContainsAny(k.api, "/.") && !strings.HasPrefix(k.api, "arn:"):
 		return usagef("--api %q is no id: of https://a1b2c3.execute-api.eu-central-1.amazonaws.com it is a1b2c3", k.api)
-	case strings.ContainsAny(k.method, " /"):
+	case strings.ContainsFunc(k.method, func(r rune) bool { return r < 'A' || r > 'z' }):
 		return usagef("--method %q is no method", k.method)
+	case k.stage != "" && strings.HasPrefix(k.api, "arn:"):
+		return usagef("--stage %q: a load balancer has no stages", k.stage)
+	case k.stage != "" && k.stage != defaultStage && !stageName.MatchString(k.stage):
+		return usagef("--stage %q is no name of a stage: of …/live/charges it is live, of an HTTP API without one $default", k.stage)
 	default:
 		return nil
 	}
+}
+
+const defaultStage = "$default"
+
+var stageName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
+
+// usualStages are the stages that neighbours are tried with.
+var usualStages = []string{defaultStage, "prod", "Prod", "live", "dev", "test", "v1"}
+
+// headerOf is the key that an event of a gateway has in its header, empty if it has none.
+func headerOf(payload []byte) string {
+	var e struct {
+		Headers           map[string]string   `json:"headers"`
+		MultiValueHeaders map[string][]string `json:"multiValueHeaders"`
+	}
+	_ = json.Unmarshal(payload, &e) // of another form: it has no header
+	for name, value := range e.Headers {
+		if strings.EqualFold(name, "Idempotency-Key") {
+			return value
+		}
+	}
+	for name, values := range e.MultiValueHeaders {
+		if strings.EqualFold(name, "Idempotency-Key") && len(values) > 0 {
+			return values[0]
+		}
+	}
+	return ""
+}
+
+// neighbours are the requests that somebody may have meant instead of one with this scope. A request that no gateway sent has none.
+func (k *keyQuestion) neighbours(scope []keyPart) (all []keyQuestion) {
+	part := make(map[string]string)
+	for _, p := range scope {
+		part[p.Name] = p.Value
+	}
+	this := keyQuestion{
+		operation: k.operation, key: cmp.Or(k.sent, k.key), method: part["method"], route: part["route"], path: part["path"],
+		api: part["API"], stage: part["stage"],
+	}
+	if this.method == "" || this.key == "" || k.keyPath != "" {
+		return nil
+	}
+	callers := map[string]string{"": "if nobody was named"}
+	switch part["caller"] {
+	case "jwt":
+		callers["lambda:"+part["subject"]] = "if a Lambda authorizer named " + part["subject"]
+		this.caller = "jwt:" + part["issuer"] + "," + part["subject"]
+	case "lambda", callerNumber:
+		other := map[string]string{"lambda": callerNumber, callerNumber: "lambda"}[part["caller"]]
+		callers[other+":"+part["principal"]] = "if the principal was sent as another type"
+		this.caller = part["caller"] + ":" + part["principal"]
+	case callerIAM:
+		this.caller = "iam:" + part["account"] + "," + part["user or role"]
+	case "cognito-identity":
+		this.caller = "cognito-identity:" + part["identity"]
+	case "api-key":
+		this.caller = "api-key:" + part["API key id"]
+	case "tenant":
+		this.caller = "tenant:" + part["tenant"]
+	}
+	add := func(differs string, change func(*keyQuestion)) {
+		other := this
+		change(&other)
+		other.differs = differs
+		all = append(all, other)
+	}
+	for _, caller := range slices.Sorted(maps.Keys(callers)) {
+		add(callers[caller], func(q *keyQuestion) { q.caller = caller })
+	}
+	if this.route != "" {
+		add("with the path instead of the route", func(q *keyQuestion) { q.path, q.route = q.route, "" })
+	} else {
+		add("with a route instead of the path", func(q *keyQuestion) { q.route, q.path = q.path, "" })
+	}
+	if !strings.HasPrefix(this.api, "arn:") {
+		for _, stage := range usualStages {
+			add("with the stage "+stage, func(q *keyQuestion) { q.stage = stage })
+			if this.caller != "" {
+				add("with the stage "+stage+" if nobody was named", func(q *keyQuestion) { q.stage, q.caller = stage, "" })
+			}
+		}
+	}
+	return all
 }
 
 // Kinds of callers.

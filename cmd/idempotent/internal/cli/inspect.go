@@ -21,16 +21,15 @@ func (a *app) inspect() *cobra.Command {
 		Long: `Shows one record: what happened to it, and what the next retry of the client
 gets.
 
+KEY is a record key, or a derived key: the one that another service has seen.
+
 The derived keys are what the handler passed to other services: search for
-the charge with it. A record that somebody has to settle names those that
-were handed out, as far as they are known, and those of the steps that may
-have begun; --derived NAME computes others.
+the charge with them. Their names are those that the handler gives to
+DerivedKey, and those of its steps; where the record does not know them, it
+says so, and --derived NAME computes one.
 
 The stored result is shown with --result only: it is what the client got,
 and may be personal. So is the result of a step, with --step NAME.
-
-KEY is a record key, or a derived key that another service has seen: of a
-record that somebody has to settle that leads to it, too.
 
 Seen is a text for --seen of settle and delete: they then do nothing if the
 record has changed since.`,
@@ -72,12 +71,11 @@ record has changed since.`,
 			}
 			return a.show(s, &i)
 		}),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		ValidArgsFunction: a.completeKeys,
 	}
 	cmd.Flags().BoolVar(&result, flagResult, false, "show the stored result, too")
 	cmd.Flags().StringVar(&step, "step", "", "show the recorded result of the step with this `name`, too")
 	cmd.Flags().StringSliceVar(&derived, "derived", nil, "compute the derived key of this `name`, too; may be repeated")
-	must(cmd.RegisterFlagCompletionFunc(flagResult, cobra.NoFileCompletions))
 	noFiles(cmd)
 	return cmd
 }
@@ -101,7 +99,8 @@ type notFoundError struct{ key string }
 func (e *notFoundError) Error() string {
 	switch {
 	case operate.IsDerivedKey(e.key):
-		return "no record that somebody has to settle has handed out this derived key: others do not keep the names of theirs"
+		return "no record that somebody has to settle is known to have handed out this derived key; a completed one, or one whose handler " +
+			"executes again after a crash, keeps no names. \"idempotent key\" finds it by what the client sent"
 	case !strings.Contains(e.key, "#"):
 		return "there is no such record: a record key is <operation>#<digest>, and \"idempotent key\" computes it from what a client sent"
 	default:

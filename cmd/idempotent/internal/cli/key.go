@@ -11,14 +11,22 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/connect"
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // keyQuestion is a request, and the handler that it came to: the values of the flags.
 type keyQuestion struct {
 	event, operation, key, keyPath          string
 	method, route, path, api, stage, caller string
+
+	// differs says how a neighbour differs from what was asked.
+	differs string
+	// sent is the key that the event has in its header.
+	sent string
 }
 
 func (a *app) key() *cobra.Command {
@@ -26,8 +34,11 @@ func (a *app) key() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "key --operation NAME --event FILE",
 		Short: "Computes the record key of a request: from a complaint to a record",
-		Long: `Computes the record key of a request, as the handler does, without asking
-anybody: no table, no network. From the event, as the function got it:
+		Long: `Computes the record key of a request, as the handler does. With a table it looks
+the record up. If there is none, it tries the neighbours: nobody named, another
+form of the caller, another stage, the path instead of the route; it says what
+it tried. Without a table it asks nobody. From the event, as the function got
+it:
 
   idempotent key --operation charge --event event.json
 
@@ -61,7 +72,9 @@ such as WithDigestKey or WithPowertools, tell them by their method
 DescribeEvent.`,
 		Example: `  idempotent key --operation charge --event event.json -o json | jq -r .record_key
   idempotent key --operation ship --event message.json --key-path 'powertools_json(body).order_id'
-  idempotent key --operation ship --key o-17`,
+  idempotent key --operation ship --key o-17
+  idempotent key --demo --operation charge --key order-1 --method POST \
+    --route /charges --api a1b2c3 --stage '$default'`,
 		Args: cobra.NoArgs,
 		RunE: a.run(func(cmd *cobra.Command, _ []string) error {
 			payload, kind, err := k.payload(a)
@@ -75,7 +88,7 @@ DescribeEvent.`,
 			if !d.Protected {
 				return errors.New("this request has no record: " + d.Unprotected)
 			}
-			return a.printKey(&d)
+			return a.lookUp(cmd.Context(), k, &d)
 		}),
 	}
 	f := cmd.Flags()
@@ -90,8 +103,9 @@ DescribeEvent.`,
 	f.StringVar(&k.api, "api", "", "the `id` of the API")
 	f.StringVar(&k.stage, "stage", "", "the `stage` of the API")
 	f.StringVar(&k.caller, "caller", "", "who sent it, `kind:name`")
+	must(cmd.RegisterFlagCompletionFunc("operation", a.completeOperations))
 	must(cmd.MarkFlagFilename("event", "json"))
-	noFiles(cmd)
+	noFiles(cmd, "operation")
 	return cmd
 }
 
@@ -99,8 +113,8 @@ DescribeEvent.`,
 func (k *keyQuestion) payload(a *app) (payload []byte, kind string, err error) {
 	known := k.method != "" || k.route != "" || k.path != "" || k.api != "" || k.stage != ""
 	switch {
-	case k.operation == "":
-		return nil, "", usagef("--operation is missing: the name of the handler, of an HTTP handler usually that of its function")
+	case k.operation == "" && (k.event != "" || !known):
+		return nil, "", usagef("%s", operationMissing)
 	case k.event != "" && known:
 		return nil, "", usagef("--event is the whole request: leave out --method, --route, --path, --api and --stage")
 	case k.event == "" && known:
@@ -118,8 +132,11 @@ func (k *keyQuestion) payload(a *app) (payload []byte, kind string, err error) {
 		return nil, "", usagef("--event: the event of %d bytes is no JSON", len(payload))
 	}
 	kind, err = kindOf(payload)
+	k.sent = headerOf(payload)
 	return payload, kind, err
 }
+
+const operationMissing = "--operation is missing: the name of the handler, of an HTTP handler usually that of its function"
 
 // mostEvent bounds what is read of an event. One has 6 MB at most, or 20 MB of a stream.
 const mostEvent = 32 << 20
@@ -181,24 +198,100 @@ func describeAs[In, Out any](ctx context.Context, k *keyQuestion, payload []byte
 	return idempotent.Wrap(never, memory.New(), opts...).DescribeEvent(ctx, payload)
 }
 
-// printKey prints a description.
-func (a *app) printKey(d *idempotent.Description) error {
-	type part struct {
-		Name  string `json:"name"`
-		Value string `json:"value"`
-	}
-	scope := make([]part, 0, len(d.Scope))
+// keyLine is a record key, for programs.
+type keyLine struct {
+	RecordKey string    `json:"record_key"`
+	Operation string    `json:"operation"`
+	Scope     []keyPart `json:"scope,omitempty"`
+	// Found says whether there is a record, if somebody looked: under this key, or, if Instead has one, under a neighbour's. Tried
+	// are the neighbours.
+	Found   *bool         `json:"found,omitempty"`
+	State   operate.State `json:"state,omitempty"`
+	Instead string        `json:"instead,omitempty"`
+	Tried   []string      `json:"tried,omitempty"`
+	Where   connect.Place `json:"where,omitzero"`
+}
+
+type keyPart struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// lookUp prints a description, and what there is under its key where there is a table.
+func (a *app) lookUp(ctx context.Context, k *keyQuestion, d *idempotent.Description) error {
+	line := keyLine{RecordKey: d.RecordKey, Operation: d.Operation}
 	rows := [][]show.Cell{show.Cells("Record key", d.RecordKey)}
 	for i, p := range d.Scope {
-		scope = append(scope, part{p.Name, p.Value})
+		line.Scope = append(line.Scope, keyPart{p.Name, p.Value})
 		rows = append(rows, show.Cells(map[bool]string{true: "Scope"}[i == 0], p.Name+" "+p.Value))
 	}
-	if a.output == outputJSON {
-		return a.json(struct {
-			RecordKey string `json:"record_key"`
-			Operation string `json:"operation"`
-			Scope     []part `json:"scope,omitempty"`
-		}{d.RecordKey, d.Operation, scope})
+	if a.target.Table != "" || a.demo {
+		s, err := a.open(ctx)
+		if err != nil {
+			return err
+		}
+		if err := k.find(ctx, s, &line); err != nil {
+			return err
+		}
+		line.Where = a.place
+		switch {
+		case line.Instead != "":
+			rows = append(rows, show.Cells("Record", "none under this key, but one that is "+string(line.State)+" "+line.Tried[len(line.Tried)-1]+
+				": "+line.Instead))
+			d.RecordKey = line.Instead
+		case *line.Found:
+			rows = append(rows, show.Cells("Record", "there is one: "+string(line.State)))
+		default:
+			rows = append(rows, show.Cells("Record", "none: it was never written, or was released, or has expired and was deleted"))
+		}
+		if !*line.Found {
+			rows = append(rows, show.Cells("Tried too", strings.Join(line.Tried, "; ")))
+		}
 	}
-	return a.out().Table(append(rows, show.Cells("Next", fmt.Sprintf("idempotent inspect '%s'", d.RecordKey))))
+	if a.output == outputJSON {
+		return a.json(line)
+	}
+	if line.Found == nil || *line.Found {
+		rows = append(rows, show.Cells("Next", fmt.Sprintf("idempotent inspect '%s'", d.RecordKey)))
+	}
+	return a.out().Table(rows)
+}
+
+// find looks for the record of a key, and then for those of its neighbours. The first one that is there ends it.
+func (k *keyQuestion) find(ctx context.Context, s *source, line *keyLine) error {
+	found := new(bool)
+	line.Found = found
+	look := func(key string) error {
+		shown, err := s.operator.Inspect(ctx, key)
+		if errors.Is(err, operate.ErrNotFound) {
+			return nil
+		}
+		_, unreadable := errors.AsType[*store.UnreadableError](err)
+		if *found = err == nil || unreadable; !*found {
+			return err
+		}
+		if line.State = shown.State; unreadable {
+			line.State = operate.StateOther
+		}
+		return nil
+	}
+	if err := look(line.RecordKey); err != nil || *found {
+		return err
+	}
+	for _, n := range k.neighbours(line.Scope) {
+		payload, err := n.request()
+		if err != nil {
+			continue // there is no such request
+		}
+		d, err := n.describe(ctx, kindREST, payload)
+		if err != nil || d.RecordKey == line.RecordKey {
+			continue
+		}
+		line.Tried = append(line.Tried, n.differs)
+		if err := look(d.RecordKey); err != nil || *found {
+			line.Instead = d.RecordKey
+			return err
+		}
+	}
+	return nil
 }

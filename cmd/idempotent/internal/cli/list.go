@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,18 +36,15 @@ type listing struct {
 	states    []string
 	operation string
 	olderThan time.Duration
-	since     string
 	limit     int
-	notDue    bool
 	scan      bool
 	rate      float64
 
-	// after is what since says.
-	after time.Time
-	rows  []row
-	// pages, read and units are what was read so far; found, of it, what is asked for, and unreadable what cannot be understood.
-	pages, read, found, unreadable int
-	units                          float64
+	rows []row
+	// pages, read and units are what was read so far; found, of it, what is asked for; notDue what is not due yet, and unreadable
+	// what cannot be understood.
+	pages, read, found, notDue, unreadable int
+	units                                  float64
 	// cut says that the limit has ended the reading.
 	cut bool
 }
@@ -63,37 +61,37 @@ func (a *app) list() *cobra.Command {
 		Use:   "list",
 		Short: "Lists what somebody has to settle, or the records in other states",
 		Long: `Lists what somebody has to settle, the oldest first: the records whose
-outcome is unknown, and those that have stopped between two steps and that
-nobody has retried for an hour ("released, with steps"). They are found
-through an index, which holds no others. --not-due adds records that have
-stopped between two steps less than an hour ago: as a rule the client
-retries, and they go on.
+outcome is unknown, those whose process died and whose handler refuses to
+repeat that, and those that have stopped between two steps and that nobody
+has retried for an hour ("released, with steps"). They are found through an
+index. --state released adds what has stopped less than an hour ago: as a
+rule the client retries, and it goes on.
 
 Records in other states are in no index. --scan finds them by reading the
 whole table, page by page, at no more than --rate read units a second. What
 a listing reads is told before, on standard error; if it is much, somebody
 has to agree.
 
-What is listed may be stale: inspect shows the record itself.`,
+SINCE is when the record became what it is, ATTEMPT counts its executions, and
+ASKED how often a reconciliation has asked about it without an answer. What is
+listed may be stale: inspect shows the record itself.`,
 		Example: `  idempotent list --table idempotency
   idempotent list --older-than 1h --operation charge -o json
-  idempotent list --state released --scan --rate 100
+  idempotent list --state crashed --scan --rate 100
   idempotent list --state all --scan --demo`,
 		Args: cobra.NoArgs,
 		RunE: a.run(func(cmd *cobra.Command, _ []string) error { return l.run(cmd.Context()) }),
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&l.states, "state", nil, "only these `states`: "+strings.Join(stateNames(), ", ")+", or all")
-	f.BoolVar(&l.notDue, "not-due", false, "also what was released with steps less than an hour ago")
+	f.StringSliceVar(&l.states, "state", nil, "only these `states`: "+strings.Join(stateNames(), ", ")+",\nor all")
 	f.StringVar(&l.operation, "operation", "", "only records of the operation with this `name`")
 	f.DurationVar(&l.olderThan, "older-than", 0, "only what waits, or is there, for this `time`, such as 1h30m")
-	f.StringVar(&l.since, "since", "", "only what waits, or is there, since this `time`: RFC 3339, or 2h")
 	f.IntVar(&l.limit, "limit", 0, "the oldest of them, up to this `number`; 0 for all")
 	f.BoolVar(&l.scan, "scan", false, "allow reading the whole table")
-	f.Float64Var(&l.rate, "rate", defaultRate, "read at most this `number` of read units a second; 0 for no limit")
-	a.yesFlag(cmd)
+	f.Float64Var(&l.rate, "rate", defaultRate, "read at most this `number` of read units a second; 0 for\nno limit")
 	must(cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(append(stateNames(), stateAll), cobra.ShellCompDirectiveNoFileComp)))
-	noFiles(cmd)
+	must(cmd.RegisterFlagCompletionFunc("operation", a.completeOperations))
+	noFiles(cmd, "operation")
 	return cmd
 }
 
@@ -113,12 +111,12 @@ func (l *listing) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if l.after, err = since(l.since, s.now()); err != nil {
-		return err
-	}
 	q := operate.Query{
-		States: l.wanted(), NotDue: l.notDue, Operation: l.operation, OlderThan: l.olderThan, Scan: l.scan, Rate: l.rate,
+		States: l.wanted(), Operation: l.operation, OlderThan: l.olderThan, Scan: l.scan, Rate: l.rate,
 		Page: func(p store.Page) { l.pages, l.read, l.units = l.pages+1, l.read+p.Records, l.units+p.Units },
+	}
+	if !l.scan { // what is not due is counted, and listed if somebody wants released ones
+		q.States, q.NotDue = nil, true
 	}
 	if err := l.agree(ctx, s, q); err != nil {
 		return err
@@ -126,8 +124,14 @@ func (l *listing) run(ctx context.Context) error {
 	if err := l.collect(ctx, s, q); err != nil {
 		return err
 	}
-	return l.app.err().Line(l.sum())
+	if err := l.app.err().Line(l.sum()); err != nil || l.found > 0 {
+		return err
+	}
+	return l.instead(ctx, s)
 }
+
+// indexed are the states of which the index has records.
+var indexed = []string{string(operate.StateUnknown), string(operate.StateReleased)}
 
 // check finds what can be wrong before anything is read.
 func (l *listing) check() error {
@@ -135,39 +139,20 @@ func (l *listing) check() error {
 		if s != stateAll && !slices.Contains(stateNames(), s) {
 			return usagef("--state %q is none of %s, all", s, strings.Join(stateNames(), ", "))
 		}
+		if !l.scan && !slices.Contains(indexed, s) {
+			return usagef("only unknown records, and those released with steps, are in the index: --scan finds others by reading the whole table")
+		}
 	}
-	_, err := since(l.since, time.Time{})
 	switch {
-	case err != nil:
-		return err
-	case l.notDue && len(l.states) > 0:
-		return usagef("--not-due and --state contradict each other: --state lists all records in these states")
 	case l.limit < 0:
 		return usagef("--limit %d is negative", l.limit)
 	case l.rate < 0:
 		return usagef("--rate %v is negative", l.rate)
 	case l.olderThan < 0:
 		return usagef("--older-than %s is negative", l.olderThan)
-	case len(l.states) > 0 && !l.scan && !slices.Equal(l.states, []string{string(operate.StateUnknown)}):
-		return usagef("only unknown records, and those released with steps, are in the index: --scan finds others by reading the whole table")
 	default:
 		return nil
 	}
-}
-
-// since reads a time, or a duration before now.
-func since(text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
-		return now.Add(-d), nil
-	}
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return t, usagef("--since %q is neither a time of RFC 3339 nor a duration such as 2h", text)
-	}
-	return t, nil
 }
 
 // wanted are the states that were asked for, none for what somebody has to settle.
@@ -214,11 +199,15 @@ func (l *listing) agree(ctx context.Context, s *source, q operate.Query) error {
 // collect lists the records. Of those in the index it reads all, to give the oldest; the limit of a scan ends the reading.
 func (l *listing) collect(ctx context.Context, s *source, q operate.Query) error {
 	for listed, err := range s.operator.List(ctx, q) {
-		r, err := l.rowOf(listed, err)
+		r, err := rowOf(listed, err)
 		if err != nil {
 			return err
 		}
-		if !l.after.IsZero() && !r.since.IsZero() && r.since.Before(l.after) {
+		asked := len(l.states) == 0 || slices.Contains(l.states, string(r.line.State))
+		if !l.scan && !(asked && (r.line.Due || r.line.Error != "" || len(l.states) > 0)) {
+			if !r.line.Due && r.line.Error == "" {
+				l.notDue++
+			}
 			continue
 		}
 		if l.cut = l.scan && l.limit > 0 && l.found == l.limit; l.cut {
@@ -238,16 +227,13 @@ func (l *listing) collect(ctx context.Context, s *source, q operate.Query) error
 }
 
 // rowOf makes a row of a record, also of one that cannot be understood. Any other error ends the listing.
-func (l *listing) rowOf(listed operate.Listed, err error) (row, error) {
+func rowOf(listed operate.Listed, err error) (row, error) {
 	if unreadable, ok := errors.AsType[*store.UnreadableError](err); ok {
 		return row{line: recordLine{
 			RecordKey: listed.Record.Key, Operation: listed.Record.Operation(), Error: unreadable.Reason,
 		}}, nil
 	}
-	r := row{lineOf(listed.Record, listed.State), listed.Record.CreatedAt}
-	if !listed.Record.AttentionAt.IsZero() {
-		r.since = listed.Record.AttentionAt
-	}
+	r := row{lineOf(listed.Record, listed.State), show.Since(listed.Record)}
 	r.line.Due, r.line.WithSteps = listed.Due, listed.State == operate.StateReleased && listed.Record.Attention != ""
 	return r, err
 }
@@ -262,7 +248,7 @@ func (l *listing) print(s *source) error {
 		rows = rows[:min(len(rows), l.limit)]
 	}
 	l.rows = nil
-	table := [][]show.Cell{show.Cells("STATE", "REASON", "SINCE", "", "EXPIRES", "ATTEMPT", "RECORD KEY")}
+	table := [][]show.Cell{show.Cells("STATE", "REASON", "SINCE", "", "ATTEMPT", "ASKED", "RECORD KEY")}
 	for _, r := range rows {
 		if l.app.output == outputJSON {
 			if err := l.app.json(r.line); err != nil {
@@ -282,21 +268,25 @@ func (r row) cells(now time.Time) []show.Cell {
 	if r.line.Error != "" {
 		return append([]show.Cell{{Text: "unreadable", Colour: show.Red}}, show.Cells(r.line.Error, "", "", "", "", r.line.RecordKey)...)
 	}
-	reason, attempt := r.line.Reason, ""
+	reason := r.line.Reason
 	if r.line.WithSteps {
-		reason += ", with steps"
-		if !r.line.Due {
+		if reason += ", with steps"; !r.line.Due {
 			reason += ", not due"
 		}
 	}
 	if r.line.Parked {
 		reason += ", given up"
 	}
-	if r.line.Attempt > 0 {
-		attempt = strconv.Itoa(r.line.Attempt)
-	}
 	return append([]show.Cell{{Text: string(r.line.State), Colour: show.StateColour(r.line.State)}}, show.Cells(
-		reason, show.Instant(r.since), show.Relative(r.since, now), show.Relative(r.line.Expiry, now), attempt, r.line.RecordKey)...)
+		reason, show.Instant(r.since), show.Relative(r.since, now), number(r.line.Attempt), number(r.line.Tries), r.line.RecordKey)...)
+}
+
+// number is a number of which 0 says nothing.
+func number(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
 }
 
 // sum says what was found, what was left out, and what was read.
@@ -310,6 +300,9 @@ func (l *listing) sum() string {
 	case l.found == 0:
 		text = "No records"
 	}
+	if l.notDue > 0 {
+		text += fmt.Sprintf(", and %d not due: --state released lists what has stopped between two steps", l.notDue)
+	}
 	if l.unreadable > 0 {
 		text += fmt.Sprintf(", %d of them cannot be understood", l.unreadable)
 	}
@@ -318,4 +311,32 @@ func (l *listing) sum() string {
 			strconv.FormatFloat(l.units, 'f', -1, 64))
 	}
 	return text + "."
+}
+
+// instead says what there is, where a filter has matched nothing.
+func (l *listing) instead(ctx context.Context, s *source) error {
+	if l.operation == "" && l.olderThan == 0 && l.states == nil {
+		return nil
+	}
+	counts, err := s.operations(ctx)
+	if err != nil || len(counts) == 0 {
+		return l.app.err().Line("Nothing else waits for somebody, either.")
+	}
+	texts := make([]string, 0, len(counts))
+	for _, operation := range slices.Sorted(maps.Keys(counts)) {
+		texts = append(texts, fmt.Sprintf("%s %d", operation, counts[operation]))
+	}
+	return l.app.err().Line(show.Printable("Without these filters somebody has to settle, by operation: " + strings.Join(texts, ", ") + "."))
+}
+
+// operations counts by operation what somebody has to settle.
+func (s *source) operations(ctx context.Context) (map[string]int, error) {
+	counts := make(map[string]int)
+	for listed, err := range s.operator.List(ctx, operate.Query{}) {
+		if _, unreadable := errors.AsType[*store.UnreadableError](err); err != nil && !unreadable {
+			return nil, err
+		}
+		counts[listed.Record.Operation()]++
+	}
+	return counts, nil
 }

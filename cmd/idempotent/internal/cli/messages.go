@@ -224,8 +224,6 @@ last, when and why.`,
 	f.StringVar(&r.topic, "topic", "", "with --all, messages of this `topic` only")
 	f.StringVar(&r.reason, "reason", "", "why, for the messages and the audit `text`; required; no secrets")
 	f.BoolVar(&r.dryRun, "dry-run", false, "say what would happen, and change nothing")
-	a.byFlag(cmd)
-	a.yesFlag(cmd)
 	noFiles(cmd)
 	return cmd
 }

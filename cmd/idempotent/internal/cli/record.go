@@ -24,6 +24,7 @@ type recordLine struct {
 	Status        store.Status  `json:"status,omitempty"`
 	Reason        string        `json:"reason,omitempty"`
 	Attempt       int           `json:"attempt,omitempty"`
+	Since         time.Time     `json:"since,omitzero"`
 	CreatedAt     time.Time     `json:"created_at,omitzero"`
 	Lease         time.Time     `json:"lease,omitzero"`
 	CompletedAt   time.Time     `json:"completed_at,omitzero"`
@@ -43,8 +44,8 @@ type recordLine struct {
 
 func lineOf(r store.Record, s operate.State) recordLine {
 	return recordLine{
-		RecordKey: r.Key, Operation: r.Operation(), State: s, Status: r.Status, Reason: r.Reason, Attempt: r.Attempt,
-		CreatedAt: r.CreatedAt.UTC(), Lease: r.Lease.UTC(), CompletedAt: r.CompletedAt.UTC(), AttentionAt: r.AttentionAt.UTC(),
+		RecordKey: r.Key, Operation: r.Operation(), State: s, Status: r.Status, Reason: r.Reason, Attempt: show.Executions(r),
+		Since: show.Since(r).UTC(), CreatedAt: r.CreatedAt.UTC(), Lease: r.Lease.UTC(), CompletedAt: r.CompletedAt.UTC(), AttentionAt: r.AttentionAt.UTC(),
 		Tries: r.Tries, Parked: r.Parked(), Expiry: r.Expiry.UTC(), SettledBy: r.SettledBy, SettledAt: r.SettledAt.UTC(),
 		SettledReason: r.SettledReason,
 	}
@@ -57,8 +58,10 @@ type inspection struct {
 	Powertools  bool              `json:"powertools,omitempty"`
 	Fingerprint string            `json:"fingerprint,omitempty"`
 	DerivedKeys map[string]string `json:"derived_keys,omitempty"`
-	Steps       []operate.Step    `json:"steps,omitempty"`
-	RetryGets   string            `json:"retry_gets"`
+	// DerivedKeysUnknown says, of a record that may have handed out keys under other names, how to compute those.
+	DerivedKeysUnknown string         `json:"derived_keys_unknown,omitempty"`
+	Steps              []operate.Step `json:"steps,omitempty"`
+	RetryGets          string         `json:"retry_gets"`
 	// ResultBytes is the size of a result in the record; ResultInParts says that it is kept beside it.
 	ResultBytes   int  `json:"result_bytes,omitempty"`
 	ResultInParts bool `json:"result_in_parts,omitempty"`
@@ -76,7 +79,7 @@ func inspectionOf(s operate.Shown, names ...string) inspection {
 	r := s.Record
 	return inspection{
 		recordLine: lineOf(r, s.State), Powertools: show.ByPowertools(r), Fingerprint: r.Fingerprint,
-		DerivedKeys: show.DerivedKeys(s, names...), Steps: s.Steps(), RetryGets: show.RetryGets(r, s.State),
+		DerivedKeys: show.DerivedKeys(s, names...), DerivedKeysUnknown: show.MoreDerivedKeys(s), Steps: s.Steps(), RetryGets: show.RetryGets(r, s.State),
 		ResultBytes: len(r.Result), ResultInParts: r.Parts != "", Seen: show.Seen(r),
 	}
 }
@@ -126,6 +129,7 @@ func (i *inspection) rows(now time.Time) [][]show.Cell {
 	for _, name := range slices.Sorted(maps.Keys(i.DerivedKeys)) {
 		add("Derived key", name+": "+i.DerivedKeys[name])
 	}
+	add("Derived keys", i.DerivedKeysUnknown)
 	for _, s := range i.Steps {
 		means := s.Name + ": " + show.StepMeaning(s)
 		if show.HasResult(s) {

@@ -24,10 +24,9 @@ import (
 
 // serving is the page, for one person on this machine.
 type serving struct {
-	app       *app
-	port      int
-	readOnly  bool
-	retention time.Duration
+	app      *app
+	port     int
+	readOnly bool
 	// printing is held while something is printed: requests run side by side.
 	printing sync.Mutex
 }
@@ -58,8 +57,6 @@ sides: the page answers to its own port only.`,
 	f := cmd.Flags()
 	f.IntVar(&s.port, "port", 0, "the `port`; by default one that is free")
 	f.BoolVar(&s.readOnly, "read-only", false, "change nothing")
-	f.DurationVar(&s.retention, "retention", operate.DefaultRetention, "keep a settled record for at least this `time`; that of the handler")
-	a.byFlag(cmd)
 	noFiles(cmd)
 	return cmd
 }
@@ -74,15 +71,12 @@ const (
 )
 
 func (s *serving) run(ctx context.Context) error {
-	switch {
-	case s.port < 0 || s.port > 65535:
+	if s.port < 0 || s.port > 65535 {
 		return usagef("--port %d is none: 1 to 65535, or 0 for one that is free", s.port)
-	case s.retention <= 0:
-		return usagef("--retention %s is not positive", s.retention)
 	}
 	// Otherwise a reader of standard output that goes away would end the program in the middle of a change.
 	signal.Ignore(syscall.SIGPIPE)
-	src, err := s.app.open(ctx, operate.WithRetention(s.retention))
+	src, err := s.app.open(ctx)
 	if err != nil {
 		return err
 	}

@@ -11,20 +11,21 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
 	"github.com/go-idempotent/idempotent/operate"
 )
 
-// flagResult is the flag for a result, and the name of that field in errors of package operate.
+// flagResult is the flag that shows a result, and the name of that field in errors of package operate.
 const flagResult = "result"
 
 // verdict is what was said of an execution, or of a step of it: the values of the flags.
 type verdict struct {
-	executed, failed, step, result string
-	notExecuted, released, value   bool
+	executed, failed, step       string
+	notExecuted, released, value bool
 }
 
 func (a *app) settle() *cobra.Command {
-	c := &act{app: a, keeps: true}
+	c := &act{app: a}
 	var v verdict
 	cmd := &cobra.Command{
 		Use:        "settle KEY VERDICT --reason TEXT",
@@ -49,22 +50,23 @@ shows. The verdict is one of
   --released             nobody knows. The next retry executes. If it had its
                          effect, that is repeated, but for recorded steps.
 
-Of one step that may have begun, and of no other:
+With --step NAME the first and the third are about one step that may have
+begun, and FILE holds what the step would have returned. The next retry
+executes, gets that from the step, and goes on.
 
-  --step NAME --result FILE          it had its effect, and FILE holds as JSON
-                                     what the step would have returned. The
-                                     next retry executes, gets this from the
-                                     step, and goes on.
-  --step NAME --failed TYPE:MESSAGE  it failed for good. The next retry
-                                     executes, and gets this error from the
-                                     step.
+Where the record itself says that there may have been an effect (unknown), or
+that there was one (result-lost), a verdict after which a retry executes needs
+--may-repeat-effect.
 
 Your verdict is final: if the execution comes back later, it changes nothing.
 If the verdict was wrong, the effect is repeated.`,
-		Example: `  idempotent settle 'charge#JKJaXmPLvHcESHA' --not-executed --reason 'ticket 4711: no charge'
-  idempotent settle 'charge#JKJaXmPLvHcESHA' --executed response.json --reason 'ticket 4711: ch_1'
-  idempotent settle 'order#VRsEvmZSWNzKFkP' --step charge --result charge.json --reason 'ticket 4711: ch_1'
-  idempotent settle charge#uncertain --demo --failed Declined:"declined" --reason 'ticket 4711' --dry-run`,
+		Example: `  idempotent settle 'charge#JKJaXmPLvHcESHA' --executed response.json --reason 'ch_1'
+  idempotent settle 'charge#JKJaXmPLvHcESHA' --not-executed --may-repeat-effect \
+    --reason 'ticket 4711: the provider has no charge'
+  idempotent settle 'order#VRsEvmZSWNzKFkP' --step charge --executed charge.json \
+    --reason 'ticket 4711: ch_1'
+  idempotent settle charge#uncertain --demo --failed Declined:"declined" \
+    --reason 'ticket 4711' --dry-run`,
 		Args: oneKey,
 		RunE: a.run(func(cmd *cobra.Command, args []string) error {
 			if err := v.into(c, cmd); err != nil { // reads the result, and nothing else
@@ -72,16 +74,16 @@ If the verdict was wrong, the effect is repeated.`,
 			}
 			return c.run(cmd.Context(), args[0])
 		}),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		ValidArgsFunction: a.completeKeys,
 	}
 	f := cmd.Flags()
-	f.StringVar(&v.executed, "executed", "", "it had its effect: the `file` with its result as JSON, - for standard input")
+	f.SortFlags = false
+	f.StringVar(&v.executed, "executed", "", "it had its effect: the `file` with its result as JSON")
 	f.BoolVar(&v.value, "value", false, "the result is no response of an HTTP handler, but a value")
 	f.BoolVar(&v.notExecuted, "not-executed", false, "it had no effect")
 	f.StringVar(&v.failed, "failed", "", "it failed for good: the `type:message` of the error")
 	f.BoolVar(&v.released, "released", false, "nobody knows: free the key")
-	f.StringVar(&v.step, "step", "", "the verdict is on the step with this `name`, which may have begun")
-	f.StringVar(&v.result, flagResult, "", "the step had its effect: the `file` with its result as JSON")
+	f.StringVar(&v.step, "step", "", "the verdict is on the step with this `name`")
 	c.flags(cmd)
 	return cmd
 }
@@ -89,7 +91,7 @@ If the verdict was wrong, the effect is repeated.`,
 // into makes a change of a verdict, once it is known to be one.
 func (v *verdict) into(c *act, cmd *cobra.Command) error {
 	var given []string
-	for _, flag := range []string{"executed", "not-executed", "failed", "released", "step", flagResult, "value"} {
+	for _, flag := range []string{"executed", "not-executed", "failed", "released", "step", "value"} {
 		if cmd.Flags().Changed(flag) {
 			given = append(given, flag)
 		}
@@ -111,29 +113,21 @@ func (v *verdict) into(c *act, cmd *cobra.Command) error {
 func (v *verdict) on(c *act, given []string) (said operate.Verdict, err error) {
 	is := func(flags ...string) bool { return slices.Equal(given, flags) }
 	switch {
-	case is("executed"), is("executed", "value"):
+	case slices.Contains(given, "step") && v.step == "":
+		return said, usagef("--step is empty")
+	case is("executed"), is("executed", "value"), is("executed", "step"), is("executed", "step", "value"):
 		return v.onExecuted(c)
 	case is("not-executed"):
-		c.question, c.done = "Settle it as not executed?", "settled as not executed: the next retry executes"
+		c.question, c.done, c.executes = "Settle it as not executed?", "settled as not executed: the next retry executes", true
 		return operate.NotExecuted(), nil
 	case is("released"):
-		c.question, c.done = "Release it?", "released: the next retry executes"
+		c.question, c.done, c.executes = "Release it?", "released: the next retry executes", true
 		return said, nil
-	case is("failed"), is("failed", "step") && v.step != "":
+	case is("failed"), is("failed", "step"):
 		return v.onFailed(c)
-	case is("step", flagResult) && v.step != "":
-		result, err := readResult(c, "--result", v.result)
-		if err != nil {
-			return said, err
-		}
-		c.question = "Settle the step as executed?"
-		c.done = "settled the step as executed: the next retry executes, and gets the result from it"
-		return operate.StepExecuted(v.step, result), nil
-	case slices.Contains(given, flagResult) && !slices.Contains(given, "step"):
-		return said, usagef("--result is for --step NAME: the result of the whole execution is --executed")
 	case slices.Contains(given, "step"):
-		return said, usagef("--step NAME goes with one of --result FILE and --failed TYPE:MESSAGE, and with nothing else")
-	case is("value"), slices.Contains(given, "value") && !slices.Contains(given, "executed"):
+		return said, usagef("--step NAME goes with one of --executed FILE and --failed TYPE:MESSAGE, and with nothing else")
+	case slices.Contains(given, "value") && !slices.Contains(given, "executed"):
 		return said, usagef("--value is for --executed")
 	default:
 		return said, usagef("settle needs one verdict: --executed FILE, --not-executed, --failed TYPE:MESSAGE or --released")
@@ -141,11 +135,17 @@ func (v *verdict) on(c *act, given []string) (said operate.Verdict, err error) {
 }
 
 func (v *verdict) onExecuted(c *act) (said operate.Verdict, err error) {
-	result, err := readResult(c, "--executed", v.executed)
-	if err != nil {
+	result, err := readResult(c, v.executed)
+	switch {
+	case err != nil:
 		return said, err
+	case v.step != "":
+		c.question = "Settle the step as executed?"
+		c.done = "settled the step as executed: the next retry executes, and gets the result from it"
+		return operate.StepExecuted(v.step, result), nil
 	}
 	c.question, c.done = "Settle it as executed?", "settled as executed: retries get the result"
+	c.notes = append(c.notes, "Retries get: "+show.Response(result, v.value))
 	if !v.value {
 		return operate.Responded(result), nil
 	}
@@ -172,19 +172,19 @@ func (v *verdict) onFailed(c *act) (said operate.Verdict, err error) {
 const mostResult = 6 << 20
 
 // readResult reads a result from a file, or from standard input.
-func readResult(c *act, flag, file string) ([]byte, error) {
+func readResult(c *act, file string) ([]byte, error) {
 	c.stdin = file == "-"
 	if c.stdin && c.app.world.InTerminal {
-		return nil, usagef("%s - reads standard input, which is a terminal: name a file", flag)
+		return nil, usagef("--executed - reads standard input, which is a terminal: name a file")
 	}
-	result, err := c.app.file(flag, file, mostResult+1)
+	result, err := c.app.file("--executed", file, mostResult+1)
 	switch {
 	case err != nil:
 		return nil, err
 	case len(result) > mostResult:
-		return nil, usagef("%s: the result has more than %d bytes, which no function can return", flag, mostResult)
+		return nil, usagef("--executed: the result has more than %d bytes, which no function can return", mostResult)
 	case !utf8.Valid(result) || !json.Valid(result):
-		return nil, usagef("%s: the result of %d bytes is no JSON", flag, len(result))
+		return nil, usagef("--executed: the result of %d bytes is no JSON", len(result))
 	default:
 		return []byte(strings.TrimSpace(string(result))), nil
 	}

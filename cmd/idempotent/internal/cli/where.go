@@ -23,7 +23,7 @@ type source struct {
 }
 
 // open connects to the table, or makes the demo, and says where that is.
-func (a *app) open(ctx context.Context, opts ...operate.Option) (*source, error) {
+func (a *app) open(ctx context.Context) (*source, error) {
 	if a.demo {
 		now := demo.Now()
 		s, err := demo.Store(ctx, now)
@@ -32,13 +32,13 @@ func (a *app) open(ctx context.Context, opts ...operate.Option) (*source, error)
 		}
 		a.target = connect.Target{}
 		clock := func() time.Time { return now }
-		return &source{operate.New(s, append(opts, operate.WithClock(clock))...), clock, nil}, a.sayWhere()
+		return &source{operate.New(s, operate.WithClock(clock)), clock, nil}, a.sayWhere()
 	}
 	conn, err := a.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &source{operate.New(conn.Store, append(opts, operate.WithClock(a.world.Now))...), a.world.Now, conn}, nil
+	return &source{operate.New(conn.Store, operate.WithClock(a.world.Now)), a.world.Now, conn}, nil
 }
 
 func (a *app) connect(ctx context.Context) (*connect.Connection, error) {

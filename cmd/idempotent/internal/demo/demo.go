@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
+
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/fingerprint"
 	"github.com/go-idempotent/idempotent/memory"
@@ -62,7 +64,7 @@ func Records(now time.Time) []store.Record {
 	} {
 		records = append(records, unknown(reason, now.Add(-time.Duration(i+1)*time.Hour)))
 	}
-	lapsed := claimed("charge#lapsed", now.Add(-20*time.Minute))
+	lapsed := claimed("charge#died", now.Add(-20*time.Minute))
 	lapsed.Lease = now.Add(-19 * time.Minute)
 	running := claimed("charge#in-progress", now.Add(-4*time.Second))
 	running.Lease = now.Add(18 * time.Second)
@@ -81,11 +83,30 @@ func Records(now time.Time) []store.Record {
 	foreign := completed("billing.handler#5d41402abc4b2a76b9719d911017c592", now.Add(-5*time.Minute), `{"paid": true}`)
 	foreign.Owner, foreign.Seal, foreign.Attempt, foreign.Fingerprint, foreign.CompletedAt = "", "", 0, "", time.Time{}
 	stopped, waits, begun := steps(now)
-	return append(records, parked(now.Add(-26*time.Hour-30*time.Minute)), stopped, waits, begun, lapsed, running, released, notExecuted, settled, declined, foreign,
+	sent := unknown(store.ReasonCrashed, now.Add(-150*time.Minute))
+	sent.Key = keyOf(request)
+	sent.Owner, sent.Fingerprint, sent.Attention = ownerOf(sent.Key), digestOf("fingerprint", sent.Key), store.AttentionOf(sent.Key)
+	return append(records, sent, parked(now.Add(-26*time.Hour-30*time.Minute)), stopped, waits, begun, lapsed, running, released, notExecuted, settled, declined, foreign,
 		completed("charge#completed", now.Add(-30*time.Minute), response),
 		completed("ship#completed", now.Add(-40*time.Minute), `{"parcel":"p-17"}`),
 		expired, // the last one: a claim after it would drop it
 	)
+}
+
+// request is one of a client with the key order-1, whose execution died.
+const request = `{"version":"2.0","routeKey":"POST /charges","rawPath":"/charges","headers":{"idempotency-key":"order-1"},
+	"requestContext":{"apiId":"a1b2c3","stage":"$default","http":{"method":"POST","path":"/charges"}},"body":"{}"}`
+
+// keyOf is the record key of a request to the handler of the demo.
+func keyOf(request string) string {
+	never := func(context.Context, events.APIGatewayV2HTTPRequest) (out events.APIGatewayV2HTTPResponse, _ error) {
+		return out, nil
+	}
+	d, err := idempotent.Wrap(never, memory.New(), idempotent.WithOperation("charge")).DescribeEvent(context.Background(), []byte(request))
+	if err != nil {
+		panic(err) // it is written here
+	}
+	return d.RecordKey
 }
 
 // steps are the records of orders whose handlers have stopped between two steps, long ago and just now, and in the middle of one.

@@ -217,8 +217,8 @@ func TestSettleAndRelease(t *testing.T) {
 	}{
 		"executed":      {"charge#uncertain", map[string]string{"result": "{\"statusCode\":201,\r\n\"body\":\"{}\"}"}, "completed with the given result", operate.ActionExecuted, operate.StateCompleted},
 		"not-executed":  {"charge#uncertain", nil, "kept as released", operate.ActionNotExecuted, operate.StateReleased},
-		"failed":        {"charge#lapsed", map[string]string{"type": "Declined", "message": "the card was declined"}, "completed with an error of type", operate.ActionFailed, operate.StateCompleted},
-		"release":       {"charge#lapsed", nil, "kept as released", operate.ActionRelease, operate.StateReleased},
+		"failed":        {"charge#died", map[string]string{"type": "Declined", "message": "the card was declined"}, "completed with an error of type", operate.ActionFailed, operate.StateCompleted},
+		"release":       {"charge#died", nil, "kept as released", operate.ActionRelease, operate.StateReleased},
 		"half done":     {"order#stopped", map[string]string{"verdict": "failed", "type": "Abandoned", "message": "the order was undone"}, "completed with an error of type", operate.ActionFailed, operate.StateCompleted},
 		"step-executed": {"order#begun", map[string]string{"executed-step": "charge", "step-result": `{"id":"ch_1"}`}, "is recorded with the given result", operate.ActionStepExecuted, operate.StateReleased},
 		"step-failed":   {"order#begun", map[string]string{"failed-step": "charge", "step-type": "Declined", "step-message": "no"}, "is recorded with an error", operate.ActionStepFailed, operate.StateReleased},
@@ -405,8 +405,8 @@ func TestSearch(t *testing.T) {
 	a := b.get(t, "/search?q="+d.DerivedKey("charge"))
 	assert.Contains(t, a.body, `<h1 class="key">order#begun</h1>`)
 	assert.Contains(t, a.body, "as “charge”")
-	a = b.get(t, "/search?q="+url.QueryEscape(" charge#lapsed "))
-	assert.Contains(t, a.body, `<h1 class="key">charge#lapsed</h1>`)
+	a = b.get(t, "/search?q="+url.QueryEscape(" charge#died "))
+	assert.Contains(t, a.body, `<h1 class="key">charge#died</h1>`)
 	assert.Equal(t, b.home+"/", b.get(t, "/search?q=").url)
 	for q, c := range map[string]struct {
 		status int

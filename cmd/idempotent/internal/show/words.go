@@ -1,13 +1,17 @@
 package show
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
-	"net/url"
+	"maps"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/go-idempotent/idempotent/fingerprint"
 	"github.com/go-idempotent/idempotent/operate"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -164,6 +168,20 @@ func DerivedKeys(s operate.Shown, names ...string) map[string]string {
 	return keys
 }
 
+// MoreDerivedKeys says how the derived keys of a record are computed whose names it may not know. It is empty if nothing is missing:
+// the record is done, or keeps the names that were handed out.
+func MoreDerivedKeys(s operate.Shown) string {
+	switch {
+	case ByPowertools(s.Record) || s.State == operate.StateExpired:
+		return ""
+	case len(s.Record.Derived) > 0:
+		return ""
+	default:
+		return "the record keeps no names of those that it handed out; --derived NAME computes one, NAME is what the handler passes " +
+			"to DerivedKey, or the name of its step"
+	}
+}
+
 // ByPowertools reports whether AWS Powertools wrote a record: it has no owners.
 func ByPowertools(r store.Record) bool { return r.Owner == "" && r.Status != store.StatusUnknown }
 
@@ -222,14 +240,80 @@ func Seen(r store.Record) string {
 	if r.Owner != "" {
 		r.Expiry = time.Time{}
 	}
-	number := func(t time.Time, unit time.Duration) string {
-		if t.IsZero() {
-			return ""
-		}
-		return strconv.FormatInt(t.UnixMilli()/unit.Milliseconds(), 10)
+	h := fingerprint.New("seen")
+	for _, field := range []string{
+		string(r.Status), r.Reason, r.Owner, Instant(r.Lease), strconv.Itoa(r.Lease.Nanosecond()), Instant(r.Expiry), strconv.Itoa(r.StepWrites),
+	} {
+		h.String(field)
 	}
-	return strings.Join([]string{
-		url.PathEscape(string(r.Status)), url.PathEscape(r.Reason), url.PathEscape(r.Owner), number(r.Lease, time.Millisecond),
-		number(r.Expiry, time.Second), strconv.Itoa(r.StepWrites),
-	}, "/")
+	sum := h.Sum()
+	return base64.RawURLEncoding.EncodeToString(sum[:seenBytes])
+}
+
+const seenBytes = 12
+
+// IsSeen reports whether a text can be one of [Seen].
+func IsSeen(text string) bool {
+	b, err := base64.RawURLEncoding.DecodeString(text)
+	return err == nil && len(b) == seenBytes
+}
+
+// Since is when a record became what it is.
+func Since(r store.Record) time.Time {
+	if !r.AttentionAt.IsZero() {
+		return r.AttentionAt
+	}
+	return r.CreatedAt
+}
+
+// Executions is how often the handler was executed, or tried to be; 0 if nobody knows.
+func Executions(r store.Record) int {
+	if r.Attempt == 0 {
+		return 0
+	}
+	return max(1, r.Attempt-r.Tries)
+}
+
+// Danger says what the record itself tells of an effect, for whoever is about to let the next request execute. It is empty if it
+// tells nothing.
+func Danger(r store.Record, s operate.State) string {
+	switch {
+	case r.Reason == store.ReasonResultLost:
+		return "the handler succeeded, so a new execution repeats its effect, unless the other service takes the derived key"
+	case s == operate.StateUnknown, r.Status == store.StatusInProgress && r.Reason != "" && s == operate.StateCrashed:
+		return "the execution may have had its effect, which a new one may repeat"
+	default:
+		return ""
+	}
+}
+
+// Response says what a client gets of a result: of a response its status and its body.
+func Response(result []byte, value bool) string {
+	var r struct {
+		StatusCode      int               `json:"statusCode"`
+		Headers         map[string]string `json:"headers"`
+		Body            string            `json:"body"`
+		IsBase64Encoded bool              `json:"isBase64Encoded"`
+	}
+	if value || json.Unmarshal(result, &r) != nil {
+		return cut(string(result))
+	}
+	text := fmt.Sprintf("HTTP %d %s", r.StatusCode, http.StatusText(r.StatusCode))
+	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
+		text += "\n    " + name + ": " + r.Headers[name]
+	}
+	if body, err := base64.StdEncoding.DecodeString(r.Body); r.IsBase64Encoded && err == nil {
+		return text + fmt.Sprintf("\n    and %d bytes", len(body))
+	}
+	return text + "\n    " + cut(r.Body)
+}
+
+// mostShown is how much of a result a preview shows.
+const mostShown = 2000
+
+func cut(text string) string {
+	if len(text) <= mostShown {
+		return text
+	}
+	return fmt.Sprintf("%s… (%d bytes in all)", strings.ToValidUTF8(text[:mostShown], ""), len(text))
 }

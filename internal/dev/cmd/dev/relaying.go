@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
 	"github.com/go-idempotent/idempotent/internal/dev/streams"
 	"github.com/go-idempotent/idempotent/outbox"
@@ -33,7 +32,7 @@ func (w *world) relaying() *relaying {
 // lost takes is lost.
 func (r *relaying) begin(ctx context.Context, w *world, lost func(event []byte) bool) error {
 	r.mapping = &streams.Pump{
-		StartingPosition: streams.Latest, Filter: outbox.StreamFilter,
+		Endpoint: w.endpoint, Table: table(messages), Latest: true, Filter: outbox.StreamFilter,
 		BatchSize: 1, Poll: 50 * time.Millisecond, // one message at a time, so that a story knows which of them dies
 		Invoke: func(ctx context.Context, event []byte) ([]byte, error) {
 			if lost != nil && lost(event) {
@@ -41,15 +40,6 @@ func (r *relaying) begin(ctx context.Context, w *world, lost func(event []byte) 
 			}
 			return r.Invoke(context.WithoutCancel(ctx), event) // what has begun goes on to its end
 		},
-	}
-	if w.memory != nil {
-		r.mapping.Source = w.memory.Stream(table(messages))
-	} else {
-		arn, err := streams.ARN(ctx, w.client, table(messages))
-		if err != nil {
-			return err
-		}
-		r.mapping.Source = streams.Table{Client: dynamolocal.StreamsClient(w.endpoint), ARN: arn}
 	}
 	ctx, r.stop = context.WithCancel(ctx)
 	go func() { r.ended <- r.mapping.Run(ctx) }()

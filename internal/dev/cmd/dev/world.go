@@ -102,6 +102,7 @@ func (w *world) openStore(ctx context.Context) (http.Handler, error) {
 		w.memory = &dynamofake.Server{
 			Keys:    map[string]string{table(rows): "order_id"},
 			Indexes: map[string]string{outbox.Index: "outbox_due", dynamo.AttentionIndex: "attention_at"},
+			Streamed: table(messages),
 		}
 		return w.memory, nil
 	case "dynamodb":

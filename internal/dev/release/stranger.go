@@ -1,0 +1,65 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// stranger has Go, and nothing of this repository.
+type stranger struct{ folder, proxy string }
+
+// buildsTheProgram copies the program of the README, and the test of the page that follows, into an empty module.
+func (s stranger) buildsTheProgram(t *tree) error {
+	home := filepath.Join(s.folder, "empty")
+	if err := os.Mkdir(home, 0o700); err != nil {
+		return err
+	}
+	for name, page := range map[string]string{"main.go": "README.md", "main_test.go": "docs/start.md"} {
+		text, err := os.ReadFile(filepath.Join(t.root, page))
+		if err != nil {
+			return err
+		}
+		code := regexp.MustCompile("(?ms)^```go\n(package main\n.*?)^```$").FindSubmatch(text)
+		if code == nil {
+			return errors.New(page + " has no program")
+		}
+		if err := os.WriteFile(filepath.Join(home, name), code[1], 0o600); err != nil {
+			return err
+		}
+	}
+	for _, command := range []string{"mod init example.com/empty", "get " + library + "@" + t.version, "mod tidy", "vet .", "test ."} {
+		if err := s.goes(home, strings.Fields(command)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// installs takes the command as somebody without a clone does.
+func (s stranger) installs(t *tree) error {
+	return s.goes(s.folder, "install", "-trimpath", t.module("cmd/idempotent").path+"@"+t.version)
+}
+
+// goes runs go with a module cache of its own, so that nothing of this tree stays on the machine. What others have published comes from the
+// cache that is there, or from where it came from.
+func (s stranger) goes(folder string, args ...string) error {
+	out, err := exec.Command("go", "env", "GOMODCACHE", "GOPROXY").Output()
+	if err != nil {
+		return err
+	}
+	there := strings.Fields(string(out))
+	cmd := exec.Command("go", args...)
+	cmd.Dir = folder
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-modcacherw -trimpath", "GOSUMDB=off",
+		"GOMODCACHE="+filepath.Join(s.folder, "mod"), "GOBIN="+filepath.Join(s.folder, "bin"),
+		"GOPROXY=file://"+s.proxy+",file://"+there[0]+"/cache/download,"+there[1])
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+const library = "github.com/go-idempotent/idempotent"
+
+// unpublished are modules that nobody imports or installs: they have no tags.
+var unpublished = []string{"bench", "examples", "proof"}
+
+// tree is the working tree.
+type tree struct {
+	root    string
+	version string
+	modules []module
+}
+
+type module struct {
+	folder, path string
+	requires     map[string]string // those of this repository, with their versions
+	replaces     int
+}
+
+func open(root string) (*tree, error) {
+	t := &tree{root: root}
+	changes, err := os.ReadFile(filepath.Join(root, "CHANGELOG.md"))
+	if err != nil {
+		return nil, err
+	}
+	found := regexp.MustCompile(`(?m)^## (\d+\.\d+\.\d+)`).FindSubmatch(changes)
+	if found == nil {
+		return nil, errors.New("CHANGELOG.md names no version")
+	}
+	t.version = "v" + string(found[1])
+	files, err := exec.Command("git", "-C", root, "ls-files", "go.mod", "*/go.mod").Output()
+	if err != nil {
+		return nil, err
+	}
+	for file := range strings.FieldsSeq(string(files)) {
+		m, err := t.read(filepath.Dir(file))
+		if err != nil {
+			return nil, err
+		}
+		t.modules = append(t.modules, m)
+	}
+	return t, nil
+}
+
+func (t *tree) read(folder string) (module, error) {
+	out, err := exec.Command("go", "mod", "edit", "-json", filepath.Join(t.root, folder, "go.mod")).Output()
+	if err != nil {
+		return module{}, fmt.Errorf("%s: %w", folder, err)
+	}
+	var file struct {
+		Module  struct{ Path string }
+		Require []struct{ Path, Version string }
+		Replace []any
+	}
+	if err := json.Unmarshal(out, &file); err != nil {
+		return module{}, err
+	}
+	m := module{folder: folder, path: file.Module.Path, requires: map[string]string{}, replaces: len(file.Replace)}
+	for _, r := range file.Require {
+		if r.Path == library || strings.HasPrefix(r.Path, library+"/") {
+			m.requires[r.Path] = r.Version
+		}
+	}
+	return m, nil
+}
+
+// problems are the reasons why this must not be tagged.
+func (t *tree) problems() (all []string) {
+	for _, m := range t.modules {
+		if m.replaces > 0 {
+			all = append(all, m.folder+"/go.mod has a replacement: nobody could install what is in it")
+		}
+		for path, version := range m.requires {
+			if version != t.version {
+				all = append(all, fmt.Sprintf("%s/go.mod names %s %s, and CHANGELOG.md %s", m.folder, path, version, t.version))
+			}
+		}
+	}
+	for file, want := range map[string]string{"go.work": library + " " + t.version + " => ./", "docs/start.md": "deploy/terraform?ref=" + t.version} {
+		text, err := os.ReadFile(filepath.Join(t.root, file))
+		if err != nil || !strings.Contains(string(text), want) {
+			all = append(all, file+" does not have "+want)
+		}
+	}
+	return all
+}
+
+// published are the modules with tags: the library first, and each behind those that it requires.
+func (t *tree) published() []module {
+	all := slices.DeleteFunc(slices.Clone(t.modules), func(m module) bool { return slices.Contains(unpublished, m.folder) })
+	slices.SortStableFunc(all, func(a, b module) int { return cmp.Compare(len(a.requires), len(b.requires)) })
+	return all
+}
+
+// module returns the one in a folder.
+func (t *tree) module(folder string) module {
+	return t.modules[slices.IndexFunc(t.modules, func(m module) bool { return m.folder == folder })]
+}
