@@ -46,6 +46,7 @@ type attributes struct {
 	tries         attribute // N
 	unmarked      attribute // N
 	stepNames     attribute // SS
+	trace         attribute // S: the trace context of the execution
 
 	steps      attribute // N: how often steps were written
 	stepPrefix string    // of the attributes of steps, see step.go
@@ -81,6 +82,7 @@ func defaultAttributes() attributes {
 		tries:         attribute{"tries", "#tries", ":tries"},
 		unmarked:      attribute{"unmarked", "#unmarked", ":unmarked"},
 		stepNames:     attribute{"step_names", "#step_names", ":step_names"},
+		trace:         attribute{"trace", "#trace", ":trace"},
 
 		steps:      attribute{"steps", "#steps", ":steps"},
 		stepPrefix: "step:",
@@ -159,6 +161,7 @@ func (a attributes) encode(r store.Record, c content) item {
 		{a.settledBy, r.SettledBy},
 		{a.settledReason, r.SettledReason},
 		{a.attention, r.Attention},
+		{a.trace, r.Trace},
 	} {
 		if f.text != "" {
 			it[f.at.name] = textValue(f.text)

@@ -126,6 +126,7 @@ func difference(want, got store.Record) string {
 	if !slices.Equal(want.StepNames, got.StepNames) {
 		fmt.Fprintf(&b, "StepNames: want %q, got %q\n", want.StepNames, got.StepNames)
 	}
+	field(&b, "Trace", want.Trace, got.Trace)
 	field(&b, "StepWrites", want.StepWrites, got.StepWrites)
 	steps(&b, want.Steps, got.Steps)
 	return b.String()
