@@ -76,7 +76,7 @@ func (d *Delivery) End(ctx context.Context, ended Ended) Result {
 func (d *Delivery) begin(ctx context.Context, w Work) (Result, bool) {
 	began := time.Now()
 	d.work, d.claim = w, claimOf(d.Settings, d.RecordKey, d.Fingerprint, false, &d.Report)
-	d.claim.as.Callers = execution.Owners(ctx)
+	d.claim.as.Callers, d.claim.as.Trace = execution.Owners(ctx), d.Trace
 	p := execution.PatienceOf(ctx)
 	r, claimed := d.takeInTime(ctx, p)
 	d.Report.Claim = since(began)
@@ -90,6 +90,9 @@ func (d *Delivery) begin(ctx context.Context, w Work) (Result, bool) {
 		return r, false
 	}
 	d.Report.Attempt, d.Report.Recovered = d.claim.mine.Attempt, d.claim.recovered()
+	if d.Report.Recovered || d.Report.Trace == "" {
+		d.Report.Trace = d.claim.before.Trace
+	}
 	return Result{}, true
 }
 
@@ -112,6 +115,7 @@ func (d *Delivery) answer(ctx context.Context, t taking) Result {
 	case t.Verdict == life.Twice:
 		return Result{Outcome: report.WrappedTwice}
 	case t.Verdict == life.Busy:
+		d.Report.Trace = t.held.Trace
 		return inProgress(t.held, t.at)
 	case t.Verdict == life.Mismatch:
 		return Result{Outcome: report.Mismatch}
