@@ -114,6 +114,9 @@ type Record struct {
 	// Tries counts how often a reconciliation has asked about the record in vain, since the execution that it is about. It is 0 in a
 	// completed record.
 	Tries int
+	// Trace is the trace context of the execution that has or had the record last, as the header traceparent of W3C Trace
+	// Context has it (55 bytes). It is empty if nobody traces. A reconciliation leaves it.
+	Trace string
 	// Derived are the names of the derived keys that the execution handed out, of a record with Attention, as far as they are
 	// known; of one in progress, those that it may hand out. It is a set: in ascending order, no name twice, none of them empty.
 	// Nobody changes it after the record was handed to or returned by a store.

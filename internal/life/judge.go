@@ -15,6 +15,8 @@ type Claimant struct {
 
 	// Key and Fingerprint are those of its request. A reconciliation has no fingerprint.
 	Key, Fingerprint string
+	// Trace is the trace context of its execution. A reconciliation has none, and leaves that of the record.
+	Trace string
 	// Owner is the token of its claim, and Lease the end of the lease that it takes.
 	Owner string
 	Lease time.Time
@@ -79,6 +81,8 @@ type Before struct {
 	Derived     []string
 	// Unmarked says that a step may have begun which the record does not have.
 	Unmarked bool
+	// Trace is the trace context of the execution that had the record.
+	Trace string
 }
 
 // Meets is the one place that says what a held record means for a delivery. The zero record says
@@ -178,7 +182,7 @@ func (c Claimant) takeOver(held store.Record, now time.Time) Judgement {
 	}
 	before := Before{
 		Open: state == Unknown || state == Reopened, Attention: held.Attention, AttentionAt: held.AttentionAt,
-		Derived: held.Derived, Unmarked: held.Unmarked,
+		Derived: held.Derived, Unmarked: held.Unmarked, Trace: held.Trace,
 	}
 	switch state {
 	case Crashed:

@@ -29,6 +29,9 @@ func (c Claimant) claimed(r store.Record, now time.Time) store.Record {
 	r = unattended(r)
 	r.Status, r.Owner, r.Reason, r.Lease = store.StatusInProgress, c.Owner, "", c.Lease
 	r.Layout = c.Layout
+	if !c.Asks {
+		r.Trace = c.Trace
+	}
 	r.Expiry = c.expiryInProgress(c.Lease, now)
 	r.Attempt++
 	r.Unmarked = r.Unmarked || !c.Asks && !c.RefuseCrashed

@@ -72,15 +72,20 @@ type Delivery struct {
 	RecordKey, Fingerprint string
 	// Unwanted says that nobody looks at a result that is replayed: that there is one is enough.
 	Unwanted bool
+	// Trace is the trace context of this execution, empty for none.
+	Trace string
 	// Report is filled in on the way, also when the handler panics.
 	Report report.Delivery
 	// Panic is what the handler panicked with after its commit, nil if it did not; Stack is where.
 	Panic any
 	Stack []byte
 
-	// work is the handler, claim its claim of the record.
+	// work is the handler, claim its claim of the record. asks says that a resolver is asked first.
 	work  Work
 	claim claim
+	asks  bool
+	// stop ends what [Delivery.Begin] has begun.
+	stop func()
 	// steps and commits are those of the execution.
 	steps   steps
 	commits commits
