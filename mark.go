@@ -2,12 +2,15 @@ package idempotent
 
 import (
 	"context"
+	"reflect"
+
+	"github.com/aws/aws-lambda-go/lambda/messages"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
 )
 
-// NotExecuted marks an error of which the handler knows that nothing happened. The key is released, whatever the
-// policies say, and a retry executes. The mark counts also inside of errors that wrap it, and it is removed before the
+// NotExecuted marks an error of which the handler knows that nothing happened. The key is released, whatever the effects are, and a
+// retry executes. The mark counts also inside of errors that wrap it, and it is removed before the
 // error reaches Lambda. It reaches an outer execution, see [Handler.Handle]. A nil error stays nil.
 func NotExecuted(err error) error { return execution.Marked(err, execution.NotExecuted) }
 
@@ -22,7 +25,7 @@ func Uncertain(err error) error { return execution.Marked(err, execution.Uncerta
 // Mark notes an error for a handler that cannot return one, such as an http.Handler behind an adapter: it counts as if the HTTP
 // handler had returned err beside its response. The response is the answer. What becomes of the record, the mark of err decides, see
 // [NotExecuted], [Terminal] and [Uncertain]. After an error without a mark the execution has failed: the response is sent and not
-// stored, and the policy for errors decides, see [WithErrorPolicy].
+// stored, and [WithEffects] decides about the record.
 //
 // Mark can be called several times, from any goroutine. Of all marks, those of the error that the handler returned included, the
 // most cautious one counts: Uncertain, Terminal, NotExecuted. The observer gets the errors, see [report.Delivery.Err]; of more than 20 it gets
@@ -58,3 +61,30 @@ func (e *ReplayedError) Error() string { return e.Message }
 
 // Is reports whether target is what a final failure of another execution is.
 func (e *ReplayedError) Is(target error) bool { return target == execution.ErrFinal }
+
+// failure is a stored error, in the form in which Lambda reports errors.
+type failure struct {
+	Type    string `json:"errorType"`
+	Message string `json:"errorMessage"`
+}
+
+// failureOf returns what Lambda would report for err: the name of its Go type, and its text.
+func failureOf(err error) failure {
+	err = reported(execution.Stripped(err))
+	if reported, ok := err.(messages.InvokeResponse_Error); ok { //nolint:errorlint // Lambda looks at the outermost type
+		return failure{Type: reported.Type, Message: reported.Message}
+	}
+	t := reflect.TypeOf(err)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return failure{Type: t.Name(), Message: err.Error()}
+}
+
+// reported returns an error as Lambda reports it. The replayed error of another handler is reported as the first one was.
+func reported(err error) error {
+	if replayed, ok := err.(*ReplayedError); ok { //nolint:errorlint // Lambda looks at the outermost type
+		return messages.InvokeResponse_Error{Type: replayed.Type, Message: replayed.Message}
+	}
+	return err
+}

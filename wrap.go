@@ -16,6 +16,7 @@ import (
 	"github.com/go-idempotent/idempotent/internal/protocol"
 	"github.com/go-idempotent/idempotent/internal/queue"
 	"github.com/go-idempotent/idempotent/jmespath"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -28,16 +29,27 @@ func wrap(handler func(ctx context.Context, in any) (any, error), t types, s sto
 	}
 	c.checkFunctions(t, &problems)
 	w := &wrapped{
-		handler: handler, resolver: c.user.resolver, out: t.out, records: c.records, observe: c.observe, disabled: c.disabled,
+		handler: handler, resolver: c.user.resolver, out: t.out, records: c.records, observe: c.observe, trace: c.trace, disabled: c.disabled,
 	}
 	w.shape, w.keeps = shapeOf(c, t.in, t.out, &problems)
-	w.maxResult = c.maxResult
+	w.trigger = triggerOf(w.shape, t.in)
 	w.settings = settingsOf(c)
 	if _, isPlain := w.shape.(*plainShape); isPlain && problems == nil {
 		problems.addError(register(c, t.in, t.out))
 	}
 	problems.panicIfAny()
 	return w
+}
+
+func triggerOf(s shape, in reflect.Type) report.Trigger {
+	switch _, isHTTP := s.(*httpShape); {
+	case isHTTP:
+		return report.TriggerHTTP
+	case queue.Key(in) != nil:
+		return report.TriggerMessage
+	default:
+		return report.TriggerCall
+	}
 }
 
 // newConfig makes the configuration of a handler whose results have the type out. It applies the options to the
@@ -68,7 +80,7 @@ func newConfig(records store.Store, opts []Option, out reflect.Type, p *problems
 		c.disabled = disabled
 	}
 	c.checkKeys(p)
-	c.decidePolicies(p)
+	c.checkEffects(p)
 	if c.shared != nil {
 		c.records = c.shared(out, p)
 	}
@@ -80,45 +92,16 @@ func (c *config) checkKeys(p *problems) {
 	if c.user.key != nil && c.keyPathSet {
 		p.addf("WithKey and WithKeyPath contradict each other: a handler has one key")
 	}
-	if c.partialKey && !c.keyPathSet && c.fingerprintPath == nil {
-		p.addf("WithPartialKey: there is no selection that it could be about, by WithKeyPath or WithFingerprintPath")
-	}
 	if c.user.fingerprint != nil && c.fingerprintPath != nil {
 		p.addf("WithFingerprint and WithFingerprintPath contradict each other: a handler has one fingerprint")
 	}
-	if c.withoutFingerprint && (c.user.fingerprint != nil || c.fingerprintPath != nil) {
-		p.addf("WithoutFingerprint contradicts WithFingerprint and WithFingerprintPath")
-	}
 }
 
-// decidePolicies sets the policies that follow from effects and resolver, and finds contradictions between them.
-func (c *config) decidePolicies(p *problems) {
-	if c.effects == Unrepeatable {
-		if c.crashSet && c.crash == Reexecute {
-			p.addf("WithEffects(Unrepeatable) and WithCrashPolicy(Reexecute) contradict each other")
-		}
-		c.crash, c.onError = Refuse, UnknownOnError
+// checkEffects finds a contradiction between the effects and the resolver.
+func (c *config) checkEffects(p *problems) {
+	if c.effects == Repeatable && c.user.resolver != nil {
+		p.addf("WithEffects(Repeatable) contradicts WithResolver: what may be repeated is executed again after a crash")
 	}
-	if c.effects == Repeatable && (c.crash == Refuse || c.user.resolver != nil) {
-		p.addf("WithEffects(Repeatable) contradicts WithCrashPolicy(Refuse) and WithResolver: what may be repeated is executed again " +
-			"after a crash")
-	}
-	if c.user.resolver != nil {
-		if c.crashSet && c.crash == Reexecute {
-			p.addf("WithResolver and WithCrashPolicy(Reexecute) contradict each other: a resolver is asked instead of executing again")
-		}
-		c.crash = Refuse
-	}
-}
-
-// functions are the functions that the user gave as options, with pointers to In and values of Out in an any. Those that
-// were not given are nil.
-type functions struct {
-	key         func(in any) (string, error)
-	fingerprint func(in any) (any, error)
-	tenant      func(ctx context.Context, in any) (string, error)
-	storeIf     func(out any) bool
-	resolver    func(ctx context.Context, x Execution, in any) (found, error)
 }
 
 // types are those of a handler, and those that the functions of its options must have.
@@ -154,10 +137,12 @@ func (c *config) checkFunctions(t types, p *problems) {
 // keysOf returns what finds the key, the fingerprint and the tenant of an event.
 func keysOf(c *config, in reflect.Type) *keys {
 	k := &keys{
-		operation: c.operation, optional: c.optionalKey, partial: c.partialKey, exactNames: c.exactNames, digestKey: c.digestKey,
+		operation: c.operation, optional: c.optionalKey, exactNames: c.exactNames, digestKey: c.digestKey,
 		key: c.user.key, fingerprint: c.user.fingerprint, tenant: c.user.tenant,
 		keyPath: c.keyPath, fingerprintPath: c.fingerprintPath, records: c.records,
 	}
+	k.selects = k.key != nil || k.keyPath != nil || k.records != nil
+	k.selectsFingerprint = k.fingerprint != nil || k.fingerprintPath != nil
 	in = elemOf(in)
 	places, exact := numbers.Of(in)
 	k.exactNumbers = exact || in == reflect.TypeFor[json.RawMessage]() // who takes the bytes may read each digit
@@ -191,8 +176,8 @@ func register(c *config, in, out reflect.Type) error {
 func settingsOf(c *config) *protocol.Settings {
 	s := &protocol.Settings{
 		Operation: c.operation, Store: c.store, Now: c.now, Retention: c.retention, Wait: c.wait, Timing: protocol.Timing(c.timing),
-		RefuseCrashed: c.crash == Refuse, RefuseFailed: c.onError == UnknownOnError, Repeatable: c.effects == Repeatable, Resolves: c.user.resolver != nil,
-		MaxResult: c.maxResult, Concurrent: lambdacontext.MaxConcurrency() > 1,
+		Repeatable: c.effects == Repeatable, Resolves: c.user.resolver != nil, Concurrent: lambdacontext.MaxConcurrency() > 1,
+		RefuseCrashed: c.effects == Unrepeatable || c.user.resolver != nil, RefuseFailed: c.effects == Unrepeatable,
 	}
 	if c.records != nil {
 		s.Layout = c.records.layout()
@@ -220,12 +205,9 @@ func shapeOf(c *config, in, out reflect.Type, p *problems) (_ shape, keeps func(
 		c.operation = defaultOperation(p)
 	}
 	if isHTTP {
-		if c.withoutFingerprint {
-			p.addf("WithoutFingerprint: an HTTP handler always has a fingerprint, because a route says too little")
-		}
 		c.checkHTTP(p)
 		c.checkCallers(p)
-		s := &httpShape{keys: keysOf(c, in), out: out, http: c.http, rules: c.http.keyRules(), gateway: family, now: c.now, routes: &routes{name: c.http.Route}}
+		s := &httpShape{keys: keysOf(c, in), out: out, http: c.http, gateway: family, now: c.now, routes: &gateway.Routes{Name: c.http.Route}}
 		if c.user.storeIf != nil {
 			return s, c.user.storeIf
 		}
@@ -260,7 +242,7 @@ func plainShapeOf(c *config, in, out reflect.Type, p *problems) *plainShape {
 		p.addf("WithHTTP: a handler of %v with response %v is no HTTP handler: %s", in, out, gateway.Supported)
 	}
 	s := &plainShape{keys: keysOf(c, in), out: out}
-	if c.shared == nil && !c.withoutFingerprint && !s.keys.selectsFingerprint() {
+	if c.shared == nil && !s.keys.selectsFingerprint {
 		s.payload = payloadOf(in, c.exactNames, p)
 	}
 	return s
@@ -300,3 +282,10 @@ func elemOf(t reflect.Type) reflect.Type {
 	}
 	return t
 }
+
+// marker is in every program into which [Wrap] is linked, and in no other: only Wrap's configuration refers to it, and the linker drops the text of
+// functions that nothing calls. Tools find out by it whether what was built wraps a handler, see "idempotent doctor --template".
+//
+// It is text of the program and not a symbol, so stripping, trimmed paths and build tags do not remove it. It is too long for the compiler to take it
+// apart. It must stay what it is: tools of other versions look for it.
+const marker = "github.com/go-idempotent/idempotent: this program calls Wrap (7H2QXVT4KZ6M)"

@@ -1,0 +1,180 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// The codes of reasons, see
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html#API_TransactWriteItems_Errors.
+const (
+	reasonNone      = "None"
+	reasonCondition = "ConditionalCheckFailed"
+	reasonConflict  = "TransactionConflict"
+	reasonCapacity  = "ProvisionedThroughputExceeded"
+	reasonThrottled = "ThrottlingError"
+	reasonInvalid   = "ValidationError"
+	reasonTooLarge  = "ItemCollectionSizeLimitExceeded"
+)
+
+// reason is why one write cancelled the transaction, none if another one did.
+type reason struct {
+	code, message string
+	old           item
+}
+
+// cancelled returns the reasons for which DynamoDB cancelled the transaction: one for each write, in their order, if the answer is
+// complete. Some implementations of DynamoDB's API send fewer, and programs that pass its answers on may send none.
+func (t *transaction) cancelled(err error) (reasons []reason, is bool) {
+	cancelled, is := errors.AsType[*types.TransactionCanceledException](err)
+	if !is {
+		return nil, errorCode(err) == codeCancelled
+	}
+	if len(cancelled.CancellationReasons) == 0 {
+		return reasonsIn(cancelled.ErrorMessage()), true
+	}
+	reasons = make([]reason, len(cancelled.CancellationReasons))
+	for i, r := range cancelled.CancellationReasons {
+		reasons[i] = reason{code: aws.ToString(r.Code), message: aws.ToString(r.Message), old: r.Item}
+	}
+	return reasons, true
+}
+
+// reasonsIn reads the codes with which a message ends: "[None, ConditionalCheckFailed]".
+func reasonsIn(message string) (reasons []reason) {
+	_, list, _ := strings.Cut(message, "[")
+	list, _, ends := strings.Cut(list, "]")
+	if !ends {
+		return nil
+	}
+	for code := range strings.SplitSeq(list, ",") {
+		reasons = append(reasons, reason{code: strings.TrimSpace(code)})
+	}
+	return reasons
+}
+
+// refused turns reasons into the outcome of the call. What was found out about the record comes before everything that the writes have
+// to say: who has lost the record has no business with them. Their conditions come before what may pass.
+func (t *transaction) refused(ctx context.Context, reasons []reason) (held store.Record, committed bool, err error) {
+	// Else nobody knows of which write each is.
+	placed := len(reasons) == len(t.in.TransactItems) && slices.ContainsFunc(reasons, reason.failed)
+	switch {
+	case !placed && t.record:
+		held, err := t.store.refuser(ctx, t.op, t.key, &t.attempts, nil)
+		if err != nil || !held.Matches(t.seen) {
+			return held, false, err
+		}
+	case placed && t.record && reasons[0].code == reasonCondition:
+		held, err := t.store.refuser(ctx, t.op, t.key, &t.attempts, reasons[0].old)
+		return held, false, err
+	}
+	if placed {
+		if refused := t.conditions(reasons); refused != nil {
+			return store.Record{}, false, t.error(store.FailureRejected, &ConditionError{Refused: refused})
+		}
+	}
+	return store.Record{}, false, t.worst(reasons, placed)
+}
+
+var errUnexplained = errors.New("the transaction was cancelled, and the answer does not say why")
+
+// worst is the error of the reason that counts: what does not pass comes before what may.
+func (t *transaction) worst(reasons []reason, placed bool) error {
+	for _, kind := range []store.Failure{
+		store.FailureTooLarge, store.FailureRejected, store.FailureAccessDenied, store.FailureMissingTable,
+		store.FailureConflict, store.FailureThrottled, store.FailureUnavailable,
+	} {
+		for i, r := range reasons {
+			switch {
+			case !r.is(kind):
+			case placed:
+				return t.error(kind, fmt.Errorf("%s: %w", t.at(i), r))
+			default:
+				return t.error(kind, fmt.Errorf("one of the items: %w", r))
+			}
+		}
+	}
+	return t.error(store.FailureUnavailable, errUnexplained)
+}
+
+// conditions returns the items whose conditions do not hold, of reasons one for each write.
+func (t *transaction) conditions(reasons []reason) (refused []RefusedItem) {
+	for i, r := range reasons {
+		if r.code == reasonCondition { // that of the record was looked at before
+			index := t.index(i)
+			kind, table := described(t.in.TransactItems[i])
+			refused = append(refused, RefusedItem{Index: index, Table: table, Old: r.old, kind: kind})
+		}
+	}
+	return refused
+}
+
+// index is which item of the user's call a write is.
+func (t *transaction) index(write int) int {
+	if t.record {
+		return write - 1
+	}
+	return write
+}
+
+// at says which write it is.
+func (t *transaction) at(write int) string {
+	index := t.index(write)
+	if index < 0 {
+		return "the record"
+	}
+	kind, table := described(t.in.TransactItems[write])
+	return at(index, kind, table)
+}
+
+// error is that of a transaction which was cancelled.
+func (t *transaction) error(kind store.Failure, err error) error {
+	return &store.Error{Op: t.op, Kind: kind, NotApplied: t.attempts.notApplied(), Err: err}
+}
+
+func (r reason) Error() string {
+	switch {
+	case r.message == "" || r.code == reasonCondition:
+		return r.code
+	case r.is(store.FailureRejected) && !harmless(r.message):
+		return r.code + ": (message withheld)"
+	case !slices.Contains([]string{reasonConflict, reasonCapacity, reasonThrottled, reasonInvalid, reasonTooLarge}, r.code):
+		return r.code
+	default:
+		return r.code + ": " + r.message
+	}
+}
+
+// failed reports whether it was this write that cancelled the transaction.
+func (r reason) failed() bool { return r.code != reasonNone && r.code != "" }
+
+// is reports whether the reason is a failure of this kind.
+func (r reason) is(kind store.Failure) bool { return r.failed() && r.kind() == kind }
+
+func (r reason) kind() store.Failure {
+	switch r.code {
+	case reasonConflict:
+		return store.FailureConflict
+	case reasonCapacity, reasonThrottled:
+		return store.FailureThrottled
+	case reasonTooLarge:
+		return store.FailureTooLarge
+	case reasonInvalid:
+		if tooLarge(r.message) {
+			return store.FailureTooLarge
+		}
+		return store.FailureRejected
+	}
+	if kind, known := kindOfCode(r.code); known {
+		return kind
+	}
+	return store.FailureUnavailable
+}

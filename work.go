@@ -1,0 +1,182 @@
+package idempotent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/aws/aws-lambda-go/lambda/handlertrace"
+
+	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/internal/protocol"
+
+	"github.com/go-idempotent/idempotent/report"
+)
+
+// wrapped is what Wrap makes of a handler and its options. It is immutable. It knows the types of the handler only by
+// reflection: an event is a pointer to In, and a result is an Out.
+type wrapped struct {
+	handler  func(ctx context.Context, in any) (out any, err error)
+	resolver func(ctx context.Context, x Execution, in any) (found, error)
+	out      reflect.Type
+	// keeps reports whether a result is to be stored. If it is nil, every result is.
+	keeps func(out any) bool
+	shape shape
+	// settings are what the protocol has to know of the handler.
+	settings *protocol.Settings
+	// records reads and writes records as another program does, which shares them. It is nil if no program does.
+	records  sharedRecords
+	observe  func(context.Context, report.Delivery)
+	trace    func(context.Context, report.Delivery) Trace
+	// trigger is what the handler takes.
+	trigger report.Trigger
+	disabled bool
+}
+
+func (w *wrapped) recordsOf() string {
+	if w.records != nil {
+		return w.records.name()
+	}
+	return w.settings.Operation
+}
+
+// work is what the protocol calls during one delivery: it runs the handler, or asks the resolver.
+type work struct {
+	*wrapped
+	source source
+	answer answer
+	// ran is true once the handler has returned. From then on the answer is the handler's own.
+	ran bool
+	// result is the JSON text of the result that was stored, or that is to be stored.
+	result []byte
+	// unanswered is an error that is not part of the answer. Only the observer gets it.
+	unanswered error
+	// notEncoded is why the result cannot be written as the other program writes its results.
+	notEncoded error
+}
+
+// call decodes the event and runs the handler. It sets *returned as soon as the handler has returned. If the payload is
+// no event of the handler, call returns the error of the decoder, and the handler has not run.
+func (w *work) call(ctx context.Context, returned *bool) error {
+	in, err := w.source.event()
+	if err != nil {
+		return err
+	}
+	trace := handlertrace.FromContext(ctx)
+	if trace.RequestEvent != nil {
+		trace.RequestEvent(ctx, w.source.value())
+	}
+	a := &w.answer
+	a.out, a.err = w.handler(ctx, in)
+	*returned, w.ran = true, true
+	if a.err == nil && trace.ResponseEvent != nil {
+		trace.ResponseEvent(ctx, a.out)
+	}
+	a.err = execution.Noted(a.err, execution.NotesOf(ctx).Close())
+	a.given = w.shape.answers(a.out, a.err)
+	return nil
+}
+
+// Execute implements [protocol.Work].
+func (w *work) Execute(ctx context.Context, returned *bool) protocol.Ended {
+	if err := w.call(ctx, returned); err != nil {
+		w.answer.err = err
+		return protocol.Ended{Err: NotExecuted(err)}
+	}
+	a := &w.answer
+	a.encode()
+	e := protocol.Ended{Err: a.err, Keep: a.err == nil && (w.keeps == nil || w.keeps(a.out))}
+	if e.Keep || execution.MarkOf(a.err) == execution.Terminal {
+		e.Failure = !a.given
+		e.Result, e.ResultErr = w.storedAnswer()
+	}
+	e.Untouched = a.err == nil && !e.Keep && w.shape.untouched(a.out)
+	return e
+}
+
+// storedAnswer returns what a completed record keeps of the answer: the result, or the failure.
+func (w *work) storedAnswer() (result []byte, err error) {
+	failed := !w.answer.given
+	if failed {
+		result, err = encodeJSON(failureOf(w.answer.err))
+	} else {
+		result, err = w.shape.stored(&w.answer)
+	}
+	if err != nil {
+		w.unanswered = err
+		return nil, err
+	}
+	w.result = result
+	result, w.notEncoded = w.kept(result, failed)
+	return result, w.notEncoded
+}
+
+// kept returns a result in the form that the record keeps: as it is, or as the program writes it that shares the record.
+func (w *work) kept(result []byte, failed bool) ([]byte, error) {
+	if w.records == nil {
+		return result, nil
+	}
+	return w.records.encode(result, failed)
+}
+
+// Answer implements [protocol.Work].
+func (w *work) Answer(committed any) (text []byte, problem string, _ error) {
+	if !isOf(committed, w.out) {
+		return nil, fmt.Sprintf("the answer is a %T, and the handler returns a %v", committed, w.out), nil
+	}
+	if w.keeps != nil && !w.keeps(committed) {
+		return nil, "the answer is not one that is stored, by its status or by WithStoreIf", nil
+	}
+	result, err := w.shape.stored(&answer{out: committed, given: true})
+	if err == nil {
+		text, err = w.kept(result, false)
+	}
+	return text, "", err
+}
+
+// isOf reports whether a variable of a type can hold v.
+func isOf(v any, t reflect.Type) bool {
+	of := reflect.TypeOf(v)
+	if t.Kind() == reflect.Interface {
+		return of == nil || of.Implements(t)
+	}
+	return of == t
+}
+
+// Resolve implements [protocol.Work].
+func (w *work) Resolve(ctx context.Context, c execution.Claim) protocol.Resolution {
+	r, err := w.ask(ctx, c)
+	if err == nil && r.finding == execution.HasExecuted {
+		w.result, err = w.foundText(r.out)
+	}
+	if err != nil {
+		w.unanswered = fmt.Errorf("resolver: %w", err)
+		return protocol.Resolution{Finding: execution.StillUnknown}
+	}
+	res := protocol.Resolution{Finding: r.finding}
+	if r.finding == execution.HasExecuted {
+		res.Result, w.notEncoded = w.kept(w.result, false)
+		res.ResultErr = w.notEncoded
+	}
+	return res
+}
+
+// foundText returns what a record keeps of the result that a resolver found.
+func (w *wrapped) foundText(out any) ([]byte, error) {
+	if w.keeps != nil && !w.keeps(out) {
+		return nil, errNotKept
+	}
+	return w.shape.stored(&answer{out: out, given: true})
+}
+
+// errNotKept is why a resolver is not believed whose result a handler would not have stored.
+var errNotKept = errors.New("its result is not one that is stored, by its status or by WithStoreIf")
+
+func (w *work) ask(ctx context.Context, c execution.Claim) (found, error) {
+	in, err := w.source.event()
+	if err != nil {
+		return found{}, err
+	}
+	return w.resolver(ctx, executionOf(c), in)
+}
