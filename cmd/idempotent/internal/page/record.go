@@ -112,8 +112,8 @@ func (p *Page) storyOf(s operate.Shown) *story {
 	if show.ByPowertools(r) {
 		v.fact("Written by", "AWS Powertools")
 	}
-	if r.Attempt > 0 {
-		v.fact("Attempt", strconv.Itoa(r.Attempt))
+	if n := show.Executions(r); n > 0 {
+		v.fact("Attempt", strconv.Itoa(n))
 	}
 	return v
 }
