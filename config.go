@@ -2,6 +2,7 @@ package idempotent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"reflect"
@@ -14,8 +15,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Option configures [Wrap]. Wrap applies its options in order: a later one replaces an earlier one of the same name.
-// After Wrap has returned, nothing reads an option again.
+// Option configures [Wrap]. Wrap applies its options in order: a later one replaces an earlier one
+// of the same name. After Wrap has returned, nothing reads an option again.
 type Option interface{ apply(c *config) error }
 
 type optionFunc func(*config) error
@@ -34,10 +35,11 @@ type config struct {
 	disabled    bool
 	now         func() time.Time
 	observe     func(context.Context, report.Delivery)
+	trace       func(context.Context, report.Delivery) Trace
 	http        HTTP
 
-	// user holds the functions that options were given. given are the types of these functions by the names of the options: Wrap checks
-	// that they fit the handler.
+	// user holds the functions that options were given. given are the types of these functions by
+	// the names of the options: Wrap checks that they fit the handler.
 	user  functions
 	given map[string]reflect.Type
 
@@ -45,8 +47,8 @@ type config struct {
 	exactNames               bool
 	digestKey                []byte
 
-	// shared makes records as another program writes them, for a handler whose results have the type out. It is nil for
-	// records of this module's own.
+	// shared makes records as another program writes them, for a handler whose results have the
+	// type out. It is nil for records of this module's own.
 	shared func(out reflect.Type, p *problems) sharedRecords
 
 	records sharedRecords // what shared made
@@ -58,6 +60,110 @@ type config struct {
 
 	// marker is [marker], which is linked in because it is stored here. Nothing reads it.
 	marker string
+}
+
+// functions are the functions that the user gave as options, with pointers to In and values of Out
+// in an any. Those that were not given are nil.
+type functions struct {
+	key         func(in any) (string, error)
+	fingerprint func(in any) (any, error)
+	tenant      func(ctx context.Context, in any) (string, error)
+	storeIf     func(out any) bool
+	resolver    func(ctx context.Context, x Execution, in any) (found, error)
+}
+
+// as returns a value that is a T, or the zero value for none.
+func as[T any](v any) T {
+	t, _ := v.(T)
+	return t
+}
+
+// Effects is what a handler says about its effects: what repeating them would do. See
+// [WithEffects].
+type Effects int
+
+const (
+	// Cautious is the default, and what AWS Powertools does: a request whose execution crashed or
+	// failed is executed again, and one whose execution succeeded never is.
+	Cautious Effects = iota
+	// Repeatable effects do no harm if they are repeated, because each downstream takes the
+	// [DerivedKey]: it recognises a request that it has seen. After a crash, and where a result
+	// could not be stored, the request is executed again once the lease has ended.
+	Repeatable
+	// Unrepeatable effects must never be repeated unasked: after a crash or a failure the record
+	// becomes UNKNOWN, and nobody executes again until it is settled.
+	//
+	// A handler with steps says by them what it did: it must have no effect outside of its steps,
+	// and every [Step] writes a start mark. A crashed execution whose recorded steps tell all that
+	// it began is resumed by the next delivery. One that had begun a step without recording its end
+	// becomes UNKNOWN, and so does one that recorded no step.
+	Unrepeatable
+)
+
+// The defaults of [WithRetention] and of the zero fields of [Timing].
+const (
+	DefaultRetention        = 24 * time.Hour
+	DefaultUnknownRetention = 30 * 24 * time.Hour
+	DefaultLease            = 30 * time.Second
+	DefaultMargin           = 2 * time.Second
+	DefaultReserve          = 500 * time.Millisecond
+	DefaultClaimBudget      = 3 * time.Second
+)
+
+// Timing groups the durations of one invocation. A zero field means its default.
+type Timing struct {
+	// Lease is how long a claim is protected if the invocation's context has no deadline, or one
+	// more than 15 minutes away, or if the process runs several invocations at once, as Lambda
+	// Managed Instances do. It is renewed while the handler runs, until 15 minutes after the
+	// deadline. With any other deadline the lease ends Margin after it. If the handler overruns
+	// that deadline, in a process that nobody kills, the lease is renewed for 15 minutes more.
+	// Default 30 s, at least 1 s.
+	Lease time.Duration
+	// Margin is how long the lease outlives the invocation's deadline, to cover a late kill and
+	// clock skew between machines. Default 2 s, at most a third of Lease.
+	Margin time.Duration
+	// Reserve is how long before the invocation's deadline the handler's context ends, so that its
+	// result can still be stored; never more than a tenth of the time that is left. Default 500 ms.
+	Reserve time.Duration
+	// ClaimBudget is the longest time that a claim takes, with its retries and its undo. If the
+	// store is down, the caller is told so within it. The settlement after the handler may take as
+	// long, and in addition a second for each 512 KB of the result. Reading a large stored result
+	// may take until the deadline, at most 30 s. Default 3 s, at least 100 ms.
+	ClaimBudget time.Duration
+	// UnknownRetention is how long an UNKNOWN record is kept, so that somebody can settle it.
+	// Default 30 days.
+	UnknownRetention time.Duration
+}
+
+func (t Timing) withDefaults() Timing {
+	return Timing{
+		Lease:            orDefault(t.Lease, DefaultLease),
+		Margin:           orDefault(t.Margin, DefaultMargin),
+		Reserve:          orDefault(t.Reserve, DefaultReserve),
+		ClaimBudget:      orDefault(t.ClaimBudget, DefaultClaimBudget),
+		UnknownRetention: orDefault(t.UnknownRetention, DefaultUnknownRetention),
+	}
+}
+
+func orDefault(d, otherwise time.Duration) time.Duration {
+	if d == 0 {
+		return otherwise
+	}
+	return d
+}
+
+// Trace is what a tracer gives to one delivery.
+type Trace struct {
+	// Context is under what the delivery runs, its handler and its calls of the store included; it
+	// is made from the one that the tracer got.
+	Context context.Context //nolint:containedctx // it goes back to whoever runs under it
+	// Parent is the trace context of the delivery's span, as the header traceparent of W3C Trace
+	// Context has it. The record keeps it, so that a replay can name the execution whose answer it
+	// is. Empty is none.
+	Parent string
+	// End gets the report of the delivery, after the observer, also if the handler panics. It may
+	// be nil.
+	End func(report.Delivery)
 }
 
 // disabledVariable is the switch of AWS Powertools, with its spellings of true and false.
@@ -75,11 +181,80 @@ func disabledByEnvironment() (bool, error) {
 	}
 }
 
-// maxOperation keeps record keys and the keys of parts within the 1,024 bytes of a DynamoDB sort key.
+// maxOperation keeps record keys and the keys of parts within the 1,024 bytes of a DynamoDB sort
+// key.
 const maxOperation = 255
 
 var operationPattern = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
 func validOperation(name string) bool {
 	return len(name) <= maxOperation && operationPattern.MatchString(name)
+}
+
+// ConfigError reports everything that is wrong with a configuration. There is one type of it in the
+// module, that of package store, so that [errors.As] finds each.
+type ConfigError = store.ConfigError
+
+// problems collects what is wrong with a configuration.
+type problems []string
+
+func (p *problems) addf(format string, args ...any) { *p = append(*p, fmt.Sprintf(format, args...)) }
+
+func (p *problems) addError(err error) {
+	several, ok := errors.AsType[*ConfigError](err)
+	switch {
+	case err == nil:
+	case ok:
+		*p = append(*p, several.Problems...)
+	default:
+		*p = append(*p, err.Error())
+	}
+}
+
+func (p *problems) panicIfAny() {
+	if len(*p) > 0 {
+		panic(&ConfigError{Problems: *p})
+	}
+}
+
+func atLeast(option, field string, d, least time.Duration) error {
+	if d >= least {
+		return nil
+	}
+	if field != "" {
+		option += ": " + field
+	}
+	return fmt.Errorf("%s: %v is less than %v", option, d, least)
+}
+
+// naming puts the option in front of an error.
+func naming(option string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", option, err)
+}
+
+// joinProblems makes one error of all errors that are not nil. It returns nil if there is none.
+func joinProblems(errs ...error) error {
+	var p problems
+	for _, err := range errs {
+		p.addError(err)
+	}
+	return p.err()
+}
+
+func atLeastBytes(option string, size, least int) error {
+	if size >= least {
+		return nil
+	}
+	return fmt.Errorf("%s: %d bytes are less than %d", option, size, least)
+}
+
+// err returns one error of all, nil if there is none.
+func (p *problems) err() error {
+	if len(*p) == 0 {
+		return nil
+	}
+	return &ConfigError{Problems: *p}
 }

@@ -86,6 +86,13 @@ func WithObserver(observe func(context.Context, report.Delivery)) Option {
 	return userFunc("WithObserver", observe, func(c *config) { c.observe = observe })
 }
 
+// WithTrace calls begin at the start of every delivery. The report has Operation, Trigger and Start
+// then, and nothing else. It is for tracers: package observe/otel has one for OpenTelemetry. The
+// function must be safe for concurrent use. A panic in it, or in what it returns, is not recovered.
+func WithTrace(begin func(context.Context, report.Delivery) Trace) Option {
+	return userFunc("WithTrace", begin, func(c *config) { c.trace = begin })
+}
+
 // WithClock replaces [time.Now] as the source of the times in records. The durations of an
 // invocation (budgets, deadlines of contexts) are not affected. It has to go as fast as time does:
 // a clock that jumps ahead during a claim uses up the lease, and the claim is begun anew.

@@ -42,6 +42,8 @@ type Attributes struct {
 	Attention, AttentionAt, Derived string
 	// Unmarked is 1 where a step that the record does not have may have begun.
 	Unmarked string
+	// Trace is the trace context of the execution that has or had the record last.
+	Trace string
 	// Tries counts how often a reconciliation has asked about the record in vain.
 	Tries string
 	// Steps counts the writes of steps. StepPrefix is what the names of their attributes begin with, followed by the name of the
@@ -81,6 +83,7 @@ func WithAttributes(names Attributes) Option {
 			{&c.attr.derived, names.Derived},
 			{&c.attr.tries, names.Tries},
 			{&c.attr.unmarked, names.Unmarked},
+			{&c.attr.trace, names.Trace},
 			{&c.attr.steps, names.Steps},
 		} {
 			if r.name != "" {
@@ -138,7 +141,7 @@ func (a attributes) all() []attribute {
 	all := []attribute{
 		a.id, a.status, a.expiration, a.lease, a.data, a.validation,
 		a.owner, a.commit, a.attempt, a.createdAt, a.reason, a.parts, a.encoding, a.layout,
-		a.completedAt, a.settledBy, a.settledAt, a.settledReason, a.attention, a.attentionAt, a.derived, a.tries, a.unmarked,
+		a.completedAt, a.settledBy, a.settledAt, a.settledReason, a.attention, a.attentionAt, a.derived, a.tries, a.unmarked, a.trace,
 		a.steps,
 	}
 	if a.composite() {

@@ -75,7 +75,7 @@ func TestADeadProcessHasLeftItsDerivedKey(t *testing.T) {
 func TestTheNamesOfOthersLeadToARecord(t *testing.T) {
 	t.Parallel()
 	s := memory.New()
-	cold, warm := lapsed(), unknown()
+	cold, warm := crashed(), unknown()
 	cold.Key, cold.Attention, cold.AttentionAt = cold.Operation()+"#cold", store.AttentionOf(cold.Key), cold.Lease
 	for _, r := range []store.Record{cold, warm} {
 		_, claimed, err := s.Claim(t.Context(), r, r.CreatedAt)
