@@ -15,8 +15,7 @@ import (
 type Commit struct {
 	// Answer is what was to be stored, as it was handed to the commit.
 	Answer any
-	// Writes are the items, in the form that their store takes. [store.Writes.Len] tells how many there are, and equal writes
-	// have equal digests.
+	// Writes are the items, in the form that their store takes. [store.Writes.Len] tells how many there are.
 	Writes store.Writes
 }
 

@@ -91,7 +91,7 @@ func TestWhatADeliveryRefusesAContextRefuses(t *testing.T) {
 			return err
 		}, "its context has ended"},
 		"a wrong item": {func(ctx context.Context) error {
-			_, err := dynamo.Commit(ctx, 1, dynamo.Put("", row{"a"}))
+			_, err := dynamo.Commit(ctx, 1, dynamo.Put("orders", nil))
 			return err
 		}, "table"},
 	} {

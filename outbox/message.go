@@ -72,7 +72,7 @@ func (o *Outbox) Message(ctx context.Context, name string, body any, config ...M
 	if len(d.problems) > 0 {
 		return dynamo.Item{Err: fmt.Errorf("outbox: message %q: %s", name, strings.Join(d.problems, "; "))}
 	}
-	return dynamo.Put(o.table, d.stored, dynamo.KeyedBy(attributeID))
+	return dynamo.Put(o.table, d.stored)
 }
 
 // draft is a message on its way to its item.

@@ -81,9 +81,6 @@ func TestMessageSaysWhatIsWrongBeforeAnythingIsWritten(t *testing.T) {
 		"too large": {func(ctx context.Context) []dynamo.Item {
 			return []dynamo.Item{p.box.Message(ctx, "m", strings.Repeat("x", 399<<10))}
 		}, "bytes, more than the 408576 of a message"},
-		"a name twice": {func(ctx context.Context) []dynamo.Item {
-			return []dynamo.Item{p.box.Message(ctx, "m", 1), p.box.Message(ctx, "m", 2)}
-		}, `items[0] (Put on table "` + p.table + `") and items[1] (Put on table "` + p.table + `") are about the same item`},
 		"another context": {func(context.Context) []dynamo.Item {
 			return []dynamo.Item{p.box.Message(context.Background(), "m", body)}
 		}, `items[0]: outbox: message "m": the context belongs to no delivery`},
@@ -96,6 +93,17 @@ func TestMessageSaysWhatIsWrongBeforeAnythingIsWritten(t *testing.T) {
 			require.NotContains(t, err.Error(), "tok_visa")
 		})
 	}
+}
+
+// TestTwoMessagesOfOneName are one item, which a transaction writes once.
+func TestTwoMessagesOfOneName(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	err := p.commit(t, "k", func(ctx context.Context) []dynamo.Item {
+		return []dynamo.Item{p.box.Message(ctx, "m", 1), p.box.Message(ctx, "m", 2)}
+	})
+	require.ErrorIs(t, err, idempotent.ErrCommitFailed)
+	require.ErrorContains(t, err, "two of the items are one and the same in their table")
 }
 
 // The largest message can still be counted, put off, parked and redriven.

@@ -173,7 +173,7 @@ func (p *boxes) send() {
 	items := []dynamo.Item{outbox.New(p.table).Message(ctx, name, body, outbox.MessageConfig{Topic: p.run})}
 	writes := rows.Writes{{Op: rows.Send, Key: claim.DerivedKey(name), Set: body, Owner: owner}}
 	if refused {
-		items = append(items, dynamo.Check(p.table, map[string]any{"id": "gate"}, dynamo.IfPresent("id")))
+		items = append(items, gate(p.table))
 		writes = append(writes, rows.Write{Op: rows.Check, Key: "gate", If: []rows.Condition{{Kind: rows.Present, Name: "id"}}})
 	}
 	_, err := dynamo.Commit(ctx, 0, items...)
@@ -468,4 +468,12 @@ func attributesOf(m rows.Message) map[string]string {
 		}
 	}
 	return all
+}
+
+// gate is a condition that does not hold, as long as nobody has written that item.
+func gate(table string) dynamo.Item {
+	return dynamo.Item{TransactWriteItem: types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+		TableName: &table, Key: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: "gate"}},
+		ConditionExpression: aws.String("attribute_exists(id)"),
+	}}}
 }
