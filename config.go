@@ -2,6 +2,7 @@ package idempotent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"reflect"
@@ -36,6 +37,7 @@ type config struct {
 	disabled    bool
 	now         func() time.Time
 	observe     func(context.Context, report.Delivery)
+	trace       func(context.Context, report.Delivery) Trace
 	http        HTTP
 
 	// user holds the functions that options were given. given are the types of these functions by the names of the options: Wrap checks
@@ -65,6 +67,22 @@ type config struct {
 	marker string
 }
 
+// functions are the functions that the user gave as options, with pointers to In and values of Out in an any. Those that
+// were not given are nil.
+type functions struct {
+	key         func(in any) (string, error)
+	fingerprint func(in any) (any, error)
+	tenant      func(ctx context.Context, in any) (string, error)
+	storeIf     func(out any) bool
+	resolver    func(ctx context.Context, x Execution, in any) (found, error)
+}
+
+// as returns a value that is a T, or the zero value for none.
+func as[T any](v any) T {
+	t, _ := v.(T)
+	return t
+}
+
 // disabledVariable is the switch of AWS Powertools, with its spellings of true and false.
 const disabledVariable = "POWERTOOLS_IDEMPOTENCY_DISABLED"
 
@@ -87,4 +105,72 @@ var operationPattern = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
 func validOperation(name string) bool {
 	return len(name) <= maxOperation && operationPattern.MatchString(name)
+}
+
+// ConfigError reports everything that is wrong with a configuration. There is one type of it in the module, that of package store, so that
+// [errors.As] finds each.
+type ConfigError = store.ConfigError
+
+// problems collects what is wrong with a configuration.
+type problems []string
+
+func (p *problems) addf(format string, args ...any) { *p = append(*p, fmt.Sprintf(format, args...)) }
+
+func (p *problems) addError(err error) {
+	several, ok := errors.AsType[*ConfigError](err)
+	switch {
+	case err == nil:
+	case ok:
+		*p = append(*p, several.Problems...)
+	default:
+		*p = append(*p, err.Error())
+	}
+}
+
+func (p *problems) panicIfAny() {
+	if len(*p) > 0 {
+		panic(&ConfigError{Problems: *p})
+	}
+}
+
+func atLeast(option, field string, d, least time.Duration) error {
+	if d >= least {
+		return nil
+	}
+	if field != "" {
+		option += ": " + field
+	}
+	return fmt.Errorf("%s: %v is less than %v", option, d, least)
+}
+
+// naming puts the option in front of an error.
+func naming(option string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", option, err)
+}
+
+// joinProblems makes one error of all errors that are not nil. It returns nil if there is none.
+func joinProblems(errs ...error) error {
+	var p problems
+	for _, err := range errs {
+		p.addError(err)
+	}
+	return p.err()
+}
+
+func atLeastBytes(option string, size, least int) error {
+	if size >= least {
+		return nil
+	}
+	return fmt.Errorf("%s: %d bytes are less than %d", option, size, least)
+}
+
+// err returns one error of all, nil if there is none.
+func (p *problems) err() error {
+	if len(*p) == 0 {
+		return nil
+	}
+	return &ConfigError{Problems: *p}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/aws/aws-lambda-go/lambda/messages"
 
@@ -20,6 +21,8 @@ type delivery struct {
 
 	protocol protocol.Delivery
 	outcome  report.Outcome
+	// traceParent is the trace context of the delivery, empty for none.
+	traceParent string
 	// within is true if the caller is the handler of another delivery.
 	within bool
 	// refused is the error that kept the handler from running.
@@ -32,10 +35,16 @@ type delivery struct {
 // run takes the delivery from the event to its answer.
 func (d *delivery) run(ctx context.Context) {
 	d.outcome = report.Panicked
-	if d.observe != nil {
+	if d.observe != nil || d.trace != nil {
+		traced := Trace{Context: ctx}
+		began := time.Now()
+		if d.trace != nil {
+			traced = d.trace(ctx, report.Delivery{Operation: d.settings.Operation, Trigger: d.trigger, Start: began})
+			ctx = traced.Context
+		}
+		d.traceParent, d.source.observed = traced.Parent, true
 		// Deferred, so that an execution that panics is reported too.
-		defer func() { d.observe(ctx, d.report()) }()
-		d.source.observed = true
+		defer func() { d.handOut(ctx, traced, began) }()
 	}
 	if d.disabled {
 		d.unprotected(ctx, report.Disabled)
@@ -52,6 +61,18 @@ func (d *delivery) run(ctx context.Context) {
 	}
 }
 
+// handOut hands out the report.
+func (d *delivery) handOut(ctx context.Context, traced Trace, began time.Time) {
+	r := d.report()
+	r.Start, r.Took, r.Trigger = began, time.Since(began), d.trigger
+	if d.observe != nil {
+		d.observe(ctx, r)
+	}
+	if traced.End != nil {
+		traced.End(r)
+	}
+}
+
 // unprotected runs the handler as lambda.NewHandler would.
 func (d *delivery) unprotected(ctx context.Context, outcome report.Outcome) {
 	if err := d.call(execution.Unprotected(ctx, protocol.Unprotected{Settings: d.settings}), new(bool)); err != nil {
@@ -65,7 +86,7 @@ func (d *delivery) unprotected(ctx context.Context, outcome report.Outcome) {
 // protected takes the delivery through the protocol.
 func (d *delivery) protected(ctx context.Context, req request) {
 	d.protocol = protocol.Delivery{Settings: d.settings, RecordKey: req.recordKey, Fingerprint: req.fingerprint}
-	d.protocol.Unwanted = execution.IsUnwanted(ctx)
+	d.protocol.Unwanted, d.protocol.Trace = execution.IsUnwanted(ctx), d.traceParent
 	switch r := d.protocol.Run(ctx, &d.work); r.Outcome {
 	case report.Executed:
 		if r.Committed {
@@ -230,14 +251,6 @@ func (d *delivery) bytes() ([]byte, error) {
 	default:
 		return nil, reported(execution.Stripped(d.answer.err))
 	}
-}
-
-// reported returns an error as Lambda reports it. The replayed error of another handler is reported as the first one was.
-func reported(err error) error {
-	if replayed, ok := err.(*ReplayedError); ok { //nolint:errorlint // Lambda looks at the outermost type
-		return messages.InvokeResponse_Error{Type: replayed.Type, Message: replayed.Message}
-	}
-	return err
 }
 
 // value returns the answer by value.

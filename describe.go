@@ -94,55 +94,12 @@ func (w *wrapped) describe(ctx context.Context, src *source) (Description, error
 		return d, nil
 	}
 	d.Protected, d.RecordKey, d.Fingerprint = true, req.recordKey, req.fingerprint
-	d.Scope, err = w.shape.scope(ctx, src)
+	scope, err := w.shape.scope(ctx, src)
 	if err != nil {
 		return Description{}, err
 	}
+	for _, part := range scope {
+		d.Scope = append(d.Scope, ScopePart(part))
+	}
 	return d, nil
-}
-
-const keyless = "the event has no key, and needs none"
-
-func (*plainShape) unprotected(*source) string { return keyless }
-
-func (s *httpShape) unprotected(src *source) string {
-	switch {
-	case src.exempt:
-		return "the function of HTTP.Protect leaves this method and path unprotected"
-	case neverProtected(src.http.Method) && !s.keys.selects():
-		return "the method " + src.http.Method + " is never protected"
-	default:
-		return keyless
-	}
-}
-
-func (s *plainShape) scope(ctx context.Context, src *source) ([]ScopePart, error) {
-	if s.keys.records != nil {
-		return nil, nil
-	}
-	var parts []ScopePart
-	if id := tenantID(ctx); id != "" {
-		parts = append(parts, ScopePart{Name: "tenant of the invocation", Value: id})
-	}
-	if s.keys.tenant == nil {
-		return parts, nil
-	}
-	tenant, err := s.keys.tenantOf(ctx, src)
-	parts = append(parts, ScopePart{Name: "caller", Value: "tenant"}, ScopePart{Name: "tenant", Value: tenant, Personal: true})
-	return parts, err
-}
-
-func (s *httpShape) scope(ctx context.Context, src *source) ([]ScopePart, error) {
-	if s.keys.records != nil {
-		return nil, nil
-	}
-	who, err := s.caller(ctx, src)
-	if err != nil {
-		return nil, err
-	}
-	var parts []ScopePart
-	for _, p := range src.http.ScopeParts(tenantID(ctx), who, s.keys.selects()) {
-		parts = append(parts, ScopePart(p))
-	}
-	return parts, nil
 }

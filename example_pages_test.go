@@ -66,7 +66,7 @@ var _ = []idempotent.Option{
 	idempotent.WithObserver(observe.EMF(os.Stdout)), // metrics
 	idempotent.WithObserver(observe.Slog(nil)),      // a log
 	idempotent.WithObserver(observe.All(observe.EMF(os.Stdout), observe.Slog(nil))),
-	idempotent.WithObserver(func(ctx context.Context, d report.Delivery) {}), // your own
+	idempotent.WithObserver(func(context.Context, report.Delivery) {}), // your own
 	idempotent.WithObserver(observe.EMF(os.Stdout, observe.Config{Route: true})),
 }
 

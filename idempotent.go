@@ -183,9 +183,3 @@ func (h *Handler[In, Out]) Handle(ctx context.Context, in In) (Out, error) {
 	out, err := d.value()
 	return as[Out](out), err
 }
-
-// as returns a value that is a T, or the zero value for none.
-func as[T any](v any) T {
-	t, _ := v.(T)
-	return t
-}

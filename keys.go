@@ -11,6 +11,7 @@ import (
 	"github.com/go-idempotent/idempotent/fingerprint"
 	"github.com/go-idempotent/idempotent/internal/numbers"
 	"github.com/go-idempotent/idempotent/jmespath"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // keys finds the key, the fingerprint and the tenant of an event, as the options of a handler say.
@@ -23,6 +24,9 @@ type keys struct {
 	// digestKey is the secret of digests, nil for none.
 	digestKey []byte
 
+	// selects says that an option finds the key: an HTTP handler then does not look for its header. selectsFingerprint says that
+	// an option finds what the fingerprint covers.
+	selects, selectsFingerprint bool
 	// At most one of key and keyPath is set, and at most one of fingerprint and fingerprintPath.
 	key             func(in any) (string, error)
 	fingerprint     func(in any) (any, error)
@@ -38,9 +42,6 @@ type keys struct {
 	// records are those of another program that shares the table; nil for records of this module's own.
 	records sharedRecords
 }
-
-// selects reports whether an option finds the key: an HTTP handler then does not look for its header.
-func (k *keys) selects() bool { return k.key != nil || k.keyPath != nil || k.records != nil }
 
 // selected returns the key that an option finds. The key is empty, without an error, if the event has none and needs
 // none. If another program shares the records, the key is the whole record key.
@@ -197,9 +198,6 @@ func tenantID(ctx context.Context) string {
 	return ""
 }
 
-// selectsFingerprint reports whether an option finds what the fingerprint covers.
-func (k *keys) selectsFingerprint() bool { return k.fingerprint != nil || k.fingerprintPath != nil }
-
 // addSelected adds to h what an option finds for the fingerprint.
 func (k *keys) addSelected(h *fingerprint.Hash, src *source) error {
 	if k.fingerprintPath == nil {
@@ -323,3 +321,29 @@ func recordKey(operation string, h *fingerprint.Hash) string {
 	key = append(append(key, operation...), '#')
 	return string(base64.RawURLEncoding.AppendEncode(key, sum[:]))
 }
+
+// sharedRecords writes and reads the records of another program on the same table: their keys, fingerprints and
+// results, as that program does it. See [WithPowertools].
+type sharedRecords interface {
+	// key returns the record key of a selection, or of the whole event. It is empty if the event has no content. The
+	// text of an error continues a sentence that begins with the name of the selection.
+	key(selection []byte, whole bool) (string, error)
+	// fingerprint returns the digest of a selection. The text of an error is like that of key.
+	fingerprint(selection []byte) (string, error)
+	// encode returns what the record keeps of a result, given as JSON, or of a failure.
+	encode(result []byte, failure bool) ([]byte, error)
+	// decode returns the result of a record as JSON.
+	decode(r store.Record) ([]byte, error)
+	// name returns what the record keys begin with, up to the last #.
+	name() string
+	// layout returns the form in which results are stored.
+	layout() store.Layout
+}
+
+// Errors name the place of what they are about with these texts.
+const (
+	sourceKeyPath     = "the selection of WithKeyPath"
+	sourceFingerprint = "the selection of WithFingerprintPath"
+	optionTenant      = "WithTenant"
+	optionFingerprint = "WithFingerprint" // the function, not the path
+)

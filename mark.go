@@ -2,6 +2,9 @@ package idempotent
 
 import (
 	"context"
+	"reflect"
+
+	"github.com/aws/aws-lambda-go/lambda/messages"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
 )
@@ -58,3 +61,30 @@ func (e *ReplayedError) Error() string { return e.Message }
 
 // Is reports whether target is what a final failure of another execution is.
 func (e *ReplayedError) Is(target error) bool { return target == execution.ErrFinal }
+
+// failure is a stored error, in the form in which Lambda reports errors.
+type failure struct {
+	Type    string `json:"errorType"`
+	Message string `json:"errorMessage"`
+}
+
+// failureOf returns what Lambda would report for err: the name of its Go type, and its text.
+func failureOf(err error) failure {
+	err = reported(execution.Stripped(err))
+	if reported, ok := err.(messages.InvokeResponse_Error); ok { //nolint:errorlint // Lambda looks at the outermost type
+		return failure{Type: reported.Type, Message: reported.Message}
+	}
+	t := reflect.TypeOf(err)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return failure{Type: t.Name(), Message: err.Error()}
+}
+
+// reported returns an error as Lambda reports it. The replayed error of another handler is reported as the first one was.
+func reported(err error) error {
+	if replayed, ok := err.(*ReplayedError); ok { //nolint:errorlint // Lambda looks at the outermost type
+		return messages.InvokeResponse_Error{Type: replayed.Type, Message: replayed.Message}
+	}
+	return err
+}

@@ -94,6 +94,25 @@ func WithObserver(observe func(context.Context, report.Delivery)) Option {
 	return userFunc("WithObserver", observe, func(c *config) { c.observe = observe })
 }
 
+// Trace is what a tracer gives to one delivery.
+type Trace struct {
+	// Context is under what the delivery runs, its handler and its calls of the store included; it is made from the one that the
+	// tracer got.
+	Context context.Context //nolint:containedctx // it goes back to whoever runs under it
+	// Parent is the trace context of the delivery's span, as the header traceparent of W3C Trace Context has it. The record keeps
+	// it, so that a replay can name the execution whose answer it is. Empty is none.
+	Parent string
+	// End gets the report of the delivery, after the observer, also if the handler panics. It may be nil.
+	End func(report.Delivery)
+}
+
+// WithTrace calls begin at the start of every delivery. The report has Operation, Trigger and Start then, and nothing else. It is for
+// tracers: package observe/otel has one for OpenTelemetry. The function must be safe for concurrent use. A panic in it, or in what it
+// returns, is not recovered.
+func WithTrace(begin func(context.Context, report.Delivery) Trace) Option {
+	return userFunc("WithTrace", begin, func(c *config) { c.trace = begin })
+}
+
 // WithClock replaces [time.Now] as the source of the times in records. The durations of an invocation (budgets,
 // deadlines of contexts) are not affected. It has to go as fast as time does: a clock that jumps ahead during a claim uses up
 // the lease, and the claim is begun anew.

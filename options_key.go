@@ -7,14 +7,6 @@ import (
 	"github.com/go-idempotent/idempotent/jmespath"
 )
 
-// Errors name the place of what they are about with these texts.
-const (
-	sourceKeyPath     = "the selection of WithKeyPath"
-	sourceFingerprint = "the selection of WithFingerprintPath"
-	optionTenant      = "WithTenant"
-	optionFingerprint = "WithFingerprint" // the function, not the path
-)
-
 // WithKey selects the key with a function of the event. An empty key counts as a missing one. If the function returns
 // an error, the request is refused with [ErrInvalidKey]. The function runs before any I/O and must not modify its
 // argument.

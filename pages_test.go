@@ -148,7 +148,7 @@ func TestPageForClientsIsComplete(t *testing.T) {
 func TestEveryTestThatAPageNamesExists(t *testing.T) {
 	t.Parallel()
 	var tests strings.Builder
-	require.NoError(t, filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(path, "_test.go") {
 			tests.WriteString(pageOf(t, path))
 		}

@@ -254,7 +254,7 @@ func TestAnOrderThatStoppedHalfWayIsAskedAboutAndStaysOpen(t *testing.T) {
 		done := s.reconcile(t, func(ctx context.Context, x idempotent.Execution) (finding, error) {
 			held := s.record(t)
 			require.Equal(t, store.ReasonAsked, held.Reason)
-			_, err := s.Handle(ctx, "order")
+			_, err := s.Handle(t.Context(), "order")
 			require.ErrorIs(t, err, idempotent.ErrInProgress, "the resolver may undo what was done: nobody goes on meanwhile")
 			_, err = idempotent.Step(ctx, "undo", func(context.Context) (string, error) { return "", nil })
 			require.ErrorIs(t, err, idempotent.ErrStepRefused)

@@ -1,8 +1,14 @@
 package idempotent
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
 	"time"
+
+	"github.com/go-idempotent/idempotent/internal/gateway"
 )
 
 // shape is what httpShape, for HTTP handlers, and plainShape, for all others, do differently.
@@ -10,7 +16,7 @@ type shape interface {
 	// identify computes what a delivery stands for, before any I/O. The zero request means: no protection is needed.
 	identify(ctx context.Context, src *source) (request, error)
 	// scope lists what the key of an event that was identified counts for. unprotected says why it runs without protection.
-	scope(ctx context.Context, src *source) ([]ScopePart, error)
+	scope(ctx context.Context, src *source) ([]gateway.ScopePart, error)
 	unprotected(src *source) string
 	// answers reports whether out is the answer, if the handler returned it with err, or noted that.
 	answers(out any, err error) bool
@@ -56,9 +62,6 @@ func (a *answer) give(out any) {
 	a.encode()
 }
 
-// giveText makes text the answer on the wire. The value behind it is not decoded.
-func (a *answer) giveText(text []byte) { a.given, a.text, a.textErr = true, text, nil }
-
 // presentation says how a result becomes an answer.
 type presentation struct {
 	// stored is true if the answer is text, a stored result, and not what the handler returned.
@@ -71,3 +74,52 @@ type presentation struct {
 	// expires is the instant until which the answer is replayed. It is zero if the answer is not stored.
 	expires time.Time
 }
+
+// source is the event of a delivery. It is decoded when somebody first asks for it.
+type source struct {
+	payload []byte
+	// in points to the event, or to the variable that it is decoded into.
+	in      any
+	decoded bool
+	// http is what identify read of an HTTP request. Answers are made from it and not from the event, which the handler
+	// may have changed meanwhile.
+	http gateway.Request
+	// observed is true if an observer wants to know the route. route is its name, empty if there is none.
+	observed bool
+	route    string
+	// exempt is true of an HTTP request that the function of [HTTP.Protect] does not want protected.
+	exempt bool
+}
+
+// event returns the pointer to the event. It decodes the payload, once. Like lambda.NewHandler it ignores what follows the first JSON value.
+func (s *source) event() (in any, _ error) {
+	if s.decoded {
+		return s.in, nil
+	}
+	if err := json.Unmarshal(s.payload, s.in); err != nil {
+		// Unmarshal comes first because it does not copy the payload. But it refuses text behind the first value, which
+		// the Decoder of lambda.NewHandler ignores.
+		if err := json.NewDecoder(bytes.NewReader(s.payload)).Decode(s.in); err != nil {
+			return s.in, decodeErrorOf(reflect.TypeOf(s.in).Elem(), s.payload, err)
+		}
+	}
+	s.decoded = true
+	return s.in, nil
+}
+
+// value returns the event itself.
+func (s *source) value() any { return reflect.ValueOf(s.in).Elem().Interface() }
+
+// json returns the event as the caller sent it. For an event by value it returns the JSON that encodes it.
+func (s *source) json() ([]byte, error) {
+	if s.payload == nil && s.decoded {
+		text, err := encodeJSON(s.value())
+		if wrong, ok := errors.AsType[*EncodeError](err); ok {
+			wrong.ofEvent = true
+		}
+		return text, err
+	}
+	return s.payload, nil
+}
+
+const keyless = "the event has no key, and needs none"

@@ -21,7 +21,7 @@ import (
 type httpShape struct {
 	keys    *keys
 	http    HTTP
-	routes  *routes
+	routes  *gateway.Routes
 	rules   httpfield.KeyRules
 	gateway *gateway.Family
 	out     reflect.Type
@@ -30,24 +30,28 @@ type httpShape struct {
 
 func (s *httpShape) identify(ctx context.Context, src *source) (request, error) {
 	r := &src.http
-	if err := s.read(src); err != nil {
-		return request{}, err
+	if src.decoded || !s.gateway.Scan(src.payload, r) { // Scan refuses JSON that is too unusual for it
+		in, err := src.event()
+		if err != nil {
+			return request{}, err
+		}
+		s.gateway.Read(in, r)
 	}
 	defer r.Forget()
 	if r.Refusal != nil {
 		return request{}, &RefusedError{Operation: s.keys.operation, Source: "WithHTTP", Err: r.Refusal}
 	}
 	if src.observed {
-		src.route = s.routes.of(r)
+		src.route = s.routes.Of(r)
 	}
-	if neverProtected(r.Method) && !s.keys.selects() {
+	if neverProtected(r.Method) && !s.keys.selects {
 		return request{}, nil
 	}
-	if src.exempt = !s.http.protects(r); src.exempt {
+	if src.exempt = s.http.Protect != nil && !s.http.protects(r); src.exempt {
 		return request{}, nil
 	}
 	key, keyErr := s.key(src)
-	if key == "" && keyErr == nil || s.lacksKey(r, keyErr) {
+	if key == "" && keyErr == nil {
 		return request{}, nil
 	}
 	// The caller comes before the key: a caller who is not identified is not told what is wrong with the key.
@@ -57,8 +61,10 @@ func (s *httpShape) identify(ctx context.Context, src *source) (request, error) 
 	if keyErr != nil {
 		return request{}, keyErr
 	}
-	if err := s.requestAge(r); err != nil {
-		return request{}, err
+	if s.http.TimestampHeader != "" {
+		if err := s.requestAge(r); err != nil {
+			return request{}, err
+		}
 	}
 	if s.keys.records != nil {
 		return s.keys.sharedRequest(key, src)
@@ -68,7 +74,7 @@ func (s *httpShape) identify(ctx context.Context, src *source) (request, error) 
 		return request{}, err
 	}
 	h := s.keys.newHash("record key")
-	if s.keys.selects() {
+	if s.keys.selects {
 		r.ScopeOfSelected(h, tenantID(ctx), who, key)
 	} else {
 		r.Scope(h, tenantID(ctx), who, key)
@@ -83,7 +89,7 @@ func (s *httpShape) identify(ctx context.Context, src *source) (request, error) 
 // /accounts/1 and /accounts/2 behind one route are two requests.
 func (s *httpShape) fingerprint(h *fingerprint.Hash, src *source) (string, error) {
 	r := &src.http
-	if !s.keys.selectsFingerprint() {
+	if !s.keys.selectsFingerprint {
 		return r.Fingerprint(h, s.http.FingerprintHeaders, s.keys.exactNames), nil
 	}
 	r.Endpoint(h, s.http.FingerprintHeaders)
@@ -93,36 +99,16 @@ func (s *httpShape) fingerprint(h *fingerprint.Hash, src *source) (string, error
 	return h.Text(), nil
 }
 
-// lacksKey reports whether a request has no key because it has no body: a function of the expression then had nothing to work
-// on. Whatever else is wrong with a selection is refused, or a client could choose to be unprotected. Another program that shares
-// the records needs its key whatever the method.
-func (s *httpShape) lacksKey(r *gateway.Request, err error) bool {
-	if s.keys.records != nil || !neverProtected(r.Method) || r.HasBody() {
-		return false
-	}
-	failed, ok := errors.AsType[*jmespath.SearchError](err)
-	return ok && failed.Nothing
-}
-
-// read reads what counts of an event straight from its JSON. If the JSON is too unusual for that, read decodes the
-// event.
-func (s *httpShape) read(src *source) error {
-	if !src.decoded && s.gateway.Scan(src.payload, &src.http) {
-		return nil
-	}
-	in, err := src.event()
-	if err == nil {
-		s.gateway.Read(in, &src.http)
-	}
-	return err
-}
-
 // key returns the key of a request. It is empty, without an error, if the request carries none and needs none.
 func (s *httpShape) key(src *source) (string, error) {
 	r := &src.http
 	needed := !s.keys.optional && (s.keys.records != nil || slices.Contains(s.http.RequireKey, r.Method))
-	if s.keys.selects() {
-		return s.keys.selected(src, needed)
+	if s.keys.selects {
+		key, err := s.keys.selected(src, needed)
+		if err != nil && s.lacksKey(r, err) {
+			return "", nil
+		}
+		return key, err
 	}
 	values := r.Header(s.http.Header)
 	switch {
@@ -138,6 +124,17 @@ func (s *httpShape) key(src *source) (string, error) {
 		}
 	}
 	return key, nil
+}
+
+// lacksKey reports whether a request has no key because it has no body: a function of the expression then had nothing to work
+// on. Whatever else is wrong with a selection is refused, or a client could choose to be unprotected. Another program that shares
+// the records needs its key whatever the method.
+func (s *httpShape) lacksKey(r *gateway.Request, err error) bool {
+	if s.keys.records != nil || !neverProtected(r.Method) || r.HasBody() {
+		return false
+	}
+	failed, ok := errors.AsType[*jmespath.SearchError](err)
+	return ok && failed.Nothing
 }
 
 // caller returns the tenant that the user's function finds, or else the caller that the gateway has established.
@@ -170,9 +167,6 @@ func (s *httpShape) requireTenant(ctx context.Context, r *gateway.Request) error
 // and then it would be executed again.
 func (s *httpShape) requestAge(r *gateway.Request) error {
 	name := s.http.TimestampHeader
-	if name == "" {
-		return nil
-	}
 	reason := s.http.staleness(r.Header(name), s.now())
 	if reason == "" {
 		return nil
@@ -250,7 +244,7 @@ func (s *httpShape) present(src *source, a *answer, p presentation) error {
 	}
 	if a.wire && (p.sealed || !p.stored) {
 		if spliced, ok := s.gateway.Splice(&src.http, text, added); ok {
-			a.giveText(spliced)
+			a.given, a.text, a.textErr = true, spliced, nil
 			return nil
 		}
 	}
@@ -279,4 +273,32 @@ func (s *httpShape) refuse(src *source, err error) (out any, _ error) {
 		return nil, errors.Join(err, encodeErr)
 	}
 	return s.gateway.Make(&src.http, p.status, p.headers, p.body), nil
+}
+
+// protects reports whether the user's function wants a request protected: one of the paths that a router may take for its path is
+// enough, so that nobody gets around the protection by spelling a path in another way.
+func (h HTTP) protects(r *gateway.Request) bool {
+	return slices.ContainsFunc(r.Paths(), func(path string) bool { return h.Protect(r.Method, path) })
+}
+
+func (s *httpShape) unprotected(src *source) string {
+	switch {
+	case src.exempt:
+		return "the function of HTTP.Protect leaves this method and path unprotected"
+	case neverProtected(src.http.Method) && !s.keys.selects:
+		return "the method " + src.http.Method + " is never protected"
+	default:
+		return keyless
+	}
+}
+
+func (s *httpShape) scope(ctx context.Context, src *source) ([]gateway.ScopePart, error) {
+	if s.keys.records != nil {
+		return nil, nil
+	}
+	who, err := s.caller(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	return src.http.ScopeParts(tenantID(ctx), who, s.keys.selects), nil
 }

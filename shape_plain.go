@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/go-idempotent/idempotent/fingerprint"
+	"github.com/go-idempotent/idempotent/internal/gateway"
 )
 
 // plainShape is the shape of handlers whose events are not HTTP. An option says where their key is, and they return
@@ -37,7 +38,7 @@ func (s *plainShape) identify(ctx context.Context, src *source) (request, error)
 	h.String(key)
 	req := request{recordKey: recordKey(s.keys.operation, h)}
 	add := s.payload
-	if s.keys.selectsFingerprint() {
+	if s.keys.selectsFingerprint {
 		add = s.keys.addSelected
 	}
 	if add == nil {
@@ -67,7 +68,7 @@ func (s *plainShape) present(_ *source, a *answer, p presentation) error {
 	switch {
 	case !p.stored:
 	case a.wire:
-		a.giveText(p.text)
+		a.given, a.text, a.textErr = true, p.text, nil // the value behind it is not decoded
 	default:
 		out, err := decodeResult(p.text, s.out)
 		if err != nil {
@@ -79,3 +80,21 @@ func (s *plainShape) present(_ *source, a *answer, p presentation) error {
 }
 
 func (*plainShape) refuse(_ *source, err error) (out any, _ error) { return nil, err }
+
+func (*plainShape) unprotected(*source) string { return keyless }
+
+func (s *plainShape) scope(ctx context.Context, src *source) ([]gateway.ScopePart, error) {
+	if s.keys.records != nil {
+		return nil, nil
+	}
+	var parts []gateway.ScopePart
+	if id := tenantID(ctx); id != "" {
+		parts = append(parts, gateway.ScopePart{Name: "tenant of the invocation", Value: id})
+	}
+	if s.keys.tenant == nil {
+		return parts, nil
+	}
+	tenant, err := s.keys.tenantOf(ctx, src)
+	parts = append(parts, gateway.ScopePart{Name: "caller", Value: "tenant"}, gateway.ScopePart{Name: "tenant", Value: tenant, Personal: true})
+	return parts, err
+}

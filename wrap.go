@@ -16,6 +16,7 @@ import (
 	"github.com/go-idempotent/idempotent/internal/protocol"
 	"github.com/go-idempotent/idempotent/internal/queue"
 	"github.com/go-idempotent/idempotent/jmespath"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -28,13 +29,25 @@ func wrap(handler func(ctx context.Context, in any) (any, error), t types, s sto
 	}
 	c.checkFunctions(t, &problems)
 	w := &wrapped{
-		handler: handler, resolver: c.user.resolver, out: t.out, records: c.records, observe: c.observe, disabled: c.disabled,
+		handler: handler, resolver: c.user.resolver, out: t.out, records: c.records, observe: c.observe, trace: c.trace, disabled: c.disabled,
 	}
 	w.shape, w.keeps = shapeOf(c, t.in, t.out, &problems)
+	w.trigger = triggerOf(w.shape, t.in)
 	w.maxResult = c.maxResult
 	w.settings = settingsOf(c)
 	problems.panicIfAny()
 	return w
+}
+
+func triggerOf(s shape, in reflect.Type) report.Trigger {
+	switch _, isHTTP := s.(*httpShape); {
+	case isHTTP:
+		return report.TriggerHTTP
+	case queue.Key(in) != nil:
+		return report.TriggerMessage
+	default:
+		return report.TriggerCall
+	}
 }
 
 // newConfig makes the configuration of a handler whose results have the type out. It applies the options to the
@@ -108,16 +121,6 @@ func (c *config) decidePolicies(p *problems) {
 	}
 }
 
-// functions are the functions that the user gave as options, with pointers to In and values of Out in an any. Those that
-// were not given are nil.
-type functions struct {
-	key         func(in any) (string, error)
-	fingerprint func(in any) (any, error)
-	tenant      func(ctx context.Context, in any) (string, error)
-	storeIf     func(out any) bool
-	resolver    func(ctx context.Context, x Execution, in any) (found, error)
-}
-
 // types are those of a handler, and those that the functions of its options must have.
 type types struct {
 	in, out   reflect.Type
@@ -155,6 +158,8 @@ func keysOf(c *config, in reflect.Type) *keys {
 		key: c.user.key, fingerprint: c.user.fingerprint, tenant: c.user.tenant,
 		keyPath: c.keyPath, fingerprintPath: c.fingerprintPath, records: c.records,
 	}
+	k.selects = k.key != nil || k.keyPath != nil || k.records != nil
+	k.selectsFingerprint = k.fingerprint != nil || k.fingerprintPath != nil
 	in = elemOf(in)
 	places, exact := numbers.Of(in)
 	k.exactNumbers = exact || in == reflect.TypeFor[json.RawMessage]() // who takes the bytes may read each digit
@@ -212,7 +217,7 @@ func shapeOf(c *config, in, out reflect.Type, p *problems) (_ shape, keeps func(
 		}
 		c.checkHTTP(p)
 		c.checkCallers(p)
-		s := &httpShape{keys: keysOf(c, in), out: out, http: c.http, rules: c.http.keyRules(), gateway: family, now: c.now, routes: &routes{name: c.http.Route}}
+		s := &httpShape{keys: keysOf(c, in), out: out, http: c.http, rules: c.http.keyRules(), gateway: family, now: c.now, routes: &gateway.Routes{Name: c.http.Route}}
 		if c.user.storeIf != nil {
 			return s, c.user.storeIf
 		}
@@ -247,7 +252,7 @@ func plainShapeOf(c *config, in, out reflect.Type, p *problems) *plainShape {
 		p.addf("WithHTTP: a handler of %v with response %v is no HTTP handler: %s", in, out, gateway.Supported)
 	}
 	s := &plainShape{keys: keysOf(c, in), out: out}
-	if c.shared == nil && !c.withoutFingerprint && !s.keys.selectsFingerprint() {
+	if c.shared == nil && !c.withoutFingerprint && !s.keys.selectsFingerprint {
 		s.payload = payloadOf(in, c.exactNames, p)
 	}
 	return s
@@ -287,3 +292,10 @@ func elemOf(t reflect.Type) reflect.Type {
 	}
 	return t
 }
+
+// marker is in every program into which [Wrap] is linked, and in no other: only Wrap's configuration refers to it, and the linker drops the text of
+// functions that nothing calls. Tools find out by it whether what was built wraps a handler, see "idempotent doctor --template".
+//
+// It is text of the program and not a symbol, so stripping, trimmed paths and build tags do not remove it. It is too long for the compiler to take it
+// apart. It must stay what it is: tools of other versions look for it.
+const marker = "github.com/go-idempotent/idempotent: this program calls Wrap (7H2QXVT4KZ6M)"

@@ -146,9 +146,6 @@ func (s *Store) learn(c call, r store.Record) {
 	if c.changes != c.traffic.changes || r.Claimable(c.latest) {
 		return
 	}
-	if held, found := s.kept.Peek(c.key); found && same(held, r) {
-		return // perhaps with its result
-	}
 	s.put(r)
 }
 

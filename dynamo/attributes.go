@@ -99,7 +99,7 @@ func (a attributes) all() []attribute {
 	all := []attribute{
 		a.id, a.status, a.expiration, a.lease, a.data, a.validation,
 		a.owner, a.commit, a.attempt, a.createdAt, a.reason, a.parts, a.encoding, a.layout,
-		a.completedAt, a.settledBy, a.settledAt, a.settledReason, a.attention, a.attentionAt, a.derived, a.tries, a.unmarked,
+		a.completedAt, a.settledBy, a.settledAt, a.settledReason, a.attention, a.attentionAt, a.derived, a.tries, a.unmarked, a.trace,
 		a.steps,
 	}
 	if a.composite() {

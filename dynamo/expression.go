@@ -114,6 +114,7 @@ func (e *expression) setStory(a attributes, seen, next store.Record) {
 	e.setMillis(a.settledAt, seen.SettledAt, next.SettledAt)
 	e.setText(a.settledReason, seen.SettledReason, next.SettledReason)
 	e.setText(a.attention, seen.Attention, next.Attention)
+	e.setText(a.trace, seen.Trace, next.Trace)
 	e.setMillis(a.attentionAt, seen.AttentionAt, next.AttentionAt)
 	if next.Tries != seen.Tries {
 		e.setOrRemove(a.tries, next.Tries != 0, numberValue(int64(next.Tries)))

@@ -47,7 +47,8 @@ func (m *indexMeter) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInpu
 	return out, err
 }
 
-// TestAnExecutionWritesTheIndexTwice plays three steps and five renewals between a claim and its result.
+// TestAnExecutionWritesTheIndexTwice plays three steps and five renewals between a claim and its
+// result.
 func TestAnExecutionWritesTheIndexTwice(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -48,6 +48,7 @@ type attributes struct {
 	derived       attribute // SS
 	tries         attribute // N
 	unmarked      attribute // N
+	trace         attribute // S: the trace context of the execution
 
 	steps attribute // N: how often steps were written
 
@@ -81,6 +82,7 @@ func defaultAttributes() attributes {
 		derived:       attribute{"derived", "#derived", ":derived"},
 		tries:         attribute{"tries", "#tries", ":tries"},
 		unmarked:      attribute{"unmarked", "#unmarked", ":unmarked"},
+		trace:         attribute{"trace", "#trace", ":trace"},
 
 		steps: attribute{"steps", "#steps", ":steps"},
 
@@ -155,6 +157,7 @@ func (a attributes) encode(r store.Record, c content) item {
 		{a.settledBy, r.SettledBy},
 		{a.settledReason, r.SettledReason},
 		{a.attention, r.Attention},
+		{a.trace, r.Trace},
 	} {
 		if f.text != "" {
 			it[f.at.name] = textValue(f.text)

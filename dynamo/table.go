@@ -23,15 +23,18 @@ type TableCreator interface {
 	UpdateTimeToLive(ctx context.Context, in *dynamodb.UpdateTimeToLiveInput, optFns ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error)
 }
 
-// AttentionIndex is the name of the index that finds the records which somebody has to settle, see [Store.List]. It is a global
-// secondary index on the attributes attention (S) and attention_at (N), or what they are renamed to, that includes status, reason and
-// attempt: nothing that a step or a renewal writes. It is sparse. Records of a handler that simply executes again after a crash have
-// the two attributes only where somebody has to settle them; those of a handler that refuses crashed executions, or has a resolver,
-// from their claim on. Each entry costs about a write unit to enter and one to leave. A store needs no index to protect requests.
+// AttentionIndex is the name of the index that finds the records which somebody has to settle, see
+// [Store.List]. It is a global secondary index on the attributes attention (S) and attention_at
+// (N), or what they are renamed to, that includes status, reason and attempt: nothing that a step
+// or a renewal writes. It is sparse. Records of a handler that simply executes again after a crash
+// have the two attributes only where somebody has to settle them; those of a handler that refuses
+// crashed executions, or has a resolver, from their claim on. Each entry costs about a write unit
+// to enter and one to leave. A store needs no index to protect requests.
 const AttentionIndex = "attention-index"
 
-// TableDefinition returns the table that a store with these options needs, billed on demand, with its [AttentionIndex]. Time to live
-// has a call of its own, see [TimeToLiveDefinition]. Like [New] it panics with a [*store.ConfigError].
+// TableDefinition returns the table that a store with these options needs, billed on demand, with
+// its [AttentionIndex]. Time to live has a call of its own, see [TimeToLiveDefinition]. Like [New]
+// it panics with a [*store.ConfigError].
 func TableDefinition(name string, opts ...Option) *dynamodb.CreateTableInput {
 	a := shapeOf(opts)
 	in := &dynamodb.CreateTableInput{TableName: aws.String(name), BillingMode: types.BillingModePayPerRequest}
@@ -90,11 +93,13 @@ func TimeToLiveDefinition(name string, opts ...Option) *dynamodb.UpdateTimeToLiv
 	}
 }
 
-// CreateTable creates the table with its [AttentionIndex], enables its time to live and returns when it is ready for use, after
-// five minutes at most. A table that exists is left as it is, except that time to live is enabled if it has none. What is then
-// wrong with the table is reported as by [Store.Check].
+// CreateTable creates the table with its [AttentionIndex], enables its time to live and returns
+// when it is ready for use, after five minutes at most. A table that exists is left as it is,
+// except that time to live is enabled if it has none. What is then wrong with the table is reported
+// as by [Store.Check].
 //
-// The options are those of the store, which may change the names of attributes and the key; the others mean nothing here.
+// The options are those of the store, which may change the names of attributes and the key; the
+// others mean nothing here.
 //
 // It is meant for tests, local use and tools; deployments define the table in their template.
 func CreateTable(ctx context.Context, client TableCreator, name string, opts ...Option) error {
@@ -136,7 +141,8 @@ func waitUntilActive(ctx context.Context, d Describer, name string) error {
 	}
 }
 
-// enableTimeToLive leaves a table alone that has time to live already: DynamoDB rejects enabling it again.
+// enableTimeToLive leaves a table alone that has time to live already: DynamoDB rejects enabling it
+// again.
 func enableTimeToLive(ctx context.Context, client TableCreator, name string, opts []Option) error {
 	out, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(name)})
 	if err != nil {

@@ -116,6 +116,8 @@ func TestEveryFieldOfAnEventIsLogged(t *testing.T) {
 			{Name: "mail/1", End: report.StepFailed, Took: time.Minute, Err: errors.New("secret"), ErrorType: "observe_test.declinedError"},
 		},
 		OrphanSteps: []string{"book", "ship"},
+		// These are for traces.
+		Trigger: report.TriggerHTTP, Trace: "00-1-2-01", Created: time.Now(), Start: time.Now(), Took: time.Hour,
 		Commits: []report.Commit{
 			{End: report.CommitDeclined, Items: 2, Tries: 1, Took: time.Second, Err: errors.New("secret"), ErrorType: "observe_test.declinedError"},
 			{End: report.CommitDone, Items: 1, Tries: 3, Took: time.Minute},

@@ -38,8 +38,8 @@ func newDesk(t *testing.T, rule func(storetest.Call) storetest.Fault, opts ...op
 	return &desk{operate.New(storetest.NewFaulty(inner, rule), append([]operate.Option{clock}, opts...)...), t, t.Context(), inner}
 }
 
-// lapsed is a record in progress whose execution died.
-func lapsed() store.Record {
+// crashed is a record in progress whose execution died.
+func crashed() store.Record {
 	return store.Record{
 		Key: key, Status: store.StatusInProgress, Owner: "owner-1", Lease: now.Add(-time.Minute).Truncate(time.Millisecond),
 		Expiry: now.Add(time.Hour).Truncate(time.Second), Fingerprint: "1:print", Attempt: 2, CreatedAt: now.Add(-time.Hour),
@@ -47,20 +47,20 @@ func lapsed() store.Record {
 }
 
 func unknown() store.Record {
-	r := lapsed()
+	r := crashed()
 	r.Status, r.Reason, r.Expiry = store.StatusUnknown, store.ReasonUncertain, now.Add(30*24*time.Hour).Truncate(time.Second)
 	r.Attention, r.AttentionAt, r.Derived = store.AttentionOf(key), r.Lease, []string{"charge"}
 	return r
 }
 
 func released() store.Record {
-	r := lapsed()
+	r := crashed()
 	r.Reason, r.SettledBy, r.SettledReason, r.SettledAt = store.ReasonReleased, "eve", "earlier", r.Lease
 	return r
 }
 
 func completed() store.Record {
-	r := lapsed()
+	r := crashed()
 	r.Status, r.Result = store.StatusCompleted, []byte(`{"secret":"ch_1"}`)
 	r.Seal = store.Seal(r.Owner, r.Result)
 	return r
@@ -75,7 +75,7 @@ func committed() store.Record {
 }
 
 func live() store.Record {
-	r := lapsed()
+	r := crashed()
 	r.Lease = now.Add(time.Minute).Truncate(time.Millisecond)
 	return r
 }
@@ -133,7 +133,7 @@ var changes = map[operate.Action]change{
 
 // states are records by state.
 var states = map[operate.State]func() store.Record{
-	operate.StateInProgress: live, operate.StateCrashed: lapsed, operate.StateReleased: released, operate.StateUnknown: unknown,
+	operate.StateInProgress: live, operate.StateCrashed: crashed, operate.StateReleased: released, operate.StateUnknown: unknown,
 	operate.StateCompleted: completed,
 	operate.StateExpired: func() store.Record {
 		r := unknown()
@@ -141,7 +141,7 @@ var states = map[operate.State]func() store.Record{
 		return r
 	},
 	operate.StateOther: func() store.Record {
-		r := lapsed()
+		r := crashed()
 		r.Status = "STRANGE"
 		return r
 	},
@@ -258,7 +258,7 @@ func TestWhatHasChangedSinceItWasShown(t *testing.T) {
 				t.Run(name+", "+string(action), func(t *testing.T) {
 					t.Parallel()
 					d := newDesk(t, nil)
-					s := d.shown(lapsed())
+					s := d.shown(crashed())
 					next := s.Record
 					alter(&next)
 					_, swapped, err := d.inner.Swap(t.Context(), s.Record, next)
@@ -289,7 +289,7 @@ func TestWhatIsGoneSinceItWasShown(t *testing.T) {
 	for action, do := range changes {
 		for _, dry := range []bool{false, true} {
 			d := newDesk(t, nil)
-			s := d.shown(lapsed())
+			s := d.shown(crashed())
 			_, err := d.inner.Delete(t.Context(), s.Record)
 			require.NoError(t, err)
 			a := act
@@ -366,7 +366,7 @@ func TestWhatThePreviewSays(t *testing.T) {
 		"not executed": {unknown(), changes[operate.ActionNotExecuted], []string{
 			"kept as released", "runs the handler, whatever its crash policy, as attempt 3", "the effect is repeated, with the same derived keys",
 		}},
-		"deleted":            {lapsed(), remove, []string{"removed", "whatever its content, as if the key were new", "If it comes back first, its result is stored again"}},
+		"deleted":            {crashed(), remove, []string{"removed", "whatever its content, as if the key were new", "If it comes back first, its result is stored again"}},
 		"deleted, committed": {committed(), remove, []string{"The rows that were committed with its answer stay"}},
 		"deleted, completed": {completed(), remove, []string{
 			"A process that remembers the record (package cache) may go on answering with it until 2086-07-01T13:00:00Z",
@@ -488,7 +488,7 @@ func TestWhatIsShownIsWhatCounts(t *testing.T) {
 func TestALeaseThatIsMissing(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
-	r := lapsed()
+	r := crashed()
 	r.Lease = time.Time{}
 	_, err := d.Release(t.Context(), d.shown(r), act)
 	var running *operate.LiveError
@@ -511,11 +511,11 @@ func TestRecordsOfPowertools(t *testing.T) {
 		"shared with them, as a value": {func(r *store.Record) { r.Layout = store.LayoutValue }, []operate.Action{
 			operate.ActionExecuted, operate.ActionFailed,
 		}},
-		"written by them, and UNKNOWN by us": {func(r *store.Record) { r.Owner, r.Status = "", store.StatusUnknown }, nil},
+		"written by them, and UNKNOWN by us": {func(r *store.Record) { r.Owner, r.Status, r.Reason = "", store.StatusUnknown, store.ReasonCrashed }, nil},
 	} {
 		for action, do := range changes {
 			d := newDesk(t, nil)
-			r := lapsed()
+			r := crashed()
 			c.alter(&r)
 			s := d.shown(r)
 			seen, _ := d.held()

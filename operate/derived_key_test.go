@@ -75,7 +75,7 @@ func TestADeadProcessHasLeftItsDerivedKey(t *testing.T) {
 func TestTheNamesOfOthersLeadToARecord(t *testing.T) {
 	t.Parallel()
 	s := memory.New()
-	cold, warm := lapsed(), unknown()
+	cold, warm := crashed(), unknown()
 	cold.Key, cold.Attention, cold.AttentionAt = cold.Operation()+"#cold", store.AttentionOf(cold.Key), cold.Lease
 	for _, r := range []store.Record{cold, warm} {
 		_, claimed, err := s.Claim(t.Context(), r, r.CreatedAt)
@@ -86,5 +86,13 @@ func TestTheNamesOfOthersLeadToARecord(t *testing.T) {
 	shown, name, err := operate.New(s, operate.WithClock(func() time.Time { return now })).FindDerived(t.Context(), "", sent)
 	require.NoError(t, err)
 	require.Equal(t, warm.Derived[0], name)
+	require.Equal(t, cold.Key, shown.Record.Key)
+
+	sent = idempotent.Description{Protected: true, RecordKey: cold.Key, Fingerprint: cold.Fingerprint}.DerivedKey("known to me")
+	o := operate.New(s, operate.WithClock(func() time.Time { return now }))
+	_, _, err = o.FindDerived(t.Context(), "", sent)
+	require.ErrorIs(t, err, operate.ErrNotFound)
+	shown, _, err = o.FindDerived(t.Context(), "", sent, "known to me")
+	require.NoError(t, err)
 	require.Equal(t, cold.Key, shown.Record.Key)
 }

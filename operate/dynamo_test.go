@@ -51,7 +51,7 @@ func TestATableFullOfRecords(t *testing.T) {
 	for n := range 100 {
 		wg.Go(func() {
 			put(fmt.Sprint("live-", n), live())
-			put(fmt.Sprint("lapsed-", n), lapsed())
+			put(fmt.Sprint("crashed-", n), crashed())
 			put(fmt.Sprint("completed-", n), completed())
 		})
 	}
@@ -143,7 +143,7 @@ func TestStepsInATable(t *testing.T) {
 	t.Parallel()
 	records := onDynamoDB(t)
 	o := operate.New(records, operate.WithClock(func() time.Time { return now }))
-	first := lapsed()
+	first := crashed()
 	_, claimed, err := records.Claim(t.Context(), first, now)
 	require.NoError(t, err)
 	require.True(t, claimed)

@@ -12,20 +12,23 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Query says what to list. Its zero value is all records that somebody has to settle, through the index.
+// Query says what to list. Its zero value is all records that somebody has to settle, through the
+// index.
 type Query struct {
 	_ struct{} // literals name their fields: more may come
 
-	// States are those that are wanted. None means what somebody has to settle, see [Listed]. Any state but StateUnknown needs Scan.
+	// States are those that are wanted. None means what somebody has to settle, see [Listed]. Any
+	// state but StateUnknown needs Scan.
 	States []State
-	// NotDue adds the records that were released with steps and are not due yet. With States it means nothing: they list all records
-	// in these states.
+	// NotDue adds the records that were released with steps and are not due yet. With States it
+	// means nothing: they list all records in these states.
 	NotDue bool
 	// Operation restricts the listing to one operation; empty means all.
 	Operation string
-	// OlderThan restricts the listing to old records, 0 does not. With the index these are the records that have waited for
-	// their settlement for at least this long, since they were due; with Scan those that were created at least this long ago. A record that does not
-	// say when it was created is listed.
+	// OlderThan restricts the listing to old records, 0 does not. With the index these are the
+	// records that have waited for their settlement for at least this long, since they were due;
+	// with Scan those that were created at least this long ago. A record that does not say when it
+	// was created is listed.
 	OlderThan time.Duration
 
 	// Scan allows the listing to read every record of the store. See [Operator.Cost] before.
@@ -37,30 +40,34 @@ type Query struct {
 	Page     func(store.Page)
 }
 
-// Listed is what a listing says of a record. It may be stale: [Operator.Inspect] the record before anything is done.
+// Listed is what a listing says of a record. It may be stale: [Operator.Inspect] the record before
+// anything is done.
 type Listed struct {
-	// Record has what the listing has read, see [store.Lister]; one with attention was then read by itself. It has neither a result nor
-	// steps.
+	// Record has what the listing has read, see [store.Lister]; one with attention was then read by
+	// itself. It has neither a result nor steps.
 	Record store.Record
 	// State is what the record means now.
 	State State
 	// Due is true if somebody has to settle the record now:
 	//
 	//   - it is UNKNOWN
-	//   - it has crashed, or the reconciliation that asked about it has, and its handler refuses crashed executions or has a resolver
-	//   - it was released with steps, and its AttentionAt has come. It is not due at once, because as a rule the client retries, and the
-	//     next execution goes on where the one before has stopped
+	//   - it has crashed, or the reconciliation that asked about it has, and its handler refuses
+	//     crashed executions or has a resolver
+	//   - it was released with steps, and its AttentionAt has come. It is not due at once, because
+	//     as a rule the client retries, and the next execution goes on where the one before stopped
 	Due bool
-	// Parked is true if a reconciliation has asked about the record in vain so often that it does so no more.
+	// Parked is true if a reconciliation has asked about the record in vain so often that it does
+	// so no more.
 	Parked bool
 
 	// later is true if it was released with steps and is not due.
 	later bool
 }
 
-// List yields what the query asks for. The pages, the waits between them and the errors are those of [store.Lister]. A
-// [*store.UnreadableError] is about one record, whose key is in the [Listed] beside it, and the listing goes on. A query that needs
-// Scan and does not allow it is [ErrNeedsScan]. A bad query is an [*InputError].
+// List yields what the query asks for. The pages, the waits between them and the errors are those
+// of [store.Lister]. A [*store.UnreadableError] is about one record, whose key is in the [Listed]
+// beside it, and the listing goes on. A query that needs Scan and does not allow it is
+// [ErrNeedsScan]. A bad query is an [*InputError].
 func (o *Operator) List(ctx context.Context, q Query) iter.Seq2[Listed, error] {
 	return func(yield func(Listed, error) bool) {
 		sq, err := o.query(q)
@@ -94,13 +101,13 @@ func (o *Operator) List(ctx context.Context, q Query) iter.Seq2[Listed, error] {
 	}
 }
 
-// read reads what a listing says too little of: what the index has, and whose attention may mean something. It reports false for what
-// nobody has to look at: it is gone, or may still run.
+// read reads what a listing says too little of: what the index has, and whose attention may mean
+// something. It reports false for what nobody has to look at: it is gone, or may still run.
 func (o *Operator) read(ctx context.Context, entry store.Record, indexed bool) (r store.Record, found bool, err error) {
 	switch now := o.now(); {
 	case indexed && life.MayRun(entry, now):
 		return entry, false, nil
-	case indexed, entry.Attention != "" && entry.Status == store.StatusInProgress && entry.Lapsed(now):
+	case indexed, entry.Attention != "" && entry.Status == store.StatusInProgress && entry.Unheld(now):
 		return o.store.Get(ctx, entry.Key)
 	default:
 		return entry, true, nil
@@ -114,7 +121,8 @@ func listedOf(r store.Record, now time.Time) Listed {
 	return l
 }
 
-// Cost tells what [Operator.List] with this query would read, before it does: with Scan, all records of the store.
+// Cost tells what [Operator.List] with this query would read, before it does: with Scan, all
+// records of the store. Beside that, each record that the index names is read by itself.
 func (o *Operator) Cost(ctx context.Context, q Query) (store.Cost, error) {
 	sq, err := o.query(q)
 	if err != nil {
@@ -184,7 +192,8 @@ func statuses(states []State) []store.Status {
 	return all
 }
 
-// wanted leaves out what the index says of records that were settled meanwhile, and states that share a status.
+// wanted leaves out what the index says of records that were settled meanwhile, and states that
+// share a status.
 func wanted(q Query, l Listed) bool {
 	if len(q.States) == 0 {
 		return l.Due || q.NotDue && l.later

@@ -101,7 +101,7 @@ func TestListingsByState(t *testing.T) {
 			q{States: []operate.State{operate.StateExpired, operate.StateOther}, Scan: true}, []string{"charge#expired", "charge#other"},
 		},
 		"all": {q{States: operate.States(), Operation: "charge", Scan: true}, []string{
-			"charge#completed", "charge#expired", "charge#in-progress", "charge#crashed", "charge#old", "charge#other", "charge#released",
+			"charge#completed", "charge#crashed", "charge#expired", "charge#in-progress", "charge#old", "charge#other", "charge#released",
 			"charge#unknown",
 		}},
 	} {

@@ -14,13 +14,14 @@ type State string
 const (
 	// StateInProgress: an execution runs, its lease is live.
 	StateInProgress State = "in-progress"
-	// StateCrashed: an execution, or a question of a reconciliation, ended without saying how, or has lost its lease, and no request has
-	// come since. The crash policy of the handler decides what the next one does.
+	// StateCrashed: an execution, or a question of a reconciliation, ended without saying how, or
+	// has lost its lease, and no request has come since. The crash policy of the handler decides
+	// what the next one does.
 	StateCrashed State = "crashed"
 	// StateReleased: nobody holds the key; the next request executes.
 	StateReleased State = "released"
-	// StateCompleted: the record has a result, or a stored error, which requests get. Its reason is store.ReasonTerminal if it is an
-	// error.
+	// StateCompleted: the record has a result, or a stored error, which requests get. Its reason is
+	// store.ReasonTerminal if it is an error.
 	StateCompleted State = "completed"
 	// StateUnknown: the execution may have had its effect. Somebody has to settle the record.
 	StateUnknown State = "unknown"

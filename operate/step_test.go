@@ -74,7 +74,7 @@ func TestInspectShowsSteps(t *testing.T) {
 		{Name: "photo", State: operate.StepRecorded, InParts: true},
 		{Name: "reserve", State: operate.StepRecorded, Bytes: 18},
 	}, d.shown(r).Steps())
-	assert.Empty(t, newDesk(t, nil).shown(lapsed()).Steps())
+	assert.Empty(t, newDesk(t, nil).shown(crashed()).Steps())
 	assert.Empty(t, operate.Shown{Record: r}.Steps(), "a record that nobody was shown")
 }
 
@@ -113,7 +113,7 @@ func TestResultsOfSteps(t *testing.T) {
 func TestWhatAChangeDoesToSteps(t *testing.T) {
 	t.Parallel()
 	for state, record := range map[operate.State]store.Record{
-		operate.StateCrashed: halfway(lapsed()), operate.StateUnknown: halfway(unknown()), operate.StateReleased: halfway(stopped(lapsed())),
+		operate.StateCrashed: halfway(crashed()), operate.StateUnknown: halfway(unknown()), operate.StateReleased: halfway(stopped(crashed())),
 	} {
 		for action, do := range allChanges() {
 			t.Run(string(state)+", "+string(action), func(t *testing.T) {
@@ -229,7 +229,7 @@ func TestAReleaseThatLeavesNoStepLeavesNoAttention(t *testing.T) {
 
 func TestAStepIsSettledOnlyIfItMayHaveBegun(t *testing.T) {
 	t.Parallel()
-	for _, record := range []store.Record{halfway(lapsed()), halfway(unknown()), halfway(stopped(lapsed()))} {
+	for _, record := range []store.Record{halfway(crashed()), halfway(unknown()), halfway(stopped(crashed()))} {
 		for step, state := range map[string]operate.StepState{
 			"reserve": operate.StepRecorded, "coupon": operate.StepHasFailed, "mail": "", "Charge": "",
 		} {
@@ -262,9 +262,9 @@ func TestAStepOfARecordThatNobodyMaySettle(t *testing.T) {
 	t.Parallel()
 	expired := halfway(unknown())
 	expired.Expiry = now.Truncate(time.Second)
-	foreign := halfway(lapsed())
+	foreign := halfway(crashed())
 	foreign.Owner = ""
-	strange := halfway(lapsed())
+	strange := halfway(crashed())
 	strange.Status = "STRANGE"
 	for name, c := range map[string]struct {
 		record store.Record
@@ -298,10 +298,10 @@ func TestAReleasedRecordIsReleasedAgainOnlyForAStep(t *testing.T) {
 	t.Parallel()
 	for _, action := range []operate.Action{operate.ActionNotExecuted, operate.ActionRelease} {
 		d := newDesk(t, nil)
-		_, err := changes[action](d, d.shown(resumable(stopped(lapsed()))), act)
+		_, err := changes[action](d, d.shown(resumable(stopped(crashed()))), act)
 		assert.Equal(t, &operate.StateError{Action: action, State: operate.StateReleased}, err)
 		d = newDesk(t, nil)
-		_, err = changes[action](d, d.shown(halfway(stopped(lapsed()))), act)
+		_, err = changes[action](d, d.shown(halfway(stopped(crashed()))), act)
 		require.NoError(t, err)
 	}
 }
@@ -311,7 +311,7 @@ func TestAStepThatWasWrittenSinceTheRecordWasShown(t *testing.T) {
 	t.Parallel()
 	for action, do := range allChanges() {
 		for _, dry := range []bool{false, true} {
-			for _, record := range []store.Record{halfway(lapsed()), halfway(unknown())} {
+			for _, record := range []store.Record{halfway(crashed()), halfway(unknown())} {
 				d := newDesk(t, nil)
 				s := d.shown(record)
 				seen, _ := d.held()
@@ -372,7 +372,7 @@ func TestWhatThePreviewSaysOfSteps(t *testing.T) {
 			"If no request comes until 2086-07-01T13:00:00Z, the record is listed",
 			"If what is not recorded had its effect after all, that effect is repeated, with the same derived keys.",
 		}, []string{"the effect is repeated"}},
-		"released, resumable": {resumable(lapsed()), release, []string{`"coupon" and "reserve" are kept`}, []string{"start mark"}},
+		"released, resumable": {resumable(crashed()), release, []string{`"coupon" and "reserve" are kept`}, []string{"start mark"}},
 		"released, only marks": {
 			func() store.Record {
 				r := halfway(unknown())
@@ -390,7 +390,7 @@ func TestWhatThePreviewSaysOfSteps(t *testing.T) {
 		"a step failed": {halfway(unknown()), stepChanges[operate.ActionStepFailed], []string{
 			`The step "charge" is recorded with an error of type "CardDeclined". It does not run again.`,
 		}, []string{"no <money>", "If the result is none"}},
-		"deleted": {halfway(lapsed()), remove, []string{
+		"deleted": {halfway(crashed()), remove, []string{
 			`Its 2 recorded steps "coupon" and "reserve" are forgotten: they run again.`,
 			`The start mark of "charge", which may have begun, is forgotten: it runs again.`,
 		}, nil},
@@ -514,10 +514,10 @@ func TestRecordsReleasedWithStepsAreListedOnceTheyAreDue(t *testing.T) {
 	}
 	put("order#unknown", unknown(), -time.Hour)
 	put("order#unknown-ahead", unknown(), time.Second) // another clock
-	put("order#overdue", resumable(stopped(lapsed())), -2*time.Hour)
-	put("order#waits", resumable(stopped(lapsed())), time.Hour)
+	put("order#overdue", resumable(stopped(crashed())), -2*time.Hour)
+	put("order#waits", resumable(stopped(crashed())), time.Hour)
 	put("order#released", released(), 0)
-	put("order#lapsed", resumable(lapsed()), 0)
+	put("order#crashed", resumable(crashed()), 0)
 
 	type q = operate.Query
 	open := []string{"order#overdue", "order#unknown", "order#unknown-ahead"}

@@ -29,6 +29,17 @@ type Delivery struct {
 	Attempt int `emf:"attempt,property" log:"attempt"`
 	// Recovered is true if the claim was a takeover after a crash.
 	Recovered bool `log:"recovered"`
+	// Trigger is what the handler takes.
+	Trigger Trigger
+	// Trace is the trace context of another execution, as the header traceparent of W3C Trace Context has it: of the one whose
+	// answer was replayed, of the one that died or was released before this one, or of the one that was waited for or runs. It is
+	// empty if there was none, or if nobody traced it.
+	Trace string
+	// Created is when the answer that was replayed was stored. It is the zero time if nothing was replayed, or if nobody said.
+	Created time.Time
+	// Start is when the delivery began, and Took how long it took.
+	Start time.Time
+	Took  time.Duration
 	// Claim, Wait, Handle and Settle are the phases. Wait is the wait for a running execution; it includes the reads of the
 	// record and the claims after them.
 	Claim  Phase `emf:"ClaimLatency,Milliseconds"      log:"claim"`
@@ -63,6 +74,19 @@ type Delivery struct {
 	// DynamoDB did not say.
 	Throttle string `emf:"throttle,property" log:"throttle"`
 }
+
+// Trigger is what a handler takes.
+type Trigger string
+
+// The triggers.
+const (
+	// TriggerHTTP: requests of a gateway.
+	TriggerHTTP Trigger = "http"
+	// TriggerMessage: messages of a queue or records of a stream, one at a time.
+	TriggerMessage Trigger = "message"
+	// TriggerCall: events of the caller's own.
+	TriggerCall Trigger = "call"
+)
 
 // Phase is a part of a delivery. The zero Phase did not happen.
 type Phase struct {

@@ -9,19 +9,24 @@ import (
 	"time"
 )
 
-// Lister is implemented by stores that can list what they hold, for operators and tools. No delivery lists.
+// Lister is implemented by stores that can list what they hold, for operators and tools. No
+// delivery lists.
 type Lister interface {
-	// List yields the records that the query names, in no order. It reads page by page, as far as the caller goes on, and
-	// waits between two pages as the query says. A listing is no snapshot: a record that is written meanwhile may be missing,
-	// and one that is yielded may have changed; [Store.Get] reads what counts.
+	// List yields the records that the query names, in no order. It reads page by page, as far as
+	// the caller goes on, and waits between two pages as the query says. A listing is no snapshot:
+	// a record that is written meanwhile may be missing, and one that is yielded may have changed;
+	// [Store.Get] reads what counts.
 	//
-	// A record of a listing has what finds it: Key, Status, Reason, Attempt, Attention and AttentionAt; without the index also
-	// Expiry, Owner, Lease, CreatedAt, CompletedAt, SettledBy and SettledAt. It never has a result. Parts of results are not
-	// listed. An expired record may be. An attention is no verdict: who finds a record by the index reads it before it is judged.
+	// A record of a listing has what finds it: Key, Status, Reason, Attempt, Attention and
+	// AttentionAt; without the index also Expiry, Owner, Lease, CreatedAt, CompletedAt, SettledBy
+	// and SettledAt. It never has a result. Parts of results are not listed. An expired record may
+	// be. An attention is no verdict: who finds a record by the index reads it before it is judged.
 	//
-	// An error ends the listing, and comes before a page is read: every record of the pages before was yielded. The exception is an
-	// [*UnreadableError], which stands for one record, has its key in the record beside it, and ends nothing. A query that the store cannot answer, or not as it was asked, is a [*Error] that wraps [ErrNoListing] or
-	// [ErrNoIndex]. The context is respected, also while waiting.
+	// An error ends the listing, and comes before a page is read: every record of the pages before
+	// was yielded. The exception is an [*UnreadableError], which stands for one record, has its key
+	// in the record beside it, and ends nothing. A query that the store cannot answer, or not as it
+	// was asked, is a [*Error] that wraps [ErrNoListing] or [ErrNoIndex]. The context is respected,
+	// also while waiting.
 	List(ctx context.Context, q Query) iter.Seq2[Record, error]
 
 	// ListCost tells what List with this query reads at most, before it reads anything.
@@ -29,9 +34,11 @@ type Lister interface {
 }
 
 var (
-	// ErrNoListing is what the error of a [Lister] wraps that stands before a store which cannot list.
+	// ErrNoListing is what the error of a [Lister] wraps that stands before a store which cannot
+	// list.
 	ErrNoListing = errors.New("this store cannot list its records")
-	// ErrNoIndex is what the error of a [Lister] wraps that was asked to use an index which it does not have.
+	// ErrNoIndex is what the error of a [Lister] wraps that was asked to use an index which it does
+	// not have.
 	ErrNoIndex = errors.New("there is no index of the records with attention")
 )
 
@@ -41,32 +48,37 @@ type Query struct {
 
 	// Statuses are those that are wanted; none means all.
 	Statuses []Status
-	// Operation restricts a listing to the records of one operation, see [Record.Operation]; empty means all.
+	// Operation restricts a listing to the records of one operation, see [Record.Operation]; empty
+	// means all.
 	Operation string
 	// Attention restricts a listing to records with attention.
 	Attention bool
-	// AttentionBefore restricts a listing to records with attention whose AttentionAt is this instant or an earlier one; zero
-	// does not.
+	// AttentionBefore restricts a listing to records with attention whose AttentionAt is this
+	// instant or an earlier one; zero does not.
 	AttentionBefore time.Time
 	// Unparked leaves out the records that are parked, see [Record.Parked].
 	Unparked bool
-	// CreatedBefore restricts a listing to records that were created at this instant or earlier; zero does not. A record
-	// that does not say when it was created is yielded. The index does not know it.
+	// CreatedBefore restricts a listing to records that were created at this instant or earlier;
+	// zero does not. A record that does not say when it was created is yielded. The index does not
+	// know it.
 	CreatedBefore time.Time
 
-	// Index has the store read its index of the records with attention, which a query needs that Indexable reports.
-	// Without it, the store reads everything that it holds.
+	// Index has the store read its index of the records with attention, which a query needs that
+	// Indexable reports. Without it, the store reads everything that it holds.
 	Index bool
 	// PageSize is how many records one page reads at most; 0 leaves it to the store.
 	PageSize int
-	// After is the Next of a page of an earlier listing with the same query: it goes on behind that page. Empty begins anew. PageSize
-	// and Rate may be others than they were, and the records of that page may be gone. A record that was there when the first page
-	// was read, and still is, is on a page of one of the two listings. The index has no such pages.
+	// After is the Next of a page of an earlier listing with the same query: it goes on behind that
+	// page. Empty begins anew. PageSize and Rate may be others than they were, and the records of
+	// that page may be gone. A record that was there when the first page was read, and still is, is
+	// on a page of one of the two listings. The index has no such pages.
 	After string
-	// Rate is how many read units per second are used on average, 0 for no limit. A page is never cut: a store that bills by
-	// the size of what it reads takes 128 units for a page of its own size.
+	// Rate is how many read units per second are used on average, 0 for no limit. A page is never
+	// cut: a store that bills by the size of what it reads takes 128 units for a page of its own
+	// size.
 	Rate float64
-	// Page, unless nil, is called with what was read of each page, before the records of that page are yielded.
+	// Page, unless nil, is called with what was read of each page, before the records of that page
+	// are yielded.
 	Page func(Page)
 }
 
@@ -76,8 +88,9 @@ type Page struct {
 	Records int
 	// Units are the read units that this took, 0 for a store that has no such thing.
 	Units float64
-	// Next is what a later listing goes on behind this page with, see [Query.After]. It is empty after the last page, and of an index.
-	// Whoever keeps it does so once the records of the page were yielded. It is no secret, and means something to its store only.
+	// Next is what a later listing goes on behind this page with, see [Query.After]. It is empty
+	// after the last page, and of an index. Whoever keeps it does so once the records of the page
+	// were yielded. It is no secret, and means something to its store only.
 	Next string
 }
 
@@ -87,21 +100,23 @@ type Cost struct {
 	Indexed bool
 	// Records and Bytes are how much is read, which may be more than the query names.
 	Records, Bytes int64
-	// Units are the read units that this takes, and Pages the calls; both 0 for a store that has no such thing.
+	// Units are the read units that this takes, and Pages the calls; both 0 for a store that has no
+	// such thing.
 	Units float64
 	Pages int64
 	// Exact is false for an estimate, which may be hours old.
 	Exact bool
 }
 
-// Indexable reports whether the index of the records with attention answers the query: all that it names have attention, the index
-// knows everything that it asks for, and it begins anew.
+// Indexable reports whether the index of the records with attention answers the query: all that it
+// names have attention, the index knows everything that it asks for, and it begins anew.
 func (q Query) Indexable() bool {
 	open := q.Attention || !q.AttentionBefore.IsZero()
 	return open && q.CreatedBefore.IsZero() && q.After == ""
 }
 
-// Names reports whether the query names the record. Stores that cannot express it as a filter of their own call it.
+// Names reports whether the query names the record. Stores that cannot express it as a filter of
+// their own call it.
 func (q Query) Names(r Record) bool {
 	switch {
 	case len(q.Statuses) > 0 && !slices.Contains(q.Statuses, r.Status):
@@ -119,8 +134,8 @@ func (q Query) Names(r Record) bool {
 	}
 }
 
-// ListOf lists the records of a store. If that cannot list, the listing is an error that wraps [ErrNoListing]. Stores that stand
-// before another one forward to it.
+// ListOf lists the records of a store. If that cannot list, the listing is an error that wraps
+// [ErrNoListing]. Stores that stand before another one forward to it.
 func ListOf(ctx context.Context, s Store, q Query) iter.Seq2[Record, error] {
 	if l, ok := s.(Lister); ok {
 		return l.List(ctx, q)

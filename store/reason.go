@@ -6,7 +6,7 @@ const (
 	// could not be stored.
 	ReasonTerminal = "terminal"
 	// ReasonReleased is the reason of a record in progress that nobody holds: it was released and not deleted. It counts as
-	// lapsed whatever its lease says, and is taken over under every crash policy, because that is no crash.
+	// one whose lease has ended, whatever its lease says, and is taken over under every crash policy, because that is no crash.
 	ReasonReleased = "released"
 
 	// ReasonAsked is the reason of a record in progress that was released, and that a reconciliation asks about: its lease protects it.
@@ -23,7 +23,7 @@ const (
 	ReasonError = "error"
 	// ReasonNotStored: the result is not to be stored, and the policy refuses failed executions.
 	ReasonNotStored = "not-stored"
-	// ReasonCrashed: the lease lapsed, and the policy refuses crashed executions.
+	// ReasonCrashed: the lease ended and nobody said how, and the policy refuses crashed executions.
 	ReasonCrashed = "crashed"
 	// ReasonResultLost: the handler returned, but its result could not be stored.
 	ReasonResultLost = "result-lost"

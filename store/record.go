@@ -114,6 +114,9 @@ type Record struct {
 	// Tries counts how often a reconciliation has asked about the record in vain, since the execution that it is about. It is 0 in a
 	// completed record.
 	Tries int
+	// Trace is the trace context of the execution that has or had the record last, as the header traceparent of W3C Trace
+	// Context has it (55 bytes). It is empty if nobody traces. A reconciliation leaves it.
+	Trace string
 	// Derived are the names of the derived keys that the execution handed out, of a record with Attention, as far as they are
 	// known; of one in progress, those that it may hand out. It is a set: in ascending order, no name twice, none of them empty.
 	// Nobody changes it after the record was handed to or returned by a store.
@@ -170,9 +173,9 @@ func (r Record) Shortens(next Record) bool {
 	return renews && !next.Lease.IsZero() && next.Lease.Before(r.Lease)
 }
 
-// Lapsed reports whether nothing protects an in-progress record at the instant now: its lease has ended, or it was released,
+// Unheld reports whether nothing protects an in-progress record at the instant now: its lease has ended, or it was released,
 // which counts whatever the lease says.
-func (r Record) Lapsed(now time.Time) bool {
+func (r Record) Unheld(now time.Time) bool {
 	return r.Reason == ReasonReleased || r.leaseOver(now)
 }
 

@@ -144,11 +144,11 @@ func (c *caller) fill(r store.Record) store.Record {
 	r.Expiry = c.now.Add(step + time.Duration(c.pick(2))*step)
 	r.CreatedAt = c.now.Add(time.Duration(-c.count) * time.Millisecond)
 	r.CompletedAt, r.SettledAt, r.AttentionAt = r.CreatedAt, r.CreatedAt, r.CreatedAt
-	r.SettledBy, r.SettledReason, r.Attention, r.Derived = "by "+mark, "why "+mark, mark, []string{mark}
+	r.SettledBy, r.SettledReason, r.Attention, r.Derived, r.Trace = "by "+mark, "why "+mark, mark, []string{mark}, "trace "+mark
 	r.Tries, r.Unmarked = c.pick(3), c.pick(2) == 0
 	if c.pick(3) == 0 {
 		r.CompletedAt, r.SettledAt, r.AttentionAt = time.Time{}, time.Time{}, time.Time{}
-		r.SettledBy, r.SettledReason, r.Attention, r.Derived = "", "", "", nil
+		r.SettledBy, r.SettledReason, r.Attention, r.Derived, r.Trace = "", "", "", nil, ""
 	}
 	return r
 }

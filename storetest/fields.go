@@ -149,6 +149,9 @@ func legal(now time.Time, key string) *rapid.Generator[store.Record] {
 		if r.Status != store.StatusCompleted {
 			r.Unmarked = rapid.Bool().Draw(t, "unmarked")
 		}
+		if rapid.Bool().Draw(t, "traced") {
+			r.Trace = text.Draw(t, "trace")
+		}
 		if rapid.Bool().Draw(t, "settled") {
 			r.SettledBy, r.SettledReason = text.Draw(t, "settled by"), text.Draw(t, "settled reason")
 			r.SettledAt = instantOf(t, now, "settled at")

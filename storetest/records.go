@@ -123,6 +123,7 @@ func difference(want, got store.Record) string {
 	}
 	field(&b, "Tries", want.Tries, got.Tries)
 	field(&b, "Unmarked", want.Unmarked, got.Unmarked)
+	field(&b, "Trace", want.Trace, got.Trace)
 	field(&b, "StepWrites", want.StepWrites, got.StepWrites)
 	steps(&b, want.Steps, got.Steps)
 	return b.String()

@@ -22,7 +22,7 @@
 //  1. Write a file such as alb.go, named after the gateway. It declares one value of type kind: where an event has the parts
 //     of a request, how to read them from a decoded event, and how a response is taken apart, put together and laid out as
 //     JSON.
-//  2. Add that value to the table builders, in families.go, and the types to pairs and to [Supported].
+//  2. Add that value to the list in [FamilyOf], and the types to pairs and to [Supported].
 //  3. Add events to testdata/events at the root of the module, with a prefix of their own, and the prefix to eventReaders in
 //     scan_test.go. The tests then check that scanned and decoded events agree, also after changes in every place.
 //  4. Add the response to splicers in splice_test.go, and JSON texts of the other families to the table of texts that it has

@@ -2,7 +2,13 @@ package gateway
 
 import (
 	"errors"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/go-idempotent/idempotent/fingerprint"
 )
 
 // Request is an HTTP request as this module knows it, whichever gateway has passed it on. Its strings belong to it: a handler
@@ -60,4 +66,128 @@ func template(route string) string {
 		return ""
 	}
 	return route
+}
+
+// headers are the request headers that a handler looks at.
+type headers struct {
+	// names are in lower case. They belong to the family and are never modified.
+	names []string
+	// values has the values of each name, in the order in which they were sent.
+	values [][]string
+}
+
+// of returns the values of a header in any spelling. It returns none if the header was not sent or is not one of names.
+func (h headers) of(name string) []string {
+	for i, known := range h.names {
+		if strings.EqualFold(known, name) && len(h.values) > 0 {
+			return h.values[i]
+		}
+	}
+	return nil
+}
+
+// headerRoom has memory for one value of each of a few headers. It lives in the event, so a request of a usual handler
+// needs no other memory for its headers.
+type headerRoom struct {
+	lists  [8][]string
+	values [8]string
+}
+
+// headers returns headers of these names, without values yet.
+func (r *headerRoom) headers(names []string) headers {
+	if len(names) > len(r.lists) {
+		return headers{names: names, values: make([][]string, len(names))}
+	}
+	for i := range names {
+		r.lists[i] = r.values[i : i : i+1]
+	}
+	return headers{names: names, values: r.lists[:len(names)]}
+}
+
+// headersIn picks the headers of these names from the maps of a decoded event.
+func headersIn(names []string, single map[string]string, multi map[string][]string) headers {
+	all := headersOf(single, multi)
+	h := headers{names: names, values: make([][]string, len(names))}
+	for i, name := range names {
+		h.values[i] = all[name]
+	}
+	return h
+}
+
+// headersOf collects the values of each header under its name in lower case. A header that is there in several spellings was
+// sent several times. If a header has values in multi, these are all of them, and its value in single is one of them.
+func headersOf(single map[string]string, multi map[string][]string) map[string][]string {
+	all := make(map[string][]string, max(len(single), len(multi)))
+	for _, name := range slices.Sorted(maps.Keys(multi)) {
+		lower := strings.ToLower(name)
+		all[lower] = append(all[lower], multi[name]...)
+	}
+	others := make(map[string][]string)
+	for _, name := range slices.Sorted(maps.Keys(single)) {
+		if lower := strings.ToLower(name); len(all[lower]) == 0 {
+			others[lower] = append(others[lower], single[name])
+		}
+	}
+	maps.Copy(all, others)
+	return all
+}
+
+// query is the query of a request.
+type query struct {
+	// fields are decoded. Those of one name are in the order in which they were sent.
+	fields []field
+	// opaque holds a query that cannot be decoded, as it was sent.
+	opaque string
+}
+
+type field struct{ name, value string }
+
+// parseQuery reads the text of a query. If one field cannot be decoded, the whole text counts as it was sent.
+func parseQuery(raw string) query {
+	if raw == "" {
+		return query{}
+	}
+	q := query{fields: make([]field, 0, 1+strings.Count(raw, "&"))}
+	for text := range strings.SplitSeq(raw, "&") {
+		if text == "" {
+			continue
+		}
+		name, value, _ := strings.Cut(text, "=")
+		name, nameErr := url.QueryUnescape(name)
+		value, valueErr := url.QueryUnescape(value)
+		if nameErr != nil || valueErr != nil {
+			return query{opaque: raw}
+		}
+		q.fields = append(q.fields, field{name, value})
+	}
+	return q
+}
+
+// queryOf collects the fields of a query that the gateway has taken apart. If a name has values in multi, these are all of
+// them. The result is sorted by name: names that are different here may become equal when they are decoded, and the order of
+// their values must not be a matter of chance then.
+func queryOf(single map[string]string, multi map[string][]string) query {
+	var q query
+	for _, name := range slices.Sorted(maps.Keys(multi)) {
+		for _, value := range multi[name] {
+			q.fields = append(q.fields, field{name, value})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(single)) {
+		if len(multi[name]) == 0 {
+			q.fields = append(q.fields, field{name, single[name]})
+		}
+	}
+	return q
+}
+
+// digest adds the query to a digest. The order of names does not count, the order of the values of one name does.
+func (q query) digest(h *fingerprint.Hash) {
+	h.String(q.opaque)
+	slices.SortStableFunc(q.fields, func(a, b field) int { return strings.Compare(a.name, b.name) })
+	h.String(strconv.Itoa(len(q.fields)))
+	for _, f := range q.fields {
+		h.String(f.name)
+		h.String(f.value)
+	}
 }

@@ -11,99 +11,101 @@
 //
 // A delivery meets a record. Its handler …
 //
-//	the record                      executes again        refuses crashes       has a resolver
-//	none                            claims                claims †              claims †
-//	expired                         claims                claims †              claims †
-//	runs                            in progress           in progress           in progress
-//	is asked about                  in progress           in progress           in progress
-//	crashed                         takes over            makes UNKNOWN †       takes over †
-//	crashed, with attention         takes over            makes UNKNOWN †       takes over †
-//	crashed, Powertools'            takes over            makes UNKNOWN †       takes over †
-//	crashed, all steps have ended   takes over            takes over, as seen † takes over †
-//	crashed, a step has begun       takes over            makes UNKNOWN †       takes over †
-//	crashed, steps without marks    takes over            makes UNKNOWN †       takes over †
-//	released                        takes over            takes over †          takes over †
-//	released, with steps            takes over            takes over †          takes over †
-//	released, the question crashed  takes over            takes over †          takes over †
-//	UNKNOWN                         unknown               unknown               takes over, open †
-//	UNKNOWN, given up               unknown               unknown               takes over, open ‡
-//	UNKNOWN, the question crashed   makes UNKNOWN †       makes UNKNOWN †       takes over, open †
-//	the same, given up              makes UNKNOWN ‡       makes UNKNOWN ‡       takes over, open ‡
-//	completed                       replays               replays               replays
-//	another request: runs           mismatch              mismatch              mismatch
-//	another request: completed      mismatch              mismatch              mismatch
-//	another algorithm               unreadable            unreadable            unreadable
-//	another status                  unreadable            unreadable            unreadable
+//	the record                     executes again        refuses crashes       has a resolver
+//	none                           claims                claims †              claims †
+//	expired                        claims                claims †              claims †
+//	runs                           in progress           in progress           in progress
+//	runs, and calls this delivery  wrapped twice         wrapped twice         wrapped twice
+//	is asked about                 in progress           in progress           in progress
+//	crashed                        takes over            makes UNKNOWN †       takes over †
+//	crashed, with attention        takes over            makes UNKNOWN †       takes over †
+//	crashed, Powertools'           takes over            makes UNKNOWN †       takes over †
+//	crashed, all steps have ended  takes over            takes over, as seen † takes over †
+//	crashed, a step has begun      takes over            makes UNKNOWN †       takes over †
+//	crashed, steps without marks   takes over            makes UNKNOWN †       takes over †
+//	released                       takes over            takes over †          takes over †
+//	released, with steps           takes over            takes over †          takes over †
+//	released, the question crashed takes over            takes over †          takes over †
+//	UNKNOWN                        unknown               unknown               takes over, open †
+//	UNKNOWN, given up              unknown               unknown               takes over, open ‡
+//	UNKNOWN, the question crashed  makes UNKNOWN †       makes UNKNOWN †       takes over, open †
+//	the same, given up             makes UNKNOWN ‡       makes UNKNOWN ‡       takes over, open ‡
+//	completed                      replays               replays               replays
+//	another request: runs          mismatch              mismatch              mismatch
+//	another request: completed     mismatch              mismatch              mismatch
+//	another algorithm              unreadable            unreadable            unreadable
+//	another status                 unreadable            unreadable            unreadable
 //
 // A reconciliation meets it. The handler …
 //
-//	the record                      executes again        refuses crashes       has a resolver
-//	none                            nothing               nothing               nothing
-//	expired                         nothing               nothing               nothing
-//	runs                            in progress           in progress           in progress
-//	is asked about                  in progress           in progress           in progress
-//	crashed                         nothing               takes over, as seen † takes over, as seen †
-//	crashed, with attention         takes over, as seen † takes over, as seen † takes over, as seen †
-//	crashed, Powertools'            nothing               takes over, as seen † takes over, as seen †
-//	crashed, all steps have ended   nothing               nothing               nothing
-//	crashed, a step has begun       takes over, as seen † takes over, as seen † takes over, as seen †
-//	crashed, steps without marks    nothing               takes over, as seen † nothing
-//	released                        nothing               nothing               nothing
-//	released, with steps            takes over, asked †   takes over, asked †   takes over, asked †
-//	released, the question crashed  takes over, asked †   takes over, asked †   takes over, asked †
-//	UNKNOWN                         takes over, open †    takes over, open †    takes over, open †
-//	UNKNOWN, given up               takes over, open ‡    takes over, open ‡    takes over, open ‡
-//	UNKNOWN, the question crashed   takes over, open †    takes over, open †    takes over, open †
-//	the same, given up              takes over, open ‡    takes over, open ‡    takes over, open ‡
-//	completed                       nothing               nothing               nothing
-//	another request: runs           in progress           in progress           in progress
-//	another request: completed      nothing               nothing               nothing
-//	another algorithm               nothing               nothing               nothing
-//	another status                  unreadable            unreadable            unreadable
+//	the record                     executes again        refuses crashes       has a resolver
+//	none                           nothing               nothing               nothing
+//	expired                        nothing               nothing               nothing
+//	runs                           in progress           in progress           in progress
+//	runs, and calls this delivery  in progress           in progress           in progress
+//	is asked about                 in progress           in progress           in progress
+//	crashed                        nothing               takes over, as seen † takes over, as seen †
+//	crashed, with attention        takes over, as seen † takes over, as seen † takes over, as seen †
+//	crashed, Powertools'           nothing               takes over, as seen † takes over, as seen †
+//	crashed, all steps have ended  nothing               nothing               nothing
+//	crashed, a step has begun      takes over, as seen † takes over, as seen † takes over, as seen †
+//	crashed, steps without marks   nothing               takes over, as seen † nothing
+//	released                       nothing               nothing               nothing
+//	released, with steps           takes over, asked †   takes over, asked †   takes over, asked †
+//	released, the question crashed takes over, asked †   takes over, asked †   takes over, asked †
+//	UNKNOWN                        takes over, open †    takes over, open †    takes over, open †
+//	UNKNOWN, given up              takes over, open ‡    takes over, open ‡    takes over, open ‡
+//	UNKNOWN, the question crashed  takes over, open †    takes over, open †    takes over, open †
+//	the same, given up             takes over, open ‡    takes over, open ‡    takes over, open ‡
+//	completed                      nothing               nothing               nothing
+//	another request: runs          in progress           in progress           in progress
+//	another request: completed     nothing               nothing               nothing
+//	another algorithm              nothing               nothing               nothing
+//	another status                 unreadable            unreadable            unreadable
 //
 // † with attention ‡ given up, as before
 //
 // A claim of a handler that executes again is followed by
 //
-//	the claim                       INPROGRESS, ours, lease in 2m, expires in 1h
-//	a renewal                       INPROGRESS, ours, lease in 3m, expires in 1h
-//	a step                          INPROGRESS, ours, lease in 2m, expires in 1h
-//	a commit that is fenced off     INPROGRESS, ours, lease in 2m0.001s, expires in 1h
-//	a result                        COMPLETED, ours, expires in 1h
-//	an outcome that is unknown      UNKNOWN error, ours, attention now, expires in 720h
-//	a release with steps            INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 1h
-//	a release without               INPROGRESS released, nobody's, lease ended, expires in 1h
-//	an answer in vain               UNKNOWN crashed, nobody's, attention now, expires in 720h
+//	claim               INPROGRESS, ours, lease in 2m, expires in 1h
+//	renewal             INPROGRESS, ours, lease in 3m, expires in 1h
+//	step                INPROGRESS, ours, lease in 2m, expires in 1h
+//	fenced commit       INPROGRESS, ours, lease in 2m0.001s, expires in 1h
+//	result              COMPLETED, ours, expires in 1h
+//	unknown outcome     UNKNOWN error, ours, attention now, expires in 720h
+//	release with steps  INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 1h
+//	release without     INPROGRESS released, nobody's, lease ended, expires in 1h
+//	answer in vain      UNKNOWN crashed, nobody's, attention now, expires in 720h
 //
 // A claim of a handler that refuses crashes is followed by
 //
-//	the claim                       INPROGRESS, ours, lease in 2m, attention in 2m, expires in 720h
-//	a renewal                       INPROGRESS, ours, lease in 3m, attention in 2m, expires in 720h
-//	a step                          INPROGRESS, ours, lease in 2m, attention in 2m, expires in 720h
-//	a commit that is fenced off     INPROGRESS, ours, lease in 2m0.001s, attention in 2m, expires in 720h
-//	a result                        COMPLETED, ours, expires in 1h
-//	an outcome that is unknown      UNKNOWN error, ours, attention now, expires in 720h
-//	a release with steps            INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 720h
-//	a release without               INPROGRESS released, nobody's, lease ended, expires in 720h
-//	an answer in vain               UNKNOWN crashed, nobody's, attention now, expires in 720h
+//	claim               INPROGRESS, ours, lease in 2m, attention in 2m, expires in 720h
+//	renewal             INPROGRESS, ours, lease in 3m, attention in 2m, expires in 720h
+//	step                INPROGRESS, ours, lease in 2m, attention in 2m, expires in 720h
+//	fenced commit       INPROGRESS, ours, lease in 2m0.001s, attention in 2m, expires in 720h
+//	result              COMPLETED, ours, expires in 1h
+//	unknown outcome     UNKNOWN error, ours, attention now, expires in 720h
+//	release with steps  INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 720h
+//	release without     INPROGRESS released, nobody's, lease ended, expires in 720h
+//	answer in vain      UNKNOWN crashed, nobody's, attention now, expires in 720h
 //
 // A claim of an UNKNOWN record for a resolver is followed by
 //
-//	the claim                       INPROGRESS uncertain, ours, lease in 2m, attention in 2m, expires in 720h
-//	a renewal                       INPROGRESS uncertain, ours, lease in 3m, attention in 2m, expires in 720h
-//	a step                          INPROGRESS uncertain, ours, lease in 2m, attention in 2m, expires in 720h
-//	a commit that is fenced off     INPROGRESS uncertain, ours, lease in 2m0.001s, attention in 2m, expires in 720h
-//	a result                        COMPLETED, ours, expires in 1h
-//	an outcome that is unknown      UNKNOWN error, ours, attention now, expires in 720h
-//	a release with steps            INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 720h
-//	a release without               INPROGRESS released, nobody's, lease ended, expires in 720h
-//	an answer in vain               UNKNOWN uncertain, nobody's, attention now, expires in 720h
-//	its undo                        UNKNOWN uncertain, nobody's, attention now, expires in 1h
+//	claim               INPROGRESS uncertain, ours, lease in 2m, attention in 2m, expires in 720h
+//	renewal             INPROGRESS uncertain, ours, lease in 3m, attention in 2m, expires in 720h
+//	step                INPROGRESS uncertain, ours, lease in 2m, attention in 2m, expires in 720h
+//	fenced commit       INPROGRESS uncertain, ours, lease in 2m0.001s, attention in 2m, expires in 720h
+//	result              COMPLETED, ours, expires in 1h
+//	unknown outcome     UNKNOWN error, ours, attention now, expires in 720h
+//	release with steps  INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 720h
+//	release without     INPROGRESS released, nobody's, lease ended, expires in 720h
+//	answer in vain      UNKNOWN uncertain, nobody's, attention now, expires in 720h
+//	undo                UNKNOWN uncertain, nobody's, attention now, expires in 1h
 //
 // A person settles a record that is UNKNOWN, with an open step:
 //
-//	executed                        COMPLETED, nobody's, expires in 24h
-//	failed                          COMPLETED terminal, nobody's, expires in 24h
-//	not executed                    INPROGRESS released, nobody's, lease ended, expires in 24h
-//	the step was executed           INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 24h
+//	executed            COMPLETED, nobody's, expires in 24h
+//	failed              COMPLETED terminal, nobody's, expires in 24h
+//	not executed        INPROGRESS released, nobody's, lease ended, expires in 24h
+//	its step executed   INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 24h
 package life

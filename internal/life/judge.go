@@ -15,6 +15,8 @@ type Claimant struct {
 
 	// Key and Fingerprint are those of its request. A reconciliation has no fingerprint.
 	Key, Fingerprint string
+	// Trace is the trace context of its execution. A reconciliation has none, and leaves that of the record.
+	Trace string
 	// Owner is the token of its claim, and Lease the end of the lease that it takes.
 	Owner string
 	Lease time.Time
@@ -79,9 +81,12 @@ type Before struct {
 	Derived     []string
 	// Unmarked says that a step may have begun which the record does not have.
 	Unmarked bool
+	// Trace is the trace context of the execution that had the record.
+	Trace string
 }
 
-// Meets is the one place that says what a held record means for a delivery. The zero record says that there is none.
+// Meets is the one place that says what a held record means for a delivery. The zero record says
+// that there is none.
 func (c Claimant) Meets(held store.Record, now time.Time) Judgement {
 	state := Of(held, now)
 	if held.Status == store.StatusInProgress && slices.Contains(c.Callers, held.Owner) {
@@ -133,7 +138,8 @@ func (c Claimant) meetsCrash(held store.Record, now time.Time) Judgement {
 	}
 }
 
-// Inquires says what a held record means for a reconciliation: it takes what somebody has to settle, and never a key that nobody holds.
+// Inquires says what a held record means for a reconciliation: it takes what somebody has to
+// settle, and never a key that nobody holds.
 func (c Claimant) Inquires(held store.Record, now time.Time) Judgement {
 	state := Of(held, now)
 	notDue := c.OnlyDue && (held.Parked() || held.AttentionAt.After(now))
@@ -176,7 +182,7 @@ func (c Claimant) takeOver(held store.Record, now time.Time) Judgement {
 	}
 	before := Before{
 		Open: state == Unknown || state == Reopened, Attention: held.Attention, AttentionAt: held.AttentionAt,
-		Derived: held.Derived, Unmarked: held.Unmarked,
+		Derived: held.Derived, Unmarked: held.Unmarked, Trace: held.Trace,
 	}
 	switch state {
 	case Crashed:
@@ -188,19 +194,21 @@ func (c Claimant) takeOver(held store.Record, now time.Time) Judgement {
 	}
 	next := c.claimed(held, now)
 	if before.Open {
-		// Should we crash, the outcome is as unknown as it was, and somebody is to be asked once our lease has ended.
+		// Should we crash, the outcome is as unknown as it was, and somebody is to be asked once
+		// our lease has ended.
 		next.Reason, next.Attention, next.AttentionAt = held.Reason, cmp.Or(held.Attention, store.AttentionOf(held.Key)), next.Lease
 	} else {
 		next.Tries = 0
 	}
 	if next.Attention != "" {
-		next.Derived = held.Derived
+		next.Derived = union(held.Derived, c.Derived)
 	}
 	held.StepWrites = store.AnyStepWrites
 	return Judgement{Verdict: TakeOver, Seen: held, Next: next, Before: before}
 }
 
-// takeOpen takes over a record and leaves it open: should we crash, it is due when our lease has ended.
+// takeOpen takes over a record and leaves it open: should we crash, it is due when our lease has
+// ended.
 func (c Claimant) takeOpen(held store.Record, now time.Time) Judgement {
 	j := c.takeOver(held, now)
 	if held.Reason == "" { // a step that is recorded meanwhile may tell all that it did
@@ -216,7 +224,8 @@ func (c Claimant) takeOpen(held store.Record, now time.Time) Judgement {
 	return j
 }
 
-// Same reports whether a record stands for the request of the claimant. A handler without fingerprints takes any record of the key.
+// Same reports whether a record stands for the request of the claimant. A handler without
+// fingerprints takes any record of the key.
 func (c Claimant) Same(held store.Record) bool {
 	_, differs := c.differs(held)
 	return !differs
@@ -246,7 +255,8 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// sameVersion reports whether one algorithm made two fingerprints, as far as this build knows algorithms.
+// sameVersion reports whether one algorithm made two fingerprints, as far as this build knows
+// algorithms.
 func sameVersion(one, other string) bool {
 	first, _ := fingerprint.VersionOf(one)
 	second, _ := fingerprint.VersionOf(other)

@@ -15,17 +15,23 @@ func (c Claimant) fresh(now time.Time) store.Record {
 	return c.claimed(store.Record{Key: c.Key, Fingerprint: c.Fingerprint, CreatedAt: instant(now)}, now)
 }
 
-// claimed is r as it is claimed. What it does not name survives a takeover, also who settled the record before.
+// claimed is r as it is claimed. What it does not name survives a takeover, also who settled the
+// record before.
 //
-// Where somebody has to know of a crash, the record carries attention that is due when its lease ends: should this process die, the
-// index has the record. A renewal does not move it, because who reads the index reads the record, too.
+// Where somebody has to know of a crash, the record carries attention that is due when its lease
+// ends: should this process die, the index has the record. A renewal does not move it, because who
+// reads the index reads the record, too.
 //
-// A process that dies tells no names, so the record has those that its execution may hand out, beside those of executions before.
+// A process that dies tells no names, so the record has those that its execution may hand out,
+// beside those of executions before.
 func (c Claimant) claimed(r store.Record, now time.Time) store.Record {
 	derived := r.Derived
 	r = unattended(r)
 	r.Status, r.Owner, r.Reason, r.Lease = store.StatusInProgress, c.Owner, "", c.Lease
 	r.Layout = c.Layout
+	if !c.Asks {
+		r.Trace = c.Trace
+	}
 	r.Expiry = c.expiryInProgress(c.Lease, now)
 	r.Attempt++
 	r.Unmarked = r.Unmarked || !c.Asks && !c.RefuseCrashed
@@ -59,14 +65,16 @@ func (p Policy) Renewed(mine store.Record, lease, now time.Time) store.Record {
 	return mine
 }
 
-// Fenced is the record of a claim with a lease that is a little later than the one in it: what names that one can come no more.
+// Fenced is the record of a claim with a lease that is a little later than the one in it: what
+// names that one can come no more.
 func (p Policy) Fenced(mine store.Record, lease, now time.Time) store.Record {
 	mine.Lease = LeaseEnd(lease.Add(time.Millisecond))
 	mine.Expiry = p.expiryInProgress(mine.Lease, now)
 	return mine
 }
 
-// Completed is the record of a claim with the result. The reason tells a stored error from a stored value.
+// Completed is the record of a claim with the result. The reason tells a stored error from a stored
+// value.
 func (p Policy) Completed(mine store.Record, reason string, result []byte, now time.Time) store.Record {
 	r := unattended(mine)
 	r.Status, r.Reason, r.Result, r.Tries, r.Unmarked = store.StatusCompleted, reason, result, 0, false
@@ -77,7 +85,8 @@ func (p Policy) Completed(mine store.Record, reason string, result []byte, now t
 	return r
 }
 
-// CompletedBy reports whether the claim with this token has completed a record: its own reply was lost, or it committed.
+// CompletedBy reports whether the claim with this token has completed a record: its own reply was
+// lost, or it committed.
 func CompletedBy(held store.Record, owner string) bool {
 	return strings.HasPrefix(held.Seal, owner+".")
 }
@@ -91,8 +100,9 @@ func (p Policy) Unknown(r store.Record, reason string, now time.Time) store.Reco
 	return r
 }
 
-// EndsUnknown is the record of a claim as its owner makes it UNKNOWN, with the names of the derived keys that it handed out. One that
-// was UNKNOWN before, and that nobody has settled since, waits as long as it did.
+// EndsUnknown is the record of a claim as its owner makes it UNKNOWN, with the names of the derived
+// keys that it handed out. One that was UNKNOWN before, and that nobody has settled since, waits as
+// long as it did.
 func (p Policy) EndsUnknown(mine store.Record, before Before, reason string, derived []string, now time.Time) store.Record {
 	r := p.Unknown(mine, reason, now)
 	r.Lease, r.Derived = time.Time{}, derived
@@ -105,9 +115,9 @@ func (p Policy) EndsUnknown(mine store.Record, before Before, reason string, der
 	return r
 }
 
-// Stepped is the record of a claim, as it was seen, with a step. Its expiry is raised, so that who resumes finds what is recorded. It
-// says the lease that the expiry covers: a copy that comes after a renewal is refused, and cannot make the record expire under its
-// lease.
+// Stepped is the record of a claim, as it was seen, with a step. Its expiry is raised, so that who
+// resumes finds what is recorded. It says the lease that the expiry covers: a copy that comes after
+// a renewal is refused, and cannot make the record expire under its lease.
 func (p Policy) Stepped(seen store.Record, lease time.Time, name string, step store.Step, now time.Time) store.Record {
 	r := seen
 	if r.Status == store.StatusUnknown {
@@ -131,8 +141,9 @@ type Left struct {
 	Derived []string
 }
 
-// Released is the record of a claim as nobody's, for the next delivery to resume. Its token is one of nobody, so that nothing which is
-// still on its way from us can match. Somebody has to finish what has stopped between two steps, if no request does.
+// Released is the record of a claim as nobody's, for the next delivery to resume. Its token is one
+// of nobody, so that nothing which is still on its way from us can match. Somebody has to finish
+// what has stopped between two steps, if no request does.
 func (p Policy) Released(mine store.Record, left Left, now time.Time) store.Record {
 	r := unattended(mine)
 	r.Owner, r.Reason, r.Lease, r.Tries = rand.Text(), store.ReasonReleased, instant(now), 0
@@ -157,26 +168,29 @@ func (p Policy) PutBack(mine store.Record, before Before, tries int, derived []s
 	return r
 }
 
-// TakenBack is what was seen, restored after a takeover that may have been applied: a crash stays a crash. Its lease has ended and it
-// has a token of nobody, so that nothing which its owner or we have sent, and which is still on its way, can match.
+// TakenBack is what was seen, restored after a takeover that may have been applied: a crash stays a
+// crash. Its lease has ended and it has a token of nobody, so that nothing which its owner or we
+// have sent, and which is still on its way, can match.
 func TakenBack(seen store.Record, now time.Time) store.Record {
 	seen.Owner, seen.Lease = rand.Text(), instant(now)
 	seen.Steps = nil // those of the record stay
 	return seen
 }
 
-// Unleased is a record of our own as Swap and Delete are to compare it: by its token, not by its lease, which a renewal whose reply
-// was lost may have moved; and with an expiry that is always written anew.
+// Unleased is a record of our own as Swap and Delete are to compare it: by its token, not by its
+// lease, which a renewal whose reply was lost may have moved; and with an expiry that is always
+// written anew.
 func Unleased(mine store.Record) store.Record {
 	mine.Lease, mine.Expiry, mine.StepWrites = time.Time{}, time.Time{}, store.AnyStepWrites
 	return mine
 }
 
-// MayComplete reports whether an execution that has lost its record may complete it in the place of who took it: that one has crashed,
-// too, and stands for the same request. The verdict of an operator is final. Who claimed the record after one may complete it.
+// MayComplete reports whether an execution that has lost its record may complete it in the place of
+// who took it: that one has crashed, too, and stands for the same request. The verdict of an
+// operator is final. Who claimed the record after one may complete it.
 func (c Claimant) MayComplete(held, mine store.Record, now time.Time) bool {
 	overruled := held.SettledBy != "" && (held.Released() || !held.SettledAt.Equal(mine.SettledAt))
-	return !c.Asks && c.Same(held) && held.Status == store.StatusInProgress && held.Lapsed(now) && !overruled
+	return !c.Asks && c.Same(held) && held.Status == store.StatusInProgress && held.Unheld(now) && !overruled
 }
 
 // unattended is r without the marks of a record that somebody has to settle.

@@ -7,7 +7,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Settling is who settles a record by hand, when and why, and for how long the record is kept at least.
+// Settling is who settles a record by hand, when and why, and for how long the record is kept at
+// least.
 type Settling struct {
 	By, Why   string
 	Now       time.Time
@@ -24,7 +25,8 @@ func (s Settling) settled(seen store.Record) store.Record {
 	return r
 }
 
-// Completed is a record that was settled with a result. The reason tells a stored error from a stored value.
+// Completed is a record that was settled with a result. The reason tells a stored error from a
+// stored value.
 func (s Settling) Completed(seen store.Record, reason string, result []byte) store.Record {
 	r := s.settled(seen)
 	r.Status, r.Reason, r.Unmarked = store.StatusCompleted, reason, false
@@ -34,8 +36,9 @@ func (s Settling) Completed(seen store.Record, reason string, result []byte) sto
 	return r
 }
 
-// Released is a record that is left to the next request, as was said, with what it then has of steps. About says which step the verdict
-// was about: it tells nothing of others. Without one all start marks that are open are removed.
+// Released is a record that is left to the next request, as was said, with what it then has of
+// steps. About says which step the verdict was about: it tells nothing of others. Without one all
+// start marks that are open are removed.
 func (s Settling) Released(seen store.Record, about string, end store.Step) store.Record {
 	r := s.settled(seen)
 	r.Status, r.Reason, r.Lease = store.StatusInProgress, store.ReasonReleased, instant(s.Now)

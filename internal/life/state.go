@@ -40,7 +40,7 @@ func Of(r store.Record, now time.Time) State {
 		return Unknown
 	case r.Status != store.StatusInProgress:
 		return Other
-	case !r.Lapsed(now):
+	case !r.Unheld(now):
 		return Running
 	case r.Released():
 		return Released
@@ -51,8 +51,9 @@ func Of(r store.Record, now time.Time) State {
 	}
 }
 
-// Waits reports whether somebody has to settle the record now, as far as the record tells. Its attention only says that its handler
-// does not simply execute again after a crash, and since when somebody waits. Status, reason, lease and steps decide.
+// Waits reports whether somebody has to settle the record now, as far as the record tells. Its
+// attention only says that its handler does not simply execute again after a crash, and since when
+// somebody waits. Status, reason, lease and steps decide.
 func Waits(r store.Record, now time.Time) bool {
 	due := r.Attention != "" && store.Reached(r.AttentionAt, now)
 	switch Of(r, now) {
@@ -67,18 +68,20 @@ func Waits(r store.Record, now time.Time) bool {
 	}
 }
 
-// WaitsLater reports whether nobody has to settle the record yet: it was released with steps, and its client is expected to retry.
+// WaitsLater reports whether nobody has to settle the record yet: it was released with steps, and
+// its client is expected to retry.
 func WaitsLater(r store.Record, now time.Time) bool {
 	return Of(r, now) == Released && len(r.Steps) > 0 && !Waits(r, now)
 }
 
-// MayRun reports whether the entry of the index can be that of an execution that runs: its claim was written with attention that is
-// not due yet. The record itself need not be read.
+// MayRun reports whether the entry of the index can be that of an execution that runs: its claim
+// was written with attention that is not due yet. The record itself need not be read.
 func MayRun(entry store.Record, now time.Time) bool {
 	return entry.Status == store.StatusInProgress && entry.Reason == "" && !store.Reached(entry.AttentionAt, now)
 }
 
-// Landed reports whether a record that refused a write is what the write makes of it: the write was applied, and its reply was lost.
+// Landed reports whether a record that refused a write is what the write makes of it: the write was
+// applied, and its reply was lost.
 func Landed(held, next store.Record) bool {
 	if next.Status == store.StatusCompleted {
 		return CompletedBy(held, next.Owner)

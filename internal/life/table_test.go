@@ -77,6 +77,7 @@ func met() []named {
 		{"none", store.Record{}},
 		{"expired", record(unknown, expired)},
 		{"runs", record(runs, watched)},
+		{"runs, and calls this delivery", record(runs, watched, func(r *store.Record) { r.Owner = "caller" })},
 		{"is asked about", record(runs, watched, because(store.ReasonUncertain))},
 		{"crashed", record(unmarked)},
 		{"crashed, with attention", record(watched)},
@@ -105,13 +106,13 @@ type named struct {
 }
 
 func claimant(p life.Policy) life.Claimant {
-	return life.Claimant{Policy: p, Key: key, Fingerprint: mine, Owner: "second", Lease: lease}
+	return life.Claimant{Policy: p, Key: key, Fingerprint: mine, Owner: "second", Lease: lease, Callers: []string{"caller"}}
 }
 
 // says is a judgement in words.
 func says(j life.Judgement) string {
 	words := map[life.Verdict]string{
-		life.Begin: "claims", life.TakeOver: "takes over", life.Refuse: "makes UNKNOWN", life.Ours: "ours", life.Replay: "replays",
+		life.Begin: "claims", life.TakeOver: "takes over", life.Refuse: "makes UNKNOWN", life.Ours: "ours", life.Twice: "wrapped twice", life.Replay: "replays",
 		life.Busy: "in progress", life.Uncertain: "unknown", life.Mismatch: "mismatch", life.Unreadable: "unreadable", life.Closed: "nothing",
 	}[j.Verdict]
 	switch {
@@ -170,7 +171,7 @@ func short(d time.Duration) string {
 func table() string {
 	var b strings.Builder
 	line := func(cells ...any) {
-		fmt.Fprintf(&b, "//\t%s\n", strings.TrimRight(fmt.Sprintf("%-31s "+strings.Repeat("%-21s ", len(cells)-1), cells...), " "))
+		fmt.Fprintf(&b, "//\t%s\n", strings.TrimRight(fmt.Sprintf("%-30s "+strings.Repeat("%-21s ", len(cells)-1), cells...), " "))
 	}
 	policies := []life.Policy{again, refuses, asks}
 	meets := func(head string, judge func(life.Claimant, store.Record) life.Judgement) {
@@ -191,7 +192,7 @@ func table() string {
 		return c.Inquires(r, now)
 	})
 	b.WriteString("// † with attention ‡ given up, as before\n//\n")
-	follow := func(event string, r store.Record) { fmt.Fprintf(&b, "//\t%-31s %s\n", event, becomes(r)) }
+	follow := func(event string, r store.Record) { fmt.Fprintf(&b, "//\t%-19s %s\n", event, becomes(r)) }
 	for _, p := range []struct {
 		head string
 		life.Policy
@@ -207,17 +208,17 @@ func table() string {
 		kept := left
 		kept.Keeps = true
 		fmt.Fprintf(&b, "// %s\n//\n", p.head)
-		follow("the claim", ours)
-		follow("a renewal", c.Renewed(ours, now.Add(3*time.Minute), now))
-		follow("a step", c.Stepped(ours, ours.Lease, "a", store.Step{Kind: store.StepValue}, now))
-		follow("a commit that is fenced off", c.Fenced(ours, ours.Lease, now))
-		follow("a result", c.Completed(ours, "", []byte(`1`), now))
-		follow("an outcome that is unknown", c.EndsUnknown(ours, j.Before, store.ReasonError, nil, now))
-		follow("a release with steps", c.Released(ours, kept, now))
-		follow("a release without", c.Released(ours, left, now))
-		follow("an answer in vain", c.PutBack(ours, j.Before, 1, nil, now))
+		follow("claim", ours)
+		follow("renewal", c.Renewed(ours, now.Add(3*time.Minute), now))
+		follow("step", c.Stepped(ours, ours.Lease, "a", store.Step{Kind: store.StepValue}, now))
+		follow("fenced commit", c.Fenced(ours, ours.Lease, now))
+		follow("result", c.Completed(ours, "", []byte(`1`), now))
+		follow("unknown outcome", c.EndsUnknown(ours, j.Before, store.ReasonError, nil, now))
+		follow("release with steps", c.Released(ours, kept, now))
+		follow("release without", c.Released(ours, left, now))
+		follow("answer in vain", c.PutBack(ours, j.Before, 1, nil, now))
 		if p.held.Key != "" {
-			follow("its undo", life.TakenBack(j.Seen, now))
+			follow("undo", life.TakenBack(j.Seen, now))
 		}
 		b.WriteString("//\n")
 	}
@@ -227,7 +228,7 @@ func table() string {
 	follow("executed", s.Completed(held, "", []byte(`1`)))
 	follow("failed", s.Completed(held, store.ReasonTerminal, []byte(`1`)))
 	follow("not executed", s.Released(held, "", store.Step{}))
-	follow("the step was executed", s.Released(held, "a", store.Step{Kind: store.StepValue, Result: []byte(`1`)}))
+	follow("its step executed", s.Released(held, "a", store.Step{Kind: store.StepValue, Result: []byte(`1`)}))
 	return b.String()
 }
 
@@ -236,7 +237,8 @@ const (
 	tableEnds   = "package life"
 )
 
-// TestTheTableOfThePackageIsWhatItDoes compares doc.go with what the functions do. Whoever changes one reads the table: go test -update.
+// TestTheTableOfThePackageIsWhatItDoes compares doc.go with what the functions do. Whoever changes
+// one reads the table: go test -update.
 func TestTheTableOfThePackageIsWhatItDoes(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("doc.go")

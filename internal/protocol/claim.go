@@ -10,8 +10,9 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// claim is one claim of a record, by a delivery or by an inquiry, from its first write to its last. It belongs to one goroutine; only
-// the renewal of its lease, and what looks at that, run beside it.
+// claim is one claim of a record, by a delivery or by an inquiry, from its first write to its last.
+// It belongs to one goroutine; only the renewal of its lease, and what looks at that, run beside
+// it.
 type claim struct {
 	*Settings
 
@@ -25,11 +26,12 @@ type claim struct {
 	heartbeat bool
 	// protected is until when our lease protects the claim. Steps look at it while it is renewed.
 	protected protected
-	// mine is the record as this claim wrote it last, once it is claimed, and before is what it has taken over.
+	// mine is the record as this claim wrote it last, once it is claimed, and before is what it has
+	// taken over.
 	mine   store.Record
 	before life.Before
-	// beside is the renewal that runs beside the handler. handlerEnd is the deadline of the handler's context, zero for none.
-	// reserve is how long before the deadline that is.
+	// beside is the renewal that runs beside the handler. handlerEnd is the deadline of the
+	// handler's context, zero for none. reserve is how long before the deadline that is.
 	beside     background
 	handlerEnd time.Time
 	reserve    time.Duration
@@ -46,8 +48,8 @@ func claimOf(s *Settings, key, fingerprint string, asks bool, r *report.Delivery
 	}}
 }
 
-// undoBudget is the part of the claim budget that is kept for undoing a claim of unknown outcome; of a short budget, or
-// with a deadline that is near, a third.
+// undoBudget is the part of the claim budget that is kept for undoing a claim of unknown outcome;
+// of a short budget, or with a deadline that is near, a third.
 const undoBudget = 500 * time.Millisecond
 
 // maxClaims bounds how often a claim is begun anew because it took too long.
@@ -70,8 +72,9 @@ func (t taking) claimed() bool {
 	return t.unanswered == nil && (t.Verdict == life.Begin || t.Verdict == life.TakeOver)
 }
 
-// take takes the record under a lease that has just begun, or says why not. A claim that took long, on a slow network or on a
-// machine that was suspended, is taken back and begun anew: the handler never starts under a lease that is partly used up.
+// take takes the record under a lease that has just begun, or says why not. A claim that took long,
+// on a slow network or on a machine that was suspended, is taken back and begun anew: the handler
+// never starts under a lease that is partly used up.
 func (c *claim) take(ctx context.Context) taking {
 	for range maxClaims {
 		c.begin(ctx)
@@ -87,7 +90,8 @@ func (c *claim) take(ctx context.Context) taking {
 	return taking{unanswered: errSlow}
 }
 
-// judge says what a held record means for us. The zero record says that the one that refused is gone.
+// judge says what a held record means for us. The zero record says that the one that refused is
+// gone.
 func (c *claim) judge(held store.Record, now time.Time) life.Judgement {
 	if c.as.Asks {
 		return c.as.Inquires(held, now)
@@ -95,11 +99,12 @@ func (c *claim) judge(held store.Record, now time.Time) life.Judgement {
 	return c.as.Meets(held, now)
 }
 
-// over reports whether the deadline has come: the handler's context would have ended before it starts.
+// over reports whether the deadline has come: the handler's context would have ended before it
+// starts.
 func (c *claim) over(now time.Time) bool { return !c.deadline.IsZero() && !now.Before(c.deadline) }
 
-// undoEnd bounds the undo of a claim that took long: by the invocation's deadline, or, if that has come and the process still
-// lives, by a budget that the margin of the lease covers.
+// undoEnd bounds the undo of a claim that took long: by the invocation's deadline, or, if that has
+// come and the process still lives, by a budget that the margin of the lease covers.
 func (c *claim) undoEnd(now time.Time) time.Time {
 	end := now.Add(undoBudget)
 	if !c.over(now) && c.deadline.Before(end) && !c.deadline.IsZero() {
@@ -108,11 +113,12 @@ func (c *claim) undoEnd(now time.Time) time.Time {
 	return end
 }
 
-// tryTake takes the record by one token, or says why not. Every record that is held goes through package life.
+// tryTake takes the record by one token, or says why not. Every record that is held goes through
+// package life.
 //
-// A write whose outcome is unknown is repeated with the same token: if it had been applied after all, the record that
-// refuses the repetition is our own. If the budget ends before that is known, the write is undone, and the token never
-// executes, whatever the undo finds.
+// A write whose outcome is unknown is repeated with the same token: if it had been applied after
+// all, the record that refuses the repetition is our own. If the budget ends before that is known,
+// the write is undone, and the token never executes, whatever the undo finds.
 func (c *claim) tryTake(ctx context.Context) taking {
 	longest := c.Timing.ClaimBudget
 	if c.heartbeat {
@@ -185,8 +191,8 @@ func (c *claim) giveUp(ctx context.Context, f *failures, cause error, end time.T
 	return taking{unanswered: cause}
 }
 
-// worn reports whether the lease of our claim has lost more than it may before the handler starts: the deadline has come, or
-// the lease ends well before one would that is taken now.
+// worn reports whether the lease of our claim has lost more than it may before the handler starts:
+// the deadline has come, or the lease ends well before one would that is taken now.
 func (c *claim) worn() bool {
 	if c.over(time.Now()) {
 		return true
@@ -228,7 +234,8 @@ func (f *failures) wait(ctx context.Context) bool {
 	return pause(ctx, f.count)
 }
 
-// send does once what is due, within half of the time that is left: a lost reply must leave time to ask again.
+// send does once what is due, within half of the time that is left: a lost reply must leave time to
+// ask again.
 func (c *claim) send(ctx context.Context, m life.Judgement, now time.Time) (store.Record, bool, error) {
 	ctx, cancel := halfOf(ctx)
 	defer cancel()
@@ -243,8 +250,8 @@ func (c *claim) send(ctx context.Context, m life.Judgement, now time.Time) (stor
 	}
 }
 
-// undo takes back a write of our token that may have been applied. It works on a context of its own: the caller's may
-// have ended. If it fails, the lease bounds how long the key stays blocked.
+// undo takes back a write of our token that may have been applied. It works on a context of its
+// own: the caller's may have ended. If it fails, the lease bounds how long the key stays blocked.
 func (c *claim) undo(ctx context.Context, m life.Judgement, end time.Time) {
 	c.note(retry(withinDetached(ctx, end), func(ctx context.Context) error {
 		err := c.takeBack(ctx, m)
@@ -264,7 +271,8 @@ func (c *claim) takeBack(ctx context.Context, m life.Judgement) error {
 	return err
 }
 
-// look reads the record within half of the time that is left, so that a reply that never comes leaves room for another.
+// look reads the record within half of the time that is left, so that a reply that never comes
+// leaves room for another.
 func (c *claim) look(ctx context.Context) (store.Record, error) {
 	ctx, cancel := halfOf(ctx)
 	defer cancel()
@@ -279,7 +287,8 @@ func (c *claim) note(err error) {
 	}
 }
 
-// recovered reports whether an execution before this one did not end properly. A record that was released says that it did.
+// recovered reports whether an execution before this one did not end properly. A record that was
+// released says that it did.
 func (c *claim) recovered() bool {
 	return c.mine.Attempt > 1 && c.before.Reason != store.ReasonReleased
 }

@@ -9,12 +9,14 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Settings are what all deliveries of a handler have in common. They are not modified once deliveries run.
+// Settings are what all deliveries of a handler have in common. They are not modified once
+// deliveries run.
 type Settings struct {
 	// Operation is the name of the handler.
 	Operation string
 	Store     store.Store
-	// Now is the clock of records. The durations of a delivery are measured by the clock of contexts.
+	// Now is the clock of records. The durations of a delivery are measured by the clock of
+	// contexts.
 	Now func() time.Time
 	// Layout is the form in which results are stored.
 	Layout store.Layout
@@ -23,17 +25,18 @@ type Settings struct {
 	// Wait is for how long a delivery waits for a running execution, 0 for not at all.
 	Wait   time.Duration
 	Timing Timing
-	// Concurrent says that this process runs several invocations at once. Lambda does that on Managed
-	// Instances, where nobody kills an invocation at its deadline.
+	// Concurrent says that this process runs several invocations at once. Lambda does that on
+	// Managed Instances, where nobody kills an invocation at its deadline.
 	Concurrent bool
 	// RefuseCrashed makes a crashed execution UNKNOWN, instead of executing again.
 	RefuseCrashed bool
 	// RefuseFailed makes an execution UNKNOWN that failed without a mark, instead of releasing it.
 	RefuseFailed bool
-	// Repeatable says that repeating the effect does no harm: a completion that fails leaves the record in progress, so that
-	// it is executed again once its lease has ended.
+	// Repeatable says that repeating the effect does no harm: a completion that fails leaves the
+	// record in progress, so that it is executed again once its lease has ended.
 	Repeatable bool
-	// Resolves says that there is a resolver: it is asked about executions that crashed and about UNKNOWN records.
+	// Resolves says that there is a resolver: it is asked about executions that crashed and about
+	// UNKNOWN records.
 	Resolves bool
 	// MaxResult bounds what is recorded of a step, in bytes; 0 means no bound.
 	MaxResult int
@@ -50,7 +53,8 @@ type Timing struct {
 	Lease time.Duration
 	// Margin is how long a lease outlives the deadline of its context.
 	Margin time.Duration
-	// Reserve is how long before the deadline the handler's context ends, at most a tenth of what is left.
+	// Reserve is how long before the deadline the handler's context ends, at most a tenth of what
+	// is left.
 	Reserve time.Duration
 	// ClaimBudget bounds the claim, and the settlement likewise.
 	ClaimBudget time.Duration
@@ -58,34 +62,41 @@ type Timing struct {
 	UnknownRetention time.Duration
 }
 
-// Delivery is one delivery on its way. Its zero value with the first three fields set is ready for [Delivery.Run], which is
-// called once. It belongs to one goroutine; only the heartbeat, the steps and the commits of the handler run beside it. The heartbeat
-// and a commit are joined before anything is settled; steps are refused then.
+// Delivery is one delivery on its way. Its zero value with the first three fields set is ready for
+// [Delivery.Run], which is called once. It belongs to one goroutine; only the heartbeat, the steps
+// and the commits of the handler run beside it. The heartbeat and a commit are joined before
+// anything is settled; steps are refused then.
 type Delivery struct {
 	*Settings
 	// RecordKey and Fingerprint are computed before any I/O. An empty fingerprint stands for none.
 	RecordKey, Fingerprint string
 	// Unwanted says that nobody looks at a result that is replayed: that there is one is enough.
 	Unwanted bool
+	// Trace is the trace context of this execution, empty for none.
+	Trace string
 	// Report is filled in on the way, also when the handler panics.
 	Report report.Delivery
 	// Panic is what the handler panicked with after its commit, nil if it did not; Stack is where.
 	Panic any
 	Stack []byte
 
-	// work is the handler, claim its claim of the record.
+	// work is the handler, claim its claim of the record. asks says that a resolver is asked first.
 	work  Work
 	claim claim
+	asks  bool
+	// stop ends what [Delivery.Begin] has begun.
+	stop func()
 	// steps and commits are those of the execution.
 	steps   steps
 	commits commits
-	// handed are the names of the derived keys that the execution handed out, notes the errors that the handler noted.
+	// handed are the names of the derived keys that the execution handed out, notes the errors that
+	// the handler noted.
 	handed execution.Names
 	notes  execution.Notes
 }
 
-// Handed yields the derived keys that the execution handed out, in the order of their names. What [execution.Names] leaves out
-// is missing.
+// Handed yields the derived keys that the execution handed out, in the order of their names. What
+// [execution.Names] leaves out is missing.
 func (d *Delivery) Handed() iter.Seq2[string, string] { return d.claim.keysOf(&d.handed) }
 
 // keysOf yields the derived keys of these names.

@@ -9,7 +9,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// lastWordBudget is the part of a settlement that is kept for marking a record whose result could not be stored.
+// lastWordBudget is the part of a settlement that is kept for marking a record whose result could
+// not be stored.
 const lastWordBudget = 500 * time.Millisecond
 
 // conclusion is whose a record is once a claim has come to its end.
@@ -21,8 +22,9 @@ const (
 	overtaken                   // it is somebody else's
 )
 
-// conclude replaces our claim by next, the record it ends in, and returns the record that is there then. steps are those that our
-// record has, and hasLanded tells the commits of the execution. It returns an error if the store did not let it.
+// conclude replaces our claim by next, the record it ends in, and returns the record that is there
+// then. steps are those that our record has, and hasLanded tells the commits of the execution. It
+// returns an error if the store did not let it.
 func (c *claim) conclude(
 	ctx context.Context, next store.Record, steps map[string]store.Step, hasLanded func(store.Record) bool,
 ) (held store.Record, end conclusion, err error) {
@@ -66,7 +68,8 @@ func (c *claim) conclude(
 	return held, overtaken, errRestless
 }
 
-// allSteps are the steps that a completion drops: those of the record that is replaced, and those that are known.
+// allSteps are the steps that a completion drops: those of the record that is replaced, and those
+// that are known.
 func allSteps(held, known map[string]store.Step) map[string]store.Step {
 	if len(held) == 0 {
 		return known
@@ -116,12 +119,13 @@ func keepForLast(ctx context.Context) context.Context {
 	return within(ctx, deadline.Add(-min(lastWordBudget, time.Until(deadline)/4)))
 }
 
-// settleEnd bounds a settlement: by the budget that an outage may take, with the time that the result takes on its way; by the
-// invocation's deadline, when Lambda kills the process; and by the lease, without which someone else may execute. A quarter of the
-// margin is left for clocks that differ.
+// settleEnd bounds a settlement: by the budget that an outage may take, with the time that the
+// result takes on its way; by the invocation's deadline, when Lambda kills the process; and by the
+// lease, without which someone else may execute. A quarter of the margin is left for clocks that
+// differ.
 //
-// A lease that is too short even for half of the reserve is renewed first. That happens where the result is very large, and where a
-// handler has overrun its deadline in a process that still lives.
+// A lease that is too short even for half of the reserve is renewed first. That happens where the
+// result is very large, and where a handler has overrun its deadline in a process that still lives.
 //
 // It is safe for concurrent use. The error is that of such a renewal.
 func (c *claim) settleEnd(ctx context.Context, now time.Time, transfer time.Duration) (time.Time, error) {
@@ -145,8 +149,8 @@ func (c *claim) settleEnd(ctx context.Context, now time.Time, transfer time.Dura
 	return protected, nil
 }
 
-// extend renews the lease for a settlement, and returns the end of that. If the lease cannot be renewed, what is left of it has
-// to do.
+// extend renews the lease for a settlement, and returns the end of that. If the lease cannot be
+// renewed, what is left of it has to do.
 func (c *claim) extend(ctx context.Context, now time.Time, budget time.Duration) (time.Time, error) {
 	extended := false
 	err := retry(withinDetached(ctx, now.Add(c.Timing.ClaimBudget)), func(ctx context.Context) error {

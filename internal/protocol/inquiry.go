@@ -13,9 +13,9 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Inquiry is one question about the record of an execution that ended without saying how. No event comes with it, and nothing
-// executes. It stands beside a delivery: it claims the record as one would, and has neither steps nor commits. It is used once, by one
-// goroutine.
+// Inquiry is one question about the record of an execution that ended without saying how. No event
+// comes with it, and nothing executes. It stands beside a delivery: it claims the record as one
+// would, and has neither steps nor commits. It is used once, by one goroutine.
 type Inquiry struct {
 	*Settings
 	RecordKey string
@@ -25,14 +25,15 @@ type Inquiry struct {
 	Due bool
 	// Pause is how long the record waits for its next question, after so many in vain.
 	Pause func(tries int) time.Duration
-	// MaxTries is after how many questions in vain the record is given up, 0 for never. Park hands it to somebody first; if it fails, the
-	// record is not given up. It may be nil.
+	// MaxTries is after how many questions in vain the record is given up, 0 for never. Park hands
+	// it to somebody first; if it fails, the record is not given up. It may be nil.
 	MaxTries int
 	Park     func(ctx context.Context, c execution.Claim, tries int) error
 
 	claim  claim
 	report report.Delivery
-	// steps are those of the record. handed are the names of the derived keys that the execution before got.
+	// steps are those of the record. handed are the names of the derived keys that the execution
+	// before got.
 	steps  stepsKnown
 	handed execution.Names
 	notes  execution.Notes
@@ -45,13 +46,14 @@ type Inquired struct {
 	Reason string
 	// Attempt is the number of the claim, 0 if none was taken.
 	Attempt int
-	// Tries is how often was asked in vain, this time included. Next is when it is asked about again, zero if it is not.
+	// Tries is how often was asked in vain, this time included. Next is when it is asked about
+	// again, zero if it is not.
 	Tries int
 	Next  time.Time
 	// Until is the end of the lease of an execution in progress.
 	Until time.Time
-	// Err is why the store could not answer, or the verdict not be stored, or the record not be handed over. StoreErr is the last failure
-	// of the store that did not decide the outcome.
+	// Err is why the store could not answer, or the verdict not be stored, or the record not be
+	// handed over. StoreErr is the last failure of the store that did not decide the outcome.
 	Err, StoreErr error
 }
 
@@ -59,7 +61,8 @@ type Inquired struct {
 const (
 	// InquiryUnreadable: the record cannot be understood.
 	InquiryUnreadable report.ReconcileOutcome = "unreadable"
-	// InquiryFailed: the store could not answer, or take the verdict. What is claimed crashes, and is due then.
+	// InquiryFailed: the store could not answer, or take the verdict. What is claimed crashes, and
+	// is due then.
 	InquiryFailed report.ReconcileOutcome = "failed"
 )
 
@@ -135,7 +138,8 @@ func (q *Inquiry) ask(ctx context.Context) Inquired {
 // errTooLate is why a resolver was not believed that said that nothing had happened.
 var errTooLate = errors.New("the resolver answered after the time for it")
 
-// handOver reports whether the record was asked about as often as it is to be, and is handed to somebody before it is given up.
+// handOver reports whether the record was asked about as often as it is to be, and is handed to
+// somebody before it is given up.
 func (q *Inquiry) handOver() bool {
 	mine := q.claim.mine
 	return q.MaxTries > 0 && mine.Tries >= q.MaxTries && q.Park != nil && !mine.Parked()
@@ -165,8 +169,8 @@ func (q *Inquiry) found(ctx context.Context, result []byte) Inquired {
 // ReconciledBy is who has settled a record that an inquiry completed.
 const ReconciledBy = "reconciliation"
 
-// untouched releases the record, as an operator does who says that nothing has happened: the next delivery executes, what was recorded
-// stays, and the start marks go.
+// untouched releases the record, as an operator does who says that nothing has happened: the next
+// delivery executes, what was recorded stays, and the start marks go.
 func (q *Inquiry) untouched(ctx context.Context) Inquired {
 	c, k := &q.claim, &q.steps
 	k.untouched()

@@ -12,6 +12,7 @@ import (
 // replay reads the result of a completed record and checks that it is the one that was sealed. A record without a seal is one
 // of AWS Powertools, whose result nothing vouches for.
 func (d *Delivery) replay(ctx context.Context, held store.Record) Result {
+	d.Report.Trace, d.Report.Created = held.Trace, held.CompletedAt
 	if d.Unwanted && held.Reason != store.ReasonTerminal {
 		return Result{Outcome: report.Replayed, Record: withoutResult(held), Expires: held.Expiry}
 	}

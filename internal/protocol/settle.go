@@ -218,7 +218,7 @@ func (d *Delivery) release(ctx context.Context) Result {
 func (d *Delivery) releaseGone(ctx context.Context) (refusing store.Record, released bool, _ error) {
 	ours := life.Unleased(d.claim.mine)
 	ours.StepWrites = d.claim.mine.StepWrites // what some step has recorded meanwhile is never deleted
-	unknown := ours                           // someone found our lease lapsed; they did not execute
+	unknown := ours                           // someone found that our lease had ended; they did not execute
 	unknown.Status = store.StatusUnknown
 	tries, deleted := 0, false
 	err := retry(ctx, func(ctx context.Context) (err error) {

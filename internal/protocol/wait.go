@@ -21,7 +21,7 @@ const (
 const leastLook = 10 * time.Millisecond
 
 // await looks at the record of a running execution until that has ended, and answers with what came of it. Every look
-// goes through package life. A key that has become free, or whose lease lapsed, is claimed like any other. If the wait ends
+// goes through package life. A key that has become free, or whose lease has ended, is claimed like any other. If the wait ends
 // first, the result is that of the last look; r is the one before the first. The last look begins so early that it has come back
 // when the wait ends, going by the slowest call so far.
 func (d *Delivery) await(ctx context.Context, r Result, p execution.Patience) (Result, bool) {

@@ -37,8 +37,8 @@ func TestPictures(t *testing.T) {
 		// docs are the looks that the docs show.
 		docs []string
 	}{
-		{"overview", "", nil, []string{"light", "dark"}},
-		{"record", record, nil, []string{"light", "narrow"}},
+		{"overview", "", nil, []string{"light"}},
+		{"record", record, nil, []string{"light"}},
 		{"settle", act, func() {
 			b.do(t, chromedp.Click(`input[value=step-executed]`, chromedp.ByQuery), chromedp.SendKeys("#step-result", `{"id":"ch_1"}`, chromedp.ByQuery))
 		}, []string{"light"}},

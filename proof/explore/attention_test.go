@@ -9,7 +9,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// attentionScenarios are those in which a process may die in its first execution, and only who reads the index learns of it.
+// attentionScenarios are those in which a process may die in its first execution, and only who
+// reads the index learns of it.
 func attentionScenarios() map[string]explore.Scenario {
 	crash := []explore.Fault{explore.DieAfter, explore.DieBefore, explore.DieLate}
 	late := []explore.Fault{explore.LoseLate, explore.FailLate, explore.DieLate, explore.Repeat}
@@ -57,7 +58,8 @@ var attentionMustBeSeen = []string{
 	"the index shows a crash", "the index shows UNKNOWN", "the index shows an execution whose lease was renewed",
 }
 
-// TestACrashThatNobodyListsIsMissed takes the attention out of claims, and leaves it in what is settled.
+// TestACrashThatNobodyListsIsMissed takes the attention out of claims, and leaves it in what is
+// settled.
 func TestACrashThatNobodyListsIsMissed(t *testing.T) {
 	claims := func(s *memory.Store, r store.Record, now time.Time) (store.Record, bool, error) {
 		r.Attention, r.AttentionAt = "", time.Time{}

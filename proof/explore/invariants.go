@@ -310,7 +310,7 @@ func staleOwnerChangesNothing(w *world, e event) string {
 	switch {
 	case e.after == nil:
 		return e.by.name + " deletes the record of someone else"
-	case b.Status == store.StatusInProgress && b.Lapsed(now): // anybody's
+	case b.Status == store.StatusInProgress && b.Unheld(now): // anybody's
 		return ""
 	case e.op == opClaim && expired(*b, now):
 		return ""

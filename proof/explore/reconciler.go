@@ -15,10 +15,12 @@ import (
 type Asks struct {
 	// Due leaves alone what is not due, or parked.
 	Due bool
-	// Tries is how often is asked in vain before the record is parked. Parks gives it somebody who takes the record then, or fails.
+	// Tries is how often is asked in vain before the record is parked. Parks gives it somebody who
+	// takes the record then, or fails.
 	Tries int
 	Parks bool
-	// Index finds the record by the index: what has no attention, or is not due, is never seen. Without it the record is known.
+	// Index finds the record by the index: what has no attention, or is not due, is never seen.
+	// Without it the record is known.
 	Index bool
 }
 
@@ -27,7 +29,8 @@ const reconcilePause = 2 * time.Second
 
 // askingFacts are what happened to a reconciliation.
 type askingFacts struct {
-	// taken: its claim was applied. asked: its resolver was. handed: somebody was given the record, and took it.
+	// taken: its claim was applied. asked: its resolver was. handed: somebody was given the record,
+	// and took it.
 	taken, asked, handed bool
 	// verdict is what its resolver said, if resolved.
 	verdict Verdict
@@ -59,14 +62,15 @@ func (d *delivery) where() string {
 	}
 }
 
-// mayAsk reports whether there is something to ask about. What is completed, or has a lease that lives, is left out: a reconciliation
-// that finds it only reads it. It may become so once the reconciliation has begun.
+// mayAsk reports whether there is something to ask about. What is completed, or has a lease that
+// lives, is left out: a reconciliation that finds it only reads it. It may become so once the
+// reconciliation has begun.
 func (w *world) mayAsk(a *Asks) bool {
 	held := w.held()
 	if a.Index {
 		return held != nil && held.Attention != "" && !held.Parked() && !w.now.Before(held.AttentionAt)
 	}
-	return held != nil && held.Status != store.StatusCompleted && (held.Status != store.StatusInProgress || held.Lapsed(w.now))
+	return held != nil && held.Status != store.StatusCompleted && (held.Status != store.StatusInProgress || held.Unheld(w.now))
 }
 
 // refuses reports whether the handler lets nobody execute after a crash without having asked.
@@ -78,7 +82,7 @@ func (w *world) noteIndex(c *client) {
 		return
 	}
 	what := nameOfState(*w.held())
-	if held := w.held(); held.Status == store.StatusInProgress && !held.Lapsed(w.now) {
+	if held := w.held(); held.Status == store.StatusInProgress && !held.Unheld(w.now) {
 		what = "an execution whose lease was renewed"
 	}
 	w.Saw("the index shows " + what)
@@ -146,8 +150,9 @@ func (w *world) endPark(d *delivery, fails bool) {
 	w.goOn(&d.strand, grant{fails: fails})
 }
 
-// actionsOfQuestion are the choices while the resolver of a reconciliation is asked. One that answers after its lease has ended was
-// suspended: where contexts have no clock of their own, nobody would know that it is late.
+// actionsOfQuestion are the choices while the resolver of a reconciliation is asked. One that
+// answers after its lease has ended was suspended: where contexts have no clock of their own,
+// nobody would know that it is late.
 func (w *world) actionsOfQuestion(d *delivery, all []action) []action {
 	verdicts := w.Verdicts
 	if verdicts == nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -81,6 +82,9 @@ func TestTheStoriesEndWell(t *testing.T) {
 			assert.True(t, strings.HasSuffix(stdout, end), stdout)
 			assert.Contains(t, stdout, "signal: killed")
 			assert.Empty(t, stderr)
+			if example == "apigw-charge" {
+				assertShown(t, stdout)
+			}
 		})
 		t.Run(example+" on DynamoDB", func(t *testing.T) {
 			t.Parallel()
@@ -88,6 +92,20 @@ func TestTheStoriesEndWell(t *testing.T) {
 			require.NoError(t, err, stdout+stderr)
 			assert.True(t, strings.HasSuffix(stdout, end), stdout)
 		})
+	}
+}
+
+// assertShown holds the README to what is printed, but for the seconds that a lease has left.
+func assertShown(t *testing.T, printed string) {
+	t.Helper()
+	page, err := os.ReadFile("../../../../README.md")
+	require.NoError(t, err)
+	_, shown, found := strings.Cut(string(page), "```\nstep ")
+	require.True(t, found)
+	shown, _, _ = strings.Cut(shown, "```")
+	seconds := regexp.MustCompile(`(Retry-After: )\d|(these )\ds`)
+	for line := range strings.Lines("step " + shown) {
+		assert.Contains(t, seconds.ReplaceAllString(printed, "$1$2"), seconds.ReplaceAllString(line, "$1$2"))
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"reflect"
 
 	"github.com/aws/aws-lambda-go/lambda/handlertrace"
-	"github.com/aws/aws-lambda-go/lambda/messages"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/protocol"
@@ -31,6 +30,9 @@ type wrapped struct {
 	// records reads and writes records as another program does, which shares them. It is nil if no program does.
 	records  sharedRecords
 	observe  func(context.Context, report.Delivery)
+	trace    func(context.Context, report.Delivery) Trace
+	// trigger is what the handler takes.
+	trigger report.Trigger
 	disabled bool
 }
 
@@ -107,14 +109,9 @@ func (w *work) storedAnswer() (result []byte, err error) {
 		w.unanswered = err
 		return nil, err
 	}
-	return w.encoded(result, failed)
-}
-
-// encoded takes note of a result, and returns it in the form that the record keeps.
-func (w *work) encoded(result []byte, failed bool) (text []byte, err error) {
 	w.result = result
-	text, w.notEncoded = w.kept(result, failed)
-	return text, w.notEncoded
+	result, w.notEncoded = w.kept(result, failed)
+	return result, w.notEncoded
 }
 
 // kept returns a result in the form that the record keeps: as it is, or as the program writes it that shares the record.
@@ -164,7 +161,8 @@ func (w *work) Resolve(ctx context.Context, c execution.Claim) protocol.Resoluti
 	}
 	res := protocol.Resolution{Finding: r.finding}
 	if r.finding == execution.HasExecuted {
-		res.Result, res.ResultErr = w.encoded(w.result, false)
+		res.Result, w.notEncoded = w.kept(w.result, false)
+		res.ResultErr = w.notEncoded
 	}
 	return res
 }
@@ -186,23 +184,4 @@ func (w *work) ask(ctx context.Context, c execution.Claim) (found, error) {
 		return found{}, err
 	}
 	return w.resolver(ctx, executionOf(c), in)
-}
-
-// failure is a stored error, in the form in which Lambda reports errors.
-type failure struct {
-	Type    string `json:"errorType"`
-	Message string `json:"errorMessage"`
-}
-
-// failureOf returns what Lambda would report for err: the name of its Go type, and its text.
-func failureOf(err error) failure {
-	err = reported(execution.Stripped(err))
-	if reported, ok := err.(messages.InvokeResponse_Error); ok { //nolint:errorlint // Lambda looks at the outermost type
-		return failure{Type: reported.Type, Message: reported.Message}
-	}
-	t := reflect.TypeOf(err)
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	return failure{Type: t.Name(), Message: err.Error()}
 }

@@ -1,11 +1,9 @@
-package idempotent
+package gateway
 
 import (
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/go-idempotent/idempotent/internal/gateway"
 )
 
 // maxRoutes bounds the names of the routes of one handler. Metrics have a time series for each, and a client chooses paths.
@@ -18,9 +16,10 @@ const (
 	otherMethod = "(other)"
 )
 
-// routes names the routes of the requests of one handler. It is safe for concurrent use.
-type routes struct {
-	name func(method, path string) string // nil for the template of the gateway
+// Routes names the routes of the requests of one handler. Its zero value is ready. It is safe for concurrent use.
+type Routes struct {
+	// Name names a route by the method and the path of a request. It is nil for the template of the gateway.
+	Name func(method, path string) string
 
 	mu    sync.Mutex
 	known map[route]string
@@ -29,11 +28,11 @@ type routes struct {
 // route is a method and a template, or a name that the user's function has given.
 type route struct{ method, name string }
 
-// of returns the name of the route of a request, empty if it has none. There are at most 100, and "other".
-func (n *routes) of(r *gateway.Request) string {
+// Of returns the name of the route of a request, empty if it has none. There are at most 100, and "other".
+func (n *Routes) Of(r *Request) string {
 	var of route
-	if n.name != nil {
-		if of.name = n.name(r.Method, r.Paths()[0]); of.name == "" {
+	if n.Name != nil {
+		if of.name = n.Name(r.Method, r.Paths()[0]); of.name == "" {
 			return ""
 		}
 	} else {
@@ -62,7 +61,7 @@ func (n *routes) of(r *gateway.Request) string {
 
 // templateOf is the route by the template of the gateway. Where there is none, it is never the path: a client chooses that, and the
 // method, too.
-func templateOf(r *gateway.Request) route {
+func templateOf(r *Request) route {
 	of := route{method: r.Method, name: r.Route}
 	if !slices.Contains(methods, of.method) {
 		of.method = otherMethod
@@ -75,9 +74,3 @@ func templateOf(r *gateway.Request) route {
 
 // methods are those of RFC 9110, section 9, and PATCH of RFC 5789.
 var methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "CONNECT"}
-
-// protects reports whether the user's function wants a request protected: one of the paths that a router may take for its path is
-// enough, so that nobody gets around the protection by spelling a path in another way.
-func (h HTTP) protects(r *gateway.Request) bool {
-	return h.Protect == nil || slices.ContainsFunc(r.Paths(), func(path string) bool { return h.Protect(r.Method, path) })
-}
