@@ -9,7 +9,7 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// stepPrefix begins the names of the attributes of steps, see step.go.
+// stepPrefix begins the names of the attributes of steps, see record_step.go.
 const stepPrefix = "step:"
 
 type item = map[string]types.AttributeValue
