@@ -43,6 +43,7 @@ func TestEveryAttributeOfPowertoolsIsRenamed(t *testing.T) {
 	unknown := record("charge#0")
 	unknown.Status, unknown.Attention, unknown.AttentionAt = store.StatusUnknown, "charge#1", claimTime
 	unknown.Derived = []string{"charge"}
+	unknown.Unmarked, unknown.StepNames = true, []string{"charge", "mail"}
 	binary := completion(record("charge#3"), []byte("\"\xff\""))
 	large := completion(record("charge#4"), pattern(1<<20))
 	for _, r := range []store.Record{inProgress, small, binary, large, unknown} {
@@ -70,7 +71,7 @@ func TestEveryAttributeOfPowertoolsIsRenamed(t *testing.T) {
 	}
 	assert.ElementsMatch(t, []string{
 		"key", "range", "state", "ttl", "time", "a.b", "#l", "owner", "commit", "attempt", "created_at", "reason", "parts", "encoding", "layout",
-		"completed_at", "settled_by", "settled_at", "settled_reason", "attention", "attention_at", "derived", "steps", "step:reserve", "step:mail",
+		"completed_at", "settled_by", "settled_at", "settled_reason", "attention", "attention_at", "derived", "unmarked", "step_names", "steps", "step:reserve", "step:mail",
 	}, slices.Collect(maps.Keys(names)))
 
 	read, found, err := s.Get(t.Context(), "charge#4")

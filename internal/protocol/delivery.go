@@ -38,10 +38,10 @@ type Settings struct {
 	// Resolves says that there is a resolver: it is asked about executions that crashed and about
 	// UNKNOWN records.
 	Resolves bool
-	// MaxResult bounds what is recorded of a step, in bytes; 0 means no bound.
-	MaxResult int
 	// StepTypes are the types of results of steps that were seen.
 	StepTypes StepTypes
+	// Marks are the steps that are marked before they begin, as far as executions have shown them.
+	Marks Marks
 	// Learned are the names of the derived keys that executions of this process have handed out, where somebody has to know of a
 	// crash: those of an execution that dies are told by the ones before it.
 	Learned execution.Names
