@@ -160,7 +160,7 @@ func (s *Store) Get(ctx context.Context, key string) (store.Record, bool, error)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if held, is := s.kept.Peek(key); is && !(found && same(held, r)) {
+	if held, is := s.kept.Peek(key); is && (!found || !same(held, r)) {
 		s.kept.Remove(key)
 	}
 	return r, found, nil

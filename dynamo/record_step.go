@@ -36,8 +36,6 @@ const (
 
 	// maxStepWrites is the largest count of step writes that is understood.
 	maxStepWrites = math.MaxInt32
-	// maxStepName is the length in bytes of the longest name of a step.
-	maxStepName = 64
 	// stepPartsOutlive is how long the parts of steps stay after the expiry that their record had when they were written. A record
 	// with steps may become UNKNOWN, for 30 days, and be resumed after that.
 	stepPartsOutlive = 60 * 24 * time.Hour
