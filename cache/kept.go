@@ -10,7 +10,7 @@ import (
 
 // overhead is what keeping a record costs beside its texts and its result, in bytes: the record itself, its place in the
 // order of use and in the index.
-const overhead = 576
+const overhead = 640
 
 // leastBytes is the smallest cache: with less it would hold nothing, whatever happens. A record of this module has some 200 bytes of
 // texts.
@@ -19,7 +19,7 @@ const leastBytes = 1 << 10
 // size is what a record counts in bytes.
 func size(r store.Record) int {
 	texts := len(r.Key) + len(r.Owner) + len(r.Fingerprint) + len(r.Seal) + len(r.Reason) + len(r.Parts) +
-		len(r.SettledBy) + len(r.SettledReason) + len(r.Attention)
+		len(r.SettledBy) + len(r.SettledReason) + len(r.Attention) + len(r.Trace)
 	for _, name := range r.Derived {
 		texts += len(name) + 16
 	}
