@@ -199,6 +199,7 @@ func (c Claimant) takeOver(held store.Record, now time.Time) Judgement {
 		// Should we crash, the outcome is as unknown as it was, and somebody is to be asked once
 		// our lease has ended.
 		next.Reason, next.Attention, next.AttentionAt = held.Reason, cmp.Or(held.Attention, store.AttentionOf(held.Key)), next.Lease
+		next.Expiry = later(next.Expiry, held.Expiry) // who settles it gets the time that there was
 	} else {
 		next.Tries = 0
 	}

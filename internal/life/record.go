@@ -59,11 +59,7 @@ func union(a, b []string) []string {
 // Renewed is the record of a claim with another lease.
 func (p Policy) Renewed(mine store.Record, lease, now time.Time) store.Record {
 	mine.Lease = LeaseEnd(lease)
-	expiry := p.expiryInProgress(mine.Lease, now)
-	if p.Asks {
-		expiry = later(mine.Expiry, expiry)
-	}
-	mine.Expiry = expiry
+	mine.Expiry = later(mine.Expiry, p.expiryInProgress(mine.Lease, now))
 	return mine
 }
 
@@ -71,7 +67,7 @@ func (p Policy) Renewed(mine store.Record, lease, now time.Time) store.Record {
 // names that one can come no more.
 func (p Policy) Fenced(mine store.Record, lease, now time.Time) store.Record {
 	mine.Lease = LeaseEnd(lease.Add(time.Millisecond))
-	mine.Expiry = p.expiryInProgress(mine.Lease, now)
+	mine.Expiry = later(mine.Expiry, p.expiryInProgress(mine.Lease, now))
 	return mine
 }
 
