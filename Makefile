@@ -181,7 +181,7 @@ LOCAL_ENDPOINT = http://127.0.0.1:$(if $(filter localstack,$(EMULATOR)),$(LOCALS
 .PHONY: local-up
 local-up: ## DynamoDB Local in Docker with the table of the records (EMULATOR=localstack)
 	$(COMPOSE) up --detach --wait $(EMULATOR)
-	go run ./internal/dev/create-table -endpoint $(LOCAL_ENDPOINT)
+	go run ./internal/dev/cmd/dev table idempotency $(LOCAL_ENDPOINT)
 	@echo 'make run STORE=dynamodb DYNAMODB_ENDPOINT=$(LOCAL_ENDPOINT)'
 	@echo 'make test DYNAMODB_ENDPOINT=$(LOCAL_ENDPOINT)'
 

@@ -40,7 +40,7 @@ func TestACommitStoresTheAnswerAndWhatIsWrittenWithIt(t *testing.T) {
 		done := s.mustRecord()
 		assert.Equal(t, store.StatusCompleted, done.Status)
 		assert.True(t, done.Sealed([]byte(`{"charge":7,"amount":5}`)))
-		assert.Equal(t, store.CommitSeal(done.Owner, done.Result, done.Key, lines{"row"}), done.Seal)
+		assert.Equal(t, store.CommitSeal(done.Owner, done.Result, 1), done.Seal)
 		sent := l.attempts[0]
 		assert.Len(t, sent.token, 36)
 		assert.True(t, sent.seen.Lease.Equal(time.Now().Add(10*time.Second+idempotent.DefaultMargin)), "the condition names the lease")

@@ -1,6 +1,7 @@
 package idempotent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -287,6 +288,7 @@ func (d *delivery) report() report.Delivery {
 	if d.unanswered != nil {
 		r.Err = errors.Join(r.Err, d.unanswered)
 	}
+	r.Throttle = string(cmp.Or(store.ThrottleOf(r.StoreErr), store.ThrottleOf(r.Err)))
 	if r.Settlement == report.Completed || r.Outcome == report.Replayed || r.Outcome == report.Resolved {
 		r.ResultBytes = len(d.result)
 	}

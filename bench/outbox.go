@@ -124,7 +124,7 @@ func outboxRow(
 		}
 		var arrived sync.Map // by id, how often
 		deliver, closeDeliverer := open(&arrived)
-		relay := outbox.NewRelay(clientOver(f), "messages", deliver, outbox.WithConcurrency(atOnce), outbox.WithGrace(0))
+		relay := outbox.NewRelay(clientOver(f), "messages", deliver, outbox.Config{Concurrency: atOnce, NoStream: true})
 		began, used := time.Now(), processorTime()
 		delivered, err := run(relay, messages)
 		took := time.Since(began)

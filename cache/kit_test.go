@@ -3,9 +3,7 @@ package cache_test
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -53,8 +51,7 @@ func (p *parted) Delete(ctx context.Context, seen store.Record) (bool, error) {
 // rows are writes of a parted store.
 type rows []storetest.Row
 
-func (r rows) Len() int                  { return len(r) }
-func (r rows) Digest() [sha256.Size]byte { return sha256.Sum256(fmt.Append(nil, []storetest.Row(r))) }
+func (r rows) Len() int { return len(r) }
 
 func (p *parted) Commit(ctx context.Context, seen, next store.Record, writes store.Writes, _ string) (store.Record, bool, error) {
 	p.one.Lock()
@@ -312,7 +309,7 @@ func (f *fixture) swaps(seen, next store.Record) {
 // commits completes a record with writes, and returns what is held then.
 func (f *fixture) commits(seen, next store.Record, writes ...storetest.Row) store.Record {
 	f.t.Helper()
-	next.Seal = store.CommitSeal(next.Owner, next.Result, next.Key, rows(writes))
+	next.Seal = store.CommitSeal(next.Owner, next.Result, 1)
 	_, committed, err := f.cache.Commit(f.t.Context(), seen, next, rows(writes), "token of "+next.Owner)
 	require.NoError(f.t, err)
 	require.True(f.t, committed)

@@ -147,7 +147,7 @@ func (p *pair) commit(seen, next store.Record, n int) {
 		return
 	}
 	writes := rows{{Name: fmt.Sprint("row ", n)}, {Name: "shared", New: rapid.Bool().Draw(p.T, "new")}}
-	next.Seal = store.CommitSeal(next.Owner, next.Result, next.Key, writes)
+	next.Seal = store.CommitSeal(next.Owner, next.Result, 1)
 	want, committed, wantErr := p.plain.Commit(p.Context(), seen, spare(next), writes, fmt.Sprint("token ", n))
 	handed := spare(next)
 	got, done, err := p.cache.Commit(p.Context(), seen, handed, writes, fmt.Sprint("token ", n))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -297,4 +298,13 @@ func timeToLiveProblems(ttl *types.TimeToLiveDescription, a attributes) []string
 		return []string{fmt.Sprintf("time to live is on %q, expected on %q", name, a.expiration.name)}
 	}
 	return nil
+}
+
+// placeOf is the Region and account of a table that is given by its ARN, else empty.
+func placeOf(table string) string {
+	arn := strings.Split(table, ":")
+	if len(arn) != 6 {
+		return ""
+	}
+	return arn[3] + ":" + arn[4]
 }

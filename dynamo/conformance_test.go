@@ -68,11 +68,11 @@ func orderRows(t *testing.T, client *dynamodb.Client) *storetest.Writes {
 		Of: func(rows ...storetest.Row) store.Writes {
 			items := make([]dynamo.Item, len(rows))
 			for n, r := range rows {
-				opts := []dynamo.ItemOption{dynamo.Values(map[string]any{":one": 1})}
+				adds := terms{values: map[string]any{":one": 1}}
 				if r.New {
-					opts = append(opts, dynamo.IfAbsent("order_id"))
+					adds.when = []string{"attribute_not_exists(order_id)"}
 				}
-				items[n] = dynamo.Update(table, orderKey{r.Name}, "ADD amount :one", opts...)
+				items[n] = sdkUpdate(table, orderKey{r.Name}, "ADD amount :one", adds)
 			}
 			return writesOf(t, items...)
 		},

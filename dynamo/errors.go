@@ -33,7 +33,7 @@ func (s *Store) storeError(op string, err error, notApplied bool) error {
 	case kind == store.FailureRejected && aboutTheKey(errorMessage(cause)):
 		cause = fmt.Errorf("table %q has another key than this store expects, run Store.Check: %w", s.table, cause)
 	}
-	return &store.Error{Op: op, Kind: kind, NotApplied: notApplied, Err: cause}
+	return failed(op, kind, notApplied, err, cause)
 }
 
 // understood returns what kind of failure an error is, and the error without anything that was written or read. A call that ended
@@ -61,7 +61,10 @@ func kindOf(err error) store.Failure {
 		return kind
 	}
 	var timeout net.Error
+	var unsendable smithy.InvalidParamsError
 	switch {
+	case errors.As(err, &unsendable):
+		return store.FailureRejected
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled),
 		errors.As(err, &timeout) && timeout.Timeout():
 		return store.FailureTimeout

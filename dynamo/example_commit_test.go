@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"strconv"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -85,23 +86,6 @@ type Purchase struct {
 	Charge   string `dynamodbav:"charge"   json:"charge"`
 }
 
-// The order, the stock, the cart and the customer are in tables of their own. All of it happens, or nothing does.
-func ExampleUpdate() { //nolint:testableexamples // it needs tables
-	_ = buy // goes to idempotent.Wrap
-}
-
-func buy(ctx context.Context, p Purchase) (Purchase, error) {
-	return dynamo.Commit(ctx, p,
-		dynamo.Put("orders", p, dynamo.IfAbsent("order_id")),
-		dynamo.Update("stock", map[string]any{"sku": p.SKU}, "SET available = available - :n",
-			dynamo.If("available >= :n"), dynamo.Values(map[string]any{":n": p.Quantity})),
-		dynamo.Delete("carts", map[string]any{"customer": p.Customer}),
-		dynamo.Check("customers", map[string]any{"customer": p.Customer},
-			dynamo.If("#s = :active"),
-			dynamo.Names(map[string]string{"#s": "status"}), // a reserved word of DynamoDB
-			dynamo.Values(map[string]any{":active": "active"})))
-}
-
 // A write of the SDK is an item as it is.
 func ExampleItem() { //nolint:testableexamples // it needs tables
 	_ = count // goes to idempotent.Wrap
@@ -119,6 +103,41 @@ func count(ctx context.Context, p Purchase) (Purchase, error) {
 	return dynamo.Commit(ctx, p,
 		dynamo.Put("orders", p, dynamo.IfAbsent("order_id")),
 		dynamo.Item{TransactWriteItem: write})
+}
+
+// The order, the stock, the cart and the customer are in tables of their own. All of it happens, or
+// nothing does.
+func ExampleItem_severalTables() { //nolint:testableexamples // it needs tables
+	_ = buy // goes to idempotent.Wrap
+}
+
+func buy(ctx context.Context, p Purchase) (Purchase, error) {
+	stock := types.TransactWriteItem{Update: &types.Update{
+		TableName:           aws.String("stock"),
+		Key:                 key("sku", p.SKU),
+		UpdateExpression:    aws.String("SET available = available - :n"),
+		ConditionExpression: aws.String("available >= :n"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{
+			":n": &types.AttributeValueMemberN{Value: strconv.Itoa(p.Quantity)},
+		},
+	}}
+	cart := types.TransactWriteItem{Delete: &types.Delete{
+		TableName: aws.String("carts"), Key: key("customer", p.Customer),
+	}}
+	customer := types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+		TableName:           aws.String("customers"),
+		Key:                 key("customer", p.Customer),
+		ConditionExpression: aws.String("attribute_exists(customer)"),
+	}}
+	return dynamo.Commit(ctx, p,
+		dynamo.Put("orders", p, dynamo.IfAbsent("order_id")),
+		dynamo.Item{TransactWriteItem: stock},
+		dynamo.Item{TransactWriteItem: cart},
+		dynamo.Item{TransactWriteItem: customer})
+}
+
+func key(name, value string) map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{name: &types.AttributeValueMemberS{Value: value}}
 }
 
 // The charge is an effect outside of DynamoDB, so it is a step. The row and the answer have its result.

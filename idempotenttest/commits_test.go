@@ -25,6 +25,12 @@ func commit(ctx context.Context, answer any) error {
 	return err
 }
 
+// failing is a context whose commits end so.
+func failing(t *testing.T, errs ...error) context.Context {
+	t.Helper()
+	return idempotenttest.Context(t, idempotenttest.Config{CommitErrors: errs})
+}
+
 func declined() error {
 	return &dynamo.ConditionError{Refused: []dynamo.RefusedItem{{Table: "orders"}}}
 }
@@ -85,13 +91,13 @@ func TestWhatADeliveryRefusesAContextRefuses(t *testing.T) {
 			return err
 		}, "its context has ended"},
 		"a wrong item": {func(ctx context.Context) error {
-			_, err := dynamo.Commit(ctx, 1, dynamo.Put("", row{"a"}))
+			_, err := dynamo.Commit(ctx, 1, dynamo.Put("orders", nil))
 			return err
 		}, "table"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx := idempotenttest.Context(t, idempotenttest.WithCommitErrors(nil, declined()))
+			ctx := failing(t, nil, declined())
 			err := tc.commit(ctx)
 			require.ErrorIs(t, err, idempotent.ErrCommitRefused)
 			require.ErrorContains(t, err, tc.want)
@@ -107,7 +113,7 @@ func TestWhatADeliveryRefusesAContextRefuses(t *testing.T) {
 func TestACommitOfAContextIsDeclinedOnDemand(t *testing.T) {
 	t.Parallel()
 	want := declined()
-	ctx := idempotenttest.Context(t, nil, idempotenttest.WithCommitErrors(want, declined(), nil, declined()))
+	ctx := failing(t, want, declined(), nil, declined())
 	err := commit(ctx, 1)
 	require.Same(t, want, err)
 	require.Empty(t, idempotenttest.Commits(ctx))
@@ -128,7 +134,7 @@ func TestAfterACommitThatFailedAContextCommitsNoMore(t *testing.T) {
 		{idempotent.ErrCommitFailed, idempotent.ErrCommitFailed},
 		{down, idempotent.ErrCommitFailed},
 	} {
-		ctx := idempotenttest.Context(t, idempotenttest.WithCommitErrors(tc.given))
+		ctx := failing(t, tc.given)
 		err := commit(ctx, 1)
 		require.ErrorIs(t, err, tc.want)
 		require.ErrorIs(t, err, tc.given)

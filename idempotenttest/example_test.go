@@ -33,6 +33,7 @@ func place(ctx context.Context, o order) (answer, error) {
 type testOfYours struct{ testing.TB }
 
 func (testOfYours) Helper()                  {}
+func (testOfYours) Cleanup(func())           {}
 func (testOfYours) Name() string             { return "TestPlace" }
 func (testOfYours) Context() context.Context { return context.Background() }
 
@@ -47,7 +48,7 @@ func ExampleCommits() {
 	}
 
 	taken := &dynamo.ConditionError{Refused: []dynamo.RefusedItem{{Index: 0, Table: "orders"}}}
-	ctx = idempotenttest.Context(t, idempotenttest.WithCommitErrors(taken))
+	ctx = idempotenttest.Context(t, idempotenttest.Config{CommitErrors: []error{taken}})
 	out, err = place(ctx, order{ID: "o-1", SKU: "A-1"})
 	fmt.Println(out, err)
 	fmt.Println(len(idempotenttest.Commits(ctx)), "commits")

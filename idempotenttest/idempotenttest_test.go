@@ -3,6 +3,8 @@ package idempotenttest_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -37,4 +39,22 @@ func TestContextEndsWithItsTest(t *testing.T) {
 		ended <- ctx.Done()
 	})
 	<-<-ended
+}
+
+// TestContextIsThatOfARealDelivery: it has a deadline, as Lambda gives one, and its end is that of a handler.
+func TestContextIsThatOfARealDelivery(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx := idempotenttest.Context(t)
+		deadline, limited := ctx.Deadline()
+		require.True(t, limited)
+		assert.Less(t, time.Until(deadline), 15*time.Minute)
+		x, _ := idempotent.FromContext(ctx)
+		assert.Equal(t, time.Now().UTC(), x.CreatedAt.UTC())
+		synctest.Wait() // and no goroutine beside it: the bubble would not end
+		time.Sleep(time.Until(deadline) + time.Second)
+		_, err := idempotent.Step(ctx, "late", func(context.Context) (int, error) { return 1, nil })
+		require.ErrorIs(t, err, idempotent.ErrStepRefused)
+		require.ErrorIs(t, commit(ctx, 1), idempotent.ErrCommitRefused)
+	})
 }

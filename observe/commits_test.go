@@ -3,7 +3,6 @@ package observe_test
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"log/slog"
 	"testing"
@@ -29,8 +28,7 @@ type table struct {
 // rows are writes of a handler.
 type rows int
 
-func (r rows) Len() int                  { return int(r) }
-func (r rows) Digest() [sha256.Size]byte { return [sha256.Size]byte{byte(r)} }
+func (r rows) Len() int { return int(r) }
 
 func (s *table) Commit(ctx context.Context, seen, next store.Record, _ store.Writes, _ string) (store.Record, bool, error) {
 	if len(s.errs) > 0 {

@@ -32,6 +32,9 @@ type counts struct {
 	LeaseLost          bool `emf:"LeaseLost"`
 	CompletionFailed   bool `emf:"CompletionFailed"`
 	StoreError         bool `emf:"StoreError"`
+	ThrottledKey       bool `emf:"ThrottledKey"`
+	ThrottledTable     bool `emf:"ThrottledTable"`
+	ThrottledAccount   bool `emf:"ThrottledAccount"`
 	Unreadable         bool `emf:"Unreadable"`
 	Refused            int  `emf:"Refused"`
 	Panicked           int  `emf:"Panicked"`
@@ -55,6 +58,9 @@ func told(d *report.Delivery) delivery {
 	c.answered(d)
 	c.settled(d)
 	c.stood(d)
+	c.ThrottledKey = d.Throttle == string(store.ThrottledKey)
+	c.ThrottledTable = d.Throttle == string(store.ThrottledTable)
+	c.ThrottledAccount = d.Throttle == string(store.ThrottledAccount)
 	for i := range d.Steps {
 		c.step(d.Steps[i].End)
 	}

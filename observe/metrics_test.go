@@ -144,6 +144,15 @@ func TestMetricsSayWhatHappened(t *testing.T) {
 		"store down": {
 			report.Delivery{Outcome: report.StoreUnavailable, StoreErr: down}, []string{"StoreError"},
 		},
+		"the store had a hot key": {
+			report.Delivery{Outcome: report.StoreUnavailable, Throttle: "hot key"}, []string{"StoreError", "ThrottledKey"},
+		},
+		"the store lacked capacity": {
+			report.Delivery{Outcome: report.StoreUnavailable, Throttle: "table"}, []string{"StoreError", "ThrottledTable"},
+		},
+		"the account lacked quota": {
+			report.Delivery{Outcome: report.StoreUnavailable, Throttle: "account"}, []string{"StoreError", "ThrottledAccount"},
+		},
 		"unreadable":  {report.Delivery{Outcome: report.Unreadable}, []string{"Unreadable"}},
 		"refused":     {report.Delivery{Outcome: report.Refused}, []string{"Refused"}},
 		"unprotected": {report.Delivery{Outcome: report.Unprotected}, []string{"Unprotected"}},

@@ -108,7 +108,7 @@ func TestEveryFieldOfAnEventIsLogged(t *testing.T) {
 	e := report.Delivery{
 		Operation: "charge", Route: "POST /charges", RecordKey: "charge#abc", Outcome: report.Executed, Settlement: report.Unknown,
 		Reason: "uncertain", Attempt: 2, Recovered: true, Err: errors.New("declined"), StoreErr: errors.New("down"),
-		Claim: took(time.Millisecond), Wait: took(time.Second), Handle: took(time.Minute), Settle: took(time.Hour), ResultBytes: 9, LeaseLost: true, OtherAnswer: true,
+		Claim: took(time.Millisecond), Wait: took(time.Second), Handle: took(time.Minute), Settle: took(time.Hour), ResultBytes: 9, LeaseLost: true, OtherAnswer: true, Throttle: "hot key",
 		DerivedKeys: []report.NamedKey{{Name: "charge", Key: "k-1"}, {Name: "re fund", Key: "k-2"}},
 		Steps: []report.Step{
 			{Name: "reserve", End: report.StepResumed, Bytes: 7},
@@ -141,5 +141,5 @@ func TestEveryFieldOfAnEventIsLogged(t *testing.T) {
 		`steps.charge.bytes=9 steps.mail/1.end=failed steps.mail/1.took=1m0s steps.mail/1.error=observe_test.declinedError `+
 		`orphan_steps="[book ship]" commits.1.end=declined commits.1.items=2 commits.1.tries=1 commits.1.took=1s `+
 		`commits.1.error=observe_test.declinedError commits.2.end=committed commits.2.items=1 commits.2.tries=3 commits.2.took=1m0s `+
-		`error=declined store_error=down`+"\n", out.String())
+		`error=declined store_error=down throttle="hot key"`+"\n", out.String())
 }

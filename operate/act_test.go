@@ -2,7 +2,6 @@ package operate_test
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -71,15 +70,9 @@ func completed() store.Record {
 func committed() store.Record {
 	r := completed()
 	r.Owner = "owner.1" // a dot of its own says nothing
-	r.Seal = store.CommitSeal(r.Owner, r.Result, r.Key, rows{})
+	r.Seal = store.CommitSeal(r.Owner, r.Result, 1)
 	return r
 }
-
-// rows are what a handler commits.
-type rows struct{}
-
-func (rows) Len() int                  { return 1 }
-func (rows) Digest() [sha256.Size]byte { return [sha256.Size]byte{1} }
 
 func live() store.Record {
 	r := crashed()
@@ -518,7 +511,7 @@ func TestRecordsOfPowertools(t *testing.T) {
 		"shared with them, as a value": {func(r *store.Record) { r.Layout = store.LayoutValue }, []operate.Action{
 			operate.ActionExecuted, operate.ActionFailed,
 		}},
-		"written by them, and UNKNOWN by us": {func(r *store.Record) { r.Owner, r.Status = "", store.StatusUnknown }, nil},
+		"written by them, and UNKNOWN by us": {func(r *store.Record) { r.Owner, r.Status, r.Reason = "", store.StatusUnknown, store.ReasonCrashed }, nil},
 	} {
 		for action, do := range changes {
 			d := newDesk(t, nil)

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/life"
@@ -57,6 +58,8 @@ func allowed(r store.Record, v Verdict, now time.Time) error {
 		return fmt.Errorf("%w, which wrote it; nothing was changed", ErrForeign)
 	case state == StateInProgress:
 		return &LiveError{Until: r.ProtectedUntil()}
+	case doubt(r) != "":
+		return &notOursError{doubt(r)}
 	case state == StateOther:
 		return refused
 	case v.action == ActionDelete:
@@ -73,6 +76,32 @@ func allowed(r store.Record, v Verdict, now time.Time) error {
 		return nil
 	}
 }
+
+// doubt says why an item is not certainly a record of this module, although it reads like one: a table of sessions or of orders may
+// have the same attributes. It is empty if there is none.
+func doubt(r store.Record) string {
+	switch {
+	case r.Operation() == "":
+		return "its key names no operation"
+	case r.Status == store.StatusCompleted && !strings.HasPrefix(r.Seal, r.Owner+"."):
+		return "it is completed, and not by its owner"
+	case r.Status == store.StatusInProgress && r.Lease.IsZero() && !r.Released():
+		return "it is in progress without a lease"
+	case r.Status == store.StatusUnknown && r.Reason == "":
+		return "it is unknown for no reason"
+	default:
+		return ""
+	}
+}
+
+// notOursError is an item that is not certainly a record of this module. It is an [ErrForeign].
+type notOursError struct{ why string }
+
+func (e *notOursError) Error() string {
+	return "operate: it is not certain that this item is a record of an idempotent handler (" + e.why + "); nothing was changed"
+}
+
+func (*notOursError) Is(target error) bool { return target == ErrForeign }
 
 // next is the record after the change.
 func (o *Operator) next(seen store.Record, v Verdict, a Act, now time.Time) store.Record {

@@ -23,10 +23,10 @@ func IsDerivedKey(text string) bool { return derivedKey.MatchString(text) }
 // how the event of another service, which knows the key that it was called with, leads to a record.
 //
 // Only records that somebody has to settle keep the names of their keys, so only those are found, and a step's name is one. Where a
-// process died before it had learned a name, those of other records of the operation are tried. It reads each of these records: those of
+// process died before it had learned a name, those of other records of the operation are tried, and the ones that are given. It reads each of these records: those of
 // one operation, or, if it is empty, of all, through the index. If there is none the error is [ErrNotFound]; a key of another form is
 // an [*InputError].
-func (o *Operator) FindDerived(ctx context.Context, operation, key string) (s Shown, name string, err error) {
+func (o *Operator) FindDerived(ctx context.Context, operation, key string, names ...string) (s Shown, name string, err error) {
 	if !IsDerivedKey(key) {
 		return Shown{}, "", &InputError{Field: "derived key", Problem: "is no key of idempotent.DerivedKey: a UUID of version 8 in lower case"}
 	}
@@ -58,7 +58,7 @@ func (o *Operator) FindDerived(ctx context.Context, operation, key string) (s Sh
 				of = &candidates{names: make(map[string]bool)}
 				others[held.Operation()] = of
 			}
-			for _, name := range slices.AppendSeq(slices.Clone(held.Derived), maps.Keys(held.Steps)) {
+			for _, name := range slices.AppendSeq(slices.Concat(names, held.Derived), maps.Keys(held.Steps)) {
 				if len(of.names) < mostCandidates {
 					of.names[name] = true
 				}

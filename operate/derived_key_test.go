@@ -87,4 +87,12 @@ func TestTheNamesOfOthersLeadToARecord(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, warm.Derived[0], name)
 	require.Equal(t, cold.Key, shown.Record.Key)
+
+	sent = idempotent.Description{Protected: true, RecordKey: cold.Key, Fingerprint: cold.Fingerprint}.DerivedKey("known to me")
+	o := operate.New(s, operate.WithClock(func() time.Time { return now }))
+	_, _, err = o.FindDerived(t.Context(), "", sent)
+	require.ErrorIs(t, err, operate.ErrNotFound)
+	shown, _, err = o.FindDerived(t.Context(), "", sent, "known to me")
+	require.NoError(t, err)
+	require.Equal(t, cold.Key, shown.Record.Key)
 }

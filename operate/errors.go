@@ -14,7 +14,8 @@ var (
 	ErrChanged = errors.New("operate: the record has changed since it was shown")
 	// ErrLive is what a [*LiveError] is: the lease of the record is live.
 	ErrLive = errors.New("operate: an execution holds the record")
-	// ErrForeign is returned when AWS Powertools wrote the record, or shares it, and what was asked cannot be done safely.
+	// ErrForeign is returned when AWS Powertools wrote the record, or shares it, and what was asked cannot be done safely; and when it
+	// is not certain that an item is a record of this module.
 	ErrForeign = errors.New("operate: the record belongs to AWS Powertools")
 	// ErrOtherOperation is returned when the record belongs to another operation than the one that was named.
 	ErrOtherOperation = errors.New("operate: the record belongs to another operation")

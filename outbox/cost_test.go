@@ -110,11 +110,11 @@ func TestCostsOfMessages(t *testing.T) {
 	m := &meter{Client: p.client}
 	var r receiver
 	r.down()
-	relay := outbox.NewRelay(m, p.table, r.deliver, outbox.WithGrace(0))
+	relay := outbox.NewRelay(m, p.table, r.deliver, outbox.Config{NoStream: true})
 	var b strings.Builder
 	b.WriteString("\n| message | from the stream | USD | by the drain | USD | a failure |\n|---|---|---|---|---|---|\n")
 	for _, size := range []int{1000, 5000} {
-		padded := outbox.WithAttribute("padding", strings.Repeat("x", size-280))
+		padded := outbox.MessageConfig{Attributes: map[string]string{"padding": strings.Repeat("x", size-280)}}
 		weight := float64((size + 1023) / 1024)
 
 		streamed := p.put(t, padded)
@@ -165,7 +165,7 @@ func TestCostsOfParking(t *testing.T) {
 	p := newPlace(t)
 	m := &meter{Client: p.client}
 	relay := outbox.NewRelay(m, p.table, func(context.Context, outbox.Message) error { return outbox.Permanent(errDown) })
-	it := p.put(t, outbox.WithAttribute("padding", strings.Repeat("x", 1500)))
+	it := p.put(t, outbox.MessageConfig{Attributes: map[string]string{"padding": strings.Repeat("x", 1500)}})
 	require.Equal(t, cost{table: 2, index: 2}, m.spent(func() {
 		_, err := relay.Stream(t.Context(), event(t, p.table, it))
 		require.NoError(t, err)

@@ -14,7 +14,7 @@ import (
 // what is left. Run it on a schedule, say every minute, with reserved concurrency of one or without: several may run at once. It ends before
 // the deadline of ctx.
 //
-// A message that fails is tried again after a pause that grows, see [WithMaxTries], and is parked at the end.
+// A message that fails is tried again after a pause that grows, see [Config.MaxTries], and is parked at the end.
 //
 // An error says that the index could not be read, at least in part, or that there were less than two seconds to begin with. The report is
 // true all the same.

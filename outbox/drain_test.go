@@ -34,7 +34,7 @@ func TestDrainDeliversWhatIsDue(t *testing.T) {
 	for range 12 {
 		all = append(all, p.put(t))
 	}
-	relay := outbox.NewRelay(p.client, p.table, r.deliver, outbox.WithObserver(seen.take), outbox.WithGrace(30*time.Second))
+	relay := outbox.NewRelay(p.client, p.table, r.deliver, outbox.Config{Observers: seen.observers()})
 	told, err := relay.Drain(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, r.got, "the stream goes first")
@@ -67,7 +67,7 @@ func TestDrainTriesAgainWithPausesThatGrowAndParks(t *testing.T) {
 	p, r, seen := newPlace(t), receiver{}, reports{}
 	r.down()
 	it := p.put(t)
-	relay := outbox.NewRelay(p.client, p.table, r.deliver, outbox.WithObserver(seen.take), outbox.WithMaxTries(9))
+	relay := outbox.NewRelay(p.client, p.table, r.deliver, outbox.Config{MaxTries: 9, Observers: seen.observers()})
 	pauses := []int{1, 1, 1, 1, 1, 1, 2, 4, 8}
 	for n, minutes := range pauses {
 		pause := time.Duration(minutes) * time.Minute
@@ -108,14 +108,14 @@ func TestDrainParksWhatKillsItsProcess(t *testing.T) {
 		during = p.get(t, m.ID)
 		require.Equal(t, 4, m.Tries)
 		return errDown
-	}, outbox.WithMaxTries(5))
+	}, outbox.Config{MaxTries: 5})
 	_, err := relay.Drain(t.Context())
 	require.NoError(t, err)
 	require.EqualValues(t, 4, numberOf(t, during, "tries"))
 	require.Greater(t, numberOf(t, during, "outbox_due"), time.Now().UnixMilli())
 	p.late(t, it, time.Hour)
 	p.set(t, idOf(it), "SET tries = :n", item{":n": N("5")})
-	told, err := outbox.NewRelay(p.client, p.table, r.deliver, outbox.WithMaxTries(5)).Drain(t.Context())
+	told, err := outbox.NewRelay(p.client, p.table, r.deliver, outbox.Config{MaxTries: 5}).Drain(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, r.got)
 	require.Equal(t, 1, told.GivenUp)
@@ -154,7 +154,7 @@ func TestDrainReadsAllPages(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, out.UnprocessedItems)
 	}
-	told, err := outbox.NewRelay(p.client, p.table, r.deliver, outbox.WithGrace(0)).Drain(t.Context())
+	told, err := outbox.NewRelay(p.client, p.table, r.deliver, outbox.Config{NoStream: true}).Drain(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, many+1, told.Delivered)
 	require.Equal(t, &report.Left{}, told.Left)
@@ -232,7 +232,7 @@ func TestDrainWithoutAnIndexSaysSo(t *testing.T) {
 	_, err := p.client.CreateTable(t.Context(), in)
 	require.NoError(t, err)
 	dropAfter(t, p.client, *in.TableName)
-	_, err = outbox.NewRelay(p.client, *in.TableName, (&receiver{}).deliver, outbox.WithObserver(seen.take)).Drain(t.Context())
+	_, err = outbox.NewRelay(p.client, *in.TableName, (&receiver{}).deliver, outbox.Config{Observers: seen.observers()}).Drain(t.Context())
 	require.ErrorContains(t, err, "read the index outbox-index")
 	require.Equal(t, err, seen.last().Err)
 	require.Nil(t, seen.last().Left)
@@ -249,7 +249,7 @@ func TestDrainLeavesWhatWaitsForItsTurnTooLong(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 16*time.Second) // four are for counting
 	defer cancel()
-	told, err := outbox.NewRelay(p.client, p.table, hang, outbox.WithConcurrency(1)).Drain(ctx)
+	told, err := outbox.NewRelay(p.client, p.table, hang, outbox.Config{Concurrency: 1}).Drain(ctx)
 	require.NoError(t, err)
 	require.Equal(t, &report.Left{Pending: 3, Oldest: told.Left.Oldest}, told.Left, "there was time to count")
 	require.Equal(t, 1, told.Failed)
@@ -276,7 +276,7 @@ func TestDrainTakesOnlyWhatIsAsItWasRead(t *testing.T) {
 				p.set(t, idOf(it), change, item{":n": N("1")})
 			}
 		}}
-		_, err := outbox.NewRelay(c, p.table, r.deliver, outbox.WithObserver(seen.take)).Drain(t.Context())
+		_, err := outbox.NewRelay(c, p.table, r.deliver, outbox.Config{Observers: seen.observers()}).Drain(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, r.got, change)
 		require.Equal(t, 1, seen.last().Elsewhere, change)
@@ -310,7 +310,7 @@ func TestDrainWhoseListIsLate(t *testing.T) {
 		p.set(t, idOf(it), update, values)
 	}
 	var seen reports
-	_, err := outbox.NewRelay(&lists{Client: p.client, first: late}, p.table, r.deliver, outbox.WithObserver(seen.take)).Drain(t.Context())
+	_, err := outbox.NewRelay(&lists{Client: p.client, first: late}, p.table, r.deliver, outbox.Config{Observers: seen.observers()}).Drain(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, r.got)
 	require.Zero(t, seen.last().Elsewhere)

@@ -68,12 +68,12 @@ func (p place) commit(t *testing.T, key string, make func(ctx context.Context) [
 }
 
 // put commits one message, and returns it as it is in the table.
-func (p place) put(t *testing.T, opts ...outbox.MessageOption) item {
+func (p place) put(t *testing.T, config ...outbox.MessageConfig) item {
 	t.Helper()
 	id := ""
 	require.NoError(t, p.commit(t, rand.Text(), func(ctx context.Context) []dynamo.Item {
 		id = idempotent.DerivedKey(ctx, "order-placed")
-		return []dynamo.Item{p.box.Message(ctx, "order-placed", map[string]string{"order_id": "o-1"}, opts...)}
+		return []dynamo.Item{p.box.Message(ctx, "order-placed", map[string]string{"order_id": "o-1"}, config...)}
 	}))
 	return p.get(t, id)
 }
@@ -197,6 +197,11 @@ func failures(answer events.DynamoDBEventResponse) (numbers []string) {
 
 // reports keeps what a relay reports.
 type reports struct{ all []report.Relay }
+
+// observers are those of a relay that hands its reports over here.
+func (r *reports) observers() []func(context.Context, report.Relay) {
+	return []func(context.Context, report.Relay){r.take}
+}
 
 func (r *reports) take(_ context.Context, report report.Relay) { r.all = append(r.all, report) }
 

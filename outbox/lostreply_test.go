@@ -30,7 +30,7 @@ func TestAWriteWhoseAnswerWasLostCountsOnce(t *testing.T) {
 	id := idOf(p.put(t))
 	failing := errors.New("down")
 	r.fail = func(outbox.Message) error { return failing }
-	drain := outbox.NewRelay(repeating{p.client}, p.table, r.deliver, outbox.WithGrace(0))
+	drain := outbox.NewRelay(repeating{p.client}, p.table, r.deliver, outbox.Config{NoStream: true})
 	told, err := drain.Drain(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 1, told.Failed)

@@ -2,11 +2,14 @@ package outbox
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,12 +30,12 @@ type Message struct {
 	Topic string
 	// Body is JSON.
 	Body json.RawMessage
-	// Attributes are what [WithAttribute] has added, nil without any.
+	// Attributes are those of [MessageConfig], nil without any.
 	Attributes map[string]string
-	// Group is that of [WithGroup], empty without one.
+	// Group is that of [MessageConfig], empty without one.
 	Group string
-	// Tenant is whom the message belongs to: that of [WithTenant], or the tenant of the invocation that has committed it. Empty if there is
-	// none.
+	// Tenant is whom the message belongs to: that of [MessageConfig], or the tenant of the invocation that has committed it.
+	// Empty if there is none.
 	Tenant string
 	// Trace is the X-Ray trace header of the invocation that has committed the message, empty if there is none.
 	Trace string
@@ -47,27 +50,21 @@ type Message struct {
 // if, that commit happens. ctx is the handler's.
 //
 // The name tells messages of one execution apart: the id of the message is idempotent.DerivedKey(ctx, name), and one commit takes one
-// message of a name. It is also the topic, unless [WithTopic] says otherwise.
+// message of a name. It is also the topic, unless [MessageConfig] says otherwise.
 //
 // The body becomes JSON, now: what becomes of it later does not change the message. JSON that is made already is a [json.RawMessage].
 // The whole item may have 399 KB: what a relay writes to it later needs room, too.
 //
 // What is wrong is in the Err of the item, which dynamo.Commit returns before it sends anything. Its text names neither the id nor anything
 // of the body.
-func (o *Outbox) Message(ctx context.Context, name string, body any, opts ...MessageOption) dynamo.Item {
+func (o *Outbox) Message(ctx context.Context, name string, body any, config ...MessageConfig) dynamo.Item {
 	d := draft{stored: stored{Topic: name}}
 	if strings.TrimSpace(name) == "" {
 		d.problemf("the name is empty")
 	}
 	d.setBody(body)
 	d.setContext(ctx)
-	for i, opt := range opts {
-		if opt == nil {
-			d.problemf("option %d is nil", i+1)
-			continue
-		}
-		opt(&d)
-	}
+	d.configure(config)
 	if len(d.problems) == 0 {
 		d.setKey(ctx, name)
 		d.checkSize()
@@ -75,7 +72,7 @@ func (o *Outbox) Message(ctx context.Context, name string, body any, opts ...Mes
 	if len(d.problems) > 0 {
 		return dynamo.Item{Err: fmt.Errorf("outbox: message %q: %s", name, strings.Join(d.problems, "; "))}
 	}
-	return dynamo.Put(o.table, d.stored, dynamo.KeyedBy(attributeID))
+	return dynamo.Put(o.table, d.stored)
 }
 
 // draft is a message on its way to its item.
@@ -157,54 +154,31 @@ func shardOf(id string) string {
 	return strconv.Itoa(int(h.Sum32() % relay.Shards))
 }
 
-// MessageOption adds something to a message.
-type MessageOption func(*draft)
-
-// WithTopic sets the topic, where several messages of one commit have the same one.
-func WithTopic(topic string) MessageOption {
-	return func(d *draft) {
-		d.Topic = topic
-		if strings.TrimSpace(topic) == "" {
-			d.problemf("WithTopic: the topic is empty")
-		}
-	}
+// MessageConfig adds something to a message. Its zero value adds nothing.
+type MessageConfig struct {
+	// Topic is that of the message, where several messages of one commit have the same one. Default is the name.
+	Topic string
+	// Attributes are for the receiver: message attributes of SQS, headers of HTTP.
+	Attributes map[string]string
+	// Group is the message group of a FIFO queue. Without it each message is a group of its own. A group keeps the messages in
+	// the order in which they reach the queue, and that is not the order of the commits.
+	Group string
+	// Tenant is whom the message belongs to. Default is the tenant of a function with tenant isolation.
+	Tenant string
 }
 
-// WithAttribute adds an attribute for the receiver: a message attribute of SQS, a header of HTTP. Each name is given once.
-func WithAttribute(name, value string) MessageOption {
-	return func(d *draft) {
-		if name == "" || value == "" {
-			d.problemf("WithAttribute: %q has no name or no value", name)
-			return
-		}
-		if _, twice := d.Attributes[name]; twice {
-			d.problemf("WithAttribute: %q is given twice", name)
-			return
-		}
-		if d.Attributes == nil {
-			d.Attributes = map[string]string{}
-		}
-		d.Attributes[name] = value
+// configure adds what a configuration says.
+func (d *draft) configure(given []MessageConfig) {
+	if len(given) > 1 {
+		d.problemf("there are %d values of MessageConfig, and one counts", len(given))
 	}
-}
-
-// WithGroup sets the message group of a FIFO queue. Without it each message is a group of its own. A group keeps the messages in the order
-// in which they reach the queue, and that is not the order of the commits.
-func WithGroup(group string) MessageOption {
-	return func(d *draft) {
-		d.Group = group
-		if group == "" {
-			d.problemf("WithGroup: the group is empty")
-		}
-	}
-}
-
-// WithTenant says whom the message belongs to. Default is the tenant of a function with tenant isolation.
-func WithTenant(tenant string) MessageOption {
-	return func(d *draft) {
-		d.Tenant = tenant
-		if tenant == "" {
-			d.problemf("WithTenant: the tenant is empty")
+	for _, c := range given {
+		d.Topic, d.Group, d.Tenant = cmp.Or(c.Topic, d.Topic), c.Group, cmp.Or(c.Tenant, d.Tenant)
+		d.Attributes = maps.Clone(c.Attributes)
+		for _, name := range slices.Sorted(maps.Keys(c.Attributes)) {
+			if name == "" || c.Attributes[name] == "" {
+				d.problemf("Attributes: %q has no name or no value", name)
+			}
 		}
 	}
 }

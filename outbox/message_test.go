@@ -31,8 +31,7 @@ func TestMessageIsWrittenWithItsCommit(t *testing.T) {
 		owner = claim.Owner
 		ctx = lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{TenantID: "acme"})
 		ctx = context.WithValue(ctx, "x-amzn-trace-id", "Root=1-5759e988-bd862e3fe1be46a994272793") //nolint:staticcheck // Lambda's
-		return []dynamo.Item{p.box.Message(ctx, "order-placed/1", map[string]string{"html": "<b>"}, outbox.WithTopic("order-placed"),
-			outbox.WithAttribute("a", "1"), outbox.WithAttribute("b", "2"), outbox.WithGroup("g"))}
+		return []dynamo.Item{p.box.Message(ctx, "order-placed/1", map[string]string{"html": "<b>"}, outbox.MessageConfig{Topic: "order-placed", Group: "g", Attributes: map[string]string{"a": "1", "b": "2"}})}
 	}))
 	it := p.get(t, id)
 	require.NotEmpty(t, owner)
@@ -64,11 +63,11 @@ func TestMessageSaysWhatIsWrongBeforeAnythingIsWritten(t *testing.T) {
 		"no name": {func(ctx context.Context) []dynamo.Item {
 			return []dynamo.Item{p.box.Message(ctx, " ", body)}
 		}, `items[0]: outbox: message " ": the name is empty`},
-		"no topic, and more": {func(ctx context.Context) []dynamo.Item {
-			return []dynamo.Item{p.box.Message(ctx, "m", body, outbox.WithTopic(""), nil, outbox.WithAttribute("", "v"),
-				outbox.WithAttribute("a", "1"), outbox.WithAttribute("a", "1"), outbox.WithGroup(""), outbox.WithTenant(""))}
-		}, `items[0]: outbox: message "m": WithTopic: the topic is empty; option 2 is nil; WithAttribute: "" has no name or no value; ` +
-			`WithAttribute: "a" is given twice; WithGroup: the group is empty; WithTenant: the tenant is empty`},
+		"two, and a bad one": {func(ctx context.Context) []dynamo.Item {
+			bad := outbox.MessageConfig{Attributes: map[string]string{"": "v", "a": ""}}
+			return []dynamo.Item{p.box.Message(ctx, "m", body, outbox.MessageConfig{}, bad)}
+		}, `items[0]: outbox: message "m": there are 2 values of MessageConfig, and one counts; Attributes: "" has no name or no value; ` +
+			`Attributes: "a" has no name or no value`},
 		"no JSON": {func(ctx context.Context) []dynamo.Item {
 			return []dynamo.Item{p.box.Message(ctx, "m", math.NaN())}
 		}, `items[0]: outbox: message "m": the body, a float64, has no JSON form`},
@@ -82,9 +81,6 @@ func TestMessageSaysWhatIsWrongBeforeAnythingIsWritten(t *testing.T) {
 		"too large": {func(ctx context.Context) []dynamo.Item {
 			return []dynamo.Item{p.box.Message(ctx, "m", strings.Repeat("x", 399<<10))}
 		}, "bytes, more than the 408576 of a message"},
-		"a name twice": {func(ctx context.Context) []dynamo.Item {
-			return []dynamo.Item{p.box.Message(ctx, "m", 1), p.box.Message(ctx, "m", 2)}
-		}, `items[0] (Put on table "` + p.table + `") and items[1] (Put on table "` + p.table + `") are about the same item`},
 		"another context": {func(context.Context) []dynamo.Item {
 			return []dynamo.Item{p.box.Message(context.Background(), "m", body)}
 		}, `items[0]: outbox: message "m": the context belongs to no delivery`},
@@ -97,6 +93,17 @@ func TestMessageSaysWhatIsWrongBeforeAnythingIsWritten(t *testing.T) {
 			require.NotContains(t, err.Error(), "tok_visa")
 		})
 	}
+}
+
+// TestTwoMessagesOfOneName are one item, which a transaction writes once.
+func TestTwoMessagesOfOneName(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	err := p.commit(t, "k", func(ctx context.Context) []dynamo.Item {
+		return []dynamo.Item{p.box.Message(ctx, "m", 1), p.box.Message(ctx, "m", 2)}
+	})
+	require.ErrorIs(t, err, idempotent.ErrCommitFailed)
+	require.ErrorContains(t, err, "two of the items are one and the same in their table")
 }
 
 // The largest message can still be counted, put off, parked and redriven.
@@ -114,7 +121,7 @@ func TestLargestMessageCanBeWrittenTo(t *testing.T) {
 		}
 	}))
 	r.down()
-	relay := outbox.NewRelay(p.client, p.table, r.deliver, outbox.WithMaxTries(2))
+	relay := outbox.NewRelay(p.client, p.table, r.deliver, outbox.Config{MaxTries: 2})
 	for range 2 {
 		_, err := relay.Stream(t.Context(), event(t, p.table, p.get(t, idOf(it))))
 		require.NoError(t, err)

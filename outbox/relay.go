@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -57,11 +58,11 @@ type Client interface {
 // from the stream of the table, and [Relay.Drain] looks on a schedule for what the stream has put off or lost. Make one with [NewRelay]. It
 // is safe for concurrent use. Any number of relays may work on one table.
 type Relay struct {
-	table   string
-	box     *box
-	deliver Deliver
-	relay   *relay.Relay[Message]
-	c       relayConfig
+	table     string
+	box       *box
+	deliver   Deliver
+	relay     *relay.Relay[Message]
+	observers []func(context.Context, report.Relay)
 }
 
 // The defaults of a [Relay].
@@ -69,129 +70,92 @@ const (
 	DefaultConcurrency = 10
 	DefaultTimeout     = 10 * time.Second
 	DefaultMaxTries    = 20
-	DefaultGrace       = time.Minute
 	DefaultRetention   = 7 * 24 * time.Hour
 )
 
 const (
 	// reports is how often a failure is reported to the stream before the message is put off: those behind it wait meanwhile.
 	reports = 5
+	// grace is how long a drain leaves a message to the stream after it is due.
+	grace = time.Minute
 	// reserve is what is kept of an invocation for marks.
 	reserve  = time.Second
 	maxPause = time.Hour
 )
 
-// RelayOption adjusts a [Relay].
-type RelayOption func(*relayConfig)
-
-type relayConfig struct {
-	concurrency, maxTries     int
-	timeout, grace, retention time.Duration
-	observers                 []func(context.Context, report.Relay)
-	problems                  []string
+// Config adjusts a [Relay]. Its zero value has the defaults.
+type Config struct {
+	// Concurrency is how many messages are delivered at once. Default [DefaultConcurrency].
+	Concurrency int
+	// Timeout bounds each delivery. Default [DefaultTimeout]. Keep it well under the timeout of the function.
+	Timeout time.Duration
+	// MaxTries is how often a message is tried before it is parked. Default [DefaultMaxTries], which takes about nine hours:
+	// the first six tries are those of the stream, and then the pauses of the drain grow from two minutes to an hour, each a
+	// quarter longer or shorter at most. Give the relay of the stream and that of the drain the same number.
+	MaxTries int
+	// NoStream says that the table has no stream: [Relay.Drain] delivers at once what is due. Else it leaves each message to
+	// the stream for a minute.
+	NoStream bool
+	// Retention is how long a delivered message is kept, before DynamoDB's time to live deletes it. Default
+	// [DefaultRetention], at least a second.
+	Retention time.Duration
+	// Observers get a [report.Relay] at the end of each invocation, also of one that fails. They must not panic. Package
+	// observe has one for metrics and one for a log.
+	Observers []func(context.Context, report.Relay)
 }
 
-func (c *relayConfig) problemf(format string, args ...any) {
-	c.problems = append(c.problems, fmt.Sprintf(format, args...))
-}
-
-// WithConcurrency sets how many messages are delivered at once, from 1 on. Default [DefaultConcurrency].
-func WithConcurrency(n int) RelayOption {
-	return func(c *relayConfig) {
-		c.concurrency = n
-		if n < 1 {
-			c.problemf("WithConcurrency: %d is less than 1", n)
+// configOf returns the configuration of a relay, and what is wrong with it.
+func configOf(given []Config) (c Config, problems []string) {
+	if len(given) > 0 {
+		c = given[0]
+	}
+	wrong := func(is bool, format string, args ...any) {
+		if is {
+			problems = append(problems, fmt.Sprintf(format, args...))
 		}
 	}
-}
-
-// WithTimeout bounds each delivery. Default [DefaultTimeout]. Keep it well under the timeout of the function.
-func WithTimeout(d time.Duration) RelayOption {
-	return func(c *relayConfig) {
-		c.timeout = d
-		if d <= 0 {
-			c.problemf("WithTimeout: %v is not positive", d)
-		}
+	wrong(len(given) > 1, "there are %d values of Config, and one counts", len(given))
+	wrong(c.Concurrency < 0, "Concurrency: %d is negative", c.Concurrency)
+	wrong(c.Timeout < 0, "Timeout: %v is negative", c.Timeout)
+	wrong(c.MaxTries < 0, "MaxTries: %d is negative", c.MaxTries)
+	wrong(c.Retention != 0 && c.Retention < time.Second, "Retention: %v is less than a second", c.Retention)
+	for i, observe := range c.Observers {
+		wrong(observe == nil, "Observers: function %d is nil", i+1)
 	}
-}
-
-// WithMaxTries sets how often a message is tried before it is parked, from 1 on. Default [DefaultMaxTries], which takes about nine hours:
-// the first six tries are those of the stream, and then the pauses of the drain grow from two minutes to an hour, each a quarter
-// longer or shorter at most. Give the relay of the stream and that of the drain the same number.
-func WithMaxTries(n int) RelayOption {
-	return func(c *relayConfig) {
-		c.maxTries = n
-		if n < 1 {
-			c.problemf("WithMaxTries: %d is less than 1", n)
-		}
-	}
-}
-
-// WithGrace sets how long [Relay.Drain] leaves a message to the stream after it is due. Default [DefaultGrace]; use 0 for a table without a
-// stream.
-func WithGrace(d time.Duration) RelayOption {
-	return func(c *relayConfig) {
-		c.grace = d
-		if d < 0 {
-			c.problemf("WithGrace: %v is negative", d)
-		}
-	}
-}
-
-// WithRetention sets how long a delivered message is kept, before DynamoDB's time to live deletes it. Default [DefaultRetention], at least a
-// second.
-func WithRetention(d time.Duration) RelayOption {
-	return func(c *relayConfig) {
-		c.retention = d
-		if d < time.Second {
-			c.problemf("WithRetention: %v is less than a second", d)
-		}
-	}
-}
-
-// WithObserver adds a function that gets a [report.Relay] at the end of each invocation, also of one that fails. It must not panic. Package observe
-// has one for metrics and one for a log.
-func WithObserver(observer func(context.Context, report.Relay)) RelayOption {
-	return func(c *relayConfig) {
-		c.observers = append(c.observers, observer)
-		if observer == nil {
-			c.problemf("WithObserver: the function is nil")
-		}
-	}
+	c.Concurrency = cmp.Or(c.Concurrency, DefaultConcurrency)
+	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
+	c.MaxTries = cmp.Or(c.MaxTries, DefaultMaxTries)
+	c.Retention = cmp.Or(c.Retention, DefaultRetention)
+	return c, problems
 }
 
 // NewRelay returns a relay of the messages in a table, given by its name or ARN. It sends nothing; see [Check].
 //
 // It panics with a [*store.ConfigError] that names every problem of the configuration.
-func NewRelay(client Client, table string, deliver Deliver, opts ...RelayOption) *Relay {
-	c := relayConfig{
-		concurrency: DefaultConcurrency, maxTries: DefaultMaxTries, timeout: DefaultTimeout, grace: DefaultGrace, retention: DefaultRetention,
-	}
+func NewRelay(client Client, table string, deliver Deliver, config ...Config) *Relay {
+	c, problems := configOf(config)
 	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		c.problemf("the client is nil")
+		problems = append(problems, "the client is nil")
 	}
 	if table == "" {
-		c.problemf("the name of the table is empty")
+		problems = append(problems, "the name of the table is empty")
 	}
 	if deliver == nil {
-		c.problemf("deliver is nil")
+		problems = append(problems, "deliver is nil")
 	}
-	for i, opt := range opts {
-		if opt == nil {
-			c.problemf("option %d is nil", i+1)
-			continue
+	if len(problems) > 0 {
+		for i, p := range problems {
+			problems[i] = "outbox.NewRelay: " + p
 		}
-		opt(&c)
+		panic(&store.ConfigError{Problems: problems})
 	}
-	if len(c.problems) > 0 {
-		for i, p := range c.problems {
-			c.problems[i] = "outbox.NewRelay: " + p
-		}
-		panic(&store.ConfigError{Problems: c.problems})
+	wait := grace
+	if c.NoStream {
+		wait = 0
 	}
-	r := &Relay{table: table, box: &box{client, table, c.retention}, deliver: deliver, c: c}
+	r := &Relay{table: table, box: &box{client, table, c.Retention}, deliver: deliver, observers: c.Observers}
 	r.relay = relay.New(r.box, r.deliverEntry, reportOf, relay.Settings{
-		Concurrency: c.concurrency, Timeout: c.timeout, Reserve: reserve, Reports: reports, MaxTries: c.maxTries, Grace: c.grace,
+		Concurrency: c.Concurrency, Timeout: c.Timeout, Reserve: reserve, Reports: reports, MaxTries: c.MaxTries, Grace: wait,
 		Pause: spread, Now: time.Now,
 	})
 	return r

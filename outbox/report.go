@@ -66,7 +66,7 @@ func (t *tally) add(e relay.Entry[Message], o relay.Outcome, err error) {
 // done hands the report to the observers.
 func (r *Relay) done(ctx context.Context, t *tally, err error) report.Relay {
 	t.r.Err = err
-	for _, observe := range r.c.observers {
+	for _, observe := range r.observers {
 		observe(ctx, t.r)
 	}
 	return t.r

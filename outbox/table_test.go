@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/outbox"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -145,15 +146,16 @@ func TestNewRelaySaysAllThatIsWrong(t *testing.T) {
 		wrong, is := recover().(*store.ConfigError)
 		require.True(t, is)
 		require.Equal(t, []string{
-			"outbox.NewRelay: the client is nil", "outbox.NewRelay: the name of the table is empty", "outbox.NewRelay: deliver is nil",
-			"outbox.NewRelay: WithConcurrency: 0 is less than 1", "outbox.NewRelay: WithTimeout: 0s is not positive",
-			"outbox.NewRelay: WithMaxTries: 0 is less than 1", "outbox.NewRelay: WithGrace: -1ns is negative",
-			"outbox.NewRelay: WithRetention: 1ms is less than a second", "outbox.NewRelay: WithObserver: the function is nil",
-			"outbox.NewRelay: option 7 is nil",
+			"outbox.NewRelay: there are 2 values of Config, and one counts",
+			"outbox.NewRelay: Concurrency: -1 is negative", "outbox.NewRelay: Timeout: -1ns is negative",
+			"outbox.NewRelay: MaxTries: -1 is negative", "outbox.NewRelay: Retention: 1ms is less than a second",
+			"outbox.NewRelay: Observers: function 1 is nil", "outbox.NewRelay: the client is nil",
+			"outbox.NewRelay: the name of the table is empty", "outbox.NewRelay: deliver is nil",
 		}, wrong.Problems)
 	}()
-	outbox.NewRelay((*dynamodb.Client)(nil), "", nil, outbox.WithConcurrency(0), outbox.WithTimeout(0), outbox.WithMaxTries(0), outbox.WithGrace(-1),
-		outbox.WithRetention(1e6), outbox.WithObserver(nil), nil)
+	outbox.NewRelay((*dynamodb.Client)(nil), "", nil, outbox.Config{
+		Concurrency: -1, Timeout: -1, MaxTries: -1, Retention: 1e6, Observers: []func(context.Context, report.Relay){nil},
+	}, outbox.Config{})
 }
 
 // The stream of a real table hands over what Stream understands: see also the tests of the whole in proof/e2e.
@@ -171,7 +173,7 @@ func TestImageOfAMessageIsOne(t *testing.T) {
 	relay := outbox.NewRelay(c, "outbox", func(_ context.Context, m outbox.Message) error {
 		got = m
 		return nil
-	}, outbox.WithObserver(seen.take))
+	}, outbox.Config{Observers: seen.observers()})
 	_, err := relay.Stream(t.Context(), events.DynamoDBEvent{Records: []events.DynamoDBEventRecord{
 		{EventName: "MODIFY", Change: events.DynamoDBStreamRecord{SequenceNumber: "1", NewImage: image}},
 	}})

@@ -70,6 +70,9 @@ type Delivery struct {
 	// StoreErr is the last failure of the store that did not decide the answer: a claim that could not be undone, a renewal, a
 	// completion or a release that failed. It is nil if there was none.
 	StoreErr error `log:"store_error"`
+	// Throttle says what of the table lacked capacity: "hot key", "table" or "account". It is empty if nothing did, and where
+	// DynamoDB did not say.
+	Throttle string `emf:"throttle,property" log:"throttle"`
 }
 
 // Trigger is what a handler takes.

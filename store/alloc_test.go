@@ -17,7 +17,7 @@ func TestAllocationsOfSealed(t *testing.T) {
 	large := []byte(`"` + strings.Repeat("x", 5000) + `"`)
 	for name, r := range map[string]store.Record{
 		"completion":     {Owner: owner, Seal: store.Seal(owner, large)},
-		"commit":         {Owner: owner, Seal: store.CommitSeal(owner, large, key, rows("a"))},
+		"commit":         {Owner: owner, Seal: store.CommitSeal(owner, large, 1)},
 		"another result": {Owner: owner, Seal: store.Seal(owner, result)},
 	} {
 		var sealed bool

@@ -29,6 +29,28 @@ const (
 	FailureRejected Failure = "rejected"
 )
 
+// Throttle is what lacked capacity where a call was throttled.
+type Throttle string
+
+// What lacks capacity. Each has another remedy.
+const (
+	// ThrottledKey: one key, or its neighbours, get more requests than a partition serves.
+	ThrottledKey Throttle = "hot key"
+	// ThrottledTable: the capacity of the table, or of its index, or the bound that was set for it.
+	ThrottledTable Throttle = "table"
+	// ThrottledAccount: the quota of the account in this Region.
+	ThrottledAccount Throttle = "account"
+)
+
+// ThrottleOf returns what lacked capacity, empty if err does not say.
+func ThrottleOf(err error) Throttle {
+	failed, is := errors.AsType[*Error](err)
+	if !is {
+		return ""
+	}
+	return failed.Throttle
+}
+
 // MayPass reports whether repeating a call that failed with err can help. A failure of a kind that is not known here is not repeated.
 func MayPass(err error) bool {
 	if _, unreadable := errors.AsType[*UnreadableError](err); unreadable {
@@ -52,6 +74,9 @@ type Error struct {
 	Op string
 	// Kind tells why it failed.
 	Kind Failure
+	// Throttle says what lacked capacity. It is empty unless Kind is FailureThrottled, and where the
+	// store does not say.
+	Throttle Throttle
 	// NotApplied is true only if it is certain that no attempt of the write was or will be applied.
 	NotApplied bool
 	// Err is the cause.
@@ -59,7 +84,11 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	return fmt.Sprintf("store: %s: %s: %v", e.Op, e.Kind, e.Err)
+	kind := string(e.Kind)
+	if e.Throttle != "" {
+		kind += fmt.Sprintf(" (%s)", e.Throttle)
+	}
+	return fmt.Sprintf("store: %s: %s: %v", e.Op, kind, e.Err)
 }
 
 // Unwrap returns the cause.

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"errors"
 	"fmt"
+	mathrand "math/rand/v2"
 	"slices"
 	"time"
 
@@ -86,7 +86,7 @@ func committedChecks() []check {
 			for n := range 3 {
 				seen := c.plant(c.inProgress())
 				writes := c.features.Writes.Of(shared)
-				c.commit(seen, sealed(completion(seen, []byte(`{"id":"ch_1"}`)), writes), writes, rand.Text())
+				c.commit(seen, sealed(completion(seen, []byte(`{"id":"ch_1"}`))), writes, rand.Text())
 				c.counts(n+1, shared)
 			}
 		})},
@@ -116,7 +116,7 @@ func committedChecks() []check {
 			for _, result := range [][]byte{[]byte(`{"id":"ch_1"}`), c.large()} {
 				seen := c.plant(c.inProgress())
 				writes := c.features.Writes.Of(row())
-				next := sealed(completion(seen, bytes.Clone(result)), writes)
+				next := sealed(completion(seen, bytes.Clone(result)))
 				c.commit(seen, next, writes, rand.Text())
 				scribble(next.Result)
 				next.Result = result
@@ -127,7 +127,7 @@ func committedChecks() []check {
 			handsOutCopies(c.probe, func(held store.Record) store.Record {
 				other := c.rival(held)
 				writes := c.features.Writes.Of(row())
-				r, _, err := c.committer.Commit(c.t.Context(), other, sealed(completion(other, []byte(`{}`)), writes), writes, rand.Text())
+				r, _, err := c.committer.Commit(c.t.Context(), other, sealed(completion(other, []byte(`{}`))), writes, rand.Text())
 				c.noError("Commit", err)
 				return r
 			})
@@ -146,9 +146,9 @@ func row() Row { return Row{Name: "storetest#" + rand.Text()} }
 // fresh is one that must not be there.
 func fresh() Row { return Row{Name: row().Name, New: true} }
 
-// sealed is a completed record with the seal of its commit.
-func sealed(next store.Record, writes store.Writes) store.Record {
-	next.Seal = store.CommitSeal(next.Owner, next.Result, next.Key, writes)
+// sealed is a completed record with the seal of a commit of its owner, whichever: no two are the same.
+func sealed(next store.Record) store.Record {
+	next.Seal = store.CommitSeal(next.Owner, next.Result, 1+mathrand.IntN(1<<30)) //nolint:gosec // nobody has to guess it
 	return next
 }
 
@@ -156,7 +156,7 @@ func sealed(next store.Record, writes store.Writes) store.Record {
 func (c *committing) commits(seen, next store.Record, rows ...Row) store.Record {
 	c.t.Helper()
 	writes := c.features.Writes.Of(rows...)
-	next = sealed(next, writes)
+	next = sealed(next)
 	c.commit(seen, next, writes, rand.Text())
 	c.counts(1, rows...)
 	done := after(seen, next)
@@ -195,7 +195,7 @@ func commitKeepsLease(c *committing) {
 	for _, result := range [][]byte{[]byte(`{"id":"ch_1"}`), c.large()} {
 		seen := c.plant(c.inProgress())
 		writes := c.features.Writes.Of(row())
-		next := sealed(completion(seen, result), writes)
+		next := sealed(completion(seen, result))
 		next.Lease = time.Time{}
 		c.commit(seen, next, writes, rand.Text())
 		next.Lease = seen.Lease
@@ -273,7 +273,7 @@ func commitRefusedChecks() []check {
 				p.t.Skipf("%T is no Committer", p.store)
 			}
 			seen := p.plant(p.inProgress())
-			_, committed, err := committer.Commit(p.t.Context(), seen, sealed(completion(seen, []byte(`{}`)), strange{}), strange{}, rand.Text())
+			_, committed, err := committer.Commit(p.t.Context(), seen, sealed(completion(seen, []byte(`{}`))), strange{}, rand.Text())
 			if committed || !errors.Is(err, store.ErrNoCommit) {
 				p.t.Fatalf("Commit of writes of another kind reported %t and %v, not ErrNoCommit", committed, err)
 			}
@@ -288,8 +288,7 @@ func commitRefusedChecks() []check {
 // strange are writes of no store.
 type strange struct{}
 
-func (strange) Len() int                  { return 1 }
-func (strange) Digest() [sha256.Size]byte { return [sha256.Size]byte{1} }
+func (strange) Len() int { return 1 }
 
 // refused commits next, and sees that held refuses it: it stays, and no row is written. It comes before a write whose own condition does
 // not hold.
@@ -298,7 +297,7 @@ func (c *committing) refused(seen, next, held store.Record) {
 	taken := c.taken()
 	for _, rows := range [][]Row{{row(), fresh()}, {taken}, {row(), taken}} {
 		writes := c.features.Writes.Of(rows...)
-		got, committed, err := c.committer.Commit(c.t.Context(), seen, sealed(next, writes), writes, rand.Text())
+		got, committed, err := c.committer.Commit(c.t.Context(), seen, sealed(next), writes, rand.Text())
 		c.noError("Commit that the record refuses", err)
 		if committed {
 			c.t.Fatalf("Commit was not refused; seen:\n%s\nheld:\n%s", describe(seen), describe(held))
@@ -327,7 +326,7 @@ func (c *committing) refusedAbsent(seen store.Record) {
 	c.t.Helper()
 	added := row()
 	writes := c.features.Writes.Of(added)
-	got, committed, err := c.committer.Commit(c.t.Context(), seen, sealed(completion(seen, []byte(`{}`)), writes), writes, rand.Text())
+	got, committed, err := c.committer.Commit(c.t.Context(), seen, sealed(completion(seen, []byte(`{}`))), writes, rand.Text())
 	c.noError("Commit", err)
 	if committed {
 		c.t.Fatalf("Commit replaced a record that is not held")
@@ -409,7 +408,7 @@ func declinedChecks() []check {
 func (c *committing) declined(seen, held, next store.Record, taken Row, rows []Row) {
 	c.t.Helper()
 	writes := c.features.Writes.Of(rows...)
-	_, committed, err := c.committer.Commit(c.t.Context(), seen, sealed(next, writes), writes, rand.Text())
+	_, committed, err := c.committer.Commit(c.t.Context(), seen, sealed(next), writes, rand.Text())
 	if committed || !errors.Is(err, store.ErrWritesRefused) {
 		c.t.Fatalf("Commit with a write whose condition does not hold reported %t and %v, not ErrWritesRefused", committed, err)
 	}
@@ -429,7 +428,7 @@ func tokenChecks() []check {
 				seen := c.plant(c.inProgress())
 				rows := []Row{row(), fresh()}
 				writes, token := c.features.Writes.Of(rows...), rand.Text()
-				next := sealed(completion(seen, result), writes)
+				next := sealed(completion(seen, result))
 				c.commit(seen, next, writes, token)
 				for range 3 {
 					held, committed, err := c.committer.Commit(c.t.Context(), seen, next, writes, token)
@@ -446,7 +445,7 @@ func tokenChecks() []check {
 			seen := c.plant(c.inProgress())
 			rows := []Row{row(), fresh()}
 			writes := c.features.Writes.Of(rows...)
-			next := sealed(completion(seen, []byte(`{"id":"ch_1"}`)), writes)
+			next := sealed(completion(seen, []byte(`{"id":"ch_1"}`)))
 			c.commit(seen, next, writes, rand.Text())
 			held, committed, err := c.committer.Commit(c.t.Context(), seen, next, writes, rand.Text())
 			c.noError("Commit", err)
@@ -460,7 +459,7 @@ func tokenChecks() []check {
 			seen := c.plant(c.inProgress())
 			added := row()
 			writes, token := c.features.Writes.Of(added), rand.Text()
-			next := sealed(completion(seen, []byte(`{"id":"ch_1"}`)), writes)
+			next := sealed(completion(seen, []byte(`{"id":"ch_1"}`)))
 			c.commit(seen, next, writes, token)
 			c.deletes(next)
 			_, _, err := c.committer.Commit(c.t.Context(), seen, next, writes, token)
@@ -533,7 +532,7 @@ func commitContextChecks() []check {
 				seen := c.plant(c.inProgress())
 				added := row()
 				writes := c.features.Writes.Of(added)
-				next := sealed(completion(seen, []byte(`{}`)), writes)
+				next := sealed(completion(seen, []byte(`{}`)))
 				_, committed, err := c.committer.Commit(end(c.t.Context()), seen, next, writes, rand.Text())
 				if committed {
 					c.t.Fatalf("Commit with a context that has ended reported true")

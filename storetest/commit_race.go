@@ -77,7 +77,7 @@ func commitRaces() []commitRace {
 // call is a commit that a race or a history makes.
 func (c *committing) call(seen, next store.Record, rows ...Row) call {
 	writes := c.features.Writes.Of(rows...)
-	return call{op: OpCommit, key: seen.Key, seen: seen, next: sealed(next, writes), writes: writes, rows: rows, token: rand.Text()}
+	return call{op: OpCommit, key: seen.Key, seen: seen, next: sealed(next), writes: writes, rows: rows, token: rand.Text()}
 }
 
 // onlyRowsOf sees that the rows of the winner are written once, and those that only others have not at all.

@@ -144,7 +144,7 @@ func TestFaultsOfACommit(t *testing.T) {
 				held := store.Record{Key: "k", Status: store.StatusInProgress, Owner: "o", Lease: now.Add(time.Minute), Expiry: now.Add(time.Hour)}
 				writes := partedWrites{{Name: "row", New: true}}
 				done := held
-				done.Status, done.Seal = store.StatusCompleted, store.CommitSeal("o", nil, "k", writes)
+				done.Status, done.Seal = store.StatusCompleted, store.CommitSeal("o", nil, 1)
 				inner := newParted()
 				_, _, err := inner.Claim(t.Context(), held, now)
 				require.NoError(t, err)

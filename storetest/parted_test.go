@@ -50,10 +50,6 @@ type partedWrites []storetest.Row
 
 func (w partedWrites) Len() int { return len(w) }
 
-func (w partedWrites) Digest() [sha256.Size]byte {
-	return sha256.Sum256(fmt.Append(nil, []storetest.Row(w)))
-}
-
 func partedFeatures() storetest.Features {
 	return storetest.Features{Writes: rowsOfParted(), Foreign: &storetest.Foreign{
 		Put: func(_ context.Context, s store.Store, key string) error {

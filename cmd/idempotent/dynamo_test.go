@@ -386,6 +386,34 @@ func TestARecordThatCannotBeUnderstoodIsListedAndLeftAlone(t *testing.T) {
 	assert.Equal(t, []map[string]types.AttributeValue{item}, out.Items)
 }
 
+// Other applications have tables with such attributes, and one table may have items of several. None of those is deleted or settled.
+func TestNothingForeignIsTouched(t *testing.T) {
+	t.Parallel()
+	tb := newTable(t)
+	text := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+	soon := &types.AttributeValueMemberN{Value: "4102444800"}
+	for name, it := range map[string]map[string]types.AttributeValue{
+		"message":    {"topic": text("order-placed"), "body": text("{}"), "owner": text("AAAAAAAAAAAAAAAAAAAAAAAAAA"), "outbox_due": soon},
+		"session":    {"expiration": soon, "data": text("{}"), "user": text("dana")},
+		"order":      {"status": text("COMPLETED"), "owner": text("dana"), "expiration": soon},
+		"job":        {"status": text("INPROGRESS"), "owner": text("worker-7"), "expiration": soon},
+		"device":     {"status": text("UNKNOWN"), "owner": text("dana"), "expiration": soon},
+		"powertools": {"status": text("COMPLETED"), "expiration": soon, "data": text("{}")},
+	} {
+		key := "shop#" + name
+		it["id"] = text(key)
+		_, err := tb.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &tb.name, Item: it})
+		require.NoError(t, err)
+		for _, command := range [][]string{{"delete"}, {"settle", "--released"}, {"settle", "--not-executed"}, {"settle", "--failed", "A:b"}} {
+			r := tb.run(t, append(command, key, "--reason", "x", "--by", "dana", "--yes", "--may-repeat-effect"))
+			assert.Equal(t, 1, r.code, "%s %s: %s", command, name, r.err)
+		}
+		out, err := tb.client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &tb.name, Key: map[string]types.AttributeValue{"id": text(key)}})
+		require.NoError(t, err)
+		assert.Equal(t, it, out.Item, name)
+	}
+}
+
 func TestATableWithoutTheIndexIsListedByAScan(t *testing.T) {
 	t.Parallel()
 	tb := newTable(t)

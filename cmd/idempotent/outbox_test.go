@@ -58,7 +58,7 @@ func (m messages) park(t *testing.T, topic string, orders ...string) []string {
 	ids := m.commit(t, topic, orders...)
 	relay := outbox.NewRelay(m.client, m.name, func(context.Context, outbox.Message) error {
 		return outbox.Permanent(errors.New("the mail knows no such address"))
-	}, outbox.WithGrace(0))
+	}, outbox.Config{NoStream: true})
 	told, err := relay.Drain(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, len(orders), told.GivenUp)
@@ -70,7 +70,7 @@ func (m messages) commit(t *testing.T, topic string, orders ...string) (ids []st
 	handler := idempotent.Wrap(func(ctx context.Context, order string) (string, error) {
 		ids = append(ids, idempotent.DerivedKey(ctx, topic))
 		body := map[string]string{"order_id": order, "email": "a@example.com"}
-		return dynamo.Commit(ctx, order, outbox.New(m.name).Message(ctx, topic, body, outbox.WithAttribute("kind", "mail")))
+		return dynamo.Commit(ctx, order, outbox.New(m.name).Message(ctx, topic, body, outbox.MessageConfig{Attributes: map[string]string{"kind": "mail"}}))
 	}, m.records.store, idempotent.WithOperation("orders"), idempotent.WithKey(func(order string) (string, error) { return order, nil }))
 	for _, order := range orders {
 		_, err := handler.Handle(t.Context(), order)
@@ -188,8 +188,7 @@ func TestARedrivenMessageIsDeliveredAgainAndKeepsWhoDidIt(t *testing.T) {
 	require.True(t, m.isParked(t, other[0]), "it has another topic")
 
 	delivered := 0
-	relay := outbox.NewRelay(m.client, m.name, func(context.Context, outbox.Message) error { delivered++; return nil },
-		outbox.WithGrace(0), outbox.WithConcurrency(1))
+	relay := outbox.NewRelay(m.client, m.name, func(context.Context, outbox.Message) error { delivered++; return nil }, outbox.Config{NoStream: true, Concurrency: 1})
 	_, err := relay.Drain(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, 3, delivered)

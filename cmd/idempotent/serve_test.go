@@ -136,7 +136,7 @@ func (s *serving) previewed(t *testing.T, key string) url.Values {
 	asked, _ := s.get(t, s.home+"/act?key="+url.QueryEscape(key))
 	previewed, _ := s.send(t, http.MethodPost, s.home+"/preview", url.Values{
 		"form": {field(t, asked, "form")}, "key": {field(t, asked, "key")}, "seen": {field(t, asked, "seen")},
-		"verdict": {"not-executed"}, "by": {field(t, asked, "by")}, "why": {"ticket 4711"},
+		"repeat": {"1"}, "verdict": {"not-executed"}, "by": {field(t, asked, "by")}, "why": {"ticket 4711"},
 	})
 	return url.Values{
 		"form": {field(t, previewed, "form")}, "asked": {field(t, previewed, "asked")}, "seal": {field(t, previewed, "seal")},

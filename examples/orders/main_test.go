@@ -50,13 +50,13 @@ const (
 )
 
 // place sends the event in events/order.json.
-func (s *services) place(t *testing.T, opts ...idempotenttest.Option) (shop.Response, []idempotenttest.Commit, error) {
+func (s *services) place(t *testing.T, config ...idempotenttest.Config) (shop.Response, []idempotenttest.Commit, error) {
 	t.Helper()
 	text, err := os.ReadFile("events/order.json")
 	require.NoError(t, err)
 	var e shop.Request
 	require.NoError(t, json.Unmarshal(text, &e))
-	ctx := idempotenttest.Context(t, opts...)
+	ctx := idempotenttest.Context(t, config...)
 	out, err := s.orders.place(ctx, e)
 	return out, idempotenttest.Commits(ctx), err
 }

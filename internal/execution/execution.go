@@ -83,14 +83,15 @@ type anyClaimKey struct{}
 
 // Owners returns the owners of all claims that a context belongs to, the innermost first: of handlers that call each other.
 func Owners(ctx context.Context) (owners []string) {
-	for {
-		c, ok := ctx.Value(anyClaimKey{}).(*claimContext)
-		if !ok {
-			return owners
-		}
+	for c := innermost(ctx); c != nil; c = innermost(c.Context) {
 		owners = append(owners, c.claim.Owner)
-		ctx = c.Context
 	}
+	return owners
+}
+
+func innermost(ctx context.Context) *claimContext {
+	c, _ := ctx.Value(anyClaimKey{}).(*claimContext)
+	return c
 }
 
 // Unprotected returns a context that says of itself that it belongs to no claim. A handler that runs unprotected inside a

@@ -84,7 +84,7 @@ func (c *commit) do(ctx context.Context, answer any) (fault *execution.CommitFau
 	if c.to, err = store.CommitterOf(c.claim.Store); err != nil {
 		return &execution.CommitFault{Kind: execution.CommitRefused, Err: err}
 	}
-	defer func() { //nolint:contextcheck // the renewal has a context of its own; also where the digest of the writes panics
+	defer func() { //nolint:contextcheck // the renewal has a context of its own; also where the store panics
 		if !c.hasLanded {
 			c.claim.beside.goOn() // a handler that works on keeps its claim; who has lost it is told by its context
 		}
@@ -147,7 +147,7 @@ func (c *commit) send(ctx context.Context, text []byte) *execution.CommitFault {
 	tries := keepForLast(ctx)
 
 	c.next = c.claim.as.Completed(c.claim.mine, "", text, c.claim.Now())
-	c.next.Seal = store.CommitSeal(c.claim.as.Owner, text, c.claim.as.Key, c.writes)
+	c.next.Seal = store.CommitSeal(c.claim.as.Owner, text, c.before+1)
 	c.all.note(func(k *commitsKnown) { k.sent = append(k.sent, c.next) })
 	c.seen = life.Unleased(c.claim.mine)
 	c.seen.Lease, c.seen.Steps = c.claim.protection(), c.all.steps.written()
@@ -193,9 +193,10 @@ func (c *commit) try(ctx context.Context, transfer time.Duration, token string) 
 	return c.to.Commit(ctx, c.seen, c.next, c.writes, token)
 }
 
-// token names what is sent, in 36 characters. It covers the owner, the answer, the writes, and which condition of which commit it is.
+// token names what is sent, in 36 characters. The seal in it has the owner, the answer, and which
+// commit of the execution it is; the move tells which condition.
 func (c *commit) token(move int) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d %d", c.next.Seal, c.next.Key, c.before, move))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d", c.next.Seal, c.next.Key, move))
 	return base64.RawURLEncoding.EncodeToString(sum[:27])
 }
 

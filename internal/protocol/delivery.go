@@ -80,9 +80,12 @@ type Delivery struct {
 	Panic any
 	Stack []byte
 
-	// work is the handler, claim its claim of the record.
+	// work is the handler, claim its claim of the record. asks says that a resolver is asked first.
 	work  Work
 	claim claim
+	asks  bool
+	// stop ends what [Delivery.Begin] has begun.
+	stop func()
 	// steps and commits are those of the execution.
 	steps   steps
 	commits commits

@@ -9,20 +9,20 @@ import (
 	"github.com/go-idempotent/idempotent/report"
 )
 
-// handle runs the handler under the claim and settles the record, whichever way the handler ends.
-func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
+// open returns the context of what runs under the claim, and what ends that.
+func (d *Delivery) open(ctx context.Context, w Work) (hctx context.Context, under execution.Claim, stop func()) {
 	c := &d.claim
 	d.handed.Add(c.before.Derived...)
 	d.steps.claim = c
 	d.commits.claim, d.commits.steps, d.commits.answer = c, &d.steps, w.Answer
-	under := c.execution()
+	under = c.execution()
 	under.Handed, under.Steps, under.Commits, under.Notes = &d.handed, &d.steps, &d.commits, &d.notes
 	d.steps.take(c.mine.Steps, c.before.Unmarked)
-	asks := d.Resolves && under.Recovered && (c.before.Open || !c.as.TellsAll(c.mine))
+	d.asks = d.Resolves && under.Recovered && (c.before.Open || !c.as.TellsAll(c.mine))
 	c.mine.Steps = nil
 	hctx, end := c.handlerContext(execution.With(ctx, under))
 	started := time.Now()
-	stop := func() {
+	return hctx, under, func() {
 		end()
 		d.Report.Handle = since(started)
 		if d.RefuseCrashed || d.Resolves {
@@ -34,7 +34,11 @@ func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 		c.note(d.steps.ended.storeErr)
 		c.note(d.commits.ended.storeErr)
 	}
+}
 
+// handle runs the handler under the claim and settles the record, whichever way the handler ends.
+func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
+	hctx, under, stop := d.open(ctx, w)
 	returned, done := false, false
 	// A panic and runtime.Goexit pass through here without being recovered, so they continue as what they are, with
 	// their own stack. There is no need to tell them apart. Only a panic after a commit ends here: there is an answer.
@@ -52,12 +56,12 @@ func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 	}()
 
 	finding, e, failed := execution.Untouched, ending{}, error(nil)
-	if asks { // an execution that may have had its effect
+	if d.asks { // an execution that may have had its effect
 		finding, e = d.resolve(hctx, w, under)
 	}
 	if finding == execution.Untouched {
-		c.before.Open = false
-		if asks {
+		d.claim.before.Open = false
+		if d.asks {
 			d.steps.note(func(k *stepsKnown) { k.untouched() })
 		}
 		d.notes.Open() // what a resolver notes says nothing about this execution

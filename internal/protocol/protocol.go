@@ -8,7 +8,7 @@
 //
 // One delivery passes through the files in this order:
 //
-//	protocol.go   Run: from the claim to the result
+//	protocol.go   Run: from the claim to the result, or Begin and End for its halves
 //	claim.go      takes the record, or says why not; takes back what may have been applied unseen
 //	wait.go       waits for the result of a running execution
 //	handle.go     runs the handler under its claim, and what has to happen if it panics
@@ -48,6 +48,32 @@ import (
 
 // Run takes the delivery through the protocol.
 func (d *Delivery) Run(ctx context.Context, w Work) Result {
+	if r, claimed := d.begin(ctx, w); !claimed {
+		return r
+	}
+	return d.handle(ctx, w)
+}
+
+// Begin is the first half of [Delivery.Run], for who is the handler itself: it takes the record, and returns the context to
+// work with until [Delivery.End]. False says that nothing is to be executed, and the result why.
+func (d *Delivery) Begin(ctx context.Context, w Work) (under context.Context, r Result, claimed bool) {
+	if r, claimed = d.begin(ctx, w); !claimed {
+		return ctx, r, false
+	}
+	under, _, d.stop = d.open(ctx, w)
+	d.notes.Open()
+	return under, r, true
+}
+
+// End is the other half: it settles what has begun. ctx is the one that Begin returned.
+func (d *Delivery) End(ctx context.Context, ended Ended) Result {
+	e := d.endingOf(ctx, ended)
+	d.stop()
+	return d.executed(ctx, e, ended.Err)
+}
+
+// begin takes the record, and waits for it if that is asked for. False comes with the answer.
+func (d *Delivery) begin(ctx context.Context, w Work) (Result, bool) {
 	began := time.Now()
 	d.work, d.claim = w, claimOf(d.Settings, d.RecordKey, d.Fingerprint, false, &d.Report)
 	d.claim.as.Callers, d.claim.as.Trace = execution.Owners(ctx), d.Trace
@@ -61,13 +87,13 @@ func (d *Delivery) Run(ctx context.Context, w Work) Result {
 		if r.Outcome == report.UnknownOutcome {
 			d.Report.Reason = r.Reason
 		}
-		return r
+		return r, false
 	}
 	d.Report.Attempt, d.Report.Recovered = d.claim.mine.Attempt, d.claim.recovered()
 	if d.Report.Recovered || d.Report.Trace == "" {
 		d.Report.Trace = d.claim.before.Trace
 	}
-	return d.handle(ctx, w)
+	return Result{}, true
 }
 
 // take takes the record, or answers why not.

@@ -19,7 +19,7 @@ const (
 	headerType  = "Content-Type"
 )
 
-// ours are the headers that neither an option nor a message sets, in their canonical form: those of this package, those that net/http sets,
+// ours are the headers that neither a [Config] nor a message sets, in their canonical form: those of this package, those that net/http sets,
 // and those of a connection rather than of a request.
 var ours = map[string]bool{
 	headerKey: true, headerTopic: true, headerTrace: true, headerType: true,
@@ -27,7 +27,7 @@ var ours = map[string]bool{
 	"Connection": true, "Keep-Alive": true, "Proxy-Connection": true, "Te": true, "Trailer": true, "Transfer-Encoding": true, "Upgrade": true,
 }
 
-// sender are the headers that tell who the sender is. An option sets them, but no message does.
+// sender are the headers that tell who the sender is. A [Config] sets them, but no message does.
 var sender = map[string]bool{"Authorization": true, "Cookie": true, "Proxy-Authorization": true}
 
 // headersOf returns the headers of a request. An error says what of the message can be none.

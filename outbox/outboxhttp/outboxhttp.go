@@ -12,7 +12,7 @@
 //   - Outbox-Topic: the topic
 //   - X-Amzn-Trace-Id: the trace header of the invocation that has committed the message, if there is one
 //   - each attribute of the message, by its name
-//   - those of [WithHeader] and [WithTenantHeader]
+//   - those of [Config]
 //
 // # What it answers
 //
@@ -48,12 +48,12 @@ const maxDrained = 64 << 10
 // of the URL but the host, nor anything of a message but the name of an attribute.
 //
 // The error of a delivery is a [*StatusError] if there was an answer. Otherwise the receiver may have got the message, or not. Only what can
-// be no header is an [outbox.Permanent] error, unless [WithPermanent] says otherwise.
+// be no header is an [outbox.Permanent] error, unless [Config.Permanent] says otherwise.
 //
-// The function is safe for concurrent use. [outbox.WithTimeout] bounds each delivery. net/http itself sends a message again only on a
+// The function is safe for concurrent use. [outbox.Config] bounds each delivery. net/http itself sends a message again only on a
 // connection that had been idle and turns out to be closed, which the key makes safe.
-func To(url string, opts ...Option) outbox.Deliver {
-	c := configOf(url, opts)
+func To(url string, config ...Config) outbox.Deliver {
+	c := configOf(url, config)
 	c.panicIfWrong()
 	return c.deliver
 }

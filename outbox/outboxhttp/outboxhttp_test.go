@@ -70,7 +70,7 @@ func isPermanent(err error) bool {
 func TestAMessageIsAPostWithItsIDAsKey(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t, nil)
-	deliver := outboxhttp.To(r.URL+"/v1/messages?a=b", outboxhttp.WithHeader("authorization", "Bearer t"), outboxhttp.WithTenantHeader("x-tenant"))
+	deliver := outboxhttp.To(r.URL+"/v1/messages?a=b", outboxhttp.Config{Headers: map[string]string{"authorization": "Bearer t"}, TenantHeader: "x-tenant"})
 	require.NoError(t, deliver(t.Context(), message()))
 	require.Len(t, r.requests, 1)
 	got := r.requests[0]
@@ -91,7 +91,7 @@ func TestAMessageHasNoHeaderForWhatItHasNot(t *testing.T) {
 	r := newReceiver(t, nil)
 	m := message()
 	m.Attributes, m.Tenant, m.Trace = nil, "", "no\ntrace"
-	require.NoError(t, outboxhttp.To(r.URL, outboxhttp.WithTenantHeader("X-Tenant"))(t.Context(), m))
+	require.NoError(t, outboxhttp.To(r.URL, outboxhttp.Config{TenantHeader: "X-Tenant"})(t.Context(), m))
 	m.Tenant, m.Trace = "acme", ""
 	require.NoError(t, outboxhttp.To(r.URL)(t.Context(), m), "the tenant is sent only if somebody asks for it")
 	for _, got := range r.requests {
@@ -116,7 +116,7 @@ func TestOnlyASuccessIsDelivered(t *testing.T) {
 			})
 			for name, deliver := range map[string]outbox.Deliver{
 				"default": outboxhttp.To(r.URL),
-				"client":  outboxhttp.To(r.URL, outboxhttp.WithClient(&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return nil }})),
+				"client":  outboxhttp.To(r.URL, outboxhttp.Config{Client: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return nil }}}),
 			} {
 				err := deliver(t.Context(), message())
 				if status < 300 {
@@ -140,10 +140,10 @@ func TestAnOptionSaysWhichStatusIsPermanent(t *testing.T) {
 	var status atomic.Int64
 	r := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(int(status.Load())) })
 	var asked []int
-	deliver := outboxhttp.To(r.URL, outboxhttp.WithPermanent(func(status int) bool {
+	deliver := outboxhttp.To(r.URL, outboxhttp.Config{Permanent: func(status int) bool {
 		asked = append(asked, status)
 		return status == http.StatusRequestEntityTooLarge
-	}))
+	}})
 	for s, permanent := range map[int]bool{413: true, 400: false, 503: false} {
 		status.Store(int64(s))
 		err := deliver(t.Context(), message())
@@ -257,11 +257,8 @@ func TestErrorsHoldNothingSecret(t *testing.T) {
 			&url.Error{Op: "Get", URL: "http://user-1:pass-1@" + host, Err: errors.New("no token")},
 		}}, "no answer: no token"},
 	} {
-		opts := []outboxhttp.Option{outboxhttp.WithHeader("X-Api-Key", "header-1")}
-		if tc.client != nil {
-			opts = append(opts, outboxhttp.WithClient(tc.client))
-		}
-		err := outboxhttp.To(tc.url, opts...)(tc.ctx, message())
+		config := outboxhttp.Config{Client: tc.client, Headers: map[string]string{"X-Api-Key": "header-1"}}
+		err := outboxhttp.To(tc.url, config)(tc.ctx, message())
 		require.ErrorContains(t, err, tc.want, name)
 		assert.False(t, isPermanent(err), name)
 		for _, secret := range []string{"user-1", "pass-1", "path-1", "query-1", "header-1", id, "order-placed", "secret@", "o-1", "acme", "customer"} {
@@ -276,7 +273,7 @@ func TestErrorsHoldNothingSecret(t *testing.T) {
 func TestWhatCanBeNoHeaderIsPermanent(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t, nil)
-	deliver := outboxhttp.To(r.URL, outboxhttp.WithHeader("X-Api-Key", "k"), outboxhttp.WithTenantHeader("X-Tenant"))
+	deliver := outboxhttp.To(r.URL, outboxhttp.Config{Headers: map[string]string{"X-Api-Key": "k"}, TenantHeader: "X-Tenant"})
 	attribute := func(name, value string) func(*outbox.Message) {
 		return func(m *outbox.Message) { m.Attributes = map[string]string{"fine": "fine", name: value} }
 	}
@@ -321,35 +318,42 @@ func TestWhatCanBeNoHeaderIsPermanent(t *testing.T) {
 func TestAWrongConfigurationIsNamedAllAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		url  string
-		opts []outboxhttp.Option
-		want string
+		url    string
+		config []outboxhttp.Config
+		want   string
 	}{
 		"no URL":             {"", nil, "the URL is not one of the form https://host[:port][/path]"},
 		"a path":             {"/v1/messages", nil, "the URL is not"},
 		"another scheme":     {"ftp://example.com", nil, "the URL is not"},
 		"no host":            {"https://:443/a", nil, "the URL is not"},
 		"no URL at all":      {"https://user-1:pass-1@exa mple.com", nil, "the URL is not"},
-		"nil":                {"https://example.com", []outboxhttp.Option{nil}, "option 1 is nil"},
-		"no client":          {"https://example.com", []outboxhttp.Option{outboxhttp.WithClient(nil)}, "WithClient: the client is nil"},
-		"no function":        {"https://example.com", []outboxhttp.Option{outboxhttp.WithPermanent(nil)}, "WithPermanent: the function is nil"},
-		"header without":     {"https://example.com", []outboxhttp.Option{outboxhttp.WithHeader("", "v1secret")}, `WithHeader: "" is no name of a header`},
-		"header of ours":     {"https://example.com", []outboxhttp.Option{outboxhttp.WithHeader("idempotency-key", "v1secret")}, `WithHeader: "idempotency-key" is set by this package`},
-		"content type":       {"https://example.com", []outboxhttp.Option{outboxhttp.WithHeader("content-type", "v1secret")}, "is set by this package"},
-		"header value":       {"https://example.com", []outboxhttp.Option{outboxhttp.WithHeader("A", "v1secret\n")}, `WithHeader: the value of "A" is not printable ASCII`},
-		"header twice":       {"https://example.com", []outboxhttp.Option{outboxhttp.WithHeader("A", "v"), outboxhttp.WithHeader("a", "v1secret")}, `WithHeader: "a" is set twice`},
-		"tenant of ours":     {"https://example.com", []outboxhttp.Option{outboxhttp.WithTenantHeader("Host")}, `WithTenantHeader: "Host" is set by`},
-		"tenant's twice":     {"https://example.com", []outboxhttp.Option{outboxhttp.WithTenantHeader("A"), outboxhttp.WithHeader("a", "v")}, `WithHeader: "a" is set twice`},
-		"tenant without one": {"https://example.com", []outboxhttp.Option{outboxhttp.WithTenantHeader("a b")}, `WithTenantHeader: "a b" is no name`},
+		"two":                {"https://example.com", make([]outboxhttp.Config, 2), "there are 2 values of Config"},
+		"header without":     {"https://example.com", with("", "v1secret"), `Headers: "" is no name of a header`},
+		"header of ours":     {"https://example.com", with("idempotency-key", "v1secret"), `Headers: "idempotency-key" is set by this package`},
+		"content type":       {"https://example.com", with("content-type", "v1secret"), "is set by this package"},
+		"header value":       {"https://example.com", with("A", "v1secret\n"), `Headers: the value of "A" is not printable ASCII`},
+		"header twice":       {"https://example.com", with("A", "v", "a", "v1secret"), `Headers: "a" is set twice`},
+		"tenant of ours":     {"https://example.com", []outboxhttp.Config{{TenantHeader: "Host"}}, `TenantHeader: "Host" is set by`},
+		"tenant's twice":     {"https://example.com", []outboxhttp.Config{{TenantHeader: "a", Headers: map[string]string{"A": "v"}}}, `TenantHeader: "a" is set twice`},
+		"tenant without one": {"https://example.com", []outboxhttp.Config{{TenantHeader: "a b"}}, `TenantHeader: "a b" is no name`},
 	} {
-		problems := problemsOf(t, func() { outboxhttp.To(tc.url, tc.opts...) })
+		problems := problemsOf(t, func() { outboxhttp.To(tc.url, tc.config...) })
 		require.Len(t, problems, 1, name)
 		assert.Contains(t, problems[0], tc.want, name)
 		assert.Contains(t, problems[0], "outboxhttp.To: ", name)
 		assert.NotContains(t, problems[0], "pass-1", name)
 		assert.NotContains(t, problems[0], "v1secret", name)
 	}
-	assert.Len(t, problemsOf(t, func() { outboxhttp.To("", nil, outboxhttp.WithClient(nil)) }), 3)
+	assert.Len(t, problemsOf(t, func() { outboxhttp.To("", with("", "v")[0], outboxhttp.Config{}) }), 3)
+}
+
+// with is a configuration with these headers, names and values in turn.
+func with(headers ...string) []outboxhttp.Config {
+	c := outboxhttp.Config{Headers: map[string]string{}}
+	for i := 0; i < len(headers); i += 2 {
+		c.Headers[headers[i]] = headers[i+1]
+	}
+	return []outboxhttp.Config{c}
 }
 
 func problemsOf(t *testing.T, f func()) (problems []string) {
@@ -367,7 +371,7 @@ func TestTheClientIsCopied(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t, nil)
 	client := &http.Client{}
-	deliver := outboxhttp.To(r.URL, outboxhttp.WithClient(client))
+	deliver := outboxhttp.To(r.URL, outboxhttp.Config{Client: client})
 	assert.Nil(t, client.CheckRedirect, "that of the caller goes on following redirects")
 	client.Transport = refusing{errors.New("changed")}
 	require.NoError(t, deliver(t.Context(), message()))

@@ -17,7 +17,7 @@
 //
 // A queue whose URL ends in .fifo is a FIFO queue. There the deduplication id is the id of the message, so that SQS drops what comes again
 // within five minutes, and the message group is that of the message. A message without a group is a group of its own, so that it waits for
-// no other. On a standard queue a message has no group, unless [WithGroup] says otherwise.
+// no other. On a standard queue a message has no group, unless [Config] says otherwise.
 //
 // # A message may come more than once
 //
@@ -60,19 +60,12 @@ type Client interface {
 	SendMessage(ctx context.Context, in *sqs.SendMessageInput, optFns ...func(*sqs.Options)) (*sqs.SendMessageOutput, error)
 }
 
-// Option adjusts [To].
-type Option func(*queue)
-
-// WithGroup sets the message group by a function of the message, for example its tenant or its topic. If the function returns nothing, the
-// group is what it is without this option. It runs concurrently. On a FIFO queue one message of a group is consumed at a time; on a standard
-// queue the group makes it a fair queue: many messages of one group do not hold up those of the others.
-func WithGroup(group func(m outbox.Message) string) Option {
-	return func(q *queue) {
-		q.group = group
-		if group == nil {
-			q.problemf("WithGroup: the function is nil")
-		}
-	}
+// Config adjusts [To]. Its zero value has the defaults.
+type Config struct {
+	// Group returns the message group, for example its tenant or its topic. If it returns nothing, the group is what it is
+	// without the function. It runs concurrently. On a FIFO queue one message of a group is consumed at a time; on a standard
+	// queue the group makes it a fair queue: many messages of one group do not hold up those of the others.
+	Group func(m outbox.Message) string
 }
 
 // queue is where messages are delivered to.
@@ -91,8 +84,8 @@ func (q *queue) problemf(format string, args ...any) {
 // To returns a function that delivers messages to the queue with this URL, for [outbox.NewRelay]. It sends nothing yet.
 //
 // It panics with a [*store.ConfigError] that names every problem of the configuration. The function is safe for concurrent use.
-// [outbox.WithTimeout] bounds each delivery, with all that the client tries. An error of it wraps that of the client.
-func To(client Client, queueURL string, opts ...Option) outbox.Deliver {
+// [outbox.Config] bounds each delivery, with all that the client tries. An error of it wraps that of the client.
+func To(client Client, queueURL string, config ...Config) outbox.Deliver {
 	q := &queue{client: client, url: queueURL, group: func(outbox.Message) string { return "" }}
 	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		q.problemf("the client is nil")
@@ -103,12 +96,13 @@ func To(client Client, queueURL string, opts ...Option) outbox.Deliver {
 	} else {
 		q.fifo = strings.HasSuffix(u.Path, ".fifo")
 	}
-	for i, opt := range opts {
-		if opt == nil {
-			q.problemf("option %d is nil", i+1)
-			continue
+	if len(config) > 1 {
+		q.problemf("there are %d values of Config, and one counts", len(config))
+	}
+	for _, c := range config {
+		if c.Group != nil {
+			q.group = c.Group
 		}
-		opt(q)
 	}
 	if len(q.problems) > 0 {
 		panic(&store.ConfigError{Problems: q.problems})

@@ -53,10 +53,10 @@ func (c *client) SendMessage(_ context.Context, in *sqs.SendMessageInput, _ ...f
 }
 
 // sentTo delivers a message and returns what was sent.
-func sentTo(t *testing.T, url string, m outbox.Message, opts ...outboxsqs.Option) *sqs.SendMessageInput {
+func sentTo(t *testing.T, url string, m outbox.Message, config ...outboxsqs.Config) *sqs.SendMessageInput {
 	t.Helper()
 	c := &client{}
-	require.NoError(t, outboxsqs.To(c, url, opts...)(t.Context(), m))
+	require.NoError(t, outboxsqs.To(c, url, config...)(t.Context(), m))
 	require.Len(t, c.sent, 1)
 	return c.sent[0]
 }
@@ -91,21 +91,21 @@ func TestAFIFOQueueDropsRepetitionsAndKeepsGroups(t *testing.T) {
 	t.Parallel()
 	alone := message()
 	alone.Group = ""
-	byTenant := outboxsqs.WithGroup(func(m outbox.Message) string { return m.Tenant })
-	none := outboxsqs.WithGroup(func(outbox.Message) string { return "" })
+	byTenant := outboxsqs.Config{Group: func(m outbox.Message) string { return m.Tenant }}
+	none := outboxsqs.Config{Group: func(outbox.Message) string { return "" }}
 	for name, tc := range map[string]struct {
 		url           string
 		m             outbox.Message
-		opts          []outboxsqs.Option
+		opts          []outboxsqs.Config
 		dedup, groups *string
 	}{
 		"standard":           {standard, message(), nil, nil, nil},
 		"fifo":               {fifo, message(), nil, aws.String(id), aws.String("customer-1")},
 		"without a group":    {fifo, alone, nil, aws.String(id), aws.String(id)},
-		"by a function":      {fifo, message(), []outboxsqs.Option{byTenant}, aws.String(id), aws.String("acme")},
-		"by none":            {fifo, message(), []outboxsqs.Option{none}, aws.String(id), aws.String("customer-1")},
-		"fair queue":         {standard, message(), []outboxsqs.Option{byTenant}, nil, aws.String("acme")},
-		"standard, by none":  {standard, message(), []outboxsqs.Option{none}, nil, nil},
+		"by a function":      {fifo, message(), []outboxsqs.Config{byTenant}, aws.String(id), aws.String("acme")},
+		"by none":            {fifo, message(), []outboxsqs.Config{none}, aws.String(id), aws.String("customer-1")},
+		"fair queue":         {standard, message(), []outboxsqs.Config{byTenant}, nil, aws.String("acme")},
+		"standard, by none":  {standard, message(), []outboxsqs.Config{none}, nil, nil},
 		"fifo in the middle": {strings.Replace(fifo, "mail.fifo", "a.fifo-mail", 1), message(), nil, nil, nil},
 	} {
 		got := sentTo(t, tc.url, tc.m, tc.opts...)
@@ -296,24 +296,23 @@ func TestAWrongConfigurationIsNamedAllAtOnce(t *testing.T) {
 	for name, tc := range map[string]struct {
 		client outboxsqs.Client
 		url    string
-		opts   []outboxsqs.Option
+		opts   []outboxsqs.Config
 		want   string
 	}{
-		"no client":   {nil, standard, nil, "the client is nil"},
-		"no URL":      {&client{}, "", nil, "the URL of the queue is not one of the form https://sqs."},
-		"a name":      {&client{}, "mail.fifo", nil, "a name or an ARN is none"},
-		"an ARN":      {&client{}, "arn:aws:sqs:eu-central-1:123456789012:mail", nil, "a name or an ARN is none"},
-		"no path":     {&client{}, "https://sqs.eu-central-1.amazonaws.com/", nil, "is not one of the form"},
-		"other":       {&client{}, "ftp://sqs.eu-central-1.amazonaws.com/1/mail", nil, "is not one of the form"},
-		"nil":         {&client{}, standard, []outboxsqs.Option{nil}, "option 1 is nil"},
-		"no function": {&client{}, standard, []outboxsqs.Option{outboxsqs.WithGroup(nil)}, "WithGroup: the function is nil"},
+		"no client": {nil, standard, nil, "the client is nil"},
+		"no URL":    {&client{}, "", nil, "the URL of the queue is not one of the form https://sqs."},
+		"a name":    {&client{}, "mail.fifo", nil, "a name or an ARN is none"},
+		"an ARN":    {&client{}, "arn:aws:sqs:eu-central-1:123456789012:mail", nil, "a name or an ARN is none"},
+		"no path":   {&client{}, "https://sqs.eu-central-1.amazonaws.com/", nil, "is not one of the form"},
+		"other":     {&client{}, "ftp://sqs.eu-central-1.amazonaws.com/1/mail", nil, "is not one of the form"},
+		"nil":       {&client{}, standard, make([]outboxsqs.Config, 2), "there are 2 values of Config"},
 	} {
 		problems := problemsOf(t, func() { outboxsqs.To(tc.client, tc.url, tc.opts...) })
 		require.Len(t, problems, 1, name)
 		assert.Contains(t, problems[0], "outboxsqs.To: ", name)
 		assert.Contains(t, problems[0], tc.want, name)
 	}
-	assert.Len(t, problemsOf(t, func() { outboxsqs.To(nil, "", nil) }), 3)
+	assert.Len(t, problemsOf(t, func() { outboxsqs.To(nil, "", outboxsqs.Config{}, outboxsqs.Config{}) }), 3)
 }
 
 func problemsOf(t *testing.T, f func()) (problems []string) {

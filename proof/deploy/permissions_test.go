@@ -184,7 +184,7 @@ func (s *shop) commit(bodies ...string) *outbox.Relay {
 			return errors.New("not now")
 		}
 		return nil
-	}, outbox.WithGrace(0), outbox.WithConcurrency(1))
+	}, outbox.Config{NoStream: true, Concurrency: 1})
 }
 
 // event is what the stream hands over of the messages as they are.

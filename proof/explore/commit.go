@@ -41,9 +41,8 @@ type commitFacts struct {
 	// doubled: somebody has sent it twice whom nobody has asked.
 	doubled bool
 	told    told
-	// writes are what it writes, of is their part of the seal.
+	// writes are what it writes.
 	writes rows.Writes
-	of     string
 }
 
 // application is that the writes of a commit were applied.
@@ -106,7 +105,7 @@ func (d *delivery) commitAll(ctx context.Context, o Order) error {
 func (d *delivery) commit(ctx context.Context, n int, o Order) error {
 	w := d.world
 	writes := d.addressed(ctx, w.Commits[n])
-	d.tries = append(d.tries, commitFacts{began: time.Now(), writes: writes, of: ofWrites(store.CommitSeal(d.owner, nil, w.key(), writes))})
+	d.tries = append(d.tries, commitFacts{began: time.Now(), writes: writes})
 	d.committing = true
 	fault := execution.CommitsOf(ctx).Commit(onStrand(ctx, &d.strand), d.receiptOf(n, o), writes)
 	d.committing = false
@@ -281,7 +280,7 @@ func (f Fault) ofCommits(c call) bool {
 	}
 }
 
-// ofWrites is the part of a seal that is about writes, empty if there is none.
+// ofWrites is the part of a seal that tells which commit it is of, empty if it is of none.
 func ofWrites(seal string) string {
 	if parts := strings.SplitN(seal, ".", 3); len(parts) == 3 {
 		return parts[2]
@@ -289,15 +288,13 @@ func ofWrites(seal string) string {
 	return ""
 }
 
-// nameOfWrites tells whose writes are in a seal, empty if there are none. Their digest is another one whenever a schedule is played, if there
-// are messages among them.
+// nameOfWrites tells whose commit a seal names, empty if it names none. Owners are drawn anew
+// whenever a schedule is played.
 func (w *world) nameOfWrites(seal string) string {
 	part := ofWrites(seal)
 	for _, d := range w.deliveries {
-		for n, t := range d.tries {
-			if part != "" && t.of == part {
-				return fmt.Sprint(d.name, n)
-			}
+		if part != "" && strings.HasPrefix(seal, d.owner+".") {
+			return d.name + part
 		}
 	}
 	return part

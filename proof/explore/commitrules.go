@@ -32,8 +32,8 @@ func rowsComeWithTheirAnswer(w *world, e event) string {
 		return who + " without its answer"
 	case answerIn(*e.after) != answer:
 		return fmt.Sprintf("%s with the answer %q", who, answerIn(*e.after))
-	case e.after.Seal != store.CommitSeal(e.by.owner, e.after.Result, e.key, e.by.tries[e.try].writes):
-		return who + ", and the seal is not that of its answer, its rows and its owner"
+	case e.after.Seal != store.CommitSeal(e.by.owner, e.after.Result, e.try+1):
+		return who + ", and the seal is not that of its answer, its commit and its owner"
 	case len(e.after.Steps) > 0:
 		return who + ", and steps stay"
 	case b == nil || b.Owner != e.by.owner || b.Status != store.StatusInProgress:

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -170,7 +171,7 @@ func (p *pair) commit() {
 	next := seen
 	next.Status, next.Steps, next.Lease = store.StatusCompleted, nil, time.Time{}
 	next.Result = []byte(strconv.Itoa(rapid.IntRange(0, 9).Draw(p.T, "result")))
-	next.Seal = store.CommitSeal(next.Owner, next.Result, next.Key, w)
+	next.Seal = store.CommitSeal(next.Owner, next.Result, p.calls+1)
 	next.CompletedAt, next.Expiry = p.now, p.now.Add(24*time.Hour)
 	items, token := p.items(w), p.token()
 	p.last = func() { p.send(seen, next, w, items, token) }
@@ -314,9 +315,6 @@ func (h *taker) Commit(_ context.Context, _ any, w store.Writes) *execution.Comm
 	return nil
 }
 
-// refusedWrites are writes that package dynamo did not make.
-type refusedWrites struct{ store.Writes }
-
 // items are the writes as those of DynamoDB.
 func (p *pair) items(w rows.Writes) store.Writes {
 	var items []dynamo.Item
@@ -325,72 +323,101 @@ func (p *pair) items(w rows.Writes) store.Writes {
 	}
 	var h taker
 	ctx := execution.With(p.Context(), execution.Claim{Operation: "rows", RecordKey: p.key, Commits: &h})
-	if _, err := dynamo.Commit(ctx, 0, items...); err != nil {
-		require.ErrorIs(p, err, execution.ErrCommitRefused)
-		return refusedWrites{w}
-	}
+	_, err := dynamo.Commit(ctx, 0, items...)
+	require.NoError(p, err)
 	return h.writes
 }
 
+// item is a write of the SDK.
 func (p *pair) item(w rows.Write) dynamo.Item {
-	values, attributes := map[string]any{}, map[string]string{}
-	value := func(n int64) string {
-		name := fmt.Sprintf(":v%d", len(values))
-		values[name] = n
-		return name
+	e := expressions{names: map[string]string{}, values: map[string]types.AttributeValue{}}
+	key := map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: w.Key}}
+	conditions := make([]string, len(w.If))
+	for i, c := range w.If {
+		conditions[i] = e.condition(c)
 	}
-	attribute := func(name string) string {
-		attributes["#"+name] = name
-		return "#" + name
+	var condition *string
+	if len(conditions) > 0 {
+		condition = aws.String(strings.Join(conditions, " AND "))
 	}
-	var opts []dynamo.ItemOption
-	for _, c := range w.If {
-		switch c.Kind {
-		case rows.Absent:
-			opts = append(opts, dynamo.IfAbsent(c.Name))
-		case rows.Present:
-			opts = append(opts, dynamo.IfPresent(c.Name))
-		case rows.AtLeast:
-			opts = append(opts, dynamo.If(attribute(c.Name)+" >= "+value(c.Number)))
-		case rows.Equal:
-			opts = append(opts, dynamo.If(attribute(c.Name)+" = "+value(c.Number)))
-		}
-	}
-	update := ""
-	if w.Op == rows.Update {
-		for of, numbers := range map[string]map[string]int64{"SET": w.Set, "ADD": w.Add} {
-			separator := " " + of + " "
-			for _, name := range slices.Sorted(maps.Keys(numbers)) {
-				sign := " "
-				if of == "SET" {
-					sign = " = "
-				}
-				update += separator + attribute(name) + sign + value(numbers[name])
-				separator = ", "
-			}
-		}
-	}
-	if len(values) > 0 {
-		opts = append(opts, dynamo.Values(values))
-	}
-	if len(attributes) > 0 {
-		opts = append(opts, dynamo.Names(attributes))
-	}
-	key := map[string]any{"id": w.Key}
+	var of types.TransactWriteItem
 	switch w.Op {
 	case rows.Put:
 		row := maps.Clone(key)
 		for name, n := range w.Set {
-			row[name] = n
+			row[name] = number(n)
 		}
-		return dynamo.Put(p.table, row, opts...)
+		of.Put = &types.Put{TableName: &p.table, Item: row, ConditionExpression: condition}
+		of.Put.ExpressionAttributeNames, of.Put.ExpressionAttributeValues = e.used()
 	case rows.Update:
-		return dynamo.Update(p.table, key, update, opts...)
+		of.Update = &types.Update{
+			TableName: &p.table, Key: key, UpdateExpression: aws.String(e.update(w)), ConditionExpression: condition,
+		}
+		of.Update.ExpressionAttributeNames, of.Update.ExpressionAttributeValues = e.used()
 	case rows.Delete:
-		return dynamo.Delete(p.table, key, opts...)
-	default:
-		return dynamo.Check(p.table, key, opts...)
+		of.Delete = &types.Delete{TableName: &p.table, Key: key, ConditionExpression: condition}
+		of.Delete.ExpressionAttributeNames, of.Delete.ExpressionAttributeValues = e.used()
+	case rows.Check, rows.Send:
+		of.ConditionCheck = &types.ConditionCheck{TableName: &p.table, Key: key, ConditionExpression: condition}
+		of.ConditionCheck.ExpressionAttributeNames, of.ConditionCheck.ExpressionAttributeValues = e.used()
 	}
+	return dynamo.Item{TransactWriteItem: of}
+}
+
+// expressions are what those of a write refer to.
+type expressions struct {
+	names  map[string]string
+	values map[string]types.AttributeValue
+}
+
+// used is what there is, each nil if there is nothing: DynamoDB takes no empty ones.
+func (e expressions) used() (names map[string]string, values map[string]types.AttributeValue) {
+	if len(e.names) > 0 {
+		names = e.names
+	}
+	if len(e.values) > 0 {
+		values = e.values
+	}
+	return names, values
+}
+
+func (e expressions) name(attribute string) string {
+	e.names["#"+attribute] = attribute
+	return "#" + attribute
+}
+
+func (e expressions) value(n int64) string {
+	ref := fmt.Sprintf(":v%d", len(e.values))
+	e.values[ref] = number(n)
+	return ref
+}
+
+func (e expressions) condition(c rows.Condition) string {
+	switch c.Kind {
+	case rows.Absent:
+		return "attribute_not_exists(" + e.name(c.Name) + ")"
+	case rows.Present:
+		return "attribute_exists(" + e.name(c.Name) + ")"
+	case rows.AtLeast:
+		return e.name(c.Name) + " >= " + e.value(c.Number)
+	default:
+		return e.name(c.Name) + " = " + e.value(c.Number)
+	}
+}
+
+func (e expressions) update(w rows.Write) (text string) {
+	for of, numbers := range map[string]map[string]int64{"SET": w.Set, "ADD": w.Add} {
+		separator := " " + of + " "
+		for _, name := range slices.Sorted(maps.Keys(numbers)) {
+			sign := " "
+			if of == "SET" {
+				sign = " = "
+			}
+			text += separator + e.name(name) + sign + e.value(numbers[name])
+			separator = ", "
+		}
+	}
+	return text
 }
 
 // same compares the record and the rows.

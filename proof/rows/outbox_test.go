@@ -170,10 +170,10 @@ func (p *boxes) send() {
 	claim := p.claim(owner, &h)
 	ctx := execution.With(p.Context(), claim)
 	body := map[string]int64{"n": amount}
-	items := []dynamo.Item{outbox.New(p.table).Message(ctx, name, body, outbox.WithTopic(p.run))}
+	items := []dynamo.Item{outbox.New(p.table).Message(ctx, name, body, outbox.MessageConfig{Topic: p.run})}
 	writes := rows.Writes{{Op: rows.Send, Key: claim.DerivedKey(name), Set: body, Owner: owner}}
 	if refused {
-		items = append(items, dynamo.Check(p.table, map[string]any{"id": "gate"}, dynamo.IfPresent("id")))
+		items = append(items, gate(p.table))
 		writes = append(writes, rows.Write{Op: rows.Check, Key: "gate", If: []rows.Condition{{Kind: rows.Present, Name: "id"}}})
 	}
 	_, err := dynamo.Commit(ctx, 0, items...)
@@ -253,7 +253,7 @@ func (p *boxes) streamed(m rows.Message, result error) func() error {
 				image[name] = events.NewNumberAttribute(v.Value)
 			}
 		}
-		r := outbox.NewRelay(p.client, p.table, func(context.Context, outbox.Message) error { return result }, outbox.WithMaxTries(many))
+		r := outbox.NewRelay(p.client, p.table, func(context.Context, outbox.Message) error { return result }, outbox.Config{MaxTries: many})
 		_, err := r.Stream(p.Context(), events.DynamoDBEvent{Records: []events.DynamoDBEventRecord{{
 			EventName: "INSERT", Change: events.DynamoDBStreamRecord{NewImage: image, SequenceNumber: "1"},
 		}}})
@@ -266,7 +266,7 @@ func (p *boxes) found(m rows.Message, maxTries int) func() error {
 	return func() error {
 		p.client.read = itemOf(m)
 		deliver := func(context.Context, outbox.Message) error { return errReceiver }
-		_, err := outbox.NewRelay(p.client, p.table, deliver, outbox.WithMaxTries(maxTries), outbox.WithGrace(0)).Drain(p.Context())
+		_, err := outbox.NewRelay(p.client, p.table, deliver, outbox.Config{MaxTries: maxTries, NoStream: true}).Drain(p.Context())
 		return err
 	}
 }
@@ -400,7 +400,7 @@ func (p *boxes) drain() {
 			got.take(m.ID, amountOf(p, string(m.Body)), m.Tries)
 		}
 		return nil
-	}, outbox.WithGrace(0), outbox.WithMaxTries(many), outbox.WithConcurrency(1))
+	}, outbox.Config{NoStream: true, MaxTries: many, Concurrency: 1})
 	_, err := r.Drain(p.Context())
 	require.NoError(p, err)
 	model := relay.New(p.model.Box(), func(_ context.Context, e relay.Entry[rows.Row]) error {
@@ -468,4 +468,12 @@ func attributesOf(m rows.Message) map[string]string {
 		}
 	}
 	return all
+}
+
+// gate is a condition that does not hold, as long as nobody has written that item.
+func gate(table string) dynamo.Item {
+	return dynamo.Item{TransactWriteItem: types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+		TableName: &table, Key: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: "gate"}},
+		ConditionExpression: aws.String("attribute_exists(id)"),
+	}}}
 }

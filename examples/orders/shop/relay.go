@@ -10,6 +10,7 @@ import (
 	"github.com/go-idempotent/idempotent/observe"
 	"github.com/go-idempotent/idempotent/outbox"
 	"github.com/go-idempotent/idempotent/outbox/outboxhttp"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 // PlacedTopic is the topic of the message that an order was placed.
@@ -33,8 +34,10 @@ func NewRelay(e Environment) *outbox.Relay {
 	if url := e.URL("MAIL_URL"); url != "" {
 		deliver = outboxhttp.To(strings.TrimSuffix(url, "/") + "/v1/messages")
 	}
-	return outbox.NewRelay(e.DynamoDB, table, placedOnly(deliver), outbox.WithTimeout(Timeout),
-		outbox.WithObserver(observe.RelayEMF(os.Stdout)), outbox.WithObserver(observe.RelaySlog(nil)))
+	return outbox.NewRelay(e.DynamoDB, table, placedOnly(deliver), outbox.Config{
+		Timeout:   Timeout,
+		Observers: []func(context.Context, report.Relay){observe.RelayEMF(os.Stdout), observe.RelaySlog(nil)},
+	})
 }
 
 // placedOnly delivers messages that an order was placed. One of another topic is tried again: a

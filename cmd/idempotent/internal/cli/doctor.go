@@ -103,7 +103,8 @@ func (a *app) examine(ctx context.Context, function, messages string) error {
 		p.Config.BaseEndpoint = aws.String(a.target.Endpoint)
 	}
 	findings, err := p.Examine(ctx)
-	return a.diagnosis(findings, err)
+	where := doctor.Finding{Check: "where", Result: doctor.OK, Detail: a.place.String()}
+	return a.diagnosis(append([]doctor.Finding{where}, findings...), err)
 }
 
 // diagnosis prints findings. It fails if one of them is a problem.

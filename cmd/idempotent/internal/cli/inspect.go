@@ -26,7 +26,7 @@ KEY is a record key, or a derived key: the one that another service has seen.
 The derived keys are what the handler passed to other services: search for
 the charge with them. Their names are those that the handler gives to
 DerivedKey, and those of its steps; where the record does not know them, it
-says so, and --derived NAME computes one.
+says so, and --derived NAME computes one; of a derived key it is a name to try.
 
 The stored result is shown with --result only: it is what the client got,
 and may be personal. So is the result of a step, with --step NAME.
@@ -50,7 +50,7 @@ record has changed since.`,
 			if err != nil {
 				return err
 			}
-			shown, err := s.inspect(cmd.Context(), args[0])
+			shown, err := s.inspect(cmd.Context(), args[0], derived...)
 			if err != nil {
 				return err
 			}
@@ -81,9 +81,9 @@ record has changed since.`,
 }
 
 // inspect reads a record.
-func (s *source) inspect(ctx context.Context, key string) (shown operate.Shown, err error) {
+func (s *source) inspect(ctx context.Context, key string, names ...string) (shown operate.Shown, err error) {
 	if operate.IsDerivedKey(key) {
-		shown, _, err = s.operator.FindDerived(ctx, "", key)
+		shown, _, err = s.operator.FindDerived(ctx, "", key, names...)
 	} else {
 		shown, err = s.operator.Inspect(ctx, key)
 	}
@@ -99,8 +99,8 @@ type notFoundError struct{ key string }
 func (e *notFoundError) Error() string {
 	switch {
 	case operate.IsDerivedKey(e.key):
-		return "no record that somebody has to settle is known to have handed out this derived key; a completed one, or one whose handler " +
-			"executes again after a crash, keeps no names. \"idempotent key\" finds it by what the client sent"
+		return "no record that somebody has to settle is known to have handed out this derived key. --derived NAME tries a name that the " +
+			"handler passes to DerivedKey. A completed record is found by what the client sent: idempotent key --help"
 	case !strings.Contains(e.key, "#"):
 		return "there is no such record: a record key is <operation>#<digest>, and \"idempotent key\" computes it from what a client sent"
 	default:

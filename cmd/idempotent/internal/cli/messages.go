@@ -122,7 +122,7 @@ gets, and may be personal.`,
 			if err != nil {
 				return err
 			}
-			messages, err := a.givenUp(cmd.Context(), client, topic)
+			messages, err := givenUp(cmd.Context(), client, a.target.Table, topic)
 			if err != nil {
 				return err
 			}
@@ -152,8 +152,8 @@ gets, and may be personal.`,
 }
 
 // givenUp reads the messages of a topic, or of all.
-func (a *app) givenUp(ctx context.Context, client outbox.Client, topic string) (found []outbox.ParkedMessage, err error) {
-	for m, err := range outbox.Parked(ctx, client, a.target.Table) {
+func givenUp(ctx context.Context, client outbox.Client, table, topic string) (found []outbox.ParkedMessage, err error) {
+	for m, err := range outbox.Parked(ctx, client, table) {
 		if err != nil {
 			return nil, err
 		}
@@ -283,7 +283,7 @@ func (r *redriving) run(cmd *cobra.Command) (err error) {
 // find reads the messages. Their bodies are nobody's business here.
 func (r *redriving) find(ctx context.Context) (found []outbox.ParkedMessage, err error) {
 	if r.all {
-		found, err = r.app.givenUp(ctx, r.client, r.topic)
+		found, err = givenUp(ctx, r.client, r.app.target.Table, r.topic)
 	}
 	slices.Sort(r.ids)
 	for _, id := range slices.Compact(r.ids) {

@@ -20,6 +20,7 @@ import (
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/page"
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
 	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/outbox"
 )
 
 // serving is the page, for one person on this machine.
@@ -38,7 +39,8 @@ func (a *app) serve() *cobra.Command {
 		Short: "Shows what is stuck in a browser, one record as a timeline, and settles it",
 		Long: `Serves a page for a browser on this machine: what is stuck, a search by
 record key or derived key, one record as a timeline, settle and release with
-a reason. It ends with Ctrl-C.
+a reason; with OUTBOX_TABLE also messages that were given up, and their
+redrive. It ends with Ctrl-C.
 
 It listens on 127.0.0.1 only. The address that it prints lets in one browser,
 once: paste it into the address bar. Nobody else on this machine, and no
@@ -88,7 +90,11 @@ func (s *serving) run(ctx context.Context) error {
 	if err != nil {
 		return usagef("--port %d cannot be listened on: %s", s.port, cause(err))
 	}
-	p, err := page.New(s.config(src, by, listener.Addr().(*net.TCPAddr).Port), rand.Reader) //nolint:forcetypeassert // of a TCP listener
+	config := s.config(src, by, listener.Addr().(*net.TCPAddr).Port) //nolint:forcetypeassert // of a TCP listener
+	if table := s.app.world.Getenv("OUTBOX_TABLE"); table != "" && src.conn != nil {
+		config.Messages = &mail{src.conn.Client, table}
+	}
+	p, err := page.New(config, rand.Reader)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -103,6 +109,20 @@ func (s *serving) config(src *source, by string, port int) page.Config {
 		Operator: src.operator, Now: src.now, Port: port, Store: s.app.place.String(), By: by, ReadOnly: s.readOnly, Demo: s.app.demo,
 		Sentence: s.app.sentence, Done: s.done, Wrong: s.wrong,
 	}
+}
+
+// mail are the messages of an outbox.
+type mail struct {
+	client outbox.Client
+	table  string
+}
+
+func (m *mail) List(ctx context.Context) ([]outbox.ParkedMessage, error) {
+	return givenUp(ctx, m.client, m.table, "")
+}
+
+func (m *mail) Redrive(ctx context.Context, message outbox.ParkedMessage, by, why string) error {
+	return outbox.Redrive(ctx, m.client, m.table, message, by, why)
 }
 
 // announce prints the address. It is the only place where the token is.

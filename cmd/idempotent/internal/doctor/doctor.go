@@ -62,7 +62,7 @@ func (p *Patient) Examine(ctx context.Context) ([]Finding, error) {
 	}
 	findings = append(findings, p.safety(ctx, "", p.Table)...)
 	findings = append(findings, p.permissions(ctx)...)
-	findings = append(findings, p.retention(ctx))
+	findings = append(findings, p.retention(ctx), p.open(ctx))
 	if p.Outbox != "" {
 		findings = append(findings, p.outboxTable(ctx)...)
 	}

@@ -28,7 +28,7 @@ func TestNothingIsWrongWithWhatIsRight(t *testing.T) {
 		}
 	}
 	for _, check := range []string{
-		"key", "time to live", "attention index", "point-in-time recovery", "deletion protection", "retention",
+		"key", "time to live", "attention index", "point-in-time recovery", "deletion protection", "retention", "open records",
 		"you may inspect", "you may list by index", "you may list by scan", "you may settle and release", "you may delete",
 		"you may run a handler", "function", "function names the table", "retention in the environment", "timeout and gateway", "event sources",
 		"queue: visibility timeout", "queue: dead-letter queue",
@@ -79,7 +79,7 @@ func TestEachProblemIsFound(t *testing.T) {
 			},
 			"key", doctor.Problem, `partition key is "pk", expected "id"`,
 		},
-		"no time to live":        {func(a *account) { a.replace("DescribeTimeToLive", "ENABLED", "DISABLED") }, "time to live", doctor.Problem, "time to live is DISABLED"},
+		"no time to live":        {func(a *account) { a.replace("DescribeTimeToLive", "ENABLED", "DISABLED") }, "time to live", doctor.Warning, "time to live is DISABLED"},
 		"time to live elsewhere": {func(a *account) { a.replace("DescribeTimeToLive", "expiration", "ttl") }, "time to live", doctor.Problem, `time to live is on "ttl"`},
 		"no index":               {func(a *account) { a.replace("DescribeTable", "attention-index", "other-index") }, "attention index", doctor.Warning, "there is no index"},
 		"another index":          {func(a *account) { a.replace("DescribeTable", `"ProjectionType":"ALL"`, `"ProjectionType":"KEYS_ONLY"`) }, "attention index", doctor.Warning, "is not projected"},

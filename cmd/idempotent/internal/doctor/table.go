@@ -50,6 +50,9 @@ func (p *Patient) shape(ctx context.Context) ([]Finding, error) {
 		switch {
 		case problems[check] != nil:
 			f.Result, f.Detail = Problem, strings.Join(problems[check], "; ")
+			if check == checkTTL && strings.HasPrefix(f.Detail, "time to live is DISABLED") { // what stays costs, and nothing is lost
+				f.Result = Warning
+			}
 		case check == checkTTL && failed != nil:
 			f.Result, f.Detail = NotChecked, "not allowed: dynamodb:DescribeTimeToLive"
 		case check != checkKey:
@@ -165,4 +168,23 @@ func (p *Patient) retention(ctx context.Context) Finding {
 	default:
 		return Finding{checkRetention, OK, fmt.Sprintf("%s at least, of %d completed records", shortest.Round(time.Second), completed)}
 	}
+}
+
+// open counts the records that somebody has to settle.
+func (p *Patient) open(ctx context.Context) Finding {
+	const check = "open records"
+	n, oldest := 0, time.Time{}
+	for listed, err := range p.Operator.List(ctx, operate.Query{}) {
+		if _, unreadable := errors.AsType[*store.UnreadableError](err); err != nil && !unreadable {
+			return unseen(check, err)
+		}
+		n++
+		if at := listed.Record.AttentionAt; oldest.IsZero() || !at.IsZero() && at.Before(oldest) {
+			oldest = at
+		}
+	}
+	if n == 0 {
+		return Finding{check, OK, "none"}
+	}
+	return Finding{check, Warning, fmt.Sprintf("%d wait for somebody, the oldest since %s: idempotent list tells them", n, oldest.UTC().Format(time.RFC3339))}
 }

@@ -28,6 +28,7 @@ const (
 	stepExecuted = "step-executed"
 	stepFailed   = "step-failed"
 	release      = "release"
+	forget       = "delete"
 )
 
 // asked is a change that was asked for. It goes through the preview and back, under a seal: what is confirmed is what was shown.
@@ -39,6 +40,8 @@ type asked struct {
 	// Result is the result, and Value says that it is no response of an HTTP handler.
 	Result string
 	Value  bool
+	// MayRepeat says that who acts knows that the effect may happen again.
+	MayRepeat bool
 	// Type and Message are those of a failure.
 	Type, Message string
 	By, Why       string
@@ -51,9 +54,9 @@ func (p *Page) actForm(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err != nil:
 		p.failedOf(w, key, err)
-	case !settleable(shown):
+	case !deletable(shown):
 		v := p.storyOf(shown)
-		v.Alert = fmt.Sprintf("There is nothing to settle: the record is %s.", shown.State)
+		v.Alert = fmt.Sprintf("There is nothing to settle or delete: the record is %s.", shown.State)
 		p.showRecord(w, http.StatusConflict, v)
 	default:
 		p.ask(w, http.StatusOK, shown, &asked{By: p.By}, "")
@@ -71,11 +74,18 @@ type question struct {
 	Open []string
 	// Free says that the next request executes already.
 	Free bool
-	Seen string
+	// Settles says that something can be said of the execution; a record of another state can only be deleted.
+	Settles bool
+	Seen    string
+	// Danger is what the record itself says of an effect.
+	Danger string
 }
 
 func (p *Page) ask(w http.ResponseWriter, status int, shown operate.Shown, a *asked, problem string) {
-	f := p.frame("Settle or release", &question{story: p.storyOf(shown), Asked: a, Problem: problem, Open: show.OpenSteps(shown.Steps()), Free: free(shown), Seen: p.seen(shown.Record)})
+	f := p.frame("Settle or release", &question{
+		story: p.storyOf(shown), Asked: a, Problem: problem, Open: show.OpenSteps(shown.Steps()), Free: free(shown), Settles: settleable(shown),
+		Seen: p.seen(shown.Record), Danger: show.Danger(shown.Record, shown.State),
+	})
 	f.Query = shown.Record.Key
 	p.render(w, status, "act.html", f)
 }
@@ -84,6 +94,7 @@ func (p *Page) ask(w http.ResponseWriter, status int, shown operate.Shown, a *as
 func askedOf(form url.Values) *asked {
 	get := func(name string) string { return strings.TrimSpace(form.Get(name)) }
 	a := &asked{Key: unfield(form.Get("key")), Seen: form.Get("seen"), Verdict: form.Get("verdict"), By: get("by"), Why: get("why")}
+	a.MayRepeat = form.Get("repeat") != ""
 	switch a.Verdict {
 	case executed:
 		a.Result, a.Value = typed(form.Get("result")), form.Get("value") != ""
@@ -101,9 +112,11 @@ func askedOf(form url.Values) *asked {
 func typed(text string) string { return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")) }
 
 // problem says what is wrong with a change before anything is read; it is empty if nothing is.
-func (a *asked) problem() string {
+func (a *asked) problem(danger string) string {
 	switch {
-	case !slices.Contains([]string{executed, notExecuted, failedForAll, stepExecuted, stepFailed, release}, a.Verdict):
+	case slices.Contains([]string{notExecuted, release, forget}, a.Verdict) && danger != "" && !a.MayRepeat:
+		return "Mind: " + danger + ". Say that you know it, or choose another verdict."
+	case !slices.Contains([]string{executed, notExecuted, failedForAll, stepExecuted, stepFailed, release, forget}, a.Verdict):
 		return "Choose what became of the execution."
 	case a.Verdict == executed || a.Verdict == stepExecuted:
 		return resultProblem(a.Result)
@@ -133,6 +146,8 @@ func (a *asked) do(ctx context.Context, o *operate.Operator, shown operate.Shown
 	switch a.Verdict {
 	case release:
 		return o.Release(ctx, shown, act)
+	case forget:
+		return o.Delete(ctx, shown, act)
 	case notExecuted:
 		return o.Settle(ctx, shown, operate.NotExecuted(), act)
 	case failedForAll:
@@ -155,6 +170,7 @@ func (a *asked) Name() string {
 	return map[string]string{
 		executed: "Settle as executed", notExecuted: "Settle as not executed", failedForAll: "Settle as failed",
 		stepExecuted: "Settle the step as executed", stepFailed: "Settle the step as failed", release: "Release without a verdict",
+		forget: "Delete the record",
 	}[a.Verdict]
 }
 
@@ -163,6 +179,8 @@ func (a *asked) notes() []string {
 	switch {
 	case a.Verdict == executed && a.Value:
 		return []string{"If the handler answers HTTP requests after all, every retry gets an error, until the record is deleted."}
+	case a.Verdict == executed:
+		return []string{"Retries get " + strings.SplitN(show.Response([]byte(a.Result), false), "\n", 2)[0] + "."}
 	case a.Verdict == failedForAll:
 		return []string{"If the handler answers HTTP requests, its gateway makes a 502 of this error: “executed” with a response can say what failed."}
 	default:
@@ -177,7 +195,7 @@ func (p *Page) preview(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if problem := a.problem(); problem != "" {
+	if problem := a.problem(show.Danger(shown.Record, shown.State)); problem != "" {
 		p.ask(w, http.StatusUnprocessableEntity, shown, a, problem)
 		return
 	}
@@ -248,12 +266,11 @@ func (p *Page) confirm(w http.ResponseWriter, r *http.Request) {
 		p.refused(w, shown, &a, err)
 		return
 	}
-	f := p.frame("", nil)
-	done := ""
-	if entry.After != nil {
-		done = settledAt(entry.After.SettledAt)
+	if entry.After == nil {
+		p.fail(w, &refusal{http.StatusOK, "The record is deleted", "The next request with its key executes, as if the key were new. Its audit entry was printed."})
+		return
 	}
-	http.Redirect(w, r, f.Link("/record", "key", a.Key, "done", done), http.StatusSeeOther)
+	http.Redirect(w, r, p.frame("", nil).Record(a.Key, "done", settledAt(entry.After.SettledAt)), http.StatusSeeOther)
 }
 
 // change does it and tells of it, also if nobody waits for the answer any more: whoever closes the tab, or clicks twice, must not leave a

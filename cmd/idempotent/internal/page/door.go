@@ -118,8 +118,8 @@ func (d *door) inside(r *http.Request) (path string, refused *refusal) {
 
 // posted looks at what a form sends: nothing of its body is read before it is known where it comes from.
 func (d *door) posted(w http.ResponseWriter, r *http.Request) *refusal {
-	if !fromHere(r) {
-		return &refusal{http.StatusForbidden, "Not from this page", "The browser does not say that this form was sent by the page itself, so nothing was done."}
+	if new(http.CrossOriginProtection).Check(r) != nil {
+		return &refusal{http.StatusForbidden, "Not from this page", "The browser says that another site has sent this form, so nothing was done."}
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/x-www-form-urlencoded" {
 		return &refusal{http.StatusUnsupportedMediaType, "Not a form", "Use the forms of the page."}
@@ -140,17 +140,6 @@ func (d *door) posted(w http.ResponseWriter, r *http.Request) *refusal {
 var tooLong = &refusal{
 	http.StatusRequestEntityTooLarge, "Too long",
 	"The form is longer than the page takes, so nothing was done. The command \"idempotent settle\" takes a result from a file.",
-}
-
-// fromHere reports whether a browser says that the page itself has sent the request. Because of the policy about referrers the
-// origin of a form is "null", and then only the other field counts.
-func fromHere(r *http.Request) bool {
-	site, origin := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Origin")
-	own := origin == "http://"+r.Host // the host is known to be ours
-	if site == "" {
-		return own
-	}
-	return site == sameOrigin && (own || origin == "" || origin == "null")
 }
 
 // seal returns a text that only this page can make of another one, for a purpose.

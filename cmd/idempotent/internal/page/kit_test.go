@@ -189,7 +189,7 @@ func (b *browser) preview(t *testing.T, key string, fields map[string]string) an
 	t.Helper()
 	asked := b.get(t, "/act?key="+url.QueryEscape(key))
 	require.Equal(t, http.StatusOK, asked.status, asked.body)
-	form := asked.form(t, []string{"form", "key", "seen"}, map[string]string{"by": "dana", "why": "ticket 4711"})
+	form := asked.form(t, []string{"form", "key", "seen"}, map[string]string{"by": "dana", "why": "ticket 4711", "repeat": "1"})
 	for name, value := range fields {
 		form.Set(name, value)
 	}

@@ -43,10 +43,11 @@ type overview struct {
 	Open, GivenUp, NotDue section
 }
 
-// section is a list under a heading.
+// section is a list under a heading. N is how many records belong there, of which the page shows the oldest.
 type section struct {
 	Name string
 	Rows []row
+	N    int
 }
 
 // row is a record of a list.
@@ -65,7 +66,7 @@ type row struct {
 	due bool
 }
 
-// listed are the oldest records of a list, and how many there are in all.
+// listed are the records of a list, the oldest first, and how many there are.
 type listed struct {
 	rows  []row
 	total int
@@ -83,7 +84,6 @@ func (p *Page) list(ctx context.Context, q operate.Query) (l listed, err error) 
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Key, b.Key))
 	})
 	l.total = len(l.rows)
-	l.rows = l.rows[:min(l.total, mostListed)]
 	return l, nil
 }
 
@@ -118,7 +118,7 @@ func (l listed) grouped(operation string) *overview {
 		Open: section{Name: "Somebody has to settle"}, GivenUp: section{Name: "Given up: asked about, without an answer"},
 		NotDue: section{Name: "Stopped between two steps, not due"},
 	}
-	for _, r := range l.rows {
+	for i, r := range l.rows {
 		into := &o.NotDue
 		switch {
 		case r.Parked:
@@ -126,14 +126,16 @@ func (l listed) grouped(operation string) *overview {
 		case r.due:
 			into = &o.Open
 		}
-		into.Rows = append(into.Rows, r)
+		if into.N++; i < mostListed {
+			into.Rows = append(into.Rows, r)
+		}
 	}
 	return o
 }
 
 // Sections are the groups that have records.
 func (o *overview) Sections() []section {
-	return slices.DeleteFunc([]section{o.Open, o.GivenUp, o.NotDue}, func(s section) bool { return len(s.Rows) == 0 })
+	return slices.DeleteFunc([]section{o.Open, o.GivenUp, o.NotDue}, func(s section) bool { return s.N == 0 })
 }
 
 // Oldest is since when the first record of a section waits.

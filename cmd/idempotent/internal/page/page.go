@@ -26,6 +26,8 @@ type Config struct {
 	Port int
 	// Store names where the records are, and By who acts.
 	Store, By string
+	// Messages are those of an outbox that were given up, nil if the page is not to show them.
+	Messages Messages
 	// ReadOnly refuses every change. Demo says that the records are those of a demo.
 	ReadOnly, Demo bool
 	// Sentence says what went wrong, as the command line does.
@@ -69,6 +71,8 @@ func New(c Config, random io.Reader) (*Page, error) {
 		"/act":       {get: p.actForm, changes: true},
 		"/preview":   {post: p.preview, changes: true},
 		"/confirm":   {post: p.confirm, changes: true},
+		"/messages":  {get: p.messages},
+		"/redrive":   {post: p.redrive, changes: true},
 	}
 	return p, nil
 }
@@ -100,6 +104,12 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve serves a request of the session.
 func (p *Page) serve(w http.ResponseWriter, r *http.Request, path string) {
+	if key, is := recordPath(path); is {
+		path, r = "/record", r.Clone(r.Context())
+		q := r.URL.Query()
+		q.Set("key", key)
+		r.URL.RawQuery = q.Encode()
+	}
 	route, found := p.routes[path]
 	switch {
 	case !found:

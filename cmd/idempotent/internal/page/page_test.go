@@ -22,6 +22,7 @@ import (
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/page"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/outbox"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -277,6 +278,64 @@ func TestOnlyWhatWasShownIsConfirmed(t *testing.T) {
 	s.untouched(t, "charge#uncertain")
 }
 
+// A stored answer that is wrong is forgotten: nothing else is offered of a record that is completed.
+func TestARecordIsForgotten(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil, nil)
+	b := s.enter(t)
+	assert.NotContains(t, b.get(t, "/act?key="+url.QueryEscape("charge#completed")).body, `value="not-executed"`)
+	assert.Contains(t, b.confirm(t, b.preview(t, "charge#completed", map[string]string{"verdict": "delete"})).body, "The record is deleted")
+	_, found, err := s.store.Get(t.Context(), "charge#completed")
+	require.NoError(t, err)
+	assert.False(t, found)
+	require.Len(t, s.done, 1)
+	assert.Equal(t, operate.ActionDelete, s.done[0].Action)
+}
+
+// An address of a record has nothing that has to be escaped, so it can be copied.
+func TestAnAddressOfARecordIsPlain(t *testing.T) {
+	t.Parallel()
+	b := newSite(t, nil, nil).enter(t)
+	assert.Contains(t, b.get(t, "/").body, `/record/charge/uncertain"`)
+	assert.Contains(t, b.get(t, "/record/charge/uncertain").body, "charge#uncertain")
+}
+
+// outboxOf has messages that were given up. The second one is redriven by somebody else meanwhile.
+type outboxOf struct{ redriven []string }
+
+func (o *outboxOf) List(context.Context) ([]outbox.ParkedMessage, error) {
+	var all []outbox.ParkedMessage
+	for _, id := range []string{"m-1", "m-2", "m-3"} {
+		all = append(all, outbox.ParkedMessage{Message: outbox.Message{ID: id, Topic: "order-placed", Tries: 9}})
+	}
+	return all, nil
+}
+
+func (o *outboxOf) Redrive(_ context.Context, m outbox.ParkedMessage, by, why string) error {
+	if m.ID == "m-2" {
+		return outbox.ErrNotParked
+	}
+	o.redriven = append(o.redriven, m.ID+" by "+by+": "+why)
+	return nil
+}
+
+func TestMessagesAreRedriven(t *testing.T) {
+	t.Parallel()
+	messages := &outboxOf{}
+	b := newSite(t, nil, func(c *page.Config) { c.Messages = messages }).enter(t)
+	listed := b.get(t, "/messages")
+	assert.Contains(t, listed.body, "order-placed")
+	form := listed.form(t, []string{"form"}, map[string]string{"why": ""})
+	form["id"] = []string{"m-1", "m-2", "m-9"}
+	assert.Equal(t, http.StatusUnprocessableEntity, b.post(t, "/redrive", form).status, "nobody says why")
+	form.Set("why", "ticket 4711")
+	a := b.post(t, "/redrive", form)
+	assert.Contains(t, a.body, "1 redriven")
+	assert.Contains(t, a.body, "2 had changed")
+	assert.Equal(t, []string{"m-1 by dana: ticket 4711"}, messages.redriven)
+	assert.Equal(t, http.StatusNotFound, newSite(t, nil, nil).enter(t).get(t, "/messages").status)
+}
+
 // Whoever decides on a record that has changed meanwhile is shown the record as it is now, at either of the two steps.
 func TestARecordThatHasChangedMeanwhile(t *testing.T) {
 	t.Parallel()
@@ -290,7 +349,7 @@ func TestARecordThatHasChangedMeanwhile(t *testing.T) {
 	_, err = o.Settle(t.Context(), shown, operate.Responded([]byte(`{"statusCode":201}`)), operate.Act{By: "kim", Why: "ticket 4712"})
 	require.NoError(t, err)
 	owner := s.get(t, "charge#uncertain").Owner
-	form := asked.form(t, []string{"form", "key", "seen"}, map[string]string{"verdict": "release", "by": "dana", "why": "ticket 4711"})
+	form := asked.form(t, []string{"form", "key", "seen"}, map[string]string{"verdict": "release", "repeat": "1", "by": "dana", "why": "ticket 4711"})
 	for name, a := range map[string]answer{"preview": b.post(t, "/preview", form), "confirm": b.confirm(t, previewed)} {
 		assert.Equal(t, http.StatusConflict, a.status, name)
 		assert.Contains(t, a.body, "The record has changed since you looked at it: it is completed now. Nothing was changed.", name)
@@ -359,8 +418,10 @@ func TestWhatCannotBeRight(t *testing.T) {
 		"no response":   {map[string]string{"verdict": "executed", "result": `{"id":"ch_1"}`}, "The result is no response of a gateway"},
 		"too long":      {map[string]string{"verdict": "executed", "result": `"` + strings.Repeat("a", 1<<20) + `"`}, "more than 1048576 bytes"},
 		"half an error": {map[string]string{"verdict": "failed", "type": "Declined"}, "A failure needs a type and a message"},
-		"no reason":     {map[string]string{"verdict": "release", "why": " "}, "“Why” is empty"},
-		"nobody":        {map[string]string{"verdict": "release", "by": ""}, "“Who” is empty"},
+		"a danger":      {map[string]string{"verdict": "not-executed", "repeat": ""}, "may have had its effect"},
+		"a deletion":    {map[string]string{"verdict": "delete", "repeat": ""}, "may have had its effect"},
+		"no reason":     {map[string]string{"verdict": "release", "repeat": "1", "why": " "}, "“Why” is empty"},
+		"nobody":        {map[string]string{"verdict": "release", "repeat": "1", "by": ""}, "“Who” is empty"},
 		"no such step":  {map[string]string{"verdict": "step-executed", "executed-step": "mail", "step-result": "1"}, "the record has no such step"},
 	} {
 		a := b.preview(t, "charge#uncertain", c.fields)
@@ -371,7 +432,7 @@ func TestWhatCannotBeRight(t *testing.T) {
 			assert.Contains(t, a.body, `value="Declined"`, name)
 		}
 	}
-	for _, key := range []string{"charge#completed", "charge#in-progress", "billing.handler#5d41402abc4b2a76b9719d911017c592"} {
+	for _, key := range []string{"charge#in-progress", "billing.handler#5d41402abc4b2a76b9719d911017c592"} {
 		a := b.get(t, "/act?key="+url.QueryEscape(key))
 		assert.Equal(t, http.StatusConflict, a.status, key)
 		assert.Contains(t, a.body, "There is nothing to settle", key)

@@ -66,7 +66,7 @@ type story struct {
 	// Result says that there is one, and how big it is; empty if there is none.
 	Result string
 	// Settleable is true if something can be said of the record.
-	Settleable bool
+	Settleable, Deletable bool
 	// Done is true if it was just settled here; Changed, if it is not what was seen; Alert says more.
 	Done, Changed bool
 	Alert         string
@@ -93,7 +93,7 @@ func (p *Page) storyOf(s operate.Shown) *story {
 	r := s.Record
 	v := &story{
 		Key: r.Key, Operation: r.Operation(), State: s.State, Meaning: show.Meaning(r, s.State), Retry: show.RetryGets(r, s.State),
-		Timeline: timelineOf(s), Derived: show.DerivedKeys(s), Settleable: settleable(s),
+		Timeline: timelineOf(s), Derived: show.DerivedKeys(s), Settleable: settleable(s), Deletable: deletable(s),
 	}
 	for _, st := range s.Steps() {
 		v.Steps = append(v.Steps, step{st.Name, show.StepMeaning(st), show.HasResult(st)})
@@ -134,6 +134,11 @@ func settleable(s operate.Shown) bool {
 	default:
 		return false
 	}
+}
+
+// deletable reports whether the record is one that can be forgotten: ours, and nobody holds it.
+func deletable(s operate.Shown) bool {
+	return s.State != operate.StateInProgress && s.State != operate.StateOther && !show.ByPowertools(s.Record)
 }
 
 // free reports whether the next request executes already: nothing has to be released.
@@ -214,13 +219,13 @@ func (p *Page) search(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, to.Link("/"), http.StatusSeeOther)
 		return
 	case strings.Contains(q, "#"):
-		http.Redirect(w, r, to.Link("/record", "key", q), http.StatusSeeOther)
+		http.Redirect(w, r, to.Record(q), http.StatusSeeOther)
 		return
 	}
 	shown, name, err := p.Operator.FindDerived(r.Context(), "", q)
 	switch {
 	case err == nil:
-		http.Redirect(w, r, to.Link("/record", "key", shown.Record.Key, "derived", name), http.StatusSeeOther)
+		http.Redirect(w, r, to.Record(shown.Record.Key, "derived", name), http.StatusSeeOther)
 	case errors.Is(err, operate.ErrNotFound):
 		p.fail(w, &refusal{
 			http.StatusNotFound, "No record has handed out this key",

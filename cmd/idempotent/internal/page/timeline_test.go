@@ -69,7 +69,7 @@ func TestATimeline(t *testing.T) {
 	for key, want := range map[string][]string{
 		"charge#in-progress": {"02:59:56 Claimed for the first time", "+03:00:18 Its lease ends", "+02:59:56 Expires"},
 		"t#taken":            {"02:59:56 Claimed for the first time", "- Claimed again, 3 times", "+03:00:18 Its lease ends", "+02:59:56 Expires"},
-		"charge#died":      {"02:40:00 Claimed for the first time", "02:41:00 Its lease ended", "+02:40:00 Expires"},
+		"charge#died":        {"02:40:00 Claimed for the first time", "02:41:00 Its lease ended", "+02:40:00 Expires"},
 		"charge#crashed":     {"23:59:58 Claimed for the first time", "00:00:00 Became unknown", "+00:00:00 Expires"},
 		"t#waits":            {"23:59:58 Claimed for the first time", "- Became unknown", "- Asked about 3 times, without an answer", "+03:05:00 It is asked about again", "+00:00:00 Expires"},
 		"t#due":              {"23:59:58 Claimed for the first time", "- Became unknown", "- Asked about once, without an answer", "02:55:00 It is asked about again", "+00:00:00 Expires"},

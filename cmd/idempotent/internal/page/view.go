@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -68,6 +69,8 @@ type frame struct {
 	Store, By  string
 	ReadOnly   bool
 	Demo       bool
+	// Messages is true if there is a page of messages.
+	Messages bool
 	// Query is in the field of the search. Look is true if there is a record under it that an error page leads to.
 	Query string
 	Look  bool
@@ -78,7 +81,7 @@ type frame struct {
 
 func (p *Page) frame(title string, body any) *frame {
 	return &frame{
-		Title: title, Base: p.door.base, Form: p.door.form, Store: p.Store, By: p.By, ReadOnly: p.ReadOnly, Demo: p.Demo,
+		Title: title, Base: p.door.base, Form: p.door.form, Store: p.Store, By: p.By, ReadOnly: p.ReadOnly, Demo: p.Demo, Messages: p.Messages != nil,
 		now: p.Now(), Body: body,
 	}
 }
@@ -93,6 +96,25 @@ func (f *frame) Link(path string, values ...string) string {
 		return f.Base + path
 	}
 	return f.Base + path + "?" + query.Encode()
+}
+
+// plainKey is a record key whose parts can stand in a path as they are.
+var plainKey = regexp.MustCompile(`^[A-Za-z0-9._-]+#[A-Za-z0-9_-]+$`)
+
+// Record is the address of a record: without a character that has to be escaped, so that it can be copied into a ticket, where the
+// key allows that.
+func (f *frame) Record(key string, values ...string) string {
+	if plainKey.MatchString(key) {
+		return f.Link("/record/"+strings.Replace(key, "#", "/", 1), values...)
+	}
+	return f.Link("/record", append([]string{"key", key}, values...)...)
+}
+
+// recordPath is the key in such an address.
+func recordPath(path string) (key string, is bool) {
+	rest, is := strings.CutPrefix(path, "/record/")
+	key = strings.Replace(rest, "/", "#", 1)
+	return key, is && plainKey.MatchString(key)
 }
 
 // With is the frame around something else.

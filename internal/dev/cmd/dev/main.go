@@ -3,6 +3,7 @@
 //
 //	dev run apigw-charge FOLDER    serves the function, so that curl reaches it, until it is interrupted
 //	dev demo orders FOLDER         plays what a client and a crash can do to it, and checks every answer
+//	dev table NAME ENDPOINT        creates a table of records on an endpoint such as DynamoDB Local
 //
 // The folder has the binaries apigw-charge, orders, relay and drain. Its environment:
 //
@@ -27,6 +28,9 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 )
 
 func main() {
@@ -47,8 +51,11 @@ var plays = map[string]func(ctx context.Context, w *world) error{
 }
 
 func start(ctx context.Context, args []string, out io.Writer) (err error) {
+	if len(args) == 3 && args[0] == "table" {
+		return dynamo.CreateTable(ctx, dynamolocal.Client(args[2]), args[1])
+	}
 	if len(args) != 3 || plays[args[0]+" "+args[1]] == nil {
-		return errors.New("usage: dev run|demo apigw-charge|orders FOLDER")
+		return errors.New("usage: dev run|demo apigw-charge|orders FOLDER, or dev table NAME ENDPOINT")
 	}
 	if args[0] == "demo" {
 		slog.SetDefault(slog.New(slog.DiscardHandler)) // functions that were killed are told of by the story

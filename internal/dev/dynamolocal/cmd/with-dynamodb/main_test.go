@@ -65,11 +65,11 @@ func TestNothingAvailable(t *testing.T) {
 
 func TestServerRunsForTheCommand(t *testing.T) {
 	t.Setenv(dynamolocal.EndpointVariable, "")
-	endpoint, stop, err := start(nil)
+	endpoint, end, err := start(t.Context())
 	if errors.Is(err, dynamolocal.ErrUnavailable) && !dynamolocal.Strict() {
 		t.Skipf("!!! SKIPPED: %v", err)
 	}
 	require.NoError(t, err)
 	require.NotEmpty(t, endpoint)
-	require.NoError(t, stop())
+	require.NoError(t, end())
 }

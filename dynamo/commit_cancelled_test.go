@@ -61,7 +61,7 @@ func twoRows(t testing.TB) store.Writes {
 	t.Helper()
 	return writesOf(t,
 		dynamo.Put("orders", order{ID: secret}, dynamo.IfAbsent("order_id"), dynamo.ReturnOld()),
-		dynamo.Update("stock", item{"sku": S(secret)}, "SET amount = :n", dynamo.Values(map[string]any{":n": 4111111111111111})))
+		sdkUpdate("stock", item{"sku": S(secret)}, "SET amount = :n", terms{values: map[string]any{":n": 4111111111111111}}))
 }
 
 // failures are the reasons in the order in which they count, behind refused conditions, with what the call then reports.
@@ -304,48 +304,17 @@ func TestPartsAreWrittenOnceForACommit(t *testing.T) {
 func TestStoresThatCannotCommitSaySo(t *testing.T) {
 	t.Parallel()
 	seen, rows := record("order#1"), twoRows(t)
-	const place = "arn:aws:dynamodb:eu-central-1:123456789012:table/"
-	large := make([]dynamo.Item, 11)
-	for i := range large {
-		large[i] = dynamo.Put("orders", map[string]any{"order_id": i, "text": strings.Repeat("x", 381_200)})
-	}
 	for name, c := range map[string]struct {
-		table  string
-		opts   []dynamo.Option
 		writes store.Writes
 		text   string
 	}{
-		"writes of another kind": {table, nil, foreignWrites{}, "the writes are a dynamo_test.foreignWrites, which dynamo.Commit has not made"},
-		"no writes":              {table, nil, nil, "the writes are a <nil>, which dynamo.Commit has not made"},
-		"the record's own item": {
-			table, nil, writesOf(t, dynamo.Check("stock", item{"id": S("order#1")}, dynamo.IfPresent("id")), dynamo.Put(table, item{"id": S("order#1"), "a": S("b")})),
-			`items[1] (Put on table "idempotency") is about the record of this execution, which the commit completes`,
-		},
-		"the record's own item, by its ARN": {
-			place + table, nil, writesOf(t, dynamo.Delete(table, item{"id": S("order#1")})),
-			`items[0] (Delete on table "idempotency") is about the record of this execution, which the commit completes`,
-		},
-		"the record's own item, by the ARN in the write": {
-			table, nil, writesOf(t, dynamo.Check(place+table, item{"id": S("order#1")}, dynamo.IfPresent("id"))),
-			`items[0] (Check on table "` + place + `idempotency") is about the record of this execution, which the commit completes`,
-		},
-		"the record's own item, with a sort key": {
-			table, shaped(), writesOf(t, dynamo.Put(table, item{"key": S("tenant-1"), "range": S("order#1"), "n": N("1")})),
-			`items[0] (Put on table "idempotency") is about the record of this execution, which the commit completes`,
-		},
-		"another Region": {
-			place + table, nil, writesOf(t, dynamo.Put("stock", item{"id": S("a")}), dynamo.Put("arn:aws:dynamodb:eu-west-1:123456789012:table/orders", item{"id": S("a")})),
-			`the record, on table "` + place + `idempotency", and items[1] (Put on table "arn:aws:dynamodb:eu-west-1:123456789012:table/orders") ` +
-				`are in different accounts or Regions, which no transaction spans`,
-		},
-		"too much with the record": {
-			table, []dynamo.Option{dynamo.WithCompression(false)}, writesOf(t, large...), "bytes together, more than the 4194304 of a transaction",
-		},
+		"writes of another kind": {foreignWrites{}, "the writes are a dynamo_test.foreignWrites, which dynamo.Commit has not made"},
+		"no writes":              {nil, "the writes are a <nil>, which dynamo.Commit has not made"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tr := &transport{answer: func(int, *http.Request, request) (*http.Response, error) { return done.send() }}
-			s := dynamo.New(scriptedClient(tr), c.table, c.opts...)
+			s := dynamo.New(scriptedClient(tr), table)
 			next := completion(seen, []byte(`"`+strings.Repeat("y", 3_000)+`"`))
 			_, applied, err := s.Commit(t.Context(), seen, next, c.writes, "token-1")
 			require.False(t, applied)
@@ -366,14 +335,6 @@ func TestStoresThatCannotCommitSaySo(t *testing.T) {
 		requireStoreError(t, err, "commit", store.FailureRejected, true)
 		requireStoreError(t, new(dynamo.Store).Apply(t.Context(), rows, "token-1"), "apply", store.FailureRejected, true)
 	})
-	t.Run("other records of the table", func(t *testing.T) {
-		t.Parallel()
-		s, _ := scripted(done)
-		w := writesOf(t, dynamo.Put(table, item{"id": S("order#2")}), dynamo.Delete("stock", item{"id": S("order#1")}))
-		_, applied, err := s.Commit(t.Context(), seen, completion(seen, nil), w, "token-1")
-		require.NoError(t, err)
-		require.True(t, applied, "are nobody's business here")
-	})
 }
 
 func requireNoCommit(t *testing.T, err error, op, text string) {
@@ -386,8 +347,7 @@ func requireNoCommit(t *testing.T, err error, op, text string) {
 
 type foreignWrites struct{}
 
-func (foreignWrites) Len() int         { return 0 }
-func (foreignWrites) Digest() [32]byte { return [32]byte{} }
+func (foreignWrites) Len() int { return 0 }
 
 // TestWhatDynamoDBSaysOfATransactionIsTold, as far as it quotes no value.
 func TestWhatDynamoDBSaysOfATransactionIsTold(t *testing.T) {

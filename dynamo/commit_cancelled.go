@@ -67,12 +67,12 @@ func (t *transaction) refused(ctx context.Context, reasons []reason) (held store
 	// Else nobody knows of which write each is.
 	placed := len(reasons) == len(t.in.TransactItems) && slices.ContainsFunc(reasons, reason.failed)
 	switch {
-	case !placed && t.record != nil:
+	case !placed && t.record:
 		held, err := t.store.refuser(ctx, t.op, t.key, &t.attempts, nil)
 		if err != nil || !held.Matches(t.seen) {
 			return held, false, err
 		}
-	case placed && t.record != nil && reasons[0].code == reasonCondition:
+	case placed && t.record && reasons[0].code == reasonCondition:
 		held, err := t.store.refuser(ctx, t.op, t.key, &t.attempts, reasons[0].old)
 		return held, false, err
 	}
@@ -110,8 +110,8 @@ func (t *transaction) conditions(reasons []reason) (refused []RefusedItem) {
 	for i, r := range reasons {
 		if r.code == reasonCondition { // that of the record was looked at before
 			index := t.index(i)
-			of := t.writes.each[index]
-			refused = append(refused, RefusedItem{Index: index, Table: aws.ToString(of.table), Old: r.old, kind: of.kind})
+			kind, table := described(t.in.TransactItems[i])
+			refused = append(refused, RefusedItem{Index: index, Table: table, Old: r.old, kind: kind})
 		}
 	}
 	return refused
@@ -119,7 +119,7 @@ func (t *transaction) conditions(reasons []reason) (refused []RefusedItem) {
 
 // index is which item of the user's call a write is.
 func (t *transaction) index(write int) int {
-	if t.record != nil {
+	if t.record {
 		return write - 1
 	}
 	return write
@@ -131,7 +131,8 @@ func (t *transaction) at(write int) string {
 	if index < 0 {
 		return "the record"
 	}
-	return t.writes.each[index].at(index)
+	kind, table := described(t.in.TransactItems[write])
+	return at(index, kind, table)
 }
 
 // error is that of a transaction which was cancelled.

@@ -55,7 +55,7 @@ func tryWrites(items ...dynamo.Item) (store.Writes, error) {
 // committed is the record as it is completed with writes.
 func committed(r store.Record, result []byte, w store.Writes) store.Record {
 	r = completion(r, result)
-	r.Seal = store.CommitSeal(r.Owner, result, r.Key, w)
+	r.Seal = store.CommitSeal(r.Owner, result, 1)
 	return r
 }
 
@@ -109,12 +109,13 @@ func TestACommitWritesTheAnswerAndTheRows(t *testing.T) {
 	seen := claimedRecord(t, s, "order#1")
 	w := writesOf(t,
 		dynamo.Put(orders, order{"o-1", "new", 5}, dynamo.IfAbsent("order_id")),
-		dynamo.Update(orders, orderKey{"stock"}, "SET amount = amount - :n, #attribute1 = :s",
-			dynamo.If("amount >= :n"), dynamo.IfPresent("status"), dynamo.Names(map[string]string{"#attribute1": "status"}),
-			dynamo.Values(map[string]any{":n": 2, ":s": "less"})),
-		dynamo.Delete(orders, map[string]string{"order_id": "gone"}, dynamo.If("#s = :s OR #s = :t"),
-			dynamo.Names(map[string]string{"#s": "status"}), dynamo.Values(map[string]any{":s": "old", ":t": "older"}), dynamo.IfAbsent("amount")),
-		dynamo.Check(orders, item{"order_id": S("customer")}, dynamo.IfPresent("status"), dynamo.IfAbsent("amount")),
+		sdkUpdate(orders, orderKey{"stock"}, "SET amount = amount - :n, #s = :s", terms{
+			when: []string{"amount >= :n"}, names: map[string]string{"#s": "status"}, values: map[string]any{":n": 2, ":s": "less"},
+		}),
+		sdkDelete(orders, map[string]string{"order_id": "gone"}, terms{
+			when: []string{"#s = :s"}, names: map[string]string{"#s": "status"}, values: map[string]any{":s": "old"},
+		}),
+		sdkCheck(orders, item{"order_id": S("customer")}, terms{when: []string{"attribute_not_exists(amount)"}}),
 		dynamo.Item{TransactWriteItem: types.TransactWriteItem{Put: &types.Put{
 			TableName: aws.String(orders), Item: item{"order_id": S("sdk")}, ConditionExpression: aws.String("attribute_not_exists(order_id)"),
 		}}},
@@ -159,7 +160,7 @@ func TestACommitOfARecordThatIsAnother(t *testing.T) {
 			_, claimed, err := s.Claim(t.Context(), held, claimTime)
 			require.NoError(t, err)
 			require.True(t, claimed)
-			w := writesOf(t, dynamo.Put(orders, order{ID: name}), dynamo.Check(orders, orderKey{"none"}, dynamo.IfPresent("order_id")))
+			w := writesOf(t, dynamo.Put(orders, order{ID: name}), sdkCheck(orders, orderKey{"none"}, terms{when: []string{"attribute_exists(order_id)"}}))
 			got, done, err := s.Commit(t.Context(), seen, committed(seen, []byte(`2`), w), w, rand.Text())
 			require.NoError(t, err)
 			require.False(t, done)
@@ -188,8 +189,8 @@ func TestConditionsThatDoNotHoldAreNamed(t *testing.T) {
 	w := writesOf(t,
 		dynamo.Put(orders, order{ID: "o-1"}),
 		dynamo.Put(orders, order{ID: secret}, dynamo.IfAbsent("order_id"), dynamo.ReturnOld()),
-		dynamo.Check(orders, orderKey{"missing"}, dynamo.IfPresent("order_id"), dynamo.ReturnOld()),
-		dynamo.Update(orders, orderKey{"missing-2"}, "SET amount = :n", dynamo.If("amount = :n"), dynamo.Values(map[string]any{":n": 1})),
+		sdkCheck(orders, orderKey{"missing"}, terms{when: []string{"attribute_exists(order_id)"}, showOld: true}),
+		sdkUpdate(orders, orderKey{"missing-2"}, "SET amount = :n", terms{when: []string{"amount = :n"}, values: map[string]any{":n": 1}}),
 	)
 	refused := []dynamo.RefusedItem{{Index: 1, Table: orders, Old: there}, {Index: 2, Table: orders}, {Index: 3, Table: orders}}
 	text := `dynamo: nothing was written: the conditions of items[1] (Put on table "` + orders + `") and items[2] (Check on table "` + orders +
@@ -285,30 +286,31 @@ func TestCommitsOfEveryShape(t *testing.T) {
 // TestARejectedItemSaysWhy on DynamoDB Local: a newcomer finds the mistake, and no value is quoted.
 func TestARejectedItemSaysWhy(t *testing.T) {
 	t.Parallel()
-	s, client, _ := local(t)
+	s, client, table := local(t)
 	orders := ordersTable(t, client)
 	putItem(t, client, orders, item{"order_id": S("text"), "amount": S(secret)})
 	key := orderKey{secret}
-	value := dynamo.Values(map[string]any{":n": secret})
+	with := func(values map[string]any, when ...string) terms { return terms{values: values, when: when} }
+	value := with(map[string]any{":n": secret})
 	for name, c := range map[string]struct {
 		item dynamo.Item
 		text string
 	}{
-		"a reserved word": {dynamo.Update(orders, key, "SET status = :n", value), "reserved keyword: status"},
-		"bad syntax":      {dynamo.Delete(orders, key, dynamo.If("amount >= ")), "Syntax error"},
-		"no such value":   {dynamo.Delete(orders, key, dynamo.If("amount >= :n")), "attribute value: :n"},
-		"no such name":    {dynamo.Delete(orders, key, dynamo.If("#a = amount")), "attribute name: #a"},
+		"a reserved word": {sdkUpdate(orders, key, "SET status = :n", value), "reserved keyword: status"},
+		"bad syntax":      {sdkDelete(orders, key, with(nil, "amount >= ")), "Syntax error"},
+		"no such value":   {sdkDelete(orders, key, with(nil, "amount >= :n")), "attribute value: :n"},
+		"no such name":    {sdkDelete(orders, key, with(nil, "#a = amount")), "attribute name: #a"},
 		"a value too many": {
-			dynamo.Delete(orders, key, dynamo.If("amount = :m"), dynamo.Values(map[string]any{":m": 1, ":n": secret})),
+			sdkDelete(orders, key, with(map[string]any{":m": 1, ":n": secret}, "amount = :m")),
 			"unused in expressions: keys: {:n}",
 		},
-		"a part of the key":   {dynamo.Update(orders, key, "SET order_id = :n", value), "Cannot update attribute order_id. This attribute is part of the key"},
-		"another key":         {dynamo.Delete(orders, map[string]string{"id": secret}), "has another key than the items for it"},
+		"a part of the key":   {sdkUpdate(orders, key, "SET order_id = :n", value), "Cannot update attribute order_id. This attribute is part of the key"},
+		"another key":         {sdkDelete(orders, map[string]string{"id": secret}, terms{}), "has another key than the items for it"},
 		"a row without a key": {dynamo.Put(orders, map[string]string{"id": secret}), "has another key than the items for it"},
-		"the wrong type":      {dynamo.Update(orders, orderKey{"text"}, "SET amount = amount + :n", dynamo.Values(map[string]any{":n": 1})), "incorrect data type"},
-		"an absent attribute": {dynamo.Update(orders, key, "SET amount = amount + :n", dynamo.Values(map[string]any{":n": 1})), "attribute that does not exist in the item"},
+		"the wrong type":      {sdkUpdate(orders, orderKey{"text"}, "SET amount = amount + :n", with(map[string]any{":n": 1})), "incorrect data type"},
+		"an absent attribute": {sdkUpdate(orders, key, "SET amount = amount + :n", with(map[string]any{":n": 1})), "attribute that does not exist in the item"},
 		"a range": {
-			dynamo.Delete(orders, key, dynamo.If("amount BETWEEN :n AND :m"), dynamo.Values(map[string]any{":m": "3", ":n": secret})),
+			sdkDelete(orders, key, with(map[string]any{":m": "3", ":n": secret}, "amount BETWEEN :n AND :m")),
 			"ValidationException: (message withheld)",
 		},
 	} {
@@ -329,36 +331,30 @@ func TestARejectedItemSaysWhy(t *testing.T) {
 	require.ErrorContains(t, err, "two of the items are one and the same in their table")
 	requireNoSecret(t, err)
 
+	seen, w = claimedRecord(t, s, "order#itself"), writesOf(t, sdkDelete(table, item{"id": S("order#itself")}, terms{}))
+	_, _, err = s.Commit(t.Context(), seen, committed(seen, []byte(`1`), w), w, rand.Text())
+	requireStoreError(t, err, "commit", store.FailureRejected, true)
+	require.ErrorContains(t, err, "or one is the record itself")
+	requireHeld(t, s, seen)
+
+	seen, w = claimedRecord(t, s, "order#nowhere"), writesOf(t, dynamo.Put(orders, order{ID: "o-1"}), dynamo.Item{TransactWriteItem: types.TransactWriteItem{
+		Put: &types.Put{Item: item{"order_id": S(secret)}},
+	}})
+	_, _, err = s.Commit(t.Context(), seen, committed(seen, []byte(`1`), w), w, rand.Text())
+	requireStoreError(t, err, "commit", store.FailureRejected, true)
+	require.ErrorContains(t, err, `items[1] (Put on table ""): `, "the SDK sends no such item")
+	requireNoSecret(t, err)
+
 	w = writesOf(t, dynamo.Put("dynamo-test-missing", order{ID: secret}))
 	_, _, err = s.Commit(t.Context(), seen, committed(seen, []byte(`1`), w), w, rand.Text())
 	requireStoreError(t, err, "commit", store.FailureMissingTable, true)
 	require.ErrorContains(t, err, `"dynamo-test-missing"`)
 
-	w = writesOf(t, dynamo.Put(orders, order{ID: "grows"}), dynamo.Update(orders, orderKey{"text"}, "SET a = :v, b = :w",
-		dynamo.Values(map[string]any{":v": strings.Repeat("x", 300_000), ":w": strings.Repeat("y", 200_000)})))
+	w = writesOf(t, dynamo.Put(orders, order{ID: "grows"}), sdkUpdate(orders, orderKey{"text"}, "SET a = :v, b = :w",
+		with(map[string]any{":v": strings.Repeat("x", 300_000), ":w": strings.Repeat("y", 200_000)})))
 	_, _, err = s.Commit(t.Context(), seen, committed(seen, []byte(`1`), w), w, rand.Text())
 	requireStoreError(t, err, "commit", store.FailureTooLarge, true)
 	require.Empty(t, getOrder(t, client, orders, "grows"))
-}
-
-// TestConditionsMayBeCombined in every way that DynamoDB takes.
-func TestConditionsMayBeCombined(t *testing.T) {
-	t.Parallel()
-	s, client, _ := local(t)
-	orders := ordersTable(t, client)
-	putItem(t, client, orders, item{"order_id": S("o-1"), "status": S("open"), "a.b": S("x"), "amount": N("1")})
-	values := dynamo.Values(map[string]any{":n": 1, ":m": 2})
-	for _, opts := range [][]dynamo.ItemOption{
-		{dynamo.IfPresent("status")},
-		{dynamo.IfPresent("a.b"), dynamo.IfAbsent("a")},
-		{dynamo.If("amount = :n OR amount = :m"), values},
-		{dynamo.If("amount = :n OR amount = :m"), values, dynamo.IfPresent("status")},
-		{dynamo.If("(amount = :n OR amount = :m)"), values, dynamo.IfPresent("status")},
-		{dynamo.If("(amount = :n) OR (amount = :m)"), values, dynamo.IfPresent("status"), dynamo.If(" (amount < :m) ")},
-		{dynamo.If("NOT amount = :m"), dynamo.Values(map[string]any{":m": 2}), dynamo.If("attribute_exists(amount)")},
-	} {
-		require.NoError(t, s.Apply(t.Context(), writesOf(t, dynamo.Check(orders, orderKey{"o-1"}, opts...)), rand.Text()))
-	}
 }
 
 // TestWhatACommitAdds to the transaction of the user is one item, the update of the record: DynamoDB bills two write units for every KB
@@ -394,9 +390,9 @@ func TestTheRequestOfACommit(t *testing.T) {
 	s, tr := scripted(reply{status: 200, body: "{}"})
 	w := writesOf(t,
 		dynamo.Put("orders", order{"o-1", "new", 5}, dynamo.IfAbsent("order_id"), dynamo.ReturnOld()),
-		dynamo.Update("stock", item{"sku": S("A-1")}, "SET stock = stock - :n", dynamo.If("stock >= :n"), dynamo.Values(map[string]any{":n": 1})),
-		dynamo.Delete("carts", item{"id": S("c-1")}),
-		dynamo.Check("customers", item{"id": S("u-1")}, dynamo.IfPresent("id")))
+		sdkUpdate("stock", item{"sku": S("A-1")}, "SET stock = stock - :n", terms{when: []string{"stock >= :n"}, values: map[string]any{":n": 1}}),
+		sdkDelete("carts", item{"id": S("c-1")}, terms{}),
+		sdkCheck("customers", item{"id": S("u-1")}, terms{when: []string{"attribute_exists(id)"}}))
 	seen := record("order#1")
 	next := committed(seen, []byte(`{"id":"o-1"}`), w)
 	seen.Steps, seen.StepWrites = steps{"reserve": stepValue(seen.Owner, `{"id":"r_1"}`)}, store.AnyStepWrites

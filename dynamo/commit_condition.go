@@ -31,7 +31,7 @@ type RefusedItem struct {
 func (e *ConditionError) Error() string {
 	refused := make([]string, len(e.Refused))
 	for i, r := range e.Refused {
-		refused[i] = write{kind: r.kind, table: &r.Table}.at(r.Index)
+		refused[i] = at(r.Index, r.kind, r.Table)
 	}
 	if len(refused) == 1 {
 		return "dynamo: nothing was written: the condition of " + refused[0] + " does not hold"

@@ -27,7 +27,7 @@ type committer struct {
 func (c *committer) Commit(ctx context.Context, _ any, w store.Writes) *execution.CommitFault {
 	next := c.seen
 	next.Status, next.Result = store.StatusCompleted, []byte(`{"id":"o-1"}`)
-	next.Seal = store.CommitSeal(next.Owner, next.Result, next.Key, w)
+	next.Seal = store.CommitSeal(next.Owner, next.Result, 1)
 	if _, done, err := c.store.Commit(ctx, c.seen, next, w, "token-1"); err != nil || !done {
 		return &execution.CommitFault{Kind: execution.CommitFailed, Err: err}
 	}

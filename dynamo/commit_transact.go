@@ -3,7 +3,10 @@ package dynamo
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -31,9 +34,6 @@ func (s *Store) Commit(ctx context.Context, seen, next store.Record, w store.Wri
 	if err != nil {
 		return store.Record{}, false, err
 	}
-	if err := s.checkWrites(own, seen.Key); err != nil {
-		return store.Record{}, false, noCommit(op, err)
-	}
 	e, parts, err := s.change(ctx, op, seen, next)
 	if err != nil {
 		return store.Record{}, false, err
@@ -47,17 +47,10 @@ func (s *Store) Commit(ctx context.Context, seen, next store.Record, w store.Wri
 		ExpressionAttributeValues:           e.values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
-	record, err := writeOf(types.TransactWriteItem{Update: completes})
-	if err != nil {
-		return store.Record{}, false, noCommit(op, err)
-	}
-	if size := record.size() + own.size; size > maxTransaction {
-		return store.Record{}, false, noCommit(op, tooLargeTogether(size))
-	}
 	t := &transaction{
-		store: s, op: op, writes: own, record: &record, key: seen.Key, seen: seen,
+		store: s, op: op, record: true, key: seen.Key, seen: seen,
 		in: &dynamodb.TransactWriteItemsInput{
-			TransactItems:      slices.Concat([]types.TransactWriteItem{{Update: completes}}, own.items),
+			TransactItems:      slices.Concat([]types.TransactWriteItem{{Update: completes}}, own),
 			ClientRequestToken: aws.String(token),
 		},
 	}
@@ -72,19 +65,19 @@ func (s *Store) Commit(ctx context.Context, seen, next store.Record, w store.Wri
 func (s *Store) Apply(ctx context.Context, w store.Writes, token string) error {
 	const op = "apply"
 	client, own, err := s.transacts(op, w)
-	if err != nil || len(own.items) == 0 {
+	if err != nil || len(own) == 0 {
 		return err
 	}
 	t := &transaction{
-		store: s, op: op, writes: own,
-		in: &dynamodb.TransactWriteItemsInput{TransactItems: own.items, ClientRequestToken: aws.String(token)},
+		store: s, op: op,
+		in: &dynamodb.TransactWriteItemsInput{TransactItems: own, ClientRequestToken: aws.String(token)},
 	}
 	_, _, err = t.send(ctx, client)
 	return err
 }
 
 // transacts returns what the store needs for transactions, or why it has none.
-func (s *Store) transacts(op string, w store.Writes) (Transactor, *writes, error) {
+func (s *Store) transacts(op string, w store.Writes) (Transactor, writes, error) {
 	if err := s.ready(op); err != nil {
 		return nil, nil, err
 	}
@@ -92,22 +85,11 @@ func (s *Store) transacts(op string, w store.Writes) (Transactor, *writes, error
 	if !ok {
 		return nil, nil, noCommit(op, fmt.Errorf("the client, a %T, has no TransactWriteItems", s.client))
 	}
-	own, ok := w.(*writes)
-	if !ok || own == nil {
+	own, ok := w.(writes)
+	if !ok {
 		return nil, nil, noCommit(op, fmt.Errorf("the writes are a %T, which dynamo.Commit has not made", w))
 	}
 	return client, own, nil
-}
-
-// checkWrites finds what no transaction with this record can do.
-func (s *Store) checkWrites(w *writes, recordKey string) error {
-	key := s.attr.key(recordKey)
-	for i, of := range w.each {
-		if of.about(s.table, key) {
-			return fmt.Errorf("%s is about the record of this execution, which the commit completes", of.at(i))
-		}
-	}
-	return w.checkPlaces(s.table)
 }
 
 // noCommit is the error of a transaction that was not begun.
@@ -126,11 +108,10 @@ func (e *noCommitError) Unwrap() error { return e.err }
 
 // transaction is one call, perhaps of several tries.
 type transaction struct {
-	store  *Store
-	op     string
-	writes *writes
-	// record is the write that completes the record with this key, nil if there is none. It comes before the others.
-	record *write
+	store *Store
+	op    string
+	// record: the first write completes the record with this key.
+	record bool
 	key    string
 	seen   store.Record
 
@@ -148,3 +129,56 @@ func (t *transaction) send(ctx context.Context, client Transactor) (held store.R
 	}
 	return store.Record{}, false, t.failed(err)
 }
+
+// failed is the error of a transaction that DynamoDB did not cancel for reasons: it never got that
+// far, or nobody knows.
+func (t *transaction) failed(err error) error {
+	kind, cause := understood(t.attempts.explained(err))
+	message := errorMessage(err)
+	write, named := writeNamedIn(err)
+	switch {
+	case kind == store.FailureMissingTable:
+		cause = fmt.Errorf("one of the tables %s: %w", t.tables(), cause)
+	case kind != store.FailureRejected:
+	case named && write < len(t.in.TransactItems):
+		cause = fmt.Errorf("%s: %w", t.at(write), cause)
+	case begins(message, multipleOperations):
+		cause = fmt.Errorf("two of the items are one and the same in their table, or one is the record itself: "+
+			"a transaction takes one write of an item: %w", cause)
+	case aboutTheKey(message):
+		cause = fmt.Errorf("one of the tables %s has another key than the items for it: %w", t.tables(), cause)
+	}
+	return failed(t.op, kind, t.attempts.notApplied(), err, cause)
+}
+
+// writeIn is how DynamoDB names a write that it rejects, counted from 1, and how the SDK does, which
+// counts from 0.
+var writeIn = regexp.MustCompile(`transactItems\.(\d+)\.member|TransactItems\[(\d+)\]`)
+
+// writeNamedIn returns which write an error is about, if it names one.
+func writeNamedIn(err error) (write int, named bool) {
+	found := writeIn.FindStringSubmatch(err.Error())
+	if found == nil {
+		return 0, false
+	}
+	write, err = strconv.Atoi(found[1] + found[2])
+	if found[1] != "" {
+		write--
+	}
+	return write, err == nil && write >= 0
+}
+
+// tables names those of the transaction, each once, that of the record first.
+func (t *transaction) tables() string {
+	var names []string
+	for _, w := range t.in.TransactItems {
+		_, table := described(w)
+		if name := fmt.Sprintf("%q", nameOf(table)); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// nameOf is the name of a table, whose ARN may be given.
+func nameOf(table string) string { return table[strings.LastIndexByte(table, '/')+1:] }
