@@ -430,7 +430,7 @@ func TestPartsInAStoreThatReadsNoneAreNeverExecutedOver(t *testing.T) {
 		s := newShop(t)
 		s.put(func(r *store.Record) { completed(r, `{"charge":7}`); r.Result, r.Parts = nil, "3" })
 		s.handler = idempotent.Wrap(s.charge, struct{ store.Store }{s.store},
-			idempotent.WithOperation("shop"), idempotent.WithoutFingerprint(),
+			idempotent.WithOperation("shop"), idempotent.WithFingerprint(func(o order) (any, error) { return o.ID, nil }),
 			idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
 		_, err := s.handle(1)
 		var unreadable *idempotent.UnreadableError
@@ -675,7 +675,7 @@ func TestReadOfAResultThatIsNeverAnsweredIsRepeated(t *testing.T) {
 			completed(r, string(records.result))
 			r.Result, r.Parts = nil, "1"
 		})
-		handler := idempotent.Wrap(s.charge, records, idempotent.WithOperation("shop"), idempotent.WithoutFingerprint(),
+		handler := idempotent.Wrap(s.charge, records, idempotent.WithOperation("shop"), idempotent.WithFingerprint(func(o order) (any, error) { return o.ID, nil }),
 			idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
 		got, err := handler.Handle(t.Context(), order{ID: "o-1"})
 		require.NoError(t, err)
@@ -720,7 +720,7 @@ func TestReadOfAResultHasTheTimeThatIsLeft(t *testing.T) {
 					completed(r, string(records.result))
 					r.Result, r.Parts = nil, "1"
 				})
-				handler := idempotent.Wrap(s.charge, records, idempotent.WithOperation("shop"), idempotent.WithoutFingerprint(),
+				handler := idempotent.Wrap(s.charge, records, idempotent.WithOperation("shop"), idempotent.WithFingerprint(func(o order) (any, error) { return o.ID, nil }),
 					idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
 				ctx, cancel := t.Context(), context.CancelFunc(func() {})
 				if tc.timeout > 0 {

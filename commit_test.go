@@ -76,10 +76,10 @@ func TestAfterACommitTheCommittedAnswerCounts(t *testing.T) {
 			assert.Contains(t, string(e.Stack), "TestAfterACommitTheCommittedAnswerCounts")
 		}},
 	} {
-		for _, crash := range []idempotent.CrashPolicy{idempotent.Reexecute, idempotent.Refuse} {
+		for _, crash := range []idempotent.Effects{idempotent.Cautious, idempotent.Unrepeatable} {
 			t.Run(name, func(t *testing.T) {
 				inBubble(t, func(t *testing.T) {
-					s, l := newTill(t, nil, idempotent.WithCrashPolicy(crash))
+					s, l := newTill(t, nil, idempotent.WithEffects(crash))
 					s.do = func(ctx context.Context, o order) (receipt, error) {
 						_, err := commit(ctx, receipt{7, o.Amount}, "row")
 						assert.NoError(t, err)
@@ -150,11 +150,10 @@ func TestACommitThatIsWrongSendsNothing(t *testing.T) {
 			_, err := commit(ctx, receipt{}, "row")
 			return err
 		}, "its context has ended"},
-		"too large": {func(ctx context.Context) error { _, err := commit(ctx, receipt{Charge: 1 << 60}, "row"); return err }, "WithMaxResult allows 30"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
-				s, l := newTill(t, nil, many, idempotent.WithMaxResult(30))
+				s, l := newTill(t, nil, many)
 				s.do = func(ctx context.Context, o order) (receipt, error) {
 					err := tc.try(ctx)
 					assert.ErrorIs(t, err, idempotent.ErrCommitRefused)

@@ -30,8 +30,6 @@ type config struct {
 	retention   time.Duration
 	timing      Timing
 	wait        time.Duration
-	crash       CrashPolicy
-	onError     ErrorPolicy
 	effects     Effects
 	optionalKey bool
 	disabled    bool
@@ -46,11 +44,8 @@ type config struct {
 	given map[string]reflect.Type
 
 	keyPath, fingerprintPath *jmespath.Expression
-	partialKey               bool
-
-	exactNames, withoutFingerprint bool
-	digestKey                      []byte
-	maxResult                      int // in bytes, 0 for no limit
+	exactNames               bool
+	digestKey                []byte
 
 	// shared makes records as another program writes them, for a handler whose results have the type out. It is nil for
 	// records of this module's own.
@@ -61,7 +56,7 @@ type config struct {
 	allCallers bool
 
 	// These options were given, with a valid value or not.
-	operationSet, keyPathSet, crashSet, disabledSet, httpSet, requireKeySet bool
+	operationSet, keyPathSet, disabledSet, httpSet, requireKeySet bool
 
 	// marker is [marker], which is linked in because it is stored here. Nothing reads it.
 	marker string

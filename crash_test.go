@@ -131,7 +131,7 @@ func scenarios() []scenario {
 		func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
 			return idempotent.Executed(receipt{Charge: 1, Amount: 5}), nil
 		})
-	refuse := []idempotent.Option{idempotent.WithCrashPolicy(idempotent.Refuse)}
+	unrepeatable := []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}
 	inSteps := func(between func(p *provider) error, opts ...idempotent.StepOption[string]) func(*shop, *provider) func(context.Context, order) (receipt, error) {
 		return func(s *shop, p *provider) func(context.Context, order) (receipt, error) {
 			return func(ctx context.Context, o order) (receipt, error) {
@@ -192,14 +192,14 @@ func scenarios() []scenario {
 				return p.charge(ctx, o)
 			}
 		}},
-		{name: "first execution, `Refuse`", opts: refuse, set: none, do: charge},
-		{name: "lapsed record, `Refuse`", opts: refuse, set: lapsed, do: charge, final: idempotent.ErrUnknownOutcome},
+		{name: "first execution, `Unrepeatable`", opts: unrepeatable, set: none, do: charge},
+		{name: "lapsed record, `Unrepeatable`", opts: unrepeatable, set: lapsed, do: charge, final: idempotent.ErrUnknownOutcome},
 		{name: "two steps", set: none, do: inSteps(goesOn)},
 		{name: "two steps, `AtMostOnce`", set: none, do: inSteps(goesOn, once()), once: true},
-		{name: "two steps, `Refuse`", opts: refuse, set: none, do: inSteps(goesOn), once: true},
+		{name: "two steps, `Unrepeatable`", opts: unrepeatable, set: none, do: inSteps(goesOn), once: true},
 		{name: "error between two steps", set: none, do: inSteps(failsOnce)},
 		{name: "crash between two steps", set: reserved, do: inSteps(goesOn)},
-		{name: "crash between two steps, `Refuse`", opts: refuse, set: reserved, do: inSteps(goesOn), once: true},
+		{name: "crash between two steps, `Unrepeatable`", opts: unrepeatable, set: reserved, do: inSteps(goesOn), once: true},
 		{name: "terminal error of a step", set: none, do: func(s *shop, p *provider) func(context.Context, order) (receipt, error) {
 			return func(ctx context.Context, _ order) (receipt, error) {
 				p.calls++

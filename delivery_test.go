@@ -31,6 +31,11 @@ func keyed[In any](key string) []idempotent.Option {
 	}
 }
 
+// keyOnly is for handlers whose key says everything.
+func keyOnly[In any]() idempotent.Option {
+	return idempotent.WithFingerprint(func(In) (any, error) { return nil, nil })
+}
+
 func TestWireFormIsThatOfLambdaNewHandler(t *testing.T) {
 	t.Parallel()
 	type odd struct {

@@ -57,7 +57,7 @@ func TestRepeatableEffectsHealByThemselves(t *testing.T) {
 
 func TestWithoutAWordAboutEffectsAResultThatCannotBeStoredIsUnknown(t *testing.T) {
 	for name, opts := range map[string][]idempotent.Option{
-		"nothing said": nil, "unrepeatable": {idempotent.WithEffects(idempotent.Unrepeatable)},
+		"nothing said": nil, "cautious": {idempotent.WithEffects(idempotent.Cautious)}, "unrepeatable": {idempotent.WithEffects(idempotent.Unrepeatable)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
@@ -70,24 +70,39 @@ func TestWithoutAWordAboutEffectsAResultThatCannotBeStoredIsUnknown(t *testing.T
 	}
 }
 
-// fullStore refuses results for their size.
-type fullStore struct{ store.Store }
+// smallStore refuses results of more than so many bytes.
+type smallStore struct {
+	store.Store
 
-func (s fullStore) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
-	if next.Result != nil {
+	most int
+}
+
+func (s smallStore) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
+	large := len(next.Result) > s.most
+	for _, step := range next.Steps {
+		large = large || len(step.Result) > s.most
+	}
+	if large {
 		return store.Record{}, false, &store.Error{Op: "swap", Kind: store.FailureTooLarge, NotApplied: true, Err: errCard}
 	}
 	return s.Store.Swap(ctx, seen, next)
 }
 
-func TestAResultThatCanNeverBeStoredIsUnknownAlsoIfItMayBeRepeated(t *testing.T) {
+func TestAResultThatCanNeverBeStoredIsUnknownWhateverTheEffectsAre(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, fullStore{memory.New()}, nil, idempotent.WithEffects(idempotent.Repeatable))
-		_, err := s.handle(5)
-		require.NoError(t, err)
-		r := s.mustRecord()
-		assert.Equal(t, store.StatusUnknown, r.Status)
-		assert.Equal(t, "result-lost", r.Reason)
+		for _, effects := range []idempotent.Effects{idempotent.Cautious, idempotent.Repeatable, idempotent.Unrepeatable} {
+			s := newShopOn(t, smallStore{Store: memory.New()}, nil, idempotent.WithEffects(effects))
+			got, err := s.handle(5)
+			require.NoError(t, err)
+			assert.Equal(t, receipt{1, 5}, got, "it is sent all the same")
+			r := s.mustRecord()
+			assert.Equal(t, store.StatusUnknown, r.Status, effects)
+			assert.Equal(t, "result-lost", r.Reason)
+			assert.Empty(t, r.Result)
+			_, err = s.handle(5)
+			require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+			assertExecuted(t, s, 1)
+		}
 	})
 }
 
@@ -108,10 +123,9 @@ func TestEffectsThatContradictOtherOptionsAreRefused(t *testing.T) {
 		return idempotent.StillUnknown[receipt](), nil
 	})
 	for name, opts := range map[string][]idempotent.Option{
-		"Refuse":      {idempotent.WithEffects(idempotent.Repeatable), idempotent.WithCrashPolicy(idempotent.Refuse)},
-		"Reexecute":   {idempotent.WithEffects(idempotent.Unrepeatable), idempotent.WithCrashPolicy(idempotent.Reexecute)},
-		"a resolver":  {idempotent.WithEffects(idempotent.Repeatable), resolver},
-		"no such one": {idempotent.WithEffects(0)},
+		"a resolver":   {idempotent.WithEffects(idempotent.Repeatable), resolver},
+		"below all":    {idempotent.WithEffects(-1)},
+		"no such ones": {idempotent.WithEffects(3)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -124,6 +138,58 @@ func TestEffectsThatContradictOtherOptionsAreRefused(t *testing.T) {
 		})
 	}
 	newShop(t, idempotent.WithEffects(idempotent.Unrepeatable), resolver)
+	newShop(t, idempotent.WithEffects(idempotent.Cautious), resolver)
+}
+
+// A wrong password must not block the key for a month.
+func TestAResponseThatMeansThatNothingHappenedReleases(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		for name, opts := range map[string][]idempotent.Option{
+			"unrepeatable": {idempotent.WithEffects(idempotent.Unrepeatable)}, "by default": nil,
+		} {
+			for _, status := range []int{401, 403, 429} {
+				a := d.open(t, opts...)
+				a.answers(reply{Status: status, Body: "no"})
+				assert.Equal(t, status, a.send(ask{key: "k"}).Status)
+				assert.Equal(t, report.Released, a.event().Settlement, "%s: %d", name, status)
+				a.answers(reply{Status: 201, Body: "yes"})
+				assert.Equal(t, "yes", a.send(ask{key: "k"}).Body)
+			}
+		}
+		for _, status := range []int{408, 409, 423, 425, 500, 503} {
+			a := d.open(t, idempotent.WithEffects(idempotent.Unrepeatable))
+			a.answers(reply{Status: status})
+			a.send(ask{key: "k"})
+			assert.Equal(t, report.Unknown, a.event().Settlement, "%d says nothing of the sort", status)
+		}
+		// A mark outweighs the status, and so does what the user stores.
+		a := d.open(t, idempotent.WithEffects(idempotent.Unrepeatable))
+		a.do = func(context.Context) (reply, error) { return reply{Status: 429}, idempotent.Uncertain(errCard) }
+		a.send(ask{key: "k"})
+		assert.Equal(t, report.Unknown, a.event().Settlement)
+	})
+	a := doors()[0].open(t, idempotent.WithStoreIf(func(responseV2) bool { return true }))
+	a.answers(reply{Status: 403})
+	a.send(ask{key: "k"})
+	assert.Equal(t, report.Completed, a.event().Settlement)
+}
+
+// What a handler makes of the end of its context says nothing of the effect.
+func TestAnInterruptedExecutionIsNoRefusal(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		d := doors()[0]
+		a := d.open(t, idempotent.WithEffects(idempotent.Unrepeatable))
+		a.do = func(ctx context.Context) (reply, error) {
+			<-ctx.Done()
+			return reply{Status: 429}, nil
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := a.through(ctx, ask{key: "k"})
+		require.NoError(t, err)
+		assert.Equal(t, report.Unknown, a.event().Settlement)
+		assert.Equal(t, "interrupted", a.event().Reason)
+	})
 }
 
 // busy answers claims by a conflict with a transaction, as often as it is told.

@@ -13,14 +13,19 @@ import (
 	"github.com/go-idempotent/idempotent/memory"
 )
 
-// A function URL needs no configuration. Here clients have to send UUIDs, and be known: the URL has the authentication
+// A function URL needs no configuration. Here clients have to send long keys, and be known: the URL has the authentication
 // type AWS_IAM.
 func Example_functionURL() {
 	charge := func(context.Context, events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
 		return events.LambdaFunctionURLResponse{StatusCode: http.StatusCreated, Body: `{"id":"ch_1"}`}, nil
 	}
 	handler := idempotent.Wrap(charge, memory.New(),
-		idempotent.WithHTTP(idempotent.HTTP{KeyFormat: idempotent.KeyUUID, RequireTenant: true}))
+		idempotent.WithHTTP(idempotent.HTTP{RequireTenant: true, CheckKey: func(key string) error {
+			if len(key) < 16 {
+				return errors.New("is shorter than 16 characters")
+			}
+			return nil
+		}}))
 
 	send := func(key, user string) {
 		req := events.LambdaFunctionURLRequest{RawPath: "/charges", Headers: map[string]string{"idempotency-key": key}, Body: `{"amount":1999}`}

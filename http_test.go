@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -127,16 +126,6 @@ func TestRunningRequestIsAnsweredWithTheRestOfItsLease(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestStatusOfARunningRequestIsConfigurable(t *testing.T) {
-	everyDoor(t, func(t *testing.T, d door) {
-		a := d.open(t, idempotent.WithHTTP(idempotent.HTTP{InProgressStatus: 425}))
-		a.plant(ask{key: "k"}, func(*store.Record) {})
-		r := a.send(ask{key: "k"})
-		assertProblem(t, r, 425, "in-progress")
-		assert.NotEmpty(t, r.Headers["Retry-After"])
-	})
 }
 
 func TestTwoAtOnceExecuteOnce(t *testing.T) {
@@ -430,40 +419,20 @@ func TestFingerprintFunctionReplacesTheFingerprint(t *testing.T) {
 func TestHTTPOptionsAreChecked(t *testing.T) {
 	t.Parallel()
 	for problem, h := range map[string]idempotent.HTTP{
-		`Header "Idempotency Key" is no header name`:                                                   {Header: "Idempotency Key"},
-		`RequireKey: "post" is no method in capitals`:                                                  {RequireKey: []string{"post"}},
-		`RequireKey: "" is no method in capitals`:                                                      {RequireKey: []string{""}},
-		`RequireKey: GET has no effect to protect`:                                                     {RequireKey: []string{"POST", "GET"}},
-		`Profile 2 is neither ProfileIETF nor ProfileStripe`:                                           {Profile: 2},
-		`InProgressStatus 200 is not 202, 409 or 425`:                                                  {InProgressStatus: 200},
-		`InProgressStatus 400 is not 202, 409 or 425`:                                                  {InProgressStatus: 400},
-		`InProgressStatus 503 is not 202, 409 or 425`:                                                  {InProgressStatus: 503},
-		`MismatchStatus 401 is not 400, 409 or 422`:                                                    {MismatchStatus: 401},
-		`MismatchStatus 404 is not 400, 409 or 422`:                                                    {MismatchStatus: 404},
-		`MismatchStatus 500 is not 400, 409 or 422`:                                                    {MismatchStatus: 500},
-		`MaxRetryAfter: 999ms is less than 1s`:                                                         {MaxRetryAfter: 999 * time.Millisecond},
-		`MaxRetryAfter: -1s is less than 1s`:                                                           {MaxRetryAfter: -time.Second},
-		`ExpiresHeader "Replayed until" is no header name`:                                             {ExpiresHeader: "Replayed until"},
-		`ExpiresHeader "expires" has another meaning`:                                                  {ExpiresHeader: "expires"},
-		`ExpiresHeader "idempotent-replayed" has another meaning`:                                      {ExpiresHeader: "idempotent-replayed"},
-		`ExpiresHeader "idempotency-key" is the header of the key`:                                     {ExpiresHeader: "idempotency-key"},
-		`ExpiresHeader "X-Key" is the header of the key`:                                               {Header: "x-key", ExpiresHeader: "X-Key"},
-		`ProblemBase "javascript:" has the scheme "javascript", which is not http, https, urn or tag`:  {ProblemBase: "javascript:"},
-		`ProblemBase "problems:" has the scheme "problems", which is not http, https, urn or tag`:      {ProblemBase: "problems:"},
-		`ProblemBase "ftp://example.com/#" has the scheme "ftp", which is not http, https, urn or tag`: {ProblemBase: "ftp://example.com/#"},
-		`ProblemBase "/a b#" is no URI reference: it holds the character ' '`:                          {ProblemBase: "/a b#"},
-		"ProblemBase \"/a\\n#\" is no URI reference: it holds the character '\\n'":                     {ProblemBase: "/a\n#"},
-		`ProblemBase "/ü#" is no URI reference: it holds the character 'ü'`:                            {ProblemBase: "/ü#"},
-		`ProblemBase "/<a>#" is no URI reference: it holds the character '<'`:                          {ProblemBase: "/<a>#"},
-		`ProblemBase "/%zz#" is no URI reference: invalid URL escape "%zz"`:                            {ProblemBase: "/%zz#"},
-		`ProblemBase ":#" is no URI reference: missing protocol scheme`:                                {ProblemBase: ":#"},
-		`MaxRequestAge needs a TimestampHeader`:                                                        {MaxRequestAge: time.Minute},
-		`TimestampHeader needs a MaxRequestAge`:                                                        {TimestampHeader: "X-Timestamp"},
-		`TimestampHeader "X Timestamp" is no header name`:                                              {TimestampHeader: "X Timestamp", MaxRequestAge: time.Minute},
-		`TimestampHeader "idempotency-key" is the header of the key`:                                   {TimestampHeader: "idempotency-key", MaxRequestAge: time.Minute},
-		`TimestampHeader "X-Key" is the header of the key`:                                             {Header: "x-key", TimestampHeader: "X-Key", MaxRequestAge: time.Minute},
-		`MaxRequestAge: 999ms is less than 1s`:                                                         {TimestampHeader: "X-Timestamp", MaxRequestAge: 999 * time.Millisecond},
-		`MaxRequestAge: -1s is less than 1s`:                                                           {TimestampHeader: "X-Timestamp", MaxRequestAge: -time.Second},
+		`Header "Idempotency Key" is no header name`:                 {Header: "Idempotency Key"},
+		`RequireKey: "post" is no method in capitals`:                {RequireKey: []string{"post"}},
+		`RequireKey: "" is no method in capitals`:                    {RequireKey: []string{""}},
+		`RequireKey: GET has no effect to protect`:                   {RequireKey: []string{"POST", "GET"}},
+		`MismatchStatus 401 is not 400, 409 or 422`:                  {MismatchStatus: 401},
+		`MismatchStatus 404 is not 400, 409 or 422`:                  {MismatchStatus: 404},
+		`MismatchStatus 500 is not 400, 409 or 422`:                  {MismatchStatus: 500},
+		`MaxRequestAge needs a TimestampHeader`:                      {MaxRequestAge: time.Minute},
+		`TimestampHeader needs a MaxRequestAge`:                      {TimestampHeader: "X-Timestamp"},
+		`TimestampHeader "X Timestamp" is no header name`:            {TimestampHeader: "X Timestamp", MaxRequestAge: time.Minute},
+		`TimestampHeader "idempotency-key" is the header of the key`: {TimestampHeader: "idempotency-key", MaxRequestAge: time.Minute},
+		`TimestampHeader "X-Key" is the header of the key`:           {Header: "x-key", TimestampHeader: "X-Key", MaxRequestAge: time.Minute},
+		`MaxRequestAge: 999ms is less than 1s`:                       {TimestampHeader: "X-Timestamp", MaxRequestAge: 999 * time.Millisecond},
+		`MaxRequestAge: -1s is less than 1s`:                         {TimestampHeader: "X-Timestamp", MaxRequestAge: -time.Second},
 		`TimestampHeader "X-Time" is also one of FingerprintHeaders: a retry at another time would be another request`: {
 			TimestampHeader: "X-Time", MaxRequestAge: time.Minute, FingerprintHeaders: []string{"Accept", "x-time"},
 		},
@@ -474,7 +443,7 @@ func TestHTTPOptionsAreChecked(t *testing.T) {
 	}
 }
 
-func TestHeaderWithAMeaningCarriesNeitherKeyNorExpiry(t *testing.T) {
+func TestHeaderWithAMeaningCarriesNoKey(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
 		"Accept", "Authorization", "Cache-Control", "Connection", "Content-Encoding", "Content-Length", "Content-Type", "Cookie", "Date",
@@ -483,12 +452,10 @@ func TestHeaderWithAMeaningCarriesNeitherKeyNorExpiry(t *testing.T) {
 		"Upgrade", "User-Agent", "Vary", "Via", "WWW-Authenticate", "X-Amzn-Trace-Id", "X-Api-Key", "X-Forwarded-For",
 	} {
 		assertHTTPRefused(t, idempotent.HTTP{Header: name}, "Header \""+name+"\" has another meaning")
-		assertHTTPRefused(t, idempotent.HTTP{ExpiresHeader: strings.ToUpper(name)}, "ExpiresHeader \""+strings.ToUpper(name)+"\" has another meaning")
 	}
 	for _, name := range []string{"X-Request-Id", "Request-Id", "X-Idempotency-Key"} {
 		assert.NotPanics(t, func() { wrapHTTP(idempotent.HTTP{Header: name}) })
 	}
-	assert.NotPanics(t, func() { wrapHTTP(idempotent.HTTP{ExpiresHeader: "Idempotency-Key-Expires"}) }, "the default")
 }
 
 func wrapHTTP(h idempotent.HTTP) {

@@ -2,6 +2,9 @@ package idempotent_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -99,7 +102,17 @@ func mustNotRun[In, Out any](t *testing.T) func(context.Context, In) (Out, error
 	}
 }
 
-func TestKeyOfAnotherFormatIsRefusedAndToldWhatIsExpected(t *testing.T) {
+// isUUID and quotes are functions for [idempotent.HTTP.CheckKey].
+func isUUID(key string) error {
+	if !regexp.MustCompile(`^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`).MatchString(key) {
+		return errors.New("is no UUID")
+	}
+	return nil
+}
+
+func quotes(key string) error { return fmt.Errorf("%q will not do", key) }
+
+func TestKeyOfAnotherFormIsRefusedAndToldWhatIsExpected(t *testing.T) {
 	t.Parallel()
 	const uuid = "8e03978e-40d5-43e8-bc93-6894a57f9324"
 	const keyText = " printable ASCII characters, in double quotes if it holds a space, comma, semicolon, double quote or backslash."
@@ -108,10 +121,10 @@ func TestKeyOfAnotherFormatIsRefusedAndToldWhatIsExpected(t *testing.T) {
 		key    string
 		detail string
 	}{
-		{idempotent.HTTP{KeyFormat: idempotent.KeyUUID}, "hush", "The idempotency key does not have the required format. Send the header once, with a UUID in its text form."},
-		{idempotent.HTTP{KeyFormat: idempotent.KeyUUID}, uuid + "\n", "The idempotency key holds a space or a character that is not printable ASCII. Send the header once, with a UUID in its text form."},
-		{idempotent.HTTP{MinKey: 16, MaxKey: 64}, "hush", "The idempotency key is shorter than 16 characters. Send the header once, with a key of 16 to 64" + keyText},
-		{idempotent.HTTP{MinKey: 16, MaxKey: 64}, strings.Repeat("hush", 17), "The idempotency key is longer than 64 characters. Send the header once, with a key of 16 to 64" + keyText},
+		{idempotent.HTTP{CheckKey: isUUID}, "hush", "The idempotency key is no UUID. Send the header once, with a key of 1 to 255" + keyText},
+		{idempotent.HTTP{CheckKey: isUUID}, uuid + "\n", "The idempotency key holds a space or a character that is not printable ASCII. Send the header once, with a key of 1 to 255" + keyText},
+		{idempotent.HTTP{CheckKey: quotes}, "hush", "The idempotency key does not have the required form. Send the header once, with a key of 1 to 255" + keyText},
+		{idempotent.HTTP{CheckKey: quotes}, strings.Repeat("hush", 64), "The idempotency key is longer than 255 characters. Send the header once, with a key of 1 to 255" + keyText},
 		{idempotent.HTTP{}, strings.Repeat("hush", 64), "The idempotency key is longer than 255 characters. Send the header once, with a key of 1 to 255" + keyText},
 	} {
 		for family, send := range families(t, idempotent.WithHTTP(c.http)) {
@@ -121,7 +134,7 @@ func TestKeyOfAnotherFormatIsRefusedAndToldWhatIsExpected(t *testing.T) {
 		}
 	}
 	for _, key := range []string{uuid, `"` + uuid + `"`, " " + uuid + " ", `"` + uuid + `";a=1`} {
-		one := identifyALB(t, ask{key: key}.alb(), idempotent.WithHTTP(idempotent.HTTP{KeyFormat: idempotent.KeyUUID, MinKey: 36, MaxKey: 36}))
+		one := identifyALB(t, ask{key: key}.alb(), idempotent.WithHTTP(idempotent.HTTP{CheckKey: isUUID}))
 		assert.Equal(t, identifyALB(t, ask{key: uuid}.alb()), one, "the rules do not change the key")
 	}
 	assert.NotEqual(t, identifyV2(t, ask{key: uuid}.v2()).key, identifyV2(t, ask{key: strings.ToUpper(uuid)}.v2()).key, "case counts")

@@ -168,11 +168,6 @@ func TestCookiesAreStoredOnlyIfAsked(t *testing.T) {
 		assert.Equal(t, reply{
 			Status: 200, Headers: map[string]string{"X-Kept": "1"}, Multi: map[string][]string{"X-Kept": {"2"}},
 		}, a.send(ask{key: "k"}).unmarked())
-
-		a = d.open(t, idempotent.WithHTTP(idempotent.HTTP{StoreCookies: true}))
-		a.answers(response)
-		a.send(ask{key: "k"})
-		assert.Equal(t, first, a.send(ask{key: "k"}).unmarked())
 	})
 }
 
@@ -247,22 +242,17 @@ func TestConnectionInHeadersCountsOnlyWithoutOneInMultiValueHeaders(t *testing.T
 func TestFirstAnswerAndReplaysSayUntilWhenTheyAreReplayed(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		now := time.Date(2026, 1, 2, 3, 4, 5, 600_000_000, time.FixedZone("", 3600))
-		for header, name := range map[string]string{"": "Idempotency-Key-Expires", "X-Replayed-Until": "X-Replayed-Until"} {
-			a := d.open(t, idempotent.WithRetention(90*time.Minute), idempotent.WithHTTP(idempotent.HTTP{ExpiresHeader: header}),
-				idempotent.WithClock(func() time.Time { return now }))
-			first := a.send(ask{key: "k"})
-			record, _ := a.record()
-			for _, r := range []reply{first, a.send(ask{key: "k"})} {
-				assert.Equal(t, "Fri, 02 Jan 2026 03:34:06 GMT", r.Headers[name])
-				expires, err := http.ParseTime(r.Headers[name])
-				require.NoError(t, err)
-				assert.True(t, expires.Equal(record.Expiry), "the client is told what the record says")
-			}
-			assert.Len(t, first.Headers, 1)
+		const name = "Idempotency-Key-Expires"
+		a := d.open(t, idempotent.WithRetention(90*time.Minute), idempotent.WithClock(func() time.Time { return now }))
+		first := a.send(ask{key: "k"})
+		record, _ := a.record()
+		for _, r := range []reply{first, a.send(ask{key: "k"})} {
+			assert.Equal(t, "Fri, 02 Jan 2026 03:34:06 GMT", r.Headers[name])
+			expires, err := http.ParseTime(r.Headers[name])
+			require.NoError(t, err)
+			assert.True(t, expires.Equal(record.Expiry), "the client is told what the record says")
 		}
-		a := d.open(t, idempotent.WithHTTP(idempotent.HTTP{ExpiresHeader: "-"}))
-		assert.Empty(t, a.send(ask{key: "k"}).Headers)
-		assert.Equal(t, map[string]string{"Idempotent-Replayed": "true"}, a.send(ask{key: "k"}).Headers)
+		assert.Len(t, first.Headers, 1)
 	})
 }
 
@@ -296,81 +286,73 @@ func TestAnswerThatIsNotStoredPromisesNothing(t *testing.T) {
 // A handler may pass on the response of a service that does the same: its marks say nothing about this answer.
 func TestMarksOfAnotherServiceGiveWay(t *testing.T) {
 	everyWideDoor(t, func(t *testing.T, d door) {
-		for _, header := range []string{"", "X-Until"} {
-			name := orElse(header, "Idempotency-Key-Expires")
-			a := d.open(t, idempotent.WithHTTP(idempotent.HTTP{ExpiresHeader: header}))
-			a.answers(reply{
-				Status:  200,
-				Headers: map[string]string{"idempotent-replayed": "true", strings.ToUpper(name): "never", "X": "1"},
-				Multi:   map[string][]string{"IDEMPOTENT-REPLAYED": {"true"}, strings.ToLower(name): {"never"}, "Y": {"2"}},
-			})
-			first := a.send(ask{key: "k"})
-			assert.Equal(t, map[string]string{"X": "1", name: first.Headers[name]}, first.Headers)
-			assert.Regexp(t, `GMT$`, first.Headers[name])
-			assert.Equal(t, map[string][]string{"Y": {"2"}}, first.Multi)
-			record, _ := a.record()
-			assert.NotContains(t, string(record.Result), "never")
-			assert.NotContains(t, strings.ToLower(string(record.Result)), "replayed")
-			r := a.send(ask{key: "k"})
-			assert.Equal(t, map[string]string{"X": "1", name: first.Headers[name], "Idempotent-Replayed": "true"}, r.Headers)
-			assert.Equal(t, first.Multi, r.Multi)
-		}
+		const name = "Idempotency-Key-Expires"
+		a := d.open(t)
+		a.answers(reply{
+			Status:  200,
+			Headers: map[string]string{"idempotent-replayed": "true", strings.ToUpper(name): "never", "X": "1"},
+			Multi:   map[string][]string{"IDEMPOTENT-REPLAYED": {"true"}, strings.ToLower(name): {"never"}, "Y": {"2"}},
+		})
+		first := a.send(ask{key: "k"})
+		assert.Equal(t, map[string]string{"X": "1", name: first.Headers[name]}, first.Headers)
+		assert.Regexp(t, `GMT$`, first.Headers[name])
+		assert.Equal(t, map[string][]string{"Y": {"2"}}, first.Multi)
+		record, _ := a.record()
+		assert.NotContains(t, string(record.Result), "never")
+		assert.NotContains(t, strings.ToLower(string(record.Result)), "replayed")
+		r := a.send(ask{key: "k"})
+		assert.Equal(t, map[string]string{"X": "1", name: first.Headers[name], "Idempotent-Replayed": "true"}, r.Headers)
+		assert.Equal(t, first.Multi, r.Multi)
 	})
 }
 
 // As above, but nothing was stored: what another service says of its answer is not true of this one.
 func TestMarksOfAnotherServiceAreTakenFromAnswersThatAreNotStored(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
-		for _, own := range []string{"", "X-Until", "-"} {
-			config := idempotent.WithHTTP(idempotent.HTTP{ExpiresHeader: own})
-			foreign := func(status int) reply {
-				headers := map[string]string{"idempotent-replayed": "true", "Idempotency-Key-Expires": "never", "X": "1"}
-				if own == "X-Until" {
-					headers["x-until"] = "never"
-				}
-				return reply{Status: status, Headers: headers, Body: "b"}
-			}
-			stripped := func(status int) reply { return reply{Status: status, Headers: map[string]string{"X": "1"}, Body: "b"} }
-
-			for _, status := range []int{409, 503} {
-				a := d.open(t, config)
-				a.answers(foreign(status))
-				assert.Equal(t, stripped(status), a.send(ask{key: "k"}), "released")
-			}
-
-			a := d.open(t, config)
-			a.do = func(context.Context) (reply, error) {
-				a.fault = storetest.Deny
-				return foreign(201), nil
-			}
-			assert.Equal(t, stripped(201), a.send(ask{key: "k"}), "the completion failed")
-
-			a = d.open(t, config)
-			a.do = func(context.Context) (reply, error) { return foreign(502), idempotent.Uncertain(errDownstream) }
-			assert.Equal(t, stripped(502), a.send(ask{key: "k"}), "beside a mark")
-
-			a = d.open(t, config)
-			a.do = func(context.Context) (reply, error) {
-				mine, _ := a.record()
-				stolen := mine
-				stolen.Owner = "someone else"
-				completed(&stolen, `["no response"]`)
-				_, swapped, err := a.inner.Swap(t.Context(), mine, stolen)
-				require.NoError(t, err)
-				require.True(t, swapped)
-				return foreign(201), nil
-			}
-			assert.Equal(t, stripped(201), a.send(ask{key: "k"}), "someone else stored what cannot be read")
-
-			a = d.open(t, config)
-			a.answers(foreign(200))
-			a.send(ask{key: "k"})
-			record, _ := a.record()
-			assert.NotContains(t, string(record.Result), "never")
-			replay := a.send(ask{key: "k"})
-			assert.True(t, replay.replayed())
-			assert.NotContains(t, slices.Collect(maps.Values(replay.Headers)), "never")
+		foreign := func(status int) reply {
+			headers := map[string]string{"idempotent-replayed": "true", "Idempotency-Key-Expires": "never", "X": "1"}
+			return reply{Status: status, Headers: headers, Body: "b"}
 		}
+		stripped := func(status int) reply { return reply{Status: status, Headers: map[string]string{"X": "1"}, Body: "b"} }
+
+		for _, status := range []int{409, 503} {
+			a := d.open(t)
+			a.answers(foreign(status))
+			assert.Equal(t, stripped(status), a.send(ask{key: "k"}), "released")
+		}
+
+		a := d.open(t)
+		a.do = func(context.Context) (reply, error) {
+			a.fault = storetest.Deny
+			return foreign(201), nil
+		}
+		assert.Equal(t, stripped(201), a.send(ask{key: "k"}), "the completion failed")
+
+		a = d.open(t)
+		a.do = func(context.Context) (reply, error) { return foreign(502), idempotent.Uncertain(errDownstream) }
+		assert.Equal(t, stripped(502), a.send(ask{key: "k"}), "beside a mark")
+
+		a = d.open(t)
+		a.do = func(context.Context) (reply, error) {
+			mine, _ := a.record()
+			stolen := mine
+			stolen.Owner = "someone else"
+			completed(&stolen, `["no response"]`)
+			_, swapped, err := a.inner.Swap(t.Context(), mine, stolen)
+			require.NoError(t, err)
+			require.True(t, swapped)
+			return foreign(201), nil
+		}
+		assert.Equal(t, stripped(201), a.send(ask{key: "k"}), "someone else stored what cannot be read")
+
+		a = d.open(t)
+		a.answers(foreign(200))
+		a.send(ask{key: "k"})
+		record, _ := a.record()
+		assert.NotContains(t, string(record.Result), "never")
+		replay := a.send(ask{key: "k"})
+		assert.True(t, replay.replayed())
+		assert.NotContains(t, slices.Collect(maps.Values(replay.Headers)), "never")
 	})
 }
 
@@ -486,7 +468,7 @@ func TestMarkedErrorWithoutAResponseIsAnError(t *testing.T) {
 
 func TestPolicyForErrorsCoversResponsesThatAreNotStored(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
-		a := d.open(t, idempotent.WithErrorPolicy(idempotent.UnknownOnError))
+		a := d.open(t, idempotent.WithEffects(idempotent.Unrepeatable))
 		a.answers(reply{Status: 503})
 		assert.Equal(t, 503, a.send(ask{key: "k"}).Status)
 		assertProblem(t, a.send(ask{key: "k"}), 409, "unknown-outcome")

@@ -17,10 +17,9 @@ import (
 // keys finds the key, the fingerprint and the tenant of an event, as the options of a handler say.
 type keys struct {
 	operation string
-	// optional lets events without a key run unprotected. partial accepts selections of which a part is missing.
-	optional, partial bool
-	// exactNames is true if the handler tells names of members apart that differ only in case.
-	exactNames bool
+	// optional lets events without a key run unprotected. exactNames is true if the handler tells names of members apart
+	// that differ only in case.
+	optional, exactNames bool
 	// digestKey is the secret of digests, nil for none.
 	digestKey []byte
 
@@ -64,9 +63,7 @@ func (k *keys) selected(src *source, needed bool) (string, error) {
 	case jmespath.Missing:
 		return "", k.nothingSelected("", needed)
 	case jmespath.Partial:
-		if !k.partial {
-			return "", k.nothingSelected(", of which a part is missing", true) // also where no key is needed: half a key is a mistake, not a choice
-		}
+		return "", k.nothingSelected(", of which a part is missing", true) // also where no key is needed: half a key is a mistake, not a choice
 	case jmespath.Present:
 	}
 	if k.records != nil {
@@ -231,8 +228,7 @@ func (k *keys) covered(src *source) (selection jmespath.Value, err error) {
 	if selection, err = k.fingerprintPath.Search(k.asRead(payload)); err != nil {
 		return selection, k.invalid(sourceFingerprint, "fails: "+err.Error(), err)
 	}
-	presence := selection.Presence()
-	if presence == jmespath.Missing || presence == jmespath.Partial && !k.partial {
+	if selection.Presence() != jmespath.Present {
 		return selection, k.invalid(selectedBy(sourceFingerprint, k.fingerprintPath), "is missing or incomplete", nil)
 	}
 	if k.roundsNumber(selection.JSON()) {

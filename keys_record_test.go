@@ -17,7 +17,7 @@ import (
 func recordKeys[In any](t *testing.T, opts ...idempotent.Option) func(in In) string {
 	t.Helper()
 	h := idempotent.Wrap(func(context.Context, In) (string, error) { return "", nil }, memory.New(),
-		append(opts, idempotent.WithOperation("ship"), idempotent.WithoutFingerprint())...)
+		append(opts, idempotent.WithOperation("ship"), keyOnly[In]())...)
 	return func(in In) string {
 		d, err := h.Describe(t.Context(), in)
 		require.NoError(t, err)

@@ -56,7 +56,7 @@ func TestExpiryNeverComesBeforeTheEndOfTheLease(t *testing.T) {
 
 func TestCrashedRecordIsKeptForItsSettlement(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t, idempotent.WithCrashPolicy(idempotent.Refuse))
+		s := newShop(t, idempotent.WithEffects(idempotent.Unrepeatable))
 		s.do = func(context.Context, order) (receipt, error) {
 			assert.GreaterOrEqual(t, time.Until(s.mustRecord().Expiry), idempotent.DefaultUnknownRetention)
 			return receipt{}, nil

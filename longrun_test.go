@@ -362,7 +362,7 @@ func TestOfSeveralMarksTheMostCautiousCounts(t *testing.T) {
 
 func TestNotExecutedReleasesWhatSomeoneElseMadeUnknown(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t, idempotent.WithCrashPolicy(idempotent.Refuse))
+		s := newShop(t, idempotent.WithEffects(idempotent.Unrepeatable))
 		s.do = func(ctx context.Context, _ order) (receipt, error) {
 			r := s.mustRecord()
 			unknown := r
@@ -393,7 +393,7 @@ func TestWhatHasExpiredIsGone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
-				s := newShop(t, idempotent.WithCrashPolicy(idempotent.Refuse), amountFingerprint())
+				s := newShop(t, idempotent.WithEffects(idempotent.Unrepeatable), amountFingerprint())
 				s.put(change)
 				time.Sleep(25 * time.Hour)
 				got, err := s.handle(1)

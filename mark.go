@@ -9,8 +9,8 @@ import (
 	"github.com/go-idempotent/idempotent/internal/execution"
 )
 
-// NotExecuted marks an error of which the handler knows that nothing happened. The key is released, whatever the
-// policies say, and a retry executes. The mark counts also inside of errors that wrap it, and it is removed before the
+// NotExecuted marks an error of which the handler knows that nothing happened. The key is released, whatever the effects are, and a
+// retry executes. The mark counts also inside of errors that wrap it, and it is removed before the
 // error reaches Lambda. It reaches an outer execution, see [Handler.Handle]. A nil error stays nil.
 func NotExecuted(err error) error { return execution.Marked(err, execution.NotExecuted) }
 
@@ -25,7 +25,7 @@ func Uncertain(err error) error { return execution.Marked(err, execution.Uncerta
 // Mark notes an error for a handler that cannot return one, such as an http.Handler behind an adapter: it counts as if the HTTP
 // handler had returned err beside its response. The response is the answer. What becomes of the record, the mark of err decides, see
 // [NotExecuted], [Terminal] and [Uncertain]. After an error without a mark the execution has failed: the response is sent and not
-// stored, and the policy for errors decides, see [WithErrorPolicy].
+// stored, and [WithEffects] decides about the record.
 //
 // Mark can be called several times, from any goroutine. Of all marks, those of the error that the handler returned included, the
 // most cautious one counts: Uncertain, Terminal, NotExecuted. The observer gets the errors, see [report.Delivery.Err]; of more than 20 it gets

@@ -81,7 +81,7 @@ func TestNotedErrorWithoutAMarkFailsTheExecutionAndItsResponseIsSent(t *testing.
 			assert.False(t, a.send(ask{key: "k"}).replayed())
 			a.assertExecuted(2)
 
-			a = d.open(t, idempotent.WithErrorPolicy(idempotent.UnknownOnError))
+			a = d.open(t, idempotent.WithEffects(idempotent.Unrepeatable))
 			a.do = marking(answer, errDownstream)
 			assert.Equal(t, answer, a.send(ask{key: "k"}))
 			assert.Equal(t, "error", a.event().Reason, "the policy decides")
@@ -296,20 +296,20 @@ func TestErrorIsNeverNotedInAContextThatWasLost(t *testing.T) {
 // An effect that may have happened is not forgotten because the handler panics afterwards.
 func TestPanicAfterANotedErrorIsAPanicUnlessTheEffectIsUncertain(t *testing.T) {
 	for name, tc := range map[string]struct {
-		err    error
-		crash  idempotent.CrashPolicy
-		want   report.Settlement
-		reason string
+		err     error
+		effects idempotent.Effects
+		want    report.Settlement
+		reason  string
 	}{
-		"unmarked":           {errCard, idempotent.Reexecute, report.Released, ""},
-		"not executed":       {idempotent.NotExecuted(errCard), idempotent.Refuse, report.Unknown, "panic"},
-		"terminal":           {idempotent.Terminal(errCard), idempotent.Reexecute, report.Released, ""},
-		"uncertain":          {idempotent.Uncertain(errCard), idempotent.Reexecute, report.Unknown, "uncertain"},
-		"uncertain, refused": {idempotent.Uncertain(errCard), idempotent.Refuse, report.Unknown, "uncertain"},
+		"unmarked":           {errCard, idempotent.Cautious, report.Released, ""},
+		"not executed":       {idempotent.NotExecuted(errCard), idempotent.Unrepeatable, report.Unknown, "panic"},
+		"terminal":           {idempotent.Terminal(errCard), idempotent.Cautious, report.Released, ""},
+		"uncertain":          {idempotent.Uncertain(errCard), idempotent.Cautious, report.Unknown, "uncertain"},
+		"uncertain, refused": {idempotent.Uncertain(errCard), idempotent.Unrepeatable, report.Unknown, "uncertain"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
-				s := newShop(t, idempotent.WithCrashPolicy(tc.crash))
+				s := newShop(t, idempotent.WithEffects(tc.effects))
 				s.do = func(ctx context.Context, _ order) (receipt, error) {
 					idempotent.Mark(ctx, tc.err)
 					panic("boom")
@@ -379,7 +379,7 @@ func TestErrorThatIsNotedInsideOfAStepCountsForTheExecution(t *testing.T) {
 // A handler that notes the error of its lost lease has crashed, as one that returns it.
 func TestNotedLossOfTheLeaseReleasesNothing(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
-		a := d.open(t, idempotent.WithErrorPolicy(idempotent.UnknownOnError))
+		a := d.open(t, idempotent.WithEffects(idempotent.Unrepeatable))
 		a.do = marking(reply{Status: 500}, errors.New("first"), fmt.Errorf("step: %w", idempotent.ErrLeaseLost))
 		assert.Equal(t, 500, a.send(ask{key: "k"}).Status)
 		record, found := a.record()
@@ -509,7 +509,7 @@ func TestResponseAndNoteOfAnInnerHTTPHandler(t *testing.T) {
 			},
 		} {
 			var event report.Delivery
-			router := idempotent.Wrap(route, memory.New(), idempotent.WithErrorPolicy(idempotent.UnknownOnError),
+			router := idempotent.Wrap(route, memory.New(), idempotent.WithEffects(idempotent.Unrepeatable),
 				idempotent.WithObserver(func(_ context.Context, e report.Delivery) { event = e }))
 			out, got = router.Handle(t.Context(), ask{key: "k-2-" + name}.v2())
 			require.NoError(t, got, name)

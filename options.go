@@ -9,12 +9,14 @@ import (
 	"github.com/go-idempotent/idempotent/report"
 )
 
-// WithOperation names what the handler does: 1 to 255 characters of [A-Za-z0-9._-]. The name is part of every record
-// key, so handlers of one store with the same name share records; Wrap refuses two of different types, see there. The default of HTTP handlers is the environment
-// variable AWS_LAMBDA_FUNCTION_NAME, else "local". Any other handler must name its operation.
+// WithOperation names what the handler does: 1 to 255 characters of [A-Za-z0-9._-]. The name is
+// part of every record key, so handlers of one store with the same name share records; Wrap refuses
+// two of different types, see there. The default of HTTP handlers is the environment variable
+// AWS_LAMBDA_FUNCTION_NAME, else "local". Any other handler must name its operation.
 //
-// A handler with a new name does not find the records of the old name, and every [DerivedKey] changes. So a request
-// that was under way is executed again, and other services take it for a new one.
+// A handler with a new name does not find the records of the old name, and every [DerivedKey]
+// changes. So a request that was under way is executed again, and other services take it for a new
+// one.
 func WithOperation(name string) Option {
 	return optionFunc(func(c *config) error {
 		c.operation, c.operationSet = name, true
@@ -25,8 +27,8 @@ func WithOperation(name string) Option {
 	})
 }
 
-// WithRetention sets how long a completed record is replayed: at least one second. Default 24 h. DynamoDB deletes
-// records some time after that; the retention is exact all the same.
+// WithRetention sets how long a completed record is replayed: at least one second. Default 24 h.
+// DynamoDB deletes records some time after that; the retention is exact all the same.
 func WithRetention(d time.Duration) Option {
 	return optionFunc(func(c *config) error {
 		c.retention = d
@@ -49,15 +51,16 @@ func (t Timing) validate() error {
 	return problems
 }
 
-// WithWait lets a delivery that meets a running execution wait for its result, for at most d, instead of answering at
-// once that the request is in progress. Default 0: no wait. The delivery reads the record in growing intervals of 0.1
-// to 2 s, and answers as soon as there is a result. It never waits beyond the deadline of its own invocation, and keeps
-// time to answer. If the execution failed or crashed, the waiting delivery runs the handler itself, unless less than a
-// quarter of its own time is left.
+// WithWait lets a delivery that meets a running execution wait for its result, for at most d,
+// instead of answering at once that the request is in progress. Default 0: no wait. The delivery
+// reads the record in growing intervals of 0.1 to 2 s, and answers as soon as there is a result. It
+// never waits beyond the deadline of its own invocation, and keeps time to answer. If the execution
+// failed or crashed, the waiting delivery runs the handler itself, unless less than a quarter of
+// its own time is left.
 //
-// A delivery that waits occupies a Lambda environment, which is paid for and counts as concurrency: think of many
-// retries at once. Behind a gateway, keep d below the timeout of the gateway (29 s of a REST API, 30 s of an HTTP API)
-// and of the clients: nobody gets an answer that comes later.
+// A delivery that waits occupies a Lambda environment, which is paid for and counts as concurrency:
+// think of many retries at once. Behind a gateway, keep d below the timeout of the gateway (29 s of
+// a REST API, 30 s of an HTTP API) and of the clients: nobody gets an answer that comes later.
 func WithWait(d time.Duration) Option {
 	return optionFunc(func(c *config) error {
 		c.wait = d
@@ -65,31 +68,20 @@ func WithWait(d time.Duration) Option {
 	})
 }
 
-// WithStoreIf decides which results are stored. Without it, an HTTP handler decides by status, see [WithHTTP], and any
-// other handler stores every result that it returns without an error. If storeIf returns false, the policy for errors
-// decides about the record: by default it is released, so that a retry executes. The function must not modify its
-// argument.
+// WithStoreIf decides which results are stored. Without it, an HTTP handler decides by status, see
+// [WithHTTP], and any other handler stores every result that it returns without an error. If
+// storeIf returns false, the execution counts as failed: its record is released, so that a retry
+// executes, or, under [Unrepeatable], becomes UNKNOWN. The function must not modify its argument.
 func WithStoreIf[Out any](storeIf func(out Out) bool) Option {
 	return userFunc("WithStoreIf", storeIf, func(c *config) {
 		c.user.storeIf = func(out any) bool { return storeIf(as[Out](out)) }
 	})
 }
 
-// WithMaxResult bounds what one execution may store, in bytes of the result's JSON text: at least 1. Without it the only bound is
-// that of the store. If a result is larger, the caller gets it all the same, but the record becomes UNKNOWN with the reason
-// result-lost, or terminal if it is the text of a [Terminal] error: the effect has happened, and a retry must not repeat it. This holds under every policy, and for what a [Step] returns, see
-// [ErrStepLost]. The bound keeps one request from costing thousands of write units; docs/cost.md has the prices.
-func WithMaxResult(bytes int) Option {
-	return optionFunc(func(c *config) error {
-		c.maxResult = bytes
-		return atLeastBytes("WithMaxResult", bytes, 1)
-	})
-}
-
-// WithObserver reports every delivery; package observe has observers for metrics and logs. Without an observer nobody
-// learns why an HTTP handler answers 503 or 500: the cause is in the event and never in the answer. The function runs
-// on the caller's goroutine, after the record was settled. It must be safe for concurrent use. A panic in it is not
-// recovered.
+// WithObserver reports every delivery; package observe has observers for metrics and logs. Without
+// an observer nobody learns why an HTTP handler answers 503 or 500: the cause is in the event and
+// never in the answer. The function runs on the caller's goroutine, after the record was settled.
+// It must be safe for concurrent use. A panic in it is not recovered.
 func WithObserver(observe func(context.Context, report.Delivery)) Option {
 	return userFunc("WithObserver", observe, func(c *config) { c.observe = observe })
 }
@@ -113,15 +105,16 @@ func WithTrace(begin func(context.Context, report.Delivery) Trace) Option {
 	return userFunc("WithTrace", begin, func(c *config) { c.trace = begin })
 }
 
-// WithClock replaces [time.Now] as the source of the times in records. The durations of an invocation (budgets,
-// deadlines of contexts) are not affected. It has to go as fast as time does: a clock that jumps ahead during a claim uses up
-// the lease, and the claim is begun anew.
+// WithClock replaces [time.Now] as the source of the times in records. The durations of an
+// invocation (budgets, deadlines of contexts) are not affected. It has to go as fast as time does:
+// a clock that jumps ahead during a claim uses up the lease, and the claim is begun anew.
 func WithClock(now func() time.Time) Option {
 	return userFunc("WithClock", now, func(c *config) { c.now = now })
 }
 
-// WithDisabled turns the protection off: the handler runs on every delivery, and nothing touches the store. Without
-// this option the environment variable POWERTOOLS_IDEMPOTENCY_DISABLED decides, which Wrap reads once.
+// WithDisabled turns the protection off: the handler runs on every delivery, and nothing touches
+// the store. Without this option the environment variable POWERTOOLS_IDEMPOTENCY_DISABLED decides,
+// which Wrap reads once.
 func WithDisabled(disabled bool) Option {
 	return optionFunc(func(c *config) error { c.disabled, c.disabledSet = disabled, true; return nil })
 }
@@ -134,7 +127,8 @@ func WithTiming(t Timing) Option {
 	})
 }
 
-// userFunc makes an option whose value is a function. A nil function is a configuration error and not the default.
+// userFunc makes an option whose value is a function. A nil function is a configuration error and
+// not the default.
 func userFunc(option string, f any, set func(*config)) Option {
 	return optionFunc(func(c *config) error {
 		set(c)

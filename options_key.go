@@ -7,99 +7,111 @@ import (
 	"github.com/go-idempotent/idempotent/jmespath"
 )
 
-// WithKey selects the key with a function of the event. An empty key counts as a missing one. If the function returns
-// an error, the request is refused with [ErrInvalidKey]. The function runs before any I/O and must not modify its
-// argument.
+// WithKey selects the key with a function of the event. An empty key counts as a missing one. If
+// the function returns an error, the request is refused with [ErrInvalidKey]. The function runs
+// before any I/O and must not modify its argument.
 //
-// On an HTTP handler the function replaces the key header. The key then counts for the caller, the API and the stage, whatever
-// the method and the path: a client chooses those, and could redeem one code once for each spelling of a path. They stay in the
-// fingerprint, so the key on another route is a mismatch. Every request with a key is protected, also a GET, HEAD or OPTIONS.
-// For a request that needs no key return an empty one, and no error. An empty key is an error only for the methods of
-// [HTTP.RequireKey].
+// On an HTTP handler the function replaces the key header. The key then counts for the caller, the
+// API and the stage, whatever the method and the path: a client chooses those, and could redeem one
+// code once for each spelling of a path. They stay in the fingerprint, so the key on another route
+// is a mismatch. Every request with a key is protected, also a GET, HEAD or OPTIONS. For a request
+// that needs no key return an empty one, and no error. An empty key is an error only for the
+// methods of [HTTP.RequireKey].
 func WithKey[In any](key func(in In) (string, error)) Option {
 	return userFunc("WithKey", key, func(c *config) {
 		c.user.key = func(in any) (string, error) { return key(*in.(*In)) } //nolint:forcetypeassert // see config.given
 	})
 }
 
-// WithOptionalKey runs a request without a key unprotected, instead of refusing it with [ErrMissingKey].
+// WithOptionalKey runs a request without a key unprotected, instead of refusing it with
+// [ErrMissingKey].
 func WithOptionalKey() Option {
 	return optionFunc(func(c *config) error { c.optionalKey = true; return nil })
 }
 
-// WithFingerprint computes the fingerprint from what the function returns, encoded as canonical JSON. On an HTTP handler this
-// replaces query and body, and never method, path and [HTTP.FingerprintHeaders]: /accounts/1 and /accounts/2 behind one route
-// are two requests.
+// WithFingerprint computes the fingerprint from what the function returns, encoded as canonical
+// JSON. On an HTTP handler this replaces query and body, and never method, path and
+// [HTTP.FingerprintHeaders]: /accounts/1 and /accounts/2 behind one route are two requests.
 //
-// Without this option, the fingerprint of an HTTP handler is that of [WithHTTP]. The fingerprint of any other handler covers
+// Without this option, the fingerprint of an HTTP handler is that of [WithHTTP]. The fingerprint of
+// any other handler covers
 //
 //   - the whole event, if its type is one of your own
-//   - of events.SQSMessage: the body and the message attributes, without those that carry the context of a trace
-//   - of events.SNSEventRecord and events.SNSEntity: topic, subject, message and attributes, as above
+//   - of events.SQSMessage: the body and the message attributes, without those that carry the
+//     context of a trace
+//   - of events.SNSEventRecord and events.SNSEntity: topic, subject, message and attributes, as
+//     above
 //   - of events.KinesisEventRecord and events.KinesisRecord: partition key and data
-//   - of events.DynamoDBEventRecord and events.DynamoDBStreamRecord: keys, old and new image, and of the first the name of the event
+//   - of events.DynamoDBEventRecord and events.DynamoDBStreamRecord: keys, old and new image, and
+//     of the first the name of the event
 //   - of events.EventBridgeEvent (events.CloudWatchEvent): source, detail type and detail
 //
-// All deliveries of one message have these in common. Any other type of package events holds ids and times that differ between
-// deliveries. For such a type, for one of yours that embeds it, and for a slice or a map of either, Wrap demands this option,
-// [WithFingerprintPath] or [WithoutFingerprint]. JSON texts count by their value, see [WithExactNames].
+// All deliveries of one message have these in common. Any other type of package events holds ids
+// and times that differ between deliveries. For such a type, for one of yours that embeds it, and
+// for a slice or a map of either, Wrap demands this option or [WithFingerprintPath]. JSON texts
+// count by their value, see [WithExactNames].
+//
+// If the key is a digest of everything that counts, let the function return nil: then an event with
+// a known key gets the first result, whatever else it says.
 func WithFingerprint[In any](fingerprint func(in In) (any, error)) Option {
 	return userFunc("WithFingerprint", fingerprint, func(c *config) {
 		c.user.fingerprint = func(in any) (any, error) { return fingerprint(*in.(*In)) } //nolint:forcetypeassert // see config.given
 	})
 }
 
-// WithoutFingerprint gives a handler that is no HTTP handler no fingerprint: an event with a known key gets the first result,
-// whatever else it says. One id with an amount of 10, and then of 9,000, is answered with "paid 10". Use it if the key is a
-// digest of everything that counts.
-func WithoutFingerprint() Option {
-	return optionFunc(func(c *config) error { c.withoutFingerprint = true; return nil })
-}
-
-// WithExactNames says that the handler tells names of JSON members apart which differ only in case. Package encoding/json does
-// not: it takes {"Code": …} for the field "code", and of two such members the last one. So without this option
+// WithExactNames says that the handler tells names of JSON members apart which differ only in case.
+// Package encoding/json does not: it takes {"Code": …} for the field "code", and of two such
+// members the last one. So without this option
 //
-//   - a path of [WithKeyPath] or [WithFingerprintPath] refuses an event with [ErrInvalidKey] if an object on its way has two
-//     such names, or has the name that the path asks for only in another spelling
-//   - a JSON body, or event, with two such names in one object counts for the fingerprint by its bytes and not by its value,
-//     because their order decides what the handler reads
+//   - a path of [WithKeyPath] or [WithFingerprintPath] refuses an event with [ErrInvalidKey] if an
+//     object on its way has two such names, or has the name that the path asks for only in another
+//     spelling
+//   - a JSON body, or event, with two such names in one object counts for the fingerprint by its
+//     bytes and not by its value, because their order decides what the handler reads
 //
 // Say it if the handler decodes into maps, or with a decoder that folds no case.
 func WithExactNames() Option {
 	return optionFunc(func(c *config) error { c.exactNames = true; return nil })
 }
 
-// WithTenant makes a tenant part of the scope of every key, and so of every [DerivedKey]. On an HTTP handler it
-// replaces the identity that the authorizer of the event established. If the function returns an error or an empty
-// tenant, the request is refused with [ErrRefused], an HTTP request with status 500.
+// WithTenant makes a tenant part of the scope of every key, and so of every [DerivedKey]. On an
+// HTTP handler it replaces the identity that the authorizer of the event established. If the
+// function returns an error or an empty tenant, the request is refused with [ErrRefused], an HTTP
+// request with status 500.
 func WithTenant[In any](tenant func(ctx context.Context, in In) (string, error)) Option {
 	return userFunc(optionTenant, tenant, func(c *config) {
 		c.user.tenant = func(ctx context.Context, in any) (string, error) { return tenant(ctx, *in.(*In)) } //nolint:forcetypeassert // see config.given
 	})
 }
 
-// WithKeyPath selects the key with a JMESPath expression on the event as the caller sent it, for example
+// WithKeyPath selects the key with a JMESPath expression on the event as the caller sent it, for
+// example
 //
 //	idempotent.WithKeyPath("powertools_json(body).[tenant, order_id]")
 //
-// Numbers stay exact, and the functions of AWS Powertools can be used. Package jmespath describes the language. The value
-// of the selection is the key: 1.0 and 1 are one key, 1 and "1" are two, unless the handler reads both as one, as a json.Number does.
+// Numbers stay exact, and the functions of AWS Powertools can be used. Package jmespath describes
+// the language. The value of the selection is the key: 1.0 and 1 are one key, 1 and "1" are two,
+// unless the handler reads both as one, as a json.Number does.
 //
-// Two events that the handler reads as equal have one key, or one is refused. So a number that goes into a float of the handler's event, or
-// into an any, is refused with [ErrInvalidKey] if the float changes it: 42.000000000000000001. Elsewhere, as in the body of a request,
-// nobody knows how the handler decodes: there it is refused if it is no integer, and integers keep every digit. For decimals with more
-// than 15 digits use [WithKey], or send them as strings.
+// Two events that the handler reads as equal have one key, or one is refused. So a number that goes
+// into a float of the handler's event, or into an any, is refused with [ErrInvalidKey] if the float
+// changes it: 42.000000000000000001. Elsewhere, as in the body of a request, nobody knows how the
+// handler decodes: there it is refused if it is no integer, and integers keep every digit. For
+// decimals with more than 15 digits use [WithKey], or send them as strings.
 //
-// A selection without content (null, or an empty string, array or object) counts as a missing key. So does a selection
-// of which a part is missing, such as [null, "o-1"], because different requests can easily share it; [WithPartialKey]
-// allows it. The number 0 and false are content. If the expression fails on an event, the event is refused with
-// [ErrInvalidKey].
+// A selection without content (null, or an empty string, array or object) counts as a missing key.
+// So does a selection of which a part is missing, such as [null, "o-1"], because different requests
+// can easily share it. The number 0 and false are content. If the expression fails on an event, the
+// event is refused with [ErrInvalidKey].
 //
-// The expression selects by exact names. If the event has names that differ only in case, see [WithExactNames].
+// The expression selects by exact names. If the event has names that differ only in case, see
+// [WithExactNames].
 //
-// On an HTTP handler the selection replaces the key header, with the scope that [WithKey] describes. A GET, HEAD or OPTIONS
-// request without a body has no key if a function of the expression fails on null or an empty text, say because it decodes the
-// body. Whatever else fails is refused, and so is half a key. [Handler.Handle] evaluates the expression on the JSON of its argument.
+// On an HTTP handler the selection replaces the key header, with the scope that [WithKey]
+// describes. A GET, HEAD or OPTIONS request without a body has no key if a function of the
+// expression fails on null or an empty text, say because it decodes the body. Whatever else fails
+// is refused, and so is half a key. [Handler.Handle] evaluates the expression on the JSON of its
+// argument.
 func WithKeyPath(expression string) Option {
 	return optionFunc(func(c *config) (err error) {
 		c.keyPathSet = true
@@ -108,17 +120,11 @@ func WithKeyPath(expression string) Option {
 	})
 }
 
-// WithPartialKey lets [WithKeyPath] and [WithFingerprintPath] use selections of which a part is missing. This is a
-// danger: two requests that both lack the part that would tell them apart share a key, and the second one gets the
-// result of the first.
-func WithPartialKey() Option {
-	return optionFunc(func(c *config) error { c.partialKey = true; return nil })
-}
-
-// WithFingerprintPath computes the fingerprint from what a JMESPath expression selects from the event, as [WithKeyPath]
-// selects the key. On an HTTP handler it replaces what [WithFingerprint] replaces. AWS Powertools calls this payload validation.
-// If the selection is missing or partly missing, the request is refused with [ErrInvalidKey], because nothing tells then
-// whether the key belongs to it.
+// WithFingerprintPath computes the fingerprint from what a JMESPath expression selects from the
+// event, as [WithKeyPath] selects the key. On an HTTP handler it replaces what [WithFingerprint]
+// replaces. AWS Powertools calls this payload validation. If the selection is missing or partly
+// missing, the request is refused with [ErrInvalidKey], because nothing tells then whether the key
+// belongs to it.
 func WithFingerprintPath(expression string) Option {
 	return optionFunc(func(c *config) (err error) {
 		c.fingerprintPath, err = jmespath.Compile(expression)
@@ -126,12 +132,13 @@ func WithFingerprintPath(expression string) Option {
 	})
 }
 
-// WithDigestKey computes record keys and fingerprints with HMAC-SHA-256 and this secret. It is for teams that must not
-// store plain digests of personal data: whoever can try all possible values of a key finds out which one a plain digest
-// was made of. The secret is random and at least 16 bytes long (32 are advised).
+// WithDigestKey computes record keys and fingerprints with HMAC-SHA-256 and this secret. It is for
+// teams that must not store plain digests of personal data: whoever can try all possible values of
+// a key finds out which one a plain digest was made of. The secret is random and at least 16 bytes
+// long (32 are advised).
 //
-// A handler with another secret does not find earlier records, and every [DerivedKey] changes, as with a new name in
-// [WithOperation].
+// A handler with another secret does not find earlier records, and every [DerivedKey] changes, as
+// with a new name in [WithOperation].
 func WithDigestKey(secret []byte) Option {
 	return optionFunc(func(c *config) error {
 		c.digestKey = append([]byte(nil), secret...)

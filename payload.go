@@ -25,7 +25,7 @@ func payloadOf(in reflect.Type, exact bool, p *problems) func(h *fingerprint.Has
 		}
 	}
 	if named := foreignEvent(in, map[reflect.Type]bool{}); named != nil {
-		p.addf("WithFingerprint, WithFingerprintPath or WithoutFingerprint: choose what tells two requests in %v apart: the whole event "+
+		p.addf("WithFingerprint or WithFingerprintPath: choose what tells two requests in %v apart: the whole event "+
 			"does not, because %v holds ids or times that differ between deliveries", in, named)
 		return nil
 	}

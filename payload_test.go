@@ -31,7 +31,7 @@ func TestOneIDWithAnotherAmountIsAMismatch(t *testing.T) {
 	_, err = h.Invoke(t.Context(), []byte(`{"id":"o-1","amount":10,"note":"x"}`))
 	require.ErrorIs(t, err, idempotent.ErrMismatch, "the whole event")
 
-	h = pay(idempotent.WithoutFingerprint())
+	h = pay(keyOnly[order]())
 	paid, err = h.Invoke(t.Context(), []byte(`{"id":"o-1","amount":10}`))
 	require.NoError(t, err)
 	again, err = h.Invoke(t.Context(), []byte(`{"id":"o-1","amount":9000}`))
@@ -221,20 +221,8 @@ func needsAChoice[In any](t *testing.T, named string) {
 	}
 	problems := problemsOf(t, wrap())
 	require.Len(t, problems, 1)
-	assert.Contains(t, problems[0], "WithoutFingerprint")
+	assert.Contains(t, problems[0], "WithFingerprint or WithFingerprintPath")
 	assert.Contains(t, problems[0], named)
-	assert.NotPanics(t, wrap(idempotent.WithoutFingerprint()))
+	assert.NotPanics(t, wrap(keyOnly[In]()))
 	assert.NotPanics(t, wrap(idempotent.WithFingerprintPath("body")))
-}
-
-func TestAnHTTPHandlerAlwaysHasAFingerprint(t *testing.T) {
-	t.Parallel()
-	problems := problemsOf(t, func() {
-		idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) { return responseV2{}, nil }, memory.New(), idempotent.WithoutFingerprint())
-	})
-	require.Len(t, problems, 1)
-	assert.Contains(t, problems[0], "WithoutFingerprint")
-	problems = problemsOf(t, func() { newShop(t, idempotent.WithoutFingerprint()) })
-	require.Len(t, problems, 1)
-	assert.Contains(t, problems[0], "WithoutFingerprint contradicts")
 }

@@ -21,8 +21,8 @@ func fails(err error) func(context.Context, order) (receipt, error) {
 	return func(context.Context, order) (receipt, error) { return receipt{}, err }
 }
 
-// How an execution ends, for every way to end and every policy. "free" is a record that is gone.
-func TestEndingsByMarkAndPolicy(t *testing.T) {
+// How an execution ends, for every way to end and all effects. "free" is a record that is gone.
+func TestEndingsByMarkAndEffects(t *testing.T) {
 	const free = store.Status("free")
 	overrun := func(ctx context.Context, _ order) (receipt, error) {
 		<-ctx.Done()
@@ -45,9 +45,12 @@ func TestEndingsByMarkAndPolicy(t *testing.T) {
 	panics := func(context.Context, order) (receipt, error) { panic("boom") }
 	skip := idempotent.WithStoreIf(func(receipt) bool { return false })
 	succeeds := func(context.Context, order) (receipt, error) { return receipt{}, nil }
-	refuse := idempotent.WithCrashPolicy(idempotent.Refuse)
-	unknownOnError := idempotent.WithErrorPolicy(idempotent.UnknownOnError)
-	unrepeatable := idempotent.WithEffects(idempotent.Unrepeatable)
+	unrepeatable := []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}
+	unrepeatableSkip := append([]idempotent.Option{skip}, unrepeatable...)
+	resolves := []idempotent.Option{idempotent.WithResolver(
+		func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
+			return idempotent.StillUnknown[receipt](), nil
+		})}
 
 	for name, tc := range map[string]struct {
 		do     func(context.Context, order) (receipt, error)
@@ -55,33 +58,40 @@ func TestEndingsByMarkAndPolicy(t *testing.T) {
 		status store.Status
 		reason string
 	}{
-		"error":                                      {fails(errCard), nil, free, ""},
-		"error, UnknownOnError":                      {fails(errCard), []idempotent.Option{unknownOnError}, store.StatusUnknown, "error"},
-		"error, Refuse":                              {fails(errCard), []idempotent.Option{refuse}, free, ""},
-		"error, unrepeatable":                        {fails(errCard), []idempotent.Option{unrepeatable}, store.StatusUnknown, "error"},
-		"NotExecuted, unrepeatable":                  {fails(idempotent.NotExecuted(errCard)), []idempotent.Option{unrepeatable}, free, ""},
-		"Terminal":                                   {fails(idempotent.Terminal(errCard)), nil, store.StatusCompleted, "terminal"},
-		"Uncertain":                                  {fails(idempotent.Uncertain(errCard)), nil, store.StatusUnknown, "uncertain"},
-		"Uncertain, wrapped":                         {fails(fmt.Errorf("charge: %w", idempotent.Uncertain(errCard))), nil, store.StatusUnknown, "uncertain"},
-		"the most cautious mark decides":             {fails(idempotent.NotExecuted(idempotent.Uncertain(errCard))), nil, store.StatusUnknown, "uncertain"},
-		"own deadline":                               {overrun, nil, free, ""},
-		"own deadline, Refuse":                       {overrun, []idempotent.Option{refuse}, store.StatusUnknown, "interrupted"},
-		"own deadline, UnknownOnError":               {overrun, []idempotent.Option{unknownOnError}, free, ""},
-		"lost, of another context, Refuse":           {lost, []idempotent.Option{refuse}, store.StatusInProgress, ""},
-		"lost, UnknownOnError":                       {lost, []idempotent.Option{unknownOnError}, store.StatusInProgress, ""},
-		"another's deadline, Refuse":                 {foreign, []idempotent.Option{refuse}, free, ""},
-		"another's deadline, UnknownOnErr.":          {foreign, []idempotent.Option{unknownOnError}, store.StatusUnknown, "error"},
+		"error":               {fails(errCard), nil, free, ""},
+		"error, unrepeatable": {fails(errCard), unrepeatable, store.StatusUnknown, "error"},
+		"error, resolver":     {fails(errCard), resolves, free, ""},
+
+		"NotExecuted, unrepeatable": {fails(idempotent.NotExecuted(errCard)), unrepeatable, free, ""},
+		"Terminal":                  {fails(idempotent.Terminal(errCard)), nil, store.StatusCompleted, "terminal"},
+		"Uncertain":                 {fails(idempotent.Uncertain(errCard)), nil, store.StatusUnknown, "uncertain"},
+		"Uncertain, wrapped": {
+			fails(fmt.Errorf("charge: %w", idempotent.Uncertain(errCard))), nil, store.StatusUnknown, "uncertain",
+		},
+		"the most cautious mark decides": {
+			fails(idempotent.NotExecuted(idempotent.Uncertain(errCard))), nil, store.StatusUnknown, "uncertain",
+		},
+
+		"own deadline":                     {overrun, nil, free, ""},
+		"own deadline, unrepeatable":       {overrun, unrepeatable, store.StatusUnknown, "interrupted"},
+		"own deadline, resolver":           {overrun, resolves, store.StatusUnknown, "interrupted"},
+		"lost, of another context":         {lost, nil, store.StatusInProgress, ""},
+		"lost, unrepeatable":               {lost, unrepeatable, store.StatusInProgress, ""},
+		"another's deadline, resolver":     {foreign, resolves, free, ""},
+		"another's deadline, unrepeatable": {foreign, unrepeatable, store.StatusUnknown, "error"},
+
 		"own deadline, in other words":               {late, nil, free, ""},
-		"own deadline, in other words, Refuse":       {late, []idempotent.Option{refuse}, store.StatusUnknown, "interrupted"},
-		"own deadline, not stored, Refuse":           {lateResult, []idempotent.Option{refuse, skip}, store.StatusUnknown, "interrupted"},
-		"own deadline, stored, Refuse":               {lateResult, []idempotent.Option{refuse}, store.StatusCompleted, ""},
-		"own deadline, in other words, UnknownOnErr": {late, []idempotent.Option{unknownOnError}, store.StatusUnknown, "error"},
-		"panic":                      {panics, nil, free, ""},
-		"panic, Refuse":              {panics, []idempotent.Option{refuse}, store.StatusUnknown, "panic"},
-		"panic, unrepeatable":        {panics, []idempotent.Option{unrepeatable}, store.StatusUnknown, "panic"},
-		"not stored":                 {succeeds, []idempotent.Option{skip}, free, ""},
-		"not stored, UnknownOnError": {succeeds, []idempotent.Option{skip, unknownOnError}, store.StatusUnknown, "not-stored"},
-		"stored":                     {succeeds, []idempotent.Option{unrepeatable}, store.StatusCompleted, ""},
+		"own deadline, in other words, resolver":     {late, resolves, store.StatusUnknown, "interrupted"},
+		"own deadline, in other words, unrepeatable": {late, unrepeatable, store.StatusUnknown, "interrupted"},
+		"own deadline, not stored, unrepeatable":     {lateResult, unrepeatableSkip, store.StatusUnknown, "interrupted"},
+		"own deadline, stored, unrepeatable":         {lateResult, unrepeatable, store.StatusCompleted, ""},
+
+		"panic":                    {panics, nil, free, ""},
+		"panic, unrepeatable":      {panics, unrepeatable, store.StatusUnknown, "panic"},
+		"panic, resolver":          {panics, resolves, store.StatusUnknown, "panic"},
+		"not stored":               {succeeds, []idempotent.Option{skip}, free, ""},
+		"not stored, unrepeatable": {succeeds, unrepeatableSkip, store.StatusUnknown, "not-stored"},
+		"stored":                   {succeeds, unrepeatable, store.StatusCompleted, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
@@ -165,9 +175,9 @@ func TestTerminalErrorIsReplayedWithTypeAndMessage(t *testing.T) {
 	})
 }
 
-func TestCrashUnderRefuseBecomesUnknownWhenItIsMet(t *testing.T) {
+func TestCrashOfAnUnrepeatableEffectBecomesUnknownWhenItIsMet(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t, idempotent.WithCrashPolicy(idempotent.Refuse))
+		s := newShop(t, idempotent.WithEffects(idempotent.Unrepeatable))
 		before := s.put(func(r *store.Record) { r.Lease = r.Lease.Add(-time.Minute) })
 		_, err := s.handle(5)
 		var unknown *idempotent.UnknownOutcomeError
@@ -293,10 +303,10 @@ func TestCrashUnderAResolverIsKeptForIt(t *testing.T) {
 func TestCompletedResultAtTheVeryEndOfItsUnknownStateStillCounts(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		// The lease lapses while the handler runs on, someone refuses in its place, and then the result comes.
-		s := newShopOn(t, memory.New(), noRenewal, idempotent.WithCrashPolicy(idempotent.Refuse))
+		s := newShopOn(t, memory.New(), noRenewal, idempotent.WithEffects(idempotent.Unrepeatable))
 		s.do = func(_ context.Context, o order) (receipt, error) {
 			time.Sleep(15 * time.Second)
-			_, err := s.sandbox(nil, idempotent.WithCrashPolicy(idempotent.Refuse)).handle(5)
+			_, err := s.sandbox(nil, idempotent.WithEffects(idempotent.Unrepeatable)).handle(5)
 			require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
 			return receipt{1, o.Amount}, nil
 		}
@@ -313,7 +323,7 @@ func TestCauseOfTheHandlersContextIsAnInterruption(t *testing.T) {
 	for name, returned := range map[string]func(context.Context) error{"cause": context.Cause, "error": context.Context.Err} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
-				s := newShop(t, idempotent.WithCrashPolicy(idempotent.Refuse))
+				s := newShop(t, idempotent.WithEffects(idempotent.Unrepeatable))
 				ctx, cancel := context.WithCancelCause(t.Context())
 				s.do = func(ctx context.Context, _ order) (receipt, error) {
 					cancel(errCard)

@@ -163,7 +163,6 @@ func TestPowertoolsMissingKeys(t *testing.T) {
 		"missing, optional":  {"id", `{"x":1}`, []idempotent.Option{idempotent.WithOptionalKey()}, nil, false},
 		"half":               {"[id, y]", `{"id":1}`, nil, idempotent.ErrMissingKey, false},
 		"half, optional":     {"[id, y]", `{"id":1}`, []idempotent.Option{idempotent.WithOptionalKey()}, idempotent.ErrMissingKey, false},
-		"half, allowed":      {"[id, y]", `{"id":1}`, []idempotent.Option{idempotent.WithPartialKey()}, nil, true},
 		"zero":               {"id", `{"id":0}`, nil, nil, true},
 		"fails":              {"powertools_json(id)", `{"id":"{"}`, nil, idempotent.ErrInvalidKey, false},
 		"beyond a double":    {"id", `{"id":1e400}`, nil, idempotent.ErrInvalidKey, false},

@@ -12,8 +12,6 @@ import (
 	"github.com/go-idempotent/idempotent/report"
 )
 
-const mediaJSON = "application/json"
-
 // outageRetryAfter is when a client may try again after an outage of the store.
 const outageRetryAfter = 2 * time.Second
 
@@ -91,8 +89,6 @@ type problemDocument struct {
 	Status   int    `json:"status"`
 	Detail   string `json:"detail"`
 	Instance string `json:"instance,omitempty"`
-	// Error is for clients of [ProfileStripe].
-	Error *stripeError `json:"error,omitempty"`
 }
 
 // problem is a problem document as a response.
@@ -107,34 +103,15 @@ type problem struct {
 func (h HTTP) problem(r *gateway.Request, err refusal) (problem, error) {
 	outcome := err.outcome()
 	k := problemKinds[outcome]
-	k.status = h.statusOf(outcome, k.status)
+	if outcome == report.Mismatch {
+		k.status = h.MismatchStatus
+	}
 	document := problemDocument{
-		Type: h.ProblemBase + k.name, Title: k.title, Status: k.status, Detail: detail(k, err),
+		Type: problemBase + k.name, Title: k.title, Status: k.status, Detail: detail(k, err),
 		Instance: instance(r),
 	}
-	headers := h.problemHeaders(err)
-	if k.status < 400 {
-		headers["Content-Type"] = mediaJSON // the request was accepted: no problem
-	} else if h.Profile == ProfileStripe {
-		document.Error = stripeErrorOf(outcome, document.Detail, document.Type)
-		if retry := document.Error.shouldRetry; retry != "" {
-			headers["Stripe-Should-Retry"] = retry
-		}
-	}
 	body, encodeErr := json.Marshal(document) // unlike encodeJSON it escapes HTML, which a path may hold
-	return problem{status: k.status, headers: headers, body: string(body)}, encodeErr
-}
-
-// statusOf returns the status for an outcome, which the configuration may have changed.
-func (h HTTP) statusOf(outcome report.Outcome, status int) int {
-	switch outcome {
-	case report.InProgress, report.Superseded:
-		return h.InProgressStatus
-	case report.Mismatch:
-		return h.MismatchStatus
-	default:
-		return status
-	}
+	return problem{status: k.status, headers: problemHeaders(err), body: string(body)}, encodeErr
 }
 
 // detail tells a client that its header is missing, or what is wrong with it. It never quotes the error of a user's
@@ -170,7 +147,7 @@ func instance(r *gateway.Request) string {
 	return reference
 }
 
-func (h HTTP) problemHeaders(err refusal) map[string]string {
+func problemHeaders(err refusal) map[string]string {
 	headers := map[string]string{
 		"Content-Type":     "application/problem+json",
 		"Content-Language": "en",
@@ -178,18 +155,11 @@ func (h HTTP) problemHeaders(err refusal) map[string]string {
 	}
 	switch err := err.(type) {
 	case *InProgressError:
-		headers["Retry-After"] = h.retryAfter(err.RetryAfter)
+		headers["Retry-After"] = httpfield.RetryAfter(err.RetryAfter)
 	case *SupersededError:
-		headers["Retry-After"] = h.retryAfter(err.RetryAfter)
+		headers["Retry-After"] = httpfield.RetryAfter(err.RetryAfter)
 	case *StoreUnavailableError, *CommitFailedError:
-		headers["Retry-After"] = h.retryAfter(outageRetryAfter)
+		headers["Retry-After"] = httpfield.RetryAfter(outageRetryAfter)
 	}
 	return headers
-}
-
-func (h HTTP) retryAfter(d time.Duration) string {
-	if h.MaxRetryAfter > 0 {
-		d = min(d, h.MaxRetryAfter.Truncate(time.Second))
-	}
-	return httpfield.RetryAfter(d)
 }

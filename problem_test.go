@@ -242,43 +242,28 @@ func TestNothingOfAHostileRequestGetsIntoAnAnswerUnescaped(t *testing.T) {
 				for _, name := range []string{"host", "origin", "referer", "user-agent", "accept", "x-forwarded-for", "authorization"} {
 					header[name] = text
 				}
-				for _, profile := range []idempotent.Profile{idempotent.ProfileIETF, idempotent.ProfileStripe} {
-					q := ask{key: "k", path: "/" + text, query: "q=" + mark, header: header, body: text}
-					if kind == "invalid-key" {
-						q.key = text
-					}
-					_, r := make(t, d, q, idempotent.HTTP{Profile: profile})
-					assert.NotRegexp(t, dangerous, r.Body, kind)
-					document := r.problem(t)
-					u, err := url.Parse(document["instance"].(string))
-					if assert.NoError(t, err) && !d.wire {
-						assert.Equal(t, "/"+text, u.Path, "%s: only escaped, not lost", kind)
-					}
-					delete(document, "instance")
-					rest, err := json.Marshal(document)
-					require.NoError(t, err)
-					assert.NotContains(t, string(rest), mark, kind)
-					for name, v := range r.Headers {
-						assert.Regexp(t, value, v, name)
-						assert.NotContains(t, v, mark, name)
-					}
+				q := ask{key: "k", path: "/" + text, query: "q=" + mark, header: header, body: text}
+				if kind == "invalid-key" {
+					q.key = text
+				}
+				_, r := make(t, d, q, idempotent.HTTP{})
+				assert.NotRegexp(t, dangerous, r.Body, kind)
+				document := r.problem(t)
+				u, err := url.Parse(document["instance"].(string))
+				if assert.NoError(t, err) && !d.wire {
+					assert.Equal(t, "/"+text, u.Path, "%s: only escaped, not lost", kind)
+				}
+				delete(document, "instance")
+				rest, err := json.Marshal(document)
+				require.NoError(t, err)
+				assert.NotContains(t, string(rest), mark, kind)
+				for name, v := range r.Headers {
+					assert.Regexp(t, value, v, name)
+					assert.NotContains(t, v, mark, name)
 				}
 			}
 		}
 	})
-}
-
-func TestTypesOfProblemsCanHaveAnotherBase(t *testing.T) {
-	t.Parallel()
-	for _, base := range []string{
-		"https://api.example.com/problems#", "/problems/", "urn:example:problem:", "?kind=", "%C3%BC/",
-		"HTTP://api.example.com/", "tag:example.com,2026:", "//api.example.com/",
-	} {
-		for kind, make := range trouble {
-			_, r := make(t, doors()[0], ask{key: "k"}, idempotent.HTTP{ProblemBase: base})
-			assert.Equal(t, base+kind, r.problem(t)["type"])
-		}
-	}
 }
 
 func TestInstanceIsTheRequestAndNeverAnotherHost(t *testing.T) {
@@ -369,32 +354,6 @@ func TestRetryAfterIsTheTimeoutAndTheMarginAtMost(t *testing.T) {
 	page, err := os.ReadFile("docs/http.md")
 	require.NoError(t, err)
 	assert.Contains(t, string(page), "the timeout of the function and the margin: "+longest+" seconds")
-}
-
-func TestRetryAfterIsCapped(t *testing.T) {
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	clock := idempotent.WithClock(func() time.Time { return now })
-	everyDoor(t, func(t *testing.T, d door) {
-		for _, c := range []struct {
-			left, most time.Duration
-			want       string
-		}{
-			{15 * time.Minute, 5 * time.Second, "5"},
-			{15 * time.Minute, 5999 * time.Millisecond, "5"},
-			{5001 * time.Millisecond, 5 * time.Second, "5"},
-			{4001 * time.Millisecond, 5 * time.Second, "5"},
-			{4 * time.Second, 5 * time.Second, "4"},
-			{time.Millisecond, time.Second, "1"},
-			{15 * time.Minute, time.Hour, "900"},
-		} {
-			a := d.open(t, clock, idempotent.WithHTTP(idempotent.HTTP{MaxRetryAfter: c.most}))
-			a.plant(ask{key: "k"}, func(r *store.Record) { r.Lease = now.Add(c.left) })
-			assert.Equal(t, c.want, a.send(ask{key: "k"}).Headers["Retry-After"], c)
-		}
-		a := d.open(t, idempotent.WithHTTP(idempotent.HTTP{MaxRetryAfter: time.Second}))
-		a.fault = storetest.Deny
-		assert.Equal(t, "1", a.send(ask{key: "k"}).Headers["Retry-After"], "also after an outage")
-	})
 }
 
 func TestErrorInsideAUsersErrorIsNotTheAnswer(t *testing.T) {

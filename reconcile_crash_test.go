@@ -56,7 +56,7 @@ func openStates() []openState {
 			r.Reason = store.ReasonAsked
 			r.Steps, r.StepWrites = map[string]store.Step{"reserve": stepBy(r.Owner, store.StepValue, `"reserve"`)}, 1
 		}},
-		{name: "crashed", put: lapsed, opts: []idempotent.Option{idempotent.WithCrashPolicy(idempotent.Refuse)}},
+		{name: "crashed", put: lapsed, opts: []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}},
 	}
 }
 

@@ -66,8 +66,8 @@ func (r *reference) renews(p *party, rules rules, now time.Time) {
 	}
 }
 
-// rules are the policies of a handler.
-type rules struct{ refuse bool }
+// rules are what a handler says about its effects.
+type rules struct{ unrepeatable bool }
 
 // finale is how a handler ends.
 type finale int
@@ -102,7 +102,7 @@ func (r *reference) claim(p *party, rules rules, now time.Time) (executes bool, 
 		return false, "unknown"
 	case now.Before(h.lease):
 		return false, fmt.Sprint("in progress for ", h.lease.Sub(now))
-	case rules.refuse:
+	case rules.unrepeatable:
 		h.state, h.expiry = store.StatusUnknown, wholeSecond(now.Add(idempotent.DefaultUnknownRetention))
 		return false, "unknown"
 	default:
@@ -121,7 +121,7 @@ func (p *party) claims(rules rules, now time.Time, attempt int) *holding {
 
 // keptUntil is the expiry of a record in progress.
 func keptUntil(rules rules, now time.Time) time.Time {
-	if rules.refuse {
+	if rules.unrepeatable {
 		return wholeSecond(now.Add(idempotent.DefaultUnknownRetention))
 	}
 	return wholeSecond(now.Add(retentionOfStories))
@@ -136,7 +136,6 @@ func wholeMillisecond(t time.Time) time.Time {
 
 // settle says what a delivery is answered whose handler ends now.
 func (r *reference) settle(p *party, f finale, rules rules, now time.Time) (answer string) {
-	late := !now.Before(p.started.Add(timeoutOfStories - idempotent.DefaultReserve)) // the handler's context has ended
 	now = now.Add(p.skew)
 	switch f {
 	case itSucceeds:
@@ -152,20 +151,21 @@ func (r *reference) settle(p *party, f finale, rules rules, now time.Time) (answ
 		r.release(p)
 		return fmt.Sprintf("declined %d", p.id)
 	case itFails:
-		if rules.refuse && late {
-			r.becomeUnknown(p, now)
-		} else {
-			r.release(p)
-		}
+		r.fail(p, rules, now)
 		return fmt.Sprintf("declined %d", p.id)
 	case itPanics:
 	}
-	if rules.refuse {
+	r.fail(p, rules, now)
+	return fmt.Sprintf("panic %d", p.id)
+}
+
+// fail settles an execution that did not say what its failure means.
+func (r *reference) fail(p *party, rules rules, now time.Time) {
+	if rules.unrepeatable {
 		r.becomeUnknown(p, now)
 	} else {
 		r.release(p)
 	}
-	return fmt.Sprintf("panic %d", p.id)
 }
 
 func (r *reference) complete(p *party, now time.Time, own, result string) (answer string) {

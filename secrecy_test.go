@@ -165,10 +165,9 @@ func listeners() map[string]listener {
 	}
 	for name, opts := range map[string][]idempotent.Option{
 		"strict header": {idempotent.WithHTTP(idempotent.HTTP{
-			KeyFormat: "[a-z]-[0-9]", MaxKey: 8, RequireTenant: true, FingerprintHeaders: []string{"sent-at"},
+			CheckKey: quotes, RequireTenant: true, FingerprintHeaders: []string{"sent-at"},
 		})},
 		"timestamp":        {idempotent.WithHTTP(idempotent.HTTP{TimestampHeader: "Sent-At", MaxRequestAge: time.Hour})},
-		"stripe":           {idempotent.WithHTTP(idempotent.HTTP{Profile: idempotent.ProfileStripe, MaxKey: 8})},
 		"key path":         {idempotent.WithKeyPath("powertools_json(body).[order, to_number(amount), items[].card]")},
 		"base64 path":      {idempotent.WithKeyPath("powertools_json(powertools_base64(body)).order")},
 		"fingerprint path": {idempotent.WithFingerprintPath("powertools_json(body).abs(amount)")},

@@ -38,9 +38,9 @@ func (o operator) settle(v operate.Verdict) {
 	require.NoError(o.shop.t, err)
 }
 
-func refuse() idempotent.Option { return idempotent.WithCrashPolicy(idempotent.Refuse) }
+func refuse() idempotent.Option { return idempotent.WithEffects(idempotent.Unrepeatable) }
 
-func TestARecordThatWasReleasedIsTakenOverUnderEveryCrashPolicyAndIsNoCrash(t *testing.T) {
+func TestARecordThatWasReleasedIsTakenOverWhateverTheEffectsAreAndIsNoCrash(t *testing.T) {
 	resolver := idempotent.WithResolver(
 		func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
 			panic("a release needs no resolver")

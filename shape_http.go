@@ -22,7 +22,6 @@ type httpShape struct {
 	keys    *keys
 	http    HTTP
 	routes  *gateway.Routes
-	rules   httpfield.KeyRules
 	gateway *gateway.Family
 	out     reflect.Type
 	now     func() time.Time
@@ -117,7 +116,7 @@ func (s *httpShape) key(src *source) (string, error) {
 	case len(values) == 0:
 		return "", nil
 	}
-	key, err := s.rules.Read(values)
+	key, err := httpfield.ReadKey(values, s.http.CheckKey)
 	if err != nil {
 		return "", &InvalidKeyError{
 			Operation: s.keys.operation, Source: sourceHeader + s.http.Header, Reason: err.Error(), Err: err,
@@ -207,12 +206,7 @@ func (s *httpShape) answers(out any, err error) bool {
 // keeps decides by the status. A response without a valid status is never stored, because the gateway answers with a
 // server error instead of it.
 func (s *httpShape) keeps(out any) bool {
-	status := s.gateway.Status(out)
-	stores := s.http.Profile.stores
-	if s.http.StoreStatus != nil {
-		stores = s.http.StoreStatus
-	}
-	return status >= 200 && status <= 599 && stores(status)
+	return stores(s.gateway.Status(out))
 }
 
 // untouched is true for a caller who may not have what it asks for, or not now: nothing has happened yet.

@@ -23,8 +23,8 @@ import (
 // fails is shortened and told line by line.
 func TestWhateverHappensIsWhatTheReferenceSays(t *testing.T) {
 	for name, rules := range map[string]rules{
-		"re-execute": {},
-		"refuse":     {refuse: true},
+		"re-execute":   {},
+		"unrepeatable": {unrepeatable: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -158,8 +158,8 @@ func (s *story) send(rt *rapid.T) *sandbox {
 		idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }),
 		idempotent.WithClock(func() time.Time { return time.Now().Add(p.skew) }),
 	}
-	if s.refuse {
-		opts = append(opts, idempotent.WithCrashPolicy(idempotent.Refuse))
+	if s.unrepeatable {
+		opts = append(opts, idempotent.WithEffects(idempotent.Unrepeatable))
 	}
 	h := idempotent.Wrap(p.handle, p, opts...)
 	go func() {

@@ -79,7 +79,7 @@ type StepOption[T any] func(*step[T])
 // [StillUnknown], an error, or without a resolver, the step fails with [ErrUnknownOutcome] and the record becomes UNKNOWN. Without a
 // resolver write AtMostOnce[T](nil).
 //
-// Under WithCrashPolicy([Refuse]) every step writes a start mark.
+// Under [Unrepeatable] and with [WithResolver] every step writes a start mark.
 func AtMostOnce[T any](resolver func(ctx context.Context, x Execution) (Resolution[T], error)) StepOption[T] {
 	return func(s *step[T]) { s.once, s.resolver = true, resolver }
 }

@@ -125,13 +125,13 @@ func TestWhatAStepRecordedIsNotRepeatedAfterAnError(t *testing.T) {
 }
 
 func TestWhatAStepRecordedIsNotRepeatedAfterACrash(t *testing.T) {
-	for _, policy := range []idempotent.CrashPolicy{idempotent.Reexecute, idempotent.Refuse} {
+	for _, policy := range []idempotent.Effects{idempotent.Cautious, idempotent.Unrepeatable} {
 		for _, fault := range []storetest.Fault{storetest.DieBefore, storetest.DieAfter} {
 			t.Run(fmt.Sprint(policy, fault), func(t *testing.T) {
 				inBubble(t, func(t *testing.T) {
-					e, opts := &effects{}, idempotent.WithCrashPolicy(policy)
+					e, opts := &effects{}, idempotent.WithEffects(policy)
 					calls := 2 // claim, record
-					if policy == idempotent.Refuse {
+					if policy == idempotent.Unrepeatable {
 						calls = 4 // claim, mark, record, mark
 					}
 					if fault == storetest.DieBefore {
@@ -144,13 +144,13 @@ func TestWhatAStepRecordedIsNotRepeatedAfterACrash(t *testing.T) {
 					after := s.sandbox(nil, opts)
 					after.do = s.do
 					_, err := after.handle(5)
-					open := policy == idempotent.Refuse && fault == storetest.DieAfter
+					open := policy == idempotent.Unrepeatable && fault == storetest.DieAfter
 					assert.Equal(t, 1, e.count("first"), "recorded")
 					if open {
 						require.ErrorIs(t, err, idempotent.ErrUnknownOutcome, "the second step has begun")
 						return
 					}
-					if policy == idempotent.Refuse && fault == storetest.DieBefore {
+					if policy == idempotent.Unrepeatable && fault == storetest.DieBefore {
 						require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
 						return
 					}
@@ -460,7 +460,8 @@ func TestAStepWhoseResultIsLost(t *testing.T) {
 	}{
 		"no JSON form":             {step: never, status: store.StatusUnknown},
 		"no JSON form, repeatable": {step: never, opts: []idempotent.Option{repeatable}, status: store.StatusUnknown},
-		"too large":                {step: large, opts: []idempotent.Option{idempotent.WithMaxResult(50)}, status: store.StatusUnknown},
+		"too large":                {step: large, status: store.StatusUnknown},
+		"too large, repeatable":    {step: large, opts: []idempotent.Option{repeatable}, status: store.StatusUnknown},
 		"store down":               {step: small, rule: down, status: store.StatusUnknown},
 		"store down, repeatable":   {step: small, rule: down, opts: []idempotent.Option{repeatable}, status: store.StatusInProgress},
 	} {
@@ -472,7 +473,7 @@ func TestAStepWhoseResultIsLost(t *testing.T) {
 		} {
 			t.Run(name+", "+ending, func(t *testing.T) {
 				inBubble(t, func(t *testing.T) {
-					s := newShopOn(t, memory.New(), c.rule, c.opts...)
+					s := newShopOn(t, smallStore{memory.New(), 50}, c.rule, c.opts...)
 					s.do = func(ctx context.Context, _ order) (receipt, error) {
 						err := c.step(ctx)
 						stepError(t, err, idempotent.ErrStepLost, "its result")
@@ -518,12 +519,12 @@ func TestAHandlerMayAnswerAlthoughAStepIsLost(t *testing.T) {
 }
 
 func TestRepliesOfStepWritesThatAreLost(t *testing.T) {
-	for _, policy := range []idempotent.CrashPolicy{idempotent.Reexecute, idempotent.Refuse} {
+	for _, policy := range []idempotent.Effects{idempotent.Cautious, idempotent.Unrepeatable} {
 		for name, fault := range passingFaults {
 			for n := 2; n <= 3; n++ {
 				t.Run(fmt.Sprint(policy, name, n), func(t *testing.T) {
 					inBubble(t, func(t *testing.T) {
-						s, e := newShopOn(t, memory.New(), storetest.OnCall(n, fault), idempotent.WithCrashPolicy(policy)), &effects{}
+						s, e := newShopOn(t, memory.New(), storetest.OnCall(n, fault), idempotent.WithEffects(policy)), &effects{}
 						s.do = inTwoSteps(e, func() error { return nil })
 						_, err := s.handle(5)
 						require.NoError(t, err)
@@ -645,8 +646,8 @@ func TestAnEffectThatMayHaveBegun(t *testing.T) {
 	}
 }
 
-// TestRefuseResumesOnlyWhatItsStepsTell: everything else that has lapsed becomes UNKNOWN.
-func TestRefuseResumesOnlyWhatItsStepsTell(t *testing.T) {
+// TestAnUnrepeatableExecutionResumesOnlyWhatItsStepsTell: everything else that has lapsed becomes UNKNOWN.
+func TestAnUnrepeatableExecutionResumesOnlyWhatItsStepsTell(t *testing.T) {
 	value := func(owner string) store.Step {
 		return store.Step{Kind: store.StepValue, Seal: store.Seal(owner, []byte(`"first"`)), Result: []byte(`"first"`)}
 	}
@@ -669,7 +670,7 @@ func TestRefuseResumesOnlyWhatItsStepsTell(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
-				s, e := newShop(t, idempotent.WithCrashPolicy(idempotent.Refuse)), &effects{}
+				s, e := newShop(t, idempotent.WithEffects(idempotent.Unrepeatable)), &effects{}
 				s.put(func(r *store.Record) {
 					r.Lease, r.Reason, r.Steps = r.CreatedAt, c.reason, c.steps(r.Owner)
 					for _, step := range r.Steps {
@@ -697,8 +698,8 @@ func TestRefuseResumesOnlyWhatItsStepsTell(t *testing.T) {
 	}
 }
 
-// TestARefusedCrashWhoseStepsTellAllIsReleased: panics and ended contexts between two steps.
-func TestARefusedCrashWhoseStepsTellAllIsReleased(t *testing.T) {
+// TestAnUnrepeatableCrashWhoseStepsTellAllIsReleased: panics and ended contexts between two steps.
+func TestAnUnrepeatableCrashWhoseStepsTellAllIsReleased(t *testing.T) {
 	for name, between := range map[string]func(ctx context.Context) error{
 		"panic": func(context.Context) error { panic("between") },
 		"interrupted": func(ctx context.Context) error {
@@ -709,7 +710,7 @@ func TestARefusedCrashWhoseStepsTellAllIsReleased(t *testing.T) {
 		for _, within := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, " within ", within), func(t *testing.T) {
 				inBubble(t, func(t *testing.T) {
-					s, e := newShop(t, idempotent.WithCrashPolicy(idempotent.Refuse)), &effects{}
+					s, e := newShop(t, idempotent.WithEffects(idempotent.Unrepeatable)), &effects{}
 					first := true
 					s.do = func(ctx context.Context, _ order) (receipt, error) {
 						_, err := e.take(ctx, "first")
@@ -807,18 +808,16 @@ func TestALostStepOutweighsALostLease(t *testing.T) {
 	unmarked := func(err error) error { return err }
 	for name, c := range map[string]struct {
 		mark   func(error) error // nil for a result
-		opts   []idempotent.Option
 		reason string
 	}{
-		"not recorded":                    {nil, nil, store.ReasonResultLost},
-		"not recorded, UnknownOnError":    {nil, []idempotent.Option{idempotent.WithErrorPolicy(idempotent.UnknownOnError)}, store.ReasonResultLost},
-		"uncertain":                       {idempotent.Uncertain, nil, store.ReasonUncertain},
-		"failed, and nothing is known":    {unmarked, nil, ""},
-		"nothing executed, lease is over": {idempotent.NotExecuted, nil, ""},
+		"not recorded":                    {nil, store.ReasonResultLost},
+		"uncertain":                       {idempotent.Uncertain, store.ReasonUncertain},
+		"failed, and nothing is known":    {unmarked, ""},
+		"nothing executed, lease is over": {idempotent.NotExecuted, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
-				s, e := newShopOn(t, memory.New(), noRenewal, c.opts...), &effects{}
+				s, e := newShopOn(t, memory.New(), noRenewal), &effects{}
 				s.do = func(ctx context.Context, _ order) (receipt, error) {
 					if c.mark == nil {
 						_, err := e.take(ctx, "charge")
@@ -851,7 +850,7 @@ func TestStepsOfAnUnprotectedExecutionJustRun(t *testing.T) {
 
 // TestATakeoverSeesTheLastStepOfAStaleOwner: it is added between the look and the takeover.
 func TestATakeoverSeesTheLastStepOfAStaleOwner(t *testing.T) {
-	for _, policy := range []idempotent.CrashPolicy{idempotent.Reexecute, idempotent.Refuse} {
+	for _, policy := range []idempotent.Effects{idempotent.Cautious, idempotent.Unrepeatable} {
 		for _, fault := range []storetest.Fault{storetest.Pass, storetest.LoseReply} {
 			t.Run(fmt.Sprint(policy, fault), func(t *testing.T) {
 				inBubble(t, func(t *testing.T) {
@@ -874,7 +873,7 @@ func TestATakeoverSeesTheLastStepOfAStaleOwner(t *testing.T) {
 							assert.True(t, swapped)
 						}
 						return fault
-					}, idempotent.WithCrashPolicy(policy))
+					}, idempotent.WithEffects(policy))
 					s.put(func(r *store.Record) {
 						r.Lease = r.CreatedAt
 						text := []byte(`"zeroth"`)
@@ -894,8 +893,8 @@ func TestATakeoverSeesTheLastStepOfAStaleOwner(t *testing.T) {
 	}
 }
 
-// TestUnderRefuseAStepThatBeganMeanwhileIsSeen: a stale owner marks it between the look and the takeover.
-func TestUnderRefuseAStepThatBeganMeanwhileIsSeen(t *testing.T) {
+// TestAnUnrepeatableStepThatBeganMeanwhileIsSeen: a stale owner marks it between the look and the takeover.
+func TestAnUnrepeatableStepThatBeganMeanwhileIsSeen(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		inner, late := memory.New(), false
 		s := newShopOn(t, inner, func(c storetest.Call) storetest.Fault {
@@ -909,7 +908,7 @@ func TestUnderRefuseAStepThatBeganMeanwhileIsSeen(t *testing.T) {
 				assert.True(t, swapped)
 			}
 			return storetest.Pass
-		}, idempotent.WithCrashPolicy(idempotent.Refuse))
+		}, idempotent.WithEffects(idempotent.Unrepeatable))
 		s.put(func(r *store.Record) {
 			text := []byte(`"first"`)
 			r.Lease = r.CreatedAt

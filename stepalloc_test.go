@@ -23,7 +23,8 @@ type agreeable struct {
 	swaps int
 }
 
-func (s *agreeable) Claim(context.Context, store.Record, time.Time) (store.Record, bool, error) {
+func (s *agreeable) Claim(_ context.Context, r store.Record, _ time.Time) (store.Record, bool, error) {
+	s.held.Fingerprint = r.Fingerprint
 	return s.held, s.held.Key == "", nil
 }
 
@@ -56,7 +57,7 @@ func TestAllocationsOfAStep(t *testing.T) {
 			}
 		}
 		return receipt{Amount: o.Amount}, nil
-	}, s, idempotent.WithOperation("shop"), idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }), idempotent.WithoutFingerprint())
+	}, s, idempotent.WithOperation("shop"), idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }), keyOnly[order]())
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	deliver := func() {

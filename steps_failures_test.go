@@ -40,7 +40,7 @@ func stepKinds() []stepKind {
 	return []stepKind{
 		{name: "a plain step"},
 		{name: "`AtMostOnce`", once: true, marks: true},
-		{name: "under `Refuse`", marks: true, opts: []idempotent.Option{idempotent.WithCrashPolicy(idempotent.Refuse)}},
+		{name: "`Unrepeatable`", marks: true, opts: []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}},
 		{name: "`Repeatable`", opts: []idempotent.Option{idempotent.WithEffects(idempotent.Repeatable)}},
 	}
 }
@@ -48,7 +48,6 @@ func stepKinds() []stepKind {
 // stepFailure is a row of the table: what goes wrong in the first delivery, in its step "charge" or behind it.
 type stepFailure struct {
 	name string
-	opts []idempotent.Option
 	// rule is what happens to the calls of the store.
 	rule func(c storetest.Call) storetest.Fault
 	// charge is the function of the step; nil for one that succeeds. behind is what the handler does after the step.
@@ -120,7 +119,7 @@ func stepFailures() []stepFailure {
 			return chargeOf{ID: "ch-1", Fee: math.NaN()}, nil
 		}},
 		{
-			name: "its result is too large", opts: []idempotent.Option{idempotent.WithMaxResult(100)},
+			name:   "its result is too large",
 			charge: func(context.Context, *shop) (chargeOf, error) { return chargeOf{ID: strings.Repeat("x", 100)}, nil },
 		},
 		{name: "the store is down when its start mark is written", marks: true, rule: writes(store.StepStarted, storetest.Deny)},
@@ -199,7 +198,7 @@ func (s *stepStory) leave(ctx context.Context, charge func(context.Context) (cha
 }
 
 func (s *stepStory) deliver(rule func(storetest.Call) storetest.Fault, goesWrong bool) error {
-	on := s.first.sandbox(rule, slices.Concat(s.kind.opts, s.failure.opts)...)
+	on := s.first.sandbox(rule, s.kind.opts...)
 	on.do = s.handler(on, goesWrong)
 	defer func() { _ = recover() }()
 	_, err := on.handle(5)
@@ -209,7 +208,7 @@ func (s *stepStory) deliver(rule func(storetest.Call) storetest.Fault, goesWrong
 // play tells the cell: what is left of the record, and what the next delivery does.
 func (s *stepStory) play() string {
 	s.t.Helper()
-	s.first = newShopOn(s.t, memory.New(), nil, s.kind.opts...)
+	s.first = newShopOn(s.t, smallStore{memory.New(), 100}, nil, s.kind.opts...)
 	s.left = make(chan struct{})
 	_ = s.deliver(s.failure.rule, true)
 	left := s.first.mustRecord()

@@ -53,7 +53,7 @@ func TestAnEffectWhoseEncodingPanicsIsNotRepeated(t *testing.T) {
 		settle report.Settlement
 	}{
 		"by default":   {nil, report.Unknown},
-		"under Refuse": {[]idempotent.Option{idempotent.WithCrashPolicy(idempotent.Refuse)}, report.Unknown},
+		"under Refuse": {[]idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}, report.Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestADeliveryThatAskedTheResolverAndCrashed(t *testing.T) {
 		assert.Equal(t, store.ReasonUncertain, s.mustRecord().Reason)
 
 		crash()
-		_, err = s.sandbox(nil, idempotent.WithCrashPolicy(idempotent.Refuse)).handle(5)
+		_, err = s.sandbox(nil, idempotent.WithEffects(idempotent.Unrepeatable)).handle(5)
 		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome, "without a resolver nobody knows better")
 		assertExecuted(t, s, 1)
 	})

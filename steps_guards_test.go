@@ -17,7 +17,7 @@ import (
 )
 
 // refuses is the policy under which each step writes a start mark.
-func refuses() idempotent.Option { return idempotent.WithCrashPolicy(idempotent.Refuse) }
+func refuses() idempotent.Option { return idempotent.WithEffects(idempotent.Unrepeatable) }
 
 // stepBy is a step of this kind as that owner has written it.
 func stepBy(owner string, kind store.StepKind, result string) store.Step {

@@ -36,7 +36,7 @@ func TestAnObserverTellsWhoMadeARecordUnknownFromWhoMetIt(t *testing.T) {
 			do: uncertain, want: []report.Settlement{report.Unknown, "", ""},
 		},
 		"crash that is refused": {
-			opts: []idempotent.Option{idempotent.WithCrashPolicy(idempotent.Refuse)}, put: crashed,
+			opts: []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}, put: crashed,
 			want: []report.Settlement{report.Unknown, "", ""},
 		},
 		"crash that a resolver knows nothing of": {
@@ -100,7 +100,7 @@ func TestWhoMadeARecordUnknownKnowsItThoughTheReplyWasLost(t *testing.T) {
 					}
 					lost = true
 					return fault
-				}, idempotent.WithCrashPolicy(idempotent.Refuse))
+				}, idempotent.WithEffects(idempotent.Unrepeatable))
 				s.put(crashed)
 				_, err := s.handle(5)
 				require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
@@ -179,8 +179,9 @@ func TestAnObserverLearnsTheDerivedKeysOfAnExecutionThatPanicked(t *testing.T) {
 func TestTheDerivedKeysOfATakeoverAreThoseOfTheRecord(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
-		s.handler = idempotent.Wrap(s.charge, s.store, idempotent.WithOperation("shop"), idempotent.WithoutFingerprint(),
-			idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }), idempotent.WithObserver(s.events.see))
+		s.handler = idempotent.Wrap(s.charge, s.store, python(), idempotent.WithKeyPath("id"), idempotent.WithObserver(s.events.see))
+		about, err := s.handler.Describe(t.Context(), order{ID: "o-1", Amount: 5})
+		require.NoError(t, err)
 		key := ""
 		s.do = func(ctx context.Context, _ order) (receipt, error) {
 			key = idempotent.DerivedKey(ctx, "charge")
@@ -188,9 +189,9 @@ func TestTheDerivedKeysOfATakeoverAreThoseOfTheRecord(t *testing.T) {
 		}
 		s.put(func(r *store.Record) {
 			crashed(r)
-			r.Fingerprint = "1:another"
+			r.Key, r.Fingerprint = about.RecordKey, "of a payload validation"
 		})
-		_, err := s.handle(5)
+		_, err = s.handle(5)
 		require.NoError(t, err)
 		assert.Equal(t, []report.NamedKey{{Name: "charge", Key: key}}, s.event().DerivedKeys)
 	})
@@ -199,7 +200,7 @@ func TestTheDerivedKeysOfATakeoverAreThoseOfTheRecord(t *testing.T) {
 // Of two deliveries that find one crash at the same time, one makes it UNKNOWN and the other meets it so.
 func TestTwoDeliveriesThatRefuseOneCrashAreToldApart(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), nil, idempotent.WithCrashPolicy(idempotent.Refuse))
+		s := newShopOn(t, memory.New(), nil, idempotent.WithEffects(idempotent.Unrepeatable))
 		s.put(crashed)
 		other := s.sandbox(func(c storetest.Call) storetest.Fault {
 			if c.Op == storetest.OpSwap { // it has looked, and the first one is faster
@@ -208,7 +209,7 @@ func TestTwoDeliveriesThatRefuseOneCrashAreToldApart(t *testing.T) {
 				assert.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
 			}
 			return storetest.Pass
-		}, idempotent.WithCrashPolicy(idempotent.Refuse))
+		}, idempotent.WithEffects(idempotent.Unrepeatable))
 		_, err := other.handle(5)
 		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
 		assert.Equal(t, report.Unknown, s.event().Settlement)

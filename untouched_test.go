@@ -24,7 +24,7 @@ func TestUntouchedMeansProgressOnEveryPath(t *testing.T) {
 	whole := idempotent.WithResolver(func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
 		return idempotent.Untouched[receipt](), nil
 	})
-	refuse := idempotent.WithCrashPolicy(idempotent.Refuse)
+	refuse := idempotent.WithEffects(idempotent.Unrepeatable)
 	for name, c := range map[string]struct {
 		step      idempotent.StepOption[int]
 		opts      []idempotent.Option

@@ -145,7 +145,7 @@ func TestEveryLookRunsTheWholeList(t *testing.T) {
 		},
 		"lapsed, to be refused": {
 			func(r *store.Record) { r.Lease = time.Now().Add(-time.Second) },
-			[]idempotent.Option{idempotent.WithCrashPolicy(idempotent.Refuse)},
+			[]idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)},
 			idempotent.ErrUnknownOutcome,
 		},
 	} {

@@ -22,9 +22,7 @@ type wrapped struct {
 	out      reflect.Type
 	// keeps reports whether a result is to be stored. If it is nil, every result is.
 	keeps func(out any) bool
-	// maxResult bounds a stored result, in bytes; 0 means no bound.
-	maxResult int
-	shape     shape
+	shape shape
 	// settings are what the protocol has to know of the handler.
 	settings *protocol.Settings
 	// records reads and writes records as another program does, which shares them. It is nil if no program does.
@@ -116,9 +114,6 @@ func (w *work) storedAnswer() (result []byte, err error) {
 
 // kept returns a result in the form that the record keeps: as it is, or as the program writes it that shares the record.
 func (w *work) kept(result []byte, failed bool) ([]byte, error) {
-	if w.maxResult > 0 && len(result) > w.maxResult {
-		return nil, fmt.Errorf("the result has %d bytes, and WithMaxResult allows %d", len(result), w.maxResult)
-	}
 	if w.records == nil {
 		return result, nil
 	}

@@ -33,7 +33,6 @@ func wrap(handler func(ctx context.Context, in any) (any, error), t types, s sto
 	}
 	w.shape, w.keeps = shapeOf(c, t.in, t.out, &problems)
 	w.trigger = triggerOf(w.shape, t.in)
-	w.maxResult = c.maxResult
 	w.settings = settingsOf(c)
 	if _, isPlain := w.shape.(*plainShape); isPlain && problems == nil {
 		problems.addError(register(c, t.in, t.out))
@@ -81,7 +80,7 @@ func newConfig(records store.Store, opts []Option, out reflect.Type, p *problems
 		c.disabled = disabled
 	}
 	c.checkKeys(p)
-	c.decidePolicies(p)
+	c.checkEffects(p)
 	if c.shared != nil {
 		c.records = c.shared(out, p)
 	}
@@ -93,34 +92,15 @@ func (c *config) checkKeys(p *problems) {
 	if c.user.key != nil && c.keyPathSet {
 		p.addf("WithKey and WithKeyPath contradict each other: a handler has one key")
 	}
-	if c.partialKey && !c.keyPathSet && c.fingerprintPath == nil {
-		p.addf("WithPartialKey: there is no selection that it could be about, by WithKeyPath or WithFingerprintPath")
-	}
 	if c.user.fingerprint != nil && c.fingerprintPath != nil {
 		p.addf("WithFingerprint and WithFingerprintPath contradict each other: a handler has one fingerprint")
 	}
-	if c.withoutFingerprint && (c.user.fingerprint != nil || c.fingerprintPath != nil) {
-		p.addf("WithoutFingerprint contradicts WithFingerprint and WithFingerprintPath")
-	}
 }
 
-// decidePolicies sets the policies that follow from effects and resolver, and finds contradictions between them.
-func (c *config) decidePolicies(p *problems) {
-	if c.effects == Unrepeatable {
-		if c.crashSet && c.crash == Reexecute {
-			p.addf("WithEffects(Unrepeatable) and WithCrashPolicy(Reexecute) contradict each other")
-		}
-		c.crash, c.onError = Refuse, UnknownOnError
-	}
-	if c.effects == Repeatable && (c.crash == Refuse || c.user.resolver != nil) {
-		p.addf("WithEffects(Repeatable) contradicts WithCrashPolicy(Refuse) and WithResolver: what may be repeated is executed again " +
-			"after a crash")
-	}
-	if c.user.resolver != nil {
-		if c.crashSet && c.crash == Reexecute {
-			p.addf("WithResolver and WithCrashPolicy(Reexecute) contradict each other: a resolver is asked instead of executing again")
-		}
-		c.crash = Refuse
+// checkEffects finds a contradiction between the effects and the resolver.
+func (c *config) checkEffects(p *problems) {
+	if c.effects == Repeatable && c.user.resolver != nil {
+		p.addf("WithEffects(Repeatable) contradicts WithResolver: what may be repeated is executed again after a crash")
 	}
 }
 
@@ -157,7 +137,7 @@ func (c *config) checkFunctions(t types, p *problems) {
 // keysOf returns what finds the key, the fingerprint and the tenant of an event.
 func keysOf(c *config, in reflect.Type) *keys {
 	k := &keys{
-		operation: c.operation, optional: c.optionalKey, partial: c.partialKey, exactNames: c.exactNames, digestKey: c.digestKey,
+		operation: c.operation, optional: c.optionalKey, exactNames: c.exactNames, digestKey: c.digestKey,
 		key: c.user.key, fingerprint: c.user.fingerprint, tenant: c.user.tenant,
 		keyPath: c.keyPath, fingerprintPath: c.fingerprintPath, records: c.records,
 	}
@@ -196,8 +176,8 @@ func register(c *config, in, out reflect.Type) error {
 func settingsOf(c *config) *protocol.Settings {
 	s := &protocol.Settings{
 		Operation: c.operation, Store: c.store, Now: c.now, Retention: c.retention, Wait: c.wait, Timing: protocol.Timing(c.timing),
-		RefuseCrashed: c.crash == Refuse, RefuseFailed: c.onError == UnknownOnError, Repeatable: c.effects == Repeatable, Resolves: c.user.resolver != nil,
-		MaxResult: c.maxResult, Concurrent: lambdacontext.MaxConcurrency() > 1,
+		Repeatable: c.effects == Repeatable, Resolves: c.user.resolver != nil, Concurrent: lambdacontext.MaxConcurrency() > 1,
+		RefuseCrashed: c.effects == Unrepeatable || c.user.resolver != nil, RefuseFailed: c.effects == Unrepeatable,
 	}
 	if c.records != nil {
 		s.Layout = c.records.layout()
@@ -225,12 +205,9 @@ func shapeOf(c *config, in, out reflect.Type, p *problems) (_ shape, keeps func(
 		c.operation = defaultOperation(p)
 	}
 	if isHTTP {
-		if c.withoutFingerprint {
-			p.addf("WithoutFingerprint: an HTTP handler always has a fingerprint, because a route says too little")
-		}
 		c.checkHTTP(p)
 		c.checkCallers(p)
-		s := &httpShape{keys: keysOf(c, in), out: out, http: c.http, rules: c.http.keyRules(), gateway: family, now: c.now, routes: &gateway.Routes{Name: c.http.Route}}
+		s := &httpShape{keys: keysOf(c, in), out: out, http: c.http, gateway: family, now: c.now, routes: &gateway.Routes{Name: c.http.Route}}
 		if c.user.storeIf != nil {
 			return s, c.user.storeIf
 		}
@@ -265,7 +242,7 @@ func plainShapeOf(c *config, in, out reflect.Type, p *problems) *plainShape {
 		p.addf("WithHTTP: a handler of %v with response %v is no HTTP handler: %s", in, out, gateway.Supported)
 	}
 	s := &plainShape{keys: keysOf(c, in), out: out}
-	if c.shared == nil && !c.withoutFingerprint && !s.keys.selectsFingerprint {
+	if c.shared == nil && !s.keys.selectsFingerprint {
 		s.payload = payloadOf(in, c.exactNames, p)
 	}
 	return s

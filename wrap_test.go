@@ -66,18 +66,8 @@ func TestEveryConfigurationProblemNamesOptionAndValue(t *testing.T) {
 		"negative timing":     {opts: []idempotent.Option{idempotent.WithTiming(idempotent.Timing{Margin: -1, Lease: time.Millisecond})}, want: []string{"Margin", "-1ns", "Lease", "1ms"}},
 		"margin over lease":   {opts: []idempotent.Option{idempotent.WithTiming(idempotent.Timing{Margin: time.Minute, Lease: time.Second})}, want: []string{"Margin 1m0s", "Lease 1s"}},
 		"margin over a third": {opts: []idempotent.Option{idempotent.WithTiming(idempotent.Timing{Margin: time.Second, Lease: 2 * time.Second})}, want: []string{"Margin 1s", "Lease 2s"}},
-		"crash policy":        {opts: []idempotent.Option{idempotent.WithCrashPolicy(7)}, want: []string{"WithCrashPolicy", "7"}},
-		"error policy":        {opts: []idempotent.Option{idempotent.WithErrorPolicy(-1)}, want: []string{"WithErrorPolicy", "-1"}},
+		"effects":             {opts: []idempotent.Option{idempotent.WithEffects(7)}, want: []string{"WithEffects", "7"}},
 		"HTTP on plain":       {opts: []idempotent.Option{idempotent.WithHTTP(idempotent.HTTP{})}, want: []string{"WithHTTP", "order", "receipt"}},
-		"resolver and Reexecute": {
-			opts: []idempotent.Option{
-				idempotent.WithCrashPolicy(idempotent.Reexecute),
-				idempotent.WithResolver(func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
-					return idempotent.Untouched[receipt](), nil
-				}),
-			},
-			want: []string{"WithResolver", "Reexecute"},
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -113,7 +103,6 @@ func TestOneMistakeIsOneProblem(t *testing.T) {
 		"nil key":         {operation, idempotent.WithKey[order](nil)},
 		"bad path":        {operation, idempotent.WithKeyPath("bad(")},
 		"empty operation": {key, idempotent.WithOperation("")},
-		"partial":         {operation, key, idempotent.WithPartialKey()},
 	} {
 		assert.Len(t, problemsOf(t, func() { idempotent.Wrap(plain, memory.New(), opts...) }), 1, name)
 	}
@@ -124,7 +113,7 @@ func TestResponseOfAGatewayThatIsNotKnownNeedsARuleForItsStatuses(t *testing.T) 
 	type in = events.APIGatewayWebsocketProxyRequest
 	type out = events.APIGatewayProxyResponse
 	handler := func(context.Context, in) (out, error) { return out{StatusCode: 503}, nil }
-	opts := append(keyed[in]("k"), idempotent.WithoutFingerprint())
+	opts := append(keyed[in]("k"), keyOnly[in]())
 	problems := problemsOf(t, func() { idempotent.Wrap(handler, memory.New(), opts...) })
 	require.Len(t, problems, 1)
 	assert.Contains(t, problems[0], "WithStoreIf")
@@ -270,9 +259,9 @@ func TestEventOfAWholeBatchIsRefusedWhenWrapping(t *testing.T) {
 	assert.NotPanics(t, func() {
 		idempotent.Wrap(func(context.Context, events.SQSMessage) (string, error) { return "", nil }, memory.New(), keyed[events.SQSMessage]("k")...)
 		idempotent.Wrap(func(context.Context, job) (string, error) { return "", nil }, memory.New(),
-			append(keyed[job]("k"), idempotent.WithoutFingerprint())...)
+			append(keyed[job]("k"), keyOnly[job]())...)
 		idempotent.Wrap(func(context.Context, events.S3BatchJobEvent) (string, error) { return "", nil }, memory.New(), // has one task
-			append(keyed[events.S3BatchJobEvent]("k"), idempotent.WithoutFingerprint())...)
+			append(keyed[events.S3BatchJobEvent]("k"), keyOnly[events.S3BatchJobEvent]())...)
 	})
 }
 

@@ -82,7 +82,7 @@ func TestJSONOfNoHandlerIsNone(t *testing.T) {
 func TestNothingHasHappenedIfABodyDoesNotDecode(t *testing.T) {
 	t.Parallel()
 	h := idempotent.Wrap(batch.JSON(func(_ context.Context, o order, _ events.SQSMessage) (string, error) { return o.ID, nil }), memory.New(), operation(),
-		idempotent.WithEffects(idempotent.Unrepeatable), idempotent.WithoutFingerprint())
+		idempotent.WithEffects(idempotent.Unrepeatable), idempotent.WithFingerprint(func(events.SQSMessage) (any, error) { return nil, nil }))
 	_, err := h.Handle(t.Context(), events.SQSMessage{MessageId: "m-1", Body: "s3cret"})
 	require.Error(t, err)
 	out, err := h.Handle(t.Context(), events.SQSMessage{MessageId: "m-1", Body: `{"order_id":"o-1"}`})

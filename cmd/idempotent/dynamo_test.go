@@ -137,7 +137,7 @@ func TestEachTaskOfAnOperatorIsOneCommand(t *testing.T) {
 		"requestContext":{"apiId":"a1b2c3","stage":"$default","requestId":"r","http":{"method":"POST","path":"/charges"}},"body":"{}"}`
 	handler := idempotent.Wrap(func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		return events.APIGatewayV2HTTPResponse{StatusCode: 202}, nil
-	}, tb.store, idempotent.WithOperation("charge"), idempotent.WithCrashPolicy(idempotent.Refuse))
+	}, tb.store, idempotent.WithOperation("charge"), idempotent.WithEffects(idempotent.Unrepeatable))
 	file := write(t, "event.json", event)
 	r = run(t, []string{"key", "--operation", "charge", "--event", file, "-o", "json"})
 	require.Zero(t, r.code, r.err)

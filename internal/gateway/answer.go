@@ -10,53 +10,46 @@ import (
 // Status returns the status of a response, and 0 if there is no response.
 func (f *Family) Status(out any) int { return f.parts(out).status }
 
-// Storable returns a response without the headers and cookies that must not be replayed: those of one connection, of one
-// moment and of one client, and those that this module sets itself. changed is false if there are none; then stored is out.
-// out itself stays as it is.
+// Storable returns a response without the headers and cookies that must not be replayed: those of
+// one connection, of one moment and of one client, and those that this module sets itself. changed
+// is false if there are none; then stored is out. out itself stays as it is.
 func (f *Family) Storable(out any) (stored any, changed bool) {
 	r := f.parts(out)
 	named := r.connectionOptions()
-	dropped := func(name string) bool { return f.drops(name) || httpfield.IsOneOf(named, name) }
+	dropped := func(name string) bool { return drops(name) || httpfield.IsOneOf(named, name) }
 	headers, fewer := without(r.headers, dropped)
 	multi, fewerMulti := without(r.multi, dropped)
-	cookies := r.cookies
-	if !f.storeCookies {
-		cookies = nil
-	}
-	if !fewer && !fewerMulti && len(cookies) == len(r.cookies) {
+	if !fewer && !fewerMulti && len(r.cookies) == 0 {
 		return out, false
 	}
-	r.headers, r.multi, r.cookies = headers, multi, cookies
+	r.headers, r.multi, r.cookies = headers, multi, nil
 	return f.with(out, r), true
 }
 
 // drops reports whether a header is left out of the stored form of every response.
-func (f *Family) drops(name string) bool {
-	switch {
-	case strings.EqualFold(name, httpfield.DateHeader) || httpfield.IsConnection(name):
-		return true
-	case strings.EqualFold(name, httpfield.SetCookie):
-		return !f.storeCookies
-	default:
-		return f.owns(name)
-	}
+func drops(name string) bool {
+	return strings.EqualFold(name, httpfield.DateHeader) || strings.EqualFold(name, httpfield.SetCookie) ||
+		httpfield.IsConnection(name) || owns(name)
 }
 
-// owns reports whether only this module may set a response header. A handler may have passed on the response of another
-// service that uses this module, so the default name of the expiry is reserved too.
-func (f *Family) owns(name string) bool { return httpfield.IsOneOf(f.own[:], name) }
+// owned are the response headers that only this module sets, sorted as encoding/json sorts names. A
+// handler may have passed on the response of another service that uses this module.
+var owned = [maxAdded]string{httpfield.ExpiresHeader, httpfield.Replayed}
 
-// Announce adds an announcement to a response, in the header map in which the gateway looks. Headers of the same names that
-// the response has give way, also if the announcement adds nothing: they speak of the answer of another service. changed is
-// false if answer is out. out itself stays as it is.
+func owns(name string) bool { return httpfield.IsOneOf(owned[:], name) }
+
+// Announce adds an announcement to a response, in the header map in which the gateway looks.
+// Headers of the same names that the response has give way, also if the announcement adds nothing:
+// they speak of the answer of another service. changed is false if answer is out. out itself stays
+// as it is.
 //
 // r may be refused or never read.
 func (f *Family) Announce(r *Request, out any, a Announcement) (answer any, changed bool) {
 	p := f.parts(out)
 	var fewer, fewerMulti bool
-	p.headers, fewer = without(p.headers, f.owns)
-	p.multi, fewerMulti = without(p.multi, f.owns)
-	if room, n := f.added(a); n > 0 {
+	p.headers, fewer = without(p.headers, owns)
+	p.multi, fewerMulti = without(p.multi, owns)
+	if room, n := added(a); n > 0 {
 		headers := make(map[string]string, n)
 		for _, h := range room[:n] {
 			headers[h.name] = h.value()
@@ -68,23 +61,22 @@ func (f *Family) Announce(r *Request, out any, a Announcement) (answer any, chan
 	return f.with(out, p), true
 }
 
-// added returns the headers of an announcement, and how many there are. They are sorted by name, as encoding/json sorts them.
-func (f *Family) added(a Announcement) (headers [maxAdded]addedHeader, n int) {
+// added returns the headers of an announcement, and how many there are. They are sorted by name, as
+// encoding/json sorts them.
+func added(a Announcement) (headers [maxAdded]addedHeader, n int) {
+	if !a.Expires.IsZero() {
+		headers[n] = addedHeader{name: httpfield.ExpiresHeader, expires: a.Expires}
+		n++
+	}
 	if a.Replayed {
 		headers[n] = addedHeader{name: httpfield.Replayed}
 		n++
 	}
-	if !a.Expires.IsZero() && f.expires != "" {
-		headers[n] = addedHeader{name: f.expires, expires: a.Expires}
-		n++
-	}
-	if n == maxAdded && headers[1].name < headers[0].name {
-		headers[0], headers[1] = headers[1], headers[0]
-	}
 	return headers, n
 }
 
-// Make makes a response, with its headers in the map in which the gateway of r looks. r may be refused or never read.
+// Make makes a response, with its headers in the map in which the gateway of r looks. r may be
+// refused or never read.
 func (f *Family) Make(r *Request, status int, headers map[string]string, body string) any {
 	return f.fresh(response{status: status, body: body}.adding(headers, r.answerIn))
 }

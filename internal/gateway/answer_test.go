@@ -50,7 +50,7 @@ func TestStatusOfNoResponseIsZero(t *testing.T) {
 
 func TestNilResponseStaysNil(t *testing.T) {
 	t.Parallel()
-	f, _ := familyOf[*events.APIGatewayV2HTTPRequest, *httpResponse](Settings{ExpiresHeader: "X-Until"})
+	f, _ := familyOf[*events.APIGatewayV2HTTPRequest, *httpResponse](Settings{})
 	stored, changed := f.Storable(nil)
 	assert.Nil(t, stored)
 	assert.False(t, changed)
@@ -62,7 +62,7 @@ func TestStorableLeavesOutWhatMustNotBeReplayed(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
 		"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "TE", "Trailer",
-		"Transfer-Encoding", "Upgrade", "Date", "Set-Cookie", "Idempotent-Replayed", "Idempotency-Key-Expires", "X-Until",
+		"Transfer-Encoding", "Upgrade", "Date", "Set-Cookie", "Idempotent-Replayed", "Idempotency-Key-Expires",
 	} {
 		for _, spelling := range []string{name, strings.ToLower(name), strings.ToUpper(name)} {
 			out := restResponse{
@@ -70,7 +70,7 @@ func TestStorableLeavesOutWhatMustNotBeReplayed(t *testing.T) {
 				Headers:           map[string]string{spelling: "v", "X-" + name: "kept", "ETag": "1"},
 				MultiValueHeaders: map[string][]string{spelling: {"v"}, "X-" + name: {"kept"}},
 			}
-			stored, changed := restFamily(t, Settings{ExpiresHeader: "X-Until"}).Storable(out)
+			stored, changed := restFamily(t, Settings{}).Storable(out)
 			assert.True(t, changed, spelling)
 			assert.Equal(t, restResponse{
 				StatusCode: 200, Body: "b", IsBase64Encoded: true,
@@ -107,43 +107,32 @@ func TestStorableLeavesOutWhatConnectionNames(t *testing.T) {
 	}
 }
 
-func TestStorableKeepsCookiesOnlyIfAsked(t *testing.T) {
+func TestStorableLeavesOutCookies(t *testing.T) {
 	t.Parallel()
-	out := httpResponse{StatusCode: 200, Headers: map[string]string{"Set-Cookie": "a=1", "X": "1"}, Cookies: []string{"b=2"}}
-	for _, c := range []struct {
-		settings Settings
-		want     httpResponse
-	}{
-		{Settings{}, httpResponse{StatusCode: 200, Headers: map[string]string{"X": "1"}}},
-		{Settings{StoreCookies: true}, out},
-	} {
-		f, _ := familyOf[events.APIGatewayV2HTTPRequest, httpResponse](c.settings)
-		stored, changed := f.Storable(out)
-		assert.Equal(t, c.want, stored)
-		assert.Equal(t, !c.settings.StoreCookies, changed)
-	}
 	f, _ := familyOf[events.APIGatewayV2HTTPRequest, httpResponse](Settings{})
-	stored, changed := f.Storable(httpResponse{StatusCode: 200, Cookies: []string{"b=2"}})
+	out := httpResponse{StatusCode: 200, Headers: map[string]string{"Set-Cookie": "a=1", "X": "1"}, Cookies: []string{"b=2"}}
+	stored, changed := f.Storable(out)
+	assert.Equal(t, httpResponse{StatusCode: 200, Headers: map[string]string{"X": "1"}}, stored)
+	assert.True(t, changed)
+	stored, changed = f.Storable(httpResponse{StatusCode: 200, Cookies: []string{"b=2"}})
 	assert.True(t, changed, "cookies alone")
 	assert.Equal(t, httpResponse{StatusCode: 200}, stored)
 }
 
 func TestAnnouncementIsWhatItSays(t *testing.T) {
 	t.Parallel()
+	const name = httpfield.ExpiresHeader
 	for _, c := range []struct {
-		expires string
-		a       Announcement
-		want    map[string]string
+		a    Announcement
+		want map[string]string
 	}{
-		{"X-Until", Announcement{}, map[string]string{"X": "1"}},
-		{"X-Until", Announcement{Replayed: true}, map[string]string{"X": "1", "Idempotent-Replayed": "true"}},
-		{"X-Until", Announcement{Expires: expiry}, map[string]string{"X": "1", "X-Until": expiryAs}},
-		{"X-Until", Announcement{Expires: expiry, Replayed: true}, map[string]string{"X": "1", "Idempotent-Replayed": "true", "X-Until": expiryAs}},
-		{"", Announcement{Expires: expiry}, map[string]string{"X": "1"}},
-		{"", Announcement{Expires: expiry, Replayed: true}, map[string]string{"X": "1", "Idempotent-Replayed": "true"}},
+		{Announcement{}, map[string]string{"X": "1"}},
+		{Announcement{Replayed: true}, map[string]string{"X": "1", "Idempotent-Replayed": "true"}},
+		{Announcement{Expires: expiry}, map[string]string{"X": "1", name: expiryAs}},
+		{Announcement{Expires: expiry, Replayed: true}, map[string]string{"X": "1", "Idempotent-Replayed": "true", name: expiryAs}},
 	} {
 		out := restResponse{StatusCode: 200, Headers: map[string]string{"X": "1"}}
-		answer, changed := restFamily(t, Settings{ExpiresHeader: c.expires}).Announce(&Request{}, out, c.a)
+		answer, changed := restFamily(t, Settings{}).Announce(&Request{}, out, c.a)
 		assert.Equal(t, c.want, answer.Headers)
 		assert.Equal(t, len(c.want) > 1, changed)
 		assert.Equal(t, map[string]string{"X": "1"}, out.Headers, "the handler's own map stays as it is")
@@ -153,30 +142,23 @@ func TestAnnouncementIsWhatItSays(t *testing.T) {
 // A handler may pass on the response of another service. What that says about its answer is not true of this one.
 func TestMarksOfAnotherServiceGiveWay(t *testing.T) {
 	t.Parallel()
-	for _, header := range []string{"", httpfield.ExpiresHeader, "X-Until"} {
-		f := restFamily(t, Settings{ExpiresHeader: header})
-		out := restResponse{
-			StatusCode:        200,
-			Headers:           map[string]string{"idempotent-replayed": "true", "IDEMPOTENCY-KEY-EXPIRES": "never", "X": "1"},
-			MultiValueHeaders: map[string][]string{"IDEMPOTENT-REPLAYED": {"true"}, "idempotency-key-expires": {"never"}, "Y": {"2"}},
-		}
-		if header == "X-Until" {
-			out.Headers["x-until"], out.MultiValueHeaders["X-UNTIL"] = "never", []string{"never"}
-		}
-		answer, changed := f.Announce(&Request{}, out, Announcement{})
-		assert.True(t, changed)
-		assert.Equal(t, restResponse{
-			StatusCode: 200, Headers: map[string]string{"X": "1"}, MultiValueHeaders: map[string][]string{"Y": {"2"}},
-		}, answer)
-		answer, _ = f.Announce(&Request{}, out, Announcement{Expires: expiry, Replayed: true})
-		want := map[string]string{"X": "1", "Idempotent-Replayed": "true"}
-		if header != "" {
-			want[header] = expiryAs
-		}
-		assert.Equal(t, want, answer.Headers)
-		assert.Equal(t, map[string][]string{"Y": {"2"}}, answer.MultiValueHeaders)
-		assert.Equal(t, "never", out.Headers["IDEMPOTENCY-KEY-EXPIRES"])
+	f := restFamily(t, Settings{})
+	out := restResponse{
+		StatusCode:        200,
+		Headers:           map[string]string{"idempotent-replayed": "true", "IDEMPOTENCY-KEY-EXPIRES": "never", "X": "1"},
+		MultiValueHeaders: map[string][]string{"IDEMPOTENT-REPLAYED": {"true"}, "idempotency-key-expires": {"never"}, "Y": {"2"}},
 	}
+	answer, changed := f.Announce(&Request{}, out, Announcement{})
+	assert.True(t, changed)
+	assert.Equal(t, restResponse{
+		StatusCode: 200, Headers: map[string]string{"X": "1"}, MultiValueHeaders: map[string][]string{"Y": {"2"}},
+	}, answer)
+	answer, _ = f.Announce(&Request{}, out, Announcement{Expires: expiry, Replayed: true})
+	assert.Equal(t, map[string]string{
+		"X": "1", "Idempotent-Replayed": "true", httpfield.ExpiresHeader: expiryAs,
+	}, answer.Headers)
+	assert.Equal(t, map[string][]string{"Y": {"2"}}, answer.MultiValueHeaders)
+	assert.Equal(t, "never", out.Headers["IDEMPOTENCY-KEY-EXPIRES"])
 }
 
 // sentByREST is what a REST API sends: both maps merged; a value that is in both counts once.
@@ -197,7 +179,7 @@ func sentByREST(r restResponse) http.Header {
 
 func TestAddedHeadersReachTheClientOfARESTAPIOnce(t *testing.T) {
 	t.Parallel()
-	f := restFamily(t, Settings{ExpiresHeader: httpfield.ExpiresHeader})
+	f := restFamily(t, Settings{})
 	for name, out := range map[string]restResponse{
 		"headers":       {Headers: map[string]string{"Vary": "Accept"}},
 		"multi-value":   {MultiValueHeaders: map[string][]string{"Vary": {"Accept"}}},

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -17,10 +16,6 @@ type Settings struct {
 	// Headers are the request headers that the handler looks at, in any spelling and any order. Content type, trace id and
 	// forwarded-for, which this package needs itself, may be left out.
 	Headers []string
-	// ExpiresHeader is the response header that says until when an answer is replayed. Empty means that there is none.
-	ExpiresHeader string
-	// StoreCookies keeps the cookies of a response in its stored form.
-	StoreCookies bool
 }
 
 // headers are the names of all request headers that count, each once, in lower case.
@@ -50,11 +45,6 @@ type Family struct {
 	// fresh makes a response that has nothing but these parts.
 	fresh  func(r response) any
 	layout layout
-
-	// own are the response headers that only this module sets, see [Family.owns].
-	own          [3]string
-	expires      string
-	storeCookies bool
 }
 
 // Scan reads a request straight from the JSON of its event, without decoding the event. It copies what it keeps of the
@@ -150,10 +140,7 @@ func (k kind[Event, Response]) family(in, out reflect.Type, s Settings) *Family 
 			var none Response
 			return back(k.with(none, r))
 		},
-		layout:       k.layout,
-		own:          [...]string{httpfield.Replayed, httpfield.ExpiresHeader, cmp.Or(s.ExpiresHeader, httpfield.ExpiresHeader)},
-		expires:      s.ExpiresHeader,
-		storeCookies: s.StoreCookies,
+		layout: k.layout,
 	}
 }
 

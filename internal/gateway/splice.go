@@ -21,12 +21,11 @@ import (
 // In one case the bytes differ. encoding/json writes invalid UTF-8 as \ufffd, but once that was decoded it writes the character
 // itself. Here the spelling of the text stays.
 func (f *Family) Splice(r *Request, text []byte, a Announcement) (answer []byte, ok bool) {
-	room, n := f.added(a)
-	added := room[:n]
-	if len(added) == 0 {
+	room, n := added(a)
+	if n == 0 {
 		return nil, false
 	}
-	t := textReader{text: text, added: added, own: f.own}
+	t := textReader{text: text, added: room[:n]}
 	headers, multi, ok := f.layout.read(&t)
 	if !ok {
 		return nil, false
@@ -38,7 +37,7 @@ func (f *Family) Splice(r *Request, text []byte, a Announcement) (answer []byte,
 	if r.answerIn != eitherMap && read.empty() && !other.empty() {
 		return nil, false // response.adding moves the headers
 	}
-	return read.with(text, added, r.answerIn == multiMap), true
+	return read.with(text, t.added, r.answerIn == multiMap), true
 }
 
 // layout says how encoding/json lays out the responses of a family. All of them begin with the status and the headers, because
@@ -85,8 +84,6 @@ type textReader struct {
 	at   int
 	// added are the headers to find places for.
 	added []addedHeader
-	// own are headers that the text must not have, see [Family.owns].
-	own [3]string
 }
 
 func (r *textReader) skip(literal string) bool {
@@ -164,7 +161,7 @@ func (r *textReader) readHeaders(h *headersAt, multi bool) bool {
 }
 
 // readName takes a name of printable ASCII without escape sequences. Such a name has only one spelling in JSON, so its bytes
-// can be compared. The name must not be one of own.
+// can be compared. The name must not be one of the owned.
 func (r *textReader) readName() ([]byte, bool) {
 	if !r.skip(`"`) {
 		return nil, false
@@ -175,7 +172,7 @@ func (r *textReader) readName() ([]byte, bool) {
 		case c == '"':
 			name := r.text[start:r.at]
 			r.at++
-			return name, !r.owns(name)
+			return name, !ownsText(name)
 		case c == '\\' || c < ' ' || c > '~':
 			return nil, false
 		}
@@ -183,9 +180,9 @@ func (r *textReader) readName() ([]byte, bool) {
 	return nil, false
 }
 
-// owns is [Family.owns] without an allocation. All of these names are ASCII.
-func (r *textReader) owns(name []byte) bool {
-	for _, own := range r.own {
+// ownsText is owns without an allocation. All of these names are ASCII.
+func ownsText(name []byte) bool {
+	for _, own := range owned {
 		if len(own) == len(name) && strings.EqualFold(own, string(name)) {
 			return true
 		}

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/go-idempotent/idempotent/internal/httpfield"
 )
 
 // This test counts the allocations of the whole process, so it runs alone; the race detector adds its own.
@@ -18,7 +16,6 @@ func TestAllocationsOfASplicedAnswer(t *testing.T) {
 		status: 201, description: "201 Created", body: "b", cookies: []string{"a=1"},
 		headers:  map[string]string{"Content-Type": "application/json", "Content-Security-Policy-Report-Only": "default-src 'self'"},
 		multi:    map[string][]string{"Vary": {"Accept", "Origin"}},
-		header:   httpfield.ExpiresHeader,
 		expires:  time.Now(),
 		replayed: true,
 	}

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -14,8 +13,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-
-	"github.com/go-idempotent/idempotent/internal/httpfield"
 )
 
 // sample is a response of any family, and how it is to be answered.
@@ -29,7 +26,6 @@ type sample struct {
 	cookies     []string
 
 	in       headerMap
-	header   string // Settings.ExpiresHeader
 	expires  time.Time
 	replayed bool
 }
@@ -68,7 +64,6 @@ type splicer struct {
 	announce func(s sample, text []byte) []byte
 	// again is a text after it was decoded and encoded.
 	again func(text []byte) []byte
-	owns  func(s sample, name string) bool
 }
 
 func splicers() []splicer {
@@ -83,15 +78,7 @@ func splicers() []splicer {
 }
 
 func splicerOf[In, Out any](name string, respond func(sample) Out) splicer {
-	var families sync.Map // by their headers, because it takes long to make a plan
-	familyFor := func(s sample) typedFamily[In, Out] {
-		known, found := families.Load(s.header)
-		if !found {
-			f, _ := familyOf[In, Out](Settings{ExpiresHeader: s.header})
-			known, _ = families.LoadOrStore(s.header, f)
-		}
-		return known.(typedFamily[In, Out])
-	}
+	family, _ := familyOf[In, Out](Settings{})
 	again := func(text []byte, change func(Out) Out) []byte {
 		var out Out
 		if json.Unmarshal(text, &out) != nil {
@@ -103,16 +90,15 @@ func splicerOf[In, Out any](name string, respond func(sample) Out) splicer {
 		name:   name,
 		encode: func(s sample) []byte { return encoded(respond(s)) },
 		splice: func(s sample, text []byte) ([]byte, bool) {
-			return familyFor(s).Splice(&Request{answerIn: s.in}, text, Announcement{Expires: s.expires, Replayed: s.replayed})
+			return family.Splice(&Request{answerIn: s.in}, text, Announcement{Expires: s.expires, Replayed: s.replayed})
 		},
 		announce: func(s sample, text []byte) []byte {
 			return again(text, func(out Out) Out {
-				out, _ = familyFor(s).Announce(&Request{answerIn: s.in}, out, Announcement{Expires: s.expires, Replayed: s.replayed})
+				out, _ = family.Announce(&Request{answerIn: s.in}, out, Announcement{Expires: s.expires, Replayed: s.replayed})
 				return out
 			})
 		},
 		again: func(text []byte) []byte { return again(text, func(out Out) Out { return out }) },
-		owns:  func(s sample, name string) bool { return familyFor(s).owns(name) },
 	}
 }
 
@@ -134,13 +120,13 @@ func (s sample) spliceable(f splicer) bool {
 		names = slices.AppendSeq(names, maps.Keys(s.multi))
 	}
 	for _, name := range names {
-		if f.owns(s, name) || strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c > '~' || c == '"' || c == '\\' }) {
+		if owns(name) || strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c > '~' || c == '"' || c == '\\' }) {
 			return false
 		}
 	}
 	other := s.in == singleMap && len(s.headers) == 0 && len(s.multi) > 0 ||
 		s.in == multiMap && len(s.multi) == 0 && len(s.headers) > 0
-	added := s.replayed || !s.expires.IsZero() && s.header != ""
+	added := s.replayed || !s.expires.IsZero()
 	return added && !other && s.status >= 100 && s.status <= 999
 }
 
@@ -164,11 +150,9 @@ func (s sample) answered(family string, call func(sample)) {
 		maps = []headerMap{eitherMap, singleMap, multiMap}
 	}
 	for _, s.in = range maps {
-		for _, s.header = range []string{"", httpfield.ExpiresHeader, "X-Until", "a-until", "Idempotent-Replayed-Until", "Idempotent-A"} {
-			for _, s.expires = range []time.Time{{}, time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600))} {
-				for _, s.replayed = range []bool{false, true} {
-					call(s)
-				}
+		for _, s.expires = range []time.Time{{}, time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600))} {
+			for _, s.replayed = range []bool{false, true} {
+				call(s)
 			}
 		}
 	}
@@ -188,7 +172,6 @@ func TestSplicedHeadersAreThoseOfADecodedResponse(t *testing.T) {
 		{"X-Text": "a\"b\\\u2028\u0000\t\r\n\\", "X-Text-2": `\`, "X-Text-3": `"`, "x": "schlüssel \U0001F600"},
 		{"IDEMPOTENT-REPLAYED": "true", "X": "1"},
 		{"idempotency-key-expires": "never"},
-		{"x-until": "never", "X": "1"},
 		{"-": "1"},
 		{"schlüssel": "1"},
 		{"a\"b": "1"},
@@ -243,7 +226,7 @@ func TestSplicedResponseIsThatOfADecodedOneWhateverIsInIt(t *testing.T) {
 	t.Parallel()
 	name := rapid.OneOf(
 		rapid.StringMatching(`[A-Za-z-]{0,12}`), rapid.String(),
-		rapid.SampledFrom([]string{"Idempotent-Replayed", "idempotency-key-expires", "Idempotency-Key", "Idempotent-S", "X-Until"}),
+		rapid.SampledFrom([]string{"Idempotent-Replayed", "idempotency-key-expires", "Idempotency-Key", "Idempotent-S"}),
 	)
 	single := rapid.OneOf(rapid.Just(map[string]string(nil)), rapid.MapOfN(name, rapid.String(), 0, 6))
 	multi := rapid.OneOf(rapid.Just(map[string][]string(nil)), rapid.MapOfN(name, rapid.SliceOfN(rapid.String(), 0, 3), 0, 6))
@@ -258,7 +241,6 @@ func TestSplicedResponseIsThatOfADecodedOneWhateverIsInIt(t *testing.T) {
 			body:        rapid.String().Draw(t, "body"),
 			base64:      rapid.Bool().Draw(t, "base64"),
 			cookies:     rapid.SliceOfN(rapid.String(), 0, 3).Draw(t, "cookies"),
-			header:      rapid.SampledFrom([]string{"", httpfield.ExpiresHeader, "X-Until", "~"}).Draw(t, "header"),
 			replayed:    rapid.Bool().Draw(t, "replayed"),
 		}
 		if f.name == "ALB" {
@@ -333,7 +315,7 @@ func FuzzSplice(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte, which, options uint8) {
 		family := all[int(which)%len(all)]
-		s := sample{replayed: options&1 > 0, header: httpfield.ExpiresHeader}
+		s := sample{replayed: options&1 > 0}
 		if options&2 > 0 {
 			s.expires = time.Unix(1_800_000_000, 0)
 		}

@@ -38,8 +38,6 @@ type Settings struct {
 	// Resolves says that there is a resolver: it is asked about executions that crashed and about
 	// UNKNOWN records.
 	Resolves bool
-	// MaxResult bounds what is recorded of a step, in bytes; 0 means no bound.
-	MaxResult int
 	// StepTypes are the types of results of steps that were seen.
 	StepTypes StepTypes
 	// Learned are the names of the derived keys that executions of this process have handed out, where somebody has to know of a

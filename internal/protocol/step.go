@@ -266,9 +266,6 @@ func (s *step) recordRan(ctx context.Context, kind store.StepKind) *execution.Fa
 	if err != nil {
 		return s.lost(true, "its result has no JSON form", err)
 	}
-	if most := s.claim.MaxResult; most > 0 && len(text) > most {
-		return s.lost(true, "its result is larger than WithMaxResult allows", nil)
-	}
 	return s.record(ctx, text, kind)
 }
 

@@ -135,7 +135,7 @@ func commitScenarios() map[string]explore.Scenario {
 			Options: repeatable, Strikes: settling,
 		},
 		"commit: refuse": {
-			Clients: clients(2, 1), Endings: whatever, LeaseSteps: 2, Commits: oneRow, Faults: every, MaxFaults: 1, Refuse: true,
+			Clients: clients(2, 1), Endings: whatever, LeaseSteps: 2, Commits: oneRow, Faults: every, MaxFaults: 1, Unrepeatable: true,
 		},
 		"commit: a resolver": {
 			Clients: clients(2, 1), Endings: []explore.Ending{explore.Succeeds, explore.FailsUncertain}, LeaseSteps: 1, Commits: oneRow,

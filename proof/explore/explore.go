@@ -55,8 +55,8 @@ type Scenario struct {
 	Steps                                   []Step
 	Effects                                 []Effect
 	Careless, Parallel, Abandons, EndsEarly bool
-	// Refuse is the crash policy of the handler. Unrepeatable makes it one whose effects are never repeated unasked.
-	Refuse, Unrepeatable bool
+	// Unrepeatable says that the effects of the handler are.
+	Unrepeatable bool
 	// Commits are those that the handler tries after its steps, in this order: the next one where the condition of a write of the one
 	// before does not hold, or, if it is Restless, whatever became of that. A handler returns the error of a commit unless it is
 	// Careless; one that was declined it answers.

@@ -74,7 +74,7 @@ func (w *world) mayAsk(a *Asks) bool {
 }
 
 // refuses reports whether the handler lets nobody execute after a crash without having asked.
-func (w *world) refuses() bool { return w.Refuse || w.Unrepeatable || w.Resolver }
+func (w *world) refuses() bool { return w.Unrepeatable || w.Resolver }
 
 // noteIndex notes what the index shows to who reads it.
 func (w *world) noteIndex(c *client) {

@@ -31,7 +31,7 @@ func reconcileScenarios() map[string]explore.Scenario {
 			Clients: with(2, 1, once), Endings: uncertain, LeaseSteps: 2,
 		},
 		"reconcile: refuse": {
-			Clients: with(2, 1, once), Endings: uncertain, LeaseSteps: 2, Refuse: true,
+			Clients: with(2, 1, once), Endings: uncertain, LeaseSteps: 2, Unrepeatable: true,
 		},
 		"reconcile: every ending, unrepeatable": {
 			Clients: with(1, 2, once), Endings: anyEnd, LeaseSteps: 1, Unrepeatable: true,
@@ -51,7 +51,7 @@ func reconcileScenarios() map[string]explore.Scenario {
 			Effects: []explore.Effect{explore.Happens, explore.MayHappen}, Verdicts: both, Faults: crash, MaxFaults: 1,
 		},
 		"reconcile: a fault": {
-			Clients: with(1, 2, once), Endings: leaves, LeaseSteps: 1, Refuse: true, Faults: faults, MaxFaults: 1,
+			Clients: with(1, 2, once), Endings: leaves, LeaseSteps: 1, Unrepeatable: true, Faults: faults, MaxFaults: 1,
 		},
 		"reconcile: a death, then anybody": {
 			Clients: with(1, 2, asking(2, explore.Asks{})), Endings: leaves, LeaseSteps: 1, Faults: crash, MaxFaults: 1, Verdicts: []explore.Verdict{
@@ -82,21 +82,21 @@ func reconcileScenarios() map[string]explore.Scenario {
 			Clients: with(1, 2, once), Endings: mayFail, LeaseSteps: 1, Steps: oneStep, Faults: crash, MaxFaults: 1,
 		},
 		"reconcile: released with steps, refuse": {
-			Clients: with(1, 2, once), Endings: mayFail, LeaseSteps: 1, Steps: oneStep, Refuse: true, Faults: crash, MaxFaults: 1,
+			Clients: with(1, 2, once), Endings: mayFail, LeaseSteps: 1, Steps: oneStep, Unrepeatable: true, Faults: crash, MaxFaults: 1,
 		},
 		"reconcile: start marks": {
 			Clients: with(1, 2, once), Endings: mayFail, LeaseSteps: 1, Steps: []explore.Step{{Name: "a", Once: true}}, Faults: crash, MaxFaults: 1,
 			Effects: []explore.Effect{explore.Happens, explore.MayHappen}, Verdicts: both,
 		},
 		"reconcile: an operator": {
-			Clients: with(1, 1, once), Endings: uncertain, LeaseSteps: 2, Deeds: explore.AllDeeds(), Refuse: true,
+			Clients: with(1, 1, once), Endings: uncertain, LeaseSteps: 2, Deeds: explore.AllDeeds(), Unrepeatable: true,
 		},
 		"reconcile: an operator and a late message": {
 			Clients: with(1, 1, once), Endings: leaves, LeaseSteps: 1, Deeds: explore.AllDeeds(), Verdicts: both, Faults: lost, MaxFaults: 1,
 			Strikes: ofAsking,
 		},
 		"reconcile: the expiry": {
-			Clients: with(1, 2, once), Endings: leaves, LeaseSteps: 1, ExpirySteps: 1, Refuse: true,
+			Clients: with(1, 2, once), Endings: leaves, LeaseSteps: 1, ExpirySteps: 1, Unrepeatable: true,
 		},
 		"reconcile: timed, a resolver that hangs": {
 			Clients: []explore.Client{dated, dated, once}, Endings: leaves, Timed: true, TimeSteps: 4,

@@ -71,7 +71,7 @@ func onlyTheOwnerRecords(w *world, e event) string {
 }
 
 func atMostOnce(w *world, e event) string {
-	if e.kind != evStepBegan || !w.Steps[e.step].Once && !w.Refuse {
+	if e.kind != evStepBegan || !w.Steps[e.step].Once && !w.Unrepeatable {
 		return ""
 	}
 	for _, x := range w.deliveries {
@@ -170,7 +170,7 @@ func stepReturnsWhatIsRecorded(w *world, e event) string {
 }
 
 func crashIsResumedIfStepsTellAll(w *world, e event) string {
-	if e.kind != evWritten || !w.Refuse || w.Resolver || e.by == nil || e.by == w.operator.self || e.op != opSwap ||
+	if e.kind != evWritten || !w.Unrepeatable || w.Resolver || e.by == nil || e.by == w.operator.self || e.op != opSwap ||
 		e.before.Status != store.StatusInProgress || e.before.Reason == store.ReasonReleased || e.by.uses(e.before.Owner) {
 		return ""
 	}

@@ -28,7 +28,7 @@ func stepScenarios() map[string]explore.Scenario {
 	return map[string]explore.Scenario{
 		"steps: two deliveries": {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, Steps: twoSteps, Effects: mayStumble},
 		"steps: two deliveries, refuse": {
-			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, Steps: twoSteps, Refuse: true,
+			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, Steps: twoSteps, Unrepeatable: true,
 		},
 		"steps: three deliveries": {
 			Clients: clients(3, 1), Endings: mayFail, LeaseSteps: 2, Steps: oneStep,
@@ -43,7 +43,7 @@ func stepScenarios() map[string]explore.Scenario {
 			Clients: clients(1, 3), Endings: mayFail, LeaseSteps: 1, Steps: askedSteps, Effects: explore.AllEffects(), EndsEarly: true,
 		},
 		"steps: every effect, refuse": {
-			Clients: clients(1, 3), Endings: anyEnd, LeaseSteps: 1, Steps: oneStep, Effects: explore.AllEffects(), Refuse: true,
+			Clients: clients(1, 3), Endings: anyEnd, LeaseSteps: 1, Steps: oneStep, Effects: explore.AllEffects(), Unrepeatable: true,
 			EndsEarly: true,
 		},
 		"steps: every effect, careless": {
@@ -60,7 +60,7 @@ func stepScenarios() map[string]explore.Scenario {
 		},
 		"steps: one fault, refuse": {
 			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Steps: oneStep, Effects: marked, Faults: faults, MaxFaults: 1,
-			Refuse: true,
+			Unrepeatable: true,
 		},
 		"steps: one fault, careless": {
 			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Steps: twoSteps, Faults: lost, MaxFaults: 1, Careless: true,
@@ -99,7 +99,7 @@ func stepScenarios() map[string]explore.Scenario {
 			Faults: []explore.Fault{explore.LoseLate, explore.LoseReply, explore.Repeat}, MaxFaults: 1, Strikes: only(explore.Renewal),
 		},
 		"steps: timed, a lost lease, refuse": {
-			Clients: []explore.Client{renewing, dated}, Endings: succeeds, Timed: true, TimeSteps: 3, Steps: twoSteps, Refuse: true,
+			Clients: []explore.Client{renewing, dated}, Endings: succeeds, Timed: true, TimeSteps: 3, Steps: twoSteps, Unrepeatable: true,
 			Faults: slow, MaxFaults: 1, Strikes: only(explore.Renewal),
 		},
 		"steps: timed, a slow step": {
@@ -112,7 +112,7 @@ func stepScenarios() map[string]explore.Scenario {
 			Faults:  []explore.Fault{explore.LoseReply, explore.Repeat}, MaxFaults: 1, Strikes: only(explore.Renewal, explore.StepRecord),
 		},
 		"steps: clocks that differ, refuse": {
-			Clients: skewed, Endings: mayFail, LeaseSteps: 2, Steps: oneStep, Effects: marked, Refuse: true,
+			Clients: skewed, Endings: mayFail, LeaseSteps: 2, Steps: oneStep, Effects: marked, Unrepeatable: true,
 		},
 		"steps: waiting": {
 			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Steps: oneStep, Effects: mayStumble, Faults: lost, MaxFaults: 1,
@@ -121,11 +121,11 @@ func stepScenarios() map[string]explore.Scenario {
 		"steps: two caches": {Clients: apart, Endings: mayFail, LeaseSteps: 1, Steps: oneStep, Before: cached},
 		"steps: a resolver, refuse": {
 			Clients: clients(1, 3), Endings: []explore.Ending{explore.Succeeds, explore.FailsUncertain}, LeaseSteps: 1, Resolver: true,
-			Steps: oneStep, Effects: marked, Refuse: true, Faults: lost, MaxFaults: 1,
+			Steps: oneStep, Effects: marked, Unrepeatable: true, Faults: lost, MaxFaults: 1,
 		},
 		"steps: unrepeatable": {
 			Clients: clients(1, 3), Endings: anyEnd, LeaseSteps: 1, Steps: oneStep, Effects: explore.AllEffects(),
-			Unrepeatable: true, Refuse: true, Faults: lost, MaxFaults: 1,
+			Unrepeatable: true, Faults: lost, MaxFaults: 1,
 		},
 		"steps: an operator": {
 			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, Deeds: deeds, Steps: oneStep,
@@ -139,7 +139,7 @@ func stepScenarios() map[string]explore.Scenario {
 			Strikes: only(explore.StepRecord, explore.Release, explore.OfOperator),
 		},
 		"steps: an operator, refuse": {
-			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Deeds: deeds, Steps: oneStep, Refuse: true, Faults: crash, MaxFaults: 1,
+			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Deeds: deeds, Steps: oneStep, Unrepeatable: true, Faults: crash, MaxFaults: 1,
 		},
 		"steps: the expiry": {
 			Clients: rivals, Endings: succeeds, ExpirySteps: 1, Steps: oneStep, Faults: late, MaxFaults: 1, Strikes: stepCalls,

@@ -37,9 +37,6 @@ func newStage(s *Scenario) *stage {
 				return deliveryOf(ctx).resolve()
 			}))
 	}
-	if s.Refuse {
-		opts = append(opts, idempotent.WithCrashPolicy(idempotent.Refuse))
-	}
 	if s.Unrepeatable {
 		opts = append(opts, idempotent.WithEffects(idempotent.Unrepeatable))
 	}
