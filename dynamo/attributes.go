@@ -40,8 +40,8 @@ type Attributes struct {
 	CompletedAt, SettledBy, SettledAt, SettledReason                   string
 	// Attention and AttentionAt are the key of the index of records with attention, see [AttentionIndex].
 	Attention, AttentionAt, Derived string
-	// Unmarked is 1 where a step that the record does not have may have begun.
-	Unmarked string
+	// Unmarked is 1 where a step that the record does not have may have begun: any except StepNames. Without it, only StepNames may.
+	Unmarked, StepNames string
 	// Trace is the trace context of the execution that has or had the record last.
 	Trace string
 	// Tries counts how often a reconciliation has asked about the record in vain.
@@ -83,6 +83,7 @@ func WithAttributes(names Attributes) Option {
 			{&c.attr.derived, names.Derived},
 			{&c.attr.tries, names.Tries},
 			{&c.attr.unmarked, names.Unmarked},
+			{&c.attr.stepNames, names.StepNames},
 			{&c.attr.trace, names.Trace},
 			{&c.attr.steps, names.Steps},
 		} {
@@ -142,7 +143,7 @@ func (a attributes) all() []attribute {
 		a.id, a.status, a.expiration, a.lease, a.data, a.validation,
 		a.owner, a.commit, a.attempt, a.createdAt, a.reason, a.parts, a.encoding, a.layout,
 		a.completedAt, a.settledBy, a.settledAt, a.settledReason, a.attention, a.attentionAt, a.derived, a.tries, a.unmarked, a.trace,
-		a.steps,
+		a.steps, a.stepNames,
 	}
 	if a.composite() {
 		all = append(all, a.sort)

@@ -25,6 +25,7 @@ func renamed() dynamo.Attributes {
 		Owner: "user", Commit: "transaction", Attempt: "count", CreatedAt: "date", Reason: "function", Parts: "partitions",
 		Encoding: "a.b", Layout: "#l", CompletedAt: "end", SettledBy: "role", SettledAt: "timestamp", SettledReason: "cause",
 		Attention: "index", AttentionAt: "order", Derived: "set", Steps: "number", StepPrefix: "path.#",
+		Unmarked: "boolean", StepNames: "list",
 	}
 }
 
@@ -46,6 +47,7 @@ func TestEveryAttributeIsRenamed(t *testing.T) {
 	unknown := record("charge#0")
 	unknown.Status, unknown.Attention, unknown.AttentionAt = store.StatusUnknown, "charge#1", claimTime
 	unknown.Derived = []string{"charge"}
+	unknown.Unmarked, unknown.StepNames = true, []string{"charge", "mail"}
 	binary := completion(record("charge#3"), []byte("\"\xff\""))
 	large := completion(record("charge#4"), pattern(1<<20))
 	for _, r := range []store.Record{inProgress, small, binary, large, unknown} {
@@ -73,7 +75,7 @@ func TestEveryAttributeIsRenamed(t *testing.T) {
 	}
 	assert.ElementsMatch(t, []string{
 		"key", "range", "state", "ttl", "time", "values", "hash", "user", "transaction", "count", "date", "function", "partitions", "a.b", "#l",
-		"end", "role", "timestamp", "cause", "index", "order", "set",
+		"end", "role", "timestamp", "cause", "index", "order", "set", "boolean", "list",
 		"number", "path.#reserve", "path.#mail",
 	}, slices.Collect(maps.Keys(names)))
 

@@ -45,6 +45,7 @@ func (s *Store) decode(key string, it item) (store.Record, error) {
 		Tries:         int(d.whole(a.tries, math.MaxInt32)),
 		Derived:       d.set(a.derived),
 		Unmarked:      d.whole(a.unmarked, 1) == 1,
+		StepNames:     d.set(a.stepNames),
 		Trace:         d.text(a.trace),
 	}
 	d.content(a, &r)

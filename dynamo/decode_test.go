@@ -115,6 +115,7 @@ func TestWhatCannotBeUnderstood(t *testing.T) {
 		"attention N":             {item{"attention": N("1")}, `attribute "attention" has type N, not S`},
 		"attention_at huge":       {item{"attention_at": huge}, `attribute "attention_at" of type N`},
 		"derived S":               {item{"derived": S(secret)}, `attribute "derived" has type S, not SS`},
+		"step_names S":            {item{"step_names": S(secret)}, `attribute "step_names" has type S, not SS`},
 		"data of unknown type":    {item{"data": &types.UnknownUnionMember{}}, `attribute "data" of type unknown has no form in JSON`},
 		"data M of unknown type":  {item{"data": &types.AttributeValueMemberM{Value: item{"a": &types.UnknownUnionMember{}}}}, `attribute "data" of type M has no form in JSON`},
 		"data L of unknown type":  {item{"data": &types.AttributeValueMemberL{Value: []types.AttributeValue{&types.UnknownUnionMember{}}}}, `attribute "data" of type L has no form in JSON`},

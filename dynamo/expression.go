@@ -122,6 +122,9 @@ func (e *expression) setStory(a attributes, seen, next store.Record) {
 	if next.Unmarked != seen.Unmarked {
 		e.setOrRemove(a.unmarked, next.Unmarked, numberValue(1))
 	}
+	if !slices.Equal(seen.StepNames, next.StepNames) {
+		e.setOrRemove(a.stepNames, len(next.StepNames) > 0, setValue(next.StepNames))
+	}
 	if !slices.Equal(seen.Derived, next.Derived) {
 		e.setOrRemove(a.derived, len(next.Derived) > 0, setValue(next.Derived))
 	}

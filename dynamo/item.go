@@ -45,6 +45,7 @@ type attributes struct {
 	derived       attribute // SS
 	tries         attribute // N
 	unmarked      attribute // N
+	stepNames     attribute // SS
 	trace         attribute // S: the trace context of the execution
 
 	steps      attribute // N: how often steps were written
@@ -80,6 +81,7 @@ func defaultAttributes() attributes {
 		derived:       attribute{"derived", "#derived", ":derived"},
 		tries:         attribute{"tries", "#tries", ":tries"},
 		unmarked:      attribute{"unmarked", "#unmarked", ":unmarked"},
+		stepNames:     attribute{"step_names", "#step_names", ":step_names"},
 		trace:         attribute{"trace", "#trace", ":trace"},
 
 		steps:      attribute{"steps", "#steps", ":steps"},
@@ -135,6 +137,9 @@ func (a attributes) encode(r store.Record, c content) item {
 	}
 	if r.Tries != 0 {
 		it[a.tries.name] = numberValue(int64(r.Tries))
+	}
+	if len(r.StepNames) > 0 {
+		it[a.stepNames.name] = setValue(r.StepNames)
 	}
 	if r.Unmarked {
 		it[a.unmarked.name] = numberValue(1)

@@ -93,6 +93,7 @@ func (s *Store) Len() int {
 // copied returns r with bytes of its own. Stored bytes are never written again, so they are copied outside the mutex.
 func copied(r store.Record) store.Record {
 	r.Result, r.Derived, r.Steps = bytes.Clone(r.Result), slices.Clone(r.Derived), maps.Clone(r.Steps)
+	r.StepNames = slices.Clone(r.StepNames)
 	for name, step := range r.Steps {
 		step.Result = bytes.Clone(step.Result)
 		r.Steps[name] = step

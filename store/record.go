@@ -92,9 +92,11 @@ type Record struct {
 	// StepWrites counts the writes of steps since the record was last claimed as a new one; 0 in a completed record. A store
 	// counts them; of the next record of a Swap it means nothing.
 	StepWrites int
-	// Unmarked says that an execution of the record has not marked each of its steps before that began: one that Steps does not have
-	// may have begun. It is false in a completed record.
+	// Unmarked says that an execution may have begun steps without marking them first: any that Steps does not have, except StepNames.
+	// Without it, only StepNames may have begun so. A completed record has neither.
 	Unmarked bool
+	// StepNames are names of steps, see Unmarked. They are a set, as Derived is.
+	StepNames []string
 	// Attention marks a record that somebody has to settle, or will have to if its execution dies, see [AttentionOf] and [ParkedOf];
 	// empty in every other one. Three kinds of records have it:
 	//

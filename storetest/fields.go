@@ -148,6 +148,7 @@ func legal(now time.Time, key string) *rapid.Generator[store.Record] {
 		}
 		if r.Status != store.StatusCompleted {
 			r.Unmarked = rapid.Bool().Draw(t, "unmarked")
+			r.StepNames = setOf(t, "step names")
 		}
 		if rapid.Bool().Draw(t, "traced") {
 			r.Trace = text.Draw(t, "trace")
@@ -158,12 +159,17 @@ func legal(now time.Time, key string) *rapid.Generator[store.Record] {
 		}
 		if r.Status == store.StatusUnknown {
 			r.Attention, r.AttentionAt = text.Draw(t, "attention"), instantOf(t, now, "attention at")
-			names := rapid.SliceOfNDistinct(rapid.StringN(1, 10, 64), 0, 20, rapid.ID[string]).Draw(t, "derived")
-			r.Derived = slices.Sorted(slices.Values(names))
+			r.Derived = setOf(t, "derived")
 			r.Tries = rapid.IntRange(0, 1<<31-1).Draw(t, "tries")
 		}
 		return r
 	})
+}
+
+// setOf generates a set of texts.
+func setOf(t *rapid.T, label string) []string {
+	names := rapid.SliceOfNDistinct(rapid.StringN(1, 10, 64), 0, 20, rapid.ID[string]).Draw(t, label)
+	return slices.Sorted(slices.Values(names))
 }
 
 // instantOf generates an instant of the past, to the millisecond, or none.

@@ -123,6 +123,9 @@ func difference(want, got store.Record) string {
 	}
 	field(&b, "Tries", want.Tries, got.Tries)
 	field(&b, "Unmarked", want.Unmarked, got.Unmarked)
+	if !slices.Equal(want.StepNames, got.StepNames) {
+		fmt.Fprintf(&b, "StepNames: want %q, got %q\n", want.StepNames, got.StepNames)
+	}
 	field(&b, "Trace", want.Trace, got.Trace)
 	field(&b, "StepWrites", want.StepWrites, got.StepWrites)
 	steps(&b, want.Steps, got.Steps)

@@ -22,6 +22,8 @@ type Claimant struct {
 	Lease time.Time
 	// Callers are the owners of the claims that the delivery is made under, by a handler that calls another one.
 	Callers []string
+	// Marks are the steps that its execution marks before they begin, as far as they are known: in ascending order.
+	Marks []string
 	// Derived are the names of the derived keys that its execution may hand out, as far as they are known before.
 	Derived []string
 	// OnlyDue leaves alone what a reconciliation is not to ask about yet, or any more.
@@ -79,8 +81,8 @@ type Before struct {
 	Attention   string
 	AttentionAt time.Time
 	Derived     []string
-	// Unmarked says that a step may have begun which the record does not have.
-	Unmarked bool
+	// Unseen says which steps may have begun that the record does not have.
+	Unseen Unseen
 	// Trace is the trace context of the execution that had the record.
 	Trace string
 }
@@ -182,7 +184,7 @@ func (c Claimant) takeOver(held store.Record, now time.Time) Judgement {
 	}
 	before := Before{
 		Open: state == Unknown || state == Reopened, Attention: held.Attention, AttentionAt: held.AttentionAt,
-		Derived: held.Derived, Unmarked: held.Unmarked, Trace: held.Trace,
+		Derived: held.Derived, Unseen: unseenOf(held), Trace: held.Trace,
 	}
 	switch state {
 	case Crashed:
@@ -197,6 +199,7 @@ func (c Claimant) takeOver(held store.Record, now time.Time) Judgement {
 		// Should we crash, the outcome is as unknown as it was, and somebody is to be asked once
 		// our lease has ended.
 		next.Reason, next.Attention, next.AttentionAt = held.Reason, cmp.Or(held.Attention, store.AttentionOf(held.Key)), next.Lease
+		next.Expiry = later(next.Expiry, held.Expiry) // who settles it gets the time that there was
 	} else {
 		next.Tries = 0
 	}

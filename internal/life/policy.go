@@ -31,7 +31,7 @@ func (p Policy) watches() bool { return p.RefuseCrashed || p.Resolves }
 // TellsAll reports whether the steps of a record tell all that its executions did. Where each step
 // is marked, one that ran without a mark is no proof.
 func (p Policy) TellsAll(r store.Record) bool {
-	return r.Resumable() && (!p.RefuseCrashed || !r.Unmarked)
+	return r.Resumable() && (!p.RefuseCrashed || !unseenOf(r).Some())
 }
 
 // expiryInProgress keeps a crashed record for its settlement where somebody has to settle it.

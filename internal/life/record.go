@@ -34,7 +34,9 @@ func (c Claimant) claimed(r store.Record, now time.Time) store.Record {
 	}
 	r.Expiry = c.expiryInProgress(c.Lease, now)
 	r.Attempt++
-	r.Unmarked = r.Unmarked || !c.Asks && !c.RefuseCrashed
+	if !c.Asks && !c.RefuseCrashed {
+		r = unseenOf(r).claimed(c.Marks).into(r)
+	}
 	r.Steps = nil // those of the record stay
 	if c.watches() {
 		r.Attention, r.AttentionAt, r.Derived = store.AttentionOf(r.Key), c.Lease, union(derived, c.Derived)
@@ -57,11 +59,7 @@ func union(a, b []string) []string {
 // Renewed is the record of a claim with another lease.
 func (p Policy) Renewed(mine store.Record, lease, now time.Time) store.Record {
 	mine.Lease = LeaseEnd(lease)
-	expiry := p.expiryInProgress(mine.Lease, now)
-	if p.Asks {
-		expiry = later(mine.Expiry, expiry)
-	}
-	mine.Expiry = expiry
+	mine.Expiry = later(mine.Expiry, p.expiryInProgress(mine.Lease, now))
 	return mine
 }
 
@@ -69,7 +67,7 @@ func (p Policy) Renewed(mine store.Record, lease, now time.Time) store.Record {
 // names that one can come no more.
 func (p Policy) Fenced(mine store.Record, lease, now time.Time) store.Record {
 	mine.Lease = LeaseEnd(lease.Add(time.Millisecond))
-	mine.Expiry = p.expiryInProgress(mine.Lease, now)
+	mine.Expiry = later(mine.Expiry, p.expiryInProgress(mine.Lease, now))
 	return mine
 }
 
@@ -77,7 +75,8 @@ func (p Policy) Fenced(mine store.Record, lease, now time.Time) store.Record {
 // value.
 func (p Policy) Completed(mine store.Record, reason string, result []byte, now time.Time) store.Record {
 	r := unattended(mine)
-	r.Status, r.Reason, r.Result, r.Tries, r.Unmarked = store.StatusCompleted, reason, result, 0, false
+	r.Status, r.Reason, r.Result, r.Tries = store.StatusCompleted, reason, result, 0
+	r = Unseen{}.into(r)
 	r.Seal = store.Seal(r.Owner, result)
 	r.CompletedAt = instant(now)
 	r.Expiry = expiryAt(now.Add(p.Retention), time.Time{})
@@ -135,8 +134,8 @@ type Left struct {
 	// Steps are the changes of those in the record, and Keeps says that it has some after that.
 	Steps map[string]store.Step
 	Keeps bool
-	// Unmarked says that a step may have begun which the record does not have.
-	Unmarked bool
+	// Unseen says which steps may have begun that the record does not have.
+	Unseen Unseen
 	// Derived are the names of the derived keys that were handed out.
 	Derived []string
 }
@@ -147,7 +146,8 @@ type Left struct {
 func (p Policy) Released(mine store.Record, left Left, now time.Time) store.Record {
 	r := unattended(mine)
 	r.Owner, r.Reason, r.Lease, r.Tries = rand.Text(), store.ReasonReleased, instant(now), 0
-	r.Steps, r.Unmarked = left.Steps, left.Unmarked
+	r.Steps = left.Steps
+	r = left.Unseen.into(r)
 	r.Expiry = p.expiryInProgress(r.Lease, now)
 	if left.Keeps {
 		r.Attention, r.AttentionAt, r.Derived = store.AttentionOf(r.Key), r.Lease.Add(store.ReleasedWait), left.Derived
@@ -158,7 +158,7 @@ func (p Policy) Released(mine store.Record, left Left, now time.Time) store.Reco
 // PutBack is a record that was asked about in vain, so often, as it was found, and nobody's.
 func (p Policy) PutBack(mine store.Record, before Before, tries int, derived []string, now time.Time) store.Record {
 	if before.Reason == store.ReasonReleased {
-		r := p.Released(mine, Left{Keeps: true, Unmarked: mine.Unmarked, Derived: derived}, now)
+		r := p.Released(mine, Left{Keeps: true, Unseen: unseenOf(mine), Derived: derived}, now)
 		r.Tries = tries
 		return r
 	}

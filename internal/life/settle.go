@@ -29,7 +29,8 @@ func (s Settling) settled(seen store.Record) store.Record {
 // stored value.
 func (s Settling) Completed(seen store.Record, reason string, result []byte) store.Record {
 	r := s.settled(seen)
-	r.Status, r.Reason, r.Unmarked = store.StatusCompleted, reason, false
+	r = Unseen{}.into(r)
+	r.Status, r.Reason = store.StatusCompleted, reason
 	r.Result, r.Parts = result, ""
 	r.Seal = store.Seal(r.Owner, result)
 	r.CompletedAt = instant(s.Now)
@@ -46,8 +47,9 @@ func (s Settling) Released(seen store.Record, about string, end store.Step) stor
 	if about != "" {
 		end.Seal = store.Seal(r.Owner, end.Result)
 		r.Steps[about] = end
+		r = unseenOf(r).With(about, false).into(r)
 	} else {
-		r.Unmarked = false
+		r = Unseen{}.into(r)
 		for name, step := range seen.Steps {
 			if step.Kind == store.StepStarted {
 				r.Steps[name] = store.Step{}

@@ -40,7 +40,7 @@ type claim struct {
 // claimOf is a claim that has not begun. Asks says that it is one of an inquiry.
 func claimOf(s *Settings, key, fingerprint string, asks bool, r *report.Delivery) claim {
 	return claim{Settings: s, report: r, as: life.Claimant{
-		Key: key, Fingerprint: fingerprint, Derived: s.Learned.Sorted(),
+		Key: key, Fingerprint: fingerprint, Derived: s.Learned.Sorted(), Marks: s.Marks.sorted(),
 		Policy: life.Policy{
 			RefuseCrashed: s.RefuseCrashed, Resolves: s.Resolves, Asks: asks, Layout: s.Layout,
 			Retention: s.Retention, UnknownRetention: s.Timing.UnknownRetention,

@@ -40,6 +40,8 @@ type Settings struct {
 	Resolves bool
 	// StepTypes are the types of results of steps that were seen.
 	StepTypes StepTypes
+	// Marks are the steps that are marked before they begin, as far as executions have shown them.
+	Marks Marks
 	// Learned are the names of the derived keys that executions of this process have handed out, where somebody has to know of a
 	// crash: those of an execution that dies are told by the ones before it.
 	Learned execution.Names

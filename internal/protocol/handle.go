@@ -17,7 +17,7 @@ func (d *Delivery) open(ctx context.Context, w Work) (hctx context.Context, unde
 	d.commits.claim, d.commits.steps, d.commits.answer = c, &d.steps, w.Answer
 	under = c.execution()
 	under.Handed, under.Steps, under.Commits, under.Notes = &d.handed, &d.steps, &d.commits, &d.notes
-	d.steps.take(c.mine.Steps, c.before.Unmarked)
+	d.steps.take(c.mine, c.before.Unseen)
 	d.asks = d.Resolves && under.Recovered && (c.before.Open || !c.as.TellsAll(c.mine))
 	c.mine.Steps = nil
 	hctx, end := c.handlerContext(execution.With(ctx, under))

@@ -30,6 +30,7 @@
 //	policy.go     what becomes of an execution that failed
 //	end.go        the last write of a claim, and how much time it has
 //	steps.go      what an execution knows of its steps
+//	marks.go      which steps a handler marks before they begin
 //	commits.go    what an execution knows of its commits
 //	call.go       one call of the store: how long, how often, and what its failure means
 //	budget.go     how much time a phase may take

@@ -3,6 +3,7 @@ package protocol
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
@@ -30,7 +31,7 @@ func (all *steps) Step(ctx context.Context, name string, e execution.Effect) *ex
 	}
 	under.Step = name
 	s := step{all: all, claim: all.claim, name: name, effect: e, held: held, under: under, report: report.Step{Name: name, Start: time.Now(), End: report.StepFailed}}
-	defer func() { all.end(s.report) }() // also where the function panics
+	defer func() { all.end(s.report, s.unmarked) }() // also where the function panics
 	fault := s.do(ctx)
 	s.tell(fault)
 	return fault
@@ -46,6 +47,8 @@ type step struct {
 	held   store.Step
 	under  execution.Claim
 	report report.Step
+	// unseen says that an earlier execution may have begun it, although the record does not have it.
+	unseen bool
 	// unmarked is true while its function has begun without a start mark, and nothing says what has become of it.
 	unmarked bool
 }
@@ -67,6 +70,7 @@ func (s *step) tell(fault *execution.Fault) {
 }
 
 func (s *step) do(ctx context.Context) *execution.Fault {
+	s.all.note(func(k *stepsKnown) { s.unseen = k.unseen.May(s.name) })
 	switch s.held.Kind {
 	case store.StepValue, store.StepFailure:
 		return s.resume(ctx)
@@ -76,10 +80,14 @@ func (s *step) do(ctx context.Context) *execution.Fault {
 		}
 		return s.settleOpen(ctx)
 	case "":
-		if s.claim.RefuseCrashed && s.mayHaveBegun() {
+		marked := s.effect.AtMostOnce() || s.claim.RefuseCrashed
+		if !s.claim.RefuseCrashed {
+			s.claim.Marks.learn(s.name, marked)
+		}
+		if marked && s.unseen {
 			return s.open(ctx)
 		}
-		return s.run(ctx, s.effect.AtMostOnce() || s.claim.RefuseCrashed)
+		return s.run(ctx, marked || s.promised())
 	default:
 		return unreadableStep("its recorded result is of a kind that this version does not know", nil)
 	}
@@ -133,6 +141,7 @@ func (s *step) settleOpen(ctx context.Context) *execution.Fault {
 		}
 		return fault
 	case err == nil && found == execution.Untouched:
+		s.unseen = false
 		s.idle()
 		return s.run(ctx, false) // its start mark stands already
 	default:
@@ -140,18 +149,10 @@ func (s *step) settleOpen(ctx context.Context) *execution.Fault {
 	}
 }
 
-// told notes that it is known what has become of the step. Whoever calls it holds the lock.
-func (s *step) told(k *stepsKnown) {
-	if s.unmarked {
-		s.unmarked = false
-		k.unmarked--
-	}
-}
-
-// mayHaveBegun reports whether an earlier execution may have begun the step, although the record does not have it.
-func (s *step) mayHaveBegun() (may bool) {
-	s.all.note(func(k *stepsKnown) { may = k.inherited })
-	return may
+// promised reports whether the claim says that the step is marked.
+func (s *step) promised() bool {
+	_, is := slices.BinarySearch(s.all.known.promised, s.name) // it does not change
+	return is
 }
 
 // open writes the start mark that an earlier execution did not write, for whoever settles it, and asks.
@@ -223,7 +224,6 @@ func (s *step) call(ctx context.Context) error {
 		delete(k.idle, s.name)
 		if k.held[s.name].Kind == "" {
 			s.unmarked = true
-			k.unmarked++
 		}
 	})
 	started := time.Now()
@@ -234,9 +234,10 @@ func (s *step) call(ctx context.Context) error {
 
 // idle notes that a start mark of this step stands for nothing.
 func (s *step) idle() {
+	s.unmarked = false
 	s.all.note(func(k *stepsKnown) {
 		k.untouched(s.name)
-		s.told(k)
+		k.unseen = k.unseen.With(s.name, s.unseen)
 	})
 }
 
@@ -288,7 +289,7 @@ func (s *step) record(ctx context.Context, text []byte, kind store.StepKind) *ex
 	switch err := s.write(ctx, text, kind); {
 	case err == nil:
 		s.report.End = report.StepRecorded
-		s.all.note(s.told)
+		s.unmarked = false
 		return s.accept(text, kind)
 	case errors.Is(err, execution.ErrLeaseLost):
 		return &execution.Fault{Kind: execution.StepLeaseLost, Err: err}

@@ -39,10 +39,10 @@ type stepsKnown struct {
 	found, orphans []string
 	// idle are the steps whose start mark stands for nothing: their functions did not begin, or said that they did nothing.
 	idle map[string]bool
-	// inherited says that an earlier execution may have begun steps that the record does not have. unmarked counts the steps of this
-	// one that began without a mark, and whose results are not recorded: they may have had their effects.
-	inherited bool
-	unmarked  int
+	// unseen says which steps may have begun that the record does not have, in earlier executions and in this one. promised are those
+	// that it marks whatever the handler says now: the claim says so.
+	unseen   life.Unseen
+	promised []string
 	// lost: an effect happened, or may go on, and its result is not recorded. never: it can never be recorded. uncertain: an
 	// effect may have happened. leaseLost: the record is somebody else's.
 	lost, never, uncertain, leaseLost bool
@@ -84,11 +84,15 @@ func (s *steps) count() int {
 	return n
 }
 
-// end takes note of a step that has come to its end, whichever.
-func (s *steps) end(r report.Step) {
+// end takes note of a step that has come to its end, whichever. Unmarked says that its function began without a start mark, and that
+// nothing tells what has become of it.
+func (s *steps) end(r report.Step, unmarked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.known.reports = append(s.known.reports, r)
+	if unmarked {
+		s.known.unseen = s.known.unseen.With(r.Name, true)
+	}
 	s.running = slices.DeleteFunc(s.running, func(name string) bool { return name == r.Name })
 	s.gate.Leave()
 }
@@ -128,7 +132,7 @@ func (s *steps) write(name string, step store.Step) (others map[string]store.Ste
 // Their marks stand for nothing until their functions begin again. Without a name it is so of every step that is not recorded.
 func (k *stepsKnown) untouched(names ...string) {
 	if len(names) == 0 {
-		k.inherited = false
+		k.unseen = life.Unseen{}
 		names = slices.Collect(maps.Keys(k.held))
 	}
 	for _, name := range names {
@@ -174,11 +178,14 @@ func (s *steps) failed(err error) {
 	}
 }
 
-// take takes over the steps that the record has when the execution begins, and whether there may be more.
-func (s *steps) take(held map[string]store.Step, more bool) {
-	s.known.inherited = more
-	if len(held) > 0 {
-		s.known.held, s.known.found = held, slices.Sorted(maps.Keys(held))
+// take takes over the steps that the claimed record has when the execution begins, and which others may have begun.
+func (s *steps) take(mine store.Record, unseen life.Unseen) {
+	s.known.unseen = unseen
+	if mine.Unmarked {
+		s.known.promised = mine.StepNames
+	}
+	if len(mine.Steps) > 0 {
+		s.known.held, s.known.found = mine.Steps, slices.Sorted(maps.Keys(mine.Steps))
 	}
 }
 
@@ -191,6 +198,9 @@ func (s *steps) close() {
 	k := s.known
 	k.idle, k.reports = maps.Clone(k.idle), slices.Clip(k.reports)
 	k.lost = k.lost || s.gate.Busy()
+	for _, name := range s.running {
+		k.unseen = k.unseen.With(name, true)
+	}
 	for _, name := range k.found {
 		if !slices.Contains(s.asked, name) {
 			k.orphans = append(k.orphans, name)
@@ -198,9 +208,6 @@ func (s *steps) close() {
 	}
 	s.ended = k
 }
-
-// mayHaveMore reports whether a step may have begun that the record does not have.
-func (k *stepsKnown) mayHaveMore() bool { return k.inherited || k.unmarked > 0 }
 
 // any reports whether the record has a step, or may have one.
 func (k *stepsKnown) any() bool { return len(k.held) > 0 }
@@ -219,7 +226,7 @@ func (k *stepsKnown) resumable() bool {
 
 // left is what the next execution gets of the steps.
 func (k *stepsKnown) left(derived []string) life.Left {
-	return life.Left{Steps: k.removed(), Keeps: len(k.held) > len(k.idle), Unmarked: k.mayHaveMore(), Derived: derived}
+	return life.Left{Steps: k.removed(), Keeps: len(k.held) > len(k.idle), Unseen: k.unseen, Derived: derived}
 }
 
 // removed are the changes that take idle start marks out of the record.

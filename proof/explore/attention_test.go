@@ -20,6 +20,9 @@ func attentionScenarios() map[string]explore.Scenario {
 	one := []explore.Client{{Amount: 5, Deliveries: 1}}
 	return map[string]explore.Scenario{
 		"attention: killed in the first execution, refuse": {
+			Clients: append(one, byIndex), Endings: succeeds, LeaseSteps: 1, Unrepeatable: true, Faults: crash, MaxFaults: 1,
+		},
+		"attention: asked twice": {
 			Clients: append(one, twice), Endings: succeeds, LeaseSteps: 1, DueSteps: 1, Unrepeatable: true, Faults: crash, MaxFaults: 1,
 		},
 		"attention: killed in the first execution, a resolver": {
