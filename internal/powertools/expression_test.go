@@ -97,7 +97,7 @@ func TestDocumentedExpressions(t *testing.T) {
 		switch expression {
 		case "Wrap":
 			continue
-		case "powertools_json", "powertools_base64", "powertools_base64_gzip":
+		case "powertools_json", "powertools_base64":
 			expression += "(body)"
 		}
 		for _, l := range languages {
