@@ -169,3 +169,16 @@ func (p *problems) err() error {
 	}
 	return &ConfigError{Problems: *p}
 }
+
+// userFunc makes an option whose value is a function. A nil function is a configuration error and
+// not the default.
+func userFunc(option string, f any, set func(*config)) Option {
+	return optionFunc(func(c *config) error {
+		set(c)
+		c.given[option] = reflect.TypeOf(f)
+		if reflect.ValueOf(f).IsNil() {
+			return fmt.Errorf("%s: the function is nil", option)
+		}
+		return nil
+	})
+}

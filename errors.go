@@ -7,9 +7,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
-	"github.com/go-idempotent/idempotent/internal/protocol"
 	"github.com/go-idempotent/idempotent/report"
-	"github.com/go-idempotent/idempotent/store"
 )
 
 // Sentinels for [errors.Is]. For each of them but ErrLeaseLost and ErrCommitRefused there is a struct with the data of the error: the
@@ -370,33 +368,4 @@ func outcomeOf(err error) report.Outcome {
 		return r.outcome()
 	}
 	return report.Refused
-}
-
-// refusalOf returns the error for a result of the protocol that is no answer.
-func refusalOf(d *protocol.Delivery, r protocol.Result) error {
-	switch r.Outcome {
-	case report.Mismatch:
-		return &MismatchError{Operation: d.Operation, RecordKey: d.RecordKey}
-	case report.InProgress:
-		return &InProgressError{Operation: d.Operation, RecordKey: d.RecordKey, RetryAfter: r.RetryAfter}
-	case report.Superseded:
-		return &SupersededError{Operation: d.Operation, RecordKey: d.RecordKey, RetryAfter: r.RetryAfter}
-	case report.WrappedTwice:
-		return &WrappedTwiceError{Operation: d.Operation, RecordKey: d.RecordKey}
-	case report.UnknownOutcome:
-		return &UnknownOutcomeError{Operation: d.Operation, RecordKey: d.RecordKey, Reason: r.Reason}
-	case report.Unreadable:
-		return &UnreadableError{Operation: d.Operation, RecordKey: d.RecordKey, Reason: r.Reason, Err: r.Err}
-	default:
-		return &StoreUnavailableError{Operation: d.Operation, RecordKey: d.RecordKey, Err: r.Err}
-	}
-}
-
-// storeErrorOf returns the error of this package for a failure of the store, or the failure itself if there is none.
-func storeErrorOf(d *protocol.Delivery, err error) error {
-	unreadable, ok := err.(*store.UnreadableError) //nolint:errorlint // one that another error wraps is part of that
-	if !ok {
-		return err
-	}
-	return &UnreadableError{Operation: d.Operation, RecordKey: d.RecordKey, Reason: unreadable.Reason, Err: unreadable.Err}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 // Execution is what a handler can know about the claim that it runs under.
@@ -133,3 +134,15 @@ func (r Resolution[Out]) Result() (Out, bool) { return r.out, r.finding == execu
 
 // IsUntouched reports whether the finding is [Untouched]. It is for tests of resolvers.
 func (r Resolution[Out]) IsUntouched() bool { return r.finding == execution.Untouched }
+
+// Trace is what a tracer gives to one delivery.
+type Trace struct {
+	// Context is under what the delivery runs, its handler and its calls of the store included; it is made from the one that the
+	// tracer got.
+	Context context.Context //nolint:containedctx // it goes back to whoever runs under it
+	// Parent is the trace context of the delivery's span, as the header traceparent of W3C Trace Context has it. The record keeps
+	// it, so that a replay can name the execution whose answer it is. Empty is none.
+	Parent string
+	// End gets the report of the delivery, after the observer, also if the handler panics. It may be nil.
+	End func(report.Delivery)
+}

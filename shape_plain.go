@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/fingerprint"
 	"github.com/go-idempotent/idempotent/internal/gateway"
+	"github.com/go-idempotent/idempotent/internal/queue"
 )
 
 // plainShape is the shape of handlers whose events are not HTTP. An option says where their key is, and they return
@@ -97,4 +98,34 @@ func (s *plainShape) scope(ctx context.Context, src *source) ([]gateway.ScopePar
 	tenant, err := s.keys.tenantOf(ctx, src)
 	parts = append(parts, gateway.ScopePart{Name: "caller", Value: "tenant"}, gateway.ScopePart{Name: "tenant", Value: tenant, Personal: true})
 	return parts, err
+}
+
+// payloadOf returns a function that adds to a fingerprint what all deliveries of an event have in common: the whole
+// event, if its type is the user's own; the payload, if it is a message of a queue or a stream. It returns nil, and adds
+// a problem, for any other type of package events: those carry request ids and times.
+func payloadOf(in reflect.Type, exact bool, p *problems) func(h *fingerprint.Hash, src *source) error {
+	if add := queue.Payload(in, exact); add != nil {
+		return func(h *fingerprint.Hash, src *source) error {
+			in, err := src.event()
+			if err != nil {
+				return err
+			}
+			h.String("record")
+			return add(h, in)
+		}
+	}
+	if named := queue.Event(in); named != nil {
+		p.addf("WithFingerprint or WithFingerprintPath: choose what tells two requests in %v apart: the whole event "+
+			"does not, because %v holds ids or times that differ between deliveries", in, named)
+		return nil
+	}
+	return func(h *fingerprint.Hash, src *source) error {
+		payload, err := src.json()
+		if err != nil {
+			return err
+		}
+		h.String("event")
+		gateway.DigestJSON(h, payload, exact)
+		return nil
+	}
 }

@@ -26,11 +26,11 @@ type wrapped struct {
 	// settings are what the protocol has to know of the handler.
 	settings *protocol.Settings
 	// records reads and writes records as another program does, which shares them. It is nil if no program does.
-	records  sharedRecords
-	observe  func(context.Context, report.Delivery)
-	trace    func(context.Context, report.Delivery) Trace
+	records sharedRecords
+	observe func(context.Context, report.Delivery)
+	trace   func(context.Context, report.Delivery) Trace
 	// trigger is what the handler takes.
-	trigger report.Trigger
+	trigger  report.Trigger
 	disabled bool
 }
 

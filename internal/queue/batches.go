@@ -97,3 +97,33 @@ func elemOf(t reflect.Type) reflect.Type {
 	}
 	return t
 }
+
+// Event returns the type of package events that a type is, embeds, points to, or has as its elements. It returns nil if
+// there is none.
+func Event(t reflect.Type) reflect.Type { return eventIn(t, map[reflect.Type]bool{}) }
+
+// eventIn is Event. Types may embed themselves: seen are those that are not looked at again.
+func eventIn(t reflect.Type, seen map[reflect.Type]bool) reflect.Type {
+	if seen[t] {
+		return nil
+	}
+	seen[t] = true
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		return eventIn(t.Elem(), seen)
+	case reflect.Struct:
+	default:
+		return nil
+	}
+	if t.PkgPath() == reflect.TypeFor[events.SQSMessage]().PkgPath() {
+		return t
+	}
+	for f := range t.Fields() {
+		if f.Anonymous {
+			if named := eventIn(f.Type, seen); named != nil {
+				return named
+			}
+		}
+	}
+	return nil
+}
