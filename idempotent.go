@@ -102,9 +102,8 @@ type Handler[In, Out any] struct{ wrapped *wrapped }
 // The scope of an HTTP request has its caller, as the gateway has established who that is. Behind IAM authorization the people who share a
 // federated role (SAML, OIDC) are one caller, unless their sessions are named by e-mail addresses: use [WithTenant] for them.
 //
-// One store may serve many handlers. Two of one operation, with different types, would take each other's results for their
-// own: Wrap refuses the second one, if the store notices it (see [store.Registrar]) and neither is an HTTP handler, whose
-// routes keep records apart. Wrap reads two environment variables, and nothing reads them later:
+// One store may serve many handlers. Two of one operation take each other's results for their own, unless they are HTTP handlers, whose
+// routes keep records apart: give each an operation of its own. Wrap reads two environment variables, and nothing reads them later:
 // AWS_LAMBDA_FUNCTION_NAME for the default operation of HTTP handlers and for [WithPowertools], and
 // POWERTOOLS_IDEMPOTENCY_DISABLED as the default of [WithDisabled].
 func Wrap[In, Out any](handler func(context.Context, In) (Out, error), s store.Store, opts ...Option) *Handler[In, Out] {

@@ -200,8 +200,7 @@ func TestEveryProblemTypeHasItsSection(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("docs/problems.md")
 	require.NoError(t, err)
-	var sections []string
-	var kinds []string
+	var sections, kinds []string
 	for _, m := range regexp.MustCompile(`(?m)^## (.+)$`).FindAllStringSubmatch(string(page), -1) {
 		sections = append(sections, m[1])
 	}

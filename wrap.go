@@ -34,9 +34,6 @@ func wrap(handler func(ctx context.Context, in any) (any, error), t types, s sto
 	w.shape, w.keeps = shapeOf(c, t.in, t.out, &problems)
 	w.trigger = triggerOf(w.shape, t.in)
 	w.settings = settingsOf(c)
-	if _, isPlain := w.shape.(*plainShape); isPlain && problems == nil {
-		problems.addError(register(c, t.in, t.out))
-	}
 	problems.panicIfAny()
 	return w
 }
@@ -160,16 +157,6 @@ func folding(path *jmespath.Expression) *jmespath.Expression {
 		return nil
 	}
 	return path.Folding()
-}
-
-// register tells a store that can notice it which types the operation has. Records that another program shares are kept apart
-// by the prefix of their keys.
-func register(c *config, in, out reflect.Type) error {
-	notices, ok := c.store.(store.Registrar)
-	if !ok || c.records != nil {
-		return nil
-	}
-	return naming("Wrap", notices.Register(c.operation, in, out))
 }
 
 // settingsOf returns what the protocol has to know of a handler.

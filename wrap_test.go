@@ -14,10 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/cache"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
-	"github.com/go-idempotent/idempotent/store"
 )
 
 // problemsOf are what Wrap panics with.
@@ -305,50 +303,6 @@ func TestResponseOfAnotherGatewayIsRefusedWhenWrapping(t *testing.T) {
 	assert.Equal(t, "Wrap: events.APIGatewayProxyRequest is a request of a REST API, or of an HTTP API with payload format 1.0, "+
 		"and events.APIGatewayV2HTTPResponse a response of an HTTP API with payload format 2.0: return a events.APIGatewayProxyResponse",
 		refusedFirst[events.APIGatewayProxyRequest, events.APIGatewayV2HTTPResponse](t))
-}
-
-// bare is a store without any optional power.
-type bare struct{ store.Store }
-
-func TestTwoHandlersOfOneOperationWithDifferentTypesAreRefused(t *testing.T) {
-	t.Parallel()
-	type refund struct {
-		ID string `json:"id"`
-	}
-	refunds := func(context.Context, refund) (receipt, error) { return receipt{}, nil }
-	texts := func(context.Context, order) (string, error) { return "", nil }
-	pointers := func(context.Context, *order) (*receipt, error) { return &receipt{}, nil }
-	for name, records := range map[string]store.Store{
-		"memory": memory.New(), "a cache": cache.New(memory.New(), 1<<20), "a cache before a store that does not notice": cache.New(bare{memory.New()}, 1<<20),
-	} {
-		idempotent.Wrap(plain, records, keyed[order]("k")...)
-		assert.NotPanics(t, func() { idempotent.Wrap(plain, records, keyed[order]("k")...) }, "the same types, on %s", name)
-		assert.NotPanics(t, func() { idempotent.Wrap(pointers, records, keyed[*order]("k")...) }, "the same JSON, on %s", name)
-		assert.Equal(t, []string{`Wrap: operation "test" has a handler of idempotent_test.order with result idempotent_test.receipt on this store, ` +
-			`and one of idempotent_test.refund with result idempotent_test.receipt cannot share its records: give each an operation of its own`},
-			problemsOf(t, func() { idempotent.Wrap(refunds, records, keyed[refund]("k")...) }), name)
-		assert.Len(t, problemsOf(t, func() { idempotent.Wrap(texts, records, keyed[order]("k")...) }), 1, name)
-		assert.NotPanics(t, func() {
-			idempotent.Wrap(refunds, records, idempotent.WithOperation("refund"), idempotent.WithKey(func(r refund) (string, error) { return r.ID, nil }))
-		}, name)
-	}
-	assert.NotPanics(t, func() {
-		records := bare{memory.New()}
-		idempotent.Wrap(plain, records, keyed[order]("k")...)
-		idempotent.Wrap(texts, records, keyed[order]("k")...)
-	}, "who does not notice says nothing")
-
-	records := memory.New()
-	problemsOf(t, func() { idempotent.Wrap(plain, records, append(keyed[order]("k"), idempotent.WithRetention(0))...) })
-	assert.NotPanics(t, func() { idempotent.Wrap(texts, records, keyed[order]("k")...) }, "what was refused is no handler")
-
-	// Routes tell HTTP handlers apart, and the prefix of their keys those that share records with AWS Powertools.
-	assert.NotPanics(t, func() {
-		idempotent.Wrap(httpHandler, records)
-		idempotent.Wrap(func(context.Context, requestV1) (responseV1, error) { return responseV1{}, nil }, records)
-		idempotent.Wrap(plain, records, idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "a"}))
-		idempotent.Wrap(texts, records, idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "b"}))
-	})
 }
 
 func TestAHandlerTellsItsOperation(t *testing.T) {

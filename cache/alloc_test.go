@@ -21,6 +21,8 @@ func TestAllocationsOfAReplay(t *testing.T) {
 	_, _, err := s.Claim(ctx, done, start)
 	require.NoError(t, err)
 	again := running(done.Key, "B")
+	_, _, err = s.Claim(ctx, again, start) // it is refused, and what refuses it is kept
+	require.NoError(t, err)
 	var held store.Record
 	allocations := testing.AllocsPerRun(100, func() {
 		var claimed bool

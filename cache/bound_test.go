@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -90,9 +91,9 @@ func TestNoMoreIsKeptThanWasAllowed(t *testing.T) {
 			// Texts of their own, as a store makes them.
 			first := running(fmt.Sprintf("charge#%043d", n), fmt.Sprintf("%026d", n))
 			first.Fingerprint = fmt.Sprintf("1:%043d", n)
-			_, swapped, err := s.Swap(t.Context(), first, completed(first, strings.Repeat("1", size)))
+			_, claimed, err := s.Claim(t.Context(), completed(first, strings.Repeat("1", size)), start)
 			require.NoError(t, err)
-			require.True(t, swapped)
+			require.False(t, claimed)
 		}
 		kept := heap() - before
 		assert.LessOrEqual(t, kept, maxBytes, "results of %d bytes", size)
@@ -102,11 +103,11 @@ func TestNoMoreIsKeptThanWasAllowed(t *testing.T) {
 	}
 }
 
-// nothing is a store that keeps nothing and accepts every swap.
+// nothing is a store that keeps nothing, and in which every claim meets itself.
 type nothing struct{ store.Store }
 
-func (nothing) Swap(context.Context, store.Record, store.Record) (store.Record, bool, error) {
-	return store.Record{}, true, nil
+func (nothing) Claim(_ context.Context, r store.Record, _ time.Time) (store.Record, bool, error) {
+	return r, false, nil
 }
 
 func heap() int {

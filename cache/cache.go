@@ -4,9 +4,9 @@
 //	store := cache.New(dynamo.New(client, table), 16<<20)
 //	lambda.Start(idempotent.Wrap(charge, store))
 //
-// A delivery whose key is remembered is answered without a call of the store, also while the store cannot be reached:
-// a replay, whatever the size of its result, or a mismatch. Everything else goes to the store. Records that are in
-// progress or UNKNOWN are never remembered: claims, takeovers and settlements are decided by the store alone.
+// A completed record that refuses a claim is remembered. From then on a delivery of its key is answered without a call of the
+// store, also while the store cannot be reached: a replay, whatever the size of its result, or a mismatch. Everything else
+// goes to the store, which alone decides claims, takeovers and settlements.
 //
 // # What is guaranteed
 //
@@ -33,9 +33,9 @@ package cache
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"reflect"
 	"sync"
 	"time"
@@ -54,13 +54,11 @@ import (
 type Store struct {
 	inner    store.Store
 	maxBytes int
-	handlers store.Handlers // for a store behind that does not notice them
 
 	mu     sync.Mutex
 	bytes  int // of what is kept
 	kept   *simplelru.LRU[string, store.Record]
 	inside map[string]*traffic
-	claims map[string]claim // that this process has made and not settled
 }
 
 var (
@@ -68,7 +66,6 @@ var (
 	_ store.Committer    = (*Store)(nil)
 	_ store.ResultReader = (*Store)(nil)
 	_ store.Lister       = (*Store)(nil)
-	_ store.Registrar    = (*Store)(nil)
 )
 
 // New returns a store that answers from memory where it can and asks inner where it cannot. It keeps records of up to
@@ -77,8 +74,7 @@ var (
 // may need as much again.
 //
 // If inner keeps results in parts, it has to implement [store.ResultReader]. That, [store.Committer] and [store.Lister] are passed on.
-// If it is a [store.Registrar], it is asked about handlers; if not, the cache notices those that are wrapped on it. Other methods that
-// inner has beside those of [store.Store] are not passed on.
+// Other methods that inner has beside those of [store.Store] are not.
 //
 // It panics with a [*store.ConfigError] if inner is nil, or if maxBytes is less than 1,024, in which not one record with an
 // owner and a small result would fit.
@@ -93,49 +89,42 @@ func New(inner store.Store, maxBytes int) *Store {
 	if len(problems) > 0 {
 		panic(&store.ConfigError{Problems: problems})
 	}
-	s := &Store{inner: inner, maxBytes: maxBytes, inside: make(map[string]*traffic), claims: make(map[string]claim)}
-	s.kept = newKept(&s.bytes)
+	s := &Store{inner: inner, maxBytes: maxBytes, inside: make(map[string]*traffic)}
+	kept, err := simplelru.NewLRU(math.MaxInt, func(_ string, r store.Record) { s.bytes -= size(r) })
+	if err != nil {
+		panic(err) // it is about the number
+	}
+	s.kept = kept
 	return s
 }
 
 // Claim implements [store.Store]. A completed record that is kept refuses the claim without a call of the store
-// behind, until a little before its expiry.
+// behind, until a little before its expiry. One that refuses it there is kept.
 func (s *Store) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
 	held, found, c := s.find(ctx, r.Key, now)
 	if found {
-		return copied(held), false, nil
+		held.Result = bytes.Clone(held.Result) // kept bytes are never written again
+		return held, false, nil
 	}
 	defer s.end(c)
 	held, claimed, err := s.inner.Claim(ctx, r, now)
 	switch {
 	case err != nil:
 	case claimed:
-		s.note(c, r)
-		s.learn(c, r)
+		s.forget(r.Key) // whoever deleted the record that was kept
 	default:
 		s.learn(c, held)
 	}
 	return held, claimed, err
 }
 
-// Swap implements [store.Store]. The store behind decides; the record that is held afterwards is kept, if it
-// is completed.
+// Swap implements [store.Store]. The store behind decides, and what is kept is forgotten.
 func (s *Store) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
-	c := s.begin(seen.Key, change)
-	defer s.end(c)
-	held, swapped, err := s.inner.Swap(ctx, seen, next)
-	switch {
-	case err != nil:
-	case !swapped:
-		s.learn(c, held)
-	default:
-		s.replaced(c, seen, next)
-	}
-	return held, swapped, err
+	defer s.end(s.change(seen.Key))
+	return s.inner.Swap(ctx, seen, next)
 }
 
-// Commit implements [store.Committer]. The store behind decides, and what is kept afterwards is what Swap would keep. If the store
-// behind cannot commit, the error wraps [store.ErrNoCommit].
+// Commit implements [store.Committer], likewise. If the store behind cannot commit, the error wraps [store.ErrNoCommit].
 func (s *Store) Commit(
 	ctx context.Context, seen, next store.Record, writes store.Writes, token string,
 ) (store.Record, bool, error) {
@@ -143,22 +132,11 @@ func (s *Store) Commit(
 	if err != nil {
 		return store.Record{}, false, err
 	}
-	c := s.begin(seen.Key, change)
-	defer s.end(c)
-	held, committed, err := behind.Commit(ctx, seen, next, writes, token)
-	switch {
-	case errors.Is(err, store.ErrWritesRefused):
-		s.noteAgain(c) // nothing has happened to the record
-	case err != nil:
-	case !committed:
-		s.learn(c, held)
-	default:
-		s.replaced(c, seen, next)
-	}
-	return held, committed, err
+	defer s.end(s.change(seen.Key))
+	return behind.Commit(ctx, seen, next, writes, token)
 }
 
-// Apply implements [store.Committer], likewise. It touches no record.
+// Apply implements [store.Committer]. It touches no record.
 func (s *Store) Apply(ctx context.Context, writes store.Writes, token string) error {
 	behind, err := store.CommitterOf(s.inner)
 	if err != nil {
@@ -167,37 +145,25 @@ func (s *Store) Apply(ctx context.Context, writes store.Writes, token string) er
 	return behind.Apply(ctx, writes, token)
 }
 
-// replaced keeps what a Swap or a Commit has written in the place of the record seen.
-func (s *Store) replaced(c call, seen, next store.Record) {
-	if next.Lease.IsZero() { // the held one stays
-		next.Lease = c.lease(seen)
-	}
-	if next.Lease.IsZero() && seen.Owner != "" {
-		return // nobody has said which one that is
-	}
-	// A takeover counts as one more attempt. A takeover that is undone takes that back: nobody has claimed the record.
-	if next.Attempt > seen.Attempt || next.Owner == c.claim.owner {
-		s.note(c, next) // a takeover or a renewal
-	}
-	s.learn(c, next)
-}
-
-// Delete implements [store.Store]. The store behind decides.
+// Delete implements [store.Store]. The store behind decides, and what is kept is forgotten.
 func (s *Store) Delete(ctx context.Context, seen store.Record) (bool, error) {
-	defer s.end(s.begin(seen.Key, change))
+	defer s.end(s.change(seen.Key))
 	return s.inner.Delete(ctx, seen)
 }
 
 // Get implements [store.Store]. It always asks the store behind: without an instant it could not know whether a
-// record that is kept has expired and was replaced elsewhere.
+// record that is kept has expired and was replaced elsewhere. What it finds to be another one is forgotten.
 func (s *Store) Get(ctx context.Context, key string) (store.Record, bool, error) {
-	c := s.begin(key, look)
-	defer s.end(c)
 	r, found, err := s.inner.Get(ctx, key)
-	if err == nil && found {
-		s.learn(c, r)
+	if err != nil {
+		return r, found, err
 	}
-	return r, found, err
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if held, is := s.kept.Peek(key); is && (!found || !same(held, r)) {
+		s.kept.Remove(key)
+	}
+	return r, found, nil
 }
 
 // ReadResult implements [store.ResultReader]. What it reads for a record that is kept is kept with it. If
@@ -217,14 +183,6 @@ func (s *Store) ReadResult(ctx context.Context, r store.Record) ([]byte, error) 
 	return result, err
 }
 
-// Register implements [store.Registrar].
-func (s *Store) Register(operation string, in, out reflect.Type) error {
-	if notices, ok := s.inner.(store.Registrar); ok {
-		return notices.Register(operation, in, out)
-	}
-	return s.handlers.Register(operation, in, out)
-}
-
 // List implements [store.Lister]. It always asks the store behind. If that cannot list, the error wraps [store.ErrNoListing].
 func (s *Store) List(ctx context.Context, q store.Query) iter.Seq2[store.Record, error] {
 	return store.ListOf(ctx, s.inner, q)
@@ -233,10 +191,4 @@ func (s *Store) List(ctx context.Context, q store.Query) iter.Seq2[store.Record,
 // ListCost implements [store.Lister], likewise.
 func (s *Store) ListCost(ctx context.Context, q store.Query) (store.Cost, error) {
 	return store.ListCostOf(ctx, s.inner, q)
-}
-
-// copied returns r with bytes of its own. Kept bytes are never written again, so they are copied outside the mutex.
-func copied(r store.Record) store.Record {
-	r.Result = bytes.Clone(r.Result)
-	return r
 }

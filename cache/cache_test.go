@@ -2,7 +2,6 @@ package cache_test
 
 import (
 	"context"
-	"strconv"
 	"testing"
 	"time"
 
@@ -15,113 +14,18 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-func TestACompletedRecordIsRememberedHoweverItWasSeen(t *testing.T) {
-	t.Parallel()
-	key := "charge#1"
-	first := running(key, "A")
-	done := completed(first, `{"id":"ch_1"}`)
-	for name, learn := range map[string]func(f, other *fixture){
-		"by its own completion": func(f, _ *fixture) {
-			f.claims(first, start)
-			f.swaps(first, done)
-		},
-		"by its own completion, which leaves the lease alone": func(f, _ *fixture) {
-			f.claims(first, start)
-			next := done
-			next.Lease = time.Time{}
-			f.swaps(first, next)
-		},
-		"by its own completion of a record that was gone": func(f, _ *fixture) { f.claims(done, start) },
-		"by a claim that it refuses": func(f, other *fixture) {
-			other.claims(done, start)
-			f.forgets(key)
-		},
-		"by a swap that it refuses": func(f, other *fixture) {
-			other.claims(done, start)
-			_, swapped, err := f.cache.Swap(t.Context(), first, completed(first, `{"id":"ch_2"}`))
-			require.NoError(t, err)
-			require.False(t, swapped)
-		},
-		"by a look": func(f, other *fixture) {
-			other.claims(done, start)
-			_, found, err := f.cache.Get(t.Context(), key)
-			require.NoError(t, err)
-			require.True(t, found)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := newFixture(t, memory.New(), 1<<20)
-			learn(f, f.elsewhere())
-			f.remembers(done)
-			f.remembers(done)
-		})
-	}
-}
-
-// TestACompletionThatSaysNoLeaseIsRememberedWithTheHeldOne: it neither saw nor writes one, but this process made the claim.
-func TestACompletionThatSaysNoLeaseIsRememberedWithTheHeldOne(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, memory.New(), 1<<20)
-	for n, renewals := range []int{0, 1, 2} {
-		r := running("charge#"+strconv.Itoa(n), "A")
-		f.claims(r, start)
-		for range renewals {
-			renewed := r
-			renewed.Lease = r.Lease.Add(time.Minute)
-			f.swaps(unleased(r), renewed)
-			r = renewed
-		}
-		done := completed(r, `{}`)
-		f.swaps(unleased(r), unleased(done))
-		f.remembers(done)
-	}
-}
-
-// TestARecordWhoseRenewalsOverlappedIsAskedFor: nobody knows which of the leases was the last.
-func TestARecordWhoseRenewalsOverlappedIsAskedFor(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, memory.New(), 1<<20)
-	r := running("charge#1", "A")
-	f.claims(r, start)
-	sooner, later := r, r
-	sooner.Lease, later.Lease = r.Lease.Add(time.Minute), r.Lease.Add(time.Hour)
-	f.spy.meanwhile(func() { f.swaps(unleased(r), later) })
-	f.swaps(unleased(r), sooner)
-	done := completed(later, `{}`)
-	f.swaps(unleased(r), unleased(done))
-
-	held, calls := f.duplicate(r.Key, start)
-	require.Equal(t, []string{"claim"}, calls)
-	require.Equal(t, done, held)
-}
-
-func unleased(r store.Record) store.Record {
-	r.Lease = time.Time{}
-	return r
-}
-
-// TestARecordWhoseLeaseNobodySaidIsAskedFor: another process made the claim.
-func TestARecordWhoseLeaseNobodySaidIsAskedFor(t *testing.T) {
+func TestACompletedRecordIsRememberedOnceItHasRefusedAClaim(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, memory.New(), 1<<20)
 	first := running("charge#1", "A")
-	f.claims(running("charge#1", "earlier"), start)
-	f.swaps(running("charge#1", "earlier"), running("charge#1", "earlier"))
-	other := f.elsewhere()
-	other.swaps(running("charge#1", "earlier"), first)
-	done := completed(first, `{}`)
-	f.swaps(unleased(first), unleased(done))
-
-	held, calls := f.duplicate(first.Key, start)
-	require.Equal(t, []string{"claim"}, calls)
-	require.Equal(t, done, held)
+	done := completed(first, `{"id":"ch_1"}`)
+	f.claims(first, start)
+	f.swaps(first, done)
+	_, found, err := f.cache.Get(t.Context(), first.Key)
+	require.NoError(t, err)
+	require.True(t, found)
+	f.forgets(done.Key) // neither its completion nor a look has kept it
 	f.remembers(done)
-
-	foreign := running("charge#2", "") // of AWS Powertools: its lease is known to be absent
-	foreign.Lease = time.Time{}
-	f.claims(foreign, start)
-	done = completed(foreign, `{}`)
-	f.swaps(foreign, done)
 	f.remembers(done)
 }
 
@@ -350,12 +254,14 @@ func TestALookSeesWhatWasDoneByHand(t *testing.T) {
 	done := completed(running("charge#1", "A"), `{"id":"ch_1"}`)
 	done.Seal = ""
 	f.claims(done, start)
+	f.forgets(done.Key)
 	next := done
 	next.Result = []byte(`{"id":"ch_2"}`)
 	f.elsewhere().swaps(done, next)
 	f.remembers(done)
 	_, _, err := f.cache.Get(t.Context(), done.Key)
 	require.NoError(t, err)
+	f.forgets(done.Key)
 	f.remembers(next)
 }
 
@@ -367,7 +273,7 @@ func TestNobodyAltersWhatIsRemembered(t *testing.T) {
 	clear(done.Result)
 	held, calls := f.duplicate(done.Key, start)
 	require.Empty(t, calls)
-	require.Equal(t, result, string(held.Result), "what was handed to Swap")
+	require.Equal(t, result, string(held.Result))
 	clear(held.Result)
 	held, _ = f.duplicate(done.Key, start)
 	require.Equal(t, result, string(held.Result), "what a refused claim returned from memory")
@@ -387,6 +293,7 @@ func TestNilAndEmptyResultsStayWhatTheyAre(t *testing.T) {
 		r := completed(running(key, "A"), "")
 		r.Result = result
 		f.claims(r, start)
+		f.forgets(key)
 		f.remembers(r)
 	}
 }
@@ -410,9 +317,12 @@ func TestACallWhoseContextHasEndedIsTheStoresBusiness(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, newParted(), 1<<20)
 	done := f.executes("charge#1", large)
+	held, _ := f.duplicate(done.Key, start)
+	_, err := f.cache.ReadResult(t.Context(), held)
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, _, err := f.cache.Claim(ctx, running(done.Key, "B"), start)
+	_, _, err = f.cache.Claim(ctx, running(done.Key, "B"), start)
 	require.ErrorIs(t, err, context.Canceled)
 	f.remembers(done)
 

@@ -30,7 +30,8 @@ type payment struct {
 	Amount int
 }
 
-// A client retries while the table cannot be reached. It gets its answer all the same, because the sandbox has it.
+// A client retries, and again while the table cannot be reached. It gets its answer all the same, because the sandbox has it since the
+// first retry.
 func Example() {
 	table := &table{Store: memory.New()}
 	charge := func(_ context.Context, p payment) (string, error) {
@@ -43,7 +44,7 @@ func Example() {
 		idempotent.WithFingerprint(func(p payment) (any, error) { return p.Amount, nil }),
 		idempotent.WithTiming(idempotent.Timing{ClaimBudget: 300 * time.Millisecond}))
 
-	for _, p := range []payment{{"order-1", 1200}, {"order-1", 1200}, {"order-1", 9900}, {"order-2", 500}} {
+	for n, p := range []payment{{"order-1", 1200}, {"order-1", 1200}, {"order-1", 1200}, {"order-1", 9900}, {"order-2", 500}} {
 		receipt, err := handler.Handle(context.Background(), p)
 		switch {
 		case errors.Is(err, idempotent.ErrMismatch):
@@ -53,10 +54,11 @@ func Example() {
 		default:
 			fmt.Println(receipt)
 		}
-		table.outage = true
+		table.outage = n > 0
 	}
 	// Output:
 	// charging 1200
+	// receipt of order-1
 	// receipt of order-1
 	// receipt of order-1
 	// another payment under the same key

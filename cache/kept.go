@@ -3,17 +3,14 @@ package cache
 import (
 	"bytes"
 	"context"
-	"math"
 	"time"
-
-	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"github.com/go-idempotent/idempotent/store"
 )
 
 // overhead is what keeping a record costs beside its texts and its result, in bytes: the record itself, its place in the
 // order of use and in the index.
-const overhead = 576
+const overhead = 640
 
 // leastBytes is the smallest cache: with less it would hold nothing, whatever happens. A record of this module has some 200 bytes of
 // texts.
@@ -22,7 +19,7 @@ const leastBytes = 1 << 10
 // size is what a record counts in bytes.
 func size(r store.Record) int {
 	texts := len(r.Key) + len(r.Owner) + len(r.Fingerprint) + len(r.Seal) + len(r.Reason) + len(r.Parts) +
-		len(r.SettledBy) + len(r.SettledReason) + len(r.Attention)
+		len(r.SettledBy) + len(r.SettledReason) + len(r.Attention) + len(r.Trace)
 	for _, name := range r.Derived {
 		texts += len(name) + 16
 	}
@@ -39,19 +36,15 @@ func allocated(n int) int {
 	return n + n/8
 }
 
-// newKept returns an empty index by key in the order of use. It takes what leaves it off the number of bytes; how many
-// records it holds is not limited.
-func newKept(total *int) *simplelru.LRU[string, store.Record] {
-	kept, err := simplelru.NewLRU(math.MaxInt, func(_ string, r store.Record) { *total -= size(r) })
-	if err != nil {
-		panic(err) // it is about the number
-	}
-	return kept
-}
-
 // margin is how long before the expiry of a record a cache stops to answer with it: as much as clocks may differ. It is
 // the default margin of a handler.
 const margin = 2 * time.Second
+
+func (s *Store) forget(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept.Remove(key)
+}
 
 // put keeps a record that fits, in place of the one under its key. The mutex is held.
 func (s *Store) put(r store.Record) {
@@ -62,6 +55,25 @@ func (s *Store) put(r store.Record) {
 	}
 	s.kept.Add(r.Key, r)
 	s.bytes += n
+}
+
+// traffic are the calls for one key that are with the store behind. It is remembered while there is one.
+type traffic struct {
+	calls int
+	// changing are the Swaps, Commits and Deletes among the calls, changes counts those that have begun.
+	changing, changes int
+	// latest is the latest instant of a claim.
+	latest time.Time
+}
+
+// call is one of them. What a claim learns may be kept only if nothing can have replaced it meanwhile: no change was under way
+// when the claim began, changes is the number since, and no other claim may replace it.
+type call struct {
+	*traffic
+
+	key     string
+	changes int
+	changer bool
 }
 
 // find returns the record that refuses a claim at this instant. If none is kept, the claim begins.
@@ -76,28 +88,63 @@ func (s *Store) find(ctx context.Context, key string, now time.Time) (r store.Re
 	if !refuses {
 		s.kept.Remove(key)
 	}
-	c = s.enter(key, look)
+	c = s.begin(key)
 	if c.latest.Before(now) {
 		c.latest = now
 	}
 	return store.Record{}, false, c
 }
 
-// learn keeps what a call has found to be held, if it is completed and nothing can have replaced it since.
+// change begins a call that may replace the record. What is kept goes at once: from now on it is unknown what is held.
+func (s *Store) change(key string) call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept.Remove(key)
+	c := s.begin(key)
+	c.changing++
+	c.traffic.changes++
+	c.changer = true
+	return c
+}
+
+// begin notes that a call goes to the store. It has to end. The mutex is held.
+func (s *Store) begin(key string) call {
+	t := s.inside[key]
+	if t == nil {
+		t = new(traffic)
+		s.inside[key] = t
+	}
+	t.calls++
+	c := call{traffic: t, key: key, changes: t.changes}
+	if t.changing > 0 {
+		c.changes = -1 // it learns nothing
+	}
+	return c
+}
+
+func (s *Store) end(c call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.calls--
+	if c.changer {
+		c.changing--
+	}
+	if c.calls == 0 {
+		delete(s.inside, c.key)
+	}
+}
+
+// learn keeps the completed record that has refused a claim, if nothing can have replaced it since.
 func (s *Store) learn(c call, r store.Record) {
 	r.Key = c.key // a record is never kept under another key than its own
 	if r.Status != store.StatusCompleted || size(r) > s.maxBytes {
 		return
 	}
-	r = copied(r)
-	r.Steps, r.StepWrites = nil, 0 // a completion drops them, whatever it was handed
+	r.Result = bytes.Clone(r.Result)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !c.undisturbed(r) {
+	if c.changes != c.traffic.changes || r.Claimable(c.latest) {
 		return
-	}
-	if held, found := s.kept.Peek(c.key); found && same(held, r) {
-		return // perhaps with its result
 	}
 	s.put(r)
 }

@@ -330,6 +330,7 @@ func (f *fixture) executes(key, result string) store.Record {
 	f.claims(first, start)
 	done := completed(first, result)
 	f.swaps(first, done)
+	f.forgets(key) // the claim that it refuses keeps it
 	return done
 }
 

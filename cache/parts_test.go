@@ -48,19 +48,6 @@ func TestAResultInPartsIsReadOnce(t *testing.T) {
 	require.Empty(t, f.spy.calls())
 }
 
-func TestTheOwnResultIsRememberedWithoutReadingItsParts(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, newParted(), 1<<20)
-	done := f.executes("charge#1", large)
-	f.remembers(done)
-
-	inParts, found, err := f.cache.Get(t.Context(), done.Key)
-	require.NoError(t, err)
-	require.True(t, found)
-	require.NotEmpty(t, inParts.Parts)
-	f.remembers(done) // a look does not take the result away
-}
-
 func TestTheResultOfAnotherRecordIsNotTakenForTheOneInParts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, newParted(), 1<<20)
@@ -71,13 +58,14 @@ func TestTheResultOfAnotherRecordIsNotTakenForTheOneInParts(t *testing.T) {
 	again := completed(running(old.Key, "B"), strings.ToUpper(large))
 	f.deletes(old)
 	f.claims(again, start)
-	f.remembers(again)
+	held, _ := f.duplicate(again.Key, start)
+	f.remembers(held)
 	f.spy.calls()
 	result, err := f.cache.ReadResult(t.Context(), inParts) // parts outlive their record
 	require.NoError(t, err)
 	require.Equal(t, large, string(result))
 	require.Equal(t, []string{"read result"}, f.spy.calls())
-	f.remembers(again)
+	f.remembers(held)
 
 	f.deletes(again)
 	_, err = f.cache.ReadResult(t.Context(), inParts)
@@ -157,19 +145,6 @@ func TestStepsPassThrough(t *testing.T) {
 	require.Equal(t, held.Steps, after.Steps, "a takeover tells of the steps that there are")
 	require.Equal(t, "B", after.Owner)
 	f.forgets(seen.Key)
-}
-
-// TestWhatIsCompletedIsRememberedWithoutSteps: they are gone from the store, whatever a completion was handed.
-func TestWhatIsCompletedIsRememberedWithoutSteps(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, newParted(), 1<<20)
-	seen := running("charge#1", "A")
-	f.claims(seen, start)
-	f.swaps(seen, withStep(seen, "A", `"a"`))
-	held, _, err := f.cache.Get(t.Context(), seen.Key)
-	require.NoError(t, err)
-	f.swaps(held, completed(held, `"done"`)) // with the steps and the count of the record
-	f.remembers(completed(seen, `"done"`))
 }
 
 // TestTheResultOfAStepIsNotThatOfItsRecord: both are read under one key.

@@ -150,3 +150,20 @@ func TestTheFirstScreenHasShortSentences(t *testing.T) {
 		}
 	}
 }
+
+// TestTheTreeIsWhole: whoever adds a package says what it is.
+func TestTheTreeIsWhole(t *testing.T) {
+	t.Parallel()
+	tree := read(t, "../CONTRIBUTING.md")
+	for _, parent := range []string{"", "internal/"} {
+		folders, err := os.ReadDir(filepath.Join("..", parent))
+		require.NoError(t, err)
+		for _, f := range folders {
+			code, err := filepath.Glob(filepath.Join("..", parent, f.Name(), "*.go"))
+			require.NoError(t, err)
+			if f.IsDir() && len(code) > 0 {
+				assert.Contains(t, tree, "`"+parent+f.Name()+"/`")
+			}
+		}
+	}
+}

@@ -54,7 +54,7 @@ var takenOver = json.RawMessage(`{"id":{"S":"order#1"},"status":{"S":"INPROGRESS
 func commitOf(t testing.TB, s *dynamo.Store) (held store.Record, done bool, err error) {
 	t.Helper()
 	seen, w := record("order#1"), twoRows(t)
-	return s.Commit(t.Context(), seen, committed(seen, []byte(`"`+secret+`"`), w), w, "token-1")
+	return s.Commit(t.Context(), seen, committed(seen, []byte(`"`+secret+`"`)), w, "token-1")
 }
 
 func twoRows(t testing.TB) store.Writes {
@@ -293,7 +293,7 @@ func TestPartsAreWrittenOnceForACommit(t *testing.T) {
 	t.Parallel()
 	s, tr := scripted(done, lost, lost, lost, done)
 	seen, w := record("order#1"), twoRows(t)
-	_, applied, err := s.Commit(t.Context(), seen, committed(seen, largeAnswer(1<<16), w), w, "token-1")
+	_, applied, err := s.Commit(t.Context(), seen, committed(seen, largeAnswer(1<<16)), w, "token-1")
 	require.NoError(t, err)
 	require.True(t, applied)
 	require.Equal(t, []string{"BatchWriteItem", "TransactWriteItems", "TransactWriteItems", "TransactWriteItems", "TransactWriteItems"}, tr.calls())

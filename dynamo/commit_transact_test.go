@@ -53,7 +53,7 @@ func tryWrites(items ...dynamo.Item) (store.Writes, error) {
 }
 
 // committed is the record as it is completed with writes.
-func committed(r store.Record, result []byte, w store.Writes) store.Record {
+func committed(r store.Record, result []byte) store.Record {
 	r = completion(r, result)
 	r.Seal = store.CommitSeal(r.Owner, result, 1)
 	return r
@@ -120,7 +120,7 @@ func TestACommitWritesTheAnswerAndTheRows(t *testing.T) {
 			TableName: aws.String(orders), Item: item{"order_id": S("sdk")}, ConditionExpression: aws.String("attribute_not_exists(order_id)"),
 		}}},
 	)
-	next, token := committed(seen, []byte(`{"id":"o-1"}`), w), rand.Text()
+	next, token := committed(seen, []byte(`{"id":"o-1"}`)), rand.Text()
 	_, done, err := s.Commit(t.Context(), seen, next, w, token)
 	require.NoError(t, err)
 	require.True(t, done)
@@ -161,7 +161,7 @@ func TestACommitOfARecordThatIsAnother(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, claimed)
 			w := writesOf(t, dynamo.Put(orders, order{ID: name}), sdkCheck(orders, orderKey{"none"}, terms{when: []string{"attribute_exists(order_id)"}}))
-			got, done, err := s.Commit(t.Context(), seen, committed(seen, []byte(`2`), w), w, rand.Text())
+			got, done, err := s.Commit(t.Context(), seen, committed(seen, []byte(`2`)), w, rand.Text())
 			require.NoError(t, err)
 			require.False(t, done)
 			require.Equal(t, held, got)
@@ -172,7 +172,7 @@ func TestACommitOfARecordThatIsAnother(t *testing.T) {
 		t.Parallel()
 		seen := record("order#gone")
 		w := writesOf(t, dynamo.Put(orders, order{ID: "gone"}))
-		got, done, err := s.Commit(t.Context(), seen, committed(seen, []byte(`2`), w), w, rand.Text())
+		got, done, err := s.Commit(t.Context(), seen, committed(seen, []byte(`2`)), w, rand.Text())
 		require.NoError(t, err)
 		require.False(t, done)
 		require.Zero(t, got)
@@ -213,7 +213,7 @@ func TestConditionsThatDoNotHoldAreNamed(t *testing.T) {
 		require.Empty(t, getOrder(t, client, orders, "o-1"))
 	}
 	seen := claimedRecord(t, s, "order#1")
-	held, done, err := s.Commit(t.Context(), seen, committed(seen, []byte(`2`), w), w, rand.Text())
+	held, done, err := s.Commit(t.Context(), seen, committed(seen, []byte(`2`)), w, rand.Text())
 	require.False(t, done)
 	require.Zero(t, held)
 	requireRefused(t, err, "commit")
@@ -263,7 +263,7 @@ func TestCommitsOfEveryShape(t *testing.T) {
 					next := seen
 					next.Result = []byte(`{"id":"o-1"}`)
 					change(&next)
-					next = committed(next, next.Result, w)
+					next = committed(next, next.Result)
 					next.Steps, next.StepWrites, next.CompletedAt = nil, 0, claimTime.UTC()
 					_, done, err := s.Commit(t.Context(), seen, next, w, rand.Text())
 					require.NoError(t, err)
@@ -317,7 +317,7 @@ func TestARejectedItemSaysWhy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			seen, w := claimedRecord(t, s, "order#"+name), writesOf(t, c.item)
-			_, done, err := s.Commit(t.Context(), seen, committed(seen, []byte(`1`), w), w, rand.Text())
+			_, done, err := s.Commit(t.Context(), seen, committed(seen, []byte(`1`)), w, rand.Text())
 			require.False(t, done)
 			requireStoreError(t, err, "commit", store.FailureRejected, true)
 			require.ErrorContains(t, err, c.text)
@@ -326,13 +326,13 @@ func TestARejectedItemSaysWhy(t *testing.T) {
 		})
 	}
 	seen, w := claimedRecord(t, s, "order#twice"), writesOf(t, dynamo.Put(orders, order{ID: secret}), dynamo.Put(orders, order{ID: secret, Amount: 1}))
-	_, _, err := s.Commit(t.Context(), seen, committed(seen, []byte(`1`), w), w, rand.Text())
+	_, _, err := s.Commit(t.Context(), seen, committed(seen, []byte(`1`)), w, rand.Text())
 	requireStoreError(t, err, "commit", store.FailureRejected, true)
 	require.ErrorContains(t, err, "two of the items are one and the same in their table")
 	requireNoSecret(t, err)
 
 	seen, w = claimedRecord(t, s, "order#itself"), writesOf(t, sdkDelete(table, item{"id": S("order#itself")}, terms{}))
-	_, _, err = s.Commit(t.Context(), seen, committed(seen, []byte(`1`), w), w, rand.Text())
+	_, _, err = s.Commit(t.Context(), seen, committed(seen, []byte(`1`)), w, rand.Text())
 	requireStoreError(t, err, "commit", store.FailureRejected, true)
 	require.ErrorContains(t, err, "or one is the record itself")
 	requireHeld(t, s, seen)
@@ -340,19 +340,19 @@ func TestARejectedItemSaysWhy(t *testing.T) {
 	seen, w = claimedRecord(t, s, "order#nowhere"), writesOf(t, dynamo.Put(orders, order{ID: "o-1"}), dynamo.Item{TransactWriteItem: types.TransactWriteItem{
 		Put: &types.Put{Item: item{"order_id": S(secret)}},
 	}})
-	_, _, err = s.Commit(t.Context(), seen, committed(seen, []byte(`1`), w), w, rand.Text())
+	_, _, err = s.Commit(t.Context(), seen, committed(seen, []byte(`1`)), w, rand.Text())
 	requireStoreError(t, err, "commit", store.FailureRejected, true)
 	require.ErrorContains(t, err, `items[1] (Put on table ""): `, "the SDK sends no such item")
 	requireNoSecret(t, err)
 
 	w = writesOf(t, dynamo.Put("dynamo-test-missing", order{ID: secret}))
-	_, _, err = s.Commit(t.Context(), seen, committed(seen, []byte(`1`), w), w, rand.Text())
+	_, _, err = s.Commit(t.Context(), seen, committed(seen, []byte(`1`)), w, rand.Text())
 	requireStoreError(t, err, "commit", store.FailureMissingTable, true)
 	require.ErrorContains(t, err, `"dynamo-test-missing"`)
 
 	w = writesOf(t, dynamo.Put(orders, order{ID: "grows"}), sdkUpdate(orders, orderKey{"text"}, "SET a = :v, b = :w",
 		with(map[string]any{":v": strings.Repeat("x", 300_000), ":w": strings.Repeat("y", 200_000)})))
-	_, _, err = s.Commit(t.Context(), seen, committed(seen, []byte(`1`), w), w, rand.Text())
+	_, _, err = s.Commit(t.Context(), seen, committed(seen, []byte(`1`)), w, rand.Text())
 	requireStoreError(t, err, "commit", store.FailureTooLarge, true)
 	require.Empty(t, getOrder(t, client, orders, "grows"))
 }
@@ -368,7 +368,7 @@ func TestWhatACommitAdds(t *testing.T) {
 			items[i] = dynamo.Put("orders", map[string]any{"order_id": i})
 		}
 		seen, w := record("order#1"), writesOf(t, items...)
-		_, done, err := s.Commit(t.Context(), seen, committed(seen, []byte(`{"id":"o-1"}`), w), w, rand.Text())
+		_, done, err := s.Commit(t.Context(), seen, committed(seen, []byte(`{"id":"o-1"}`)), w, rand.Text())
 		require.NoError(t, err)
 		require.True(t, done)
 		var sent struct {
@@ -394,7 +394,7 @@ func TestTheRequestOfACommit(t *testing.T) {
 		sdkDelete("carts", item{"id": S("c-1")}, terms{}),
 		sdkCheck("customers", item{"id": S("u-1")}, terms{when: []string{"attribute_exists(id)"}}))
 	seen := record("order#1")
-	next := committed(seen, []byte(`{"id":"o-1"}`), w)
+	next := committed(seen, []byte(`{"id":"o-1"}`))
 	seen.Steps, seen.StepWrites = steps{"reserve": stepValue(seen.Owner, `{"id":"r_1"}`)}, store.AnyStepWrites
 	_, _, err := s.Commit(t.Context(), seen, next, w, "token-1")
 	require.NoError(t, err)

@@ -152,7 +152,7 @@ func (x *expiring) isLoosePart(ctx context.Context, part string, it item) (bool,
 		text, is := v.(*types.AttributeValueMemberS)
 		switch {
 		case name == x.attr.commit.name && (!is || text.Value == seal),
-			strings.HasPrefix(name, x.attr.stepPrefix) && (!is || strings.Contains(text.Value, escapeSeal.Replace(seal))):
+			strings.HasPrefix(name, stepPrefix) && (!is || strings.Contains(text.Value, escapeSeal.Replace(seal))):
 			return false, nil
 		}
 	}

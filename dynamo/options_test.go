@@ -104,10 +104,6 @@ func TestZeroStoreSaysSo(t *testing.T) {
 		require.Equal(t, []string{"dynamo.New has not made this Store: its zero value is not usable"}, config.Problems)
 	}
 
-	require.PanicsWithError(t, "idempotent: configuration: Wrap: dynamo.New has not made this Store: its zero value is not usable", func() {
-		idempotent.Wrap(func(context.Context, bill) (string, error) { return "", nil }, new(dynamo.Store),
-			idempotent.WithOperation("o"), idempotent.WithKey(func(b bill) (string, error) { return b.ID, nil }))
-	})
 	h := idempotent.Wrap(func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		panic("executes")
 	}, new(dynamo.Store))

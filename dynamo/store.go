@@ -3,7 +3,6 @@ package dynamo
 import (
 	"context"
 	"errors"
-	"reflect"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -35,13 +34,11 @@ type Store struct {
 	plainLimit  int
 	compression bool
 	gzip        compressor
-	handlers    store.Handlers
 }
 
 var (
 	_ store.Store        = (*Store)(nil)
 	_ store.ResultReader = (*Store)(nil)
-	_ store.Registrar    = (*Store)(nil)
 )
 
 // New returns a store on the table, given by its name or ARN. It sends nothing; see [Store.Check].
@@ -57,15 +54,6 @@ func New(client Client, table string, opts ...Option) *Store {
 		s.plainLimit = min(s.plainLimit, oneUnit)
 	}
 	return s
-}
-
-// Register implements [store.Registrar]: it notices what is wrapped on this Store, and not what is wrapped on another one with the
-// same table.
-func (s *Store) Register(operation string, in, out reflect.Type) error {
-	if s.unmade() {
-		return errUnmade
-	}
-	return s.handlers.Register(operation, in, out)
 }
 
 var errUnmade = errors.New("dynamo.New has not made this Store: its zero value is not usable")

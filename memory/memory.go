@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"maps"
-	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -29,16 +28,12 @@ import (
 // The only errors are those of a context that has ended: a [*store.Error] of kind
 // [store.FailureTimeout], with NotApplied set, that wraps the context's error.
 type Store struct {
-	mu       sync.Mutex
-	records  map[string]*entry
-	expiry   queue
-	handlers store.Handlers
+	mu      sync.Mutex
+	records map[string]*entry
+	expiry  queue
 }
 
-var (
-	_ store.Store     = (*Store)(nil)
-	_ store.Registrar = (*Store)(nil)
-)
+var _ store.Store = (*Store)(nil)
 
 // New returns an empty store.
 func New() *Store { return new(Store) }
@@ -76,11 +71,6 @@ func (s *Store) Get(ctx context.Context, key string) (store.Record, bool, error)
 	}
 	r, found := s.read(key)
 	return copied(r), found, nil
-}
-
-// Register implements [store.Registrar].
-func (s *Store) Register(operation string, in, out reflect.Type) error {
-	return s.handlers.Register(operation, in, out)
 }
 
 // Len returns the number of records held, those included that have expired and are not dropped yet.

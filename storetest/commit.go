@@ -148,7 +148,7 @@ func fresh() Row { return Row{Name: row().Name, New: true} }
 
 // sealed is a completed record with the seal of a commit of its owner, whichever: no two are the same.
 func sealed(next store.Record) store.Record {
-	next.Seal = store.CommitSeal(next.Owner, next.Result, 1+mathrand.IntN(1<<30)) //nolint:gosec // nobody has to guess it
+	next.Seal = store.CommitSeal(next.Owner, next.Result, 1+mathrand.IntN(1<<30))
 	return next
 }
 

@@ -1,22 +1,25 @@
 package main_test
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // response is what a handler of HTTP requests returns.
 const response = `{"statusCode":201,"body":"{\"id\":\"ch_1\"}"}`
 
-// Every command on the demo, with everything that it prints, and every exit code.
 // demoRequest is one that the demo has a record of, but for its stage.
 var demoRequest = slices.Clip([]string{
 	"key", "--demo", "--operation", "charge", "--key", "order-1", "--method", "POST", "--route", "/charges", "--api", "a1b2c3",
 })
 
+// Every command on the demo, with everything that it prints, and every exit code.
 func TestWhatTheCommandsPrint(t *testing.T) {
 	t.Parallel()
 	settle := func(args ...string) []string { return append([]string{"settle", "--demo", "--by", "dana"}, args...) }
@@ -177,4 +180,31 @@ func arranged(args []string) []string {
 		}
 	}
 	return args
+}
+
+// Help is read on a terminal of 80 columns.
+func TestHelpFitsATerminal(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"", "list", "inspect", "key", "settle", "delete", "messages", "messages list", "messages redrive", "doctor", "serve"} {
+		for line := range strings.Lines(run(t, append(strings.Fields(command), "--help")).out) {
+			assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), 80, "%s: %s", command, line)
+		}
+	}
+}
+
+// Eight commands, and not more flags than somebody can look through.
+func TestThereAreFewFlags(t *testing.T) {
+	t.Parallel()
+	commands := []string{"list", "inspect", "key", "settle", "delete", "messages list", "messages redrive", "doctor", "serve"}
+	flag, all := regexp.MustCompile(`(?m)^ +(-\w, )?--\w`), 0
+	for _, command := range commands {
+		own, global, both := strings.Cut(run(t, append(strings.Fields(command), "--help")).out, "\nGlobal Flags:\n")
+		require.True(t, both, command)
+		_, own, _ = strings.Cut(own, "\nFlags:\n")
+		all += len(flag.FindAllString(own, -1)) - 1 // --help
+		if command == commands[0] {
+			all += len(flag.FindAllString(global, -1))
+		}
+	}
+	assert.LessOrEqual(t, all, 60)
 }

@@ -290,7 +290,7 @@ func TestTheRunbookIsShort(t *testing.T) {
 	assert.LessOrEqual(t, len(strings.Fields(page)), 1400)
 	cards := 0
 	for heading, text := range sections(page, "##") {
-		if strings.Contains("12345", heading[:1]) {
+		if heading[0] >= '1' && heading[0] <= '5' {
 			cards++
 			assert.LessOrEqual(t, len(strings.Fields(text)), 120, heading)
 		}

@@ -252,6 +252,25 @@ func TestTheTableOfThePackageIsWhatItDoes(t *testing.T) {
 	require.Equal(t, was, table())
 }
 
+// TestAQuestionForgetsNothing: should it crash, what it was about is there as it was.
+func TestAQuestionForgetsNothing(t *testing.T) {
+	t.Parallel()
+	for _, r := range []store.Record{
+		record(because(store.ReasonReleased), step(store.StepValue), watched), record(unknown), record(unknown, givenUp),
+		record(watched, step(store.StepStarted)),
+	} {
+		r.Tries, r.Derived, r.Expiry = 3, []string{"charge"}, now.Add(365*24*time.Hour)
+		c := claimant(asks)
+		c.Asks, c.Fingerprint = true, ""
+		next := c.Inquires(r, now).Next
+		require.Equal(t, 3, next.Tries)
+		require.Equal(t, r.Derived, next.Derived)
+		require.Equal(t, r.Attention, next.Attention)
+		require.Equal(t, next.Lease, next.AttentionAt)
+		require.Equal(t, r.Expiry, next.Expiry)
+	}
+}
+
 // TestWhoJudgesThisPackageDoesNotAskIt: the explorer and the model of stores know nothing of it.
 func TestWhoJudgesThisPackageDoesNotAskIt(t *testing.T) {
 	t.Parallel()

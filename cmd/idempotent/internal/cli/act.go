@@ -39,7 +39,7 @@ func (c *act) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&c.reason, "reason", "", "why, for the record and the audit `text`; required; no secrets")
 	f.BoolVar(&c.mayRepeat, flagMayRepeat, false, "of a record that is unknown: let a retry execute")
-	f.StringVar(&c.seen, "seen", "", "refuse a record that has changed since inspect printed\nthis `text` as Seen")
+	f.StringVar(&c.seen, "seen", "", "refuse a record that has changed since inspect printed this `text` as Seen")
 	f.BoolVar(&c.dryRun, "dry-run", false, "say what would happen, and change nothing")
 	noFiles(cmd)
 }

@@ -160,21 +160,21 @@ func (k *keyQuestion) neighbours(scope []keyPart) (all []keyQuestion) {
 	}
 	callers := map[string]string{"": "if nobody was named"}
 	switch part["caller"] {
-	case "jwt":
-		callers["lambda:"+part["subject"]] = "if a Lambda authorizer named " + part["subject"]
-		this.caller = "jwt:" + part["issuer"] + "," + part["subject"]
-	case "lambda", callerNumber:
-		other := map[string]string{"lambda": callerNumber, callerNumber: "lambda"}[part["caller"]]
+	case callerJWT:
+		callers[callerLambda+":"+part["subject"]] = "if a Lambda authorizer named " + part["subject"]
+		this.caller = callerJWT + ":" + part["issuer"] + "," + part["subject"]
+	case callerLambda, callerNumber:
+		other := map[string]string{callerLambda: callerNumber, callerNumber: callerLambda}[part["caller"]]
 		callers[other+":"+part["principal"]] = "if the principal was sent as another type"
 		this.caller = part["caller"] + ":" + part["principal"]
 	case callerIAM:
-		this.caller = "iam:" + part["account"] + "," + part["user or role"]
-	case "cognito-identity":
-		this.caller = "cognito-identity:" + part["identity"]
-	case "api-key":
-		this.caller = "api-key:" + part["API key id"]
-	case "tenant":
-		this.caller = "tenant:" + part["tenant"]
+		this.caller = callerIAM + ":" + part["account"] + "," + part["user or role"]
+	case callerCognito:
+		this.caller = callerCognito + ":" + part["identity"]
+	case callerAPIKey:
+		this.caller = callerAPIKey + ":" + part["API key id"]
+	case callerTenant:
+		this.caller = callerTenant + ":" + part[callerTenant]
 	}
 	add := func(differs string, change func(*keyQuestion)) {
 		other := this
@@ -203,14 +203,19 @@ func (k *keyQuestion) neighbours(scope []keyPart) (all []keyQuestion) {
 
 // Kinds of callers.
 const (
-	callerIAM    = "iam"
-	callerNumber = "lambda-number"
+	callerJWT     = "jwt"
+	callerIAM     = "iam"
+	callerLambda  = "lambda"
+	callerNumber  = "lambda-number"
+	callerCognito = "cognito-identity"
+	callerAPIKey  = "api-key"
+	callerTenant  = "tenant"
 )
 
 // callers are the kinds of callers with the form of their names, as the access log of a gateway has them.
 var callers = map[string]string{
-	"anonymous": "", "tenant": "NAME", "jwt": "ISSUER,SUBJECT", callerIAM: "ACCOUNT,USER_ID[,USER_ARN]", "lambda": "PRINCIPAL",
-	callerNumber: "INTEGER", "cognito-identity": "ID", "api-key": "ID",
+	"anonymous": "", callerTenant: "NAME", callerJWT: "ISSUER,SUBJECT", callerIAM: "ACCOUNT,USER_ID[,USER_ARN]", callerLambda: "PRINCIPAL",
+	callerNumber: "INTEGER", callerCognito: "ID", callerAPIKey: "ID",
 }
 
 // callerOf puts a caller where the event of a REST API has it. An authorizer that is there and names nobody would be refused.
@@ -230,17 +235,17 @@ func callerOf(caller string) (identity, authorizer map[string]any, err error) {
 		return nil, nil, usagef("--caller %s: is not %s:%s", kind, kind, form)
 	}
 	switch kind {
-	case "jwt":
+	case callerJWT:
 		return nil, map[string]any{"claims": map[string]any{"iss": first, "sub": second}}, nil
 	case callerIAM:
 		return map[string]any{"accountId": first, "caller": user, "userArn": arn}, nil, nil
-	case "lambda":
+	case callerLambda:
 		return nil, map[string]any{"principalId": name}, nil
 	case callerNumber:
 		return nil, map[string]any{"principalId": number}, nil
-	case "cognito-identity":
+	case callerCognito:
 		return map[string]any{"cognitoIdentityId": name}, nil, nil
-	case "api-key":
+	case callerAPIKey:
 		return map[string]any{"apiKeyId": name}, nil, nil
 	default: // the handler names the tenant
 		return nil, nil, nil

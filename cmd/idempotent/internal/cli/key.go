@@ -70,8 +70,9 @@ Or from what is known of an HTTP request:
 it the name of the function. Handlers with other options that change keys,
 such as WithDigestKey or WithPowertools, tell them by their method
 DescribeEvent.`,
-		Example: `  idempotent key --operation charge --event event.json -o json | jq -r .record_key
-  idempotent key --operation ship --event message.json --key-path 'powertools_json(body).order_id'
+		Example: `  idempotent key --operation charge --event event.json -o json
+  idempotent key --operation ship --event message.json \
+    --key-path 'powertools_json(body).order_id'
   idempotent key --operation ship --key o-17
   idempotent key --demo --operation charge --key order-1 --method POST \
     --route /charges --api a1b2c3 --stage '$default'`,
@@ -181,7 +182,7 @@ func describeAs[In, Out any](ctx context.Context, k *keyQuestion, payload []byte
 	opts := []idempotent.Option{idempotent.WithDisabled(false), idempotent.WithOperation(k.operation)}
 	kind, tenant, _ := strings.Cut(k.caller, ":")
 	switch {
-	case kind == "tenant" && tenant != "":
+	case kind == callerTenant && tenant != "":
 		opts = append(opts, idempotent.WithTenant(func(context.Context, In) (string, error) { return tenant, nil }))
 	case k.caller != "" && k.event != "":
 		return d, usagef("--caller %s: the event names the caller; only tenant:NAME goes with it", kind)

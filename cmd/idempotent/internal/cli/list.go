@@ -83,12 +83,12 @@ listed may be stale: inspect shows the record itself.`,
 		RunE: a.run(func(cmd *cobra.Command, _ []string) error { return l.run(cmd.Context()) }),
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&l.states, "state", nil, "only these `states`: "+strings.Join(stateNames(), ", ")+",\nor all")
+	f.StringSliceVar(&l.states, "state", nil, "only these `states`: "+strings.Join(stateNames(), ", ")+", or all")
 	f.StringVar(&l.operation, "operation", "", "only records of the operation with this `name`")
 	f.DurationVar(&l.olderThan, "older-than", 0, "only what waits, or is there, for this `time`, such as 1h30m")
 	f.IntVar(&l.limit, "limit", 0, "the oldest of them, up to this `number`; 0 for all")
 	f.BoolVar(&l.scan, "scan", false, "allow reading the whole table")
-	f.Float64Var(&l.rate, "rate", defaultRate, "read at most this `number` of read units a second; 0 for\nno limit")
+	f.Float64Var(&l.rate, "rate", defaultRate, "read at most this `number` of read units a second; 0 for no limit")
 	must(cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(append(stateNames(), stateAll), cobra.ShellCompDirectiveNoFileComp)))
 	must(cmd.RegisterFlagCompletionFunc("operation", a.completeOperations))
 	noFiles(cmd, "operation")
@@ -204,10 +204,11 @@ func (l *listing) collect(ctx context.Context, s *source, q operate.Query) error
 			return err
 		}
 		asked := len(l.states) == 0 || slices.Contains(l.states, string(r.line.State))
-		if !l.scan && !(asked && (r.line.Due || r.line.Error != "" || len(l.states) > 0)) {
-			if !r.line.Due && r.line.Error == "" {
-				l.notDue++
-			}
+		due := r.line.Due || r.line.Error != ""
+		if !l.scan && !due {
+			l.notDue++
+		}
+		if !l.scan && (!asked || !due && len(l.states) == 0) {
 			continue
 		}
 		if l.cut = l.scan && l.limit > 0 && l.found == l.limit; l.cut {
@@ -300,7 +301,7 @@ func (l *listing) sum() string {
 	case l.found == 0:
 		text = "No records"
 	}
-	if l.notDue > 0 {
+	if l.notDue > 0 && l.states == nil {
 		text += fmt.Sprintf(", and %d not due: --state released lists what has stopped between two steps", l.notDue)
 	}
 	if l.unreadable > 0 {

@@ -19,7 +19,7 @@ import (
 func (a *app) messages() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:        "messages",
-		Short:      "Lists messages of an outbox that were given up, and has them delivered again",
+		Short:      "Lists messages that were given up, and has them delivered again",
 		SuggestFor: []string{"parked", "redrive", "outbox"},
 		Args:       noArgument,
 		RunE:       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -213,8 +213,10 @@ A message is redriven only if it is still as it was shown. If somebody else
 has redriven it meanwhile, it is left as it is, the others are redriven all
 the same, and the exit code is 4. Each message keeps who has redriven it
 last, when and why.`,
-		Example: `  idempotent messages redrive --id 0198c1f2-5b7e-7c3a-9d41-6f0e2b8a4c11 --reason 'ticket 4711'
-  idempotent messages redrive --all --topic order-placed --reason 'ticket 4711' --dry-run`,
+		Example: `  idempotent messages redrive --id 0198c1f2-5b7e-7c3a-9d41-6f0e2b8a4c11 \
+    --reason 'ticket 4711'
+  idempotent messages redrive --all --topic order-placed \
+    --reason 'ticket 4711' --dry-run`,
 		Args: cobra.NoArgs,
 		RunE: a.run(func(cmd *cobra.Command, _ []string) error { return r.run(cmd) }),
 	}

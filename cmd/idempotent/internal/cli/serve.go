@@ -36,7 +36,7 @@ func (a *app) serve() *cobra.Command {
 	s := &serving{app: a}
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Shows what is stuck in a browser, one record as a timeline, and settles it",
+		Short: "Shows what is stuck in a browser, and settles it",
 		Long: `Serves a page for a browser on this machine: what is stuck, a search by
 record key or derived key, one record as a timeline, settle and release with
 a reason; with OUTBOX_TABLE also messages that were given up, and their

@@ -60,11 +60,12 @@ that there was one (result-lost), a verdict after which a retry executes needs
 
 Your verdict is final: if the execution comes back later, it changes nothing.
 If the verdict was wrong, the effect is repeated.`,
-		Example: `  idempotent settle 'charge#JKJaXmPLvHcESHA' --executed response.json --reason 'ch_1'
-  idempotent settle 'charge#JKJaXmPLvHcESHA' --not-executed --may-repeat-effect \
-    --reason 'ticket 4711: the provider has no charge'
-  idempotent settle 'order#VRsEvmZSWNzKFkP' --step charge --executed charge.json \
+		Example: `  idempotent settle 'charge#JKJaXmPLvHcESHA' --executed response.json \
     --reason 'ticket 4711: ch_1'
+  idempotent settle 'charge#JKJaXmPLvHcESHA' --not-executed \
+    --may-repeat-effect --reason 'ticket 4711: the provider has no charge'
+  idempotent settle 'order#VRsEvmZSWNzKFkP' --step charge \
+    --executed charge.json --reason 'ticket 4711: ch_1'
   idempotent settle charge#uncertain --demo --failed Declined:"declined" \
     --reason 'ticket 4711' --dry-run`,
 		Args: oneKey,

@@ -84,7 +84,7 @@ func Records(now time.Time) []store.Record {
 	foreign.Owner, foreign.Seal, foreign.Attempt, foreign.Fingerprint, foreign.CompletedAt = "", "", 0, "", time.Time{}
 	stopped, waits, begun := steps(now)
 	sent := unknown(store.ReasonCrashed, now.Add(-150*time.Minute))
-	sent.Key = keyOf(request)
+	sent.Key = keyOf(request) //nolint:contextcheck // nothing is asked
 	sent.Owner, sent.Fingerprint, sent.Attention = ownerOf(sent.Key), digestOf("fingerprint", sent.Key), store.AttentionOf(sent.Key)
 	return append(records, sent, parked(now.Add(-26*time.Hour-30*time.Minute)), stopped, waits, begun, lapsed, running, released, notExecuted, settled, declined, foreign,
 		completed("charge#completed", now.Add(-30*time.Minute), response),

@@ -112,8 +112,8 @@ func (p *Page) storyOf(s operate.Shown) *story {
 	if show.ByPowertools(r) {
 		v.fact("Written by", "AWS Powertools")
 	}
-	if r.Attempt > 0 {
-		v.fact("Attempt", strconv.Itoa(r.Attempt))
+	if n := show.Executions(r); n > 0 {
+		v.fact("Attempt", strconv.Itoa(n))
 	}
 	return v
 }
@@ -219,13 +219,13 @@ func (p *Page) search(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, to.Link("/"), http.StatusSeeOther)
 		return
 	case strings.Contains(q, "#"):
-		http.Redirect(w, r, to.Record(q), http.StatusSeeOther)
+		http.Redirect(w, r, to.Record(q), http.StatusSeeOther) //nolint:gosec // below the page, whatever the key is
 		return
 	}
 	shown, name, err := p.Operator.FindDerived(r.Context(), "", q)
 	switch {
 	case err == nil:
-		http.Redirect(w, r, to.Record(shown.Record.Key, "derived", name), http.StatusSeeOther)
+		http.Redirect(w, r, to.Record(shown.Record.Key, "derived", name), http.StatusSeeOther) //nolint:gosec // likewise
 	case errors.Is(err, operate.ErrNotFound):
 		p.fail(w, &refusal{
 			http.StatusNotFound, "No record has handed out this key",

@@ -298,14 +298,15 @@ func Response(result []byte, value bool) string {
 	if value || json.Unmarshal(result, &r) != nil {
 		return cut(string(result))
 	}
-	text := fmt.Sprintf("HTTP %d %s", r.StatusCode, http.StatusText(r.StatusCode))
+	lines := []string{fmt.Sprintf("HTTP %d %s", r.StatusCode, http.StatusText(r.StatusCode))}
 	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
-		text += "\n    " + name + ": " + r.Headers[name]
+		lines = append(lines, name+": "+r.Headers[name])
 	}
-	if body, err := base64.StdEncoding.DecodeString(r.Body); r.IsBase64Encoded && err == nil {
-		return text + fmt.Sprintf("\n    and %d bytes", len(body))
+	body, err := base64.StdEncoding.DecodeString(r.Body)
+	if r.IsBase64Encoded && err == nil {
+		r.Body = fmt.Sprintf("and %d bytes", len(body))
 	}
-	return text + "\n    " + cut(r.Body)
+	return strings.Join(append(lines, cut(r.Body)), "\n    ")
 }
 
 // mostShown is how much of a result a preview shows.

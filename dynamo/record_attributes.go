@@ -13,8 +13,8 @@ const (
 	maxPartition = 2048
 )
 
-// Attributes are the names that the attributes of a record have in the table. An empty name is the default, which for those
-// of AWS Powertools is the one that it has there. Two attributes of one name are a configuration error, and so is a name
+// Attributes are the names of those attributes of a record that AWS Powertools has and can rename, too. An empty name is the default of
+// both. Two attributes of one name are a configuration error, and so is a name
 // of more than 255 bytes.
 //
 // Renaming one on a table with records loses what it held: they are then unreadable, or without owner, lease or result.
@@ -33,23 +33,6 @@ type Attributes struct {
 	Data string
 	// Validation is "validation", the fingerprint; Powertools: validation_key_attr.
 	Validation string
-
-	// The others are this module's own, each by default its field's name in lower case, with an underscore between words:
-	// CreatedAt is "created_at".
-	Owner, Commit, Attempt, CreatedAt, Reason, Parts, Encoding, Layout string
-	CompletedAt, SettledBy, SettledAt, SettledReason                   string
-	// Attention and AttentionAt are the key of the index of records with attention, see [AttentionIndex].
-	Attention, AttentionAt, Derived string
-	// Unmarked is 1 where a step that the record does not have may have begun: any except StepNames. Without it, only StepNames may.
-	Unmarked, StepNames string
-	// Trace is the trace context of the execution that has or had the record last.
-	Trace string
-	// Tries counts how often a reconciliation has asked about the record in vain.
-	Tries string
-	// Steps counts the writes of steps. StepPrefix is what the names of their attributes begin with, followed by the name of the
-	// step: by default "step:", so that the step charge is "step:charge". No other attribute may begin with it, and it has at most
-	// 191 bytes.
-	Steps, StepPrefix string
 }
 
 // WithAttributes renames attributes, so that the store fits a table that AWS Powertools or something else uses. The names
@@ -66,33 +49,10 @@ func WithAttributes(names Attributes) Option {
 			{&c.attr.lease, names.Lease},
 			{&c.attr.data, names.Data},
 			{&c.attr.validation, names.Validation},
-			{&c.attr.owner, names.Owner},
-			{&c.attr.commit, names.Commit},
-			{&c.attr.attempt, names.Attempt},
-			{&c.attr.createdAt, names.CreatedAt},
-			{&c.attr.reason, names.Reason},
-			{&c.attr.parts, names.Parts},
-			{&c.attr.encoding, names.Encoding},
-			{&c.attr.layout, names.Layout},
-			{&c.attr.completedAt, names.CompletedAt},
-			{&c.attr.settledBy, names.SettledBy},
-			{&c.attr.settledAt, names.SettledAt},
-			{&c.attr.settledReason, names.SettledReason},
-			{&c.attr.attention, names.Attention},
-			{&c.attr.attentionAt, names.AttentionAt},
-			{&c.attr.derived, names.Derived},
-			{&c.attr.tries, names.Tries},
-			{&c.attr.unmarked, names.Unmarked},
-			{&c.attr.stepNames, names.StepNames},
-			{&c.attr.trace, names.Trace},
-			{&c.attr.steps, names.Steps},
 		} {
 			if r.name != "" {
 				r.at.name = r.name
 			}
-		}
-		if names.StepPrefix != "" {
-			c.attr.stepPrefix = names.StepPrefix
 		}
 	}
 }
@@ -128,12 +88,9 @@ func (c *config) checkAttributes() {
 			c.problemf("the attributes %s and %s have one name, %q", other, at.role(), at.name)
 		}
 		taken[at.name] = at.role()
-		if strings.HasPrefix(at.name, c.attr.stepPrefix) {
-			c.problemf("the name %q of the attribute %s begins with %q, as those of steps do", at.name, at.role(), c.attr.stepPrefix)
+		if strings.HasPrefix(at.name, stepPrefix) {
+			c.problemf("the name %q of the attribute %s begins with %q, as those of steps do", at.name, at.role(), stepPrefix)
 		}
-	}
-	if p := c.attr.stepPrefix; len(p) > maxName-maxStepName || !utf8.ValidString(p) {
-		c.problemf("the prefix %q of the attributes of steps is not UTF-8 of at most %d bytes", p, maxName-maxStepName)
 	}
 }
 

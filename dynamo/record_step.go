@@ -36,8 +36,6 @@ const (
 
 	// maxStepWrites is the largest count of step writes that is understood.
 	maxStepWrites = math.MaxInt32
-	// maxStepName is the length in bytes of the longest name of a step.
-	maxStepName = 64
 	// stepPartsOutlive is how long the parts of steps stay after the expiry that their record had when they were written. A record
 	// with steps may become UNKNOWN, for 30 days, and be resumed after that.
 	stepPartsOutlive = 60 * 24 * time.Hour
@@ -73,7 +71,7 @@ func (s *Store) placeSteps(ctx context.Context, op string, seen, next store.Reco
 		step := next.Steps[name]
 		change := stepChange{name: name, starts: step.Kind == store.StepStarted}
 		if step.Kind != "" {
-			room -= len(s.attr.stepPrefix) + len(name)
+			room -= len(stepPrefix) + len(name)
 			text, inParts, err := s.placeStep(ctx, op, next, step, room)
 			if err != nil {
 				return nil, false, err
@@ -135,7 +133,7 @@ func (s *Store) stepRoom(seen, changes map[string]store.Step) int {
 		if _, changed := changes[name]; changed || step.Kind == "" {
 			continue
 		}
-		room -= len(s.attr.stepPrefix) + len(name) + s.stepWeight(step)
+		room -= len(stepPrefix) + len(name) + s.stepWeight(step)
 	}
 	return room
 }
@@ -186,7 +184,7 @@ func stepValue(text []byte) types.AttributeValue {
 func (a attributes) encodeSteps(it item, r store.Record, changes []stepChange) {
 	for _, c := range changes {
 		if c.value != nil {
-			it[a.stepPrefix+c.name] = c.value
+			it[stepPrefix+c.name] = c.value
 		}
 	}
 	if r.Status != store.StatusCompleted && r.StepWrites > 0 {
@@ -197,7 +195,7 @@ func (a attributes) encodeSteps(it item, r store.Record, changes []stepChange) {
 // step returns the attribute of the n-th step of an expression.
 func (a attributes) step(n int, name string) attribute {
 	number := strconv.Itoa(n)
-	return attribute{name: a.stepPrefix + name, ref: "#step" + number, value: ":step" + number}
+	return attribute{name: stepPrefix + name, ref: "#step" + number, value: ":step" + number}
 }
 
 // setSteps changes steps and counts the write. A completion drops all that were seen.
@@ -253,7 +251,7 @@ func (d *decoder) steps(a attributes, r *store.Record) {
 	}
 	r.StepWrites = int(d.whole(a.steps, maxStepWrites))
 	for attributeName, v := range d.it {
-		name, is := strings.CutPrefix(attributeName, a.stepPrefix)
+		name, is := strings.CutPrefix(attributeName, stepPrefix)
 		if !is || name == "" {
 			continue
 		}

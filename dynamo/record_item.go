@@ -9,6 +9,9 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
+// stepPrefix begins the names of the attributes of steps, see record_step.go.
+const stepPrefix = "step:"
+
 type item = map[string]types.AttributeValue
 
 // attribute is one attribute of a record: its name in the table, and by what expressions refer to it and its value. They
@@ -48,8 +51,7 @@ type attributes struct {
 	stepNames     attribute // SS
 	trace         attribute // S: the trace context of the execution
 
-	steps      attribute // N: how often steps were written
-	stepPrefix string    // of the attributes of steps, see step.go
+	steps attribute // N: how often steps were written
 
 	sort      attribute // S: the record key, if the table has a sort key; else without a name
 	partition string    // the one partition of all records, if the table has a sort key
@@ -84,8 +86,7 @@ func defaultAttributes() attributes {
 		stepNames:     attribute{"step_names", "#step_names", ":step_names"},
 		trace:         attribute{"trace", "#trace", ":trace"},
 
-		steps:      attribute{"steps", "#steps", ":steps"},
-		stepPrefix: "step:",
+		steps: attribute{"steps", "#steps", ":steps"},
 
 		sort: attribute{ref: "#sort", value: ":sort"},
 	}
