@@ -12,9 +12,9 @@ import (
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 )
 
-// TestMain is also the process that the section memory-peak starts.
+// TestMain is also the process that the sections memory-peak and hostile start.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "-"+peakFlag {
+	if len(os.Args) > 1 && (os.Args[1] == "-"+peakFlag || os.Args[1] == "-"+hostileFlag) {
 		main()
 		return
 	}
