@@ -2,6 +2,7 @@ package idempotent_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -159,20 +160,88 @@ func TestACrashBeforeAStartMark(t *testing.T) {
 	}
 }
 
-// What a claim says of its steps holds also where the handler decides otherwise then.
+// A process that marks a step cannot say that it did not begin in an execution before, which did not mark it.
+func TestAClaimDoesNotVouchForWhatAnExecutionBeforeMayHaveBegun(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		dead, charged := false, 0
+		dies := func(storetest.Call) storetest.Fault {
+			if dead {
+				return storetest.DieBefore
+			}
+			return storetest.Pass
+		}
+		play := func(ctx context.Context, o order, option idempotent.StepOption[int]) (receipt, error) {
+			n, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) { charged++; return 7, nil }, option)
+			return receipt{int64(n), o.Amount}, err
+		}
+		marked := func(ctx context.Context, o order) (receipt, error) {
+			return play(ctx, o, idempotent.AtMostOnce[int](nil))
+		}
+		s := newShop(t)
+		plain := s.sandbox(dies)
+		plain.do = func(ctx context.Context, o order) (receipt, error) { dead = true; return play(ctx, o, nil) }
+		_, err := plain.handle(5)
+		require.Error(t, err)
+		assert.Equal(t, 1, charged)
+		dead = false
+		time.Sleep(time.Minute)
+		second := s.sandbox(dies)
+		second.do = marked
+		_, err = second.handler.Handle(t.Context(), order{ID: "o-0", Amount: 5})
+		require.NoError(t, err)
+		assert.Equal(t, 2, charged)
+		second.do = func(context.Context, order) (receipt, error) { dead = true; return receipt{}, errCard }
+		_, err = second.handle(5)
+		require.Error(t, err)
+		dead = false
+		time.Sleep(time.Minute)
+		third := s.sandbox(nil)
+		third.do = marked
+		_, err = third.handle(5)
+		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+		assert.Equal(t, 2, charged)
+	})
+}
+
+func TestAClaimNamesTwentyMarkedSteps(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			for i := range 21 {
+				_, err := idempotent.Step(ctx, fmt.Sprint("step-", i), func(context.Context) (int, error) { return 7, nil }, idempotent.AtMostOnce[int](nil))
+				if err != nil {
+					return receipt{}, err
+				}
+			}
+			return receipt{1, o.Amount}, nil
+		}
+		for i, want := range []int{0, 20} {
+			before := len(s.store.Calls())
+			_, err := s.handler.Handle(t.Context(), order{ID: fmt.Sprint("o-", i), Amount: 5})
+			require.NoError(t, err)
+			assert.Len(t, s.store.Calls()[before].Next.StepNames, want)
+		}
+	})
+}
+
+// What a claim says of its steps holds also where the handler decides otherwise then. It says nothing of a step that is marked only
+// some of the time.
 func TestAStepThatTheClaimSaysIsMarkedIsMarked(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s, option := newShop(t), idempotent.AtMostOnce[int](nil)
+		s := newShop(t)
+		var option idempotent.StepOption[int]
 		s.do = func(ctx context.Context, o order) (receipt, error) {
 			n, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) { return 7, nil }, option)
 			return receipt{int64(n), o.Amount}, err
 		}
-		for _, want := range []int{4, 4, 3} { // the claim, a mark, the result, the completion
+		once := idempotent.AtMostOnce[int](nil)
+		for i, next := range []idempotent.StepOption[int]{once, nil, nil, once, nil} {
+			want := []int{4, 4, 3, 4, 3}[i] // the claim, a mark, the result, the completion
+			option = next
 			before := len(s.store.Calls())
 			_, err := s.handler.Handle(t.Context(), order{ID: string(rune('a' + before)), Amount: 5})
 			require.NoError(t, err)
 			assert.Len(t, s.store.Calls()[before:], want)
-			option = nil
 		}
 	})
 }

@@ -227,6 +227,31 @@ func TestAReleaseThatLeavesNoStepLeavesNoAttention(t *testing.T) {
 	assert.Empty(t, held.Derived)
 }
 
+// A verdict on a step ends what may have begun of that step without a mark. One on the execution ends it of all steps.
+func TestAVerdictEndsWhatMayHaveBegunUnseen(t *testing.T) {
+	t.Parallel()
+	type unseen struct {
+		any   bool
+		names []string
+	}
+	for before, after := range map[*unseen]map[operate.Action]unseen{
+		{any: true}:                         {operate.ActionStepExecuted: {true, []string{"charge"}}},
+		{names: []string{"charge"}}:         {operate.ActionStepFailed: {}},
+		{names: []string{"charge", "mail"}}: {operate.ActionStepExecuted: {names: []string{"mail"}}},
+		{any: true, names: []string{"a"}}:   {operate.ActionNotExecuted: {}, operate.ActionExecuted: {}, operate.ActionFailed: {}},
+	} {
+		for action, want := range after {
+			d := newDesk(t, nil)
+			r := halfway(unknown())
+			r.Unmarked, r.StepNames = before.any, before.names
+			_, err := allChanges()[action](d, d.shown(r), act)
+			require.NoError(t, err)
+			held, _ := d.held()
+			assert.Equal(t, want, unseen{held.Unmarked, held.StepNames}, "%s of %v", action, before)
+		}
+	}
+}
+
 func TestAStepIsSettledOnlyIfItMayHaveBegun(t *testing.T) {
 	t.Parallel()
 	for _, record := range []store.Record{halfway(crashed()), halfway(unknown()), halfway(stopped(crashed()))} {

@@ -66,6 +66,9 @@ func TestOnlySoManyAreListed(t *testing.T) {
 	a := s.enter(t).get(t, "/")
 	assert.Equal(t, 200, strings.Count(a.body, "<tr role=\"row\">\n"))
 	assert.Contains(t, a.body, "the oldest 200 of 230")
+	a = newSite(t, nil, func(c *page.Config) { c.Messages = &outboxOf{more: 227} }).enter(t).get(t, "/messages")
+	assert.Equal(t, 200, strings.Count(a.body, `name="id"`))
+	assert.Contains(t, a.body, "The first 200 of 230")
 }
 
 // A table without the index says so.
@@ -301,12 +304,15 @@ func TestAnAddressOfARecordIsPlain(t *testing.T) {
 }
 
 // outboxOf has messages that were given up. The second one is redriven by somebody else meanwhile.
-type outboxOf struct{ redriven []string }
+type outboxOf struct {
+	redriven []string
+	more     int
+}
 
 func (o *outboxOf) List(context.Context) ([]outbox.ParkedMessage, error) {
 	var all []outbox.ParkedMessage
-	for _, id := range []string{"m-1", "m-2", "m-3"} {
-		all = append(all, outbox.ParkedMessage{Message: outbox.Message{ID: id, Topic: "order-placed", Tries: 9}})
+	for i := range 3 + o.more {
+		all = append(all, outbox.ParkedMessage{Message: outbox.Message{ID: fmt.Sprint("m-", i+1), Topic: "order-placed", Tries: 9}})
 	}
 	return all, nil
 }
