@@ -98,7 +98,11 @@ func measureHostile(rounds int) (table, error) {
 	if err != nil {
 		return t, err
 	}
-	for _, h := range hostileBodies {
+	bodies := hostileBodies
+	if rounds == 0 { // only to see that it works
+		bodies = bodies[:2]
+	}
+	for _, h := range bodies {
 		row, rowErr := h.measure(filepath.Join(folder, "event"), min(max(rounds, 1), hostileRounds))
 		if err = errors.Join(err, rowErr); rowErr == nil {
 			t.rows = append(t.rows, row)

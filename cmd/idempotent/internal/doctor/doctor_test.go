@@ -104,6 +104,10 @@ func TestEachProblemIsFound(t *testing.T) {
 			a.errors["GetIntegrations"] = "NotFoundException"
 			a.replace("GetFunctionConfiguration", `"Timeout":20`, `"Timeout":60`)
 		}, "timeout and gateway", doctor.Problem, "REST API a1b2c3 waits 29 s, and the function may run for 60 s"},
+		"REST API that streams": {func(a *account) {
+			a.errors["GetIntegrations"] = "NotFoundException"
+			a.replace("GetResources", `"timeoutInMillis":29000`, `"responseTransferMode":"STREAM","timeoutInMillis":900000`)
+		}, "timeout and gateway", doctor.Problem, "REST API a1b2c3 streams the responses of the function"},
 		"whole batches": {func(a *account) { a.answers["ListEventSourceMappings"] = mapping(`"BatchSize":10`) }, "event sources", doctor.Problem, "charges: ReportBatchItemFailures is off"},
 		"batches of one": {
 			func(a *account) { a.answers["ListEventSourceMappings"] = mapping(`"BatchSize":1`) }, "event sources", doctor.Problem,

@@ -11,13 +11,14 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/apigateway"
+	apitypes "github.com/aws/aws-sdk-go-v2/service/apigateway/types"
 	"github.com/aws/aws-sdk-go-v2/service/apigatewayv2"
 	v2types "github.com/aws/aws-sdk-go-v2/service/apigatewayv2/types"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
 )
 
-// What gateways wait for a function if nothing else is set. See
+// What gateways wait for a function if nothing else is set. A Regional REST API may wait longer. See
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html and
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-execution-service-limits-table.html.
 const (
@@ -60,9 +61,9 @@ func (p *Patient) gateways(ctx context.Context, client *lambda.Client, timeout t
 // api compares the timeout with the time limits of the integrations of one API, whose kind its id does not tell.
 func (p *Patient) api(ctx context.Context, api string, timeout time.Duration) Finding {
 	waits, err := p.httpAPI(ctx, api)
-	kind := "HTTP API "
+	kind, streams := "HTTP API ", false
 	if _, missing := errors.AsType[*v2types.NotFoundException](err); missing {
-		waits, err = p.restAPI(ctx, api)
+		waits, streams, err = p.restAPI(ctx, api)
 		kind = "REST API "
 	}
 	switch {
@@ -70,11 +71,15 @@ func (p *Patient) api(ctx context.Context, api string, timeout time.Duration) Fi
 		return unseen(checkGateway, err)
 	case len(waits) == 0:
 		return Finding{checkGateway, NotChecked, kind + api + " has no integration with it that can be seen"}
+	case streams:
+		return Finding{checkGateway, Problem, kind + api + " streams the responses of the function (ResponseTransferMode is STREAM), " +
+			"and a wrapped handler answers with a whole one, which the API does not understand: set it to BUFFERED"}
 	}
 	wait := slices.Min(waits)
 	if timeout >= wait {
-		return Finding{checkGateway, Problem, fmt.Sprintf("%s waits %s, and the function may run for %s: clients get an error while it goes on, "+
-			"and their retries meet a running execution", kind+api, seconds(wait), seconds(timeout))}
+		return Finding{checkGateway, Problem, fmt.Sprintf(
+			"%s waits %s, and the function may run for %s: clients get an error while it goes on, and their retries meet a running execution",
+			kind+api, seconds(wait), seconds(timeout))}
 	}
 	return Finding{checkGateway, OK, fmt.Sprintf("%s waits %s, the function stops after %s", kind+api, seconds(wait), seconds(timeout))}
 }
@@ -99,24 +104,26 @@ func (p *Patient) httpAPI(ctx context.Context, api string) (waits []time.Duratio
 	}
 }
 
-func (p *Patient) restAPI(ctx context.Context, api string) (waits []time.Duration, err error) {
+// restAPI also tells whether an integration streams the responses of the function.
+func (p *Patient) restAPI(ctx context.Context, api string) (waits []time.Duration, streams bool, err error) {
 	pages := apigateway.NewGetResourcesPaginator(apigateway.NewFromConfig(p.Config), &apigateway.GetResourcesInput{
 		RestApiId: aws.String(api), Embed: []string{"methods"}, Limit: aws.Int32(500),
 	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		for _, resource := range page.Items {
 			for _, method := range resource.ResourceMethods {
 				if i := method.MethodIntegration; i != nil && p.isFunction(aws.ToString(i.Uri)) {
 					waits = append(waits, waitOf(i.TimeoutInMillis, waitOfRESTAPI))
+					streams = streams || i.ResponseTransferMode == apitypes.ResponseTransferModeStream
 				}
 			}
 		}
 	}
-	return waits, nil
+	return waits, streams, nil
 }
 
 func waitOf(milliseconds int32, usual time.Duration) time.Duration {
