@@ -257,7 +257,11 @@ func (d *delivery) bytes() ([]byte, error) {
 func (d *delivery) value() (any, error) {
 	switch {
 	case d.refused != nil:
-		return d.shape.refuse(&d.source, d.refused)
+		out, err := d.shape.refuse(&d.source, d.refused)
+		if err == nil && d.within && errors.Is(d.refused, ErrWrappedTwice) {
+			err = NotExecuted(d.refused) // the observer of the outer one hears of it, too
+		}
+		return out, err
 	case d.within:
 		return d.answer.out, d.marked()
 	case d.answer.given:

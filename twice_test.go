@@ -101,13 +101,16 @@ func TestAClientOfAHandlerThatIsWrappedTwiceGetsAnOwnProblem(t *testing.T) {
 		t.Error("the handler ran")
 		return response{}, nil
 	}, on, idempotent.WithOperation("pay"))
-	outer := idempotent.Wrap(inner.Handle, on, idempotent.WithOperation("pay"))
+	var heard report.Delivery
+	outer := idempotent.Wrap(inner.Handle, on, idempotent.WithOperation("pay"),
+		idempotent.WithObserver(func(_ context.Context, d report.Delivery) { heard = d }))
 	in := request{RouteKey: "POST /pay", RawPath: "/pay", Headers: map[string]string{"idempotency-key": "k"}, Body: "{}"}
 	in.RequestContext.HTTP.Method, in.RequestContext.HTTP.Path = http.MethodPost, "/pay"
 	for range 2 {
 		out, err := outer.Handle(t.Context(), in)
 		require.NoError(t, err)
 		assert.Equal(t, 500, out.StatusCode)
+		require.ErrorIs(t, heard.Err, idempotent.ErrWrappedTwice, "also the outer observer")
 		assert.Empty(t, out.Headers["Retry-After"])
 		var problem struct{ Type string }
 		require.NoError(t, json.Unmarshal([]byte(out.Body), &problem))
