@@ -40,7 +40,7 @@ func (d *delivery) run(ctx context.Context) {
 		began := time.Now()
 		if d.trace != nil {
 			traced = d.trace(ctx, report.Delivery{Operation: d.settings.Operation, Trigger: d.trigger, Start: began})
-			ctx = traced.Context
+			ctx = traced.Context //nolint:contextcheck // the tracer made it of ctx
 		}
 		d.traceParent, d.source.observed = traced.Parent, true
 		// Deferred, so that an execution that panics is reported too.

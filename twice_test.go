@@ -68,7 +68,7 @@ func through(key func(order) string) func(ctx context.Context, o order) (context
 	return func(ctx context.Context, o order) (context.Context, order) {
 		var within context.Context
 		between := idempotent.Wrap(func(ctx context.Context, _ order) (receipt, error) {
-			within = ctx
+			within = ctx //nolint:fatcontext // it is used after the handler
 			return receipt{}, nil
 		}, memory.New(), idempotent.WithOperation("between"), idempotent.WithKey(func(o order) (string, error) { return key(o), nil }))
 		_, _ = between.Handle(ctx, o)

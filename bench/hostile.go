@@ -30,6 +30,8 @@ const (
 	hostileRounds = 7
 	hostileAlone  = "alone"
 	hostileFirst  = "wrapped"
+	// hostileObject begins a body that the handler takes for an order.
+	hostileObject = `{"id":"a"`
 )
 
 // Goals of a first execution, in times of what the handler alone takes.
@@ -46,11 +48,11 @@ type hostileBody struct {
 
 var hostileBodies = []hostileBody{
 	{name: "numbers that grow", begin: "[1", repeated: ",1e20", end: "]"},
-	{name: "many members", begin: `{"id":"a"`, repeated: `,"%x":1`, end: "}"},
-	{name: "many members, base64", begin: `{"id":"a"`, repeated: `,"%x":1`, end: "}", base64: true},
-	{name: "names with escapes", begin: `{"id":"a"`, repeated: `,"\n%x":1`, end: "}"},
-	{name: "names that fold", begin: `{"id":"a"`, repeated: `,"\u212a%x":1`, end: "}"},
-	{name: "long names", begin: `{"id":"a"`, repeated: `,"` + strings.Repeat("x", 200) + `%x":1`, end: "}"},
+	{name: "many members", begin: hostileObject, repeated: `,"%x":1`, end: "}"},
+	{name: "many members, base64", begin: hostileObject, repeated: `,"%x":1`, end: "}", base64: true},
+	{name: "names with escapes", begin: hostileObject, repeated: `,"\n%x":1`, end: "}"},
+	{name: "names that fold", begin: hostileObject, repeated: `,"\u212a%x":1`, end: "}"},
+	{name: "long names", begin: hostileObject, repeated: `,"` + strings.Repeat("x", 200) + `%x":1`, end: "}"},
 	{name: "small objects", begin: "[1", repeated: `,{"b":1,"a":2}`, end: "]"},
 	{name: "deep objects", begin: "[1", repeated: strings.Repeat(`,{"b":1,"a":[2`, 300) + strings.Repeat("]}", 300), end: "]"},
 	{name: "a long text", begin: `"`, repeated: "x", end: `"`},

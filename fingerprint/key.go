@@ -43,7 +43,7 @@ func prefixOf(text []byte, skip int) (prefix uint64) {
 		if unit <= 0 {
 			break
 		}
-		prefix |= uint64(unit) << shift //nolint:gosec // a byte
+		prefix |= uint64(unit) << shift
 		i += unitSize(text[i:])
 	}
 	return prefix

@@ -204,7 +204,7 @@ func (o *order) sort(members []member, text []byte) (duplicates bool) {
 	index := uint64(1)<<size - 1
 	numbers := o.numbersFor(members)
 	for i, m := range members {
-		numbers = append(numbers, prefixOf(text[m.start:], common)&^index|uint64(i)) //nolint:gosec // not negative
+		numbers = append(numbers, prefixOf(text[m.start:], common)&^index|uint64(i))
 	}
 	slices.Sort(numbers)
 	for start, end := 0, 1; start < len(numbers); start, end = end, end+1 {

@@ -33,7 +33,7 @@ import (
 func TestWhatTheCommandsPrintOfATable(t *testing.T) {
 	t.Parallel()
 	tb := newTable(t)
-	tb.put(t, demoRecords()...)
+	tb.put(t, demoRecords(t)...)
 	why := []string{"--reason", "ticket 4711", "--by", "dana", "--yes"}
 	for _, c := range []struct {
 		name string
@@ -94,7 +94,7 @@ func TestEachTaskOfAnOperatorIsOneCommand(t *testing.T) {
 	var records []store.Record
 	open := 0
 	for n := range 56 {
-		for _, r := range demoRecords() {
+		for _, r := range demoRecords(t) {
 			r.Key += fmt.Sprintf("-%d", n)
 			if r.Attention != "" {
 				r.Attention = store.AttentionOf(r.Key)
@@ -417,7 +417,7 @@ func TestNothingForeignIsTouched(t *testing.T) {
 func TestATableWithoutTheIndexIsListedByAScan(t *testing.T) {
 	t.Parallel()
 	tb := newTable(t)
-	tb.put(t, demoRecords()...)
+	tb.put(t, demoRecords(t)...)
 	_, err := tb.client.UpdateTable(t.Context(), &dynamodb.UpdateTableInput{TableName: &tb.name, GlobalSecondaryIndexUpdates: []types.GlobalSecondaryIndexUpdate{
 		{Delete: &types.DeleteGlobalSecondaryIndexAction{IndexName: aws.String(dynamo.AttentionIndex)}},
 	}})

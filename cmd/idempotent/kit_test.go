@@ -197,8 +197,9 @@ func (tb table) env() option {
 }
 
 // demoRecords are the records of the demo as they would be now, with leases that are live for long enough.
-func demoRecords() []store.Record {
-	records := demo.Records(time.Now().Truncate(time.Second))
+func demoRecords(t *testing.T) []store.Record {
+	t.Helper()
+	records := demo.Records(t.Context(), time.Now().Truncate(time.Second))
 	i := slices.IndexFunc(records, func(r store.Record) bool { return r.Key == "charge#in-progress" })
 	records[i].Lease = records[i].Lease.Add(10 * time.Minute)
 	return records
@@ -206,7 +207,7 @@ func demoRecords() []store.Record {
 
 func recordOf(t *testing.T, key string) store.Record {
 	t.Helper()
-	records := demoRecords()
+	records := demoRecords(t)
 	i := slices.IndexFunc(records, func(r store.Record) bool { return r.Key == key })
 	require.GreaterOrEqual(t, i, 0, key)
 	return records[i]

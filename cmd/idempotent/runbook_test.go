@@ -147,7 +147,7 @@ func (b block) exit(t *testing.T) int {
 func (b block) runOnTable(t *testing.T) {
 	t.Helper()
 	tb := newTable(t)
-	tb.put(t, demoRecords()...)
+	tb.put(t, demoRecords(t)...)
 	_, err := tb.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &tb.name, Item: map[string]types.AttributeValue{
 		"id": &types.AttributeValueMemberS{Value: "charge#garbage"}, "status": &types.AttributeValueMemberS{Value: "COMPLETED"},
 		"expiration": &types.AttributeValueMemberS{Value: "tomorrow"},

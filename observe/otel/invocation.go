@@ -61,7 +61,9 @@ func (o *Observer) flush(ctx context.Context) {
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), end)
 	defer cancel()
 	for _, provider := range []any{o.config.TracerProvider, o.config.MeterProvider} {
-		if f, ok := provider.(interface{ ForceFlush(context.Context) error }); ok {
+		if f, ok := provider.(interface {
+			ForceFlush(ctx context.Context) error
+		}); ok {
 			if err := f.ForceFlush(ctx); err != nil {
 				otelapi.Handle(err)
 			}

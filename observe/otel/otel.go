@@ -140,7 +140,7 @@ func (o *Observer) deliver(ctx context.Context, span trace.Span, r report.Delive
 	set(r.Recovered, recoveredKey.Bool(true))
 	set(r.ResultBytes > 0, sizeKey.Int(r.ResultBytes))
 	set(!r.Created.IsZero(), ageKey.Float64(r.Start.Sub(r.Created).Seconds()))
-	link(span, r)
+	link(ctx, span, r)
 	if failed(r) {
 		span.SetStatus(codes.Error, string(r.Outcome))
 		span.SetAttributes(semconv.ErrorType(r.Err))
@@ -158,8 +158,9 @@ func (o *Observer) deliver(ctx context.Context, span trace.Span, r report.Delive
 }
 
 // link names the other execution that this delivery has to do with, if somebody traced it.
-func link(span trace.Span, r report.Delivery) {
-	of := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": r.Trace})
+func link(ctx context.Context, span trace.Span, r report.Delivery) {
+	ctx = trace.ContextWithSpanContext(ctx, trace.SpanContext{}) // what cannot be read must not become a link of the span to itself
+	of := propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": r.Trace})
 	other := trace.SpanContextFromContext(of)
 	if !other.IsValid() {
 		return

@@ -180,7 +180,9 @@ func (l listing) has(id string) bool {
 }
 
 func (p *Pump) findStream(ctx context.Context) error {
-	var out struct{ Table struct{ LatestStreamArn string } }
+	var out struct {
+		Table struct{ LatestStreamArn string }
+	}
 	if err := p.call(ctx, "DynamoDB_20120810.DescribeTable", map[string]any{"TableName": p.Table}, &out); err != nil {
 		return err
 	}

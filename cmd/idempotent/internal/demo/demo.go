@@ -20,7 +20,7 @@ func Now() time.Time { return time.Date(2026, time.July, 1, 3, 0, 0, 0, time.UTC
 // Store returns a store with the records of the demo as they are at an instant.
 func Store(ctx context.Context, now time.Time) (*memory.Store, error) {
 	s := memory.New()
-	for _, r := range Records(now) {
+	for _, r := range Records(ctx, now) {
 		if err := Put(ctx, s, r); err != nil {
 			return nil, err
 		}
@@ -56,7 +56,7 @@ func Put(ctx context.Context, s store.Store, r store.Record) error {
 }
 
 // Records returns the records of the demo: one for each state and each reason, and some with steps.
-func Records(now time.Time) []store.Record {
+func Records(ctx context.Context, now time.Time) []store.Record {
 	records := make([]store.Record, 0, 20)
 	for i, reason := range []string{
 		store.ReasonResultLost, store.ReasonUncertain, store.ReasonCrashed, store.ReasonInterrupted, store.ReasonPanic,
@@ -84,7 +84,7 @@ func Records(now time.Time) []store.Record {
 	foreign.Owner, foreign.Seal, foreign.Attempt, foreign.Fingerprint, foreign.CompletedAt = "", "", 0, "", time.Time{}
 	stopped, waits, begun := steps(now)
 	sent := unknown(store.ReasonCrashed, now.Add(-150*time.Minute))
-	sent.Key = keyOf(request) //nolint:contextcheck // nothing is asked
+	sent.Key = keyOf(ctx, request)
 	sent.Owner, sent.Fingerprint, sent.Attention = ownerOf(sent.Key), digestOf("fingerprint", sent.Key), store.AttentionOf(sent.Key)
 	return append(records, sent, parked(now.Add(-26*time.Hour-30*time.Minute)), stopped, waits, begun, lapsed, running, released, notExecuted, settled, declined, foreign,
 		completed("charge#completed", now.Add(-30*time.Minute), response),
@@ -98,11 +98,11 @@ const request = `{"version":"2.0","routeKey":"POST /charges","rawPath":"/charges
 	"requestContext":{"apiId":"a1b2c3","stage":"$default","http":{"method":"POST","path":"/charges"}},"body":"{}"}`
 
 // keyOf is the record key of a request to the handler of the demo.
-func keyOf(request string) string {
+func keyOf(ctx context.Context, request string) string {
 	never := func(context.Context, events.APIGatewayV2HTTPRequest) (out events.APIGatewayV2HTTPResponse, _ error) {
 		return out, nil
 	}
-	d, err := idempotent.Wrap(never, memory.New(), idempotent.WithOperation("charge")).DescribeEvent(context.Background(), []byte(request))
+	d, err := idempotent.Wrap(never, memory.New(), idempotent.WithOperation("charge")).DescribeEvent(ctx, []byte(request))
 	if err != nil {
 		panic(err) // it is written here
 	}

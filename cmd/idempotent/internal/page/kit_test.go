@@ -214,7 +214,7 @@ func (s *site) get(t *testing.T, key string) store.Record {
 // untouched checks that nothing was changed.
 func (s *site) untouched(t *testing.T, key string) {
 	t.Helper()
-	for _, r := range demo.Records(s.now) {
+	for _, r := range demo.Records(t.Context(), s.now) {
 		if r.Key == key {
 			assert.Equal(t, r.Owner, s.get(t, key).Owner)
 			assert.Equal(t, r.Status, s.get(t, key).Status)

@@ -518,7 +518,7 @@ func TestAnAuditEntryThatCannotBePrinted(t *testing.T) {
 
 func recordOf(t *testing.T, key string) store.Record {
 	t.Helper()
-	for _, r := range demo.Records(demo.Now()) {
+	for _, r := range demo.Records(t.Context(), demo.Now()) {
 		if r.Key == key {
 			return r
 		}

@@ -100,8 +100,8 @@ func (w *world) openStore(ctx context.Context) (http.Handler, error) {
 	case "", "memory":
 		w.where = "in the memory of this process, which answers the calls of DynamoDB"
 		w.memory = &dynamofake.Server{
-			Keys:    map[string]string{table(rows): "order_id"},
-			Indexes: map[string]string{outbox.Index: "outbox_due", dynamo.AttentionIndex: "attention_at"},
+			Keys:     map[string]string{table(rows): "order_id"},
+			Indexes:  map[string]string{outbox.Index: "outbox_due", dynamo.AttentionIndex: "attention_at"},
 			Streamed: table(messages),
 		}
 		return w.memory, nil
