@@ -54,7 +54,7 @@ func operatorScenarios() map[string]explore.Scenario {
 
 // operatorMustBeSeen is what these scenarios have to lead to.
 var operatorMustBeSeen = []string{
-	"operator is shown: in-progress", "operator is shown: lapsed", "operator is shown: unknown", "operator is shown: completed",
+	"operator is shown: in-progress", "operator is shown: crashed", "operator is shown: unknown", "operator is shown: completed",
 	"operator is shown: expired",
 	"operator settles it as executed: done", "operator settles it as executed: not done",
 	"operator settles it as not executed: done", "operator settles it as not executed: not done",
