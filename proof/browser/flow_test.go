@@ -21,7 +21,7 @@ func TestSettle(t *testing.T) {
 			b := open(t)
 			b.do(t, emulation.SetScriptExecutionDisabled(!scripts), chromedp.Navigate(s.address))
 			assert.NotContains(t, b.location(t), "token")
-			assert.Contains(t, b.text(t), "10\nto settle")
+			assert.Contains(t, b.text(t), "11\nto settle")
 			b.click(t, "charge#crashed")
 			assert.Contains(t, b.text(t), "Became unknown")
 			b.click(t, "Settle or release it")
@@ -46,7 +46,7 @@ func TestSettle(t *testing.T) {
 			require.NoError(t, err)
 			assert.Contains(t, b.text(t), "it is paid", "a browser that sends a form again says that it comes from here")
 			b.click(t, "What is stuck")
-			assert.Contains(t, b.text(t), "9\nto settle")
+			assert.Contains(t, b.text(t), "10\nto settle")
 		})
 	}
 }

@@ -72,7 +72,7 @@ func TestAHostileSecondTab(t *testing.T) {
 	}
 	assert.Empty(t, s.printed(), "something was changed")
 	b.do(t, chromedp.Navigate(home))
-	assert.Contains(t, b.text(t), "10\nto settle")
+	assert.Contains(t, b.text(t), "11\nto settle")
 }
 
 // fetches reads and writes by script, in all ways that there are.
