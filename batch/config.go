@@ -55,6 +55,10 @@ type Config[R any] struct {
 	// is logged with package slog. Package observe has one for metrics and one for a log. What became of each single record
 	// the observer of the handler hears, see [idempotent.WithObserver].
 	Observers []func(context.Context, report.Batch)
+	// Trace is called at the start of each invocation, with the operation, the source and the number of records. The records
+	// run under the context that it returns, and the function that it returns gets the report at the end, after the observers.
+	// Neither may panic. Package observe/otel has one for OpenTelemetry.
+	Trace func(context.Context, report.Batch) (context.Context, func(report.Batch))
 }
 
 // configOf returns the configuration of a function, and what is wrong with it.

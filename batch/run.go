@@ -37,17 +37,21 @@ func newRunner[R, Out any](name, source string, handler *idempotent.Handler[R, O
 // run works through the records of an event, and returns those that have to come again, in the order of the event.
 func (r *runner[R, Out]) run(ctx context.Context, records []queue.Record[R]) (again []queue.Record[R], err error) {
 	b := &batch[R, Out]{runner: r, records: records, ends: make([]end, len(records)), began: time.Now()}
+	end := func(report.Batch) {}
+	if r.c.Trace != nil {
+		ctx, end = r.c.Trace(ctx, report.Batch{Operation: r.handler.Operation(), Source: r.source, Records: len(records)})
+	}
 	if err = b.check(ctx); err == nil {
 		b.work(ctx)
 		again = b.again()
 	}
-	r.observe(ctx, b, len(again), err)
+	r.observe(ctx, b, len(again), err, end)
 	return again, err
 }
 
-// observe tells the observers of an invocation.
-func (r *runner[R, Out]) observe(ctx context.Context, b *batch[R, Out], again int, err error) {
-	if len(r.c.Observers) == 0 {
+// observe tells the observers of an invocation, and then ends its trace.
+func (r *runner[R, Out]) observe(ctx context.Context, b *batch[R, Out], again int, err error, end func(report.Batch)) {
+	if len(r.c.Observers) == 0 && r.c.Trace == nil {
 		return
 	}
 	told := report.Batch{
@@ -70,6 +74,7 @@ func (r *runner[R, Out]) observe(ctx context.Context, b *batch[R, Out], again in
 			slog.ErrorContext(ctx, r.name+": an observer failed", "error", fault)
 		}
 	}
+	end(told)
 }
 
 // end is how a record ended.

@@ -93,7 +93,7 @@ const (
 // Trace begins the span of a delivery. It is for [idempotent.WithTrace].
 func (o *Observer) Trace(ctx context.Context, r report.Delivery) idempotent.Trace {
 	kind := trace.SpanKindInternal
-	if !trace.SpanContextFromContext(ctx).IsValid() || trace.SpanContextFromContext(ctx).IsRemote() {
+	if !within(ctx) {
 		switch r.Trigger {
 		case report.TriggerHTTP:
 			kind = trace.SpanKindServer
@@ -112,6 +112,12 @@ func (o *Observer) Trace(ctx context.Context, r report.Delivery) idempotent.Trac
 			o.metrics.deliver(ctx, r)
 		},
 	}
+}
+
+// within reports whether a span of this process is above.
+func within(ctx context.Context) bool {
+	above := trace.SpanContextFromContext(ctx)
+	return above.IsValid() && !above.IsRemote()
 }
 
 // parentOf is the header traceparent of the span in ctx, empty if there is none.

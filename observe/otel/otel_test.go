@@ -21,6 +21,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/batch"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/observe/otel"
 	"github.com/go-idempotent/idempotent/report"
@@ -215,17 +216,40 @@ func TestMetricsAreRecordedWithinTheSpan(t *testing.T) {
 	assert.Contains(t, found, "idempotent.result.size By")
 }
 
-// TestABatchIsASpanWithItsCounts.
+// TestABatchIsASpanWithItsCounts, and its records are below it.
 func TestABatchIsASpanWithItsCounts(t *testing.T) {
 	tr := newTraced(t)
-	tr.Batch(t.Context(), report.Batch{Operation: "charge", Source: "sqs", Records: 3, Succeeded: 2, Failed: 1, Took: time.Second})
-	spans := tr.spans.GetSpans()
-	require.Len(t, spans, 1)
-	assert.Equal(t, "batch charge", spans[0].Name)
-	assert.Equal(t, int64(2), valueOf(spans[0], "idempotent.batch.succeeded"))
-	assert.InDelta(t, time.Second, spans[0].EndTime.Sub(spans[0].StartTime), float64(time.Millisecond))
+	handler := idempotent.Wrap(func(_ context.Context, m events.SQSMessage) (string, error) {
+		if m.MessageId == "bad" {
+			return "", errors.New("secret")
+		}
+		return "done", nil
+	}, memory.New(), idempotent.WithOperation("charge"), idempotent.WithTrace(tr.Trace))
+	run := batch.SQS(handler, batch.Config[events.SQSMessage]{Trace: tr.Batch})
+	_, err := run(t.Context(), events.SQSEvent{Records: []events.SQSMessage{{MessageId: "good", Body: "1"}, {MessageId: "bad", Body: "2"}}})
+	require.NoError(t, err)
+	var whole tracetest.SpanStub
+	deliveries := 0
+	for _, s := range tr.spans.GetSpans() {
+		if s.Name == "batch charge" {
+			whole = s
+		}
+	}
+	for _, s := range tr.spans.GetSpans() {
+		if s.Name == "idempotent charge" {
+			deliveries++
+			assert.Equal(t, whole.SpanContext.SpanID(), s.Parent.SpanID(), "below the batch")
+		}
+	}
+	assert.Equal(t, 2, deliveries)
+	assert.Equal(t, trace.SpanKindConsumer, whole.SpanKind)
+	assert.Equal(t, int64(1), valueOf(whole, "idempotent.batch.succeeded"))
+	assert.Equal(t, int64(1), valueOf(whole, "idempotent.batch.failed"))
+	assert.Equal(t, "sqs", valueOf(whole, "idempotent.source"))
+	tr.spans.Reset()
+
 	tr.Relay(t.Context(), report.Relay{Table: "outbox", Source: "drain", Delivered: 4, Err: errors.New("secret")})
-	assert.Equal(t, codes.Error, tr.spans.GetSpans()[1].Status.Code)
+	assert.Equal(t, codes.Error, tr.spans.GetSpans()[0].Status.Code)
 	tr.Reconciliation(t.Context(), report.Reconciled{Operation: "charge", Asked: 1, Completed: 1})
-	assert.Equal(t, int64(1), valueOf(tr.spans.GetSpans()[2], "idempotent.reconcile.completed"))
+	assert.Equal(t, int64(1), valueOf(tr.spans.GetSpans()[1], "idempotent.reconcile.completed"))
 }

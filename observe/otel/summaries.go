@@ -14,10 +14,18 @@ import (
 	"github.com/go-idempotent/idempotent/report"
 )
 
-// Batch writes what became of a batch: a span with its counts, and a metric of records by outcome. It
-// is an observer of package batch.
-func (o *Observer) Batch(ctx context.Context, r report.Batch) {
-	o.summary(ctx, "batch "+r.Operation, "batch", r.Took, r.Err, reflect.ValueOf(r))
+// Batch begins the span of a batch, below which its records are. At its end it gets the counts, and a
+// metric counts records by outcome. It is for the field Trace of batch.Config.
+func (o *Observer) Batch(ctx context.Context, r report.Batch) (context.Context, func(report.Batch)) {
+	kind := trace.SpanKindInternal
+	if !within(ctx) {
+		kind = trace.SpanKindConsumer
+	}
+	ctx, span := o.tracer.Start(ctx, "batch "+r.Operation, trace.WithSpanKind(kind))
+	return ctx, func(r report.Batch) {
+		o.says(ctx, span, "batch", r.Err, reflect.ValueOf(r))
+		span.End()
+	}
 }
 
 // Relay does so with the messages of an outbox. It is an observer of package outbox.
@@ -34,6 +42,12 @@ func (o *Observer) Reconciliation(ctx context.Context, r report.Reconciled) {
 func (o *Observer) summary(ctx context.Context, name, kind string, took time.Duration, err error, r reflect.Value) {
 	now := time.Now()
 	ctx, span := o.tracer.Start(ctx, name, trace.WithTimestamp(now.Add(-took)))
+	o.says(ctx, span, kind, err, r)
+	span.End(trace.WithTimestamp(now))
+}
+
+// says puts the counts of a report on its span and into the metrics.
+func (o *Observer) says(ctx context.Context, span trace.Span, kind string, err error, r reflect.Value) {
 	var of []attribute.KeyValue
 	for field, v := range r.Fields() {
 		tag, _, _ := strings.Cut(field.Tag.Get("log"), ",")
@@ -54,5 +68,4 @@ func (o *Observer) summary(ctx context.Context, name, kind string, took time.Dur
 		span.SetStatus(codes.Error, "")
 		span.SetAttributes(semconv.ErrorType(err))
 	}
-	span.End(trace.WithTimestamp(now))
 }
