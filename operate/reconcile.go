@@ -34,6 +34,10 @@ type ReconcileConfig struct {
 	ScanRate float64
 	// Observe, unless nil, gets the report of each run, also of one that fails.
 	Observe func(context.Context, report.Reconciled)
+	// Trace, unless nil, is called at the start of each run, with the operation. Questions are asked under the context that it
+	// returns, and the function that it returns gets the report at the end, after Observe. Neither may panic. Package
+	// observe/otel has one for OpenTelemetry.
+	Trace func(context.Context, report.Reconciled) (context.Context, func(report.Reconciled))
 }
 
 // Reconciler settles the records of one handler that somebody has to settle, by asking. Make it with [Reconcile]; the zero value is not
@@ -107,13 +111,18 @@ func (r *Reconciler) All(ctx context.Context) (report.Reconciled, error) { retur
 func (r *Reconciler) run(ctx context.Context, due bool) (report.Reconciled, error) {
 	began := time.Now()
 	t := &reconcileTally{r: report.Reconciled{Operation: r.operation}}
-	err := r.each(ctx, t, due)
-	report := t.close()
-	report.Took, report.Err = time.Since(began), err
-	if r.config.Observe != nil {
-		r.config.Observe(ctx, report)
+	ended := func(report.Reconciled) {}
+	if r.config.Trace != nil {
+		ctx, ended = r.config.Trace(ctx, t.r)
 	}
-	return report, err
+	err := r.each(ctx, t, due)
+	found := t.close()
+	found.Took, found.Err = time.Since(began), err
+	if r.config.Observe != nil {
+		r.config.Observe(ctx, found)
+	}
+	ended(found)
+	return found, err
 }
 
 // each asks about the records that the store lists.

@@ -63,6 +63,7 @@ type Relay struct {
 	deliver   Deliver
 	relay     *relay.Relay[Message]
 	observers []func(context.Context, report.Relay)
+	trace     func(context.Context, report.Relay) (context.Context, func(report.Relay))
 }
 
 // The defaults of a [Relay].
@@ -102,6 +103,10 @@ type Config struct {
 	// Observers get a [report.Relay] at the end of each invocation, also of one that fails. They must not panic. Package
 	// observe has one for metrics and one for a log.
 	Observers []func(context.Context, report.Relay)
+	// Trace is called at the start of each invocation, with the table and the source. Messages are delivered under the context
+	// that it returns, and the function that it returns gets the report at the end, after the observers. Neither may panic.
+	// Package observe/otel has one for OpenTelemetry.
+	Trace func(context.Context, report.Relay) (context.Context, func(report.Relay))
 }
 
 // configOf returns the configuration of a relay, and what is wrong with it.
@@ -153,7 +158,7 @@ func NewRelay(client Client, table string, deliver Deliver, config ...Config) *R
 	if c.NoStream {
 		wait = 0
 	}
-	r := &Relay{table: table, box: &box{client, table, c.Retention}, deliver: deliver, observers: c.Observers}
+	r := &Relay{table: table, box: &box{client, table, c.Retention}, deliver: deliver, observers: c.Observers, trace: c.Trace}
 	r.relay = relay.New(r.box, r.deliverEntry, reportOf, relay.Settings{
 		Concurrency: c.Concurrency, Timeout: c.Timeout, Reserve: reserve, Reports: reports, MaxTries: c.MaxTries, Grace: wait,
 		Pause: spread, Now: time.Now,

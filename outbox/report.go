@@ -22,6 +22,8 @@ const maxProblems = 100
 type tally struct {
 	mu sync.Mutex
 	r  report.Relay
+	// ended gets the report at the end, if it is not nil.
+	ended func(report.Relay)
 }
 
 type tallyKey struct{}
@@ -69,5 +71,17 @@ func (r *Relay) done(ctx context.Context, t *tally, err error) report.Relay {
 	for _, observe := range r.observers {
 		observe(ctx, t.r)
 	}
+	if t.ended != nil {
+		t.ended(t.r)
+	}
 	return t.r
+}
+
+// begin is the tally of an invocation, and the context that it goes on with.
+func (r *Relay) begin(ctx context.Context, source string) (context.Context, *tally) {
+	t := &tally{r: report.Relay{Table: tableOf(r.table), Source: source}}
+	if r.trace != nil {
+		ctx, t.ended = r.trace(ctx, t.r)
+	}
+	return ctx, t
 }

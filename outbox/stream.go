@@ -21,7 +21,7 @@ import (
 //
 // An event of another table is an error, and so is an invocation that has less than two seconds to begin with. Nothing else is.
 func (r *Relay) Stream(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
-	t := &tally{r: report.Relay{Table: tableOf(r.table), Source: FromStream}}
+	ctx, t := r.begin(ctx, FromStream)
 	entries, numbers, err := r.entriesOf(event, &t.r)
 	if len(entries) > 0 && r.relay.Late(ctx) {
 		err = errors.Join(err, errTooShort)

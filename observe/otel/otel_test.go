@@ -248,8 +248,10 @@ func TestABatchIsASpanWithItsCounts(t *testing.T) {
 	assert.Equal(t, "sqs", valueOf(whole, "idempotent.source"))
 	tr.spans.Reset()
 
-	tr.Relay(t.Context(), report.Relay{Table: "outbox", Source: "drain", Delivered: 4, Err: errors.New("secret")})
+	_, end := tr.Relay(t.Context(), report.Relay{Table: "outbox", Source: "drain"})
+	end(report.Relay{Table: "outbox", Source: "drain", Delivered: 4, Err: errors.New("secret")})
 	assert.Equal(t, codes.Error, tr.spans.GetSpans()[0].Status.Code)
-	tr.Reconciliation(t.Context(), report.Reconciled{Operation: "charge", Asked: 1, Completed: 1})
+	_, ended := tr.Reconciliation(t.Context(), report.Reconciled{Operation: "charge"})
+	ended(report.Reconciled{Operation: "charge", Asked: 1, Completed: 1})
 	assert.Equal(t, int64(1), valueOf(tr.spans.GetSpans()[1], "idempotent.reconcile.completed"))
 }

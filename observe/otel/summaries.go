@@ -4,7 +4,6 @@ import (
 	"context"
 	"reflect"
 	"strings"
-	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -14,40 +13,37 @@ import (
 	"github.com/go-idempotent/idempotent/report"
 )
 
-// Batch begins the span of a batch, below which its records are. At its end it gets the counts, and a
-// metric counts records by outcome. It is for the field Trace of batch.Config.
+// Batch begins the span of a batch, below which the deliveries of its records are. At its end it gets
+// the counts, and a metric counts records by what became of them. It is for Config.Trace of package
+// batch.
 func (o *Observer) Batch(ctx context.Context, r report.Batch) (context.Context, func(report.Batch)) {
-	kind := trace.SpanKindInternal
-	if !within(ctx) {
-		kind = trace.SpanKindConsumer
+	ctx, span := o.summary(ctx, "batch "+r.Operation, trace.SpanKindConsumer)
+	return ctx, func(r report.Batch) { o.sum(ctx, span, "batch", r.Err, reflect.ValueOf(r)) }
+}
+
+// Relay does so for the messages of an outbox. It is for Config.Trace of package outbox.
+func (o *Observer) Relay(ctx context.Context, r report.Relay) (context.Context, func(report.Relay)) {
+	ctx, span := o.summary(ctx, "relay "+r.Table, trace.SpanKindConsumer)
+	return ctx, func(r report.Relay) { o.sum(ctx, span, "relay", r.Err, reflect.ValueOf(r)) }
+}
+
+// Reconciliation does so for the records of a reconciliation. It is for ReconcileConfig.Trace of
+// package operate.
+func (o *Observer) Reconciliation(ctx context.Context, r report.Reconciled) (context.Context, func(report.Reconciled)) {
+	ctx, span := o.summary(ctx, "reconcile "+r.Operation, trace.SpanKindInternal)
+	return ctx, func(r report.Reconciled) { o.sum(ctx, span, "reconcile", r.Err, reflect.ValueOf(r)) }
+}
+
+// summary begins a span, of this kind if no span of this process is above.
+func (o *Observer) summary(ctx context.Context, name string, kind trace.SpanKind) (context.Context, trace.Span) {
+	if within(ctx) {
+		kind = trace.SpanKindInternal
 	}
-	ctx, span := o.tracer.Start(ctx, "batch "+r.Operation, trace.WithSpanKind(kind))
-	return ctx, func(r report.Batch) {
-		o.says(ctx, span, "batch", r.Err, reflect.ValueOf(r))
-		span.End()
-	}
+	return o.tracer.Start(ctx, name, trace.WithSpanKind(kind))
 }
 
-// Relay does so with the messages of an outbox. It is an observer of package outbox.
-func (o *Observer) Relay(ctx context.Context, r report.Relay) {
-	o.summary(ctx, "relay "+r.Table, "relay", 0, r.Err, reflect.ValueOf(r))
-}
-
-// Reconciliation does so with the records of a reconciliation. It is an observer of package operate.
-func (o *Observer) Reconciliation(ctx context.Context, r report.Reconciled) {
-	o.summary(ctx, "reconcile "+r.Operation, "reconcile", r.Took, r.Err, reflect.ValueOf(r))
-}
-
-// summary writes the counts and the names of a report, by the names that they have in a log.
-func (o *Observer) summary(ctx context.Context, name, kind string, took time.Duration, err error, r reflect.Value) {
-	now := time.Now()
-	ctx, span := o.tracer.Start(ctx, name, trace.WithTimestamp(now.Add(-took)))
-	o.says(ctx, span, kind, err, r)
-	span.End(trace.WithTimestamp(now))
-}
-
-// says puts the counts of a report on its span and into the metrics.
-func (o *Observer) says(ctx context.Context, span trace.Span, kind string, err error, r reflect.Value) {
+// sum ends a span with the counts and the names of a report, by the names that they have in a log.
+func (o *Observer) sum(ctx context.Context, span trace.Span, kind string, err error, r reflect.Value) {
 	var of []attribute.KeyValue
 	for field, v := range r.Fields() {
 		tag, _, _ := strings.Cut(field.Tag.Get("log"), ",")
@@ -68,4 +64,5 @@ func (o *Observer) says(ctx context.Context, span trace.Span, kind string, err e
 		span.SetStatus(codes.Error, "")
 		span.SetAttributes(semconv.ErrorType(err))
 	}
+	span.End()
 }
