@@ -196,7 +196,7 @@ func blur(seen store.Record) store.Record {
 	seen.Attempt, seen.Tries, seen.CreatedAt = 1<<20, 1<<20, time.UnixMilli(1)
 	seen.CompletedAt, seen.SettledAt, seen.AttentionAt = time.UnixMilli(1), time.UnixMilli(1), time.UnixMilli(1)
 	seen.SettledBy, seen.SettledReason, seen.Attention, seen.Derived = blurred, blurred, blurred, []string{blurred}
-	seen.StepNames = seen.Derived
+	seen.StepNames, seen.Trace = seen.Derived, blurred
 	seen.Result, seen.Parts = []byte("0"), ""
 	if seen.Owner != "" {
 		seen.Expiry = seen.Expiry.Add(time.Hour)
