@@ -12,6 +12,7 @@ import (
 	"github.com/go-idempotent/idempotent/cache"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
 )
 
 func TestACompletedRecordIsRememberedOnceItHasRefusedAClaim(t *testing.T) {
@@ -68,6 +69,28 @@ func TestARecordIsAskedForFromALittleBeforeItsExpiry(t *testing.T) {
 	next.Expiry = expiry.Add(time.Hour)
 	f.claims(next, expiry)
 	held, _ = f.duplicate(done.Key, start) // by a clock that has gone back
+	require.Equal(t, next, held)
+}
+
+// TestWhatHasExpiredGoesAlsoIfItsClaimIsNotAnswered: the clock of the next claim may be behind.
+func TestWhatHasExpiredGoesAlsoIfItsClaimIsNotAnswered(t *testing.T) {
+	t.Parallel()
+	lose := false
+	f := newFixture(t, storetest.NewFaulty(memory.New(), func(c storetest.Call) storetest.Fault {
+		if lose && c.Op == storetest.OpClaim {
+			lose = false
+			return storetest.LoseReply
+		}
+		return storetest.Pass
+	}), 1<<20)
+	done := f.executes("charge#1", `{}`)
+	f.remembers(done)
+	next := running(done.Key, "B")
+	next.Expiry = expiry.Add(time.Hour)
+	lose = true
+	_, _, err := f.cache.Claim(t.Context(), next, expiry)
+	require.Error(t, err)
+	held, _ := f.duplicate(done.Key, start)
 	require.Equal(t, next, held)
 }
 

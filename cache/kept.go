@@ -136,7 +136,6 @@ func (s *Store) end(c call) {
 
 // learn keeps the completed record that has refused a claim, if nothing can have replaced it since.
 func (s *Store) learn(c call, r store.Record) {
-	r.Key = c.key // a record is never kept under another key than its own
 	if r.Status != store.StatusCompleted || size(r) > s.maxBytes {
 		return
 	}

@@ -175,7 +175,8 @@ func TestAPoisonMessageHoldsUpNobody(t *testing.T) {
 	require.NoError(t, outbox.Redrive(t.Context(), p.dynamo, p.outbox, found, "operator", "the receiver is mended"))
 	p.idle()
 	p.assertSent(11)
-	assert.Equal(t, 11, p.receiver.deliveries())
+	// What a stream repeats is delivered again, under the same id.
+	assert.GreaterOrEqual(t, p.receiver.deliveries(), 11)
 }
 
 // only is the message of an order.
