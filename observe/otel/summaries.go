@@ -17,29 +17,29 @@ import (
 // the counts, and a metric counts records by what became of them. It is for Config.Trace of package
 // batch.
 func (o *Observer) Batch(ctx context.Context, r report.Batch) (context.Context, func(report.Batch)) {
-	ctx, span := o.tracer.Start(ctx, "batch "+r.Operation, kindOf(ctx, trace.SpanKindConsumer))
+	ctx, span := o.summary(ctx, "batch "+r.Operation, trace.SpanKindConsumer)
 	return ctx, func(r report.Batch) { o.sum(ctx, span, "batch", r.Err, reflect.ValueOf(r)) }
 }
 
 // Relay does so for the messages of an outbox. It is for Config.Trace of package outbox.
 func (o *Observer) Relay(ctx context.Context, r report.Relay) (context.Context, func(report.Relay)) {
-	ctx, span := o.tracer.Start(ctx, "relay "+r.Table, kindOf(ctx, trace.SpanKindConsumer))
+	ctx, span := o.summary(ctx, "relay "+r.Table, trace.SpanKindConsumer)
 	return ctx, func(r report.Relay) { o.sum(ctx, span, "relay", r.Err, reflect.ValueOf(r)) }
 }
 
 // Reconciliation does so for the records of a reconciliation. It is for ReconcileConfig.Trace of
 // package operate.
 func (o *Observer) Reconciliation(ctx context.Context, r report.Reconciled) (context.Context, func(report.Reconciled)) {
-	ctx, span := o.tracer.Start(ctx, "reconcile "+r.Operation, kindOf(ctx, trace.SpanKindInternal))
+	ctx, span := o.summary(ctx, "reconcile "+r.Operation, trace.SpanKindInternal)
 	return ctx, func(r report.Reconciled) { o.sum(ctx, span, "reconcile", r.Err, reflect.ValueOf(r)) }
 }
 
-// kindOf is the kind of a span, if no span of this process is above.
-func kindOf(ctx context.Context, kind trace.SpanKind) trace.SpanStartOption {
+// summary begins a span, of this kind if no span of this process is above.
+func (o *Observer) summary(ctx context.Context, name string, kind trace.SpanKind) (context.Context, trace.Span) {
 	if within(ctx) {
 		kind = trace.SpanKindInternal
 	}
-	return trace.WithSpanKind(kind)
+	return o.tracer.Start(ctx, name, trace.WithSpanKind(kind)) //nolint:spancheck // sum ends it
 }
 
 // sum ends a span with the counts and the names of a report, by the names that they have in a log.
