@@ -38,14 +38,16 @@ func hostile(t *testing.T) (site *httptest.Server, heard func() []*http.Request)
 	}
 }
 
-// A second tab knows everything about the page but its secrets, even the path of this run: it posts forms, fetches, frames, opens
-// windows and rebinds its name, with the cookies of the browser where that sends them. It reads nothing, and changes nothing.
+// A second tab knows everything about the page but its cookie, even the path of this run and what its forms hold: it posts forms,
+// fetches, frames, opens windows and rebinds its name, with the cookies of the browser where that sends them. It reads nothing, and
+// changes nothing. The page itself can send the very form afterwards.
 func TestAHostileSecondTab(t *testing.T) {
 	s := serve(t)
 	b := open(t)
 	b.do(t, chromedp.Navigate(s.address))
 	home := b.location(t)
 	require.NotEqual(t, s.address, home)
+	fields := b.previewed(t, home)
 	site, heard := hostile(t)
 	port := s.origin()[strings.LastIndex(s.origin(), ":"):]
 	local := "http://localhost" + site.URL[strings.LastIndex(site.URL, ":"):]
@@ -54,9 +56,9 @@ func TestAHostileSecondTab(t *testing.T) {
 		evil := b.another(t)
 		evil.do(t, chromedp.Navigate(from))
 		for _, to := range []string{home, strings.Replace(home, "127.0.0.1", "localhost", 1)} {
-			evil.fetches(t, name, to)
+			evil.fetches(t, name, to, fields)
 			evil.frames(t, name, to)
-			evil.posts(t, name, from, to)
+			evil.posts(t, name, from, to, fields)
 			evil.loads(t, name, to)
 			evil.opens(t, name, to)
 		}
@@ -71,19 +73,37 @@ func TestAHostileSecondTab(t *testing.T) {
 		assert.NotContains(t, r.Referer(), s.origin())
 	}
 	assert.Empty(t, s.printed(), "something was changed")
+	b.follow(t, "main form button")
+	assert.Contains(t, b.text(t), "It is done.")
+	assert.Contains(t, s.printed(), "charge#crashed")
 	b.do(t, chromedp.Navigate(home))
-	assert.Contains(t, b.text(t), "11\nto settle")
+	assert.Contains(t, b.text(t), "10\nto settle", "nothing but what the page itself has sent")
+}
+
+// previewed asks what a release would do, and returns what the form that confirms it holds.
+func (b *tab) previewed(t *testing.T, home string) (fields string) {
+	t.Helper()
+	b.do(t, chromedp.Navigate(home+"act?key=charge%23crashed"), chromedp.Click(`input[value=release]`, chromedp.ByQuery),
+		chromedp.SendKeys("#why", "the provider knows nothing", chromedp.ByQuery), chromedp.Click("#repeat", chromedp.ByQuery))
+	b.follow(t, "form.act button")
+	require.Contains(t, b.text(t), "Nothing has been changed yet.")
+	b.do(t, chromedp.Evaluate(`new URLSearchParams(new FormData(document.querySelector("main form"))).toString()`, &fields))
+	for _, name := range []string{"form=", "asked=", "seal="} {
+		require.Contains(t, fields, name)
+	}
+	return fields
 }
 
 // fetches reads and writes by script, in all ways that there are.
-func (b *tab) fetches(t *testing.T, name, to string) {
+func (b *tab) fetches(t *testing.T, name, to, fields string) {
 	t.Helper()
 	for _, how := range []string{
-		`{credentials: "include"}`, `{credentials: "include", mode: "no-cors"}`, `{credentials: "include", method: "POST", body: new URLSearchParams({form: "x", key: "charge#crashed"})}`,
-		`{credentials: "include", mode: "no-cors", method: "POST", body: new URLSearchParams({form: "x"})}`, `{method: "POST", headers: {"X-Own": "1"}, credentials: "include"}`,
+		`{credentials: "include"}`, `{credentials: "include", mode: "no-cors"}`,
+		fmt.Sprintf(`{credentials: "include", method: "POST", body: new URLSearchParams(%q)}`, fields),
+		fmt.Sprintf(`{credentials: "include", mode: "no-cors", method: "POST", body: new URLSearchParams(%q)}`, fields), `{method: "POST", headers: {"X-Own": "1"}, credentials: "include"}`,
 		`{credentials: "include", method: "DELETE"}`,
 	} {
-		for _, path := range []string{"", "record?key=charge%23crashed", "confirm", "result", "style.css"} {
+		for _, path := range []string{"", "record?key=charge%23crashed", "record/charge/crashed", "preview", "confirm", "result", "redrive", "style.css"} {
 			var read string
 			b.evaluate(t, fmt.Sprintf(`fetch(%q, %s).then(r => r.text()).then(text => text, () => "")`, to+path, how), &read)
 			assert.Empty(t, read, "%s: %s %s", name, how, path)
@@ -134,17 +154,17 @@ func (b *tab) loads(t *testing.T, name, to string) {
 }
 
 // posts sends forms, as a page without scripts could.
-func (b *tab) posts(t *testing.T, name, from, to string) {
+func (b *tab) posts(t *testing.T, name, from, to, fields string) {
 	t.Helper()
-	for _, path := range []string{"preview", "confirm", "result"} {
+	for _, path := range []string{"preview", "confirm", "result", "redrive"} {
 		b.do(t, chromedp.Navigate(from))
 		script := fmt.Sprintf(`(() => {
 			const f = document.createElement("form"); f.method = "post"; f.action = %q;
-			for (const [name, value] of Object.entries({form: "x", key: "charge%%23crashed", verdict: "release", by: "mallory", why: "because", agreed: "1", state: "lapsed"})) {
+			for (const [name, value] of new URLSearchParams(%q + "&key=charge%%2523crashed&verdict=release&by=mallory&why=because&repeat=1")) {
 				const i = document.createElement("input"); i.name = name; i.value = value; f.append(i);
 			}
 			document.body.append(f); HTMLFormElement.prototype.submit.call(f);
-		})()`, to+path)
+		})()`, to+path, fields)
 		res, err := chromedp.RunResponse(b.Context, chromedp.Evaluate(script, nil))
 		require.NoError(t, err)
 		assert.Equal(t, int64(http.StatusForbidden), res.Status, "%s: %s", name, path)

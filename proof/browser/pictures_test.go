@@ -43,8 +43,10 @@ func TestPictures(t *testing.T) {
 			b.do(t, chromedp.Click(`input[value=step-executed]`, chromedp.ByQuery), chromedp.SendKeys("#step-result", `{"id":"ch_1"}`, chromedp.ByQuery))
 		}, []string{"light"}},
 		{"preview", act, func() {
-			b.do(t, chromedp.Click(`input[value=not-executed]`, chromedp.ByQuery), chromedp.SendKeys("#why", "ticket 4711: the provider has no charge", chromedp.ByQuery))
+			b.do(t, chromedp.Click(`input[value=not-executed]`, chromedp.ByQuery), chromedp.SendKeys("#why", "ticket 4711: the provider has no charge", chromedp.ByQuery),
+				chromedp.Click("#repeat", chromedp.ByQuery))
 			b.follow(t, "form.act button")
+			require.Contains(t, b.text(t), "Nothing has been changed yet.")
 		}, []string{"dark"}},
 		{"missing", "record?key=" + url.QueryEscape("charge#nothing"), nil, nil},
 		{"settled", "record?key=" + url.QueryEscape("charge#settled-not-executed"), nil, nil},
