@@ -129,7 +129,7 @@ type Snapshot struct {
 //
 //   - [Executed] and [Failed] complete a record that is UNKNOWN, crashed or released: requests get the result, or the error, until
 //     the record expires. Its steps are dropped.
-//   - [NotExecuted] releases a record that is UNKNOWN or crashed: the next request executes, whatever the crash policy of its
+//   - [NotExecuted] releases a record that is UNKNOWN or crashed: the next request executes, whatever the effects of its
 //     handler. A request with another content is a mismatch. Steps whose end is recorded are kept; open start marks are removed.
 //     A record that is released already is released again if it has such a mark.
 //   - [StepExecuted] and [StepFailed] record the end of one step that is open, of a record that is UNKNOWN, crashed or released, and

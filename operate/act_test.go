@@ -364,7 +364,7 @@ func TestWhatThePreviewSays(t *testing.T) {
 		}},
 		"failed": {unknown(), changes[operate.ActionFailed], []string{`an error of type "CardDeclined"`, "gets this error"}},
 		"not executed": {unknown(), changes[operate.ActionNotExecuted], []string{
-			"kept as released", "runs the handler, whatever its crash policy, as attempt 3", "the effect is repeated, with the same derived keys",
+			"kept as released", "runs the handler, whatever its effects, as attempt 3", "the effect is repeated, with the same derived keys",
 		}},
 		"deleted":            {crashed(), remove, []string{"removed", "whatever its content, as if the key were new", "If it comes back first, its result is stored again"}},
 		"deleted, committed": {committed(), remove, []string{"The rows that were committed with its answer stay"}},

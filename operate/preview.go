@@ -34,7 +34,7 @@ func preview(seen, next store.Record, v Verdict) []string {
 	case ActionNotExecuted, ActionRelease, ActionStepExecuted, ActionStepFailed:
 		p = append(p,
 			fmt.Sprintf("The record is kept as released until %s.", until),
-			fmt.Sprintf("The next %s runs the handler, whatever its crash policy, as attempt %d.", request, 1+max(1, seen.Attempt)))
+			fmt.Sprintf("The next %s runs the handler, whatever its effects, as attempt %d.", request, 1+max(1, seen.Attempt)))
 		p = append(p, kept(seen, next, v)...)
 		p = append(p, "If the execution before comes back, its caller is told that another one has taken over.")
 	case ActionDelete:

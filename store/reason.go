@@ -6,7 +6,7 @@ const (
 	// could not be stored.
 	ReasonTerminal = "terminal"
 	// ReasonReleased is the reason of a record in progress that nobody holds: it was released and not deleted. It counts as
-	// one whose lease has ended, whatever its lease says, and is taken over under every crash policy, because that is no crash.
+	// one whose lease has ended, whatever its lease says, and is taken over whatever the effects are, because that is no crash.
 	ReasonReleased = "released"
 
 	// ReasonAsked is the reason of a record in progress that was released, and that a reconciliation asks about: its lease protects it.

@@ -76,17 +76,22 @@ func (h *payloadHash) value(v any) {
 	}
 }
 
+// untraced are the attributes without those that carry the context of a trace.
+func untraced[V any](attributes map[string]V) map[string]V {
+	kept := make(map[string]V, len(attributes))
+	for name, a := range attributes {
+		if !tracing[name] {
+			kept[name] = a
+		}
+	}
+	return kept
+}
+
 // sqs leaves out ids, receipt handles and counts, and the attributes that carry the context of a trace.
 func (h *payloadHash) sqs(m events.SQSMessage) {
 	h.String("sqs")
 	h.text(m.Body)
-	attributes := make(map[string]any, len(m.MessageAttributes))
-	for name, a := range m.MessageAttributes {
-		if !tracing[name] {
-			attributes[name] = a
-		}
-	}
-	h.value(attributes)
+	h.value(untraced(m.MessageAttributes))
 }
 
 // kafka leaves out where the record stands and when it was written.
@@ -110,13 +115,7 @@ func (h *payloadHash) sns(m events.SNSEntity) {
 	h.String(m.TopicArn)
 	h.String(m.Subject)
 	h.text(m.Message)
-	attributes := make(map[string]any, len(m.MessageAttributes))
-	for name, a := range m.MessageAttributes {
-		if !tracing[name] {
-			attributes[name] = a
-		}
-	}
-	h.value(attributes)
+	h.value(untraced(m.MessageAttributes))
 }
 
 func (h *payloadHash) kinesis(r events.KinesisRecord) {

@@ -42,7 +42,7 @@ shows. The verdict is one of
                          holds what the handler would have returned: add
                          --value.
   --not-executed         it had no effect and will have none. The next retry
-                         executes, whatever the crash policy. Recorded steps
+                         executes, whatever the effects. Recorded steps
                          stay recorded; every other step runs, also one that
                          may have begun.
   --failed TYPE:MESSAGE  it failed for good. Retries get this error, as if
