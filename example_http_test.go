@@ -164,7 +164,7 @@ func Example_appSync() {
 		idempotent.WithFingerprint(func(m mutation) (any, error) { return m.Arguments.Input, nil }),
 		idempotent.WithTenant(func(_ context.Context, m mutation) (string, error) { return m.Identity.Sub, nil }))
 
-	payload, err := os.ReadFile("testdata/events/other/appsync-mutation.json")
+	payload, err := os.ReadFile("internal/gateway/testdata/events/other/appsync-mutation.json")
 	if err != nil {
 		fmt.Println(err)
 		return
