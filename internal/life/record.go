@@ -44,6 +44,16 @@ func (c Claimant) claimed(r store.Record, now time.Time) store.Record {
 	return r
 }
 
+// counted is a record as we write it on. One of AWS Powertools counts no execution, but there was one,
+// and it may have begun any step: it has marked none.
+func counted(r store.Record) store.Record {
+	if r.Attempt == 0 {
+		r.Attempt = 1
+		r = Unseen{Any: true}.into(r)
+	}
+	return r
+}
+
 // maxDerived is how many names of derived keys a record keeps.
 const maxDerived = 20
 

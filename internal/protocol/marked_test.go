@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
@@ -274,4 +276,52 @@ func TestAnErrorBeforeAStartMarkLeavesNothingOpen(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, 1, charged)
 	})
+}
+
+// AWS Powertools marks no step. What died there may have begun one, whoever had the record in between.
+func TestWhatPowertoolsRanIsOpenForAStepAtMostOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		between func(t *testing.T, s *shop)
+		charged int
+		fails   error
+	}{
+		"taken over": {fails: idempotent.ErrUnknownOutcome},
+		"taken over and given back before": {between: func(t *testing.T, s *shop) {
+			_, err := s.sandbox(func(c storetest.Call) storetest.Fault {
+				if c.Op == storetest.OpSwap && c.Next.Attempt == 2 {
+					return storetest.LoseReply
+				}
+				return storetest.Pass
+			}).handle(5)
+			require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+		}, fails: idempotent.ErrUnknownOutcome},
+		"made UNKNOWN, and settled as not executed": {between: func(t *testing.T, s *shop) {
+			_, err := s.sandbox(nil, idempotent.WithEffects(idempotent.Unrepeatable)).handle(5)
+			require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+			o := operate.New(s.inner)
+			shown, err := o.Inspect(t.Context(), s.recordKey())
+			require.NoError(t, err)
+			_, err = o.Settle(t.Context(), shown, operate.NotExecuted(), operate.Act{By: "ann", Why: "asked the provider"})
+			require.NoError(t, err)
+		}, charged: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s, charged := newShop(t), 0
+				s.put(func(r *store.Record) {
+					r.Owner, r.Attempt, r.CreatedAt, r.Lease = "", 0, time.Time{}, time.Now().Add(-time.Minute)
+				})
+				if c.between != nil {
+					c.between(t, s)
+				}
+				s.do = func(ctx context.Context, o order) (receipt, error) {
+					n, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) { charged++; return 7, nil }, idempotent.AtMostOnce[int](nil))
+					return receipt{int64(n), o.Amount}, err
+				}
+				_, err := s.handle(5)
+				require.ErrorIs(t, err, c.fails)
+				assert.Equal(t, c.charged, charged)
+			})
+		})
+	}
 }
