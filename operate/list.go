@@ -25,10 +25,8 @@ type Query struct {
 	NotDue bool
 	// Operation restricts the listing to one operation; empty means all.
 	Operation string
-	// OlderThan restricts the listing to old records, 0 does not. With the index these are the
-	// records that have waited for their settlement for at least this long, since they were due;
-	// with Scan those that were created at least this long ago. A record that does not say when it
-	// was created is listed.
+	// OlderThan restricts the listing to records that have been what they are for at least this
+	// long, see [Since]; 0 does not.
 	OlderThan time.Duration
 
 	// Scan allows the listing to read every record of the store. See [Operator.Cost] before.
@@ -46,8 +44,9 @@ type Listed struct {
 	// Record has what the listing has read, see [store.Lister]; one with attention was then read by
 	// itself. It has neither a result nor steps.
 	Record store.Record
-	// State is what the record means now.
+	// State is what the record means now, and Since is when it became that.
 	State State
+	Since time.Time
 	// Due is true if somebody has to settle the record now:
 	//
 	//   - it is UNKNOWN
@@ -80,7 +79,8 @@ func (o *Operator) List(ctx context.Context, q Query) iter.Seq2[Listed, error] {
 			if err == nil {
 				r, found, err = o.read(ctx, entry, sq.Index)
 			}
-			listed := listedOf(r, o.now())
+			now := o.now()
+			listed := listedOf(r, now)
 			_, unreadable := errors.AsType[*store.UnreadableError](err)
 			switch {
 			case err == nil && !found:
@@ -92,7 +92,7 @@ func (o *Operator) List(ctx context.Context, q Query) iter.Seq2[Listed, error] {
 				if !yield(Listed{Record: store.Record{Key: entry.Key}}, fmt.Errorf("operate: list: %w", err)) || !unreadable {
 					return
 				}
-			case wanted(q, listed):
+			case wanted(q, listed) && (q.OlderThan == 0 || !listed.Since.After(now.Add(-q.OlderThan))):
 				if !yield(listed, nil) {
 					return
 				}
@@ -107,7 +107,7 @@ func (o *Operator) read(ctx context.Context, entry store.Record, indexed bool) (
 	switch now := o.now(); {
 	case indexed && life.MayRun(entry, now):
 		return entry, false, nil
-	case indexed, entry.Attention != "" && entry.Status == store.StatusInProgress && entry.Unheld(now):
+	case indexed, entry.Attention != "" && !life.MayRun(entry, now):
 		return o.store.Get(ctx, entry.Key)
 	default:
 		return entry, true, nil
@@ -115,7 +115,8 @@ func (o *Operator) read(ctx context.Context, entry store.Record, indexed bool) (
 }
 
 func listedOf(r store.Record, now time.Time) Listed {
-	l := Listed{State: StateOf(r, now), Parked: r.Parked(), Due: life.Waits(r, now), later: life.WaitsLater(r, now)}
+	state := StateOf(r, now)
+	l := Listed{State: state, Since: Since(r, state), Parked: r.Parked(), Due: life.Waits(r, now), later: life.WaitsLater(r, now)}
 	r.Result, r.Parts, r.Steps = nil, "", nil
 	l.Record = r
 	return l
@@ -170,7 +171,7 @@ func (o *Operator) query(q Query) (store.Query, error) {
 	case q.After != "":
 		return store.Query{}, fmt.Errorf("%w: the index has no pages to go on behind", ErrNeedsScan)
 	case open:
-		sq.Index, sq.Attention, sq.AttentionBefore = true, true, before
+		sq.Index, sq.Attention = true, true // not by when they are asked about: that moves
 	default:
 		return store.Query{}, fmt.Errorf("%w: the index knows only records that are %s, and those %s with steps", ErrNeedsScan, StateUnknown, StateReleased)
 	}
