@@ -1,4 +1,4 @@
-package idempotent_test
+package docs_test
 
 import (
 	"context"
