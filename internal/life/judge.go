@@ -182,9 +182,13 @@ func (c Claimant) takeOver(held store.Record, now time.Time) Judgement {
 	if held.Attempt == 0 {
 		held.Attempt = 1 // a record of AWS Powertools counts none, but one execution there was
 	}
+	unseen := unseenOf(held)
+	if held.Owner == "" { // and that one marked nothing
+		unseen = Unseen{Any: true}
+	}
 	before := Before{
 		Open: state == Unknown || state == Reopened, Attention: held.Attention, AttentionAt: held.AttentionAt,
-		Derived: held.Derived, Unseen: unseenOf(held), Trace: held.Trace,
+		Derived: held.Derived, Unseen: unseen, Trace: held.Trace,
 	}
 	switch state {
 	case Crashed:
@@ -194,7 +198,7 @@ func (c Claimant) takeOver(held store.Record, now time.Time) Judgement {
 	default:
 		before.Reason = held.Reason
 	}
-	next := c.claimed(held, now)
+	next := c.claimed(unseen.into(held), now)
 	if before.Open {
 		// Should we crash, the outcome is as unknown as it was, and somebody is to be asked once
 		// our lease has ended.
