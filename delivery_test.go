@@ -179,7 +179,7 @@ func TestMissingAndRefusedKeys(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	_, err := s.handler.Handle(t.Context(), order{})
-	var missing *idempotent.MissingKeyError
+	var missing *idempotent.Error
 	require.ErrorAs(t, err, &missing)
 	require.ErrorIs(t, err, idempotent.ErrMissingKey)
 	assert.Equal(t, report.MissingKey, s.event().Outcome)

@@ -251,7 +251,8 @@ func TestADescriptionOfWhatIsNoEventFailsAsTheDecoderDoes(t *testing.T) {
 	_, want := s.handler.Invoke(t.Context(), []byte(`{"id":7}`))
 	require.Error(t, want)
 	_, err := s.handler.DescribeEvent(t.Context(), []byte(`{"id":7}`))
-	assert.Equal(t, want, err)
+	assert.EqualError(t, err, want.Error())
+	require.ErrorIs(t, err, idempotent.ErrDecode)
 }
 
 func TestTheDerivedKeyOfADescriptionIsThatOfTheExecution(t *testing.T) {

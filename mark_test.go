@@ -398,7 +398,7 @@ func TestErrorThatIsNotedAfterACommitStandsBesideTheAnswer(t *testing.T) {
 			a := d.openOver(t, func(s store.Store) store.Store { return &till{Store: s} }, idempotent.WithEffects(idempotent.Unrepeatable))
 			committed := reply{Status: 201, Headers: map[string]string{"X": "1"}, Body: "charged"}
 			a.do = func(ctx context.Context) (reply, error) {
-				fault := execution.CommitsOf(ctx).Commit(ctx, responseOf(ctx, committed), lines{"row"})
+				fault := execution.CommitsOf(ctx).Commit(ctx, responseOf(ctx, committed), lines{"row"}, nil)
 				if fault != nil {
 					return reply{}, fault
 				}
@@ -429,8 +429,9 @@ func TestErrorThatIsNotedAfterACommitOfAHandlerThatIsNotHTTP(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, receipt{7, 5}, got)
 		assert.Equal(t, lines{"row"}, l.written)
-		otherwise, ok := errors.AsType[*idempotent.CommittedError](s.event().Err)
+		otherwise, ok := errors.AsType[*idempotent.Error](s.event().Err)
 		require.True(t, ok)
+		require.ErrorIs(t, otherwise, idempotent.ErrOtherAnswer)
 		require.ErrorIs(t, otherwise, errCard)
 		assert.Equal(t, report.Completed, s.event().Settlement)
 	})
@@ -442,7 +443,7 @@ func TestNotedFailureOfACommitIsAnsweredByTheHandler(t *testing.T) {
 		over := func(s store.Store) store.Store { return &till{Store: s, turns: []turn{rejects}} }
 		a := d.openOver(t, over)
 		a.do = func(ctx context.Context) (reply, error) {
-			fault := execution.CommitsOf(ctx).Commit(ctx, responseOf(ctx, reply{Status: 201}), lines{"row"})
+			fault := execution.CommitsOf(ctx).Commit(ctx, responseOf(ctx, reply{Status: 201}), lines{"row"}, nil)
 			require.NotNil(t, fault)
 			idempotent.Mark(ctx, fault)
 			return reply{Status: 500, Body: "later"}, nil

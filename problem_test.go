@@ -99,7 +99,7 @@ var trouble = map[string]func(t *testing.T, d door, q ask, h idempotent.HTTP) (*
 		a := d.openOver(t, func(s store.Store) store.Store { return &till{Store: s, turns: []turn{rejects}} }, idempotent.WithHTTP(h))
 		a.do = func(ctx context.Context) (reply, error) {
 			answer := reply{Status: 200, Body: secretBody}
-			fault := execution.CommitsOf(ctx).Commit(ctx, responseOf(ctx, answer), lines{"row"})
+			fault := execution.CommitsOf(ctx).Commit(ctx, responseOf(ctx, answer), lines{"row"}, nil)
 			assert.ErrorIs(t, fault, idempotent.ErrCommitFailed)
 			return answer, nil
 		}
@@ -362,7 +362,7 @@ func TestRetryAfterIsTheTimeoutAndTheMarginAtMost(t *testing.T) {
 
 func TestErrorInsideAUsersErrorIsNotTheAnswer(t *testing.T) {
 	t.Parallel()
-	inner := &idempotent.StoreUnavailableError{Operation: "another handler", Err: errors.New("x")}
+	inner := &idempotent.Error{Kind: idempotent.ErrStoreUnavailable, Operation: "another handler", Err: errors.New("x")}
 	failing := idempotent.WithTenant(func(context.Context, requestV2) (string, error) { return "", inner })
 	_, out, err := identify[requestV2, responseV2](t.Context(), ask{key: "k"}.v2(), false, failing)
 	require.NoError(t, err)
@@ -375,7 +375,7 @@ func TestAnHTTPHandlerReturnsTheErrorOfItsCommit(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		a := d.openOver(t, func(s store.Store) store.Store { return &till{Store: s, turns: []turn{rejects}} })
 		a.do = func(ctx context.Context) (reply, error) {
-			fault := execution.CommitsOf(ctx).Commit(ctx, responseOf(ctx, reply{Status: 201}), lines{"row"})
+			fault := execution.CommitsOf(ctx).Commit(ctx, responseOf(ctx, reply{Status: 201}), lines{"row"}, nil)
 			return reply{}, fmt.Errorf("order: %w", fault)
 		}
 		r := a.send(ask{key: "k"})
