@@ -29,14 +29,14 @@ func TestPayloadThatIsNoEventIsRefusedBeforeAnyCall(t *testing.T) {
 		_, want := lambda.NewHandler(func(context.Context, order) (receipt, error) { return receipt{}, nil }).
 			Invoke(t.Context(), []byte(payload))
 		require.Error(t, want)
-		s := newShop(t)
+		s := newShop()
 		_, err := s.handler.Invoke(t.Context(), []byte(payload))
 		var decode *idempotent.Error
 		require.ErrorAs(t, err, &decode)
 		require.ErrorIs(t, err, idempotent.ErrDecode)
 		require.ErrorIs(t, err, idempotent.ErrRefused)
 		assert.Empty(t, s.store.Ops())
-		assert.Equal(t, report.Refused, s.event().Outcome)
+		assert.Equal(t, report.Refused, s.last.Outcome)
 	}
 }
 
