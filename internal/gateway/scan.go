@@ -185,13 +185,11 @@ func (s *scanner) decode(to any) {
 // characters than ASCII for that of a field.
 func (s *scanner) name() []byte {
 	name, plain := s.quoted()
-	if !s.take(':') {
-		s.unusual = true
-	}
 	if !plain {
 		s.unusual = s.unusual || !s.encoded
-		return []byte(s.unquoted(name))
+		name = s.decoded(name)
 	}
+	s.unusual = !s.take(':') || s.unusual
 	return name
 }
 
@@ -199,7 +197,7 @@ func (s *scanner) name() []byte {
 func (s *scanner) string() string {
 	text, plain := s.quoted()
 	if !plain {
-		return s.unquoted(text)
+		return string(s.decoded(text))
 	}
 	return s.kept.add(text)
 }
@@ -208,18 +206,30 @@ func (s *scanner) string() string {
 func (s *scanner) bytes() []byte {
 	text, plain := s.quoted()
 	if !plain {
-		return []byte(s.unquoted(text))
+		return s.decoded(text)
 	}
 	return bytes.Clone(text)
 }
 
-// unquoted returns what the text between two quotes stands for.
-func (s *scanner) unquoted(text []byte) (decoded string) {
-	if s.unusual {
-		return ""
+// decoded returns what the text between two quotes stands for, just behind which the position is.
+func (s *scanner) decoded(text []byte) []byte {
+	whole := s.text[s.at-len(text)-2 : s.at]
+	dst := make([]byte, 0, len(text))
+	for valid := utf8.Valid(text); valid; {
+		at := bytes.IndexByte(text, '\\')
+		if at < 0 {
+			return append(dst, text...)
+		}
+		short := strings.IndexByte(`"\/bfnrt`, text[at+1])
+		if short < 0 {
+			break
+		}
+		dst = append(append(dst, text[:at]...), "\"\\/\b\f\n\r\t"[short])
+		text = text[at+2:]
 	}
-	s.unusual = json.Unmarshal(s.text[s.at-len(text)-2:s.at], &decoded) != nil
-	return decoded
+	var decoded string
+	s.unusual = json.Unmarshal(whole, &decoded) != nil || s.unusual
+	return []byte(decoded)
 }
 
 // quoted takes a string and returns what is between its quotes. plain says that it stands for itself:
