@@ -124,8 +124,8 @@ func (s *source) encoded() ([]byte, error) {
 		return nil, err
 	}
 	text, err := encodeJSON(s.value())
-	if wrong, ok := errors.AsType[*EncodeError](err); ok {
-		wrong.ofEvent = true
+	if wrong, ok := errors.AsType[*Error](err); ok {
+		wrong.Field = sourceEvent
 	}
 	return text, err
 }
