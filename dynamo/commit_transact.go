@@ -94,7 +94,7 @@ func (s *Store) transacts(op string, w store.Writes) (Transactor, writes, error)
 
 // noCommit is the error of a transaction that was not begun.
 func noCommit(op string, err error) error {
-	return &store.Error{Op: op, Kind: store.FailureRejected, NotApplied: nothingWritten, Err: &noCommitError{err}}
+	return rejected(op, &noCommitError{err})
 }
 
 // noCommitError says in its own words what [store.ErrNoCommit] says.
