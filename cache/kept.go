@@ -26,7 +26,7 @@ const (
 // size is what a record counts in bytes.
 func size(r store.Record) int {
 	texts := len(r.Key) + len(r.Owner) + len(r.Fingerprint) + len(r.Seal) + len(r.Reason) + len(r.Parts) +
-		len(r.SettledBy) + len(r.SettledReason) + len(r.Attention) + len(r.Trace)
+		len(r.SettledBy) + len(r.SettledReason) + len(r.Attention) + len(r.Trace) + len(r.Story)
 	for _, name := range r.Derived {
 		texts += len(name) + 16
 	}
