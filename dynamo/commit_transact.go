@@ -34,18 +34,9 @@ func (s *Store) Commit(ctx context.Context, seen, next store.Record, w store.Wri
 	if err != nil {
 		return store.Record{}, false, err
 	}
-	e, parts, err := s.change(ctx, op, seen, next)
+	completes, parts, err := s.update(ctx, op, seen, next)
 	if err != nil {
 		return store.Record{}, false, err
-	}
-	completes := &types.Update{
-		TableName:                           aws.String(s.table),
-		Key:                                 s.attr.key(seen.Key),
-		ConditionExpression:                 aws.String(e.condition),
-		UpdateExpression:                    e.update(),
-		ExpressionAttributeNames:            e.names,
-		ExpressionAttributeValues:           e.values,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
 	t := &transaction{
 		store: s, op: op, record: true, key: seen.Key, seen: seen,

@@ -67,7 +67,7 @@
 // as it was before.
 //
 // The steps of an execution are attributes of its record, until the update that completes it removes them. An update that records one
-// costs a write unit for every KB of the record as it then is. Steps stay in the record as long as together they keep within the inline
+// costs a write unit for every KB of the record as it then is. Steps stay in the record as they are, as long as together they keep within the inline
 // limit; a result for which there is no room goes to parts. A takeover brings the steps with it: neither it nor the execution that
 // follows reads anything but parts. AWS Powertools in other languages does not look at steps; when it takes a record over, they are gone.
 //

@@ -237,7 +237,7 @@ func TestAnIndexOfAnotherShape(t *testing.T) {
 	advice, err := s.Advise(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{
-		`table "` + *in.TableName + `": index "attention-index": sort key is "", expected "attention_at"`,
+		`table "` + *in.TableName + `": index "attention-index": there is no sort key, expected "attention_at"`,
 		`table "` + *in.TableName + `": index "attention-index": "attempt" is not projected`,
 	}, advice)
 

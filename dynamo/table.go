@@ -36,50 +36,42 @@ const AttentionIndex = "attention-index"
 // its [AttentionIndex]. Time to live has a call of its own, see [TimeToLiveDefinition]. Like [New]
 // it panics with a [*store.ConfigError].
 func TableDefinition(name string, config ...Config) *dynamodb.CreateTableInput {
-	a := attributesOf(config)
-	in := &dynamodb.CreateTableInput{TableName: aws.String(name), BillingMode: types.BillingModePayPerRequest}
-	for _, k := range a.primaryKey() {
-		in.AttributeDefinitions = append(in.AttributeDefinitions,
-			types.AttributeDefinition{AttributeName: aws.String(k.name), AttributeType: types.ScalarAttributeTypeS})
-		in.KeySchema = append(in.KeySchema, types.KeySchemaElement{AttributeName: aws.String(k.name), KeyType: k.kind})
+	return attributesOf(config).definition(name)
+}
+
+func (a attributes) definition(name string) *dynamodb.CreateTableInput {
+	in := &dynamodb.CreateTableInput{
+		TableName: aws.String(name), BillingMode: types.BillingModePayPerRequest,
+		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{a.index()},
 	}
-	in.AttributeDefinitions = append(in.AttributeDefinitions,
-		types.AttributeDefinition{AttributeName: aws.String(a.attention.name), AttributeType: types.ScalarAttributeTypeS},
-		types.AttributeDefinition{AttributeName: aws.String(a.attentionAt.name), AttributeType: types.ScalarAttributeTypeN})
-	in.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{a.index()}
+	define := func(at attribute, is types.ScalarAttributeType) {
+		in.AttributeDefinitions = append(in.AttributeDefinitions,
+			types.AttributeDefinition{AttributeName: aws.String(at.name), AttributeType: is})
+	}
+	define(a.id, types.ScalarAttributeTypeS)
+	in.KeySchema = append(in.KeySchema, keyPart(a.id, types.KeyTypeHash))
+	if a.composite() {
+		define(a.sort, types.ScalarAttributeTypeS)
+		in.KeySchema = append(in.KeySchema, keyPart(a.sort, types.KeyTypeRange))
+	}
+	define(a.attention, types.ScalarAttributeTypeS)
+	define(a.attentionAt, types.ScalarAttributeTypeN)
 	return in
+}
+
+func keyPart(at attribute, kind types.KeyType) types.KeySchemaElement {
+	return types.KeySchemaElement{AttributeName: aws.String(at.name), KeyType: kind}
 }
 
 // index is the index of the records with attention.
 func (a attributes) index() types.GlobalSecondaryIndex {
 	return types.GlobalSecondaryIndex{
 		IndexName: aws.String(AttentionIndex),
-		KeySchema: []types.KeySchemaElement{
-			{AttributeName: aws.String(a.attention.name), KeyType: types.KeyTypeHash},
-			{AttributeName: aws.String(a.attentionAt.name), KeyType: types.KeyTypeRange},
+		KeySchema: []types.KeySchemaElement{keyPart(a.attention, types.KeyTypeHash), keyPart(a.attentionAt, types.KeyTypeRange)},
+		Projection: &types.Projection{
+			ProjectionType: types.ProjectionTypeInclude, NonKeyAttributes: []string{a.status.name, a.reason.name, a.attempt.name},
 		},
-		Projection: &types.Projection{ProjectionType: types.ProjectionTypeInclude, NonKeyAttributes: a.projected()},
 	}
-}
-
-// projected are the attributes that the index has beside the keys.
-func (a attributes) projected() []string {
-	return []string{a.status.name, a.reason.name, a.attempt.name}
-}
-
-// keyElement is an attribute of the primary key.
-type keyElement struct {
-	name string
-	kind types.KeyType
-}
-
-// primaryKey is what the table of these attributes is keyed by.
-func (a attributes) primaryKey() []keyElement {
-	k := []keyElement{{a.id.name, types.KeyTypeHash}}
-	if a.composite() {
-		k = append(k, keyElement{a.sort.name, types.KeyTypeRange})
-	}
-	return k
 }
 
 // TimeToLiveDefinition returns the time to live setting that belongs to [TableDefinition].
