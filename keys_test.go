@@ -266,6 +266,8 @@ func TestEventsThatTheHandlerReadsAsOneHaveOneKey(t *testing.T) {
 		{"any.deep[0]", `{"any":{"deep":[1]}}`, `{"any":{"deep":[1.0000000000000000001]}}`, true},
 		{"any.deep", `{"any":{"deep":9007199254740992}}`, `{"any":{"deep":9007199254740993}}`, true},
 		{"part", `{"part":1}`, `{"part":1.0000000000000000001}`, true},
+		{"tax", `{"tax":9007199254740992}`, `{"tax":9007199254740993}`, true},
+		{"weight", `{"weight":9007199254740992}`, `{"weight":9007199254740993}`, true},
 	} {
 		for _, option := range []func(string) []idempotent.Option{
 			func(path string) []idempotent.Option { return []idempotent.Option{idempotent.WithKeyPath(path)} },
@@ -354,10 +356,20 @@ type invoice struct {
 	Lines  []struct {
 		Price float64 `json:"price"`
 	} `json:"lines"`
-	Any map[string]any `json:"any"`
+	Any   map[string]any `json:"any"`
+	Tax   float64        `json:"tax"`
+	First invoiceWeight  `json:"first"`
 	invoicePart
+	invoiceWeight
 }
 
+// The tax of the invoice counts, and not the one of its part.
 type invoicePart struct {
 	Part float64 `json:"part"`
+	Tax  int64   `json:"tax"`
+}
+
+// The weight is a part of the invoice twice, once under a name.
+type invoiceWeight struct {
+	Weight float64 `json:"weight"`
 }

@@ -70,3 +70,26 @@ func TestStepsOfAVersionThatMarkedNoneAreNoProof(t *testing.T) {
 		})
 	}
 }
+
+// A function under AWS Powertools dies. Nothing says whether it had its effect, and it marked
+// nothing.
+func TestAnExecutionOfPowertoolsThatCrashedMarkedNoSteps(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, e := newShop(t), &effects{}
+		s.put(func(r *store.Record) {
+			crashed(r)
+			r.Owner, r.Attempt = "", 0
+		})
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			_, err := e.take(ctx, "plain")
+			require.NoError(t, err)
+			_, err = e.take(ctx, "charge", once())
+			return receipt{1, o.Amount}, err
+		}
+		_, err := s.handle(5)
+		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+		assert.Equal(t, 1, e.count("plain"))
+		assert.Zero(t, e.count("charge"))
+		assert.Equal(t, store.StatusUnknown, s.mustRecord().Status)
+	})
+}

@@ -47,7 +47,11 @@ func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 			return
 		}
 		stop()
-		if ended := d.settle(hctx, d.withSteps(d.withCommit(d.panicked(returned)), nil)); ended.Committed {
+		e := d.panicked(returned)
+		if !d.commits.resolving.Load() { // else a resolver panicked, which says nothing about steps
+			e = d.withSteps(d.withCommit(e), nil)
+		}
+		if ended := d.settle(hctx, e); ended.Committed {
 			if d.Panic = recover(); d.Panic != nil {
 				d.Stack = debug.Stack()
 				r = ended

@@ -3,6 +3,7 @@ package protocol_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"testing"
 	"time"
 
@@ -87,6 +88,41 @@ func TestAResolverThatPanicsLeavesTheRecordUnknownAsItWas(t *testing.T) {
 			assert.Equal(t, want, s.event().Settlement)
 		}
 	})
+}
+
+// What is recorded of other effects says nothing about the one that the resolver was asked about.
+func TestAResolverThatPanicsReleasesNoRecordWithSteps(t *testing.T) {
+	for name, fails := range map[string]func(){"panic": func() { panic("boom") }, "Goexit": runtime.Goexit} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				e := &effects{}
+				s := newShop(t, idempotent.WithResolver(
+					func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
+						fails()
+						return idempotent.StillUnknown[receipt](), nil
+					}))
+				s.do = func(ctx context.Context, _ order) (receipt, error) {
+					_, err := e.take(ctx, "first")
+					require.NoError(t, err)
+					return receipt{}, idempotent.Uncertain(errCard)
+				}
+				_, err := s.handle(5)
+				require.ErrorIs(t, err, errCard)
+				for range 2 {
+					ended := make(chan struct{})
+					go func() {
+						defer close(ended)
+						defer func() { _ = recover() }()
+						_, _ = s.handle(5)
+					}()
+					<-ended
+					assert.Equal(t, report.StillUnknown, s.event().Settlement)
+					assert.Equal(t, store.StatusUnknown, s.mustRecord().Status)
+				}
+				assertExecuted(t, s, 1)
+			})
+		})
+	}
 }
 
 func TestWhoMadeARecordUnknownKnowsItThoughTheReplyWasLost(t *testing.T) {
