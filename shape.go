@@ -114,8 +114,8 @@ func (s *source) value() any { return reflect.ValueOf(s.in).Elem().Interface() }
 func (s *source) json() ([]byte, error) {
 	if s.payload == nil && s.decoded {
 		text, err := encodeJSON(s.value())
-		if wrong, ok := errors.AsType[*EncodeError](err); ok {
-			wrong.ofEvent = true
+		if wrong, ok := errors.AsType[*Error](err); ok {
+			wrong.Field = sourceEvent
 		}
 		return text, err
 	}

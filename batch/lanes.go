@@ -91,10 +91,8 @@ func (b *batch[R, Out]) inOrder(ctx context.Context, lane []int, t turn) {
 // restOfLease returns for how long another execution is protected, at least a second: no clock is exact.
 func restOfLease(err error) time.Duration {
 	var rest time.Duration
-	if running, is := errors.AsType[*idempotent.InProgressError](err); is {
-		rest = running.RetryAfter
-	} else if other, is := errors.AsType[*idempotent.SupersededError](err); is {
-		rest = other.RetryAfter
+	for e, is := errors.AsType[*idempotent.Error](err); is; e, is = errors.AsType[*idempotent.Error](e.Err) {
+		rest = max(rest, e.RetryAfter)
 	}
 	return max(rest, time.Second)
 }
@@ -122,10 +120,11 @@ func (b *batch[R, Out]) patient(ctx context.Context) context.Context {
 	return execution.Patient(ctx, execution.Patience{Until: until, Least: b.least()})
 }
 
-// groupFrom returns the indexes of a record and of those behind it in its group.
+// groupFrom returns the indexes of a record and of those behind it in its group. Nothing is behind
+// a record that is a group of its own.
 func (b *batch[R, Out]) groupFrom(first int) (group []int) {
 	for i := first; i < len(b.records); i++ {
-		if b.records[i].Group == b.records[first].Group {
+		if i == first || b.records[first].Group != "" && b.records[i].Group == b.records[first].Group {
 			group = append(group, i)
 		}
 	}

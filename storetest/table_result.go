@@ -197,7 +197,7 @@ func fieldChecks() []check {
 	}
 	for _, n := range []int{0, 1, 10, 1<<16 + 1, 1<<31 - 1} {
 		numbers = append(numbers, written(like(unknown, changed(func(_ *probe, r *store.Record) {
-			r.Attempt, r.Tries, r.Unmarked = n, n, n%2 == 0
+			r.Attempt, r.Tries, r.Questions, r.Unmarked = n, n, n, n%2 == 0
 		})))...)
 	}
 	none := changed(func(_ *probe, r *store.Record) {
@@ -246,7 +246,7 @@ func texted(of func(label string) string) change {
 		}
 		r.Owner, r.Fingerprint, r.Reason = of("owner")+"o", of("fingerprint"), of("reason")
 		r.SettledBy, r.SettledReason, r.Trace = of("settled by"), of("settled reason"), of("trace")
-		r.Attention, r.Derived = of("attention"), set("derived")
+		r.Attention, r.Derived, r.Story = of("attention"), set("derived"), of("story")
 		if r.Status == store.StatusCompleted {
 			r.Seal = store.Seal(r.Owner, r.Result)
 		} else {

@@ -166,8 +166,10 @@ func (c Claimant) Inquires(held store.Record, now time.Time) Judgement {
 
 // refuse makes UNKNOWN what crashed. What was UNKNOWN before is as it was.
 func (c Claimant) refuse(held store.Record, now time.Time) Judgement {
-	next := c.Unknown(held, cmp.Or(held.Reason, store.ReasonCrashed), now)
-	if held.Reason != "" {
+	next := c.Unknown(counted(held), cmp.Or(held.Reason, store.ReasonCrashed), now)
+	if held.Reason == "" {
+		next.Story = told(next.Story, now, BecameUnknown, next.Reason)
+	} else {
 		if held.Parked() {
 			next.Attention = held.Attention
 		}
@@ -178,13 +180,10 @@ func (c Claimant) refuse(held store.Record, now time.Time) Judgement {
 
 // takeOver claims what nobody holds.
 func (c Claimant) takeOver(held store.Record, now time.Time) Judgement {
-	state := Of(held, now)
-	if held.Attempt == 0 {
-		held.Attempt = 1 // a record of AWS Powertools counts none, but one execution there was
-	}
+	state, ours := Of(held, now), counted(held)
 	before := Before{
 		Open: state == Unknown || state == Reopened, Attention: held.Attention, AttentionAt: held.AttentionAt,
-		Derived: held.Derived, Unseen: unseenOf(held), Trace: held.Trace,
+		Derived: held.Derived, Unseen: unseenOf(ours), Trace: held.Trace,
 	}
 	switch state {
 	case Crashed:
@@ -194,7 +193,10 @@ func (c Claimant) takeOver(held store.Record, now time.Time) Judgement {
 	default:
 		before.Reason = held.Reason
 	}
-	next := c.claimed(held, now)
+	next := c.claimed(ours, now)
+	if state == Crashed && !c.Asks {
+		next.Story = told(next.Story, now, TakenOver, "")
+	}
 	if before.Open {
 		// Should we crash, the outcome is as unknown as it was, and somebody is to be asked once
 		// our lease has ended.

@@ -47,7 +47,11 @@ func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 			return
 		}
 		stop()
-		if ended := d.settle(hctx, d.withSteps(d.withCommit(d.panicked(returned)), nil)); ended.Committed {
+		e := d.panicked(returned)
+		if !d.commits.resolving.Load() { // else a resolver panicked, which says nothing about steps
+			e = d.withSteps(d.withCommit(e), nil)
+		}
+		if ended := d.settle(hctx, e); ended.Committed {
 			if d.Panic = recover(); d.Panic != nil {
 				d.Stack = debug.Stack()
 				r = ended
@@ -67,12 +71,14 @@ func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 		d.notes.Open() // what a resolver notes says nothing about this execution
 		ended := w.Execute(hctx, &returned)
 		e, failed = d.endingOf(hctx, ended), ended.Err
+		d.failure = report.TypeOf(failed)
 	}
 	done = true
 	stop()
 	if finding == execution.Untouched {
 		return d.executed(hctx, e, failed)
 	}
+	d.questions = 1
 	switch r = d.settle(hctx, e); {
 	case r.Outcome != report.Executed || r.Committed:
 		return r
@@ -114,6 +120,7 @@ func (d *Delivery) resolve(ctx context.Context, w Work, under execution.Claim) (
 	case r.Finding == execution.Untouched && ctx.Err() == nil:
 		return execution.Untouched, ending{}
 	default: // also where it is too late to execute: someone else may own the record
+		d.failure = report.TypeOf(r.ResultErr)
 		return execution.StillUnknown, ending{fate: fateUnknown, reason: d.claim.before.Reason}
 	}
 }

@@ -165,7 +165,7 @@ func undoLeavesWhatWasSeen(w *world, e event) string {
 	switch {
 	case a == nil:
 		return e.by.name + " undoes a takeover and deletes what it had taken over"
-	case a.Status != took.Status || a.Reason != took.Reason || a.Fingerprint != took.Fingerprint || a.Attempt != max(took.Attempt, 1):
+	case a.Status != took.Status || a.Reason != took.Reason || a.Fingerprint != took.Fingerprint || a.Attempt != took.Attempt:
 		return e.by.name + " undoes a takeover and leaves something else than it saw"
 	case e.by.uses(a.Owner) || a.Owner == took.Owner:
 		return e.by.name + " undoes a takeover and leaves an owner that something may still be on its way from"
