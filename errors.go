@@ -141,8 +141,8 @@ type Error struct {
 
 func (e *Error) Error() string {
 	f := execution.Fault(*e)
-	switch e.Kind { //nolint:errorlint // the sentinel itself
-	case ErrMissingKey:
+	switch e.Kind {
+	case ErrMissingKey: //nolint:errorlint // the sentinel itself
 		f.Kind = fmt.Errorf("no idempotency key in %s", e.Field)
 	case ErrInvalidKey, ErrStaleRequest:
 		f.Reason, f.Err = e.Field+" "+e.Reason, nil
@@ -182,7 +182,7 @@ func (e *Error) misfit() string {
 func (e *Error) Is(target error) bool {
 	if target == execution.ErrMayHaveHappened {
 		ofStep := (*execution.Fault)(e).OfStep()
-		return kinds[e.Kind].happened && (e.Kind == ErrUnknownOutcome || !ofStep) //nolint:errorlint // the sentinel itself
+		return kinds[e.Kind].happened && (e.Kind == ErrUnknownOutcome || !ofStep)
 	}
 	return errors.Is(e.Kind, target)
 }
