@@ -19,12 +19,9 @@ func listChecks() []check {
 		{"forgets a record that somebody has settled", listsNothingSettled},
 		{"of all operations has those of each", listsAllOperations},
 		{"reads page by page, as far as the caller goes on", listsPages},
-		{"goes on behind each page", listsBehind},
-		{"goes on behind a page whose records are gone", listsBehindWhatIsGone},
 		{"never has a result", listsNoResult},
 		{"refuses an index that does not answer the query", listsByIndexOrNot},
 		{"respects a context that has ended", listsInTime},
-		{"ends between two pages", listsWholePages},
 		{"tells its cost", listsAtACost},
 	}
 }
@@ -117,78 +114,6 @@ func listsPages(p *probe) {
 	}
 }
 
-func listsBehind(p *probe) {
-	l := p.listing()
-	pages := l.pages()
-	if len(pages) < 3 {
-		p.t.Fatalf("a listing of %d records in pages of 2 has %d pages", len(l.all()), len(pages))
-	}
-	for n, page := range pages {
-		if last := n == len(pages)-1; last != (page.next == "") {
-			p.t.Fatalf("page %d of %d has the Next %q", n+1, len(pages), page.next)
-		}
-		if page.next == "" || len(page.keys) == 0 { // others may be in the table, too: behind each of their pages would be many listings
-			continue
-		}
-		l.yields(store.Query{After: page.next, PageSize: 50}, behind(pages, n, l.all())...)
-		l.yields(store.Query{After: page.next}, behind(pages, n, l.all())...)
-	}
-}
-
-func listsBehindWhatIsGone(p *probe) {
-	l := p.listing()
-	pages := l.pages()
-	n, found := 0, 0
-	for i, page := range pages { // the second of those with records: who begins anew finds the first
-		if len(page.keys) > 0 {
-			found++
-		}
-		if found == 2 {
-			n = i
-			break
-		}
-	}
-	if found < 2 || pages[n].next == "" {
-		p.t.Fatalf("of %d pages %d have records, or the second of them is the last", len(pages), found)
-	}
-	for _, r := range l.all() {
-		if slices.Contains(pages[n].keys, r.Key) {
-			p.deletes(r)
-		}
-	}
-	l.yields(store.Query{After: pages[n].next}, behind(pages, n, l.all())...)
-}
-
-// listedPage is a page of a listing, with the keys of its records.
-type listedPage struct {
-	next string
-	keys []string
-}
-
-// pages lists all records, two at a time, once every one is found.
-func (l *listing) pages() (pages []listedPage) {
-	l.t.Helper()
-	l.yields(store.Query{}, l.all()...)
-	for r, err := range l.lister.List(l.t.Context(), store.Query{
-		Operation: l.operation, PageSize: 2, Page: func(p store.Page) { pages = append(pages, listedPage{next: p.Next}) },
-	}) {
-		l.noError("List", err)
-		if len(pages) == 0 {
-			l.t.Fatalf("List yields a record of no page")
-		}
-		last := &pages[len(pages)-1]
-		last.keys = append(last.keys, r.Key)
-	}
-	return pages
-}
-
-// behind are those of all records that are on none of the first pages, up to the one with this number.
-func behind(pages []listedPage, n int, all []store.Record) []store.Record {
-	return slices.DeleteFunc(slices.Clone(all), func(r store.Record) bool {
-		return slices.ContainsFunc(pages[:n+1], func(p listedPage) bool { return slices.Contains(p.keys, r.Key) })
-	})
-}
-
 func listsNoResult(p *probe) {
 	l := p.listing()
 	large := completion(l.keyed(p.inProgress()), p.large())
@@ -203,7 +128,6 @@ func listsByIndexOrNot(p *probe) {
 	for _, q := range []store.Query{
 		{Index: true},
 		{Index: true, Attention: true, CreatedBefore: p.now},
-		{Index: true, Attention: true, After: "a page"},
 	} {
 		for r, err := range l.lister.List(p.t.Context(), q) {
 			l.refused(err)
@@ -228,33 +152,6 @@ func listsInTime(p *probe) {
 	}
 	if answers != 1 {
 		p.t.Fatalf("List with a context that has ended has %d answers", answers)
-	}
-}
-
-// listsWholePages ends the context in the middle of a page. Whoever keeps a cursor counts on the rest of that page.
-func listsWholePages(p *probe) {
-	l := p.listing()
-	pages := l.pages()
-	n := slices.IndexFunc(pages, func(p listedPage) bool { return len(p.keys) == 2 })
-	if n < 0 {
-		p.t.Skip("no page has two records of the listing: the store has others between them")
-	}
-	ctx, cancel := context.WithCancel(p.t.Context())
-	defer cancel()
-	var keys []string
-	var last error
-	page := -1
-	for r, err := range l.lister.List(ctx, store.Query{Operation: l.operation, PageSize: 2, Page: func(store.Page) { page++ }}) {
-		if page == n {
-			cancel()
-			if err == nil {
-				keys = append(keys, r.Key)
-			}
-		}
-		last = err
-	}
-	if !slices.Equal(keys, pages[n].keys) || n < len(pages)-1 && !errors.Is(last, context.Canceled) {
-		p.t.Fatalf("a listing whose context ends in a page of %q yields %q of it, and ends with %v", pages[n].keys, keys, last)
 	}
 }
 
