@@ -257,3 +257,32 @@ func BenchmarkScan(b *testing.B) {
 		})
 	}
 }
+
+// What the decoder has rules of its own for, is left to it. Each case has something that a careless reader takes.
+func TestUnusualEventsAreLeftToTheDecoder(t *testing.T) {
+	t.Parallel()
+	reader := eventReaders(t)["v1"]
+	for payload, usual := range map[string]bool{
+		`{"httpMethod":"POST","path":"/a"}`:                  true,
+		`{"httpMethod":"POST","path":"/a","path":"/b"}`:      false,
+		`{"httpMethod":"POST","path":"/a","Path":"/b"}`:      false,
+		`{"httpMethod":"POST","path":"/a","p\u0061th":"/b"}`: false,
+		`{"httpMethod":"POST","path":7}`:                     false,
+		`{"httpMethod":"POST","path":"\ud800\u0041\n"}`:      true,
+		"{\"httpMethod\":\"POST\",\"path\":\"\xff\"}":        true,
+		`nothing`: false,
+		`null`:    true,
+		`{"headers":{"accept":"a","Accept":"b"}}`:                                        false,
+		`{"headers":{"accept":"a"},"multiValueHeaders":{"accept":["b","a"]}}`:            true,
+		`{"multiValueHeaders":{"accept":["b","a"]},"headers":{"accept":"a"}}`:            true,
+		`{"multiValueHeaders":{"accept":[]},"headers":{"accept":"a"}}`:                   true,
+		`{"multiValueHeaders":{"accept":["a"],"accept":[]},"headers":{"accept":"b"}}`:    false,
+		`{"requestContext":{"authorizer":{"principalId":9007199254740993}}}`:             false,
+		`{"requestContext":{"authorizer":{"principalId":7,"claims":{"a":{"sub":"x"}}}}}`: true,
+		`{"requestContext":{"authorizer":null},"body":"a\"b\\c\/d\u00e9"}`:               true,
+		`{"path":"/a"`: false,
+		`{"path":"/a]`: false,
+	} {
+		assert.Equal(t, usual, reader.agrees(t, []byte(payload)), payload)
+	}
+}
