@@ -18,15 +18,15 @@ func claimFaults() []fault {
 			claimsOver(func(held record, _ time.Time) bool { return held.Status == store.StatusCompleted }),
 		},
 		{
-			"claims over a completed record whose lease has lapsed",
+			"claims over a completed record whose lease has ended",
 			"Claim/is refused by a completed record whose lease ended long before its expiry",
 			claimsOver(func(held record, now time.Time) bool {
 				return held.Status == store.StatusCompleted && !now.Before(held.Lease)
 			}),
 		},
 		{
-			"claims over a record in progress whose lease has lapsed",
-			"Claim/is refused by a record in progress whose lease has lapsed, which is not the store's to judge",
+			"claims over a record in progress whose lease has ended",
+			"Claim/is refused by a record in progress whose lease has ended, which is not the store's to judge",
 			claimsOver(func(held record, now time.Time) bool {
 				return held.Status == store.StatusInProgress && !held.Lease.IsZero() && !now.Before(held.Lease)
 			}),
@@ -155,7 +155,7 @@ func claimFaults() []fault {
 			},
 		},
 		{
-			"drops records whose lease has lapsed", "Claim/of another key drops no record before its expiry has passed",
+			"drops records whose lease has ended", "Claim/of another key drops no record before its expiry has passed",
 			drops(func(r record, now time.Time) bool { return now.After(r.Lease) }),
 		},
 		{

@@ -31,14 +31,14 @@ func listsWhatIsNamed(p *probe) {
 	l.yields(store.Query{}, l.all()...)
 	l.yields(store.Query{Statuses: []store.Status{store.StatusCompleted}}, l.completed, l.ownerless)
 	l.yields(store.Query{Statuses: []store.Status{store.StatusInProgress, store.StatusUnknown}},
-		l.running, l.released, l.waiting, l.asked, l.parked)
+		l.running, l.released, l.waiting, l.asked, l.givenUp)
 }
 
 func listsAttention(p *probe) {
 	l := p.listing()
 	for _, index := range []bool{true, false} {
-		l.yields(store.Query{Index: index, Attention: true}, l.waiting, l.asked, l.parked)
-		l.yields(store.Query{Index: index, Attention: true, Unparked: true}, l.waiting, l.asked)
+		l.yields(store.Query{Index: index, Attention: true}, l.waiting, l.asked, l.givenUp)
+		l.yields(store.Query{Index: index, Attention: true, NotGivenUp: true}, l.waiting, l.asked)
 		l.yields(store.Query{Index: index, Attention: true, Statuses: []store.Status{store.StatusCompleted}})
 	}
 }
@@ -49,8 +49,8 @@ func listsByAge(p *probe) {
 		at := l.waiting.AttentionAt
 		l.yields(store.Query{Index: index, AttentionBefore: at.Add(-time.Millisecond)})
 		l.yields(store.Query{Index: index, AttentionBefore: at}, l.waiting)
-		l.yields(store.Query{Index: index, AttentionBefore: at, Unparked: true}, l.waiting)
-		l.yields(store.Query{Index: index, Attention: true, AttentionBefore: l.asked.AttentionAt}, l.waiting, l.asked, l.parked)
+		l.yields(store.Query{Index: index, AttentionBefore: at, NotGivenUp: true}, l.waiting)
+		l.yields(store.Query{Index: index, Attention: true, AttentionBefore: l.asked.AttentionAt}, l.waiting, l.asked, l.givenUp)
 	}
 	at := l.running.CreatedAt
 	l.yields(store.Query{CreatedBefore: at.Add(-time.Millisecond)}, l.ownerless) // which does not say
@@ -61,10 +61,10 @@ func listsNothingSettled(p *probe) {
 	l := p.listing()
 	p.swaps(l.waiting, settled(l.waiting))
 	for _, index := range []bool{true, false} {
-		l.yields(store.Query{Index: index, Attention: true}, l.asked, l.parked)
+		l.yields(store.Query{Index: index, Attention: true}, l.asked, l.givenUp)
 	}
 	p.deletes(l.asked)
-	p.deletes(l.parked)
+	p.deletes(l.givenUp)
 	for _, index := range []bool{true, false} {
 		l.yields(store.Query{Index: index, Attention: true})
 	}
@@ -176,7 +176,7 @@ type listing struct {
 	lister    store.Lister
 	operation string
 
-	running, released, completed, ownerless, waiting, asked, parked store.Record
+	running, released, completed, ownerless, waiting, asked, givenUp store.Record
 }
 
 // listing plants the records, or skips the check if the store cannot list.
@@ -204,9 +204,9 @@ func (p *probe) listing() *listing {
 	waiting := p.unknown()
 	waiting.AttentionAt = p.now.Add(-time.Hour)
 	l.waiting, l.asked = created(waiting, time.Minute), created(p.unknown(), time.Minute)
-	l.parked = l.keyed(p.unknown())
-	l.parked.Attention, l.parked.CreatedAt = store.ParkedOf(l.parked.Key), p.now.Add(-time.Minute)
-	l.parked = p.plant(l.parked)
+	l.givenUp = l.keyed(p.unknown())
+	l.givenUp.Attention, l.givenUp.CreatedAt = store.GivenUpOf(l.givenUp.Key), p.now.Add(-time.Minute)
+	l.givenUp = p.plant(l.givenUp)
 	return l
 }
 
@@ -220,7 +220,7 @@ func (l *listing) keyed(r store.Record) store.Record {
 }
 
 func (l *listing) all() []store.Record {
-	return []store.Record{l.running, l.released, l.completed, l.ownerless, l.waiting, l.asked, l.parked}
+	return []store.Record{l.running, l.released, l.completed, l.ownerless, l.waiting, l.asked, l.givenUp}
 }
 
 // allOperations stands for no restriction, in a query whose zero value is the operation of the listing.

@@ -45,7 +45,7 @@ func races() []race {
 			p.plant(held)
 			return func(int) call { return call{op: OpClaim, key: held.Key, next: p.rival(held), now: p.now} }
 		}},
-		{"takeovers of one lapsed record", func(p *probe) func(int) call {
+		{"takeovers of one crashed record", func(p *probe) func(int) call {
 			return takeovers(p.plant(p.inProgress()))
 		}},
 		{"takeovers of one record without an owner", func(p *probe) func(int) call {
