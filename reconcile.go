@@ -82,7 +82,7 @@ type Reconciled struct {
 // The context of the resolver belongs to the execution that is asked about: [DerivedKey] returns the keys of that. Steps and commits are
 // refused in it.
 //
-// The errors: an [*UnreadableError] or a [*StoreUnavailableError], with which the outcome is empty; if the verdict of the resolver could
+// The errors: [ErrUnreadable] or [ErrStoreUnavailable], with which the outcome is empty; if the verdict of the resolver could
 // not be stored, too. A key of another operation, and a bad Reconciling, are a [*ConfigError]. No observer is called.
 func (h *Handler[In, Out]) Reconcile(ctx context.Context, recordKey string, resolver func(context.Context, Execution) (Resolution[Out], error), how Reconciling) (Reconciled, error) {
 	if resolver == nil {
@@ -120,10 +120,12 @@ func (w *wrapped) reconcile(ctx context.Context, recordKey string, resolver func
 	}
 	switch i.Outcome {
 	case protocol.InquiryUnreadable:
-		return r, &UnreadableError{Operation: w.settings.Operation, RecordKey: recordKey, Reason: i.Reason, Err: i.Err}
+		return r, &Error{
+			Kind: ErrUnreadable, Operation: w.settings.Operation, RecordKey: recordKey, Reason: i.Reason, Err: i.Err,
+		}
 	case protocol.InquiryFailed:
 		r.Err = asked
-		return r, &StoreUnavailableError{Operation: w.settings.Operation, RecordKey: recordKey, Err: i.Err}
+		return r, &Error{Kind: ErrStoreUnavailable, Operation: w.settings.Operation, RecordKey: recordKey, Err: i.Err}
 	default:
 		r.Outcome = i.Outcome
 		return r, nil
@@ -175,15 +177,6 @@ func guarded[T any](f func() (T, error)) (out T, err error) {
 	<-done
 	return out, err
 }
-
-// PanicError is the error of a resolver, or of another function, that panicked in [Handler.Reconcile].
-type PanicError struct {
-	// Value is what it panicked with, Stack is where. Neither is part of the text: they may repeat what the function knows.
-	Value any
-	Stack []byte
-}
-
-func (e *PanicError) Error() string { return fmt.Sprintf("it panicked with a %T", e.Value) }
 
 // WithDefaults returns r with its zero fields set.
 func (r Reconciling) WithDefaults() Reconciling {

@@ -32,7 +32,10 @@ type orderKey struct {
 // taker is the hook of a delivery that keeps the writes of a commit.
 type taker struct{ writes store.Writes }
 
-func (h *taker) Commit(_ context.Context, _ any, w store.Writes) *execution.CommitFault {
+func (h *taker) Commit(_ context.Context, _ any, w store.Writes, unfit error) error {
+	if unfit != nil {
+		return &execution.Fault{Kind: execution.ErrCommitRefused, Err: unfit}
+	}
 	h.writes = w
 	return nil
 }

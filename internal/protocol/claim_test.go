@@ -181,7 +181,7 @@ func TestAnotherFingerprintIsAMismatchInEveryState(t *testing.T) {
 					change(r)
 				})
 				_, err = fresh.handle(2)
-				var mismatch *idempotent.MismatchError
+				var mismatch *idempotent.Error
 				require.ErrorAs(t, err, &mismatch)
 				require.ErrorIs(t, err, idempotent.ErrMismatch)
 				assert.Equal(t, before, fresh.mustRecord(), "the record is left alone")
@@ -245,8 +245,9 @@ func TestLiveLeaseIsInProgressAndSaysHowLong(t *testing.T) {
 		s := newShop(t)
 		s.put(func(r *store.Record) { r.Expiry = r.Expiry.Add(-48 * time.Hour) })
 		_, err := s.handle(1)
-		var running *idempotent.InProgressError
+		var running *idempotent.Error
 		require.ErrorAs(t, err, &running, "the lease outranks the expiry")
+		require.ErrorIs(t, err, idempotent.ErrInProgress)
 		assert.Equal(t, 10*time.Second, running.RetryAfter)
 		assertExecuted(t, s, 0)
 	})
@@ -388,8 +389,9 @@ func TestUnknownIsAConflictOfItsOwn(t *testing.T) {
 			r.Status, r.Reason, r.Lease = store.StatusUnknown, "uncertain", r.Lease.Add(-time.Hour)
 		})
 		_, err := s.handle(1)
-		var unknown *idempotent.UnknownOutcomeError
+		var unknown *idempotent.Error
 		require.ErrorAs(t, err, &unknown)
+		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
 		assert.Equal(t, "uncertain", unknown.Reason)
 		assertExecuted(t, s, 0)
 	})
@@ -415,8 +417,9 @@ func TestWhatCannotBeUnderstoodIsNeverExecutedOver(t *testing.T) {
 					change(r)
 				})
 				_, err := s.handle(1)
-				var unreadable *idempotent.UnreadableError
+				var unreadable *idempotent.Error
 				require.ErrorAs(t, err, &unreadable)
+				require.ErrorIs(t, err, idempotent.ErrUnreadable)
 				assert.NotContains(t, err.Error(), "charge")
 				assert.Equal(t, report.Unreadable, s.event().Outcome)
 				assertExecuted(t, s, 0)
@@ -433,8 +436,9 @@ func TestPartsInAStoreThatReadsNoneAreNeverExecutedOver(t *testing.T) {
 			idempotent.WithOperation("shop"), idempotent.WithFingerprint(func(o order) (any, error) { return o.ID, nil }),
 			idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
 		_, err := s.handle(1)
-		var unreadable *idempotent.UnreadableError
+		var unreadable *idempotent.Error
 		require.ErrorAs(t, err, &unreadable)
+		require.ErrorIs(t, err, idempotent.ErrUnreadable)
 		assertExecuted(t, s, 0)
 	})
 }
@@ -530,8 +534,9 @@ func TestRecordThatTheStoreCannotReadIsReportedAndLeftAlone(t *testing.T) {
 		failing := &failingClaims{Store: memory.New(), err: &store.UnreadableError{Reason: "attribute odd"}, times: 1}
 		s := newShopOn(t, failing, nil)
 		_, err := s.handle(1)
-		var unreadable *idempotent.UnreadableError
+		var unreadable *idempotent.Error
 		require.ErrorAs(t, err, &unreadable)
+		require.ErrorIs(t, err, idempotent.ErrUnreadable)
 		assert.Equal(t, "shop", unreadable.Operation)
 		assert.Equal(t, "attribute odd", unreadable.Reason)
 		assert.Equal(t, []storetest.Op{storetest.OpClaim}, s.store.Ops(), "neither repeated nor undone")

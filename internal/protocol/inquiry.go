@@ -110,7 +110,7 @@ func (q *Inquiry) ask(ctx context.Context) Inquired {
 	c.mine.Steps = nil
 	under := c.execution()
 	under.Recovered = true
-	under.Handed, under.Steps, under.Commits, under.Notes = &q.handed, asksOnly{}, asksOnly{}, &q.notes
+	under.Handed, under.Steps, under.Commits, under.Notes = &q.handed, asksOnly{c}, asksOnly{c}, &q.notes
 	hctx, end := c.handlerContext(execution.With(ctx, under))
 	if q.handOver() {
 		err := q.GiveUp(hctx, under, c.mine.Tries)
@@ -261,12 +261,12 @@ func (q *Inquiry) giveBack(ctx context.Context, next store.Record, i Inquired) I
 }
 
 // asksOnly refuses the steps and the commits of a resolver that has no delivery.
-type asksOnly struct{}
+type asksOnly struct{ *claim }
 
-func (asksOnly) Step(context.Context, string, execution.Effect) *execution.Fault {
-	return stepRefused("a reconciliation asks what has happened, and runs nothing")
+func (a asksOnly) Step(_ context.Context, name string, _ execution.Effect) *execution.Fault {
+	return a.blame(stepRefused("a reconciliation asks what has happened, and runs nothing"), name)
 }
 
-func (asksOnly) Commit(context.Context, any, store.Writes) *execution.CommitFault {
-	return commitRefused("a reconciliation asks what has happened, and commits nothing")
+func (a asksOnly) Commit(context.Context, any, store.Writes, error) error {
+	return a.told(commitRefused("a reconciliation asks what has happened, and commits nothing"))
 }

@@ -180,8 +180,9 @@ func TestCrashOfAnUnrepeatableEffectBecomesUnknownWhenItIsMet(t *testing.T) {
 		s := newShop(t, idempotent.WithEffects(idempotent.Unrepeatable))
 		before := s.put(func(r *store.Record) { r.Lease = r.Lease.Add(-time.Minute) })
 		_, err := s.handle(5)
-		var unknown *idempotent.UnknownOutcomeError
+		var unknown *idempotent.Error
 		require.ErrorAs(t, err, &unknown)
+		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
 		assert.Equal(t, "crashed", unknown.Reason)
 		r := s.mustRecord()
 		assert.Equal(t, store.StatusUnknown, r.Status)

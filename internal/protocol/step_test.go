@@ -296,7 +296,7 @@ func TestTheHandlersOwnAnswerOutweighsAnUncertainStep(t *testing.T) {
 func stepError(t *testing.T, err, is error, reason string) {
 	t.Helper()
 	require.ErrorIs(t, err, is)
-	var own *idempotent.StepError
+	var own *idempotent.Error
 	require.ErrorAs(t, err, &own)
 	assert.Contains(t, own.Reason, reason)
 	assert.Contains(t, err.Error(), "step "+fmt.Sprintf("%.80q", own.Step))

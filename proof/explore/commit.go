@@ -52,29 +52,20 @@ type application struct {
 	life int
 }
 
-// commitError is the error of a commit as a handler gets it.
-type commitError struct{ *execution.CommitFault }
-
-func (e commitError) Error() string { return fmt.Sprintf("commit: %s: %v", e.Reason, e.Err) }
-
-func (e commitError) Is(target error) bool {
-	switch e.Kind {
-	case execution.CommitRefused:
-		return target == execution.ErrCommitRefused
-	case execution.CommitLeaseLost:
-		return target == execution.ErrLeaseLost
-	case execution.CommitFailed:
-		return target == execution.ErrCommitFailed
-	case execution.CommitDeclined:
+// toldBy is what an error of a commit tells the handler.
+func toldBy(err error) told {
+	switch {
+	case err == nil:
+		return toldLanded
+	case errors.Is(err, store.ErrWritesRefused):
+		return toldDeclined
+	case errors.Is(err, execution.ErrCommitRefused):
+		return toldRefused
+	case errors.Is(err, execution.ErrLeaseLost):
+		return toldLost
+	default:
+		return toldFailed
 	}
-	return false
-}
-
-func (e commitError) told() told {
-	return [...]told{
-		execution.CommitRefused: toldRefused, execution.CommitDeclined: toldDeclined, execution.CommitLeaseLost: toldLost,
-		execution.CommitFailed: toldFailed,
-	}[e.Kind]
 }
 
 // commitAll tries the commits of the handler. It returns the error with which the handler ends.
@@ -107,17 +98,12 @@ func (d *delivery) commit(ctx context.Context, n int, o Order) error {
 	writes := d.addressed(ctx, w.Commits[n])
 	d.tries = append(d.tries, commitFacts{began: time.Now(), writes: writes})
 	d.committing = true
-	fault := execution.CommitsOf(ctx).Commit(onStrand(ctx, &d.strand), d.receiptOf(n, o), writes)
+	err := execution.CommitsOf(ctx).Commit(onStrand(ctx, &d.strand), d.receiptOf(n, o), writes, nil)
 	d.committing = false
 	if d.dead {
 		return errDied
 	}
-	err, is := error(nil), toldLanded
-	if fault != nil {
-		e := commitError{fault}
-		err, is = e, e.told()
-	}
-	w.committed(d, n, is, err)
+	w.committed(d, n, toldBy(err), err)
 	return err
 }
 

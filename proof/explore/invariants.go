@@ -278,7 +278,7 @@ func blockedNoLongerThanTheLease(w *world, e event) string {
 		return ""
 	}
 	d := e.d
-	if running, ok := errors.AsType[*idempotent.InProgressError](d.err); ok {
+	if running, ok := errors.AsType[*idempotent.Error](d.err); ok && errors.Is(d.err, idempotent.ErrInProgress) {
 		// It is reckoned from the time at which the store was asked.
 		switch longest := w.longestLease() + w.now.Sub(d.started) + w.skew() + w.fences; {
 		case running.RetryAfter <= 0 && d.event.Wait.Took == 0: // after a wait the key may have become free too late
