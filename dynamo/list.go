@@ -152,15 +152,15 @@ func (l *listing) ofIndex(table string, q store.Query) []read {
 // the same.
 func attentions(q store.Query) []string {
 	first := 0
-	if q.Unparked {
+	if q.NotGivenUp {
 		first = rand.IntN(store.AttentionShards) //nolint:gosec // no secret
 	}
 	all := make([]string, 0, store.AttentionShards+1)
 	for n := range store.AttentionShards {
 		all = append(all, store.AttentionShard(q.Operation, (first+n)%store.AttentionShards))
 	}
-	if !q.Unparked {
-		all = append(all, store.Parked(q.Operation))
+	if !q.NotGivenUp {
+		all = append(all, store.GivenUp(q.Operation))
 	}
 	return all
 }

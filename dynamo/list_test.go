@@ -312,7 +312,7 @@ func TestWhatAListingCosts(t *testing.T) {
 		"one operation in the index": {store.Query{Index: true, Attention: true, Operation: "charge"}, store.Cost{
 			Indexed: true, Records: 50, Bytes: 9000, Units: 5.5, Pages: 11,
 		}},
-		"without those that are parked": {store.Query{Index: true, Attention: true, Operation: "charge", Unparked: true}, store.Cost{
+		"without those that are given up": {store.Query{Index: true, Attention: true, Operation: "charge", NotGivenUp: true}, store.Cost{
 			Indexed: true, Records: 50, Bytes: 9000, Units: 5, Pages: 10,
 		}},
 	} {

@@ -58,9 +58,9 @@ type Listed struct {
 	//   - it was released with steps, and its AttentionAt has come. It is not due at once, because
 	//     as a rule the client retries, and the next execution goes on where the one before stopped
 	Due bool
-	// Parked is true if a reconciliation has asked about the record in vain so often that it does
+	// GivenUp is true if a reconciliation has asked about the record in vain so often that it does
 	// so no more.
-	Parked bool
+	GivenUp bool
 
 	// later is true if it was released with steps and is not due.
 	later bool
@@ -156,7 +156,7 @@ func (o *Operator) entries(ctx context.Context, q store.Query) iter.Seq[*entry] 
 
 func listedOf(r store.Record, now time.Time) Listed {
 	state := StateOf(r, now)
-	l := Listed{State: state, Since: Since(r, state), DerivedKeys: derivedKeys(r), Parked: r.Parked(), Due: life.Waits(r, now), later: life.WaitsLater(r, now)}
+	l := Listed{State: state, Since: Since(r, state), DerivedKeys: derivedKeys(r), GivenUp: r.GivenUp(), Due: life.Waits(r, now), later: life.WaitsLater(r, now)}
 	r.Result, r.Parts, r.Steps = nil, "", nil
 	l.Record = r
 	return l

@@ -111,7 +111,7 @@ const maxReconcileProblems = 100
 // store without an index.
 func (r *Reconciler) Run(ctx context.Context) (report.Reconciled, error) { return r.run(ctx, true) }
 
-// All is Run for every record that somebody has to settle: also for those that are not due yet, and those that are parked. It is run by
+// All is Run for every record that somebody has to settle: also for those that are not due yet, and those that are given up. It is run by
 // hand, for example after an outage of the service that the resolver asks. It counts as one question more for each.
 func (r *Reconciler) All(ctx context.Context) (report.Reconciled, error) { return r.run(ctx, false) }
 
@@ -176,7 +176,7 @@ func (r *Reconciler) each(ctx context.Context, t *reconcileTally, due bool) erro
 // listed calls do for each record to be asked about, until it returns false.
 func (r *Reconciler) listed(ctx context.Context, t *reconcileTally, due bool, do func(key string) bool) error {
 	c := r.config
-	q := store.Query{Attention: true, Operation: r.operation, Index: !c.Scan, Rate: c.ScanRate, Unparked: due}
+	q := store.Query{Attention: true, Operation: r.operation, Index: !c.Scan, Rate: c.ScanRate, NotGivenUp: due}
 	if due {
 		q.AttentionBefore = r.operator.now()
 	}

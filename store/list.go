@@ -55,8 +55,8 @@ type Query struct {
 	// AttentionBefore restricts a listing to records with attention whose AttentionAt is this
 	// instant or an earlier one; zero does not.
 	AttentionBefore time.Time
-	// Unparked leaves out the records that are parked, see [Record.Parked].
-	Unparked bool
+	// NotGivenUp leaves out the records that are given up, see [Record.GivenUp].
+	NotGivenUp bool
 	// CreatedBefore restricts a listing to records that were created at this instant or earlier;
 	// zero does not. A record that does not say when it was created is yielded. The index does not
 	// know it.
@@ -116,7 +116,7 @@ func (q Query) Names(r Record) bool {
 		return false
 	case !q.AttentionBefore.IsZero() && (r.Attention == "" || r.AttentionAt.After(q.AttentionBefore)):
 		return false
-	case q.Unparked && r.Parked():
+	case q.NotGivenUp && r.GivenUp():
 		return false
 	default:
 		return q.CreatedBefore.IsZero() || r.CreatedAt.IsZero() || !r.CreatedAt.After(q.CreatedBefore)

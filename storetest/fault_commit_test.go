@@ -307,9 +307,9 @@ func declinedFaults() []fault {
 		{"Commit ends the lease although a write refuses", owned, declines(
 			func(s *parted, ctx context.Context, seen, _ record, _ partedWrites) (record, bool, error) {
 				held, _, _ := s.Get(ctx, seen.Key)
-				lapsed := held
-				lapsed.Owner = ""
-				_, _, _ = s.Swap(ctx, held, lapsed)
+				crashed := held
+				crashed.Owner = ""
+				_, _, _ = s.Swap(ctx, held, crashed)
 				return record{}, false, refused
 			},
 		)},

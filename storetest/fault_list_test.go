@@ -52,12 +52,12 @@ func listFaults() []fault {
 			asks(func(q *store.Query) { q.Attention = false }),
 		},
 		{
-			"a listing with records that are parked", "List/yields records with attention, with the index and without",
-			asks(func(q *store.Query) { q.Unparked = false }),
+			"a listing with records that are given up", "List/yields records with attention, with the index and without",
+			asks(func(q *store.Query) { q.NotGivenUp = false }),
 		},
 		{
-			"a listing without records that are parked", "List/yields records with attention, with the index and without",
-			asks(func(q *store.Query) { q.Unparked = true }),
+			"a listing without records that are given up", "List/yields records with attention, with the index and without",
+			asks(func(q *store.Query) { q.NotGivenUp = true }),
 		},
 		{"a listing of attention of any age", "List/goes by age", asks(func(q *store.Query) { q.AttentionBefore = time.Time{} })},
 		{"a listing of records of any age", "List/goes by age", asks(func(q *store.Query) { q.CreatedBefore = time.Time{} })},

@@ -34,7 +34,7 @@ type listing struct {
 	lister    store.Lister
 	operation string
 
-	running, released, done, ownerless, waiting, asked, parked *kept
+	running, released, done, ownerless, waiting, asked, givenUp *kept
 }
 
 // listing plants the records, or skips the check if the store cannot list.
@@ -61,8 +61,8 @@ func (p *probe) listing() *listing {
 		r.AttentionAt = p.now.Add(-time.Hour)
 	})))
 	l.asked = l.plant(like(unknown, created(time.Minute)))
-	l.parked = l.plant(like(unknown, created(time.Minute), changed(func(_ *probe, r *store.Record) {
-		r.Attention = store.ParkedOf(l.operation + "#")
+	l.givenUp = l.plant(like(unknown, created(time.Minute), changed(func(_ *probe, r *store.Record) {
+		r.Attention = store.GivenUpOf(l.operation + "#")
 	})))
 	return l
 }
@@ -79,7 +79,7 @@ func (l *listing) plant(of kind) *kept {
 }
 
 func (l *listing) all() []*kept {
-	return []*kept{l.running, l.released, l.done, l.ownerless, l.waiting, l.asked, l.parked}
+	return []*kept{l.running, l.released, l.done, l.ownerless, l.waiting, l.asked, l.givenUp}
 }
 
 // yields sees that a query finds these records, and of each what a listing has.
@@ -168,12 +168,12 @@ func (l *listing) namesWhatIsAsked() {
 	l.yields(store.Query{}, l.all()...)
 	l.yields(store.Query{Statuses: []store.Status{store.StatusCompleted}}, l.done, l.ownerless)
 	l.yields(store.Query{Statuses: []store.Status{store.StatusInProgress, store.StatusUnknown}},
-		l.running, l.released, l.waiting, l.asked, l.parked)
+		l.running, l.released, l.waiting, l.asked, l.givenUp)
 }
 
 func (l *listing) namesAttention() {
-	l.either(store.Query{Attention: true}, l.waiting, l.asked, l.parked)
-	l.either(store.Query{Attention: true, Unparked: true}, l.waiting, l.asked)
+	l.either(store.Query{Attention: true}, l.waiting, l.asked, l.givenUp)
+	l.either(store.Query{Attention: true, NotGivenUp: true}, l.waiting, l.asked)
 	l.either(store.Query{Attention: true, Statuses: []store.Status{store.StatusCompleted}})
 }
 
@@ -181,8 +181,8 @@ func (l *listing) goesByAge() {
 	at := l.waiting.record.AttentionAt
 	l.either(store.Query{AttentionBefore: at.Add(-time.Millisecond)})
 	l.either(store.Query{AttentionBefore: at}, l.waiting)
-	l.either(store.Query{AttentionBefore: at, Unparked: true}, l.waiting)
-	l.either(store.Query{Attention: true, AttentionBefore: l.asked.record.AttentionAt}, l.waiting, l.asked, l.parked)
+	l.either(store.Query{AttentionBefore: at, NotGivenUp: true}, l.waiting)
+	l.either(store.Query{Attention: true, AttentionBefore: l.asked.record.AttentionAt}, l.waiting, l.asked, l.givenUp)
 	at = l.running.record.CreatedAt
 	l.yields(store.Query{CreatedBefore: at.Add(-time.Millisecond)}, l.ownerless) // which does not say
 	l.yields(store.Query{CreatedBefore: at}, l.running, l.ownerless)
@@ -190,9 +190,9 @@ func (l *listing) goesByAge() {
 
 func (l *listing) forgets() {
 	l.waiting.play(swap(settled))
-	l.either(store.Query{Attention: true}, l.asked, l.parked)
+	l.either(store.Query{Attention: true}, l.asked, l.givenUp)
 	l.asked.play(remove())
-	l.parked.play(remove())
+	l.givenUp.play(remove())
 	l.either(store.Query{Attention: true})
 }
 

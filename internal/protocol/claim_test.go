@@ -161,7 +161,7 @@ func TestCallerThatGivesUpDuringTheClaimLeavesNoClaimBehind(t *testing.T) {
 func TestAnotherFingerprintIsAMismatchInEveryState(t *testing.T) {
 	for name, change := range map[string]func(r *store.Record){
 		"in progress": func(*store.Record) {},
-		"lapsed":      func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) },
+		"ended":       func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) },
 		"completed":   func(r *store.Record) { completed(r, `{"charge":7,"amount":1}`) },
 		"unknown":     func(r *store.Record) { r.Status = store.StatusUnknown },
 		"strange":     func(r *store.Record) { r.Status = "STRANGE" },
@@ -253,7 +253,7 @@ func TestLiveLeaseIsInProgressAndSaysHowLong(t *testing.T) {
 	})
 }
 
-func TestLapsedLeaseIsTakenOverFromItsEndOn(t *testing.T) {
+func TestCrashedLeaseIsTakenOverFromItsEndOn(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
 		seen := s.put(func(*store.Record) {})
@@ -279,7 +279,7 @@ func TestRecordOfPowertoolsIsProtectedByItsLeaseOrElseItsExpiry(t *testing.T) {
 		attempt int // 0 for one that does not execute
 	}{
 		"lease live":                {func(*store.Record) {}, 0},
-		"lease lapsed":              {func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) }, 2},
+		"lease ended":               {func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) }, 2},
 		"no lease, expiry to come":  {func(r *store.Record) { r.Lease = time.Time{} }, 0},
 		"no lease, expiry has come": {func(r *store.Record) { r.Lease, r.Expiry = time.Time{}, time.Now() }, 1},
 	} {
@@ -337,7 +337,7 @@ func TestTakeoverWhoseReplyIsLostIsRecognisedAsOurs(t *testing.T) {
 
 func TestTakeoverThatIsUndoneLeavesWhatWasSeen(t *testing.T) {
 	for name, change := range map[string]func(r *store.Record){
-		"lapsed":                   func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) },
+		"ended":                    func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) },
 		"unknown":                  func(r *store.Record) { r.Status, r.Lease = store.StatusUnknown, r.Lease.Add(-time.Hour) },
 		"unknown, without a lease": func(r *store.Record) { r.Status, r.Lease = store.StatusUnknown, time.Time{} },
 	} {

@@ -303,7 +303,7 @@ func TestCrashUnderAResolverIsKeptForIt(t *testing.T) {
 
 func TestCompletedResultAtTheVeryEndOfItsUnknownStateStillCounts(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		// The lease lapses while the handler runs on, someone refuses in its place, and then the result comes.
+		// The lease ends while the handler runs on, someone refuses in its place, and then the result comes.
 		s := newShopOn(t, memory.New(), noRenewal, idempotent.WithEffects(idempotent.Unrepeatable))
 		s.do = func(_ context.Context, o order) (receipt, error) {
 			time.Sleep(15 * time.Second)

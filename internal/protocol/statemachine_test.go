@@ -18,7 +18,7 @@ import (
 )
 
 // TestWhateverHappensIsWhatTheReferenceSays plays random stories of one key: requests and retries of two amounts, handlers
-// that stay at work, finish late or die, clocks that differ, leases that lapse, records that the table or an operator
+// that stay at work, finish late or die, clocks that differ, leases that end, records that the table or an operator
 // deletes. After every line of the story the answer and the record are those of the reference, and I1 holds. A story that
 // fails is shortened and told line by line.
 func TestWhateverHappensIsWhatTheReferenceSays(t *testing.T) {

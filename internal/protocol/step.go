@@ -318,7 +318,7 @@ func unreadableStep(reason string, err error) *execution.Fault {
 }
 
 // write writes the step into the record, if that is still ours. It outlives the context: the effect has happened. A record that
-// somebody has found lapsed and made UNKNOWN still takes a result, and no start mark.
+// somebody has found ended and made UNKNOWN still takes a result, and no start mark.
 func (s *step) write(ctx context.Context, text []byte, kind store.StepKind) error {
 	started := time.Now()
 	defer func() { s.report.Recording += time.Since(started) }()

@@ -28,7 +28,7 @@ func TestAHandlerThatIsWrappedTwiceIsToldSo(t *testing.T) {
 		"another content": {between: func(ctx context.Context, o order) (context.Context, order) { o.Amount++; return ctx, o }, opts: []idempotent.Option{amountFingerprint()}},
 		"no protection":   {between: func(ctx context.Context, o order) (context.Context, order) { return idempotent.Unprotected(ctx), o }},
 		"another handler": {between: through(func(o order) string { return "other-" + o.ID })},
-		"a lapsed lease": {between: func(ctx context.Context, o order) (context.Context, order) {
+		"a lease that has ended": {between: func(ctx context.Context, o order) (context.Context, order) {
 			time.Sleep(13 * time.Second)
 			return context.WithoutCancel(ctx), o
 		}},

@@ -144,7 +144,7 @@ func TestEveryLookRunsTheWholeList(t *testing.T) {
 			[]idempotent.Option{amountFingerprint()},
 			idempotent.ErrMismatch,
 		},
-		"lapsed, to be refused": {
+		"crashed, to be refused": {
 			func(r *store.Record) { r.Lease = time.Now().Add(-time.Second) },
 			[]idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)},
 			idempotent.ErrUnknownOutcome,

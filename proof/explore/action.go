@@ -26,7 +26,7 @@ const (
 	actTime                          // time goes on until a heartbeat acts, a lease ends, or a prepared one is nearly over
 	actLook                          // the operator is shown the record
 	actDo                            // the operator acts on what it was shown
-	actPark                          // who is given a record to be parked takes it, or fails
+	actGiveUp                        // who is given a record to be given up takes it, or fails
 	actDueNow                        // the clock goes to where somebody is to be asked about the record
 	actOutside                       // somebody else changes rows
 	actHandOver                      // the stream of the messages hands over what was written
@@ -35,7 +35,7 @@ const (
 	actReceive                       // the delivery of a message ends
 	actRelayDies                     // the process of a relay dies while it delivers
 	actLateWrite                     // a relay's write of a message arrives late
-	actRedrive                       // somebody redrives a parked message
+	actRedrive                       // somebody redrives a message that is given up
 	actDue                           // the clock goes to where a message is due
 	actEnd                           // nothing more happens
 )
@@ -51,7 +51,7 @@ type action struct {
 	message int
 	deed    Deed
 	effect  Effect
-	fails   bool // who is given a record to be parked
+	fails   bool // who is given a record to be given up
 	relayAction
 }
 
@@ -111,7 +111,7 @@ func (w *world) actionsOf(d *delivery, all []action) []action {
 			all = w.actionsOfCall(s, all)
 		case atFork, atStep, atStepResolver:
 			all = w.actionsOfStep(s, all)
-		case atEnding, atResolver, atPark, atEnd, away:
+		case atEnding, atResolver, atGiveUp, atEnd, away:
 		}
 	}
 	switch d.at {
@@ -127,8 +127,8 @@ func (w *world) actionsOf(d *delivery, all []action) []action {
 		if w.faults > 0 && w.mayDie() {
 			all = append(all, action{kind: actDie, d: d})
 		}
-	case atPark:
-		all = append(all, action{kind: actPark, d: d}, action{kind: actPark, d: d, fails: true})
+	case atGiveUp:
+		all = append(all, action{kind: actGiveUp, d: d}, action{kind: actGiveUp, d: d, fails: true})
 		if w.faults > 0 && w.mayDie() {
 			all = append(all, action{kind: actDie, d: d})
 		}
@@ -158,7 +158,7 @@ func (w *world) actionsOfStep(s *strand, all []action) []action {
 				action{kind: actResolveStep, d: d, strand: s, verdict: Untouched})
 		}
 		return all
-	case atCall, atEnding, atResolver, atPark, atStep, atEnd, away: // in its function
+	case atCall, atEnding, atResolver, atGiveUp, atStep, atEnd, away: // in its function
 	}
 	if len(w.Effects) == 0 {
 		all = append(all, action{kind: actEffect, d: d, strand: s})
@@ -289,8 +289,8 @@ func (w *world) act(a action) {
 		w.Sayf("  the resolver of %s says: %s", a.d.name, a.verdict)
 		w.resolved(a.d, a.verdict)
 		w.goOn(&a.d.strand, grant{verdict: a.verdict})
-	case actPark:
-		w.endPark(a.d, a.fails)
+	case actGiveUp:
+		w.endGiveUp(a.d, a.fails)
 	case actDueNow:
 		w.dueSteps--
 		w.advance(w.held().AttentionAt)

@@ -37,7 +37,7 @@ const (
 	evStepBegan
 	evStepped
 	evCommitted
-	evAsked      // a resolver is asked, or somebody is given a record to be parked
+	evAsked      // a resolver is asked, or somebody is given a record to be given up
 	evReconciled // a reconciliation has ended
 	evOver       // every lease has ended
 )
@@ -95,7 +95,7 @@ var invariants = []struct {
 	{"I13 an open record stays on the list", openStaysOnTheList},
 	{"I13 nothing is on the list that nobody has to settle", onTheListAsLongAsNeeded},
 	{"I13 tries are what was asked in vain", triesAreWhatWasAsked},
-	{"I13 a record is parked after enough tries, and by somebody who took it", parkedAfterEnough},
+	{"I13 a record is given up after enough tries, and by somebody who took it", givenUpAfterEnough},
 	{"I13 what can be resumed stays so", resumableStaysSo},
 	{"I13 what a reconciliation tells is true", reconciliationTellsTheTruth},
 	{"I13 no open record is lost", openIsNotLost},

@@ -200,8 +200,8 @@ func (w *world) deliver(c *client) {
 			w.act(action{kind: actReturn, d: d})
 		case atResolver:
 			w.act(action{kind: actResolve, d: d, verdict: Executed})
-		case atPark:
-			w.act(action{kind: actPark, d: d})
+		case atGiveUp:
+			w.act(action{kind: actGiveUp, d: d})
 		case atStep, atStepResolver, atFork, atEnd, away:
 			w.deliverStep(d)
 		}
@@ -287,7 +287,7 @@ func (w *world) arrive(d *delivery) {
 		}
 		w.Sayf("  %s is answered: %s (%s, %s)", d.name, d.answer(), d.event.Outcome, d.event.Settlement)
 		w.answered(d)
-	case atResolver, atPark:
+	case atResolver, atGiveUp:
 		w.asked(d)
 	case atCall, atStep, atStepResolver, atFork, away:
 	}
