@@ -18,15 +18,15 @@ func claimFaults() []fault {
 			claimsOver(func(held record, _ time.Time) bool { return held.Status == store.StatusCompleted }),
 		},
 		{
-			"claims over a completed record whose lease has lapsed",
-			"Claim/of a completed record whose lease lapsed long ago goes by its expiry",
+			"claims over a completed record whose lease has ended",
+			"Claim/of a completed record whose lease ended long ago goes by its expiry",
 			claimsOver(func(held record, now time.Time) bool {
 				return held.Status == store.StatusCompleted && !now.Before(held.Lease)
 			}),
 		},
 		{
-			"claims over a record in progress whose lease has lapsed",
-			"Claim/of a record in progress whose lease lapsed long ago goes by its expiry",
+			"claims over a record in progress whose lease has ended",
+			"Claim/of a record in progress whose lease ended long ago goes by its expiry",
 			claimsOver(func(held record, now time.Time) bool {
 				return held.Status == store.StatusInProgress && !held.Lease.IsZero() && !now.Before(held.Lease)
 			}),
@@ -96,29 +96,29 @@ func claimFaults() []fault {
 			}),
 		},
 		{
-			"lets records expire a second early", "Claim/of a completed record whose lease lapsed long ago goes by its expiry",
+			"lets records expire a second early", "Claim/of a completed record whose lease ended long ago goes by its expiry",
 			claimsAt(func(now time.Time) time.Time { return now.Add(time.Second) }),
 		},
 		{
-			"rounds now up to the second", "Claim/of a completed record whose lease lapsed long ago goes by its expiry",
+			"rounds now up to the second", "Claim/of a completed record whose lease ended long ago goes by its expiry",
 			claimsAt(func(now time.Time) time.Time { return now.Add(time.Second - time.Nanosecond).Truncate(time.Second) }),
 		},
 		{
 			"rounds now to the nearest second",
-			"Claim/of a completed record whose lease lapsed long ago goes by its expiry",
+			"Claim/of a completed record whose lease ended long ago goes by its expiry",
 			claimsAt(func(now time.Time) time.Time { return now.Round(time.Second) }),
 		},
 		{
 			"lets records expire only after their expiry",
-			"Claim/of a completed record whose lease lapsed long ago goes by its expiry",
+			"Claim/of a completed record whose lease ended long ago goes by its expiry",
 			claimsAt(func(now time.Time) time.Time { return now.Add(-time.Nanosecond) }),
 		},
 		{
-			"lets records expire a second late", "Claim/of a completed record whose lease lapsed long ago goes by its expiry",
+			"lets records expire a second late", "Claim/of a completed record whose lease ended long ago goes by its expiry",
 			claimsAt(func(now time.Time) time.Time { return now.Add(-time.Second) }),
 		},
 		{
-			"never lets records expire", "Claim/of a completed record whose lease lapsed long ago goes by its expiry",
+			"never lets records expire", "Claim/of a completed record whose lease ended long ago goes by its expiry",
 			claimsAt(func(time.Time) time.Time { return time.Time{} }),
 		},
 		{
@@ -155,7 +155,7 @@ func claimFaults() []fault {
 			},
 		},
 		{
-			"drops records whose lease has lapsed", "Claim/of another key drops no record before its expiry has passed",
+			"drops records whose lease has ended", "Claim/of another key drops no record before its expiry has passed",
 			drops(func(r record, now time.Time) bool { return now.After(r.Lease) }),
 		},
 		{

@@ -26,7 +26,7 @@ func races() []race {
 	return []race{
 		{"claims for one key", nil, 1, claims, claims},
 		{"claims over one expired record", like(completed, expiring(0)), 1, claims, claims},
-		{"takeovers of one lapsed record", inProgress, 1, takes, takes},
+		{"takeovers of one crashed record", inProgress, 1, takes, takes},
 		{"takeovers of one record without an owner", ownerless, 1, takes, takes},
 		{"completions of one owner", inProgress, 1, done, done},
 		{"completions with large results", inProgress, 1, complete(large), complete(large)},

@@ -63,7 +63,7 @@ type lease struct {
 func leases() []lease {
 	return []lease{
 		{"without a lease", nil},
-		{"whose lease lapsed long ago", new(-time.Hour)},
+		{"whose lease ended long ago", new(-time.Hour)},
 		{"whose lease has just ended", new(time.Duration(0))},
 		{"whose lease ends in a millisecond", new(time.Millisecond)},
 		{"whose lease is live", new(time.Hour)},
@@ -118,7 +118,7 @@ func swapRows() []row {
 		complete(other).late().by(unleased).refused(), remove().late().by(unleased).refused(),
 	}
 	return []row{
-		{"takes over a record whose lease lapsed", from(inProgress, swap(takeover))},
+		{"takes over a record whose lease ended", from(inProgress, swap(takeover))},
 		{"takes over a record that AWS Powertools wrote", from(ownerless, swap(takeover))},
 		{"renews a lease, again and again", from(inProgress, swap(renewal), swap(renewal), swap(renewal))},
 		{"never moves the lease of an owner back", from(inProgress,
