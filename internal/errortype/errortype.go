@@ -1,6 +1,6 @@
 // Package errortype has the names by which Lambda, and so Step Functions, knows errors of package idempotent: it
 // reports the Go type of an error as errorType, by which retries and catches choose.
-package errortype //nolint:revive // each type is the name of an error, and has nothing else to say
+package errortype
 
 // namedError is an error under another name. Text and errors.Is are those of the error.
 type namedError struct{ error }
