@@ -63,7 +63,7 @@ func deliveries(t *testing.T) (all []operation) {
 		invoking(name+"replay", idempotent.Wrap(handler, dynamo.New(after(t, handler, payload), table)))
 	}
 	handler := answering(1 << 10)
-	invoking("1 KB, first, uncompressed", idempotent.Wrap(handler, dynamo.New(agreeable{}, table, dynamo.WithCompression(false))))
+	invoking("1 KB, first, uncompressed", idempotent.Wrap(handler, dynamo.New(agreeable{}, table, dynamo.Config{NoCompression: true})))
 	invoking("1 KB, meets one that runs", idempotent.Wrap(handler, dynamo.New(during(t, handler, payload), table)))
 	for deliveries, name := range []string{"1 KB, first, with the SDK", "1 KB, replay, with the SDK"} {
 		over := record()
@@ -81,8 +81,8 @@ func deliveries(t *testing.T) (all []operation) {
 }
 
 type order struct {
-	ID     string `json:"id" dynamodbav:"id"`
-	Amount int    `json:"amount" dynamodbav:"amount"`
+	ID     string `dynamodbav:"id"     json:"id"`
+	Amount int    `dynamodbav:"amount" json:"amount"`
 }
 
 func place(_ context.Context, o order) (order, error) { return o, nil }
