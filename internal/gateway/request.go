@@ -79,7 +79,7 @@ type headers struct {
 }
 
 // of returns the values of a header in any spelling. It returns none if the header was not sent or is not one of names.
-func (h headers) of(name string) []string {
+func (h *headers) of(name string) []string {
 	for i, known := range h.names {
 		if strings.EqualFold(known, name) && len(h.values) > 0 && len(h.values[i]) > 0 {
 			return h.values[i]

@@ -53,12 +53,13 @@ func TestNothingAllocatesMoreThanBefore(t *testing.T) {
 			continue
 		}
 		want, found := known[o.name][release]
-		if !found {
+		switch {
+		case !found:
 			t.Errorf("%s has no line of %s: see the head of %s", o.name, release, file)
-		} else if got.count > want.count || got.bytes > want.bytes+want.bytes/slack {
+		case got.count > want.count || got.bytes > want.bytes+want.bytes/slack:
 			t.Errorf("%s allocates %d times, %d bytes, and not %d, %d: see the head of %s",
 				o.name, got.count, got.bytes, want.count, want.bytes, file)
-		} else if got != want {
+		case got != want:
 			t.Logf("%s allocates %d times, %d bytes, and not %d, %d any more", o.name, got.count, got.bytes, want.count, want.bytes)
 		}
 	}
@@ -141,5 +142,5 @@ func write(t *testing.T, known map[string]row, names []string) {
 		fmt.Fprintln(columns)
 	}
 	require.NoError(t, columns.Flush())
-	require.NoError(t, os.WriteFile(file, text.Bytes(), 0o644)) //nolint:gosec // it is part of the repository
+	require.NoError(t, os.WriteFile(file, text.Bytes(), 0o644))
 }

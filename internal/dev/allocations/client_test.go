@@ -29,7 +29,7 @@ type item = map[string]types.AttributeValue
 // under their ids.
 type agreeable map[string]item
 
-func idOf(i item) string { return i["id"].(*types.AttributeValueMemberS).Value } //nolint:forcetypeassert // it is one
+func idOf(i item) string { return i["id"].(*types.AttributeValueMemberS).Value }
 
 func (a agreeable) PutItem(_ context.Context, in *dynamodb.PutItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
 	if held := a[idOf(in.Item)]; held != nil {

@@ -81,8 +81,8 @@ func deliveries(t *testing.T) (all []operation) {
 }
 
 type order struct {
-	ID     string `json:"id" dynamodbav:"id"`
-	Amount int    `json:"amount" dynamodbav:"amount"`
+	ID     string `dynamodbav:"id"     json:"id"`
+	Amount int    `dynamodbav:"amount" json:"amount"`
 }
 
 func place(_ context.Context, o order) (order, error) { return o, nil }
