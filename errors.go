@@ -141,8 +141,8 @@ type Error struct {
 
 func (e *Error) Error() string {
 	f := execution.Fault(*e)
-	switch e.Kind { //nolint:errorlint // the sentinel itself
-	case ErrMissingKey:
+	switch e.Kind {
+	case ErrMissingKey: //nolint:errorlint // the sentinel itself
 		f.Kind = fmt.Errorf("no idempotency key in %s", e.Field)
 	case ErrInvalidKey, ErrStaleRequest:
 		f.Reason, f.Err = e.Field+" "+e.Reason, nil
@@ -182,7 +182,7 @@ func (e *Error) misfit() string {
 func (e *Error) Is(target error) bool {
 	if target == execution.ErrMayHaveHappened {
 		ofStep := (*execution.Fault)(e).OfStep()
-		return kinds[e.Kind].happened && (e.Kind == ErrUnknownOutcome || !ofStep) //nolint:errorlint // the sentinel itself
+		return kinds[e.Kind].happened && (e.Kind == ErrUnknownOutcome || !ofStep)
 	}
 	return errors.Is(e.Kind, target)
 }
@@ -206,6 +206,16 @@ func (e *Error) onWire() error {
 		return e
 	}
 }
+
+// PanicError is the error of a resolver, or of another function, that panicked in [Handler.Reconcile], and of a handler
+// that panicked after its commit, see [ErrOtherAnswer].
+type PanicError struct {
+	// Value is what it panicked with, Stack is where. Neither is part of the text: they may repeat what the function knows.
+	Value any
+	Stack []byte
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("it panicked with a %T", e.Value) }
 
 // kind is what there is to know of the errors of a sentinel.
 type kind struct {

@@ -115,8 +115,8 @@ func (h HTTP) problem(r *gateway.Request, err *Error) (problem, error) {
 // detail tells a client that its header is missing, or what is wrong with it. It never quotes the error of a user's
 // function or of an expression, which may tell something about the request.
 func detail(k problemKind, err *Error) string {
-	switch err.Kind { //nolint:errorlint // the sentinel itself
-	case ErrInvalidKey:
+	switch err.Kind {
+	case ErrInvalidKey: //nolint:errorlint // the sentinel itself
 		if wrong, ok := err.Err.(httpfield.MalformedError); ok { //nolint:errorlint // not what a user's function failed with
 			return "The idempotency key " + wrong.Reason + ". " + wrong.Remedy
 		}
@@ -150,8 +150,8 @@ func problemHeaders(err *Error) map[string]string {
 		"Content-Language": "en",
 		"Cache-Control":    "no-store",
 	}
-	switch err.Kind { //nolint:errorlint // the sentinel itself
-	case ErrInProgress, ErrSuperseded:
+	switch err.Kind {
+	case ErrInProgress, ErrSuperseded: //nolint:errorlint // the sentinel itself
 		headers["Retry-After"] = httpfield.RetryAfter(err.RetryAfter)
 	case ErrStoreUnavailable, errAnswered:
 		headers["Retry-After"] = httpfield.RetryAfter(outageRetryAfter)

@@ -178,16 +178,6 @@ func guarded[T any](f func() (T, error)) (out T, err error) {
 	return out, err
 }
 
-// PanicError is the error of a resolver, or of another function, that panicked in [Handler.Reconcile], and of a handler
-// that panicked after its commit, see [ErrOtherAnswer].
-type PanicError struct {
-	// Value is what it panicked with, Stack is where. Neither is part of the text: they may repeat what the function knows.
-	Value any
-	Stack []byte
-}
-
-func (e *PanicError) Error() string { return fmt.Sprintf("it panicked with a %T", e.Value) }
-
 // WithDefaults returns r with its zero fields set.
 func (r Reconciling) WithDefaults() Reconciling {
 	set := func(d *time.Duration, value time.Duration) {

@@ -29,12 +29,12 @@ type httpShape struct {
 
 func (s *httpShape) identify(ctx context.Context, src *source) (request, error) {
 	r := &src.http
-	if src.decoded || !s.gateway.Scan(src.payload, r) { // Scan refuses JSON that is too unusual for it
-		in, err := src.event()
+	if src.decoded || !s.gateway.Scan(src.payload, false, r) {
+		encoded, err := src.encoded()
 		if err != nil {
 			return request{}, err
 		}
-		s.gateway.Read(in, r)
+		s.gateway.Scan(encoded, true, r)
 	}
 	defer r.Forget()
 	if r.Refusal != nil {
@@ -235,8 +235,8 @@ func (s *httpShape) present(src *source, a *answer, p presentation) error {
 	if p.stored {
 		text = p.text
 	}
-	if a.wire && (p.sealed || !p.stored) {
-		if spliced, ok := s.gateway.Splice(&src.http, text, added); ok {
+	if a.wire && (p.sealed || !p.stored && !s.gateway.Announces(a.out)) {
+		if spliced, ok := s.gateway.Splice(text, added); ok {
 			a.given, a.text, a.textErr = true, spliced, nil
 			return nil
 		}

@@ -240,7 +240,7 @@ func TestApplyWritesTheRowsAlone(t *testing.T) {
 // TestCommitsOfEveryShape: names of attributes, the key, the layout and the size of the answer make no difference.
 func TestCommitsOfEveryShape(t *testing.T) {
 	t.Parallel()
-	for shape, opts := range map[string][]dynamo.Option{"default": nil, "another shape": shaped()} {
+	for shape, opts := range map[string][]dynamo.Config{"default": nil, "another shape": shaped()} {
 		t.Run(shape, func(t *testing.T) {
 			t.Parallel()
 			client, table := newTableOf(t, opts...)

@@ -32,9 +32,8 @@ type Query struct {
 
 	// Scan allows the listing to read every record of the store. See [Operator.Cost] before.
 	Scan bool
-	// PageSize, After, Rate and Page are those of [store.Query]. After needs Scan.
+	// PageSize, Rate and Page are those of [store.Query].
 	PageSize int
-	After    string
 	Rate     float64
 	Page     func(store.Page)
 }
@@ -196,7 +195,7 @@ func (o *Operator) query(q Query) (store.Query, error) {
 	case q.Rate < 0:
 		return store.Query{}, &InputError{Field: "rate", Problem: fmt.Sprintf("%v is negative", q.Rate)}
 	}
-	sq := store.Query{Operation: q.Operation, PageSize: q.PageSize, After: q.After, Rate: q.Rate, Page: q.Page}
+	sq := store.Query{Operation: q.Operation, PageSize: q.PageSize, Rate: q.Rate, Page: q.Page}
 	var before time.Time
 	if q.OlderThan > 0 {
 		before = o.now().Add(-q.OlderThan)
@@ -209,8 +208,6 @@ func (o *Operator) query(q Query) (store.Query, error) {
 		if len(q.States) == 0 {
 			sq.Statuses = statuses([]State{StateUnknown, StateReleased})
 		}
-	case q.After != "":
-		return store.Query{}, fmt.Errorf("%w: the index has no pages to go on behind", ErrNeedsScan)
 	case open:
 		sq.Index, sq.Attention = true, true // not by when they are asked about: that moves
 	default:

@@ -14,7 +14,7 @@ func TypeOf(err error) string {
 		return ""
 	}
 	for {
-		if named, ok := err.(interface{ ErrorType() string }); ok { //nolint:errorlint // what it wraps follows
+		if named, ok := err.(interface{ ErrorType() string }); ok {
 			return named.ErrorType()
 		}
 		t := reflect.TypeOf(err)

@@ -20,12 +20,9 @@ func listChecks() []check {
 		{sentence: "forgets a record that somebody has settled", run: of((*listing).forgets)},
 		{sentence: "of all operations has those of each", run: of((*listing).spansOperations)},
 		{sentence: "reads page by page, as far as the caller goes on", run: of((*listing).readsPages)},
-		{sentence: "goes on behind each page", run: of((*listing).goesOn)},
-		{sentence: "goes on behind a page whose records are gone", run: of((*listing).goesOnBehindNothing)},
 		{sentence: "never has a result", run: of((*listing).hasNoResult)},
 		{sentence: "refuses an index that does not answer the query", run: of((*listing).refusesIndex)},
 		{sentence: "respects a context that has ended", run: of((*listing).endsInTime)},
-		{sentence: "ends between two pages", run: of((*listing).endsBetweenPages)},
 		{sentence: "tells its cost", run: of((*listing).costs)},
 	}
 }
@@ -217,101 +214,35 @@ func (l *listing) spansOperations() {
 	}
 }
 
-// listedPage is a page of a listing, with the keys of its records.
-type listedPage struct {
-	store.Page
-
-	keys []string
-}
-
-// pages lists all records, two at a time, until the context has ended. Unless it is nil, each is called
-// with the pages so far after every record.
-func (l *listing) pages(
-	ctx context.Context, each func(pages []listedPage) (goesOn bool),
-) (pages []listedPage, last error) {
+// pages counts the pages of a listing of all records, two at a time, that a caller has read who leaves
+// after the first record, or does not.
+func (l *listing) pages(leaves bool) (n int) {
 	l.t.Helper()
-	for r, err := range l.lister.List(ctx, store.Query{
+	for _, err := range l.lister.List(l.t.Context(), store.Query{
 		Operation: l.operation, PageSize: 2, Page: func(p store.Page) {
 			if p.Records > 2 {
 				l.t.Fatalf("a page of 2 records has %d", p.Records)
 			}
-			pages = append(pages, listedPage{Page: p})
+			n++
 		},
 	}) {
-		if last = err; err != nil {
-			continue
-		}
-		if len(pages) == 0 {
+		l.noError("List", err)
+		if n == 0 {
 			l.t.Fatalf("List yields a record of no page")
 		}
-		at := &pages[len(pages)-1]
-		at.keys = append(at.keys, r.Key)
-		if each != nil && !each(pages) {
+		if leaves {
 			break
 		}
 	}
-	return pages, last
-}
-
-// wholePages lists all records, once every one is found.
-func (l *listing) wholePages() []listedPage {
-	l.t.Helper()
-	l.yields(store.Query{PageSize: 2}, l.all()...)
-	pages, err := l.pages(l.t.Context(), nil)
-	l.noError("List", err)
-	if len(pages) < 3 {
-		l.t.Fatalf("a listing of %d records in pages of 2 has %d pages", len(l.all()), len(pages))
-	}
-	return pages
+	return n
 }
 
 func (l *listing) readsPages() {
-	all := l.wholePages()
-	first, _ := l.pages(l.t.Context(), func([]listedPage) bool { return false })
-	if len(first) == 0 || len(first) >= len(all) {
-		l.t.Fatalf("a listing that ends at its first record has read %d pages of %d", len(first), len(all))
+	l.yields(store.Query{PageSize: 2}, l.all()...)
+	first, all := l.pages(true), l.pages(false)
+	if all < 3 || first >= all {
+		l.t.Fatalf("a listing that ends at its first record has read %d pages of %d", first, all)
 	}
-}
-
-// behind are the records that are on none of the first pages, up to the one with this number.
-func (l *listing) behind(pages []listedPage, n int) []*kept {
-	return slices.DeleteFunc(l.all(), func(k *kept) bool {
-		return slices.ContainsFunc(pages[:n+1], func(p listedPage) bool { return slices.Contains(p.keys, k.last.Key) })
-	})
-}
-
-func (l *listing) goesOn() {
-	pages := l.wholePages()
-	for n, page := range pages {
-		if last := n == len(pages)-1; last != (page.Next == "") {
-			l.t.Fatalf("page %d of %d has the Next %q", n+1, len(pages), page.Next)
-		}
-		if page.Next == "" || len(page.keys) == 0 { // others may be in the table, too: many pages
-			continue
-		}
-		l.yields(store.Query{After: page.Next, PageSize: 50}, l.behind(pages, n)...)
-		l.yields(store.Query{After: page.Next}, l.behind(pages, n)...)
-	}
-}
-
-func (l *listing) goesOnBehindNothing() {
-	pages := l.wholePages()
-	var found []int // the second one counts: who begins anew finds the first
-	for n, page := range pages {
-		if len(page.keys) > 0 {
-			found = append(found, n)
-		}
-	}
-	if len(found) < 2 || pages[found[1]].Next == "" {
-		l.t.Fatalf("of %d pages %d have records, or the second of them is the last", len(pages), len(found))
-	}
-	want := l.behind(pages, found[1])
-	for _, k := range l.all() {
-		if slices.Contains(pages[found[1]].keys, k.last.Key) {
-			k.play(remove())
-		}
-	}
-	l.yields(store.Query{After: pages[found[1]].Next}, want...)
 }
 
 func (l *listing) hasNoResult() {
@@ -329,7 +260,6 @@ func (l *listing) refusesIndex() {
 	for _, q := range []store.Query{
 		{Index: true},
 		{Index: true, Attention: true, CreatedBefore: l.now},
-		{Index: true, Attention: true, After: "a page"},
 	} {
 		for r, err := range l.lister.List(l.t.Context(), q) {
 			refused(err)
@@ -353,28 +283,6 @@ func (l *listing) endsInTime() {
 	}
 	if answers != 1 {
 		l.t.Fatalf("List with a context that has ended has %d answers", answers)
-	}
-}
-
-// endsBetweenPages ends the context in the middle of a page. Whoever keeps a cursor counts on the rest
-// of that page.
-func (l *listing) endsBetweenPages() {
-	all := l.wholePages()
-	n := slices.IndexFunc(all, func(p listedPage) bool { return len(p.keys) == 2 })
-	if n < 0 {
-		l.t.Skip("no page has two records of the listing: the store has others between them")
-	}
-	ctx, cancel := context.WithCancel(l.t.Context())
-	defer cancel()
-	pages, last := l.pages(ctx, func(pages []listedPage) bool {
-		if len(pages) == n+1 {
-			cancel()
-		}
-		return true
-	})
-	if !slices.Equal(pages[n].keys, all[n].keys) || n < len(all)-1 && !errors.Is(last, context.Canceled) {
-		l.t.Fatalf("a listing whose context ends in a page of %q yields %q of it, and ends with %v",
-			all[n].keys, pages[n].keys, last)
 	}
 }
 

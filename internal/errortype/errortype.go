@@ -1,39 +1,38 @@
 // Package errortype has the names by which Lambda, and so Step Functions, knows errors of package idempotent: it
 // reports the Go type of an error as errorType, by which retries and catches choose.
-package errortype
+package errortype //nolint:revive // each type is the name of an error, and has nothing else to say
 
-// Of is an error under another name. Text and errors.Is are those of the error.
-type Of struct{ error }
+// namedError is an error under another name. Text and errors.Is are those of the error.
+type namedError struct{ error }
 
 // Unwrap returns the error.
-func (o Of) Unwrap() error { return o.error }
+func (e namedError) Unwrap() error { return e.error }
 
-// The names.
 type (
-	CommitError           struct{ Of }
-	CommitFailedError     struct{ Of }
-	CommittedError        struct{ Of }
-	DecodeError           struct{ Of }
-	EncodeError           struct{ Of }
-	InProgressError       struct{ Of }
-	InvalidKeyError       struct{ Of }
-	MismatchError         struct{ Of }
-	MissingKeyError       struct{ Of }
-	MissingTenantError    struct{ Of }
-	RefusedError          struct{ Of }
-	StaleRequestError     struct{ Of }
-	StepError             struct{ Of }
-	StoreUnavailableError struct{ Of }
-	SupersededError       struct{ Of }
-	UnknownOutcomeError   struct{ Of }
-	UnreadableError       struct{ Of }
-	WrappedTwiceError     struct{ Of }
+	CommitError           struct{ namedError }
+	CommitFailedError     struct{ namedError }
+	CommittedError        struct{ namedError }
+	DecodeError           struct{ namedError }
+	EncodeError           struct{ namedError }
+	InProgressError       struct{ namedError }
+	InvalidKeyError       struct{ namedError }
+	MismatchError         struct{ namedError }
+	MissingKeyError       struct{ namedError }
+	MissingTenantError    struct{ namedError }
+	RefusedError          struct{ namedError }
+	StaleRequestError     struct{ namedError }
+	StepError             struct{ namedError }
+	StoreUnavailableError struct{ namedError }
+	SupersededError       struct{ namedError }
+	UnknownOutcomeError   struct{ namedError }
+	UnreadableError       struct{ namedError }
+	WrappedTwiceError     struct{ namedError }
 )
 
 // As gives an error the name of a type.
 func As[T interface {
-	~struct{ Of }
+	~struct{ namedError }
 	error
 }](err error) error {
-	return T{Of{err}}
+	return T{namedError{err}}
 }

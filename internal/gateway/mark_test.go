@@ -184,7 +184,7 @@ func TestNotedFailureOfACommitIsAnsweredByTheHandler(t *testing.T) {
 		a := d.openOver(t, over)
 		a.do = func(ctx context.Context) (reply, error) {
 			fault := execution.CommitsOf(ctx).Commit(ctx, responseOf(ctx, reply{Status: 201}), row{}, nil)
-			require.NotNil(t, fault)
+			require.Error(t, fault)
 			idempotent.Mark(ctx, fault)
 			return reply{Status: 500, Body: "later"}, nil
 		}

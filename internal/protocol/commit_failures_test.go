@@ -224,7 +224,7 @@ func (s *commitStory) rowsInWords() string {
 
 func (s *commitStory) clientInWords(out receipt, err error) string {
 	s.t.Helper()
-	answeredAnyway := errors.Is(err, idempotent.ErrCommitFailed) && err != s.commitErr //nolint:errorlint // its own
+	answeredAnyway := errors.Is(err, idempotent.ErrCommitFailed) && err != s.commitErr
 	switch {
 	case s.failure.kills:
 		return "–"

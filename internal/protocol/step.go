@@ -67,8 +67,8 @@ var stepEnds = map[error]report.StepEnd{
 func (s *step) tell(fault *execution.Fault) {
 	r := &s.report
 	if fault != nil {
-		s.claim.blame(fault, s.name)
-		r.End, r.Err, r.ErrorType = stepEnds[fault.Kind], s.claim.documented(fault), report.TypeOf(fault.Err)
+		r.End, r.ErrorType = stepEnds[fault.Kind], report.TypeOf(fault.Err)
+		r.Err = s.claim.documented(s.claim.blame(fault, s.name))
 		return
 	}
 	r.ErrorType = report.TypeOf(r.Err)

@@ -349,7 +349,7 @@ func TestARecordThatHasChangedMeanwhile(t *testing.T) {
 	b := s.enter(t)
 	asked := b.get(t, "/act?key=charge%23uncertain")
 	previewed := b.preview(t, "charge#uncertain", map[string]string{"verdict": "not-executed"})
-	o := operate.New(s.store, operate.WithClock(func() time.Time { return s.now }))
+	o := operate.New(s.store, operate.Config{Clock: func() time.Time { return s.now }})
 	shown, err := o.Inspect(t.Context(), "charge#uncertain")
 	require.NoError(t, err)
 	_, err = o.Settle(t.Context(), shown, operate.Responded([]byte(`{"statusCode":201}`)), operate.Act{By: "kim", Why: "ticket 4712"})
@@ -381,7 +381,7 @@ func TestARecordThatChangesAtTheLastMoment(t *testing.T) {
 	b := s.enter(t)
 	previewed := b.preview(t, "charge#uncertain", map[string]string{"verdict": "not-executed"})
 	late.before = func() {
-		o := operate.New(m, operate.WithClock(func() time.Time { return s.now }))
+		o := operate.New(m, operate.Config{Clock: func() time.Time { return s.now }})
 		shown, err := o.Inspect(context.Background(), "charge#uncertain")
 		assert.NoError(t, err)
 		_, err = o.Release(context.Background(), shown, operate.Act{By: "kim", Why: "ticket 4712"})
