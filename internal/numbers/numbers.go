@@ -272,14 +272,15 @@ func isNumber(text string) bool {
 
 // asFloat returns a number, or what stands for one that a float of so many bits changes.
 func asFloat(text string, bits int) string {
-	if floatKeeps(text, bits) {
+	if FloatKeeps(text, bits) {
 		return text
 	}
 	return `"` + inexact + `"`
 }
 
-// floatKeeps reports whether the float that is read from a number is written as that number.
-func floatKeeps(text string, bits int) bool {
+// FloatKeeps reports whether the float of so many bits that is read from a number is written as that
+// number.
+func FloatKeeps(text string, bits int) bool {
 	f, err := strconv.ParseFloat(text, bits)
 	if err != nil {
 		return false
@@ -314,7 +315,7 @@ func HasInexact(selection []byte, typed bool) bool {
 			for end < len(selection) && strings.IndexByte("+-.eE0123456789", selection[end]) >= 0 {
 				end++
 			}
-			if text := string(selection[i:end]); !isInteger(text) && !floatKeeps(text, 64) {
+			if text := string(selection[i:end]); !isInteger(text) && !FloatKeeps(text, 64) {
 				return true
 			}
 			i = end - 1

@@ -1,5 +1,7 @@
 package powertools
 
+import "github.com/go-idempotent/idempotent/internal/numbers"
+
 // A Kind tells how the data attribute holds a result.
 type Kind uint8
 
@@ -92,19 +94,13 @@ func javaData(j jdk) *style {
 // lossless keeps the spelling of a number that is not exactly what the language would keep of it.
 func lossless(number func([]byte, string) ([]byte, error)) func([]byte, string) ([]byte, error) {
 	return func(dst []byte, written string) ([]byte, error) {
-		if isInteger(written) || isDouble(written) {
+		if isInteger(written) || numbers.FloatKeeps(written, 64) {
 			if own, err := number(dst, written); err == nil {
 				return own, nil
 			}
 		}
 		return append(dst, written...), nil
 	}
-}
-
-// isDouble reports whether the number is the shortest decimal of its double, spelled in any way.
-func isDouble(written string) bool {
-	f, err := double(written)
-	return err == nil && shortest(f, -1).exactly(written)
 }
 
 // typescriptData is marshall of @aws-sdk/util-dynamodb, as JSON text.
@@ -134,7 +130,7 @@ func attributeNumber(dst []byte, written string) ([]byte, error) {
 	if err != nil || f > largest || f < -largest || f != 0 && f < least && f > -least {
 		return nil, ErrNumberRange
 	}
-	if shortest(f, -1).exactly(written) {
+	if numbers.FloatKeeps(written, 64) {
 		return appendJavaScript(dst, f), nil
 	}
 	return append(dst, written...), nil

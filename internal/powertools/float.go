@@ -62,24 +62,3 @@ func (d decimal) sign(dst []byte) []byte {
 	}
 	return dst
 }
-
-// exactly reports whether a number, as written, has the value of the decimal.
-func (d decimal) exactly(written string) bool {
-	negative := strings.HasPrefix(written, "-")
-	mantissa, exponent, _ := strings.Cut(strings.ToLower(strings.TrimPrefix(written, "-")), "e")
-	whole, fraction, _ := strings.Cut(mantissa, ".")
-	digits := strings.TrimLeft(whole+fraction, "0")
-	point := len(digits) - len(fraction)
-	digits = strings.TrimRight(digits, "0")
-	if digits == "" {
-		return strings.Trim(d.digits, "0") == ""
-	}
-	e := 0
-	if exponent != "" {
-		var err error
-		if e, err = strconv.Atoi(exponent); err != nil {
-			return false // far beyond a double
-		}
-	}
-	return negative == d.negative && digits == strings.TrimRight(d.digits, "0") && point+e == d.point
-}

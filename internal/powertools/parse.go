@@ -1,6 +1,7 @@
 package powertools
 
 import (
+	"encoding/json"
 	"strings"
 	"unicode/utf8"
 )
@@ -8,13 +9,14 @@ import (
 const (
 	// MaxDepth is the number of arrays and objects that may enclose one another.
 	MaxDepth = 1000
-	// maxNumber is the length of the longest number that Jackson reads (StreamReadConstraints of 2.15); Python has a
-	// limit of its own, 4300 digits.
+
+	// maxNumber is the length of the longest number that Jackson reads (StreamReadConstraints of
+	// 2.15); Python has a limit of its own, 4300 digits.
 	maxNumber = 1000
 )
 
-// parser reads a JSON text by the grammar of RFC 8259. Unlike package fingerprint it takes what these languages take: equal
-// member names, and halves of surrogate pairs as escapes.
+// parser reads a text that encoding/json has found valid. Unlike package fingerprint it takes what
+// these languages take: equal member names, and halves of surrogate pairs as escapes.
 type parser struct {
 	src   string
 	pos   int
@@ -27,96 +29,61 @@ func parse(src []byte) (v value, twice bool, err error) {
 	if src == nil {
 		return value{}, false, nil
 	}
+	if !utf8.Valid(src) || !json.Valid(src) {
+		return value{}, false, ErrSyntax
+	}
 	p := parser{src: string(src)}
-	if !utf8.ValidString(p.src) {
-		return value{}, false, ErrSyntax
-	}
-	if v, err = p.value(); err != nil {
-		return value{}, false, err
-	}
-	if p.space(); p.pos < len(p.src) {
-		return value{}, false, ErrSyntax
-	}
-	return v, p.twice, nil
+	v, err = p.value()
+	return v, p.twice, err
 }
 
 func (p *parser) value() (value, error) {
-	p.space()
-	switch c := p.peek(); {
-	case c == '{':
-		return p.nested(p.object)
-	case c == '[':
-		return p.nested(p.array)
-	case c == '"':
-		content, err := p.text()
-		return value{kind: text, text: content}, err
-	case c == '-' || isDigit(c):
-		return p.number()
-	}
-	for word, v := range words {
-		if strings.HasPrefix(p.src[p.pos:], word) {
-			p.pos += len(word)
-			return v, nil
+	switch p.next() {
+	case '{', '[':
+		if p.depth == MaxDepth {
+			return value{}, ErrDepth
 		}
+		p.depth++
+		defer func() { p.depth-- }()
+		if p.next() == '[' {
+			return p.array()
+		}
+		return p.object()
+	case '"':
+		return value{kind: text, text: p.text()}, nil
 	}
-	return value{}, ErrSyntax
+	switch scalar := p.scalar(); scalar {
+	case "null":
+		return value{}, nil
+	case trueWord, "false":
+		return value{kind: boolean, text: scalar}, nil
+	default:
+		if len(scalar) > maxNumber {
+			return value{}, ErrNumberLength
+		}
+		return value{kind: number, text: scalar}, nil
+	}
 }
 
 const trueWord = "true"
 
-var words = map[string]value{
-	"null":   {},
-	trueWord: {kind: boolean, text: trueWord},
-	"false":  {kind: boolean, text: "false"},
-}
-
-func (p *parser) nested(read func() (value, error)) (value, error) {
-	if p.depth == MaxDepth {
-		return value{}, ErrDepth
-	}
-	p.depth++
-	p.pos++
-	v, err := read()
-	p.depth--
-	return v, err
-}
-
 func (p *parser) array() (value, error) {
 	v := value{kind: array}
-	if p.accept(']') {
-		return v, nil
-	}
-	for {
+	for p.pos++; p.next() != ']'; {
 		element, err := p.value()
 		if err != nil {
 			return value{}, err
 		}
 		v.elements = append(v.elements, element)
-		if p.accept(']') {
-			return v, nil
-		}
-		if !p.accept(',') {
-			return value{}, ErrSyntax
-		}
 	}
+	p.pos++
+	return v, nil
 }
 
 func (p *parser) object() (value, error) {
-	if p.accept('}') {
-		return value{kind: object}, nil
-	}
 	var o objectBuilder
-	for {
-		if p.space(); p.peek() != '"' {
-			return value{}, ErrSyntax
-		}
-		name, err := p.text()
-		if err != nil {
-			return value{}, err
-		}
-		if !p.accept(':') {
-			return value{}, ErrSyntax
-		}
+	for p.pos++; p.next() != '}'; {
+		name := p.text()
 		v, err := p.value()
 		if err != nil {
 			return value{}, err
@@ -124,73 +91,39 @@ func (p *parser) object() (value, error) {
 		if o.set(name, v) {
 			p.twice = true
 		}
-		if p.accept('}') {
-			return value{kind: object, members: o.members}, nil
-		}
-		if !p.accept(',') {
-			return value{}, ErrSyntax
-		}
-	}
-}
-
-func (p *parser) number() (value, error) {
-	start := p.pos
-	p.skip('-')
-	first := p.pos
-	if !p.digits() || p.src[first] == '0' && p.pos > first+1 {
-		return value{}, ErrSyntax
-	}
-	if p.skip('.') && !p.digits() {
-		return value{}, ErrSyntax
-	}
-	if p.skip('e') || p.skip('E') {
-		if !p.skip('-') {
-			p.skip('+')
-		}
-		if !p.digits() {
-			return value{}, ErrSyntax
-		}
-	}
-	if p.pos-start > maxNumber {
-		return value{}, ErrNumberLength
-	}
-	return value{kind: number, text: p.src[start:p.pos]}, nil
-}
-
-func (p *parser) digits() bool {
-	start := p.pos
-	for isDigit(p.peek()) {
-		p.pos++
-	}
-	return p.pos > start
-}
-
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
-
-// peek returns the next byte, or 0 at the end: no token starts with a zero byte.
-func (p *parser) peek() byte {
-	if p.pos < len(p.src) {
-		return p.src[p.pos]
-	}
-	return 0
-}
-
-func (p *parser) skip(c byte) bool {
-	if p.peek() != c {
-		return false
 	}
 	p.pos++
-	return true
+	return value{kind: object, members: o.members}, nil
 }
 
-// accept consumes white space and then the next byte if it is c.
-func (p *parser) accept(c byte) bool {
-	p.space()
-	return p.skip(c)
-}
-
-func (p *parser) space() {
-	for c := p.peek(); c == ' ' || c == '\t' || c == '\n' || c == '\r'; c = p.peek() {
+// next passes over what stands between two values, and returns the byte behind it.
+func (p *parser) next() byte {
+	for strings.IndexByte(" \t\n\r,:", p.src[p.pos]) >= 0 {
 		p.pos++
 	}
+	return p.src[p.pos]
+}
+
+// scalar reads a number or a word.
+func (p *parser) scalar() string {
+	rest := p.src[p.pos:]
+	if end := strings.IndexAny(rest, " \t\n\r,]}"); end >= 0 {
+		rest = rest[:end]
+	}
+	p.pos += len(rest)
+	return rest
+}
+
+// text reads a string and returns its content.
+func (p *parser) text() string {
+	p.next() // its quote
+	p.pos++
+	start := p.pos
+	for ; p.src[p.pos] != '"'; p.pos++ {
+		if p.src[p.pos] == '\\' {
+			p.pos++
+		}
+	}
+	p.pos++
+	return unescaped(p.src[start : p.pos-1])
 }

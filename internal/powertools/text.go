@@ -7,86 +7,37 @@ import (
 	"unicode/utf8"
 )
 
-// text reads the string at the current position and returns its content.
-func (p *parser) text() (string, error) {
-	p.pos++ // the quote
-	start := p.pos
-	for ; p.pos < len(p.src); p.pos++ {
-		switch c := p.src[p.pos]; {
-		case c == '"':
-			p.pos++
-			return p.src[start : p.pos-1], nil
-		case c == '\\':
-			return p.escaped([]byte(p.src[start:p.pos]))
-		case c < ' ':
-			return "", ErrSyntax
-		}
+// unescaped returns the content of a string, without its quotes.
+func unescaped(raw string) string {
+	plain, escape, found := strings.Cut(raw, `\`)
+	if !found {
+		return raw
 	}
-	return "", ErrSyntax
-}
-
-const (
-	escapeLetters = `"\/bfnrt`
-	escapeBytes   = "\"\\/\b\f\n\r\t"
-)
-
-// escaped reads on from the first escape sequence of a string.
-func (p *parser) escaped(content []byte) (string, error) {
-	for p.pos < len(p.src) {
-		c := p.src[p.pos]
-		p.pos++
-		switch {
-		case c == '"':
-			return string(content), nil
-		case c < ' ':
-			return "", ErrSyntax
-		case c != '\\':
-			content = append(content, c)
-		case p.skip('u'):
-			unit, ok := p.unit()
-			if !ok {
-				return "", ErrSyntax
-			}
-			content = appendUnit(content, p.pair(unit))
-		default:
-			i := strings.IndexByte(escapeLetters, p.peek())
-			if i < 0 {
-				return "", ErrSyntax
-			}
-			content = append(content, escapeBytes[i])
-			p.pos++
+	content := make([]byte, 0, len(raw))
+	for ; found; plain, escape, found = strings.Cut(escape, `\`) {
+		content = append(content, plain...)
+		letter := escape[0]
+		escape = escape[1:]
+		if letter != 'u' {
+			content = append(content, "\"\\/\b\f\n\r\t"[strings.IndexByte(`"\/bfnrt`, letter)])
+			continue
 		}
+		r := unit(escape)
+		escape = escape[4:]
+		if low, ok := strings.CutPrefix(escape, `\u`); ok {
+			if pair := utf16.DecodeRune(r, unit(low)); pair != utf8.RuneError {
+				r, escape = pair, low[4:]
+			}
+		}
+		content = appendUnit(content, r)
 	}
-	return "", ErrSyntax
+	return string(append(content, plain...))
 }
 
 // unit reads four hexadecimal digits.
-func (p *parser) unit() (rune, bool) {
-	if p.pos+4 > len(p.src) {
-		return 0, false
-	}
-	unit, err := strconv.ParseUint(p.src[p.pos:p.pos+4], 16, 16)
-	if err != nil {
-		return 0, false
-	}
-	p.pos += 4
-	return rune(unit), true
-}
-
-// pair completes a first half of a surrogate pair if the second half follows.
-func (p *parser) pair(first rune) rune {
-	if !utf16.IsSurrogate(first) || !strings.HasPrefix(p.src[p.pos:], `\u`) {
-		return first
-	}
-	here := p.pos
-	p.pos += 2
-	if second, ok := p.unit(); ok {
-		if r := utf16.DecodeRune(first, second); r != utf8.RuneError {
-			return r
-		}
-	}
-	p.pos = here
-	return first
+func unit(digits string) rune {
+	n, _ := strconv.ParseUint(digits[:4], 16, 16) // encoding/json has found them valid
+	return rune(n)
 }
 
 // appendUnit appends a code point, also half of a surrogate pair, which UTF-8 proper has no form for.
