@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
@@ -148,6 +149,64 @@ func TestACommitThatWaitsForItsOwnStepIsRefused(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Once the handler has returned nothing renews the lease, so a commit that it has left behind does not wait for steps any more.
+func TestACommitThatWaitsEndsWithItsHandler(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, l := newTill(t, nil)
+		refused := make(chan error, 1)
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			go func() {
+				_, _ = idempotent.Step(ctx, "charge", func(context.Context) (int, error) { time.Sleep(time.Minute); return 7, nil })
+			}()
+			time.Sleep(time.Second)
+			go func() {
+				_, err := commit(context.WithoutCancel(ctx), receipt{7, o.Amount}, "row")
+				refused <- err
+			}()
+			time.Sleep(time.Second)
+			return receipt{7, o.Amount}, nil
+		}
+		began := time.Now()
+		_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 5})
+		require.NoError(t, err)
+		assert.Equal(t, 2*time.Second, time.Since(began))
+		require.ErrorIs(t, <-refused, idempotent.ErrCommitRefused)
+		assert.Empty(t, l.attempts)
+		time.Sleep(time.Minute)
+	})
+}
+
+// A resolver that panics has said nothing, whatever steps are recorded: nobody executes until one says that nothing happened.
+func TestAResolverThatPanicsLeavesTheOutcomeUnknown(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		panics := true
+		s := newShop(t, idempotent.WithResolver(func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
+			if panics {
+				panic("no connection")
+			}
+			return idempotent.Untouched[receipt](), nil
+		}))
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			n, err := idempotent.Step(ctx, "reserve", func(context.Context) (int, error) { return 1, nil })
+			if s.executed.Load() == 1 {
+				err = idempotent.Uncertain(errCard)
+			}
+			return receipt{int64(n), o.Amount}, err
+		}
+		_, err := s.handle(5)
+		require.ErrorIs(t, err, errCard)
+		for range 2 {
+			assert.PanicsWithValue(t, "no connection", func() { _, _ = s.handle(5) })
+			assert.Equal(t, store.StatusUnknown, s.mustRecord().Status)
+		}
+		assertExecuted(t, s, 1)
+		panics = false
+		_, err = s.handle(5)
+		require.NoError(t, err)
+		assertExecuted(t, s, 2)
+	})
 }
 
 // As long as steps end, a commit without a deadline waits for the others.

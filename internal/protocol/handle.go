@@ -39,7 +39,7 @@ func (d *Delivery) open(ctx context.Context, w Work) (hctx context.Context, unde
 // handle runs the handler under the claim and settles the record, whichever way the handler ends.
 func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 	hctx, under, stop := d.open(ctx, w)
-	returned, done := false, false
+	returned, answered, done := false, false, false
 	// A panic and runtime.Goexit pass through here without being recovered, so they continue as what they are, with
 	// their own stack. There is no need to tell them apart. Only a panic after a commit ends here: there is an answer.
 	defer func() {
@@ -47,7 +47,11 @@ func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 			return
 		}
 		stop()
-		if ended := d.settle(hctx, d.withSteps(d.withCommit(d.panicked(returned)), nil)); ended.Committed {
+		e := d.withCommit(d.panicked(returned))
+		if answered { // else steps tell nothing: a resolver was to say what the execution before has done
+			e = d.withSteps(e, nil)
+		}
+		if ended := d.settle(hctx, e); ended.Committed {
 			if d.Panic = recover(); d.Panic != nil {
 				d.Stack = debug.Stack()
 				r = ended
@@ -59,6 +63,7 @@ func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 	if d.asks { // an execution that may have had its effect
 		finding, e = d.resolve(hctx, w, under)
 	}
+	answered = true
 	if finding == execution.Untouched {
 		d.claim.before.Open = false
 		if d.asks {

@@ -11,33 +11,33 @@ import (
 type actionKind int
 
 const (
-	actStart       actionKind = iota // a client sends its request
-	actCall                          // a call of the store is applied and answered, or meets its fault, or is answered at last
-	actReturn                        // a handler returns
-	actDie                           // the process of a running handler dies
-	actResolve                       // a resolver answers
-	actFork                          // a step begins beside others, or a commit beside steps
-	actEffect                        // the function of a step returns
-	actResolveStep                   // the resolver of a step answers
-	actMessage                       // a message arrives late
-	actLease                         // the clock goes to the end of the held lease
-	actExpiry                        // the clock goes to the expiry of the held record
-	actRemove                        // the table deletes an expired record
-	actTime                          // time goes on until a heartbeat acts, a lease ends, or a prepared one is nearly over
-	actLook                          // the operator is shown the record
-	actDo                            // the operator acts on what it was shown
-	actPark                          // who is given a record to be parked takes it, or fails
-	actDueNow                        // the clock goes to where somebody is to be asked about the record
-	actOutside                       // somebody else changes rows
-	actHandOver                      // the stream of the messages hands over what was written
-	actDrain                         // somebody drains the messages
-	actBox                           // a relay's call of its box is applied and answered, or meets its fault
-	actReceive                       // the delivery of a message ends
-	actRelayDies                     // the process of a relay dies while it delivers
-	actLateWrite                     // a relay's write of a message arrives late
-	actRedrive                       // somebody redrives a parked message
-	actDue                           // the clock goes to where a message is due
-	actEnd                           // nothing more happens
+	actStart     actionKind = iota // a client sends its request
+	actCall                        // a call of the store is applied and answered, or meets its fault, or is answered at last
+	actReturn                      // a handler returns
+	actDie                         // the process of a running handler dies
+	actResolve                     // a resolver answers, that of a step, too
+	actFork                        // a step begins beside others, or a commit beside steps
+	actEffect                      // the function of a step returns
+	actMessage                     // a message arrives late
+	actLease                       // the clock goes to the end of the held lease
+	actExpiry                      // the clock goes to the expiry of the held record
+	actRemove                      // the table deletes an expired record
+	actTime                        // time goes on until a heartbeat acts, a lease ends, or a prepared one is nearly over
+	actLook                        // the operator is shown the record
+	actDo                          // the operator acts on what it was shown
+	actPark                        // who is given a record to be parked takes it, or fails
+	actDueNow                      // the clock goes to where somebody is to be asked about the record
+	actOutside                     // somebody else changes rows
+	actHandOver                    // the stream of the messages hands over what was written
+	actDrain                       // somebody drains the messages
+	actBox                         // a relay's call of its box is applied and answered, or meets its fault
+	actReceive                     // the delivery of a message ends
+	actRelayDies                   // the process of a relay dies while it delivers
+	actLateWrite                   // a relay's write of a message arrives late
+	actRedrive                     // somebody redrives a parked message
+	actDue                         // the clock goes to where a message is due
+	actFreeze                      // a process is suspended, or goes on
+	actEnd                         // nothing more happens
 )
 
 type action struct {
@@ -64,13 +64,16 @@ func (w *world) actions() []action {
 		if d.active() && !d.dead {
 			running = true
 			all = w.actionsOf(d, all)
+			if w.freezes > 0 && !d.frozen && d.client == w.clients[0] {
+				all = append(all, action{kind: actFreeze, d: d})
+			}
 		}
 	}
 	for n := range w.messages {
 		all = append(all, action{kind: actMessage, message: n})
 	}
 	for n, c := range w.clients {
-		running = running || len(c.sent) == 0 && c.Asks == nil
+		running = running || len(c.sent) == 0 && c.Asks == nil && c.Of != Powertools
 		if w.maySend(n, c) {
 			all = append(all, action{kind: actStart, client: c})
 		}
@@ -93,6 +96,9 @@ func (w *world) maySend(n int, c *client) bool {
 	case c.Deliveries:
 		return false
 	case 0:
+		if c.Of == Powertools {
+			return len(w.deliveries) == 0
+		}
 		alike := n > 0 && w.clients[n-1].Client == c.Client
 		return (!alike || len(w.clients[n-1].sent) > 0) && (c.Asks == nil || w.mayAsk(c.Asks))
 	default:
@@ -105,6 +111,12 @@ func (w *world) maySend(n int, c *client) bool {
 }
 
 func (w *world) actionsOf(d *delivery, all []action) []action {
+	switch {
+	case d.frozen:
+		return append(all, action{kind: actFreeze, d: d})
+	case d.client.Of == Powertools && d.began:
+		return append(all, action{kind: actDie, d: d})
+	}
 	for _, s := range d.strands() {
 		switch s.at {
 		case atCall:
@@ -133,13 +145,7 @@ func (w *world) actionsOf(d *delivery, all []action) []action {
 			all = append(all, action{kind: actDie, d: d})
 		}
 	case atResolver:
-		if d.asks() {
-			return w.actionsOfQuestion(d, all)
-		}
-		all = append(all, action{kind: actResolve, d: d, verdict: StillUnknown})
-		if d.clock().Before(d.lease) { // its context has ended long before
-			all = append(all, action{kind: actResolve, d: d, verdict: Executed}, action{kind: actResolve, d: d, verdict: Untouched})
-		}
+		all = w.actionsOfResolver(&d.strand, all)
 	case atCall, atFork, atStep, atStepResolver, atEnd, away:
 	}
 	return all
@@ -152,12 +158,7 @@ func (w *world) actionsOfStep(s *strand, all []action) []action {
 	case atFork:
 		return append(all, action{kind: actFork, d: d, strand: s})
 	case atStepResolver:
-		all = append(all, action{kind: actResolveStep, d: d, strand: s, verdict: StillUnknown})
-		if d.clock().Before(d.lease) { // nobody asks for so long
-			all = append(all, action{kind: actResolveStep, d: d, strand: s, verdict: Executed},
-				action{kind: actResolveStep, d: d, strand: s, verdict: Untouched})
-		}
-		return all
+		return w.actionsOfResolver(s, all)
 	case atCall, atEnding, atResolver, atPark, atStep, atEnd, away: // in its function
 	}
 	if len(w.Effects) == 0 {
@@ -167,6 +168,28 @@ func (w *world) actionsOfStep(s *strand, all []action) []action {
 		all = append(all, action{kind: actEffect, d: d, strand: s, effect: e})
 	}
 	if w.faults > 0 && w.mayDie() {
+		all = append(all, action{kind: actDie, d: d})
+	}
+	return all
+}
+
+// actionsOfResolver are what a resolver may say. One that answers after the lease has ended was suspended: where contexts have no clock of
+// their own, nobody would know that it is late.
+func (w *world) actionsOfResolver(s *strand, all []action) []action {
+	d, verdicts := s.of, w.Verdicts
+	if verdicts == nil {
+		verdicts = []Verdict{StillUnknown, Executed, Untouched}
+		if d.asks() {
+			verdicts = append(verdicts, CannotTell)
+		}
+	}
+	late := !d.clock().Before(d.lease)
+	for _, v := range verdicts {
+		if !late || v != Untouched && v != Executed || d.asks() && (v == Executed || w.Timed) {
+			all = append(all, action{kind: actResolve, d: d, strand: s, verdict: v})
+		}
+	}
+	if d.asks() && w.faults > 0 && w.mayDie() {
 		all = append(all, action{kind: actDie, d: d})
 	}
 	return all
@@ -269,32 +292,37 @@ func (w *world) act(a action) {
 		w.goOn(&a.d.strand, grant{ending: a.ending})
 	case actDie:
 		w.Sayf("  the process of %s dies %s", a.d.name, a.d.where())
-		w.faults--
+		if a.d.client.Of != Powertools {
+			w.faults--
+		}
 		w.die(a.d)
 	case actFork:
-		if a.strand == &a.d.strand {
+		if a.strand == &a.d.strand || a.strand.about < 0 {
 			w.Sayf("  %s starts its commit", a.d.name)
 		} else {
-			w.Sayf("  %s starts its step %s", a.d.name, w.Steps[w.branchOf(a.strand)].Name)
+			w.Sayf("  %s starts its step %s", a.d.name, w.Steps[a.strand.about].Name)
 		}
 		w.goOn(a.strand, grant{})
 	case actEffect:
 		w.Sayf("    the step %s of %s %s", w.Steps[a.strand.about].Name, a.d.name, a.effect)
 		w.goOn(a.strand, grant{effect: a.effect})
-	case actResolveStep:
-		w.Sayf("    the resolver of the step %s of %s says: %s", w.Steps[a.strand.about].Name, a.d.name, a.verdict)
-		w.resolvedStep(a.d, a.strand.about, a.verdict)
-		w.goOn(a.strand, grant{verdict: a.verdict})
 	case actResolve:
-		w.Sayf("  the resolver of %s says: %s", a.d.name, a.verdict)
-		w.resolved(a.d, a.verdict)
-		w.goOn(&a.d.strand, grant{verdict: a.verdict})
+		if a.strand.at == atStepResolver {
+			w.Sayf("    the resolver of the step %s of %s says: %s", w.Steps[a.strand.about].Name, a.d.name, a.verdict)
+			w.resolvedStep(a.d, a.strand.about, a.verdict)
+		} else {
+			w.Sayf("  the resolver of %s says: %s", a.d.name, a.verdict)
+			w.resolved(a.d, a.verdict)
+		}
+		w.goOn(a.strand, grant{verdict: a.verdict})
 	case actPark:
 		w.endPark(a.d, a.fails)
 	case actDueNow:
 		w.dueSteps--
 		w.advance(w.held().AttentionAt)
 		w.Sayf("%s: somebody is to be asked about the record", w.clockText())
+	case actFreeze:
+		w.freeze(a.d)
 	case actMessage:
 		w.arriveLate(a.message)
 	case actLease:

@@ -106,6 +106,7 @@ func scenarios() map[string]explore.Scenario {
 	maps.Copy(all, reconcileScenarios())
 	maps.Copy(all, attentionScenarios())
 	maps.Copy(all, messageScenarios())
+	maps.Copy(all, goingOnScenarios())
 	return all
 }
 
@@ -156,7 +157,7 @@ var long string
 func worlds() schedules.Worlds[explore.Scenario] {
 	w := schedules.Worlds[explore.Scenario]{
 		All: scenarios(), Run: explore.Run, Long: long,
-		Seen: slices.Concat(mustBeSeen, operatorMustBeSeen, stepMustBeSeen, commitMustBeSeen, reconcileMustBeSeen, attentionMustBeSeen, messageMustBeSeen),
+		Seen: slices.Concat(mustBeSeen, operatorMustBeSeen, stepMustBeSeen, commitMustBeSeen, reconcileMustBeSeen, attentionMustBeSeen, messageMustBeSeen, goingOnMustBeSeen),
 	}
 	if os.Getenv(deepVariable) == "1" {
 		w.All, w.Long = deepScenarios(), ""

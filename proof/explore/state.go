@@ -22,6 +22,7 @@ func (w *world) state() uint64 {
 	d.Number(int64(w.leaseSteps))
 	d.Number(int64(w.expirySteps))
 	d.Number(int64(w.dueSteps))
+	d.Number(int64(w.freezes))
 	d.Flags(w.expired, w.unknown, w.unsettled, w.stopped)
 	if held := w.held(); held != nil {
 		w.record(d, *held)
@@ -58,7 +59,7 @@ func (w *world) delivery(d *schedules.Digest, x *delivery) {
 	askingOf(d, x)
 	d.Time(x.lease)
 	d.Time(x.unknownUntil)
-	d.Flags(alive, x.began, x.released, x.claimed, x.undone, x.restored, x.returned, x.resolved, x.conflicts, x.refused, x.overruled)
+	d.Flags(alive, x.began, x.released, x.claimed, x.undone, x.restored, x.returned, x.resolved, x.conflicts, x.refused, x.overruled, x.frozen, x.wasFrozen)
 	if x.took != nil {
 		w.record(d, *x.took)
 	}
@@ -143,6 +144,8 @@ func (w *world) record(d *schedules.Digest, r store.Record) {
 	d.Number(int64(r.Attempt))
 	d.Time(r.CreatedAt)
 	d.Number(int64(r.StepWrites))
+	d.Flags(r.Unmarked)
+	d.Text(strings.Join(r.StepNames, " "))
 	for _, name := range slices.Sorted(maps.Keys(r.Steps)) {
 		s := r.Steps[name]
 		d.Text(name)

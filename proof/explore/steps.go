@@ -38,7 +38,19 @@ const (
 	// HappensUnwritten returns what has no JSON form, HappensAndBreaks what panics when it is encoded.
 	HappensUnwritten
 	HappensAndBreaks
+	// CommitsInside commits with the context of the step, CommitsOutside with that of the handler, CommitsDetached with one that does not
+	// end with it. Then it returns the error of the commit.
+	CommitsInside
+	CommitsOutside
+	CommitsDetached
 )
+
+// commitContexts are those with which an effect commits, of that of the handler and that of the step.
+var commitContexts = map[Effect]func(outside, inside context.Context) context.Context{
+	CommitsInside:   func(_, inside context.Context) context.Context { return inside },
+	CommitsOutside:  func(outside, _ context.Context) context.Context { return outside },
+	CommitsDetached: func(outside, _ context.Context) context.Context { return context.WithoutCancel(outside) },
+}
 
 // AllEffects are all of them.
 func AllEffects() []Effect {
@@ -49,6 +61,7 @@ func (e Effect) String() string {
 	return [...]string{
 		"happens", "fails", "fails, nothing executed", forEver, "fails, the downstream may have acted", "panics",
 		"happens, and its result has no JSON form", "happens, and its result panics when it is encoded",
+		"commits", "commits with the context of its handler", "commits with a context that does not end",
 	}[e]
 }
 
@@ -112,14 +125,14 @@ func (s *strand) wait(at point) grant {
 }
 
 // takeSteps runs the steps of the handler: one after the other, or, in branches, at the same time.
-func (d *delivery) takeSteps(ctx context.Context) error {
+func (d *delivery) takeSteps(ctx context.Context, o Order) error {
 	w := d.world
 	if d.steps == nil {
 		d.steps = make([]stepFacts, len(w.Steps))
 	}
 	if !w.Parallel && !w.Abandons {
 		for n := range w.Steps {
-			if err := d.takeStep(ctx, &d.strand, n); err != nil && !w.Careless {
+			if err := d.takeStep(ctx, &d.strand, n, o); err != nil && !w.Careless {
 				return err
 			}
 		}
@@ -127,10 +140,9 @@ func (d *delivery) takeSteps(ctx context.Context) error {
 	}
 	var group sync.WaitGroup
 	errs := make([]error, len(w.Steps))
-	for range w.Steps {
-		d.branches = append(d.branches, &strand{of: d, at: away, resume: make(chan grant)})
-	}
-	for n, b := range d.branches {
+	for n := range w.Steps {
+		b := d.branch()
+		b.about = n
 		group.Go(func() {
 			defer func() {
 				if broke := recover(); broke != nil {
@@ -139,7 +151,7 @@ func (d *delivery) takeSteps(ctx context.Context) error {
 				w.arrived <- arrival{strand: b, at: atEnd}
 			}()
 			b.wait(atFork)
-			errs[n] = d.takeStep(ctx, b, n)
+			errs[n] = d.takeStep(ctx, b, n, o)
 		})
 	}
 	if w.Abandons {
@@ -153,20 +165,21 @@ func (d *delivery) takeSteps(ctx context.Context) error {
 }
 
 // takeStep runs one step.
-func (d *delivery) takeStep(ctx context.Context, s *strand, n int) error {
+func (d *delivery) takeStep(ctx context.Context, s *strand, n int, o Order) error {
 	w, step := d.world, d.world.Steps[n]
 	var opts []idempotent.StepOption[Done]
-	if step.Once {
-		var ask func(context.Context, idempotent.Execution) (idempotent.Resolution[Done], error)
+	if step.Once && d.client.Of == Current {
+		var resolver func(context.Context, idempotent.Execution) (idempotent.Resolution[Done], error)
 		if step.Asks {
-			ask = func(context.Context, idempotent.Execution) (idempotent.Resolution[Done], error) {
-				return d.askOfStep(s, n)
+			resolver = func(context.Context, idempotent.Execution) (idempotent.Resolution[Done], error) {
+				s.about = n
+				return ask(s, atStepResolver, Done{By: foundBy(d)})
 			}
 		}
-		opts = append(opts, idempotent.AtMostOnce(ask))
+		opts = append(opts, idempotent.AtMostOnce(resolver))
 	}
 	var own error
-	out, err := idempotent.Step(onStrand(ctx, s), step.Name, func(context.Context) (Done, error) {
+	out, err := idempotent.Step(onStrand(ctx, s), step.Name, func(inside context.Context) (Done, error) {
 		if d.dead {
 			return Done{}, errDied
 		}
@@ -175,6 +188,9 @@ func (d *delivery) takeStep(ctx context.Context, s *strand, n int) error {
 		g := s.wait(atStep)
 		if d.dead {
 			return Done{}, errDied
+		}
+		if of, is := commitContexts[g.effect]; is {
+			_, own = d.commit(of(ctx, inside), s, 0, o)
 		}
 		f := &d.steps[n]
 		f.ended, f.effect = true, g.effect
@@ -187,6 +203,8 @@ func (d *delivery) takeStep(ctx context.Context, s *strand, n int) error {
 			return done, nil
 		case Breaks:
 			panic(d.name)
+		case CommitsInside, CommitsOutside, CommitsDetached:
+			return done, own
 		default:
 			own = g.effect.fail(&declined{by: d.name})
 			return done, own
@@ -212,23 +230,6 @@ func (e Effect) fail(err error) error {
 		return idempotent.Uncertain(err)
 	default:
 		return err
-	}
-}
-
-// askOfStep is the resolver of a step.
-func (d *delivery) askOfStep(s *strand, n int) (idempotent.Resolution[Done], error) {
-	if d.dead {
-		return idempotent.StillUnknown[Done](), errDied
-	}
-	s.about = n
-	g := s.wait(atStepResolver)
-	switch {
-	case d.dead || g.verdict == StillUnknown:
-		return idempotent.StillUnknown[Done](), nil
-	case g.verdict == Untouched:
-		return idempotent.Untouched[Done](), nil
-	default:
-		return idempotent.Executed(Done{By: foundBy(d)}), nil
 	}
 }
 
@@ -276,6 +277,10 @@ func (w *world) stepBegan(d *delivery, n int) {
 	w.Saw("step: begun")
 	w.check(event{kind: evStepBegan, d: d, step: n})
 	d.steps[n].began = true
+	d.process.learned |= 1 << (2 * n)
+	if w.Steps[n].Once && d.client.Of == Current {
+		d.process.learned |= 2 << (2 * n)
+	}
 }
 
 // stepped notes what Step has returned.
@@ -341,24 +346,6 @@ func (w *world) resolvedStep(d *delivery, n int, v Verdict) {
 	}
 }
 
-// absolved notes that the resolver of a delivery has said of all steps that may have begun, and whose end is not recorded, that they did
-// nothing.
-func (w *world) absolved(d *delivery) {
-	held := w.held()
-	d.steps = make([]stepFacts, len(w.Steps))
-	for n, step := range w.Steps {
-		if held == nil || held.Steps[step.Name].Kind != store.StepStarted {
-			continue
-		}
-		w.Saw("resolver takes a start mark away")
-		for _, x := range w.deliveries {
-			if n < len(x.steps) {
-				x.steps[n].absolved = true
-			}
-		}
-	}
-}
-
 // noteSteps notes what a write means for steps.
 func (w *world) noteSteps(c change) {
 	switch {
@@ -371,8 +358,8 @@ func (w *world) noteSteps(c change) {
 	if c.by != nil {
 		w.noteTaken(c)
 	}
-	if c.by == w.operator.self {
-		w.absolve(c)
+	if deed := w.operator.deed; c.by == w.operator.self && (deed == SettlesNotExecuted || deed == Releases) {
+		w.absolve("operator", c.before)
 	}
 	for name, s := range c.after.Steps {
 		key := recordKey{w.life, name}
@@ -408,13 +395,15 @@ func (w *world) noteTaken(c change) {
 	}
 }
 
-// absolve notes that an operator has said of steps that they did nothing.
-func (w *world) absolve(c change) {
+// absolve notes that somebody has said of all steps that have no end in a record that they did nothing.
+func (w *world) absolve(who string, held *store.Record) {
 	for n, step := range w.Steps {
-		if _, stays := c.after.Steps[step.Name]; stays || c.before.Steps[step.Name].Kind != store.StepStarted {
+		if held == nil || isRecorded(held.Steps[step.Name]) {
 			continue
 		}
-		w.Saw("operator takes a start mark away")
+		if held.Steps[step.Name].Kind == store.StepStarted {
+			w.Saw(who + " takes a start mark away")
+		}
 		for _, x := range w.deliveries {
 			if n < len(x.steps) {
 				x.steps[n].absolved = true
