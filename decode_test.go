@@ -29,13 +29,13 @@ func TestPayloadThatIsNoEventIsRefusedBeforeAnyCall(t *testing.T) {
 		_, want := lambda.NewHandler(func(context.Context, order) (receipt, error) { return receipt{}, nil }).
 			Invoke(t.Context(), []byte(payload))
 		require.Error(t, want)
-		s := newShop(t)
+		s := newShop()
 		_, err := s.handler.Invoke(t.Context(), []byte(payload))
 		var decode *idempotent.DecodeError
 		require.ErrorAs(t, err, &decode)
 		require.ErrorIs(t, err, idempotent.ErrRefused)
 		assert.Empty(t, s.store.Ops())
-		assert.Equal(t, report.Refused, s.event().Outcome)
+		assert.Equal(t, report.Refused, s.last.Outcome)
 	}
 }
 

@@ -23,19 +23,6 @@ import (
 
 var _ lambda.Handler = (*idempotent.Handler[order, receipt])(nil)
 
-// keyed names an operation and takes every event for one key.
-func keyed[In any](key string) []idempotent.Option {
-	return []idempotent.Option{
-		idempotent.WithOperation("test"),
-		idempotent.WithKey(func(In) (string, error) { return key, nil }),
-	}
-}
-
-// keyOnly is for handlers whose key says everything.
-func keyOnly[In any]() idempotent.Option {
-	return idempotent.WithFingerprint(func(In) (any, error) { return nil, nil })
-}
-
 func TestWireFormIsThatOfLambdaNewHandler(t *testing.T) {
 	t.Parallel()
 	type odd struct {
@@ -74,6 +61,11 @@ func TestWireFormIsThatOfLambdaNewHandler(t *testing.T) {
 	}
 }
 
+// codedError is an error type that retry rules know by name.
+type codedError struct{ code string }
+
+func (e codedError) Error() string { return "failed with " + e.code }
+
 func TestErrorsOnTheWireAreTheHandlersOwn(t *testing.T) {
 	t.Parallel()
 	custom := messages.InvokeResponse_Error{Type: "Custom.Type", Message: "custom"}
@@ -88,8 +80,8 @@ func TestErrorsOnTheWireAreTheHandlersOwn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newShop(t)
-			s.do = fails(idempotent.Terminal(tc.err))
+			s := newShop()
+			s.do = func(context.Context, order) (receipt, error) { return receipt{}, idempotent.Terminal(tc.err) }
 			_, err := s.handler.Invoke(t.Context(), []byte(`{"id":"o-1"}`))
 			assert.Equal(t, tc.err, err)
 			_, err = s.handler.Invoke(t.Context(), []byte(`{"id":"o-1"}`))
@@ -101,7 +93,7 @@ func TestErrorsOnTheWireAreTheHandlersOwn(t *testing.T) {
 
 func TestInvokeAndHandleShareRecords(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newShop()
 	first, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 5})
 	require.NoError(t, err)
 	wire, err := s.handler.Invoke(t.Context(), []byte(`{"amount":5, "id":"o-1", "more":true}`))
@@ -168,7 +160,7 @@ func TestTraceOfLambdaSeesEventAndResponse(t *testing.T) {
 		RequestEvent:  func(_ context.Context, e any) { events = append(events, e) },
 		ResponseEvent: func(_ context.Context, r any) { responses = append(responses, r) },
 	})
-	s := newShop(t)
+	s := newShop()
 	_, err := s.handler.Invoke(ctx, []byte(`{"id":"o-1","amount":5}`))
 	require.NoError(t, err)
 	assert.Equal(t, []any{order{"o-1", 5}}, events)
@@ -177,25 +169,25 @@ func TestTraceOfLambdaSeesEventAndResponse(t *testing.T) {
 
 func TestMissingAndRefusedKeys(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newShop()
 	_, err := s.handler.Handle(t.Context(), order{})
 	var missing *idempotent.MissingKeyError
 	require.ErrorAs(t, err, &missing)
 	require.ErrorIs(t, err, idempotent.ErrMissingKey)
-	assert.Equal(t, report.MissingKey, s.event().Outcome)
+	assert.Equal(t, report.MissingKey, s.last.Outcome)
 	assert.Empty(t, s.store.Ops(), "no I/O")
 
-	s = newShop(t, idempotent.WithOptionalKey())
+	s = newShop(idempotent.WithOptionalKey())
 	for range 2 {
 		_, err = s.handler.Handle(t.Context(), order{})
 		require.NoError(t, err)
 	}
 	assertExecuted(t, s, 2)
-	assert.Equal(t, report.Unprotected, s.event().Outcome)
+	assert.Equal(t, report.Unprotected, s.last.Outcome)
 	assert.Empty(t, s.store.Ops())
 
 	secret := errors.New("the key sk_live_1 is bad")
-	s = newShop(t, idempotent.WithKey(func(order) (string, error) { return "sk_live_1", secret }))
+	s = newShop(idempotent.WithKey(func(order) (string, error) { return "sk_live_1", secret }))
 	_, err = s.handler.Handle(t.Context(), order{})
 	require.ErrorIs(t, err, idempotent.ErrInvalidKey)
 	require.ErrorIs(t, err, secret)
@@ -207,7 +199,7 @@ func TestMissingAndRefusedKeys(t *testing.T) {
 func TestTenantIsPartOfTheScopeAndFailsClosed(t *testing.T) {
 	t.Parallel()
 	type tenantKey struct{}
-	s := newShop(t, idempotent.WithTenant(func(ctx context.Context, _ order) (string, error) {
+	s := newShop(idempotent.WithTenant(func(ctx context.Context, _ order) (string, error) {
 		tenant, ok := ctx.Value(tenantKey{}).(string)
 		if !ok {
 			return "", errors.New("no session")
@@ -228,7 +220,7 @@ func TestTenantIsPartOfTheScopeAndFailsClosed(t *testing.T) {
 
 func TestTenantsOfLambdaShareNoRecord(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newShop()
 	for _, tenant := range []string{"a", "b", "", "a"} {
 		ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{TenantID: tenant})
 		_, err := s.handler.Handle(ctx, order{ID: "o-1"})
@@ -246,7 +238,7 @@ func TestFingerprintFunctionThatFailsRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newShop(t, idempotent.WithFingerprint(f))
+			s := newShop(idempotent.WithFingerprint(f))
 			_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
 			require.ErrorIs(t, err, idempotent.ErrRefused)
 			assert.Empty(t, s.store.Ops())
@@ -257,7 +249,7 @@ func TestFingerprintFunctionThatFailsRefuses(t *testing.T) {
 
 func TestDisabledRunsEveryDeliveryAndSaysSo(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, idempotent.WithDisabled(true))
+	s := newShop(idempotent.WithDisabled(true))
 	for range 2 {
 		got, err := s.handler.Invoke(t.Context(), []byte(`{"id":"o-1","amount":5}`))
 		require.NoError(t, err)
@@ -265,8 +257,17 @@ func TestDisabledRunsEveryDeliveryAndSaysSo(t *testing.T) {
 	}
 	assertExecuted(t, s, 2)
 	assert.Empty(t, s.store.Ops())
-	assert.Equal(t, report.Disabled, s.event().Outcome)
-	s.do = fails(idempotent.Terminal(errCard))
+	assert.Equal(t, report.Disabled, s.last.Outcome)
+	s.do = func(context.Context, order) (receipt, error) { return receipt{}, idempotent.Terminal(errCard) }
 	_, err := s.handler.Invoke(t.Context(), []byte(`{}`))
 	assert.Same(t, errCard, err)
+}
+
+func TestADescriptionOfWhatIsNoEventFailsAsTheDecoderDoes(t *testing.T) {
+	t.Parallel()
+	s := newShop()
+	_, want := s.handler.Invoke(t.Context(), []byte(`{"id":7}`))
+	require.Error(t, want)
+	_, err := s.handler.DescribeEvent(t.Context(), []byte(`{"id":7}`))
+	assert.Equal(t, want, err)
 }

@@ -1,11 +1,17 @@
 package idempotent_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -164,7 +170,7 @@ func Example_appSync() {
 		idempotent.WithFingerprint(func(m mutation) (any, error) { return m.Arguments.Input, nil }),
 		idempotent.WithTenant(func(_ context.Context, m mutation) (string, error) { return m.Identity.Sub, nil }))
 
-	payload, err := os.ReadFile("testdata/events/other/appsync-mutation.json")
+	payload, err := os.ReadFile("internal/gateway/testdata/events/other/appsync-mutation.json")
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -177,4 +183,195 @@ func Example_appSync() {
 	// charging ada
 	// {"id":"ch_1","amount":4200} <nil>
 	// {"id":"ch_1","amount":4200} <nil>
+}
+
+// Stripe sends an event again until it is acknowledged, for up to three days. Its id is the key: so
+// each event is handled once, whatever else in the delivery differs. Check the signature of the
+// body before this handler.
+func Example_stripeWebhook() {
+	type event struct {
+		ID   string `json:"id"`
+		Type string `json:"type"`
+	}
+	handler := idempotent.Wrap(func(_ context.Context, e event) (string, error) {
+		fmt.Println("handling", e.Type)
+		return "handled", nil
+	}, memory.New(),
+		idempotent.WithOperation("stripe-events"),
+		idempotent.WithKey(func(e event) (string, error) { return e.ID, nil }))
+
+	for _, body := range []string{
+		`{"id":"evt_1","type":"charge.succeeded"}`,
+		`{"id":"evt_1","type":"charge.succeeded"}`,
+		`{"id":"evt_2","type":"charge.refunded"}`,
+	} {
+		out, err := handler.Invoke(context.Background(), []byte(body))
+		fmt.Println(string(out), err)
+	}
+	// Output:
+	// handling charge.succeeded
+	// "handled" <nil>
+	// "handled" <nil>
+	// handling charge.refunded
+	// "handled" <nil>
+}
+
+// Adapt makes the function of an HTTP API, or of a function URL, of a router.
+func Adapt(router http.Handler) func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	return func(ctx context.Context, e events.APIGatewayV2HTTPRequest) (out events.APIGatewayV2HTTPResponse, err error) {
+		var body io.Reader = strings.NewReader(e.Body)
+		if e.IsBase64Encoded {
+			body = base64.NewDecoder(base64.StdEncoding, body)
+		}
+		target := e.RawPath + "?" + e.RawQueryString
+		r, err := http.NewRequestWithContext(ctx, e.RequestContext.HTTP.Method, target, body) // the context of the delivery
+		if err != nil {
+			return out, err
+		}
+		r.Host, r.RemoteAddr = e.RequestContext.DomainName, e.RequestContext.HTTP.SourceIP+":0"
+		for name, value := range e.Headers {
+			r.Header.Set(name, value)
+		}
+		if len(e.Cookies) > 0 {
+			r.Header.Set("Cookie", strings.Join(e.Cookies, "; "))
+		}
+		w := &answer{header: http.Header{}}
+		router.ServeHTTP(w, r)
+		return w.response(), nil
+	}
+}
+
+// answer keeps what a handler writes.
+type answer struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (a *answer) Header() http.Header { return a.header }
+
+func (a *answer) WriteHeader(status int) {
+	if a.status == 0 { // the first one counts, as on a server
+		a.status = status
+	}
+}
+
+func (a *answer) Write(p []byte) (int, error) {
+	a.WriteHeader(http.StatusOK)
+	return a.body.Write(p)
+}
+
+func (a *answer) response() events.APIGatewayV2HTTPResponse {
+	a.WriteHeader(http.StatusOK) // a handler that writes nothing answers 200, as on a server
+	out := events.APIGatewayV2HTTPResponse{StatusCode: a.status, Headers: map[string]string{}, Cookies: a.header["Set-Cookie"]}
+	for name, values := range a.header {
+		if name != "Set-Cookie" {
+			out.Headers[name] = strings.Join(values, ",")
+		}
+	}
+	out.Body = a.body.String()
+	if !utf8.ValidString(out.Body) {
+		out.Body, out.IsBase64Encoded = base64.StdEncoding.EncodeToString(a.body.Bytes()), true
+	}
+	return out
+}
+
+// A router of net/http is the function of an HTTP API. Its routes are protected at once, but for those that need no key.
+func Example_routerOfNetHTTP() {
+	charges := 0
+	charge := func(w http.ResponseWriter, r *http.Request) {
+		charges++
+		key := idempotent.DerivedKey(r.Context(), "charge") // for the provider: the same for every retry
+		w.WriteHeader(http.StatusCreated)
+		fmt.Fprintf(w, "charge %d with a key of %d characters", charges, len(key))
+	}
+	search := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "nothing found") }
+
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /charges", charge)
+	mux.HandleFunc("POST /search", search)
+	handler := idempotent.Wrap(Adapt(mux), memory.New(), idempotent.WithHTTP(idempotent.HTTP{
+		Protect: func(_, path string) bool { return path != "/search" },
+	}))
+
+	for _, path := range []string{"/charges", "/charges", "/search"} {
+		e := events.APIGatewayV2HTTPRequest{RouteKey: "$default", RawPath: path, Headers: map[string]string{}}
+		e.RequestContext.HTTP.Method = http.MethodPost
+		if path != "/search" {
+			e.Headers["idempotency-key"] = "k-1"
+		}
+		out, err := handler.Handle(context.Background(), e)
+		fmt.Println(out.StatusCode, out.Body, out.Headers["Idempotent-Replayed"], err)
+	}
+	// Output:
+	// 201 charge 1 with a key of 36 characters  <nil>
+	// 201 charge 1 with a key of 36 characters true <nil>
+	// 200 nothing found  <nil>
+}
+
+// slowProvider charges a card, and does not answer in time.
+type slowProvider struct{}
+
+func (slowProvider) Charge(context.Context, string) (string, error) { return "", errors.New("timeout") }
+
+// An http.Handler writes a response and returns nothing: it says with Mark what it would have said with an error. What passes requests on
+// to it passes on the context, too.
+func ExampleMark() {
+	var provider slowProvider
+	charge := func(w http.ResponseWriter, r *http.Request) {
+		receipt, err := provider.Charge(r.Context(), idempotent.DerivedKey(r.Context(), "charge"))
+		if err != nil {
+			idempotent.Mark(r.Context(), idempotent.Uncertain(err)) // the charge may have happened
+			http.Error(w, "try again later", http.StatusBadGateway)
+			return
+		}
+		fmt.Fprintf(w, "charged: %s", receipt)
+	}
+
+	handler := idempotent.Wrap(func(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		r, err := http.NewRequestWithContext(ctx, e.RequestContext.HTTP.Method, e.RawPath, strings.NewReader(e.Body))
+		if err != nil {
+			return events.APIGatewayV2HTTPResponse{}, err
+		}
+		w := httptest.NewRecorder()
+		charge(w, r)
+		return events.APIGatewayV2HTTPResponse{StatusCode: w.Code, Body: w.Body.String()}, nil
+	}, memory.New())
+
+	for range 2 {
+		event := events.APIGatewayV2HTTPRequest{RouteKey: "$default", RawPath: "/charges", Headers: map[string]string{"idempotency-key": "k-1"}}
+		event.RequestContext.HTTP.Method = http.MethodPost
+		response, err := handler.Handle(context.Background(), event)
+		fmt.Println(response.StatusCode, err)
+	}
+	// Output:
+	// 502 <nil>
+	// 409 <nil>
+}
+
+// Requests that need no protection run each time, whatever key they carry.
+func ExampleHTTP_protect() {
+	routes := idempotent.WithHTTP(idempotent.HTTP{
+		Protect: func(_, path string) bool { return path != "/search" && !strings.HasPrefix(path, "/webhooks/") },
+	})
+
+	runs := 0
+	handler := idempotent.Wrap(func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		runs++
+		return events.APIGatewayV2HTTPResponse{StatusCode: 200, Body: fmt.Sprintf("run %d", runs)}, nil
+	}, memory.New(), routes)
+
+	for _, path := range []string{"/charges", "/charges", "/webhooks/cards", "/webhooks/cards", "/webhooks/../charges"} {
+		event := events.APIGatewayV2HTTPRequest{RouteKey: "$default", RawPath: path, Headers: map[string]string{"idempotency-key": "k-1"}}
+		event.RequestContext.HTTP.Method = http.MethodPost
+		response, err := handler.Handle(context.Background(), event)
+		protected := response.Headers["Idempotency-Key-Expires"] != ""
+		fmt.Println(path, response.Body, protected, err)
+	}
+	// Output:
+	// /charges run 1 true <nil>
+	// /charges run 1 true <nil>
+	// /webhooks/cards run 2 false <nil>
+	// /webhooks/cards run 3 false <nil>
+	// /webhooks/../charges run 4 true <nil>
 }

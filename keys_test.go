@@ -105,9 +105,12 @@ func TestSelectionThatFoundNothingNamesItsExpression(t *testing.T) {
 
 	// The clients of an API are not told how their requests are read.
 	handler := idempotent.Wrap(httpHandler, memory.New(), idempotent.WithKeyPath("powertools_json(body).order"))
-	out, err := handler.Handle(t.Context(), ask{body: "{}"}.v2())
+	empty := post("k")
+	empty.Body = "{}"
+	out, err := handler.Handle(t.Context(), empty)
 	require.NoError(t, err)
-	assertProblem(t, ofV2(out), 400, "missing-key")
+	assert.Equal(t, 400, out.StatusCode)
+	assert.Contains(t, out.Body, "missing-key")
 	assert.NotContains(t, out.Body, "order")
 }
 
@@ -125,9 +128,10 @@ func TestEventThatTheExpressionFailsOnIsRefused(t *testing.T) {
 // A path reads events as deep as a fingerprint does, however little it selects.
 func TestKeyPathReadsEventsOfAThousandLevels(t *testing.T) {
 	t.Parallel()
+	shared := idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "p", AllCallers: true})
 	for _, opts := range [][]idempotent.Option{
 		{idempotent.WithKeyPath("id"), idempotent.WithFingerprintPath("@")},
-		{idempotent.WithKeyPath("id"), idempotent.WithFingerprintPath("@"), python()},
+		{idempotent.WithKeyPath("id"), idempotent.WithFingerprintPath("@"), shared},
 	} {
 		invoke, executed, _ := selecting(t, opts...)
 		nested := func(levels int) string {
@@ -166,29 +170,6 @@ func TestTypedEventsSelectAsTheirJSON(t *testing.T) {
 	assert.Equal(t, 1, executed)
 }
 
-func TestKeyPathReplacesTheHeaderOfAnHTTPHandler(t *testing.T) {
-	t.Parallel()
-	executed := 0
-	handler := idempotent.Wrap(func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-		executed++
-		return events.APIGatewayV2HTTPResponse{StatusCode: 201, Body: fmt.Sprint(executed)}, nil
-	}, memory.New(), idempotent.WithKeyPath("powertools_json(body).order"), idempotent.WithFingerprintPath("powertools_json(body).amount"))
-	send := func(body string) int {
-		e := post("ignored-" + body)
-		e.Body = body
-		out, err := handler.Handle(t.Context(), e)
-		require.NoError(t, err)
-		return out.StatusCode
-	}
-	assert.Equal(t, 201, send(`{"order":1,"amount":5}`))
-	assert.Equal(t, 201, send(`{"order":1,"amount":5.0,"note":"again"}`))
-	assert.Equal(t, 422, send(`{"order":1,"amount":6}`))
-	assert.Equal(t, 400, send(`{"amount":6}`))
-	assert.Equal(t, 400, send(`{"order":1}`))
-	assert.Equal(t, 400, send(`no JSON`))
-	assert.Equal(t, 1, executed)
-}
-
 func TestSelectionOptionsAreCheckedWhenWrapping(t *testing.T) {
 	t.Parallel()
 	wrap := func(opts ...idempotent.Option) string {
@@ -212,20 +193,19 @@ func TestDigestKeyChangesEveryStoredDigest(t *testing.T) {
 		{idempotent.WithDigestKey([]byte("0123456789abcdef"))},
 		{idempotent.WithDigestKey([]byte("0123456789abcdeX"))},
 	} {
-		s := newShop(t, append(opts, amountFingerprint())...)
-		_, err := s.handle(5)
+		s := newShop(append(opts, idempotent.WithFingerprint(func(o order) (any, error) { return o.Amount, nil }))...)
+		_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 5})
 		require.NoError(t, err)
-		key := s.event().RecordKey
-		r, found, err := s.inner.Get(t.Context(), key)
+		r, found, err := s.store.Get(t.Context(), s.last.RecordKey)
 		require.NoError(t, err)
 		require.True(t, found)
 		assert.False(t, seen[r.Key] || seen[r.Fingerprint])
 		seen[r.Key], seen[r.Fingerprint] = true, true
 		assert.Equal(t, opts != nil, strings.HasPrefix(r.Fingerprint, "1h:"))
 
-		_, err = s.handle(5)
+		_, err = s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 5})
 		require.NoError(t, err)
-		_, err = s.handle(6)
+		_, err = s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 6})
 		require.ErrorIs(t, err, idempotent.ErrMismatch)
 		assertExecuted(t, s, 1)
 	}
@@ -253,4 +233,143 @@ func TestEventThatDoesNotDecodeAfterItsKeyWasClaimedIsReleased(t *testing.T) {
 	}
 	assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpDelete, storetest.OpClaim, storetest.OpDelete}, store.Ops())
 	assert.Zero(t, executed)
+}
+
+func TestPartlyMissingFingerprintIsRefused(t *testing.T) {
+	t.Parallel()
+	path := idempotent.WithFingerprintPath("[amount, currency]")
+	invoke, executed, _ := selecting(t, idempotent.WithKeyPath("id"), path)
+	require.ErrorIs(t, invoke(`{"id":1,"amount":5}`), idempotent.ErrInvalidKey)
+	assert.Zero(t, *executed)
+	require.NoError(t, invoke(`{"id":1,"amount":5,"currency":"EUR"}`))
+}
+
+// Events that the handler reads as one have one key, or are refused.
+func TestEventsThatTheHandlerReadsAsOneHaveOneKey(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		path, one, other string
+		refused          bool
+	}{
+		{"total", `{"total":42}`, `{"total":42.000000000000000001}`, true},
+		{"total", `{"total":42}`, `{"total":41.999999999999999999}`, true},
+		{"total", `{"total":42}`, `{"TOTAL":42.000000000000000001}`, true},
+		{"total", `{"total":42}`, `{"total":42.0}`, false},
+		{"total", `{"total":9007199254740992}`, `{"total":9007199254740993}`, true},
+		{"[total]", `{"total":42}`, `{"total":1e-400}`, true},
+		{"to_string(total)", `{"total":42}`, `{"total":42.000000000000000001}`, true},
+		{"single", `{"single":16777216}`, `{"single":16777217}`, true},
+		{"number", `{"number":42}`, `{"number":"42"}`, false},
+		{"quoted", `{"quoted":"42"}`, `{"quoted":"42.0"}`, false},
+		{"quoted", `{"quoted":"42"}`, `{"quoted":"42.000000000000000001"}`, true},
+		{"lines[].price", `{"lines":[{"price":1}]}`, `{"lines":[{"price":1.0000000000000000001}]}`, true},
+		{"any.deep[0]", `{"any":{"deep":[1]}}`, `{"any":{"deep":[1.0000000000000000001]}}`, true},
+		{"any.deep", `{"any":{"deep":9007199254740992}}`, `{"any":{"deep":9007199254740993}}`, true},
+		{"part", `{"part":1}`, `{"part":1.0000000000000000001}`, true},
+		{"tax", `{"tax":9007199254740992}`, `{"tax":9007199254740993}`, true},
+		{"weight", `{"weight":9007199254740992}`, `{"weight":9007199254740993}`, true},
+	} {
+		for _, option := range []func(string) []idempotent.Option{
+			func(path string) []idempotent.Option { return []idempotent.Option{idempotent.WithKeyPath(path)} },
+			func(path string) []idempotent.Option {
+				return []idempotent.Option{idempotent.WithKeyPath("`\"id\"`"), idempotent.WithFingerprintPath(path)}
+			},
+		} {
+			executed := 0
+			h := idempotent.Wrap(func(context.Context, invoice) (int, error) { executed++; return executed, nil }, memory.New(),
+				append(option(c.path), idempotent.WithOperation("pay"))...)
+			_, err := h.Invoke(t.Context(), []byte(c.one))
+			require.NoError(t, err, c)
+			_, err = h.Invoke(t.Context(), []byte(c.other))
+			if c.refused {
+				require.ErrorIs(t, err, idempotent.ErrInvalidKey, c)
+				require.NotContains(t, err.Error(), "00000", c)
+			}
+			assert.Equal(t, 1, executed, fmt.Sprint(c))
+		}
+	}
+}
+
+// Integers keep every digit where the handler does, and so do decimals.
+func TestNumbersThatTheHandlerKeepsAreKept(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ path, one, other string }{
+		{"cents", `{"cents":9007199254740992}`, `{"cents":9007199254740993}`},
+		{"total", `{"total":0.1}`, `{"total":0.2}`},
+		{"number", `{"number":1.00000000000000000001}`, `{"number":1.00000000000000000002}`},
+	} {
+		executed := 0
+		h := idempotent.Wrap(func(context.Context, invoice) (int, error) { executed++; return executed, nil }, memory.New(),
+			idempotent.WithOperation("pay"), idempotent.WithKeyPath(c.path))
+		for _, event := range []string{c.one, c.other, c.one} {
+			_, err := h.Invoke(t.Context(), []byte(event))
+			require.NoError(t, err, event)
+		}
+		assert.Equal(t, 2, executed, c)
+	}
+}
+
+// Nobody knows how a handler decodes the body of a request: a decimal that a float64 changes is refused, and integers keep every digit.
+func TestDecimalsOfABodyThatAFloatChangesAreRefused(t *testing.T) {
+	t.Parallel()
+	executed := 0
+	h := idempotent.Wrap(func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		executed++
+		return events.APIGatewayV2HTTPResponse{StatusCode: 201}, nil
+	}, memory.New(), idempotent.WithKeyPath("powertools_json(body).total"))
+	for body, status := range map[string]int{
+		`{"total":42}`: 201, `{"total":42.000000000000000001}`: 400, `{"total":9007199254740993}`: 201, `{"total":9007199254740992}`: 201,
+		`{"total":19.99}`: 201, `{"total":1.5e300}`: 201, `{"total":[1,{"a":0.30000000000000000001}]}`: 400, `{"total":"0.30000000000000000001"}`: 201,
+	} {
+		event := events.APIGatewayV2HTTPRequest{Body: body}
+		event.RequestContext.HTTP.Method = "POST"
+		out, err := h.Handle(t.Context(), event)
+		require.NoError(t, err)
+		assert.Equal(t, status, out.StatusCode, body)
+	}
+	assert.Equal(t, 6, executed)
+}
+
+// The keys of Powertools hold no caller.
+func TestWrapAsksWhoSharesTheKeysOfPowertools(t *testing.T) {
+	t.Parallel()
+	handler := func(context.Context, events.APIGatewayV2HTTPRequest) (out events.APIGatewayV2HTTPResponse, _ error) {
+		return out, nil
+	}
+	wrap := func(path string, all bool) func() {
+		return func() {
+			idempotent.Wrap(handler, memory.New(), idempotent.WithKeyPath(path),
+				idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "p", AllCallers: all}))
+		}
+	}
+	require.Contains(t, problemsOf(t, wrap("powertools_json(body).id", false))[0], "AllCallers")
+	require.NotPanics(t, wrap("powertools_json(body).id", true))
+	require.NotPanics(t, wrap("[requestContext.authorizer.jwt.claims.sub, powertools_json(body).id]", false))
+}
+
+type invoice struct {
+	Total  float64     `json:"total"`
+	Single float32     `json:"single"`
+	Cents  int64       `json:"cents"`
+	Number json.Number `json:"number"`
+	Quoted float64     `json:"quoted,string"`
+	Lines  []struct {
+		Price float64 `json:"price"`
+	} `json:"lines"`
+	Any   map[string]any `json:"any"`
+	Tax   float64        `json:"tax"`
+	First invoiceWeight  `json:"first"`
+	invoicePart
+	invoiceWeight
+}
+
+// The tax of the invoice counts, and not the one of its part.
+type invoicePart struct {
+	Part float64 `json:"part"`
+	Tax  int64   `json:"tax"`
+}
+
+// The weight is a part of the invoice twice, once under a name.
+type invoiceWeight struct {
+	Weight float64 `json:"weight"`
 }

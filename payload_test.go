@@ -62,16 +62,20 @@ type paymentOf struct {
 	Tenant string `json:"tenant"`
 }
 
-// fingerprintOf is what the default fingerprint of an event is.
+// payloadFingerprint is what the default fingerprint of an event is.
 func payloadFingerprint[In any](t *testing.T, in In) string {
 	t.Helper()
-	id, _, err := identify[In, receipt](t.Context(), in, true, idempotent.WithKey(func(In) (string, error) { return "k", nil }))
-	require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
-	require.NotEmpty(t, id.fingerprint)
-	byPointer, _, err := identify[*In, receipt](t.Context(), &in, true, idempotent.WithKey(func(*In) (string, error) { return "k", nil }))
-	require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
-	require.Equal(t, id, byPointer)
-	return id.fingerprint
+	payload, err := json.Marshal(in)
+	require.NoError(t, err)
+	byValue, err := idempotent.Wrap(func(context.Context, In) (receipt, error) { return receipt{}, nil }, memory.New(), keyed[In]("k")...).
+		DescribeEvent(t.Context(), payload)
+	require.NoError(t, err)
+	require.NotEmpty(t, byValue.Fingerprint)
+	byPointer, err := idempotent.Wrap(func(context.Context, *In) (receipt, error) { return receipt{}, nil }, memory.New(), keyed[*In]("k")...).
+		DescribeEvent(t.Context(), payload)
+	require.NoError(t, err)
+	require.Equal(t, byValue, byPointer)
+	return byValue.Fingerprint
 }
 
 // assertPayload checks what of a record makes its fingerprint: no change in same does, every change in others does.

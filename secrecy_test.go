@@ -142,30 +142,24 @@ type listener struct {
 
 // listeners are handlers of every kind, whose functions quote what they do not like.
 func listeners() map[string]listener {
-	const body = `{"order":"o-1","amount":5,"when":"2026-01-01T00:00:00Z","items":[{"card":"x"}]}`
-	asks := []ask{
-		{key: "k-1", body: body, query: "a=1", header: map[string]string{"sent-at": "Tue, 01 Jan 2030 00:00:00 GMT"}},
-		{key: "k-1", body: base64.StdEncoding.EncodeToString([]byte(body)), base64: true},
-	}
-	var v2, v1, url, alb []string
-	for _, a := range asks {
-		of2, of1 := a.v2(), a.v1()
-		of2.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{
-			JWT: &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{Claims: map[string]string{"iss": "i", "sub": "s"}},
-		}
-		of1.RequestContext.Authorizer = map[string]any{"principalId": "p"}
-		v2, v1 = append(v2, spare(of2)), append(v1, spare(of1))
-		url, alb = append(url, spare(a.url())), append(alb, spare(a.alb()))
-	}
+	v2 := requests(`{"version":"2.0","routeKey":"POST /charges","rawPath":"/charges","rawQueryString":"a=1",%s,"requestContext":{"apiId":"api",
+		"stage":"prod","requestId":"request-1","http":{"method":"POST"},"authorizer":{"jwt":{"claims":{"iss":"i","sub":"s"}}}}}`)
+	v1 := requests(`{"resource":"/charges","path":"/charges","httpMethod":"POST","queryStringParameters":{"a":"1"},%s,
+		"multiValueHeaders":{"content-type":["application/json"],"idempotency-key":["k-1"],"sent-at":["Tue, 01 Jan 2030 00:00:00 GMT"]},
+		"requestContext":{"apiId":"api","stage":"prod","requestId":"request-1","authorizer":{"principalId":"p"}}}`)
+	url := requests(`{"version":"2.0","rawPath":"/charges","rawQueryString":"a=1",%s,"requestContext":{"apiId":"url","domainPrefix":"url",
+		"domainName":"url.lambda-url.eu-central-1.on.aws","requestId":"request-1","http":{"method":"POST"}}}`)
+	alb := requests(`{"httpMethod":"POST","path":"/charges","queryStringParameters":{"a":"1"},%s,
+		"requestContext":{"elb":{"targetGroupArn":"target-group"}}}`)
 	all := map[string]listener{
-		"HTTP API":      {listening[requestV2](responseV2{StatusCode: 201}), v2},
-		"REST API":      {listening[requestV1](responseV1{StatusCode: 201}), v1},
-		"function URL":  {listening[requestURL](responseURL{StatusCode: 201}), url},
-		"load balancer": {listening[requestALB](responseALB{StatusCode: 201}), alb},
+		"HTTP API":      {listening[requestV2](events.APIGatewayV2HTTPResponse{StatusCode: 201}), v2},
+		"REST API":      {listening[events.APIGatewayProxyRequest](events.APIGatewayProxyResponse{StatusCode: 201}), v1},
+		"function URL":  {listening[events.LambdaFunctionURLRequest](events.LambdaFunctionURLResponse{StatusCode: 201}), url},
+		"load balancer": {listening[events.ALBTargetGroupRequest](events.ALBTargetGroupResponse{StatusCode: 201}), alb},
 	}
 	for name, opts := range map[string][]idempotent.Option{
 		"strict header": {idempotent.WithHTTP(idempotent.HTTP{
-			CheckKey: quotes, RequireTenant: true, FingerprintHeaders: []string{"sent-at"},
+			CheckKey: func(key string) error { return fmt.Errorf("%q will not do", key) }, RequireTenant: true, FingerprintHeaders: []string{"sent-at"},
 		})},
 		"timestamp":        {idempotent.WithHTTP(idempotent.HTTP{TimestampHeader: "Sent-At", MaxRequestAge: time.Hour})},
 		"key path":         {idempotent.WithKeyPath("powertools_json(body).[order, to_number(amount), items[].card]")},
@@ -182,7 +176,7 @@ func listeners() map[string]listener {
 		if name == "base64 path" {
 			given = v2[1:]
 		}
-		all["HTTP API, "+name] = listener{listening[requestV2](responseV2{StatusCode: 201}, opts...), given}
+		all["HTTP API, "+name] = listener{listening[requestV2](events.APIGatewayV2HTTPResponse{StatusCode: 201}, opts...), given}
 	}
 
 	operation := idempotent.WithOperation("ledger")
@@ -223,24 +217,17 @@ func textOf(v any) string {
 	return string(text)
 }
 
-// spare is the JSON of an event without the members that say nothing.
-func spare(event any) string {
-	var v map[string]any
-	if err := json.Unmarshal([]byte(textOf(event)), &v); err != nil {
-		panic(err)
-	}
-	prune(v)
-	return textOf(v)
-}
+type requestV2 = events.APIGatewayV2HTTPRequest
 
-func prune(v map[string]any) {
-	for name, member := range v {
-		if object, ok := member.(map[string]any); ok {
-			prune(object)
-		}
-		if s := textOf(member); s == `""` || s == "null" || s == "{}" || s == "0" || s == "false" {
-			delete(v, name)
-		}
+// requests are the events of a gateway: one whose body is JSON, and one whose body is that in base64.
+func requests(format string) []string {
+	const (
+		body    = `{"order":"o-1","amount":5,"when":"2026-01-01T00:00:00Z","items":[{"card":"x"}]}`
+		headers = `"headers":{"content-type":"application/json","idempotency-key":"k-1","sent-at":"Tue, 01 Jan 2030 00:00:00 GMT"},`
+	)
+	return []string{
+		fmt.Sprintf(format, headers+`"body":`+textOf(body)),
+		fmt.Sprintf(format, headers+`"isBase64Encoded":true,"body":`+textOf(base64.StdEncoding.EncodeToString([]byte(body)))),
 	}
 }
 

@@ -18,21 +18,6 @@ import (
 	"github.com/go-idempotent/idempotent/report"
 )
 
-// problemsOf are what Wrap panics with.
-func problemsOf(t *testing.T, wrap func()) []string {
-	t.Helper()
-	var found *idempotent.ConfigError
-	func() {
-		defer func() {
-			err, ok := recover().(*idempotent.ConfigError)
-			require.True(t, ok, "Wrap panics with a *ConfigError")
-			found = err
-		}()
-		wrap()
-	}()
-	return found.Problems
-}
-
 func plain(context.Context, order) (receipt, error) { return receipt{}, nil }
 
 func TestEveryConfigurationProblemNamesOptionAndValue(t *testing.T) {
@@ -201,18 +186,18 @@ func TestEnvironmentSwitchOfPowertoolsIsReadWhenWrapping(t *testing.T) {
 		"": false, "1": true, "true": true, "YES": true, "On": true, "y": true, "0": false, "false": false, "no": false, "off": false,
 	} {
 		t.Setenv("POWERTOOLS_IDEMPOTENCY_DISABLED", value)
-		s := newShop(t)
-		overridden := newShop(t, idempotent.WithDisabled(!disabled))
+		s := newShop()
+		overridden := newShop(idempotent.WithDisabled(!disabled))
 		t.Setenv("POWERTOOLS_IDEMPOTENCY_DISABLED", "true") // too late
-		_, err := s.handle(1)
+		_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
 		require.NoError(t, err)
-		assert.Equal(t, disabled, s.event().Outcome == report.Disabled, "%q", value)
-		_, err = overridden.handle(1)
+		assert.Equal(t, disabled, s.last.Outcome == report.Disabled, "%q", value)
+		_, err = overridden.handler.Handle(t.Context(), order{ID: "o-1"})
 		require.NoError(t, err)
-		assert.Equal(t, !disabled, overridden.event().Outcome == report.Disabled, "%q", value)
+		assert.Equal(t, !disabled, overridden.last.Outcome == report.Disabled, "%q", value)
 	}
 	t.Setenv("POWERTOOLS_IDEMPOTENCY_DISABLED", "maybe")
-	assert.Contains(t, problemsOf(t, func() { newShop(t) })[0], `POWERTOOLS_IDEMPOTENCY_DISABLED: "maybe"`)
+	assert.Contains(t, problemsOf(t, func() { newShop() })[0], `POWERTOOLS_IDEMPOTENCY_DISABLED: "maybe"`)
 }
 
 // refusedFirst returns the problem of a handler that has no other, whatever options it has or lacks.
@@ -310,4 +295,35 @@ func TestAHandlerTellsItsOperation(t *testing.T) {
 	handler := func(_ context.Context, o order) (order, error) { return o, nil }
 	require.Equal(t, "charge", idempotent.Wrap(handler, memory.New(), idempotent.WithOperation("charge"),
 		idempotent.WithKey(func(order) (string, error) { return "k", nil })).Operation())
+}
+
+func TestOptionsOfKeyAndFingerprintAreChecked(t *testing.T) {
+	t.Parallel()
+	for problem, h := range map[string]idempotent.HTTP{
+		`FingerprintHeaders: "" is no header name`:                                        {FingerprintHeaders: []string{""}},
+		`FingerprintHeaders: "a b" is no header name`:                                     {FingerprintHeaders: []string{"a b"}},
+		`FingerprintHeaders: "X-A" is there twice`:                                        {FingerprintHeaders: []string{"x-a", "X-A"}},
+		`FingerprintHeaders: "idempotency-KEY" carries the key`:                           {FingerprintHeaders: []string{"idempotency-KEY"}},
+		`FingerprintHeaders: "X-Key" carries the key`:                                     {Header: "x-key", FingerprintHeaders: []string{"X-Key"}},
+		`FingerprintHeaders: "Authorization" differs between deliveries of one request`:   {FingerprintHeaders: []string{"Authorization"}},
+		`FingerprintHeaders: "x-amzn-trace-id" differs between deliveries of one request`: {FingerprintHeaders: []string{"x-amzn-trace-id"}},
+		`FingerprintHeaders: "Cookie" differs between deliveries of one request`:          {FingerprintHeaders: []string{"Cookie"}},
+	} {
+		problems := problemsOf(t, func() {
+			idempotent.Wrap(httpHandler, memory.New(), idempotent.WithHTTP(h))
+		})
+		assert.Equal(t, []string{"WithHTTP: " + problem}, problems)
+	}
+	several := problemsOf(t, func() {
+		idempotent.Wrap(httpHandler, memory.New(), idempotent.WithHTTP(idempotent.HTTP{
+			FingerprintHeaders: []string{"Date", "idempotency-key"},
+		}))
+	})
+	assert.Len(t, several, 2, several)
+	anyKey := func(string) error { return nil }
+	for _, h := range []idempotent.HTTP{{CheckKey: anyKey}, {CheckKey: anyKey, FingerprintHeaders: []string{"Accept"}}} {
+		assert.NotPanics(t, func() {
+			idempotent.Wrap(httpHandler, memory.New(), idempotent.WithHTTP(h))
+		})
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -186,5 +187,29 @@ func TestARecordOfATopicWaitsForAnotherExecution(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, answerOf(), failures(t, batch.Kafka(h), all))
 		require.Equal(t, []string{"a"}, e.list())
+	})
+}
+
+// Who waits for a record of an unordered topic tries no other one again: what has succeeded stays
+// so.
+func TestNothingIsBehindARecordOfAnUnorderedTopic(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := newEffects()
+		h := e.consuming(idempotent.WithStoreIf(func(string) bool { return false }))
+		all := fromBroker(t, []string{"a", "b", "c", "d"}, nil)
+		var others sync.WaitGroup
+		for i, value := range []string{"a", "c"} {
+			e.on(value, func(context.Context) error { time.Sleep(5 * time.Second); return nil })
+			others.Go(func() { _, _ = h.Handle(context.Background(), all.Records["mytopic-0"][2*i]) })
+		}
+		synctest.Wait()
+		for _, value := range []string{"a", "c"} {
+			e.on(value, func(context.Context) error { return nil })
+		}
+		consume := batch.Kafka(h, batch.Config[events.KafkaRecord]{Unordered: true})
+		require.Equal(t, answerOf(), failures(t, consume, all))
+		others.Wait()
+		require.Equal(t, []string{"a", "a", "b", "c", "c", "d"}, e.sorted(), "those in progress executed and released, the others once")
 	})
 }

@@ -122,10 +122,11 @@ func (b *batch[R, Out]) patient(ctx context.Context) context.Context {
 	return execution.Patient(ctx, execution.Patience{Until: until, Least: b.least()})
 }
 
-// groupFrom returns the indexes of a record and of those behind it in its group.
+// groupFrom returns the indexes of a record and of those behind it in its group. Nothing is behind
+// a record that is a group of its own.
 func (b *batch[R, Out]) groupFrom(first int) (group []int) {
 	for i := first; i < len(b.records); i++ {
-		if b.records[i].Group == b.records[first].Group {
+		if i == first || b.records[first].Group != "" && b.records[i].Group == b.records[first].Group {
 			group = append(group, i)
 		}
 	}

@@ -34,10 +34,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"hash/maphash"
 	"iter"
 	"math"
 	"reflect"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
@@ -52,13 +52,8 @@ import (
 //
 // Bytes are copied on their way in and out, so nobody can change what is remembered.
 type Store struct {
-	inner    store.Store
-	maxBytes int
-
-	mu     sync.Mutex
-	bytes  int // of what is kept
-	kept   *simplelru.LRU[string, store.Record]
-	inside map[string]*traffic
+	inner store.Store
+	records
 }
 
 var (
@@ -70,57 +65,52 @@ var (
 
 // New returns a store that answers from memory where it can and asks inner where it cannot. It keeps records of up to
 // maxBytes in all and makes room by forgetting those that were not used for longest. A record counts with its texts, its
-// result and what it costs to keep it, some 600 bytes; one that is larger than maxBytes is not kept. Go's garbage collector
-// may need as much again.
+// result and what it costs to keep it, some 600 bytes; one that is larger than maxBytes is not kept. Go's garbage
+// collector may need as much again.
 //
-// If inner keeps results in parts, it has to implement [store.ResultReader]. That, [store.Committer] and [store.Lister] are passed on.
-// Other methods that inner has beside those of [store.Store] are not.
+// If inner keeps results in parts, it has to implement [store.ResultReader]. That, [store.Committer] and [store.Lister]
+// are passed on. Other methods that inner has beside those of [store.Store] are not.
 //
-// It panics with a [*store.ConfigError] if inner is nil, or if maxBytes is less than 1,024, in which not one record with an
-// owner and a small result would fit.
+// It panics with a [*store.ConfigError] if inner is nil, or if maxBytes is less than 1,024, in which not one record with
+// an owner and a small result would fit.
 func New(inner store.Store, maxBytes int) *Store {
 	var problems []string
 	if v := reflect.ValueOf(inner); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		problems = append(problems, "cache.New: the store is nil")
 	}
 	if maxBytes < leastBytes {
-		problems = append(problems, fmt.Sprintf("cache.New: %d bytes are less than %d, in which one small record fits", maxBytes, leastBytes))
+		problems = append(problems,
+			fmt.Sprintf("cache.New: %d bytes are less than %d, in which one small record fits", maxBytes, leastBytes))
 	}
 	if len(problems) > 0 {
 		panic(&store.ConfigError{Problems: problems})
 	}
-	s := &Store{inner: inner, maxBytes: maxBytes, inside: make(map[string]*traffic)}
-	kept, err := simplelru.NewLRU(math.MaxInt, func(_ string, r store.Record) { s.bytes -= size(r) })
-	if err != nil {
-		panic(err) // it is about the number
-	}
-	s.kept = kept
+	s := &Store{inner: inner, records: records{maxBytes: maxBytes, seed: maphash.MakeSeed()}}
+	s.kept, _ = simplelru.NewLRU(math.MaxInt, func(_ string, r store.Record) { s.bytes -= size(r) }) // it takes any positive size
 	return s
 }
 
 // Claim implements [store.Store]. A completed record that is kept refuses the claim without a call of the store
 // behind, until a little before its expiry. One that refuses it there is kept.
 func (s *Store) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
-	held, found, c := s.find(ctx, r.Key, now)
-	if found {
+	held, found, before := s.find(r.Key, now)
+	if found && ctx.Err() == nil {
 		held.Result = bytes.Clone(held.Result) // kept bytes are never written again
 		return held, false, nil
 	}
-	defer s.end(c)
 	held, claimed, err := s.inner.Claim(ctx, r, now)
 	switch {
-	case err != nil:
-	case claimed:
-		s.forget(r.Key) // whoever deleted the record that was kept
-	default:
-		s.learn(c, held)
+	case claimed, err != nil && !found: // it has replaced a record, or may have
+		s.change(r.Key)()
+	case err == nil:
+		s.learn(held, before)
 	}
 	return held, claimed, err
 }
 
 // Swap implements [store.Store]. The store behind decides, and what is kept is forgotten.
 func (s *Store) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
-	defer s.end(s.change(seen.Key))
+	defer s.change(seen.Key)()
 	return s.inner.Swap(ctx, seen, next)
 }
 
@@ -132,7 +122,7 @@ func (s *Store) Commit(
 	if err != nil {
 		return store.Record{}, false, err
 	}
-	defer s.end(s.change(seen.Key))
+	defer s.change(seen.Key)()
 	return behind.Commit(ctx, seen, next, writes, token)
 }
 
@@ -147,30 +137,25 @@ func (s *Store) Apply(ctx context.Context, writes store.Writes, token string) er
 
 // Delete implements [store.Store]. The store behind decides, and what is kept is forgotten.
 func (s *Store) Delete(ctx context.Context, seen store.Record) (bool, error) {
-	defer s.end(s.change(seen.Key))
+	defer s.change(seen.Key)()
 	return s.inner.Delete(ctx, seen)
 }
 
 // Get implements [store.Store]. It always asks the store behind: without an instant it could not know whether a
-// record that is kept has expired and was replaced elsewhere. What it finds to be another one is forgotten.
+// record that is kept has expired and was replaced elsewhere. If it finds another one, what is kept is forgotten.
 func (s *Store) Get(ctx context.Context, key string) (store.Record, bool, error) {
 	r, found, err := s.inner.Get(ctx, key)
-	if err != nil {
-		return r, found, err
+	if err == nil {
+		s.compare(key, r)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if held, is := s.kept.Peek(key); is && (!found || !same(held, r)) {
-		s.kept.Remove(key)
-	}
-	return r, found, nil
+	return r, found, err
 }
 
 // ReadResult implements [store.ResultReader]. What it reads for a record that is kept is kept with it. If
 // the store behind cannot read results, the answer is that of the module: a [*store.UnreadableError].
 func (s *Store) ReadResult(ctx context.Context, r store.Record) ([]byte, error) {
-	if held, found := s.peek(r); found && held.Parts == "" && ctx.Err() == nil {
-		return bytes.Clone(held.Result), nil
+	if result, found := s.result(r); found && ctx.Err() == nil {
+		return bytes.Clone(result), nil
 	}
 	reader, ok := s.inner.(store.ResultReader)
 	if !ok {
@@ -178,12 +163,13 @@ func (s *Store) ReadResult(ctx context.Context, r store.Record) ([]byte, error) 
 	}
 	result, err := reader.ReadResult(ctx, r)
 	if err == nil {
-		s.learnResult(r, result)
+		s.complete(r, result)
 	}
 	return result, err
 }
 
-// List implements [store.Lister]. It always asks the store behind. If that cannot list, the error wraps [store.ErrNoListing].
+// List implements [store.Lister]. It always asks the store behind. If that cannot list, the error wraps
+// [store.ErrNoListing].
 func (s *Store) List(ctx context.Context, q store.Query) iter.Seq2[store.Record, error] {
 	return store.ListOf(ctx, s.inner, q)
 }

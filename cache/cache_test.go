@@ -162,24 +162,14 @@ func TestAChangeIsSeenAtOnce(t *testing.T) {
 	}
 }
 
-// TestAnOldAnswerDoesNotBringBackWhatWasReplaced lets things happen while an answer is on its way.
+// TestAnOldAnswerDoesNotBringBackWhatWasReplaced lets things happen while the refusal of a claim is on its way.
 func TestAnOldAnswerDoesNotBringBackWhatWasReplaced(t *testing.T) {
 	t.Parallel()
 	key := "charge#1"
-	slow := map[string]func(f *fixture, done store.Record){
-		"claim": func(f *fixture, _ store.Record) { f.duplicate(key, start) },
-		"get": func(f *fixture, _ store.Record) {
-			_, _, err := f.cache.Get(t.Context(), key)
-			require.NoError(t, err)
-		},
-		"swap": func(f *fixture, done store.Record) {
-			_, _, err := f.cache.Swap(t.Context(), running(key, "nobody"), done)
-			require.NoError(t, err)
-		},
-	}
-	meanwhile := map[string]func(f *fixture, done store.Record){
+	for what, happens := range map[string]func(f *fixture, done store.Record){
 		"deleted": func(f *fixture, done store.Record) { f.deletes(done) },
 		"swapped": func(f *fixture, done store.Record) { f.swaps(done, running(key, "B")) },
+		"claimed": func(f *fixture, done store.Record) { f.claims(running(key, "B"), expiry) },
 		"being swapped": func(f *fixture, done store.Record) {
 			// The next swap is applied, and answered only when a whole other claim has come and gone.
 			f.spy.meanwhile(func() {
@@ -189,37 +179,18 @@ func TestAnOldAnswerDoesNotBringBackWhatWasReplaced(t *testing.T) {
 			})
 			f.swaps(done, running(key, "B"))
 		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			f := newFixture(t, memory.New(), 1<<20)
+			done := completed(running(key, "A"), `{}`)
+			f.elsewhere().claims(done, start)
+			f.spy.meanwhile(func() { happens(f, done) })
+			f.duplicate(key, start)
+			r, claimed, err := f.cache.Claim(t.Context(), running(key, "C"), start)
+			require.NoError(t, err)
+			require.True(t, claimed || r.Status == store.StatusInProgress, "an old record was kept: %+v", r)
+		})
 	}
-	for call, asks := range slow {
-		for what, happens := range meanwhile {
-			t.Run(call+" and "+what, func(t *testing.T) {
-				f := newFixture(t, memory.New(), 1<<20)
-				done := completed(running(key, "A"), `{}`)
-				f.elsewhere().claims(done, start)
-				f.spy.meanwhile(func() { happens(f, done) })
-				asks(f, done)
-				r, claimed, err := f.cache.Claim(t.Context(), running(key, "C"), start)
-				require.NoError(t, err)
-				require.True(t, claimed || r.Status == store.StatusInProgress, "an old record was kept: %+v", r)
-			})
-		}
-	}
-}
-
-// TestAnOldAnswerDoesNotHideAClaimOverWhatExpired: a look has no instant, so the claims beside it tell.
-func TestAnOldAnswerDoesNotHideAClaimOverWhatExpired(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, memory.New(), 1<<20)
-	done := completed(running("charge#1", "A"), `{}`)
-	f.elsewhere().claims(done, start)
-	next := running(done.Key, "B")
-	f.spy.meanwhile(func() { f.claims(next, expiry) })
-	old, _, err := f.cache.Get(t.Context(), done.Key)
-	require.NoError(t, err)
-	require.Equal(t, done, old)
-
-	held, _ := f.duplicate(done.Key, start) // a clock that went back would otherwise see the old record again
-	require.Equal(t, next, held)
 }
 
 // TestASlowAnswerDoesNotReplaceANewerRecord: the slow one is asked again, because it has expired.

@@ -46,7 +46,7 @@ func TestNothingPilesUp(t *testing.T) {
 		}
 		require.Equal(t, sum, s.bytes)
 		require.LessOrEqual(t, s.bytes, 10_000)
-		require.Empty(t, s.inside)
+		require.Zero(t, s.of(key).running)
 	}
 	require.Positive(t, s.kept.Len())
 }
@@ -64,6 +64,6 @@ func TestAStoreThatPanicsLeavesNothingBehind(t *testing.T) {
 		func() { _, _ = s.Delete(t.Context(), store.Record{}) },
 	} {
 		require.Panics(t, call)
-		require.Empty(t, s.inside)
+		require.Zero(t, s.of("").running)
 	}
 }

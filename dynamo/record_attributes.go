@@ -100,6 +100,7 @@ func (a attributes) all() []attribute {
 		a.id, a.status, a.expiration, a.lease, a.data, a.validation,
 		a.owner, a.commit, a.attempt, a.createdAt, a.reason, a.parts, a.encoding, a.layout,
 		a.completedAt, a.settledBy, a.settledAt, a.settledReason, a.attention, a.attentionAt, a.derived, a.tries, a.unmarked, a.trace,
+		a.story, a.questions,
 		a.steps, a.stepNames,
 	}
 	if a.composite() {

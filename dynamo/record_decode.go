@@ -43,10 +43,12 @@ func (s *Store) decode(key string, it item) (store.Record, error) {
 		Attention:     d.text(a.attention),
 		AttentionAt:   d.millis(a.attentionAt),
 		Tries:         int(d.whole(a.tries, math.MaxInt32)),
+		Questions:     int(d.whole(a.questions, math.MaxInt32)),
 		Derived:       d.set(a.derived),
 		Unmarked:      d.whole(a.unmarked, 1) == 1,
 		StepNames:     d.set(a.stepNames),
 		Trace:         d.text(a.trace),
+		Story:         d.text(a.story),
 	}
 	d.content(a, &r)
 	d.steps(a, &r)

@@ -115,9 +115,13 @@ func (e *expression) setStory(a attributes, seen, next store.Record) {
 	e.setText(a.settledReason, seen.SettledReason, next.SettledReason)
 	e.setText(a.attention, seen.Attention, next.Attention)
 	e.setText(a.trace, seen.Trace, next.Trace)
+	e.setText(a.story, seen.Story, next.Story)
 	e.setMillis(a.attentionAt, seen.AttentionAt, next.AttentionAt)
 	if next.Tries != seen.Tries {
 		e.setOrRemove(a.tries, next.Tries != 0, numberValue(int64(next.Tries)))
+	}
+	if next.Questions != seen.Questions {
+		e.setOrRemove(a.questions, next.Questions != 0, numberValue(int64(next.Questions)))
 	}
 	if next.Unmarked != seen.Unmarked {
 		e.setOrRemove(a.unmarked, next.Unmarked, numberValue(1))

@@ -47,9 +47,11 @@ type attributes struct {
 	attentionAt   attribute // N: epoch milliseconds, the sort key of the index
 	derived       attribute // SS
 	tries         attribute // N
+	questions     attribute // N
 	unmarked      attribute // N
 	stepNames     attribute // SS
 	trace         attribute // S: the trace context of the execution
+	story         attribute // S: the last transitions
 
 	steps attribute // N: how often steps were written
 
@@ -82,9 +84,11 @@ func defaultAttributes() attributes {
 		attentionAt:   attribute{"attention_at", "#attention_at", ":attention_at"},
 		derived:       attribute{"derived", "#derived", ":derived"},
 		tries:         attribute{"tries", "#tries", ":tries"},
+		questions:     attribute{"questions", "#questions", ":questions"},
 		unmarked:      attribute{"unmarked", "#unmarked", ":unmarked"},
 		stepNames:     attribute{"step_names", "#step_names", ":step_names"},
 		trace:         attribute{"trace", "#trace", ":trace"},
+		story:         attribute{"story", "#story", ":story"},
 
 		steps: attribute{"steps", "#steps", ":steps"},
 
@@ -139,6 +143,9 @@ func (a attributes) encode(r store.Record, c content) item {
 	if r.Tries != 0 {
 		it[a.tries.name] = numberValue(int64(r.Tries))
 	}
+	if r.Questions != 0 {
+		it[a.questions.name] = numberValue(int64(r.Questions))
+	}
 	if len(r.StepNames) > 0 {
 		it[a.stepNames.name] = setValue(r.StepNames)
 	}
@@ -163,6 +170,7 @@ func (a attributes) encode(r store.Record, c content) item {
 		{a.settledReason, r.SettledReason},
 		{a.attention, r.Attention},
 		{a.trace, r.Trace},
+		{a.story, r.Story},
 	} {
 		if f.text != "" {
 			it[f.at.name] = textValue(f.text)

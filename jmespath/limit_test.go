@@ -5,13 +5,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// TestExplosiveExpressionsEndWithTheLimit are expressions whose result would grow exponentially with their length.
+// TestExplosiveExpressionsEndWithTheLimit are expressions whose result would grow exponentially with
+// their length. Without the limit they end with the memory, or with the time of the test.
 func TestExplosiveExpressionsEndWithTheLimit(t *testing.T) {
 	t.Parallel()
 	list := "`[" + strings.Repeat("1,", 99) + "1]`"
@@ -34,15 +34,13 @@ func TestExplosiveExpressionsEndWithTheLimit(t *testing.T) {
 	} {
 		expression, err := Compile(source)
 		require.NoError(t, err, name)
-		start := time.Now()
 		_, err = expression.Search([]byte(`{"a":"x"}`))
 		assert.ErrorIs(t, err, ErrLimit, name)
-		assert.Less(t, time.Since(start), 30*time.Second, name)
 	}
 }
 
 // TestLargePayloadsTakeLinearTime searches payloads of the kinds that would take a
-// quadratic step hours.
+// quadratic step hours, which the time limit of the test ends.
 func TestLargePayloadsTakeLinearTime(t *testing.T) {
 	const size = 1 << 18
 	repeated := func(open string, element func(i int) string, closing string) string {
@@ -57,7 +55,7 @@ func TestLargePayloadsTakeLinearTime(t *testing.T) {
 		return text.String() + closing
 	}
 	deep := strings.Repeat("[", maxDepth-1)
-	for name, payload := range map[string]string{
+	for _, payload := range map[string]string{
 		"elements":     repeated("[", func(int) string { return "0" }, "]"),
 		"objects":      repeated("[", func(i int) string { return `{"a":` + strconv.Itoa(i%7) + `}` }, "]"),
 		"members":      repeated("{", func(i int) string { return `"` + strconv.Itoa(i) + `":0` }, "}"),
@@ -78,12 +76,10 @@ func TestLargePayloadsTakeLinearTime(t *testing.T) {
 			"sum(@)", "avg(@)", "keys(@)", "merge(@, @)", "sort_by(@, &a)", "[?a == `3`]", "contains(@, `17`)", "reverse(@)", "map(&ceil(@), @)",
 			"powertools_json(to_string(@))", "join('', @)", "to_number(a)", "reverse(a)",
 		} {
-			start := time.Now()
 			selected, err := trySelect(source, payload)
 			if err == nil {
 				selected.Presence()
 			}
-			assert.Less(t, time.Since(start), 30*time.Second, "%s on %s", source, name)
 		}
 	}
 }

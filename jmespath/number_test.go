@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -182,17 +181,16 @@ func TestSumsThatNeedTooManyDigitsAreRefused(t *testing.T) {
 	assert.Equal(t, "1"+strings.Repeat("0", 8190)+"1", selectJSON(t, "sum(@)", "[1e8191, 1]"))
 }
 
+// TestHugeExponentsCostNothing: written out, one of these numbers would need more memory than there is.
 func TestHugeExponentsCostNothing(t *testing.T) {
 	t.Parallel()
 	numbers := strings.Repeat("1e999999999,-1e-999999999,", 5000) + "0"
-	start := time.Now()
 	for _, source := range []string{
 		"sort(@)[0]", "max(@)", "min(@)", "[?@ > `0`] | length(@)", "map(&ceil(@), @)[0]", "map(&floor(@), @)[0]",
 		"contains(@, `7e999999999`)", "map(&abs(@), @)[1]", "to_string(@) | length(@)", "@ == `[1]`",
 	} {
 		selectJSON(t, source, "["+numbers+"]")
 	}
-	assert.Less(t, time.Since(start), 30*time.Second)
 }
 
 // rational draws a number as JSON text together with its value.

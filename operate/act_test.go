@@ -201,7 +201,15 @@ func TestWhatIsDoneInEachState(t *testing.T) {
 				if !found {
 					return
 				}
-				assert.Equal(t, want(seen, action, held.Owner), held)
+				after, err := d.Inspect(t.Context(), key)
+				require.NoError(t, err)
+				told := after.Story()
+				assert.Equal(t, now.Truncate(time.Millisecond).UTC(), told[len(told)-1].At)
+				assert.Equal(t, operate.WasSettled, told[len(told)-1].What)
+				assert.Regexp(t, `^(executed|failed|not executed|released) by dana$`, told[len(told)-1].Detail)
+				w := want(seen, action, held.Owner)
+				w.Story = held.Story
+				assert.Equal(t, w, held)
 				assert.NotEqual(t, seen.Owner, held.Owner)
 				assert.GreaterOrEqual(t, len(held.Owner), 26, "a token that nobody guesses")
 				assert.Equal(t, operate.StateOf(held, now), entry.After.State)

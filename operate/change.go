@@ -105,7 +105,7 @@ func (*notOursError) Is(target error) bool { return target == ErrForeign }
 
 // next is the record after the change.
 func (o *Operator) next(seen store.Record, v Verdict, a Act, now time.Time) store.Record {
-	s := life.Settling{By: a.By, Why: a.Why, Now: now, Retention: o.retention}
+	s := life.Settling{By: a.By, Why: a.Why, What: v.said(), Now: now, Retention: o.retention}
 	switch v.action {
 	case ActionExecuted:
 		return s.Completed(seen, "", v.result)

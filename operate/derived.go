@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/internal/life"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -31,25 +30,16 @@ func (o *Operator) FindDerived(ctx context.Context, operation, key string, names
 		return Shown{}, "", &InputError{Field: "derived key", Problem: "is no key of idempotent.DerivedKey: a UUID of version 8 in lower case"}
 	}
 	others := make(map[string]*candidates)
-	for listed, err := range store.ListOf(ctx, o.store, store.Query{Attention: true, Index: true, Operation: operation}) {
-		_, unreadable := errors.AsType[*store.UnreadableError](err)
+	for e := range o.entries(ctx, store.Query{Attention: true, Index: true, Operation: operation}) {
+		held, err := e.record, e.err
 		switch {
-		case unreadable:
+		case errors.As(err, new(*store.UnreadableError)):
 			continue // it is some other record, or one that nobody can settle by its key
-		case err == nil && life.MayRun(listed, o.now()):
-			continue
 		case errors.Is(err, store.ErrNoIndex):
 			return Shown{}, "", fmt.Errorf("%w: %w", ErrNeedsScan, err)
 		case err != nil:
 			return Shown{}, "", fmt.Errorf("operate: find a derived key: %w", err)
-		}
-		held, found, err := o.store.Get(ctx, listed.Key)
-		switch {
-		case errors.As(err, new(*store.UnreadableError)):
-			continue
-		case err != nil:
-			return Shown{}, "", fmt.Errorf("operate: find a derived key: %w", err)
-		case found:
+		case e.found:
 			if name, is := handedOut(held, key); is {
 				return o.show(held), name, nil
 			}
@@ -90,6 +80,21 @@ func (o *Operator) findAmong(ctx context.Context, others map[string]*candidates,
 		}
 	}
 	return Shown{}, "", ErrNotFound
+}
+
+// DerivedKeys are the keys of idempotent.DerivedKey that executions of the record are known to have
+// handed out, or may have, and those of other names, by their names.
+func (s Shown) DerivedKeys(names ...string) map[string]string {
+	return derivedKeys(s.Record, names...)
+}
+
+func derivedKeys(r store.Record, names ...string) map[string]string {
+	of := idempotent.Description{Protected: true, RecordKey: r.Key, Fingerprint: r.Fingerprint}
+	keys := make(map[string]string)
+	for _, name := range slices.Concat(names, r.Derived, named(r, StepOpen)) {
+		keys[name] = of.DerivedKey(name)
+	}
+	return keys
 }
 
 // DerivedKey returns the key that idempotent.DerivedKey has for this name in every execution of the record, whether one has asked for it or

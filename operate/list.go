@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/life"
@@ -25,10 +26,8 @@ type Query struct {
 	NotDue bool
 	// Operation restricts the listing to one operation; empty means all.
 	Operation string
-	// OlderThan restricts the listing to old records, 0 does not. With the index these are the
-	// records that have waited for their settlement for at least this long, since they were due;
-	// with Scan those that were created at least this long ago. A record that does not say when it
-	// was created is listed.
+	// OlderThan restricts the listing to records that have been what they are for at least this
+	// long, see [Since]; 0 does not.
 	OlderThan time.Duration
 
 	// Scan allows the listing to read every record of the store. See [Operator.Cost] before.
@@ -46,8 +45,12 @@ type Listed struct {
 	// Record has what the listing has read, see [store.Lister]; one with attention was then read by
 	// itself. It has neither a result nor steps.
 	Record store.Record
-	// State is what the record means now.
+	// DerivedKeys are the keys of idempotent.DerivedKey that its executions are known to have handed
+	// out, or may have, by their names: those that it keeps, and those of its open steps.
+	DerivedKeys map[string]string
+	// State is what the record means now, and Since is when it became that.
 	State State
+	Since time.Time
 	// Due is true if somebody has to settle the record now:
 	//
 	//   - it is UNKNOWN
@@ -75,24 +78,21 @@ func (o *Operator) List(ctx context.Context, q Query) iter.Seq2[Listed, error] {
 			yield(Listed{}, err)
 			return
 		}
-		for entry, err := range store.ListOf(ctx, o.store, sq) {
-			r, found := entry, true
-			if err == nil {
-				r, found, err = o.read(ctx, entry, sq.Index)
-			}
-			listed := listedOf(r, o.now())
-			_, unreadable := errors.AsType[*store.UnreadableError](err)
+		for e := range o.entries(ctx, sq) {
+			now := o.now()
+			listed := listedOf(e.record, now)
+			_, unreadable := errors.AsType[*store.UnreadableError](e.err)
 			switch {
-			case err == nil && !found:
+			case e.err == nil && !e.found:
 				continue
-			case errors.Is(err, store.ErrNoIndex):
-				yield(Listed{}, fmt.Errorf("%w: %w", ErrNeedsScan, err))
+			case errors.Is(e.err, store.ErrNoIndex):
+				yield(Listed{}, fmt.Errorf("%w: %w", ErrNeedsScan, e.err))
 				return
-			case err != nil:
-				if !yield(Listed{Record: store.Record{Key: entry.Key}}, fmt.Errorf("operate: list: %w", err)) || !unreadable {
+			case e.err != nil:
+				if !yield(Listed{Record: store.Record{Key: e.record.Key}}, fmt.Errorf("operate: list: %w", e.err)) || !unreadable {
 					return
 				}
-			case wanted(q, listed):
+			case wanted(q, listed) && (q.OlderThan == 0 || !listed.Since.After(now.Add(-q.OlderThan))):
 				if !yield(listed, nil) {
 					return
 				}
@@ -101,21 +101,63 @@ func (o *Operator) List(ctx context.Context, q Query) iter.Seq2[Listed, error] {
 	}
 }
 
-// read reads what a listing says too little of: what the index has, and whose attention may mean
-// something. It reports false for what nobody has to look at: it is gone, or may still run.
-func (o *Operator) read(ctx context.Context, entry store.Record, indexed bool) (r store.Record, found bool, err error) {
-	switch now := o.now(); {
-	case indexed && life.MayRun(entry, now):
-		return entry, false, nil
-	case indexed, entry.Attention != "" && entry.Status == store.StatusInProgress && entry.Unheld(now):
-		return o.store.Get(ctx, entry.Key)
-	default:
-		return entry, true, nil
+// entry is a record of a listing, once it is read. It is not found if nobody has to look at it: it
+// is gone, or may still run.
+type entry struct {
+	record store.Record
+	found  bool
+	err    error
+}
+
+// mostAtOnce is how many records of a listing are read at once.
+const mostAtOnce = 32
+
+// entries yields what the store lists, and reads what that says too little of: what the index has,
+// and whose attention may mean something.
+func (o *Operator) entries(ctx context.Context, q store.Query) iter.Seq[*entry] {
+	return func(yield func(*entry) bool) {
+		var batch []*entry
+		flush := func() bool {
+			var reading sync.WaitGroup
+			for _, e := range batch {
+				switch mayRun := life.MayRun(e.record, o.now()); {
+				case e.err != nil || !q.Index && (e.record.Attention == "" || mayRun):
+				case mayRun:
+					e.found = false
+				default:
+					reading.Go(func() {
+						key := e.record.Key
+						e.record, e.found, e.err = o.store.Get(ctx, key)
+						e.record.Key = key
+					})
+				}
+			}
+			reading.Wait()
+			for _, e := range batch {
+				if !yield(e) {
+					return false
+				}
+			}
+			batch = batch[:0]
+			return true
+		}
+		full := 1 // who wants one record only does not wait for many
+		for r, err := range store.ListOf(ctx, o.store, q) {
+			batch = append(batch, &entry{r, true, err})
+			if len(batch) < full {
+				continue
+			}
+			if full = min(2*full, mostAtOnce); !flush() {
+				return
+			}
+		}
+		flush()
 	}
 }
 
 func listedOf(r store.Record, now time.Time) Listed {
-	l := Listed{State: StateOf(r, now), Parked: r.Parked(), Due: life.Waits(r, now), later: life.WaitsLater(r, now)}
+	state := StateOf(r, now)
+	l := Listed{State: state, Since: Since(r, state), DerivedKeys: derivedKeys(r), Parked: r.Parked(), Due: life.Waits(r, now), later: life.WaitsLater(r, now)}
 	r.Result, r.Parts, r.Steps = nil, "", nil
 	l.Record = r
 	return l
@@ -170,7 +212,7 @@ func (o *Operator) query(q Query) (store.Query, error) {
 	case q.After != "":
 		return store.Query{}, fmt.Errorf("%w: the index has no pages to go on behind", ErrNeedsScan)
 	case open:
-		sq.Index, sq.Attention, sq.AttentionBefore = true, true, before
+		sq.Index, sq.Attention = true, true // not by when they are asked about: that moves
 	default:
 		return store.Query{}, fmt.Errorf("%w: the index knows only records that are %s, and those %s with steps", ErrNeedsScan, StateUnknown, StateReleased)
 	}

@@ -143,6 +143,8 @@ func TestWhatAChangeDoesToSteps(t *testing.T) {
 						w.Steps["charge"] = store.Step{Kind: store.StepFailure, Result: failure, Seal: store.Seal(held.Owner, failure)}
 					}
 				}
+				assert.Contains(t, held.Story, "settled ")
+				w.Story = held.Story
 				assert.Equal(t, w, held)
 				assert.NotEqual(t, seen.Owner, held.Owner)
 				assert.Equal(t, s.Steps(), entry.Before.Steps)
@@ -535,6 +537,9 @@ func TestRecordsReleasedWithStepsAreListedOnceTheyAreDue(t *testing.T) {
 		if r.Attention != "" {
 			r.Attention, r.AttentionAt = store.AttentionOf(key), now.Add(due).Truncate(time.Millisecond)
 		}
+		if r.Reason == store.ReasonReleased && r.Attention != "" {
+			r.Lease = r.AttentionAt.Add(-store.ReleasedWait)
+		}
 		d.put(r)
 	}
 	put("order#unknown", unknown(), -time.Hour)
@@ -555,7 +560,7 @@ func TestRecordsReleasedWithStepsAreListedOnceTheyAreDue(t *testing.T) {
 		"the same, without the index":       {q{Scan: true}, open},
 		"those that are not due, too":       {q{NotDue: true}, all},
 		"likewise, without the index":       {q{NotDue: true, Scan: true}, all},
-		"overdue for long":                  {q{OlderThan: 2 * time.Hour}, []string{"order#overdue"}},
+		"overdue for long":                  {q{OlderThan: 3 * time.Hour}, []string{"order#overdue"}},
 		"unknown only":                      {q{States: []operate.State{operate.StateUnknown}}, []string{"order#unknown", "order#unknown-ahead"}},
 		"released, with steps and without":  {q{States: []operate.State{operate.StateReleased}, Scan: true}, []string{"order#overdue", "order#released", "order#waits"}},
 		"released and unknown, by the scan": {q{States: []operate.State{operate.StateReleased, operate.StateUnknown}, Scan: true}, append([]string{"order#overdue", "order#released"}, all[1:]...)},

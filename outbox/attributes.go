@@ -21,6 +21,7 @@ const (
 	attributeShard = "outbox_shard"
 	// attributeTries is there from the first failure on, or since a drain has taken the message.
 	attributeTries      = "tries"
+	attributeFailure    = "last_error"
 	attributeParkedAt   = "parked_at"
 	attributeDoneAt     = "done_at"
 	attributeExpiration = "expiration"

@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/go-idempotent/idempotent/internal/relay"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 // box is the table, as a relay sees it. Every write has the condition that the message is pending, and that the commit of the entry has put
@@ -69,7 +70,7 @@ func (b *box) read(ctx context.Context, id string) (attributes, error) {
 // Done implements [relay.Box].
 func (b *box) Done(ctx context.Context, e relay.Entry[Message], now time.Time) (bool, error) {
 	_, pending, err := b.update(ctx, e, pendingOfOwner(),
-		"SET done_at = :now, expiration = :expiration REMOVE outbox_due, outbox_shard, tries, parked_at",
+		"SET done_at = :now, expiration = :expiration REMOVE outbox_due, outbox_shard, tries, parked_at, last_error",
 		attributes{refNow: number(now.UnixMilli()), ":expiration": number(now.Add(b.retention).Unix() + 1)})
 	return pending, err
 }
@@ -102,9 +103,21 @@ func (b *box) Park(ctx context.Context, e relay.Entry[Message], now time.Time) (
 		condition += " AND tries >= :tries" // it was not redriven since
 		values[":tries"] = number(int64(e.Tries))
 	}
-	_, parked, err := b.update(ctx, e, condition,
-		"SET outbox_shard = :parked, parked_at = :now, tries = if_not_exists(tries, :one)", values)
+	change := "SET outbox_shard = :parked, parked_at = :now, tries = if_not_exists(tries, :one)"
+	if failure := report.TypeOf(causeOf(e.Failure)); failure != "" {
+		change += ", last_error = :failure"
+		values[":failure"] = text(failure)
+	}
+	_, parked, err := b.update(ctx, e, condition, change, values)
 	return parked, err
+}
+
+// causeOf is an error of a delivery without the mark that it can never succeed.
+func causeOf(err error) error {
+	if permanent, is := errors.AsType[*relay.PermanentError](err); is {
+		return permanent.Err
+	}
+	return err
 }
 
 // update changes a message on a condition. It returns the attributes that were changed, as they are now.

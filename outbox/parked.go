@@ -21,6 +21,8 @@ type ParkedMessage struct {
 
 	// ParkedAt is when it was parked.
 	ParkedAt time.Time
+	// Failure is the type of the error of its last delivery, empty if that ended without one.
+	Failure string
 
 	owner string
 }
@@ -61,7 +63,11 @@ func (b *box) parked(ctx context.Context, id string) (ParkedMessage, bool, error
 		return ParkedMessage{}, false, nil
 	}
 	at, err := integer(it[attributeParkedAt])
-	return ParkedMessage{Message: e.Message, ParkedAt: time.UnixMilli(at).UTC(), owner: e.Owner}, true, err
+	m := ParkedMessage{Message: e.Message, ParkedAt: time.UnixMilli(at).UTC(), owner: e.Owner}
+	if failure, is := it[attributeFailure].(*types.AttributeValueMemberS); is {
+		m.Failure = failure.Value
+	}
+	return m, true, err
 }
 
 // FindParked returns the parked message with an id. It returns [ErrNotParked] if there is none.
@@ -100,7 +106,7 @@ func Redrive(ctx context.Context, client Client, table string, m ParkedMessage, 
 		TableName: aws.String(table), Key: keyOf(m.ID),
 		ConditionExpression: aws.String("#owner = :owner AND outbox_shard = :parked AND parked_at = :at"),
 		UpdateExpression: aws.String("SET outbox_shard = :shard, outbox_due = :now, redriven_at = :now, redriven_by = :by, " +
-			"redriven_reason = :why, redrive = :write REMOVE tries, parked_at"),
+			"redriven_reason = :why, redrive = :write REMOVE tries, parked_at, last_error"),
 		ExpressionAttributeNames: map[string]string{"#owner": attributeOwner},
 		ExpressionAttributeValues: attributes{
 			":owner": text(m.owner), refParked: text(parkedShard), ":at": number(m.ParkedAt.UnixMilli()),

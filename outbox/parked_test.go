@@ -33,6 +33,7 @@ func TestParkedMessagesAreListedAndRedriven(t *testing.T) {
 	require.Len(t, all, 2)
 	require.Equal(t, idOf(first), all[0].ID)
 	require.Equal(t, 1, all[0].Tries)
+	require.Equal(t, "errors.errorString", all[0].Failure, "the type of the error, and no text of it")
 	require.WithinDuration(t, time.Now(), all[0].ParkedAt, time.Minute)
 	require.JSONEq(t, `{"order_id":"o-1"}`, string(all[0].Body))
 
@@ -44,6 +45,7 @@ func TestParkedMessagesAreListedAndRedriven(t *testing.T) {
 	again := p.get(t, idOf(first))
 	require.NotContains(t, again, "tries", "the stream's filter lets it pass")
 	require.NotContains(t, again, "parked_at")
+	require.NotContains(t, again, "last_error")
 	require.Equal(t, S("dana"), again["redriven_by"])
 	require.Equal(t, S("the mail is back"), again["redriven_reason"])
 	require.Contains(t, again, "redriven_at")

@@ -116,9 +116,15 @@ type Record struct {
 	// Tries counts how often a reconciliation has asked about the record in vain, since the execution that it is about. It is 0 in a
 	// completed record.
 	Tries int
+	// Questions counts those claims of Attempt under which nothing was executed, because a resolver
+	// was asked. The others are executions.
+	Questions int
 	// Trace is the trace context of the execution that has or had the record last, as the header traceparent of W3C Trace
 	// Context has it (55 bytes). It is empty if nobody traces. A reconciliation leaves it.
 	Trace string
+	// Story tells the last transitions of a record that did not simply complete, in at most 250 bytes:
+	// what happened, when, why and by whom. Package operate reads it; a store keeps it verbatim.
+	Story string
 	// Derived are the names of the derived keys that the execution handed out, of a record with Attention, as far as they are
 	// known; of one in progress, those that it may hand out. It is a set: in ascending order, no name twice, none of them empty.
 	// Nobody changes it after the record was handed to or returned by a store.

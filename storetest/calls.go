@@ -145,11 +145,13 @@ func (c *caller) fill(r store.Record) store.Record {
 	r.CreatedAt = c.now.Add(time.Duration(-c.count) * time.Millisecond)
 	r.CompletedAt, r.SettledAt, r.AttentionAt = r.CreatedAt, r.CreatedAt, r.CreatedAt
 	r.SettledBy, r.SettledReason, r.Attention, r.Derived, r.Trace = "by "+mark, "why "+mark, mark, []string{mark}, "trace "+mark
-	r.Tries, r.Unmarked = c.pick(3), c.pick(2) == 0
+	r.Story = "story " + mark
+	r.Tries, r.Questions, r.Unmarked = c.pick(3), c.pick(3), c.pick(2) == 0
 	r.StepNames = []string{mark}
 	if c.pick(3) == 0 {
 		r.CompletedAt, r.SettledAt, r.AttentionAt = time.Time{}, time.Time{}, time.Time{}
 		r.SettledBy, r.SettledReason, r.Attention, r.Derived, r.StepNames, r.Trace = "", "", "", nil, nil, ""
+		r.Story = ""
 	}
 	return r
 }
@@ -193,10 +195,10 @@ func blur(seen store.Record) store.Record {
 		seen.StepWrites = 1 << 20
 	}
 	seen.Steps = nil
-	seen.Attempt, seen.Tries, seen.CreatedAt = 1<<20, 1<<20, time.UnixMilli(1)
+	seen.Attempt, seen.Tries, seen.Questions, seen.CreatedAt = 1<<20, 1<<20, 1<<20, time.UnixMilli(1)
 	seen.CompletedAt, seen.SettledAt, seen.AttentionAt = time.UnixMilli(1), time.UnixMilli(1), time.UnixMilli(1)
 	seen.SettledBy, seen.SettledReason, seen.Attention, seen.Derived = blurred, blurred, blurred, []string{blurred}
-	seen.StepNames, seen.Trace = seen.Derived, blurred
+	seen.StepNames, seen.Trace, seen.Story = seen.Derived, blurred, blurred
 	seen.Result, seen.Parts = []byte("0"), ""
 	if seen.Owner != "" {
 		seen.Expiry = seen.Expiry.Add(time.Hour)

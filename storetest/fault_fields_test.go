@@ -105,6 +105,8 @@ func fieldFaults() []fault {
 		},
 		{"drops the tries", "Fields/of any legal record come back exactly", func(r *record) { r.Tries = 0 }},
 		{"cuts the tries", "Fields/keep odd instants and numbers", func(r *record) { r.Tries &= 1<<16 - 1 }},
+		{"drops the questions", "Fields/of any legal record come back exactly", func(r *record) { r.Questions = 0 }},
+		{"drops the story", "Fields/of any legal record come back exactly", func(r *record) { r.Story = "" }},
 		{"drops the names of derived keys", "Fields/of any legal record come back exactly", func(r *record) { r.Derived = nil }},
 		{"drops the names of steps", "Fields/of any legal record come back exactly", func(r *record) { r.StepNames = nil }},
 		{"returns the names of derived keys in another order", "Fields/of any legal record come back exactly", func(r *record) {

@@ -151,7 +151,7 @@ func legal(now time.Time, key string) *rapid.Generator[store.Record] {
 			r.StepNames = setOf(t, "step names")
 		}
 		if rapid.Bool().Draw(t, "traced") {
-			r.Trace = text.Draw(t, "trace")
+			r.Trace, r.Story = text.Draw(t, "trace"), text.Draw(t, "story")
 		}
 		if rapid.Bool().Draw(t, "settled") {
 			r.SettledBy, r.SettledReason = text.Draw(t, "settled by"), text.Draw(t, "settled reason")
@@ -161,6 +161,7 @@ func legal(now time.Time, key string) *rapid.Generator[store.Record] {
 			r.Attention, r.AttentionAt = text.Draw(t, "attention"), instantOf(t, now, "attention at")
 			r.Derived = setOf(t, "derived")
 			r.Tries = rapid.IntRange(0, 1<<31-1).Draw(t, "tries")
+			r.Questions = rapid.IntRange(0, 1<<31-1).Draw(t, "questions")
 		}
 		return r
 	})

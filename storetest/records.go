@@ -122,11 +122,13 @@ func difference(want, got store.Record) string {
 		fmt.Fprintf(&b, "Derived: want %q, got %q\n", want.Derived, got.Derived)
 	}
 	field(&b, "Tries", want.Tries, got.Tries)
+	field(&b, "Questions", want.Questions, got.Questions)
 	field(&b, "Unmarked", want.Unmarked, got.Unmarked)
 	if !slices.Equal(want.StepNames, got.StepNames) {
 		fmt.Fprintf(&b, "StepNames: want %q, got %q\n", want.StepNames, got.StepNames)
 	}
 	field(&b, "Trace", want.Trace, got.Trace)
+	field(&b, "Story", want.Story, got.Story)
 	field(&b, "StepWrites", want.StepWrites, got.StepWrites)
 	steps(&b, want.Steps, got.Steps)
 	return b.String()

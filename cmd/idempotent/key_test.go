@@ -75,7 +75,7 @@ func key(t *testing.T, args ...string) keyLine {
 // desk knows of it.
 func TestKeyFindsTheRecordOfEveryEvent(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("../../testdata/events/*.json")
+	files, err := filepath.Glob("../../internal/gateway/testdata/events/*.json")
 	require.NoError(t, err)
 	require.Greater(t, len(files), 20)
 	for _, file := range files {

@@ -23,7 +23,7 @@
 //     of a request, how to read them from a decoded event, and how a response is taken apart, put together and laid out as
 //     JSON.
 //  2. Add that value to the list in [FamilyOf], and the types to pairs and to [Supported].
-//  3. Add events to testdata/events at the root of the module, with a prefix of their own, and the prefix to eventReaders in
+//  3. Add events to testdata/events, with a prefix of their own, and the prefix to eventReaders in
 //     scan_test.go. The tests then check that scanned and decoded events agree, also after changes in every place.
 //  4. Add the response to splicers in splice_test.go, and JSON texts of the other families to the table of texts that it has
 //     to refuse. The tests then check that spliced and decoded answers agree.

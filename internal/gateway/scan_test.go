@@ -105,7 +105,7 @@ func (r eventReader) agrees(t testing.TB, payload []byte) bool {
 func goldenEvents(t testing.TB) map[string][]byte {
 	t.Helper()
 	all := map[string][]byte{}
-	for _, pattern := range []string{"../../testdata/events/*.json", "../../examples/*/events/*.json"} {
+	for _, pattern := range []string{"testdata/events/*.json", "../../examples/*/events/*.json"} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		require.NotEmpty(t, files)
@@ -226,7 +226,7 @@ func FuzzScannedEvent(f *testing.F) {
 // orderEvent is an event of an HTTP API of about the given size, with a JWT and an order as its body.
 func orderEvent(t testing.TB, size int) []byte {
 	t.Helper()
-	payload, err := os.ReadFile(filepath.Join("..", "..", "testdata", "events", "v2-jwt.json"))
+	payload, err := os.ReadFile(filepath.Join("testdata", "events", "v2-jwt.json"))
 	require.NoError(t, err)
 	var event map[string]any
 	require.NoError(t, json.Unmarshal(payload, &event))

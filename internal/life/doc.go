@@ -6,6 +6,7 @@
 //	judge.go   what a delivery, or a reconciliation, makes of a record that it meets
 //	record.go  the records that follow a claim
 //	settle.go  the records that follow the verdict of a person
+//	story.go   what a record tells of all that
 //
 // # The table
 //
@@ -72,10 +73,10 @@
 //	step                INPROGRESS, ours, lease in 2m, expires in 1h
 //	fenced commit       INPROGRESS, ours, lease in 2m0.001s, expires in 1h
 //	result              COMPLETED, ours, expires in 1h
-//	unknown outcome     UNKNOWN error, ours, attention now, expires in 720h
-//	release with steps  INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 1h
-//	release without     INPROGRESS released, nobody's, lease ended, expires in 1h
-//	answer in vain      UNKNOWN crashed, nobody's, attention now, expires in 720h
+//	unknown outcome     UNKNOWN error, ours, attention now, expires in 720h, tells: unknown error
+//	release with steps  INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 1h, tells: failed
+//	release without     INPROGRESS released, nobody's, lease ended, expires in 1h, tells: failed
+//	answer in vain      UNKNOWN crashed, nobody's, attention now, expires in 720h, tells: unknown crashed, tells: asked
 //
 // A claim of a handler that refuses crashes is followed by
 //
@@ -84,10 +85,10 @@
 //	step                INPROGRESS, ours, lease in 2m, attention in 2m, expires in 720h
 //	fenced commit       INPROGRESS, ours, lease in 2m0.001s, attention in 2m, expires in 720h
 //	result              COMPLETED, ours, expires in 1h
-//	unknown outcome     UNKNOWN error, ours, attention now, expires in 720h
-//	release with steps  INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 720h
-//	release without     INPROGRESS released, nobody's, lease ended, expires in 720h
-//	answer in vain      UNKNOWN crashed, nobody's, attention now, expires in 720h
+//	unknown outcome     UNKNOWN error, ours, attention now, expires in 720h, tells: unknown error
+//	release with steps  INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 720h, tells: failed
+//	release without     INPROGRESS released, nobody's, lease ended, expires in 720h, tells: failed
+//	answer in vain      UNKNOWN crashed, nobody's, attention now, expires in 720h, tells: unknown crashed, tells: asked
 //
 // A claim of an UNKNOWN record for a resolver is followed by
 //
@@ -96,16 +97,16 @@
 //	step                INPROGRESS uncertain, ours, lease in 2m, attention in 2m, expires in 720h
 //	fenced commit       INPROGRESS uncertain, ours, lease in 2m0.001s, attention in 2m, expires in 720h
 //	result              COMPLETED, ours, expires in 1h
-//	unknown outcome     UNKNOWN error, ours, attention now, expires in 720h
-//	release with steps  INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 720h
-//	release without     INPROGRESS released, nobody's, lease ended, expires in 720h
-//	answer in vain      UNKNOWN uncertain, nobody's, attention now, expires in 720h
+//	unknown outcome     UNKNOWN error, ours, attention now, expires in 720h, tells: asked
+//	release with steps  INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 720h, tells: failed
+//	release without     INPROGRESS released, nobody's, lease ended, expires in 720h, tells: failed
+//	answer in vain      UNKNOWN uncertain, nobody's, attention now, expires in 720h, tells: asked
 //	undo                UNKNOWN uncertain, nobody's, attention now, expires in 1h
 //
 // A person settles a record that is UNKNOWN, with an open step:
 //
-//	executed            COMPLETED, nobody's, expires in 24h
-//	failed              COMPLETED terminal, nobody's, expires in 24h
-//	not executed        INPROGRESS released, nobody's, lease ended, expires in 24h
-//	its step executed   INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 24h
+//	executed            COMPLETED, nobody's, expires in 24h, tells: settled as said by dana
+//	failed              COMPLETED terminal, nobody's, expires in 24h, tells: settled as said by dana
+//	not executed        INPROGRESS released, nobody's, lease ended, expires in 24h, tells: settled as said by dana
+//	its step executed   INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 24h, tells: settled as said by dana
 package life

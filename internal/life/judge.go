@@ -167,7 +167,9 @@ func (c Claimant) Inquires(held store.Record, now time.Time) Judgement {
 // refuse makes UNKNOWN what crashed. What was UNKNOWN before is as it was.
 func (c Claimant) refuse(held store.Record, now time.Time) Judgement {
 	next := c.Unknown(counted(held), cmp.Or(held.Reason, store.ReasonCrashed), now)
-	if held.Reason != "" {
+	if held.Reason == "" {
+		next.Story = told(next.Story, now, BecameUnknown, next.Reason)
+	} else {
 		if held.Parked() {
 			next.Attention = held.Attention
 		}
@@ -192,6 +194,9 @@ func (c Claimant) takeOver(held store.Record, now time.Time) Judgement {
 		before.Reason = held.Reason
 	}
 	next := c.claimed(ours, now)
+	if state == Crashed && !c.Asks {
+		next.Story = told(next.Story, now, TakenOver, "")
+	}
 	if before.Open {
 		// Should we crash, the outcome is as unknown as it was, and somebody is to be asked once
 		// our lease has ended.

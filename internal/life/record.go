@@ -29,7 +29,9 @@ func (c Claimant) claimed(r store.Record, now time.Time) store.Record {
 	r = unattended(r)
 	r.Status, r.Owner, r.Reason, r.Lease = store.StatusInProgress, c.Owner, "", c.Lease
 	r.Layout = c.Layout
-	if !c.Asks {
+	if c.Asks {
+		r.Questions++
+	} else {
 		r.Trace = c.Trace
 	}
 	r.Expiry = c.expiryInProgress(c.Lease, now)
@@ -85,6 +87,9 @@ func (p Policy) Fenced(mine store.Record, lease, now time.Time) store.Record {
 // value.
 func (p Policy) Completed(mine store.Record, reason string, result []byte, now time.Time) store.Record {
 	r := unattended(mine)
+	if p.Asks {
+		r.Story = told(r.Story, now, Settled, "executed"+byReconciliation)
+	}
 	r.Status, r.Reason, r.Result, r.Tries = store.StatusCompleted, reason, result, 0
 	r = Unseen{}.into(r)
 	r.Seal = store.Seal(r.Owner, result)
@@ -109,12 +114,26 @@ func (p Policy) Unknown(r store.Record, reason string, now time.Time) store.Reco
 	return r
 }
 
-// EndsUnknown is the record of a claim as its owner makes it UNKNOWN, with the names of the derived
-// keys that it handed out. One that was UNKNOWN before, and that nobody has settled since, waits as
-// long as it did.
-func (p Policy) EndsUnknown(mine store.Record, before Before, reason string, derived []string, now time.Time) store.Record {
-	r := p.Unknown(mine, reason, now)
-	r.Lease, r.Derived = time.Time{}, derived
+// Ended is how an execution came to its end.
+type Ended struct {
+	// Reason is why nobody knows its outcome.
+	Reason string
+	// Failure is the type of its error, or of the error of the resolver, empty if there was none.
+	Failure string
+	// Derived are the names of the derived keys that it handed out.
+	Derived []string
+}
+
+// EndsUnknown is the record of a claim as its owner makes it UNKNOWN. One that was UNKNOWN before,
+// and that nobody has settled since, waits as long as it did.
+func (p Policy) EndsUnknown(mine store.Record, before Before, e Ended, now time.Time) store.Record {
+	r := p.Unknown(mine, e.Reason, now)
+	r.Lease, r.Derived = time.Time{}, e.Derived
+	if before.Open {
+		r.Story = told(r.Story, now, Asked, e.Failure)
+	} else {
+		r.Story = told(r.Story, now, BecameUnknown, e.Reason+" "+e.Failure)
+	}
 	switch {
 	case !before.Open:
 		r.Tries = 0
@@ -148,12 +167,24 @@ type Left struct {
 	Unseen Unseen
 	// Derived are the names of the derived keys that were handed out.
 	Derived []string
+	// Failure is the type of the error that the execution has failed with, empty if it has not.
+	Failure string
 }
 
 // Released is the record of a claim as nobody's, for the next delivery to resume. Its token is one
 // of nobody, so that nothing which is still on its way from us can match. Somebody has to finish
 // what has stopped between two steps, if no request does.
 func (p Policy) Released(mine store.Record, left Left, now time.Time) store.Record {
+	r := p.released(mine, left, now)
+	if p.Asks {
+		r.Story = told(r.Story, now, Settled, "not executed"+byReconciliation)
+	} else {
+		r.Story = told(r.Story, now, Failed, left.Failure)
+	}
+	return r
+}
+
+func (p Policy) released(mine store.Record, left Left, now time.Time) store.Record {
 	r := unattended(mine)
 	r.Owner, r.Reason, r.Lease, r.Tries = rand.Text(), store.ReasonReleased, instant(now), 0
 	r.Steps = left.Steps
@@ -165,16 +196,28 @@ func (p Policy) Released(mine store.Record, left Left, now time.Time) store.Reco
 	return r
 }
 
-// PutBack is a record that was asked about in vain, so often, as it was found, and nobody's.
-func (p Policy) PutBack(mine store.Record, before Before, tries int, derived []string, now time.Time) store.Record {
+// PutBack is a record that was asked about so often, without an answer, as it was found, and
+// nobody's.
+func (p Policy) PutBack(mine store.Record, before Before, tries int, e Ended, now time.Time) store.Record {
 	if before.Reason == store.ReasonReleased {
-		r := p.Released(mine, Left{Keeps: true, Unseen: unseenOf(mine), Derived: derived}, now)
-		r.Tries = tries
+		r := p.released(mine, Left{Keeps: true, Unseen: unseenOf(mine), Derived: e.Derived}, now)
+		r.Tries, r.Story = tries, told(r.Story, now, Asked, e.Failure)
 		return r
 	}
 	r := p.Unknown(mine, cmp.Or(before.Reason, store.ReasonCrashed), now)
 	r.Owner = rand.Text() // of nobody: somebody may have made the record UNKNOWN under ours, because our lease was over
-	r.Lease, r.Derived, r.Tries = time.Time{}, derived, tries
+	r.Lease, r.Derived, r.Tries = time.Time{}, e.Derived, tries
+	if !before.Open {
+		r.Story = told(r.Story, now, BecameUnknown, r.Reason)
+	}
+	r.Story = told(r.Story, now, Asked, e.Failure)
+	return r
+}
+
+// GaveUp is a record that no reconciliation asks about any more.
+func GaveUp(r store.Record, now time.Time) store.Record {
+	r.Attention, r.AttentionAt = store.ParkedOf(r.Key), instant(now)
+	r.Story = told(r.Story, now, GivenUp, "")
 	return r
 }
 

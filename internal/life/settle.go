@@ -7,10 +7,11 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Settling is who settles a record by hand, when and why, and for how long the record is kept at
-// least.
+// Settling is who settles a record by hand, as what, when and why, and for how long the record is
+// kept at least.
 type Settling struct {
 	By, Why   string
+	What      string
 	Now       time.Time
 	Retention time.Duration
 }
@@ -20,6 +21,7 @@ func (s Settling) settled(seen store.Record) store.Record {
 	r := unattended(seen)
 	r.Owner = rand.Text()
 	r.SettledBy, r.SettledReason, r.SettledAt = s.By, s.Why, instant(s.Now)
+	r.Story = told(r.Story, s.Now, Settled, s.What+" by "+s.By)
 	r.Tries, r.Steps = 0, nil
 	r.Expiry = later(r.Expiry, expiryAt(s.Now.Add(s.Retention), time.Time{}))
 	return r

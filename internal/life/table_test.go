@@ -153,7 +153,11 @@ func becomes(r store.Record) string {
 	if r.Attention != "" {
 		words += ", attention " + map[bool]string{true: "given up ", false: ""}[r.Parked()] + due(r.AttentionAt)
 	}
-	return words + fmt.Sprintf(", expires in %s", short(r.Expiry.Sub(now)))
+	words += fmt.Sprintf(", expires in %s", short(r.Expiry.Sub(now)))
+	for _, m := range life.StoryOf(r) {
+		words += ", tells: " + strings.TrimSpace(m.What+" "+m.Detail)
+	}
+	return words
 }
 
 func due(at time.Time) string {
@@ -213,17 +217,17 @@ func table() string {
 		follow("step", c.Stepped(ours, ours.Lease, "a", store.Step{Kind: store.StepValue}, now))
 		follow("fenced commit", c.Fenced(ours, ours.Lease, now))
 		follow("result", c.Completed(ours, "", []byte(`1`), now))
-		follow("unknown outcome", c.EndsUnknown(ours, j.Before, store.ReasonError, nil, now))
+		follow("unknown outcome", c.EndsUnknown(ours, j.Before, life.Ended{Reason: store.ReasonError}, now))
 		follow("release with steps", c.Released(ours, kept, now))
 		follow("release without", c.Released(ours, left, now))
-		follow("answer in vain", c.PutBack(ours, j.Before, 1, nil, now))
+		follow("answer in vain", c.PutBack(ours, j.Before, 1, life.Ended{}, now))
 		if p.held.Key != "" {
 			follow("undo", life.TakenBack(j.Seen, now))
 		}
 		b.WriteString("//\n")
 	}
 	b.WriteString("// A person settles a record that is UNKNOWN, with an open step:\n//\n")
-	s := life.Settling{By: "dana", Why: "ticket", Now: now, Retention: 24 * time.Hour}
+	s := life.Settling{By: "dana", Why: "ticket", What: "as said", Now: now, Retention: 24 * time.Hour}
 	held := record(unknown, step(store.StepStarted))
 	follow("executed", s.Completed(held, "", []byte(`1`)))
 	follow("failed", s.Completed(held, store.ReasonTerminal, []byte(`1`)))

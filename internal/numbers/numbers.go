@@ -8,6 +8,7 @@ package numbers
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"strconv"
@@ -102,28 +103,42 @@ func IsEvent(t reflect.Type) bool {
 	return strings.HasPrefix(t.PkgPath(), "github.com/aws/aws-lambda-go/")
 }
 
+// addFields adds the fields of a struct. Of two that have one name, that of the outer struct
+// counts, as with encoding/json.
 func (w *numberWalk) addFields(n *Places, t reflect.Type) {
-	for f := range t.Fields() {
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		of := f.Type
-		if of.Kind() == reflect.Pointer {
-			of = of.Elem()
+	seen := map[reflect.Type]bool{t: true}
+	for level := []reflect.Type{t}; len(level) > 0; {
+		var embedded []reflect.Type
+		for _, t := range level {
+			for f := range t.Fields() {
+				if of := w.addField(n, f); of != nil && !seen[of] {
+					seen[of] = true
+					embedded = append(embedded, of)
+				}
+			}
 		}
-		switch {
-		case f.Tag.Get("json") == "-":
-		case f.Anonymous && name == "" && of.Kind() == reflect.Struct:
-			if _, again := w.seen[of]; !again {
-				w.seen[of] = new(Places)
-				w.addFields(n, of)
-				delete(w.seen, of)
-			}
-		case f.IsExported():
-			if name == "" {
-				name = f.Name
-			}
-			n.fields[strings.ToLower(name)] = w.field(of, options)
+		level = embedded
+	}
+}
+
+// addField adds a field, unless there is one of its name. A struct that is embedded it returns instead.
+func (w *numberWalk) addField(n *Places, f reflect.StructField) (embedded reflect.Type) {
+	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+	of := f.Type
+	if of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	switch {
+	case f.Tag.Get("json") == "-":
+	case f.Anonymous && name == "" && of.Kind() == reflect.Struct:
+		return of
+	case f.IsExported():
+		name = strings.ToLower(cmp.Or(name, f.Name))
+		if _, outer := n.fields[name]; !outer {
+			n.fields[name] = w.field(of, options)
 		}
 	}
+	return nil
 }
 
 func (w *numberWalk) field(of reflect.Type, options string) *Places {

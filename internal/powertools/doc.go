@@ -3,7 +3,7 @@
 // table during a migration. It does no I/O and knows nothing of claims.
 //
 // Sources: Python 3.37.0, TypeScript 2.35.0, Java 2.9.0 and 1.15.0 are checked against records that those packages wrote
-// (testdata/interop at the root of the module).
+// (testdata/interop).
 //
 // # Use
 //

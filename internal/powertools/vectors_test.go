@@ -55,7 +55,7 @@ const (
 
 func readVectors(t *testing.T, name string) vectorFile {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "testdata", "interop", name+".json"))
+	text, err := os.ReadFile(filepath.Join("testdata", "interop", name+".json"))
 	require.NoError(t, err)
 	var file vectorFile
 	require.NoError(t, json.Unmarshal(text, &file))

@@ -89,6 +89,10 @@ type Delivery struct {
 	// steps and commits are those of the execution.
 	steps   steps
 	commits commits
+	// failure is the type of the error that the execution, or the resolver in its place, has failed
+	// with. questions is 1 if a resolver was asked and nothing was executed.
+	failure   string
+	questions int
 	// handed are the names of the derived keys that the execution handed out, notes the errors that
 	// the handler noted.
 	handed execution.Names

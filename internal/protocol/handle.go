@@ -39,7 +39,7 @@ func (d *Delivery) open(ctx context.Context, w Work) (hctx context.Context, unde
 // handle runs the handler under the claim and settles the record, whichever way the handler ends.
 func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 	hctx, under, stop := d.open(ctx, w)
-	returned, answered, done := false, false, false
+	returned, done := false, false
 	// A panic and runtime.Goexit pass through here without being recovered, so they continue as what they are, with
 	// their own stack. There is no need to tell them apart. Only a panic after a commit ends here: there is an answer.
 	defer func() {
@@ -47,9 +47,9 @@ func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 			return
 		}
 		stop()
-		e := d.withCommit(d.panicked(returned))
-		if answered { // else steps tell nothing: a resolver was to say what the execution before has done
-			e = d.withSteps(e, nil)
+		e := d.panicked(returned)
+		if !d.commits.resolving.Load() { // else a resolver panicked, which says nothing about steps
+			e = d.withSteps(d.withCommit(e), nil)
 		}
 		if ended := d.settle(hctx, e); ended.Committed {
 			if d.Panic = recover(); d.Panic != nil {
@@ -63,7 +63,6 @@ func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 	if d.asks { // an execution that may have had its effect
 		finding, e = d.resolve(hctx, w, under)
 	}
-	answered = true
 	if finding == execution.Untouched {
 		d.claim.before.Open = false
 		if d.asks {
@@ -72,12 +71,14 @@ func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 		d.notes.Open() // what a resolver notes says nothing about this execution
 		ended := w.Execute(hctx, &returned)
 		e, failed = d.endingOf(hctx, ended), ended.Err
+		d.failure = report.TypeOf(failed)
 	}
 	done = true
 	stop()
 	if finding == execution.Untouched {
 		return d.executed(hctx, e, failed)
 	}
+	d.questions = 1
 	switch r = d.settle(hctx, e); {
 	case r.Outcome != report.Executed || r.Committed:
 		return r
@@ -119,6 +120,7 @@ func (d *Delivery) resolve(ctx context.Context, w Work, under execution.Claim) (
 	case r.Finding == execution.Untouched && ctx.Err() == nil:
 		return execution.Untouched, ending{}
 	default: // also where it is too late to execute: someone else may own the record
+		d.failure = report.TypeOf(r.ResultErr)
 		return execution.StillUnknown, ending{fate: fateUnknown, reason: d.claim.before.Reason}
 	}
 }

@@ -198,7 +198,7 @@ func (q *Inquiry) inVain(ctx context.Context, cause error) Inquired {
 }
 
 func (q *Inquiry) askAgain(ctx context.Context, tries int, cause error) Inquired {
-	next := q.stillOpen(tries)
+	next := q.stillOpen(tries, cause)
 	i := q.again(&next, tries, q.Now())
 	i.Err = cause
 	return q.giveBack(ctx, next, i)
@@ -206,15 +206,14 @@ func (q *Inquiry) askAgain(ctx context.Context, tries int, cause error) Inquired
 
 // giveUp puts the record back for a person.
 func (q *Inquiry) giveUp(ctx context.Context, tries int) Inquired {
-	next := q.stillOpen(tries)
-	next.Attention, next.AttentionAt = store.ParkedOf(next.Key), q.Now().Truncate(time.Millisecond)
+	next := life.GaveUp(q.stillOpen(tries, nil), q.Now())
 	return q.giveBack(ctx, next, Inquired{Outcome: report.ReconcileGivenUp, Reason: next.Reason, Tries: tries})
 }
 
 // stillOpen is our record as it was before we took it over, and nobody's.
-func (q *Inquiry) stillOpen(tries int) store.Record {
+func (q *Inquiry) stillOpen(tries int, cause error) store.Record {
 	c := &q.claim
-	return c.as.PutBack(c.mine, c.before, tries, q.handed.Sorted(), c.Now())
+	return c.as.PutBack(c.mine, c.before, tries, life.Ended{Failure: report.TypeOf(cause), Derived: q.handed.Sorted()}, c.Now())
 }
 
 // again says when the record is asked about next, if it is.
@@ -229,7 +228,7 @@ func (q *Inquiry) again(next *store.Record, tries int, now time.Time) Inquired {
 		i.Outcome = report.ReconcileGivenUp
 		return i
 	case last && q.Park == nil:
-		next.Attention, next.AttentionAt = store.ParkedOf(next.Key), now
+		*next = life.GaveUp(*next, now)
 		i.Outcome = report.ReconcileGivenUp
 		return i
 	case last && mine.Tries < q.MaxTries:

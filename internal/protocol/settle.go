@@ -103,7 +103,9 @@ func (d *Delivery) complete(ctx context.Context, e ending) Result {
 	if !d.Repeatable {
 		tries = keepForLast(ctx)
 	}
-	r, err := d.conclude(tries, d.claim.as.Completed(d.claim.mine, e.reason, e.result, d.Now()))
+	next := d.claim.as.Completed(d.claim.mine, e.reason, e.result, d.Now())
+	next.Questions += d.questions
+	r, err := d.conclude(tries, next)
 	d.claim.note(err)
 	switch {
 	case err == nil:
@@ -119,7 +121,8 @@ func (d *Delivery) complete(ctx context.Context, e ending) Result {
 // becomeUnknown makes the record UNKNOWN. The handler's own result or error stays the answer.
 func (d *Delivery) becomeUnknown(ctx context.Context, reason string) Result {
 	c := &d.claim
-	next := c.as.EndsUnknown(c.mine, c.before, reason, d.handed.Sorted(), d.Now())
+	next := c.as.EndsUnknown(c.mine, c.before, life.Ended{Reason: reason, Failure: d.failure, Derived: d.handed.Sorted()}, d.Now())
+	next.Questions += d.questions
 	r, err := d.conclude(ctx, next)
 	if err != nil {
 		d.Report.Settlement = report.NotSettled
@@ -243,5 +246,6 @@ func (d *Delivery) releaseGone(ctx context.Context) (refusing store.Record, rele
 // releaseKept leaves the record to the next delivery with its steps, and returns what releaseGone does.
 func (d *Delivery) releaseKept(ctx context.Context) (held store.Record, released bool, _ error) {
 	left := d.steps.ended.left(d.handed.Sorted())
+	left.Failure = d.failure
 	return d.claim.releaseAs(ctx, d.claim.as.Released(d.claim.mine, left, d.Now()))
 }

@@ -26,6 +26,8 @@ type Entry[M any] struct {
 	Tries int
 	// Parked: nobody delivers it any more before somebody has looked at it.
 	Parked bool
+	// Failure is the error of the last delivery of one that is parked, nil if nobody has seen its end.
+	Failure error
 	// Created is when it was written.
 	Created time.Time
 	Message M

@@ -75,6 +75,9 @@ func (r *Relay[M]) mark(ctx context.Context, e Entry[M]) (Entry[M], Outcome, err
 
 // park parks a message that was not delivered.
 func (r *Relay[M]) park(ctx context.Context, e Entry[M], failure error) (Entry[M], Outcome, error) {
+	if !errors.Is(failure, errTriesUsedUp) {
+		e.Failure = failure
+	}
 	parked, err := r.box.Park(ctx, e, r.s.Now())
 	switch {
 	case err != nil:

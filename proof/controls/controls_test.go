@@ -296,11 +296,11 @@ func TestSuitesOfAGuard(t *testing.T) {
 	}
 	m := mustRead(t, root)
 	for file, want := range map[string][]string{
-		"judge.go":                   {".", "./proof/explore"},
-		"dynamo/claim.go":            {"./dynamo", ".", "./proof/explore"},
-		"store/record.go":            {".", "./proof/explore"},
-		"internal/protocol/judge.go": {".", "./internal/protocol", "./proof/explore"},
-		"internal/httpfield/keys.go": {"./internal/httpfield", ".", "./proof/explore"},
+		"judge.go":                   {".", "./internal/protocol", "./proof/explore"},
+		"dynamo/claim.go":            {"./dynamo", "./internal/protocol", ".", "./proof/explore"},
+		"store/record.go":            {"./internal/protocol", ".", "./proof/explore"},
+		"internal/protocol/judge.go": {"./internal/protocol", ".", "./proof/explore"},
+		"internal/httpfield/keys.go": {"./internal/httpfield", "./internal/protocol", ".", "./proof/explore"},
 
 		"cmd/idempotent/internal/page/door.go": {"./cmd/idempotent/internal/page", "./proof/explore", "."},
 	} {

@@ -283,12 +283,15 @@ func (f span) String() string {
 }
 
 // testedBy are packages that are tested by the tests of another one, and only then by any of their own.
-var testedBy = map[string]string{"./internal/protocol": ".", "./internal/relay": "./outbox"}
+var testedBy = map[string]string{"./internal/relay": "./outbox"}
 
-// suites are the packages whose tests must catch a guard, in the order in which they are asked: the one that tests the guard's own, its own,
-// that of the module's root, and those that the control names.
+// deliver are the packages whose tests deliver requests, from one end of the library to the other.
+var deliver = []string{"./internal/protocol", "./internal/gateway", "."}
+
+// suites are the packages whose tests must catch a guard, in the order in which they are asked: the one that tests the
+// guard's own, its own, those that deliver requests, and those that the control names.
 func (m *module) suites(g guard) []string {
-	all := []string{g.source.folder(), "."}
+	all := append([]string{g.source.folder()}, deliver...)
 	if inNested(all[0]) {
 		all = all[:1]
 	}

@@ -23,7 +23,7 @@ import (
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 )
 
-// vectors are the golden vectors of one package, see testdata/interop at the root.
+// vectors are the golden vectors of one package, see internal/powertools/testdata/interop.
 type vectors struct {
 	About struct {
 		Language string `json:"language"`
@@ -73,7 +73,7 @@ func (s settings) mode(v vectors) idempotent.Option {
 func eachFile(t *testing.T, run func(t *testing.T, v vectors)) {
 	t.Helper()
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "h2-fn")
-	files, err := filepath.Glob(filepath.Join(root, "testdata", "interop", "*.json"))
+	files, err := filepath.Glob(filepath.Join(root, "internal", "powertools", "testdata", "interop", "*.json"))
 	require.NoError(t, err)
 	require.Len(t, files, 4)
 	for _, file := range files {

@@ -116,7 +116,7 @@ func (p packages) touched(r *repository, files []string) map[string]bool {
 		for folder != "." && p.needs[folder] == nil {
 			folder = filepath.ToSlash(filepath.Dir(folder))
 		}
-		// A file beside the packages, as README.md, is what tests of the root read: those run always.
+		// A file beside the packages, as README.md, is what tests of the pages read: those run always.
 		if folder != "." || strings.HasSuffix(file, ".go") {
 			all[folder] = true
 		}

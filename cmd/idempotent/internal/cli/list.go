@@ -234,7 +234,7 @@ func rowOf(listed operate.Listed, err error) (row, error) {
 			RecordKey: listed.Record.Key, Operation: listed.Record.Operation(), Error: unreadable.Reason,
 		}}, nil
 	}
-	r := row{lineOf(listed.Record, listed.State), show.Since(listed.Record)}
+	r := row{lineOf(listed.Record, listed.State), listed.Since}
 	r.line.Due, r.line.WithSteps = listed.Due, listed.State == operate.StateReleased && listed.Record.Attention != ""
 	return r, err
 }

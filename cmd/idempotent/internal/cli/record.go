@@ -44,8 +44,8 @@ type recordLine struct {
 
 func lineOf(r store.Record, s operate.State) recordLine {
 	return recordLine{
-		RecordKey: r.Key, Operation: r.Operation(), State: s, Status: r.Status, Reason: r.Reason, Attempt: show.Executions(r),
-		Since: show.Since(r).UTC(), CreatedAt: r.CreatedAt.UTC(), Lease: r.Lease.UTC(), CompletedAt: r.CompletedAt.UTC(), AttentionAt: r.AttentionAt.UTC(),
+		RecordKey: r.Key, Operation: r.Operation(), State: s, Status: r.Status, Reason: r.Reason, Attempt: operate.Executions(r),
+		Since: operate.Since(r, s).UTC(), CreatedAt: r.CreatedAt.UTC(), Lease: r.Lease.UTC(), CompletedAt: r.CompletedAt.UTC(), AttentionAt: r.AttentionAt.UTC(),
 		Tries: r.Tries, Parked: r.Parked(), Expiry: r.Expiry.UTC(), SettledBy: r.SettledBy, SettledAt: r.SettledAt.UTC(),
 		SettledReason: r.SettledReason,
 	}

@@ -90,7 +90,7 @@ func (p *Page) list(ctx context.Context, q operate.Query) (l listed, err error) 
 // rowOf makes a row of a record, also of one that cannot be understood. Any other error ends the list.
 func (p *Page) rowOf(found operate.Listed, err error) (row, error) {
 	rec := found.Record
-	r := row{Key: rec.Key, Operation: rec.Operation(), State: found.State, Attempt: show.Executions(rec), Parked: found.Parked, due: found.Due}
+	r := row{Key: rec.Key, Operation: rec.Operation(), State: found.State, Attempt: operate.Executions(rec), Parked: found.Parked, due: found.Due}
 	if unreadable, ok := errors.AsType[*store.UnreadableError](err); ok {
 		r.State, r.Wrong, r.due = operate.StateOther, unreadable.Reason, true
 		return r, nil

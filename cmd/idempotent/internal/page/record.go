@@ -112,7 +112,7 @@ func (p *Page) storyOf(s operate.Shown) *story {
 	if show.ByPowertools(r) {
 		v.fact("Written by", "AWS Powertools")
 	}
-	if n := show.Executions(r); n > 0 {
+	if n := operate.Executions(r); n > 0 {
 		v.fact("Attempt", strconv.Itoa(n))
 	}
 	return v

@@ -258,20 +258,39 @@ func IsSeen(text string) bool {
 	return err == nil && len(b) == seenBytes
 }
 
-// Since is when a record became what it is.
-func Since(r store.Record) time.Time {
-	if !r.AttentionAt.IsZero() {
-		return r.AttentionAt
+// Told says what a transition of a record was.
+func Told(t operate.Transition) string {
+	reason, failure, _ := strings.Cut(t.Detail, " ")
+	switch t.What {
+	case operate.TakenOver:
+		return "its process had died, and another execution began"
+	case operate.HasFailed:
+		return strings.TrimSuffix("it failed with "+t.Detail, " with ")
+	case operate.BecameUnknown:
+		return strings.TrimSuffix("became unknown, "+Because(reason)+" ("+failure+")", " ()")
+	case operate.WasAsked:
+		return strings.TrimSuffix("asked, without an answer ("+t.Detail+")", " ()")
+	case operate.WasGivenUp:
+		return "given up: nobody asks about it any more"
+	case operate.WasSettled:
+		return "settled as " + t.Detail
+	default:
+		return strings.TrimSpace(string(t.What) + " " + t.Detail)
 	}
-	return r.CreatedAt
 }
 
-// Executions is how often the handler was executed, or tried to be; 0 if nobody knows.
-func Executions(r store.Record) int {
-	if r.Attempt == 0 {
-		return 0
+// Failure is the type of the last error of an execution, as far as the record tells; empty if it does not.
+func Failure(story []operate.Transition) string {
+	for _, t := range slices.Backward(story) {
+		switch t.What {
+		case operate.HasFailed:
+			return t.Detail
+		case operate.BecameUnknown:
+			_, failure, _ := strings.Cut(t.Detail, " ")
+			return failure
+		}
 	}
-	return max(1, r.Attempt-r.Tries)
+	return ""
 }
 
 // Danger says what the record itself tells of an effect, for whoever is about to let the next request execute. It is empty if it

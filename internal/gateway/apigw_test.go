@@ -1,0 +1,123 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/memory"
+)
+
+func TestFieldsThatTheTypesDoNotKnowDoNotCount(t *testing.T) {
+	t.Parallel()
+	var fields map[string]any
+	require.NoError(t, json.Unmarshal(golden(t)["v2-jwt"], &fields))
+	fields["newInNextYear"] = map[string]any{"a": []any{1}}
+	fields["requestContext"].(map[string]any)["also"] = "new"
+	payload, err := json.MarshalIndent(fields, "", "   ")
+	require.NoError(t, err)
+
+	h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) { return responseV2{StatusCode: 200}, nil }, memory.New())
+	_, err = h.Handle(t.Context(), load[requestV2](t, "v2-jwt"))
+	require.NoError(t, err)
+	result, err := h.Invoke(t.Context(), payload)
+	require.NoError(t, err)
+	assert.Contains(t, string(result), "Idempotent-Replayed")
+}
+
+func TestKeyInBothHeaderMapsOfARESTEvent(t *testing.T) {
+	t.Parallel()
+	name, lower := "Idempotency-Key", "idempotency-key"
+	none, one, two := map[string][]string(nil), map[string][]string{name: {"k"}}, map[string][]string{name: {"k", "k"}}
+	cases := map[string]struct {
+		single map[string]string
+		multi  map[string][]string
+		status int // 0: the key is k
+	}{
+		"both":                       {map[string]string{name: "k"}, one, 0},
+		"both, other spelling":       {map[string]string{lower: "k"}, one, 0},
+		"only single":                {map[string]string{name: "k"}, none, 0},
+		"only multi":                 {nil, one, 0},
+		"single beside other multi":  {map[string]string{name: "k"}, map[string][]string{"Accept": {"a"}}, 0},
+		"multi without values":       {map[string]string{name: "k"}, map[string][]string{name: {}}, 0},
+		"sent twice":                 {map[string]string{name: "k"}, two, 400},
+		"two spellings":              {map[string]string{name: "k"}, map[string][]string{name: {"k"}, lower: {"k"}}, 400},
+		"two spellings, only single": {map[string]string{name: "k", lower: "k"}, none, 400},
+		"two spellings, single":      {map[string]string{name: "k", lower: "l"}, map[string][]string{"Accept": {"a"}}, 400},
+		"nowhere":                    {nil, nil, 400},
+		"no values":                  {nil, map[string][]string{name: {}}, 400},
+		"empty":                      {map[string]string{name: ""}, map[string][]string{name: {""}}, 400},
+	}
+	want := identifyV1(t, ask{key: "k"}.v1())
+	for label, c := range cases {
+		e := ask{}.v1()
+		delete(e.Headers, "content-type")
+		e.Headers, e.MultiValueHeaders = c.single, c.multi
+		for range 20 { // maps are ranged over in random order
+			id, out, err := identify[requestV1, responseV1](t.Context(), e, true)
+			require.NoError(t, err)
+			if c.status == 0 {
+				require.Equal(t, want.key, id.key, label)
+			} else {
+				require.Equal(t, c.status, out.StatusCode, label)
+				require.Empty(t, id.key, label)
+			}
+		}
+	}
+}
+
+func TestKeyInSeveralSpellingsOfAnHTTPAPIEvent(t *testing.T) {
+	t.Parallel()
+	e := ask{key: "k"}.v2()
+	e.Headers["Idempotency-Key"] = "k"
+	_, out, err := identify[requestV2, responseV2](t.Context(), e, true)
+	require.NoError(t, err)
+	assertProblem(t, ofV2(out), 400, "invalid-key")
+}
+
+func TestTypesOfTwoFamiliesAreNoHTTPHandler(t *testing.T) {
+	t.Parallel()
+	assert.Panics(t, func() {
+		idempotent.Wrap(func(context.Context, requestV2) (responseV1, error) { return responseV1{}, nil }, memory.New())
+	})
+	assert.Panics(t, func() {
+		idempotent.Wrap(func(context.Context, **requestV2) (responseV2, error) { return responseV2{}, nil }, memory.New())
+	})
+	assert.NotPanics(t, func() {
+		idempotent.Wrap(func(context.Context, *requestV1) (responseV1, error) { return responseV1{}, nil }, memory.New())
+	})
+}
+
+func TestMessageOfAWebSocketIsHandledOnceByAKeyPath(t *testing.T) {
+	t.Parallel()
+	payload, err := os.ReadFile("testdata/events/other/websocket-message.json")
+	require.NoError(t, err)
+	executed := 0
+	h := idempotent.Wrap(func(context.Context, events.APIGatewayWebsocketProxyRequest) (responseV1, error) {
+		executed++
+		return responseV1{StatusCode: 200, Body: "done"}, nil
+	}, memory.New(), idempotent.WithOperation("ws-charge"), idempotent.WithKeyPath("powertools_json(body).key"),
+		idempotent.WithFingerprintPath("powertools_json(body)"),
+		idempotent.WithStoreIf(func(r responseV1) bool { return r.StatusCode < 500 }))
+	first, err := h.Invoke(t.Context(), payload)
+	require.NoError(t, err)
+	second, err := h.Invoke(t.Context(), payload)
+	require.NoError(t, err)
+	assert.Equal(t, string(first), string(second), "byte for byte: nothing is added")
+	assert.Equal(t, 1, executed)
+}
+
+func TestMessageOfAWebSocketIsNoRequestOfARESTAPI(t *testing.T) {
+	t.Parallel()
+	payload, err := os.ReadFile("testdata/events/other/websocket-message.json")
+	require.NoError(t, err)
+	out, err := run[requestV1, responseV1](t, payload)
+	require.NoError(t, err)
+	assertProblem(t, ofV1(out), 500, "refused")
+}

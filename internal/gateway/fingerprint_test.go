@@ -1,0 +1,390 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/base64"
+	"maps"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"pgregory.net/rapid"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/memory"
+)
+
+// sameFingerprint reports whether two requests have one fingerprint, and that all families agree on it.
+func sameFingerprint(t *testing.T, a, b ask) bool {
+	t.Helper()
+	a.key, b.key = "k", "k"
+	v2 := identifyV2(t, a.v2()).fingerprint == identifyV2(t, b.v2()).fingerprint
+	v1 := identifyV1(t, a.v1()).fingerprint == identifyV1(t, b.v1()).fingerprint
+	url := identifyURL(t, a.url()).fingerprint == identifyURL(t, b.url()).fingerprint
+	alb := identifyALB(t, a.alb()).fingerprint == identifyALB(t, b.albMulti()).fingerprint
+	assert.Equal(t, []bool{v2, v2, v2}, []bool{v1, url, alb}, "all families")
+	return v2
+}
+
+func typed(contentType, body string) ask {
+	a := ask{body: body}
+	if contentType != "" {
+		a.header = map[string]string{"content-type": contentType}
+	}
+	return a
+}
+
+func TestJSONBodiesCountByValue(t *testing.T) {
+	t.Parallel()
+	for _, contentType := range []string{
+		"application/json", "Application/JSON ; charset=utf-8", "application/json; charset=utf-8", "application/vnd.shop.v1+json",
+		"text/json", " application/json", "application/merge-patch+json;q=1",
+	} {
+		for _, same := range [][2]string{
+			{`{"a":1,"b":[2,"x"]}`, "\n{ \"b\" : [2, \"\\u0078\"],\t\"a\" : 1 }\r\n"},
+			{`{"a":1.0}`, `{"a":1}`},
+			{`{"a":1e2}`, `{"a":100}`},
+			{`"é"`, `"\u00e9"`},
+			{`null`, ` null `},
+		} {
+			assert.True(t, sameFingerprint(t, typed(contentType, same[0]), typed(contentType, same[1])), "%s: %q", contentType, same)
+		}
+		for _, other := range [][2]string{
+			{`{"a":9007199254740993}`, `{"a":9007199254740992}`},
+			{`{"a":0.1}`, `{"a":0.10000000000000001}`},
+			{`{"a":1}`, `{"a":"1"}`},
+			{`{"a":null}`, `{}`},
+			{`[1,2]`, `[2,1]`},
+			{`{"a":1}`, `{"A":1}`},
+			{`{}`, `[]`},
+			{`{"a":1}`, `{"a":1,"b":1}`},
+			{`null`, ``},
+		} {
+			assert.False(t, sameFingerprint(t, typed(contentType, other[0]), typed(contentType, other[1])), "%s: %q", contentType, other)
+		}
+	}
+}
+
+func TestOtherBodiesCountByTheirBytes(t *testing.T) {
+	t.Parallel()
+	for _, contentType := range []string{"text/plain", "application/x-www-form-urlencoded", "application/jsonp", "json", "application/x-ndjson"} {
+		assert.False(t, sameFingerprint(t, typed(contentType, `{"a":1}`), typed(contentType, `{"a": 1}`)), contentType)
+		assert.True(t, sameFingerprint(t, typed(contentType, `{"a":1}`), typed(contentType, `{"a":1}`)), contentType)
+	}
+}
+
+func TestBodyThatIsNoValidJSONCountsByItsBytes(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{`{"a":1,"a":2}`, `{"a":1}x`, `{a:1}`, `"\ud800"`, "\"\x80\"", `{"a":01}`, "", " ", `{"a":NaN}`, "\ufeff{}"} {
+		assert.True(t, sameFingerprint(t, typed("application/json", body), typed("application/json", body)), body)
+		assert.False(t, sameFingerprint(t, typed("application/json", body), typed("application/json", " "+body)), body)
+	}
+}
+
+func TestFormsAndMultipartBodiesCountByTheirBytes(t *testing.T) {
+	t.Parallel()
+	form := func(body string) ask { return typed("application/x-www-form-urlencoded", body) }
+	assert.True(t, sameFingerprint(t, form("a=1&b=2"), form("a=1&b=2")))
+	assert.False(t, sameFingerprint(t, form("a=1&b=2"), form("b=2&a=1")))
+	assert.False(t, sameFingerprint(t, form("a=%31"), form("a=1")))
+	parts := func(boundary string) ask {
+		return typed("multipart/form-data; boundary="+boundary, "--"+boundary+"\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--"+boundary+"--\r\n")
+	}
+	assert.True(t, sameFingerprint(t, parts("x"), parts("x")))
+	assert.False(t, sameFingerprint(t, parts("x"), parts("y")), "a client that draws a new boundary sends another body")
+	// JSON in one part is not the body.
+	assert.False(t, sameFingerprint(t, typed("multipart/mixed", `{"a":1}`), typed("multipart/mixed", `{"a": 1}`)))
+}
+
+func TestJSONAndBytesAreToldApart(t *testing.T) {
+	t.Parallel()
+	// The bytes of one are the canonical form of the other.
+	assert.False(t, sameFingerprint(t, typed("application/json", `{"a":1}`), typed("text/plain", `{"a":1}`)))
+}
+
+func TestBodyWithoutAMediaTypeCountsByValueIfItIsJSON(t *testing.T) {
+	t.Parallel()
+	without := func(body string) identity {
+		e := ask{key: "k", body: body}.v2()
+		delete(e.Headers, "content-type")
+		return identifyV2(t, e)
+	}
+	assert.Equal(t, without(`{"a":1.0}`), without(`{ "a": 1 }`))
+	assert.NotEqual(t, without(`{a:1}`), without(`{a: 1}`))
+	assert.Equal(t, without(`{"a":1}`), identifyV2(t, ask{key: "k", body: `{"a":1}`}.v2()))
+}
+
+func TestSeveralMediaTypesAreNeverAMatterOfChance(t *testing.T) {
+	t.Parallel()
+	e := ask{key: "k", body: `{"a": 1}`}.v1()
+	e.MultiValueHeaders["Content-Type"] = []string{"text/plain"} // beside "content-type"
+	first := identifyV1(t, e)
+	for range 50 {
+		assert.Equal(t, first, identifyV1(t, e))
+	}
+}
+
+func TestBase64BodyIsTheBodyItEncodes(t *testing.T) {
+	t.Parallel()
+	for _, contentType := range []string{"application/json", "application/octet-stream"} {
+		plain := typed(contentType, `{"a":1}`)
+		encoded := typed(contentType, base64.StdEncoding.EncodeToString([]byte(plain.body)))
+		assert.False(t, sameFingerprint(t, plain, encoded))
+		encoded.base64 = true
+		assert.True(t, sameFingerprint(t, plain, encoded))
+	}
+	a, b := typed("image/png", "AAEC/w=="), typed("image/png", "AAEC/g==")
+	a.base64, b.base64 = true, true
+	assert.False(t, sameFingerprint(t, a, b))
+	a.body, b.body = "not base64!", "not base64?"
+	assert.False(t, sameFingerprint(t, a, b))
+}
+
+func TestMethodAndPathCount(t *testing.T) {
+	t.Parallel()
+	for _, other := range []ask{
+		{path: "/charges/2"},
+		{path: "/charges/1/"},
+		{path: "/Charges/1"},
+		{path: "//charges/1"},
+		{path: "/charges//1"},
+		{path: "/charges/%31"},
+		{path: "/charges/./1"},
+		{path: "/prod/charges/1"},
+		{method: "PUT"},
+	} {
+		first := ask{route: "/{x}", path: "/charges/1"}
+		other.route, other.path = "/{x}", orElse(other.path, "/charges/1")
+		assert.False(t, sameFingerprint(t, first, other), other)
+	}
+	assert.True(t, sameFingerprint(t, ask{method: "post"}, ask{method: "POST"}))
+}
+
+func TestQueryCountsByValue(t *testing.T) {
+	t.Parallel()
+	for _, same := range [][2]string{
+		{"a=1&b=2", "b=2&a=1"},
+		{"a=1&a=2&b=3", "a=1&b=3&a=2"},
+		{"a=%31", "a=1"},
+		{"a=+", "a=%20"},
+		{"a", "a="},
+		{"&a=1&", "a=1"},
+		{"%C3%BC=1", "ü=1"},
+		{"a=%zz", "a=%zz"},
+	} {
+		a, b := ask{key: "k", query: same[0]}.v2(), ask{key: "k", query: same[1]}.v2()
+		assert.Equal(t, identifyV2(t, a), identifyV2(t, b), same)
+	}
+	for _, other := range [][2]string{
+		{"a=1&a=2", "a=2&a=1"},
+		{"a=1", "a=2"},
+		{"a=1", "b=1"},
+		{"a=1", "a=1&a=1"},
+		{"a=1", "a=1&b="},
+		{"", "a="},
+		{"a=b%26c=d", "a=b&c=d"},
+		{"a=1%2C2", "a=1&a=2"},
+		{"a==1", "a=1"},
+		{"a=1+1", "a=1%2B1"},
+		{"a=%zz", "a=%25zz"},
+		{"a=%zz&b=1", "b=1&a=%zz"}, // not decodable: as it was sent
+	} {
+		a, b := ask{key: "k", query: other[0]}.v2(), ask{key: "k", query: other[1]}.v2()
+		assert.NotEqual(t, identifyV2(t, a).fingerprint, identifyV2(t, b).fingerprint, other)
+	}
+}
+
+func TestQueryMapsOfRESTEvents(t *testing.T) {
+	t.Parallel()
+	of := func(single map[string]string, multi map[string][]string) identity {
+		e := ask{key: "k"}.v1()
+		e.QueryStringParameters, e.MultiValueQueryStringParameters = single, multi
+		return identifyV1(t, e)
+	}
+	both := of(map[string]string{"a": "2", "b": "3"}, map[string][]string{"a": {"1", "2"}, "b": {"3"}})
+	assert.Equal(t, both, of(nil, map[string][]string{"b": {"3"}, "a": {"1", "2"}}))
+	assert.Equal(t, both, of(map[string]string{"b": "3"}, map[string][]string{"a": {"1", "2"}}), "each map may lack some")
+	assert.Equal(t, both, of(map[string]string{"b": "3"}, map[string][]string{"a": {"1", "2"}, "b": {}}))
+	assert.NotEqual(t, both, of(map[string]string{"a": "2", "b": "3"}, nil))
+	assert.NotEqual(t, both, of(nil, map[string][]string{"a": {"2", "1"}, "b": {"3"}}))
+	assert.NotEqual(t, both, of(nil, map[string][]string{"a": {"1"}, "b": {"3"}}))
+	assert.Equal(t, of(map[string]string{"a": "1", "b": "2"}, nil), of(nil, map[string][]string{"a": {"1"}, "b": {"2"}}))
+	assert.Equal(t, identifyV2(t, ask{key: "k", query: "a=1&b=3&a=2"}.v2()).fingerprint, both.fingerprint, "both families")
+}
+
+// noise changes what differs between two deliveries of one request: headers, ids, times and addresses.
+func noise(t *rapid.T, e *requestV2) {
+	e.Headers = maps.Clone(e.Headers)
+	for _, name := range []string{
+		"user-agent", "x-amzn-trace-id", "traceparent", "x-request-id", "x-forwarded-for", "date", "authorization", "cookie",
+		"content-length", "host", "x-api-key", "accept",
+	} {
+		e.Headers[name] = rapid.String().Draw(t, name)
+	}
+	e.Cookies = rapid.SliceOfN(rapid.String(), 0, 2).Draw(t, "cookies")
+	e.StageVariables = map[string]string{"v": rapid.String().Draw(t, "stage variable")}
+	c := &e.RequestContext
+	c.RequestID = rapid.String().Draw(t, "request id")
+	c.Time = rapid.String().Draw(t, "time")
+	c.TimeEpoch = rapid.Int64().Draw(t, "epoch")
+	c.HTTP.SourceIP = rapid.String().Draw(t, "ip")
+	c.HTTP.UserAgent = rapid.String().Draw(t, "agent")
+	c.HTTP.Protocol = rapid.SampledFrom([]string{"HTTP/1.1", "HTTP/2.0"}).Draw(t, "protocol")
+	c.DomainName = rapid.String().Draw(t, "domain")
+	c.DomainPrefix = rapid.String().Draw(t, "domain prefix")
+}
+
+func TestWhatDiffersBetweenDeliveriesDoesNotCount(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		e := ask{key: "k", body: `{"amount":1}`, query: "a=1"}.v2()
+		first := identifyV2(t, e)
+		noise(t, &e)
+		assert.Equal(t, first, identifyV2(t, e))
+	})
+}
+
+func TestWhatDiffersBetweenDeliveriesOfRESTEventsDoesNotCount(t *testing.T) {
+	t.Parallel()
+	e := ask{key: "k", body: `{"amount":1}`, query: "a=1"}.v1()
+	first := identifyV1(t, e)
+	e.MultiValueHeaders["User-Agent"] = []string{"other"}
+	e.Headers["X-Amzn-Trace-Id"] = "Root=2"
+	e.StageVariables = map[string]string{"v": "1"}
+	c := &e.RequestContext
+	c.RequestID, c.ExtendedRequestID, c.RequestTime, c.RequestTimeEpoch = "r", "x", "now", 1
+	c.Identity.SourceIP, c.Identity.UserAgent, c.DomainName, c.ResourceID = "ip", "agent", "domain", "id"
+	c.Path = "/mapped/charges"
+	assert.Equal(t, first, identifyV1(t, e))
+}
+
+func TestHandlerCannotChangeWhatItsRecordStandsFor(t *testing.T) {
+	t.Parallel()
+	a := doors()[1].open(t)
+	event := ask{key: "k", body: `{"a":1}`}.v2()
+	h := idempotent.Wrap(func(_ context.Context, e *requestV2) (*responseV2, error) {
+		e.Body, e.RawPath = "changed", "/changed"
+		e.Headers["idempotency-key"] = "changed"
+		return &responseV2{StatusCode: 200}, nil
+	}, a.store)
+	_, err := h.Handle(t.Context(), &event)
+	assert.NoError(t, err)
+	again := ask{key: "k", body: `{"a":1}`}.v2()
+	r, err := h.Handle(t.Context(), &again)
+	assert.NoError(t, err)
+	assert.True(t, ofV2(*r).replayed())
+}
+
+func covering(names ...string) idempotent.Option {
+	return idempotent.WithHTTP(idempotent.HTTP{FingerprintHeaders: names})
+}
+
+func TestChosenHeadersCountInTheFingerprint(t *testing.T) {
+	t.Parallel()
+	opt := covering("X-Tenant-Mode", "Accept-Language")
+	of := func(headers map[string][]string) string {
+		e := ask{key: "k"}.v1()
+		e.Headers = nil
+		maps.Copy(e.MultiValueHeaders, headers)
+		first := identifyV1(t, e, opt)
+		assert.Equal(t, identifyV1(t, ask{key: "k"}.v1()).key, first.key, "the scope does not change")
+		return first.fingerprint
+	}
+	type h = map[string][]string
+	for _, same := range [][2]h{
+		{{"Accept-Language": {"de"}}, {"accept-language": {"de"}}},
+		{{"Accept-Language": {"de"}, "X-Tenant-Mode": {"a"}}, {"X-TENANT-MODE": {"a"}, "Accept-Language": {"de"}}},
+		{{"Accept-Language": {"de"}, "User-Agent": {"a"}}, {"Accept-Language": {"de"}, "User-Agent": {"b"}}},
+		{{}, {"Accept-Language": {}}},
+	} {
+		assert.Equal(t, of(same[0]), of(same[1]), same)
+	}
+	for _, other := range [][2]h{
+		{{"Accept-Language": {"de"}}, {"Accept-Language": {"en"}}},
+		{{"Accept-Language": {"de", "en"}}, {"Accept-Language": {"en", "de"}}},
+		{{"Accept-Language": {"de", "en"}}, {"Accept-Language": {"de,en"}}},
+		{{"Accept-Language": {"de"}}, {"X-Tenant-Mode": {"de"}}},
+		{{"Accept-Language": {""}}, {}},
+		{{"Accept-Language": {"", ""}}, {"Accept-Language": {""}}},
+		{{"Accept-Language": {""}}, {"X-Tenant-Mode": {""}}},
+		{{"Accept-Language": {"de"}}, {"Accept-Language": {"de "}}},
+		{{"Accept-Language": {"x-tenant-mode"}}, {"X-Tenant-Mode": {"x-tenant-mode"}}}, // a value that looks like the next name
+	} {
+		assert.NotEqual(t, of(other[0]), of(other[1]), other)
+	}
+}
+
+func TestChosenHeadersCountInEveryFamily(t *testing.T) {
+	t.Parallel()
+	opt := covering("Accept-Language")
+	german := ask{key: "k", header: map[string]string{"accept-language": "de"}}
+	english := ask{key: "k", header: map[string]string{"accept-language": "en"}}
+	want := identifyV2(t, german.v2(), opt).fingerprint
+	for name, of := range map[string]func(a ask) string{
+		"v2":        func(a ask) string { return identifyV2(t, a.v2(), opt).fingerprint },
+		"v1":        func(a ask) string { return identifyV1(t, a.v1(), opt).fingerprint },
+		"url":       func(a ask) string { return identifyURL(t, a.url(), opt).fingerprint },
+		"alb":       func(a ask) string { return identifyALB(t, a.alb(), opt).fingerprint },
+		"alb multi": func(a ask) string { return identifyALB(t, a.albMulti(), opt).fingerprint },
+	} {
+		assert.Equal(t, want, of(german), name)
+		assert.NotEqual(t, want, of(english), name)
+	}
+}
+
+func TestOrderAndSpellingOfTheChosenHeadersDoNotMatter(t *testing.T) {
+	t.Parallel()
+	e := ask{key: "k", header: map[string]string{"a": "1", "b": "2"}}.v2()
+	assert.Equal(t, identifyV2(t, e, covering("a", "b")), identifyV2(t, e, covering("B", "A")))
+	alike := ask{key: "k", header: map[string]string{"a": "1", "b": "1"}}.v2()
+	assert.NotEqual(t, identifyV2(t, alike, covering("a")), identifyV2(t, alike, covering("b")))
+	names := []string{"A"}
+	opt := covering(names...)
+	h := idempotent.WithHTTP(idempotent.HTTP{FingerprintHeaders: names})
+	want := identifyV2(t, e, opt)
+	handler := func(context.Context, requestV2) (responseV2, error) { return responseV2{StatusCode: 200}, nil }
+	wrapped := idempotent.Wrap(handler, memory.New(), h)
+	names[0] = "b" // the configuration has its own copy
+	_, err := wrapped.Handle(t.Context(), e)
+	assert.NoError(t, err)
+	e.Headers["b"] = "3"
+	out, err := wrapped.Handle(t.Context(), e)
+	assert.NoError(t, err)
+	assert.True(t, ofV2(out).replayed())
+	assert.Equal(t, want.key, identifyV2(t, e, opt).key)
+}
+
+func TestSpellingsOfOneHeaderAreNeverAMatterOfChance(t *testing.T) {
+	t.Parallel()
+	e := ask{key: "k"}.v1()
+	e.MultiValueHeaders["X-A"], e.MultiValueHeaders["x-a"], e.MultiValueHeaders["X-a"] = []string{"1"}, []string{"2"}, []string{"3"}
+	e.Headers = map[string]string{"X-B": "1", "x-b": "2", "idempotency-key": "k"}
+	first := identifyV1(t, e, covering("X-A", "X-B"))
+	for range 50 {
+		assert.Equal(t, first, identifyV1(t, e, covering("X-A", "X-B")))
+	}
+}
+
+func TestTextNeverMovesBetweenBodyAndHeaders(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		part := rapid.SampledFrom([]string{"", "a", "b", "json", "bytes", "1", "x-a", "ab"})
+		draw := func(label string) ask {
+			a := ask{key: "k", body: part.Draw(t, label+" body"), header: map[string]string{}}
+			a.header["content-type"] = "text/plain"
+			for _, name := range rapid.SliceOfDistinct(rapid.SampledFrom([]string{"x-a", "x-b"}), rapid.ID).Draw(t, label+" names") {
+				a.header[name] = part.Draw(t, label+" value")
+			}
+			return a
+		}
+		a, b := draw("a"), draw("b")
+		same := a.body == b.body && maps.Equal(a.header, b.header)
+		opt := covering("x-a", "x-b")
+		assert.Equal(t, same, identifyV2(t, a.v2(), opt) == identifyV2(t, b.v2(), opt))
+	})
+}
+
+func TestFingerprintOfChosenHeadersNeverChanges(t *testing.T) {
+	t.Parallel()
+	e := ask{key: "k", body: `{"amount":1}`, header: map[string]string{"accept-language": "de"}}.v2()
+	assert.Equal(t, "1:8BkHC80Uc-LAVsh345zYpZyC_XLzCOrN0_07lGVs2m0", identifyV2(t, e, covering("X-Mode", "Accept-Language")).fingerprint)
+}

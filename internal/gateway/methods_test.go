@@ -1,0 +1,478 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
+)
+
+func TestPostAndPatchNeedAKey(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		for _, method := range []string{"POST", "PATCH", "post", "Patch"} {
+			a := d.open(t)
+			assertProblem(t, a.send(ask{method: method}), 400, "missing-key")
+			a.assertExecuted(0)
+			a.assertNoIO()
+			assert.Equal(t, report.MissingKey, a.event().Outcome)
+		}
+	})
+}
+
+func TestGetHeadAndOptionsRunUnprotectedWhateverTheyCarry(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		for _, method := range []string{"GET", "HEAD", "OPTIONS", "get"} {
+			for _, key := range []string{"", "k", "not, one"} {
+				a := d.open(t)
+				for n := range 2 {
+					r := a.send(ask{method: method, key: key})
+					assert.Equal(t, "charge "+strconv.Itoa(n+1), r.Body)
+					assert.False(t, r.replayed())
+				}
+				a.assertNoIO()
+				assert.Equal(t, report.Unprotected, a.event().Outcome)
+			}
+		}
+	})
+}
+
+func TestPutAndDeleteAreProtectedOnlyWithAKey(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		for _, method := range []string{"PUT", "DELETE", "delete"} {
+			a := d.open(t)
+			a.send(ask{method: method})
+			a.send(ask{method: method})
+			a.assertExecuted(2)
+			a.assertNoIO()
+
+			a.send(ask{method: method, key: "k"})
+			assert.True(t, a.send(ask{method: method, key: "k"}).replayed())
+			a.assertExecuted(3)
+		}
+	})
+}
+
+func TestWhichMethodsNeedAKeyIsConfigurable(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		methods := []string{"PUT"}
+		a := d.open(t, idempotent.WithHTTP(idempotent.HTTP{RequireKey: methods}))
+		methods[0] = "POST" // the configuration has its own copy
+		assertProblem(t, a.send(ask{method: "PUT"}), 400, "missing-key")
+		a.send(ask{method: "POST"})
+		a.assertExecuted(1)
+
+		none := d.open(t, idempotent.WithHTTP(idempotent.HTTP{RequireKey: []string{}}))
+		none.send(ask{method: "POST"})
+		none.assertExecuted(1)
+		none.assertNoIO()
+	})
+}
+
+func TestOptionalKeyRunsUnprotectedWithoutOneButRefusesAMalformedOne(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		a := d.open(t, idempotent.WithOptionalKey())
+		a.send(ask{})
+		a.assertExecuted(1)
+		a.assertNoIO()
+		assertProblem(t, a.send(ask{key: "a,b"}), 400, "invalid-key")
+		a.assertExecuted(1)
+		a.send(ask{key: "k"})
+		assert.True(t, a.send(ask{key: "k"}).replayed())
+	})
+}
+
+func TestSameKeyWithAnotherRequestIsRefused(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		a := d.open(t)
+		first := a.send(ask{key: "k", body: `{"amount":1}`})
+		r := a.send(ask{key: "k", body: `{"amount":2}`})
+		assertProblem(t, r, 422, "mismatch")
+		assert.NotContains(t, r.Body, first.Body)
+		a.assertExecuted(1)
+		assert.Equal(t, report.Mismatch, a.event().Outcome)
+		assert.True(t, a.send(ask{key: "k", body: `{"amount":1}`}).replayed())
+	})
+}
+
+func TestRunningRequestIsAnsweredWithTheRestOfItsLease(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	at := idempotent.WithClock(func() time.Time { return now })
+	for left, after := range map[time.Duration]string{
+		time.Millisecond: "1", time.Second: "1", 1001 * time.Millisecond: "2", 29 * time.Second: "29", 15 * time.Minute: "900",
+	} {
+		t.Run(left.String(), func(t *testing.T) {
+			everyDoor(t, func(t *testing.T, d door) {
+				a := d.open(t, at)
+				a.plant(ask{key: "k"}, func(r *store.Record) { r.Lease = now.Add(left) })
+				r := a.send(ask{key: "k"})
+				assertProblem(t, r, 409, "in-progress")
+				assert.Equal(t, after, r.Headers["Retry-After"])
+				a.assertExecuted(0)
+
+				other := a.send(ask{key: "k", body: "other"})
+				assertProblem(t, other, 422, "mismatch")
+				assert.NotContains(t, other.Headers, "Retry-After")
+			})
+		})
+	}
+}
+
+func TestTwoAtOnceExecuteOnce(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		a := d.open(t)
+		running, finish := make(chan struct{}), make(chan struct{})
+		a.do = func(context.Context) (reply, error) {
+			close(running)
+			<-finish
+			return reply{Status: 200}, nil
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			r, err := a.try(ask{key: "k"})
+			assert.NoError(t, err)
+			assert.Equal(t, 200, r.Status)
+		})
+		<-running
+		assertProblem(t, a.send(ask{key: "k"}), 409, "in-progress")
+		close(finish)
+		wg.Wait()
+		assert.True(t, a.send(ask{key: "k"}).replayed())
+		a.assertExecuted(1)
+	})
+}
+
+func TestUnavailableStoreIsAnsweredWithoutRunningTheHandler(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		a := d.open(t)
+		a.fault = storetest.Deny
+		r := a.send(ask{key: "k"})
+		assertProblem(t, r, 503, "store-unavailable")
+		assert.Equal(t, "2", r.Headers["Retry-After"])
+		a.assertExecuted(0)
+	})
+}
+
+func TestUnknownOutcomeIsNotRepeated(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		a := d.open(t)
+		a.plant(ask{key: "k"}, func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "uncertain" })
+		r := a.send(ask{key: "k"})
+		assertProblem(t, r, 409, "unknown-outcome")
+		assert.NotContains(t, r.Headers, "Retry-After")
+		a.assertExecuted(0)
+	})
+}
+
+func TestUnreadableRecordIsNeverExecutedOver(t *testing.T) {
+	records := map[string]func(r *store.Record){
+		"unknown status": func(r *store.Record) { r.Status = "EXPIRED" },
+		"altered result": func(r *store.Record) {
+			completed(r, `{"statusCode":200}`)
+			r.Result = []byte(`{"statusCode":201}`)
+		},
+		"no response": func(r *store.Record) { completed(r, `["statusCode"]`) },
+	}
+	for name, change := range records {
+		t.Run(name, func(t *testing.T) {
+			everyDoor(t, func(t *testing.T, d door) {
+				a := d.open(t)
+				a.plant(ask{key: "k"}, change)
+				r := a.send(ask{key: "k"})
+				assertProblem(t, r, 500, "unreadable-record")
+				a.assertExecuted(0)
+			})
+		})
+	}
+}
+
+func TestHandlerErrorReleasesTheKeyAndReachesLambda(t *testing.T) {
+	declined := errors.New("card declined")
+	everyDoor(t, func(t *testing.T, d door) {
+		a := d.open(t)
+		a.do = func(context.Context) (reply, error) { return reply{Status: 200, Body: "ignored by Lambda"}, declined }
+		for range 2 {
+			_, err := a.try(ask{key: "k"})
+			assert.Same(t, declined, err)
+		}
+		a.assertExecuted(2)
+		_, found := a.record()
+		assert.False(t, found)
+	})
+}
+
+func TestPanicReleasesTheKeyAndGoesOn(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		a := d.open(t)
+		a.do = func(context.Context) (reply, error) { panic("boom") }
+		assert.PanicsWithValue(t, "boom", func() { a.try(ask{key: "k"}) })
+		_, found := a.record()
+		assert.False(t, found)
+		a.answers(reply{Status: 200})
+		assert.False(t, a.send(ask{key: "k"}).replayed())
+	})
+}
+
+func TestEventWithoutAMethodIsRefused(t *testing.T) {
+	t.Parallel()
+	payloads := map[string]string{
+		"empty":           `{}`,
+		"null":            `null`,
+		"warm-up":         `{"source":"serverless-plugin-warmup"}`,
+		"payload 1.0":     `{"version":"1.0","httpMethod":"POST","path":"/charges","headers":{"Idempotency-Key":"k"},"body":"{}"}`,
+		"keyed, formless": `{"headers":{"idempotency-key":"k"}}`,
+	}
+	for name, payload := range payloads {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			records, executed := storetest.NewFaulty(memory.New(), nil), 0
+			h := idempotent.Wrap(func(context.Context, *requestV2) (*responseV2, error) {
+				executed++
+				return &responseV2{StatusCode: 200}, nil
+			}, records)
+			result, err := h.Invoke(t.Context(), []byte(payload))
+			require.NoError(t, err)
+			assert.Contains(t, string(result), "problems.md#refused")
+			assert.Contains(t, string(result), `"statusCode":500`)
+			assert.Zero(t, executed)
+			assert.Empty(t, records.Calls())
+		})
+	}
+	t.Run("nil pointer", func(t *testing.T) {
+		t.Parallel()
+		_, v2, err := identify[*requestV2, *responseV2](t.Context(), nil, false)
+		require.NoError(t, err)
+		assertProblem(t, ofV2(*v2), 500, "refused")
+		_, v1, err := identify[*requestV1, responseV1](t.Context(), nil, true)
+		require.NoError(t, err)
+		assertProblem(t, ofV1(v1), 500, "refused")
+	})
+}
+
+func TestPayloadThatIsNoEventIsAnErrorAsInLambda(t *testing.T) {
+	t.Parallel()
+	h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) {
+		return responseV2{}, nil
+	}, memory.New())
+	for _, payload := range []string{"", "{", `{"headers":"none"}`} {
+		_, err := h.Invoke(t.Context(), []byte(payload))
+		assert.Error(t, err, payload)
+	}
+}
+
+func TestKeyFunctionReplacesTheHeader(t *testing.T) {
+	t.Parallel()
+	fromBody := idempotent.WithKey(func(e requestV2) (string, error) {
+		if e.Body == "bad" {
+			return "", errors.New("secret reason")
+		}
+		return e.Body, nil
+	})
+	send := func(method, body string, opts ...idempotent.Option) (identity, reply) {
+		id, out, err := identify[requestV2, responseV2](t.Context(), ask{method: method, body: body, key: "h"}.v2(), true,
+			append(opts, fromBody)...)
+		require.NoError(t, err)
+		return id, ofV2(out)
+	}
+	one, _ := send("POST", "k1")
+	two, _ := send("POST", "k2")
+	put, _ := send("PUT", "k1")
+	assert.NotEqual(t, one.key, two.key)
+	assert.Equal(t, one.key, put.key, "a client chooses the method")
+	assert.NotEqual(t, one.fingerprint, put.fingerprint, "but it is another request")
+	assert.NotEqual(t, one.fingerprint, two.fingerprint, "the fingerprint stays")
+	header := identifyV2(t, ask{body: "k1", key: "k1"}.v2())
+	assert.Equal(t, header.fingerprint, one.fingerprint)
+	assert.NotEqual(t, header.key, one.key, "a key of a header counts for one route")
+
+	_, r := send("POST", "")
+	assertProblem(t, r, 400, "missing-key")
+	_, r = send("POST", "bad")
+	assertProblem(t, r, 400, "invalid-key")
+	assert.NotContains(t, r.Body, "secret")
+
+	for method, opts := range map[string][]idempotent.Option{"PUT": nil, "GET": nil, "POST": {idempotent.WithOptionalKey()}} {
+		id, r := send(method, "", opts...)
+		assert.Empty(t, id.key, method)
+		assert.NotEqual(t, 400, r.Status, "%s needs no key", method)
+	}
+	for _, method := range []string{"GET", "HEAD", "OPTIONS", "DELETE"} {
+		id, _ := send(method, "k1")
+		assert.Equal(t, one.key, id.key, "%s with a key is protected", method)
+		id, r := send(method, "bad")
+		assert.Empty(t, id.key)
+		assertProblem(t, r, 400, "invalid-key")
+	}
+}
+
+func TestKeyFunctionThatFailsIsNoMissingKey(t *testing.T) {
+	t.Parallel()
+	failing := idempotent.WithKey(func(requestV2) (string, error) {
+		return "", &idempotent.MissingKeyError{Operation: "another handler"}
+	})
+	_, out, err := identify[requestV2, responseV2](t.Context(), ask{method: "PUT"}.v2(), false, failing)
+	require.NoError(t, err)
+	assertProblem(t, ofV2(out), 400, "invalid-key")
+}
+
+func TestKeyPathReplacesTheHeaderAndHalfAKeyIsNone(t *testing.T) {
+	t.Parallel()
+	path := idempotent.WithKeyPath("powertools_json(body).[tenant, id]")
+	send := func(method, body string, opts ...idempotent.Option) (identity, reply) {
+		id, out, err := identify[requestV1, responseV1](t.Context(), ask{method: method, body: body, key: "h"}.v1(), true,
+			append(opts, path)...)
+		require.NoError(t, err)
+		return id, ofV1(out)
+	}
+	one, _ := send("POST", `{"tenant":"a","id":1}`)
+	two, _ := send("POST", `{"tenant":"a","id":2}`)
+	assert.NotEqual(t, one.key, two.key)
+
+	for _, method := range []string{"POST", "PUT"} {
+		for _, opts := range [][]idempotent.Option{nil, {idempotent.WithOptionalKey()}} {
+			id, r := send(method, `{"id":1}`, opts...)
+			assert.Empty(t, id.key)
+			assertProblem(t, r, 400, "missing-key")
+		}
+	}
+	_, r := send("POST", `{}`)
+	assertProblem(t, r, 400, "missing-key")
+	_, r = send("PUT", `{}`)
+	assert.NotEqual(t, 400, r.Status, "a PUT needs none")
+	_, r = send("POST", `{"id":1,`)
+	assertProblem(t, r, 400, "invalid-key")
+	assert.NotContains(t, r.Body, "printable", "the header is not to blame")
+}
+
+func TestFingerprintPathThatSelectsNothingIsRefused(t *testing.T) {
+	t.Parallel()
+	path := idempotent.WithFingerprintPath("powertools_json(body).amount")
+	one := identifyV2(t, ask{key: "k", body: `{"amount":1,"at":1}`}.v2(), path)
+	assert.Equal(t, one, identifyV2(t, ask{key: "k", body: `{"amount":1.0,"at":2}`}.v2(), path))
+	_, out, err := identify[requestV2, responseV2](t.Context(), ask{key: "k", body: `{}`}.v2(), true, path)
+	require.NoError(t, err)
+	assertProblem(t, ofV2(out), 400, "invalid-key")
+	assert.NotContains(t, out.Body, "printable", "the header is not to blame")
+}
+
+func TestTenantFunctionReplacesTheCallerAndFailsClosed(t *testing.T) {
+	t.Parallel()
+	withTenant := func(tenant string, err error) idempotent.Option {
+		return idempotent.WithTenant(func(context.Context, *requestV1) (string, error) { return tenant, err })
+	}
+	event := ask{key: "k"}.v1()
+	identifyFor := func(opt idempotent.Option) (identity, reply) {
+		id, out, err := identify[*requestV1, *responseV1](t.Context(), &event, true, opt)
+		require.NoError(t, err)
+		return id, ofV1(*out)
+	}
+	a, _ := identifyFor(withTenant("a", nil))
+	b, _ := identifyFor(withTenant("b", nil))
+	assert.NotEqual(t, a.key, b.key)
+	assert.Equal(t, a.fingerprint, b.fingerprint)
+	assert.NotEqual(t, identifyV1(t, event).key, a.key)
+
+	event.RequestContext.Authorizer = map[string]any{"principalId": "a"}
+	replaced, _ := identifyFor(withTenant("a", nil))
+	assert.Equal(t, a, replaced, "the authorizer does not count any more")
+	assert.NotEqual(t, identifyV1(t, event).key, replaced.key, "tenant a is not principal a")
+
+	for _, opt := range []idempotent.Option{withTenant("", nil), withTenant("a", errors.New("secret reason"))} {
+		id, r := identifyFor(opt)
+		assert.Empty(t, id.key)
+		assertProblem(t, r, 500, "refused")
+		assert.NotContains(t, r.Body, "secret")
+	}
+}
+
+func TestFingerprintFunctionReplacesTheFingerprint(t *testing.T) {
+	t.Parallel()
+	ofBody := idempotent.WithFingerprint(func(e requestV2) (any, error) {
+		if e.Body == "bad" {
+			return nil, errors.New("secret reason")
+		}
+		return e.Body, nil
+	})
+	one := identifyV2(t, ask{key: "k", body: "1", query: "a=1"}.v2(), ofBody)
+	same := identifyV2(t, ask{key: "k", body: "1", query: "a=2"}.v2(), ofBody)
+	other := identifyV2(t, ask{key: "k", body: "2", query: "a=1"}.v2(), ofBody)
+	assert.Equal(t, one, same)
+	assert.NotEqual(t, one.fingerprint, other.fingerprint)
+
+	id, out, err := identify[requestV2, responseV2](t.Context(), ask{key: "k", body: "bad"}.v2(), false, ofBody)
+	require.NoError(t, err)
+	assert.Empty(t, id.key)
+	assertProblem(t, ofV2(out), 500, "refused")
+	assert.NotContains(t, out.Body, "secret")
+}
+
+func TestHTTPOptionsAreChecked(t *testing.T) {
+	t.Parallel()
+	for problem, h := range map[string]idempotent.HTTP{
+		`Header "Idempotency Key" is no header name`:                 {Header: "Idempotency Key"},
+		`RequireKey: "post" is no method in capitals`:                {RequireKey: []string{"post"}},
+		`RequireKey: "" is no method in capitals`:                    {RequireKey: []string{""}},
+		`RequireKey: GET has no effect to protect`:                   {RequireKey: []string{"POST", "GET"}},
+		`MismatchStatus 401 is not 400, 409 or 422`:                  {MismatchStatus: 401},
+		`MismatchStatus 404 is not 400, 409 or 422`:                  {MismatchStatus: 404},
+		`MismatchStatus 500 is not 400, 409 or 422`:                  {MismatchStatus: 500},
+		`MaxRequestAge needs a TimestampHeader`:                      {MaxRequestAge: time.Minute},
+		`TimestampHeader needs a MaxRequestAge`:                      {TimestampHeader: "X-Timestamp"},
+		`TimestampHeader "X Timestamp" is no header name`:            {TimestampHeader: "X Timestamp", MaxRequestAge: time.Minute},
+		`TimestampHeader "idempotency-key" is the header of the key`: {TimestampHeader: "idempotency-key", MaxRequestAge: time.Minute},
+		`TimestampHeader "X-Key" is the header of the key`:           {Header: "x-key", TimestampHeader: "X-Key", MaxRequestAge: time.Minute},
+		`MaxRequestAge: 999ms is less than 1s`:                       {TimestampHeader: "X-Timestamp", MaxRequestAge: 999 * time.Millisecond},
+		`MaxRequestAge: -1s is less than 1s`:                         {TimestampHeader: "X-Timestamp", MaxRequestAge: -time.Second},
+		`TimestampHeader "X-Time" is also one of FingerprintHeaders: a retry at another time would be another request`: {
+			TimestampHeader: "X-Time", MaxRequestAge: time.Minute, FingerprintHeaders: []string{"Accept", "x-time"},
+		},
+		`MaxRequestAge 24h0m0s is more than 23h59m0s, the retention less 1m0s of clock skew: an old request would be executed again ` +
+			`after its record expired`: {TimestampHeader: "X-Time", MaxRequestAge: 24 * time.Hour},
+	} {
+		assertHTTPRefused(t, h, problem)
+	}
+}
+
+func TestHeaderWithAMeaningCarriesNoKey(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{
+		"Accept", "Authorization", "Cache-Control", "Connection", "Content-Encoding", "Content-Length", "Content-Type", "Cookie", "Date",
+		"ETag", "Expires", "Forwarded", "Host", "Idempotent-Replayed", "Keep-Alive", "Location", "Origin", "Proxy-Authenticate",
+		"Proxy-Authorization", "Proxy-Connection", "Referer", "Retry-After", "Server", "Set-Cookie", "TE", "Trailer", "Transfer-Encoding",
+		"Upgrade", "User-Agent", "Vary", "Via", "WWW-Authenticate", "X-Amzn-Trace-Id", "X-Api-Key", "X-Forwarded-For",
+	} {
+		assertHTTPRefused(t, idempotent.HTTP{Header: name}, "Header \""+name+"\" has another meaning")
+	}
+	for _, name := range []string{"X-Request-Id", "Request-Id", "X-Idempotency-Key"} {
+		assert.NotPanics(t, func() { wrapHTTP(idempotent.HTTP{Header: name}) })
+	}
+}
+
+func wrapHTTP(h idempotent.HTTP) {
+	handler := func(context.Context, requestV2) (responseV2, error) { return responseV2{}, nil }
+	idempotent.Wrap(handler, memory.New(), idempotent.WithHTTP(h))
+}
+
+// assertHTTPRefused checks that problem is all that is wrong with h.
+func assertHTTPRefused(t *testing.T, h idempotent.HTTP, problem string) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		var config *idempotent.ConfigError
+		err, _ := recover().(error)
+		if assert.ErrorAs(t, err, &config, problem) {
+			assert.Equal(t, []string{"WithHTTP: " + problem}, config.Problems)
+		}
+	}()
+	wrapHTTP(h)
+}

@@ -1,0 +1,438 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
+)
+
+// What must never be seen in an answer.
+const (
+	secretBody  = "the-stored-answer-of-another-request"
+	secretOwner = "the-owner-token-of-someone-else"
+	secretKey   = "the-key-itself"
+)
+
+// trouble makes each kind of problem at a door.
+var trouble = map[string]func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply){
+	"missing-key": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
+		q.key = ""
+		a := d.open(t, idempotent.WithHTTP(h))
+		return a, a.send(q)
+	},
+	"invalid-key": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
+		q.key += "," + q.key
+		a := d.open(t, idempotent.WithHTTP(h))
+		return a, a.send(q)
+	},
+	"stale-request": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
+		h.TimestampHeader, h.MaxRequestAge = "X-Timestamp", time.Minute
+		q.header = maps.Clone(q.header)
+		if q.header == nil {
+			q.header = map[string]string{}
+		}
+		q.header["x-timestamp"] = secretBody
+		a := d.open(t, idempotent.WithHTTP(h))
+		return a, a.send(q)
+	},
+	"missing-tenant": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
+		h.RequireTenant = true
+		a := d.open(t, idempotent.WithHTTP(h))
+		return a, a.send(q)
+	},
+	"mismatch": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
+		a := d.open(t, idempotent.WithHTTP(h))
+		a.answers(reply{Status: 200, Body: secretBody})
+		a.send(q)
+		q.body += "other"
+		return a, a.send(q)
+	},
+	"superseded": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
+		a := d.open(t, idempotent.WithHTTP(h))
+		a.do = func(context.Context) (reply, error) {
+			mine, found := a.record()
+			require.True(t, found)
+			theirs := mine
+			theirs.Owner, theirs.Lease = secretOwner, time.Now().Add(time.Minute)
+			_, swapped, err := a.inner.Swap(t.Context(), mine, theirs)
+			require.NoError(t, err)
+			require.True(t, swapped)
+			return reply{Status: 200, Body: secretBody}, nil
+		}
+		return a, a.send(q)
+	},
+	"in-progress":     planted(func(*store.Record) {}),
+	"unknown-outcome": planted(func(r *store.Record) { r.Status = store.StatusUnknown }),
+	"unreadable-record": planted(func(r *store.Record) {
+		completed(r, `{"statusCode":200,"body":"`+secretBody+`"}`)
+		r.Seal = "damaged"
+	}),
+	"store-unavailable": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
+		a := d.open(t, idempotent.WithHTTP(h))
+		a.fault = storetest.Deny
+		return a, a.send(q)
+	},
+	"commit-failed": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
+		a := d.openOver(t, func(s store.Store) store.Store { return register{s, errRegister} }, idempotent.WithHTTP(h))
+		a.do = func(ctx context.Context) (reply, error) {
+			answer := reply{Status: 200, Body: secretBody}
+			fault := execution.CommitsOf(ctx).Commit(ctx, responseOf(ctx, answer), row{})
+			assert.ErrorIs(t, fault, idempotent.ErrCommitFailed)
+			return answer, nil
+		}
+		return a, a.send(q)
+	},
+	"wrapped-twice": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
+		a := d.open(t, idempotent.WithHTTP(h))
+		a.do = func(ctx context.Context) (reply, error) { return a.through(ctx, q) }
+		return a, a.send(q)
+	},
+	"refused": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
+		a := d.open(t, idempotent.WithHTTP(h))
+		q.formless = true
+		return a, a.send(q)
+	},
+}
+
+func planted(change func(r *store.Record)) func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
+	return func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
+		a := d.open(t, idempotent.WithHTTP(h))
+		a.plant(q, func(r *store.Record) {
+			r.Lease = time.Now().Add(time.Minute)
+			change(r)
+		})
+		return a, a.send(q)
+	}
+}
+
+func everyTrouble(t *testing.T, test func(t *testing.T, kind string, a *api, r reply)) {
+	t.Helper()
+	everyDoor(t, func(t *testing.T, d door) {
+		for kind, make := range trouble {
+			q := ask{key: secretKey, path: "/charges/<1>&co", body: `{"card":"` + secretBody + `"}`}
+			a, r := make(t, d, q, idempotent.HTTP{})
+			test(t, kind, a, r)
+		}
+	})
+}
+
+func TestEveryProblemIsADocumentOfItsOwn(t *testing.T) {
+	statuses := map[string]int{
+		"missing-key": 400, "invalid-key": 400, "stale-request": 400, "missing-tenant": 401, "mismatch": 422, "in-progress": 409, "superseded": 409, "unknown-outcome": 409,
+		"unreadable-record": 500, "store-unavailable": 503, "commit-failed": 503, "refused": 500, "wrapped-twice": 500,
+	}
+	waits := []string{"in-progress", "superseded", "store-unavailable", "commit-failed"}
+	members := regexp.MustCompile(`^{"type":"[^"]+","title":"[^"]+","status":\d+,"detail":"[^"]+","instance":"([^"]+)"}$`)
+	everyTrouble(t, func(t *testing.T, kind string, a *api, r reply) {
+		assertProblem(t, r, statuses[kind], kind)
+		m := members.FindStringSubmatch(r.Body)
+		require.NotNil(t, m, "members and order: %s", r.Body)
+		assert.Equal(t, `/charges/%3C1%3E\u0026co#request-1`, m[1])
+		assert.Equal(t, "no-store", r.Headers["Cache-Control"])
+		assert.Equal(t, "en", r.Headers["Content-Language"])
+		assert.Equal(t, slices.Contains(waits, kind), r.Headers["Retry-After"] != "", kind)
+		for name := range r.Headers {
+			assert.Contains(t, []string{"Content-Type", "Content-Language", "Cache-Control", "Retry-After"}, name)
+		}
+		assert.Equal(t, reply{Status: r.Status, Headers: r.Headers, Body: r.Body}, r, "nothing else")
+		assert.False(t, r.replayed())
+		executed := map[string]int64{"mismatch": 1, "superseded": 1, "commit-failed": 1, "wrapped-twice": 1} // the outer one
+		a.assertExecuted(executed[kind])
+	})
+}
+
+func TestProblemsRevealNothingOfTheRecordOrTheRequest(t *testing.T) {
+	everyTrouble(t, func(t *testing.T, kind string, a *api, r reply) {
+		answer := r.Body
+		for name, value := range r.Headers {
+			answer += name + value
+		}
+		secrets := []string{secretBody, secretOwner, secretKey, storetest.ErrInjected.Error()}
+		for _, c := range a.store.Calls() {
+			_, hash, _ := strings.Cut(c.Next.Key, "#")
+			_, digest, _ := strings.Cut(c.Next.Fingerprint, ":")
+			secrets = append(secrets, hash, digest, c.Next.Owner)
+		}
+		for _, secret := range secrets {
+			if secret != "" {
+				assert.NotContains(t, answer, secret, kind)
+			}
+		}
+	})
+}
+
+func TestTitlesAndDetailsTellProblemsApart(t *testing.T) {
+	t.Parallel()
+	titles, details := map[any]bool{}, map[any]bool{}
+	for _, make := range trouble {
+		_, r := make(t, doors()[0], ask{key: "k"}, idempotent.HTTP{})
+		document := r.problem(t)
+		titles[document["title"]], details[document["detail"]] = true, true
+	}
+	assert.Len(t, titles, len(trouble))
+	assert.Len(t, details, len(trouble))
+}
+
+func TestEveryProblemTypeHasItsSection(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/problems.md")
+	require.NoError(t, err)
+	var sections, kinds []string
+	for _, m := range regexp.MustCompile(`(?m)^## (.+)$`).FindAllStringSubmatch(string(page), -1) {
+		sections = append(sections, m[1])
+	}
+	for kind := range trouble {
+		kinds = append(kinds, kind)
+	}
+	assert.ElementsMatch(t, kinds, sections)
+}
+
+func TestMissingKeyIsToldWhereItBelongs(t *testing.T) {
+	t.Parallel()
+	const rest = " Send a new one with each new request, and the same one with each retry."
+	for header, name := range map[string]string{"": "Idempotency-Key", "X-Key": "X-Key", "x&y": "x&y"} {
+		_, r := trouble["missing-key"](t, doors()[0], ask{}, idempotent.HTTP{Header: header})
+		assert.Equal(t, "This operation requires an idempotency key in the header "+name+"."+rest, r.problem(t)["detail"])
+		assert.NotContains(t, r.Body, "&", "escaped")
+	}
+	a := doors()[0].open(t, idempotent.WithKeyPath("powertools_json(body).id"))
+	assert.Equal(t, "This operation requires an idempotency key."+rest, a.send(ask{body: "{}"}).problem(t)["detail"], "the header is not to blame")
+}
+
+func TestInvalidKeyIsToldWhatIsWrongWithIt(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]string{
+		"k,k": "more than once", "k k": "space", `"k`: "structured string", strings.Repeat("k", 256): "longer than 255",
+	} {
+		a := doors()[0].open(t)
+		assert.Contains(t, a.send(ask{key: key}).problem(t)["detail"], want)
+	}
+}
+
+func TestNothingOfAHostileRequestGetsIntoAnAnswerUnescaped(t *testing.T) {
+	const mark = "reflected"
+	hostile := []string{
+		`"><script>` + mark + `</script>`, "'" + mark + "'", mark + "\r\nSet-Cookie: a=1", `\"},"` + mark + `":{"`, mark + "\x00\u2028\xff", "&" + mark + ";",
+	}
+	dangerous := regexp.MustCompile(`[<>&']|[^ -~]`)
+	value := regexp.MustCompile(`^[A-Za-z0-9+/-]+$`)
+	everyDoor(t, func(t *testing.T, d door) {
+		for kind, make := range trouble {
+			for _, text := range hostile {
+				header := map[string]string{}
+				for _, name := range []string{"host", "origin", "referer", "user-agent", "accept", "x-forwarded-for", "authorization"} {
+					header[name] = text
+				}
+				q := ask{key: "k", path: "/" + text, query: "q=" + mark, header: header, body: text}
+				if kind == "invalid-key" {
+					q.key = text
+				}
+				_, r := make(t, d, q, idempotent.HTTP{})
+				assert.NotRegexp(t, dangerous, r.Body, kind)
+				document := r.problem(t)
+				u, err := url.Parse(document["instance"].(string))
+				if assert.NoError(t, err) && !d.wire {
+					assert.Equal(t, "/"+text, u.Path, "%s: only escaped, not lost", kind)
+				}
+				delete(document, "instance")
+				rest, err := json.Marshal(document)
+				require.NoError(t, err)
+				assert.NotContains(t, string(rest), mark, kind)
+				for name, v := range r.Headers {
+					assert.Regexp(t, value, v, name)
+					assert.NotContains(t, v, mark, name)
+				}
+			}
+		}
+	})
+}
+
+func TestInstanceIsTheRequestAndNeverAnotherHost(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		"/charges":                "/charges#request-1",
+		"/a b":                    "/a%20b#request-1",
+		"/a%20b":                  "/a%20b#request-1",
+		"/a%2Fb":                  "/a%2Fb#request-1",
+		"/100%":                   "/100%25#request-1",
+		"/ü":                      "/%C3%BC#request-1",
+		"/<script>'\"\\</script>": `/%3Cscript%3E%27%22%5C%3C/script%3E#request-1`,
+		"/a?b#c":                  "/a%3Fb%23c#request-1",
+		"/a\r\nX: y":              "/a%0D%0AX:%20y#request-1",
+		"//evil.example/x":        "/.//evil.example/x#request-1",
+		"javascript:alert(1)":     "./javascript:alert(1)#request-1",
+	} {
+		a := doors()[0].open(t)
+		assert.Equal(t, want, a.send(ask{path: path}).problem(t)["instance"], path)
+	}
+}
+
+func TestInstanceIsAlwaysARelativeReference(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		e := ask{}.v2()
+		e.RawPath = rapid.OneOf(rapid.String(), rapid.StringMatching(`[/a:%2@?#\\.]{0,8}`)).Draw(t, "path")
+		e.RequestContext.RequestID = rapid.String().Draw(t, "id")
+		_, out, err := identify[requestV2, responseV2](context.Background(), e, true)
+		require.NoError(t, err)
+		var document struct{ Instance string }
+		require.NoError(t, json.Unmarshal([]byte(out.Body), &document))
+		instance := document.Instance
+		u, err := url.Parse(instance)
+		require.NoError(t, err, instance)
+		assert.Empty(t, u.Scheme+u.Host+u.Opaque, instance)
+		assert.Regexp(t, `^[!-~]*$`, instance)
+		assert.Equal(t, e.RequestContext.RequestID, u.Fragment)
+	})
+}
+
+func TestRetryAfterOfOddLeases(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	everyDoor(t, func(t *testing.T, d door) {
+		for name, c := range map[string]struct {
+			change func(r *store.Record)
+			want   string
+		}{
+			"no lease, but an expiry": {func(r *store.Record) { r.Lease, r.Expiry = time.Time{}, now.Add(90*time.Second) }, "90"},
+			"in the year 2500":        {func(r *store.Record) { r.Lease = now.AddDate(474, 0, 0) }, "9223372037"},
+		} {
+			a := d.open(t, idempotent.WithClock(func() time.Time { return now }))
+			a.plant(ask{key: "k"}, c.change)
+			assert.Equal(t, c.want, a.send(ask{key: "k"}).Headers["Retry-After"], name)
+		}
+	})
+}
+
+// TestRetryAfterIsTheTimeoutAndTheMarginAtMost asks while an execution has only begun, and what the pages say of it.
+func TestRetryAfterIsTheTimeoutAndTheMarginAtMost(t *testing.T) {
+	t.Parallel()
+	const timeout = 20 * time.Second
+	longest := strconv.Itoa(int((timeout + idempotent.DefaultMargin) / time.Second))
+	synctest.Test(t, func(t *testing.T) {
+		mayEnd := make(chan struct{})
+		h := idempotent.Wrap(func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+			<-mayEnd
+			return events.APIGatewayV2HTTPResponse{StatusCode: 201}, nil
+		}, memory.New())
+		var e events.APIGatewayV2HTTPRequest
+		e.Headers = map[string]string{"idempotency-key": "k"}
+		e.RequestContext.HTTP.Method = "POST"
+		ctx, cancel := context.WithTimeout(t.Context(), timeout)
+		defer cancel()
+		ended := make(chan error, 1)
+		go func() {
+			_, err := h.Handle(ctx, e)
+			ended <- err
+		}()
+		synctest.Wait()
+		out, err := h.Handle(ctx, e)
+		require.NoError(t, err)
+		assert.Equal(t, 409, out.StatusCode)
+		assert.Equal(t, longest, out.Headers["Retry-After"])
+		close(mayEnd)
+		require.NoError(t, <-ended)
+	})
+	page, err := os.ReadFile("../../docs/http.md")
+	require.NoError(t, err)
+	assert.Contains(t, string(page), "the timeout of the function and the margin: "+longest+" seconds")
+}
+
+func TestErrorInsideAUsersErrorIsNotTheAnswer(t *testing.T) {
+	t.Parallel()
+	inner := &idempotent.StoreUnavailableError{Operation: "another handler", Err: errors.New("x")}
+	failing := idempotent.WithTenant(func(context.Context, requestV2) (string, error) { return "", inner })
+	_, out, err := identify[requestV2, responseV2](t.Context(), ask{key: "k"}.v2(), false, failing)
+	require.NoError(t, err)
+	assertProblem(t, ofV2(out), 500, "refused")
+	assert.NotContains(t, out.Headers, "Retry-After")
+}
+
+// A client that may retry is told so: a handler need not translate the error of its commit.
+func TestAnHTTPHandlerReturnsTheErrorOfItsCommit(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		a := d.openOver(t, func(s store.Store) store.Store { return register{s, errRegister} })
+		a.do = func(ctx context.Context) (reply, error) {
+			fault := execution.CommitsOf(ctx).Commit(ctx, responseOf(ctx, reply{Status: 201}), row{})
+			return reply{}, fmt.Errorf("order: %w", fault)
+		}
+		r := a.send(ask{key: "k"})
+		assertProblem(t, r, 503, "commit-failed")
+		assert.NotEmpty(t, r.Headers["Retry-After"])
+		e := a.event()
+		assert.Equal(t, report.CommitFailed, e.Outcome)
+		assert.Equal(t, report.Released, e.Settlement)
+		assert.ErrorIs(t, e.Err, idempotent.ErrCommitFailed)
+		assert.ErrorContains(t, e.Err, "order: ")
+		assert.ErrorIs(t, e.Err, errDownstream)
+	})
+}
+
+func TestAnswerAfterTheHandlerIsMadeOfTheEventAsItCame(t *testing.T) {
+	t.Parallel()
+	records := memory.New()
+	handler := idempotent.Wrap(func(ctx context.Context, e *events.APIGatewayV2HTTPRequest) (*events.APIGatewayV2HTTPResponse, error) {
+		e.RawPath, e.RequestContext.RequestID = "/private", "private"
+		x, protected := idempotent.FromContext(ctx)
+		require.True(t, protected)
+		seen, _, err := records.Get(ctx, x.RecordKey)
+		require.NoError(t, err)
+		next := seen // this process was frozen, and another one has taken over
+		next.Owner, next.Lease = "someone", time.Now().Add(time.Minute)
+		_, swapped, err := records.Swap(ctx, seen, next)
+		require.NoError(t, err)
+		require.True(t, swapped)
+		return &events.APIGatewayV2HTTPResponse{StatusCode: 201}, nil
+	}, records)
+	e := ask{key: "k"}.v2()
+	e.RawPath, e.RequestContext.RequestID = "/charges", "id-1"
+	out, err := handler.Handle(t.Context(), &e)
+	require.NoError(t, err)
+	assert.Equal(t, 409, out.StatusCode)
+	var problem struct{ Instance string }
+	require.NoError(t, json.Unmarshal([]byte(out.Body), &problem))
+	assert.Equal(t, "/charges#id-1", problem.Instance)
+}
+
+// TestPageForClientsIsComplete: the tables of the page that owners publish are what handlers answer, and name every field of HTTP.
+func TestPageForClientsIsComplete(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/http.md")
+	require.NoError(t, err)
+	page := string(text)
+	for kind, make := range trouble {
+		if kind == "stale-request" {
+			continue // by default there is none
+		}
+		_, r := make(t, doors()[0], ask{key: "k"}, idempotent.HTTP{})
+		assert.Regexp(t, fmt.Sprintf("(?m)^\\| %d \\| `%s`", r.Status, kind), page)
+		assert.Equal(t, r.Headers["Retry-After"] != "",
+			regexp.MustCompile(fmt.Sprintf("(?m)^\\| %d \\| `%s` .*`Retry-After` \\|$", r.Status, kind)).MatchString(page), kind)
+	}
+	for field := range reflect.TypeFor[idempotent.HTTP]().Fields() {
+		assert.Regexp(t, fmt.Sprintf("(?m)^\\| [^|]*`%s`", field.Name), page)
+	}
+}

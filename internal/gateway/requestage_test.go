@@ -1,0 +1,176 @@
+package gateway_test
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/report"
+)
+
+// limited requires timestamps that are less than five minutes old, by a clock that stands still.
+func limited(now time.Time) []idempotent.Option {
+	return []idempotent.Option{
+		idempotent.WithClock(func() time.Time { return now }),
+		idempotent.WithHTTP(idempotent.HTTP{TimestampHeader: "X-Timestamp", MaxRequestAge: 5 * time.Minute}),
+	}
+}
+
+// stamped is a request with a timestamp.
+func stamped(value string) ask {
+	return ask{key: "k", header: map[string]string{"X-Timestamp": value}}
+}
+
+var clockAt = time.Date(2026, 1, 2, 3, 4, 5, 600_000_000, time.UTC)
+
+func TestRecentTimestampIsAcceptedInEveryForm(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		for _, at := range []time.Time{
+			clockAt, clockAt.Add(-5*time.Minute + time.Second), clockAt.Add(-5*time.Minute + time.Nanosecond), clockAt.Add(time.Minute),
+		} {
+			forms := []string{
+				at.UTC().Format(time.RFC3339Nano), at.In(time.FixedZone("", -3*3600-1800)).Format(time.RFC3339Nano),
+				" \t" + at.Format(time.RFC3339Nano) + " ",
+			}
+			if clockAt.Sub(at) < 5*time.Minute-time.Second/2 { // the other forms drop the fraction
+				forms = append(forms, strconv.FormatInt(at.Unix(), 10), at.UTC().Format("Mon, 02 Jan 2006 15:04:05 GMT"))
+			}
+			for _, form := range forms {
+				a := d.open(t, limited(clockAt)...)
+				assert.Equal(t, 201, a.send(stamped(form)).Status, form)
+			}
+		}
+	})
+}
+
+func TestTimestampOutsideOfTheLimitsIsRefusedBeforeAnyIO(t *testing.T) {
+	const unread = "is neither Unix time in seconds, nor a time of RFC 3339, nor an HTTP-date, or was sent more than once"
+	old, ahead := "is 300 seconds old or older", "is more than 60 seconds ahead of the clock"
+	wants := map[string]string{
+		clockAt.Add(-5 * time.Minute).Format(time.RFC3339Nano):                old,
+		clockAt.Add(-5*time.Minute - time.Second).Format(time.RFC3339Nano):    old,
+		strconv.FormatInt(clockAt.Add(-5*time.Minute).Unix(), 10):             old,
+		clockAt.Add(-5 * time.Minute).Format("Mon, 02 Jan 2006 15:04:05 GMT"): old,
+		"0":                    old,
+		"0001-01-01T00:00:00Z": old,
+		clockAt.Add(time.Minute + 1).Format(time.RFC3339Nano):              ahead,
+		strconv.FormatInt(clockAt.Add(time.Minute+time.Second).Unix(), 10): ahead,
+		"99999999999":          ahead,
+		"9999-12-31T23:59:59Z": ahead,
+		"":                     unread,
+		" ":                    unread,
+		"now":                  unread,
+		"-1":                   unread,
+		"+" + strconv.FormatInt(clockAt.Unix(), 10):  unread,
+		strconv.FormatInt(clockAt.Unix(), 10) + ".5": unread,
+		strconv.FormatInt(clockAt.UnixMilli(), 10):   unread,
+		"99999999999999999999999":                    unread,
+		"0x" + strconv.FormatInt(clockAt.Unix(), 16): unread,
+		"٢٠٢٦":                                                                         unread,
+		clockAt.Format(time.DateOnly):                                                  unread,
+		clockAt.Format(time.DateTime):                                                  unread,
+		clockAt.Format("2006-01-02T15:04:05"):                                          unread, // no zone
+		clockAt.Format(time.RFC1123Z):                                                  unread,
+		clockAt.Format(time.RFC850):                                                    unread,
+		fmt.Sprintf("%d,%d", clockAt.Unix(), clockAt.Unix()):                           unread,
+		clockAt.Format(time.RFC3339) + ", " + clockAt.Format(time.RFC3339):             unread,
+		clockAt.Format(time.RFC3339) + "\r\n" + clockAt.Format(time.RFC3339):           unread,
+		clockAt.Format("Mon, 02 Jan 2006 15:04:05 GMT, Mon, 02 Jan 2006 15:04:05 GMT"): unread,
+	}
+	everyDoor(t, func(t *testing.T, d door) {
+		for value, reason := range wants {
+			a := d.open(t, limited(clockAt)...)
+			assertStale(t, a, a.send(stamped(value)), reason)
+		}
+		a := d.open(t, limited(clockAt)...)
+		assertStale(t, a, a.send(ask{key: "k"}), "is missing")
+
+		a = d.open(t, limited(clockAt)...)
+		both := stamped(clockAt.Format(time.RFC3339))
+		both.header["x-timestamp"] = both.header["X-Timestamp"]
+		assertStale(t, a, a.send(both), "was sent more than once")
+	})
+}
+
+func assertStale(t *testing.T, a *api, r reply, reason string) {
+	t.Helper()
+	assertProblem(t, r, 400, "stale-request")
+	assert.Equal(t, "The timestamp in header X-Timestamp "+reason+".", r.problem(t)["detail"])
+	a.assertExecuted(0)
+	a.assertNoIO()
+	assert.Equal(t, report.Stale, a.event().Outcome)
+	err := a.event().Err
+	require.ErrorIs(t, err, idempotent.ErrStaleRequest)
+	stale, ok := errors.AsType[*idempotent.StaleRequestError](err)
+	require.True(t, ok)
+	assert.Equal(t, idempotent.StaleRequestError{Operation: "charge", Source: "header X-Timestamp", Reason: reason}, *stale)
+	assert.Equal(t, "idempotent: charge: the timestamp of the request is not accepted: header X-Timestamp "+reason, err.Error())
+}
+
+func TestLimitOfTheAgeIsToldInSeconds(t *testing.T) {
+	t.Parallel()
+	for limit, want := range map[time.Duration]string{
+		time.Second: "1 second", 1500 * time.Millisecond: "1.5 seconds", time.Hour: "3600 seconds", 23 * time.Hour: "82800 seconds",
+	} {
+		a := doors()[0].open(t, idempotent.WithHTTP(idempotent.HTTP{TimestampHeader: "X-Timestamp", MaxRequestAge: limit}))
+		assertStale(t, a, a.send(stamped("0")), "is "+want+" old or older")
+	}
+}
+
+func TestAgeOfAnUnprotectedRequestDoesNotCount(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		for _, q := range []ask{{method: "GET", key: "k"}, {method: "PUT"}} {
+			a := d.open(t, limited(clockAt)...)
+			assert.Equal(t, 201, a.send(q).Status)
+			a.assertNoIO()
+		}
+		a := d.open(t, limited(clockAt)...)
+		assertProblem(t, a.send(ask{}), 400, "missing-key")
+		assertProblem(t, a.send(ask{method: "PUT", key: "k"}), 400, "stale-request")
+	})
+}
+
+func TestAgeCountsWhereverTheKeyComesFrom(t *testing.T) {
+	t.Parallel()
+	opts := append(limited(clockAt), idempotent.WithKeyPath("powertools_json(body).id"))
+	_, out, err := identify[requestV2, responseV2](t.Context(), ask{body: `{"id":"o-1"}`}.v2(), true, opts...)
+	require.NoError(t, err)
+	assertProblem(t, ofV2(out), 400, "stale-request")
+}
+
+func TestRetryMayHaveAnotherTimestamp(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		a := d.open(t, limited(clockAt)...)
+		a.send(stamped(clockAt.Format(time.RFC3339)))
+		assert.True(t, a.send(stamped(clockAt.Add(time.Second).Format(time.RFC3339))).replayed())
+		a.assertExecuted(1)
+	})
+}
+
+// What the limit is for: whatever the client's clock says, a request that was accepted once is never executed again
+// after its record expired, however long the limit may be made.
+func TestOldRequestIsRefusedBeforeItsRecordExpires(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		now := clockAt
+		a := d.open(t,
+			idempotent.WithClock(func() time.Time { return now }), idempotent.WithRetention(time.Hour),
+			idempotent.WithHTTP(idempotent.HTTP{TimestampHeader: "X-Timestamp", MaxRequestAge: time.Hour - time.Minute}))
+		captured := stamped(clockAt.Add(time.Minute).Format(time.RFC3339Nano)) // by a clock that is a minute ahead
+		assert.Equal(t, 201, a.send(captured).Status)
+		for now = clockAt; now.Before(clockAt.Add(3 * time.Hour)); now = now.Add(30 * time.Second) {
+			r := a.send(captured)
+			if now.Before(clockAt.Add(time.Hour)) {
+				assert.True(t, r.replayed(), now)
+			} else {
+				assertProblem(t, r, 400, "stale-request")
+			}
+		}
+		a.assertExecuted(1)
+	})
+}

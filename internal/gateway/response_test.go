@@ -1,0 +1,577 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
+)
+
+func TestReplayEqualsTheFirstAnswerAndIsMarked(t *testing.T) {
+	responses := map[string]reply{
+		"plain":         {Status: 201, Headers: map[string]string{"Location": "/charges/1", "X-Empty": ""}, Body: `{"id":1}`},
+		"no headers":    {Status: 204},
+		"empty maps":    {Status: 200, Headers: map[string]string{}, Multi: map[string][]string{}},
+		"multi only":    {Status: 200, Multi: map[string][]string{"Vary": {"Accept", "Origin"}, "X-None": {}, "X-Nil": nil}},
+		"both":          {Status: 200, Headers: map[string]string{"A": "1"}, Multi: map[string][]string{"A": {"1", "2"}}},
+		"base64":        {Status: 200, Body: "AAEC/w==", Base64: true},
+		"odd text":      {Status: 200, Body: "<a href=\"x\">&amp;\u2028\u2029\u0000\U0001F600</a>\r\n"},
+		"client error":  {Status: 422, Headers: map[string]string{"Content-Type": "application/problem+json"}, Body: "{}"},
+		"redirect":      {Status: 303, Headers: map[string]string{"location": "https://example.com/?a=b&c=<d>"}},
+		"large numbers": {Status: 200, Body: `{"amount":9007199254740993}`},
+	}
+	for name, response := range responses {
+		t.Run(name, func(t *testing.T) {
+			every := everyDoor
+			if response.Multi != nil {
+				every = everyWideDoor
+			}
+			every(t, func(t *testing.T, d door) {
+				a := d.open(t)
+				a.answers(response)
+				first := a.send(ask{key: "k"})
+				assert.False(t, first.replayed())
+				assert.Equal(t, response.unmarked(), first.unmarked(), "the first answer is the handler's own")
+				for range 2 {
+					r := a.send(ask{key: "k"})
+					assert.Equal(t, "true", r.Headers["Idempotent-Replayed"])
+					delete(r.Headers, "Idempotent-Replayed")
+					assert.Equal(t, first, r, "the expiry included")
+				}
+				a.assertExecuted(1)
+				assert.Equal(t, report.Replayed, a.event().Outcome)
+			})
+		})
+	}
+}
+
+func TestReplayOnTheWireIsTheFirstAnswerPlusTheMark(t *testing.T) {
+	t.Parallel()
+	h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) {
+		return responseV2{StatusCode: 201, Headers: map[string]string{"X-B": "<&>", "X-A": "1"}, Body: "<&>"}, nil
+	}, memory.New(), idempotent.WithClock(func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }))
+	payload, err := json.Marshal(ask{key: "k"}.v2())
+	require.NoError(t, err)
+	first, err := h.Invoke(t.Context(), payload)
+	require.NoError(t, err)
+	assert.Equal(t,
+		`{"statusCode":201,"headers":{"Idempotency-Key-Expires":"Sat, 03 Jan 2026 03:04:05 GMT","X-A":"1","X-B":"<&>"},`+
+			`"multiValueHeaders":null,"body":"<&>","cookies":null}`, string(first))
+	replay, err := h.Invoke(t.Context(), payload)
+	require.NoError(t, err)
+	assert.Equal(t, strings.Replace(string(first), `"X-A"`, `"Idempotent-Replayed":"true","X-A"`, 1), string(replay))
+}
+
+func TestStatusDecidesWhetherAResponseIsStored(t *testing.T) {
+	notStored := []int{401, 403, 408, 409, 423, 425, 429}
+	everyDoor(t, func(t *testing.T, d door) {
+		for _, status := range statuses(d) {
+			a := d.open(t)
+			a.answers(reply{Status: status, Body: "b"})
+			assert.Equal(t, status, a.send(ask{key: "k"}).Status)
+			stored := status >= 200 && status < 500 && !slices.Contains(notStored, status)
+			_, found := a.record()
+			assert.Equal(t, stored, found, "status %d", status)
+			r := a.send(ask{key: "k"})
+			assert.Equal(t, status, r.Status)
+			assert.Equal(t, stored, r.replayed(), "status %d", status)
+		}
+	})
+}
+
+// statuses are all that a response can have, through the first door, and through the others those beside which the rule changes.
+func statuses(d door) (some []int) {
+	for status := range 620 {
+		if d.name == doors()[0].name || status%100 < 2 || status%100 == 99 || status/50 == 8 {
+			some = append(some, status)
+		}
+	}
+	return some
+}
+
+func TestStoreIfReplacesTheRuleForStatuses(t *testing.T) {
+	t.Parallel()
+	for _, wire := range []bool{false, true} {
+		executed := 0
+		h := idempotent.Wrap(func(context.Context, requestV1) (*responseV1, error) {
+			executed++
+			return &responseV1{StatusCode: 500}, nil
+		}, memory.New(), idempotent.WithStoreIf(func(r *responseV1) bool { return r.StatusCode == 500 }))
+		for range 2 {
+			_, err := deliver(t.Context(), h, ask{key: "k"}.v1(), wire)
+			require.NoError(t, err)
+		}
+		assert.Equal(t, 1, executed)
+	}
+}
+
+func TestNilResponseIsPassedOnAndNotStored(t *testing.T) {
+	t.Parallel()
+	for _, wire := range []bool{false, true} {
+		executed := 0
+		handler := func(context.Context, *requestV2) (*responseV2, error) {
+			executed++
+			return nil, nil
+		}
+		event := ask{key: "k"}.v2()
+		h := idempotent.Wrap(handler, memory.New())
+		for range 2 {
+			out, err := deliver(t.Context(), h, &event, wire)
+			require.NoError(t, err)
+			assert.Nil(t, out)
+		}
+		assert.Equal(t, 2, executed)
+
+		stored := idempotent.Wrap(handler, memory.New(), idempotent.WithStoreIf(func(*responseV2) bool { return true }))
+		for range 2 {
+			out, err := deliver(t.Context(), stored, &event, wire)
+			require.NoError(t, err)
+			assert.Nil(t, out, "a stored nil is replayed as nil")
+		}
+		assert.Equal(t, 3, executed)
+	}
+}
+
+func TestCookiesAreStoredOnlyIfAsked(t *testing.T) {
+	response := reply{
+		Status:  200,
+		Headers: map[string]string{"Set-Cookie": "a=1", "set-cookie": "b=2", "X-Kept": "1"},
+		Multi:   map[string][]string{"SET-COOKIE": {"c=3", "d=4"}, "X-Kept": {"2"}},
+		Cookies: []string{"e=5"},
+	}
+	everyWideDoor(t, func(t *testing.T, d door) {
+		first := response
+		if d.v1 {
+			first.Cookies = nil
+		}
+		a := d.open(t)
+		a.answers(response)
+		assert.Equal(t, first, a.send(ask{key: "k"}).unmarked(), "the first answer carries its cookies")
+		record, _ := a.record()
+		assert.NotContains(t, strings.ToLower(string(record.Result)), "set-cookie")
+		assert.NotContains(t, string(record.Result), "e=5")
+		assert.Equal(t, reply{
+			Status: 200, Headers: map[string]string{"X-Kept": "1"}, Multi: map[string][]string{"X-Kept": {"2"}},
+		}, a.send(ask{key: "k"}).unmarked())
+	})
+}
+
+func TestHeadersOfOneConnectionOrMomentAreNotStored(t *testing.T) {
+	names := []string{
+		"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "TE", "Trailer",
+		"Transfer-Encoding", "Upgrade", "Date", "Idempotent-Replayed", "Idempotency-Key-Expires",
+	}
+	everyWideDoor(t, func(t *testing.T, d door) {
+		for _, name := range names {
+			for _, spelling := range []string{name, strings.ToLower(name), strings.ToUpper(name)} {
+				response := reply{
+					Status:  200,
+					Headers: map[string]string{spelling: "v", "X-" + name: "kept", "ETag": "1"},
+					Multi:   map[string][]string{spelling: {"v"}, "X-" + name: {"kept"}},
+				}
+				a := d.open(t)
+				a.answers(response)
+				first := a.send(ask{key: "k"})
+				if !strings.HasPrefix(name, "Idempot") { // what is ours gives way, see below
+					assert.Equal(t, response, first.unmarked())
+				}
+				r := a.send(ask{key: "k"})
+				assert.True(t, r.replayed())
+				assert.Equal(t, map[string]string{"X-" + name: "kept", "ETag": "1"}, r.unmarked().Headers, spelling)
+				assert.Equal(t, map[string][]string{"X-" + name: {"kept"}}, r.Multi, spelling)
+			}
+		}
+	})
+}
+
+func TestHeadersThatConnectionNamesAreNotStored(t *testing.T) {
+	everyWideDoor(t, func(t *testing.T, d door) {
+		for _, response := range []reply{
+			{Headers: map[string]string{"connectioN": "close, X-Hop ,\tx-other,"}},
+			{Headers: map[string]string{"connection": "X-Hop"}, Multi: map[string][]string{"CONNECTION": {"x-hop", "close,X-OTHER"}}},
+			{Multi: map[string][]string{"Connection": {"X-Hop,X-Other"}}},
+		} {
+			response.Status = 200
+			if response.Headers == nil {
+				response.Headers = map[string]string{}
+			}
+			response.Headers["x-HOP"], response.Headers["X-Hopper"], response.Headers["X"] = "1", "kept", "kept"
+			if response.Multi == nil {
+				response.Multi = map[string][]string{}
+			}
+			response.Multi["X-Other"], response.Multi["Y"] = []string{"2"}, []string{"kept"}
+			a := d.open(t)
+			a.answers(response)
+			assert.Equal(t, response, a.send(ask{key: "k"}).unmarked())
+			r := a.send(ask{key: "k"}).unmarked()
+			assert.Equal(t, map[string]string{"X-Hopper": "kept", "X": "kept"}, r.Headers)
+			assert.Equal(t, map[string][]string{"Y": {"kept"}}, r.Multi)
+		}
+	})
+}
+
+// As for every other header, multiValueHeaders hold all values of Connection if they have any.
+func TestConnectionInHeadersCountsOnlyWithoutOneInMultiValueHeaders(t *testing.T) {
+	everyWideDoor(t, func(t *testing.T, d door) {
+		a := d.open(t)
+		a.answers(reply{
+			Status:  200,
+			Headers: map[string]string{"connection": "X-Kept", "X-Kept": "1", "X-Hop": "2"},
+			Multi:   map[string][]string{"Connection": {"X-Hop"}},
+		})
+		a.send(ask{key: "k"})
+		assert.Equal(t, map[string]string{"X-Kept": "1"}, a.send(ask{key: "k"}).unmarked().Headers)
+	})
+}
+
+func TestFirstAnswerAndReplaysSayUntilWhenTheyAreReplayed(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		now := time.Date(2026, 1, 2, 3, 4, 5, 600_000_000, time.FixedZone("", 3600))
+		const name = "Idempotency-Key-Expires"
+		a := d.open(t, idempotent.WithRetention(90*time.Minute), idempotent.WithClock(func() time.Time { return now }))
+		first := a.send(ask{key: "k"})
+		record, _ := a.record()
+		for _, r := range []reply{first, a.send(ask{key: "k"})} {
+			assert.Equal(t, "Fri, 02 Jan 2026 03:34:06 GMT", r.Headers[name])
+			expires, err := http.ParseTime(r.Headers[name])
+			require.NoError(t, err)
+			assert.True(t, expires.Equal(record.Expiry), "the client is told what the record says")
+		}
+		assert.Len(t, first.Headers, 1)
+	})
+}
+
+func TestAnswerThatIsNotStoredPromisesNothing(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		const header = "Idempotency-Key-Expires"
+
+		a := d.open(t)
+		a.answers(reply{Status: 500})
+		assert.NotContains(t, a.send(ask{key: "k"}).Headers, header, "released")
+
+		a = d.open(t)
+		a.do = func(context.Context) (reply, error) {
+			a.fault = storetest.Deny
+			return reply{Status: 201, Body: "done"}, nil
+		}
+		first := a.send(ask{key: "k"})
+		assert.Equal(t, reply{Status: 201, Body: "done"}, first, "the completion failed")
+
+		a = d.open(t)
+		a.send(ask{method: "PUT"})
+		assert.NotContains(t, a.send(ask{method: "PUT"}).Headers, header, "unprotected")
+
+		for kind, make := range trouble {
+			_, r := make(t, d, ask{key: "k"}, idempotent.HTTP{})
+			assert.NotContains(t, r.Headers, header, kind)
+		}
+	})
+}
+
+// A handler may pass on the response of a service that does the same: its marks say nothing about this answer.
+func TestMarksOfAnotherServiceGiveWay(t *testing.T) {
+	everyWideDoor(t, func(t *testing.T, d door) {
+		const name = "Idempotency-Key-Expires"
+		a := d.open(t)
+		a.answers(reply{
+			Status:  200,
+			Headers: map[string]string{"idempotent-replayed": "true", strings.ToUpper(name): "never", "X": "1"},
+			Multi:   map[string][]string{"IDEMPOTENT-REPLAYED": {"true"}, strings.ToLower(name): {"never"}, "Y": {"2"}},
+		})
+		first := a.send(ask{key: "k"})
+		assert.Equal(t, map[string]string{"X": "1", name: first.Headers[name]}, first.Headers)
+		assert.Regexp(t, `GMT$`, first.Headers[name])
+		assert.Equal(t, map[string][]string{"Y": {"2"}}, first.Multi)
+		record, _ := a.record()
+		assert.NotContains(t, string(record.Result), "never")
+		assert.NotContains(t, strings.ToLower(string(record.Result)), "replayed")
+		r := a.send(ask{key: "k"})
+		assert.Equal(t, map[string]string{"X": "1", name: first.Headers[name], "Idempotent-Replayed": "true"}, r.Headers)
+		assert.Equal(t, first.Multi, r.Multi)
+	})
+}
+
+// As above, but nothing was stored: what another service says of its answer is not true of this one.
+func TestMarksOfAnotherServiceAreTakenFromAnswersThatAreNotStored(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		foreign := func(status int) reply {
+			headers := map[string]string{"idempotent-replayed": "true", "Idempotency-Key-Expires": "never", "X": "1"}
+			return reply{Status: status, Headers: headers, Body: "b"}
+		}
+		stripped := func(status int) reply { return reply{Status: status, Headers: map[string]string{"X": "1"}, Body: "b"} }
+
+		for _, status := range []int{409, 503} {
+			a := d.open(t)
+			a.answers(foreign(status))
+			assert.Equal(t, stripped(status), a.send(ask{key: "k"}), "released")
+		}
+
+		a := d.open(t)
+		a.do = func(context.Context) (reply, error) {
+			a.fault = storetest.Deny
+			return foreign(201), nil
+		}
+		assert.Equal(t, stripped(201), a.send(ask{key: "k"}), "the completion failed")
+
+		a = d.open(t)
+		a.do = func(context.Context) (reply, error) { return foreign(502), idempotent.Uncertain(errDownstream) }
+		assert.Equal(t, stripped(502), a.send(ask{key: "k"}), "beside a mark")
+
+		a = d.open(t)
+		a.do = func(context.Context) (reply, error) {
+			mine, _ := a.record()
+			stolen := mine
+			stolen.Owner = "someone else"
+			completed(&stolen, `["no response"]`)
+			_, swapped, err := a.inner.Swap(t.Context(), mine, stolen)
+			require.NoError(t, err)
+			require.True(t, swapped)
+			return foreign(201), nil
+		}
+		assert.Equal(t, stripped(201), a.send(ask{key: "k"}), "someone else stored what cannot be read")
+
+		a = d.open(t)
+		a.answers(foreign(200))
+		a.send(ask{key: "k"})
+		record, _ := a.record()
+		assert.NotContains(t, string(record.Result), "never")
+		replay := a.send(ask{key: "k"})
+		assert.True(t, replay.replayed())
+		assert.NotContains(t, slices.Collect(maps.Values(replay.Headers)), "never")
+	})
+}
+
+func TestRequestThatIsNotProtectedGetsWhatTheHandlerReturns(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		foreign := reply{
+			Status: 200, Headers: map[string]string{"Idempotent-Replayed": "true", "Idempotency-Key-Expires": "never"}, Body: "b",
+		}
+		for name, q := range map[string]ask{"no key": {method: "PUT"}, "no effect": {method: "GET", key: "k"}} {
+			a := d.open(t)
+			a.answers(foreign)
+			assert.Equal(t, foreign, a.send(q), name)
+		}
+		a := d.open(t, idempotent.WithDisabled(true))
+		a.answers(foreign)
+		assert.Equal(t, foreign, a.send(ask{key: "k"}), "disabled")
+	})
+}
+
+// An answer that is not the handler's own any more is encoded again; one that is stays as it was encoded.
+func TestAnswerThatIsNotStoredIsThatOfTheHandlerOnTheWire(t *testing.T) {
+	t.Parallel()
+	response := &responseV2{StatusCode: 503, Headers: map[string]string{}, MultiValueHeaders: map[string][]string{}, Cookies: []string{}}
+	handler := func(context.Context, requestV2) (*responseV2, error) { return response, nil }
+	payload, err := json.Marshal(ask{key: "k"}.v2())
+	require.NoError(t, err)
+	want, err := lambda.NewHandler(handler).Invoke(t.Context(), payload)
+	require.NoError(t, err)
+	got, err := idempotent.Wrap(handler, memory.New()).Invoke(t.Context(), payload)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), string(got))
+	out, err := idempotent.Wrap(handler, memory.New()).Handle(t.Context(), ask{key: "k"}.v2())
+	require.NoError(t, err)
+	assert.Same(t, response, out)
+}
+
+func TestResponseOfTheHandlerIsNeverModified(t *testing.T) {
+	everyWideDoor(t, func(t *testing.T, d door) {
+		shared := reply{
+			Status:  200,
+			Headers: map[string]string{"Set-Cookie": "a=1", "Date": "now", "X": "1"},
+			Multi:   map[string][]string{"set-cookie": {"b=2"}, "Y": {"2"}},
+			Cookies: []string{"c=3"},
+		}
+		before := reply{200, maps.Clone(shared.Headers), maps.Clone(shared.Multi), slices.Clone(shared.Cookies), "", false}
+		a := d.open(t)
+		a.answers(shared)
+		for _, key := range []string{"k", "k", "l", "l"} {
+			a.send(ask{key: key})
+		}
+		assert.Equal(t, before, shared)
+		a.assertExecuted(2)
+	})
+}
+
+func TestReplaysDoNotShareTheirMaps(t *testing.T) {
+	everyWideDoor(t, func(t *testing.T, d door) {
+		a := d.open(t)
+		a.answers(reply{Status: 200, Headers: map[string]string{"X": "1"}, Multi: map[string][]string{"Y": {"2"}}})
+		a.send(ask{key: "k"})
+		r := a.send(ask{key: "k"})
+		r.Headers["X"], r.Multi["Y"][0] = "changed", "changed"
+		r = a.send(ask{key: "k"})
+		assert.Equal(t, "1", r.Headers["X"])
+		assert.Equal(t, []string{"2"}, r.Multi["Y"])
+	})
+}
+
+var errDownstream = errors.New("downstream failed")
+
+func TestMarkBesideAResponseDecidesTheRecordAndTheClientGetsTheResponse(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		failed := reply{Status: 502, Headers: map[string]string{"X": "1"}, Body: "sorry"}
+
+		a := d.open(t)
+		a.do = func(context.Context) (reply, error) { return failed, idempotent.NotExecuted(errDownstream) }
+		assert.Equal(t, failed, a.send(ask{key: "k"}))
+		require.ErrorIs(t, a.event().Err, errDownstream, "the observer gets the error")
+		assert.Equal(t, report.Released, a.event().Settlement)
+		assert.Equal(t, failed, a.send(ask{key: "k"}))
+		a.assertExecuted(2)
+
+		a = d.open(t)
+		a.do = func(context.Context) (reply, error) { return failed, idempotent.Terminal(errDownstream) }
+		assert.Equal(t, failed, a.send(ask{key: "k"}).unmarked())
+		require.ErrorIs(t, a.event().Err, errDownstream)
+		r := a.send(ask{key: "k"})
+		assert.True(t, r.replayed(), "whatever its status")
+		assert.Equal(t, failed, r.unmarked())
+		a.assertExecuted(1)
+
+		a = d.open(t)
+		a.do = func(context.Context) (reply, error) { return failed, idempotent.Uncertain(errDownstream) }
+		assert.Equal(t, failed, a.send(ask{key: "k"}))
+		require.ErrorIs(t, a.event().Err, errDownstream)
+		record, _ := a.record()
+		assert.Equal(t, store.StatusUnknown, record.Status)
+		assertProblem(t, a.send(ask{key: "k"}), 409, "unknown-outcome")
+		a.assertExecuted(1)
+	})
+}
+
+func TestMarkedErrorWithoutAResponseIsAnError(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		for _, mark := range []func(error) error{idempotent.NotExecuted, idempotent.Terminal, idempotent.Uncertain} {
+			a := d.open(t)
+			a.do = func(context.Context) (reply, error) { return reply{}, mark(errDownstream) }
+			_, err := a.try(ask{key: "k"})
+			assert.Same(t, errDownstream, err, "the mark is stripped")
+		}
+	})
+}
+
+func TestPolicyForErrorsCoversResponsesThatAreNotStored(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		a := d.open(t, idempotent.WithEffects(idempotent.Unrepeatable))
+		a.answers(reply{Status: 503})
+		assert.Equal(t, 503, a.send(ask{key: "k"}).Status)
+		assertProblem(t, a.send(ask{key: "k"}), 409, "unknown-outcome")
+		a.assertExecuted(1)
+	})
+}
+
+func TestResolvedResponseIsStoredWithoutCookiesAndMarked(t *testing.T) {
+	t.Parallel()
+	records := memory.New()
+	resolver := idempotent.WithResolver(
+		func(context.Context, idempotent.Execution, requestV2) (idempotent.Resolution[responseV2], error) {
+			return idempotent.Executed(responseV2{StatusCode: 200, Body: "found", Cookies: []string{"a=1"}}), nil
+		})
+	h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) {
+		return responseV2{}, idempotent.Uncertain(errDownstream)
+	}, records, resolver)
+	_, err := h.Handle(t.Context(), ask{key: "k"}.v2())
+	require.ErrorIs(t, err, errDownstream)
+	for range 2 {
+		r, err := h.Handle(t.Context(), ask{key: "k"}.v2())
+		require.NoError(t, err)
+		assert.Equal(t, "found", r.Body)
+		assert.Empty(t, r.Cookies)
+		assert.True(t, ofV2(r).replayed())
+	}
+}
+
+// What a handler would not store, a resolver cannot store either: the client would get a failure of the moment for as long as the retention.
+func TestAResolverStoresNoResponseThatIsNotStored(t *testing.T) {
+	t.Parallel()
+	status := 0
+	var seen report.Delivery
+	h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) {
+		return responseV2{}, idempotent.Uncertain(errDownstream)
+	}, memory.New(), idempotent.WithResolver(
+		func(context.Context, idempotent.Execution, requestV2) (idempotent.Resolution[responseV2], error) {
+			return idempotent.Executed(responseV2{StatusCode: status}), nil
+		}), idempotent.WithObserver(func(_ context.Context, e report.Delivery) { seen = e }))
+	_, err := h.Handle(t.Context(), ask{key: "k"}.v2())
+	require.ErrorIs(t, err, errDownstream)
+	for _, status = range []int{0, 429, 500, 503} {
+		r, err := h.Handle(t.Context(), ask{key: "k"}.v2())
+		require.NoError(t, err)
+		require.Equal(t, http.StatusConflict, r.StatusCode, status)
+		require.Equal(t, report.StillUnknown, seen.Settlement)
+		require.ErrorContains(t, seen.Err, "resolver: its result is not one that is stored")
+	}
+	status = http.StatusPaymentRequired
+	r, err := h.Handle(t.Context(), ask{key: "k"}.v2())
+	require.NoError(t, err)
+	require.Equal(t, http.StatusPaymentRequired, r.StatusCode)
+}
+
+// A wrong password must not block the key for a month.
+func TestAResponseThatMeansThatNothingHappenedReleases(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		for name, opts := range map[string][]idempotent.Option{
+			"unrepeatable": {idempotent.WithEffects(idempotent.Unrepeatable)}, "by default": nil,
+		} {
+			for _, status := range []int{401, 403, 429} {
+				a := d.open(t, opts...)
+				a.answers(reply{Status: status, Body: "no"})
+				assert.Equal(t, status, a.send(ask{key: "k"}).Status)
+				assert.Equal(t, report.Released, a.event().Settlement, "%s: %d", name, status)
+				a.answers(reply{Status: 201, Body: "yes"})
+				assert.Equal(t, "yes", a.send(ask{key: "k"}).Body)
+			}
+		}
+		for _, status := range []int{408, 409, 423, 425, 500, 503} {
+			a := d.open(t, idempotent.WithEffects(idempotent.Unrepeatable))
+			a.answers(reply{Status: status})
+			a.send(ask{key: "k"})
+			assert.Equal(t, report.Unknown, a.event().Settlement, "%d says nothing of the sort", status)
+		}
+		// A mark outweighs the status, and so does what the user stores.
+		a := d.open(t, idempotent.WithEffects(idempotent.Unrepeatable))
+		a.do = func(context.Context) (reply, error) { return reply{Status: 429}, idempotent.Uncertain(errDownstream) }
+		a.send(ask{key: "k"})
+		assert.Equal(t, report.Unknown, a.event().Settlement)
+	})
+	a := doors()[0].open(t, idempotent.WithStoreIf(func(responseV2) bool { return true }))
+	a.answers(reply{Status: 403})
+	a.send(ask{key: "k"})
+	assert.Equal(t, report.Completed, a.event().Settlement)
+}
+
+// What a handler makes of the end of its context says nothing of the effect.
+func TestAnInterruptedExecutionIsNoRefusal(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := doors()[0]
+		a := d.open(t, idempotent.WithEffects(idempotent.Unrepeatable))
+		a.do = func(ctx context.Context) (reply, error) {
+			<-ctx.Done()
+			return reply{Status: 429}, nil
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := a.through(ctx, ask{key: "k"})
+		require.NoError(t, err)
+		assert.Equal(t, report.Unknown, a.event().Settlement)
+		assert.Equal(t, "interrupted", a.event().Reason)
+	})
+}

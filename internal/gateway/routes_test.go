@@ -1,0 +1,411 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
+	"github.com/go-idempotent/idempotent/storetest"
+)
+
+// exempting protects all requests but those with these paths.
+func exempting(paths ...string) idempotent.Option {
+	return idempotent.WithHTTP(idempotent.HTTP{Protect: func(_, path string) bool { return !slices.Contains(paths, path) }})
+}
+
+func TestRequestThatIsNotToBeProtectedRunsEachTime(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		own := reply{Status: 201, Headers: map[string]string{"Idempotent-Replayed": "true", "Idempotency-Key-Expires": "never"}, Body: "b"}
+		for _, key := range []string{"", "k", "a, b"} { // none, a good one, a malformed one
+			a := d.open(t, exempting("/webhooks"))
+			a.answers(own)
+			for range 2 {
+				assert.Equal(t, own, a.send(ask{path: "/webhooks", key: key}), "untouched")
+				assert.Equal(t, report.Unprotected, a.event().Outcome)
+				assert.Empty(t, a.event().RecordKey)
+			}
+			a.assertExecuted(2)
+			a.assertNoIO()
+		}
+		a := d.open(t, exempting("/webhooks"))
+		a.send(ask{path: "/charges", key: "k"})
+		assert.True(t, a.send(ask{path: "/charges", key: "k"}).replayed(), "any other is protected")
+		assertProblem(t, a.send(ask{path: "/charges"}), 400, "missing-key")
+	})
+}
+
+func TestRequestThatIsNotToBeProtectedIsRefusedForNothing(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		a := d.open(t, idempotent.WithHTTP(idempotent.HTTP{
+			Protect:       func(method, _ string) bool { return method != "PATCH" },
+			RequireTenant: true, TimestampHeader: "X-Sent", MaxRequestAge: idempotent.DefaultRetention / 2,
+		}))
+		assert.Equal(t, 201, a.send(ask{method: "PATCH", key: "k"}).Status)
+		assert.Equal(t, report.Unprotected, a.event().Outcome)
+		assert.NotEqual(t, 201, a.send(ask{key: "k"}).Status)
+		a.assertNoIO()
+	})
+}
+
+// Protect decides before the key is looked for: whichever option finds it.
+func TestProtectDecidesOverEveryKey(t *testing.T) {
+	t.Parallel()
+	exempt := exempting("/charges")
+	never := func(requestV2) (string, error) {
+		assert.Fail(t, "the function is asked for a key that nobody needs")
+		return "", errDownstream
+	}
+	tenant := func(context.Context, requestV2) (string, error) {
+		assert.Fail(t, "the function is asked for a tenant that nobody needs")
+		return "", errDownstream
+	}
+	for name, opts := range map[string][]idempotent.Option{
+		"function":         {idempotent.WithKey(never)},
+		"path":             {idempotent.WithKeyPath("headers.missing")},
+		"broken path":      {idempotent.WithKeyPath("powertools_json(body).id")},
+		"Powertools":       {idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "p", AllCallers: true}), idempotent.WithKeyPath("headers.missing")},
+		"tenant":           {idempotent.WithTenant(tenant)},
+		"header":           nil,
+		"wider RequireKey": {idempotent.WithOptionalKey()},
+	} {
+		for _, method := range []string{"POST", "DELETE", "GET"} {
+			for _, wire := range []bool{false, true} {
+				records, seen, executed := storetest.NewFaulty(memory.New(), nil), new(seenEvents), 0
+				h := idempotent.Wrap(func(ctx context.Context, _ requestV2) (responseV2, error) {
+					executed++
+					_, protected := idempotent.FromContext(ctx)
+					assert.False(t, protected)
+					first := idempotent.DerivedKey(ctx, "a")
+					assert.NotEqual(t, first, idempotent.DerivedKey(ctx, "a"), "derived keys are random")
+					return responseV2{StatusCode: 201}, nil
+				}, records, append([]idempotent.Option{exempt, idempotent.WithObserver(seen.see)}, opts...)...)
+				out, err := deliver(t.Context(), h, ask{method: method, key: "k"}.v2(), wire)
+				require.NoError(t, err, name)
+				assert.Equal(t, 201, out.StatusCode, name)
+				assert.Equal(t, report.Unprotected, seen.seen[0].Outcome, name)
+				assert.Equal(t, 1, executed)
+				assert.Empty(t, records.Calls())
+			}
+		}
+	}
+}
+
+// Where every method is protected, Protect is asked about each of them; otherwise it has no say in GET, HEAD and OPTIONS.
+func TestProtectIsAskedOnlyAboutWhatCanBeProtected(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		var mu sync.Mutex
+		var asked []string
+		a := d.open(t, idempotent.WithHTTP(idempotent.HTTP{Protect: func(method, path string) bool {
+			mu.Lock()
+			defer mu.Unlock()
+			asked = append(asked, method+" "+path)
+			return true
+		}}))
+		for _, method := range []string{"GET", "HEAD", "OPTIONS"} {
+			a.send(ask{method: method, key: "k"})
+			assert.Equal(t, report.Unprotected, a.event().Outcome)
+		}
+		assert.Empty(t, asked)
+		a.send(ask{method: "POST", path: "/charges/caf%C3%A9", key: "k"})
+		a.send(ask{method: "PUT"})
+		assert.Equal(t, []string{"POST /charges/café", "PUT /charges"}, asked)
+	})
+	selected := ""
+	h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) { return responseV2{StatusCode: 201}, nil }, memory.New(),
+		idempotent.WithKeyPath("headers.\"idempotency-key\""),
+		idempotent.WithHTTP(idempotent.HTTP{Protect: func(method, path string) bool {
+			selected = method + " " + path
+			return true
+		}}))
+	_, err := h.Handle(t.Context(), ask{method: "GET", key: "k"}.v2())
+	require.NoError(t, err)
+	assert.Equal(t, "GET /charges", selected)
+}
+
+// Nobody gets around the protection by spelling a path in another way that its router takes for the same.
+func TestSpellingOfAPathIsNoWayAroundProtection(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		all := exempting("/health", "/public/x")
+		under := idempotent.WithHTTP(idempotent.HTTP{Protect: func(_, path string) bool { return !strings.HasPrefix(path, "/public/") }})
+		only := idempotent.WithHTTP(idempotent.HTTP{Protect: func(_, path string) bool { return strings.HasPrefix(path, "/charges") }})
+		for path, opt := range map[string]idempotent.Option{
+			// Routers that clean paths, or redirect to clean ones, get to a path that is protected.
+			"/public/../charges":     under,
+			"/public/%2e%2e/charges": under,
+			"/public/..%2fcharges":   under,
+			"/public/./../charges":   under,
+			"//charges":              only,
+			"/./charges":             only,
+			"/x/../charges/":         only,
+			"/%63harges":             only,
+			"/%2Fcharges":            only,
+			"/x%2F..%2F/charges":     only,
+			"charges":                only,
+			// Routers that match the encoded path, or its segments, take these for something else than the unprotected path.
+			"/publi%63/x": all,
+			"/public%2Fx": under,
+			"/health/":    all,
+			"//health":    all,
+			"/Health":     all,
+			// Adapters cut these off.
+			"/charges?/public/": under,
+			"/charges?/x":       idempotent.WithHTTP(idempotent.HTTP{Protect: func(_, path string) bool { return !strings.HasSuffix(path, "/x") }}),
+			"/charges#/x":       idempotent.WithHTTP(idempotent.HTTP{Protect: func(_, path string) bool { return !strings.HasSuffix(path, "/x") }}),
+		} {
+			a := d.open(t, opt)
+			assertProblem(t, a.send(ask{path: path}), 400, "missing-key")
+			a.assertExecuted(0)
+		}
+		for path, opt := range map[string]idempotent.Option{
+			"/health": all, "/public/x": under, "/public/caf%C3%A9": under, "/public//x": under, "/public/x/": under, "/x": only,
+			"/public/%63": under, "/%78": only,
+		} {
+			a := d.open(t, opt)
+			assert.Equal(t, 201, a.send(ask{path: path}).Status, "%s is not protected in any reading", path)
+		}
+	})
+}
+
+func TestPathsOfProtectAndRouteLackTheStageOfAnHTTPAPI(t *testing.T) {
+	t.Parallel()
+	for _, wire := range []bool{false, true} {
+		var routed []string
+		h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) { return responseV2{StatusCode: 201}, nil }, memory.New(),
+			idempotent.WithObserver(func(context.Context, report.Delivery) {}),
+			idempotent.WithHTTP(idempotent.HTTP{
+				Protect: func(_, path string) bool { return path != "/webhooks" },
+				Route: func(method, path string) string {
+					routed = append(routed, method+" "+path)
+					return "x"
+				},
+			}))
+		out, err := deliver(t.Context(), h, ask{path: "/prod/webhooks", route: "$default"}.v2(), wire)
+		require.NoError(t, err)
+		assert.Equal(t, 201, out.StatusCode)
+		out, err = deliver(t.Context(), h, ask{path: "/stage/webhooks", route: "$default"}.v2(), wire)
+		require.NoError(t, err)
+		assert.Equal(t, 400, out.StatusCode)
+		assert.Equal(t, []string{"POST /webhooks", "POST /stage/webhooks"}, routed)
+	}
+}
+
+// Neither Protect nor Route is part of what is stored or derived.
+func TestProtectAndRouteChangeNoRecord(t *testing.T) {
+	t.Parallel()
+	for name, payload := range golden(t) {
+		if !strings.HasPrefix(name, "v2-") {
+			continue
+		}
+		var e requestV2
+		require.NoError(t, json.Unmarshal(payload, &e))
+		plain, _, err := identify[requestV2, responseV2](t.Context(), e, true)
+		require.NoError(t, err)
+		with, _, err := identify[requestV2, responseV2](t.Context(), e, true, idempotent.WithHTTP(idempotent.HTTP{
+			Protect: func(string, string) bool { return true },
+			Route:   func(string, string) string { return "route" },
+		}))
+		require.NoError(t, err)
+		assert.Equal(t, plain, with, name)
+	}
+}
+
+func TestADescriptionSaysThatARequestIsNotToBeProtected(t *testing.T) {
+	t.Parallel()
+	const want = "the function of HTTP.Protect leaves this method and path unprotected"
+	for name, opts := range map[string][]idempotent.Option{
+		"header": nil, "path": {idempotent.WithKeyPath("headers.missing")}, "missing tenant": {idempotent.WithTenant(
+			func(context.Context, requestV2) (string, error) { return "", nil })},
+	} {
+		d, err := described[requestV2, responseV2](t.Context(), t, ask{key: "k"}.v2(), append(opts, exempting("/charges"))...)
+		require.NoError(t, err, name)
+		assert.Equal(t, idempotent.Description{Operation: "charge", Unprotected: want}, d, name)
+	}
+	d, err := described[requestV2, responseV2](t.Context(), t, ask{method: "GET"}.v2(), exempting("/charges"))
+	require.NoError(t, err)
+	assert.Equal(t, "the method GET is never protected", d.Unprotected)
+	d, err = described[requestV2, responseV2](t.Context(), t, ask{key: "k"}.v2(), exempting("/webhooks"), idempotent.WithHTTP(idempotent.HTTP{
+		Route: func(string, string) string {
+			assert.Fail(t, "no observer hears of a description")
+			return ""
+		},
+	}))
+	require.NoError(t, err)
+	assert.True(t, d.Protected)
+}
+
+// The panic of such a function is one of the configuration: nothing was asked of the store, and the observer hears of it.
+func TestPanicOfProtectOrRouteComesBeforeAnyIO(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		for name, h := range map[string]idempotent.HTTP{
+			"Protect": {Protect: func(string, string) bool { panic("boom") }},
+			"Route":   {Route: func(string, string) string { panic("boom") }},
+		} {
+			a := d.open(t, idempotent.WithHTTP(h))
+			assert.PanicsWithValue(t, "boom", func() { _, _ = a.try(ask{key: "k"}) }, name)
+			assert.Equal(t, report.Panicked, a.event().Outcome)
+			a.assertNoIO()
+			a.assertExecuted(0)
+		}
+		a := d.open(t, idempotent.WithHTTP(idempotent.HTTP{Protect: func(string, string) bool { panic("boom") }}))
+		assert.Panics(t, func() { _, _ = a.try(ask{key: "k"}) })
+		assert.NotEmpty(t, a.event().Route, "the route is known all the same")
+	})
+}
+
+func TestRouteIsTheTemplateOfTheGatewayAndNeverAPath(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		routes := !strings.Contains(d.name, "URL") && !strings.Contains(d.name, "ALB")
+		a := d.open(t)
+		for _, tc := range []struct {
+			q    ask
+			want string // where there are routes
+			none string // where there are none
+		}{
+			{ask{route: "/charges/{id}", path: "/charges/ch-1", key: "k"}, "POST /charges/{id}", "POST (any)"},
+			{ask{method: "DELETE", route: "/charges/{id}", path: "/charges/ch-1"}, "DELETE /charges/{id}", "DELETE (any)"},
+			{ask{route: "/charges/{id}", path: "/charges/ch-2"}, "POST /charges/{id}", "POST (any)"}, // which is refused
+			{ask{method: "GET", route: "/{proxy+}", path: "/charges/ch-1"}, "GET (any)", "GET (any)"},
+			{ask{method: "GET", route: "/v1/{rest+}", path: "/v1/ch-1"}, "GET (any)", "GET (any)"},
+			{ask{route: "$default", path: "/secret", key: "a, b"}, "POST (any)", "POST (any)"},
+			{ask{method: "FROBNICATE", route: "/charges", path: "/charges"}, "(other) /charges", "(other) (any)"},
+		} {
+			a.send(tc.q)
+			want := tc.none
+			if routes {
+				want = tc.want
+			}
+			if d.v1 && tc.q.route == "$default" {
+				want = "POST (any)"
+			}
+			assert.Equal(t, want, a.event().Route)
+		}
+	})
+}
+
+func TestRouteOfTheUserNamesEveryDelivery(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		a := d.open(t, idempotent.WithHTTP(idempotent.HTTP{
+			Protect: func(_, path string) bool { return path != "/webhooks" },
+			Route: func(method, path string) string {
+				if path == "/nameless" {
+					return ""
+				}
+				return strings.ToLower(method) + strings.ReplaceAll(path, "/", "-")
+			},
+		}))
+		for _, tc := range []struct {
+			q       ask
+			route   string
+			outcome report.Outcome
+		}{
+			{ask{key: "k"}, "post-charges", report.Executed},
+			{ask{key: "k"}, "post-charges", report.Replayed},
+			{ask{key: "k", body: "other"}, "post-charges", report.Mismatch},
+			{ask{}, "post-charges", report.MissingKey},
+			{ask{method: "GET"}, "get-charges", report.Unprotected},
+			{ask{path: "/webhooks"}, "post-webhooks", report.Unprotected},
+			{ask{path: "/nameless", key: "n"}, "", report.Executed},
+		} {
+			a.send(tc.q)
+			assert.Equal(t, tc.outcome, a.event().Outcome)
+			assert.Equal(t, tc.route, a.event().Route)
+		}
+	})
+}
+
+func TestEventWithoutARequestHasNoRoute(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		a := d.open(t)
+		a.send(ask{formless: true})
+		assert.Equal(t, report.Refused, a.event().Outcome)
+		assert.Empty(t, a.event().Route)
+		a = d.open(t, idempotent.WithDisabled(true))
+		a.send(ask{key: "k"})
+		assert.Empty(t, a.event().Route)
+	})
+	var seen seenEvents
+	h := idempotent.Wrap(func(context.Context, order) (receipt, error) { return receipt{}, nil }, memory.New(), idempotent.WithOperation("shop"),
+		idempotent.WithKeyPath("id"), idempotent.WithObserver(seen.see))
+	_, err := h.Handle(t.Context(), order{ID: "o-1"})
+	require.NoError(t, err)
+	assert.Empty(t, seen.seen[0].Route)
+}
+
+// A Route that returns what a client sends does not fill the memory, nor the bill of a metric.
+func TestHandlerHasAHundredRoutes(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		route := idempotent.WithHTTP(idempotent.HTTP{Route: func(_, path string) string { return path }})
+		a := d.open(t, route)
+		name := func(n int) string {
+			a.send(ask{method: "GET", path: "/" + strconv.Itoa(n)})
+			return a.event().Route
+		}
+		for n := range 100 {
+			require.Equal(t, fmt.Sprintf("/%d", n), name(n))
+			require.Equal(t, fmt.Sprintf("/%d", n), name(n), "a name counts once")
+		}
+		for n := 100; n < 300; n++ {
+			require.Equal(t, "other", name(n))
+		}
+		assert.Equal(t, "/99", name(99), "the names of before stay")
+
+		b := d.open(t, route)
+		b.send(ask{method: "GET", path: "/300"})
+		assert.Equal(t, "/300", b.event().Route, "each handler has its own")
+	})
+}
+
+func TestTemplatesAreBoundedToo(t *testing.T) {
+	t.Parallel()
+	d := doors()[0]
+	a := d.open(t)
+	for n := range 120 {
+		a.send(ask{method: "GET", route: "/r" + strconv.Itoa(n)})
+		want := "GET /r" + strconv.Itoa(n)
+		if n >= 100 {
+			want = "other"
+		}
+		require.Equal(t, want, a.event().Route)
+	}
+}
+
+func TestRoutesAreNamedAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	a := doors()[0].open(t, idempotent.WithHTTP(idempotent.HTTP{Route: func(_, path string) string { return path }}))
+	var group sync.WaitGroup
+	for n := range 400 {
+		group.Go(func() {
+			_, err := a.try(ask{method: "GET", path: "/" + strconv.Itoa(n%200)})
+			assert.NoError(t, err)
+		})
+	}
+	group.Wait()
+	names := map[string]int{}
+	for _, e := range a.seen.seen {
+		names[e.Route]++
+	}
+	assert.Len(t, names, 101)
+	assert.Equal(t, 200, names["other"])
+}
+
+func TestRouteIsAskedOnlyForAnObserver(t *testing.T) {
+	t.Parallel()
+	h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) { return responseV2{StatusCode: 201}, nil }, memory.New(),
+		idempotent.WithHTTP(idempotent.HTTP{Route: func(string, string) string {
+			assert.Fail(t, "nobody wants to know")
+			return ""
+		}}))
+	_, err := h.Handle(t.Context(), ask{key: "k"}.v2())
+	require.NoError(t, err)
+}

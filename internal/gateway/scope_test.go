@@ -1,0 +1,336 @@
+package gateway_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/go-idempotent/idempotent"
+)
+
+// scope is everything that a key belongs to, in a form that can be compared.
+type scope struct {
+	operation, tenantID           string
+	source, first, second         string // the caller
+	api, stage, method, route, by string // by tells a route from a path
+	key                           string
+}
+
+// scopes draws scopes from so few and such similar texts that fields run into each other wherever they can.
+func scopes() *rapid.Generator[scope] {
+	return rapid.Custom(func(t *rapid.T) scope {
+		part := rapid.SampledFrom([]string{"a", "b", "ab", "ba", "a:b", "a#b", "1", "11", "/", "route", "path", "jwt", "lambda", "anonymous"})
+		maybe := rapid.OneOf(part, rapid.Just(""))
+		s := scope{
+			operation: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "operation"),
+			tenantID:  maybe.Draw(t, "tenant id"),
+			source:    rapid.SampledFrom([]string{"anonymous", "jwt", "lambda", "cognito-identity", "iam"}).Draw(t, "source"),
+			api:       maybe.Draw(t, "api"),
+			stage:     rapid.OneOf(maybe, rapid.SampledFrom([]string{"", "$default"})).Draw(t, "stage"),
+			method:    rapid.SampledFrom([]string{"POST", "PUT", "PATCH"}).Draw(t, "method"),
+			route:     "/" + maybe.Draw(t, "route"),
+			by:        rapid.SampledFrom([]string{"route", "path"}).Draw(t, "by"),
+			key:       part.Draw(t, "key"),
+		}
+		switch s.source {
+		case "jwt", "iam":
+			s.first, s.second = maybe.Draw(t, "first"), part.Draw(t, "second")
+		case "lambda", "cognito-identity":
+			s.first = part.Draw(t, "first")
+		}
+		return s
+	})
+}
+
+// path tells a scope that counts for its path from the route of its event.
+func (s scope) path(t *rapid.T) (path, route string) {
+	if s.by == "route" {
+		return "/" + rapid.String().Draw(t, "path"), s.route
+	}
+	return s.route, rapid.SampledFrom([]string{"", "/{proxy+}", "/x/{rest+}"}).Draw(t, "greedy")
+}
+
+// v2 is an event of an HTTP API with the scope s, and nothing else in common with other events of that scope.
+func (s scope) v2(t *rapid.T) requestV2 {
+	path, route := s.path(t)
+	e := ask{method: s.method, key: s.key, path: path, body: rapid.String().Draw(t, "body")}.v2()
+	e.RequestContext.APIID, e.RequestContext.Stage = s.api, s.stage
+	e.RouteKey = rapid.SampledFrom([]string{s.method, "ANY"}).Draw(t, "route method") + " " + route
+	if route == "" {
+		e.RouteKey = "$default"
+	}
+	a := &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{}
+	switch s.source {
+	case "anonymous":
+		return e
+	case "jwt":
+		a.JWT = &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{
+			Claims: map[string]string{"iss": s.first, "sub": s.second, "exp": rapid.String().Draw(t, "exp")},
+		}
+	case "lambda":
+		a.Lambda = map[string]any{"principalId": s.first, "token": rapid.String().Draw(t, "token")}
+	case "cognito-identity":
+		a.IAM = &events.APIGatewayV2HTTPRequestContextAuthorizerIAMDescription{UserID: "AROAX:CognitoIdentityCredentials"}
+		a.IAM.CognitoIdentity.IdentityID = s.first
+	case "iam":
+		a.IAM = &events.APIGatewayV2HTTPRequestContextAuthorizerIAMDescription{
+			AccountID: s.first, UserID: s.second, AccessKey: rapid.String().Draw(t, "access key"),
+		}
+	}
+	e.RequestContext.Authorizer = a
+	return e
+}
+
+// v1 is an event of a REST API with the scope s.
+func (s scope) v1(t *rapid.T) requestV1 {
+	path, route := s.path(t)
+	if route == "" && rapid.Bool().Draw(t, "default") {
+		route = "$default"
+	}
+	e := ask{method: s.method, key: s.key, path: path, body: rapid.String().Draw(t, "body")}.v1()
+	e.Resource, e.RequestContext.APIID, e.RequestContext.Stage = route, s.api, s.stage
+	c := &e.RequestContext
+	switch s.source {
+	case "jwt":
+		c.Authorizer = map[string]any{"claims": map[string]any{"iss": s.first, "sub": s.second, "exp": 1.5}}
+	case "lambda":
+		c.Authorizer = map[string]any{"principalId": s.first, "token": rapid.String().Draw(t, "token")}
+	case "cognito-identity":
+		c.Identity.CognitoIdentityID, c.Identity.Caller = s.first, "AROAX:CognitoIdentityCredentials"
+	case "iam":
+		c.Identity.AccountID, c.Identity.Caller = s.first, s.second
+		c.Identity.AccessKey = rapid.String().Draw(t, "access key")
+	}
+	return e
+}
+
+// url is an event of a function URL with the scope s, if there can be one.
+func (s scope) url(t *rapid.T) requestURL {
+	e := ask{method: s.method, key: s.key, path: s.route, body: rapid.String().Draw(t, "body")}.url()
+	e.RequestContext.APIID, e.RequestContext.DomainPrefix = s.api, s.api
+	if s.source == "iam" {
+		e.RequestContext.Authorizer = &events.LambdaFunctionURLRequestContextAuthorizerDescription{
+			IAM: &events.LambdaFunctionURLRequestContextAuthorizerIAMDescription{
+				AccountID: s.first, UserID: s.second, AccessKey: rapid.String().Draw(t, "access key"),
+			},
+		}
+	}
+	return e
+}
+
+func (s scope) inURL() bool {
+	return s.stage == "$default" && s.by == "path" && (s.source == "anonymous" || s.source == "iam")
+}
+
+// alb is an event of a load balancer with the scope s, if there can be one.
+func (s scope) alb(t *rapid.T) requestALB {
+	q := ask{method: s.method, key: s.key, path: s.route, body: rapid.String().Draw(t, "body")}
+	e := q.alb()
+	if rapid.Bool().Draw(t, "multi") {
+		e = q.albMulti()
+	}
+	e.RequestContext.ELB.TargetGroupArn = s.api
+	return e
+}
+
+func (s scope) inALB() bool {
+	return s.api != "" && s.stage == "" && s.by == "path" && s.source == "anonymous"
+}
+
+// recordKey is that of any event with the scope s, of any family.
+func (s scope) recordKey(t *rapid.T) string {
+	ctx := context.Background()
+	if s.tenantID != "" {
+		ctx = lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{TenantID: s.tenantID})
+	}
+	wire, operation := rapid.Bool().Draw(t, "wire"), idempotent.WithOperation(s.operation)
+	through := []func() (identity, error){
+		func() (identity, error) {
+			id, _, err := identify[requestV2, responseV2](ctx, s.v2(t), wire, operation)
+			return id, err
+		},
+		func() (identity, error) {
+			id, _, err := identify[requestV1, responseV1](ctx, s.v1(t), wire, operation)
+			return id, err
+		},
+	}
+	if s.inURL() {
+		through = append(through, func() (identity, error) {
+			id, _, err := identify[requestURL, responseURL](ctx, s.url(t), wire, operation)
+			return id, err
+		})
+	}
+	if s.inALB() {
+		through = append(through, func() (identity, error) {
+			id, _, err := identify[requestALB, responseALB](ctx, s.alb(t), wire, operation)
+			return id, err
+		})
+	}
+	id, err := through[rapid.IntRange(0, len(through)-1).Draw(t, "family")]()
+	require.NoError(t, err)
+	require.NotEmpty(t, id.key)
+	return id.key
+}
+
+// neighbour is a scope that is hard to tell from s: one field is another, or text has moved between two fields that are
+// written next to each other.
+func (s scope) neighbour(t *rapid.T) scope {
+	other := scopes().Draw(t, "other")
+	caller := []*string{&s.first, &s.second}
+	if s.source == "lambda" || s.source == "cognito-identity" {
+		caller = caller[:1]
+	}
+	changes := []func(){
+		func() { s.operation = other.operation },
+		func() { s.tenantID = other.tenantID },
+		func() { s.source, s.first, s.second = other.source, other.first, other.second },
+		func() { s.api = other.api },
+		func() { s.stage = other.stage },
+		func() { s.method = other.method },
+		func() { s.route = other.route },
+		func() { s.by = other.by },
+		func() { s.key = other.key },
+		func() { move(t, &s.api, &s.stage, 0, 0) },
+		func() { move(t, &s.route, &s.key, 1, 1) },
+		func() {
+			if s.source != "anonymous" {
+				move(t, caller[len(caller)-1], &s.api, 1, 0)
+			}
+		},
+		func() {
+			if len(caller) == 2 && s.source != "anonymous" {
+				move(t, caller[0], caller[1], 0, 1)
+			}
+		},
+	}
+	rapid.SampledFrom(changes).Draw(t, "change")()
+	return s
+}
+
+// move cuts the text of two fields elsewhere, leaving each its least length.
+func move(t *rapid.T, first, second *string, leastFirst, leastSecond int) {
+	both := *first + *second
+	at := rapid.IntRange(leastFirst, len(both)-leastSecond).Draw(t, "cut")
+	*first, *second = both[:at], both[at:]
+}
+
+func TestTwoScopesNeverShareARecordAndOneScopeAlwaysDoes(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		a := scopes().Draw(t, "a")
+		b := a.neighbour(t)
+		assert.Equal(t, a == b, a.recordKey(t) == b.recordKey(t), "%+v\n%+v", a, b)
+	})
+}
+
+func TestRoutesOfOneTemplateShareAScopeAndTellTheirPathsApart(t *testing.T) {
+	t.Parallel()
+	one := ask{key: "k", route: "/charges/{id}", path: "/charges/1"}
+	two := ask{key: "k", route: "/charges/{id}", path: "/charges/2"}
+	for _, ids := range [][2]identity{
+		{identifyV2(t, one.v2()), identifyV2(t, two.v2())},
+		{identifyV1(t, one.v1()), identifyV1(t, two.v1())},
+	} {
+		assert.Equal(t, ids[0].key, ids[1].key)
+		assert.NotEqual(t, ids[0].fingerprint, ids[1].fingerprint)
+	}
+}
+
+func TestDefaultAndGreedyRoutesCountAsThePath(t *testing.T) {
+	t.Parallel()
+	of := func(route, path string) string {
+		e := ask{key: "k", path: path}.v2()
+		e.RouteKey = route
+		return identifyV2(t, e).key
+	}
+	ofV1 := func(resource, path string) string {
+		return identifyV1(t, ask{key: "k", route: resource, path: path}.v1()).key
+	}
+	for _, route := range []string{"$default", "ANY /{proxy+}", "POST /shops/{proxy+}"} {
+		assert.NotEqual(t, of(route, "/shops/1"), of(route, "/shops/2"), route)
+		assert.Equal(t, of("$default", "/shops/1"), of(route, "/shops/1"), route)
+		assert.NotEqual(t, of("POST /shops/1", "/shops/1"), of(route, "/shops/1"), "a route is not a path that looks like it")
+	}
+	assert.NotEqual(t, ofV1("/{proxy+}", "/shops/1"), ofV1("/{proxy+}", "/shops/2"))
+	assert.Equal(t, ofV1("/{proxy+}", "/shops/1"), ofV1("/shops/{rest+}", "/shops/1"))
+	assert.Equal(t, ofV1("$default", "/shops/1"), ofV1("/{proxy+}", "/shops/1"), "payload format 1.0 of an HTTP API")
+	assert.Equal(t, of("POST /shops/{id}", "/shops/1"), of("ANY /shops/{id}", "/shops/1"), "the method is that of the request")
+}
+
+func TestNeighboursInOneFamilyNeverShareARecord(t *testing.T) {
+	t.Parallel()
+	url, alb := ask{key: "k"}.url(), ask{key: "k"}.alb()
+	urls := map[string]func(e *requestURL){
+		"URL":    func(e *requestURL) { e.RequestContext.APIID, e.RequestContext.DomainPrefix = "other", "other" },
+		"method": func(e *requestURL) { e.RequestContext.HTTP.Method = "PUT" },
+		"path":   func(e *requestURL) { e.RawPath += "/" },
+	}
+	for name, change := range urls {
+		other := url
+		change(&other)
+		assert.NotEqual(t, identifyURL(t, url).key, identifyURL(t, other).key, name)
+	}
+	balancers := map[string]func(e *requestALB){
+		"target group": func(e *requestALB) { e.RequestContext.ELB.TargetGroupArn += "2" },
+		"method":       func(e *requestALB) { e.HTTPMethod = "PATCH" },
+		"path":         func(e *requestALB) { e.Path = "/charges/1" },
+	}
+	for name, change := range balancers {
+		other := alb
+		change(&other)
+		assert.NotEqual(t, identifyALB(t, alb).key, identifyALB(t, other).key, name)
+	}
+}
+
+func TestOneAPIAndStageIsOneScopeUnderAnyDomain(t *testing.T) {
+	t.Parallel()
+	first, mapped := ask{key: "k"}.v2(), ask{key: "k", path: "/payments/charges"}.v2()
+	first.RequestContext.DomainName, mapped.RequestContext.DomainName = "api.execute-api.eu-central-1.amazonaws.com", "api.example.com"
+	first.RequestContext.DomainPrefix, mapped.RequestContext.DomainPrefix = "api", "api"
+	assert.Equal(t, identifyV2(t, first).key, identifyV2(t, mapped).key)
+
+	old, oldMapped := ask{key: "k"}.v1(), ask{key: "k", path: "/payments/charges"}.v1()
+	old.RequestContext.DomainName, oldMapped.RequestContext.DomainName = first.RequestContext.DomainName, "api.example.com"
+	assert.Equal(t, identifyV1(t, old).key, identifyV1(t, oldMapped).key)
+
+	url, cdn := ask{key: "k"}.url(), ask{key: "k"}.url()
+	cdn.RequestContext.DomainName = ""
+	cdn.Headers = map[string]string{"idempotency-key": "k", "host": "shop.example.com", "via": "2.0 abc.cloudfront.net"}
+	assert.Equal(t, identifyURL(t, url), identifyURL(t, cdn))
+
+	alb, host := ask{key: "k"}.alb(), ask{key: "k", header: map[string]string{"host": "two.example.com"}}.alb()
+	assert.Equal(t, identifyALB(t, alb), identifyALB(t, host))
+}
+
+func TestTenantOfTheInvocationCountsBesideTheCaller(t *testing.T) {
+	t.Parallel()
+	of := func(tenantID, principal string) string {
+		e := ask{key: "k"}.v1()
+		if principal != "" {
+			e.RequestContext.Authorizer = map[string]any{"principalId": principal}
+		}
+		ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{TenantID: tenantID})
+		id, _, err := identify[requestV1, responseV1](ctx, e, true)
+		require.NoError(t, err)
+		return id.key
+	}
+	all := map[string]bool{}
+	for _, tenantID := range []string{"", "a", "b"} {
+		for _, principal := range []string{"", "a", "b"} {
+			all[of(tenantID, principal)] = true
+		}
+	}
+	assert.Len(t, all, 9, "one caller may act for several tenants")
+}
+
+func TestRecordKeyIsTheOperationAndPrintable(t *testing.T) {
+	t.Parallel()
+	for _, key := range []string{"k", `"a b"`, "https://example.com/"} {
+		assert.Regexp(t, `^charge#[A-Za-z0-9_-]{43}$`, identifyV2(t, ask{key: key}.v2()).key)
+	}
+}

@@ -1,0 +1,107 @@
+package life
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// Moment is one transition in the story of a record.
+type Moment struct {
+	At   time.Time
+	What string
+	// Detail is a reason, the type of an error, or who has settled the record, and how. It never is a
+	// text of a handler.
+	Detail string
+}
+
+// What has happened.
+const (
+	// TakenOver: an execution died, and another one has begun.
+	TakenOver = "taken-over"
+	// Failed: an execution failed with an error of this type, and has left steps.
+	Failed = "failed"
+	// BecameUnknown: for this reason, with an error of this type if there was one.
+	BecameUnknown = "unknown"
+	// Asked: a resolver could not tell. Several questions in a row are one moment, the last one.
+	Asked = "asked"
+	// GivenUp: no reconciliation asks any more.
+	GivenUp = "given-up"
+	// Settled: by whom, and as what.
+	Settled = "settled"
+)
+
+// A story keeps the last moments, within these bounds. What is older is forgotten first.
+const (
+	mostMoments = 5
+	mostStory   = 250
+	mostDetail  = 80
+)
+
+// byReconciliation is who settles a record by asking.
+const byReconciliation = " by a reconciliation"
+
+// told is the story of a record with one moment more.
+func told(story string, at time.Time, what, detail string) string {
+	moment := strconv.FormatInt(at.UnixMilli(), 10) + " " + what
+	if detail = short(detail); detail != "" {
+		moment += " " + detail
+	}
+	moments := strings.FieldsFunc(story, func(r rune) bool { return r == '\n' })
+	if n := len(moments) - 1; n >= 0 && what == Asked && of(moments[n]).What == Asked {
+		moments = moments[:n]
+	}
+	moments = append(moments, moment)
+	moments = moments[max(0, len(moments)-mostMoments):]
+	for len(strings.Join(moments, "\n")) > mostStory {
+		moments = moments[1:]
+	}
+	return strings.Join(moments, "\n")
+}
+
+// short is the end of a detail, which tells most of a type or of who acts, in printable ASCII.
+func short(detail string) string {
+	detail = strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, detail)
+	return strings.TrimSpace(detail[max(0, len(detail)-mostDetail):])
+}
+
+// StoryOf returns the moments that a record tells, the first one first. What is no moment, because
+// something else wrote it, is left out.
+func StoryOf(r store.Record) []Moment {
+	var moments []Moment
+	for line := range strings.Lines(r.Story) {
+		moments = append(moments, of(strings.TrimSuffix(line, "\n")))
+	}
+	return slices.DeleteFunc(moments, func(m Moment) bool { return m.At.IsZero() })
+}
+
+func of(line string) Moment {
+	at, rest, _ := strings.Cut(line, " ")
+	what, detail, _ := strings.Cut(rest, " ")
+	n, err := strconv.ParseInt(at, 10, 64)
+	if err != nil || what == "" {
+		return Moment{}
+	}
+	return Moment{time.UnixMilli(n), what, detail}
+}
+
+// UnknownSince is when a record became UNKNOWN, whatever was asked about it since. It is the zero
+// time for one that is not, or does not tell.
+func UnknownSince(r store.Record) time.Time {
+	open := r.Status == store.StatusUnknown || r.Status == store.StatusInProgress && r.Reason != "" && !r.Released()
+	moments := StoryOf(r)
+	for _, m := range slices.Backward(moments) {
+		if open && m.What == BecameUnknown {
+			return m.At
+		}
+	}
+	return time.Time{}
+}

@@ -1,0 +1,293 @@
+package powertools_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/go-idempotent/idempotent/report"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// python is a handler beside a Python function whose keys begin with "p".
+func python() idempotent.Option {
+	return idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "p", AllCallers: true})
+}
+
+func typescript() idempotent.Option {
+	return idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsTypeScript, Prefix: "p", AllCallers: true})
+}
+
+func java() idempotent.Option {
+	return idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsJava, Prefix: "p", AllCallers: true})
+}
+
+// key1 is the record key of {"id":1} with the path id, in Python and Java; key1TS is that in TypeScript.
+const (
+	key1   = "p#c4ca4238a0b923820dcc509a6f75849b"
+	key1TS = "p#xMpCOKC5I4INzFCab3WEmw=="
+)
+
+// neighbour is a handler that shares records with another program.
+type neighbour[Out any] struct {
+	*idempotent.Handler[json.RawMessage, Out]
+
+	t        *testing.T
+	store    *memory.Store
+	seen     []report.Delivery
+	executed int
+	do       func() (Out, error)
+}
+
+func newNeighbour[Out any](t *testing.T, do func() (Out, error), opts ...idempotent.Option) *neighbour[Out] {
+	t.Helper()
+	n := &neighbour[Out]{t: t, store: memory.New(), do: do}
+	opts = append([]idempotent.Option{idempotent.WithKeyPath("id"), idempotent.WithObserver(n.see)}, opts...)
+	n.Handler = idempotent.Wrap(func(context.Context, json.RawMessage) (Out, error) {
+		n.executed++
+		return n.do()
+	}, n.store, opts...)
+	return n
+}
+
+func (n *neighbour[Out]) see(_ context.Context, e report.Delivery) { n.seen = append(n.seen, e) }
+
+func returns[Out any](out Out) func() (Out, error) {
+	return func() (Out, error) { return out, nil }
+}
+
+func (n *neighbour[Out]) invoke() (string, error) {
+	got, err := n.Invoke(n.t.Context(), []byte(`{"id":1,"amount":10}`))
+	return string(got), err
+}
+
+func (n *neighbour[Out]) record(key string) store.Record {
+	n.t.Helper()
+	r, found, err := n.store.Get(n.t.Context(), key)
+	require.NoError(n.t, err)
+	require.True(n.t, found, "there is a record")
+	return r
+}
+
+// theirs stores a record as AWS Powertools would have left it.
+func (n *neighbour[Out]) theirs(key string, change func(r *store.Record)) {
+	n.t.Helper()
+	now := time.Now().Truncate(time.Second)
+	r := store.Record{Key: key, Status: store.StatusCompleted, Expiry: now.Add(time.Hour), Lease: now.Add(time.Minute)}
+	change(&r)
+	_, claimed, err := n.store.Claim(n.t.Context(), r, now)
+	require.NoError(n.t, err)
+	require.True(n.t, claimed)
+}
+
+// TestPowertoolsAndOwnRecordsAtOnce is the last step of a migration: one handler inside another, so that every execution is
+// claimed under both keys, and what either has stored is replayed.
+func TestPowertoolsAndOwnRecordsAtOnce(t *testing.T) {
+	t.Parallel()
+	records, executed := memory.New(), 0
+	path := idempotent.WithKeyPath("id")
+	charge := func(_ context.Context, in json.RawMessage) (string, error) {
+		executed++
+		return "charged " + string(in), nil
+	}
+	own := func(handler func(context.Context, json.RawMessage) (string, error)) *idempotent.Handler[json.RawMessage, string] {
+		return idempotent.Wrap(handler, records, idempotent.WithOperation("charge"), path, idempotent.WithEffects(idempotent.Unrepeatable))
+	}
+	theirs := idempotent.Wrap(charge, records, python(), path)
+	both := own(func(ctx context.Context, in json.RawMessage) (string, error) {
+		out, err := theirs.Handle(ctx, in)
+		if errors.Is(err, idempotent.ErrInProgress) {
+			err = idempotent.NotExecuted(err)
+		}
+		return out, err
+	})
+	invoke := func(h *idempotent.Handler[json.RawMessage, string], id string) string {
+		got, err := h.Invoke(t.Context(), []byte(`{"id":`+id+`}`))
+		require.NoError(t, err)
+		return string(got)
+	}
+
+	want := invoke(theirs, "1")
+	assert.Equal(t, want, invoke(both, "1"), "what was executed before the step is replayed")
+	want2 := invoke(both, "2")
+	assert.Equal(t, want2, invoke(theirs, "2"), "and found by a sandbox that has not taken it")
+	assert.Equal(t, 2, executed)
+	after := own(charge)
+	assert.Equal(t, want, invoke(after, "1"), "and once it is over")
+	assert.Equal(t, want2, invoke(after, "2"))
+	assert.Equal(t, 2, executed)
+
+	now := time.Now().Truncate(time.Second)
+	_, claimed, err := records.Claim(t.Context(), store.Record{
+		Key: "p#eccbc87e4b5ce2fe28308fd9f2a7baf3", Status: store.StatusInProgress, Lease: now.Add(time.Minute), Expiry: now.Add(time.Hour),
+	}, now)
+	require.NoError(t, err)
+	require.True(t, claimed)
+	for range 2 {
+		_, err = both.Invoke(t.Context(), []byte(`{"id":3}`))
+		require.ErrorIs(t, err, idempotent.ErrInProgress, "a running execution of theirs is waited for, and leaves nothing behind")
+	}
+	assert.Equal(t, 2, executed)
+}
+
+func TestPowertoolsFingerprintIsTheirDigest(t *testing.T) {
+	t.Parallel()
+	n := newNeighbour(t, returns(1), python(), idempotent.WithFingerprintPath("amount"))
+	_, err := n.invoke()
+	require.NoError(t, err)
+	assert.Equal(t, "d3d9446802a44259755d38e6d163e820", n.record(key1).Fingerprint)
+	_, err = n.Invoke(t.Context(), []byte(`{"id":1,"amount":11}`))
+	require.ErrorIs(t, err, idempotent.ErrMismatch)
+
+	n = newNeighbour(t, returns(1), python(), idempotent.WithFingerprintPath("amount"))
+	n.theirs(key1, func(r *store.Record) { r.Result = []byte(`1`) })
+	_, err = n.invoke()
+	require.ErrorIs(t, err, idempotent.ErrUnreadable, "a record without a digest tells nothing of its request")
+}
+
+func TestPowertoolsMissingKeys(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		path    string
+		payload string
+		opts    []idempotent.Option
+		err     error
+		record  bool
+	}{
+		"missing":            {"id", `{"x":1}`, nil, idempotent.ErrMissingKey, false},
+		"missing, optional":  {"id", `{"x":1}`, []idempotent.Option{idempotent.WithOptionalKey()}, nil, false},
+		"half":               {"[id, y]", `{"id":1}`, nil, idempotent.ErrMissingKey, false},
+		"half, optional":     {"[id, y]", `{"id":1}`, []idempotent.Option{idempotent.WithOptionalKey()}, idempotent.ErrMissingKey, false},
+		"zero":               {"id", `{"id":0}`, nil, nil, true},
+		"fails":              {"powertools_json(id)", `{"id":"{"}`, nil, idempotent.ErrInvalidKey, false},
+		"beyond a double":    {"id", `{"id":1e400}`, nil, idempotent.ErrInvalidKey, false},
+		"empty whole event":  {"", `{}`, nil, idempotent.ErrMissingKey, false},
+		"whole event":        {"", `{"x":null,"y":{"z":null,"n":1}}`, nil, nil, true},
+		"a member twice":     {"id", `{"id":1,"x":1,"x":2}`, nil, idempotent.ErrInvalidKey, false},
+		"twice in the body":  {"powertools_json(id).x", `{"id":"{\"x\":1,\"x\":2}"}`, nil, idempotent.ErrInvalidKey, false},
+		"twice, whole event": {"", `{"x":1,"x":2}`, nil, nil, true},
+		"event that is null": {"", `null`, []idempotent.Option{idempotent.WithOptionalKey()}, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			records := memory.New()
+			opts := append([]idempotent.Option{python()}, c.opts...)
+			if c.path != "" {
+				opts = append(opts, idempotent.WithKeyPath(c.path))
+			}
+			h := idempotent.Wrap(func(context.Context, json.RawMessage) (int, error) { return 1, nil }, records, opts...)
+			_, err := h.Invoke(t.Context(), []byte(c.payload))
+			require.ErrorIs(t, err, c.err)
+			assert.Equal(t, c.record, records.Len() == 1)
+		})
+	}
+}
+
+func TestPowertoolsKeysBeginAsTheirs(t *testing.T) {
+	for name, c := range map[string]struct {
+		mode     idempotent.Powertools
+		function string
+		prefix   string
+	}{
+		"python":                       {idempotent.Powertools{Language: "python", Function: "app.handler"}, "pay", "pay.app.handler#"},
+		"python without environment":   {idempotent.Powertools{Language: "python", Function: "app.handler"}, "", "test-func.app.handler#"},
+		"python with a prefix":         {idempotent.Powertools{Language: "python", Prefix: " p #"}, "pay", " p ##"},
+		"java":                         {idempotent.Powertools{Language: "java", Function: "charge"}, "pay", "pay.charge#"},
+		"java without environment":     {idempotent.Powertools{Language: "java21", Function: "charge"}, "", "testFunction.charge#"},
+		"typescript":                   {idempotent.Powertools{Language: "typescript"}, "pay", "pay#"},
+		"typescript without":           {idempotent.Powertools{Language: "typescript"}, "", "#"},
+		"typescript with a function":   {idempotent.Powertools{Language: "typescript", Function: "charge"}, "pay", "pay.charge#"},
+		"typescript with a prefix":     {idempotent.Powertools{Language: "typescript", Prefix: " p "}, "pay", "p#"},
+		"typescript, a prefix of none": {idempotent.Powertools{Language: "typescript", Prefix: "  "}, "pay", "pay#"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("AWS_LAMBDA_FUNCTION_NAME", c.function)
+			n := newNeighbour(t, returns(1), idempotent.WithPowertools(c.mode))
+			_, err := n.invoke()
+			require.NoError(t, err)
+			require.Len(t, n.seen, 1)
+			assert.True(t, strings.HasPrefix(n.seen[0].RecordKey, c.prefix), n.seen[0].RecordKey)
+			operation := c.function
+			if operation == "" {
+				operation = "local"
+			}
+			assert.Equal(t, operation, n.seen[0].Operation)
+		})
+	}
+}
+
+func TestPowertoolsConfiguration(t *testing.T) {
+	t.Parallel()
+	both := func(p idempotent.Powertools) []idempotent.Option {
+		return []idempotent.Option{idempotent.WithPowertools(p)}
+	}
+	for name, c := range map[string]struct {
+		opts     []idempotent.Option
+		problems []string
+	}{
+		"no language":      {both(idempotent.Powertools{Prefix: "p"}), []string{`language "" is not supported`}},
+		"not a language":   {both(idempotent.Powertools{Language: "dotnet", Prefix: "p"}), []string{`language "dotnet" is not supported: use python, typescript, java, java17 or java21`}},
+		"unknown hash":     {both(idempotent.Powertools{Language: "python", Prefix: "p", Hash: "crc32"}), []string{`hash function "crc32" of python`}},
+		"no prefix":        {both(idempotent.Powertools{Language: "java"}), []string{"Function, or Prefix: keys of java begin with one of them"}},
+		"two prefixes":     {both(idempotent.Powertools{Language: "java", Function: "f", Prefix: "p"}), []string{"Prefix and Function contradict"}},
+		"long prefix":      {both(idempotent.Powertools{Language: "python", Prefix: strings.Repeat("p", 896)}), []string{"a prefix of 896 bytes"}},
+		"prefix, no UTF-8": {both(idempotent.Powertools{Language: "python", Prefix: "\xff"}), []string{"a prefix of 1 bytes is not UTF-8"}},
+		"several":          {both(idempotent.Powertools{}), []string{"language", "Function, or Prefix"}},
+		"options that make keys of their own": {
+			[]idempotent.Option{
+				python(), idempotent.WithKey(func(json.RawMessage) (string, error) { return "k", nil }),
+				idempotent.WithFingerprint(func(json.RawMessage) (any, error) { return 1, nil }),
+				idempotent.WithTenant(func(context.Context, json.RawMessage) (string, error) { return "t", nil }),
+				idempotent.WithDigestKey(make([]byte, 32)),
+			},
+			[]string{
+				"WithPowertools and WithKey contradict", "WithPowertools and WithFingerprint contradict",
+				"WithPowertools and WithTenant contradict", "WithPowertools and WithDigestKey contradict",
+			},
+		},
+		"an expression that languages read differently": {
+			[]idempotent.Option{java(), idempotent.WithKeyPath("map(&a, b)")}, []string{`WithPowertools: expression "map(&a, b)": function map at offset 0: the languages of AWS Powertools read it differently`},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ce := configError(t, func() {
+				idempotent.Wrap(func(context.Context, json.RawMessage) (int, error) { return 0, nil }, memory.New(), c.opts...)
+			})
+			require.Len(t, ce.Problems, len(c.problems), "%q", ce.Problems)
+			for i, p := range c.problems {
+				assert.Contains(t, ce.Problems[i], p)
+			}
+		})
+	}
+	ce := configError(t, func() {
+		idempotent.Wrap(func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+			return events.APIGatewayProxyResponse{}, nil
+		}, memory.New(), python(),
+			idempotent.WithHTTP(idempotent.HTTP{RequireTenant: true, FingerprintHeaders: []string{"accept"}, RequireKey: []string{}}))
+	})
+	require.Len(t, ce.Problems, 3)
+	assert.Contains(t, ce.Problems[2], "WithPowertools and WithHTTP: RequireKey contradict each other: every method needs its key")
+}
+
+func configError(t *testing.T, wrap func()) (ce *idempotent.ConfigError) {
+	t.Helper()
+	defer func() {
+		var is bool
+		ce, is = recover().(*idempotent.ConfigError)
+		require.True(t, is)
+	}()
+	wrap()
+	return nil
+}

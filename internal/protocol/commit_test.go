@@ -1,0 +1,528 @@
+package protocol_test
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
+)
+
+func TestACommitStoresTheAnswerAndWhatIsWrittenWithIt(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, l := newTill(t, nil)
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			return commit(ctx, receipt{7, o.Amount}, "row")
+		}
+		got, err := s.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, receipt{7, 5}, got)
+		assert.Equal(t, lines{"row"}, l.written)
+		e := s.event()
+		assert.Equal(t, report.Executed, e.Outcome)
+		assert.Equal(t, report.Completed, e.Settlement)
+		assert.NoError(t, e.Err)
+		assert.NoError(t, e.StoreErr)
+		assert.Equal(t, len(`{"charge":7,"amount":5}`), e.ResultBytes)
+		require.Len(t, e.Commits, 1)
+		e.Commits[0].Start = time.Time{} // it is that of the bubble
+		assert.Equal(t, []report.Commit{{End: report.CommitDone, Items: 1, Tries: 1}}, e.Commits)
+		done := s.mustRecord()
+		assert.Equal(t, store.StatusCompleted, done.Status)
+		assert.True(t, done.Sealed([]byte(`{"charge":7,"amount":5}`)))
+		assert.Equal(t, store.CommitSeal(done.Owner, done.Result, 1), done.Seal)
+		sent := l.attempts[0]
+		assert.Len(t, sent.token, 36)
+		assert.True(t, sent.seen.Lease.Equal(time.Now().Add(10*time.Second+idempotent.DefaultMargin)), "the condition names the lease")
+		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpGet, storetest.OpSwap}, s.store.Ops(), "the last two are the till's")
+
+		again, err := s.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, got, again)
+		assert.Equal(t, report.Replayed, s.event().Outcome)
+		assertExecuted(t, s, 1)
+	})
+}
+
+// What the handler does after its commit changes nothing of the answer, and is reported.
+func TestAfterACommitTheCommittedAnswerCounts(t *testing.T) {
+	for name, tc := range map[string]struct {
+		end   func() (receipt, error)
+		told  string
+		check func(t *testing.T, e *idempotent.CommittedError)
+	}{
+		"another answer": {func() (receipt, error) { return receipt{8, 8}, nil }, "returned another one", nil},
+		"an error": {func() (receipt, error) { return receipt{}, errCard }, "returned an error", func(t *testing.T, e *idempotent.CommittedError) {
+			t.Helper()
+			assert.ErrorIs(t, e, errCard)
+		}},
+		"a final failure":  {func() (receipt, error) { return receipt{}, idempotent.Terminal(errCard) }, "returned an error", nil},
+		"an uncertain one": {func() (receipt, error) { return receipt{}, idempotent.Uncertain(errCard) }, "returned an error", nil},
+		"nothing happened": {func() (receipt, error) { return receipt{}, idempotent.NotExecuted(errCard) }, "returned an error", nil},
+		"a lost lease":     {func() (receipt, error) { return receipt{}, idempotent.ErrLeaseLost }, "returned an error", nil},
+		"a panic": {func() (receipt, error) { panic("boom") }, "panicked: boom", func(t *testing.T, e *idempotent.CommittedError) {
+			t.Helper()
+			assert.Equal(t, "boom", e.Panic)
+			assert.Contains(t, string(e.Stack), "TestAfterACommitTheCommittedAnswerCounts")
+		}},
+	} {
+		for _, crash := range []idempotent.Effects{idempotent.Cautious, idempotent.Unrepeatable} {
+			t.Run(name, func(t *testing.T) {
+				inBubble(t, func(t *testing.T) {
+					s, l := newTill(t, nil, idempotent.WithEffects(crash))
+					s.do = func(ctx context.Context, o order) (receipt, error) {
+						_, err := commit(ctx, receipt{7, o.Amount}, "row")
+						assert.NoError(t, err)
+						return tc.end()
+					}
+					for range 2 {
+						got, err := s.handle(5)
+						require.NoError(t, err)
+						assert.Equal(t, receipt{7, 5}, got)
+					}
+					e := s.events.seen[0]
+					assert.Equal(t, report.Executed, e.Outcome)
+					assert.Equal(t, report.Completed, e.Settlement)
+					assert.Equal(t, len(`{"charge":7,"amount":5}`), e.ResultBytes)
+					var told *idempotent.CommittedError
+					require.ErrorAs(t, e.Err, &told)
+					assert.ErrorContains(t, told, tc.told)
+					if tc.check != nil {
+						tc.check(t, told)
+					}
+					assert.Equal(t, lines{"row"}, l.written)
+					assertExecuted(t, s, 1)
+				})
+			})
+		}
+	}
+}
+
+func TestAGoroutineThatEndsAfterItsCommitHasCommitted(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, l := newTill(t, nil)
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			_, err := commit(ctx, receipt{7, o.Amount}, "row")
+			assert.NoError(t, err)
+			runtime.Goexit()
+			return receipt{}, nil
+		}
+		var gone sync.WaitGroup
+		gone.Go(func() { _, _ = s.handle(5) })
+		gone.Wait()
+		got, err := s.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, receipt{7, 5}, got)
+		assert.Equal(t, lines{"row"}, l.written)
+		assertExecuted(t, s, 1)
+	})
+}
+
+// What is wrong about a call is found before anything is sent, and the handler may go on.
+func TestACommitThatIsWrongSendsNothing(t *testing.T) {
+	many := idempotent.WithStoreIf(func(r receipt) bool { return r.Charge != 13 })
+	for name, tc := range map[string]struct {
+		try  func(ctx context.Context) error
+		told string
+	}{
+		"another type": {func(ctx context.Context) error { _, err := commit(ctx, "text", "row"); return err }, "the answer is a string, and the handler returns a protocol_test.receipt"},
+		"not stored":   {func(ctx context.Context) error { _, err := commit(ctx, receipt{Charge: 13}, "row"); return err }, "not one that is stored"},
+		"in a step": {func(ctx context.Context) error {
+			_, err := idempotent.Step(ctx, "step", func(ctx context.Context) (string, error) {
+				_, err := commit(ctx, receipt{}, "row")
+				return "", err
+			})
+			return err
+		}, "inside of a step"},
+		"its context has ended": {func(ctx context.Context) error {
+			ctx, cancel := context.WithCancel(ctx)
+			cancel()
+			_, err := commit(ctx, receipt{}, "row")
+			return err
+		}, "its context has ended"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s, l := newTill(t, nil, many)
+				s.do = func(ctx context.Context, o order) (receipt, error) {
+					err := tc.try(ctx)
+					assert.ErrorIs(t, err, idempotent.ErrCommitRefused)
+					assert.ErrorContains(t, err, tc.told)
+					assert.Empty(t, l.attempts)
+					return commit(ctx, receipt{7, o.Amount}, "row")
+				}
+				got, err := s.handle(5)
+				require.NoError(t, err)
+				assert.Equal(t, receipt{7, 5}, got)
+				assert.Equal(t, lines{"row"}, l.written)
+			})
+		})
+	}
+}
+
+func TestAnExecutionCommitsOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, l := newTill(t, nil)
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			out, err := commit(ctx, receipt{7, o.Amount}, "row")
+			require.NoError(t, err)
+			_, err = commit(ctx, receipt{7, o.Amount}, "row")
+			assert.ErrorIs(t, err, idempotent.ErrCommitRefused)
+			assert.ErrorContains(t, err, "has committed its answer before")
+			_, err = idempotent.Step(ctx, "late", func(context.Context) (int, error) { panic("runs") })
+			assert.ErrorIs(t, err, idempotent.ErrStepRefused)
+			return out, nil
+		}
+		_, err := s.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, lines{"row"}, l.written)
+		assert.NoError(t, s.event().Err)
+	})
+}
+
+func TestACommitNeedsADeliveryThatLasts(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, l := newTill(t, nil)
+		var kept context.Context
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			kept = context.WithoutCancel(ctx) //nolint:fatcontext // what a handler must not do
+			return receipt{1, o.Amount}, nil
+		}
+		_, err := s.handle(5)
+		require.NoError(t, err)
+		_, err = commit(kept, receipt{2, 2}, "row")
+		assert.ErrorIs(t, err, idempotent.ErrCommitRefused)
+		assert.ErrorContains(t, err, "the handler has returned")
+		assert.Empty(t, l.attempts)
+		assert.Nil(t, execution.CommitsOf(t.Context()))
+		assert.Nil(t, execution.CommitsOf(idempotent.Unprotected(kept)), "nobody's execution")
+	})
+}
+
+func TestAStoreWithoutTransactionsRefusesACommit(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, noTransactions{memory.New()}, nil)
+		s.over = func(store.Store) store.Store { return noTransactions{memory.New()} }
+		s.wrap(nil)
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			_, err := commit(ctx, receipt{}, "row")
+			assert.ErrorIs(t, err, idempotent.ErrCommitRefused)
+			assert.ErrorIs(t, err, store.ErrNoCommit)
+			return receipt{1, o.Amount}, nil
+		}
+		_, err := s.handle(5)
+		require.NoError(t, err)
+		assertExecuted(t, s, 1)
+	})
+}
+
+type noTransactions struct{ store.Store }
+
+func TestAResolverCommitsNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		asked := false
+		s, l := newTill(t, nil, idempotent.WithResolver(
+			func(ctx context.Context, _ idempotent.Execution, _ order) (idempotent.Resolution[receipt], error) {
+				asked = true
+				_, err := commit(ctx, receipt{}, "row")
+				assert.ErrorIs(t, err, idempotent.ErrCommitRefused)
+				return idempotent.Untouched[receipt](), nil
+			}))
+		s.put(func(r *store.Record) { r.Lease = time.Now() })
+		s.do = func(ctx context.Context, o order) (receipt, error) { return commit(ctx, receipt{7, o.Amount}, "row") }
+		_, err := s.handle(5)
+		require.NoError(t, err)
+		assert.True(t, asked)
+		assert.Len(t, l.attempts, 1)
+		assert.Equal(t, lines{"row"}, l.written)
+	})
+}
+
+// A condition of the user's own is an ordinary branch: the claim stands, and everything goes on.
+func TestAfterADeclinedCommitTheHandlerGoesOn(t *testing.T) {
+	for name, tc := range map[string]struct {
+		then    func(ctx context.Context, e *effects) (receipt, error)
+		written lines
+		want    receipt
+	}{
+		"answers":       {func(context.Context, *effects) (receipt, error) { return receipt{409, 0}, nil }, nil, receipt{409, 0}},
+		"commits again": {func(ctx context.Context, _ *effects) (receipt, error) { return commit(ctx, receipt{8, 0}, "other") }, lines{"other"}, receipt{8, 0}},
+		"takes a step, and commits again": {func(ctx context.Context, e *effects) (receipt, error) {
+			_, err := e.take(ctx, "second")
+			require.NoError(t, err)
+			return commit(ctx, receipt{8, 0}, "row")
+		}, lines{"row"}, receipt{8, 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s, l := newTill(t, []turn{declines})
+				e := &effects{}
+				s.do = func(ctx context.Context, o order) (receipt, error) {
+					_, err := e.take(ctx, "first")
+					require.NoError(t, err)
+					_, err = commit(ctx, receipt{7, o.Amount}, "row")
+					assert.ErrorIs(t, err, store.ErrWritesRefused)
+					assert.Empty(t, l.written)
+					return tc.then(ctx, e)
+				}
+				for range 2 {
+					got, err := s.handle(5)
+					require.NoError(t, err)
+					assert.Equal(t, tc.want, got)
+				}
+				assert.Equal(t, tc.written, l.written)
+				assert.Equal(t, report.CommitDeclined, s.events.seen[0].Commits[0].End)
+				assert.Empty(t, s.mustRecord().Steps)
+				assertExecuted(t, s, 1)
+				if len(l.attempts) == 2 {
+					assert.NotEqual(t, l.attempts[0].token, l.attempts[1].token)
+				}
+			})
+		})
+	}
+}
+
+// An execution that has lost its claim writes no rows.
+func TestAStaleOwnerCommitsNothing(t *testing.T) {
+	for name, tc := range map[string]struct {
+		other func(t *testing.T, s *shop)
+		err   error
+		want  receipt
+	}{
+		"another one executes": {func(t *testing.T, s *shop) {
+			t.Helper()
+			s.takeOver(t, func(*store.Record) {})
+		}, idempotent.ErrSuperseded, receipt{}},
+		"another one has answered": {func(t *testing.T, s *shop) {
+			t.Helper()
+			s.takeOver(t, func(r *store.Record) { completed(r, `{"charge":99,"amount":1}`) })
+		}, nil, receipt{99, 1}},
+		"the record is gone": {func(t *testing.T, s *shop) {
+			t.Helper()
+			_, err := s.inner.Delete(t.Context(), s.mustRecord())
+			require.NoError(t, err)
+		}, idempotent.ErrLeaseLost, receipt{}},
+		"it became UNKNOWN": {func(t *testing.T, s *shop) {
+			t.Helper()
+			held := s.mustRecord()
+			next := held
+			next.Status, next.Reason = store.StatusUnknown, store.ReasonCrashed
+			_, swapped, err := s.inner.Swap(t.Context(), held, next)
+			require.NoError(t, err)
+			require.True(t, swapped)
+		}, idempotent.ErrLeaseLost, receipt{}},
+	} {
+		for how, answer := range map[string]bool{"": false, ", and it answers all the same": true} {
+			t.Run(name+how, func(t *testing.T) {
+				inBubble(t, func(t *testing.T) {
+					s, l := newTill(t, nil)
+					s.do = func(ctx context.Context, o order) (receipt, error) {
+						tc.other(t, s)
+						_, err := commit(ctx, receipt{7, o.Amount}, "row")
+						assert.ErrorIs(t, err, idempotent.ErrLeaseLost)
+						if answer {
+							return receipt{7, o.Amount}, nil
+						}
+						return receipt{}, err
+					}
+					got, err := s.handle(5)
+					if tc.err == nil {
+						require.NoError(t, err)
+					} else {
+						require.ErrorIs(t, err, tc.err)
+					}
+					assert.Equal(t, tc.want, got)
+					assert.Empty(t, l.written)
+					r, found := s.record()
+					assert.False(t, found && r.Status == store.StatusCompleted && r.Owner == l.attempts[0].seen.Owner, "no answer of its own")
+				})
+			})
+		}
+	}
+}
+
+// takeOver makes the record one of somebody else.
+func (s *shop) takeOver(t *testing.T, change func(r *store.Record)) {
+	t.Helper()
+	held := s.mustRecord()
+	next := held
+	next.Owner, next.Attempt = "other", held.Attempt+1
+	change(&next)
+	_, swapped, err := s.inner.Swap(t.Context(), held, next)
+	require.NoError(t, err)
+	require.True(t, swapped)
+}
+
+// A commit waits for steps that run, and no other one begins beside it.
+func TestACommitWaitsForTheStepsThatRun(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, l := newTill(t, nil)
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			var group sync.WaitGroup
+			for _, name := range []string{"one", "two"} {
+				group.Go(func() {
+					_, err := idempotent.Step(ctx, name, func(context.Context) (string, error) {
+						time.Sleep(time.Second)
+						assert.Empty(t, l.attempts)
+						return name, nil
+					})
+					assert.NoError(t, err)
+				})
+			}
+			group.Go(func() {
+				time.Sleep(time.Second / 2)
+				_, err := idempotent.Step(ctx, "late", func(context.Context) (string, error) { panic("runs") })
+				assert.ErrorIs(t, err, idempotent.ErrStepRefused)
+			})
+			time.Sleep(time.Second / 4)
+			out, err := commit(ctx, receipt{7, o.Amount}, "row")
+			group.Wait()
+			return out, err
+		}
+		_, err := s.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, lines{"row"}, l.written)
+		assert.Len(t, l.attempts[0].seen.Steps, 2, "what the completion drops")
+		assert.Empty(t, s.mustRecord().Steps)
+		assert.Zero(t, s.mustRecord().StepWrites)
+	})
+}
+
+// A handler that returns while a commit is under way elsewhere ends as that commit does.
+func TestAHandlerThatDoesNotWaitForItsCommit(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, l := newTill(t, []turn{conflicts, conflicts, conflicts})
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			go func() { _, _ = commit(ctx, receipt{7, o.Amount}, "row") }()
+			time.Sleep(10 * time.Millisecond)
+			return receipt{8, 8}, nil
+		}
+		got, err := s.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, receipt{7, 5}, got)
+		assert.Equal(t, lines{"row"}, l.written)
+	})
+}
+
+// Nothing renews the lease beside a commit. After a declined one the renewal goes on.
+func TestTheHeartbeatRestsWhileACommitIsUnderWay(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, l := newTill(t, []turn{takes}, idempotent.WithTiming(idempotent.Timing{Lease: 9 * time.Second}))
+		renewals := func() (n int) {
+			for _, c := range s.store.Calls() {
+				if c.Op == storetest.OpSwap && c.Next.Status == store.StatusInProgress {
+					n++
+				}
+			}
+			return n
+		}
+		l.turns = []turn{conflicts, conflicts, declines}
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			time.Sleep(2900 * time.Millisecond) // the first renewal is near
+			assert.Zero(t, renewals())
+			l.before = func(int) {
+				time.Sleep(300 * time.Millisecond)
+				assert.Zero(t, renewals())
+			}
+			_, err := commit(ctx, receipt{7, o.Amount}, "row")
+			assert.ErrorIs(t, err, store.ErrWritesRefused)
+			time.Sleep(20 * time.Second)
+			assert.Greater(t, renewals(), 4)
+			require.NoError(t, ctx.Err())
+			l.before = nil
+			return commit(ctx, receipt{8, o.Amount}, "row")
+		}
+		got, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 5})
+		require.NoError(t, err)
+		assert.Equal(t, receipt{8, 5}, got)
+		assert.Equal(t, lines{"row"}, l.written)
+	})
+}
+
+// A commit that gives up before it begins does not renew the lease twice.
+func TestACommitThatDoesNotBeginLeavesOneHeartbeat(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, l := newTill(t, nil, idempotent.WithTiming(idempotent.Timing{Lease: 9 * time.Second}))
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			var group sync.WaitGroup
+			group.Go(func() {
+				_, err := idempotent.Step(ctx, "long", func(context.Context) (string, error) {
+					time.Sleep(10 * time.Second)
+					return "", nil
+				})
+				assert.NoError(t, err)
+			})
+			time.Sleep(time.Second)
+			short, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			_, err := commit(short, receipt{}, "row")
+			assert.ErrorIs(t, err, idempotent.ErrCommitRefused)
+			group.Wait()
+			return receipt{1, 1}, nil
+		}
+		_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 5})
+		require.NoError(t, err)
+		assert.Empty(t, l.attempts)
+		renewals := map[time.Time]int{}
+		for _, c := range s.store.Calls() {
+			if c.Op == storetest.OpSwap && c.Next.Status == store.StatusInProgress && c.Next.Steps == nil {
+				renewals[c.Next.Lease]++
+			}
+		}
+		assert.Len(t, renewals, 3)
+		for _, n := range renewals {
+			assert.Equal(t, 1, n)
+		}
+	})
+}
+
+// A renewal that was not answered has landed all the same: the commit learns of the lease.
+func TestACommitFollowsALeaseThatWasRenewedUnseen(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, l := newTill(t, nil)
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			held := s.mustRecord()
+			next := held
+			next.Lease = held.Lease.Add(time.Second)
+			_, swapped, err := s.inner.Swap(ctx, held, next)
+			require.NoError(t, err)
+			require.True(t, swapped)
+			return commit(ctx, receipt{7, o.Amount}, "row")
+		}
+		_, err := s.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, lines{"row"}, l.written)
+		require.Len(t, l.attempts, 2)
+		assert.NotEqual(t, l.attempts[0].token, l.attempts[1].token, "another condition is another request")
+	})
+}
+
+// Without protection the items are written by themselves.
+func TestAnUnprotectedExecutionAppliesTheWrites(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, l := newTill(t, []turn{conflicts, takes, declines}, idempotent.WithDisabled(true))
+		s.do = func(ctx context.Context, o order) (receipt, error) { return commit(ctx, receipt{7, o.Amount}, "row") }
+		got, err := s.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, receipt{7, 5}, got)
+		assert.Equal(t, lines{"row"}, l.written)
+		require.Len(t, l.attempts, 2)
+		assert.Equal(t, l.attempts[0].token, l.attempts[1].token)
+		assert.Len(t, l.attempts[0].token, 36)
+		_, err = s.handle(5)
+		require.ErrorIs(t, err, store.ErrWritesRefused)
+		assert.NotEqual(t, l.attempts[1].token, l.attempts[2].token)
+		_, found := s.record()
+		assert.False(t, found)
+	})
+}

@@ -1,0 +1,206 @@
+package protocol_test
+
+// The kit for tests of commits. It offers
+//
+//   - till, a store whose commits write lines of text, and lines, such writes
+//   - newTill and newTillOn, a shop on a till
+//   - turn, what the till does with one attempt of a commit: lost, conflicting, declined
+//   - commit, which commits as dynamo.Commit does
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
+)
+
+// lines are what a handler writes with its answer.
+type lines []string
+
+func (l lines) Len() int { return len(l) }
+
+// turn is what the till does with one attempt.
+type turn int
+
+const (
+	takes turn = iota
+	losesRequest
+	losesReply
+	conflicts // with another writer
+	declines  // a condition of the writes does not hold
+	rejects
+	// declinesSecond is declined in the second attempt that the client makes within the call; the first one is delayed.
+	declinesSecond
+	// delays gives up without an answer, and keeps the attempt for till.arrive.
+	delays
+)
+
+// attempt is what was sent.
+type attempt struct {
+	seen, next store.Record
+	lines      lines
+	token      string
+}
+
+// till is a store that commits.
+type till struct {
+	store.Store
+
+	mu       sync.Mutex
+	turns    []turn // of the attempts, in their order; then it takes all
+	attempts []attempt
+	late     []attempt
+	written  lines
+	before   func(n int)             // is called before each attempt
+	swaps    func(next store.Record) // is called before the record is replaced by one that is no commit
+}
+
+func (l *till) next(a attempt) (n int, t turn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.attempts = append(l.attempts, a)
+	n = len(l.attempts)
+	if n <= len(l.turns) {
+		t = l.turns[n-1]
+	}
+	if t == delays || t == declinesSecond {
+		l.late = append(l.late, a)
+	}
+	return n, t
+}
+
+var errTill = errors.New("the till was made to fail")
+
+func failed(kind store.Failure, notApplied bool) error {
+	return &store.Error{Op: "commit", Kind: kind, NotApplied: notApplied, Err: errTill}
+}
+
+var errNotNow = &store.Error{Op: "commit", Kind: store.FailureRejected, NotApplied: true, Err: store.ErrWritesRefused}
+
+func (l *till) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
+	if l.swaps != nil {
+		l.swaps(next)
+	}
+	return l.Store.Swap(ctx, seen, next)
+}
+
+// Commit implements [store.Committer].
+func (l *till) Commit(ctx context.Context, seen, next store.Record, w store.Writes, token string) (store.Record, bool, error) {
+	a := attempt{seen, next, w.(lines), token}
+	n, t := l.next(a)
+	if l.before != nil {
+		l.before(n)
+	}
+	switch t {
+	case losesRequest, delays:
+		return store.Record{}, false, failed(store.FailureUnavailable, false)
+	case conflicts:
+		return store.Record{}, false, failed(store.FailureConflict, true)
+	case rejects:
+		return store.Record{}, false, failed(store.FailureRejected, true)
+	default:
+		return l.apply(ctx, a, t)
+	}
+}
+
+func (l *till) apply(ctx context.Context, a attempt, t turn) (held store.Record, committed bool, err error) {
+	held, found, err := l.Get(ctx, a.seen.Key)
+	if err != nil || !found || !held.Matches(a.seen) {
+		return held, false, err
+	}
+	switch t {
+	case declines:
+		return store.Record{}, false, errNotNow
+	case declinesSecond:
+		return store.Record{}, false, &store.Error{Op: "commit", Kind: store.FailureRejected, Err: store.ErrWritesRefused}
+	default:
+	}
+	held, committed, err = l.Store.Swap(ctx, a.seen, a.next)
+	if committed {
+		l.mu.Lock()
+		l.written = append(l.written, a.lines...)
+		l.mu.Unlock()
+	}
+	if t == losesReply && err == nil {
+		return store.Record{}, false, failed(store.FailureUnavailable, false)
+	}
+	return held, committed, err
+}
+
+// Apply implements [store.Committer].
+func (l *till) Apply(_ context.Context, w store.Writes, token string) error {
+	a := attempt{lines: w.(lines), token: token}
+	switch _, t := l.next(a); t {
+	case declines:
+		return errNotNow
+	case conflicts:
+		return failed(store.FailureConflict, true)
+	default:
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.written = append(l.written, a.lines...)
+		return nil
+	}
+}
+
+// arrive lets what was delayed arrive, and tells how many of it were applied.
+func (l *till) arrive(t *testing.T) (applied int) {
+	t.Helper()
+	l.mu.Lock()
+	late := l.late
+	l.late = nil
+	l.mu.Unlock()
+	for _, a := range late {
+		_, committed, err := l.apply(context.WithoutCancel(t.Context()), a, takes)
+		require.NoError(t, err)
+		if committed {
+			applied++
+		}
+	}
+	return applied
+}
+
+// newTill is a shop on a till, whose first attempts take these turns.
+func newTill(t *testing.T, turns []turn, opts ...idempotent.Option) (*shop, *till) {
+	t.Helper()
+	return newTillOn(t, memory.New(), nil, turns, opts...)
+}
+
+// newTillOn has faults for the calls of the store that are no commits.
+func newTillOn(t *testing.T, inner store.Store, rule func(storetest.Call) storetest.Fault, turns []turn, opts ...idempotent.Option) (*shop, *till) {
+	t.Helper()
+	l := &till{turns: turns}
+	s := &shop{t: t, inner: inner, executed: new(atomic.Int64)}
+	s.over = func(on store.Store) store.Store {
+		l.Store = on
+		return l
+	}
+	s.wrap(rule, opts...)
+	return s, l
+}
+
+// commit commits as dynamo.Commit does.
+func commit[Out any](ctx context.Context, out Out, texts ...string) (Out, error) {
+	if fault := execution.CommitsOf(ctx).Commit(ctx, out, lines(texts)); fault != nil {
+		var none Out
+		return none, fault
+	}
+	return out, nil
+}
+
+func manyTurns(t turn) []turn {
+	turns := make([]turn, 1000)
+	for i := range turns {
+		turns[i] = t
+	}
+	return turns
+}

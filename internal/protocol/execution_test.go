@@ -1,0 +1,198 @@
+package protocol_test
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+var uuidText = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+
+// recording is a handler that remembers its derived keys and ends as told.
+func recording(keys *[]string, end func() error) func(context.Context, order) (receipt, error) {
+	return func(ctx context.Context, o order) (receipt, error) {
+		*keys = append(*keys, idempotent.DerivedKey(ctx, "charge"))
+		return receipt{Amount: o.Amount}, end()
+	}
+}
+
+func TestDerivedKeyIsTheSameForEveryAttemptOfARequest(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var keys []string
+		s := newShop(t, amountFingerprint(), idempotent.WithRetention(time.Hour))
+		s.do = recording(&keys, func() error { return errCard })
+		_, err := s.handle(5) // released
+		require.ErrorIs(t, err, errCard)
+		fingerprint := ""
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			keys = append(keys, idempotent.DerivedKey(ctx, "charge"))
+			fingerprint = s.mustRecord().Fingerprint
+			return receipt{}, errCard
+		}
+		_, err = s.handle(5) // executed again
+		require.ErrorIs(t, err, errCard)
+		s.put(func(r *store.Record) { r.Lease, r.Fingerprint = r.Lease.Add(-time.Hour), fingerprint })
+		s.do = recording(&keys, func() error { return nil })
+		_, err = s.handle(5) // taken over
+		require.NoError(t, err)
+		time.Sleep(2 * time.Hour)
+		_, err = s.handle(5) // after the retention
+		require.NoError(t, err)
+
+		require.Len(t, keys, 4)
+		for _, key := range keys {
+			assert.Equal(t, keys[0], key)
+			assert.Regexp(t, uuidText, key)
+		}
+		time.Sleep(2 * time.Hour)
+		_, err = s.handle(6)
+		require.NoError(t, err)
+		assert.NotEqual(t, keys[0], keys[4], "another request is another effect")
+	})
+}
+
+func TestDerivedKeysOfNamesKeysAndOperationsDiffer(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		seen := map[string]string{}
+		for _, operation := range []string{"a", "b"} {
+			for _, id := range []string{"1", "2"} {
+				s := newShop(t, idempotent.WithOperation(operation))
+				s.do = func(ctx context.Context, _ order) (receipt, error) {
+					for _, name := range []string{"", "charge", "refund"} {
+						key := idempotent.DerivedKey(ctx, name)
+						assert.Equal(t, key, idempotent.DerivedKey(ctx, name))
+						where := operation + "/" + id + "/" + name
+						assert.Empty(t, seen[key], "%s and %s", where, seen[key])
+						seen[key] = where
+					}
+					return receipt{}, nil
+				}
+				_, err := s.handler.Handle(t.Context(), order{ID: id})
+				require.NoError(t, err)
+			}
+		}
+		assert.Len(t, seen, 12)
+	})
+}
+
+// The digest behind derived keys is a promise over releases of this module: a change would charge twice.
+func TestDerivedKeyNeverChanges(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var keys []string
+		s := newShop(t, amountFingerprint())
+		s.do = recording(&keys, func() error { return nil })
+		_, err := s.handle(1999)
+		require.NoError(t, err)
+		r := s.mustRecord()
+		assert.Equal(t, "shop#uo6_8HE2fRwxZW9tG31ilWIK_ojvMNb_cYFxEqLEF78", r.Key)
+		assert.Equal(t, "1:AH7CU3TQePKvbabri5MtzjYwdBZorchn7fOO-GPRwpw", r.Fingerprint)
+		assert.Equal(t, []string{"53c40cb1-918e-8738-a88b-0ce2a828253c"}, keys)
+	})
+}
+
+func TestAKeyIsNeverDerivedInAContextThatWasLost(t *testing.T) {
+	t.Parallel()
+	// An adapter that makes a request of its own, and does not pass on the context.
+	s := newShop(t)
+	s.do = func(context.Context, order) (receipt, error) {
+		return receipt{}, fmt.Errorf("%s", idempotent.DerivedKey(context.Background(), "charge"))
+	}
+	defer func() {
+		lost, ok := recover().(*idempotent.LostContextError)
+		require.True(t, ok, "it panics with a type of its own")
+		assert.Equal(t, "charge", lost.Name)
+		assert.ErrorContains(t, lost, "Unprotected")
+		_, found := s.record()
+		assert.False(t, found, "nothing has happened yet: the key is free")
+	}()
+	_, _ = s.handle(1)
+}
+
+func TestOutsideAProtectedExecutionKeysAreRandom(t *testing.T) {
+	t.Parallel()
+	job := idempotent.Unprotected(t.Context())
+	a, b := idempotent.DerivedKey(job, "charge"), idempotent.DerivedKey(job, "charge")
+	assert.Regexp(t, uuidText, a)
+	assert.NotEqual(t, a, b)
+	_, ok := idempotent.FromContext(job)
+	assert.False(t, ok)
+
+	s := newShop(t, idempotent.WithDisabled(true))
+	s.do = func(ctx context.Context, _ order) (receipt, error) {
+		_, ok := idempotent.FromContext(ctx)
+		assert.False(t, ok)
+		assert.NotEmpty(t, idempotent.DerivedKey(ctx, "charge"))
+		return receipt{}, nil
+	}
+	_, err := s.handle(5)
+	require.NoError(t, err)
+}
+
+func TestUnprotectedHandlerInsideAProtectedOneHasKeysOfItsOwn(t *testing.T) {
+	t.Parallel()
+	var keys []string
+	inner := newShop(t, idempotent.WithOptionalKey())
+	inner.do = recording(&keys, func() error { return nil })
+	outer := newShop(t)
+	outer.do = func(ctx context.Context, _ order) (receipt, error) {
+		for range 2 { // two effects, which the downstream must not take for one
+			if _, err := inner.handler.Handle(ctx, order{}); err != nil {
+				return receipt{}, err
+			}
+		}
+		keys = append(keys, idempotent.DerivedKey(ctx, "charge"))
+		return receipt{}, nil
+	}
+	_, err := outer.handle(5)
+	require.NoError(t, err)
+	require.Len(t, keys, 3)
+	assert.NotEqual(t, keys[0], keys[1])
+	assert.NotContains(t, keys[:2], keys[2])
+}
+
+func TestHandlerCanSeeItsExecution(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			x, ok := idempotent.FromContext(ctx)
+			assert.True(t, ok)
+			assert.Equal(t, "shop", x.Operation)
+			assert.Equal(t, s.mustRecord().Key, x.RecordKey)
+			assert.Equal(t, 1, x.Attempt)
+			assert.False(t, x.Recovered)
+			assert.Equal(t, idempotent.DerivedKey(ctx, "n"), x.DerivedKey("n"))
+			return receipt{}, nil
+		}
+		_, err := s.handle(5)
+		require.NoError(t, err)
+		assertExecuted(t, s, 1)
+	})
+}
+
+func TestTheDerivedKeyOfADescriptionIsThatOfTheExecution(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, amountFingerprint())
+	var handed string
+	s.do = func(ctx context.Context, _ order) (receipt, error) {
+		handed = idempotent.DerivedKey(ctx, "charge")
+		return receipt{}, nil
+	}
+	_, err := s.handle(100)
+	require.NoError(t, err)
+	d, err := s.handler.Describe(t.Context(), order{ID: "o-1", Amount: 100})
+	require.NoError(t, err)
+	assert.Equal(t, handed, d.DerivedKey("charge"))
+	assert.NotEqual(t, handed, d.DerivedKey("refund"))
+	other, err := s.handler.Describe(t.Context(), order{ID: "o-1", Amount: 101})
+	require.NoError(t, err)
+	assert.Equal(t, d.RecordKey, other.RecordKey)
+	assert.NotEqual(t, handed, other.DerivedKey("charge"), "another request has other keys")
+}

@@ -1,0 +1,346 @@
+package protocol_test
+
+import (
+	"context"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
+)
+
+func TestSecretOfDigestsMayBeWipedOnceItWasHandedOver(t *testing.T) {
+	t.Parallel()
+	secret := []byte("0123456789abcdef")
+	s := newShop(t, idempotent.WithDigestKey(secret))
+	_, err := s.handle(5)
+	require.NoError(t, err)
+	clear(secret)
+	_, err = s.handle(5)
+	require.NoError(t, err)
+	assertExecuted(t, s, 1)
+}
+
+// TestInterruptedExecutionIsReleased: but not one that says itself that its lease was lost, which is a crash.
+func TestInterruptedExecutionIsReleased(t *testing.T) {
+	for name, c := range map[string]struct {
+		word func(context.Context) error
+		want report.Settlement
+	}{
+		"Err":   {context.Context.Err, report.Released},
+		"Cause": {context.Cause, report.Elsewhere},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				renewals := storetest.OnOp(storetest.OpSwap, storetest.Deny)
+				s := newShopOn(t, memory.New(), renewals)
+				s.do = func(ctx context.Context, _ order) (receipt, error) {
+					<-ctx.Done()
+					return receipt{}, c.word(ctx)
+				}
+				_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
+				require.Error(t, err)
+				assert.Equal(t, c.want, s.event().Settlement)
+			})
+		})
+	}
+}
+
+func TestDeadlineOfExactlyAQuarterOfAnHourIsNear(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.do = func(context.Context, order) (receipt, error) {
+			assert.Equal(t, 15*time.Minute+idempotent.DefaultMargin, time.Until(s.mustRecord().Lease))
+			return receipt{}, nil
+		}
+		_, err := s.handleFor(15*time.Minute, 5)
+		require.NoError(t, err)
+		_, err = s.handleFor(15*time.Minute, 5)
+		require.NoError(t, err)
+		assertExecuted(t, s, 1)
+	})
+}
+
+func TestWaiterBeginsWithExactlyAQuarterOfItsTimeLeft(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t, idempotent.WithWait(30*time.Second))
+		s.put(func(r *store.Record) { r.Lease = r.CreatedAt.Add(30 * time.Second) })
+		_, err := s.handleFor(40*time.Second, 5) // the last look comes when the wait ends, and so does the lease
+		require.NoError(t, err)
+		assertExecuted(t, s, 1)
+	})
+}
+
+func TestLooksAreNeverFurtherApartThanTwoSeconds(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		looked := time.Now()
+		longest := time.Duration(0)
+		s := newShopOn(t, memory.New(), func(storetest.Call) storetest.Fault {
+			longest, looked = max(longest, time.Since(looked)), time.Now()
+			return storetest.Pass
+		}, idempotent.WithWait(time.Minute))
+		s.put(func(r *store.Record) { r.Lease = r.CreatedAt.Add(time.Hour) })
+		_, err := s.handleFor(90*time.Second, 5)
+		require.ErrorIs(t, err, idempotent.ErrInProgress)
+		assert.Greater(t, longest, time.Second)
+		assert.LessOrEqual(t, longest, 2*time.Second)
+	})
+}
+
+func TestWhoeverNeedNotWaitDoesNot(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t, idempotent.WithWait(5*time.Second))
+		started := time.Now()
+		for range 2 { // an execution and its replay
+			_, err := s.handle(5)
+			require.NoError(t, err)
+		}
+		assert.Zero(t, time.Since(started))
+		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpSwap, storetest.OpClaim}, s.store.Ops())
+		assertExecuted(t, s, 1)
+	})
+}
+
+// partsAt keeps the results of completed records beside them, and answers the first reads of them with failures.
+type partsAt struct {
+	*memory.Store
+
+	failures []error
+	reads    int
+}
+
+func (p *partsAt) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
+	held, claimed, err := p.Store.Claim(ctx, r, now)
+	if held.Status == store.StatusCompleted {
+		held.Parts, held.Result = "all", nil
+	}
+	return held, claimed, err
+}
+
+func (p *partsAt) ReadResult(ctx context.Context, r store.Record) ([]byte, error) {
+	p.reads++
+	if p.reads <= len(p.failures) {
+		return nil, p.failures[p.reads-1]
+	}
+	held, _, err := p.Get(ctx, r.Key)
+	return held.Result, err
+}
+
+func TestReadingAResultIsRepeatedOnlyIfThatCanHelp(t *testing.T) {
+	throttled := &store.Error{Op: "read result", Kind: store.FailureThrottled, NotApplied: true, Err: errCard}
+	denied := &store.Error{Op: "read result", Kind: store.FailureAccessDenied, NotApplied: true, Err: errCard}
+	for name, tc := range map[string]struct {
+		failures []error
+		reads    int
+		err      error
+	}{
+		"throttled": {[]error{throttled, throttled, throttled}, 4, nil},
+		"denied":    {[]error{denied}, 1, idempotent.ErrStoreUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				parts := &partsAt{Store: memory.New(), failures: tc.failures}
+				executed := 0
+				handler := idempotent.Wrap(func(context.Context, order) (int, error) {
+					executed++
+					return executed, nil
+				}, parts, idempotent.WithOperation("test"), idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
+				_, err := handler.Handle(t.Context(), order{ID: "o-1"})
+				require.NoError(t, err)
+				_, err = handler.Handle(t.Context(), order{ID: "o-1"})
+				require.ErrorIs(t, err, tc.err)
+				assert.Equal(t, tc.reads, parts.reads)
+				assert.Equal(t, 1, executed)
+			})
+		})
+	}
+}
+
+func TestClaimWithoutADeadlineLeavesAHalfOfTheLeaseBeforeItsMargin(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, memory.New(), func(storetest.Call) storetest.Fault { return storetest.HangBefore },
+			idempotent.WithTiming(idempotent.Timing{Lease: 4 * time.Second, Margin: time.Second}))
+		started := time.Now()
+		_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
+		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+		assert.Greater(t, time.Since(started), 1400*time.Millisecond)
+		assert.LessOrEqual(t, time.Since(started), 1500*time.Millisecond)
+	})
+}
+
+// fickle is a store whose record is gone whenever one looks again, from some call on.
+type fickle struct {
+	*memory.Store
+
+	applied, calls int
+}
+
+func (f *fickle) Claim(context.Context, store.Record, time.Time) (store.Record, bool, error) {
+	return f.answer()
+}
+
+func (f *fickle) Swap(context.Context, store.Record, store.Record) (store.Record, bool, error) {
+	return f.answer()
+}
+
+func (f *fickle) answer() (store.Record, bool, error) {
+	if f.calls++; f.calls > 100 {
+		return store.Record{}, false, errCard // whoever looks for ever
+	}
+	return store.Record{}, f.calls <= f.applied, nil
+}
+
+func TestClaimFollowsARecordThatChangesTenTimes(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		records := &fickle{Store: memory.New()}
+		s := newShopOn(t, records, nil)
+		_, err := s.handle(5)
+		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+		assert.Equal(t, 10, records.calls)
+		assertExecuted(t, s, 0)
+	})
+}
+
+func TestCompletionFollowsARecordThatChangesTenTimesAndSoDoesTheLastWord(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		records := &fickle{Store: memory.New(), applied: 1}
+		s := newShopOn(t, records, nil)
+		got, err := s.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, receipt{Charge: 1, Amount: 5}, got)
+		assert.Equal(t, 1+10+10, records.calls)
+		assert.Equal(t, report.NotSettled, s.event().Settlement)
+	})
+}
+
+func TestFirstRepetitionComesAfterOneTo26Milliseconds(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, memory.New(), nil)
+		for n := range 300 {
+			s.wrap(func(call storetest.Call) storetest.Fault {
+				if call.N == 1 {
+					return storetest.Refuse
+				}
+				return storetest.Pass
+			})
+			started := time.Now()
+			_, err := s.handler.Handle(t.Context(), order{ID: strconv.Itoa(n)})
+			require.NoError(t, err)
+			assert.GreaterOrEqual(t, time.Since(started), time.Millisecond)
+			assert.LessOrEqual(t, time.Since(started), 26*time.Millisecond)
+		}
+	})
+}
+
+func TestThrottlingIsNotAnsweredWithAFlood(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, memory.New(), func(storetest.Call) storetest.Fault { return storetest.Refuse })
+		_, err := s.handle(5)
+		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+		assert.Greater(t, len(s.store.Ops()), 5)
+		assert.Less(t, len(s.store.Ops()), 60, "in 2.5 s")
+		assert.NotContains(t, s.store.Ops(), storetest.OpDelete, "there is nothing to undo")
+	})
+}
+
+func TestObserverSeesTheSizeOfWhatWasStored(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	_, err := s.handle(5)
+	require.NoError(t, err)
+	assert.Equal(t, len(`{"charge":1,"amount":5}`), s.event().ResultBytes)
+
+	s = newShopOn(t, memory.New(), storetest.OnOp(storetest.OpSwap, storetest.Deny))
+	_, err = s.handle(5)
+	require.NoError(t, err)
+	assert.Zero(t, s.event().ResultBytes, "nothing was stored")
+}
+
+func TestOutageIsReportedByItsCauseRatherThanByTheTimeThatRanOut(t *testing.T) {
+	for name, tc := range map[string]struct {
+		first storetest.Fault
+		kind  store.Failure
+	}{
+		"never answered":                 {storetest.HangBefore, store.FailureTimeout},
+		"throttled, then never answered": {storetest.Refuse, store.FailureThrottled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				calls := 0
+				s := newShopOn(t, memory.New(), func(storetest.Call) storetest.Fault {
+					if calls++; calls == 1 {
+						return tc.first
+					}
+					return storetest.HangBefore
+				})
+				_, err := s.handle(5)
+				var cause *store.Error
+				require.ErrorAs(t, err, &cause)
+				assert.Equal(t, tc.kind, cause.Kind)
+			})
+		})
+	}
+}
+
+func TestRefusalOfUnknownOutcomeStands(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		started, n := time.Now(), 0
+		s := newShopOn(t, memory.New(), func(storetest.Call) storetest.Fault {
+			n++
+			switch {
+			case n == 2:
+				return storetest.LoseReply
+			case n > 2 && time.Since(started) < 2500*time.Millisecond: // until there is time for nothing but an undo
+				return storetest.Refuse
+			default:
+				return storetest.Pass
+			}
+		}, idempotent.WithEffects(idempotent.Unrepeatable))
+		s.put(func(r *store.Record) { r.Lease = r.CreatedAt })
+		_, err := s.handle(5)
+		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+		time.Sleep(time.Second)
+		r := s.mustRecord()
+		assert.Equal(t, store.StatusUnknown, r.Status)
+		assert.Equal(t, "someone", r.Owner)
+		assertExecuted(t, s, 0)
+	})
+}
+
+// slow is a store that takes five seconds to answer the first renewal, and never answers another one.
+type slow struct {
+	*memory.Store
+
+	renewals int
+}
+
+func (s *slow) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
+	if s.renewals++; s.renewals > 1 {
+		<-ctx.Done()
+		return store.Record{}, false, ctx.Err()
+	}
+	held, swapped, err := s.Store.Swap(ctx, seen, next)
+	time.Sleep(5 * time.Second)
+	return held, swapped, err
+}
+
+func TestRenewedLeaseCountsFromWhenItWasAskedFor(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, &slow{Store: memory.New()}, nil)
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			<-ctx.Done()
+			require.ErrorIs(t, context.Cause(ctx), idempotent.ErrLeaseLost)
+			assert.Equal(t, idempotent.DefaultMargin, time.Until(s.mustRecord().Lease))
+			return receipt{}, ctx.Err()
+		}
+		_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
+		require.ErrorIs(t, err, context.Canceled)
+	})
+}

@@ -1,0 +1,287 @@
+package protocol_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
+)
+
+func TestLeaseIsTheDeadlineAndAMarginAndTheHandlerEndsBefore(t *testing.T) {
+	for name, tc := range map[string]struct{ timeout, reserve time.Duration }{
+		"reserve":               {10 * time.Second, 500 * time.Millisecond},
+		"tenth of what is left": {2 * time.Second, 200 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s := newShop(t)
+				deadline := time.Now().Add(tc.timeout)
+				s.do = func(ctx context.Context, _ order) (receipt, error) {
+					own, ok := ctx.Deadline()
+					assert.True(t, ok)
+					assert.Equal(t, deadline.Add(-tc.reserve), own)
+					r := s.mustRecord()
+					assert.True(t, r.Lease.Equal(deadline.Add(idempotent.DefaultMargin)), "lease %v", r.Lease)
+					assert.False(t, r.Expiry.Before(r.Lease))
+					return receipt{}, nil
+				}
+				_, err := s.handleFor(tc.timeout, 1)
+				require.NoError(t, err)
+				assertExecuted(t, s, 1)
+			})
+		})
+	}
+}
+
+func TestExpiryNeverComesBeforeTheEndOfTheLease(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t, idempotent.WithRetention(time.Second))
+		s.do = func(context.Context, order) (receipt, error) {
+			r := s.mustRecord()
+			assert.False(t, r.Expiry.Before(r.Lease), "TTL must not delete what protects an execution")
+			return receipt{}, nil
+		}
+		_, err := s.handleFor(time.Minute, 1)
+		require.NoError(t, err)
+		assertExecuted(t, s, 1)
+	})
+}
+
+func TestCrashedRecordIsKeptForItsSettlement(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t, idempotent.WithEffects(idempotent.Unrepeatable))
+		s.do = func(context.Context, order) (receipt, error) {
+			assert.GreaterOrEqual(t, time.Until(s.mustRecord().Expiry), idempotent.DefaultUnknownRetention)
+			return receipt{}, nil
+		}
+		_, err := s.handle(1)
+		require.NoError(t, err)
+		assert.LessOrEqual(t, time.Until(s.mustRecord().Expiry), idempotent.DefaultRetention+time.Second,
+			"once it is completed, the usual retention counts")
+	})
+}
+
+func TestWithoutADeadlineTheLeaseIsRenewedWhileTheHandlerRuns(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			for range 295 { // almost ten leases
+				time.Sleep(time.Second)
+				require.NoError(t, ctx.Err())
+				require.True(t, s.mustRecord().Lease.After(time.Now()), "never unprotected")
+			}
+			_, err := s.sandbox(nil).handle(1)
+			require.ErrorIs(t, err, idempotent.ErrInProgress)
+			return receipt{1, o.Amount}, nil
+		}
+		_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 1})
+		require.NoError(t, err)
+		assertExecuted(t, s, 1)
+		assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
+		assert.Len(t, s.store.Ops(), 1+29+1, "a claim, a renewal each third of a lease, a completion")
+	})
+}
+
+func TestRenewalWhoseReplyIsLostLosesNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
+			if c.Next.Status == store.StatusInProgress && c.Op == storetest.OpSwap && c.N%2 == 0 {
+				return storetest.LoseReply
+			}
+			return storetest.Pass
+		})
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			time.Sleep(time.Minute)
+			return receipt{1, o.Amount}, ctx.Err()
+		}
+		_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
+		require.NoError(t, err)
+		assert.Positive(t, s.store.Fired())
+		assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
+	})
+}
+
+func TestHandlerIsCancelledAMarginBeforeALeaseThatCannotBeRenewedEnds(t *testing.T) {
+	for name, fault := range map[string]storetest.Fault{
+		"silent": storetest.HangBefore, "refusing": storetest.Refuse, "denying": storetest.Deny,
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpSwap, fault))
+				s.do = func(ctx context.Context, _ order) (receipt, error) {
+					lease := s.mustRecord().Lease
+					<-ctx.Done()
+					require.ErrorIs(t, context.Cause(ctx), idempotent.ErrLeaseLost)
+					assert.Equal(t, idempotent.DefaultMargin, time.Until(lease), "neither later nor earlier than needed")
+					return receipt{}, ctx.Err()
+				}
+				_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
+				require.ErrorIs(t, err, context.Canceled)
+				_, found := s.record()
+				assert.False(t, found, "it said that it was interrupted, and was released")
+				require.Error(t, s.event().StoreErr)
+			})
+		})
+	}
+}
+
+func TestHandlerIsCancelledAtOnceWhenSomeoneElseHasTheRecord(t *testing.T) {
+	for name, steal := range map[string]func(r *store.Record){
+		"taken over":   func(r *store.Record) { r.Owner = "thief" },
+		"made UNKNOWN": func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "crashed" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s := newShop(t)
+				var stolen store.Record
+				s.do = func(ctx context.Context, _ order) (receipt, error) {
+					mine := s.mustRecord()
+					stolen = mine
+					steal(&stolen)
+					_, swapped, err := s.inner.Swap(t.Context(), mine, stolen)
+					require.NoError(t, err)
+					require.True(t, swapped)
+					select {
+					case <-ctx.Done():
+					case <-time.After(time.Hour):
+					}
+					require.ErrorIs(t, context.Cause(ctx), idempotent.ErrLeaseLost)
+					return receipt{}, idempotent.Uncertain(ctx.Err())
+				}
+				started := time.Now()
+				_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
+				require.ErrorIs(t, err, context.Canceled)
+				assert.LessOrEqual(t, time.Since(started), idempotent.DefaultLease/2)
+				assert.Equal(t, stolen.Owner, s.mustRecord().Owner)
+			})
+		})
+	}
+}
+
+func TestRenewalThatIsNeverAnsweredIsRepeated(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, memory.New(), storetest.OnCall(2, storetest.HangBefore))
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			time.Sleep(time.Minute)
+			return receipt{1, o.Amount}, context.Cause(ctx)
+		}
+		_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
+		require.NoError(t, err)
+		assert.Equal(t, 1, s.store.Fired())
+	})
+}
+
+func TestClockOfRecordsIsIndependentOfTheClockOfContexts(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		ahead := 1000 * time.Hour
+		s := newShop(t, idempotent.WithClock(func() time.Time { return time.Now().Add(ahead) }))
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			assert.True(t, s.mustRecord().Lease.Equal(time.Now().Add(ahead+12*time.Second)))
+			return receipt{}, ctx.Err()
+		}
+		_, err := s.handle(1)
+		require.NoError(t, err)
+		assertExecuted(t, s, 1)
+	})
+}
+
+func TestTimesOfRecordsAreRoundedUpToWhatStoresKeep(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		odd := 123456789 * time.Nanosecond
+		s := newShop(t, idempotent.WithClock(func() time.Time { return time.Now().Add(odd) }))
+		want := time.Now().Add(odd)
+		s.do = func(context.Context, order) (receipt, error) {
+			r := s.mustRecord()
+			assert.Zero(t, r.Lease.Nanosecond()%int(time.Millisecond))
+			assert.Zero(t, r.Expiry.Nanosecond())
+			assert.False(t, r.Lease.Before(want.Add(12*time.Second)))
+			assert.False(t, r.Expiry.Before(want.Add(idempotent.DefaultRetention)))
+			return receipt{}, nil
+		}
+		_, err := s.handle(1)
+		require.NoError(t, err)
+		assert.False(t, s.mustRecord().Expiry.Before(want.Add(idempotent.DefaultRetention)))
+		assert.Zero(t, s.mustRecord().Expiry.Nanosecond())
+	})
+}
+
+func TestHeartbeatIsJoinedBeforeTheRecordIsSettled(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, memory.New(), storetest.OnCall(2, storetest.Slow))
+		started := time.Now()
+		s.do = func(_ context.Context, o order) (receipt, error) {
+			time.Sleep(idempotent.DefaultLease/3 + time.Millisecond) // a renewal is on its way
+			return receipt{1, o.Amount}, nil
+		}
+		_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, time.Since(started), idempotent.DefaultLease/3+storetest.SlowFor)
+	})
+}
+
+func TestClaimWithoutADeadlineEndsWhileItsLeaseStillHolds(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		timing := idempotent.WithTiming(idempotent.Timing{Lease: time.Second, Margin: 100 * time.Millisecond})
+		s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpClaim, storetest.Refuse), timing)
+		started := time.Now()
+		_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
+		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+		assert.LessOrEqual(t, time.Since(started), 450*time.Millisecond)
+	})
+}
+
+func TestShortestLeaseCanBeRenewedAfterASlowClaim(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		timing := idempotent.WithTiming(idempotent.Timing{Lease: 3 * time.Second, Margin: time.Second})
+		s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
+			if c.N <= 2 {
+				return storetest.Slow
+			}
+			return storetest.Pass
+		}, timing)
+		started := time.Now()
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			time.Sleep(time.Until(started.Add(time.Second + time.Millisecond)))
+			assert.Len(t, s.store.Ops(), 2, "a third of the lease counts from the claim's beginning")
+			select {
+			case <-ctx.Done():
+				return receipt{}, context.Cause(ctx)
+			case <-time.After(time.Minute):
+				return receipt{1, o.Amount}, nil
+			}
+		}
+		_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
+		require.NoError(t, err)
+	})
+}
+
+func TestFarDeadlineCountsAsNone(t *testing.T) {
+	for name, deadline := range map[string]func() time.Time{
+		"in hours":     func() time.Time { return time.Now().Add(5 * time.Hour) },
+		"in centuries": func() time.Time { return time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s := newShop(t)
+				s.do = func(ctx context.Context, o order) (receipt, error) {
+					assert.LessOrEqual(t, time.Until(s.mustRecord().Lease), idempotent.DefaultLease, "a crash does not block for ever")
+					time.Sleep(2 * idempotent.DefaultLease)
+					assert.True(t, s.mustRecord().Lease.After(time.Now()), "it is renewed")
+					return receipt{1, o.Amount}, ctx.Err()
+				}
+				ctx, cancel := context.WithDeadline(t.Context(), deadline())
+				defer cancel()
+				_, err := s.handler.Handle(ctx, order{ID: "o-1"})
+				require.NoError(t, err)
+				assertExecuted(t, s, 1)
+			})
+		})
+	}
+}

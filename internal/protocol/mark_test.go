@@ -1,0 +1,342 @@
+package protocol_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
+	"github.com/go-idempotent/idempotent/storetest"
+)
+
+// Whatever was noted and returned, and in which order, the most cautious mark counts.
+func TestMostCautiousOfAllMarksCounts(t *testing.T) {
+	t.Parallel()
+	unmarked, none, final, maybe := errors.New("unmarked"), idempotent.NotExecuted(errors.New("none")),
+		idempotent.Terminal(errors.New("final")), idempotent.Uncertain(errors.New("maybe"))
+	inOrder := []error{unmarked, none, final, maybe}
+	settled := []report.Settlement{
+		report.Released, report.Released, report.Completed, report.Unknown,
+	}
+	for i, one := range inOrder {
+		for j, other := range inOrder {
+			for _, returned := range []bool{false, true} {
+				s := newShop(t)
+				s.do = func(ctx context.Context, _ order) (receipt, error) {
+					idempotent.Mark(ctx, one)
+					if returned {
+						return receipt{}, other
+					}
+					idempotent.Mark(ctx, fmt.Errorf("wrapped: %w", other))
+					return receipt{}, nil
+				}
+				_, err := s.handle(5)
+				e := s.event()
+				assert.Equal(t, settled[max(i, j)], e.Settlement, "%v and %v", one, other)
+				require.ErrorIs(t, e.Err, one, "the observer gets all")
+				require.ErrorIs(t, e.Err, other)
+				switch {
+				case returned:
+					assert.Equal(t, execution.Stripped(other), err, "Lambda reports what the handler returned")
+				case i >= j:
+					assert.Equal(t, execution.Stripped(one), err, "or else the most cautious one")
+				}
+			}
+		}
+	}
+}
+
+func TestOfManyNotedErrorsTheMostCautiousIsKept(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	last := errors.New("last")
+	s.do = func(ctx context.Context, _ order) (receipt, error) {
+		for n := range 1000 {
+			idempotent.Mark(ctx, errors.New("error "+strconv.Itoa(n)))
+		}
+		idempotent.Mark(ctx, idempotent.Uncertain(last))
+		idempotent.Mark(ctx, errors.New("one more"))
+		return receipt{}, nil
+	}
+	_, err := s.handle(5)
+	assert.Same(t, last, err)
+	assert.Equal(t, report.Unknown, s.event().Settlement)
+	all := s.event().Err.(interface{ Unwrap() []error }).Unwrap()
+	assert.Len(t, all, 20)
+	assert.EqualError(t, all[18], "error 18")
+	assert.Same(t, last, execution.Stripped(all[19]))
+}
+
+func TestErrorsAreNotedAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.do = func(ctx context.Context, _ order) (receipt, error) {
+		var group sync.WaitGroup
+		for n := range 100 {
+			group.Go(func() {
+				err := fmt.Errorf("%w of %d", errCard, n)
+				if n%2 == 0 {
+					err = idempotent.Terminal(err)
+				}
+				idempotent.Mark(ctx, err)
+			})
+		}
+		group.Wait()
+		return receipt{}, nil
+	}
+	_, err := s.handle(5)
+	require.ErrorIs(t, err, errCard)
+	assert.Equal(t, report.Completed, s.event().Settlement)
+	_, again := s.handle(5)
+	assert.EqualError(t, again, err.Error())
+	assertExecuted(t, s, 1)
+}
+
+func TestErrorThatIsNotedTooLateIsIgnored(t *testing.T) {
+	t.Parallel()
+	var of context.Context
+	late := 0
+	s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
+		if c.Op == storetest.OpSwap { // the completion
+			late++
+			idempotent.Mark(of, idempotent.Uncertain(errCard))
+		}
+		return storetest.Pass
+	})
+	s.do = func(ctx context.Context, _ order) (receipt, error) {
+		of = ctx //nolint:fatcontext // it is used after the handler
+		return receipt{Charge: 7}, nil
+	}
+	_, err := s.handle(5)
+	require.NoError(t, err)
+	idempotent.Mark(of, idempotent.Uncertain(errCard))
+	assert.Equal(t, 1, late)
+	assert.Equal(t, report.Completed, s.event().Settlement)
+	assert.NoError(t, s.event().Err)
+	_, err = s.handle(5)
+	require.NoError(t, err)
+	assertExecuted(t, s, 1)
+}
+
+// There is no room for more than 20, and the most cautious one takes the place of another.
+func TestErrorThatIsNotedTooLateTakesNoOnesPlace(t *testing.T) {
+	t.Parallel()
+	var of context.Context
+	late := 0
+	s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
+		if c.Op == storetest.OpDelete { // the release
+			late++
+			idempotent.Mark(of, idempotent.Uncertain(errors.New("too late")))
+		}
+		return storetest.Pass
+	})
+	s.do = func(ctx context.Context, _ order) (receipt, error) {
+		of = ctx //nolint:fatcontext // it is used after the handler
+		for range 20 {
+			idempotent.Mark(ctx, idempotent.NotExecuted(errCard))
+		}
+		return receipt{}, nil
+	}
+	_, err := s.handle(5)
+	require.ErrorIs(t, err, errCard)
+	assert.Equal(t, 1, late)
+	assert.NotContains(t, err.Error(), "too late")
+	assert.NotContains(t, s.event().Err.Error(), "too late")
+}
+
+func TestErrorIsNeverNotedInAContextThatWasLost(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.do = func(context.Context, order) (receipt, error) {
+		idempotent.Mark(context.Background(), idempotent.Uncertain(errCard))
+		return receipt{}, nil
+	}
+	defer func() {
+		lost, ok := recover().(*idempotent.LostContextError)
+		require.True(t, ok, "it panics with a type of its own")
+		assert.Equal(t, "Mark", lost.Function)
+		require.ErrorIs(t, lost, errCard)
+		require.ErrorContains(t, lost, "idempotent: Mark: the context belongs to no delivery")
+		require.ErrorContains(t, lost, "Unprotected")
+		assert.NotContains(t, lost.Error(), errCard.Error(), "it may quote the request")
+	}()
+	_, _ = s.handle(1)
+}
+
+// An effect that may have happened is not forgotten because the handler panics afterwards.
+func TestPanicAfterANotedErrorIsAPanicUnlessTheEffectIsUncertain(t *testing.T) {
+	for name, tc := range map[string]struct {
+		err     error
+		effects idempotent.Effects
+		want    report.Settlement
+		reason  string
+	}{
+		"unmarked":           {errCard, idempotent.Cautious, report.Released, ""},
+		"not executed":       {idempotent.NotExecuted(errCard), idempotent.Unrepeatable, report.Unknown, "panic"},
+		"terminal":           {idempotent.Terminal(errCard), idempotent.Cautious, report.Released, ""},
+		"uncertain":          {idempotent.Uncertain(errCard), idempotent.Cautious, report.Unknown, "uncertain"},
+		"uncertain, refused": {idempotent.Uncertain(errCard), idempotent.Unrepeatable, report.Unknown, "uncertain"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s := newShop(t, idempotent.WithEffects(tc.effects))
+				s.do = func(ctx context.Context, _ order) (receipt, error) {
+					idempotent.Mark(ctx, tc.err)
+					panic("boom")
+				}
+				assert.PanicsWithValue(t, "boom", func() { _, _ = s.handle(5) })
+				assert.Equal(t, tc.want, s.event().Settlement)
+				assert.Equal(t, tc.reason, s.event().Reason)
+				assert.Equal(t, report.Panicked, s.event().Outcome)
+			})
+		})
+	}
+}
+
+// What a resolver notes says nothing about the execution that follows it.
+func TestResolverNotesNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t, idempotent.WithResolver(
+			func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
+				return idempotent.Untouched[receipt](), nil
+			}))
+		s.put(crashed)
+		_, err := s.handle(5)
+		require.NoError(t, err)
+		s = newShop(t, idempotent.WithResolver(
+			func(ctx context.Context, _ idempotent.Execution, _ order) (idempotent.Resolution[receipt], error) {
+				idempotent.Mark(ctx, idempotent.Uncertain(errCard))
+				return idempotent.Untouched[receipt](), nil
+			}))
+		s.put(crashed)
+		_, err = s.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, report.Completed, s.event().Settlement)
+		assertExecuted(t, s, 1)
+	})
+}
+
+func TestErrorThatIsNotedInsideOfAStepCountsForTheExecution(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			_, err := idempotent.Step(ctx, "charge", func(ctx context.Context) (string, error) {
+				idempotent.Mark(ctx, errCard)
+				return "ch-1", nil
+			})
+			require.NoError(t, err)
+			return receipt{Charge: 1}, nil
+		}
+		_, err := s.handle(5)
+		require.ErrorIs(t, err, errCard)
+		assert.Equal(t, report.Released, s.event().Settlement)
+		r := s.mustRecord()
+		assert.Equal(t, "released", r.Reason, "the record keeps the step")
+
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			_, err := idempotent.Step(ctx, "charge", func(context.Context) (string, error) {
+				assert.Fail(t, "the step runs again")
+				return "", nil
+			})
+			return receipt{Charge: 1}, err
+		}
+		got, err := s.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, receipt{Charge: 1}, got)
+	})
+}
+
+func TestErrorThatIsNotedAfterACommitOfAHandlerThatIsNotHTTP(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, l := newTill(t, nil)
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			defer idempotent.Mark(ctx, idempotent.Uncertain(errCard))
+			return commit(ctx, receipt{7, 5}, "row")
+		}
+		got, err := s.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, receipt{7, 5}, got)
+		assert.Equal(t, lines{"row"}, l.written)
+		otherwise, ok := errors.AsType[*idempotent.CommittedError](s.event().Err)
+		require.True(t, ok)
+		require.ErrorIs(t, otherwise, errCard)
+		assert.Equal(t, report.Completed, s.event().Settlement)
+	})
+}
+
+// An inner handler notes for its own execution; the error reaches the outer one if that returns it.
+func TestInnerHandlerNotesForItsOwnExecution(t *testing.T) {
+	for name, err := range map[string]error{
+		"unmarked": errCard, "not executed": idempotent.NotExecuted(errCard), "terminal": idempotent.Terminal(errCard),
+		"uncertain": idempotent.Uncertain(errCard),
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				outer, inner := nested(t, nil, nil)
+				inner.do = func(ctx context.Context, _ order) (receipt, error) {
+					idempotent.Mark(ctx, err)
+					return receipt{}, nil
+				}
+				_, got := outer.handle(5)
+				assert.Same(t, errCard, got)
+				assert.Equal(t, inner.event().Settlement, outer.event().Settlement)
+				require.ErrorIs(t, outer.event().Err, errCard)
+
+				outer, inner = nested(t, nil, nil)
+				inner.do = func(ctx context.Context, _ order) (receipt, error) {
+					idempotent.Mark(ctx, err)
+					return receipt{}, nil
+				}
+				outer.do = func(ctx context.Context, o order) (receipt, error) {
+					_, err := inner.handler.Handle(ctx, o)
+					assert.ErrorIs(t, err, errCard)
+					return receipt{Charge: 1}, nil
+				}
+				_, got = outer.handle(5)
+				require.NoError(t, got)
+				assert.Equal(t, report.Completed, outer.event().Settlement, "the outer handler has another way")
+			})
+		})
+	}
+}
+
+func TestUnprotectedHandlerInsideAProtectedOneNotesNothingForIt(t *testing.T) {
+	t.Parallel()
+	inner := newShop(t, idempotent.WithDisabled(true))
+	inner.do = func(ctx context.Context, _ order) (receipt, error) {
+		idempotent.Mark(ctx, idempotent.Uncertain(errCard))
+		return receipt{}, nil
+	}
+	outer := newShop(t)
+	outer.do = inner.handler.Handle
+	_, err := outer.handle(5)
+	require.NoError(t, err)
+	assert.Equal(t, report.Completed, outer.event().Settlement)
+}
+
+// An Uncertain that was noted holds whatever the store does: nobody executes while the lease lasts.
+func TestNotedUncertaintyThatCannotBeWrittenKeepsTheLease(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpSwap, storetest.Deny))
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			idempotent.Mark(ctx, idempotent.Uncertain(errCard))
+			return receipt{}, nil
+		}
+		_, err := s.handle(5)
+		require.Same(t, errCard, err)
+		assert.Equal(t, report.NotSettled, s.event().Settlement)
+		_, err = s.handleFor(time.Second, 5)
+		require.ErrorIs(t, err, idempotent.ErrInProgress)
+		assertExecuted(t, s, 1)
+	})
+}

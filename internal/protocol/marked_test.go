@@ -1,0 +1,327 @@
+package protocol_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
+)
+
+// What a version ran that marked no steps is open for the next version, which marks them: its effect may have happened.
+func TestADeploymentThatAddsMarksMeetsWhatRanWithoutThemAsOpen(t *testing.T) {
+	dead := false
+	refuse := []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}
+	for name, next := range map[string]struct {
+		charge  idempotent.StepOption[int]
+		opts    []idempotent.Option
+		charged int // with the first time
+		fails   error
+	}{
+		"Unrepeatable":                 {nil, refuse, 1, idempotent.ErrUnknownOutcome},
+		"Unrepeatable and AtMostOnce":  {idempotent.AtMostOnce[int](nil), refuse, 1, idempotent.ErrUnknownOutcome},
+		"AtMostOnce":                   {idempotent.AtMostOnce[int](nil), nil, 1, idempotent.ErrUnknownOutcome},
+		"neither: it runs once more":   {nil, nil, 2, nil},
+		"Repeatable: it runs the same": {nil, []idempotent.Option{idempotent.WithEffects(idempotent.Repeatable)}, 2, nil},
+	} {
+		for first, reserve := range map[string]idempotent.StepOption[int]{"plain": nil, "marked": idempotent.AtMostOnce[int](nil), "none": nil} {
+			for end, dies := range map[string]func(){
+				"dies":  func() { dead = true },
+				"fails": func() {},
+			} {
+				if first == "none" && end == "fails" {
+					continue // the record is deleted, as that version asked for
+				}
+				t.Run(name+", the first step "+first+", "+end, func(t *testing.T) {
+					charged := 0
+					dead = false
+					play := func(old bool) func(context.Context, order) (receipt, error) {
+						return func(ctx context.Context, o order) (receipt, error) {
+							if first != "none" {
+								if _, err := idempotent.Step(ctx, "reserve", func(context.Context) (int, error) { return 1, nil }, reserve); err != nil {
+									return receipt{}, err
+								}
+							}
+							option := next.charge
+							if old {
+								option = nil
+							}
+							n, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) {
+								charged++
+								if old {
+									dies()
+									return 0, errCard
+								}
+								return 7, nil
+							}, option)
+							return receipt{int64(n), o.Amount}, err
+						}
+					}
+					synctest.Test(t, func(t *testing.T) {
+						old := newShop(t)
+						old.wrap(func(storetest.Call) storetest.Fault {
+							if dead {
+								return storetest.DieBefore
+							}
+							return storetest.Pass
+						})
+						old.do = play(true)
+						_, err := old.handle(5)
+						require.Error(t, err)
+						time.Sleep(time.Minute)
+						s := old.sandbox(nil, next.opts...)
+						s.do = play(false)
+						_, err = s.handle(5)
+						if next.fails != nil {
+							require.ErrorIs(t, err, next.fails)
+							_, err = s.handle(5)
+							require.ErrorIs(t, err, next.fails, "and stays so")
+						} else {
+							require.NoError(t, err)
+						}
+						assert.Equal(t, next.charged, charged, "charges")
+					})
+				})
+			}
+		}
+	}
+}
+
+// A process that has seen which steps are marked says so when it claims: then a crash before the mark of one is no open step. The first
+// execution of a process cannot say it.
+func TestACrashBeforeAStartMark(t *testing.T) {
+	for name, c := range map[string]struct {
+		executedBefore, plainBefore bool
+		fails                       error
+	}{
+		"in a process that has executed":    {executedBefore: true},
+		"in a process that has just begun":  {fails: idempotent.ErrUnknownOutcome},
+		"of a step that was plain one time": {executedBefore: true, plainBefore: true, fails: idempotent.ErrUnknownOutcome},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				dead, plain, charged := false, false, 0
+				play := func(dies bool) func(context.Context, order) (receipt, error) {
+					return func(ctx context.Context, o order) (receipt, error) {
+						if _, err := idempotent.Step(ctx, "reserve", func(context.Context) (int, error) { return 1, nil }); err != nil {
+							return receipt{}, err
+						}
+						if dies {
+							dead = true
+							return receipt{}, errCard
+						}
+						var option idempotent.StepOption[int]
+						if !plain {
+							option = idempotent.AtMostOnce[int](nil)
+						}
+						n, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) { charged++; return 7, nil }, option)
+						return receipt{int64(n), o.Amount}, err
+					}
+				}
+				first := newShop(t)
+				first.wrap(func(storetest.Call) storetest.Fault {
+					if dead {
+						return storetest.DieBefore
+					}
+					return storetest.Pass
+				})
+				if c.executedBefore {
+					first.do = play(false)
+					_, err := first.handler.Handle(t.Context(), order{ID: "o-0", Amount: 5})
+					require.NoError(t, err)
+				}
+				if plain = c.plainBefore; plain {
+					_, err := first.handler.Handle(t.Context(), order{ID: "o-00", Amount: 5})
+					require.NoError(t, err)
+				}
+				before := charged
+				first.do = play(true)
+				_, err := first.handle(5)
+				require.Error(t, err)
+				time.Sleep(time.Minute)
+				plain = false
+				next := first.sandbox(nil)
+				next.do = play(false)
+				_, err = next.handle(5)
+				require.ErrorIs(t, err, c.fails)
+				if c.fails == nil {
+					assert.Equal(t, before+1, charged)
+				} else {
+					assert.Equal(t, before, charged)
+				}
+			})
+		})
+	}
+}
+
+// A process that marks a step cannot say that it did not begin in an execution before, which did not mark it.
+func TestAClaimDoesNotVouchForWhatAnExecutionBeforeMayHaveBegun(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		dead, charged := false, 0
+		dies := func(storetest.Call) storetest.Fault {
+			if dead {
+				return storetest.DieBefore
+			}
+			return storetest.Pass
+		}
+		play := func(ctx context.Context, o order, option idempotent.StepOption[int]) (receipt, error) {
+			n, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) { charged++; return 7, nil }, option)
+			return receipt{int64(n), o.Amount}, err
+		}
+		marked := func(ctx context.Context, o order) (receipt, error) {
+			return play(ctx, o, idempotent.AtMostOnce[int](nil))
+		}
+		s := newShop(t)
+		plain := s.sandbox(dies)
+		plain.do = func(ctx context.Context, o order) (receipt, error) { dead = true; return play(ctx, o, nil) }
+		_, err := plain.handle(5)
+		require.Error(t, err)
+		assert.Equal(t, 1, charged)
+		dead = false
+		time.Sleep(time.Minute)
+		second := s.sandbox(dies)
+		second.do = marked
+		_, err = second.handler.Handle(t.Context(), order{ID: "o-0", Amount: 5})
+		require.NoError(t, err)
+		assert.Equal(t, 2, charged)
+		second.do = func(context.Context, order) (receipt, error) { dead = true; return receipt{}, errCard }
+		_, err = second.handle(5)
+		require.Error(t, err)
+		dead = false
+		time.Sleep(time.Minute)
+		third := s.sandbox(nil)
+		third.do = marked
+		_, err = third.handle(5)
+		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+		assert.Equal(t, 2, charged)
+	})
+}
+
+func TestAClaimNamesTwentyMarkedSteps(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			for i := range 21 {
+				_, err := idempotent.Step(ctx, fmt.Sprint("step-", i), func(context.Context) (int, error) { return 7, nil }, idempotent.AtMostOnce[int](nil))
+				if err != nil {
+					return receipt{}, err
+				}
+			}
+			return receipt{1, o.Amount}, nil
+		}
+		for i, want := range []int{0, 20} {
+			before := len(s.store.Calls())
+			_, err := s.handler.Handle(t.Context(), order{ID: fmt.Sprint("o-", i), Amount: 5})
+			require.NoError(t, err)
+			assert.Len(t, s.store.Calls()[before].Next.StepNames, want)
+		}
+	})
+}
+
+// What a claim says of its steps holds also where the handler decides otherwise then. It says nothing of a step that is marked only
+// some of the time.
+func TestAStepThatTheClaimSaysIsMarkedIsMarked(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		var option idempotent.StepOption[int]
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			n, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) { return 7, nil }, option)
+			return receipt{int64(n), o.Amount}, err
+		}
+		once := idempotent.AtMostOnce[int](nil)
+		for i, next := range []idempotent.StepOption[int]{once, nil, nil, once, nil} {
+			want := []int{4, 4, 3, 4, 3}[i] // the claim, a mark, the result, the completion
+			option = next
+			before := len(s.store.Calls())
+			_, err := s.handler.Handle(t.Context(), order{ID: string(rune('a' + before)), Amount: 5})
+			require.NoError(t, err)
+			assert.Len(t, s.store.Calls()[before:], want)
+		}
+	})
+}
+
+// An execution that has returned leaves nothing open but what it began, also in a process that has just begun.
+func TestAnErrorBeforeAStartMarkLeavesNothingOpen(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, fails, charged := newShop(t), true, 0
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			if _, err := idempotent.Step(ctx, "reserve", func(context.Context) (int, error) { return 1, nil }); err != nil {
+				return receipt{}, err
+			}
+			if _, err := idempotent.Step(ctx, "book", func(context.Context) (int, error) {
+				if fails {
+					return 0, errCard
+				}
+				return 1, nil
+			}); err != nil {
+				return receipt{}, err
+			}
+			n, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) { charged++; return 7, nil }, idempotent.AtMostOnce[int](nil))
+			return receipt{int64(n), o.Amount}, err
+		}
+		_, err := s.handle(5)
+		require.ErrorIs(t, err, errCard)
+		fails = false
+		again := s.sandbox(nil)
+		again.do = s.do
+		_, err = again.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, 1, charged)
+	})
+}
+
+// AWS Powertools marks no step. What died there may have begun one, whoever had the record in between.
+func TestWhatPowertoolsRanIsOpenForAStepAtMostOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		between func(t *testing.T, s *shop)
+		charged int
+		fails   error
+	}{
+		"taken over": {fails: idempotent.ErrUnknownOutcome},
+		"taken over and given back before": {between: func(t *testing.T, s *shop) {
+			_, err := s.sandbox(func(c storetest.Call) storetest.Fault {
+				if c.Op == storetest.OpSwap && c.Next.Attempt == 2 {
+					return storetest.LoseReply
+				}
+				return storetest.Pass
+			}).handle(5)
+			require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+		}, fails: idempotent.ErrUnknownOutcome},
+		"made UNKNOWN, and settled as not executed": {between: func(t *testing.T, s *shop) {
+			_, err := s.sandbox(nil, idempotent.WithEffects(idempotent.Unrepeatable)).handle(5)
+			require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+			o := operate.New(s.inner)
+			shown, err := o.Inspect(t.Context(), s.recordKey())
+			require.NoError(t, err)
+			_, err = o.Settle(t.Context(), shown, operate.NotExecuted(), operate.Act{By: "ann", Why: "asked the provider"})
+			require.NoError(t, err)
+		}, charged: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s, charged := newShop(t), 0
+				s.put(func(r *store.Record) {
+					r.Owner, r.Attempt, r.CreatedAt, r.Lease = "", 0, time.Time{}, time.Now().Add(-time.Minute)
+				})
+				if c.between != nil {
+					c.between(t, s)
+				}
+				s.do = func(ctx context.Context, o order) (receipt, error) {
+					n, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) { charged++; return 7, nil }, idempotent.AtMostOnce[int](nil))
+					return receipt{int64(n), o.Amount}, err
+				}
+				_, err := s.handle(5)
+				require.ErrorIs(t, err, c.fails)
+				assert.Equal(t, c.charged, charged)
+			})
+		})
+	}
+}

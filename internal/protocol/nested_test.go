@@ -1,0 +1,181 @@
+package protocol_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda/messages"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
+)
+
+// nested makes two shops: the handler of the outer one returns what the inner one returns.
+func nested(t *testing.T, outerOpts, innerOpts []idempotent.Option) (outer, inner *shop) {
+	t.Helper()
+	inner = newShop(t, innerOpts...)
+	outer = newShop(t, outerOpts...)
+	outer.do = inner.handler.Handle
+	return outer, inner
+}
+
+func TestMarksReachAnOuterExecution(t *testing.T) {
+	const free = store.Status("free")
+	unrepeatable := []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}
+	for name, tc := range map[string]struct {
+		err          error
+		inner, outer []idempotent.Option
+		want         store.Status
+		reason       string
+	}{
+		"nothing":              {err: errCard, want: free},
+		"nothing, for a wary":  {err: errCard, outer: unrepeatable, want: store.StatusUnknown, reason: "error"},
+		"not executed":         {err: idempotent.NotExecuted(errCard), outer: unrepeatable, want: free},
+		"terminal":             {err: idempotent.Terminal(errCard), want: store.StatusCompleted, reason: "terminal"},
+		"uncertain":            {err: idempotent.Uncertain(errCard), want: store.StatusUnknown, reason: "uncertain"},
+		"the most cautious":    {err: errors.Join(idempotent.NotExecuted(errCard), idempotent.Uncertain(errCard)), want: store.StatusUnknown, reason: "uncertain"},
+		"one inside another":   {err: idempotent.NotExecuted(idempotent.Uncertain(errCard)), want: store.StatusUnknown, reason: "uncertain"},
+		"unknown by a policy":  {err: errCard, inner: unrepeatable, want: store.StatusUnknown, reason: "uncertain"},
+		"untouched, but wary":  {err: idempotent.NotExecuted(errCard), inner: unrepeatable, want: free},
+		"terminal of the wary": {err: idempotent.Terminal(errCard), inner: unrepeatable, want: store.StatusCompleted, reason: "terminal"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				outer, inner := nested(t, tc.outer, tc.inner)
+				inner.do = fails(tc.err)
+				_, err := outer.handle(5)
+				require.ErrorIs(t, err, errCard)
+				assert.Equal(t, execution.Stripped(err), err, "outside of an execution nobody gets a mark")
+
+				r, found := outer.record()
+				if tc.want == free {
+					assert.False(t, found, "released")
+					return
+				}
+				require.True(t, found)
+				assert.Equal(t, tc.want, r.Status)
+				assert.Equal(t, tc.reason, r.Reason)
+			})
+		})
+	}
+}
+
+func TestMarksReachAnOuterExecutionThroughOneThatIsNotProtected(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		outer, inner := nested(t, nil, nil)
+		inner.do = fails(idempotent.Uncertain(errCard))
+		middle := newShop(t, idempotent.WithDisabled(true))
+		middle.do = inner.handler.Handle
+		outer.do = middle.handler.Handle
+		_, err := outer.handle(5)
+		assert.Same(t, errCard, err)
+		assert.Equal(t, store.StatusUnknown, outer.mustRecord().Status)
+		_, err = middle.handle(5)
+		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome, "of the inner one")
+	})
+}
+
+// TestInvokeReturnsTheHandlersOwnErrorAlsoInsideOfAnExecution: Lambda reports the outermost type.
+func TestInvokeReturnsTheHandlersOwnErrorAlsoInsideOfAnExecution(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		outer, inner := nested(t, nil, nil)
+		inner.do = fails(idempotent.Terminal(codedError{"E42"}))
+		outer.do = func(ctx context.Context, _ order) (receipt, error) {
+			_, err := inner.handler.Invoke(ctx, []byte(`{"id":"o-1"}`))
+			assert.Equal(t, codedError{"E42"}, err)
+			_, err = inner.handler.Handle(ctx, order{ID: "o-2"})
+			return receipt{}, err
+		}
+		_, err := outer.handler.Invoke(t.Context(), []byte(`{"id":"o-1"}`))
+		assert.Equal(t, codedError{"E42"}, err)
+	})
+}
+
+// TestTerminalErrorThatIsReplayedIsTerminalForAnOuterExecution, which crashed the first time.
+func TestTerminalErrorThatIsReplayedIsTerminalForAnOuterExecution(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		outer, inner := nested(t, nil, nil)
+		inner.do = fails(idempotent.Terminal(codedError{"E42"}))
+		_, err := inner.handle(5)
+		require.Equal(t, codedError{"E42"}, err)
+
+		want := messages.InvokeResponse_Error{Type: "codedError", Message: "failed with E42"}
+		for range 2 {
+			_, err = outer.handler.Invoke(t.Context(), []byte(`{"id":"o-1","amount":5}`))
+			assert.Equal(t, want, err, "as Lambda reported it the first time")
+		}
+		r := outer.mustRecord()
+		assert.Equal(t, store.StatusCompleted, r.Status)
+		assert.Equal(t, "terminal", r.Reason)
+		assertExecuted(t, outer, 1)
+		_, err = outer.handle(5)
+		var replayed *idempotent.ReplayedError
+		require.ErrorAs(t, err, &replayed)
+		assert.Equal(t, idempotent.ReplayedError{Type: "codedError", Message: "failed with E42"}, *replayed)
+	})
+}
+
+// TestErrorsOfAnInnerDeliveryInAnOuterExecution: after those that say that an effect may have happened, the outer execution
+// is not repeated either. After the others its own policy decides.
+func TestErrorsOfAnInnerDeliveryInAnOuterExecution(t *testing.T) {
+	for name, tc := range map[string]struct {
+		err  error
+		want execution.Mark
+	}{
+		"unknown outcome":   {&idempotent.UnknownOutcomeError{}, execution.Uncertain},
+		"superseded":        {&idempotent.SupersededError{}, execution.Uncertain},
+		"unreadable":        {&idempotent.UnreadableError{}, execution.Uncertain},
+		"replayed":          {&idempotent.ReplayedError{}, execution.Terminal},
+		"in progress":       {&idempotent.InProgressError{}, execution.Unmarked},
+		"mismatch":          {&idempotent.MismatchError{}, execution.Unmarked},
+		"missing key":       {&idempotent.MissingKeyError{}, execution.Unmarked},
+		"invalid key":       {&idempotent.InvalidKeyError{}, execution.Unmarked},
+		"store unavailable": {&idempotent.StoreUnavailableError{}, execution.Unmarked},
+		"refused":           {&idempotent.RefusedError{}, execution.Unmarked},
+		"no event":          {&idempotent.DecodeError{}, execution.Unmarked},
+	} {
+		assert.Equal(t, tc.want, execution.MarkOf(tc.err), name)
+		assert.Equal(t, tc.want, execution.MarkOf(fmt.Errorf("inner: %w", tc.err)), name)
+		assert.Equal(t, execution.Uncertain, execution.MarkOf(errors.Join(tc.err, idempotent.Uncertain(errCard))), name)
+		assert.Equal(t, max(tc.want, execution.NotExecuted), execution.MarkOf(idempotent.NotExecuted(tc.err)), name)
+	}
+
+	t.Run("unknown outcome", func(t *testing.T) {
+		inBubble(t, func(t *testing.T) {
+			outer, inner := nested(t, nil, nil)
+			inner.put(func(r *store.Record) { r.Status, r.Reason, r.Lease = store.StatusUnknown, "crashed", time.Time{} })
+			_, err := outer.handle(5)
+			var unknown *idempotent.UnknownOutcomeError
+			require.ErrorAs(t, err, &unknown)
+			assert.Equal(t, "crashed", unknown.Reason)
+			assert.Equal(t, store.StatusUnknown, outer.mustRecord().Status)
+		})
+	})
+	t.Run("in progress", func(t *testing.T) {
+		inBubble(t, func(t *testing.T) {
+			outer, inner := nested(t, nil, nil)
+			inner.put(func(*store.Record) {})
+			_, err := outer.handle(5)
+			require.ErrorIs(t, err, idempotent.ErrInProgress)
+			_, found := outer.record()
+			assert.False(t, found, "released: nothing was executed inside")
+		})
+	})
+	t.Run("store unavailable", func(t *testing.T) {
+		inBubble(t, func(t *testing.T) {
+			outer, inner := nested(t, []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}, nil)
+			inner.wrap(func(storetest.Call) storetest.Fault { return storetest.Deny })
+			outer.do = inner.handler.Handle
+			_, err := outer.handle(5)
+			require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+			assert.Equal(t, store.StatusUnknown, outer.mustRecord().Status, "the policy of the outer handler decides")
+		})
+	})
+}

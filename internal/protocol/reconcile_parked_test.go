@@ -1,0 +1,200 @@
+package protocol_test
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/report"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// vain are the ways in which nobody can tell.
+func vain() map[string]resolver {
+	return map[string]resolver{
+		"an error":     answers(idempotent.Executed("lie"), errAway),
+		"a zero value": answers(finding{}, nil),
+		"a panic":      func(context.Context, idempotent.Execution) (finding, error) { panic("secret") },
+		"an exit": func(context.Context, idempotent.Execution) (finding, error) {
+			runtime.Goexit()
+			return idempotent.Executed("lie"), nil
+		},
+		"too late": func(ctx context.Context, _ idempotent.Execution) (finding, error) {
+			<-ctx.Done()
+			return idempotent.Untouched[string](), nil
+		},
+		"no JSON": answers(idempotent.Resolution[string]{}, nil),
+	}
+}
+
+func TestWhereNobodyCanTellThePausesGrowAndARecordIsParked(t *testing.T) {
+	t.Parallel()
+	for name, r := range vain() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newStuck(t, uncertain)
+				_, err := s.Handle(t.Context(), "order")
+				require.Error(t, err)
+				how := idempotent.Reconciling{FirstPause: time.Minute, LongestPause: 3 * time.Minute, MaxTries: 5, OnlyDue: true}
+				for n, pause := range []time.Duration{time.Minute, 2 * time.Minute, 3 * time.Minute, 3 * time.Minute} {
+					done := s.reconcile(t, r, how)
+					require.Equal(t, report.ReconcileScheduled, done.Outcome)
+					require.Equal(t, n+1, done.Tries)
+					require.WithinDuration(t, time.Now().Add(pause), done.Next, time.Second)
+					held := s.record(t)
+					require.Equal(t, store.StatusUnknown, held.Status)
+					require.Equal(t, store.ReasonUncertain, held.Reason)
+					require.Equal(t, done.Next, held.AttentionAt)
+					require.Equal(t, store.AttentionOf(s.key), held.Attention)
+					require.Equal(t, []string{"charge"}, held.Derived)
+					require.Equal(t, report.ReconcileClosed, s.reconcile(t, r, how).Outcome, "it is not due")
+					_, err = s.Handle(t.Context(), "order")
+					require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+					time.Sleep(time.Until(done.Next))
+				}
+				done := s.reconcile(t, r, how)
+				require.Equal(t, report.ReconcileGivenUp, done.Outcome)
+				require.True(t, s.record(t).Parked())
+				time.Sleep(24 * time.Hour)
+				require.Equal(t, report.ReconcileClosed, s.reconcile(t, r, how).Outcome)
+				how.OnlyDue = false
+				require.Equal(t, report.ReconcileGivenUp, s.reconcile(t, r, how).Outcome, "it is asked about, and stays parked")
+				require.Equal(t, report.ReconcileCompleted, s.reconcile(t, answers(idempotent.Executed("ch_1"), nil), how).Outcome)
+				require.Equal(t, 1, s.ran)
+			})
+		})
+	}
+}
+
+func TestWhatIsParkedIsHandedOverFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStuck(t, uncertain)
+		_, err := s.Handle(t.Context(), "order")
+		require.Error(t, err)
+		asked, handed, fails := 0, 0, true
+		how := idempotent.Reconciling{MaxTries: 2, OnlyDue: true, Park: func(_ context.Context, x idempotent.Execution, tries int) error {
+			handed++
+			require.Equal(t, 2, tries)
+			require.Equal(t, s.key, x.RecordKey)
+			require.Equal(t, store.StatusInProgress, s.record(t).Status)
+			if fails {
+				panic("no queue")
+			}
+			return nil
+		}}
+		ask := func() idempotent.Reconciled {
+			return s.reconcile(t, func(context.Context, idempotent.Execution) (finding, error) {
+				asked++
+				return finding{}, nil
+			}, how)
+		}
+		next := ask().Next
+		time.Sleep(time.Until(next))
+		done := ask()
+		require.Equal(t, report.ReconcileScheduled, done.Outcome)
+		require.False(t, done.Next.After(time.Now()), "it is handed over at the next run")
+		done = ask()
+		require.Equal(t, report.ReconcileScheduled, done.Outcome)
+		require.ErrorContains(t, done.Err, "it panicked with a string")
+		require.True(t, done.Next.After(time.Now()))
+		require.Equal(t, 2, done.Tries)
+		require.False(t, s.record(t).Parked())
+		time.Sleep(time.Until(done.Next))
+		fails = false
+		require.Equal(t, report.ReconcileGivenUp, ask().Outcome)
+		require.True(t, s.record(t).Parked())
+		require.Equal(t, 2, asked)
+		require.Equal(t, 2, handed)
+		time.Sleep(24 * time.Hour)
+		require.Equal(t, report.ReconcileClosed, ask().Outcome)
+		require.Equal(t, 2, handed)
+	})
+}
+
+// A client whose handler has a resolver of its own asks about a parked record, too. That does not begin the count anew.
+func TestAParkedRecordStaysParkedWhenAClientCannotSettleIt(t *testing.T) {
+	t.Parallel()
+	knows := false
+	s := newStuck(t, uncertain, idempotent.WithResolver(func(context.Context, idempotent.Execution, string) (finding, error) {
+		if knows {
+			return idempotent.Executed("ch_1"), nil
+		}
+		return finding{}, nil
+	}))
+	_, err := s.Handle(t.Context(), "order")
+	require.Error(t, err)
+	require.Equal(t, report.ReconcileGivenUp, s.reconcile(t, answers(finding{}, nil), idempotent.Reconciling{MaxTries: 1}).Outcome)
+	_, err = s.Handle(t.Context(), "order")
+	require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+	held := s.record(t)
+	require.True(t, held.Parked())
+	require.Equal(t, 1, held.Tries)
+	knows = true
+	out, err := s.Handle(t.Context(), "order")
+	require.NoError(t, err)
+	require.Equal(t, "ch_1", out)
+	require.Zero(t, s.record(t).Tries)
+}
+
+func TestANewExecutionCountsItsTriesAnew(t *testing.T) {
+	t.Parallel()
+	s := newStuck(t, uncertain)
+	_, err := s.Handle(t.Context(), "order")
+	require.Error(t, err)
+	require.Equal(t, 1, s.reconcile(t, answers(finding{}, nil), idempotent.Reconciling{}).Tries)
+	require.Equal(t, 2, s.reconcile(t, answers(finding{}, nil), idempotent.Reconciling{}).Tries)
+	s.reconcile(t, answers(idempotent.Untouched[string](), nil), idempotent.Reconciling{})
+	_, err = s.Handle(t.Context(), "order")
+	require.Error(t, err)
+	require.Equal(t, store.StatusUnknown, s.record(t).Status)
+	require.Equal(t, 1, s.reconcile(t, answers(finding{}, nil), idempotent.Reconciling{}).Tries)
+}
+
+// The lease of a question ends while the resolver hangs on a machine that is suspended, and a client makes the record UNKNOWN again. The
+// question counts all the same, or such a record would never be parked.
+func TestAQuestionWhoseLeaseWasLostCounts(t *testing.T) {
+	t.Parallel()
+	s := newStuck(t, uncertain)
+	_, err := s.Handle(t.Context(), "order")
+	require.Error(t, err)
+	done := s.reconcile(t, func(context.Context, idempotent.Execution) (finding, error) {
+		held := s.record(t)
+		lapsed := held
+		lapsed.Status, lapsed.AttentionAt = store.StatusUnknown, time.Now().Truncate(time.Millisecond)
+		_, swapped, err := s.store.Swap(t.Context(), held, lapsed) // as a client does that finds the lease over
+		require.NoError(t, err)
+		require.True(t, swapped)
+		return finding{}, nil
+	}, idempotent.Reconciling{})
+	require.Equal(t, report.ReconcileScheduled, done.Outcome)
+	held := s.record(t)
+	require.Equal(t, 1, held.Tries)
+	require.Equal(t, done.Next, held.AttentionAt)
+}
+
+// Somebody asks by hand about a record that is parked, and dies. A client that comes then does not have it handed over again.
+func TestAParkedRecordStaysParkedWhenAQuestionDies(t *testing.T) {
+	t.Parallel()
+	s := newStuck(t, uncertain)
+	_, err := s.Handle(t.Context(), "order")
+	require.Error(t, err)
+	require.Equal(t, report.ReconcileGivenUp, s.reconcile(t, answers(finding{}, nil), idempotent.Reconciling{MaxTries: 1}).Outcome)
+	parked := s.record(t)
+	dead := parked
+	dead.Status, dead.Owner, dead.Lease = store.StatusInProgress, "the question", time.Now().Add(-time.Second).Truncate(time.Millisecond)
+	dead.AttentionAt = dead.Lease
+	_, swapped, err := s.store.Swap(t.Context(), parked, dead)
+	require.NoError(t, err)
+	require.True(t, swapped)
+	_, err = s.Handle(t.Context(), "order")
+	require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+	require.True(t, s.record(t).Parked())
+	require.Equal(t, 1, s.ran)
+}

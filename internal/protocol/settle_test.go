@@ -1,0 +1,542 @@
+package protocol_test
+
+import (
+	"context"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda/handlertrace"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
+)
+
+// Faults of the completing write that a retry within the settlement mends.
+func TestCompletionIsRetriedAndRecognisedAsOurs(t *testing.T) {
+	for name, fault := range passingFaults {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s := newShopOn(t, memory.New(), storetest.OnCall(2, fault))
+				first, err := s.handle(5)
+				require.NoError(t, err)
+				assert.Equal(t, report.Completed, s.event().Settlement)
+				require.NoError(t, s.event().StoreErr)
+
+				again, err := s.sandbox(nil).handle(5)
+				require.NoError(t, err)
+				assert.Equal(t, first, again)
+				assertExecuted(t, s, 1)
+			})
+		})
+	}
+}
+
+func TestStoreThatIsDownAtCompletionHidesNothingAndExecutesNothing(t *testing.T) {
+	for name, fault := range map[string]storetest.Fault{
+		"silent": storetest.HangBefore, "refusing": storetest.Refuse, "denying": storetest.Deny,
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpSwap, fault))
+				started := time.Now()
+				got, err := s.handle(5)
+				require.NoError(t, err)
+				assert.Equal(t, receipt{Charge: 1, Amount: 5}, got)
+				assert.LessOrEqual(t, time.Since(started), idempotent.DefaultClaimBudget)
+				assert.Equal(t, report.NotSettled, s.event().Settlement)
+				require.ErrorIs(t, s.event().StoreErr, storetest.ErrInjected)
+				assert.NotContains(t, s.store.Ops(), storetest.OpDelete, "a record is never deleted after an effect")
+				assertExecuted(t, s, 1)
+			})
+		})
+	}
+}
+
+func TestResultThatCannotBeStoredMakesTheRecordUnknown(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		// Completions never pass, a small last write does.
+		s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
+			switch c.Next.Status {
+			case store.StatusCompleted:
+				return storetest.HangBefore
+			case store.StatusUnknown:
+				return storetest.Slow
+			default:
+				return storetest.Pass
+			}
+		})
+		got, err := s.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, receipt{Charge: 1, Amount: 5}, got)
+		assert.Equal(t, report.Unknown, s.event().Settlement)
+		assert.Equal(t, "result-lost", s.event().Reason)
+
+		time.Sleep(time.Hour)
+		_, err = s.sandbox(nil).handle(5)
+		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome, "the effect happened, it must not happen again")
+		assertExecuted(t, s, 1)
+	})
+}
+
+func TestResultThatWasStoredAfterAllIsNotLost(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		// The completion lands, but no reply to one ever arrives.
+		s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
+			switch {
+			case c.N == 2:
+				return storetest.LoseReply
+			case c.Next.Status == store.StatusCompleted:
+				return storetest.LoseRequest
+			default:
+				return storetest.Pass
+			}
+		})
+		_, err := s.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, report.Completed, s.event().Settlement)
+		_, err = s.sandbox(nil).handle(5)
+		require.NoError(t, err)
+		assertExecuted(t, s, 1)
+	})
+}
+
+// While the handler runs, something happens to the record. What becomes of the result?
+func TestLostLeaseAtCompletion(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change  func(r *store.Record)
+		gone    bool
+		want    receipt
+		wantErr error
+		settled report.Settlement
+		after   store.Status
+		ours    bool // the record holds our result afterwards
+	}{
+		"deleted": {
+			gone: true, want: receipt{1, 5}, settled: report.Completed, after: store.StatusCompleted, ours: true,
+		},
+		"made UNKNOWN by someone who saw the lease lapse": {
+			change: func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "crashed" },
+			want:   receipt{1, 5}, settled: report.Completed, after: store.StatusCompleted, ours: true,
+		},
+		"completed by another owner": {
+			change: func(r *store.Record) { r.Owner = "thief"; completed(r, `{"charge":9,"amount":5}`) },
+			want:   receipt{9, 5}, settled: report.Elsewhere, after: store.StatusCompleted,
+		},
+		"completed by a Powertools writer over our owner": {
+			change: func(r *store.Record) { completed(r, `{"charge":9,"amount":5}`); r.Seal = "" },
+			want:   receipt{9, 5}, settled: report.Elsewhere, after: store.StatusCompleted,
+		},
+		"completed by another owner for another request": {
+			change: func(r *store.Record) { r.Owner = "thief"; completed(r, `{"charge":9}`); r.Fingerprint = "1:x" },
+			want:   receipt{1, 5}, settled: report.Elsewhere, after: store.StatusCompleted,
+		},
+		"completed by another owner, unreadable": {
+			change: func(r *store.Record) { r.Owner = "thief"; completed(r, `{`); r.Seal = "" },
+			want:   receipt{1, 5}, settled: report.Elsewhere, after: store.StatusCompleted,
+		},
+		"taken over by someone who runs": {
+			change:  func(r *store.Record) { r.Owner = "thief" },
+			wantErr: idempotent.ErrSuperseded, settled: report.Elsewhere, after: store.StatusInProgress,
+		},
+		"taken over by someone who runs for another request": {
+			change: func(r *store.Record) { r.Owner, r.Fingerprint = "thief", "1:x" },
+			want:   receipt{1, 5}, settled: report.Elsewhere, after: store.StatusInProgress,
+		},
+		"taken over by someone who crashed": {
+			change: func(r *store.Record) { r.Owner, r.Lease = "thief", time.Now().Add(-time.Second) },
+			want:   receipt{1, 5}, settled: report.Completed, after: store.StatusCompleted, ours: true,
+		},
+		"taken over by someone who crashed, for another request": {
+			change: func(r *store.Record) {
+				r.Owner, r.Fingerprint, r.Lease = "thief", "1:x", time.Now().Add(-time.Second)
+			},
+			want: receipt{1, 5}, settled: report.Elsewhere, after: store.StatusInProgress,
+		},
+		"taken over and UNKNOWN": {
+			change: func(r *store.Record) { r.Owner, r.Status = "thief", store.StatusUnknown },
+			want:   receipt{1, 5}, settled: report.Elsewhere, after: store.StatusUnknown,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s := newShop(t, amountFingerprint())
+				s.do = func(_ context.Context, o order) (receipt, error) {
+					mine := s.mustRecord()
+					if tc.gone {
+						deleted, err := s.inner.Delete(t.Context(), mine)
+						require.NoError(t, err)
+						require.True(t, deleted)
+						return receipt{1, o.Amount}, nil
+					}
+					next := mine
+					tc.change(&next)
+					_, swapped, err := s.inner.Swap(t.Context(), mine, next)
+					require.NoError(t, err)
+					require.True(t, swapped)
+					return receipt{1, o.Amount}, nil
+				}
+				got, err := s.handle(5)
+				if tc.wantErr != nil {
+					require.ErrorIs(t, err, tc.wantErr)
+				} else {
+					require.NoError(t, err)
+					assert.Equal(t, tc.want, got)
+				}
+				assert.Equal(t, tc.settled, s.event().Settlement)
+				if tc.settled == report.Elsewhere {
+					require.Error(t, s.event().StoreErr, "the observer learns of it")
+				}
+				r := s.mustRecord()
+				assert.Equal(t, tc.after, r.Status)
+				assert.Equal(t, tc.ours, r.Sealed([]byte(`{"charge":1,"amount":5}`)))
+			})
+		})
+	}
+}
+
+func TestHandlerErrorReleasesAndIsReturnedAsItIs(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.do = func(context.Context, order) (receipt, error) { return receipt{}, errCard }
+		_, err := s.handle(5)
+		assert.Same(t, errCard, err)
+		_, found := s.record()
+		assert.False(t, found)
+		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpDelete}, s.store.Ops())
+		assert.Equal(t, report.Released, s.event().Settlement)
+		require.ErrorIs(t, s.event().Err, errCard)
+		_, err = s.handle(5)
+		require.ErrorIs(t, err, errCard)
+		assertExecuted(t, s, 2)
+	})
+}
+
+func TestReleaseThatFailsNeverReplacesTheHandlersError(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpDelete, storetest.HangBefore))
+		s.do = func(context.Context, order) (receipt, error) { return receipt{}, errCard }
+		_, err := s.handle(5)
+		assert.Same(t, errCard, err)
+		assert.Equal(t, report.NotSettled, s.event().Settlement)
+		require.ErrorIs(t, s.event().StoreErr, storetest.ErrInjected)
+	})
+}
+
+func TestReleaseWhoseReplyIsLostIsStillARelease(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, memory.New(), storetest.OnCall(2, storetest.LoseReply))
+		s.do = func(context.Context, order) (receipt, error) { return receipt{}, errCard }
+		_, err := s.handle(5)
+		assert.Same(t, errCard, err)
+		assert.Equal(t, report.Released, s.event().Settlement)
+		require.NoError(t, s.event().StoreErr)
+	})
+}
+
+func TestStaleOwnerReleasesNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		var stolen store.Record
+		s.do = func(context.Context, order) (receipt, error) {
+			mine := s.mustRecord()
+			stolen = mine
+			stolen.Owner = "thief"
+			_, swapped, err := s.inner.Swap(t.Context(), mine, stolen)
+			require.NoError(t, err)
+			require.True(t, swapped)
+			return receipt{}, errCard
+		}
+		_, err := s.handle(5)
+		assert.Same(t, errCard, err)
+		assert.Equal(t, stolen, s.mustRecord())
+		assert.Equal(t, report.Elsewhere, s.event().Settlement)
+	})
+}
+
+func TestPanicReleasesAndContinues(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.do = func(context.Context, order) (receipt, error) { panic("boom") }
+		assert.PanicsWithValue(t, "boom", func() { _, _ = s.handle(5) })
+		_, found := s.record()
+		assert.False(t, found)
+		assert.Equal(t, report.Released, s.event().Settlement)
+		assert.Equal(t, report.Panicked, s.event().Outcome)
+	})
+}
+
+func TestGoexitReleasesAndContinues(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.do = func(context.Context, order) (receipt, error) {
+			runtime.Goexit()
+			return receipt{}, nil
+		}
+		came, done := false, make(chan struct{})
+		go func() {
+			defer close(done)
+			_, _ = s.handle(5)
+			came = true
+		}()
+		<-done
+		assert.False(t, came, "Goexit is not stopped")
+		_, found := s.record()
+		assert.False(t, found)
+	})
+}
+
+func TestPanicInTheHeartbeatTimeIsSettledAfterTheHeartbeatWasJoined(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, memory.New(), storetest.OnCall(2, storetest.Slow))
+		s.do = func(context.Context, order) (receipt, error) {
+			time.Sleep(idempotent.DefaultLease/3 + time.Millisecond) // a renewal is on its way
+			panic("boom")
+		}
+		started := time.Now()
+		assert.PanicsWithValue(t, "boom", func() { _, _ = s.handler.Handle(t.Context(), order{ID: "o-1"}) })
+		_, found := s.record()
+		assert.False(t, found)
+		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpSwap, storetest.OpDelete}, s.store.Ops())
+		assert.GreaterOrEqual(t, time.Since(started), idempotent.DefaultLease/3+storetest.SlowFor)
+	})
+}
+
+func TestCleanupDoesNotDependOnTheCallersContext(t *testing.T) {
+	for name, result := range map[string]error{"complete": nil, "release": errCard} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s := newShop(t)
+				ctx, cancel := context.WithCancel(t.Context())
+				s.do = func(context.Context, order) (receipt, error) {
+					cancel()
+					return receipt{1, 5}, result
+				}
+				_, err := s.handler.Handle(ctx, order{ID: "o-1", Amount: 5})
+				require.ErrorIs(t, err, result)
+				r, found := s.record()
+				assert.Equal(t, result == nil, found)
+				if found {
+					assert.Equal(t, store.StatusCompleted, r.Status)
+				}
+			})
+		})
+	}
+}
+
+func TestHandlerThatOverrunsItsDeadlineStillCompletes(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.do = func(_ context.Context, o order) (receipt, error) {
+			time.Sleep(11 * time.Second)
+			return receipt{1, o.Amount}, nil
+		}
+		_, err := s.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
+	})
+}
+
+// What goes wrong after the handler has returned must not release the key.
+func TestPanicAfterTheHandlerReturnedMakesTheRecordUnknown(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t, idempotent.WithStoreIf(func(receipt) bool { panic("odd") }))
+		assert.PanicsWithValue(t, "odd", func() { _, _ = s.handle(5) })
+		r := s.mustRecord()
+		assert.Equal(t, store.StatusUnknown, r.Status)
+		assert.Equal(t, "result-lost", r.Reason)
+		_, err := s.sandbox(nil).handle(5)
+		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+	})
+}
+
+func TestResultThatCannotBeEncodedMakesTheRecordUnknown(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		inner := memory.New()
+		executions := 0
+		seen := new(seenEvents)
+		handler := idempotent.Wrap(func(context.Context, order) (any, error) {
+			executions++
+			return func() {}, nil
+		}, inner, idempotent.WithOperation("odd"), idempotent.WithObserver(seen.see), idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
+		got, err := handler.Handle(t.Context(), order{ID: "o-1"})
+		require.NoError(t, err)
+		assert.NotNil(t, got, "by value the result is there")
+		_, err = handler.Handle(t.Context(), order{ID: "o-1"})
+		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+
+		_, err = handler.Invoke(t.Context(), []byte(`{"id":"o-2"}`))
+		require.ErrorContains(t, seen.seen[0].Err, "unsupported type", "the observer learns why")
+		require.ErrorContains(t, err, "unsupported type", "on the wire the error is that of the encoder")
+		_, err = handler.Invoke(t.Context(), []byte(`{"id":"o-2"}`))
+		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+		assert.Equal(t, 2, executions)
+	})
+}
+
+func TestSettlementRespectsTheInvocationsDeadline(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpSwap, storetest.HangBefore))
+		started := time.Now()
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			<-ctx.Done()
+			return receipt{1, o.Amount}, nil
+		}
+		_, err := s.handle(5)
+		require.NoError(t, err)
+		assert.LessOrEqual(t, time.Since(started), 10*time.Second)
+	})
+}
+
+func TestUnknownThatCannotBeWrittenIsReported(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpSwap, storetest.Deny))
+		s.do = func(context.Context, order) (receipt, error) { return receipt{}, idempotent.Uncertain(errCard) }
+		_, err := s.handle(5)
+		assert.Same(t, errCard, err)
+		assert.Equal(t, report.NotSettled, s.event().Settlement)
+		assert.NotErrorIs(t, err, idempotent.ErrStoreUnavailable)
+	})
+}
+
+func TestErrorGivesWayToTheResultThatAllCallersAgreeOn(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.do = func(context.Context, order) (receipt, error) {
+			s.rewrite(s.recordKey(), func(r *store.Record) { r.Owner = "thief"; completed(r, `{"charge":9}`) })
+			return receipt{}, idempotent.Terminal(errCard)
+		}
+		got, err := s.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, receipt{Charge: 9}, got)
+		require.NoError(t, s.event().Err)
+	})
+}
+
+func TestLastWordIsSpokenBeforeLambdaKillsTheProcess(t *testing.T) {
+	for _, timeout := range []time.Duration{time.Second, 3 * time.Second, 30 * time.Second} {
+		t.Run(timeout.String(), func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				killed := time.Now().Add(timeout)
+				s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
+					switch {
+					case !time.Now().Before(killed):
+						return storetest.HangBefore
+					case c.Next.Status == store.StatusCompleted:
+						return storetest.HangBefore
+					default:
+						return storetest.Pass
+					}
+				})
+				s.do = func(ctx context.Context, o order) (receipt, error) {
+					<-ctx.Done()
+					return receipt{1, o.Amount}, nil
+				}
+				_, err := s.handleFor(timeout, 5)
+				require.NoError(t, err)
+				assert.Less(t, time.Now(), killed, "there is time to send the answer")
+				assert.Equal(t, store.StatusUnknown, s.mustRecord().Status)
+			})
+		})
+	}
+}
+
+func TestPanicOfATracerAfterTheHandlerReturnedDoesNotRelease(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		ctx := handlertrace.NewContext(t.Context(), handlertrace.HandlerTrace{
+			ResponseEvent: func(context.Context, any) { panic("tracer") },
+		})
+		s := newShop(t)
+		assert.PanicsWithValue(t, "tracer", func() { _, _ = s.handler.Handle(ctx, order{ID: "o-1"}) })
+		assert.Equal(t, "result-lost", s.mustRecord().Reason)
+	})
+}
+
+func TestOwnResultStaysTheAnswerWhereTheirsCannotBeDecoded(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.do = func(_ context.Context, o order) (receipt, error) {
+			s.rewrite(s.recordKey(), func(r *store.Record) { r.Owner = "thief"; completed(r, `["of a later version"]`) })
+			return receipt{1, o.Amount}, nil
+		}
+		got, err := s.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, receipt{1, 5}, got)
+		assert.Equal(t, report.Executed, s.event().Outcome)
+		require.ErrorIs(t, s.event().StoreErr, idempotent.ErrUnreadable)
+	})
+}
+
+// steady is a store whose writes of a result take a time of their own, unless their context ends before.
+type steady struct {
+	store.Store
+	takes time.Duration
+}
+
+func (s steady) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
+	takes := s.takes
+	if next.Result == nil {
+		takes = 0
+	}
+	select {
+	case <-ctx.Done():
+		return store.Record{}, false, ctx.Err()
+	case <-time.After(takes):
+		return s.Store.Swap(ctx, seen, next)
+	}
+}
+
+func TestWriteOfALargeResultIsNotCutShort(t *testing.T) {
+	for name, tc := range map[string]struct{ takes, timeout time.Duration }{
+		"without a deadline":                 {2 * time.Second, time.Hour},
+		"on a slow network":                  {10 * time.Second, time.Hour}, // longer than a settlement may take otherwise
+		"for more than half of what is left": {2 * time.Second, 3300 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				executed := 0
+				handler := idempotent.Wrap(func(context.Context, string) (string, error) { executed++; return strings.Repeat("x", 6<<20), nil },
+					steady{memory.New(), tc.takes}, keyed[string]("k")...)
+				for range 2 {
+					ctx, cancel := context.WithTimeout(t.Context(), tc.timeout)
+					out, err := handler.Handle(ctx, "")
+					cancel()
+					require.NoError(t, err, "stored the first time, replayed the second")
+					assert.Len(t, out, 6<<20)
+				}
+				assert.Equal(t, 1, executed)
+			})
+		})
+	}
+}
+
+func TestWriteOfALargeResultEndsInTimeToMarkItAsLost(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var event report.Delivery
+		handler := idempotent.Wrap(func(context.Context, string) (string, error) { return strings.Repeat("x", 6<<20), nil },
+			steady{memory.New(), time.Hour}, append(keyed[string](""),
+				idempotent.WithKey(func(in string) (string, error) { return in, nil }), idempotent.WithObserver(func(_ context.Context, e report.Delivery) { event = e }))...)
+		for name, ends := range map[string]struct{ deadline, within time.Duration }{
+			"before the deadline":                {5 * time.Second, 5 * time.Second},
+			"after the time that its size takes": {0, idempotent.DefaultClaimBudget + 12*time.Second}, // at 512 KB/s
+		} {
+			ctx, cancel := t.Context(), context.CancelFunc(func() {})
+			if ends.deadline > 0 {
+				ctx, cancel = context.WithTimeout(ctx, ends.deadline)
+			}
+			started := time.Now()
+			out, err := handler.Handle(ctx, name)
+			cancel()
+			require.NoError(t, err)
+			assert.Len(t, out, 6<<20, "the caller gets the result all the same")
+			assert.Less(t, time.Since(started), ends.within, name)
+			assert.Equal(t, report.Unknown, event.Settlement)
+		}
+	})
+}

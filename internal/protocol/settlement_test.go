@@ -1,0 +1,398 @@
+package protocol_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/report"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
+)
+
+// operator acts on the record of order "o-1".
+type operator struct {
+	*operate.Operator
+	shop *shop
+}
+
+func operatorOf(s *shop) operator { return operator{operate.New(s.inner), s} }
+
+var because = operate.Act{By: "dana", Why: "ticket 4711"}
+
+func (o operator) settle(v operate.Verdict) {
+	o.shop.t.Helper()
+	shown, err := o.Inspect(o.shop.t.Context(), o.shop.recordKey())
+	require.NoError(o.shop.t, err)
+	_, err = o.Settle(o.shop.t.Context(), shown, v, because)
+	require.NoError(o.shop.t, err)
+}
+
+func refuse() idempotent.Option { return idempotent.WithEffects(idempotent.Unrepeatable) }
+
+func TestARecordThatWasReleasedIsTakenOverWhateverTheEffectsAreAndIsNoCrash(t *testing.T) {
+	resolver := idempotent.WithResolver(
+		func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
+			panic("a release needs no resolver")
+		})
+	for name, opts := range map[string][]idempotent.Option{
+		"execute again": nil, "refuse": {refuse()}, "resolver": {resolver}, "resolver and refuse": {resolver, refuse()},
+		"unrepeatable": {idempotent.WithEffects(idempotent.Unrepeatable)},
+	} {
+		for when, lease := range map[string]time.Duration{"its lease has ended": -time.Second, "whatever its lease says": time.Hour} {
+			t.Run(name+", "+when, func(t *testing.T) {
+				inBubble(t, func(t *testing.T) {
+					s := newShop(t, append(opts, amountFingerprint())...)
+					fingerprint := s.fingerprintOf(5)
+					s.put(func(r *store.Record) {
+						r.Reason, r.Lease, r.Fingerprint, r.Attempt = store.ReasonReleased, time.Now().Add(lease), fingerprint, 3
+						r.SettledBy, r.SettledAt, r.SettledReason = "dana", time.Now().Truncate(time.Millisecond), "ticket 4711"
+					})
+					var x idempotent.Execution
+					s.do = func(ctx context.Context, o order) (receipt, error) {
+						x, _ = idempotent.FromContext(ctx)
+						return receipt{1, o.Amount}, nil
+					}
+					_, err := s.handle(6)
+					require.ErrorIs(t, err, idempotent.ErrMismatch, "its fingerprint binds retries")
+					got, err := s.handle(5)
+					require.NoError(t, err)
+					assert.Equal(t, receipt{1, 5}, got)
+					assert.Equal(t, 4, x.Attempt)
+					assert.False(t, x.Recovered)
+					assert.False(t, s.event().Recovered)
+					r := s.mustRecord()
+					assert.Equal(t, "dana", r.SettledBy, "who released it before stays in its story")
+					assert.Empty(t, r.Reason)
+				})
+			})
+		}
+	}
+}
+
+// fingerprintOf is the fingerprint of an order of this amount.
+func (s *shop) fingerprintOf(amount int64) string {
+	s.t.Helper()
+	other := newShop(s.t, amountFingerprint())
+	_, err := other.handle(amount)
+	require.NoError(s.t, err)
+	return other.mustRecord().Fingerprint
+}
+
+func TestACrashAfterAReleaseIsACrash(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, memory.New(), storetest.OnCall(3, storetest.DieBefore), refuse())
+		s.put(func(r *store.Record) { r.Reason = store.ReasonReleased })
+		_, err := s.handle(5)
+		require.NoError(t, err, "the process dies before it completes")
+		time.Sleep(time.Minute)
+		_, err = s.sandbox(nil, refuse()).handle(5)
+		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+		assert.Equal(t, store.ReasonCrashed, s.mustRecord().Reason)
+		assertExecuted(t, s, 1)
+	})
+}
+
+func TestATakeoverOfAReleasedRecordThatIsUndoneLeavesItReleased(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		rule := func(c storetest.Call) storetest.Fault {
+			switch {
+			case c.Op == storetest.OpSwap && c.N == 2:
+				return storetest.HangAfter
+			case c.Op == storetest.OpSwap && c.Seen.Owner == "someone":
+				return storetest.LoseRequest
+			default:
+				return storetest.Pass
+			}
+		}
+		s := newShopOn(t, memory.New(), rule, refuse())
+		s.put(func(r *store.Record) { r.Reason, r.SettledBy = store.ReasonReleased, "dana" })
+		_, err := s.handle(5)
+		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+		assert.Equal(t, store.ReasonReleased, s.mustRecord().Reason)
+		_, err = s.sandbox(nil, refuse()).handle(5)
+		require.NoError(t, err)
+		assertExecuted(t, s, 1)
+	})
+}
+
+// TestAnOwnerThatComesBackAfterASettlement: the verdict of the operator is final.
+func TestAnOwnerThatComesBackAfterASettlement(t *testing.T) {
+	type answer struct {
+		receipt receipt
+		err     error
+	}
+	for name, c := range map[string]struct {
+		verdict operate.Verdict
+		then    func(t *testing.T, s *shop)
+		want    answer
+		after   store.Status
+		reason  string
+		seals   string
+	}{
+		"not executed": {
+			verdict: operate.NotExecuted(), want: answer{err: idempotent.ErrSuperseded},
+			after: store.StatusInProgress, reason: store.ReasonReleased,
+		},
+		"not executed, and taken over by somebody who crashed": {
+			verdict: operate.NotExecuted(), want: answer{err: idempotent.ErrSuperseded}, after: store.StatusInProgress,
+			then: func(t *testing.T, s *shop) {
+				t.Helper()
+				dies := s.sandbox(storetest.OnCall(3, storetest.DieBefore))
+				dies.do = func(_ context.Context, o order) (receipt, error) { return receipt{2, o.Amount}, nil }
+				_, err := dies.handle(5)
+				require.NoError(t, err)
+				time.Sleep(time.Minute)
+			},
+		},
+		"not executed, and executed again": {
+			verdict: operate.NotExecuted(), want: answer{receipt: receipt{2, 5}}, after: store.StatusCompleted,
+			then: func(t *testing.T, s *shop) {
+				t.Helper()
+				other := s.sandbox(nil)
+				other.do = func(_ context.Context, o order) (receipt, error) { return receipt{2, o.Amount}, nil }
+				_, err := other.handle(5)
+				require.NoError(t, err)
+			},
+		},
+		"executed": {
+			verdict: operate.Executed([]byte(`{"charge":9,"amount":5}`)), want: answer{receipt: receipt{9, 5}},
+			after: store.StatusCompleted, seals: `{"charge":9,"amount":5}`,
+		},
+		"failed": {
+			verdict: operate.Failed("CardDeclined", "no money"), after: store.StatusCompleted, reason: store.ReasonTerminal,
+			want: answer{err: &idempotent.ReplayedError{Type: "CardDeclined", Message: "no money"}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s := newShopOn(t, memory.New(), noRenewal)
+				s.do = func(_ context.Context, o order) (receipt, error) {
+					time.Sleep(30 * time.Second) // longer than its lease
+					operatorOf(s).settle(c.verdict)
+					if c.then != nil {
+						c.then(t, s)
+					}
+					return receipt{1, o.Amount}, nil
+				}
+				got, err := s.handle(5)
+				if replayed, ok := c.want.err.(*idempotent.ReplayedError); ok {
+					require.Equal(t, replayed, err)
+				} else {
+					require.ErrorIs(t, err, c.want.err)
+				}
+				assert.Equal(t, c.want.receipt, got)
+				assert.Equal(t, report.Elsewhere, s.event().Settlement)
+				r := s.mustRecord()
+				assert.Equal(t, c.after, r.Status)
+				assert.Equal(t, c.reason, r.Reason)
+				assert.Equal(t, "dana", r.SettledBy)
+				if c.seals != "" {
+					assert.True(t, r.Sealed([]byte(c.seals)))
+				}
+			})
+		})
+	}
+}
+
+// TestWhoClaimsAfterASettlementMayCompleteInPlaceOfSomebodyWhoCrashed: the verdict was about an execution before.
+func TestWhoClaimsAfterASettlementMayCompleteInPlaceOfSomebodyWhoCrashed(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, memory.New(), noRenewal)
+		s.put(func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, store.ReasonUncertain })
+		operatorOf(s).settle(operate.NotExecuted())
+		s.do = func(_ context.Context, o order) (receipt, error) {
+			time.Sleep(30 * time.Second)
+			dies := s.sandbox(storetest.OnCall(3, storetest.DieBefore))
+			dies.do = func(context.Context, order) (receipt, error) { return receipt{}, nil }
+			_, err := dies.handle(5)
+			require.NoError(t, err)
+			time.Sleep(time.Minute)
+			return receipt{1, o.Amount}, nil
+		}
+		got, err := s.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, receipt{1, 5}, got)
+		assert.Equal(t, report.Completed, s.event().Settlement)
+	})
+}
+
+func TestAnOwnerThatFailsAfterASettlementDeletesNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, memory.New(), noRenewal)
+		s.do = func(context.Context, order) (receipt, error) {
+			time.Sleep(30 * time.Second)
+			operatorOf(s).settle(operate.Executed([]byte(`{"charge":9,"amount":5}`)))
+			return receipt{}, errCard
+		}
+		_, err := s.handle(5)
+		require.ErrorIs(t, err, errCard)
+		got, err := s.sandbox(nil).handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, receipt{9, 5}, got)
+	})
+}
+
+func TestARecordTellsItsStory(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t, refuse())
+		began := time.Now().Truncate(time.Millisecond)
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			idempotent.DerivedKey(ctx, "mail")
+			idempotent.DerivedKey(ctx, "charge")
+			x, _ := idempotent.FromContext(ctx)
+			x.DerivedKey("refund")
+			time.Sleep(3 * time.Second)
+			return receipt{}, idempotent.Uncertain(errCard)
+		}
+		_, err := s.handle(5)
+		require.ErrorIs(t, err, errCard)
+		r := s.mustRecord()
+		assert.Equal(t, store.AttentionOf(r.Key), r.Attention)
+		assert.True(t, strings.HasPrefix(r.Attention, "shop#"))
+		assert.Equal(t, began.Add(3*time.Second), r.AttentionAt)
+		assert.Equal(t, []string{"charge", "mail", "refund"}, r.Derived)
+		assert.True(t, r.CompletedAt.IsZero())
+
+		time.Sleep(time.Minute)
+		operatorOf(s).settle(operate.NotExecuted())
+		r = s.mustRecord()
+		assert.Empty(t, r.Attention)
+		assert.True(t, r.AttentionAt.IsZero())
+		assert.Empty(t, r.Derived)
+
+		s.do = nil
+		_, err = s.handle(5)
+		require.NoError(t, err)
+		r = s.mustRecord()
+		assert.Equal(t, began.Add(63*time.Second), r.CompletedAt)
+		assert.Equal(t, began.Add(63*time.Second), r.SettledAt)
+		assert.Equal(t, began, r.CreatedAt)
+		assert.Equal(t, 2, r.Attempt)
+	})
+}
+
+// TestWhoeverMakesARecordUnknownMarksIt: also who only finds that it crashed, and does not know what it handed out.
+func TestWhoeverMakesARecordUnknownMarksIt(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t, refuse())
+		s.put(func(r *store.Record) { r.Lease = r.Lease.Add(-time.Minute) })
+		_, err := s.handle(5)
+		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+		r := s.mustRecord()
+		assert.Equal(t, store.AttentionOf(r.Key), r.Attention)
+		assert.Equal(t, time.Now().Truncate(time.Millisecond), r.AttentionAt)
+		assert.Empty(t, r.Derived)
+	})
+}
+
+func TestAnOwnerThatBringsItsResultTakesTheAttentionAway(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, memory.New(), noRenewal, refuse())
+		s.do = func(_ context.Context, o order) (receipt, error) {
+			time.Sleep(30 * time.Second)
+			_, err := s.sandbox(nil, refuse()).handle(5)
+			require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+			require.NotEmpty(t, s.mustRecord().Attention)
+			return receipt{1, o.Amount}, nil
+		}
+		_, err := s.handle(5)
+		require.NoError(t, err)
+		r := s.mustRecord()
+		assert.Equal(t, store.StatusCompleted, r.Status)
+		assert.Empty(t, r.Attention)
+		assert.True(t, r.AttentionAt.IsZero())
+	})
+}
+
+// TestAResolverThatCannotTellLosesNoName: the names that the first execution handed out stay with the record.
+func TestAResolverThatCannotTellLosesNoName(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var s *shop
+		s = newShop(t, idempotent.WithResolver(
+			func(_ context.Context, x idempotent.Execution, _ order) (idempotent.Resolution[receipt], error) {
+				r := s.mustRecord()
+				assert.Equal(t, store.AttentionOf(r.Key), r.Attention, "somebody has to settle it should this process die")
+				assert.Equal(t, r.Lease, r.AttentionAt)
+				assert.Equal(t, []string{"charge", "mail"}, r.Derived)
+				x.DerivedKey("audit")
+				return idempotent.StillUnknown[receipt](), nil
+			}))
+		s.put(func(r *store.Record) {
+			r.Status, r.Reason, r.Attention = store.StatusUnknown, store.ReasonUncertain, store.AttentionOf(r.Key)
+			r.AttentionAt, r.Derived = time.Now().Add(-time.Hour).Truncate(time.Millisecond), []string{"charge", "mail"}
+		})
+		_, err := s.handle(5)
+		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+		r := s.mustRecord()
+		assert.Equal(t, []string{"audit", "charge", "mail"}, r.Derived)
+		assert.NotEmpty(t, r.Attention)
+	})
+}
+
+func TestATakeoverOfAnUnknownRecordThatIsUndoneLeavesItsAttention(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		rule := func(c storetest.Call) storetest.Fault {
+			switch {
+			case c.Op == storetest.OpSwap && c.N == 2:
+				return storetest.HangAfter
+			case c.Op == storetest.OpSwap && c.Seen.Owner == "someone":
+				return storetest.LoseRequest
+			default:
+				return storetest.Pass
+			}
+		}
+		resolver := idempotent.WithResolver(
+			func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
+				return idempotent.StillUnknown[receipt](), nil
+			})
+		s := newShopOn(t, memory.New(), rule, resolver)
+		seen := s.put(func(r *store.Record) {
+			r.Status, r.Attention, r.Derived = store.StatusUnknown, store.AttentionOf(r.Key), []string{"charge"}
+			r.AttentionAt = time.Now().Truncate(time.Millisecond)
+		})
+		_, err := s.handle(5)
+		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+		r := s.mustRecord()
+		assert.Equal(t, seen.Attention, r.Attention)
+		assert.Equal(t, seen.AttentionAt, r.AttentionAt)
+		assert.Equal(t, seen.Derived, r.Derived)
+	})
+}
+
+// TestWhatARecordKeepsOfDerivedKeysIsBounded, and may be told by many goroutines.
+func TestWhatARecordKeepsOfDerivedKeysIsBounded(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			idempotent.DerivedKey(ctx, "")
+			idempotent.DerivedKey(ctx, strings.Repeat("x", 65))
+			idempotent.DerivedKey(ctx, "\xff")
+			idempotent.DerivedKey(ctx, strings.Repeat("a", 64))
+			var wg sync.WaitGroup
+			for n := range 100 {
+				wg.Go(func() { idempotent.DerivedKey(ctx, fmt.Sprint("item-", n%50)) })
+			}
+			wg.Wait()
+			return receipt{}, idempotent.Uncertain(errCard)
+		}
+		_, err := s.handle(5)
+		require.ErrorIs(t, err, errCard)
+		derived := s.mustRecord().Derived
+		assert.Len(t, derived, 20)
+		assert.Equal(t, strings.Repeat("a", 64), derived[0])
+		for _, name := range derived[1:] {
+			assert.True(t, strings.HasPrefix(name, "item-"), name)
+		}
+		assert.IsIncreasing(t, derived)
+	})
+}

@@ -1,0 +1,1076 @@
+package protocol_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
+)
+
+// effects counts what the functions of steps did, by name.
+type effects struct {
+	mu   sync.Mutex
+	done map[string]int
+	keys map[string][]string
+}
+
+func (e *effects) happen(ctx context.Context, name string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.done == nil {
+		e.done, e.keys = map[string]int{}, map[string][]string{}
+	}
+	e.done[name]++
+	e.keys[name] = append(e.keys[name], idempotent.DerivedKey(ctx, ""))
+}
+
+func (e *effects) count(name string) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.done[name]
+}
+
+// take is a step that has an effect and returns its name.
+func (e *effects) take(ctx context.Context, name string, opts ...idempotent.StepOption[string]) (string, error) {
+	return idempotent.Step(ctx, name, func(ctx context.Context) (string, error) {
+		e.happen(ctx, name)
+		return name, nil
+	}, opts...)
+}
+
+// fail is a step that has an effect and fails.
+func (e *effects) fail(ctx context.Context, name string, err error, opts ...idempotent.StepOption[string]) error {
+	_, err = idempotent.Step(ctx, name, func(ctx context.Context) (string, error) {
+		e.happen(ctx, name)
+		return "", err
+	}, opts...)
+	return err
+}
+
+func once() idempotent.StepOption[string] { return idempotent.AtMostOnce[string](nil) }
+
+// inTwoSteps is a handler that fails once between its steps.
+func inTwoSteps(e *effects, between func() error) func(context.Context, order) (receipt, error) {
+	return func(ctx context.Context, o order) (receipt, error) {
+		if _, err := e.take(ctx, "first"); err != nil {
+			return receipt{}, err
+		}
+		if err := between(); err != nil {
+			return receipt{}, err
+		}
+		_, err := e.take(ctx, "second")
+		return receipt{1, o.Amount}, err
+	}
+}
+
+func TestWhatAStepRecordedIsNotRepeatedAfterAnError(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, e, failures := newShop(t), &effects{}, 1
+		s.do = inTwoSteps(e, func() error {
+			if failures--; failures >= 0 {
+				return errCard
+			}
+			resumed := s.mustRecord()
+			assert.Empty(t, resumed.Attention, "nobody has to settle what executes")
+			assert.True(t, resumed.AttentionAt.IsZero())
+			assert.Empty(t, resumed.Derived)
+			return nil
+		})
+		_, err := s.handle(5)
+		require.ErrorIs(t, err, errCard)
+		assert.Equal(t, report.Released, s.event().Settlement)
+		kept := s.mustRecord()
+		assert.Equal(t, store.StatusInProgress, kept.Status)
+		assert.Equal(t, store.ReasonReleased, kept.Reason)
+		assert.Equal(t, []byte(`"first"`), kept.Steps["first"].Result)
+		assert.False(t, kept.Lease.After(time.Now()), "its lease has ended")
+		assert.NotEqual(t, kept.Owner, kept.Steps["first"].Owner(), "its token is nobody's")
+		assert.Equal(t, store.AttentionOf(kept.Key), kept.Attention)
+		assert.Equal(t, time.Hour, kept.AttentionAt.Sub(kept.Lease))
+		assert.Equal(t, []string{"first"}, kept.Derived)
+
+		got, err := s.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, receipt{1, 5}, got)
+		assert.Equal(t, 1, e.count("first"))
+		assert.Equal(t, 1, e.count("second"))
+		event := s.event()
+		assert.Equal(t, 2, event.Attempt)
+		assert.False(t, event.Recovered, "a release is no crash")
+		require.Len(t, event.Steps, 2)
+		assert.Equal(t, report.StepResumed, event.Steps[0].End)
+		assert.Equal(t, report.StepRecorded, event.Steps[1].End)
+		done := s.mustRecord()
+		assert.Equal(t, store.StatusCompleted, done.Status)
+		assert.Empty(t, done.Steps)
+		assert.Zero(t, done.StepWrites)
+		assert.Empty(t, done.Attention)
+
+		_, err = s.handle(5)
+		require.NoError(t, err)
+		assertExecuted(t, s, 2)
+	})
+}
+
+func TestWhatAStepRecordedIsNotRepeatedAfterACrash(t *testing.T) {
+	for _, policy := range []idempotent.Effects{idempotent.Cautious, idempotent.Unrepeatable} {
+		for _, fault := range []storetest.Fault{storetest.DieBefore, storetest.DieAfter} {
+			t.Run(fmt.Sprint(policy, fault), func(t *testing.T) {
+				inBubble(t, func(t *testing.T) {
+					e, opts := &effects{}, idempotent.WithEffects(policy)
+					calls := 2 // claim, record
+					if policy == idempotent.Unrepeatable {
+						calls = 4 // claim, mark, record, mark
+					}
+					if fault == storetest.DieBefore {
+						calls++
+					}
+					s := newShopOn(t, memory.New(), storetest.OnCall(calls, fault), opts)
+					s.do = inTwoSteps(e, func() error { return nil })
+					_, _ = s.handle(5)
+					time.Sleep(20 * time.Second)
+					after := s.sandbox(nil, opts)
+					after.do = s.do
+					_, err := after.handle(5)
+					open := policy == idempotent.Unrepeatable && fault == storetest.DieAfter
+					assert.Equal(t, 1, e.count("first"), "recorded")
+					if open {
+						require.ErrorIs(t, err, idempotent.ErrUnknownOutcome, "the second step has begun")
+						return
+					}
+					if policy == idempotent.Unrepeatable && fault == storetest.DieBefore {
+						require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+						return
+					}
+					require.NoError(t, err)
+					assert.True(t, after.event().Recovered)
+				})
+			})
+		}
+	}
+}
+
+// TestTheSameKeysAndResults: a step sees the same derived key in every execution, and returns the same.
+func TestTheSameKeysAndResults(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, e, fails := newShop(t), &effects{}, true
+		type charge struct {
+			ID  string `json:"id"`
+			at  time.Time
+			Any any `json:"any"`
+		}
+		var seen []charge
+		var created []time.Time
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			x, _ := idempotent.FromContext(ctx)
+			created = append(created, x.CreatedAt)
+			time.Sleep(time.Second)
+			c, err := idempotent.Step(ctx, "charge", func(ctx context.Context) (charge, error) {
+				return charge{ID: idempotent.DerivedKey(ctx, ""), at: time.Now(), Any: 1}, nil
+			})
+			require.NoError(t, err)
+			seen = append(seen, c)
+			assert.Equal(t, idempotent.DerivedKey(ctx, "charge"), c.ID)
+			err = e.fail(ctx, "fails", errCard)
+			if fails {
+				fails = false
+				return receipt{}, err
+			}
+			return receipt{}, nil
+		}
+		_, err := s.handle(5)
+		require.Equal(t, errCard, err, "the very error")
+		_, err = s.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, seen[0], seen[1])
+		assert.True(t, seen[0].at.IsZero(), "what JSON does not carry is not there the first time either")
+		assert.Equal(t, 1.0, seen[0].Any)
+		assert.Equal(t, created[0], created[1])
+		assert.False(t, created[0].IsZero())
+		assert.Equal(t, e.keys["fails"][0], e.keys["fails"][1])
+	})
+}
+
+func TestMarksInSteps(t *testing.T) {
+	for name, c := range map[string]struct {
+		mark       func(error) error
+		status     store.Status // "" for no record
+		reason     string
+		kind       store.StepKind
+		startMarks bool
+	}{
+		"unmarked":                 {mark: func(err error) error { return err }},
+		"NotExecuted":              {mark: idempotent.NotExecuted},
+		"Uncertain":                {mark: idempotent.Uncertain, status: store.StatusUnknown, reason: store.ReasonUncertain},
+		"unmarked, at most once":   {mark: func(err error) error { return err }, startMarks: true, status: store.StatusInProgress, reason: store.ReasonReleased, kind: store.StepStarted},
+		"NotExecuted, once":        {mark: idempotent.NotExecuted, startMarks: true, status: store.StatusInProgress, reason: store.ReasonReleased},
+		"Uncertain, at most once":  {mark: idempotent.Uncertain, startMarks: true, status: store.StatusUnknown, reason: store.ReasonUncertain, kind: store.StepStarted},
+		"Terminal":                 {mark: idempotent.Terminal, status: store.StatusCompleted, reason: store.ReasonTerminal},
+		"Terminal, at most once":   {mark: idempotent.Terminal, startMarks: true, status: store.StatusCompleted, reason: store.ReasonTerminal},
+		"Uncertain, not passed on": {mark: idempotent.Uncertain, status: store.StatusUnknown, reason: store.ReasonUncertain},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s, e := newShop(t), &effects{}
+				s.do = func(ctx context.Context, _ order) (receipt, error) {
+					var opts []idempotent.StepOption[string]
+					if c.startMarks {
+						opts = append(opts, once())
+					}
+					err := e.fail(ctx, "step", c.mark(errCard), opts...)
+					if strings.HasPrefix(name, "Terminal") {
+						var replayed *idempotent.ReplayedError
+						require.ErrorAs(t, err, &replayed, "also the first time")
+						assert.Equal(t, errCard.Error(), replayed.Message)
+					} else {
+						require.ErrorIs(t, err, errCard)
+					}
+					if strings.HasSuffix(name, "not passed on") {
+						return receipt{}, errors.New("something else")
+					}
+					return receipt{}, err
+				}
+				_, err := s.handle(5)
+				require.Error(t, err)
+				r, found := s.record()
+				require.Equal(t, c.status != "", found)
+				if !found {
+					return
+				}
+				assert.Equal(t, c.status, r.Status)
+				assert.Equal(t, c.reason, r.Reason)
+				assert.Equal(t, c.kind, r.Steps["step"].Kind)
+			})
+		})
+	}
+}
+
+func TestAFinalFailureOfAStepIsNotRepeated(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, e := newShop(t), &effects{}
+		var first, second error
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			err := e.fail(ctx, "charge", idempotent.Terminal(errCard))
+			if first == nil {
+				first = err
+				return receipt{}, errors.New("the compensation failed")
+			}
+			second = err
+			return receipt{Charge: 402}, nil
+		}
+		_, err := s.handle(5)
+		require.Error(t, err)
+		got, err := s.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, receipt{Charge: 402}, got)
+		assert.Equal(t, first, second)
+		assert.Equal(t, 1, e.count("charge"))
+	})
+}
+
+func TestTheHandlersOwnAnswerOutweighsAnUncertainStep(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, e := newShop(t), &effects{}
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			_ = e.fail(ctx, "mail", idempotent.Uncertain(errCard))
+			return receipt{1, 5}, nil
+		}
+		_, err := s.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
+	})
+}
+
+func stepError(t *testing.T, err, is error, reason string) {
+	t.Helper()
+	require.ErrorIs(t, err, is)
+	var own *idempotent.StepError
+	require.ErrorAs(t, err, &own)
+	assert.Contains(t, own.Reason, reason)
+	assert.Contains(t, err.Error(), "step "+fmt.Sprintf("%.80q", own.Step))
+}
+
+func TestStepsThatAreRefused(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, e := newShop(t), &effects{}
+		var leaked context.Context
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			leaked = ctx //nolint:fatcontext // to see what a context that outlives its handler does
+			for _, name := range []string{"", strings.Repeat("n", 65), "a b", "ä", "a:b", "a\n"} {
+				_, err := e.take(ctx, name)
+				stepError(t, err, idempotent.ErrStepRefused, "1 to 64 characters")
+			}
+			_, err := e.take(ctx, strings.Repeat("n", 64))
+			require.NoError(t, err)
+			_, err = e.take(ctx, "AZaz09._/-")
+			require.NoError(t, err)
+			_, err = e.take(ctx, "AZaz09._/-")
+			stepError(t, err, idempotent.ErrStepRefused, "used before")
+			_, err = idempotent.Step(ctx, "outer", func(ctx context.Context) (string, error) { return e.take(ctx, "inner") })
+			stepError(t, err, idempotent.ErrStepRefused, "inside of another")
+			_, err = idempotent.Step(ctx, "channel", func(context.Context) (chan int, error) {
+				e.happen(ctx, "channel")
+				return nil, nil
+			})
+			stepError(t, err, idempotent.ErrStepRefused, "no JSON form")
+			_, err = idempotent.Step[int](ctx, "nil", nil)
+			stepError(t, err, idempotent.ErrStepRefused, "nil")
+			ended, cancel := context.WithCancel(ctx)
+			cancel()
+			_, err = e.take(ended, "ended")
+			stepError(t, err, idempotent.ErrStepRefused, "its context has ended")
+			require.ErrorIs(t, err, context.Canceled)
+			return receipt{}, nil
+		}
+		_, err := s.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, map[string]int{strings.Repeat("n", 64): 1, "AZaz09._/-": 1}, e.done)
+		_, err = e.take(leaked, "late")
+		stepError(t, err, idempotent.ErrStepRefused, "the handler has returned")
+		_, err = e.take(t.Context(), "outside")
+		stepError(t, err, idempotent.ErrStepRefused, "belongs to no delivery")
+	})
+}
+
+func TestAHundredStepsAndNoMore(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, e := newShop(t), &effects{}
+		attempts := 0
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			for n := range 100 {
+				_, err := e.take(ctx, fmt.Sprint("item/", n))
+				require.NoError(t, err)
+			}
+			_, err := e.take(ctx, "one-too-many")
+			stepError(t, err, idempotent.ErrStepRefused, "100 steps")
+			if attempts++; attempts == 1 {
+				return receipt{}, err
+			}
+			return receipt{}, nil
+		}
+		_, err := s.handle(5)
+		require.Error(t, err)
+		_, err = s.handle(5)
+		require.NoError(t, err)
+		assert.Len(t, e.done, 100)
+		assert.Equal(t, 1, e.count("item/99"))
+	})
+}
+
+func TestParallelSteps(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, e, fails := newShop(t), &effects{}, true
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			var group sync.WaitGroup
+			for n := range 20 {
+				group.Go(func() {
+					_, err := e.take(ctx, fmt.Sprint("part-", n))
+					assert.NoError(t, err)
+				})
+			}
+			group.Wait()
+			if fails {
+				fails = false
+				return receipt{}, errCard
+			}
+			return receipt{}, nil
+		}
+		_, err := s.handle(5)
+		require.Error(t, err)
+		assert.Len(t, s.mustRecord().Steps, 20)
+		_, err = s.handle(5)
+		require.NoError(t, err)
+		for n := range 20 {
+			assert.Equal(t, 1, e.count(fmt.Sprint("part-", n)))
+		}
+	})
+}
+
+// TestAStepThatStillRunsWhenTheHandlerReturns is lost, so its key is not released.
+func TestAStepThatStillRunsWhenTheHandlerReturns(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, e := newShop(t), &effects{}
+		var group sync.WaitGroup
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			group.Go(func() {
+				_, _ = idempotent.Step(ctx, "slow", func(ctx context.Context) (string, error) {
+					e.happen(ctx, "slow")
+					time.Sleep(time.Second)
+					return "", nil
+				})
+			})
+			time.Sleep(time.Millisecond)
+			return receipt{}, errCard
+		}
+		_, err := s.handle(5)
+		require.ErrorIs(t, err, errCard)
+		r := s.mustRecord()
+		assert.Equal(t, store.StatusUnknown, r.Status)
+		assert.Equal(t, store.ReasonResultLost, r.Reason)
+		group.Wait()
+		assert.Equal(t, `"\"\""`, fmt.Sprintf("%q", s.mustRecord().Steps["slow"].Result), "its owner may still bring the result")
+	})
+}
+
+// stepWrite is true of the writes of one step.
+func stepWrite(c storetest.Call, name string, kind store.StepKind) bool {
+	return c.Op == storetest.OpSwap && c.Next.Steps[name].Kind == kind
+}
+
+func TestAStepWhoseResultIsLost(t *testing.T) {
+	repeatable := idempotent.WithEffects(idempotent.Repeatable)
+	type unencodable struct{ F func() }
+	never := func(ctx context.Context) error {
+		_, err := idempotent.Step(ctx, "step", func(context.Context) (any, error) { return unencodable{func() {}}, nil })
+		return err
+	}
+	large := func(ctx context.Context) error {
+		got, err := idempotent.Step(ctx, "step", func(context.Context) (string, error) { return strings.Repeat("x", 100), nil })
+		assert.Len(t, got, 100, "nothing is lost")
+		return err
+	}
+	small := func(ctx context.Context) error {
+		got, err := idempotent.Step(ctx, "step", func(context.Context) (string, error) { return "x", nil })
+		assert.Equal(t, "x", got)
+		return err
+	}
+	down := func(c storetest.Call) storetest.Fault {
+		if stepWrite(c, "step", store.StepValue) {
+			return storetest.LoseRequest
+		}
+		return storetest.Pass
+	}
+	for name, c := range map[string]struct {
+		step   func(context.Context) error
+		rule   func(storetest.Call) storetest.Fault
+		opts   []idempotent.Option
+		status store.Status
+	}{
+		"no JSON form":             {step: never, status: store.StatusUnknown},
+		"no JSON form, repeatable": {step: never, opts: []idempotent.Option{repeatable}, status: store.StatusUnknown},
+		"too large":                {step: large, status: store.StatusUnknown},
+		"too large, repeatable":    {step: large, opts: []idempotent.Option{repeatable}, status: store.StatusUnknown},
+		"store down":               {step: small, rule: down, status: store.StatusUnknown},
+		"store down, repeatable":   {step: small, rule: down, opts: []idempotent.Option{repeatable}, status: store.StatusInProgress},
+	} {
+		for ending, own := range map[string]func(error) error{
+			"returned": func(err error) error { return err },
+			"as NotExecuted": func(error) error {
+				return idempotent.NotExecuted(errCard)
+			},
+		} {
+			t.Run(name+", "+ending, func(t *testing.T) {
+				inBubble(t, func(t *testing.T) {
+					s := newShopOn(t, smallStore{memory.New(), 50}, c.rule, c.opts...)
+					s.do = func(ctx context.Context, _ order) (receipt, error) {
+						err := c.step(ctx)
+						stepError(t, err, idempotent.ErrStepLost, "its result")
+						return receipt{}, own(err)
+					}
+					_, err := s.handle(5)
+					require.Error(t, err)
+					r := s.mustRecord()
+					assert.Equal(t, c.status, r.Status)
+					assert.NotEqual(t, store.ReasonReleased, r.Reason)
+					if c.status == store.StatusUnknown {
+						assert.Equal(t, store.ReasonResultLost, r.Reason)
+						return
+					}
+					time.Sleep(20 * time.Second)
+					other := s.sandbox(nil, c.opts...)
+					other.do = func(ctx context.Context, _ order) (receipt, error) { return receipt{1, 5}, c.step(ctx) }
+					_, err = other.handle(5)
+					require.NoError(t, err, "it heals by itself")
+				})
+			})
+		}
+	}
+}
+
+func TestAHandlerMayAnswerAlthoughAStepIsLost(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
+			if stepWrite(c, "step", store.StepValue) {
+				return storetest.Deny
+			}
+			return storetest.Pass
+		})
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			_, err := (&effects{}).take(ctx, "step")
+			require.ErrorIs(t, err, idempotent.ErrStepLost)
+			return receipt{1, 5}, nil
+		}
+		_, err := s.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
+	})
+}
+
+func TestRepliesOfStepWritesThatAreLost(t *testing.T) {
+	for _, policy := range []idempotent.Effects{idempotent.Cautious, idempotent.Unrepeatable} {
+		for name, fault := range passingFaults {
+			for n := 2; n <= 3; n++ {
+				t.Run(fmt.Sprint(policy, name, n), func(t *testing.T) {
+					inBubble(t, func(t *testing.T) {
+						s, e := newShopOn(t, memory.New(), storetest.OnCall(n, fault), idempotent.WithEffects(policy)), &effects{}
+						s.do = inTwoSteps(e, func() error { return nil })
+						_, err := s.handle(5)
+						require.NoError(t, err)
+						assert.Equal(t, map[string]int{"first": 1, "second": 1}, e.done)
+						assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
+						assert.Positive(t, s.store.Fired())
+					})
+				})
+			}
+		}
+	}
+}
+
+func TestAStartMarkThatCannotBeWrittenKeepsTheEffectFromHappening(t *testing.T) {
+	for name, faults := range map[string][]storetest.Fault{
+		"denied": {storetest.Deny}, "request lost": {storetest.LoseRequest},
+		"reply lost, then denied": {storetest.LoseReply, storetest.Deny},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				e, writes := &effects{}, 0
+				s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
+					if !stepWrite(c, "step", store.StepStarted) {
+						return storetest.Pass
+					}
+					writes++
+					return faults[min(writes, len(faults))-1]
+				})
+				s.do = func(ctx context.Context, _ order) (receipt, error) {
+					_, err := e.take(ctx, "step", once())
+					return receipt{}, err
+				}
+				_, err := s.handle(5)
+				stepError(t, err, idempotent.ErrStepRefused, "its start mark")
+				assert.Empty(t, e.done)
+				assert.Empty(t, s.mustRecord().Steps)
+
+				other := s.sandbox(nil)
+				other.do = s.do
+				_, err = other.handle(5)
+				require.NoError(t, err)
+				assert.Equal(t, 1, e.count("step"))
+			})
+		})
+	}
+}
+
+// TestAnEffectThatMayHaveBegun has a start mark that nobody has ended.
+func TestAnEffectThatMayHaveBegun(t *testing.T) {
+	executed := func(_ context.Context, x idempotent.Execution) (idempotent.Resolution[string], error) {
+		return idempotent.Executed("found by " + x.DerivedKey("")), nil
+	}
+	untouched := func(context.Context, idempotent.Execution) (idempotent.Resolution[string], error) {
+		return idempotent.Untouched[string](), nil
+	}
+	still := func(context.Context, idempotent.Execution) (idempotent.Resolution[string], error) {
+		return idempotent.StillUnknown[string](), nil
+	}
+	fails := func(context.Context, idempotent.Execution) (idempotent.Resolution[string], error) {
+		return idempotent.Untouched[string](), errors.New("secret")
+	}
+	for name, c := range map[string]struct {
+		resolver func(context.Context, idempotent.Execution) (idempotent.Resolution[string], error)
+		times    int
+		unknown  bool
+	}{
+		"no resolver":          {nil, 0, true},
+		"executed":             {executed, 0, false},
+		"untouched":            {untouched, 1, false},
+		"still unknown":        {still, 0, true},
+		"the resolver failed":  {fails, 0, true},
+		"executed, then fails": {executed, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s, e := newShop(t), &effects{}
+				s.put(func(r *store.Record) {
+					r.Lease, r.Attempt = r.CreatedAt, 1
+					r.Steps = map[string]store.Step{"step": {Kind: store.StepStarted, Seal: store.Seal(r.Owner, nil)}}
+					r.StepWrites = 1
+				})
+				var got string
+				key := ""
+				s.do = func(ctx context.Context, _ order) (receipt, error) {
+					key = idempotent.DerivedKey(ctx, "step")
+					var err error
+					got, err = e.take(ctx, "step", idempotent.AtMostOnce(c.resolver))
+					if c.unknown {
+						stepError(t, err, idempotent.ErrUnknownOutcome, "")
+						assert.NotContains(t, err.Error(), "secret")
+						return receipt{}, errors.New("hidden")
+					}
+					require.NoError(t, err)
+					if name == "executed, then fails" && s.executed.Load() == 1 {
+						return receipt{}, errCard
+					}
+					return receipt{}, nil
+				}
+				_, err := s.handle(5)
+				assert.Equal(t, c.times, e.count("step"))
+				if c.unknown {
+					require.Error(t, err)
+					assert.Equal(t, store.StatusUnknown, s.mustRecord().Status)
+					assert.Equal(t, store.StepStarted, s.mustRecord().Steps["step"].Kind)
+					return
+				}
+				if name == "executed, then fails" {
+					require.ErrorIs(t, err, errCard)
+					assert.Equal(t, store.StepValue, s.mustRecord().Steps["step"].Kind)
+					_, err = s.handle(5)
+				}
+				require.NoError(t, err)
+				if c.times == 0 {
+					assert.Equal(t, "found by "+key, got)
+				}
+				assert.Equal(t, c.times, e.count("step"))
+			})
+		})
+	}
+}
+
+// TestAnUnrepeatableExecutionResumesOnlyWhatItsStepsTell: everything else that has lapsed becomes UNKNOWN.
+func TestAnUnrepeatableExecutionResumesOnlyWhatItsStepsTell(t *testing.T) {
+	value := func(owner string) store.Step {
+		return store.Step{Kind: store.StepValue, Seal: store.Seal(owner, []byte(`"first"`)), Result: []byte(`"first"`)}
+	}
+	mark := func(owner string) store.Step {
+		return store.Step{Kind: store.StepStarted, Seal: store.Seal(owner, nil)}
+	}
+	for name, c := range map[string]struct {
+		steps   func(owner string) map[string]store.Step
+		reason  string
+		resumes bool
+	}{
+		"no step":        {func(string) map[string]store.Step { return nil }, "", false},
+		"a recorded one": {func(o string) map[string]store.Step { return map[string]store.Step{"first": value(o)} }, "", true},
+		"an open one":    {func(o string) map[string]store.Step { return map[string]store.Step{"first": mark(o)} }, "", false},
+		"one of each": {func(o string) map[string]store.Step {
+			return map[string]store.Step{"first": value(o), "second": mark(o)}
+		}, "", false},
+		"released, a recorded": {func(o string) map[string]store.Step { return map[string]store.Step{"first": value(o)} }, store.ReasonReleased, true},
+		"released, no step":    {func(string) map[string]store.Step { return nil }, store.ReasonReleased, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s, e := newShop(t, idempotent.WithEffects(idempotent.Unrepeatable)), &effects{}
+				s.put(func(r *store.Record) {
+					r.Lease, r.Reason, r.Steps = r.CreatedAt, c.reason, c.steps(r.Owner)
+					for _, step := range r.Steps {
+						if r.StepWrites++; step.Kind != store.StepStarted { // each was marked
+							r.StepWrites++
+						}
+					}
+				})
+				put := s.mustRecord()
+				s.do = inTwoSteps(e, func() error { return nil })
+				_, err := s.handle(5)
+				if !c.resumes {
+					require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+					r := s.mustRecord()
+					assert.Equal(t, store.StatusUnknown, r.Status)
+					assert.Equal(t, put.Steps, r.Steps, "UNKNOWN keeps its steps")
+					assert.Equal(t, put.StepWrites, r.StepWrites)
+					assert.Empty(t, e.done)
+					return
+				}
+				require.NoError(t, err)
+				assert.Equal(t, 1, e.count("second"))
+			})
+		})
+	}
+}
+
+// TestAnUnrepeatableCrashWhoseStepsTellAllIsReleased: panics and ended contexts between two steps.
+func TestAnUnrepeatableCrashWhoseStepsTellAllIsReleased(t *testing.T) {
+	for name, between := range map[string]func(ctx context.Context) error{
+		"panic": func(context.Context) error { panic("between") },
+		"interrupted": func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		},
+	} {
+		for _, within := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, " within ", within), func(t *testing.T) {
+				inBubble(t, func(t *testing.T) {
+					s, e := newShop(t, idempotent.WithEffects(idempotent.Unrepeatable)), &effects{}
+					first := true
+					s.do = func(ctx context.Context, _ order) (receipt, error) {
+						_, err := e.take(ctx, "first")
+						require.NoError(t, err)
+						if !first {
+							_, err = e.take(ctx, "second")
+							return receipt{}, err
+						}
+						first = false
+						if !within {
+							return receipt{}, between(ctx)
+						}
+						_, err = idempotent.Step(ctx, "second", func(ctx context.Context) (int, error) { return 0, between(ctx) })
+						return receipt{}, err
+					}
+					func() {
+						defer func() { _ = recover() }()
+						_, _ = s.handle(5)
+					}()
+					if within {
+						assert.Equal(t, store.StatusUnknown, s.mustRecord().Status)
+						return
+					}
+					assert.Equal(t, store.ReasonReleased, s.mustRecord().Reason)
+					_, err := s.handle(5)
+					require.NoError(t, err)
+					assert.Equal(t, map[string]int{"first": 1, "second": 1}, e.done)
+				})
+			})
+		}
+	}
+}
+
+// TestAStaleOwnerRecordsNothing: its lease has ended, and somebody else may have the record. If it says so, it is answered with what
+// the other one has.
+func TestAStaleOwnerRecordsNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		taken bool
+		next  func(r *store.Record)
+		want  error
+	}{
+		"lapsed":            {want: idempotent.ErrLeaseLost},
+		"taken over":        {taken: true, next: func(*store.Record) {}, want: idempotent.ErrSuperseded},
+		"completed":         {taken: true, next: func(r *store.Record) { completed(r, `{"charge":9,"amount":5}`) }},
+		"another request's": {taken: true, next: func(r *store.Record) { r.Fingerprint = "1:other" }, want: idempotent.ErrLeaseLost},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s, e := newShop(t), &effects{}
+				skew := time.Duration(0)
+				stale := s.sandbox(nil, idempotent.WithClock(func() time.Time { return time.Now().Add(skew) }))
+				stale.do = func(ctx context.Context, _ order) (receipt, error) {
+					_, err := idempotent.Step(ctx, "first", func(context.Context) (string, error) {
+						if !c.taken { // while it is frozen
+							skew = time.Hour
+							return "first", nil
+						}
+						mine := s.mustRecord()
+						next := mine
+						next.Owner, next.Attempt = "other", 2
+						c.next(&next)
+						mine.StepWrites = store.AnyStepWrites
+						_, swapped, err := s.inner.Swap(t.Context(), mine, next)
+						require.NoError(t, err)
+						require.True(t, swapped)
+						return "first", nil
+					})
+					if c.taken {
+						stepError(t, err, idempotent.ErrLeaseLost, "")
+						assert.Empty(t, s.mustRecord().Steps)
+					} else {
+						require.NoError(t, err, "nobody has taken it over: what happened is recorded")
+					}
+					_, err = e.take(ctx, "second")
+					stepError(t, err, idempotent.ErrLeaseLost, "")
+					return receipt{}, fmt.Errorf("order: %w", err)
+				}
+				got, err := stale.handle(5)
+				assert.Equal(t, report.Elsewhere, stale.event().Settlement)
+				assert.NotEqual(t, store.ReasonReleased, s.mustRecord().Reason, "a crash is no release")
+				assert.Zero(t, e.count("second"))
+				if c.want != nil {
+					require.ErrorIs(t, err, c.want)
+					return
+				}
+				require.NoError(t, err)
+				assert.Equal(t, receipt{9, 5}, got)
+			})
+		})
+	}
+}
+
+// TestALostStepOutweighsALostLease: one outage causes both, and the record may still be ours.
+func TestALostStepOutweighsALostLease(t *testing.T) {
+	unmarked := func(err error) error { return err }
+	for name, c := range map[string]struct {
+		mark   func(error) error // nil for a result
+		reason string
+	}{
+		"not recorded":                    {nil, store.ReasonResultLost},
+		"uncertain":                       {idempotent.Uncertain, store.ReasonUncertain},
+		"failed, and nothing is known":    {unmarked, ""},
+		"nothing executed, lease is over": {idempotent.NotExecuted, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s, e := newShopOn(t, memory.New(), noRenewal), &effects{}
+				s.do = func(ctx context.Context, _ order) (receipt, error) {
+					if c.mark == nil {
+						_, err := e.take(ctx, "charge")
+						require.ErrorIs(t, err, idempotent.ErrStepLost)
+					} else {
+						_ = e.fail(ctx, "charge", c.mark(errCard))
+					}
+					<-ctx.Done()
+					return receipt{}, context.Cause(ctx)
+				}
+				_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
+				require.ErrorIs(t, err, idempotent.ErrLeaseLost)
+				r := s.mustRecord()
+				assert.Equal(t, c.reason, r.Reason)
+				assert.Equal(t, c.reason != "", r.Status == store.StatusUnknown)
+			})
+		})
+	}
+}
+
+func TestStepsOfAnUnprotectedExecutionJustRun(t *testing.T) {
+	t.Parallel()
+	ctx := idempotent.Unprotected(t.Context())
+	got, err := idempotent.Step(ctx, "anything goes", func(context.Context) (int, error) { return 7, errCard })
+	require.Equal(t, errCard, err)
+	assert.Equal(t, 7, got)
+	_, err = idempotent.Step(ctx, "final", func(context.Context) (int, error) { return 0, idempotent.Terminal(errCard) })
+	require.Equal(t, &idempotent.ReplayedError{Type: "errorString", Message: errCard.Error()}, err, "as in a protected one")
+}
+
+// TestATakeoverSeesTheLastStepOfAStaleOwner: it is added between the look and the takeover.
+func TestATakeoverSeesTheLastStepOfAStaleOwner(t *testing.T) {
+	for _, policy := range []idempotent.Effects{idempotent.Cautious, idempotent.Unrepeatable} {
+		for _, fault := range []storetest.Fault{storetest.Pass, storetest.LoseReply} {
+			t.Run(fmt.Sprint(policy, fault), func(t *testing.T) {
+				inBubble(t, func(t *testing.T) {
+					e, inner := &effects{}, memory.New()
+					var s *shop
+					late := false
+					s = newShopOn(t, inner, func(c storetest.Call) storetest.Fault {
+						if c.Op != storetest.OpSwap || c.Next.Owner == c.Seen.Owner || late {
+							return storetest.Pass
+						}
+						late = true
+						for _, step := range []store.Step{
+							stepBy(c.Seen.Owner, store.StepStarted, ""), stepBy(c.Seen.Owner, store.StepValue, `"first"`),
+						} {
+							held, _, _ := inner.Get(context.Background(), c.Next.Key)
+							next := held
+							next.Steps = map[string]store.Step{"first": step}
+							_, swapped, err := inner.Swap(context.Background(), held, next)
+							assert.NoError(t, err)
+							assert.True(t, swapped)
+						}
+						return fault
+					}, idempotent.WithEffects(policy))
+					s.put(func(r *store.Record) {
+						r.Lease = r.CreatedAt
+						text := []byte(`"zeroth"`)
+						r.Steps = map[string]store.Step{"zeroth": {Kind: store.StepValue, Seal: store.Seal(r.Owner, text), Result: text}}
+						r.StepWrites = 2
+					})
+					s.do = inTwoSteps(e, func() error { return nil })
+					_, err := s.handle(5)
+					require.NoError(t, err)
+					assert.True(t, late)
+					assert.Zero(t, e.count("first"), "it is recorded")
+					assert.Equal(t, 1, e.count("second"))
+					assert.Equal(t, []string{"zeroth"}, s.event().OrphanSteps)
+				})
+			})
+		}
+	}
+}
+
+// TestAnUnrepeatableStepThatBeganMeanwhileIsSeen: a stale owner marks it between the look and the takeover.
+func TestAnUnrepeatableStepThatBeganMeanwhileIsSeen(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		inner, late := memory.New(), false
+		s := newShopOn(t, inner, func(c storetest.Call) storetest.Fault {
+			if c.Op == storetest.OpSwap && !late {
+				late = true
+				held, _, _ := inner.Get(context.Background(), c.Next.Key)
+				next := held
+				next.Steps = map[string]store.Step{"second": {Kind: store.StepStarted, Seal: store.Seal(held.Owner, nil)}}
+				_, swapped, err := inner.Swap(context.Background(), held, next)
+				assert.NoError(t, err)
+				assert.True(t, swapped)
+			}
+			return storetest.Pass
+		}, idempotent.WithEffects(idempotent.Unrepeatable))
+		s.put(func(r *store.Record) {
+			text := []byte(`"first"`)
+			r.Lease = r.CreatedAt
+			r.Steps = map[string]store.Step{"first": {Kind: store.StepValue, Seal: store.Seal(r.Owner, text), Result: text}}
+			r.StepWrites = 1
+		})
+		_, err := s.handle(5)
+		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+		assertExecuted(t, s, 0)
+		assert.Len(t, s.mustRecord().Steps, 2)
+	})
+}
+
+// TestAStepThatDoesNotDecodeAnyMore is never executed over.
+func TestAStepThatDoesNotDecodeAnyMore(t *testing.T) {
+	for name, alter := range map[string]func(step *store.Step){
+		"another type":  func(*store.Step) {},
+		"damaged":       func(step *store.Step) { step.Result = []byte(`"another"`) },
+		"no seal":       func(step *store.Step) { step.Seal = "" },
+		"unknown kind":  func(step *store.Step) { step.Kind = "strange" },
+		"missing parts": func(step *store.Step) { step.Result, step.Parts = nil, "1:5" },
+		"no failure":    func(step *store.Step) { step.Kind = store.StepFailure },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s, e := newShop(t), &effects{}
+				s.put(func(r *store.Record) {
+					r.Lease, r.Reason = r.CreatedAt, store.ReasonReleased
+					step := store.Step{Kind: store.StepValue, Seal: store.Seal(r.Owner, []byte(`["secret"]`)), Result: []byte(`["secret"]`)}
+					alter(&step)
+					r.Steps, r.StepWrites = map[string]store.Step{"first": step}, 1
+				})
+				s.do = inTwoSteps(e, func() error { return nil })
+				for range 2 {
+					_, err := s.handle(5)
+					stepError(t, err, idempotent.ErrUnreadable, "its recorded result")
+					assert.NotContains(t, err.Error(), "secret")
+				}
+				assert.Empty(t, e.done)
+				assert.NotEmpty(t, s.mustRecord().Steps, "nothing is lost")
+			})
+		})
+	}
+}
+
+func TestAnotherRequestUnderAKeyWithStepsIsAMismatch(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, e := newShop(t, amountFingerprint()), &effects{}
+		s.do = inTwoSteps(e, func() error { return errCard })
+		_, err := s.handle(5)
+		require.Error(t, err)
+		_, err = s.handle(6)
+		require.ErrorIs(t, err, idempotent.ErrMismatch)
+	})
+}
+
+// TestTheUndoOfATakeoverLeavesTheSteps: the next delivery resumes with them.
+func TestTheUndoOfATakeoverLeavesTheSteps(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e, late := &effects{}, true
+		s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
+			if late && c.Op == storetest.OpSwap {
+				late = false
+				return storetest.Slow
+			}
+			return storetest.Pass
+		})
+		s.put(func(r *store.Record) {
+			text := []byte(`"first"`)
+			r.Lease = r.CreatedAt
+			r.Steps = map[string]store.Step{"first": {Kind: store.StepValue, Seal: store.Seal(r.Owner, text), Result: text}}
+			r.StepWrites = 1
+		})
+		s.do = inTwoSteps(e, func() error { return nil })
+		_, err := s.handle(5)
+		if err != nil {
+			_, err = s.handle(5)
+		}
+		require.NoError(t, err)
+		assert.Zero(t, e.count("first"))
+	})
+}
+
+// TestALargeResultExtendsTheLease: what takes its time to be recorded is protected meanwhile.
+func TestALargeResultExtendsTheLease(t *testing.T) {
+	for name, c := range map[string]struct {
+		size    int
+		extends bool
+	}{"small": {1 << 10, false}, "large": {6 << 20, true}} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s := newShop(t, idempotent.WithTiming(idempotent.Timing{Lease: 10 * time.Second}))
+				s.do = func(ctx context.Context, _ order) (receipt, error) {
+					_, err := idempotent.Step(ctx, "step", func(context.Context) (string, error) { return strings.Repeat("x", c.size), nil })
+					return receipt{}, err
+				}
+				_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
+				require.NoError(t, err)
+				assertExecuted(t, s, 1)
+				longest := time.Duration(0)
+				for _, call := range s.store.Calls() {
+					if call.Op == storetest.OpSwap && call.Next.Status == store.StatusInProgress {
+						longest = max(longest, time.Until(call.Next.Lease))
+					}
+				}
+				assert.Equal(t, c.extends, longest > 12*time.Second, "lease %v", longest)
+			})
+		})
+	}
+}
+
+func TestAStepIsRecordedAfterTheHandlersContextHasEnded(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			_, err := idempotent.Step(ctx, "slow", func(ctx context.Context) (string, error) {
+				<-ctx.Done() // and does not listen
+				return "done", nil
+			})
+			require.NoError(t, err)
+			_, err = (&effects{}).take(ctx, "next")
+			stepError(t, err, idempotent.ErrStepRefused, "its context has ended")
+			return receipt{}, err
+		}
+		_, err := s.handle(5)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		r := s.mustRecord()
+		assert.Equal(t, store.ReasonReleased, r.Reason)
+		assert.Equal(t, store.StepValue, r.Steps["slow"].Kind)
+	})
+}
+
+func TestARecordingRaisesTheExpiry(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, e := newShop(t, idempotent.WithRetention(time.Hour)), &effects{}
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			before := s.mustRecord().Expiry
+			time.Sleep(5 * time.Second)
+			_, err := e.take(ctx, "step")
+			assert.Equal(t, 5*time.Second, s.mustRecord().Expiry.Sub(before))
+			return receipt{}, err
+		}
+		_, err := s.handle(5)
+		require.NoError(t, err)
+	})
+}
+
+// TestNestedHandlersHaveStepsOfTheirOwn: also inside of a step of the outer one.
+func TestNestedHandlersHaveStepsOfTheirOwn(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := &effects{}
+		inner := newShop(t)
+		inner.do = func(ctx context.Context, o order) (receipt, error) {
+			_, err := e.take(ctx, "step")
+			return receipt{1, o.Amount}, err
+		}
+		outer := idempotent.Wrap(func(ctx context.Context, o order) (receipt, error) {
+			return idempotent.Step(ctx, "step", func(ctx context.Context) (receipt, error) { return inner.handler.Handle(ctx, o) })
+		}, inner.inner, idempotent.WithOperation("outer"), idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
+		got, err := outer.Handle(t.Context(), order{ID: "o", Amount: 5})
+		require.NoError(t, err)
+		assert.Equal(t, receipt{1, 5}, got)
+		assert.Equal(t, 1, e.count("step"))
+	})
+}

@@ -1,0 +1,217 @@
+package protocol_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
+)
+
+// What the search for schedules has found.
+
+func TestAHandlerThatFailsBeforeItsFirstStepFreesItsKey(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, e := newShop(t), &effects{}
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			return receipt{}, e.fail(ctx, "first", idempotent.NotExecuted(errCard), once())
+		}
+		_, err := s.handle(5)
+		require.ErrorIs(t, err, errCard)
+		kept := s.mustRecord()
+		require.Empty(t, kept.Steps, "its start mark stood for nothing")
+		require.NotZero(t, kept.StepWrites)
+
+		s.do = func(context.Context, order) (receipt, error) { return receipt{}, errCard }
+		_, err = s.handle(5)
+		require.ErrorIs(t, err, errCard)
+		assert.Equal(t, report.Released, s.event().Settlement)
+		_, found := s.record()
+		assert.False(t, found, "it has nothing to keep")
+	})
+}
+
+// explosive panics when it is encoded.
+type explosive struct{}
+
+func (explosive) MarshalJSON() ([]byte, error) { panic("encoding") }
+func (*explosive) UnmarshalJSON([]byte) error  { return nil }
+
+var _ json.Marshaler = explosive{}
+
+func TestAnEffectWhoseEncodingPanicsIsNotRepeated(t *testing.T) {
+	for name, c := range map[string]struct {
+		opts   []idempotent.Option
+		settle report.Settlement
+	}{
+		"by default":   {nil, report.Unknown},
+		"under Refuse": {[]idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}, report.Unknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s, happened := newShop(t, c.opts...), 0
+				s.do = func(ctx context.Context, _ order) (receipt, error) {
+					_, err := idempotent.Step(ctx, "first", func(context.Context) (explosive, error) {
+						happened++
+						return explosive{}, nil
+					})
+					return receipt{}, err
+				}
+				assert.PanicsWithValue(t, "encoding", func() { _, _ = s.handle(5) })
+				assert.Equal(t, c.settle, s.event().Settlement)
+				_, err := s.handle(5)
+				require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+				assert.Equal(t, 1, happened)
+			})
+		})
+	}
+}
+
+// TestADeliveryThatAskedTheResolverAndCrashed: the record is as unknown as it was, although its steps are recorded.
+func TestADeliveryThatAskedTheResolverAndCrashed(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e, asked := &effects{}, 0
+		resolver := idempotent.WithResolver(func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
+			asked++
+			return idempotent.StillUnknown[receipt](), nil
+		})
+		s := newShop(t, resolver)
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			_, err := e.take(ctx, "first")
+			require.NoError(t, err)
+			return receipt{}, idempotent.Uncertain(errCard)
+		}
+		_, err := s.handle(5)
+		require.ErrorIs(t, err, errCard)
+		require.Equal(t, store.StatusUnknown, s.mustRecord().Status)
+
+		crash := func() {
+			_, _ = s.sandbox(storetest.OnCall(3, storetest.DieBefore), resolver).handle(5) // claim, takeover, still unknown
+			require.Equal(t, store.StatusInProgress, s.mustRecord().Status)
+			time.Sleep(20 * time.Second)
+		}
+		crash()
+		_, err = s.handle(5)
+		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+		assert.Equal(t, 2, asked)
+		assert.Equal(t, store.ReasonUncertain, s.mustRecord().Reason)
+
+		crash()
+		_, err = s.sandbox(nil, idempotent.WithEffects(idempotent.Unrepeatable)).handle(5)
+		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome, "without a resolver nobody knows better")
+		assertExecuted(t, s, 1)
+	})
+}
+
+// TestALateCopyOfAStepLeavesTheExpiryBehindTheLease: the copy comes after a renewal, and a retention is shorter than a lease.
+func TestALateCopyOfAStepLeavesTheExpiryBehindTheLease(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		inner := memory.New()
+		var copied *storetest.Call
+		s := newShopOn(t, inner, func(c storetest.Call) storetest.Fault {
+			if c.Op == storetest.OpSwap && len(c.Next.Steps) > 0 && copied == nil {
+				copied = &c
+			}
+			return storetest.Pass
+		}, idempotent.WithRetention(time.Second))
+		e := &effects{}
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			_, err := e.take(ctx, "first")
+			require.NoError(t, err)
+			time.Sleep(idempotent.DefaultLease / 2) // it is renewed
+			_, _, err = inner.Swap(context.WithoutCancel(ctx), copied.Seen, copied.Next)
+			require.NoError(t, err)
+			r := s.mustRecord()
+			assert.False(t, r.Expiry.Before(r.Lease), "it expires %v before its lease ends", r.Lease.Sub(r.Expiry))
+			_, err = e.take(ctx, "second")
+			require.NoError(t, err)
+			r = s.mustRecord()
+			assert.False(t, r.Expiry.Before(r.Lease), "it expires %v before its lease ends", r.Lease.Sub(r.Expiry))
+			return receipt{1, o.Amount}, nil
+		}
+		_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 5}) // without a deadline
+		require.NoError(t, err)
+	})
+}
+
+// TestAStepThatMeetsARenewalWhoseReplyWasLost: the record has a later lease than the execution knows.
+func TestAStepThatMeetsARenewalWhoseReplyWasLost(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			mine := s.mustRecord()
+			next := mine
+			next.Lease = mine.Lease.Add(time.Minute)
+			next.Expiry = mine.Expiry.Add(time.Minute)
+			_, renewed, err := s.inner.Swap(ctx, mine, next)
+			require.NoError(t, err)
+			require.True(t, renewed)
+			_, err = new(effects).take(ctx, "first")
+			require.NoError(t, err)
+			assert.Equal(t, next.Lease, s.mustRecord().Lease)
+			return receipt{1, o.Amount}, nil
+		}
+		_, err := s.handle(5)
+		require.NoError(t, err)
+	})
+}
+
+func TestAFindingThatCannotBeRecordedIsToldAllTheSame(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		do := func(ctx context.Context, _ order) (receipt, error) {
+			got, err := idempotent.Step(ctx, "first", func(context.Context) (string, error) { return "", errCard },
+				idempotent.AtMostOnce(func(context.Context, idempotent.Execution) (idempotent.Resolution[string], error) {
+					return idempotent.Executed("found"), nil
+				}))
+			if err == nil || got == "" {
+				return receipt{}, err
+			}
+			require.ErrorIs(t, err, idempotent.ErrStepLost)
+			assert.Equal(t, "found", got)
+			return receipt{7, 5}, nil
+		}
+		s.do = do
+		_, err := s.handle(5)
+		require.ErrorIs(t, err, errCard, "its start mark stays")
+		again := s.sandbox(func(c storetest.Call) storetest.Fault {
+			if c.Next.Steps["first"].Kind == store.StepValue {
+				return storetest.Deny
+			}
+			return storetest.Pass
+		})
+		again.do = do
+		out, err := again.handle(5)
+		require.NoError(t, err)
+		assert.Equal(t, receipt{7, 5}, out)
+	})
+}
+
+// TestACompletionNamesTheStepsThatItDrops: a store that keeps each step in an attribute of its own cannot look for them.
+func TestACompletionNamesTheStepsThatItDrops(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, e, failures := newShop(t), &effects{}, 1
+		s.do = inTwoSteps(e, func() error {
+			if failures--; failures >= 0 {
+				return errCard
+			}
+			return nil
+		})
+		_, err := s.handle(5)
+		require.ErrorIs(t, err, errCard)
+		_, err = s.handle(5)
+		require.NoError(t, err)
+		calls := s.store.Calls()
+		completion := calls[len(calls)-1]
+		require.Equal(t, store.StatusCompleted, completion.Next.Status)
+		assert.Len(t, completion.Seen.Steps, 2, "one that it found, and one of its own")
+	})
+}

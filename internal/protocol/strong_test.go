@@ -1,0 +1,259 @@
+package protocol_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/report"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// strongTable makes a table without time to live, which one with multi-Region strong consistency cannot have. Each test has a partition of
+// its own in it.
+func strongTable(t *testing.T) (table string) {
+	t.Helper()
+	client := dynamolocal.Client(dynamolocal.Endpoint(t))
+	in := dynamo.TableDefinition("root-test-"+rand.Text(), strongKey(""))
+	_, err := client.CreateTable(t.Context(), in)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		_, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: in.TableName})
+		require.NoError(t, err)
+	})
+	return *in.TableName
+}
+
+func strongKey(partition string) dynamo.Option { return dynamo.WithCompositeKey("sk", "p"+partition) }
+
+// strongCase is a delivery to a table with multi-Region strong consistency, whose writes may meet another Region.
+type strongCase struct {
+	t        *testing.T
+	scenario scenario
+	provider *provider
+	strong   *dynamolocal.Strong
+	first    *shop
+	opts     []dynamo.Option
+	table    string
+}
+
+// newStrongCase sets up what the scenario finds, in a Region of its own, at peace.
+func newStrongCase(t *testing.T, table string, sc scenario, conflict func(int, string) bool, opts ...dynamo.Option) *strongCase {
+	t.Helper()
+	c := &strongCase{
+		t: t, scenario: sc, provider: new(provider), table: table, opts: append(opts, strongKey(rand.Text())),
+		strong: &dynamolocal.Strong{Conflict: conflict, Key: []string{"sk"}},
+	}
+	quiet := dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t), dynamolocal.Unhurried), table, c.opts...)
+	c.first = newShopOn(t, quiet, nil, sc.opts...)
+	sc.set(c.first)
+	return c
+}
+
+// noticed is what a caller and an observer see of a delivery.
+type noticed struct {
+	Out        receipt
+	Err        string
+	Outcome    report.Outcome
+	Settlement report.Settlement
+}
+
+// deliver delivers the request to a process of its own, whose client is the SDK's as it comes: it repeats no conflict.
+func (c *strongCase) deliver() noticed {
+	c.t.Helper()
+	s := c.first.sandbox(nil, c.scenario.opts...)
+	s.over = func(store.Store) store.Store {
+		return dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(c.t), c.strong.Region("us-west-2"), dynamolocal.Unhurried), c.table, c.opts...)
+	}
+	s.wrap(nil, c.scenario.opts...)
+	s.do = c.scenario.do(s, c.provider)
+	out, err := s.handle(5)
+	e := s.event()
+	got := noticed{Out: out, Outcome: e.Outcome, Settlement: e.Settlement}
+	if err != nil {
+		got.Err = fmt.Sprintf("%T", err)
+	}
+	return got
+}
+
+// patient leaves the store as long as a busy machine may need. TestARegionThatNeverEnds is about the budget.
+func patient() idempotent.Option {
+	return idempotent.WithTiming(idempotent.Timing{ClaimBudget: 5 * time.Minute})
+}
+
+// TestAnotherRegionAtEveryWrite: each write of each scenario in turn meets another Region, and where results are in the record three from
+// it on do. Nobody notices: neither
+// the caller nor who comes again, nor the provider.
+func TestAnotherRegionAtEveryWrite(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long, and the others see as much of each guard")
+	}
+	t.Parallel()
+	table := strongTable(t)
+	positions := make(chan int, 1000)
+	t.Run("all", func(t *testing.T) {
+		for _, sc := range scenarios() {
+			sc.opts = append(slices.Clip(sc.opts), patient())
+			for times, opts := range map[int][]dynamo.Option{3: nil, 1: {dynamo.WithInlineLimit(0)}} {
+				t.Run(fmt.Sprintf("%s, %d times", sc.name, times), func(t *testing.T) {
+					t.Parallel()
+					peace := newStrongCase(t, table, sc, nil, opts...)
+					first := peace.deliver()
+					writes := len(peace.strong.Writes())
+					again := peace.deliver()
+					for n := 1; n <= writes; n++ {
+						c := newStrongCase(t, table, sc, func(write int, _ string) bool { return write >= n && write < n+times }, opts...)
+						assert.Equal(t, first, c.deliver(), "write %d", n)
+						assert.Equal(t, again, c.deliver(), "again, after write %d", n)
+						assert.Positive(t, c.strong.Conflicts())
+						assert.LessOrEqual(t, c.strong.Conflicts(), times, "a claim that met one reads before it writes again")
+						assert.Equal(t, peace.provider, c.provider, "write %d", n)
+						positions <- n
+					}
+				})
+			}
+		}
+	})
+	assert.Greater(t, len(positions), 75)
+	t.Log(len(positions), "schedules")
+}
+
+// elsewhere is a store whose write with this number meets another Region, as dynamo.Store says it. It counts renewals, too.
+type elsewhere struct {
+	store.Store
+
+	writes atomic.Int64
+	at     int64
+}
+
+func (e *elsewhere) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
+	if e.writes.Add(1) == e.at {
+		return store.Record{}, false, &store.Error{Op: "swap", Kind: store.FailureConflict, NotApplied: true, Err: errCard}
+	}
+	return e.Store.Swap(ctx, seen, next)
+}
+
+// TestARenewalThatMeetsAnotherRegion loses no lease.
+func TestARenewalThatMeetsAnotherRegion(t *testing.T) {
+	t.Parallel()
+	for n := int64(1); n <= 3; n++ {
+		t.Run(fmt.Sprint("renewal ", n), func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				timing := idempotent.WithTiming(idempotent.Timing{Lease: 3 * time.Second, Margin: 500 * time.Millisecond})
+				s, met := newShop(t), &elsewhere{at: n}
+				s.over = func(inner store.Store) store.Store { met.Store = inner; return met }
+				s.wrap(nil, timing)
+				s.do = func(ctx context.Context, o order) (receipt, error) {
+					for met.writes.Load() < 5 && ctx.Err() == nil {
+						time.Sleep(50 * time.Millisecond)
+					}
+					return receipt{1, o.Amount}, ctx.Err()
+				}
+				got, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 5})
+				require.NoError(t, err)
+				assert.Equal(t, receipt{1, 5}, got)
+				assert.Greater(t, met.writes.Load(), n)
+				assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
+			})
+		})
+	}
+}
+
+// TestTwoRegionsServeTheSameKeys while a quarter of all writes meets another Region besides: each key is executed once, and everybody gets its answer.
+func TestTwoRegionsServeTheSameKeys(t *testing.T) {
+	t.Parallel()
+	table := strongTable(t)
+	strong := &dynamolocal.Strong{
+		Key: []string{"sk"}, Latency: 5 * time.Millisecond, Conflict: func(n int, _ string) bool { return n%4 == 0 },
+	}
+	const keys, deliveries = 30, 3
+	var mu sync.Mutex
+	executed := make(map[string]int64)
+	answers := make(map[string][]receipt)
+	var group sync.WaitGroup
+	for _, region := range []string{"us-east-1", "us-west-2"} {
+		h := idempotent.Wrap(func(_ context.Context, o order) (receipt, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			executed[o.ID]++
+			return receipt{Charge: executed[o.ID], Amount: o.Amount}, nil
+		}, dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t), strong.Region(region)), table, strongKey("two")),
+			idempotent.WithOperation("shop"), idempotent.WithKeyPath("id"), idempotent.WithWait(5*time.Minute), patient())
+		for range deliveries {
+			group.Go(func() {
+				for n := range keys {
+					key := fmt.Sprint("order-", n)
+					got, err := h.Handle(t.Context(), order{ID: key, Amount: 5})
+					if assert.NoError(t, err, key) {
+						mu.Lock()
+						answers[key] = append(answers[key], got)
+						mu.Unlock()
+					}
+				}
+			})
+		}
+	}
+	group.Wait()
+	assert.Len(t, executed, keys)
+	for key, all := range answers {
+		assert.Equal(t, int64(1), executed[key], "I1: %s", key)
+		assert.Len(t, all, 2*deliveries)
+		for _, got := range all {
+			assert.Equal(t, receipt{1, 5}, got, "I2: %s", key)
+		}
+	}
+	t.Logf("%d of %d writes met another Region", strong.Conflicts(), len(strong.Writes()))
+}
+
+// TestARegionThatNeverEnds is answered within the budget, and nothing executes; after the handler its answer counts.
+func TestARegionThatNeverEnds(t *testing.T) {
+	t.Parallel()
+	table := strongTable(t)
+	sc := scenarios()[0]
+	sc.opts = []idempotent.Option{idempotent.WithTiming(idempotent.Timing{ClaimBudget: time.Second})}
+	c := newStrongCase(t, table, sc, func(int, string) bool { return true })
+	got := c.deliver()
+	assert.Equal(t, report.StoreUnavailable, got.Outcome)
+	assert.Equal(t, fmt.Sprintf("%T", &idempotent.StoreUnavailableError{}), got.Err)
+	assert.Zero(t, c.provider.calls, "I6")
+
+	c = newStrongCase(t, table, sc, func(n int, _ string) bool { return n > 1 })
+	got = c.deliver()
+	assert.Empty(t, got.Err, "I7: the answer is the handler's")
+	assert.Equal(t, receipt{1, 5}, got.Out)
+	assert.Equal(t, 1, c.provider.calls)
+	assert.Equal(t, store.StatusInProgress, c.first.mustRecord().Status, "until its lease ends")
+}
+
+// TestACommitWithMultiRegionStrongConsistency fails, and nothing of it is applied.
+func TestACommitWithMultiRegionStrongConsistency(t *testing.T) {
+	t.Parallel()
+	table := strongTable(t)
+	strong := &dynamolocal.Strong{Key: []string{"sk"}}
+	s := dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t), strong.Region("us-east-1")), table, strongKey("commit"))
+	h := idempotent.Wrap(func(ctx context.Context, o order) (receipt, error) {
+		return dynamo.Commit(ctx, receipt{1, o.Amount}, dynamo.Put(table, map[string]string{"id": "row", "sk": o.ID}))
+	}, s, idempotent.WithOperation("shop"), idempotent.WithKeyPath("id"))
+	_, err := h.Handle(t.Context(), order{ID: "o-1"})
+	require.Error(t, err)
+	require.NotErrorIs(t, err, idempotent.ErrStoreUnavailable, "the handler ran")
+	var failed *store.Error
+	require.ErrorAs(t, err, &failed)
+	assert.Equal(t, store.FailureRejected, failed.Kind)
+	for r, err := range s.List(t.Context(), store.Query{}) {
+		require.NoError(t, err)
+		assert.NotEqual(t, store.StatusCompleted, r.Status)
+	}
+}

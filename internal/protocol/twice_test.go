@@ -1,0 +1,143 @@
+package protocol_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// TestAHandlerThatIsWrappedTwiceIsToldSo: at the first delivery, at once, and whatever lies between.
+func TestAHandlerThatIsWrappedTwiceIsToldSo(t *testing.T) {
+	for name, tc := range map[string]struct {
+		opts    []idempotent.Option
+		between func(ctx context.Context, o order) (context.Context, order)
+	}{
+		"a middleware":    {},
+		"it would wait":   {opts: []idempotent.Option{idempotent.WithWait(5 * time.Second)}},
+		"another content": {between: func(ctx context.Context, o order) (context.Context, order) { o.Amount++; return ctx, o }, opts: []idempotent.Option{amountFingerprint()}},
+		"no protection":   {between: func(ctx context.Context, o order) (context.Context, order) { return idempotent.Unprotected(ctx), o }},
+		"another handler": {between: through(func(o order) string { return "other-" + o.ID })},
+		"a lapsed lease": {between: func(ctx context.Context, o order) (context.Context, order) {
+			time.Sleep(13 * time.Second)
+			return context.WithoutCancel(ctx), o
+		}},
+		"another deadline": {between: func(ctx context.Context, o order) (context.Context, order) { return context.WithoutCancel(ctx), o }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s := newShop(t, tc.opts...)
+				inner := s.sandbox(nil, tc.opts...)
+				var said error
+				s.do = func(ctx context.Context, o order) (receipt, error) {
+					if tc.between != nil {
+						ctx, o = tc.between(ctx, o)
+					}
+					began := time.Now()
+					_, said = inner.handler.Handle(ctx, o)
+					assert.Zero(t, time.Since(began))
+					return receipt{}, said
+				}
+				_, err := s.handle(1)
+				require.ErrorIs(t, err, idempotent.ErrWrappedTwice)
+				require.NotErrorIs(t, err, idempotent.ErrInProgress)
+				var twice *idempotent.WrappedTwiceError
+				require.ErrorAs(t, said, &twice)
+				assert.Equal(t, "shop", twice.Operation)
+				assert.Equal(t, report.WrappedTwice, inner.event().Outcome)
+				assertExecuted(t, s, 1)
+				_, found := s.record()
+				assert.False(t, found, "the outer execution has failed and is released")
+			})
+		})
+	}
+}
+
+// through makes a handler with a key of its own lie between.
+func through(key func(order) string) func(ctx context.Context, o order) (context.Context, order) {
+	return func(ctx context.Context, o order) (context.Context, order) {
+		var within context.Context
+		between := idempotent.Wrap(func(ctx context.Context, _ order) (receipt, error) {
+			within = ctx //nolint:fatcontext // it is used after the handler
+			return receipt{}, nil
+		}, memory.New(), idempotent.WithOperation("between"), idempotent.WithKey(func(o order) (string, error) { return key(o), nil }))
+		_, _ = between.Handle(ctx, o)
+		return context.WithoutCancel(within), o
+	}
+}
+
+// TestAHandlerMayCallItselfForAnotherRequest, and for one that has come to its end.
+func TestAHandlerMayCallItselfForAnotherRequest(t *testing.T) {
+	s := newShop(t)
+	s.do = func(ctx context.Context, o order) (receipt, error) {
+		if o.ID == "o-1" {
+			return s.handler.Handle(ctx, order{ID: "o-2"})
+		}
+		return receipt{Charge: 7}, nil
+	}
+	got, err := s.handle(1)
+	require.NoError(t, err)
+	assert.Equal(t, int64(7), got.Charge)
+	assertExecuted(t, s, 2)
+}
+
+func TestAClientOfAHandlerThatIsWrappedTwiceGetsAnOwnProblem(t *testing.T) {
+	type (
+		request  = events.APIGatewayV2HTTPRequest
+		response = events.APIGatewayV2HTTPResponse
+	)
+	on := memory.New()
+	inner := idempotent.Wrap(func(context.Context, request) (response, error) {
+		t.Error("the handler ran")
+		return response{}, nil
+	}, on, idempotent.WithOperation("pay"))
+	var heard report.Delivery
+	outer := idempotent.Wrap(inner.Handle, on, idempotent.WithOperation("pay"),
+		idempotent.WithObserver(func(_ context.Context, d report.Delivery) { heard = d }))
+	in := request{RouteKey: "POST /pay", RawPath: "/pay", Headers: map[string]string{"idempotency-key": "k"}, Body: "{}"}
+	in.RequestContext.HTTP.Method, in.RequestContext.HTTP.Path = http.MethodPost, "/pay"
+	for range 2 {
+		out, err := outer.Handle(t.Context(), in)
+		require.NoError(t, err)
+		assert.Equal(t, 500, out.StatusCode)
+		require.ErrorIs(t, heard.Err, idempotent.ErrWrappedTwice, "also the outer observer")
+		assert.Empty(t, out.Headers["Retry-After"])
+		var problem struct{ Type string }
+		require.NoError(t, json.Unmarshal([]byte(out.Body), &problem))
+		assert.Equal(t, "https://github.com/go-idempotent/idempotent/blob/main/docs/problems.md#wrapped-twice", problem.Type)
+	}
+}
+
+// TestARecordWithoutAFingerprintIsNoMistakeOfTheClient: another program wrote it, or the handler when it had none.
+func TestARecordWithoutAFingerprintIsNoMistakeOfTheClient(t *testing.T) {
+	for _, status := range []store.Status{store.StatusInProgress, store.StatusCompleted, store.StatusUnknown} {
+		t.Run(string(status), func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s := newShop(t)
+				s.put(func(r *store.Record) {
+					if status == store.StatusCompleted {
+						completed(r, `{"charge":1}`)
+					}
+					r.Status, r.Fingerprint = status, ""
+				})
+				_, err := s.handle(1)
+				require.NotErrorIs(t, err, idempotent.ErrMismatch)
+				var unreadable *idempotent.UnreadableError
+				require.ErrorAs(t, err, &unreadable)
+				assert.Contains(t, unreadable.Reason, "no fingerprint")
+				assert.Equal(t, report.Unreadable, s.event().Outcome)
+				assert.Zero(t, s.executed.Load())
+			})
+		})
+	}
+}

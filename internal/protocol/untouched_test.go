@@ -1,0 +1,267 @@
+package protocol_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
+)
+
+// A resolver that has found that nothing happened is believed on every path that can ask: the request executes, and the start mark that
+// was there is gone.
+func TestUntouchedMeansProgressOnEveryPath(t *testing.T) {
+	once := idempotent.AtMostOnce[int](nil)
+	asks := idempotent.AtMostOnce(func(context.Context, idempotent.Execution) (idempotent.Resolution[int], error) {
+		return idempotent.Untouched[int](), nil
+	})
+	whole := idempotent.WithResolver(func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
+		return idempotent.Untouched[receipt](), nil
+	})
+	refuse := idempotent.WithEffects(idempotent.Unrepeatable)
+	for name, c := range map[string]struct {
+		step      idempotent.StepOption[int]
+		opts      []idempotent.Option
+		reconcile bool
+	}{
+		"a delivery":                   {once, []idempotent.Option{whole}, false},
+		"a delivery, all steps marked": {nil, []idempotent.Option{whole}, false},
+		"Reconcile":                    {once, []idempotent.Option{whole}, true},
+		"Reconcile without a resolver": {once, []idempotent.Option{refuse}, true},
+		"the resolver of the step":     {asks, nil, false},
+		"both":                         {asks, []idempotent.Option{whole}, false},
+	} {
+		for end, first := range map[string]func(context.Context) error{
+			"fails":        func(context.Context) error { return errCard },
+			"is uncertain": func(context.Context) error { return idempotent.Uncertain(errCard) },
+			"times out":    func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+		} {
+			if c.opts == nil && end == "is uncertain" {
+				continue // UNKNOWN, and nobody asks a step
+			}
+			t.Run(name+", "+end, func(t *testing.T) {
+				inBubble(t, func(t *testing.T) {
+					var charged atomic.Int64
+					s := newShop(t, c.opts...)
+					s.do = func(ctx context.Context, o order) (receipt, error) {
+						n, err := idempotent.Step(ctx, "charge", func(ctx context.Context) (int, error) {
+							if s.executed.Load() == 1 {
+								return 0, first(ctx)
+							}
+							charged.Add(1)
+							return 7, nil
+						}, c.step)
+						return receipt{int64(n), o.Amount}, err
+					}
+					_, err := s.handle(5)
+					require.Error(t, err)
+					if c.reconcile {
+						_, _ = s.handle(5) // which may make it UNKNOWN
+						_, err := s.handler.Reconcile(t.Context(), s.recordKey(), func(context.Context, idempotent.Execution) (idempotent.Resolution[receipt], error) {
+							return idempotent.Untouched[receipt](), nil
+						}, idempotent.Reconciling{})
+						require.NoError(t, err)
+					}
+					for range 3 {
+						if _, err = s.handle(5); err == nil {
+							break
+						}
+					}
+					require.NoError(t, err, "the request executes")
+					assert.Equal(t, int64(1), charged.Load())
+				})
+			})
+		}
+	}
+}
+
+// What was found untouched and then not begun is not asked about again: its start mark goes with the release.
+func TestAStartMarkThatStandsForNothingGoesWithTheRelease(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t, idempotent.WithResolver(func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
+			return idempotent.Untouched[receipt](), nil
+		}))
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			if s.executed.Load() == 2 {
+				return receipt{}, idempotent.NotExecuted(errCard) // before the step
+			}
+			_, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) {
+				if s.executed.Load() == 1 {
+					return 0, idempotent.Uncertain(errCard)
+				}
+				return 7, nil
+			})
+			return receipt{7, o.Amount}, err
+		}
+		_, err := s.handle(5)
+		require.ErrorIs(t, err, errCard)
+		_, err = s.handle(5)
+		require.ErrorIs(t, err, errCard)
+		assert.Empty(t, s.mustRecord().Steps)
+		_, err = s.handle(5)
+		require.NoError(t, err)
+	})
+}
+
+// A commit inside of a step, with the context of the handler, cannot be told from one beside the step. It does not wait for ever.
+func TestACommitThatWaitsForItsOwnStepIsRefused(t *testing.T) {
+	for name, limit := range map[string]time.Duration{"with a deadline": 10 * time.Second, "without one": 0} {
+		for outer, of := range map[string]func(context.Context) context.Context{
+			"the context of the handler": func(ctx context.Context) context.Context { return ctx },
+			"one without its end":        context.WithoutCancel,
+		} {
+			t.Run(name+", "+outer, func(t *testing.T) {
+				inBubble(t, func(t *testing.T) {
+					s, l := newTill(t, nil)
+					began := time.Now()
+					var refused error
+					s.do = func(ctx context.Context, o order) (receipt, error) {
+						_, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) {
+							_, refused = commit(of(ctx), receipt{7, o.Amount}, "row")
+							return 0, refused
+						})
+						return receipt{}, err
+					}
+					ctx := t.Context()
+					if limit > 0 {
+						bounded, cancel := context.WithTimeout(ctx, limit)
+						defer cancel()
+						ctx = bounded
+					}
+					_, err := s.handler.Handle(ctx, order{ID: "o-1", Amount: 5})
+					require.Error(t, err)
+					require.ErrorIs(t, refused, idempotent.ErrCommitRefused)
+					require.ErrorContains(t, refused, "the steps that run: charge")
+					assert.Empty(t, l.attempts, "nothing is sent")
+					if limit > 0 {
+						assert.Less(t, time.Since(began), limit)
+					} else {
+						assert.Equal(t, 30*time.Second, time.Since(began))
+					}
+				})
+			})
+		}
+	}
+}
+
+// Once the handler has returned nothing renews the lease, so a commit that it has left behind does not wait for steps any more.
+func TestACommitThatWaitsEndsWithItsHandler(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, l := newTill(t, nil)
+		refused := make(chan error, 1)
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			go func() {
+				_, _ = idempotent.Step(ctx, "charge", func(context.Context) (int, error) { time.Sleep(time.Minute); return 7, nil })
+			}()
+			time.Sleep(time.Second)
+			go func() {
+				_, err := commit(context.WithoutCancel(ctx), receipt{7, o.Amount}, "row")
+				refused <- err
+			}()
+			time.Sleep(time.Second)
+			return receipt{7, o.Amount}, nil
+		}
+		began := time.Now()
+		_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 5})
+		require.NoError(t, err)
+		assert.Equal(t, 2*time.Second, time.Since(began))
+		require.ErrorIs(t, <-refused, idempotent.ErrCommitRefused)
+		assert.Empty(t, l.attempts)
+		time.Sleep(time.Minute)
+	})
+}
+
+// As long as steps end, a commit without a deadline waits for the others.
+func TestACommitWaitsForStepsOfWhichSomeEnd(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, l := newTill(t, nil)
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			for i := range 3 {
+				go func() {
+					_, _ = idempotent.Step(ctx, string(rune('a'+i)), func(context.Context) (int, error) {
+						time.Sleep(time.Duration(i+1) * 25 * time.Second)
+						return 1, nil
+					})
+				}()
+			}
+			time.Sleep(time.Second)
+			return commit(ctx, receipt{7, o.Amount}, "row")
+		}
+		_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 5})
+		require.NoError(t, err)
+		assert.Equal(t, lines{"row"}, l.written)
+	})
+}
+
+// A commit that has happened needs no lease any more: nobody tells its handler that one is lost.
+func TestAHandlerThatWorksOnAfterItsCommitIsNotTold(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, _ := newTill(t, nil)
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			out, err := commit(ctx, receipt{7, o.Amount}, "row")
+			time.Sleep(time.Minute)
+			assert.NoError(t, ctx.Err())
+			return out, err
+		}
+		_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 5})
+		require.NoError(t, err)
+		assert.NoError(t, s.event().StoreErr)
+	})
+}
+
+// If not even the record can be read after a commit, the handler is told before its lease ends.
+func TestAHandlerWhoseCommitNobodyKnowsIsToldBeforeItsLeaseEnds(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		down := false
+		s, _ := newTillOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
+			if down && c.Op == storetest.OpSwap {
+				return storetest.LoseRequest
+			}
+			return storetest.Pass
+		}, manyTurns(losesRequest))
+		began := time.Now()
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			down = true
+			_, err := commit(ctx, receipt{7, o.Amount}, "row")
+			require.ErrorIs(t, err, idempotent.ErrCommitFailed)
+			<-ctx.Done()
+			require.ErrorIs(t, context.Cause(ctx), idempotent.ErrLeaseLost)
+			assert.Less(t, time.Since(began), 30*time.Second)
+			return receipt{}, err
+		}
+		_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 5})
+		require.Error(t, err)
+		assert.NotErrorIs(t, err, context.Canceled)
+	})
+}
+
+// With little time left, an execution is settled before the deadline, and not after it.
+func TestASettlementWithLittleTimeEndsBeforeTheDeadline(t *testing.T) {
+	for _, limit := range []time.Duration{50 * time.Millisecond, 200 * time.Millisecond, 300 * time.Millisecond, time.Second} {
+		inBubbleNamed(t, limit.String(), func(t *testing.T) {
+			s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpSwap, storetest.HangBefore))
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			defer cancel()
+			began := time.Now()
+			s.do = func(ctx context.Context, o order) (receipt, error) {
+				<-ctx.Done()
+				return receipt{7, o.Amount}, nil
+			}
+			_, err := s.handler.Handle(ctx, order{ID: "o-1", Amount: 5})
+			require.NoError(t, err)
+			assert.LessOrEqual(t, time.Since(began), limit)
+		})
+	}
+}
+
+func inBubbleNamed(t *testing.T, name string, f func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { inBubble(t, f) })
+}

@@ -1,0 +1,82 @@
+package operate
+
+import (
+	"time"
+
+	"github.com/go-idempotent/idempotent/internal/life"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// Transition is one of the last transitions of a record, as the record itself tells it.
+type Transition struct {
+	At   time.Time      `json:"at"`
+	What TransitionKind `json:"what"`
+	// Detail is a reason, the type of an error, or as what the record was settled and by whom. It may
+	// be cut at its beginning, and never is a text of a handler.
+	Detail string `json:"detail,omitempty"`
+}
+
+// TransitionKind is what has happened to a record.
+type TransitionKind string
+
+// The kinds of transitions.
+const (
+	// TakenOver: an execution died, and another one has begun.
+	TakenOver TransitionKind = life.TakenOver
+	// HasFailed: an execution failed with an error of the type Detail, and has left steps.
+	HasFailed TransitionKind = life.Failed
+	// BecameUnknown: for the reason Detail, which the type of an error follows if there was one.
+	BecameUnknown TransitionKind = life.BecameUnknown
+	// WasAsked: a resolver could not tell, because of an error of the type Detail, if there was one.
+	WasAsked TransitionKind = life.Asked
+	// WasGivenUp: no reconciliation asks any more.
+	WasGivenUp TransitionKind = life.GivenUp
+	// WasSettled: as what and by whom, says Detail.
+	WasSettled TransitionKind = life.Settled
+)
+
+// Story returns the last transitions of the record, the first one first. A record keeps a few of
+// them, also after it is settled. One whose first execution has completed it has none.
+func (s Shown) Story() []Transition {
+	var all []Transition
+	for _, m := range life.StoryOf(s.Record) {
+		all = append(all, Transition{m.At.UTC(), TransitionKind(m.What), m.Detail})
+	}
+	return all
+}
+
+// Since is when a record became what it is in this state: when it became UNKNOWN, whatever was asked
+// about it since, when its lease ended, when it was released or completed. Where the record does not
+// say that, it is when it was created.
+func Since(r store.Record, s State) time.Time {
+	since := r.CreatedAt
+	switch s {
+	case StateUnknown:
+		since = r.AttentionAt
+	case StateCrashed, StateReleased:
+		since = r.Lease
+	case StateCompleted:
+		since = r.CompletedAt
+	case StateExpired:
+		since = r.Expiry
+	case StateInProgress, StateOther:
+	}
+	if unknown := life.UnknownSince(r); !unknown.IsZero() {
+		since = unknown
+	}
+	if since.IsZero() {
+		return r.CreatedAt
+	}
+	return since
+}
+
+// Executions is how often the handler was executed, or was begun to be; 0 if nobody knows.
+func Executions(r store.Record) int { return max(0, r.Attempt-r.Questions) }
+
+// said is the verdict in a story.
+func (v Verdict) said() string {
+	return map[Action]string{
+		ActionExecuted: "executed", ActionNotExecuted: "not executed", ActionFailed: "failed", ActionRelease: "released",
+		ActionStepExecuted: "step " + v.step + " executed", ActionStepFailed: "step " + v.step + " failed",
+	}[v.action]
+}
