@@ -26,7 +26,7 @@ type commits struct {
 	// that is under way has come to its end, nil if none is.
 	over            bool
 	returned, under chan struct{}
-	known commitsKnown
+	known           commitsKnown
 	// ended is what was known when the handler had returned.
 	ended commitsKnown
 }
