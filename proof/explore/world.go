@@ -3,6 +3,7 @@ package explore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-idempotent/idempotent"
@@ -145,21 +146,21 @@ func (w *world) clock() time.Time {
 // did not hold.
 func (w *world) play() error {
 	defer w.unwind()
-	for w.broken == nil {
+	for w.broken == nil && !w.over {
 		actions := w.actions()
 		n, goesOn := w.Choose(len(actions), w.state)
 		if !goesOn {
 			return nil
 		}
-		a := actions[n]
-		if a.kind == actEnd {
-			w.aftermath()
-			w.lastRounds()
-			break
-		}
-		w.act(a)
+		actions[n]()
 	}
 	return w.broken
+}
+
+// end is that of a schedule: nothing more happens.
+func (w *world) end() {
+	w.aftermath()
+	w.lastRounds()
 }
 
 // aftermath delivers the request of every client once more when every lease has ended, and then again.
@@ -198,37 +199,33 @@ func (w *world) deliver(c *client) {
 	d := c.sent[len(c.sent)-1]
 	for d.at != atEnd && w.broken == nil {
 		switch d.at {
-		case atCall:
-			w.act(action{kind: actCall, d: d, strand: &d.strand})
 		case atEnding:
-			w.act(action{kind: actReturn, d: d})
-		case atResolver:
-			w.act(action{kind: actResolve, d: d, strand: &d.strand, verdict: Executed})
+			w.endHandler(d, Succeeds)
 		case atPark:
-			w.act(action{kind: actPark, d: d})
+			w.endPark(d, false)
+		case atCall, atResolver:
+			w.straight(&d.strand)
 		case atStep, atStepResolver, atFork, atEnd, away:
-			w.deliverStep(d)
+			slices.ContainsFunc(d.strands(), w.straight)
 		}
 	}
 }
 
-// deliverStep lets a delivery go on in one of its steps, without a detour.
-func (w *world) deliverStep(d *delivery) {
-	for _, s := range d.strands() {
-		switch s.at {
-		case atCall:
-			w.act(action{kind: actCall, d: d, strand: s})
-		case atFork:
-			w.act(action{kind: actFork, d: d, strand: s})
-		case atStep:
-			w.act(action{kind: actEffect, d: d, strand: s})
-		case atStepResolver:
-			w.act(action{kind: actResolve, d: d, strand: s, verdict: Executed})
-		default:
-			continue
-		}
-		return
+// straight lets a strand go on without a detour. It reports whether it has waited for that.
+func (w *world) straight(s *strand) bool {
+	switch s.at {
+	case atCall:
+		w.grantCall(s, None)
+	case atFork:
+		w.fork(s)
+	case atStep:
+		w.takeEffect(s, Happens)
+	case atResolver, atStepResolver:
+		w.resolve(s, Executed)
+	default:
+		return false
 	}
+	return true
 }
 
 // unwind ends the goroutines of the schedule.
