@@ -139,7 +139,7 @@ func (w *world) actionsOfResolver(s *strand, all []action) []action {
 	}
 	late := !d.clock().Before(d.lease)
 	for _, v := range verdicts {
-		if !late || v != Untouched && v != Executed || d.asks() && (v == Executed || w.Timed) {
+		if !late || w.Timed || v != Untouched && v != Executed || d.asks() && v == Executed {
 			all = append(all, func() { w.resolve(s, v) })
 		}
 	}

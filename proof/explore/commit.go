@@ -52,29 +52,9 @@ type application struct {
 	life int
 }
 
-// commitError is the error of a commit as a handler gets it.
-type commitError struct{ *execution.CommitFault }
-
-func (e commitError) Error() string { return fmt.Sprintf("commit: %s: %v", e.Reason, e.Err) }
-
-func (e commitError) Is(target error) bool {
-	switch e.Kind {
-	case execution.CommitRefused:
-		return target == execution.ErrCommitRefused
-	case execution.CommitLeaseLost:
-		return target == execution.ErrLeaseLost
-	case execution.CommitFailed:
-		return target == execution.ErrCommitFailed
-	case execution.CommitDeclined:
-	}
-	return false
-}
-
-func (e commitError) told() told {
-	return [...]told{
-		execution.CommitRefused: toldRefused, execution.CommitDeclined: toldDeclined, execution.CommitLeaseLost: toldLost,
-		execution.CommitFailed: toldFailed,
-	}[e.Kind]
+var toldOf = [...]told{
+	execution.CommitRefused: toldRefused, execution.CommitDeclined: toldDeclined, execution.CommitLeaseLost: toldLost,
+	execution.CommitFailed: toldFailed,
 }
 
 // commitAll tries the commits of the handler. It returns the error with which the handler ends.
@@ -139,8 +119,7 @@ func (d *delivery) commit(ctx context.Context, s *strand, n int, o Order) (told,
 	}
 	err, is := error(nil), toldLanded
 	if fault != nil {
-		e := commitError{fault}
-		err, is = e, e.told()
+		err, is = fault, toldOf[fault.Kind]
 	}
 	w.committed(d, try, is, err)
 	if d.tries[try].inside {

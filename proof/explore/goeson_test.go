@@ -48,13 +48,13 @@ func goingOnScenarios() map[string]explore.Scenario {
 			Clients: both[:1], Endings: succeeds, Timed: true, TimeSteps: 2, Commits: oneRow, Unawaited: true, Steps: oneStep, Abandons: true,
 		},
 		"goes on: timed, suspended in steps": {
-			Clients: both, Endings: succeeds, Timed: true, TimeSteps: 2, Steps: oneStep, Freezes: 1,
+			Clients: both, Endings: succeeds, Timed: true, EndsEarly: true, TimeSteps: 1, Steps: oneStep, Freezes: 1,
 		},
 		"goes on: timed, suspended in a commit": {
-			Clients: both, Endings: succeeds, Careless: true, Timed: true, TimeSteps: 3, Commits: gated, Rows: shut, Freezes: 1,
+			Clients: both, Endings: succeeds, Careless: true, EndsEarly: true, Timed: true, TimeSteps: 1, Commits: oneRow, Freezes: 1,
 		},
 		"goes on: timed, suspended, a deadline": {
-			Clients: []explore.Client{dated, dated}, Endings: succeeds, Timed: true, TimeSteps: 2, Steps: oneStep, Freezes: 1,
+			Clients: []explore.Client{dated, dated}, Endings: succeeds, Timed: true, EndsEarly: true, TimeSteps: 1, Steps: oneStep, Freezes: 1,
 		},
 		"goes on: timed, suspended after a commit that failed": {
 			Clients: both, Endings: succeeds, Careless: true, Timed: true, TimeSteps: 2, Commits: oneRow, Freezes: 1, MaxFaults: 1,

@@ -3,7 +3,6 @@ package explore
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/go-idempotent/idempotent"
@@ -206,7 +205,11 @@ func (w *world) deliver(c *client) {
 		case atCall, atResolver:
 			w.straight(&d.strand)
 		case atStep, atStepResolver, atFork, atEnd, away:
-			slices.ContainsFunc(d.strands(), w.straight)
+			for _, s := range d.strands() {
+				if w.straight(s) {
+					break
+				}
+			}
 		}
 	}
 }
