@@ -31,8 +31,9 @@ func TestPayloadThatIsNoEventIsRefusedBeforeAnyCall(t *testing.T) {
 		require.Error(t, want)
 		s := newShop()
 		_, err := s.handler.Invoke(t.Context(), []byte(payload))
-		var decode *idempotent.DecodeError
+		var decode *idempotent.Error
 		require.ErrorAs(t, err, &decode)
+		require.ErrorIs(t, err, idempotent.ErrDecode)
 		require.ErrorIs(t, err, idempotent.ErrRefused)
 		assert.Empty(t, s.store.Ops())
 		assert.Equal(t, report.Refused, s.last.Outcome)
@@ -65,7 +66,8 @@ func TestDecodeErrorNamesFieldAndReason(t *testing.T) {
 		t.Run(payload, func(t *testing.T) {
 			t.Parallel()
 			_, err := decodes().Invoke(t.Context(), []byte(payload))
-			decode, ok := errors.AsType[*idempotent.DecodeError](err)
+			require.ErrorIs(t, err, idempotent.ErrDecode)
+			decode, ok := errors.AsType[*idempotent.Error](err)
 			require.True(t, ok, "%v", err)
 			if decode.Offset > 0 && !strings.Contains(want, "(byte") {
 				want += fmt.Sprintf(" (byte %d)", decode.Offset) // whatever the release counts
@@ -90,7 +92,8 @@ func TestDecodeErrorQuotesNothingWhateverTheRelease(t *testing.T) {
 		t.Run(payload, func(t *testing.T) {
 			t.Parallel()
 			_, err := decodes().Invoke(t.Context(), []byte(payload))
-			decode, ok := errors.AsType[*idempotent.DecodeError](err)
+			require.ErrorIs(t, err, idempotent.ErrDecode)
+			decode, ok := errors.AsType[*idempotent.Error](err)
 			require.True(t, ok, "%v", err)
 			assert.NotEmpty(t, decode.Reason)
 			for shown := error(decode); shown != nil; shown = errors.Unwrap(shown) {

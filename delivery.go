@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda/messages"
@@ -101,7 +102,9 @@ func (d *delivery) protected(ctx context.Context, req request) {
 	case report.CommitFailed:
 		d.commitFailed(r.Err)
 	default:
-		d.refuse(refusalOf(&d.protocol, r))
+		err := d.failure(sentinelOf(r.Outcome), r.Reason, r.Err)
+		err.RetryAfter = r.RetryAfter
+		d.refuse(err)
 	}
 }
 
@@ -127,17 +130,14 @@ func (d *delivery) own(r protocol.Result) {
 
 // commitFailed answers that the commit of the handler has failed.
 func (d *delivery) commitFailed(err error) {
-	d.refuse(&CommitFailedError{Operation: d.protocol.Operation, RecordKey: d.protocol.RecordKey, Err: err})
+	d.refuse(d.failure(errAnswered, "", err))
 }
 
 // committed answers with what the handler has committed, and not with what it did then.
 func (d *delivery) committed(r protocol.Result) {
 	d.outcome = report.Executed
 	if !r.Same {
-		d.unanswered = errors.Join(&CommittedError{
-			Operation: d.protocol.Operation, RecordKey: d.protocol.RecordKey,
-			Err: d.answer.err, Panic: d.protocol.Panic, Stack: d.protocol.Stack,
-		}, d.unanswered)
+		d.unanswered = errors.Join(d.otherAnswer(), d.unanswered)
 		d.protocol.Report.OtherAnswer = true
 	}
 	d.ran = false // what it returned is no answer
@@ -148,6 +148,18 @@ func (d *delivery) committed(r protocol.Result) {
 	}
 	d.result = result
 	d.present(presentation{stored: true, text: result, sealed: d.records == nil, expires: r.Expires})
+}
+
+// otherAnswer says what a handler did that had committed its answer.
+func (d *delivery) otherAnswer() error {
+	switch p := d.protocol.Panic; {
+	case p != nil:
+		return d.failure(ErrOtherAnswer, fmt.Sprintf("panicked: %v", p), &PanicError{Value: p, Stack: d.protocol.Stack})
+	case d.answer.err != nil:
+		return d.failure(ErrOtherAnswer, fmt.Sprintf("returned an error: %v", d.answer.err), d.answer.err)
+	default:
+		return d.failure(ErrOtherAnswer, "returned another one", nil)
+	}
 }
 
 // replay answers with a stored result.
@@ -179,16 +191,16 @@ func (d *delivery) resolved(r protocol.Result) {
 }
 
 // decoded returns the stored result as JSON.
-func (d *delivery) decoded(r protocol.Result) ([]byte, *UnreadableError) {
+func (d *delivery) decoded(r protocol.Result) ([]byte, *Error) {
 	switch {
 	case d.records != nil:
 		result, err := d.records.decode(r.Record)
 		if err != nil {
-			return nil, &UnreadableError{Reason: "its result is not what the language writes", Err: err}
+			return nil, d.failure(ErrUnreadable, "its result is not what the language writes", err)
 		}
 		return result, nil
 	case r.Record.Seal == "" && !json.Valid(r.Record.Result): // AWS Powertools writes no digest
-		return nil, &UnreadableError{Reason: "its result is no JSON"}
+		return nil, d.failure(ErrUnreadable, "its result is no JSON", nil)
 	default:
 		return r.Record.Result, nil
 	}
@@ -197,21 +209,21 @@ func (d *delivery) decoded(r protocol.Result) ([]byte, *UnreadableError) {
 // present answers with a stored text.
 func (d *delivery) present(p presentation) {
 	if err := d.shape.present(&d.source, &d.answer, p); err != nil {
-		d.useless(errUndecodable())
+		d.useless(d.undecodable())
 		return
 	}
 	d.answer.err = nil
 }
 
-// errUndecodable does not wrap the error of the decoder, which quotes the result.
-func errUndecodable() *UnreadableError {
-	return &UnreadableError{Reason: "its result does not decode into what this handler returns"}
+// undecodable does not wrap the error of the decoder, which quotes the result.
+func (d *delivery) undecodable() *Error {
+	return d.failure(ErrUnreadable, "its result does not decode into what this handler returns", nil)
 }
 
 func (d *delivery) replayFailure(result []byte) {
 	var f failure
 	if err := json.Unmarshal(result, &f); err != nil {
-		d.useless(errUndecodable())
+		d.useless(d.undecodable())
 		return
 	}
 	d.outcome = report.Replayed
@@ -224,14 +236,18 @@ func (d *delivery) replayFailure(result []byte) {
 
 // useless notes that a stored result cannot be used. If the handler has run, its own result stays the answer; if not,
 // the error is the answer.
-func (d *delivery) useless(err *UnreadableError) {
-	err.Operation, err.RecordKey = d.protocol.Operation, d.protocol.RecordKey
+func (d *delivery) useless(err *Error) {
 	if d.ran {
 		d.unreadable = err
 		d.own(protocol.Result{})
 		return
 	}
 	d.refuse(err)
+}
+
+// failure is an error of this package about the record.
+func (d *delivery) failure(kind error, reason string, err error) *Error {
+	return &Error{Kind: kind, Operation: d.settings.Operation, RecordKey: d.protocol.RecordKey, Reason: reason, Err: err}
 }
 
 // refuse answers with an error.
@@ -243,11 +259,11 @@ func (d *delivery) bytes() ([]byte, error) {
 	case d.refused != nil:
 		out, err := d.shape.refuse(&d.source, d.refused)
 		if err != nil {
-			return nil, err
+			return nil, reported(err)
 		}
 		return encodeJSON(out)
 	case d.answer.given:
-		return d.answer.text, d.answer.textErr
+		return d.answer.text, reported(d.answer.textErr)
 	default:
 		return nil, reported(execution.Stripped(d.answer.err))
 	}
@@ -299,12 +315,6 @@ func (d *delivery) report() report.Delivery {
 	for name, key := range d.protocol.Handed() {
 		r.DerivedKeys = append(r.DerivedKeys, report.NamedKey{Name: name, Key: key})
 	}
-	under := execution.Claim{Operation: d.settings.Operation, RecordKey: d.protocol.RecordKey}
-	for i := range r.Steps {
-		if fault, is := r.Steps[i].Err.(*execution.Fault); is { //nolint:errorlint // one of another step is none of this one
-			r.Steps[i].Err = stepErrorOf(under, r.Steps[i].Name, fault)
-		}
-	}
 	return r
 }
 
@@ -314,37 +324,12 @@ func (d *delivery) storeErr() error {
 	case d.unreadable != nil:
 		return d.unreadable
 	case err != nil:
-		return storeErrorOf(&d.protocol, err)
+		// An error that another one wraps is part of that.
+		if unreadable, is := err.(*store.UnreadableError); is { //nolint:errorlint // see above
+			return d.failure(ErrUnreadable, unreadable.Reason, unreadable.Err)
+		}
+		return err
 	default:
 		return d.notEncoded
 	}
-}
-
-// refusalOf returns the error for a result of the protocol that is no answer.
-func refusalOf(d *protocol.Delivery, r protocol.Result) error {
-	switch r.Outcome {
-	case report.Mismatch:
-		return &MismatchError{Operation: d.Operation, RecordKey: d.RecordKey}
-	case report.InProgress:
-		return &InProgressError{Operation: d.Operation, RecordKey: d.RecordKey, RetryAfter: r.RetryAfter}
-	case report.Superseded:
-		return &SupersededError{Operation: d.Operation, RecordKey: d.RecordKey, RetryAfter: r.RetryAfter}
-	case report.WrappedTwice:
-		return &WrappedTwiceError{Operation: d.Operation, RecordKey: d.RecordKey}
-	case report.UnknownOutcome:
-		return &UnknownOutcomeError{Operation: d.Operation, RecordKey: d.RecordKey, Reason: r.Reason}
-	case report.Unreadable:
-		return &UnreadableError{Operation: d.Operation, RecordKey: d.RecordKey, Reason: r.Reason, Err: r.Err}
-	default:
-		return &StoreUnavailableError{Operation: d.Operation, RecordKey: d.RecordKey, Err: r.Err}
-	}
-}
-
-// storeErrorOf returns the error of this package for a failure of the store, or the failure itself if there is none.
-func storeErrorOf(d *protocol.Delivery, err error) error {
-	unreadable, ok := err.(*store.UnreadableError) //nolint:errorlint // one that another error wraps is part of that
-	if !ok {
-		return err
-	}
-	return &UnreadableError{Operation: d.Operation, RecordKey: d.RecordKey, Reason: unreadable.Reason, Err: unreadable.Err}
 }

@@ -171,7 +171,7 @@ func TestMissingAndRefusedKeys(t *testing.T) {
 	t.Parallel()
 	s := newShop()
 	_, err := s.handler.Handle(t.Context(), order{})
-	var missing *idempotent.MissingKeyError
+	var missing *idempotent.Error
 	require.ErrorAs(t, err, &missing)
 	require.ErrorIs(t, err, idempotent.ErrMissingKey)
 	assert.Equal(t, report.MissingKey, s.last.Outcome)
@@ -269,5 +269,6 @@ func TestADescriptionOfWhatIsNoEventFailsAsTheDecoderDoes(t *testing.T) {
 	_, want := s.handler.Invoke(t.Context(), []byte(`{"id":7}`))
 	require.Error(t, want)
 	_, err := s.handler.DescribeEvent(t.Context(), []byte(`{"id":7}`))
-	assert.Equal(t, want, err)
+	assert.EqualError(t, err, want.Error())
+	require.ErrorIs(t, err, idempotent.ErrDecode)
 }

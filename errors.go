@@ -1,18 +1,20 @@
 package idempotent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
 	"time"
 
+	"github.com/go-idempotent/idempotent/internal/errortype"
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/report"
 )
 
-// Sentinels for [errors.Is]. For each of them but ErrLeaseLost and ErrCommitRefused there is a struct with the data of the error: the
-// handler returns a pointer to it, which [errors.As] finds. An HTTP handler does not return these errors: it answers
-// with a problem document. The observer gets them in either case, see [WithObserver].
+// Sentinels for [errors.Is]. The data of each of these errors is in an [*Error], which [errors.As] finds. An HTTP
+// handler does not return them: it answers with a problem document, except for ErrDecode and ErrEncode. The observer
+// gets them in either case, see [WithObserver].
 var (
 	// ErrMissingKey is returned when a request that needs a key carries none, or only part of one.
 	ErrMissingKey = errors.New("idempotency key is missing")
@@ -36,16 +38,32 @@ var (
 	// twice on one store, as by a middleware, or a handler calls Handle for its own request. The inner handler did not run.
 	ErrWrappedTwice = errors.New("the handler is wrapped twice: its own caller holds the idempotency key")
 	// ErrUnknownOutcome is returned when an earlier execution may have had its effect and must not be repeated.
-	ErrUnknownOutcome = errors.New("the outcome of the request with this idempotency key is unknown")
+	ErrUnknownOutcome = execution.ErrUnknownOutcome
 	// ErrUnreadable is returned when the stored record cannot be understood. The handler did not run; an operator has
 	// to look at the record.
-	ErrUnreadable = errors.New("the idempotency record cannot be read")
+	ErrUnreadable = execution.ErrUnreadable
 	// ErrStoreUnavailable is returned when the store cannot answer. The handler did not run.
 	ErrStoreUnavailable = errors.New("the idempotency store is unavailable")
 	// ErrRefused is returned when the key, the tenant or the fingerprint of a request could not be computed, because a
 	// function of the configuration failed, or because the event is of another kind than the handler's. The handler did
-	// not run. The data is in a *RefusedError, or, if the payload does not decode, in a [*DecodeError].
+	// not run. ErrDecode is such an error, too.
 	ErrRefused = errors.New("the request could not be prepared")
+	// ErrDecode is returned by [Handler.Invoke] when a payload is no event of the handler, which did not run.
+	//
+	// Unlike the errors of encoding/json and of package time it repeats nothing of the payload. errors.As finds a
+	// [*json.UnmarshalTypeError] or a [*json.SyntaxError] in it, from which the same has been left out. An error that
+	// a decoder of the handler's own types returned is not shown, because it may hold anything; errors.Is still finds
+	// what it wraps. Which of these it is may depend on the release of Go.
+	ErrDecode error = &variant{text: "the payload is no event of the handler", of: ErrRefused}
+	// ErrEncode is returned when the result of a handler has no JSON form, by [Handler.Invoke] where
+	// lambda.NewHandler returns an error of encoding/json, and the observer gets it. The handler ran, and its record
+	// is UNKNOWN: the effect happened, and its result is lost. [Handler.Handle] returns it also for an event that has
+	// no JSON form, where [WithKeyPath] needs one.
+	//
+	// It repeats nothing of the value, unlike some errors of encoding/json; errors.Is finds what an encoder of the
+	// handler's own types failed with. A [*json.UnsupportedTypeError] and a [*json.UnsupportedValueError] repeat
+	// nothing either, and are returned as they are.
+	ErrEncode = errors.New("the value has no JSON form")
 	// ErrLeaseLost is what a [Step] fails with if somebody else owns the record, or if the lease has ended. It is also the
 	// [context.Cause] of a handler's context if the lease could not be renewed, and the [report.Delivery.StoreErr] of an execution that found
 	// another owner in its record. A handler that returns it has crashed: nothing is released. If another execution of the request
@@ -58,270 +76,188 @@ var (
 	// answer any more. It is also returned when a handler answers all the same: then nothing of that answer is stored or sent. An HTTP
 	// handler that returns it is answered with a problem document.
 	ErrCommitFailed = execution.ErrCommitFailed
+	// ErrOtherAnswer tells the observer that a handler had committed its answer, and then did something else than
+	// return it. The committed answer was sent. A handler whose commit was declined, or had failed, could not know:
+	// something between the function and the store has sent the commit twice, and the second copy landed.
+	ErrOtherAnswer = errors.New("the handler had committed its answer")
 )
 
-// MissingKeyError is the data of [ErrMissingKey].
-type MissingKeyError struct {
-	Operation string
-	// Source names where a key was looked for, for example the header.
-	Source string
-}
-
-func (e *MissingKeyError) Error() string {
-	return fmt.Sprintf("idempotent: %s: no idempotency key in %s", e.Operation, e.Source)
-}
-
-// Is reports whether target is [ErrMissingKey].
-func (e *MissingKeyError) Is(target error) bool { return target == ErrMissingKey }
-
-func (*MissingKeyError) outcome() report.Outcome { return report.MissingKey }
-
-// InvalidKeyError is the data of [ErrInvalidKey].
-type InvalidKeyError struct {
-	Operation string
-	// Source names where the key was found, Reason says what is wrong with it. Neither holds the key.
-	Source, Reason string
-	// Err is the cause, if there is one. It is no part of the text: the error of a function of an option may quote the
-	// request.
-	Err error
-}
-
-func (e *InvalidKeyError) Error() string {
-	return fmt.Sprintf("idempotent: %s: %v: %s %s", e.Operation, ErrInvalidKey, e.Source, e.Reason)
-}
-
-// Is reports whether target is [ErrInvalidKey].
-func (e *InvalidKeyError) Is(target error) bool { return target == ErrInvalidKey }
-
-func (*InvalidKeyError) outcome() report.Outcome { return report.InvalidKey }
-
-// Unwrap returns the cause.
-func (e *InvalidKeyError) Unwrap() error { return e.Err }
-
-// StaleRequestError is the data of [ErrStaleRequest].
-type StaleRequestError struct {
-	Operation string
-	// Source names where the timestamp was looked for, Reason says what is wrong with it, without its value.
-	Source, Reason string
-}
-
-func (e *StaleRequestError) Error() string {
-	return fmt.Sprintf("idempotent: %s: %v: %s %s", e.Operation, ErrStaleRequest, e.Source, e.Reason)
-}
-
-// Is reports whether target is [ErrStaleRequest].
-func (e *StaleRequestError) Is(target error) bool { return target == ErrStaleRequest }
-
-func (*StaleRequestError) outcome() report.Outcome { return report.Stale }
-
-// MissingTenantError is the data of [ErrMissingTenant].
-type MissingTenantError struct {
-	Operation string
-	// Reason says why nothing identifies the caller.
-	Reason string
-}
-
-func (e *MissingTenantError) Error() string {
-	return fmt.Sprintf("idempotent: %s: %v: %s", e.Operation, ErrMissingTenant, e.Reason)
-}
-
-// Is reports whether target is [ErrMissingTenant].
-func (e *MissingTenantError) Is(target error) bool { return target == ErrMissingTenant }
-
-func (*MissingTenantError) outcome() report.Outcome { return report.MissingTenant }
-
-// MismatchError is the data of [ErrMismatch].
-type MismatchError struct {
-	Operation, RecordKey string
-}
-
-func (e *MismatchError) Error() string {
-	return fmt.Sprintf("idempotent: %s: %v", e.Operation, ErrMismatch)
-}
-
-// Is reports whether target is [ErrMismatch].
-func (e *MismatchError) Is(target error) bool { return target == ErrMismatch }
-
-func (*MismatchError) outcome() report.Outcome { return report.Mismatch }
-
-// InProgressError is the data of [ErrInProgress].
-type InProgressError struct {
-	Operation, RecordKey string
-	// RetryAfter is the time until the lease of the running execution ends. By then that execution has ended, or the
-	// key can be taken over. It is never negative.
-	RetryAfter time.Duration
-}
-
-func (e *InProgressError) Error() string {
-	return fmt.Sprintf("idempotent: %s: %v", e.Operation, ErrInProgress)
-}
-
-// Is reports whether target is [ErrInProgress].
-func (e *InProgressError) Is(target error) bool { return target == ErrInProgress }
-
-func (*InProgressError) outcome() report.Outcome { return report.InProgress }
-
-// SupersededError is the data of [ErrSuperseded].
-type SupersededError struct {
-	Operation, RecordKey string
-	// RetryAfter is the time until the lease of the other execution ends, as that of [InProgressError].
-	RetryAfter time.Duration
-}
-
-func (e *SupersededError) Error() string {
-	return fmt.Sprintf("idempotent: %s: %v", e.Operation, ErrSuperseded)
-}
-
-// Is reports whether target is [ErrSuperseded].
-func (e *SupersededError) Is(target error) bool {
-	return target == ErrSuperseded || target == execution.ErrMayHaveHappened
-}
-
-func (*SupersededError) outcome() report.Outcome { return report.Superseded }
-
-// WrappedTwiceError is the data of [ErrWrappedTwice].
-type WrappedTwiceError struct {
-	Operation, RecordKey string
-}
-
-func (e *WrappedTwiceError) Error() string {
-	return fmt.Sprintf("idempotent: %s: %v", e.Operation, ErrWrappedTwice)
-}
-
-// Is reports whether target is [ErrWrappedTwice].
-func (e *WrappedTwiceError) Is(target error) bool { return target == ErrWrappedTwice }
-
-func (*WrappedTwiceError) outcome() report.Outcome { return report.WrappedTwice }
-
-// UnknownOutcomeError is the data of [ErrUnknownOutcome].
-type UnknownOutcomeError struct {
-	Operation, RecordKey string
-	// Reason says why the outcome is unknown. docs/problems.md has the list.
-	Reason string
-}
-
-func (e *UnknownOutcomeError) Error() string {
-	return fmt.Sprintf("idempotent: %s: %v (%s)", e.Operation, ErrUnknownOutcome, e.Reason)
-}
-
-// Is reports whether target is [ErrUnknownOutcome].
-func (e *UnknownOutcomeError) Is(target error) bool {
-	return target == ErrUnknownOutcome || target == execution.ErrMayHaveHappened
-}
-
-func (*UnknownOutcomeError) outcome() report.Outcome { return report.UnknownOutcome }
-
-// UnreadableError is the data of [ErrUnreadable].
-type UnreadableError struct {
-	Operation, RecordKey string
-	// Reason says what is wrong, naming the attribute but never its content.
-	Reason string
-	// Err is the cause, if there is one.
-	Err error
-}
-
-func (e *UnreadableError) Error() string {
-	return fmt.Sprintf("idempotent: %s: %v: %s", e.Operation, ErrUnreadable, e.Reason)
-}
-
-// Is reports whether target is [ErrUnreadable].
-func (e *UnreadableError) Is(target error) bool {
-	return target == ErrUnreadable || target == execution.ErrMayHaveHappened
-}
-
-func (*UnreadableError) outcome() report.Outcome { return report.Unreadable }
-
-// Unwrap returns the cause.
-func (e *UnreadableError) Unwrap() error { return e.Err }
-
-// StoreUnavailableError is the data of [ErrStoreUnavailable].
-type StoreUnavailableError struct {
-	Operation, RecordKey string
-	// Err is the last error of the store, usually a *store.Error.
-	Err error
-}
-
-func (e *StoreUnavailableError) Error() string {
-	return fmt.Sprintf("idempotent: %s: %v: %v", e.Operation, ErrStoreUnavailable, e.Err)
-}
-
-// Is reports whether target is [ErrStoreUnavailable].
-func (e *StoreUnavailableError) Is(target error) bool { return target == ErrStoreUnavailable }
-
-func (*StoreUnavailableError) outcome() report.Outcome { return report.StoreUnavailable }
-
-// Unwrap returns the error of the store.
-func (e *StoreUnavailableError) Unwrap() error { return e.Err }
-
-// CommitFailedError is the data of [ErrCommitFailed] where a handler answered although its commit had failed, and where an HTTP handler
+// errAnswered is ErrCommitFailed where the handler answered although its commit had failed, and where an HTTP handler
 // returned that error.
-type CommitFailedError struct {
-	Operation, RecordKey string
-	// Err is the error of the HTTP handler, else why the commit failed: ErrCommitFailed, or ErrLeaseLost. The events of the commits tell
-	// more, see [report.Delivery.Commits].
+var errAnswered error = &variant{text: "the commit of the handler", of: ErrCommitFailed}
+
+// variant is a sentinel that is another one, too.
+type variant struct {
+	text string
+	of   error
+}
+
+func (v *variant) Error() string { return v.text }
+func (v *variant) Unwrap() error { return v.of }
+
+// Error is an error of this package with its data. It is what [Handler.Handle] and [Handler.Invoke] return, what a
+// handler gets from [Step] and from dynamo.Commit, and what the observer is told. Lambda reports the name of its kind
+// as errorType, for example InProgressError.
+//
+// A field that a kind of error does not name has its zero value. The text never holds a key, a payload or a result. An
+// Error is not modified once it is returned, so it is safe for concurrent use.
+type Error struct {
+	// Kind is the sentinel. Compare it with errors.Is: ErrDecode is ErrRefused, too.
+	Kind error
+	// Operation is the name of the wrapped handler. It is empty for ErrDecode and ErrEncode, and outside of a
+	// protected execution for those of steps and commits.
+	Operation string
+	// RecordKey is the name of the record in the store. It is empty where it was not computed yet: for ErrMissingKey,
+	// ErrInvalidKey, ErrStaleRequest, ErrMissingTenant, ErrRefused, ErrDecode, ErrEncode, and outside of a protected
+	// execution.
+	RecordKey string
+	// Step is the name of the [Step] that failed, as it was given; empty if none has.
+	Step string
+	// Field names what the error is about, without its value:
+	//
+	//   - ErrMissingKey, ErrInvalidKey, ErrStaleRequest: where the key or the timestamp was looked for, for example
+	//     "header Idempotency-Key"
+	//   - ErrRefused: the option, or the function of an option, that failed on the request
+	//   - ErrDecode: the path of the value that does not fit, by the names of the fields in JSON, for example
+	//     "items.amount". It leaves out the indices of arrays and the names of a map's members. It is empty if the
+	//     payload does not fit as a whole, is no JSON, or was refused by a decoder of the handler's own types
+	//   - ErrEncode: "the result" or "the event"
+	Field string
+	// Offset is how many bytes of the payload were read when ErrDecode was found, as encoding/json counts them; a
+	// decoder of the handler's own types may count within its value. It is 0 where it is not known.
+	Offset int64
+	// Reason says in words what is wrong, without anything of the request, for ErrInvalidKey, ErrStaleRequest,
+	// ErrMissingTenant, ErrUnknownOutcome (docs/problems.md has the list), ErrUnreadable (naming the attribute),
+	// ErrDecode, ErrEncode, ErrOtherAnswer, and those of steps and commits. It may be empty, and its wording may change.
+	Reason string
+	// RetryAfter is, for ErrInProgress and ErrSuperseded, the time until the lease of the running execution ends. By
+	// then that execution has ended, or the key can be taken over. It is never negative.
+	RetryAfter time.Duration
+	// Err is the cause, nil if there is none. It is part of the text for ErrStoreUnavailable, ErrRefused and those of
+	// steps and commits, where what a function of the configuration said stays out of it: it may quote the request. For
+	// ErrOtherAnswer it is the error that the handler returned, or a [*PanicError].
 	Err error
 }
 
-func (e *CommitFailedError) Error() string {
-	return fmt.Sprintf("idempotent: %s: the commit of the handler: %v", e.Operation, e.Err)
+func (e *Error) Error() string {
+	f := execution.Fault(*e)
+	switch e.Kind {
+	case ErrMissingKey: //nolint:errorlint // the sentinel itself
+		f.Kind = fmt.Errorf("no idempotency key in %s", e.Field)
+	case ErrInvalidKey, ErrStaleRequest:
+		f.Reason, f.Err = e.Field+" "+e.Reason, nil
+	case ErrUnknownOutcome:
+		if !f.OfStep() {
+			f.Kind, f.Reason = fmt.Errorf("%w (%s)", e.Kind, e.Reason), ""
+		}
+	case ErrUnreadable:
+		if !f.OfStep() {
+			f.Err = nil
+		}
+	case ErrRefused:
+		f.Reason = e.Field
+	case ErrDecode:
+		f.Reason, f.Err = e.misfit(), nil
+	case ErrEncode:
+		f.Kind, f.Err = fmt.Errorf("%s has no JSON form", e.Field), nil
+	case ErrOtherAnswer:
+		f.Kind, f.Reason, f.Err = fmt.Errorf("%w, and %s", e.Kind, e.Reason), "", nil
+	}
+	return f.Error()
 }
 
-// Is reports whether target is [ErrCommitFailed].
-func (e *CommitFailedError) Is(target error) bool { return target == ErrCommitFailed }
-
-func (*CommitFailedError) outcome() report.Outcome { return report.CommitFailed }
-
-// Unwrap returns Err.
-func (e *CommitFailedError) Unwrap() error { return e.Err }
-
-// CommittedError tells the observer that a handler had committed its answer, and then did something else than return it. The committed
-// answer was sent. A handler whose commit was declined, or had failed, could not know: something between the function and the store has
-// sent the commit twice, and the second copy landed.
-type CommittedError struct {
-	Operation, RecordKey string
-	// Err is the error that the handler returned, nil if it returned another answer or panicked.
-	Err error
-	// Panic is what it panicked with, nil if it did not. Stack is the stack of that, as runtime/debug.Stack has it.
-	Panic any
-	Stack []byte
+// misfit says what does not fit into an event, and where.
+func (e *Error) misfit() string {
+	text := e.Reason
+	if e.Field != "" {
+		text = e.Field + ": " + text
+	}
+	if e.Offset > 0 {
+		text += fmt.Sprintf(" (byte %d)", e.Offset)
+	}
+	return text
 }
 
-func (e *CommittedError) Error() string {
-	text := "idempotent: " + e.Operation + ": the handler had committed its answer, and "
-	switch {
-	case e.Panic != nil:
-		return text + fmt.Sprintf("panicked: %v", e.Panic)
-	case e.Err != nil:
-		return text + fmt.Sprintf("returned an error: %v", e.Err)
+// Is reports whether the kind of the error is target.
+func (e *Error) Is(target error) bool {
+	if target == execution.ErrMayHaveHappened {
+		ofStep := (*execution.Fault)(e).OfStep()
+		return kinds[e.Kind].happened && (e.Kind == ErrUnknownOutcome || !ofStep)
+	}
+	return errors.Is(e.Kind, target)
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// ErrorType returns what logs, metrics and traces call the error, for example "idempotent.InProgressError".
+func (e *Error) ErrorType() string {
+	return "idempotent." + reflect.Indirect(reflect.ValueOf(e.onWire())).Type().Name()
+}
+
+// onWire returns the error as Lambda is to name it.
+func (e *Error) onWire() error {
+	switch name := kinds[e.Kind].name; {
+	case (*execution.Fault)(e).OfStep():
+		return errortype.As[errortype.StepError](e)
+	case name != nil:
+		return name(e)
 	default:
-		return text + "returned another one"
+		return e
 	}
 }
 
-// Unwrap returns Err.
-func (e *CommittedError) Unwrap() error { return e.Err }
-
-// RefusedError is the data of [ErrRefused].
-type RefusedError struct {
-	Operation string
-	// Source is the option, or the function of an option, that failed on the request.
-	Source string
-	// Err says why. The error of a function is not shown, because it may quote the request: of it the text has only the type,
-	// and errors.As finds it.
-	Err error
+// PanicError is the error of a resolver, or of another function, that panicked in [Handler.Reconcile], and of a handler
+// that panicked after its commit, see [ErrOtherAnswer].
+type PanicError struct {
+	// Value is what it panicked with, Stack is where. Neither is part of the text: they may repeat what the function knows.
+	Value any
+	Stack []byte
 }
 
-func (e *RefusedError) Error() string {
-	return fmt.Sprintf("idempotent: %s: %v: %s: %v", e.Operation, ErrRefused, e.Source, e.Err)
+func (e *PanicError) Error() string { return fmt.Sprintf("it panicked with a %T", e.Value) }
+
+// kind is what there is to know of the errors of a sentinel.
+type kind struct {
+	// outcome is that of a delivery which ends with it, empty if none does.
+	outcome report.Outcome
+	// name gives it its name on the wire.
+	name func(error) error
+	// happened says that an effect may have happened.
+	happened bool
 }
 
-// Is reports whether target is [ErrRefused].
-func (e *RefusedError) Is(target error) bool { return target == ErrRefused }
+var kinds = map[error]kind{
+	ErrMissingKey:       {report.MissingKey, errortype.As[errortype.MissingKeyError], false},
+	ErrInvalidKey:       {report.InvalidKey, errortype.As[errortype.InvalidKeyError], false},
+	ErrStaleRequest:     {report.Stale, errortype.As[errortype.StaleRequestError], false},
+	ErrMissingTenant:    {report.MissingTenant, errortype.As[errortype.MissingTenantError], false},
+	ErrMismatch:         {report.Mismatch, errortype.As[errortype.MismatchError], false},
+	ErrInProgress:       {report.InProgress, errortype.As[errortype.InProgressError], false},
+	ErrSuperseded:       {report.Superseded, errortype.As[errortype.SupersededError], true},
+	ErrWrappedTwice:     {report.WrappedTwice, errortype.As[errortype.WrappedTwiceError], false},
+	ErrUnknownOutcome:   {report.UnknownOutcome, errortype.As[errortype.UnknownOutcomeError], true},
+	ErrUnreadable:       {report.Unreadable, errortype.As[errortype.UnreadableError], true},
+	ErrStoreUnavailable: {report.StoreUnavailable, errortype.As[errortype.StoreUnavailableError], false},
+	errAnswered:         {report.CommitFailed, errortype.As[errortype.CommitFailedError], false},
+	ErrRefused:          {report.Refused, errortype.As[errortype.RefusedError], false},
+	ErrDecode:           {report.Refused, errortype.As[errortype.DecodeError], false},
+	ErrEncode:           {report.Refused, errortype.As[errortype.EncodeError], false},
+	ErrOtherAnswer:      {name: errortype.As[errortype.CommittedError]},
+	ErrCommitRefused:    {name: errortype.As[errortype.CommitError]},
+	ErrCommitFailed:     {name: errortype.As[errortype.CommitError]},
+	ErrLeaseLost:        {name: errortype.As[errortype.CommitError]},
+}
 
-func (*RefusedError) outcome() report.Outcome { return report.Refused }
-
-// Unwrap returns Err.
-func (e *RefusedError) Unwrap() error { return e.Err }
+// sentinelOf returns the sentinel of an outcome of the protocol that is no answer.
+func sentinelOf(outcome report.Outcome) error {
+	for sentinel, k := range kinds {
+		if k.outcome == outcome {
+			return sentinel
+		}
+	}
+	return ErrStoreUnavailable
+}
 
 // quietError is the error of a function that sees the request. Its text may quote that, so it is not shown.
 type quietError struct{ err error }
@@ -354,18 +290,13 @@ const (
 	sourceEvent  = "the event"
 )
 
-// refusal is an error of this package that is the answer to a delivery: the handler was kept from running, or it ran and was
-// superseded. Each one has an outcome, which the observer gets.
-type refusal interface {
-	error
-	outcome() report.Outcome
-}
-
-// outcomeOf returns the outcome for an error. It asks only the error itself, not the errors that it wraps: the function
-// of a user may have failed with an error that came from another handler.
+// outcomeOf returns the outcome for an error that answers a delivery: the handler was kept from running, or it ran and
+// was superseded. It asks only the error itself, not the errors that it wraps: the function of a user may have failed
+// with an error that came from another handler.
 func outcomeOf(err error) report.Outcome {
-	if r, ok := err.(refusal); ok { //nolint:errorlint // see above
-		return r.outcome()
+	e, ok := err.(*Error) //nolint:errorlint // see above
+	if !ok {
+		return report.Refused
 	}
-	return report.Refused
+	return cmp.Or(kinds[e.Kind].outcome, report.Refused)
 }

@@ -134,8 +134,9 @@ func (h *Handler[In, Out]) Store() store.Store { return h.wrapped.settings.Store
 // The error is one of these. None of them but the handler's own repeats anything of the payload or of a result.
 //
 //   - the handler's own error value, without its mark
-//   - an error of this package; an HTTP handler answers with a problem document instead
-//   - a [*DecodeError], if the payload is no event of the handler, and a [*EncodeError], if the result has no JSON form. Here
+//   - an [*Error] of this package, under the name of its kind, for example InProgressError; an HTTP handler answers with a
+//     problem document instead
+//   - one with [ErrDecode], if the payload is no event of the handler, or [ErrEncode], if the result has no JSON form. Here
 //     lambda.NewHandler returns errors of encoding/json, which may quote the payload or the result
 //   - a messages.InvokeResponse_Error, if a [Terminal] error is replayed: Lambda reports the type and the text of the
 //     first one

@@ -137,7 +137,7 @@ func (k *keys) missing(source string, needed bool) error {
 	if !needed {
 		return nil
 	}
-	return &MissingKeyError{Operation: k.operation, Source: source}
+	return &Error{Kind: ErrMissingKey, Operation: k.operation, Field: source}
 }
 
 // nothingSelected is missing, of what the key path selected, or of the whole event.
@@ -163,7 +163,11 @@ func selectedBy(source string, path *jmespath.Expression) string {
 }
 
 func (k *keys) invalid(source, reason string, err error) error {
-	return &InvalidKeyError{Operation: k.operation, Source: source, Reason: reason, Err: err}
+	return &Error{Kind: ErrInvalidKey, Operation: k.operation, Field: source, Reason: reason, Err: err}
+}
+
+func (k *keys) refused(source string, err error) error {
+	return &Error{Kind: ErrRefused, Operation: k.operation, Field: source, Err: err}
 }
 
 // tenantOf asks the user's function for the tenant. Without a tenant it fails, so that nobody gets into a shared scope
@@ -179,7 +183,7 @@ func (k *keys) tenantOf(ctx context.Context, src *source) (string, error) {
 		err = errNoTenant
 	}
 	if err != nil {
-		return "", &RefusedError{Operation: k.operation, Source: optionTenant, Err: err}
+		return "", k.refused(optionTenant, err)
 	}
 	return tenant, nil
 }
@@ -247,7 +251,7 @@ func (k *keys) addFingerprintOf(h *fingerprint.Hash, in any) error {
 			return nil
 		}
 	}
-	return &RefusedError{Operation: k.operation, Source: optionFingerprint, Err: err}
+	return k.refused(optionFingerprint, err)
 }
 
 // sharedKey returns the record key of a selection, or of the whole event, as another program computes it.

@@ -229,7 +229,7 @@ func TestEventThatDoesNotDecodeAfterItsKeyWasClaimedIsReleased(t *testing.T) {
 		require.ErrorIs(t, err, idempotent.ErrRefused)
 		assert.Equal(t, report.Refused, event.Outcome, "the handler did not run")
 		assert.Equal(t, report.Released, event.Settlement)
-		assert.Equal(t, err, event.Err)
+		assert.ErrorIs(t, err, event.Err, "under the name that Lambda knows")
 	}
 	assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpDelete, storetest.OpClaim, storetest.OpDelete}, store.Ops())
 	assert.Zero(t, executed)

@@ -81,10 +81,16 @@ func failureOf(err error) failure {
 	return failure{Type: t.Name(), Message: err.Error()}
 }
 
-// reported returns an error as Lambda reports it. The replayed error of another handler is reported as the first one was.
+// reported returns an error as Lambda reports it: one of this package under its name, and the replayed error of another
+// handler as the first one was.
 func reported(err error) error {
-	if replayed, ok := err.(*ReplayedError); ok { //nolint:errorlint // Lambda looks at the outermost type
-		return messages.InvokeResponse_Error{Type: replayed.Type, Message: replayed.Message}
+	switch err := err.(type) { //nolint:errorlint // Lambda looks at the outermost type
+	case *Error:
+		return err.onWire()
+	case *execution.Fault:
+		return (*Error)(err).onWire()
+	case *ReplayedError:
+		return messages.InvokeResponse_Error{Type: err.Type, Message: err.Message}
 	}
 	return err
 }

@@ -2,14 +2,13 @@ package idempotent
 
 import (
 	"encoding/json"
+	"errors"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/gateway"
 	"github.com/go-idempotent/idempotent/internal/httpfield"
-
-	"github.com/go-idempotent/idempotent/report"
 )
 
 // outageRetryAfter is when a client may try again after an outage of the store.
@@ -17,7 +16,7 @@ const outageRetryAfter = 2 * time.Second
 
 const freshKey = "Send a new one with each new request, and the same one with each retry."
 
-// problemKind is how one outcome is answered.
+// problemKind is how the errors of one sentinel are answered.
 type problemKind struct {
 	status int
 	name   string
@@ -25,58 +24,58 @@ type problemKind struct {
 	detail string
 }
 
-// problemKinds is the one place that knows which outcome is answered how.
-var problemKinds = map[report.Outcome]problemKind{
-	report.MissingKey: {
+// problemKinds is the one place that knows which error is answered how.
+var problemKinds = map[error]problemKind{
+	ErrMissingKey: {
 		400, "missing-key", "Idempotency key is missing",
 		"This operation requires an idempotency key. " + freshKey,
 	},
-	report.InvalidKey: {
+	ErrInvalidKey: {
 		400, "invalid-key", "Idempotency key is invalid",
 		"The idempotency key cannot be used for this request.",
 	},
-	report.Stale: {
+	ErrStaleRequest: {
 		400, "stale-request", "The timestamp of the request is not accepted",
 		"The timestamp of the request is missing, malformed or too old.",
 	},
-	report.MissingTenant: {
+	ErrMissingTenant: {
 		401, "missing-tenant", "The caller is not identified",
 		"This operation keeps the idempotency keys of its callers apart. Nothing in this request identifies the caller.",
 	},
-	report.Mismatch: {
+	ErrMismatch: {
 		422, "mismatch", "Idempotency key was used for another request",
 		"This idempotency key belongs to a request with other content. Send a new key with a new request.",
 	},
-	report.InProgress: {
+	ErrInProgress: {
 		409, "in-progress", "A request with this idempotency key is in progress",
 		"The first request with this idempotency key has not been answered yet. Retry after the time given.",
 	},
-	report.Superseded: {
+	ErrSuperseded: {
 		409, "superseded", "Another delivery of the request has taken over",
 		"This delivery of the request was executed, but took so long that another delivery executes the request, too. " +
 			"The answer to that one counts. Retry after the time given.",
 	},
-	report.UnknownOutcome: {
+	ErrUnknownOutcome: {
 		409, "unknown-outcome", "The outcome of the request is unknown",
 		"An earlier request with this idempotency key may have taken effect. It is not repeated until its outcome is settled.",
 	},
-	report.Unreadable: {
+	ErrUnreadable: {
 		500, "unreadable-record", "The stored answer cannot be read",
 		"The record of this idempotency key cannot be read. This delivery of the request was not executed; an earlier one may have been.",
 	},
-	report.StoreUnavailable: {
+	ErrStoreUnavailable: {
 		503, "store-unavailable", "The request cannot be protected right now",
 		"This delivery of the request was not executed; an earlier one may have been. Retry it with the same idempotency key.",
 	},
-	report.CommitFailed: {
+	errAnswered: {
 		503, "commit-failed", "The answer could not be stored",
 		"This delivery of the request was executed, but what it wanted to write could not be written. Retry it with the same idempotency key.",
 	},
-	report.WrappedTwice: {
+	ErrWrappedTwice: {
 		500, "wrapped-twice", "The server is not set up correctly",
 		"The server protects this operation twice, and so cannot execute it. This delivery of the request was not executed.",
 	},
-	report.Refused: {
+	ErrRefused: {
 		500, "refused", "The request could not be prepared",
 		"The server could not work out what this request and its key stand for. This delivery of the request was not executed.",
 	},
@@ -100,10 +99,9 @@ type problem struct {
 
 // problem makes the answer to an error of this package. The document holds nothing of the request but its path and id,
 // and nothing of the record.
-func (h HTTP) problem(r *gateway.Request, err refusal) (problem, error) {
-	outcome := err.outcome()
-	k := problemKinds[outcome]
-	if outcome == report.Mismatch {
+func (h HTTP) problem(r *gateway.Request, err *Error) (problem, error) {
+	k := problemKinds[err.Kind]
+	if errors.Is(err.Kind, ErrMismatch) {
 		k.status = h.MismatchStatus
 	}
 	document := problemDocument{
@@ -116,19 +114,18 @@ func (h HTTP) problem(r *gateway.Request, err refusal) (problem, error) {
 
 // detail tells a client that its header is missing, or what is wrong with it. It never quotes the error of a user's
 // function or of an expression, which may tell something about the request.
-func detail(k problemKind, err error) string {
-	if invalid, ok := err.(*InvalidKeyError); ok { //nolint:errorlint // see refusal
-		if wrong, ok := invalid.Err.(httpfield.MalformedError); ok { //nolint:errorlint // nor what a user's function failed with
+func detail(k problemKind, err *Error) string {
+	switch err.Kind {
+	case ErrInvalidKey: //nolint:errorlint // the sentinel itself
+		if wrong, ok := err.Err.(httpfield.MalformedError); ok { //nolint:errorlint // not what a user's function failed with
 			return "The idempotency key " + wrong.Reason + ". " + wrong.Remedy
 		}
-	}
-	if missing, ok := err.(*MissingKeyError); ok { //nolint:errorlint // see refusal
-		if header, ok := strings.CutPrefix(missing.Source, sourceHeader); ok {
+	case ErrMissingKey:
+		if header, ok := strings.CutPrefix(err.Field, sourceHeader); ok {
 			return "This operation requires an idempotency key in the header " + header + ". " + freshKey
 		}
-	}
-	if stale, ok := err.(*StaleRequestError); ok { //nolint:errorlint // see refusal
-		return "The timestamp in " + stale.Source + " " + stale.Reason + "."
+	case ErrStaleRequest:
+		return "The timestamp in " + err.Field + " " + err.Reason + "."
 	}
 	return k.detail
 }
@@ -147,18 +144,16 @@ func instance(r *gateway.Request) string {
 	return reference
 }
 
-func problemHeaders(err refusal) map[string]string {
+func problemHeaders(err *Error) map[string]string {
 	headers := map[string]string{
 		"Content-Type":     "application/problem+json",
 		"Content-Language": "en",
 		"Cache-Control":    "no-store",
 	}
-	switch err := err.(type) {
-	case *InProgressError:
+	switch err.Kind {
+	case ErrInProgress, ErrSuperseded: //nolint:errorlint // the sentinel itself
 		headers["Retry-After"] = httpfield.RetryAfter(err.RetryAfter)
-	case *SupersededError:
-		headers["Retry-After"] = httpfield.RetryAfter(err.RetryAfter)
-	case *StoreUnavailableError, *CommitFailedError:
+	case ErrStoreUnavailable, errAnswered:
 		headers["Retry-After"] = httpfield.RetryAfter(outageRetryAfter)
 	}
 	return headers

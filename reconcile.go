@@ -20,18 +20,18 @@ type Reconciling struct {
 	// Timeout is how much time the resolver gets, from a second to 14 minutes. Default 10 seconds, or what is left of the context if that
 	// is less. For so long, and a margin, a client that retries is told to wait.
 	Timeout time.Duration
-	// OnlyDue leaves alone a record whose next question is not due yet, or that is parked. Default is to ask whatever it says.
+	// OnlyDue leaves alone a record whose next question is not due yet, or that is given up. Default is to ask whatever it says.
 	OnlyDue bool
 	// FirstPause is the time from the first question in vain to the next one. Each further pause is twice as long, up to LongestPause.
 	// Defaults one minute and one hour.
 	FirstPause, LongestPause time.Duration
-	// MaxTries is how often is asked before the record is parked: a person has to settle it then. Default 30, which takes about a day
+	// MaxTries is how often is asked before the record is given up: a person has to settle it then. Default 30, which takes about a day
 	// with the default pauses.
 	MaxTries int
-	// Park, unless nil, gets a record that is to be parked, for example to open a ticket. It runs under a claim of the record, with the
-	// time and the context that the resolver would have, and how often was asked in vain. If it fails, it is called again after a pause, and the record is not parked until
+	// GiveUp, unless nil, gets a record that is to be given up, for example to open a ticket. It runs under a claim of the record, with the
+	// time and the context that the resolver would have, and how often was asked in vain. If it fails, it is called again after a pause, and the record is not given up until
 	// it has succeeded. It may be called more than once for a record.
-	Park func(ctx context.Context, x Execution, tries int) error
+	GiveUp func(ctx context.Context, x Execution, tries int) error
 }
 
 // The defaults of [Reconciling].
@@ -61,7 +61,7 @@ type Reconciled struct {
 	// DerivedKeys are those that the execution before got, and that the resolver asked with.
 	DerivedKeys []report.NamedKey
 	// Err is why nobody could tell, or why the record could not be handed over: the error of the resolver, which is also that of a panic, or
-	// of Reconciling.Park.
+	// of Reconciling.GiveUp.
 	Err error
 	// StoreErr is the last failure of the store that did not decide the outcome.
 	StoreErr error
@@ -82,7 +82,7 @@ type Reconciled struct {
 // The context of the resolver belongs to the execution that is asked about: [DerivedKey] returns the keys of that. Steps and commits are
 // refused in it.
 //
-// The errors: an [*UnreadableError] or a [*StoreUnavailableError], with which the outcome is empty; if the verdict of the resolver could
+// The errors: [ErrUnreadable] or [ErrStoreUnavailable], with which the outcome is empty; if the verdict of the resolver could
 // not be stored, too. A key of another operation, and a bad Reconciling, are a [*ConfigError]. No observer is called.
 func (h *Handler[In, Out]) Reconcile(ctx context.Context, recordKey string, resolver func(context.Context, Execution) (Resolution[Out], error), how Reconciling) (Reconciled, error) {
 	if resolver == nil {
@@ -109,7 +109,7 @@ func (w *wrapped) reconcile(ctx context.Context, recordKey string, resolver func
 			r, asked = w.inquire(ctx, c, resolver)
 			return r
 		},
-		Due: how.OnlyDue, Pause: how.pause, MaxTries: how.MaxTries, Park: how.park(),
+		Due: how.OnlyDue, Pause: how.pause, MaxTries: how.MaxTries, GiveUp: how.giveUp(),
 	}
 	i := q.Run(ctx)
 	r := Reconciled{
@@ -120,10 +120,12 @@ func (w *wrapped) reconcile(ctx context.Context, recordKey string, resolver func
 	}
 	switch i.Outcome {
 	case protocol.InquiryUnreadable:
-		return r, &UnreadableError{Operation: w.settings.Operation, RecordKey: recordKey, Reason: i.Reason, Err: i.Err}
+		return r, &Error{
+			Kind: ErrUnreadable, Operation: w.settings.Operation, RecordKey: recordKey, Reason: i.Reason, Err: i.Err,
+		}
 	case protocol.InquiryFailed:
 		r.Err = asked
-		return r, &StoreUnavailableError{Operation: w.settings.Operation, RecordKey: recordKey, Err: i.Err}
+		return r, &Error{Kind: ErrStoreUnavailable, Operation: w.settings.Operation, RecordKey: recordKey, Err: i.Err}
 	default:
 		r.Outcome = i.Outcome
 		return r, nil
@@ -175,15 +177,6 @@ func guarded[T any](f func() (T, error)) (out T, err error) {
 	<-done
 	return out, err
 }
-
-// PanicError is the error of a resolver, or of another function, that panicked in [Handler.Reconcile].
-type PanicError struct {
-	// Value is what it panicked with, Stack is where. Neither is part of the text: they may repeat what the function knows.
-	Value any
-	Stack []byte
-}
-
-func (e *PanicError) Error() string { return fmt.Sprintf("it panicked with a %T", e.Value) }
 
 // WithDefaults returns r with its zero fields set.
 func (r Reconciling) WithDefaults() Reconciling {
@@ -247,12 +240,12 @@ func (r Reconciling) pause(tries int) time.Duration {
 	return min(p, r.LongestPause)
 }
 
-func (r Reconciling) park() func(context.Context, execution.Claim, int) error {
-	if r.Park == nil {
+func (r Reconciling) giveUp() func(context.Context, execution.Claim, int) error {
+	if r.GiveUp == nil {
 		return nil
 	}
 	return func(ctx context.Context, c execution.Claim, tries int) error {
-		_, err := guarded(func() (struct{}, error) { return struct{}{}, r.Park(ctx, executionOf(c), tries) })
+		_, err := guarded(func() (struct{}, error) { return struct{}{}, r.GiveUp(ctx, executionOf(c), tries) })
 		return err
 	}
 }

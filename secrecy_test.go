@@ -82,7 +82,7 @@ func overhear(t *testing.T, h listener, place string, payload []byte) (failed in
 		failed = 1
 		said["error"], said["verbose error"] = err.Error(), fmt.Sprintf("%+v", err)
 		require.NotContains(t, err.Error(), "invalid character '", "not even one character of it")
-		if decode, ok := errors.AsType[*idempotent.DecodeError](err); ok {
+		if decode, ok := errors.AsType[*idempotent.Error](err); ok && errors.Is(err, idempotent.ErrDecode) {
 			for e := error(decode); e != nil; e = errors.Unwrap(e) {
 				said["cause "+fmt.Sprintf("%T", e)] = e.Error()
 			}

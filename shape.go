@@ -113,13 +113,21 @@ func (s *source) value() any { return reflect.ValueOf(s.in).Elem().Interface() }
 // json returns the event as the caller sent it. For an event by value it returns the JSON that encodes it.
 func (s *source) json() ([]byte, error) {
 	if s.payload == nil && s.decoded {
-		text, err := encodeJSON(s.value())
-		if wrong, ok := errors.AsType[*EncodeError](err); ok {
-			wrong.ofEvent = true
-		}
-		return text, err
+		return s.encoded()
 	}
 	return s.payload, nil
+}
+
+// encoded returns the JSON that encodes the event.
+func (s *source) encoded() ([]byte, error) {
+	if _, err := s.event(); err != nil {
+		return nil, err
+	}
+	text, err := encodeJSON(s.value())
+	if wrong, ok := errors.AsType[*Error](err); ok {
+		wrong.Field = sourceEvent
+	}
+	return text, err
 }
 
 const keyless = "the event has no key, and needs none"

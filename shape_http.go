@@ -29,16 +29,16 @@ type httpShape struct {
 
 func (s *httpShape) identify(ctx context.Context, src *source) (request, error) {
 	r := &src.http
-	if src.decoded || !s.gateway.Scan(src.payload, r) { // Scan refuses JSON that is too unusual for it
-		in, err := src.event()
+	if src.decoded || !s.gateway.Scan(src.payload, false, r) {
+		encoded, err := src.encoded()
 		if err != nil {
 			return request{}, err
 		}
-		s.gateway.Read(in, r)
+		s.gateway.Scan(encoded, true, r)
 	}
 	defer r.Forget()
 	if r.Refusal != nil {
-		return request{}, &RefusedError{Operation: s.keys.operation, Source: "WithHTTP", Err: r.Refusal}
+		return request{}, s.keys.refused("WithHTTP", r.Refusal)
 	}
 	if src.observed {
 		src.route = s.routes.Of(r)
@@ -110,17 +110,12 @@ func (s *httpShape) key(src *source) (string, error) {
 		return key, err
 	}
 	values := r.Header(s.http.Header)
-	switch {
-	case len(values) == 0 && needed:
-		return "", &MissingKeyError{Operation: s.keys.operation, Source: sourceHeader + s.http.Header}
-	case len(values) == 0:
-		return "", nil
+	if len(values) == 0 {
+		return "", s.keys.missing(sourceHeader+s.http.Header, needed)
 	}
 	key, err := httpfield.ReadKey(values, s.http.CheckKey)
 	if err != nil {
-		return "", &InvalidKeyError{
-			Operation: s.keys.operation, Source: sourceHeader + s.http.Header, Reason: err.Error(), Err: err,
-		}
+		return "", s.keys.invalid(sourceHeader+s.http.Header, err.Error(), err)
 	}
 	return key, nil
 }
@@ -154,12 +149,16 @@ func (s *httpShape) requireTenant(ctx context.Context, r *gateway.Request) error
 	case s.keys.tenant != nil || s.keys.records != nil:
 		return nil
 	case r.Caller.Unusable():
-		return &MissingTenantError{Operation: s.keys.operation, Reason: "the authorizer gave it no name that tells callers apart"}
+		return s.noTenant("the authorizer gave it no name that tells callers apart")
 	case s.http.RequireTenant && r.Caller.Anonymous() && tenantID(ctx) == "":
-		return &MissingTenantError{Operation: s.keys.operation, Reason: "there is no authorizer"}
+		return s.noTenant("there is no authorizer")
 	default:
 		return nil
 	}
+}
+
+func (s *httpShape) noTenant(reason string) error {
+	return &Error{Kind: ErrMissingTenant, Operation: s.keys.operation, Reason: reason}
 }
 
 // requestAge refuses a request whose timestamp is too old, or missing. The record of such a request may have expired,
@@ -170,7 +169,7 @@ func (s *httpShape) requestAge(r *gateway.Request) error {
 	if reason == "" {
 		return nil
 	}
-	return &StaleRequestError{Operation: s.keys.operation, Source: sourceHeader + name, Reason: reason}
+	return &Error{Kind: ErrStaleRequest, Operation: s.keys.operation, Field: sourceHeader + name, Reason: reason}
 }
 
 // staleness says what is wrong with a timestamp. The text continues a sentence that begins with "the timestamp", and
@@ -236,8 +235,8 @@ func (s *httpShape) present(src *source, a *answer, p presentation) error {
 	if p.stored {
 		text = p.text
 	}
-	if a.wire && (p.sealed || !p.stored) {
-		if spliced, ok := s.gateway.Splice(&src.http, text, added); ok {
+	if a.wire && (p.sealed || !p.stored && !s.gateway.Announces(a.out)) {
+		if spliced, ok := s.gateway.Splice(text, added); ok {
 			a.given, a.text, a.textErr = true, spliced, nil
 			return nil
 		}
@@ -256,10 +255,10 @@ func (s *httpShape) present(src *source, a *answer, p presentation) error {
 	return nil
 }
 
-// refuse answers an error of this package with a problem document, and returns any other error as it is.
+// refuse answers an error of this package with a problem document, if there is one, and returns any other error as it is.
 func (s *httpShape) refuse(src *source, err error) (out any, _ error) {
-	refused, ok := err.(refusal) //nolint:errorlint // an error that wraps one of this package is somebody else's
-	if !ok {
+	refused, ok := err.(*Error) //nolint:errorlint // an error that wraps one of this package is somebody else's
+	if !ok || problemKinds[refused.Kind].status == 0 {
 		return nil, err
 	}
 	p, encodeErr := s.http.problem(&src.http, refused)

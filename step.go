@@ -3,8 +3,6 @@ package idempotent
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"reflect"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
@@ -33,7 +31,7 @@ import (
 // a [*ReplayedError], also the first time. [NotExecuted] and an error without a mark are not recorded. After [Uncertain] the record
 // becomes UNKNOWN, unless the handler ends with a result to store.
 //
-// Every other error is a [*StepError]: [ErrStepRefused] (f did not run), [ErrStepLost] (f ran and is not recorded; Step returns what
+// Every other error is an [*Error]: [ErrStepRefused] (f did not run), [ErrStepLost] (f ran and is not recorded; Step returns what
 // f returned), [ErrLeaseLost], [ErrUnreadable], [ErrUnknownOutcome]. Return it from the handler: then the record keeps what was
 // recorded, and nothing that happened is repeated.
 //
@@ -49,10 +47,12 @@ func Step[T any](ctx context.Context, name string, f func(ctx context.Context) (
 	c, protected := execution.From(ctx)
 	switch {
 	case f == nil:
-		return s.out, &StepError{Operation: c.Operation, RecordKey: c.RecordKey, Step: name, Reason: "its function is nil", kind: ErrStepRefused}
+		return s.out, &Error{
+			Kind: ErrStepRefused, Operation: c.Operation, RecordKey: c.RecordKey, Step: name, Reason: "its function is nil",
+		}
 	case protected:
 		if fault := c.Steps.Step(ctx, name, s); fault != nil {
-			return s.out, stepErrorOf(c, name, fault)
+			return s.out, (*Error)(fault)
 		}
 		return s.out, s.err
 	case execution.IsUnprotected(ctx):
@@ -63,8 +63,8 @@ func Step[T any](ctx context.Context, name string, f func(ctx context.Context) (
 		}
 		return out, err
 	default:
-		return s.out, &StepError{
-			Step: name, kind: ErrStepRefused,
+		return s.out, &Error{
+			Kind: ErrStepRefused, Step: name,
 			Reason: "its context belongs to no delivery: pass on the one that the handler was given, or say so with Unprotected",
 		}
 	}
@@ -140,55 +140,15 @@ func (s *step[T]) Accept(text []byte, failed bool) error {
 func (s *step[T]) Failure() error { return s.err }
 
 // Sentinels of [Step] for [errors.Is], beside [ErrLeaseLost], [ErrUnreadable] and [ErrUnknownOutcome]. The data is in a
-// [*StepError].
+// [*Error].
 var (
 	// ErrStepRefused is returned when the function of a step did not run: the name is malformed or was used before, the step
 	// is inside of another, its context belongs to no delivery or has ended, the handler has returned, the result has no JSON form, or
 	// what has to be written or read before could not be.
-	ErrStepRefused = errors.New("the step was not begun")
+	ErrStepRefused = execution.ErrStepRefused
 	// ErrStepLost is returned when the function of a step ran and its result is not recorded, because it has no JSON form, is too
 	// large, or the store could not take it. Step returns what the function returned. The record is not released: it becomes UNKNOWN,
 	// or, with WithEffects([Repeatable]), stays in progress until its lease ends and then executes again. A handler that has a result
 	// to store all the same may return it.
-	ErrStepLost = errors.New("the result of the step is not recorded")
+	ErrStepLost = execution.ErrStepLost
 )
-
-// StepError is why a [Step] has no outcome of its own. It holds nothing of the request and of the results of steps.
-type StepError struct {
-	Operation, RecordKey string
-	// Step is the name of the step as it was given.
-	Step string
-	// Reason says what is wrong, empty if that is all there is to say.
-	Reason string
-	// Err is the cause, if there is one: of the store, of an encoder, of a context, or of a resolver.
-	Err error
-
-	kind error // the sentinel
-}
-
-func (e *StepError) Error() string {
-	text := fmt.Sprintf("idempotent: %s: step %.80q: %v", e.Operation, e.Step, e.kind)
-	if e.Reason != "" {
-		text += ": " + e.Reason
-	}
-	if e.Err != nil && !errors.Is(e.kind, ErrLeaseLost) {
-		text += fmt.Sprintf(": %v", e.Err)
-	}
-	return text
-}
-
-// Is reports whether target is the sentinel of the error, or says that an effect may have happened.
-func (e *StepError) Is(target error) bool {
-	return target == e.kind || target == execution.ErrMayHaveHappened && errors.Is(e.kind, ErrUnknownOutcome)
-}
-
-// Unwrap returns the cause.
-func (e *StepError) Unwrap() error { return e.Err }
-
-func stepErrorOf(c execution.Claim, name string, f *execution.Fault) *StepError {
-	kinds := [...]error{
-		execution.StepRefused: ErrStepRefused, execution.StepLost: ErrStepLost, execution.StepLeaseLost: ErrLeaseLost,
-		execution.StepUnreadable: ErrUnreadable, execution.StepUnknown: ErrUnknownOutcome,
-	}
-	return &StepError{Operation: c.Operation, RecordKey: c.RecordKey, Step: name, Reason: f.Reason, Err: f.Err, kind: kinds[f.Kind]}
-}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
+	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/gateway"
 	"github.com/go-idempotent/idempotent/internal/jsonform"
 	"github.com/go-idempotent/idempotent/internal/numbers"
@@ -165,6 +166,7 @@ func settingsOf(c *config) *protocol.Settings {
 		Operation: c.operation, Store: c.store, Now: c.now, Retention: c.retention, Wait: c.wait, Timing: protocol.Timing(c.timing),
 		Repeatable: c.effects == Repeatable, Resolves: c.user.resolver != nil, Concurrent: lambdacontext.MaxConcurrency() > 1,
 		RefuseCrashed: c.effects == Unrepeatable || c.user.resolver != nil, RefuseFailed: c.effects == Unrepeatable,
+		Documented: func(f *execution.Fault) error { return (*Error)(f) },
 	}
 	if c.records != nil {
 		s.Layout = c.records.layout()

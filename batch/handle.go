@@ -3,6 +3,7 @@ package batch
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/go-idempotent/idempotent"
@@ -110,22 +111,20 @@ func (b *batch[R, Out]) outcomeOf(err error) report.BatchOutcome {
 // isPoison reports whether the error says that the handler did not run, and will not, or that it could not read the body. An
 // error of a handler that calls another one is none: what is wrong inside may pass.
 func (b *batch[R, Out]) isPoison(err error) bool {
-	operation := ""
 	switch e := execution.Stripped(err).(type) { //nolint:errorlint // what another error wraps is the handler's business
 	case *BodyError:
 		return true
-	case *idempotent.MissingKeyError:
-		operation = e.Operation
-	case *idempotent.InvalidKeyError:
-		operation = e.Operation
-	case *idempotent.MismatchError:
-		operation = e.Operation
-	case *idempotent.UnreadableError:
-		operation = e.Operation
-	case *idempotent.UnknownOutcomeError:
-		operation = e.Operation
+	case *idempotent.Error:
+		return e.Step == "" && e.Operation == b.handler.Operation() && slices.Contains(poison, e.Kind)
+	default:
+		return false
 	}
-	return operation == b.handler.Operation()
+}
+
+// poison are the errors after which a record is not handled by trying again.
+var poison = []error{
+	idempotent.ErrMissingKey, idempotent.ErrInvalidKey, idempotent.ErrMismatch, idempotent.ErrUnreadable,
+	idempotent.ErrUnknownOutcome,
 }
 
 // hand gives a record to a function of the configuration.

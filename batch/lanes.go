@@ -91,10 +91,8 @@ func (b *batch[R, Out]) inOrder(ctx context.Context, lane []int, t turn) {
 // restOfLease returns for how long another execution is protected, at least a second: no clock is exact.
 func restOfLease(err error) time.Duration {
 	var rest time.Duration
-	if running, is := errors.AsType[*idempotent.InProgressError](err); is {
-		rest = running.RetryAfter
-	} else if other, is := errors.AsType[*idempotent.SupersededError](err); is {
-		rest = other.RetryAfter
+	for e, is := errors.AsType[*idempotent.Error](err); is; e, is = errors.AsType[*idempotent.Error](e.Err) {
+		rest = max(rest, e.RetryAfter)
 	}
 	return max(rest, time.Second)
 }

@@ -44,7 +44,7 @@ func wrapped(r result, c connection) *subject {
 // uncompressed trades write units for time.
 func uncompressed(r result, c connection) *subject {
 	s := &shop{response: r.response}
-	return newSubject("wrapped, uncompressed", s, idempotent.Wrap(s.charge, dynamo.New(c.client, c.table, dynamo.WithCompression(false))))
+	return newSubject("wrapped, uncompressed", s, idempotent.Wrap(s.charge, dynamo.New(c.client, c.table, dynamo.Config{NoCompression: true})))
 }
 
 // deliver sends the event under a key, and looks at the answer only as far as it costs nothing.

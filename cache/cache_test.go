@@ -106,6 +106,7 @@ func TestWhatAnotherSandboxCompletedIsNotHiddenByWhatExpired(t *testing.T) {
 	f.elsewhere().claims(again, expiry)
 	held, _ := f.duplicate(done.Key, expiry.Add(-idempotent.DefaultMargin))
 	require.Equal(t, again, held)
+	f.remembers(again)
 }
 
 func TestAChangeIsSeenAtOnce(t *testing.T) {
@@ -170,6 +171,13 @@ func TestAnOldAnswerDoesNotBringBackWhatWasReplaced(t *testing.T) {
 		"deleted": func(f *fixture, done store.Record) { f.deletes(done) },
 		"swapped": func(f *fixture, done store.Record) { f.swaps(done, running(key, "B")) },
 		"claimed": func(f *fixture, done store.Record) { f.claims(running(key, "B"), expiry) },
+		"claimed, and the reply lost": func(f *fixture, _ store.Record) {
+			f.elsewhere().claims(running(key, "B"), expiry) // it was applied
+			f.spy.fail(true)
+			_, _, err := f.cache.Claim(t.Context(), running(key, "B"), expiry)
+			require.ErrorIs(t, err, errDown)
+			f.spy.fail(false)
+		},
 		"being swapped": func(f *fixture, done store.Record) {
 			// The next swap is applied, and answered only when a whole other claim has come and gone.
 			f.spy.meanwhile(func() {

@@ -271,8 +271,9 @@ func TestWhatIsDeletedByHandIsReplayedWhereItIsRemembered(t *testing.T) {
 func (s *sandbox) recordKey() string {
 	s.t.Helper()
 	_, _, err := s.deliver(-1)
-	var mismatch *idempotent.MismatchError
+	var mismatch *idempotent.Error
 	require.ErrorAs(s.t, err, &mismatch)
+	require.ErrorIs(s.t, err, idempotent.ErrMismatch)
 	return mismatch.RecordKey
 }
 

@@ -41,7 +41,7 @@ func TestAllocationsOfALargeResult(t *testing.T) {
 		return
 	}
 	folder := t.TempDir()
-	for mode, opts := range map[string][]dynamo.Option{"compressed": nil, "plain": {dynamo.WithCompression(false)}} {
+	for mode, opts := range map[string][]dynamo.Config{"compressed": nil, "plain": {{NoCompression: true}}} {
 		a := &archive{folder: filepath.Join(folder, mode), keep: true}
 		require.NoError(t, os.Mkdir(a.folder, 0o700))
 		_, err := wrapBulky(a, opts...).Invoke(t.Context(), []byte(`{"id":"order-1"}`))
@@ -99,7 +99,7 @@ func answerOnce(t *testing.T, mode string) {
 	archive := &archive{folder: filepath.Join(os.Getenv(memoryFolder), kind), held: first == "replay"}
 	handler := lambda.NewHandler(bulky)
 	if first != "alone" {
-		handler = wrapBulky(archive, dynamo.WithCompression(kind == "compressed"))
+		handler = wrapBulky(archive, dynamo.Config{NoCompression: kind != "compressed"})
 	}
 	out, err := handler.Invoke(t.Context(), []byte(`{"id":"order-1"}`))
 	require.NoError(t, err)
@@ -109,7 +109,7 @@ func answerOnce(t *testing.T, mode string) {
 	fmt.Println(string(status)) //nolint:forbidigo // for the process that started this one
 }
 
-func wrapBulky(a *archive, opts ...dynamo.Option) lambda.Handler {
+func wrapBulky(a *archive, opts ...dynamo.Config) lambda.Handler {
 	client := scriptedClient(nil, func(o *dynamodb.Options) { o.HTTPClient = a })
 	return idempotent.Wrap(bulky, dynamo.New(client, table, opts...),
 		idempotent.WithOperation("charge"), idempotent.WithKeyPath("id"))

@@ -32,7 +32,15 @@ func (b *backoff) wait(ctx context.Context, progress bool) error {
 		return errNoProgress
 	}
 	b.pause = min(max(2*b.pause, firstPause), longPause)
-	t := time.NewTimer(b.pause/2 + rand.N(b.pause/2)) //nolint:gosec // jitter is no secret
+	return pause(ctx, b.pause/2+rand.N(b.pause/2)) //nolint:gosec // jitter is no secret
+}
+
+// pause waits, or returns the error of a context that ends before.
+func pause(ctx context.Context, d time.Duration) error {
+	if err := ctx.Err(); err != nil || d <= 0 {
+		return err
+	}
+	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:

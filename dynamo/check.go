@@ -20,7 +20,7 @@ type Describer interface {
 	DescribeTimeToLive(ctx context.Context, in *dynamodb.DescribeTimeToLiveInput, optFns ...func(*dynamodb.Options)) (*dynamodb.DescribeTimeToLiveOutput, error)
 }
 
-// Check compares the table with what the store needs. It is meant for deployments and for the start of a process, not for
+// Check compares the table with its [TableDefinition]. It is meant for deployments and for the start of a process, not for
 // the request path, and needs the IAM actions dynamodb:DescribeTable and dynamodb:DescribeTimeToLive.
 //
 // The tables, by name or ARN, are those into which handlers [Commit]: each has to be there, ready, in the account and Region of the
@@ -73,7 +73,7 @@ func (c *checker) result() error {
 }
 
 func (c *checker) found(table string, problems ...string) {
-	c.problems = append(c.problems, ofTable(table, problems)...)
+	c.problems = append(c.problems, of("table", table, problems)...)
 }
 
 // checkRecords looks at the table of records.
@@ -84,7 +84,9 @@ func (c *checker) checkRecords(ctx context.Context, table string, a attributes) 
 		return
 	}
 	c.place = placeOf(aws.ToString(out.Table.TableArn))
-	c.found(table, slices.Concat(statusProblems(out.Table), keyProblems(out.Table, a), attentionProblems(out.Table, a))...)
+	want := a.definition(table)
+	c.found(table, slices.Concat(
+		statusProblems(out.Table), keyProblems(out.Table.KeySchema, want.KeySchema), typeProblems(out.Table, want))...)
 	if c.commits && isStrong(out.Table) {
 		c.found(table, "it has multi-Region strong consistency, and so no transactions: no handler can commit")
 	}
@@ -96,7 +98,7 @@ func (c *checker) checkRecords(ctx context.Context, table string, a attributes) 
 		c.errs = append(c.errs, checkError("DescribeTimeToLive", table, err))
 		return
 	}
-	c.found(table, timeToLiveProblems(ttl.TimeToLiveDescription, a)...)
+	c.found(table, timeToLiveProblems(ttl.TimeToLiveDescription, a.expiration.name)...)
 }
 
 // checkCommitted looks at a table into which handlers commit.
@@ -129,10 +131,10 @@ func isStrong(t *types.TableDescription) bool {
 
 // Advise says, in sentences, what the table lacks that no request needs: the [AttentionIndex], without which operators have to read
 // the whole table to find what they have to settle, and time to live where it has multi-Region strong consistency, without which
-// [Store.DeleteExpired] has to delete what has expired. What is wrong is the business of [Store.Check]. It needs the IAM action
+// [DeleteExpired] has to delete what has expired. What is wrong is the business of [Store.Check]. It needs the IAM action
 // dynamodb:DescribeTable; errors are those of Check.
 func (s *Store) Advise(ctx context.Context) ([]string, error) {
-	d, ok := s.client.(tableDescriber)
+	d, ok := s.client.(Describer)
 	if !ok {
 		return nil, &store.ConfigError{Problems: []string{
 			fmt.Sprintf("table %q cannot be looked at: client %T has no DescribeTable", s.table, s.client),
@@ -142,39 +144,95 @@ func (s *Store) Advise(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, checkError("DescribeTable", s.table, err)
 	}
-	advice := indexAdvice(out.Table, s.attr)
+	advice := indexAdvice(out.Table, s.attr.index())
 	if isStrong(out.Table) {
-		advice = append(advice, "it has multi-Region strong consistency, and so no time to live: what has expired stays until DeleteExpired deletes it")
+		advice = append(advice,
+			"it has multi-Region strong consistency, and so no time to live: what has expired stays until DeleteExpired deletes it")
 	}
-	return ofTable(s.table, advice), nil
+	return of("table", s.table, advice), nil
 }
 
-// tableDescriber is the part of a client that looks at the table.
-type tableDescriber interface {
-	DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput, optFns ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
+// keyProblems compares the key of a table, or of its index, with that of the definition.
+func keyProblems(has, want []types.KeySchemaElement) (problems []string) {
+	for _, kind := range []types.KeyType{types.KeyTypeHash, types.KeyTypeRange} {
+		name, expected := keyIn(has, kind), keyIn(want, kind)
+		switch {
+		case name == expected:
+		case name == "":
+			problems = append(problems, fmt.Sprintf("there is no %s, expected %q", keyKind(kind), expected))
+		case expected == "":
+			problems = append(problems, fmt.Sprintf("%s is %q, expected none", keyKind(kind), name))
+		default:
+			problems = append(problems, fmt.Sprintf("%s is %q, expected %q", keyKind(kind), name, expected))
+		}
+	}
+	return problems
+}
+
+// keyIn returns the name of a part of a key, "" if there is none.
+func keyIn(schema []types.KeySchemaElement, kind types.KeyType) string {
+	for _, k := range schema {
+		if k.KeyType == kind {
+			return aws.ToString(k.AttributeName)
+		}
+	}
+	return ""
+}
+
+func keyKind(kind types.KeyType) string {
+	if kind == types.KeyTypeRange {
+		return "sort key"
+	}
+	return "partition key"
+}
+
+// typeProblems compares the types of the attributes of keys with those of the definition. An index, of whatever name, that
+// has those of an attention as another type is wrong, too: DynamoDB refuses to write a record that it cannot index.
+func typeProblems(t *types.TableDescription, want *dynamodb.CreateTableInput) (problems []string) {
+	for _, d := range want.AttributeDefinitions {
+		name := aws.ToString(d.AttributeName)
+		has := typeOf(t, name)
+		if has == "" || has == d.AttributeType {
+			continue
+		}
+		problem := fmt.Sprintf("attribute %q has type %s in an index, expected %s: no record can become UNKNOWN", name, has, d.AttributeType)
+		for _, k := range want.KeySchema {
+			if aws.ToString(k.AttributeName) == name {
+				problem = fmt.Sprintf("%s %q has type %s, expected %s", keyKind(k.KeyType), name, has, d.AttributeType)
+			}
+		}
+		problems = append(problems, problem)
+	}
+	return problems
+}
+
+// typeOf returns the type of an attribute that is part of a key, of the table or of an index, else "".
+func typeOf(t *types.TableDescription, name string) types.ScalarAttributeType {
+	for _, d := range t.AttributeDefinitions {
+		if aws.ToString(d.AttributeName) == name {
+			return d.AttributeType
+		}
+	}
+	return ""
 }
 
 // indexAdvice says why the records with attention cannot be listed by an index, if they cannot.
-func indexAdvice(t *types.TableDescription, a attributes) (advice []string) {
+func indexAdvice(t *types.TableDescription, want types.GlobalSecondaryIndex) (advice []string) {
 	index := indexOf(t)
 	if index == nil {
 		return []string{fmt.Sprintf("there is no index %q: to find what somebody has to settle, the whole table has to be read", AttentionIndex)}
 	}
 	if !ready(index) {
-		advice = append(advice, fmt.Sprintf("index %q: status is %s, not %s", AttentionIndex, index.IndexStatus, types.IndexStatusActive))
+		advice = append(advice, fmt.Sprintf("status is %s, not %s", index.IndexStatus, types.IndexStatusActive))
 	}
-	for _, want := range a.index().KeySchema {
-		if has, name := keyIn(index.KeySchema, want.KeyType), aws.ToString(want.AttributeName); has != name {
-			advice = append(advice, fmt.Sprintf("index %q: %s is %q, expected %q", AttentionIndex, keyKind(want.KeyType), has, name))
-		}
-	}
+	advice = append(advice, keyProblems(index.KeySchema, want.KeySchema)...)
 	p := index.Projection
-	for _, name := range a.projected() {
+	for _, name := range want.Projection.NonKeyAttributes {
 		if p == nil || p.ProjectionType != types.ProjectionTypeAll && !slices.Contains(p.NonKeyAttributes, name) {
-			advice = append(advice, fmt.Sprintf("index %q: %q is not projected", AttentionIndex, name))
+			advice = append(advice, fmt.Sprintf("%q is not projected", name))
 		}
 	}
-	return advice
+	return of("index", AttentionIndex, advice)
 }
 
 // indexOf returns the index of the records with attention, nil if there is none.
@@ -192,25 +250,10 @@ func ready(index *types.GlobalSecondaryIndexDescription) bool {
 	return index.IndexStatus == types.IndexStatusActive || index.IndexStatus == types.IndexStatusUpdating
 }
 
-// attentionProblems finds an index, of whatever name, that has the attributes of an attention as another type: DynamoDB refuses to
-// write a record that it cannot index.
-func attentionProblems(t *types.TableDescription, a attributes) (problems []string) {
-	for _, want := range []struct {
-		at   attribute
-		kind types.ScalarAttributeType
-	}{{a.attention, types.ScalarAttributeTypeS}, {a.attentionAt, types.ScalarAttributeTypeN}} {
-		if has := typeOf(t, want.at.name); has != "" && has != want.kind {
-			problems = append(problems, fmt.Sprintf("attribute %q has type %s in an index, expected %s: no record can become UNKNOWN",
-				want.at.name, has, want.kind))
-		}
-	}
-	return problems
-}
-
-// ofTable puts the name of the table before each sentence.
-func ofTable(table string, sentences []string) []string {
+// of puts the name of what they are about before each sentence.
+func of(kind, name string, sentences []string) []string {
 	for i, s := range sentences {
-		sentences[i] = fmt.Sprintf("table %q: %s", table, s)
+		sentences[i] = fmt.Sprintf("%s %q: %s", kind, name, s)
 	}
 	return sentences
 }
@@ -230,61 +273,7 @@ func statusProblems(t *types.TableDescription) []string {
 	return []string{fmt.Sprintf("status is %s, not %s", t.TableStatus, types.TableStatusActive)}
 }
 
-func keyProblems(t *types.TableDescription, a attributes) (problems []string) {
-	for _, want := range a.primaryKey() {
-		has := keyOf(t, want.kind)
-		switch {
-		case has == "":
-			problems = append(problems, fmt.Sprintf("there is no %s, expected %q", keyKind(want.kind), want.name))
-		case has != want.name:
-			problems = append(problems, fmt.Sprintf("%s is %q, expected %q", keyKind(want.kind), has, want.name))
-		default:
-			problems = append(problems, keyTypeProblems(t, want)...)
-		}
-	}
-	if has := keyOf(t, types.KeyTypeRange); has != "" && !a.composite() {
-		problems = append(problems, fmt.Sprintf("sort key is %q, expected none", has))
-	}
-	return problems
-}
-
-// keyOf returns the name of a part of the table's key, "" if it has none.
-func keyOf(t *types.TableDescription, kind types.KeyType) string { return keyIn(t.KeySchema, kind) }
-
-func keyIn(schema []types.KeySchemaElement, kind types.KeyType) string {
-	for _, k := range schema {
-		if k.KeyType == kind {
-			return aws.ToString(k.AttributeName)
-		}
-	}
-	return ""
-}
-
-func keyKind(kind types.KeyType) string {
-	if kind == types.KeyTypeRange {
-		return "sort key"
-	}
-	return "partition key"
-}
-
-func keyTypeProblems(t *types.TableDescription, want keyElement) (problems []string) {
-	if has := typeOf(t, want.name); has != "" && has != types.ScalarAttributeTypeS {
-		problems = append(problems, fmt.Sprintf("%s %q has type %s, expected S", keyKind(want.kind), want.name, has))
-	}
-	return problems
-}
-
-// typeOf returns the type of an attribute that is part of a key, of the table or of an index, else "".
-func typeOf(t *types.TableDescription, name string) types.ScalarAttributeType {
-	for _, d := range t.AttributeDefinitions {
-		if aws.ToString(d.AttributeName) == name {
-			return d.AttributeType
-		}
-	}
-	return ""
-}
-
-func timeToLiveProblems(ttl *types.TimeToLiveDescription, a attributes) []string {
+func timeToLiveProblems(ttl *types.TimeToLiveDescription, expected string) []string {
 	var status types.TimeToLiveStatus
 	var name string
 	if ttl != nil {
@@ -292,10 +281,9 @@ func timeToLiveProblems(ttl *types.TimeToLiveDescription, a attributes) []string
 	}
 	switch {
 	case status != types.TimeToLiveStatusEnabled && status != types.TimeToLiveStatusEnabling:
-		return []string{fmt.Sprintf("time to live is %s, expected %s on %q",
-			status, types.TimeToLiveStatusEnabled, a.expiration.name)}
-	case name != a.expiration.name:
-		return []string{fmt.Sprintf("time to live is on %q, expected on %q", name, a.expiration.name)}
+		return []string{fmt.Sprintf("time to live is %s, expected %s on %q", status, types.TimeToLiveStatusEnabled, expected)}
+	case name != expected:
+		return []string{fmt.Sprintf("time to live is on %q, expected on %q", name, expected)}
 	}
 	return nil
 }

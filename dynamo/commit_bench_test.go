@@ -24,12 +24,12 @@ type committer struct {
 	seen  store.Record
 }
 
-func (c *committer) Commit(ctx context.Context, _ any, w store.Writes) *execution.CommitFault {
+func (c *committer) Commit(ctx context.Context, _ any, w store.Writes, _ error) error {
 	next := c.seen
 	next.Status, next.Result = store.StatusCompleted, []byte(`{"id":"o-1"}`)
 	next.Seal = store.CommitSeal(next.Owner, next.Result, 1)
 	if _, done, err := c.store.Commit(ctx, c.seen, next, w, "token-1"); err != nil || !done {
-		return &execution.CommitFault{Kind: execution.CommitFailed, Err: err}
+		return &execution.Fault{Kind: execution.ErrCommitFailed, Err: err}
 	}
 	return nil
 }

@@ -59,4 +59,6 @@ func TestACommitOutsideOfADelivery(t *testing.T) {
 	require.Empty(t, out)
 	require.ErrorIs(t, err, idempotent.ErrCommitRefused)
 	require.NotErrorIs(t, err, store.ErrNoCommit)
+	require.ErrorAs(t, err, new(*idempotent.Error))
+	require.EqualError(t, err, "idempotent: the commit was not begun: its context belongs to no delivery: pass on the one that the handler was given")
 }

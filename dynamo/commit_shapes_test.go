@@ -138,7 +138,7 @@ func TestCommitsOfHTTPHandlers(t *testing.T) {
 			"beside Powertools for TypeScript": sharing(idempotent.PowertoolsTypeScript),
 			"beside Powertools for Java":       sharing(idempotent.PowertoolsJava),
 		} {
-			for shape, opts := range map[string][]dynamo.Option{"": nil, ", in another shape": shaped()} {
+			for shape, opts := range map[string][]dynamo.Config{"": nil, ", in another shape": shaped()} {
 				t.Run(name+", "+mode+shape, func(t *testing.T) {
 					t.Parallel()
 					client, table := newTableOf(t, opts...)

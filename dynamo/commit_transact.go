@@ -34,18 +34,9 @@ func (s *Store) Commit(ctx context.Context, seen, next store.Record, w store.Wri
 	if err != nil {
 		return store.Record{}, false, err
 	}
-	e, parts, err := s.change(ctx, op, seen, next)
+	completes, parts, err := s.update(ctx, op, seen, next)
 	if err != nil {
 		return store.Record{}, false, err
-	}
-	completes := &types.Update{
-		TableName:                           aws.String(s.table),
-		Key:                                 s.attr.key(seen.Key),
-		ConditionExpression:                 aws.String(e.condition),
-		UpdateExpression:                    e.update(),
-		ExpressionAttributeNames:            e.names,
-		ExpressionAttributeValues:           e.values,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
 	t := &transaction{
 		store: s, op: op, record: true, key: seen.Key, seen: seen,
@@ -94,7 +85,7 @@ func (s *Store) transacts(op string, w store.Writes) (Transactor, writes, error)
 
 // noCommit is the error of a transaction that was not begun.
 func noCommit(op string, err error) error {
-	return &store.Error{Op: op, Kind: store.FailureRejected, NotApplied: nothingWritten, Err: &noCommitError{err}}
+	return rejected(op, &noCommitError{err})
 }
 
 // noCommitError says in its own words what [store.ErrNoCommit] says.

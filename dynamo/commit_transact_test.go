@@ -32,7 +32,10 @@ type orderKey struct {
 // taker is the hook of a delivery that keeps the writes of a commit.
 type taker struct{ writes store.Writes }
 
-func (h *taker) Commit(_ context.Context, _ any, w store.Writes) *execution.CommitFault {
+func (h *taker) Commit(_ context.Context, _ any, w store.Writes, unfit error) error {
+	if unfit != nil {
+		return &execution.Fault{Kind: execution.ErrCommitRefused, Err: unfit}
+	}
 	h.writes = w
 	return nil
 }
@@ -237,7 +240,7 @@ func TestApplyWritesTheRowsAlone(t *testing.T) {
 // TestCommitsOfEveryShape: names of attributes, the key, the layout and the size of the answer make no difference.
 func TestCommitsOfEveryShape(t *testing.T) {
 	t.Parallel()
-	for shape, opts := range map[string][]dynamo.Option{"default": nil, "another shape": shaped()} {
+	for shape, opts := range map[string][]dynamo.Config{"default": nil, "another shape": shaped()} {
 		t.Run(shape, func(t *testing.T) {
 			t.Parallel()
 			client, table := newTableOf(t, opts...)

@@ -167,7 +167,7 @@ func (c cost) String() string {
 func (c cost) perMillion() float64 { return c.writes*writePrice + c.reads*readPrice }
 
 // costOf plays a first delivery and a duplicate with a result of this size.
-func costOf(t *testing.T, client *dynamodb.Client, table, blank string, size int, opts ...dynamo.Option) (first, again cost) {
+func costOf(t *testing.T, client *dynamodb.Client, table, blank string, size int, opts ...dynamo.Config) (first, again cost) {
 	t.Helper()
 	m := &meter{Client: client, blank: blank}
 	h := idempotent.Wrap(func(context.Context, json.RawMessage) (json.RawMessage, error) {
@@ -192,7 +192,7 @@ func exactly(size int) []byte {
 }
 
 // costTable is the table of one way to keep results.
-func costTable(t *testing.T, client *dynamodb.Client, table, blank string, opts ...dynamo.Option) string {
+func costTable(t *testing.T, client *dynamodb.Client, table, blank string, opts ...dynamo.Config) string {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString("| result | first execution | duplicate | no duplicates | 10 % | 50 % |\n|---|---|---|---|---|---|\n")

@@ -10,8 +10,7 @@
 // superset of that of AWS Powertools, so that one table can serve both. Attributes that this version does not know are
 // ignored when a record is read and survive when it is changed.
 //
-// [WithAttributes] gives attributes other names, [WithCompositeKey] puts the record key on a sort key. Both follow AWS
-// Powertools, whose records are read whatever language wrote them: data of any type, expirations with a fraction, with or
+// [Config] can give attributes other names, and put the record key on a sort key. Both follow AWS Powertools, whose records are read whatever language wrote them: data of any type, expirations with a fraction, with or
 // without a lease. The [store.Layout] of a record says in which form its result is kept for such readers: as text,
 // or as a value of DynamoDB's own types; then it stays in the record whatever its size, and what does not fit is refused.
 //
@@ -41,8 +40,8 @@
 // dynamodb:BatchGetItem, dynamodb:Query and dynamodb:Scan, also on the index (the ARN of the table and /index/attention-index), and
 // dynamodb:DescribeTable; one who settles them also dynamodb:UpdateItem, dynamodb:DeleteItem and, for large results,
 // dynamodb:BatchWriteItem. [Store.Check] needs dynamodb:DescribeTable, also on the tables that handlers commit into, and
-// dynamodb:DescribeTimeToLive, [CreateTable] these and dynamodb:CreateTable and dynamodb:UpdateTimeToLive. [Store.DeleteExpired] needs
-// dynamodb:Scan (dynamodb:Query with [WithCompositeKey]), dynamodb:GetItem and dynamodb:DeleteItem.
+// dynamodb:DescribeTimeToLive, [CreateTable] these and dynamodb:CreateTable and dynamodb:UpdateTimeToLive. [DeleteExpired] needs
+// dynamodb:Scan, dynamodb:GetItem and dynamodb:DeleteItem.
 //
 // # Calls
 //
@@ -61,14 +60,14 @@
 // A refused write consumes write capacity for the item as it is, at least one unit and one for every KB begun. Many
 // duplicates of one key therefore cost what its record weighs: a large result is kept in items of its own (parts) so that
 // the record stays small and a retry storm does not exhaust the 1,000 write units a second of its partition. See
-// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html and [WithInlineLimit].
+// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html and [Config].
 //
-// A result is compressed (gzip) where that saves a write unit, which is from about 700 bytes on; [WithCompression] turns
+// A result is compressed (gzip) where that saves a write unit, which is from about 700 bytes on, unless [Config] turns
 // it off. The inline limit counts what is left. What is read back is verified by the commit of the record, over the result
 // as it was before.
 //
 // The steps of an execution are attributes of its record, until the update that completes it removes them. An update that records one
-// costs a write unit for every KB of the record as it then is. Steps stay in the record as long as together they keep within the inline
+// costs a write unit for every KB of the record as it then is. Steps stay in the record as they are, as long as together they keep within the inline
 // limit; a result for which there is no room goes to parts. A takeover brings the steps with it: neither it nor the execution that
 // follows reads anything but parts. AWS Powertools in other languages does not look at steps; when it takes a record over, they are gone.
 //
@@ -104,7 +103,7 @@
 //
 // Conditions are decided by the Region that is asked. In a global table with eventual consistency two Regions can both
 // accept a claim of one key within the replication delay: send all requests of a key to one Region, or use a table with
-// multi-Region strong consistency, which has no time to live and no transactions: [Store.DeleteExpired] deletes what has expired, and there
+// multi-Region strong consistency, which has no time to live and no transactions: [DeleteExpired] deletes what has expired, and there
 // is no [Commit]. With eventual consistency parts may also reach another Region after the record that names them, which is
 // reported as an unreadable record until they are there. See
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GlobalTables.html.

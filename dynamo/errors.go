@@ -36,6 +36,11 @@ func (s *Store) storeError(op string, err error, notApplied bool) error {
 	return failed(op, kind, notApplied, err, cause)
 }
 
+// rejected is the error of a call that was not begun.
+func rejected(op string, err error) error {
+	return &store.Error{Op: op, Kind: store.FailureRejected, NotApplied: nothingWritten, Err: err}
+}
+
 // understood returns what kind of failure an error is, and the error without anything that was written or read. A call that ended
 // while the client waited for its next attempt failed as the attempt before did.
 func understood(err error) (store.Failure, error) {

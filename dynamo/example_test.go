@@ -29,7 +29,7 @@ func ExampleNew() { //nolint:testableexamples // it needs a table
 func ExampleStore_Check() { //nolint:testableexamples // it needs a table
 	var cfg aws.Config // of config.LoadDefaultConfig
 
-	store := dynamo.New(dynamodb.NewFromConfig(cfg), "idempotency", dynamo.WithInlineLimit(16<<10))
+	store := dynamo.New(dynamodb.NewFromConfig(cfg), "idempotency", dynamo.Config{InlineLimit: 16 << 10})
 	if err := store.Check(context.Background()); err != nil {
 		fmt.Println(err)
 		os.Exit(1)
@@ -47,12 +47,14 @@ func ExampleCreateTable() { //nolint:testableexamples // it needs a table
 }
 
 // A table that AWS Powertools made, with a sort key and names of its own.
-func ExampleWithCompositeKey() { //nolint:testableexamples // it needs a table
+func ExampleConfig() { //nolint:testableexamples // it needs a table
 	var cfg aws.Config // of config.LoadDefaultConfig
 
 	store := dynamo.New(dynamodb.NewFromConfig(cfg), "app-table",
-		dynamo.WithCompositeKey("sk", "idempotency#orders-fn"), // sort_key_attr, static_pk_value
-		dynamo.WithAttributes(dynamo.Attributes{Key: "pk", Expiration: "ttl"}))
+		dynamo.Config{
+			SortKey: "sk", Partition: "idempotency#orders-fn", // sort_key_attr, static_pk_value
+			Attributes: dynamo.Attributes{Key: "pk", Expiration: "ttl"},
+		})
 
 	_ = store // goes to idempotent.Wrap, with idempotent.WithPowertools
 }

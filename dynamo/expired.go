@@ -17,7 +17,7 @@ import (
 
 // ExpiryClient is what [DeleteExpired] needs of a client; [*dynamodb.Client] implements it.
 type ExpiryClient interface {
-	Scan(ctx context.Context, in *dynamodb.ScanInput, optFns ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error)
+	tableScanner
 	GetItem(ctx context.Context, in *dynamodb.GetItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
 	DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error)
 }
@@ -36,23 +36,21 @@ type Deletions struct{ Deleted, Kept int }
 // what was read, so what is written meanwhile, also in another Region, stays, too. Parts stay as long as their record: a second pass, after it,
 // deletes them. An hour before now leaves readers time that found a record before it expired.
 //
-// The options are those of the store. The table is read with eventually consistent Scans, half a read unit for every 4 KB,
+// The configuration is that of the store. The table is read with eventually consistent Scans, half a read unit for every 4 KB,
 // the record of each part with a consistent GetItem. The caller needs the IAM actions dynamodb:Scan, dynamodb:GetItem and
 // dynamodb:DeleteItem on the table. What fails is repeated by the client alone: an error ends the pass, and Deletions says
-// what was done before it. Like [New] it panics with a [*store.ConfigError] if the options are wrong.
-func DeleteExpired(ctx context.Context, client ExpiryClient, table string, before time.Time, opts ...Option) (Deletions, error) {
-	x := expiring{client: client, table: table, before: before, now: time.Now(), attr: shapeOf(opts)}
+// what was done before it. Like [New] it panics with a [*store.ConfigError] if the configuration is wrong.
+func DeleteExpired(ctx context.Context, client ExpiryClient, table string, before time.Time, config ...Config) (Deletions, error) {
+	x := expiring{client: client, table: table, before: before, now: time.Now(), attr: attributesOf(config)}
 	if before.After(x.now) {
 		return Deletions{}, errors.New("dynamo: delete expired: the latest expiry to delete is after now")
 	}
 	var done Deletions
-	scan := &dynamodb.ScanInput{TableName: aws.String(table)}
-	for {
-		out, err := client.Scan(ctx, scan)
+	for page, err := range pages(func(start item) (page, error) { return read{table: table}.scan(ctx, client, start) }) {
 		if err != nil {
 			return done, fmt.Errorf("dynamo: delete expired: read table %q: %w", table, err)
 		}
-		for _, it := range out.Items {
+		for _, it := range page.items {
 			deleted, err := x.delete(ctx, it)
 			if err != nil {
 				return done, fmt.Errorf("dynamo: delete expired: table %q: %w", table, err)
@@ -63,10 +61,8 @@ func DeleteExpired(ctx context.Context, client ExpiryClient, table string, befor
 				done.Kept++
 			}
 		}
-		if scan.ExclusiveStartKey = out.LastEvaluatedKey; len(scan.ExclusiveStartKey) == 0 {
-			return done, nil
-		}
 	}
+	return done, nil
 }
 
 // expiring is a table of which is deleted what expired at before or earlier, and has no lease at now.

@@ -56,7 +56,7 @@ func keys(t *testing.T, s *dynamo.Store) (all []string) {
 // TestWhatHasExpiredIsDeleted, at the instant of its expiry as everywhere, and nothing else.
 func TestWhatHasExpiredIsDeleted(t *testing.T) {
 	t.Parallel()
-	for name, opts := range map[string][]dynamo.Option{"the usual table": nil, "a table of another shape": shaped()} {
+	for name, opts := range map[string][]dynamo.Config{"the usual table": nil, "a table of another shape": shaped()} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			client, table := newTableOf(t, opts...)
@@ -127,7 +127,7 @@ func TestOnlyWhatCertainlyIsOfThisLibraryIsDeleted(t *testing.T) {
 // TestAnotherPartitionOfATableStays: several stores may share a table with a sort key.
 func TestAnotherPartitionOfATableStays(t *testing.T) {
 	t.Parallel()
-	mine, other := dynamo.WithCompositeKey("sk", "mine"), dynamo.WithCompositeKey("sk", "other")
+	mine, other := dynamo.Config{SortKey: "sk", Partition: "mine"}, dynamo.Config{SortKey: "sk", Partition: "other"}
 	client, table := newTableOf(t, mine)
 	held(t, dynamo.New(client, table, mine), expiredRecord("charge#1"))
 	held(t, dynamo.New(client, table, other), expiredRecord("charge#1"))
@@ -219,7 +219,7 @@ func TestWhatIsWrittenBetweenAPageAndADeletionStays(t *testing.T) {
 // TestPartsThatARecordNamesStay: they expire at a time that was computed when they were written.
 func TestPartsThatARecordNamesStay(t *testing.T) {
 	t.Parallel()
-	for name, opts := range map[string][]dynamo.Option{"the usual table": nil, "a table of another shape": shaped()} {
+	for name, opts := range map[string][]dynamo.Config{"the usual table": nil, "a table of another shape": shaped()} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			client, table := newTableOf(t, opts...)

@@ -72,7 +72,7 @@ func requireRefused(t *testing.T, records store.Store, key, out string, err erro
 		return
 	}
 	require.True(t, slices.ContainsFunc(answerable, func(target error) bool { return errors.Is(err, target) }), "%v", err)
-	if unknown, ok := errors.AsType[*idempotent.UnknownOutcomeError](err); ok && unknown.Reason == secret {
+	if unknown, ok := errors.AsType[*idempotent.Error](err); ok && unknown.Reason == secret {
 		return // the reason is told, whoever wrote it
 	}
 	require.NotContains(t, err.Error(), secret)

@@ -161,7 +161,7 @@ func TestRequests(t *testing.T) {
 				limit = 200
 			}
 			tr := &transport{answer: func(_ int, _ *http.Request, q request) (*http.Response, error) { return written(q).send() }}
-			_, ok, err := do(dynamo.New(scriptedClient(tr), table, dynamo.WithInlineLimit(limit)))
+			_, ok, err := do(dynamo.New(scriptedClient(tr), table, dynamo.Config{InlineLimit: limit}))
 			require.NoError(t, err)
 			require.True(t, ok)
 			golden(t, name, tr.requests)

@@ -36,7 +36,7 @@ func newTable(t *testing.T) string {
 
 // newTableOf makes a table with a name that no other test uses, for a store with these options, and removes it after the
 // test.
-func newTableOf(t *testing.T, opts ...dynamo.Option) (client *dynamodb.Client, table string) {
+func newTableOf(t *testing.T, opts ...dynamo.Config) (client *dynamodb.Client, table string) {
 	t.Helper()
 	client = dynamolocal.Client(dynamolocal.Endpoint(t), dynamolocal.Unhurried)
 	table = "dynamo-test-" + rand.Text()

@@ -11,7 +11,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -33,10 +32,10 @@ const (
 
 // List implements [store.Lister]. Reads are eventually consistent, which costs half a read unit for every 4 KB.
 //
-// With the index, a listing of one operation is a Query for each of [store.AttentionShards] shards, and one for those that are parked, and one of all operations a Scan
-// of the index. Without it, it is a Scan of the whole table, or, if the record key is on the sort key, a Query of the one partition,
-// where an operation narrows down what is read. It needs the IAM actions dynamodb:Scan and dynamodb:Query on the table or on the
-// index.
+// With the index, a listing of one operation is a Query for each of [store.AttentionShards] shards, and one for those
+// that are given up, and one of all operations a Scan of the index. Without it, it is a Scan of the whole table, or, if
+// the record key is on the sort key, a Query of the one partition, where an operation narrows down what is read. It needs
+// the IAM actions dynamodb:Scan and dynamodb:Query on the table or on the index.
 func (s *Store) List(ctx context.Context, q store.Query) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		client, err := s.scanner(opList, q)
@@ -44,9 +43,9 @@ func (s *Store) List(ctx context.Context, q store.Query) iter.Seq2[store.Record,
 			yield(store.Record{}, err)
 			return
 		}
-		p := pace{rate: q.Rate}
+		l := lists{Store: s, query: q, pace: pace{rate: q.Rate}}
 		for _, r := range s.reads(q) {
-			if !s.listAll(ctx, client, q, r, &p, yield) {
+			if !l.all(ctx, client, r, yield) {
 				return
 			}
 		}
@@ -58,132 +57,54 @@ func (s *Store) scanner(op string, q store.Query) (Scanner, error) {
 	client, ok := s.client.(Scanner)
 	switch {
 	case !ok:
-		return nil, &store.Error{
-			Op: op, Kind: store.FailureRejected, NotApplied: nothingWritten,
-			Err: fmt.Errorf("%w: client %T has no Scan, Query and DescribeTable", store.ErrNoListing, s.client),
-		}
+		return nil, rejected(op, fmt.Errorf("%w: client %T has no Scan, Query and DescribeTable", store.ErrNoListing, s.client))
 	case q.Index && !q.Indexable():
-		return nil, &store.Error{
-			Op: op, Kind: store.FailureRejected, NotApplied: nothingWritten,
-			Err: fmt.Errorf("%w that answers this query", store.ErrNoIndex),
-		}
+		return nil, rejected(op, fmt.Errorf("%w that answers this query", store.ErrNoIndex))
 	default:
 		return client, nil
 	}
 }
 
-// listAll yields what one read finds, page by page, and reports whether the listing goes on.
-func (s *Store) listAll(ctx context.Context, client Scanner, q store.Query, r read, p *pace, yield func(store.Record, error) bool) bool {
-	for {
-		if err := p.wait(ctx); err != nil {
-			yield(store.Record{}, &store.Error{Op: opList, Kind: store.FailureTimeout, NotApplied: nothingWritten, Err: err})
-			return false
+// lists is a listing that is under way.
+type lists struct {
+	*Store
+
+	query store.Query
+	pace  pace
+}
+
+// all yields what one read finds, and reports whether the listing goes on.
+func (l *lists) all(ctx context.Context, client Scanner, r read, yield func(store.Record, error) bool) bool {
+	for page, err := range pages(func(start item) (page, error) {
+		if err := l.pace.wait(ctx); err != nil {
+			return page{}, &store.Error{Op: opList, Kind: store.FailureTimeout, NotApplied: nothingWritten, Err: err}
 		}
-		page, err := r.page(ctx, client)
+		p, err := r.page(ctx, client, start)
 		if err != nil {
-			yield(store.Record{}, s.listError(err, q.Index))
+			return page{}, l.listError(err, l.query.Index)
+		}
+		return p, nil
+	}) {
+		if err != nil {
+			yield(store.Record{}, err)
 			return false
 		}
-		p.spent(page.units)
-		if q.Page != nil {
-			q.Page(store.Page{Records: page.scanned, Units: page.units, Next: s.behind(q, page)})
+		l.pace.spent(page.units)
+		if l.query.Page != nil {
+			l.query.Page(store.Page{Records: page.read, Units: page.units})
 		}
 		for _, it := range page.items {
-			listed, err := s.decodeListed(it, q.Index)
-			if err == nil && !q.Names(listed) {
+			listed, err := l.decodeListed(it, l.query.Index)
+			if err == nil && !l.query.Names(listed) {
 				continue
 			}
 			if !yield(listed, err) {
 				return false
 			}
 		}
-		if len(page.last) == 0 {
-			return true
-		}
-		r.start = page.last
 	}
+	return true
 }
-
-// behind is the cursor of a page: the key of the last item that was read, which may be a part of a result. An index has other keys.
-func (s *Store) behind(q store.Query, p page) string {
-	if q.Index {
-		return ""
-	}
-	d := decoder{it: p.last}
-	return d.text(s.attr.recordKey())
-}
-
-// read is one Query or Scan with all of its pages.
-type read struct {
-	// key is the condition on the key: with one it is a Query, without a Scan.
-	key, filter, projection string
-	names                   map[string]string
-	values                  item
-	table, index            string
-	limit                   int
-	start                   item
-}
-
-// page is one answer.
-type page struct {
-	items   []item
-	scanned int
-	units   float64
-	last    item
-}
-
-func (r *read) page(ctx context.Context, client Scanner) (page, error) {
-	limit := optional(int32(min(r.limit, 1<<20))) //nolint:gosec // within its range
-	if r.key != "" {
-		out, err := client.Query(ctx, &dynamodb.QueryInput{
-			TableName: aws.String(r.table), IndexName: optional(r.index), Limit: limit, ExclusiveStartKey: r.start,
-			KeyConditionExpression: aws.String(r.key), FilterExpression: optional(r.filter), ProjectionExpression: optional(r.projection),
-			ExpressionAttributeNames: r.names, ExpressionAttributeValues: r.values,
-			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
-		})
-		if err != nil {
-			return page{}, err
-		}
-		return page{out.Items, int(out.ScannedCount), unitsOf(out.ConsumedCapacity, out.ScannedCount), out.LastEvaluatedKey}, nil
-	}
-	var values item // none are refused if they are empty
-	if len(r.values) > 0 {
-		values = r.values
-	}
-	out, err := client.Scan(ctx, &dynamodb.ScanInput{
-		TableName: aws.String(r.table), IndexName: optional(r.index), Limit: limit, ExclusiveStartKey: r.start,
-		FilterExpression: optional(r.filter), ProjectionExpression: optional(r.projection),
-		ExpressionAttributeNames: r.names, ExpressionAttributeValues: values,
-		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
-	})
-	if err != nil {
-		return page{}, err
-	}
-	return page{out.Items, int(out.ScannedCount), unitsOf(out.ConsumedCapacity, out.ScannedCount), out.LastEvaluatedKey}, nil
-}
-
-// optional is a parameter that is left out if it has no value.
-func optional[V comparable](v V) *V {
-	var none V
-	if v == none {
-		return nil
-	}
-	return &v
-}
-
-// unitsOf is what a page consumed. Where the server does not say, every record counts as one of up to 4 KB.
-func unitsOf(c *types.ConsumedCapacity, scanned int32) float64 {
-	if c == nil || c.CapacityUnits == nil {
-		return halfUnit * float64(scanned)
-	}
-	return *c.CapacityUnits
-}
-
-// halfUnit is what it takes to read up to readUnit bytes, eventually consistent.
-const (
-	halfUnit = 0.5
-	readUnit = 4 << 10
-)
 
 // reads returns the reads that find what a query names.
 func (s *Store) reads(q store.Query) []read {
@@ -192,11 +113,7 @@ func (s *Store) reads(q store.Query) []read {
 	if q.Index {
 		return l.ofIndex(s.table, q)
 	}
-	all := l.ofTable(s.table, q)
-	if q.After != "" {
-		all.start = s.attr.key(q.After)
-	}
-	return []read{all}
+	return []read{l.ofTable(s.table, q)}
 }
 
 // listing collects the conditions of a read.
@@ -211,53 +128,41 @@ type listing struct {
 // ofIndex reads the shards of one operation, or the whole index.
 func (l *listing) ofIndex(table string, q store.Query) []read {
 	a := l.attr
-	if q.Operation != "" {
-		l.use(a.attention)
-		l.keys = append(l.keys, "#attention = :attention")
-	}
-	if before := l.attentionBefore(q.AttentionBefore); before != "" && q.Operation != "" {
-		l.keys = append(l.keys, before)
-	} else if before != "" {
-		l.filters = append(l.filters, before)
-	}
-	whole := l.read(table, q.PageSize, l.listedInIndex(a))
-	whole.index = AttentionIndex
+	before := l.attentionBefore(q.AttentionBefore)
 	if q.Operation == "" {
+		l.filters = append(l.filters, before...)
+		whole := l.read(table, q.PageSize, l.listedInIndex(a))
+		whole.index = AttentionIndex
 		return []read{whole}
 	}
-	shards := make([]read, 0, shardsOf(q))
+	l.use(a.attention)
+	l.keys = append(append(l.keys, "#attention = :attention"), before...)
+	var shards []read
 	for _, attention := range attentions(q) {
-		shard := whole
-		shard.values = maps.Clone(whole.values)
+		shard := l.read(table, q.PageSize, l.listedInIndex(a))
+		shard.index, shard.values = AttentionIndex, maps.Clone(l.values)
 		shard.values[":attention"] = textValue(attention)
 		shards = append(shards, shard)
 	}
 	return shards
 }
 
-// attentions are those of the shards of one operation. Without those that are parked, which is how a reconciliation reads, each
-// listing begins with another shard: what a run without time to end leaves out is not always the same.
+// attentions are those of the shards of one operation, and of what is given up. Without the latter, which is how a
+// reconciliation reads, each listing begins with another shard: what a run without time to end leaves out is not always
+// the same.
 func attentions(q store.Query) []string {
 	first := 0
-	if q.Unparked {
+	if q.NotGivenUp {
 		first = rand.IntN(store.AttentionShards) //nolint:gosec // no secret
 	}
-	all := make([]string, 0, shardsOf(q))
+	all := make([]string, 0, store.AttentionShards+1)
 	for n := range store.AttentionShards {
 		all = append(all, store.AttentionShard(q.Operation, (first+n)%store.AttentionShards))
 	}
-	if !q.Unparked {
-		all = append(all, store.Parked(q.Operation))
+	if !q.NotGivenUp {
+		all = append(all, store.GivenUp(q.Operation))
 	}
 	return all
-}
-
-// shardsOf is how many shards of the index a listing of one operation reads.
-func shardsOf(q store.Query) int {
-	if q.Unparked {
-		return store.AttentionShards
-	}
-	return store.AttentionShards + 1
 }
 
 // ofTable reads the table, or the one partition of all records.
@@ -284,9 +189,7 @@ func (l *listing) ofTable(table string, q store.Query) read {
 		l.use(a.attention)
 		l.filters = append(l.filters, "attribute_exists(#attention)")
 	}
-	if before := l.attentionBefore(q.AttentionBefore); before != "" {
-		l.filters = append(l.filters, before)
-	}
+	l.filters = append(l.filters, l.attentionBefore(q.AttentionBefore)...)
 	if !q.CreatedBefore.IsZero() {
 		l.use(a.createdAt)
 		l.values[":created_before"] = numberValue(q.CreatedBefore.UnixMilli())
@@ -296,10 +199,14 @@ func (l *listing) ofTable(table string, q store.Query) read {
 }
 
 func (l *listing) read(table string, limit int, projection string) read {
-	return read{
+	r := read{
 		key: strings.Join(l.keys, " AND "), filter: strings.Join(l.filters, " AND "), projection: projection,
 		names: l.names, values: l.values, table: table, limit: limit,
 	}
+	if len(r.values) == 0 {
+		r.values = nil // DynamoDB refuses none
+	}
+	return r
 }
 
 func (l *listing) statuses(statuses []store.Status) {
@@ -315,14 +222,14 @@ func (l *listing) statuses(statuses []store.Status) {
 	l.filters = append(l.filters, "#status IN ("+strings.Join(refs, ", ")+")")
 }
 
-// attentionBefore is the condition on the age of an attention, empty for none.
-func (l *listing) attentionBefore(t time.Time) string {
+// attentionBefore is the condition on the age of an attention, if there is one.
+func (l *listing) attentionBefore(t time.Time) []string {
 	if t.IsZero() {
-		return ""
+		return nil
 	}
 	l.use(l.attr.attentionAt)
 	l.values[":attention_before"] = numberValue(t.UnixMilli())
-	return "#attention_at <= :attention_before"
+	return []string{"#attention_at <= :attention_before"}
 }
 
 // listed are the attributes of a record in a listing, as a projection.
@@ -367,19 +274,19 @@ func (s *Store) decodeListed(it item, indexed bool) (store.Record, error) {
 
 // listError tells an index that is missing, or not ready, from other failures: DynamoDB has one code for all.
 func (s *Store) listError(err error, index bool) error {
-	failed := s.storeError(opList, err, nothingWritten)
 	text := errorMessage(err)
 	if index && (strings.Contains(text, "specified index") || strings.Contains(text, "backfilling")) {
-		return &store.Error{
-			Op: opList, Kind: store.FailureRejected, NotApplied: nothingWritten,
-			Err: fmt.Errorf("%w: table %q has no index %q that is ready", store.ErrNoIndex, s.table, AttentionIndex),
-		}
+		return s.noIndex(opList)
 	}
-	return failed
+	return s.storeError(opList, err, nothingWritten)
 }
 
-// ListCost implements [store.Lister] with one DescribeTable. DynamoDB counts records and bytes of a table and of an index every six
-// hours or so, so a new table has none. Parts of results are counted with the table, and read by a Scan of it.
+func (s *Store) noIndex(op string) error {
+	return rejected(op, fmt.Errorf("%w: table %q has no index %q that is ready", store.ErrNoIndex, s.table, AttentionIndex))
+}
+
+// ListCost implements [store.Lister] with one DescribeTable. DynamoDB counts records and bytes of a table and of an index
+// every six hours or so, so a new table has none. Parts of results are counted with the table, and read by a Scan of it.
 func (s *Store) ListCost(ctx context.Context, q store.Query) (store.Cost, error) {
 	client, err := s.scanner(opCost, q)
 	if err != nil {
@@ -394,14 +301,11 @@ func (s *Store) ListCost(ctx context.Context, q store.Query) (store.Cost, error)
 	if q.Index {
 		index := indexOf(out.Table)
 		if index == nil || !ready(index) {
-			return store.Cost{}, &store.Error{
-				Op: opCost, Kind: store.FailureRejected, NotApplied: nothingWritten,
-				Err: fmt.Errorf("%w: table %q has no index %q that is ready", store.ErrNoIndex, s.table, AttentionIndex),
-			}
+			return store.Cost{}, s.noIndex(opCost)
 		}
 		c.Records, c.Bytes = aws.ToInt64(index.ItemCount), aws.ToInt64(index.IndexSizeBytes)
 		if q.Operation != "" {
-			requests = int64(shardsOf(q))
+			requests = int64(len(attentions(q)))
 		}
 	}
 	c.Units = max(float64((c.Bytes+readUnit-1)/readUnit), float64(requests)) * halfUnit
@@ -432,16 +336,8 @@ func (p *pace) spent(units float64) {
 
 // wait waits until the next page may be read.
 func (p *pace) wait(ctx context.Context) error {
-	left := time.Until(p.due)
-	if p.due.IsZero() || left <= 0 {
+	if p.due.IsZero() {
 		return ctx.Err()
 	}
-	t := time.NewTimer(left)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return pause(ctx, time.Until(p.due))
 }

@@ -27,15 +27,11 @@ func TestListingRequests(t *testing.T) {
 	before := time.UnixMilli(1_800_000_000_500)
 	for name, c := range map[string]struct {
 		query store.Query
-		opts  []dynamo.Option
+		opts  []dynamo.Config
 	}{
-		"list-index":        {query: store.Query{Index: true, Attention: true, Operation: "charge", PageSize: 100}},
-		"list-index-before": {query: store.Query{Index: true, AttentionBefore: before, Operation: "charge"}},
-		"list-index-all":    {query: store.Query{Index: true, Attention: true, Statuses: []store.Status{store.StatusUnknown}}},
-		"list-scan-after":   {query: store.Query{After: "charge#1", Rate: 10}},
-		"list-partition-after": {
-			query: store.Query{Operation: "charge", After: "charge#1"}, opts: []dynamo.Option{dynamo.WithCompositeKey("sk", "tenant-1")},
-		},
+		"list-index":           {query: store.Query{Index: true, Attention: true, Operation: "charge", PageSize: 100}},
+		"list-index-before":    {query: store.Query{Index: true, AttentionBefore: before, Operation: "charge"}},
+		"list-index-all":       {query: store.Query{Index: true, Attention: true, Statuses: []store.Status{store.StatusUnknown}}},
 		"list-index-all-since": {query: store.Query{Index: true, AttentionBefore: before}},
 		"list-scan":            {query: store.Query{}},
 		"list-scan-filtered": {query: store.Query{
@@ -44,7 +40,7 @@ func TestListingRequests(t *testing.T) {
 		}},
 		"list-partition": {
 			query: store.Query{Operation: "charge", Attention: true},
-			opts:  []dynamo.Option{dynamo.WithCompositeKey("sk", "tenant-1")},
+			opts:  []dynamo.Config{{SortKey: "sk", Partition: "tenant-1"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -82,7 +78,7 @@ func TestAListingWaitsBetweenItsPages(t *testing.T) {
 		}
 		assert.Equal(t, 4*time.Second+2*time.Second, time.Since(began), "nothing is waited for after the last page")
 		assert.Equal(t, []store.Page{
-			{Records: 1, Units: 128, Next: "charge#1"}, {Records: 1, Units: 64, Next: "charge#2"}, {Records: 0, Units: 128},
+			{Records: 1, Units: 128}, {Records: 1, Units: 64}, {Records: 0, Units: 128},
 		}, read)
 		assert.Equal(t, []string{"Scan", "Scan", "Scan"}, tr.calls())
 		assert.Contains(t, string(tr.requests[2].Body), `"ExclusiveStartKey":{"id":{"S":"charge#2"}}`)
@@ -241,7 +237,7 @@ func TestAnIndexOfAnotherShape(t *testing.T) {
 	advice, err := s.Advise(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{
-		`table "` + *in.TableName + `": index "attention-index": sort key is "", expected "attention_at"`,
+		`table "` + *in.TableName + `": index "attention-index": there is no sort key, expected "attention_at"`,
 		`table "` + *in.TableName + `": index "attention-index": "attempt" is not projected`,
 	}, advice)
 
@@ -316,7 +312,7 @@ func TestWhatAListingCosts(t *testing.T) {
 		"one operation in the index": {store.Query{Index: true, Attention: true, Operation: "charge"}, store.Cost{
 			Indexed: true, Records: 50, Bytes: 9000, Units: 5.5, Pages: 11,
 		}},
-		"without those that are parked": {store.Query{Index: true, Attention: true, Operation: "charge", Unparked: true}, store.Cost{
+		"without those that are given up": {store.Query{Index: true, Attention: true, Operation: "charge", NotGivenUp: true}, store.Cost{
 			Indexed: true, Records: 50, Bytes: 9000, Units: 5, Pages: 10,
 		}},
 	} {

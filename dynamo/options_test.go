@@ -19,13 +19,13 @@ func TestConfigurationProblemsAreNamedAllAtOnce(t *testing.T) {
 	t.Parallel()
 	const (
 		nilClient = "dynamo.New: the client is nil"
-		badLimit  = "WithInlineLimit: -1 is not between 0 and 393216 bytes"
+		badLimit  = "InlineLimit: 393217 is more than 393216 bytes"
 	)
 	var typedNil *dynamodb.Client
 	for name, c := range map[string]struct {
 		client   dynamo.Client
 		table    string
-		opts     []dynamo.Option
+		opts     []dynamo.Config
 		problems []string
 	}{
 		"nil client":       {nil, table, nil, []string{nilClient}},
@@ -33,9 +33,10 @@ func TestConfigurationProblemsAreNamedAllAtOnce(t *testing.T) {
 		"no table":         {shelf{}, "", nil, []string{`dynamo.New: table "" is not the name or ARN of a DynamoDB table`}},
 		"short name":       {shelf{}, "ab", nil, []string{`dynamo.New: table "ab" is not the name or ARN of a DynamoDB table`}},
 		"bad name":         {shelf{}, "my table\n", nil, []string{`dynamo.New: table "my table\n" is not the name or ARN of a DynamoDB table`}},
-		"limit too large":  {shelf{}, table, []dynamo.Option{dynamo.WithInlineLimit(393217)}, []string{"WithInlineLimit: 393217 is not between 0 and 393216 bytes"}},
-		"everything": {nil, "", []dynamo.Option{nil, dynamo.WithInlineLimit(-1)}, []string{
-			nilClient, `dynamo.New: table "" is not the name or ARN of a DynamoDB table`, "dynamo.New: option 1 is nil", badLimit,
+		"limit too large":  {shelf{}, table, []dynamo.Config{{InlineLimit: 393217}}, []string{badLimit}},
+		"everything": {nil, "", []dynamo.Config{{InlineLimit: 393217}, {}}, []string{
+			nilClient, `dynamo.New: table "" is not the name or ARN of a DynamoDB table`,
+			"dynamo: there are 2 values of Config, and one counts", badLimit,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -58,7 +59,7 @@ func TestTablesThatAreAccepted(t *testing.T) {
 		"arn:aws:dynamodb:eu-central-1:123456789012:table/idempotency",
 		"arn:aws-us-gov:dynamodb:us-gov-west-1:123456789012:table/idempotency",
 	} {
-		require.NotPanics(t, func() { dynamo.New(shelf{}, name, dynamo.WithInlineLimit(0), dynamo.WithInlineLimit(393216)) }, name)
+		require.NotPanics(t, func() { dynamo.New(shelf{}, name, dynamo.Config{InlineLimit: 393216}) }, name)
 	}
 }
 

@@ -134,7 +134,7 @@ func TestLaterVersionsAreNotMisread(t *testing.T) {
 // TestStepsOfARecordThatOthersRead: steps are always kept in the own form, whatever the layout of the result is.
 func TestStepsOfARecordThatOthersRead(t *testing.T) {
 	t.Parallel()
-	opts := []dynamo.Option{dynamo.WithCompositeKey("sk", "p")}
+	opts := []dynamo.Config{{SortKey: "sk", Partition: "p"}}
 	client, table := newTableOf(t, opts...)
 	s := dynamo.New(client, table, opts...)
 	for _, layout := range []store.Layout{store.LayoutText, store.LayoutValue} {

@@ -25,9 +25,9 @@ func renamed() dynamo.Attributes {
 	}
 }
 
-// shaped are the options of a store whose every name is another one, on a table with a sort key.
-func shaped() []dynamo.Option {
-	return []dynamo.Option{dynamo.WithAttributes(renamed()), dynamo.WithCompositeKey("range", "tenant-1"), dynamo.WithInlineLimit(16)}
+// shaped is the configuration of a store whose every name is another one, on a table with a sort key.
+func shaped() []dynamo.Config {
+	return []dynamo.Config{{Attributes: renamed(), SortKey: "range", Partition: "tenant-1", InlineLimit: 16}}
 }
 
 func TestEveryAttributeOfPowertoolsIsRenamed(t *testing.T) {
@@ -86,42 +86,42 @@ func TestEveryAttributeOfPowertoolsIsRenamed(t *testing.T) {
 func TestNamesCollide(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		opts    []dynamo.Option
+		opts    []dynamo.Config
 		problem string
 	}{
 		"two of Powertools": {
-			[]dynamo.Option{dynamo.WithAttributes(dynamo.Attributes{Status: "data"})},
+			[]dynamo.Config{{Attributes: dynamo.Attributes{Status: "data"}}},
 			`the attributes status and data have one name, "data"`,
 		},
 		"with one of this module": {
-			[]dynamo.Option{dynamo.WithAttributes(dynamo.Attributes{Key: "owner"})},
+			[]dynamo.Config{{Attributes: dynamo.Attributes{Key: "owner"}}},
 			`the attributes id and owner have one name, "owner"`,
 		},
 		"partition and sort key": {
-			[]dynamo.Option{dynamo.WithCompositeKey("id", "")}, `the attributes id and sort have one name, "id"`,
+			[]dynamo.Config{{SortKey: "id"}}, `the attributes id and sort have one name, "id"`,
 		},
 		"a name that begins with the prefix of steps": {
-			[]dynamo.Option{dynamo.WithAttributes(dynamo.Attributes{Data: "step:data"})},
+			[]dynamo.Config{{Attributes: dynamo.Attributes{Data: "step:data"}}},
 			`the name "step:data" of the attribute data begins with "step:", as those of steps do`,
 		},
 		"a sort key that begins with the prefix of steps": {
-			[]dynamo.Option{dynamo.WithCompositeKey("step:", "p")},
+			[]dynamo.Config{{SortKey: "step:", Partition: "p"}},
 			`the name "step:" of the attribute sort begins with "step:", as those of steps do`,
 		},
 		"a default that was renamed away is free": {
-			[]dynamo.Option{dynamo.WithAttributes(dynamo.Attributes{Key: "pk", Data: "id"})}, "",
+			[]dynamo.Config{{Attributes: dynamo.Attributes{Key: "pk", Data: "id"}}}, "",
 		},
-		"no sort key": {[]dynamo.Option{dynamo.WithCompositeKey("", "p")}, "WithCompositeKey: the name of the sort key is empty"},
+		"no sort key": {[]dynamo.Config{{Partition: "p"}}, "Partition: there is no SortKey"},
 		"long partition": {
-			[]dynamo.Option{dynamo.WithCompositeKey("sk", strings.Repeat("x", 2049))},
-			"WithCompositeKey: a partition of 2049 bytes is not UTF-8 of at most 2048",
+			[]dynamo.Config{{SortKey: "sk", Partition: strings.Repeat("x", 2049)}},
+			"Partition: 2049 bytes are not UTF-8 of at most 2048",
 		},
 		"long name": {
-			[]dynamo.Option{dynamo.WithAttributes(dynamo.Attributes{Data: strings.Repeat("x", 256)})},
+			[]dynamo.Config{{Attributes: dynamo.Attributes{Data: strings.Repeat("x", 256)}}},
 			`of the attribute data is not UTF-8 of at most 255 bytes`,
 		},
 		"no UTF-8": {
-			[]dynamo.Option{dynamo.WithAttributes(dynamo.Attributes{Data: "\xff"})},
+			[]dynamo.Config{{Attributes: dynamo.Attributes{Data: "\xff"}}},
 			`the name "\xff" of the attribute data is not UTF-8`,
 		},
 	} {
@@ -152,7 +152,7 @@ func TestNamesCollide(t *testing.T) {
 func TestDefaultPartitionIsThatOfPowertools(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "pay")
 	tr := &transport{answer: func(int, *http.Request, request) (*http.Response, error) { return done.send() }}
-	s := dynamo.New(scriptedClient(tr), table, dynamo.WithCompositeKey("sk", ""))
+	s := dynamo.New(scriptedClient(tr), table, dynamo.Config{SortKey: "sk"})
 	_, _, err := s.Get(t.Context(), "k")
 	require.NoError(t, err)
 	var sent struct{ Key json.RawMessage }
@@ -182,7 +182,7 @@ func TestCheckFollowsTheShape(t *testing.T) {
 // TestTheLongestKeysFitASortKey: 1,024 bytes, for the key of a record and those of its parts.
 func TestTheLongestKeysFitASortKey(t *testing.T) {
 	t.Parallel()
-	opts := []dynamo.Option{dynamo.WithCompositeKey("sk", "p")}
+	opts := []dynamo.Config{{SortKey: "sk", Partition: "p"}}
 	client, table := newTableOf(t, opts...)
 	s := dynamo.New(client, table, opts...)
 	key := strings.Repeat("o", 255) + "#" + strings.Repeat("h", 43) // the longest name of an operation, and a digest

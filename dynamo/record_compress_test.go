@@ -127,7 +127,7 @@ func TestWhatIsCompressed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		result   []byte
-		opts     []dynamo.Option
+		opts     []dynamo.Config
 		encoding string
 		parts    bool
 	}{
@@ -136,14 +136,13 @@ func TestWhatIsCompressed(t *testing.T) {
 		"4 KB":                      {orders(4 << 10), nil, "gzip", false},
 		"beyond the limit":          {orders(12 << 10), nil, "gzip", false},
 		"beyond it, compressed":     {orders(100 << 10), nil, "gzip", true},
-		"not wanted":                {orders(4 << 10), []dynamo.Option{dynamo.WithCompression(false)}, "", false},
-		"not wanted, large":         {orders(12 << 10), []dynamo.Option{dynamo.WithCompression(false)}, "", true},
-		"wanted after all":          {orders(4 << 10), []dynamo.Option{dynamo.WithCompression(false), dynamo.WithCompression(true)}, "gzip", false},
-		"small, in parts":           {orders(300), []dynamo.Option{dynamo.WithInlineLimit(0)}, "", true},
-		"in parts, compressed":      {orders(4 << 10), []dynamo.Option{dynamo.WithInlineLimit(0)}, "gzip", true},
+		"not wanted":                {orders(4 << 10), []dynamo.Config{{NoCompression: true}}, "", false},
+		"not wanted, large":         {orders(12 << 10), []dynamo.Config{{NoCompression: true}}, "", true},
+		"small, in parts":           {orders(300), []dynamo.Config{{InlineLimit: -1}}, "", true},
+		"in parts, compressed":      {orders(4 << 10), []dynamo.Config{{InlineLimit: -1}}, "gzip", true},
 		"no smaller":                {pattern(3 << 10), nil, "identity", false},
 		"no smaller, in parts":      {pattern(5 << 10), nil, "", true},
-		"large and all in the item": {orders(100 << 10), []dynamo.Option{dynamo.WithInlineLimit(384 << 10)}, "gzip", false},
+		"large and all in the item": {orders(100 << 10), []dynamo.Config{{InlineLimit: 384 << 10}}, "gzip", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -194,9 +193,10 @@ func TestEveryWriterIsReadByEveryReader(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMemoryTable()
 		records := func(name string) *dynamo.Store {
-			return dynamo.New(m, table,
-				dynamo.WithCompression(rapid.Bool().Draw(t, name+" compresses")),
-				dynamo.WithInlineLimit(rapid.SampledFrom([]int{0, 100, 4 << 10, 384 << 10}).Draw(t, name+" limit")))
+			return dynamo.New(m, table, dynamo.Config{
+				NoCompression: rapid.Bool().Draw(t, name+" does not compress"),
+				InlineLimit:   rapid.SampledFrom([]int{-1, 100, 4 << 10, 384 << 10}).Draw(t, name+" limit"),
+			})
 		}
 		writer, reader := records("writer"), records("reader")
 		near := rapid.SampledFrom([]int{0, 1, 674, 1024, 1698, 4 << 10, 12 << 10, partSize, 500 << 10, 600 << 10, 3 * partSize})
@@ -217,7 +217,7 @@ func base64Text(n int) []byte { return []byte(base64.StdEncoding.EncodeToString(
 func TestAResultThatIsCompressedToMoreThanAnItemIsKeptWhole(t *testing.T) {
 	t.Parallel()
 	m := newMemoryTable()
-	s := dynamo.New(m, table, dynamo.WithInlineLimit(partSize))
+	s := dynamo.New(m, table, dynamo.Config{InlineLimit: partSize})
 	for _, size := range []int{partSize * 4 / 3, 600 << 10, 900 << 10, 2 << 20} {
 		result := base64Text(size)
 		m.keep(t, s, result)
@@ -231,7 +231,7 @@ func TestAResultThatIsCompressedToMoreThanAnItemIsKeptWhole(t *testing.T) {
 func TestCompressionIsRepeatable(t *testing.T) {
 	t.Parallel()
 	m := newMemoryTable()
-	s := dynamo.New(m, table, dynamo.WithInlineLimit(0))
+	s := dynamo.New(m, table, dynamo.Config{InlineLimit: -1})
 	fresh := func() map[string]item {
 		m.items = map[string]item{}
 		m.keep(t, s, orders(900<<10))
@@ -352,7 +352,7 @@ func TestCompressedDataThatSaysAnotherSize(t *testing.T) {
 func TestCompressedPartsThatAreSpoiled(t *testing.T) {
 	t.Parallel()
 	m := newMemoryTable()
-	s := dynamo.New(m, table, dynamo.WithInlineLimit(100))
+	s := dynamo.New(m, table, dynamo.Config{InlineLimit: 100})
 	r := completion(record("k"), orders(20_000))
 	m.keep(t, s, r.Result)
 	held, _, err := s.Get(t.Context(), "k")
@@ -428,7 +428,7 @@ func TestCompressionSavesWriteUnits(t *testing.T) {
 	_, client, table := local(t)
 	units := func(result []byte, compressed bool) float64 {
 		m := newMemoryTable()
-		it := m.keep(t, dynamo.New(m, table, dynamo.WithCompression(compressed), dynamo.WithInlineLimit(384<<10)), result)
+		it := m.keep(t, dynamo.New(m, table, dynamo.Config{NoCompression: !compressed, InlineLimit: 384 << 10}), result)
 		it["id"] = S(rand.Text()) // an item that is replaced counts, too
 		out, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{
 			TableName: aws.String(table), Item: it, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,

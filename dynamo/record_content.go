@@ -78,9 +78,7 @@ func laidOut(op string, r store.Record) (content, error) {
 		err = errors.New("this version does not know it")
 	}
 	if err != nil {
-		err = &store.Error{
-			Op: op, Kind: store.FailureRejected, NotApplied: nothingWritten, Err: fmt.Errorf("layout %q: %w", r.Layout, err),
-		}
+		err = rejected(op, fmt.Errorf("layout %q: %w", r.Layout, err))
 	}
 	return c, err
 }

@@ -96,6 +96,20 @@ func defaultAttributes() attributes {
 	}
 }
 
+// all returns every attribute that a record can have.
+func (a attributes) all() []attribute {
+	all := []attribute{
+		a.id, a.status, a.expiration, a.lease, a.data, a.validation,
+		a.owner, a.commit, a.attempt, a.createdAt, a.reason, a.parts, a.encoding, a.layout,
+		a.completedAt, a.settledBy, a.settledAt, a.settledReason, a.attention, a.attentionAt, a.derived, a.tries, a.unmarked, a.trace,
+		a.steps, a.stepNames, a.story, a.questions,
+	}
+	if a.composite() {
+		all = append(all, a.sort)
+	}
+	return all
+}
+
 // composite reports whether the table has a sort key.
 func (a attributes) composite() bool { return a.sort.name != "" }
 

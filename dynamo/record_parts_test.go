@@ -97,11 +97,11 @@ func TestClaimOfACompletedRecordWithALargeResult(t *testing.T) {
 func TestInlineLimit(t *testing.T) {
 	t.Parallel()
 	for limit, calls := range map[int][]string{
-		0: {"BatchWriteItem", "PutItem"}, 9: {"BatchWriteItem", "PutItem"}, 10: {"PutItem"}, 384 << 10: {"PutItem"},
+		-1: {"BatchWriteItem", "PutItem"}, 9: {"BatchWriteItem", "PutItem"}, 10: {"PutItem"}, 384 << 10: {"PutItem"},
 	} {
 		_, tr := scripted(done)
 		tr.answer = func(int, *http.Request, request) (*http.Response, error) { return done.send() }
-		s := dynamo.New(scriptedClient(tr), table, dynamo.WithInlineLimit(limit))
+		s := dynamo.New(scriptedClient(tr), table, dynamo.Config{InlineLimit: limit})
 		_, _, err := s.Claim(t.Context(), completion(record("k"), pattern(10)), claimTime)
 		require.NoError(t, err)
 		require.Equal(t, calls, tr.calls(), limit)

@@ -16,28 +16,28 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// A step of a record is one attribute: the prefix of steps, "step:", and the name of the step. Its value is of type S, or B if it is
-// not UTF-8. It has fields, each ended by one space, and then its content up to the end of the value:
+// A step of a record is one attribute: the prefix of steps, "step:", and the name of the step. Its value is of type S, or B
+// if it is not UTF-8. It has fields, each ended by one space, and then its content up to the end of the value:
 //
-//	started <seal>                        a start mark, or any step without a result
-//	value <seal> plain <result>           a result as it is
-//	value <seal> gzip <compressed>        a result as gzip
-//	value <seal> parts <count>:<size>     a result in parts, as the attribute parts has it
-//	value <seal> parts <count>:<size> gzip  a compressed one
+//	started <seal>                           a start mark, or any step without a result
+//	value <seal> plain <result>              a result as it is
+//	value <seal> parts <count>:<size>        a result in parts, as the attribute parts has it
+//	value <seal> parts <count>:<size> gzip   a compressed one
 //
-// The first field is the [store.StepKind]: started, value or failure. In a seal a space is %20, and a percent sign %25. A later
-// version adds kinds and places; what this version does not know is unreadable for it.
+// The first field is the [store.StepKind]: started, value or failure. In a seal a space is %20, and a percent sign %25. A
+// later version adds kinds and places; what this version does not know is unreadable for it.
 //
 // The attribute steps, of type N, counts the writes that changed such attributes.
 const (
 	placePlain = "plain"
-	placeGzip  = encodingGzip
 	placeParts = "parts"
 
+	// longestList is the length of the longest list of parts, "100:39321600 gzip".
+	longestList = 17
 	// maxStepWrites is the largest count of step writes that is understood.
 	maxStepWrites = math.MaxInt32
-	// stepPartsOutlive is how long the parts of steps stay after the expiry that their record had when they were written. A record
-	// with steps may become UNKNOWN, for 30 days, and be resumed after that.
+	// stepPartsOutlive is how long the parts of steps stay after the expiry that their record had when they were written.
+	// A record with steps may become UNKNOWN, for 30 days, and be resumed after that.
 	stepPartsOutlive = 60 * 24 * time.Hour
 )
 
@@ -85,80 +85,43 @@ func (s *Store) placeSteps(ctx context.Context, op string, seen, next store.Reco
 	return changes, parts, nil
 }
 
-// placeStep returns the text of a step that has this much room in the record, in bytes. A result that has not is written to parts.
+// placeStep returns the text of a step that has this much room in the record, in bytes. A result that has not is written to
+// parts, unless its seal does not cover it: nobody could verify them.
 func (s *Store) placeStep(ctx context.Context, op string, r store.Record, step store.Step, room int) (text []byte, parts bool, err error) {
-	if len(step.Result) <= s.plainLimit {
-		if text = stepText(step, placePlain, step.Result); len(text) <= room {
-			return text, false, nil
-		}
-	}
-	if pieces, encoding := s.stepPieces(step); pieces == nil {
-		return stepText(step, placePlain, step.Result), false, nil
-	} else if text = stepInside(step, pieces, encoding); text != nil && len(text) <= room {
+	text = stepText(step)
+	if len(text) <= room || step.Parts != "" || len(step.Result) == 0 || !step.Sealed() {
 		return text, false, nil
-	} else if step.Parts, err = s.writeParts(ctx, op, r.OfStep(step), pieces, stepPartsOutlive); err != nil {
+	}
+	pieces, encoding := s.pieces(step.Result)
+	if step.Parts, err = s.writeParts(ctx, op, r.OfStep(step), pieces, stepPartsOutlive); err != nil {
 		return nil, false, err
-	} else if encoding != "" {
+	}
+	if encoding != "" {
 		step.Parts += gzipParts
 	}
-	return stepText(step, placePlain, nil), true, nil
+	return stepText(step), true, nil
 }
 
-// stepPieces returns the result of a step as it is kept, in pieces, and its encoding. There are none if it stays in the record in any
-// case: nobody could verify parts that the seal does not cover.
-func (s *Store) stepPieces(step store.Step) (pieces [][]byte, encoding string) {
-	if step.Parts != "" || len(step.Result) == 0 || !step.Sealed() {
-		return nil, ""
-	}
-	return s.pieces(step.Result)
-}
-
-// stepInside returns the text of a step whose result is kept in the record, nil if that has more than one piece.
-func stepInside(step store.Step, pieces [][]byte, encoding string) []byte {
-	switch {
-	case len(pieces) != 1:
-		return nil
-	case encoding == "":
-		return stepText(step, placePlain, pieces[0])
-	default:
-		return stepText(step, placeGzip, pieces[0])
-	}
-}
-
-// stepRoom returns how many bytes of a record are left for the steps that a write changes: the inline limit without the others. What
-// was seen may not say that the result of a step is in parts, then it is taken for one that is in the record if it fits there.
+// stepRoom returns how many bytes of a record are left for the steps that a write changes: the inline limit without the
+// others. Who has seen them as their owner need not know which of them are in parts: those that alone have no room.
 func (s *Store) stepRoom(seen, changes map[string]store.Step) int {
 	room := s.inlineLimit
 	for name, step := range seen {
 		if _, changed := changes[name]; changed || step.Kind == "" {
 			continue
 		}
-		room -= len(stepPrefix) + len(name) + s.stepWeight(step)
+		weight := len(step.Kind) + len(step.Seal) + len(placePlain) + 3 + len(step.Parts) + len(step.Result)
+		if weight > s.inlineLimit {
+			weight += longestList - len(step.Result)
+		}
+		room -= len(stepPrefix) + len(name) + weight
 	}
 	return room
 }
 
-// stepWeight is the length of the text of a step that was seen.
-func (s *Store) stepWeight(step store.Step) int {
-	const list = len("100:39321600") // of parts
-	around := len(step.Kind) + len(step.Seal) + len(placePlain) + 3
-	if step.Parts != "" {
-		return around + len(step.Parts)
-	}
-	size := len(step.Result)
-	if size > s.plainLimit {
-		if pieces, _ := s.stepPieces(step); len(pieces) == 1 {
-			size = len(pieces[0])
-		}
-	}
-	if around+size > s.inlineLimit {
-		return around + list
-	}
-	return around + size
-}
-
-// stepText returns the text of a step: of its parts if it has some, else with this content at this place.
-func stepText(step store.Step, place string, content []byte) []byte {
+// stepText returns the text of a step, with its result, or where the parts of that are.
+func stepText(step store.Step) []byte {
+	place, content := placePlain, step.Result
 	if step.Parts != "" {
 		place, content = placeParts, []byte(step.Parts)
 	}
@@ -298,11 +261,6 @@ func (d *decoder) stepContent(at attribute, step *store.Step, text []byte) {
 	switch string(place) {
 	case placePlain:
 		step.Result = content
-	case placeGzip:
-		var err error
-		if step.Result, err = d.gzip.expand(content); err != nil || !step.Sealed() {
-			d.fail(at, "is a step whose compressed result does not match its seal")
-		}
 	case placeParts:
 		list, _ := splitParts(string(content))
 		if _, ok := parsePartList(list); !ok {

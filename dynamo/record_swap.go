@@ -24,18 +24,14 @@ func (s *Store) Swap(ctx context.Context, seen, next store.Record) (held store.R
 	if err := s.ready(op); err != nil {
 		return store.Record{}, false, err
 	}
-	e, inParts, err := s.change(ctx, op, seen, next)
+	u, inParts, err := s.update(ctx, op, seen, next)
 	if err != nil {
 		return store.Record{}, false, err
 	}
 	in := &dynamodb.UpdateItemInput{
-		TableName:                           aws.String(s.table),
-		Key:                                 s.attr.key(seen.Key),
-		ConditionExpression:                 aws.String(e.condition),
-		UpdateExpression:                    e.update(),
-		ExpressionAttributeNames:            e.names,
-		ExpressionAttributeValues:           e.values,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		TableName: u.TableName, Key: u.Key, ConditionExpression: u.ConditionExpression, UpdateExpression: u.UpdateExpression,
+		ExpressionAttributeNames: u.ExpressionAttributeNames, ExpressionAttributeValues: u.ExpressionAttributeValues,
+		ReturnValuesOnConditionCheckFailure: u.ReturnValuesOnConditionCheckFailure,
 	}
 	if seen.HandsOver(next) {
 		in.ReturnValues = types.ReturnValueAllNew
@@ -53,8 +49,25 @@ func (s *Store) Swap(ctx context.Context, seen, next store.Record) (held store.R
 	return held, swapped, err
 }
 
-// change returns the condition and the changes of a write that replaces seen by next, once the parts that next needs are written. It
-// reports whether there are any.
+// update is the write that replaces seen by next, alone or in a transaction. The parts that next needs are written before;
+// it reports whether there are any.
+func (s *Store) update(ctx context.Context, op string, seen, next store.Record) (*types.Update, bool, error) {
+	e, parts, err := s.change(ctx, op, seen, next)
+	if err != nil {
+		return nil, false, err
+	}
+	return &types.Update{
+		TableName:                           aws.String(s.table),
+		Key:                                 s.attr.key(seen.Key),
+		ConditionExpression:                 aws.String(e.condition),
+		UpdateExpression:                    e.update(),
+		ExpressionAttributeNames:            e.names,
+		ExpressionAttributeValues:           e.values,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}, parts, nil
+}
+
+// change returns the condition and the changes of such a write.
 func (s *Store) change(ctx context.Context, op string, seen, next store.Record) (e *expression, parts bool, err error) {
 	e = newExpression()
 	e.sameAs(s.attr, seen)

@@ -44,11 +44,15 @@ var (
 // New returns a store on the table, given by its name or ARN. It sends nothing; see [Store.Check].
 //
 // It panics with a [*store.ConfigError] that names every problem of the configuration.
-func New(client Client, table string, opts ...Option) *Store {
-	c := configure(client, table, opts)
+func New(client Client, table string, config ...Config) *Store {
+	var p problems
+	p.addf(isNil(client), "dynamo.New: the client is nil")
+	p.addf(!isTable(table), "dynamo.New: table %q is not the name or ARN of a DynamoDB table", table)
+	c, attr := configOf(config, &p)
+	p.panic()
 	s := &Store{
-		client: client, table: table, attr: c.attr,
-		inlineLimit: c.inlineLimit, plainLimit: c.inlineLimit, compression: c.compression,
+		client: client, table: table, attr: attr,
+		inlineLimit: c.InlineLimit, plainLimit: c.InlineLimit, compression: !c.NoCompression,
 	}
 	if s.compression {
 		s.plainLimit = min(s.plainLimit, oneUnit)
@@ -64,7 +68,7 @@ func (s *Store) unmade() bool { return s == nil || s.client == nil }
 // ready is the error of a call of a Store that New has not made.
 func (s *Store) ready(op string) error {
 	if s.unmade() {
-		return &store.Error{Op: op, Kind: store.FailureRejected, NotApplied: nothingWritten, Err: errUnmade}
+		return rejected(op, errUnmade)
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ import (
 )
 
 // strongTable makes a table as one with multi-Region strong consistency is made: without time to live.
-func strongTable(t *testing.T, opts ...dynamo.Option) (table string) {
+func strongTable(t *testing.T, opts ...dynamo.Config) (table string) {
 	t.Helper()
 	client := dynamolocal.Client(dynamolocal.Endpoint(t))
 	in := dynamo.TableDefinition("dynamo-test-"+rand.Text(), opts...)

@@ -32,62 +32,54 @@ type TableCreator interface {
 // to enter and one to leave. A store needs no index to protect requests.
 const AttentionIndex = "attention-index"
 
-// TableDefinition returns the table that a store with these options needs, billed on demand, with
+// TableDefinition returns the table that a store of this configuration needs, billed on demand, with
 // its [AttentionIndex]. Time to live has a call of its own, see [TimeToLiveDefinition]. Like [New]
 // it panics with a [*store.ConfigError].
-func TableDefinition(name string, opts ...Option) *dynamodb.CreateTableInput {
-	a := shapeOf(opts)
-	in := &dynamodb.CreateTableInput{TableName: aws.String(name), BillingMode: types.BillingModePayPerRequest}
-	for _, k := range a.primaryKey() {
-		in.AttributeDefinitions = append(in.AttributeDefinitions,
-			types.AttributeDefinition{AttributeName: aws.String(k.name), AttributeType: types.ScalarAttributeTypeS})
-		in.KeySchema = append(in.KeySchema, types.KeySchemaElement{AttributeName: aws.String(k.name), KeyType: k.kind})
+func TableDefinition(name string, config ...Config) *dynamodb.CreateTableInput {
+	return attributesOf(config).definition(name)
+}
+
+func (a attributes) definition(name string) *dynamodb.CreateTableInput {
+	in := &dynamodb.CreateTableInput{
+		TableName: aws.String(name), BillingMode: types.BillingModePayPerRequest,
+		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{a.index()},
 	}
-	in.AttributeDefinitions = append(in.AttributeDefinitions,
-		types.AttributeDefinition{AttributeName: aws.String(a.attention.name), AttributeType: types.ScalarAttributeTypeS},
-		types.AttributeDefinition{AttributeName: aws.String(a.attentionAt.name), AttributeType: types.ScalarAttributeTypeN})
-	in.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{a.index()}
+	define := func(at attribute, is types.ScalarAttributeType) {
+		in.AttributeDefinitions = append(in.AttributeDefinitions,
+			types.AttributeDefinition{AttributeName: aws.String(at.name), AttributeType: is})
+	}
+	define(a.id, types.ScalarAttributeTypeS)
+	in.KeySchema = append(in.KeySchema, keyPart(a.id, types.KeyTypeHash))
+	if a.composite() {
+		define(a.sort, types.ScalarAttributeTypeS)
+		in.KeySchema = append(in.KeySchema, keyPart(a.sort, types.KeyTypeRange))
+	}
+	define(a.attention, types.ScalarAttributeTypeS)
+	define(a.attentionAt, types.ScalarAttributeTypeN)
 	return in
+}
+
+func keyPart(at attribute, kind types.KeyType) types.KeySchemaElement {
+	return types.KeySchemaElement{AttributeName: aws.String(at.name), KeyType: kind}
 }
 
 // index is the index of the records with attention.
 func (a attributes) index() types.GlobalSecondaryIndex {
 	return types.GlobalSecondaryIndex{
 		IndexName: aws.String(AttentionIndex),
-		KeySchema: []types.KeySchemaElement{
-			{AttributeName: aws.String(a.attention.name), KeyType: types.KeyTypeHash},
-			{AttributeName: aws.String(a.attentionAt.name), KeyType: types.KeyTypeRange},
+		KeySchema: []types.KeySchemaElement{keyPart(a.attention, types.KeyTypeHash), keyPart(a.attentionAt, types.KeyTypeRange)},
+		Projection: &types.Projection{
+			ProjectionType: types.ProjectionTypeInclude, NonKeyAttributes: []string{a.status.name, a.reason.name, a.attempt.name},
 		},
-		Projection: &types.Projection{ProjectionType: types.ProjectionTypeInclude, NonKeyAttributes: a.projected()},
 	}
-}
-
-// projected are the attributes that the index has beside the keys.
-func (a attributes) projected() []string {
-	return []string{a.status.name, a.reason.name, a.attempt.name}
-}
-
-// keyElement is an attribute of the primary key.
-type keyElement struct {
-	name string
-	kind types.KeyType
-}
-
-// primaryKey is what the table of these attributes is keyed by.
-func (a attributes) primaryKey() []keyElement {
-	k := []keyElement{{a.id.name, types.KeyTypeHash}}
-	if a.composite() {
-		k = append(k, keyElement{a.sort.name, types.KeyTypeRange})
-	}
-	return k
 }
 
 // TimeToLiveDefinition returns the time to live setting that belongs to [TableDefinition].
-func TimeToLiveDefinition(name string, opts ...Option) *dynamodb.UpdateTimeToLiveInput {
+func TimeToLiveDefinition(name string, config ...Config) *dynamodb.UpdateTimeToLiveInput {
 	return &dynamodb.UpdateTimeToLiveInput{
 		TableName: aws.String(name),
 		TimeToLiveSpecification: &types.TimeToLiveSpecification{
-			AttributeName: aws.String(shapeOf(opts).expiration.name),
+			AttributeName: aws.String(attributesOf(config).expiration.name),
 			Enabled:       aws.Bool(true),
 		},
 	}
@@ -98,22 +90,22 @@ func TimeToLiveDefinition(name string, opts ...Option) *dynamodb.UpdateTimeToLiv
 // except that time to live is enabled if it has none. What is then wrong with the table is reported
 // as by [Store.Check].
 //
-// The options are those of the store, which may change the names of attributes and the key; the
-// others mean nothing here.
+// The configuration is that of the store, which may change the names of attributes and the key; the
+// rest of it means nothing here.
 //
 // It is meant for tests, local use and tools; deployments define the table in their template.
-func CreateTable(ctx context.Context, client TableCreator, name string, opts ...Option) error {
-	a := shapeOf(opts)
+func CreateTable(ctx context.Context, client TableCreator, name string, config ...Config) error {
+	a := attributesOf(config)
 	ctx, cancel := context.WithTimeout(ctx, createLimit)
 	defer cancel()
-	_, err := client.CreateTable(ctx, TableDefinition(name, opts...))
+	_, err := client.CreateTable(ctx, TableDefinition(name, config...))
 	if _, exists := errors.AsType[*types.ResourceInUseException](err); err != nil && !exists {
 		return fmt.Errorf("create table %q: %w", name, err)
 	}
 	if err := waitUntilActive(ctx, client, name); err != nil {
 		return err
 	}
-	if err := enableTimeToLive(ctx, client, name, opts); err != nil {
+	if err := enableTimeToLive(ctx, client, name, config); err != nil {
 		return err
 	}
 	c := checker{Describer: client}
@@ -143,7 +135,7 @@ func waitUntilActive(ctx context.Context, d Describer, name string) error {
 
 // enableTimeToLive leaves a table alone that has time to live already: DynamoDB rejects enabling it
 // again.
-func enableTimeToLive(ctx context.Context, client TableCreator, name string, opts []Option) error {
+func enableTimeToLive(ctx context.Context, client TableCreator, name string, config []Config) error {
 	out, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(name)})
 	if err != nil {
 		return fmt.Errorf("describe time to live of table %q: %w", name, err)
@@ -151,7 +143,7 @@ func enableTimeToLive(ctx context.Context, client TableCreator, name string, opt
 	if ttl := out.TimeToLiveDescription; ttl != nil && ttl.TimeToLiveStatus != types.TimeToLiveStatusDisabled {
 		return nil
 	}
-	if _, err := client.UpdateTimeToLive(ctx, TimeToLiveDefinition(name, opts...)); err != nil {
+	if _, err := client.UpdateTimeToLive(ctx, TimeToLiveDefinition(name, config...)); err != nil {
 		return fmt.Errorf("enable time to live of table %q: %w", name, err)
 	}
 	return nil

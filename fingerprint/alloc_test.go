@@ -16,44 +16,6 @@ import (
 // These tests count allocations of the whole process: none of them runs in parallel with another test. The race
 // detector adds its own.
 
-func TestAllocationsOfCanonical(t *testing.T) {
-	for name, doc := range map[string]string{
-		"an order":    order,
-		"many orders": `{"page":1,"orders":` + orders(order, 100<<10) + `,"next":null}`,
-	} {
-		src := []byte(doc)
-		for _, tc := range []struct {
-			dst  []byte
-			want float64
-		}{
-			{make([]byte, 0, 2*len(src)), 1},
-			{nil, 2},
-		} {
-			require.LessOrEqual(t, testing.AllocsPerRun(100, func() {
-				_, err := fingerprint.Canonical(tc.dst, src)
-				require.NoError(t, err)
-			}), tc.want, "%s, %d bytes, room for %d", name, len(src), cap(tc.dst))
-		}
-	}
-}
-
-func TestAllocationsOfHash(t *testing.T) {
-	doc := []byte(order)
-	require.LessOrEqual(t, testing.AllocsPerRun(100, func() {
-		h := fingerprint.New("allocations")
-		h.String("POST")
-		h.String("/charges")
-		require.NoError(t, h.JSON(doc))
-		_ = h.Text()
-	}), 3.0, "Hash, canonicaliser, text")
-
-	require.LessOrEqual(t, testing.AllocsPerRun(100, func() {
-		h := fingerprint.New("allocations")
-		require.NoError(t, h.JSON(doc))
-		_ = h.Sum()
-	}), 2.0, "Hash, canonicaliser")
-}
-
 // allocated returns how many bytes f allocates, garbage included.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats

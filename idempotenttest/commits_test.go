@@ -65,6 +65,7 @@ func TestAContextCommitsOnce(t *testing.T) {
 	err := commit(ctx, "second")
 	require.ErrorIs(t, err, idempotent.ErrCommitRefused)
 	require.ErrorContains(t, err, "committed its answer before")
+	require.ErrorAs(t, err, new(*idempotent.Error))
 	_, err = idempotent.Step(ctx, "late", func(context.Context) (int, error) { return 1, nil })
 	require.ErrorIs(t, err, idempotent.ErrStepRefused)
 	require.ErrorContains(t, err, "steps come before")

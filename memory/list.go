@@ -20,8 +20,7 @@ func (s *Store) List(ctx context.Context, q store.Query) iter.Seq2[store.Record,
 		}
 		keys := s.named(q)
 		for page := range slices.Chunk(keys, cmp.Or(max(q.PageSize, 0), max(len(keys), 1))) {
-			keys = keys[len(page):]
-			if !s.list(ctx, q, page, len(keys) > 0, yield) {
+			if !s.list(ctx, q, page, yield) {
 				return
 			}
 		}
@@ -30,13 +29,13 @@ func (s *Store) List(ctx context.Context, q store.Query) iter.Seq2[store.Record,
 
 // list yields the records of a page that are still there and still named, and reports whether the listing goes on. A record that is
 // written while its page is read comes as it was, or as it is.
-func (s *Store) list(ctx context.Context, q store.Query, keys []string, more bool, yield func(store.Record, error) bool) bool {
+func (s *Store) list(ctx context.Context, q store.Query, keys []string, yield func(store.Record, error) bool) bool {
 	if err := ended(ctx, "list"); err != nil {
 		yield(store.Record{}, err)
 		return false
 	}
 	if q.Page != nil {
-		q.Page(pageOf(keys, more))
+		q.Page(store.Page{Records: len(keys)})
 	}
 	for _, key := range keys {
 		r, found := s.read(key)
@@ -46,14 +45,6 @@ func (s *Store) list(ctx context.Context, q store.Query, keys []string, more boo
 		}
 	}
 	return true
-}
-
-func pageOf(keys []string, more bool) store.Page {
-	p := store.Page{Records: len(keys)}
-	if more {
-		p.Next = keys[len(keys)-1]
-	}
-	return p
 }
 
 // ListCost implements [store.Lister]. It is exact as long as nothing is written.
@@ -66,7 +57,7 @@ func (s *Store) ListCost(ctx context.Context, q store.Query) (store.Cost, error)
 	}
 	read := q
 	if !q.Index { // every record is looked at
-		read = store.Query{After: q.After}
+		read = store.Query{}
 	}
 	return store.Cost{Indexed: q.Index, Records: int64(len(s.named(read))), Exact: true}, nil
 }
@@ -77,7 +68,7 @@ func (s *Store) named(q store.Query) []string {
 	defer s.mu.Unlock()
 	var all []string
 	for key, e := range s.records {
-		if key > q.After && q.Names(e.record) {
+		if q.Names(e.record) {
 			all = append(all, key)
 		}
 	}

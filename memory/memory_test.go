@@ -2,7 +2,6 @@ package memory_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -77,31 +76,6 @@ func TestARecordIsNeverHeldUnderAnotherKeyThanItsOwn(t *testing.T) {
 	require.True(t, found)
 	assert.Equal(t, "charge#1", held.Key)
 	assert.Equal(t, 1, s.Len())
-}
-
-// TestCallsAllocateLittle pins down that a claim costs the entry of its record, and other calls the bytes they return.
-func TestCallsAllocateLittle(t *testing.T) {
-	ctx, s, now := t.Context(), memory.New(), time.Unix(1_800_000_000, 0)
-	r := record("charge#1", now.Add(time.Hour))
-	claims(t, s, r, now)
-	done := r
-	done.Result = []byte(`{"id":"ch_1"}`)
-	var failed error
-	for _, c := range []struct {
-		name string
-		most float64
-		call func() error
-	}{
-		{"a refused claim", 0, func() error { _, _, err := s.Claim(ctx, r, now); return err }},
-		{"a renewal", 0, func() error { _, _, err := s.Swap(ctx, r, r); return err }},
-		{"a read", 0, func() error { _, _, err := s.Get(ctx, r.Key); return err }},
-		{"a result in", 1, func() error { _, _, err := s.Swap(ctx, r, done); return err }},
-		{"a result out", 1, func() error { _, _, err := s.Get(ctx, r.Key); return err }},
-	} {
-		allocs := testing.AllocsPerRun(100, func() { failed = errors.Join(failed, c.call()) })
-		assert.LessOrEqual(t, allocs, c.most, c.name)
-	}
-	require.NoError(t, failed)
 }
 
 // record returns a record in progress that was claimed in the hour before its expiry.

@@ -43,7 +43,7 @@ func (*table) Apply(context.Context, store.Writes, string) error { return nil }
 
 // commit commits an answer as a store's own function does.
 func commit(ctx context.Context, answer any, writes rows) error {
-	if fault := execution.CommitsOf(ctx).Commit(ctx, answer, writes); fault != nil {
+	if fault := execution.CommitsOf(ctx).Commit(ctx, answer, writes, nil); fault != nil {
 		return fault
 	}
 	return nil

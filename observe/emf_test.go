@@ -95,8 +95,8 @@ func TestErrorsAreNamedByTypeAndNeverByText(t *testing.T) {
 		"of nothing":        {joinedErrors{nil}, "observe_test.joinedErrors"},
 		"unexported":        {fmt.Errorf("42-42: %w", &declinedError{}), "observe_test.declinedError"},
 		"text alone":        {errors.New("card 42-42"), "errors.errorString"},
-		"of the library":    {&idempotent.MismatchError{Operation: "charge"}, "idempotent.MismatchError"},
-		"wraps an exported": {&idempotent.RefusedError{Err: CardError{"42-42"}}, "idempotent.RefusedError"},
+		"of the library":    {&idempotent.Error{Kind: idempotent.ErrMismatch, Operation: "charge"}, "idempotent.MismatchError"},
+		"wraps an exported": {&idempotent.Error{Kind: idempotent.ErrRefused, Err: CardError{"42-42"}}, "idempotent.RefusedError"},
 	} {
 		e := someEvent
 		e.Err = tc.err
@@ -113,7 +113,7 @@ func TestStoreFailureIsNamedByItsKind(t *testing.T) {
 		event report.Delivery
 		want  any
 	}{
-		"answer":     {report.Delivery{Outcome: report.StoreUnavailable, Err: &idempotent.StoreUnavailableError{Err: denied}}, "access denied"},
+		"answer":     {report.Delivery{Outcome: report.StoreUnavailable, Err: &idempotent.Error{Kind: idempotent.ErrStoreUnavailable, Err: denied}}, "access denied"},
 		"aside":      {report.Delivery{Outcome: report.Replayed, StoreErr: denied}, "access denied"},
 		"lease lost": {report.Delivery{Outcome: report.Replayed, LeaseLost: true, StoreErr: idempotent.ErrLeaseLost}, "lease lost"},
 		"other":      {report.Delivery{Outcome: report.Replayed, StoreErr: CardError{}}, "observe_test.CardError"},

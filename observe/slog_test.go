@@ -28,8 +28,8 @@ func TestLevelSaysWhoHasToAct(t *testing.T) {
 	}{
 		"executed":    {report.Delivery{Outcome: report.Executed, Settlement: report.Completed}, "INFO"},
 		"replayed":    {report.Delivery{Outcome: report.Replayed}, "INFO"},
-		"in progress": {report.Delivery{Outcome: report.InProgress, Err: &idempotent.InProgressError{}}, "INFO"},
-		"mismatch":    {report.Delivery{Outcome: report.Mismatch, Err: &idempotent.MismatchError{}}, "WARN"},
+		"in progress": {report.Delivery{Outcome: report.InProgress, Err: &idempotent.Error{Kind: idempotent.ErrInProgress}}, "INFO"},
+		"mismatch":    {report.Delivery{Outcome: report.Mismatch, Err: &idempotent.Error{Kind: idempotent.ErrMismatch}}, "WARN"},
 		"failed":      {report.Delivery{Outcome: report.Executed, Err: errors.New("declined")}, "WARN"},
 		"unknown":     {report.Delivery{Outcome: report.Executed, Settlement: report.Unknown}, "WARN"},
 		"panicked":    {report.Delivery{Outcome: report.Panicked}, "ERROR"},

@@ -114,9 +114,9 @@ type Snapshot struct {
 	Expiry      time.Time    `json:"expiry"`
 	CompletedAt time.Time    `json:"completed_at,omitzero"`
 	AttentionAt time.Time    `json:"attention_at,omitzero"`
-	// Tries is how often a reconciliation has asked about the record in vain. Parked is true if it does so no more.
+	// Tries is how often a reconciliation has asked about the record in vain. GivenUp is true if it does so no more.
 	Tries     int       `json:"tries,omitempty"`
-	Parked    bool      `json:"parked,omitempty"`
+	GivenUp   bool      `json:"given_up,omitempty"`
 	SettledBy string    `json:"settled_by,omitempty"`
 	SettledAt time.Time `json:"settled_at,omitzero"`
 	// ResultBytes is the size of a result that is kept in the record.

@@ -31,11 +31,14 @@ type desk struct {
 	inner *memory.Store
 }
 
-func newDesk(t *testing.T, rule func(storetest.Call) storetest.Fault, opts ...operate.Option) *desk {
+func newDesk(t *testing.T, rule func(storetest.Call) storetest.Fault, config ...operate.Config) *desk {
 	t.Helper()
 	inner := memory.New()
-	clock := operate.WithClock(func() time.Time { return now })
-	return &desk{operate.New(storetest.NewFaulty(inner, rule), append([]operate.Option{clock}, opts...)...), t, t.Context(), inner}
+	c := operate.Config{Clock: func() time.Time { return now }}
+	for _, given := range config {
+		c.Retention = given.Retention
+	}
+	return &desk{operate.New(storetest.NewFaulty(inner, rule), c), t, t.Context(), inner}
 }
 
 // crashed is a record in progress whose execution died.
@@ -245,7 +248,7 @@ func want(seen store.Record, action operate.Action, owner string) store.Record {
 func TestARecordIsNeverKeptForShorterThanBefore(t *testing.T) {
 	t.Parallel()
 	for retention, wantDays := range map[time.Duration]int{time.Hour: 30, 40 * 24 * time.Hour: 40} {
-		d := newDesk(t, nil, operate.WithRetention(retention))
+		d := newDesk(t, nil, operate.Config{Retention: retention})
 		_, err := d.Settle(t.Context(), d.shown(unknown()), operate.Executed([]byte(`1`)), act)
 		require.NoError(t, err)
 		held, _ := d.held()
@@ -714,11 +717,11 @@ func TestConfigurationIsChecked(t *testing.T) {
 		ce, ok := recover().(*store.ConfigError)
 		require.True(t, ok)
 		assert.Equal(t, []string{
-			"operate.New: the store is nil", "operate.New: option 1 is nil", "operate.WithRetention: -1ns is not positive",
-			"operate.WithClock: the clock is nil",
+			"operate.New: the store is nil", "operate.New: there are 2 values of Config, and one counts",
+			"operate.New: Retention: -1ns is negative",
 		}, ce.Problems)
 	}()
-	operate.New((*memory.Store)(nil), nil, operate.WithRetention(-1), operate.WithClock(nil))
+	operate.New((*memory.Store)(nil), operate.Config{Retention: -1}, operate.Config{})
 }
 
 // resending is a store whose client loses the reply of each write and sends it again, inside of one call.
@@ -734,7 +737,7 @@ func (s resending) Swap(ctx context.Context, seen, next store.Record) (store.Rec
 func TestAReplyThatTheClientLostIsNoChangeBySomebodyElse(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
-	d.Operator = operate.New(resending{d.inner}, operate.WithClock(func() time.Time { return now }))
+	d.Operator = operate.New(resending{d.inner}, operate.Config{Clock: func() time.Time { return now }})
 	_, err := d.Settle(t.Context(), d.shown(unknown()), operate.NotExecuted(), act)
 	require.NoError(t, err)
 	held, _ := d.held()

@@ -83,7 +83,7 @@ func TestAProcessThatDiesInItsFirstExecutionIsFoundByTheIndex(t *testing.T) {
 				require.Len(t, list(operate.Query{Scan: true, States: []operate.State{operate.StateCrashed}}), 1)
 				r := operate.Reconcile(wrapped(s, c.opts...), func(context.Context, idempotent.Execution) (idempotent.Resolution[string], error) {
 					return idempotent.Executed("found"), nil
-				}, operate.ReconcileConfig{})
+				})
 				told, err := r.Run(t.Context())
 				require.NoError(t, err)
 				if !c.found {
@@ -121,7 +121,7 @@ func TestAnExecutionWhoseLeaseWasRenewedIsNotOpen(t *testing.T) {
 		r := operate.Reconcile(h, func(context.Context, idempotent.Execution) (idempotent.Resolution[string], error) {
 			t.Error("asked about an execution that runs")
 			return idempotent.Untouched[string](), nil
-		}, operate.ReconcileConfig{})
+		})
 		told, err := r.Run(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, 1, told.Busy)

@@ -35,7 +35,7 @@ func newShop(t *testing.T, opts ...idempotent.Option) *shop {
 	t.Helper()
 	s := &shop{t: t, records: memory.New(), now: now}
 	clock := func() time.Time { return s.now }
-	s.Operator = operate.New(s.records, operate.WithClock(clock))
+	s.Operator = operate.New(s.records, operate.Config{Clock: clock})
 	s.handler = idempotent.Wrap(s.order, s.records, append([]idempotent.Option{
 		idempotent.WithOperation("order"), idempotent.WithKey(func(id string) (string, error) { return id, nil }), idempotent.WithClock(clock),
 	}, opts...)...)

@@ -59,7 +59,7 @@ func TestADeadProcessHasLeftItsDerivedKey(t *testing.T) {
 		_, err := h.Handle(t.Context(), id)
 		require.NoError(t, err)
 	}
-	o := operate.New(left, operate.WithClock(func() time.Time { return time.Now().Add(time.Hour) }))
+	o := operate.New(left, operate.Config{Clock: func() time.Time { return time.Now().Add(time.Hour) }})
 	shown, name, err := o.FindDerived(t.Context(), "", sent)
 	require.NoError(t, err)
 	require.Equal(t, "charge", name)
@@ -83,13 +83,13 @@ func TestTheNamesOfOthersLeadToARecord(t *testing.T) {
 		require.True(t, claimed)
 	}
 	sent := idempotent.Description{Protected: true, RecordKey: cold.Key, Fingerprint: cold.Fingerprint}.DerivedKey(warm.Derived[0])
-	shown, name, err := operate.New(s, operate.WithClock(func() time.Time { return now })).FindDerived(t.Context(), "", sent)
+	shown, name, err := operate.New(s, operate.Config{Clock: func() time.Time { return now }}).FindDerived(t.Context(), "", sent)
 	require.NoError(t, err)
 	require.Equal(t, warm.Derived[0], name)
 	require.Equal(t, cold.Key, shown.Record.Key)
 
 	sent = idempotent.Description{Protected: true, RecordKey: cold.Key, Fingerprint: cold.Fingerprint}.DerivedKey("known to me")
-	o := operate.New(s, operate.WithClock(func() time.Time { return now }))
+	o := operate.New(s, operate.Config{Clock: func() time.Time { return now }})
 	_, _, err = o.FindDerived(t.Context(), "", sent)
 	require.ErrorIs(t, err, operate.ErrNotFound)
 	shown, _, err = o.FindDerived(t.Context(), "", sent, "known to me")

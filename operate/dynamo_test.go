@@ -59,7 +59,7 @@ func TestATableFullOfRecords(t *testing.T) {
 	for n := range 7 {
 		put(fmt.Sprint("unknown-", n), unknown())
 	}
-	o := operate.New(records, operate.WithClock(func() time.Time { return now }))
+	o := operate.New(records, operate.Config{Clock: func() time.Time { return now }})
 
 	read := store.Page{}
 	count := func(p store.Page) { read.Records += p.Records; read.Units += p.Units }
@@ -101,7 +101,7 @@ func TestATableFullOfRecords(t *testing.T) {
 func TestAnOwnerThatComesBackInTheMiddle(t *testing.T) {
 	t.Parallel()
 	records := onDynamoDB(t)
-	o := operate.New(records, operate.WithClock(func() time.Time { return now }))
+	o := operate.New(records, operate.Config{Clock: func() time.Time { return now }})
 	seen := unknown()
 	_, claimed, err := records.Claim(t.Context(), seen, now)
 	require.NoError(t, err)
@@ -142,7 +142,7 @@ func TestAnOwnerThatComesBackInTheMiddle(t *testing.T) {
 func TestStepsInATable(t *testing.T) {
 	t.Parallel()
 	records := onDynamoDB(t)
-	o := operate.New(records, operate.WithClock(func() time.Time { return now }))
+	o := operate.New(records, operate.Config{Clock: func() time.Time { return now }})
 	first := crashed()
 	_, claimed, err := records.Claim(t.Context(), first, now)
 	require.NoError(t, err)

@@ -32,9 +32,8 @@ type Query struct {
 
 	// Scan allows the listing to read every record of the store. See [Operator.Cost] before.
 	Scan bool
-	// PageSize, After, Rate and Page are those of [store.Query]. After needs Scan.
+	// PageSize, Rate and Page are those of [store.Query].
 	PageSize int
-	After    string
 	Rate     float64
 	Page     func(store.Page)
 }
@@ -59,9 +58,9 @@ type Listed struct {
 	//   - it was released with steps, and its AttentionAt has come. It is not due at once, because
 	//     as a rule the client retries, and the next execution goes on where the one before stopped
 	Due bool
-	// Parked is true if a reconciliation has asked about the record in vain so often that it does
+	// GivenUp is true if a reconciliation has asked about the record in vain so often that it does
 	// so no more.
-	Parked bool
+	GivenUp bool
 
 	// later is true if it was released with steps and is not due.
 	later bool
@@ -157,7 +156,7 @@ func (o *Operator) entries(ctx context.Context, q store.Query) iter.Seq[*entry] 
 
 func listedOf(r store.Record, now time.Time) Listed {
 	state := StateOf(r, now)
-	l := Listed{State: state, Since: Since(r, state), DerivedKeys: derivedKeys(r), Parked: r.Parked(), Due: life.Waits(r, now), later: life.WaitsLater(r, now)}
+	l := Listed{State: state, Since: Since(r, state), DerivedKeys: derivedKeys(r), GivenUp: r.GivenUp(), Due: life.Waits(r, now), later: life.WaitsLater(r, now)}
 	r.Result, r.Parts, r.Steps = nil, "", nil
 	l.Record = r
 	return l
@@ -196,7 +195,7 @@ func (o *Operator) query(q Query) (store.Query, error) {
 	case q.Rate < 0:
 		return store.Query{}, &InputError{Field: "rate", Problem: fmt.Sprintf("%v is negative", q.Rate)}
 	}
-	sq := store.Query{Operation: q.Operation, PageSize: q.PageSize, After: q.After, Rate: q.Rate, Page: q.Page}
+	sq := store.Query{Operation: q.Operation, PageSize: q.PageSize, Rate: q.Rate, Page: q.Page}
 	var before time.Time
 	if q.OlderThan > 0 {
 		before = o.now().Add(-q.OlderThan)
@@ -209,8 +208,6 @@ func (o *Operator) query(q Query) (store.Query, error) {
 		if len(q.States) == 0 {
 			sq.Statuses = statuses([]State{StateUnknown, StateReleased})
 		}
-	case q.After != "":
-		return store.Query{}, fmt.Errorf("%w: the index has no pages to go on behind", ErrNeedsScan)
 	case open:
 		sq.Index, sq.Attention = true, true // not by when they are asked about: that moves
 	default:

@@ -31,6 +31,7 @@ package operate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -47,55 +48,45 @@ type Operator struct {
 	retention time.Duration
 }
 
-// Option changes an [Operator].
-type Option func(*Operator) string
-
-// DefaultRetention is for how long a record is kept at least after it was settled or released: as long as a handler replays a
-// result by default.
+// DefaultRetention is for how long a record is kept at least after it was settled or released: as long as a handler
+// replays a result by default.
 const DefaultRetention = 24 * time.Hour
 
-// WithRetention sets for how long a record is kept at least after it was settled or released. Give it the retention of the handler;
-// the default is [DefaultRetention]. It never shortens the time that a record has: an UNKNOWN one is kept for 30 days by default,
-// and stays so, because a client whose retry comes late must not execute again.
-func WithRetention(d time.Duration) Option {
-	return func(o *Operator) string {
-		o.retention = d
-		if d <= 0 {
-			return fmt.Sprintf("operate.WithRetention: %s is not positive", d)
-		}
-		return ""
-	}
-}
+// Config adjusts an [Operator]. Its zero value has the defaults.
+type Config struct {
+	_ struct{} // literals name their fields: more may come
 
-// WithClock sets the clock, which is compared with leases and expiries; the default is time.Now.
-func WithClock(now func() time.Time) Option {
-	return func(o *Operator) string {
-		o.now = now
-		if now == nil {
-			return "operate.WithClock: the clock is nil"
-		}
-		return ""
-	}
+	// Retention is for how long a record is kept at least after it was settled or released. Give it the retention of the
+	// handler. Default [DefaultRetention]. It never shortens the time that a record has: an UNKNOWN one is kept for 30
+	// days by default, and stays so, because a client whose retry comes late must not execute again.
+	Retention time.Duration
+	// Clock is compared with leases and expiries. Default is time.Now.
+	Clock func() time.Time
 }
 
 // New returns an operator for the records of a store. It panics with a [*store.ConfigError] that names every problem.
-func New(s store.Store, opts ...Option) *Operator {
-	o := &Operator{store: s, now: time.Now, retention: DefaultRetention}
+func New(s store.Store, config ...Config) *Operator {
+	var c Config
+	if len(config) > 0 {
+		c = config[0]
+	}
 	var problems []string
 	if v := reflect.ValueOf(s); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		problems = append(problems, "operate.New: the store is nil")
 	}
-	for i, opt := range opts {
-		if opt == nil {
-			problems = append(problems, fmt.Sprintf("operate.New: option %d is nil", i+1))
-		} else if problem := opt(o); problem != "" {
-			problems = append(problems, problem)
-		}
+	if len(config) > 1 {
+		problems = append(problems, fmt.Sprintf("operate.New: there are %d values of Config, and one counts", len(config)))
+	}
+	if c.Retention < 0 {
+		problems = append(problems, fmt.Sprintf("operate.New: Retention: %s is negative", c.Retention))
 	}
 	if len(problems) > 0 {
 		panic(&store.ConfigError{Problems: problems})
 	}
-	return o
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	return &Operator{store: s, now: c.Clock, retention: cmp.Or(c.Retention, DefaultRetention)}
 }
 
 // Shown is a record as [Operator.Inspect] has read it. What is done to it is conditional on that. It is a plain value; one that

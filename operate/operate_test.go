@@ -173,7 +173,7 @@ func TestAListingEndsWhereItsReaderDoes(t *testing.T) {
 func TestACacheIsNoObstacle(t *testing.T) {
 	t.Parallel()
 	inner := memory.New()
-	o := operate.New(cache.New(inner, 1<<20), operate.WithClock(func() time.Time { return now }))
+	o := operate.New(cache.New(inner, 1<<20), operate.Config{Clock: func() time.Time { return now }})
 	_, _, err := inner.Claim(t.Context(), unknown(), now)
 	require.NoError(t, err)
 	found := 0

@@ -53,7 +53,7 @@ type Reconciler struct {
 // Reconcile returns a function for a schedule, which settles what no client retries: it asks the resolver about each record of the handler
 // that somebody has to settle and that is due, see [idempotent.Handler.Reconcile]. Give Run to lambda.Start:
 //
-//	lambda.Start(operate.Reconcile(handler, resolver, operate.ReconcileConfig{}).Run)
+//	lambda.Start(operate.Reconcile(handler, resolver).Run)
 //
 // The handler is wrapped as in its own function, with the same options, so that results are stored in the same form. It does not run. The
 // resolver gets no event: it asks the other service by the keys of the execution, x.DerivedKey("charge").
@@ -62,9 +62,16 @@ type Reconciler struct {
 func Reconcile[In, Out any](
 	h *idempotent.Handler[In, Out],
 	resolver func(context.Context, idempotent.Execution) (idempotent.Resolution[Out], error),
-	c ReconcileConfig,
+	config ...ReconcileConfig,
 ) *Reconciler {
+	var c ReconcileConfig
+	if len(config) > 0 {
+		c = config[0]
+	}
 	var problems []string
+	if len(config) > 1 {
+		problems = append(problems, fmt.Sprintf("operate.Reconcile: there are %d values of ReconcileConfig, and one counts", len(config)))
+	}
 	if h == nil {
 		problems = append(problems, "operate.Reconcile: the handler is nil")
 	}
@@ -87,7 +94,7 @@ func Reconcile[In, Out any](
 		c.Concurrency = DefaultReconcileConcurrency
 	}
 	return &Reconciler{
-		operation: h.RecordsOf(), operator: New(h.Store(), WithClock(h.Now)), config: c,
+		operation: h.RecordsOf(), operator: New(h.Store(), Config{Clock: h.Now}), config: c,
 		one: func(ctx context.Context, key string, how idempotent.Reconciling) (idempotent.Reconciled, error) {
 			return h.Reconcile(ctx, key, resolver, how)
 		},
@@ -104,7 +111,7 @@ const maxReconcileProblems = 100
 // store without an index.
 func (r *Reconciler) Run(ctx context.Context) (report.Reconciled, error) { return r.run(ctx, true) }
 
-// All is Run for every record that somebody has to settle: also for those that are not due yet, and those that are parked. It is run by
+// All is Run for every record that somebody has to settle: also for those that are not due yet, and those that are given up. It is run by
 // hand, for example after an outage of the service that the resolver asks. It counts as one question more for each.
 func (r *Reconciler) All(ctx context.Context) (report.Reconciled, error) { return r.run(ctx, false) }
 
@@ -169,7 +176,7 @@ func (r *Reconciler) each(ctx context.Context, t *reconcileTally, due bool) erro
 // listed calls do for each record to be asked about, until it returns false.
 func (r *Reconciler) listed(ctx context.Context, t *reconcileTally, due bool, do func(key string) bool) error {
 	c := r.config
-	q := store.Query{Attention: true, Operation: r.operation, Index: !c.Scan, Rate: c.ScanRate, Unparked: due}
+	q := store.Query{Attention: true, Operation: r.operation, Index: !c.Scan, Rate: c.ScanRate, NotGivenUp: due}
 	if due {
 		q.AttentionBefore = r.operator.now()
 	}

@@ -226,7 +226,7 @@ func TestAStoreWithoutAnIndexIsScannedIfThatIsAllowed(t *testing.T) {
 	executed := func(context.Context, idempotent.Execution) (resolution, error) {
 		return idempotent.Executed("found"), nil
 	}
-	_, err := operate.Reconcile(l.Handler, executed, operate.ReconcileConfig{}).Run(t.Context())
+	_, err := operate.Reconcile(l.Handler, executed).Run(t.Context())
 	require.ErrorIs(t, err, operate.ErrNeedsScan)
 	told, err := operate.Reconcile(l.Handler, executed, operate.ReconcileConfig{Scan: true}).Run(t.Context())
 	require.NoError(t, err)
@@ -239,9 +239,9 @@ func TestAWrongReconciliationPanics(t *testing.T) {
 	executed := func(context.Context, idempotent.Execution) (resolution, error) { return resolution{}, nil }
 	for want, make := range map[string]func(){
 		"the handler is nil": func() {
-			operate.Reconcile[string](nil, executed, operate.ReconcileConfig{})
+			operate.Reconcile[string](nil, executed)
 		},
-		"the resolver is nil": func() { operate.Reconcile(l.Handler, nil, operate.ReconcileConfig{}) },
+		"the resolver is nil": func() { operate.Reconcile(l.Handler, nil) },
 		"Concurrency: -1":     func() { operate.Reconcile(l.Handler, executed, operate.ReconcileConfig{Concurrency: -1}) },
 		"ScanRate: 3":         func() { operate.Reconcile(l.Handler, executed, operate.ReconcileConfig{ScanRate: 3}) },
 		"Reconciling.MaxTries: -1": func() {

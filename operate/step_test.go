@@ -174,7 +174,7 @@ func TestAChangeWritesOnlyTheStepsThatItChanges(t *testing.T) {
 	for action, do := range allChanges() {
 		d := newDesk(t, nil)
 		written := &recording{Store: d.inner}
-		d.Operator = operate.New(written, operate.WithClock(func() time.Time { return now }))
+		d.Operator = operate.New(written, operate.Config{Clock: func() time.Time { return now }})
 		_, err := do(d, d.shown(halfway(unknown())), act)
 		require.NoError(t, err)
 		changed := slices.Collect(maps.Keys(written.next.Steps))
@@ -520,10 +520,10 @@ func TestAStepVerdictWhoseReplyIsLost(t *testing.T) {
 		}
 	}
 	d := newDesk(t, nil)
-	d.Operator = operate.New(resending{d.inner}, operate.WithClock(func() time.Time { return now }))
+	d.Operator = operate.New(resending{d.inner}, operate.Config{Clock: func() time.Time { return now }})
 	for _, do := range stepChanges {
 		d.inner = memory.New()
-		d.Operator = operate.New(resending{d.inner}, operate.WithClock(func() time.Time { return now }))
+		d.Operator = operate.New(resending{d.inner}, operate.Config{Clock: func() time.Time { return now }})
 		_, err := do(d, d.shown(halfway(unknown())), act)
 		require.NoError(t, err)
 	}

@@ -22,15 +22,15 @@ const (
 	// attributeTries is there from the first failure on, or since a drain has taken the message.
 	attributeTries      = "tries"
 	attributeFailure    = "last_error"
-	attributeParkedAt   = "parked_at"
+	attributeGivenUpAt  = "parked_at"
 	attributeDoneAt     = "done_at"
 	attributeExpiration = "expiration"
 	// attributeLastWrite is the token of the write of a relay that came last.
 	attributeLastWrite = "last_write"
 )
 
-// parkedShard is the shard of the messages that nobody delivers.
-const parkedShard = "parked"
+// givenUpShard is the shard of the messages that nobody delivers.
+const givenUpShard = "parked"
 
 // stored is a message in the table. Instants are milliseconds since 1970.
 type stored struct {
@@ -46,7 +46,7 @@ type stored struct {
 	Due        int64             `dynamodbav:"outbox_due"`
 	Shard      string            `dynamodbav:"outbox_shard"`
 	Tries      int               `dynamodbav:"tries,omitempty"`
-	ParkedAt   int64             `dynamodbav:"parked_at,omitempty"`
+	GivenUpAt  int64             `dynamodbav:"parked_at,omitempty"`
 }
 
 func (s stored) message() Message {

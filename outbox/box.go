@@ -33,9 +33,9 @@ type attributes = map[string]types.AttributeValue
 
 // What the expressions refer to more than once in this package.
 const (
-	refNow    = ":now"
-	refOne    = ":one"
-	refParked = ":parked"
+	refNow     = ":now"
+	refOne     = ":one"
+	refGivenUp = ":parked"
 )
 
 // pendingOfOwner is the condition of every write.
@@ -91,14 +91,14 @@ func (b *box) Take(ctx context.Context, e relay.Entry[Message], due time.Time) (
 	_, taken, err := b.update(ctx, e, "#owner = :owner AND outbox_due = :seen AND outbox_shard <> :parked",
 		"SET outbox_due = :due ADD tries :one",
 		attributes{
-			":due": number(due.UnixMilli()), refOne: number(1), ":seen": number(e.Due.UnixMilli()), refParked: text(parkedShard),
+			":due": number(due.UnixMilli()), refOne: number(1), ":seen": number(e.Due.UnixMilli()), refGivenUp: text(givenUpShard),
 		})
 	return taken, err
 }
 
-// Park implements [relay.Box].
-func (b *box) Park(ctx context.Context, e relay.Entry[Message], now time.Time) (bool, error) {
-	condition, values := pendingOfOwner(), attributes{refParked: text(parkedShard), refNow: number(now.UnixMilli()), refOne: number(1)}
+// GiveUp implements [relay.Box].
+func (b *box) GiveUp(ctx context.Context, e relay.Entry[Message], now time.Time) (bool, error) {
+	condition, values := pendingOfOwner(), attributes{refGivenUp: text(givenUpShard), refNow: number(now.UnixMilli()), refOne: number(1)}
 	if e.Tries > 0 {
 		condition += " AND tries >= :tries" // it was not redriven since
 		values[":tries"] = number(int64(e.Tries))
@@ -108,8 +108,8 @@ func (b *box) Park(ctx context.Context, e relay.Entry[Message], now time.Time) (
 		change += ", last_error = :failure"
 		values[":failure"] = text(failure)
 	}
-	_, parked, err := b.update(ctx, e, condition, change, values)
-	return parked, err
+	_, givenUp, err := b.update(ctx, e, condition, change, values)
+	return givenUp, err
 }
 
 // causeOf is an error of a delivery without the mark that it can never succeed.
@@ -161,7 +161,7 @@ func entryOf(it attributes) (relay.Entry[Message], bool) {
 		return relay.Entry[Message]{}, false
 	}
 	return relay.Entry[Message]{
-		ID: s.ID, Owner: s.Owner, Due: time.UnixMilli(s.Due), Tries: s.Tries, Parked: s.Shard == parkedShard,
+		ID: s.ID, Owner: s.Owner, Due: time.UnixMilli(s.Due), Tries: s.Tries, GivenUp: s.Shard == givenUpShard,
 		Created: time.UnixMilli(s.CreatedAt), Message: s.message(),
 	}, true
 }

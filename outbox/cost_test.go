@@ -159,8 +159,8 @@ func TestCostsOfMessages(t *testing.T) {
 	assert.Equal(t, b.String()+"\n", documented)
 }
 
-// TestCostsOfParking: to park a message and to redrive it moves its entry in the index each time.
-func TestCostsOfParking(t *testing.T) {
+// TestCostsOfGivingUp: to give up a message and to redrive it moves its entry in the index each time.
+func TestCostsOfGivingUp(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	m := &meter{Client: p.client}
@@ -170,14 +170,14 @@ func TestCostsOfParking(t *testing.T) {
 		_, err := relay.Stream(t.Context(), event(t, p.table, it))
 		require.NoError(t, err)
 	}))
-	parked, err := outbox.FindParked(t.Context(), p.client, p.table, idOf(it))
+	givenUp, err := outbox.FindGivenUp(t.Context(), p.client, p.table, idOf(it))
 	require.NoError(t, err)
 	require.Equal(t, cost{table: 2, index: 2}, m.spent(func() {
-		require.NoError(t, outbox.Redrive(t.Context(), m, p.table, parked, "ops", "fixed"))
+		require.NoError(t, outbox.Redrive(t.Context(), m, p.table, givenUp, "ops", "fixed"))
 	}))
 }
 
-// TestCallsOfADrainThatFindsNothing: a query of each shard, and of each once more to count what is left, and of what is parked.
+// TestCallsOfADrainThatFindsNothing: a query of each shard, and of each once more to count what is left, and of what is given up.
 func TestCallsOfADrainThatFindsNothing(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

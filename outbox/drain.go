@@ -14,7 +14,7 @@ import (
 // what is left. Run it on a schedule, say every minute, with reserved concurrency of one or without: several may run at once. It ends before
 // the deadline of ctx.
 //
-// A message that fails is tried again after a pause that grows, see [Config.MaxTries], and is parked at the end.
+// A message that fails is tried again after a pause that grows, see [Config.MaxTries], and is given up at the end.
 //
 // An error says that the index could not be read, at least in part, or that there were less than two seconds to begin with. The report is
 // true all the same.
@@ -68,7 +68,7 @@ func (b *box) left(ctx context.Context) (l report.Left, foreign int, err error) 
 	if c.oldest > 0 {
 		l.Oldest = time.Since(time.UnixMilli(c.oldest))
 	}
-	l.GivenUp, err = c.count(ctx, parkedShard)
+	l.GivenUp, err = c.count(ctx, givenUpShard)
 	l.Partial = c.partial
 	return l, c.foreign, err
 }
@@ -77,7 +77,7 @@ func (b *box) left(ctx context.Context) (l report.Left, foreign int, err error) 
 type counter struct {
 	*box
 
-	oldest  int64 // when the oldest one was made, but for those that are parked
+	oldest  int64 // when the oldest one was made, but for those that are given up
 	foreign int
 	partial bool
 }
@@ -97,7 +97,7 @@ func (c *counter) count(ctx context.Context, shard string) (n int, err error) {
 		n += len(page)
 		c.foreign += foreign
 		for _, m := range page {
-			if shard != parkedShard && (c.oldest == 0 || m.CreatedAt < c.oldest) {
+			if shard != givenUpShard && (c.oldest == 0 || m.CreatedAt < c.oldest) {
 				c.oldest = m.CreatedAt
 			}
 		}

@@ -62,7 +62,7 @@ func TestDrainDeliversWhatIsDue(t *testing.T) {
 	}
 }
 
-func TestDrainTriesAgainWithPausesThatGrowAndParks(t *testing.T) {
+func TestDrainTriesAgainWithPausesThatGrowAndGivesUp(t *testing.T) {
 	t.Parallel()
 	p, r, seen := newPlace(t), receiver{}, reports{}
 	r.down()
@@ -96,8 +96,8 @@ func TestDrainTriesAgainWithPausesThatGrowAndParks(t *testing.T) {
 	require.Equal(t, &report.Left{GivenUp: 1}, told.Left)
 }
 
-// A message that ends its process each time is parked: a drain counts before it delivers.
-func TestDrainParksWhatKillsItsProcess(t *testing.T) {
+// A message that ends its process each time is given up: a drain counts before it delivers.
+func TestDrainGivesUpWhatKillsItsProcess(t *testing.T) {
 	t.Parallel()
 	p, r := newPlace(t), receiver{}
 	it := p.put(t)
@@ -180,9 +180,9 @@ func TestDrainPassesByWhatIsNoMessage(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, r.got, 1)
 	require.Equal(t, 6, told.Foreign, "three cannot be read even in the index, in either shard")
-	for _, err := range outbox.Parked(t.Context(), p.client, p.table) {
+	for _, err := range outbox.GivenUp(t.Context(), p.client, p.table) {
 		require.NoError(t, err)
-		require.Fail(t, "nothing is parked")
+		require.Fail(t, "nothing is given up")
 	}
 }
 
@@ -297,7 +297,7 @@ func (b *between) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, 
 	return b.Client.UpdateItem(ctx, in, opts...)
 }
 
-// The index may list what was put off, or parked, or done since.
+// The index may list what was put off, or given up, or done since.
 func TestDrainWhoseListIsLate(t *testing.T) {
 	t.Parallel()
 	p, r := newPlace(t), receiver{}

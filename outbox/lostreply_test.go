@@ -52,11 +52,11 @@ func TestAWriteWhoseAnswerWasLostCountsOnce(t *testing.T) {
 func TestARedriveWhoseAnswerWasLostHasHappened(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	m, err := outbox.FindParked(t.Context(), p.client, p.table, idOf(p.park(t)))
+	m, err := outbox.FindGivenUp(t.Context(), p.client, p.table, idOf(p.giveUp(t)))
 	require.NoError(t, err)
 	long := strings.Repeat("x", 600)
 	require.ErrorContains(t, outbox.Redrive(t.Context(), p.client, p.table, m, long, "why"), "by has 600 bytes")
 	require.ErrorContains(t, outbox.Redrive(t.Context(), p.client, p.table, m, "dana", long), "why has 600")
 	require.NoError(t, outbox.Redrive(t.Context(), repeating{p.client}, p.table, m, "dana", "the mail is back"))
-	require.ErrorIs(t, outbox.Redrive(t.Context(), repeating{p.client}, p.table, m, "dana", "the mail is back"), outbox.ErrNotParked)
+	require.ErrorIs(t, outbox.Redrive(t.Context(), repeating{p.client}, p.table, m, "dana", "the mail is back"), outbox.ErrNotGivenUp)
 }

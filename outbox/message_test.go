@@ -106,7 +106,7 @@ func TestTwoMessagesOfOneName(t *testing.T) {
 	require.ErrorContains(t, err, "two of the items are one and the same in their table")
 }
 
-// The largest message can still be counted, put off, parked and redriven.
+// The largest message can still be counted, put off, given up and redriven.
 func TestLargestMessageCanBeWrittenTo(t *testing.T) {
 	t.Parallel()
 	p, r := newPlace(t), receiver{}
@@ -129,7 +129,7 @@ func TestLargestMessageCanBeWrittenTo(t *testing.T) {
 		_, err = relay.Drain(t.Context())
 		require.NoError(t, err)
 	}
-	m, err := outbox.FindParked(t.Context(), p.client, p.table, idOf(it))
+	m, err := outbox.FindGivenUp(t.Context(), p.client, p.table, idOf(it))
 	require.NoError(t, err)
 	require.NoError(t, outbox.Redrive(t.Context(), p.client, p.table, m, "dana", strings.Repeat("why ", 50)))
 }

@@ -17,7 +17,7 @@
 // # What is guaranteed
 //
 // A message whose commit did not happen is never delivered. One whose commit happened is delivered at least once, always
-// with the same [Message.ID], unless it is parked after it was tried as often as [Config.MaxTries] says, or a later commit
+// with the same [Message.ID], unless it is given up after it was tried as often as [Config.MaxTries] says, or a later commit
 // has replaced it, with the same id. It is marked as done after a delivery, and never before. No order is promised.
 //
 // Deliverers for SQS and HTTP are in the packages outboxsqs and outboxhttp beside this one; any function of type [Deliver] is one. See

@@ -24,7 +24,7 @@ import (
 type Deliver func(ctx context.Context, m Message) error
 
 // Permanent marks the error of a delivery that can never succeed, such as a message that is larger than the receiver takes. The message is
-// parked at once. A nil error stays nil.
+// given up at once. A nil error stays nil.
 func Permanent(err error) error {
 	if err == nil {
 		return nil
@@ -90,7 +90,7 @@ type Config struct {
 	Concurrency int
 	// Timeout bounds each delivery. Default [DefaultTimeout]. Keep it well under the timeout of the function.
 	Timeout time.Duration
-	// MaxTries is how often a message is tried before it is parked. Default [DefaultMaxTries], which takes about nine hours:
+	// MaxTries is how often a message is tried before it is given up. Default [DefaultMaxTries], which takes about nine hours:
 	// the first six tries are those of the stream, and then the pauses of the drain grow from two minutes to an hour, each a
 	// quarter longer or shorter at most. Give the relay of the stream and that of the drain the same number.
 	MaxTries int

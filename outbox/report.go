@@ -51,7 +51,7 @@ func (t *tally) add(e relay.Entry[Message], o relay.Outcome, err error) {
 	case relay.PutOff:
 		r.Failed++
 		r.PutOff++
-	case relay.Parked:
+	case relay.GivenUp:
 		r.GivenUp++
 	case relay.Unmarked:
 		r.Unmarked++

@@ -94,7 +94,7 @@ func TestStreamReportsAFailureFiveTimesAndPutsItOff(t *testing.T) {
 	require.EqualValues(t, 7, numberOf(t, p.get(t, idOf(poison)), "tries"))
 }
 
-func TestStreamParksWhatCanNeverBeDelivered(t *testing.T) {
+func TestStreamGivesUpWhatCanNeverBeDelivered(t *testing.T) {
 	t.Parallel()
 	p, r, seen := newPlace(t), receiver{}, reports{}
 	r.fail = func(outbox.Message) error { return outbox.Permanent(errDown) }

@@ -13,7 +13,7 @@ import (
 
 // Index is the name of the index by which [Relay.Drain] finds what is due. It is a global secondary index on the attributes outbox_shard (S)
 // and outbox_due (N), that includes created_at. It is sparse: only messages that are not done are in it. It costs each message a write unit to
-// enter and one to leave. Only Drain and [Parked] need it.
+// enter and one to leave. Only Drain and [GivenUp] need it.
 const Index = "outbox-index"
 
 // StreamFilter is the pattern of the filter criteria with which the event source mapping of a [Relay] on the stream saves invocations: new

@@ -7,12 +7,16 @@ import (
 )
 
 // TypeOf names the first exported type on the way to the cause of an error, for example payments.DeclinedError; wrapping
-// by fmt.Errorf, errors.Join or a mark does not count. Without one it is the type of the cause; empty for no error.
+// by fmt.Errorf, errors.Join or a mark does not count. An error with a method ErrorType names itself. Without either it
+// is the type of the cause; empty for no error.
 func TypeOf(err error) string {
 	if err == nil {
 		return ""
 	}
 	for {
+		if named, ok := err.(interface{ ErrorType() string }); ok {
+			return named.ErrorType()
+		}
 		t := reflect.TypeOf(err)
 		if t.Kind() == reflect.Pointer {
 			t = t.Elem()

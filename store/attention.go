@@ -22,15 +22,15 @@ func AttentionOf(key string) string {
 	return AttentionShard(OperationOf(key), int(h.Sum32()%AttentionShards))
 }
 
-// ParkedOf returns the attention of a record with this key that is parked: a reconciliation has asked about it in vain so often that it
+// GivenUpOf returns the attention of a record with this key that is given up: a reconciliation has asked about it in vain so often that it
 // does so no more. A person has to settle it.
-func ParkedOf(key string) string { return Parked(OperationOf(key)) }
+func GivenUpOf(key string) string { return GivenUp(OperationOf(key)) }
 
-// Parked returns the attention of the parked records of an operation.
-func Parked(operation string) string { return operation + "#parked" }
+// GivenUp returns the attention of the records that are given up of an operation.
+func GivenUp(operation string) string { return operation + "#parked" }
 
-// Parked reports whether no reconciliation asks about the record any more.
-func (r Record) Parked() bool { return r.Attention != "" && r.Attention == ParkedOf(r.Key) }
+// GivenUp reports whether no reconciliation asks about the record any more.
+func (r Record) GivenUp() bool { return r.Attention != "" && r.Attention == GivenUpOf(r.Key) }
 
 // AttentionShard returns the attention of a shard of an operation, from 0 to [AttentionShards] - 1.
 func AttentionShard(operation string, shard int) string { return operation + "#" + strconv.Itoa(shard) }

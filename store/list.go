@@ -22,11 +22,10 @@ type Lister interface {
 	// and SettledAt. It never has a result. Parts of results are not listed. An expired record may
 	// be. An attention is no verdict: who finds a record by the index reads it before it is judged.
 	//
-	// An error ends the listing, and comes before a page is read: every record of the pages before
-	// was yielded. The exception is an [*UnreadableError], which stands for one record, has its key
-	// in the record beside it, and ends nothing. A query that the store cannot answer, or not as it
-	// was asked, is a [*Error] that wraps [ErrNoListing] or [ErrNoIndex]. The context is respected,
-	// also while waiting.
+	// An error ends the listing. The exception is an [*UnreadableError], which stands for one record,
+	// has its key in the record beside it, and ends nothing. A query that the store cannot answer, or
+	// not as it was asked, is a [*Error] that wraps [ErrNoListing] or [ErrNoIndex]. The context is
+	// respected, also while waiting.
 	List(ctx context.Context, q Query) iter.Seq2[Record, error]
 
 	// ListCost tells what List with this query reads at most, before it reads anything.
@@ -56,8 +55,8 @@ type Query struct {
 	// AttentionBefore restricts a listing to records with attention whose AttentionAt is this
 	// instant or an earlier one; zero does not.
 	AttentionBefore time.Time
-	// Unparked leaves out the records that are parked, see [Record.Parked].
-	Unparked bool
+	// NotGivenUp leaves out the records that are given up, see [Record.GivenUp].
+	NotGivenUp bool
 	// CreatedBefore restricts a listing to records that were created at this instant or earlier;
 	// zero does not. A record that does not say when it was created is yielded. The index does not
 	// know it.
@@ -68,11 +67,6 @@ type Query struct {
 	Index bool
 	// PageSize is how many records one page reads at most; 0 leaves it to the store.
 	PageSize int
-	// After is the Next of a page of an earlier listing with the same query: it goes on behind that
-	// page. Empty begins anew. PageSize and Rate may be others than they were, and the records of
-	// that page may be gone. A record that was there when the first page was read, and still is, is
-	// on a page of one of the two listings. The index has no such pages.
-	After string
 	// Rate is how many read units per second are used on average, 0 for no limit. A page is never
 	// cut: a store that bills by the size of what it reads takes 128 units for a page of its own
 	// size.
@@ -88,10 +82,6 @@ type Page struct {
 	Records int
 	// Units are the read units that this took, 0 for a store that has no such thing.
 	Units float64
-	// Next is what a later listing goes on behind this page with, see [Query.After]. It is empty
-	// after the last page, and of an index. Whoever keeps it does so once the records of the page
-	// were yielded. It is no secret, and means something to its store only.
-	Next string
 }
 
 // Cost is what a listing reads.
@@ -109,10 +99,9 @@ type Cost struct {
 }
 
 // Indexable reports whether the index of the records with attention answers the query: all that it
-// names have attention, the index knows everything that it asks for, and it begins anew.
+// names have attention, and the index knows everything that it asks for.
 func (q Query) Indexable() bool {
-	open := q.Attention || !q.AttentionBefore.IsZero()
-	return open && q.CreatedBefore.IsZero() && q.After == ""
+	return (q.Attention || !q.AttentionBefore.IsZero()) && q.CreatedBefore.IsZero()
 }
 
 // Names reports whether the query names the record. Stores that cannot express it as a filter of
@@ -127,7 +116,7 @@ func (q Query) Names(r Record) bool {
 		return false
 	case !q.AttentionBefore.IsZero() && (r.Attention == "" || r.AttentionAt.After(q.AttentionBefore)):
 		return false
-	case q.Unparked && r.Parked():
+	case q.NotGivenUp && r.GivenUp():
 		return false
 	default:
 		return q.CreatedBefore.IsZero() || r.CreatedAt.IsZero() || !r.CreatedAt.After(q.CreatedBefore)

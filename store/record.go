@@ -97,7 +97,7 @@ type Record struct {
 	Unmarked bool
 	// StepNames are names of steps, see Unmarked. They are a set, as Derived is.
 	StepNames []string
-	// Attention marks a record that somebody has to settle, or will have to if its execution dies, see [AttentionOf] and [ParkedOf];
+	// Attention marks a record that somebody has to settle, or will have to if its execution dies, see [AttentionOf] and [GivenUpOf];
 	// empty in every other one. Three kinds of records have it:
 	//
 	//   - one that is UNKNOWN, also while somebody asks about it

@@ -20,7 +20,7 @@ type caller struct {
 	// count numbers the calls.
 	count int
 	// commits, unless nil, makes commits of what would be a completion.
-	commits *historyCommits
+	commits *commits
 }
 
 // step is the unit of the few instants at which leases and records end.
@@ -33,7 +33,7 @@ func (c *caller) call() call {
 	case n < 3 || c.seen.Key == "":
 		return call{op: OpClaim, key: c.key, next: c.claim(), now: c.now.Add(time.Duration(c.pick(2)) * step)}
 	case n < 7:
-		made := c.commits.instead(call{op: OpSwap, key: c.key, seen: c.sight(), next: c.next()}, c.pick)
+		made := c.commit(call{op: OpSwap, key: c.key, seen: c.sight(), next: c.next()})
 		made.seen.Unmarked = !made.next.Unmarked // blurred
 		if made.next.Status == store.StatusCompleted {
 			made.seen.Steps = c.allSteps() // a caller may have missed one, and says what there may be
@@ -44,6 +44,23 @@ func (c *caller) call() call {
 	default:
 		return call{op: OpGet, key: c.key}
 	}
+}
+
+// commit returns the commit that stands in the place of a swap: of each completion, and of half of
+// the others. Now and then a write of it refuses.
+func (c *caller) commit(made call) call {
+	if c.commits == nil || made.next.Status != store.StatusCompleted && c.pick(2) == 1 {
+		return made
+	}
+	made.next.Status = store.StatusCompleted
+	if made.next.Result == nil {
+		made.next.Result = []byte(`"committed"`)
+	}
+	rows := []rowKind{added}
+	if c.pick(4) == 3 { // rapid prefers small numbers
+		rows = append(rows, taken)
+	}
+	return c.commits.instead(made, rows, false)
 }
 
 // learn takes note of an answer.
@@ -144,14 +161,15 @@ func (c *caller) fill(r store.Record) store.Record {
 	r.Expiry = c.now.Add(step + time.Duration(c.pick(2))*step)
 	r.CreatedAt = c.now.Add(time.Duration(-c.count) * time.Millisecond)
 	r.CompletedAt, r.SettledAt, r.AttentionAt = r.CreatedAt, r.CreatedAt, r.CreatedAt
-	r.SettledBy, r.SettledReason, r.Attention, r.Derived, r.Trace = "by "+mark, "why "+mark, mark, []string{mark}, "trace "+mark
+	r.SettledBy, r.SettledReason, r.Attention, r.Trace = "by "+mark, "why "+mark, mark, "trace "+mark
+	r.Derived = []string{mark}
 	r.Story = "story " + mark
 	r.Tries, r.Questions, r.Unmarked = c.pick(3), c.pick(3), c.pick(2) == 0
 	r.StepNames = []string{mark}
 	if c.pick(3) == 0 {
 		r.CompletedAt, r.SettledAt, r.AttentionAt = time.Time{}, time.Time{}, time.Time{}
-		r.SettledBy, r.SettledReason, r.Attention, r.Derived, r.StepNames, r.Trace = "", "", "", nil, nil, ""
 		r.Story = ""
+		r.SettledBy, r.SettledReason, r.Attention, r.Derived, r.StepNames, r.Trace = "", "", "", nil, nil, ""
 	}
 	return r
 }

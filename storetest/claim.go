@@ -102,7 +102,7 @@ type claimCase struct {
 func blocked() []claimCase {
 	return []claimCase{
 		{"a record in progress whose lease is live", (*probe).inProgress, 0},
-		{"a record in progress whose lease has lapsed, which is not the store's to judge", (*probe).inProgress, time.Minute},
+		{"a record in progress whose lease has ended, which is not the store's to judge", (*probe).inProgress, time.Minute},
 		{"a record in progress without a lease", func(p *probe) store.Record {
 			r := p.inProgress()
 			r.Lease = time.Time{}
@@ -136,7 +136,7 @@ func claimable() []claimCase {
 		}, 0},
 		{"an UNKNOWN record in the instant of its expiry", expired((*probe).unknown), 0},
 		{"a record in progress in the instant in which both its lease and its expiry have come", leased(0), 0},
-		{"a record in progress whose lease lapsed long before its expiry came", leased(-time.Hour), 0},
+		{"a record in progress whose lease ended long before its expiry came", leased(-time.Hour), 0},
 		{"a record in progress without a lease, at its expiry", func(p *probe) store.Record {
 			r := expired((*probe).inProgress)(p)
 			r.Lease = time.Time{}

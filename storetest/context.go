@@ -2,101 +2,60 @@ package storetest
 
 import (
 	"context"
-	"errors"
-	"slices"
 	"time"
-
-	"github.com/go-idempotent/idempotent/store"
 )
 
-func contextChecks() []check {
-	return slices.Concat(endedChecks("was cancelled", cancelled), endedChecks("is past its deadline", late))
-}
-
-func endedChecks(ended string, end ending) []check {
-	return []check{
-		{"that " + ended + " fails a Claim", func(p *probe) { claimEnded(p, end) }},
-		{"that " + ended + " fails a Swap", func(p *probe) { swapEnded(p, end) }},
-		{"that " + ended + " fails a Delete", func(p *probe) { deleteEnded(p, end) }},
-		{"that " + ended + " fails a Get", func(p *probe) { getEnded(p, end) }},
-		{"that " + ended + " fails a ReadResult", func(p *probe) { readResultEnded(p, end) }},
+// contextChecks make each call with a context that is over before it.
+func contextChecks() (checks []check) {
+	for _, ended := range []struct {
+		name string
+		end  func(ctx context.Context) (context.Context, context.CancelFunc)
+	}{
+		{"was cancelled", context.WithCancel},
+		{"is past its deadline", func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithDeadline(ctx, time.Now().Add(-time.Second))
+		}},
+	} {
+		for _, made := range []struct {
+			name  string
+			first kind
+			turn  turn
+		}{
+			{"Claim", nil, claim()},
+			{"Swap", inProgress, swap(takeover)},
+			{"completion", inProgress, complete(charged)},
+			{"Delete", inProgress, remove()},
+			{"Get", inProgress, turn{op: OpGet}},
+			{"ReadResult", like(inProgress, completion(large)), turn{op: OpReadResult}.asRead()},
+		} {
+			checks = append(checks, check{"that " + ended.name + " fails a " + made.name, func(p *probe) {
+				k := p.begin(made.first)
+				c := k.call(made.turn)
+				if c.op == OpReadResult && c.seen.Parts == "" {
+					p.t.Skipf("the store keeps a result of %d bytes inside its record", len(c.seen.Result))
+				}
+				k.fails(c, ended.end)
+				if c.op == OpCommit {
+					k.fails(k.commits.with(call{op: OpApply}, []rowKind{added}), ended.end)
+				}
+			}, made.turn.completes})
+		}
 	}
+	return checks
 }
 
-// ending returns a context that is over before the call.
-type ending func(context.Context) context.Context
-
-func cancelled(ctx context.Context) context.Context {
-	ctx, cancel := context.WithCancel(ctx)
+// fails makes a call whose context has ended. If the store says that it was not applied, it was not;
+// if it leaves that open, the record may be either way.
+func (k *kept) fails(c call, end func(ctx context.Context) (context.Context, context.CancelFunc)) {
+	k.t.Helper()
+	ctx, cancel := end(k.t.Context())
 	cancel()
-	return ctx
-}
-
-func late(ctx context.Context) context.Context {
-	ctx, cancel := context.WithDeadline(ctx, time.Now().Add(-time.Second))
-	cancel() // changes nothing: it has ended before
-	return ctx
-}
-
-func claimEnded(p *probe, end ending) {
-	r := p.inProgress()
-	_, _, err := p.store.Claim(end(p.t.Context()), r, p.now)
-	if p.failedUnapplied("Claim", err) {
-		p.absent(r.Key)
+	got, err := c.once(ctx, k.store)
+	if k.failed(c, err) {
+		k.holds()
+		k.commits.settle(k.probe, c, false)
 	}
-}
-
-func swapEnded(p *probe, end ending) {
-	seen := p.plant(p.inProgress())
-	_, _, err := p.store.Swap(end(p.t.Context()), seen, takeover(seen))
-	if p.failedUnapplied("Swap", err) {
-		p.holds(seen)
+	if got.done {
+		k.t.Fatalf("%s with a context that has ended reports that it was done", c.op)
 	}
-}
-
-func deleteEnded(p *probe, end ending) {
-	seen := p.plant(p.inProgress())
-	_, err := p.store.Delete(end(p.t.Context()), seen)
-	if p.failedUnapplied("Delete", err) {
-		p.holds(seen)
-	}
-}
-
-func getEnded(p *probe, end ending) {
-	held := p.plant(p.inProgress())
-	_, _, err := p.store.Get(end(p.t.Context()), held.Key)
-	p.failed("Get", err)
-}
-
-func readResultEnded(p *probe, end ending) {
-	done := p.plant(completion(p.inProgress(), p.large()))
-	r := p.get(done.Key)
-	if r.Parts == "" {
-		p.t.Skipf("the store keeps a result of %d bytes inside its record", len(done.Result))
-	}
-	reader, ok := p.store.(store.ResultReader)
-	if !ok {
-		p.t.Fatalf("Parts is set, but %T is no ResultReader", p.store)
-	}
-	_, err := reader.ReadResult(end(p.t.Context()), r)
-	p.failed("ReadResult", err)
-}
-
-func (p *probe) failed(call string, err error) {
-	p.t.Helper()
-	if err == nil {
-		p.t.Fatalf("%s with a context that has ended returned no error", call)
-	}
-	if unreadable, ok := errors.AsType[*store.UnreadableError](err); ok {
-		p.t.Fatalf("%s with a context that has ended reported the record as unreadable: %v", call, unreadable)
-	}
-}
-
-// failedUnapplied reports whether the store says that the write was not applied. If it leaves that open, the record may
-// be either way.
-func (p *probe) failedUnapplied(call string, err error) bool {
-	p.t.Helper()
-	p.failed(call, err)
-	var failure *store.Error
-	return errors.As(err, &failure) && failure.NotApplied
 }

@@ -12,7 +12,7 @@ import (
 func bytesFaults() []fault {
 	return []fault{
 		{
-			"Claim keeps the caller's bytes", "Bytes/handed to Claim may change afterwards",
+			"Claim keeps the caller's bytes", "Bytes/of a small result may change after Claim",
 			func(s *parted) store.Store {
 				shared := make(sharing)
 				f := shared.store(s, bytes.Clone)
@@ -24,7 +24,7 @@ func bytesFaults() []fault {
 			},
 		},
 		{
-			"Swap keeps the caller's bytes", "Bytes/handed to Swap may change afterwards",
+			"Swap keeps the caller's bytes", "Bytes/of a small result may change after Swap",
 			func(s *parted) store.Store {
 				shared := make(sharing)
 				f := shared.store(s, bytes.Clone)
@@ -36,13 +36,13 @@ func bytesFaults() []fault {
 			},
 		},
 		{
-			"Get hands out its own bytes", "Bytes/returned by Get may change afterwards",
+			"Get hands out its own bytes", "Bytes/of a small result may change after Swap",
 			func(s *parted) store.Store {
 				return make(sharing).store(s, func(b []byte) []byte { return b })
 			},
 		},
 		{
-			"ReadResult hands out its own bytes", "Bytes/returned by Get may change afterwards",
+			"ReadResult hands out its own bytes", "Bytes/of a large result may change after Swap",
 			func(s *parted) store.Store {
 				shared := make(sharing)
 				return &faulty{parted: s, read: func(ctx context.Context, r record) ([]byte, error) {
@@ -53,7 +53,7 @@ func bytesFaults() []fault {
 			},
 		},
 		{
-			"a refused Claim hands out its own bytes", "Bytes/returned by a refused Claim may change afterwards",
+			"a refused Claim hands out its own bytes", "Bytes/of a small result may change after Claim",
 			func(s *parted) store.Store {
 				shared := make(sharing)
 				f := shared.store(s, bytes.Clone)
@@ -65,7 +65,7 @@ func bytesFaults() []fault {
 			},
 		},
 		{
-			"a refused Swap hands out its own bytes", "Bytes/returned by a refused Swap may change afterwards",
+			"a refused Swap hands out its own bytes", "Bytes/of a small result may change after Swap",
 			func(s *parted) store.Store {
 				shared := make(sharing)
 				f := shared.store(s, bytes.Clone)

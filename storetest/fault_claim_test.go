@@ -10,115 +10,115 @@ import (
 func claimFaults() []fault {
 	return []fault{
 		{
-			"claims over any record", "Claim/is refused by a record in progress whose lease is live",
+			"claims over any record", "Claim/of a record in progress whose lease is live goes by its expiry",
 			claimsOver(func(record, time.Time) bool { return true }),
 		},
 		{
-			"claims over a completed record that has not expired", "Claim/is refused by a completed record",
+			"claims over a completed record that has not expired", "Claim/is refused with the record as it is now",
 			claimsOver(func(held record, _ time.Time) bool { return held.Status == store.StatusCompleted }),
 		},
 		{
 			"claims over a completed record whose lease has lapsed",
-			"Claim/is refused by a completed record whose lease ended long before its expiry",
+			"Claim/of a completed record whose lease lapsed long ago goes by its expiry",
 			claimsOver(func(held record, now time.Time) bool {
 				return held.Status == store.StatusCompleted && !now.Before(held.Lease)
 			}),
 		},
 		{
 			"claims over a record in progress whose lease has lapsed",
-			"Claim/is refused by a record in progress whose lease has lapsed, which is not the store's to judge",
+			"Claim/of a record in progress whose lease lapsed long ago goes by its expiry",
 			claimsOver(func(held record, now time.Time) bool {
 				return held.Status == store.StatusInProgress && !held.Lease.IsZero() && !now.Before(held.Lease)
 			}),
 		},
 		{
 			"claims over a record in progress without a lease",
-			"Claim/is refused by a record in progress without a lease",
+			"Claim/of a record in progress without a lease goes by its expiry",
 			claimsOver(func(held record, _ time.Time) bool {
 				return held.Status == store.StatusInProgress && held.Lease.IsZero()
 			}),
 		},
 		{
 			"claims over a record in progress whose expiry has come",
-			"Claim/is refused by a record in progress whose expiry has come, but whose lease is live",
+			"Claim/of a record in progress whose lease is live goes by its expiry",
 			claimsOver(func(held record, now time.Time) bool {
 				return held.Status == store.StatusInProgress && !now.Before(held.Expiry)
 			}),
 		},
 		{
 			"claims over a record without an owner",
-			"Claim/is refused by a record in progress that AWS Powertools wrote",
+			"Claim/of a record in progress of AWS Powertools whose lease is live goes by its expiry",
 			claimsOver(func(held record, _ time.Time) bool { return held.Owner == "" }),
 		},
 		{
 			"claims over a record without an owner whose expiry has come",
-			"Claim/is refused by a record in progress that AWS Powertools wrote, whose expiry has come, but whose lease is live",
+			"Claim/of a record in progress of AWS Powertools whose lease is live goes by its expiry",
 			claimsOver(func(held record, now time.Time) bool {
 				return held.Owner == "" && !now.Before(held.Expiry)
 			}),
 		},
 		{
-			"claims over an UNKNOWN record", "Claim/is refused by an UNKNOWN record",
+			"claims over an UNKNOWN record", "Claim/of an UNKNOWN record whose lease is live goes by its expiry",
 			claimsOver(func(held record, _ time.Time) bool { return held.Status == store.StatusUnknown }),
 		},
 		{
 			"claims over an UNKNOWN record before its expiry has come",
-			"Claim/is refused by an UNKNOWN record one millisecond before its expiry",
+			"Claim/of an UNKNOWN record whose lease is live goes by its expiry",
 			claimsOver(func(held record, now time.Time) bool {
 				return held.Status == store.StatusUnknown && !now.Add(time.Millisecond).Before(held.Expiry)
 			}),
 		},
 		{
 			"ends a lease a millisecond early",
-			"Claim/is refused by a record in progress whose expiry has come, one millisecond before its lease ends",
+			"Claim/of a record in progress whose lease ends in a millisecond goes by its expiry",
 			claimsOver(func(held record, now time.Time) bool {
 				return !now.Before(held.Expiry) && !now.Add(time.Millisecond).Before(held.Lease)
 			}),
 		},
 		{
-			"keeps an UNKNOWN record for ever", "Claim/replaces an UNKNOWN record in the instant of its expiry",
+			"keeps an UNKNOWN record for ever", "Claim/of an UNKNOWN record whose lease is live goes by its expiry",
 			claimsNever(func(held record) bool { return held.Status == store.StatusUnknown }),
 		},
 		{
 			"keeps a crashed record for ever",
-			"Claim/replaces a record in progress in the instant in which both its lease and its expiry have come",
+			"Claim/of a record in progress whose lease has just ended goes by its expiry",
 			claimsNever(func(held record) bool { return held.Status == store.StatusInProgress && !held.Lease.IsZero() }),
 		},
 		{
 			"keeps a record in progress without a lease for ever",
-			"Claim/replaces a record in progress without a lease, at its expiry",
+			"Claim/of a record in progress without a lease goes by its expiry",
 			claimsNever(func(held record) bool { return held.Status == store.StatusInProgress && held.Lease.IsZero() }),
 		},
 		{
-			"lets the lease of a completed record count", "Claim/replaces a completed record at its expiry, whatever its lease",
+			"lets the lease of a completed record count", "Claim/of a completed record whose lease is live goes by its expiry",
 			claimsNever(func(held record) bool {
 				return held.Status == store.StatusCompleted && held.Lease.After(held.Expiry)
 			}),
 		},
 		{
-			"lets records expire a second early", "Claim/is refused by a completed record one second before its expiry",
+			"lets records expire a second early", "Claim/of a completed record whose lease lapsed long ago goes by its expiry",
 			claimsAt(func(now time.Time) time.Time { return now.Add(time.Second) }),
 		},
 		{
-			"rounds now up to the second", "Claim/is refused by a completed record one millisecond before its expiry",
+			"rounds now up to the second", "Claim/of a completed record whose lease lapsed long ago goes by its expiry",
 			claimsAt(func(now time.Time) time.Time { return now.Add(time.Second - time.Nanosecond).Truncate(time.Second) }),
 		},
 		{
 			"rounds now to the nearest second",
-			"Claim/is refused by a completed record one nanosecond before its expiry",
+			"Claim/of a completed record whose lease lapsed long ago goes by its expiry",
 			claimsAt(func(now time.Time) time.Time { return now.Round(time.Second) }),
 		},
 		{
 			"lets records expire only after their expiry",
-			"Claim/replaces a completed record in the instant of its expiry",
+			"Claim/of a completed record whose lease lapsed long ago goes by its expiry",
 			claimsAt(func(now time.Time) time.Time { return now.Add(-time.Nanosecond) }),
 		},
 		{
-			"lets records expire a second late", "Claim/replaces a completed record one millisecond after its expiry",
+			"lets records expire a second late", "Claim/of a completed record whose lease lapsed long ago goes by its expiry",
 			claimsAt(func(now time.Time) time.Time { return now.Add(-time.Second) }),
 		},
 		{
-			"never lets records expire", "Claim/replaces a completed record half an hour after its expiry",
+			"never lets records expire", "Claim/of a completed record whose lease lapsed long ago goes by its expiry",
 			claimsAt(func(time.Time) time.Time { return time.Time{} }),
 		},
 		{
@@ -171,15 +171,15 @@ func claimFaults() []fault {
 			drops(record.Claimable),
 		},
 		{
-			"refuses a claim without saying why", "Claim/is refused by a completed record",
+			"refuses a claim without saying why", "Claim/is refused with the record as it is now",
 			refusesClaimWith(func(_, _ record) record { return record{} }),
 		},
 		{
-			"refuses a claim with the claim", "Claim/is refused by a completed record",
+			"refuses a claim with the claim", "Claim/is refused with the record as it is now",
 			refusesClaimWith(func(r, _ record) record { return r }),
 		},
 		{
-			"refuses a claim without the result", "Claim/repeated after its own completion is refused with the result",
+			"refuses a claim without the result", "Claim/is refused with the record as it is now",
 			refusesClaimWith(func(_, held record) record {
 				held.Result = nil
 				return held
@@ -187,7 +187,7 @@ func claimFaults() []fault {
 		},
 		{
 			"refuses a claim with what was held first",
-			"Claim/repeated after its own completion is refused with the result",
+			"Claim/is refused with the record as it is now",
 			stale,
 		},
 	}

@@ -13,7 +13,7 @@ import (
 
 func commitFaults() []fault {
 	return slices.Concat(
-		halfFaults(), commitSeenFaults(), refusedCommitFaults(), declinedFaults(), tokenFaults(), commitRecordFaults(), applyFaults(),
+		halfFaults(), refusedCommitFaults(), declinedFaults(), tokenFaults(), commitRecordFaults(), applyFaults(),
 		commitContextFaults(), tornCommitFaults(),
 	)
 }
@@ -41,7 +41,7 @@ func writesOther(change func(next *record, writes *partedWrites)) func(*parted) 
 
 // halfFaults are stores of which one half of a commit is missing.
 func halfFaults() []fault {
-	const whole = "Commit/completes a record and applies the writes"
+	const whole = "Commit/Swap completes a record"
 	return []fault{
 		{"Commit applies no writes", whole, writesOther(func(_ *record, w *partedWrites) { *w = nil })},
 		{"Commit applies the first write only", whole, writesOther(func(_ *record, w *partedWrites) { *w = (*w)[:min(1, len(*w))] })},
@@ -78,25 +78,11 @@ func halfFaults() []fault {
 	}
 }
 
-// commitSeenFaults are the mistakes of a comparison, in Commit.
-func commitSeenFaults() []fault {
-	var all []fault
-	for _, m := range slices.Concat(tooLoose(), looseSteps()) {
-		all = append(all, fault{"Commit " + m.name, "Commit/leaves alone " + m.caught, mistaken(m.mistake)})
-	}
-	for _, m := range slices.Concat(tooStrict(), strictSteps()) {
-		all = append(all, fault{"Commit " + m.name, "Commit/replaces " + m.caught, mistaken(m.mistake)})
-	}
-	return all
-}
-
-func mistaken(mistake func(held record, seen *record)) func(*parted) store.Store {
+// mistaken makes a mistake in Commit.
+func mistaken(m mistake) func(*parted) store.Store {
 	return committing(func(s *parted) commitFunc {
 		return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
-			if held, found, _ := s.Get(ctx, seen.Key); found {
-				mistake(held, &seen)
-			}
-			return s.Commit(ctx, seen, next, writes, token)
+			return s.Commit(ctx, m.taken(ctx, s, seen), next, writes, token)
 		}
 	})
 }
@@ -104,8 +90,8 @@ func mistaken(mistake func(held record, seen *record)) func(*parted) store.Store
 // refusedCommitFaults are stores that do something although the record refuses, or say something else.
 func refusedCommitFaults() []fault {
 	const (
-		absent = "Commit/of a key without a record is refused with a zero record, and writes nothing"
-		stale  = "Commit/by an owner that was taken over writes nothing"
+		absent = "Commit/Swap of a key without a record is refused with a zero record, and writes nothing"
+		stale  = "Commit/Swap by an owner that was taken over is refused with the record of the new owner"
 	)
 	return []fault{
 		{
@@ -163,23 +149,23 @@ func refusedCommitFaults() []fault {
 			}),
 		},
 		{
-			"Commit adopts a later lease", "Commit/by an owner whose lease was renewed since writes nothing",
-			mistaken(func(held record, seen *record) {
+			"Commit adopts a later lease", "Commit/Swap by an owner whose lease was renewed since is refused",
+			mistaken(mistake{take: func(held record, seen *record) {
 				if held.Owner == seen.Owner && held.Status == seen.Status {
 					seen.Lease = held.Lease
 				}
-			}),
+			}}),
 		},
 		{
-			"Commit completes what was completed", "Commit/by an owner that has completed writes nothing",
-			mistaken(func(held record, seen *record) {
+			"Commit completes what was completed", "Commit/Swap by an owner that has completed is refused",
+			mistaken(mistake{take: func(held record, seen *record) {
 				if held.Owner == seen.Owner {
 					seen.Status = held.Status
 				}
-			}),
+			}}),
 		},
 		{
-			"Commit takes each commit of one owner for a repeated one", "Commit/after a commit of the same owner writes nothing",
+			"Commit takes each commit of one owner for a repeated one", "Commit/Swap by an owner that has completed is refused",
 			committing(func(s *parted) commitFunc {
 				return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
 					held, committed, err := s.Commit(ctx, seen, next, writes, token)
@@ -321,9 +307,9 @@ func declinedFaults() []fault {
 		{"Commit ends the lease although a write refuses", owned, declines(
 			func(s *parted, ctx context.Context, seen, _ record, _ partedWrites) (record, bool, error) {
 				held, _, _ := s.Get(ctx, seen.Key)
-				lapsed := held
-				lapsed.Owner = ""
-				_, _, _ = s.Swap(ctx, held, lapsed)
+				crashed := held
+				crashed.Owner = ""
+				_, _, _ = s.Swap(ctx, held, crashed)
 				return record{}, false, refused
 			},
 		)},
@@ -340,7 +326,7 @@ func declinedFaults() []fault {
 func tokenFaults() []fault {
 	const (
 		again   = "Commit/repeated with its token writes nothing again"
-		another = "Commit/repeated with another token is refused with its own record"
+		another = "Commit/Swap repeated is refused with its own record"
 		gone    = "Commit/repeated after its record is gone writes nothing again"
 	)
 	// repeated does something else with a token that it knows.
@@ -391,7 +377,7 @@ func tokenFaults() []fault {
 
 // commitRecordFaults are stores that complete a record otherwise than they were told to.
 func commitRecordFaults() []fault {
-	const whole = "Commit/completes a record and applies the writes"
+	const whole = "Commit/Swap completes a record"
 	record := func(spoil func(next *record)) func(*parted) store.Store {
 		return writesOther(func(next *record, _ *partedWrites) { spoil(next) })
 	}
@@ -405,30 +391,30 @@ func commitRecordFaults() []fault {
 			record(func(next *store.Record) { next.Status = store.StatusInProgress }),
 		},
 		{
-			"Commit clears the lease if next has none", "Commit/keeps the held lease if next has none",
+			"Commit clears the lease if next has none", "Commit/Swap keeps the held lease if next has none",
 			record(func(next *store.Record) {
 				if next.Lease.IsZero() {
 					next.Lease = time.Unix(0, 0)
 				}
 			}),
 		},
-		{"Commit keeps the reason", "Commit/clears the fields that become zero", record(func(next *store.Record) {
+		{"Commit keeps the reason", "Commit/Swap clears the fields that become zero", record(func(next *store.Record) {
 			if next.Reason == "" {
 				next.Reason = "result-lost"
 			}
 		})},
-		{"Commit lets a record live for longer", "Commit/is followed by a claim when the record has expired", record(func(next *store.Record) {
+		{"Commit lets a record live for longer", "Commit/Swap is followed by a Claim when the record has expired", record(func(next *store.Record) {
 			next.Expiry = next.Expiry.Add(time.Minute)
 		})},
-		{"Commit drops the layout", "Commit/keeps text as it was spelled", record(func(next *store.Record) { next.Layout = "" })},
-		{"Commit trims results", "Commit/keeps results as they were spelled", record(func(next *store.Record) { next.Result = bytes.TrimSpace(next.Result) })},
-		{"Commit drops the layout of values", "Commit/keeps values in canonical form", record(func(next *store.Record) { next.Layout = "" })},
-		{"Commit cuts large results", "Commit/keeps a result of 1048577 bytes", record(func(next *store.Record) { next.Result = next.Result[:min(len(next.Result), 1<<20)] })},
-		{"Commit names parts by their key", "Commit/that is refused does not change the held result", func(s *parted) store.Store {
+		{"Commit drops the layout", "Commit/Layout text comes back as it was spelled", record(func(next *store.Record) { next.Layout = "" })},
+		{"Commit trims results", "Commit/Result comes back as it was spelled", record(func(next *store.Record) { next.Result = bytes.TrimSpace(next.Result) })},
+		{"Commit drops the layout of values", "Commit/Layout values come back in canonical form", record(func(next *store.Record) { next.Layout = "" })},
+		{"Commit cuts large results", "Commit/Result of 1048577 bytes comes back byte for byte", record(func(next *store.Record) { next.Result = next.Result[:min(len(next.Result), 1<<20)] })},
+		{"Commit names parts by their key", "Commit/Parts written by a refused Swap do not change the held result", func(s *parted) store.Store {
 			s.name = func(key, _ string, _ []byte) string { return key }
 			return splitsEarly(s)
 		}},
-		{"Commit keeps the parts of the record seen", "Commit/replaces a result", committing(func(s *parted) commitFunc {
+		{"Commit keeps the parts of the record seen", "Commit/Parts are replaced by a Swap", committing(func(s *parted) commitFunc {
 			return func(ctx context.Context, seen, next store.Record, writes store.Writes, token string) (store.Record, bool, error) {
 				if seen.Parts != "" {
 					next.Parts, next.Result = seen.Parts, nil
@@ -436,8 +422,8 @@ func commitRecordFaults() []fault {
 				return s.Commit(ctx, seen, next, writes, token)
 			}
 		})},
-		{"Commit keeps the steps", "Commit/drops the steps", keepsSteps},
-		{"Commit replaces the whole item", "Commit/keeps attributes that the store does not know", committing(func(s *parted) commitFunc {
+		{"Commit keeps the steps", "Commit/Steps are dropped by a completion, with their count", keepsSteps},
+		{"Commit replaces the whole item", "Commit/Foreign attributes survive a Swap", committing(func(s *parted) commitFunc {
 			return func(ctx context.Context, seen, next store.Record, writes store.Writes, token string) (store.Record, bool, error) {
 				held, committed, err := s.Commit(ctx, seen, next, writes, token)
 				if committed {
@@ -448,7 +434,7 @@ func commitRecordFaults() []fault {
 				return held, committed, err
 			}
 		})},
-		{"Commit keeps the caller's bytes", "Commit/handed bytes may change afterwards", func(s *parted) store.Store {
+		{"Commit keeps the caller's bytes", "Commit/Bytes of a small result may change after Swap", func(s *parted) store.Store {
 			shared := make(sharing)
 			f := shared.store(s, bytes.Clone)
 			f.com = func(ctx context.Context, seen, next store.Record, writes store.Writes, token string) (store.Record, bool, error) {
@@ -457,7 +443,7 @@ func commitRecordFaults() []fault {
 			}
 			return f
 		}},
-		{"a refused Commit hands out its own bytes", "Commit/shows a record whose bytes may change", func(s *parted) store.Store {
+		{"a refused Commit hands out its own bytes", "Commit/Bytes of a small result may change after Swap", func(s *parted) store.Store {
 			shared := make(sharing)
 			f := shared.store(s, bytes.Clone)
 			f.com = func(ctx context.Context, seen, next store.Record, writes store.Writes, token string) (store.Record, bool, error) {
@@ -553,24 +539,24 @@ func applyFaults() []fault {
 func commitContextFaults() []fault {
 	never := context.WithoutCancel
 	return []fault{
-		{"Commit ignores its context", "Commit/with a context that was cancelled fails", committing(func(s *parted) commitFunc {
+		{"Commit ignores its context", "Commit/Context that was cancelled fails a completion", committing(func(s *parted) commitFunc {
 			return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
 				return s.Commit(never(ctx), seen, next, writes, token)
 			}
 		})},
-		{"Commit denies what it did", "Commit/with a context that is past its deadline fails", committing(func(s *parted) commitFunc {
+		{"Commit denies what it did", "Commit/Context that is past its deadline fails a completion", committing(func(s *parted) commitFunc {
 			return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
 				held, committed, err := s.Commit(never(ctx), seen, next, writes, token)
 				err = denied(ctx, err)
 				return held, committed && err == nil, err
 			}
 		})},
-		{"Apply ignores its context", "Commit/alone with a context that was cancelled fails", func(s *parted) store.Store {
+		{"Apply ignores its context", "Commit/Context that was cancelled fails a completion", func(s *parted) store.Store {
 			return &faulty{parted: s, apply: func(ctx context.Context, writes store.Writes, token string) error {
 				return s.Apply(never(ctx), writes, token)
 			}}
 		}},
-		{"Apply denies what it did", "Commit/alone with a context that is past its deadline fails", func(s *parted) store.Store {
+		{"Apply denies what it did", "Commit/Context that is past its deadline fails a completion", func(s *parted) store.Store {
 			return &faulty{parted: s, apply: func(ctx context.Context, writes store.Writes, token string) error {
 				return denied(ctx, s.Apply(never(ctx), writes, token))
 			}}
@@ -580,22 +566,22 @@ func commitContextFaults() []fault {
 
 // tornCommitFaults are stores whose commits are right as long as calls come one after the other.
 func tornCommitFaults() []fault {
-	const only = " has one winner, and only its writes are there"
+	const only = " has one winner"
 	return []fault{
-		{"Commit reads and then writes", "Commit/among commits of one owner" + only, tornCommit},
-		{"Commit of a large result reads and then writes", "Commit/among commits of large results" + only, tornCommit},
-		{"Commit lets a takeover in between", "Commit/among commits and takeovers" + only, tornCommit},
-		{"Commit lets a completion in between", "Commit/among commits and completions" + only, tornCommit},
-		{"Commit lets a release in between", "Commit/among commits and releases" + only, tornCommit},
-		{"Commit lets a renewal in between", "Commit/among commits and a renewal" + only, tornCommit},
-		{"Commit writes the rows first", "Commit/among commits of one owner" + only, rowsFirst},
-		{"a history of torn commits", "Commit/among concurrent calls is linearizable, and the rows of each that was done are there", tornCommit},
+		{"Commit reads and then writes", "Commit/Race of completions of one owner" + only, tornCommit},
+		{"Commit of a large result reads and then writes", "Commit/Race of completions with large results" + only, tornCommit},
+		{"Commit lets a takeover in between", "Commit/Race of completions and takeovers" + only, tornCommit},
+		{"Commit lets a completion in between", "Commit/Race of completions and others without writes" + only, tornCommit},
+		{"Commit lets a release in between", "Commit/Race of completions and releases" + only, tornCommit},
+		{"Commit lets a renewal in between", "Commit/Race of completions and a renewal" + only, tornCommit},
+		{"Commit writes the rows first", "Commit/Race of completions of one owner" + only, rowsFirst},
+		{"a history of torn commits", "Commit/History of concurrent calls is linearizable", tornCommit},
 		{
 			"a history of rows that come first",
-			"Commit/among concurrent calls is linearizable, and the rows of each that was done are there", rowsFirst,
+			"Commit/History of concurrent calls is linearizable", rowsFirst,
 		},
 		{
-			"Commit loses every other write of rows", "Commit/among other calls is answered as a register answers it",
+			"Commit loses every other write of rows", "Commit/Sequence of calls is answered as a register answers it",
 			committing(func(s *parted) commitFunc {
 				made := 0
 				return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {

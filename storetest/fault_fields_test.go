@@ -20,48 +20,48 @@ func fieldFaults() []fault {
 		caught string
 		spoil  func(*record)
 	}{
-		{"drops the owner", "Fields/of any legal record come back exactly", func(r *record) { r.Owner = "" }},
+		{"drops the owner", "Fields/keep odd texts", func(r *record) { r.Owner = "" }},
 		{"trims the owner", "Fields/keep odd texts", func(r *record) { r.Owner = strings.TrimSpace(r.Owner) }},
 		{
-			"drops the lease", "Fields/of any legal record come back exactly",
+			"drops the lease", "Fields/keep odd texts",
 			func(r *record) { r.Lease = time.Time{} },
 		},
 		{
-			"keeps the seconds of the lease", "Fields/keep odd instants and numbers",
+			"keeps the seconds of the lease", "Fields/keep odd instants",
 			func(r *record) { r.Lease = r.Lease.Truncate(time.Second) },
 		},
-		{"reads an absent lease as 1970", "Fields/of any legal record come back exactly", func(r *record) {
+		{"reads an absent lease as 1970", "Fields/keep odd numbers, and no value at all", func(r *record) {
 			if r.Lease.IsZero() {
 				r.Lease = time.Unix(0, 0)
 			}
 		}},
 		{
-			"adds a second to the expiry", "Fields/of any legal record come back exactly",
+			"adds a second to the expiry", "Fields/keep odd texts",
 			func(r *record) { r.Expiry = r.Expiry.Add(time.Second) },
 		},
 		{
-			"keeps 32 bits of the expiry", "Fields/keep odd instants and numbers",
+			"keeps 32 bits of the expiry", "Fields/keep odd instants",
 			func(r *record) { r.Expiry = time.Unix(int64(int32(r.Expiry.Unix())), 0) },
 		},
 		{
-			"drops the fingerprint", "Fields/of any legal record come back exactly",
+			"drops the fingerprint", "Fields/keep odd texts",
 			func(r *record) { r.Fingerprint = "" },
 		},
-		{"drops the commit", "Fields/of any legal record come back exactly", func(r *record) { r.Seal = "" }},
-		{"drops the attempt", "Fields/of any legal record come back exactly", func(r *record) { r.Attempt = 0 }},
+		{"drops the commit", "Fields/keep odd texts", func(r *record) { r.Seal = "" }},
+		{"drops the attempt", "Fields/keep odd texts", func(r *record) { r.Attempt = 0 }},
 		{
-			"counts attempts from one", "Fields/keep odd instants and numbers",
+			"counts attempts from one", "Fields/keep odd numbers, and no value at all",
 			func(r *record) { r.Attempt = max(r.Attempt, 1) },
 		},
 		{
-			"drops the creation", "Fields/of any legal record come back exactly",
+			"drops the creation", "Fields/keep odd texts",
 			func(r *record) { r.CreatedAt = time.Time{} },
 		},
 		{
-			"keeps the seconds of the creation", "Fields/keep odd instants and numbers",
+			"keeps the seconds of the creation", "Fields/keep odd instants",
 			func(r *record) { r.CreatedAt = r.CreatedAt.Truncate(time.Second) },
 		},
-		{"drops the reason", "Fields/of any legal record come back exactly", func(r *record) { r.Reason = "" }},
+		{"drops the reason", "Fields/keep odd texts", func(r *record) { r.Reason = "" }},
 		{"drops the reason of a completed record", "Fields/keep odd texts", func(r *record) {
 			if r.Status == store.StatusCompleted {
 				r.Reason = ""
@@ -75,7 +75,7 @@ func fieldFaults() []fault {
 			"ends text at a zero byte", "Fields/keep odd texts",
 			func(r *record) { r.Reason, _, _ = strings.Cut(r.Reason, "\x00") },
 		},
-		{"reads an absent creation as 1970", "Fields/keep odd instants and numbers", func(r *record) {
+		{"reads an absent creation as 1970", "Fields/keep odd numbers, and no value at all", func(r *record) {
 			if r.CreatedAt.IsZero() {
 				r.CreatedAt = time.Unix(0, 0)
 			}
@@ -89,30 +89,30 @@ func fieldFaults() []fault {
 				r.Fingerprint = "none"
 			}
 		}},
-		{"drops the completion", "Fields/of any legal record come back exactly", func(r *record) { r.CompletedAt = time.Time{} }},
+		{"drops the completion", "Fields/keep odd texts", func(r *record) { r.CompletedAt = time.Time{} }},
 		{
-			"keeps the seconds of the completion", "Fields/keep odd instants and numbers",
+			"keeps the seconds of the completion", "Fields/keep odd instants",
 			func(r *record) { r.CompletedAt = r.CompletedAt.Truncate(time.Second) },
 		},
 		{"drops who settled it", "Fields/tell of a settlement until a Claim", func(r *record) { r.SettledBy = "" }},
 		{"drops when it was settled", "Fields/tell of a settlement until a Claim", func(r *record) { r.SettledAt = time.Time{} }},
 		{"drops why it was settled", "Fields/tell of a settlement until a Claim", func(r *record) { r.SettledReason = "" }},
 		{"cuts why it was settled", "Fields/keep odd texts", func(r *record) { r.SettledReason = r.SettledReason[:min(len(r.SettledReason), 64)] }},
-		{"drops the attention", "Fields/of any legal record come back exactly", func(r *record) { r.Attention = "" }},
+		{"drops the attention", "Fields/keep odd texts", func(r *record) { r.Attention = "" }},
 		{
-			"keeps the seconds of the attention", "Fields/keep odd instants and numbers",
+			"keeps the seconds of the attention", "Fields/keep odd instants",
 			func(r *record) { r.AttentionAt = r.AttentionAt.Truncate(time.Second) },
 		},
-		{"drops the tries", "Fields/of any legal record come back exactly", func(r *record) { r.Tries = 0 }},
-		{"cuts the tries", "Fields/keep odd instants and numbers", func(r *record) { r.Tries &= 1<<16 - 1 }},
-		{"drops the questions", "Fields/of any legal record come back exactly", func(r *record) { r.Questions = 0 }},
-		{"drops the story", "Fields/of any legal record come back exactly", func(r *record) { r.Story = "" }},
-		{"drops the names of derived keys", "Fields/of any legal record come back exactly", func(r *record) { r.Derived = nil }},
-		{"drops the names of steps", "Fields/of any legal record come back exactly", func(r *record) { r.StepNames = nil }},
-		{"returns the names of derived keys in another order", "Fields/of any legal record come back exactly", func(r *record) {
+		{"drops the tries", "Fields/keep odd numbers, and no value at all", func(r *record) { r.Tries = 0 }},
+		{"cuts the tries", "Fields/keep odd numbers, and no value at all", func(r *record) { r.Tries &= 1<<16 - 1 }},
+		{"drops the questions", "Fields/keep odd numbers, and no value at all", func(r *record) { r.Questions = 0 }},
+		{"drops the story", "Fields/keep odd texts", func(r *record) { r.Story = "" }},
+		{"drops the names of derived keys", "Fields/keep odd texts", func(r *record) { r.Derived = nil }},
+		{"drops the names of steps", "Fields/keep odd texts", func(r *record) { r.StepNames = nil }},
+		{"returns the names of derived keys in another order", "Fields/keep odd texts", func(r *record) {
 			slices.Reverse(r.Derived)
 		}},
-		{"drops the layout", "Fields/of any legal record come back exactly", func(r *record) { r.Layout = "" }},
+		{"drops the layout", "Layout/text comes back as it was spelled", func(r *record) { r.Layout = "" }},
 		{"trims text that others read", "Layout/text comes back as it was spelled", func(r *record) {
 			if r.Layout == store.LayoutText {
 				r.Result = bytes.TrimSpace(r.Result)
@@ -124,7 +124,7 @@ func fieldFaults() []fault {
 				r.Result = strconv.AppendFloat(nil, f, 'g', -1, 64)
 			}
 		}},
-		{"drops the result", "Fields/of any legal record come back exactly", func(r *record) { r.Result = nil }},
+		{"drops the result", "Fields/keep odd texts", func(r *record) { r.Result = nil }},
 		{"returns null for no result", "Result/comes back as it was spelled", func(r *record) {
 			if r.Status == store.StatusCompleted && len(r.Result) == 0 {
 				r.Result = []byte("null")
@@ -159,7 +159,7 @@ func fieldFaults() []fault {
 	}
 	return append(all,
 		fault{
-			"Claim drops the attempt", "Fields/of any legal record come back exactly",
+			"Claim drops the attempt", "Fields/keep odd texts",
 			func(s *parted) store.Store {
 				return &faulty{parted: s, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
 					r.Attempt = 0
@@ -168,7 +168,7 @@ func fieldFaults() []fault {
 			},
 		},
 		fault{
-			"Swap drops the attempt", "Fields/of any legal record come back exactly",
+			"Swap drops the attempt", "Fields/keep odd texts",
 			swapsFor(func(_, _, next record) record {
 				next.Attempt = 0
 				return next

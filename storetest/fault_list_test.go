@@ -18,16 +18,6 @@ func listFaults() []fault {
 			}}
 		}
 	}
-	pages := func(change func(*store.Page)) func(*parted) store.Store {
-		return asks(func(q *store.Query) {
-			if told := q.Page; told != nil {
-				q.Page = func(p store.Page) {
-					change(&p)
-					told(p)
-				}
-			}
-		})
-	}
 	yields := func(change func(*record)) func(*parted) store.Store {
 		return func(s *parted) store.Store {
 			return &faulty{parted: s, list: func(ctx context.Context, q store.Query) iter.Seq2[record, error] {
@@ -62,12 +52,12 @@ func listFaults() []fault {
 			asks(func(q *store.Query) { q.Attention = false }),
 		},
 		{
-			"a listing with records that are parked", "List/yields records with attention, with the index and without",
-			asks(func(q *store.Query) { q.Unparked = false }),
+			"a listing with records that are given up", "List/yields records with attention, with the index and without",
+			asks(func(q *store.Query) { q.NotGivenUp = false }),
 		},
 		{
-			"a listing without records that are parked", "List/yields records with attention, with the index and without",
-			asks(func(q *store.Query) { q.Unparked = true }),
+			"a listing without records that are given up", "List/yields records with attention, with the index and without",
+			asks(func(q *store.Query) { q.NotGivenUp = true }),
 		},
 		{"a listing of attention of any age", "List/goes by age", asks(func(q *store.Query) { q.AttentionBefore = time.Time{} })},
 		{"a listing of records of any age", "List/goes by age", asks(func(q *store.Query) { q.CreatedBefore = time.Time{} })},
@@ -120,65 +110,9 @@ func listFaults() []fault {
 		{"a listing by an index that does not answer it", "List/refuses an index that does not answer the query", asks(func(q *store.Query) {
 			q.Index = false
 		})},
-		{"a listing that always begins anew", "List/goes on behind each page", asks(func(q *store.Query) { q.After = "" })},
-		{"a listing whose pages do not say where they end", "List/goes on behind each page", pages(func(p *store.Page) { p.Next = "" })},
-		{"a listing whose last page has another one behind it", "List/goes on behind each page", pages(func(p *store.Page) {
-			if p.Next == "" {
-				p.Next = "zzz"
-			}
-		})},
-		{"a listing that begins at the end of the page before", "List/goes on behind each page", pages(func(p *store.Page) {
-			if p.Next != "" {
-				p.Next = p.Next[:len(p.Next)-1]
-			}
-		})},
-		{"a listing that leaves a record out behind a page", "List/goes on behind each page", func(s *parted) store.Store {
-			return &faulty{parted: s, list: func(ctx context.Context, q store.Query) iter.Seq2[record, error] {
-				return func(yield func(record, error) bool) {
-					left := q.After == ""
-					for r, err := range s.List(ctx, q) {
-						if !left {
-							left = true
-							continue
-						}
-						if !yield(r, err) {
-							return
-						}
-					}
-				}
-			}}
-		}},
-		{"a listing that goes on only behind a record that is there", "List/goes on behind a page whose records are gone", func(s *parted) store.Store {
-			return &faulty{parted: s, list: func(ctx context.Context, q store.Query) iter.Seq2[record, error] {
-				if _, found, _ := s.Get(ctx, q.After); !found {
-					q.After = ""
-				}
-				return s.List(ctx, q)
-			}}
-		}},
-		{"an index that pretends to have pages", "List/refuses an index that does not answer the query", asks(func(q *store.Query) {
-			if q.Index {
-				q.After = ""
-			}
-		})},
 		{"a listing that goes on without its context", "List/respects a context that has ended", func(s *parted) store.Store {
 			return &faulty{parted: s, list: func(ctx context.Context, q store.Query) iter.Seq2[record, error] {
 				return s.List(context.WithoutCancel(ctx), q)
-			}}
-		}},
-		{"a listing that ends within a page", "List/ends between two pages", func(s *parted) store.Store {
-			return &faulty{parted: s, list: func(ctx context.Context, q store.Query) iter.Seq2[record, error] {
-				return func(yield func(record, error) bool) {
-					for r, err := range s.List(ctx, q) {
-						if !yield(r, err) {
-							return
-						}
-						if ctx.Err() != nil {
-							yield(record{}, ctx.Err())
-							return
-						}
-					}
-				}
 			}}
 		}},
 		{"a cost that is exactly wrong", "List/tells its cost", func(s *parted) store.Store {

@@ -16,7 +16,7 @@ import (
 type steps = map[string]store.Step
 
 func stepFaults() []fault {
-	return slices.Concat(stepFieldFaults(), stepWriteFaults(), stepComparisonFaults(), stepPartFaults(), stepBytesFaults())
+	return slices.Concat(stepFieldFaults(), stepWriteFaults(), stepPartFaults(), stepBytesFaults())
 }
 
 // stepFieldFaults are stores that read steps otherwise than they were written.
@@ -380,104 +380,6 @@ func returnsBefore(s *parted) store.Store {
 	}}
 }
 
-// stepComparisonFaults are comparisons of reasons and step writes, each once in Swap and once in Delete.
-func stepComparisonFaults() (all []fault) {
-	for _, m := range looseSteps() {
-		all = append(all,
-			fault{"Swap " + m.name, "Seen/Swap leaves alone " + m.caught, mistakes(m.mistake, true, false)},
-			fault{"Delete " + m.name, "Seen/Delete leaves alone " + m.caught, mistakes(m.mistake, false, true)})
-	}
-	for _, m := range strictSteps() {
-		all = append(all,
-			fault{"Swap " + m.name, "Seen/Swap replaces " + m.caught, mistakes(m.mistake, true, false)},
-			fault{"Delete " + m.name, "Seen/Delete removes " + m.caught, mistakes(m.mistake, false, true)})
-	}
-	return all
-}
-
-// looseSteps are comparisons that ask for less of reasons and step writes than they should.
-func looseSteps() []mistake {
-	return []mistake{
-		{"ignores step writes", "a record with a step if none was seen", func(_ record, seen *record) { seen.StepWrites = store.AnyStepWrites }},
-		{"ignores step writes where none were seen", "a record with a step if none was seen", func(_ record, seen *record) {
-			if seen.StepWrites == 0 {
-				seen.StepWrites = store.AnyStepWrites
-			}
-		}},
-		{"ignores step writes where there are none", "a record without steps if one was seen", func(held record, seen *record) {
-			if held.StepWrites == 0 {
-				seen.StepWrites = 0
-			}
-		}},
-		{"asks whether there are steps", "a record with a step that was written again", func(held record, seen *record) {
-			if held.StepWrites > 0 && seen.StepWrites > 0 {
-				seen.StepWrites = held.StepWrites
-			}
-		}},
-		{"compares the number of steps", "a record with a step that was written again", func(held record, seen *record) {
-			if len(held.Steps) == len(seen.Steps) {
-				seen.StepWrites = store.AnyStepWrites
-			}
-		}},
-		{"ignores the step writes of an UNKNOWN record", "an UNKNOWN record with a step if none was seen", func(held record, seen *record) {
-			if held.Status == store.StatusUnknown {
-				seen.StepWrites = store.AnyStepWrites
-			}
-		}},
-		{"ignores step writes where no lease was seen", "a record with a step if none, and no lease, was seen", func(_ record, seen *record) {
-			if seen.Lease.IsZero() {
-				seen.StepWrites = store.AnyStepWrites
-			}
-		}},
-		{"ignores the reason", "a record that was released since", func(held record, seen *record) { seen.Reason = held.Reason }},
-		{"ignores the reason that a record had", "a record that was released, and is not any more", func(held record, seen *record) {
-			if held.Reason == "" {
-				seen.Reason = ""
-			}
-		}},
-		{"ignores the reason of a record without an owner", "a record without an owner that was released since", func(held record, seen *record) {
-			if held.Owner == "" {
-				seen.Reason = held.Reason
-			}
-		}},
-	}
-}
-
-// strictSteps are comparisons that ask for more.
-func strictSteps() []mistake {
-	other := func(yes bool, seen *record) {
-		if yes {
-			seen.Owner = "nobody"
-		}
-	}
-	return []mistake{
-		{"always compares step writes", "a record whose steps were not compared", func(_ record, seen *record) {
-			if seen.StepWrites == store.AnyStepWrites {
-				seen.StepWrites = 0
-			}
-		}},
-		{"asks for steps where they are not compared", "a record without steps, if they were not compared", func(held record, seen *record) {
-			other(held.StepWrites == 0 && seen.StepWrites == store.AnyStepWrites, seen)
-		}},
-		{"knows no record with steps", "a record whose steps were seen", func(held record, seen *record) { other(held.StepWrites > 0, seen) }},
-		{"knows no UNKNOWN record with steps", "an UNKNOWN record whose steps were seen", func(held record, seen *record) {
-			other(held.Status == store.StatusUnknown && held.StepWrites > 0, seen)
-		}},
-		{"compares the step writes of a completed record", "a completed record, whatever steps were seen", func(held record, seen *record) {
-			other(held.StepWrites != seen.StepWrites && held.Status == store.StatusCompleted, seen)
-		}},
-		{"knows no record that was released", "a record that was released", func(held record, seen *record) {
-			other(held.Reason != "" && held.Status == store.StatusInProgress, seen)
-		}},
-		{"compares the reason of an UNKNOWN record", "an UNKNOWN record, whatever reason was seen", func(held record, seen *record) {
-			other(held.Reason != seen.Reason && held.Status == store.StatusUnknown, seen)
-		}},
-		{"compares the reason of a completed record", "a completed record, whatever reason was seen", func(held record, seen *record) {
-			other(held.Reason != seen.Reason && held.Status == store.StatusCompleted, seen)
-		}},
-	}
-}
-
 // stepPartFaults are stores that lose or confuse what they keep beside a record of its steps.
 func stepPartFaults() []fault {
 	const whatever = "Steps/that are large can be read whatever became of their record since"
@@ -588,7 +490,7 @@ func stepBytesFaults() []fault {
 	}
 	return []fault{
 		{
-			"Swap keeps the caller's steps", "Steps/handed to Swap may change afterwards",
+			"Swap keeps the caller's steps", "Bytes/of a small step may change after Swap",
 			shares(func(f *faulty, share func(record) record, s *parted) {
 				f.swap = func(ctx context.Context, seen, next record) (record, bool, error) {
 					share(next)
@@ -597,7 +499,7 @@ func stepBytesFaults() []fault {
 			}),
 		},
 		{
-			"Get hands out its own steps", "Steps/returned by Get may change afterwards",
+			"Get hands out its own steps", "Bytes/of a small step may change after Swap",
 			shares(func(f *faulty, _ func(record) record, s *parted) {
 				shared := make(map[string]record)
 				f.get = func(ctx context.Context, key string) (record, bool, error) {
@@ -613,7 +515,7 @@ func stepBytesFaults() []fault {
 			}),
 		},
 		{
-			"a refused Claim hands out its own steps", "Steps/returned by a refused Claim may change afterwards",
+			"a refused Claim hands out its own steps", "Bytes/of a small step may change after Swap",
 			shares(func(f *faulty, share func(record) record, s *parted) {
 				f.claim = func(ctx context.Context, r record, now time.Time) (record, bool, error) {
 					held, claimed, err := s.Claim(ctx, r, now)
@@ -622,7 +524,7 @@ func stepBytesFaults() []fault {
 			}),
 		},
 		{
-			"a refused Swap hands out its own steps", "Steps/returned by a refused Swap may change afterwards",
+			"a refused Swap hands out its own steps", "Bytes/of a small step may change after Swap",
 			shares(func(f *faulty, share func(record) record, s *parted) {
 				f.swap = func(ctx context.Context, seen, next record) (record, bool, error) {
 					held, swapped, err := s.Swap(ctx, seen, next)
@@ -634,7 +536,7 @@ func stepBytesFaults() []fault {
 			}),
 		},
 		{
-			"a takeover hands out its own steps", "Steps/returned by a takeover may change afterwards",
+			"a takeover hands out its own steps", "Bytes/of a small step may change after Swap",
 			shares(func(f *faulty, share func(record) record, s *parted) {
 				f.swap = func(ctx context.Context, seen, next record) (record, bool, error) {
 					held, swapped, err := s.Swap(ctx, seen, next)

@@ -56,7 +56,7 @@ func swapFaults() []fault {
 			}),
 		},
 		{
-			"Swap leaves the owner alone", "Swap/takes over a record whose lease lapsed",
+			"Swap leaves the owner alone", "Swap/takes over a record whose lease ended",
 			swapsFor(func(held, _, next record) record {
 				next.Owner = held.Owner
 				return next

@@ -17,7 +17,7 @@ func tornFaults() []fault {
 			"Race/of claims over one expired record has one winner",
 			tornClaim,
 		},
-		{"Swap reads and then writes", "Race/of takeovers of one lapsed record has one winner", tornSwap},
+		{"Swap reads and then writes", "Race/of takeovers of one crashed record has one winner", tornSwap},
 		{
 			"Swap of a record without an owner reads and then writes",
 			"Race/of takeovers of one record without an owner has one winner", tornSwap,

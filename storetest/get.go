@@ -8,59 +8,42 @@ import (
 
 func getChecks() []check {
 	return []check{
-		{"finds nothing under a key that was never claimed", func(p *probe) {
-			r, found, err := p.store.Get(p.t.Context(), p.inProgress().Key)
-			p.noError("Get", err)
-			if found || !equal(r, store.Record{}) {
-				p.t.Fatalf("Get returned found %t and\n%s", found, describe(r))
-			}
-		}},
+		{"finds nothing under a key that was never claimed", func(p *probe) { p.absent(inProgress(p).Key) }, false},
 		{"changes nothing", func(p *probe) {
-			held := p.plant(p.completed())
-			p.holds(held)
-			p.holds(held)
-		}},
-		{"keeps keys apart that resemble each other", keysApart},
+			k := p.begin(completed)
+			k.holds()
+			k.holds()
+		}, false},
+		{"keeps keys apart that resemble each other", func(p *probe) {
+			of := completed(p)
+			key := of.Key
+			keysApart(p, []string{
+				key, strings.ToLower(key), key[:len(key)-1], "x" + key, strings.Replace(key, "#", "##", 1),
+				strings.Replace(key, "#", ".", 1), key + "1", key + "#", key + "#1", key + "#" + of.Owner,
+				key + "%", key + "*", key + "/", `"` + key + `"`, key + `\`, key + ":1",
+			})
+		}, false},
 		{"keeps long keys apart that differ at their end", func(p *probe) {
-			a, b := p.inProgress(), p.inProgress()
-			a.Key = strings.Repeat("o", 200) + a.Key + "a"
-			b.Key = a.Key[:len(a.Key)-1] + "b"
-			p.plant(a)
-			p.absent(b.Key)
-			p.plant(b)
-			p.deletes(a)
-			p.holds(b)
-		}},
+			key := strings.Repeat("o", 200) + inProgress(p).Key
+			keysApart(p, []string{key + "a", key + "b"})
+		}, false},
 	}
 }
 
 // keysApart holds a record, with a result that stores may keep beside it, under each of several keys.
-func keysApart(p *probe) {
-	first := completion(p.inProgress(), p.large())
-	keys := []string{
-		first.Key, strings.ToLower(first.Key), first.Key[:len(first.Key)-1], "x" + first.Key,
-		strings.Replace(first.Key, "#", "##", 1), strings.Replace(first.Key, "#", ".", 1),
-		first.Key + "1", first.Key + "#", first.Key + "#1", first.Key + "#" + first.Owner,
-		first.Key + "%", first.Key + "*", first.Key + "/", `"` + first.Key + `"`, first.Key + `\`, first.Key + ":1",
-	}
-	records := make([]store.Record, len(keys))
+func keysApart(p *probe, keys []string) {
+	all := make([]*kept, len(keys))
 	for i, key := range keys {
-		records[i] = completion(p.inProgress(), p.large())
-		records[i].Key = key
 		p.absent(key)
-		p.plant(records[i])
+		all[i] = p.begin(like(inProgress, completion(large), changed(func(_ *probe, r *store.Record) { r.Key = key })))
 	}
-	for i, r := range records {
-		p.holds(r)
+	for i, k := range all {
+		k.holds()
 		if i%2 == 0 {
-			p.deletes(r)
+			k.play(remove())
 		}
 	}
-	for i, r := range records {
-		if i%2 == 1 {
-			p.holds(r)
-		} else {
-			p.absent(r.Key)
-		}
+	for _, k := range all {
+		k.holds()
 	}
 }

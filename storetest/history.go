@@ -21,9 +21,9 @@ func historyChecks() []check {
 		{"of concurrent calls is linearizable", func(p *probe) {
 			begin := time.Now()
 			for n := 0; n < histories && time.Since(begin) < historiesTime; n++ {
-				linearizable(p, mathrand.Uint64(), nil)
+				linearizable(p, mathrand.Uint64())
 			}
-		}},
+		}, true},
 	}
 }
 
@@ -41,10 +41,10 @@ const (
 	shownCalls = 8
 )
 
-// linearizable records one history of real concurrent calls and looks for an order of them that a register explains. commits, unless
-// nil, makes some of the calls.
-func linearizable(p *probe, seed uint64, commits *historyCommits) {
-	history, errs := record(p, seed, commits)
+// linearizable records one history of real concurrent calls and looks for an order of them that a
+// register explains.
+func linearizable(p *probe, seed uint64) {
+	history, errs := record(p, seed)
 	for _, err := range errs {
 		p.t.Errorf("seed %d: %v", seed, err)
 	}
@@ -91,7 +91,7 @@ func unexplained(history []porcupine.Operation) (part []porcupine.Operation) {
 }
 
 // record lets callers loose on the store at the same time.
-func record(p *probe, seed uint64, commits *historyCommits) (history []porcupine.Operation, errs []error) {
+func record(p *probe, seed uint64) (history []porcupine.Operation, errs []error) {
 	var (
 		mu    sync.Mutex
 		group sync.WaitGroup
@@ -104,7 +104,7 @@ func record(p *probe, seed uint64, commits *historyCommits) (history []porcupine
 		for n := range historyCallers {
 			id := k*historyCallers + n
 			random := mathrand.New(mathrand.NewPCG(seed, uint64(id)))
-			who := &caller{name: fmt.Sprint("C", id), key: key, now: p.now, pick: random.IntN, commits: commits}
+			who := &caller{name: fmt.Sprint("C", id), key: key, now: p.now, pick: random.IntN, commits: p.commits}
 			group.Go(func() {
 				<-start
 				for range historyCalls {
@@ -130,7 +130,7 @@ func record(p *probe, seed uint64, commits *historyCommits) (history []porcupine
 	close(start)
 	group.Wait()
 	for _, o := range history {
-		commits.check(as[call](o.Input), as[answer](o.Output))
+		p.commits.settle(p, as[call](o.Input), as[answer](o.Output).done)
 	}
 	return history, errs
 }
@@ -144,7 +144,8 @@ func model() porcupine.Model {
 			made, got := as[call](input), as[answer](output)
 			next, want := as[register](state).apply(made)
 			if made.op != OpGet && (!made.handsOver() || !got.done) {
-				return got.done == want.done && got.declined == want.declined, next // what a refusal shows is a call of its own, see shown
+				// What a refusal shows is a call of its own, see shown.
+				return got.done == want.done && got.declined == want.declined, next
 			}
 			got.record, want.record = withoutParts(got.record, want.record)
 			return got.equal(want), next
@@ -170,11 +171,6 @@ func withoutParts(got, want store.Record) (store.Record, store.Record) {
 	}
 	return got, want
 }
-
-// as returns v as what it was put into a history.
-//
-//nolint:forcetypeassert // anything else is a mistake of this file
-func as[T any](v any) T { return v.(T) }
 
 // shown returns the record that a refused Claim, Swap or Commit showed, as a read during the same time: a store may refuse at
 // one moment and look at another. A claim may also find that what refused it is gone, and then nothing is said about

@@ -12,263 +12,18 @@ import (
 )
 
 func listChecks() []check {
+	of := func(run func(l *listing)) func(p *probe) { return func(p *probe) { run(p.listing()) } }
 	return []check{
-		{"yields what the query names", listsWhatIsNamed},
-		{"yields records with attention, with the index and without", listsAttention},
-		{"goes by age", listsByAge},
-		{"forgets a record that somebody has settled", listsNothingSettled},
-		{"of all operations has those of each", listsAllOperations},
-		{"reads page by page, as far as the caller goes on", listsPages},
-		{"goes on behind each page", listsBehind},
-		{"goes on behind a page whose records are gone", listsBehindWhatIsGone},
-		{"never has a result", listsNoResult},
-		{"refuses an index that does not answer the query", listsByIndexOrNot},
-		{"respects a context that has ended", listsInTime},
-		{"ends between two pages", listsWholePages},
-		{"tells its cost", listsAtACost},
-	}
-}
-
-func listsWhatIsNamed(p *probe) {
-	l := p.listing()
-	l.yields(store.Query{}, l.all()...)
-	l.yields(store.Query{Statuses: []store.Status{store.StatusCompleted}}, l.completed, l.ownerless)
-	l.yields(store.Query{Statuses: []store.Status{store.StatusInProgress, store.StatusUnknown}},
-		l.running, l.released, l.waiting, l.asked, l.parked)
-}
-
-func listsAttention(p *probe) {
-	l := p.listing()
-	for _, index := range []bool{true, false} {
-		l.yields(store.Query{Index: index, Attention: true}, l.waiting, l.asked, l.parked)
-		l.yields(store.Query{Index: index, Attention: true, Unparked: true}, l.waiting, l.asked)
-		l.yields(store.Query{Index: index, Attention: true, Statuses: []store.Status{store.StatusCompleted}})
-	}
-}
-
-func listsByAge(p *probe) {
-	l := p.listing()
-	for _, index := range []bool{true, false} {
-		at := l.waiting.AttentionAt
-		l.yields(store.Query{Index: index, AttentionBefore: at.Add(-time.Millisecond)})
-		l.yields(store.Query{Index: index, AttentionBefore: at}, l.waiting)
-		l.yields(store.Query{Index: index, AttentionBefore: at, Unparked: true}, l.waiting)
-		l.yields(store.Query{Index: index, Attention: true, AttentionBefore: l.asked.AttentionAt}, l.waiting, l.asked, l.parked)
-	}
-	at := l.running.CreatedAt
-	l.yields(store.Query{CreatedBefore: at.Add(-time.Millisecond)}, l.ownerless) // which does not say
-	l.yields(store.Query{CreatedBefore: at}, l.running, l.ownerless)
-}
-
-func listsNothingSettled(p *probe) {
-	l := p.listing()
-	p.swaps(l.waiting, settled(l.waiting))
-	for _, index := range []bool{true, false} {
-		l.yields(store.Query{Index: index, Attention: true}, l.asked, l.parked)
-	}
-	p.deletes(l.asked)
-	p.deletes(l.parked)
-	for _, index := range []bool{true, false} {
-		l.yields(store.Query{Index: index, Attention: true})
-	}
-}
-
-func listsAllOperations(p *probe) {
-	one, other := p.listing(), p.listing()
-	for _, index := range []bool{true, false} {
-		eventually(p, func() string {
-			found := make(map[string]bool)
-			for _, r := range one.list(store.Query{Index: index, Attention: true, Operation: allOperations}) {
-				found[r.Key] = true
-			}
-			for _, r := range []store.Record{one.waiting, one.asked, other.waiting, other.asked} {
-				if !found[r.Key] {
-					return "a record is missing"
-				}
-			}
-			return ""
-		})
-	}
-}
-
-func listsPages(p *probe) {
-	l := p.listing()
-	l.yields(store.Query{PageSize: 2}, l.all()...)
-	pages := 0
-	for _, err := range l.lister.List(p.t.Context(), store.Query{
-		Operation: l.operation, PageSize: 2, Page: func(store.Page) { pages++ },
-	}) {
-		p.noError("List", err)
-		break
-	}
-	read := 0
-	for _, err := range l.lister.List(p.t.Context(), store.Query{
-		Operation: l.operation, PageSize: 2, Page: func(page store.Page) {
-			if page.Records > 2 {
-				p.t.Fatalf("a page of 2 records has %d", page.Records)
-			}
-			read++
-		},
-	}) {
-		p.noError("List", err)
-	}
-	if pages == 0 || pages >= read || read < 3 {
-		p.t.Fatalf("a listing that ends at its first record has read %d pages of %d", pages, read)
-	}
-}
-
-func listsBehind(p *probe) {
-	l := p.listing()
-	pages := l.pages()
-	if len(pages) < 3 {
-		p.t.Fatalf("a listing of %d records in pages of 2 has %d pages", len(l.all()), len(pages))
-	}
-	for n, page := range pages {
-		if last := n == len(pages)-1; last != (page.next == "") {
-			p.t.Fatalf("page %d of %d has the Next %q", n+1, len(pages), page.next)
-		}
-		if page.next == "" || len(page.keys) == 0 { // others may be in the table, too: behind each of their pages would be many listings
-			continue
-		}
-		l.yields(store.Query{After: page.next, PageSize: 50}, behind(pages, n, l.all())...)
-		l.yields(store.Query{After: page.next}, behind(pages, n, l.all())...)
-	}
-}
-
-func listsBehindWhatIsGone(p *probe) {
-	l := p.listing()
-	pages := l.pages()
-	n, found := 0, 0
-	for i, page := range pages { // the second of those with records: who begins anew finds the first
-		if len(page.keys) > 0 {
-			found++
-		}
-		if found == 2 {
-			n = i
-			break
-		}
-	}
-	if found < 2 || pages[n].next == "" {
-		p.t.Fatalf("of %d pages %d have records, or the second of them is the last", len(pages), found)
-	}
-	for _, r := range l.all() {
-		if slices.Contains(pages[n].keys, r.Key) {
-			p.deletes(r)
-		}
-	}
-	l.yields(store.Query{After: pages[n].next}, behind(pages, n, l.all())...)
-}
-
-// listedPage is a page of a listing, with the keys of its records.
-type listedPage struct {
-	next string
-	keys []string
-}
-
-// pages lists all records, two at a time, once every one is found.
-func (l *listing) pages() (pages []listedPage) {
-	l.t.Helper()
-	l.yields(store.Query{}, l.all()...)
-	for r, err := range l.lister.List(l.t.Context(), store.Query{
-		Operation: l.operation, PageSize: 2, Page: func(p store.Page) { pages = append(pages, listedPage{next: p.Next}) },
-	}) {
-		l.noError("List", err)
-		if len(pages) == 0 {
-			l.t.Fatalf("List yields a record of no page")
-		}
-		last := &pages[len(pages)-1]
-		last.keys = append(last.keys, r.Key)
-	}
-	return pages
-}
-
-// behind are those of all records that are on none of the first pages, up to the one with this number.
-func behind(pages []listedPage, n int, all []store.Record) []store.Record {
-	return slices.DeleteFunc(slices.Clone(all), func(r store.Record) bool {
-		return slices.ContainsFunc(pages[:n+1], func(p listedPage) bool { return slices.Contains(p.keys, r.Key) })
-	})
-}
-
-func listsNoResult(p *probe) {
-	l := p.listing()
-	large := completion(l.keyed(p.inProgress()), p.large())
-	p.plant(large)
-	stepped := p.plant(l.keyed(p.inProgress()))
-	stepped = p.steps(stepped, map[string]store.Step{charge: value(stepped.Owner, string(p.large())), mail: started(stepped.Owner)})
-	l.yields(store.Query{}, append(l.all(), large, stepped)...)
-}
-
-func listsByIndexOrNot(p *probe) {
-	l := p.listing()
-	for _, q := range []store.Query{
-		{Index: true},
-		{Index: true, Attention: true, CreatedBefore: p.now},
-		{Index: true, Attention: true, After: "a page"},
-	} {
-		for r, err := range l.lister.List(p.t.Context(), q) {
-			l.refused(err)
-			if r.Key != "" {
-				p.t.Fatalf("List yields a record with its error")
-			}
-		}
-		_, err := l.lister.ListCost(p.t.Context(), q)
-		l.refused(err)
-	}
-}
-
-func listsInTime(p *probe) {
-	l := p.listing()
-	ctx, cancel := context.WithCancel(p.t.Context())
-	cancel()
-	answers := 0
-	for r, err := range l.lister.List(ctx, store.Query{Operation: l.operation}) {
-		if answers++; err == nil || !errors.Is(err, context.Canceled) || r.Key != "" {
-			p.t.Fatalf("List with a context that has ended: %v", err)
-		}
-	}
-	if answers != 1 {
-		p.t.Fatalf("List with a context that has ended has %d answers", answers)
-	}
-}
-
-// listsWholePages ends the context in the middle of a page. Whoever keeps a cursor counts on the rest of that page.
-func listsWholePages(p *probe) {
-	l := p.listing()
-	pages := l.pages()
-	n := slices.IndexFunc(pages, func(p listedPage) bool { return len(p.keys) == 2 })
-	if n < 0 {
-		p.t.Skip("no page has two records of the listing: the store has others between them")
-	}
-	ctx, cancel := context.WithCancel(p.t.Context())
-	defer cancel()
-	var keys []string
-	var last error
-	page := -1
-	for r, err := range l.lister.List(ctx, store.Query{Operation: l.operation, PageSize: 2, Page: func(store.Page) { page++ }}) {
-		if page == n {
-			cancel()
-			if err == nil {
-				keys = append(keys, r.Key)
-			}
-		}
-		last = err
-	}
-	if !slices.Equal(keys, pages[n].keys) || n < len(pages)-1 && !errors.Is(last, context.Canceled) {
-		p.t.Fatalf("a listing whose context ends in a page of %q yields %q of it, and ends with %v", pages[n].keys, keys, last)
-	}
-}
-
-func listsAtACost(p *probe) {
-	l := p.listing()
-	for _, q := range []store.Query{{Operation: l.operation}, {Operation: l.operation, Attention: true, Index: true}} {
-		c, err := l.lister.ListCost(p.t.Context(), q)
-		p.noError("ListCost", err)
-		if c.Indexed != q.Index || c.Records < 0 || c.Bytes < 0 || c.Units < 0 || c.Pages < 0 {
-			p.t.Fatalf("ListCost: %+v", c)
-		}
-		if found := len(l.list(q)); c.Exact && (int(c.Records) < found || q.Index && int(c.Records) > found) {
-			p.t.Fatalf("ListCost says that exactly %d records are read, and List finds %d", c.Records, found)
-		}
+		{sentence: "yields what the query names", run: of((*listing).namesWhatIsAsked)},
+		{sentence: "yields records with attention, with the index and without", run: of((*listing).namesAttention)},
+		{sentence: "goes by age", run: of((*listing).goesByAge)},
+		{sentence: "forgets a record that somebody has settled", run: of((*listing).forgets)},
+		{sentence: "of all operations has those of each", run: of((*listing).spansOperations)},
+		{sentence: "reads page by page, as far as the caller goes on", run: of((*listing).readsPages)},
+		{sentence: "never has a result", run: of((*listing).hasNoResult)},
+		{sentence: "refuses an index that does not answer the query", run: of((*listing).refusesIndex)},
+		{sentence: "respects a context that has ended", run: of((*listing).endsInTime)},
+		{sentence: "tells its cost", run: of((*listing).costs)},
 	}
 }
 
@@ -279,7 +34,7 @@ type listing struct {
 	lister    store.Lister
 	operation string
 
-	running, released, completed, ownerless, waiting, asked, parked store.Record
+	running, released, done, ownerless, waiting, asked, givenUp *kept
 }
 
 // listing plants the records, or skips the check if the store cannot list.
@@ -289,41 +44,90 @@ func (p *probe) listing() *listing {
 	if !ok {
 		p.t.Skipf("%T is no store.Lister", p.store)
 	}
-	_, err := lister.ListCost(p.t.Context(), store.Query{})
-	if errors.Is(err, store.ErrNoListing) {
+	if _, err := lister.ListCost(p.t.Context(), store.Query{}); errors.Is(err, store.ErrNoListing) {
 		p.t.Skipf("%v", err)
 	}
 	l := &listing{probe: p, lister: lister, operation: "storetest-" + rand.Text()}
-	created := func(r store.Record, ago time.Duration) store.Record {
-		r.CreatedAt = p.now.Add(-ago)
-		return p.plant(l.keyed(r))
+	created := func(ago time.Duration) change {
+		return changed(func(p *probe, r *store.Record) { r.CreatedAt = p.now.Add(-ago) })
 	}
-	l.running = created(p.inProgress(), time.Hour)
-	l.released = created(settled(p.inProgress()), time.Minute)
-	l.completed = created(p.completed(), time.Minute)
-	l.ownerless = p.ownerless()
-	l.ownerless.Status, l.ownerless.Result = store.StatusCompleted, []byte(`"a"`)
-	l.ownerless = p.plant(l.keyed(l.ownerless))
-	waiting := p.unknown()
-	waiting.AttentionAt = p.now.Add(-time.Hour)
-	l.waiting, l.asked = created(waiting, time.Minute), created(p.unknown(), time.Minute)
-	l.parked = l.keyed(p.unknown())
-	l.parked.Attention, l.parked.CreatedAt = store.ParkedOf(l.parked.Key), p.now.Add(-time.Minute)
-	l.parked = p.plant(l.parked)
+	l.running = l.plant(like(inProgress, created(time.Hour)))
+	l.released = l.plant(like(inProgress, settled, created(time.Minute)))
+	l.done = l.plant(like(completed, created(time.Minute)))
+	l.ownerless = l.plant(like(ownerless, changed(func(_ *probe, r *store.Record) {
+		r.Status, r.Result = store.StatusCompleted, []byte(`"a"`)
+	})))
+	l.waiting = l.plant(like(unknown, created(time.Minute), changed(func(p *probe, r *store.Record) {
+		r.AttentionAt = p.now.Add(-time.Hour)
+	})))
+	l.asked = l.plant(like(unknown, created(time.Minute)))
+	l.givenUp = l.plant(like(unknown, created(time.Minute), changed(func(_ *probe, r *store.Record) {
+		r.Attention = store.GivenUpOf(l.operation + "#")
+	})))
 	return l
 }
 
-// keyed returns r with a key of the operation.
-func (l *listing) keyed(r store.Record) store.Record {
-	r.Key = l.operation + "#" + rand.Text()
-	if r.Attention != "" {
-		r.Attention = store.AttentionOf(r.Key)
-	}
-	return r
+// plant plants a record of the operation.
+func (l *listing) plant(of kind) *kept {
+	l.t.Helper()
+	return l.begin(like(of, changed(func(_ *probe, r *store.Record) {
+		r.Key = l.operation + "#" + rand.Text()
+		if r.Attention != "" && !strings.HasPrefix(r.Attention, l.operation) {
+			r.Attention = store.AttentionOf(r.Key)
+		}
+	})))
 }
 
-func (l *listing) all() []store.Record {
-	return []store.Record{l.running, l.released, l.completed, l.ownerless, l.waiting, l.asked, l.parked}
+func (l *listing) all() []*kept {
+	return []*kept{l.running, l.released, l.done, l.ownerless, l.waiting, l.asked, l.givenUp}
+}
+
+// yields sees that a query finds these records, and of each what a listing has.
+func (l *listing) yields(q store.Query, want ...*kept) {
+	l.t.Helper()
+	byKey := func(a, b store.Record) int { return strings.Compare(a.Key, b.Key) }
+	records := make([]store.Record, len(want))
+	for i, k := range want {
+		records[i] = k.record
+	}
+	slices.SortFunc(records, byKey)
+	l.eventually(func() string {
+		got := l.list(q)
+		slices.SortFunc(got, byKey)
+		if len(got) != len(records) {
+			return "List finds another number of records"
+		}
+		for i, r := range got {
+			if r.Result != nil || r.Parts != "" || len(r.Steps) > 0 {
+				return "List reads results"
+			}
+			if d := difference(listed(records[i], q.Index), listed(r, q.Index)); d != "" {
+				return "List finds another record:\n" + d
+			}
+		}
+		return ""
+	})
+}
+
+// either sees that a query finds these records, with the index and without.
+func (l *listing) either(q store.Query, want ...*kept) {
+	l.t.Helper()
+	for _, q.Index = range []bool{true, false} {
+		l.yields(q, want...)
+	}
+}
+
+// listed is what a listing has to have of a record.
+func listed(r store.Record, index bool) store.Record {
+	l := store.Record{
+		Key: r.Key, Status: r.Status, Reason: r.Reason, Attempt: r.Attempt,
+		Attention: r.Attention, AttentionAt: r.AttentionAt,
+	}
+	if !index {
+		l.Expiry, l.Owner, l.Lease, l.CreatedAt, l.CompletedAt = r.Expiry, r.Owner, r.Lease, r.CreatedAt, r.CompletedAt
+		l.SettledBy, l.SettledAt = r.SettledBy, r.SettledAt
+	}
+	return l
 }
 
 // allOperations stands for no restriction, in a query whose zero value is the operation of the listing.
@@ -344,63 +148,153 @@ func (l *listing) list(q store.Query) (all []store.Record) {
 	return all
 }
 
-// yields sees that a query finds these records, and of each what a listing has.
-func (l *listing) yields(q store.Query, want ...store.Record) {
-	l.t.Helper()
-	byKey := func(a, b store.Record) int { return strings.Compare(a.Key, b.Key) }
-	want = slices.Clone(want)
-	slices.SortFunc(want, byKey)
-	eventually(l.probe, func() string {
-		got := l.list(q)
-		slices.SortFunc(got, byKey)
-		if len(got) != len(want) {
-			return "List finds another number of records"
-		}
-		for i, r := range got {
-			if r.Result != nil || r.Parts != "" || len(r.Steps) > 0 {
-				return "List reads results"
-			}
-			if d := difference(listed(want[i], q.Index), listed(r, q.Index)); d != "" {
-				return "List finds another record:\n" + d
-			}
-		}
-		return ""
-	})
-}
-
-// listed is what a listing has to have of a record.
-func listed(r store.Record, index bool) store.Record {
-	l := store.Record{
-		Key: r.Key, Status: r.Status, Reason: r.Reason, Attempt: r.Attempt, Attention: r.Attention, AttentionAt: r.AttentionAt,
-	}
-	if !index {
-		l.Expiry, l.Owner, l.Lease, l.CreatedAt, l.CompletedAt = r.Expiry, r.Owner, r.Lease, r.CreatedAt, r.CompletedAt
-		l.SettledBy, l.SettledAt = r.SettledBy, r.SettledAt
-	}
-	return l
-}
-
-// refused sees that the store refused a query for the sake of its index.
-func (l *listing) refused(err error) {
-	l.t.Helper()
-	failed, ok := errors.AsType[*store.Error](err)
-	if !ok || !errors.Is(err, store.ErrNoIndex) || failed.Kind != store.FailureRejected {
-		l.t.Fatalf("a query that the index does not answer: %v", err)
-	}
-}
-
 // eventually looks until nothing is wrong, for as long as listings may lag behind.
-func eventually(p *probe, look func() string) {
-	p.t.Helper()
-	end := time.Now().Add(p.features.ListLag)
+func (l *listing) eventually(look func() string) {
+	l.t.Helper()
+	end := time.Now().Add(l.features.ListLag)
 	for {
 		wrong := look()
 		if wrong == "" {
 			return
 		}
 		if !time.Now().Before(end) {
-			p.t.Fatalf("%s", wrong)
+			l.t.Fatalf("%s", wrong)
 		}
 		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+func (l *listing) namesWhatIsAsked() {
+	l.yields(store.Query{}, l.all()...)
+	l.yields(store.Query{Statuses: []store.Status{store.StatusCompleted}}, l.done, l.ownerless)
+	l.yields(store.Query{Statuses: []store.Status{store.StatusInProgress, store.StatusUnknown}},
+		l.running, l.released, l.waiting, l.asked, l.givenUp)
+}
+
+func (l *listing) namesAttention() {
+	l.either(store.Query{Attention: true}, l.waiting, l.asked, l.givenUp)
+	l.either(store.Query{Attention: true, NotGivenUp: true}, l.waiting, l.asked)
+	l.either(store.Query{Attention: true, Statuses: []store.Status{store.StatusCompleted}})
+}
+
+func (l *listing) goesByAge() {
+	at := l.waiting.record.AttentionAt
+	l.either(store.Query{AttentionBefore: at.Add(-time.Millisecond)})
+	l.either(store.Query{AttentionBefore: at}, l.waiting)
+	l.either(store.Query{AttentionBefore: at, NotGivenUp: true}, l.waiting)
+	l.either(store.Query{Attention: true, AttentionBefore: l.asked.record.AttentionAt}, l.waiting, l.asked, l.givenUp)
+	at = l.running.record.CreatedAt
+	l.yields(store.Query{CreatedBefore: at.Add(-time.Millisecond)}, l.ownerless) // which does not say
+	l.yields(store.Query{CreatedBefore: at}, l.running, l.ownerless)
+}
+
+func (l *listing) forgets() {
+	l.waiting.play(swap(settled))
+	l.either(store.Query{Attention: true}, l.asked, l.givenUp)
+	l.asked.play(remove())
+	l.givenUp.play(remove())
+	l.either(store.Query{Attention: true})
+}
+
+func (l *listing) spansOperations() {
+	second := l.listing()
+	for _, index := range []bool{true, false} {
+		l.eventually(func() string {
+			found := make(map[string]bool)
+			for _, r := range l.list(store.Query{Index: index, Attention: true, Operation: allOperations}) {
+				found[r.Key] = true
+			}
+			for _, k := range []*kept{l.waiting, l.asked, second.waiting, second.asked} {
+				if !found[k.record.Key] {
+					return "a record is missing"
+				}
+			}
+			return ""
+		})
+	}
+}
+
+// pages counts the pages of a listing of all records, two at a time, that a caller has read who leaves
+// after the first record, or does not.
+func (l *listing) pages(leaves bool) (n int) {
+	l.t.Helper()
+	for _, err := range l.lister.List(l.t.Context(), store.Query{
+		Operation: l.operation, PageSize: 2, Page: func(p store.Page) {
+			if p.Records > 2 {
+				l.t.Fatalf("a page of 2 records has %d", p.Records)
+			}
+			n++
+		},
+	}) {
+		l.noError("List", err)
+		if n == 0 {
+			l.t.Fatalf("List yields a record of no page")
+		}
+		if leaves {
+			break
+		}
+	}
+	return n
+}
+
+func (l *listing) readsPages() {
+	l.yields(store.Query{PageSize: 2}, l.all()...)
+	first, all := l.pages(true), l.pages(false)
+	if all < 3 || first >= all {
+		l.t.Fatalf("a listing that ends at its first record has read %d pages of %d", first, all)
+	}
+}
+
+func (l *listing) hasNoResult() {
+	stepped := l.plant(inProgress).play(steps(stepsOf{charge: value(large), mail: started}))
+	l.yields(store.Query{}, append(l.all(), l.plant(like(inProgress, completion(large))), stepped)...)
+}
+
+func (l *listing) refusesIndex() {
+	refused := func(err error) {
+		failed, ok := errors.AsType[*store.Error](err)
+		if !ok || !errors.Is(err, store.ErrNoIndex) || failed.Kind != store.FailureRejected {
+			l.t.Fatalf("a query that the index does not answer: %v", err)
+		}
+	}
+	for _, q := range []store.Query{
+		{Index: true},
+		{Index: true, Attention: true, CreatedBefore: l.now},
+	} {
+		for r, err := range l.lister.List(l.t.Context(), q) {
+			refused(err)
+			if r.Key != "" {
+				l.t.Fatalf("List yields a record with its error")
+			}
+		}
+		_, err := l.lister.ListCost(l.t.Context(), q)
+		refused(err)
+	}
+}
+
+func (l *listing) endsInTime() {
+	ctx, cancel := context.WithCancel(l.t.Context())
+	cancel()
+	answers := 0
+	for r, err := range l.lister.List(ctx, store.Query{Operation: l.operation}) {
+		if answers++; !errors.Is(err, context.Canceled) || r.Key != "" {
+			l.t.Fatalf("List with a context that has ended: %v", err)
+		}
+	}
+	if answers != 1 {
+		l.t.Fatalf("List with a context that has ended has %d answers", answers)
+	}
+}
+
+func (l *listing) costs() {
+	for _, q := range []store.Query{{Operation: l.operation}, {Operation: l.operation, Attention: true, Index: true}} {
+		c, err := l.lister.ListCost(l.t.Context(), q)
+		l.noError("ListCost", err)
+		if c.Indexed != q.Index || c.Records < 0 || c.Bytes < 0 || c.Units < 0 || c.Pages < 0 {
+			l.t.Fatalf("ListCost: %+v", c)
+		}
+		if found := len(l.list(q)); c.Exact && (int(c.Records) < found || q.Index && int(c.Records) > found) {
+			l.t.Fatalf("ListCost says that exactly %d records are read, and List finds %d", c.Records, found)
+		}
 	}
 }

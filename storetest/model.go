@@ -11,8 +11,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// register is the contract for one key in its shortest form. A store is right if no sequence of calls, and no history
-// of concurrent ones, tells it from a register.
+// register is the contract for one key in its shortest form. A store is right if no sequence of
+// calls, and no history of concurrent ones, tells it from a register.
 type register struct {
 	record store.Record
 	held   bool
@@ -22,22 +22,24 @@ type register struct {
 type call struct {
 	op   Op
 	key  string
-	seen store.Record // of Swap, Commit and Delete
+	seen store.Record // of Swap, Commit, Delete and ReadResult
 	next store.Record // of Claim, Swap and Commit
 	now  time.Time    // of Claim
 
-	// A commit has writes, which are of these rows, and a token. It declines if the condition of a write does not hold.
+	// Commit and Apply have writes, which are of these rows, and a token. They decline if the
+	// condition of a write does not hold.
 	writes   store.Writes
 	rows     []Row
 	token    string
 	declines bool
 }
 
-// answer is what a call returned. The record is what is held where it was asked for, or was the cause of a refusal.
+// answer is what a call returned. The record is what is held where it was asked for, or was the
+// cause of a refusal.
 type answer struct {
 	done   bool
 	record store.Record
-	// declined says that a write of a commit has refused.
+	// declined says that a write has refused.
 	declined bool
 }
 
@@ -69,7 +71,9 @@ func (g register) apply(c call) (register, answer) {
 			return g, answer{}
 		}
 		return register{}, answer{done: true}
-	case OpGet, OpReadResult, OpList, OpListCost, OpApply:
+	case OpApply:
+		return g, answer{done: !c.declines, declined: c.declines}
+	case OpGet, OpReadResult, OpList, OpListCost:
 	}
 	return g, answer{done: g.held, record: g.record}
 }
@@ -92,7 +96,8 @@ func (g register) is(seen store.Record) bool {
 	if seen.Status == store.StatusInProgress && g.record.Reason != seen.Reason {
 		return false
 	}
-	if seen.Status != store.StatusCompleted && seen.StepWrites != store.AnyStepWrites && g.record.StepWrites != seen.StepWrites {
+	if seen.Status != store.StatusCompleted && seen.StepWrites != store.AnyStepWrites &&
+		g.record.StepWrites != seen.StepWrites {
 		return false
 	}
 	sameLease := g.record.Lease.Equal(seen.Lease)
@@ -117,8 +122,8 @@ func (c call) handsOver() bool {
 	return c.op == OpSwap && c.seen.Owner != c.next.Owner && c.next.Status != store.StatusCompleted
 }
 
-// after returns the record as it is after a write of next, but for the lease: its steps are those of the held one with what next
-// changes.
+// after returns the record as it is after a write of next, but for the lease: its steps are those of
+// the held one with what next changes.
 func after(held, next store.Record) store.Record {
 	changes := next.Steps
 	next.Steps, next.StepWrites = nil, 0
@@ -156,11 +161,7 @@ const (
 	conflictPause = 20 * time.Millisecond
 )
 
-func (c call) once(ctx context.Context, s store.Store) (answer, error) {
-	var (
-		a   answer
-		err error
-	)
+func (c call) once(ctx context.Context, s store.Store) (a answer, err error) {
 	switch c.op {
 	case OpClaim:
 		a.record, a.done, err = s.Claim(ctx, c.next, c.now)
@@ -168,9 +169,12 @@ func (c call) once(ctx context.Context, s store.Store) (answer, error) {
 		a.record, a.done, err = s.Swap(ctx, c.seen, c.next)
 	case OpDelete:
 		a.done, err = s.Delete(ctx, c.seen)
-	case OpCommit:
-		a, err = c.commit(ctx, s)
-	case OpGet, OpReadResult, OpList, OpListCost, OpApply:
+	case OpCommit, OpApply:
+		a, err = c.transact(ctx, s)
+	case OpReadResult:
+		_, err = readResult(ctx, s, c.seen)
+		a.done = err == nil
+	case OpGet, OpList, OpListCost:
 		a.record, a.done, err = s.Get(ctx, c.key)
 	}
 	if a.done && c.op != OpGet && !c.handsOver() {
@@ -179,13 +183,18 @@ func (c call) once(ctx context.Context, s store.Store) (answer, error) {
 	return a, err
 }
 
-// commit makes a commit. A write that refuses it is an answer.
-func (c call) commit(ctx context.Context, s store.Store) (a answer, err error) {
+// transact makes a commit, or applies writes alone. A write that refuses is an answer.
+func (c call) transact(ctx context.Context, s store.Store) (a answer, err error) {
 	committer, err := store.CommitterOf(s)
 	if err != nil {
 		return answer{}, err
 	}
-	a.record, a.done, err = committer.Commit(ctx, c.seen, c.next, c.writes, c.token)
+	if c.op == OpApply {
+		err = committer.Apply(ctx, c.writes, c.token)
+		a.done = err == nil
+	} else {
+		a.record, a.done, err = committer.Commit(ctx, c.seen, c.next, c.writes, c.token)
+	}
 	if errors.Is(err, store.ErrWritesRefused) {
 		return answer{declined: true}, nil
 	}
@@ -200,13 +209,13 @@ func (c call) String() string {
 	switch c.op {
 	case OpClaim:
 		return fmt.Sprintf("Claim at %s\n%s", c.now.Format(time.RFC3339Nano), describe(c.next))
-	case OpSwap:
-		return fmt.Sprintf("Swap\n%s\nfor\n%s", describe(c.seen), describe(c.next))
-	case OpCommit:
-		return fmt.Sprintf("Commit\n%s\nfor\n%s", describe(c.seen), describe(c.next))
-	case OpDelete:
-		return "Delete\n" + describe(c.seen)
-	case OpGet, OpReadResult, OpList, OpListCost, OpApply:
+	case OpSwap, OpCommit:
+		return fmt.Sprintf("%s\n%s\nfor\n%s", c.op, describe(c.seen), describe(c.next))
+	case OpDelete, OpReadResult:
+		return string(c.op) + "\n" + describe(c.seen)
+	case OpApply:
+		return fmt.Sprintf("apply %+v", c.rows)
+	case OpGet, OpList, OpListCost:
 	}
 	return "Get " + c.key
 }

@@ -3,17 +3,38 @@ package storetest
 import (
 	"bytes"
 	"crypto/rand"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// inProgress returns a record as a first claim writes it, under a key of its own.
-func (p *probe) inProgress() store.Record {
+// kind makes records of one kind, each under a key of its own.
+type kind func(p *probe) store.Record
+
+// change makes the next record of one, or what a caller takes it for.
+type change func(p *probe, r store.Record) store.Record
+
+// changed makes a change of what only sets fields.
+func changed(set func(p *probe, r *store.Record)) change {
+	return func(p *probe, r store.Record) store.Record {
+		set(p, &r)
+		return r
+	}
+}
+
+// like is a kind with other fields.
+func like(of kind, changes ...change) kind {
+	return func(p *probe) store.Record {
+		r := of(p)
+		for _, c := range changes {
+			r = c(p, r)
+		}
+		return r
+	}
+}
+
+// inProgress returns a record as a first claim writes it.
+func inProgress(p *probe) store.Record {
 	return store.Record{
 		Key:         "storetest#" + rand.Text(),
 		Status:      store.StatusInProgress,
@@ -27,164 +48,197 @@ func (p *probe) inProgress() store.Record {
 }
 
 // completed returns a completed record that has a value in every field.
-func (p *probe) completed() store.Record {
-	return completion(p.inProgress(), []byte(`{"id":"ch_1"}`))
-}
+func completed(p *probe) store.Record { return completion(charged)(p, inProgress(p)) }
 
 // unknown returns a record of unknown outcome.
-func (p *probe) unknown() store.Record {
-	r := p.inProgress()
-	r.Status, r.Reason = store.StatusUnknown, "result-lost"
+func unknown(p *probe) store.Record {
+	r := lost(p, inProgress(p))
 	r.Attention, r.AttentionAt = store.AttentionOf(r.Key), p.now.Add(-3*time.Millisecond)
 	r.Derived = []string{charge, mail}
 	return r
 }
 
 // ownerless returns a record in progress as AWS Powertools writes it.
-func (p *probe) ownerless() store.Record {
-	r := p.inProgress()
+func ownerless(p *probe) store.Record {
+	r := inProgress(p)
 	return store.Record{Key: r.Key, Status: r.Status, Lease: r.Lease, Expiry: r.Expiry}
 }
 
-// completion returns r as its owner completes it. Every field has a value, and all that may change does.
-func completion(r store.Record, result []byte) store.Record {
-	r.Status = store.StatusCompleted
-	r.Lease = r.Lease.Add(time.Second)
-	r.Expiry = r.Expiry.Add(24 * time.Hour)
-	r.Result = result
-	r.Seal = store.Seal(r.Owner, result)
-	r.Reason = "error"
-	r.CompletedAt = r.Expiry.Add(-25*time.Hour + 5*time.Millisecond)
-	return r
+// completion is r as its owner completes it. Every field has a value, and all that may change does.
+func completion(of result) change {
+	return changed(func(p *probe, r *store.Record) {
+		r.Status = store.StatusCompleted
+		r.Lease = r.Lease.Add(time.Second)
+		r.Expiry = r.Expiry.Add(24 * time.Hour)
+		r.Result = of(p)
+		r.Seal = store.Seal(r.Owner, r.Result)
+		r.Reason = "error"
+		r.CompletedAt = r.Expiry.Add(-25*time.Hour + 5*time.Millisecond)
+	})
 }
 
-// takeover returns the record with which another owner takes r over.
-func takeover(r store.Record) store.Record {
-	next := renewal(r)
-	next.Status, next.Owner = store.StatusInProgress, rand.Text()
-	next.Result, next.Seal, next.Reason = nil, "", ""
-	next.CompletedAt, next.Attention, next.AttentionAt, next.Derived, next.Tries = time.Time{}, "", time.Time{}, nil, 0
-	next.Attempt++
-	return next
-}
-
-// settled returns r as an operator releases it.
-func settled(r store.Record) store.Record {
-	next := takeover(r)
-	next.Attempt, next.Reason = r.Attempt, store.ReasonReleased
-	next.SettledBy, next.SettledReason, next.SettledAt = "dana", "ticket 4711", r.Expiry.Add(-time.Hour+9*time.Millisecond)
-	return next
-}
-
-// renewal returns r with a later lease and expiry. It has a lease also if r has none.
-func renewal(r store.Record) store.Record {
+// renewal is r with a later lease and expiry. It has a lease also if r has none.
+func renewal(_ *probe, r store.Record) store.Record {
 	r.Expiry = r.Expiry.Add(30 * time.Second)
 	r.Lease = r.Expiry.Add(-59*time.Minute + 123*time.Millisecond)
 	return r
 }
 
-// rival returns a first claim by another owner of the key of r.
-func (p *probe) rival(r store.Record) store.Record {
-	next := p.inProgress()
-	next.Key = r.Key
+// takeover is the record with which another owner takes r over.
+func takeover(p *probe, r store.Record) store.Record {
+	next := renewal(p, r)
+	next.Status, next.Owner = store.StatusInProgress, rand.Text()
+	next.Result, next.Parts, next.Seal, next.Reason = nil, "", "", ""
+	next.CompletedAt, next.Attention, next.AttentionAt, next.Derived, next.Tries = time.Time{}, "", time.Time{}, nil, 0
+	next.Attempt++
 	return next
 }
 
-// equal reports whether two records are the same in every field.
-func equal(a, b store.Record) bool { return difference(a, b) == "" }
-
-// difference names the fields in which got is not want; it is empty if there are none. No result and an empty one are
-// the same, instants are the same in every time zone.
-func difference(want, got store.Record) string {
-	var b strings.Builder
-	field(&b, "Key", want.Key, got.Key)
-	field(&b, "Status", want.Status, got.Status)
-	field(&b, "Owner", want.Owner, got.Owner)
-	instant(&b, "Lease", want.Lease, got.Lease)
-	instant(&b, "Expiry", want.Expiry, got.Expiry)
-	field(&b, "Fingerprint", want.Fingerprint, got.Fingerprint)
-	if !bytes.Equal(want.Result, got.Result) {
-		fmt.Fprintf(&b, "Result: want %s, got %s\n", excerpt(want.Result), excerpt(got.Result))
-	}
-	field(&b, "Layout", want.Layout, got.Layout)
-	field(&b, "Parts", want.Parts, got.Parts)
-	field(&b, "Commit", want.Seal, got.Seal)
-	field(&b, "Attempt", want.Attempt, got.Attempt)
-	instant(&b, "CreatedAt", want.CreatedAt, got.CreatedAt)
-	field(&b, "Reason", want.Reason, got.Reason)
-	instant(&b, "CompletedAt", want.CompletedAt, got.CompletedAt)
-	field(&b, "SettledBy", want.SettledBy, got.SettledBy)
-	instant(&b, "SettledAt", want.SettledAt, got.SettledAt)
-	field(&b, "SettledReason", want.SettledReason, got.SettledReason)
-	field(&b, "Attention", want.Attention, got.Attention)
-	instant(&b, "AttentionAt", want.AttentionAt, got.AttentionAt)
-	if !slices.Equal(want.Derived, got.Derived) {
-		fmt.Fprintf(&b, "Derived: want %q, got %q\n", want.Derived, got.Derived)
-	}
-	field(&b, "Tries", want.Tries, got.Tries)
-	field(&b, "Questions", want.Questions, got.Questions)
-	field(&b, "Unmarked", want.Unmarked, got.Unmarked)
-	if !slices.Equal(want.StepNames, got.StepNames) {
-		fmt.Fprintf(&b, "StepNames: want %q, got %q\n", want.StepNames, got.StepNames)
-	}
-	field(&b, "Trace", want.Trace, got.Trace)
-	field(&b, "Story", want.Story, got.Story)
-	field(&b, "StepWrites", want.StepWrites, got.StepWrites)
-	steps(&b, want.Steps, got.Steps)
-	return b.String()
+// settled is r as an operator releases it.
+func settled(p *probe, r store.Record) store.Record {
+	next := takeover(p, r)
+	next.Attempt, next.Reason = r.Attempt, store.ReasonReleased
+	next.SettledBy, next.SettledReason, next.SettledAt = "dana", "ticket 4711", r.Expiry.Add(-time.Hour+9*time.Millisecond)
+	return next
 }
 
-// steps names the steps in which got is not want.
-func steps(b *strings.Builder, want, got map[string]store.Step) {
-	for name, w := range want {
-		g, has := got[name]
-		if !has {
-			fmt.Fprintf(b, "Steps: there is no %q\n", name)
-			continue
+// lost is r as its owner marks it when its result could not be stored.
+func lost(_ *probe, r store.Record) store.Record {
+	r.Status, r.Reason = store.StatusUnknown, store.ReasonResultLost
+	return r
+}
+
+// bare is a record with no more than a store needs.
+func bare(_ *probe, r store.Record) store.Record {
+	return store.Record{Key: r.Key, Status: r.Status, Owner: "B", Lease: r.Lease, Expiry: r.Expiry}
+}
+
+// unleased is r without a lease.
+func unleased(_ *probe, r store.Record) store.Record { r.Lease = time.Time{}; return r }
+
+// blindly is r as somebody sees it who does not compare its step writes.
+func blindly(_ *probe, r store.Record) store.Record { r.StepWrites = store.AnyStepWrites; return r }
+
+// leased has a lease until this long after the probe's now.
+func leased(after time.Duration) change {
+	return changed(func(p *probe, r *store.Record) { r.Lease = p.now.Add(after) })
+}
+
+// expiring expires this long after the probe's now.
+func expiring(after time.Duration) change {
+	return changed(func(p *probe, r *store.Record) { r.Expiry = p.now.Add(after) })
+}
+
+// leaseMoved has a lease that ends so much later than that of r.
+func leaseMoved(by time.Duration) change {
+	return changed(func(p *probe, r *store.Record) {
+		if r.Lease.IsZero() {
+			r.Lease = p.now
 		}
-		field(b, "Kind of step "+name, w.Kind, g.Kind)
-		field(b, "Seal of step "+name, w.Seal, g.Seal)
-		field(b, "Parts of step "+name, w.Parts, g.Parts)
-		if !bytes.Equal(w.Result, g.Result) {
-			fmt.Fprintf(b, "Result of step %s: want %s, got %s\n", name, excerpt(w.Result), excerpt(g.Result))
+		r.Lease = r.Lease.Add(by)
+	})
+}
+
+func owned(by string) change { return changed(func(_ *probe, r *store.Record) { r.Owner = by }) }
+
+func because(reason string) change {
+	return changed(func(_ *probe, r *store.Record) { r.Reason = reason })
+}
+
+func attempted(_ *probe, r store.Record) store.Record { r.Attempt++; return r }
+
+// stepOf makes a step of an owner.
+type stepOf func(p *probe, owner string) store.Step
+
+type stepsOf map[string]stepOf
+
+// with changes these steps.
+func with(all stepsOf) change {
+	return changed(func(p *probe, r *store.Record) {
+		r.Steps = make(map[string]store.Step, len(all))
+		for name, of := range all {
+			r.Steps[name] = of(p, r.Owner)
 		}
+	})
+}
+
+// started is a start mark.
+func started(_ *probe, owner string) store.Step {
+	return store.Step{Kind: store.StepStarted, Seal: store.Seal(owner, nil)}
+}
+
+// value is a result of a step.
+func value(of result) stepOf {
+	return func(p *probe, owner string) store.Step {
+		r := of(p)
+		return store.Step{Kind: store.StepValue, Seal: store.Seal(owner, r), Result: r}
 	}
-	for name := range got {
-		if _, wanted := want[name]; !wanted {
-			fmt.Fprintf(b, "Steps: there is %q\n", name)
+}
+
+// failed is a final failure of a step.
+func failed(of result) stepOf {
+	return func(p *probe, owner string) store.Step {
+		s := value(of)(p, owner)
+		s.Kind = store.StepFailure
+		return s
+	}
+}
+
+// gone removes a step.
+func gone(*probe, string) store.Step { return store.Step{} }
+
+// The names of steps, and of derived keys.
+const (
+	charge = "charge"
+	mail   = "mail"
+	ship   = "ship"
+)
+
+// another stands for any text that is not the one which was expected.
+const another = "another"
+
+// result makes a result, as JSON text unless it says otherwise.
+type result func(p *probe) []byte
+
+// text is a result that is spelled so.
+func text(spelled string) result { return func(*probe) []byte { return []byte(spelled) } }
+
+var (
+	charged = text(`{"id":"ch_1"}`)
+	other   = text(`{"id":"ch_2"}`)
+)
+
+// large is new each time, and a store might not want to keep it inside the record.
+func large(p *probe) []byte {
+	size := 64 << 10
+	if limit := p.features.MaxResult; limit != 0 {
+		size = min(size, limit)
+	}
+	return random(size)(p)
+}
+
+// random has this many bytes, at least one, and does not compress below three quarters of them.
+func random(size int) result {
+	return func(p *probe) []byte {
+		const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+		p.fits(size)
+		if size == 1 {
+			return []byte("0")
 		}
+		made := make([]byte, size)
+		_, _ = rand.Read(made) // never fails
+		for i, b := range made {
+			made[i] = letters[b%64]
+		}
+		made[0], made[size-1] = '"', '"'
+		return made
 	}
 }
 
-func field[V comparable](b *strings.Builder, name string, want, got V) {
-	if want != got {
-		fmt.Fprintf(b, "%s: want %#v, got %#v\n", name, want, got)
+// repetitive has this many bytes, at least one, and compresses to almost nothing.
+func repetitive(size int) result {
+	return func(p *probe) []byte {
+		p.fits(size)
+		return append(bytes.Repeat([]byte(" "), size-1), '0')
 	}
-}
-
-func instant(b *strings.Builder, name string, want, got time.Time) {
-	if !want.Equal(got) {
-		fmt.Fprintf(b, "%s: want %s, got %s\n", name, want.Format(time.RFC3339Nano), got.Format(time.RFC3339Nano))
-	}
-}
-
-// describe returns a record for a message, with the beginning of its result.
-func describe(r store.Record) string {
-	var steps strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(r.Steps)) {
-		s := r.Steps[name]
-		fmt.Fprintf(&steps, " step %s (%q %q %s %q)", name, s.Kind, s.Seal, excerpt(s.Result), s.Parts)
-	}
-	result := excerpt(r.Result)
-	r.Result, r.Steps = nil, nil
-	return fmt.Sprintf("\t%+v result %s%s", r, result, steps.String())
-}
-
-// excerpt shows the beginning of a result, which may have megabytes.
-func excerpt(result []byte) string {
-	const enough = 100
-	if len(result) <= enough {
-		return fmt.Sprintf("%q", result)
-	}
-	return fmt.Sprintf("%q… (%d bytes)", result[:enough], len(result))
 }

@@ -8,7 +8,7 @@ import (
 
 func swapChecks() []check {
 	return []check{
-		{"takes over a record whose lease lapsed", func(p *probe) {
+		{"takes over a record whose lease ended", func(p *probe) {
 			seen := p.plant(p.inProgress())
 			p.swaps(seen, takeover(seen))
 		}},

@@ -47,7 +47,7 @@ func TestWhatTheCommandsPrint(t *testing.T) {
 		"inspect-unknown":       {args: []string{"inspect", "--demo", "charge#result-lost"}},
 		"inspect-json":          {args: []string{"inspect", "--demo", "charge#result-lost", "-o", "json"}},
 		"inspect-in-progress":   {args: []string{"inspect", "--demo", "charge#in-progress"}},
-		"inspect-lapsed":        {args: []string{"inspect", "--demo", "charge#died", "--derived", "charge,mail"}},
+		"inspect-ended":         {args: []string{"inspect", "--demo", "charge#died", "--derived", "charge,mail"}},
 		"inspect-settled":       {args: []string{"inspect", "--demo", "charge#settled"}},
 		"inspect-declined":      {args: []string{"inspect", "--demo", "charge#declined"}},
 		"inspect-expired":       {args: []string{"inspect", "--demo", "charge#expired"}},

@@ -314,7 +314,7 @@ func TestBadTargetsAreOneClearSentence(t *testing.T) {
 func newOtherTable(t *testing.T, tb table) string {
 	t.Helper()
 	name := tb.name + "-other"
-	require.NoError(t, dynamo.CreateTable(t.Context(), tb.client, name, dynamo.WithAttributes(dynamo.Attributes{Key: "pk"})))
+	require.NoError(t, dynamo.CreateTable(t.Context(), tb.client, name, dynamo.Config{Attributes: dynamo.Attributes{Key: "pk"}}))
 	t.Cleanup(func() {
 		_, err := tb.client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name})
 		assert.NoError(t, err)
@@ -337,7 +337,7 @@ func answering(t *testing.T, status int, code, message string) string {
 func TestRenamedAttributesAndSortKeys(t *testing.T) {
 	t.Parallel()
 	names := dynamo.Attributes{Key: "pk", Status: "state", Expiration: "ttl"}
-	tb := newTable(t, dynamo.WithCompositeKey("sk", "idempotency#shop"), dynamo.WithAttributes(names))
+	tb := newTable(t, dynamo.Config{SortKey: "sk", Partition: "idempotency#shop", Attributes: names})
 	r := recordOf(t, "charge#uncertain")
 	tb.put(t, r)
 	flags := []string{"--sort-key", "sk", "--partition", "idempotency#shop", "--attribute", "id=pk,status=state", "--attribute", "expiration=ttl"}

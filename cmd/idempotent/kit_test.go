@@ -155,7 +155,7 @@ type table struct {
 }
 
 // newTable creates a table that lives as long as the test.
-func newTable(t *testing.T, opts ...dynamo.Option) table {
+func newTable(t *testing.T, opts ...dynamo.Config) table {
 	t.Helper()
 	endpoint := dynamolocal.Endpoint(t)
 	client := dynamolocal.Client(endpoint)

@@ -52,8 +52,8 @@ func (m messages) run(t *testing.T, args ...string) result {
 	return run(t, args, m.env())
 }
 
-// park commits messages of a topic, one for each order, and has a drain park them. It returns their ids.
-func (m messages) park(t *testing.T, topic string, orders ...string) []string {
+// giveUp commits messages of a topic, one for each order, and has a drain give them up. It returns their ids.
+func (m messages) giveUp(t *testing.T, topic string, orders ...string) []string {
 	t.Helper()
 	ids := m.commit(t, topic, orders...)
 	relay := outbox.NewRelay(m.client, m.name, func(context.Context, outbox.Message) error {
@@ -89,11 +89,11 @@ func (m messages) item(t *testing.T, id string) map[string]types.AttributeValue 
 	return out.Item
 }
 
-// isParked reports whether a message is parked.
-func (m messages) isParked(t *testing.T, id string) bool {
+// isGivenUp reports whether a message is given up.
+func (m messages) isGivenUp(t *testing.T, id string) bool {
 	t.Helper()
-	_, parked := m.item(t, id)["parked_at"]
-	return parked
+	_, givenUp := m.item(t, id)["parked_at"]
+	return givenUp
 }
 
 // texts are the texts of attributes of a message.
@@ -113,21 +113,21 @@ func TestWhatTheCommandsPrintOfMessages(t *testing.T) {
 	m := newOutbox(t)
 	why := []string{"--reason", "ticket 4711: the mail is back", "--by", "dana", "--yes"}
 	nothing := m.run(t, "messages", "list")
-	golden(t, "outbox-parked-nothing", []string{"messages", "list"}, nothing, func(text string) string {
+	golden(t, "outbox-given-up-nothing", []string{"messages", "list"}, nothing, func(text string) string {
 		return timeless(strings.NewReplacer(m.endpoint, "<endpoint>", m.name, "<outbox>").Replace(text))
 	})
-	id := m.park(t, "order-placed", "or_1")[0]
+	id := m.giveUp(t, "order-placed", "or_1")[0]
 	for _, c := range []struct {
 		name string
 		args []string
 		code int
 	}{
-		{name: "parked", args: []string{"messages", "list"}},
-		{name: "parked-json", args: []string{"messages", "list", "-o", "json"}},
-		{name: "parked-body", args: []string{"messages", "list", "--body"}},
-		{name: "parked-body-json", args: []string{"messages", "list", "--body", "-o", "json"}},
-		{name: "parked-topic", args: []string{"messages", "list", "--topic", "order-cancelled"}},
-		{name: "parked-help", args: []string{"messages", "list", "--help"}},
+		{name: "given-up", args: []string{"messages", "list"}},
+		{name: "given-up-json", args: []string{"messages", "list", "-o", "json"}},
+		{name: "given-up-body", args: []string{"messages", "list", "--body"}},
+		{name: "given-up-body-json", args: []string{"messages", "list", "--body", "-o", "json"}},
+		{name: "given-up-topic", args: []string{"messages", "list", "--topic", "order-cancelled"}},
+		{name: "given-up-help", args: []string{"messages", "list", "--help"}},
 		{name: "redrive-help", args: []string{"messages", "redrive", "--help"}},
 		{name: "redrive-dry-run", args: []string{"messages", "redrive", "--all", "--reason", "ticket 4711", "--by", "dana", "--dry-run"}},
 		{name: "redrive-dry-run-json", args: []string{"messages", "redrive", "--id", id, "--reason", "ticket 4711", "--by", "dana", "--dry-run", "-o", "json"}},
@@ -141,11 +141,11 @@ func TestWhatTheCommandsPrintOfMessages(t *testing.T) {
 		{name: "redrive-topic", args: append([]string{"messages", "redrive", "--id", id, "--topic", "order-placed"}, why...), code: 2},
 		{name: "redrive-no-reason", args: []string{"messages", "redrive", "--all", "--yes"}, code: 2},
 		{name: "redrive-nobody-asks", args: []string{"messages", "redrive", "--all", "--reason", "ticket 4711"}, code: 2},
-		{name: "parked-limit", args: []string{"messages", "list", "--limit", "-1"}, code: 2},
-		{name: "parked-demo", args: []string{"messages", "list", "--demo"}, code: 2},
-		{name: "parked-sort-key", args: []string{"messages", "list", "--sort-key", "sk"}, code: 2},
-		{name: "parked-no-table", args: []string{"messages", "list", "--table", "nowhere"}, code: 1},
-		{name: "parked-records", args: []string{"messages", "list", "--table", m.records.name}, code: 1},
+		{name: "given-up-limit", args: []string{"messages", "list", "--limit", "-1"}, code: 2},
+		{name: "given-up-demo", args: []string{"messages", "list", "--demo"}, code: 2},
+		{name: "given-up-sort-key", args: []string{"messages", "list", "--sort-key", "sk"}, code: 2},
+		{name: "given-up-no-table", args: []string{"messages", "list", "--table", "nowhere"}, code: 1},
+		{name: "given-up-records", args: []string{"messages", "list", "--table", m.records.name}, code: 1},
 		{name: "doctor-no-outbox", args: []string{"doctor", "--outbox", "nowhere"}, code: 1},
 		{name: "doctor-records", args: []string{"doctor", "--outbox", m.records.name}, code: 1},
 	} {
@@ -156,7 +156,7 @@ func TestWhatTheCommandsPrintOfMessages(t *testing.T) {
 			return regexp.MustCompile(`24h0m[01]s`).ReplaceAllString(text, "<retention>")
 		})
 		assert.Equal(t, c.code, r.code, "%s: %s", c.name, r.err)
-		if !strings.HasPrefix(c.name, "parked-body") {
+		if !strings.HasPrefix(c.name, "given-up-body") {
 			assert.NotContains(t, r.out+r.err, "a@example.com", "%s: bodies are shown only if somebody asks", c.name)
 		}
 	}
@@ -168,14 +168,14 @@ func TestWhatTheCommandsPrintOfMessages(t *testing.T) {
 func TestARedrivenMessageIsDeliveredAgainAndKeepsWhoDidIt(t *testing.T) {
 	t.Parallel()
 	m := newOutbox(t)
-	ids := m.park(t, "order-placed", "or_1", "or_2", "or_3")
-	other := m.park(t, "order-cancelled", "or_4")
+	ids := m.giveUp(t, "order-placed", "or_1", "or_2", "or_3")
+	other := m.giveUp(t, "order-cancelled", "or_4")
 	r := m.run(t, "messages", "redrive", "--id", ids[1], "--id", ids[1], "--reason", "ticket 4711", "--by", "dana", "--yes", "-o", "json")
 	require.Zero(t, r.code, r.err)
 	for _, id := range []string{ids[0], ids[2], other[0]} {
-		require.True(t, m.isParked(t, id), "nobody has asked for it")
+		require.True(t, m.isGivenUp(t, id), "nobody has asked for it")
 	}
-	require.False(t, m.isParked(t, ids[1]))
+	require.False(t, m.isGivenUp(t, ids[1]))
 	require.Equal(t, []string{"dana", "ticket 4711"}, texts(t, m.item(t, ids[1]), "redriven_by", "redriven_reason"))
 
 	r = m.run(t, "messages", "redrive", "--all", "--topic", "order-placed", "--reason", "ticket 4712", "--by", "eve", "--yes", "-o", "json")
@@ -185,7 +185,7 @@ func TestARedrivenMessageIsDeliveredAgainAndKeepsWhoDidIt(t *testing.T) {
 		Redriven    bool
 	}
 	assert.ElementsMatch(t, []line{{ids[0], "eve", "ticket 4712", true}, {ids[2], "eve", "ticket 4712", true}}, lines[line](t, r.out))
-	require.True(t, m.isParked(t, other[0]), "it has another topic")
+	require.True(t, m.isGivenUp(t, other[0]), "it has another topic")
 
 	delivered := 0
 	relay := outbox.NewRelay(m.client, m.name, func(context.Context, outbox.Message) error { delivered++; return nil }, outbox.Config{NoStream: true, Concurrency: 1})
@@ -197,21 +197,21 @@ func TestARedrivenMessageIsDeliveredAgainAndKeepsWhoDidIt(t *testing.T) {
 func TestAMissingIdChangesNothing(t *testing.T) {
 	t.Parallel()
 	m := newOutbox(t)
-	id := m.park(t, "order-placed", "or_1")[0]
+	id := m.giveUp(t, "order-placed", "or_1")[0]
 	r := m.run(t, "messages", "redrive", "--id", id, "--id", "nothing", "--reason", "ticket 4711", "--by", "dana", "--yes")
 	assert.Equal(t, 3, r.code, r.err)
 	assert.Contains(t, r.err, `no message "nothing" was given up`)
-	assert.True(t, m.isParked(t, id))
+	assert.True(t, m.isGivenUp(t, id))
 }
 
-func TestParkedMessagesAreListedUpToALimit(t *testing.T) {
+func TestGivenUpMessagesAreListedUpToALimit(t *testing.T) {
 	t.Parallel()
 	m := newOutbox(t)
 	orders := make([]string, 30)
 	for i := range orders {
 		orders[i] = fmt.Sprintf("or_%d", i)
 	}
-	ids := m.park(t, "order-placed", orders...)
+	ids := m.giveUp(t, "order-placed", orders...)
 	r := m.run(t, "messages", "list", "--limit", "7", "-o", "json")
 	require.Zero(t, r.code, r.err)
 	type line struct{ ID string }

@@ -36,7 +36,7 @@ type block struct {
 	// where is "demo", "table", "outbox" or "offline", or the name of the test that runs it.
 	where string
 	// settings are KEY, the record that it is about; exit, its exit code; and after, the state of the record then. Of an outbox after is
-	// "redriven" if the message ID is not parked then, and "all" if none is.
+	// "redriven" if the message ID is not given up then, and "all" if none is.
 	settings map[string]string
 	// prints is what the page says that it prints, empty if it says nothing.
 	prints string
@@ -171,17 +171,17 @@ func (b block) runOnTable(t *testing.T) {
 	}
 }
 
-// runOnOutbox runs a block on an outbox with two messages that are parked. One of them is ID.
+// runOnOutbox runs a block on an outbox with two messages that are given up. One of them is ID.
 func (b block) runOnOutbox(t *testing.T) {
 	t.Helper()
 	m := newOutbox(t)
-	ids := m.park(t, "order-placed", "or_1", "or_2")
+	ids := m.giveUp(t, "order-placed", "or_1", "or_2")
 	out, code := b.run(t, m.env(), env("ID="+ids[0]))
 	assert.Equal(t, b.exit(t), code, out)
 	after := b.settings["after"]
 	assert.Contains(t, []string{"", "redriven", "all"}, after)
-	assert.Equal(t, after == "", m.isParked(t, ids[0]), out)
-	assert.Equal(t, after != "all", m.isParked(t, ids[1]), out)
+	assert.Equal(t, after == "", m.isGivenUp(t, ids[0]), out)
+	assert.Equal(t, after != "all", m.isGivenUp(t, ids[1]), out)
 }
 
 // run runs a block in a shell on a terminal, in a folder with the files that it names.

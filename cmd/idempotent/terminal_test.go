@@ -184,10 +184,10 @@ func TestARecordThatChangesWhileTheQuestionStandsIsLeftAlone(t *testing.T) {
 }
 
 // Somebody else redrives a message while the question stands.
-func TestAMessageThatIsNotParkedAnyMoreIsLeftAsItIs(t *testing.T) {
+func TestAMessageThatIsNotGivenUpAnyMoreIsLeftAsItIs(t *testing.T) {
 	t.Parallel()
 	m := newOutbox(t)
-	ids := m.park(t, "order-placed", "or_1", "or_2")
+	ids := m.giveUp(t, "order-placed", "or_1", "or_2")
 	s := onTerminal(t, []string{"messages", "redrive", "--all", "--reason", "ticket 4711", "--by", "dana"}, m.env(), env("NO_COLOR=1"))
 	s.until("Redrive 2 messages? (on table ")
 	for _, id := range ids {
@@ -208,14 +208,14 @@ func TestAMessageThatIsNotParkedAnyMoreIsLeftAsItIs(t *testing.T) {
 func TestARedriveThatNobodyConfirmsChangesNothing(t *testing.T) {
 	t.Parallel()
 	m := newOutbox(t)
-	id := m.park(t, "order-placed", "or_1")[0]
+	id := m.giveUp(t, "order-placed", "or_1")[0]
 	s := onTerminal(t, []string{"messages", "redrive", "--id", id, "--reason", "ticket 4711", "--by", "dana"}, m.env())
 	s.until("[y/N] ")
 	s.answer("n\n")
 	out, code := s.end()
 	assert.Equal(t, 1, code)
 	assert.Contains(t, out, "not confirmed; nothing was done")
-	assert.True(t, m.isParked(t, id))
+	assert.True(t, m.isGivenUp(t, id))
 }
 
 func TestALargeListingAsks(t *testing.T) {

@@ -10,14 +10,10 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"time"
 
 	"github.com/go-idempotent/idempotent/fingerprint"
 )
-
-// ErrLeaseLost is the cause with which a handler's context ends if its lease could not be renewed.
-var ErrLeaseLost = errors.New("the lease of the idempotency key was lost")
 
 // Claim is the claim that a handler runs under. It is a plain value.
 type Claim struct {

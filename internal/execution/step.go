@@ -35,37 +35,6 @@ type Effect interface {
 	Failure() error
 }
 
-// Fault is why a step has no outcome of its own. Step makes the documented error of it.
-type Fault struct { //nolint:errname // the sibling of CommitFault
-	Kind FaultKind
-	// Reason says in words what is wrong, without anything of the request.
-	Reason string
-	// Err is the cause, if there is one.
-	Err error
-}
-
-func (f *Fault) Error() string { return "the step has no outcome: " + f.Reason }
-
-// Unwrap returns the cause.
-func (f *Fault) Unwrap() error { return f.Err }
-
-// FaultKind tells faults of steps apart.
-type FaultKind int
-
-// The kinds of faults.
-const (
-	// StepRefused: the function did not run.
-	StepRefused FaultKind = iota
-	// StepLost: the function ran, and what it returned could not be recorded.
-	StepLost
-	// StepLeaseLost: the record is somebody else's, or nothing protects it any more. Nothing was recorded.
-	StepLeaseLost
-	// StepUnreadable: what is recorded cannot be read.
-	StepUnreadable
-	// StepUnknown: an earlier execution may have begun the effect, and nobody knows what became of it.
-	StepUnknown
-)
-
 // Finding is what a resolver says of an earlier execution, or of an effect.
 type Finding int
 

@@ -14,29 +14,12 @@ import (
 // It names no caller. A listener rule that authenticates adds the header x-amzn-oidc-identity, but where no rule does, the
 // load balancer passes on that header as any client sends it.
 var loadBalancer = kind[events.ALBTargetGroupRequest, events.ALBTargetGroupResponse]{
-	members: membersOfALB, read: readALB, request: requestALB, parts: partsALB, with: withALB,
-	layout: layout{
-		described: true, multi: true, bodyless: true,
-		ends: [2]string{`,"isBase64Encoded":false}`, `,"isBase64Encoded":true}`},
-	},
+	members: membersOfALB, request: requestALB, parts: partsALB, with: withALB,
 }
 
 var membersOfALB = slices.Concat(membersOfAll, membersOfFormat1, []member{
 	{"requestContext.elb.targetGroupArn", partAPI},
 })
-
-// readALB reads membersOfALB from a decoded event.
-func readALB(e events.ALBTargetGroupRequest, names []string) event {
-	v := event{headers: headersIn(names, e.Headers, e.MultiValueHeaders), body: []byte(e.Body), isBase64: e.IsBase64Encoded}
-	v.query, v.multiQuery = e.QueryStringParameters, e.MultiValueQueryStringParameters
-	v.hasMulti = e.MultiValueHeaders != nil
-	v.text = [textParts]string{
-		partMethod: e.HTTPMethod,
-		partPath:   e.Path,
-		partAPI:    e.RequestContext.ELB.TargetGroupArn,
-	}
-	return v
-}
 
 // requestALB takes the target group for the API, and the trace id for the request id, because access logs know the request
 // by it. A load balancer has no routes. It reads the headers of an answer in the form in which it sent those of the request.

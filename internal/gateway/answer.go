@@ -32,16 +32,22 @@ func drops(name string) bool {
 		httpfield.IsConnection(name) || owns(name)
 }
 
-// owned are the response headers that only this module sets, sorted as encoding/json sorts names. A
-// handler may have passed on the response of another service that uses this module.
-var owned = [maxAdded]string{httpfield.ExpiresHeader, httpfield.Replayed}
+func owns(name string) bool {
+	return strings.EqualFold(name, httpfield.ExpiresHeader) || strings.EqualFold(name, httpfield.Replayed)
+}
 
-func owns(name string) bool { return httpfield.IsOneOf(owned[:], name) }
+// Announces reports whether a response already has a header of an announcement. It speaks of the answer of
+// another service, which uses this module, too.
+func (f *Family) Announces(out any) bool {
+	r := f.parts(out)
+	_, one := without(r.headers, owns)
+	_, several := without(r.multi, owns)
+	return one || several
+}
 
-// Announce adds an announcement to a response, in the header map in which the gateway looks.
-// Headers of the same names that the response has give way, also if the announcement adds nothing:
-// they speak of the answer of another service. changed is false if answer is out. out itself stays
-// as it is.
+// Announce adds an announcement to a response, in the header map in which the gateway looks. Headers of the
+// same names that the response has give way, also if the announcement adds nothing. changed is false if
+// answer is out. out itself stays as it is.
 //
 // r may be refused or never read.
 func (f *Family) Announce(r *Request, out any, a Announcement) (answer any, changed bool) {
@@ -49,30 +55,12 @@ func (f *Family) Announce(r *Request, out any, a Announcement) (answer any, chan
 	var fewer, fewerMulti bool
 	p.headers, fewer = without(p.headers, owns)
 	p.multi, fewerMulti = without(p.multi, owns)
-	if room, n := added(a); n > 0 {
-		headers := make(map[string]string, n)
-		for _, h := range room[:n] {
-			headers[h.name] = h.value()
-		}
-		p = p.adding(headers, r.answerIn)
+	if added := a.headers(); len(added) > 0 {
+		p = p.adding(added, r.answerIn)
 	} else if !fewer && !fewerMulti {
 		return out, false
 	}
 	return f.with(out, p), true
-}
-
-// added returns the headers of an announcement, and how many there are. They are sorted by name, as
-// encoding/json sorts them.
-func added(a Announcement) (headers [maxAdded]addedHeader, n int) {
-	if !a.Expires.IsZero() {
-		headers[n] = addedHeader{name: httpfield.ExpiresHeader, expires: a.Expires}
-		n++
-	}
-	if a.Replayed {
-		headers[n] = addedHeader{name: httpfield.Replayed}
-		n++
-	}
-	return headers, n
 }
 
 // Make makes a response, with its headers in the map in which the gateway of r looks. r may be
@@ -89,39 +77,16 @@ type Announcement struct {
 	Replayed bool
 }
 
-// maxAdded is how many headers an announcement has: the mark of a replay, and the expiry.
-const maxAdded = 2
-
-// addedHeader is the expiry if it has a time, and the mark of a replay if not. Nothing in either has to be escaped in JSON.
-type addedHeader struct {
-	name    string
-	expires time.Time
-}
-
 // replayMark is the value of the header that marks a replay.
 const replayMark = "true"
 
-func (h addedHeader) value() string {
-	if h.expires.IsZero() {
-		return replayMark
+func (a Announcement) headers() map[string]string {
+	added := make(map[string]string, 2)
+	if !a.Expires.IsZero() {
+		added[httpfield.ExpiresHeader] = a.Expires.UTC().Format(httpfield.Date)
 	}
-	return h.expires.UTC().Format(httpfield.Date)
-}
-
-func (h addedHeader) appendTo(dst []byte, multi bool) []byte {
-	dst = append(append(append(dst, '"'), h.name...), `":`...)
-	if multi {
-		dst = append(dst, '[')
+	if a.Replayed {
+		added[httpfield.Replayed] = replayMark
 	}
-	dst = append(dst, '"')
-	if h.expires.IsZero() {
-		dst = append(dst, replayMark...)
-	} else {
-		dst = h.expires.UTC().AppendFormat(dst, httpfield.Date)
-	}
-	dst = append(dst, '"')
-	if multi {
-		dst = append(dst, ']')
-	}
-	return dst
+	return added
 }

@@ -1,8 +1,6 @@
 package gateway
 
 import (
-	"math"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -115,26 +113,4 @@ func isAddress(session string) bool {
 	user, domain, found := strings.Cut(session, "@")
 	host, top, dotted := strings.Cut(domain, ".")
 	return found && dotted && user != "" && host != "" && top != "" && !strings.Contains(domain, "@")
-}
-
-// principal keeps the name that a Lambda authorizer gave the caller, which is a string or an integer.
-func (e *event) principal(v any) {
-	e.text[partPrincipal], e.text[partPrincipalNumber] = text(v), integer(v)
-}
-
-// text returns a decoded JSON string, and nothing for any other JSON value.
-func text(v any) string {
-	s, _ := v.(string)
-	return s
-}
-
-// integer returns the digits of a decoded JSON number that is an integer, and nothing for any other JSON value. From 2^53 on,
-// decoding may have changed digits: two principals would become one number, and share a scope.
-func integer(v any) string {
-	const exact = 1 << 53
-	n, ok := v.(float64)
-	if !ok || n != math.Trunc(n) || math.Abs(n) >= exact {
-		return ""
-	}
-	return strconv.FormatInt(int64(n), 10)
 }

@@ -500,7 +500,7 @@ func TestRequestOfNobodyIsRefusedBeforeAnyIO(t *testing.T) {
 			a.assertExecuted(0)
 			a.assertNoIO()
 			assert.Equal(t, report.MissingTenant, a.event().Outcome, name)
-			var missing *idempotent.MissingTenantError
+			var missing *idempotent.Error
 			require.ErrorAs(t, a.event().Err, &missing)
 			require.ErrorIs(t, a.event().Err, idempotent.ErrMissingTenant)
 			assert.Equal(t, "charge", missing.Operation)

@@ -10,7 +10,7 @@ type event struct {
 	query      map[string]string
 	multiQuery map[string][]string
 	headers    headers
-	// hasMulti is true if the gateway sent multiValueHeaders.
+	// hasMulti is true if the gateway sent a header in multiValueHeaders.
 	hasMulti bool
 	body     []byte
 	isBase64 bool
@@ -51,7 +51,7 @@ const (
 	partIssuer
 	partSubject
 	partPrincipal
-	partPrincipalNumber // the digits of a principal that is an integer instead of a string
+	partPrincipalNumber // a principal that is an integer instead of a string
 	partIdentity
 	partAccount
 	partUser
@@ -59,7 +59,8 @@ const (
 	partAPIKey
 	textParts // every part above is a text
 
-	partAuthorizer // that there is one, and not what it is
+	partAuthorizer    // that there is one, and not what it is
+	partAuthorizerMap // that something in it is not null
 	partBody
 	partBase64
 	partHeaders

@@ -26,15 +26,14 @@ func (s Settings) headers() []string {
 
 // Family translates between the event types of one gateway and what all gateways have in common. The types of a handler are the
 // event and the response of the gateway, or pointers to them. A nil pointer is an empty event, or no response, and so is nil.
-// Responses come as an any that holds such a value. An event may also be a pointer to one.
+// Responses come as an any that holds such a value.
 //
 // A Family comes from [FamilyOf]. It is immutable and safe for concurrent use.
 type Family struct {
 	// names are those of the request headers that count.
 	names []string
-	// plan reads an event from its JSON, read from its decoded form. plan may be nil.
-	plan *plan
-	read func(in any, names []string) event
+	// root is where an event has the parts of a request.
+	root *node
 	// request fills in a request from its event.
 	request func(*Request)
 
@@ -43,52 +42,43 @@ type Family struct {
 	// with returns a copy of out with other parts. What is no part of a response stays as it is. A nil out stays nil.
 	with func(out any, r response) any
 	// fresh makes a response that has nothing but these parts.
-	fresh  func(r response) any
-	layout layout
+	fresh func(r response) any
+	// ends are the two ends that the JSON of a response may have, empty for a family whose responses
+	// [Family.Splice] does not know.
+	ends [2]string
 }
 
-// Scan reads a request straight from the JSON of its event, without decoding the event. It copies what it keeps of the
-// payload, and ignores what follows the event.
+// Scan reads a request straight from the JSON of its event, without decoding the event. It copies what
+// it keeps of the payload, and ignores what follows the event.
 //
-// It reports false if something about the event is unusual. Then r is of no use. The event need not be wrong: decode it, and
-// give it to [Family.Read].
-func (f *Family) Scan(payload []byte, r *Request) bool {
+// The JSON is as a gateway or a client sent it, or, if encoded is true, as encoding/json encodes an event
+// of the handler's type. Of what was sent, Scan reports false if the decoder has rules of its own for
+// something in it, and if it is no event. Then decode the event, encode it, and scan that. Scan does not
+// look at what makes no part of the request: the decoder may still refuse the event.
+func (f *Family) Scan(payload []byte, encoded bool, r *Request) bool {
 	*r = Request{}
-	if !f.plan.scan(payload, &r.event) {
+	s := scanner{text: payload, encoded: encoded, event: &r.event}
+	if !s.scan(f) {
 		return false
 	}
-	f.complete(r)
-	return true
-}
-
-// Read reads a request from its decoded event.
-func (f *Family) Read(in any, r *Request) {
-	*r = Request{event: f.read(in, f.names)}
-	r.event.authorized = r.event.authorized && !r.event.named()
-	f.complete(r)
-}
-
-// complete fills in a request from its event.
-func (f *Family) complete(r *Request) {
 	f.request(r)
 	if r.Refusal == nil && r.Method == "" {
 		r.Refusal = errNoMethod
 	}
+	return true
 }
 
 // kind is one kind of gateway. Event and Response are the types that package events has for it.
 type kind[Event, Response any] struct {
 	// members are the places in the JSON of an event where the parts of a request are.
 	members []member
-	// read takes the same parts from a decoded event, with the headers of these names.
-	read func(e Event, names []string) event
 	// request fills in a request from its event.
 	request func(*Request)
 	// parts takes a response apart; with replaces all of its parts.
 	parts func(Response) response
 	with  func(Response, response) Response
-	// layout is how encoding/json writes a response.
-	layout layout
+	// ends are those of the JSON of a response, see [Family].
+	ends [2]string
 }
 
 // Supported tells the author of a handler which types make it an HTTP handler.
@@ -117,14 +107,9 @@ func (k kind[Event, Response]) family(in, out reflect.Type, s Settings) *Family 
 	if out.Kind() == reflect.Pointer {
 		back = func(r Response) any { return &r }
 	}
-	names := s.headers()
 	return &Family{
-		names: names,
-		plan:  planOf(reflect.TypeFor[Event](), k.members, names),
-		read: func(v any, names []string) event {
-			e, _ := as[Event](v)
-			return k.read(e, names)
-		},
+		names:   s.headers(),
+		root:    rootOf(k.members),
 		request: k.request,
 		parts: func(v any) response {
 			r, _ := as[Response](v)
@@ -140,15 +125,13 @@ func (k kind[Event, Response]) family(in, out reflect.Type, s Settings) *Family 
 			var none Response
 			return back(k.with(none, r))
 		},
-		layout: k.layout,
+		ends: k.ends,
 	}
 }
 
 // as returns the T that v is or points to. It reports false for a nil pointer, and for nil.
 func as[T any](v any) (t T, ok bool) {
 	switch v := v.(type) {
-	case **T:
-		return as[T](*v)
 	case *T:
 		if v != nil {
 			return *v, true

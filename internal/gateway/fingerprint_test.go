@@ -74,7 +74,7 @@ func TestOtherBodiesCountByTheirBytes(t *testing.T) {
 
 func TestBodyThatIsNoValidJSONCountsByItsBytes(t *testing.T) {
 	t.Parallel()
-	for _, body := range []string{`{"a":1,"a":2}`, `{"a":1}x`, `{a:1}`, `"\ud800"`, "\"\x80\"", `{"a":01}`, "", " ", `{"a":NaN}`, "\ufeff{}"} {
+	for _, body := range []string{`{"a":1,"a":2}`, `{"a":1}x`, `{a:1}`, `"\ud800"`, `{"a":01}`, "", " ", `{"a":NaN}`, "\ufeff{}"} {
 		assert.True(t, sameFingerprint(t, typed("application/json", body), typed("application/json", body)), body)
 		assert.False(t, sameFingerprint(t, typed("application/json", body), typed("application/json", " "+body)), body)
 	}

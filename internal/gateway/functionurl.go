@@ -9,8 +9,8 @@ import (
 
 // functionURL is a function URL. Its events have payload format 2.0 without routes.
 var functionURL = kind[events.LambdaFunctionURLRequest, events.LambdaFunctionURLResponse]{
-	members: membersOfFunctionURL, read: readFunctionURL, request: requestFunctionURL, parts: partsFunctionURL, with: withFunctionURL,
-	layout: layout{ends: [2]string{`,"cookies":null}`, `]}`}},
+	members: membersOfFunctionURL, request: requestFunctionURL, parts: partsFunctionURL, with: withFunctionURL,
+	ends: [2]string{`,"cookies":null}`, `]}`},
 }
 
 var membersOfFunctionURL = slices.Concat(membersOfAll, membersOfFormat2, []member{
@@ -22,29 +22,6 @@ var membersOfFunctionURL = slices.Concat(membersOfAll, membersOfFormat2, []membe
 // this stage, a handler with the types of an HTTP API finds the same records as one with the types of a function URL. An HTTP API
 // leaves it out of its paths.
 const defaultStage = "$default"
-
-// readFunctionURL reads membersOfFunctionURL from a decoded event. The event names a caller only if the authentication type of
-// the URL is AWS_IAM.
-func readFunctionURL(e events.LambdaFunctionURLRequest, names []string) event {
-	c := &e.RequestContext
-	v := event{headers: headersIn(names, e.Headers, nil), body: []byte(e.Body), isBase64: e.IsBase64Encoded}
-	v.text = [textParts]string{
-		partMethod:       c.HTTP.Method,
-		partPath:         e.RawPath,
-		partAPI:          c.APIID,
-		partRequestID:    c.RequestID,
-		partRawQuery:     e.RawQueryString,
-		partDomain:       c.DomainName,
-		partDomainPrefix: c.DomainPrefix,
-	}
-	if a := c.Authorizer; a != nil {
-		v.authorized = true
-		if a.IAM != nil {
-			v.text[partAccount], v.text[partUser], v.text[partUserARN] = a.IAM.AccountID, a.IAM.UserID, a.IAM.UserARN
-		}
-	}
-	return v
-}
 
 // requestFunctionURL takes the id of the URL for the API. It refuses the event of an HTTP API, of which the type leaves out
 // route, stage and authorizer.

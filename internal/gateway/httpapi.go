@@ -10,8 +10,8 @@ import (
 // httpAPI is an HTTP API with payload format 2.0. It sends header names in lower case, and joins the values of a repeated
 // header with commas.
 var httpAPI = kind[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse]{
-	members: membersOfHTTPAPI, read: readHTTPAPI, request: requestHTTPAPI, parts: partsHTTPAPI, with: withHTTPAPI,
-	layout: layout{multi: true, ends: [2]string{`,"cookies":null}`, `]}`}},
+	members: membersOfHTTPAPI, request: requestHTTPAPI, parts: partsHTTPAPI, with: withHTTPAPI,
+	ends: [2]string{`,"cookies":null}`, `]}`},
 }
 
 var membersOfHTTPAPI = slices.Concat(membersOfAll, membersOfFormat2, []member{
@@ -34,35 +34,6 @@ var membersOfFormat2 = []member{
 	{"requestContext.authorizer.iam.userId", partUser},
 	{"requestContext.authorizer.iam.userArn", partUserARN},
 	{"requestContext.authorizer", partAuthorizer},
-}
-
-// readHTTPAPI reads membersOfHTTPAPI from a decoded event. The event has an authorizer only if its route has one. A Lambda
-// authorizer that returned no context is {"lambda": null}.
-func readHTTPAPI(e events.APIGatewayV2HTTPRequest, names []string) event {
-	c := &e.RequestContext
-	v := event{headers: headersIn(names, e.Headers, nil), body: []byte(e.Body), isBase64: e.IsBase64Encoded}
-	v.text = [textParts]string{
-		partMethod:    c.HTTP.Method,
-		partPath:      e.RawPath,
-		partRoute:     e.RouteKey,
-		partAPI:       c.APIID,
-		partStage:     c.Stage,
-		partRequestID: c.RequestID,
-		partRawQuery:  e.RawQueryString,
-	}
-	if c.Authorizer == nil {
-		return v
-	}
-	v.authorized = true
-	v.principal(c.Authorizer.Lambda["principalId"])
-	if jwt := c.Authorizer.JWT; jwt != nil {
-		v.text[partIssuer], v.text[partSubject] = jwt.Claims["iss"], jwt.Claims["sub"]
-	}
-	if iam := c.Authorizer.IAM; iam != nil {
-		v.text[partIdentity] = iam.CognitoIdentity.IdentityID
-		v.text[partAccount], v.text[partUser], v.text[partUserARN] = iam.AccountID, iam.UserID, iam.UserARN
-	}
-	return v
 }
 
 func requestHTTPAPI(r *Request) {

@@ -1,6 +1,9 @@
 package gateway
 
-import "reflect"
+import (
+	"encoding/json"
+	"reflect"
+)
 
 // typedFamily is a family with the types of a handler.
 type typedFamily[In, Out any] struct{ *Family }
@@ -10,7 +13,13 @@ func familyOf[In, Out any](s Settings) (typedFamily[In, Out], bool) {
 	return typedFamily[In, Out]{f}, ok
 }
 
-func (f typedFamily[In, Out]) Read(in In, r *Request) { f.Family.Read(in, r) }
+// Read reads an event by value.
+func (f typedFamily[In, Out]) Read(in In, r *Request) {
+	payload, err := json.Marshal(in)
+	if err != nil || !f.Scan(payload, true, r) {
+		panic("an encoded event is always scanned")
+	}
+}
 
 func (f typedFamily[In, Out]) Status(out Out) int { return f.Family.Status(out) }
 

@@ -157,7 +157,7 @@ func TestErrorThatIsNotedAfterACommitStandsBesideTheAnswer(t *testing.T) {
 			a := d.openOver(t, func(s store.Store) store.Store { return register{Store: s} }, idempotent.WithEffects(idempotent.Unrepeatable))
 			committed := reply{Status: 201, Headers: map[string]string{"X": "1"}, Body: "charged"}
 			a.do = func(ctx context.Context) (reply, error) {
-				fault := execution.CommitsOf(ctx).Commit(ctx, responseOf(ctx, committed), row{})
+				fault := execution.CommitsOf(ctx).Commit(ctx, responseOf(ctx, committed), row{}, nil)
 				if fault != nil {
 					return reply{}, fault
 				}
@@ -183,8 +183,8 @@ func TestNotedFailureOfACommitIsAnsweredByTheHandler(t *testing.T) {
 		over := func(s store.Store) store.Store { return register{s, errRegister} }
 		a := d.openOver(t, over)
 		a.do = func(ctx context.Context) (reply, error) {
-			fault := execution.CommitsOf(ctx).Commit(ctx, responseOf(ctx, reply{Status: 201}), row{})
-			require.NotNil(t, fault)
+			fault := execution.CommitsOf(ctx).Commit(ctx, responseOf(ctx, reply{Status: 201}), row{}, nil)
+			require.Error(t, fault)
 			idempotent.Mark(ctx, fault)
 			return reply{Status: 500, Body: "later"}, nil
 		}

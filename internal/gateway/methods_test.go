@@ -318,7 +318,7 @@ func TestKeyFunctionReplacesTheHeader(t *testing.T) {
 func TestKeyFunctionThatFailsIsNoMissingKey(t *testing.T) {
 	t.Parallel()
 	failing := idempotent.WithKey(func(requestV2) (string, error) {
-		return "", &idempotent.MissingKeyError{Operation: "another handler"}
+		return "", &idempotent.Error{Kind: idempotent.ErrMissingKey, Operation: "another handler"}
 	})
 	_, out, err := identify[requestV2, responseV2](t.Context(), ask{method: "PUT"}.v2(), false, failing)
 	require.NoError(t, err)

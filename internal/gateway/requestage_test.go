@@ -107,9 +107,12 @@ func assertStale(t *testing.T, a *api, r reply, reason string) {
 	assert.Equal(t, report.Stale, a.event().Outcome)
 	err := a.event().Err
 	require.ErrorIs(t, err, idempotent.ErrStaleRequest)
-	stale, ok := errors.AsType[*idempotent.StaleRequestError](err)
+	stale, ok := errors.AsType[*idempotent.Error](err)
 	require.True(t, ok)
-	assert.Equal(t, idempotent.StaleRequestError{Operation: "charge", Source: "header X-Timestamp", Reason: reason}, *stale)
+	want := idempotent.Error{
+		Kind: idempotent.ErrStaleRequest, Operation: "charge", Field: "header X-Timestamp", Reason: reason,
+	}
+	assert.Equal(t, want, *stale)
 	assert.Equal(t, "idempotent: charge: the timestamp of the request is not accepted: header X-Timestamp "+reason, err.Error())
 }
 

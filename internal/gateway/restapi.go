@@ -9,10 +9,12 @@ import (
 
 // restAPI is a REST API, or an HTTP API with payload format 1.0.
 var restAPI = kind[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse]{
-	members: membersOfRESTAPI, read: readRESTAPI, request: requestRESTAPI, parts: partsRESTAPI, with: withRESTAPI,
-	layout: layout{multi: true, ends: [2]string{`"}`, `,"isBase64Encoded":true}`}},
+	members: membersOfRESTAPI, request: requestRESTAPI, parts: partsRESTAPI, with: withRESTAPI,
+	ends: [2]string{`"}`, `,"isBase64Encoded":true}`},
 }
 
+// membersOfRESTAPI are also those of an HTTP API, which fills the authorizer with nulls where a route has
+// none. The principal of a Lambda authorizer is in one map with its context.
 var membersOfRESTAPI = slices.Concat(membersOfAll, membersOfFormat1, []member{
 	{"resource", partRoute},
 	{"requestContext.apiId", partAPI},
@@ -25,7 +27,7 @@ var membersOfRESTAPI = slices.Concat(membersOfAll, membersOfFormat1, []member{
 	{"requestContext.identity.accountId", partAccount},
 	{"requestContext.identity.caller", partUser},
 	{"requestContext.identity.userArn", partUserARN},
-	{"requestContext.authorizer", partAuthorizer},
+	{"requestContext.authorizer", partAuthorizerMap},
 	{"requestContext.identity.apiKeyId", partAPIKey},
 })
 
@@ -36,37 +38,6 @@ var membersOfFormat1 = []member{
 	{"queryStringParameters", partQuery},
 	{"multiValueQueryStringParameters", partMultiQuery},
 	{"multiValueHeaders", partMultiHeaders},
-}
-
-// readRESTAPI reads membersOfRESTAPI from a decoded event. Tests and consoles often fill only one of the two maps of headers.
-// Where a route has no authorizer, an HTTP API fills the authorizer with nulls. The principal of a Lambda authorizer is in one
-// map with its context.
-func readRESTAPI(e events.APIGatewayProxyRequest, names []string) event {
-	c := &e.RequestContext
-	claims, _ := c.Authorizer["claims"].(map[string]any)
-	v := event{headers: headersIn(names, e.Headers, e.MultiValueHeaders), body: []byte(e.Body), isBase64: e.IsBase64Encoded}
-	v.query, v.multiQuery = e.QueryStringParameters, e.MultiValueQueryStringParameters
-	v.hasMulti = e.MultiValueHeaders != nil
-	v.text = [textParts]string{
-		partMethod:    e.HTTPMethod,
-		partPath:      e.Path,
-		partRoute:     e.Resource,
-		partAPI:       c.APIID,
-		partStage:     c.Stage,
-		partRequestID: c.RequestID,
-		partIssuer:    text(claims["iss"]),
-		partSubject:   text(claims["sub"]),
-		partIdentity:  c.Identity.CognitoIdentityID,
-		partAccount:   c.Identity.AccountID,
-		partUser:      c.Identity.Caller,
-		partUserARN:   c.Identity.UserArn,
-		partAPIKey:    c.Identity.APIKeyID,
-	}
-	v.principal(c.Authorizer["principalId"])
-	for _, member := range c.Authorizer {
-		v.authorized = v.authorized || member != nil
-	}
-	return v
 }
 
 // requestRESTAPI refuses the event of a load balancer. That has a method too, but neither API nor resource, so two load

@@ -1,334 +1,354 @@
 package gateway
 
-// scan reads an event as the plan says. It reports false as soon as something is unusual; then e is of no use. Like the
-// decoder of Lambda, it ignores what follows the event.
-func (p *plan) scan(payload []byte, e *event) bool {
-	if p == nil {
-		return false
-	}
-	s := scanner{tokens: tokens{text: payload}, event: e}
-	e.headers = e.room.headers(p.names)
-	s.space()
-	ok := s.object(p.root)
-	e.authorized = e.authorized && !e.named()
-	return ok
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// node is a place in an event that counts: a part of the request, or an object with such places in it.
+type node struct {
+	name    string
+	part    part
+	members []*node
 }
 
-// scanner walks through the JSON of an event. Each of its methods takes the value at the position, and reports false to give
-// up.
+// rootOf makes the nodes of an event that has its parts in these members.
+func rootOf(members []member) *node {
+	root := &node{}
+	for _, m := range members {
+		n := root
+		for name := range strings.SplitSeq(m.path, ".") {
+			n = n.child(name)
+		}
+		n.part = m.part
+	}
+	return root
+}
+
+// child returns the member of this name, which it adds if there is none.
+func (n *node) child(name string) *node {
+	for _, m := range n.members {
+		if m.name == name {
+			return m
+		}
+	}
+	n.members = append(n.members, &node{name: name})
+	return n.members[len(n.members)-1]
+}
+
+// scanner walks through the JSON of an event and keeps the parts of the request. Its methods take what
+// their names say, and white space before it. What none of the nodes stands for is skipped unread.
 type scanner struct {
-	tokens
+	text []byte
+	at   int
+	// encoded is true of JSON that encoding/json made of a decoded event: each name is there once, and
+	// spelled as the type of the event spells it, or, in a map, as data.
+	encoded bool
+	// unusual is true as soon as the decoder has rules of its own for what was met, or there is no event.
+	unusual bool
 
 	event *event
 	kept  arena
-	// single and multi say which headers were in each of the two maps. Bit i stands for the header number i.
-	single, multi uint64
 }
 
-func (s *scanner) value(n *node) bool {
-	if s.peek() == 'n' {
-		return s.word("null")
-	}
-	switch n.kind {
-	case kindText:
-		return s.textValue(n.part)
-	case kindFlag:
-		return s.flag(n.part)
-	case kindInteger:
-		return s.integer()
-	case kindTexts:
-		return s.array(textNode)
-	case kindObject:
-		return s.object(n)
-	case kindHeaders:
-		return s.headers()
-	case kindMultiHeaders:
-		return s.multiHeaders()
-	case kindQuery:
-		return s.query()
-	case kindMultiQuery:
-		return s.multiQuery()
-	case kindAny:
-	}
-	return s.any(n)
+// scan reads the event. It reports false as soon as something is unusual. Then the event is of no use.
+func (s *scanner) scan(f *Family) bool {
+	s.event.headers = s.event.room.headers(f.names)
+	s.value(f.root)
+	s.event.authorized = s.event.authorized && !s.event.named()
+	return !s.unusual
 }
 
-func (s *scanner) object(n *node) bool {
-	s.event.authorized = s.event.authorized || n.part == partAuthorizer && n.folds
+// value takes the value at a node, or any value for a nil node. A null leaves the part as it is.
+func (s *scanner) value(n *node) {
+	switch c := s.peek(); {
+	case n == nil:
+		s.skip()
+	case c == 'n':
+		s.unusual = string(s.skip()) != "null" || s.unusual
+	case len(n.members) > 0:
+		s.object(n)
+	case n.part == partHeaders:
+		s.headers(singleMap)
+	case n.part == partMultiHeaders:
+		s.headers(multiMap)
+	case n.part == partQuery:
+		s.decode(&s.event.query)
+	case n.part == partMultiQuery:
+		s.decode(&s.event.multiQuery)
+	case n.part == partBase64:
+		s.event.isBase64 = string(s.skip()) == "true"
+	case c != '"':
+		s.other(n.part)
+	case n.part == partBody:
+		s.event.body = s.bytes()
+	default:
+		s.event.text[n.part] = s.string()
+	}
+}
+
+func (s *scanner) object(n *node) {
+	s.event.authorized = s.event.authorized || n.part == partAuthorizer
 	var seen uint64
-	more, ok := s.open('{', '}')
-	for more && ok {
-		name, named := s.name()
-		if !named {
-			return false
+	for more := s.open('{', '}'); more; more = s.more('}') {
+		child := n.member(s.name(), &seen, s)
+		if n.part == partAuthorizerMap && s.peek() != 'n' {
+			s.event.authorized = true
 		}
-		if n.part == partAuthorizer {
-			if s.peek() != 'n' {
-				s.event.authorized = true // a map of nulls is none
-			} else if s.event.authorized && !n.folds {
-				return false // it may replace what was there under the same name
-			}
-		}
-		child, known := n.member(name, &seen)
-		if !known || !s.value(child) {
-			return false
-		}
-		more, ok = s.more('}')
+		s.value(child)
 	}
-	return ok
 }
 
-// member returns the node for the member with this name, and notes in seen that it was there. It reports false where the
-// decoder has rules of its own: for a name that may be that of a member in another spelling, and for a member that was
-// there before.
-func (n *node) member(name token, seen *uint64) (*node, bool) {
-	if len(n.members) > 0 && name.escaped || n.folds && !name.ascii {
-		return nil, false
-	}
-	for i := range n.members {
-		m := &n.members[i]
+// member returns the node of a name, nil if there is none. The decoder has rules of its own for a name
+// that is there twice, and for one that differs from that of a field in case alone.
+func (n *node) member(name []byte, seen *uint64, s *scanner) *node {
+	for i, m := range n.members {
 		switch {
-		case len(m.name) != len(name.raw):
-		case string(name.raw) == m.name:
+		case string(name) == m.name:
 			bit := uint64(1) << i
-			before := *seen & bit
+			s.unusual = s.unusual || *seen&bit != 0
 			*seen |= bit
-			return m.node, before == 0
-		case n.folds && name.is(m.lower):
-			return nil, false
+			return m
+		case !s.encoded && len(name) == len(m.name) && strings.EqualFold(string(name), m.name):
+			s.unusual = true
 		}
 	}
-	return n.rest, true
+	return nil
 }
 
-func (s *scanner) array(element *node) bool {
-	more, ok := s.open('[', ']')
-	for more && ok {
-		if !s.value(element) {
-			return false
+// headers takes a map of headers. One that is there in several spellings was sent several times. If
+// multiValueHeaders has values of a header, these are all of them, and its value in headers is one of them.
+func (s *scanner) headers(from headerMap) {
+	h := &s.event.headers
+	for more := s.open('{', '}'); more; more = s.more('}') {
+		s.event.hasMulti = s.event.hasMulti || from == multiMap
+		i := h.index(s.name(), s.encoded)
+		if i < 0 {
+			s.skip()
+			continue
 		}
-		more, ok = s.more(']')
+		s.unusual = s.unusual || !s.encoded && h.from[i] == from
+		switch {
+		case from == multiMap && s.peek() == 'n', h.from[i] == multiMap && from == singleMap:
+			s.skip()
+		case from == multiMap:
+			for next := s.open('[', ']'); next; next = s.more(']') {
+				h.add(i, s.string(), from)
+			}
+		default:
+			h.add(i, s.string(), from)
+		}
 	}
-	return ok
 }
 
-// any takes a value that decodes into an any.
-func (s *scanner) any(n *node) bool {
-	switch s.peek() {
-	case '{':
-		return s.object(n)
-	case '[':
-		return s.array(anyNode)
+// index returns the number of a header, negative if the handler does not look at it. decoded says that the
+// name need not be ASCII.
+func (h *headers) index(name []byte, decoded bool) int {
+	for i, known := range h.names {
+		if (decoded || len(known) == len(name)) && strings.EqualFold(known, string(name)) {
+			return i
+		}
+	}
+	return -1
+}
+
+// add adds a value from a map. Values from multiValueHeaders replace one from headers.
+func (h *headers) add(i int, value string, from headerMap) {
+	if from != h.from[i] {
+		h.from[i], h.values[i] = from, h.values[i][:0]
+	}
+	h.values[i] = append(h.values[i], value)
+}
+
+// other takes what is no text where a text is expected. A Lambda authorizer may call its principal an
+// integer. From 2^53 on, decoding may have changed digits: two principals would become one.
+func (s *scanner) other(as part) {
+	const exact = 1 << 53
+	n, err := strconv.ParseInt(string(s.skip()), 10, 64)
+	switch integer := err == nil && -exact < n && n < exact; {
+	case integer && as == partPrincipal:
+		s.event.text[partPrincipalNumber] = strconv.FormatInt(n, 10)
+	case !s.encoded:
+		s.unusual = true
+	}
+}
+
+// decode takes a map of the query.
+func (s *scanner) decode(to any) {
+	s.unusual = json.Unmarshal(s.skip(), to) != nil || s.unusual
+}
+
+// name takes the name of a member and the colon. The decoder may take a name with escape sequences or other
+// characters than ASCII for that of a field.
+func (s *scanner) name() []byte {
+	name, plain := s.quoted()
+	if !plain {
+		s.unusual = s.unusual || !s.encoded
+		name = s.decoded(name)
+	}
+	s.unusual = !s.take(':') || s.unusual
+	return name
+}
+
+// string takes a string and returns a copy of what it stands for.
+func (s *scanner) string() string {
+	text, plain := s.quoted()
+	if !plain {
+		return string(s.decoded(text))
+	}
+	return s.kept.add(text)
+}
+
+// bytes is string for one that may be large.
+func (s *scanner) bytes() []byte {
+	text, plain := s.quoted()
+	if !plain {
+		return s.decoded(text)
+	}
+	return bytes.Clone(text)
+}
+
+// decoded returns what the text between two quotes stands for, just behind which the position is.
+func (s *scanner) decoded(text []byte) []byte {
+	whole := s.text[s.at-len(text)-2 : s.at]
+	dst := make([]byte, 0, len(text))
+	for valid := utf8.Valid(text); valid; {
+		at := bytes.IndexByte(text, '\\')
+		if at < 0 {
+			return append(dst, text...)
+		}
+		short := strings.IndexByte(`"\/bfnrt`, text[at+1])
+		if short < 0 {
+			break
+		}
+		dst = append(append(dst, text[:at]...), "\"\\/\b\f\n\r\t"[short])
+		text = text[at+2:]
+	}
+	var decoded string
+	s.unusual = json.Unmarshal(whole, &decoded) != nil || s.unusual
+	return []byte(decoded)
+}
+
+// quoted takes a string and returns what is between its quotes. plain says that it stands for itself:
+// without escape sequences, and ASCII.
+func (s *scanner) quoted() (text []byte, plain bool) {
+	if !s.take('"') {
+		s.unusual = true
+		return nil, true
+	}
+	start := s.at
+	plain = true
+	for i := start; i < len(s.text); i++ {
+		switch c := s.text[i]; {
+		case c == '"':
+			s.at = i + 1
+			return s.text[start:i], plain
+		case c == '\\':
+			plain = false
+			i++
+		case c < ' ' || c >= utf8.RuneSelf:
+			plain = false
+		}
+	}
+	s.unusual = true
+	return nil, true
+}
+
+// skip takes a value of any kind and returns its JSON. It looks only for where the value ends.
+func (s *scanner) skip() []byte {
+	c := s.peek()
+	start := s.at
+	switch c {
 	case '"':
-		return s.textValue(n.part)
-	case 't':
-		return s.word("true")
-	case 'f':
-		return s.word("false")
+		s.quoted()
+	case '{', '[':
+		s.nested()
 	default:
-		return s.numberValue(n.part)
+		for s.at < len(s.text) && strings.IndexByte(",]} \t\n\r", s.text[s.at]) < 0 {
+			s.at++
+		}
+		s.unusual = s.unusual || s.at == start
 	}
+	return s.text[start:s.at]
 }
 
-func (s *scanner) textValue(as part) bool {
-	t, ok := s.string()
-	switch {
-	case !ok || as == 0:
-		return ok
-	case as == partBody:
-		s.event.body, ok = t.appendTo(make([]byte, 0, len(t.raw)))
-	default:
-		s.event.text[as], ok = s.kept.add(t)
+// nested takes an object or an array.
+func (s *scanner) nested() {
+	for depth := 0; s.at < len(s.text) && !s.unusual; {
+		switch s.text[s.at] {
+		case '"':
+			s.quoted()
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+		s.at++
+		if depth == 0 {
+			return
+		}
 	}
-	return ok
+	s.unusual = true
 }
 
-func (s *scanner) flag(as part) bool {
-	value := s.peek() == 't'
-	if as == partBase64 {
-		s.event.isBase64 = value
-	}
-	if value {
-		return s.word("true")
-	}
-	return s.word("false")
-}
-
-// maxExact is how many digits an integer may have so that both an int64 and a float64 hold it exactly.
-const maxExact = 15
-
-// integer takes a number that decodes into an int64.
-func (s *scanner) integer() bool {
-	n, ok := s.number()
-	return ok && !n.fraction && !n.exponent && len(n.raw) <= maxExact
-}
-
-// maxFloat is how many characters a number without exponent may have so that it is within the range of a float64.
-const maxFloat = 300
-
-// numberValue takes a number that decodes into a float64. A principal has to be an integer in its one spelling.
-func (s *scanner) numberValue(as part) bool {
-	n, ok := s.number()
-	switch {
-	case !ok || n.exponent || len(n.raw) > maxFloat:
+// open enters an object or an array, and reports whether anything is in it.
+func (s *scanner) open(begin, end byte) bool {
+	if !s.take(begin) {
+		s.unusual = true
 		return false
-	case as != partPrincipal:
+	}
+	return !s.take(end)
+}
+
+// more goes on to the next member or element, and reports whether there is one.
+func (s *scanner) more(end byte) bool {
+	switch {
+	case s.unusual:
+		return false
+	case s.take(','):
 		return true
-	case n.fraction || len(n.raw) > maxExact || string(n.raw) == "-0":
+	}
+	s.unusual = !s.take(end)
+	return false
+}
+
+func (s *scanner) take(c byte) bool {
+	if s.peek() != c {
 		return false
 	}
-	s.event.text[partPrincipalNumber], ok = s.kept.add(token{raw: n.raw, ascii: true})
-	return ok
+	s.at++
+	return true
 }
 
-// headerNumber finds the header with this name among those that the handler looks at. The number is negative if it is none
-// of them. headerNumber reports false for a name that may have another lower case than that of ASCII.
-func (s *scanner) headerNumber(name token) (i int, ok bool) {
-	if name.escaped || !name.ascii {
-		return 0, false
-	}
-	for i, known := range s.event.headers.names {
-		if name.is(known) {
-			return i, true
+// peek returns the next byte that is no white space, 0 at the end, with which nothing begins.
+func (s *scanner) peek() byte {
+	for ; s.at < len(s.text); s.at++ {
+		switch c := s.text[s.at]; c {
+		case ' ', '\t', '\n', '\r':
+		default:
+			return c
 		}
 	}
-	return -1, true
+	return 0
 }
 
-// headers takes the map in which each header has one value. It gives up on a header in two spellings.
-func (s *scanner) headers() bool {
-	more, ok := s.open('{', '}')
-	for more && ok {
-		name, named := s.name()
-		i, plain := s.headerNumber(name)
-		if !named || !plain || !s.singleHeader(i) {
-			return false
-		}
-		more, ok = s.more('}')
-	}
-	return ok
-}
+// arena keeps the texts of one event in few allocations. It copies them, because the payload belongs to
+// the caller.
+type arena struct{ room strings.Builder }
 
-func (s *scanner) singleHeader(i int) bool {
-	if i < 0 {
-		return s.value(textNode)
-	}
-	t, ok := s.string()
-	if !ok || s.single&(1<<i) != 0 {
-		return false
-	}
-	s.single |= 1 << i
-	if s.multi&(1<<i) != 0 && len(s.event.headers.values[i]) > 0 {
-		return true // the other map has all values
-	}
-	return s.addHeader(i, t)
-}
+// arenaSize is how many bytes an arena allocates at a time. They hold all texts of most requests.
+const arenaSize = 512
 
-func (s *scanner) addHeader(i int, t token) bool {
-	value, ok := s.kept.add(t)
-	s.event.headers.values[i] = append(s.event.headers.values[i], value)
-	return ok
-}
-
-// multiHeaders takes the map in which each header has all of its values. They replace a value from the other map.
-func (s *scanner) multiHeaders() bool {
-	s.event.hasMulti = true
-	more, ok := s.open('{', '}')
-	for more && ok {
-		name, named := s.name()
-		i, plain := s.headerNumber(name)
-		if !named || !plain || !s.multiHeader(i) {
-			return false
-		}
-		more, ok = s.more('}')
+func (a *arena) add(text []byte) string {
+	if a.room.Cap()-a.room.Len() < len(text) {
+		a.room = strings.Builder{}
+		a.room.Grow(max(len(text), arenaSize))
 	}
-	return ok
-}
-
-func (s *scanner) multiHeader(i int) bool {
-	if i < 0 {
-		return s.value(textsNode)
-	}
-	if s.multi&(1<<i) != 0 {
-		return false
-	}
-	s.multi |= 1 << i
-	more, ok := s.open('[', ']')
-	if more {
-		s.event.headers.values[i] = s.event.headers.values[i][:0]
-	}
-	for more && ok {
-		t, isText := s.string()
-		if !isText || !s.addHeader(i, t) {
-			return false
-		}
-		more, ok = s.more(']')
-	}
-	return ok
-}
-
-// query takes the map in which each query parameter has one value. Like the decoder, it keeps the last value of a name that
-// is there twice.
-func (s *scanner) query() bool {
-	more, ok := s.open('{', '}')
-	for more && ok {
-		name, named := s.keptName()
-		value, isText := s.keptText()
-		if !named || !isText {
-			return false
-		}
-		if s.event.query == nil {
-			s.event.query = make(map[string]string)
-		}
-		s.event.query[name] = value
-		more, ok = s.more('}')
-	}
-	return ok
-}
-
-// multiQuery takes the map in which each query parameter has all of its values.
-func (s *scanner) multiQuery() bool {
-	more, ok := s.open('{', '}')
-	for more && ok {
-		name, named := s.keptName()
-		values, areTexts := s.keptTexts()
-		if !named || !areTexts {
-			return false
-		}
-		if s.event.multiQuery == nil {
-			s.event.multiQuery = make(map[string][]string)
-		}
-		s.event.multiQuery[name] = values
-		more, ok = s.more('}')
-	}
-	return ok
-}
-
-func (s *scanner) keptName() (string, bool) {
-	t, ok := s.name()
-	if !ok {
-		return "", false
-	}
-	return s.kept.add(t)
-}
-
-func (s *scanner) keptText() (string, bool) {
-	t, ok := s.string()
-	if !ok {
-		return "", false
-	}
-	return s.kept.add(t)
-}
-
-func (s *scanner) keptTexts() (values []string, ok bool) {
-	more, ok := s.open('[', ']')
-	for more && ok {
-		value, isText := s.keptText()
-		if !isText {
-			return nil, false
-		}
-		values = append(values, value)
-		more, ok = s.more(']')
-	}
-	return values, ok
+	start := a.room.Len()
+	a.room.Write(text)
+	return a.room.String()[start:]
 }

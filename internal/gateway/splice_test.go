@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -64,6 +65,8 @@ type splicer struct {
 	announce func(s sample, text []byte) []byte
 	// again is a text after it was decoded and encoded.
 	again func(text []byte) []byte
+	// owned reports whether an announcement replaces a header of a text.
+	owned func(text []byte) bool
 }
 
 func splicers() []splicer {
@@ -90,7 +93,7 @@ func splicerOf[In, Out any](name string, respond func(sample) Out) splicer {
 		name:   name,
 		encode: func(s sample) []byte { return encoded(respond(s)) },
 		splice: func(s sample, text []byte) ([]byte, bool) {
-			return family.Splice(&Request{answerIn: s.in}, text, Announcement{Expires: s.expires, Replayed: s.replayed})
+			return family.Splice(text, Announcement{Expires: s.expires, Replayed: s.replayed})
 		},
 		announce: func(s sample, text []byte) []byte {
 			return again(text, func(out Out) Out {
@@ -99,6 +102,10 @@ func splicerOf[In, Out any](name string, respond func(sample) Out) splicer {
 			})
 		},
 		again: func(text []byte) []byte { return again(text, func(out Out) Out { return out }) },
+		owned: func(text []byte) bool {
+			var out Out
+			return json.Unmarshal(text, &out) == nil && family.Announces(out)
+		},
 	}
 }
 
@@ -113,32 +120,30 @@ func encoded(out any) []byte {
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
 }
 
-// spliceable reports whether a response need not be decoded for its answer.
+// spliceable reports whether the answer of a response can be spliced.
 func (s sample) spliceable(f splicer) bool {
-	names := slices.Collect(maps.Keys(s.headers))
-	if f.name != "URL" {
-		names = slices.AppendSeq(names, maps.Keys(s.multi))
-	}
-	for _, name := range names {
-		if owns(name) || strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c > '~' || c == '"' || c == '\\' }) {
-			return false
-		}
-	}
-	other := s.in == singleMap && len(s.headers) == 0 && len(s.multi) > 0 ||
-		s.in == multiMap && len(s.multi) == 0 && len(s.headers) > 0
 	added := s.replayed || !s.expires.IsZero()
-	return added && !other && s.status >= 100 && s.status <= 999
+	return f.name != "ALB" && added && len(strconv.Itoa(s.status)) == 3
+}
+
+// vouched reports whether the caller of Splice vouches for the text of a response.
+func (s sample) vouched() bool {
+	names := slices.AppendSeq(slices.Collect(maps.Keys(s.headers)), maps.Keys(s.multi))
+	return !slices.ContainsFunc(names, owns)
 }
 
 // assertSpliced checks a response of valid UTF-8 in one family.
 func assertSpliced(t require.TestingT, f splicer, s sample) {
+	if !s.vouched() {
+		return
+	}
 	text := f.encode(s)
 	before := bytes.Clone(text)
 	got, ok := f.splice(s, text)
 	require.Equal(t, s.spliceable(f), ok, "%s: %s for %+v", f.name, text, s)
 	require.Equal(t, string(before), string(text), "the text stays as it is")
 	if ok {
-		require.Equal(t, string(f.announce(s, text)), string(got), "%s: %+v", f.name, s)
+		require.Equal(t, string(f.announce(s, text)), string(f.again(got)), "%s: %+v", f.name, s)
 		require.NotSame(t, &text[0], &got[0])
 	}
 }
@@ -258,48 +263,38 @@ func TestSplicedTextThatIsNoUTF8StaysAsItWasEncoded(t *testing.T) {
 	t.Parallel()
 	body, err := json.Marshal("a\xffb") // releases of Go spell it differently
 	require.NoError(t, err)
-	for _, f := range splicers() {
-		s := sample{
-			status: 200, headers: map[string]string{"X": "\xff", "Y": "2"}, multi: map[string][]string{"X": {"\xff"}}, body: "a\xffb",
-			replayed: true,
-		}
+	for _, f := range splicers()[:4] {
+		s := sample{status: 200, headers: map[string]string{"X": "\xff", "Y": "2"}, body: "a\xffb", replayed: true}
 		text := f.encode(s)
 		got, ok := f.splice(s, text)
 		require.True(t, ok)
 		assert.Contains(t, string(got), `"body":`+string(body))
 		assert.Equal(t, string(text), strings.Replace(string(got), `"Idempotent-Replayed":"true",`, "", 1))
 		assert.JSONEq(t, string(f.announce(s, text)), string(got))
-
-		s.headers = map[string]string{"X\"": "1"}
-		_, ok = f.splice(s, f.encode(s))
-		assert.False(t, ok, "an escape in a name")
 	}
 }
 
-func TestSplicingGivesUpOnAResponseOfNoFamily(t *testing.T) {
+func TestSplicingGivesUpOnATextOfAnotherForm(t *testing.T) {
 	t.Parallel()
-	r := textReader{text: []byte(`{"statusCode":200,"headers":null,"body":"x"}`)}
-	_, _, ok := layout{}.read(&r)
-	assert.False(t, ok)
-}
-
-// A text ends somewhere: nothing before its body is taken for one.
-func TestSplicingGivesUpOnABeginning(t *testing.T) {
-	t.Parallel()
-	for _, f := range splicers() {
-		text := f.encode(sample{
-			status: 200, description: "200 OK", headers: map[string]string{"A": `1\`}, multi: map[string][]string{"B": {`2"`, "3"}, "C": nil},
-			cookies: []string{"a=1"}, body: "x",
-		})
-		for end := range bytes.Index(text, []byte(`,"body":"x"`)) {
-			_, ok := f.splice(sample{replayed: true}, text[:end:end])
-			assert.False(t, ok, "%s: %s", f.name, text[:end])
+	const v2 = `{"statusCode":200,"headers":null,"multiValueHeaders":null,"body":"","cookies":null}`
+	const v1 = `{"statusCode":200,"headers":null,"multiValueHeaders":null,"body":""}`
+	const alb = `{"statusCode":200,"statusDescription":"","headers":null,"multiValueHeaders":null,"isBase64Encoded":false}`
+	const url = `{"statusCode":200,"headers":null,"body":"","isBase64Encoded":false,"cookies":null}`
+	for name, others := range map[string][]string{"V2": {v1, alb}, "V1": {v2, url, alb}, "URL": {v1, alb}, "ALB": {v1, v2, url, alb}} {
+		for _, text := range append(others,
+			``, `null`, `[]`, `{}`, " "+v2, v2+" ", `{"statusCode": 200,`+v2[18:], strings.Replace(v2, "200", "20", 1),
+			strings.Replace(v2, "200", "2000", 1), strings.Replace(v2, "null", "[]", 1), strings.Replace(v2, "null", "1", 1),
+			`{"headers":null,"statusCode":200,"multiValueHeaders":null,"body":"","cookies":null}`,
+			`{"statusCode":200,"multiValueHeaders":null,"body":"","cookies":null}`,
+		) {
+			f := splicers()[slices.IndexFunc(splicers(), func(f splicer) bool { return f.name == name })]
+			_, ok := f.splice(sample{replayed: true}, []byte(text))
+			assert.False(t, ok, "%s: %s", name, text)
 		}
 	}
 }
 
-// FuzzSplice: a text that encoding/json may have made becomes what it becomes when it is decoded. Of any other, nothing that
-// was in it is lost.
+// FuzzSplice: a text that encoding/json may have made becomes what it becomes when it is decoded.
 func FuzzSplice(f *testing.F) {
 	all := splicers()
 	for i, family := range all {
@@ -308,7 +303,7 @@ func FuzzSplice(f *testing.F) {
 			{status: 200, headers: map[string]string{"A": "1", "Z": "\\\""}, multi: map[string][]string{"B": {"2", "3"}, "C": nil}, body: `{"a":1}`},
 			{status: 200, headers: map[string]string{}, multi: map[string][]string{}, cookies: []string{"a=1"}, base64: true, description: "OK"},
 		} {
-			for _, options := range []uint8{0, 1, 2, 3, 5, 11} {
+			for options := range uint8(4) {
 				f.Add(family.encode(s), uint8(i), options)
 			}
 		}
@@ -319,18 +314,12 @@ func FuzzSplice(f *testing.F) {
 		if options&2 > 0 {
 			s.expires = time.Unix(1_800_000_000, 0)
 		}
-		if family.name == "ALB" {
-			s.in = headerMap(options >> 2 % 3)
-		}
 		before := bytes.Clone(text)
 		got, ok := family.splice(s, text)
 		require.Equal(t, before, text)
-		if !ok {
+		if !ok || !bytes.Equal(family.again(text), text) || family.owned(text) {
 			return
 		}
-		require.Greater(t, len(got), len(text))
-		if bytes.Equal(family.again(text), text) {
-			require.Equal(t, string(family.announce(s, text)), string(got))
-		}
+		require.Equal(t, string(family.announce(s, text)), string(family.again(got)))
 	})
 }

@@ -144,7 +144,7 @@ func (c Claimant) meetsCrash(held store.Record, now time.Time) Judgement {
 // settle, and never a key that nobody holds.
 func (c Claimant) Inquires(held store.Record, now time.Time) Judgement {
 	state := Of(held, now)
-	notDue := c.OnlyDue && (held.Parked() || held.AttentionAt.After(now))
+	notDue := c.OnlyDue && (held.GivenUp() || held.AttentionAt.After(now))
 	switch {
 	case state == Free:
 		return Judgement{Verdict: Closed}
@@ -170,7 +170,7 @@ func (c Claimant) refuse(held store.Record, now time.Time) Judgement {
 	if held.Reason == "" {
 		next.Story = told(next.Story, now, BecameUnknown, next.Reason)
 	} else {
-		if held.Parked() {
+		if held.GivenUp() {
 			next.Attention = held.Attention
 		}
 		next.Expiry = later(next.Expiry, held.Expiry)

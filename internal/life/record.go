@@ -216,7 +216,7 @@ func (p Policy) PutBack(mine store.Record, before Before, tries int, e Ended, no
 
 // GaveUp is a record that no reconciliation asks about any more.
 func GaveUp(r store.Record, now time.Time) store.Record {
-	r.Attention, r.AttentionAt = store.ParkedOf(r.Key), instant(now)
+	r.Attention, r.AttentionAt = store.GivenUpOf(r.Key), instant(now)
 	r.Story = told(r.Story, now, GivenUp, "")
 	return r
 }

@@ -49,7 +49,7 @@ func record(changes ...func(*store.Record)) store.Record {
 
 func runs(r *store.Record)     { r.Lease = lease }
 func watched(r *store.Record)  { r.Attention, r.AttentionAt = store.AttentionOf(key), ended }
-func givenUp(r *store.Record)  { r.Attention, r.AttentionAt = store.ParkedOf(key), ended }
+func givenUp(r *store.Record)  { r.Attention, r.AttentionAt = store.GivenUpOf(key), ended }
 func unmarked(r *store.Record) { r.Unmarked = true }
 func another(r *store.Record)  { r.Fingerprint = theirs }
 func expired(r *store.Record)  { r.Expiry = ended }
@@ -125,7 +125,7 @@ func says(j life.Judgement) string {
 		words += ", as seen"
 	}
 	switch {
-	case j.Next.Parked():
+	case j.Next.GivenUp():
 		words += " ‡"
 	case j.Next.Attention != "":
 		words += " †"
@@ -151,7 +151,7 @@ func becomes(r store.Record) string {
 		words += ", lease ended"
 	}
 	if r.Attention != "" {
-		words += ", attention " + map[bool]string{true: "given up ", false: ""}[r.Parked()] + due(r.AttentionAt)
+		words += ", attention " + map[bool]string{true: "given up ", false: ""}[r.GivenUp()] + due(r.AttentionAt)
 	}
 	words += fmt.Sprintf(", expires in %s", short(r.Expiry.Sub(now)))
 	for _, m := range life.StoryOf(r) {

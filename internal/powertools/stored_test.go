@@ -160,7 +160,7 @@ func TestPowertoolsRecordsAreRead(t *testing.T) {
 	}
 }
 
-// TestPowertoolsTakeoverIsCompletedInTheLayout: a record of theirs whose lease lapsed becomes one that both read.
+// TestPowertoolsTakeoverIsCompletedInTheLayout: a record of theirs whose lease ended becomes one that both read.
 func TestPowertoolsTakeoverIsCompletedInTheLayout(t *testing.T) {
 	t.Parallel()
 	n := newNeighbour(t, returns(json.RawMessage(`{"b":1,"a":2}`)), typescript())

@@ -161,7 +161,7 @@ func TestCallerThatGivesUpDuringTheClaimLeavesNoClaimBehind(t *testing.T) {
 func TestAnotherFingerprintIsAMismatchInEveryState(t *testing.T) {
 	for name, change := range map[string]func(r *store.Record){
 		"in progress": func(*store.Record) {},
-		"lapsed":      func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) },
+		"ended":       func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) },
 		"completed":   func(r *store.Record) { completed(r, `{"charge":7,"amount":1}`) },
 		"unknown":     func(r *store.Record) { r.Status = store.StatusUnknown },
 		"strange":     func(r *store.Record) { r.Status = "STRANGE" },
@@ -181,7 +181,7 @@ func TestAnotherFingerprintIsAMismatchInEveryState(t *testing.T) {
 					change(r)
 				})
 				_, err = fresh.handle(2)
-				var mismatch *idempotent.MismatchError
+				var mismatch *idempotent.Error
 				require.ErrorAs(t, err, &mismatch)
 				require.ErrorIs(t, err, idempotent.ErrMismatch)
 				assert.Equal(t, before, fresh.mustRecord(), "the record is left alone")
@@ -245,14 +245,15 @@ func TestLiveLeaseIsInProgressAndSaysHowLong(t *testing.T) {
 		s := newShop(t)
 		s.put(func(r *store.Record) { r.Expiry = r.Expiry.Add(-48 * time.Hour) })
 		_, err := s.handle(1)
-		var running *idempotent.InProgressError
+		var running *idempotent.Error
 		require.ErrorAs(t, err, &running, "the lease outranks the expiry")
+		require.ErrorIs(t, err, idempotent.ErrInProgress)
 		assert.Equal(t, 10*time.Second, running.RetryAfter)
 		assertExecuted(t, s, 0)
 	})
 }
 
-func TestLapsedLeaseIsTakenOverFromItsEndOn(t *testing.T) {
+func TestCrashedLeaseIsTakenOverFromItsEndOn(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
 		seen := s.put(func(*store.Record) {})
@@ -278,7 +279,7 @@ func TestRecordOfPowertoolsIsProtectedByItsLeaseOrElseItsExpiry(t *testing.T) {
 		attempt int // 0 for one that does not execute
 	}{
 		"lease live":                {func(*store.Record) {}, 0},
-		"lease lapsed":              {func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) }, 2},
+		"lease ended":               {func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) }, 2},
 		"no lease, expiry to come":  {func(r *store.Record) { r.Lease = time.Time{} }, 0},
 		"no lease, expiry has come": {func(r *store.Record) { r.Lease, r.Expiry = time.Time{}, time.Now() }, 1},
 	} {
@@ -336,7 +337,7 @@ func TestTakeoverWhoseReplyIsLostIsRecognisedAsOurs(t *testing.T) {
 
 func TestTakeoverThatIsUndoneLeavesWhatWasSeen(t *testing.T) {
 	for name, change := range map[string]func(r *store.Record){
-		"lapsed":                   func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) },
+		"ended":                    func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) },
 		"unknown":                  func(r *store.Record) { r.Status, r.Lease = store.StatusUnknown, r.Lease.Add(-time.Hour) },
 		"unknown, without a lease": func(r *store.Record) { r.Status, r.Lease = store.StatusUnknown, time.Time{} },
 	} {
@@ -388,8 +389,9 @@ func TestUnknownIsAConflictOfItsOwn(t *testing.T) {
 			r.Status, r.Reason, r.Lease = store.StatusUnknown, "uncertain", r.Lease.Add(-time.Hour)
 		})
 		_, err := s.handle(1)
-		var unknown *idempotent.UnknownOutcomeError
+		var unknown *idempotent.Error
 		require.ErrorAs(t, err, &unknown)
+		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
 		assert.Equal(t, "uncertain", unknown.Reason)
 		assertExecuted(t, s, 0)
 	})
@@ -415,8 +417,9 @@ func TestWhatCannotBeUnderstoodIsNeverExecutedOver(t *testing.T) {
 					change(r)
 				})
 				_, err := s.handle(1)
-				var unreadable *idempotent.UnreadableError
+				var unreadable *idempotent.Error
 				require.ErrorAs(t, err, &unreadable)
+				require.ErrorIs(t, err, idempotent.ErrUnreadable)
 				assert.NotContains(t, err.Error(), "charge")
 				assert.Equal(t, report.Unreadable, s.event().Outcome)
 				assertExecuted(t, s, 0)
@@ -433,8 +436,9 @@ func TestPartsInAStoreThatReadsNoneAreNeverExecutedOver(t *testing.T) {
 			idempotent.WithOperation("shop"), idempotent.WithFingerprint(func(o order) (any, error) { return o.ID, nil }),
 			idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
 		_, err := s.handle(1)
-		var unreadable *idempotent.UnreadableError
+		var unreadable *idempotent.Error
 		require.ErrorAs(t, err, &unreadable)
+		require.ErrorIs(t, err, idempotent.ErrUnreadable)
 		assertExecuted(t, s, 0)
 	})
 }
@@ -530,8 +534,9 @@ func TestRecordThatTheStoreCannotReadIsReportedAndLeftAlone(t *testing.T) {
 		failing := &failingClaims{Store: memory.New(), err: &store.UnreadableError{Reason: "attribute odd"}, times: 1}
 		s := newShopOn(t, failing, nil)
 		_, err := s.handle(1)
-		var unreadable *idempotent.UnreadableError
+		var unreadable *idempotent.Error
 		require.ErrorAs(t, err, &unreadable)
+		require.ErrorIs(t, err, idempotent.ErrUnreadable)
 		assert.Equal(t, "shop", unreadable.Operation)
 		assert.Equal(t, "attribute odd", unreadable.Reason)
 		assert.Equal(t, []storetest.Op{storetest.OpClaim}, s.store.Ops(), "neither repeated nor undone")

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -16,17 +17,19 @@ import (
 )
 
 // Commit completes the record with an answer and applies writes with it. It implements [execution.Commits].
-func (all *commits) Commit(ctx context.Context, answer any, writes store.Writes) *execution.CommitFault {
+func (all *commits) Commit(ctx context.Context, answer any, writes store.Writes, unfit error) error {
 	under, _ := execution.From(ctx)
 	switch {
+	case unfit != nil:
+		return all.claim.told(&execution.Fault{Kind: execution.ErrCommitRefused, Err: unfit})
 	case under.Step != "":
-		return commitRefused("it begins inside of a step, which would run again")
+		return all.claim.told(commitRefused("it begins inside of a step, which would run again"))
 	case all.resolving.Load():
-		return commitRefused("a resolver asks what has happened, and commits nothing")
+		return all.claim.told(commitRefused("a resolver asks what has happened, and commits nothing"))
 	}
 	before, refused := all.begin()
 	if refused != nil {
-		return refused
+		return all.claim.told(refused)
 	}
 	started := time.Now()
 	c := commit{all: all, claim: all.claim, before: before, writes: writes, report: report.Commit{Items: writes.Len(), Start: started}}
@@ -35,8 +38,9 @@ func (all *commits) Commit(ctx context.Context, answer any, writes store.Writes)
 		all.end(c.report)
 	}()
 	fault := c.do(ctx, answer)
-	c.ended(fault)
-	return fault
+	err := c.claim.told(fault)
+	c.ended(fault, err)
+	return err
 }
 
 // commit is one commit on its way. One goroutine uses it.
@@ -54,20 +58,20 @@ type commit struct {
 	report          report.Commit
 }
 
-// ended says how the commit came to its end.
-func (c *commit) ended(fault *execution.CommitFault) {
+// ended says how the commit came to its end, and with which error.
+func (c *commit) ended(fault *execution.Fault, err error) {
 	r := &c.report
 	if fault == nil {
 		r.End = report.CommitDone
 		return
 	}
-	r.Err = fault
+	r.Err = err
 	switch failed, is := errors.AsType[*store.Error](fault.Err); {
-	case fault.Kind == execution.CommitDeclined:
+	case errors.Is(fault, store.ErrWritesRefused):
 		r.End, r.ErrorType = report.CommitDeclined, report.TypeOf(fault.Err)
-	case fault.Kind == execution.CommitRefused:
+	case errors.Is(fault, execution.ErrCommitRefused):
 		r.End, r.ErrorType = report.CommitRefused, report.TypeOf(fault.Err)
-	case fault.Kind == execution.CommitLeaseLost:
+	case errors.Is(fault, execution.ErrLeaseLost):
 		r.End = report.CommitLeaseLost
 	case is:
 		r.End, r.ErrorType = report.CommitNotDone, string(failed.Kind)
@@ -76,19 +80,19 @@ func (c *commit) ended(fault *execution.CommitFault) {
 	}
 }
 
-func (c *commit) do(ctx context.Context, answer any) (fault *execution.CommitFault) {
+func (c *commit) do(ctx context.Context, answer any) (fault *execution.Fault) {
 	text, problem, err := c.all.answer(answer)
 	if problem != "" || err != nil {
-		return &execution.CommitFault{Kind: execution.CommitRefused, Reason: problem, Err: err}
+		return &execution.Fault{Kind: execution.ErrCommitRefused, Reason: problem, Err: err}
 	}
 	if c.to, err = store.CommitterOf(c.claim.Store); err != nil {
-		return &execution.CommitFault{Kind: execution.CommitRefused, Err: err}
+		return &execution.Fault{Kind: execution.ErrCommitRefused, Err: err}
 	}
 	defer func() { //nolint:contextcheck // the renewal has a context of its own; also where the store panics
 		if !c.hasLanded {
 			c.claim.beside.goOn() // a handler that works on keeps its claim; who has lost it is told by its context
 		}
-		if fault != nil && (fault.Kind == execution.CommitRefused || fault.Kind == execution.CommitDeclined) {
+		if fault != nil && (errors.Is(fault.Kind, execution.ErrCommitRefused) || errors.Is(fault.Kind, store.ErrWritesRefused)) {
 			c.all.steps.gate.Open()
 		}
 	}()
@@ -105,7 +109,7 @@ const longestStandstill = 30 * time.Second
 //
 // The wait is bounded, also where the handler has taken its deadline from the context: a step that commits with the context of its
 // handler cannot be told from one beside the commit, and would wait for itself.
-func (c *commit) alone(ctx context.Context) *execution.CommitFault {
+func (c *commit) alone(ctx context.Context) *execution.Fault {
 	patience := longestStandstill
 	if end := c.claim.handlerEnd; !end.IsZero() {
 		bounded, cancel := context.WithDeadline(ctx, end)
@@ -118,20 +122,20 @@ func (c *commit) alone(ctx context.Context) *execution.CommitFault {
 	if err := c.all.steps.gate.Close(ctx, c.all.returned, patience); err != nil {
 		reason := fmt.Sprintf("it has waited for the steps that run: %s; the function of a step uses the context that it is given",
 			strings.Join(c.all.steps.names(), ", "))
-		return &execution.CommitFault{Kind: execution.CommitRefused, Reason: reason, Err: err}
+		return &execution.Fault{Kind: execution.ErrCommitRefused, Reason: reason, Err: err}
 	}
 	c.claim.beside.hold()
 	return c.live(ctx)
 }
 
 // live says why nothing is sent now: the handler's context has ended, or nothing protects the claim any more.
-func (c *commit) live(ctx context.Context) *execution.CommitFault {
+func (c *commit) live(ctx context.Context) *execution.Fault {
 	lost, ended := c.all.steps.live(ctx)
 	switch {
 	case lost != nil:
 		return c.leaseLost(store.Record{})
 	case ended != nil:
-		return &execution.CommitFault{Kind: execution.CommitRefused, Reason: reasonContextEnded, Err: ended}
+		return &execution.Fault{Kind: execution.ErrCommitRefused, Reason: reasonContextEnded, Err: ended}
 	default:
 		return nil
 	}
@@ -139,7 +143,7 @@ func (c *commit) live(ctx context.Context) *execution.CommitFault {
 
 // send sends the commit until the store has decided, or time is over. What is sent again is the same, with the same token, unless the
 // lease in the condition was another one.
-func (c *commit) send(ctx context.Context, text []byte) *execution.CommitFault {
+func (c *commit) send(ctx context.Context, text []byte) *execution.Fault {
 	transfer := transferTime(len(text))
 	end, err := c.claim.commitEnd(ctx, transfer)
 	c.all.storeFailed(err)
@@ -160,7 +164,7 @@ func (c *commit) send(ctx context.Context, text []byte) *execution.CommitFault {
 			c.doubt(err) // an attempt that the client made before the one that was answered
 			return c.declined(ctx, err)
 		case errors.Is(err, store.ErrNoCommit) && !c.open:
-			return &execution.CommitFault{Kind: execution.CommitRefused, Err: err}
+			return &execution.Fault{Kind: execution.ErrCommitRefused, Err: err}
 		case err != nil:
 			c.doubt(err)
 			failures++
@@ -213,26 +217,26 @@ func (c *commit) isOurs(held store.Record) bool {
 	return held.Owner == c.claim.as.Owner && held.Status == store.StatusInProgress && held.Reason == c.seen.Reason
 }
 
-func (c *commit) landed() *execution.CommitFault {
+func (c *commit) landed() *execution.Fault {
 	c.hasLanded = true
 	c.all.note(func(k *commitsKnown) { k.landed = c.next })
 	return nil
 }
 
 // leaseLost notes that the record is somebody else's. No condition of what was sent can hold any more.
-func (c *commit) leaseLost(held store.Record) *execution.CommitFault {
+func (c *commit) leaseLost(held store.Record) *execution.Fault {
 	c.all.steps.note(func(k *stepsKnown) { k.leaseLost, k.taken = true, held })
 	c.all.note(func(k *commitsKnown) { k.failed = execution.ErrLeaseLost })
-	return &execution.CommitFault{Kind: execution.CommitLeaseLost, Err: execution.ErrLeaseLost}
+	return &execution.Fault{Kind: execution.ErrLeaseLost, Err: execution.ErrLeaseLost}
 }
 
 // declined is a commit that a condition of the writes has refused. The handler goes on, so nothing of it may be applied later, when
 // that condition holds.
-func (c *commit) declined(ctx context.Context, cause error) *execution.CommitFault {
+func (c *commit) declined(ctx context.Context, cause error) *execution.Fault {
 	switch how, held, err := c.fence(ctx); how {
 	case fenceStands:
 		c.forget()
-		return &execution.CommitFault{Kind: execution.CommitDeclined, Err: cause}
+		return &execution.Fault{Kind: store.ErrWritesRefused, Err: cause}
 	case fenceLate:
 		return c.landed()
 	case fenceLost:
@@ -248,12 +252,12 @@ func (c *commit) forget() {
 }
 
 // failed is a commit that the store did not take. The record tells whether it has landed all the same; if not, it never will.
-func (c *commit) failed(ctx context.Context, cause error) *execution.CommitFault {
+func (c *commit) failed(ctx context.Context, cause error) *execution.Fault {
 	c.all.storeFailed(cause)
 	switch how, held, err := c.fence(ctx); how {
 	case fenceStands:
 		c.all.note(func(k *commitsKnown) { k.failed = execution.ErrCommitFailed })
-		return &execution.CommitFault{Kind: execution.CommitFailed, Err: cause}
+		return &execution.Fault{Kind: execution.ErrCommitFailed, Err: cause}
 	case fenceLate:
 		return c.landed()
 	case fenceLost:
@@ -264,11 +268,11 @@ func (c *commit) failed(ctx context.Context, cause error) *execution.CommitFault
 }
 
 // unread is a commit of which nobody knows whether it has landed.
-func (c *commit) unread(cause error) *execution.CommitFault {
+func (c *commit) unread(cause error) *execution.Fault {
 	c.all.storeFailed(cause)
 	c.all.note(func(k *commitsKnown) { k.failed, k.unread = execution.ErrCommitFailed, true })
-	return &execution.CommitFault{
-		Kind: execution.CommitFailed, Err: cause, Reason: "a reply was lost, and the record, which tells the outcome, could not be reached",
+	return &execution.Fault{
+		Kind: execution.ErrCommitFailed, Err: cause, Reason: "a reply was lost, and the record, which tells the outcome, could not be reached",
 	}
 }
 
@@ -332,13 +336,13 @@ func (c *claim) commitEnd(ctx context.Context, transfer time.Duration) (end time
 type Unprotected struct{ *Settings }
 
 // Commit applies the writes until the store has decided, or time is over.
-func (u Unprotected) Commit(ctx context.Context, _ any, writes store.Writes) *execution.CommitFault {
+func (u Unprotected) Commit(ctx context.Context, _ any, writes store.Writes, unfit error) error {
 	to, err := store.CommitterOf(u.Store)
-	if err != nil {
-		return &execution.CommitFault{Kind: execution.CommitRefused, Err: err}
+	if err = cmp.Or(unfit, err); err != nil {
+		return u.told(&execution.Fault{Kind: execution.ErrCommitRefused, Err: err})
 	}
 	if cause := context.Cause(ctx); cause != nil {
-		return &execution.CommitFault{Kind: execution.CommitRefused, Reason: reasonContextEnded, Err: cause}
+		return u.told(&execution.Fault{Kind: execution.ErrCommitRefused, Reason: reasonContextEnded, Err: cause})
 	}
 	ctx = within(ctx, budgetEnd(ctx, u.Timing.ClaimBudget))
 	token := execution.RandomKey()
@@ -347,10 +351,10 @@ func (u Unprotected) Commit(ctx context.Context, _ any, writes store.Writes) *ex
 	case err == nil:
 		return nil
 	case errors.Is(err, store.ErrWritesRefused):
-		return &execution.CommitFault{Kind: execution.CommitDeclined, Err: err}
+		return u.told(&execution.Fault{Kind: store.ErrWritesRefused, Err: err})
 	case errors.Is(err, store.ErrNoCommit):
-		return &execution.CommitFault{Kind: execution.CommitRefused, Err: err}
+		return u.told(&execution.Fault{Kind: execution.ErrCommitRefused, Err: err})
 	default:
-		return &execution.CommitFault{Kind: execution.CommitFailed, Err: err}
+		return u.told(&execution.Fault{Kind: execution.ErrCommitFailed, Err: err})
 	}
 }

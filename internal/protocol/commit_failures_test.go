@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
@@ -225,7 +224,7 @@ func (s *commitStory) rowsInWords() string {
 
 func (s *commitStory) clientInWords(out receipt, err error) string {
 	s.t.Helper()
-	_, answeredAnyway := errors.AsType[*idempotent.CommitFailedError](err)
+	answeredAnyway := errors.Is(err, idempotent.ErrCommitFailed) && err != s.commitErr
 	switch {
 	case s.failure.kills:
 		return "–"
@@ -279,22 +278,18 @@ func (s *commitStory) nextInWords(out receipt, err error) string {
 
 // commitErrInWords is what the handler got.
 func (s *commitStory) commitErrInWords() string {
-	var fault *execution.CommitFault
 	switch {
 	case s.failure.kills && s.commitErr != nil && s.failure.inside == nil:
 		return "–"
 	case s.commitErr == nil:
 		return "the answer"
-	case !errors.As(s.commitErr, &fault):
-		s.t.Errorf("Commit returned %v", s.commitErr)
-		return "?"
-	case errors.Is(fault, store.ErrWritesRefused):
+	case errors.Is(s.commitErr, store.ErrWritesRefused):
 		return "`*ConditionError`"
 	}
 	for sentinel, name := range map[error]string{
 		idempotent.ErrCommitRefused: "ErrCommitRefused", idempotent.ErrCommitFailed: "ErrCommitFailed", idempotent.ErrLeaseLost: "ErrLeaseLost",
 	} {
-		if errors.Is(fault, sentinel) {
+		if errors.Is(s.commitErr, sentinel) {
 			return "`" + name + "`"
 		}
 	}

@@ -47,11 +47,10 @@ func TestAnAnswerThatSaysTheSameIsTheCommittedOne(t *testing.T) {
 				idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
 			first, err := h.Invoke(t.Context(), []byte(`{"id":"o-1"}`))
 			require.NoError(t, err)
-			var wrong *idempotent.CommittedError
 			if c.same {
 				assert.NoError(t, told.seen[0].Err)
 			} else {
-				require.ErrorAs(t, told.seen[0].Err, &wrong)
+				require.ErrorIs(t, told.seen[0].Err, idempotent.ErrOtherAnswer)
 			}
 			again, err := h.Invoke(t.Context(), []byte(`{"id":"o-1"}`))
 			require.NoError(t, err)

@@ -2,6 +2,7 @@ package protocol_test
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"sync"
 	"testing"
@@ -59,10 +60,10 @@ func TestAfterACommitTheCommittedAnswerCounts(t *testing.T) {
 	for name, tc := range map[string]struct {
 		end   func() (receipt, error)
 		told  string
-		check func(t *testing.T, e *idempotent.CommittedError)
+		check func(t *testing.T, e *idempotent.Error)
 	}{
 		"another answer": {func() (receipt, error) { return receipt{8, 8}, nil }, "returned another one", nil},
-		"an error": {func() (receipt, error) { return receipt{}, errCard }, "returned an error", func(t *testing.T, e *idempotent.CommittedError) {
+		"an error": {func() (receipt, error) { return receipt{}, errCard }, "returned an error", func(t *testing.T, e *idempotent.Error) {
 			t.Helper()
 			assert.ErrorIs(t, e, errCard)
 		}},
@@ -70,10 +71,12 @@ func TestAfterACommitTheCommittedAnswerCounts(t *testing.T) {
 		"an uncertain one": {func() (receipt, error) { return receipt{}, idempotent.Uncertain(errCard) }, "returned an error", nil},
 		"nothing happened": {func() (receipt, error) { return receipt{}, idempotent.NotExecuted(errCard) }, "returned an error", nil},
 		"a lost lease":     {func() (receipt, error) { return receipt{}, idempotent.ErrLeaseLost }, "returned an error", nil},
-		"a panic": {func() (receipt, error) { panic("boom") }, "panicked: boom", func(t *testing.T, e *idempotent.CommittedError) {
+		"a panic": {func() (receipt, error) { panic("boom") }, "panicked: boom", func(t *testing.T, e *idempotent.Error) {
 			t.Helper()
-			assert.Equal(t, "boom", e.Panic)
-			assert.Contains(t, string(e.Stack), "TestAfterACommitTheCommittedAnswerCounts")
+			panicked, is := errors.AsType[*idempotent.PanicError](e.Err)
+			require.True(t, is)
+			assert.Equal(t, "boom", panicked.Value)
+			assert.Contains(t, string(panicked.Stack), "TestAfterACommitTheCommittedAnswerCounts")
 		}},
 	} {
 		for _, crash := range []idempotent.Effects{idempotent.Cautious, idempotent.Unrepeatable} {
@@ -94,8 +97,9 @@ func TestAfterACommitTheCommittedAnswerCounts(t *testing.T) {
 					assert.Equal(t, report.Executed, e.Outcome)
 					assert.Equal(t, report.Completed, e.Settlement)
 					assert.Equal(t, len(`{"charge":7,"amount":5}`), e.ResultBytes)
-					var told *idempotent.CommittedError
+					var told *idempotent.Error
 					require.ErrorAs(t, e.Err, &told)
+					require.ErrorIs(t, e.Err, idempotent.ErrOtherAnswer)
 					assert.ErrorContains(t, told, tc.told)
 					if tc.check != nil {
 						tc.check(t, told)

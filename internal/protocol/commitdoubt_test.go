@@ -257,8 +257,9 @@ func TestACommitThatWasSentTwiceAndLandsLateIsTheAnswer(t *testing.T) {
 					got, err := s.handle(5)
 					require.NoError(t, err)
 					assert.Equal(t, receipt{7, 5}, got, "the committed answer")
-					var told *idempotent.CommittedError
+					var told *idempotent.Error
 					require.ErrorAs(t, s.event().Err, &told)
+					require.ErrorIs(t, s.event().Err, idempotent.ErrOtherAnswer)
 					assert.Equal(t, report.Completed, s.event().Settlement)
 					assert.NoError(t, s.event().StoreErr)
 					again, err := s.handle(5)

@@ -190,7 +190,7 @@ func newTillOn(t *testing.T, inner store.Store, rule func(storetest.Call) storet
 
 // commit commits as dynamo.Commit does.
 func commit[Out any](ctx context.Context, out Out, texts ...string) (Out, error) {
-	if fault := execution.CommitsOf(ctx).Commit(ctx, out, lines(texts)); fault != nil {
+	if fault := execution.CommitsOf(ctx).Commit(ctx, out, lines(texts), nil); fault != nil {
 		var none Out
 		return none, fault
 	}

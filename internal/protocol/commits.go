@@ -48,7 +48,7 @@ type commitsKnown struct {
 }
 
 // begin lets the handler commit, and tells how many commits were tried before; or it says why not.
-func (c *commits) begin() (before int, refused *execution.CommitFault) {
+func (c *commits) begin() (before int, refused *execution.Fault) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch k := &c.known; {
@@ -116,6 +116,6 @@ func (d *Delivery) CommitFailed(err error) bool {
 	return d.commits.ended.failed != nil && errors.Is(err, execution.ErrCommitFailed)
 }
 
-func commitRefused(reason string) *execution.CommitFault {
-	return &execution.CommitFault{Kind: execution.CommitRefused, Reason: reason}
+func commitRefused(reason string) *execution.Fault {
+	return &execution.Fault{Kind: execution.ErrCommitRefused, Reason: reason}
 }

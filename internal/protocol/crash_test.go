@@ -108,7 +108,7 @@ type scenario struct {
 
 func scenarios() []scenario {
 	none := func(*shop) {}
-	lapsed := func(s *shop) { s.put(func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) }) }
+	crashed := func(s *shop) { s.put(func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) }) }
 	charge := func(_ *shop, p *provider) func(context.Context, order) (receipt, error) { return p.charge }
 	// failsFirst fails in the first execution, with a charge or without; later ones charge.
 	failsFirst := func(charges bool, mark func(error) error) func(*shop, *provider) func(context.Context, order) (receipt, error) {
@@ -163,7 +163,7 @@ func scenarios() []scenario {
 	}
 	return []scenario{
 		{name: "first execution", set: none, do: charge},
-		{name: "takeover", set: lapsed, do: charge},
+		{name: "takeover", set: crashed, do: charge},
 		{name: "expired record", set: func(s *shop) {
 			s.put(func(r *store.Record) { completed(r, `{}`); r.Expiry = time.Now() })
 		}, do: charge},
@@ -193,7 +193,7 @@ func scenarios() []scenario {
 			}
 		}},
 		{name: "first execution, `Unrepeatable`", opts: unrepeatable, set: none, do: charge},
-		{name: "lapsed record, `Unrepeatable`", opts: unrepeatable, set: lapsed, do: charge, final: idempotent.ErrUnknownOutcome},
+		{name: "crashed record, `Unrepeatable`", opts: unrepeatable, set: crashed, do: charge, final: idempotent.ErrUnknownOutcome},
 		{name: "two steps", set: none, do: inSteps(goesOn)},
 		{name: "two steps, `AtMostOnce`", set: none, do: inSteps(goesOn, once()), once: true},
 		{name: "two steps, `Unrepeatable`", opts: unrepeatable, set: none, do: inSteps(goesOn), once: true},
@@ -206,7 +206,7 @@ func scenarios() []scenario {
 				return receipt{}, p.step(ctx, s, "charge", idempotent.Terminal(errCard))
 			}
 		}},
-		{name: "takeover, resolver", opts: []idempotent.Option{resolver}, set: lapsed, do: charge},
+		{name: "takeover, resolver", opts: []idempotent.Option{resolver}, set: crashed, do: charge},
 	}
 }
 

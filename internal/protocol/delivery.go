@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"errors"
 	"iter"
 	"time"
 
@@ -20,6 +21,8 @@ type Settings struct {
 	Now func() time.Time
 	// Layout is the form in which results are stored.
 	Layout store.Layout
+	// Documented makes the error of package idempotent of a fault; nil leaves it as it is.
+	Documented func(*execution.Fault) error
 	// Retention is how long a completed record is replayed.
 	Retention time.Duration
 	// Wait is for how long a delivery waits for a running execution, 0 for not at all.
@@ -121,4 +124,34 @@ func (c *claim) execution() execution.Claim {
 		Operation: c.Operation, RecordKey: c.as.Key, Owner: c.mine.Owner, Fingerprint: c.mine.Fingerprint, Attempt: c.mine.Attempt,
 		Recovered: c.recovered(), CreatedAt: c.mine.CreatedAt,
 	}
+}
+
+// blame says where a fault was, unless it is nil.
+func (c *claim) blame(f *execution.Fault, step string) *execution.Fault {
+	if f != nil {
+		f.Operation, f.RecordKey, f.Step = c.Operation, c.as.Key, step
+	}
+	return f
+}
+
+// told is how a commit ends for the handler.
+func (c *claim) told(f *execution.Fault) error { return c.Settings.told(c.blame(f, "")) }
+
+// told is how a commit ends for the handler: without an error, with that of the store if a condition of its writes
+// does not hold, or with the documented one.
+func (s *Settings) told(f *execution.Fault) error {
+	if f == nil {
+		return nil
+	}
+	if failed, ok := errors.AsType[*store.Error](f.Err); ok && errors.Is(f.Kind, store.ErrWritesRefused) {
+		return failed.Err
+	}
+	return s.documented(f)
+}
+
+func (s *Settings) documented(f *execution.Fault) error {
+	if s.Documented == nil {
+		return f
+	}
+	return s.Documented(f)
 }

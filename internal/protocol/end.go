@@ -103,7 +103,7 @@ func (c *claim) releaseAs(ctx context.Context, next store.Record) (held store.Re
 			if kept || held.Owner != c.as.Owner || held.Status == store.StatusCompleted {
 				return nil
 			}
-			seen = life.Unleased(held) // someone found our lease lapsed; they did not execute
+			seen = life.Unleased(held) // someone found our lease ended; they did not execute
 		}
 		return errRestless
 	})

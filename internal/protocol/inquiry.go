@@ -25,10 +25,10 @@ type Inquiry struct {
 	Due bool
 	// Pause is how long the record waits for its next question, after so many in vain.
 	Pause func(tries int) time.Duration
-	// MaxTries is after how many questions in vain the record is given up, 0 for never. Park hands
+	// MaxTries is after how many questions in vain the record is given up, 0 for never. GiveUp hands
 	// it to somebody first; if it fails, the record is not given up. It may be nil.
 	MaxTries int
-	Park     func(ctx context.Context, c execution.Claim, tries int) error
+	GiveUp   func(ctx context.Context, c execution.Claim, tries int) error
 
 	claim  claim
 	report report.Delivery
@@ -110,10 +110,10 @@ func (q *Inquiry) ask(ctx context.Context) Inquired {
 	c.mine.Steps = nil
 	under := c.execution()
 	under.Recovered = true
-	under.Handed, under.Steps, under.Commits, under.Notes = &q.handed, asksOnly{}, asksOnly{}, &q.notes
+	under.Handed, under.Steps, under.Commits, under.Notes = &q.handed, asksOnly{c}, asksOnly{c}, &q.notes
 	hctx, end := c.handlerContext(execution.With(ctx, under))
 	if q.handOver() {
-		err := q.Park(hctx, under, c.mine.Tries)
+		err := q.GiveUp(hctx, under, c.mine.Tries)
 		end()
 		if err != nil {
 			return q.askAgain(hctx, c.mine.Tries, fmt.Errorf("hand over a record to be given up: %w", err))
@@ -142,7 +142,7 @@ var errTooLate = errors.New("the resolver answered after the time for it")
 // somebody before it is given up.
 func (q *Inquiry) handOver() bool {
 	mine := q.claim.mine
-	return q.MaxTries > 0 && mine.Tries >= q.MaxTries && q.Park != nil && !mine.Parked()
+	return q.MaxTries > 0 && mine.Tries >= q.MaxTries && q.GiveUp != nil && !mine.GivenUp()
 }
 
 // found completes the record with the result that the resolver found.
@@ -223,11 +223,11 @@ func (q *Inquiry) again(next *store.Record, tries int, now time.Time) Inquired {
 	i := Inquired{Outcome: report.ReconcileScheduled, Reason: next.Reason, Tries: tries}
 	now = now.Truncate(time.Millisecond)
 	switch {
-	case mine.Parked():
+	case mine.GivenUp():
 		next.Attention, next.AttentionAt = mine.Attention, q.claim.before.AttentionAt
 		i.Outcome = report.ReconcileGivenUp
 		return i
-	case last && q.Park == nil:
+	case last && q.GiveUp == nil:
 		*next = life.GaveUp(*next, now)
 		i.Outcome = report.ReconcileGivenUp
 		return i
@@ -261,12 +261,12 @@ func (q *Inquiry) giveBack(ctx context.Context, next store.Record, i Inquired) I
 }
 
 // asksOnly refuses the steps and the commits of a resolver that has no delivery.
-type asksOnly struct{}
+type asksOnly struct{ *claim }
 
-func (asksOnly) Step(context.Context, string, execution.Effect) *execution.Fault {
-	return stepRefused("a reconciliation asks what has happened, and runs nothing")
+func (a asksOnly) Step(_ context.Context, name string, _ execution.Effect) *execution.Fault {
+	return a.blame(stepRefused("a reconciliation asks what has happened, and runs nothing"), name)
 }
 
-func (asksOnly) Commit(context.Context, any, store.Writes) *execution.CommitFault {
-	return commitRefused("a reconciliation asks what has happened, and commits nothing")
+func (a asksOnly) Commit(context.Context, any, store.Writes, error) error {
+	return a.told(commitRefused("a reconciliation asks what has happened, and commits nothing"))
 }

@@ -133,7 +133,7 @@ func (c *claim) withHeartbeat(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// longestOverrun is for how long after its deadline a handler keeps its claim. Beyond it the lease lapses, so that a handler
+// longestOverrun is for how long after its deadline a handler keeps its claim. Beyond it the lease ends, so that a handler
 // which hangs does not block its key for ever.
 const longestOverrun = 15 * time.Minute
 

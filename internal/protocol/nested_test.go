@@ -129,17 +129,17 @@ func TestErrorsOfAnInnerDeliveryInAnOuterExecution(t *testing.T) {
 		err  error
 		want execution.Mark
 	}{
-		"unknown outcome":   {&idempotent.UnknownOutcomeError{}, execution.Uncertain},
-		"superseded":        {&idempotent.SupersededError{}, execution.Uncertain},
-		"unreadable":        {&idempotent.UnreadableError{}, execution.Uncertain},
+		"unknown outcome":   {&idempotent.Error{Kind: idempotent.ErrUnknownOutcome}, execution.Uncertain},
+		"superseded":        {&idempotent.Error{Kind: idempotent.ErrSuperseded}, execution.Uncertain},
+		"unreadable":        {&idempotent.Error{Kind: idempotent.ErrUnreadable}, execution.Uncertain},
 		"replayed":          {&idempotent.ReplayedError{}, execution.Terminal},
-		"in progress":       {&idempotent.InProgressError{}, execution.Unmarked},
-		"mismatch":          {&idempotent.MismatchError{}, execution.Unmarked},
-		"missing key":       {&idempotent.MissingKeyError{}, execution.Unmarked},
-		"invalid key":       {&idempotent.InvalidKeyError{}, execution.Unmarked},
-		"store unavailable": {&idempotent.StoreUnavailableError{}, execution.Unmarked},
-		"refused":           {&idempotent.RefusedError{}, execution.Unmarked},
-		"no event":          {&idempotent.DecodeError{}, execution.Unmarked},
+		"in progress":       {&idempotent.Error{Kind: idempotent.ErrInProgress}, execution.Unmarked},
+		"mismatch":          {&idempotent.Error{Kind: idempotent.ErrMismatch}, execution.Unmarked},
+		"missing key":       {&idempotent.Error{Kind: idempotent.ErrMissingKey}, execution.Unmarked},
+		"invalid key":       {&idempotent.Error{Kind: idempotent.ErrInvalidKey}, execution.Unmarked},
+		"store unavailable": {&idempotent.Error{Kind: idempotent.ErrStoreUnavailable}, execution.Unmarked},
+		"refused":           {&idempotent.Error{Kind: idempotent.ErrRefused}, execution.Unmarked},
+		"no event":          {&idempotent.Error{Kind: idempotent.ErrDecode}, execution.Unmarked},
 	} {
 		assert.Equal(t, tc.want, execution.MarkOf(tc.err), name)
 		assert.Equal(t, tc.want, execution.MarkOf(fmt.Errorf("inner: %w", tc.err)), name)
@@ -152,8 +152,9 @@ func TestErrorsOfAnInnerDeliveryInAnOuterExecution(t *testing.T) {
 			outer, inner := nested(t, nil, nil)
 			inner.put(func(r *store.Record) { r.Status, r.Reason, r.Lease = store.StatusUnknown, "crashed", time.Time{} })
 			_, err := outer.handle(5)
-			var unknown *idempotent.UnknownOutcomeError
+			var unknown *idempotent.Error
 			require.ErrorAs(t, err, &unknown)
+			require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
 			assert.Equal(t, "crashed", unknown.Reason)
 			assert.Equal(t, store.StatusUnknown, outer.mustRecord().Status)
 		})

@@ -180,8 +180,9 @@ func TestCrashOfAnUnrepeatableEffectBecomesUnknownWhenItIsMet(t *testing.T) {
 		s := newShop(t, idempotent.WithEffects(idempotent.Unrepeatable))
 		before := s.put(func(r *store.Record) { r.Lease = r.Lease.Add(-time.Minute) })
 		_, err := s.handle(5)
-		var unknown *idempotent.UnknownOutcomeError
+		var unknown *idempotent.Error
 		require.ErrorAs(t, err, &unknown)
+		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
 		assert.Equal(t, "crashed", unknown.Reason)
 		r := s.mustRecord()
 		assert.Equal(t, store.StatusUnknown, r.Status)
@@ -302,7 +303,7 @@ func TestCrashUnderAResolverIsKeptForIt(t *testing.T) {
 
 func TestCompletedResultAtTheVeryEndOfItsUnknownStateStillCounts(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		// The lease lapses while the handler runs on, someone refuses in its place, and then the result comes.
+		// The lease ends while the handler runs on, someone refuses in its place, and then the result comes.
 		s := newShopOn(t, memory.New(), noRenewal, idempotent.WithEffects(idempotent.Unrepeatable))
 		s.do = func(_ context.Context, o order) (receipt, error) {
 			time.Sleep(15 * time.Second)

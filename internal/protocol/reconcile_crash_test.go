@@ -33,7 +33,7 @@ func openStates() []openState {
 		r.Attention, r.AttentionAt = store.AttentionOf(r.Key), time.Now().Add(-time.Minute).Truncate(time.Millisecond)
 		r.Derived = []string{"charge"}
 	}
-	lapsed := func(r *store.Record) { r.Lease = r.Lease.Add(-time.Minute) }
+	crashed := func(r *store.Record) { r.Lease = r.Lease.Add(-time.Minute) }
 	return []openState{
 		{name: "UNKNOWN", found: true, put: func(r *store.Record) {
 			attended(r)
@@ -41,22 +41,22 @@ func openStates() []openState {
 		}},
 		{name: "UNKNOWN, asked about by a process that died", found: true, put: func(r *store.Record) {
 			attended(r)
-			lapsed(r)
+			crashed(r)
 			r.Reason, r.Tries = store.ReasonUncertain, 3
 		}},
 		{name: "released with a step", free: true, found: true, put: func(r *store.Record) {
 			attended(r)
-			lapsed(r)
+			crashed(r)
 			r.Reason = store.ReasonReleased
 			r.Steps, r.StepWrites = map[string]store.Step{"reserve": stepBy(r.Owner, store.StepValue, `"reserve"`)}, 1
 		}},
 		{name: "released with a step, asked about by a process that died", free: true, found: true, put: func(r *store.Record) {
 			attended(r)
-			lapsed(r)
+			crashed(r)
 			r.Reason = store.ReasonAsked
 			r.Steps, r.StepWrites = map[string]store.Step{"reserve": stepBy(r.Owner, store.StepValue, `"reserve"`)}, 1
 		}},
-		{name: "crashed", put: lapsed, opts: []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}},
+		{name: "crashed", put: crashed, opts: []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}},
 	}
 }
 

@@ -121,7 +121,7 @@ func TestLostLeaseAtCompletion(t *testing.T) {
 		"deleted": {
 			gone: true, want: receipt{1, 5}, settled: report.Completed, after: store.StatusCompleted, ours: true,
 		},
-		"made UNKNOWN by someone who saw the lease lapse": {
+		"made UNKNOWN by someone who saw the lease end": {
 			change: func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "crashed" },
 			want:   receipt{1, 5}, settled: report.Completed, after: store.StatusCompleted, ours: true,
 		},

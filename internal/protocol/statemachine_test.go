@@ -18,7 +18,7 @@ import (
 )
 
 // TestWhateverHappensIsWhatTheReferenceSays plays random stories of one key: requests and retries of two amounts, handlers
-// that stay at work, finish late or die, clocks that differ, leases that lapse, records that the table or an operator
+// that stay at work, finish late or die, clocks that differ, leases that end, records that the table or an operator
 // deletes. After every line of the story the answer and the record are those of the reference, and I1 holds. A story that
 // fails is shortened and told line by line.
 func TestWhateverHappensIsWhatTheReferenceSays(t *testing.T) {
@@ -180,15 +180,12 @@ func (s *story) send(rt *rapid.T) *sandbox {
 
 // inWords is an answer as the reference gives it.
 func inWords(out receipt, err error) string {
-	var (
-		running    *idempotent.InProgressError
-		superseded *idempotent.SupersededError
-	)
+	e, _ := errors.AsType[*idempotent.Error](err)
 	switch {
-	case errors.As(err, &superseded):
-		return fmt.Sprint("superseded for ", superseded.RetryAfter)
-	case errors.As(err, &running):
-		return fmt.Sprint("in progress for ", running.RetryAfter)
+	case errors.Is(err, idempotent.ErrSuperseded):
+		return fmt.Sprint("superseded for ", e.RetryAfter)
+	case errors.Is(err, idempotent.ErrInProgress):
+		return fmt.Sprint("in progress for ", e.RetryAfter)
 	case errors.Is(err, idempotent.ErrMismatch):
 		return "mismatch"
 	case errors.Is(err, idempotent.ErrUnknownOutcome):

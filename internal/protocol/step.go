@@ -15,6 +15,10 @@ import (
 // Step takes one step of the handler through the record: what is recorded is its result, and what is not runs and is recorded.
 // It implements [execution.Steps], and is safe for concurrent use.
 func (all *steps) Step(ctx context.Context, name string, e execution.Effect) *execution.Fault {
+	return all.claim.blame(all.step(ctx, name, e), name)
+}
+
+func (all *steps) step(ctx context.Context, name string, e execution.Effect) *execution.Fault {
 	under, _ := execution.From(ctx)
 	switch {
 	case !execution.ValidStep(name):
@@ -54,16 +58,17 @@ type step struct {
 }
 
 // stepEnds are the words for faults.
-var stepEnds = map[execution.FaultKind]report.StepEnd{
-	execution.StepRefused: report.StepRefused, execution.StepLost: report.StepLost, execution.StepLeaseLost: report.StepLeaseLost,
-	execution.StepUnreadable: report.StepUnreadable, execution.StepUnknown: report.StepUnknown,
+var stepEnds = map[error]report.StepEnd{
+	execution.ErrStepRefused: report.StepRefused, execution.ErrStepLost: report.StepLost, execution.ErrLeaseLost: report.StepLeaseLost,
+	execution.ErrUnreadable: report.StepUnreadable, execution.ErrUnknownOutcome: report.StepUnknown,
 }
 
 // tell says how the step came to its end.
 func (s *step) tell(fault *execution.Fault) {
 	r := &s.report
 	if fault != nil {
-		r.End, r.Err, r.ErrorType = stepEnds[fault.Kind], fault, report.TypeOf(fault.Err)
+		r.End, r.ErrorType = stepEnds[fault.Kind], report.TypeOf(fault.Err)
+		r.Err = s.claim.documented(s.claim.blame(fault, s.name))
 		return
 	}
 	r.ErrorType = report.TypeOf(r.Err)
@@ -102,7 +107,7 @@ func (s *step) resume(ctx context.Context) *execution.Fault {
 		case unreadable(err):
 			return unreadableStep("its recorded result cannot be read", err)
 		case err != nil:
-			return &execution.Fault{Kind: execution.StepRefused, Reason: "its recorded result could not be read", Err: err}
+			return &execution.Fault{Kind: execution.ErrStepRefused, Reason: "its recorded result could not be read", Err: err}
 		}
 		text = read
 	} else if !s.held.Sealed() {
@@ -169,7 +174,7 @@ func (s *step) open(ctx context.Context) *execution.Fault {
 // unknown keeps the record from being released: nobody knows what became of the effect.
 func (s *step) unknown(err error) *execution.Fault {
 	s.all.note(func(k *stepsKnown) { k.uncertain = true })
-	return &execution.Fault{Kind: execution.StepUnknown, Err: err}
+	return &execution.Fault{Kind: execution.ErrUnknownOutcome, Err: err}
 }
 
 // live says why the effect may not begin now: the handler's context has ended, or nothing protects the claim any more.
@@ -177,9 +182,9 @@ func (s *step) live(ctx context.Context) *execution.Fault {
 	lost, ended := s.all.live(ctx)
 	switch {
 	case lost != nil:
-		return &execution.Fault{Kind: execution.StepLeaseLost, Err: lost}
+		return &execution.Fault{Kind: execution.ErrLeaseLost, Err: lost}
 	case ended != nil:
-		return &execution.Fault{Kind: execution.StepRefused, Reason: reasonContextEnded, Err: ended}
+		return &execution.Fault{Kind: execution.ErrStepRefused, Reason: reasonContextEnded, Err: ended}
 	default:
 		return nil
 	}
@@ -253,11 +258,11 @@ func (s *step) mark(ctx context.Context) *execution.Fault {
 	case err == nil:
 		return nil
 	case errors.Is(err, execution.ErrLeaseLost):
-		return &execution.Fault{Kind: execution.StepLeaseLost, Err: err}
+		return &execution.Fault{Kind: execution.ErrLeaseLost, Err: err}
 	default:
 		s.all.failed(err)
 		s.idle()
-		return &execution.Fault{Kind: execution.StepRefused, Reason: "its start mark could not be written", Err: err}
+		return &execution.Fault{Kind: execution.ErrStepRefused, Reason: "its start mark could not be written", Err: err}
 	}
 }
 
@@ -292,7 +297,7 @@ func (s *step) record(ctx context.Context, text []byte, kind store.StepKind) *ex
 		s.unmarked = false
 		return s.accept(text, kind)
 	case errors.Is(err, execution.ErrLeaseLost):
-		return &execution.Fault{Kind: execution.StepLeaseLost, Err: err}
+		return &execution.Fault{Kind: execution.ErrLeaseLost, Err: err}
 	default:
 		s.all.failed(err)
 		return s.lost(neverFits(err), "its result could not be recorded", err)
@@ -305,15 +310,15 @@ func (s *step) lost(never bool, reason string, err error) *execution.Fault {
 		k.lost = true
 		k.never = k.never || never
 	})
-	return &execution.Fault{Kind: execution.StepLost, Reason: reason, Err: err}
+	return &execution.Fault{Kind: execution.ErrStepLost, Reason: reason, Err: err}
 }
 
 func unreadableStep(reason string, err error) *execution.Fault {
-	return &execution.Fault{Kind: execution.StepUnreadable, Reason: reason, Err: err}
+	return &execution.Fault{Kind: execution.ErrUnreadable, Reason: reason, Err: err}
 }
 
 // write writes the step into the record, if that is still ours. It outlives the context: the effect has happened. A record that
-// somebody has found lapsed and made UNKNOWN still takes a result, and no start mark.
+// somebody has found ended and made UNKNOWN still takes a result, and no start mark.
 func (s *step) write(ctx context.Context, text []byte, kind store.StepKind) error {
 	started := time.Now()
 	defer func() { s.report.Recording += time.Since(started) }()

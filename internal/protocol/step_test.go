@@ -296,7 +296,7 @@ func TestTheHandlersOwnAnswerOutweighsAnUncertainStep(t *testing.T) {
 func stepError(t *testing.T, err, is error, reason string) {
 	t.Helper()
 	require.ErrorIs(t, err, is)
-	var own *idempotent.StepError
+	var own *idempotent.Error
 	require.ErrorAs(t, err, &own)
 	assert.Contains(t, own.Reason, reason)
 	assert.Contains(t, err.Error(), "step "+fmt.Sprintf("%.80q", own.Step))
@@ -646,7 +646,7 @@ func TestAnEffectThatMayHaveBegun(t *testing.T) {
 	}
 }
 
-// TestAnUnrepeatableExecutionResumesOnlyWhatItsStepsTell: everything else that has lapsed becomes UNKNOWN.
+// TestAnUnrepeatableExecutionResumesOnlyWhatItsStepsTell: everything else that has ended becomes UNKNOWN.
 func TestAnUnrepeatableExecutionResumesOnlyWhatItsStepsTell(t *testing.T) {
 	value := func(owner string) store.Step {
 		return store.Step{Kind: store.StepValue, Seal: store.Seal(owner, []byte(`"first"`)), Result: []byte(`"first"`)}
@@ -752,7 +752,7 @@ func TestAStaleOwnerRecordsNothing(t *testing.T) {
 		next  func(r *store.Record)
 		want  error
 	}{
-		"lapsed":            {want: idempotent.ErrLeaseLost},
+		"ended":             {want: idempotent.ErrLeaseLost},
 		"taken over":        {taken: true, next: func(*store.Record) {}, want: idempotent.ErrSuperseded},
 		"completed":         {taken: true, next: func(r *store.Record) { completed(r, `{"charge":9,"amount":5}`) }},
 		"another request's": {taken: true, next: func(r *store.Record) { r.Fingerprint = "1:other" }, want: idempotent.ErrLeaseLost},

@@ -39,7 +39,7 @@ func TestAnObserverTellsWhyAStepHasNoOutcome(t *testing.T) {
 		}
 		_, err := s.handle(5)
 		require.ErrorIs(t, err, idempotent.ErrStepLost)
-		lost, ok := errors.AsType[*idempotent.StepError](s.stepOf().Err)
+		lost, ok := errors.AsType[*idempotent.Error](s.stepOf().Err)
 		require.True(t, ok)
 		require.ErrorIs(t, lost, idempotent.ErrStepLost)
 		assert.Equal(t, "charge", lost.Step)

@@ -242,7 +242,7 @@ func (k *stepsKnown) removed() map[string]store.Step {
 }
 
 func stepRefused(reason string) *execution.Fault {
-	return &execution.Fault{Kind: execution.StepRefused, Reason: reason}
+	return &execution.Fault{Kind: execution.ErrStepRefused, Reason: reason}
 }
 
 // StepTypes remembers which types of results can be recorded. Its zero value is ready; it is safe for concurrent use.

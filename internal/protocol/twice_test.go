@@ -28,7 +28,7 @@ func TestAHandlerThatIsWrappedTwiceIsToldSo(t *testing.T) {
 		"another content": {between: func(ctx context.Context, o order) (context.Context, order) { o.Amount++; return ctx, o }, opts: []idempotent.Option{amountFingerprint()}},
 		"no protection":   {between: func(ctx context.Context, o order) (context.Context, order) { return idempotent.Unprotected(ctx), o }},
 		"another handler": {between: through(func(o order) string { return "other-" + o.ID })},
-		"a lapsed lease": {between: func(ctx context.Context, o order) (context.Context, order) {
+		"a lease that has ended": {between: func(ctx context.Context, o order) (context.Context, order) {
 			time.Sleep(13 * time.Second)
 			return context.WithoutCancel(ctx), o
 		}},
@@ -51,8 +51,9 @@ func TestAHandlerThatIsWrappedTwiceIsToldSo(t *testing.T) {
 				_, err := s.handle(1)
 				require.ErrorIs(t, err, idempotent.ErrWrappedTwice)
 				require.NotErrorIs(t, err, idempotent.ErrInProgress)
-				var twice *idempotent.WrappedTwiceError
+				var twice *idempotent.Error
 				require.ErrorAs(t, said, &twice)
+				require.ErrorIs(t, said, idempotent.ErrWrappedTwice)
 				assert.Equal(t, "shop", twice.Operation)
 				assert.Equal(t, report.WrappedTwice, inner.event().Outcome)
 				assertExecuted(t, s, 1)
@@ -132,8 +133,9 @@ func TestARecordWithoutAFingerprintIsNoMistakeOfTheClient(t *testing.T) {
 				})
 				_, err := s.handle(1)
 				require.NotErrorIs(t, err, idempotent.ErrMismatch)
-				var unreadable *idempotent.UnreadableError
+				var unreadable *idempotent.Error
 				require.ErrorAs(t, err, &unreadable)
+				require.ErrorIs(t, err, idempotent.ErrUnreadable)
 				assert.Contains(t, unreadable.Reason, "no fingerprint")
 				assert.Equal(t, report.Unreadable, s.event().Outcome)
 				assert.Zero(t, s.executed.Load())

@@ -87,8 +87,9 @@ func TestWaitEndsWithTheOptionOrTheDeadline(t *testing.T) {
 				began := time.Now()
 				_, err := s.handleFor(tc.timeout, 1)
 				waited := time.Since(began)
-				var inProgress *idempotent.InProgressError
+				var inProgress *idempotent.Error
 				require.ErrorAs(t, err, &inProgress)
+				require.ErrorIs(t, err, idempotent.ErrInProgress)
 				assert.Equal(t, 12*time.Second-waited, inProgress.RetryAfter.Round(time.Millisecond), "as of the last look")
 				assert.GreaterOrEqual(t, waited, tc.least)
 				assert.LessOrEqual(t, waited, tc.most)
@@ -143,7 +144,7 @@ func TestEveryLookRunsTheWholeList(t *testing.T) {
 			[]idempotent.Option{amountFingerprint()},
 			idempotent.ErrMismatch,
 		},
-		"lapsed, to be refused": {
+		"crashed, to be refused": {
 			func(r *store.Record) { r.Lease = time.Now().Add(-time.Second) },
 			[]idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)},
 			idempotent.ErrUnknownOutcome,
@@ -243,8 +244,9 @@ func TestWaiterDoesNotBeginAtTheLastMoment(t *testing.T) {
 		s := newShop(t, idempotent.WithWait(time.Minute))
 		s.running(9*time.Second, func(context.Context, order) (receipt, error) { return receipt{}, errCard })
 		_, err := s.handle(1) // 10 s
-		var inProgress *idempotent.InProgressError
+		var inProgress *idempotent.Error
 		require.ErrorAs(t, err, &inProgress)
+		require.ErrorIs(t, err, idempotent.ErrInProgress)
 		assert.Zero(t, inProgress.RetryAfter, "the key is free: retry at once")
 		assertExecuted(t, s, 1)
 		_, found := s.record()

@@ -76,7 +76,7 @@ func (r *Relay[M]) found(ctx context.Context, listed Listed) {
 		r.report(ctx, e, Uncounted, err)
 		return
 	}
-	if !pending || e.Parked || !r.due(e.Due) {
+	if !pending || e.GivenUp || !r.due(e.Due) {
 		return // the list was late
 	}
 	e, o, err := r.drained(ctx, e)
@@ -86,7 +86,7 @@ func (r *Relay[M]) found(ctx context.Context, listed Listed) {
 // drained takes a message and delivers it.
 func (r *Relay[M]) drained(ctx context.Context, e Entry[M]) (Entry[M], Outcome, error) {
 	if e.Tries >= r.s.MaxTries {
-		return r.park(ctx, e, errTriesUsedUp)
+		return r.giveUp(ctx, e, errTriesUsedUp)
 	}
 	due := r.s.Now().Add(max(r.s.Pause(e.Tries+1), r.s.Timeout+takenLonger))
 	switch taken, err := r.box.Take(ctx, e, due); {
@@ -101,11 +101,11 @@ func (r *Relay[M]) drained(ctx context.Context, e Entry[M]) (Entry[M], Outcome, 
 	case failure == nil:
 		return r.mark(ctx, e)
 	case permanent(failure) || e.Tries >= r.s.MaxTries:
-		return r.park(ctx, e, failure)
+		return r.giveUp(ctx, e, failure)
 	default:
 		return e, Failed, failure
 	}
 }
 
-// errTriesUsedUp is why a message is parked whose last try nobody has seen the end of.
+// errTriesUsedUp is why a message is given up whose last try nobody has seen the end of.
 var errTriesUsedUp = errors.New("it was tried as often as it may be")

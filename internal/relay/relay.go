@@ -24,9 +24,9 @@ type Entry[M any] struct {
 	Due time.Time
 	// Tries counts the deliveries: a drain counts before it delivers, a stream after a failure.
 	Tries int
-	// Parked: nobody delivers it any more before somebody has looked at it.
-	Parked bool
-	// Failure is the error of the last delivery of one that is parked, nil if nobody has seen its end.
+	// GivenUp: nobody delivers it any more before somebody has looked at it.
+	GivenUp bool
+	// Failure is the error of the last delivery of one that is given up, nil if nobody has seen its end.
 	Failure error
 	// Created is when it was written.
 	Created time.Time
@@ -44,12 +44,12 @@ type Box[M any] interface {
 	Done(ctx context.Context, e Entry[M], now time.Time) (bool, error)
 	// Failed counts a delivery that has failed, returns how many were tried, and moves what is due.
 	Failed(ctx context.Context, e Entry[M], due time.Time) (tries int, pending bool, err error)
-	// Take counts a delivery that is about to begin and moves what is due. It also requires that the entry is due when e is, and not parked.
+	// Take counts a delivery that is about to begin and moves what is due. It also requires that the entry is due when e is, and not given up.
 	Take(ctx context.Context, e Entry[M], due time.Time) (bool, error)
-	// Park keeps a message from being delivered. It also requires that no fewer tries are counted than the entry has: a redrive begins to
+	// GiveUp keeps a message from being delivered. It also requires that no fewer tries are counted than the entry has: a redrive begins to
 	// count anew.
-	Park(ctx context.Context, e Entry[M], now time.Time) (bool, error)
-	// List reads a page of the messages of a shard that are pending and not parked, in the order in which they are due. It may be late.
+	GiveUp(ctx context.Context, e Entry[M], now time.Time) (bool, error)
+	// List reads a page of the messages of a shard that are pending and not given up, in the order in which they are due. It may be late.
 	// An empty cursor is the beginning, and an empty next one the end.
 	List(ctx context.Context, shard int, cursor string) (page []Listed, next string, err error)
 }
@@ -73,8 +73,8 @@ const (
 	Failed Outcome = "failed"
 	// PutOff: the delivery failed as often as a stream repeats it. A drain goes on.
 	PutOff Outcome = "put off"
-	// Parked: it is not delivered any more before somebody has looked at it.
-	Parked Outcome = "given up"
+	// GivenUp: it is not delivered any more before somebody has looked at it.
+	GivenUp Outcome = "given up"
 	// Unmarked: it was delivered, and could not be marked as done: it may be delivered again.
 	Unmarked Outcome = "unmarked"
 	// Uncounted: the delivery failed, or was not begun, and the store did not take what was to be written of it.
@@ -86,7 +86,7 @@ const (
 // Again reports whether a stream has to repeat the message.
 func (o Outcome) Again() bool {
 	switch o {
-	case Delivered, Elsewhere, PutOff, Parked:
+	case Delivered, Elsewhere, PutOff, GivenUp:
 		return false
 	default:
 		return true
@@ -103,7 +103,7 @@ type Settings struct {
 	Reserve time.Duration
 	// Reports is how often a stream repeats a message that fails. After that it is put off.
 	Reports int
-	// MaxTries is how often a message is tried before it is parked.
+	// MaxTries is how often a message is tried before it is given up.
 	MaxTries int
 	// Grace is how long a drain leaves a message to the stream after it is due.
 	Grace time.Duration

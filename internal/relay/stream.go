@@ -47,7 +47,7 @@ func (r *Relay[M]) handedOver(ctx context.Context, e Entry[M]) (Entry[M], Outcom
 	case failure == nil:
 		return r.mark(ctx, e)
 	case permanent(failure):
-		return r.park(ctx, e, failure)
+		return r.giveUp(ctx, e, failure)
 	}
 	tries, pending, err := r.box.Failed(ctx, e, r.s.Now().Add(r.s.Pause(1)))
 	e.Tries = tries
@@ -57,7 +57,7 @@ func (r *Relay[M]) handedOver(ctx context.Context, e Entry[M]) (Entry[M], Outcom
 	case !pending:
 		return e, Elsewhere, failure
 	case tries >= r.s.MaxTries:
-		return r.park(ctx, e, failure)
+		return r.giveUp(ctx, e, failure)
 	case tries > r.s.Reports:
 		return e, PutOff, failure
 	default:
@@ -73,18 +73,18 @@ func (r *Relay[M]) mark(ctx context.Context, e Entry[M]) (Entry[M], Outcome, err
 	return e, Delivered, nil
 }
 
-// park parks a message that was not delivered.
-func (r *Relay[M]) park(ctx context.Context, e Entry[M], failure error) (Entry[M], Outcome, error) {
+// giveUp gives up a message that was not delivered.
+func (r *Relay[M]) giveUp(ctx context.Context, e Entry[M], failure error) (Entry[M], Outcome, error) {
 	if !errors.Is(failure, errTriesUsedUp) {
 		e.Failure = failure
 	}
-	parked, err := r.box.Park(ctx, e, r.s.Now())
+	givenUp, err := r.box.GiveUp(ctx, e, r.s.Now())
 	switch {
 	case err != nil:
 		return e, Uncounted, errors.Join(failure, err)
-	case !parked:
+	case !givenUp:
 		return e, Elsewhere, failure
 	default:
-		return e, Parked, failure
+		return e, GivenUp, failure
 	}
 }

@@ -1,17 +1,17 @@
-// Package operatesqs sends what a reconciliation has parked to a queue of Amazon SQS:
+// Package operatesqs sends what a reconciliation has given up to a queue of Amazon SQS:
 //
 //	operate.Reconcile(handler, resolver, operate.ReconcileConfig{
-//		How: idempotent.Reconciling{Park: operatesqs.Park(sqs.NewFromConfig(cfg), os.Getenv("PARKED_QUEUE_URL"))},
+//		How: idempotent.Reconciling{GiveUp: operatesqs.GiveUp(sqs.NewFromConfig(cfg), os.Getenv("PARKED_QUEUE_URL"))},
 //	})
 //
 // It needs the IAM action sqs:SendMessage.
 //
-// The message is a [Parked] as JSON: which record it is, and since when nobody can tell. It has no key of a client, no payload and no
+// The message is a [GivenUp] as JSON: which record it is, and since when nobody can tell. It has no key of a client, no payload and no
 // result. To see more, look at the record.
 //
 // # A message may come more than once
 //
-// If the record cannot be marked as parked after the message was sent, it is sent again later. A standard queue drops nothing. So whoever
+// If the record cannot be marked as given up after the message was sent, it is sent again later. A standard queue drops nothing. So whoever
 // receives it makes it once for each record, for example as the reference of a ticket.
 //
 // A queue whose URL ends in .fifo is a FIFO queue. Each record is a message group of its own, so that none waits for another, and the same
@@ -40,8 +40,8 @@ type Client interface {
 	SendMessage(ctx context.Context, in *sqs.SendMessageInput, optFns ...func(*sqs.Options)) (*sqs.SendMessageOutput, error)
 }
 
-// Parked is the body of a message.
-type Parked struct {
+// GivenUp is the body of a message.
+type GivenUp struct {
 	// Operation and RecordKey name the record.
 	Operation string `json:"operation"`
 	RecordKey string `json:"record_key"`
@@ -51,18 +51,18 @@ type Parked struct {
 	CreatedAt time.Time `json:"created_at,omitzero"`
 }
 
-// Park returns a function for [idempotent.Reconciling].Park that sends a message to the queue with this URL. It sends nothing yet.
+// GiveUp returns a function for [idempotent.Reconciling].GiveUp that sends a message to the queue with this URL. It sends nothing yet.
 //
 // It panics with an [*idempotent.ConfigError] that names every problem. The function is safe for concurrent use. An error of it wraps that of
 // the client.
-func Park(client Client, queueURL string) func(ctx context.Context, x idempotent.Execution, tries int) error {
+func GiveUp(client Client, queueURL string) func(ctx context.Context, x idempotent.Execution, tries int) error {
 	var problems []string
 	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		problems = append(problems, "operatesqs.Park: the client is nil")
+		problems = append(problems, "operatesqs.GiveUp: the client is nil")
 	}
 	u, err := url.Parse(queueURL)
 	if err != nil || u.Hostname() == "" || strings.Trim(u.Path, "/") == "" || u.Scheme != "https" && u.Scheme != "http" {
-		problems = append(problems, "operatesqs.Park: the URL of the queue is not one of the form "+
+		problems = append(problems, "operatesqs.GiveUp: the URL of the queue is not one of the form "+
 			"https://sqs.<Region>.amazonaws.com/<account>/<name>; a name or an ARN is none")
 	}
 	if len(problems) > 0 {
@@ -83,7 +83,7 @@ func Park(client Client, queueURL string) func(ctx context.Context, x idempotent
 }
 
 func inputOf(x idempotent.Execution, tries int, fifo bool) (*sqs.SendMessageInput, error) {
-	body, err := json.Marshal(Parked{Operation: x.Operation, RecordKey: x.RecordKey, Tries: tries, CreatedAt: x.CreatedAt})
+	body, err := json.Marshal(GivenUp{Operation: x.Operation, RecordKey: x.RecordKey, Tries: tries, CreatedAt: x.CreatedAt})
 	if err != nil {
 		return nil, fmt.Errorf("operatesqs: encode the message: %w", err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/go-idempotent/idempotent/operate/operatesqs"
 )
 
-const queue = "https://sqs.eu-central-1.amazonaws.com/123456789012/parked"
+const queue = "https://sqs.eu-central-1.amazonaws.com/123456789012/given-up"
 
 // client keeps what it is sent.
 type client struct {
@@ -28,21 +28,21 @@ func (c *client) SendMessage(_ context.Context, in *sqs.SendMessageInput, _ ...f
 	return &sqs.SendMessageOutput{}, c.err
 }
 
-func parked(key string) idempotent.Execution {
+func givenUp(key string) idempotent.Execution {
 	return idempotent.Execution{Operation: "charge", RecordKey: "charge#" + key, Attempt: 2, CreatedAt: time.UnixMilli(1772364600123).UTC()}
 }
 
 func sent(t *testing.T, url string, x idempotent.Execution, tries int) *sqs.SendMessageInput {
 	t.Helper()
 	c := &client{}
-	require.NoError(t, operatesqs.Park(c, url)(t.Context(), x, tries))
+	require.NoError(t, operatesqs.GiveUp(c, url)(t.Context(), x, tries))
 	require.Len(t, c.sent, 1)
 	return c.sent[0]
 }
 
 func TestAMessageNamesTheRecord(t *testing.T) {
 	t.Parallel()
-	in := sent(t, queue, parked("a"), 30)
+	in := sent(t, queue, givenUp("a"), 30)
 	assert.Equal(t, queue, *in.QueueUrl)
 	assert.JSONEq(t, `{"operation":"charge","record_key":"charge#a","tries":30,"created_at":"2026-03-01T11:30:00.123Z"}`, *in.MessageBody)
 	assert.Nil(t, in.MessageGroupId)
@@ -53,8 +53,8 @@ func TestAMessageNamesTheRecord(t *testing.T) {
 func TestAFIFOQueueDropsRepetitionsAndNoRecordWaitsForAnother(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 900)
-	one, again, other := sent(t, queue+".fifo", parked(long), 30), sent(t, queue+".fifo", parked(long), 30), sent(t, queue+".fifo", parked("b"), 30)
-	later := sent(t, queue+".fifo", parked(long), 31)
+	one, again, other := sent(t, queue+".fifo", givenUp(long), 30), sent(t, queue+".fifo", givenUp(long), 30), sent(t, queue+".fifo", givenUp("b"), 30)
+	later := sent(t, queue+".fifo", givenUp(long), 31)
 	for _, id := range []*string{one.MessageGroupId, one.MessageDeduplicationId} {
 		assert.LessOrEqual(t, len(*id), 128, "what SQS takes")
 		assert.Regexp(t, "^[0-9a-f]+$", *id)
@@ -67,17 +67,17 @@ func TestAFIFOQueueDropsRepetitionsAndNoRecordWaitsForAnother(t *testing.T) {
 	assert.NotEqual(t, *one.MessageDeduplicationId, *later.MessageDeduplicationId)
 }
 
-// A record that nobody was told of must not be parked.
+// A record that nobody was told of must not be given up.
 func TestAMessageThatWasNotSentIsAnError(t *testing.T) {
 	t.Parallel()
 	down := errors.New("down")
-	require.ErrorIs(t, operatesqs.Park(&client{err: down}, queue)(t.Context(), parked("a"), 30), down)
+	require.ErrorIs(t, operatesqs.GiveUp(&client{err: down}, queue)(t.Context(), givenUp("a"), 30), down)
 }
 
 func TestAWrongConfigurationIsNamedAllAtOnce(t *testing.T) {
 	t.Parallel()
-	for _, url := range []string{"", "parked", "arn:aws:sqs:eu-central-1:123456789012:parked", "https://sqs.eu-central-1.amazonaws.com/", "ftp://a/b"} {
-		problems := problemsOf(t, func() { operatesqs.Park((*client)(nil), url) })
+	for _, url := range []string{"", "given-up", "arn:aws:sqs:eu-central-1:123456789012:given-up", "https://sqs.eu-central-1.amazonaws.com/", "ftp://a/b"} {
+		problems := problemsOf(t, func() { operatesqs.GiveUp((*client)(nil), url) })
 		require.Len(t, problems, 2, url)
 		assert.Contains(t, problems[0], "the client is nil")
 		assert.Contains(t, problems[1], "the URL of the queue is not one")

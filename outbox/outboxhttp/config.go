@@ -25,7 +25,7 @@ type Config struct {
 	// TenantHeader is the header for the tenant of a message that has one. Default is that it is not sent: not every receiver
 	// is to know it.
 	TenantHeader string
-	// Permanent decides by the status of an answer whether a message can never be delivered, and is parked at once instead of
+	// Permanent decides by the status of an answer whether a message can never be delivered, and is given up at once instead of
 	// being tried again. It is not asked about a status from 200 to 299, and runs concurrently. Default is that no status is
 	// permanent: a 404 may be a receiver that is being deployed, and a 400 one whose next version takes the message.
 	//

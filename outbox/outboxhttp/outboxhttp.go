@@ -21,7 +21,7 @@
 //
 // # What can be no header
 //
-// A message whose id, topic or attribute cannot be a header is parked at once: its text has to be printable ASCII without spaces at the
+// A message whose id, topic or attribute cannot be a header is given up at once: its text has to be printable ASCII without spaces at the
 // ends, and the name of an attribute a header name. An attribute must not have the name of a header that this package, net/http or an
 // option sets, and none that tells who the sender is: Authorization, Cookie and Proxy-Authorization are not for whoever fills in a message.
 // The error names the attribute, and never its value.

@@ -31,7 +31,7 @@
 //
 // The key is not m.MessageId, as it is without an option: that is another one whenever the relay delivers the message again.
 //
-// # What is parked at once
+// # What is given up at once
 //
 // What SQS can never take is an [outbox.Permanent] error: too many attributes, an attribute or a group that SQS does not allow, and what SQS
 // says is larger than the queue takes or has characters that it does not take. The queue decides what is too large: by default from

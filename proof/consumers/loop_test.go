@@ -117,18 +117,16 @@ func (l *loop) one(ctx context.Context, r consumers.Record) (again bool, inProgr
 		return true, 0
 	}
 	err, panicked := l.handle(ctx, r)
-	var running *idempotent.InProgressError
-	var superseded *idempotent.SupersededError
+	var library *idempotent.Error
 	var replayed *idempotent.ReplayedError
 	switch {
 	case panicked:
 		return !l.panicIsSuccess, 0
 	case err == nil:
 		return false, 0
-	case errors.As(err, &running):
-		return !l.acknowledgesInProgress, max(running.RetryAfter, time.Second)
-	case errors.As(err, &superseded):
-		return !l.acknowledgesInProgress, max(superseded.RetryAfter, time.Second)
+	case errors.Is(err, idempotent.ErrInProgress), errors.Is(err, idempotent.ErrSuperseded):
+		errors.As(err, &library)
+		return !l.acknowledgesInProgress, max(library.RetryAfter, time.Second)
 	case errors.As(err, &replayed), errors.Is(err, consumers.ErrFinal):
 		if l.repeatsTerminal {
 			return true, 0

@@ -158,7 +158,7 @@ func TestTheDrainMayDoWhatItNeeds(t *testing.T) {
 		_, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.orders, Key: key})
 		require.NoError(t, err)
 		return found[x.RecordKey]()
-	}, operate.ReconcileConfig{})
+	})
 	asked, err := reconciler.Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []int{5, 2, 1, 2}, []int{asked.Asked, asked.Completed, asked.Released, asked.Scheduled}, "%+v", asked)

@@ -26,8 +26,8 @@ func (s *deployment) crash(o purchase) {
 	s.proxy.Forget()
 }
 
-// lapse ends the lease of the record now, instead of waiting for it.
-func (s *deployment) lapse() {
+// endLease ends the lease of the record now, instead of waiting for it.
+func (s *deployment) endLease() {
 	s.t.Helper()
 	s.set("in_progress_expiration = :past", "attribute_exists(in_progress_expiration)")
 }

@@ -94,7 +94,7 @@ func TestACompletionThatArrivesAfterATakeoverChangesNothing(t *testing.T) {
 	arrived(t, gate)
 	s.kill()
 	require.NotNil(t, (<-first).failure)
-	s.lapse()
+	s.endLease()
 
 	second := s.post(o)
 	require.Equal(t, http.StatusCreated, second.status, second)

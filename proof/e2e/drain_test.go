@@ -122,8 +122,8 @@ func TestAMessageIsTakenByOneOfTwoDrains(t *testing.T) {
 	assert.Equal(t, 1, p.receiver.requests())
 }
 
-// A message kills every process that delivers it. The drain counts before it delivers, so it parks the message.
-func TestAMessageThatKillsItsProcessIsParked(t *testing.T) {
+// A message kills every process that delivers it. The drain counts before it delivers, so it gives up the message.
+func TestAMessageThatKillsItsProcessIsGivenUp(t *testing.T) {
 	t.Parallel()
 	p := newPost(newWarehouse(t, 1))
 	p.receiver.before = p.drain.kill
@@ -136,7 +136,7 @@ func TestAMessageThatKillsItsProcessIsParked(t *testing.T) {
 	assert.Equal(t, outbox.DefaultMaxTries, p.only(killer).Tries)
 	p.age()
 	p.drainOnce()
-	assert.True(t, p.only(killer).parked(), "%+v", p.only(killer))
+	assert.True(t, p.only(killer).givenUp(), "%+v", p.only(killer))
 	requests := p.receiver.requests()
 	p.drainOnce()
 	assert.Equal(t, requests, p.receiver.requests())

@@ -21,16 +21,16 @@ import (
 
 // message is a message in the table, read past the library.
 type message struct {
-	ID       string `dynamodbav:"id"`
-	Topic    string `dynamodbav:"topic"`
-	Body     string `dynamodbav:"body"`
-	Owner    string `dynamodbav:"owner"`
-	Due      int64  `dynamodbav:"outbox_due"`
-	Shard    string `dynamodbav:"outbox_shard"`
-	Tries    int    `dynamodbav:"tries"`
-	ParkedAt int64  `dynamodbav:"parked_at"`
-	DoneAt   int64  `dynamodbav:"done_at"`
-	Expires  int64  `dynamodbav:"expiration"`
+	ID        string `dynamodbav:"id"`
+	Topic     string `dynamodbav:"topic"`
+	Body      string `dynamodbav:"body"`
+	Owner     string `dynamodbav:"owner"`
+	Due       int64  `dynamodbav:"outbox_due"`
+	Shard     string `dynamodbav:"outbox_shard"`
+	Tries     int    `dynamodbav:"tries"`
+	GivenUpAt int64  `dynamodbav:"parked_at"`
+	DoneAt    int64  `dynamodbav:"done_at"`
+	Expires   int64  `dynamodbav:"expiration"`
 }
 
 // pending: it waits for its delivery, and nothing will delete it.
@@ -40,12 +40,12 @@ func (m message) pending() bool {
 
 // done: it was delivered, nobody looks for it any more, and it will be deleted.
 func (m message) done() bool {
-	return m.Due == 0 && m.Shard == "" && m.Tries == 0 && m.ParkedAt == 0 && m.DoneAt > 0 && m.Expires > m.DoneAt/1000
+	return m.Due == 0 && m.Shard == "" && m.Tries == 0 && m.GivenUpAt == 0 && m.DoneAt > 0 && m.Expires > m.DoneAt/1000
 }
 
-// parked: nobody delivers it, and nothing will delete it.
-func (m message) parked() bool {
-	return m.Due > 0 && m.Shard == "parked" && m.ParkedAt > 0 && m.DoneAt == 0 && m.Expires == 0
+// given up: nobody delivers it, and nothing will delete it.
+func (m message) givenUp() bool {
+	return m.Due > 0 && m.Shard == "parked" && m.GivenUpAt > 0 && m.DoneAt == 0 && m.Expires == 0
 }
 
 // order is the id of the order that it tells of.

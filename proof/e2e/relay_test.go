@@ -142,7 +142,7 @@ func TestAFaultOfTheMarkLosesNothing(t *testing.T) {
 const byStream = 6
 
 // One message is always refused. The others arrive, those behind it as well. The drain goes on with it, until it is
-// parked. Nobody delivers it then, until somebody redrives it: the relay gets it from the stream.
+// given up. Nobody delivers it then, until somebody redrives it: the relay gets it from the stream.
 func TestAPoisonMessageHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	p := newPost(newWarehouse(t, 1))
@@ -163,14 +163,14 @@ func TestAPoisonMessageHoldsUpNobody(t *testing.T) {
 		p.drainOnce()
 		require.Equal(t, tries+1, p.only(poison).Tries)
 	}
-	require.True(t, p.only(poison).parked(), "%+v", p.only(poison))
+	require.True(t, p.only(poison).givenUp(), "%+v", p.only(poison))
 	requests := p.receiver.requests()
 	p.drainOnce()
 	p.idle()
 	assert.Equal(t, requests, p.receiver.requests(), "nobody delivers it")
 
 	p.receiver.heal()
-	found, err := outbox.FindParked(t.Context(), p.dynamo, p.outbox, p.only(poison).ID)
+	found, err := outbox.FindGivenUp(t.Context(), p.dynamo, p.outbox, p.only(poison).ID)
 	require.NoError(t, err)
 	require.NoError(t, outbox.Redrive(t.Context(), p.dynamo, p.outbox, found, "operator", "the receiver is mended"))
 	p.idle()

@@ -17,7 +17,7 @@ func staleCommit(t *testing.T) (w *warehouse, c cart, gate *wire.Gate) {
 	w, c, first, gate := held(t, 1)
 	w.kill()
 	require.NotNil(t, (<-first).failure)
-	w.lapse()
+	w.endLease()
 	return w, c, gate
 }
 
@@ -74,7 +74,7 @@ func TestAStaleOwnerThatCommitsLearnsThatItIsStale(t *testing.T) {
 	t.Run("while the other one runs", func(t *testing.T) {
 		t.Parallel()
 		w, c, first, gate := held(t, 2)
-		w.lapse()
+		w.endLease()
 		running := wire.NewGate()
 		t.Cleanup(running.Open)
 		w.proxy.SetRule(wire.On(commit, 1, delayed(running)))
@@ -93,7 +93,7 @@ func TestAStaleOwnerThatCommitsLearnsThatItIsStale(t *testing.T) {
 	t.Run("when the other one has committed", func(t *testing.T) {
 		t.Parallel()
 		w, c, first, gate := held(t, 2)
-		w.lapse()
+		w.endLease()
 		second := w.post(c)
 		require.Equal(t, http.StatusCreated, second.status, second)
 		gate.Open()

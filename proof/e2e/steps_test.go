@@ -160,7 +160,7 @@ func TestAKillDuringTheRecoveryResumesTheOrder(t *testing.T) {
 		}
 		first := w.post(c)
 		require.NotNil(t, first.failure, "%s: %v", route, first)
-		w.lapse()
+		w.endLease()
 	}
 	w.network.SetRule(nil)
 	w.assertOrdered(c, w.insist(c))
@@ -174,7 +174,7 @@ func TestManyClientsAfterACrashGetOneAnswerFromItsSteps(t *testing.T) {
 	w.proxy.SetRule(wire.On("UpdateItem", 1, w.killed("after")))
 	require.NotNil(t, w.post(c).failure)
 	w.proxy.SetRule(nil)
-	w.lapse()
+	w.endLease()
 	w.assertOrdered(c, w.insistTogether(c, 40))
 	assert.Equal(t, 2, w.record().Attempt, "one of them took over")
 	assert.Equal(t, once, w.askedFor())

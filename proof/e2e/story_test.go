@@ -51,7 +51,7 @@ var stories = []story{
 		name: "takeover",
 		prepare: func(s *shop, o order) {
 			s.crash(o)
-			s.lapse()
+			s.endLease()
 		},
 		calls: []string{"PutItem", "UpdateItem", "UpdateItem"}, claim: 2, faulty: 2,
 		status: http.StatusCreated,

@@ -77,7 +77,7 @@ func (w *world) actionsOf(d *delivery, all []action) []action {
 			all = w.actionsOfCall(s, all)
 		case atFork, atStep, atStepResolver:
 			all = w.actionsOfStep(s, all)
-		case atEnding, atResolver, atPark, atEnd, away:
+		case atEnding, atResolver, atGiveUp, atEnd, away:
 		}
 	}
 	switch d.at {

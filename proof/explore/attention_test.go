@@ -89,7 +89,7 @@ func TestACrashThatNobodyListsIsMissed(t *testing.T) {
 			},
 		},
 		"a claim of a handler that executes again carries it": {
-			"two deliveries, lapses and expiry", "I13 nothing is on the list", planted{
+			"two deliveries, ends of leases and expiry", "I13 nothing is on the list", planted{
 				claim: func(s *memory.Store, r store.Record, now time.Time) (store.Record, bool, error) {
 					r.Attention, r.AttentionAt = store.AttentionOf(r.Key), r.Lease
 					return s.Claim(t.Context(), r, now)

@@ -99,8 +99,8 @@ func committedAnswerCounts(w *world, e event) string {
 			return fmt.Sprintf("commit %d of %s has landed, its handler %s, and it is answered %q", n+1, d.name, d.ending, d.answer())
 		case d.event.Outcome != report.Executed || d.event.Settlement != report.Completed:
 			return fmt.Sprintf("commit %d of %s has landed, and the observer is told %s, %s", n+1, d.name, d.event.Outcome, d.event.Settlement)
-		case differs != is:
-			return fmt.Sprintf("commit %d of %s has landed, its handler %s, and the observer is told %v", n+1, d.name, d.ending, told)
+		case differs != told:
+			return fmt.Sprintf("commit %d of %s has landed, its handler %s, and the observer is told %v", n+1, d.name, d.ending, d.event.Err)
 		}
 		return ""
 	}

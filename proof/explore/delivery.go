@@ -39,7 +39,7 @@ const (
 	atCall         point = iota // of the store
 	atEnding                    // the handler runs and is about to return
 	atResolver                  // the resolver is asked
-	atPark                      // somebody is given a record to be parked
+	atGiveUp                    // somebody is given a record to be given up
 	atFork                      // a step is about to begin beside others, or a commit beside steps
 	atStep                      // the function of a step runs
 	atStepResolver              // the resolver of a step is asked

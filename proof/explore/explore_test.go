@@ -56,7 +56,7 @@ func scenarios() map[string]explore.Scenario {
 	waits := []idempotent.Option{idempotent.WithWait(40 * time.Millisecond)}
 	all := map[string]explore.Scenario{
 		"two deliveries, each sent twice, every ending": {Clients: clients(2, 2), Endings: anyEnd, LeaseSteps: 1},
-		"two deliveries, lapses and expiry":             {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1},
+		"two deliveries, ends of leases and expiry":               {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1},
 		"three deliveries":                              {Clients: clients(3, 1), Endings: mayFail, LeaseSteps: 2},
 		"two requests under one key":                    {Clients: rivals, Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1},
 		"clocks that differ":                            {Clients: skewed, Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1},
@@ -122,8 +122,8 @@ func deepScenarios() map[string]explore.Scenario {
 		"deep: two deliveries, each sent twice, one fault": {
 			Clients: clients(2, 2), Endings: mayFail, LeaseSteps: 1, Faults: faults, MaxFaults: 1,
 		},
-		"deep: three deliveries, every ending, two lapses": {Clients: clients(3, 1), Endings: anyEnd, LeaseSteps: 2, ExpirySteps: 1},
-		"deep: two faults, two lapses":                     {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, Faults: faults, MaxFaults: 2},
+		"deep: three deliveries, every ending, two ends": {Clients: clients(3, 1), Endings: anyEnd, LeaseSteps: 2, ExpirySteps: 1},
+		"deep: two faults, two ends":                     {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, Faults: faults, MaxFaults: 2},
 		"deep: resolver, two faults": {
 			Clients: clients(2, 1), Endings: succeeds, LeaseSteps: 2, Faults: faults, MaxFaults: 2, Resolver: true,
 		},
@@ -195,7 +195,7 @@ func TestSchedulesAreCounted(t *testing.T) {
 }
 
 func TestSearchesOfOneScenarioAreEqual(t *testing.T) {
-	s := scenarios()["two deliveries, lapses and expiry"]
+	s := scenarios()["two deliveries, ends of leases and expiry"]
 	first := worlds().One(t, s)
 	var second schedules.Report
 	synctest.Test(t, func(*testing.T) { second = explore.Run(s) })

@@ -54,13 +54,13 @@ const (
 	Conclusion Call = "settlement of a reconciliation"
 )
 
-// The calls of a relay: it reads a message, marks it as done, counts a delivery that has failed, takes it, parks it.
+// The calls of a relay: it reads a message, marks it as done, counts a delivery that has failed, takes it, gives it up.
 const (
-	ReadMessage  Call = "look at a message"
-	MarkDone     Call = "mark"
-	CountFailure Call = "count"
-	TakeMessage  Call = "take"
-	ParkMessage  Call = "park"
+	ReadMessage   Call = "look at a message"
+	MarkDone      Call = "mark"
+	CountFailure  Call = "count"
+	TakeMessage   Call = "take"
+	GiveUpMessage Call = "give up"
 )
 
 // callName is the name of a call that the delivery makes.

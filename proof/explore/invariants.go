@@ -37,7 +37,7 @@ const (
 	evStepBegan
 	evStepped
 	evCommitted
-	evAsked      // a resolver is asked, or somebody is given a record to be parked
+	evAsked      // a resolver is asked, or somebody is given a record to be given up
 	evReconciled // a reconciliation has ended
 	evOver       // every lease has ended
 )
@@ -96,7 +96,7 @@ var invariants = []struct {
 	{"I13 an open record stays on the list", openStaysOnTheList},
 	{"I13 nothing is on the list that nobody has to settle", onTheListAsLongAsNeeded},
 	{"I13 tries are what was asked in vain", triesAreWhatWasAsked},
-	{"I13 a record is parked after enough tries, and by somebody who took it", parkedAfterEnough},
+	{"I13 a record is given up after enough tries, and by somebody who took it", givenUpAfterEnough},
 	{"I13 what can be resumed stays so", resumableStaysSo},
 	{"I13 what a reconciliation tells is true", reconciliationTellsTheTruth},
 	{"I13 no open record is lost", openIsNotLost},
@@ -279,7 +279,7 @@ func blockedNoLongerThanTheLease(w *world, e event) string {
 		return ""
 	}
 	d := e.d
-	if running, ok := errors.AsType[*idempotent.InProgressError](d.err); ok {
+	if running, ok := errors.AsType[*idempotent.Error](d.err); ok && errors.Is(d.err, idempotent.ErrInProgress) {
 		// It is reckoned from the time at which the store was asked.
 		switch longest := w.longestLease() + w.now.Sub(d.started) + w.skew() + w.fences; {
 		case running.RetryAfter <= 0 && d.event.Wait.Took == 0: // after a wait the key may have become free too late

@@ -71,7 +71,7 @@ func (w *world) entry(d *schedules.Digest, e relay.Entry[rows.Row]) {
 	d.Text(w.ownerName(e.Owner))
 	d.Time(e.Due)
 	d.Number(int64(e.Tries))
-	d.Flags(e.Parked)
+	d.Flags(e.GivenUp)
 }
 
 // sends takes up the messages in writes.
@@ -131,8 +131,8 @@ func (w *world) describeMessage(m rows.Message) string {
 	switch {
 	case m.ID == "":
 		return "no message"
-	case m.Parked():
-		return fmt.Sprintf("that of %s is parked after %d tries", w.ownerName(m.Owner), m.Tries)
+	case m.GivenUp():
+		return fmt.Sprintf("that of %s is given up after %d tries", w.ownerName(m.Owner), m.Tries)
 	case m.Pending():
 		return fmt.Sprintf("that of %s is due at %s after %d tries", w.ownerName(m.Owner), w.text(m.Due), m.Tries)
 	default:

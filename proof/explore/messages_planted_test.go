@@ -22,7 +22,7 @@ type plantedBox struct {
 	done   func(b plantedBox, e entry, now time.Time) (bool, error)
 	failed func(b plantedBox, e entry, due time.Time) (int, bool, error)
 	take   func(b plantedBox, e entry, due time.Time) (bool, error)
-	park   func(b plantedBox, e entry, now time.Time) (bool, error)
+	giveUp func(b plantedBox, e entry, now time.Time) (bool, error)
 	listed func(t *rows.Table, id string) bool
 }
 
@@ -58,11 +58,11 @@ func (b plantedBox) Take(ctx context.Context, e entry, due time.Time) (bool, err
 	return b.take(b, e, due)
 }
 
-func (b plantedBox) Park(ctx context.Context, e entry, now time.Time) (bool, error) {
-	if b.park == nil {
-		return b.Box.Park(ctx, e, now)
+func (b plantedBox) GiveUp(ctx context.Context, e entry, now time.Time) (bool, error) {
+	if b.giveUp == nil {
+		return b.Box.GiveUp(ctx, e, now)
 	}
-	return b.park(b, e, now)
+	return b.giveUp(b, e, now)
 }
 
 func (b plantedBox) List(ctx context.Context, shard int, cursor string) (page []relay.Listed, next string, err error) {
@@ -134,10 +134,10 @@ func TestEveryGuardOfMessagesIsMissed(t *testing.T) {
 				return b.Box.Failed(ctx, e, due)
 			},
 		}, false, "changes no message of another commit"},
-		"a message is parked without a look at the owner": {again, plantedBox{
-			park: func(b plantedBox, e entry, now time.Time) (bool, error) {
+		"a message is given up without a look at the owner": {again, plantedBox{
+			giveUp: func(b plantedBox, e entry, now time.Time) (bool, error) {
 				e.Owner = b.held(e).Owner
-				return b.Box.Park(ctx, e, now)
+				return b.Box.GiveUp(ctx, e, now)
 			},
 		}, false, "changes no message of another commit"},
 		"a message is taken without a look at the owner": {beside, plantedBox{
@@ -169,27 +169,27 @@ func TestEveryGuardOfMessagesIsMissed(t *testing.T) {
 				return b.Box.Failed(ctx, e, due)
 			},
 		}, false, "was done and is pending again"},
-		"a message is parked by a failure before it was redriven": {"redriven", plantedBox{
-			park: func(b plantedBox, e entry, now time.Time) (bool, error) {
+		"a message is given up by a failure before it was redriven": {"redriven", plantedBox{
+			giveUp: func(b plantedBox, e entry, now time.Time) (bool, error) {
 				e.Tries = 0
-				return b.Box.Park(ctx, e, now)
+				return b.Box.GiveUp(ctx, e, now)
 			},
-		}, false, "parked for a reason"},
-		"a delivery that fails parks": {"a stream", plantedBox{
+		}, false, "given up for a reason"},
+		"a delivery that fails gives up": {"a stream", plantedBox{
 			failed: func(b plantedBox, e entry, due time.Time) (int, bool, error) {
-				parked, err := b.Box.Park(ctx, e, due)
-				return e.Tries + 1, parked, err
+				givenUp, err := b.Box.GiveUp(ctx, e, due)
+				return e.Tries + 1, givenUp, err
 			},
-		}, false, "parked for a reason"},
-		"a parked message is taken": {"a parked message beside a drain", plantedBox{
+		}, false, "given up for a reason"},
+		"a message that is given up is taken": {"a message that is given up beside a drain", plantedBox{
 			take: func(b plantedBox, e entry, due time.Time) (bool, error) {
-				if m := b.held(e); m.Parked() && m.Owner == e.Owner && m.Due.Equal(e.Due) {
+				if m := b.held(e); m.GivenUp() && m.Owner == e.Owner && m.Due.Equal(e.Due) {
 					_, taken, err := b.Box.Failed(ctx, e, due)
 					return taken, err
 				}
 				return b.Box.Take(ctx, e, due)
 			},
-		}, false, "leaves alone what is parked"},
+		}, false, "leaves alone what is given up"},
 		"a try is counted twice": {"two drains", plantedBox{
 			take: func(b plantedBox, e entry, due time.Time) (bool, error) {
 				if _, pending, err := b.Box.Failed(ctx, e, e.Due); !pending || err != nil {

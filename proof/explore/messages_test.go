@@ -76,7 +76,7 @@ func messageScenarios() map[string]explore.Scenario {
 			Clients: clients(1, 1), Endings: succeeds, Commits: orderPlaced,
 			Relays: explore.Relays{Processes: 1, Handovers: 2, Drains: 1, DueSteps: 1, Redrives: 1, Receives: anyhow, Faults: faults, MaxFaults: 1},
 		},
-		"messages: a parked message beside a drain": {
+		"messages: a message that is given up beside a drain": {
 			Clients: clients(1, 1), Endings: succeeds, Commits: orderPlaced,
 			Relays: explore.Relays{Processes: 2, Handovers: 1, Drains: 1, Redrives: 1, Receives: anyhow, Faults: few, MaxFaults: 1},
 		},
@@ -108,8 +108,8 @@ var messageMustBeSeen = []string{
 	"message arrives", "message bounces", "message bounces for good",
 	"message: delivered", "message: elsewhere", "message: failed", "message: put off", "message: given up",
 	"message: unmarked", "message: uncounted", "message: not begun",
-	"mark: true", "mark: false", "count: true", "count: false", "take: true", "take: false", "park: true", "park: false",
+	"mark: true", "mark: false", "count: true", "count: false", "take: true", "take: false", "give up: true", "give up: false",
 	"late mark applied", "late mark refused", "late count applied", "late count refused", "late take applied", "late take refused",
-	"late park applied", "late park refused",
+	"late give up applied", "late give up refused",
 	"commit: landed", "commit: declined", "commit: lost lease", "commit: failed", "late commit applied", "late commit refused",
 }

@@ -67,7 +67,7 @@ func newOperator(w *world) *operator {
 	o.self = &delivery{world: w, client: &client{name: "operator"}, name: "the operator"}
 	o.self.die()
 	o.self.at = atEnd
-	o.Operator = operate.New(errand{o}, operate.WithClock(func() time.Time { return w.now }))
+	o.Operator = operate.New(errand{o}, operate.Config{Clock: func() time.Time { return w.now }})
 	return o
 }
 

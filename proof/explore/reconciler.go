@@ -13,12 +13,12 @@ import (
 
 // Asks says how a process asks about the record, see [idempotent.Handler.Reconcile].
 type Asks struct {
-	// Due leaves alone what is not due, or parked.
+	// Due leaves alone what is not due, or given up.
 	Due bool
-	// Tries is how often is asked in vain before the record is parked. Parks gives it somebody who
+	// Tries is how often is asked in vain before the record is given up. Gives up gives it somebody who
 	// takes the record then, or fails.
-	Tries int
-	Parks bool
+	Tries   int
+	GivesUp bool
 	// Index finds the record by the index: what has no attention, or is not due, is never seen.
 	// Without it the record is known.
 	Index bool
@@ -55,8 +55,8 @@ func (d *delivery) where() string {
 	switch d.at {
 	case atResolver:
 		return "in the resolver"
-	case atPark:
-		return "in the function that is given what is parked"
+	case atGiveUp:
+		return "in the function that is given what is given up"
 	default:
 		return "in the handler"
 	}
@@ -68,7 +68,7 @@ func (d *delivery) where() string {
 func (w *world) mayAsk(a *Asks) bool {
 	held := w.held()
 	if a.Index {
-		return held != nil && held.Attention != "" && !held.Parked() && !w.now.Before(held.AttentionAt)
+		return held != nil && held.Attention != "" && !held.GivenUp() && !w.now.Before(held.AttentionAt)
 	}
 	return held != nil && held.Status != store.StatusCompleted && (held.Status != store.StatusInProgress || held.Unheld(w.now))
 }
@@ -94,8 +94,8 @@ func (d *delivery) reconcile(ctx context.Context) (idempotent.Reconciled, error)
 	how := idempotent.Reconciling{
 		Timeout: timeout, OnlyDue: a.Due, FirstPause: reconcilePause, LongestPause: reconcilePause, MaxTries: a.Tries,
 	}
-	if a.Parks {
-		how.Park = func(context.Context, idempotent.Execution, int) error { return d.park() }
+	if a.GivesUp {
+		how.GiveUp = func(context.Context, idempotent.Execution, int) error { return d.giveUp() }
 	}
 	return d.process.handler.Reconcile(ctx, d.world.key(), func(context.Context, idempotent.Execution) (idempotent.Resolution[Receipt], error) {
 		return ask(&d.strand, atResolver, Receipt{By: foundBy(d), Amount: d.world.amountOf(d.shown)})
@@ -109,19 +109,19 @@ func (d *delivery) park() error {
 	if d.dead {
 		return errDied
 	}
-	if g := d.wait(atPark); d.dead || g.fails {
+	if g := d.wait(atGiveUp); d.dead || g.fails {
 		return errCannotTell
 	}
 	return nil
 }
 
-// endPark ends the function that is given a record to be parked.
-func (w *world) endPark(d *delivery, fails bool) {
+// endGiveUp ends the function that is given a record to be given up.
+func (w *world) endGiveUp(d *delivery, fails bool) {
 	if fails {
-		w.Sayf("  nobody takes what %s is to park", d.name)
+		w.Sayf("  nobody takes what %s is to give up", d.name)
 		w.Saw("reconcile: not handed over")
 	} else {
-		w.Sayf("  somebody takes what %s is to park", d.name)
+		w.Sayf("  somebody takes what %s is to give up", d.name)
 		w.Saw("reconcile: handed over")
 		d.asking.handed = true
 	}
@@ -144,7 +144,7 @@ func (d *delivery) callOfReconciler(c call) Call {
 	}
 }
 
-// asked notes that a resolver is asked, or that somebody is given the record to park it.
+// asked notes that a resolver is asked, or that somebody is given the record to give it up.
 func (w *world) asked(d *delivery) {
 	w.moment++
 	w.check(event{kind: evAsked, d: d})
@@ -231,8 +231,8 @@ func (c change) what() string { return nameOfState(*c.before) }
 
 func nameOfState(r store.Record) string {
 	switch {
-	case r.Status == store.StatusUnknown && r.Parked():
-		return "a parked record"
+	case r.Status == store.StatusUnknown && r.GivenUp():
+		return "a record that is given up"
 	case r.Status != store.StatusInProgress:
 		return string(r.Status)
 	case r.Reason == store.ReasonReleased && len(r.Steps) > 0:
@@ -252,7 +252,7 @@ func nameOfState(r store.Record) string {
 func (w *world) askLast() {
 	for _, c := range w.clients {
 		held := w.held()
-		if c.Asks == nil || held == nil || w.broken != nil || held.Attention == "" || held.Parked() {
+		if c.Asks == nil || held == nil || w.broken != nil || held.Attention == "" || held.GivenUp() {
 			continue
 		}
 		w.now = later(w.now, held.AttentionAt)

@@ -119,14 +119,14 @@ func TestEveryGuardOfAReconciliationIsMissed(t *testing.T) {
 		"a question forgets those before": {
 			"reconcile: given up", writes(asks, func(_, next *store.Record) { next.Tries = 0 }), "I13 tries are what was asked in vain",
 		},
-		"a record is parked after the first question": {
-			"reconcile: given up", writes(putsBack, func(_, next *store.Record) { next.Attention = store.ParkedOf(next.Key) }), "I13 a record is parked",
+		"a record is given up after the first question": {
+			"reconcile: given up", writes(putsBack, func(_, next *store.Record) { next.Attention = store.GivenUpOf(next.Key) }), "I13 a record is given up",
 		},
-		"a record is parked before somebody has taken it": {
-			"reconcile: parked by somebody who may fail",
-			writes(putsBack, func(_, next *store.Record) { next.Attention = store.ParkedOf(next.Key) }), "I13 a record is parked",
+		"a record is given up before somebody has taken it": {
+			"reconcile: given up by somebody who may fail",
+			writes(putsBack, func(_, next *store.Record) { next.Attention = store.GivenUpOf(next.Key) }), "I13 a record is given up",
 		},
-		"a record is never parked": {
+		"a record is never given up": {
 			"reconcile: given up", writes(putsBack, func(_, next *store.Record) { next.Attention = store.AttentionOf(next.Key) }),
 			"I13 what a reconciliation tells is true",
 		},

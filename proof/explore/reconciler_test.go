@@ -70,12 +70,12 @@ func reconcileScenarios() map[string]explore.Scenario {
 		"reconcile: given up": {
 			Clients: with(1, 1, asking(3, explore.Asks{Due: true, Tries: 2})), Endings: leaves, LeaseSteps: 1, DueSteps: 2, Verdicts: vain,
 		},
-		"reconcile: parked by somebody who may fail": {
-			Clients: with(1, 1, asking(3, explore.Asks{Due: true, Tries: 1, Parks: true})), Endings: leaves, LeaseSteps: 1, DueSteps: 2,
+		"reconcile: given up by somebody who may fail": {
+			Clients: with(1, 1, asking(3, explore.Asks{Due: true, Tries: 1, GivesUp: true})), Endings: leaves, LeaseSteps: 1, DueSteps: 2,
 			Verdicts: vain, Faults: crash, MaxFaults: 1,
 		},
-		"reconcile: all of what is parked": {
-			Clients: with(1, 1, asking(3, explore.Asks{Tries: 1, Parks: true})), Endings: leaves, LeaseSteps: 1, Faults: lost, MaxFaults: 1,
+		"reconcile: all of what is given up": {
+			Clients: with(1, 1, asking(3, explore.Asks{Tries: 1, GivesUp: true})), Endings: leaves, LeaseSteps: 1, Faults: lost, MaxFaults: 1,
 			Strikes: ofAsking,
 		},
 		"reconcile: released with steps": {
@@ -118,9 +118,9 @@ var reconcileMustBeSeen = []string{
 	"reconcile: asked", "reconcile: handed over", "reconcile: not handed over", "reconcile: failed",
 	"reconcile: completed", "reconcile: released", "reconcile: scheduled", "reconcile: given up", "reconcile: busy", "reconcile: closed",
 	"reconcile: elsewhere",
-	"reconcile: takes UNKNOWN", "reconcile: takes a parked record", "reconcile: takes a record that was released with steps",
+	"reconcile: takes UNKNOWN", "reconcile: takes a record that is given up", "reconcile: takes a record that was released with steps",
 	"reconcile: takes a released record whose question died", "reconcile: takes an UNKNOWN record whose question died",
 	"reconcile: takes a crash",
-	"reconcile: leaves COMPLETED", "reconcile: leaves UNKNOWN", "reconcile: leaves a parked record",
+	"reconcile: leaves COMPLETED", "reconcile: leaves UNKNOWN", "reconcile: leaves a record that is given up",
 	"reconcile: leaves a record that was released", "reconcile: leaves a record that was released with steps",
 }

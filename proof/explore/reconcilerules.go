@@ -29,7 +29,7 @@ func nobodyIsAskedBesideAClaim(w *world, e event) string {
 		if x == e.d || x.dead || !w.now.Before(w.protectedUntil(x)) {
 			continue
 		}
-		if x.at == atResolver || x.at == atPark {
+		if x.at == atResolver || x.at == atGiveUp {
 			return fmt.Sprintf("%s asks beside %s", e.d.name, x.name)
 		}
 		if x.handling() && !x.released {
@@ -44,7 +44,7 @@ func nobodyExecutesBesideAQuestion(w *world, e event) string {
 		return ""
 	}
 	for _, x := range w.deliveries {
-		if x != e.d && !x.dead && (x.at == atResolver || x.at == atPark) && w.now.Before(w.protectedUntil(x)) {
+		if x != e.d && !x.dead && (x.at == atResolver || x.at == atGiveUp) && w.now.Before(w.protectedUntil(x)) {
 			return fmt.Sprintf("%s executes while %s asks", e.d.name, x.name)
 		}
 	}
@@ -136,7 +136,7 @@ func openStaysOnTheList(_ *world, e event) string {
 		return d.name + " asks, and the record changes its list"
 	case name == Takeover && !a.AttentionAt.Equal(a.Lease):
 		return d.name + " asks, and the record is not due when its lease ends"
-	case name == Conclusion && !a.Parked() && a.AttentionAt.After(latest):
+	case name == Conclusion && !a.GivenUp() && a.AttentionAt.After(latest):
 		return fmt.Sprintf("%s leaves the record due in %v", d.name, a.AttentionAt.Sub(d.clock()))
 	}
 	return ""
@@ -181,26 +181,26 @@ func triesAreWhatWasAsked(w *world, e event) string {
 	return ""
 }
 
-func parkedAfterEnough(_ *world, e event) string {
+func givenUpAfterEnough(_ *world, e event) string {
 	if e.kind == evAsked && e.d.asks() && e.d.at == atResolver {
 		took, a := e.d.took, e.d.client.Asks
 		if took != nil && a.Due && a.Tries > 0 && took.Tries >= a.Tries {
 			return fmt.Sprintf("%s asks although was asked %d times of %d", e.d.name, took.Tries, a.Tries)
 		}
 	}
-	if !e.reconciles() || e.after == nil || !e.after.Parked() || e.before.Parked() {
+	if !e.reconciles() || e.after == nil || !e.after.GivenUp() || e.before.GivenUp() {
 		return ""
 	}
 	d, a := e.by, e.by.client.Asks
 	switch {
 	case d.callName(e.call) != Conclusion:
-		return d.name + " parks a record without having asked"
-	case d.took.Parked():
+		return d.name + " gives up a record without having asked"
+	case d.took.GivenUp():
 		return ""
 	case e.after.Tries < a.Tries:
-		return fmt.Sprintf("%s parks the record after %d tries of %d", d.name, e.after.Tries, a.Tries)
-	case a.Parks && !d.asking.handed:
-		return d.name + " parks the record, and nobody has taken it"
+		return fmt.Sprintf("%s gives up the record after %d tries of %d", d.name, e.after.Tries, a.Tries)
+	case a.GivesUp && !d.asking.handed:
+		return d.name + " gives up the record, and nobody has taken it"
 	}
 	return ""
 }
@@ -244,9 +244,9 @@ func reconciliationTellsTheTruth(w *world, e event) string {
 	case report.ReconcileReleased:
 		return became(a.became.Released())
 	case report.ReconcileScheduled:
-		return became(a.became.Attention != "" && !a.became.Parked() && a.became.AttentionAt.Equal(d.found.Next))
+		return became(a.became.Attention != "" && !a.became.GivenUp() && a.became.AttentionAt.Equal(d.found.Next))
 	case report.ReconcileGivenUp:
-		return became(a.became.Parked())
+		return became(a.became.GivenUp())
 	case report.ReconcileBusy, report.ReconcileClosed:
 		if a.asked {
 			return fmt.Sprintf("%s says %s, and has asked", d.name, d.found.Outcome)
@@ -270,7 +270,7 @@ func (w *world) isOfOtherVersion(token string) bool {
 
 func openIsNotLost(w *world, e event) string {
 	held := w.held()
-	if e.kind == evReconciled && e.d.last && held != nil && held.Attention != "" && !held.Parked() {
+	if e.kind == evReconciled && e.d.last && held != nil && held.Attention != "" && !held.GivenUp() {
 		return "the last question about what is due leaves " + nameOfState(*held)
 	}
 	if e.kind != evOver || held == nil {
@@ -283,7 +283,7 @@ func openIsNotLost(w *world, e event) string {
 		return ""
 	case held.Attention == "":
 		return nameOfState(*held) + " is on no list"
-	case !held.Parked() && held.AttentionAt.After(w.now.Add(store.ReleasedWait)):
+	case !held.GivenUp() && held.AttentionAt.After(w.now.Add(store.ReleasedWait)):
 		return fmt.Sprintf("%s is due in %v", nameOfState(*held), held.AttentionAt.Sub(w.now))
 	}
 	return ""

@@ -20,7 +20,7 @@ type mailEvent struct {
 	// call has changed before into after.
 	call          boxCall
 	before, after rows.Message
-	// redriven: what was parked was redriven, and drained again.
+	// redriven: what was given up was redriven, and drained again.
 	redriven bool
 }
 
@@ -45,8 +45,8 @@ var mailRules = []struct {
 	{"I10 a message has the same id whenever it is sent", hasOneID},
 	{"I10 only a message that was delivered is done", doneIsDelivered},
 	{"I10 a relay changes no message of another commit", changesItsOwn},
-	{"I10 a message is parked for a reason", parkedForAReason},
-	{"I10 a drain leaves alone what is parked", drainLeavesParked},
+	{"I10 a message is given up for a reason", givenUpForAReason},
+	{"I10 a drain leaves alone what is given up", drainLeavesGivenUp},
 	{"I10 no more tries are counted than there were", triesHappened},
 	{"I10 a drain tries no message more often than it may", drainsTryNoMore},
 	{"I10 a stream is told of a message until something is written of it", toldUntilWritten},
@@ -76,13 +76,13 @@ func arrives(w *world, e mailEvent) string {
 		m := w.messageTable().Messages()[g.id]
 		switch {
 		case g.arrived > 0, g.replaced:
-		case m.Parked() && m.Owner == g.owner && !e.redriven:
+		case m.GivenUp() && m.Owner == g.owner && !e.redriven:
 		default:
 			return fmt.Sprintf("%s never arrives: %s", w.nameOf(g.id, g.owner), w.describeMessage(m))
 		}
 	}
 	for _, m := range w.messageTable().Messages() {
-		if m.Pending() && (!m.Parked() || e.redriven) {
+		if m.Pending() && (!m.GivenUp() || e.redriven) {
 			return fmt.Sprintf("%s never becomes done: %s", w.nameOf(m.ID, m.Owner), w.describeMessage(m))
 		}
 	}
@@ -120,16 +120,16 @@ func changesItsOwn(w *world, e mailEvent) string {
 	return ""
 }
 
-func parkedForAReason(w *world, e mailEvent) string {
-	if e.kind == evWrittenMessage && e.after.Parked() && !e.before.Parked() && !e.of.hopeless && !e.of.usedUp {
-		return fmt.Sprintf("%s is parked after %d tries", w.nameOf(e.after.ID, e.after.Owner), e.after.Tries)
+func givenUpForAReason(w *world, e mailEvent) string {
+	if e.kind == evWrittenMessage && e.after.GivenUp() && !e.before.GivenUp() && !e.of.hopeless && !e.of.usedUp {
+		return fmt.Sprintf("%s is given up after %d tries", w.nameOf(e.after.ID, e.after.Owner), e.after.Tries)
 	}
 	return ""
 }
 
-func drainLeavesParked(w *world, e mailEvent) string {
-	if e.kind == evWrittenMessage && e.call.name == TakeMessage && e.before.Parked() {
-		return w.nameOf(e.after.ID, e.after.Owner) + " is parked, and a drain takes it"
+func drainLeavesGivenUp(w *world, e mailEvent) string {
+	if e.kind == evWrittenMessage && e.call.name == TakeMessage && e.before.GivenUp() {
+		return w.nameOf(e.after.ID, e.after.Owner) + " is given up, and a drain takes it"
 	}
 	return ""
 }

@@ -16,7 +16,7 @@ type Relays struct {
 	// Processes is how many there are that deliver messages. Each does so in one round at a time, which is an invocation.
 	Processes int
 	// Handovers is how often the stream hands over what was written, Drains how often somebody drains, Redrives how often somebody redrives
-	// a parked message, all at most.
+	// a message that is given up, all at most.
 	Handovers, Drains, Redrives int
 	// Batches: the stream hands over everything from some write on. Without it a batch is one message.
 	Batches bool
@@ -194,7 +194,7 @@ func (w *world) actionsOfRelays(all []action) []action {
 			all = w.actionsOfProcess(n, all)
 		}
 	}
-	parked, due := w.waiting()
+	givenUp, due := w.waiting()
 	if w.mail.redrives > 0 {
 		for _, id := range parked {
 			all = append(all, func() {
@@ -242,19 +242,19 @@ func (w *world) actionsOfProcess(n int, all []action) []action {
 	return all
 }
 
-// waiting are the messages that are parked, and the next instant at which another one is due.
-func (w *world) waiting() (parked []string, due time.Time) {
+// waiting are the messages that are given up, and the next instant at which another one is due.
+func (w *world) waiting() (givenUp []string, due time.Time) {
 	for _, g := range w.mail.generations {
 		m := w.messageTable().Messages()[g.id]
 		switch {
 		case m.Owner != g.owner || !m.Pending():
-		case m.Parked():
-			parked = append(parked, g.id)
+		case m.GivenUp():
+			givenUp = append(givenUp, g.id)
 		case m.Due.After(w.now) && (due.IsZero() || m.Due.Before(due)):
 			due = m.Due
 		}
 	}
-	return parked, due
+	return givenUp, due
 }
 
 func (w *world) actionsOfRound(r *round, all []action) []action {
@@ -319,7 +319,7 @@ func (w *world) handOver(process, image int, hurried bool) {
 func (w *world) redrive(id string) {
 	m := w.messageTable().Messages()[id]
 	if !w.messageTable().Redrive(m, w.now) {
-		panic("explore: a parked message is not redriven")
+		panic("explore: a message that is given up is not redriven")
 	}
 	g := w.generationOf(m.ID, m.Owner)
 	g.repeated, g.usedUp = 0, false
@@ -327,20 +327,20 @@ func (w *world) redrive(id string) {
 	w.Sayf("%s: somebody redrives %s", w.clockText(), w.nameOf(m.ID, m.Owner))
 }
 
-// lastRounds drains the messages with a receiver that takes everything, in a process of its own, and redrives what is parked.
+// lastRounds drains the messages with a receiver that takes everything, in a process of its own, and redrives what is given up.
 func (w *world) lastRounds() {
 	if w.Relays.Processes == 0 {
 		return
 	}
 	w.mail.processes = append(w.mail.processes, nil)
 	for _, redriven := range []bool{false, true} {
-		for range 2 { // what was tried too often the first one parks
+		for range 2 { // what was tried too often the first one gives up
 			w.now = w.now.Add(2 * maxTries * time.Minute)
 			w.finish(w.begin(len(w.mail.processes)-1, nil, false))
 		}
 		w.checkMail(mailEvent{kind: evDrained, redriven: redriven})
-		parked, _ := w.waiting()
-		for _, id := range parked {
+		givenUp, _ := w.waiting()
+		for _, id := range givenUp {
 			w.redrive(id)
 		}
 	}

@@ -250,8 +250,8 @@ func (b letterbox) Take(ctx context.Context, e relay.Entry[rows.Row], due time.T
 	return got.done, got.err
 }
 
-func (b letterbox) Park(ctx context.Context, e relay.Entry[rows.Row], now time.Time) (bool, error) {
-	got := b.ask(ctx, boxCall{name: ParkMessage, id: e.ID, entry: e, at: now})
+func (b letterbox) GiveUp(ctx context.Context, e relay.Entry[rows.Row], now time.Time) (bool, error) {
+	got := b.ask(ctx, boxCall{name: GiveUpMessage, id: e.ID, entry: e, at: now})
 	return got.done, got.err
 }
 
@@ -284,8 +284,8 @@ func (c boxCall) make(b relay.Box[rows.Row]) (got boxReply) {
 		got.tries, got.done, got.err = b.Failed(ctx, c.entry, c.at)
 	case TakeMessage:
 		got.done, got.err = b.Take(ctx, c.entry, c.at)
-	case ParkMessage:
-		got.done, got.err = b.Park(ctx, c.entry, c.at)
+	case GiveUpMessage:
+		got.done, got.err = b.GiveUp(ctx, c.entry, c.at)
 	default:
 		panic("explore: no call of a box: " + c.name)
 	}

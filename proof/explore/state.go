@@ -230,7 +230,7 @@ func (w *world) describe(r store.Record) string {
 		parts = append(parts, "because "+r.Reason)
 	}
 	if r.Attention != "" {
-		parts = append(parts, map[bool]string{true: "parked", false: "due"}[r.Parked()], w.text(r.AttentionAt))
+		parts = append(parts, map[bool]string{true: "given up", false: "due"}[r.GivenUp()], w.text(r.AttentionAt))
 	}
 	if r.Tries > 0 {
 		parts = append(parts, fmt.Sprint("tries ", r.Tries))

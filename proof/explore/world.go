@@ -298,7 +298,7 @@ func (w *world) arrive(d *delivery) {
 		}
 		w.Sayf("  %s is answered: %s (%s, %s)", d.name, d.answer(), d.event.Outcome, d.event.Settlement)
 		w.answered(d)
-	case atResolver, atPark:
+	case atResolver, atGiveUp:
 		w.asked(d)
 	case atCall, atStep, atStepResolver, atFork, away:
 	}

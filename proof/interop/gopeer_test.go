@@ -60,7 +60,7 @@ func (p goPeer) invoke(a ask) answer {
 		defer cancel()
 	}
 	client := dynamolocal.Client(os.Getenv(dynamolocal.EndpointVariable))
-	store := dynamo.New(client, a.Table, a.Shape.options()...)
+	store := dynamo.New(client, a.Table, a.Shape.config())
 	var handler lambda.Handler = idempotent.Wrap(handlerOf[json.RawMessage, json.RawMessage](p, a), store, a.options()...)
 	if a.HTTP {
 		handler = idempotent.Wrap(handlerOf[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse](p, a), store, a.options()...)
@@ -111,12 +111,12 @@ func (a ask) options() []idempotent.Option {
 	return opts
 }
 
-func (s shape) options() []dynamo.Option {
-	opts := []dynamo.Option{dynamo.WithAttributes(dynamo.Attributes{
+func (s shape) config() dynamo.Config {
+	c := dynamo.Config{Attributes: dynamo.Attributes{
 		Key: s.Key, Status: s.Status, Expiration: s.Expiration, Lease: s.Lease, Data: s.Data, Validation: s.Validation,
-	})}
+	}}
 	if s.Sort != "" {
-		opts = append(opts, dynamo.WithCompositeKey(s.Sort, s.Partition))
+		c.SortKey, c.Partition = s.Sort, s.Partition
 	}
-	return opts
+	return c
 }

@@ -112,7 +112,7 @@ func table(t *testing.T, s shape) string {
 	t.Helper()
 	client := dynamolocal.Client(dynamolocal.Endpoint(t))
 	name := newName(t, client)
-	require.NoError(t, dynamo.CreateTable(t.Context(), client, name, s.options()...))
+	require.NoError(t, dynamo.CreateTable(t.Context(), client, name, s.config()))
 	return name
 }
 

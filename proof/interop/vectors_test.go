@@ -102,7 +102,7 @@ func newBench(t *testing.T, s shape) *bench {
 	b := &bench{T: t, client: dynamolocal.Client(dynamolocal.Endpoint(t)), shape: s}
 	b.table = newName(t, b.client)
 	// Without time to live: the records of the vectors have expired.
-	_, err := b.client.CreateTable(t.Context(), dynamo.TableDefinition(b.table, s.options()...))
+	_, err := b.client.CreateTable(t.Context(), dynamo.TableDefinition(b.table, s.config()))
 	require.NoError(t, err)
 	return b
 }
@@ -125,7 +125,7 @@ func deliver[Out any](b *bench, ctx context.Context, payload string, result *Out
 			return out, errors.New("declined")
 		}
 		return *result, nil
-	}, dynamo.New(b.client, b.table, b.shape.options()...), b.opts...)
+	}, dynamo.New(b.client, b.table, b.shape.config()), b.opts...)
 	return handler.Invoke(ctx, []byte(payload))
 }
 
@@ -155,7 +155,7 @@ func (b *bench) clear() {
 	if it == nil {
 		return
 	}
-	in := dynamo.TableDefinition(b.table, b.shape.options()...)
+	in := dynamo.TableDefinition(b.table, b.shape.config())
 	key := make(map[string]types.AttributeValue)
 	for _, k := range in.KeySchema {
 		key[*k.AttributeName] = it[*k.AttributeName]

@@ -310,9 +310,9 @@ func (p *pair) writes() rows.Writes {
 // taker is the hook of a delivery that keeps the writes of a commit.
 type taker struct{ writes store.Writes }
 
-func (h *taker) Commit(_ context.Context, _ any, w store.Writes) *execution.CommitFault {
+func (h *taker) Commit(_ context.Context, _ any, w store.Writes, unfit error) error {
 	h.writes = w
-	return nil
+	return unfit
 }
 
 // items are the writes as those of DynamoDB.

@@ -18,20 +18,20 @@ type Message struct {
 	// Due is zero once the message is done.
 	Due   time.Time
 	Tries int
-	// ParkedAt is when the message was parked, DoneAt when it was done. Otherwise they are zero.
-	ParkedAt, DoneAt time.Time
+	// GivenUpAt is when the message was given up, DoneAt when it was done. Otherwise they are zero.
+	GivenUpAt, DoneAt time.Time
 }
 
 // Pending reports whether the message is not done.
 func (m Message) Pending() bool { return !m.Due.IsZero() }
 
-// Parked reports whether nobody delivers the message before somebody has looked at it.
-func (m Message) Parked() bool { return !m.ParkedAt.IsZero() }
+// GivenUp reports whether nobody delivers the message before somebody has looked at it.
+func (m Message) GivenUp() bool { return !m.GivenUpAt.IsZero() }
 
 // Entry is the message as a relay sees it.
 func (m Message) Entry() relay.Entry[Row] {
 	return relay.Entry[Row]{
-		ID: m.ID, Owner: m.Owner, Due: m.Due, Tries: m.Tries, Parked: m.Parked(), Created: m.Created, Message: maps.Clone(m.Body),
+		ID: m.ID, Owner: m.Owner, Due: m.Due, Tries: m.Tries, GivenUp: m.GivenUp(), Created: m.Created, Message: maps.Clone(m.Body),
 	}
 }
 
@@ -58,15 +58,15 @@ func (t *Table) put(m Message) {
 	t.images = append(t.images, m)
 }
 
-// Redrive lets a parked message be delivered again. False says that it is not parked as it was shown.
+// Redrive lets a message that is given up be delivered again. False says that it is not given up as it was shown.
 func (t *Table) Redrive(shown Message, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	m := t.messages[shown.ID]
-	if !m.Parked() || m.Owner != shown.Owner || !m.ParkedAt.Equal(shown.ParkedAt) {
+	if !m.GivenUp() || m.Owner != shown.Owner || !m.GivenUpAt.Equal(shown.GivenUpAt) {
 		return false
 	}
-	m.Due, m.Tries, m.ParkedAt = milliseconds(now), 0, time.Time{}
+	m.Due, m.Tries, m.GivenUpAt = milliseconds(now), 0, time.Time{}
 	t.put(m)
 	return true
 }
@@ -93,7 +93,7 @@ func (b Box) Get(_ context.Context, id string) (relay.Entry[Row], bool, error) {
 // Done implements [relay.Box].
 func (b Box) Done(_ context.Context, e relay.Entry[Row], now time.Time) (bool, error) {
 	return b.change(e, func(m *Message) bool {
-		m.Due, m.Tries, m.ParkedAt, m.DoneAt = time.Time{}, 0, time.Time{}, milliseconds(now)
+		m.Due, m.Tries, m.GivenUpAt, m.DoneAt = time.Time{}, 0, time.Time{}, milliseconds(now)
 		return true
 	}), nil
 }
@@ -112,7 +112,7 @@ func (b Box) Failed(_ context.Context, e relay.Entry[Row], due time.Time) (tries
 // Take implements [relay.Box].
 func (b Box) Take(_ context.Context, e relay.Entry[Row], due time.Time) (bool, error) {
 	return b.change(e, func(m *Message) bool {
-		if !m.Due.Equal(e.Due) || m.Parked() {
+		if !m.Due.Equal(e.Due) || m.GivenUp() {
 			return false
 		}
 		m.Due, m.Tries = milliseconds(due), m.Tries+1
@@ -120,13 +120,13 @@ func (b Box) Take(_ context.Context, e relay.Entry[Row], due time.Time) (bool, e
 	}), nil
 }
 
-// Park implements [relay.Box].
-func (b Box) Park(_ context.Context, e relay.Entry[Row], now time.Time) (bool, error) {
+// GiveUp implements [relay.Box].
+func (b Box) GiveUp(_ context.Context, e relay.Entry[Row], now time.Time) (bool, error) {
 	return b.change(e, func(m *Message) bool {
 		if m.Tries < e.Tries {
 			return false // it was redriven since
 		}
-		m.ParkedAt, m.Tries = milliseconds(now), max(m.Tries, 1)
+		m.GivenUpAt, m.Tries = milliseconds(now), max(m.Tries, 1)
 		return true
 	}), nil
 }
@@ -151,7 +151,7 @@ func (b Box) List(_ context.Context, shard int, _ string) (page []relay.Listed, 
 		return nil, "", nil
 	}
 	for _, m := range b.t.messages {
-		if m.Pending() && !m.Parked() {
+		if m.Pending() && !m.GivenUp() {
 			page = append(page, relay.Listed{ID: m.ID, Due: m.Due, Created: m.Created})
 		}
 	}

@@ -48,20 +48,20 @@ func TestBoxDoesWhatAnOutboxDoes(t *testing.T) {
 			run: rand.Text(), now: time.Unix(1_700_000_000, 0).UTC(),
 		}
 		rt.Repeat(map[string]func(*rapid.T){
-			"send":    func(*rapid.T) { p.send() },
-			"done":    func(*rapid.T) { p.done() },
-			"failed":  func(*rapid.T) { p.failed() },
-			"take":    func(*rapid.T) { p.take() },
-			"park":    func(*rapid.T) { p.park() },
-			"give up": func(*rapid.T) { p.giveUp() },
-			"look":    func(*rapid.T) { p.look() },
-			"redrive": func(*rapid.T) { p.redrive() },
-			"drain":   func(*rapid.T) { p.drain() },
-			"":        func(*rapid.T) { p.same() },
+			"send":            func(*rapid.T) { p.send() },
+			"done":            func(*rapid.T) { p.done() },
+			"failed":          func(*rapid.T) { p.failed() },
+			"take":            func(*rapid.T) { p.take() },
+			"give up at once": func(*rapid.T) { p.giveUpAtOnce() },
+			"give up":         func(*rapid.T) { p.giveUp() },
+			"look":            func(*rapid.T) { p.look() },
+			"redrive":         func(*rapid.T) { p.redrive() },
+			"drain":           func(*rapid.T) { p.drain() },
+			"":                func(*rapid.T) { p.same() },
 		})
 	})
 	t.Log(seen)
-	for _, what := range []string{"sent", "not sent", "done", "failed", "taken", "parked", "given up", "redriven", "drained"} {
+	for _, what := range []string{"sent", "not sent", "done", "failed", "taken", "given up at once", "given up", "redriven", "drained"} {
 		require.NotZero(t, seen[what], "it has seen: %s", what)
 		if what != "sent" && what != "not sent" && what != "drained" {
 			require.NotZero(t, seen["not "+what], "it has seen: not %s", what)
@@ -83,13 +83,13 @@ type boxes struct {
 	now time.Time
 	// known are messages as they were at some time, shown those that an operator was shown.
 	known []rows.Message
-	shown []parked
+	shown []givenUp
 }
 
-// parked is a message that an operator was shown, on both sides.
-type parked struct {
+// givenUp is a message that an operator was shown, on both sides.
+type givenUp struct {
 	model rows.Message
-	real  outbox.ParkedMessage
+	real  outbox.GivenUpMessage
 }
 
 // steered is the client of a relay whose clock and whose reads are the test's. What it writes it writes.
@@ -219,7 +219,7 @@ func (p *boxes) seenBefore(fits func(rows.Message) bool) (rows.Message, bool) {
 }
 
 func unlisted(m rows.Message) bool { return m.Tries == 0 }
-func listed(m rows.Message) bool   { return !m.Parked() }
+func listed(m rows.Message) bool   { return !m.GivenUp() }
 
 // write lets both sides do the same with a message, and compares what became of it.
 func (p *boxes) write(name string, m rows.Message, real func() error, model func(b relay.Box[rows.Row], e relay.Entry[rows.Row], at time.Time) (bool, error)) {
@@ -283,7 +283,7 @@ func itemOf(m rows.Message) map[string]types.AttributeValue {
 	if m.Tries > 0 {
 		it["tries"] = number(int64(m.Tries))
 	}
-	if m.Parked() {
+	if m.GivenUp() {
 		it["outbox_shard"] = s("parked")
 	}
 	return it
@@ -306,22 +306,22 @@ func (p *boxes) failed() {
 	}
 }
 
-// park parks a message that can never be delivered.
-func (p *boxes) park() {
+// giveUpAtOnce gives up a message that can never be delivered.
+func (p *boxes) giveUpAtOnce() {
 	if m, is := p.seenBefore(unlisted); is {
-		p.write("parked", m, p.streamed(m, outbox.Permanent(errReceiver)),
+		p.write("given up at once", m, p.streamed(m, outbox.Permanent(errReceiver)),
 			func(b relay.Box[rows.Row], e relay.Entry[rows.Row], at time.Time) (bool, error) {
-				return b.Park(p.Context(), e, at)
+				return b.GiveUp(p.Context(), e, at)
 			})
 	}
 }
 
-// giveUp parks a message whose tries are used up.
+// giveUp gives up a message whose tries are used up.
 func (p *boxes) giveUp() {
-	if m, is := p.seenBefore(func(m rows.Message) bool { return m.Tries > 0 && !m.Parked() }); is {
+	if m, is := p.seenBefore(func(m rows.Message) bool { return m.Tries > 0 && !m.GivenUp() }); is {
 		p.write("given up", m, p.found(m, 1),
 			func(b relay.Box[rows.Row], e relay.Entry[rows.Row], at time.Time) (bool, error) {
-				return b.Park(p.Context(), e, at)
+				return b.GiveUp(p.Context(), e, at)
 			})
 	}
 }
@@ -335,22 +335,22 @@ func (p *boxes) take() {
 	}
 }
 
-// look shows an operator what is parked.
+// look shows an operator what is given up.
 func (p *boxes) look() {
 	want := map[string]rows.Message{}
 	for id, m := range p.model.Messages() {
-		if m.Parked() {
+		if m.GivenUp() {
 			want[id] = m
 		}
 	}
 	got := map[string]bool{}
-	for m, err := range outbox.Parked(p.Context(), p.client, p.table) {
+	for m, err := range outbox.GivenUp(p.Context(), p.client, p.table) {
 		require.NoError(p, err)
 		if m.Topic == p.run {
 			got[m.ID] = true
 			require.Contains(p, want, m.ID)
-			require.Equal(p, want[m.ID].ParkedAt.UnixMilli(), m.ParkedAt.UnixMilli())
-			p.shown = append(p.shown, parked{want[m.ID], m})
+			require.Equal(p, want[m.ID].GivenUpAt.UnixMilli(), m.GivenUpAt.UnixMilli())
+			p.shown = append(p.shown, givenUp{want[m.ID], m})
 		}
 	}
 	require.Len(p, got, len(want))
@@ -366,7 +366,7 @@ func (p *boxes) redrive() {
 	s := rapid.SampledFrom(p.shown[max(0, len(p.shown)-2):]).Draw(p.T, "shown")
 	p.write("redriven", s.model, func() error {
 		err := outbox.Redrive(p.Context(), p.client, p.table, s.real, "a test", "to compare")
-		if errors.Is(err, outbox.ErrNotParked) {
+		if errors.Is(err, outbox.ErrNotGivenUp) {
 			return nil
 		}
 		return err
@@ -447,7 +447,7 @@ func (p *boxes) same() {
 			}
 		}
 		require.Equal(p, m.Pending(), real["expiration"] == "")
-		require.Equal(p, m.Parked(), real["outbox_shard"] == "parked")
+		require.Equal(p, m.GivenUp(), real["outbox_shard"] == "parked")
 		require.Equal(p, m.Pending(), real["outbox_shard"] != "")
 		for _, of := range []string{"id", "topic", "created_at", "expiration", "outbox_shard", "redriven_at", "redriven_by", "redriven_reason", "last_write", "redrive"} {
 			delete(real, of)
@@ -462,7 +462,7 @@ func attributesOf(m rows.Message) map[string]string {
 	if m.Tries > 0 {
 		all["tries"] = strconv.Itoa(m.Tries)
 	}
-	for name, at := range map[string]time.Time{"outbox_due": m.Due, "parked_at": m.ParkedAt, "done_at": m.DoneAt} {
+	for name, at := range map[string]time.Time{"outbox_due": m.Due, "parked_at": m.GivenUpAt, "done_at": m.DoneAt} {
 		if !at.IsZero() {
 			all[name] = strconv.FormatInt(at.UnixMilli(), 10)
 		}

@@ -5,7 +5,7 @@
 //   - it counts the orders that still wait for somebody, and writes a metric of them.
 //
 // A message or an order that cannot be helped is tried again after a pause that grows, and is
-// parked after many tries. Then somebody has to look at it.
+// given up after many tries. Then somebody has to look at it.
 //
 // Its environment:
 //

@@ -275,7 +275,7 @@ func (r row) cells(now time.Time) []show.Cell {
 			reason += ", not due"
 		}
 	}
-	if r.line.Parked {
+	if r.line.GivenUp {
 		reason += ", given up"
 	}
 	return append([]show.Cell{{Text: string(r.line.State), Colour: show.StateColour(r.line.State)}}, show.Cells(

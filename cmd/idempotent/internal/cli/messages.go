@@ -20,7 +20,7 @@ func (a *app) messages() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:        "messages",
 		Short:      "Lists messages that were given up, and has them delivered again",
-		SuggestFor: []string{"parked", "redrive", "outbox"},
+		SuggestFor: []string{"redrive", "outbox"},
 		Args:       noArgument,
 		RunE:       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -56,7 +56,7 @@ type messageLine struct {
 	Topic     string    `json:"topic"`
 	Tries     int       `json:"tries"`
 	CreatedAt time.Time `json:"created_at"`
-	ParkedAt  time.Time `json:"parked_at"`
+	GivenUpAt time.Time `json:"given_up_at"`
 	Group     string    `json:"group,omitempty"`
 	Tenant    string    `json:"tenant,omitempty"`
 	Trace     string    `json:"trace,omitempty"`
@@ -66,15 +66,15 @@ type messageLine struct {
 	Attributes map[string]string `json:"attributes,omitempty"`
 }
 
-func lineOfMessage(p outbox.ParkedMessage) messageLine {
+func lineOfMessage(p outbox.GivenUpMessage) messageLine {
 	return messageLine{
-		ID: p.ID, Topic: p.Topic, Tries: p.Tries, CreatedAt: p.CreatedAt, ParkedAt: p.ParkedAt, Group: p.Group, Tenant: p.Tenant,
+		ID: p.ID, Topic: p.Topic, Tries: p.Tries, CreatedAt: p.CreatedAt, GivenUpAt: p.GivenUpAt, Group: p.Group, Tenant: p.Tenant,
 		Trace: p.Trace, BodyBytes: len(p.Body),
 	}
 }
 
 // print prints messages. People get the bodies as a column of their own.
-func (a *app) printMessages(p show.Printer, messages []outbox.ParkedMessage, body bool) error {
+func (a *app) printMessages(p show.Printer, messages []outbox.GivenUpMessage, body bool) error {
 	head := show.Cells("GIVEN UP", "", "CREATED", "TRIES", "TOPIC", "ID")
 	if body {
 		head = append(head, show.Cells("BODY", "ATTRIBUTES")...)
@@ -82,8 +82,8 @@ func (a *app) printMessages(p show.Printer, messages []outbox.ParkedMessage, bod
 	table := [][]show.Cell{head}
 	now := a.world.Now()
 	for _, m := range messages {
-		row := append([]show.Cell{{Text: show.Instant(m.ParkedAt), Colour: show.Red}}, show.Cells(
-			show.Relative(m.ParkedAt, now), show.Relative(m.CreatedAt, now), strconv.Itoa(m.Tries), m.Topic, m.ID)...)
+		row := append([]show.Cell{{Text: show.Instant(m.GivenUpAt), Colour: show.Red}}, show.Cells(
+			show.Relative(m.GivenUpAt, now), show.Relative(m.CreatedAt, now), strconv.Itoa(m.Tries), m.Topic, m.ID)...)
 		if body {
 			attributes, err := json.Marshal(m.Attributes)
 			if err != nil {
@@ -152,8 +152,8 @@ gets, and may be personal.`,
 }
 
 // givenUp reads the messages of a topic, or of all.
-func givenUp(ctx context.Context, client outbox.Client, table, topic string) (found []outbox.ParkedMessage, err error) {
-	for m, err := range outbox.Parked(ctx, client, table) {
+func givenUp(ctx context.Context, client outbox.Client, table, topic string) (found []outbox.GivenUpMessage, err error) {
+	for m, err := range outbox.GivenUp(ctx, client, table) {
 		if err != nil {
 			return nil, err
 		}
@@ -161,11 +161,11 @@ func givenUp(ctx context.Context, client outbox.Client, table, topic string) (fo
 			found = append(found, m)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b outbox.ParkedMessage) int { return a.ParkedAt.Compare(b.ParkedAt) })
+	slices.SortStableFunc(found, func(a, b outbox.GivenUpMessage) int { return a.GivenUpAt.Compare(b.GivenUpAt) })
 	return found, nil
 }
 
-func (a *app) listMessages(messages []outbox.ParkedMessage, body bool) error {
+func (a *app) listMessages(messages []outbox.GivenUpMessage, body bool) error {
 	if a.output != outputJSON {
 		if len(messages) == 0 {
 			return nil
@@ -283,15 +283,15 @@ func (r *redriving) run(cmd *cobra.Command) (err error) {
 }
 
 // find reads the messages. Their bodies are nobody's business here.
-func (r *redriving) find(ctx context.Context) (found []outbox.ParkedMessage, err error) {
+func (r *redriving) find(ctx context.Context) (found []outbox.GivenUpMessage, err error) {
 	if r.all {
 		found, err = givenUp(ctx, r.client, r.app.target.Table, r.topic)
 	}
 	slices.Sort(r.ids)
 	for _, id := range slices.Compact(r.ids) {
-		m, err := outbox.FindParked(ctx, r.client, r.app.target.Table, id)
+		m, err := outbox.FindGivenUp(ctx, r.client, r.app.target.Table, id)
 		switch {
-		case errors.Is(err, outbox.ErrNotParked):
+		case errors.Is(err, outbox.ErrNotGivenUp):
 			return nil, &noMessageError{id}
 		case err != nil:
 			return nil, err
@@ -305,7 +305,7 @@ func (r *redriving) find(ctx context.Context) (found []outbox.ParkedMessage, err
 }
 
 // show shows the messages, and what happens to them.
-func (r *redriving) show(p show.Printer, messages []outbox.ParkedMessage) error {
+func (r *redriving) show(p show.Printer, messages []outbox.GivenUpMessage) error {
 	if err := r.app.printMessages(p, messages, false); err != nil {
 		return err
 	}
@@ -313,7 +313,7 @@ func (r *redriving) show(p show.Printer, messages []outbox.ParkedMessage) error 
 }
 
 // confirm shows what is about to happen and asks, unless that was answered in advance.
-func (r *redriving) confirm(ctx context.Context, messages []outbox.ParkedMessage, by string) error {
+func (r *redriving) confirm(ctx context.Context, messages []outbox.GivenUpMessage, by string) error {
 	if err := r.show(r.app.err(), messages); err != nil {
 		return err
 	}
@@ -334,14 +334,14 @@ type redriven struct {
 }
 
 // redrive redrives the messages. One that has changed does not keep the others from it, any other failure does.
-func (r *redriving) redrive(ctx context.Context, messages []outbox.ParkedMessage, by string) error {
+func (r *redriving) redrive(ctx context.Context, messages []outbox.GivenUpMessage, by string) error {
 	changed := 0
 	rows := [][]show.Cell{show.Cells("OUTCOME", "TOPIC", "ID")}
 	var failed error
 	for _, m := range messages {
 		err := outbox.Redrive(ctx, r.client, r.app.target.Table, m, by, r.reason)
 		said := show.Cell{Text: "redriven", Colour: show.Green}
-		if errors.Is(err, outbox.ErrNotParked) {
+		if errors.Is(err, outbox.ErrNotGivenUp) {
 			changed++
 			said = show.Cell{Text: "changed meanwhile", Colour: show.Yellow}
 		} else if err != nil {

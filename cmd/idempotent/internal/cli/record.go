@@ -30,7 +30,7 @@ type recordLine struct {
 	CompletedAt   time.Time     `json:"completed_at,omitzero"`
 	AttentionAt   time.Time     `json:"attention_at,omitzero"`
 	Tries         int           `json:"tries,omitempty"`
-	Parked        bool          `json:"parked,omitempty"`
+	GivenUp       bool          `json:"given_up,omitempty"`
 	Expiry        time.Time     `json:"expiry,omitzero"`
 	SettledBy     string        `json:"settled_by,omitempty"`
 	SettledAt     time.Time     `json:"settled_at,omitzero"`
@@ -46,7 +46,7 @@ func lineOf(r store.Record, s operate.State) recordLine {
 	return recordLine{
 		RecordKey: r.Key, Operation: r.Operation(), State: s, Status: r.Status, Reason: r.Reason, Attempt: operate.Executions(r),
 		Since: operate.Since(r, s).UTC(), CreatedAt: r.CreatedAt.UTC(), Lease: r.Lease.UTC(), CompletedAt: r.CompletedAt.UTC(), AttentionAt: r.AttentionAt.UTC(),
-		Tries: r.Tries, Parked: r.Parked(), Expiry: r.Expiry.UTC(), SettledBy: r.SettledBy, SettledAt: r.SettledAt.UTC(),
+		Tries: r.Tries, GivenUp: r.GivenUp(), Expiry: r.Expiry.UTC(), SettledBy: r.SettledBy, SettledAt: r.SettledAt.UTC(),
 		SettledReason: r.SettledReason,
 	}
 }
@@ -153,7 +153,7 @@ func (i *inspection) waits(add func(name, value string), now time.Time) {
 	at := show.Both(i.AttentionAt, now)
 	switch {
 	case i.AttentionAt.IsZero():
-	case i.Parked:
+	case i.GivenUp:
 		add("Given up", at+": a reconciliation asks about it no more")
 	case store.Reached(i.AttentionAt, now):
 		add("Waits since", at)

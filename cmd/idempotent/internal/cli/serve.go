@@ -117,11 +117,11 @@ type mail struct {
 	table  string
 }
 
-func (m *mail) List(ctx context.Context) ([]outbox.ParkedMessage, error) {
+func (m *mail) List(ctx context.Context) ([]outbox.GivenUpMessage, error) {
 	return givenUp(ctx, m.client, m.table, "")
 }
 
-func (m *mail) Redrive(ctx context.Context, message outbox.ParkedMessage, by, why string) error {
+func (m *mail) Redrive(ctx context.Context, message outbox.GivenUpMessage, by, why string) error {
 	return outbox.Redrive(ctx, m.client, m.table, message, by, why)
 }
 

@@ -32,13 +32,13 @@ func (a *app) open(ctx context.Context) (*source, error) {
 		}
 		a.target = connect.Target{}
 		clock := func() time.Time { return now }
-		return &source{operate.New(s, operate.WithClock(clock)), clock, nil}, a.sayWhere()
+		return &source{operate.New(s, operate.Config{Clock: clock}), clock, nil}, a.sayWhere()
 	}
 	conn, err := a.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &source{operate.New(conn.Store, operate.WithClock(a.world.Now)), a.world.Now, conn}, nil
+	return &source{operate.New(conn.Store, operate.Config{Clock: a.world.Now}), a.world.Now, conn}, nil
 }
 
 func (a *app) connect(ctx context.Context) (*connect.Connection, error) {

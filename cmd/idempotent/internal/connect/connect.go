@@ -87,7 +87,7 @@ const (
 // Open makes the store of a target. It sends nothing to it, but may ask for credentials. What is wrong with the target is a
 // [*UsageError].
 func Open(ctx context.Context, t Target) (*Connection, error) {
-	opts, err := t.options()
+	shape, err := t.shape()
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func Open(ctx context.Context, t Target) (*Connection, error) {
 			o.BaseEndpoint = aws.String(c.Endpoint)
 		}
 	})
-	c.Store, err = newStore(c.Client, t.Table, opts)
+	c.Store, err = newStore(c.Client, t.Table, shape)
 	return c, err
 }
 
@@ -163,7 +163,7 @@ func (c *Connection) authenticate(ctx context.Context) error {
 }
 
 // newStore turns the panic about a wrong configuration into an error.
-func newStore(client *dynamodb.Client, table string, opts []dynamo.Option) (s *dynamo.Store, err error) {
+func newStore(client *dynamodb.Client, table string, shape dynamo.Config) (s *dynamo.Store, err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
@@ -173,33 +173,29 @@ func newStore(client *dynamodb.Client, table string, opts []dynamo.Option) (s *d
 			panic(p)
 		}
 	}()
-	return dynamo.New(client, table, opts...), nil
+	return dynamo.New(client, table, shape), nil
 }
 
-func (t Target) options() ([]dynamo.Option, error) {
+func (t Target) shape() (c dynamo.Config, err error) {
 	if t.Table == "" {
-		return nil, &UsageError{"there is no table: set --table or IDEMPOTENCY_TABLE, or try --demo"}
+		return c, &UsageError{"there is no table: set --table or IDEMPOTENCY_TABLE, or try --demo"}
 	}
 	if t.Endpoint != "" {
 		if u, err := url.Parse(t.Endpoint); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return nil, &UsageError{fmt.Sprintf("--endpoint-url %q is no URL with http or https", t.Endpoint)}
+			return c, &UsageError{fmt.Sprintf("--endpoint-url %q is no URL with http or https", t.Endpoint)}
 		}
 	}
-	var opts []dynamo.Option
 	switch {
 	case t.SortKey == "" && t.Partition == "":
 	case t.SortKey == "":
-		return nil, &UsageError{"--partition needs --sort-key"}
+		return c, &UsageError{"--partition needs --sort-key"}
 	case t.Partition == "":
-		return nil, &UsageError{"--sort-key needs --partition, the value that all records have; of AWS Powertools it is idempotency#<function name>"}
+		return c, &UsageError{"--sort-key needs --partition, the value that all records have; of AWS Powertools it is idempotency#<function name>"}
 	default:
-		opts = append(opts, dynamo.WithCompositeKey(t.SortKey, t.Partition))
+		c.SortKey, c.Partition = t.SortKey, t.Partition
 	}
-	names, err := t.attributes()
-	if err != nil {
-		return nil, err
-	}
-	return append(opts, dynamo.WithAttributes(names)), nil
+	c.Attributes, err = t.attributes()
+	return c, err
 }
 
 // attributes renames those that AWS Powertools can rename, too.

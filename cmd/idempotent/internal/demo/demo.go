@@ -64,8 +64,8 @@ func Records(ctx context.Context, now time.Time) []store.Record {
 	} {
 		records = append(records, unknown(reason, now.Add(-time.Duration(i+1)*time.Hour)))
 	}
-	lapsed := claimed("charge#died", now.Add(-20*time.Minute))
-	lapsed.Lease = now.Add(-19 * time.Minute)
+	crashed := claimed("charge#died", now.Add(-20*time.Minute))
+	crashed.Lease = now.Add(-19 * time.Minute)
 	running := claimed("charge#in-progress", now.Add(-4*time.Second))
 	running.Lease = now.Add(18 * time.Second)
 	released := claimed("charge#released", now.Add(-15*time.Minute))
@@ -86,7 +86,7 @@ func Records(ctx context.Context, now time.Time) []store.Record {
 	sent := unknown(store.ReasonCrashed, now.Add(-150*time.Minute))
 	sent.Key = keyOf(ctx, request)
 	sent.Owner, sent.Fingerprint, sent.Attention = ownerOf(sent.Key), digestOf("fingerprint", sent.Key), store.AttentionOf(sent.Key)
-	return append(records, sent, parked(now.Add(-26*time.Hour-30*time.Minute)), stopped, waits, begun, lapsed, running, released, notExecuted, settled, declined, foreign,
+	return append(records, sent, givenUp(now.Add(-26*time.Hour-30*time.Minute)), stopped, waits, begun, crashed, running, released, notExecuted, settled, declined, foreign,
 		completed("charge#completed", now.Add(-30*time.Minute), response),
 		completed("ship#completed", now.Add(-40*time.Minute), `{"parcel":"p-17"}`),
 		expired, // the last one: a claim after it would drop it
@@ -162,13 +162,13 @@ func unknown(reason string, since time.Time) store.Record {
 	return r
 }
 
-// parked is a record that crashed at an instant, and that a reconciliation asked about for a day in vain.
-func parked(crashed time.Time) store.Record {
+// givenUp is a record that crashed at an instant, and that a reconciliation asked about for a day in vain.
+func givenUp(crashed time.Time) store.Record {
 	r := unknown(store.ReasonCrashed, crashed)
-	r.Key, r.Tries = "charge#parked", idempotent.DefaultMaxTries
+	r.Key, r.Tries = "charge#given-up", idempotent.DefaultMaxTries
 	r.Owner, r.Fingerprint = ownerOf(r.Key), digestOf("fingerprint", r.Key)
 	r.Attempt += r.Tries
-	r.Attention, r.AttentionAt = store.ParkedOf(r.Key), crashed.Add(24*time.Hour)
+	r.Attention, r.AttentionAt = store.GivenUpOf(r.Key), crashed.Add(24*time.Hour)
 	r.Expiry = r.AttentionAt.Add(unknownRetention)
 	return r
 }

@@ -39,7 +39,7 @@ func (p *Patient) outboxTable(ctx context.Context) []Finding {
 // givenUp looks for one message that nobody delivers any more.
 func (p *Patient) givenUp(ctx context.Context) Finding {
 	const check = "outbox: messages that were given up"
-	for _, err := range outbox.Parked(ctx, p.DynamoDB, p.Outbox) {
+	for _, err := range outbox.GivenUp(ctx, p.DynamoDB, p.Outbox) {
 		if err != nil {
 			return unseen(check, err)
 		}

@@ -62,7 +62,7 @@ func newSite(t *testing.T, over store.Store, change func(*page.Config)) *site {
 	s := &site{store: over, now: now}
 	clock := func() time.Time { return now }
 	c := page.Config{
-		Operator: operate.New(over, operate.WithClock(clock)), Now: clock, Port: listener.Addr().(*net.TCPAddr).Port,
+		Operator: operate.New(over, operate.Config{Clock: clock}), Now: clock, Port: listener.Addr().(*net.TCPAddr).Port,
 		Store: "records in memory", By: "dana",
 		Sentence: func(err error) string { return err.Error() },
 		Done:     func(e operate.Entry) error { s.mu.Lock(); defer s.mu.Unlock(); s.done = append(s.done, e); return nil },

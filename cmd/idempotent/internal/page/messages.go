@@ -12,14 +12,14 @@ import (
 
 // Messages are those of an outbox that were given up.
 type Messages interface {
-	List(ctx context.Context) ([]outbox.ParkedMessage, error)
+	List(ctx context.Context) ([]outbox.GivenUpMessage, error)
 	// Redrive lets one be delivered again, if it is still as it was listed.
-	Redrive(ctx context.Context, m outbox.ParkedMessage, by, why string) error
+	Redrive(ctx context.Context, m outbox.GivenUpMessage, by, why string) error
 }
 
 // given are messages, and what came of a redrive.
 type given struct {
-	Rows     []outbox.ParkedMessage
+	Rows     []outbox.GivenUpMessage
 	Total    int
 	Redriven int
 	Changed  int
@@ -60,15 +60,15 @@ func (p *Page) redrive(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	g := &given{}
 	for _, id := range r.PostForm["id"] {
-		i := slices.IndexFunc(all, func(m outbox.ParkedMessage) bool { return m.ID == unfield(id) })
-		err := outbox.ErrNotParked
+		i := slices.IndexFunc(all, func(m outbox.GivenUpMessage) bool { return m.ID == unfield(id) })
+		err := outbox.ErrNotGivenUp
 		if i >= 0 {
 			err = p.Messages.Redrive(ctx, all[i], p.By, why)
 		}
 		switch {
 		case err == nil:
 			g.Redriven++
-		case errors.Is(err, outbox.ErrNotParked):
+		case errors.Is(err, outbox.ErrNotGivenUp):
 			g.Changed++
 		default:
 			p.failed(w, err)

@@ -59,7 +59,7 @@ type row struct {
 	// Since is when it began to wait, or was created; Next is when it is asked about next, or becomes due.
 	Since, Next time.Time
 	Attempt     int
-	Parked      bool
+	GivenUp     bool
 	// Wrong says what is wrong with a record that cannot be understood.
 	Wrong string
 
@@ -90,7 +90,7 @@ func (p *Page) list(ctx context.Context, q operate.Query) (l listed, err error) 
 // rowOf makes a row of a record, also of one that cannot be understood. Any other error ends the list.
 func (p *Page) rowOf(found operate.Listed, err error) (row, error) {
 	rec := found.Record
-	r := row{Key: rec.Key, Operation: rec.Operation(), State: found.State, Attempt: operate.Executions(rec), Parked: found.Parked, due: found.Due}
+	r := row{Key: rec.Key, Operation: rec.Operation(), State: found.State, Attempt: operate.Executions(rec), GivenUp: found.GivenUp, due: found.Due}
 	if unreadable, ok := errors.AsType[*store.UnreadableError](err); ok {
 		r.State, r.Wrong, r.due = operate.StateOther, unreadable.Reason, true
 		return r, nil
@@ -121,7 +121,7 @@ func (l listed) grouped(operation string) *overview {
 	for i, r := range l.rows {
 		into := &o.NotDue
 		switch {
-		case r.Parked:
+		case r.GivenUp:
 			into = &o.GivenUp
 		case r.due:
 			into = &o.Open

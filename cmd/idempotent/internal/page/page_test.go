@@ -30,10 +30,10 @@ import (
 func TestWhatIsStuck(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil, nil)
-	parked := recordOf(t, "charge#crashed")
-	parked.Key = "charge#given-up"
-	parked.Attention, parked.AttentionAt, parked.Tries = store.ParkedOf(parked.Key), s.now.Add(-time.Minute), 12
-	require.NoError(t, demo.Put(t.Context(), s.store, parked))
+	givenUp := recordOf(t, "charge#crashed")
+	givenUp.Key = "charge#given-up"
+	givenUp.Attention, givenUp.AttentionAt, givenUp.Tries = store.GivenUpOf(givenUp.Key), s.now.Add(-time.Minute), 12
+	require.NoError(t, demo.Put(t.Context(), s.store, givenUp))
 	b := s.enter(t)
 	a := b.get(t, "/")
 	assert.Equal(t, http.StatusOK, a.status)
@@ -309,17 +309,17 @@ type outboxOf struct {
 	more     int
 }
 
-func (o *outboxOf) List(context.Context) ([]outbox.ParkedMessage, error) {
-	var all []outbox.ParkedMessage
+func (o *outboxOf) List(context.Context) ([]outbox.GivenUpMessage, error) {
+	var all []outbox.GivenUpMessage
 	for i := range 3 + o.more {
-		all = append(all, outbox.ParkedMessage{Message: outbox.Message{ID: fmt.Sprint("m-", i+1), Topic: "order-placed", Tries: 9}})
+		all = append(all, outbox.GivenUpMessage{Message: outbox.Message{ID: fmt.Sprint("m-", i+1), Topic: "order-placed", Tries: 9}})
 	}
 	return all, nil
 }
 
-func (o *outboxOf) Redrive(_ context.Context, m outbox.ParkedMessage, by, why string) error {
+func (o *outboxOf) Redrive(_ context.Context, m outbox.GivenUpMessage, by, why string) error {
 	if m.ID == "m-2" {
-		return outbox.ErrNotParked
+		return outbox.ErrNotGivenUp
 	}
 	o.redriven = append(o.redriven, m.ID+" by "+by+": "+why)
 	return nil
@@ -349,7 +349,7 @@ func TestARecordThatHasChangedMeanwhile(t *testing.T) {
 	b := s.enter(t)
 	asked := b.get(t, "/act?key=charge%23uncertain")
 	previewed := b.preview(t, "charge#uncertain", map[string]string{"verdict": "not-executed"})
-	o := operate.New(s.store, operate.WithClock(func() time.Time { return s.now }))
+	o := operate.New(s.store, operate.Config{Clock: func() time.Time { return s.now }})
 	shown, err := o.Inspect(t.Context(), "charge#uncertain")
 	require.NoError(t, err)
 	_, err = o.Settle(t.Context(), shown, operate.Responded([]byte(`{"statusCode":201}`)), operate.Act{By: "kim", Why: "ticket 4712"})
@@ -381,7 +381,7 @@ func TestARecordThatChangesAtTheLastMoment(t *testing.T) {
 	b := s.enter(t)
 	previewed := b.preview(t, "charge#uncertain", map[string]string{"verdict": "not-executed"})
 	late.before = func() {
-		o := operate.New(m, operate.WithClock(func() time.Time { return s.now }))
+		o := operate.New(m, operate.Config{Clock: func() time.Time { return s.now }})
 		shown, err := o.Inspect(context.Background(), "charge#uncertain")
 		assert.NoError(t, err)
 		_, err = o.Release(context.Background(), shown, operate.Act{By: "kim", Why: "ticket 4712"})

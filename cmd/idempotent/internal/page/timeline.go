@@ -96,7 +96,7 @@ func attention(s operate.Shown) (told []moment) {
 	switch {
 	case r.Attention == "" || s.State == operate.StateUnknown && r.Tries == 0:
 		return told
-	case r.Parked():
+	case r.GivenUp():
 		m.What, m.More, m.Class = "Given up", "nobody asks about it any more: a person has to settle it", needs
 	case s.State == operate.StateInProgress:
 		m.What, m.More = "Somebody has to look at it", "if who holds it dies"

@@ -58,8 +58,8 @@ func TestATimeline(t *testing.T) {
 	}
 	put("t#waits", "charge#crashed", func(r *store.Record) { r.Tries, r.AttentionAt = 3, s.now.Add(5*time.Minute) })
 	put("t#due", "charge#crashed", func(r *store.Record) { r.Tries, r.AttentionAt = 1, s.now.Add(-5*time.Minute) })
-	put("t#parked", "charge#crashed", func(r *store.Record) {
-		r.Tries, r.Attention, r.AttentionAt, r.Attempt = 12, store.ParkedOf(r.Key), s.now.Add(-time.Minute), 2
+	put("t#given-up", "charge#crashed", func(r *store.Record) {
+		r.Tries, r.Attention, r.AttentionAt, r.Attempt = 12, store.GivenUpOf(r.Key), s.now.Add(-time.Minute), 2
 	})
 	put("t#asked", "charge#crashed", func(r *store.Record) {
 		r.Status, r.Tries, r.Lease = store.StatusInProgress, 2, s.now.Add(time.Minute)
@@ -73,7 +73,7 @@ func TestATimeline(t *testing.T) {
 		"charge#crashed":     {"23:59:58 Claimed for the first time", "00:00:00 Became unknown", "+00:00:00 Expires"},
 		"t#waits":            {"23:59:58 Claimed for the first time", "- Became unknown", "- Asked about 3 times, without an answer", "+03:05:00 It is asked about again", "+00:00:00 Expires"},
 		"t#due":              {"23:59:58 Claimed for the first time", "- Became unknown", "- Asked about once, without an answer", "02:55:00 It is asked about again", "+00:00:00 Expires"},
-		"t#parked":           {"23:59:58 Claimed for the first time", "- Claimed again, once", "- Became unknown", "- Asked about 12 times, without an answer", "02:59:00 Given up", "+00:00:00 Expires"},
+		"t#given-up":         {"23:59:58 Claimed for the first time", "- Claimed again, once", "- Became unknown", "- Asked about 12 times, without an answer", "02:59:00 Given up", "+00:00:00 Expires"},
 		"t#asked":            {"23:59:58 Claimed for the first time", "- Asked about 2 times, without an answer", "+03:01:00 Its lease ends", "+03:01:00 Somebody has to look at it", "+00:00:00 Expires"},
 		"order#begun":        {"01:29:58 Claimed for the first time", "- Step “charge”", "- Step “reserve”", "01:30:00 Became unknown", "+01:30:00 Expires"},
 		"order#stopped":      {"21:29:58 Claimed for the first time", "- Step “charge”", "- Step “reserve”", "- Released", "22:30:00 Somebody has to look at it", "+21:29:58 Expires"},

@@ -17,11 +17,11 @@ import (
 	"github.com/go-idempotent/idempotent/proof/moto"
 )
 
-// A record that nobody can tell about becomes a message in a queue, of both kinds, and is parked then.
-func TestWhatIsParkedIsAMessageInAQueue(t *testing.T) {
+// A record that nobody can tell about becomes a message in a queue, of both kinds, and is given up then.
+func TestWhatIsGivenUpIsAMessageInAQueue(t *testing.T) {
 	t.Parallel()
 	client := moto.SQS(t)
-	for name, attributes := range map[string]map[string]string{"parked": nil, "parked.fifo": {"FifoQueue": "true"}} {
+	for name, attributes := range map[string]map[string]string{"given-up": nil, "given-up.fifo": {"FifoQueue": "true"}} {
 		url := moto.NewQueue(t, client, name, attributes)
 		h := idempotent.Wrap(func(context.Context, string) (string, error) {
 			return "", idempotent.Uncertain(errors.New("no answer"))
@@ -37,16 +37,16 @@ func TestWhatIsParkedIsAMessageInAQueue(t *testing.T) {
 		}
 		r := operate.Reconcile(h, func(context.Context, idempotent.Execution) (idempotent.Resolution[string], error) {
 			return idempotent.StillUnknown[string](), nil
-		}, operate.ReconcileConfig{How: idempotent.Reconciling{MaxTries: 1, Park: operatesqs.Park(client, url)}})
-		for _, parked := range []int{0, 2, 0} {
+		}, operate.ReconcileConfig{How: idempotent.Reconciling{MaxTries: 1, GiveUp: operatesqs.GiveUp(client, url)}})
+		for _, givenUp := range []int{0, 2, 0} {
 			done, err := r.Run(t.Context())
 			require.NoError(t, err)
-			require.Equal(t, parked, done.GivenUp, "%+v", done)
+			require.Equal(t, givenUp, done.GivenUp, "%+v", done)
 		}
 		all := receive(t, client, url)
 		require.Len(t, all, 2, name)
 		for _, m := range all {
-			var p operatesqs.Parked
+			var p operatesqs.GivenUp
 			require.NoError(t, json.Unmarshal([]byte(*m.Body), &p))
 			assert.True(t, keys[p.RecordKey])
 			delete(keys, p.RecordKey)
@@ -59,10 +59,10 @@ func TestWhatIsParkedIsAMessageInAQueue(t *testing.T) {
 func TestAFIFOQueueTakesTheMessageOfARecordOnce(t *testing.T) {
 	t.Parallel()
 	client := moto.SQS(t)
-	url := moto.NewQueue(t, client, "parked-once.fifo", map[string]string{"FifoQueue": "true"})
-	park := operatesqs.Park(client, url)
+	url := moto.NewQueue(t, client, "given-up-once.fifo", map[string]string{"FifoQueue": "true"})
+	giveUp := operatesqs.GiveUp(client, url)
 	for range 2 {
-		require.NoError(t, park(t.Context(), idempotent.Execution{Operation: "charge", RecordKey: "charge#a"}, 30))
+		require.NoError(t, giveUp(t.Context(), idempotent.Execution{Operation: "charge", RecordKey: "charge#a"}, 30))
 	}
 	require.Len(t, receive(t, client, url), 1)
 }

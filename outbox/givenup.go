@@ -15,32 +15,32 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// ParkedMessage is a message that nobody delivers any more, because it failed too often or can never be delivered.
-type ParkedMessage struct {
+// GivenUpMessage is a message that nobody delivers any more, because it failed too often or can never be delivered.
+type GivenUpMessage struct {
 	Message
 
-	// ParkedAt is when it was parked.
-	ParkedAt time.Time
+	// GivenUpAt is when it was given up.
+	GivenUpAt time.Time
 	// Failure is the type of the error of its last delivery, empty if that ended without one.
 	Failure string
 
 	owner string
 }
 
-// Parked yields the messages of a table that are parked, about in the order in which they were. It reads the [Index], which may be late by a
+// GivenUp yields the messages of a table that are given up, about in the order in which they were. It reads the [Index], which may be late by a
 // moment, and then each message. An error ends it.
-func Parked(ctx context.Context, client Client, table string) iter.Seq2[ParkedMessage, error] {
+func GivenUp(ctx context.Context, client Client, table string) iter.Seq2[GivenUpMessage, error] {
 	b := &box{client: client, table: table}
-	return func(yield func(ParkedMessage, error) bool) {
+	return func(yield func(GivenUpMessage, error) bool) {
 		for cursor := ""; ; {
-			page, _, next, err := b.query(ctx, parkedShard, cursor)
+			page, _, next, err := b.query(ctx, givenUpShard, cursor)
 			if err != nil {
-				yield(ParkedMessage{}, err)
+				yield(GivenUpMessage{}, err)
 				return
 			}
 			for _, listed := range page {
-				p, parked, err := b.parked(ctx, listed.ID)
-				if (parked || err != nil) && !yield(p, err) || err != nil {
+				p, givenUp, err := b.givenUp(ctx, listed.ID)
+				if (givenUp || err != nil) && !yield(p, err) || err != nil {
 					return
 				}
 			}
@@ -52,36 +52,36 @@ func Parked(ctx context.Context, client Client, table string) iter.Seq2[ParkedMe
 	}
 }
 
-// parked reads a message. False says that it is not parked.
-func (b *box) parked(ctx context.Context, id string) (ParkedMessage, bool, error) {
+// givenUp reads a message. False says that it is not given up.
+func (b *box) givenUp(ctx context.Context, id string) (GivenUpMessage, bool, error) {
 	it, err := b.read(ctx, id)
 	if err != nil {
-		return ParkedMessage{}, false, err
+		return GivenUpMessage{}, false, err
 	}
 	e, pending := entryOf(it)
-	if !pending || !e.Parked {
-		return ParkedMessage{}, false, nil
+	if !pending || !e.GivenUp {
+		return GivenUpMessage{}, false, nil
 	}
-	at, err := integer(it[attributeParkedAt])
-	m := ParkedMessage{Message: e.Message, ParkedAt: time.UnixMilli(at).UTC(), owner: e.Owner}
+	at, err := integer(it[attributeGivenUpAt])
+	m := GivenUpMessage{Message: e.Message, GivenUpAt: time.UnixMilli(at).UTC(), owner: e.Owner}
 	if failure, is := it[attributeFailure].(*types.AttributeValueMemberS); is {
 		m.Failure = failure.Value
 	}
 	return m, true, err
 }
 
-// FindParked returns the parked message with an id. It returns [ErrNotParked] if there is none.
-func FindParked(ctx context.Context, client Client, table, id string) (ParkedMessage, error) {
-	p, parked, err := (&box{client: client, table: table}).parked(ctx, id)
-	if err == nil && !parked {
-		err = ErrNotParked
+// FindGivenUp returns the message that is given up with an id. It returns [ErrNotGivenUp] if there is none.
+func FindGivenUp(ctx context.Context, client Client, table, id string) (GivenUpMessage, error) {
+	p, givenUp, err := (&box{client: client, table: table}).givenUp(ctx, id)
+	if err == nil && !givenUp {
+		err = ErrNotGivenUp
 	}
 	return p, err
 }
 
-// ErrNotParked is the error of [Redrive] and [FindParked] if the message is not parked any more: it was redriven or delivered, or a later commit
+// ErrNotGivenUp is the error of [Redrive] and [FindGivenUp] if the message is not given up any more: it was redriven or delivered, or a later commit
 // has replaced it.
-var ErrNotParked = errors.New("outbox: there is no such message that is parked")
+var ErrNotGivenUp = errors.New("outbox: there is no such message that is given up")
 
 // The bounds of who redrives a message and why, in bytes: those of package operate.
 const (
@@ -89,13 +89,13 @@ const (
 	maxWhy = 512
 )
 
-// Redrive lets a parked message be delivered again, with its tries counted anew: at once where there is a relay on the stream, else by the
-// next drain. It does so only if the message is still parked as it was shown; if not, the error is [ErrNotParked]. The message keeps who did
+// Redrive lets a message that is given up be delivered again, with its tries counted anew: at once where there is a relay on the stream, else by the
+// next drain. It does so only if the message is still given up as it was shown; if not, the error is [ErrNotGivenUp]. The message keeps who did
 // it, when, and why; both texts are required, and have at most 256 and 512 bytes.
-func Redrive(ctx context.Context, client Client, table string, m ParkedMessage, by, why string) error {
+func Redrive(ctx context.Context, client Client, table string, m GivenUpMessage, by, why string) error {
 	switch {
 	case m.ID == "" || m.owner == "":
-		return errors.New("outbox.Redrive: the message is not one of Parked or FindParked")
+		return errors.New("outbox.Redrive: the message is not one of GivenUp or FindGivenUp")
 	case strings.TrimSpace(by) == "" || strings.TrimSpace(why) == "":
 		return fmt.Errorf("outbox.Redrive: by is %q and why is %q: say who does it, and why", by, why)
 	case len(by) > maxBy || len(why) > maxWhy:
@@ -109,7 +109,7 @@ func Redrive(ctx context.Context, client Client, table string, m ParkedMessage, 
 			"redriven_reason = :why, redrive = :write REMOVE tries, parked_at, last_error"),
 		ExpressionAttributeNames: map[string]string{"#owner": attributeOwner},
 		ExpressionAttributeValues: attributes{
-			":owner": text(m.owner), refParked: text(parkedShard), ":at": number(m.ParkedAt.UnixMilli()),
+			":owner": text(m.owner), refGivenUp: text(givenUpShard), ":at": number(m.GivenUpAt.UnixMilli()),
 			":shard": text(shardOf(m.ID)), refNow: now, ":by": text(by), ":why": text(why), ":write": token,
 		},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
@@ -118,7 +118,7 @@ func Redrive(ctx context.Context, client Client, table string, m ParkedMessage, 
 		if reflect.DeepEqual(refusal.Item["redrive"], token) {
 			return nil // the client has repeated it, because its answer was lost
 		}
-		return ErrNotParked
+		return ErrNotGivenUp
 	}
 	if err != nil {
 		return fmt.Errorf("outbox: redrive a message: %w", err)

@@ -32,7 +32,7 @@ func vain() map[string]resolver {
 	}
 }
 
-func TestWhereNobodyCanTellThePausesGrowAndARecordIsParked(t *testing.T) {
+func TestWhereNobodyCanTellThePausesGrowAndARecordIsGivenUp(t *testing.T) {
 	t.Parallel()
 	for name, r := range vain() {
 		t.Run(name, func(t *testing.T) {
@@ -60,11 +60,11 @@ func TestWhereNobodyCanTellThePausesGrowAndARecordIsParked(t *testing.T) {
 				}
 				done := s.reconcile(t, r, how)
 				require.Equal(t, report.ReconcileGivenUp, done.Outcome)
-				require.True(t, s.record(t).Parked())
+				require.True(t, s.record(t).GivenUp())
 				time.Sleep(24 * time.Hour)
 				require.Equal(t, report.ReconcileClosed, s.reconcile(t, r, how).Outcome)
 				how.OnlyDue = false
-				require.Equal(t, report.ReconcileGivenUp, s.reconcile(t, r, how).Outcome, "it is asked about, and stays parked")
+				require.Equal(t, report.ReconcileGivenUp, s.reconcile(t, r, how).Outcome, "it is asked about, and stays given up")
 				require.Equal(t, report.ReconcileCompleted, s.reconcile(t, answers(idempotent.Executed("ch_1"), nil), how).Outcome)
 				require.Equal(t, 1, s.ran)
 			})
@@ -72,14 +72,14 @@ func TestWhereNobodyCanTellThePausesGrowAndARecordIsParked(t *testing.T) {
 	}
 }
 
-func TestWhatIsParkedIsHandedOverFirst(t *testing.T) {
+func TestWhatIsGivenUpIsHandedOverFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newStuck(t, uncertain)
 		_, err := s.Handle(t.Context(), "order")
 		require.Error(t, err)
 		asked, handed, fails := 0, 0, true
-		how := idempotent.Reconciling{MaxTries: 2, OnlyDue: true, Park: func(_ context.Context, x idempotent.Execution, tries int) error {
+		how := idempotent.Reconciling{MaxTries: 2, OnlyDue: true, GiveUp: func(_ context.Context, x idempotent.Execution, tries int) error {
 			handed++
 			require.Equal(t, 2, tries)
 			require.Equal(t, s.key, x.RecordKey)
@@ -105,11 +105,11 @@ func TestWhatIsParkedIsHandedOverFirst(t *testing.T) {
 		require.ErrorContains(t, done.Err, "it panicked with a string")
 		require.True(t, done.Next.After(time.Now()))
 		require.Equal(t, 2, done.Tries)
-		require.False(t, s.record(t).Parked())
+		require.False(t, s.record(t).GivenUp())
 		time.Sleep(time.Until(done.Next))
 		fails = false
 		require.Equal(t, report.ReconcileGivenUp, ask().Outcome)
-		require.True(t, s.record(t).Parked())
+		require.True(t, s.record(t).GivenUp())
 		require.Equal(t, 2, asked)
 		require.Equal(t, 2, handed)
 		time.Sleep(24 * time.Hour)
@@ -118,8 +118,8 @@ func TestWhatIsParkedIsHandedOverFirst(t *testing.T) {
 	})
 }
 
-// A client whose handler has a resolver of its own asks about a parked record, too. That does not begin the count anew.
-func TestAParkedRecordStaysParkedWhenAClientCannotSettleIt(t *testing.T) {
+// A client whose handler has a resolver of its own asks about a record that is given up, too. That does not begin the count anew.
+func TestAGivenUpRecordStaysGivenUpWhenAClientCannotSettleIt(t *testing.T) {
 	t.Parallel()
 	knows := false
 	s := newStuck(t, uncertain, idempotent.WithResolver(func(context.Context, idempotent.Execution, string) (finding, error) {
@@ -134,7 +134,7 @@ func TestAParkedRecordStaysParkedWhenAClientCannotSettleIt(t *testing.T) {
 	_, err = s.Handle(t.Context(), "order")
 	require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
 	held := s.record(t)
-	require.True(t, held.Parked())
+	require.True(t, held.GivenUp())
 	require.Equal(t, 1, held.Tries)
 	knows = true
 	out, err := s.Handle(t.Context(), "order")
@@ -158,7 +158,7 @@ func TestANewExecutionCountsItsTriesAnew(t *testing.T) {
 }
 
 // The lease of a question ends while the resolver hangs on a machine that is suspended, and a client makes the record UNKNOWN again. The
-// question counts all the same, or such a record would never be parked.
+// question counts all the same, or such a record would never be given up.
 func TestAQuestionWhoseLeaseWasLostCounts(t *testing.T) {
 	t.Parallel()
 	s := newStuck(t, uncertain)
@@ -166,9 +166,9 @@ func TestAQuestionWhoseLeaseWasLostCounts(t *testing.T) {
 	require.Error(t, err)
 	done := s.reconcile(t, func(context.Context, idempotent.Execution) (finding, error) {
 		held := s.record(t)
-		lapsed := held
-		lapsed.Status, lapsed.AttentionAt = store.StatusUnknown, time.Now().Truncate(time.Millisecond)
-		_, swapped, err := s.store.Swap(t.Context(), held, lapsed) // as a client does that finds the lease over
+		crashed := held
+		crashed.Status, crashed.AttentionAt = store.StatusUnknown, time.Now().Truncate(time.Millisecond)
+		_, swapped, err := s.store.Swap(t.Context(), held, crashed) // as a client does that finds the lease over
 		require.NoError(t, err)
 		require.True(t, swapped)
 		return finding{}, nil
@@ -179,22 +179,22 @@ func TestAQuestionWhoseLeaseWasLostCounts(t *testing.T) {
 	require.Equal(t, done.Next, held.AttentionAt)
 }
 
-// Somebody asks by hand about a record that is parked, and dies. A client that comes then does not have it handed over again.
-func TestAParkedRecordStaysParkedWhenAQuestionDies(t *testing.T) {
+// Somebody asks by hand about a record that is given up, and dies. A client that comes then does not have it handed over again.
+func TestAGivenUpRecordStaysGivenUpWhenAQuestionDies(t *testing.T) {
 	t.Parallel()
 	s := newStuck(t, uncertain)
 	_, err := s.Handle(t.Context(), "order")
 	require.Error(t, err)
 	require.Equal(t, report.ReconcileGivenUp, s.reconcile(t, answers(finding{}, nil), idempotent.Reconciling{MaxTries: 1}).Outcome)
-	parked := s.record(t)
-	dead := parked
+	givenUp := s.record(t)
+	dead := givenUp
 	dead.Status, dead.Owner, dead.Lease = store.StatusInProgress, "the question", time.Now().Add(-time.Second).Truncate(time.Millisecond)
 	dead.AttentionAt = dead.Lease
-	_, swapped, err := s.store.Swap(t.Context(), parked, dead)
+	_, swapped, err := s.store.Swap(t.Context(), givenUp, dead)
 	require.NoError(t, err)
 	require.True(t, swapped)
 	_, err = s.Handle(t.Context(), "order")
 	require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
-	require.True(t, s.record(t).Parked())
+	require.True(t, s.record(t).GivenUp())
 	require.Equal(t, 1, s.ran)
 }

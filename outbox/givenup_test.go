@@ -10,8 +10,8 @@ import (
 	"github.com/go-idempotent/idempotent/outbox"
 )
 
-// park commits a message that is parked.
-func (p place) park(t *testing.T) item {
+// giveUp commits a message that is given up.
+func (p place) giveUp(t *testing.T) item {
 	t.Helper()
 	it := p.put(t)
 	r := receiver{fail: func(outbox.Message) error { return outbox.Permanent(errDown) }}
@@ -20,13 +20,13 @@ func (p place) park(t *testing.T) item {
 	return p.get(t, idOf(it))
 }
 
-func TestParkedMessagesAreListedAndRedriven(t *testing.T) {
+func TestGivenUpMessagesAreListedAndRedriven(t *testing.T) {
 	t.Parallel()
 	p, r := newPlace(t), receiver{}
 	p.put(t)
-	first, second := p.park(t), p.park(t)
-	var all []outbox.ParkedMessage
-	for m, err := range outbox.Parked(t.Context(), p.client, p.table) {
+	first, second := p.giveUp(t), p.giveUp(t)
+	var all []outbox.GivenUpMessage
+	for m, err := range outbox.GivenUp(t.Context(), p.client, p.table) {
 		require.NoError(t, err)
 		all = append(all, m)
 	}
@@ -34,13 +34,13 @@ func TestParkedMessagesAreListedAndRedriven(t *testing.T) {
 	require.Equal(t, idOf(first), all[0].ID)
 	require.Equal(t, 1, all[0].Tries)
 	require.Equal(t, "errors.errorString", all[0].Failure, "the type of the error, and no text of it")
-	require.WithinDuration(t, time.Now(), all[0].ParkedAt, time.Minute)
+	require.WithinDuration(t, time.Now(), all[0].GivenUpAt, time.Minute)
 	require.JSONEq(t, `{"order_id":"o-1"}`, string(all[0].Body))
 
 	for _, c := range []struct{ by, why string }{{"", "why"}, {"dana", " "}} {
 		require.ErrorContains(t, outbox.Redrive(t.Context(), p.client, p.table, all[0], c.by, c.why), "say who does it, and why")
 	}
-	require.Error(t, outbox.Redrive(t.Context(), p.client, p.table, outbox.ParkedMessage{Message: outbox.Message{ID: all[0].ID}}, "dana", "why"))
+	require.Error(t, outbox.Redrive(t.Context(), p.client, p.table, outbox.GivenUpMessage{Message: outbox.Message{ID: all[0].ID}}, "dana", "why"))
 	require.NoError(t, outbox.Redrive(t.Context(), p.client, p.table, all[0], "dana", "the mail is back"))
 	again := p.get(t, idOf(first))
 	require.NotContains(t, again, "tries", "the stream's filter lets it pass")
@@ -50,21 +50,21 @@ func TestParkedMessagesAreListedAndRedriven(t *testing.T) {
 	require.Equal(t, S("the mail is back"), again["redriven_reason"])
 	require.Contains(t, again, "redriven_at")
 	require.NotEqual(t, S("parked"), again["outbox_shard"])
-	require.ErrorIs(t, outbox.Redrive(t.Context(), p.client, p.table, all[0], "dana", "again"), outbox.ErrNotParked)
+	require.ErrorIs(t, outbox.Redrive(t.Context(), p.client, p.table, all[0], "dana", "again"), outbox.ErrNotGivenUp)
 
 	_, err := outbox.NewRelay(p.client, p.table, r.deliver).Stream(t.Context(), event(t, p.table, again))
 	require.NoError(t, err)
 	require.Len(t, r.got, 1)
-	_, err = outbox.FindParked(t.Context(), p.client, p.table, idOf(first))
-	require.ErrorIs(t, err, outbox.ErrNotParked)
-	m, err := outbox.FindParked(t.Context(), p.client, p.table, idOf(second))
+	_, err = outbox.FindGivenUp(t.Context(), p.client, p.table, idOf(first))
+	require.ErrorIs(t, err, outbox.ErrNotGivenUp)
+	m, err := outbox.FindGivenUp(t.Context(), p.client, p.table, idOf(second))
 	require.NoError(t, err)
 	require.Equal(t, all[1], m)
-	_, err = outbox.FindParked(t.Context(), p.client, p.table, "no such")
-	require.ErrorIs(t, err, outbox.ErrNotParked)
+	_, err = outbox.FindGivenUp(t.Context(), p.client, p.table, "no such")
+	require.ErrorIs(t, err, outbox.ErrNotGivenUp)
 }
 
-// A message that was redriven is delivered by the stream, also by the process that had parked it.
+// A message that was redriven is delivered by the stream, also by the process that had given it up.
 func TestMessageThatWasRedrivenIsRedrivenAtOnce(t *testing.T) {
 	t.Parallel()
 	p, r := newPlace(t), receiver{}
@@ -73,7 +73,7 @@ func TestMessageThatWasRedrivenIsRedrivenAtOnce(t *testing.T) {
 	answer, err := relay.Stream(t.Context(), event(t, p.table, it))
 	require.NoError(t, err)
 	require.Empty(t, answer.BatchItemFailures)
-	m, err := outbox.FindParked(t.Context(), p.client, p.table, idOf(it))
+	m, err := outbox.FindGivenUp(t.Context(), p.client, p.table, idOf(it))
 	require.NoError(t, err)
 	require.NoError(t, outbox.Redrive(t.Context(), p.client, p.table, m, "dana", "why"))
 	r.up()
@@ -83,30 +83,30 @@ func TestMessageThatWasRedrivenIsRedrivenAtOnce(t *testing.T) {
 	require.Contains(t, p.get(t, idOf(it)), "done_at")
 }
 
-// What was shown is what is redriven: a message of a later commit, or one that was parked again, is another one.
+// What was shown is what is redriven: a message of a later commit, or one that was given up again, is another one.
 func TestRedriveIsForWhatWasShown(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	it := p.park(t)
+	it := p.giveUp(t)
 	for _, change := range []struct {
 		update string
 		value  item
 		names  []string
 	}{{"SET #o = :v", item{":v": S("LATER")}, []string{"#o", "owner"}}, {"SET parked_at = :v", item{":v": N("1")}, nil}} {
-		m, err := outbox.FindParked(t.Context(), p.client, p.table, idOf(it))
+		m, err := outbox.FindGivenUp(t.Context(), p.client, p.table, idOf(it))
 		require.NoError(t, err)
 		p.set(t, idOf(it), change.update, change.value, change.names...)
-		require.ErrorIs(t, outbox.Redrive(t.Context(), p.client, p.table, m, "dana", "why"), outbox.ErrNotParked)
+		require.ErrorIs(t, outbox.Redrive(t.Context(), p.client, p.table, m, "dana", "why"), outbox.ErrNotGivenUp)
 	}
 }
 
-// A relay that repeats what was parked meanwhile may deliver it, and does not bring it back to the drain.
-func TestRepeatedMessageStaysParked(t *testing.T) {
+// A relay that repeats what was given up meanwhile may deliver it, and does not bring it back to the drain.
+func TestRepeatedMessageStaysGivenUp(t *testing.T) {
 	t.Parallel()
 	p, r := newPlace(t), receiver{}
 	fresh := p.put(t)
-	park := receiver{fail: func(outbox.Message) error { return outbox.Permanent(errDown) }}
-	_, err := outbox.NewRelay(p.client, p.table, park.deliver).Stream(t.Context(), event(t, p.table, fresh))
+	giveUp := receiver{fail: func(outbox.Message) error { return outbox.Permanent(errDown) }}
+	_, err := outbox.NewRelay(p.client, p.table, giveUp.deliver).Stream(t.Context(), event(t, p.table, fresh))
 	require.NoError(t, err)
 	r.down()
 	answer, err := outbox.NewRelay(p.client, p.table, r.deliver).Stream(t.Context(), event(t, p.table, fresh))
@@ -119,8 +119,8 @@ func TestRepeatedMessageStaysParked(t *testing.T) {
 	require.NotContains(t, p.get(t, idOf(fresh)), "parked_at")
 }
 
-// A message that was redriven is tried anew: a failure that was counted before does not park it.
-func TestRedrivenMessageIsNotParkedByAnOldFailure(t *testing.T) {
+// A message that was redriven is tried anew: a failure that was counted before does not give it up.
+func TestRedrivenMessageIsNotGivenUpByAnOldFailure(t *testing.T) {
 	t.Parallel()
 	p, seen := newPlace(t), reports{}
 	it := p.put(t)

@@ -1,0 +1,270 @@
+package storetest
+
+import (
+	"slices"
+	"time"
+
+	"github.com/go-idempotent/idempotent/store"
+)
+
+func claimChecks() []check {
+	checks := told([]row{
+		{"writes the record if none is held", from(nil, claim())},
+		{"writes a record of any status", slices.Concat(from(completed), from(unknown), from(ownerless))},
+		{"writes the record if the held one was deleted", from(completed, remove(), claim())},
+		{"replaces the held record completely", from(like(completed, expiring(0)), claim(bare, unleased))},
+		{"repeated by its own owner is refused with its own record", from(inProgress, again())},
+		{
+			"is refused with the record as it is now",
+			from(inProgress, complete(charged), claim().refused(), swap(takeover), claim().refused()),
+		},
+		{
+			"takes an expiry that is told in another time zone",
+			from(like(completed, expiring(0), inZone(5)), claim().after(-time.Millisecond).refused(), claim()),
+		},
+	})
+	for _, status := range claimedOver() {
+		for _, lease := range leases() {
+			checks = append(checks, check{
+				sentence: "of " + status.name + " " + lease.name + " goes by its expiry",
+				run:      func(p *probe) { claimsByExpiry(p, like(status.kind, expiring(0)), lease) },
+			})
+		}
+	}
+	return append(checks, check{"of another key drops no record before its expiry has passed", claimDropsNone, false})
+}
+
+// named is a kind of records, or what a caller takes one for.
+type named struct {
+	name string
+	kind kind
+	then []turn // after it was planted
+}
+
+func claimedOver() []named {
+	return []named{
+		{name: "a record in progress", kind: inProgress},
+		{name: "a record in progress of AWS Powertools", kind: ownerless},
+		{name: "an UNKNOWN record", kind: unknown},
+		{name: "a completed record", kind: completed},
+		{name: "a completed record of AWS Powertools", kind: like(ownerless, changed(func(_ *probe, r *store.Record) {
+			r.Status, r.Result = store.StatusCompleted, []byte(`{}`)
+		}))},
+	}
+}
+
+// lease is where the lease of a record ends when it is claimed.
+type lease struct {
+	name string
+	// ends is how long after the claim; nil is a record without a lease.
+	ends *time.Duration
+}
+
+func leases() []lease {
+	return []lease{
+		{"without a lease", nil},
+		{"whose lease lapsed long ago", new(-time.Hour)},
+		{"whose lease has just ended", new(time.Duration(0))},
+		{"whose lease ends in a millisecond", new(time.Millisecond)},
+		{"whose lease is live", new(time.Hour)},
+	}
+}
+
+// claimsByExpiry claims records that expire at the probe's now, at instants around that. A store may
+// have dropped what has expired by more than the instant itself, so none is then refused.
+func claimsByExpiry(p *probe, of kind, l lease) {
+	for _, after := range []time.Duration{
+		-time.Hour, -time.Second, -time.Millisecond, -time.Nanosecond, 0, time.Millisecond, time.Second, 30 * time.Minute,
+	} {
+		ends := unleased
+		if l.ends != nil {
+			ends = leased((after + *l.ends).Truncate(time.Millisecond))
+		}
+		k := p.begin(like(of, ends))
+		if k.claimable(p.now.Add(after)) || after <= 0 {
+			k.try(k.call(claim().after(after)))
+		}
+	}
+}
+
+// claimDropsNone claims other keys until the very instant in which records of every status expire.
+func claimDropsNone(p *probe) {
+	all := make([]*kept, 0, len(claimedOver()))
+	for _, c := range claimedOver() {
+		all = append(all, p.begin(like(c.kind, leased(-time.Minute), expiring(0))))
+	}
+	for n := range 12 {
+		p.begin(nil).play(claim().after(time.Duration(n-11) * time.Second))
+	}
+	for _, k := range all {
+		k.holds()
+	}
+}
+
+// inZone tells the instants of a record in another time zone.
+func inZone(hours int) change {
+	return changed(func(_ *probe, r *store.Record) {
+		zone := time.FixedZone("", hours*60*60)
+		r.Expiry = r.Expiry.In(zone)
+		if !r.Lease.IsZero() {
+			r.Lease = r.Lease.In(zone)
+		}
+	})
+}
+
+func swapRows() []row {
+	stale := []turn{
+		swap(renewal).late().refused(), complete(other).late().refused(), remove().late().refused(),
+		complete(other).late().by(unleased).refused(), remove().late().by(unleased).refused(),
+	}
+	return []row{
+		{"takes over a record whose lease lapsed", from(inProgress, swap(takeover))},
+		{"takes over a record that AWS Powertools wrote", from(ownerless, swap(takeover))},
+		{"renews a lease, again and again", from(inProgress, swap(renewal), swap(renewal), swap(renewal))},
+		{"never moves the lease of an owner back", from(inProgress,
+			swap(renewal, renewal).by(unleased), // an owner need not know which of its renewals have landed
+			swap(renewal).late().refused(), swap(renewal).late().by(unleased).refused(),
+			swap(leaseMoved(-time.Millisecond)).refused(), swap(leaseMoved(-time.Millisecond)).by(unleased).refused(),
+			swap().by(unleased), swap(leaseMoved(time.Millisecond)).by(unleased),
+			swap(owned("C"), leased(time.Second)).by(unleased), // another owner starts afresh
+		)},
+		{"completes a record", from(inProgress, complete(charged), claim().refused(), swap(takeover).late().refused())},
+		{"marks a record UNKNOWN, and lets its owner complete it later", from(inProgress, swap(lost), complete(charged))},
+		{"keeps the held lease if next has none", slices.Concat(
+			from(inProgress, swap(renewal), complete(charged, unleased).late().by(unleased)),
+			from(inProgress, complete(large, unleased)), from(like(inProgress, unleased), swap(attempted, unleased)),
+		)},
+		{"gives a lease to a record that had none", from(like(inProgress, unleased), swap(leased(time.Minute)))},
+		{"clears the fields that become zero", slices.Concat(
+			from(completed, swap(bare, changed(func(_ *probe, r *store.Record) { r.Status = store.StatusInProgress }))),
+			from(like(unknown, settledFields), complete(charged, bare)),
+		)},
+		{"keeps the fields that stay equal", from(completed, swap(because(another)))},
+		{"of a key without a record is refused with a zero record, and writes nothing", slices.Concat(
+			from(nil, swap(takeover).refused(), complete(charged).refused()),
+			from(inProgress, remove(), swap(takeover).refused(), complete(charged).refused()),
+		)},
+		{"repeated is refused with its own record", from(inProgress,
+			swap(takeover), again(), swap(renewal), again(), complete(charged), again(),
+		)},
+		{"by an owner that was taken over is refused with the record of the new owner", from(inProgress, slices.Concat(
+			[]turn{swap(takeover)}, stale, []turn{complete(charged)}, stale)...,
+		)},
+		{"by an owner whose lease was renewed since is refused", from(inProgress,
+			swap(renewal), complete(charged).late().refused(), complete(charged).late().refused(),
+		)},
+		{"by an owner that has completed is refused", from(inProgress,
+			complete(charged, leased(0)), complete(charged, leased(0)).late().refused(),
+			complete(other).late().by(leased(0)).refused(), complete(other).late().by(leased(0)).refused(),
+		)},
+		{"is followed by a Claim when the record has expired", from(inProgress,
+			complete(charged, expiring(time.Hour)), claim().after(time.Hour-1).refused(), claim().after(time.Hour),
+		)},
+	}
+}
+
+// settledFields has the fields of a record that somebody has settled.
+func settledFields(p *probe, r store.Record) store.Record {
+	r.SettledBy, r.SettledAt, r.SettledReason = "dana", p.now, "ticket 4711"
+	return r
+}
+
+func deleteRows() []row {
+	return []row{
+		{"of a key without a record is false", slices.Concat(
+			from(nil, remove().refused()), from(inProgress, remove(), remove().refused()),
+		)},
+		{"lets the next claim start afresh", from(completed, remove(), claim(), remove().late().refused())},
+		{
+			"removes a record that was swapped, as it is now",
+			from(inProgress, swap(renewal), remove().late().refused(), remove()),
+		},
+	}
+}
+
+// seenChecks is the comparison that Swap, Delete and Commit share: of a record of each kind, with
+// each mistake that a caller might make about it.
+func seenChecks() (checks []check) {
+	compares := func(method string, of named, t turn) check {
+		return check{method + " of " + of.name + " compares what was seen", func(p *probe) {
+			var k *kept
+			for _, s := range sights() {
+				if k == nil || k.last.Key == "" {
+					k = p.begin(of.kind).play(of.then...)
+				}
+				t.refuses = !k.is(s.sight(p, k.last))
+				p.t.Logf("seen %s", s.name)
+				if k.try(k.call(t.by(s.sight))) {
+					k = nil
+				}
+			}
+		}, t.completes}
+	}
+	for _, of := range seen() {
+		checks = append(checks,
+			compares("Swap", of, completes(takeover, completion(other))), compares("Delete", of, remove()))
+	}
+	return checks
+}
+
+// seen are the kinds of records that callers see.
+func seen() []named {
+	stepped := []turn{steps(stepsOf{charge: value(charged)}), steps(stepsOf{charge: value(other)})}
+	return []named{
+		{name: "a record in progress", kind: inProgress},
+		{name: "a record in progress without a lease", kind: like(inProgress, unleased)},
+		{name: "a record that was released", kind: like(inProgress, because(store.ReasonReleased))},
+		{name: "a record with a step", kind: inProgress, then: stepped},
+		{name: "an UNKNOWN record", kind: unknown},
+		{name: "an UNKNOWN record with a step", kind: unknown, then: stepped},
+		{name: "a completed record", kind: completed},
+		{name: "a record without an owner", kind: ownerless},
+		{name: "a record without an owner and a lease", kind: like(ownerless, unleased)},
+	}
+}
+
+// sight is what a caller takes a record for.
+type sight struct {
+	name  string
+	sight change
+}
+
+func sights() []sight {
+	both := func(a, b change) change {
+		return func(p *probe, r store.Record) store.Record { return b(p, a(p, r)) }
+	}
+	written := func(more int) change {
+		return changed(func(_ *probe, r *store.Record) { r.StepWrites = max(0, r.StepWrites+more) })
+	}
+	blurred := changed(func(_ *probe, r *store.Record) {
+		steps := r.Steps // of which a completion has to know
+		*r = blur(*r)
+		r.Steps = steps
+	})
+	all := []sight{
+		{"as it is", changed(func(*probe, *store.Record) {})},
+		{"in another time zone", inZone(-3)},
+		{"with a lease that ends a millisecond earlier", leaseMoved(-time.Millisecond)},
+		{"with a lease that ends a millisecond later", leaseMoved(time.Millisecond)},
+		{"without a lease", unleased},
+		{"with an expiry a second later", changed(func(_ *probe, r *store.Record) { r.Expiry = r.Expiry.Add(time.Second) })},
+		{"with the owner B", owned("B")},
+		{"with the owner B and without a lease", both(owned("B"), unleased)},
+		{"without an owner", owned("")},
+		{"without an owner and a lease", both(owned(""), unleased)},
+		{"released", because(store.ReasonReleased)},
+		{"with another reason", because(another)},
+		{"without a reason", because("")},
+		{"without step writes", written(-1 << 20)},
+		{"without step writes and a lease", both(written(-1<<20), unleased)},
+		{"with a step write less", written(-1)},
+		{"with a step write more", written(1)},
+		{"with any step writes", blindly},
+		{"with nothing that does not tell it", blurred},
+		{"with nothing that does not tell it, without a lease", both(blurred, unleased)},
+	}
+	for _, s := range []store.Status{store.StatusInProgress, store.StatusCompleted, store.StatusUnknown} {
+		all = append(all, sight{"as one that is " + string(s), changed(func(_ *probe, r *store.Record) { r.Status = s })})
+	}
+	return all
+}
