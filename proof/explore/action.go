@@ -93,8 +93,8 @@ func (w *world) actionsOf(d *delivery, all []action) []action {
 		if w.faults > 0 && w.mayDie() {
 			all = append(all, func() { w.kill(d) })
 		}
-	case atPark:
-		all = append(all, func() { w.endPark(d, false) }, func() { w.endPark(d, true) })
+	case atGiveUp:
+		all = append(all, func() { w.endGiveUp(d, false) }, func() { w.endGiveUp(d, true) })
 		if w.faults > 0 && w.mayDie() {
 			all = append(all, func() { w.kill(d) })
 		}
@@ -113,7 +113,7 @@ func (w *world) actionsOfStep(s *strand, all []action) []action {
 		return append(all, func() { w.fork(s) })
 	case atStepResolver:
 		return w.actionsOfResolver(s, all)
-	case atCall, atEnding, atResolver, atPark, atStep, atEnd, away: // in its function
+	case atCall, atEnding, atResolver, atGiveUp, atStep, atEnd, away: // in its function
 	}
 	if len(w.Effects) == 0 {
 		all = append(all, func() { w.takeEffect(s, Happens) })

@@ -52,9 +52,20 @@ type application struct {
 	life int
 }
 
-var toldOf = [...]told{
-	execution.CommitRefused: toldRefused, execution.CommitDeclined: toldDeclined, execution.CommitLeaseLost: toldLost,
-	execution.CommitFailed: toldFailed,
+// toldBy is what an error of a commit tells the handler.
+func toldBy(err error) told {
+	switch {
+	case err == nil:
+		return toldLanded
+	case errors.Is(err, store.ErrWritesRefused):
+		return toldDeclined
+	case errors.Is(err, execution.ErrCommitRefused):
+		return toldRefused
+	case errors.Is(err, execution.ErrLeaseLost):
+		return toldLost
+	default:
+		return toldFailed
+	}
 }
 
 // commitAll tries the commits of the handler. It returns the error with which the handler ends.
@@ -112,15 +123,12 @@ func (d *delivery) commit(ctx context.Context, s *strand, n int, o Order) (told,
 	under, _ := execution.From(ctx)
 	d.tries = append(d.tries, commitFacts{began: time.Now(), writes: writes, inside: under.Step != ""})
 	d.committer = s
-	fault := execution.CommitsOf(ctx).Commit(onStrand(ctx, s), d.receiptOf(try, o), writes)
+	err := execution.CommitsOf(ctx).Commit(onStrand(ctx, s), d.receiptOf(try, o), writes, nil)
 	d.committer = nil
 	if d.dead {
 		return toldNothing, errDied
 	}
-	err, is := error(nil), toldLanded
-	if fault != nil {
-		err, is = fault, toldOf[fault.Kind]
-	}
+	is := toldBy(err)
 	w.committed(d, try, is, err)
 	if d.tries[try].inside {
 		d.tries = d.tries[:try] // it was none

@@ -93,7 +93,7 @@ func committedAnswerCounts(w *world, e event) string {
 	if n := d.landed(); n >= 0 {
 		want := fmt.Sprintf("%d by %s", d.order.Amount, d.receiptOf(n, d.order).By)
 		differs := d.ending != Succeeds || d.unlike
-		told, is := errors.AsType[*idempotent.CommittedError](d.event.Err)
+		told := errors.Is(d.event.Err, idempotent.ErrOtherAnswer)
 		switch {
 		case d.panicked != nil || d.err != nil || d.answer() != want:
 			return fmt.Sprintf("commit %d of %s has landed, its handler %s, and it is answered %q", n+1, d.name, d.ending, d.answer())

@@ -56,7 +56,7 @@ func scenarios() map[string]explore.Scenario {
 	waits := []idempotent.Option{idempotent.WithWait(40 * time.Millisecond)}
 	all := map[string]explore.Scenario{
 		"two deliveries, each sent twice, every ending": {Clients: clients(2, 2), Endings: anyEnd, LeaseSteps: 1},
-		"two deliveries, ends of leases and expiry":               {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1},
+		"two deliveries, ends of leases and expiry":     {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1},
 		"three deliveries":                              {Clients: clients(3, 1), Endings: mayFail, LeaseSteps: 2},
 		"two requests under one key":                    {Clients: rivals, Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1},
 		"clocks that differ":                            {Clients: skewed, Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1},

@@ -104,8 +104,8 @@ func (d *delivery) reconcile(ctx context.Context) (idempotent.Reconciled, error)
 
 var errCannotTell = errors.New("cannot tell")
 
-// park is who is given a record to be parked.
-func (d *delivery) park() error {
+// giveUp is who is given a record to be given up.
+func (d *delivery) giveUp() error {
 	if d.dead {
 		return errDied
 	}

@@ -196,7 +196,7 @@ func (w *world) actionsOfRelays(all []action) []action {
 	}
 	givenUp, due := w.waiting()
 	if w.mail.redrives > 0 {
-		for _, id := range parked {
+		for _, id := range givenUp {
 			all = append(all, func() {
 				w.mail.redrives--
 				w.redrive(id)

@@ -200,8 +200,8 @@ func (w *world) deliver(c *client) {
 		switch d.at {
 		case atEnding:
 			w.endHandler(d, Succeeds)
-		case atPark:
-			w.endPark(d, false)
+		case atGiveUp:
+			w.endGiveUp(d, false)
 		case atCall, atResolver:
 			w.straight(&d.strand)
 		case atStep, atStepResolver, atFork, atEnd, away:
