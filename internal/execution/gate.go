@@ -7,8 +7,11 @@ import (
 	"time"
 )
 
-// ErrStandstill is why a gate was not waited for any longer: nobody has left it for a long time.
-var ErrStandstill = errors.New("none of them has ended for a long time")
+// ErrStandstill and ErrOver are why a gate was not waited for any longer: nobody has left it for a long time, or the handler has returned.
+var (
+	ErrStandstill = errors.New("none of them has ended for a long time")
+	ErrOver       = errors.New("the handler has returned")
+)
 
 // Gate is what the steps of an execution pass through. They may run at the same time; a commit closes the gate and waits for them. The
 // zero value is open. It is safe for concurrent use.
@@ -49,11 +52,11 @@ func (g *Gate) Busy() bool {
 	return g.inside > 0
 }
 
-// Close lets nobody else in, and waits for those inside. It gives up if ctx ends before them, or, unless patience is 0, if nobody has
-// left for so long. Then it returns why; the gate is closed all the same.
-func (g *Gate) Close(ctx context.Context, patience time.Duration) error {
+// Close lets nobody else in, and waits for those inside. It gives up if ctx ends before them, if over is closed, or, unless patience is 0,
+// if nobody has left for so long. Then it returns why; the gate is closed all the same.
+func (g *Gate) Close(ctx context.Context, over <-chan struct{}, patience time.Duration) error {
 	for left := g.close(); left != nil; left = g.close() {
-		if err := leaves(ctx, left, patience); err != nil {
+		if err := leaves(ctx, over, left, patience); err != nil {
 			return err
 		}
 	}
@@ -71,7 +74,7 @@ func (g *Gate) close() <-chan struct{} {
 	return g.left
 }
 
-func leaves(ctx context.Context, left <-chan struct{}, patience time.Duration) error {
+func leaves(ctx context.Context, over, left <-chan struct{}, patience time.Duration) error {
 	var standstill <-chan time.Time
 	if patience > 0 {
 		timer := time.NewTimer(patience)
@@ -83,6 +86,8 @@ func leaves(ctx context.Context, left <-chan struct{}, patience time.Duration) e
 		return nil
 	case <-standstill:
 		return ErrStandstill
+	case <-over:
+		return ErrOver
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -119,7 +119,7 @@ func (c *commit) alone(ctx context.Context) *execution.Fault {
 			patience = 0
 		}
 	}
-	if err := c.all.steps.gate.Close(ctx, patience); err != nil {
+	if err := c.all.steps.gate.Close(ctx, c.all.returned, patience); err != nil {
 		reason := fmt.Sprintf("it has waited for the steps that run: %s; the function of a step uses the context that it is given",
 			strings.Join(c.all.steps.names(), ", "))
 		return &execution.Fault{Kind: execution.ErrCommitRefused, Reason: reason, Err: err}

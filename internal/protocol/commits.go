@@ -22,11 +22,11 @@ type commits struct {
 	resolving atomic.Bool
 
 	mu sync.Mutex
-	// over is true once the handler has returned. under is closed when the commit that is under way has come to its end, nil if none
-	// is.
-	over  bool
-	under chan struct{}
-	known commitsKnown
+	// over is true once the handler has returned: then returned is closed, which the first commit makes. under is closed when the commit
+	// that is under way has come to its end, nil if none is.
+	over            bool
+	returned, under chan struct{}
+	known           commitsKnown
 	// ended is what was known when the handler had returned.
 	ended commitsKnown
 }
@@ -61,6 +61,9 @@ func (c *commits) begin() (before int, refused *execution.Fault) {
 	case k.failed != nil:
 		return 0, commitRefused("an earlier commit of the execution has failed")
 	}
+	if c.returned == nil {
+		c.returned = make(chan struct{})
+	}
 	c.under = make(chan struct{})
 	return len(c.known.reports), nil
 }
@@ -94,6 +97,9 @@ func (c *commits) close() {
 	c.mu.Lock()
 	c.over = true
 	under := c.under
+	if c.returned != nil {
+		close(c.returned) // nothing protects the steps any more that a commit would wait for
+	}
 	c.mu.Unlock()
 	if under != nil {
 		<-under

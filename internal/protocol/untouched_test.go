@@ -150,6 +150,33 @@ func TestACommitThatWaitsForItsOwnStepIsRefused(t *testing.T) {
 	}
 }
 
+// Once the handler has returned nothing renews the lease, so a commit that it has left behind does not wait for steps any more.
+func TestACommitThatWaitsEndsWithItsHandler(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, l := newTill(t, nil)
+		refused := make(chan error, 1)
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			go func() {
+				_, _ = idempotent.Step(ctx, "charge", func(context.Context) (int, error) { time.Sleep(time.Minute); return 7, nil })
+			}()
+			time.Sleep(time.Second)
+			go func() {
+				_, err := commit(context.WithoutCancel(ctx), receipt{7, o.Amount}, "row")
+				refused <- err
+			}()
+			time.Sleep(time.Second)
+			return receipt{7, o.Amount}, nil
+		}
+		began := time.Now()
+		_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 5})
+		require.NoError(t, err)
+		assert.Equal(t, 2*time.Second, time.Since(began))
+		require.ErrorIs(t, <-refused, idempotent.ErrCommitRefused)
+		assert.Empty(t, l.attempts)
+		time.Sleep(time.Minute)
+	})
+}
+
 // As long as steps end, a commit without a deadline waits for the others.
 func TestACommitWaitsForStepsOfWhichSomeEnd(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

@@ -1,59 +1,13 @@
 package explore
 
 import (
-	"context"
-	"errors"
 	"time"
 
 	"github.com/go-idempotent/idempotent/store"
 )
 
-type actionKind int
-
-const (
-	actStart       actionKind = iota // a client sends its request
-	actCall                          // a call of the store is applied and answered, or meets its fault, or is answered at last
-	actReturn                        // a handler returns
-	actDie                           // the process of a running handler dies
-	actResolve                       // a resolver answers
-	actFork                          // a step begins beside others, or a commit beside steps
-	actEffect                        // the function of a step returns
-	actResolveStep                   // the resolver of a step answers
-	actMessage                       // a message arrives late
-	actLease                         // the clock goes to the end of the held lease
-	actExpiry                        // the clock goes to the expiry of the held record
-	actRemove                        // the table deletes an expired record
-	actTime                          // time goes on until a heartbeat acts, a lease ends, or a prepared one is nearly over
-	actLook                          // the operator is shown the record
-	actDo                            // the operator acts on what it was shown
-	actGiveUp                        // who is given a record to be given up takes it, or fails
-	actDueNow                        // the clock goes to where somebody is to be asked about the record
-	actOutside                       // somebody else changes rows
-	actHandOver                      // the stream of the messages hands over what was written
-	actDrain                         // somebody drains the messages
-	actBox                           // a relay's call of its box is applied and answered, or meets its fault
-	actReceive                       // the delivery of a message ends
-	actRelayDies                     // the process of a relay dies while it delivers
-	actLateWrite                     // a relay's write of a message arrives late
-	actRedrive                       // somebody redrives a message that is given up
-	actDue                           // the clock goes to where a message is due
-	actEnd                           // nothing more happens
-)
-
-type action struct {
-	kind    actionKind
-	client  *client
-	d       *delivery
-	strand  *strand // of d, that made the call
-	fault   Fault
-	ending  Ending
-	verdict Verdict
-	message int
-	deed    Deed
-	effect  Effect
-	fails   bool // who is given a record to be given up
-	relayAction
-}
+// action is a choice of the schedule.
+type action func()
 
 // actions are the choices of the schedule in this state. What goes on without a detour comes first, so that the first
 // schedule which breaks something is a simple one.
@@ -64,25 +18,28 @@ func (w *world) actions() []action {
 		if d.active() && !d.dead {
 			running = true
 			all = w.actionsOf(d, all)
+			if w.freezes > 0 && !d.frozen && d.client == w.clients[0] {
+				all = append(all, func() { w.freeze(d) })
+			}
 		}
 	}
 	for n := range w.messages {
-		all = append(all, action{kind: actMessage, message: n})
+		all = append(all, func() { w.arriveLate(n) })
 	}
 	for n, c := range w.clients {
-		running = running || len(c.sent) == 0 && c.Asks == nil
+		running = running || len(c.sent) == 0 && c.Asks == nil && c.Of != Powertools
 		if w.maySend(n, c) {
-			all = append(all, action{kind: actStart, client: c})
+			all = append(all, func() { w.start(c) })
 		}
 	}
 	all = w.actionsOfOperator(all)
 	if w.outside < len(w.Outside) {
-		all = append(all, action{kind: actOutside})
+		all = append(all, w.changeRows)
 	}
 	all = append(all, w.steps()...)
 	all = w.actionsOfRelays(all)
 	if !running && len(w.mail.rounds) == 0 {
-		all = append(all, action{kind: actEnd})
+		all = append(all, w.end)
 	}
 	return all
 }
@@ -93,6 +50,9 @@ func (w *world) maySend(n int, c *client) bool {
 	case c.Deliveries:
 		return false
 	case 0:
+		if c.Of == Powertools {
+			return len(w.deliveries) == 0
+		}
 		alike := n > 0 && w.clients[n-1].Client == c.Client
 		return (!alike || len(w.clients[n-1].sent) > 0) && (c.Asks == nil || w.mayAsk(c.Asks))
 	default:
@@ -105,6 +65,12 @@ func (w *world) maySend(n int, c *client) bool {
 }
 
 func (w *world) actionsOf(d *delivery, all []action) []action {
+	switch {
+	case d.frozen:
+		return append(all, func() { w.freeze(d) })
+	case d.client.Of == Powertools && d.began:
+		return append(all, func() { w.kill(d) })
+	}
 	for _, s := range d.strands() {
 		switch s.at {
 		case atCall:
@@ -117,29 +83,23 @@ func (w *world) actionsOf(d *delivery, all []action) []action {
 	switch d.at {
 	case atEnding:
 		if w.EndsEarly && d.branches == nil && d.steps == nil && d.tries == nil {
-			all = append(all, action{kind: actReturn, d: d, ending: GoesOn})
+			all = append(all, func() { w.endHandler(d, GoesOn) })
 		}
 		for _, e := range w.Endings {
 			if e != ObeysContext || d.hctx.Err() != nil {
-				all = append(all, action{kind: actReturn, d: d, ending: e})
+				all = append(all, func() { w.endHandler(d, e) })
 			}
 		}
 		if w.faults > 0 && w.mayDie() {
-			all = append(all, action{kind: actDie, d: d})
+			all = append(all, func() { w.kill(d) })
 		}
 	case atGiveUp:
-		all = append(all, action{kind: actGiveUp, d: d}, action{kind: actGiveUp, d: d, fails: true})
+		all = append(all, func() { w.endGiveUp(d, false) }, func() { w.endGiveUp(d, true) })
 		if w.faults > 0 && w.mayDie() {
-			all = append(all, action{kind: actDie, d: d})
+			all = append(all, func() { w.kill(d) })
 		}
 	case atResolver:
-		if d.asks() {
-			return w.actionsOfQuestion(d, all)
-		}
-		all = append(all, action{kind: actResolve, d: d, verdict: StillUnknown})
-		if d.clock().Before(d.lease) { // its context has ended long before
-			all = append(all, action{kind: actResolve, d: d, verdict: Executed}, action{kind: actResolve, d: d, verdict: Untouched})
-		}
+		all = w.actionsOfResolver(&d.strand, all)
 	case atCall, atFork, atStep, atStepResolver, atEnd, away:
 	}
 	return all
@@ -150,24 +110,41 @@ func (w *world) actionsOfStep(s *strand, all []action) []action {
 	d := s.of
 	switch s.at {
 	case atFork:
-		return append(all, action{kind: actFork, d: d, strand: s})
+		return append(all, func() { w.fork(s) })
 	case atStepResolver:
-		all = append(all, action{kind: actResolveStep, d: d, strand: s, verdict: StillUnknown})
-		if d.clock().Before(d.lease) { // nobody asks for so long
-			all = append(all, action{kind: actResolveStep, d: d, strand: s, verdict: Executed},
-				action{kind: actResolveStep, d: d, strand: s, verdict: Untouched})
-		}
-		return all
+		return w.actionsOfResolver(s, all)
 	case atCall, atEnding, atResolver, atGiveUp, atStep, atEnd, away: // in its function
 	}
 	if len(w.Effects) == 0 {
-		all = append(all, action{kind: actEffect, d: d, strand: s})
+		all = append(all, func() { w.takeEffect(s, Happens) })
 	}
 	for _, e := range w.Effects {
-		all = append(all, action{kind: actEffect, d: d, strand: s, effect: e})
+		all = append(all, func() { w.takeEffect(s, e) })
 	}
 	if w.faults > 0 && w.mayDie() {
-		all = append(all, action{kind: actDie, d: d})
+		all = append(all, func() { w.kill(d) })
+	}
+	return all
+}
+
+// actionsOfResolver are what a resolver may say. One that answers after the lease has ended was suspended: where contexts have no clock of
+// their own, nobody would know that it is late.
+func (w *world) actionsOfResolver(s *strand, all []action) []action {
+	d, verdicts := s.of, w.Verdicts
+	if verdicts == nil {
+		verdicts = []Verdict{StillUnknown, Executed, Untouched}
+		if d.asks() {
+			verdicts = append(verdicts, CannotTell)
+		}
+	}
+	late := !d.clock().Before(d.lease)
+	for _, v := range verdicts {
+		if !late || w.Timed || v != Untouched && v != Executed || d.asks() && v == Executed {
+			all = append(all, func() { w.resolve(s, v) })
+		}
+	}
+	if d.asks() && w.faults > 0 && w.mayDie() {
+		all = append(all, func() { w.kill(d) })
 	}
 	return all
 }
@@ -175,9 +152,9 @@ func (w *world) actionsOfStep(s *strand, all []action) []action {
 func (w *world) actionsOfCall(s *strand, all []action) []action {
 	d := s.of
 	if d.conflicts && w.underTransaction(s) {
-		return append(all, action{kind: actCall, d: d, strand: s, fault: Conflict})
+		return append(all, func() { w.grantCall(s, Conflict) })
 	}
-	all = append(all, action{kind: actCall, d: d, strand: s})
+	all = append(all, func() { w.grantCall(s, None) })
 	if s.slow != None || w.faults == 0 {
 		return all
 	}
@@ -188,7 +165,7 @@ func (w *world) actionsOfCall(s *strand, all []action) []action {
 		case f.ofCommits(s.called):
 		case w.Strikes != nil && !w.Strikes(f, d.callName(s.called)):
 		default:
-			all = append(all, action{kind: actCall, d: d, strand: s, fault: f})
+			all = append(all, func() { w.grantCall(s, f) })
 		}
 	}
 	return all
@@ -221,22 +198,32 @@ func (w *world) mayDie() bool {
 func (w *world) steps() (all []action) {
 	held := w.held()
 	if w.timeSteps > 0 && w.mayPass() && !w.nextInstant().IsZero() {
-		all = append(all, action{kind: actTime})
+		all = append(all, w.passTime)
 	}
 	if held == nil {
 		return all
 	}
+	// to moves the clock, and uses up what is left of such steps.
+	to := func(left *int, end time.Time, what string) {
+		*left--
+		w.advance(end)
+		w.Sayf("%s: %s", w.clockText(), what)
+	}
 	if w.leaseSteps > 0 && held.Status == store.StatusInProgress && w.fastest().Before(held.Lease) {
-		all = append(all, action{kind: actLease})
+		all = append(all, func() { to(&w.leaseSteps, held.Lease, "the lease ends") })
 	}
 	if w.expirySteps > 0 && w.fastest().Before(held.Expiry) {
-		all = append(all, action{kind: actExpiry})
+		all = append(all, func() {
+			w.expired = true
+			to(&w.expirySteps, held.Expiry.Add(time.Second), "the expiry has passed") // DynamoDB deletes after it
+			w.forgetTokens()
+		})
 	}
 	if w.dueSteps > 0 && held.Attention != "" && w.fastest().Before(held.AttentionAt) {
-		all = append(all, action{kind: actDueNow})
+		all = append(all, func() { to(&w.dueSteps, held.AttentionAt, "somebody is to be asked about the record") })
 	}
 	if w.expired && w.now.After(held.Expiry) {
-		all = append(all, action{kind: actRemove})
+		all = append(all, w.remove)
 	}
 	return all
 }
@@ -253,187 +240,4 @@ func (w *world) fastest() time.Time {
 // advance moves the clock so that the one which is furthest ahead is at end.
 func (w *world) advance(end time.Time) {
 	w.now = w.now.Add(end.Sub(w.fastest()))
-}
-
-func (w *world) act(a action) {
-	switch a.kind {
-	case actStart:
-		w.start(a.client)
-	case actCall:
-		w.grantCall(a.strand, a.fault)
-	case actReturn:
-		w.Sayf("  the handler of %s %s", a.d.name, a.ending)
-		if a.ending != GoesOn {
-			a.d.ended(a.ending)
-		}
-		w.goOn(&a.d.strand, grant{ending: a.ending})
-	case actDie:
-		w.Sayf("  the process of %s dies %s", a.d.name, a.d.where())
-		w.faults--
-		w.die(a.d)
-	case actFork:
-		if a.strand == &a.d.strand {
-			w.Sayf("  %s starts its commit", a.d.name)
-		} else {
-			w.Sayf("  %s starts its step %s", a.d.name, w.Steps[w.branchOf(a.strand)].Name)
-		}
-		w.goOn(a.strand, grant{})
-	case actEffect:
-		w.Sayf("    the step %s of %s %s", w.Steps[a.strand.about].Name, a.d.name, a.effect)
-		w.goOn(a.strand, grant{effect: a.effect})
-	case actResolveStep:
-		w.Sayf("    the resolver of the step %s of %s says: %s", w.Steps[a.strand.about].Name, a.d.name, a.verdict)
-		w.resolvedStep(a.d, a.strand.about, a.verdict)
-		w.goOn(a.strand, grant{verdict: a.verdict})
-	case actResolve:
-		w.Sayf("  the resolver of %s says: %s", a.d.name, a.verdict)
-		w.resolved(a.d, a.verdict)
-		w.goOn(&a.d.strand, grant{verdict: a.verdict})
-	case actGiveUp:
-		w.endGiveUp(a.d, a.fails)
-	case actDueNow:
-		w.dueSteps--
-		w.advance(w.held().AttentionAt)
-		w.Sayf("%s: somebody is to be asked about the record", w.clockText())
-	case actMessage:
-		w.arriveLate(a.message)
-	case actLease:
-		w.leaseSteps--
-		w.advance(w.held().Lease)
-		w.Sayf("%s: the lease ends", w.clockText())
-	case actExpiry:
-		w.expirySteps--
-		w.expired = true
-		w.advance(w.held().Expiry.Add(time.Second)) // DynamoDB deletes after it
-		w.forgetTokens()
-		w.Sayf("%s: the expiry has passed", w.clockText())
-	case actRemove:
-		w.Sayf("  the table deletes the expired record")
-		w.remove()
-	case actOutside:
-		w.changeRows()
-	case actLook:
-		w.look()
-	case actDo:
-		w.do(a.deed, a.fault)
-	case actTime:
-		w.timeSteps--
-		w.pass(w.nextInstant())
-		w.Sayf("%s: time has passed", w.clockText())
-		w.check(event{kind: evPassed})
-	case actHandOver, actDrain, actBox, actReceive, actRelayDies, actLateWrite, actRedrive, actDue:
-		w.actOfRelay(a)
-	case actEnd:
-	}
-}
-
-// grantCall lets a call of the store happen, or its fault.
-func (w *world) grantCall(s *strand, f Fault) {
-	d, c := s.of, s.called
-	if s.slow != None {
-		w.grantSlow(s)
-		return
-	}
-	w.sent(s, f)
-	switch {
-	case f == Conflict && d.conflicts: // as long as the owner works
-	case f != None:
-		w.faults--
-		w.Saw("fault: " + f.String())
-		d.conflicts = d.conflicts || f == Conflict
-	}
-	w.Sayf("%s:  %s: %s %s", w.clockText(), d.name, w.describeCall(c), f)
-	var got reply
-	if f.applied() {
-		got = w.apply(d, c)
-		w.Sayf("    %s", w.describeReply(c, got))
-	}
-	if f == SlowRequest || f == SlowReply {
-		s.slow, s.got = f, got
-		w.Saw("slow " + string(d.callName(c)))
-		return
-	}
-	if f.leavesMessage() {
-		w.messages = append(w.messages, message{by: d, call: c})
-	}
-	if f.kills() {
-		w.die(d)
-		return
-	}
-	if err := f.err(c.op); err != nil {
-		got = reply{err: err}
-	}
-	if refused, ok := errors.AsType[*store.Error](got.err); ok && f == Repeat && s.called.op == opCommit {
-		unclear := *refused
-		unclear.NotApplied = false // the copy is an attempt inside of the call that was not answered
-		got.err = &unclear
-	}
-	w.replied(s, got)
-	w.goOn(s, grant{reply: got})
-}
-
-// grantSlow answers a call that took long, and succeeds.
-func (w *world) grantSlow(s *strand) {
-	w.Sayf("%s:  %s: the slow %s is answered", w.clockText(), s.of.name, s.called.op)
-	got := s.got
-	if s.slow == SlowRequest {
-		got = w.apply(s.of, s.called)
-		w.Sayf("    %s", w.describeReply(s.called, got))
-	}
-	w.replied(s, got)
-	w.goOn(s, grant{reply: got})
-}
-
-// goOn gives a strand its turn.
-func (w *world) goOn(s *strand, g grant) {
-	d := s.of
-	was := d.at
-	w.learn(s, g)
-	w.turn(s, g)
-	if s == &d.strand || was == away && d.at != away {
-		w.arrive(d)
-	}
-}
-
-func (w *world) arriveLate(n int) {
-	m := w.messages[n]
-	w.messages = append(append([]message(nil), w.messages[:n]...), w.messages[n+1:]...)
-	w.Sayf("  late, from %s: %s", m.by.name, w.describeCall(m.call))
-	name := m.by.callName(m.call)
-	got := w.apply(m.by, m.call)
-	w.Sayf("    %s", w.describeReply(m.call, got))
-	became := " refused"
-	if got.done {
-		became = " applied"
-	}
-	w.Saw("late " + string(m.op) + became)
-	if name == OfOperator {
-		w.Saw("late change of an operator" + became)
-	}
-	if name == StepRecord || name == StepMark || name == Fence {
-		w.Saw("late " + string(name) + became)
-	}
-	if name == Renewal {
-		w.Saw("late renewal" + became)
-	}
-}
-
-// branchOf is which of its branches a strand is.
-func (w *world) branchOf(s *strand) int {
-	for n, b := range s.of.branches {
-		if b == s {
-			return n
-		}
-	}
-	return 0
-}
-
-// remove is what the table's time to live does.
-func (w *world) remove() {
-	before := w.held()
-	if _, err := w.store.Delete(context.Background(), *before); err != nil {
-		panic(err)
-	}
-	w.Saw("deleted by the table")
-	w.written(change{before: before, call: call{op: opDelete}, done: true})
 }

@@ -63,8 +63,9 @@ type facts struct {
 	// unknownUntil is the expiry of the record that says that its outcome is unknown.
 	unknownUntil time.Time
 	// ending is how its handler ended, if returned.
-	ending   Ending
-	returned bool
+	ending     Ending
+	returned   bool
+	returnedAt time.Time // by the clock of contexts
 	// resolved: its resolver was asked.
 	resolved bool
 	// untouched is true once its resolver has said that nothing had happened.
@@ -81,23 +82,26 @@ type facts struct {
 	troubled       bool
 	// overruled: an operator has settled the record since its handler began, so nothing that it brings counts.
 	overruled bool
-	// steps are those of its handler, pastSteps says that it has them behind it. life is the one of the record that it owns or owned.
+	// steps are those of its handler. life is the one of the record that it owns or owned.
 	// toldLost: a step has said that the lease is lost. stepMark is how a handler counts that returned the error of a step.
-	steps     []stepFacts
-	pastSteps bool
-	life      int
-	toldLost  bool
-	stepMark  Ending
-	// tries are the commits of its handler, committing says that the last one has not returned.
-	tries      []commitFacts
-	committing bool
+	steps    []stepFacts
+	life     int
+	toldLost bool
+	stepMark Ending
+	// tries are the commits of its handler, committer runs the last one if that has not returned.
+	tries     []commitFacts
+	committer *strand
+	// unlike: its handler returned an answer when none of them had landed.
+	unlike bool
+	// frozen: its process is suspended. wasFrozen: it was, at some time.
+	frozen, wasFrozen bool
 	// asking is what happened to a reconciliation.
 	asking askingFacts
 	// last: it came after everything else, alone.
 	last bool
 }
 
-func (f *facts) ended(e Ending) { f.ending, f.returned = e, true }
+func (f *facts) ended(e Ending) { f.ending, f.returned, f.returnedAt = e, true, time.Now() }
 
 // change is a call that was made, and the record before and after it.
 type change struct {
@@ -137,7 +141,7 @@ func (w *world) sent(s *strand, f Fault) {
 
 // claims notes the token of a claim.
 func (f *facts) claims(r store.Record) {
-	if r.Owner == f.owner {
+	if r.Owner == f.owner && f.fingerprint != "" {
 		return
 	}
 	if f.owner != "" { // it waited, or its claim took long, and it claims anew
@@ -310,7 +314,8 @@ func (w *world) resolved(d *delivery, v Verdict) {
 	}
 	if v == Untouched {
 		w.unsettled, d.untouched = false, true
-		w.absolved(d)
+		d.steps = make([]stepFacts, len(w.Steps))
+		w.absolve("resolver", w.held())
 	}
 	for _, x := range w.deliveries {
 		if x.began && v == Untouched {

@@ -38,9 +38,9 @@ type commitFacts struct {
 	// hindered: something befell it that does not pass, or of which nobody knows whether it was applied. unread: it could not move the
 	// lease, so that nobody knows what became of it.
 	hindered, unread bool
-	// doubled: somebody has sent it twice whom nobody has asked.
-	doubled bool
-	told    told
+	// doubled: somebody has sent it twice whom nobody has asked. inside: it has the context of a step.
+	doubled, inside bool
+	told            told
 	// writes are what it writes.
 	writes rows.Writes
 }
@@ -70,14 +70,35 @@ func toldBy(err error) told {
 
 // commitAll tries the commits of the handler. It returns the error with which the handler ends.
 func (d *delivery) commitAll(ctx context.Context, o Order) error {
+	if !d.world.Unawaited {
+		return d.commitOn(ctx, &d.strand, o)
+	}
+	b := d.branch()
+	b.about = -1 // no step
+	go func() {
+		b.wait(atFork)
+		_ = d.commitOn(context.WithoutCancel(ctx), b, o) // nobody waits for it, and it does not end with the handler
+		d.world.arrived <- arrival{strand: b, at: atEnd}
+	}()
+	return nil
+}
+
+// branch is a new strand beside the others.
+func (d *delivery) branch() *strand {
+	b := &strand{of: d, at: away, resume: make(chan grant)}
+	d.branches = append(d.branches, b)
+	return b
+}
+
+func (d *delivery) commitOn(ctx context.Context, s *strand, o Order) error {
 	w := d.world
 	var last error
 	for n := range w.Commits {
-		if n == 0 && w.Abandons || n > 0 && w.Timed {
-			d.wait(atFork) // what runs beside it, its steps or its heartbeat, may act before
+		if n == 0 && w.Abandons && !w.Unawaited || n > 0 && w.Timed {
+			s.wait(atFork) // what runs beside it, its steps or its heartbeat, may act before
 		}
-		err := d.commit(ctx, n, o)
-		declined := d.dead || err != nil && d.tries[n].told == toldDeclined
+		told, err := d.commit(ctx, s, n, o)
+		declined := d.dead || told == toldDeclined
 		last = err
 		if declined {
 			last = nil
@@ -93,18 +114,26 @@ func (d *delivery) commitAll(ctx context.Context, o Order) error {
 }
 
 // commit tries one of them.
-func (d *delivery) commit(ctx context.Context, n int, o Order) error {
-	w := d.world
-	writes := d.addressed(ctx, w.Commits[n])
-	d.tries = append(d.tries, commitFacts{began: time.Now(), writes: writes})
-	d.committing = true
-	err := execution.CommitsOf(ctx).Commit(onStrand(ctx, &d.strand), d.receiptOf(n, o), writes, nil)
-	d.committing = false
+func (d *delivery) commit(ctx context.Context, s *strand, n int, o Order) (told, error) {
 	if d.dead {
-		return errDied
+		return toldNothing, errDied
 	}
-	w.committed(d, n, toldBy(err), err)
-	return err
+	w, try := d.world, len(d.tries)
+	writes := d.addressed(ctx, w.Commits[n])
+	under, _ := execution.From(ctx)
+	d.tries = append(d.tries, commitFacts{began: time.Now(), writes: writes, inside: under.Step != ""})
+	d.committer = s
+	err := execution.CommitsOf(ctx).Commit(onStrand(ctx, s), d.receiptOf(try, o), writes, nil)
+	d.committer = nil
+	if d.dead {
+		return toldNothing, errDied
+	}
+	is := toldBy(err)
+	w.committed(d, try, is, err)
+	if d.tries[try].inside {
+		d.tries = d.tries[:try] // it was none
+	}
+	return is, err
 }
 
 // receiptOf is the answer that a commit of the delivery stores. It is no other answer of anybody.
@@ -131,6 +160,11 @@ func (f *facts) spoiled() bool {
 	return slices.ContainsFunc(f.tries, func(t commitFacts) bool { return t.told == toldFailed || t.told == toldLost })
 }
 
+// lostInCommit reports whether a commit of the delivery was told that the lease is lost.
+func (f *facts) lostInCommit() bool {
+	return slices.ContainsFunc(f.tries, func(t commitFacts) bool { return t.told == toldLost })
+}
+
 // isApplied reports whether a commit of the delivery was applied, and its record is not gone since.
 func (w *world) isApplied(d *delivery, try int) bool {
 	return slices.Contains(w.applications, application{by: d, try: try, life: w.life})
@@ -148,7 +182,7 @@ func (w *world) appliedOf(d *delivery) int {
 
 // commitWaitsFor reports whether a commit of the delivery, which has sent nothing yet, waits for a step.
 func (d *delivery) commitWaitsFor(b *strand) bool {
-	return d.committing && d.tries[len(d.tries)-1].sent == 0 && (b.at == atStep || b.at == atStepResolver || b.at == atCall)
+	return d.committer != nil && b != d.committer && d.tries[len(d.tries)-1].sent == 0 && (b.at == atStep || b.at == atStepResolver || b.at == atCall)
 }
 
 // sentByCommit notes a call of the store that a commit makes.
@@ -310,8 +344,8 @@ func (w *world) rowDigest(d *schedules.Digest) {
 }
 
 func commitsOf(d *schedules.Digest, x *delivery) {
-	d.Flags(x.committing)
-	if x.committing {
+	d.Flags(x.committer != nil)
+	if x.committer != nil {
 		d.Number(int64(time.Since(x.tries[len(x.tries)-1].began)))
 	}
 	for _, t := range x.tries {

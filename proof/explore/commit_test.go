@@ -98,10 +98,6 @@ func commitScenarios() map[string]explore.Scenario {
 			Clients: clients(1, 2), Endings: whatever, LeaseSteps: 1, Commits: gated, Rows: shut, Outside: thenOpens, Faults: every,
 			MaxFaults: 1, Strikes: ofCommit,
 		},
-		"commit: a gate that opens for two": {
-			Clients: clients(2, 1), Endings: answers, LeaseSteps: 1, Commits: gated, Rows: shut, Outside: thenOpens, Faults: lost,
-			MaxFaults: 1, Strikes: ofCommit,
-		},
 		"commit: other writes where the gate is shut": {
 			Clients: clients(2, 1), Endings: answers, LeaseSteps: 1, Commits: either, Rows: shut, Outside: thenOpens, Faults: lost,
 			MaxFaults: 1, Strikes: ofCommit,

@@ -92,7 +92,7 @@ func committedAnswerCounts(w *world, e event) string {
 	d := e.d
 	if n := d.landed(); n >= 0 {
 		want := fmt.Sprintf("%d by %s", d.order.Amount, d.receiptOf(n, d.order).By)
-		differs := d.ending != Succeeds
+		differs := d.ending != Succeeds || d.unlike
 		told := errors.Is(d.event.Err, idempotent.ErrOtherAnswer)
 		switch {
 		case d.panicked != nil || d.err != nil || d.answer() != want:
@@ -128,7 +128,7 @@ func afterACommitNothingFollows(w *world, e event) string {
 	case evSent:
 		return w.sentBesideACommit(e)
 	case evStepBegan:
-		if d := e.d; d.committing && d.tries[len(d.tries)-1].sent > 0 || d.landed() >= 0 || d.spoiled() {
+		if d := e.d; d.committer != nil && d.tries[len(d.tries)-1].sent > 0 || d.landed() >= 0 || d.spoiled() {
 			return fmt.Sprintf("%s begins the step %s after its commit was sent", d.name, w.Steps[e.step].Name)
 		}
 	case evWritten:
@@ -153,10 +153,8 @@ func (w *world) sentBesideACommit(e event) string {
 		return fmt.Sprintf("a commit of %s has landed, and a %s follows", d.name, name)
 	case d.spoiled() && e.op == opCommit:
 		return d.name + " commits after a commit of which it does not know that it was not applied"
-	case name == Renewal && d.committing && last.sent > 0:
+	case name == Renewal && d.committer != nil && last.sent > 0:
 		return d.name + " renews its lease beside its commit"
-	case name == Renewal && d.spoiled() && !d.returned:
-		return d.name + " renews its lease after a commit that failed"
 	case last.told == toldFailed && last.unread && d.returned && e.op != opGet:
 		return fmt.Sprintf("%s could not read what became of its commit, and a %s follows", d.name, name)
 	case e.op != opCommit:
@@ -192,13 +190,37 @@ func (d *delivery) stands() bool {
 	return slices.ContainsFunc(d.steps, func(f stepFacts) bool { return f.began && f.told == "" })
 }
 
+// insideIsRefused is about commits inside of a step: with its context they are refused at once. With another one they wait for that step,
+// which ends after them; the wait is bounded.
+func insideIsRefused(_ *world, e event) string {
+	if e.kind != evCommitted {
+		return ""
+	}
+	t, took := e.d.tries[e.tried], time.Since(e.d.tries[e.tried].began)
+	switch {
+	case t.inside && (t.told != toldRefused || took > 0):
+		return fmt.Sprintf("commit %d of %s begins inside of a step, and is told %q after %v", e.tried+1, e.d.name, t.told, took)
+	case t.told == toldRefused && took > standstill+tick:
+		return fmt.Sprintf("commit %d of %s is refused after %v", e.tried+1, e.d.name, took)
+	case t.told == toldRefused && e.d.returned && time.Since(e.d.returnedAt) > tick:
+		return fmt.Sprintf("commit %d of %s waits for steps %v after its handler has returned", e.tried+1, e.d.name, time.Since(e.d.returnedAt))
+	}
+	return ""
+}
+
+// over reports whether the context of the handler has ended, or is about to.
+func (d *delivery) over() bool {
+	end, limited := d.hctx.Deadline()
+	return d.hctx.Err() != nil || limited && !time.Now().Before(end)
+}
+
 // commitIsNotGivenUp is about commits that nothing keeps from being applied.
 func commitIsNotGivenUp(w *world, e event) string {
 	if e.kind != evCommitted {
 		return ""
 	}
 	d, t := e.d, e.d.tries[e.tried]
-	if t.hindered || d.landed() >= 0 && d.landed() != e.tried || d.hctx.Err() != nil || !w.now.Before(w.protectedUntil(d).Add(-w.fences)) || w.operator.applied {
+	if t.hindered || d.landed() >= 0 && d.landed() != e.tried || d.over() || !w.now.Before(w.protectedUntil(d).Add(-w.fences)) || w.operator.applied {
 		return ""
 	}
 	for n := range e.tried {
@@ -210,7 +232,7 @@ func commitIsNotGivenUp(w *world, e event) string {
 	case toldLanded, toldDeclined, toldNothing:
 		return ""
 	case toldRefused:
-		if d.stands() && time.Since(t.began) >= standstill {
+		if t.inside || d.returned || d.stands() && (time.Since(t.began) >= standstill || !d.client.NoDeadline) {
 			return ""
 		}
 	case toldLost, toldFailed:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -59,6 +60,7 @@ type delivery struct {
 	// The strand is the invocation itself, beat its heartbeat.
 	strand
 	beat strand
+	ice  ice
 	// branches are those of steps that run at the same time.
 	branches []*strand
 	calls    int  // of the invocation, so far
@@ -124,7 +126,7 @@ func (d *delivery) run() {
 		d.found, d.err = d.reconcile(ctx)
 		return
 	}
-	d.receipt, d.err = d.world.handler.Handle(ctx, d.order)
+	d.receipt, d.err = d.process.handler.Handle(ctx, d.order)
 }
 
 // die makes the delivery dead to the world.
@@ -138,7 +140,7 @@ func (d *delivery) call(ctx context.Context, c call) reply {
 		return reply{err: errNoCall}
 	}
 	s, ofStep := ctx.Value(strandKey{}).(*strand)
-	if ofStep && s == &d.strand && d.committing {
+	if ofStep && s == d.committer {
 		c.within, c.try = true, len(d.tries)-1
 	}
 	switch {
@@ -168,24 +170,20 @@ func (d *delivery) execute(ctx context.Context, o Order) (Receipt, error) {
 			return d.end(ctx, g, o)
 		}
 	}
-	if len(d.world.Steps) > 0 {
-		if !d.began {
-			d.world.began(d)
-		}
-		if err := d.takeSteps(ctx); err != nil && !d.dead {
-			d.ended(FailsInStep)
-			d.stepMark, d.own = markOfStep(err), execution.Stripped(err)
-			return Receipt{}, err
-		}
-		d.pastSteps = true
+	parts := []part{{FailsInStep, len(d.world.Steps), d.takeSteps}, {FailsInCommit, len(d.world.Commits), d.commitAll}}
+	if d.world.StepsLast {
+		slices.Reverse(parts)
 	}
-	if len(d.world.Commits) > 0 && !d.dead {
+	for _, p := range parts {
+		if p.size == 0 || d.dead {
+			continue
+		}
 		if !d.began {
 			d.world.began(d)
 		}
-		if err := d.commitAll(ctx, o); err != nil && !d.dead {
-			d.ended(FailsInCommit)
-			d.stepMark, d.own = Fails, err
+		if err := p.do(ctx, o); err != nil && !d.dead {
+			d.ended(p.fails)
+			d.stepMark, d.own = markOfStep(err), execution.Stripped(err)
 			return Receipt{}, err
 		}
 	}
@@ -193,6 +191,13 @@ func (d *delivery) execute(ctx context.Context, o Order) (Receipt, error) {
 		return Receipt{}, errDied
 	}
 	return d.end(ctx, d.wait(atEnding), o)
+}
+
+// part is a part of what a handler does, and how it ends if that fails.
+type part struct {
+	fails Ending
+	size  int
+	do    func(context.Context, Order) error
 }
 
 // end ends the handler as it is told.
@@ -205,6 +210,7 @@ func (d *delivery) end(ctx context.Context, g grant, o Order) (Receipt, error) {
 		if n := d.landed(); n >= 0 {
 			return d.receiptOf(n, o), nil
 		}
+		d.unlike = true
 		return Receipt{By: d.name, Amount: o.Amount}, nil
 	case Differs:
 		return Receipt{By: d.name, Amount: o.Amount}, nil
@@ -220,19 +226,29 @@ func (d *delivery) end(ctx context.Context, g grant, o Order) (Receipt, error) {
 	}
 }
 
-// resolve is the resolver.
-func (d *delivery) resolve() (idempotent.Resolution[Receipt], error) {
+// ask is a resolver, which finds something if it is told to.
+func ask[T any](s *strand, at point, found T) (r idempotent.Resolution[T], err error) {
+	d := s.of
 	if d.dead {
-		return idempotent.StillUnknown[Receipt](), errDied
+		return r, errDied
 	}
-	g := d.wait(atResolver)
+	g := s.wait(at)
 	switch {
-	case d.dead || g.verdict == StillUnknown:
-		return idempotent.StillUnknown[Receipt](), nil
+	case d.dead:
+		return r, errDied
+	case g.verdict == CannotTell:
+		return idempotent.Executed(found), errCannotTell
+	case g.verdict == BreaksDown:
+		if s == &d.strand && !d.asks() {
+			d.ended(Panics)
+		}
+		panic(d.name)
 	case g.verdict == Untouched:
-		return idempotent.Untouched[Receipt](), nil
+		return idempotent.Untouched[T](), nil
+	case g.verdict == Executed:
+		return idempotent.Executed(found), nil
 	default:
-		return idempotent.Executed(Receipt{By: "the one before " + d.name, Amount: d.order.Amount}), nil
+		return idempotent.StillUnknown[T](), nil
 	}
 }
 

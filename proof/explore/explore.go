@@ -47,8 +47,10 @@ type Scenario struct {
 	Options []idempotent.Option
 	// Resolver makes what a resolver says a choice of the schedule.
 	Resolver bool
-	// Verdicts are what the resolvers of reconciliations say. None is all of them.
+	// Verdicts are what resolvers say. None is those that find something out, or not; of reconciliations those that fail, too.
 	Verdicts []Verdict
+	// Freezes are how often the process of the first client may be suspended, and go on at any time later. It needs Timed.
+	Freezes int
 	// Steps are those that the handler takes before it ends, in this order. Effects are how their functions may end; none is Happens.
 	// A handler returns the error of a step, unless it is Careless: then it goes on. Parallel steps run at the same time, and Abandons
 	// is for a handler that does not wait for them. One that EndsEarly may end before its first step or commit, too.
@@ -59,9 +61,10 @@ type Scenario struct {
 	Unrepeatable bool
 	// Commits are those that the handler tries after its steps, in this order: the next one where the condition of a write of the one
 	// before does not hold, or, if it is Restless, whatever became of that. A handler returns the error of a commit unless it is
-	// Careless; one that was declined it answers.
-	Commits  []rows.Writes
-	Restless bool
+	// Careless; one that was declined it answers. StepsLast is for a handler that commits before its steps, Unawaited for one that commits
+	// in a goroutine which it does not wait for, and with a context that does not end.
+	Commits                        []rows.Writes
+	Restless, StepsLast, Unawaited bool
 	// Rows are those of the table when a schedule begins. Outside are transactions of somebody else, which happen at any time, in this
 	// order. A table that Remembers knows the tokens of the transactions that it has applied.
 	Rows      map[string]rows.Row
@@ -88,11 +91,25 @@ type Client struct {
 	Skew time.Duration
 	// NoDeadline is for deliveries whose context has no deadline: their lease is renewed. It needs Scenario.Timed.
 	NoDeadline bool
+	// Of is which version of the function handles the deliveries.
+	Of Version
 	// Process tells apart the processes that handle deliveries. The one that a delivery dies with is replaced by a new one.
 	Process int
 	// Asks makes it a process that sends no request, but asks about the record. It does so Deliveries times at most.
 	Asks *Asks
 }
+
+// Version is one of the function that handles deliveries.
+type Version int
+
+// The versions.
+const (
+	Current Version = iota
+	// Before has neither steps at most once nor says that effects are unrepeatable.
+	Before
+	// Powertools is a function with AWS Powertools, which may only die.
+	Powertools
+)
 
 // Run plays every schedule of the scenario. It must be called in a bubble of testing/synctest: a delivery that repeats a
 // failed call waits before.

@@ -56,7 +56,7 @@ func scenarios() map[string]explore.Scenario {
 	waits := []idempotent.Option{idempotent.WithWait(40 * time.Millisecond)}
 	all := map[string]explore.Scenario{
 		"two deliveries, each sent twice, every ending": {Clients: clients(2, 2), Endings: anyEnd, LeaseSteps: 1},
-		"two deliveries, ends of leases and expiry":               {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1},
+		"two deliveries, ends of leases and expiry":     {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1},
 		"three deliveries":                              {Clients: clients(3, 1), Endings: mayFail, LeaseSteps: 2},
 		"two requests under one key":                    {Clients: rivals, Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1},
 		"clocks that differ":                            {Clients: skewed, Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1},
@@ -106,6 +106,7 @@ func scenarios() map[string]explore.Scenario {
 	maps.Copy(all, reconcileScenarios())
 	maps.Copy(all, attentionScenarios())
 	maps.Copy(all, messageScenarios())
+	maps.Copy(all, goingOnScenarios())
 	return all
 }
 
@@ -156,7 +157,7 @@ var long string
 func worlds() schedules.Worlds[explore.Scenario] {
 	w := schedules.Worlds[explore.Scenario]{
 		All: scenarios(), Run: explore.Run, Long: long,
-		Seen: slices.Concat(mustBeSeen, operatorMustBeSeen, stepMustBeSeen, commitMustBeSeen, reconcileMustBeSeen, attentionMustBeSeen, messageMustBeSeen),
+		Seen: slices.Concat(mustBeSeen, operatorMustBeSeen, stepMustBeSeen, commitMustBeSeen, reconcileMustBeSeen, attentionMustBeSeen, messageMustBeSeen, goingOnMustBeSeen),
 	}
 	if os.Getenv(deepVariable) == "1" {
 		w.All, w.Long = deepScenarios(), ""

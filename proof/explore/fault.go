@@ -128,7 +128,7 @@ const (
 	StillUnknown Verdict = iota
 	Executed
 	Untouched
-	// CannotTell fails, and BreaksDown panics. Both are of reconciliations.
+	// CannotTell fails, and BreaksDown panics.
 	CannotTell
 	BreaksDown
 )

@@ -142,7 +142,11 @@ func (c call) make(s store.Store) reply {
 type gate struct{}
 
 func (gate) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
-	got := deliveryOf(ctx).call(ctx, call{op: opClaim, key: r.Key, next: r, now: now})
+	d := deliveryOf(ctx)
+	if d.client.Of == Powertools {
+		r = store.Record{Key: r.Key, Status: r.Status, Lease: r.Lease, Expiry: r.Expiry, Fingerprint: r.Fingerprint}
+	}
+	got := d.call(ctx, call{op: opClaim, key: r.Key, next: r, now: now})
 	return got.held, got.done, got.err
 }
 

@@ -85,6 +85,7 @@ var invariants = []struct {
 	{"I9 what a commit says of its rows is true for ever", refusedIsNeverApplied},
 	{"I9 the committed answer counts", committedAnswerCounts},
 	{"I9 beside and after a commit nothing is done", afterACommitNothingFollows},
+	{"I9 a commit inside of a step is refused", insideIsRefused},
 	{"I9 a commit is not given up that can be made", commitIsNotGivenUp},
 	{"I11 an operator and an owner never both win", operatorAndOwnerNeverBothWin},
 	{"I13 nobody is asked beside a live claim", nobodyIsAskedBesideAClaim},
@@ -172,7 +173,7 @@ const (
 // it has overrun its deadline and every renewal succeeds.
 func (w *world) isProtected(x *delivery) bool {
 	switch {
-	case x.dead || !x.handling() || x.committing: // a commit takes what is left of the lease
+	case x.dead || x.wasFrozen || !x.handling() || x.committer != nil || x.lostInCommit(): // a commit takes what is left of the lease
 		return false
 	case x.hctx.Err() == nil:
 		return true

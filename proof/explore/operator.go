@@ -175,18 +175,18 @@ func (w *world) actionsOfOperator(all []action) []action {
 		return all
 	case o.shown == nil:
 		if w.held() != nil {
-			all = append(all, action{kind: actLook})
+			all = append(all, w.look)
 		}
 		return all
 	}
 	for _, d := range w.Deeds {
-		all = append(all, action{kind: actDo, deed: d})
+		all = append(all, func() { w.do(d, None) })
 		if w.faults == 0 {
 			continue
 		}
 		for _, f := range w.Faults {
 			if operatorFaults[f] && (w.Strikes == nil || w.Strikes(f, OfOperator)) {
-				all = append(all, action{kind: actDo, deed: d, fault: f})
+				all = append(all, func() { w.do(d, f) })
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/proof/schedules"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -11,20 +12,31 @@ import (
 // process handles deliveries, one after the other or at the same time, and may have something before the store that
 // remembers what they learned.
 type process struct {
-	store store.Store
+	store   store.Store
+	handler *idempotent.Handler[Order, Receipt]
+	// learned is which steps it has seen begin, with marks and without.
+	learned uint64
 	// history is a digest of all that its deliveries have learned, in that order.
 	history uint64
 }
 
+// processKey tells apart the processes that live at the same time.
+type processKey struct {
+	of     Version
+	number int
+}
+
+func (c *client) process() processKey { return processKey{c.Of, c.Process} }
+
 // processOf is the process that handles the next delivery of a client.
 func (w *world) processOf(c *client) *process {
-	p := w.processes[c.Process]
+	p := w.processes[c.process()]
 	if p == nil {
-		p = &process{store: gate{}}
+		p = &process{store: gate{}, handler: w.handler(c.Of)}
 		if w.Before != nil {
 			p.store = w.Before(gate{})
 		}
-		w.processes[c.Process] = p
+		w.processes[c.process()] = p
 	}
 	return p
 }
@@ -33,8 +45,8 @@ func (w *world) processOf(c *client) *process {
 // process that only looks dead.
 func (w *world) die(d *delivery) {
 	d.die()
-	if w.processes[d.client.Process] == d.process {
-		delete(w.processes, d.client.Process)
+	if w.processes[d.client.process()] == d.process {
+		delete(w.processes, d.client.process())
 	}
 }
 
@@ -50,6 +62,7 @@ func (p *process) remember(x *delivery) {
 
 // memory is a part of the state: what is before the store depends on nothing but the history of its process.
 func (w *world) memory(d *schedules.Digest, p *process) {
+	d.Number(int64(p.learned))
 	if w.Before != nil {
 		d.Number(int64(p.history))
 	}

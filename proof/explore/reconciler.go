@@ -97,34 +97,12 @@ func (d *delivery) reconcile(ctx context.Context) (idempotent.Reconciled, error)
 	if a.GivesUp {
 		how.GiveUp = func(context.Context, idempotent.Execution, int) error { return d.giveUp() }
 	}
-	return d.world.handler.Reconcile(ctx, d.world.key(), func(context.Context, idempotent.Execution) (idempotent.Resolution[Receipt], error) {
-		return d.tell()
+	return d.process.handler.Reconcile(ctx, d.world.key(), func(context.Context, idempotent.Execution) (idempotent.Resolution[Receipt], error) {
+		return ask(&d.strand, atResolver, Receipt{By: foundBy(d), Amount: d.world.amountOf(d.shown)})
 	}, how)
 }
 
 var errCannotTell = errors.New("cannot tell")
-
-// tell is the resolver of a reconciliation.
-func (d *delivery) tell() (idempotent.Resolution[Receipt], error) {
-	if d.dead {
-		return idempotent.StillUnknown[Receipt](), errDied
-	}
-	g := d.wait(atResolver)
-	switch {
-	case d.dead:
-		return idempotent.StillUnknown[Receipt](), errDied
-	case g.verdict == CannotTell:
-		return idempotent.Executed(Receipt{By: "nobody"}), errCannotTell
-	case g.verdict == BreaksDown:
-		panic(d.name)
-	case g.verdict == Untouched:
-		return idempotent.Untouched[Receipt](), nil
-	case g.verdict == Executed:
-		return idempotent.Executed(Receipt{By: foundBy(d), Amount: d.world.amountOf(d.shown)}), nil
-	default:
-		return idempotent.StillUnknown[Receipt](), nil
-	}
-}
 
 // giveUp is who is given a record to be given up.
 func (d *delivery) giveUp() error {
@@ -148,25 +126,6 @@ func (w *world) endGiveUp(d *delivery, fails bool) {
 		d.asking.handed = true
 	}
 	w.goOn(&d.strand, grant{fails: fails})
-}
-
-// actionsOfQuestion are the choices while the resolver of a reconciliation is asked. One that
-// answers after its lease has ended was suspended: where contexts have no clock of their own,
-// nobody would know that it is late.
-func (w *world) actionsOfQuestion(d *delivery, all []action) []action {
-	verdicts := w.Verdicts
-	if verdicts == nil {
-		verdicts = []Verdict{StillUnknown, Executed, Untouched, CannotTell}
-	}
-	for _, v := range verdicts {
-		if v != Untouched || w.Timed || d.clock().Before(d.lease) {
-			all = append(all, action{kind: actResolve, d: d, verdict: v})
-		}
-	}
-	if w.faults > 0 && w.mayDie() {
-		all = append(all, action{kind: actDie, d: d})
-	}
-	return all
 }
 
 // callOfReconciler is the name of a call that a reconciliation makes.
@@ -230,7 +189,7 @@ func unsettled(r store.Record) bool {
 // noteReconciled notes what a write means for questions.
 func (w *world) noteReconciled(c change) {
 	if c.after == nil || c.op == opClaim || c.after.Status == store.StatusCompleted || c.after.Released() {
-		w.unsettled = false
+		w.unsettled = w.unsettled && c.by != nil && !c.by.asks() && c.by.resolved && !c.by.untouched && (c.after == nil || c.after.Released())
 	} else if c.after.Status == store.StatusUnknown {
 		w.unsettled = true
 	}
@@ -259,7 +218,7 @@ func (w *world) noteReconciled(c change) {
 	if !c.after.Released() || d.asking.verdict != Untouched || !d.asking.concluded {
 		return
 	}
-	w.absolve(c)
+	w.absolve("reconciliation", c.before)
 	for _, x := range w.deliveries {
 		if x.began {
 			x.released, x.unknownUntil = true, time.Time{}

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-idempotent/idempotent/report"
@@ -212,7 +213,7 @@ func resumableStaysSo(w *world, e event) string {
 	if e.by != nil && e.by.asks() && e.by.took != nil && e.by.uses(b.Owner) {
 		b = *e.by.took
 	}
-	crash := b.Status == store.StatusInProgress && b.Reason == "" && b.Resumable() && (e.by == nil || !e.by.uses(b.Owner))
+	crash := b.Status == store.StatusInProgress && b.Reason == "" && b.Resumable() && !b.Unmarked && (e.by == nil || !e.by.uses(b.Owner))
 	switch {
 	case w.stopped:
 		return fmt.Sprintf("%s makes %s UNKNOWN", e.by.name, nameOfState(b))
@@ -262,6 +263,11 @@ func reconciliationTellsTheTruth(w *world, e event) string {
 	return ""
 }
 
+// isOfOtherVersion reports whether a token is one of a process that knows no list.
+func (w *world) isOfOtherVersion(token string) bool {
+	return token == "" || slices.ContainsFunc(w.deliveries, func(d *delivery) bool { return d.client.Of != Current && d.uses(token) })
+}
+
 func openIsNotLost(w *world, e event) string {
 	held := w.held()
 	if e.kind == evReconciled && e.d.last && held != nil && held.Attention != "" && !held.GivenUp() {
@@ -270,7 +276,7 @@ func openIsNotLost(w *world, e event) string {
 	if e.kind != evOver || held == nil {
 		return ""
 	}
-	crashed := held.Status == store.StatusInProgress && held.Reason == "" && w.refuses()
+	crashed := held.Status == store.StatusInProgress && held.Reason == "" && w.refuses() && !w.isOfOtherVersion(held.Owner)
 	open := held.Status == store.StatusUnknown || unsettled(*held) || held.Released() && len(held.Steps) > 0 || crashed
 	switch {
 	case !open:

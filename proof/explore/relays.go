@@ -175,17 +175,6 @@ func (w *world) messageTable() table {
 	return w.store.(table) //nolint:forcetypeassert // a scenario with relays has rows
 }
 
-// relayAction is what an action of relays is about.
-type relayAction struct {
-	process  int
-	image    int
-	hurried  bool
-	round    *round
-	receives Receives
-	late     int
-	givenUp  string
-}
-
 // actionsOfRelays are the choices that are about messages.
 func (w *world) actionsOfRelays(all []action) []action {
 	if w.Relays.Processes == 0 {
@@ -195,7 +184,7 @@ func (w *world) actionsOfRelays(all []action) []action {
 		all = w.actionsOfRound(r, all)
 	}
 	for n := range w.mail.late {
-		all = append(all, action{kind: actLateWrite, relayAction: relayAction{late: n}})
+		all = append(all, func() { w.writeLate(n) })
 	}
 	for n, p := range w.mail.processes {
 		if n > 0 && !w.hasWorked(n-1) {
@@ -208,11 +197,18 @@ func (w *world) actionsOfRelays(all []action) []action {
 	givenUp, due := w.waiting()
 	if w.mail.redrives > 0 {
 		for _, id := range givenUp {
-			all = append(all, action{kind: actRedrive, relayAction: relayAction{givenUp: id}})
+			all = append(all, func() {
+				w.mail.redrives--
+				w.redrive(id)
+			})
 		}
 	}
 	if w.mail.dueSteps > 0 && !due.IsZero() {
-		all = append(all, action{kind: actDue})
+		all = append(all, func() {
+			w.mail.dueSteps--
+			w.now = due
+			w.Sayf("%s: a message is due", w.clockText())
+		})
 	}
 	return all
 }
@@ -233,12 +229,15 @@ func (w *world) actionsOfProcess(n int, all []action) []action {
 	if w.mail.handovers > 0 {
 		for image := range w.handed() {
 			for _, hurried := range haste {
-				all = append(all, action{kind: actHandOver, relayAction: relayAction{process: n, image: image, hurried: hurried}})
+				all = append(all, func() { w.handOver(n, image, hurried) })
 			}
 		}
 	}
 	if w.mail.drains > 0 && len(w.mail.generations) > 0 {
-		all = append(all, action{kind: actDrain, relayAction: relayAction{process: n}})
+		all = append(all, func() {
+			w.mail.drains--
+			w.begin(n, nil, false)
+		})
 	}
 	return all
 }
@@ -259,18 +258,17 @@ func (w *world) waiting() (givenUp []string, due time.Time) {
 }
 
 func (w *world) actionsOfRound(r *round, all []action) []action {
-	here := relayAction{round: r}
 	faulty := w.mail.faults > 0
 	if r.at.delivers {
 		for _, how := range w.Relays.Receives {
-			all = append(all, action{kind: actReceive, relayAction: relayAction{round: r, receives: how}})
+			all = append(all, func() { w.receive(r, how) })
 		}
 		if faulty && slices.ContainsFunc(w.Relays.Faults, Fault.kills) {
-			all = append(all, action{kind: actRelayDies, relayAction: here})
+			all = append(all, func() { w.killRelay(r) })
 		}
 		return all
 	}
-	all = append(all, action{kind: actBox, relayAction: here})
+	all = append(all, func() { w.grantBox(r, None) })
 	if !faulty {
 		return all
 	}
@@ -279,52 +277,35 @@ func (w *world) actionsOfRound(r *round, all []action) []action {
 		if reads && (f.leavesMessage() || f == Twice) || w.Relays.Strikes != nil && !w.Relays.Strikes(f, r.at.call.name) {
 			continue
 		}
-		all = append(all, action{kind: actBox, fault: f, relayAction: here})
+		all = append(all, func() { w.grantBox(r, f) })
 	}
 	return all
 }
 
-func (w *world) actOfRelay(a action) {
-	switch a.kind {
-	case actHandOver:
-		w.mail.handovers--
-		w.handOver(a)
-	case actDrain:
-		w.mail.drains--
-		w.begin(a.process, nil, false)
-	case actBox:
-		w.grantBox(a.round, a.fault)
-	case actReceive:
-		w.receive(a.round, a.receives)
-	case actRelayDies:
-		w.mail.faults--
-		w.Sayf("  the process of %s dies", a.round.name)
-		w.Saw("relay dies in a delivery")
-		w.endRound(a.round)
-	case actLateWrite:
-		c := w.mail.late[a.late]
-		w.mail.late = slices.Delete(slices.Clone(w.mail.late), a.late, a.late+1)
-		w.Sayf("  late: %s", w.describeBoxCall(c))
-		became := " refused"
-		if w.applyBox(c).done {
-			became = " applied"
-		}
-		w.Saw("late " + string(c.name) + became)
-	case actRedrive:
-		w.mail.redrives--
-		w.redrive(a.givenUp)
-	case actDue:
-		w.mail.dueSteps--
-		_, due := w.waiting()
-		w.now = due
-		w.Sayf("%s: a message is due", w.clockText())
-	default:
-	}
+// killRelay is the death of a relay while it delivers.
+func (w *world) killRelay(r *round) {
+	w.mail.faults--
+	w.Sayf("  the process of %s dies", r.name)
+	w.Saw("relay dies in a delivery")
+	w.endRound(r)
 }
 
-// handOver lets a process begin a round with what the stream has.
-func (w *world) handOver(a action) {
-	images := w.handed()[a.image:]
+// writeLate lets a relay's write of a message arrive late.
+func (w *world) writeLate(n int) {
+	c := w.mail.late[n]
+	w.mail.late = slices.Delete(slices.Clone(w.mail.late), n, n+1)
+	w.Sayf("  late: %s", w.describeBoxCall(c))
+	became := " refused"
+	if w.applyBox(c).done {
+		became = " applied"
+	}
+	w.Saw("late " + string(c.name) + became)
+}
+
+// handOver lets a process begin a round with what the stream has, from an image on.
+func (w *world) handOver(process, image int, hurried bool) {
+	w.mail.handovers--
+	images := w.handed()[image:]
 	if !w.Relays.Batches {
 		images = images[:1]
 	}
@@ -332,7 +313,7 @@ func (w *world) handOver(a action) {
 	for n, m := range images {
 		entries[n] = m.Entry()
 	}
-	w.begin(a.process, entries, a.hurried)
+	w.begin(process, entries, hurried)
 }
 
 func (w *world) redrive(id string) {

@@ -17,11 +17,9 @@ import (
 func (w *world) state() uint64 {
 	d := schedules.NewDigest(w.origin)
 	d.Time(w.now)
-	d.Number(int64(w.timeSteps))
-	d.Number(int64(w.faults))
-	d.Number(int64(w.leaseSteps))
-	d.Number(int64(w.expirySteps))
-	d.Number(int64(w.dueSteps))
+	for _, left := range []int{w.timeSteps, w.faults, w.leaseSteps, w.expirySteps, w.dueSteps, w.freezes} {
+		d.Number(int64(left))
+	}
 	d.Flags(w.expired, w.unknown, w.unsettled, w.stopped)
 	if held := w.held(); held != nil {
 		w.record(d, *held)
@@ -58,7 +56,7 @@ func (w *world) delivery(d *schedules.Digest, x *delivery) {
 	askingOf(d, x)
 	d.Time(x.lease)
 	d.Time(x.unknownUntil)
-	d.Flags(alive, x.began, x.released, x.claimed, x.undone, x.restored, x.returned, x.resolved, x.conflicts, x.refused, x.overruled)
+	d.Flags(alive, x.began, x.released, x.claimed, x.undone, x.restored, x.returned, x.resolved, x.conflicts, x.refused, x.overruled, x.frozen, x.wasFrozen)
 	if x.took != nil {
 		w.record(d, *x.took)
 	}
@@ -131,18 +129,19 @@ func (w *world) message(d *schedules.Digest, c call) {
 }
 
 func (w *world) record(d *schedules.Digest, r store.Record) {
-	d.Text(string(r.Status))
-	d.Text(w.ownerName(r.Owner))
-	d.Time(r.Lease)
-	d.Time(r.Expiry)
-	d.Text(r.Fingerprint)
-	d.Text(string(r.Result))
-	d.Flags(r.Seal == "", r.Sealed(r.Result))
-	d.Text(w.nameOfWrites(r.Seal))
-	d.Text(r.Reason)
-	d.Number(int64(r.Attempt))
-	d.Time(r.CreatedAt)
-	d.Number(int64(r.StepWrites))
+	d.Flags(r.Seal == "", r.Sealed(r.Result), r.Unmarked)
+	for _, text := range []string{
+		string(r.Status), w.ownerName(r.Owner), r.Fingerprint, string(r.Result), w.nameOfWrites(r.Seal), r.Reason,
+		strings.Join(r.StepNames, " "), r.SettledBy, r.Attention,
+	} {
+		d.Text(text)
+	}
+	for _, t := range []time.Time{r.Lease, r.Expiry, r.CreatedAt, r.SettledAt, r.AttentionAt} {
+		d.Time(t)
+	}
+	for _, n := range []int{r.Attempt, r.StepWrites, r.Tries} {
+		d.Number(int64(n))
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.Steps)) {
 		s := r.Steps[name]
 		d.Text(name)
@@ -150,11 +149,6 @@ func (w *world) record(d *schedules.Digest, r store.Record) {
 		d.Text(w.ownerName(s.Owner()))
 		d.Text(string(s.Result))
 	}
-	d.Text(r.SettledBy)
-	d.Time(r.SettledAt)
-	d.Text(r.Attention)
-	d.Time(r.AttentionAt)
-	d.Number(int64(r.Tries))
 }
 
 // ownerName is the delivery whose token it is: tokens are random, and the same schedule has others each time.

@@ -41,7 +41,7 @@ func lostLeaseBeginsNothing(w *world, e event) string {
 	switch {
 	case e.d.toldLost:
 		return fmt.Sprintf("%s begins the step %s although it was told that its lease is lost", e.d.name, name)
-	case !e.d.clock().Before(e.d.lease):
+	case !e.d.clock().Before(e.d.lease.Add(w.fences)): // which a fence has moved
 		return fmt.Sprintf("%s begins the step %s under a lease that has ended", e.d.name, name)
 	case e.d.returned:
 		return fmt.Sprintf("%s begins the step %s although its handler has returned", e.d.name, name)
@@ -71,7 +71,7 @@ func onlyTheOwnerRecords(w *world, e event) string {
 }
 
 func atMostOnce(w *world, e event) string {
-	if e.kind != evStepBegan || !w.Steps[e.step].Once && !w.Unrepeatable {
+	if e.kind != evStepBegan || !w.Steps[e.step].Once && !w.Unrepeatable || e.d.client.Of != Current {
 		return ""
 	}
 	for _, x := range w.deliveries {
@@ -170,11 +170,11 @@ func stepReturnsWhatIsRecorded(w *world, e event) string {
 }
 
 func crashIsResumedIfStepsTellAll(w *world, e event) string {
-	if e.kind != evWritten || !w.Unrepeatable || w.Resolver || e.by == nil || e.by == w.operator.self || e.op != opSwap ||
+	if e.kind != evWritten || !w.Unrepeatable || w.Resolver || e.by == nil || e.by == w.operator.self || e.op != opSwap || e.by.client.Of != Current ||
 		e.before.Status != store.StatusInProgress || e.before.Reason == store.ReasonReleased || e.by.uses(e.before.Owner) {
 		return ""
 	}
-	switch resumable := e.before.Resumable(); {
+	switch resumable := e.before.Resumable() && !e.before.Unmarked; {
 	case e.by.asks(), unsettled(*e.before), e.before.Released(): // I13
 		return ""
 	case e.takes() && !resumable:

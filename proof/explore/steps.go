@@ -1,8 +1,8 @@
 package explore
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,73 +15,6 @@ import (
 	"github.com/go-idempotent/idempotent/proof/schedules"
 	"github.com/go-idempotent/idempotent/store"
 )
-
-// Step is a step of the handler.
-type Step struct {
-	Name string
-	// Once makes it one that happens at most once. Asks gives it a resolver, whose answers the schedule decides.
-	Once, Asks bool
-}
-
-// Effect is how the function of a step ends.
-type Effect int
-
-// The effects.
-const (
-	Happens Effect = iota
-	// Stumbles returns an error without a mark.
-	Stumbles
-	HappensNot
-	Declines
-	MayHappen
-	Breaks
-	// HappensUnwritten returns what has no JSON form, HappensAndBreaks what panics when it is encoded.
-	HappensUnwritten
-	HappensAndBreaks
-)
-
-// AllEffects are all of them.
-func AllEffects() []Effect {
-	return []Effect{Happens, Stumbles, HappensNot, Declines, MayHappen, Breaks, HappensUnwritten, HappensAndBreaks}
-}
-
-func (e Effect) String() string {
-	return [...]string{
-		"happens", "fails", "fails, nothing executed", forEver, "fails, the downstream may have acted", "panics",
-		"happens, and its result has no JSON form", "happens, and its result panics when it is encoded",
-	}[e]
-}
-
-// leavesResult reports whether the effect has a result to record, happened whether it was there to be repeated or not.
-func (e Effect) leavesResult() bool { return e == Happens || e == Declines }
-
-// happened reports whether somebody who comes later must not take it for granted that nothing happened.
-func (e Effect) happened() bool {
-	return e.leavesResult() || e == HappensUnwritten || e == HappensAndBreaks
-}
-
-// Done is the result of a step. It tells who brought it about.
-type Done struct {
-	By     string
-	effect Effect
-}
-
-var errNoJSON = errors.New("no JSON")
-
-// MarshalJSON fails, or panics, if the effect is one of those.
-func (d Done) MarshalJSON() ([]byte, error) {
-	switch d.effect {
-	case HappensUnwritten:
-		return nil, errNoJSON
-	case HappensAndBreaks:
-		panic(d.By)
-	default:
-		return json.Marshal(d.By)
-	}
-}
-
-// UnmarshalJSON reads what MarshalJSON has written.
-func (d *Done) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, &d.By) }
 
 // stepFacts are what happened to a step in one delivery.
 type stepFacts struct {
@@ -112,14 +45,14 @@ func (s *strand) wait(at point) grant {
 }
 
 // takeSteps runs the steps of the handler: one after the other, or, in branches, at the same time.
-func (d *delivery) takeSteps(ctx context.Context) error {
+func (d *delivery) takeSteps(ctx context.Context, o Order) error {
 	w := d.world
 	if d.steps == nil {
 		d.steps = make([]stepFacts, len(w.Steps))
 	}
 	if !w.Parallel && !w.Abandons {
 		for n := range w.Steps {
-			if err := d.takeStep(ctx, &d.strand, n); err != nil && !w.Careless {
+			if err := d.takeStep(ctx, &d.strand, n, o); err != nil && !w.Careless {
 				return err
 			}
 		}
@@ -127,10 +60,9 @@ func (d *delivery) takeSteps(ctx context.Context) error {
 	}
 	var group sync.WaitGroup
 	errs := make([]error, len(w.Steps))
-	for range w.Steps {
-		d.branches = append(d.branches, &strand{of: d, at: away, resume: make(chan grant)})
-	}
-	for n, b := range d.branches {
+	for n := range w.Steps {
+		b := d.branch()
+		b.about = n
 		group.Go(func() {
 			defer func() {
 				if broke := recover(); broke != nil {
@@ -139,7 +71,7 @@ func (d *delivery) takeSteps(ctx context.Context) error {
 				w.arrived <- arrival{strand: b, at: atEnd}
 			}()
 			b.wait(atFork)
-			errs[n] = d.takeStep(ctx, b, n)
+			errs[n] = d.takeStep(ctx, b, n, o)
 		})
 	}
 	if w.Abandons {
@@ -153,20 +85,21 @@ func (d *delivery) takeSteps(ctx context.Context) error {
 }
 
 // takeStep runs one step.
-func (d *delivery) takeStep(ctx context.Context, s *strand, n int) error {
+func (d *delivery) takeStep(ctx context.Context, s *strand, n int, o Order) error {
 	w, step := d.world, d.world.Steps[n]
 	var opts []idempotent.StepOption[Done]
-	if step.Once {
-		var ask func(context.Context, idempotent.Execution) (idempotent.Resolution[Done], error)
+	if step.Once && d.client.Of == Current {
+		var resolver func(context.Context, idempotent.Execution) (idempotent.Resolution[Done], error)
 		if step.Asks {
-			ask = func(context.Context, idempotent.Execution) (idempotent.Resolution[Done], error) {
-				return d.askOfStep(s, n)
+			resolver = func(context.Context, idempotent.Execution) (idempotent.Resolution[Done], error) {
+				s.about = n
+				return ask(s, atStepResolver, Done{By: foundBy(d)})
 			}
 		}
-		opts = append(opts, idempotent.AtMostOnce(ask))
+		opts = append(opts, idempotent.AtMostOnce(resolver))
 	}
 	var own error
-	out, err := idempotent.Step(onStrand(ctx, s), step.Name, func(context.Context) (Done, error) {
+	out, err := idempotent.Step(onStrand(ctx, s), step.Name, func(inside context.Context) (Done, error) {
 		if d.dead {
 			return Done{}, errDied
 		}
@@ -175,6 +108,9 @@ func (d *delivery) takeStep(ctx context.Context, s *strand, n int) error {
 		g := s.wait(atStep)
 		if d.dead {
 			return Done{}, errDied
+		}
+		if of, is := commitContexts[g.effect]; is {
+			_, own = d.commit(of(ctx, inside), s, 0, o)
 		}
 		f := &d.steps[n]
 		f.ended, f.effect = true, g.effect
@@ -187,6 +123,8 @@ func (d *delivery) takeStep(ctx context.Context, s *strand, n int) error {
 			return done, nil
 		case Breaks:
 			panic(d.name)
+		case CommitsInside, CommitsOutside, CommitsDetached:
+			return done, own
 		default:
 			own = g.effect.fail(&declined{by: d.name})
 			return done, own
@@ -200,37 +138,6 @@ func (d *delivery) takeStep(ctx context.Context, s *strand, n int) error {
 
 // foundBy is what a resolver finds.
 func foundBy(d *delivery) string { return "the one before " + d.name }
-
-// fail is the error that the function of a step returns.
-func (e Effect) fail(err error) error {
-	switch e {
-	case HappensNot:
-		return idempotent.NotExecuted(err)
-	case Declines:
-		return idempotent.Terminal(err)
-	case MayHappen:
-		return idempotent.Uncertain(err)
-	default:
-		return err
-	}
-}
-
-// askOfStep is the resolver of a step.
-func (d *delivery) askOfStep(s *strand, n int) (idempotent.Resolution[Done], error) {
-	if d.dead {
-		return idempotent.StillUnknown[Done](), errDied
-	}
-	s.about = n
-	g := s.wait(atStepResolver)
-	switch {
-	case d.dead || g.verdict == StillUnknown:
-		return idempotent.StillUnknown[Done](), nil
-	case g.verdict == Untouched:
-		return idempotent.Untouched[Done](), nil
-	default:
-		return idempotent.Executed(Done{By: foundBy(d)}), nil
-	}
-}
 
 // markOfStep is the ending that a handler has that returns the error of a step.
 func markOfStep(err error) Ending {
@@ -276,6 +183,10 @@ func (w *world) stepBegan(d *delivery, n int) {
 	w.Saw("step: begun")
 	w.check(event{kind: evStepBegan, d: d, step: n})
 	d.steps[n].began = true
+	d.process.learned |= 1 << (2 * n)
+	if w.Steps[n].Once && d.client.Of == Current {
+		d.process.learned |= 2 << (2 * n)
+	}
 }
 
 // stepped notes what Step has returned.
@@ -341,24 +252,6 @@ func (w *world) resolvedStep(d *delivery, n int, v Verdict) {
 	}
 }
 
-// absolved notes that the resolver of a delivery has said of all steps that may have begun, and whose end is not recorded, that they did
-// nothing.
-func (w *world) absolved(d *delivery) {
-	held := w.held()
-	d.steps = make([]stepFacts, len(w.Steps))
-	for n, step := range w.Steps {
-		if held == nil || held.Steps[step.Name].Kind != store.StepStarted {
-			continue
-		}
-		w.Saw("resolver takes a start mark away")
-		for _, x := range w.deliveries {
-			if n < len(x.steps) {
-				x.steps[n].absolved = true
-			}
-		}
-	}
-}
-
 // noteSteps notes what a write means for steps.
 func (w *world) noteSteps(c change) {
 	switch {
@@ -371,8 +264,8 @@ func (w *world) noteSteps(c change) {
 	if c.by != nil {
 		w.noteTaken(c)
 	}
-	if c.by == w.operator.self {
-		w.absolve(c)
+	if deed := w.operator.deed; c.by == w.operator.self && (deed == SettlesNotExecuted || deed == Releases) {
+		w.absolve("operator", c.before)
 	}
 	for name, s := range c.after.Steps {
 		key := recordKey{w.life, name}
@@ -408,13 +301,15 @@ func (w *world) noteTaken(c change) {
 	}
 }
 
-// absolve notes that an operator has said of steps that they did nothing.
-func (w *world) absolve(c change) {
+// absolve notes that somebody has said of all steps that have no end in a record that they did nothing.
+func (w *world) absolve(who string, held *store.Record) {
 	for n, step := range w.Steps {
-		if _, stays := c.after.Steps[step.Name]; stays || c.before.Steps[step.Name].Kind != store.StepStarted {
+		if held == nil || isRecorded(held.Steps[step.Name]) {
 			continue
 		}
-		w.Saw("operator takes a start mark away")
+		if held.Steps[step.Name].Kind == store.StepStarted {
+			w.Saw(who + " takes a start mark away")
+		}
 		for _, x := range w.deliveries {
 			if n < len(x.steps) {
 				x.steps[n].absolved = true
@@ -423,64 +318,16 @@ func (w *world) absolve(c change) {
 	}
 }
 
-// recordKey is a step of a record, in one of the lives of its key.
-type recordKey struct {
-	life int
-	name string
-}
-
-// textOf is what a recorded step must return, in the words of stepFacts.told.
-func textOf(s store.Step) string {
-	if s.Kind == store.StepFailure {
-		var failure struct {
-			Message string `json:"errorMessage"`
-		}
-		if err := json.Unmarshal(s.Result, &failure); err != nil {
-			return "nothing: " + err.Error()
-		}
-		return "fails for ever: " + failure.Message
-	}
-	var done Done
-	if err := json.Unmarshal(s.Result, &done); err != nil {
-		return "nothing: " + err.Error()
-	}
-	return "returns " + done.By
-}
-
-func sameStep(a, b store.Step) bool {
-	return a.Kind == b.Kind && a.Seal == b.Seal && string(a.Result) == string(b.Result)
-}
-
-// keepsSteps reports whether the call is a release that leaves the record.
-func (c call) keepsSteps() bool {
-	return c.op == opSwap && c.next.Reason == store.ReasonReleased && c.next.SettledAt.Equal(c.seen.SettledAt) &&
-		c.next.Owner != c.seen.Owner
-}
-
 // stepDigest takes up what is known of steps.
 func (w *world) stepDigest(d *schedules.Digest) {
 	d.Number(int64(w.life))
 	keys := slices.SortedFunc(maps.Keys(w.recorded), func(a, b recordKey) int {
-		if a.life != b.life {
-			return a.life - b.life
-		}
-		return cmpText(a.name, b.name)
+		return cmp.Or(a.life-b.life, cmp.Compare(a.name, b.name))
 	})
 	for _, k := range keys {
 		d.Number(int64(k.life))
 		d.Text(k.name)
 		d.Text(w.recorded[k])
-	}
-}
-
-func cmpText(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	default:
-		return 0
 	}
 }
 

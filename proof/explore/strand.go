@@ -2,6 +2,7 @@ package explore
 
 import (
 	"context"
+	"sync"
 	"testing/synctest"
 	"time"
 
@@ -59,19 +60,23 @@ func (c call) renews(now time.Time) bool { return c.takesLease(now) && c.seen.Ow
 // ask makes a call on a strand and waits for what the schedule makes of it. The heartbeat gives up when its context ends. The
 // invocation does not: its machine may have been suspended, and it finds the answer when it goes on.
 func (s *strand) ask(ctx context.Context, c call) reply {
-	w := s.of.world
+	w, d := s.of.world, s.of
 	if w.Timed {
 		time.Sleep(time.Until(onTick(time.Now())))
 	}
+	if s == &d.beat {
+		d.ice.wait()
+	}
 	w.arrived <- arrival{strand: s, at: atCall, called: &c}
 	var ended <-chan struct{}
-	if s == &s.of.beat {
+	if s == &d.beat {
 		ended = ctx.Done()
 	}
 	select {
 	case g := <-s.resume:
 		return g.reply
 	case <-ended:
+		d.ice.wait()
 		w.arrived <- arrival{strand: s, at: away, gaveUp: true}
 		return reply{err: &store.Error{Op: string(c.op), Kind: store.FailureTimeout, Err: ctx.Err()}}
 	}
@@ -147,14 +152,17 @@ func (w *world) rest(d *delivery) {
 
 // rests reports whether whatever of the delivery moves without the clock has come to a point at which it waits.
 func (d *delivery) rests() bool {
-	branch := false // that the invocation waits for
+	waits := false // for a branch
 	for _, b := range d.branches {
-		if b.at == away {
+		if b.at == away && b != d.committer {
 			return false
 		}
-		branch = branch || b.at != atEnd && (!d.world.Abandons || d.commitWaitsFor(b))
+		waits = waits || b.at != atEnd && b.at != away && (!d.world.Abandons || b == d.committer || d.commitWaitsFor(b))
 	}
-	return d.at != away || d.beat.at == atCall || branch
+	if c := d.committer; c != nil && c.at == away {
+		return waits || d.beat.at == atCall
+	}
+	return d.at != away || d.beat.at == atCall || waits
 }
 
 // pass lets the time go on to end, or until a strand arrives.
@@ -194,11 +202,58 @@ func (w *world) nextInstant() (next time.Time) {
 	return next
 }
 
+// ice keeps the heartbeat of a process that is suspended from doing anything. Whatever else the process does waits for the schedule.
+type ice struct {
+	mu     sync.Mutex
+	melted chan struct{}
+}
+
+// melt lets the heartbeat go on.
+func (i *ice) melt() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.melted != nil {
+		close(i.melted)
+		i.melted = nil
+	}
+}
+
+func (i *ice) wait() {
+	i.mu.Lock()
+	melted := i.melted
+	i.mu.Unlock()
+	if melted != nil {
+		<-melted
+	}
+}
+
+// freeze suspends the process of a delivery, or lets it go on.
+func (w *world) freeze(d *delivery) {
+	if d.frozen = !d.frozen; d.frozen {
+		d.ice.mu.Lock()
+		d.ice.melted = make(chan struct{})
+		d.ice.mu.Unlock()
+		w.freezes--
+		w.Sayf("%s: the process of %s is suspended", w.clockText(), d.name)
+		w.Saw("suspended")
+		d.wasFrozen, d.failedRenewals = true, hopeless // nobody knows until when its lease holds
+		return
+	}
+	d.ice.melt()
+	w.Sayf("%s: the process of %s goes on", w.clockText(), d.name)
+	if d.hctx != nil && !w.now.Before(w.protectedUntil(d)) {
+		w.Saw("goes on after its lease")
+	}
+	d.learnOf(w.now, "goes on")
+	w.settle()
+	w.rest(d)
+}
+
 // mayPass reports whether time goes on: nobody has made a call of which nothing has been decided.
 func (w *world) mayPass() bool {
 	for _, d := range w.deliveries {
 		for _, s := range d.strands() {
-			if !d.dead && s.fresh() {
+			if !d.dead && !d.frozen && s.fresh() {
 				return false
 			}
 		}

@@ -13,10 +13,9 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// stage is what the schedules of a scenario share: the handler, whose configuration never changes.
+// stage is what the schedules of a scenario share.
 type stage struct {
 	*Scenario
-	handler *idempotent.Handler[Order, Receipt]
 	// recordKey is the key of the record that everybody meets at.
 	recordKey string
 	world     *world // that of the schedule which is played
@@ -24,6 +23,16 @@ type stage struct {
 
 func newStage(s *Scenario) *stage {
 	st := &stage{Scenario: s}
+	about, err := st.handler(Current).Describe(context.Background(), Order{Key: "k"})
+	if err != nil {
+		panic(err)
+	}
+	st.recordKey = about.RecordKey
+	return st
+}
+
+// handler is a handler of a version of the function, as a process wraps it when it begins.
+func (st *stage) handler(of Version) *idempotent.Handler[Order, Receipt] {
 	opts := []idempotent.Option{
 		idempotent.WithOperation("explore"),
 		idempotent.WithKey(func(o Order) (string, error) { return o.Key, nil }),
@@ -31,23 +40,18 @@ func newStage(s *Scenario) *stage {
 		idempotent.WithClock(func() time.Time { return st.world.clock() }),
 		idempotent.WithObserver(func(ctx context.Context, e report.Delivery) { deliveryOf(ctx).event = e }),
 	}
-	if s.Resolver {
+	if st.Resolver {
 		opts = append(opts, idempotent.WithResolver(
 			func(ctx context.Context, _ idempotent.Execution, _ Order) (idempotent.Resolution[Receipt], error) {
-				return deliveryOf(ctx).resolve()
+				d := deliveryOf(ctx)
+				return ask(&d.strand, atResolver, Receipt{By: foundBy(d), Amount: d.order.Amount})
 			}))
 	}
-	if s.Unrepeatable {
+	if st.Unrepeatable && of == Current {
 		opts = append(opts, idempotent.WithEffects(idempotent.Unrepeatable))
 	}
 	handle := func(ctx context.Context, o Order) (Receipt, error) { return deliveryOf(ctx).execute(ctx, o) }
-	st.handler = idempotent.Wrap(handle, entrance{}, append(opts, s.Options...)...)
-	about, err := st.handler.Describe(context.Background(), Order{Key: "k"})
-	if err != nil {
-		panic(err)
-	}
-	st.recordKey = about.RecordKey
-	return st
+	return idempotent.Wrap(handle, entrance{}, append(opts, st.Options...)...)
 }
 
 func (s *Scenario) newStore() store.Store {
@@ -75,7 +79,7 @@ type world struct {
 	origin, now time.Time
 	clients     []*client
 	// processes are those that handle what comes next, by Client.Process.
-	processes map[int]*process
+	processes map[processKey]*process
 	operator  *operator
 	// deliveries are all that have started, in that order. running is the one whose turn it is.
 	deliveries []*delivery
@@ -86,7 +90,7 @@ type world struct {
 	mail     mail
 
 	faults, leaseSteps, expirySteps, timeSteps int // left
-	dueSteps                                   int
+	dueSteps, freezes                          int
 	outside                                    int  // transactions of somebody else so far
 	expired, over                              bool // over: only the aftermath is left
 	chronicle
@@ -111,9 +115,9 @@ type message struct {
 func newWorld(st *stage, s *schedules.Schedule) *world {
 	w := &world{
 		stage: st, Schedule: s, store: st.newStore(), now: beginning, arrived: make(chan arrival, arrivals),
-		processes: make(map[int]*process),
+		processes: make(map[processKey]*process),
 		faults:    st.MaxFaults, leaseSteps: st.LeaseSteps, expirySteps: st.ExpirySteps, timeSteps: st.TimeSteps,
-		dueSteps: st.DueSteps,
+		dueSteps: st.DueSteps, freezes: st.Freezes,
 	}
 	if st.Timed {
 		time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
@@ -141,21 +145,21 @@ func (w *world) clock() time.Time {
 // did not hold.
 func (w *world) play() error {
 	defer w.unwind()
-	for w.broken == nil {
+	for w.broken == nil && !w.over {
 		actions := w.actions()
 		n, goesOn := w.Choose(len(actions), w.state)
 		if !goesOn {
 			return nil
 		}
-		a := actions[n]
-		if a.kind == actEnd {
-			w.aftermath()
-			w.lastRounds()
-			break
-		}
-		w.act(a)
+		actions[n]()
 	}
 	return w.broken
+}
+
+// end is that of a schedule: nothing more happens.
+func (w *world) end() {
+	w.aftermath()
+	w.lastRounds()
 }
 
 // aftermath delivers the request of every client once more when every lease has ended, and then again.
@@ -177,7 +181,7 @@ func (w *world) aftermath() {
 	w.check(event{kind: evOver})
 	for range 2 {
 		for _, c := range w.clients {
-			if c.Asks == nil {
+			if c.Asks == nil && c.Of == Current {
 				w.deliver(c)
 			}
 		}
@@ -194,37 +198,37 @@ func (w *world) deliver(c *client) {
 	d := c.sent[len(c.sent)-1]
 	for d.at != atEnd && w.broken == nil {
 		switch d.at {
-		case atCall:
-			w.act(action{kind: actCall, d: d, strand: &d.strand})
 		case atEnding:
-			w.act(action{kind: actReturn, d: d})
-		case atResolver:
-			w.act(action{kind: actResolve, d: d, verdict: Executed})
+			w.endHandler(d, Succeeds)
 		case atGiveUp:
-			w.act(action{kind: actGiveUp, d: d})
+			w.endGiveUp(d, false)
+		case atCall, atResolver:
+			w.straight(&d.strand)
 		case atStep, atStepResolver, atFork, atEnd, away:
-			w.deliverStep(d)
+			for _, s := range d.strands() {
+				if w.straight(s) {
+					break
+				}
+			}
 		}
 	}
 }
 
-// deliverStep lets a delivery go on in one of its steps, without a detour.
-func (w *world) deliverStep(d *delivery) {
-	for _, s := range d.strands() {
-		switch s.at {
-		case atCall:
-			w.act(action{kind: actCall, d: d, strand: s})
-		case atFork:
-			w.act(action{kind: actFork, d: d, strand: s})
-		case atStep:
-			w.act(action{kind: actEffect, d: d, strand: s})
-		case atStepResolver:
-			w.act(action{kind: actResolveStep, d: d, strand: s, verdict: Executed})
-		default:
-			continue
-		}
-		return
+// straight lets a strand go on without a detour. It reports whether it has waited for that.
+func (w *world) straight(s *strand) bool {
+	switch s.at {
+	case atCall:
+		w.grantCall(s, None)
+	case atFork:
+		w.fork(s)
+	case atStep:
+		w.takeEffect(s, Happens)
+	case atResolver, atStepResolver:
+		w.resolve(s, Executed)
+	default:
+		return false
 	}
+	return true
 }
 
 // unwind ends the goroutines of the schedule.
@@ -238,6 +242,10 @@ func (w *world) unwind() {
 		}
 		w.running = d
 		d.die()
+		if d.frozen {
+			d.ice.melt()
+			w.settle()
+		}
 		for d.active() {
 			for _, s := range d.strands() {
 				if s.at != away && s.at != atEnd {
@@ -271,6 +279,9 @@ func (w *world) start(c *client) {
 	go d.run()
 	w.rest(d)
 	w.arrive(d)
+	if c.Of == Powertools {
+		w.grantCall(&d.strand, None)
+	}
 }
 
 // arrive notes what a delivery did since it ran last.

@@ -1,0 +1,138 @@
+package explore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// Step is a step of the handler.
+type Step struct {
+	Name string
+	// Once makes it one that happens at most once. Asks gives it a resolver, whose answers the schedule decides.
+	Once, Asks bool
+}
+
+// Effect is how the function of a step ends.
+type Effect int
+
+// The effects.
+const (
+	Happens Effect = iota
+	// Stumbles returns an error without a mark.
+	Stumbles
+	HappensNot
+	Declines
+	MayHappen
+	Breaks
+	// HappensUnwritten returns what has no JSON form, HappensAndBreaks what panics when it is encoded.
+	HappensUnwritten
+	HappensAndBreaks
+	// CommitsInside commits with the context of the step, CommitsOutside with that of the handler, CommitsDetached with one that does not
+	// end with it. Then it returns the error of the commit.
+	CommitsInside
+	CommitsOutside
+	CommitsDetached
+)
+
+// commitContexts are those with which an effect commits, of that of the handler and that of the step.
+var commitContexts = map[Effect]func(outside, inside context.Context) context.Context{
+	CommitsInside:   func(_, inside context.Context) context.Context { return inside },
+	CommitsOutside:  func(outside, _ context.Context) context.Context { return outside },
+	CommitsDetached: func(outside, _ context.Context) context.Context { return context.WithoutCancel(outside) },
+}
+
+// AllEffects are all of them.
+func AllEffects() []Effect {
+	return []Effect{Happens, Stumbles, HappensNot, Declines, MayHappen, Breaks, HappensUnwritten, HappensAndBreaks}
+}
+
+func (e Effect) String() string {
+	return [...]string{
+		"happens", "fails", "fails, nothing executed", forEver, "fails, the downstream may have acted", "panics",
+		"happens, and its result has no JSON form", "happens, and its result panics when it is encoded",
+		"commits", "commits with the context of its handler", "commits with a context that does not end",
+	}[e]
+}
+
+// leavesResult reports whether the effect has a result to record, happened whether it was there to be repeated or not.
+func (e Effect) leavesResult() bool { return e == Happens || e == Declines }
+
+// happened reports whether somebody who comes later must not take it for granted that nothing happened.
+func (e Effect) happened() bool {
+	return e.leavesResult() || e == HappensUnwritten || e == HappensAndBreaks
+}
+
+// Done is the result of a step. It tells who brought it about.
+type Done struct {
+	By     string
+	effect Effect
+}
+
+var errNoJSON = errors.New("no JSON")
+
+// MarshalJSON fails, or panics, if the effect is one of those.
+func (d Done) MarshalJSON() ([]byte, error) {
+	switch d.effect {
+	case HappensUnwritten:
+		return nil, errNoJSON
+	case HappensAndBreaks:
+		panic(d.By)
+	default:
+		return json.Marshal(d.By)
+	}
+}
+
+// UnmarshalJSON reads what MarshalJSON has written.
+func (d *Done) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, &d.By) }
+
+// fail is the error that the function of a step returns.
+func (e Effect) fail(err error) error {
+	switch e {
+	case HappensNot:
+		return idempotent.NotExecuted(err)
+	case Declines:
+		return idempotent.Terminal(err)
+	case MayHappen:
+		return idempotent.Uncertain(err)
+	default:
+		return err
+	}
+}
+
+// recordKey is a step of a record, in one of the lives of its key.
+type recordKey struct {
+	life int
+	name string
+}
+
+// textOf is what a recorded step must return, in the words of stepFacts.told.
+func textOf(s store.Step) string {
+	if s.Kind == store.StepFailure {
+		var failure struct {
+			Message string `json:"errorMessage"`
+		}
+		if err := json.Unmarshal(s.Result, &failure); err != nil {
+			return "nothing: " + err.Error()
+		}
+		return "fails for ever: " + failure.Message
+	}
+	var done Done
+	if err := json.Unmarshal(s.Result, &done); err != nil {
+		return "nothing: " + err.Error()
+	}
+	return "returns " + done.By
+}
+
+func sameStep(a, b store.Step) bool {
+	return a.Kind == b.Kind && a.Seal == b.Seal && string(a.Result) == string(b.Result)
+}
+
+// keepsSteps reports whether the call is a release that leaves the record.
+func (c call) keepsSteps() bool {
+	return c.op == opSwap && c.next.Reason == store.ReasonReleased && c.next.SettledAt.Equal(c.seen.SettledAt) &&
+		c.next.Owner != c.seen.Owner
+}

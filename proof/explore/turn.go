@@ -1,0 +1,174 @@
+package explore
+
+import (
+	"context"
+	"errors"
+
+	"github.com/go-idempotent/idempotent/store"
+)
+
+// passTime lets time go on until a heartbeat acts, a lease ends, or a prepared one is nearly over.
+func (w *world) passTime() {
+	w.timeSteps--
+	w.pass(w.nextInstant())
+	w.Sayf("%s: time has passed", w.clockText())
+	w.check(event{kind: evPassed})
+}
+
+// endHandler lets a handler return, or go on.
+func (w *world) endHandler(d *delivery, e Ending) {
+	w.Sayf("  the handler of %s %s", d.name, e)
+	if e != GoesOn {
+		d.ended(e)
+	}
+	w.goOn(&d.strand, grant{ending: e})
+}
+
+// kill is the death of the process of a running handler.
+func (w *world) kill(d *delivery) {
+	w.Sayf("  the process of %s dies %s", d.name, d.where())
+	if d.client.Of != Powertools {
+		w.faults--
+	}
+	w.die(d)
+}
+
+// fork lets a step begin beside others, or a commit beside steps.
+func (w *world) fork(s *strand) {
+	what := "commit"
+	if s != &s.of.strand && s.about >= 0 {
+		what = "step " + w.Steps[s.about].Name
+	}
+	w.Sayf("  %s starts its %s", s.of.name, what)
+	w.goOn(s, grant{})
+}
+
+// takeEffect lets the function of a step return.
+func (w *world) takeEffect(s *strand, e Effect) {
+	w.Sayf("    the step %s of %s %s", w.Steps[s.about].Name, s.of.name, e)
+	w.goOn(s, grant{effect: e})
+}
+
+// resolve lets a resolver answer, that of a delivery or of a step.
+func (w *world) resolve(s *strand, v Verdict) {
+	if s.at == atStepResolver {
+		w.Sayf("    the resolver of the step %s of %s says: %s", w.Steps[s.about].Name, s.of.name, v)
+		w.resolvedStep(s.of, s.about, v)
+	} else {
+		w.Sayf("  the resolver of %s says: %s", s.of.name, v)
+		w.resolved(s.of, v)
+	}
+	w.goOn(s, grant{verdict: v})
+}
+
+// grantCall lets a call of the store happen, or its fault.
+func (w *world) grantCall(s *strand, f Fault) {
+	d, c := s.of, s.called
+	if s.slow != None {
+		w.grantSlow(s)
+		return
+	}
+	w.sent(s, f)
+	switch {
+	case f == Conflict && d.conflicts: // as long as the owner works
+	case f != None:
+		w.faults--
+		w.Saw("fault: " + f.String())
+		d.conflicts = d.conflicts || f == Conflict
+	}
+	w.Sayf("%s:  %s: %s %s", w.clockText(), d.name, w.describeCall(c), f)
+	var got reply
+	if f.applied() {
+		got = w.apply(d, c)
+		w.Sayf("    %s", w.describeReply(c, got))
+	}
+	if f == SlowRequest || f == SlowReply {
+		s.slow, s.got = f, got
+		w.Saw("slow " + string(d.callName(c)))
+		return
+	}
+	if f.leavesMessage() {
+		w.messages = append(w.messages, message{by: d, call: c})
+	}
+	if f.kills() {
+		w.die(d)
+		return
+	}
+	if err := f.err(c.op); err != nil {
+		got = reply{err: err}
+	}
+	if refused, ok := errors.AsType[*store.Error](got.err); ok && f == Repeat && s.called.op == opCommit {
+		unclear := *refused
+		unclear.NotApplied = false // the copy is an attempt inside of the call that was not answered
+		got.err = &unclear
+	}
+	w.replied(s, got)
+	w.goOn(s, grant{reply: got})
+}
+
+// grantSlow answers a call that took long, and succeeds.
+func (w *world) grantSlow(s *strand) {
+	w.Sayf("%s:  %s: the slow %s is answered", w.clockText(), s.of.name, s.called.op)
+	got := s.got
+	if s.slow == SlowRequest {
+		got = w.apply(s.of, s.called)
+		w.Sayf("    %s", w.describeReply(s.called, got))
+	}
+	w.replied(s, got)
+	w.goOn(s, grant{reply: got})
+}
+
+// goOn gives a strand its turn.
+func (w *world) goOn(s *strand, g grant) {
+	d := s.of
+	was := d.at
+	w.learn(s, g)
+	w.turn(s, g)
+	if s == &d.strand || was == away && d.at != away {
+		w.arrive(d)
+	}
+}
+
+func (w *world) arriveLate(n int) {
+	m := w.messages[n]
+	w.messages = append(append([]message(nil), w.messages[:n]...), w.messages[n+1:]...)
+	w.Sayf("  late, from %s: %s", m.by.name, w.describeCall(m.call))
+	name := m.by.callName(m.call)
+	got := w.apply(m.by, m.call)
+	w.Sayf("    %s", w.describeReply(m.call, got))
+	became := " refused"
+	if got.done {
+		became = " applied"
+	}
+	w.Saw("late " + string(m.op) + became)
+	if name == OfOperator {
+		w.Saw("late change of an operator" + became)
+	}
+	if name == StepRecord || name == StepMark || name == Fence {
+		w.Saw("late " + string(name) + became)
+	}
+	if name == Renewal {
+		w.Saw("late renewal" + became)
+	}
+}
+
+// branchOf is which of its branches a strand is.
+func (w *world) branchOf(s *strand) int {
+	for n, b := range s.of.branches {
+		if b == s {
+			return n
+		}
+	}
+	return 0
+}
+
+// remove is what the table's time to live does.
+func (w *world) remove() {
+	w.Sayf("  the table deletes the expired record")
+	before := w.held()
+	if _, err := w.store.Delete(context.Background(), *before); err != nil {
+		panic(err)
+	}
+	w.Saw("deleted by the table")
+	w.written(change{before: before, call: call{op: opDelete}, done: true})
+}
