@@ -15,7 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// large is an endpoint with a table of a million records of 1 KB, of which two wait for somebody. It answers with pages.
+// large is an endpoint with a table of a million records of 1 KB, of which two wait for somebody.
+// It answers with pages.
 type large struct {
 	t     *testing.T
 	mu    sync.Mutex
@@ -85,7 +86,8 @@ func (l *large) made() []string {
 	return l.calls
 }
 
-const toldOfTheTable = "Reads the whole table: about 1000000 records in 977 pages, 125000 read units, 4m10s at --rate 500, by a count that may be six hours old."
+const toldOfTheTable = "Reads the whole table: about 1000000 records in 977 pages, 125000 read units, 4m10s at " +
+	"--rate 500, by a count that may be six hours old."
 
 func TestWhatALargeListingReadsIsToldAndAgreedBefore(t *testing.T) {
 	t.Parallel()
@@ -94,7 +96,8 @@ func TestWhatALargeListingReadsIsToldAndAgreedBefore(t *testing.T) {
 		l, endpoint := newLarge(t)
 		r := run(t, []string{"list"}, endpoint)
 		require.Zero(t, r.code, r.err)
-		assert.Contains(t, r.err, "Reads the index of records with attention: about 2 records in 1 page, 0.5 read units")
+		assert.Contains(t, r.err,
+			"Reads the index of records with attention: about 2 records in 1 page, 0.5 read units")
 		assert.Equal(t, []string{"DescribeTable", "Scan attention-index", "GetItem"}, l.made(), "each entry is read")
 	})
 	t.Run("of one operation", func(t *testing.T) {

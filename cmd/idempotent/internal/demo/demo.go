@@ -1,4 +1,5 @@
-// Package demo has a store in memory with a record in every state, to try the commands on. Nothing of it outlives the process.
+// Package demo has a store in memory with a record in every state, to try the commands on. Nothing
+// of it outlives the process.
 package demo
 
 import (
@@ -28,11 +29,13 @@ func Store(ctx context.Context, now time.Time) (*memory.Store, error) {
 	return s, nil
 }
 
-// Put stores a record of the demo as executions would have left it: steps are written under a claim.
+// Put stores a record of the demo as executions would have left it: steps are written under a
+// claim.
 func Put(ctx context.Context, s store.Store, r store.Record) error {
 	first := r
 	if len(r.Steps) > 0 {
-		first.Status, first.Reason, first.Attention, first.AttentionAt, first.Derived = store.StatusInProgress, "", "", time.Time{}, nil
+		first.Status, first.Reason, first.Attention, first.AttentionAt, first.Derived = store.StatusInProgress, "", "",
+			time.Time{}, nil
 		first.Steps, first.StepWrites = nil, 0
 	}
 	if _, claimed, err := s.Claim(ctx, first, r.CreatedAt); err != nil || !claimed {
@@ -77,7 +80,8 @@ func Records(ctx context.Context, now time.Time) []store.Record {
 	settled := completed("charge#settled", now.Add(-25*time.Hour), response)
 	settled.Expiry = now.Add(23 * time.Hour)
 	settledBy(&settled, now.Add(-time.Hour), "dana", "ticket 4712: the provider has ch_2")
-	declined := completed("charge#declined", now.Add(-10*time.Minute), `{"errorType":"Declined","errorMessage":"the card was declined"}`)
+	declined := completed("charge#declined", now.Add(-10*time.Minute),
+		`{"errorType":"Declined","errorMessage":"the card was declined"}`)
 	declined.Reason = store.ReasonTerminal
 	expired := completed("charge#expired", now.Add(-25*time.Hour), response)
 	foreign := completed("billing.handler#5d41402abc4b2a76b9719d911017c592", now.Add(-5*time.Minute), `{"paid": true}`)
@@ -85,8 +89,10 @@ func Records(ctx context.Context, now time.Time) []store.Record {
 	stopped, waits, begun := steps(now)
 	sent := unknown(store.ReasonCrashed, now.Add(-150*time.Minute))
 	sent.Key = keyOf(ctx, request)
-	sent.Owner, sent.Fingerprint, sent.Attention = ownerOf(sent.Key), digestOf("fingerprint", sent.Key), store.AttentionOf(sent.Key)
-	return append(records, sent, givenUp(now.Add(-26*time.Hour-30*time.Minute)), stopped, waits, begun, crashed, running, released, notExecuted, settled, declined, foreign,
+	sent.Owner, sent.Fingerprint, sent.Attention = ownerOf(sent.Key), digestOf("fingerprint", sent.Key),
+		store.AttentionOf(sent.Key)
+	return append(records, sent, givenUp(now.Add(-26*time.Hour-30*time.Minute)), stopped, waits, begun, crashed,
+		running, released, notExecuted, settled, declined, foreign,
 		completed("charge#completed", now.Add(-30*time.Minute), response),
 		completed("ship#completed", now.Add(-40*time.Minute), `{"parcel":"p-17"}`),
 		expired, // the last one: a claim after it would drop it
@@ -102,14 +108,16 @@ func keyOf(ctx context.Context, request string) string {
 	never := func(context.Context, events.APIGatewayV2HTTPRequest) (out events.APIGatewayV2HTTPResponse, _ error) {
 		return out, nil
 	}
-	d, err := idempotent.Wrap(never, memory.New(), idempotent.WithOperation("charge")).DescribeEvent(ctx, []byte(request))
+	d, err := idempotent.Wrap(never, memory.New(), idempotent.WithOperation("charge")).DescribeEvent(ctx,
+		[]byte(request))
 	if err != nil {
 		panic(err) // it is written here
 	}
 	return d.RecordKey
 }
 
-// steps are the records of orders whose handlers have stopped between two steps, long ago and just now, and in the middle of one.
+// steps are the records of orders whose handlers have stopped between two steps, long ago and just
+// now, and in the middle of one.
 func steps(now time.Time) (stopped, waits, begun store.Record) {
 	order := func(key string, ended time.Time, names ...string) store.Record {
 		r := claimed(key, ended.Add(-2*time.Second))
@@ -162,7 +170,8 @@ func unknown(reason string, since time.Time) store.Record {
 	return r
 }
 
-// givenUp is a record that crashed at an instant, and that a reconciliation asked about for a day in vain.
+// givenUp is a record that crashed at an instant, and that a reconciliation asked about for a day
+// in vain.
 func givenUp(crashed time.Time) store.Record {
 	r := unknown(store.ReasonCrashed, crashed)
 	r.Key, r.Tries = "charge#given-up", idempotent.DefaultMaxTries
