@@ -141,14 +141,14 @@ func (c *act) refuse(e *changedError) error {
 	if c.app.output == outputJSON || e.gone {
 		return e
 	}
-	i := inspectionOf(e.now)
-	return errors.Join(c.app.err().Table(i.rows(e.at)), e)
+	i := show.Inspect(e.now)
+	return errors.Join(tell(c.app.err(), &i, e.at), e)
 }
 
 // preview shows a record and what would become of it.
 func (c *act) preview(p show.Printer, s *source, shown operate.Shown, preview operate.Entry) error {
-	i := inspectionOf(shown)
-	if err := p.Table(i.rows(s.now())); err != nil {
+	i := show.Inspect(shown)
+	if err := p.Table(factsOf(&i)); err != nil {
 		return err
 	}
 	lines := []string{""}

@@ -77,11 +77,11 @@ func (e *changedError) Error() string {
 func (e *changedError) Is(target error) bool { return target == operate.ErrChanged }
 
 // line is what is there, for programs.
-func (e *changedError) line() *inspection {
+func (e *changedError) line() *show.Inspection {
 	if e.gone {
 		return nil
 	}
-	is := inspectionOf(e.now)
+	is := show.Inspect(e.now)
 	return &is
 }
 
@@ -108,8 +108,8 @@ type failure struct {
 	Error string `json:"error"`
 	Exit  int    `json:"exit"`
 	// Now is a record that has changed as it is now, nil if it is gone.
-	Now   *inspection   `json:"now,omitempty"`
-	Where connect.Place `json:"where,omitzero"`
+	Now   *show.Inspection `json:"now,omitempty"`
+	Where connect.Place    `json:"where,omitzero"`
 }
 
 // report says on standard error why a command failed, in the form that was asked for.

@@ -58,6 +58,7 @@ type messageLine struct {
 	Tries     int       `json:"tries"`
 	CreatedAt time.Time `json:"created_at"`
 	GivenUpAt time.Time `json:"given_up_at"`
+	ErrorType string    `json:"error_type,omitempty"`
 	Group     string    `json:"group,omitempty"`
 	Tenant    string    `json:"tenant,omitempty"`
 	Trace     string    `json:"trace,omitempty"`
@@ -69,15 +70,14 @@ type messageLine struct {
 
 func lineOfMessage(p outbox.GivenUpMessage) messageLine {
 	return messageLine{
-		ID: p.ID, Topic: p.Topic, Tries: p.Tries, CreatedAt: p.CreatedAt, GivenUpAt: p.GivenUpAt, Group: p.Group,
-		Tenant: p.Tenant,
-		Trace:  p.Trace, BodyBytes: len(p.Body),
+		ID: p.ID, Topic: p.Topic, Tries: p.Tries, CreatedAt: p.CreatedAt, GivenUpAt: p.GivenUpAt,
+		ErrorType: p.Failure, Group: p.Group, Tenant: p.Tenant, Trace: p.Trace, BodyBytes: len(p.Body),
 	}
 }
 
 // print prints messages. People get the bodies as a column of their own.
 func (a *app) printMessages(p show.Printer, messages []outbox.GivenUpMessage, body bool) error {
-	head := show.Cells("GIVEN UP", "", "CREATED", "TRIES", "TOPIC", "ID")
+	head := show.Cells("GIVEN UP", "", "CREATED", "TRIES", "ERROR", "TOPIC", "ID")
 	if body {
 		head = append(head, show.Cells("BODY", "ATTRIBUTES")...)
 	}
@@ -85,7 +85,8 @@ func (a *app) printMessages(p show.Printer, messages []outbox.GivenUpMessage, bo
 	now := a.world.Now()
 	for _, m := range messages {
 		row := append([]show.Cell{{Text: show.Instant(m.GivenUpAt), Colour: show.Red}}, show.Cells(
-			show.Relative(m.GivenUpAt, now), show.Relative(m.CreatedAt, now), strconv.Itoa(m.Tries), m.Topic, m.ID)...)
+			show.Relative(m.GivenUpAt, now), show.Relative(m.CreatedAt, now), strconv.Itoa(m.Tries), m.Failure,
+			m.Topic, m.ID)...)
 		if body {
 			attributes, err := json.Marshal(m.Attributes)
 			if err != nil {

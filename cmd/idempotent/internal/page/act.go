@@ -57,7 +57,7 @@ func (p *Page) actForm(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		p.failedOf(w, key, err)
 	case !deletable(shown):
-		v := p.storyOf(shown)
+		v := storyOf(shown)
 		v.Alert = fmt.Sprintf("There is nothing to settle or delete: the record is %s.", shown.State)
 		p.showRecord(w, http.StatusConflict, v)
 	default:
@@ -86,7 +86,7 @@ type question struct {
 
 func (p *Page) ask(w http.ResponseWriter, status int, shown operate.Shown, a *asked, problem string) {
 	f := p.frame("Settle or release", &question{
-		story: p.storyOf(shown), Asked: a, Problem: problem, Open: show.OpenSteps(shown.Steps()), Free: free(shown),
+		story: storyOf(shown), Asked: a, Problem: problem, Open: show.OpenSteps(shown.Steps()), Free: free(shown),
 		Settles: settleable(shown),
 		Seen:    p.seen(shown.Record), Danger: show.Danger(shown.Record, shown.State),
 	})

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
 	"github.com/go-idempotent/idempotent/operate"
-	"github.com/go-idempotent/idempotent/store"
 )
 
 // mostListed is how many records a list shows. They are the oldest.
@@ -30,7 +28,7 @@ func (p *Page) overview(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		p.failed(w, err)
 	default:
-		p.render(w, http.StatusOK, "overview.html", p.frame("What is stuck", l.grouped(operation)))
+		p.render(w, http.StatusOK, "overview.html", p.frame("What is stuck", grouped(l, operation)))
 	}
 }
 
@@ -48,88 +46,36 @@ type overview struct {
 // the oldest.
 type section struct {
 	Name string
-	Rows []row
+	Rows []show.Line
 	N    int
 }
 
-// row is a record of a list.
-type row struct {
-	Key, Operation string
-	State          operate.State
-	// Reason says in words why it is as it is, What is its name.
-	What, Reason string
-	// Since is when it began to wait, or was created; Next is when it is asked about next, or
-	// becomes due.
-	Since, Next time.Time
-	Attempt     int
-	GivenUp     bool
-	// Wrong says what is wrong with a record that cannot be understood.
-	Wrong string
-
-	due bool
-}
-
-// listed are the records of a list, the oldest first, and how many there are.
-type listed struct {
-	rows  []row
-	total int
-}
-
-func (p *Page) list(ctx context.Context, q operate.Query) (l listed, err error) {
+// list reads what is stuck, the oldest first.
+func (p *Page) list(ctx context.Context, q operate.Query) (all []show.Line, err error) {
 	for found, err := range p.Operator.List(ctx, q) {
-		r, err := p.rowOf(found, err)
+		line, err := show.Listed(found, err)
 		if err != nil {
-			return l, err
+			return nil, err
 		}
-		l.rows = append(l.rows, r)
+		all = append(all, line)
 	}
-	slices.SortStableFunc(l.rows, func(a, b row) int {
-		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Key, b.Key))
-	})
-	l.total = len(l.rows)
-	return l, nil
+	slices.SortFunc(all, show.Older)
+	return all, nil
 }
 
-// rowOf makes a row of a record, also of one that cannot be understood. Any other error ends the
-// list.
-func (p *Page) rowOf(found operate.Listed, err error) (row, error) {
-	rec := found.Record
-	r := row{Key: rec.Key, Operation: rec.Operation(), State: found.State, Attempt: operate.Executions(rec),
-		GivenUp: found.GivenUp, due: found.Due}
-	if unreadable, ok := errors.AsType[*store.UnreadableError](err); ok {
-		r.State, r.Wrong, r.due = operate.StateOther, unreadable.Reason, true
-		return r, nil
-	}
-	if err != nil {
-		return row{}, err
-	}
-	r.What, r.Reason, r.Since = rec.Reason, show.Reason(rec.Reason), rec.CreatedAt
-	if found.State == operate.StateReleased && rec.Attention != "" {
-		r.Reason = "it has stopped between two steps"
-	}
-	switch at := rec.AttentionAt; {
-	case at.IsZero():
-	case store.Reached(at, p.Now()):
-		r.Since = at
-	default:
-		r.Next = at
-	}
-	return r, nil
-}
-
-func (l listed) grouped(operation string) *overview {
+func grouped(all []show.Line, operation string) *overview {
 	o := &overview{
-		Operation: operation, Total: l.total,
+		Operation: operation, Total: len(all),
 		Open:    section{Name: "Somebody has to settle"},
 		GivenUp: section{Name: "Given up: asked about, without an answer"},
 		NotDue:  section{Name: "Stopped between two steps, not due"},
 	}
-	for i, r := range l.rows {
+	for i, r := range all {
 		into := &o.NotDue
 		switch {
 		case r.GivenUp:
 			into = &o.GivenUp
-		case r.due:
+		case r.Due:
 			into = &o.Open
 		}
 		if into.N++; i < mostListed {

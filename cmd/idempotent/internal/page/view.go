@@ -30,7 +30,10 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"cap":   capital,
 	"field": url.QueryEscape,
 	"iso":   show.Instant,
-	"state": stateClass,
+	"state": func(s operate.State) string { return classes[show.StateColour(s)] },
+	"class": func(c show.Colour) string { return classes[c] },
+	"step":  show.StepMeaning,
+	"has":   show.HasResult,
 }).ParseFS(files, "templates/*.html"))
 
 func printable(v any) string { return show.Printable(text(v)) }
@@ -130,8 +133,10 @@ func (f *frame) With(body any) *frame {
 // Now is when the page was made.
 func (f *frame) Now() time.Time { return f.now }
 
-// Ago says how far a time is.
+// Ago says how far a time is, and Ahead whether it is still to come.
 func (f *frame) Ago(t time.Time) string { return show.Relative(t, f.now) }
+
+func (f *frame) Ahead(t time.Time) bool { return !store.Reached(t, f.now) }
 
 // render makes the whole page before anything is sent, so that an error can still be told.
 func (p *Page) render(w http.ResponseWriter, status int, name string, f *frame) {
@@ -218,20 +223,9 @@ func capital(text string) string {
 	return string(unicode.ToUpper(first)) + text[size:]
 }
 
-// The classes of moments and states.
-const (
-	needs = "needs"
-	may   = "may"
-	well  = "well"
-	quiet = "quiet"
-)
-
-// stateClass is the class of a state: as on a terminal red needs somebody, yellow may, green is
+// classes are those of states and moments: as on a terminal red needs somebody, yellow may, green is
 // well.
-func stateClass(s operate.State) string {
-	return map[show.Colour]string{show.Red: needs, show.Yellow: may, show.Green: well,
-		show.Faint: quiet}[show.StateColour(s)]
-}
+var classes = map[show.Colour]string{show.Red: "needs", show.Yellow: "may", show.Green: "well", show.Faint: "quiet"}
 
 func serveStyle(w http.ResponseWriter, _ *http.Request) {
 	style, err := files.ReadFile("templates/style.css")

@@ -23,14 +23,12 @@ func TestWhatARetryGetsOfARecordWithSteps(t *testing.T) {
 		assert.Contains(t, show.RetryGets(begun, state), "409", state)
 		assert.NotContains(t, show.RetryGets(store.Record{}, state), "step", state)
 	}
-	assert.Contains(t, show.RetryGets(begun, operate.StateCrashed), "refuses crashed executions")
 	assert.Contains(t, show.RetryGets(store.Record{}, operate.StateCrashed), "refuses crashed executions")
 	assert.NotContains(t, show.RetryGets(begun, operate.StateReleased), "refuses crashed executions",
 		"a release is no crash")
 	assert.Contains(t, show.RetryGets(begun, operate.StateUnknown), "until somebody settles it")
-	asked := recorded
-	asked.Reason = store.ReasonUncertain
-	assert.Contains(t, show.RetryGets(asked, operate.StateCrashed), "unless the handler has a resolver")
+	watched := store.Record{Attention: "charge#1"}
+	assert.Contains(t, show.RetryGets(watched, operate.StateCrashed), "unless the handler has a resolver")
 }
 
 func TestEveryStateOfAStepIsTold(t *testing.T) {
