@@ -118,7 +118,7 @@ func TestAChangeIsShownAndConfirmed(t *testing.T) {
 			}
 			assert.Equal(t, 1, code)
 			assert.Contains(t, out, "not confirmed; nothing was done")
-			assert.NotContains(t, out, "Done ")
+			assert.NotContains(t, out, "Action ")
 		})
 	}
 }

@@ -180,7 +180,7 @@ func (s *serving) done(entry operate.Entry) error {
 
 // printEntry prints a change, as the commands that change something do.
 func printEntry(a *app, entry operate.Entry) error {
-	if err := a.done(entry, string(entry.Action)); err != nil || a.output == outputJSON {
+	if err := a.done(entry, ""); err != nil || a.output == outputJSON {
 		return err
 	}
 	return a.out().Line("")

@@ -119,8 +119,7 @@ func TestHostileRecords(t *testing.T) {
 	record := b.get(t, "/record?key="+key+"&derived="+url.QueryEscape(bad))
 	act := b.get(t, "/act?key="+key)
 	preview := func(verdict string, more map[string]string) answer {
-		fields := map[string]string{"verdict": verdict, "executed-step": url.QueryEscape(bad),
-			"failed-step": url.QueryEscape(bad)}
+		fields := map[string]string{"verdict": verdict, "step": url.QueryEscape(bad)}
 		maps.Copy(fields, more)
 		return b.preview(t, unknown.Key, fields)
 	}
@@ -131,11 +130,11 @@ func TestHostileRecords(t *testing.T) {
 		"overview": b.get(t, "/"), "operation": b.get(t, "/?operation="+url.QueryEscape(bad)),
 		"record": record, "act": act,
 		"preview":    preview("not-executed", nil),
-		"step":       preview("step-executed", map[string]string{"step-result": string(result)}),
-		"step fails": preview("step-failed", map[string]string{"step-type": bad, "step-message": bad}),
+		"step":       preview("executed", map[string]string{"result": string(result)}),
+		"step fails": preview("failed", map[string]string{"type": bad, "message": bad}),
 		"no verdict": preview(bad, nil), "no result": preview("executed", map[string]string{"result": bad}),
-		"why":     preview("release", map[string]string{"why": bad}),
-		"by":      preview("release", map[string]string{"by": bad}),
+		"why":     preview("released", map[string]string{"why": bad}),
+		"by":      preview("released", map[string]string{"by": bad}),
 		"missing": b.get(t, "/record?key="+url.QueryEscape(bad)), "search": b.get(t, "/search?q="+url.QueryEscape(bad)),
 		"path":        b.get(t, "/"+url.PathEscape(bad)),
 		"step result": b.post(t, "/result", step), "result": b.post(t, "/result", whole),
@@ -234,14 +233,15 @@ func TestSettleAndRelease(t *testing.T) {
 			operate.StateReleased},
 		"failed": {"charge#died", map[string]string{"type": "Declined", "message": "the card was declined"},
 			"completed with an error of type", operate.ActionFailed, operate.StateCompleted},
-		"release": {"charge#died", nil, "kept as released", operate.ActionRelease, operate.StateReleased},
+		"released": {"charge#died", nil, "kept as released", operate.ActionRelease, operate.StateReleased},
 		"half done": {"order#stopped",
 			map[string]string{"verdict": "failed", "type": "Abandoned", "message": "the order was undone"},
 			"completed with an error of type", operate.ActionFailed, operate.StateCompleted},
-		"step-executed": {"order#begun", map[string]string{"executed-step": "charge", "step-result": `{"id":"ch_1"}`},
+		"step executed": {"order#begun",
+			map[string]string{"verdict": "executed", "step": "charge", "result": `{"id":"ch_1"}`},
 			"is recorded with the given result", operate.ActionStepExecuted, operate.StateReleased},
-		"step-failed": {"order#begun",
-			map[string]string{"failed-step": "charge", "step-type": "Declined", "step-message": "no"},
+		"step failed": {"order#begun",
+			map[string]string{"verdict": "failed", "step": "charge", "type": "Declined", "message": "no"},
 			"is recorded with an error", operate.ActionStepFailed, operate.StateReleased},
 	} {
 		t.Run(verdict, func(t *testing.T) {
@@ -283,7 +283,7 @@ func TestOnlyWhatWasShownIsConfirmed(t *testing.T) {
 	s := newSite(t, nil, nil)
 	b := s.enter(t)
 	previewed := b.preview(t, "charge#uncertain", map[string]string{"verdict": "not-executed"})
-	other := b.preview(t, "charge#crashed", map[string]string{"verdict": "release"})
+	other := b.preview(t, "charge#crashed", map[string]string{"verdict": "released"})
 	form := previewed.form(t, []string{"form", "asked", "seal"}, nil)
 	for name, change := range map[string]map[string]string{
 		"another change": {"asked": other.field(t, "asked")}, "another seal": {"seal": other.field(t, "seal")},
@@ -308,7 +308,7 @@ func TestARecordIsForgotten(t *testing.T) {
 	s := newSite(t, nil, nil)
 	b := s.enter(t)
 	assert.NotContains(t, b.get(t, "/act?key="+url.QueryEscape("charge#completed")).body, `value="not-executed"`)
-	assert.Contains(t, b.confirm(t, b.preview(t, "charge#completed", map[string]string{"verdict": "delete"})).body,
+	assert.Contains(t, b.confirm(t, b.preview(t, "charge#completed", map[string]string{"verdict": "deleted"})).body,
 		"The record is deleted")
 	_, found, err := s.store.Get(t.Context(), "charge#completed")
 	require.NoError(t, err)
@@ -381,7 +381,7 @@ func TestARecordThatHasChangedMeanwhile(t *testing.T) {
 	require.NoError(t, err)
 	owner := s.get(t, "charge#uncertain").Owner
 	form := asked.form(t, []string{"form", "key", "seen"},
-		map[string]string{"verdict": "release", "repeat": "1", "by": "dana", "why": "ticket 4711"})
+		map[string]string{"verdict": "released", "repeat": "1", "by": "dana", "why": "ticket 4711"})
 	for name, a := range map[string]answer{"preview": b.post(t, "/preview", form), "confirm": b.confirm(t, previewed)} {
 		assert.Equal(t, http.StatusConflict, a.status, name)
 		assert.Contains(t, a.body,
@@ -445,7 +445,7 @@ func TestWhatCannotBeRight(t *testing.T) {
 		fields map[string]string
 		says   string
 	}{
-		"no verdict": {map[string]string{}, "Choose what became of the execution."},
+		"no verdict": {map[string]string{}, "Say what became of the execution."},
 		"no result":  {map[string]string{"verdict": "executed"}, "The result is missing"},
 		"no JSON":    {map[string]string{"verdict": "executed", "result": "{"}, "The result of 1 bytes is no JSON."},
 		"no response": {map[string]string{"verdict": "executed", "result": `{"id":"ch_1"}`},
@@ -455,10 +455,10 @@ func TestWhatCannotBeRight(t *testing.T) {
 		"half an error": {map[string]string{"verdict": "failed", "type": "Declined"},
 			"A failure needs a type and a message"},
 		"a danger":   {map[string]string{"verdict": "not-executed", "repeat": ""}, "may have had its effect"},
-		"a deletion": {map[string]string{"verdict": "delete", "repeat": ""}, "may have had its effect"},
-		"no reason":  {map[string]string{"verdict": "release", "repeat": "1", "why": " "}, "“Why” is empty"},
-		"nobody":     {map[string]string{"verdict": "release", "repeat": "1", "by": ""}, "“Who” is empty"},
-		"no such step": {map[string]string{"verdict": "step-executed", "executed-step": "mail", "step-result": "1"},
+		"a deletion": {map[string]string{"verdict": "deleted", "repeat": ""}, "may have had its effect"},
+		"no reason":  {map[string]string{"verdict": "released", "repeat": "1", "why": " "}, "“Why” is empty"},
+		"nobody":     {map[string]string{"verdict": "released", "repeat": "1", "by": ""}, "“Who” is empty"},
+		"no such step": {map[string]string{"verdict": "executed", "step": "mail", "result": "1"},
 			"the record has no such step"},
 	} {
 		a := b.preview(t, "charge#uncertain", c.fields)
@@ -485,7 +485,7 @@ func TestReadOnly(t *testing.T) {
 	assert.NotContains(t, a.body, "/act")
 	assert.Contains(t, a.body, "read only")
 	assert.Equal(t, http.StatusForbidden, b.get(t, "/act?key=charge%23uncertain").status)
-	form := open.enter(t).preview(t, "charge#uncertain", map[string]string{"verdict": "release"}).form(t,
+	form := open.enter(t).preview(t, "charge#uncertain", map[string]string{"verdict": "released"}).form(t,
 		[]string{"asked", "seal"}, nil)
 	form.Set("form", b.get(t, "/record?key=charge%23completed").field(t, "form"))
 	for _, path := range []string{"/preview", "/confirm"} {
@@ -545,7 +545,7 @@ func TestAnAuditEntryThatCannotBePrinted(t *testing.T) {
 		c.Done = func(operate.Entry) error { return errors.New("no terminal") }
 	})
 	b := s.enter(t)
-	a := b.confirm(t, b.preview(t, "charge#uncertain", map[string]string{"verdict": "release"}))
+	a := b.confirm(t, b.preview(t, "charge#uncertain", map[string]string{"verdict": "released"}))
 	assert.Contains(t, a.body, "It is done")
 	require.Len(t, s.wrong, 1)
 	assert.ErrorContains(t, s.wrong[0], "charge#uncertain")
@@ -628,7 +628,7 @@ func TestAChangeOfWhichNobodyKnowsIsTold(t *testing.T) {
 	assert.Contains(t, a.body, "Nobody knows whether it was done")
 	assert.Empty(t, s.done)
 	require.Len(t, s.wrong, 1)
-	for _, says := range []string{"Settle as not executed", "charge#uncertain", "dana", "ticket 4711",
+	for _, says := range []string{"Settle it as not executed", "charge#uncertain", "dana", "ticket 4711",
 		"whether the change was applied is not known"} {
 		assert.ErrorContains(t, s.wrong[0], says)
 	}

@@ -258,20 +258,6 @@ func IsSeen(text string) bool {
 	return err == nil && len(b) == seenBytes
 }
 
-// Danger says what the record itself tells of an effect, for whoever is about to let the next
-// request execute. It is empty if it tells nothing.
-func Danger(r store.Record, s operate.State) string {
-	switch {
-	case r.Reason == store.ReasonResultLost:
-		return "the handler succeeded, so a new execution repeats its effect, unless the other service takes the " +
-			"derived key"
-	case s == operate.StateUnknown, r.Status == store.StatusInProgress && r.Reason != "" && s == operate.StateCrashed:
-		return "the execution may have had its effect, which a new one may repeat"
-	default:
-		return ""
-	}
-}
-
 // Response says what a client gets of a result: of a response its status and its body.
 func Response(result []byte, value bool) string {
 	var r struct {
