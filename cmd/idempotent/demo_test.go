@@ -184,7 +184,7 @@ func TestWhatTheCommandsPrint(t *testing.T) {
 		"doctor":             {args: []string{"doctor", "--demo"}},
 		"doctor-help":        {args: []string{"doctor", "--help"}},
 		"doctor-no-template": {args: []string{"doctor", "--template", "nowhere.yaml"}, code: 1},
-		"doctor-without":     {args: []string{"doctor", "--parameter", "A=b"}, code: 2},
+		"doctor-without":     {args: []string{"doctor", "--build-dir", "x"}, code: 2},
 		"no-table":           {args: []string{"list"}, code: 2},
 		"no-region":          {args: []string{"list", "--table", "idempotency"}, code: 2},
 		"no-credentials": {args: []string{"list", "--table", "idempotency", "--region", "eu-central-1"},

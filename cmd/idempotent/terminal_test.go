@@ -113,7 +113,7 @@ func TestAChangeIsShownAndConfirmed(t *testing.T) {
 			out, code := s.end()
 			if confirmed {
 				assert.Zero(t, code, out)
-				assert.Contains(t, out, "Done")
+				assert.Contains(t, out, "Action   settle")
 				return
 			}
 			assert.Equal(t, 1, code)

@@ -110,6 +110,9 @@ func (t *template) methods() (routes []route) {
 	return routes
 }
 
+// deepest bounds how far resources refer to each other, because a template may contradict itself.
+const deepest = 50
+
 // path is the path of a resource of a REST API, which names its parent.
 func (t *template) path(id any, depth int) string {
 	r := t.resources[named(id, "")]

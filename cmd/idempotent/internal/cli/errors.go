@@ -131,13 +131,14 @@ func (a *app) report(err error) {
 
 // sentence says what went wrong to somebody who does not know the code.
 func (a *app) sentence(err error) string {
-	failed, isStore := errors.AsType[*store.Error](err)
+	_, isStore := errors.AsType[*store.Error](err)
+	redriving, isRedriving := errors.AsType[*redriveError](err)
 	unreadable, isUnreadable := errors.AsType[*store.UnreadableError](err)
 	input, isInput := errors.AsType[*operate.InputError](err)
 	state, isState := errors.AsType[*operate.StateError](err)
 	switch {
 	case errors.Is(err, operate.ErrOutcomeUnknown):
-		return "nobody knows whether the change was applied: " + a.storeSentence(failed) + "; inspect the record again"
+		return "nobody knows whether the change was applied: " + a.tableSentence(err) + "; inspect the record again"
 	case errors.Is(err, store.ErrNoIndex):
 		return a.name() + " has no index of the records with attention that can be used; --scan finds them by " +
 			"reading the whole table"
@@ -159,10 +160,11 @@ func (a *app) sentence(err error) string {
 			"; nothing was changed. See unreadable-record in docs/problems.md"
 	case errors.Is(err, context.Canceled):
 		return "interrupted"
-	case a.outboxSentence(err) != "":
-		return a.outboxSentence(err)
-	case isStore:
-		return a.storeSentence(failed)
+	case isRedriving:
+		return fmt.Sprintf("nobody knows whether message %q was redriven: %s; messages list tells what is left",
+			redriving.id, a.tableSentence(redriving.err))
+	case isStore, strings.HasPrefix(err.Error(), "outbox: "):
+		return a.tableSentence(err)
 	default:
 		return trimmed(err)
 	}
@@ -181,55 +183,31 @@ func (a *app) name() string {
 	return fmt.Sprintf("table %q", a.target.Table)
 }
 
-// noTable says that there is no such table.
-func (a *app) noTable() string {
-	return fmt.Sprintf("there is no %s in this account and Region: check --table, --region, --profile and "+
-		"--endpoint-url", a.name())
-}
-
-// storeSentence says why the table did not do what it was asked.
-func (a *app) storeSentence(e *store.Error) string {
-	if e == nil {
-		return "the store did not say why"
-	}
-	switch e.Kind {
-	case store.FailureMissingTable:
-		return a.noTable()
-	case store.FailureAccessDenied:
-		return fmt.Sprintf("not allowed on %s: %s", a.name(), cause(e))
-	case store.FailureThrottled:
-		return a.name() + " throttles: try again later, and list with a lower --rate"
-	case store.FailureTimeout, store.FailureUnavailable:
-		return fmt.Sprintf("no answer for %s: %s", a.name(), cause(e))
-	case store.FailureRejected:
-		return fmt.Sprintf("%s has another key than expected: check --sort-key, --partition and --attribute (%s)",
-			a.name(), cause(e))
-	default:
-		return fmt.Sprintf("%s: %s", a.name(), cause(e))
-	}
-}
-
-// outboxSentence says why the table of an outbox did not do what it was asked, empty if it did not
-// fail.
-func (a *app) outboxSentence(err error) string {
+// tableSentence says why a table did not do what it was asked.
+func (a *app) tableSentence(err error) string {
 	answer, isAnswer := errors.AsType[smithy.APIError](err)
-	redriving, isRedriving := errors.AsType[*redriveError](err)
+	failed, isStore := errors.AsType[*store.Error](err)
+	ofOutbox := strings.HasPrefix(err.Error(), "outbox: ")
+	code := ""
+	if isAnswer {
+		code = answer.ErrorCode()
+	}
 	switch {
-	case isRedriving:
-		return fmt.Sprintf("nobody knows whether message %q was redriven: %s; messages list tells what is left",
-			redriving.id, a.outboxSentence(redriving.err))
-	case !strings.HasPrefix(err.Error(), "outbox: "):
-		return ""
-	case isAnswer && answer.ErrorCode() == "ResourceNotFoundException":
-		return a.noTable()
-	case isAnswer && answer.ErrorCode() == "AccessDeniedException":
+	case code == "ResourceNotFoundException" || isStore && failed.Kind == store.FailureMissingTable:
+		return fmt.Sprintf("there is no %s in this account and Region: check --table, --region, --profile and "+
+			"--endpoint-url", a.name())
+	case code == "AccessDeniedException" || isStore && failed.Kind == store.FailureAccessDenied:
 		return fmt.Sprintf("not allowed on %s: %s", a.name(), cause(err))
-	case isAnswer && answer.ErrorCode() == "ValidationException" && strings.Contains(answer.ErrorMessage(), "index"):
-		return fmt.Sprintf("%s has no index %q: it is no outbox, or lacks the index. A message whose id is known is "+
-			"redriven without it, with --id",
-			a.name(), outbox.Index)
-	case isAnswer && answer.ErrorCode() == "ValidationException":
-		return fmt.Sprintf("%s is no outbox: %s", a.name(), cause(err))
+	case isStore && failed.Kind == store.FailureThrottled:
+		return a.name() + " throttles: try again later, and list with a lower --rate"
+	case isStore && (failed.Kind == store.FailureTimeout || failed.Kind == store.FailureUnavailable):
+		return fmt.Sprintf("no answer for %s: %s", a.name(), cause(err))
+	case code == "ValidationException" && ofOutbox:
+		return fmt.Sprintf("%s is no outbox with an index %q: %s. A message whose id is known is redriven without "+
+			"it, with --id", a.name(), outbox.Index, cause(err))
+	case isStore && failed.Kind == store.FailureRejected:
+		return fmt.Sprintf("%s has another key than expected: check --sort-key, --partition and --attribute (%s)",
+			a.name(), cause(err))
 	default:
 		return fmt.Sprintf("%s: %s", a.name(), cause(err))
 	}

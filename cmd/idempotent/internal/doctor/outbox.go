@@ -34,7 +34,7 @@ func (p *Patient) outboxTable(ctx context.Context) []Finding {
 	for _, text := range advice {
 		findings = append(findings, Finding{check, Warning, short(text)})
 	}
-	return append(append(findings, p.givenUp(ctx)), p.safety(ctx, "outbox: ", p.Outbox)...)
+	return append(findings, p.givenUp(ctx))
 }
 
 // givenUp looks for one message that nobody delivers any more.

@@ -16,10 +16,6 @@ import (
 	"github.com/go-idempotent/idempotent/operate"
 )
 
-// mostResult bounds a result that is typed in, in bytes. The command line takes a longer one from a
-// file.
-const mostResult = 1 << 20
-
 // asked is a change that was asked for. It goes through the preview and back, under a seal: what is
 // confirmed is what was shown.
 type asked struct {
@@ -100,12 +96,11 @@ func (p *Page) preview(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	problem := a.Problem()
-	switch danger := a.Danger(shown); {
-	case problem == "" && danger != "":
+	if danger := a.Danger(shown); problem == "" && danger != "" {
 		problem = "mind: " + danger + ". Say that you know it, or choose another verdict"
-	case len(a.Result) > mostResult:
-		problem = fmt.Sprintf("the result has more than %d bytes, which is too long for this form: \"idempotent "+
-			"settle\" takes it from a file", mostResult)
+	}
+	if a.By == "" || a.Why == "" {
+		problem = "say who you are, and why"
 	}
 	if problem != "" {
 		p.ask(w, http.StatusUnprocessableEntity, shown, a, sentence(problem))

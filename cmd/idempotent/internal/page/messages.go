@@ -23,7 +23,6 @@ type given struct {
 	Total    int
 	Redriven int
 	Changed  int
-	By       string
 }
 
 func (p *Page) messages(w http.ResponseWriter, r *http.Request) { p.showMessages(w, r, &given{}) }
@@ -39,7 +38,7 @@ func (p *Page) showMessages(w http.ResponseWriter, r *http.Request, g *given) {
 		p.failed(w, err)
 		return
 	}
-	g.Rows, g.Total, g.By = all[:min(len(all), mostListed)], len(all), p.By
+	g.Rows, g.Total = all[:min(len(all), mostListed)], len(all)
 	p.render(w, http.StatusOK, "messages.html", p.frame("Messages that were given up", g))
 }
 

@@ -65,7 +65,7 @@ type story struct {
 	Alert string
 	// Shown is a result that was asked for, ShownOf the step that it is of, Cut how many of its
 	// bytes are left out.
-	Shown   *string
+	Shown   string
 	ShownOf string
 	Cut     int
 	// Name is the name under which the record has handed out the key that was searched for.
@@ -160,7 +160,7 @@ func (p *Page) result(w http.ResponseWriter, r *http.Request) {
 		end-- // to the end of a character
 	}
 	text := strings.ToValidUTF8(string(result[:end]), "\uFFFD")
-	v.ShownOf, v.Cut, v.Shown = step, max(0, len(result)-mostShown), &text
+	v.ShownOf, v.Cut, v.Shown = step, max(0, len(result)-mostShown), text
 	p.showRecord(w, http.StatusOK, v)
 }
 
@@ -186,17 +186,9 @@ func (p *Page) search(w http.ResponseWriter, r *http.Request) {
 				"no names of derived keys.",
 		})
 	case errors.Is(err, operate.ErrInput):
-		p.fail(w, &refusal{
-			http.StatusUnprocessableEntity, "This is no key",
-			"A record key is <operation>#<digest>, as it is in logs and metrics; a derived key is a UUID in lower " +
-				"case. “idempotent key” goes from what a client sent to its record key.",
-		})
-	case errors.Is(err, operate.ErrNeedsScan):
-		p.fail(w, &refusal{
-			http.StatusConflict, "There is no index",
-			"A derived key is looked for in the index of the records that somebody has to settle. docs/deploy.md " +
-				"says how to add it.",
-		})
+		p.fail(w, &refusal{http.StatusUnprocessableEntity, "This is no key",
+			"A record key is <operation>#<digest>, a derived key a UUID in lower case. “idempotent key” goes from what a " +
+				"client sent to its record key."})
 	default:
 		p.failed(w, err)
 	}
