@@ -175,9 +175,6 @@ func (a *app) done(entry operate.Entry, then string) error {
 		rows = append(rows,
 			[]show.Cell{{Text: "Is"}, {Text: string(after.State), Colour: show.StateColour(after.State)}},
 			show.Cells("Expires", show.Both(after.Expiry, entry.Time)))
-		if len(after.Steps) > 0 {
-			rows = append(rows, show.Cells("Keeps", show.StepCounts(after.Steps)))
-		}
 	}
 	if entry.ResultDigest != "" {
 		rows = append(rows, show.Cells("Result", "SHA-256 "+entry.ResultDigest))

@@ -24,39 +24,16 @@ func (e *usageError) Error() string { return e.problem }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
 
-// noMessageError is an id of which no message was given up.
-type noMessageError struct{ id string }
-
-func (e *noMessageError) Error() string {
-	return fmt.Sprintf("no message %q was given up: it was redriven or delivered, or there never was one; nothing "+
-		"was changed", e.id)
+// saidError is an error in the words of a command, which is one of package operate.
+type saidError struct {
+	text string
+	is   error
 }
 
-// Is reports whether target is [operate.ErrNotFound].
-func (*noMessageError) Is(target error) bool { return target == operate.ErrNotFound }
+func (e *saidError) Error() string { return e.text }
 
-// messagesChangedError is a redrive of messages some of which have changed since they were shown.
-type messagesChangedError struct{ changed, of int }
-
-func (e *messagesChangedError) Error() string {
-	return fmt.Sprintf("refused: of %s, %d changed since: somebody else has redriven or delivered it; nothing was "+
-		"changed of that",
-		show.Count(int64(e.of), "message"), e.changed)
-}
-
-// Is reports whether target is [operate.ErrChanged].
-func (*messagesChangedError) Is(target error) bool { return target == operate.ErrChanged }
-
-// redriveError is a redrive of a message that may have been applied. Those behind it were not
-// begun.
-type redriveError struct {
-	id  string
-	err error
-}
-
-func (e *redriveError) Error() string { return e.err.Error() }
-
-func (e *redriveError) Unwrap() error { return e.err }
+// Is reports whether target is the error of package operate.
+func (e *saidError) Is(target error) bool { return target == e.is }
 
 // changedError is a record that is not the one that was seen, with the one that is there.
 type changedError struct {
@@ -132,7 +109,6 @@ func (a *app) report(err error) {
 // sentence says what went wrong to somebody who does not know the code.
 func (a *app) sentence(err error) string {
 	_, isStore := errors.AsType[*store.Error](err)
-	redriving, isRedriving := errors.AsType[*redriveError](err)
 	unreadable, isUnreadable := errors.AsType[*store.UnreadableError](err)
 	input, isInput := errors.AsType[*operate.InputError](err)
 	state, isState := errors.AsType[*operate.StateError](err)
@@ -160,9 +136,6 @@ func (a *app) sentence(err error) string {
 			"; nothing was changed. See unreadable-record in docs/problems.md"
 	case errors.Is(err, context.Canceled):
 		return "interrupted"
-	case isRedriving:
-		return fmt.Sprintf("nobody knows whether message %q was redriven: %s; messages list tells what is left",
-			redriving.id, a.tableSentence(redriving.err))
 	case isStore, strings.HasPrefix(err.Error(), "outbox: "):
 		return a.tableSentence(err)
 	default:

@@ -89,30 +89,25 @@ func (s *source) inspect(ctx context.Context, key string, names ...string) (show
 		shown, err = s.operator.Inspect(ctx, key)
 	}
 	if errors.Is(err, operate.ErrNotFound) {
-		return shown, &notFoundError{key}
+		return shown, notFound(key)
 	}
 	return shown, err
 }
 
-// notFoundError is a key without a record.
-type notFoundError struct{ key string }
-
-func (e *notFoundError) Error() string {
+// notFound says that there is no record under a key.
+func notFound(key string) error {
+	text := "there is no record of this key: it was never written, or was released, or has expired and was deleted"
 	switch {
-	case operate.IsDerivedKey(e.key):
-		return "no record that somebody has to settle is known to have handed out this derived key. --derived NAME " +
-			"tries a name that the " +
-			"handler passes to DerivedKey. A completed record is found by what the client sent: idempotent key --help"
-	case !strings.Contains(e.key, "#"):
-		return "there is no such record: a record key is <operation>#<digest>, and \"idempotent key\" computes it " +
+	case operate.IsDerivedKey(key):
+		text = "no record that somebody has to settle is known to have handed out this derived key. --derived NAME " +
+			"tries a name that the handler passes to DerivedKey. Any other record is found by what the client sent: " +
+			"idempotent key --help"
+	case !strings.Contains(key, "#"):
+		text = "there is no such record: a record key is <operation>#<digest>, and \"idempotent key\" computes it " +
 			"from what a client sent"
-	default:
-		return "there is no record of this key: it was never written, or was released, or has expired and was deleted"
 	}
+	return &saidError{text, operate.ErrNotFound}
 }
-
-// Is reports whether target is [operate.ErrNotFound].
-func (*notFoundError) Is(target error) bool { return target == operate.ErrNotFound }
 
 // show prints an inspection.
 func (a *app) show(s *source, i *show.Inspection) error {

@@ -189,25 +189,6 @@ func Count(n int64, what string) string {
 	return strconv.FormatInt(n, 10) + " " + what + "s"
 }
 
-// StepCounts says how many steps are in which state.
-func StepCounts(steps []operate.Step) string {
-	var texts []string
-	for _, state := range []operate.StepState{operate.StepRecorded, operate.StepHasFailed, operate.StepOpen,
-		operate.StepOther} {
-		var names []string
-		for _, s := range steps {
-			if s.State == state {
-				names = append(names, s.Name)
-			}
-		}
-		if len(names) > 0 {
-			texts = append(texts, fmt.Sprintf("%s %s (%s)", Count(int64(len(names)), "step"), state,
-				strings.Join(names, ", ")))
-		}
-	}
-	return strings.Join(texts, "; ")
-}
-
 // Cost says what a listing reads at a rate of read units a second, 0 for no limit.
 func Cost(c store.Cost, rate float64) string {
 	decimal := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

@@ -45,8 +45,4 @@ func TestEveryStateOfAStepIsTold(t *testing.T) {
 	for step, want := range says {
 		assert.Equal(t, want, show.StepMeaning(step))
 	}
-	assert.Equal(t, "2 steps recorded (a, c); 1 step open (b)", show.StepCounts([]operate.Step{
-		{Name: "a", State: operate.StepRecorded}, {Name: "b", State: operate.StepOpen},
-		{Name: "c", State: operate.StepRecorded},
-	}))
 }
