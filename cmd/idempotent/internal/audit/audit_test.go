@@ -177,8 +177,10 @@ func TestEachMistakeIsFound(t *testing.T) {
 			},
 			slices.Repeat([]string{"warning: route: "}, 4),
 		},
-		"a script": {sam, func(p *project) { p.write(".aws-sam/build/Charge/bootstrap", []byte("#!/bin/sh\n")) },
-			slices.Repeat([]string{"warning: route: "}, 4)},
+		"a script": {
+			sam, func(p *project) { p.write(".aws-sam/build/Charge/bootstrap", []byte("#!/bin/sh\n")) },
+			slices.Repeat([]string{"warning: route: "}, 4),
+		},
 		"an alarm of another operation": {
 			sam, func(p *project) {
 				p.replace("Catch:", "Alarm: {Type: AWS::CloudWatch::Alarm, Properties: {Namespace: Idempotent, "+
@@ -217,14 +219,18 @@ func TestEachMistakeIsFound(t *testing.T) {
 			cdk, func(p *project) { p.replace(`"IDEMPOTENCY_TABLE": {"Ref": "Records"}`, "") },
 			[]string{"warning: environment: Charge: no variable of it names Records"},
 		},
-		"no time to live": {cdk, func(p *project) { p.replace(`"Enabled": true`, `"Enabled": false`) },
-			[]string{"warning: time to live: Records: it is off"}},
+		"no time to live": {
+			cdk, func(p *project) { p.replace(`"Enabled": true`, `"Enabled": false`) },
+			[]string{"warning: time to live: Records: it is off"},
+		},
 		"another time to live": {
 			sam, func(p *project) { p.replace("AttributeName: expiration", "AttributeName: ttl") },
 			[]string{`problem: time to live: Records: it goes by "ttl", and records expire by "expiration"`},
 		},
-		"no index": {sam, func(p *project) { p.replace("attention-index", "other-index") },
-			[]string{"warning: attention index: Records: there is none"}},
+		"no index": {
+			sam, func(p *project) { p.replace("attention-index", "other-index") },
+			[]string{"warning: attention index: Records: there is none"},
+		},
 		"a target that is elsewhere": {
 			cdk, func(p *project) {
 				p.replace(`{"Fn::GetAtt": ["Charge", "Arn"]}, "/invocations"`, `"pay", "/invocations"`)
@@ -239,8 +245,10 @@ func TestEachMistakeIsFound(t *testing.T) {
 			},
 			[]string{"not checked: template: the routes of Catch are in an OpenAPI document"},
 		},
-		"a loop": {sam, func(p *project) { p.replace("Catch:", "Fn::ForEach::All: [X, [a], {}]\n  Catch:") },
-			[]string{"not checked: template: Fn::ForEach::All is no resource"}},
+		"a loop": {
+			sam, func(p *project) { p.replace("Catch:", "Fn::ForEach::All: [X, [a], {}]\n  Catch:") },
+			[]string{"not checked: template: Fn::ForEach::All is no resource"},
+		},
 		"a stack of its own": {
 			sam, func(p *project) { p.replace("Catch:", "Other: {Type: AWS::CloudFormation::Stack}\n  Catch:") },
 			[]string{"not checked: template: Other is a stack of its own"},
@@ -265,8 +273,10 @@ func TestEachMistakeIsFound(t *testing.T) {
 // The marker is there if and only if Wrap is linked in.
 func TestAProgramTellsWhetherItWraps(t *testing.T) {
 	t.Parallel()
-	for program, wraps := range map[string]bool{"hello": false, "imports": false, "unreached": false, "wraps": true,
-		"generic": true} {
+	for program, wraps := range map[string]bool{
+		"hello": false, "imports": false, "unreached": false, "wraps": true,
+		"generic": true,
+	} {
 		p := cdk(t)
 		p.build("asset.abc/bootstrap", program)
 		_, wrong := p.examine()

@@ -88,8 +88,10 @@ func (t *template) written() (routes []route) {
 		if !both {
 			method, path = "", "$default"
 		}
-		routes = append(routes, route{method: method, path: path, target: integration.text("IntegrationUri"),
-			gateway: "HTTP API " + api})
+		routes = append(routes, route{
+			method: method, path: path, target: integration.text("IntegrationUri"),
+			gateway: "HTTP API " + api,
+		})
 	}
 	return routes
 }

@@ -73,8 +73,10 @@ func (a *app) examine(ctx context.Context, function, messages string) error {
 		return err
 	}
 	if s.conn == nil {
-		return a.diagnosis([]doctor.Finding{{Check: "table", Result: doctor.NotChecked,
-			Detail: "the demo keeps its records in memory"}}, nil)
+		return a.diagnosis([]doctor.Finding{{
+			Check: "table", Result: doctor.NotChecked,
+			Detail: "the demo keeps its records in memory",
+		}}, nil)
 	}
 	p := &doctor.Patient{
 		Store: s.conn.Store, Operator: s.operator, DynamoDB: s.conn.Client, Table: s.conn.Table,

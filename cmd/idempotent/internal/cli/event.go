@@ -54,8 +54,10 @@ func (k *keyQuestion) request() ([]byte, error) {
 	return json.Marshal(map[string]any{
 		"resource": k.route, "path": k.path, "httpMethod": strings.ToUpper(k.method),
 		"headers": map[string]string{"Idempotency-Key": k.key},
-		"requestContext": map[string]any{"apiId": k.api, "stage": k.stage, "identity": identity,
-			"authorizer": authorizer},
+		"requestContext": map[string]any{
+			"apiId": k.api, "stage": k.stage, "identity": identity,
+			"authorizer": authorizer,
+		},
 	})
 }
 

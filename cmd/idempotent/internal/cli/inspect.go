@@ -129,10 +129,14 @@ func (a *app) show(s *source, i *show.Inspection) error {
 
 // tell prints a record with its story.
 func tell(p show.Printer, i *show.Inspection, now time.Time) error {
-	var moments [][]show.Cell
-	for _, m := range i.Timeline() {
-		moments = append(moments, []show.Cell{{Text: show.Instant(m.At)}, {Text: show.Relative(m.At, now)},
-			{Text: m.What, Colour: m.Colour}})
+	timeline := i.Timeline()
+	moments := make([][]show.Cell, 0, len(timeline))
+	for _, m := range timeline {
+		moments = append(moments, []show.Cell{
+			{Text: show.Instant(m.At)},
+			{Text: show.Relative(m.At, now)},
+			{Text: m.What, Colour: m.Colour},
+		})
 	}
 	return errors.Join(p.Table(factsOf(i)), p.Line("\nWhat happened"), p.Table(moments))
 }

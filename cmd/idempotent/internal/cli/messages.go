@@ -157,7 +157,8 @@ gets, and may be personal.`,
 
 // givenUp reads the messages of a topic, or of all.
 func givenUp(ctx context.Context, client outbox.Client, table,
-	topic string) (found []outbox.GivenUpMessage, err error) {
+	topic string,
+) (found []outbox.GivenUpMessage, err error) {
 	for m, err := range outbox.GivenUp(ctx, client, table) {
 		if err != nil {
 			return nil, err

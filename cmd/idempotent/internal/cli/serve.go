@@ -91,9 +91,10 @@ func (s *serving) run(ctx context.Context) error {
 	if err != nil {
 		return usagef("--port %d cannot be listened on: %s", s.port, cause(err))
 	}
+	port := listener.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // of a TCP listener
 	config := page.Config{
 		Operator: src.operator, Now: src.now, Store: s.app.place.String(), By: by, ReadOnly: s.readOnly, Demo: s.app.demo,
-		Port:     listener.Addr().(*net.TCPAddr).Port, //nolint:forcetypeassert // of a TCP listener
+		Port:     port,
 		Sentence: s.app.sentence, Done: s.done, Wrong: s.wrong,
 	}
 	if table := s.app.world.Getenv("OUTBOX_TABLE"); table != "" && src.conn != nil {

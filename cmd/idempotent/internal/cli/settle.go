@@ -61,8 +61,10 @@ If the verdict was wrong, the effect is repeated.`,
     --reason 'ticket 4711' --dry-run`,
 		Args: oneKey,
 		RunE: a.run(func(cmd *cobra.Command, args []string) error {
-			flags := map[string]string{"executed": verdict.Executed, "not-executed": verdict.NotExecuted,
-				"failed": verdict.Failed, "released": verdict.Released}
+			flags := map[string]string{
+				"executed": verdict.Executed, "not-executed": verdict.NotExecuted,
+				"failed": verdict.Failed, "released": verdict.Released,
+			}
 			for flag, kind := range flags {
 				switch {
 				case !cmd.Flags().Changed(flag):

@@ -111,8 +111,10 @@ func operationOf(err error) string {
 // denied reports whether a call was refused for lack of a permission.
 func denied(err error) bool {
 	answer, ok := errors.AsType[smithy.APIError](err)
-	return ok && slices.Contains([]string{"AccessDeniedException", "AccessDenied", "NotAuthorized",
-		"UnauthorizedOperation", "ForbiddenException"},
+	return ok && slices.Contains([]string{
+		"AccessDeniedException", "AccessDenied", "NotAuthorized",
+		"UnauthorizedOperation", "ForbiddenException",
+	},
 		answer.ErrorCode())
 }
 

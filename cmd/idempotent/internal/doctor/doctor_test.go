@@ -56,12 +56,18 @@ func TestEachProblemIsFound(t *testing.T) {
 			},
 			"key", doctor.Problem, `partition key is "pk", expected "id"`,
 		},
-		"no time to live": {func(a *account) { a.replace("DescribeTimeToLive", "ENABLED", "DISABLED") },
-			"time to live", doctor.Warning, "time to live is DISABLED"},
-		"time to live elsewhere": {func(a *account) { a.replace("DescribeTimeToLive", "expiration", "ttl") },
-			"time to live", doctor.Problem, `time to live is on "ttl"`},
-		"no index": {func(a *account) { a.replace("DescribeTable", "attention-index", "other-index") },
-			"attention index", doctor.Warning, "there is no index"},
+		"no time to live": {
+			func(a *account) { a.replace("DescribeTimeToLive", "ENABLED", "DISABLED") },
+			"time to live", doctor.Warning, "time to live is DISABLED",
+		},
+		"time to live elsewhere": {
+			func(a *account) { a.replace("DescribeTimeToLive", "expiration", "ttl") },
+			"time to live", doctor.Problem, `time to live is on "ttl"`,
+		},
+		"no index": {
+			func(a *account) { a.replace("DescribeTable", "attention-index", "other-index") },
+			"attention index", doctor.Warning, "there is no index",
+		},
 		"another index": {func(a *account) {
 			a.replace("DescribeTable", `"ProjectionType":"ALL"`,
 				`"ProjectionType":"KEYS_ONLY"`)
@@ -69,8 +75,10 @@ func TestEachProblemIsFound(t *testing.T) {
 		"replicas": {func(a *account) {
 			a.replace("DescribeTable", `"TableName"`, `"Replicas":[{"RegionName":"eu-west-1"}],"TableName"`)
 		}, "replicas", doctor.Warning, "send all deliveries of a key to one Region"},
-		"short retention": {func(a *account) { a.replace("Scan", "1782961200", "1782875100") },
-			"retention", doctor.Warning, `a result of operation "shop-charge" is replayed for 5m0s`},
+		"short retention": {
+			func(a *account) { a.replace("Scan", "1782961200", "1782875100") },
+			"retention", doctor.Warning, `a result of operation "shop-charge" is replayed for 5m0s`,
+		},
 		"another table": {func(a *account) {
 			a.replace("GetFunctionConfiguration", `"idempotency"`,
 				`"payments"`)
@@ -92,16 +100,20 @@ func TestEachProblemIsFound(t *testing.T) {
 			a.replace("GetResources", `"timeoutInMillis":29000`,
 				`"responseTransferMode":"STREAM","timeoutInMillis":900000`)
 		}, "timeout and gateway", doctor.Problem, "REST API a1b2c3 streams the responses of the function"},
-		"whole batches": {func(a *account) { a.answers["ListEventSourceMappings"] = mapping(`"BatchSize":10`) },
-			"event sources", doctor.Problem, "charges: ReportBatchItemFailures is off"},
+		"whole batches": {
+			func(a *account) { a.answers["ListEventSourceMappings"] = mapping(`"BatchSize":10`) },
+			"event sources", doctor.Problem, "charges: ReportBatchItemFailures is off",
+		},
 		"batches of one": {
 			func(a *account) { a.answers["ListEventSourceMappings"] = mapping(`"BatchSize":1`) }, "event sources",
 			doctor.Problem,
 			"charges: ReportBatchItemFailures is off, so a failure that the function answers with is taken for a success",
 		},
-		"visible too early": {func(a *account) { a.replace("GetQueueAttributes", "125", "124") },
+		"visible too early": {
+			func(a *account) { a.replace("GetQueueAttributes", "125", "124") },
 			"queue: visibility timeout", doctor.Problem,
-			"charges: messages are invisible for 124 s, which has to be 125 s"},
+			"charges: messages are invisible for 124 s, which has to be 125 s",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -194,7 +206,10 @@ func TestWithoutATableThereIsNothingToExamine(t *testing.T) {
 
 func TestFailedIsAProblemAndNothingLess(t *testing.T) {
 	t.Parallel()
-	assert.False(t, doctor.Failed([]doctor.Finding{{Result: doctor.OK}, {Result: doctor.Warning},
-		{Result: doctor.NotChecked}}))
+	assert.False(t, doctor.Failed([]doctor.Finding{
+		{Result: doctor.OK},
+		{Result: doctor.Warning},
+		{Result: doctor.NotChecked},
+	}))
 	assert.True(t, doctor.Failed([]doctor.Finding{{Result: doctor.OK}, {Result: doctor.Problem}}))
 }

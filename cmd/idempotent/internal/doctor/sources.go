@@ -104,8 +104,10 @@ func (p *Patient) queue(ctx context.Context, s source, account string, timeout t
 	}
 	out, err := client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
 		QueueUrl: url.QueueUrl,
-		AttributeNames: []sqstypes.QueueAttributeName{sqstypes.QueueAttributeNameVisibilityTimeout,
-			sqstypes.QueueAttributeNameRedrivePolicy},
+		AttributeNames: []sqstypes.QueueAttributeName{
+			sqstypes.QueueAttributeNameVisibilityTimeout,
+			sqstypes.QueueAttributeNameRedrivePolicy,
+		},
 	})
 	if err != nil {
 		return []Finding{s.found(checkVisibility, NotChecked, reason(err))}

@@ -73,10 +73,14 @@ func TestEachSettingOfAStreamIsLookedAt(t *testing.T) {
 			`"FunctionResponseTypes":["ReportBatchItemFailures"],`, "", "event sources", doctor.Problem,
 			"charges: ReportBatchItemFailures is off, so one failed record repeats",
 		},
-		"nowhere": {`"Destination":"arn:aws:sqs:eu-central-1:123456789012:failures"`, "",
-			"stream: on-failure destination", doctor.Problem, "charges: there is none"},
-		"on success": {`"OnFailure"`, `"OnSuccess"`, "stream: on-failure destination", doctor.Problem,
-			"charges: there is none"},
+		"nowhere": {
+			`"Destination":"arn:aws:sqs:eu-central-1:123456789012:failures"`, "",
+			"stream: on-failure destination", doctor.Problem, "charges: there is none",
+		},
+		"on success": {
+			`"OnFailure"`, `"OnSuccess"`, "stream: on-failure destination", doctor.Problem,
+			"charges: there is none",
+		},
 		"no destination": {destination, "", "stream: on-failure destination", doctor.Problem, "charges: there is none"},
 		"Kinesis": {
 			"arn:aws:dynamodb:eu-central-1:123456789012:table/charges/stream/2026-07-01T00:00:00.000",
@@ -123,8 +127,10 @@ func TestEachSourceIsLookedAt(t *testing.T) {
 	a.answers["ListEventSourceMappings"] = one + "," + other
 	findings := a.examine()
 	require.Len(t, findings["event sources"], 2)
-	for _, check := range []string{"queue: visibility timeout", "queue: dead-letter queue",
-		"stream: on-failure destination"} {
+	for _, check := range []string{
+		"queue: visibility timeout", "queue: dead-letter queue",
+		"stream: on-failure destination",
+	} {
 		require.Len(t, findings[check], 1, check)
 		assert.Equal(t, doctor.OK, findings[check][0].Result, check)
 	}

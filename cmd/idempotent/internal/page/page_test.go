@@ -35,8 +35,11 @@ func TestWhatIsStuck(t *testing.T) {
 	assert.Equal(t, http.StatusOK, a.status)
 	sections := strings.Split(a.body, "<h2>")
 	require.Len(t, sections, 4)
-	for i, keys := range [][]string{{"charge#uncertain", "order#stopped", "order#begun"}, {"charge#given-up"},
-		{"order#not-due"}} {
+	for i, keys := range [][]string{
+		{"charge#uncertain", "order#stopped", "order#begun"},
+		{"charge#given-up"},
+		{"order#not-due"},
+	} {
 		for _, key := range keys {
 			assert.Contains(t, sections[i+1], ">"+key+"<", key)
 			assert.Equal(t, 1, strings.Count(a.body, ">"+key+"<"), key)
@@ -123,8 +126,10 @@ func TestHostileRecords(t *testing.T) {
 		maps.Copy(fields, more)
 		return b.preview(t, unknown.Key, fields)
 	}
-	step := url.Values{"form": {record.field(t, "form")}, "key": {url.QueryEscape(unknown.Key)},
-		"step": {url.QueryEscape(bad + "2")}}
+	step := url.Values{
+		"form": {record.field(t, "form")}, "key": {url.QueryEscape(unknown.Key)},
+		"step": {url.QueryEscape(bad + "2")},
+	}
 	whole := url.Values{"form": {record.field(t, "form")}, "key": {url.QueryEscape(done.Key)}}
 	pages := map[string]answer{
 		"overview": b.get(t, "/"), "operation": b.get(t, "/?operation="+url.QueryEscape(bad)),
@@ -182,8 +187,10 @@ func TestAResultIsShownOnDemandOnly(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil, nil)
 	b := s.enter(t)
-	for key, secret := range map[string]string{"charge#completed": "ch_2", "charge#declined": "the card was declined",
-		"order#begun": "reserve-1"} {
+	for key, secret := range map[string]string{
+		"charge#completed": "ch_2", "charge#declined": "the card was declined",
+		"order#begun": "reserve-1",
+	} {
 		a := b.get(t, "/record?key="+url.QueryEscape(key))
 		assert.Equal(t, http.StatusOK, a.status, key)
 		assert.NotContains(t, a.body, secret, key)
@@ -193,8 +200,10 @@ func TestAResultIsShownOnDemandOnly(t *testing.T) {
 		}
 		assert.Contains(t, b.post(t, "/result", form).body, secret, key)
 	}
-	form := url.Values{"form": {b.get(t, "/record?key=charge%23completed").field(t, "form")},
-		"key": {"charge%23uncertain"}}
+	form := url.Values{
+		"form": {b.get(t, "/record?key=charge%23completed").field(t, "form")},
+		"key":  {"charge%23uncertain"},
+	}
 	assert.Equal(t, http.StatusConflict, b.post(t, "/result", form).status, "it has none")
 	form.Set("key", "charge%23nothing")
 	assert.Equal(t, http.StatusNotFound, b.post(t, "/result", form).status)
@@ -210,8 +219,10 @@ func TestALongResultIsCut(t *testing.T) {
 	r.Seal = store.Seal(r.Owner, r.Result)
 	require.NoError(t, demo.Put(t.Context(), s.store, r))
 	a := b.post(t, "/result",
-		url.Values{"form": {b.get(t, "/record?key="+url.QueryEscape(r.Key)).field(t, "form")},
-			"key": {url.QueryEscape(r.Key)}})
+		url.Values{
+			"form": {b.get(t, "/record?key="+url.QueryEscape(r.Key)).field(t, "form")},
+			"key":  {url.QueryEscape(r.Key)},
+		})
 	assert.Contains(t, a.body, fmt.Sprintf("%d more bytes", len(r.Result)-256<<10))
 	assert.NotContains(t, a.body, "\ufffd")
 }
@@ -227,22 +238,36 @@ func TestSettleAndRelease(t *testing.T) {
 		action operate.Action
 		state  operate.State
 	}{
-		"executed": {"charge#uncertain", map[string]string{"result": "{\"statusCode\":201,\r\n\"body\":\"{}\"}"},
-			"completed with the given result", operate.ActionExecuted, operate.StateCompleted},
-		"not-executed": {"charge#uncertain", nil, "kept as released", operate.ActionNotExecuted,
-			operate.StateReleased},
-		"failed": {"charge#died", map[string]string{"type": "Declined", "message": "the card was declined"},
-			"completed with an error of type", operate.ActionFailed, operate.StateCompleted},
+		"executed": {
+			"charge#uncertain",
+			map[string]string{"result": "{\"statusCode\":201,\r\n\"body\":\"{}\"}"},
+			"completed with the given result", operate.ActionExecuted, operate.StateCompleted,
+		},
+		"not-executed": {
+			"charge#uncertain", nil, "kept as released", operate.ActionNotExecuted,
+			operate.StateReleased,
+		},
+		"failed": {
+			"charge#died",
+			map[string]string{"type": "Declined", "message": "the card was declined"},
+			"completed with an error of type", operate.ActionFailed, operate.StateCompleted,
+		},
 		"released": {"charge#died", nil, "kept as released", operate.ActionRelease, operate.StateReleased},
-		"half done": {"order#stopped",
+		"half done": {
+			"order#stopped",
 			map[string]string{"verdict": "failed", "type": "Abandoned", "message": "the order was undone"},
-			"completed with an error of type", operate.ActionFailed, operate.StateCompleted},
-		"step executed": {"order#begun",
+			"completed with an error of type", operate.ActionFailed, operate.StateCompleted,
+		},
+		"step executed": {
+			"order#begun",
 			map[string]string{"verdict": "executed", "step": "charge", "result": `{"id":"ch_1"}`},
-			"is recorded with the given result", operate.ActionStepExecuted, operate.StateReleased},
-		"step failed": {"order#begun",
+			"is recorded with the given result", operate.ActionStepExecuted, operate.StateReleased,
+		},
+		"step failed": {
+			"order#begun",
 			map[string]string{"verdict": "failed", "step": "charge", "type": "Declined", "message": "no"},
-			"is recorded with an error", operate.ActionStepFailed, operate.StateReleased},
+			"is recorded with an error", operate.ActionStepFailed, operate.StateReleased,
+		},
 	} {
 		t.Run(verdict, func(t *testing.T) {
 			t.Parallel()
@@ -289,8 +314,10 @@ func TestOnlyWhatWasShownIsConfirmed(t *testing.T) {
 		"another change": {"asked": other.field(t, "asked")}, "another seal": {"seal": other.field(t, "seal")},
 		"no seal": {"seal": ""},
 		"nothing": {"asked": "", "seal": ""},
-		"a seal of something else": {"asked": "charge#uncertain",
-			"seal": b.get(t, "/act?key=charge%23uncertain").field(t, "seen")},
+		"a seal of something else": {
+			"asked": "charge#uncertain",
+			"seal":  b.get(t, "/act?key=charge%23uncertain").field(t, "seen"),
+		},
 	} {
 		changed := maps.Clone(form)
 		for k, v := range change {
@@ -334,8 +361,10 @@ type outboxOf struct {
 func (o *outboxOf) List(context.Context) ([]outbox.GivenUpMessage, error) {
 	var all []outbox.GivenUpMessage
 	for i := range 3 + o.more {
-		all = append(all, outbox.GivenUpMessage{Message: outbox.Message{ID: fmt.Sprint("m-", i+1),
-			Topic: "order-placed", Tries: 9}})
+		all = append(all, outbox.GivenUpMessage{Message: outbox.Message{
+			ID:    fmt.Sprint("m-", i+1),
+			Topic: "order-placed", Tries: 9,
+		}})
 	}
 	return all, nil
 }
@@ -448,16 +477,22 @@ func TestWhatCannotBeRight(t *testing.T) {
 		"no verdict": {map[string]string{}, "Say what became of the execution."},
 		"no result":  {map[string]string{"verdict": "executed"}, "The result is missing"},
 		"no JSON":    {map[string]string{"verdict": "executed", "result": "{"}, "The result of 1 bytes is no JSON."},
-		"no response": {map[string]string{"verdict": "executed", "result": `{"id":"ch_1"}`},
-			"esult is no response of a gateway"},
-		"half an error": {map[string]string{"verdict": "failed", "type": "Declined"},
-			"A failure needs a type and a message"},
+		"no response": {
+			map[string]string{"verdict": "executed", "result": `{"id":"ch_1"}`},
+			"esult is no response of a gateway",
+		},
+		"half an error": {
+			map[string]string{"verdict": "failed", "type": "Declined"},
+			"A failure needs a type and a message",
+		},
 		"a danger":   {map[string]string{"verdict": "not-executed", "repeat": ""}, "may have had its effect"},
 		"a deletion": {map[string]string{"verdict": "deleted", "repeat": ""}, "may have had its effect"},
 		"no reason":  {map[string]string{"verdict": "released", "repeat": "1", "why": " "}, "Say who you are, and why."},
 		"nobody":     {map[string]string{"verdict": "released", "repeat": "1", "by": ""}, "Say who you are, and why."},
-		"no such step": {map[string]string{"verdict": "executed", "step": "mail", "result": "1"},
-			"the record has no such step"},
+		"no such step": {
+			map[string]string{"verdict": "executed", "step": "mail", "result": "1"},
+			"the record has no such step",
+		},
 	} {
 		a := b.preview(t, "charge#uncertain", c.fields)
 		assert.GreaterOrEqual(t, a.status, 400, name)
@@ -626,8 +661,10 @@ func TestAChangeOfWhichNobodyKnowsIsTold(t *testing.T) {
 	assert.Contains(t, a.body, "Nobody knows whether it was done")
 	assert.Empty(t, s.done)
 	require.Len(t, s.wrong, 1)
-	for _, says := range []string{"Settle it as not executed", "charge#uncertain", "dana", "ticket 4711",
-		"whether the change was applied is not known"} {
+	for _, says := range []string{
+		"Settle it as not executed", "charge#uncertain", "dana", "ticket 4711",
+		"whether the change was applied is not known",
+	} {
 		assert.ErrorContains(t, s.wrong[0], says)
 	}
 }

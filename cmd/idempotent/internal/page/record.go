@@ -186,9 +186,11 @@ func (p *Page) search(w http.ResponseWriter, r *http.Request) {
 				"no names of derived keys.",
 		})
 	case errors.Is(err, operate.ErrInput):
-		p.fail(w, &refusal{http.StatusUnprocessableEntity, "This is no key",
+		p.fail(w, &refusal{
+			http.StatusUnprocessableEntity, "This is no key",
 			"A record key is <operation>#<digest>, a derived key a UUID in lower case. “idempotent key” goes from what a " +
-				"client sent to its record key."})
+				"client sent to its record key.",
+		})
 	default:
 		p.failed(w, err)
 	}

@@ -14,8 +14,10 @@ import (
 func TestWhatARetryGetsOfARecordWithSteps(t *testing.T) {
 	t.Parallel()
 	recorded := store.Record{Steps: map[string]store.Step{"reserve": {Kind: store.StepValue}}}
-	begun := store.Record{Steps: map[string]store.Step{"reserve": {Kind: store.StepValue},
-		"charge": {Kind: store.StepStarted}}}
+	begun := store.Record{Steps: map[string]store.Step{
+		"reserve": {Kind: store.StepValue},
+		"charge":  {Kind: store.StepStarted},
+	}}
 	for _, state := range []operate.State{operate.StateCrashed, operate.StateReleased} {
 		assert.Contains(t, show.RetryGets(recorded, state), "gets the results of the recorded steps and goes on")
 		assert.NotContains(t, show.RetryGets(recorded, state), "409", state)
@@ -36,8 +38,10 @@ func TestEveryStateOfAStepIsTold(t *testing.T) {
 	says := map[operate.Step]string{
 		{Name: "a", State: operate.StepRecorded, Bytes: 3}:      "its result is recorded, 3 bytes",
 		{Name: "a", State: operate.StepRecorded, InParts: true}: "its result is recorded, kept beside the record",
-		{Name: "a", State: operate.StepHasFailed,
-			Bytes: 3}: "it failed for good, and the error is recorded, 3 bytes",
+		{
+			Name: "a", State: operate.StepHasFailed,
+			Bytes: 3,
+		}: "it failed for good, and the error is recorded, 3 bytes",
 		{Name: "a", State: operate.StepOpen}:                          "it may have begun, and nobody has recorded its end",
 		{Name: "a", State: operate.StepOther}:                         "this version does not know what it is",
 		{Name: "a", State: operate.StepState("of a version to come")}: "this version does not know what it is",

@@ -92,7 +92,8 @@ func Danger(s operate.Shown) string {
 
 // Do makes the change, or says what it would be.
 func (v *Verdict) Do(ctx context.Context, o *operate.Operator, s operate.Shown,
-	act operate.Act) (operate.Entry, error) {
+	act operate.Act,
+) (operate.Entry, error) {
 	result := []byte(v.Result)
 	switch {
 	case v.Kind == Released:
