@@ -43,7 +43,7 @@ func (s *Store) Commit(ctx context.Context, seen, next store.Record, w store.Wri
 	t := &transaction{
 		store: s, op: op, record: true, key: seen.Key, seen: seen,
 		in: &dynamodb.TransactWriteItemsInput{
-			TransactItems:      slices.Concat([]types.TransactWriteItem{{Update: completes}}, own),
+			TransactItems:      slices.Concat([]types.TransactWriteItem{{Update: &completes}}, own),
 			ClientRequestToken: aws.String(token),
 		},
 	}

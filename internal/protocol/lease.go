@@ -31,30 +31,13 @@ func (c *claim) begin(ctx context.Context) {
 type protected struct {
 	mu          sync.Mutex
 	held, lease time.Time
-	// gone says that the lease cannot be held any more: a renewal has met somebody else's record,
-	// or none has been answered in time.
-	gone bool
 }
 
 // from is a new claim.
 func (p *protected) from(held, lease time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.held, p.lease, p.gone = held, lease, false
-}
-
-// lose says that the lease is gone. A step or a commit in a context that does not end with the
-// handler's has no other way to learn it.
-func (p *protected) lose() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.gone = true
-}
-
-func (p *protected) lost() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.gone
+	p.held, p.lease = held, lease
 }
 
 // until is a later lease of the claim. One that is not later changes nothing: it was overtaken.
@@ -185,7 +168,7 @@ func (c *claim) renewUntil(ctx context.Context, next, limit, last time.Time) err
 			return nil //nolint:nilerr // the handler has returned; whether the lease was renewed does not matter any more
 		}
 		if err != nil {
-			c.protected.lose()
+			c.gone.Store(true)
 			return err
 		}
 		next, limit = begun.Add(c.Timing.Lease/3), begun.Add(c.Timing.Lease-c.Timing.Margin)
