@@ -164,8 +164,10 @@ func TestARenewalThatMeetsAnotherRegion(t *testing.T) {
 	for n := int64(1); n <= 3; n++ {
 		t.Run(fmt.Sprint("renewal ", n), func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
-				timing := idempotent.WithTiming(idempotent.Timing{Lease: 3 * time.Second,
-					Margin: 500 * time.Millisecond})
+				timing := idempotent.WithTiming(idempotent.Timing{
+					Lease:  3 * time.Second,
+					Margin: 500 * time.Millisecond,
+				})
 				s, met := newShop(t), &elsewhere{at: n}
 				s.over = func(inner store.Store) store.Store { met.Store = inner; return met }
 				s.wrap(nil, timing)
