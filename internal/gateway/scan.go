@@ -254,7 +254,9 @@ func (s *scanner) quoted() (text []byte, plain bool) {
 		case c == '\\':
 			plain = false
 			i++
-		case c < ' ' || c >= utf8.RuneSelf:
+		case c < ' ':
+			s.unusual = true // what has it is no JSON, which the decoder says
+		case c >= utf8.RuneSelf:
 			plain = false
 		}
 	}
