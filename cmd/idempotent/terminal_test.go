@@ -226,7 +226,7 @@ func TestARedriveThatNobodyConfirmsChangesNothing(t *testing.T) {
 
 func TestALargeListingAsks(t *testing.T) {
 	t.Parallel()
-	for answer, calls := range map[string]int{"y\n": 4, "n\n": 1} {
+	for answer, calls := range map[string]int{"y\n": 1 + 3 + 3, "n\n": 1} {
 		l, endpoint := newLarge(t)
 		s := onTerminal(t, []string{"list", "--scan", "--rate", "0"}, endpoint)
 		s.until("Read it? (on table \"million\" at http")

@@ -238,7 +238,7 @@ func (s *scanner) decoded(text []byte) []byte {
 }
 
 // quoted takes a string and returns what is between its quotes. plain says that it stands for
-// itself: without escape sequences, and ASCII.
+// itself: without escape sequences, and ASCII. JSON has no control characters in a string.
 func (s *scanner) quoted() (text []byte, plain bool) {
 	if !s.take('"') {
 		s.unusual = true
@@ -255,7 +255,8 @@ func (s *scanner) quoted() (text []byte, plain bool) {
 			plain = false
 			i++
 		case c < ' ':
-			s.unusual = true // what has it is no JSON, which the decoder says
+			s.unusual = true
+			return nil, true
 		case c >= utf8.RuneSelf:
 			plain = false
 		}

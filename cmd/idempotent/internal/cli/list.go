@@ -24,8 +24,6 @@ const (
 	defaultRate = 500
 	// askUnits is from how many read units on somebody has to agree.
 	askUnits = 1000
-	// chunk is how many rows are sorted and aligned at once.
-	chunk = 100_000
 	// stateAll stands for all states.
 	stateAll = "all"
 )
@@ -45,8 +43,6 @@ type listing struct {
 	// is not due yet, and unreadable what cannot be understood.
 	pages, read, found, notDue, unreadable int
 	units                                  float64
-	// cut says that the limit has ended the reading.
-	cut bool
 }
 
 // row is a record of a listing, and since when it waits or is there.
@@ -199,8 +195,7 @@ func (l *listing) agree(ctx context.Context, s *source, q operate.Query) error {
 	}
 }
 
-// collect lists the records. Of those in the index it reads all, to give the oldest; the limit of a
-// scan ends the reading.
+// collect lists the records. It reads all of them, to give the oldest.
 func (l *listing) collect(ctx context.Context, s *source, q operate.Query) error {
 	for listed, err := range s.operator.List(ctx, q) {
 		r, err := rowOf(listed, err)
@@ -215,18 +210,11 @@ func (l *listing) collect(ctx context.Context, s *source, q operate.Query) error
 		if !l.scan && (!asked || !due && len(l.states) == 0) {
 			continue
 		}
-		if l.cut = l.scan && l.limit > 0 && l.found == l.limit; l.cut {
-			break
-		}
 		l.found++
 		if r.line.Error != "" {
 			l.unreadable++
 		}
-		if l.rows = append(l.rows, r); l.scan && len(l.rows) == chunk {
-			if err := l.print(s); err != nil {
-				return err
-			}
-		}
+		l.rows = append(l.rows, r)
 	}
 	return l.print(s)
 }
@@ -253,7 +241,6 @@ func (l *listing) print(s *source) error {
 	if l.limit > 0 {
 		rows = rows[:min(len(rows), l.limit)]
 	}
-	l.rows = nil
 	table := [][]show.Cell{show.Cells("STATE", "REASON", "SINCE", "", "ATTEMPT", "ASKED", "RECORD KEY")}
 	for _, r := range rows {
 		if l.app.output == outputJSON {
@@ -301,10 +288,8 @@ func number(n int) string {
 func (l *listing) sum() string {
 	text := show.Count(int64(l.found), "record")
 	switch {
-	case l.cut:
-		text += ", and there may be more: --limit ended the reading"
 	case l.limit > 0 && l.found > l.limit:
-		text += fmt.Sprintf(", of which --limit left out the %d youngest", l.found-l.limit)
+		text += fmt.Sprintf(", of which --limit left out %d, the youngest", l.found-l.limit)
 	case l.found == 0:
 		text = "No records"
 	}

@@ -4,7 +4,9 @@ package demo
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -39,7 +41,7 @@ func Put(ctx context.Context, s store.Store, r store.Record) error {
 		first.Steps, first.StepWrites = nil, 0
 	}
 	if _, claimed, err := s.Claim(ctx, first, r.CreatedAt); err != nil || !claimed {
-		return fmt.Errorf("demo: record %q cannot be stored: %w", r.Key, err)
+		return refused(r.Key, err)
 	}
 	if len(r.Steps) == 0 {
 		return nil
@@ -47,15 +49,23 @@ func Put(ctx context.Context, s store.Store, r store.Record) error {
 	stepped := first
 	stepped.Steps = r.Steps
 	if _, swapped, err := s.Swap(ctx, first, stepped); err != nil || !swapped {
-		return fmt.Errorf("demo: the steps of record %q cannot be stored: %w", r.Key, err)
+		return refused(r.Key, err)
 	}
 	stepped.StepWrites = r.StepWrites
 	last := r
 	last.Steps = nil
 	if _, swapped, err := s.Swap(ctx, stepped, last); err != nil || !swapped {
-		return fmt.Errorf("demo: record %q cannot be left as it is: %w", r.Key, err)
+		return refused(r.Key, err)
 	}
 	return nil
+}
+
+// refused says that a record was not written: the store failed, or has one of this key.
+func refused(key string, err error) error {
+	if err == nil {
+		err = errors.New("there is one of this key")
+	}
+	return fmt.Errorf("demo: record %q: %w", key, err)
 }
 
 // Records returns the records of the demo: one for each state and each reason, and some with steps.
@@ -76,10 +86,10 @@ func Records(ctx context.Context, now time.Time) []store.Record {
 	notExecuted := claimed("charge#settled-not-executed", now.Add(-26*time.Hour))
 	notExecuted.Reason, notExecuted.Lease = store.ReasonReleased, now.Add(-2*time.Hour)
 	notExecuted.Expiry = now.Add(22 * time.Hour)
-	settledBy(&notExecuted, now.Add(-2*time.Hour), "dana", "ticket 4711: the provider has no charge")
+	settledBy(&notExecuted, "not executed", now.Add(-2*time.Hour), "ticket 4711: the provider has no charge")
 	settled := completed("charge#settled", now.Add(-25*time.Hour), response)
 	settled.Expiry = now.Add(23 * time.Hour)
-	settledBy(&settled, now.Add(-time.Hour), "dana", "ticket 4712: the provider has ch_2")
+	settledBy(&settled, "executed", now.Add(-time.Hour), "ticket 4712: the provider has ch_2")
 	declined := completed("charge#declined", now.Add(-10*time.Minute),
 		`{"errorType":"Declined","errorMessage":"the card was declined"}`)
 	declined.Reason = store.ReasonTerminal
@@ -131,12 +141,12 @@ func steps(now time.Time) (stopped, waits, begun store.Record) {
 		return r
 	}
 	stopped = order("order#stopped", now.Add(-5*time.Hour-30*time.Minute), "charge", "reserve")
-	stopped.Reason = store.ReasonReleased
+	stopped.Reason, stopped.Story = store.ReasonReleased, moment(stopped.Lease, "failed net.OpError")
 	waits = order("order#not-due", now.Add(-20*time.Minute), "reserve")
-	waits.Reason = store.ReasonReleased
+	waits.Reason, waits.Story = store.ReasonReleased, moment(waits.Lease, "failed net.OpError")
 	begun = order("order#begun", now.Add(-90*time.Minute), "charge", "reserve")
 	begun.Status, begun.Reason, begun.AttentionAt = store.StatusUnknown, store.ReasonCrashed, now.Add(-90*time.Minute)
-	begun.Expiry = begun.AttentionAt.Add(unknownRetention)
+	begun.Expiry, begun.Story = begun.AttentionAt.Add(unknownRetention), moment(begun.AttentionAt, "unknown crashed")
 	begun.Steps["charge"] = store.Step{Kind: store.StepStarted, Seal: store.Seal(begun.Owner, nil)}
 	return stopped, waits, begun
 }
@@ -167,7 +177,19 @@ func unknown(reason string, since time.Time) store.Record {
 	r := claimed("charge#"+reason, since.Add(-2*time.Second))
 	r.Status, r.Reason, r.Expiry = store.StatusUnknown, reason, since.Add(unknownRetention)
 	r.Attention, r.AttentionAt, r.Derived = store.AttentionOf(r.Key), since, []string{"charge"}
+	r.Story = moment(since, "unknown "+reason+failures[reason])
 	return r
+}
+
+// failures are the types of the errors that a demo's executions have failed with.
+var failures = map[string]string{
+	store.ReasonUncertain: " net.OpError", store.ReasonInterrupted: " context.deadlineExceededError",
+	store.ReasonPanic: " runtime.boundsError", store.ReasonError: " errors.errorString",
+}
+
+// moment is a line of the story of a record.
+func moment(at time.Time, what string) string {
+	return strconv.FormatInt(at.UnixMilli(), 10) + " " + what
 }
 
 // givenUp is a record that crashed at an instant, and that a reconciliation asked about for a day
@@ -176,14 +198,18 @@ func givenUp(crashed time.Time) store.Record {
 	r := unknown(store.ReasonCrashed, crashed)
 	r.Key, r.Tries = "charge#given-up", idempotent.DefaultMaxTries
 	r.Owner, r.Fingerprint = ownerOf(r.Key), digestOf("fingerprint", r.Key)
-	r.Attempt += r.Tries
+	r.Questions = r.Tries
+	r.Attempt += r.Questions
 	r.Attention, r.AttentionAt = store.GivenUpOf(r.Key), crashed.Add(24*time.Hour)
+	r.Story += "\n" + moment(r.AttentionAt, "asked net.OpError") + "\n" + moment(r.AttentionAt, "given-up")
 	r.Expiry = r.AttentionAt.Add(unknownRetention)
 	return r
 }
 
-func settledBy(r *store.Record, at time.Time, by, why string) {
-	r.SettledBy, r.SettledAt, r.SettledReason = by, at, why
+// settledBy is a verdict of Dana, some minutes after nobody knew what had become of the record.
+func settledBy(r *store.Record, as string, at time.Time, why string) {
+	r.SettledBy, r.SettledAt, r.SettledReason = "dana", at, why
+	r.Story = moment(r.CreatedAt.Add(2*time.Second), "unknown crashed") + "\n" + moment(at, "settled "+as+" by dana")
 	if r.Status == store.StatusCompleted {
 		r.CompletedAt = at
 	}

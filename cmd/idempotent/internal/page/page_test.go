@@ -30,10 +30,6 @@ import (
 func TestWhatIsStuck(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil, nil)
-	givenUp := recordOf(t, "charge#crashed")
-	givenUp.Key = "charge#given-up"
-	givenUp.Attention, givenUp.AttentionAt, givenUp.Tries = store.GivenUpOf(givenUp.Key), s.now.Add(-time.Minute), 12
-	require.NoError(t, demo.Put(t.Context(), s.store, givenUp))
 	b := s.enter(t)
 	a := b.get(t, "/")
 	assert.Equal(t, http.StatusOK, a.status)
