@@ -18,6 +18,7 @@ func TestPatterns(t *testing.T) {
 		"white space, comments and semicolons do not count": {
 			"if $a { return 1; }", "if a { // why\n\n\treturn 1\n}", []string{"a"}, "$a",
 		},
+		"nor does a comma at the end of a line": {"f($a, $b)", "f(\n\ta,\n\tb,\n)", []string{"a, b"}, "$a, $b"},
 		"a metavariable is one operand": {"f($x)", "f(a); f(a.b.c); f(a+b); f(1); f(g(a))",
 			[]string{"a", "a.b.c"}, "$x"},
 		"the same one is the same text": {"$x == $x", "a == b; a.b == a.b; a == a.b",
