@@ -40,6 +40,15 @@ func _(store store.Store, payload []byte) error {
 	return err
 }
 
+func _(ctx context.Context, handler *idempotent.Handler[Order, string], order Order) error {
+	charge, err := handler.Handle(ctx, order)
+	if e, ok := errors.AsType[*idempotent.Error](err); ok && e.Kind == idempotent.ErrInProgress {
+		time.Sleep(e.RetryAfter) // the lease has ended: call again, with the same order
+	}
+	_ = charge
+	return err
+}
+
 func _(store store.Store, ship func(context.Context, Order) (string, error)) {
 	handler := idempotent.Wrap(ship, store,
 		idempotent.WithOperation("ship"),
